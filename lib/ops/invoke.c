@@ -14,6 +14,7 @@
 #include "core/fault.h"
 #include "core/graph.h"
 #include "core/tensor.h"
+#include "ops/body.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -21,200 +22,34 @@ static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Type rule ---- */
 
-/* What the body's symbols stand for in one application of it. */
-typedef struct symbol_binding {
-  gemel_context *context;
-  size_t count, room;
-  gemel_dim *symbols, *sizes;
-  const char *unbound; /* a symbol met that has no size */
-  int runtime;         /* a size met that a node of the body produces */
-} symbol_binding;
-
-static gemel_type body_input(const gemel_graph *body, size_t k) {
-  return gemel_value_type(gemel_graph_input(body, k));
-}
-
-static gemel_type body_output(const gemel_graph *body, size_t k) {
-  return gemel_value_type(gemel_graph_output(body, k));
-}
-
-static size_t find_symbol(const symbol_binding *b, gemel_dim symbol) {
-  size_t k = 0;
-  while (k < b->count && b->symbols[k] != symbol) {
-    k++;
-  }
-  return k;
-}
-
-static gemel_dim replace_symbol(void *user, const gemel__atom *atom, gemel_dim self) {
-  symbol_binding *b = user;
-  if (atom->kind != GEMEL__ATOM_SYMBOL) {
-    b->runtime = 1;
-    return self;
-  }
-  size_t k = find_symbol(b, self);
-  if (k == b->count) {
-    b->unbound = atom->name;
-    return self;
-  }
-  return b->sizes[k];
-}
-
-static gemel_status bind_symbols(const gemel_infer *call, const gemel_graph *body,
-                                 symbol_binding *b) {
-  gemel__atom atom;
-  for (size_t k = 0; k < call->n_inputs; k++) {
-    int rank;
-    const gemel_dim *actual = gemel__infer_dims(call, k, &rank);
-    const gemel_dim *formal = gemel_type_dims(call->context, body_input(body, k));
-    for (int j = 0; j < rank; j++) {
-      if (gemel__dim_is_atom(call->context, formal[j], &atom) &&
-          find_symbol(b, formal[j]) == b->count) {
-        b->symbols[b->count] = formal[j];
-        b->sizes[b->count++] = actual[j];
-      }
-    }
-  }
-  return GEMEL_OK;
-}
-
-/* Substitutes sizes for symbols in the dims of TYPE. */
-static gemel_status substitute(const gemel_infer *call, symbol_binding *b, gemel_type type,
-                               gemel_dim *dims) {
-  int rank = gemel_type_rank(call->context, type);
-  const gemel_dim *formal = gemel_type_dims(call->context, type);
-  for (int j = 0; j < rank; j++) {
-    dims[j] = gemel__dim_substitute(call->context, formal[j], replace_symbol, b);
-    if (dims[j] == GEMEL_DIM_NONE) {
-      return gemel__no_memory(call->error, "a size");
-    }
-  }
-  if (b->unbound != NULL) {
-    return gemel__rule_fail(call, GEMEL_BAD_TYPE,
-                            "the body's symbol %s is the size of no axis of its inputs",
-                            b->unbound);
-  }
-  return GEMEL_OK;
-}
-
-static gemel_status check_arguments(const gemel_infer *call, const gemel_graph *body,
-                                    size_t *n_dims) {
+static gemel_status infer_invoke(gemel_infer *call) {
+  const gemel_graph *body = call->attrs[0].u.graph;
+  size_t n = gemel_graph_output_count(body);
   if (call->n_inputs != gemel_graph_input_count(body)) {
     return gemel__rule_fail(call, GEMEL_BAD_ARGUMENT, "%zu values for a body of %zu inputs",
                             call->n_inputs, gemel_graph_input_count(body));
   }
-  *n_dims = 0;
-  for (size_t k = 0; k < call->n_inputs; k++) {
-    gemel_type formal = body_input(body, k);
-    if (gemel__rule_dtype(call, k) != gemel_type_dtype(call->context, formal) ||
-        gemel_type_rank(call->context, call->inputs[k]) != gemel_type_rank(call->context, formal)) {
-      char text[128];
-      gemel_type_format(call->context, formal, text, sizeof text);
-      return gemel__rule_fail(call, GEMEL_BAD_TYPE, "the body's input %s is %s",
-                              gemel_graph_input_name(body, k), text);
-    }
-    *n_dims += (size_t)gemel_type_rank(call->context, formal);
+  if (n == 0) {
+    return gemel__rule_fail(call, GEMEL_BAD_ARGUMENT, "the body has no outputs");
   }
-  return GEMEL_OK;
-}
-
-static gemel_status check_inputs(const gemel_infer *call, const gemel_graph *body,
-                                 symbol_binding *b) {
-  for (size_t k = 0; k < call->n_inputs; k++) {
-    gemel_dim dims[GEMEL_MAX_RANK];
-    int rank;
-    const gemel_dim *actual = gemel__infer_dims(call, k, &rank);
-    gemel_status status = substitute(call, b, body_input(body, k), dims);
-    if (status != GEMEL_OK) {
-      return status;
-    }
-    for (int j = 0; j < rank; j++) {
-      if (gemel__dim_compare(call->context, dims[j], actual[j]) == GEMEL__DIFFERENT) {
-        char text[128];
-        gemel_type_format(call->context, body_input(body, k), text, sizeof text);
-        return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "axis %d of the body's input %s: %s", j,
-                                gemel_graph_input_name(body, k), text);
-      }
-    }
-  }
-  return GEMEL_OK;
-}
-
-static gemel_status make_outputs(gemel_infer *call, const gemel_graph *body, symbol_binding *b) {
-  size_t count = gemel_graph_output_count(body);
-  for (size_t k = 0; k < count; k++) {
-    gemel_dim dims[GEMEL_MAX_RANK];
-    gemel_infer one = *call;
-    gemel_type formal = body_output(body, k), type;
-    gemel_status status = substitute(call, b, formal, dims);
-    if (status == GEMEL_OK && b->runtime) {
-      status = gemel__rule_fail(call, GEMEL_UNSUPPORTED,
-                                "a size of the body's output %s is known only inside the body",
-                                gemel_graph_output_name(body, k));
-    }
-    if (status != GEMEL_OK) {
-      return status;
-    }
-    one.outputs = &type;
-    status = gemel__rule_result(&one, gemel_type_dtype(call->context, formal),
-                                gemel_type_rank(call->context, formal), dims);
-    if (status != GEMEL_OK) {
-      return status;
-    }
-    if (k < call->max_outputs) {
-      call->outputs[k] = type;
-    }
-  }
-  call->n_outputs = count;
-  return GEMEL_OK;
-}
-
-static gemel_status infer_invoke(gemel_infer *call) {
-  const gemel_graph *body = call->attrs[0].u.graph;
-  size_t n_dims = 0;
-  gemel_dim *room;
-  gemel_status status = check_arguments(call, body, &n_dims);
-  if (status == GEMEL_OK && gemel_graph_output_count(body) == 0) {
-    status = gemel__rule_fail(call, GEMEL_BAD_ARGUMENT, "the body has no outputs");
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  room = gemel__alloc_array(2 * n_dims + 1, sizeof *room);
-  if (room == NULL) {
-    return gemel__no_memory(call->error, "the body's symbols");
-  }
-  symbol_binding b = {call->context, 0, n_dims, room, room + n_dims, NULL, 0};
-  status = bind_symbols(call, body, &b);
-  if (status == GEMEL_OK) {
-    status = check_inputs(call, body, &b);
+  gemel__body_argument *arguments = gemel__alloc_array(call->n_inputs, sizeof *arguments);
+  gemel_type *results = gemel__alloc_array(n, sizeof *results);
+  gemel_status status = arguments != NULL && results != NULL
+                            ? GEMEL_OK
+                            : gemel__no_memory(call->error, "a body's arguments");
+  for (size_t k = 0; status == GEMEL_OK && k < call->n_inputs; k++) {
+    arguments[k] = (gemel__body_argument){call->inputs[k], 0};
   }
   if (status == GEMEL_OK) {
-    status = make_outputs(call, body, &b);
+    status = gemel__body_infer(call, body, arguments, results);
   }
-  gemel__free(room, (2 * n_dims + 1) * sizeof *room);
+  for (size_t k = 0; status == GEMEL_OK && k < n && k < call->max_outputs; k++) {
+    call->outputs[k] = results[k];
+  }
+  call->n_outputs = n;
+  gemel__free(arguments, call->n_inputs * sizeof *arguments);
+  gemel__free(results, n * sizeof *results);
   return status;
-}
-
-/* ---- Nesting ---- */
-
-/* Differentiating and running a body inside another is a recursion, the only one here: a few
- * kilobytes of stack for each level. And each place where a body is invoked has a function of its
- * own, so two invocations in each of thirty bodies would be a billion. */
-static gemel_status check_nesting(const gemel_graph *body, gemel_error *error) {
-  if (body->expanded > GEMEL_MAX_BODIES) {
-    return gemel__fail(error, GEMEL_UNSUPPORTED,
-                       "%s%u bodies are invoked within one another, and no more than %d can be "
-                       "differentiated or run",
-                       body->expanded == UINT32_MAX ? "more than " : "", (unsigned)body->expanded,
-                       GEMEL_MAX_BODIES);
-  }
-  return body->nesting <= GEMEL_MAX_NESTING
-             ? GEMEL_OK
-             : gemel__fail(error, GEMEL_UNSUPPORTED,
-                           "bodies are nested %u deep, and no more than %d can be differentiated "
-                           "or run",
-                           (unsigned)body->nesting, GEMEL_MAX_NESTING);
 }
 
 /* ---- Derivatives ---- */
@@ -242,7 +77,7 @@ static gemel_status derived_init(derived_body *d, const gemel_derive *call) {
   gemel_context *context = gemel_graph_context(call->graph);
   memset(d, 0, sizeof *d);
   d->body = call->attrs[0].u.graph;
-  gemel_status status = check_nesting(d->body, call->error);
+  gemel_status status = gemel__body_nesting(d->body, call->error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -257,7 +92,7 @@ static gemel_status derived_init(derived_body *d, const gemel_derive *call) {
   d->inputs = d->block, d->outputs = d->inputs + d->room, d->from = d->outputs + d->room;
   d->along = d->from + d->room, d->result = d->along + d->room, d->args = d->result + d->room;
   for (size_t k = 0; k < d->n_inputs; k++) {
-    d->inputs[k] = add_input(d, "x", k, body_input(d->body, k), call->where);
+    d->inputs[k] = add_input(d, "x", k, gemel__body_input(d->body, k), call->where);
     d->args[d->n_args++] = call->inputs[k];
   }
   status = gemel_graph_error(d->graph)->status;
@@ -344,7 +179,7 @@ static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   for (size_t k = 0; k < d->n_inputs; k++) {
     if (!gemel_is_null(call->d_inputs[k])) {
       d->from[n_from] = d->inputs[k];
-      d->along[n_from++] = add_input(d, "t", k, body_input(d->body, k), call->where);
+      d->along[n_from++] = add_input(d, "t", k, gemel__body_input(d->body, k), call->where);
       d->args[d->n_args++] = call->d_inputs[k];
     }
   }
@@ -458,28 +293,18 @@ static void release_invocation(void *state) {
 static gemel_status prepare_invoke(gemel_kernel_call *call) {
   invocation *v = call->state;
   size_t n = call->n_inputs + call->n_outputs;
-  gemel_options options = {.size = sizeof options,
-                           .threads = call->threads,
-                           .deterministic = call->deterministic,
-                           .guard = call->guard,
-                           .poison = call->poison,
-                           .as_written = 1};
-  gemel_status checked = check_nesting(call->attrs[0].u.graph, call->error);
-  if (checked != GEMEL_OK) {
-    return checked;
-  }
+  gemel_status status = GEMEL_OK;
   memset(v, 0, sizeof *v);
   v->n_inputs = call->n_inputs;
   v->n_outputs = call->n_outputs;
   v->tensors = gemel__alloc_array(n, sizeof *v->tensors);
   v->pointers = gemel__alloc_array(n + call->n_outputs, sizeof *v->pointers);
-  v->function = gemel_compile(call->attrs[0].u.graph, &options, call->error);
-  if (v->tensors == NULL || v->pointers == NULL || v->function == NULL) {
-    gemel_status status =
-        v->function == NULL && call->error != NULL ? call->error->status : GEMEL_NO_MEMORY;
-    if (v->function != NULL) {
-      gemel__no_memory(call->error, "a body");
-    }
+  if (v->tensors == NULL || v->pointers == NULL) {
+    status = gemel__no_memory(call->error, "a body");
+  } else {
+    v->function = gemel__body_compile(call, call->attrs[0].u.graph, &status);
+  }
+  if (status != GEMEL_OK) {
     release_invocation(v);
     return status;
   }

@@ -1,6 +1,8 @@
 # Operations: the tables, and for each family its type rule, gradient, sampler and CPU kernel.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/body.c
+libgemel_a_SOURCES += %reldir%/body.h
 libgemel_a_SOURCES += %reldir%/composite.c
 libgemel_a_SOURCES += %reldir%/conv-gemm.c
 libgemel_a_SOURCES += %reldir%/conv-kernels.c
@@ -61,6 +63,14 @@ libgemel_a_SOURCES += %reldir%/rule.h
 libgemel_a_SOURCES += %reldir%/sampling.c
 libgemel_a_SOURCES += %reldir%/sampling.h
 libgemel_a_SOURCES += %reldir%/scalar.def
+libgemel_a_SOURCES += %reldir%/scan-derive.c
+libgemel_a_SOURCES += %reldir%/scan-derive.h
+libgemel_a_SOURCES += %reldir%/scan-grad.c
+libgemel_a_SOURCES += %reldir%/scan-jvp.c
+libgemel_a_SOURCES += %reldir%/scan-run.c
+libgemel_a_SOURCES += %reldir%/scan-sample.c
+libgemel_a_SOURCES += %reldir%/scan.c
+libgemel_a_SOURCES += %reldir%/scan.h
 libgemel_a_SOURCES += %reldir%/shape-blocks.c
 libgemel_a_SOURCES += %reldir%/shape.c
 libgemel_a_SOURCES += %reldir%/softmax-kernels.c

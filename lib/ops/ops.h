@@ -38,7 +38,17 @@ typedef struct gemel__hooks {
 #define GEMEL__FAMILY_TABLE(X)                                                                     \
   X(conv)                                                                                          \
   X(elementwise)                                                                                   \
-  X(index) X(invoke) X(linalg) X(pool) X(random) X(reduce) X(shape) X(softmax) X(source) X(transfer)
+  X(index)                                                                                         \
+  X(invoke)                                                                                        \
+  X(linalg)                                                                                        \
+  X(pool)                                                                                          \
+  X(random)                                                                                        \
+  X(reduce)                                                                                        \
+  X(scan)                                                                                          \
+  X(shape)                                                                                         \
+  X(softmax)                                                                                       \
+  X(source)                                                                                        \
+  X(transfer)
 
 typedef enum gemel__family {
 #define GEMEL__FAMILY_ENUM(name) GEMEL__FAMILY_##name,

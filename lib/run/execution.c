@@ -498,3 +498,23 @@ gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inp
   }
   return status;
 }
+
+gemel_status gemel__execution_ready(gemel__execution *e, gemel_tensor *const *inputs) {
+  memset(e->aside, 0, e->f->program.n_outputs);
+  return e->plans != NULL && matches(e, e->plans, inputs) ? GEMEL_OK : find_plan(e, inputs);
+}
+
+gemel_status gemel__execution_repeat(gemel__execution *e, gemel_tensor *const *inputs,
+                                     gemel_tensor **outputs) {
+  const gemel__run_program *p = &e->f->program;
+  for (uint32_t k = 0; k < p->n_inputs; k++) {
+    e->ports[k] = inputs[k]->data;
+  }
+  if (e->plans->root->wanted != GEMEL__NO_VALUE) {
+    return run(e, outputs); /* sizes are found on the way */
+  }
+  for (uint32_t k = 0; k < p->n_outputs; k++) {
+    e->ports[p->n_inputs + k] = outputs[k]->data;
+  }
+  return gemel__segment_run(e, e->plans->root);
+}

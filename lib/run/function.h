@@ -430,6 +430,17 @@ int gemel__thread_count(int wanted);
 gemel__execution *gemel__execution_new(const gemel_function *f, gemel_error *error);
 void gemel__execution_free(gemel__execution *execution);
 
+/* ---- Many calls with the same shapes (execution.c) ---- */
+
+/* Makes E ready for calls with inputs and outputs of these shapes and strides, all given,
+ * row-major, and none over another: only their data changes from call to call. The function has no
+ * states. */
+gemel_status gemel__execution_ready(gemel__execution *e, gemel_tensor *const *inputs);
+
+/* One of these calls. The error is E's. */
+gemel_status gemel__execution_repeat(gemel__execution *e, gemel_tensor *const *inputs,
+                                     gemel_tensor **outputs);
+
 /* One that no call uses, the most recently used first; a new one if there is none. NULL when memory
  * is out. Given back when it is free again, and whether a call was done with it. */
 gemel__execution *gemel__execution_take(gemel_function *f, gemel_error *error);

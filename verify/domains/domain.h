@@ -141,6 +141,8 @@ struct gemel__domain {
   /* Where sign is undecided: bit s + 1 for each sign s that the element may have. NULL: any. */
   int (*signs)(gemel__domain *d, const void *a);
   gemel__observer *observer; /* NULL: nobody */
+  /* Takes e for a constant from now on: a dual number's tangent becomes 0. NULL: it is one. */
+  void (*forget)(gemel__domain *d, void *e);
 };
 
 /* On a tape of decisions, the floor of +∞; of −∞ it is the negative. */

@@ -276,6 +276,14 @@ static void base_tie(gemel__domain *b, void *e, size_t n, const void *const *tie
     b->set(b, e, tied[0]);
 }
 
+static void d_forget(gemel__domain *d, void *e) {
+  gemel__domain *b = gemel__dual_base(d);
+  b->from_integer(b, gemel__dual_tangent(d, e), 0);
+  if (b->forget != NULL) {
+    b->forget(b, gemel__dual_value(d, e));
+  }
+}
+
 /* The value of any, the mean of the tangents. Without memory for the list of tangents, a GAP. */
 static void d_tie(gemel__domain *d, void *e, size_t n, const void *const *tied) {
   BASE;
@@ -383,6 +391,7 @@ static const gemel__domain functions = {
     .sum = d_sum,
     .sign = d_sign,
     .tie = d_tie,
+    .forget = d_forget,
     .round = d_round,
     .to_integer = d_to_integer,
     .state = d_state,

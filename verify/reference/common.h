@@ -150,4 +150,11 @@ gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
                                    const gemel__rtensor *const *inputs, gemel__rtensor *outputs,
                                    const gemel__evaluation *within, gemel_error *error);
 
+/* Makes RESULTS, one for each output of GRAPH, tensors of zeros with the dtypes and shapes that the
+ * graph's types give for INPUTS; nothing is evaluated. */
+gemel_status gemel__reference_body_types(const gemel_graph *graph, gemel__domain *d,
+                                         const gemel__rtensor *const *inputs,
+                                         gemel__rtensor *results, const gemel__evaluation *within,
+                                         gemel_error *error);
+
 #endif

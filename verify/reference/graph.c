@@ -520,6 +520,31 @@ gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
   return status;
 }
 
+gemel_status gemel__reference_body_types(const gemel_graph *graph, gemel__domain *d,
+                                         const gemel__rtensor *const *inputs,
+                                         gemel__rtensor *results, const gemel__evaluation *within,
+                                         gemel_error *error) {
+  evaluator ev = {graph, graph->context, d,    within, error, 0, 0, NULL,
+                  NULL,  NULL,           NULL, NULL,   0,     0, 0};
+  gemel_status status = evaluator_init(&ev);
+  status = status == GEMEL_OK ? bind_inputs(&ev, inputs) : status;
+  for (size_t k = 0; k < graph->n_outputs && status == GEMEL_OK; k++) {
+    gemel_type type = gemel__node_type(graph, graph->outputs[k].node, graph->outputs[k].output);
+    const gemel_dim *dims = gemel_type_dims(ev.context, type);
+    int64_t shape[GEMEL_MAX_RANK];
+    int rank = gemel_type_rank(ev.context, type);
+    for (int axis = 0; axis < rank && status == GEMEL_OK; axis++) {
+      status = evaluate_dim(&ev, dims[axis], &shape[axis]);
+    }
+    if (status == GEMEL_OK) {
+      status = gemel__rtensor_init(&results[k], d, gemel_type_dtype(ev.context, type), rank, shape,
+                                   error);
+    }
+  }
+  evaluator_clear(&ev);
+  return status;
+}
+
 gemel_status gemel__reference_graph(const gemel_graph *graph, gemel__domain *d,
                                     const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                     gemel__reference_lookup extra, void *user, gemel_error *error) {

@@ -18,6 +18,7 @@ libgemel_verify_a_SOURCES += %reldir%/reference.h
 libgemel_verify_a_SOURCES += %reldir%/rtensor.c
 libgemel_verify_a_SOURCES += %reldir%/scalar.c
 libgemel_verify_a_SOURCES += %reldir%/scalar.def
+libgemel_verify_a_SOURCES += %reldir%/scan.c
 libgemel_verify_a_SOURCES += %reldir%/shape.c
 libgemel_verify_a_SOURCES += %reldir%/softmax.c
 libgemel_verify_a_SOURCES += %reldir%/source.c

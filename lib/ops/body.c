@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bodies: the types that a body gives for its arguments, bounds on how deep bodies are nested, and
+ * how a kernel compiles one. A body's symbols are names for sizes: wherever an axis of an input is
+ * a symbol by itself, the argument's size is what the symbol stands for, and all other sizes follow
+ * by substitution.
+ */
+#include "ops/body.h"
+
+#include <string.h>
+#include "core/alloc.h"
+#include "ops/rule.h"
+
+/* What the body's symbols stand for in one application of it. */
+typedef struct symbol_binding {
+  gemel_context *context;
+  size_t count, room;
+  gemel_dim *symbols, *sizes;
+  const char *unbound; /* a symbol met that has no size */
+  int runtime;         /* a size met that a node of the body produces */
+} symbol_binding;
+
+gemel_type gemel__body_input(const gemel_graph *body, size_t k) {
+  return gemel_value_type(gemel_graph_input(body, k));
+}
+
+gemel_type gemel__body_output(const gemel_graph *body, size_t k) {
+  return gemel_value_type(gemel_graph_output(body, k));
+}
+
+static int argument_rank(const gemel_infer *call, const gemel__body_argument *argument) {
+  return gemel_type_rank(call->context, argument->type) - argument->skip;
+}
+
+static const gemel_dim *argument_dims(const gemel_infer *call,
+                                      const gemel__body_argument *argument) {
+  return gemel_type_dims(call->context, argument->type) + argument->skip;
+}
+
+static size_t find_symbol(const symbol_binding *b, gemel_dim symbol) {
+  size_t k = 0;
+  while (k < b->count && b->symbols[k] != symbol) {
+    k++;
+  }
+  return k;
+}
+
+static gemel_dim replace_symbol(void *user, const gemel__atom *atom, gemel_dim self) {
+  symbol_binding *b = user;
+  if (atom->kind != GEMEL__ATOM_SYMBOL) {
+    b->runtime = 1;
+    return self;
+  }
+  size_t k = find_symbol(b, self);
+  if (k == b->count) {
+    b->unbound = atom->name;
+    return self;
+  }
+  return b->sizes[k];
+}
+
+static void bind_symbols(const gemel_infer *call, const gemel_graph *body,
+                         const gemel__body_argument *arguments, symbol_binding *b) {
+  gemel__atom atom;
+  for (size_t k = 0; k < gemel_graph_input_count(body); k++) {
+    const gemel_dim *actual = argument_dims(call, &arguments[k]);
+    const gemel_dim *formal = gemel_type_dims(call->context, gemel__body_input(body, k));
+    for (int j = 0; j < argument_rank(call, &arguments[k]); j++) {
+      if (gemel__dim_is_atom(call->context, formal[j], &atom) &&
+          find_symbol(b, formal[j]) == b->count) {
+        b->symbols[b->count] = formal[j];
+        b->sizes[b->count++] = actual[j];
+      }
+    }
+  }
+}
+
+/* Substitutes sizes for symbols in the dims of TYPE. */
+static gemel_status substitute(const gemel_infer *call, symbol_binding *b, gemel_type type,
+                               gemel_dim *dims) {
+  int rank = gemel_type_rank(call->context, type);
+  const gemel_dim *formal = gemel_type_dims(call->context, type);
+  for (int j = 0; j < rank; j++) {
+    dims[j] = gemel__dim_substitute(call->context, formal[j], replace_symbol, b);
+    if (dims[j] == GEMEL_DIM_NONE) {
+      return gemel__no_memory(call->error, "a size");
+    }
+  }
+  if (b->unbound != NULL) {
+    return gemel__rule_fail(call, GEMEL_BAD_TYPE,
+                            "the body's symbol %s is the size of no axis of its inputs",
+                            b->unbound);
+  }
+  return GEMEL_OK;
+}
+
+/* Checks dtypes and ranks, and counts the axes. */
+static gemel_status check_arguments(const gemel_infer *call, const gemel_graph *body,
+                                    const gemel__body_argument *arguments, size_t *n_dims) {
+  *n_dims = 0;
+  for (size_t k = 0; k < gemel_graph_input_count(body); k++) {
+    gemel_type formal = gemel__body_input(body, k);
+    if (gemel_type_dtype(call->context, arguments[k].type) !=
+            gemel_type_dtype(call->context, formal) ||
+        argument_rank(call, &arguments[k]) != gemel_type_rank(call->context, formal)) {
+      char text[128];
+      gemel_type_format(call->context, formal, text, sizeof text);
+      return gemel__rule_fail(call, GEMEL_BAD_TYPE, "the body's input %s is %s",
+                              gemel_graph_input_name(body, k), text);
+    }
+    *n_dims += (size_t)gemel_type_rank(call->context, formal);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status check_inputs(const gemel_infer *call, const gemel_graph *body,
+                                 const gemel__body_argument *arguments, symbol_binding *b) {
+  for (size_t k = 0; k < gemel_graph_input_count(body); k++) {
+    gemel_dim dims[GEMEL_MAX_RANK];
+    const gemel_dim *actual = argument_dims(call, &arguments[k]);
+    gemel_status status = substitute(call, b, gemel__body_input(body, k), dims);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    for (int j = 0; j < argument_rank(call, &arguments[k]); j++) {
+      if (gemel__dim_compare(call->context, dims[j], actual[j]) == GEMEL__DIFFERENT) {
+        char text[128];
+        gemel_type_format(call->context, gemel__body_input(body, k), text, sizeof text);
+        return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "axis %d of the body's input %s: %s", j,
+                                gemel_graph_input_name(body, k), text);
+      }
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status make_results(const gemel_infer *call, const gemel_graph *body,
+                                 symbol_binding *b, gemel_type *results) {
+  for (size_t k = 0; k < gemel_graph_output_count(body); k++) {
+    gemel_dim dims[GEMEL_MAX_RANK];
+    gemel_infer one = *call;
+    gemel_type formal = gemel__body_output(body, k);
+    gemel_status status = substitute(call, b, formal, dims);
+    if (status == GEMEL_OK && b->runtime) {
+      status = gemel__rule_fail(call, GEMEL_UNSUPPORTED,
+                                "a size of the body's output %s is known only inside the body",
+                                gemel_graph_output_name(body, k));
+    }
+    if (status != GEMEL_OK) {
+      return status;
+    }
+    one.outputs = &results[k];
+    status = gemel__rule_result(&one, gemel_type_dtype(call->context, formal),
+                                gemel_type_rank(call->context, formal), dims);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__body_infer(const gemel_infer *call, const gemel_graph *body,
+                               const gemel__body_argument *arguments, gemel_type *results) {
+  size_t n_dims = 0;
+  gemel_status status = check_arguments(call, body, arguments, &n_dims);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel_dim *room = gemel__alloc_array(2 * n_dims + 1, sizeof *room);
+  if (room == NULL) {
+    return gemel__no_memory(call->error, "the body's symbols");
+  }
+  symbol_binding b = {call->context, 0, n_dims, room, room + n_dims, NULL, 0};
+  bind_symbols(call, body, arguments, &b);
+  status = check_inputs(call, body, arguments, &b);
+  if (status == GEMEL_OK) {
+    status = make_results(call, body, &b, results);
+  }
+  gemel__free(room, (2 * n_dims + 1) * sizeof *room);
+  return status;
+}
+
+/* ---- Nesting ---- */
+
+gemel_status gemel__body_nesting(const gemel_graph *body, gemel_error *error) {
+  if (body->expanded > GEMEL_MAX_BODIES) {
+    return gemel__fail(error, GEMEL_UNSUPPORTED,
+                       "%s%u bodies are invoked within one another, and no more than %d can be "
+                       "differentiated or run",
+                       body->expanded == UINT32_MAX ? "more than " : "", (unsigned)body->expanded,
+                       GEMEL_MAX_BODIES);
+  }
+  return body->nesting <= GEMEL_MAX_NESTING
+             ? GEMEL_OK
+             : gemel__fail(error, GEMEL_UNSUPPORTED,
+                           "bodies are nested %u deep, and no more than %d can be differentiated "
+                           "or run",
+                           (unsigned)body->nesting, GEMEL_MAX_NESTING);
+}
+
+/* ---- Kernels ---- */
+
+gemel_function *gemel__body_compile(const gemel_kernel_call *call, const gemel_graph *body,
+                                    gemel_status *status) {
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_options options = {.size = sizeof options,
+                           .threads = call->threads,
+                           .deterministic = call->deterministic,
+                           .guard = call->guard,
+                           .poison = call->poison,
+                           .as_written = 1};
+  *status = gemel__body_nesting(body, &error);
+  gemel_function *function = *status == GEMEL_OK ? gemel_compile(body, &options, &error) : NULL;
+  if (function == NULL) {
+    *status = error.status;
+    if (call->error != NULL) {
+      *call->error = error;
+    }
+  }
+  return function;
+}

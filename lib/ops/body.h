@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graphs that operations hold as attributes, their bodies: what the type rules and kernels of
+ * invoke and scan have in common.
+ */
+#ifndef GEMEL__OPS_BODY_H
+#define GEMEL__OPS_BODY_H
+
+#include <gemel/function.h>
+#include "ops/ops.h"
+
+/* What takes the place of a body's input: a value of TYPE without its first SKIP axes. */
+typedef struct gemel__body_argument {
+  gemel_type type;
+  int skip;
+} gemel__body_argument;
+
+/* Types of input and output K of BODY. */
+gemel_type gemel__body_input(const gemel_graph *body, size_t k);
+gemel_type gemel__body_output(const gemel_graph *body, size_t k);
+
+/* Matches the symbols of BODY with the sizes of ARGUMENTS, one for each of its inputs, and sets
+ * RESULTS, one for each of its outputs, to the types that it gives for them, in memory space SPACE.
+ * Errors: GEMEL_BAD_TYPE (dtype or rank of an argument, a symbol that no argument tells),
+ * GEMEL_BAD_SHAPE (a size), GEMEL_UNSUPPORTED (a result whose size is known only inside the body),
+ * GEMEL_NO_MEMORY. */
+gemel_status gemel__body_infer(const gemel_infer *call, const gemel_graph *body,
+                               const gemel__body_argument *arguments, gemel_type *results);
+
+/* GEMEL_UNSUPPORTED if BODY is nested too deep to be differentiated or run: both are recursions,
+ * the only ones, of a few kilobytes of stack for each level. And each place where a body is used
+ * has a function of its own, so two uses in each of thirty bodies would be a billion. */
+gemel_status gemel__body_nesting(const gemel_graph *body, gemel_error *error);
+
+/* BODY compiled as the caller's function is: for a kernel's PREPARE. NULL, with *STATUS and the
+ * call's error, on failure. */
+gemel_function *gemel__body_compile(const gemel_kernel_call *call, const gemel_graph *body,
+                                    gemel_status *status);
+
+#endif

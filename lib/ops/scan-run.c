@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernel of scan: the body, compiled once for a plan, called step by step. Each state is read
+ * where the step before wrote it, which is the row of its history, and rows of sequences are read
+ * and those of stacks written where they lie, so nothing is copied but initial and last values. A
+ * loop without rows has two buffers for each state, which take turns.
+ */
+#include <string.h>
+#include <gemel/tensor.h>
+#include "core/alloc.h"
+#include "core/fault.h"
+#include "core/tensor.h"
+#include "cpu/copy.h"
+#include "ops/body.h"
+#include "ops/rule.h"
+#include "ops/scan.h"
+#include "run/function.h"
+
+/* A compiled body and the tensors that it is called with, whose data pointers are set at each step.
+ * It stands in the state of the kernel's call. */
+typedef struct scan_loop {
+  gemel_function *function;
+  gemel__scan scan;
+  gemel_tensor **tensors; /* of the body: inputs, then outputs */
+  size_t n_inputs, n_outputs;
+  unsigned char stop;
+} scan_loop;
+
+/* One call: N steps of at most LENGTH rows. */
+typedef struct scan_call {
+  const gemel_kernel_call *call;
+  scan_loop *loop;
+  gemel__execution *body; /* what the body is called with in all steps */
+  int64_t length, n;
+} scan_call;
+
+static size_t all_tensors(const scan_loop *l) {
+  return l->n_inputs + l->n_outputs;
+}
+
+static void release_loop(void *state) {
+  scan_loop *l = state;
+  gemel_function_free(l->function);
+  for (size_t k = 0; l->tensors != NULL && k < all_tensors(l); k++) {
+    gemel_tensor_unref(l->tensors[k]);
+  }
+  gemel__free(l->tensors, all_tensors(l) * sizeof *l->tensors);
+}
+
+static size_t view_bytes(const gemel_view *view) {
+  size_t bytes = (size_t)(gemel__view_elements(view) * gemel__view_item(view));
+  return (bytes + GEMEL__DATA_ALIGNMENT - 1) / GEMEL__DATA_ALIGNMENT * GEMEL__DATA_ALIGNMENT;
+}
+
+/* Adds a tensor for VIEW without its first SKIP axes. */
+static void add_tensor(gemel_kernel_call *call, gemel_tensor ***to, const gemel_view *view,
+                       int skip) {
+  *(*to)++ = gemel__tensor_described(view->dtype, view->rank - skip, view->shape + skip,
+                                     view->strides + skip, call->error);
+}
+
+/* What the body is called with, in its order. A state lies as the last one does, row-major. */
+static gemel_status make_tensors(gemel_kernel_call *call, scan_loop *l) {
+  const gemel__scan *s = &l->scan;
+  const gemel_view *in = call->inputs, *out = call->outputs;
+  gemel_view stop = {GEMEL_BOOL, 0, NULL, NULL, NULL};
+  gemel_tensor **to = l->tensors;
+  for (size_t k = 0; k < s->states; k++) {
+    add_tensor(call, &to, &out[k], 0);
+  }
+  for (size_t k = 0; k < s->sequences; k++) {
+    add_tensor(call, &to, &in[gemel__scan_sequence(s, k)], 1);
+  }
+  for (size_t k = 0; k < s->constants; k++) {
+    add_tensor(call, &to, &in[gemel__scan_constant(s, k)], 0);
+  }
+  for (size_t k = 0; k < s->states; k++) {
+    add_tensor(call, &to, &out[k], 0);
+  }
+  for (size_t k = 0; k < s->values; k++) {
+    add_tensor(call, &to, &out[gemel__scan_stack(s, k)], 1);
+  }
+  if (s->until) {
+    add_tensor(call, &to, &stop, 0);
+  }
+  for (size_t k = 0; k < all_tensors(l); k++) {
+    if (l->tensors[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status prepare_scan(gemel_kernel_call *call) {
+  scan_loop *l = call->state;
+  memset(l, 0, sizeof *l);
+  gemel__scan_read(call->attrs, &l->scan);
+  l->n_inputs = gemel_graph_input_count(l->scan.body);
+  l->n_outputs = gemel_graph_output_count(l->scan.body);
+  l->tensors = gemel__alloc_array(all_tensors(l), sizeof *l->tensors);
+  gemel_status status =
+      l->tensors != NULL ? make_tensors(call, l) : gemel__no_memory(call->error, "a loop's body");
+  if (status == GEMEL_OK) {
+    l->function = gemel__body_compile(call, l->scan.body, &status);
+  }
+  if (status != GEMEL_OK) {
+    release_loop(l);
+    return status;
+  }
+  for (size_t k = 0; !l->scan.rows && k < l->scan.states; k++) {
+    call->scratch_bytes += 2 * view_bytes(&call->outputs[k]);
+  }
+  call->release = release_loop;
+  return GEMEL_OK;
+}
+
+/* ---- Where things are ---- */
+
+static char *row_of(const gemel_view *view, int64_t row) {
+  return (char *)view->data + row * view->strides[0];
+}
+
+/* Where state K is after I steps. */
+static char *state_place(const scan_call *c, size_t k, int64_t i) {
+  const gemel__scan *s = &c->loop->scan;
+  if (s->rows) {
+    int64_t row = s->reverse && !GEMEL__FAULT(scan_reverse_carry) ? c->n - i : i;
+    return row_of(&c->call->outputs[gemel__scan_history(s, k)], row);
+  }
+  char *place = c->call->scratch;
+  for (size_t j = 0; j < k; j++) {
+    place += 2 * view_bytes(&c->call->outputs[j]);
+  }
+  return place + (i % 2) * (int64_t)view_bytes(&c->call->outputs[k]);
+}
+
+/* The row that step I reads of sequences and writes of stacks. */
+static int64_t row_of_step(const scan_call *c, int64_t i) {
+  if (c->loop->scan.reverse && !GEMEL__FAULT(scan_reverse_rows)) {
+    return c->n - 1 - i;
+  }
+  return GEMEL__FAULT(scan_limited_from_end) ? c->length - c->n + i : i;
+}
+
+/* ---- Running ---- */
+
+/* TO, which is dense, = FROM, of the same shape. */
+static void copy_values(const scan_call *c, const gemel_view *shape, char *to,
+                        const int64_t *to_strides, const char *from, const int64_t *from_strides) {
+  gemel__copy_parallel(c->call->threads, (size_t)gemel__view_item(shape), shape->rank, shape->shape,
+                       to, to_strides, from, from_strides);
+}
+
+/* Copies the initial values, and sets the data of what stays as it is from step to step. */
+static void enter_operands(const scan_call *c) {
+  const gemel__scan *s = &c->loop->scan;
+  gemel_tensor **constants = c->loop->tensors + s->states + s->sequences;
+  for (size_t k = 0; k < s->states; k++) {
+    const gemel_view *initial = &c->call->inputs[gemel__scan_initial(s, k)];
+    copy_values(c, initial, state_place(c, k, 0), c->call->outputs[k].strides, initial->data,
+                initial->strides);
+  }
+  for (size_t k = 0; k < s->constants; k++) {
+    constants[k]->data = c->call->inputs[gemel__scan_constant(s, k)].data;
+  }
+  if (s->until) {
+    c->loop->tensors[all_tensors(c->loop) - 1]->data = &c->loop->stop;
+  }
+}
+
+static gemel_status step(const scan_call *c, int64_t i) {
+  scan_loop *l = c->loop;
+  const gemel__scan *s = &l->scan;
+  gemel_tensor **in = l->tensors, **out = l->tensors + l->n_inputs;
+  int64_t row = row_of_step(c, i);
+  for (size_t k = 0; k < s->states; k++) {
+    in[k]->data = state_place(c, k, i);
+    out[k]->data = state_place(c, k, i + 1);
+  }
+  for (size_t k = 0; k < s->sequences && !(GEMEL__FAULT(scan_row_of_first_step) && i > 0); k++) {
+    in[s->states + k]->data = row_of(&c->call->inputs[gemel__scan_sequence(s, k)], row);
+  }
+  for (size_t k = 0; k < s->values; k++) {
+    out[s->states + k]->data = row_of(&c->call->outputs[gemel__scan_stack(s, k)], row);
+  }
+  return gemel__execution_repeat(c->body, in, out);
+}
+
+/* Says what went wrong in the body, and in which step. */
+static gemel_status blame_step(const scan_call *c, int64_t i, gemel_status status) {
+  if (c->call->error != NULL) {
+    *c->call->error = c->body->error;
+  }
+  if (c->length == INT64_MAX) {
+    gemel__error_prefix(c->call->error, "step %lld", (long long)i + 1);
+  } else {
+    gemel__error_prefix(c->call->error, "step %lld of %lld", (long long)i + 1, (long long)c->n);
+  }
+  return status;
+}
+
+/* Runs the steps; *DONE of them. */
+static gemel_status run_steps(const scan_call *c, int64_t *done) {
+  scan_loop *l = c->loop;
+  int64_t i = 0;
+  l->stop = 0;
+  while (i < c->n && !l->stop) {
+    gemel_status status = step(c, i);
+    if (status != GEMEL_OK) {
+      return blame_step(c, i, status);
+    }
+    i += !(GEMEL__FAULT(scan_until_before) && l->stop);
+  }
+  *done = i;
+  return GEMEL_OK;
+}
+
+/* Rows BEGIN.. of a result become 0. */
+static void clear_rows(const gemel_view *view, int64_t begin) {
+  int64_t rows = view->shape[0];
+  if (begin < rows && gemel__view_elements(view) > 0 && !GEMEL__FAULT(scan_rows_beyond_kept)) {
+    memset(row_of(view, begin), 0, (size_t)(view->strides[0] * (rows - begin)));
+  }
+}
+
+static void leave_results(const scan_call *c, int64_t done) {
+  const gemel__scan *s = &c->loop->scan;
+  const gemel_view *out = c->call->outputs;
+  for (size_t k = 0; k < s->states; k++) {
+    int64_t at = GEMEL__FAULT(scan_last_one_early) && done > 0 ? done - 1 : done;
+    copy_values(c, &out[k], out[k].data, out[k].strides, state_place(c, k, at), out[k].strides);
+    if (s->rows) {
+      clear_rows(&out[gemel__scan_history(s, k)], done + 1);
+    }
+    if (GEMEL__FAULT(scan_first_row_lost) && s->rows && done > 0) {
+      memset(state_place(c, k, 0), 0,
+             (size_t)(gemel__view_elements(&out[k]) * gemel__view_item(&out[k])));
+    }
+  }
+  for (size_t k = 0; k < s->values; k++) {
+    clear_rows(&out[gemel__scan_stack(s, k)], done);
+  }
+  if (s->until) {
+    *(int64_t *)out[gemel__scan_count(s)].data = done - GEMEL__FAULT(scan_count_less_one);
+  }
+}
+
+/* How many rows there are, and how many steps are wanted. */
+static gemel_status find_steps(scan_call *c) {
+  const gemel__scan *s = &c->loop->scan;
+  c->length = INT64_MAX;
+  if (s->rows) {
+    c->length = s->sequences > 0 ? c->call->inputs[gemel__scan_sequence(s, 0)].shape[0]
+                                 : c->call->attrs[GEMEL__SCAN_LENGTH].u.i;
+  }
+  c->n = c->length;
+  if (s->limited) {
+    c->n = *(const int64_t *)c->call->inputs[0].data;
+  }
+  if (c->n >= 0 && c->n <= c->length) {
+    return GEMEL_OK;
+  }
+  return s->rows ? gemel__fail(c->call->error, GEMEL_BAD_VALUE,
+                               "a loop over %lld rows can't take %lld steps", (long long)c->length,
+                               (long long)c->n)
+                 : gemel__fail(c->call->error, GEMEL_BAD_VALUE, "a loop can't take %lld steps",
+                               (long long)c->n);
+}
+
+static gemel_status run_body(scan_call *c) {
+  scan_loop *l = c->loop;
+  int64_t done = 0;
+  c->body = gemel__execution_take(l->function, c->call->error);
+  if (c->body == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  enter_operands(c);
+  gemel_status status = c->n > 0 ? gemel__execution_ready(c->body, l->tensors) : GEMEL_OK;
+  status = status == GEMEL_OK ? run_steps(c, &done) : blame_step(c, 0, status);
+  gemel__execution_give(l->function, c->body, 1);
+  if (status == GEMEL_OK) {
+    leave_results(c, done);
+  }
+  return status;
+}
+
+static gemel_status run_scan(const gemel_kernel_call *call) {
+  scan_call c = {call, call->state, NULL, 0, 0};
+  gemel_status status = find_steps(&c);
+  return status == GEMEL_OK ? run_body(&c) : status;
+}
+
+const gemel_kernel gemel__scan_kernels[] = {{"steps", prepare_scan, run_scan}, {NULL, NULL, NULL}};
