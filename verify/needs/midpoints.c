@@ -28,7 +28,7 @@ int gemel__is_narrowing(const gemel__pair *pair) {
   return (seen & (seen - 1)) != 0;
 }
 
-enum kind { MIDPOINT, LITTLE, POWER, KINDS };
+enum rounding_kind { MIDPOINT, LITTLE, POWER, KINDS };
 
 /* Half way between two numbers of DIGITS digits, or beside that in one of P digits. */
 static double midpoint(int digits, int p, gemel__random *random) {
@@ -44,8 +44,9 @@ void gemel__midpoints_fill(gemel_tensor *tensor, gemel__random *random) {
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
   size_t n = (size_t)gemel_tensor_elements(tensor), size = gemel_dtype_size(dtype);
   int p = gemel__dtype_format(dtype)->digits, digits;
-  enum kind kind =
-      gemel__random_chance(random, 1, 2) ? MIDPOINT : (enum kind)gemel__random_below(random, KINDS);
+  enum rounding_kind kind = gemel__random_chance(random, 1, 2)
+                                ? MIDPOINT
+                                : (enum rounding_kind)gemel__random_below(random, KINDS);
   digits = gemel__dtype_format(narrower[gemel__random_below(random, 3)])->digits;
   digits = digits < p ? digits : p / 2;
   for (size_t i = 0; i < n; i++) {
