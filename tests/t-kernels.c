@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <gemel/verify.h>
 
@@ -58,6 +59,8 @@ typedef enum fault {
   DECLINES_LATE,
   FAILS,
   CHANGES_SHAPE,
+  CLOSES_AND_SLEEPS,
+  BLOCKS_SIGNALS,
   STATE_TOO_SMALL,
   FREES_TWICE,
   STATIC_BUFFER,
@@ -202,6 +205,17 @@ static void misbehave(const gemel_kernel_call *call) {
     for (;;) {
       pause();
     }
+  } else if (is(CLOSES_AND_SLEEPS)) {
+    for (int file = 3; file < 1024; file++) {
+      close(file);
+    }
+    for (;;) {
+      pause();
+    }
+  } else if (is(BLOCKS_SIGNALS)) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
   } else if (is(RECURSES)) {
     sink = deep(0);
   } else if (is(EATS_MEMORY)) {
@@ -533,6 +547,7 @@ static const candidate wrong[] = {
     {"_exit", "sqr", EXITS_AT_ONCE, I, SQR, "status 0"},
     {"a loop without end", "sqr", LOOPS, I, SQR, "no end in run"},
     {"sleeps", "sqr", SLEEPS, I, SQR, "no end in run"},
+    {"closes all files and sleeps", "sqr", CLOSES_AND_SLEEPS, I, SQR, "no end in run"},
     {"recursion without end", "sqr", RECURSES, I, SQR, "SIGSEGV"},
     {"memory without end", "sqr", EATS_MEMORY, I, SQR, "SIGABRT"},
     {"empty operands", "sqr", EMPTY_FAULTS, I, DENSE_SQR, NULL},
@@ -562,7 +577,10 @@ static verdicts judge(const candidate *c, uint64_t seed, size_t instances) {
                                         .instances = instances,
                                         .tiers = c->tiers,
                                         .kernel_seconds =
-                                            c->fault == LOOPS || c->fault == SLEEPS ? 0.3 : 0};
+                                            c->fault == LOOPS || c->fault == SLEEPS ||
+                                                    c->fault == CLOSES_AND_SLEEPS
+                                                ? 0.3
+                                                : 0};
   planted = c->fault;
   verdicts v = judge_kernel(c->name, c->operation, &c->kernel, options);
   planted = NONE;
@@ -639,6 +657,20 @@ static void passes(const void *data) {
   }
 }
 
+/* Signals that a kernel leaves blocked are its own business: they mustn't keep the trial waiting. */
+static void blocks_signals(const void *data) {
+  const candidate c = {"leaves signals blocked", "sqr", BLOCKS_SIGNALS, I, SQR, NULL};
+  time_t started = time(NULL);
+  verdicts v;
+  (void)data;
+  if (getenv("GEMEL_VALGRIND") != NULL) {
+    CT_SKIP("child processes by the thousand");
+  }
+  v = judge(&c, 1, 24);
+  CT_CHECK(v.refuted == 0 && v.passed == 1);
+  CT_CHECK(time(NULL) - started < 100);
+}
+
 static void is_refuted(const void *data) {
   const candidate *c = data;
   if (getenv("GEMEL_VALGRIND") != NULL) {
@@ -660,6 +692,7 @@ static void is_refuted(const void *data) {
 
 static const ct_test offers[] = {
     CT_TEST("declines all", declines_all, NULL),
+    CT_TEST("blocks signals", blocks_signals, NULL),
     CT_TEST("says what it takes", says_what, NULL),
 };
 

@@ -240,11 +240,15 @@ static void attend(pid_t process, int pipe, gemel__report *report, double second
                    gemel__end *end) {
   struct watch w = {report->calls, 0, 0, gemel__clock()};
   struct pollfd heard = {pipe, POLLIN, 0};
-  int status = 0;
+  int status = 0, tick = TICK_MS;
   pid_t gone = 0;
   while (gone == 0 || (gone < 0 && errno == EINTR)) {
-    int ready = poll(&heard, 1, TICK_MS);
-    gone = waitpid(process, &status, ready > 0 ? 0 : WNOHANG);
+    if (poll(&heard, 1, tick) > 0) {
+      /* the child is at its end, or has closed the pipe and goes on */
+      heard.fd = -1;
+      tick = 1;
+    }
+    gone = waitpid(process, &status, WNOHANG);
     if (gone == 0 && too_long(&w, process, report, seconds)) {
       end->hung = 1;
       kill(-process, SIGKILL); /* with whatever else it has started */

@@ -255,6 +255,14 @@ static void on_stop(int number) {
   atomic_store(&meeting.stopped, 0);
 }
 
+/* A kernel may have left the signal blocked that stops this thread. */
+static void be_stoppable(void) {
+  sigset_t stops;
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &stops, NULL);
+}
+
 static int call_beside(struct life *life, int k, int row) {
   struct trouble *wrong = &meeting.s->shared->wrong;
   if (call_again(meeting.s, life, k % SETS, 0, row) == 0) {
@@ -273,6 +281,7 @@ static void *be_stopped(void *unused) {
   (void)unused;
   pthread_barrier_wait(&meeting.ready);
   for (k = 0; alive && !atomic_load(&meeting.done); k++) {
+    be_stoppable();
     if (call_beside(&life, k, SCRATCH_ROW) != 0) {
       break;
     }
