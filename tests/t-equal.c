@@ -387,6 +387,10 @@ static void zeros_say_nothing(const void *data) {
   gemel_context_unref(context);
 }
 
+#define LAYER(K, M, m)                                                                             \
+  "invoke(x, m, body = graph (x: f32[N, " K "], m: f32[" K ", " M "]) { return r = dot(x, " m ") " \
+  "})"
+
 /* Large constant sizes are scaled where that asks the same question, and only there. */
 static void large_sizes(const void *data) {
   static const struct {
@@ -409,6 +413,19 @@ static void large_sizes(const void *data) {
        "join(subtensor(x + x, start = [0, 0], size = [32, 64]),"
        " subtensor(x, start = [32, 0], size = [64, 64]))",
        "passed", "64 → 4, 96 → 6"},
+      /* in bodies, with the sizes or with symbols for them, and in their bodies */
+      {"x: f32[N, 100], m: f32[100, 50], b: f32[50]", LAYER("100", "50", "m") " + b",
+       "b - " LAYER("100", "50", "-m"), "passed", "100 → 3"},
+      {"x: f32[N, 100], m: f32[100, 50], b: f32[50]", LAYER("100", "50", "m") " + b",
+       "b - " LAYER("100", "50", "m"), "refuted", ""},
+      {"x: f32[N, 100], m: f32[100, 50], b: f32[50]", LAYER("K", "M", "m") " + b",
+       "b - " LAYER("100", "M", "invoke(m, body = graph (m: f32[100, 50]) { return r = -m })"),
+       "passed", "100 → 3"},
+      {"x: f64[96, 64], y: f64[64, 96]",
+       "invoke(x, body = graph (x: f64[96, 64]) { return r = join(subtensor(x, start = [0, 0],"
+       " size = [32, 64]), subtensor(x, start = [32, 0], size = [64, 64])) }) + dimshuffle(y, "
+       "order = [1, 0])",
+       "x + dimshuffle(y, order = [1, 0])", "passed", "64 → 4, 96 → 6"},
   };
   size_t k;
   (void)data;
@@ -419,7 +436,7 @@ static void large_sizes(const void *data) {
     heard h;
     int side;
     for (side = 0; side < 2; side++) {
-      char text[300];
+      char text[500];
       snprintf(text, sizeof text, "graph f(%s) {\n  return r = %s\n}\n", cases[k].inputs,
                side == 0 ? cases[k].a : cases[k].b);
       graphs[side] = gemel_parse(context, text, strlen(text), "test", NULL, NULL);

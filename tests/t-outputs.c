@@ -86,6 +86,12 @@ static gemel_value next_key(gemel_edit *edit, gemel_value old) {
 #define BOTH                                                                                       \
   "graph both(x: f32[N]) { return p = x + x, q = -(x + x) } "                                      \
   "graph sizes(x: f32[N]) { return p = x + x, q = x * x } graph g"
+/* Too large to be looked at as they are; and a body that does another thing from place 20 on. */
+#define LARGE                                                                                      \
+  "graph large(x: f32[5000, 4000]) { s = dot(x, dimshuffle(x, order = [1, 0])) "                   \
+  "return p = s, q = -s } "                                                                        \
+  "graph late(x: f32[90]) { s = x + x "                                                            \
+  "return p = s, q = where(arange(n = 90, dtype = i64) < 20:i64, -s, s) } graph g"
 #define X5 "(x: f32[5]) { "
 
 static const output_case output_cases[] = {
@@ -187,6 +193,20 @@ static const output_case output_cases[] = {
      "abs",
      {sibling_below, NULL},
      BOTH X5 "a, b = invoke(x, body = both) return r = exp(abs(b)) }",
+     "",
+     1,
+     1},
+    {"large/right",
+     "invoke",
+     {NULL, negated_sibling},
+     LARGE "(x: f32[5000, 4000]) { a, b = invoke(x, body = large) return q = b }",
+     LARGE "(x: f32[5000, 4000]) { a, b = invoke(x, body = large) return q = -a }",
+     1,
+     0},
+    {"large/late",
+     "invoke",
+     {NULL, negated_sibling},
+     LARGE "(x: f32[90]) { a, b = invoke(x, body = late) return q = b }",
      "",
      1,
      1},

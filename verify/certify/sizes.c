@@ -100,22 +100,27 @@ static int makes_positions(const gemel_graph *graph, uint32_t node) {
   return dtype != GEMEL_BOOL && (count == 0 || !gemel__is_float(dtype));
 }
 
+/* Adds the literals of GRAPH, without its bodies'. */
+static void add_literals(void *user, const gemel_graph *graph) {
+  gemel__literals *literals = user;
+  for (uint32_t node = 0; node < graph->n_nodes; node++) {
+    uint32_t id = graph->nodes[node].attrs;
+    const struct gemel__attrs *attrs = gemel__attrs_at(graph->context, id);
+    if (graph->nodes[node].op == GEMEL__OP_input) {
+      continue;
+    }
+    for (size_t k = 0; id != 0 && k < attrs->count; k++) {
+      add_attr(graph, &attrs->values[k], literals);
+    }
+    literals->positions |= gemel__has_output(graph, node, 0) && makes_positions(graph, node);
+  }
+}
+
+/* Bodies that can't be run have any, and are of no interest. */
 void gemel__literals_find(const gemel_graph *const graphs[2], gemel__literals *literals) {
   memset(literals, 0, sizeof *literals);
-  for (int g = 0; g < 2; g++) {
-    for (uint32_t node = 0; node < graphs[g]->n_nodes; node++) {
-      uint32_t id = graphs[g]->nodes[node].attrs;
-      const struct gemel__attrs *attrs = gemel__attrs_at(graphs[g]->context, id);
-      if (graphs[g]->nodes[node].op == GEMEL__OP_input) {
-        continue;
-      }
-      for (size_t k = 0; id != 0 && k < attrs->count; k++) {
-        add_attr(graphs[g], &attrs->values[k], literals);
-      }
-      literals->positions |=
-          gemel__has_output(graphs[g], node, 0) && makes_positions(graphs[g], node);
-    }
-  }
+  gemel__graph_visit(graphs[0], add_literals, literals);
+  gemel__graph_visit(graphs[1], add_literals, literals);
 }
 
 /* ---- Constant sizes ---- */

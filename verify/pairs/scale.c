@@ -3,8 +3,9 @@
  * Scaling, see scale.h. Exact evaluation of a product of matrices of a thousand rows takes minutes,
  * and shows nothing that three rows don't, as long as the graphs don't look at the number. So sizes
  * are exchanged by the role that they play: whatever is 1000 becomes the same small number, in
- * both graphs. Type rules then see to it that the result is a graph. (Whether it still asks the
- * same question, the caller has to find out: a literal 1000 among the values stays as it is.)
+ * both graphs and in the bodies that they apply, each of which is scaled once. Type rules then see
+ * to it that the result is a graph. (Whether it still asks the same question, the caller has to
+ * find out: a literal 1000 among the values stays as it is.)
  */
 #include "pairs/scale.h"
 
@@ -13,6 +14,7 @@
 #include "core/alloc.h"
 #include "core/graph.h"
 #include "pairs/pair.h"
+#include "rewrite/bodies.h"
 
 enum { LARGE = 12, MOST_SMALL = 64 };
 /* Elements of both graphs that need no smaller sizes, with symbols of about SYMBOL. */
@@ -86,6 +88,33 @@ void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scal
   scaling->n = is_small(a, b) ? 0 : scaling->n;
 }
 
+/* ---- Bodies ---- */
+
+static int visit_body(const gemel_graph *body, void (*visit)(void *user, const gemel_graph *graph),
+                      void *user) {
+  return body->nesting <= GEMEL_MAX_NESTING && body->expanded <= GEMEL_MAX_BODIES &&
+         gemel__graph_visit(body, visit, user);
+}
+
+int gemel__graph_visit(const gemel_graph *graph,
+                       void (*visit)(void *user, const gemel_graph *graph), void *user) {
+  int all = 1;
+  visit(user, graph);
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    const struct gemel__attrs *attrs = gemel__attrs_at(graph->context, graph->nodes[k].attrs);
+    for (size_t j = 0; attrs->nesting > 0 && j < attrs->count; j++) {
+      const gemel_attr *a = &attrs->values[j];
+      if (a->kind == GEMEL_ATTR_GRAPH) {
+        all &= visit_body(a->u.graph, visit, user);
+      }
+      for (size_t i = 0; a->kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_GRAPH) && i < a->count; i++) {
+        all &= visit_body(a->u.graphs[i], visit, user);
+      }
+    }
+  }
+  return all;
+}
+
 /* ---- Division ---- */
 
 static int64_t common_divisor(int64_t a, int64_t b) {
@@ -97,27 +126,39 @@ static int64_t common_divisor(int64_t a, int64_t b) {
   return a;
 }
 
-/* The greatest number that divides all large sizes of GRAPH's values but KEPT, less its smallest
- * prime: so no size becomes 1, along which a transposition wouldn't show. */
-static int64_t find_unit(const gemel_graph *graph, int64_t kept) {
+struct division {
+  int64_t kept, divisor;
+};
+
+/* The greatest number that divides the divisor that there is and all large sizes of GRAPH's values,
+ * but the size that is kept. */
+static void divide(void *user, const gemel_graph *graph) {
+  struct division *d = user;
   gemel_context *context = gemel_graph_context(graph);
-  int64_t divisor = 0, prime = 2;
-  for (uint32_t k = 0; k < gemel_graph_node_count(graph) && divisor != 1; k++) {
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph) && d->divisor != 1; k++) {
     for (uint32_t i = 0; gemel__has_output(graph, k, i); i++) {
       gemel_type type = gemel__node_type(graph, k, i);
       const gemel_dim *dims = gemel_type_dims(context, type);
       for (int j = 0; j < gemel_type_rank(context, type); j++) {
         int64_t size;
-        if (gemel_dim_is_constant(context, dims[j], &size) && size > LARGE && size != kept) {
-          divisor = common_divisor(size, divisor);
+        if (gemel_dim_is_constant(context, dims[j], &size) && size > LARGE && size != d->kept) {
+          d->divisor = common_divisor(size, d->divisor);
         }
       }
     }
   }
-  while (prime * prime <= divisor && divisor % prime != 0) {
+}
+
+/* The divisor of GRAPH's large sizes and its bodies', less its smallest prime: so no size becomes
+ * 1, along which a transposition wouldn't show. */
+static int64_t find_unit(const gemel_graph *graph, int64_t kept) {
+  struct division d = {kept, 0};
+  int64_t prime = 2;
+  gemel__graph_visit(graph, divide, &d);
+  while (prime * prime <= d.divisor && d.divisor % prime != 0) {
     prime++;
   }
-  return prime * prime <= divisor ? divisor / prime : 1;
+  return prime * prime <= d.divisor ? d.divisor / prime : 1;
 }
 
 static void find_divided(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling) {
@@ -161,6 +202,7 @@ void gemel__scaling_text(const gemel__scaling *scaling, char *text, size_t bytes
 
 struct scaled {
   const gemel__scaling *map;
+  gemel__rewrite_bodies *bodies;
   const gemel_graph *from;
   gemel_context *context;
   gemel_graph *into;
@@ -217,17 +259,19 @@ static size_t dims_in(const struct gemel__attrs *attrs) {
 }
 
 static gemel_status apply_scaled(struct scaled *s, uint32_t node, gemel_error *error) {
-  const gemel__node *record = gemel__node_at(s->from, node);
-  const struct gemel__attrs *attrs = gemel__attrs_at(s->context, record->attrs);
-  uint32_t n, j;
+  uint32_t n, j, id = gemel__node_at(s->from, node)->attrs;
+  gemel_status status =
+      gemel__attrs_at(s->context, id)->nesting > 0
+          ? gemel__bodies_rewrite(s->bodies, s->context, gemel__node_op(s->from, node), &id, error)
+          : GEMEL_OK;
+  const struct gemel__attrs *attrs = gemel__attrs_at(s->context, id);
   const gemel__ref *refs = gemel__node_inputs(s->from, node, &n);
   gemel__ref self = {node, 0};
-  size_t n_attrs = record->attrs != 0 ? attrs->count : 0, k;
-  size_t n_dims = record->attrs != 0 ? dims_in(attrs) : 0;
+  size_t n_attrs = id != 0 ? attrs->count : 0, k;
+  size_t n_dims = id != 0 ? dims_in(attrs) : 0;
   gemel_value *inputs = gemel__alloc_array(n, sizeof *inputs);
   gemel_attr *mine = gemel__alloc_array(n_attrs, sizeof *mine);
   gemel_dim *dims = gemel__alloc_array(n_dims, sizeof *dims), *room = dims;
-  gemel_status status = GEMEL_OK;
   if (inputs == NULL || mine == NULL || dims == NULL) {
     status = gemel__no_memory(error, "a scaled graph");
   }
@@ -248,8 +292,8 @@ static gemel_status apply_scaled(struct scaled *s, uint32_t node, gemel_error *e
   return status;
 }
 
-/* Tensors and bodies among the attributes have their own sizes, and sizes that only a run tells
- * name nodes: no scaling through these. */
+/* Tensors among the attributes have their own sizes, and sizes that only a run tells name nodes: no
+ * scaling through these. */
 static int scalable(const struct scaled *s, uint32_t node) {
   const gemel__node *record = gemel__node_at(s->from, node);
   const struct gemel__attrs *attrs = gemel__attrs_at(s->context, record->attrs);
@@ -258,8 +302,8 @@ static int scalable(const struct scaled *s, uint32_t node) {
     return 0;
   }
   for (size_t k = 0; record->attrs != 0 && k < attrs->count; k++) {
-    int kind = attrs->values[k].kind & ~GEMEL_ATTR_LIST;
-    if (kind == GEMEL_ATTR_GRAPH || (kind == GEMEL_ATTR_TENSOR && scaled_type(s, type) != type)) {
+    if ((attrs->values[k].kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_TENSOR &&
+        scaled_type(s, type) != type) {
       return 0;
     }
   }
@@ -286,18 +330,22 @@ static gemel_status fill_scaled(struct scaled *s, gemel_error *error) {
     gemel_output(value, gemel_graph_output_name(s->from, k));
   }
   if (status == GEMEL_OK && gemel_graph_error(s->into)->status != GEMEL_OK) {
-    if (error != NULL) {
-      *error = *gemel_graph_error(s->into);
-    }
-    status = gemel_graph_error(s->into)->status;
+    *error = *gemel_graph_error(s->into);
+    status = error->status;
   }
   return status;
 }
 
-gemel_graph *gemel__graph_scaled(const gemel_graph *graph, const gemel__scaling *scaling,
-                                 gemel_error *error) {
+/* What is common to a graph and its bodies. */
+struct scaled_all {
+  const gemel__scaling *map;
+  gemel__rewrite_bodies *bodies;
+};
+
+static gemel_graph *scale_one(void *user, const gemel_graph *graph, gemel_error *error) {
+  const struct scaled_all *all = user;
   size_t n = gemel_graph_node_count(graph);
-  struct scaled s = {scaling, graph, gemel_graph_context(graph), NULL, NULL};
+  struct scaled s = {all->map, all->bodies, graph, gemel_graph_context(graph), NULL, NULL};
   gemel_status status;
   s.into = gemel_graph_new(s.context, error);
   s.values = gemel__alloc_array(n, sizeof *s.values);
@@ -312,4 +360,19 @@ gemel_graph *gemel__graph_scaled(const gemel_graph *graph, const gemel__scaling 
     return NULL;
   }
   return s.into;
+}
+
+gemel_graph *gemel__graph_scaled(const gemel_graph *graph, const gemel__scaling *scaling,
+                                 gemel_error *error) {
+  struct scaled_all all = {scaling, NULL};
+  gemel_error local;
+  error = error != NULL ? error : &local;
+  all.bodies = gemel__bodies_new(scale_one, &all);
+  if (all.bodies == NULL) {
+    gemel__no_memory(error, "a scaled graph");
+    return NULL;
+  }
+  gemel_graph *scaled = scale_one(&all, graph, error);
+  gemel__bodies_free(all.bodies);
+  return scaled;
 }

@@ -29,10 +29,15 @@ void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scal
 int gemel__scaling_way(const gemel_graph *a, const gemel_graph *b, size_t way,
                        gemel__scaling *scaling);
 
-/* The graph with those sizes in the types of inputs and in the attributes of nodes, or NULL if that
- * isn't a graph: GEMEL_DECLINED, or a shape rule's own error. */
+/* The graph with those sizes in the types of inputs and in the attributes of nodes, its bodies
+ * scaled as it is, or NULL if that isn't a graph: GEMEL_DECLINED, or a shape rule's own error. */
 gemel_graph *gemel__graph_scaled(const gemel_graph *graph, const gemel__scaling *scaling,
                                  gemel_error *error);
+
+/* Visits GRAPH and the bodies in it, each as often as it is applied; 0 if some were left out, which
+ * are nested or applied too often to be run. */
+int gemel__graph_visit(const gemel_graph *graph,
+                       void (*visit)(void *user, const gemel_graph *graph), void *user);
 
 /* "1000 → 3, 500 → 2". */
 void gemel__scaling_text(const gemel__scaling *scaling, char *text, size_t bytes);
