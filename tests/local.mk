@@ -45,7 +45,6 @@ library_tests += %reldir%/t-elementwise
 library_tests += %reldir%/t-random
 library_tests += %reldir%/t-reduce
 library_tests += %reldir%/t-scale
-library_tests += %reldir%/t-unread
 library_tests += %reldir%/t-waits
 
 verify_tests =
@@ -61,6 +60,7 @@ verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-functions
 verify_tests += %reldir%/t-fuzz
 verify_tests += %reldir%/t-outputs
+verify_tests += %reldir%/t-unread
 verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs

@@ -1,7 +1,8 @@
 /*
  * Results that nobody reads: of an operation whose record says that its kernels spare them they
  * have no memory, whatever watches the function; of any other they have. The operation here makes
- * three results of one operand: x + 1, x * 2, and NaNs.
+ * three results of one operand: x + 1, x * 2, and NaNs. The harness leaves out results of such an
+ * operation, and refutes one that is right only where all are read.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/gemel.h>
+#include <gemel/verify.h>
 #include "ct.h"
 #include "support/graph-text.h"
 
@@ -205,6 +207,92 @@ static void guards(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- In the harness ---- */
+
+static gemel_status infer_two(gemel_infer *call) {
+  call->n_outputs = 2;
+  call->outputs[0] = call->outputs[1] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+/* x + 1 and x * x; the record's data: 1 if the second is wrong where the first isn't read. */
+static gemel_status run_two(const gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0];
+  int wrong = *(const int *)call->data && call->unread != NULL && call->unread[0];
+  for (int k = 0; k < 2; k++) {
+    const gemel_view *out = &call->outputs[k];
+    for (int64_t i = 0; i < x->shape[0] && out->data != NULL; i++) {
+      double from = *(const double *)((const char *)x->data + i * x->strides[0]);
+      *(double *)((char *)out->data + i * out->strides[0]) =
+          k == 0 ? from + 1 : from * from + wrong;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status sample_two(gemel_sample *call) {
+  int64_t n = 1 + (int64_t)(call->random(call->state) % 3);
+  if (call->dtype != GEMEL_F64) {
+    return GEMEL_DECLINED;
+  }
+  call->n_inputs = 1;
+  call->inputs[0] = gemel_type_of_shape(call->context, GEMEL_F64, 1, &n);
+  call->domains[0] = GEMEL_ANY;
+  return call->inputs[0] != GEMEL_TYPE_NONE ? GEMEL_OK : GEMEL_NO_MEMORY;
+}
+
+static gemel_status build_two(gemel_reference_build *call) {
+  gemel_value x = call->inputs[0];
+  call->outputs[0] = gemel_add(x, gemel_scalar(x.graph, GEMEL_F64, 1));
+  call->outputs[1] = gemel_mul(x, x);
+  return GEMEL_OK;
+}
+
+struct heard {
+  unsigned refuted, passed;
+  char text[1000];
+};
+
+static void hear(void *user, const gemel_record *r) {
+  struct heard *h = user;
+  h->passed += r->verdict == GEMEL_PASSED;
+  if (r->verdict == GEMEL_REFUTED && h->refuted++ == 0) {
+    snprintf(h->text, sizeof h->text, "%s %s", r->detail,
+             r->counterexample != NULL ? r->counterexample : "");
+  }
+}
+
+static void verified(const void *data) {
+  static const gemel_kernel kernels[] = {{"plain", NULL, run_two}, {NULL, NULL, NULL}};
+  const int *wrong = data;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  struct heard h = {0, 0, ""};
+  gemel_operation op = {.size = sizeof op,
+                        .name = "two",
+                        .min_inputs = 1,
+                        .max_inputs = 1,
+                        .version = 1,
+                        .flags = GEMEL_OP_SPARES_UNREAD,
+                        .infer = infer_two,
+                        .sample = sample_two,
+                        .kernels = kernels,
+                        .data = wrong};
+  gemel_reference reference = {.size = sizeof reference, .build = build_two};
+  gemel_verify_options options = {
+      .size = sizeof options, .seed = 1, .instances = 8, .ops = "two", .sink = hear, .user = &h};
+  options.tiers = 1u << GEMEL_TIER_INTEGER | 1u << GEMEL_TIER_FLOAT | 1u << GEMEL_TIER_SPECIAL;
+  CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_verify_reference(context, "two", &reference, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
+  CT_EQ_STR(error.text, "");
+  CT_CHECK(*wrong ? h.refuted > 0 : h.refuted == 0 && h.passed >= 2);
+  CT_HAS_STR(h.text, *wrong ? "some results" : "");
+  gemel_context_unref(context);
+}
+
+/* ---- Memory ---- */
+
 static int in_little_memory(void *data) {
   gemel_error error = {0};
   gemel_context *context = gemel_context_new(&error);
@@ -232,7 +320,11 @@ static void memory(const void *data) {
   CT_CHECK(ct_oom(in_little_memory, NULL) > 50);
 }
 
+static const int right = 0, wrong = 1;
+
 static const ct_test tests[] = {
+    CT_TEST("verified/right", verified, &right),
+    CT_TEST("verified/wrong", verified, &wrong),
     CT_TEST("guards", guards, NULL),
     CT_TEST("memory", memory, NULL),
 };

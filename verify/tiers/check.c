@@ -249,6 +249,9 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
   }
   for (k = 0; k < j->n_outputs && !outcome->refuted; k++) {
     int judged = j->first[k] != NULL && must_agree(j, k, variant);
+    if (outputs[k] == NULL) { /* left out */
+      continue;
+    }
     if (judged) {
       hold_together(j, k, outputs[k], variant->name, outcome);
     }

@@ -23,6 +23,7 @@ const gemel__variant gemel__variants[] = {
     {.name = "plain", .threads = 1, .plain = 1},
     {.name = "one thread", .threads = 1, .overlaps = 1},
     {.name = "odd layout", .threads = 2, .poison = 1, .scattered = 1},
+    {.name = "some results", .threads = 1, .poison = 1, .some = 1},
     /* on a device kernels may have to be compiled for a graph, which takes long */
     {.name = "device", .threads = 1, .lifted = 1 + GEMEL_LIFT_AGGRESSIVE, .one_in = 8},
     {.name = "device, plain",
@@ -83,8 +84,22 @@ int gemel__has_device(gemel_context *context) {
   return gemel_device_of_space(context, SPACE) != NULL;
 }
 
+/* 1 if an operation of INSTANCE spares results that nobody reads, and some can be left out. */
+static int spares_unread(const gemel__instance *instance) {
+  const gemel_graph *graph = instance->graph;
+  uint32_t node = 0;
+  while (node < graph->n_nodes &&
+         !(gemel__node_op(graph, node)->record.flags & GEMEL_OP_SPARES_UNREAD)) {
+    node++;
+  }
+  return node < graph->n_nodes && instance->calls == 0 && gemel_graph_output_count(graph) > 1;
+}
+
 int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *variant,
                         gemel__random *random) {
+  if (variant->some) {
+    return spares_unread(instance);
+  }
   int one_in = variant->one_in * (has_many(instance) ? OF_MANY : 1);
   gemel_context *context = gemel_graph_context(instance->graph);
   return !variant->lifted ||
@@ -587,11 +602,64 @@ static gemel_status execute(const gemel__instance *instance, const gemel__varian
   return status;
 }
 
+/* ---- Some results alone ---- */
+
+/* PART = the graph FROM with some of its results, at least one, and not all: OUTPUTS[k] isn't NULL
+ * for those that it has. IN and OUT have room for its inputs and outputs. */
+static gemel_status take_some(gemel_graph *part, const gemel_graph *from, gemel__random *random,
+                              gemel_value *in, gemel_value *out, unsigned char *taken,
+                              gemel_error *error) {
+  size_t n = gemel_graph_output_count(from);
+  size_t first = gemel__random_below(random, n),
+         other = (first + 1 + gemel__random_below(random, n - 1)) % n;
+  for (size_t k = 0; k < gemel_graph_input_count(from); k++) {
+    gemel_value input = gemel_graph_input(from, k);
+    in[k] =
+        gemel__input_like(part, gemel_graph_input_name(from, k), gemel_value_type(input), input);
+  }
+  gemel_status status = gemel__graph_inline(part, from, in, out, error);
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+    taken[k] = k == first || (k != other && gemel__random_chance(random, 1, 2));
+    status = taken[k] ? gemel_output(out[k], gemel_graph_output_name(from, k)) : GEMEL_OK;
+  }
+  return status;
+}
+
+/* Runs INSTANCE as VARIANT for some results; the others are NULL. */
+static gemel_status execute_some(const gemel__instance *instance, const gemel__variant *variant,
+                                 gemel_tensor *const *values, gemel__random *random,
+                                 gemel_tensor **outputs, gemel_error *error) {
+  size_t n_in = gemel_graph_input_count(instance->graph),
+         n = gemel_graph_output_count(instance->graph);
+  gemel__instance part = *instance;
+  gemel_value *room = gemel__alloc_array(n_in + n, sizeof *room);
+  unsigned char *taken = gemel__alloc_array(n, 1);
+  gemel_status status;
+  part.compiled = part.compiled_plain = NULL;
+  part.graph = gemel_graph_new(gemel_graph_context(instance->graph), error);
+  status = part.graph == NULL || room == NULL || taken == NULL
+               ? gemel__no_memory(error, "a part of a graph")
+               : take_some(part.graph, instance->graph, random, room, room + n_in, taken, error);
+  status = status ? status : execute(&part, variant, values, random, outputs, error);
+  size_t at = status == GEMEL_OK ? gemel_graph_output_count(part.graph) : 0;
+  for (size_t k = n; k-- > 0 && status == GEMEL_OK;) {
+    gemel_tensor *result = taken[k] ? outputs[--at] : NULL;
+    outputs[k] = result;
+  }
+  gemel_graph_unref(part.graph);
+  gemel__free(taken, n);
+  gemel__free(room, (n_in + n) * sizeof *room);
+  return status;
+}
+
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error) {
   gemel__instance viewed;
   gemel_tensor **stored;
+  if (variant->some) {
+    return execute_some(instance, variant, values, random, outputs, error);
+  }
   if (!variant->in_views || instance->calls > 0) {
     return execute(instance, variant, values, random, outputs, error);
   }

@@ -109,6 +109,7 @@ typedef struct gemel__variant {
   int lifted;    /* on the device of memory space 1: 1 + a gemel_lift_strategy */
   int there;     /* inputs lie there, too */
   int in_views;  /* operands are views of larger inputs; one operation alone */
+  int some;      /* some results alone, where an operation spares those that nobody reads */
   int one_in;    /* so many instances are run like that, drawn at random; of large ones fewer */
 } gemel__variant;
 
@@ -130,8 +131,8 @@ int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *v
 void gemel__instance_compile(gemel__instance *instance, int plain);
 
 /* Runs the instance's graph at VALUES, as often as it says; OUTPUTS gets new tensors
- * (gemel__instance_results). Writing outside a result, or to an input, is reported as
- * GEMEL_INTERNAL. */
+ * (gemel__instance_results), NULL for results that the variant leaves out. Writing outside a
+ * result, or to an input, is reported as GEMEL_INTERNAL. */
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error);
