@@ -573,14 +573,12 @@ static const candidate wrong[] = {
 };
 
 static verdicts judge(const candidate *c, uint64_t seed, size_t instances) {
-  const gemel_verify_options options = {.seed = seed,
-                                        .instances = instances,
-                                        .tiers = c->tiers,
-                                        .kernel_seconds =
-                                            c->fault == LOOPS || c->fault == SLEEPS ||
-                                                    c->fault == CLOSES_AND_SLEEPS
-                                                ? 0.3
-                                                : 0};
+  const gemel_verify_options options = {
+      .seed = seed,
+      .instances = instances,
+      .tiers = c->tiers,
+      .kernel_seconds =
+          c->fault == LOOPS || c->fault == SLEEPS || c->fault == CLOSES_AND_SLEEPS ? 0.3 : 0};
   planted = c->fault;
   verdicts v = judge_kernel(c->name, c->operation, &c->kernel, options);
   planted = NONE;
@@ -657,7 +655,8 @@ static void passes(const void *data) {
   }
 }
 
-/* Signals that a kernel leaves blocked are its own business: they mustn't keep the trial waiting. */
+/* Signals that a kernel leaves blocked are its own business: they mustn't keep the trial waiting.
+ */
 static void blocks_signals(const void *data) {
   const candidate c = {"leaves signals blocked", "sqr", BLOCKS_SIGNALS, I, SQR, NULL};
   time_t started = time(NULL);

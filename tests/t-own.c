@@ -701,6 +701,30 @@ static void without_instance(const void *data) {
   }
 }
 
+/* An index that is an operand may be out of range: such an instance is no question, and the others
+ * go on. */
+static void out_of_range(const void *data) {
+  static const char text[] = "operation at(x, i) { return subtensor(x, start = [i], size = [1]) }\n"
+                             "operation own(x) { return x * x }\n";
+  (void)data;
+  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_error error = {GEMEL_OK, 0, 0, ""};
+    gemel_verify_options options = {.size = sizeof options, .seed = seed, .instances = 24};
+    struct heard h = {0, 0, 0, 0, ""};
+    options.ops = "at,own";
+    options.sink = take;
+    options.user = &h;
+    CT_EQ_INT(define(context, text, &error), GEMEL_OK);
+    CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
+    ct_context("seed %llu: %s %s", (unsigned long long)seed, h.text, error.text);
+    CT_EQ_UINT(h.records, 4 * GEMEL_TIER_COUNT);
+    CT_EQ_UINT(h.refuted, 0);
+    CT_CHECK(h.passed >= 5);
+    gemel_context_unref(context);
+  }
+}
+
 static int define_and_run(void *data) {
   const char *text = SWISH_TEXT "graph f(x: f64[]) {\n  return r = swish(x)\n}\n";
   gemel_error error = {GEMEL_OK, 0, 0, ""};
@@ -738,6 +762,7 @@ static const ct_test tests[] = {CT_TEST("graphs", graphs, NULL),
                                 CT_TEST("defined/wrongly", defined_wrongly, NULL),
                                 CT_TEST("defined/memory", defined_memory, NULL),
                                 CT_TEST("without_instance", without_instance, NULL),
+                                CT_TEST("out_of_range", out_of_range, NULL),
                                 CT_TEST("deciding", deciding, NULL),
                                 CT_TEST("deciding/rules", deciding_rules, NULL),
                                 CT_TEST("memory", memory, NULL)};

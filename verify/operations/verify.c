@@ -333,6 +333,10 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
   if (status == GEMEL_OK) {
     status = check(instance, values, &trial, &outcome, error);
   }
+  if (s->own && gemel__is_no_point(status) && gemel__reference_refuses(instance, values)) {
+    status = GEMEL_DECLINED; /* an index that is out of range, say: no question to either side */
+    e->declined += s->kernel == NULL;
+  }
   if (status == GEMEL_OK) {
     e->instances++;
     s->taken = s->dtype;

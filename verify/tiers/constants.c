@@ -42,24 +42,29 @@ static void hear_node(gemel__observer *observer, const void *graph, uint32_t nod
   }
 }
 
-/* Evaluates INSTANCE at VALUES, whatever comes of it. */
-static gemel_status listen(const gemel__instance *instance, gemel_tensor *const *values,
-                           gemel__observer *observer, gemel_error *error) {
+/* Evaluates INSTANCE at VALUES; OBSERVER may be NULL. */
+static gemel_status evaluate(const gemel__instance *instance, gemel_tensor *const *values,
+                             gemel__observer *observer, gemel_error *error) {
   size_t n = gemel__instance_results(instance);
   gemel__special *s = gemel__special_new();
   gemel__rtensor *outputs = gemel__alloc_array(n, sizeof *outputs);
-  gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status = GEMEL_NO_MEMORY;
   if (s != NULL && outputs != NULL) {
     s->domain.observer = observer;
-    status = gemel__instance_reference(instance, &s->domain, values, outputs, &problem);
+    status = gemel__instance_reference(instance, &s->domain, values, outputs, error);
+  } else {
+    gemel__no_memory(error, "a reference");
   }
   if (outputs != NULL) {
     gemel__rtensors_clear(n, outputs);
   }
   gemel__free(outputs, n * sizeof *outputs);
   gemel__special_free(s);
-  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a reference") : GEMEL_OK;
+  return status;
+}
+
+int gemel__reference_refuses(const gemel__instance *instance, gemel_tensor *const *values) {
+  return gemel__is_no_point(evaluate(instance, values, NULL, NULL));
 }
 
 gemel_status gemel__instance_constants(const gemel__instance *instance, double *constants,
@@ -70,7 +75,9 @@ gemel_status gemel__instance_constants(const gemel__instance *instance, double *
   gemel__random_seed(&random, 1);
   gemel_status status = gemel__values_draw(instance, GEMEL__FILL_INTEGERS, &random, &values, error);
   if (status == GEMEL_OK) {
-    status = listen(instance, values, &l.observer, error);
+    gemel_error problem = {GEMEL_OK, 0, 0, ""};
+    status = evaluate(instance, values, &l.observer, &problem);
+    status = status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a reference") : GEMEL_OK;
     gemel__values_free(instance, values);
   }
   return status;

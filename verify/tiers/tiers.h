@@ -91,6 +91,9 @@ gemel_status gemel__check_contrast_ways(const gemel__instance *instance,
 gemel_status gemel__instance_constants(const gemel__instance *instance, double *constants,
                                        size_t room, size_t *n, gemel_error *error);
 
+/* 1 if the reference has no result at VALUES: an index among them is out of range. */
+int gemel__reference_refuses(const gemel__instance *instance, gemel_tensor *const *values);
+
 /* Half of VALUES become one of N constants, or one more or less; if they needn't be INTEGRAL also
  * what is nearer. */
 void gemel__values_beside(const gemel__instance *instance, const double *constants, size_t n,
