@@ -419,7 +419,26 @@ static void memory(const void *) {
   CT_CHECK(ct_oom(everything, nullptr) > 50);
 }
 
-static const ct_test tests[] = {CT_TEST("operators", operators, nullptr),
+/* Beyond 2^53, where not every integer is a double. */
+static void whole_numbers(const void *) {
+  gemel::context c;
+  gemel::graph g(c);
+  value i = g.input("i: i64[]"), u = g.input("u: u64[]");
+  g.output(i + 9007199254740993, "odd");
+  g.output(i - INT64_MAX, "least");
+  g.output(i + INT64_MIN, "below");
+  g.output(u + UINT64_MAX, "most");
+  g.output(gemel::maximum(u, UINT64_C(18446744073709551613)), "maximum");
+  std::vector<tensor> r = gemel::evaluate(g, {tensor(int64_t(0)), tensor(uint64_t(0))});
+  CT_EQ_INT(r[0].item<int64_t>(), 9007199254740993);
+  CT_EQ_INT(r[1].item<int64_t>(), -INT64_MAX);
+  CT_EQ_INT(r[2].item<int64_t>(), INT64_MIN);
+  CT_EQ_UINT(r[3].item<uint64_t>(), UINT64_MAX);
+  CT_EQ_UINT(r[4].item<uint64_t>(), UINT64_C(18446744073709551613));
+}
+
+static const ct_test tests[] = {CT_TEST("whole_numbers", whole_numbers, nullptr),
+                                CT_TEST("operators", operators, nullptr),
                                 CT_TEST("functions", functions, nullptr),
                                 CT_TEST("shapes", shapes, nullptr),
                                 CT_TEST("windows", windows, nullptr),

@@ -23,6 +23,8 @@
 #ifndef GEMEL_GEMEL_HPP
 #define GEMEL_GEMEL_HPP
 
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -63,14 +65,16 @@ struct operand {
   gemel_value v = {nullptr, 0, 0};
   bool is_number = false, is_real = false;
   double number = 0;
+  std::uint64_t bits = 0; /* of an integer, which a double may not hold */
   gemel_location where;
   operand(const gemel_value &of, const char *file = __builtin_FILE(), int line = __builtin_LINE())
       : v(of), where{file, line} {
   }
   template <class T, class = std::enable_if_t<std::is_arithmetic<T>::value>>
   operand(T n, const char *file = __builtin_FILE(), int line = __builtin_LINE())
-      : is_number(true), is_real(std::is_floating_point<T>::value),
-        number(static_cast<double>(n)), where{file, line} {
+      : is_number(true), is_real(std::is_floating_point<T>::value), number(static_cast<double>(n)),
+        bits(std::is_floating_point<T>::value ? 0 : static_cast<std::uint64_t>(n)), where{file,
+                                                                                          line} {
   }
 };
 
@@ -144,6 +148,23 @@ template <std::size_t N> struct operands {
   }
 
 private:
+  /* An integer from 2^53 on that an integer dtype of 64 bits holds: a double may not. */
+  static bool needs_bits(const operand &x, gemel_dtype dtype) {
+    bool beyond = x.number >= 9007199254740992.0 || x.number <= -9007199254740992.0;
+    return !x.is_real && beyond &&
+           (dtype == GEMEL_I64 ? x.number < 0 || x.bits >> 63 == 0
+                               : dtype == GEMEL_U64 && x.number > 0);
+  }
+  gemel_value whole(const operand &x, gemel_dtype dtype) const {
+    gemel_tensor *t = gemel_tensor_new(dtype, 0, nullptr, nullptr);
+    if (t == nullptr) {
+      return gemel_scalar_at(like.graph, dtype, x.number, x.where);
+    }
+    std::memcpy(gemel_tensor_data(t), &x.bits, sizeof x.bits);
+    gemel_value made = gemel_constant_at(like.graph, t, x.where);
+    gemel_tensor_unref(t);
+    return made;
+  }
   gemel_value constant(const operand &x) const {
     gemel_context *c = gemel_graph_context(like.graph);
     gemel_dtype dtype = gemel_type_dtype(c, gemel_value_type(like));
@@ -153,7 +174,9 @@ private:
     } else if (dtype == GEMEL_BOOL) {
       dtype = GEMEL_I64;
     }
-    gemel_value scalar = gemel_scalar_at(like.graph, dtype, x.number, x.where);
+    gemel_value scalar = needs_bits(x, dtype)
+                             ? whole(x, dtype)
+                             : gemel_scalar_at(like.graph, dtype, x.number, x.where);
     return space == GEMEL_SPACE_HOST ? scalar : gemel_transfer_at(scalar, space, x.where);
   }
 };
