@@ -62,6 +62,7 @@ static const struct {
     HOME(reduce_lost_part, "sum"),
     HOME(reduce_stale_columns, "sum"),
     HOME(max_zero_sign, "max"),
+    HOME(max_lowest, "max"),
     HOME(argmax_zero_order, "argmax"),
     HOME(argmax_last_tie, "argmax"),
     HOME(prod_grad_zeros, "prod"),
@@ -71,6 +72,7 @@ static const struct {
     HOME(dot_batch, "dot"),
     HOME(dot_skips_zeros, "dot"),
     HOME(dot_lost_term, "dot"),
+    HOME(dot_strip, "dot"),
     HOME(subtensor_offset, "subtensor"),
     HOME(inc_overwrites, "inc_subtensor"),
     HOME(pad_off_by_one, "pad"),
@@ -80,6 +82,8 @@ static const struct {
     HOME(pool_ties_once, "max_pool_grad"),
     HOME(pool_divisor, "avg_pool"),
     HOME(pool_grad_stride, "avg_pool_grad"),
+    HOME(pool_lowest, "max_pool"),
+    HOME(pool_lanes_lowest, "max_pool"),
     HOME(pool_lanes_border, "max_pool"),
     HOME(pool_lanes_crossed, "max_pool"),
     HOME(pool_lanes_overwrites, "avg_pool_grad"),
@@ -110,6 +114,11 @@ static const struct {
     HOME(update_over_value, "pad"),
     HOME(update_over_spare, "pad"),
     HOME(stale_state, "pad"),
+    HOME(update_keeps_version, "corr"),
+    HOME(update_in_place_version, "corr"),
+    HOME(update_one_version, "corr"),
+    HOME(set_keeps_version, "corr"),
+    HOME(update_then_fails, "dimshuffle"),
     HOME(overlap_missed, "softmax"),
     HOME(overlap_by_start, "softmax"),
     HOME(staging_of_another, "split"),
@@ -143,6 +152,7 @@ static const struct {
     HOME(random_uniform_grid, "random_uniform"),
     HOME(random_normal_interval, "random_normal"),
     HOME(conv_grad_flip, "corr"),
+    HOME(conv_grad_group_flip, "corr"),
     HOME(conv_jvp_lost_term, "corr"),
     HOME(conv_half_even, "corr"),
     HOME(conv_low_is_high, "corr"),
@@ -161,6 +171,12 @@ static const struct {
     HOME(conv_gemm_group, "corr*"),
     HOME(conv_gemm_group_weights, "corr*"),
     HOME(conv_gemm_overwrites, "corr*"),
+    HOME(conv_gemm_block_overwrites, "corr_grad_weights"),
+    HOME(conv_gemm_block_stride, "corr"),
+    HOME(conv_gemm_block_scatter, "corr_grad_inputs"),
+    HOME(conv_gemm_block_first, "corr"),
+    HOME(conv_gemm_block_result, "corr"),
+    HOME(conv_gemm_block_lost, "corr"),
     HOME(conv_gemm_not_zeroed, "corr*"),
     HOME(conv_gemm_scatter, "corr*"),
     HOME(conv_onednn_dilation, "corr*"),
@@ -222,6 +238,12 @@ static void take(void *user, const gemel_record *record) {
   }
 }
 
+/* What is refuted needs no further operations. */
+static int is_settled(void *user, const char *doing) {
+  (void)doing;
+  return ((const found *)user)->refuted > 0;
+}
+
 /* What a run over TIERS (0: all) finds with fault ID switched on, or FEW instances with none. */
 static found run(int id, const char *ops, unsigned tiers, uint64_t seed) {
   found f = {0, 0, ""};
@@ -235,6 +257,7 @@ static found run(int id, const char *ops, unsigned tiers, uint64_t seed) {
   options.tiers = tiers;
   options.instances = id == GEMEL__FAULT_NONE ? FEW : 0;
   options.sink = take;
+  options.tick = is_settled;
   options.user = &f;
   gemel__fault_active = id;
   status = gemel_verify_operations(context, &options, NULL, &error);
@@ -358,6 +381,8 @@ static void replays(const void *data) {
     int id;
   } cases[] = {{GEMEL_TIER_INTEGER, GEMEL__FAULT_dot_lost_term},
                {GEMEL_TIER_INTEGER, GEMEL__FAULT_stale_state}, /* in the second of two calls */
+               {GEMEL_TIER_INTEGER, GEMEL__FAULT_update_then_fails}, /* in a sequence of calls */
+               {GEMEL_TIER_INTEGER, GEMEL__FAULT_dot_strip}, /* where it has several blocks */
                {GEMEL_TIER_FLOAT, GEMEL__FAULT_mul_scale},
                {GEMEL_TIER_GRADIENT, GEMEL__FAULT_tanh_grad_scale},
                {GEMEL_TIER_SPECIAL, GEMEL__FAULT_neg_zero}};

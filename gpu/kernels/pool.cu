@@ -121,14 +121,15 @@ MAX_POOL(bool, uint8_t, 0, a > b ? a : b)
 MAX_POOL(i8, int8_t, INT8_MIN, a > b ? a : b)
 MAX_POOL(i16, int16_t, INT16_MIN, a > b ? a : b)
 MAX_POOL(i32, int32_t, INT32_MIN, a > b ? a : b)
-MAX_POOL(i64, int64_t, INT64_MIN, a > b ? a : b)
+MAX_POOL(i64, int64_t, INT64_MIN + GEMEL__FAULT(gpu_pool_lowest), a > b ? a : b)
 MAX_POOL(u8, uint8_t, 0, a > b ? a : b)
 MAX_POOL(u16, uint16_t, 0, a > b ? a : b)
 MAX_POOL(u32, uint32_t, 0, a > b ? a : b)
 MAX_POOL(u64, uint64_t, 0, a > b ? a : b)
 MAX_POOL(f16, float, -INFINITY, maximum_f32(a, b, 0))
 MAX_POOL(bf16, float, -INFINITY, maximum_f32(a, b, 0))
-MAX_POOL(f32, float, -INFINITY, maximum_f32(a, b, 0))
+MAX_POOL(f32, float, GEMEL__FAULT(gpu_pool_lowest_float) ? -0x1p127f : -INFINITY,
+         maximum_f32(a, b, 0))
 MAX_POOL(f64, double, -(double)INFINITY, maximum_f64(a, b, 0))
 
 /* Of a window with NaN no element is equal to the largest, which is NaN. */

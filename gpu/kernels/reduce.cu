@@ -141,7 +141,7 @@ MAX(bool, uint8_t, 0, a > b ? a : b)
 MAX(i8, int8_t, INT8_MIN, a > b ? a : b)
 MAX(i16, int16_t, INT16_MIN, a > b ? a : b)
 MAX(i32, int32_t, INT32_MIN, a > b ? a : b)
-MAX(i64, int64_t, INT64_MIN, a > b ? a : b)
+MAX(i64, int64_t, INT64_MIN + GEMEL__FAULT(gpu_max_lowest), a > b ? a : b)
 MAX(u8, uint8_t, 0, a > b ? a : b)
 MAX(u16, uint16_t, 0, a > b ? a : b)
 MAX(u32, uint32_t, 0, a > b ? a : b)
@@ -149,7 +149,8 @@ MAX(u64, uint64_t, 0, a > b ? a : b)
 MAX(f16, float, -INFINITY, maximum_f32(a, b, 0))
 MAX(bf16, float, -INFINITY, maximum_f32(a, b, 0))
 MAX(f32, float, -INFINITY, GEMEL__FAULT(gpu_max_loses_nan) ? (b > a ? b : a) : maximum_f32(a, b, 0))
-MAX(f64, double, -(double)INFINITY, maximum_f64(a, b, 0))
+MAX(f64, double, GEMEL__FAULT(gpu_max_lowest_float) ? -0x1p1023 : -(double)INFINITY,
+    maximum_f64(a, b, 0))
 
 /* A type of 8 bytes for the values of T. */
 template <class T>

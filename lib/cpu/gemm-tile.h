@@ -24,7 +24,7 @@ static void NAME(const gemel__gemm *p, const void *a_data, const void *b_data, v
         }
       }
       for (int64_t q = 0; q < p->k - (GEMEL__FAULT(dot_lost_term) && p->k > 3); q++) {
-        const T *from = b + q * p->b_row + j0 * p->b_col;
+        const T *from = b + q * p->b_row + (GEMEL__FAULT(dot_strip) ? 0 : j0) * p->b_col;
         for (int64_t j = 0; j < width; j++) {
           T element = from[j * p->b_col];
           b_row[j] = GET(element);

@@ -156,7 +156,8 @@ static void gather_row(const gemm_conv *c, char *image, int64_t row, int64_t fir
   int64_t offset = reach(g, 2, kernel[2]) - g->low[2];
   meeting(g, reach(g, 2, kernel[2]), &begin, &end);
   for (int64_t line = first / c->line; line < (first + count) / c->line; line++) {
-    const char *from = line_in_image(c, image + channel * c->x->strides[1], kernel, line);
+    int64_t at = GEMEL__FAULT(conv_gemm_block_first) ? line - first / c->line : line;
+    const char *from = line_in_image(c, image + channel * c->x->strides[1], kernel, at);
     int64_t low = from != NULL ? begin : c->line, high = from != NULL ? end : c->line;
     memset(to, 0, (size_t)(low * item));
     if (high > low) {
@@ -194,7 +195,8 @@ static void scatter_row(const gemm_conv *c, char *image, int64_t row, int64_t fi
   const gemel__conv *g = &c->g;
   int64_t channel, kernel[AXES], begin, end, item = c->item;
   kernel_index(g, row, &channel, kernel);
-  const char *from = c->columns + row * count * item;
+  const char *from =
+      c->columns + row * (GEMEL__FAULT(conv_gemm_block_scatter) ? c->block : count) * item;
   int64_t offset = reach(g, 2, kernel[2]) - g->low[2], step = g->stride[2] * c->x_axis[2];
   meeting(g, reach(g, 2, kernel[2]), &begin, &end);
   for (int64_t line = first / c->line; line < (first + count) / c->line; line++) {
@@ -245,6 +247,7 @@ static conv_matrix weights_of(const gemm_conv *c, int64_t g) {
 
 /* COUNT places from FIRST on of the result for one image and group, filters by places. */
 static conv_matrix result_of(const gemm_conv *c, int64_t n, int64_t g, int64_t first) {
+  first = GEMEL__FAULT(conv_gemm_block_result) ? 0 : first;
   if (c->result != NULL) {
     return (conv_matrix){c->result + first * c->item, c->places, 1};
   }
@@ -259,7 +262,7 @@ static conv_matrix columns_of(const gemm_conv *c, char *image, int64_t first, in
     int64_t step = one_stride(c->x, 2);
     return (conv_matrix){image + first * step * c->item, c->x->strides[1] / c->item, step};
   }
-  return (conv_matrix){c->columns, count, 1};
+  return (conv_matrix){c->columns, GEMEL__FAULT(conv_gemm_block_stride) ? c->block : count, 1};
 }
 
 static conv_matrix transposed(conv_matrix a) {
@@ -327,7 +330,8 @@ static void grad_weights(const gemm_conv *c, char *image, int64_t n, int64_t g, 
   }
   multiply(c, c->g.filters, c->rows, count, result_of(c, n, g, first),
            transposed(columns_of(c, image, first, count)), weights_of(c, g),
-           (n > 0 && !GEMEL__FAULT(conv_gemm_overwrites)) || first > 0);
+           (n > 0 && !GEMEL__FAULT(conv_gemm_overwrites)) ||
+               (first > 0 && !GEMEL__FAULT(conv_gemm_block_overwrites)));
 }
 
 static void grad_inputs(const gemm_conv *c, char *image, int64_t n, int64_t g, int64_t first,
@@ -356,6 +360,9 @@ static void run_blocks(const gemm_conv *c, conv_block block) {
       }
       for (int64_t first = 0; first < c->places; first += c->block) {
         int64_t left = c->places - first;
+        if (GEMEL__FAULT(conv_gemm_block_lost) && first > 0 && left < c->block) {
+          break;
+        }
         block(c, image, n, g, first, left < c->block ? left : c->block);
       }
     }

@@ -70,11 +70,13 @@ static int64_t elements_of(const drawn *d) {
   return x > y ? (x > w ? x : w) : y > w ? y : w;
 }
 
-/* Makes counts smaller until all operands have at most as many elements as are wanted. */
+/* Makes counts smaller until all operands have at most as many elements as are wanted. Two groups
+ * are left where there are several, or small instances would have but one. */
 static void limit(gemel_sample *sample, drawn *d) {
-  int64_t *counts[] = {&d->batch, &d->channels, &d->filters, &d->groups};
-  for (int k = 0; elements_of(d) > sample->max_elements && k < 32; k++) {
-    *counts[k % 4] = *counts[k % 4] > 2 ? *counts[k % 4] / 2 : *counts[k % 4] > 0;
+  int64_t *counts[] = {&d->batch, &d->channels, &d->filters};
+  d->groups = d->groups > 2 && elements_of(d) > sample->max_elements ? 2 : d->groups;
+  for (int k = 0; elements_of(d) > sample->max_elements && k < 24; k++) {
+    *counts[k % 3] = *counts[k % 3] > 2 ? *counts[k % 3] / 2 : *counts[k % 3] > 0;
   }
 }
 
@@ -90,12 +92,38 @@ static void draw_counts(gemel_sample *sample, drawn *d, int large) {
   }
 }
 
+/* So many kernel elements and places that kernels work in several blocks, the last of them smaller:
+ * of matrix products' columns a block has at least 256 places and some 130000 numbers. */
+static void draw_blocks(gemel_sample *sample, drawn *d) {
+  int64_t rows = gemel__sample_int(sample, 520, 700);
+  memset(d, 0, sizeof *d);
+  d->axes = 2;
+  d->batch = gemel__sample_int(sample, 1, 2);
+  d->groups = 1 + gemel__sample_chance(sample, 4);
+  d->filters = gemel__sample_int(sample, 1, 3);
+  for (int k = 0; k < 2; k++) {
+    d->kernel[k] = gemel__sample_int(sample, 3, 5);
+    d->out[k] = gemel__sample_int(sample, 17, 24);
+    d->stride[k] = k == 1 ? step(sample, 2) : 1;
+    d->dilation[k] = step(sample, 2);
+    d->low[k] = gemel__sample_int(sample, 0, 2);
+    d->high[k] = gemel__sample_int(sample, 0, 2);
+    d->image[k] = (d->out[k] - 1) * d->stride[k] + (d->kernel[k] - 1) * d->dilation[k] + 1 -
+                  d->low[k] - d->high[k];
+  }
+  d->channels = rows / (d->kernel[0] * d->kernel[1]) + 1;
+}
+
 /* Where there is room, channels enough for the kernels of libraries, or larger images. */
 static void draw(gemel_sample *sample, drawn *d) {
   static const char *const paddings[] = {"valid", "full", "half", NULL, NULL};
   int large = sample->max_elements > LARGE && !gemel__sample_chance(sample, 4);
   int64_t most = large && gemel__sample_chance(sample, 2) ? 12 : 5;
   int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__SPATIAL_AXES ? sample->rank : 0;
+  if (sample->max_elements > GEMEL__LONG_ELEMENTS && !gemel__sample_chance(sample, 4)) {
+    draw_blocks(sample, d);
+    return;
+  }
   d->axes = sample->length > 0 ? 1
             : rank > 0         ? rank - 2
                                : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
@@ -148,7 +176,9 @@ static void add_attrs(gemel_sample *sample, const drawn *d) {
     gemel__sample_attr(sample, gemel_attr_string("padding", d->padding));
   }
   gemel__sample_attr(sample, gemel_attr_int("groups", d->groups));
-  gemel__sample_attr(sample, gemel_attr_int("flip", gemel__sample_chance(sample, 2)));
+  /* of these two, derivatives may forget one where the other is asked for */
+  int flip = d->groups > 1 ? !gemel__sample_chance(sample, 4) : gemel__sample_chance(sample, 2);
+  gemel__sample_attr(sample, gemel_attr_int("flip", flip));
   gemel__sample_attr(sample, gemel_attr_int("unshared", d->unshared));
 }
 

@@ -263,7 +263,9 @@ static gemel_value other(const gemel_derive *call, gemel__conv_kind kind, gemel_
   for (int k = 0; k < GEMEL__CONV_SIZES; k++) {
     if (call->attrs[k].kind != GEMEL_ATTR_NONE) {
       given[count++] = call->attrs[k];
-      if (k == GEMEL__CONV_FLIP && GEMEL__FAULT(conv_grad_flip)) {
+      if (k == GEMEL__CONV_FLIP &&
+          (GEMEL__FAULT(conv_grad_flip) ||
+           (GEMEL__FAULT(conv_grad_group_flip) && call->attrs[GEMEL__CONV_GROUPS].u.i > 1))) {
         given[count - 1].u.i = 0;
       }
     }

@@ -339,8 +339,6 @@ static gemel_status jvp_dot_add(gemel_derive *call) {
 
 /* ---- Samples ---- */
 
-enum { LONG_ELEMENTS = 100000 }; /* beyond what shipped kernels are tried on with references */
-
 /* A size for the matrix product: now and then so big that the library kernels are asked. */
 static int64_t sample_side(gemel_sample *sample, int big) {
   int64_t size;
@@ -353,14 +351,14 @@ static int64_t sample_side(gemel_sample *sample, int big) {
 }
 
 /* One side, any of the three, takes the room that the others leave; the one that is summed over is
- * always longer than a block. */
+ * always longer than a block, and so are the columns, half of the time. */
 static void sample_long_sides(gemel_sample *sample, int64_t *sides) {
   enum { BLOCK = 256, SUMMED = 1 };
-  int grown = (int)gemel__sample_int(sample, 0, 2), i;
+  int grown = gemel__sample_chance(sample, 2) ? 2 : (int)gemel__sample_int(sample, 0, 1), i;
   int64_t longest = 1;
   for (i = 0; i < 3; i++) {
     sides[i] =
-        i == SUMMED ? BLOCK + gemel__sample_int(sample, 1, 300) : gemel__sample_int(sample, 1, 4);
+        i == SUMMED ? BLOCK + gemel__sample_int(sample, 1, 100) : gemel__sample_int(sample, 1, 4);
     longest = i != grown && sides[i] > longest ? sides[i] : longest;
   }
   sides[grown] = sample->max_elements / longest;
@@ -377,14 +375,15 @@ static gemel_status sample_matmul(gemel_sample *sample) {
   int64_t batch[GEMEL_MAX_RANK], x[GEMEL_MAX_RANK], y[GEMEL_MAX_RANK], sides[3];
   int big = gemel__sample_chance(sample, 3);
   int n_batch = gemel__sample_chance(sample, 3) ? (int)gemel__sample_int(sample, 1, 2) : 0;
-  n_batch = sample->length > 0 ? 0 : sample->rank > 2 ? sample->rank - 2 : n_batch;
+  int is_long = sample->max_elements > GEMEL__LONG_ELEMENTS;
+  n_batch = sample->length > 0 ? 0 : sample->rank > 2 ? sample->rank - 2 : is_long ? 0 : n_batch;
   int x_rank, y_rank;
   int64_t limit = sample->max_elements;
   gemel__sample_shape(sample, n_batch, batch);
   for (int i = 0; i < 3; i++) {
     sides[i] = sample_side(sample, big);
   }
-  if (sample->max_elements > LONG_ELEMENTS && n_batch == 0) {
+  if (is_long && n_batch == 0) {
     sample_long_sides(sample, sides);
   }
   if (sample->length > 0) {
@@ -404,7 +403,7 @@ static gemel_status sample_matmul(gemel_sample *sample) {
   }
   x[x_rank++] = k;
   y[y_rank++] = k;
-  if (n_batch > 0 || !gemel__sample_chance(sample, 4)) {
+  if (n_batch > 0 || is_long || !gemel__sample_chance(sample, 4)) {
     y[y_rank++] = n;
   }
   gemel__sample_input(sample, sample->dtype, x_rank, x, GEMEL_ANY);
@@ -458,7 +457,7 @@ static gemel_status sample_general(gemel_sample *sample) {
 }
 
 static gemel_status sample_dot(gemel_sample *sample) {
-  return sample->length > 0 || sample->rank > 4 || sample->max_elements > LONG_ELEMENTS ||
+  return sample->length > 0 || sample->rank > 4 || sample->max_elements > GEMEL__LONG_ELEMENTS ||
                  gemel__sample_chance(sample, 2)
              ? sample_matmul(sample)
              : sample_general(sample);

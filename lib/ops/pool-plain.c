@@ -205,7 +205,7 @@ LARGER_FLOAT(double, int64_t, 64)
 INTEGER(i8, int8_t, int64_t, INT64_MIN)
 INTEGER(i16, int16_t, int64_t, INT64_MIN)
 INTEGER(i32, int32_t, int64_t, INT64_MIN)
-INTEGER(i64, int64_t, int64_t, INT64_MIN)
+INTEGER(i64, int64_t, int64_t, INT64_MIN + GEMEL__FAULT(pool_lowest))
 INTEGER(u8, uint8_t, uint64_t, 0) /* bools too */
 INTEGER(u16, uint16_t, uint64_t, 0)
 INTEGER(u32, uint32_t, uint64_t, 0)

@@ -8,6 +8,10 @@
 
 #include "ops/ops.h"
 
+/* Beyond so many elements an instance isn't held against a reference, but by the way in which it is
+ * computed: what works in blocks is given several. */
+enum { GEMEL__LONG_ELEMENTS = 100000 };
+
 /* A number in LOW..HIGH, both included. */
 int64_t gemel__sample_int(gemel_sample *sample, int64_t low, int64_t high);
 

@@ -71,7 +71,8 @@ void gemel__updates_settle(gemel__planner *planner) {
   }
   for (uint32_t k = 0; k < planner->f->program.n_outputs; k++) {
     size_t made = planner->updates[k];
-    planner->plan->in_place[k] = made > failing || (made > 0 && made == failing &&
-                                                    fails_first(planner, &s->instrs[made - 1]));
+    planner->plan->in_place[k] =
+        made > failing || (made > 0 && GEMEL__FAULT(update_then_fails)) ||
+        (made > 0 && made == failing && fails_first(planner, &s->instrs[made - 1]));
   }
 }

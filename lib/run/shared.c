@@ -86,7 +86,7 @@ gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, g
   pthread_rwlock_wrlock(&shared->lock);
   gemel_tensor *before = shared->value;
   shared->value = copy;
-  shared->version++;
+  shared->version += before == NULL || !GEMEL__FAULT(set_keeps_version);
   pthread_rwlock_unlock(&shared->lock);
   gemel_tensor_unref(before);
   return GEMEL_OK;
@@ -309,16 +309,23 @@ void gemel__states_place(gemel__execution *e) {
   }
 }
 
+/* An update raises its variable's version. BEFORE: how many of this call have done so. */
+static int is_raised(const gemel_shared *shared, const gemel_tensor *next, size_t before) {
+  return !GEMEL__FAULT(update_keeps_version) &&
+         !(GEMEL__FAULT(update_in_place_version) && next == shared->value) &&
+         !(GEMEL__FAULT(update_one_version) && before > 0);
+}
+
 /* Values change places with the spare tensors that the call wrote, where it wrote to these. */
 static void exchange(gemel__execution *e, gemel_tensor **outputs) {
-  size_t next = 0;
+  size_t next = 0, raised = 0;
   for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
     gemel_shared *shared = e->f->updates[k];
     if (shared == NULL) {
       outputs[next++] = e->all_outputs[k];
       continue;
     }
-    shared->version++;
+    shared->version += is_raised(shared, e->all_outputs[k], raised++);
     if (e->all_outputs[k] != shared->value) {
       shared->spare = shared->value;
       shared->value = e->all_outputs[k];

@@ -33,6 +33,8 @@ typedef struct gemel__instance {
   gemel_function *compiled_plain; /* the same, by plain kernels */
   size_t calls; /* 0: one, of which states are inputs as all others. Else GRAPH is called so often,
                    and what a call makes of the states the next one reads */
+  int in_sequence; /* 1: it is also run in a sequence of calls on its operands as shared variables
+                    */
   const struct gemel__variant *variants; /* how it is run; NULL: as all are (tiers/tiers.h) */
 } gemel__instance;
 
@@ -53,6 +55,9 @@ typedef enum gemel__fill {
   GEMEL__FILL_SIGNS,    /* zeros of both signs, beside numbers of one sign */
   GEMEL__FILL_MEETING,  /* zeros and infinities or NaNs that meet (meeting.h) */
   GEMEL__FILL_POWERS,   /* powers of two */
+  GEMEL__FILL_LEAST,    /* the dtype's least number, in floats −infinity, is the only value of the
+                           first operand, and of some others */
+  GEMEL__FILL_GREATEST, /* the same with the greatest one */
   GEMEL__FILL_POINTS    /* as domain O wants them: ties, constants, magnitudes */
 } gemel__fill;
 

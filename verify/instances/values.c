@@ -155,9 +155,32 @@ static int at_border(const gemel__leaf *leaf, gemel__random *random) {
          gemel__random_chance(random, 1, 8);
 }
 
+static int is_end(gemel__fill fill) {
+  return fill == GEMEL__FILL_LEAST || fill == GEMEL__FILL_GREATEST;
+}
+
+/* One end of the dtype's range everywhere. */
+static void fill_with_end(const gemel__leaf *leaf, int is_greatest, void *data) {
+  size_t size = gemel_dtype_size(leaf->dtype);
+  int64_t end = gemel__points_end(leaf->dtype, leaf->domain, leaf->low, leaf->high, is_greatest);
+  for (size_t i = 0; i < leaf->count; i++) {
+    void *at = (char *)data + i * size;
+    if (is_float(leaf)) {
+      gemel__store_real(leaf->dtype, is_greatest ? INFINITY : -INFINITY, at);
+    } else {
+      gemel__points_store(leaf->dtype, 1, NULL, &end, at);
+    }
+  }
+  gemel__leaf_settle(leaf, leaf->count, data);
+}
+
 static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                               int elementwise, gemel__points *points, void *data,
                               gemel_error *error) {
+  if (is_end(fill)) {
+    fill_with_end(leaf, fill == GEMEL__FILL_GREATEST, data);
+    return GEMEL_OK;
+  }
   size_t bytes = leaf->count * sizeof(double);
   double *reals = gemel__alloc(bytes);
   if (reals == NULL) {
@@ -206,10 +229,12 @@ gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill
   gemel__points_begin(&points, random);
   for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
+    int is_usual = k > 0 && is_end(fill) && gemel__random_chance(random, 1, 2);
     values[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
-    status = values[k] == NULL ? GEMEL_NO_MEMORY
-                               : fill_leaf(leaf, fill, random, instance->elementwise, &points,
-                                           gemel_tensor_data(values[k]), error);
+    status = values[k] == NULL
+                 ? GEMEL_NO_MEMORY
+                 : fill_leaf(leaf, is_usual ? GEMEL__FILL_INTEGERS : fill, random,
+                             instance->elementwise, &points, gemel_tensor_data(values[k]), error);
   }
   gemel__points_clear(&points);
   if (status == GEMEL_OK && fill == GEMEL__FILL_MEETING) {

@@ -26,6 +26,7 @@ struct subject {
   int took;                    /* it took one in this tier */
   int embedded;                /* the instance at hand stands inside a graph */
   int stateful;                /* which has states, too */
+  int in_sequence;             /* instances are run in a sequence of calls, too */
   gemel__fill fill;            /* how its values are drawn */
   int decides;                 /* also beside the numbers that its reference names */
   int own;                     /* the operation is the program's, and has a reference from it */
@@ -38,6 +39,7 @@ struct tier_plan {
   const gemel_dtype *dtypes;
   size_t n_dtypes;
   const char *how;
+  int64_t elements; /* of the largest operand; 0: some of two usual numbers */
 };
 
 /* Draws an instance; tries dtypes from the K-th on until the sampler accepts one. */

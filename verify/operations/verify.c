@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/words.h"
 #include "ops/ops.h"
+#include "ops/sampling.h"
 #include "harness/jobs.h"
 #include "kernels/kernel.h"
 #include "reference/own.h"
@@ -27,9 +29,11 @@
 enum {
   SMALL_ELEMENTS = GEMEL__SMALL_ELEMENTS,
   LARGE_ELEMENTS = GEMEL__LARGE_ELEMENTS,
-  HUGE_ELEMENTS = 90000
+  HUGE_ELEMENTS = 90000,
+  BLOCKS_ELEMENTS = GEMEL__LONG_ELEMENTS + 1
 };
-enum { HUGE_SHARE = 4 };        /* one huge instance more for so many */
+/* One huge instance more for so many, and one for what works in blocks. */
+enum { HUGE_SHARE = 4, BLOCKS_SHARE = 12 };
 enum { KERNEL_RANK_EVERY = 4 }; /* instance of a kernel has a high rank */
 /* How many instances a kernel is offered that takes none, in the first tier and in another. */
 enum { PATIENCE = 1000, SHORT_PATIENCE = 150 };
@@ -39,6 +43,8 @@ static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_
                                          GEMEL_U8,  GEMEL_F16, GEMEL_I16, GEMEL_U16,  GEMEL_BF16,
                                          GEMEL_U32, GEMEL_I64, GEMEL_U64};
 
+static const gemel_dtype block_dtypes[] = {GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_I32};
+
 /* ---- Drawing ---- */
 
 static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_elements,
@@ -46,14 +52,15 @@ static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_eleme
   gemel__instance base;
   gemel_status status = gemel__instance_draw_ranked(&base, s->run->context, s->op, dtype,
                                                     max_elements, s->wanted, random, error);
-  if (status != GEMEL_OK || (!s->derivative && !s->embedded)) {
+  if (status == GEMEL_OK && (s->derivative || s->embedded)) {
+    status = s->derivative && s->op->grad == NULL ? gemel__instance_forward(instance, &base, error)
+             : s->derivative                      ? gemel__instance_gradient(instance, &base, error)
+                             : gemel__instance_embed(instance, &base, s->stateful, random, error);
+    gemel__instance_clear(&base);
+  } else {
     *instance = base;
-    return status;
   }
-  status = s->derivative && s->op->grad == NULL ? gemel__instance_forward(instance, &base, error)
-           : s->derivative                      ? gemel__instance_gradient(instance, &base, error)
-                           : gemel__instance_embed(instance, &base, s->stateful, random, error);
-  gemel__instance_clear(&base);
+  instance->in_sequence = s->in_sequence && instance->n_leaves > 0 && instance->calls == 0;
   return status;
 }
 
@@ -98,11 +105,28 @@ static void not_applicable(struct subject *s, gemel_tier tier, const char *reaso
 
 static const struct tier_plan plans[] = {
     {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS, gemel__check_integer, all_dtypes,
-     sizeof all_dtypes / sizeof *all_dtypes, "bits"},
+     sizeof all_dtypes / sizeof *all_dtypes, "bits", 0},
     {GEMEL_TIER_FLOAT, GEMEL__FILL_FULL, gemel__check_float, float_dtypes,
-     sizeof float_dtypes / sizeof *float_dtypes, "bound"},
+     sizeof float_dtypes / sizeof *float_dtypes, "bound", 0},
     {GEMEL_TIER_SPECIAL, GEMEL__FILL_SPECIAL, gemel__check_special, float_dtypes,
-     sizeof float_dtypes / sizeof *float_dtypes, "bits"}};
+     sizeof float_dtypes / sizeof *float_dtypes, "bits", 0}};
+
+/* What is drawn besides in the first two tiers: instances so large that threads share the work, or
+ * that work is done in blocks. References would take too long. */
+static const struct tier_plan huge_plan = {GEMEL_TIER_FLOAT,
+                                           GEMEL__FILL_FULL,
+                                           gemel__check_agreement,
+                                           float_dtypes,
+                                           sizeof float_dtypes / sizeof *float_dtypes,
+                                           "bound",
+                                           HUGE_ELEMENTS};
+static const struct tier_plan blocks_plan = {GEMEL_TIER_INTEGER,
+                                             GEMEL__FILL_INTEGERS,
+                                             gemel__check_exact_agreement,
+                                             block_dtypes,
+                                             sizeof block_dtypes / sizeof *block_dtypes,
+                                             "bits",
+                                             BLOCKS_ELEMENTS};
 
 void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one) {
   size_t compared = total->compared + one->compared;
@@ -281,6 +305,17 @@ static gemel_status disagree(struct subject *s, gemel_record *record,
   return GEMEL_OK;
 }
 
+/* How often each end of a dtype's range is the only value of an operand: integers' in tier integer,
+ * infinities in tier special. Each dtype has its turn. */
+static int is_about_end(const struct tier_plan *plan, size_t k, gemel__fill *end) {
+  enum { LEAST_AT = 2, GREATEST_AT = 5, ROUNDS = 7, SPECIAL_ROUNDS = 12 };
+  size_t round = k / plan->n_dtypes % (plan->tier == GEMEL_TIER_SPECIAL ? SPECIAL_ROUNDS : ROUNDS);
+  *end = round == LEAST_AT ? GEMEL__FILL_LEAST : GEMEL__FILL_GREATEST;
+  return plan->elements == 0 && (round == LEAST_AT || round == GREATEST_AT) &&
+         (plan->tier == GEMEL_TIER_SPECIAL ||
+          (plan->tier == GEMEL_TIER_INTEGER && !gemel__is_float(plan->dtypes[k % plan->n_dtypes])));
+}
+
 /* In tier special each dtype has the fills in turn. A program's own operation has no tier in which
  * each of its values is held to a number, ties and round numbers among them, if its results aren't
  * exact: tier float draws those too. */
@@ -362,37 +397,51 @@ static int kernel_rank(size_t k) {
 
 /* Draws instance K, or what is tried in its place. */
 static gemel_status draw_numbered(struct subject *s, const struct tier_plan *plan, size_t k,
-                                  size_t attempt, int huge, gemel__random *random,
-                                  gemel__instance *instance, gemel_error *error) {
-  enum { APART = 1000003 };
+                                  size_t attempt, gemel__random *random, gemel__instance *instance,
+                                  gemel_error *error) {
+  enum { APART = 1000003, ENDS_DRAWS = 4 }; /* an end of nothing says nothing */
   int64_t most;
   size_t first;
+  gemel__fill end;
   gemel__run_random(s->run, s->name, plan->tier, k + attempt * APART, random);
-  s->fill = fill_for(s, plan, k);
   s->decides = s->own && plan->tier != GEMEL_TIER_SPECIAL && k % 3 == 2;
-  most = huge                                 ? HUGE_ELEMENTS
+  int about_end = is_about_end(plan, k, &end);
+  most = plan->elements > 0                   ? plan->elements
          : gemel__random_chance(random, 1, 3) ? LARGE_ELEMENTS
                                               : SMALL_ELEMENTS;
-  s->embedded = s->kernel == NULL && !s->derivative && plan->tier != GEMEL_TIER_SPECIAL &&
-                gemel__random_chance(random, 1, 2);
+  s->embedded = s->kernel == NULL && !s->derivative && !about_end && plan != &blocks_plan &&
+                plan->tier != GEMEL_TIER_SPECIAL && gemel__random_chance(random, 1, 2);
+  s->in_sequence = s->kernel == NULL && plan->tier == GEMEL_TIER_INTEGER;
   s->stateful = s->embedded && gemel__random_chance(random, 1, 2);
   s->wanted.rank = s->kernel != NULL ? kernel_rank(s->took ? k : k + attempt) : 0;
   /* high ranks come in every dtype */
   first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;
-  return attempt > 0 && s->took
-             ? gemel__subject_draw(s, &s->taken, 1, 0, most, random, instance, error)
-             : gemel__subject_draw(s, plan->dtypes, plan->n_dtypes, first, most, random, instance,
-                                   error);
+  gemel_status status;
+  for (int left = about_end ? ENDS_DRAWS : 1;; left--) {
+    status = attempt > 0 && s->took
+                 ? gemel__subject_draw(s, &s->taken, 1, 0, most, random, instance, error)
+                 : gemel__subject_draw(s, plan->dtypes, plan->n_dtypes, first, most, random,
+                                       instance, error);
+    if (left == 1 || status != GEMEL_OK || instance->n_leaves == 0 ||
+        instance->leaves[0].count > 0) {
+      break;
+    }
+    gemel__instance_clear(instance);
+  }
+  /* where the sampler gave a float dtype in place of an integer one, infinities aren't exact */
+  about_end &= plan->tier == GEMEL_TIER_SPECIAL || !gemel__is_float(s->dtype);
+  s->fill = about_end ? end : fill_for(s, plan, k);
+  return status;
 }
 
 /* One instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel doesn't take it. */
 static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k,
-                             size_t attempt, int huge, gemel_record *record, gemel__evidence *e,
-                             int *done, gemel_error *error) {
+                             size_t attempt, gemel_record *record, gemel__evidence *e, int *done,
+                             gemel_error *error) {
   gemel__random random;
   gemel__instance instance;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_status status = draw_numbered(s, plan, k, attempt, huge, &random, &instance, &problem);
+  gemel_status status = draw_numbered(s, plan, k, attempt, &random, &instance, &problem);
   if (status != GEMEL_OK) {
     status = gemel__subject_refuse(s, record, status, done, &problem);
     if (status != GEMEL_OK && error != NULL) {
@@ -400,8 +449,8 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
     }
     return status;
   }
-  status = gemel__subject_judge(s, plan, huge ? gemel__check_agreement : plan->check, &instance,
-                                &random, record, e, done, &problem);
+  status =
+      gemel__subject_judge(s, plan, plan->check, &instance, &random, record, e, done, &problem);
   if (s->own && status == GEMEL_BAD_TYPE) {
     status = disagree(s, record, &instance, done, &problem);
   }
@@ -425,7 +474,7 @@ static gemel_status find_taken(struct subject *s, const struct tier_plan *plan, 
          ++*attempt, s->kernel->patience--) {
       gemel__random random;
       gemel__instance instance;
-      status = draw_numbered(s, plan, k, *attempt, 0, &random, &instance, error);
+      status = draw_numbered(s, plan, k, *attempt, &random, &instance, error);
       if (status == GEMEL_OK) {
         status = gemel__kernel_case_init(&cases[n], &instance, s->kernel->kernel, NULL);
         gemel__instance_clear(&instance);
@@ -445,10 +494,10 @@ static gemel_status find_taken(struct subject *s, const struct tier_plan *plan, 
 
 /* One instance; what a kernel declines is drawn again, of another dtype and shape. */
 static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
-                                 int huge, gemel_record *record, gemel__evidence *e, int *done,
+                                 gemel_record *record, gemel__evidence *e, int *done,
                                  gemel_error *error) {
   enum { REDRAWS = 12 };
-  gemel_status status = try_draw(s, plan, k, 0, huge, record, e, done, error);
+  gemel_status status = try_draw(s, plan, k, 0, record, e, done, error);
   size_t j;
   for (j = 1; s->kernel != NULL && status == GEMEL_DECLINED && j <= REDRAWS; j++) {
     e->declined++;
@@ -458,7 +507,7 @@ static gemel_status try_instance(struct subject *s, const struct tier_plan *plan
         return status;
       }
     }
-    status = try_draw(s, plan, k, j, huge, record, e, done, error);
+    status = try_draw(s, plan, k, j, record, e, done, error);
   }
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
@@ -558,15 +607,37 @@ static void begin_trial(gemel__kernel_trial *trial) {
   memset(&trial->offers, 0, sizeof trial->offers);
 }
 
+/* 1 if the operation adds up many elements, or compares them, and divides nothing: kernels do that
+ * in blocks, and on small integers all alike. */
+static int works_in_blocks(const struct subject *s) {
+  uint32_t id = gemel__op_find(s->run->context, s->op->name);
+  unsigned arithmetic = gemel__twin_of(id)->arithmetic;
+  const struct gemel__row *row = gemel__op_at(s->run->context, id)->row;
+  int family = row != NULL ? (int)row->family : GEMEL__FAMILY_source;
+  return (family == GEMEL__FAMILY_conv || family == GEMEL__FAMILY_linalg ||
+          family == GEMEL__FAMILY_pool || family == GEMEL__FAMILY_reduce) &&
+         (arithmetic == GEMEL__EXACT || (arithmetic & ~(unsigned)GEMEL__PRODUCTS) == GEMEL__SUMS);
+}
+
+/* What is drawn besides PLAN's instances, and how many. */
+static const struct tier_plan *plan_besides(const struct subject *s, const struct tier_plan *plan,
+                                            size_t *count) {
+  size_t instances = s->kernel == NULL ? s->run->options.instances : 0;
+  int blocks = plan->tier == GEMEL_TIER_INTEGER && !s->derivative && works_in_blocks(s);
+  *count = blocks                           ? instances / BLOCKS_SHARE
+           : plan->tier == GEMEL_TIER_FLOAT ? instances / HUGE_SHARE
+                                            : 0;
+  return blocks ? &blocks_plan : &huge_plan;
+}
+
 static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
                                 gemel_error *error) {
   gemel_record record;
   gemel__evidence e;
   gemel_status status = GEMEL_OK;
   size_t k, n = gemel__subject_instances(s);
-  size_t huge = plan->tier == GEMEL_TIER_FLOAT && s->kernel == NULL
-                    ? s->run->options.instances / HUGE_SHARE
-                    : 0;
+  size_t more;
+  const struct tier_plan *besides = plan_besides(s, plan, &more);
   int done = 0;
   memset(&e, 0, sizeof e);
   s->took = 0;
@@ -575,8 +646,8 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   }
   gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
   e.started = gemel__clock();
-  for (k = 0; k < n + huge && status == GEMEL_OK && !done && hopeful(s); k++) {
-    status = try_instance(s, plan, k, k >= n, &record, &e, &done, error);
+  for (k = 0; k < n + more && status == GEMEL_OK && !done && hopeful(s); k++) {
+    status = try_instance(s, k < n ? plan : besides, k, &record, &e, &done, error);
   }
   if (s->kernel != NULL && status == GEMEL_OK && !done) {
     s->kernel->fruitless = !s->took;

@@ -21,6 +21,7 @@ struct replay {
   double ulp;
   int elementwise;
   size_t calls;
+  int in_sequence;
   gemel_graph *graph, *other;
   gemel__instance instance;
   gemel_tensor **values;
@@ -98,6 +99,7 @@ static int take_header(struct replay *r) {
                      number[0] <= '9' && number[1] == '\0'
                  ? (size_t)(number[0] - '0')
                  : 0;
+  r->in_sequence = take_word(r->text, "# sequence: ", number, sizeof number) && number[0] == '1';
   return 1;
 }
 
@@ -195,6 +197,7 @@ static gemel_status parse_replay(gemel_context *context, const char *path, struc
   r->instance.ulp = r->ulp;
   r->instance.elementwise = r->elementwise;
   r->instance.calls = r->calls;
+  r->instance.in_sequence = r->in_sequence && r->calls == 0;
   return status == GEMEL_OK ? take_values(r, error) : status;
 }
 

@@ -201,6 +201,7 @@ static void write_replay(gemel__buffer *b, const gemel_record *record,
   if (instance->calls > 0) {
     gemel__buffer_format(b, "# calls: %zu\n", instance->calls);
   }
+  gemel__buffer_format(b, "# sequence: %d\n", instance->in_sequence);
   for (k = 0; k < shown_inputs(instance); k++) {
     const gemel__leaf *l = &instance->leaves[k];
     gemel__buffer_format(b, "# domain: %d %lld %lld\n", (int)l->domain, (long long)l->low,

@@ -229,6 +229,15 @@ void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_
   }
 }
 
+int64_t gemel__points_end(gemel_dtype dtype, gemel_domain domain, int64_t low, int64_t high,
+                          int is_greatest) {
+  uint64_t least, greatest;
+  if (domain == GEMEL_INDEX)
+    return is_greatest ? high - 1 : low;
+  range_of(dtype, &least, &greatest);
+  return bring_integer_inside(fold(is_greatest ? greatest : least, dtype), dtype, domain);
+}
+
 /* ---- Storage ---- */
 
 /* Beyond the largest number, that. */

@@ -51,6 +51,11 @@ void gemel__points_begin(gemel__points *p, gemel__random *random);
 void gemel__points_draw(gemel__points *p, gemel__random *random, gemel_domain domain, int64_t low,
                         int64_t high, size_t n, double *values);
 
+/* The least number, or the greatest, of an integer DTYPE (and bool) that DOMAIN has, stored as
+ * those are that gemel__points_draw_integers draws. */
+int64_t gemel__points_end(gemel_dtype dtype, gemel_domain domain, int64_t low, int64_t high,
+                          int is_greatest);
+
 /* As gemel__points_draw, for leaves of integer DTYPE (and bool: 0 or 1): small integers, ties, the
  * integers around constants, and the dtype's extremes: least, greatest, both ± 1 … 2 where they
  * exist, powers of two ± 1, and random bits. u64 values are stored as the int64_t with the same

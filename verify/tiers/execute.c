@@ -5,7 +5,8 @@
  * between guard bytes, which are compared afterwards, so a write outside a result is found; those
  * of another may overlap an input, which the library must see. States are bound to shared
  * variables, and the function is called as often as the instance says; a value of a state that was
- * fetched before must not change. (A program's own kernel is run by kernels/kernel.c.)
+ * fetched before must not change. Of some instances a sequence of calls is made (sequence.c).
+ * (A program's own kernel is run by kernels/kernel.c.)
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ const gemel__variant gemel__variants[] = {
     {.name = "one thread", .threads = 1, .overlaps = 1},
     {.name = "odd layout", .threads = 2, .poison = 1, .scattered = 1},
     {.name = "some results", .threads = 1, .poison = 1, .some = 1},
+    {.name = "sequence of calls", .threads = 2, .sequence = 1},
     /* on a device kernels may have to be compiled for a graph, which takes long */
     {.name = "device", .threads = 1, .lifted = 1 + GEMEL_LIFT_AGGRESSIVE, .one_in = 8},
     {.name = "device, plain",
@@ -102,9 +104,10 @@ int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *v
   }
   int one_in = variant->one_in * (has_many(instance) ? OF_MANY : 1);
   gemel_context *context = gemel_graph_context(instance->graph);
-  return !variant->lifted ||
-         (gemel__has_device(context) && (!variant->in_views || is_one_operation(instance->graph)) &&
-          gemel__random_chance(random, 1, (uint64_t)one_in));
+  return (!variant->sequence || instance->in_sequence) &&
+         (!variant->lifted || (gemel__has_device(context) &&
+                               (!variant->in_views || is_one_operation(instance->graph)) &&
+                               gemel__random_chance(random, 1, (uint64_t)one_in)));
 }
 
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
@@ -313,21 +316,28 @@ static long updated(const struct session *s, size_t k) {
   return input < 0 ? -1 : state;
 }
 
-static gemel_function *compile(const struct session *s, gemel_error *error) {
+gemel_function *gemel__variant_compile(const gemel__variant *variant, const gemel_graph *graph,
+                                       size_t n, gemel_shared *const *variables,
+                                       gemel_error *error) {
   gemel_options options = {.size = sizeof options,
-                           .threads = s->variant->threads,
-                           .plain = s->variant->plain,
-                           .poison = s->variant->poison,
+                           .threads = variant->threads,
+                           .plain = variant->plain,
+                           .poison = variant->poison,
                            .as_written = 1,
-                           .states = s->n_states > 0 ? s->states : NULL,
-                           .n_states = s->n_states};
+                           .states = n > 0 ? variables : NULL,
+                           .n_states = n};
   gemel_lift_options lift = {.size = sizeof lift,
                              .space = SPACE,
-                             .strategy = (gemel_lift_strategy)(s->variant->lifted - 1),
-                             .inputs = s->variant->there && s->n_in > s->n_states ? "*" : NULL,
+                             .strategy = (gemel_lift_strategy)(variant->lifted - 1),
+                             .inputs =
+                                 variant->there && gemel_graph_input_count(graph) > n ? "*" : NULL,
                              .states = 1};
-  options.lift = s->variant->lifted ? &lift : NULL;
-  return gemel_compile(s->instance->graph, &options, error);
+  options.lift = variant->lifted ? &lift : NULL;
+  return gemel_compile(graph, &options, error);
+}
+
+static gemel_function *compile(const struct session *s, gemel_error *error) {
+  return gemel__variant_compile(s->variant, s->instance->graph, s->n_states, s->states, error);
 }
 
 void gemel__instance_compile(gemel__instance *instance, int plain) {
@@ -475,8 +485,7 @@ static gemel_status give_outputs(struct session *s, gemel_error *error) {
   return GEMEL_OK;
 }
 
-/* Wherever they lie; 0 if B can't be read. */
-static int same_elements(const gemel_tensor *a, const gemel_tensor *given) {
+int gemel__tensors_equal(const gemel_tensor *a, const gemel_tensor *given) {
   gemel_tensor *b = gemel_tensor_device(given) == gemel_host()
                         ? gemel_tensor_ref((gemel_tensor *)given)
                         : gemel_tensor_transfer(given, gemel_host(), NULL);
@@ -502,11 +511,11 @@ static gemel_status check_untouched(const struct session *s, gemel_tensor *const
   }
   for (size_t k = 0, next = 0; k < s->n_in; k++) {
     const gemel_tensor *given = is_state(s, k) ? NULL : s->inputs[next++];
-    if (given != NULL && given != s->spoilt && !same_elements(values[k], given)) {
+    if (given != NULL && given != s->spoilt && !gemel__tensors_equal(values[k], given)) {
       return gemel__fail(error, GEMEL_INTERNAL, "input %zu was written to", k);
     }
   }
-  return s->held == NULL || same_elements(s->as_it_was, s->held)
+  return s->held == NULL || gemel__tensors_equal(s->as_it_was, s->held)
              ? GEMEL_OK
              : gemel__fail(error, GEMEL_INTERNAL,
                            "a state's value that was fetched was written to");
@@ -588,8 +597,10 @@ static gemel_status execute(const gemel__instance *instance, const gemel__varian
   s.n_out = gemel_graph_output_count(instance->graph);
   s.n_calls = instance->calls > 0 ? instance->calls : 1;
   memset(outputs, 0, n * sizeof *outputs);
-  gemel_status status = open_session(&s, values, error);
-  for (size_t k = 0; k < n && status == GEMEL_OK; k += s.n_out) {
+  gemel_status status = variant->sequence
+                            ? gemel__execute_sequence(instance, variant, values, outputs, error)
+                            : open_session(&s, values, error);
+  for (size_t k = 0; k < n && status == GEMEL_OK && !variant->sequence; k += s.n_out) {
     status = call_once(&s, values, outputs + k, error);
   }
   close_session(&s);

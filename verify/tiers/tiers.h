@@ -63,6 +63,12 @@ gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tenso
                                     const gemel__trial *trial, gemel__outcome *outcome,
                                     gemel_error *error);
 
+/* The same where all values are integers so small that nothing is rounded: then every variant gives
+ * the same, plain kernels too. */
+gemel_status gemel__check_exact_agreement(const gemel__instance *instance,
+                                          gemel_tensor *const *values, const gemel__trial *trial,
+                                          gemel__outcome *outcome, gemel_error *error);
+
 /* For a pair: does domain O tell the instance from TRIAL->other at VALUES? (equal/real.c) */
 gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
                                const gemel__trial *trial, gemel__outcome *outcome,
@@ -113,6 +119,7 @@ typedef struct gemel__variant {
   int there;     /* inputs lie there, too */
   int in_views;  /* operands are views of larger inputs; one operation alone */
   int some;      /* some results alone, where an operation spares those that nobody reads */
+  int sequence;  /* in a sequence of calls (sequence.c), of instances that ask for it */
   int one_in;    /* so many instances are run like that, drawn at random; of large ones fewer */
 } gemel__variant;
 
@@ -139,6 +146,19 @@ void gemel__instance_compile(gemel__instance *instance, int plain);
 gemel_status gemel__execute(const gemel__instance *instance, const gemel__variant *variant,
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error);
+
+/* The same as VARIANT->sequence has it, with one set of results (sequence.c). */
+gemel_status gemel__execute_sequence(const gemel__instance *instance, const gemel__variant *variant,
+                                     gemel_tensor *const *values, gemel_tensor **outputs,
+                                     gemel_error *error);
+
+/* GRAPH, whose N states are VARIABLES, compiled to be run as VARIANT. */
+gemel_function *gemel__variant_compile(const gemel__variant *variant, const gemel_graph *graph,
+                                       size_t n, gemel_shared *const *variables,
+                                       gemel_error *error);
+
+/* 1 if elements are the same in every bit, wherever they lie; 0 if B can't be read. */
+int gemel__tensors_equal(const gemel_tensor *a, const gemel_tensor *b);
 
 /* The type of output K of GRAPH; GEMEL_DECLINED if a size is known at run time only. */
 gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf);

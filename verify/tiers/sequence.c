@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A sequence of calls: a way of running an instance in which its operands are shared variables. Of
+ * three functions on these,
+ *
+ *   use      computes what the instance does, and changes nothing,
+ *   change   gives each variable the value that it is passed, as an update, in place if that can
+ * be, fail     does the same and then reads an element of a new value, where the index that it is
+ *            passed shows only then that there is none.
+ *
+ * They are called in turn, so that `use` has seen other values (the same elements backwards) before
+ * it is called for the results that are judged: what it keeps of a variable must follow an update
+ * by another function, and a call of gemel_shared_set; and a call that fails must leave all
+ * variables as they were, whatever it has computed by then.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "core/tensor.h"
+#include "device/device.h"
+#include "tiers/tiers.h"
+
+struct sequence {
+  const gemel__instance *instance;
+  const gemel__variant *variant;
+  gemel_tensor *const *values;
+  gemel_tensor **others; /* what else the variables hold at times */
+  gemel_tensor **given;  /* operands of a call: `change` and `fail` have two more than states */
+  gemel_value *inner;    /* states of a graph that is built, then the instance's outputs in it */
+  gemel_shared **variables;
+  size_t n, n_out;
+  size_t probed; /* the last operand with elements; N: there is none */
+  gemel_function *use, *change, *fail;
+};
+
+/* ---- The functions ---- */
+
+static void add_states(const struct sequence *s, gemel_graph *graph) {
+  for (size_t k = 0; k < s->n; k++) {
+    s->inner[k] = gemel_state(graph, gemel_graph_input_name(s->instance->graph, k),
+                              gemel_value_type(gemel_graph_input(s->instance->graph, k)));
+  }
+}
+
+static gemel_status build_use(const struct sequence *s, gemel_graph *graph, gemel_error *error) {
+  const gemel_graph *base = s->instance->graph;
+  gemel_value *out = s->inner + s->n;
+  gemel_status status = gemel__graph_inline(graph, base, s->inner, out, error);
+  for (size_t k = 0; k < s->n_out && status == GEMEL_OK; k++) {
+    gemel_output(out[k], gemel_graph_output_name(base, k));
+  }
+  return status;
+}
+
+/* The new value of state K, where `replace` holds; what decides that is known at a call only, or
+ * the update would be no computation. */
+static gemel_value update(const struct sequence *s, gemel_graph *graph, size_t k,
+                          gemel_value replace) {
+  char name[32];
+  snprintf(name, sizeof name, "to%zu", k);
+  gemel_value of[] = {replace, gemel_input(graph, name, gemel_value_type(s->inner[k])),
+                      s->inner[k]};
+  gemel_value next = gemel_apply(graph, "where", 3, of, 0, NULL);
+  gemel_update(s->inner[k], next);
+  return next;
+}
+
+/* The element of X, all in one row, that an input says. */
+static void probe(gemel_graph *graph, gemel_value x, size_t count) {
+  gemel_context *context = gemel_graph_context(graph);
+  gemel_value at = gemel_input(graph, "at", gemel_type_of_shape(context, GEMEL_I64, 0, NULL));
+  gemel_dim all = gemel_dim_constant(context, (int64_t)count), one = gemel_dim_constant(context, 1);
+  gemel_dim start = gemel_dim_of(at);
+  gemel_attr row = gemel_attr_dims("shape", 1, &all);
+  gemel_attr window[] = {gemel_attr_dims("start", 1, &start), gemel_attr_dims("size", 1, &one)};
+  x = gemel_apply(graph, "reshape", 1, &x, 1, &row);
+  gemel_output(gemel_apply(graph, "subtensor", 1, &x, 2, window), "probe");
+}
+
+static void build_change(const struct sequence *s, gemel_graph *graph, int fails) {
+  gemel_context *context = gemel_graph_context(graph);
+  gemel_value replace =
+      gemel_input(graph, "replace", gemel_type_of_shape(context, GEMEL_BOOL, 0, NULL));
+  gemel_value probed = replace;
+  for (size_t k = 0; k < s->n; k++) {
+    gemel_value next = update(s, graph, k, replace);
+    probed = k == s->probed ? next : probed;
+  }
+  if (fails) {
+    probe(graph, probed, s->instance->leaves[s->probed].count);
+  }
+}
+
+enum what { USE, CHANGE, FAIL };
+
+static gemel_status make(const struct sequence *s, enum what what, gemel_function **made,
+                         gemel_error *error) {
+  gemel_graph *graph = gemel_graph_new(gemel_graph_context(s->instance->graph), error);
+  if (graph == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  add_states(s, graph);
+  if (what == USE) {
+    build_use(s, graph, &problem);
+  } else {
+    build_change(s, graph, what == FAIL);
+  }
+  problem = gemel_graph_error(graph)->status != GEMEL_OK ? *gemel_graph_error(graph) : problem;
+  if (problem.status == GEMEL_OK) {
+    *made = gemel__variant_compile(s->variant, graph, s->n, s->variables, &problem);
+  }
+  gemel_graph_unref(graph);
+  if (problem.status != GEMEL_OK && error != NULL) {
+    *error = problem;
+  }
+  return problem.status;
+}
+
+/* ---- Values ---- */
+
+/* The elements of FROM, which is row-major, backwards. */
+static gemel_tensor *backwards(const gemel_tensor *from, gemel_error *error) {
+  gemel_tensor *made = gemel__tensor_clone(from, error);
+  size_t n = (size_t)gemel_tensor_elements(from), size = gemel_dtype_size(gemel_tensor_dtype(from));
+  for (size_t i = 0; i < n && made != NULL; i++) {
+    memcpy((char *)gemel_tensor_data(made) + i * size, gemel__tensor_element(from, n - 1 - i),
+           size);
+  }
+  return made;
+}
+
+static gemel_status scalar(gemel_dtype dtype, int64_t value, gemel_tensor **made,
+                           gemel_error *error) {
+  *made = gemel_tensor_new(dtype, 0, NULL, error);
+  if (*made == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  gemel__points_store(dtype, 1, NULL, &value, gemel_tensor_data(*made));
+  return GEMEL_OK;
+}
+
+static gemel_status make_values(struct sequence *s, gemel_error *error) {
+  gemel_status status = scalar(GEMEL_BOOL, 1, &s->given[0], error);
+  for (size_t k = 0; k < s->n && status == GEMEL_OK; k++) {
+    s->others[k] = backwards(s->values[k], error);
+    s->variables[k] = s->others[k] != NULL ? gemel_shared_new(s->others[k], error) : NULL;
+    status = s->variables[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+    s->probed = s->instance->leaves[k].count > 0 ? k : s->probed;
+  }
+  if (status == GEMEL_OK && s->probed < s->n) {
+    int64_t behind = (int64_t)s->instance->leaves[s->probed].count;
+    status = scalar(GEMEL_I64, behind, &s->given[s->n + 1], error);
+  }
+  return status;
+}
+
+/* ---- Calls ---- */
+
+static gemel_status call(gemel_function *f, gemel_tensor *const *inputs, gemel_tensor **outputs,
+                         gemel_error *error) {
+  return gemel_call(f, gemel_function_input_count(f), inputs, gemel_function_output_count(f),
+                    outputs, error);
+}
+
+/* Calls `use` for what it keeps; values that it can't be asked of are none to keep. */
+static gemel_status keep(const struct sequence *s, gemel_error *error) {
+  gemel_tensor **outputs = gemel__alloc_array(s->n_out, sizeof *outputs);
+  gemel_status status =
+      outputs != NULL ? call(s->use, NULL, outputs, error) : gemel__no_memory(error, "results");
+  gemel__tensors_release(outputs != NULL ? s->n_out : 0, outputs);
+  gemel__free(outputs, s->n_out * sizeof *outputs);
+  return gemel__is_no_point(status) ? GEMEL_OK : status;
+}
+
+/* Calls `change` with TO, or has `fail` do it in vain. */
+static gemel_status change(struct sequence *s, enum what what, gemel_tensor *const *to,
+                           gemel_error *error) {
+  gemel_tensor *output = NULL;
+  memcpy(s->given + 1, to, s->n * sizeof *to);
+  gemel_status status = call(what == FAIL ? s->fail : s->change, s->given, &output, error);
+  memset(s->given + 1, 0, s->n * sizeof *to); /* borrowed */
+  gemel_tensor_unref(output);
+  if (what == FAIL && (status == GEMEL_OK || gemel__is_no_point(status))) {
+    return status != GEMEL_OK
+               ? GEMEL_OK
+               : gemel__fail(error, GEMEL_INTERNAL, "an element behind the last one was read");
+  }
+  return status;
+}
+
+static gemel_status set(const struct sequence *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < s->n && status == GEMEL_OK; k++) {
+    status = gemel_shared_set(s->variables[k], s->values[k], error);
+  }
+  return status;
+}
+
+/* `use` once more must give the very bits of OUTPUTS. */
+static gemel_status use_again(const struct sequence *s, gemel_tensor *const *outputs,
+                              gemel_error *error) {
+  gemel_tensor **again = gemel__alloc_array(s->n_out, sizeof *again);
+  gemel_status status =
+      again != NULL ? call(s->use, NULL, again, error) : gemel__no_memory(error, "results");
+  for (size_t k = 0; k < s->n_out && status == GEMEL_OK; k++) {
+    status = gemel__tensors_equal(outputs[k], again[k])
+                 ? GEMEL_OK
+                 : gemel__fail(error, GEMEL_INTERNAL,
+                               "output %zu is another one after gemel_shared_set", k);
+  }
+  gemel__tensors_release(again != NULL ? s->n_out : 0, again);
+  gemel__free(again, s->n_out * sizeof *again);
+  return status;
+}
+
+/* Before each call of `use` that is looked at there is one with other values. */
+static gemel_status run(struct sequence *s, gemel_tensor **outputs, gemel_error *error) {
+  gemel_status status = keep(s, error);
+  status = status ? status : change(s, CHANGE, s->values, error);
+  if (status == GEMEL_OK && s->probed < s->n) {
+    status = change(s, FAIL, s->others, error);
+  }
+  status = status ? status : call(s->use, NULL, outputs, error);
+  status = status ? status : change(s, CHANGE, s->others, error);
+  status = status ? status : keep(s, error);
+  status = status ? status : set(s, error);
+  return status ? status : use_again(s, outputs, error);
+}
+
+static gemel_status begin(struct sequence *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  s->others = gemel__alloc_array(s->n, sizeof *s->others);
+  s->given = gemel__alloc_array(s->n + 2, sizeof *s->given);
+  s->inner = gemel__alloc_array(s->n + s->n_out, sizeof *s->inner);
+  s->variables = gemel__alloc_array(s->n, sizeof *s->variables);
+  if (s->others == NULL || s->given == NULL || s->inner == NULL || s->variables == NULL) {
+    return gemel__no_memory(error, "a sequence of calls");
+  }
+  status = make_values(s, error);
+  status = status ? status : make(s, USE, &s->use, error);
+  status = status ? status : make(s, CHANGE, &s->change, error);
+  return status == GEMEL_OK && s->probed < s->n ? make(s, FAIL, &s->fail, error) : status;
+}
+
+static void end(struct sequence *s) {
+  gemel_function_free(s->use);
+  gemel_function_free(s->change);
+  gemel_function_free(s->fail);
+  for (size_t k = 0; k < s->n && s->variables != NULL; k++) {
+    gemel_shared_unref(s->variables[k]);
+  }
+  gemel__tensors_release(s->others != NULL ? s->n : 0, s->others);
+  gemel__tensors_release(s->given != NULL ? s->n + 2 : 0, s->given);
+  gemel__free(s->others, s->n * sizeof *s->others);
+  gemel__free(s->given, (s->n + 2) * sizeof *s->given);
+  gemel__free(s->inner, (s->n + s->n_out) * sizeof *s->inner);
+  gemel__free(s->variables, s->n * sizeof *s->variables);
+}
+
+gemel_status gemel__execute_sequence(const gemel__instance *instance, const gemel__variant *variant,
+                                     gemel_tensor *const *values, gemel_tensor **outputs,
+                                     gemel_error *error) {
+  struct sequence s = {.instance = instance, .variant = variant, .values = values};
+  s.n = s.probed = instance->n_leaves;
+  s.n_out = gemel_graph_output_count(instance->graph);
+  gemel_status status = begin(&s, error);
+  status = status ? status : run(&s, outputs, error);
+  end(&s);
+  return status;
+}
