@@ -22,6 +22,7 @@ library_tests += %reldir%/t-index
 library_tests += %reldir%/t-invoke
 library_tests += %reldir%/t-lift
 library_tests += %reldir%/t-linalg
+library_tests += %reldir%/t-loop
 library_tests += %reldir%/t-memory
 library_tests += %reldir%/t-passes
 library_tests += %reldir%/t-pool

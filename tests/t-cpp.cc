@@ -25,7 +25,7 @@ static numbers run(const std::function<value(value, value)> &build, const number
 
 #define GIVES(expression, ...)                                                                     \
   CT_CHECK((run(                                                                                   \
-                [](value x, value y) -> value {                                                    \
+                [&](value x, value y) -> value {                                                   \
                   (void)x, (void)y;                                                                \
                   return expression;                                                               \
                 },                                                                                 \
@@ -184,6 +184,49 @@ static void graphs(const void *) {
   CT_EQ_INT(results[2].item<int64_t>(), 2);
 }
 
+/* Loops: states that begin as the numbers of y, rows and their neighbours, what leaves them. */
+static void loops(const void *) {
+  const auto add = [](auto s, auto row, auto c) {
+    return gemel::step{{s[0] * c[0] + row[0]}, {s[0] - row[0]}};
+  };
+  const auto sum_of = [&](value x, value y, gemel::scan_options o) {
+    return gemel::scan({gemel::index(y, 0, 0)}, {x}, {gemel::index(y, 0, 1)}, add, o);
+  };
+  gemel::scan_options plain, back, once;
+  back.reverse = true;
+  GIVES(sum_of(x, y, plain).rows[0], -5, 19);
+  GIVES(sum_of(x, y, plain).history[0], 2, -5, 19);
+  GIVES(sum_of(x, y, plain).last[0], 19);
+  GIVES(sum_of(x, y, plain).stacks[0], 1, -9);
+  GIVES(gemel::cast(sum_of(x, y, plain).count, GEMEL_F64), 2);
+  GIVES(sum_of(x, y, back).rows[0], 7, -2);
+  GIVES(gemel::gradient(gemel::sum(sum_of(x, y, plain).rows[0]), x), -2, 1);
+}
+
+/* Without rows: a length, which may be a symbol, a number of steps, a condition; nothing but rows.
+ */
+static void loops_of_other_lengths(const void *) {
+  const auto twice = [](auto s, auto, auto) { return gemel::step{{s[0] + s[0]}, {}}; };
+  const auto until = [](auto s, auto, auto c) {
+    return gemel::step{{s[0] + s[0]}, {}, gemel::any(s[0] > c[0])};
+  };
+  const auto central = [](auto, auto row, auto) { return gemel::step{{}, {row[1] - row[0]}}; };
+  gemel::scan_options three;
+  three.length = 3;
+  three.truncate = 2;
+  GIVES(gemel::scan({x}, {}, {}, twice, three).last[0], 8, 32);
+  GIVES(gemel::scan({x}, {}, {x}, until, three).last[0], 4, 16);
+  GIVES(gemel::scan({x}, {}, {x + 20}, until).last[0], 16, 64);
+  GIVES(gemel::cast(gemel::scan({x}, {}, {x + 20}, until).count, GEMEL_F64), 4);
+  gemel::graph g;
+  value z = g.input("z: f64[]");
+  CT_CHECK(gemel::scan({z}, {}, {z}, until).rows.empty());
+  GIVES(gemel::scan({}, {{gemel::concatenate({x, y}), -1}, {gemel::concatenate({x, y}), 1}}, {},
+                    central)
+            .stacks[0],
+        1, -7);
+}
+
 static void files(const void *) {
   std::string folder = ct_scratch(), npy = folder + "/a.npy", npz = folder + "/b.npz";
   gemel::save_npy(npy, tensor(numbers{1, 2, 3, 4}, {2, 2}));
@@ -273,6 +316,18 @@ static void lines(const void *) {
   THROWS(value() + 1, GEMEL_NULL_VALUE);
   THROWS(gemel::exp(value()), GEMEL_NULL_VALUE);
   THROWS(gemel::add(1, 2), GEMEL_NULL_VALUE);
+  const auto same = [](auto s, auto, auto) { return gemel::step{s, {}}; };
+  const auto more = [](auto s, auto, auto) { return gemel::step{{s[0], s[0]}, {}}; };
+  THROWS(gemel::scan({}, {}, {}, same), GEMEL_NULL_VALUE);
+  THROWS(gemel::scan({x}, {}, {}, same), GEMEL_BAD_ARGUMENT);
+  THROWS(gemel::scan({x}, {i}, {}, same), GEMEL_BAD_SHAPE);
+  THROWS(gemel::scan({x}, {stranger}, {}, same), GEMEL_BAD_ARGUMENT);
+  THROWS(gemel::scan({x}, {y}, {}, more), GEMEL_BAD_ARGUMENT);
+  THROWS(gemel::scan({x}, {y}, {},
+                     [&](auto s, auto, auto) {
+                       return gemel::step{{s[0] * y}, {}};
+                     }),
+         GEMEL_BAD_ARGUMENT);
   /* what was thrown is no longer the graph's error */
   CT_EQ_INT(gemel_graph_error(g.get())->status, GEMEL_OK);
   CT_EQ_STR((x + x).type().c_str(), "f32[2]");
@@ -402,6 +457,12 @@ static int everything(void *) {
     value x = g.input("x: f64[2, N]"), w = g.input("state w: f64[]");
     value y = gemel::mean(gemel::matmul(x, gemel::transpose(x)) * w + 0.5);
     g.output(y, "y");
+    g.output(gemel::scan({w}, {x}, {y},
+                         [](auto s, auto row, auto c) {
+                           return gemel::step{{s[0] * c[0]}, {row[0]}};
+                         })
+                 .last[0],
+             "z");
     g.update(w, w - 0.1 * gemel::gradient(y, w));
     gemel::shared v(tensor(1.0));
     gemel_options options = {};
@@ -445,6 +506,8 @@ static const ct_test tests[] = {CT_TEST("whole_numbers", whole_numbers, nullptr)
                                 CT_TEST("derivatives", derivatives, nullptr),
                                 CT_TEST("drawing", drawing, nullptr),
                                 CT_TEST("graphs", graphs, nullptr),
+                                CT_TEST("loops", loops, nullptr),
+                                CT_TEST("loops_of_other_lengths", loops_of_other_lengths, nullptr),
                                 CT_TEST("files", files, nullptr),
                                 CT_TEST("numbers", numbers_have_dtypes, nullptr),
                                 CT_TEST("lines", lines, nullptr),

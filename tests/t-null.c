@@ -24,6 +24,7 @@
 static gemel_context *context;
 static gemel_graph *graph;
 static gemel_function *function;
+static gemel_loop *loop;
 static gemel_call_profile *call_profile;
 static gemel_tensor *tensor;
 static gemel_shared *shared;
@@ -130,6 +131,9 @@ static gemel_operation operation(void) {
 #define VALID_gemel_edit_p edit
 #define VALID_gemel_error_p &error
 #define VALID_gemel_function_p function
+#define VALID_gemel_loop_p loop
+#define VALID_const_gemel_loop_p loop
+#define VALID_const_gemel_loop_options_p NULL
 #define VALID_const_gemel_function_p function
 #define VALID_gemel_graph_p graph
 #define VALID_gemel_location GEMEL_HERE
@@ -222,6 +226,7 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_gemel_dumped_p SAYS_NULL
 #define SAYS_gemel_function_p SAYS_NULL
 #define SAYS_gemel_graph_p SAYS_NULL
+#define SAYS_gemel_loop_p SAYS_NULL
 #define SAYS_gemel_rules_p SAYS_NULL
 #define SAYS_gemel_shared_p SAYS_NULL
 #define SAYS_gemel_tensor_p SAYS_NULL
@@ -274,6 +279,8 @@ static int must_fail(const null_call *c) {
                                         "gemel_graph_p",
                                         "const_gemel_graph_p",
                                         "gemel_function_p",
+                                        "gemel_loop_p",
+                                        "const_gemel_loop_p",
                                         "gemel_tensor_p",
                                         "const_gemel_tensor_p",
                                         "gemel_shared_p",
@@ -376,6 +383,7 @@ static void free_objects(void) {
   gemel_tensor_unref(tensor);
   gemel_call_profile_free(call_profile);
   gemel_function_free(function);
+  gemel_loop_free(loop);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
 }
@@ -389,6 +397,7 @@ static void make_objects(void) {
   type = gemel_type_of_shape(context, GEMEL_F32, 1, &shape);
   value = gemel_input(graph, "x", type);
   gemel_output(gemel_exp(value), "y");
+  loop = gemel_loop_begin(graph, NULL);
   function = gemel_compile(graph, &options, NULL);
   call_profile = gemel_function_profile(function, NULL);
   tensor = gemel_tensor_new(GEMEL_F32, 1, &shape, NULL);

@@ -332,15 +332,31 @@ static gemel_value check_and_append(struct application *a) {
   return find_types(a) == 0 ? append(a, &place) : null_value;
 }
 
+const char *gemel__stranger(const gemel_graph *graph, gemel_value value) {
+  if (value.graph == NULL || value.graph == graph) {
+    return value.graph == NULL ? "null" : "no value of its graph";
+  }
+  for (const gemel_graph *g = graph->around; g != NULL; g = g->around) {
+    if (g == value.graph) {
+      return "a value of the graph around the loop; it enters the body by gemel_loop_constant or "
+             "gemel_loop_row";
+    }
+  }
+  for (const gemel_graph *g = graph->inside; g != NULL; g = g->inside) {
+    if (g == value.graph) {
+      return "a value of a loop's body; others enter that by gemel_loop_constant or "
+             "gemel_loop_row, and what it computes leaves it by gemel_loop_last, _rows or _stacked";
+    }
+  }
+  return "a value of another graph";
+}
+
 /* Fills in refs and types; 0 if an input is null or of another graph. */
 static int take_inputs(struct application *a, const gemel_value *inputs) {
   for (size_t k = 0; k < a->n; k++) {
     if (inputs[k].graph != a->graph || !gemel__is_value(inputs[k])) {
       gemel__graph_fail_at(a->graph, a->where, GEMEL_BAD_ARGUMENT, "input %zu of %s is %s", k,
-                           a->op->record.name,
-                           inputs[k].graph == NULL       ? "null"
-                           : inputs[k].graph != a->graph ? "a value of another graph"
-                                                         : "no value of its graph");
+                           a->op->record.name, gemel__stranger(a->graph, inputs[k]));
       return 0;
     }
     a->values[k] = inputs[k];

@@ -67,6 +67,9 @@ struct gemel_graph {
   size_t n_files, file_capacity;
   uint32_t last_file;
   gemel__idtable input_table, output_table, file_table; /* by interned name; index + 1 */
+  /* Of the body of a loop under construction (ops/loop.c) the graph around it, and of that graph
+     the body (of one loop, if there are several): messages tell where a value comes from. */
+  struct gemel_graph *around, *inside;
   /* apply.c: type rules' results and scalar constants seen lately */
   struct gemel__apply_memo *memo;
 };
@@ -159,6 +162,10 @@ static inline gemel_value gemel__value(const gemel_graph *graph, gemel__ref ref)
   gemel_value value = {(gemel_graph *)graph, ref.node, ref.output};
   return value;
 }
+
+/* What VALUE is, which is no value of GRAPH, for a message: "null", "a value of another graph". Of
+ * other graphs only the address is looked at. */
+const char *gemel__stranger(const gemel_graph *graph, gemel_value value);
 
 /* The funnel that every node goes through: applies operation OP with interned attributes ATTRS to
  * inputs that are known to be of this graph. Promotes, infers, hash-conses, appends. Returns the

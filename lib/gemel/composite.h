@@ -187,6 +187,135 @@ gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value target
                                           gemel_location where);
 #define gemel_binary_cross_entropy(...) gemel_binary_cross_entropy_at(__VA_ARGS__, GEMEL_HERE)
 
+/* ---- Loops ----
+ *
+ * A loop applies a body, a graph of its own, once for each row of some tensors, in order, to states
+ * that each step gives to the next (JAX's lax.scan; doc/loops.md). h_t = tanh(x_t + h_(t-1) U):
+ *
+ *   gemel_loop *loop = gemel_loop_begin(graph, &error);
+ *   gemel_value h = gemel_loop_state(loop, h0), x_t = gemel_loop_row(loop, x);
+ *   gemel_value inner_u = gemel_loop_constant(loop, u);
+ *   gemel_loop_next(loop, h, gemel_tanh(gemel_add(x_t, gemel_dot(h, inner_u))));
+ *   gemel_loop_end(loop);
+ *   gemel_value all = gemel_loop_rows(loop, h), last = gemel_loop_last(loop, h);
+ *   gemel_loop_free(loop);
+ *
+ * Between begin and end the body is built of what gemel_loop_state, _row, _tap and _constant
+ * return, by any builder. Nothing of the graph around comes in otherwise: a value of it among
+ * operands in the body is an error that names the line. Behind the end stands one operation in the
+ * graph, scan, which is run, differentiated and verified as any other.
+ *
+ * These functions return the null value, or a status, and keep the first error on the graph around
+ * the loop; errors in the body come there at the latest at the end. Then the end returns that
+ * status, and what a loop comes to is the null value. Common errors: GEMEL_BAD_ARGUMENT (no loop, a
+ * value that is null or of another graph, a loop that has ended, or hasn't), GEMEL_NO_MEMORY. None
+ * is thread-safe against another call on the loop, its body or the graph. */
+typedef struct gemel_loop gemel_loop;
+
+/* Begins a loop in GRAPH, of which it holds a reference; the caller owns the loop. Loops may be
+ * nested: GRAPH is then the body of another. NULL on failure. */
+gemel_loop *gemel_loop_begin(gemel_graph *graph, gemel_error *error);
+
+/* Frees the loop and its body, of which no value may be used any more. What has been made in the
+ * graph stays. NULL is ignored. */
+void gemel_loop_free(gemel_loop *loop);
+
+/* The graph of which the body is built, for builders that take a graph (gemel_scalar, gemel_full,
+ * gemel_arange, gemel_loop_begin). Borrowed. */
+gemel_graph *gemel_loop_body(const gemel_loop *loop);
+
+/* A state that begins as INITIAL, which is of the graph around: its value before the step. */
+gemel_value gemel_loop_state_at(gemel_loop *loop, gemel_value initial, gemel_location where);
+#define gemel_loop_state(...) gemel_loop_state_at(__VA_ARGS__, GEMEL_HERE)
+
+/* A state of which a step sees the last N values: VALUES[0], which is also returned, is that
+ * before the step, VALUES[k] that of k steps before. INITIAL has N rows, the oldest first. The next
+ * value is set for VALUES[0] alone, and it stands for the state in what the loop comes to; its
+ * initial value is the last row. On failure all N are null. Errors: GEMEL_BAD_ARGUMENT (N is 0,
+ * VALUES is NULL), GEMEL_BAD_SHAPE (INITIAL has no, or other than N rows). */
+gemel_value gemel_loop_state_taps_at(gemel_loop *loop, gemel_value initial, size_t n,
+                                     gemel_value *values, gemel_location where);
+#define gemel_loop_state_taps(...) gemel_loop_state_taps_at(__VA_ARGS__, GEMEL_HERE)
+
+/* Row t of X at the step for row t: of X's type without axis 0. All tensors whose rows a loop reads
+ * have equally many, or it is an error, at the end or when the graph is called. Errors:
+ * GEMEL_BAD_SHAPE (X is a scalar). */
+gemel_value gemel_loop_row_at(gemel_loop *loop, gemel_value x, gemel_location where);
+#define gemel_loop_row(...) gemel_loop_row_at(__VA_ARGS__, GEMEL_HERE)
+
+/* Row t + OFFSET of X at the step for row t. The loop has steps for those t for which all rows that
+ * it reads exist: with OFFSETs -1 and 2 for rows 1 to N - 3 of N, and row 0 of what it comes to
+ * belongs to t = 1. The rows that are read are views. */
+gemel_value gemel_loop_tap_at(gemel_loop *loop, gemel_value x, int64_t offset,
+                              gemel_location where);
+#define gemel_loop_tap(...) gemel_loop_tap_at(__VA_ARGS__, GEMEL_HERE)
+
+/* X, the same at each step. A constant that is asked for again is the same value, and so is a row.
+ */
+gemel_value gemel_loop_constant_at(gemel_loop *loop, gemel_value x, gemel_location where);
+#define gemel_loop_constant(...) gemel_loop_constant_at(__VA_ARGS__, GEMEL_HERE)
+
+/* Makes VALUE, of the body and of the state's type, what STATE is after the step; each state needs
+ * one. Returns GEMEL_OK or the error's status. Errors: GEMEL_BAD_ARGUMENT (STATE is none, or has
+ * its next value), and at the end GEMEL_BAD_TYPE (types differ: nothing is promoted or broadcast).
+ */
+gemel_status gemel_loop_next_at(gemel_loop *loop, gemel_value state, gemel_value value,
+                                gemel_location where);
+#define gemel_loop_next(...) gemel_loop_next_at(__VA_ARGS__, GEMEL_HERE)
+
+/* Keeps VALUE, of the body, of each step: gemel_loop_stacked gives the rows. Returns VALUE. */
+gemel_value gemel_loop_stack_at(gemel_loop *loop, gemel_value value, gemel_location where);
+#define gemel_loop_stack(...) gemel_loop_stack_at(__VA_ARGS__, GEMEL_HERE)
+
+/* Ends the loop behind the first step in which STOP, a bool scalar of the body, is true. Such a
+ * loop needs neither rows nor a length, but then has nothing but last values, and no derivative in
+ * reverse mode. Not together with reverse. Errors: GEMEL_BAD_ARGUMENT (there is one already). */
+gemel_status gemel_loop_until_at(gemel_loop *loop, gemel_value stop, gemel_location where);
+#define gemel_loop_until(...) gemel_loop_until_at(__VA_ARGS__, GEMEL_HERE)
+
+typedef struct gemel_loop_options {
+  gemel_dim length;   /* number of steps of a loop that reads no rows */
+  int64_t reverse;    /* from the last row to the first */
+  gemel_value steps;  /* an i64 scalar of the graph around: only this many of the rows, the first
+                         ones in either direction; outside 0..T it is an error of the call. Rows
+                         of results that are not reached are 0 */
+  gemel_dim truncate; /* derivatives take what the steps before the last ones, which are this many,
+                         gave for constants */
+} gemel_loop_options;
+
+/* Ends the loop: adds the operation to the graph, as of WHERE. OPTIONS may be NULL. Returns
+ * GEMEL_OK or the status of the graph's error. Errors, besides those of the body:
+ * GEMEL_BAD_ARGUMENT (a state without next value, neither rows nor length nor stop nor steps, a
+ * loop without any state, row or constant), GEMEL_BAD_SHAPE (numbers of rows differ),
+ * GEMEL_BAD_TYPE (a next value, stop or steps), GEMEL_UNSUPPORTED (reverse and stop; a size that is
+ * known only in the body). */
+gemel_status gemel_loop_end_at(gemel_loop *loop, const gemel_loop_options *options,
+                               gemel_location where);
+#define gemel_loop_end(loop) gemel_loop_end_at(loop, NULL, GEMEL_HERE)
+
+/* What STATE is after the last step; its initial value if there is none. */
+gemel_value gemel_loop_last_at(gemel_loop *loop, gemel_value state, gemel_location where);
+#define gemel_loop_last(...) gemel_loop_last_at(__VA_ARGS__, GEMEL_HERE)
+
+/* What STATE is after each step, a row each: row t belongs to row t of what the loop reads, in
+ * either direction. A view of the history, so in reverse with STEPS the initial value stands behind
+ * the rows that are reached. Errors: GEMEL_BAD_ARGUMENT (the number of rows isn't
+ * known). */
+gemel_value gemel_loop_rows_at(gemel_loop *loop, gemel_value state, gemel_location where);
+#define gemel_loop_rows(...) gemel_loop_rows_at(__VA_ARGS__, GEMEL_HERE)
+
+/* The same with the initial value: before the rows, in reverse behind them. */
+gemel_value gemel_loop_history_at(gemel_loop *loop, gemel_value state, gemel_location where);
+#define gemel_loop_history(...) gemel_loop_history_at(__VA_ARGS__, GEMEL_HERE)
+
+/* The rows of what gemel_loop_stack was given. Errors: as gemel_loop_rows. */
+gemel_value gemel_loop_stacked_at(gemel_loop *loop, gemel_value value, gemel_location where);
+#define gemel_loop_stacked(...) gemel_loop_stacked_at(__VA_ARGS__, GEMEL_HERE)
+
+/* How many steps are done, an i64 scalar. */
+gemel_value gemel_loop_count_at(gemel_loop *loop, gemel_location where);
+#define gemel_loop_count(...) gemel_loop_count_at(__VA_ARGS__, GEMEL_HERE)
+
 /* ---- Forms with lists, in C ---- */
 
 #ifndef __cplusplus
@@ -203,6 +332,8 @@ gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value target
 #define gemel_any_over(x, ...) gemel_any_with(x, .axes = GEMEL_INTS(__VA_ARGS__))
 #define gemel_all_over(x, ...) gemel_all_with(x, .axes = GEMEL_INTS(__VA_ARGS__))
 
+#define gemel_loop_end_with(loop, ...)                                                             \
+  gemel_loop_end_at(loop, &(gemel_loop_options){__VA_ARGS__}, GEMEL_HERE)
 #define gemel_permute(x, ...) gemel_permute_at(x, GEMEL_LIST(int64_t, __VA_ARGS__), GEMEL_HERE)
 #define gemel_reshape_to(x, ...)                                                                   \
   gemel_reshape_to_at(x, GEMEL_LIST(int64_t, __VA_ARGS__), GEMEL_HERE)

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -617,6 +618,132 @@ inline std::vector<value> invoke(const graph &body, const std::vector<value> &xs
   return detail::outputs_of(checked(gemel_invoke_at(xs.size(), xs.data(), body.get(), {file, line}),
                                     xs.empty() ? nullptr : xs[0].graph),
                             gemel_graph_output_count(body.get()));
+}
+
+/* ---- Loops ---- */
+
+/* What a loop reads row by row: at the step for row t row t + offset. */
+struct tap {
+  value of;
+  int64_t offset;
+  tap(const value &x, int64_t o = 0) : of(x), offset(o) {
+  }
+};
+/* What a step of a loop gives: the next states, values of which each step's is kept, and, unless it
+ * is null, whether this was the last step. */
+struct step {
+  std::vector<value> next, stacks;
+  value stop = value();
+};
+struct scan_options { /* as gemel_loop_options */
+  std::optional<dim> length;
+  bool reverse = false;
+  value steps;
+  std::optional<dim> truncate;
+};
+/* What a loop comes to: of each state the last value, the rows, and these with the initial value;
+ * of each value kept its rows; and how many steps there were. Without rows and length there is the
+ * last value alone. */
+struct scanned {
+  std::vector<value> last, rows, history, stacks;
+  value count;
+};
+
+namespace detail {
+
+/* A loop of C, whose errors are thrown. */
+struct loop {
+  loop(gemel_graph *around, gemel_location where)
+      : around_(around), where_(where), object_(nullptr, gemel_loop_free) {
+    gemel_error e;
+    if (around == nullptr) {
+      gemel::checked(gemel_value{nullptr, 0, 0}, around, where);
+    }
+    object_.reset(gemel_loop_begin(around, &e));
+    if (object_ == nullptr) {
+      throw error(e);
+    }
+  }
+  value checked(gemel_value v) const {
+    return gemel::checked(v, around_, where_);
+  }
+  void check(gemel_status status) const {
+    if (status != GEMEL_OK) {
+      checked(gemel_value{nullptr, 0, 0});
+    }
+  }
+  gemel_loop *get() const noexcept {
+    return object_.get();
+  }
+  gemel_graph *around() const noexcept {
+    return around_;
+  }
+
+private:
+  gemel_graph *around_;
+  gemel_location where_;
+  std::unique_ptr<gemel_loop, void (*)(gemel_loop *)> object_;
+};
+} // namespace detail
+
+/* The loop (gemel_loop_begin) whose step is what BODY(states, rows, constants), of vectors of
+ * values, returns. It is called once, and what it uses must come from these. */
+template <class Body>
+inline scanned scan(const std::vector<value> &initial, const std::vector<tap> &sequences,
+                    const std::vector<value> &constants, Body body,
+                    const scan_options &options = {}, const char *file = __builtin_FILE(),
+                    int line = __builtin_LINE()) {
+  gemel_location where{file, line};
+  detail::loop l(!initial.empty()     ? initial[0].graph
+                 : !sequences.empty() ? sequences[0].of.graph
+                 : !constants.empty() ? constants[0].graph
+                                      : nullptr,
+                 where);
+  std::vector<value> states, rows, same;
+  for (const value &x : initial) {
+    states.push_back(l.checked(gemel_loop_state_at(l.get(), x, where)));
+  }
+  for (const tap &x : sequences) {
+    rows.push_back(l.checked(gemel_loop_tap_at(l.get(), x.of, x.offset, where)));
+  }
+  for (const value &x : constants) {
+    same.push_back(l.checked(gemel_loop_constant_at(l.get(), x, where)));
+  }
+  step made = body(states, rows, same);
+  if (made.next.size() != states.size()) {
+    fail(GEMEL_BAD_ARGUMENT, std::string(file) + ":" + std::to_string(line) + ": a step gives " +
+                                 std::to_string(made.next.size()) + " next values for " +
+                                 std::to_string(states.size()) + " states");
+  }
+  for (std::size_t k = 0; k < states.size(); k++) {
+    l.check(gemel_loop_next_at(l.get(), states[k], made.next[k], where));
+  }
+  for (const value &y : made.stacks) {
+    l.checked(gemel_loop_stack_at(l.get(), y, where));
+  }
+  if (made.stop.graph != nullptr) {
+    l.check(gemel_loop_until_at(l.get(), made.stop, where));
+  }
+  gemel_loop_options o = {};
+  gemel_context *context = gemel_graph_context(l.around());
+  o.length = options.length ? options.length->in(context) : GEMEL_DIM_NONE;
+  o.reverse = options.reverse;
+  o.steps = options.steps;
+  o.truncate = options.truncate ? options.truncate->in(context) : GEMEL_DIM_NONE;
+  l.check(gemel_loop_end_at(l.get(), &o, where));
+  scanned result;
+  for (const value &s : states) {
+    result.last.push_back(l.checked(gemel_loop_last_at(l.get(), s, where)));
+    if (options.length || !sequences.empty()) {
+      result.rows.push_back(l.checked(gemel_loop_rows_at(l.get(), s, where)));
+      result.history.push_back(l.checked(gemel_loop_history_at(l.get(), s, where)));
+    }
+  }
+  for (const value &y : made.stacks) {
+    result.stacks.push_back(l.checked(gemel_loop_stacked_at(l.get(), y, where)));
+  }
+  result.count = l.checked(gemel_loop_count_at(l.get(), where));
+  return result;
 }
 
 /* The graph as the rules leave it. */

@@ -37,6 +37,7 @@ libgemel_a_SOURCES += %reldir%/isa.h
 libgemel_a_SOURCES += %reldir%/linalg-kernel.c
 libgemel_a_SOURCES += %reldir%/linalg.c
 libgemel_a_SOURCES += %reldir%/linalg.h
+libgemel_a_SOURCES += %reldir%/loop.c
 libgemel_a_SOURCES += %reldir%/ops.def
 libgemel_a_SOURCES += %reldir%/ops.h
 libgemel_a_SOURCES += %reldir%/pool-lanes-loops.h

@@ -1,0 +1,703 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loops for programs (<gemel/composite.h>): they make the body of a scan while it is built, and its
+ * operands at the end.
+ *
+ * What enters is an input of the body, in the order in which it was asked for, under a name that
+ * says what it is, so that it is found again without a search. At the end the body is copied to one
+ * whose inputs stand in the order of scan and have its names: states s0, s1, …, rows x0, …,
+ * constants c0, …; outputs n0, … for next states, y0, … for what is stacked, and stop.
+ *
+ * Types of inputs can't have sizes that nodes produce, so in the body these are symbols; so are
+ * sizes that the axes of the body's inputs alone would not tell (2*N where there is no N).
+ */
+#include <stdio.h>
+#include <string.h>
+#include <gemel/composite.h>
+#include "core/alloc.h"
+#include "core/cons.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "ops/rule.h"
+#include "ops/scan.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+enum { STATE, ROW, CONSTANT, KINDS };
+static const char letters[KINDS] = {'s', 'x', 'c'};
+
+/* Something that enters the body. */
+typedef struct loop_input {
+  int kind;
+  size_t number;     /* among those of its kind */
+  gemel_value outer; /* initial value, tensor, constant */
+  int64_t offset;    /* of rows */
+  gemel_value next;  /* of a state */
+} loop_input;
+
+/* A size of the graph around, and what it is in the body. */
+typedef struct loop_size {
+  gemel_dim outer, inner;
+} loop_size;
+
+struct gemel_loop {
+  gemel_graph *graph, *body;
+  loop_input *inputs; /* one for each input of the body */
+  size_t n_inputs, input_room, count[KINDS];
+  loop_size *sizes;
+  size_t n_sizes, size_room;
+  gemel_value *stacks;
+  size_t n_stacks, stack_room;
+  int64_t first, last; /* the least and the greatest offset of rows, and 0 */
+  gemel_value stop;
+  int ended, failed;
+  gemel_value steps, result; /* once ended; result 0 of the scan */
+  gemel__scan scan;
+  gemel_dim length; /* GEMEL_DIM_NONE: not known */
+};
+
+/* ---- Begin and free ---- */
+
+gemel_loop *gemel_loop_begin(gemel_graph *graph, gemel_error *error) {
+  if (graph == NULL) {
+    gemel__null(error, "the graph");
+    return NULL;
+  }
+  if (graph->frozen) {
+    gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
+    return NULL;
+  }
+  gemel_graph *body = gemel_graph_new(graph->context, error);
+  gemel_loop *loop = body != NULL ? gemel__alloc_zeroed(sizeof *loop) : NULL;
+  if (loop == NULL) {
+    gemel_graph_unref(body);
+    gemel__no_memory(error, "a loop");
+    return NULL;
+  }
+  loop->graph = gemel_graph_ref(graph);
+  loop->body = body;
+  body->around = graph;
+  graph->inside = body;
+  return loop;
+}
+
+void gemel_loop_free(gemel_loop *loop) {
+  if (loop == NULL) {
+    return;
+  }
+  loop->body->around = NULL;
+  if (loop->graph->inside == loop->body) {
+    loop->graph->inside = NULL;
+  }
+  gemel__free(loop->inputs, loop->input_room * sizeof *loop->inputs);
+  gemel__free(loop->sizes, loop->size_room * sizeof *loop->sizes);
+  gemel__free(loop->stacks, loop->stack_room * sizeof *loop->stacks);
+  gemel_graph_unref(loop->body);
+  gemel_graph_unref(loop->graph);
+  gemel__free(loop, sizeof *loop);
+}
+
+gemel_graph *gemel_loop_body(const gemel_loop *loop) {
+  return loop != NULL ? loop->body : NULL;
+}
+
+/* ---- Errors ---- */
+
+/* The first error, as a status; from now on the loop comes to nothing. */
+static gemel_status loop_status(gemel_loop *loop) {
+  if (loop->body->error.status != GEMEL_OK) {
+    gemel__graph_take_error(loop->graph, &loop->body->error);
+  }
+  loop->failed = 1;
+  return loop->graph->error.status;
+}
+
+static gemel_status loop_fail(gemel_loop *loop, gemel_location where, const char *message) {
+  if (loop->body->error.status == GEMEL_OK) { /* which was before */
+    gemel__graph_fail_at(loop->graph, where, GEMEL_BAD_ARGUMENT, "%s", message);
+  }
+  return loop_status(loop);
+}
+
+static gemel_status no_memory(gemel_loop *loop, gemel_location where) {
+  gemel__graph_fail_at(loop->graph, where, GEMEL_NO_MEMORY, "out of memory for a loop");
+  return loop_status(loop);
+}
+
+/* 0, and an error, unless the loop is being built. */
+static int is_open(gemel_loop *loop, gemel_location where) {
+  if (loop != NULL && loop->ended) {
+    loop_fail(loop, where, "the loop has ended");
+  }
+  return loop != NULL && !loop->ended;
+}
+
+/* 0, and an error, unless VALUE is of GRAPH, which is the loop's body or the graph around. A null
+ * value is an error of its own only if nothing has failed before. */
+static int is_of(gemel_loop *loop, gemel_graph *graph, gemel_value value, gemel_location where) {
+  if (value.graph == graph && gemel__is_value(value)) {
+    return 1;
+  }
+  if (value.graph != NULL || loop->body->error.status == GEMEL_OK) {
+    gemel__graph_fail_at(loop->graph, where, GEMEL_BAD_ARGUMENT, "what a loop is given is %s",
+                         gemel__stranger(graph, value));
+  }
+  loop_status(loop);
+  return 0;
+}
+
+/* ---- Sizes ---- */
+
+/* What DIM, a size of the graph around, is in the body; GEMEL_DIM_NONE: nothing yet. */
+static gemel_dim known_size(const gemel_loop *loop, gemel_dim dim) {
+  for (size_t k = 0; k < loop->n_sizes; k++) {
+    if (loop->sizes[k].outer == dim) {
+      return loop->sizes[k].inner;
+    }
+  }
+  return GEMEL_DIM_NONE;
+}
+
+static int is_taken(const gemel_loop *loop, gemel_dim inner) {
+  for (size_t k = 0; k < loop->n_sizes; k++) {
+    if (loop->sizes[k].inner == inner) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* For gemel__dim_substitute; USER is a loop and whether an atom was met that the body has no size
+ * for. */
+typedef struct size_search {
+  const gemel_loop *loop;
+  int unknown;
+} size_search;
+
+static gemel_dim replace_atom(void *user, const gemel__atom *atom, gemel_dim self) {
+  size_search *s = user;
+  gemel_dim inner = known_size(s->loop, self);
+  (void)atom;
+  s->unknown |= inner == GEMEL_DIM_NONE;
+  return inner != GEMEL_DIM_NONE ? inner : self;
+}
+
+/* A symbol that the body doesn't use yet. */
+static gemel_dim new_symbol(const gemel_loop *loop) {
+  gemel_context *context = loop->graph->context;
+  gemel_dim symbol;
+  size_t k = loop->n_sizes;
+  do {
+    char name[32];
+    snprintf(name, sizeof name, "_%zu", k++);
+    symbol = gemel_dim_symbol(context, name);
+  } while (symbol != GEMEL_DIM_NONE && is_taken(loop, symbol));
+  return symbol;
+}
+
+/* DIM in the body; GEMEL_DIM_NONE when memory is out. */
+static gemel_dim inner_size(gemel_loop *loop, gemel_dim dim) {
+  gemel_context *context = loop->graph->context;
+  gemel_dim inner = known_size(loop, dim);
+  size_search search = {loop, 0};
+  gemel__atom atom;
+  if (inner != GEMEL_DIM_NONE) {
+    return inner;
+  }
+  inner = gemel__dim_substitute(context, dim, replace_atom, &search);
+  if (inner == GEMEL_DIM_NONE || !search.unknown) {
+    return inner;
+  }
+  int stays = gemel__dim_is_atom(context, dim, &atom) && atom.kind == GEMEL__ATOM_SYMBOL &&
+              !is_taken(loop, dim);
+  inner = stays ? dim : new_symbol(loop);
+  if (inner == GEMEL_DIM_NONE ||
+      gemel__grow(&loop->sizes, &loop->size_room, loop->n_sizes + 1, sizeof *loop->sizes) != 0) {
+    return GEMEL_DIM_NONE;
+  }
+  loop->sizes[loop->n_sizes++] = (loop_size){dim, inner};
+  return inner;
+}
+
+/* The type of VALUE without its first SKIP axes, in the body. */
+static gemel_type inner_type(gemel_loop *loop, gemel_value value, int skip) {
+  gemel_context *context = loop->graph->context;
+  gemel_type type = gemel_value_type(value);
+  gemel_dim dims[GEMEL_MAX_RANK];
+  int rank = gemel_type_rank(context, type);
+  for (int axis = skip; axis < rank; axis++) {
+    dims[axis - skip] = inner_size(loop, gemel_type_dims(context, type)[axis]);
+    if (dims[axis - skip] == GEMEL_DIM_NONE) {
+      return GEMEL_TYPE_NONE;
+    }
+  }
+  return gemel_type_new(context, gemel_type_dtype(context, type), rank - skip, dims,
+                        gemel_type_space(context, type));
+}
+
+/* ---- What enters ---- */
+
+/* Which input of the body VALUE is; NULL: none. */
+static loop_input *input_of(const gemel_loop *loop, gemel_value value) {
+  long k = gemel__input_index(loop->body, value.node);
+  return k >= 0 && (size_t)k < loop->n_inputs ? &loop->inputs[k] : NULL;
+}
+
+/* OUTER without its first SKIP axes, as a new input of the body. */
+static gemel_value new_input(gemel_loop *loop, const char *name, const loop_input *input, int skip,
+                             gemel_location where) {
+  gemel_value inner = null_value;
+  gemel_type type = inner_type(loop, input->outer, skip);
+  if (type != GEMEL_TYPE_NONE && gemel__grow(&loop->inputs, &loop->input_room, loop->n_inputs + 1,
+                                             sizeof *loop->inputs) == 0) {
+    inner = gemel_input_at(loop->body, name, type, where);
+  } else {
+    no_memory(loop, where);
+  }
+  if (gemel_is_null(inner)) {
+    loop_status(loop);
+    return inner;
+  }
+  loop->inputs[loop->n_inputs++] = *input;
+  loop->count[input->kind]++;
+  if (input->kind != STATE && gemel_assume(inner, gemel_assumed(input->outer)) != GEMEL_OK) {
+    no_memory(loop, where);
+  }
+  return inner;
+}
+
+static gemel_value enter(gemel_loop *loop, int kind, gemel_value outer, int64_t offset,
+                         gemel_location where) {
+  loop_input input = {kind, 0, outer, offset, null_value};
+  char name[80];
+  if (!is_open(loop, where) || !is_of(loop, loop->graph, outer, where)) {
+    return null_value;
+  }
+  input.number = loop->count[kind];
+  if (kind == STATE) {
+    snprintf(name, sizeof name, "s%zu", input.number);
+    return new_input(loop, name, &input, 0, where);
+  }
+  snprintf(name, sizeof name, "%c%u_%u_%llu", letters[kind], (unsigned)outer.node,
+           (unsigned)outer.output, (unsigned long long)offset);
+  const char *interned = gemel__intern_string(loop->graph->context, name);
+  if (interned == NULL) {
+    no_memory(loop, where);
+    return null_value;
+  }
+  long k = gemel__name_find(&loop->body->input_table, loop->body->input_names, interned);
+  return k >= 0 ? gemel_graph_input(loop->body, (size_t)k)
+                : new_input(loop, name, &input, kind == ROW, where);
+}
+
+gemel_value gemel_loop_state_at(gemel_loop *loop, gemel_value initial, gemel_location where) {
+  return enter(loop, STATE, initial, 0, where);
+}
+
+gemel_value gemel_loop_constant_at(gemel_loop *loop, gemel_value x, gemel_location where) {
+  return enter(loop, CONSTANT, x, 0, where);
+}
+
+gemel_value gemel_loop_row_at(gemel_loop *loop, gemel_value x, gemel_location where) {
+  return gemel_loop_tap_at(loop, x, 0, where);
+}
+
+/* The number of rows of X; GEMEL_DIM_NONE, and an error, if it is no value to take rows of. */
+static gemel_dim rows_of(gemel_loop *loop, gemel_value x, gemel_location where) {
+  int rank;
+  if (!is_open(loop, where) || !is_of(loop, loop->graph, x, where)) {
+    return GEMEL_DIM_NONE;
+  }
+  const gemel_dim *dims = gemel__value_dims(x, &rank);
+  if (rank == 0) {
+    gemel__graph_fail_at(loop->graph, where, GEMEL_BAD_SHAPE, "a scalar has no rows");
+    loop_status(loop);
+    return GEMEL_DIM_NONE;
+  }
+  return dims[0];
+}
+
+gemel_value gemel_loop_tap_at(gemel_loop *loop, gemel_value x, int64_t offset,
+                              gemel_location where) {
+  if (rows_of(loop, x, where) == GEMEL_DIM_NONE) {
+    return null_value;
+  }
+  if (offset < -INT32_MAX || offset > INT32_MAX) { /* so that sums of them don't overflow */
+    loop_fail(loop, where, "an offset is beyond 2^31");
+    return null_value;
+  }
+  loop->first = offset < loop->first ? offset : loop->first;
+  loop->last = offset > loop->last ? offset : loop->last;
+  return enter(loop, ROW, x, offset, where);
+}
+
+/* 0, and an error, unless INITIAL has a row for each of N values. */
+static int has_rows(gemel_loop *loop, gemel_value initial, size_t n, gemel_location where) {
+  gemel_dim rows = rows_of(loop, initial, where);
+  int64_t count;
+  if (rows == GEMEL_DIM_NONE) {
+    return 0;
+  }
+  if (n == 0 || n > INT32_MAX) {
+    loop_fail(loop, where, "a state has one value or more, and an array for them");
+    return 0;
+  }
+  if (gemel_dim_is_constant(loop->graph->context, rows, &count) && count != (int64_t)n) {
+    gemel__graph_fail_at(loop->graph, where, GEMEL_BAD_SHAPE,
+                         "%zu values of a state begin as %lld rows", n, (long long)count);
+    loop_status(loop);
+    return 0;
+  }
+  return 1;
+}
+
+gemel_value gemel_loop_state_taps_at(gemel_loop *loop, gemel_value initial, size_t n,
+                                     gemel_value *values, gemel_location where) {
+  n = values != NULL ? n : 0;
+  int fits = has_rows(loop, initial, n, where);
+  for (size_t k = 0; k < n; k++) {
+    values[k] = null_value;
+    if (fits) {
+      gemel_value begin = gemel_index_at(initial, 0, (int64_t)(n - 1 - k), where);
+      values[k] = gemel_loop_state_at(loop, begin, where);
+    }
+    if (k > 0 && !gemel_is_null(values[k])) {
+      gemel_loop_next_at(loop, values[k], values[k - 1], where);
+    }
+  }
+  return fits ? values[0] : null_value;
+}
+
+/* ---- What leaves ---- */
+
+gemel_status gemel_loop_next_at(gemel_loop *loop, gemel_value state, gemel_value value,
+                                gemel_location where) {
+  if (loop == NULL) {
+    return GEMEL_BAD_ARGUMENT;
+  }
+  if (!is_open(loop, where) || !is_of(loop, loop->body, state, where) ||
+      !is_of(loop, loop->body, value, where)) {
+    return loop_status(loop);
+  }
+  loop_input *input = input_of(loop, state);
+  if (input == NULL || input->kind != STATE) {
+    return loop_fail(loop, where, "the next value of what is no state of the loop");
+  }
+  if (!gemel_is_null(input->next)) {
+    return loop_fail(loop, where, "the state has its next value");
+  }
+  input->next = value;
+  return GEMEL_OK;
+}
+
+gemel_value gemel_loop_stack_at(gemel_loop *loop, gemel_value value, gemel_location where) {
+  if (!is_open(loop, where) || !is_of(loop, loop->body, value, where)) {
+    return null_value;
+  }
+  if (gemel__grow(&loop->stacks, &loop->stack_room, loop->n_stacks + 1, sizeof *loop->stacks) !=
+      0) {
+    no_memory(loop, where);
+    return null_value;
+  }
+  loop->stacks[loop->n_stacks++] = value;
+  return value;
+}
+
+gemel_status gemel_loop_until_at(gemel_loop *loop, gemel_value stop, gemel_location where) {
+  if (loop == NULL) {
+    return GEMEL_BAD_ARGUMENT;
+  }
+  if (!is_open(loop, where) || !is_of(loop, loop->body, stop, where)) {
+    return loop_status(loop);
+  }
+  if (!gemel_is_null(loop->stop)) {
+    return loop_fail(loop, where, "the loop has a condition to stop at");
+  }
+  loop->stop = stop;
+  return GEMEL_OK;
+}
+
+/* ---- The end ---- */
+
+/* What the end makes: the body in scan's order, and the operands. */
+typedef struct loop_end {
+  gemel_loop *loop;
+  gemel_location where;
+  gemel_graph *body;
+  gemel_value *inputs;  /* of the body, in the order of the loop's */
+  gemel_value *outputs; /* of the body */
+  gemel_value *operands;
+} loop_end;
+
+static gemel_status name_output(gemel_value value, char group, size_t number) {
+  char name[32];
+  snprintf(name, sizeof name, "%c%zu", group, number);
+  return gemel_output(value, name);
+}
+
+/* Next states, stacked values and the condition as outputs of the body under construction. */
+static gemel_status make_outputs(gemel_loop *loop) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; status == GEMEL_OK && k < loop->n_inputs; k++) {
+    const loop_input *input = &loop->inputs[k];
+    if (input->kind == STATE && gemel_is_null(input->next)) {
+      gemel_value state = gemel_graph_input(loop->body, k);
+      return loop_fail(loop, gemel_value_where(state), "the state has no next value");
+    }
+    if (input->kind == STATE) {
+      status = name_output(input->next, 'n', input->number);
+    }
+  }
+  for (size_t k = 0; status == GEMEL_OK && k < loop->n_stacks; k++) {
+    status = name_output(loop->stacks[k], 'y', k);
+  }
+  return status == GEMEL_OK && loop->scan.until ? gemel_output(loop->stop, "stop") : status;
+}
+
+/* Inputs of the new body, and the operands that belong to them, of one kind. */
+static void enter_again(loop_end *e, int kind) {
+  const gemel_loop *loop = e->loop;
+  gemel_value *operands = e->operands + loop->scan.limited;
+  size_t first = kind == STATE ? 0 : loop->count[STATE];
+  first += kind == CONSTANT ? loop->count[ROW] : 0;
+  for (size_t k = 0; k < loop->n_inputs; k++) {
+    const loop_input *input = &loop->inputs[k];
+    gemel_value old = gemel_graph_input(loop->body, k);
+    char name[32];
+    if (input->kind == kind) {
+      snprintf(name, sizeof name, "%c%zu", letters[kind], input->number);
+      e->inputs[k] = gemel__input_like(e->body, name, gemel_value_type(old), old);
+      operands[first + input->number] = input->outer;
+    }
+  }
+}
+
+/* Of the tensor that INPUT reads, the rows for all steps: those for which all rows exist. */
+static gemel_value all_rows(const loop_end *e, const loop_input *input) {
+  const gemel_loop *loop = e->loop;
+  gemel_context *context = loop->graph->context;
+  gemel_dim start[GEMEL_MAX_RANK], size[GEMEL_MAX_RANK];
+  int rank;
+  const gemel_dim *dims = gemel__value_dims(input->outer, &rank);
+  if (loop->last == loop->first) {
+    return input->outer;
+  }
+  for (int axis = 0; axis < rank; axis++) {
+    start[axis] = gemel_dim_constant(context, axis == 0 ? input->offset - loop->first : 0);
+    size[axis] = dims[axis];
+  }
+  size[0] = gemel_dim_sub(context, dims[0], gemel_dim_constant(context, loop->last - loop->first));
+  return gemel_subtensor_at(input->outer, (size_t)rank, start, (size_t)rank, size, NULL, e->where);
+}
+
+/* The body in scan's order, from that under construction. */
+static gemel_status make_body(loop_end *e) {
+  gemel_loop *loop = e->loop;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  e->body = gemel_graph_new(loop->graph->context, &error);
+  for (int kind = 0; e->body != NULL && kind < KINDS; kind++) {
+    enter_again(e, kind);
+  }
+  gemel_status status = e->body != NULL ? e->body->error.status : GEMEL_NO_MEMORY;
+  if (status == GEMEL_OK) {
+    status = gemel__graph_inline(e->body, loop->body, e->inputs, e->outputs, &error);
+  }
+  for (size_t k = 0; status == GEMEL_OK && k < loop->body->n_outputs; k++) {
+    status = gemel_output(e->outputs[k], loop->body->output_names[k]);
+  }
+  if (status != GEMEL_OK && e->body != NULL && e->body->error.status != GEMEL_OK) {
+    error = e->body->error;
+  }
+  if (status != GEMEL_OK) {
+    gemel__graph_take_error(loop->graph, &error);
+  }
+  return status;
+}
+
+static gemel_dim rows_of_value(gemel_value value) {
+  int rank;
+  return gemel_is_null(value) ? GEMEL_DIM_NONE : gemel__value_dims(value, &rank)[0];
+}
+
+/* The operation on the graph around. */
+static void apply_scan(loop_end *e, const gemel_loop_options *o) {
+  gemel_loop *loop = e->loop;
+  gemel_scan_options options = {.states = (int64_t)loop->count[STATE],
+                                .sequences = (int64_t)loop->count[ROW],
+                                .length = o->length,
+                                .reverse = o->reverse,
+                                .limited = loop->scan.limited,
+                                .until = loop->scan.until,
+                                .truncate = o->truncate};
+  size_t n = (size_t)loop->scan.limited + loop->n_inputs;
+  e->operands[0] = loop->scan.limited ? o->steps : e->operands[0];
+  for (size_t k = 0; k < loop->n_inputs; k++) {
+    const loop_input *input = &loop->inputs[k];
+    if (input->kind == ROW) {
+      e->operands[gemel__scan_sequence(&loop->scan, input->number)] = all_rows(e, input);
+    }
+  }
+  loop->length = o->length;
+  if (loop->count[ROW] > 0) {
+    loop->length = rows_of_value(e->operands[gemel__scan_sequence(&loop->scan, 0)]);
+  }
+  loop->result = gemel_scan_at(n, e->operands, e->body, &options, e->where);
+}
+
+/* What must hold of the body and OPTIONS before the end. */
+static gemel_status check_end(gemel_loop *loop, const gemel_loop_options *o, gemel_location where) {
+  if (loop->failed || loop->body->error.status != GEMEL_OK) {
+    loop_status(loop);
+    return loop_fail(loop, where, "a call for the loop has failed before");
+  }
+  if (loop->body->n_inputs != loop->n_inputs || loop->body->n_outputs > 0) {
+    return loop_fail(loop, where,
+                     "the body of a loop has no inputs and outputs but those that "
+                     "gemel_loop_state and its kin make");
+  }
+  if (!gemel_is_null(o->steps) && !is_of(loop, loop->graph, o->steps, where)) {
+    return loop_status(loop);
+  }
+  if (loop->n_inputs == 0) {
+    return loop_fail(loop, where, "a loop has a state, a row or a constant");
+  }
+  return GEMEL_OK;
+}
+
+static void describe(gemel_loop *loop, const gemel_loop_options *o) {
+  loop->steps = o->steps;
+  loop->scan.states = loop->count[STATE];
+  loop->scan.sequences = loop->count[ROW];
+  loop->scan.constants = loop->count[CONSTANT];
+  loop->scan.values = loop->n_stacks;
+  loop->scan.reverse = o->reverse != 0;
+  loop->scan.limited = !gemel_is_null(o->steps);
+  loop->scan.until = !gemel_is_null(loop->stop);
+  loop->scan.rows = loop->count[ROW] > 0 || o->length != GEMEL_DIM_NONE;
+}
+
+static gemel_status end_loop(gemel_loop *loop, const gemel_loop_options *o, gemel_location where) {
+  size_t n_outputs = loop->count[STATE] + loop->n_stacks + 1;
+  size_t room = 2 * loop->n_inputs + 1 + n_outputs;
+  gemel_value *block = gemel__alloc_array(room, sizeof *block);
+  if (block == NULL) {
+    return no_memory(loop, where);
+  }
+  loop_end e = {loop, where, NULL, block, block + loop->n_inputs, NULL};
+  e.operands = e.outputs + n_outputs;
+  gemel_status status = make_outputs(loop);
+  if (status == GEMEL_OK) {
+    status = make_body(&e);
+  }
+  if (status == GEMEL_OK) {
+    apply_scan(&e, o);
+  }
+  gemel_graph_unref(e.body);
+  gemel__free(block, room * sizeof *block);
+  return status == GEMEL_OK ? loop->graph->error.status : loop_status(loop);
+}
+
+gemel_status gemel_loop_end_at(gemel_loop *loop, const gemel_loop_options *options,
+                               gemel_location where) {
+  static const gemel_loop_options none;
+  const gemel_loop_options *o = options != NULL ? options : &none;
+  if (loop == NULL) {
+    return GEMEL_BAD_ARGUMENT;
+  }
+  if (!is_open(loop, where)) {
+    return loop_status(loop);
+  }
+  gemel_status status = check_end(loop, o, where);
+  loop->ended = 1;
+  if (status == GEMEL_OK) {
+    describe(loop, o);
+    status = end_loop(loop, o, where);
+  }
+  return status;
+}
+
+/* ---- What a loop comes to ---- */
+
+/* 0, and an error if none is there, unless the loop has ended well. */
+static int is_done(gemel_loop *loop, gemel_location where) {
+  if (loop == NULL) {
+    return 0;
+  }
+  if (!loop->ended) {
+    loop_fail(loop, where, "the loop has not ended");
+  } else if (gemel_is_null(loop->result)) {
+    loop_fail(loop, where, "the loop came to nothing, since it could not be built");
+  }
+  return loop->ended && !gemel_is_null(loop->result);
+}
+
+/* The state that VALUE is, of a loop that is done; with ROWS, one of which the rows are known.
+ * NULL, and an error, if it is none. */
+static const loop_input *state_of(gemel_loop *loop, gemel_value value, int rows,
+                                  gemel_location where) {
+  if (!is_done(loop, where) || !is_of(loop, loop->body, value, where)) {
+    return NULL;
+  }
+  const loop_input *input = input_of(loop, value);
+  if (input == NULL || input->kind != STATE) {
+    loop_fail(loop, where, "no state of the loop");
+    return NULL;
+  }
+  if (rows && !loop->scan.rows) {
+    loop_fail(loop, where, "a loop without rows and length keeps the last values alone");
+    return NULL;
+  }
+  return input;
+}
+
+gemel_value gemel_loop_last_at(gemel_loop *loop, gemel_value state, gemel_location where) {
+  const loop_input *input = state_of(loop, state, 0, where);
+  return input != NULL ? gemel_value_output(loop->result, (uint32_t)input->number) : null_value;
+}
+
+gemel_value gemel_loop_history_at(gemel_loop *loop, gemel_value state, gemel_location where) {
+  const loop_input *input = state_of(loop, state, 1, where);
+  return input != NULL
+             ? gemel_value_output(loop->result,
+                                  (uint32_t)gemel__scan_history(&loop->scan, input->number))
+             : null_value;
+}
+
+gemel_value gemel_loop_rows_at(gemel_loop *loop, gemel_value state, gemel_location where) {
+  gemel_value history = gemel_loop_history_at(loop, state, where);
+  gemel_dim start[GEMEL_MAX_RANK], size[GEMEL_MAX_RANK];
+  int rank;
+  if (gemel_is_null(history)) {
+    return history;
+  }
+  const gemel_dim *dims = gemel__value_dims(history, &rank);
+  gemel_dim one = gemel_dim_constant(loop->graph->context, 1);
+  for (int axis = 0; axis < rank; axis++) {
+    start[axis] = gemel_dim_constant(loop->graph->context, axis == 0 && !loop->scan.reverse);
+    size[axis] = axis == 0 ? gemel_dim_sub(loop->graph->context, dims[0], one) : dims[axis];
+  }
+  return gemel_subtensor_at(history, (size_t)rank, start, (size_t)rank, size, NULL, where);
+}
+
+gemel_value gemel_loop_stacked_at(gemel_loop *loop, gemel_value value, gemel_location where) {
+  if (!is_done(loop, where) || !is_of(loop, loop->body, value, where)) {
+    return null_value;
+  }
+  for (size_t k = 0; k < loop->n_stacks; k++) {
+    if (loop->stacks[k].node == value.node && loop->stacks[k].output == value.output) {
+      return gemel_value_output(loop->result, (uint32_t)gemel__scan_stack(&loop->scan, k));
+    }
+  }
+  loop_fail(loop, where, "gemel_loop_stack was not given the value");
+  return null_value;
+}
+
+gemel_value gemel_loop_count_at(gemel_loop *loop, gemel_location where) {
+  if (!is_done(loop, where)) {
+    return null_value;
+  }
+  if (loop->scan.until) {
+    return gemel_value_output(loop->result, (uint32_t)gemel__scan_count(&loop->scan));
+  }
+  return loop->scan.limited ? loop->steps : gemel_size_at(loop->graph, loop->length, where);
+}
