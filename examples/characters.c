@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A recurrent network (LSTM) learns to tell the next character of a text. It is unrolled over the
- * 64 characters of a window; weights and what the optimizer (Adam) remembers of them are states,
+ * A recurrent network (LSTM) learns to tell the next character of a text. It is a loop over the 64
+ * characters of a window; weights and what the optimizer (Adam) remembers of them are states,
  * which each call of the training function replaces where they lie.
  *
  *   cc -std=c11 characters.c $(pkg-config --cflags --libs gemel) -lm &&
@@ -35,37 +35,37 @@ static gemel_value gate(gemel_value gates, int k) {
   return gemel_slice(gates, 1, k * hidden, (k + 1) * hidden);
 }
 
-/* What x alone gives to the gates, for all steps at once: T[k] for step K. X is a row of zeros with
+/* What x alone gives to the gates, for all steps at once: a row for each. X is a row of zeros with
  * a one for each code. */
-static void split_steps(gemel_value codes, const gemel_value *w, gemel_value *t) {
-  gemel_context *context = gemel_graph_context(codes.graph);
-  gemel_dim sizes[WINDOW];
-  gemel_value all = gemel_arange(codes.graph, gemel_dim_constant(context, CODES));
+static gemel_value gates_of_x(gemel_value codes, const gemel_value *w) {
+  gemel_dim n = gemel_dim_constant(gemel_graph_context(codes.graph), CODES);
+  gemel_value all = gemel_arange(codes.graph, n);
   gemel_value code = gemel_cast(gemel_flatten(gemel_slice(codes, 0, 0, WINDOW)), GEMEL_I64);
   gemel_value x = gemel_cast(gemel_eq(gemel_expand_dims(code, 1), all), GEMEL_F32);
-  for (int k = 0; k < WINDOW; k++) {
-    sizes[k] = gemel_dim_constant(context, batch);
-  }
-  gemel_value parts = gemel_split(gemel_add(gemel_dot(x, w[0]), w[2]), WINDOW, sizes);
-  for (int k = 0; k < WINDOW; k++) {
-    t[k] = gemel_value_output(parts, (uint32_t)k);
-  }
+  return gemel_reshape_to(gemel_add(gemel_dot(x, w[0]), w[2]), WINDOW, batch, 4 * hidden);
+}
+
+/* The outputs of all steps, WINDOW * batch rows, from the gates' rows and the weights of h. */
+static gemel_value run_lstm(gemel_value rows, gemel_value weights) {
+  gemel_value zeros = gemel_zeros(rows.graph, GEMEL_F32, batch, hidden);
+  gemel_loop *loop = gemel_loop_begin(rows.graph, NULL);
+  gemel_value h = gemel_loop_state(loop, zeros), c = gemel_loop_state(loop, zeros);
+  gemel_value of_h = gemel_dot(h, gemel_loop_constant(loop, weights));
+  gemel_value gates = gemel_add(of_h, gemel_loop_row(loop, rows));
+  gemel_value in = gemel_sigmoid(gate(gates, 0)), keep = gemel_sigmoid(gate(gates, 1));
+  gemel_value new = gemel_tanh(gate(gates, 2)), out = gemel_sigmoid(gate(gates, 3));
+  gemel_value next_c = gemel_add(gemel_mul(keep, c), gemel_mul(in, new));
+  gemel_loop_next(loop, c, next_c);
+  gemel_loop_next(loop, h, gemel_mul(out, gemel_tanh(next_c)));
+  gemel_loop_end(loop);
+  gemel_value all = gemel_loop_rows(loop, h);
+  gemel_loop_free(loop);
+  return gemel_reshape_to(all, WINDOW * batch, hidden);
 }
 
 /* The mean loss over CODES, u8[WINDOW + 1, batch]: each row but the last tells the next one. */
-static gemel_value build_loss(gemel_graph *graph, gemel_value codes, const gemel_value *w) {
-  gemel_value h = gemel_zeros(graph, GEMEL_F32, batch, hidden), c = h;
-  gemel_value steps[WINDOW], states[WINDOW];
-  split_steps(codes, w, steps);
-  for (int t = 0; t < WINDOW; t++) {
-    gemel_value gates = gemel_add(gemel_dot(h, w[1]), steps[t]);
-    gemel_value in = gemel_sigmoid(gate(gates, 0)), keep = gemel_sigmoid(gate(gates, 1));
-    gemel_value new = gemel_tanh(gate(gates, 2)), out = gemel_sigmoid(gate(gates, 3));
-    c = gemel_add(gemel_mul(keep, c), gemel_mul(in, new));
-    h = gemel_mul(out, gemel_tanh(c));
-    states[t] = h;
-  }
-  gemel_value all = gemel_concatenate_at(0, WINDOW, states, GEMEL_HERE);
+static gemel_value build_loss(gemel_value codes, const gemel_value *w) {
+  gemel_value all = run_lstm(gates_of_x(codes, w), w[1]);
   gemel_value logits = gemel_add(gemel_dot(all, w[3]), w[4]);
   gemel_value next = gemel_flatten(gemel_slice(codes, 0, 1, GEMEL_TO_END));
   return gemel_mean(gemel_cross_entropy(logits, next));
@@ -97,7 +97,7 @@ static gemel_graph *build(gemel_context *context, gemel_error *error) {
     states[k] = gemel_state(graph, name,
                             gemel_type_of_shape(context, GEMEL_F32, 1 + (shape[1] > 0), shape));
   }
-  gemel_value loss = build_loss(graph, codes, states);
+  gemel_value loss = build_loss(codes, states);
   gemel_output(loss, "loss");
   if (gemel_grad(1, &loss, NULL, PARAMETERS, states, slopes, error) == GEMEL_OK) {
     for (int k = 0; k < PARAMETERS; k++) {

@@ -10,6 +10,7 @@ dist_examples_DATA += %reldir%/digits.npz
 dist_examples_DATA += %reldir%/digits.txt
 dist_examples_DATA += %reldir%/dropout.gmt
 dist_examples_DATA += %reldir%/hello.cpp
+dist_examples_DATA += %reldir%/kalman.c
 dist_examples_DATA += %reldir%/leaky.gmt
 dist_examples_DATA += %reldir%/lenet.c
 dist_examples_DATA += %reldir%/mlp.gmt
