@@ -406,6 +406,55 @@ static void linear_gradient(const void *data) {
 
 enum { RESULTS = 50 };
 
+/* Bytes of intermediate memory of a call over ROWS rows that asks for RESULT alone, and its value.
+ */
+static size_t bytes_for(const char *result, int64_t rows, double *value) {
+  char text[400];
+  gemel_error error = {0};
+  gemel_options options = {.size = sizeof options, .as_written = 1};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_tensor *in[2] = {gemel_tensor_new(GEMEL_F32, 0, NULL, &error),
+                         gemel_tensor_new(GEMEL_F32, 1, &rows, &error)};
+  gemel_tensor *out = NULL;
+  snprintf(text, sizeof text,
+           "graph g(s: f32[], x: f32[N]) {\n"
+           "  last, all, y = scan(s, x, body = graph (s: f32[], x: f32[]) {\n"
+           "    return n = s + x, y = s * x\n  }, states = 1, sequences = 1)\n"
+           "  return r = %s\n}\n",
+           result);
+  gemel_graph *graph = parse(context, text);
+  gemel_function *function = gemel_compile(graph, &options, &error);
+  for (int64_t k = 0; k < rows; k++) {
+    ((float *)gemel_tensor_data(in[1]))[k] = 1;
+  }
+  CT_EQ_INT(gemel_call(function, 2, in, 1, &out, &error), GEMEL_OK);
+  CT_EQ_STR(error.text, "");
+  *value = ((float *)gemel_tensor_data(out))[0];
+  size_t bytes = gemel_function_bytes(function);
+  gemel_function_free(function);
+  gemel_graph_unref(graph);
+  for (int k = 0; k < 2; k++) {
+    gemel_tensor_unref(in[k]);
+  }
+  gemel_tensor_unref(out);
+  gemel_context_unref(context);
+  return bytes;
+}
+
+/* Histories and stacks that nobody reads take no memory. */
+static void unread_results(const void *data) {
+  double value;
+  (void)data;
+  size_t last = bytes_for("last", 2000, &value);
+  CT_CHECK(value == 2000 && last < 600);
+  CT_EQ_UINT(bytes_for("last", 20, &value), last);
+  CT_CHECK(value == 20);
+  size_t history = bytes_for("sum(all)", 2000, &value);
+  CT_CHECK(value == 2000 * 2001 / 2 && history >= 8000 && history < 8600);
+  size_t stack = bytes_for("sum(y)", 2000, &value);
+  CT_CHECK(value == 1999 * 2000 / 2 && stack >= 8000 && stack < 8600);
+}
+
 /* Fifty states, of which each is made from its neighbour: compiled and called in ten milliseconds.
  */
 static void many_results(const void *data) {
@@ -724,6 +773,7 @@ static const ct_test tests[] = {
     CT_TEST("given_results", given_results, NULL),
     CT_TEST("jax-40101/many_steps", many_steps, NULL),
     CT_TEST("jax-15906/linear_gradient", linear_gradient, NULL),
+    CT_TEST("theano-1804/unread_results", unread_results, NULL),
     CT_TEST("theano-3056/many_results", many_results, NULL),
     CT_TEST("threads", several_threads, NULL),
     CT_TEST("guard", guarded, NULL),

@@ -3,7 +3,8 @@
  * The kernel of scan: the body, compiled once for a plan, called step by step. Each state is read
  * where the step before wrote it, which is the row of its history, and rows of sequences are read
  * and those of stacks written where they lie, so nothing is copied but initial and last values. A
- * loop without rows has two buffers for each state, which take turns.
+ * state whose history nobody reads has two buffers that take turns, of which one is the last
+ * value's; a value whose stack nobody reads has room for one row.
  */
 #include <string.h>
 #include <gemel/tensor.h>
@@ -23,6 +24,8 @@ typedef struct scan_loop {
   gemel__scan scan;
   gemel_tensor **tensors; /* of the body: inputs, then outputs */
   size_t n_inputs, n_outputs;
+  char **buffers; /* of each state without history two, of each value without stack one; states
+                     come first, and all have places here; set at each call */
   unsigned char stop;
 } scan_loop;
 
@@ -38,6 +41,10 @@ static size_t all_tensors(const scan_loop *l) {
   return l->n_inputs + l->n_outputs;
 }
 
+static size_t buffer_count(const scan_loop *l) {
+  return 2 * l->scan.states + l->scan.values;
+}
+
 static void release_loop(void *state) {
   scan_loop *l = state;
   gemel_function_free(l->function);
@@ -45,11 +52,50 @@ static void release_loop(void *state) {
     gemel_tensor_unref(l->tensors[k]);
   }
   gemel__free(l->tensors, all_tensors(l) * sizeof *l->tensors);
+  gemel__free(l->buffers, buffer_count(l) * sizeof *l->buffers);
 }
 
-static size_t view_bytes(const gemel_view *view) {
-  size_t bytes = (size_t)(gemel__view_elements(view) * gemel__view_item(view));
+/* 1 if result K has memory: it is there, and somebody reads it. */
+static int has_memory(const gemel_kernel_call *call, size_t k) {
+  return call->unread == NULL || !call->unread[k];
+}
+
+static int has_history(const gemel_kernel_call *call, const gemel__scan *s, size_t k) {
+  return s->rows && has_memory(call, gemel__scan_history(s, k));
+}
+
+/* Bytes of VIEW, or of one row of it, in scratch memory. */
+static size_t scratch_for(const gemel_view *view, int row) {
+  size_t bytes = (size_t)gemel__view_item(view);
+  for (int axis = row; axis < view->rank; axis++) {
+    bytes *= (size_t)view->shape[axis];
+  }
   return (bytes + GEMEL__DATA_ALIGNMENT - 1) / GEMEL__DATA_ALIGNMENT * GEMEL__DATA_ALIGNMENT;
+}
+
+/* Takes BYTES at *SCRATCH, which is NULL while they are only counted in *TOTAL. */
+static char *take(char *scratch, size_t *total, size_t bytes) {
+  char *at = scratch != NULL ? scratch + *total : NULL;
+  *total += bytes;
+  return at;
+}
+
+/* Where states and values go that have no history or stack; how many bytes of SCRATCH they take. */
+static size_t place_buffers(const gemel_kernel_call *call, scan_loop *l, char *scratch) {
+  const gemel__scan *s = &l->scan;
+  const gemel_view *out = call->outputs;
+  size_t total = 0;
+  for (size_t k = 0; k < s->states; k++) {
+    size_t bytes = has_history(call, s, k) ? 0 : scratch_for(&out[k], 0);
+    l->buffers[2 * k] = has_memory(call, k) ? out[k].data : take(scratch, &total, bytes);
+    l->buffers[2 * k + 1] = take(scratch, &total, bytes);
+  }
+  for (size_t k = 0; k < s->values; k++) {
+    size_t stack = gemel__scan_stack(s, k);
+    l->buffers[2 * s->states + k] =
+        has_memory(call, stack) ? NULL : take(scratch, &total, scratch_for(&out[stack], 1));
+  }
+  return total;
 }
 
 /* Adds a tensor for VIEW without its first SKIP axes. */
@@ -98,8 +144,10 @@ static gemel_status prepare_scan(gemel_kernel_call *call) {
   l->n_inputs = gemel_graph_input_count(l->scan.body);
   l->n_outputs = gemel_graph_output_count(l->scan.body);
   l->tensors = gemel__alloc_array(all_tensors(l), sizeof *l->tensors);
-  gemel_status status =
-      l->tensors != NULL ? make_tensors(call, l) : gemel__no_memory(call->error, "a loop's body");
+  l->buffers = gemel__alloc_array(buffer_count(l), sizeof *l->buffers);
+  gemel_status status = l->tensors != NULL && l->buffers != NULL
+                            ? make_tensors(call, l)
+                            : gemel__no_memory(call->error, "a loop's body");
   if (status == GEMEL_OK) {
     l->function = gemel__body_compile(call, l->scan.body, &status);
   }
@@ -107,9 +155,7 @@ static gemel_status prepare_scan(gemel_kernel_call *call) {
     release_loop(l);
     return status;
   }
-  for (size_t k = 0; !l->scan.rows && k < l->scan.states; k++) {
-    call->scratch_bytes += 2 * view_bytes(&call->outputs[k]);
-  }
+  call->scratch_bytes = place_buffers(call, l, NULL);
   call->release = release_loop;
   return GEMEL_OK;
 }
@@ -120,18 +166,36 @@ static char *row_of(const gemel_view *view, int64_t row) {
   return (char *)view->data + row * view->strides[0];
 }
 
-/* Where state K is after I steps. */
+/* Where state K is after I steps. Of two buffers the first has the state after the last step. */
 static char *state_place(const scan_call *c, size_t k, int64_t i) {
   const gemel__scan *s = &c->loop->scan;
-  if (s->rows) {
-    int64_t row = s->reverse && !GEMEL__FAULT(scan_reverse_carry) ? c->n - i : i;
-    return row_of(&c->call->outputs[gemel__scan_history(s, k)], row);
-  }
-  char *place = c->call->scratch;
-  for (size_t j = 0; j < k; j++) {
-    place += 2 * view_bytes(&c->call->outputs[j]);
-  }
-  return place + (i % 2) * (int64_t)view_bytes(&c->call->outputs[k]);
+  char *const *buffers = &c->loop->buffers[2 * k];
+  int64_t row = s->reverse && !GEMEL__FAULT(scan_reverse_carry) ? c->n - i : i;
+  return has_history(c->call, s, k) ? row_of(&c->call->outputs[gemel__scan_history(s, k)], row)
+                                    : buffers[(i ^ c->n) & 1];
+}
+
+/* 1 if state K's initial value is read where it lies: it lies as the state does. */
+static int reads_initial(const scan_call *c, size_t k) {
+  const gemel_view *initial = &c->call->inputs[gemel__scan_initial(&c->loop->scan, k)];
+  return !has_history(c->call, &c->loop->scan, k) &&
+         gemel__is_row_major((size_t)gemel__view_item(initial), initial->rank, initial->shape,
+                             initial->strides);
+}
+
+/* Where state K is read after I steps. */
+static char *state_source(const scan_call *c, size_t k, int64_t i) {
+  return i == 0 && reads_initial(c, k)
+             ? c->call->inputs[gemel__scan_initial(&c->loop->scan, k)].data
+             : state_place(c, k, i);
+}
+
+/* Where value K goes in a step that writes row ROW. */
+static char *value_place(const scan_call *c, size_t k, int64_t row) {
+  const gemel__scan *s = &c->loop->scan;
+  size_t stack = gemel__scan_stack(s, k);
+  return has_memory(c->call, stack) ? row_of(&c->call->outputs[stack], row)
+                                    : c->loop->buffers[2 * s->states + k];
 }
 
 /* The row that step I reads of sequences and writes of stacks. */
@@ -157,8 +221,10 @@ static void enter_operands(const scan_call *c) {
   gemel_tensor **constants = c->loop->tensors + s->states + s->sequences;
   for (size_t k = 0; k < s->states; k++) {
     const gemel_view *initial = &c->call->inputs[gemel__scan_initial(s, k)];
-    copy_values(c, initial, state_place(c, k, 0), c->call->outputs[k].strides, initial->data,
-                initial->strides);
+    if (!reads_initial(c, k)) {
+      copy_values(c, initial, state_place(c, k, 0), c->call->outputs[k].strides, initial->data,
+                  initial->strides);
+    }
   }
   for (size_t k = 0; k < s->constants; k++) {
     constants[k]->data = c->call->inputs[gemel__scan_constant(s, k)].data;
@@ -174,14 +240,14 @@ static gemel_status step(const scan_call *c, int64_t i) {
   gemel_tensor **in = l->tensors, **out = l->tensors + l->n_inputs;
   int64_t row = row_of_step(c, i);
   for (size_t k = 0; k < s->states; k++) {
-    in[k]->data = state_place(c, k, i);
+    in[k]->data = state_source(c, k, i);
     out[k]->data = state_place(c, k, i + 1);
   }
   for (size_t k = 0; k < s->sequences && !(GEMEL__FAULT(scan_row_of_first_step) && i > 0); k++) {
     in[s->states + k]->data = row_of(&c->call->inputs[gemel__scan_sequence(s, k)], row);
   }
   for (size_t k = 0; k < s->values; k++) {
-    out[s->states + k]->data = row_of(&c->call->outputs[gemel__scan_stack(s, k)], row);
+    out[s->states + k]->data = value_place(c, k, row);
   }
   return gemel__execution_repeat(c->body, in, out);
 }
@@ -223,24 +289,35 @@ static void clear_rows(const gemel_view *view, int64_t begin) {
   }
 }
 
+/* The last state, and the rows of its history that no step wrote. */
+static void leave_state(const scan_call *c, size_t k, int64_t done) {
+  const gemel__scan *s = &c->loop->scan;
+  const gemel_view *last = &c->call->outputs[k];
+  char *at = state_source(c, k, GEMEL__FAULT(scan_last_one_early) && done > 0 ? done - 1 : done);
+  if (has_memory(c->call, k) && at != last->data) {
+    copy_values(c, last, last->data, last->strides, at, last->strides);
+  }
+  if (has_history(c->call, s, k)) {
+    clear_rows(&c->call->outputs[gemel__scan_history(s, k)], done + 1);
+    if (GEMEL__FAULT(scan_first_row_lost) && done > 0) {
+      memset(state_place(c, k, 0), 0,
+             (size_t)(gemel__view_elements(last) * gemel__view_item(last)));
+    }
+  }
+}
+
 static void leave_results(const scan_call *c, int64_t done) {
   const gemel__scan *s = &c->loop->scan;
   const gemel_view *out = c->call->outputs;
   for (size_t k = 0; k < s->states; k++) {
-    int64_t at = GEMEL__FAULT(scan_last_one_early) && done > 0 ? done - 1 : done;
-    copy_values(c, &out[k], out[k].data, out[k].strides, state_place(c, k, at), out[k].strides);
-    if (s->rows) {
-      clear_rows(&out[gemel__scan_history(s, k)], done + 1);
-    }
-    if (GEMEL__FAULT(scan_first_row_lost) && s->rows && done > 0) {
-      memset(state_place(c, k, 0), 0,
-             (size_t)(gemel__view_elements(&out[k]) * gemel__view_item(&out[k])));
-    }
+    leave_state(c, k, done);
   }
   for (size_t k = 0; k < s->values; k++) {
-    clear_rows(&out[gemel__scan_stack(s, k)], done);
+    if (has_memory(c->call, gemel__scan_stack(s, k))) {
+      clear_rows(&out[gemel__scan_stack(s, k)], done);
+    }
   }
-  if (s->until) {
+  if (s->until && has_memory(c->call, gemel__scan_count(s))) {
     *(int64_t *)out[gemel__scan_count(s)].data = done - GEMEL__FAULT(scan_count_less_one);
   }
 }
@@ -274,6 +351,7 @@ static gemel_status run_body(scan_call *c) {
   if (c->body == NULL) {
     return GEMEL_NO_MEMORY;
   }
+  place_buffers(c->call, l, c->call->scratch);
   enter_operands(c);
   gemel_status status = c->n > 0 ? gemel__execution_ready(c->body, l->tensors) : GEMEL_OK;
   status = status == GEMEL_OK ? run_steps(c, &done) : blame_step(c, 0, status);

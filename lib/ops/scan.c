@@ -2,7 +2,7 @@
  *
  * scan: a body applied again and again, each time to the states that it gave the time before and to
  * the next row of each sequence. This file has its type rule; scan-run.c runs it, scan-grad.c
- * differentiates it, scan-sample.c draws instances.
+ * and scan-jvp.c differentiate it, scan-sample.c draws instances.
  */
 #include "ops/scan.h"
 
@@ -76,8 +76,7 @@ static gemel_status check_numbers(const gemel_infer *call, scan_types *t) {
              : gemel__rule_fail(call, GEMEL_BAD_ARGUMENT, "the body has no outputs");
 }
 
-/* The steps are a scalar, sequences have rows, and what comes behind the constants are sizes; of
- * these there are no more than the attributes ask for. */
+/* The steps are a scalar, sequences have rows, and what comes behind the constants are sizes. */
 static gemel_status check_operands(const gemel_infer *call, const gemel__scan *s) {
   if (s->limited && (gemel__rule_dtype(call, 0) != GEMEL_I64 ||
                      gemel_type_rank(call->context, call->inputs[0]) != 0)) {
@@ -128,7 +127,9 @@ static gemel_status find_length(const gemel_infer *call, scan_types *t) {
   }
   if (status == GEMEL_OK && s->rows) {
     t->rows = gemel_dim_add(call->context, t->length, gemel_dim_constant(call->context, 1));
-    status = t->rows != GEMEL_DIM_NONE ? GEMEL_OK : gemel__no_memory(call->error, "a size");
+    status = t->rows != GEMEL_DIM_NONE
+                 ? GEMEL_OK
+                 : gemel__no_memory(call->error, "the rows of a history (or they exceed 64 bits)");
   }
   return status;
 }
