@@ -200,7 +200,7 @@ static gemel__likeness agree(gemel__domain *d, const gemel__rtensor *a, const ge
 /* Both sides on D; ROOM has two empty slots, then the inputs. */
 static gemel_status evaluate(struct trials *t, gemel__domain *d, gemel_error *error) {
   const gemel__pair *pair = t->pair;
-  decisions seen = {.observer = {observe}};
+  decisions seen = {.observer = {.node = observe}};
   d->observer = &seen.observer;
   gemel__field_record(d, &seen.tape);
   gemel_status status =
