@@ -70,7 +70,7 @@ static void same_bits(size_t n, gemel_tensor *const *a, gemel_tensor *const *b) 
 }
 
 static void run_both(const gemel__instance *a, const gemel__instance *b, gemel__random *random) {
-  gemel_tensor *values[GEMEL_SAMPLE_MAX_INPUTS] = {0}, *x[8] = {0}, *y[8] = {0};
+  gemel_tensor *values[GEMEL_SAMPLE_MAX_INPUTS] = {0}, *x[16] = {0}, *y[16] = {0};
   gemel_error first = {0}, second = {0};
   size_t n = gemel_graph_output_count(a->graph);
   CT_EQ_INT(gemel__instance_values(a, GEMEL__FILL_FULL, random, values, &error), GEMEL_OK);

@@ -59,7 +59,8 @@ static void many(const void *data) {
 /* Results of joins, and of what pads (`low`), have sizes that are sums or the like of their
  * operands'. */
 static int computes_sizes(const gemel_operation *op) {
-  return strcmp(op->name, "join") == 0 || has_attribute(op, "low");
+  return strcmp(op->name, "join") == 0 || has_attribute(op, "low") ||
+         has_attribute(op, "sequences");
 }
 
 /* A next key is u64[2], whatever its key's size is called. */

@@ -124,6 +124,9 @@ gemel_value gemel_state_at(gemel_graph *graph, const char *name, gemel_type type
                            gemel_location where) {
   const char *interned =
       graph != NULL && name != NULL ? gemel__intern_string(graph->context, name) : NULL;
+  if (graph != NULL && name != NULL && interned == NULL) {
+    return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for a state's name");
+  }
   if (interned != NULL &&
       gemel__name_find(&graph->output_table, graph->output_names, interned) >= 0) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,

@@ -257,7 +257,7 @@ static void sample_attributes(gemel_sample *sample, const drawn_loop *l) {
   size_t states = l->states + (size_t)(l->key && l->states > 0);
   gemel__sample_attr(sample, gemel_attr_int("states", (int64_t)states));
   gemel__sample_attr(sample, gemel_attr_int("sequences", (int64_t)l->sequences));
-  if (l->sequences == 0) {
+  if (l->sequences == 0 || gemel__sample_chance(sample, 8)) {
     gemel__sample_attr(sample,
                        gemel_attr_dim("length", gemel_dim_constant(sample->context, l->length)));
   }
