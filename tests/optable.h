@@ -36,6 +36,25 @@ typedef struct op_case {
   gemel_value (*build)(gemel_graph *graph, const gemel_value *in); /* in place of an expression */
 } op_case;
 
+/* A case whose graph the function FORM builds: what comes out, a gradient, an error. */
+#define OK_FORM(form, name_, out, ...)                                                             \
+  {                                                                                                \
+    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {(out) }           \
+  }
+#define GRAD_FORM(form, name_, out, seed_, wrt_x, wrt_y, ...)                                      \
+  {                                                                                                \
+    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {(out)},           \
+    .seed = (seed_), .wrt = {                                                                      \
+      (wrt_x),                                                                                     \
+      (wrt_y)                                                                                      \
+    }                                                                                              \
+  }
+#define BAD_FORM(form, name_, status_, message_, ...)                                              \
+  {                                                                                                \
+    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {"f32[] 0"},       \
+    .status = (status_), .message = (message_)                                                     \
+  }
+
 typedef struct opt_tensor {
   gemel_dtype dtype;
   int rank;

@@ -15,24 +15,6 @@
     return expression;                                                                             \
   }
 
-#define OK_FORM(form, name_, out, ...)                                                             \
-  {                                                                                                \
-    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {(out) }           \
-  }
-#define GRAD_FORM(form, name_, out, seed_, wrt_x, wrt_y, ...)                                      \
-  {                                                                                                \
-    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {(out)},           \
-    .seed = (seed_), .wrt = {                                                                      \
-      (wrt_x),                                                                                     \
-      (wrt_y)                                                                                      \
-    }                                                                                              \
-  }
-#define BAD_FORM(form, name_, status_, message_, ...)                                              \
-  {                                                                                                \
-    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {"f32[] 0"},       \
-    .status = (status_), .message = (message_)                                                     \
-  }
-
 /* ---- Products ---- */
 
 FORM(matmul, gemel_matmul(x, y))

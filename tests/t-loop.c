@@ -16,24 +16,6 @@ static gemel_value leave(gemel_loop *loop, gemel_value x) {
 
 #define LOOP_FORM(name) static gemel_value name(gemel_graph *g, const gemel_value *in)
 
-#define OK_LOOP(form, name_, out, ...)                                                             \
-  {                                                                                                \
-    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {(out) }           \
-  }
-#define GRAD_LOOP(form, name_, out, seed_, wrt_x, wrt_y, ...)                                      \
-  {                                                                                                \
-    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {(out)},           \
-    .seed = (seed_), .wrt = {                                                                      \
-      (wrt_x),                                                                                     \
-      (wrt_y)                                                                                      \
-    }                                                                                              \
-  }
-#define BAD_LOOP(form, name_, status_, message_, ...)                                              \
-  {                                                                                                \
-    .name = #form "/" name_, .build = form, .inputs = {__VA_ARGS__}, .outputs = {"f64[] 0"},       \
-    .status = (status_), .message = (message_)                                                     \
-  }
-
 /* ---- What leaves a loop ---- */
 
 /* s = s * c + x for each row, from y on; WHAT of s, with these options. */
@@ -152,40 +134,40 @@ LOOP_FORM(doubled_rows) {
 #define C2 "f64[] 2"
 
 static const op_case results[] = {
-    OK_LOOP(last, "of_three", "f64[] 51", X3, S5, C2),
-    OK_LOOP(last, "of_none", "f64[] 5", "f64[N=0]", S5, C2),
-    OK_LOOP(last, "constant_sizes", "f32[] 51", "f32[3] 1 2 3", "f32[] 5", "f32[] 2"),
-    OK_LOOP(last, "integers", "i8[] 51", "i8[3] 1 2 3", "i8[] 5", "i8[] 2"),
-    OK_LOOP(last, "vectors", "f64[2] 51 51", "f64[3, M=2] 1 1 2 2 3 3", "f64[M=2] 5 5", C2),
-    OK_LOOP(rows, "of_three", "f64[3] 11 24 51", X3, S5, C2),
-    OK_LOOP(rows, "of_none", "f64[0]", "f64[N=0]", S5, C2),
-    OK_LOOP(history, "of_three", "f64[4] 5 11 24 51", X3, S5, C2),
-    OK_LOOP(last_reversed, "of_three", "f64[] 57", X3, S5, C2),
-    OK_LOOP(rows_reversed, "of_three", "f64[3] 57 28 13", X3, S5, C2),
-    OK_LOOP(history_reversed, "of_three", "f64[4] 57 28 13 5", X3, S5, C2),
-    OK_LOOP(two_steps, "of_three", "f64[4] 5 11 24 0", X3, S5, C2),
-    OK_LOOP(two_steps_reversed, "of_three", "f64[3] 25 12 5", X3, S5, C2),
-    BAD_LOOP(two_steps, "of_one", GEMEL_BAD_VALUE, "", "f64[N=1] 1", S5, C2),
-    OK_LOOP(map, "of_three", "f64[3] 1 4 9", X3),
-    OK_LOOP(map, "of_matrix", "f32[2, 2] 1 4 9 16", "f32[2, 2] 1 2 3 4"),
-    OK_LOOP(crosswise, "twice", "f64[4, 4] 3 1 -3 -1 -1 3 1 -3 2 -1 -2 1 -1 -2 1 2", "f64[] 1",
+    OK_FORM(last, "of_three", "f64[] 51", X3, S5, C2),
+    OK_FORM(last, "of_none", "f64[] 5", "f64[N=0]", S5, C2),
+    OK_FORM(last, "constant_sizes", "f32[] 51", "f32[3] 1 2 3", "f32[] 5", "f32[] 2"),
+    OK_FORM(last, "integers", "i8[] 51", "i8[3] 1 2 3", "i8[] 5", "i8[] 2"),
+    OK_FORM(last, "vectors", "f64[2] 51 51", "f64[3, M=2] 1 1 2 2 3 3", "f64[M=2] 5 5", C2),
+    OK_FORM(rows, "of_three", "f64[3] 11 24 51", X3, S5, C2),
+    OK_FORM(rows, "of_none", "f64[0]", "f64[N=0]", S5, C2),
+    OK_FORM(history, "of_three", "f64[4] 5 11 24 51", X3, S5, C2),
+    OK_FORM(last_reversed, "of_three", "f64[] 57", X3, S5, C2),
+    OK_FORM(rows_reversed, "of_three", "f64[3] 57 28 13", X3, S5, C2),
+    OK_FORM(history_reversed, "of_three", "f64[4] 57 28 13 5", X3, S5, C2),
+    OK_FORM(two_steps, "of_three", "f64[4] 5 11 24 0", X3, S5, C2),
+    OK_FORM(two_steps_reversed, "of_three", "f64[3] 25 12 5", X3, S5, C2),
+    BAD_FORM(two_steps, "of_one", GEMEL_BAD_VALUE, "", "f64[N=1] 1", S5, C2),
+    OK_FORM(map, "of_three", "f64[3] 1 4 9", X3),
+    OK_FORM(map, "of_matrix", "f32[2, 2] 1 4 9 16", "f32[2, 2] 1 2 3 4"),
+    OK_FORM(crosswise, "twice", "f64[4, 4] 3 1 -3 -1 -1 3 1 -3 2 -1 -2 1 -1 -2 1 2", "f64[] 1",
             "f64[] 2"),
-    OK_LOOP(counts, "of_three", "i64[4] 3 3 1 5", X3, S5),
-    OK_LOOP(doubled, "while", "f64[] 128", "f64[] 100"),
-    OK_LOOP(doubled_rows, "all", "f64[5] 2 4 8 16 32", "f64[] 100"),
-    OK_LOOP(doubled_rows, "stopped", "f64[5] 2 4 8 0 0", "f64[] 5"),
-    GRAD_LOOP(last, "gradient", "f64[] 51", "f64[] 1", "f64[N=3] 4 2 1", "f64[] 8", X3, S5, C2),
-    GRAD_LOOP(truncated, "gradient", "f64[] 51", "f64[] 1", "f64[N=3] 0 2 1", "f64[] 0", X3, S5,
+    OK_FORM(counts, "of_three", "i64[4] 3 3 1 5", X3, S5),
+    OK_FORM(doubled, "while", "f64[] 128", "f64[] 100"),
+    OK_FORM(doubled_rows, "all", "f64[5] 2 4 8 16 32", "f64[] 100"),
+    OK_FORM(doubled_rows, "stopped", "f64[5] 2 4 8 0 0", "f64[] 5"),
+    GRAD_FORM(last, "gradient", "f64[] 51", "f64[] 1", "f64[N=3] 4 2 1", "f64[] 8", X3, S5, C2),
+    GRAD_FORM(truncated, "gradient", "f64[] 51", "f64[] 1", "f64[N=3] 0 2 1", "f64[] 0", X3, S5,
               C2),
-    GRAD_LOOP(truncated, "gradient_of_all", "f64[] 22", "f64[] 1", "f64[N=1] 1", "f64[] 2",
+    GRAD_FORM(truncated, "gradient_of_all", "f64[] 22", "f64[] 1", "f64[N=1] 1", "f64[] 2",
               "f64[N=1] 12", S5, C2),
-    GRAD_LOOP(last, "gradient_of_none", "f64[] 5", "f64[] 1", "f64[N=0]", "f64[] 1", "f64[N=0]", S5,
+    GRAD_FORM(last, "gradient_of_none", "f64[] 5", "f64[] 1", "f64[N=0]", "f64[] 1", "f64[N=0]", S5,
               C2),
-    GRAD_LOOP(rows, "gradient", "f64[3] 11 24 51", "f64[N=3] 1 1 1", "f64[N=3] 7 3 1", "f64[] 14",
+    GRAD_FORM(rows, "gradient", "f64[3] 11 24 51", "f64[N=3] 1 1 1", "f64[N=3] 7 3 1", "f64[] 14",
               X3, S5, C2),
-    GRAD_LOOP(rows_reversed, "gradient", "f64[3] 57 28 13", "f64[N=3] 1 1 1", "f64[N=3] 1 3 7",
+    GRAD_FORM(rows_reversed, "gradient", "f64[3] 57 28 13", "f64[N=3] 1 1 1", "f64[N=3] 1 3 7",
               "f64[] 14", X3, S5, C2),
-    GRAD_LOOP(history, "gradient", "f64[4] 5 11 24 51", "f64[N + 1=4] 1 0 0 0", "f64[N=3] 0 0 0",
+    GRAD_FORM(history, "gradient", "f64[4] 5 11 24 51", "f64[N + 1=4] 1 0 0 0", "f64[N=3] 0 0 0",
               "f64[] 1", X3, S5, C2),
 };
 
@@ -323,35 +305,35 @@ LOOP_FORM(nested_sizes) {
 #define X5 "f64[N=5] 1 2 4 8 16"
 
 static const op_case entering[] = {
-    OK_LOOP(central, "of_five", "f64[3] 3 6 12", X5),
-    OK_LOOP(central, "of_two", "f64[0]", "f64[N=2] 1 2"),
-    OK_LOOP(central, "constant_size", "f64[1] 3", "f64[3] 1 2 4"),
-    BAD_LOOP(central, "of_one", GEMEL_BAD_SHAPE, "subtensor", "f64[N=1] 1"),
-    GRAD_LOOP(central, "gradient", "f64[3] 3 6 12", "f64[N - 2=3] 1 2 3", "f64[N=5] -1 -2 -2 2 3",
+    OK_FORM(central, "of_five", "f64[3] 3 6 12", X5),
+    OK_FORM(central, "of_two", "f64[0]", "f64[N=2] 1 2"),
+    OK_FORM(central, "constant_size", "f64[1] 3", "f64[3] 1 2 4"),
+    BAD_FORM(central, "of_one", GEMEL_BAD_SHAPE, "subtensor", "f64[N=1] 1"),
+    GRAD_FORM(central, "gradient", "f64[3] 3 6 12", "f64[N - 2=3] 1 2 3", "f64[N=5] -1 -2 -2 2 3",
               NULL, X5),
-    OK_LOOP(beside, "of_five", "f64[4] 9 18 26 32", X5, "f64[N=5] 5 10 20 30 40"),
-    BAD_LOOP(beside, "other_number", GEMEL_BAD_SHAPE, "t-loop.c:", X5, "f64[4] 5 10 20 30"),
-    OK_LOOP(ahead, "of_five", "f64[3] -4 -8 -16", X5),
-    OK_LOOP(fibonacci, "five", "f64[6] 1 2 3 5 8 13", "f64[2] 1 1"),
-    OK_LOOP(fibonacci, "symbol", "f64[6] 1 2 3 5 8 13", "f64[N=2] 1 1"),
-    OK_LOOP(fibonacci, "vectors", "f64[6, 1] 1 2 3 5 8 13", "f64[2, 1] 1 1"),
-    BAD_LOOP(fibonacci, "three", GEMEL_BAD_SHAPE, "2 values of a state begin as 3 rows",
+    OK_FORM(beside, "of_five", "f64[4] 9 18 26 32", X5, "f64[N=5] 5 10 20 30 40"),
+    BAD_FORM(beside, "other_number", GEMEL_BAD_SHAPE, "t-loop.c:", X5, "f64[4] 5 10 20 30"),
+    OK_FORM(ahead, "of_five", "f64[3] -4 -8 -16", X5),
+    OK_FORM(fibonacci, "five", "f64[6] 1 2 3 5 8 13", "f64[2] 1 1"),
+    OK_FORM(fibonacci, "symbol", "f64[6] 1 2 3 5 8 13", "f64[N=2] 1 1"),
+    OK_FORM(fibonacci, "vectors", "f64[6, 1] 1 2 3 5 8 13", "f64[2, 1] 1 1"),
+    BAD_FORM(fibonacci, "three", GEMEL_BAD_SHAPE, "2 values of a state begin as 3 rows",
              "f64[3] 1 1 1"),
-    GRAD_LOOP(fibonacci, "gradient", "f64[6] 1 2 3 5 8 13", "f64[6] 0 0 0 0 0 1", "f64[2] 5 8",
+    GRAD_FORM(fibonacci, "gradient", "f64[6] 1 2 3 5 8 13", "f64[6] 0 0 0 0 0 1", "f64[2] 5 8",
               NULL, "f64[2] 1 1"),
-    OK_LOOP(recurrence, "three", "f64[4] 5 8 13 21", "f64[3] 1 2 3", "f64[] 2"),
-    GRAD_LOOP(recurrence, "gradient", "f64[4] 5 8 13 21", "f64[4] 0 0 0 1", "f64[3] 1 4 4",
+    OK_FORM(recurrence, "three", "f64[4] 5 8 13 21", "f64[3] 1 2 3", "f64[] 2"),
+    GRAD_FORM(recurrence, "gradient", "f64[4] 5 8 13 21", "f64[4] 0 0 0 1", "f64[3] 1 4 4",
               "f64[] 16", "f64[3] 1 2 3", "f64[] 2"),
-    OK_LOOP(twice_as_long, "two", "f64[4] 3 6 3 6", "f64[N=2] 1 2"),
-    OK_LOOP(half, "two", "f64[4] 2 4 1 2", "f64[N=2] 1 2"),
-    OK_LOOP(state_of_run_time_size, "two", "f64[3, 2] 0 0 -1 -2 -2 -4", X3, "i64[] 2"),
-    OK_LOOP(rows_of_run_time_number, "two", "f64[3] 1 2 4", X3, "i64[] 2"),
-    OK_LOOP(length_of_run_time, "two", "f64[2] 2 4", X3, "i64[] 2"),
-    OK_LOOP(nested, "matrix", "f64[2, 3] 1 2 6 4 20 120", "f64[2, 3] 1 2 3 4 5 6", "f64[] 1"),
-    OK_LOOP(nested, "symbols", "f64[2, 3] 1 2 6 4 20 120", "f64[N=2, M=3] 1 2 3 4 5 6", "f64[] 1"),
-    GRAD_LOOP(nested, "gradient", "f64[2, 3] 1 2 6 4 20 120", "f64[N=2, M=3] 0 0 1 0 0 1",
+    OK_FORM(twice_as_long, "two", "f64[4] 3 6 3 6", "f64[N=2] 1 2"),
+    OK_FORM(half, "two", "f64[4] 2 4 1 2", "f64[N=2] 1 2"),
+    OK_FORM(state_of_run_time_size, "two", "f64[3, 2] 0 0 -1 -2 -2 -4", X3, "i64[] 2"),
+    OK_FORM(rows_of_run_time_number, "two", "f64[3] 1 2 4", X3, "i64[] 2"),
+    OK_FORM(length_of_run_time, "two", "f64[2] 2 4", X3, "i64[] 2"),
+    OK_FORM(nested, "matrix", "f64[2, 3] 1 2 6 4 20 120", "f64[2, 3] 1 2 3 4 5 6", "f64[] 1"),
+    OK_FORM(nested, "symbols", "f64[2, 3] 1 2 6 4 20 120", "f64[N=2, M=3] 1 2 3 4 5 6", "f64[] 1"),
+    GRAD_FORM(nested, "gradient", "f64[2, 3] 1 2 6 4 20 120", "f64[N=2, M=3] 0 0 1 0 0 1",
               "f64[N=2, M=3] 6 3 2 30 24 20", "f64[] 126", "f64[N=2, M=3] 1 2 3 4 5 6", "f64[] 1"),
-    OK_LOOP(nested_sizes, "two", "f64[2] 49 113", X3, "i64[] 2"),
+    OK_FORM(nested_sizes, "two", "f64[2] 49 113", X3, "i64[] 2"),
 };
 
 /* ---- What is said ---- */

@@ -7,7 +7,7 @@
  */
 #include "ops/body.h"
 
-#include <string.h>
+#include <stdio.h>
 #include "core/alloc.h"
 #include "ops/rule.h"
 
@@ -178,6 +178,30 @@ gemel_status gemel__body_infer(const gemel_infer *call, const gemel_graph *body,
   }
   gemel__free(room, (2 * n_dims + 1) * sizeof *room);
   return status;
+}
+
+/* ---- Building ---- */
+
+gemel_status gemel__body_status(const gemel_graph *body, gemel_status status, gemel_error *error) {
+  const gemel_error *own = gemel_graph_error(body);
+  if (body == NULL || own->status == GEMEL_OK) {
+    return status;
+  }
+  if (error != NULL) {
+    *error = *own;
+  }
+  return own->status;
+}
+
+gemel_status gemel__body_add_output(gemel_value value, char group, size_t k) {
+  char name[32];
+  snprintf(name, sizeof name, "%c%zu", group, k);
+  return gemel_output(value, name);
+}
+
+int gemel__body_is_float(gemel_value value) {
+  gemel_context *context = gemel_graph_context(value.graph);
+  return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(value))) == GEMEL_KIND_FLOAT;
 }
 
 /* ---- Nesting ---- */

@@ -20,8 +20,8 @@ gemel_type gemel__body_input(const gemel_graph *body, size_t k);
 gemel_type gemel__body_output(const gemel_graph *body, size_t k);
 
 /* Matches the symbols of BODY with the sizes of ARGUMENTS, one for each of its inputs, and sets
- * RESULTS, one for each of its outputs, to the types that it gives for them, in memory space SPACE.
- * Errors: GEMEL_BAD_TYPE (dtype or rank of an argument, a symbol that no argument tells),
+ * RESULTS, one for each of its outputs, to the types that it gives for them, where the operands
+ * lie. Errors: GEMEL_BAD_TYPE (dtype or rank of an argument, a symbol that no argument tells),
  * GEMEL_BAD_SHAPE (a size), GEMEL_UNSUPPORTED (a result whose size is known only inside the body),
  * GEMEL_NO_MEMORY. */
 gemel_status gemel__body_infer(const gemel_infer *call, const gemel_graph *body,
@@ -31,6 +31,16 @@ gemel_status gemel__body_infer(const gemel_infer *call, const gemel_graph *body,
  * the only ones, of a few kilobytes of stack for each level. And each place where a body is used
  * has a function of its own, so two uses in each of thirty bodies would be a billion. */
 gemel_status gemel__body_nesting(const gemel_graph *body, gemel_error *error);
+
+/* The status of what is built on BODY and has come to STATUS: the body's own error, if it has one,
+ * which ERROR then is. BODY may be NULL. */
+gemel_status gemel__body_status(const gemel_graph *body, gemel_status status, gemel_error *error);
+
+/* Makes VALUE the output "<group><k>" of its graph. */
+gemel_status gemel__body_add_output(gemel_value value, char group, size_t k);
+
+/* 1 if VALUE is of a float dtype, so that it can have a derivative. */
+int gemel__body_is_float(gemel_value value);
 
 /* BODY compiled as the caller's function is: for a kernel's PREPARE. NULL, with *STATUS and the
  * call's error, on failure. */

@@ -106,26 +106,11 @@ static void derived_clear(derived_body *d) {
   gemel_graph_unref(d->graph);
 }
 
-/* Hands the error of the derived body on. */
-static gemel_status derived_status(const derived_body *d, gemel_status status, gemel_error *error) {
-  const gemel_error *own = d->graph != NULL ? gemel_graph_error(d->graph) : NULL;
-  if (own != NULL && own->status != GEMEL_OK) {
-    if (error != NULL) {
-      *error = *own;
-    }
-    return own->status;
-  }
-  return status;
-}
-
 /* Makes N_RESULTS results the outputs of the derived body and applies it to the arguments. */
 static gemel_status apply_derived(derived_body *d, const gemel_derive *call, size_t n_results,
                                   gemel_value *applied) {
   for (size_t k = 0; k < n_results; k++) {
-    char name[32];
-    gemel_status status;
-    snprintf(name, sizeof name, "d%zu", k);
-    status = gemel_output(d->result[k], name);
+    gemel_status status = gemel__body_add_output(d->result[k], 'd', k);
     if (status != GEMEL_OK) {
       return status;
     }
@@ -167,11 +152,6 @@ static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
   return status;
 }
 
-static int is_float(gemel_value value) {
-  gemel_context *context = gemel_graph_context(value.graph);
-  return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(value))) == GEMEL_KIND_FLOAT;
-}
-
 static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   size_t n_from = 0, n_floats = 0;
   gemel_value applied = null_value;
@@ -184,7 +164,7 @@ static gemel_status forward_body(derived_body *d, gemel_derive *call) {
     }
   }
   for (size_t k = 0; k < d->n_outputs; k++) {
-    if (is_float(d->outputs[k])) {
+    if (gemel__body_is_float(d->outputs[k])) {
       outputs[n_floats++] = d->outputs[k];
     }
   }
@@ -197,7 +177,7 @@ static gemel_status forward_body(derived_body *d, gemel_derive *call) {
     status = apply_derived(d, call, n_floats, &applied);
   }
   for (size_t k = 0, j = 0; k < d->n_outputs && status == GEMEL_OK; k++) {
-    if (is_float(d->outputs[k])) {
+    if (gemel__body_is_float(d->outputs[k])) {
       call->d_outputs[k] = gemel_value_output(applied, (uint32_t)j++);
     }
   }
@@ -210,7 +190,7 @@ static gemel_status grad_invoke(gemel_derive *call) {
   if (status == GEMEL_OK) {
     status = reverse_body(&d, call);
   }
-  status = derived_status(&d, status, call->error);
+  status = gemel__body_status(d.graph, status, call->error);
   derived_clear(&d);
   return status != GEMEL_OK ? status : gemel__grad_done(call);
 }
@@ -221,7 +201,7 @@ static gemel_status jvp_invoke(gemel_derive *call) {
   if (status == GEMEL_OK) {
     status = forward_body(&d, call);
   }
-  status = derived_status(&d, status, call->error);
+  status = gemel__body_status(d.graph, status, call->error);
   derived_clear(&d);
   return status != GEMEL_OK ? status : gemel__jvp_done(call);
 }

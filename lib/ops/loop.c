@@ -18,6 +18,7 @@
 #include "core/cons.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "ops/body.h"
 #include "ops/rule.h"
 #include "ops/scan.h"
 
@@ -429,12 +430,6 @@ typedef struct loop_end {
   gemel_value *operands;
 } loop_end;
 
-static gemel_status name_output(gemel_value value, char group, size_t number) {
-  char name[32];
-  snprintf(name, sizeof name, "%c%zu", group, number);
-  return gemel_output(value, name);
-}
-
 /* Next states, stacked values and the condition as outputs of the body under construction. */
 static gemel_status make_outputs(gemel_loop *loop) {
   gemel_status status = GEMEL_OK;
@@ -445,11 +440,11 @@ static gemel_status make_outputs(gemel_loop *loop) {
       return loop_fail(loop, gemel_value_where(state), "the state has no next value");
     }
     if (input->kind == STATE) {
-      status = name_output(input->next, 'n', input->number);
+      status = gemel__body_add_output(input->next, 'n', input->number);
     }
   }
   for (size_t k = 0; status == GEMEL_OK && k < loop->n_stacks; k++) {
-    status = name_output(loop->stacks[k], 'y', k);
+    status = gemel__body_add_output(loop->stacks[k], 'y', k);
   }
   return status == GEMEL_OK && loop->scan.until ? gemel_output(loop->stop, "stop") : status;
 }
@@ -476,18 +471,14 @@ static void enter_again(loop_end *e, int kind) {
 static gemel_value all_rows(const loop_end *e, const loop_input *input) {
   const gemel_loop *loop = e->loop;
   gemel_context *context = loop->graph->context;
-  gemel_dim start[GEMEL_MAX_RANK], size[GEMEL_MAX_RANK];
   int rank;
-  const gemel_dim *dims = gemel__value_dims(input->outer, &rank);
   if (loop->last == loop->first) {
     return input->outer;
   }
-  for (int axis = 0; axis < rank; axis++) {
-    start[axis] = gemel_dim_constant(context, axis == 0 ? input->offset - loop->first : 0);
-    size[axis] = dims[axis];
-  }
-  size[0] = gemel_dim_sub(context, dims[0], gemel_dim_constant(context, loop->last - loop->first));
-  return gemel_subtensor_at(input->outer, (size_t)rank, start, (size_t)rank, size, NULL, e->where);
+  gemel_dim first = gemel_dim_constant(context, input->offset - loop->first);
+  gemel_dim lost = gemel_dim_constant(context, loop->last - loop->first);
+  gemel_dim rows = gemel_dim_sub(context, gemel__value_dims(input->outer, &rank)[0], lost);
+  return gemel__scan_rows(input->outer, first, rows, e->where);
 }
 
 /* The body in scan's order, from that under construction. */
@@ -665,18 +656,11 @@ gemel_value gemel_loop_history_at(gemel_loop *loop, gemel_value state, gemel_loc
 
 gemel_value gemel_loop_rows_at(gemel_loop *loop, gemel_value state, gemel_location where) {
   gemel_value history = gemel_loop_history_at(loop, state, where);
-  gemel_dim start[GEMEL_MAX_RANK], size[GEMEL_MAX_RANK];
-  int rank;
   if (gemel_is_null(history)) {
     return history;
   }
-  const gemel_dim *dims = gemel__value_dims(history, &rank);
-  gemel_dim one = gemel_dim_constant(loop->graph->context, 1);
-  for (int axis = 0; axis < rank; axis++) {
-    start[axis] = gemel_dim_constant(loop->graph->context, axis == 0 && !loop->scan.reverse);
-    size[axis] = axis == 0 ? gemel_dim_sub(loop->graph->context, dims[0], one) : dims[axis];
-  }
-  return gemel_subtensor_at(history, (size_t)rank, start, (size_t)rank, size, NULL, where);
+  gemel_dim first = gemel_dim_constant(loop->graph->context, !loop->scan.reverse);
+  return gemel__scan_rows(history, first, loop->length, where);
 }
 
 gemel_value gemel_loop_stacked_at(gemel_loop *loop, gemel_value value, gemel_location where) {

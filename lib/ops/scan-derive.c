@@ -11,7 +11,6 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
-#include "ops/body.h"
 #include "ops/scan-derive.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
@@ -29,7 +28,6 @@ static void mark_readers(gemel__derived_loop *d) {
   }
 }
 
-/* Marks what marked nodes depend on. */
 void gemel__derived_mark_operands(gemel__derived_loop *d) {
   for (size_t node = d->n_nodes; node-- > 0;) {
     uint32_t count;
@@ -40,7 +38,6 @@ void gemel__derived_mark_operands(gemel__derived_loop *d) {
   }
 }
 
-/* A state is active if its initial value is, or if a step makes it from what is active. */
 void gemel__derived_find_active(gemel__derived_loop *d) {
   int more = 1;
   while (more) {
@@ -152,8 +149,6 @@ static gemel_status find_window(gemel__derived_loop *d) {
   return gemel_graph_error(d->call->graph)->status;
 }
 
-/* What comes to the initial value through the steps: nothing if the derivative doesn't reach the
- * first one. */
 gemel_value gemel__derived_reaching(const gemel__derived_loop *d, gemel_value value) {
   gemel_value all = old_steps(d);
   gemel_location where = d->call->where;
@@ -167,7 +162,7 @@ gemel_value gemel__derived_reaching(const gemel__derived_loop *d, gemel_value va
   return gemel_where_at(reached, value, gemel__filled_like(value, 0, where), where);
 }
 
-gemel_status gemel__derived_init(gemel__derived_loop *d, gemel_derive *call) {
+static gemel_status derived_init(gemel__derived_loop *d, gemel_derive *call) {
   memset(d, 0, sizeof *d);
   d->call = call;
   gemel__scan_read(call->attrs, &d->old);
@@ -182,26 +177,25 @@ gemel_status gemel__derived_init(gemel__derived_loop *d, gemel_derive *call) {
   return status;
 }
 
-void gemel__derived_clear(gemel__derived_loop *d) {
+static void derived_clear(gemel__derived_loop *d) {
   gemel__free(d->marks, d->n_nodes);
   gemel__free(d->active, 2 * d->n_in + 1);
   gemel__free(d->block, 7 * d->room * sizeof *d->block);
   gemel_graph_unref(d->body);
 }
 
-/* The status of the derivative: the new body's own error, if it has one. */
-gemel_status gemel__derived_status(const gemel__derived_loop *d, gemel_status status) {
-  const gemel_error *own = d->body != NULL ? gemel_graph_error(d->body) : NULL;
-  if (own != NULL && own->status != GEMEL_OK) {
-    if (d->call->error != NULL) {
-      *d->call->error = *own;
-    }
-    return own->status;
+gemel_status gemel__derive_scan(gemel_derive *call,
+                                gemel_status (*mode)(gemel__derived_loop *derived)) {
+  gemel__derived_loop d;
+  gemel_status status = derived_init(&d, call);
+  if (status == GEMEL_OK) {
+    status = mode(&d);
   }
+  status = gemel__body_status(d.body, status, call->error);
+  derived_clear(&d);
   return status;
 }
 
-/* The old body's nodes, with INPUTS in place of its inputs. */
 gemel_status gemel__derived_copy_body(gemel__derived_loop *d) {
   gemel_status status = gemel_graph_error(d->body)->status;
   return status != GEMEL_OK
@@ -209,13 +203,6 @@ gemel_status gemel__derived_copy_body(gemel__derived_loop *d) {
              : gemel__graph_inline(d->body, d->old.body, d->inputs, d->outputs, d->call->error);
 }
 
-gemel_status gemel__derived_output(gemel_value value, char group, size_t k) {
-  char name[32];
-  snprintf(name, sizeof name, "%c%zu", group, k);
-  return gemel_output(value, name);
-}
-
-/* The new loop: its first result. */
 gemel_value gemel__derived_apply_loop(gemel__derived_loop *d, int reverse) {
   gemel_scan_options options = {.states = (int64_t)d->states,
                                 .sequences = (int64_t)d->sequences,
@@ -231,66 +218,43 @@ gemel_value gemel__derived_apply_loop(gemel__derived_loop *d, int reverse) {
 
 /* ---- Rows ---- */
 
-/* ROWS rows of X from row FIRST on. */
-gemel_value gemel__derived_rows_of(gemel__derived_loop *d, gemel_value x, gemel_dim first,
-                                   gemel_dim rows) {
-  gemel_dim start[GEMEL_MAX_RANK], size[GEMEL_MAX_RANK];
-  int rank;
-  if (gemel_is_null(x)) {
-    return null_value;
-  }
-  const gemel_dim *dims = gemel__value_dims(x, &rank);
-  for (int axis = 0; axis < rank; axis++) {
-    start[axis] = gemel_dim_constant(gemel_graph_context(d->call->graph), 0);
-    size[axis] = dims[axis];
-  }
-  start[0] = first;
-  size[0] = rows;
-  return gemel_subtensor_at(x, (size_t)rank, start, (size_t)rank, size, NULL, d->call->where);
-}
-
-/* FIRST + STEP. */
 gemel_dim gemel__derived_first_plus(const gemel__derived_loop *d, int step) {
   return gemel_dim_add(gemel_graph_context(d->call->graph), d->first,
                        gemel__derived_number(d, step));
 }
 
-/* Of a history, or its cotangent, the rows before (or after) each step, by the row of the step. */
 gemel_value gemel__derived_rows_before(gemel__derived_loop *d, gemel_value history) {
-  return gemel__derived_rows_of(d, history, gemel__derived_first_plus(d, d->old.reverse),
-                                d->window);
+  return gemel__scan_rows(history, gemel__derived_first_plus(d, d->old.reverse), d->window,
+                          d->call->where);
 }
 
 gemel_value gemel__derived_rows_after(gemel__derived_loop *d, gemel_value history) {
-  return gemel__derived_rows_of(d, history, gemel__derived_first_plus(d, !d->old.reverse),
-                                d->window);
+  return gemel__scan_rows(history, gemel__derived_first_plus(d, !d->old.reverse), d->window,
+                          d->call->where);
 }
 
-/* Of a sequence, or what has its rows, those of the steps that are differentiated. */
 gemel_value gemel__derived_window_of(gemel__derived_loop *d, gemel_value x) {
-  return d->truncated ? gemel__derived_rows_of(d, x, d->first, d->window) : x;
+  return d->truncated ? gemel__scan_rows(x, d->first, d->window, d->call->where) : x;
 }
 
-/* ROWS from row FIRST on among others of LIKE, which are 0. */
-gemel_value gemel__derived_among_zeros(gemel__derived_loop *d, gemel_value rows, gemel_value like,
-                                       gemel_dim first) {
+gemel_value gemel__derived_put_rows(gemel__derived_loop *d, gemel_value into, gemel_value rows,
+                                    gemel_dim first) {
   gemel_dim start[GEMEL_MAX_RANK];
   int rank;
-  gemel__value_dims(like, &rank);
+  gemel__value_dims(into, &rank);
   for (int axis = 0; axis < rank; axis++) {
     start[axis] = axis == 0 ? first : gemel__derived_number(d, 0);
   }
-  return gemel_set_subtensor_at(gemel__filled_like(like, 0, d->call->where), rows, (size_t)rank,
-                                start, NULL, d->call->where);
+  return gemel_set_subtensor_at(into, rows, (size_t)rank, start, NULL, d->call->where);
 }
 
-/* The cotangent or tangent of LIKE, whose window has ROWS. */
 gemel_value gemel__derived_outside_window(gemel__derived_loop *d, gemel_value rows,
                                           gemel_value like) {
-  return d->truncated ? gemel__derived_among_zeros(d, rows, like, d->first) : rows;
+  return d->truncated ? gemel__derived_put_rows(d, gemel__filled_like(like, 0, d->call->where),
+                                                rows, d->first)
+                      : rows;
 }
 
-/* The row of a history in which the initial value stands. */
 gemel_dim gemel__derived_initial_row(const gemel__derived_loop *d) {
   if (!d->old.reverse) {
     return gemel__derived_number(d, 0);
@@ -298,7 +262,6 @@ gemel_dim gemel__derived_initial_row(const gemel__derived_loop *d) {
   return d->old.limited ? gemel_dim_of(d->call->inputs[0]) : d->length;
 }
 
-/* Row ROW of a history, or of its cotangent. */
 gemel_value gemel__derived_row_of(gemel__derived_loop *d, gemel_value history, gemel_dim row) {
   int64_t order[GEMEL_MAX_RANK];
   int rank;
@@ -309,8 +272,9 @@ gemel_value gemel__derived_row_of(gemel__derived_loop *d, gemel_value history, g
   for (int axis = 1; axis < rank; axis++) {
     order[axis - 1] = axis;
   }
-  return gemel_dimshuffle_at(gemel__derived_rows_of(d, history, row, gemel__derived_number(d, 1)),
-                             (size_t)rank - 1, order, d->call->where);
+  return gemel_dimshuffle_at(
+      gemel__scan_rows(history, row, gemel__derived_number(d, 1), d->call->where), (size_t)rank - 1,
+      order, d->call->where);
 }
 
 void gemel__derived_enter_constants(gemel__derived_loop *d) {

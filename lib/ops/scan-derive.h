@@ -7,6 +7,7 @@
 #ifndef GEMEL__OPS_SCAN_DERIVE_H
 #define GEMEL__OPS_SCAN_DERIVE_H
 
+#include "ops/body.h"
 #include "ops/rule.h"
 #include "ops/scan.h"
 
@@ -27,7 +28,7 @@ typedef struct gemel__derived_loop {
   gemel_value *block;            /* the arrays below */
   gemel_value *inputs, *outputs; /* what the old body's are in the new one */
   gemel_value *operands, *from, *along, *at, *result;
-  size_t n_operands, states, sequences, constants, n_from, n_at;
+  size_t n_operands, states, sequences, constants, n_from;
   size_t n_in, n_out, room, n_nodes;
 } gemel__derived_loop;
 
@@ -43,12 +44,7 @@ static inline size_t gemel__derived_first_constant(const gemel__derived_loop *d)
   return d->old.states + d->old.sequences;
 }
 
-static inline int gemel__derived_is_float(gemel_value value) {
-  gemel_context *context = gemel_graph_context(value.graph);
-  return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(value))) == GEMEL_KIND_FLOAT;
-}
-
-/* The types of what belongs to input, output K of the old body. */
+/* Input and output K of the old body. */
 static inline gemel_value gemel__derived_old_input(const gemel__derived_loop *d, size_t k) {
   return gemel_graph_input(d->old.body, k);
 }
@@ -79,25 +75,16 @@ gemel_value gemel__derived_enter_constant(gemel__derived_loop *d, gemel_value va
 /* The old loop's constants. */
 void gemel__derived_enter_constants(gemel__derived_loop *d);
 
-/* The window and the length; nothing has entered yet. */
-gemel_status gemel__derived_init(gemel__derived_loop *d, gemel_derive *call);
-void gemel__derived_clear(gemel__derived_loop *d);
-
-/* The status of the derivative: the new body's own error, if it has one. */
-gemel_status gemel__derived_status(const gemel__derived_loop *d, gemel_status status);
+/* Differentiates the node of CALL: MODE builds the new loop in what is ready for it, the length and
+ * the window, and sets the derivatives. */
+gemel_status gemel__derive_scan(gemel_derive *call,
+                                gemel_status (*mode)(gemel__derived_loop *derived));
 
 /* Puts the old body's nodes into the new one, with INPUTS in place of its inputs. */
 gemel_status gemel__derived_copy_body(gemel__derived_loop *d);
 
-/* VALUE becomes the body's output "<group><k>". */
-gemel_status gemel__derived_output(gemel_value value, char group, size_t k);
-
 /* The new loop: its first result. */
 gemel_value gemel__derived_apply_loop(gemel__derived_loop *d, int reverse);
-
-/* ROWS rows of X from row FIRST on. */
-gemel_value gemel__derived_rows_of(gemel__derived_loop *d, gemel_value x, gemel_dim first,
-                                   gemel_dim rows);
 
 /* Of a history, or its cotangent, the rows before (or after) each step, by the row of the step. */
 gemel_value gemel__derived_rows_before(gemel__derived_loop *d, gemel_value history);
@@ -106,9 +93,9 @@ gemel_value gemel__derived_rows_after(gemel__derived_loop *d, gemel_value histor
 /* Of a sequence, or what has its rows, those of the steps that are differentiated. */
 gemel_value gemel__derived_window_of(gemel__derived_loop *d, gemel_value x);
 
-/* ROWS from row FIRST on among others of LIKE, which are 0. */
-gemel_value gemel__derived_among_zeros(gemel__derived_loop *d, gemel_value rows, gemel_value like,
-                                       gemel_dim first);
+/* INTO with ROWS in place of its rows from FIRST on. */
+gemel_value gemel__derived_put_rows(gemel__derived_loop *d, gemel_value into, gemel_value rows,
+                                    gemel_dim first);
 
 /* The cotangent or tangent of LIKE, whose window has ROWS. */
 gemel_value gemel__derived_outside_window(gemel__derived_loop *d, gemel_value rows,

@@ -52,7 +52,7 @@ static void find_live(gemel__derived_loop *d) {
 
 /* 1 if state K has a cotangent on the way back. */
 static int carries(const gemel__derived_loop *d, size_t k) {
-  return d->active[k] && d->live[k] && gemel__derived_is_float(gemel__derived_old_input(d, k));
+  return d->active[k] && d->live[k] && gemel__body_is_float(gemel__derived_old_input(d, k));
 }
 
 /* 1 if what input K of the body has is asked for: of sequences and constants. */
@@ -169,7 +169,7 @@ static gemel_status leave_cotangents(gemel__derived_loop *d) {
       if (GEMEL__FAULT(scan_grad_no_carry)) {
         next = gemel__filled_like(next, 0, d->call->where);
       }
-      status = gemel__derived_output(next, 'n', n), n++;
+      status = gemel__body_add_output(next, 'n', n), n++;
     }
   }
   for (size_t k = gemel__derived_first_constant(d); k < d->n_in && status == GEMEL_OK; k++) {
@@ -177,11 +177,11 @@ static gemel_status leave_cotangents(gemel__derived_loop *d) {
       gemel_value sum = GEMEL__FAULT(scan_grad_constant_last_step)
                             ? d->result[n]
                             : gemel_add_at(d->at[k], d->result[n], d->call->where);
-      status = gemel__derived_output(sum, 'n', n), n++;
+      status = gemel__body_add_output(sum, 'n', n), n++;
     }
   }
   for (size_t k = 0; n < d->n_from && status == GEMEL_OK; k++, n++) {
-    status = gemel__derived_output(d->result[n], 'y', k);
+    status = gemel__body_add_output(d->result[n], 'y', k);
   }
   return status;
 }
@@ -229,6 +229,10 @@ static int is_wanted(const gemel__derived_loop *d) {
 
 static gemel_status reverse_loop(gemel__derived_loop *d) {
   gemel_derive *call = d->call;
+  if (!d->old.rows) {
+    return gemel__fail(call->error, GEMEL_NOT_DIFFERENTIABLE,
+                       "a loop without rows keeps no states: it needs a length");
+  }
   for (size_t k = 0; k < d->n_in; k++) {
     d->active[k] = call->wanted[gemel__scan_initial(&d->old, k)];
   }
@@ -265,16 +269,6 @@ static gemel_status reverse_loop(gemel__derived_loop *d) {
 }
 
 gemel_status gemel__scan_grad(gemel_derive *call) {
-  gemel__derived_loop d;
-  gemel_status status = gemel__derived_init(&d, call);
-  if (status == GEMEL_OK && !d.old.rows) {
-    status = gemel__fail(call->error, GEMEL_NOT_DIFFERENTIABLE,
-                         "a loop without rows keeps no states: it needs a length");
-  }
-  if (status == GEMEL_OK) {
-    status = reverse_loop(&d);
-  }
-  status = gemel__derived_status(&d, status);
-  gemel__derived_clear(&d);
+  gemel_status status = gemel__derive_scan(call, reverse_loop);
   return status != GEMEL_OK ? status : gemel__grad_done(call);
 }

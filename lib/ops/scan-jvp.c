@@ -15,7 +15,7 @@ static gemel_value tangent_of(const gemel__derived_loop *d, size_t k) {
 
 /* 1 if state K has a tangent. */
 static int moves(const gemel__derived_loop *d, size_t k) {
-  return d->active[k] && gemel__derived_is_float(gemel__derived_old_input(d, k));
+  return d->active[k] && gemel__body_is_float(gemel__derived_old_input(d, k));
 }
 
 static void add_direction(gemel__derived_loop *d, size_t k, gemel_value tangent) {
@@ -75,7 +75,7 @@ static void enter_tangents(gemel__derived_loop *d) {
 static int output_moves(const gemel__derived_loop *d, size_t k) {
   return k < d->old.states ? moves(d, k)
                            : d->marks[gemel__derived_output_node(d, k)] &&
-                                 gemel__derived_is_float(gemel__derived_old_output(d, k));
+                                 gemel__body_is_float(gemel__derived_old_output(d, k));
 }
 
 static gemel_status leave_tangents(gemel__derived_loop *d) {
@@ -88,12 +88,12 @@ static gemel_status leave_tangents(gemel__derived_loop *d) {
   }
   status = gemel_jvp(n, d->at, d->n_from, d->from, d->along, d->result, d->call->error);
   for (size_t k = 0; k < d->old.states && status == GEMEL_OK; k++) {
-    status = gemel__derived_output(d->outputs[k], 'n', next++);
+    status = gemel__body_add_output(d->outputs[k], 'n', next++);
   }
   for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
     int state = next < d->states;
-    status = state ? gemel__derived_output(d->result[k], 'n', next)
-                   : gemel__derived_output(d->result[k], 'y', stacked++);
+    status = state ? gemel__body_add_output(d->result[k], 'n', next)
+                   : gemel__body_add_output(d->result[k], 'y', stacked++);
     next += (size_t)state;
   }
   return status;
@@ -102,26 +102,23 @@ static gemel_status leave_tangents(gemel__derived_loop *d) {
 /* The tangent of the history of state K, of which the new loop has ROWS: the initial value's is the
  * first one, and rows of steps that aren't differentiated have none. */
 static gemel_value history_tangent(gemel__derived_loop *d, size_t k, gemel_value rows) {
-  const gemel__scan *s = &d->old;
-  gemel_value history = d->call->outputs[gemel__scan_history(s, k)], all, initial;
+  gemel_value history = d->call->outputs[gemel__scan_history(&d->old, k)];
+  gemel_location where = d->call->where;
   int64_t order[GEMEL_MAX_RANK + 1] = {-1};
-  int rank;
+  int rank, after = !d->old.reverse;
   if (!d->truncated) {
     return rows;
   }
-  rows = gemel__derived_rows_of(d, rows, gemel__derived_number(d, !s->reverse), d->window);
-  all = gemel__derived_among_zeros(d, rows, history, gemel__derived_first_plus(d, !s->reverse));
-  initial = gemel__or_zeros(tangent_of(d, k), d->call->outputs[k], d->call->where);
+  rows = gemel__scan_rows(rows, gemel__derived_number(d, after), d->window, where);
+  gemel_value all = gemel__derived_put_rows(d, gemel__filled_like(history, 0, where), rows,
+                                            gemel__derived_first_plus(d, after));
+  gemel_value initial = gemel__or_zeros(tangent_of(d, k), d->call->outputs[k], where);
   gemel__value_dims(initial, &rank);
   for (int axis = 0; axis < rank; axis++) {
     order[axis + 1] = axis;
   }
-  initial = gemel_dimshuffle_at(initial, (size_t)rank + 1, order, d->call->where);
-  gemel_dim start[GEMEL_MAX_RANK];
-  for (int axis = 0; axis <= rank; axis++) {
-    start[axis] = axis == 0 ? gemel__derived_initial_row(d) : gemel__derived_number(d, 0);
-  }
-  return gemel_set_subtensor_at(all, initial, (size_t)rank + 1, start, NULL, d->call->where);
+  initial = gemel_dimshuffle_at(initial, (size_t)rank + 1, order, where);
+  return gemel__derived_put_rows(d, all, initial, gemel__derived_initial_row(d));
 }
 
 /* Hands the tangents of results out. */
@@ -187,12 +184,6 @@ static gemel_status forward_loop(gemel__derived_loop *d) {
 }
 
 gemel_status gemel__scan_jvp(gemel_derive *call) {
-  gemel__derived_loop d;
-  gemel_status status = gemel__derived_init(&d, call);
-  if (status == GEMEL_OK) {
-    status = forward_loop(&d);
-  }
-  status = gemel__derived_status(&d, status);
-  gemel__derived_clear(&d);
+  gemel_status status = gemel__derive_scan(call, forward_loop);
   return status != GEMEL_OK ? status : gemel__jvp_done(call);
 }

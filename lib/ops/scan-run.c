@@ -73,7 +73,7 @@ static size_t scratch_for(const gemel_view *view, int row) {
   return (bytes + GEMEL__DATA_ALIGNMENT - 1) / GEMEL__DATA_ALIGNMENT * GEMEL__DATA_ALIGNMENT;
 }
 
-/* Takes BYTES at *SCRATCH, which is NULL while they are only counted in *TOTAL. */
+/* The next BYTES of SCRATCH, of which TOTAL are taken so far; NULL while they are only counted. */
 static char *take(char *scratch, size_t *total, size_t bytes) {
   char *at = scratch != NULL ? scratch + *total : NULL;
   *total += bytes;

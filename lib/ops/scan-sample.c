@@ -10,6 +10,7 @@
 #include <gemel/ops.h>
 #include "core/attrs.h"
 #include "core/context.h"
+#include "ops/body.h"
 #include "ops/sampling.h"
 #include "ops/scan.h"
 
@@ -131,12 +132,6 @@ static void enter(random_body *b, char group, size_t k, int scalar) {
   keep(b, gemel_input(b->graph, name, body_type(b, scalar)));
 }
 
-static gemel_status leave(gemel_value value, char group, size_t k) {
-  char name[32];
-  snprintf(name, sizeof name, "%c%zu", group, k);
-  return gemel_output(value, name);
-}
-
 /* ---- The loop ---- */
 
 /* What is drawn of a loop before its body is. Scalars are bits by number. */
@@ -219,13 +214,13 @@ static gemel_status build_body(random_body *b, const drawn_loop *l) {
     keep(b, inner_loop(b, pick(b)));
   }
   for (size_t k = 0; k < l->states; k++) {
-    leave(next_state(b, b->pool[k]), 'n', k);
+    gemel__body_add_output(next_state(b, b->pool[k]), 'n', k);
   }
   if (!gemel_is_null(key)) {
     gemel_output(gemel_value_output(drawn, 1), "key");
   }
   for (size_t k = 0; k < l->values; k++) {
-    leave(pick(b), 'y', k);
+    gemel__body_add_output(pick(b), 'y', k);
   }
   if (l->until) {
     gemel_value above = gemel_gt(pick(b), gemel_scalar(b->graph, b->dtype, 0));

@@ -7,6 +7,7 @@
 #include "ops/scan.h"
 
 #include <string.h>
+#include <gemel/ops.h>
 #include "core/alloc.h"
 #include "ops/body.h"
 #include "ops/rule.h"
@@ -30,6 +31,20 @@ int gemel__scan_read(const gemel_attr *attrs, gemel__scan *s) {
   s->constants = (size_t)(inputs - states - sequences);
   s->values = (size_t)(outputs - states);
   return 1;
+}
+
+gemel_value gemel__scan_rows(gemel_value x, gemel_dim first, gemel_dim rows, gemel_location where) {
+  gemel_dim start[GEMEL_MAX_RANK], size[GEMEL_MAX_RANK];
+  int rank;
+  if (gemel_is_null(x)) {
+    return x;
+  }
+  const gemel_dim *dims = gemel__value_dims(x, &rank);
+  for (int axis = 0; axis < rank; axis++) {
+    start[axis] = axis == 0 ? first : gemel_dim_constant(gemel_graph_context(x.graph), 0);
+    size[axis] = axis == 0 ? rows : dims[axis];
+  }
+  return gemel_subtensor_at(x, (size_t)rank, start, (size_t)rank, size, NULL, where);
 }
 
 /* ---- Type rule ---- */

@@ -67,6 +67,9 @@ static inline size_t gemel__scan_body_outputs(const gemel__scan *s) {
   return s->states + s->values + (size_t)s->until;
 }
 
+/* ROWS rows of X from row FIRST on; null if X is. */
+gemel_value gemel__scan_rows(gemel_value x, gemel_dim first, gemel_dim rows, gemel_location where);
+
 gemel_status gemel__scan_grad(gemel_derive *call);
 gemel_status gemel__scan_jvp(gemel_derive *call);
 gemel_status gemel__scan_sample(gemel_sample *sample);

@@ -501,7 +501,7 @@ gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inp
 
 gemel_status gemel__execution_ready(gemel__execution *e, gemel_tensor *const *inputs) {
   memset(e->aside, 0, e->f->program.n_outputs);
-  return e->plans != NULL && matches(e, e->plans, inputs) ? GEMEL_OK : find_plan(e, inputs);
+  return find_plan(e, inputs);
 }
 
 gemel_status gemel__execution_repeat(gemel__execution *e, gemel_tensor *const *inputs,

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A sequence of calls: a way of running an instance in which its operands are shared variables. Of
- * three functions on these,
- *
- *   use      computes what the instance does, and changes nothing,
- *   change   gives each variable the value that it is passed, as an update, in place if that can
- * be, fail     does the same and then reads an element of a new value, where the index that it is
- *            passed shows only then that there is none.
+ * A sequence of calls: a way of running an instance in which its operands are shared variables. The
+ * function `use` computes what the instance does, and changes nothing. `change` gives each variable
+ * the value that it is passed, as an update, in place if that can be. `fail` does the same and then
+ * reads an element of a new value at an index that it is passed and that is out of range, which
+ * shows only when the call runs.
  *
  * They are called in turn, so that `use` has seen other values (the same elements backwards) before
  * it is called for the results that are judged: what it keeps of a variable must follow an update
