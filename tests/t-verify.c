@@ -137,6 +137,20 @@ static void one_tier(const void *data) {
   gemel_context_unref(context);
 }
 
+/* With this seed x^y is drawn at x = 0, where its first derivative has no value by x, but has one
+ * by y: no rule is wrong because of that. */
+static void derivatives_alone(const void *data) {
+  heard h;
+  gemel_verify_options options = options_for(&h, 3, 0, "pow");
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  options.tiers = 1u << GEMEL_TIER_GRADIENT;
+  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, NULL), GEMEL_OK);
+  ct_context("%s", h.bad);
+  CT_EQ_UINT(h.verdicts[GEMEL_PASSED], 2);
+  gemel_context_unref(context);
+}
+
 /* ---- Kernels of the program's own ---- */
 
 /* f32 in row-major order. */
@@ -497,6 +511,7 @@ static const ct_test tests[] = {CT_TEST("zero", zero_is_no_good_verdict, NULL),
                                 CT_TEST("seeds", every_seed, NULL),
                                 CT_TEST("no_match", nothing_matches, NULL),
                                 CT_TEST("tiers", one_tier, NULL),
+                                CT_TEST("derivatives_alone", derivatives_alone, NULL),
                                 CT_TEST("kernels", own_kernels, NULL),
                                 CT_TEST("sizeless", sizeless, NULL),
                                 CT_TEST("own_operation", own_operation, NULL),

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "core/context.h"
 #include "core/error.h"
+#include "core/graph.h"
 #include "operations/subject.h"
 #include "tiers/taylor.h"
 #include "tiers/tiers.h"
@@ -63,6 +65,27 @@ static gemel_status decide_part(const struct subject *s, const gemel__instance *
   return status;
 }
 
+/* 1 if INSTANCE runs a body, which the sampler drew. */
+static int runs_body(const gemel__instance *instance) {
+  int runs = 0;
+  for (uint32_t node = 0; node < instance->graph->n_nodes; node++) {
+    uint32_t attrs = instance->graph->nodes[node].attrs;
+    runs |= gemel__attrs_at(instance->graph->context, attrs)->nesting > 0;
+  }
+  return runs;
+}
+
+/* Adds ANSWER to TOTAL. The decisions of a body are the sampler's: no other instance has the same,
+ * so nothing says that both ways are ever taken. */
+static gemel_status add_answer(const gemel__instance *instance, gemel__answer *total,
+                               gemel__answer *answer, size_t n, gemel_error *error) {
+  if (runs_body(instance)) {
+    gemel__sites_clear(&answer->sites);
+  }
+  return gemel__answer_merge(total, answer, n) != 0 ? gemel__no_memory(error, "decisions")
+                                                    : GEMEL_OK;
+}
+
 static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *record,
                                  gemel__answer *total, size_t *instances, int *done,
                                  gemel_error *error) {
@@ -94,8 +117,8 @@ static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *reco
     *done = 1;
     record->instances = *instances + 1;
     gemel__record_answer(s->run, record, &answer, &instance, NULL, seed);
-  } else if (gemel__answer_merge(total, &answer, (*instances)++) != 0) {
-    status = gemel__no_memory(error, "decisions");
+  } else {
+    status = add_answer(&instance, total, &answer, (*instances)++, error);
   }
   gemel__answer_clear(&answer);
   gemel__instance_clear(&instance);

@@ -280,6 +280,37 @@ static gemel_status take_tangents(gemel__domain *dual, const gemel__rtensor *y,
   return status;
 }
 
+/* Marks the COUNT tensors RESULTS undefined if a tangent of Y has no value. */
+static void spoil(gemel__domain *dual, const gemel__rtensor *y, size_t count,
+                  gemel__rtensor *results) {
+  gemel__domain *base = gemel__dual_base(dual);
+  for (size_t i = 0; i < y->count; i++) {
+    const void *tangent = gemel__dual_tangent_of(dual, gemel__rtensor_at(y, i));
+    gemel__state state = base->state(base, tangent);
+    for (size_t k = 0; state != GEMEL__DEFINED && k < count; k++) {
+      for (size_t j = 0; j < results[k].count; j++) {
+        void *result = gemel__rtensor_at(&results[k], j);
+        if (base->state(base, result) < state) {
+          base->set_state(base, result, state);
+        }
+      }
+    }
+  }
+}
+
+/* The derivative of one output is compared where all outputs have one: a rule computes it from the
+ * operation's formula, which may have no value where another output's hasn't (x^y at x = 0). */
+static void spoil_by_others(const struct derivative *v, gemel__domain *dual,
+                            const gemel__rtensor *y, size_t n, gemel__rtensor *tangents,
+                            gemel__rtensor *product) {
+  for (size_t k = 0; k < v->n_out; k++) {
+    if (gemel__is_float(y[k].dtype) && !gemel__partial_takes_output(v->part, k)) {
+      spoil(dual, &y[k], n, tangents);
+      spoil(dual, &y[k], 1, product);
+    }
+  }
+}
+
 static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dual,
                                   const gemel__rtensor *inputs, gemel__rtensor *x,
                                   gemel__rtensor *y, gemel__rtensor *tangents,
@@ -301,6 +332,9 @@ static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dua
   }
   if (status == GEMEL_OK) {
     status = inner_products(gemel__dual_base(dual), n, tangents, inputs + v->n_x, product, error);
+  }
+  if (status == GEMEL_OK) {
+    spoil_by_others(v, dual, y, n, tangents, product);
   }
   return status;
 }
