@@ -137,6 +137,43 @@ static void limits(const void *data) {
   world_free(&small);
 }
 
+/* x + 1 < x as X's dtype has it: alike for all leaves of a kind. */
+static gemel__formula wraps(gemel__formulas *t, gemel__formula x, gemel__formula more) {
+  return less(t, gemel__formula_wrap(t, GEMEL_I8, gemel__formula_add(t, x, more)), x);
+}
+
+static int alike(const gemel__formulas *t, gemel__formula a, gemel__formula b) {
+  gemel__formula_shape left, right;
+  gemel__formula_shape_of(t, a, &left);
+  gemel__formula_shape_of(t, b, &right);
+  int answer = gemel__formula_alike(&left, &right);
+  gemel__formula_shape_free(&left);
+  gemel__formula_shape_free(&right);
+  return answer;
+}
+
+/* Terms are alike for other leaves, but not for leaves of another kind, for other numbers, for
+ * others of the same leaves, or with one leaf where there were two. */
+static void shapes(const void *data) {
+  world w = world_new(ROOM);
+  gemel__formulas *t = w.t;
+  gemel__formula x = gemel__formula_leaf_whole(t, -128, 127), one = GEMEL__FORMULA_ONE;
+  gemel__formula y = gemel__formula_leaf_whole(t, -128, 127);
+  gemel__formula z = gemel__formula_leaf_whole(t, -128, 126);
+  gemel__formula a = wraps(t, x, one), two = number(t, 2, 1);
+  (void)data;
+  CT_CHECK(alike(t, a, wraps(t, y, one)));
+  CT_CHECK(!alike(t, a, wraps(t, z, one)));
+  CT_CHECK(!alike(t, a, wraps(t, y, two)));
+  CT_CHECK(!alike(t, wraps(t, x, x), wraps(t, x, y)));
+  CT_CHECK(!alike(t, wraps(t, x, y), wraps(t, z, y)));
+  CT_CHECK(!alike(t, less(t, x, y), less(t, y, x)));
+  CT_CHECK(!alike(t, GEMEL__FORMULA_TRUE, GEMEL__FORMULA_TRUE));
+  t->full = 1;
+  CT_CHECK(!alike(t, a, a));
+  world_free(&w);
+}
+
 static void *in_thread(void *user) {
   order(user);
   wrapping(user);
@@ -175,9 +212,13 @@ static void refused_memory(const void *data) {
 }
 
 static const ct_test tests[] = {
-    CT_TEST("order", order, NULL),         CT_TEST("wrapping", wrapping, NULL),
-    CT_TEST("functions", functions, NULL), CT_TEST("limits", limits, NULL),
-    CT_TEST("threads", threads, NULL),     CT_TEST("refused_memory", refused_memory, NULL),
+    CT_TEST("order", order, NULL),
+    CT_TEST("wrapping", wrapping, NULL),
+    CT_TEST("functions", functions, NULL),
+    CT_TEST("limits", limits, NULL),
+    CT_TEST("shapes", shapes, NULL),
+    CT_TEST("threads", threads, NULL),
+    CT_TEST("refused_memory", refused_memory, NULL),
 };
 
 void ct_register(void) {

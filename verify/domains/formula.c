@@ -583,3 +583,101 @@ gemel__formula gemel__formula_sign(gemel__formulas *t, unsigned signs, gemel__fo
   node = node_of(GEMEL__FORMULA_SIGN, (int)signs, a, 0, 0);
   return intern(t, &node);
 }
+
+/* ---- Walking ---- */
+
+static int operands(const gemel__formula_node *n, gemel__formula *of) {
+  switch (n->kind) {
+  case GEMEL__FORMULA_NUMBER:
+  case GEMEL__FORMULA_LEAF:
+  case GEMEL__FORMULA_CONSTANT:
+    return 0;
+  default:
+    of[0] = n->a;
+    of[1] = n->b;
+    of[2] = n->c;
+    return n->kind == GEMEL__FORMULA_CHOOSE ? 3
+           : n->kind == GEMEL__FORMULA_ADD || n->kind == GEMEL__FORMULA_MUL ||
+                   n->kind == GEMEL__FORMULA_DIV || n->kind == GEMEL__FORMULA_AND ||
+                   n->kind == GEMEL__FORMULA_OR
+               ? 2
+               : 1;
+  }
+}
+
+void gemel__formula_needed(const gemel__formulas *t, gemel__formula top, unsigned char *needed) {
+  gemel__formula k = top + 1;
+  needed[top] = 1;
+  while (k-- > 0) {
+    gemel__formula of[3];
+    int n = needed[k] ? operands(&t->nodes[k], of) : 0;
+    while (n-- > 0) {
+      needed[of[n]] = 1;
+    }
+  }
+}
+
+static int is_constant(const gemel__formula_node *n) {
+  return n->kind == GEMEL__FORMULA_NUMBER || n->kind == GEMEL__FORMULA_CONSTANT;
+}
+
+/* What a term is made of: a constant by its number in the table, any other by its place in the
+ * shape, which PLACES has. Which of two summands comes first hangs on which was made first, so it
+ * doesn't count. */
+static gemel__formula_node placed(const gemel__formulas *t, gemel__formula k,
+                                  const gemel__formula *places) {
+  gemel__formula of[3], to[3] = {0, 0, 0};
+  gemel__formula_node n = t->nodes[k], made;
+  int count = operands(&n, of);
+  int commutes = n.kind == GEMEL__FORMULA_ADD || n.kind == GEMEL__FORMULA_MUL ||
+                 n.kind == GEMEL__FORMULA_AND || n.kind == GEMEL__FORMULA_OR,
+      first;
+  memset(&made, 0, sizeof made);
+  for (int j = 0; j < count; j++) {
+    to[j] = is_constant(&t->nodes[of[j]]) ? ~of[j] : places[of[j]];
+  }
+  first = commutes && to[1] < to[0];
+  made.kind = n.kind;
+  made.extra = n.extra;
+  made.whole = n.whole;
+  made.bounded = n.bounded;
+  made.signs = n.signs;
+  made.low = n.low;
+  made.high = n.high;
+  made.a = to[first];
+  made.b = to[1 - first];
+  made.c = to[2];
+  return made;
+}
+
+void gemel__formula_shape_of(const gemel__formulas *t, gemel__formula top,
+                             gemel__formula_shape *shape) {
+  size_t n = (size_t)top + 1;
+  unsigned char *needed = gemel__alloc_array(n, sizeof *needed);
+  gemel__formula *places = gemel__alloc_array(n, sizeof *places), k;
+  int done = needed != NULL && places != NULL && !t->full;
+  *shape = (gemel__formula_shape){NULL, 0, n};
+  shape->nodes = done ? gemel__alloc_array(n, sizeof *shape->nodes) : NULL;
+  done = shape->nodes != NULL;
+  if (done) {
+    gemel__formula_needed(t, top, needed);
+  }
+  for (k = 0; done && k <= top; k++) {
+    if (needed[k] && !is_constant(&t->nodes[k])) {
+      places[k] = (gemel__formula)shape->count;
+      shape->nodes[shape->count++] = placed(t, k, places);
+    }
+  }
+  gemel__free(needed, n * sizeof *needed);
+  gemel__free(places, n * sizeof *places);
+}
+
+int gemel__formula_alike(const gemel__formula_shape *a, const gemel__formula_shape *b) {
+  return a->count == b->count && a->count > 0 &&
+         memcmp(a->nodes, b->nodes, a->count * sizeof *a->nodes) == 0;
+}
+
+void gemel__formula_shape_free(gemel__formula_shape *shape) {
+  gemel__free(shape->nodes, shape->room * sizeof *shape->nodes);
+  *shape = (gemel__formula_shape){NULL, 0, 0};
+}

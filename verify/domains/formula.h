@@ -99,6 +99,22 @@ gemel__formula gemel__formula_not(gemel__formulas *t, gemel__formula a);
 /* The number that term A is; NULL if it isn't a constant. */
 const fmpq *gemel__formula_value(const gemel__formulas *t, gemel__formula a);
 
+/* Sets NEEDED, which has room for TOP + 1, for TOP and what it is made of. */
+void gemel__formula_needed(const gemel__formulas *t, gemel__formula top, unsigned char *needed);
+
+/* What a term is apart from which leaves it has: two terms of one table are alike if another choice
+ * of leaves, of the same kind each, makes one the other. */
+typedef struct gemel__formula_shape {
+  gemel__formula_node *nodes;
+  size_t count, room;
+} gemel__formula_shape;
+
+/* SHAPE is empty when memory is out or T is full, and like no other then. */
+void gemel__formula_shape_of(const gemel__formulas *t, gemel__formula top,
+                             gemel__formula_shape *shape);
+int gemel__formula_alike(const gemel__formula_shape *a, const gemel__formula_shape *b);
+void gemel__formula_shape_free(gemel__formula_shape *shape);
+
 /* Least and greatest integer of an integer dtype. */
 void gemel__formula_range(gemel_dtype dtype, gemel__formula_wide *low, gemel__formula_wide *high);
 

@@ -418,37 +418,6 @@ static Z3_ast make_truth(struct asking *q, const gemel__formula_node *n) {
 
 /* ---- Asking ---- */
 
-static int operands(const gemel__formula_node *n, gemel__formula *of) {
-  switch (n->kind) {
-  case GEMEL__FORMULA_NUMBER:
-  case GEMEL__FORMULA_LEAF:
-  case GEMEL__FORMULA_CONSTANT:
-    return 0;
-  default:
-    of[0] = n->a;
-    of[1] = n->b;
-    of[2] = n->c;
-    return n->kind == GEMEL__FORMULA_CHOOSE ? 3
-           : n->kind == GEMEL__FORMULA_ADD || n->kind == GEMEL__FORMULA_MUL ||
-                   n->kind == GEMEL__FORMULA_DIV || n->kind == GEMEL__FORMULA_AND ||
-                   n->kind == GEMEL__FORMULA_OR
-               ? 2
-               : 1;
-  }
-}
-
-static void mark_needed(struct asking *q, gemel__formula top) {
-  gemel__formula k = top + 1;
-  q->needed[top] = 1;
-  while (k-- > 0) {
-    gemel__formula of[3];
-    int n = q->needed[k] ? operands(at(q, k), of) : 0;
-    while (n-- > 0) {
-      q->needed[of[n]] = 1;
-    }
-  }
-}
-
 /* What bit-vectors can do: *NATIVE says that they should be asked first. */
 static int can_be_bits(const struct asking *q, int *native) {
   *native = 0;
@@ -669,7 +638,7 @@ gemel__solver_answer gemel__solver_check(const gemel__formulas *t, gemel__formul
   q.asts = gemel__alloc_array(q.n, sizeof *q.asts);
   q.needed = gemel__alloc_array(q.n, sizeof *q.needed);
   if (q.asts != NULL && q.needed != NULL) {
-    mark_needed(&q, term);
+    gemel__formula_needed(t, term, q.needed);
     n_ways = choose_ways(&q, ways);
     for (k = 0; k < n_ways && answer == GEMEL__SOLVER_UNKNOWN; k++) {
       answer = ask_one_way(&q, ways[k], term, ways[k] == BITS ? 8 * work : work, leaves);

@@ -36,6 +36,10 @@ struct study {
   fmpq *leaves;            /* an example: each leaf's elements in order */
   size_t n_leaves;
   unsigned work; /* left for questions without an answer */
+  /* The last question, its answer, and the work that it was allowed: */
+  gemel__formula_shape last;
+  gemel__solver_answer last_answer;
+  unsigned last_work;
   /* The last example of a difference, and the results there: */
   char point[150], got[160], expected[160];
   gemel_error *error;
@@ -328,13 +332,32 @@ static void refute_exactly(struct study *y, size_t k, size_t i) {
 
 /* ---- Questions ---- */
 
+/* The elements of a result are often the same question about other leaves. What was proved, or
+ * stayed open, of the last question holds of one that is like it. */
+static int is_known(const struct study *y, const gemel__formula_shape *shape, unsigned work) {
+  return gemel__formula_alike(shape, &y->last) &&
+         (y->last_answer == GEMEL__SOLVER_NEVER ||
+          (y->last_answer == GEMEL__SOLVER_UNKNOWN && work <= y->last_work));
+}
+
 static gemel__solver_answer check(struct study *y, gemel__formula term) {
   unsigned work = y->work < GEMEL__SOLVER_WORK ? y->work : GEMEL__SOLVER_WORK;
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
+  gemel__formula_shape shape;
   term = gemel__formula_and(y->symbolic->terms, term, y->demands);
-  if (work > 0 && gemel__tick(y->s->q->ticker) == GEMEL_OK) {
+  gemel__formula_shape_of(y->symbolic->terms, term, &shape);
+  if (is_known(y, &shape, work)) {
+    answer = y->last_answer;
+    gemel__formula_shape_free(&shape);
+  } else if (work > 0 && gemel__tick(y->s->q->ticker) == GEMEL_OK) {
     y->s->solver_questions++;
     answer = gemel__solver_check(y->symbolic->terms, term, work, y->leaves);
+    gemel__formula_shape_free(&y->last);
+    y->last = shape;
+    y->last_answer = answer;
+    y->last_work = work;
+  } else {
+    gemel__formula_shape_free(&shape);
   }
   if (answer == GEMEL__SOLVER_UNKNOWN) {
     y->work -= work;
@@ -524,6 +547,7 @@ gemel_status gemel__solver_ask(gemel__models *s, gemel_error *error) {
   gemel__free(y.leaves, y.n_leaves * sizeof *y.leaves);
   gemel__rtensors_clear(y.results != NULL ? n : 0, y.results);
   gemel__free(y.results, n * sizeof *y.results);
+  gemel__formula_shape_free(&y.last);
   gemel__symbolic_free(y.symbolic);
   return status;
 }
