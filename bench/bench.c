@@ -17,13 +17,17 @@ static const gemel__option options[] = {
     {"case", 'c', "GLOB[,GLOB]...",
      "only cases whose name, less a size, matches, as 'dot*' (default: all)"},
     {"nodes", 'n', "N",
-     "nodes of a big graph (default 10000000, of optimizer 1000000; a small one has N / 1000)"},
+     "nodes of a big graph (default 10000000, of optimizer 1000000; a small one has N / 1000), and "
+     "of "
+     "scan the steps of the longest loop (default 1000000)"},
     {"size", 's', "N",
      "elements of a big vector (default 16777216, which are 64 MiB of f32; on the sim 4096)"},
     {"matrix", 'm', "N",
-     "rows and columns of a square matrix (default 1000; of gpu 4096, on the sim 16)"},
+     "rows and columns of a square matrix, and units of scan's networks (default 1000; of gpu "
+     "4096, on the sim 16)"},
     {"time", 't', "MS", "spend at least so many milliseconds on each comparison (default 1500)"},
     {"threads", 0, "N", "threads of a call and of what it is compared with (default: OpenMP's)"},
+    {"graphs", 'g', "DIR", "of scan: also write the graphs of its networks to DIR"},
     {"autotune", 0, NULL, "choose among gemel's kernels by timing them, as gemel run does"},
     {"device", 'D', "NAME", "of gpu: cuda, or sim, which only counts (default: cuda)"},
     {NULL, 0, NULL, NULL}};
@@ -107,6 +111,7 @@ static int read_settings(gemel__bench *b, const gemel__args *args, int gpu) {
   b->time_ms = 1500;
   b->seed = 1;
   b->only = gemel__arg(args, "case");
+  b->graphs = gemel__arg(args, "graphs");
   if (gemel__arg_number(args, "nodes", 100, 200000000, &b->nodes) != GEMEL__GOOD ||
       gemel__arg_number(args, "size", 16, (uint64_t)1 << 30, &b->elements) != GEMEL__GOOD ||
       gemel__arg_number(args, "matrix", 1, 20000, &b->matrix) != GEMEL__GOOD ||

@@ -22,17 +22,19 @@
   X(graph, "building, differentiating, printing, ... of big graphs")                               \
   X(cpu, "functions on the CPU against raw library calls and copies, and the cost of a call")      \
   X(conv, "convolutions against oneDNN called by hand")                                            \
+  X(scan, "loops beside the instructions and the products in them")                                \
   X(gpu, "functions on a GPU against cuBLAS, copies and launches, and what a call asks for")       \
   X(optimizer, "rewriting and compiling the graphs of training steps")                             \
   GEMEL__BENCH_HARNESS(X)
 
 typedef struct gemel__bench {
-  uint64_t nodes;    /* of a big graph; 0: the suite's own number */
+  uint64_t nodes;    /* of a big graph, or steps of a long loop; 0: the suite's own number */
   uint64_t elements; /* of a big vector */
   uint64_t matrix;   /* rows and columns of a square matrix */
   uint64_t time_ms;  /* at least this long for each race and each small graph */
   uint64_t seed;
-  const char *only; /* a glob over cases; NULL: all */
+  const char *graphs; /* of scan: a folder for the graphs that are measured, or NULL */
+  const char *only;   /* a glob over cases; NULL: all */
   int threads;
   int autotune;           /* kernels of graphs are chosen by timing them */
   gemel_context *context; /* of gpu, in which memory space SPACE is the device; else NULL and 0 */
@@ -99,6 +101,9 @@ enum { GEMEL__BENCH_CONTENDERS = 16 };
  * another the best of each would be from different times, while a round is over before much
  * changes. */
 void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seconds);
+
+/* RELATIVE of that among N contenders of a race whose RELATIVE is least. */
+double gemel__bench_fastest(const gemel__bench_contender *others, size_t n);
 
 /* ---- A thread with little stack (stack.c) ---- */
 

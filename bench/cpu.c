@@ -7,14 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#ifdef HAVE_CBLAS
-#include GEMEL_CBLAS_HEADER
-#pragma weak openblas_set_num_threads
-extern void openblas_set_num_threads(int threads);
-#endif
-#ifdef HAVE_DNNL
-#include <dnnl.h>
-#endif
+#include "blas.h"
 #include "call.h"
 #include "passes.h"
 
@@ -22,89 +15,35 @@ static double seconds_of(const gemel__bench *b) {
   return 1e-3 * (double)b->time_ms;
 }
 
-/* What the settings say of OpenMP's threads, for a CBLAS that has threads of its own. */
-static void set_blas_threads(const gemel__bench *b) {
-#ifdef HAVE_CBLAS
-  if (openblas_set_num_threads != NULL) {
-    openblas_set_num_threads(b->threads);
-  }
-#endif
-  (void)b;
-}
-
-/* The time of the fastest of N contenders ÷ that of the first. */
-static double fastest_of(const gemel__bench_contender *others, size_t n) {
-  double least = 1e30;
-  for (size_t k = 0; k < n; k++) {
-    least = others[k].relative < least ? others[k].relative : least;
-  }
-  return least;
-}
-
 /* ---- Matrix products ---- */
 
-typedef struct product {
-  int n;
-  const void *a, *b;
-  void *c;
-} product;
-
-#ifdef HAVE_DNNL
-static void run_dnnl_sgemm(void *state) {
-  const product *p = state;
-  dnnl_sgemm('N', 'N', p->n, p->n, p->n, 1, p->a, p->n, p->b, p->n, 0, p->c, p->n);
-}
-#endif
-
-#ifdef HAVE_CBLAS
-static void run_cblas_sgemm(void *state) {
-  const product *p = state;
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->n, p->n, p->n, 1, p->a, p->n, p->b,
-              p->n, 0, p->c, p->n);
-}
-
-static void run_cblas_dgemm(void *state) {
-  const product *p = state;
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->n, p->n, p->n, 1, p->a, p->n, p->b,
-              p->n, 0, p->c, p->n);
-}
-#endif
-
+/* A product by a library's call. */
 typedef struct raw_product {
-  const char *name;
-  void (*run)(void *state);
+  const gemel__blas *library;
+  gemel__gemm product;
 } raw_product;
 
-static const raw_product raw_f32[] = {
-#ifdef HAVE_DNNL
-    {"dnnl_sgemm", run_dnnl_sgemm},
-#endif
-#ifdef HAVE_CBLAS
-    {"cblas_sgemm", run_cblas_sgemm},
-#endif
-    {NULL, NULL}};
-
-static const raw_product raw_f64[] = {
-#ifdef HAVE_CBLAS
-    {"cblas_dgemm", run_cblas_dgemm},
-#endif
-    {NULL, NULL}};
+static void run_raw(void *state) {
+  const raw_product *raw = state;
+  raw->library->run(&raw->product);
+}
 
 static const struct {
   const char *name, *text;
-  const raw_product *raw;
+  const gemel__blas *libraries;
 } products[] = {
-    {"dot f32", "graph f(a: f32[S, S], b: f32[S, S]) { c = dot(a, b) return c }", raw_f32},
-    {"dot f64", "graph f(a: f64[S, S], b: f64[S, S]) { c = dot(a, b) return c }", raw_f64},
+    {"dot f32", "graph f(a: f32[S, S], b: f32[S, S]) { c = dot(a, b) return c }", gemel__blas_f32},
+    {"dot f64", "graph f(a: f64[S, S], b: f64[S, S]) { c = dot(a, b) return c }", gemel__blas_f64},
     {"affine passed f32",
-     "graph f(m: f32[S, S], x: f32[S, S], b: f32[S, S]) { return y = dot(m, x) + b }", raw_f32},
+     "graph f(m: f32[S, S], x: f32[S, S], b: f32[S, S]) { return y = dot(m, x) + b }",
+     gemel__blas_f32},
     {"affine shared f32",
      "graph f(state m: f32[S, S], x: f32[S, S], state b: f32[S, S]) { return y = dot(m, x) + b }",
-     raw_f32},
+     gemel__blas_f32},
     {"affine update f32",
      "graph f(state m: f32[S, S], state x: f32[S, S], state b: f32[S, S]) { update b = dot(m, x) + "
      "b }",
-     raw_f32}};
+     gemel__blas_f32}};
 
 static const gemel__bench_target product_target = {GEMEL__BENCH_AT_LEAST, 0.97},
                                  memory_target = {GEMEL__BENCH_AT_LEAST, 0.9},
@@ -113,23 +52,29 @@ static const gemel__bench_target product_target = {GEMEL__BENCH_AT_LEAST, 0.97},
 
 /* The call and each raw routine have operands and results of their own. */
 static int race_product(gemel__bench *b, gemel__call *call, gemel__call *operands, const char *name,
-                        const raw_product *raw) {
-  gemel__bench_contender race[4] = {{gemel__call_run, call, 0, 0}};
-  product p = {(int)b->matrix, gemel_tensor_data(operands->inputs[0]),
-               gemel_tensor_data(operands->inputs[1]), gemel_tensor_data(operands->outputs[0])};
-  double flops = 2.0 * p.n * p.n * p.n * 1e-9;
+                        const gemel__blas *libraries) {
+  gemel__bench_contender race[1 + GEMEL__MAX_BLAS] = {{gemel__call_run, call, 0, 0}};
+  raw_product raw[GEMEL__MAX_BLAS];
+  int rows = (int)b->matrix;
+  double flops = 2.0 * rows * rows * rows * 1e-9;
   size_t n = 1, k;
-  for (; raw[n - 1].name != NULL; n++) {
-    race[n].run = raw[n - 1].run;
-    race[n].state = &p;
+  for (; libraries[n - 1].name != NULL; n++) {
+    raw[n - 1] = (raw_product){&libraries[n - 1],
+                               {.m = rows,
+                                .n = rows,
+                                .k = rows,
+                                .a = gemel_tensor_data(operands->inputs[0]),
+                                .b = gemel_tensor_data(operands->inputs[1]),
+                                .c = gemel_tensor_data(operands->outputs[0])}};
+    race[n] = (gemel__bench_contender){run_raw, &raw[n - 1], 0, 0};
   }
   gemel__bench_race(race, n, 2 * seconds_of(b));
   gemel__bench_report(b, name, "gemel", flops / race[0].best, "GF/s", NULL);
   for (k = 1; k < n; k++) {
-    gemel__bench_report(b, name, raw[k - 1].name, flops / race[k].best, "GF/s", NULL);
+    gemel__bench_report(b, name, libraries[k - 1].name, flops / race[k].best, "GF/s", NULL);
   }
   if (n > 1) {
-    gemel__bench_report(b, name, "of the faster", fastest_of(race + 1, n - 1), "ratio",
+    gemel__bench_report(b, name, "of the faster", gemel__bench_fastest(race + 1, n - 1), "ratio",
                         &product_target);
   }
   return gemel__call_check(call, name);
@@ -145,9 +90,9 @@ static int run_products(gemel__bench *b, gemel_context *context) {
     gemel__progress("gemel bench: cpu, %s", products[k].name);
     status = gemel__call_open(&call, b, context, products[k].name, products[k].text, 1);
     status |= gemel__call_open(&operands, b, context, products[k].name,
-                               products[products[k].raw == raw_f64].text, 1);
+                               products[products[k].libraries == gemel__blas_f64].text, 1);
     if (status == GEMEL__GOOD) {
-      status = race_product(b, &call, &operands, products[k].name, products[k].raw);
+      status = race_product(b, &call, &operands, products[k].name, products[k].libraries);
     }
     gemel__call_clear(&call);
     gemel__call_clear(&operands);
@@ -243,8 +188,8 @@ static int race_memory(gemel__bench *b, gemel__call *call, const char *name, int
   gemel__bench_report(b, name, "gemel", moved / race[0].best, "GB/s", NULL);
   gemel__bench_report(b, name, to != NULL ? "fastest copy" : "fastest read", moved / fastest,
                       "GB/s", NULL);
-  gemel__bench_report(b, name, to != NULL ? "of a copy" : "of a read", fastest_of(race + 1, n),
-                      "ratio", judged ? &memory_target : NULL);
+  gemel__bench_report(b, name, to != NULL ? "of a copy" : "of a read",
+                      gemel__bench_fastest(race + 1, n), "ratio", judged ? &memory_target : NULL);
   return gemel__call_check(call, name);
 }
 
@@ -421,7 +366,7 @@ static int run_chains(gemel__bench *b, gemel_context *context) {
 int gemel__bench_cpu(gemel__bench *b) {
   gemel_context *context = gemel__context_need();
   int status = context != NULL ? GEMEL__GOOD : GEMEL__BAD;
-  set_blas_threads(b);
+  gemel__blas_set_threads(b);
   status = status == GEMEL__GOOD ? run_products(b, context) : status;
   status = status == GEMEL__GOOD ? run_memory(b, context) : status;
   status = status == GEMEL__GOOD ? run_random(b, context) : status;

@@ -76,3 +76,11 @@ void gemel__bench_race(gemel__bench_contender *contenders, size_t n, double seco
         gemel__bench_median(ratios[k], round < MOST_ROUNDS ? round : MOST_ROUNDS);
   }
 }
+
+double gemel__bench_fastest(const gemel__bench_contender *others, size_t n) {
+  double least = 1e30;
+  for (size_t k = 0; k < n; k++) {
+    least = others[k].relative < least ? others[k].relative : least;
+  }
+  return least;
+}

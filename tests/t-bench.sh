@@ -40,6 +40,13 @@ for case in chain tree dag "near dag"; do
       fail "graph: no $metric of $case"
   done
 done
+run_suite scan --nodes 2000 --matrix 8 --graphs "$scratch/graphs"
+for case in rnn gru lstm "rnn rows" "gru rows" "gru apart"; do
+  for way in forward gradient; do
+    grep -q "\"case\": \"$case 50x64x8\", \"metric\": \"$way\"" "$scratch/scan.json" || fail "scan: no $way of $case"
+    [ -s "$scratch/graphs/$case 1000x1x32 $way.gmt" ] || fail "scan: no graph of $case, $way"
+  done
+done
 run_suite optimizer --nodes 2000
 # value_of CASE METRIC: at 2000 nodes.
 value_of() {
