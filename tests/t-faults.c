@@ -139,6 +139,7 @@ static const struct {
     HOME(scan_grad_before_is_after, "scan"),
     HOME(scan_grad_no_carry, "scan"),
     HOME(scan_grad_forward_order, "scan"),
+    HOME(scan_residual_of_other, "scan"),
     HOME(scan_truncate_initial, "scan"),
     HOME(scan_jvp_constant, "scan"),
     HOME(overwrites_while_read, "inc_subtensor"),

@@ -13,7 +13,7 @@
 #include "core/graph.h"
 #include "fuzz/random-graph.h"
 #include "instances/instance.h"
-#include "lift/cut.h"
+#include "core/cut.h"
 #include "lift/lift.h"
 #include "run.h"
 #include "sample/random.h"

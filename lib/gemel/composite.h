@@ -281,6 +281,8 @@ typedef struct gemel_loop_options {
                          of results that are not reached are 0 */
   gemel_dim truncate; /* derivatives take what the steps before the last ones, which are this many,
                          gave for constants */
+  int64_t recompute;  /* a gradient keeps nothing of the steps but the states, and computes the rest
+                         once more: it takes less memory and more time */
 } gemel_loop_options;
 
 /* Ends the loop: adds the operation to the graph, as of WHERE. OPTIONS may be NULL. Returns

@@ -640,6 +640,7 @@ struct scan_options { /* as gemel_loop_options */
   bool reverse = false;
   value steps;
   std::optional<dim> truncate;
+  bool recompute = false;
 };
 /* What a loop comes to: of each state the last value, the rows, and these with the initial value;
  * of each value kept its rows; and how many steps there were. Without rows and length there is the
@@ -730,6 +731,7 @@ inline scanned scan(const std::vector<value> &initial, const std::vector<tap> &s
   o.reverse = options.reverse;
   o.steps = options.steps;
   o.truncate = options.truncate ? options.truncate->in(context) : GEMEL_DIM_NONE;
+  o.recompute = options.recompute;
   l.check(gemel_loop_end_at(l.get(), &o, where));
   scanned result;
   for (const value &s : states) {

@@ -10,7 +10,7 @@
  */
 #include "core/alloc.h"
 #include "core/fault.h"
-#include "lift/cut.h"
+#include "core/cut.h"
 #include "lift/lift.h"
 
 /* Of a cut. Graphs of training steps take up to 14, of a thousand nodes as of a million (`gemel

@@ -4,8 +4,6 @@
 libgemel_a_SOURCES += %reldir%/build.c
 libgemel_a_SOURCES += %reldir%/cheapest.c
 libgemel_a_SOURCES += %reldir%/cost.c
-libgemel_a_SOURCES += %reldir%/cut.c
-libgemel_a_SOURCES += %reldir%/cut.h
 libgemel_a_SOURCES += %reldir%/lift.c
 libgemel_a_SOURCES += %reldir%/lift.h
 libgemel_a_SOURCES += %reldir%/place.c

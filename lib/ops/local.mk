@@ -69,6 +69,7 @@ libgemel_a_SOURCES += %reldir%/scan-derive.h
 libgemel_a_SOURCES += %reldir%/scan-grad.c
 libgemel_a_SOURCES += %reldir%/scan-jvp.c
 libgemel_a_SOURCES += %reldir%/scan-run.c
+libgemel_a_SOURCES += %reldir%/scan-save.c
 libgemel_a_SOURCES += %reldir%/scan-sample.c
 libgemel_a_SOURCES += %reldir%/scan.c
 libgemel_a_SOURCES += %reldir%/scan.h

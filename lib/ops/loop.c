@@ -519,7 +519,8 @@ static void apply_scan(loop_end *e, const gemel_loop_options *o) {
                                 .reverse = o->reverse,
                                 .limited = loop->scan.limited,
                                 .until = loop->scan.until,
-                                .truncate = o->truncate};
+                                .truncate = o->truncate,
+                                .recompute = o->recompute};
   size_t n = (size_t)loop->scan.limited + loop->n_inputs;
   e->operands[0] = loop->scan.limited ? o->steps : e->operands[0];
   for (size_t k = 0; k < loop->n_inputs; k++) {

@@ -181,6 +181,7 @@ static void derived_clear(gemel__derived_loop *d) {
   gemel__free(d->marks, d->n_nodes);
   gemel__free(d->active, 2 * d->n_in + 1);
   gemel__free(d->block, 7 * d->room * sizeof *d->block);
+  gemel__free(d->entered, d->n_entered * sizeof *d->entered);
   gemel_graph_unref(d->body);
 }
 
@@ -207,7 +208,8 @@ gemel_value gemel__derived_apply_loop(gemel__derived_loop *d, int reverse) {
   gemel_scan_options options = {.states = (int64_t)d->states,
                                 .sequences = (int64_t)d->sequences,
                                 .reverse = reverse,
-                                .limited = !gemel_is_null(d->steps)};
+                                .limited = !gemel_is_null(d->steps),
+                                .recompute = d->old.recompute};
   if (d->sequences == 0) {
     options.length = d->window;
   }

@@ -30,6 +30,8 @@ typedef struct gemel__derived_loop {
   gemel_value *operands, *from, *along, *at, *result;
   size_t n_operands, states, sequences, constants, n_from;
   size_t n_in, n_out, room, n_nodes;
+  gemel_value *entered; /* OPERANDS, once values are saved; or NULL */
+  size_t n_entered;
 } gemel__derived_loop;
 
 static inline uint32_t gemel__derived_output_node(const gemel__derived_loop *d, size_t k) {
@@ -82,6 +84,10 @@ gemel_status gemel__derive_scan(gemel_derive *call,
 
 /* Puts the old body's nodes into the new one, with INPUTS in place of its inputs. */
 gemel_status gemel__derived_copy_body(gemel__derived_loop *d);
+
+/* The new body is one of a loop back, complete: puts rows that the loop forward saves in the place
+ * of what would be dear to compute twice. (scan-save.c) */
+gemel_status gemel__derived_save(gemel__derived_loop *d);
 
 /* The new loop: its first result. */
 gemel_value gemel__derived_apply_loop(gemel__derived_loop *d, int reverse);

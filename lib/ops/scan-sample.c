@@ -259,6 +259,7 @@ static void sample_attributes(gemel_sample *sample, const drawn_loop *l) {
   gemel__sample_attr(sample, gemel_attr_int("reverse", l->reverse));
   gemel__sample_attr(sample, gemel_attr_int("limited", l->limited));
   gemel__sample_attr(sample, gemel_attr_int("until", l->until));
+  gemel__sample_attr(sample, gemel_attr_int("recompute", gemel__sample_chance(sample, 8)));
   if (l->truncated) {
     gemel__sample_attr(
         sample, gemel_attr_dim("truncate", gemel_dim_constant(sample->context, l->truncate)));

@@ -19,6 +19,7 @@ int gemel__scan_read(const gemel_attr *attrs, gemel__scan *s) {
   s->reverse = attrs[GEMEL__SCAN_REVERSE].u.i != 0;
   s->limited = attrs[GEMEL__SCAN_LIMITED].u.i != 0;
   s->until = attrs[GEMEL__SCAN_UNTIL].u.i != 0;
+  s->recompute = attrs[GEMEL__SCAN_RECOMPUTE].u.i != 0;
   s->rows = sequences > 0 || attrs[GEMEL__SCAN_LENGTH].kind != GEMEL_ATTR_NONE;
   int64_t inputs = (int64_t)gemel_graph_input_count(s->body);
   int64_t outputs = (int64_t)gemel_graph_output_count(s->body) - s->until;
@@ -280,7 +281,8 @@ static gemel_status infer_scan(gemel_infer *call) {
 
 /* A length that sequences say is left out; any number other than 0 is 1 for what is a switch. */
 static gemel_status normalize_scan(gemel_normalize *call) {
-  static const int switches[] = {GEMEL__SCAN_REVERSE, GEMEL__SCAN_LIMITED, GEMEL__SCAN_UNTIL};
+  static const int switches[] = {GEMEL__SCAN_REVERSE, GEMEL__SCAN_LIMITED, GEMEL__SCAN_UNTIL,
+                                 GEMEL__SCAN_RECOMPUTE};
   gemel_attr *length = &call->attrs[GEMEL__SCAN_LENGTH];
   gemel__scan s;
   for (size_t k = 0; k < sizeof switches / sizeof *switches; k++) {

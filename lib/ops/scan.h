@@ -22,7 +22,8 @@ enum {
   GEMEL__SCAN_REVERSE,
   GEMEL__SCAN_LIMITED,
   GEMEL__SCAN_UNTIL,
-  GEMEL__SCAN_TRUNCATE
+  GEMEL__SCAN_TRUNCATE,
+  GEMEL__SCAN_RECOMPUTE
 };
 
 /* A loop as its attributes describe it. */
@@ -30,7 +31,7 @@ typedef struct gemel__scan {
   gemel_graph *body;
   size_t states, sequences, constants;
   size_t values; /* outputs of the body that are stacked */
-  int reverse, limited, until;
+  int reverse, limited, until, recompute;
   int rows; /* 1: the number of rows is known, so there are histories and stacks */
 } gemel__scan;
 

@@ -6,7 +6,7 @@
  * left, what the source reaches is its side. In the worst case there are as many phases as points;
  * the graphs of programs take few, since ways are short where all points have edges to an end.
  */
-#include "lift/cut.h"
+#include "core/cut.h"
 
 #include <string.h>
 #include "core/alloc.h"
@@ -24,7 +24,7 @@ gemel_status gemel__cut_start(gemel__cut *cut, uint32_t n, gemel_error *error) {
   return cut->first != NULL && cut->level != NULL && cut->arc != NULL && cut->way != NULL &&
                  cut->queue != NULL && cut->room != NULL
              ? GEMEL_OK
-             : gemel__no_memory(error, "a lift");
+             : gemel__no_memory(error, "a cut");
 }
 
 void gemel__cut_clear(gemel__cut *cut) {
@@ -40,7 +40,7 @@ void gemel__cut_clear(gemel__cut *cut) {
 gemel_status gemel__cut_add(gemel__cut *cut, uint32_t a, uint32_t b, int64_t forward, int64_t back,
                             gemel_error *error) {
   if (gemel__grow(&cut->edges, &cut->capacity, cut->n_edges + 2, sizeof *cut->edges) != 0) {
-    return gemel__no_memory(error, "a lift");
+    return gemel__no_memory(error, "a cut");
   }
   cut->edges[cut->n_edges] = (gemel__cut_edge){b, cut->first[a], forward};
   cut->first[a] = (uint32_t)++cut->n_edges;

@@ -3,8 +3,8 @@
  * A minimum cut: points that are on one of two sides, SOURCE's or SINK's, and what it costs that
  * one is on SOURCE's and another isn't. (cut.c)
  */
-#ifndef GEMEL__LIFT_CUT_H
-#define GEMEL__LIFT_CUT_H
+#ifndef GEMEL__CORE_CUT_H
+#define GEMEL__CORE_CUT_H
 
 #include <stddef.h>
 #include <stdint.h>
