@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <gemel/rewrite.h>
 #include <gemel/verify.h>
 #include "core/fault.h"
 
@@ -142,6 +143,8 @@ static const struct {
     HOME(scan_residual_of_other, "scan"),
     HOME(scan_truncate_initial, "scan"),
     HOME(scan_jvp_constant, "scan"),
+    HOME(scan_prune_indirect, "scan_prune"),
+    HOME(scan_merge_crossed, "merge_scans"),
     HOME(overwrites_while_read, "inc_subtensor"),
     HOME(half_not_rounded, "div"),
     HOME(loop_lost_tile, "dimshuffle"),
@@ -245,6 +248,16 @@ static int is_settled(void *user, const char *doing) {
   return ((const found *)user)->refuted > 0;
 }
 
+static int is_pass(gemel_context *context, const char *name) {
+  const gemel_pass *pass = NULL;
+  for (size_t k = 0; name != NULL && (pass = gemel_pass_at(context, k)) != NULL; k++) {
+    if (strcmp(pass->name, name) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* What a run over TIERS (0: all) finds with fault ID switched on, or FEW instances with none. */
 static found run(int id, const char *ops, unsigned tiers, uint64_t seed) {
   found f = {0, 0, ""};
@@ -261,7 +274,11 @@ static found run(int id, const char *ops, unsigned tiers, uint64_t seed) {
   options.tick = is_settled;
   options.user = &f;
   gemel__fault_active = id;
-  status = gemel_verify_operations(context, &options, NULL, &error);
+  status = is_pass(context, ops) ? gemel_verify_rules(context, NULL, ops, &options, NULL, &error)
+                                 : gemel_verify_operations(context, &options, NULL, &error);
+  if (status == GEMEL_OK && ops == NULL && f.refuted == 0) {
+    status = gemel_verify_rules(context, NULL, "loop", &options, NULL, &error); /* a tag */
+  }
   gemel__fault_active = GEMEL__FAULT_NONE;
   if (status != GEMEL_OK) {
     CT_FAIL("the run failed: %s", error.text);

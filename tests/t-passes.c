@@ -300,7 +300,7 @@ static gemel_tensor *random_tensor(gemel_context *context, gemel_type type, uint
   return tensor;
 }
 
-enum { MOST_PORTS = 8 };
+enum { MOST_PORTS = 40 };
 
 /* GRAPH's first result at random bits. */
 static gemel_tensor *result_of(const gemel_graph *graph, uint64_t seed) {
@@ -328,6 +328,17 @@ static int same_bits(const gemel_tensor *a, const gemel_tensor *b) {
                           n * gemel_dtype_size(gemel_tensor_dtype(a))) == 0;
 }
 
+/* Nodes of GRAPH that aren't views. */
+static size_t operations_of(const gemel_graph *graph) {
+  gemel_context *context = gemel_graph_context(graph);
+  size_t n = 0;
+  for (size_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    const char *name = gemel_value_operation((gemel_value){(gemel_graph *)graph, (uint32_t)k, 0});
+    n += (gemel_find_operation(context, name)->flags & GEMEL_OP_VIEW) == 0;
+  }
+  return n;
+}
+
 /* An instance of PASS: fires, grows nothing, changes no bit if it needs nothing, and leaves nothing
  * to do. */
 static void hold_instance(const gemel_pass *pass, gemel_context *context, uint64_t *state) {
@@ -340,7 +351,7 @@ static void hold_instance(const gemel_pass *pass, gemel_context *context, uint64
   plain = rewrite_by(graph, "slow", NULL, &error);
   CT_CHECK(applied > 0);
   CT_EQ_INT(gemel_graph_check(once, &error), GEMEL_OK);
-  CT_CHECK(gemel_graph_node_count(once) <= gemel_graph_node_count(plain) + 2); /* constants */
+  CT_CHECK(operations_of(once) <= operations_of(plain) + 2); /* constants */
   twice = rewrite_by(once, pass->name, &again, &error);
   CT_EQ_UINT(again, 0);
   if (pass->needs == 0) {

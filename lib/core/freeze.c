@@ -209,6 +209,9 @@ static gemel_status inline_node(struct inlining *s, uint32_t id, gemel_value *in
     return status;
   }
   for (k = 0; k < count; k++) {
+    if (s->map[refs[k].node].node == UINT32_MAX) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "an input of a body is null");
+    }
     inputs[k].graph = s->into;
     inputs[k].node = s->map[refs[k].node].node;
     inputs[k].output =
@@ -247,8 +250,12 @@ static gemel_status inline_nodes(struct inlining *s, const gemel_value *inputs,
     uint32_t node = s->body->inputs[k].node;
     s->map[node].node = inputs[k].node;
     s->map[node].output = inputs[k].output;
+    if (inputs[k].graph == NULL) {
+      s->map[node].node = UINT32_MAX;
+      continue;
+    }
     if (inputs[k].graph != s->into) {
-      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "input %zu of a body is null or elsewhere", k);
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "input %zu of a body is elsewhere", k);
     }
     if (bind_input(s, gemel__node_type(s->body, node, 0), gemel_value_type(inputs[k])) != 0) {
       return gemel__no_memory(error, "a body's sizes");
@@ -303,7 +310,7 @@ gemel_status gemel__graph_instantiate(gemel_graph *into, const gemel_graph *body
   }
   for (k = 0; k < body->n_outputs && status == GEMEL_OK; k++) {
     gemel__ref to = s.map[body->outputs[k].node];
-    outputs[k].graph = into;
+    outputs[k].graph = to.node != UINT32_MAX ? into : NULL;
     outputs[k].node = to.node;
     outputs[k].output = to.output == UINT32_MAX ? body->outputs[k].output : to.output;
   }

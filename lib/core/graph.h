@@ -185,8 +185,9 @@ gemel_value gemel__graph_fail_at(gemel_graph *graph, gemel_location where, gemel
 gemel_value gemel__graph_take_error(gemel_graph *graph, const gemel_error *error);
 
 /* Appends the live nodes of BODY to INTO with INPUTS (types as the body's, its symbols matched with
- * theirs) in place of the body's inputs; OUTPUTS[k] is what the body's output k became. On failure
- * nodes appended so far stay (unused). */
+ * theirs) in place of the body's inputs; OUTPUTS[k] is what the body's output k became. The value
+ * for an input that no live node reads may be null; an output that is this input is null then. On
+ * failure nodes appended so far stay (unused). */
 gemel_status gemel__graph_inline(gemel_graph *into, const gemel_graph *body,
                                  const gemel_value *inputs, gemel_value *outputs,
                                  gemel_error *error);

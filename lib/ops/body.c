@@ -180,6 +180,81 @@ gemel_status gemel__body_infer(const gemel_infer *call, const gemel_graph *body,
   return status;
 }
 
+/* ---- Sizes ---- */
+
+/* What DIM, a size of the graph around, is in the body; GEMEL_DIM_NONE: nothing yet. */
+static gemel_dim known_size(const gemel__body_sizes *sizes, gemel_dim dim) {
+  for (size_t k = 0; k < sizes->count; k++) {
+    if (sizes->pairs[k].outer == dim) {
+      return sizes->pairs[k].inner;
+    }
+  }
+  return GEMEL_DIM_NONE;
+}
+
+static int is_taken(const gemel__body_sizes *sizes, gemel_dim inner) {
+  for (size_t k = 0; k < sizes->count; k++) {
+    if (sizes->pairs[k].inner == inner) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* For gemel__dim_substitute; USER is what is known and whether an atom was met that the body has no
+ * size for. */
+typedef struct size_search {
+  const gemel__body_sizes *sizes;
+  int unknown;
+} size_search;
+
+static gemel_dim replace_atom(void *user, const gemel__atom *atom, gemel_dim self) {
+  size_search *s = user;
+  gemel_dim inner = known_size(s->sizes, self);
+  (void)atom;
+  s->unknown |= inner == GEMEL_DIM_NONE;
+  return inner != GEMEL_DIM_NONE ? inner : self;
+}
+
+/* A symbol that the body doesn't use yet. */
+static gemel_dim new_symbol(gemel_context *context, const gemel__body_sizes *sizes) {
+  gemel_dim symbol;
+  size_t k = sizes->count;
+  do {
+    char name[32];
+    snprintf(name, sizeof name, "_%zu", k++);
+    symbol = gemel_dim_symbol(context, name);
+  } while (symbol != GEMEL_DIM_NONE && is_taken(sizes, symbol));
+  return symbol;
+}
+
+gemel_dim gemel__body_size(gemel_context *context, gemel__body_sizes *sizes, gemel_dim dim) {
+  gemel_dim inner = known_size(sizes, dim);
+  size_search search = {sizes, 0};
+  gemel__atom atom;
+  if (inner != GEMEL_DIM_NONE) {
+    return inner;
+  }
+  inner = gemel__dim_substitute(context, dim, replace_atom, &search);
+  if (inner == GEMEL_DIM_NONE || !search.unknown) {
+    return inner;
+  }
+  int stays = gemel__dim_is_atom(context, dim, &atom) && atom.kind == GEMEL__ATOM_SYMBOL &&
+              !is_taken(sizes, dim);
+  inner = stays ? dim : new_symbol(context, sizes);
+  if (inner == GEMEL_DIM_NONE ||
+      gemel__grow(&sizes->pairs, &sizes->room, sizes->count + 1, sizeof *sizes->pairs) != 0) {
+    return GEMEL_DIM_NONE;
+  }
+  sizes->pairs[sizes->count++] = (gemel__body_pair){dim, inner};
+  return inner;
+}
+
+void gemel__body_sizes_clear(gemel__body_sizes *sizes) {
+  gemel__free(sizes->pairs, sizes->room * sizeof *sizes->pairs);
+  *sizes = (gemel__body_sizes){NULL, 0, 0};
+}
+
 /* ---- Building ---- */
 
 gemel_status gemel__body_status(const gemel_graph *body, gemel_status status, gemel_error *error) {

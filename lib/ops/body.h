@@ -27,6 +27,22 @@ gemel_type gemel__body_output(const gemel_graph *body, size_t k);
 gemel_status gemel__body_infer(const gemel_infer *call, const gemel_graph *body,
                                const gemel__body_argument *arguments, gemel_type *results);
 
+/* What sizes of a graph are in a body under construction: types of its inputs can't have sizes that
+ * nodes produce, nor such as the axes of the inputs alone would not tell (2*N where there is no N),
+ * so these are symbols there. Zeroed: nothing is known. */
+typedef struct gemel__body_pair {
+  gemel_dim outer, inner;
+} gemel__body_pair;
+
+typedef struct gemel__body_sizes {
+  gemel__body_pair *pairs;
+  size_t count, room;
+} gemel__body_sizes;
+
+/* DIM, a size of the graph, in the body; GEMEL_DIM_NONE when memory is out. */
+gemel_dim gemel__body_size(gemel_context *context, gemel__body_sizes *sizes, gemel_dim dim);
+void gemel__body_sizes_clear(gemel__body_sizes *sizes);
+
 /* GEMEL_UNSUPPORTED if BODY is nested too deep to be differentiated or run: both are recursions,
  * the only ones, of a few kilobytes of stack for each level. And each place where a body is used
  * has a function of its own, so two uses in each of thirty bodies would be a billion. */

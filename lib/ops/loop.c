@@ -36,17 +36,11 @@ typedef struct loop_input {
   gemel_value next;  /* of a state */
 } loop_input;
 
-/* A size of the graph around, and what it is in the body. */
-typedef struct loop_size {
-  gemel_dim outer, inner;
-} loop_size;
-
 struct gemel_loop {
   gemel_graph *graph, *body;
   loop_input *inputs; /* one for each input of the body */
   size_t n_inputs, input_room, count[KINDS];
-  loop_size *sizes;
-  size_t n_sizes, size_room;
+  gemel__body_sizes sizes;
   gemel_value *stacks;
   size_t n_stacks, stack_room;
   int64_t first, last; /* the least and the greatest offset of rows, and 0 */
@@ -91,7 +85,7 @@ void gemel_loop_free(gemel_loop *loop) {
     loop->graph->inside = NULL;
   }
   gemel__free(loop->inputs, loop->input_room * sizeof *loop->inputs);
-  gemel__free(loop->sizes, loop->size_room * sizeof *loop->sizes);
+  gemel__body_sizes_clear(&loop->sizes);
   gemel__free(loop->stacks, loop->stack_room * sizeof *loop->stacks);
   gemel_graph_unref(loop->body);
   gemel_graph_unref(loop->graph);
@@ -149,77 +143,6 @@ static int is_of(gemel_loop *loop, gemel_graph *graph, gemel_value value, gemel_
 
 /* ---- Sizes ---- */
 
-/* What DIM, a size of the graph around, is in the body; GEMEL_DIM_NONE: nothing yet. */
-static gemel_dim known_size(const gemel_loop *loop, gemel_dim dim) {
-  for (size_t k = 0; k < loop->n_sizes; k++) {
-    if (loop->sizes[k].outer == dim) {
-      return loop->sizes[k].inner;
-    }
-  }
-  return GEMEL_DIM_NONE;
-}
-
-static int is_taken(const gemel_loop *loop, gemel_dim inner) {
-  for (size_t k = 0; k < loop->n_sizes; k++) {
-    if (loop->sizes[k].inner == inner) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-/* For gemel__dim_substitute; USER is a loop and whether an atom was met that the body has no size
- * for. */
-typedef struct size_search {
-  const gemel_loop *loop;
-  int unknown;
-} size_search;
-
-static gemel_dim replace_atom(void *user, const gemel__atom *atom, gemel_dim self) {
-  size_search *s = user;
-  gemel_dim inner = known_size(s->loop, self);
-  (void)atom;
-  s->unknown |= inner == GEMEL_DIM_NONE;
-  return inner != GEMEL_DIM_NONE ? inner : self;
-}
-
-/* A symbol that the body doesn't use yet. */
-static gemel_dim new_symbol(const gemel_loop *loop) {
-  gemel_context *context = loop->graph->context;
-  gemel_dim symbol;
-  size_t k = loop->n_sizes;
-  do {
-    char name[32];
-    snprintf(name, sizeof name, "_%zu", k++);
-    symbol = gemel_dim_symbol(context, name);
-  } while (symbol != GEMEL_DIM_NONE && is_taken(loop, symbol));
-  return symbol;
-}
-
-/* DIM in the body; GEMEL_DIM_NONE when memory is out. */
-static gemel_dim inner_size(gemel_loop *loop, gemel_dim dim) {
-  gemel_context *context = loop->graph->context;
-  gemel_dim inner = known_size(loop, dim);
-  size_search search = {loop, 0};
-  gemel__atom atom;
-  if (inner != GEMEL_DIM_NONE) {
-    return inner;
-  }
-  inner = gemel__dim_substitute(context, dim, replace_atom, &search);
-  if (inner == GEMEL_DIM_NONE || !search.unknown) {
-    return inner;
-  }
-  int stays = gemel__dim_is_atom(context, dim, &atom) && atom.kind == GEMEL__ATOM_SYMBOL &&
-              !is_taken(loop, dim);
-  inner = stays ? dim : new_symbol(loop);
-  if (inner == GEMEL_DIM_NONE ||
-      gemel__grow(&loop->sizes, &loop->size_room, loop->n_sizes + 1, sizeof *loop->sizes) != 0) {
-    return GEMEL_DIM_NONE;
-  }
-  loop->sizes[loop->n_sizes++] = (loop_size){dim, inner};
-  return inner;
-}
-
 /* The type of VALUE without its first SKIP axes, in the body. */
 static gemel_type inner_type(gemel_loop *loop, gemel_value value, int skip) {
   gemel_context *context = loop->graph->context;
@@ -227,7 +150,8 @@ static gemel_type inner_type(gemel_loop *loop, gemel_value value, int skip) {
   gemel_dim dims[GEMEL_MAX_RANK];
   int rank = gemel_type_rank(context, type);
   for (int axis = skip; axis < rank; axis++) {
-    dims[axis - skip] = inner_size(loop, gemel_type_dims(context, type)[axis]);
+    dims[axis - skip] =
+        gemel__body_size(context, &loop->sizes, gemel_type_dims(context, type)[axis]);
     if (dims[axis - skip] == GEMEL_DIM_NONE) {
       return GEMEL_TYPE_NONE;
     }

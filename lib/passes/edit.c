@@ -215,6 +215,10 @@ gemel_value gemel__edit_value(gemel_edit *e, gemel__ref old) {
   return gemel__value(e->to, take(e, old));
 }
 
+void gemel__edit_anew(gemel_edit *e) {
+  e->n_leaves = 0;
+}
+
 gemel_value gemel_edit_value(gemel_edit *e, gemel_value old) {
   const gemel_value none = {NULL, 0, 0};
   if (e == NULL || gemel_is_null(old)) {
@@ -228,7 +232,7 @@ gemel_value gemel_edit_value(gemel_edit *e, gemel_value old) {
 }
 
 /* Sizes that a run tells are named by nodes, which have other numbers in another graph. */
-static int same_type(const gemel_edit *e, gemel__ref old, gemel_value by) {
+int gemel__edit_fits(const gemel_edit *e, gemel__ref old, gemel_value by) {
   gemel_context *context = e->from->context;
   gemel_type a = gemel__node_type(e->from, old.node, old.output), b = gemel_value_type(by);
   return a == b || (gemel__type_at(context, a)->has_runtime &&
@@ -263,7 +267,7 @@ gemel_status gemel__edit_replace(gemel_edit *e, gemel__ref old, gemel_value by) 
                   by.graph != e->to ? " by a value of another graph"
                                     : ", which is copied or replaced already");
   }
-  if (!same_type(e, old, by)) {
+  if (!gemel__edit_fits(e, old, by)) {
     return refuse_type(e, old, by);
   }
   *place_of(e, old) = (gemel__ref){by.node, by.output};

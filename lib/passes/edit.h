@@ -49,6 +49,12 @@ const uint32_t *gemel__edit_uses(gemel_edit *edit);
 gemel_value gemel__edit_value(gemel_edit *edit, gemel__ref old);
 gemel_status gemel__edit_replace(gemel_edit *edit, gemel__ref old, gemel_value by);
 
+/* Forgets what was asked for since the last replacement: the next one doesn't rest on it. */
+void gemel__edit_anew(gemel_edit *edit);
+
+/* 1 if BY has the type that OLD must be replaced by. */
+int gemel__edit_fits(const gemel_edit *edit, gemel__ref old, gemel_value by);
+
 /* The graph that is being made; NULL (once an error was recorded) if there can be none. */
 gemel_graph *gemel__edit_target(gemel_edit *edit);
 
