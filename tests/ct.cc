@@ -96,6 +96,13 @@ void ct_context(const char *format, ...) {
   va_end(arguments);
 }
 
+unsigned long long ct_seeds(const char *variable, unsigned long long usual) {
+  const char *text = std::getenv(variable);
+  bool one =
+      std::getenv("GEMEL_QUICK") || std::getenv("GEMEL_VALGRIND") || std::getenv("GEMEL_SANITIZED");
+  return text ? std::strtoull(text, nullptr, 10) : one ? 1 : usual;
+}
+
 void ct_property(const char *key, long long value) {
   testing::Test::RecordProperty(key, std::to_string(value));
 }

@@ -62,6 +62,11 @@ void ct_context(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Puts a figure (a seed, a count) into the XML report. */
 void ct_property(const char *key, long long value);
 
+/* For how many seeds to try what is random: what the environment's VARIABLE says, else USUAL; 1
+   where each takes much longer, or the suite has been run already. CONTRIBUTING.md lists the
+   variables. */
+unsigned long long ct_seeds(const char *variable, unsigned long long usual);
+
 /* A folder for files, which belongs to the program alone: made when it is first asked for, removed
    with what is in it when all tests are done. */
 const char *ct_scratch(void);

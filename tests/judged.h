@@ -13,14 +13,9 @@
 #include <string.h>
 #include <gemel/verify.h>
 
-enum { I = 1 << GEMEL_TIER_INTEGER, F = 1 << GEMEL_TIER_FLOAT, S = 1 << GEMEL_TIER_SPECIAL };
+enum { SEEDS = 2 /* GEMEL_CORPUS_SEEDS asks for others */ };
 
-/* How many seeds; GEMEL_CORPUS_SEEDS asks for others. */
-static uint64_t seeds(void) {
-  const char *text = getenv("GEMEL_CORPUS_SEEDS");
-  int small = getenv("GEMEL_QUICK") != NULL || getenv("GEMEL_SANITIZED") != NULL;
-  return text != NULL ? strtoull(text, NULL, 10) : small ? 1 : 3;
-}
+enum { I = 1 << GEMEL_TIER_INTEGER, F = 1 << GEMEL_TIER_FLOAT, S = 1 << GEMEL_TIER_SPECIAL };
 
 static int64_t count(const gemel_view *v) {
   int64_t n = 1;

@@ -54,6 +54,7 @@ library_tests += %reldir%/t-scale
 library_tests += %reldir%/t-waits
 
 verify_tests =
+verify_tests += %reldir%/t-verify
 verify_tests += %reldir%/t-assumed
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
@@ -83,7 +84,6 @@ verify_tests += %reldir%/t-optimized
 verify_tests += %reldir%/t-taylor
 verify_tests += %reldir%/t-derivatives
 verify_tests += %reldir%/t-threads
-verify_tests += %reldir%/t-verify
 verify_tests += %reldir%/t-ordered
 verify_tests += %reldir%/t-points
 verify_tests += %reldir%/t-rtensor
@@ -242,14 +242,15 @@ EXTRA_DIST += %reldir%/support
 EXTRA_DIST += %reldir%/terms.def
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
-check_PROGRAMS += $(library_tests)
+# Those that take long begin first, so that all processors are busy to the end.
+if VERIFY
+check_LIBRARIES += libgemel-faults.a
+check_PROGRAMS += $(fault_tests) $(verify_tests)
+endif
 if GPU_SIM
 check_PROGRAMS += $(sim_tests)
 endif
-if VERIFY
-check_LIBRARIES += libgemel-faults.a
-check_PROGRAMS += $(verify_tests) $(fault_tests)
-endif
+check_PROGRAMS += $(library_tests)
 TESTS = $(check_PROGRAMS)
 else
 TESTS = %reldir%/no-googletest

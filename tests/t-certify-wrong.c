@@ -24,7 +24,7 @@ static gemel_error error;
 
 /* A rule, without "rule NAME in canonicalize", and what follows "graph g" where it applies. OPEN,
  * of right ones: 0 it is decided, 1 it can only be sampled, SOLVED that a solver decides it. */
-enum { SOLVED = 2 };
+enum { SEEDS = 2, SOLVED = 2 };
 
 typedef struct certify_case {
   const char *name, *needs, *rule, *graph;
@@ -155,13 +155,6 @@ static const certify_case right_cases[] = {
      "(x: f32[3, 4]) { return r = max(dimshuffle(x, order = [1, 0]), axes = [0])" END, SOLVED},
 };
 
-static int seeds(void) {
-  const char *said = getenv("GEMEL_CORPUS_SEEDS");
-  int one = getenv("GEMEL_QUICK") != NULL || getenv("GEMEL_VALGRIND") != NULL ||
-            getenv("GEMEL_SANITIZED") != NULL;
-  return one ? 1 : said != NULL && atoi(said) > 0 ? atoi(said) : 3;
-}
-
 /* What a certified rewrite of C's graph by its rule alone comes to: NULL and the error, or the
  * result. The counts are those of this rewrite. */
 static gemel_graph *certified(gemel_context *context, const certify_case *c, uint64_t seed,
@@ -204,7 +197,7 @@ static void names_inputs(const gemel_context *context) {
 }
 
 static void is_stopped(const void *data) {
-  for (int seed = 1; seed <= seeds(); seed++) {
+  for (int seed = 1; seed <= (int)ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_certify_counts counts;
     gemel_graph *result = certified(context, data, (uint64_t)seed, &counts);
@@ -223,7 +216,7 @@ static void is_stopped(const void *data) {
 /* A right rule goes through, and what can't be decided is said to be open. */
 static void goes_through(const void *data) {
   const certify_case *c = data;
-  for (int seed = 1; seed <= seeds(); seed++) {
+  for (int seed = 1; seed <= (int)ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_certify_counts counts;
     gemel_graph *result = certified(context, c, (uint64_t)seed, &counts);
@@ -327,7 +320,7 @@ static void pass_once(const pass_case *c, uint64_t seed) {
 }
 
 static void pass_is_judged(const void *data) {
-  for (int seed = 1; seed <= seeds(); seed++) {
+  for (int seed = 1; seed <= (int)ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     ct_context("seed %d", seed);
     pass_once(data, (uint64_t)seed);
   }

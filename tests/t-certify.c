@@ -340,10 +340,10 @@ static void holds(const char *name, int gradient, uint64_t seed) {
   gemel_context_unref(context);
 }
 
+enum { SEEDS = 2 };
+
 static void raises_no_alarm(const void *data) {
-  int slow = getenv("GEMEL_VALGRIND") != NULL || getenv("GEMEL_SANITIZED") != NULL;
-  int seeds = slow || getenv("GEMEL_QUICK") != NULL ? 1 : 3;
-  for (uint64_t seed = 1; seed <= (uint64_t)seeds; seed++) {
+  for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     ct_context("seed %d", (int)seed);
     holds(data, 0, seed);
     holds(data, 1, seed);

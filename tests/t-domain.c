@@ -17,14 +17,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 
-enum { FEW = 24 /* instances, and so a quarter of the numbers */, FULL = 96 };
-
-static uint64_t seeds(void) {
-  const char *text = getenv("GEMEL_CORPUS_SEEDS");
-  int few = getenv("GEMEL_QUICK") != NULL || getenv("GEMEL_VALGRIND") != NULL ||
-            getenv("GEMEL_SANITIZED") != NULL;
-  return text != NULL ? strtoull(text, NULL, 10) : few ? 1 : 3;
-}
+enum { SEEDS = 2, FEW = 24 /* instances, and so a quarter of the numbers */, FULL = 96 };
 
 /* ---- Kernels ---- */
 
@@ -161,7 +154,7 @@ static void plant(int exponent, int sign, double highest, double lowest, uint64_
 static size_t plant_each(const planted *p, int first, double highest, double lowest,
                          uint64_t seed) {
   int last = (int)floor(log2(lowest)), e, sign;
-  int all = seeds() >= 50;
+  int all = ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS) >= 50;
   size_t tried = 0;
   for (e = first; e <= last; e++) {
     for (sign = -1; sign <= 1; sign += 2) {
@@ -190,7 +183,7 @@ static void each_binade(const void *data) {
   if (getenv("GEMEL_VALGRIND") != NULL) {
     CT_SKIP("takes long under Valgrind");
   }
-  for (seed = 1; seed <= seeds(); seed++) {
+  for (seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     tried += plant_each(&single, -26, 88.7, 103.9, seed);
     tried += plant_each(&twice, -55, 709.7, 745.1, seed);
   }
@@ -361,7 +354,7 @@ static void refuted(const void *data) {
   if (too_slow(data)) {
     CT_SKIP("takes long under Valgrind");
   }
-  for (seed = 1; seed <= seeds(); seed++) {
+  for (seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     CT_CHECK(judge(data, seed).refuted == 1);
   }
 }
@@ -371,7 +364,7 @@ static void accepted(const void *data) {
   if (too_slow(data)) {
     CT_SKIP("takes long under Valgrind");
   }
-  for (seed = 1; seed <= seeds(); seed++) {
+  for (seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     CT_CHECK(judge(data, seed).passed == 1);
   }
 }
@@ -430,7 +423,7 @@ static int small_survey(void *data) {
 static void out_of_memory(const void *data) {
   static const planted one = OF(less_by_difference, "lt", F32, BOOL);
   (void)data;
-  if (seeds() < 50) {
+  if (ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS) < 50) {
     CT_SKIP("takes minutes; GEMEL_CORPUS_SEEDS=50 asks for it");
   }
   CT_CHECK(ct_oom(small_survey, (void *)&one) > 200);

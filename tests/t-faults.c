@@ -16,8 +16,8 @@
 #include "core/fault.h"
 
 enum {
-  SEEDS = 3,
-  FEW = 8 /* instances where no fault is on: t-verify runs the same code with all of them */
+  SEEDS = 2, /* GEMEL_FAULT_SEEDS asks for more */
+  FEW = 8    /* instances where no fault is on: t-verify runs the same code with all of them */
 };
 
 #ifdef GEMEL_SANITIZED
@@ -289,12 +289,6 @@ static found run(int id, const char *ops, unsigned tiers, uint64_t seed) {
 
 /* ---- Tests ---- */
 
-/* How many seeds; GEMEL_FAULT_SEEDS asks for more. */
-static uint64_t seeds(void) {
-  const char *text = getenv("GEMEL_FAULT_SEEDS");
-  return text != NULL ? strtoull(text, NULL, 10) : SEEDS;
-}
-
 /* ---- Mutants ---- */
 
 struct told {
@@ -349,7 +343,7 @@ static void part_derivatives(const void *data) {
     gemel_rules *rules =
         gemel_rules_parse(context, cases[k].rule, strlen(cases[k].rule), "t.rules", NULL);
     CT_REQUIRE(rules != NULL);
-    for (uint64_t seed = 1; seed <= seeds(); seed++) {
+    for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_FAULT_SEEDS", SEEDS); seed++) {
       gemel_verify_options options = {.size = sizeof options, .seed = seed};
       gemel_verify_summary summary = {.size = sizeof summary};
       options.tiers = 1u << GEMEL_TIER_GRADIENT;
@@ -453,7 +447,7 @@ static void refutes(const void *data) {
   unsigned last = GEMEL_TIER_INTEGER;
   uint64_t seed;
   int all = 1;
-  for (seed = 1; seed <= seeds(); seed++) {
+  for (seed = 1; seed <= ct_seeds("GEMEL_FAULT_SEEDS", SEEDS); seed++) {
     found f = run_tiers(id, seed, &last);
     ct_context("%s (%s), seed %llu", gemel__fault_name(id), gemel__fault_what(id),
                (unsigned long long)seed);

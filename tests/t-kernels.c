@@ -1,6 +1,6 @@
 /*
  * Kernels of a program's own, right and wrong, before gemel_verify_kernel: every wrong one must be
- * refuted and every right one pass, for each of GEMEL_CORPUS_SEEDS seeds (3), and the refutation
+ * refuted and every right one pass, for each of GEMEL_CORPUS_SEEDS seeds (2), and the refutation
  * must say what it is about. A wrong kernel is a right one with one fault, switched on by the
  * number FAULT: it is a static variable, which the child processes of the harness inherit.
  *
@@ -646,7 +646,7 @@ static void passes(const void *data) {
   if (getenv("GEMEL_VALGRIND") != NULL) {
     CT_SKIP("child processes by the thousand");
   }
-  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+  for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     verdicts v = judge(c, seed, 24);
     CT_CHECK(v.refuted == 0 && v.not_run == 0 && v.other == 0 && v.passed > 0);
     if (c->says != NULL) {
@@ -680,7 +680,7 @@ static void is_refuted(const void *data) {
        c->fault == HEAP_UNINITIALISED || c->fault == FREES_TWICE || c->fault == RECURSES)) {
     CT_SKIP("the sanitizer's malloc has its own ways");
   }
-  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+  for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     verdicts v = judge(c, seed, c->fault == RANK_9 ? 96 : 24);
     CT_CHECK(v.refuted > 0);
     if (c->says != NULL) {

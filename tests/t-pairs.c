@@ -10,7 +10,7 @@
  * name and options: allow=WORDS (what may tell the two apart; default: what `gemel equal` allows),
  * instances=N (default 40), says=TEXT (some record's detail holds it; _ stands for a blank),
  * seeds=N (at most so many). Lines that begin with # are comments. One test a file;
- * GEMEL_CORPUS_SEEDS says for how many seeds (default 3), GEMEL_CORPUS_CASE which cases (part of
+ * GEMEL_CORPUS_SEEDS says for how many seeds (default 2), GEMEL_CORPUS_CASE which cases (part of
  * their name).
  *
  * SPDX-License-Identifier: MIT
@@ -24,7 +24,7 @@
 #include <time.h>
 #include <gemel/verify.h>
 
-enum { MOST_FILES = 64, MOST_BYTES = 1 << 22 };
+enum { SEEDS = 2, MOST_FILES = 64, MOST_BYTES = 1 << 22 };
 
 /* ---- A case ---- */
 
@@ -156,17 +156,12 @@ static int parse_case(const corpus_case *c, gemel_context *context, gemel_graph 
   return graphs[1] != NULL;
 }
 
-static uint64_t seeds(void) {
-  const char *text = getenv("GEMEL_CORPUS_SEEDS");
-  int few = getenv("GEMEL_QUICK") != NULL || getenv("GEMEL_VALGRIND") != NULL ||
-            getenv("GEMEL_SANITIZED") != NULL;
-  return text != NULL ? strtoull(text, NULL, 10) : few ? 1 : 3;
-}
-
 static int is_right(const corpus_case *c) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graphs[2] = {NULL, NULL};
-  uint64_t seed, n = seeds() < c->seeds ? seeds() : c->seeds;
+  uint64_t seed, n = ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS) < c->seeds
+                         ? ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS)
+                         : c->seeds;
   int right = parse_case(c, context, graphs);
   for (seed = 1; right && seed <= n; seed++) {
     right = ask(c, graphs[0], graphs[1], seed);
@@ -220,7 +215,8 @@ static void cases_are_right(const void *data) {
       fflush(stdout);
     }
   }
-  printf("%s: %zu of %zu cases right, %d seeds\n", (const char *)data, right, all, (int)seeds());
+  printf("%s: %zu of %zu cases right, %d seeds\n", (const char *)data, right, all,
+         (int)ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS));
   CT_CHECK(all > 0 || only != NULL);
   free(text);
 }

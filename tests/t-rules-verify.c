@@ -18,6 +18,8 @@ struct row {
   const char *name, *needs, *text;
 };
 
+enum { SEEDS = 2 };
+
 static const struct row right_rules[] = {
 #define RIGHT(name, needs, text) {#name, needs, text},
 #define WRONG(name, needs, text)
@@ -112,14 +114,9 @@ static struct seen verify(const struct row *row, uint64_t seed, const char *fold
   return verify_by(row, seed, 0, folder);
 }
 
-static uint64_t seeds(void) {
-  const char *many = getenv("GEMEL_TEST_SEEDS");
-  return getenv("GEMEL_VALGRIND") != NULL ? 1 : many != NULL ? (uint64_t)atoi(many) : 5;
-}
-
 static void right(const void *data) {
   const struct row *row = data;
-  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+  for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_TEST_SEEDS", SEEDS); seed++) {
     struct seen seen = verify(row, seed, NULL);
     ct_context("%s, seed %d: %s", row->name, (int)seed, seen.text);
     CT_EQ_UINT(seen.records, GEMEL_TIER_COUNT);
@@ -183,7 +180,7 @@ static void replay(const char *path) {
 
 static void wrong(const void *data) {
   const struct row *row = data;
-  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+  for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_TEST_SEEDS", SEEDS); seed++) {
     struct seen seen = verify(row, seed, seed == 1 ? ct_scratch() : NULL);
     ct_context("%s, seed %d: %s", row->name, (int)seed, seen.text);
     CT_EQ_UINT(seen.records, GEMEL_TIER_COUNT);
@@ -196,7 +193,7 @@ static void wrong(const void *data) {
 
 static void never(const void *data) {
   const struct row *row = data;
-  for (uint64_t seed = 1; seed <= seeds(); seed++) {
+  for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_TEST_SEEDS", SEEDS); seed++) {
     struct seen seen = verify(row, seed, NULL);
     ct_context("%s, seed %d", row->name, (int)seed);
     CT_EQ_UINT(seen.verdicts[GEMEL_UNINFORMATIVE], GEMEL_TIER_COUNT);
