@@ -35,6 +35,7 @@ library_tests += %reldir%/t-null
 library_tests += %reldir%/t-scan
 library_tests += %reldir%/t-scan-calls
 library_tests += %reldir%/t-scan-grad
+library_tests += %reldir%/t-scan-passes
 library_tests += %reldir%/t-scan-saved
 library_tests += %reldir%/t-scan-unrolled
 library_tests += %reldir%/t-schedule

@@ -170,6 +170,13 @@ gemel_dim gemel__edit_size(gemel_edit *edit, gemel_dim dim) {
              : gemel__dim_substitute(gemel_edit_graph(edit)->context, dim, new_atom, edit);
 }
 
+gemel_status gemel__scan_sizes_status(gemel_context *context, unsigned failures,
+                                      gemel_error *error) {
+  return gemel__dim_memory_failures(context) == failures
+             ? GEMEL_OK
+             : gemel__no_memory(error, "a loop's sizes");
+}
+
 /* ---- Building ---- */
 
 gemel_status gemel__new_scan_begin(gemel__new_scan *scan, gemel_context *context,

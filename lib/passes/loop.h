@@ -96,6 +96,11 @@ gemel_status gemel__new_scan_copy(gemel__new_scan *scan, const gemel__scan_node 
  * for. GEMEL_DIM_NONE stays what it is; it comes with the edit's error too. */
 gemel_dim gemel__edit_size(gemel_edit *edit, gemel_dim dim);
 
+/* Sizes that can't be told make a pass leave a loop alone: but if there was no memory for one since
+ * there had been so many FAILURES (gemel__dim_memory_failures), GEMEL_NO_MEMORY. */
+gemel_status gemel__scan_sizes_status(gemel_context *context, unsigned failures,
+                                      gemel_error *error);
+
 /* The new loop: its first result. OPERANDS are of the new graph, the steps first if OLD is limited;
  * all attributes but the numbers are OLD's. */
 gemel_value gemel__new_scan_apply(gemel__new_scan *scan, gemel_edit *edit,

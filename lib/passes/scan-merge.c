@@ -137,6 +137,7 @@ static gemel_status join_groups(merge_scans *m) {
 gemel_status gemel__pass_merge_scans(gemel_edit *edit, const void *data, gemel_error *error) {
   merge_scans m = {.edit = edit, .graph = gemel_edit_graph(edit), .error = error};
   size_t count = m.graph->n_nodes;
+  unsigned failures = gemel__dim_memory_failures(m.graph->context);
   (void)data;
   gemel_status status = find_candidates(&m);
   if (status == GEMEL_OK && m.n > 1) {
@@ -151,7 +152,7 @@ gemel_status gemel__pass_merge_scans(gemel_edit *edit, const void *data, gemel_e
     gemel__free(m.nodes, m.n * sizeof *m.nodes);
   }
   gemel__free(m.all, m.capacity * sizeof *m.all);
-  return status;
+  return status == GEMEL_OK ? gemel__scan_sizes_status(m.graph->context, failures, error) : status;
 }
 
 /* ---- Instances ---- */

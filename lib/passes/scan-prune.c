@@ -178,6 +178,7 @@ gemel_status gemel__pass_scan_prune(gemel_edit *edit, const void *data, gemel_er
   const gemel_graph *graph = gemel_edit_graph(edit);
   const uint32_t *uses = NULL;
   gemel_status status = GEMEL_OK;
+  unsigned failures = gemel__dim_memory_failures(graph->context);
   int loops = 0;
   (void)data;
   for (uint32_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
@@ -193,7 +194,7 @@ gemel_status gemel__pass_scan_prune(gemel_edit *edit, const void *data, gemel_er
       status = op == GEMEL__OP_scan ? gemel__scan_join(edit, 1, &k, error) : replace_row(edit, k);
     }
   }
-  return status;
+  return status == GEMEL_OK ? gemel__scan_sizes_status(graph->context, failures, error) : status;
 }
 
 /* A loop of which one stack at least isn't read. */
