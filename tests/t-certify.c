@@ -253,6 +253,23 @@ static gemel_status no_instance(gemel_graph *graph, uint64_t (*random)(void *), 
   return gemel_graph_error(graph)->status;
 }
 
+/* Values at which neither side has a result, here a number of steps beyond the rows, or a row
+ * before the first, tell nothing of a replacement and stop nothing. */
+static void goes_on_without_results(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_parse(context, data, strlen(data), "loop.gmt", NULL, &error);
+  gemel_rewrite_options options = {.size = sizeof options, .include = "loop", .certify = 1};
+  gemel_certify_counts counts = {.size = sizeof counts};
+  CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
+  gemel_graph *result = gemel_rewrite(graph, &options, &error);
+  CT_EQ_STR(result != NULL ? "" : error.text, "");
+  gemel_certify_counted(context, &counts);
+  CT_CHECK(counts.applications > 0);
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* What a pass replaces is checked as what a rule does: the wrong one is stopped, the right ones are
  * not, and are no open questions. */
 static void pass_is_checked(const void *data) {
@@ -575,6 +592,13 @@ void ct_register(void) {
   static const ct_test others[] = {CT_TEST("pass/right", pass_is_checked, "right"),
                                    CT_TEST("pass/deep", pass_is_checked, "deep"),
                                    CT_TEST("pass/wrong", pass_is_checked, "wrong"),
+                                   CT_TEST("pass/without_results", goes_on_without_results,
+                                           "graph step(s: f64[], k: f64[], x: f64[]) {\n"
+                                           "  return n = s * k + x, k1 = k\n}\n"
+                                           "graph g(n: i64[], s: f64[], k: f64[], x: f64[T]) {\n"
+                                           "  l, m, h, i = scan(n, s, k, x, body = step,\n"
+                                           "    states = 2, sequences = 1, limited = 1)\n"
+                                           "  return h, m\n}"),
                                    CT_TEST("needs_the_harness", needs_the_harness, NULL),
                                    CT_TEST("asks_once", asks_once, NULL),
                                    CT_TEST("survives_refusals", survives_refusals, NULL)};

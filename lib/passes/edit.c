@@ -277,8 +277,10 @@ gemel_status gemel__edit_replace(gemel_edit *e, gemel__ref old, gemel_value by) 
   if (e->run->witness != NULL) {
     gemel__change change = {e->pass,   e->from,   e->to,       old,   *place_of(e, old),
                             e->leaves, e->images, e->n_leaves, e->map};
-    gemel_status status = e->run->witness(e->run->user, &change, e->error);
+    gemel_error said = {GEMEL_OK, 0, 0, ""}; /* also of attempts that came to nothing */
+    gemel_status status = e->run->witness(e->run->user, &change, &said);
     if (status != GEMEL_OK) {
+      *e->error = said;
       return status;
     }
   }
