@@ -145,6 +145,8 @@ static const struct {
     HOME(scan_jvp_constant, "scan"),
     HOME(scan_prune_indirect, "scan_prune"),
     HOME(scan_merge_crossed, "merge_scans"),
+    HOME(scan_pull_initial, "scan_pull_sums"),
+    HOME(scan_pull_reversed, "scan_pull_sums"),
     HOME(overwrites_while_read, "inc_subtensor"),
     HOME(half_not_rounded, "div"),
     HOME(loop_lost_tile, "dimshuffle"),

@@ -22,4 +22,6 @@ libgemel_a_SOURCES += %reldir%/scan-live.c
 libgemel_a_SOURCES += %reldir%/scan-merge.c
 libgemel_a_SOURCES += %reldir%/scan-parts.h
 libgemel_a_SOURCES += %reldir%/scan-prune.c
+libgemel_a_SOURCES += %reldir%/scan-pull-draw.c
+libgemel_a_SOURCES += %reldir%/scan-pull.c
 libgemel_a_SOURCES += %reldir%/sums.c

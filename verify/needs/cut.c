@@ -25,7 +25,33 @@ static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
                           gemel__node_type(graph, ref.node, ref.output));
 }
 
+/* The graph among the attributes of NODE; NULL: there is none. */
+static const gemel_graph *body_of(const gemel_graph *graph, uint32_t node) {
+  uint32_t id = gemel__node_at(graph, node)->attrs;
+  const struct gemel__attrs *attrs = id != 0 ? gemel__attrs_at(graph->context, id) : NULL;
+  for (size_t k = 0; attrs != NULL && k < attrs->count; k++) {
+    if (attrs->values[k].kind == GEMEL_ATTR_GRAPH) {
+      return attrs->values[k].u.graph;
+    }
+  }
+  return NULL;
+}
+
+/* All kinds that the nodes of BODY do; bodies in it, which are nested no deeper than can run, too.
+ */
+static unsigned arithmetic_of_body(const gemel_graph *body) {
+  unsigned kinds = 0;
+  for (uint32_t k = 0; k < gemel_graph_node_count(body); k++) {
+    kinds |= gemel__arithmetic(body, k);
+  }
+  return kinds;
+}
+
 unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node) {
+  const gemel_graph *body = body_of(graph, node);
+  if (body != NULL) {
+    return arithmetic_of_body(body);
+  }
   gemel__ref self = {node, 0};
   unsigned kinds = gemel__twin_of(gemel__node_at(graph, node)->op)->arithmetic;
   uint32_t count;

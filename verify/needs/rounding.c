@@ -210,11 +210,19 @@ static int operands_short(const struct watched *w, gemel__domain *d, size_t node
   return 1;
 }
 
+/* 1 if all results of NODE are exact. */
+static int results_exact(const struct watched *w, gemel__domain *d, uint32_t node) {
+  gemel__ref ref = {node, 0};
+  while (gemel__has_output(w->graph, node, ref.output) && is_exact(d, value_of(w, ref))) {
+    ref.output++;
+  }
+  return !gemel__has_output(w->graph, node, ref.output);
+}
+
 /* Which promises the values at hand keep. */
 static unsigned promises_kept(struct watched *w, gemel__domain *d) {
   unsigned kept = ALL;
   for (size_t k = 0; k < w->n; k++) {
-    gemel__ref self = {(uint32_t)k, 0};
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(w->graph, (uint32_t)k, &count);
     int exact;
@@ -225,7 +233,7 @@ static unsigned promises_kept(struct watched *w, gemel__domain *d) {
     if (w->kinds[k] == 0) {
       continue;
     }
-    exact = is_exact(d, value_of(w, self));
+    exact = results_exact(w, d, (uint32_t)k);
     if ((w->kinds[k] & (GEMEL__SUMS | GEMEL__PRODUCTS)) && !w->tainted[k] && !exact) {
       kept &= ~(unsigned)REASSOC;
     }

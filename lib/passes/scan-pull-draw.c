@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Drawing loops out of which scan-pull.c pulls a sum.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <gemel/composite.h>
+#include <gemel/ops.h>
+#include <gemel/text.h>
+#include "passes/instances.h"
+#include "passes/passes.h"
+
+enum { MOST_TERMS = 3 };
+
+/* What a loop is drawn from: a state h that moves on, rows, constants, and a value of the step. */
+typedef struct drawn_pull {
+  gemel__drawing by;
+  gemel_loop *loop;
+  gemel_value h, row, constant, number, made;
+} drawn_pull;
+
+/* A matrix of the body. */
+static gemel_value draw_factor(const drawn_pull *d) {
+  const gemel_value all[] = {d->h, d->row, d->made};
+  gemel_value x = all[gemel__draw_below(&d->by, 3)];
+  return gemel__draw_below(&d->by, 3) > 0 ? x : gemel_dimshuffle(x, GEMEL_LIST(int64_t, 1, 0));
+}
+
+/* A product of kind WHICH, of four. */
+static gemel_value draw_product(const drawn_pull *d, uint64_t which) {
+  gemel_value x = draw_factor(d), y = draw_factor(d);
+  switch (which % 4) {
+  case 0:
+    return gemel_dot(x, y);
+  case 1:
+    return gemel_dot(d->constant, x);
+  case 2:
+    return gemel_dot_with(x, y, .contract_x = GEMEL_INTS(1), .contract_y = GEMEL_INTS(1));
+  default:
+    return gemel_dot_with(x, y, .contract_x = GEMEL_INTS(0), .contract_y = GEMEL_INTS(0));
+  }
+}
+
+/* A term of a sum. Those of other kinds WHICH are other nodes: of what is read twice a product
+ * stays in the loop. */
+static gemel_value draw_summand(const drawn_pull *d, uint64_t which) {
+  switch (gemel__draw_below(&d->by, 8)) {
+  case 0:
+    return gemel_mul(draw_product(d, which), d->number);
+  case 1:
+    return gemel_neg(draw_product(d, which));
+  case 2:
+    return gemel_sum_with(draw_factor(d), .axes = {1, (int64_t[]){(int64_t)(which % 2)}},
+                          .keepdims = (int64_t)(which < 2));
+  case 3:
+    return gemel_dimshuffle(draw_product(d, which), GEMEL_LIST(int64_t, 1, 0));
+  case 4:
+    return gemel_sub(d->row, draw_product(d, which));
+  default:
+    return draw_product(d, which);
+  }
+}
+
+/* Begins a loop, perhaps with a number of steps: its states h and, that is returned, the sum. */
+static gemel_value draw_inputs(drawn_pull *d, const char *rows) {
+  gemel_graph *graph = d->by.graph;
+  const char *dtype = gemel_dtype_name(d->by.dtype);
+  char text[80];
+  gemel_value outside[6];
+  static const char *const formats[] = {"h: %s[3, 3]",     "s: %s[3, 3]", "x: %s[%s, 3, 3]",
+                                        "z: %s[%s, 9, 3]", "c: %s[3, 3]", "k: %s[]"};
+  for (int k = 0; k < 6; k++) {
+    snprintf(text, sizeof text, formats[k], dtype, rows);
+    outside[k] = gemel_declare(graph, text);
+  }
+  d->h = gemel_loop_state(d->loop, outside[0]);
+  gemel_value sum = gemel_loop_state(d->loop, outside[1]);
+  d->row = gemel_loop_row(d->loop, outside[2]);
+  gemel_loop_row(d->loop, outside[3]); /* so that new stacks aren't too large beside the rows */
+  d->constant = gemel_loop_constant(d->loop, outside[4]);
+  d->number = gemel_loop_constant(d->loop, outside[5]);
+  d->made = gemel_maximum(gemel_sub(d->row, d->h), d->constant);
+  return sum;
+}
+
+/* h' = max(x - h, c), which rounds nothing where h, x and c are simple; s' = s + up to three terms.
+ */
+static gemel_status draw_steps(drawn_pull *d, const char *rows) {
+  gemel_value sum = draw_inputs(d, rows), next = sum;
+  gemel_loop_next(d->loop, d->h, d->made);
+  for (uint64_t k = gemel__draw_below(&d->by, MOST_TERMS) + 1; k > 0; k--) {
+    gemel_value term = k == 1 ? draw_product(d, k) : draw_summand(d, k);
+    next = gemel__draw_below(&d->by, 4) > 0 ? gemel_add(next, term) : gemel_sub(next, term);
+  }
+  gemel_loop_next(d->loop, sum, next);
+  gemel_value steps = {NULL, 0, 0};
+  if (gemel__draw_below(&d->by, 4) == 0) {
+    steps =
+        gemel_clip(gemel_declare(d->by.graph, "n: i64[]"), gemel_scalar(d->by.graph, GEMEL_I64, 0),
+                   gemel_scalar(d->by.graph, GEMEL_I64, atoi(rows)));
+  }
+  gemel_status status =
+      gemel_loop_end_with(d->loop, .reverse = (int)gemel__draw_below(&d->by, 2), .steps = steps);
+  if (status == GEMEL_OK) {
+    status = gemel_output(gemel_loop_last(d->loop, sum), "sum");
+  }
+  if (status == GEMEL_OK && gemel__draw_below(&d->by, 2)) {
+    status = gemel_output(gemel_loop_history(d->loop, d->h), "rows");
+  }
+  return status;
+}
+
+gemel_status gemel__generate_scan_pull_sums(gemel_graph *graph, uint64_t (*random)(void *state),
+                                            void *state, const void *data) {
+  static const char *const lengths[] = {"0", "1", "2", "3", "5", "17"};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  drawn_pull d = {.by = gemel__draw_on(graph, random, state, 0)};
+  (void)data;
+  d.by.dtype = gemel__draw_below(&d.by, 2) ? GEMEL_F32 : GEMEL_F64;
+  d.loop = gemel_loop_begin(graph, &error);
+  if (d.loop == NULL) {
+    return error.status;
+  }
+  gemel_status status = draw_steps(&d, lengths[gemel__draw_below(&d.by, 6)]);
+  gemel_loop_free(d.loop);
+  return status;
+}
