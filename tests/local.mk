@@ -37,6 +37,7 @@ library_tests += %reldir%/t-scan-calls
 library_tests += %reldir%/t-scan-grad
 library_tests += %reldir%/t-scan-passes
 library_tests += %reldir%/t-scan-pull
+library_tests += %reldir%/t-scan-push
 library_tests += %reldir%/t-scan-saved
 library_tests += %reldir%/t-scan-unrolled
 library_tests += %reldir%/t-schedule

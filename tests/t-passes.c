@@ -339,13 +339,15 @@ static size_t operations_of(const gemel_graph *graph) {
   return n;
 }
 
-/* The same of the bodies of loops. */
+/* The same of the bodies of loops, without their inputs. */
 static size_t operations_of_bodies(const gemel_graph *graph) {
   size_t n = 0;
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
     gemel_attr body = {NULL, GEMEL_ATTR_NONE, 0, {0}};
     gemel_value_attr((gemel_value){(gemel_graph *)graph, k, 0}, "body", &body);
-    n += body.kind == GEMEL_ATTR_GRAPH ? operations_of(body.u.graph) : 0;
+    n += body.kind == GEMEL_ATTR_GRAPH
+             ? operations_of(body.u.graph) - gemel_graph_input_count(body.u.graph)
+             : 0;
   }
   return n;
 }

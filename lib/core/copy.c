@@ -6,7 +6,9 @@
  */
 #include "core/copy.h"
 
+#include "core/alloc.h"
 #include "core/cons.h"
+#include "ops/ids.h"
 
 static gemel_status fail(gemel_graph *graph, gemel_status status, gemel_location where) {
   gemel__graph_fail_at(graph, where, status, "%s",
@@ -51,6 +53,52 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
   gemel_status status = gemel__cons_append(to, record->op, record->attrs, count, inputs, &place,
                                            record->n_outputs, types_of(from, old), where, node);
   return status == GEMEL_OK ? GEMEL_OK : fail(to, status, where);
+}
+
+/* Copies NODE; where its types take the type rules, through these. */
+static gemel_status copy_or_apply(gemel_graph *to, const gemel_graph *from, uint32_t node,
+                                  gemel__ref *operands, gemel_value *values, gemel__ref *map) {
+  const gemel__node *record = gemel__node_at(from, node);
+  uint32_t count, copy;
+  const gemel__ref *in = gemel__node_inputs(from, node, &count);
+  for (uint32_t k = 0; k < count; k++) {
+    operands[k] = map[gemel__value_number(from, in[k])];
+    values[k] = gemel__value(to, operands[k]);
+  }
+  gemel_status status = gemel__copy_node(to, from, node, operands, &copy);
+  if (status == GEMEL_DECLINED) {
+    copy = gemel__apply(to, record->op, record->attrs, count, values, gemel__node_where(from, node))
+               .node;
+    status = to->error.status;
+  }
+  for (uint32_t k = 0; status == GEMEL_OK && k < record->n_outputs; k++) {
+    gemel__ref *value = &map[gemel__value_number(from, (gemel__ref){node, k})];
+    *value = value->node == UINT32_MAX ? (gemel__ref){copy, k} : *value;
+  }
+  return status;
+}
+
+gemel_status gemel__copy_marked(gemel_graph *to, const gemel_graph *from,
+                                const unsigned char *marks, unsigned mark, gemel__ref *map) {
+  uint32_t most = 0, count;
+  for (uint32_t node = 0; node < from->n_nodes; node++) {
+    gemel__node_inputs(from, node, &count);
+    most = count > most ? count : most;
+  }
+  gemel__ref *operands = gemel__alloc_array(most, sizeof *operands);
+  gemel_value *values = gemel__alloc_array(most, sizeof *values);
+  gemel_status status = to->error.status;
+  if (operands == NULL || values == NULL) {
+    status = fail(to, GEMEL_NO_MEMORY, (gemel_location){NULL, 0});
+  }
+  for (uint32_t node = 0; node < from->n_nodes && status == GEMEL_OK; node++) {
+    if (marks[node] & mark && gemel__node_at(from, node)->op != GEMEL__OP_input) {
+      status = copy_or_apply(to, from, node, operands, values, map);
+    }
+  }
+  gemel__free(operands, most * sizeof *operands);
+  gemel__free(values, most * sizeof *values);
+  return status;
 }
 
 gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, double share) {

@@ -17,6 +17,13 @@
 gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t old,
                               const gemel__ref *inputs, uint32_t *node);
 
+/* Copies the nodes of FROM whose MARKS have a bit of MARK, but for inputs, in the order of ids.
+ * MAP, by gemel__value_number, says what values of FROM are in TO (node UINT32_MAX: nothing so
+ * far): inputs, and what else is to be read in the place of a node's value; it is filled in for the
+ * copies. Errors are recorded on TO. */
+gemel_status gemel__copy_marked(gemel_graph *to, const gemel_graph *from,
+                                const unsigned char *marks, unsigned mark, gemel__ref *map);
+
 /* Room in TO for a SHARE of the nodes that FROM has. GEMEL_NO_MEMORY. */
 gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, double share);
 

@@ -6,6 +6,7 @@
  * operand's type. Kernels are in elementwise-kernels.c, samples in elementwise-sample.c.
  */
 #include "ops/elementwise.h"
+#include "ops/batch.h"
 
 #include "core/alloc.h"
 #include "core/fault.h"
@@ -316,8 +317,24 @@ static gemel_status scalar_jvp(gemel_derive *call) {
   return outcome(call);
 }
 
+static gemel_status scalar_batch(gemel__batch *call) {
+  gemel_value operands[3];
+  int rank = 0;
+  for (size_t k = 0; k < call->n_inputs; k++) {
+    int own = gemel__batch_rank(call, k);
+    rank = own > rank ? own : rank;
+  }
+  for (size_t k = 0; k < call->n_inputs; k++) {
+    operands[k] = gemel__batch_operand(call, k, rank);
+  }
+  call->output =
+      gemel__apply(call->graph, call->op, call->attrs, call->n_inputs, operands, call->where);
+  return GEMEL_OK;
+}
+
 const gemel__hooks gemel__scalar_hooks = {.infer = scalar_infer,
                                           .grad = scalar_grad,
                                           .jvp = scalar_jvp,
                                           .sample = gemel__scalar_sample,
-                                          .kernels = gemel__scalar_kernels};
+                                          .kernels = gemel__scalar_kernels,
+                                          .batch = scalar_batch};

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "core/fault.h"
 #include <gemel/ops.h>
+#include "ops/batch.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -531,12 +532,49 @@ static gemel_status normalize_dot(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
+/* ---- All rows at once ---- */
+
+/* AXES of an operand moved behind that of the rows, which comes before them if PAIRED. */
+static size_t shift_axes(const int *axes, int count, int by, int paired, int64_t *shifted) {
+  size_t n = 0;
+  if (paired) {
+    shifted[n++] = 0;
+  }
+  for (int k = 0; k < count; k++) {
+    shifted[n++] = axes[k] + by;
+  }
+  return n;
+}
+
+/* The axis of the rows is a batch axis where both operands have it, and a free one of that which
+ * has it else: there it is the first one. */
+static gemel_status batch_dot(gemel__batch *call) {
+  gemel__dot_axes axes;
+  int64_t contract[2][GEMEL_MAX_RANK], batch[2][GEMEL_MAX_RANK];
+  int both = call->has_rows[0] && call->has_rows[1];
+  size_t n_batch = 0;
+  gemel__dot_axes_of(call->values, gemel__batch_rank(call, 0), gemel__batch_rank(call, 1), &axes);
+  for (int side = 0; side < 2; side++) {
+    int by = call->has_rows[side];
+    shift_axes(axes.contract[side], axes.n_contract, by, 0, contract[side]);
+    n_batch = shift_axes(axes.batch[side], axes.n_batch, by, both, batch[side]);
+  }
+  size_t n = (size_t)axes.n_contract;
+  gemel_dot_options options = {
+      {n, contract[0]}, {n, contract[1]}, {n_batch, batch[0]}, {n_batch, batch[1]}};
+  gemel_value product = gemel_dot_at(call->inputs[0], call->inputs[1], &options, call->where);
+  int at = both ? 0 : axes.n_batch + (call->has_rows[1] ? axes.n_free[0] : 0);
+  call->output = gemel_is_null(product) ? product : gemel__batch_first(product, at, call->where);
+  return GEMEL_OK;
+}
+
 const gemel__hooks gemel__hooks_dot = {.infer = infer_dot,
                                        .grad = grad_dot,
                                        .jvp = jvp_dot,
                                        .sample = sample_dot,
                                        .kernels = gemel__dot_kernels,
                                        .cost = gemel__dot_cost,
+                                       .batch = batch_dot,
                                        .normalize = normalize_dot};
 const gemel__hooks gemel__hooks_dot_add = {.infer = infer_dot_add,
                                            .grad = grad_dot_add,

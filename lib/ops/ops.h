@@ -18,6 +18,10 @@
 typedef struct gemel__fact_call gemel__fact_call;
 typedef unsigned (*gemel__fact_rule)(const gemel__fact_call *call);
 
+/* What a hook BATCH sees, see ops/batch.h. GEMEL_DECLINED: it can't do that for all rows. */
+typedef struct gemel__batch gemel__batch;
+typedef gemel_status (*gemel__batch_rule)(gemel__batch *call);
+
 typedef struct gemel__hooks {
   gemel_status (*infer)(gemel_infer *call);
   gemel_status (*grad)(gemel_derive *call);
@@ -32,6 +36,7 @@ typedef struct gemel__hooks {
   int (*channels_last)(const gemel_kernel_call *call); /* as in gemel_operation */
   gemel__fact_rule facts; /* what holds of every element of the result; NULL: nothing is known */
   int moves; /* 1 + the operand whose elements the results' are, in other places; 0: none is */
+  gemel__batch_rule batch; /* NULL: only for one row after another */
 } gemel__hooks;
 
 /* Families: the files that hold an operation's code are called after its family. */

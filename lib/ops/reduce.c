@@ -18,6 +18,7 @@
 #include "core/fault.h"
 #include "ops/facts.h"
 #include "ops/reduce.h"
+#include "ops/batch.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -606,6 +607,24 @@ static unsigned max_facts(const gemel__fact_call *call) {
   return call->of[0];
 }
 
+/* ---- All rows at once ---- */
+
+/* A reduction over axes, which are listed. */
+static gemel_status batch_axes(gemel__batch *call) {
+  int64_t axes[GEMEL_MAX_RANK];
+  size_t n = gemel__attr_count(&call->values[0]);
+  if (call->values[0].kind == GEMEL_ATTR_NONE) {
+    return GEMEL_DECLINED;
+  }
+  for (size_t k = 0; k < n; k++) {
+    axes[k] = call->values[0].u.ints[k] + 1;
+  }
+  gemel_attr attrs[] = {gemel_attr_ints("axes", n, axes), call->values[1]};
+  call->output = gemel_apply_at(call->graph, gemel__rows[call->op].name, 1, call->inputs, 2, attrs,
+                                call->where);
+  return GEMEL_OK;
+}
+
 const gemel__hooks gemel__hooks_sum = {.infer = infer_total,
                                        .grad = grad_sum,
                                        .jvp = jvp_sum,
@@ -613,7 +632,8 @@ const gemel__hooks gemel__hooks_sum = {.infer = infer_total,
                                        .kernels = gemel__sum_kernels,
                                        .cost = cost,
                                        .normalize = normalize_axes,
-                                       .facts = sum_facts};
+                                       .facts = sum_facts,
+                                       .batch = batch_axes};
 const gemel__hooks gemel__hooks_prod = {.infer = infer_total,
                                         .grad = grad_prod,
                                         .jvp = jvp_prod,
@@ -621,7 +641,8 @@ const gemel__hooks gemel__hooks_prod = {.infer = infer_total,
                                         .kernels = gemel__prod_kernels,
                                         .cost = cost,
                                         .normalize = normalize_axes,
-                                        .facts = prod_facts};
+                                        .facts = prod_facts,
+                                        .batch = batch_axes};
 const gemel__hooks gemel__hooks_max = {.infer = infer_max,
                                        .grad = grad_max,
                                        .jvp = jvp_max,
@@ -629,7 +650,8 @@ const gemel__hooks gemel__hooks_max = {.infer = infer_max,
                                        .kernels = gemel__max_kernels,
                                        .cost = cost,
                                        .normalize = normalize_axes,
-                                       .facts = max_facts};
+                                       .facts = max_facts,
+                                       .batch = batch_axes};
 const gemel__hooks gemel__hooks_argmax = {.infer = infer_argmax,
                                           .grad = grad_argmax,
                                           .jvp = jvp_argmax,

@@ -37,13 +37,11 @@ enum { CROSSES = 1, CUT = 2, READ = 4 };
 typedef struct saving {
   gemel__derived_loop *d;
   gemel_graph *graph; /* the body of the loop back as it was built */
-  size_t n_nodes, n_values, most;
+  size_t n_nodes, n_values;
   unsigned char *marks;       /* by node */
   unsigned char *value_marks; /* by the value's number, as what follows */
   uint32_t *output;           /* which output of the old body it is, + 1 */
   gemel__ref *map;            /* what it became in another graph */
-  gemel__ref *operands;       /* of a node that is copied, MOST of them */
-  gemel_value *values;
 } saving;
 
 /* ---- Which values ---- */
@@ -269,39 +267,8 @@ static size_t mark_forward(saving *s) {
 
 /* ---- Copying ---- */
 
-static gemel_status copy_node(saving *s, gemel_graph *to, uint32_t node) {
-  uint32_t count, copy;
-  const gemel__ref *in = gemel__node_inputs(s->graph, node, &count);
-  for (uint32_t k = 0; k < count; k++) {
-    s->operands[k] = s->map[number_of(s, in[k])];
-    s->values[k] = gemel__value(to, s->operands[k]);
-  }
-  gemel_status status = gemel__copy_node(to, s->graph, node, s->operands, &copy);
-  if (status == GEMEL_DECLINED) {
-    const gemel__node *record = gemel__node_at(s->graph, node);
-    copy = gemel__apply(to, record->op, record->attrs, count, s->values,
-                        gemel__node_where(s->graph, node))
-               .node;
-    status = gemel_graph_error(to)->status;
-  }
-  for (uint32_t k = 0; status == GEMEL_OK && k < gemel__node_at(s->graph, node)->n_outputs; k++) {
-    size_t number = number_of(s, (gemel__ref){node, k});
-    if (s->map[number].node == UINT32_MAX) {
-      s->map[number] = (gemel__ref){copy, k};
-    }
-  }
-  return status;
-}
-
-/* Copies the nodes with MARK; inputs, and whatever else the map has, are there already. */
 static gemel_status copy_nodes(saving *s, gemel_graph *to, unsigned mark) {
-  gemel_status status = gemel_graph_error(to)->status;
-  for (uint32_t node = 0; node < s->n_nodes && status == GEMEL_OK; node++) {
-    if (s->marks[node] & mark && !is_input(s, node)) {
-      status = copy_node(s, to, node);
-    }
-  }
-  return status;
+  return gemel__copy_marked(to, s->graph, s->marks, mark, s->map);
 }
 
 static void map_value(saving *s, gemel_value from, gemel_value to) {
@@ -491,25 +458,17 @@ static gemel_status save_values(saving *s) {
 }
 
 static gemel_status saving_init(saving *s, gemel__derived_loop *d) {
-  uint32_t count;
   memset(s, 0, sizeof *s);
   s->d = d;
   s->graph = d->body;
   s->n_nodes = s->graph->n_nodes;
   s->n_values = gemel__value_count(s->graph);
-  for (uint32_t node = 0; node < s->n_nodes; node++) {
-    gemel__node_inputs(s->graph, node, &count);
-    s->most = count > s->most ? count : s->most;
-  }
   d->n_entered = 1 + s->graph->n_inputs + s->n_values;
   d->entered = gemel__alloc_array(d->n_entered, sizeof *d->entered);
   s->marks = gemel__alloc_zeroed(s->n_nodes + s->n_values);
   s->output = gemel__alloc_zeroed(s->n_values * sizeof *s->output);
   s->map = gemel__alloc_array(s->n_values, sizeof *s->map);
-  s->operands = gemel__alloc_array(s->most, sizeof *s->operands);
-  s->values = gemel__alloc_array(s->most, sizeof *s->values);
-  if (d->entered == NULL || s->marks == NULL || s->output == NULL || s->map == NULL ||
-      s->operands == NULL || s->values == NULL) {
+  if (d->entered == NULL || s->marks == NULL || s->output == NULL || s->map == NULL) {
     return gemel__no_memory(d->call->error, "what a loop saves");
   }
   s->value_marks = s->marks + s->n_nodes;
@@ -520,8 +479,6 @@ static void saving_clear(saving *s) {
   gemel__free(s->marks, s->n_nodes + s->n_values);
   gemel__free(s->output, s->n_values * sizeof *s->output);
   gemel__free(s->map, s->n_values * sizeof *s->map);
-  gemel__free(s->operands, s->most * sizeof *s->operands);
-  gemel__free(s->values, s->most * sizeof *s->values);
 }
 
 gemel_status gemel__derived_save(gemel__derived_loop *d) {

@@ -9,6 +9,7 @@
 #include "core/tensor.h"
 #include "cpu/copy.h"
 #include "cpu/walk.h"
+#include "ops/batch.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -139,6 +140,17 @@ static gemel_status view_dimshuffle(const gemel_kernel_call *call, int64_t *shap
 
 COPY_KERNEL(dimshuffle);
 
+static gemel_status batch_dimshuffle(gemel__batch *call) {
+  int64_t order[GEMEL_MAX_RANK] = {0};
+  size_t n = gemel__attr_count(&call->values[0]);
+  for (size_t k = 0; k < n && k + 1 < GEMEL_MAX_RANK; k++) {
+    int64_t axis = call->values[0].u.ints[k];
+    order[k + 1] = axis < 0 ? -1 : axis + 1;
+  }
+  call->output = gemel_dimshuffle_at(call->inputs[0], n + 1, order, call->where);
+  return GEMEL_OK;
+}
+
 const gemel__hooks gemel__hooks_dimshuffle = {.infer = infer_dimshuffle,
                                               .grad = grad_dimshuffle,
                                               .jvp = jvp_dimshuffle,
@@ -146,7 +158,8 @@ const gemel__hooks gemel__hooks_dimshuffle = {.infer = infer_dimshuffle,
                                               .kernels = dimshuffle_kernels,
                                               .view = view_dimshuffle,
                                               .cost = gemel__cost_move,
-                                              .moves = 1};
+                                              .moves = 1,
+                                              .batch = batch_dimshuffle};
 
 /* ---- reshape ---- */
 
@@ -270,6 +283,23 @@ static gemel_status run_reshape(const gemel_kernel_call *call) {
 
 static const gemel_kernel reshape_kernels[] = {{"plain", NULL, run_reshape}, {NULL, NULL, NULL}};
 
+/* The sizes of a row behind the number of rows. */
+static size_t batch_shape(const gemel__batch *call, gemel_dim *shape) {
+  size_t n = gemel__attr_count(&call->values[0]);
+  shape[0] = call->rows;
+  for (size_t k = 0; k < n && k + 1 < GEMEL_MAX_RANK; k++) {
+    shape[k + 1] = call->values[0].u.dims[k];
+  }
+  return n + 1;
+}
+
+static gemel_status batch_reshape(gemel__batch *call) {
+  gemel_dim shape[GEMEL_MAX_RANK];
+  size_t n = batch_shape(call, shape);
+  call->output = gemel_reshape_at(call->inputs[0], n, shape, call->where);
+  return GEMEL_OK;
+}
+
 const gemel__hooks gemel__hooks_reshape = {.infer = infer_reshape,
                                            .grad = grad_reshape,
                                            .jvp = jvp_reshape,
@@ -277,7 +307,8 @@ const gemel__hooks gemel__hooks_reshape = {.infer = infer_reshape,
                                            .kernels = reshape_kernels,
                                            .view = view_reshape,
                                            .cost = gemel__cost_move,
-                                           .moves = 1};
+                                           .moves = 1,
+                                           .batch = batch_reshape};
 
 /* ---- broadcast_to ---- */
 
@@ -388,6 +419,14 @@ static gemel_status view_broadcast_to(const gemel_kernel_call *call, int64_t *sh
 
 COPY_KERNEL(broadcast_to);
 
+static gemel_status batch_broadcast_to(gemel__batch *call) {
+  gemel_dim shape[GEMEL_MAX_RANK];
+  size_t n = batch_shape(call, shape);
+  gemel_value x = gemel__batch_operand(call, 0, (int)n - 1);
+  call->output = gemel_broadcast_to_at(x, n, shape, call->where);
+  return GEMEL_OK;
+}
+
 const gemel__hooks gemel__hooks_broadcast_to = {.infer = infer_broadcast_to,
                                                 .grad = grad_broadcast_to,
                                                 .jvp = jvp_broadcast_to,
@@ -395,7 +434,8 @@ const gemel__hooks gemel__hooks_broadcast_to = {.infer = infer_broadcast_to,
                                                 .kernels = broadcast_to_kernels,
                                                 .view = view_broadcast_to,
                                                 .cost = gemel__cost_move,
-                                                .moves = 1};
+                                                .moves = 1,
+                                                .batch = batch_broadcast_to};
 
 /* ---- fill ---- */
 

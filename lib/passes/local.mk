@@ -24,4 +24,5 @@ libgemel_a_SOURCES += %reldir%/scan-parts.h
 libgemel_a_SOURCES += %reldir%/scan-prune.c
 libgemel_a_SOURCES += %reldir%/scan-pull-draw.c
 libgemel_a_SOURCES += %reldir%/scan-pull.c
+libgemel_a_SOURCES += %reldir%/scan-push.c
 libgemel_a_SOURCES += %reldir%/sums.c

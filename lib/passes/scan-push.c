@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Products of rows leave a loop: where dot(x, W) in the body depends on rows of sequences and on
+ * constants, and on no state, it is computed for all rows by one product before the loop, whose
+ * rows the loop then reads. What feeds it goes along, if each operation of it has a hook BATCH.
+ * Other operations on rows stay: fused with what reads them they cost next to nothing.
+ *
+ * What goes before the loop is first built in a graph of its own, from sequences and constants
+ * called as the body calls them; putting that in the place of the loop's operands binds the body's
+ * symbols.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <gemel/ops.h>
+#include "core/alloc.h"
+#include "core/copy.h"
+#include "core/fault.h"
+#include "ops/batch.h"
+#include "ops/rule.h"
+#include "passes/loop.h"
+#include "passes/passes.h"
+#include "passes/scan-draw.h"
+
+/* Marks of the body's nodes. */
+enum {
+  OF_STATE = 1, /* depends on a state */
+  OF_ROW = 2,   /* depends on a row */
+  ABLE = 4,     /* can be computed for all rows at once */
+  PUSHED = 8,   /* a product that is */
+  BEFORE = 16,  /* is needed for these */
+  STAYS = 32    /* is needed in the loop */
+};
+
+typedef struct push {
+  gemel_edit *edit;
+  gemel_error *error;
+  gemel__scan_node loop;
+  const gemel_graph *body;
+  size_t n_values, n_pushed;
+  double row_room, product_room; /* elements that a row may have before the loop */
+  unsigned char *marks;
+  gemel__ref *map;       /* by value of the body: what it is in the graph at hand */
+  gemel_value *operands; /* of the new loop */
+  gemel_value *before;   /* values that go before the loop: in a graph of their own, then outside */
+} push;
+
+/* ---- What can go before the loop ---- */
+
+static const gemel__hooks *hooks_of(const gemel_graph *graph, uint32_t node) {
+  uint32_t op = gemel__node_at(graph, node)->op;
+  return op < GEMEL__OP_COUNT ? gemel__rows[op].hooks : NULL;
+}
+
+static int rank_of(const gemel_graph *graph, gemel__ref value) {
+  return gemel_type_rank(graph->context, gemel__node_type(graph, value.node, value.output));
+}
+
+/* Elements of VALUE; sizes that are symbols are guessed. */
+static double elements_of(const push *p, gemel__ref value) {
+  gemel_context *context = p->body->context;
+  gemel_type type = gemel__node_type(p->body, value.node, value.output);
+  double elements = 1;
+  for (int axis = 0; axis < gemel_type_rank(context, type); axis++) {
+    int64_t size;
+    elements *= gemel_dim_is_constant(context, gemel_type_dims(context, type)[axis], &size)
+                    ? (double)size
+                    : GEMEL__SIZE_GUESS;
+  }
+  return elements;
+}
+
+/* What feeds a product takes no more memory than the rows that there are, and a product no more
+ * than these and a few states: the gates of an LSTM are four. */
+static void find_room(push *p) {
+  enum { STATES = 4 };
+  for (size_t k = 0; k < p->loop.scan.states + p->loop.scan.sequences; k++) {
+    double elements = elements_of(p, p->body->inputs[k]);
+    int row = k >= p->loop.scan.states;
+    p->row_room += row ? elements : 0;
+    p->product_room += row ? elements : STATES * elements;
+  }
+}
+
+/* 1 if NODE, whose operands are ABLE, is. */
+static int is_able(const push *p, uint32_t node) {
+  const gemel__node *record = gemel__node_at(p->body, node);
+  const gemel__hooks *hooks = hooks_of(p->body, node);
+  return record->op == GEMEL__OP_constant ||
+         (hooks != NULL && hooks->batch != NULL && record->n_outputs == 1 &&
+          !gemel__attrs_at(p->body->context, record->attrs)->has_runtime &&
+          rank_of(p->body, (gemel__ref){node, 0}) < GEMEL_MAX_RANK);
+}
+
+/* 1 if NODE is a product of what has rows with what is the same in each step. */
+static int is_product(const push *p, uint32_t node, const gemel__ref *in) {
+  return gemel__node_at(p->body, node)->op == GEMEL__OP_dot &&
+         (p->marks[in[0].node] & OF_ROW) != (p->marks[in[1].node] & OF_ROW);
+}
+
+static void mark_node(push *p, uint32_t node) {
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(p->body, node, &count);
+  unsigned able = ABLE, kinds = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    able &= p->marks[in[k].node];
+    kinds |= p->marks[in[k].node] & (OF_STATE | OF_ROW);
+  }
+  p->marks[node] = (unsigned char)(kinds | (able && is_able(p, node) ? ABLE : 0));
+  int product = p->marks[node] & ABLE && is_product(p, node, in);
+  double room = product ? p->product_room : p->row_room;
+  if (kinds & OF_ROW && elements_of(p, (gemel__ref){node, 0}) > room) {
+    p->marks[node] &= (unsigned char)~ABLE;
+  } else if (product) {
+    p->marks[node] |= PUSHED;
+  }
+}
+
+static void mark_kinds(push *p) {
+  static const unsigned char kinds[] = {OF_STATE, OF_ROW | ABLE, ABLE};
+  for (uint32_t node = 0; node < p->body->n_nodes; node++) {
+    if (gemel__node_at(p->body, node)->op != GEMEL__OP_input) {
+      mark_node(p, node);
+      continue;
+    }
+    for (size_t k = 0; k < p->body->n_inputs; k++) {
+      if (p->body->inputs[k].node == node) {
+        p->marks[node] = kinds[gemel__scan_node_kind(&p->loop, k)];
+      }
+    }
+  }
+}
+
+/* STAYS, up to the products that don't; BEFORE: what those need that the loop still reads. How many
+ * these are. */
+static size_t mark_places(push *p) {
+  size_t pushed = 0;
+  for (size_t k = 0; k < p->body->n_outputs; k++) {
+    p->marks[p->body->outputs[k].node] |= STAYS;
+  }
+  for (uint32_t node = (uint32_t)p->body->n_nodes; node-- > 0;) {
+    uint32_t count;
+    const gemel__ref *in = gemel__node_inputs(p->body, node, &count);
+    if (p->marks[node] & STAYS && p->marks[node] & PUSHED) {
+      p->marks[node] = (unsigned char)((p->marks[node] & ~STAYS) | BEFORE);
+      pushed++;
+    } else {
+      p->marks[node] &= (unsigned char)~PUSHED;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+      p->marks[in[k].node] |= p->marks[node] & (STAYS | BEFORE);
+    }
+  }
+  return pushed;
+}
+
+/* ---- Before the loop ---- */
+
+/* 1 if the body says NAME in a size of an input. */
+static int names_size(const gemel_graph *body, const char *name) {
+  char text[200];
+  for (size_t k = 0; k < body->n_inputs; k++) {
+    gemel_type_format(body->context, gemel__node_type(body, body->inputs[k].node, 0), text,
+                      sizeof text);
+    if (strstr(text, name) != NULL) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* A symbol that the body doesn't have. */
+static gemel_dim rows_symbol(const gemel_graph *body) {
+  char name[40] = "rows";
+  for (unsigned k = 1; names_size(body, name); k++) {
+    snprintf(name, sizeof name, "rows%u", k);
+  }
+  return gemel_dim_symbol(body->context, name);
+}
+
+/* TYPE with ROWS as its first axis. */
+static gemel_type stacked(gemel_context *context, gemel_type type, gemel_dim rows) {
+  gemel_dim dims[GEMEL_MAX_RANK + 1];
+  int rank = gemel_type_rank(context, type);
+  dims[0] = rows;
+  memcpy(dims + 1, gemel_type_dims(context, type), (size_t)rank * sizeof *dims);
+  return gemel_type_new(context, gemel_type_dtype(context, type), rank + 1, dims,
+                        gemel_type_space(context, type));
+}
+
+/* The inputs of the graph before the loop: what the body's are but for the states. */
+static void enter_before(push *p, gemel_graph *graph, gemel_dim rows) {
+  for (size_t k = p->loop.scan.states; k < p->body->n_inputs; k++) {
+    gemel__ref input = p->body->inputs[k];
+    gemel_type type = gemel__node_type(p->body, input.node, 0);
+    if (gemel__scan_node_kind(&p->loop, k) == GEMEL__ROW_INPUT) {
+      type = stacked(graph->context, type, rows);
+    }
+    gemel_value value =
+        gemel__input_like(graph, p->body->input_names[k], type, gemel__value(p->body, input));
+    p->map[input.node] = (gemel__ref){value.node, value.output};
+  }
+}
+
+static gemel_status batch_node(push *p, gemel_graph *graph, gemel_dim rows, uint32_t node) {
+  enum { MOST = 3 };
+  const gemel__node *record = gemel__node_at(p->body, node);
+  gemel_value inputs[MOST];
+  unsigned char has_rows[MOST];
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(p->body, node, &count);
+  for (uint32_t k = 0; k < count && k < MOST; k++) {
+    inputs[k] = gemel__value(graph, p->map[in[k].node]);
+    has_rows[k] = (p->marks[in[k].node] & OF_ROW) != 0;
+  }
+  gemel__batch call = {.graph = graph,
+                       .op = record->op,
+                       .attrs = record->attrs,
+                       .values = gemel__attrs_at(graph->context, record->attrs)->values,
+                       .rows = rows,
+                       .n_inputs = count,
+                       .inputs = inputs,
+                       .has_rows = has_rows,
+                       .where = gemel__node_where(p->body, node)};
+  gemel_status status = count <= MOST ? hooks_of(p->body, node)->batch(&call) : GEMEL_DECLINED;
+  if (status == GEMEL_OK && gemel_is_null(call.output)) {
+    status = graph->error.status;
+  }
+  p->map[node] = (gemel__ref){call.output.node, call.output.output};
+  return status;
+}
+
+/* What is the same for each row is copied as it is. */
+static gemel_status copy_same(push *p, gemel_graph *graph, uint32_t node) {
+  const gemel__node *record = gemel__node_at(p->body, node);
+  gemel_value inputs[GEMEL_SAMPLE_MAX_INPUTS], value;
+  uint32_t count;
+  const gemel__ref *in = gemel__node_inputs(p->body, node, &count);
+  for (uint32_t k = 0; k < count; k++) {
+    inputs[k] = gemel__value(graph, p->map[in[k].node]);
+  }
+  value = gemel__apply(graph, record->op, record->attrs, count, inputs,
+                       gemel__node_where(p->body, node));
+  p->map[node] = (gemel__ref){value.node, value.output};
+  return graph->error.status;
+}
+
+/* Builds what goes before the loop, with the pushed products as outputs. */
+static gemel_status fill_before(push *p, gemel_graph *graph) {
+  gemel_dim rows = rows_symbol(p->body);
+  gemel_status status;
+  size_t n = 0;
+  enter_before(p, graph, rows);
+  status = graph->error.status;
+  for (uint32_t node = 0; node < p->body->n_nodes && status == GEMEL_OK; node++) {
+    unsigned marks = p->marks[node];
+    if (marks & BEFORE && gemel__node_at(p->body, node)->op != GEMEL__OP_input) {
+      status = marks & OF_ROW ? batch_node(p, graph, rows, node) : copy_same(p, graph, node);
+    }
+    if (status == GEMEL_OK && marks & PUSHED) {
+      status = gemel__body_add_output(gemel__value(graph, p->map[node]), 'y', n++);
+    }
+  }
+  return status;
+}
+
+/* X with its first two axes exchanged, if they have one size. */
+static gemel_value exchange_axes(gemel_value x) {
+  int rank;
+  const gemel_dim *dims = gemel__value_dims(x, &rank);
+  return rank > 1 && dims[0] == dims[1] ? gemel__batch_first(x, 1, GEMEL_HERE) : x;
+}
+
+/* The pushed products for all rows, in the new graph. */
+static gemel_status compute_before(push *p) {
+  size_t states = p->loop.scan.states, n = p->body->n_inputs - states;
+  gemel_graph *graph = gemel_graph_new(p->body->context, p->error);
+  if (graph == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  gemel_status status = fill_before(p, graph);
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+    p->operands[k] = gemel__edit_value(p->edit, p->loop.operands[states + k]);
+    status = gemel_is_null(p->operands[k]) ? GEMEL_NO_MEMORY : GEMEL_OK;
+    if (GEMEL__FAULT(scan_push_shared_axis) && k < p->loop.scan.sequences) {
+      p->operands[k] = exchange_axes(p->operands[k]);
+    }
+  }
+  gemel_graph *target = gemel__edit_target(p->edit);
+  if (status == GEMEL_OK && target != NULL) {
+    status = gemel__graph_inline(target, graph, p->operands, p->before, p->error);
+  }
+  status = gemel__body_status(graph, target == NULL ? GEMEL_NO_MEMORY : status, p->error);
+  gemel_graph_unref(graph);
+  return status;
+}
+
+/* ---- The new loop ---- */
+
+/* Input K of the old body, if what stays reads it or it may tell a size. */
+static void enter_old(push *p, gemel__new_scan *new, size_t k, size_t *n) {
+  gemel__ref input = p->body->inputs[k];
+  int kind = gemel__scan_node_kind(&p->loop, k);
+  gemel_value inner =
+      gemel__new_scan_enter(new, kind, gemel__node_type(p->body, input.node, 0),
+                            gemel__input_facts(p->body, k), gemel__node_where(p->body, input.node));
+  p->map[input.node] = (gemel__ref){inner.node, inner.output};
+  p->operands[(*n)++] = gemel__edit_value(p->edit, p->loop.operands[k]);
+}
+
+static void enter_pushed(push *p, gemel__new_scan *new, size_t *n) {
+  size_t at = 0;
+  for (uint32_t node = 0; node < p->body->n_nodes; node++) {
+    if (p->marks[node] & PUSHED) {
+      gemel_value inner =
+          gemel__new_scan_enter(new, GEMEL__ROW_INPUT, gemel__node_type(p->body, node, 0), 0,
+                                gemel__node_where(p->body, node));
+      p->map[node] = (gemel__ref){inner.node, inner.output};
+      p->operands[(*n)++] = p->before[at++];
+    }
+  }
+}
+
+static gemel_status fill_body(push *p, gemel__new_scan *new, size_t *n) {
+  size_t rows = p->loop.scan.states + p->loop.scan.sequences;
+  for (size_t k = 0; k < rows; k++) {
+    enter_old(p, new, k, n);
+  }
+  enter_pushed(p, new, n);
+  for (size_t k = rows; k < p->body->n_inputs; k++) {
+    enter_old(p, new, k, n);
+  }
+  gemel_status status = gemel__copy_marked(new->body, p->body, p->marks, STAYS, p->map);
+  for (size_t k = 0; k < p->body->n_outputs && status == GEMEL_OK; k++) {
+    gemel__ref output = p->body->outputs[k];
+    gemel_value value = gemel__value(new->body, p->map[gemel__value_number(p->body, output)]);
+    int next = k < p->loop.scan.states;
+    status = gemel__body_add_output(value, next ? 'n' : 'y', next ? k : k - p->loop.scan.states);
+  }
+  return status;
+}
+
+/* Asks for what the new loop is made of, so that a replacement rests on it. */
+static void ask(push *p) {
+  gemel__edit_anew(p->edit);
+  for (size_t k = 0; k < p->body->n_inputs + (size_t)p->loop.scan.limited; k++) {
+    gemel__edit_value(p->edit, (p->loop.operands - p->loop.scan.limited)[k]);
+  }
+  gemel__edit_size(p->edit, p->loop.length);
+  gemel__edit_size(p->edit, p->loop.truncate);
+}
+
+/* Puts the results of LOOP in the place of the old loop's. */
+static gemel_status replace_results(push *p, gemel_value loop) {
+  const uint32_t *uses = gemel__edit_uses(p->edit);
+  gemel_status status = uses != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  size_t n = gemel__scan_results(&p->loop.scan);
+  for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
+    gemel__ref old = gemel__scan_node_result(&p->loop, k);
+    if (!gemel__edit_fits(p->edit, old, gemel_value_output(loop, k))) {
+      return GEMEL_OK;
+    }
+  }
+  for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
+    gemel__ref old = gemel__scan_node_result(&p->loop, k);
+    if (uses[gemel__value_number(p->loop.graph, old)] > 0) {
+      ask(p);
+      status = gemel__edit_replace(p->edit, old, gemel_value_output(loop, k));
+    }
+  }
+  return status;
+}
+
+static gemel_status make_loop(push *p) {
+  gemel__new_scan new = {.body = NULL};
+  size_t n = 0;
+  gemel_status status = gemel__new_scan_begin(&new, p->body->context, p->error);
+  memset(p->map, 0xff, p->n_values * sizeof *p->map);
+  if (status == GEMEL_OK && p->loop.scan.limited) {
+    p->operands[n++] = gemel__edit_value(p->edit, p->loop.operands[-1]);
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__body_status(new.body, fill_body(p, &new, &n), p->error);
+  }
+  if (status == GEMEL_OK) {
+    gemel_value loop = gemel__new_scan_apply(&new, p->edit, &p->loop, n, p->operands);
+    status = gemel_is_null(loop) ? GEMEL_NO_MEMORY : replace_results(p, loop);
+  }
+  gemel__new_scan_clear(&new);
+  return status;
+}
+
+/* ---- The pass ---- */
+
+static gemel_status push_products(push *p) {
+  find_room(p);
+  mark_kinds(p);
+  p->n_pushed = mark_places(p);
+  if (p->n_pushed == 0) {
+    return GEMEL_OK;
+  }
+  size_t n = 1 + p->body->n_inputs + p->n_pushed;
+  p->operands = gemel__alloc_array(n + p->n_pushed, sizeof *p->operands);
+  if (p->operands == NULL) {
+    return gemel__no_memory(p->error, "a loop");
+  }
+  p->before = p->operands + n;
+  gemel__edit_anew(p->edit);
+  gemel_status status = compute_before(p);
+  if (status == GEMEL_OK) {
+    status = make_loop(p);
+  }
+  gemel__free(p->operands, (n + p->n_pushed) * sizeof *p->operands);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+static gemel_status push_node(gemel_edit *edit, uint32_t node, gemel_error *error) {
+  push p = {.edit = edit, .error = error};
+  gemel_status status = gemel__scan_node_read(gemel_edit_graph(edit), node, &p.loop);
+  if (status != GEMEL_OK || p.loop.scan.until || p.loop.scan.sequences == 0) {
+    return status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  p.body = p.loop.scan.body;
+  p.n_values = gemel__value_count(p.body);
+  p.marks = gemel__alloc_zeroed(p.body->n_nodes);
+  p.map = gemel__alloc_array(p.n_values, sizeof *p.map);
+  status = p.marks != NULL && p.map != NULL ? push_products(&p) : gemel__no_memory(error, "a loop");
+  gemel__free(p.marks, p.body->n_nodes);
+  gemel__free(p.map, p.n_values * sizeof *p.map);
+  return status;
+}
+
+gemel_status gemel__pass_scan_push_rows(gemel_edit *edit, const void *data, gemel_error *error) {
+  const gemel_graph *graph = gemel_edit_graph(edit);
+  const uint32_t *uses = NULL;
+  gemel_status status = GEMEL_OK;
+  (void)data;
+  for (uint32_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
+    if (graph->nodes[k].op != GEMEL__OP_scan) {
+      continue;
+    }
+    if (uses == NULL && (uses = gemel__edit_uses(edit)) == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    status = uses[k] > 0 ? push_node(edit, k, error) : GEMEL_OK;
+  }
+  return status;
+}
+
+/* ---- Instances ---- */
+
+/* The operands of products in a body: rows x, of N by D, and constants. */
+typedef struct drawn_product {
+  gemel__drawing by;
+  gemel_dim n, d, h;
+  gemel_value x, w, v, m; /* m: N by H; w: D by H; v: N by D by H */
+} drawn_product;
+
+/* What feeds a product: N by D. */
+static gemel_value draw_feed(const drawn_product *p) {
+  const gemel_dim shape[] = {p->n, p->d};
+  switch (gemel__draw_below(&p->by, 6)) {
+  case 0:
+    return gemel_sqr(p->x);
+  case 1:
+    return gemel_mul(p->x, gemel_sum_with(p->w, .axes = GEMEL_INTS(1)));
+  case 2:
+    return gemel_broadcast_to(gemel_max_with(p->x, .axes = GEMEL_INTS(1), .keepdims = 1), 2, shape);
+  case 3:
+    return gemel_reshape(gemel_neg(p->x), 2, shape);
+  default:
+    return p->x;
+  }
+}
+
+/* A product, N by H. */
+static gemel_value draw_product(const drawn_product *p) {
+  static const int64_t swap[] = {1, 0};
+  gemel_value x = draw_feed(p);
+  switch (gemel__draw_below(&p->by, 6)) {
+  case 0: /* rows on the right, contracted by their last axis */
+    return gemel_dimshuffle(
+        gemel_dot_with(p->w, x, .contract_x = GEMEL_INTS(0), .contract_y = GEMEL_INTS(1)), 2, swap);
+  case 1:
+    return gemel_dot_with(gemel_dimshuffle(x, 2, swap), gemel_mul(p->w, p->w),
+                          .contract_x = GEMEL_INTS(0), .contract_y = GEMEL_INTS(0));
+  case 2: /* with a batch axis */
+    return gemel_dot_with(x, p->v, .contract_x = GEMEL_INTS(1), .contract_y = GEMEL_INTS(1),
+                          .batch_x = GEMEL_INTS(0), .batch_y = GEMEL_INTS(0));
+  case 3: /* fed by a product of rows with rows */
+    return gemel_dot(
+        gemel_dot_with(x, p->x, .contract_x = GEMEL_INTS(1), .contract_y = GEMEL_INTS(1)), p->m);
+  default:
+    return gemel_dot(x, p->w);
+  }
+}
+
+static gemel_type drawn_type(const drawn_product *p, int rank, gemel_dim a, gemel_dim b,
+                             gemel_dim c) {
+  return gemel_type_new(gemel_graph_context(p->by.graph), p->by.dtype, rank, (gemel_dim[]){a, b, c},
+                        GEMEL_SPACE_HOST);
+}
+
+/* A body with state h, one or two products in its next state and one in a stack. */
+static gemel_status draw_body(const drawn_product *from, gemel_graph *body) {
+  drawn_product p = *from;
+  p.by.graph = body;
+  gemel_value h = gemel_input(body, "h", drawn_type(&p, 2, p.n, p.h, 0));
+  p.x = gemel_input(body, "x", drawn_type(&p, 2, p.n, p.d, 0));
+  p.w = gemel_input(body, "w", drawn_type(&p, 2, p.d, p.h, 0));
+  p.v = gemel_input(body, "v", drawn_type(&p, 3, p.n, p.d, p.h));
+  p.m = gemel_input(body, "m", drawn_type(&p, 2, p.n, p.h, 0));
+  gemel_value next = gemel_sub(draw_product(&p), h);
+  if (gemel__draw_below(&p.by, 2)) {
+    next = gemel_add(next, gemel_mul(h, draw_product(&p)));
+  }
+  gemel_output(next, "next");
+  gemel_output(gemel__draw_below(&p.by, 2) ? draw_product(&p) : gemel_neg(p.x), "y");
+  return gemel_graph_error(body)->status;
+}
+
+/* Small ones; and ones of products that are a library's, which rounds one row otherwise than many.
+ */
+static void draw_sizes(drawn_product *p) {
+  gemel_context *context = gemel_graph_context(p->by.graph);
+  int large = gemel__draw_below(&p->by, 4) == 0;
+  int64_t n = 1 + (int64_t)gemel__draw_below(&p->by, 3);
+  int64_t d = n + (int64_t)gemel__draw_below(&p->by, 2); /* room for products of rows with rows */
+  p->n = gemel_dim_constant(context, large ? 1 : n);
+  p->d = gemel_dim_constant(context, large ? 30 : d);
+  p->h = gemel_dim_constant(context, large ? 9 : 1 + (int64_t)gemel__draw_below(&p->by, 3));
+  p->by.dtype = gemel__draw_below(&p->by, 4) == 0   ? GEMEL_I64
+                : gemel__draw_below(&p->by, 2) == 0 ? GEMEL_F32
+                                                    : GEMEL_F64;
+}
+
+gemel_status gemel__generate_scan_push_rows(gemel_graph *graph, uint64_t (*random)(void *state),
+                                            void *state, const void *data) {
+  static const int64_t lengths[] = {0, 1, 2, 3, 5};
+  gemel_context *context = gemel_graph_context(graph);
+  drawn_product p = {.by = gemel__draw_on(graph, random, state, 0)};
+  (void)data;
+  draw_sizes(&p);
+  gemel_dim rows = gemel_dim_constant(context, lengths[gemel__draw_below(&p.by, 5)]);
+  gemel_graph *body = gemel_graph_new(context, NULL);
+  gemel_status status = body != NULL ? draw_body(&p, body) : GEMEL_NO_MEMORY;
+  if (status == GEMEL_OK) {
+    gemel_value operands[] = {gemel_input(graph, "h", drawn_type(&p, 2, p.n, p.h, 0)),
+                              gemel_input(graph, "x", drawn_type(&p, 3, rows, p.n, p.d)),
+                              gemel_input(graph, "w", drawn_type(&p, 2, p.d, p.h, 0)),
+                              gemel_input(graph, "v", drawn_type(&p, 3, p.n, p.d, p.h)),
+                              gemel_input(graph, "m", drawn_type(&p, 2, p.n, p.h, 0))};
+    gemel_scan_options options = {.states = 1, .sequences = 1};
+    options.reverse = (int64_t)gemel__draw_below(&p.by, 2);
+    gemel_value loop = gemel_scan_at(5, operands, body, &options, GEMEL_HERE);
+    gemel_output(gemel_value_output(loop, 1), "history");
+    gemel_output(gemel_value_output(loop, 2), "y");
+    status = gemel_graph_error(graph)->status;
+  }
+  gemel_graph_unref(body);
+  return status;
+}
