@@ -54,6 +54,13 @@ tampered float_right '/"model": "float"/s/("result_right": ")[^ ]*/\10x1.8p+70/'
 tampered integer '/"model": "exact"/s/("result_left": ")-?[0-9]*/\193/'
 tampered integer_right '/"model": "exact"/s/("result_right": ")-?[0-9]*/\193/'
 
+# A correlation whose padding went to the other side.
+"$gemel" verify --rules corr_of_padded --tier special --instances 12 --certificates padded.jsonl >verified 2>&1 ||
+  { fail "corr_of_padded"; cat verified; }
+says padded.jsonl 0 '^corr_of_padded .* confirmed'
+sed 's/low = \[0\], high = \[1\]/low = [1], high = [0]/g' padded.jsonl >moved.jsonl
+says moved.jsonl 1 '^corr_of_padded .* contradicted'
+
 # ---- What is assumed of inputs ----
 
 printf 'rule kin in canonicalize: maximum(x, -y) => x where positive(x), nonnegative(y), not_nan(y), same_type(x, y), float(x)\n' >kin.rules

@@ -38,7 +38,8 @@ if INT128
 bin_PROGRAMS += gemel-recheck
 endif
 gemel_recheck_LDADD =
-gemel_recheck_SOURCES = %reldir%/recheck/elementwise.c
+gemel_recheck_SOURCES = %reldir%/recheck/convolving.c
+gemel_recheck_SOURCES += %reldir%/recheck/elementwise.c
 gemel_recheck_SOURCES += %reldir%/recheck/json.c
 gemel_recheck_SOURCES += %reldir%/recheck/main.c
 gemel_recheck_SOURCES += %reldir%/recheck/moving.c

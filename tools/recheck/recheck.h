@@ -3,7 +3,8 @@
  * gemel-recheck: what its files share. A certificate holds instances of a rule: both sides as graph
  * text, inputs, and what came out. Each is evaluated here once more, by code that has nothing in
  * common with gemel's: a reader of JSON (json.c), a reader of graph text that evaluates as it reads
- * (text.c), numbers (number.c), and the operations (elementwise.c, moving.c, reducing.c).
+ * (text.c), numbers (number.c), and the operations (elementwise.c, moving.c, reducing.c,
+ * convolving.c).
  *
  * There are three models, that is kinds of numbers that stand for floats: residues in a chain of
  * prime fields p0 = 2 p1 + 1, p1 = 2 p2 + 1, …, on which exp lifts by one field and log lowers;
@@ -18,7 +19,7 @@
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
 
-enum { RINGS = 5, MAX_RANK = 16, MAX_OPERANDS = 256, MAX_ATTRS = 8, MOST_ELEMENTS = 1 << 16 };
+enum { RINGS = 5, MAX_RANK = 16, MAX_OPERANDS = 256, MAX_ATTRS = 16, MOST_ELEMENTS = 1 << 16 };
 
 /* ---- Memory: a pool that is emptied after each instance; running out ends the program ---- */
 
@@ -173,7 +174,8 @@ typedef struct operation_row {
   const char *name;
   operation *run;
 } operation_row;
-extern const operation_row moving_operations[], reducing_operations[]; /* up to a NULL name */
+/* Up to a NULL name. */
+extern const operation_row moving_operations[], reducing_operations[], convolving_operations[];
 
 /* Operations that act element by element; 0: NAME is none of them. */
 int elementwise_run(world *w, call *c);

@@ -304,8 +304,8 @@ static int read_arguments(reader *r, call *c) {
 }
 
 static int run_call(world *w, call *c) {
-  const operation_row *tables[] = {moving_operations, reducing_operations};
-  for (size_t k = 0; k < 2; k++) {
+  const operation_row *tables[] = {moving_operations, reducing_operations, convolving_operations};
+  for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
     for (const operation_row *row = tables[k]; row->name != NULL; row++) {
       if (strcmp(row->name, c->op) == 0) {
         int source = strcmp(c->op, "arange") == 0 || strcmp(c->op, "size") == 0;
