@@ -432,6 +432,13 @@ static const grad_case cases[] = {
            VALUES("f64[] 7", "f64[3] 2 3 5"), "f64[] 3", "f64[3] 0 0 0"),
     SLOPES("truncate/no_rows", PRODUCT LOSS("0", ", truncate = 0", "last + 3 * sum(all)"),
            VALUES("f64[] 7", "f64[0]"), "f64[] 4", "f64[0]"),
+    SLOPES("truncate/nothing_flows",
+           "graph step(q: f64[]) { return y = where(q < 0.5, 1:f64, 2:f64) }\n"
+           "graph g(x: f64[4]) {\n"
+           "  y = scan(x, body = step, sequences = 1, truncate = 2)\n"
+           "  return loss = sum(y)\n"
+           "}\n",
+           VALUES("f64[4] 0 1 2 3"), "f64[4] 0 0 0 0"),
     SLOPES("truncate/constant",
            "graph step(s: f64[], c: f64[]) { return n = s * c, y = s }\n"
            "graph g(s: f64[], c: f64[]) {\n"

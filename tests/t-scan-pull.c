@@ -52,8 +52,8 @@ static const pull_case rnn_limited = {
     "}\n",
     1,
     4,
-    2,
-    1,
+    3,
+    0,
     2};
 static const pull_case product = {SUM(PRODUCT, ""), 0, 4, 0, 1, 0};
 static const pull_case multiple = {SUM("k * (" PRODUCT ")", ""), 0, 4, 0, 1, 0};
@@ -113,8 +113,8 @@ static const pull_case until = {
     "}\n",
     0,
     4,
-    0,
     1,
+    0,
     1};
 
 /* ---- Counts ---- */

@@ -29,6 +29,9 @@ static const pushing truncated = {"tanh(dot(x, w) + dot(h, u))", ", truncate = 2
 /* What depends on a state stays, and what is of constants alone isn't this pass's. */
 static const pushing of_state = {"tanh(dot(x + sum(h), w) + dot(h, u))", "", 2, 0};
 static const pushing of_constants = {"h * sum(x) + sum(dot(w, u))", "", 1, 0};
+/* The body's size H is told by a state alone; outside that is M, and H another size. */
+static const pushing told_by_state = {"tanh(h + dot(x, broadcast_to(0.5:f64, shape = [rows, H])))",
+                                      "", 0, 1};
 /* No hook says how a softmax is computed for all rows at once. */
 static const pushing unable = {"tanh(dot(softmax(x), w) + dot(h, u))", "", 2, 0};
 
@@ -39,7 +42,7 @@ static gemel_graph *parse(gemel_context *context, const pushing *p) {
            "graph step(h: f64[N, H], x: f64[N, rows], w: f64[rows, H], u: f64[H, H]) {\n"
            "  return next = %s\n"
            "}\n"
-           "graph g(h: f64[N, H], x: f64[rows, N, D], w: f64[D, H], u: f64[H, H]) {\n"
+           "graph g(h: f64[N, M], x: f64[rows, N, D], w: f64[D, M], u: f64[M, M], o: f64[H]) {\n"
            "  last, all = scan(h, x, w, u, body = step, states = 1, sequences = 1%s)\n"
            "  return all = all, loss = sum(last)\n"
            "}\n",
@@ -73,15 +76,16 @@ static gemel_tensor *filled(int rank, const int64_t *shape, double phase) {
 /* The two results, and four gradients, of GRAPH with ROWS rows. */
 static void run(const gemel_graph *graph, int as_written, int64_t rows, gemel_tensor **out) {
   gemel_options options = {.size = sizeof options, .threads = 1, .as_written = as_written};
-  const int64_t h[] = {N, H}, x[] = {rows, N, D}, w[] = {D, H}, u[] = {H, H};
-  gemel_tensor *in[] = {filled(2, h, 1), filled(3, x, 2), filled(2, w, 3), filled(2, u, 4)};
+  const int64_t h[] = {N, H}, x[] = {rows, N, D}, w[] = {D, H}, u[] = {H, H}, o[] = {H + 3};
+  gemel_tensor *in[] = {filled(2, h, 1), filled(3, x, 2), filled(2, w, 3), filled(2, u, 4),
+                        filled(1, o, 5)};
   gemel_error error = {0};
   gemel_function *f = gemel_compile(graph, &options, &error);
   CT_EQ_STR(error.text, "");
-  CT_EQ_INT(gemel_call(f, 4, in, gemel_graph_output_count(graph), out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_call(f, 5, in, gemel_graph_output_count(graph), out, &error), GEMEL_OK);
   CT_EQ_STR(error.text, "");
   gemel_function_free(f);
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 5; k++) {
     gemel_tensor_unref(in[k]);
   }
 }
@@ -140,6 +144,7 @@ static const ct_test tests[] = {
     CT_TEST("of_state", pushed, &of_state),
     CT_TEST("of_constants", pushed, &of_constants),
     CT_TEST("unable", pushed, &unable),
+    CT_TEST("told_by_state", pushed, &told_by_state),
 };
 
 void ct_register(void) {

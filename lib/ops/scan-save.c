@@ -424,7 +424,7 @@ static gemel_status fill_backward(saving *s, gemel_value loop) {
   d->operands = d->entered;
   d->n_operands = 1;
   d->states = d->sequences = d->constants = 0;
-  for (size_t k = 0; k < states; k++) {
+  for (size_t k = 0; k < states || k == 0; k++) { /* a loop has one operand at least */
     s->marks[gemel_graph_input(s->graph, k).node] |= LEFT;
   }
   enter_again(s, 0, states, operands, gemel__derived_enter_state);

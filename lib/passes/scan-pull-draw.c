@@ -3,7 +3,6 @@
  * Drawing loops out of which scan-pull.c pulls a sum.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <gemel/composite.h>
 #include <gemel/ops.h>
 #include <gemel/text.h>
@@ -61,7 +60,7 @@ static gemel_value draw_summand(const drawn_pull *d, uint64_t which) {
   }
 }
 
-/* Begins a loop, perhaps with a number of steps: its states h and, that is returned, the sum. */
+/* Begins a loop: its states h and, that is returned, the sum. */
 static gemel_value draw_inputs(drawn_pull *d, const char *rows) {
   gemel_graph *graph = d->by.graph;
   const char *dtype = gemel_dtype_name(d->by.dtype);
@@ -93,14 +92,7 @@ static gemel_status draw_steps(drawn_pull *d, const char *rows) {
     next = gemel__draw_below(&d->by, 4) > 0 ? gemel_add(next, term) : gemel_sub(next, term);
   }
   gemel_loop_next(d->loop, sum, next);
-  gemel_value steps = {NULL, 0, 0};
-  if (gemel__draw_below(&d->by, 4) == 0) {
-    steps =
-        gemel_clip(gemel_declare(d->by.graph, "n: i64[]"), gemel_scalar(d->by.graph, GEMEL_I64, 0),
-                   gemel_scalar(d->by.graph, GEMEL_I64, atoi(rows)));
-  }
-  gemel_status status =
-      gemel_loop_end_with(d->loop, .reverse = (int)gemel__draw_below(&d->by, 2), .steps = steps);
+  gemel_status status = gemel_loop_end_with(d->loop, .reverse = (int)gemel__draw_below(&d->by, 2));
   if (status == GEMEL_OK) {
     status = gemel_output(gemel_loop_last(d->loop, sum), "sum");
   }

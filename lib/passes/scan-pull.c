@@ -12,10 +12,10 @@
  * New stacks take memory, so a state is only pulled out if a product leaves the loop with it or if
  * it needs none; and they never take more than the rows that the loop has already.
  *
- * Steps that a loop may leave out, by `limited` or `until`, count for nothing since stacks are 0
- * there. Rows of sequences and histories may hold anything, so such a loop stacks these too.
- * Derivatives of a truncated loop don't reach its first steps, as those of a product would: it
- * stays as it is.
+ * A loop that may leave steps out, by `limited` or `until`, stays as it is: a product of all rows
+ * would cost more than the steps that it takes, however few these are. So does a truncated loop,
+ * whose derivatives don't reach the first steps as those of a product would; and a state of dtype
+ * f16, where a sum of the terms alone, or before their factor, overflows too easily.
  */
 #include <gemel/ops.h>
 #include "core/alloc.h"
@@ -85,13 +85,10 @@ static uint32_t uses_of(const scan_pull *p, gemel__ref ref) {
   return p->inside.of[gemel__value_number(p->body, ref)];
 }
 
-static int is_float(const scan_pull *p, gemel__ref ref) {
-  return gemel__is_float(gemel_type_dtype(p->context, type_of(p, ref)));
-}
-
-/* 1 if some steps may be left out. */
-static int is_partial(const scan_pull *p) {
-  return p->old.scan.limited || p->old.scan.until;
+/* 1 if sums of REF's dtype may be put in another order. */
+static int is_summable(const scan_pull *p, gemel__ref ref) {
+  gemel_dtype dtype = gemel_type_dtype(p->context, type_of(p, ref));
+  return gemel__is_float(dtype) && dtype != GEMEL_F16;
 }
 
 /* 1 if REF is the same in all steps: a constant, perhaps behind views; that is *AT. */
@@ -129,9 +126,6 @@ static row_source source_of(const scan_pull *p, gemel__ref ref, size_t *k) {
       *k += s->values;
       return STACK;
     }
-  }
-  if (is_partial(p)) {
-    return NOWHERE;
   }
   if (input > 0 && input <= s->states + s->sequences) {
     *k = input <= s->states ? input - 1 : input - 1 - s->states;
@@ -314,7 +308,7 @@ static void try_state(scan_pull *p, size_t k) {
   size_t stacks = p->n_stacks;
   double added = p->added;
   if (!is_read(p, k) || is_read(p, gemel__scan_history(&p->old.scan, k)) ||
-      !is_float(p, p->body->inputs[k])) {
+      !is_summable(p, p->body->inputs[k])) {
     return;
   }
   p->pulled[k] = 1;
@@ -381,9 +375,6 @@ static size_t list_outputs(const scan_pull *p, gemel__ref *refs, size_t *states,
     refs[n++] = p->stacks[k];
   }
   *values = n - *states;
-  if (s->until) {
-    refs[n++] = p->body->outputs[s->states + s->values];
-  }
   return n;
 }
 
@@ -395,9 +386,6 @@ static gemel_status leave(scan_pull *p, const gemel_value *inputs, gemel__ref *r
   for (size_t k = 0; k < states + values && status == GEMEL_OK; k++) {
     status = k < states ? gemel__body_add_output(made[k], 'n', k)
                         : gemel__body_add_output(made[k], 'y', k - states);
-  }
-  if (status == GEMEL_OK && p->old.scan.until) {
-    status = gemel_output(made[n - 1], "stop");
   }
   return status;
 }
@@ -425,9 +413,6 @@ static gemel_status make_body(scan_pull *p) {
 /* Asks for what the new loop is made of: OPERANDS; how many. */
 static size_t ask(scan_pull *p, gemel_value *operands) {
   size_t n = 0;
-  if (p->old.scan.limited) {
-    operands[n++] = gemel__edit_value(p->edit, p->old.operands[-1]);
-  }
   for (size_t k = 0; k < p->n_inputs; k++) {
     if (k >= p->old.scan.states || !p->pulled[k]) {
       operands[n++] = gemel__edit_value(p->edit, p->old.operands[k]);
@@ -780,7 +765,7 @@ static gemel_status pull(gemel_edit *edit, uint32_t node, const uint32_t *uses,
   const gemel_graph *graph = gemel_edit_graph(edit);
   scan_pull p = {.edit = edit, .error = error, .context = graph->context, .uses = uses};
   if (gemel__scan_node_read(graph, node, &p.old) != GEMEL_OK || !p.old.scan.rows ||
-      p.old.truncate != GEMEL_DIM_NONE) {
+      p.old.scan.limited || p.old.scan.until || p.old.truncate != GEMEL_DIM_NONE) {
     return GEMEL_OK;
   }
   p.body = p.old.scan.body;

@@ -187,9 +187,10 @@ static gemel_type stacked(gemel_context *context, gemel_type type, gemel_dim row
                         gemel_type_space(context, type));
 }
 
-/* The inputs of the graph before the loop: what the body's are but for the states. */
+/* The inputs of the graph before the loop: what the body's are. States are read by nothing there,
+ * but may be what tells a size. */
 static void enter_before(push *p, gemel_graph *graph, gemel_dim rows) {
-  for (size_t k = p->loop.scan.states; k < p->body->n_inputs; k++) {
+  for (size_t k = 0; k < p->body->n_inputs; k++) {
     gemel__ref input = p->body->inputs[k];
     gemel_type type = gemel__node_type(p->body, input.node, 0);
     if (gemel__scan_node_kind(&p->loop, k) == GEMEL__ROW_INPUT) {
@@ -272,16 +273,16 @@ static gemel_value exchange_axes(gemel_value x) {
 
 /* The pushed products for all rows, in the new graph. */
 static gemel_status compute_before(push *p) {
-  size_t states = p->loop.scan.states, n = p->body->n_inputs - states;
   gemel_graph *graph = gemel_graph_new(p->body->context, p->error);
   if (graph == NULL) {
     return GEMEL_NO_MEMORY;
   }
   gemel_status status = fill_before(p, graph);
-  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
-    p->operands[k] = gemel__edit_value(p->edit, p->loop.operands[states + k]);
+  for (size_t k = 0; k < p->body->n_inputs && status == GEMEL_OK; k++) {
+    p->operands[k] = gemel__edit_value(p->edit, p->loop.operands[k]);
     status = gemel_is_null(p->operands[k]) ? GEMEL_NO_MEMORY : GEMEL_OK;
-    if (GEMEL__FAULT(scan_push_shared_axis) && k < p->loop.scan.sequences) {
+    if (GEMEL__FAULT(scan_push_shared_axis) &&
+        gemel__scan_node_kind(&p->loop, k) == GEMEL__ROW_INPUT) {
       p->operands[k] = exchange_axes(p->operands[k]);
     }
   }
@@ -416,7 +417,8 @@ static gemel_status push_products(push *p) {
 static gemel_status push_node(gemel_edit *edit, uint32_t node, gemel_error *error) {
   push p = {.edit = edit, .error = error};
   gemel_status status = gemel__scan_node_read(gemel_edit_graph(edit), node, &p.loop);
-  if (status != GEMEL_OK || p.loop.scan.until || p.loop.scan.sequences == 0) {
+  if (status != GEMEL_OK || p.loop.scan.limited || p.loop.scan.until ||
+      p.loop.scan.sequences == 0) {
     return status == GEMEL_DECLINED ? GEMEL_OK : status;
   }
   p.body = p.loop.scan.body;
