@@ -32,8 +32,23 @@ static int read_list(const call *c, const char *name, int n, int64_t fallback, i
   return a == NULL || a->n == n;
 }
 
-/* The attributes, and what the operands' shapes say: X, W, Y are those that are given, else NULL.
- */
+/* Sizes along the spatial axes. */
+static int find_places(world *w, const call *c, const tensor *x, const tensor *weights,
+                       const tensor *y, correlation *k) {
+  int n = k->spatial;
+  for (int j = 0; j < n; j++) {
+    k->image[j] = x != NULL ? x->shape[2 + j] : k->image[j];
+    k->kernel[j] = weights != NULL ? weights->shape[weights->rank - n + j] : k->kernel[j];
+    int64_t room = k->image[j] + k->low[j] + k->high[j] - (k->kernel[j] - 1) * k->dilation[j] - 1;
+    k->out[j] = k->kernel[j] < 1 || room < 0 || k->stride[j] < 1 ? 0 : room / k->stride[j] + 1;
+    if (y != NULL && y->shape[2 + j] != k->out[j]) {
+      return bad(w, "%s: sizes differ", c->op);
+    }
+  }
+  return 1;
+}
+
+/* The attributes, and what shapes say: X, W and Y are those that are given, else NULL. */
 static int read_correlation(world *w, const call *c, const tensor *x, const tensor *weights,
                             const tensor *y, correlation *k) {
   int n = (x != NULL ? x->rank : y->rank) - 2;
@@ -52,19 +67,10 @@ static int read_correlation(world *w, const call *c, const tensor *x, const tens
       !(weights != NULL || read_list(c, "kernel", n, 0, k->kernel))) {
     return bad(w, "%s: its sizes", c->op);
   }
-  for (int j = 0; j < n; j++) {
-    k->image[j] = x != NULL ? x->shape[2 + j] : k->image[j];
-    k->kernel[j] = weights != NULL ? weights->shape[weights->rank - n + j] : k->kernel[j];
-    int64_t room = k->image[j] + k->low[j] + k->high[j] - (k->kernel[j] - 1) * k->dilation[j] - 1;
-    k->out[j] = k->kernel[j] < 1 || room < 0 || k->stride[j] < 1 ? 0 : room / k->stride[j] + 1;
-    if (y != NULL && y->shape[2 + j] != k->out[j]) {
-      return bad(w, "%s: sizes differ", c->op);
-    }
-  }
   k->batch = x != NULL ? x->shape[0] : y->shape[0];
   k->filters = weights != NULL ? weights->shape[0] : y->shape[1];
   k->channels = weights != NULL ? weights->shape[weights->rank - n - 1] : x->shape[1] / k->groups;
-  return 1;
+  return find_places(w, c, x, weights, y, k);
 }
 
 /* Images, weights or result of K in dtype T, all 0. */
