@@ -143,6 +143,7 @@ static const struct {
     HOME(scan_residual_of_other, "scan"),
     HOME(scan_truncate_initial, "scan"),
     HOME(scan_jvp_constant, "scan"),
+    HOME(scan_hoist_state, "scan_hoist"),
     HOME(scan_push_shared_axis, "scan_push_rows"),
     HOME(scan_prune_indirect, "scan_prune"),
     HOME(scan_merge_crossed, "merge_scans"),

@@ -1,6 +1,6 @@
 /*
- * Products of a loop's rows go before the loop (pass scan_push_rows): which of them, what stays,
- * and that the values are the same.
+ * Products of a loop's rows go before the loop (pass scan_push_rows), and so does what is the same
+ * in each step (scan_hoist): what of it, what stays, and that the values are the same.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,25 +15,31 @@ enum { MOST_IN = 6, N = 2, D = 3, H = 4, ROWS = 5 };
 typedef struct pushing {
   const char *step, *options;
   size_t inside, before; /* products that stay, and that go */
+  const char *pass;      /* NULL: scan_push_rows */
 } pushing;
 
-static const pushing row = {"tanh(dot(x, w) + dot(h, u))", "", 1, 1};
-static const pushing fed = {"tanh(dot(sqr(x) - sum(w), w) + dot(h, u))", "", 1, 1};
-static const pushing twice = {"dot(x, w) * h + dot(x * x, w * 2:f64)", "", 0, 2};
+static const pushing row = {"tanh(dot(x, w) + dot(h, u))", "", 1, 1, NULL};
+static const pushing fed = {"tanh(dot(sqr(x) - sum(w), w) + dot(h, u))", "", 1, 1, NULL};
+static const pushing twice = {"dot(x, w) * h + dot(x * x, w * 2:f64)", "", 0, 2, NULL};
 static const pushing chained = {"h - dot(dot(x, dot(w, dimshuffle(w, order = [1, 0]))), w)", "", 0,
-                                3};
+                                3, NULL};
 static const pushing right = {
-    "h - dimshuffle(dot(w, x, contract_x = [0], contract_y = [1]), order = [1, 0])", "", 0, 1};
-static const pushing back = {"tanh(dot(x, w) + dot(h, u))", ", reverse = 1", 1, 1};
-static const pushing truncated = {"tanh(dot(x, w) + dot(h, u))", ", truncate = 2", 1, 1};
+    "h - dimshuffle(dot(w, x, contract_x = [0], contract_y = [1]), order = [1, 0])", "", 0, 1,
+    NULL};
+static const pushing back = {"tanh(dot(x, w) + dot(h, u))", ", reverse = 1", 1, 1, NULL};
+static const pushing truncated = {"tanh(dot(x, w) + dot(h, u))", ", truncate = 2", 1, 1, NULL};
 /* What depends on a state stays, and what is of constants alone isn't this pass's. */
-static const pushing of_state = {"tanh(dot(x + sum(h), w) + dot(h, u))", "", 2, 0};
-static const pushing of_constants = {"h * sum(x) + sum(dot(w, u))", "", 1, 0};
+static const pushing of_state = {"tanh(dot(x + sum(h), w) + dot(h, u))", "", 2, 0, NULL};
+static const pushing of_constants = {"h * sum(x) + sum(dot(w, u))", "", 1, 0, NULL};
 /* The body's size H is told by a state alone; outside that is M, and H another size. */
 static const pushing told_by_state = {"tanh(h + dot(x, broadcast_to(0.5:f64, shape = [rows, H])))",
-                                      "", 0, 1};
+                                      "", 0, 1, NULL};
+/* Of constants alone, read by what depends on a state or a row; T = 0 too. */
+static const pushing same = {"tanh(dot(h, dot(u, u)) + dot(x, w * sum(dot(w, u))))", "", 2, 2,
+                             "scan_hoist"};
+static const pushing nothing_same = {"tanh(dot(h, u) + dot(x, w))", "", 2, 0, "scan_hoist"};
 /* No hook says how a softmax is computed for all rows at once. */
-static const pushing unable = {"tanh(dot(softmax(x), w) + dot(h, u))", "", 2, 0};
+static const pushing unable = {"tanh(dot(softmax(x), w) + dot(h, u))", "", 2, 0, NULL};
 
 static gemel_graph *parse(gemel_context *context, const pushing *p) {
   char text[1000];
@@ -109,7 +115,8 @@ static void pushed(const void *data) {
   const pushing *p = data;
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = parse(context, p);
-  gemel_rewrite_options options = {.size = sizeof options, .include = "scan_push_rows"};
+  gemel_rewrite_options options = {.size = sizeof options,
+                                   .include = p->pass != NULL ? p->pass : "scan_push_rows"};
   gemel_value wrt[4], d[4], loss = gemel_graph_output(graph, 1);
   size_t inside = 0;
   options.has_allow = 1;
@@ -144,6 +151,8 @@ static const ct_test tests[] = {
     CT_TEST("of_state", pushed, &of_state),
     CT_TEST("of_constants", pushed, &of_constants),
     CT_TEST("unable", pushed, &unable),
+    CT_TEST("same", pushed, &same),
+    CT_TEST("nothing_same", pushed, &nothing_same),
     CT_TEST("told_by_state", pushed, &told_by_state),
 };
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of rows leave a loop: where dot(x, W) in the body depends on rows of sequences and on
- * constants, and on no state, it is computed for all rows by one product before the loop, whose
- * rows the loop then reads. What feeds it goes along, if each operation of it has a hook BATCH.
- * Other operations on rows stay: fused with what reads them they cost next to nothing.
+ * What goes before a loop, in two passes.
+ *
+ * scan_push_rows: where dot(x, W) in the body depends on rows of sequences and on constants, and on
+ * no state, it is computed for all rows by one product before the loop, whose rows the loop then
+ * reads. What feeds it goes along, if each operation of it has a hook BATCH. Other operations on
+ * rows stay: fused with what reads them they cost next to nothing.
+ *
+ * scan_hoist: what depends on constants alone is the same in each step, and becomes a constant of
+ * the loop. Views stay, and what is made of numbers in the body is folded there.
  *
  * What goes before the loop is first built in a graph of its own, from sequences and constants
  * called as the body calls them; putting that in the place of the loop's operands binds the body's
@@ -26,16 +31,20 @@ enum {
   OF_STATE = 1, /* depends on a state */
   OF_ROW = 2,   /* depends on a row */
   ABLE = 4,     /* can be computed for all rows at once */
-  PUSHED = 8,   /* a product that is */
+  PUSHED = 8,   /* a value that is, for the loop to read */
   BEFORE = 16,  /* is needed for these */
-  STAYS = 32    /* is needed in the loop */
+  STAYS = 32,   /* is needed in the loop */
+  OF_CONSTANT = 64
 };
+
+enum { MOST_OPERANDS = 16 }; /* of an operation that goes before a loop */
 
 typedef struct push {
   gemel_edit *edit;
   gemel_error *error;
   gemel__scan_node loop;
   const gemel_graph *body;
+  int hoists; /* 1: pass scan_hoist, else scan_push_rows */
   size_t n_values, n_pushed;
   double row_room, product_room; /* elements that a row may have before the loop */
   unsigned char *marks;
@@ -91,10 +100,26 @@ static int is_able(const push *p, uint32_t node) {
           rank_of(p->body, (gemel__ref){node, 0}) < GEMEL_MAX_RANK);
 }
 
+/* 1 if NODE, whose operands are, may be computed even where the loop takes no step: whether it
+ * fails depends on shapes alone. */
+static int is_harmless(const push *p, uint32_t node) {
+  const gemel__node *record = gemel__node_at(p->body, node);
+  const struct gemel__attrs *attrs = gemel__attrs_at(p->body->context, record->attrs);
+  return record->op < GEMEL__OP_COUNT && record->n_outputs == 1 && !attrs->has_runtime &&
+         attrs->nesting == 0 && record[1].in_begin - record->in_begin <= MOST_OPERANDS;
+}
+
 /* 1 if NODE is a product of what has rows with what is the same in each step. */
 static int is_product(const push *p, uint32_t node, const gemel__ref *in) {
   return gemel__node_at(p->body, node)->op == GEMEL__OP_dot &&
          (p->marks[in[0].node] & OF_ROW) != (p->marks[in[1].node] & OF_ROW);
+}
+
+/* Of a node that is the same in each step: KINDS and ABLE are those of its operands. */
+static void mark_hoisted(push *p, uint32_t node, unsigned kinds, unsigned able) {
+  unsigned view = gemel__node_op(p->body, node)->record.flags & GEMEL_OP_VIEW;
+  able = able && kinds == (kinds & OF_CONSTANT) && is_harmless(p, node) ? ABLE : 0;
+  p->marks[node] = (unsigned char)(kinds | able | (able && kinds && !view ? PUSHED : 0));
 }
 
 static void mark_node(push *p, uint32_t node) {
@@ -103,7 +128,11 @@ static void mark_node(push *p, uint32_t node) {
   unsigned able = ABLE, kinds = 0;
   for (uint32_t k = 0; k < count; k++) {
     able &= p->marks[in[k].node];
-    kinds |= p->marks[in[k].node] & (OF_STATE | OF_ROW);
+    kinds |= p->marks[in[k].node] & (OF_STATE | OF_ROW | OF_CONSTANT);
+  }
+  if (p->hoists) {
+    mark_hoisted(p, node, kinds, able);
+    return;
   }
   p->marks[node] = (unsigned char)(kinds | (able && is_able(p, node) ? ABLE : 0));
   int product = p->marks[node] & ABLE && is_product(p, node, in);
@@ -116,21 +145,22 @@ static void mark_node(push *p, uint32_t node) {
 }
 
 static void mark_kinds(push *p) {
-  static const unsigned char kinds[] = {OF_STATE, OF_ROW | ABLE, ABLE};
+  static const unsigned char kinds[] = {OF_STATE, OF_ROW | ABLE, OF_CONSTANT | ABLE};
+  for (size_t k = 0; k < p->body->n_inputs; k++) {
+    int kind = gemel__scan_node_kind(&p->loop, k);
+    if (GEMEL__FAULT(scan_hoist_state) && p->hoists && kind == GEMEL__STATE_INPUT) {
+      kind = GEMEL__CONSTANT_INPUT;
+    }
+    p->marks[p->body->inputs[k].node] = kinds[kind];
+  }
   for (uint32_t node = 0; node < p->body->n_nodes; node++) {
     if (gemel__node_at(p->body, node)->op != GEMEL__OP_input) {
       mark_node(p, node);
-      continue;
-    }
-    for (size_t k = 0; k < p->body->n_inputs; k++) {
-      if (p->body->inputs[k].node == node) {
-        p->marks[node] = kinds[gemel__scan_node_kind(&p->loop, k)];
-      }
     }
   }
 }
 
-/* STAYS, up to the products that don't; BEFORE: what those need that the loop still reads. How many
+/* STAYS, up to the values that don't; BEFORE: what those need that the loop still reads. How many
  * these are. */
 static size_t mark_places(push *p) {
   size_t pushed = 0;
@@ -203,13 +233,12 @@ static void enter_before(push *p, gemel_graph *graph, gemel_dim rows) {
 }
 
 static gemel_status batch_node(push *p, gemel_graph *graph, gemel_dim rows, uint32_t node) {
-  enum { MOST = 3 };
   const gemel__node *record = gemel__node_at(p->body, node);
-  gemel_value inputs[MOST];
-  unsigned char has_rows[MOST];
+  gemel_value inputs[MOST_OPERANDS];
+  unsigned char has_rows[MOST_OPERANDS];
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(p->body, node, &count);
-  for (uint32_t k = 0; k < count && k < MOST; k++) {
+  for (uint32_t k = 0; k < count && k < MOST_OPERANDS; k++) {
     inputs[k] = gemel__value(graph, p->map[in[k].node]);
     has_rows[k] = (p->marks[in[k].node] & OF_ROW) != 0;
   }
@@ -222,7 +251,8 @@ static gemel_status batch_node(push *p, gemel_graph *graph, gemel_dim rows, uint
                        .inputs = inputs,
                        .has_rows = has_rows,
                        .where = gemel__node_where(p->body, node)};
-  gemel_status status = count <= MOST ? hooks_of(p->body, node)->batch(&call) : GEMEL_DECLINED;
+  gemel_status status =
+      count <= MOST_OPERANDS ? hooks_of(p->body, node)->batch(&call) : GEMEL_DECLINED;
   if (status == GEMEL_OK && gemel_is_null(call.output)) {
     status = graph->error.status;
   }
@@ -233,7 +263,7 @@ static gemel_status batch_node(push *p, gemel_graph *graph, gemel_dim rows, uint
 /* What is the same for each row is copied as it is. */
 static gemel_status copy_same(push *p, gemel_graph *graph, uint32_t node) {
   const gemel__node *record = gemel__node_at(p->body, node);
-  gemel_value inputs[GEMEL_SAMPLE_MAX_INPUTS], value;
+  gemel_value inputs[MOST_OPERANDS], value;
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(p->body, node, &count);
   for (uint32_t k = 0; k < count; k++) {
@@ -309,12 +339,12 @@ static void enter_old(push *p, gemel__new_scan *new, size_t k, size_t *n) {
 }
 
 static void enter_pushed(push *p, gemel__new_scan *new, size_t *n) {
+  int kind = p->hoists ? GEMEL__CONSTANT_INPUT : GEMEL__ROW_INPUT;
   size_t at = 0;
   for (uint32_t node = 0; node < p->body->n_nodes; node++) {
     if (p->marks[node] & PUSHED) {
-      gemel_value inner =
-          gemel__new_scan_enter(new, GEMEL__ROW_INPUT, gemel__node_type(p->body, node, 0), 0,
-                                gemel__node_where(p->body, node));
+      gemel_value inner = gemel__new_scan_enter(new, kind, gemel__node_type(p->body, node, 0), 0,
+                                                gemel__node_where(p->body, node));
       p->map[node] = (gemel__ref){inner.node, inner.output};
       p->operands[(*n)++] = p->before[at++];
     }
@@ -335,7 +365,10 @@ static gemel_status fill_body(push *p, gemel__new_scan *new, size_t *n) {
     gemel__ref output = p->body->outputs[k];
     gemel_value value = gemel__value(new->body, p->map[gemel__value_number(p->body, output)]);
     int next = k < p->loop.scan.states;
-    status = gemel__body_add_output(value, next ? 'n' : 'y', next ? k : k - p->loop.scan.states);
+    status =
+        k == p->loop.scan.states + p->loop.scan.values
+            ? gemel_output(value, "stop")
+            : gemel__body_add_output(value, next ? 'n' : 'y', next ? k : k - p->loop.scan.states);
   }
   return status;
 }
@@ -414,11 +447,12 @@ static gemel_status push_products(push *p) {
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-static gemel_status push_node(gemel_edit *edit, uint32_t node, gemel_error *error) {
-  push p = {.edit = edit, .error = error};
+static gemel_status push_node(gemel_edit *edit, uint32_t node, int hoists, gemel_error *error) {
+  push p = {.edit = edit, .error = error, .hoists = hoists};
   gemel_status status = gemel__scan_node_read(gemel_edit_graph(edit), node, &p.loop);
-  if (status != GEMEL_OK || p.loop.scan.limited || p.loop.scan.until ||
-      p.loop.scan.sequences == 0) {
+  const gemel__scan *s = &p.loop.scan;
+  if (status != GEMEL_OK ||
+      (hoists ? s->constants == 0 : s->limited || s->until || s->sequences == 0)) {
     return status == GEMEL_DECLINED ? GEMEL_OK : status;
   }
   p.body = p.loop.scan.body;
@@ -431,11 +465,10 @@ static gemel_status push_node(gemel_edit *edit, uint32_t node, gemel_error *erro
   return status;
 }
 
-gemel_status gemel__pass_scan_push_rows(gemel_edit *edit, const void *data, gemel_error *error) {
+static gemel_status push_all(gemel_edit *edit, int hoists, gemel_error *error) {
   const gemel_graph *graph = gemel_edit_graph(edit);
   const uint32_t *uses = NULL;
   gemel_status status = GEMEL_OK;
-  (void)data;
   for (uint32_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
     if (graph->nodes[k].op != GEMEL__OP_scan) {
       continue;
@@ -443,9 +476,19 @@ gemel_status gemel__pass_scan_push_rows(gemel_edit *edit, const void *data, geme
     if (uses == NULL && (uses = gemel__edit_uses(edit)) == NULL) {
       return GEMEL_NO_MEMORY;
     }
-    status = uses[k] > 0 ? push_node(edit, k, error) : GEMEL_OK;
+    status = uses[k] > 0 ? push_node(edit, k, hoists, error) : GEMEL_OK;
   }
   return status;
+}
+
+gemel_status gemel__pass_scan_push_rows(gemel_edit *edit, const void *data, gemel_error *error) {
+  (void)data;
+  return push_all(edit, 0, error);
+}
+
+gemel_status gemel__pass_scan_hoist(gemel_edit *edit, const void *data, gemel_error *error) {
+  (void)data;
+  return push_all(edit, 1, error);
 }
 
 /* ---- Instances ---- */
@@ -455,6 +498,7 @@ typedef struct drawn_product {
   gemel__drawing by;
   gemel_dim n, d, h;
   gemel_value x, w, v, m; /* m: N by H; w: D by H; v: N by D by H */
+  int hoists;
 } drawn_product;
 
 /* What feeds a product: N by D. */
@@ -502,7 +546,28 @@ static gemel_type drawn_type(const drawn_product *p, int rank, gemel_dim a, geme
                         GEMEL_SPACE_HOST);
 }
 
-/* A body with state h, one or two products in its next state and one in a stack. */
+/* What is the same in each step: N by H. */
+static gemel_value draw_same(const drawn_product *p) {
+  const gemel_dim shape[] = {p->n, p->h};
+  switch (gemel__draw_below(&p->by, 4)) {
+  case 0:
+    return gemel_sum_with(gemel_neg(p->v), .axes = GEMEL_INTS(1));
+  case 1:
+    return gemel_mul(
+        p->m,
+        gemel_broadcast_to(gemel_max_with(p->m, .axes = GEMEL_INTS(1), .keepdims = 1), 2, shape));
+  case 2:
+    return gemel_dot_with(
+        gemel_sqr(p->m),
+        gemel_dot_with(p->w, p->w, .contract_x = GEMEL_INTS(0), .contract_y = GEMEL_INTS(0)),
+        .contract_x = GEMEL_INTS(1), .contract_y = GEMEL_INTS(0));
+  default:
+    return gemel_where(gemel_gt(p->m, gemel__draw_number(&p->by, 0)), p->m, gemel_neg(p->m));
+  }
+}
+
+/* A body with state h, one or two products in its next state and one in a stack; to be hoisted, of
+ * constants too. */
 static gemel_status draw_body(const drawn_product *from, gemel_graph *body) {
   drawn_product p = *from;
   p.by.graph = body;
@@ -511,7 +576,7 @@ static gemel_status draw_body(const drawn_product *from, gemel_graph *body) {
   p.w = gemel_input(body, "w", drawn_type(&p, 2, p.d, p.h, 0));
   p.v = gemel_input(body, "v", drawn_type(&p, 3, p.n, p.d, p.h));
   p.m = gemel_input(body, "m", drawn_type(&p, 2, p.n, p.h, 0));
-  gemel_value next = gemel_sub(draw_product(&p), h);
+  gemel_value next = gemel_sub(p.hoists ? draw_same(&p) : draw_product(&p), h);
   if (gemel__draw_below(&p.by, 2)) {
     next = gemel_add(next, gemel_mul(h, draw_product(&p)));
   }
@@ -535,12 +600,12 @@ static void draw_sizes(drawn_product *p) {
                                                     : GEMEL_F64;
 }
 
-gemel_status gemel__generate_scan_push_rows(gemel_graph *graph, uint64_t (*random)(void *state),
-                                            void *state, const void *data) {
+/* A loop over such a body. */
+static gemel_status draw_pushing(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+                                 int hoists) {
   static const int64_t lengths[] = {0, 1, 2, 3, 5};
   gemel_context *context = gemel_graph_context(graph);
-  drawn_product p = {.by = gemel__draw_on(graph, random, state, 0)};
-  (void)data;
+  drawn_product p = {.by = gemel__draw_on(graph, random, state, 0), .hoists = hoists};
   draw_sizes(&p);
   gemel_dim rows = gemel_dim_constant(context, lengths[gemel__draw_below(&p.by, 5)]);
   gemel_graph *body = gemel_graph_new(context, NULL);
@@ -560,4 +625,16 @@ gemel_status gemel__generate_scan_push_rows(gemel_graph *graph, uint64_t (*rando
   }
   gemel_graph_unref(body);
   return status;
+}
+
+gemel_status gemel__generate_scan_push_rows(gemel_graph *graph, uint64_t (*random)(void *state),
+                                            void *state, const void *data) {
+  (void)data;
+  return draw_pushing(graph, random, state, 0);
+}
+
+gemel_status gemel__generate_scan_hoist(gemel_graph *graph, uint64_t (*random)(void *state),
+                                        void *state, const void *data) {
+  (void)data;
+  return draw_pushing(graph, random, state, 1);
 }
