@@ -1,8 +1,8 @@
 /*
- * The loop of a gradient computes nothing of the loop forward once more that is dear: products,
- * reductions, functions, random numbers, loops. Counted by a walk over all bodies: what depends on
- * a cotangent is the gradient's own work, what depends on constants alone is the same in each step,
- * and the rest of what is dear should have been read as a row.
+ * The loop of a gradient computes nothing of the loop forward once more that is expensive:
+ * products, reductions, functions, random numbers, loops. Counted by a walk over all bodies: what
+ * depends on a cotangent is the gradient's own work, what depends on constants alone is the same in
+ * each step, and the rest of what is expensive should have been read as a row.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,18 +14,18 @@
 enum { BACKWARD = 1, VARIES = 2, MOST = 64 };
 
 typedef struct counts {
-  size_t repeated; /* dear nodes of the step forward in loops back */
+  size_t repeated; /* expensive nodes of the step forward in loops back */
   size_t products; /* in loops back */
   size_t loops;    /* that depend on a cotangent */
 } counts;
 
-static int is_dear(const char *name) {
-  static const char *const dear[] = {
-      "dot", "sum",     "prod",    "max", "argmax",      "corr",           "softmax",       "exp",
-      "log", "sigmoid", "tanh",    "sin", "pow",         "random_uniform", "random_normal", "scan",
-      "cos", "expm1",   "softmax", "erf", "random_bits", "log1p"};
-  for (size_t k = 0; k < sizeof dear / sizeof *dear; k++) {
-    if (strcmp(name, dear[k]) == 0) {
+static int is_expensive(const char *name) {
+  static const char *const expensive[] = {
+      "dot",           "sum",  "prod",    "max",   "argmax", "corr",        "softmax",
+      "exp",           "log",  "sigmoid", "tanh",  "sin",    "pow",         "random_uniform",
+      "random_normal", "scan", "cos",     "expm1", "erf",    "random_bits", "log1p"};
+  for (size_t k = 0; k < sizeof expensive / sizeof *expensive; k++) {
+    if (strcmp(name, expensive[k]) == 0) {
       return 1;
     }
   }
@@ -69,7 +69,7 @@ static void walk(const gemel_graph *graph, unsigned char *marks, int inside, cou
     for (size_t k = 0; k < gemel_value_input_count(value); k++) {
       marks[node] |= marks[gemel_value_input(value, k).node];
     }
-    c->repeated += (size_t)(inside && is_dear(name) && marks[node] == VARIES);
+    c->repeated += (size_t)(inside && is_expensive(name) && marks[node] == VARIES);
     c->products += (size_t)(inside && strcmp(name, "dot") == 0);
     if (strcmp(name, "scan") == 0 && marks[node] & BACKWARD) {
       c->loops++;

@@ -86,7 +86,7 @@ gemel_status gemel__derive_scan(gemel_derive *call,
 gemel_status gemel__derived_copy_body(gemel__derived_loop *d);
 
 /* The new body is one of a loop back, complete: puts rows that the loop forward saves in the place
- * of what would be dear to compute twice. (scan-save.c) */
+ * of what would be expensive to compute twice. (scan-save.c) */
 gemel_status gemel__derived_save(gemel__derived_loop *d);
 
 /* The new loop: its first result. */

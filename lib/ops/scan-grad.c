@@ -4,8 +4,8 @@
  * that the step forward began with (rows of the histories), and computes what they, the row and the
  * constants give once more, then the derivative of that: with the cotangents of the states behind
  * the step as its own states, each plus the row of the cotangent of its history. Cotangents of
- * sequences are stacked; those of constants are sums, and so states too. What is dear to compute
- * once more is then taken from the loop forward (scan-save.c).
+ * sequences are stacked; those of constants are sums, and so states too. What is expensive to
+ * compute once more is then taken from the loop forward (scan-save.c).
  *
  *   g = ds + dhistory[after];   ds', dx[t], dc' = B's cotangents at g, dy[t], and + dc
  *   d initial = ds + dhistory[first]

@@ -2,11 +2,11 @@
  *
  * What the loop back takes from the loop forward. As scan-grad.c builds it, the body of the loop
  * back computes the forward step once more from the states, rows and constants that the step had.
- * Here the dear ones of its values are made stacks of the loop forward instead, which the loop back
- * reads row by row: those on a least cut, in bytes, between what must not be computed twice
- * (products, convolutions, reductions, functions, random numbers) and what the cotangents need.
- * States before and after a step cost nothing, their histories are there; nor do stacks of the
- * loop. A value whose size only a run of the body tells can't be a row, and is computed again.
+ * Here those of its values that are expensive are made stacks of the loop forward instead, which
+ * the loop back reads row by row: those on a least cut, in bytes, between what must not be computed
+ * twice (products, convolutions, reductions, functions, random numbers) and what the cotangents
+ * need. States before and after a step cost nothing, their histories are there; nor do stacks of
+ * the loop. A value whose size only a run of the body tells can't be a row, and is computed again.
  *
  * The stacks are made by a second loop over the same operands, whose body holds the nodes of the
  * first one's: the pass merge_scans makes the two one.
@@ -160,7 +160,8 @@ static gemel_status add_values(saving *s, gemel__cut *cut, uint32_t node, int *s
   return status;
 }
 
-/* Edges of forward NODE: behind the cut it is computed from its operands, unless it is dear. */
+/* Edges of forward NODE: behind the cut it is computed from its operands, unless it is expensive.
+ */
 static gemel_status add_node(saving *s, gemel__cut *cut, uint32_t node, gemel_error *error) {
   uint32_t count;
   int savable;
@@ -315,7 +316,7 @@ static gemel_status fill_forward(saving *s, gemel_graph *body) {
   return status;
 }
 
-/* The loop that saves ROWS values: its first result. */
+/* The loop that saves, with this BODY: its first result. */
 static gemel_value apply_forward(const saving *s, gemel_graph *body) {
   const gemel__derived_loop *d = s->d;
   gemel_derive *call = d->call;

@@ -10,9 +10,9 @@
  * scan_hoist: what depends on constants alone is the same in each step, and becomes a constant of
  * the loop. Views stay, and what is made of numbers in the body is folded there.
  *
- * What goes before the loop is first built in a graph of its own, from sequences and constants
- * called as the body calls them; putting that in the place of the loop's operands binds the body's
- * symbols.
+ * What goes before the loop is first built in a graph of its own, whose inputs are called as the
+ * body's are and have all rows of sequences; putting that in the place of the loop's operands binds
+ * the body's symbols.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,13 +28,13 @@
 
 /* Marks of the body's nodes. */
 enum {
-  OF_STATE = 1, /* depends on a state */
-  OF_ROW = 2,   /* depends on a row */
-  ABLE = 4,     /* can be computed for all rows at once */
-  PUSHED = 8,   /* a value that is, for the loop to read */
-  BEFORE = 16,  /* is needed for these */
-  STAYS = 32,   /* is needed in the loop */
-  OF_CONSTANT = 64
+  OF_STATE = 1,    /* depends on a state */
+  OF_ROW = 2,      /* depends on a row */
+  ABLE = 4,        /* can be computed for all rows at once, or hoisted */
+  PUSHED = 8,      /* a value that is, for the loop to read */
+  BEFORE = 16,     /* is needed for these */
+  STAYS = 32,      /* is needed in the loop */
+  OF_CONSTANT = 64 /* depends on a constant of the loop */
 };
 
 enum { MOST_OPERANDS = 16 }; /* of an operation that goes before a loop */
@@ -90,7 +90,7 @@ static void find_room(push *p) {
   }
 }
 
-/* 1 if NODE, whose operands are ABLE, is. */
+/* 1 if NODE, whose operands can be computed for all rows at once, can be, too. */
 static int is_able(const push *p, uint32_t node) {
   const gemel__node *record = gemel__node_at(p->body, node);
   const gemel__hooks *hooks = hooks_of(p->body, node);
@@ -275,7 +275,7 @@ static gemel_status copy_same(push *p, gemel_graph *graph, uint32_t node) {
   return graph->error.status;
 }
 
-/* Builds what goes before the loop, with the pushed products as outputs. */
+/* Builds what goes before the loop, with the values that the loop reads as outputs. */
 static gemel_status fill_before(push *p, gemel_graph *graph) {
   gemel_dim rows = rows_symbol(p->body);
   gemel_status status;
@@ -301,7 +301,7 @@ static gemel_value exchange_axes(gemel_value x) {
   return rank > 1 && dims[0] == dims[1] ? gemel__batch_first(x, 1, GEMEL_HERE) : x;
 }
 
-/* The pushed products for all rows, in the new graph. */
+/* The values that the loop reads, in the new graph. */
 static gemel_status compute_before(push *p) {
   gemel_graph *graph = gemel_graph_new(p->body->context, p->error);
   if (graph == NULL) {
@@ -327,7 +327,7 @@ static gemel_status compute_before(push *p) {
 
 /* ---- The new loop ---- */
 
-/* Input K of the old body, if what stays reads it or it may tell a size. */
+/* Input K of the old body. What is no longer read goes by scan_prune. */
 static void enter_old(push *p, gemel__new_scan *new, size_t k, size_t *n) {
   gemel__ref input = p->body->inputs[k];
   int kind = gemel__scan_node_kind(&p->loop, k);
