@@ -15,6 +15,7 @@
 #include <gemel/verify.h>
 #include "core/graph.h"
 #include "equal/constants.h"
+#include "equal/loops.h"
 #include "support/graph-text.h"
 
 static const char three[] = "x: f64[6], y: f64[6], z: f64[6]";
@@ -535,6 +536,44 @@ static void constants_memory(const void *data) {
   CT_CHECK(ct_oom(fold_constants, NULL) > 0);
 }
 
+/* The bodies of two loops, as far as memory goes. */
+static int find_bodies(void *data) {
+  static const char *const next[] = {"h + h", "2:f64 * h"};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graphs[2] = {NULL, NULL};
+  gemel__joint joint = {NULL};
+  gemel__part_graphs bodies = {NULL};
+  (void)data;
+  for (int k = 0; k < 2 && error.status == GEMEL_OK; k++) {
+    char text[300];
+    snprintf(text, sizeof text,
+             "graph step(h: f64[N]) {\n  return h = %s\n}\n"
+             "graph f(h: f64[N]) {\n  last, all = scan(h, body = step, states = 1, length = 3)\n"
+             "  return last = last\n}\n",
+             next[k]);
+    graphs[k] = gemel_parse(context, text, strlen(text), "test", NULL, &error);
+  }
+  gemel_status status = error.status == GEMEL_OK
+                            ? gemel__joint_make(&joint, graphs[0], graphs[1], &error)
+                            : error.status;
+  if (status == GEMEL_OK) {
+    status = gemel__loop_bodies(&joint, joint.left[0].node, joint.right[0].node, &bodies, NULL);
+    CT_CHECK(status != GEMEL_OK || gemel_graph_input_count(bodies.b) == 1);
+  }
+  gemel__part_clear(&bodies);
+  gemel__joint_clear(&joint);
+  gemel_graph_unref(graphs[0]);
+  gemel_graph_unref(graphs[1]);
+  gemel_context_unref(context);
+  return (int)status;
+}
+
+static void bodies_memory(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(find_bodies, NULL) > 0);
+}
+
 /* Integers that hang on how floats were rounded aren't exact: right code isn't refuted for them. */
 static void rounded_decisions(const void *data) {
   static const char *const all[] = {
@@ -627,6 +666,7 @@ static const ct_test ieee_tests[] = {CT_TEST("large_sizes", large_sizes, NULL),
                                      CT_TEST("shrunk", big_graphs_shrink, NULL),
                                      CT_TEST("rounded_constants", rounded_constants, NULL),
                                      CT_TEST("constants_memory", constants_memory, NULL),
+                                     CT_TEST("bodies_memory", bodies_memory, NULL),
                                      CT_TEST("rounded_decisions", rounded_decisions, NULL),
                                      CT_TEST("known_signs", known_signs, NULL),
                                      CT_TEST("whole_numbers", whole_numbers, NULL),

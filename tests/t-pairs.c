@@ -9,7 +9,8 @@
  * A case begins with a line "==", the verdict (equal: passed; differ: refuted; uninformative), a
  * name and options: allow=WORDS (what may tell the two apart; default: what `gemel equal` allows),
  * instances=N (default 40), says=TEXT (some record's detail holds it; _ stands for a blank),
- * seeds=N (at most so many). Lines that begin with # are comments. One test a file;
+ * seeds=N (at most so many). Lines that begin with # are comments; "# and" stands between graphs
+ * that bodies precede. One test a file;
  * GEMEL_CORPUS_SEEDS says for how many seeds (default 2), GEMEL_CORPUS_CASE which cases (part of
  * their name).
  *
@@ -137,9 +138,11 @@ static int ask(const corpus_case *c, const gemel_graph *a, const gemel_graph *b,
   return right;
 }
 
-/* Parses both graphs of C; graph bodies end with a line "}". */
+/* Parses both graphs of C. The first ends with a line "}"; where graphs of a loop's body precede
+ * it, with the last one before a line "# and". */
 static int parse_case(const corpus_case *c, gemel_context *context, gemel_graph *graphs[2]) {
-  const char *end = strstr(c->text, "\n}\n");
+  const char *and = strstr(c->text, "\n# and\n");
+  const char *end = and != NULL && and < c->text + c->length ? and-2 : strstr(c->text, "\n}\n");
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   size_t first = end != NULL ? (size_t)(end + 3 - c->text) : 0;
   if (first == 0 || first >= c->length) {

@@ -5,8 +5,8 @@
  * one node; what is left is settled from the inputs on. Where a value of the second graph comes out
  * like one of the first (candidates.h), the nodes between them and what both have in common are a
  * pair of small graphs, which is asked about in all tiers (equal.c); if it passes, the one stands
- * for the other from there on. If all outputs are equal in the end, the pair is, and the evidence
- * is that of its parts.
+ * for the other from there on. So do loops whose bodies pass (loops.h), which are a pair like any
+ * other. If all outputs are equal in the end, the pair is, and the evidence is that of its parts.
  *
  * A part that doesn't pass says nothing yet: what its inputs have in common may matter. It is
  * opened up towards the inputs, and in the end the graphs are asked about as a whole.
@@ -18,6 +18,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "equal/candidates.h"
+#include "equal/loops.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/intern.h"
@@ -61,6 +62,7 @@ struct parts {
   struct gathered tiers[GEMEL_TIER_COUNT]; /* of all parts that passed */
   struct gathered one[GEMEL_TIER_COUNT];   /* of the part at hand */
   size_t proven, failures;                 /* parts */
+  size_t loops;                            /* of those that are proven */
   double effort;                           /* on a part, as gemel__run has it */
   uint64_t *asked; /* parts seen: hash of both texts, with the answer in bit 0 */
   size_t n_asked, asked_capacity;
@@ -155,6 +157,9 @@ static void watch_assumptions(struct parts *p) {
 
 /* ---- A part ---- */
 
+static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair, const char *name,
+                                unsigned allow, gemel_pair_result *result, gemel_error *error);
+
 /* Asks about A and B, in TIERS (0: those that the caller wants), with the records kept in KEPT. */
 static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pair, unsigned tiers,
                              struct gathered *kept, gemel_pair_result *result, gemel_error *error) {
@@ -171,7 +176,8 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
     /* a part that doesn't pass is no finding; one that is asked for its difference is */
     run.options.replay_folder = tiers != 0 ? run.options.replay_folder : NULL;
   }
-  return gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, result, error);
+  return pair->bodies ? ask_divided(&run, pair, p->name, p->allow, result, error)
+                      : gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, result, error);
 }
 
 /* All tiers about a part; 1 if it passes, and its evidence is taken; 0 if not, −1 out of memory. */
@@ -279,6 +285,42 @@ static int try_candidates(struct parts *p, uint32_t node, gemel_error *error) {
   return passed < 0 ? -1 : 0;
 }
 
+/* Loops of the first graph that NODE, a loop of the second, may be equal to. */
+static int try_loops(struct parts *p, uint32_t node, gemel_error *error) {
+  int passed = 0;
+  for (uint32_t k = 0; k < node && passed == 0 && p->failures < FAILURES; k++) {
+    gemel__part_graphs bodies;
+    gemel_status status = p->joint.second[k]
+                              ? GEMEL_DECLINED
+                              : gemel__loop_bodies(&p->joint, k, node, &bodies, error);
+    if (status == GEMEL_NO_MEMORY) {
+      return -1;
+    }
+    if (status == GEMEL_OK) {
+      passed = ask_once(p, &bodies, error);
+      p->failures += passed == 0;
+      gemel__part_clear(&bodies);
+    }
+    if (passed == 1) {
+      gemel__joint_merge(&p->joint, p->joint.stands_for[k], node);
+      p->proven++;
+      p->loops++;
+    }
+  }
+  return passed < 0 ? -1 : 0;
+}
+
+static int try_node(struct parts *p, uint32_t node, gemel_error *error) {
+  if (p->failures >= FAILURES || !gemel__run_wants(p->run, GEMEL_TIER_REAL) ||
+      gemel__stopped(p->run->ticker)) {
+    return 0;
+  }
+  if (gemel__node_at(p->joint.graph, node)->op == GEMEL__OP_scan) {
+    return try_loops(p, node, error);
+  }
+  return p->candidates.n > 0 ? try_candidates(p, node, error) : 0;
+}
+
 static int may_go_on(struct parts *p, size_t node) {
   gemel__ticker *ticker = p->run->ticker;
   gemel__ticker_part(ticker, 0);
@@ -287,14 +329,14 @@ static int may_go_on(struct parts *p, size_t node) {
   return gemel__tick(ticker) == GEMEL_OK;
 }
 
-/* Finds equal nodes, from the inputs on. Once there are candidates, parts are asked about too. */
+/* Finds equal nodes, from the inputs on. Loops are asked about, and once there are candidates,
+ * other parts too. */
 static gemel_status sweep(struct parts *p, gemel_error *error) {
   enum { OFTEN = 64 };
   for (size_t k = 0; k < p->joint.n_nodes && (k % OFTEN != 0 || may_go_on(p, k)); k++) {
     int met = gemel__joint_meet(&p->joint, (uint32_t)k);
-    if (met == 0 && p->joint.second[k] && p->candidates.n > 0 && p->failures < FAILURES &&
-        !gemel__stopped(p->run->ticker)) {
-      met = try_candidates(p, (uint32_t)k, error);
+    if (met == 0 && p->joint.second[k]) {
+      met = try_node(p, (uint32_t)k, error);
     }
     if (met < 0) {
       return gemel__no_memory(error, "the parts of two graphs");
@@ -308,6 +350,7 @@ static void forget_sweep(struct parts *p) {
     p->joint.stands_for[k] = (uint32_t)k;
   }
   gemel__idtable_clear(&p->joint.known);
+  p->proven = p->loops = p->failures = 0;
 }
 
 static int all_same(const struct parts *p) {
@@ -361,11 +404,16 @@ static void say_identical(struct parts *p) {
 static void say_part_count(const struct parts *p, const char *rest, const char *more, char *text,
                            size_t bytes) {
   size_t k, different = 0;
+  char loops[80] = "";
   for (k = 0; k < p->n_asked; k++) {
     different += p->asked[k] & 1;
   }
-  snprintf(text, bytes, "%zu part%s, %zu different; %s%s%s", p->proven, p->proven == 1 ? "" : "s",
-           different, rest, more[0] != '\0' ? "; " : "", more);
+  if (p->loops > 0) {
+    snprintf(loops, sizeof loops, ", %zu of them bodies of loops, for any number of steps",
+             p->loops);
+  }
+  snprintf(text, bytes, "%zu part%s, %zu different%s; %s%s%s", p->proven, p->proven == 1 ? "" : "s",
+           different, loops, rest, more[0] != '\0' ? "; " : "", more);
 }
 
 /* The records of parts that passed, and REST of what was asked about besides. What tells parts
@@ -535,7 +583,7 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
     gemel__ticker_part(p->run->ticker, 0);
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
-  region.whole = 1;
+  region.whole = !p->run->brief;
   status = ask_whole(p, &region, u, v, error);
   gemel__part_clear(&region);
   return status;
@@ -605,16 +653,46 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
     return status;
   }
   if (status == GEMEL_OK && all_same(p)) {
-    say_identical(p);
+    p->proven > 0 ? say_parts(p) : say_identical(p);
     return status;
   }
   if (status != GEMEL_OK) {
     return status;
   }
-  if (p->joint.n_nodes <= SMALL_PAIR || !gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
+  /* where loops are equal, what else there is had better be asked about without them */
+  int small = p->joint.n_nodes <= SMALL_PAIR && p->proven == 0;
+  if (small || !gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
   return divide(p, error);
+}
+
+static void clear(struct parts *p) {
+  forget_records(p->one);
+  gemel__free(p->anchors, p->joint.n_nodes * sizeof *p->anchors);
+  gemel__candidates_clear(&p->candidates);
+  gemel__joint_clear(&p->joint);
+  gemel__free(p->asked, p->asked_capacity * sizeof *p->asked);
+  gemel__free(p, sizeof *p);
+}
+
+/* The bodies of two loops, divided like any pair: they may be large, or have loops in them. */
+static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair, const char *name,
+                                unsigned allow, gemel_pair_result *result, gemel_error *error) {
+  struct parts *p = gemel__alloc_zeroed(sizeof *p);
+  if (p == NULL) {
+    return gemel__no_memory(error, "the parts of two graphs");
+  }
+  *result = (gemel_pair_result){.size = sizeof *result, .verdict = GEMEL_NOT_RUN};
+  p->run = run;
+  p->a = pair->a;
+  p->b = pair->b;
+  p->name = name;
+  p->allow = allow;
+  p->result = result;
+  gemel_status status = ask(p, error);
+  clear(p);
+  return status;
 }
 
 /* A and B, matched, with everything that the question needs allocated in P. */
@@ -633,11 +711,6 @@ static gemel_status ask_pair(struct parts *p, gemel_error *error) {
     p->result->written = status == GEMEL_OK;
   }
   gemel__whole_clear(&whole);
-  forget_records(p->one);
-  gemel__free(p->anchors, p->joint.n_nodes * sizeof *p->anchors);
-  gemel__candidates_clear(&p->candidates);
-  gemel__joint_clear(&p->joint);
-  gemel__free(p->asked, p->asked_capacity * sizeof *p->asked);
   return status;
 }
 
@@ -676,6 +749,8 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     *result = mine;
   }
   gemel_graph_unref(matched);
-  gemel__free(p, sizeof *p);
+  if (p != NULL) {
+    clear(p);
+  }
   return status;
 }

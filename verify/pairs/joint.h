@@ -38,7 +38,7 @@ int gemel__joint_same(const gemel__joint *joint, size_t k);
  * memory is out. */
 int gemel__joint_meet(gemel__joint *joint, uint32_t node);
 
-/* From now on U stands for V (both of one output and of one type, U the smaller id). */
+/* From now on U stands for V (with results of the same types, U the smaller id). */
 void gemel__joint_merge(gemel__joint *joint, uint32_t u, uint32_t v);
 
 /* A pair of graphs. */
@@ -47,6 +47,7 @@ typedef struct gemel__part_graphs {
   size_t nodes;  /* of both */
   size_t leaves; /* values in common that became inputs */
   int whole;     /* 1: its inputs are those of the graphs, so what it shows, they show */
+  int bodies;    /* 1: of two loops (equal/loops.h) */
 } gemel__part_graphs;
 
 /* The region between N values of the first graph, of the second, and what they have in common: the
