@@ -573,6 +573,8 @@ static const text_case refusals[] = {
             GEMEL_BAD_ARGUMENT, "ask for 3: steps, 1 initial values"),
     REFUSED("too_many", LOOP(ONE, "s, x, y, states = 1, sequences = 1"), GEMEL_BAD_TYPE,
             "input 2 is a size and no integer scalar"),
+    REFUSED("surplus_size", LOOP(ONE, "s, x, 2:i64, states = 1, sequences = 1"), GEMEL_BAD_ARGUMENT,
+            "input 2 is one too many: no attribute has it as a size"),
     REFUSED("scalar_sequence", LOOP(TWO, "x, s, sequences = 2"), GEMEL_BAD_TYPE,
             "sequence 1 is a scalar: it has no rows"),
     REFUSED("pytensor-2252/lengths", LOOP(TWO, "x, y, sequences = 2"), GEMEL_BAD_SHAPE,

@@ -153,6 +153,8 @@ static const op_case cases[] = {
              "the parts have 2 in all, axis 1 has 3", M23),
     BAD_CASE("split/total_at_run_time", "split(x, sizes = [1, 1])", GEMEL_BAD_SHAPE,
              "the parts have 2 in all, axis 0 has 3", "f32[N=3] 1 2 3"),
+    BAD_CASE("sizes/unread", "reshape(x, y, z, shape = [$2, 2])", GEMEL_BAD_ARGUMENT,
+             "input 1 is one too many: no attribute has it as a size", M23, "i64[] 3", "i64[] 3"),
     BAD_CASE("split/none", "split(x, sizes = [])", GEMEL_BAD_ARGUMENT, "no parts", M23),
     BAD_CASE("split/axis", "split(x, sizes = [2], axis = 2)", GEMEL_BAD_SHAPE, "out of range", M23),
 };

@@ -90,6 +90,7 @@ gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t 
   call.inputs = inputs;
   call.input_values = input_values;
   call.attrs = gemel__attrs_at(context, attrs)->values;
+  call.n_attrs = gemel__attrs_at(context, attrs)->count;
   call.max_outputs = max_outputs;
   call.outputs = outputs;
   call.error = error;

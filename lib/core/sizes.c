@@ -248,3 +248,29 @@ gemel_dim gemel__infer_resolve(const gemel_infer *call, gemel_dim dim) {
   }
   return gemel__dim_substitute(call->context, dim, resolve_atom, &user);
 }
+
+/* For gemel__dim_substitute: notes that the atom is INPUT(k). */
+struct reading {
+  size_t input;
+  int found;
+};
+
+static gemel_dim note_input(void *user, const gemel__atom *atom, gemel_dim self) {
+  struct reading *r = user;
+  r->found |= atom->kind == GEMEL__ATOM_INPUT && atom->a == r->input;
+  return self;
+}
+
+int gemel__infer_reads(const gemel_infer *call, size_t input) {
+  struct reading r = {input, 0};
+  size_t count;
+  for (size_t k = 0; k < call->n_attrs && !r.found; k++) {
+    const gemel_dim *dims = attr_dims(&call->attrs[k], &count);
+    for (size_t j = 0; j < count && !r.found; j++) {
+      if (gemel__dim_has_runtime(call->context, dims[j])) {
+        gemel__dim_substitute(call->context, dims[j], note_input, &r);
+      }
+    }
+  }
+  return r.found;
+}

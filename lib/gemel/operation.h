@@ -56,6 +56,7 @@ typedef struct gemel_infer {
   const void *data;           /* the record's DATA */
   const gemel_type *declared; /* at the run-time check, the types that the node was built with (a
                                  size that is 1 only now does not broadcast); else NULL */
+  size_t n_attrs;
 } gemel_infer;
 
 /* ---- Derivatives ---- */

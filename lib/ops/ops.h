@@ -156,4 +156,7 @@ gemel_status gemel__infer_result(gemel_infer *call, gemel_dtype dtype, int rank,
  * node. */
 gemel_dim gemel__infer_resolve(const gemel_infer *call, gemel_dim dim);
 
+/* 1 if a size in CALL's attributes depends on what input INPUT holds. */
+int gemel__infer_reads(const gemel_infer *call, size_t input);
+
 #endif

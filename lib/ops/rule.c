@@ -84,6 +84,10 @@ gemel_status gemel__rule_sizes(const gemel_infer *call, size_t first) {
         gemel_type_rank(call->context, call->inputs[k]) != 0) {
       return gemel__rule_fail(call, GEMEL_BAD_TYPE, "input %zu is a size and no integer scalar", k);
     }
+    if (call->input_values != NULL && !gemel__infer_reads(call, k)) {
+      return gemel__rule_fail(call, GEMEL_BAD_ARGUMENT,
+                              "input %zu is one too many: no attribute has it as a size", k);
+    }
   }
   return GEMEL_OK;
 }

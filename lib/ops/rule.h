@@ -29,7 +29,8 @@ size_t gemel__attr_count(const gemel_attr *attr);
  * resolved. GEMEL_BAD_SHAPE if there are more than that, GEMEL_NO_MEMORY. */
 gemel_status gemel__rule_dims(const gemel_infer *call, const gemel_attr *attr, gemel_dim *dims);
 
-/* Checks that inputs from FIRST on are integer scalars: the sizes that a node produces. */
+/* Checks that inputs from FIRST on are integer scalars, each of which some attribute has as a size.
+ */
 gemel_status gemel__rule_sizes(const gemel_infer *call, size_t first);
 
 /* Checks that inputs A and B have one dtype. */
