@@ -181,18 +181,19 @@ enum { WORTH_THREADS = 80 * 80 * 80 };
 
 #if defined(HAVE_CBLAS) && defined(HAVE_DNNL)
 
-/* One choice for each doubling of the side: up to 256, 512, 1024 and above; and for one thread and
- * for several, since the libraries share work in different ways. */
-enum { CLASSES = 4 };
+/* One choice for each doubling of the side: up to 256, 512, 1024 and above; for few rows or columns
+ * and for many, where one library may take twice the other's time; and for one thread and for
+ * several, since the libraries share work in different ways. */
+enum { CLASSES = 4, FEW_ROWS = 32 };
 
-static atomic_int choices[CLASSES][2];
+static atomic_int choices[CLASSES][2][2];
 
-static atomic_int *choice_of(double work, int threads) {
-  int size = 0;
+static atomic_int *choice_of(const gemel__gemm *p, double work) {
+  int size = 0, narrow = p->m < FEW_ROWS || p->n < FEW_ROWS;
   for (double most = 256.0 * 256 * 256; size < CLASSES - 1 && work >= most; most *= 8) {
     size++;
   }
-  return &choices[size][threads > 1];
+  return &choices[size][narrow][p->threads > 1];
 }
 
 static double seconds(void) {
@@ -241,7 +242,7 @@ static int choose(const gemel__gemm *p, const matrix *a, const matrix *b) {
   if (p->deterministic || p->m == 1 || p->n == 1 || work < SMALL) {
     return CBLAS;
   }
-  atomic_int *choice = choice_of(work, p->threads);
+  atomic_int *choice = choice_of(p, work);
   if (work >= BIG && atomic_compare_exchange_strong(choice, &now, DECIDING)) {
     atomic_store(choice, faster(*a, *b));
   }
