@@ -477,6 +477,36 @@ static void replay(const char *folder, const gemel_graph *graph, gemel_tensor *c
   gemel_context_unref(context);
 }
 
+/* Loops come back with their bodies, and what these compute. */
+static void loops(const void *data) {
+  gemel_context *context = context_new();
+  gemel_graph *graph =
+      parse(context, "graph inner(s: f32[N], w: f32[N]) { return s = tanh(s * w + 1) }\n"
+                     "graph outer(s: f32[N], x: f32[N]) {\n"
+                     "  last, all = scan(s, x, body = inner, states = 1, length = 3)\n"
+                     "  return s = last, rows = all - s\n"
+                     "}\n"
+                     "graph f(s: f32[3], x: f32[3]) {\n"
+                     "  rows = broadcast_to(x, shape = [2, 3])\n"
+                     "  last, all, y = scan(s, rows, body = outer, states = 1, sequences = 1)\n"
+                     "  return last = last, rows = y\n"
+                     "}\n");
+  gemel_tensor *in[] = {vector_of(GEMEL_F32, 3, 1), vector_of(GEMEL_F32, 3, 2)}, *out[2] = {NULL};
+  const char *folder = scratch("loops");
+  gemel_options options = {.size = sizeof options, .threads = 1, .poison = 1};
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  (void)data;
+  CT_EQ_INT(gemel_call(f, 2, in, 2, out, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_dump(graph, &options, 2, in, 2, out, folder, &error), GEMEL_OK);
+  replay(folder, graph, out);
+  remove_folder(folder);
+  release(in, 2);
+  release(out, 2);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* Runs on a stack of 256 KiB: compiled with all rewrites, called, dumped and called from there. */
 static void *large_on_thread(void *data) {
   const large *l = data;
@@ -520,9 +550,13 @@ static void large_graph(const void *data) {
 static const large larges[] = {{deep, 1000000}, {wide, 100000}};
 
 static const ct_test tests[] = {
-    CT_TEST("round_trip", round_trip, NULL),  CT_TEST("bound", bound, NULL),
-    CT_TEST("refused", refused, NULL),        CT_TEST("lines", lines, NULL),
-    CT_TEST("deep", large_graph, &larges[0]), CT_TEST("wide", large_graph, &larges[1]),
+    CT_TEST("loops", loops, NULL),
+    CT_TEST("round_trip", round_trip, NULL),
+    CT_TEST("bound", bound, NULL),
+    CT_TEST("refused", refused, NULL),
+    CT_TEST("lines", lines, NULL),
+    CT_TEST("deep", large_graph, &larges[0]),
+    CT_TEST("wide", large_graph, &larges[1]),
 };
 
 void ct_register(void) {

@@ -41,6 +41,43 @@ static gemel_tensor *matrix(int64_t rows, int64_t columns, float first) {
   return t;
 }
 
+/* What a program's own operation does with its time: 4 ms a run, and 7 flops and 5 bytes. */
+enum { NAP_MICROSECONDS = 4000 };
+
+static gemel_status infer_nap(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  return GEMEL_OK;
+}
+
+static gemel_status run_nap(const gemel_kernel_call *call) {
+  usleep(NAP_MICROSECONDS);
+  memcpy(call->outputs[0].data, call->inputs[0].data, (size_t)call->inputs[0].shape[0] * 4);
+  return GEMEL_OK;
+}
+
+static void cost_nap(const gemel_kernel_call *call, double *flops, double *bytes) {
+  CT_EQ_STR(call->operation->name, "nap");
+  *flops = 7;
+  *bytes = 5;
+}
+
+static gemel_context *context_with_nap(void) {
+  static const gemel_kernel kernels[] = {{"asleep", NULL, run_nap}, {NULL, NULL, NULL}};
+  gemel_operation record = {.size = sizeof record,
+                            .name = "nap",
+                            .summary = "x, after a while",
+                            .min_inputs = 1,
+                            .max_inputs = 1,
+                            .version = 1,
+                            .infer = infer_nap,
+                            .kernels = kernels,
+                            .cost = cost_nap};
+  gemel_context *context = context_new();
+  CT_EQ_INT(gemel_register_operation(context, &record, &error), GEMEL_OK);
+  return context;
+}
+
 /* ---- Listing ---- */
 
 /* What F's listing is, NUL-terminated. */
@@ -148,6 +185,66 @@ static void lists_sizes(const void *data) {
   gemel_context_unref(context);
 }
 
+/* Bodies stand behind the instructions that call them, further right. */
+static const char loops[] = "operation twice(x) { return x + x }\n"
+                            "graph inner(s: f32[N]) {\n"
+                            "  return s = nap(s)\n"
+                            "}\n"
+                            "graph outer(s: f32[N], x: f32[N]) {\n"
+                            "  last, all = scan(s, body = inner, states = 1, length = 2)\n"
+                            "  return s = last + twice(x)\n"
+                            "}\n"
+                            "graph f(s: f32[N], x: f32[T, N]) {\n"
+                            "  last, all = scan(s, x, body = outer, states = 1, sequences = 1)\n"
+                            "  return y = last\n"
+                            "}\n";
+
+static const char loops_listing[] =
+    "instructions, 64 bytes of intermediate results (64 if none shared a place):\n"
+    "   0 kernel steps; 64 bytes of scratch\n"
+    "       %2 = scan(%0, %1): f32[3] -> output y  # test:10\n"
+    "       %3 = output of the same: f32[6, 3], which nobody reads and has no memory  # test:10\n"
+    "       whose body is\n"
+    "         inputs:\n"
+    "                %0 = s: f32[N]\n"
+    "                %1 = x: f32[N]\n"
+    "         constants and views, which need no work:\n"
+    "         instructions, 128 bytes of intermediate results (192 if none shared a place):\n"
+    "            0 kernel steps; 64 bytes of scratch\n"
+    "                %2 = scan(%0): f32[3] -> host arena + 0  # test:6\n"
+    "                %3 = output of the same: f32[3, 3], which nobody reads and has no memory  # "
+    "test:6\n"
+    "                whose body is\n"
+    "                  inputs:\n"
+    "                         %0 = s: f32[N]\n"
+    "                  constants and views, which need no work:\n"
+    "                  instructions, 0 bytes of intermediate results (0 if none shared a place):\n"
+    "                     0 kernel asleep\n"
+    "                         %1 = nap(%0): f32[3] -> output s  # test:3\n"
+    "            1 kernel defined\n"
+    "                %4 = twice(%1): f32[3] -> host arena + 64  # test:7\n"
+    "                whose body is\n";
+
+static void lists_bodies(const void *data) {
+  gemel_context *context = context_with_nap();
+  gemel_function *f = function_of(context, loops);
+  gemel_tensor *in[] = {vector_of(GEMEL_F32, 3, 1), matrix(5, 3, 0)}, *none = matrix(0, 3, 0);
+  gemel__text_memory memory;
+  (void)data;
+  CT_EQ_INT(call(f, (gemel_tensor *[]){in[0], none}, 1), GEMEL_OK);
+  CT_HAS_STR(listing(f, &memory), "whose body is not called yet\n");
+  gemel__free(memory.bytes, memory.capacity);
+  CT_EQ_INT(call(f, in, 1), GEMEL_OK);
+  CT_HAS_STR(listing(f, &memory), loops_listing);
+  CT_EQ_UINT(gemel_function_bytes(f), 64 + 128); /* bodies' are a part of it, once */
+  gemel__free(memory.bytes, memory.capacity);
+  gemel_tensor_unref(none);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_function_free(f);
+  gemel_context_unref(context);
+}
+
 /* Runs on a stack of 256 KiB. */
 static void *list_deep(void *data) {
   int n = *(int *)data;
@@ -177,43 +274,6 @@ static void lists_deep(const void *data) {
 }
 
 /* ---- Profiles ---- */
-
-/* What a program's own operation does with its time: 4 ms a run, and 7 flops and 5 bytes. */
-enum { NAP_MICROSECONDS = 4000 };
-
-static gemel_status infer_nap(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
-static gemel_status run_nap(const gemel_kernel_call *call) {
-  usleep(NAP_MICROSECONDS);
-  memcpy(call->outputs[0].data, call->inputs[0].data, (size_t)call->inputs[0].shape[0] * 4);
-  return GEMEL_OK;
-}
-
-static void cost_nap(const gemel_kernel_call *call, double *flops, double *bytes) {
-  CT_EQ_STR(call->operation->name, "nap");
-  *flops = 7;
-  *bytes = 5;
-}
-
-static gemel_context *context_with_nap(void) {
-  static const gemel_kernel kernels[] = {{"asleep", NULL, run_nap}, {NULL, NULL, NULL}};
-  gemel_operation record = {.size = sizeof record,
-                            .name = "nap",
-                            .summary = "x, after a while",
-                            .min_inputs = 1,
-                            .max_inputs = 1,
-                            .version = 1,
-                            .infer = infer_nap,
-                            .kernels = kernels,
-                            .cost = cost_nap};
-  gemel_context *context = context_new();
-  CT_EQ_INT(gemel_register_operation(context, &record, &error), GEMEL_OK);
-  return context;
-}
 
 static gemel_function *profiled(gemel_context *context, const char *text, int profile,
                                 int as_written) {
@@ -246,6 +306,24 @@ static void is_at(const gemel_call_row *row, size_t k, int line) {
     CT_EQ_STR(row->places[k].file, "test");
     CT_EQ_INT(row->places[k].line, line);
   }
+}
+
+typedef gemel_status (*profile_writer)(const gemel_call_profile *, gemel_write, void *,
+                                       gemel_error *);
+
+static char *text_of(const gemel_call_profile *p, profile_writer write,
+                     gemel__text_memory *memory) {
+  memset(memory, 0, sizeof *memory);
+  CT_EQ_INT(write(p, gemel__memory_write, memory, &error), GEMEL_OK);
+  gemel__memory_write(memory, "", 1);
+  return memory->bytes;
+}
+
+static size_t count_of(const char *text, const char *part) {
+  size_t n = 0;
+  for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+    n++;
+  return n;
 }
 
 static const char slow[] = "graph f(x: f32[N]) {\n"
@@ -306,6 +384,51 @@ static void profile_rows(const void *data) {
   gemel_context_unref(context);
 }
 
+/* What bodies do is a row of theirs, with a call for each step; the row of the loop has the rest of
+ * the time. */
+static void profile_bodies(const void *data) {
+  enum { STEPS = 5, INNER = 2, CALLS = 2 };
+  const double asleep = STEPS * INNER * CALLS * NAP_MICROSECONDS * 1e-6;
+  gemel_context *context = context_with_nap();
+  gemel_function *f = profiled(context, loops, GEMEL_PROFILE_TRACE, 1);
+  gemel_tensor *in[] = {vector_of(GEMEL_F32, 3, 1), matrix(STEPS, 3, 0)};
+  gemel__text_memory memory;
+  (void)data;
+  for (int k = 0; k < CALLS; k++)
+    CT_EQ_INT(call(f, in, 1), GEMEL_OK);
+  gemel_call_profile *p = gemel_function_profile(f, &error);
+  const gemel_call_summary *s = gemel_call_profile_summary(p);
+  const gemel_call_row *nap = row_of(p, "scan/scan/nap"), *inner = row_of(p, "scan/scan"),
+                       *scan = row_of(p, "scan"), *twice = row_of(p, "scan/twice/add");
+  CT_EQ_UINT(nap->calls, STEPS * INNER * CALLS);
+  CT_EQ_UINT(twice->calls, STEPS * CALLS);
+  CT_EQ_UINT(inner->calls, STEPS * CALLS);
+  CT_EQ_UINT(scan->calls, CALLS);
+  CT_EQ_STR(nap->within, "%2/%2/");
+  CT_EQ_STR(twice->within, "%2/%4/");
+  CT_EQ_STR(scan->within, "");
+  CT_CHECK(nap->seconds >= asleep && nap->flops == 7 * STEPS * INNER * CALLS);
+  CT_CHECK(inner->inside >= asleep && scan->inside >= inner->inside + inner->seconds);
+  CT_CHECK(inner->seconds < asleep / 2 && scan->seconds < asleep / 2 && scan->flops == 0);
+  CT_CHECK(nap->inside == 0 && s->in_instructions <= s->seconds);
+  CT_EQ_UINT(s->calls, CALLS);
+  CT_EQ_UINT(s->plans, 4);
+  CT_EQ_UINT(s->bytes, gemel_function_bytes(f));
+  is_at(nap, 0, 3);
+  const char *text = text_of(p, gemel_call_profile_print, &memory);
+  CT_HAS_STR(text, "  scan/scan/nap -> %2/%2/%1 (asleep)  # test:3\n");
+  CT_HAS_STR(text, "  scan -> %2 (steps), and 0.");
+  gemel__free(memory.bytes, memory.capacity);
+  text = text_of(p, gemel_call_profile_trace, &memory);
+  CT_EQ_INT(count_of(text, "\"tid\": 1"), count_of(text, "\"tid\""));
+  gemel__free(memory.bytes, memory.capacity);
+  gemel_call_profile_free(p);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_function_free(f);
+  gemel_context_unref(context);
+}
+
 /* A reset forgets calls, and functions without the option have nothing to say. */
 static void profile_reset(const void *data) {
   gemel_context *context = context_new();
@@ -336,24 +459,6 @@ static void profile_reset(const void *data) {
 }
 
 /* ---- Profiles as text ---- */
-
-typedef gemel_status (*profile_writer)(const gemel_call_profile *, gemel_write, void *,
-                                       gemel_error *);
-
-static char *text_of(const gemel_call_profile *p, profile_writer write,
-                     gemel__text_memory *memory) {
-  memset(memory, 0, sizeof *memory);
-  CT_EQ_INT(write(p, gemel__memory_write, memory, &error), GEMEL_OK);
-  gemel__memory_write(memory, "", 1);
-  return memory->bytes;
-}
-
-static size_t count_of(const char *text, const char *part) {
-  size_t n = 0;
-  for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
-    n++;
-  return n;
-}
 
 static int refuse(void *sink, const void *bytes, size_t count) {
   (void)sink, (void)bytes, (void)count;
@@ -488,13 +593,23 @@ static void profile_threads(const void *data) {
   gemel_context_unref(context);
 }
 
+/* Takes what the network takes, and gives as many results. */
+static const char small_loop[] = "graph step(x: f32[N, 3], w: f32[3, 4]) {\n"
+                                 "  return x = dot(dot(x, w), dimshuffle(w, order = [1, 0]))\n"
+                                 "}\n"
+                                 "graph f(x: f32[N, 3], w: f32[3, 4]) {\n"
+                                 "  last, all = scan(x, w, body = step, states = 1, length = 2)\n"
+                                 "  return last = last, all = all, e = exp(x)\n"
+                                 "}\n";
+
 static int profile_in_little_memory(void *data) {
   gemel_error e = {0};
   gemel_context *context = gemel_context_new(&e);
   gemel_rewrite_options rewrite = {.size = sizeof rewrite, .without_builtin = 1};
   gemel_options options = {
       .size = sizeof options, .threads = 1, .profile = GEMEL_PROFILE_TIMES, .rewrite = &rewrite};
-  gemel_graph *g = context ? gemel_parse(context, network, strlen(network), "", NULL, &e) : NULL;
+  gemel_graph *g =
+      context ? gemel_parse(context, small_loop, strlen(small_loop), "", NULL, &e) : NULL;
   gemel_function *f = g != NULL ? gemel_compile(g, &options, &e) : NULL;
   gemel_tensor *out[] = {NULL, NULL, NULL};
   gemel_call_profile *p = NULL;
@@ -504,6 +619,7 @@ static int profile_in_little_memory(void *data) {
   if (f != NULL && status == GEMEL_OK) {
     p = gemel_function_profile(f, &e);
     status = p != NULL ? gemel_call_profile_print(p, refuse, NULL, &e) : e.status;
+    status = status == GEMEL_IO ? gemel_function_print(f, refuse, NULL, &e) : status;
     status = status == GEMEL_IO ? GEMEL_OK : status;
   }
   gemel_call_profile_free(p);
@@ -693,8 +809,10 @@ static const ct_test tests[] = {
     CT_TEST("list", lists, NULL),
     CT_TEST("list/reuse", lists_reuse, NULL),
     CT_TEST("list/sizes", lists_sizes, NULL),
+    CT_TEST("list/bodies", lists_bodies, NULL),
     CT_TEST("list/deep", lists_deep, NULL),
     CT_TEST("rows", profile_rows, NULL),
+    CT_TEST("bodies", profile_bodies, NULL),
     CT_TEST("reset", profile_reset, NULL),
     CT_TEST("texts", profile_texts, NULL),
     CT_TEST("deep", profile_deeply, NULL),

@@ -101,7 +101,7 @@ size_t gemel_function_output_count(const gemel_function *function);
 gemel_status gemel_evaluate(const gemel_graph *graph, size_t n_inputs, gemel_tensor *const *inputs,
                             size_t n_outputs, gemel_tensor **outputs, gemel_error *error);
 
-/* Bytes of intermediate memory that the plan of the call that ended last holds. */
+/* Bytes of intermediate memory that the plan of the call that ended last holds, bodies' too. */
 size_t gemel_function_bytes(const gemel_function *function);
 
 /* How many kernels the call that ended last ran: each takes a number of elementwise operations, one
@@ -111,9 +111,10 @@ size_t gemel_function_kernels(const gemel_function *function);
 /* Prints the plan of the call that ended last: inputs, values that need no work, and each
  * instruction with the nodes that it computes, its kernel and which others declined, where each
  * result is stored (an output, or a place in the arena) and whose memory it takes over, and the
- * line of the program that made the node. Values are numbered as in the function's program, which
- * rewriting made: the profile and the guard use the same numbers. GEMEL_NOT_FOUND: no call has
- * ended; GEMEL_IO: WRITE refused; GEMEL_NO_MEMORY; GEMEL_BAD_ARGUMENT. Linear time. Thread-safe. */
+ * line of the program that made the node; where a body is called, its plan. Values are numbered as
+ * in the program of the function, or of the body, which rewriting made: the profile and the guard
+ * use the same numbers. GEMEL_NOT_FOUND: no call has ended; GEMEL_IO: WRITE refused;
+ * GEMEL_NO_MEMORY; GEMEL_BAD_ARGUMENT. Linear time. Thread-safe. */
 gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *state,
                                   gemel_error *error);
 

@@ -145,6 +145,7 @@ typedef struct gemel_kernel_call {
    * memory, and kernels on devices and those that a program registers for such an operation get it
    * too. */
   const unsigned char *unread;
+  struct gemel__nested *nested; /* gemel's own, for kernels that call a body; may be NULL */
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_STATE_BYTES 256

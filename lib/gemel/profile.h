@@ -15,16 +15,18 @@
 extern "C" {
 #endif
 
-/* What an instruction did in all calls. FLOPS and BYTES are what the operation's row says that the
- * work takes (gemel_operation.cost); a loop has one flop for each element of each member, and the
- * bytes of what it loads and stores: what members hand to one another stays in the cache. CEILING
- * is the part of this machine's speed that was reached: the time that the bytes take at the speed
- * of a large copy, or the flops at that of a large matrix product, whichever is longer, divided by
- * SECONDS. What lies in a cache may be above 1; 0: the ceiling or the work isn't known. */
+/* What an instruction did in all calls; those of a body (of invoke, scan, or an operation defined
+ * in text) have rows too, with a call for each step, and are recorded as soon as they are done.
+ * FLOPS and BYTES are what the operation's row says that the work takes (gemel_operation.cost); a
+ * loop has one flop for each element of each member, and the bytes of what it loads and stores:
+ * what members hand to one another stays in the cache. CEILING is the part of this machine's speed
+ * that was reached: the time that the bytes take at the speed of a large copy, or the flops at that
+ * of a large matrix product, whichever is longer, divided by SECONDS. What lies in a cache may be
+ * above 1; 0: the ceiling or the work isn't known. What calls a body has no work of its own. */
 typedef struct gemel_call_row {
   const char *kind;      /* "loop", "kernel", "copy", "transfer", "result" */
   const char *family;    /* of the operation: "linalg", …; "copy"; "other": a program's own */
-  const char *operation; /* "dot"; of a loop its members, "mul+add+tanh" */
+  const char *operation; /* "dot"; of a loop its members, "mul+add+tanh"; "scan/dot": in a body */
   const char *kernel;    /* which one was chosen; "" where there is no choice */
   uint32_t value;        /* the (last) value that it computes, as gemel_function_print numbers it */
   const gemel_location *places; /* N_PLACES different lines that made its nodes, in their order */
@@ -34,6 +36,8 @@ typedef struct gemel_call_row {
   double flops;
   double bytes;
   double ceiling;
+  const char *within; /* "%7/" where VALUE is one of the body of the node that computes %7 */
+  double inside;      /* seconds of the instructions of its body, which are no part of SECONDS */
 } gemel_call_row;
 
 /* All calls together. A call is timed as a whole, so SECONDS is more than its instructions take;

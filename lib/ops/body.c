@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include "core/alloc.h"
 #include "ops/rule.h"
+#include "run/function.h"
 
 /* What the body's symbols stand for in one application of it. */
 typedef struct symbol_binding {
@@ -307,9 +308,14 @@ gemel_function *gemel__body_compile(const gemel_kernel_call *call, const gemel_g
                            .deterministic = call->deterministic,
                            .guard = call->guard,
                            .poison = call->poison,
+                           .plain = call->nested != NULL && call->nested->caller->f->plain,
                            .as_written = 1};
   *status = gemel__body_nesting(body, &error);
   gemel_function *function = *status == GEMEL_OK ? gemel_compile(body, &options, &error) : NULL;
+  if (function != NULL && gemel__function_nest(function, call->nested, &error) != GEMEL_OK) {
+    gemel_function_free(function);
+    function = NULL;
+  }
   if (function == NULL) {
     *status = error.status;
     if (call->error != NULL) {

@@ -58,8 +58,8 @@ gemel_status gemel__body_add_output(gemel_value value, char group, size_t k);
 /* 1 if VALUE is of a float dtype, so that it can have a derivative. */
 int gemel__body_is_float(gemel_value value);
 
-/* BODY compiled as the caller's function is: for a kernel's PREPARE. NULL, with *STATUS and the
- * call's error, on failure. */
+/* BODY compiled as the caller's function is, which profiles and listings then see into: for a
+ * kernel's PREPARE. NULL, with *STATUS and the call's error, on failure. */
 gemel_function *gemel__body_compile(const gemel_kernel_call *call, const gemel_graph *body,
                                     gemel_status *status);
 

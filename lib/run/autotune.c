@@ -347,6 +347,7 @@ static gemel_status open_trial(tuner_trial *t, const gemel_kernel_call *call) {
   t->call.state = t->state;
   t->call.error = &t->error;
   t->call.timed = 1;
+  t->call.nested = NULL;
   return status;
 }
 

@@ -513,6 +513,8 @@ gemel_status gemel__execution_repeat(gemel__execution *e, gemel_tensor *const *i
   if (e->plans->root->wanted != GEMEL__NO_VALUE) {
     return run(e, outputs); /* sizes are found on the way */
   }
+  e->bytes = e->plans->root->block_bytes;
+  e->unshared_bytes = e->plans->root->unshared_bytes;
   for (uint32_t k = 0; k < p->n_outputs; k++) {
     e->ports[p->n_inputs + k] = outputs[k]->data;
   }

@@ -196,14 +196,43 @@ void gemel_function_free(gemel_function *f) {
     gemel__execution_free(e);
   }
   gemel__states_release(f);
-  gemel__recorder_free(f->recorder);
+  if (f->caller == NULL) {
+    gemel__recorder_free(f->recorder);
+  }
   gemel__tuner_free(f->tuner);
   gemel__run_program_release(&f->program);
   pthread_mutex_destroy(&f->lock);
   gemel__free(f, sizeof *f);
 }
 
+gemel_status gemel__function_nest(gemel_function *f, gemel__nested *nested, gemel_error *error) {
+  if (nested == NULL) {
+    return GEMEL_OK;
+  }
+  f->caller = nested->caller;
+  f->recorder = f->caller->f->recorder;
+  f->watched |= f->recorder != NULL;
+  if (f->recorder != NULL && gemel__record_scope_of(f, nested->node) != 0) {
+    return gemel__no_memory(error, "a profile");
+  }
+  nested->body = f;
+  nested->calls = 1;
+  return GEMEL_OK;
+}
+
 /* ---- Calling ---- */
+
+/* What a call of a body took is part of what its caller's call takes. */
+static void tell_caller(gemel__execution *e) {
+  gemel__execution *caller = e->f->caller;
+  caller->bytes += e->bytes;
+  caller->unshared_bytes += e->unshared_bytes;
+  caller->inside += e->plan_seconds;
+  caller->plan_seconds += e->plan_seconds;
+  caller->plans_made += e->plans_made;
+  e->plan_seconds = 0;
+  e->plans_made = 0;
+}
 
 gemel__execution *gemel__execution_take(gemel_function *f, gemel_error *error) {
   pthread_mutex_lock(&f->lock);
@@ -214,6 +243,9 @@ gemel__execution *gemel__execution_take(gemel_function *f, gemel_error *error) {
 }
 
 void gemel__execution_give(gemel_function *f, gemel__execution *e, int called) {
+  if (called && f->caller != NULL) {
+    tell_caller(e);
+  }
   pthread_mutex_lock(&f->lock);
   e->next = f->idle;
   f->idle = e;
@@ -269,7 +301,8 @@ gemel_status gemel_call(gemel_function *f, size_t n_inputs, gemel_tensor *const 
   if (e == NULL) {
     return GEMEL_NO_MEMORY;
   }
-  double began = f->recorder != NULL ? gemel__seconds() : 0;
+  int recorded = f->recorder != NULL && f->caller == NULL;
+  double began = recorded ? gemel__seconds() : 0;
   if (f->states != NULL) {
     status = gemel__states_enter(e, inputs, outputs);
     if (status == GEMEL_OK) {
@@ -282,7 +315,7 @@ gemel_status gemel_call(gemel_function *f, size_t n_inputs, gemel_tensor *const 
   if (status != GEMEL_OK && error != NULL) {
     *error = e->error;
   }
-  if (status == GEMEL_OK && f->recorder != NULL) {
+  if (status == GEMEL_OK && recorded) {
     gemel__record_call(e, began);
   }
   gemel__execution_give(f, e, 1);

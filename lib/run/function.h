@@ -237,8 +237,18 @@ typedef struct gemel__fused {
   gemel__cluster_record cluster;
 } gemel__fused;
 
+/* A kernel that compiles a body: the execution that it belongs to and its node there, from which
+ * the body gets what is observed of calls, and the body, for those who look into it. */
+typedef struct gemel__nested {
+  gemel__execution *caller;
+  uint32_t node;
+  gemel_function *body; /* NULL: none, or it was compiled for a call that is over */
+  int calls;            /* 1: the kernel calls a body */
+} gemel__nested;
+
 typedef struct gemel__invocation {
   gemel_kernel_call call;
+  gemel__nested nested;
   gemel_status (*run)(const gemel_kernel_call *call);
   const gemel_kernel *candidates; /* in their order */
   const gemel_kernel *chosen;     /* the one that RUN is of; of a dynamic one the last call's */
@@ -392,6 +402,7 @@ struct gemel__execution {
   uint64_t calls;      /* so far */
   size_t done;         /* instructions of the segment that runs which were done or asked for */
   int asked;           /* 1: devices may still read staging memory */
+  double inside;       /* seconds of bodies' instructions in the instruction that runs */
   double plan_seconds; /* since the last call that was recorded */
   uint32_t plans_made;
   uint32_t number;   /* in the profile; 0: none yet */
@@ -404,8 +415,10 @@ struct gemel_function {
   int threads, deterministic, plain, poison;
   struct gemel__tuner *tuner; /* NULL: kernels aren't timed */
   unsigned guard;             /* bits GEMEL_GUARD_… */
-  gemel__recorder *recorder;  /* NULL: calls are not profiled */
+  gemel__recorder *recorder;  /* NULL: calls are not profiled; of a body its caller's */
   int watched;                /* one of the two */
+  gemel__execution *caller;   /* of a body; NULL of what a program compiled */
+  uint32_t scope;             /* of a body, in the recorder */
   uint32_t n_states, n_updates;
   gemel_shared **states;  /* of each input, NULL if it is none; NULL if there are none bound */
   gemel_shared **updates; /* of each output: the state that it is the next value of */
@@ -423,6 +436,11 @@ gemel_status gemel__options_read(gemel_options *options, const gemel_options *gi
 
 /* How many threads a call uses where WANTED are asked for; 0: as OpenMP would choose. */
 int gemel__thread_count(int wanted);
+
+/* Makes F, which has not been called yet, the body of the kernel that NESTED (NULL: of none)
+ * belongs to: from now on its calls are part of the caller's, in profiles and listings.
+ * GEMEL_NO_MEMORY. */
+gemel_status gemel__function_nest(gemel_function *f, gemel__nested *nested, gemel_error *error);
 
 /* ---- Executions (execution.c) ---- */
 

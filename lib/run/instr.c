@@ -136,7 +136,7 @@ void gemel__instr_cost(const gemel__instr *instr, double *flops, double *bytes) 
   const gemel__move *move = instr->body;
   if (instr->kind == &gemel__instr_loop) {
     loop_cost(instr->body, flops, bytes);
-  } else if (is_kernel(instr)) {
+  } else if (is_kernel(instr) && !((const gemel__invocation *)instr->body)->nested.calls) {
     kernel_cost(&((const gemel__invocation *)instr->body)->call, flops, bytes);
   } else if (!gemel__instr_moves(instr)) {
     *flops = *bytes = 0;

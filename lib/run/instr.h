@@ -33,7 +33,8 @@ const char *gemel__instr_class(const gemel__run_program *program, const gemel__i
 
 /* The work of one run, as the operation's row says it (<gemel/operation.h>: COST). A loop has one
  * flop for each element of each member, and moves the bytes of what it loads, each element once,
- * and of what it stores: values between members are no traffic. */
+ * and of what it stores: values between members are no traffic. What calls a body has no work of
+ * its own. */
 void gemel__instr_cost(const gemel__instr *instr, double *flops, double *bytes);
 
 /* Where the user's program made NODE; the file is "" if that isn't known. */

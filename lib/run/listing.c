@@ -7,6 +7,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/intern.h"
@@ -15,11 +16,15 @@
 
 enum { LINE = 1024 };
 
+#define INDENT "         "
+
 typedef struct plan_lister {
   const gemel__run_program *p;
   const gemel__plan *plan;
   const gemel__segment *segment;
-  gemel__writer out;
+  gemel__writer *out;
+  int depth;               /* in bodies */
+  int in_line;             /* a line has begun */
   gemel__map patches;      /* number + 1 of the patch that sets the pointer at an address */
   gemel__map held;         /* number + 1 of the value stored last at an address */
   unsigned char *computed; /* of each node: an instruction computes it */
@@ -30,13 +35,22 @@ typedef struct plan_lister {
 
 static void say(plan_lister *l, const char *format, ...) GEMEL__PRINTF(2, 3);
 
+/* Lines of a body stand further right. */
 static void say(plan_lister *l, const char *format, ...) {
   char text[LINE];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  gemel__put_text(&l->out, text);
+  for (const char *at = text, *end; *at != '\0'; at = end) {
+    end = at + strcspn(at, "\n");
+    end += *end == '\n';
+    for (int k = 0; k < l->depth && !l->in_line; k++) {
+      gemel__put_text(l->out, INDENT);
+    }
+    gemel__put(l->out, at, (size_t)(end - at));
+    l->in_line = end[-1] != '\n';
+  }
 }
 
 /* ---- Nodes ---- */
@@ -129,6 +143,22 @@ static void say_stored(plan_lister *l, uint32_t value, const void *where, const 
 
 /* ---- Instructions ---- */
 
+static void list_execution(plan_lister *outer, const gemel__execution *e);
+
+/* How the body of an instruction was called last. */
+static void list_body(plan_lister *l, gemel_function *body) {
+  gemel__execution *e = gemel__execution_take(body, NULL);
+  if (e == NULL) {
+    l->failed = 1;
+    return;
+  }
+  say(l, "       whose body is%s\n", e->plans != NULL ? "" : " not called yet");
+  if (e->plans != NULL) {
+    list_execution(l, e);
+  }
+  gemel__execution_give(body, e, 0);
+}
+
 static const char *view_data(const void *body, uint32_t k) {
   return ((const gemel__invocation *)body)->call.inputs[k].data;
 }
@@ -184,6 +214,9 @@ static void list_kernel(plan_lister *l, const gemel__instr *instr) {
       say_stored(l, n->value + k, &v->data, v->data, count, in, view_data, inv);
     }
     end_line(l, instr->node);
+  }
+  if (inv->nested.body != NULL) {
+    list_body(l, inv->nested.body);
   }
 }
 
@@ -279,7 +312,7 @@ static void say_idle(plan_lister *l, uint32_t node) {
   char text[300], type[300];
   const gemel_attr *attrs = gemel__attrs_at(l->p->context, l->p->nodes[node].attrs)->values;
   if (l->p->ops[l->p->nodes[node].op].kind == GEMEL__P_CONSTANT && attrs[0].u.tensor->rank == 0) {
-    gemel__print_tensor(attrs[0].u.tensor, &l->out);
+    gemel__print_tensor(attrs[0].u.tensor, l->out);
     return;
   }
   format_application(l, node, text, sizeof text);
@@ -339,20 +372,37 @@ static void list_plan(plan_lister *l, const gemel__plan *plan) {
   }
 }
 
-static gemel_status list_execution(const gemel__execution *e, gemel_write write, void *state,
-                                   gemel_error *error) {
-  plan_lister l = {.p = &e->f->program, .plan = e->plans, .plain = e->f->plain};
-  gemel_status status = gemel__writer_open(&l.out, write, state, error);
+/* Lists the plan of E, one level deeper than OUTER. */
+static void list_execution(plan_lister *outer, const gemel__execution *e) {
+  plan_lister l = {.p = &e->f->program,
+                   .plan = e->plans,
+                   .out = outer->out,
+                   .depth = outer->depth + 1,
+                   .plain = e->f->plain};
   l.computed = gemel__alloc_array(l.p->n_nodes, 1);
   l.failed = l.computed == NULL;
-  if (status == GEMEL_OK && !l.failed) {
+  if (!l.failed) {
     list_plan(&l, e->plans);
   }
   gemel__map_clear(&l.patches);
   gemel__map_clear(&l.held);
   gemel__free(l.computed, l.p->n_nodes);
-  gemel_status closed = gemel__writer_close(&l.out, error);
-  return l.failed ? gemel__no_memory(error, "a listing") : status != GEMEL_OK ? status : closed;
+  outer->failed |= l.failed;
+}
+
+/* Lists the plan of E into WRITE. */
+static gemel_status write_listing(const gemel__execution *e, gemel_write write, void *state,
+                                  gemel_error *error) {
+  gemel__writer out;
+  plan_lister outermost = {.out = &out, .depth = -1};
+  gemel_status status = gemel__writer_open(&out, write, state, error);
+  if (status == GEMEL_OK) {
+    list_execution(&outermost, e);
+  }
+  gemel_status closed = gemel__writer_close(&out, error);
+  return outermost.failed     ? gemel__no_memory(error, "a listing")
+         : status != GEMEL_OK ? status
+                              : closed;
 }
 
 gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *state,
@@ -369,7 +419,7 @@ gemel_status gemel_function_print(const gemel_function *function, gemel_write wr
     gemel__execution_free(e);
     return gemel__fail(error, GEMEL_NOT_FOUND, "no call of the function has ended yet");
   }
-  gemel_status status = list_execution(e, write, state, error);
+  gemel_status status = write_listing(e, write, state, error);
   gemel__execution_give(f, e, 0);
   return status;
 }

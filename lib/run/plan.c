@@ -203,8 +203,9 @@ static gemel_status set_unread(gemel__planner *planner, uint32_t node, gemel_ker
 }
 
 /* Views of the operands: arrays in the segment's memory, data pointers to be fixed. */
-static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kernel_call *call) {
+static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
   const gemel__run_program *p = &planner->f->program;
+  gemel_kernel_call *call = &inv->call;
   gemel__arena *meta = &planner->segment->meta;
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
@@ -230,6 +231,8 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel_kern
   call->deterministic = planner->f->deterministic;
   call->guard = planner->f->guard;
   call->poison = planner->f->poison;
+  inv->nested = (gemel__nested){planner->execution, node, NULL, 0};
+  call->nested = &inv->nested;
   gemel_status status = set_unread(planner, node, call);
   return status ? status : set_versions(planner, in, call);
 }
@@ -515,6 +518,9 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
   gemel__run_buffer *scratch = NULL;
   gemel_status status;
   gemel__note_release(planner, made, inv);
+  if (inv != NULL) {
+    inv->call.nested = &inv->nested;
+  }
   status = inv == NULL                          ? out_of_memory(planner)
            : GEMEL__FAULT(operands_freed_first) ? release_operands(planner, node)
                                                 : GEMEL_OK;
@@ -621,7 +627,7 @@ static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__
   gemel_status status =
       gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, &inv->runtime, &inv->n_runtime);
   if (status == GEMEL_OK) {
-    status = set_views(planner, node, &inv->call);
+    status = set_views(planner, node, inv);
   }
   inv->candidates = kernels_of(planner, node);
   inv->call.state = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_STATE_BYTES);
@@ -641,7 +647,7 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
     status = gemel__check_node(planner, node, checked);
   }
   if (status == GEMEL_OK) {
-    status = set_views(planner, node, &inv->call);
+    status = set_views(planner, node, inv);
   }
   if (status == GEMEL_OK && record->view != NULL && !(planner->f->plain && kernels != NULL)) {
     status = plan_view(planner, node, &inv->call);

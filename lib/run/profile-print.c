@@ -194,8 +194,11 @@ static void print_apply(const gemel_call_profile *p, gemel__writer *out) {
     row_group group = {.name = row->operation};
     add_to_group(&group, row);
     print_group(&group, p->summary.in_instructions, &sum, out);
-    say(out, " -> %%%u%s%s%s", row->value, row->kernel[0] != '\0' ? " (" : "", row->kernel,
-        row->kernel[0] != '\0' ? ")" : "");
+    say(out, " -> %s%%%u%s%s%s", row->within, row->value, row->kernel[0] != '\0' ? " (" : "",
+        row->kernel, row->kernel[0] != '\0' ? ")" : "");
+    if (row->inside > 0) {
+      say(out, ", and %.6f s in its body", row->inside);
+    }
     print_places(row, out);
     say(out, "\n");
   }
@@ -272,16 +275,22 @@ static void put_places(const gemel_call_row *row, gemel__writer *out) {
   gemel__put_text(out, "]");
 }
 
+static void put_value(const gemel_call_row *row, gemel__writer *out) {
+  put_member(out, "kernel", row->kernel);
+  put_member(out, "within", row->within);
+  say(out, "\"value\": %u, ", row->value);
+}
+
 static void put_row(const gemel_call_row *row, gemel__writer *out) {
   gemel__put_text(out, "{");
   put_member(out, "kind", row->kind);
   put_member(out, "family", row->family);
   put_member(out, "operation", row->operation);
-  put_member(out, "kernel", row->kernel);
+  put_value(row, out);
   say(out,
-      "\"value\": %u, \"calls\": %llu, \"seconds\": %.9f, \"flops\": %.0f, \"bytes\": %.0f, "
+      "\"calls\": %llu, \"seconds\": %.9f, \"inside\": %.9f, \"flops\": %.0f, \"bytes\": %.0f, "
       "\"ceiling\": %.6f, ",
-      row->value, (unsigned long long)row->calls, row->seconds, row->flops, row->bytes,
+      (unsigned long long)row->calls, row->seconds, row->inside, row->flops, row->bytes,
       row->ceiling);
   put_places(row, out);
   gemel__put_text(out, "}\n");
@@ -313,8 +322,7 @@ static void put_event(const gemel_call_profile *p, const gemel__record_event *ev
       event->start * 1e6, event->seconds * 1e6, event->execution);
   if (row != NULL) {
     gemel__put_text(out, ", \"args\": {");
-    put_member(out, "kernel", row->kernel);
-    say(out, "\"value\": %u, ", row->value);
+    put_value(row, out);
     put_places(row, out);
     gemel__put_text(out, "}");
   }

@@ -12,52 +12,6 @@
 
 /* ---- Rows ---- */
 
-static int same_place(gemel_location a, gemel_location b) {
-  return a.line == b.line && strcmp(a.file, b.file) == 0;
-}
-
-/* The node that computes VALUE. */
-static uint32_t node_of_value(const gemel__run_program *p, uint32_t value) {
-  uint32_t low = 0, high = p->n_nodes;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (p->nodes[middle].value <= value) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-static void add_place(gemel_call_row *row, gemel_location *places, gemel_location where) {
-  for (size_t k = 0; k < row->n_places; k++) {
-    if (same_place(places[k], where)) {
-      return;
-    }
-  }
-  if (where.file[0] != '\0') {
-    places[row->n_places++] = where;
-  }
-}
-
-/* The different places of FROM's nodes; of what only moves bytes, those of the value. */
-static int copy_places(gemel_call_profile *profile, const gemel__run_program *p,
-                       const gemel__record_row *from, gemel_call_row *to) {
-  uint32_t node = node_of_value(p, from->value);
-  uint32_t n = from->n_nodes > 0 ? from->n_nodes : 1;
-  const uint32_t *nodes = from->n_nodes > 0 ? from->nodes : &node;
-  gemel_location *places = gemel__arena_alloc(&profile->arena, n * sizeof *places);
-  if (places == NULL) {
-    return -1;
-  }
-  for (uint32_t k = 0; k < n; k++) {
-    add_place(to, places, gemel__pnode_where(p, nodes[k]));
-  }
-  to->places = places;
-  return 0;
-}
-
 /* The time that the row's work takes at the machine's best ÷ the time that it took. */
 static double share_of_ceiling(const gemel__record_row *row, const gemel__ceiling *c) {
   double peak = row->dtype == GEMEL_F64 ? c->f64 : c->f32;
@@ -67,21 +21,28 @@ static double share_of_ceiling(const gemel__record_row *row, const gemel__ceilin
   return row->seconds > 0 ? least * (double)row->calls / row->seconds : 0;
 }
 
-static int copy_row(gemel_call_profile *profile, const gemel__run_program *p,
+static int copy_row(gemel_call_profile *profile, const gemel__recorder *r,
                     const gemel__ceiling *ceiling, const gemel__record_row *from,
                     gemel_call_row *to) {
+  gemel__arena *arena = &profile->arena;
   to->kind = from->kind->name;
   to->family = from->family;
-  to->operation = gemel__arena_string(&profile->arena, from->operation);
-  to->kernel = gemel__arena_string(&profile->arena, from->kernel);
+  to->operation = gemel__arena_string(arena, from->operation);
+  to->kernel = gemel__arena_string(arena, from->kernel);
+  to->within = gemel__arena_string(arena, gemel__record_within(r, from->scope));
+  to->places = gemel__arena_copy(arena, from->places, from->n_places * sizeof *from->places);
+  to->n_places = from->n_places;
   to->value = from->value;
   to->calls = from->calls;
   to->seconds = from->seconds;
+  to->inside = from->inside;
   to->flops = from->flops * (double)from->calls;
   to->bytes = from->bytes * (double)from->calls;
   to->ceiling = share_of_ceiling(from, ceiling);
   profile->summary.in_instructions += from->seconds;
-  return to->operation == NULL || to->kernel == NULL ? -1 : copy_places(profile, p, from, to);
+  return to->operation == NULL || to->kernel == NULL || to->within == NULL || to->places == NULL
+             ? -1
+             : 0;
 }
 
 /* ---- Profiles ---- */
@@ -96,7 +57,7 @@ static int by_time(const void *a, const void *b) {
 }
 
 static int copy_recorder(gemel_call_profile *profile, const gemel__recorder *r,
-                         const gemel__run_program *p, const gemel__ceiling *ceiling) {
+                         const gemel__ceiling *ceiling) {
   profile->summary = r->summary;
   profile->capacity = r->n_rows;
   profile->rows = gemel__alloc_array(r->n_rows, sizeof *profile->rows);
@@ -107,7 +68,7 @@ static int copy_recorder(gemel_call_profile *profile, const gemel__recorder *r,
     return -1;
   }
   for (size_t k = 0; k < r->n_rows; k++) {
-    if (copy_row(profile, p, ceiling, &r->rows[k], &profile->rows[k]) != 0) {
+    if (copy_row(profile, r, ceiling, &r->rows[k], &profile->rows[k]) != 0) {
       return -1;
     }
     if (r->rows[k].calls > 0) { /* since a reset */
@@ -152,7 +113,7 @@ gemel_call_profile *gemel_function_profile(const gemel_function *f, gemel_error 
   if (profile != NULL) {
     profile->context = gemel_context_ref(f->program.context);
     pthread_mutex_lock(&f->recorder->lock);
-    int failed = copy_recorder(profile, f->recorder, &f->program, &ceiling);
+    int failed = copy_recorder(profile, f->recorder, &ceiling);
     pthread_mutex_unlock(&f->recorder->lock);
     if (!failed) {
       complete(&profile->summary, f, &ceiling, profile->n_events);
@@ -192,7 +153,7 @@ gemel_status gemel_function_profile_reset(gemel_function *f, gemel_error *error)
   r->start = gemel__seconds();
   for (size_t k = 0; k < r->n_rows; k++) {
     r->rows[k].calls = 0;
-    r->rows[k].seconds = 0;
+    r->rows[k].seconds = r->rows[k].inside = 0;
   }
   pthread_mutex_unlock(&r->lock);
   return GEMEL_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a function that is profiled writes down. The same instruction of several plans or executions
- * is one row.
+ * is one row. Bodies write to the recorder of the function that calls them.
  */
 #ifndef GEMEL__RUN_RECORD_H
 #define GEMEL__RUN_RECORD_H
@@ -15,14 +15,23 @@ typedef struct gemel__record_row {
   const char *kernel;
   const char *family;
   const char *operation;
-  const uint32_t *nodes;
-  uint32_t n_nodes;
+  const gemel_location *places; /* different ones */
+  uint32_t scope;
+  uint32_t n_places;
   uint32_t value;
   gemel_dtype dtype; /* of the value */
   uint64_t calls;
-  double seconds;
+  double seconds, inside;
   double flops, bytes; /* of one run */
 } gemel__record_row;
+
+/* Where rows belong: the first is the function, others are bodies of one node, whichever plan has
+ * compiled them. */
+typedef struct gemel__record_scope {
+  uint32_t outer, value; /* the scope of the node, and its value there */
+  const char *path;      /* "scan/" */
+  const char *within;    /* "%7/" */
+} gemel__record_scope;
 
 #define GEMEL__WHOLE_CALL UINT32_MAX
 
@@ -33,13 +42,15 @@ typedef struct gemel__record_event {
 } gemel__record_event;
 
 struct gemel__recorder {
-  pthread_mutex_t lock; /* of all below but OPTIONS and START */
+  pthread_mutex_t lock; /* of all below but TRACE and START */
   int trace;
   double start; /* of time on the trace */
   gemel__arena arena;
   gemel__map found; /* hash of an instruction -> row + 1 */
   gemel__record_row *rows;
   size_t n_rows, row_capacity;
+  gemel__record_scope *scopes; /* of bodies: the one numbered 1 first */
+  size_t n_scopes, scope_capacity;
   gemel__record_event *events;
   size_t n_events, event_capacity;
   uint32_t n_executions;
@@ -49,7 +60,7 @@ struct gemel__recorder {
 /* What a segment needs to be recorded: the row of each instruction, and when each ran. */
 typedef struct gemel__segment_record {
   uint32_t *rows; /* 0: not found yet; else row + 1 */
-  double *times;  /* start and end of each instruction */
+  double *times;  /* start and end of each instruction, and the seconds inside of it */
 } gemel__segment_record;
 
 enum { GEMEL__EVENTS = 1 << 20 };
@@ -74,6 +85,13 @@ double gemel__seconds(void);
 /* An empty recorder; TRACE: events too. NULL when memory is out. */
 gemel__recorder *gemel__recorder_new(int trace);
 void gemel__recorder_free(gemel__recorder *recorder);
+
+/* Finds the scope of BODY, which NODE of its caller calls. -1 when memory is out. */
+int gemel__record_scope_of(gemel_function *body, uint32_t node);
+
+/* "" for the function that was compiled; else, of the rows of a body, "scan/" and "%7/". */
+const char *gemel__record_path(const gemel__recorder *recorder, uint32_t scope);
+const char *gemel__record_within(const gemel__recorder *recorder, uint32_t scope);
 
 /* Room for S's times. GEMEL_NO_MEMORY, in E->error. */
 gemel_status gemel__record_prepare(gemel__execution *e, gemel__segment *s);

@@ -167,6 +167,7 @@ static gemel_status run_dynamic(gemel__execution *e, void *body) {
       if (inv->call.release != NULL) {
         inv->call.release(inv->call.state);
         inv->call.release = NULL;
+        inv->nested.body = NULL;
       }
       return status;
     }

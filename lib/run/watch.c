@@ -115,12 +115,14 @@ static gemel_status run_one(gemel__execution *e, const gemel__instr *instr, doub
   unsigned guard = e->f->guard;
   unsigned before = guard != 0 ? operand_kinds(guarded_call(instr), guard) : 0;
   double start = times != NULL ? gemel__seconds() : 0;
+  e->inside = 0;
   gemel_status status = instr->kind->run(e, instr->body);
   e->done += status == GEMEL_OK;
   if (times != NULL) {
     status = status == GEMEL_OK ? gemel__synchronize(e) : status;
     times[0] = start;
     times[1] = gemel__seconds();
+    times[2] = e->inside;
   }
   return status == GEMEL_OK && guard != 0 ? check_results(e, instr, before) : status;
 }
@@ -129,7 +131,7 @@ gemel_status gemel__segment_watch(gemel__execution *e, gemel__segment *s) {
   int timed = e->f->recorder != NULL;
   gemel_status status = timed ? gemel__record_prepare(e, s) : GEMEL_OK;
   for (size_t k = 0; k < s->n_instrs && status == GEMEL_OK; k++) {
-    status = run_one(e, &s->instrs[k], timed ? &s->record->times[2 * k] : NULL);
+    status = run_one(e, &s->instrs[k], timed ? &s->record->times[3 * k] : NULL);
     if (status != GEMEL_OK) {
       return gemel__instr_failed(e, s->instrs[k].node, status);
     }

@@ -22,6 +22,7 @@
 #include "core/alloc.h"
 #include "core/graph.h"
 #include "core/intern.h"
+#include "ops/body.h"
 
 enum { MOST_OPERANDS = GEMEL_SAMPLE_MAX_INPUTS };
 
@@ -289,8 +290,8 @@ static void free_function(void *state) {
 static gemel_status prepare(gemel_kernel_call *call) {
   const gemel__definition *d = call->data;
   gemel_type types[MOST_OPERANDS];
-  gemel_options options = {0};
   gemel_function *function = NULL;
+  gemel_status status = GEMEL_NO_MEMORY;
   for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     const gemel_view *x = &call->inputs[k];
     types[k] = gemel_type_of_shape(d->context, x->dtype, x->rank, x->shape);
@@ -299,18 +300,13 @@ static gemel_status prepare(gemel_kernel_call *call) {
     }
   }
   gemel_graph *graph = gemel__definition_graph(d, call->n_inputs, types, call->error);
-  options.size = sizeof options;
-  options.threads = call->threads;
-  options.deterministic = call->deterministic;
-  options.guard = call->guard;
-  options.poison = call->poison;
-  options.as_written = 1;
-  if (graph != NULL) {
-    function = gemel_compile(graph, &options, call->error);
+  if (graph == NULL) {
+    return call->error->status;
   }
+  function = gemel__body_compile(call, graph, &status);
   gemel_graph_unref(graph);
   if (function == NULL) {
-    return call->error->status;
+    return status;
   }
   memcpy(call->state, &function, sizeof function);
   call->release = free_function;
