@@ -117,6 +117,67 @@ static const pull_case until = {
     0,
     1};
 
+/* State h: [N, H], rows x, constants u: [H, H], v: [H, 2]; NEXT and Y of a step, OPTIONS of the
+ * loop. */
+#define STACK(next, y, options)                                                                    \
+  "graph step(h: f64[N, H], x: f64[N, H], u: f64[H, H], v: f64[H, 2]) {\n"                         \
+  "  n = " next "\n"                                                                               \
+  "  return n, y = " y "\n"                                                                        \
+  "}\n"                                                                                            \
+  "graph loop(h: f64[N, H], x: f64[T, N, H], u: f64[H, H], v: f64[H, 2]) {\n"                      \
+  "  last, all, y = scan(h, x, u, v, body = step, states = 1, sequences = 1" options ")\n"         \
+  "  return y\n"                                                                                   \
+  "}\n"
+#define TANH "tanh(x + h)"
+
+static const pull_case stack = {STACK(TANH, "dot(n, v)", ""), 0, 4, 0, 1, 1};
+static const pull_case stack_of_no_step = {STACK(TANH, "dot(n, v)", ""), 0, 0, 0, 1, 1};
+static const pull_case stack_before = {
+    STACK(TANH, "sum(dot(v, h, contract_x = [0], contract_y = [1]) * 2, axes = [0])",
+          ", reverse = 1"),
+    0,
+    4,
+    0,
+    1,
+    1};
+static const pull_case stack_of_two = {
+    STACK(TANH, "dot(exp(x - h), v) - exp(dot(dot(exp(x - h), u), v))", ""), 0, 4, 0, 3, 1};
+/* the products are needed for the next step, or by what stays in the loop */
+static const pull_case stack_fed = {STACK("tanh(dot(h, u) + x)", "dot(h, u)", ""), 0, 4, 1, 0, 1};
+static const pull_case stack_read_inside = {
+    STACK(TANH, "softmax(dot(n, u), axis = 1)", ""), 0, 4, 1, 0, 1};
+static const pull_case stack_truncated = {
+    STACK(TANH, "dot(n, v)", ", truncate = 2"), 0, 4, 1, 0, 1};
+/* the way back has dx = dot(da, w') for each row */
+static const pull_case stack_of_gradient = {
+    "graph step(h: f64[N, H], x: f64[N, 2], u: f64[H, H], w: f64[2, H]) {\n"
+    "  return next = tanh(dot(h, u) + dot(x, w))\n"
+    "}\n"
+    "graph rnn(h: f64[N, H], x: f64[T, N, 2], u: f64[H, H], w: f64[2, H]) {\n"
+    "  last, all = scan(h, x, u, w, body = step, states = 1, sequences = 1)\n"
+    "  return all\n"
+    "}\n",
+    1,
+    4,
+    2,
+    4,
+    2};
+/* a step would keep 60 elements of the state for one that is stacked, and a row has one */
+static const pull_case stack_too_small = {
+    "graph step(h: f64[60], x: f64[], v: f64[60]) {\n"
+    "  n = tanh(h + x)\n"
+    "  return n, y = dot(n, v)\n"
+    "}\n"
+    "graph loop(h: f64[60], x: f64[T], v: f64[60]) {\n"
+    "  last, all, y = scan(h, x, v, body = step, states = 1, sequences = 1)\n"
+    "  return y\n"
+    "}\n",
+    0,
+    4,
+    1,
+    0,
+    1};
+
 /* ---- Counts ---- */
 
 static size_t products_in(const gemel_graph *graph, size_t *inside, size_t *loops) {
@@ -248,9 +309,18 @@ static void pulled(const void *data) {
   gemel_context_unref(context);
 }
 
-static const gemel_pass *the_pass(gemel_context *context) {
+/* A pass, and a case in which it fires once. */
+typedef struct one_pass {
+  const char *name;
+  const pull_case *on;
+} one_pass;
+
+static const one_pass sums = {"scan_pull_sums", &two_terms},
+                      stacks = {"scan_pull_rows", &stack_of_two};
+
+static const gemel_pass *the_pass(gemel_context *context, const char *name) {
   const gemel_pass *pass = gemel_pass_at(context, 0);
-  for (size_t k = 0; pass != NULL && strcmp(pass->name, "scan_pull_sums") != 0; k++) {
+  for (size_t k = 0; pass != NULL && strcmp(pass->name, name) != 0; k++) {
     pass = gemel_pass_at(context, k);
   }
   return pass;
@@ -258,15 +328,16 @@ static const gemel_pass *the_pass(gemel_context *context) {
 
 /* The pass alone, without rules, which would be read anew each time. */
 static int pull_once(void *data) {
-  const pull_case *c = data;
+  const one_pass *one = data;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&problem);
   gemel_graph *graph = NULL;
   gemel__pass_run run = {NULL, NULL, 0, 0};
   if (context != NULL) {
-    graph = gemel_parse(context, c->text, strlen(c->text), "g", NULL, &problem);
+    graph = gemel_parse(context, one->on->text, strlen(one->on->text), "g", NULL, &problem);
   }
-  if (graph != NULL && gemel__pass_apply(the_pass(context), &graph, &run, &problem) == GEMEL_OK) {
+  if (graph != NULL &&
+      gemel__pass_apply(the_pass(context, one->name), &graph, &run, &problem) == GEMEL_OK) {
     CT_EQ_UINT(run.applied, 1);
   }
   gemel_graph_unref(graph);
@@ -275,8 +346,7 @@ static int pull_once(void *data) {
 }
 
 static void memory_runs_out(const void *data) {
-  (void)data;
-  CT_CHECK(ct_oom(pull_once, (void *)&two_terms) > 50);
+  CT_CHECK(ct_oom(pull_once, (void *)data) > 50);
 }
 
 static const ct_test tests[] = {
@@ -293,7 +363,17 @@ static const ct_test tests[] = {
     CT_TEST("history_is_read", pulled, &history_is_read),
     CT_TEST("too_large", pulled, &too_large),
     CT_TEST("theano-5249/size_of_a_step", pulled, &size_of_a_step),
-    CT_TEST("memory_runs_out", memory_runs_out, NULL),
+    CT_TEST("stack", pulled, &stack),
+    CT_TEST("stack_of_no_step", pulled, &stack_of_no_step),
+    CT_TEST("stack_before", pulled, &stack_before),
+    CT_TEST("stack_of_two", pulled, &stack_of_two),
+    CT_TEST("stack_fed", pulled, &stack_fed),
+    CT_TEST("stack_read_inside", pulled, &stack_read_inside),
+    CT_TEST("stack_truncated", pulled, &stack_truncated),
+    CT_TEST("stack_of_gradient", pulled, &stack_of_gradient),
+    CT_TEST("stack_too_small", pulled, &stack_too_small),
+    CT_TEST("memory_runs_out", memory_runs_out, &sums),
+    CT_TEST("stack_memory_runs_out", memory_runs_out, &stacks),
 };
 
 void ct_register(void) {

@@ -10,11 +10,8 @@
  * scan_hoist: what depends on constants alone is the same in each step, and becomes a constant of
  * the loop. Views stay, and what is made of numbers in the body is folded there.
  *
- * What goes before the loop is first built in a graph of its own, whose inputs are called as the
- * body's are and have all rows of sequences; putting that in the place of the loop's operands binds
- * the body's symbols.
+ * What goes before the loop is first built in a graph of its own (scan-rows.c).
  */
-#include <stdio.h>
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
@@ -25,6 +22,7 @@
 #include "passes/loop.h"
 #include "passes/passes.h"
 #include "passes/scan-draw.h"
+#include "passes/scan-rows.h"
 
 /* Marks of the body's nodes. */
 enum {
@@ -37,7 +35,7 @@ enum {
   OF_CONSTANT = 64 /* depends on a constant of the loop */
 };
 
-enum { MOST_OPERANDS = 16 }; /* of an operation that goes before a loop */
+enum { MOST_OPERANDS = 16 }; /* of an operation that is hoisted */
 
 typedef struct push {
   gemel_edit *edit;
@@ -54,15 +52,6 @@ typedef struct push {
 } push;
 
 /* ---- What can go before the loop ---- */
-
-static const gemel__hooks *hooks_of(const gemel_graph *graph, uint32_t node) {
-  uint32_t op = gemel__node_at(graph, node)->op;
-  return op < GEMEL__OP_COUNT ? gemel__rows[op].hooks : NULL;
-}
-
-static int rank_of(const gemel_graph *graph, gemel__ref value) {
-  return gemel_type_rank(graph->context, gemel__node_type(graph, value.node, value.output));
-}
 
 /* Elements of VALUE; sizes that are symbols are guessed. */
 static double elements_of(const push *p, gemel__ref value) {
@@ -88,16 +77,6 @@ static void find_room(push *p) {
     p->row_room += row ? elements : 0;
     p->product_room += row ? elements : STATES * elements;
   }
-}
-
-/* 1 if NODE, whose operands can be computed for all rows at once, can be, too. */
-static int is_able(const push *p, uint32_t node) {
-  const gemel__node *record = gemel__node_at(p->body, node);
-  const gemel__hooks *hooks = hooks_of(p->body, node);
-  return record->op == GEMEL__OP_constant ||
-         (hooks != NULL && hooks->batch != NULL && record->n_outputs == 1 &&
-          !gemel__attrs_at(p->body->context, record->attrs)->has_runtime &&
-          rank_of(p->body, (gemel__ref){node, 0}) < GEMEL_MAX_RANK);
 }
 
 /* 1 if NODE, whose operands are, may be computed even where the loop takes no step: whether it
@@ -134,7 +113,8 @@ static void mark_node(push *p, uint32_t node) {
     mark_hoisted(p, node, kinds, able);
     return;
   }
-  p->marks[node] = (unsigned char)(kinds | (able && is_able(p, node) ? ABLE : 0));
+  p->marks[node] =
+      (unsigned char)(kinds | (able && gemel__all_rows_takes(p->body, node) ? ABLE : 0));
   int product = p->marks[node] & ABLE && is_product(p, node, in);
   double room = product ? p->product_room : p->row_room;
   if (kinds & OF_ROW && elements_of(p, (gemel__ref){node, 0}) > room) {
@@ -185,110 +165,16 @@ static size_t mark_places(push *p) {
 
 /* ---- Before the loop ---- */
 
-/* 1 if the body says NAME in a size of an input. */
-static int names_size(const gemel_graph *body, const char *name) {
-  char text[200];
-  for (size_t k = 0; k < body->n_inputs; k++) {
-    gemel_type_format(body->context, gemel__node_type(body, body->inputs[k].node, 0), text,
-                      sizeof text);
-    if (strstr(text, name) != NULL) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-/* A symbol that the body doesn't have. */
-static gemel_dim rows_symbol(const gemel_graph *body) {
-  char name[40] = "rows";
-  for (unsigned k = 1; names_size(body, name); k++) {
-    snprintf(name, sizeof name, "rows%u", k);
-  }
-  return gemel_dim_symbol(body->context, name);
-}
-
-/* TYPE with ROWS as its first axis. */
-static gemel_type stacked(gemel_context *context, gemel_type type, gemel_dim rows) {
-  gemel_dim dims[GEMEL_MAX_RANK + 1];
-  int rank = gemel_type_rank(context, type);
-  dims[0] = rows;
-  memcpy(dims + 1, gemel_type_dims(context, type), (size_t)rank * sizeof *dims);
-  return gemel_type_new(context, gemel_type_dtype(context, type), rank + 1, dims,
-                        gemel_type_space(context, type));
-}
-
-/* The inputs of the graph before the loop: what the body's are. States are read by nothing there,
- * but may be what tells a size. */
-static void enter_before(push *p, gemel_graph *graph, gemel_dim rows) {
-  for (size_t k = 0; k < p->body->n_inputs; k++) {
-    gemel__ref input = p->body->inputs[k];
-    gemel_type type = gemel__node_type(p->body, input.node, 0);
-    if (gemel__scan_node_kind(&p->loop, k) == GEMEL__ROW_INPUT) {
-      type = stacked(graph->context, type, rows);
-    }
-    gemel_value value =
-        gemel__input_like(graph, p->body->input_names[k], type, gemel__value(p->body, input));
-    p->map[input.node] = (gemel__ref){value.node, value.output};
-  }
-}
-
-static gemel_status batch_node(push *p, gemel_graph *graph, gemel_dim rows, uint32_t node) {
-  const gemel__node *record = gemel__node_at(p->body, node);
-  gemel_value inputs[MOST_OPERANDS];
-  unsigned char has_rows[MOST_OPERANDS];
-  uint32_t count;
-  const gemel__ref *in = gemel__node_inputs(p->body, node, &count);
-  for (uint32_t k = 0; k < count && k < MOST_OPERANDS; k++) {
-    inputs[k] = gemel__value(graph, p->map[in[k].node]);
-    has_rows[k] = (p->marks[in[k].node] & OF_ROW) != 0;
-  }
-  gemel__batch call = {.graph = graph,
-                       .op = record->op,
-                       .attrs = record->attrs,
-                       .values = gemel__attrs_at(graph->context, record->attrs)->values,
-                       .rows = rows,
-                       .n_inputs = count,
-                       .inputs = inputs,
-                       .has_rows = has_rows,
-                       .where = gemel__node_where(p->body, node)};
-  gemel_status status =
-      count <= MOST_OPERANDS ? hooks_of(p->body, node)->batch(&call) : GEMEL_DECLINED;
-  if (status == GEMEL_OK && gemel_is_null(call.output)) {
-    status = graph->error.status;
-  }
-  p->map[node] = (gemel__ref){call.output.node, call.output.output};
-  return status;
-}
-
-/* What is the same for each row is copied as it is. */
-static gemel_status copy_same(push *p, gemel_graph *graph, uint32_t node) {
-  const gemel__node *record = gemel__node_at(p->body, node);
-  gemel_value inputs[MOST_OPERANDS], value;
-  uint32_t count;
-  const gemel__ref *in = gemel__node_inputs(p->body, node, &count);
-  for (uint32_t k = 0; k < count; k++) {
-    inputs[k] = gemel__value(graph, p->map[in[k].node]);
-  }
-  value = gemel__apply(graph, record->op, record->attrs, count, inputs,
-                       gemel__node_where(p->body, node));
-  p->map[node] = (gemel__ref){value.node, value.output};
-  return graph->error.status;
-}
-
 /* Builds what goes before the loop, with the values that the loop reads as outputs. */
-static gemel_status fill_before(push *p, gemel_graph *graph) {
-  gemel_dim rows = rows_symbol(p->body);
-  gemel_status status;
-  size_t n = 0;
-  enter_before(p, graph, rows);
-  status = graph->error.status;
+static gemel_status fill_before(push *p, gemel__all_rows *all) {
+  gemel_status status = gemel__all_rows_begin(all);
   for (uint32_t node = 0; node < p->body->n_nodes && status == GEMEL_OK; node++) {
     unsigned marks = p->marks[node];
     if (marks & BEFORE && gemel__node_at(p->body, node)->op != GEMEL__OP_input) {
-      status = marks & OF_ROW ? batch_node(p, graph, rows, node) : copy_same(p, graph, node);
+      status = gemel__all_rows_add(all, node);
     }
     if (status == GEMEL_OK && marks & PUSHED) {
-      status = gemel__body_add_output(gemel__value(graph, p->map[node]), 'y', n++);
+      status = gemel__all_rows_leave(all, (gemel__ref){node, 0});
     }
   }
   return status;
@@ -303,11 +189,9 @@ static gemel_value exchange_axes(gemel_value x) {
 
 /* The values that the loop reads, in the new graph. */
 static gemel_status compute_before(push *p) {
-  gemel_graph *graph = gemel_graph_new(p->body->context, p->error);
-  if (graph == NULL) {
-    return GEMEL_NO_MEMORY;
-  }
-  gemel_status status = fill_before(p, graph);
+  gemel__all_rows all = {
+      .loop = &p->loop, .marks = p->marks, .varies = OF_ROW, .map = p->map, .error = p->error};
+  gemel_status status = fill_before(p, &all);
   for (size_t k = 0; k < p->body->n_inputs && status == GEMEL_OK; k++) {
     p->operands[k] = gemel__edit_value(p->edit, p->loop.operands[k]);
     status = gemel_is_null(p->operands[k]) ? GEMEL_NO_MEMORY : GEMEL_OK;
@@ -316,12 +200,11 @@ static gemel_status compute_before(push *p) {
       p->operands[k] = exchange_axes(p->operands[k]);
     }
   }
-  gemel_graph *target = gemel__edit_target(p->edit);
-  if (status == GEMEL_OK && target != NULL) {
-    status = gemel__graph_inline(target, graph, p->operands, p->before, p->error);
+  if (status == GEMEL_OK) {
+    status = gemel__all_rows_inline(&all, p->edit, p->operands, p->before);
   }
-  status = gemel__body_status(graph, target == NULL ? GEMEL_NO_MEMORY : status, p->error);
-  gemel_graph_unref(graph);
+  status = gemel__body_status(all.graph, status, p->error);
+  gemel__all_rows_clear(&all);
   return status;
 }
 
