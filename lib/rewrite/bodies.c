@@ -18,7 +18,7 @@ struct gemel__rewrite_bodies {
   gemel__map indices;   /* by address: index + 1 in what the bodies became */
   gemel_graph **became; /* references */
   size_t count, capacity;
-  int depth;
+  int depth, changed;
 };
 
 gemel__rewrite_bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user) {
@@ -40,6 +40,10 @@ void gemel__bodies_free(gemel__rewrite_bodies *bodies) {
   gemel__free(bodies->became, bodies->capacity * sizeof *bodies->became);
   gemel__map_clear(&bodies->indices);
   gemel__free(bodies, sizeof *bodies);
+}
+
+int gemel__bodies_changed(const gemel__rewrite_bodies *bodies) {
+  return bodies->changed;
 }
 
 /* ---- Rewriting ---- */
@@ -92,6 +96,7 @@ gemel_status gemel__bodies_rewrite(gemel__rewrite_bodies *bodies, gemel_context 
   const struct gemel__attrs *stored = gemel__attrs_at(context, *attrs);
   gemel_attr given[GEMEL__MAX_ATTRS];
   size_t n = 0, lists = 0;
+  uint32_t before = *attrs;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < stored->count && status == GEMEL_OK; k++) {
     gemel_attr *a = &given[n];
@@ -106,6 +111,7 @@ gemel_status gemel__bodies_rewrite(gemel__rewrite_bodies *bodies, gemel_context 
     }
   }
   status = status ? status : gemel__attrs_intern(context, op, n, given, attrs, error);
+  bodies->changed |= *attrs != before;
   for (; lists < n; lists++) {
     if (given[lists].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_GRAPH)) {
       gemel__free((void *)given[lists].u.graphs, given[lists].count * sizeof(gemel_graph *));

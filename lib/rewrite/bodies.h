@@ -17,6 +17,9 @@ typedef struct gemel__rewrite_bodies gemel__rewrite_bodies;
 gemel__rewrite_bodies *gemel__bodies_new(gemel__body_rewrite rewrite, void *user);
 void gemel__bodies_free(gemel__rewrite_bodies *bodies);
 
+/* 1 if some node has other bodies since the table is there. */
+int gemel__bodies_changed(const gemel__rewrite_bodies *bodies);
+
 /* *ATTRS, of OP, with every graph among them rewritten. Errors are those of rewriting one. */
 gemel_status gemel__bodies_rewrite(gemel__rewrite_bodies *bodies, gemel_context *context,
                                    const gemel__op *op, uint32_t *attrs, gemel_error *error);

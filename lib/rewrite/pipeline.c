@@ -22,7 +22,8 @@ struct pipeline {
   gemel_context *context;
   const gemel_graph *source; /* the program's: it stays as it is */
   gemel__choice *choice;
-  uint64_t *done; /* what passes, and rules in the last phase, have done since it was 0 */
+  uint64_t *done; /* what passes, rules in the last phase, and rules in bodies have done since it
+                     was 0 */
   gemel__certifier *certifier; /* NULL: applications aren't checked */
   void *session;               /* of the certifier */
   gemel_error *error;
@@ -172,6 +173,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
     status = count_live(p, *graph, &before);
   }
   status = status ? status : run_rounds(p, phase, &pass, &next);
+  *p->done += status == GEMEL_OK && gemel__bodies_changed(pass.bodies);
   if (status == GEMEL_OK && p->options.profile != NULL) {
     status = report(p, phase, selection, before, next, &pass, gemel__profile_now() - start);
   }
@@ -222,8 +224,9 @@ static gemel_status repeat_passes(const struct pipeline *p, gemel_graph **graph)
   return status;
 }
 
-/* Where passes or the rules of the last phase have done something, the passes may find more to do,
- * and after them the rules; until neither does. */
+/* Where passes, the rules of the last phase, or rules in bodies have done something, the passes may
+ * find more to do (an operand of a loop that its body no longer reads), and after them the rules;
+ * until neither does. */
 static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) {
   gemel_phase last = gemel__last_phase(p->options.mode);
   gemel_status status = GEMEL_OK;
