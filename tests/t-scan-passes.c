@@ -485,11 +485,32 @@ static void memory(const void *data) {
   CT_CHECK(ct_oom(rewrite_in_little_memory, (void *)data) > 50);
 }
 
+/* A rule makes a loop's body read no row any more, behind the pass that drops what nobody reads. */
+static void freed_by_rules(const void *data) {
+  static const char text[] =
+      "graph step(s: f64, x: f64) { return n = tanh(s + where(x - x > 0:f64, x, 1:f64)) }\n"
+      "graph g(s: f64, x: f64[4]) {\n"
+      "  l, h = scan(s, x, body = step, states = 1, sequences = 1)\n  return h = h\n}\n";
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "g", NULL, &error);
+  gemel_graph *result = gemel_rewrite(graph, NULL, &error);
+  (void)data;
+  CT_EQ_STR(error.text, "");
+  gemel_value history = gemel_graph_output(result, 0);
+  CT_EQ_STR(gemel_value_operation(history), "scan");
+  CT_EQ_UINT(gemel_value_input_count(history), 1);
+  gemel_graph_unref(result);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 static const ct_test tests[] = {
     CT_TEST("gradient", of_gradient,
             GATED G(NETWORK_INPUTS,
                     "  a, ah = scan(h, x, w, u, body = step, states = 1, sequences = 1)", "a = a")),
-    CT_TEST("many", many, NULL), CT_TEST("memory", memory, LITTLE)};
+    CT_TEST("freed_by_rules", freed_by_rules, NULL), CT_TEST("many", many, NULL),
+    CT_TEST("memory", memory, LITTLE)};
 
 void ct_register(void) {
   ct_suite("scan_passes", tests, CT_COUNT(tests));
