@@ -73,6 +73,8 @@ static const struct {
     HOME(dot_batch, "dot"),
     HOME(dot_skips_zeros, "dot"),
     HOME(dot_lost_term, "dot"),
+    HOME(dot_small_rest, "dot"),
+    HOME(dot_small_added, "dot_add"),
     HOME(dot_strip, "dot"),
     HOME(subtensor_offset, "subtensor"),
     HOME(inc_overwrites, "inc_subtensor"),

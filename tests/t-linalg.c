@@ -232,6 +232,14 @@ static const product products[] = {
     {"exact/i32", GEMEL_I32, 100, 70, 300, 2, 0},
     {"exact/i64", GEMEL_I64, 65, 70, 67, 1, 2},
     {"exact/few", GEMEL_F32, 5, 6, 7, 2, 2},
+    {"exact/small/f32", GEMEL_F32, 7, 37, 109, 0, 0},
+    {"exact/small/f32/transposed", GEMEL_F32, 7, 37, 109, 0, 2},
+    {"exact/small/f32/both", GEMEL_F32, 7, 37, 109, 2, 0},
+    {"exact/small/f32/outer", GEMEL_F32, 65, 3, 67, 2, 0},
+    {"exact/small/f32/column", GEMEL_F32, 83, 37, 1, 0, 3},
+    {"exact/small/f32/column_of_transposed", GEMEL_F32, 83, 37, 1, 2, 0},
+    {"exact/small/f64", GEMEL_F64, 7, 37, 109, 0, 0},
+    {"exact/small/f64/transposed", GEMEL_F64, 7, 37, 109, 0, 2},
 };
 
 /* Full significands: results may differ by rounding unless they are asked not to. */

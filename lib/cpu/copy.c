@@ -22,8 +22,8 @@
   }                                                                                                \
   break
 
-/* Elements that lie one before the other, and those that lie two apart: with steps that are
- * constants vectors can take them. */
+/* Elements that lie one before the other, those that lie two apart, and one that is taken again and
+ * again: with steps that are constants vectors can take them. */
 #define COPY_STEPS(T, step)                                                                        \
   static void copy_##T##_##step(int64_t n, char *to, const char *from) {                           \
     typedef T element __attribute__((aligned(1), may_alias));                                      \
@@ -35,6 +35,7 @@
   }
 #define step_backwards(k) (-(k))
 #define step_double(k) (2 * (k))
+#define step_none(k) (0 * (k))
 COPY_STEPS(uint8_t, backwards)
 COPY_STEPS(uint16_t, backwards)
 COPY_STEPS(uint32_t, backwards)
@@ -43,18 +44,23 @@ COPY_STEPS(uint8_t, double)
 COPY_STEPS(uint16_t, double)
 COPY_STEPS(uint32_t, double)
 COPY_STEPS(uint64_t, double)
+COPY_STEPS(uint8_t, none)
+COPY_STEPS(uint16_t, none)
+COPY_STEPS(uint32_t, none)
+COPY_STEPS(uint64_t, none)
 
 /* The row to contiguous memory by such a loop; 0 if there is none for this step. */
 static int copy_by_steps(size_t bytes, int64_t n, char *to, const char *from, int64_t step) {
-  static void (*const loops[2][4])(int64_t n, char *to, const char *from) = {
+  static void (*const loops[3][4])(int64_t n, char *to, const char *from) = {
       {copy_uint8_t_backwards, copy_uint16_t_backwards, copy_uint32_t_backwards,
        copy_uint64_t_backwards},
-      {copy_uint8_t_double, copy_uint16_t_double, copy_uint32_t_double, copy_uint64_t_double}};
+      {copy_uint8_t_double, copy_uint16_t_double, copy_uint32_t_double, copy_uint64_t_double},
+      {copy_uint8_t_none, copy_uint16_t_none, copy_uint32_t_none, copy_uint64_t_none}};
   int size = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
-  if (step != -(int64_t)bytes && step != 2 * (int64_t)bytes) {
+  if (step != -(int64_t)bytes && step != 2 * (int64_t)bytes && step != 0) {
     return 0;
   }
-  loops[step > 0][size](n, to, from);
+  loops[step == 0 ? 2 : step > 0][size](n, to, from);
   return 1;
 }
 
@@ -116,6 +122,7 @@ enum {
   FROM,
   BLOCK = 32,
   BLOCK_BYTES = 16 * BLOCK * BLOCK,
+  FEW_BYTES = 4 << 10, /* which are copied at once, where they lie alike */
   PARALLEL_BYTES = 512 << 10,
   THIN = 8,
   STRETCH = 512,
@@ -441,10 +448,26 @@ static void copy_all(size_t bytes, const copy_layout *l, char *to, const char *f
   }
 }
 
+/* What lies alike in both, without gaps, and isn't much: done, and 1. */
+static int copy_few(size_t bytes, int rank, const int64_t *shape, void *to,
+                    const int64_t *to_strides, const void *from, const int64_t *from_strides) {
+  int64_t all = (int64_t)bytes;
+  for (int k = rank - 1; k >= 0; k--) {
+    if (shape[k] == 0 || shape[k] > FEW_BYTES / all ||
+        (shape[k] > 1 && (to_strides[k] != all || from_strides[k] != all))) {
+      return 0;
+    }
+    all *= shape[k];
+  }
+  memcpy(to, from, (size_t)all);
+  return 1;
+}
+
 void gemel__copy_strided(size_t element_bytes, int rank, const int64_t *shape, void *to,
                          const int64_t *to_strides, const void *from, const int64_t *from_strides) {
   copy_layout l;
-  if (make_layout(&l, element_bytes, rank, shape, to_strides, from_strides) == 0) {
+  if (!copy_few(element_bytes, rank, shape, to, to_strides, from, from_strides) &&
+      make_layout(&l, element_bytes, rank, shape, to_strides, from_strides) == 0) {
     copy_all(element_bytes, &l, to, from);
   }
 }
@@ -454,7 +477,8 @@ void gemel__copy_parallel(int threads, size_t element_bytes, int rank, const int
                           const int64_t *from_strides) {
   copy_layout l;
   int64_t part, parts;
-  if (make_layout(&l, element_bytes, rank, shape, to_strides, from_strides) != 0) {
+  if (copy_few(element_bytes, rank, shape, to, to_strides, from, from_strides) ||
+      make_layout(&l, element_bytes, rank, shape, to_strides, from_strides) != 0) {
     return;
   }
   parts = l.rank > 0 && l.sizes[0] < threads ? l.sizes[0] : threads;

@@ -175,9 +175,9 @@ enum { UNDECIDED, ONEDNN, CBLAS, DECIDING };
  */
 enum { SMALL = 24 * 24 * 24, BIG = 160 * 160 * 160, TRIAL = 1024, ROUNDS = 5 };
 
-/* Below this oneDNN loses more than it gains by sharing a product among threads; OpenBLAS has such
- * a threshold of its own. */
-enum { WORTH_THREADS = 80 * 80 * 80 };
+/* Below this, some 40 us of work, oneDNN loses more than it gains by sharing a product among
+ * threads, which are to be woken first; OpenBLAS has such a threshold of its own. */
+enum { WORTH_THREADS = 128 * 128 * 128 };
 
 #if defined(HAVE_CBLAS) && defined(HAVE_DNNL)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Matrix products: C = A B or C += A B with A of m × k and B of k × n elements of any strides, C
- * row-major. Two ways: through a library (oneDNN or CBLAS for f32, CBLAS for f64), and our own
- * plain loops, which take every dtype and stride.
+ * row-major. Three ways: through a library (oneDNN or CBLAS for f32, CBLAS for f64), our own loops
+ * for small products of f32 and f64, and our own plain loops, which take every dtype and stride.
  *
  * Which library is faster differs by machine (a factor of two either way), by size and by the
  * number of threads, so for f32, where both are there, the process's first big product of each
@@ -36,6 +36,17 @@ int gemel__gemm_takes(int64_t rows, int64_t columns, int64_t row_stride, int64_t
  * OpenBLAS has one number of threads for the whole process, so calls that ask for different numbers
  * at one time may get each other's. */
 void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c);
+
+/* 1 if the loops for small products take the dtype and strides / are the fastest, as far as is
+ * known.
+ */
+int gemel__gemm_small_takes(const gemel__gemm *p);
+int gemel__gemm_is_small(const gemel__gemm *p);
+
+/* C = FROM + A B, or A B where FROM is NULL, by these loops on one thread; FROM is row-major, and
+ * may be C. Each element is added up in one order, whatever the machine. */
+void gemel__gemm_small(const gemel__gemm *p, const void *a, const void *b, const void *from,
+                       void *c);
 
 /* The product by loops: any dtype, any strides, m, n > 0, k >= 0. Fast if b_col is 1. */
 void gemel__gemm_plain(const gemel__gemm *p, const void *a, const void *b, void *c);

@@ -5,12 +5,14 @@
  * into one axis where its strides allow it; then the operand is a matrix (for each batch index) as
  * it lies, with a stride for rows and one for columns, and goes to the product without a copy. An
  * operand whose groups don't merge, or whose strides the chosen product can't take, is first copied
- * to scratch memory, batch × rows × columns in row-major order.
+ * to scratch memory, batch × rows × columns in row-major order; loops for small products decline
+ * it.
  */
 #include <limits.h>
 #include <string.h>
 #include "core/dtype.h"
 #include "core/fault.h"
+#include "core/tensor.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
 #include "cpu/walk.h"
@@ -28,13 +30,17 @@ typedef struct gemm_operand {
   size_t scratch_at;
 } gemm_operand;
 
+/* By plain loops, by loops for small products, by a library. */
+typedef enum dot_way { PLAIN, SMALL, LIBRARY } dot_way;
+
 /* What prepare finds out; kept in the call's state. */
 typedef struct gemm_plan {
   int64_t m, n, k;
   int64_t batch[2];
   gemm_operand x, y;
   gemel__gemm gemm;
-  int library;
+  dot_way way;
+  int adds_in_place; /* z lies as the result does, and needn't be copied there */
 } gemm_plan;
 
 _Static_assert(sizeof(gemm_plan) <= GEMEL_KERNEL_STATE_BYTES,
@@ -72,7 +78,7 @@ static void groups(const gemel__dot_axes *axes, int side, int *n_rows, const int
 }
 
 /* 1 if operand X can be used as it lies, with the row and column strides then filled in. */
-static int lies_well(const gemel_view *x, const gemel__dot_axes *axes, int side, int library,
+static int lies_well(const gemel_view *x, const gemel__dot_axes *axes, int side, dot_way way,
                      gemm_operand *o) {
   int n_rows, n_columns;
   const int *rows, *columns;
@@ -83,7 +89,7 @@ static int lies_well(const gemel_view *x, const gemel__dot_axes *axes, int side,
       o->column % item != 0) {
     return 0;
   }
-  return !library ||
+  return way != LIBRARY ||
          gemel__gemm_takes(group_size(x, n_rows, rows), group_size(x, n_columns, columns),
                            o->row / item, o->column / item);
 }
@@ -139,10 +145,10 @@ static void place_packed(gemel_kernel_call *call, gemm_plan *p) {
 
 /* The loops read rows of y over and over: unless it is small they should be contiguous. */
 static int loops_want_packed(const gemm_plan *p, int64_t item) {
-  return !p->library && p->y.column != item && p->n > 1 && p->m > 4 && p->m * p->n > FEW;
+  return p->way == PLAIN && p->y.column != item && p->n > 1 && p->m > 4 && p->m * p->n > FEW;
 }
 
-static void make_plan(gemel_kernel_call *call, int library) {
+static void make_plan(gemel_kernel_call *call, dot_way way) {
   const gemel_view *x = &call->inputs[0], *y = &call->inputs[1];
   int64_t item = gemel__view_item(x);
   gemel__dot_axes axes;
@@ -152,11 +158,14 @@ static void make_plan(gemel_kernel_call *call, int library) {
   p.m = group_size(x, axes.n_free[0], axes.free[0]);
   p.k = group_size(x, axes.n_contract, axes.contract[0]);
   p.n = group_size(y, axes.n_free[1], axes.free[1]);
-  p.library = library;
-  if (!lies_well(x, &axes, 0, library, &p.x)) {
+  p.way = way;
+  p.adds_in_place = way == SMALL && call->n_inputs > 2 &&
+                    gemel__is_row_major((size_t)item, call->inputs[2].rank, call->inputs[2].shape,
+                                        call->inputs[2].strides);
+  if (!lies_well(x, &axes, 0, way, &p.x)) {
     pack_shape(&p.x, p.k, item);
   }
-  if (!lies_well(y, &axes, 1, library, &p.y) || loops_want_packed(&p, item)) {
+  if (!lies_well(y, &axes, 1, way, &p.y) || loops_want_packed(&p, item)) {
     pack_shape(&p.y, p.n, item);
   }
   if (!merge_batch(call, &axes, &p)) {
@@ -181,8 +190,17 @@ static void make_plan(gemel_kernel_call *call, int library) {
 }
 
 static gemel_status prepare_plain(gemel_kernel_call *call) {
-  make_plan(call, 0);
+  make_plan(call, PLAIN);
   return GEMEL_OK;
+}
+
+static gemel_status prepare_small(gemel_kernel_call *call) {
+  const gemm_plan *p = call->state;
+  make_plan(call, SMALL);
+  return !p->x.packed && !p->y.packed && gemel__gemm_small_takes(&p->gemm) &&
+                 (call->timed || gemel__gemm_is_small(&p->gemm))
+             ? GEMEL_OK
+             : GEMEL_DECLINED;
 }
 
 static gemel_status prepare_library(gemel_kernel_call *call) {
@@ -198,7 +216,7 @@ static gemel_status prepare_library(gemel_kernel_call *call) {
   if ((double)m * (double)n * (double)k <= FEW || m > INT_MAX || n > INT_MAX || k > INT_MAX) {
     return GEMEL_DECLINED;
   }
-  make_plan(call, 1);
+  make_plan(call, LIBRARY);
   return GEMEL_OK;
 }
 
@@ -241,40 +259,51 @@ static void pack_operands(const gemel_kernel_call *call, const gemm_plan *p, con
   }
 }
 
+/* One product, to which FROM is added (small products) or what OUT holds (others). */
+static void multiply(const gemm_plan *p, const char *a, const char *b, const char *from,
+                     char *out) {
+  if (p->way == SMALL) {
+    gemel__gemm_small(&p->gemm, a, b, from, out);
+  } else if (p->way == LIBRARY) {
+    gemel__gemm_library(&p->gemm, a, b, out);
+  } else {
+    gemel__gemm_plain(&p->gemm, a, b, out);
+  }
+}
+
 static gemel_status run_dot(const gemel_kernel_call *call) {
   const gemm_plan *p = call->state;
   const char *x = call->inputs[0].data, *y = call->inputs[1].data;
   char *out = call->outputs[0].data;
+  const char *from = p->adds_in_place ? call->inputs[2].data : p->gemm.accumulate ? out : NULL;
   int64_t bytes = p->m * p->n * gemel__view_item(&call->outputs[0]);
-  if (p->gemm.accumulate && call->inputs[2].data != call->outputs[0].data) {
+  if (from == out && call->inputs[2].data != call->outputs[0].data) {
     gemel__copy_parallel(call->threads, (size_t)gemel__view_item(&call->outputs[0]),
                          call->outputs[0].rank, call->outputs[0].shape, out,
                          call->outputs[0].strides, call->inputs[2].data, call->inputs[2].strides);
   }
-  if (bytes == 0 || (p->k == 0 && p->gemm.accumulate)) {
+  if (bytes == 0 || (p->k == 0 && from == out)) {
     return GEMEL_OK;
   }
-  if (p->k == 0) {
+  if (p->k == 0 && from == NULL) {
     memset(out, 0, (size_t)(bytes * p->batch[0] * p->batch[1]));
     return GEMEL_OK;
   }
   pack_operands(call, p, &x, &y);
   for (int64_t i = 0; i < p->batch[0]; i++) {
-    for (int64_t j = 0; j < p->batch[1]; j++, out += bytes) {
+    for (int64_t j = 0; j < p->batch[1]; j++, out += bytes, from += from != NULL ? bytes : 0) {
       const char *a = x + i * p->x.batch[0] + j * p->x.batch[1];
       const char *b = y + (GEMEL__FAULT(dot_batch) ? 0 : i * p->y.batch[0] + j * p->y.batch[1]);
-      if (p->library) {
-        gemel__gemm_library(&p->gemm, a, b, out);
-      } else {
-        gemel__gemm_plain(&p->gemm, a, b, out);
-      }
+      multiply(p, a, b, from, out);
     }
   }
   return GEMEL_OK;
 }
 
-const gemel_kernel gemel__dot_kernels[] = {
-    {"library", prepare_library, run_dot}, {"plain", prepare_plain, run_dot}, {NULL, NULL, NULL}};
+const gemel_kernel gemel__dot_kernels[] = {{"small", prepare_small, run_dot},
+                                           {"library", prepare_library, run_dot},
+                                           {"plain", prepare_plain, run_dot},
+                                           {NULL, NULL, NULL}};
 
 void gemel__dot_cost(const gemel_kernel_call *call, double *flops, double *bytes) {
   const gemel_view *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
