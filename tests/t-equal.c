@@ -542,8 +542,8 @@ static int find_bodies(void *data) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&error);
   gemel_graph *graphs[2] = {NULL, NULL};
-  gemel__joint joint = {NULL};
-  gemel__part_graphs bodies = {NULL};
+  gemel__joint joint = {0};
+  gemel__part_graphs bodies = {0};
   (void)data;
   for (int k = 0; k < 2 && error.status == GEMEL_OK; k++) {
     char text[300];

@@ -22,8 +22,9 @@ struct pipeline {
   gemel_context *context;
   const gemel_graph *source; /* the program's: it stays as it is */
   gemel__choice *choice;
-  uint64_t *done; /* what passes, rules in the last phase, and rules in bodies have done since it
-                     was 0 */
+  uint64_t *done;   /* what passes, rules in the last phase, and rules in bodies have done since it
+                       was 0 */
+  uint64_t *unseen; /* what passes have done since the last phase's rules ran */
   gemel__certifier *certifier; /* NULL: applications aren't checked */
   void *session;               /* of the certifier */
   gemel_error *error;
@@ -150,7 +151,10 @@ static gemel_status run_rounds(const struct pipeline *p, gemel_phase phase,
                                 : run_last_round(p, pass, graph, &done, &fell);
     done |= !last;
   }
-  *p->done += last ? work_of(pass->selection, pass) : 0;
+  if (last) {
+    *p->done += work_of(pass->selection, pass);
+    *p->unseen = 0;
+  }
   return status || done || fell ? status : endless(p, pass->selection);
 }
 
@@ -208,6 +212,7 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
         gemel__chooses_pass(&p->options, pass)) {
       status = gemel__pass_apply(pass, graph, &run, p->error);
       *p->done += run.applied;
+      *p->unseen += run.applied;
       status = status ? status : report_pass(p, pass, &run, gemel__profile_now() - start);
     }
   }
@@ -238,7 +243,7 @@ static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) 
     }
     *p->done = 0;
     status = repeat_passes(p, graph);
-    if (status == GEMEL_OK && *p->done > 0) {
+    if (status == GEMEL_OK && *p->unseen > 0) {
       gemel__selection_reset(&p->choice->phases[last]);
       status = run_phase(p, last, graph);
     }
@@ -330,9 +335,10 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
   gemel_error local;
   gemel_graph *current = NULL;
   gemel_status status;
-  uint64_t done = 0;
+  uint64_t done = 0, unseen = 0;
   memset(&p, 0, sizeof p);
   p.done = &done;
+  p.unseen = &unseen;
   p.error = error != NULL ? error : &local;
   if (graph == NULL) {
     gemel__fail(p.error, GEMEL_BAD_ARGUMENT, "the graph is null");

@@ -253,7 +253,7 @@ static gemel_status ask_change(certify_session *s, const gemel__change *c,
                               gemel__value(c->from, c->before), &by, &likeness, error);
   answer = facts || likeness == GEMEL__ALIKE ? HOLDS : NEEDS_FACTS;
   count(s, facts, likeness);
-  *state = answer;
+  *state = status == GEMEL_OK ? answer : NEWER;
   return status;
 }
 
@@ -275,23 +275,42 @@ static gemel_status check_change(certify_session *s, const gemel__change *c,
 
 /* A pass that asks for less than its replacements rest on makes regions that reach down to the
  * graph's inputs: all of them together may take a few times the graph, then they are left open. */
-static gemel_status witness_change(void *user, const gemel__change *c, gemel_error *error) {
+static gemel_status read_change(certify_session *s, const gemel__change *c, int made,
+                                gemel_error *error) {
   enum { TIMES = 16, SLACK = 10000 };
-  certify_session *s = user;
   gemel__change_region region;
   size_t most = TIMES * c->from->n_nodes + SLACK;
-  s->counts.applications++;
   gemel_status status =
-      gemel__change_read(&region, c, most > s->visited ? most - s->visited : 0, error);
+      gemel__change_read(&region, c, made, most > s->visited ? most - s->visited : 0, error);
   s->visited += region.visited;
   if (status == GEMEL_OK) {
     status = check_change(s, c, &region, error);
+  }
+  gemel__change_clear(&region);
+  return status;
+}
+
+/* What is refused is looked at once more, with what the pass may have made anew in it. */
+static gemel_status witness_change(void *user, const gemel__change *c, gemel_error *error) {
+  certify_session *s = user;
+  gemel_error refusal;
+  s->counts.applications++;
+  gemel_status status = read_change(s, c, 0, &refusal);
+  if (status == GEMEL_INTERNAL) {
+    gemel_status again = read_change(s, c, 1, &refusal);
+    status = again == GEMEL_DECLINED ? status : again;
+    if (status == GEMEL_OK) {
+      gemel_text_free(s->report);
+      s->report = NULL;
+    }
   } else if (status == GEMEL_DECLINED) {
     s->counts.regions++;
     s->counts.open++;
     status = GEMEL_OK;
   }
-  gemel__change_clear(&region);
+  if (status != GEMEL_OK && error != NULL) {
+    *error = refusal;
+  }
   return status;
 }
 

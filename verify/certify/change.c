@@ -8,6 +8,10 @@
  * Where a pass asks for one output of a node and the walk comes to that node for another, the
  * replacement may rest on what there is between the two. Then the node is opened: its outputs are
  * no inputs, its operands are, and both sides are read anew.
+ *
+ * What a pass makes of values may be a node that is there already and that was asked for as well:
+ * x * x, where x and x * x are factors of one product. As an input it would be any number. Where
+ * that tells the sides apart, they are read once more with such nodes opened.
  */
 #include "certify/change.h"
 
@@ -185,6 +189,52 @@ static gemel_status copy_node(change_walk *w, uint32_t node) {
   return put(&w->made, (gemel__ref){node, ALL}, made) ? GEMEL_NO_MEMORY : GEMEL_OK;
 }
 
+/* ---- What is no input ---- */
+
+/* 1 if VALUE, of the new graph, is made of IMAGES and constants by up to DEPTH more nodes. */
+static int is_made_of(const made_table *images, const gemel_graph *to, gemel__ref value,
+                      int depth) {
+  const gemel__node *node = gemel__node_at(to, value.node);
+  uint32_t count, k = 0;
+  const gemel__ref *in = gemel__node_inputs(to, value.node, &count);
+  if (node->op == GEMEL__OP_input || node->n_outputs != 1) {
+    return 0;
+  }
+  while (k < count && (!gemel_is_null(get(images, in[k])) ||
+                       (depth > 0 && is_made_of(images, to, in[k], depth - 1)))) {
+    k++;
+  }
+  return k == count;
+}
+
+/* 1 if node U of FROM is applied as node V of TO. */
+static int is_copy(const gemel_graph *from, uint32_t u, const gemel_graph *to, uint32_t v) {
+  const gemel__node *x = gemel__node_at(from, u), *y = gemel__node_at(to, v);
+  return x->op == y->op && x->attrs == y->attrs;
+}
+
+/* Opens what the pass asked for and may have made once more. */
+static gemel_status open_made(change_sides *s) {
+  enum { DEPTH = 2 };
+  const gemel__change *c = s->change;
+  made_table images = {NULL, 0, 0};
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < c->n_leaves && status == GEMEL_OK; k++) {
+    status = put(&images, c->images[k], gemel__value(c->to, c->images[k])) == 0 ? GEMEL_OK
+                                                                                : GEMEL_NO_MEMORY;
+  }
+  for (size_t k = 0; k < c->n_leaves && status == GEMEL_OK && s->n_opened < MOST_OPENED; k++) {
+    uint32_t node = c->leaves[k].node, count;
+    gemel__node_inputs(c->from, node, &count);
+    if (count > 0 && is_copy(c->from, node, c->to, c->images[k].node) &&
+        is_made_of(&images, c->to, c->images[k], DEPTH)) {
+      s->opened[s->n_opened++] = node;
+    }
+  }
+  gemel__free(images.entries, images.capacity * sizeof *images.entries);
+  return status;
+}
+
 /* ---- Inputs ---- */
 
 /* A new input for IMAGE, a value of the new graph, on both sides. */
@@ -330,11 +380,12 @@ static gemel_status read_once(change_sides *s, gemel_error *error) {
   return status;
 }
 
-gemel_status gemel__change_read(gemel__change_region *r, const gemel__change *change, size_t most,
-                                gemel_error *error) {
-  change_sides s = {.region = r, .change = change, .most = most, .again = 1};
-  gemel_status status = GEMEL_DECLINED;
+gemel_status gemel__change_read(gemel__change_region *r, const gemel__change *change, int made,
+                                size_t most, gemel_error *error) {
+  change_sides s = {.region = r, .change = change, .most = most};
+  gemel_status status = made && open_made(&s) != GEMEL_OK ? GEMEL_NO_MEMORY : GEMEL_DECLINED;
   memset(r, 0, sizeof *r);
+  s.again = !made || s.n_opened > 0;
   while (status == GEMEL_DECLINED && s.again) {
     size_t visited = r->visited;
     gemel__change_clear(r);

@@ -19,9 +19,11 @@ typedef struct gemel__change_region {
   size_t visited;     /* nodes, in all */
 } gemel__change_region;
 
-/* Reads CHANGE, looking at no more than MOST nodes. GEMEL_DECLINED: there are more, or a size is
- * known at run time only; GEMEL_NO_MEMORY. Release with gemel__change_clear in any case. */
-gemel_status gemel__change_read(gemel__change_region *region, const gemel__change *change,
+/* Reads CHANGE, looking at no more than MOST nodes. MADE: what was asked for and may have been made
+ * once more of the rest is no input. GEMEL_DECLINED: there are more nodes, a size is known at run
+ * time only, or, with MADE, there is no such thing; GEMEL_NO_MEMORY. Release with
+ * gemel__change_clear in any case. */
+gemel_status gemel__change_read(gemel__change_region *region, const gemel__change *change, int made,
                                 size_t most, gemel_error *error);
 void gemel__change_clear(gemel__change_region *region);
 
