@@ -262,7 +262,7 @@ static int random_graphs(int n, int *wrong, char *what, size_t bytes) {
   *wrong = 0;
   gemel__random_seed(&random, 11);
   for (int k = 0; k < n && *wrong == 0; k++) {
-    gemel_graph *graph = gemel__random_graph(context, rules, 1, 2 + k % 8, &random, &error);
+    gemel_graph *graph = gemel__random_graph(context, rules, 1, 2 + k % 8, 0, &random, &error);
     gemel__instance instance;
     gemel_tensor **values;
     if (graph == NULL || !all_on_host(graph) || graph->n_outputs > MOST_VALUES ||

@@ -16,7 +16,8 @@
 #include "rules/builtin.h"
 #include "fuzz/random-graph.h"
 
-enum { GRAPHS = 1000, FEWEST_STEPS = 2, MOST_STEPS = 9, INSTANCES = 8 };
+/* One graph of PASSES has loops and derivatives. */
+enum { GRAPHS = 1000, FEWEST_STEPS = 2, MOST_STEPS = 9, INSTANCES = 8, PASSES = 3 };
 
 static const char *const kind_names[] = {
 #define NAME(E, name, meaning) name,
@@ -342,8 +343,9 @@ static gemel_status ask_random(const gemel__fuzz *fuzz, uint64_t number, gemel_f
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
   gemel__random_split(&random, fuzz->options.seed, number);
   int steps = (int)gemel__random_between(&random, FEWEST_STEPS, MOST_STEPS);
-  gemel_graph *graph = gemel__random_graph(fuzz->context, (const gemel_rules *const *)fuzz->sets,
-                                           fuzz->n_sets, steps, &random, &reason);
+  gemel_graph *graph =
+      gemel__random_graph(fuzz->context, (const gemel_rules *const *)fuzz->sets, fuzz->n_sets,
+                          steps, number % PASSES == 0, &random, &reason);
   if (graph == NULL) {
     return reason.status == GEMEL_DECLINED ? GEMEL_OK : gemel__no_memory(error, "fuzzing");
   }

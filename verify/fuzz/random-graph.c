@@ -7,19 +7,24 @@
  * first), or there is a new input. So left sides meet each other's results, directly and with those
  * operations between that other rules move around; and since conditions are left to chance, many
  * are nearly met.
+ *
+ * With passes, a step may as well be a graph that a pass is drawn on, loops for the most part, or
+ * the derivative of a value by another.
  */
 #include "fuzz/random-graph.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <gemel/grad.h>
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "pairs/pair.h"
 #include "rules/left.h"
 #include "sample/propose.h"
 
-enum { MAX_ELEMENTS = 30, LEFT_TRIES = 4, LATE = 8, MOST_INPUTS = 40 };
+enum { MAX_ELEMENTS = 30, LEFT_TRIES = 4, LATE = 8, MOST_INPUTS = 40, MOST_OUTPUTS = 40 };
 
 typedef struct graph_maker {
   gemel_graph *graph;
@@ -163,9 +168,9 @@ static gemel_graph *left_side(graph_maker *m, const gemel_rule *rule, gemel_stat
 }
 
 static gemel_status put_in(graph_maker *m, const gemel_graph *left) {
-  gemel_value inputs[MOST_INPUTS], output;
+  gemel_value inputs[MOST_INPUTS], outputs[MOST_OUTPUTS];
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  if (left->n_inputs > MOST_INPUTS) {
+  if (left->n_inputs > MOST_INPUTS || left->n_outputs > MOST_OUTPUTS) {
     return GEMEL_DECLINED;
   }
   for (size_t k = 0; k < left->n_inputs; k++) {
@@ -174,7 +179,7 @@ static gemel_status put_in(graph_maker *m, const gemel_graph *left) {
       return failed(m);
     }
   }
-  gemel_status status = gemel__graph_inline(m->graph, left, inputs, &output, &error);
+  gemel_status status = gemel__graph_inline(m->graph, left, inputs, outputs, &error);
   return status == GEMEL_OK || status == GEMEL_NO_MEMORY ? status : failed(m);
 }
 
@@ -188,6 +193,38 @@ static gemel_status add_left_side(graph_maker *m) {
   status = left != NULL ? put_in(m, left) : status;
   gemel_graph_unref(left);
   return status;
+}
+
+/* ---- Passes and derivatives ---- */
+
+static gemel_status add_pass(graph_maker *m) {
+  size_t k = gemel__random_below(m->random, gemel_pass_count(m->context));
+  const gemel_pass *pass = gemel_pass_at(m->context, k);
+  gemel_graph *graph = gemel_graph_new(m->context, NULL);
+  gemel_status status = graph == NULL ? GEMEL_NO_MEMORY
+                        : pass->generate == NULL
+                            ? GEMEL_DECLINED
+                            : pass->generate(graph, gemel__random_source, m->random, pass->data);
+  gemel__pair pair = {0};
+  if (status == GEMEL_OK) { /* with numbers for symbols, which would be any sizes elsewhere */
+    status = gemel__pair_draw(&pair, graph, graph, m->random, NULL);
+  }
+  status = status == GEMEL_OK ? put_in(m, pair.a.graph) : status;
+  gemel__pair_clear(&pair);
+  gemel_graph_unref(graph);
+  return status;
+}
+
+/* The derivative of the sum of a value by another one. */
+static gemel_status add_derivative(graph_maker *m) {
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_value value = any_value(m), by = any_value(m), made;
+  gemel_value total = gemel_apply(m->graph, "sum", 1, &value, 0, NULL);
+  if (gemel_is_null(total)) {
+    return failed(m);
+  }
+  gemel_status status = gemel_grad(1, &total, NULL, 1, &by, &made, &error);
+  return status == GEMEL_OK || status == GEMEL_NO_MEMORY ? status : failed(m);
 }
 
 /* ---- Operations ---- */
@@ -268,6 +305,16 @@ static gemel_status name_outputs(graph_maker *m) {
 
 /* ---- Graphs ---- */
 
+static gemel_status add_step(graph_maker *m, int passes) {
+  if (passes && one_in(m, 3)) {
+    return add_pass(m);
+  }
+  if (passes && m->graph->n_nodes > 0 && one_in(m, 6)) {
+    return add_derivative(m);
+  }
+  return m->n_rules > 0 && !one_in(m, 3) ? add_left_side(m) : add_operation(m);
+}
+
 static void choose_dtype(graph_maker *m) {
   static const gemel_dtype dtypes[] = {GEMEL_F32,  GEMEL_F32, GEMEL_F32, GEMEL_F64, GEMEL_F16,
                                        GEMEL_BF16, GEMEL_I32, GEMEL_I64, GEMEL_U8,  GEMEL_BOOL};
@@ -276,7 +323,7 @@ static void choose_dtype(graph_maker *m) {
 }
 
 gemel_graph *gemel__random_graph(gemel_context *context, const gemel_rules *const *sets,
-                                 size_t n_sets, int steps, gemel__random *random,
+                                 size_t n_sets, int steps, int passes, gemel__random *random,
                                  gemel_error *error) {
   graph_maker m = {.context = context, .random = random, .sets = sets, .n_sets = n_sets};
   gemel_status status = GEMEL_OK;
@@ -289,7 +336,7 @@ gemel_graph *gemel__random_graph(gemel_context *context, const gemel_rules *cons
   }
   choose_dtype(&m);
   for (int k = 0; k < steps && status != GEMEL_NO_MEMORY; k++) {
-    status = m.n_rules > 0 && !one_in(&m, 3) ? add_left_side(&m) : add_operation(&m);
+    status = add_step(&m, passes);
   }
   status = status == GEMEL_NO_MEMORY ? status : name_outputs(&m);
   if (status != GEMEL_OK || m.graph->n_outputs == 0) {
