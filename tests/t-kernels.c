@@ -1,6 +1,6 @@
 /*
  * Kernels of a program's own, right and wrong, before gemel_verify_kernel: every wrong one must be
- * refuted and every right one pass, for each of GEMEL_CORPUS_SEEDS seeds (2), and the refutation
+ * refuted and every right one pass, for each of GEMEL_CORPUS_SEEDS seeds (1), and the refutation
  * must say what it is about. A wrong kernel is a right one with one fault, switched on by the
  * number FAULT: it is a static variable, which the child processes of the harness inherit.
  *

@@ -2,7 +2,7 @@
  * Operations that only a program knows, with a reference: right kernels and derivatives pass in all
  * five tiers, first and second order; wrong ones (another formula, a misplaced epsilon, a missing
  * mean, a wrong axis, a lost term, a derivative that is off by 1e-6) are refuted. All for
- * GEMEL_CORPUS_SEEDS seeds (default 2).
+ * GEMEL_CORPUS_SEEDS seeds (default 1).
  *
  * SPDX-License-Identifier: MIT
  */
