@@ -244,6 +244,170 @@ static void reasons(const void *data) {
   leave(context);
 }
 
+/* ---- Loops ---- */
+
+/* A loop over x: f32[4], k: i64[], with what its body and its attributes are, and whether it stays.
+ */
+typedef struct loop_case {
+  const char *body, *attributes;
+  int stays;
+} loop_case;
+
+static const loop_case loops[] = {
+    {"return n = exp(s) * x + 2", "", 0},
+    {"return n = exp(s) * x + 2", ", reverse = 1", 0},
+    {"n, all = scan(s, x, body = graph (s: f32[], x: f32[]) { return n = s - x }, states = 1, "
+     "length = 3) return n",
+     "", 0},
+    {"return n = s + cast(argmax(reshape(x, shape = [1]), axis = 0), dtype = f32)", "", 1},
+    {"n, all = scan(s, x, body = graph (s: f32[], x: f32[]) {\n"
+     "  return n = s + cast(argmax(reshape(x, shape = [1]), axis = 0), dtype = f32)\n"
+     "}, states = 1, length = 3) return n",
+     "", 1},
+    {"return n = transfer(transfer(s, space = 2), space = 0) + x", "", 1},
+    {"i = cast(x, dtype = i64)\n"
+     "return n = reshape(subtensor(arange(n = 5, dtype = f32), start = [i], size = [1]), shape = "
+     "[])",
+     "", 1},
+    {"return n = invoke(s, x, body = graph (s: f32[], x: f32[]) { return n = s - x })", "", 1},
+    {"return n = s + x, stop = s > 3", ", until = 1", 1},
+    {"return n = s + x", ", limited = 1", 1},
+};
+
+static gemel_graph *loop_graph(gemel_context *context, const loop_case *c) {
+  char text[1000];
+  int limited = strstr(c->attributes, "limited") != NULL;
+  snprintf(text, sizeof text,
+           "(x: f32[4], k: i64[1]) {\n"
+           "  i = reshape(k, shape = [])\n"
+           "  last, all%s = scan(%s1:f32, x, body = graph (s: f32[], x: f32[]) {\n"
+           "    %s\n"
+           "  }, states = 1, sequences = 1%s)\n"
+           "  return last, all\n"
+           "}\n",
+           strstr(c->attributes, "until") != NULL ? ", count" : "", limited ? "i, " : "", c->body,
+           c->attributes);
+  return graph_of(context, text);
+}
+
+/* Makes the derivative of the first result by x a result of GRAPH, lifted or not. */
+static void add_slope(gemel_graph *graph) {
+  gemel_value y = gemel_graph_output(graph, 0), x = gemel_graph_input(graph, 0);
+  CT_EQ_INT(gemel_output(gemel_gradient(y, x), "slope"), GEMEL_OK);
+}
+
+/* A loop goes to the device if nothing in it is the host's, and it and its derivative, taken there,
+ * give what they give here. */
+static void loops_whole(const void *data) {
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(loops); k++) {
+    gemel_context *context = context_with_devices();
+    gemel_graph *graph = loop_graph(context, &loops[k]);
+    gemel_lift_report *report = gemel_lift_report_new();
+    gemel_graph *lifted = LIFT(graph, .report = report);
+    ct_context("loop %zu: %s%s", k, loops[k].body, loops[k].attributes);
+    CT_EQ_UINT(count_in(lifted, "scan", !loops[k].stays), 1);
+    add_slope(graph);
+    add_slope(lifted);
+    CT_CHECK(!loops[k].stays || stays_for(report, "scan", GEMEL_LIFT_BODY));
+    gemel_function *f[2] = {compile(graph, 1, 0), compile(lifted, 1, 0)};
+    gemel_tensor *in[2] = {vector_of(GEMEL_F32, 4, 0), vector_of(GEMEL_I64, 1, 2)};
+    gemel_tensor *out[2][3] = {{NULL}};
+    for (int there = 0; there < 2; there++) {
+      CT_EQ_INT(gemel_call(f[there], 2, in, 3, out[there], &error), GEMEL_OK);
+    }
+    CT_EQ_MEM(gemel_tensor_data(out[0][0]), gemel_tensor_data(out[1][0]), sizeof(float));
+    CT_EQ_MEM(gemel_tensor_data(out[0][1]), gemel_tensor_data(out[1][1]), 5 * sizeof(float));
+    CT_EQ_MEM(gemel_tensor_data(out[0][2]), gemel_tensor_data(out[1][2]), 4 * sizeof(float));
+    for (int j = 0; j < 3; j++) {
+      gemel_tensor_unref(out[0][j]);
+      gemel_tensor_unref(out[1][j]);
+    }
+    for (int j = 0; j < 2; j++) {
+      gemel_tensor_unref(in[j]);
+      gemel_function_free(f[j]);
+    }
+    gemel_lift_report_free(report);
+    gemel_graph_unref(lifted);
+    gemel_graph_unref(graph);
+    leave(context);
+  }
+}
+
+/* By the model a loop of a large product pays on the device, and one of small work doesn't. */
+static void loops_cheapest(const void *data) {
+  static const char *const sizes[] = {"8", "2000"};
+  (void)data;
+  for (int large = 0; large < 2; large++) {
+    gemel_context *context = context_with_devices();
+    const char *n = sizes[large];
+    char text[400];
+    snprintf(text, sizeof text,
+             "(h: f32[%s, %s], u: f32[%s, %s]) {\n"
+             "  last, all = scan(h, u, body = graph (h: f32[%s, %s], u: f32[%s, %s]) {\n"
+             "    return n = dot(h, u)\n"
+             "  }, states = 1, length = 500)\n"
+             "  return last\n"
+             "}\n",
+             n, n, n, n, n, n, n, n);
+    gemel_graph *graph = graph_of(context, text);
+    gemel_graph *lifted = LIFT(graph, .strategy = GEMEL_LIFT_CHEAPEST);
+    ct_context("size %s", n);
+    CT_EQ_UINT(count_in(lifted, "scan", large), 1);
+    gemel_graph_unref(lifted);
+    gemel_graph_unref(graph);
+    leave(context);
+  }
+}
+
+/* What a loop on a device can't do there is an error, as is a body that is elsewhere. */
+static void loops_misplaced(const void *data) {
+  static const char *const wrong[][2] = {
+      {"(x: f32[4]@1, s: f32[]@1) {\n"
+       "  last, all, count = scan(s, x, body = graph (s: f32[], x: f32[]) {\n"
+       "    return n = s + x, stop = s > 3\n"
+       "  }, states = 1, sequences = 1, until = 1)\n"
+       "  return last\n"
+       "}\n",
+       "can't work on the device guarded"},
+      {"(x: f32[4]@1, s: f32[]@1) {\n"
+       "  last, all = scan(s, x, body = graph (s: f32[], x: f32[]) {\n"
+       "    return n = s + cast(argmax(reshape(x, shape = [1]), axis = 0), dtype = f32)\n"
+       "  }, states = 1, sequences = 1)\n"
+       "  return last\n"
+       "}\n",
+       "not all of its body can be computed on the device guarded"},
+  };
+  gemel_context *context = context_with_devices();
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(wrong); k++) {
+    gemel_graph *graph = graph_of(context, wrong[k][0]);
+    gemel_function *f = compile(graph, 1, 0);
+    gemel_tensor *in[2] = {vector_of(GEMEL_F32, 4, 0), gemel_tensor_new(GEMEL_F32, 0, NULL, NULL)};
+    gemel_tensor *there[2], *out = NULL;
+    for (int j = 0; j < 2; j++) {
+      there[j] = gemel_tensor_transfer(in[j], &device.record, &error);
+      gemel_tensor_unref(in[j]);
+    }
+    CT_EQ_INT(gemel_call(f, 2, there, 1, &out, &error), GEMEL_UNSUPPORTED);
+    CT_HAS_STR(error.text, wrong[k][1]);
+    gemel_tensor_unref(there[0]);
+    gemel_tensor_unref(there[1]);
+    gemel_function_free(f);
+    gemel_graph_unref(graph);
+  }
+  gemel_graph *body = graph_of(context, "(s: f32[]@1) { return n = s * s }");
+  gemel_graph *graph = gemel_graph_new(context, &error);
+  gemel_value s = gemel_declare(graph, "s: f32[]");
+  CT_CHECK(gemel_is_null(gemel_scan_with(GEMEL_LIST(gemel_value, s), body, .states = 1,
+                                         .length = gemel_dim_constant(context, 2))));
+  CT_HAS_STR(gemel_graph_error(graph)->text,
+             "the body's input s lies in memory space 1, and operands in 0");
+  gemel_graph_unref(graph);
+  gemel_graph_unref(body);
+  leave(context);
+}
+
 static void errors(const void *data) {
   gemel_context *context = context_with_devices();
   gemel_graph *graph = graph_of(context, "(x: f32[4]) { return y = exp(x) }");
@@ -618,6 +782,9 @@ void ct_register(void) {
       CT_TEST("views", views, NULL),
       CT_TEST("sizes", sizes, NULL),
       CT_TEST("reasons", reasons, NULL),
+      CT_TEST("loops/whole", loops_whole, NULL),
+      CT_TEST("loops/cheapest", loops_cheapest, NULL),
+      CT_TEST("loops/misplaced", loops_misplaced, NULL),
       CT_TEST("errors", errors, NULL),
       CT_TEST("ports", ports, NULL),
       CT_TEST("once", once, NULL),

@@ -642,6 +642,38 @@ static void several_threads(const void *data) {
   gemel_context_unref(context);
 }
 
+static gemel_status run_42(const gemel_kernel_call *call) {
+  *(double *)call->outputs[0].data = 42;
+  return GEMEL_OK;
+}
+
+/* A plain function is plain in bodies, too: it doesn't take the kernel that a program registered.
+ */
+static void plain_bodies(const void *data) {
+  static const gemel_kernel kernel = {"forty-two", NULL, run_42};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  gemel_graph *graph = parse(context, "graph step(s: f64[]) { return n = exp(s) }\n"
+                                      "graph g(s: f64[]) {\n"
+                                      "  last, all = scan(s, body = step, states = 1, length = 1)\n"
+                                      "  return last\n"
+                                      "}\n");
+  (void)data;
+  CT_EQ_INT(gemel_register_kernel(context, 0, "exp", &kernel, &error), GEMEL_OK);
+  for (int plain = 0; plain < 2; plain++) {
+    gemel_options options = {.size = sizeof options, .plain = plain, .as_written = 1};
+    gemel_function *f = gemel_compile(graph, &options, &error);
+    gemel_tensor *in = opt_read("f64[] 0").tensor, *out = NULL;
+    CT_EQ_INT(gemel_call(f, 1, &in, 1, &out, &error), GEMEL_OK);
+    CT_CHECK(out != NULL && *(double *)gemel_tensor_data(out) == (plain ? 1 : 42));
+    gemel_tensor_unref(in);
+    gemel_tensor_unref(out);
+    gemel_function_free(f);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* The guard looks into bodies, and says in which step. */
 static void guarded(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
@@ -776,6 +808,7 @@ static const ct_test tests[] = {
     CT_TEST("theano-1804/unread_results", unread_results, NULL),
     CT_TEST("theano-3056/many_results", many_results, NULL),
     CT_TEST("threads", several_threads, NULL),
+    CT_TEST("plain", plain_bodies, NULL),
     CT_TEST("guard", guarded, NULL),
     CT_TEST("shared_variable", shared_variable, NULL),
     CT_TEST("nesting", nesting, NULL),

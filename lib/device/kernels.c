@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "core/error.h"
+#include "ops/ops.h"
 
 struct gemel__kernel_list {
   struct gemel__kernel_list *next;
@@ -44,10 +45,18 @@ int gemel__has_registered_kernel(gemel_context *context, const gemel_device *dev
   return find(context, device, operation) != NULL;
 }
 
+/* What the device has itself, or what is every device's. */
+static const gemel_kernel *built_in(const gemel_device *device, const gemel_operation *operation) {
+  const gemel_kernel *kernels = device->kernels(device->state, operation);
+  const struct gemel__row *row = ((const gemel__op *)(const void *)operation)->row;
+  return kernels == NULL && row != NULL && row->hooks->follows != NULL ? operation->kernels
+                                                                       : kernels;
+}
+
 const gemel_kernel *gemel__kernels_of(gemel_context *context, const gemel_device *device,
                                       const gemel_operation *operation) {
   const struct gemel__kernel_list *l = find(context, device, operation);
-  const gemel_kernel *kernels = l != NULL ? l->kernels : device->kernels(device->state, operation);
+  const gemel_kernel *kernels = l != NULL ? l->kernels : built_in(device, operation);
   return kernels != NULL && kernels[0].name != NULL ? kernels : NULL;
 }
 

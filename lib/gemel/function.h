@@ -37,7 +37,7 @@ typedef struct gemel_options {
   size_t size;
   int threads;       /* that a call may use; 0: as OpenMP would choose (doc/conventions.md) */
   int deterministic; /* 1: only kernels whose results don't depend on the number of threads */
-  int plain;         /* 1: no rewriting, no fusion, no memory reuse, each operation's last kernel */
+  int plain;         /* 1: no rewriting, fusion or memory reuse, last kernels; in bodies too */
   const gemel_rewrite_options *rewrite; /* how the graph is rewritten first; NULL: as gemel_rewrite
                                            does by itself; borrowed for the time of gemel_compile */
   int as_written;                       /* 1: the graph is not rewritten */

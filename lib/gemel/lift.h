@@ -41,7 +41,7 @@ const char *gemel_lift_strategy_name(gemel_lift_strategy strategy);
 #define GEMEL_LIFT_REASON_TABLE(X)                                                                 \
   X(NO_KERNEL, "the device has no kernel for it")                                                  \
   X(OWN, "the program registered it, and the device has no kernel for it")                         \
-  X(BODY, "its body runs on the host")                                                             \
+  X(BODY, "not all of its body can be there, or the host reads when it ends")                      \
   X(READS_SIZE, "what it reads is a size too, and run-time sizes are read on the host")            \
   X(MAKES_SIZE, "it makes a run-time size, which is read on the host")                             \
   X(CHEAPER, "transfers would take longer than the device saves")
@@ -81,11 +81,12 @@ typedef struct gemel_lift_options {
  * Constants, what is made of attributes alone, and views that show a whole are made where they are
  * read, on both sides if need be: so what crosses is the value that a view shows, once for all of
  * its views. Constants and the like cross when a call is planned, and not by each call. Run-time
- * sizes are read on the host. Bodies stay as they are. The same graph and options give the same
- * graph, node for node; what was lifted from a graph without transfers stays the same when it is
- * lifted again. Time linear in the size of GRAPH, but for CHEAPEST, which looks for a minimum cut:
- * linear on graphs as programs have them, and bounded, by taking what is nearly the least where
- * need be.
+ * sizes are read on the host. Bodies stay as they are: a node that has some goes to the device if
+ * nothing in them is left to the host, and runs them there. The same graph and options give the
+ * same graph, node for node; what was lifted from a graph without transfers stays the same when it
+ * is lifted again. Time linear in the size of GRAPH, but for CHEAPEST, which looks for a minimum
+ * cut: linear on graphs as programs have them, and bounded, by taking what is nearly the least
+ * where need be.
  *
  * NULL on failure: GEMEL_BAD_ARGUMENT (no options, SIZE is 0, a space that is none of a device's,
  * no such strategy), GEMEL_NOT_FOUND (a word of a list names nothing), GEMEL_NO_MEMORY, the graph's

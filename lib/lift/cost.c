@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "device/kernels.h"
 #include "lift/lift.h"
+#include "ops/ops.h"
 #include "passes/edit.h"
 
 /* Seconds a launch, flops a second, bytes a second. */
@@ -163,6 +164,45 @@ static int64_t time_on(const lift_speeds *m, double flops, double bytes) {
   return in_picoseconds(m->launch + (work > traffic ? work : traffic));
 }
 
+/* Adds to COST what the nodes of BODY take, STEPS times. */
+static gemel_status add_body(gemel__lift_meter *m, const gemel_graph *body, double steps,
+                             gemel__lift_cost *cost, gemel_error *error) {
+  double host_sum = 0, device_sum = 0;
+  gemel_status status = GEMEL_OK;
+  for (uint32_t node = 0; node < body->n_nodes && status == GEMEL_OK; node++) {
+    gemel__lift_cost one = {0, 0};
+    if (body->nodes[node + 1].in_begin > body->nodes[node].in_begin) {
+      status = gemel__lift_node_cost(m, body, node, &one, error);
+    }
+    host_sum += (double)one.host;
+    device_sum += (double)one.device;
+  }
+  cost->host += in_picoseconds(host_sum * steps / picoseconds);
+  cost->device += in_picoseconds(device_sum * steps / picoseconds);
+  return status;
+}
+
+/* Adds to COST, that of NODE without its bodies, what these take, as CALL runs them. */
+static gemel_status add_bodies(gemel__lift_meter *m, const gemel_graph *graph, uint32_t node,
+                               const gemel_kernel_call *call, gemel__lift_cost *cost,
+                               gemel_error *error) {
+  const struct gemel__row *row = gemel__node_op(graph, node)->row;
+  const struct gemel__attrs *attrs =
+      gemel__attrs_at(graph->context, gemel__node_at(graph, node)->attrs);
+  gemel_status status = GEMEL_OK;
+  if (attrs->nesting == 0) {
+    return GEMEL_OK;
+  }
+  int64_t steps = row != NULL && row->hooks->steps != NULL ? row->hooks->steps(call) : 1;
+  steps = steps >= 0 ? steps : GEMEL__SIZE_GUESS;
+  for (size_t k = 0; k < attrs->count && status == GEMEL_OK; k++) {
+    if (attrs->values[k].kind == GEMEL_ATTR_GRAPH) {
+      status = add_body(m, attrs->values[k].u.graph, (double)steps, cost, error);
+    }
+  }
+  return status;
+}
+
 gemel_status gemel__lift_node_cost(gemel__lift_meter *m, const gemel_graph *graph, uint32_t node,
                                    gemel__lift_cost *cost, gemel_error *error) {
   const gemel__node *record = gemel__node_at(graph, node);
@@ -180,7 +220,7 @@ gemel_status gemel__lift_node_cost(gemel__lift_meter *m, const gemel_graph *grap
   describe(m, graph, node, &call);
   (op->cost != NULL ? op->cost : plain_cost)(&call, &flops, &bytes);
   *cost = (gemel__lift_cost){time_on(&host, flops, bytes), time_on(&device, flops, bytes)};
-  return GEMEL_OK;
+  return add_bodies(m, graph, node, &call, cost, error);
 }
 
 int64_t gemel__lift_transfer_cost(gemel_context *context, gemel_type type) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where nodes can be computed: one walk in the order of ids. What the program has put on a device
- * stays there; what the device has no kernel for, what runs a body and what reads run-time sizes as
- * operands is the host's; what is made of attributes alone, and views of a whole, are at home on
- * both sides; all else is free.
+ * stays there; what the device has no kernel for, what runs a body that doesn't fit there whole,
+ * and what reads run-time sizes as operands is the host's; what is made of attributes alone, and
+ * views of a whole, are at home on both sides; all else is free.
  */
 #include "core/alloc.h"
 #include "device/kernels.h"
 #include "lift/lift.h"
+#include "ops/body.h"
 #include "ops/ids.h"
 #include "ops/ops.h"
 
@@ -58,31 +59,54 @@ static int is_free_view(const gemel__lifting *l, uint32_t node, const gemel__ref
              gemel__lift_transfer_cost(g->context, gemel__node_type(g, in[0].node, in[0].output));
 }
 
+/* 1 in *FIT if NODE, one with bodies, runs them wherever it is, and they fit on the device whole.
+ */
+static gemel_status bodies_fit(const gemel__lifting *l, uint32_t node, int *fit) {
+  const struct gemel__row *row = gemel__node_op(l->from, node)->row;
+  const struct gemel__attrs *attrs =
+      gemel__attrs_at(l->from->context, gemel__node_at(l->from, node)->attrs);
+  gemel_status status = GEMEL_OK;
+  *fit = row != NULL && row->hooks->follows != NULL && row->hooks->follows(attrs->values);
+  for (size_t k = 0; k < attrs->count && *fit; k++) {
+    if (attrs->values[k].kind == GEMEL_ATTR_GRAPH) {
+      gemel_graph *there;
+      status = gemel__body_lift(attrs->values[k].u.graph, l->options.space, &there, l->error);
+      *fit = status == GEMEL_OK;
+      gemel_graph_unref(there);
+    }
+  }
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
 /* Where a node goes that the host computes in the graph as it is; *REASON: why it stays. */
-static gemel__lift_place place_of_hosts(const gemel__lifting *l, uint32_t node,
-                                        unsigned char *known, unsigned char *reason) {
+static gemel_status place_of_hosts(const gemel__lifting *l, uint32_t node, unsigned char *known,
+                                   unsigned char *reason, gemel__lift_place *place) {
   const gemel__op *op = gemel__node_op(l->from, node);
   const struct gemel__attrs *attrs =
       gemel__attrs_at(l->from->context, gemel__node_at(l->from, node)->attrs);
   uint32_t count, n = gemel__lift_operands(l->from, node);
   const gemel__ref *in = gemel__node_inputs(l->from, node, &count);
+  int fits = 1;
   if (count == 0) {
-    return GEMEL__LIFT_BOTH;
+    *place = GEMEL__LIFT_BOTH;
+    return GEMEL_OK;
   }
-  if (attrs->nesting > 0) {
+  gemel_status status = attrs->nesting > 0 ? bodies_fit(l, node, &fits) : GEMEL_OK;
+  *place = GEMEL__LIFT_HOST;
+  if (!fits) {
     *reason = GEMEL_LIFT_BODY;
   } else if (!can_do(l, known, op)) {
     *reason = op->id > l->from->context->n_builtins ? GEMEL_LIFT_OWN : GEMEL_LIFT_NO_KERNEL;
   } else if (n == 0 || (attrs->has_runtime && reads_size(l->from, in, n))) {
     *reason = GEMEL_LIFT_READS_SIZE;
   } else {
-    return is_free_view(l, node, in, n) ? GEMEL__LIFT_BOTH : GEMEL__LIFT_FREE;
+    *place = is_free_view(l, node, in, n) ? GEMEL__LIFT_BOTH : GEMEL__LIFT_FREE;
   }
-  return GEMEL__LIFT_HOST;
+  return status;
 }
 
-static gemel__lift_place place_of(const gemel__lifting *l, uint32_t node, unsigned char *known,
-                                  unsigned char *reason) {
+/* Where a node goes that is on a device in the graph, or a transfer. */
+static gemel__lift_place place_of_others(const gemel__lifting *l, uint32_t node) {
   const gemel__ref value = {node, 0};
   int space = space_of(l->from, value);
   uint32_t count;
@@ -96,9 +120,6 @@ static gemel__lift_place place_of(const gemel__lifting *l, uint32_t node, unsign
            : space == GEMEL_SPACE_HOST                          ? GEMEL__LIFT_HOST
                                                                 : GEMEL__LIFT_DEVICE;
   }
-  if (space == GEMEL_SPACE_HOST) {
-    return place_of_hosts(l, node, known, reason);
-  }
   return is_free_view(l, node, in, gemel__lift_operands(l->from, node)) ? GEMEL__LIFT_BOTH
                                                                         : GEMEL__LIFT_DEVICE;
 }
@@ -110,20 +131,32 @@ static unsigned char is_alone(const gemel__lifting *l, uint32_t node) {
   return l->places[node] == GEMEL__LIFT_BOTH && (count == 0 || l->alone[in[0].node]);
 }
 
+/* Finds the place of NODE, which is used. */
+static gemel_status place_node(gemel__lifting *l, uint32_t node, unsigned char *known) {
+  int hosts = gemel__node_op(l->from, node)->id != GEMEL__OP_transfer &&
+              space_of(l->from, (gemel__ref){node, 0}) == GEMEL_SPACE_HOST;
+  gemel__lift_place place = hosts ? GEMEL__LIFT_HOST : place_of_others(l, node);
+  gemel_status status =
+      hosts ? place_of_hosts(l, node, known, &l->reasons[node], &place) : GEMEL_OK;
+  l->places[node] = (unsigned char)place;
+  l->alone[node] = is_alone(l, node);
+  return status;
+}
+
 gemel_status gemel__lift_find_places(gemel__lifting *l) {
   size_t n_ops = gemel__stable_count(&l->from->context->ops);
   unsigned char *known = gemel__alloc_array(n_ops, 1);
   if (known == NULL) {
     return gemel__no_memory(l->error, "a lift");
   }
-  for (uint32_t node = 0; node < l->from->n_nodes; node++) {
+  gemel_status status = GEMEL_OK;
+  for (uint32_t node = 0; node < l->from->n_nodes && status == GEMEL_OK; node++) {
     if (l->places[node] == GEMEL__LIFT_FREE) {
-      l->places[node] = (unsigned char)place_of(l, node, known, &l->reasons[node]);
-      l->alone[node] = is_alone(l, node);
+      status = place_node(l, node, known);
     }
   }
   gemel__free(known, n_ops);
-  return GEMEL_OK;
+  return status;
 }
 
 /* ---- Aggressively ---- */

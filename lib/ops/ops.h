@@ -37,6 +37,12 @@ typedef struct gemel__hooks {
   gemel__fact_rule facts; /* what holds of every element of the result; NULL: nothing is known */
   int moves; /* 1 + the operand whose elements the results' are, in other places; 0: none is */
   gemel__batch_rule batch; /* NULL: only for one row after another */
+  /* 1 if a node with ATTRS runs its bodies on whatever device its operands lie: its kernels, which
+   * are every device's then, ask that for the bodies' kernels, copies and fills, and read no value.
+   * NULL: never. */
+  int (*follows)(const gemel_attr *attrs);
+  int64_t (*steps)(const gemel_kernel_call *call); /* how often it runs them, -1 if that isn't
+                                                        known; NULL: once */
 } gemel__hooks;
 
 /* Families: the files that hold an operation's code are called after its family. */

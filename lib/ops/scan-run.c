@@ -4,14 +4,16 @@
  * where the step before wrote it, which is the row of its history, and rows of sequences are read
  * and those of stacks written where they lie, so nothing is copied but initial and last values. A
  * state whose history nobody reads has two buffers that take turns, of which one is the last
- * value's; a value whose stack nobody reads has room for one row.
+ * value's; a value whose stack nobody reads has room for one row. On a device the body works there,
+ * and all that is done here is to ask for its kernels, for copies and for fills, so the steps are
+ * one stretch of the device's work, which the caller may record.
  */
 #include <string.h>
 #include <gemel/tensor.h>
 #include "core/alloc.h"
 #include "core/fault.h"
 #include "core/tensor.h"
-#include "cpu/copy.h"
+#include "device/device.h"
 #include "ops/body.h"
 #include "ops/rule.h"
 #include "ops/scan.h"
@@ -148,6 +150,11 @@ static gemel_status prepare_scan(gemel_kernel_call *call) {
   gemel_status status = l->tensors != NULL && l->buffers != NULL
                             ? make_tensors(call, l)
                             : gemel__no_memory(call->error, "a loop's body");
+  if (status == GEMEL_OK && call->device != &gemel__host_device && !gemel__scan_follows(&l->scan)) {
+    status = gemel__fail(call->error, GEMEL_UNSUPPORTED,
+                         "a loop that is limited, or ends by itself, can't work on the device %s",
+                         call->device->name);
+  }
   if (status == GEMEL_OK) {
     l->function = gemel__body_compile(call, l->scan.body, &status);
   }
@@ -208,22 +215,32 @@ static int64_t row_of_step(const scan_call *c, int64_t i) {
 
 /* ---- Running ---- */
 
-/* TO, which is dense, = FROM, of the same shape. */
-static void copy_values(const scan_call *c, const gemel_view *shape, char *to,
-                        const int64_t *to_strides, const char *from, const int64_t *from_strides) {
-  gemel__copy_parallel(c->call->threads, (size_t)gemel__view_item(shape), shape->rank, shape->shape,
-                       to, to_strides, from, from_strides);
+/* TO, where a state is to lie as the loop's last one does, = FROM. */
+static gemel_status copy_state(const scan_call *c, size_t k, char *to, const gemel_view *from) {
+  const gemel_device *device = c->call->device;
+  gemel_view target = c->call->outputs[k];
+  target.data = to;
+  return gemel__view_elements(from) == 0
+             ? GEMEL_OK
+             : device->copy(device->state, &target, from, c->call->threads, c->call->error);
+}
+
+/* BYTES bytes at DATA become 0. */
+static gemel_status clear(const scan_call *c, char *data, int64_t bytes) {
+  const gemel_device *device = c->call->device;
+  return bytes == 0 ? GEMEL_OK
+                    : device->fill(device->state, data, 0, (size_t)bytes, c->call->error);
 }
 
 /* Copies the initial values, and sets the data of what stays as it is from step to step. */
-static void enter_operands(const scan_call *c) {
+static gemel_status enter_operands(const scan_call *c) {
   const gemel__scan *s = &c->loop->scan;
   gemel_tensor **constants = c->loop->tensors + s->states + s->sequences;
-  for (size_t k = 0; k < s->states; k++) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < s->states && status == GEMEL_OK; k++) {
     const gemel_view *initial = &c->call->inputs[gemel__scan_initial(s, k)];
     if (!reads_initial(c, k)) {
-      copy_values(c, initial, state_place(c, k, 0), c->call->outputs[k].strides, initial->data,
-                  initial->strides);
+      status = copy_state(c, k, state_place(c, k, 0), initial);
     }
   }
   for (size_t k = 0; k < s->constants; k++) {
@@ -232,6 +249,7 @@ static void enter_operands(const scan_call *c) {
   if (s->until) {
     c->loop->tensors[all_tensors(c->loop) - 1]->data = &c->loop->stop;
   }
+  return status;
 }
 
 static gemel_status step(const scan_call *c, int64_t i) {
@@ -282,58 +300,55 @@ static gemel_status run_steps(const scan_call *c, int64_t *done) {
 }
 
 /* Rows BEGIN.. of a result become 0. */
-static void clear_rows(const gemel_view *view, int64_t begin) {
+static gemel_status clear_rows(const scan_call *c, const gemel_view *view, int64_t begin) {
   int64_t rows = view->shape[0];
-  if (begin < rows && gemel__view_elements(view) > 0 && !GEMEL__FAULT(scan_rows_beyond_kept)) {
-    memset(row_of(view, begin), 0, (size_t)(view->strides[0] * (rows - begin)));
-  }
+  return begin < rows && gemel__view_elements(view) > 0 && !GEMEL__FAULT(scan_rows_beyond_kept)
+             ? clear(c, row_of(view, begin), view->strides[0] * (rows - begin))
+             : GEMEL_OK;
 }
 
 /* The last state, and the rows of its history that no step wrote. */
-static void leave_state(const scan_call *c, size_t k, int64_t done) {
+static gemel_status leave_state(const scan_call *c, size_t k, int64_t done) {
   const gemel__scan *s = &c->loop->scan;
-  const gemel_view *last = &c->call->outputs[k];
-  char *at = state_source(c, k, GEMEL__FAULT(scan_last_one_early) && done > 0 ? done - 1 : done);
-  if (has_memory(c->call, k) && at != last->data) {
-    copy_values(c, last, last->data, last->strides, at, last->strides);
+  gemel_view last = c->call->outputs[k];
+  char *to = last.data;
+  gemel_status status = GEMEL_OK;
+  last.data = state_source(c, k, GEMEL__FAULT(scan_last_one_early) && done > 0 ? done - 1 : done);
+  if (has_memory(c->call, k) && last.data != to) {
+    status = copy_state(c, k, to, &last);
   }
-  if (has_history(c->call, s, k)) {
-    clear_rows(&c->call->outputs[gemel__scan_history(s, k)], done + 1);
+  if (status == GEMEL_OK && has_history(c->call, s, k)) {
+    status = clear_rows(c, &c->call->outputs[gemel__scan_history(s, k)], done + 1);
     if (GEMEL__FAULT(scan_first_row_lost) && done > 0) {
-      memset(state_place(c, k, 0), 0,
-             (size_t)(gemel__view_elements(last) * gemel__view_item(last)));
+      clear(c, state_place(c, k, 0), gemel__view_elements(&last) * gemel__view_item(&last));
     }
   }
+  return status;
 }
 
-static void leave_results(const scan_call *c, int64_t done) {
+static gemel_status leave_results(const scan_call *c, int64_t done) {
   const gemel__scan *s = &c->loop->scan;
   const gemel_view *out = c->call->outputs;
-  for (size_t k = 0; k < s->states; k++) {
-    leave_state(c, k, done);
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < s->states && status == GEMEL_OK; k++) {
+    status = leave_state(c, k, done);
   }
-  for (size_t k = 0; k < s->values; k++) {
+  for (size_t k = 0; k < s->values && status == GEMEL_OK; k++) {
     if (has_memory(c->call, gemel__scan_stack(s, k))) {
-      clear_rows(&out[gemel__scan_stack(s, k)], done);
+      status = clear_rows(c, &out[gemel__scan_stack(s, k)], done);
     }
   }
   if (s->until && has_memory(c->call, gemel__scan_count(s))) {
     *(int64_t *)out[gemel__scan_count(s)].data = done - GEMEL__FAULT(scan_count_less_one);
   }
+  return status;
 }
 
 /* How many rows there are, and how many steps are wanted. */
 static gemel_status find_steps(scan_call *c) {
   const gemel__scan *s = &c->loop->scan;
-  c->length = INT64_MAX;
-  if (s->rows) {
-    c->length = s->sequences > 0 ? c->call->inputs[gemel__scan_sequence(s, 0)].shape[0]
-                                 : c->call->attrs[GEMEL__SCAN_LENGTH].u.i;
-  }
-  c->n = c->length;
-  if (s->limited) {
-    c->n = *(const int64_t *)c->call->inputs[0].data;
-  }
+  c->length = gemel__scan_length(c->call, s);
+  c->n = s->limited ? *(const int64_t *)c->call->inputs[0].data : c->length;
   if (c->n >= 0 && c->n <= c->length) {
     return GEMEL_OK;
   }
@@ -352,14 +367,15 @@ static gemel_status run_body(scan_call *c) {
     return GEMEL_NO_MEMORY;
   }
   place_buffers(c->call, l, c->call->scratch);
-  enter_operands(c);
   gemel_status status = c->n > 0 ? gemel__execution_ready(c->body, l->tensors) : GEMEL_OK;
-  status = status == GEMEL_OK ? run_steps(c, &done) : blame_step(c, 0, status);
-  gemel__execution_give(l->function, c->body, 1);
-  if (status == GEMEL_OK) {
-    leave_results(c, done);
+  if (status != GEMEL_OK) {
+    blame_step(c, 0, status);
+  } else {
+    status = enter_operands(c);
+    status = status == GEMEL_OK ? run_steps(c, &done) : status;
   }
-  return status;
+  gemel__execution_give(l->function, c->body, 1);
+  return status == GEMEL_OK ? leave_results(c, done) : status;
 }
 
 static gemel_status run_scan(const gemel_kernel_call *call) {

@@ -299,6 +299,25 @@ static gemel_status normalize_scan(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
+/* ---- Devices ---- */
+
+int64_t gemel__scan_length(const gemel_kernel_call *call, const gemel__scan *s) {
+  return !s->rows           ? INT64_MAX
+         : s->sequences > 0 ? call->inputs[gemel__scan_sequence(s, 0)].shape[0]
+                            : call->attrs[GEMEL__SCAN_LENGTH].u.i;
+}
+
+static int64_t count_steps(const gemel_kernel_call *call) {
+  gemel__scan s;
+  gemel__scan_read(call->attrs, &s);
+  return s.rows ? gemel__scan_length(call, &s) : -1;
+}
+
+static int follows(const gemel_attr *attrs) {
+  gemel__scan s;
+  return gemel__scan_read(attrs, &s) && gemel__scan_follows(&s);
+}
+
 const gemel__hooks gemel__hooks_scan = {
     .infer = infer_scan,
     .grad = gemel__scan_grad,
@@ -306,4 +325,6 @@ const gemel__hooks gemel__hooks_scan = {
     .sample = gemel__scan_sample,
     .kernels = gemel__scan_kernels,
     .normalize = normalize_scan,
+    .follows = follows,
+    .steps = count_steps,
 };

@@ -68,6 +68,14 @@ static inline size_t gemel__scan_body_outputs(const gemel__scan *s) {
   return s->states + s->values + (size_t)s->until;
 }
 
+/* How many rows there are, at the run-time shapes of CALL; INT64_MAX: no number is known. */
+int64_t gemel__scan_length(const gemel_kernel_call *call, const gemel__scan *scan);
+
+/* 1 if no step and no number of steps depends on a value that the host would have to read. */
+static inline int gemel__scan_follows(const gemel__scan *s) {
+  return !s->limited && !s->until;
+}
+
 /* ROWS rows of X from row FIRST on; null if X is. */
 gemel_value gemel__scan_rows(gemel_value x, gemel_dim first, gemel_dim rows, gemel_location where);
 

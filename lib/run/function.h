@@ -90,6 +90,7 @@ typedef struct gemel__run_program {
   uint32_t n_inputs, n_outputs;
   uint32_t n_devices;
   const gemel_device *devices[256]; /* on which values lie; the host first */
+  uint8_t inner;    /* 1: a body on a device, whose caller may be recording: it records nothing */
   uint64_t *direct; /* value << 32 | output, sorted: to find the output that a value is */
 } gemel__run_program;
 
@@ -400,6 +401,7 @@ struct gemel__execution {
   size_t unshared_bytes;
   size_t kernels;      /* that it ran */
   uint64_t calls;      /* so far */
+  size_t instrs;       /* done so far, one by one, those of bodies among them */
   size_t done;         /* instructions of the segment that runs which were done or asked for */
   int asked;           /* 1: devices may still read staging memory */
   double inside;       /* seconds of bodies' instructions in the instruction that runs */

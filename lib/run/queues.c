@@ -130,7 +130,7 @@ static size_t find_stretches(const gemel__run_program *p, const gemel__segment *
 
 gemel_status gemel__queues_settle(const gemel__run_program *p, gemel__segment *s) {
   gemel_status status = p->n_devices > 1 ? order(p->n_devices, s) : GEMEL_OK;
-  size_t n = p->n_devices > 1 ? find_stretches(p, s, NULL) : 0;
+  size_t n = p->n_devices > 1 && !p->inner ? find_stretches(p, s, NULL) : 0;
   if (status == GEMEL_OK && n > 0) {
     s->stretches = gemel__alloc_zeroed(n * sizeof *s->stretches);
     if (s->stretches == NULL) {
@@ -156,6 +156,10 @@ void gemel__stretches_free(const gemel__run_program *p, gemel__segment *s) {
 }
 
 /* ---- Running ---- */
+
+/* A stretch of more instructions than this, those of all steps of loops counted, isn't recorded: a
+ * recording takes memory and time to make for each. */
+enum { MOST_RECORDED = 20000 };
 
 static const gemel_device *port_device(const gemel__run_program *p, uint32_t k) {
   return k < p->n_inputs ? p->inputs[k].device : p->outputs[k - p->n_inputs].device;
@@ -229,13 +233,23 @@ static gemel_status record(gemel__execution *e, const gemel__segment *s, gemel__
   return status != GEMEL_OK ? status : ended;
 }
 
+/* Does the instructions of T, and keeps this call's addresses, for which the next call records:
+ * when all went well, as what is planned by the way mustn't be planned in a recording. */
+static gemel_status run_first(gemel__execution *e, const gemel__segment *s, gemel__stretch *t) {
+  size_t before = e->instrs;
+  gemel_status status = gemel__instrs_run(e, s, t->begin, t->end);
+  if (status == GEMEL_OK && e->instrs - before <= MOST_RECORDED) {
+    keep_ports(e, t);
+  }
+  return status;
+}
+
 gemel_status gemel__stretch_run(gemel__execution *e, const gemel__segment *s, gemel__stretch *t) {
   const gemel_device *device = e->f->program.devices[t->queue];
   gemel_status status = GEMEL_OK;
   int k = find_kept(e, t);
   if (k < 0) {
-    keep_ports(e, t);
-    return gemel__instrs_run(e, s, t->begin, t->end);
+    return run_first(e, s, t);
   }
   if (t->kept[k].recording == NULL) {
     status = record(e, s, t, &t->kept[k].recording);

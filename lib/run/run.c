@@ -217,6 +217,9 @@ gemel_status gemel__instrs_run(gemel__execution *e, const gemel__segment *s, siz
     }
     e->done = k + 1;
   }
+  for (gemel__execution *within = e; within != NULL; within = within->f->caller) {
+    within->instrs += end - begin;
+  }
   return GEMEL_OK;
 }
 

@@ -133,7 +133,7 @@ static const gemel_kernel *guarded_kernels(void *state, const gemel_operation *o
                                          {NULL, NULL, NULL}};
   (void)state;
   return operation->kernels != NULL && operation->kernels[0].name != NULL &&
-                 strcmp(operation->name, "argmax") != 0
+                 strcmp(operation->name, "argmax") != 0 && strcmp(operation->name, "scan") != 0
              ? kernels
              : NULL;
 }

@@ -63,12 +63,25 @@ enum { SPACE = 1 }; /* of the device on which lifted variants run */
  * that many elements one in so many of the others' runs. */
 enum { MANY_ELEMENTS = 10000, OF_MANY = 8 };
 
+/* For bodies kernels have to be compiled that no other instance has. */
+enum { OF_BODIES = 4 };
+
 static int has_many(const gemel__instance *instance) {
   size_t k = 0;
   while (k < instance->n_leaves && instance->leaves[k].count < MANY_ELEMENTS) {
     k++;
   }
   return k < instance->n_leaves;
+}
+
+/* 1 if a node of GRAPH runs a body. */
+static int has_bodies(const gemel_graph *graph) {
+  uint32_t node = 0;
+  while (node < graph->n_nodes &&
+         gemel__attrs_at(graph->context, graph->nodes[node].attrs)->nesting == 0) {
+    node++;
+  }
+  return node < graph->n_nodes;
 }
 
 /* 1 if at most one node of GRAPH computes anything: of several, kernels would have to be compiled.
@@ -102,7 +115,8 @@ int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *v
   if (variant->some) {
     return spares_unread(instance);
   }
-  int one_in = variant->one_in * (has_many(instance) ? OF_MANY : 1);
+  int compiles = !variant->plain && !variant->in_views && has_bodies(instance->graph);
+  int one_in = variant->one_in * (has_many(instance) ? OF_MANY : 1) * (compiles ? OF_BODIES : 1);
   gemel_context *context = gemel_graph_context(instance->graph);
   return (!variant->sequence || instance->in_sequence) &&
          (!variant->lifted || (gemel__has_device(context) &&
@@ -321,7 +335,7 @@ gemel_function *gemel__variant_compile(const gemel__variant *variant, const geme
                                        gemel_error *error) {
   gemel_options options = {.size = sizeof options,
                            .threads = variant->threads,
-                           .plain = variant->plain,
+                           .plain = variant->plain || (variant->in_views && has_bodies(graph)),
                            .poison = variant->poison,
                            .as_written = 1,
                            .states = n > 0 ? variables : NULL,
