@@ -194,12 +194,15 @@ static void loops(const void *) {
   };
   gemel::scan_options plain, back, once;
   back.reverse = true;
+  once.every = 1;
   GIVES(sum_of(x, y, plain).rows[0], -5, 19);
   GIVES(sum_of(x, y, plain).history[0], 2, -5, 19);
   GIVES(sum_of(x, y, plain).last[0], 19);
   GIVES(sum_of(x, y, plain).stacks[0], 1, -9);
   GIVES(gemel::cast(sum_of(x, y, plain).count, GEMEL_F64), 2);
   GIVES(sum_of(x, y, back).rows[0], 7, -2);
+  GIVES(sum_of(x, y, once).history[0], 2, -5, 19);
+  GIVES(sum_of(x, y, once).stacks[0], 1, -9);
   GIVES(gemel::gradient(gemel::sum(sum_of(x, y, plain).rows[0]), x), -2, 1);
 }
 

@@ -336,6 +336,140 @@ static const op_case entering[] = {
     OK_FORM(nested_sizes, "two", "f64[2] 49 113", X3, "i64[] 2"),
 };
 
+/* ---- Checkpoints ---- */
+
+#define BY_THREES(form, what, way)                                                                 \
+  LOOP_FORM(form) {                                                                                \
+    return horner(g, in, what, (gemel_loop_options){.every = 3, .reverse = way});                  \
+  }
+BY_THREES(last_by_threes, gemel_loop_last_at, 0)
+BY_THREES(rows_by_threes, gemel_loop_rows_at, 0)
+BY_THREES(history_by_threes, gemel_loop_history_at, 0)
+BY_THREES(last_by_threes_reversed, gemel_loop_last_at, 1)
+BY_THREES(rows_by_threes_reversed, gemel_loop_rows_at, 1)
+BY_THREES(history_by_threes_reversed, gemel_loop_history_at, 1)
+
+/* A state, taps, a matrix a row, no constant: what is stacked. */
+LOOP_FORM(stacked_by_twos) {
+  gemel_loop *loop = gemel_loop_begin(g, NULL);
+  gemel_value s = gemel_loop_state(loop, in[1]);
+  gemel_value difference =
+      gemel_sub(gemel_loop_tap(loop, in[0], 1), gemel_loop_tap(loop, in[0], -1));
+  gemel_loop_next(loop, s, gemel_add(s, difference));
+  gemel_value y = gemel_loop_stack(loop, gemel_mul(s, difference));
+  gemel_loop_end_with(loop, .every = 2);
+  return leave(loop, gemel_loop_stacked(loop, y));
+}
+
+/* Powers of two, so many as the i64 y says, and how many. */
+LOOP_FORM(powers_by_threes) {
+  gemel_loop *loop = gemel_loop_begin(g, NULL);
+  gemel_value s = gemel_loop_state(loop, in[0]);
+  gemel_loop_next(loop, s, gemel_add(s, s));
+  gemel_loop_end_with(loop, .length = gemel_dim_of(in[1]), .every = 3);
+  gemel_value count = gemel_cast(gemel_loop_count(loop), GEMEL_F64);
+  return leave(loop, gemel_add(gemel_loop_rows(loop, s), count));
+}
+
+#define X7 "f64[N=7] 1 2 3 4 5 6 7"
+#define X6 "f64[N=6] 1 2 3 4 5 6"
+
+static const op_case checkpoints[] = {
+    OK_FORM(last_by_threes, "of_seven", "f64[] 887", X7, S5, C2),
+    OK_FORM(last_by_threes, "constant_size", "f64[] 887", "f64[7] 1 2 3 4 5 6 7", S5, C2),
+    OK_FORM(last_by_threes, "of_six", "f64[] 440", X6, S5, C2),
+    OK_FORM(last_by_threes, "just_six", "f64[] 440", "f64[6] 1 2 3 4 5 6", S5, C2),
+    OK_FORM(last_by_threes, "of_two", "f64[] 24", "f64[N=2] 1 2", S5, C2),
+    OK_FORM(last_by_threes, "just_two", "f64[] 24", "f64[2] 1 2", S5, C2),
+    OK_FORM(last_by_threes, "of_none", "f64[] 5", "f64[N=0]", S5, C2),
+    OK_FORM(rows_by_threes, "of_seven", "f64[7] 11 24 51 106 217 440 887", X7, S5, C2),
+    OK_FORM(rows_by_threes, "of_two", "f64[2] 11 24", "f64[N=2] 1 2", S5, C2),
+    OK_FORM(rows_by_threes, "vectors", "f64[4, 2] 11 11 24 24 51 51 103 103",
+            "f64[4, M=2] 1 1 2 2 3 3 1 1", "f64[M=2] 5 5", C2),
+    OK_FORM(history_by_threes, "of_seven", "f64[8] 5 11 24 51 106 217 440 887", X7, S5, C2),
+    OK_FORM(history_by_threes, "of_six", "f64[7] 5 11 24 51 106 217 440", X6, S5, C2),
+    OK_FORM(last_by_threes_reversed, "of_seven", "f64[] 1409", X7, S5, C2),
+    OK_FORM(rows_by_threes_reversed, "of_seven", "f64[7] 1409 704 351 174 85 40 17", X7, S5, C2),
+    OK_FORM(history_by_threes_reversed, "of_seven", "f64[8] 1409 704 351 174 85 40 17 5", X7, S5,
+            C2),
+    OK_FORM(stacked_by_twos, "of_five", "f64[3, 1] 3 24 120", "f64[N=5, 1] 1 2 4 8 16", "f64[1] 1"),
+    OK_FORM(powers_by_threes, "five", "f64[5] 7 9 13 21 37", "f64[] 1", "i64[] 5"),
+    OK_FORM(powers_by_threes, "six", "f64[6] 8 10 14 22 38 70", "f64[] 1", "i64[] 6"),
+    GRAD_FORM(last_by_threes, "gradient", "f64[] 887", "f64[] 1", "f64[N=7] 64 32 16 8 4 2 1",
+              "f64[] 128", X7, S5, C2),
+    GRAD_FORM(rows_by_threes, "gradient", "f64[7] 11 24 51 106 217 440 887", "f64[7] 1 0 0 0 0 1 0",
+              "f64[N=7] 33 16 8 4 2 1 0", "f64[] 66", X7, S5, C2),
+    GRAD_FORM(last_by_threes_reversed, "gradient", "f64[] 1409", "f64[] 1",
+              "f64[N=7] 1 2 4 8 16 32 64", "f64[] 128", X7, S5, C2),
+};
+
+/* The gradient of tanh loops over ROWS rows of 64 numbers by the initial value and a weight, in
+ * OUT; how much memory a call takes. */
+static size_t tanh_gradient(int64_t rows, int64_t every, gemel_tensor **out) {
+  gemel_error error = {0};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graph = gemel_graph_new(context, &error);
+  gemel_value x = gemel_declare(graph, "x: f64[T]"), start = gemel_declare(graph, "s: f64[64]");
+  gemel_value w = gemel_declare(graph, "w: f64[64]");
+  gemel_loop *loop = gemel_loop_begin(graph, &error);
+  gemel_value s = gemel_loop_state(loop, start), row = gemel_loop_row(loop, x);
+  gemel_value inner_w = gemel_loop_constant(loop, w);
+  gemel_loop_next(loop, s, gemel_tanh(gemel_add(gemel_mul(s, inner_w), row)));
+  gemel_loop_end_with(loop, .every = every);
+  gemel_value loss = gemel_sum(gemel_sqr(gemel_loop_last(loop, s))), by[] = {x, start, w},
+              slopes[3];
+  gemel_loop_free(loop);
+  CT_EQ_INT(gemel_grad(1, &loss, NULL, 3, by, slopes, &error), GEMEL_OK);
+  for (int k = 0; k < 3; k++) {
+    gemel_output(slopes[k], (const char *[]){"x", "s", "w"}[k]);
+  }
+  gemel_function *f = gemel_compile(graph, NULL, &error);
+  gemel_tensor *in[3];
+  for (int k = 0; k < 3; k++) {
+    in[k] = gemel_tensor_new(GEMEL_F64, 1, (const int64_t[]){k == 0 ? rows : 64}, &error);
+    for (int64_t i = 0; i < (k == 0 ? rows : 64); i++) {
+      ((double *)gemel_tensor_data(in[k]))[i] = sin((double)(i + k));
+    }
+  }
+  CT_EQ_INT(gemel_call(f, 3, in, 3, out, &error), GEMEL_OK);
+  CT_EQ_STR(error.text, "");
+  size_t bytes = gemel_function_bytes(f);
+  for (int k = 0; k < 3; k++) {
+    gemel_tensor_unref(in[k]);
+  }
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  return bytes;
+}
+
+/* The gradient is what it is without checkpoints, up to the order of sums, and takes the memory of
+ * T / every + every steps: of the states, once more for the rows between, and some for a step. */
+static void checkpoint_memory(const void *data) {
+  static const struct { int64_t rows, every; } sizes[] = {{1024, 32}, {1000, 32}, {31, 32}, {7, 1}};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(sizes); k++) {
+    int64_t rows = sizes[k].rows, every = sizes[k].every;
+    gemel_tensor *plain[3] = {NULL}, *out[3] = {NULL};
+    size_t all = tanh_gradient(rows, 0, plain), some = tanh_gradient(rows, every, out);
+    ct_context("%lld rows, every %lld: %zu bytes, %zu without", (long long)rows, (long long)every,
+               some, all);
+    if (rows >= 1000) {
+      CT_CHECK(all > (size_t)rows * 64 * 8);
+      CT_CHECK(some < (size_t)(2 * (rows / every + every) + 16) * 64 * 8);
+    }
+    for (int j = 0; j < 3; j++) {
+      for (int64_t i = 0; i < gemel_tensor_elements(out[j]); i++) {
+        double a = ((double *)gemel_tensor_data(out[j]))[i];
+        double b = ((double *)gemel_tensor_data(plain[j]))[i];
+        CT_CHECK(fabs(a - b) <= 1e-12 * (1 + fabs(b)));
+      }
+      gemel_tensor_unref(out[j]);
+      gemel_tensor_unref(plain[j]);
+    }
+  }
+}
+
 /* ---- What is said ---- */
 
 typedef struct scene {
@@ -504,7 +638,7 @@ static gemel_value next_named(scene *a) {
 }
 
 static void ends(const void *data) {
-  gemel_loop_options plain = {0}, back = {.reverse = 1};
+  gemel_loop_options plain = {0}, back = {.reverse = 1}, twos = {.every = 2}, less = {.every = -1};
   (void)data;
   ends_with(next_scalar, plain, 0, GEMEL_BAD_TYPE,
             "state s0 begins as f64[2] and becomes f64[] (n0)");
@@ -514,6 +648,9 @@ static void ends(const void *data) {
   ends_with(next_declared, plain, 0, GEMEL_BAD_ARGUMENT, "no inputs and outputs but");
   ends_with(next_named, plain, 0, GEMEL_BAD_ARGUMENT, "no inputs and outputs but");
   ends_with(next_row, back, 1, GEMEL_UNSUPPORTED, "until and reverse");
+  ends_with(next_row, less, 0, GEMEL_BAD_ARGUMENT, "every step or more");
+  ends_with(next_row, twos, 1, GEMEL_UNSUPPORTED, "has no steps, stop or truncate");
+  ends_with(next_scalar, twos, 0, GEMEL_BAD_TYPE, "begins as f64[2] and becomes f64[]");
 }
 
 /* A loop that nothing ends, one of nothing, and one that keeps no rows. */
@@ -603,12 +740,12 @@ static void printed(const void *data) {
 
 /* ---- Memory ---- */
 
+/* All there is, or with DATA all of a loop with checkpoints. */
 static int build_all(void *data) {
   gemel_error error = {0};
   gemel_context *context = gemel_context_new(&error);
   gemel_graph *graph = context != NULL ? gemel_graph_new(context, &error) : NULL;
   gemel_loop *loop = graph != NULL ? gemel_loop_begin(graph, &error) : NULL;
-  (void)data;
   if (loop != NULL) {
     gemel_value x = gemel_declare(graph, "x: f32[N, M]"), s[2];
     gemel_value ends = gemel_concatenate(1, x, x);
@@ -619,8 +756,10 @@ static int build_all(void *data) {
     gemel_value all = gemel_loop_constant(loop, ends);
     gemel_loop_next(loop, s[0], gemel_add(s[1], gemel_concatenate(0, row, row)));
     gemel_value sum = gemel_loop_stack(loop, gemel_sum(all));
-    gemel_loop_until(loop, gemel_any(s[0]));
-    gemel_loop_end(loop);
+    if (data == NULL) {
+      gemel_loop_until(loop, gemel_any(s[0]));
+    }
+    gemel_loop_end_with(loop, .every = data != NULL ? 2 : 0);
     gemel_output(gemel_loop_rows(loop, s[0]), "rows");
     gemel_output(gemel_loop_stacked(loop, sum), "sums");
     gemel_output(gemel_loop_count(loop), "count");
@@ -635,7 +774,9 @@ static int build_all(void *data) {
 
 static void memory(const void *data) {
   (void)data;
+  int with = 1;
   CT_CHECK(ct_oom(build_all, NULL) > 40);
+  CT_CHECK(ct_oom(build_all, &with) > 60);
 }
 
 static const ct_test tests[] = {
@@ -647,5 +788,7 @@ static const ct_test tests[] = {
 void ct_register(void) {
   OPT_SUITE("results", results);
   OPT_SUITE("entering", entering);
+  OPT_SUITE("checkpoints", checkpoints);
+  CT_ADD("checkpoints", "memory", checkpoint_memory, NULL);
   ct_suite("loop", tests, CT_COUNT(tests));
 }

@@ -283,14 +283,17 @@ typedef struct gemel_loop_options {
                          gave for constants */
   int64_t recompute;  /* a gradient keeps nothing of the steps but the states, and computes the rest
                          once more: it takes less memory and more time */
+  int64_t every;      /* a gradient keeps the states of each EVERY-th step alone, and computes the
+                         steps between two of them once more: T steps take the memory of
+                         T / EVERY + EVERY of them. Not with steps, stop or truncate. 0: of all */
 } gemel_loop_options;
 
 /* Ends the loop: adds the operation to the graph, as of WHERE. OPTIONS may be NULL. Returns
  * GEMEL_OK or the status of the graph's error. Errors, besides those of the body:
  * GEMEL_BAD_ARGUMENT (a state without next value, neither rows nor length nor stop nor steps, a
  * loop without any state, row or constant), GEMEL_BAD_SHAPE (numbers of rows differ),
- * GEMEL_BAD_TYPE (a next value, stop or steps), GEMEL_UNSUPPORTED (reverse and stop; a size that is
- * known only in the body). */
+ * GEMEL_BAD_TYPE (a next value, stop or steps), GEMEL_UNSUPPORTED (reverse and stop; every and
+ * steps, stop or truncate; a size that is known only in the body). */
 gemel_status gemel_loop_end_at(gemel_loop *loop, const gemel_loop_options *options,
                                gemel_location where);
 #define gemel_loop_end(loop) gemel_loop_end_at(loop, NULL, GEMEL_HERE)

@@ -641,6 +641,7 @@ struct scan_options { /* as gemel_loop_options */
   value steps;
   std::optional<dim> truncate;
   bool recompute = false;
+  std::int64_t every = 0;
 };
 /* What a loop comes to: of each state the last value, the rows, and these with the initial value;
  * of each value kept its rows; and how many steps there were. Without rows and length there is the
@@ -732,6 +733,7 @@ inline scanned scan(const std::vector<value> &initial, const std::vector<tap> &s
   o.steps = options.steps;
   o.truncate = options.truncate ? options.truncate->in(context) : GEMEL_DIM_NONE;
   o.recompute = options.recompute;
+  o.every = options.every;
   l.check(gemel_loop_end_at(l.get(), &o, where));
   scanned result;
   for (const value &s : states) {

@@ -8,6 +8,10 @@
  * whose inputs stand in the order of scan and have its names: states s0, s1, …, rows x0, …,
  * constants c0, …; outputs n0, … for next states, y0, … for what is stacked, and stop.
  *
+ * A loop with checkpoints becomes a scan of blocks, the body of which is a scan of that many steps,
+ * and a scan of the steps that are left; in reverse these come first. The first is to recompute, so
+ * that of its steps a gradient keeps the states between blocks alone.
+ *
  * Types of inputs can't have sizes that nodes produce, so in the body these are symbols; so are
  * sizes that the axes of the body's inputs alone would not tell (2*N where there is no N).
  */
@@ -46,7 +50,9 @@ struct gemel_loop {
   int64_t first, last; /* the least and the greatest offset of rows, and 0 */
   gemel_value stop;
   int ended, failed;
-  gemel_value steps, result; /* once ended; result 0 of the scan */
+  gemel_value steps, result; /* once ended; result 0 of the scan that is done last */
+  gemel_value blocks, rest;  /* result 0 of both scans of a loop with checkpoints; or null */
+  gemel_dim blocked;         /* rows of BLOCKS */
   gemel__scan scan;
   gemel_dim length; /* GEMEL_DIM_NONE: not known */
 };
@@ -352,6 +358,7 @@ typedef struct loop_end {
   gemel_value *inputs;  /* of the body, in the order of the loop's */
   gemel_value *outputs; /* of the body */
   gemel_value *operands;
+  gemel_value *part; /* room for the operands of a part */
 } loop_end;
 
 /* Next states, stacked values and the condition as outputs of the body under construction. */
@@ -447,6 +454,12 @@ static void apply_scan(loop_end *e, const gemel_loop_options *o) {
                                 .recompute = o->recompute};
   size_t n = (size_t)loop->scan.limited + loop->n_inputs;
   e->operands[0] = loop->scan.limited ? o->steps : e->operands[0];
+  loop->result = gemel_scan_at(n, e->operands, e->body, &options, e->where);
+}
+
+/* All rows as operands, and their number. */
+static void find_rows(loop_end *e, const gemel_loop_options *o) {
+  gemel_loop *loop = e->loop;
   for (size_t k = 0; k < loop->n_inputs; k++) {
     const loop_input *input = &loop->inputs[k];
     if (input->kind == ROW) {
@@ -457,7 +470,185 @@ static void apply_scan(loop_end *e, const gemel_loop_options *o) {
   if (loop->count[ROW] > 0) {
     loop->length = rows_of_value(e->operands[gemel__scan_sequence(&loop->scan, 0)]);
   }
-  loop->result = gemel_scan_at(n, e->operands, e->body, &options, e->where);
+}
+
+/* ---- Checkpoints ---- */
+
+/* X with DIMS, N of them, in place of its first SKIP axes. */
+static gemel_value with_axes(gemel_value x, int skip, size_t n, const gemel_dim *dims,
+                             gemel_location where) {
+  gemel_dim all[2 + GEMEL_MAX_RANK];
+  int rank;
+  if (gemel_is_null(x)) {
+    return x;
+  }
+  const gemel_dim *old = gemel__value_dims(x, &rank);
+  memcpy(all, dims, n * sizeof *all);
+  memcpy(all + n, old + skip, (size_t)(rank - skip) * sizeof *all);
+  return gemel_reshape_at(x, n + (size_t)(rank - skip), all, where);
+}
+
+/* The type of input K of BODY, with an axis of BLOCK rows in front if it is a row. */
+static gemel_type block_type(const gemel_loop *loop, const gemel_graph *body, size_t k,
+                             gemel_dim block) {
+  gemel_context *context = loop->graph->context;
+  gemel_type type = gemel__body_input(body, k);
+  gemel_dim dims[1 + GEMEL_MAX_RANK] = {block};
+  int rank = gemel_type_rank(context, type);
+  if (k < loop->count[STATE] || k >= loop->count[STATE] + loop->count[ROW]) {
+    return type;
+  }
+  memcpy(dims + 1, gemel_type_dims(context, type), (size_t)rank * sizeof *dims);
+  return gemel_type_new(context, gemel_type_dtype(context, type), rank + 1, dims,
+                        gemel_type_space(context, type));
+}
+
+/* What a block gives: the next states, their rows, and the rows of what is stacked. */
+static gemel_status leave_block(const gemel_loop *loop, gemel_value scan, gemel_dim block,
+                                gemel_location where) {
+  const gemel__scan *s = &loop->scan;
+  gemel_dim first = gemel_dim_constant(loop->graph->context, !s->reverse);
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < s->states && status == GEMEL_OK; k++) {
+    status = gemel__body_add_output(gemel_value_output(scan, (uint32_t)k), 'n', k);
+  }
+  for (size_t k = 0; k < s->states && status == GEMEL_OK; k++) {
+    gemel_value history = gemel_value_output(scan, (uint32_t)gemel__scan_history(s, k));
+    status = gemel__body_add_output(gemel__scan_rows(history, first, block, where), 'y', k);
+  }
+  for (size_t k = 0; k < s->values && status == GEMEL_OK; k++) {
+    gemel_value stack = gemel_value_output(scan, (uint32_t)gemel__scan_stack(s, k));
+    status = gemel__body_add_output(stack, 'y', s->states + k);
+  }
+  return status;
+}
+
+/* The body of the scan of blocks: the loop over the rows of one. NULL, and the graph's error, on
+ * failure. */
+static gemel_graph *make_block(loop_end *e, const gemel_loop_options *o) {
+  gemel_loop *loop = e->loop;
+  gemel_context *context = loop->graph->context;
+  gemel_dim block = gemel_dim_constant(context, o->every);
+  gemel_scan_options options = {.states = (int64_t)loop->count[STATE],
+                                .sequences = (int64_t)loop->count[ROW],
+                                .length = loop->count[ROW] > 0 ? GEMEL_DIM_NONE : block,
+                                .reverse = o->reverse,
+                                .recompute = o->recompute};
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_graph *body = gemel_graph_new(context, &error);
+  for (size_t k = 0; k < loop->n_inputs && body != NULL; k++) {
+    gemel_value old = gemel_graph_input(e->body, k);
+    e->part[k] = gemel__input_like(body, gemel_graph_input_name(e->body, k),
+                                   block_type(loop, e->body, k, block), old);
+  }
+  if (body != NULL) {
+    gemel_value scan = gemel_scan_at(loop->n_inputs, e->part, e->body, &options, e->where);
+    gemel_status status = leave_block(loop, scan, block, e->where);
+    error.status = gemel__body_status(body, status, &error);
+  }
+  if (body == NULL || error.status != GEMEL_OK) {
+    gemel__graph_take_error(loop->graph, &error);
+    gemel_graph_unref(body);
+    return NULL;
+  }
+  return body;
+}
+
+/* A scan of BODY over COUNT rows from row FIRST on, behind the scan AFTER (null: none). BLOCKS
+ * (GEMEL_DIM_NONE: single rows): over so many blocks of them. */
+static gemel_value apply_part(loop_end *e, const gemel_loop_options *o, gemel_graph *body,
+                              gemel_value after, gemel_dim first, gemel_dim count,
+                              gemel_dim blocks) {
+  gemel_loop *loop = e->loop;
+  size_t states = loop->count[STATE], rows = loop->count[ROW];
+  gemel_dim axes[2] = {blocks, gemel_dim_constant(loop->graph->context, o->every)};
+  gemel_scan_options options = {.states = (int64_t)states,
+                                .sequences = (int64_t)rows,
+                                .length = rows > 0                   ? GEMEL_DIM_NONE
+                                          : blocks != GEMEL_DIM_NONE ? blocks
+                                                                     : count,
+                                .reverse = o->reverse,
+                                .recompute = blocks != GEMEL_DIM_NONE ? 1 : o->recompute};
+  for (size_t k = 0; k < loop->n_inputs; k++) {
+    gemel_value x = e->operands[k];
+    if (k < states && !gemel_is_null(after)) {
+      x = gemel_value_output(after, (uint32_t)k);
+    } else if (k >= states && k < states + rows) {
+      x = gemel__scan_rows(x, first, count, e->where);
+      x = blocks != GEMEL_DIM_NONE ? with_axes(x, 1, 2, axes, e->where) : x;
+    }
+    e->part[k] = x;
+  }
+  return gemel_scan_at(loop->n_inputs, e->part, body, &options, e->where);
+}
+
+/* 1 if there is a whole block, as far as is known. */
+static int has_checkpoints(const gemel_loop *loop, const gemel_loop_options *o) {
+  int64_t length;
+  return o->every > 0 && loop->length != GEMEL_DIM_NONE &&
+         !(gemel_dim_is_constant(loop->graph->context, loop->length, &length) && length < o->every);
+}
+
+static int is_zero(const gemel_loop *loop, gemel_dim dim) {
+  int64_t size;
+  return gemel_dim_is_constant(loop->graph->context, dim, &size) && size == 0;
+}
+
+/* The two scans of a loop with checkpoints, or one if the other has no steps. */
+static void apply_blocks(loop_end *e, const gemel_loop_options *o) {
+  gemel_loop *loop = e->loop;
+  gemel_context *context = loop->graph->context;
+  gemel_dim every = gemel_dim_constant(context, o->every), zero = gemel_dim_constant(context, 0);
+  gemel_dim blocks = gemel_dim_floordiv(context, loop->length, every);
+  loop->blocked = gemel_dim_mul(context, blocks, every);
+  gemel_dim left = gemel_dim_sub(context, loop->length, loop->blocked);
+  gemel_graph *body = make_block(e, o);
+  int failed = body == NULL;
+  for (int part = 0; part < 2 && !failed; part++) {
+    gemel_value *made = (part == 0) == (o->reverse == 0) ? &loop->blocks : &loop->rest;
+    if (made == &loop->blocks) {
+      *made = apply_part(e, o, body, loop->result, zero, loop->blocked, blocks);
+    } else if (!is_zero(loop, left)) {
+      *made = apply_part(e, o, e->body, loop->result, loop->blocked, left, GEMEL_DIM_NONE);
+    } else {
+      continue;
+    }
+    failed = gemel_is_null(*made);
+    loop->result = *made;
+  }
+  gemel_graph_unref(body);
+}
+
+/* Row by row what is result Y of a block and result REST of the steps that are left. */
+static gemel_value rows_of_parts(const gemel_loop *loop, size_t y, gemel_value rest,
+                                 gemel_location where) {
+  gemel_value parts[2];
+  uint32_t output = (uint32_t)(2 * loop->scan.states + y);
+  parts[0] = with_axes(gemel_value_output(loop->blocks, output), 2, 1, &loop->blocked, where);
+  parts[1] = rest;
+  return gemel_is_null(loop->rest) ? parts[0] : gemel_concatenate_at(0, 2, parts, where);
+}
+
+/* The rows of state K of such a loop. */
+static gemel_value state_rows(const gemel_loop *loop, size_t k, gemel_location where) {
+  gemel_context *context = loop->graph->context;
+  gemel_value rest = null_value;
+  if (!gemel_is_null(loop->rest)) {
+    gemel_dim first = gemel_dim_constant(context, !loop->scan.reverse);
+    rest = gemel_value_output(loop->rest, (uint32_t)gemel__scan_history(&loop->scan, k));
+    rest =
+        gemel__scan_rows(rest, first, gemel_dim_sub(context, loop->length, loop->blocked), where);
+  }
+  return rows_of_parts(loop, k, rest, where);
+}
+
+/* The same with the initial value. */
+static gemel_value state_history(const gemel_loop *loop, const loop_input *input,
+                                 gemel_location where) {
+  gemel_value first = gemel_expand_dims_at(input->outer, 0, where);
+  gemel_value rows = state_rows(loop, input->number, where);
+  gemel_value parts[2] = {loop->scan.reverse ? rows : first, loop->scan.reverse ? first : rows};
+  return gemel_concatenate_at(0, 2, parts, where);
 }
 
 /* What must hold of the body and OPTIONS before the end. */
@@ -477,6 +668,15 @@ static gemel_status check_end(gemel_loop *loop, const gemel_loop_options *o, gem
   if (loop->n_inputs == 0) {
     return loop_fail(loop, where, "a loop has a state, a row or a constant");
   }
+  if (o->every < 0) {
+    return loop_fail(loop, where, "checkpoints stand every step or more");
+  }
+  if (o->every > 0 &&
+      (!gemel_is_null(o->steps) || !gemel_is_null(loop->stop) || o->truncate != GEMEL_DIM_NONE)) {
+    gemel__graph_fail_at(loop->graph, where, GEMEL_UNSUPPORTED,
+                         "a loop with checkpoints (every) has no steps, stop or truncate");
+    return loop_status(loop);
+  }
   return GEMEL_OK;
 }
 
@@ -494,19 +694,21 @@ static void describe(gemel_loop *loop, const gemel_loop_options *o) {
 
 static gemel_status end_loop(gemel_loop *loop, const gemel_loop_options *o, gemel_location where) {
   size_t n_outputs = loop->count[STATE] + loop->n_stacks + 1;
-  size_t room = 2 * loop->n_inputs + 1 + n_outputs;
+  size_t room = 3 * loop->n_inputs + 1 + n_outputs;
   gemel_value *block = gemel__alloc_array(room, sizeof *block);
   if (block == NULL) {
     return no_memory(loop, where);
   }
-  loop_end e = {loop, where, NULL, block, block + loop->n_inputs, NULL};
+  loop_end e = {loop, where, NULL, block, block + loop->n_inputs, NULL, NULL};
   e.operands = e.outputs + n_outputs;
+  e.part = e.operands + loop->n_inputs + 1;
   gemel_status status = make_outputs(loop);
   if (status == GEMEL_OK) {
     status = make_body(&e);
   }
   if (status == GEMEL_OK) {
-    apply_scan(&e, o);
+    find_rows(&e, o);
+    (has_checkpoints(loop, o) ? apply_blocks : apply_scan)(&e, o);
   }
   gemel_graph_unref(e.body);
   gemel__free(block, room * sizeof *block);
@@ -573,6 +775,9 @@ gemel_value gemel_loop_last_at(gemel_loop *loop, gemel_value state, gemel_locati
 
 gemel_value gemel_loop_history_at(gemel_loop *loop, gemel_value state, gemel_location where) {
   const loop_input *input = state_of(loop, state, 1, where);
+  if (input != NULL && !gemel_is_null(loop->blocks)) {
+    return state_history(loop, input, where);
+  }
   return input != NULL
              ? gemel_value_output(loop->result,
                                   (uint32_t)gemel__scan_history(&loop->scan, input->number))
@@ -580,6 +785,10 @@ gemel_value gemel_loop_history_at(gemel_loop *loop, gemel_value state, gemel_loc
 }
 
 gemel_value gemel_loop_rows_at(gemel_loop *loop, gemel_value state, gemel_location where) {
+  if (loop != NULL && !gemel_is_null(loop->blocks)) {
+    const loop_input *input = state_of(loop, state, 1, where);
+    return input != NULL ? state_rows(loop, input->number, where) : null_value;
+  }
   gemel_value history = gemel_loop_history_at(loop, state, where);
   if (gemel_is_null(history)) {
     return history;
@@ -594,7 +803,11 @@ gemel_value gemel_loop_stacked_at(gemel_loop *loop, gemel_value value, gemel_loc
   }
   for (size_t k = 0; k < loop->n_stacks; k++) {
     if (loop->stacks[k].node == value.node && loop->stacks[k].output == value.output) {
-      return gemel_value_output(loop->result, (uint32_t)gemel__scan_stack(&loop->scan, k));
+      uint32_t output = (uint32_t)gemel__scan_stack(&loop->scan, k);
+      gemel_value rest =
+          gemel_is_null(loop->rest) ? null_value : gemel_value_output(loop->rest, output);
+      return gemel_is_null(loop->blocks) ? gemel_value_output(loop->result, output)
+                                         : rows_of_parts(loop, loop->scan.states + k, rest, where);
     }
   }
   loop_fail(loop, where, "gemel_loop_stack was not given the value");
