@@ -152,6 +152,7 @@ static const struct {
     HOME(scan_pull_initial, "scan_pull_sums"),
     HOME(scan_pull_reversed, "scan_pull_sums"),
     HOME(scan_pull_crossed, "scan_pull_rows"),
+    HOME(scan_unroll_reversed, "scan_unroll"),
     HOME(overwrites_while_read, "inc_subtensor"),
     HOME(half_not_rounded, "div"),
     HOME(loop_lost_tile, "dimshuffle"),

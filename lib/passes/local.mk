@@ -30,4 +30,5 @@ libgemel_a_SOURCES += %reldir%/scan-pull.h
 libgemel_a_SOURCES += %reldir%/scan-push.c
 libgemel_a_SOURCES += %reldir%/scan-rows.c
 libgemel_a_SOURCES += %reldir%/scan-rows.h
+libgemel_a_SOURCES += %reldir%/scan-unroll.c
 libgemel_a_SOURCES += %reldir%/sums.c

@@ -103,14 +103,22 @@ static void describe(gemel__drawn_scan *d) {
   d->scan.values = outputs - d->scan.states - (size_t)d->scan.until;
 }
 
+/* 1 if the sample, with so many ROWS, is of this KIND. */
+static int is_wanted(const gemel_sample *sample, gemel__draw_kind kind, int64_t rows) {
+  int until = number_of(sample, "until") != 0;
+  return kind == GEMEL__DRAW_ANY || (kind == GEMEL__DRAW_WITHOUT_UNTIL && !until) ||
+         (kind == GEMEL__DRAW_SHORT && !(until && rows > 1) && number_of(sample, "limited") == 0 &&
+          number_of(sample, "truncate") == 0);
+}
+
 gemel_status gemel__draw_scan(gemel__drawn_scan *d, gemel_graph *graph,
-                              uint64_t (*random)(void *state), void *state, int until) {
+                              uint64_t (*random)(void *state), void *state, gemel__draw_kind kind) {
   static const int64_t lengths[] = {0, 1, 2, 3, 5, 17};
   gemel_context *context = gemel_graph_context(graph);
   *d = (gemel__drawn_scan){.by = gemel__draw_on(graph, random, state, 0)};
   int integer = gemel__draw_below(&d->by, 4) == 0;
   d->by.dtype = integer ? GEMEL_I32 : gemel__draw_below(&d->by, 2) ? GEMEL_F32 : GEMEL_F64;
-  int64_t rows = lengths[gemel__draw_below(&d->by, sizeof lengths / sizeof *lengths)];
+  int64_t rows = lengths[gemel__draw_below(&d->by, kind == GEMEL__DRAW_SHORT ? 4 : 6)];
   gemel_sample sample;
   gemel_status status;
   do {
@@ -122,7 +130,7 @@ gemel_status gemel__draw_scan(gemel__drawn_scan *d, gemel_graph *graph,
     sample.dtype = d->by.dtype;
     sample.max_elements = rows > 5 ? 8 : 40;
     status = gemel__scan_sample(&sample);
-  } while (status == GEMEL_OK && !until && number_of(&sample, "until") != 0);
+  } while (status == GEMEL_OK && !is_wanted(&sample, kind, rows));
   if (status != GEMEL_OK) {
     return status;
   }

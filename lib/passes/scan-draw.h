@@ -19,10 +19,17 @@ typedef struct gemel__drawn_scan {
   gemel_value operands[GEMEL_SAMPLE_MAX_INPUTS];
 } gemel__drawn_scan;
 
+/* What loops are drawn: any; without `until`; those that are unrolled, of 3 rows at most. */
+typedef enum gemel__draw_kind {
+  GEMEL__DRAW_ANY,
+  GEMEL__DRAW_WITHOUT_UNTIL,
+  GEMEL__DRAW_SHORT
+} gemel__draw_kind;
+
 /* Draws a loop with 0, 1, 2, 3, 5 or 17 rows; operands are inputs, equal ones among them, and
- * constants. Without UNTIL there is no `until`. To be cleared in any case. */
+ * constants. To be cleared in any case. */
 gemel_status gemel__draw_scan(gemel__drawn_scan *drawn, gemel_graph *graph,
-                              uint64_t (*random)(void *state), void *state, int until);
+                              uint64_t (*random)(void *state), void *state, gemel__draw_kind kind);
 void gemel__drawn_scan_clear(gemel__drawn_scan *drawn);
 
 /* The same with a body of which a value more is stacked; to be cleared in any case. */

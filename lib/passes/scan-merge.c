@@ -184,7 +184,7 @@ gemel_status gemel__generate_merge_scans(gemel_graph *graph, uint64_t (*random)(
                                          void *state, const void *data) {
   gemel__drawn_scan d;
   (void)data;
-  gemel_status status = gemel__draw_scan(&d, graph, random, state, 0);
+  gemel_status status = gemel__draw_scan(&d, graph, random, state, GEMEL__DRAW_WITHOUT_UNTIL);
   if (status == GEMEL_OK) {
     gemel_value loop = gemel__draw_scan_loop(&d);
     status = gemel__draw_scan_outputs(&d, loop, 0);

@@ -202,7 +202,7 @@ gemel_status gemel__generate_scan_prune(gemel_graph *graph, uint64_t (*random)(v
                                         void *state, const void *data) {
   gemel__drawn_scan d, longer = {.body = NULL};
   (void)data;
-  gemel_status status = gemel__draw_scan(&d, graph, random, state, 1);
+  gemel_status status = gemel__draw_scan(&d, graph, random, state, GEMEL__DRAW_ANY);
   if (status == GEMEL_OK) {
     status = gemel__draw_longer(&d, &longer);
   }
