@@ -157,9 +157,12 @@ static void made_again(const void *data) {
       "  return a = a, b = b * y * y * y * y\n}\n",
       "graph step(x: f32[], v: f32[1, 1], c: f32[]) {\n  return y = c, more = x\n}\n"
       "graph g(v: f32[5, 1, 1]) {\n  c = 1:f32 x = broadcast_to(c, shape = [5])\n"
-      "  y, more = scan(x, v, c, body = step, sequences = 2)\n  return y = y\n}\n"};
+      "  y, more = scan(x, v, c, body = step, sequences = 2)\n  return y = y\n}\n",
+      "graph step(s: f32[], c: f32[]) {\n  return s = (c - c) * 0.25:f32, y = c * s\n}\n"
+      "graph g(x: f32[]) {\n  c = 1:f32\n"
+      "  l, h, y = scan(c, c, body = step, states = 1, length = 17)\n  return y = y\n}\n"};
   (void)data;
-  for (int k = 0; k < 2; k++) {
+  for (size_t k = 0; k < CT_COUNT(texts); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *graph = gemel_parse(context, texts[k], strlen(texts[k]), "text", NULL, NULL);
     found f = {.count = 0};

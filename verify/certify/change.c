@@ -224,9 +224,8 @@ static gemel_status open_made(change_sides *s) {
                                                                                 : GEMEL_NO_MEMORY;
   }
   for (size_t k = 0; k < c->n_leaves && status == GEMEL_OK && s->n_opened < MOST_OPENED; k++) {
-    uint32_t node = c->leaves[k].node, count;
-    gemel__node_inputs(c->from, node, &count);
-    if (count > 0 && is_copy(c->from, node, c->to, c->images[k].node) &&
+    uint32_t node = c->leaves[k].node;
+    if (is_copy(c->from, node, c->to, c->images[k].node) &&
         is_made_of(&images, c->to, c->images[k], DEPTH)) {
       s->opened[s->n_opened++] = node;
     }
