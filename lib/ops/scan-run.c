@@ -173,21 +173,27 @@ static char *row_of(const gemel_view *view, int64_t row) {
   return (char *)view->data + row * view->strides[0];
 }
 
-/* Where state K is after I steps. Of two buffers the first has the state after the last step. */
-static char *state_place(const scan_call *c, size_t k, int64_t i) {
-  const gemel__scan *s = &c->loop->scan;
-  char *const *buffers = &c->loop->buffers[2 * k];
-  int64_t row = s->reverse && !GEMEL__FAULT(scan_reverse_carry) ? c->n - i : i;
-  return has_history(c->call, s, k) ? row_of(&c->call->outputs[gemel__scan_history(s, k)], row)
-                                    : buffers[(i ^ c->n) & 1];
-}
-
 /* 1 if state K's initial value is read where it lies: it lies as the state does. */
 static int reads_initial(const scan_call *c, size_t k) {
   const gemel_view *initial = &c->call->inputs[gemel__scan_initial(&c->loop->scan, k)];
   return !has_history(c->call, &c->loop->scan, k) &&
          gemel__is_row_major((size_t)gemel__view_item(initial), initial->rank, initial->shape,
                              initial->strides);
+}
+
+/* Where state K is after I steps. Of two buffers the first has the state after the last step. */
+static char *state_place(const scan_call *c, size_t k, int64_t i) {
+  const gemel__scan *s = &c->loop->scan;
+  char *const *buffers = &c->loop->buffers[2 * k];
+  int64_t odd = GEMEL__FAULT(scan_state_overwritten) ? 0 : (i ^ c->n) & 1;
+  i -= GEMEL__FAULT(scan_history_shifted) && i > 0;
+  int64_t row = s->reverse && !GEMEL__FAULT(scan_reverse_carry) ? c->n - i : i;
+  if (has_history(c->call, s, k)) {
+    return row_of(&c->call->outputs[gemel__scan_history(s, k)], row);
+  }
+  return GEMEL__FAULT(scan_initial_changed) && odd && reads_initial(c, k)
+             ? c->call->inputs[gemel__scan_initial(s, k)].data
+             : buffers[odd];
 }
 
 /* Where state K is read after I steps. */
@@ -258,7 +264,8 @@ static gemel_status step(const scan_call *c, int64_t i) {
   gemel_tensor **in = l->tensors, **out = l->tensors + l->n_inputs;
   int64_t row = row_of_step(c, i);
   for (size_t k = 0; k < s->states; k++) {
-    in[k]->data = state_source(c, k, i);
+    int stays = GEMEL__FAULT(scan_key_redrawn) && in[k]->dtype == GEMEL_U64;
+    in[k]->data = state_source(c, k, stays ? 0 : i);
     out[k]->data = state_place(c, k, i + 1);
   }
   for (size_t k = 0; k < s->sequences && !(GEMEL__FAULT(scan_row_of_first_step) && i > 0); k++) {
@@ -313,7 +320,8 @@ static gemel_status leave_state(const scan_call *c, size_t k, int64_t done) {
   gemel_view last = c->call->outputs[k];
   char *to = last.data;
   gemel_status status = GEMEL_OK;
-  last.data = state_source(c, k, GEMEL__FAULT(scan_last_one_early) && done > 0 ? done - 1 : done);
+  int64_t early = GEMEL__FAULT(scan_last_one_early) && done > 0;
+  last.data = state_source(c, k, GEMEL__FAULT(scan_last_is_first_row) ? 0 : done - early);
   if (has_memory(c->call, k) && last.data != to) {
     status = copy_state(c, k, to, &last);
   }
@@ -349,6 +357,7 @@ static gemel_status find_steps(scan_call *c) {
   const gemel__scan *s = &c->loop->scan;
   c->length = gemel__scan_length(c->call, s);
   c->n = s->limited ? *(const int64_t *)c->call->inputs[0].data : c->length;
+  c->n += GEMEL__FAULT(scan_zero_steps_once) && s->limited && c->n == 0 && c->length > 0;
   if (c->n >= 0 && c->n <= c->length) {
     return GEMEL_OK;
   }
