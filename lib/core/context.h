@@ -196,6 +196,12 @@ void gemel__dim_difference(gemel_context *context, gemel_dim a, gemel_dim b, int
 
 /* ---- types.c, attrs.c, registry.c ---- */
 
+/* Elements along an axis whose size isn't known, where costs are weighed. */
+enum { GEMEL__SIZE_GUESS = 64 };
+
+/* Elements of a value of TYPE, by such guesses. */
+double gemel__guess_elements(gemel_context *context, gemel_type type);
+
 static inline const struct gemel__type *gemel__type_at(const gemel_context *context,
                                                        gemel_type type) {
   return (const struct gemel__type *)gemel__stable_at(&context->types, type);

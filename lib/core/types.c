@@ -206,3 +206,13 @@ void gemel__format_types(gemel_context *context, size_t count, const gemel_type 
     append(text, bytes, &used, piece);
   }
 }
+
+double gemel__guess_elements(gemel_context *context, gemel_type type) {
+  double elements = 1;
+  for (int axis = 0; axis < gemel_type_rank(context, type); axis++) {
+    int64_t size = GEMEL__SIZE_GUESS;
+    gemel_dim_is_constant(context, gemel_type_dims(context, type)[axis], &size);
+    elements *= (double)size;
+  }
+  return elements;
+}

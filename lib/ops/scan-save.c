@@ -20,7 +20,7 @@
 #include "core/fault.h"
 #include "ops/scan-derive.h"
 
-enum { SIZE_GUESS = 64 }; /* what a size that isn't known is taken for */
+enum { MOST_BYTES = 1 << 30 }; /* of a row, as weights go */
 
 /* Marks of nodes of the loop back. */
 enum {
@@ -97,17 +97,13 @@ static void mark_needed(saving *s) {
 static int64_t bytes_of(const saving *s, gemel__ref value) {
   gemel_context *context = s->graph->context;
   gemel_type type = gemel__node_type(s->graph, value.node, value.output);
-  const gemel_dim *dims = gemel_type_dims(context, type);
-  int64_t number, bytes = (int64_t)gemel_dtype_size(gemel_type_dtype(context, type));
-  int rank = gemel_type_rank(context, type);
-  for (int axis = 0; axis < rank; axis++) {
-    if (gemel__dim_has_runtime(context, dims[axis])) {
-      return GEMEL__CUT_NEVER;
-    }
-    number = gemel_dim_is_constant(context, dims[axis], &number) ? number : SIZE_GUESS;
-    bytes = number == 0 || bytes < (INT64_C(1) << 40) / number ? bytes * number : INT64_C(1) << 40;
+  double bytes = (double)gemel_dtype_size(gemel_type_dtype(context, type)) *
+                 gemel__guess_elements(context, type);
+  if (gemel__type_at(context, type)->has_runtime ||
+      gemel_type_rank(context, type) == GEMEL_MAX_RANK) {
+    return GEMEL__CUT_NEVER;
   }
-  return rank < GEMEL_MAX_RANK ? bytes : GEMEL__CUT_NEVER;
+  return bytes < MOST_BYTES ? (int64_t)bytes : MOST_BYTES;
 }
 
 /* Values that are rows without being saved: states behind a step, and what the loop stacks. */

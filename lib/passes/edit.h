@@ -9,9 +9,6 @@
 #include <gemel/rewrite.h>
 #include "rewrite/uses.h"
 
-/* Elements along an axis whose size is a symbol, where costs are weighed. */
-enum { GEMEL__SIZE_GUESS = 64 };
-
 /* One replacement, with both graphs as they are then. What BEFORE is made of ends at LEAVES, the
  * values that were asked for to make AFTER; IMAGES are what those became, in TO. */
 typedef struct gemel__change {

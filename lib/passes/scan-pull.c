@@ -54,13 +54,8 @@ gemel__row_source gemel__pull_source(const gemel__pull *p, gemel__ref ref, size_
 
 /* Bytes of a value of TYPE, symbols being guessed. */
 static double bytes_of(const gemel__pull *p, gemel_type type) {
-  double bytes = (double)gemel_dtype_size(gemel_type_dtype(p->context, type));
-  for (int axis = 0; axis < gemel_type_rank(p->context, type); axis++) {
-    int64_t size = GEMEL__SIZE_GUESS;
-    gemel_dim_is_constant(p->context, gemel_type_dims(p->context, type)[axis], &size);
-    bytes *= (double)size;
-  }
-  return bytes;
+  return (double)gemel_dtype_size(gemel_type_dtype(p->context, type)) *
+         gemel__guess_elements(p->context, type);
 }
 
 /* Bytes of the rows that the loop has: sequences, stacks, and the histories that are read. */

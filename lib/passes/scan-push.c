@@ -55,16 +55,8 @@ typedef struct push {
 
 /* Elements of VALUE; sizes that are symbols are guessed. */
 static double elements_of(const push *p, gemel__ref value) {
-  gemel_context *context = p->body->context;
-  gemel_type type = gemel__node_type(p->body, value.node, value.output);
-  double elements = 1;
-  for (int axis = 0; axis < gemel_type_rank(context, type); axis++) {
-    int64_t size;
-    elements *= gemel_dim_is_constant(context, gemel_type_dims(context, type)[axis], &size)
-                    ? (double)size
-                    : GEMEL__SIZE_GUESS;
-  }
-  return elements;
+  return gemel__guess_elements(p->body->context,
+                               gemel__node_type(p->body, value.node, value.output));
 }
 
 /* What feeds a product takes no more memory than the rows that there are, and a product no more
