@@ -224,6 +224,7 @@ static gemel_status open_calls(calls *c, const bench *b, const gemel_graph *grap
                              .report = report};
   gemel_options options = {.size = sizeof options, .threads = 1, .lift = lifted ? &lift : NULL};
   size_t states = (size_t)gemel_is_state(gemel_graph_input(graph, 0));
+  options.as_written = states == 0; /* rewriting makes short loops their steps */
   *c = (calls){.inputs = gemel_graph_input_count(graph) - states,
                .outputs = gemel_graph_output_count(graph) - states};
   for (size_t k = 0; k < c->inputs; k++) {
@@ -334,7 +335,7 @@ static void training(const void *data) {
   static const loop_case c = {
       "training",
       "graph step(h: f32[2, 3], x: f32[2, 3], u: f32[3, 3]) { return n = tanh(x + dot(h, u)) }\n"
-      "graph g(state u: f32[3, 3], x: f32[4, 2, 3], h: f32[2, 3]) {\n"
+      "graph g(state u: f32[3, 3], x: f32[6, 2, 3], h: f32[2, 3]) {\n"
       "  last, all = scan(h, x, u, body = step, states = 1, sequences = 1)\n"
       "  return loss = sum(last)\n"
       "}\n",
@@ -462,9 +463,9 @@ static gemel_status whole_program(void) {
   return status;
 }
 
-/* Each call of CUDA that needs memory is refused it, and one in 13 of the host's allocations. */
+/* Each call of CUDA that needs memory is refused it, and one in three of the host's allocations. */
 static void refused(const void *data) {
-  enum { STEP = 13 };
+  enum { STEP = 3 };
   long cuda = 0, host = 0;
   bench b;
   (void)data;
