@@ -461,7 +461,7 @@ static void outputs_are_checked(const void *data) {
 /* Reads the region of CHANGE, and doesn't judge it. */
 static gemel_status read_region(void *user, const gemel__change *change, gemel_error *error) {
   gemel__change_region region;
-  gemel_status status = gemel__change_read(&region, change, 1000, error);
+  gemel_status status = gemel__change_read(&region, change, 0, 1000, error);
   (void)user;
   gemel__change_clear(&region);
   return status;
