@@ -29,7 +29,9 @@ static const gemel__option options[] = {
     {"threads", 0, "N", "threads of a call and of what it is compared with (default: OpenMP's)"},
     {"graphs", 'g', "DIR", "of scan: also write the graphs of its networks to DIR"},
     {"autotune", 0, NULL, "choose among gemel's kernels by timing them, as gemel run does"},
-    {"device", 'D', "NAME", "of gpu: cuda, or sim, which only counts (default: cuda)"},
+    {"device", 'D', "NAME",
+     "of gpu: cuda, or sim, which only counts (default: cuda); of a FILE: where it is computed "
+     "(default: host)"},
     {NULL, 0, NULL, NULL}};
 
 static const struct {
@@ -126,18 +128,19 @@ static int read_settings(gemel__bench *b, const gemel__args *args, int gpu) {
 
 /* Opens the device of a suite that needs one; this may start another program in this one's place.
  */
-static int open_device(gemel__bench *b, const gemel__args *args, int gpu) {
+static int open_device(gemel__bench *b, const gemel__args *args, int gpu, int file) {
   const char *name = gemel__arg(args, "device");
-  if (!gpu) {
-    return name == gemel__flag("device")
+  int none = name == gemel__flag("device");
+  if (!gpu && (none || !file)) {
+    return none
                ? GEMEL__GOOD
-               : gemel__complain("bench: --device is for gpu, the other suites use the host");
+               : gemel__complain("bench: --device is for gpu and files, other suites use the host");
   }
   b->context = gemel__context_need();
   int status = b->context != NULL
                    ? gemel__device_open(b->context, name != NULL ? name : "cuda", &b->space)
                    : GEMEL__BAD;
-  return status == GEMEL__GOOD && b->space == GEMEL_SPACE_HOST
+  return status == GEMEL__GOOD && gpu && b->space == GEMEL_SPACE_HOST
              ? gemel__complain("bench: gpu needs a device, which the host isn't")
              : status;
 }
@@ -160,7 +163,8 @@ static int run(const gemel__args *args) {
   if (which < 0 && !is_path(what)) {
     return gemel__complain("bench: there is no suite '%s'; see gemel bench --help", what);
   }
-  if (read_settings(&b, args, gpu) != GEMEL__GOOD || open_device(&b, args, gpu) != GEMEL__GOOD ||
+  if (read_settings(&b, args, gpu) != GEMEL__GOOD ||
+      open_device(&b, args, gpu, which < 0) != GEMEL__GOOD ||
       open_output(&b, args) != GEMEL__GOOD) {
     gemel_context_unref(b.context);
     return GEMEL__BAD;

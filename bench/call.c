@@ -125,7 +125,7 @@ static gemel_status prepare(gemel__call *call, const gemel__bench *b, const geme
                            .autotune = b->autotune,
                            .states = call->states,
                            .lift = lifted ? &lift : NULL};
-  call->device = gemel_device_of_space(gemel_graph_context(graph), b->space);
+  call->device = lifted ? gemel_device_of_space(gemel_graph_context(graph), b->space) : NULL;
   gemel_status status = bind_all(call, b, graph, there);
   if (status != GEMEL_OK) {
     return status;
@@ -183,6 +183,14 @@ void gemel__call_run(void *state) {
     call->status =
         gemel_call(call->function, call->n_inputs, call->inputs,
                    gemel_function_output_count(call->function), call->outputs, &call->error);
+  }
+}
+
+void gemel__call_complete(void *state) {
+  gemel__call *call = state;
+  gemel__call_run(call);
+  if (call->status == GEMEL_OK && call->device != NULL) {
+    call->status = call->device->synchronize(call->device->state, &call->error);
   }
 }
 

@@ -41,6 +41,9 @@ void gemel__call_clear(gemel__call *call);
 /* Calls it call->repeat times: the RUN of a contender. An error stays in the struct. */
 void gemel__call_run(void *call);
 
+/* The same, and waits for the device. */
+void gemel__call_complete(void *call);
+
 /* GEMEL__BAD (said under NAME) if a call failed. */
 int gemel__call_check(const gemel__call *call, const char *name);
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any graph: the time of a call. The graph is rewritten and compiled as gemel run would, its inputs
- * are random numbers in [0.5, 1), and sizes may be the letters of call.h.
+ * are random numbers in [0.5, 1), and sizes may be the letters of call.h. On a device all operands
+ * and results lie there.
  */
 #include "call.h"
 
 #include <string.h>
 
 int gemel__bench_file(gemel__bench *b, const char *path) {
-  gemel_context *context = gemel__context_need();
+  gemel_context *context =
+      b->context != NULL ? gemel_context_ref(b->context) : gemel__context_need();
   gemel_graph *graph = context != NULL ? gemel__graph_read(context, path, NULL) : NULL;
   gemel__call call;
-  gemel__bench_contender alone = {gemel__call_run, &call, 0, 0};
+  gemel__bench_contender alone = {gemel__call_complete, &call, 0, 0};
   int status = GEMEL__BAD;
   memset(&call, 0, sizeof call);
   if (graph != NULL) {

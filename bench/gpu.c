@@ -255,16 +255,6 @@ static void close_rival(rival *r) {
 
 /* ---- Races ---- */
 
-/* Calls, and waits for the device. */
-static void run_calls(void *state) {
-  gemel__call *call = state;
-  gemel__call_run(call);
-  const gemel_device *device = call->device;
-  if (call->status == GEMEL_OK) {
-    call->status = device->synchronize(device->state, &call->error);
-  }
-}
-
 /* How often to do what takes SECONDS once, so that waiting in the end is lost in it. */
 static int repeats(double seconds) {
   enum { MOST = 1000 };
@@ -274,7 +264,7 @@ static int repeats(double seconds) {
 
 static void race(gemel__bench *b, gemel__call *call, rival *r, int repeat,
                  gemel__bench_contender *both) {
-  both[0] = (gemel__bench_contender){run_calls, call, 0, 0};
+  both[0] = (gemel__bench_contender){gemel__call_complete, call, 0, 0};
   both[1] = (gemel__bench_contender){run_rival, r, 0, 0};
   call->repeat = r->repeat = repeat;
   gemel__bench_race(both, 2, 1e-3 * (double)b->time_ms);
@@ -312,7 +302,7 @@ static void race_case(gemel__bench *b, const gpu_case *c, gemel__call *call, riv
   gemel__bench_contender both[2];
   call->repeat = 1;
   double start = gemel__now();
-  run_calls(call);
+  gemel__call_complete(call);
   int repeat = repeats(gemel__now() - start);
   double n = r->n, bytes = (double)r->bytes;
   race(b, call, r, repeat, both);

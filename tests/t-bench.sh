@@ -91,6 +91,9 @@ else
     fail "gpu: eight sums aren't eight kernels"
   grep -q '"neg f32", "metric": "intermediate", "value": 0,' "$scratch/gpu.json" ||
     fail "gpu: one operation takes memory beside its result"
+  printf 'graph f(x: f32[E]) { return y = neg(x) }\n' >"$scratch/there.gmt"
+  GEMEL_SIM_HOME=${GEMEL_SRCDIR:-.}/gpu "$gemel" bench "$scratch/there.gmt" --device sim --size 16 --time 1 2>&1 | grep -q 'there.gmt .* s ' ||
+    fail "file: no time of a call on the sim"
   while read -r case; do
     grep -qF "\"$case\"" "${GEMEL_SRCDIR:-.}/bench/peers/gpu.py" || fail "gpu.py doesn't know $case"
   done < <(sed -n 's/.*"case": "\([^"]*\)", "metric": "launches".*/\1/p' "$scratch/gpu.json")
