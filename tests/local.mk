@@ -185,6 +185,7 @@ if GPU_CHECK
 gpu_tests += %reldir%/t-cuda-on-gpu
 gpu_tests += %reldir%/t-cuda-conv-on-gpu
 gpu_tests += %reldir%/t-cuda-lifted-on-gpu
+gpu_tests += %reldir%/t-cuda-scan-on-gpu
 gpu_tests += %reldir%/t-gpu-examples-on-gpu
 endif
 EXTRA_PROGRAMS = $(gpu_tests)
@@ -201,6 +202,9 @@ tests_t_cuda_conv_on_gpu_LDADD = $(on_gpu_ldadd)
 tests_t_cuda_lifted_on_gpu_SOURCES = %reldir%/t-cuda-lifted.c
 tests_t_cuda_lifted_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
 tests_t_cuda_lifted_on_gpu_LDADD = $(on_gpu_ldadd)
+tests_t_cuda_scan_on_gpu_SOURCES = %reldir%/t-cuda-scan.c
+tests_t_cuda_scan_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
+tests_t_cuda_scan_on_gpu_LDADD = $(on_gpu_ldadd)
 tests_t_gpu_examples_on_gpu_SOURCES = %reldir%/t-gpu-examples.c
 tests_t_gpu_examples_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
 tests_t_gpu_examples_on_gpu_LDADD = $(on_gpu_ldadd)

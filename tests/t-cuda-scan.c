@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loops on the device "cuda", run by the sim: they give there what they give on the host, the same
- * call once more is one launch, moves nothing and allocates nothing, and refused memory is an error
- * that the next call doesn't feel.
+ * call once more is one launch, moves nothing and allocates nothing, and (on the sim, which can be
+ * asked to) refused memory is an error that the next call doesn't feel.
  */
 #include <gemel/cuda.h>
 #include <gemel/lift.h>
 #include "run.h"
-#include "sim/sim.h"
 #include "support/graph-text.h"
+#include "support/on-gpu.h"
 #include "support/watched-memory.h"
 
 enum { CALLS = 6, MOST = 8 };
@@ -118,13 +118,11 @@ static void close_bench(bench *b) {
 }
 
 static void nothing_left(void) {
-  gemel__sim_alive a = gemel__sim_living();
-  if (gemel__sim_reports() > 0) {
-    CT_FAIL("%s", gemel__sim_report(0));
-  }
+  gemel__sim_alive a = sim_living();
+  CT_EQ_INT(sim_reports(), 0);
   CT_EQ_INT(a.allocations + a.pinned + a.streams + a.events + a.graphs, 0);
   CT_EQ_INT(a.libraries + a.handles + a.programs, 0);
-  gemel__sim_forget();
+  sim_forget();
 }
 
 /* The graph of C, with gradients if it has some. NULL when memory is out. */
@@ -412,6 +410,8 @@ static void many_steps(const void *data) {
 
 /* ---- Memory that is refused ---- */
 
+#ifndef GEMEL_ON_GPU
+
 /* Memory is refused to what has an initial value, rows, a history, a stack and a constant. */
 static const loop_case small = {
     "small",
@@ -497,13 +497,17 @@ static void refused(const void *data) {
   nothing_left();
   setenv("GEMEL_SIM_CXX", "/nonexistent", 1);
 }
+#endif
 
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("training", training, NULL),
       CT_TEST("many_steps", many_steps, NULL),
+#ifndef GEMEL_ON_GPU
       CT_TEST("refused", refused, NULL),
+#endif
   };
+  need_gpu();
   setenv("GEMEL_CACHE", ct_scratch(), 1);
   setenv("GEMEL_SIM_CXX", "/nonexistent", 1); /* compiling kernels would take a minute */
   for (size_t k = 0; k < CT_COUNT(cases); k++) {
