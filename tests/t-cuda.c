@@ -81,7 +81,7 @@ static void catalogue(const void *data) {
 
 /* cuDNN computes those that it can; where it can't be opened, others compute all. */
 static void by_cudnn(const void *data) {
-  enum { LEAST = 10, ROUNDS = 10 };
+  enum { LEAST = 10, ROUNDS = 30 };
   for (int without = 0; without < 2; without++) {
     setenv("GEMEL_SIM_CUDNN", without ? "no" : "yes", 1);
     gemel_context *context = context_with_cuda();

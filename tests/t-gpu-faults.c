@@ -128,7 +128,7 @@ static const scenario scenarios[] = {
      .once = 1},
     {.name = "convolutions by cuDNN",
      .text =
-         "(x: f32[2, 4, 9, 8], w: f32[6, 2, 3, 2], v: f16[2, 4, 41], u: f16[8, 4, 3],\n"
+         "(x: f32[2, 4, 9, 8], w: f32[6, 2, 3, 2], v: f32[2, 4, 41], u: f32[8, 4, 3],\n"
          "  g: f32[2, 6, 5, 8]) {\n"
          "  z = x * 4099\n"
          "  return a = corr(z, w, groups = 2, stride = [2, 1], dilation = [1, 2], low = [2, 0],\n"

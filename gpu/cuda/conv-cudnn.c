@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The three convolutions of f16, bf16 and f32 by cuDNN's backend API. A plan keeps a graph of one
+ * The three convolutions of f32 by cuDNN's backend API. A plan keeps a graph of one
  * operation with the engine that cuDNN likes best among those that round nothing but products and
  * sums in f32 (no TF32, no Winograd, no FFT), once for operands at multiples of 16 bytes and once
  * for others, since where a call's operands lie isn't known when it is planned. Operands that
  * overlap themselves or go backwards are copied first. All memory is the call's scratch memory.
- * Where cuDNN isn't there, or has no engine, the convolution is declined.
+ * Where cuDNN isn't there, or has no engine, the convolution is declined. So are halves: on an H100
+ * some of its engines (9.19) take more than one rounding to f16, and lose infinities.
  */
 #include <limits.h>
 #include <string.h>
@@ -190,9 +191,7 @@ static void describe_tensor(cudnnStatus_t *result, const gemel_view *view, int p
   if (GEMEL__FAULT(gpu_cudnn_groups) && which == W && dims[1] > 1) {
     dims[1] /= 2;
   }
-  cudnnDataType_t type = view->dtype == GEMEL_F16    ? CUDNN_DATA_HALF
-                         : view->dtype == GEMEL_BF16 ? CUDNN_DATA_BFLOAT16
-                                                     : CUDNN_DATA_FLOAT;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
   begin(result, made, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   set(result, *made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
   set(result, *made, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, rank, dims);
@@ -270,12 +269,10 @@ static void describe_graph(cudnnStatus_t *result, cudnnHandle_t handle, gemel__c
 
 /* Whether an engine with this note computes what is meant: products and sums in f32, rounded once.
  * An f32 that tensor cores take loses bits; transforms round on their way. */
-static int note_fits(cudnnBackendNumericalNote_t note, gemel_dtype dtype, int deterministic) {
+static int note_fits(cudnnBackendNumericalNote_t note, int deterministic) {
   switch (note) {
   case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP:
     return 1;
-  case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-    return dtype != GEMEL_F32 || GEMEL__FAULT(gpu_cudnn_notes);
   case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
     return !deterministic;
   default:
@@ -283,7 +280,7 @@ static int note_fits(cudnnBackendNumericalNote_t note, gemel_dtype dtype, int de
   }
 }
 
-static int engine_fits(cudnnBackendDescriptor_t config, gemel_dtype dtype, int deterministic) {
+static int engine_fits(cudnnBackendDescriptor_t config, int deterministic) {
   enum { MOST_NOTES = 32 };
   cudnnStatus_t result = CUDNN_STATUS_SUCCESS;
   cudnnBackendDescriptor_t engine = NULL;
@@ -301,7 +298,7 @@ static int engine_fits(cudnnBackendDescriptor_t config, gemel_dtype dtype, int d
   }
   fits = check(NULL, result) == GEMEL_OK;
   for (int64_t k = 0; k < count && fits; k++) {
-    fits = note_fits(notes[k], dtype, deterministic);
+    fits = note_fits(notes[k], deterministic);
   }
   destroy(engine);
   return fits;
@@ -336,7 +333,7 @@ static cudnnStatus_t choose(const gemel_kernel_call *call, cudnnHandle_t handle,
                             cudnnBackendDescriptor_t *configs, graph_plan *g) {
   cudnnStatus_t result = CUDNN_STATUS_NOT_SUPPORTED;
   for (int64_t k = 0; k < count && g->plan == NULL; k++) {
-    if (!engine_fits(configs[k], call->outputs[0].dtype, call->deterministic)) {
+    if (!engine_fits(configs[k], call->deterministic)) {
       continue;
     }
     result = make_plan(handle, configs[k], g);
@@ -401,11 +398,12 @@ static int result_of(gemel__conv_kind kind) {
   return kind == GEMEL__CONV_FORWARD ? Y : kind == GEMEL__CONV_WEIGHTS ? W : X;
 }
 
-/* Whether cuDNN is to be asked. It counts elements in 32 bits, and knows no padding that cuts. */
+/* Whether cuDNN is to be asked. It counts elements in 32 bits, and knows no padding that cuts. Its
+ * gradients by weights are wrong for some paddings that differ at both ends of an axis (9.19 on an
+ * H100: NaN for zeros, where engines without tensor cores go by strides). */
 static int suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS],
                  gemel__conv_kind kind) {
-  gemel_dtype dtype = operands[X]->dtype;
-  if ((dtype != GEMEL_F16 && dtype != GEMEL_BF16 && dtype != GEMEL_F32) || g->unshared ||
+  if (operands[X]->dtype != GEMEL_F32 || g->unshared ||
       !addressable(operands[result_of(kind)], result_of(kind) == W)) {
     return 0;
   }
@@ -415,7 +413,8 @@ static int suits(const gemel__conv *g, const gemel_view *const operands[OPERANDS
     }
   }
   for (int k = 0; k < MOST_AXES; k++) {
-    if (g->low[k] < 0 || g->high[k] < 0) {
+    if (g->low[k] < 0 || g->high[k] < 0 ||
+        (kind == GEMEL__CONV_WEIGHTS && g->low[k] != g->high[k])) {
       return 0;
     }
   }
