@@ -113,7 +113,7 @@ static void mark_leaving(const gemel__pull *p, unsigned char *marks) {
   }
 }
 
-/* Has the rows of REF read behind the loop: 1, or 0 as need_rows says, or -1: memory is out. */
+/* Makes REF a leaf: 1; 0 if there can't be rows of it; -1 when memory is out. */
 static int add_leaf(gemel__pull *p, gemel__pull_rows *rows, gemel__ref ref) {
   for (size_t k = 0; k < rows->n_leaves; k++) {
     if (gemel__pull_is_same(rows->leaves[k], ref)) {
@@ -128,7 +128,7 @@ static int add_leaf(gemel__pull *p, gemel__pull_rows *rows, gemel__ref ref) {
   return gemel__pull_need_rows(p, ref);
 }
 
-/* Finds the leaves. What of them no state, and no stack that stays, needs is free besides. */
+/* Finds the leaves, and sees to it that there are rows of them. */
 static gemel_status find_leaves(gemel__pull *p, gemel__pull_rows *rows) {
   for (uint32_t node = 0; node < p->body->n_nodes; node++) {
     uint32_t count;
