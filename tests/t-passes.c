@@ -352,12 +352,12 @@ static size_t operations_of_bodies(const gemel_graph *graph) {
   return n;
 }
 
-/* ONCE has no more operations than PLAIN, constants apart, and those that left a body, four times
- * each where four steps are unrolled. */
-static int grows_nothing(const gemel_graph *once, const gemel_graph *plain) {
+/* ONCE has no more operations than PLAIN, constants apart, and those that left a body, TIMES each.
+ */
+static int grows_nothing(const gemel_graph *once, const gemel_graph *plain, size_t times) {
   size_t before = operations_of_bodies(plain), after = operations_of_bodies(once);
   return operations_of(once) <=
-         operations_of(plain) + 2 + (before > after ? 4 * (before - after) : 0);
+         operations_of(plain) + 2 + (before > after ? times * (before - after) : 0);
 }
 
 /* An instance of PASS: fires, grows nothing, changes no bit if it needs nothing, and leaves nothing
@@ -372,7 +372,7 @@ static void hold_instance(const gemel_pass *pass, gemel_context *context, uint64
   plain = rewrite_by(graph, "slow", NULL, &error);
   CT_CHECK(applied > 0);
   CT_EQ_INT(gemel_graph_check(once, &error), GEMEL_OK);
-  CT_CHECK(grows_nothing(once, plain));
+  CT_CHECK(grows_nothing(once, plain, strcmp(pass->name, "scan_unroll") == 0 ? 4 : 1));
   twice = rewrite_by(once, pass->name, &again, &error);
   CT_EQ_UINT(again, 0);
   if (pass->needs == 0) {

@@ -104,8 +104,7 @@ static gemel_status leave_tangents(gemel__derived_loop *d) {
 static gemel_value history_tangent(gemel__derived_loop *d, size_t k, gemel_value rows) {
   gemel_value history = d->call->outputs[gemel__scan_history(&d->old, k)];
   gemel_location where = d->call->where;
-  int64_t order[GEMEL_MAX_RANK + 1] = {-1};
-  int rank, after = !d->old.reverse;
+  int after = !d->old.reverse;
   if (!d->truncated) {
     return rows;
   }
@@ -113,12 +112,8 @@ static gemel_value history_tangent(gemel__derived_loop *d, size_t k, gemel_value
   gemel_value all = gemel__derived_put_rows(d, gemel__filled_like(history, 0, where), rows,
                                             gemel__derived_first_plus(d, after));
   gemel_value initial = gemel__or_zeros(tangent_of(d, k), d->call->outputs[k], where);
-  gemel__value_dims(initial, &rank);
-  for (int axis = 0; axis < rank; axis++) {
-    order[axis + 1] = axis;
-  }
-  initial = gemel_dimshuffle_at(initial, (size_t)rank + 1, order, where);
-  return gemel__derived_put_rows(d, all, initial, gemel__derived_initial_row(d));
+  return gemel__derived_put_rows(d, all, gemel__scan_as_row(initial, where),
+                                 gemel__derived_initial_row(d));
 }
 
 /* Hands the tangents of results out. */

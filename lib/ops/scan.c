@@ -48,6 +48,19 @@ gemel_value gemel__scan_rows(gemel_value x, gemel_dim first, gemel_dim rows, gem
   return gemel_subtensor_at(x, (size_t)rank, start, (size_t)rank, size, NULL, where);
 }
 
+gemel_value gemel__scan_as_row(gemel_value x, gemel_location where) {
+  int64_t order[GEMEL_MAX_RANK + 1] = {-1};
+  int rank;
+  if (gemel_is_null(x)) {
+    return x;
+  }
+  gemel__value_dims(x, &rank);
+  for (int axis = 0; axis < rank; axis++) {
+    order[axis + 1] = axis;
+  }
+  return gemel_dimshuffle_at(x, (size_t)rank + 1, order, where);
+}
+
 /* ---- Type rule ---- */
 
 /* What the type rule has found so far. */

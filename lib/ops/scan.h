@@ -79,6 +79,9 @@ static inline int gemel__scan_follows(const gemel__scan *s) {
 /* ROWS rows of X from row FIRST on; null if X is. */
 gemel_value gemel__scan_rows(gemel_value x, gemel_dim first, gemel_dim rows, gemel_location where);
 
+/* X as one row: with an axis of size 1 in front; null if X is. */
+gemel_value gemel__scan_as_row(gemel_value x, gemel_location where);
+
 gemel_status gemel__scan_grad(gemel_derive *call);
 gemel_status gemel__scan_jvp(gemel_derive *call);
 gemel_status gemel__scan_sample(gemel_sample *sample);

@@ -141,13 +141,7 @@ static gemel_value slice_again(row_read *r, uint32_t node, int axis, gemel_value
 /* VALUE, one row, through the views. */
 static gemel_value view_again(row_read *r, gemel_value value) {
   gemel_location where = gemel__node_where(r->graph, r->views[0]);
-  int64_t order[GEMEL_MAX_RANK] = {-1};
-  int rank;
-  gemel__value_dims(value, &rank);
-  for (int axis = 0; axis < rank; axis++) {
-    order[axis + 1] = axis;
-  }
-  value = gemel_dimshuffle_at(value, (size_t)rank + 1, order, where);
+  value = gemel__scan_as_row(value, where);
   for (size_t k = r->n; k-- > 0 && !gemel_is_null(value);) {
     const gemel_attr *attrs = attrs_of(r, r->views[k]);
     value = gemel__node_at(r->graph, r->views[k])->op == GEMEL__OP_dimshuffle

@@ -30,7 +30,7 @@ int gemel__all_rows_takes(const gemel_graph *body, uint32_t node) {
 
 /* ---- Inputs ---- */
 
-/* 1 if a size of an input of BODY is called NAME. */
+/* 1 if SYMBOL is the size of an axis of an input of BODY. */
 static int is_size(const gemel_graph *body, gemel_dim symbol) {
   for (size_t k = 0; k < body->n_inputs; k++) {
     gemel_type type = gemel__body_input(body, k);

@@ -85,22 +85,11 @@ static gemel_status take_step(unroll *u, int64_t i) {
 
 /* ---- Results ---- */
 
-/* VALUE as one row. */
-static gemel_value as_row(const unroll *u, gemel_value value) {
-  int64_t order[GEMEL_MAX_RANK] = {-1};
-  int rank;
-  gemel__value_dims(value, &rank);
-  for (int axis = 0; axis < rank; axis++) {
-    order[axis + 1] = axis;
-  }
-  return gemel_dimshuffle_at(value, (size_t)rank + 1, order, where_of(u));
-}
-
 /* N rows joined. */
 static gemel_value join_rows(const unroll *u, size_t n, gemel_value *rows) {
   gemel_join_options options = {.axis = 0};
   for (size_t k = 0; k < n; k++) {
-    rows[k] = as_row(u, rows[k]);
+    rows[k] = gemel__scan_as_row(rows[k], where_of(u));
   }
   return n == 1 ? rows[0] : gemel_join_at(n, rows, &options, where_of(u));
 }
