@@ -71,6 +71,14 @@ static gemel_tensor *make_operand(const gemel__bench *b, gemel_context *context,
   gemel_tensor *tensor;
   for (k = 0; k < rank; k++) {
     shape[k] = size_of(b, context, gemel_type_dims(context, type)[k]);
+    if (shape[k] < 0) {
+      char size[100];
+      gemel_dim_format(context, gemel_type_dims(context, type)[k], size, sizeof size);
+      error->status = GEMEL_BAD_SHAPE;
+      snprintf(error->text, sizeof error->text,
+               "an input has an axis of size %s: give a number, or E, R, C, S or T", size);
+      return NULL;
+    }
   }
   tensor = gemel_tensor_new(gemel_type_dtype(context, type), rank, shape, error);
   if (tensor != NULL) {

@@ -296,6 +296,11 @@ static const text_case values[] = {
           "  return last, all\n"
           "}\n",
           VALUES("f64[2] 1 2", "f64[2, 2] 3 4 5 6"), "f64[2] 5 6", "f64[3, 2] 1 2 3 4 5 6"),
+    FAILS("sizes/symbol_of_the_body_alone",
+          "graph step(s: f64[]) { return n = s + sum(arange(n = Q, dtype = f64)) }\n"
+          "graph g(s: f64[]) {\n"
+          "  l, h = scan(s, body = step, states = 1, length = 2)\n  return l\n}\n",
+          VALUES("f64[] 1"), GEMEL_BAD_SHAPE, "depends on Q, which is the size of no input's axis"),
     FAILS("sizes/no_broadcast_at_run_time",
           "graph step(s: f64[N], x: f64[N]) { return n = s + x }\n"
           "graph g(s: f64[N], x: f64[T, M]) {\n"
@@ -532,6 +537,63 @@ static const text_case values[] = {
           "}\n",
           VALUES("f64[2] 1 2", "f64[3] 1 2 3"), GEMEL_BAD_TYPE,
           "state s begins as f64[2] and becomes f64[3]"),
+    /* What only a call can check is checked where rewriting leaves little of the loop. */
+    FAILS("checked/summed_rows",
+          "graph step(h: f64[H], x: f64[H], y: f64[K], w: f64[K, H]) {\n"
+          "  return n = h + dot(y, w) + x\n}\n"
+          "graph g(h: f64[H], x: f64[T, H], y: f64[S, K], w: f64[K, H]) {\n"
+          "  l, q = scan(h, x, y, w, body = step, states = 1, sequences = 2)\n  return l\n}\n",
+          VALUES("f64[1] 0", "f64[2, 1] 1 2", "f64[3, 1] 1 2 3", "f64[1, 1] 1"), GEMEL_BAD_SHAPE,
+          "sequence 1 has 3 rows, and 2 are expected"),
+    FAILS("checked/unread_rows",
+          "graph step(s: f64[], x: f64[], y: f64[]) { return n = tanh(s + x) }\n"
+          "graph g(s: f64[], x: f64[T], y: f64[S]) {\n"
+          "  l, h = scan(s, x, y, body = step, states = 1, sequences = 2)\n  return l\n}\n",
+          VALUES("f64[] 1", "f64[2] 1 2", "f64[3] 1 2 3"), GEMEL_BAD_SHAPE,
+          "sequence 1 has 3 rows, and 2 are expected"),
+    FAILS("checked/rows_as_they_are",
+          "graph step(x: f64[], y: f64[]) { return p = x, q = y }\n"
+          "graph g(x: f64[T], y: f64[S]) {\n"
+          "  p, q = scan(x, y, body = step, sequences = 2)\n  return p, q\n}\n",
+          VALUES("f64[2] 1 2", "f64[3] 1 2 3"), GEMEL_BAD_SHAPE,
+          "sequence 1 has 3 rows, and 2 are expected"),
+    FAILS("checked/short",
+          "graph step(s: f64[], x: f64[], y: f64[]) { return n = s * x - y }\n"
+          "graph g(s: f64[], x: f64[2], y: f64[S]) {\n"
+          "  l, h = scan(s, x, y, body = step, states = 1, sequences = 2)\n  return l\n}\n",
+          VALUES("f64[] 1", "f64[2] 1 2", "f64[3] 1 2 3"), GEMEL_BAD_SHAPE,
+          "sequence 1 has 3 rows, and 2 are expected"),
+    FAILS("checked/unread_constant",
+          "graph step(s: f64[N], x: f64[], c: f64[N]) { return n = s * x }\n"
+          "graph g(s: f64[N], x: f64[T], c: f64[M]) {\n"
+          "  l, h = scan(s, x, c, body = step, states = 1, sequences = 1)\n  return l\n}\n",
+          VALUES("f64[2] 1 2", "f64[2] 1 2", "f64[3] 1 2 3"), GEMEL_BAD_SHAPE,
+          "axis 0 of the body's input c: f64[N]"),
+    FAILS("checked/unread_state",
+          "graph step(s: f64[N], r: f64[], c: f64[M]) { return n = c * 1, m = r + r }\n"
+          "graph g(s: f64[N], r: f64[], c: f64[M]) {\n"
+          "  l, m, h, i = scan(s, r, c, body = step, states = 2, length = 5)\n  return m\n}\n",
+          VALUES("f64[2] 1 2", "f64[] 1", "f64[3] 1 2 3"), GEMEL_BAD_TYPE,
+          "the types must be the same"),
+    FAILS("checked/states_that_stay",
+          "graph step(s: f64[]) { return n = s }\n"
+          "graph g(s: f64[], z: i64[]) {\n"
+          "  l, h = scan(s, body = step, states = 1, length = z)\n  return l\n}\n",
+          VALUES("f64[] 1", "i64[] -2"), GEMEL_BAD_SHAPE, "axis 0 has the negative size -1"),
+    FAILS("checked/limit_of_states_that_stay",
+          "graph step(s: f64[], x: f64[]) { return n = s }\n"
+          "graph g(k: i64[], s: f64[], x: f64[T]) {\n"
+          "  l, h = scan(k, s, x, body = step, states = 1, sequences = 1, limited = 1)\n"
+          "  return l\n}\n",
+          VALUES("i64[] 4", "f64[] 1", "f64[2] 1 2"), GEMEL_BAD_VALUE,
+          "a loop over 2 rows can't take 4 steps"),
+    FAILS("checked/limit_of_first_row",
+          "graph step(s: f64[], x: f64[]) { return n = s + x }\n"
+          "graph g(k: i64[], s: f64[], x: f64[T]) {\n"
+          "  l, h = scan(k, s, x, body = step, states = 1, sequences = 1, limited = 1)\n"
+          "  return first = subtensor(h, start = [0], size = [1])\n}\n",
+          VALUES("i64[] 4", "f64[] 1", "f64[2] 1 2"), GEMEL_BAD_VALUE,
+          "a loop over 2 rows can't take 4 steps"),
 };
 
 /* ---- What is refused ---- */

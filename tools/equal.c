@@ -137,6 +137,9 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
     fputs(good ? ", up to " : ", told apart by ", file);
     print_needs(file, result->needs);
   }
+  if (good && result->symbols_up_to > 0) {
+    fprintf(file, ", for sizes up to %lld", (long long)result->symbols_up_to);
+  }
   fprintf(file, " (seed %llu, %.1f s)\n", (unsigned long long)settings->seed,
           gemel__now() - records->started);
 }

@@ -53,6 +53,67 @@ gemel_dim gemel__attr_size(const gemel_graph *graph, uint32_t node, gemel_dim di
   return gemel__dim_substitute(graph->context, dim, operand_size, &owner);
 }
 
+/* ---- What a call checks ---- */
+
+/* For gemel__dim_substitute: the size of the axis that the body calls by a symbol. */
+static gemel_dim outer_atom(void *user, const gemel__atom *atom, gemel_dim self) {
+  const gemel__scan_node *loop = user;
+  gemel_context *context = loop->graph->context;
+  if (atom->kind != GEMEL__ATOM_SYMBOL) {
+    return self;
+  }
+  for (size_t k = 0; k < gemel_graph_input_count(loop->scan.body); k++) {
+    gemel_type formal = gemel__body_input(loop->scan.body, k);
+    for (int axis = 0; axis < gemel_type_rank(context, formal); axis++) {
+      if (gemel_type_dims(context, formal)[axis] == self) {
+        return gemel__scan_node_argument(loop, k)[axis];
+      }
+    }
+  }
+  return self;
+}
+
+/* 1 if FORMAL, a type of LOOP's body, is proved to have the sizes ACTUAL. */
+static int has_sizes(const gemel__scan_node *loop, gemel_type formal, const gemel_dim *actual) {
+  gemel_context *context = loop->graph->context;
+  for (int axis = 0; axis < gemel_type_rank(context, formal); axis++) {
+    gemel_dim dim = gemel__dim_substitute(context, gemel_type_dims(context, formal)[axis],
+                                          outer_atom, (void *)loop);
+    if (dim == GEMEL_DIM_NONE || gemel__dim_compare(context, dim, actual[axis]) != GEMEL__EQUAL) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* 1 if the sizes of LOOP's operands, and of what its steps make of the states, are proved to be
+ * those that the body asks for. If only a call can tell, a loop with fewer operands would take what
+ * this one refuses. */
+static int is_proved(const gemel__scan_node *loop) {
+  gemel_context *context = loop->graph->context;
+  const gemel__scan *s = &loop->scan;
+  for (size_t k = 0; k < gemel_graph_input_count(s->body); k++) {
+    const gemel_dim *actual = gemel__scan_node_argument(loop, k);
+    if (!has_sizes(loop, gemel__body_input(s->body, k), actual) ||
+        (k < s->states && !has_sizes(loop, gemel__body_output(s->body, k), actual)) ||
+        (gemel__scan_node_kind(loop, k) == GEMEL__ROW_INPUT && loop->length != GEMEL_DIM_NONE &&
+         gemel__dim_compare(context, actual[-1], loop->length) != GEMEL__EQUAL)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+int gemel__scan_node_steps_hold(const gemel__scan_node *loop) {
+  gemel__atom atom;
+  int64_t number;
+  return !loop->scan.limited &&
+         (loop->scan.sequences > 0 || loop->length == GEMEL_DIM_NONE ||
+          gemel_dim_is_constant(loop->graph->context, loop->length, &number) ||
+          (gemel__dim_is_atom(loop->graph->context, loop->length, &atom) &&
+           atom.kind == GEMEL__ATOM_SYMBOL));
+}
+
 gemel_status gemel__scan_node_read(const gemel_graph *graph, uint32_t node,
                                    gemel__scan_node *loop) {
   const gemel__node *record = gemel__node_at(graph, node);
@@ -71,7 +132,8 @@ gemel_status gemel__scan_node_read(const gemel_graph *graph, uint32_t node,
       return GEMEL_DECLINED;
     }
   }
-  return find_length(loop);
+  gemel_status status = find_length(loop);
+  return status != GEMEL_OK || is_proved(loop) ? status : GEMEL_DECLINED;
 }
 
 /* ---- Sizes ---- */

@@ -25,8 +25,12 @@ typedef struct gemel__scan_node {
   gemel_dim length, truncate; /* sizes of GRAPH; GEMEL_DIM_NONE: there is none */
 } gemel__scan_node;
 
-/* Reads NODE of GRAPH. GEMEL_DECLINED: it is no loop, or one whose length no type tells. */
+/* Reads NODE of GRAPH. GEMEL_DECLINED: it is no loop, one whose length no type tells, or one with
+ * sizes that only a call can check. */
 gemel_status gemel__scan_node_read(const gemel_graph *graph, uint32_t node, gemel__scan_node *loop);
+
+/* 1 if no call can refuse LOOP's number of steps, so that LOOP may go without a trace. */
+int gemel__scan_node_steps_hold(const gemel__scan_node *loop);
 
 /* DIM, in an attribute of NODE, as a size of GRAPH; GEMEL_DIM_NONE when memory is out. */
 gemel_dim gemel__attr_size(const gemel_graph *graph, uint32_t node, gemel_dim dim);
@@ -47,6 +51,13 @@ static inline int gemel__scan_node_kind(const gemel__scan_node *loop, size_t k) 
   return k < loop->scan.states ? GEMEL__STATE_INPUT
          : k < rows            ? GEMEL__ROW_INPUT
                                : GEMEL__CONSTANT_INPUT;
+}
+
+/* Sizes of what takes the place of input K of LOOP's body; a sequence's rows stand before them. */
+static inline const gemel_dim *gemel__scan_node_argument(const gemel__scan_node *loop, size_t k) {
+  gemel__ref at = loop->operands[k];
+  return gemel_type_dims(loop->graph->context, gemel__node_type(loop->graph, at.node, at.output)) +
+         (gemel__scan_node_kind(loop, k) == GEMEL__ROW_INPUT);
 }
 
 /* What the symbols in an old body's sizes are in the new body. */

@@ -377,6 +377,11 @@ static gemel_status apply(gemel__join *j) {
     j->loop = gemel__new_scan_apply(&j->scan, j->edit, &j->parts[0].old, n, j->values);
     return gemel_is_null(j->loop) ? GEMEL_DECLINED : GEMEL_OK;
   }
+  for (size_t i = 0; i < j->n_parts; i++) {
+    if (!gemel__scan_node_steps_hold(&j->parts[i].old)) {
+      return GEMEL_DECLINED;
+    }
+  }
   return gemel__edit_target(j->edit) != NULL ? GEMEL_OK : GEMEL_DECLINED;
 }
 

@@ -55,7 +55,8 @@ static int find_history(row_read *r, uint32_t node) {
     int op = gemel__node_at(r->graph, at.node)->op;
     if (op == GEMEL__OP_scan) {
       if (gemel__scan_node_read(r->graph, at.node, &r->loop) != GEMEL_OK || !r->loop.scan.rows ||
-          at.output < r->loop.scan.states || at.output >= 2 * r->loop.scan.states) {
+          !gemel__scan_node_steps_hold(&r->loop) || at.output < r->loop.scan.states ||
+          at.output >= 2 * r->loop.scan.states) {
         return 0;
       }
       r->state = at.output - r->loop.scan.states;
@@ -106,7 +107,7 @@ static int find_row(row_read *r) {
 static gemel_value value_of_row(row_read *r) {
   const gemel__scan *s = &r->loop.scan;
   int first = r->row == gemel_dim_constant(r->graph->context, 0);
-  int last = r->row == r->loop.length && !s->limited && !s->until;
+  int last = r->row == r->loop.length && !s->until;
   if (s->reverse ? last : first) {
     return gemel__edit_value(r->edit, r->loop.operands[r->state]);
   }

@@ -205,6 +205,7 @@ static int look_up(void *user, const gemel__atom *atom, int64_t *size) {
   uint32_t value, count;
   size_t k;
   if (atom->kind == GEMEL__ATOM_SYMBOL) {
+    planner->unknown = atom->name;
     return gemel__plan_symbol(planner->plan, atom->name, size);
   }
   if (atom->kind == GEMEL__ATOM_VALUE) {
@@ -236,7 +237,8 @@ gemel_status gemel__plan_dim(gemel__planner *planner, gemel_dim dim, int64_t *si
     return planner->missing != GEMEL__NO_VALUE
                ? GEMEL_DECLINED
                : gemel__fail(planner->error, GEMEL_BAD_SHAPE,
-                             "a size depends on a symbol that is the size of no input's axis");
+                             "a size depends on %s, which is the size of no input's axis",
+                             planner->unknown);
   }
   return status;
 }

@@ -85,8 +85,9 @@ typedef struct gemel__planner {
   size_t scratch;   /* bytes that loops need, all threads together */
   uint32_t node;    /* being planned, for dims that name its inputs */
   uint32_t missing; /* value whose size is needed and not known yet */
-  int notes;        /* values end in the segment in which they begin, so devices may be told */
-  int dynamic;      /* evaluating at a call: sizes of inputs are read, not looked up */
+  const char *unknown; /* a symbol that no input's axis tells */
+  int notes;           /* values end in the segment in which they begin, so devices may be told */
+  int dynamic;         /* evaluating at a call: sizes of inputs are read, not looked up */
 } gemel__planner;
 
 /* ---- plan.c ---- */

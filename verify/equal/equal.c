@@ -19,6 +19,7 @@
 #include "core/graph.h"
 #include "needs/beyond.h"
 #include "equal/constants.h"
+#include "equal/loops.h"
 #include "needs/needs.h"
 #include "equal/question.h"
 #include "harness/jobs.h"
@@ -313,7 +314,7 @@ static gemel_status equal_later(gemel__equality *q, gemel_tier tier, gemel_error
     if (gemel__tick(q->run->ticker) != GEMEL_OK) {
       gemel__equal_stopped(q, tier);
     } else {
-      emit_simple(q, tier, GEMEL_NOT_APPLICABLE, "equal functions have equal derivatives");
+      emit_simple(q, tier, GEMEL_NOT_APPLICABLE, gemel__loops_derivatives(q->a, q->b));
     }
     return GEMEL_OK;
   }
@@ -579,6 +580,7 @@ gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel
   if (gemel__stopped(run->ticker)) {
     settle_stopped(&q);
   }
+  result->symbols_up_to = q.scouted.symbols_up_to;
   gemel__scouted_clear(&q.scouted);
   return status;
 }

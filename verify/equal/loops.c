@@ -123,3 +123,24 @@ gemel_status gemel__loop_bodies(const gemel__joint *joint, uint32_t u, uint32_t 
   }
   return status;
 }
+
+/* 1 if a loop of GRAPH, or of a body in it, is truncated. As deep as bodies are nested. */
+static int is_truncated(const gemel_graph *graph) {
+  int found = 0;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph) && !found; k++) {
+    const gemel__node *node = gemel__node_at(graph, k);
+    const struct gemel__attrs *attrs = gemel__attrs_at(graph->context, node->attrs);
+    found =
+        node->op == GEMEL__OP_scan && attrs->values[GEMEL__SCAN_TRUNCATE].kind != GEMEL_ATTR_NONE;
+    for (size_t i = 0; i < attrs->count && !found; i++) {
+      found = attrs->values[i].kind == GEMEL_ATTR_GRAPH && is_truncated(attrs->values[i].u.graph);
+    }
+  }
+  return found;
+}
+
+const char *gemel__loops_derivatives(const gemel_graph *a, const gemel_graph *b) {
+  return is_truncated(a) || is_truncated(b)
+             ? "derivatives weren't compared: those of truncated loops aren't their functions'"
+             : "equal functions have equal derivatives";
+}

@@ -14,4 +14,8 @@
 gemel_status gemel__loop_bodies(const gemel__joint *joint, uint32_t u, uint32_t v,
                                 gemel__part_graphs *bodies, gemel_error *error);
 
+/* Why derivatives of A and B, the same function, aren't compared. With `truncate` a loop has
+ * other derivatives than its function. */
+const char *gemel__loops_derivatives(const gemel_graph *a, const gemel_graph *b);
+
 #endif

@@ -69,6 +69,7 @@ struct parts {
   uint32_t *anchors;      /* a node each: see find_anchor */
   unsigned needs;         /* words that tell a part that passed apart */
   int improves;           /* one of them improves */
+  int64_t symbols_up_to;  /* as of a result: of all parts that passed, the least */
   char apart[300];        /* what one graph alone assumes; "" if nothing */
   gemel_record_sink sink; /* the caller's, behind say_apart */
   void *user;
@@ -180,6 +181,11 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
                       : gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, result, error);
 }
 
+/* The lesser of two sizes, of which 0 is none. */
+static int64_t least_known(int64_t a, int64_t b) {
+  return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 /* All tiers about a part; 1 if it passes, and its evidence is taken; 0 if not, −1 out of memory. */
 static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_result *result,
                     gemel_error *error) {
@@ -196,6 +202,7 @@ static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_
   }
   p->needs |= result->needs;
   p->improves |= result->improves;
+  p->symbols_up_to = least_known(p->symbols_up_to, result->symbols_up_to);
   return 1;
 }
 
@@ -393,7 +400,7 @@ static void say_identical(struct parts *p) {
   emit(p, GEMEL_TIER_REAL, GEMEL_PASSED, "identity", detail);
   emit(p, GEMEL_TIER_INTEGER, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
   emit(p, GEMEL_TIER_FLOAT, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
-  emit(p, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, "", "equal functions have equal derivatives");
+  emit(p, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, "", gemel__loops_derivatives(p->a, p->b));
   emit(p, GEMEL_TIER_SPECIAL, GEMEL_PASSED, "identity", "bitwise");
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL) || gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
     p->result->verdict = GEMEL_PASSED; /* else no tier that was asked for applies */
@@ -433,7 +440,9 @@ static void emit_parts(struct parts *p, const char *rest) {
     say_part_count(p, rest, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail,
                    sizeof detail);
     record.name = p->name;
-    record.detail = record.verdict == GEMEL_NOT_APPLICABLE ? p->tiers[k].detail : detail;
+    record.detail = k == GEMEL_TIER_GRADIENT                 ? gemel__loops_derivatives(p->a, p->b)
+                    : record.verdict == GEMEL_NOT_APPLICABLE ? p->tiers[k].detail
+                                                             : detail;
     gemel__record_emit(p->run, &record);
   }
 }
@@ -444,6 +453,7 @@ static void say_parts(struct parts *p) {
   p->result->needs = p->needs;
   p->result->improves = p->improves;
   p->result->bitwise = p->needs == 0;
+  p->result->symbols_up_to = p->symbols_up_to;
   emit_parts(p, "the rest is alike");
 }
 
@@ -525,6 +535,7 @@ static void say_both(struct parts *p, const struct gathered *kept) {
   p->result->needs |= p->needs;
   p->result->improves |= p->improves;
   p->result->bitwise &= p->needs == 0;
+  p->result->symbols_up_to = least_known(p->symbols_up_to, p->result->symbols_up_to);
   emit_parts(p, "the rest as a whole");
 }
 

@@ -186,8 +186,10 @@ typedef struct gemel_pair_result {
   unsigned needs; /* words that tell the two apart, bits GEMEL_NEEDS_BIT(…), GEMEL_PAIR_BIT(…) */
   unsigned refused; /* those of NEEDS that ALLOW doesn't allow */
   int improves;     /* 1: where A was wrong on finite inputs (NaN, infinite, far off), B is not */
-  int written;      /* 1: OPTIONS->counterexample_folder has a counterexample now. Where they differ
-                       by a formula alone, there are no inputs to write */
+  int64_t symbols_up_to; /* the largest size that symbols were given; 0: the answer rests on no
+                            choice of sizes. Of a pair that is divided, the least of its parts */
+  int written; /* 1: OPTIONS->counterexample_folder has a counterexample now. Where they differ
+                  by a formula alone, there are no inputs to write */
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or

@@ -113,7 +113,10 @@ void gemel__style_fill(gemel_tensor *tensor, gemel__style style, gemel__random *
 
 /* ---- Promises ---- */
 
-enum { CARRIES = 1 << 30, FUSES = 1 << 29 }; /* beside the kinds of arithmetic */
+/* Beside the kinds of arithmetic; SUMS_OF_PRODUCTS: some operation is both by itself, on both
+ * sides.
+ */
+enum { CARRIES = 1 << 30, FUSES = 1 << 29, SUMS_OF_PRODUCTS = 1 << 28 };
 enum { CONTRACT = 1, ARCP = 2, REASSOC = 4, AFN = 8, ALL = 15, SETS = GEMEL__PROMISE_SETS };
 
 static const unsigned words[] = {GEMEL__NEED(CONTRACT), GEMEL__NEED(ARCP), GEMEL__NEED(REASSOC),
@@ -452,7 +455,7 @@ static unsigned fuses(struct watched *w) {
       carries |= w->kinds[inputs[j].node] & CARRIES;
     }
     if (w->kinds[k] & GEMEL__SUMS && (carries || w->kinds[k] & GEMEL__PRODUCTS)) {
-      found = FUSES;
+      found |= FUSES | (w->kinds[k] & GEMEL__PRODUCTS ? SUMS_OF_PRODUCTS : 0);
     }
     if (w->kinds[k] & GEMEL__PRODUCTS || (w->kinds[k] == 0 && carries)) {
       w->kinds[k] |= CARRIES;
@@ -479,8 +482,11 @@ static gemel_status ask_pair(struct rounding_inquiry *q, const gemel__pair *pair
   memset(sides, 0, sizeof sides);
   status = status == GEMEL_OK ? watch(&sides[0], &use->a, error) : status;
   status = status == GEMEL_OK ? watch(&sides[1], &use->b, error) : status;
+  unsigned both = SUMS_OF_PRODUCTS;
   for (j = 0; j < 2 && status == GEMEL_OK; j++) {
-    q->found.kinds |= fuses(&sides[j]);
+    unsigned one = fuses(&sides[j]);
+    both &= one;
+    q->found.kinds |= (one & ~(unsigned)SUMS_OF_PRODUCTS) | (j == 1 ? both : 0);
     for (k = 0; k < sides[j].n; k++) {
       sides[j].kinds[k] &= ~(unsigned)CARRIES;
       q->found.kinds |= sides[j].kinds[k];
@@ -623,10 +629,13 @@ static int size_of_set(unsigned set) {
   return n;
 }
 
+/* Which kernel computes a product of matrices depends on its shape, and some are fused: `reassoc`
+ * stands for both there. */
 int gemel__roundings_agree(const gemel__roundings *roundings, unsigned wanted) {
   unsigned least = choose(roundings), set = set_of(wanted);
+  int fused = set & REASSOC && roundings->kinds & SUMS_OF_PRODUCTS;
   if (words_of(set) != wanted || size_of_set(set) != size_of_set(least) ||
-      (set & ~eligible(roundings->kinds)) != 0 || (least & CONTRACT & ~set) != 0) {
+      (set & ~eligible(roundings->kinds)) != 0 || (!fused && (least & CONTRACT & ~set) != 0)) {
     return 0;
   }
   return !gemel__roundings_refute(roundings, wanted);

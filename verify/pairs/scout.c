@@ -109,7 +109,17 @@ static void add_beside(struct scout_sizes *sizes, int64_t size) {
   add_size(sizes, size - 1);
 }
 
-/* Sizes at which something may change: small ones, each number, and what two of them make. */
+/* 1 if GRAPH has a loop outside of bodies: a counter in it may double, or wrap round. */
+static int has_loop(const gemel_graph *graph) {
+  uint32_t k = 0, n = gemel_graph_node_count(graph);
+  while (k < n && gemel__node_at(graph, k)->op != GEMEL__OP_scan) {
+    k++;
+  }
+  return k < n;
+}
+
+/* Sizes at which something may change: small ones, numbers of steps beyond each power of two from
+ * 32 to 1024, each number, and what two of them make. */
 static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_sizes *sizes) {
   struct scout_sizes numbers = {{0}, 0};
   numbers_of(a, &numbers);
@@ -118,6 +128,9 @@ static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_
   for (size_t k = 0; k < 10; k++) {
     add_size(sizes,
              (int64_t)k ^ 2); /* 2, 3, 0, 1, 6, …: what shows there is a small counterexample */
+  }
+  for (int64_t power = 32; power <= 1024 && (has_loop(a) || has_loop(b)); power *= 2) {
+    add_size(sizes, power + 1);
   }
   for (size_t k = 0; k < numbers.n; k++) {
     add_beside(sizes, numbers.of[k]);
@@ -575,10 +588,15 @@ static gemel_status run_sizes(struct scout *s, size_t n, const char *const *name
       size_t at = j == k % n ? k / n % sizes.n : gemel__random_below(s->random, sizes.n);
       chosen[j] = small ? gemel__random_between(s->random, 1, 3) : sizes.of[at];
     }
+    size_t before = s->found->runs;
     status =
         run_at(s, n, names, chosen, 2,
                k < TARGET_RUNS && s->how == GEMEL__SCOUT_ALL ? TARGET_ELEMENTS_EACH : 0, error);
     refused += status != GEMEL_OK;
+    for (j = 0; j < n && s->found->runs > before; j++) {
+      s->found->symbols_up_to =
+          chosen[j] > s->found->symbols_up_to ? chosen[j] : s->found->symbols_up_to;
+    }
     if (status == GEMEL_NO_MEMORY) {
       return status;
     }

@@ -20,10 +20,11 @@ typedef struct gemel__scouted {
   gemel_tensor **values;
   size_t output, element;
   char left[160], right[160];
-  size_t runs;     /* calls of both */
-  size_t elements; /* results compared */
-  size_t skipped;  /* choices of sizes that were too large */
-  int64_t largest; /* size of a symbol, or of an axis of an input */
+  size_t runs;           /* calls of both */
+  size_t elements;       /* results compared */
+  size_t skipped;        /* choices of sizes that were too large */
+  int64_t largest;       /* size of a symbol, or of an axis of an input */
+  int64_t symbols_up_to; /* largest size of a symbol; 0: there is none */
 } gemel__scouted;
 
 /* How far a look goes. */
