@@ -14,6 +14,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 #include "core/graph.h"
+#include "equal/asked.h"
 #include "equal/constants.h"
 #include "equal/loops.h"
 #include "support/graph-text.h"
@@ -574,6 +575,82 @@ static void bodies_memory(const void *data) {
   CT_CHECK(ct_oom(find_bodies, NULL) > 0);
 }
 
+/* ---- Parts that are the same ---- */
+
+/* Sixteen of LAYER, a form of the value before and of a number that is another in each. */
+static gemel_graph *layers(gemel_context *context, const char *layer) {
+  enum { LAYERS = 16 };
+  char text[4000];
+  size_t used = (size_t)snprintf(text, sizeof text, "graph f(y: f64[3], h0: f64[3]) {\n");
+  for (int k = 0; k < LAYERS; k++) {
+    used += (size_t)snprintf(text + used, sizeof text - used, "h%d = tanh(", k + 1);
+    used += (size_t)snprintf(text + used, sizeof text - used, layer, k, k + 2);
+    used += (size_t)snprintf(text + used, sizeof text - used, ")\n");
+  }
+  snprintf(text + used, sizeof text - used, "return r = h%d\n}\n", LAYERS);
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "test", NULL, NULL);
+  CT_CHECK(graph != NULL);
+  return graph;
+}
+
+/* Layers that repeat are asked about once; each that differs by a number is a question. */
+static void parts_are_counted(const void *data) {
+  static const struct {
+    const char *a, *b, *says;
+  } cases[] = {{"(h%d + y) * y", "y * y + h%d * y", "16 parts, by 1 distinct question; "},
+               {"(h%d + y) / %d:f64", "h%1$d / %2$d:f64 + y / %2$d:f64",
+                "16 parts, by 16 distinct questions; "}};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *a = layers(context, cases[k].a), *b = layers(context, cases[k].b);
+    gemel_pair_result result = {0};
+    heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+    CT_EQ_STR(gemel_verdict_name(result.verdict), "passed");
+    CT_HAS_STR(h.detail, cases[k].says);
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+    gemel_context_unref(context);
+  }
+}
+
+/* Whatever the hash, the answer to one question is not that to another: of the same two graphs the
+ * other way round, of one with another number or fact in it. */
+static int keep_answers(void *data) {
+  static const char *const texts[] = {
+      "graph g(x: f64[2]) { return r = x + x }", "graph g(x: f64[2]) { return r = 2 * x }",
+      "graph g(x: f64[2]) { return r = 3 * x }", "graph g(x: f64[3]) { return r = 2 * x }",
+      "graph g(x: f64[2] finite) { return r = 2 * x }"};
+  enum { N = CT_COUNT(texts), HASH = 7 };
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graphs[N] = {NULL};
+  gemel__asked asked = {0};
+  int failed = 0, k;
+  (void)data;
+  for (k = 0; k < N && error.status == GEMEL_OK; k++) {
+    graphs[k] = gemel_parse(context, texts[k], strlen(texts[k]), "test", NULL, &error);
+  }
+  for (k = 0; k < N * N && error.status == GEMEL_OK && !failed; k++) {
+    gemel__part_graphs part = {.a = graphs[k / N], .b = graphs[k % N]};
+    CT_EQ_INT(gemel__asked_answer(&asked, &part, HASH), -1);
+    failed = gemel__asked_keep(&asked, &part, HASH, k % 3 == 0) != 0;
+    CT_EQ_INT(gemel__asked_answer(&asked, &part, HASH), failed ? -1 : k % 3 == 0);
+  }
+  CT_EQ_UINT(asked.n, error.status == GEMEL_OK ? k - failed : 0);
+  for (k = 0; k < N; k++) {
+    gemel_graph_unref(graphs[k]);
+  }
+  gemel__asked_clear(&asked);
+  gemel_context_unref(context);
+  return failed ? GEMEL_NO_MEMORY : (int)error.status;
+}
+
+static void answers_are_kept(const void *data) {
+  (void)data;
+  CT_CHECK(ct_oom(keep_answers, NULL) > 0);
+}
+
 /* Integers that hang on how floats were rounded aren't exact: right code isn't refuted for them. */
 static void rounded_decisions(const void *data) {
   static const char *const all[] = {
@@ -658,7 +735,9 @@ static void many_inputs(const void *data) {
   gemel_context_unref(context);
 }
 
-static const ct_test ieee_tests[] = {CT_TEST("large_sizes", large_sizes, NULL),
+static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kept, NULL),
+                                     CT_TEST("parts_are_counted", parts_are_counted, NULL),
+                                     CT_TEST("large_sizes", large_sizes, NULL),
                                      CT_TEST("many_inputs", many_inputs, NULL),
                                      CT_TEST("needs", needs_are_named, NULL),
                                      CT_TEST("names_and_types", names_and_types, NULL),

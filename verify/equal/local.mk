@@ -1,6 +1,8 @@
 # `gemel equal`: the question about two graphs, divided and answered.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/asked.c
+libgemel_verify_a_SOURCES += %reldir%/asked.h
 libgemel_verify_a_SOURCES += %reldir%/candidates.c
 libgemel_verify_a_SOURCES += %reldir%/candidates.h
 libgemel_verify_a_SOURCES += %reldir%/constants.c

@@ -17,11 +17,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "instances/assumed.h"
+#include "equal/asked.h"
 #include "equal/candidates.h"
 #include "equal/loops.h"
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/intern.h"
 #include "pairs/joint.h"
 #include "pairs/match.h"
 #include "pairs/scout.h"
@@ -64,14 +64,13 @@ struct parts {
   size_t proven, failures;                 /* parts */
   size_t loops;                            /* of those that are proven */
   double effort;                           /* on a part, as gemel__run has it */
-  uint64_t *asked; /* parts seen: hash of both texts, with the answer in bit 0 */
-  size_t n_asked, asked_capacity;
-  uint32_t *anchors;      /* a node each: see find_anchor */
-  unsigned needs;         /* words that tell a part that passed apart */
-  int improves;           /* one of them improves */
-  int64_t symbols_up_to;  /* as of a result: of all parts that passed, the least */
-  char apart[300];        /* what one graph alone assumes; "" if nothing */
-  gemel_record_sink sink; /* the caller's, behind say_apart */
+  gemel__asked asked;                      /* about parts of these graphs */
+  uint32_t *anchors;                       /* a node each: see find_anchor */
+  unsigned needs;                          /* words that tell a part that passed apart */
+  int improves;                            /* one of them improves */
+  int64_t symbols_up_to;                   /* as of a result: of all parts that passed, the least */
+  char apart[300];                         /* what one graph alone assumes; "" if nothing */
+  gemel_record_sink sink;                  /* the caller's, behind say_apart */
   void *user;
 };
 
@@ -171,7 +170,7 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
   run.options.tiers = tiers != 0 ? tiers : run.options.tiers;
   run.brief = tiers == 0 && !pair->whole;
   run.effort = run.brief ? p->effort : 0;
-  gemel__ticker_part(run.ticker, pair->whole ? 0 : p->n_asked + 1);
+  gemel__ticker_part(run.ticker, pair->whole ? 0 : p->asked.n + 1);
   if (!pair->whole) {
     run.whole = NULL;
     /* a part that doesn't pass is no finding; one that is asked for its difference is */
@@ -206,34 +205,16 @@ static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_
   return 1;
 }
 
-/* A hash of both texts, with bit 0 clear; 1: memory is out. */
-static uint64_t key_of(const gemel__part_graphs *part) {
-  char *a = gemel_print_string(part->a, "g", NULL), *b = gemel_print_string(part->b, "g", NULL);
-  uint64_t key = 1;
-  if (a != NULL && b != NULL) {
-    key = gemel__hash_bytes(gemel__hash_bytes(1, a, strlen(a)), b, strlen(b)) & ~(uint64_t)1;
-  }
-  gemel_text_free(a);
-  gemel_text_free(b);
-  return key;
-}
-
-/* As ask_part, once for parts that are alike: layers of a network repeat. */
+/* As ask_part, once for parts that are the same: layers of a network repeat. */
 static int ask_once(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
-  uint64_t key = key_of(part);
+  uint64_t hash = gemel__asked_hash(part);
+  int passed = gemel__asked_answer(&p->asked, part, hash);
   gemel_pair_result result;
-  if (key == 1 ||
-      gemel__grow(&p->asked, &p->asked_capacity, p->n_asked + 1, sizeof *p->asked) != 0) {
-    return -1;
-  }
-  for (size_t k = 0; k < p->n_asked; k++) {
-    if ((p->asked[k] & ~(uint64_t)1) == key) {
-      return (int)(p->asked[k] & 1);
+  if (passed < 0) {
+    passed = ask_part(p, part, &result, error);
+    if (passed >= 0 && gemel__asked_keep(&p->asked, part, hash, passed) != 0) {
+      return -1;
     }
-  }
-  int passed = ask_part(p, part, &result, error);
-  if (passed >= 0) {
-    p->asked[p->n_asked++] = key | (uint64_t)passed;
   }
   return passed;
 }
@@ -408,19 +389,18 @@ static void say_identical(struct parts *p) {
   p->result->bitwise = 1;
 }
 
+/* How many parts passed, by how many questions, as parts that are the same are asked about once. */
 static void say_part_count(const struct parts *p, const char *rest, const char *more, char *text,
                            size_t bytes) {
-  size_t k, different = 0;
+  size_t questions = p->asked.passed;
   char loops[80] = "";
-  for (k = 0; k < p->n_asked; k++) {
-    different += p->asked[k] & 1;
-  }
   if (p->loops > 0) {
     snprintf(loops, sizeof loops, ", %zu of them bodies of loops, for any number of steps",
              p->loops);
   }
-  snprintf(text, bytes, "%zu part%s, %zu different%s; %s%s%s", p->proven, p->proven == 1 ? "" : "s",
-           different, loops, rest, more[0] != '\0' ? "; " : "", more);
+  snprintf(text, bytes, "%zu part%s, by %zu distinct question%s%s; %s%s%s", p->proven,
+           p->proven == 1 ? "" : "s", questions, questions == 1 ? "" : "s", loops, rest,
+           more[0] != '\0' ? "; " : "", more);
 }
 
 /* The records of parts that passed, and REST of what was asked about besides. What tells parts
@@ -683,7 +663,7 @@ static void clear(struct parts *p) {
   gemel__free(p->anchors, p->joint.n_nodes * sizeof *p->anchors);
   gemel__candidates_clear(&p->candidates);
   gemel__joint_clear(&p->joint);
-  gemel__free(p->asked, p->asked_capacity * sizeof *p->asked);
+  gemel__asked_clear(&p->asked);
   gemel__free(p, sizeof *p);
 }
 
