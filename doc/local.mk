@@ -1,7 +1,6 @@
 # Documentation, installed but for the patches that adding.md shows: man pages go to dist_man_MANS.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
-dist_man_MANS += %reldir%/gemel-recheck.1
 dist_man_MANS += %reldir%/gemel.1
 EXTRA_DIST += %reldir%/adding
 dist_pages_DATA += %reldir%/adding.md

@@ -17,7 +17,6 @@ AC_DEFUN([GEMEL_VERIFY], [
     [], [enable_verify=yes])
   gemel_have_verify=no
   AC_CHECK_TYPES([__int128])
-  AM_CONDITIONAL([INT128], [test "$ac_cv_type___int128" = yes])
   AS_IF([test "x$enable_verify" != xno], [
     AS_IF([test "$ac_cv_type___int128" != yes],
       [AC_MSG_ERROR([the harness needs integers of 128 bits, which compilers have for 64-bit processors: build without it by --disable-verify.])])

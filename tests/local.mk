@@ -279,7 +279,6 @@ EXTRA_DIST += %reldir%/t-bench.sh
 EXTRA_DIST += %reldir%/t-documentation.sh
 EXTRA_DIST += %reldir%/t-html.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
-EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 EXTRA_DIST += %reldir%/t-simcc.sh
 TESTS += %reldir%/t-bench.sh
@@ -288,7 +287,6 @@ TESTS += %reldir%/t-command.sh
 TESTS += %reldir%/t-documentation.sh
 TESTS += %reldir%/t-html.sh
 TESTS += %reldir%/t-newrule.sh
-TESTS += %reldir%/t-recheck.sh
 TESTS += %reldir%/t-refuted.sh
 if GPU_SIM
 TESTS += %reldir%/t-simcc.sh

@@ -32,18 +32,3 @@ gemel_SOURCES += %reldir%/records.h
 gemel_SOURCES += %reldir%/table.c
 gemel_SOURCES += %reldir%/verify.c
 endif
-
-# gemel-recheck shares nothing with the rest. Its integers have 128 bits.
-if INT128
-bin_PROGRAMS += gemel-recheck
-endif
-gemel_recheck_LDADD =
-gemel_recheck_SOURCES = %reldir%/recheck/convolving.c
-gemel_recheck_SOURCES += %reldir%/recheck/elementwise.c
-gemel_recheck_SOURCES += %reldir%/recheck/json.c
-gemel_recheck_SOURCES += %reldir%/recheck/main.c
-gemel_recheck_SOURCES += %reldir%/recheck/moving.c
-gemel_recheck_SOURCES += %reldir%/recheck/number.c
-gemel_recheck_SOURCES += %reldir%/recheck/recheck.h
-gemel_recheck_SOURCES += %reldir%/recheck/reducing.c
-gemel_recheck_SOURCES += %reldir%/recheck/text.c

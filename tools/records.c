@@ -40,7 +40,6 @@ static void keep(gemel__records *records, const gemel_record *record) {
   row->detail = copy(record->detail != NULL ? record->detail : "");
   row->counterexample = copy(record->counterexample);
   row->replay = copy(record->replay);
-  row->certificate = copy(record->certificate);
   row->text = copy(record->text);
   row->witnesses = copy(record->witnesses);
   row->ulps = NULL; /* long, and in the JSON already */
@@ -133,7 +132,6 @@ void gemel__records_clear(gemel__records *records) {
     free((char *)row->detail);
     free((char *)row->counterexample);
     free((char *)row->replay);
-    free((char *)row->certificate);
     free((char *)row->text);
     free((char *)row->witnesses);
   }
@@ -158,34 +156,6 @@ int gemel__records_probe(const char *path) {
   }
   return gemel__output_open(&output, path) == GEMEL__GOOD ? gemel__output_close(&output, 0)
                                                           : GEMEL__BAD;
-}
-
-/* 1 if every record of the subject of row K is good. */
-static int subject_good(const gemel__records *records, size_t k) {
-  for (size_t j = 0; j < records->count; j++) {
-    const gemel_record *row = &records->rows[j];
-    if (strcmp(row->name, records->rows[k].name) == 0 &&
-        strcmp(row->kind, records->rows[k].kind) == 0 && row->verdict != GEMEL_PASSED &&
-        row->verdict != GEMEL_NOT_APPLICABLE) {
-      return 0;
-    }
-  }
-  return 1;
-}
-
-int gemel__records_certificates(const gemel__records *records, const char *path) {
-  gemel__output output;
-  if (gemel__output_open(&output, path) != GEMEL__GOOD) {
-    return GEMEL__BAD;
-  }
-  for (size_t k = 0; k < records->count; k++) { /* an error shows when it is closed */
-    const char *text = records->rows[k].certificate;
-    if (text != NULL && subject_good(records, k)) {
-      gemel__output_write(&output, text, strlen(text));
-      gemel__output_write(&output, "\n", 1);
-    }
-  }
-  return gemel__output_close(&output, 1);
 }
 
 int gemel__read_tiers(const char *text, unsigned *tiers) {

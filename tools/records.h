@@ -61,10 +61,6 @@ void gemel__records_clear(gemel__records *records);
 /* GEMEL__BAD (said) if the file PATH (NULL: none) can't be written: before work, not behind it. */
 int gemel__records_probe(const char *path);
 
-/* Writes the certificates of the rules that passed in every tier to the file PATH, one a line.
- * GEMEL__BAD (said). */
-int gemel__records_certificates(const gemel__records *records, const char *path);
-
 /* Writes the report, a file that needs no other, to PATH (html.c). GEMEL__BAD (said). */
 int gemel__records_html(const gemel__records *records, const char *path, uint64_t seed);
 

@@ -20,8 +20,6 @@ static const gemel__option options[] = {
     {"seconds", 'S', "S",
      "begin no more operations or rules after so many seconds, decimals allowed: they are not run "
      "(default: no limit)"},
-    {"certificates", 'c', "F",
-     "write a certificate of each rule that passes to F, for gemel-recheck"},
     {"html", 'H', "F", "write a report with the evidence and plots to F"},
     {"device", 'D', "NAME", "operations on this device, too (default: on the host alone)"},
     GEMEL__RECORD_OPTIONS,
@@ -100,24 +98,8 @@ static gemel_status run_harness(gemel_context *context, const char *replay, cons
              : status;
 }
 
-/* Files that are written when all records are there; NULL: not asked for. */
-typedef struct reports {
-  const char *certificates, *html;
-} reports;
-
-static int write_reports(const gemel__records *records, const reports *files, uint64_t seed) {
-  int status = GEMEL__GOOD;
-  if (files->certificates != NULL) {
-    status = gemel__records_certificates(records, files->certificates);
-  }
-  if (files->html != NULL && gemel__records_html(records, files->html, seed) != GEMEL__GOOD) {
-    status = GEMEL__BAD;
-  }
-  return status;
-}
-
 static int verify(gemel__records *records, const char *device, const char *replay,
-                  const char *rules, const reports *files, const gemel_verify_options *settings) {
+                  const char *rules, const char *html, const gemel_verify_options *settings) {
   gemel_error error;
   gemel_status status;
   gemel_context *context = gemel__context_need();
@@ -132,7 +114,7 @@ static int verify(gemel__records *records, const char *device, const char *repla
   if (status != GEMEL_OK) {
     return gemel__complain_error(replay, &error);
   }
-  if (write_reports(records, files, settings->seed) != GEMEL__GOOD) {
+  if (html != NULL && gemel__records_html(records, html, settings->seed) != GEMEL__GOOD) {
     closed = GEMEL__BAD;
   }
   gemel__records_print(records);
@@ -149,7 +131,7 @@ static int run(const gemel__args *args) {
   gemel__records records;
   gemel_verify_options settings;
   const char *tiers = gemel__arg(args, "tier"), *replay = gemel__arg(args, "replay");
-  const reports files = {gemel__arg(args, "certificates"), gemel__arg(args, "html")};
+  const char *html = gemel__arg(args, "html");
   unsigned bits = 0;
   size_t jobs = 1;
   double seconds = 0;
@@ -157,8 +139,7 @@ static int run(const gemel__args *args) {
       (replay != NULL && !gemel__readable(replay)) ||
       gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
       gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
-      gemel__records_probe(files.certificates) != GEMEL__GOOD ||
-      gemel__records_probe(files.html) != GEMEL__GOOD ||
+      gemel__records_probe(html) != GEMEL__GOOD ||
       gemel__records_open(&records, args, &settings) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
@@ -166,13 +147,11 @@ static int run(const gemel__args *args) {
   settings.jobs = jobs;
   settings.tick = seconds > 0 ? gemel__records_tick : NULL;
   records.seconds = seconds;
-  settings.certificates = files.certificates != NULL;
-  settings.witnesses = files.html != NULL;
+  settings.witnesses = html != NULL;
   records.rules = gemel__arg(args, "rules");
   settings.ops = gemel__arg(args, "ops");
   records.ops = settings.ops != NULL && strpbrk(settings.ops, "./") != NULL ? settings.ops : NULL;
-  int status =
-      verify(&records, gemel__arg(args, "device"), replay, records.rules, &files, &settings);
+  int status = verify(&records, gemel__arg(args, "device"), replay, records.rules, html, &settings);
   gemel__records_close(&records, 0);
   gemel__records_clear(&records);
   return status;

@@ -568,10 +568,6 @@ uint64_t gemel__field_prime(const gemel__domain *d, int i) {
   return field_of(d)->chain.ring[i].p;
 }
 
-const gemel__prime_chain *gemel__field_chain(const gemel__domain *d) {
-  return &field_of(d)->chain;
-}
-
 double gemel__field_error_bound(const gemel__domain *d, const void *a, const void *b) {
   const gemel__field *f = field_of(d);
   unsigned rings = comparable(f, a, b);

@@ -151,7 +151,6 @@ unsigned gemel__field_rings(const gemel__domain *d, const void *e);
 /* The residue in ring I, in [0, p), where the element has one; p of ring I. */
 uint64_t gemel__field_residue(const gemel__domain *d, const void *e, int i);
 uint64_t gemel__field_prime(const gemel__domain *d, int i);
-const gemel__prime_chain *gemel__field_chain(const gemel__domain *d);
 
 /* ---- Certainty ---- */
 

@@ -78,8 +78,7 @@ typedef struct gemel_record {
   double before;            /* tier float: WORST of the left side */
   const char *text;         /* the rule as it was written */
   const char *witnesses;    /* tier special, if asked for and passed: for each word of NEEDS a line
-                               with    it, and where it shows */
-  const char *certificate;  /* tier special, if asked for and passed: one object of JSON */
+                               with it, and where it shows */
   /* Tier special of a scalar operation: */
   double ulp;       /* the largest error of a result, in units of the last place; else 0 */
   const char *ulps; /* the largest errors by dtype, sign and binade of the first operand, as JSON:
@@ -102,7 +101,6 @@ typedef struct gemel_verify_options {
   size_t jobs; /* operations, rules, or instantiations and tiers of a pair, verified at a time, each
                   on a thread of its own; 0: one, on the calling thread. What is reported, and its
                   order, doesn't depend on it */
-  int certificates;      /* 1: rules get certificates, for gemel-recheck */
   int witnesses;         /* 1: records say where each word of needs shows */
   int in_process;        /* gemel_verify_kernel: 1: no process of its own, for a debugger */
   double kernel_seconds; /* gemel_verify_kernel: CPU time that one call may take; 0: 10 */

@@ -43,7 +43,7 @@ struct queue {
 
 /* ---- Copies of records ---- */
 
-enum { STRINGS = 10 }; /* of a record */
+enum { STRINGS = 9 }; /* of a record */
 
 static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[0] = &r->kind;
@@ -52,10 +52,9 @@ static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[3] = &r->detail;
   at[4] = &r->counterexample;
   at[5] = &r->replay;
-  at[6] = &r->certificate;
-  at[7] = &r->text;
-  at[8] = &r->witnesses;
-  at[9] = &r->ulps;
+  at[6] = &r->text;
+  at[7] = &r->witnesses;
+  at[8] = &r->ulps;
 }
 
 static void clear_record(gemel_record *r) {

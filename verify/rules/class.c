@@ -15,7 +15,6 @@
 #include "needs/cut.h"
 #include "ops/ops.h"
 #include "pairs/pair.h"
-#include "rules/certificate.h"
 #include "rules/report.h"
 #include "rules/trial.h"
 #include "sample/propose.h"
@@ -419,27 +418,16 @@ static char *describe_witnesses(const struct gemel__proof *p) {
   return gemel__buffer_finish(&b);
 }
 
-/* The record of a rule that passed, with its certificate if one is asked for. */
-static gemel_status emit_certified(struct gemel__proof *p, gemel_record *record,
-                                   gemel_error *error) {
-  char *certificate = NULL, *witnesses = NULL;
-  size_t bytes = 0;
-  gemel_status status = GEMEL_OK;
-  if (p->run->options.witnesses) {
-    witnesses = describe_witnesses(p);
-    record->witnesses = witnesses;
-    status = witnesses != NULL ? GEMEL_OK : gemel__no_memory(error, "witnesses");
+/* The record of a rule that passed, with what shows each word if that is asked for. */
+static gemel_status emit_passed(struct gemel__proof *p, gemel_record *record, gemel_error *error) {
+  char *witnesses = p->run->options.witnesses ? describe_witnesses(p) : NULL;
+  if (p->run->options.witnesses && witnesses == NULL) {
+    return gemel__no_memory(error, "witnesses");
   }
-  if (status == GEMEL_OK && p->run->options.certificates) {
-    status = gemel__rule_certificate(p, &certificate, &bytes, error);
-    record->certificate = certificate;
-  }
-  if (status == GEMEL_OK) {
-    gemel__record_emit(p->run, record);
-  }
-  gemel__free(certificate, bytes);
+  record->witnesses = witnesses;
+  gemel__record_emit(p->run, record);
   gemel_text_free(witnesses);
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
@@ -480,7 +468,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
       record.how = "";
       record.detail = "the rule isn't for float dtypes; class: bitwise";
     }
-    status = emit_certified(p, &record, error);
+    status = emit_passed(p, &record, error);
   }
   return status;
 }

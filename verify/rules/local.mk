@@ -1,9 +1,7 @@
-# `gemel verify --rules`: instances of rules and passes, their class, their certificates.
+# `gemel verify --rules`: instances of rules and passes, their class.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/all.c
-libgemel_verify_a_SOURCES += %reldir%/certificate.c
-libgemel_verify_a_SOURCES += %reldir%/certificate.h
 libgemel_verify_a_SOURCES += %reldir%/class.c
 libgemel_verify_a_SOURCES += %reldir%/collect.c
 libgemel_verify_a_SOURCES += %reldir%/constants.c
