@@ -24,6 +24,9 @@ static void fails_once(int at, flaw what) {
     ct_context("call %d of which %d fails: %s", k, at, error.text);
     if (k == at) {
       CT_EQ_INT(call_step(&s, k, what, out), GEMEL_BAD_VALUE);
+      if (what == TARGET) {
+        CT_HAS_STR(error.text, "a target of cross_entropy is outside its classes");
+      }
       CT_CHECK(out[0] == NULL && out[1] == NULL);
       check_state(&s, k);
     }

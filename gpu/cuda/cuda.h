@@ -23,6 +23,16 @@ enum { GEMEL__CUDA_CLASSES = 200 };
 typedef struct gemel__cuda_idle gemel__cuda_idle;
 typedef struct gemel__cuda_fused gemel__cuda_fused;
 
+/* X(name, text): what a kernel may find wrong with a value, and what the error then says. */
+#define GEMEL__CUDA_PROBLEM_TABLE(X) X(TARGET, "a target of cross_entropy is outside its classes")
+
+enum {
+  GEMEL__CUDA_NO_PROBLEM,
+#define GEMEL__CUDA_PROBLEM(name, text) GEMEL__CUDA_BAD_##name,
+  GEMEL__CUDA_PROBLEM_TABLE(GEMEL__CUDA_PROBLEM)
+#undef GEMEL__CUDA_PROBLEM
+};
+
 struct gemel_cuda {
   gemel_device record;
   int ordinal;
@@ -34,10 +44,11 @@ struct gemel_cuda {
   size_t blas_bytes;          /* of the workspace */
   void *cudnn;                /* its handle; NULL: none was wanted yet */
   int no_cudnn;               /* it can't be opened */
-  int *problem;               /* on the GPU: kernels set it where a value is wrong */
+  int *problem;               /* on the GPU: kernels set it to GEMEL__CUDA_BAD_… */
   int *problem_seen;          /* on the host, to read it */
   int may_fail;               /* atomic: such a kernel was asked for since it was read */
   size_t problems;            /* atomic: how many were read */
+  int last_problem;           /* of these */
   pthread_mutex_t blas_lock;  /* of the handle: each call sets its stream */
   pthread_mutex_t cudnn_lock; /* the same */
   pthread_mutex_t problem_lock;

@@ -63,8 +63,8 @@ static cudaError_t read_problem(gemel_cuda *cuda, int *problem) {
   if (result == cudaSuccess && !GEMEL__FAULT(gpu_problem_no_wait)) {
     result = cudaStreamSynchronize(cuda->stream);
   }
-  *problem = result == cudaSuccess ? *cuda->problem_seen : 0;
-  if (*problem != 0 && !GEMEL__FAULT(gpu_problem_kept)) {
+  *problem = result == cudaSuccess ? *cuda->problem_seen : GEMEL__CUDA_NO_PROBLEM;
+  if (*problem != GEMEL__CUDA_NO_PROBLEM && !GEMEL__FAULT(gpu_problem_kept)) {
     result = cudaMemsetAsync(cuda->problem, 0, sizeof *problem, cuda->stream);
   }
   return result;
@@ -75,8 +75,13 @@ static cudaError_t read_problem(gemel_cuda *cuda, int *problem) {
 static cudaError_t look_for_problem(gemel_cuda *cuda, int *problem) {
   pthread_mutex_lock(&cuda->problem_lock);
   cudaError_t result = read_problem(cuda, problem);
-  __atomic_fetch_add(&cuda->problems, *problem != 0, __ATOMIC_RELAXED);
-  *problem |= pending.cuda == cuda && cuda->problems > pending.problems;
+  if (*problem != GEMEL__CUDA_NO_PROBLEM) {
+    cuda->last_problem = *problem;
+    __atomic_fetch_add(&cuda->problems, 1, __ATOMIC_RELAXED);
+  }
+  if (pending.cuda == cuda && cuda->problems > pending.problems) {
+    *problem = cuda->last_problem;
+  }
   pthread_mutex_unlock(&cuda->problem_lock);
   if (result != cudaSuccess) { /* it may still be there */
     __atomic_store_n(&cuda->may_fail, 1, __ATOMIC_RELAXED);
@@ -87,16 +92,19 @@ static cudaError_t look_for_problem(gemel_cuda *cuda, int *problem) {
 }
 
 static gemel_status wait(gemel_cuda *cuda, gemel_error *error) {
-  int problem = 0;
+#define TEXT(name, text) [GEMEL__CUDA_BAD_##name] = text,
+  static const char *const problem_texts[] = {GEMEL__CUDA_PROBLEM_TABLE(TEXT)};
+#undef TEXT
+  int problem = GEMEL__CUDA_NO_PROBLEM;
   cudaError_t result;
   if (__atomic_exchange_n(&cuda->may_fail, 0, __ATOMIC_RELAXED) || pending.cuda == cuda) {
     result = look_for_problem(cuda, &problem);
   } else {
     result = GEMEL__FAULT(gpu_no_wait) ? cudaSuccess : cudaStreamSynchronize(cuda->stream);
   }
-  return problem ? gemel__cuda_fail(error, GEMEL_BAD_VALUE,
-                                    "a target of cross_entropy is outside its classes")
-                 : gemel__cuda_check(error, result, "waiting for the GPU");
+  return problem != GEMEL__CUDA_NO_PROBLEM
+             ? gemel__cuda_fail(error, GEMEL_BAD_VALUE, "%s", problem_texts[problem])
+             : gemel__cuda_check(error, result, "waiting for the GPU");
 }
 
 gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {

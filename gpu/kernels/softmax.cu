@@ -130,7 +130,7 @@ static __global__ void loss_lanes(lanes l, const char *x, const char *targets, c
   }
 }
 
-/* The same for the number of the class that is the target; PROBLEM becomes 1 if there is no such
+/* The same for the number of the class that is the target; PROBLEM is set if there is no such
  * class. */
 template <class E, class Index>
 static __global__ void index_loss_lanes(lanes l, const char *x, const char *targets, char *out,
@@ -151,9 +151,9 @@ static __global__ void index_loss_lanes(lanes l, const char *x, const char *targ
     } else if (threadIdx.x == 0) {
       E::store(out + offsets[2], (typename E::value)NAN);
       if (GEMEL__FAULT(gpu_target_no_atomic)) {
-        *problem = 1;
+        *problem = GEMEL__CUDA_BAD_TARGET;
       } else if (!GEMEL__FAULT(gpu_target_unseen)) {
-        atomicExch(problem, 1);
+        atomicExch(problem, GEMEL__CUDA_BAD_TARGET);
       }
     }
   }

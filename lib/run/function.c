@@ -59,14 +59,13 @@ static void add_phases(gemel_call_summary *summary, const gemel_profile *profile
  * there is one. */
 static gemel_graph *rewrite_timed(gemel__recorder *r, const gemel_graph *graph,
                                   const gemel_rewrite_options *given, gemel_error *error) {
-  gemel_rewrite_options options = {.size = sizeof options};
-  if (given != NULL && given->size < sizeof options) {
-    return gemel_rewrite(graph, given, error); /* no room for a profile */
+  gemel_rewrite_options options;
+  if (gemel__take_options(&options, sizeof options, given, "gemel_rewrite_options", error) !=
+      GEMEL_OK) {
+    return NULL;
   }
-  if (given != NULL) {
-    memcpy(&options, given, sizeof options);
-    options.size = sizeof options;
-  }
+  options.size =
+      sizeof options; /* what an older caller's options lack is 0: there is its profile */
   gemel_profile *own = options.profile == NULL ? gemel_profile_new() : NULL;
   options.profile = own != NULL ? own : options.profile;
   if (options.profile == NULL) {

@@ -222,8 +222,8 @@ int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t
 /* The instruction appended last needs the one before it. */
 void gemel__emitted_after(gemel__planner *planner);
 
-/* Where output OUTPUT of NODE is to be put: its result tensor if it is one and no uses were
- * scheduled, else a new buffer. */
+/* Where VALUE, laid out as LAYOUT, is to be put: the result tensor if it is a result of the
+ * function, else a new buffer with REMAINING uses. NULL: *STATUS says why. */
 gemel__run_buffer *gemel__output_buffer(gemel__planner *planner, uint32_t value,
                                         const gemel__plan_layout *layout, uint32_t remaining,
                                         gemel_status *status);

@@ -395,7 +395,6 @@ static gemel_status cut_both(const struct cutting *c, gemel__pair *cut, gemel_er
   p.c = c;
   p.capacity = gemel_graph_output_count(c->sides[0].graph) + 4 * c->sides[1].n;
   p.outputs[0] = gemel__alloc_array(2 * p.capacity, sizeof *p.outputs[0]);
-  p.outputs[1] = p.outputs[0] + p.capacity;
   p.labels = gemel__alloc_array(p.capacity, sizeof *p.labels);
   p.names = gemel__alloc_array(p.capacity, sizeof *p.names);
   p.types = gemel__alloc_array(c->n_leaves, sizeof *p.types);
@@ -405,6 +404,7 @@ static gemel_status cut_both(const struct cutting *c, gemel__pair *cut, gemel_er
       p.leaf_labels == NULL || p.leaf_names == NULL) {
     status = gemel__no_memory(error, "cutting a pair");
   } else {
+    p.outputs[1] = p.outputs[0] + p.capacity;
     plan_outputs(&p);
     plan_leaves(&p);
     status = cut_side(&p, 0, &cut->a, error);
