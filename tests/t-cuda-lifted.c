@@ -3,26 +3,26 @@
  * Lifted graphs on the device "cuda", run by the sim: random graphs by both strategies do nothing
  * there that the sim reports, and give what references say and the host gives (verify/fuzz).
  */
-#include <gemel/verify.h>
 #include "ct.h"
+#include "fuzz/fuzz.h"
 #include "support/on-gpu.h"
 
-static void say(void *user, const gemel_fuzz_finding *finding) {
+static void say(void *user, const gemel__fuzz_finding *finding) {
   (void)user;
   CT_FAIL("graph %llu, %s: %s\n%s", (unsigned long long)finding->number,
-          gemel_fuzz_kind_name(finding->kind), finding->detail, finding->graph);
+          gemel__fuzz_kind_name(finding->kind), finding->detail, finding->graph);
 }
 
 static void random_lifts(const void *data) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel_fuzz_options options = {.size = sizeof options, .seed = 13, .graphs = 24, .sink = say};
-  gemel_fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {.size = sizeof options, .seed = 13, .graphs = 24, .sink = say};
+  gemel__fuzz_summary summary = {.size = sizeof summary};
   gemel_context *context = gemel_context_new(&error);
   gemel_cuda *cuda = gemel_cuda_open(0, &error);
   (void)data;
   CT_REQUIRE(context != NULL && cuda != NULL);
   CT_EQ_INT(gemel_register_device(context, 1, gemel_cuda_device(cuda), &error), GEMEL_OK);
-  CT_EQ_INT(gemel_fuzz_graphs(context, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_INT(gemel__fuzz_graphs(context, &options, &summary, &error), GEMEL_OK);
   printf("  %d random graphs, %d without a result\n", (int)summary.evaluated,
          (int)summary.inconclusive);
   CT_CHECK(summary.evaluated > 20 && summary.inconclusive < 6);

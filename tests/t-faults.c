@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/rewrite.h>
-#include <gemel/verify.h>
 #include "core/fault.h"
+#include "mutate/mutate.h"
 
 enum {
   SEEDS = 2, /* GEMEL_FAULT_SEEDS asks for more */
@@ -308,11 +308,11 @@ static found run(int id, const char *ops, unsigned tiers, uint64_t seed) {
 
 struct told {
   size_t count;
-  gemel_fate fate;
+  gemel__fate fate;
   char kind[20];
 };
 
-static void hear(void *user, const gemel_mutant *mutant) {
+static void hear(void *user, const gemel__mutant *mutant) {
   struct told *t = user;
   t->count++;
   t->fate = mutant->fate;
@@ -325,16 +325,16 @@ static void has_no_mutants(const void *data) {
   (void)data;
   for (size_t k = 0; k < CT_COUNT(ids); k++) {
     struct told told = {0};
-    gemel_mutate_options options = {sizeof options, 1, 8, hear, &told, 1};
-    gemel_mutate_summary summary = {.size = sizeof summary};
+    gemel__mutate_options options = {sizeof options, 1, 8, hear, &told, 1};
+    gemel__mutate_summary summary = {.size = sizeof summary};
     gemel__fault_active = ids[k];
-    CT_EQ_INT(gemel_mutate_operations(home_of(ids[k]), &options, &summary, NULL), GEMEL_OK);
+    CT_EQ_INT(gemel__mutate_operations(home_of(ids[k]), &options, &summary, NULL), GEMEL_OK);
     gemel__fault_active = GEMEL__FAULT_NONE;
     ct_context("%s", gemel__fault_name(ids[k]));
     CT_EQ_UINT(told.count, 1);
-    CT_EQ_STR(gemel_fate_name(told.fate), "refuted");
+    CT_EQ_STR(gemel__fate_name(told.fate), "refuted");
     CT_EQ_STR(told.kind, "operation");
-    CT_EQ_UINT(summary.fates[GEMEL_FATE_REFUTED], 1);
+    CT_EQ_UINT(summary.fates[GEMEL__FATE_REFUTED], 1);
     CT_EQ_UINT(summary.subjects, 0);
   }
 }

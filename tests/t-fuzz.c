@@ -5,17 +5,17 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <gemel/verify.h>
+#include "fuzz/fuzz.h"
 #include "support/two-devices.h"
 
 /* What was found, last. */
 typedef struct found {
   size_t count;
-  gemel_fuzz_kind kind;
+  gemel__fuzz_kind kind;
   char graph[2000], detail[4000];
 } found;
 
-static void keep(void *user, const gemel_fuzz_finding *finding) {
+static void keep(void *user, const gemel__fuzz_finding *finding) {
   found *f = user;
   f->count++;
   f->kind = finding->kind;
@@ -23,8 +23,8 @@ static void keep(void *user, const gemel_fuzz_finding *finding) {
   snprintf(f->detail, sizeof f->detail, "%s", finding->detail);
 }
 
-static void nothing_in(const gemel_fuzz_summary *summary) {
-  for (int k = 0; k < GEMEL_FUZZ_KIND_COUNT; k++) {
+static void nothing_in(const gemel__fuzz_summary *summary) {
+  for (int k = 0; k < GEMEL__FUZZ_KIND_COUNT; k++) {
     CT_EQ_UINT(summary->findings[k], 0);
   }
 }
@@ -33,13 +33,14 @@ static void nothing_in(const gemel_fuzz_summary *summary) {
 static void shipped(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   found f = {.count = 0};
-  gemel_fuzz_options options = {.size = sizeof options, .seed = 1, .graphs = 1000, .evaluate = 100};
-  gemel_fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {
+      .size = sizeof options, .seed = 1, .graphs = 1000, .evaluate = 100};
+  gemel__fuzz_summary summary = {.size = sizeof summary};
   gemel_error error = {0};
   (void)data;
   options.sink = keep;
   options.user = &f;
-  CT_EQ_INT(gemel_fuzz_graphs(context, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_INT(gemel__fuzz_graphs(context, &options, &summary, &error), GEMEL_OK);
   nothing_in(&summary);
   if (!CT_EQ_UINT(f.count, 0)) {
     CT_FAIL("%s\n%s", f.graph, f.detail);
@@ -53,11 +54,11 @@ static void shipped(const void *data) {
 /* Graphs become smaller, but for loops that become their steps, which one in three may have. */
 static void smaller(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel_fuzz_options options = {.size = sizeof options, .seed = 1, .graphs = 2};
-  gemel_fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {.size = sizeof options, .seed = 1, .graphs = 2};
+  gemel__fuzz_summary summary = {.size = sizeof summary};
   (void)data;
   for (options.first = 1; options.first < 150; options.first += 3) {
-    CT_EQ_INT(gemel_fuzz_graphs(context, &options, &summary, NULL), GEMEL_OK);
+    CT_EQ_INT(gemel__fuzz_graphs(context, &options, &summary, NULL), GEMEL_OK);
   }
   CT_CHECK(summary.graphs > 95 && summary.left < summary.nodes);
   gemel_context_unref(context);
@@ -66,14 +67,14 @@ static void smaller(const void *data) {
 /* Graph K of a seed doesn't depend on what was drawn before it. */
 static void numbered(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel_fuzz_options options = {.size = sizeof options, .seed = 7, .graphs = 12};
-  gemel_fuzz_summary all = {.size = sizeof all}, single = {.size = sizeof single};
+  gemel__fuzz_options options = {.size = sizeof options, .seed = 7, .graphs = 12};
+  gemel__fuzz_summary all = {.size = sizeof all}, single = {.size = sizeof single};
   (void)data;
-  CT_EQ_INT(gemel_fuzz_graphs(context, &options, &all, NULL), GEMEL_OK);
+  CT_EQ_INT(gemel__fuzz_graphs(context, &options, &all, NULL), GEMEL_OK);
   options.graphs = 1;
   for (options.first = 12; options.first-- > 0;) {
     gemel_context *other = gemel_context_new(NULL);
-    CT_EQ_INT(gemel_fuzz_graphs(other, &options, &single, NULL), GEMEL_OK);
+    CT_EQ_INT(gemel__fuzz_graphs(other, &options, &single, NULL), GEMEL_OK);
     gemel_context_unref(other);
   }
   CT_EQ_UINT(single.nodes, all.nodes);
@@ -95,15 +96,15 @@ static void ask(gemel_context *context, const char *rule, uint64_t evaluate, fou
   gemel_graph *graph = gemel_parse(context, planted, strlen(planted), "planted", NULL, &error);
   gemel_rules *rules =
       rule != NULL ? gemel_rules_parse(context, rule, strlen(rule), "planted.rules", &error) : NULL;
-  gemel_fuzz_options options = {.size = sizeof options, .seed = 3, .evaluate = evaluate};
-  gemel_fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {.size = sizeof options, .seed = 3, .evaluate = evaluate};
+  gemel__fuzz_summary summary = {.size = sizeof summary};
   CT_EQ_STR(error.text, "");
   options.rules = (const gemel_rules *const *)&rules;
   options.n_rules = rules != NULL;
   options.sink = keep;
   options.user = f;
   memset(f, 0, sizeof *f);
-  CT_EQ_INT(gemel_fuzz_graph(graph, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_INT(gemel__fuzz_graph(graph, &options, &summary, &error), GEMEL_OK);
   CT_EQ_UINT(summary.graphs, 1);
   CT_EQ_UINT(summary.evaluated, evaluate != 0);
   CT_CHECK(f->count == 0 || summary.findings[f->kind] == 1);
@@ -127,7 +128,7 @@ static void finds(const void *data) {
   CT_EQ_UINT(f.count, 0);
   ask(context, "rule looping in stabilize: sigmoid(x) => sqr(sigmoid(-x))", 0, &f);
   CT_EQ_UINT(f.count, 1);
-  CT_EQ_STR(gemel_fuzz_kind_name(f.kind), "fails");
+  CT_EQ_STR(gemel__fuzz_kind_name(f.kind), "fails");
   CT_CHECK(strstr(f.detail, "looping") != NULL);
   CT_CHECK(strstr(f.graph, "sigmoid") != NULL && strstr(f.graph, "exp") == NULL);
   CT_CHECK(lines_of(f.graph) <= 4);
@@ -135,14 +136,14 @@ static void finds(const void *data) {
   ask(context,
       "rule wrong in specialize: tanh(x) => -tanh(x) where rank(x) == 1, not_nan(x) or true", 0,
       &f);
-  CT_CHECK(f.count == 1 && f.kind == GEMEL_FUZZ_FAILS); /* it feeds on itself, too */
+  CT_CHECK(f.count == 1 && f.kind == GEMEL__FUZZ_FAILS); /* it feeds on itself, too */
   ask(context, "rule wrong in specialize: sigmoid(x) => tanh(x)", 0, &f);
   CT_EQ_UINT(f.count, 0);
   ask(context, "rule wrong in specialize: sigmoid(x) => tanh(x)", 1, &f);
   CT_EQ_UINT(f.count, 1);
-  CT_EQ_STR(gemel_fuzz_kind_name(f.kind), "differs");
+  CT_EQ_STR(gemel__fuzz_kind_name(f.kind), "differs");
   CT_CHECK(strstr(f.graph, "sigmoid") != NULL && lines_of(f.graph) <= 4);
-  CT_CHECK(gemel_fuzz_kind_name(GEMEL_FUZZ_KIND_COUNT) == NULL);
+  CT_CHECK(gemel__fuzz_kind_name(GEMEL__FUZZ_KIND_COUNT) == NULL);
   gemel_context_unref(context);
 }
 
@@ -171,9 +172,9 @@ static void found_once(const void *text) {
   gemel_error error = {0};
   gemel_graph *graph = gemel_parse(context, text, strlen(text), "text", NULL, &error);
   found f = {.count = 0};
-  gemel_fuzz_options options = {.size = sizeof options, .evaluate = 1, .sink = keep, .user = &f};
+  gemel__fuzz_options options = {.size = sizeof options, .evaluate = 1, .sink = keep, .user = &f};
   CT_EQ_STR(error.text, "");
-  CT_EQ_INT(gemel_fuzz_graph(graph, &options, NULL, NULL), GEMEL_OK);
+  CT_EQ_INT(gemel__fuzz_graph(graph, &options, NULL, NULL), GEMEL_OK);
   CT_EQ_STR(f.detail, "");
   gemel_graph_unref(graph);
   gemel_context_unref(context);
@@ -213,12 +214,12 @@ static void ask_wavering(wavering *w, found *f) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = gemel_parse(context, text, strlen(text), "wavering", NULL, NULL);
   gemel_pass pass = {.size = sizeof pass, .name = "waver", .rewrite = waver, .data = &w};
-  gemel_fuzz_options options = {.size = sizeof options, .sink = keep, .user = f};
+  gemel__fuzz_options options = {.size = sizeof options, .sink = keep, .user = f};
   memset(f, 0, sizeof *f);
   pass.phase = GEMEL_PHASE_SPECIALIZE;
   pass.generate = generate_nothing;
   CT_EQ_INT(gemel_register_pass(context, &pass, NULL), GEMEL_OK);
-  CT_EQ_INT(gemel_fuzz_graph(graph, &options, NULL, NULL), GEMEL_OK);
+  CT_EQ_INT(gemel__fuzz_graph(graph, &options, NULL, NULL), GEMEL_OK);
   gemel_graph_unref(graph);
   gemel_context_unref(context);
 }
@@ -229,7 +230,7 @@ static void unsettled(const void *data) {
   (void)data;
   ask_wavering(&w, &f);
   CT_EQ_UINT(f.count, 1);
-  CT_EQ_STR(gemel_fuzz_kind_name(f.kind), "unsettled");
+  CT_EQ_STR(gemel__fuzz_kind_name(f.kind), "unsettled");
   CT_CHECK(strstr(f.detail, "which becomes") != NULL && strstr(f.detail, "by waver") != NULL);
 }
 
@@ -241,7 +242,7 @@ static void ordered(const void *data) {
   (void)data;
   ask_wavering(&w, &f);
   CT_EQ_UINT(f.count, 1);
-  CT_EQ_STR(gemel_fuzz_kind_name(f.kind), "order");
+  CT_EQ_STR(gemel__fuzz_kind_name(f.kind), "order");
   CT_CHECK(strstr(f.detail, "in another order") != NULL && strstr(f.detail, "tanh") != NULL);
 }
 
@@ -296,8 +297,8 @@ static void much_unused(const void *data) {
 static void refusals(const void *data) {
   gemel_error error = {0};
   (void)data;
-  CT_EQ_INT(gemel_fuzz_graphs(NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
-  CT_EQ_INT(gemel_fuzz_graph(NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel__fuzz_graphs(NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel__fuzz_graph(NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
 }
 
 /* Random graphs are computed on a device, too, and one whose clusters are wrong is found out. */
@@ -305,17 +306,17 @@ static void lifted(const void *data) {
   const int *wrong = data;
   gemel_context *context = context_with_devices();
   found f = {.count = 0};
-  gemel_fuzz_options options = {
+  gemel__fuzz_options options = {
       .size = sizeof options, .seed = 1, .graphs = 100, .sink = keep, .user = &f};
-  gemel_fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_summary summary = {.size = sizeof summary};
   device.exchanges = *wrong;
-  CT_EQ_INT(gemel_fuzz_graphs(context, &options, &summary, NULL), GEMEL_OK);
+  CT_EQ_INT(gemel__fuzz_graphs(context, &options, &summary, NULL), GEMEL_OK);
   ct_context("%s\n%s", f.graph, f.detail);
   CT_EQ_UINT(summary.evaluated, summary.graphs);
   CT_CHECK(summary.inconclusive * 5 < summary.graphs);
-  CT_EQ_INT(summary.findings[GEMEL_FUZZ_LIFTED] > 0, *wrong);
-  CT_EQ_UINT(f.count, summary.findings[GEMEL_FUZZ_LIFTED]);
-  CT_CHECK(f.count == 0 || (f.kind == GEMEL_FUZZ_LIFTED && lines_of(f.graph) <= 5));
+  CT_EQ_INT(summary.findings[GEMEL__FUZZ_LIFTED] > 0, *wrong);
+  CT_EQ_UINT(f.count, summary.findings[GEMEL__FUZZ_LIFTED]);
+  CT_CHECK(f.count == 0 || (f.kind == GEMEL__FUZZ_LIFTED && lines_of(f.graph) <= 5));
   CT_CHECK(f.count == 0 || strstr(f.detail, "variant device") != NULL);
   device.exchanges = 0;
   leave(context);

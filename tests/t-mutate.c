@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <gemel/verify.h>
 #include "mutate/mutate.h"
 #include "support/graph-text.h"
 
@@ -276,67 +275,67 @@ static void words(const void *data) {
 /* A rule, one of its mutations, and the mutant's fate. */
 struct outcome {
   const char *name, *rule, *mutation;
-  gemel_fate fate;
+  gemel__fate fate;
 };
 
 static const struct outcome outcomes[] = {
     {"killed", "rule r in canonicalize: (x - y) - z => x - (y + z) where integer(x)",
-     "right: y + z has sub instead", GEMEL_FATE_KILLED},
-    {"killed-needs", "rule r in canonicalize: -(-x) => x", "needs: with nsz", GEMEL_FATE_KILLED},
+     "right: y + z has sub instead", GEMEL__FATE_KILLED},
+    {"killed-needs", "rule r in canonicalize: -(-x) => x", "needs: with nsz", GEMEL__FATE_KILLED},
     {"killed-condition", "rule r in canonicalize: x + 0 => x where integer(x)",
-     "where: drops integer(x)", GEMEL_FATE_KILLED},
+     "where: drops integer(x)", GEMEL__FATE_KILLED},
     {"stillborn", "rule r in canonicalize: -(-join(x, ..ys, axis = a)) => join(x, ..ys, axis = a)",
-     "left: join(x, ..ys, axis = a) without ..ys", GEMEL_FATE_STILLBORN},
+     "left: join(x, ..ys, axis = a) without ..ys", GEMEL__FATE_STILLBORN},
     /* the condition forbids what would be right: the mutant is another true rule */
     {"equivalent", "rule r in canonicalize: -(-x) => x where rank(x) < 2",
-     "where: drops rank(x) < 2", GEMEL_FATE_EQUIVALENT},
+     "where: drops rank(x) < 2", GEMEL__FATE_EQUIVALENT},
     /* another right side, and exact evaluation says that it is the same function */
     {"equivalent-sides", "rule r in canonicalize: minimum(x, x) => maximum(x, x)",
-     "right: of maximum(x, x) only x", GEMEL_FATE_EQUIVALENT},
+     "right: of maximum(x, x) only x", GEMEL__FATE_EQUIVALENT},
     {"killed-literal", "rule r in canonicalize: x < 7 => x <= 6 where integer(x)",
-     "right: 6 becomes 7", GEMEL_FATE_KILLED},
+     "right: 6 becomes 7", GEMEL__FATE_KILLED},
     {"killed-literal-down",
      "rule r in canonicalize needs nnan: x >= 2.5 => not (x < 2.5) where float(x)",
-     "right: 2.5 becomes 1.5", GEMEL_FATE_KILLED},
+     "right: 2.5 becomes 1.5", GEMEL__FATE_KILLED},
     {"killed-next", "rule r in canonicalize: x >= 2.5 => 2.5 <= x where dtype(x) == f32",
-     "right: 2.5 becomes 2.5000002384185791", GEMEL_FATE_KILLED},
+     "right: 2.5 becomes 2.5000002384185791", GEMEL__FATE_KILLED},
     {"killed-bound",
      "rule r in canonicalize needs nsz: sum(-x, axes = [0, 1]) => -sum(x) where rank(x) == 2, "
      "float(x)",
-     "where: rank(x) == 2 has >= instead", GEMEL_FATE_KILLED},
+     "where: rank(x) == 2 has >= instead", GEMEL__FATE_KILLED},
     {"killed-arm", "rule r in canonicalize: x < 3 or x >= 3 => 1 where integer(x)",
-     "left: of (x < 3) or (x >= 3) only x < 3", GEMEL_FATE_KILLED},
+     "left: of (x < 3) or (x >= 3) only x < 3", GEMEL__FATE_KILLED},
     {"killed-fact", "rule r in canonicalize: abs(x) => x where positive(x), float(x)",
-     "where: positive(x) has nonzero instead", GEMEL_FATE_KILLED},
+     "where: positive(x) has nonzero instead", GEMEL__FATE_KILLED},
     {"narrower", "rule r in canonicalize: -(-x) => x where rank(x) < 3", "where: 3 becomes 2",
-     GEMEL_FATE_NARROWER},
+     GEMEL__FATE_NARROWER},
     /* the condition never speaks: no instance can show that the mutant is right, or wrong */
     {"alike", "rule r in canonicalize: -(-x) => x where rank(x) < 60", "where: drops rank(x) < 60",
-     GEMEL_FATE_ALIKE},
+     GEMEL__FATE_ALIKE},
     /* that it improves shows, said or not */
     {"equivalent-improves", "rule r in canonicalize needs nsz, afn: log(1 + x) => log1p(x)",
-     "needs: with improves", GEMEL_FATE_EQUIVALENT}};
+     "needs: with improves", GEMEL__FATE_EQUIVALENT}};
 
 struct heard {
   const char *mutation;
-  gemel_fate fate;
+  gemel__fate fate;
   size_t count, json;
   char detail[400];
 };
 
-static void hear(void *user, const gemel_mutant *mutant) {
+static void hear(void *user, const gemel__mutant *mutant) {
   struct heard *h = user;
   char line[4000];
   CT_EQ_STR(mutant->name, "r");
   CT_CHECK((mutant->tier[0] != '\0') ==
-           (mutant->fate == GEMEL_FATE_KILLED || mutant->fate == GEMEL_FATE_REFUTED));
+           (mutant->fate == GEMEL__FATE_KILLED || mutant->fate == GEMEL__FATE_REFUTED));
   if (strcmp(mutant->mutation, h->mutation) == 0) {
     h->fate = mutant->fate;
     h->count++;
     snprintf(h->detail, sizeof h->detail, "%s", mutant->detail);
-    gemel_mutant_json(mutant, line, sizeof line);
+    gemel__mutant_json(mutant, line, sizeof line);
     h->json = strstr(line, "{\"kind\": \"mutant\", \"of\": \"rule\", \"rule\": \"r\"") == line &&
-              strstr(line, gemel_fate_name(mutant->fate)) != NULL;
+              strstr(line, gemel__fate_name(mutant->fate)) != NULL;
   }
 }
 
@@ -344,24 +343,24 @@ static void comes_out(const void *data) {
   const struct outcome *o = data;
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules = rules_of(context, o->rule);
-  struct heard heard = {o->mutation, GEMEL_FATE_COUNT, 0, 0, ""};
-  gemel_mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
-  gemel_mutate_summary summary = {.size = sizeof summary};
+  struct heard heard = {o->mutation, GEMEL__FATE_COUNT, 0, 0, ""};
+  gemel__mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
+  gemel__mutate_summary summary = {.size = sizeof summary};
   size_t sum = 0;
   CT_REQUIRE(rules != NULL);
-  CT_EQ_INT(gemel_mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_INT(gemel__mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
   CT_EQ_UINT(heard.count, 1);
   CT_CHECK(heard.json);
   ct_context("%s: %s", o->mutation, heard.detail);
-  CT_EQ_STR(gemel_fate_name(heard.fate), gemel_fate_name(o->fate));
-  for (int k = 0; k < GEMEL_FATE_COUNT; k++) {
+  CT_EQ_STR(gemel__fate_name(heard.fate), gemel__fate_name(o->fate));
+  for (int k = 0; k < GEMEL__FATE_COUNT; k++) {
     sum += summary.fates[k];
   }
   CT_EQ_UINT(summary.subjects, 1);
   CT_CHECK(summary.fates[o->fate] > 0 && sum > GEMEL_NEEDS_COUNT);
   CT_CHECK(summary.score ==
-           (double)summary.fates[GEMEL_FATE_KILLED] /
-               (double)(summary.fates[GEMEL_FATE_KILLED] + summary.fates[GEMEL_FATE_SURVIVED]));
+           (double)summary.fates[GEMEL__FATE_KILLED] /
+               (double)(summary.fates[GEMEL__FATE_KILLED] + summary.fates[GEMEL__FATE_SURVIVED]));
   gemel_rules_unref(rules);
   gemel_context_unref(context);
 }
@@ -370,16 +369,16 @@ static void comes_out(const void *data) {
 static void wrong_itself(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules = rules_of(context, "rule r in canonicalize: maximum(x, x + y) => x");
-  struct heard heard = {"none: the rule itself", GEMEL_FATE_COUNT, 0, 0, ""};
-  gemel_mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
-  gemel_mutate_summary summary = {.size = sizeof summary};
+  struct heard heard = {"none: the rule itself", GEMEL__FATE_COUNT, 0, 0, ""};
+  gemel__mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
+  gemel__mutate_summary summary = {.size = sizeof summary};
   (void)data;
   CT_REQUIRE(rules != NULL);
-  CT_EQ_INT(gemel_mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
+  CT_EQ_INT(gemel__mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
   CT_EQ_UINT(heard.count, 1);
-  CT_EQ_STR(gemel_fate_name(heard.fate), "refuted");
-  for (int k = 0; k < GEMEL_FATE_COUNT; k++) {
-    CT_EQ_UINT(summary.fates[k], k == GEMEL_FATE_REFUTED);
+  CT_EQ_STR(gemel__fate_name(heard.fate), "refuted");
+  for (int k = 0; k < GEMEL__FATE_COUNT; k++) {
+    CT_EQ_UINT(summary.fates[k], k == GEMEL__FATE_REFUTED);
   }
   CT_EQ_UINT(summary.subjects, 0);
   gemel_rules_unref(rules);
@@ -411,15 +410,15 @@ static void emptiness(const void *data) {
   gemel__mutant_contrast c = {.drawn = 9};
   (void)data;
   tell(context, &c, "x: f64[0, 2]", 5);
-  CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "equivalent");
+  CT_EQ_STR(gemel__fate_name(gemel__contrast_fate(&c)), "equivalent");
   c.telling++;
   c.vague++;
-  CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "survived");
+  CT_EQ_STR(gemel__fate_name(gemel__contrast_fate(&c)), "survived");
   tell(context, &c, "x: f64[2]", 3);
   CT_EQ_UINT(c.refuted, 0);
-  CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "survived");
+  CT_EQ_STR(gemel__fate_name(gemel__contrast_fate(&c)), "survived");
   tell(context, &c, "x: f64[2]", 1);
-  CT_EQ_STR(gemel_fate_name(gemel__contrast_fate(&c)), "equivalent");
+  CT_EQ_STR(gemel__fate_name(gemel__contrast_fate(&c)), "equivalent");
   gemel_context_unref(context);
 }
 
@@ -427,54 +426,55 @@ static void emptiness(const void *data) {
 
 struct row_outcome {
   const char *name, *op, *mutation, *text;
-  gemel_fate fate;
+  gemel__fate fate;
 };
 
 static const struct row_outcome row_outcomes[] = {
-    {"derivative", "sqr", "derivative by input 0: 2 becomes 3", "g * (3 * x)", GEMEL_FATE_KILLED},
-    {"derivative-sign", "sub", "derivative by input 1: of -g only g", "g", GEMEL_FATE_KILLED},
-    {"kernel", "maximum", "kernel: computes minimum", "M(min)(x, y)", GEMEL_FATE_KILLED},
+    {"derivative", "sqr", "derivative by input 0: 2 becomes 3", "g * (3 * x)", GEMEL__FATE_KILLED},
+    {"derivative-sign", "sub", "derivative by input 1: of -g only g", "g", GEMEL__FATE_KILLED},
+    {"kernel", "maximum", "kernel: computes minimum", "M(min)(x, y)", GEMEL__FATE_KILLED},
     {"derivative-part", "tanh", "derivative by input 0: sqr(r) has abs instead", "g * (1 - abs(r))",
-     GEMEL_FATE_KILLED},
+     GEMEL__FATE_KILLED},
     /* the same numbers wherever it has one; at 0 it has none */
     {"derivative-undefined", "abs", "derivative by input 0: g * sign(x) has div instead",
-     "div(g, sign(x))", GEMEL_FATE_KILLED}};
+     "div(g, sign(x))", GEMEL__FATE_KILLED}};
 
 struct row_heard {
   const struct row_outcome *wanted;
   size_t count;
 };
 
-static void hear_row(void *user, const gemel_mutant *mutant) {
+static void hear_row(void *user, const gemel__mutant *mutant) {
   struct row_heard *h = user;
   if (strcmp(mutant->mutation, h->wanted->mutation) == 0) {
     h->count++;
     CT_EQ_STR(mutant->name, h->wanted->op);
     CT_EQ_STR(mutant->text, h->wanted->text);
-    CT_EQ_STR(gemel_fate_name(mutant->fate), gemel_fate_name(h->wanted->fate));
+    CT_EQ_STR(gemel__fate_name(mutant->fate), gemel__fate_name(h->wanted->fate));
   }
 }
 
 static void row_comes_out(const void *data) {
   const struct row_outcome *o = data;
   struct row_heard heard = {o, 0};
-  gemel_mutate_options options = {sizeof options, 1, 8, hear_row, &heard, 0};
-  gemel_mutate_summary summary = {.size = sizeof summary};
-  CT_EQ_INT(gemel_mutate_operations(o->op, &options, &summary, &error), GEMEL_OK);
+  gemel__mutate_options options = {sizeof options, 1, 8, hear_row, &heard, 0};
+  gemel__mutate_summary summary = {.size = sizeof summary};
+  CT_EQ_INT(gemel__mutate_operations(o->op, &options, &summary, &error), GEMEL_OK);
   CT_EQ_UINT(heard.count, 1);
   CT_EQ_UINT(summary.subjects, 1);
-  CT_EQ_UINT(summary.fates[GEMEL_FATE_SURVIVED], 0);
+  CT_EQ_UINT(summary.fates[GEMEL__FATE_SURVIVED], 0);
 }
 
 static void refuses(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   (void)data;
-  CT_EQ_INT(gemel_mutate_rules(NULL, NULL, NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
-  CT_EQ_INT(gemel_mutate_rules(context, NULL, "no_such_rule", NULL, NULL, &error), GEMEL_NOT_FOUND);
+  CT_EQ_INT(gemel__mutate_rules(NULL, NULL, NULL, NULL, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel__mutate_rules(context, NULL, "no_such_rule", NULL, NULL, &error),
+            GEMEL_NOT_FOUND);
   CT_HAS_STR(error.text, "no_such_rule");
-  CT_EQ_INT(gemel_mutate_operations("no_such_op", NULL, NULL, &error), GEMEL_NOT_FOUND);
-  CT_CHECK(gemel_fate_name(GEMEL_FATE_COUNT) == NULL);
-  CT_EQ_UINT(gemel_mutant_json(NULL, NULL, 0), 0);
+  CT_EQ_INT(gemel__mutate_operations("no_such_op", NULL, NULL, &error), GEMEL_NOT_FOUND);
+  CT_CHECK(gemel__fate_name(GEMEL__FATE_COUNT) == NULL);
+  CT_EQ_UINT(gemel__mutant_json(NULL, NULL, 0), 0);
   gemel_context_unref(context);
 }
 

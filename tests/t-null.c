@@ -164,19 +164,8 @@ static gemel_pair_result pair = {.size = sizeof pair};
 static gemel_record record = {.size = sizeof record};
 static gemel_verify_options verify = {.size = sizeof verify, .instances = 1, .ops = "exp"};
 static gemel_verify_summary summary = {.size = sizeof summary};
-static gemel_mutant mutant;
-static gemel_mutate_options mutate = {.size = sizeof mutate, .instances = 1};
-static gemel_mutate_summary mutated = {.size = sizeof mutated};
 static gemel_certify_counts certified;
 #define VALID_gemel_certify_counts_p &certified
-#define VALID_const_gemel_mutant_p &mutant
-#define VALID_const_gemel_mutate_options_p &mutate
-static gemel_fuzz_options fuzz = {.size = sizeof fuzz, .graphs = 3};
-static gemel_fuzz_summary fuzzed = {.size = sizeof fuzzed};
-#define VALID_const_gemel_fuzz_options_p &fuzz
-#define VALID_gemel_fuzz_kind GEMEL_FUZZ_FAILS
-#define VALID_gemel_fuzz_summary_p &fuzzed
-#define VALID_gemel_mutate_summary_p &mutated
 #define VALID_const_gemel_record_p &record
 #define VALID_const_gemel_verify_options_p &verify
 #define VALID_gemel_pair_result_p &pair
@@ -311,9 +300,6 @@ static int must_fail(const null_call *c) {
 
 /* Calls that the other arguments don't suit: frees of what was not allocated, hours of work. */
 static int left_out(const null_call *c) {
-  if (strcmp(c->name, "gemel_mutate_operations") == 0 && (c->nulled == 0 || c->nulled == 1)) {
-    return 1; /* no name: mutants of all operations, which takes minutes */
-  }
   return (strcmp(c->name, "gemel_npz_free") == 0 && c->nulled != 0) ||
          (strcmp(c->name, "gemel_verify_operations") == 0 && c->nulled == 2);
 }

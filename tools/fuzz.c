@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <gemel/verify.h>
+#include "fuzz/fuzz.h"
 #include "tool.h"
 
 static const gemel__option options[] = {
@@ -29,15 +29,15 @@ enum { CHUNK = 500 };
 typedef struct fuzz_session {
   const gemel__args *args;
   const char *folder;
-  gemel_fuzz_options options;
-  gemel_fuzz_summary summary;
+  gemel__fuzz_options options;
+  gemel__fuzz_summary summary;
   double started;
   int unwritten; /* a file of a finding couldn't be written (said) */
 } fuzz_session;
 
-static uint64_t findings_of(const gemel_fuzz_summary *s) {
+static uint64_t findings_of(const gemel__fuzz_summary *s) {
   uint64_t n = 0;
-  for (int k = 0; k < GEMEL_FUZZ_KIND_COUNT; k++) {
+  for (int k = 0; k < GEMEL__FUZZ_KIND_COUNT; k++) {
     n += s->findings[k];
   }
   return n;
@@ -56,8 +56,8 @@ static void print_options(const fuzz_session *s) {
 }
 
 /* Writes the graph of a finding to the folder; its path, or NULL (said). */
-static char *write_graph(const fuzz_session *s, const gemel_fuzz_finding *f) {
-  char *path = gemel__need_text("%s/%s-%llu-%llu.gmt", s->folder, gemel_fuzz_kind_name(f->kind),
+static char *write_graph(const fuzz_session *s, const gemel__fuzz_finding *f) {
+  char *path = gemel__need_text("%s/%s-%llu-%llu.gmt", s->folder, gemel__fuzz_kind_name(f->kind),
                                 (unsigned long long)f->seed, (unsigned long long)f->number);
   gemel__output output;
   if (gemel__output_open(&output, path) == GEMEL__GOOD) {
@@ -70,12 +70,12 @@ static char *write_graph(const fuzz_session *s, const gemel_fuzz_finding *f) {
   return NULL;
 }
 
-static void sink(void *user, const gemel_fuzz_finding *f) {
+static void sink(void *user, const gemel__fuzz_finding *f) {
   fuzz_session *s = user;
   char *path = s->folder != NULL ? write_graph(s, f) : NULL;
   s->unwritten |= s->folder != NULL && path == NULL;
   gemel__progress(NULL);
-  printf("%s: %s\n%s\nAgain: gemel fuzz", gemel_fuzz_kind_name(f->kind), f->detail, f->graph);
+  printf("%s: %s\n%s\nAgain: gemel fuzz", gemel__fuzz_kind_name(f->kind), f->detail, f->graph);
   print_options(s);
   if (s->args->n_operands > 0) {
     printf(" %s\n\n", s->args->operands[0]);
@@ -89,14 +89,14 @@ static void sink(void *user, const gemel_fuzz_finding *f) {
 }
 
 static void print_summary(const fuzz_session *s) {
-  const gemel_fuzz_summary *f = &s->summary;
+  const gemel__fuzz_summary *f = &s->summary;
   printf(
       "gemel fuzz: %llu graphs of %llu nodes became %llu nodes; %llu of them were evaluated, %llu "
       "without a result;",
       (unsigned long long)f->graphs, (unsigned long long)f->nodes, (unsigned long long)f->left,
       (unsigned long long)f->evaluated, (unsigned long long)f->inconclusive);
-  for (int k = 0; k < GEMEL_FUZZ_KIND_COUNT; k++) {
-    printf("%s %s %llu", k > 0 ? "," : " findings:", gemel_fuzz_kind_name((gemel_fuzz_kind)k),
+  for (int k = 0; k < GEMEL__FUZZ_KIND_COUNT; k++) {
+    printf("%s %s %llu", k > 0 ? "," : " findings:", gemel__fuzz_kind_name((gemel__fuzz_kind)k),
            (unsigned long long)f->findings[k]);
   }
   printf(" (seed %llu, %.1f s)\n", (unsigned long long)s->options.seed, gemel__now() - s->started);
@@ -124,7 +124,7 @@ static int with_rules(fuzz_session *s, int (*work)(fuzz_session *s, gemel_contex
 
 static int fuzz_chunk(fuzz_session *s, gemel_context *context) {
   gemel_error error;
-  return gemel_fuzz_graphs(context, &s->options, &s->summary, &error) == GEMEL_OK
+  return gemel__fuzz_graphs(context, &s->options, &s->summary, &error) == GEMEL_OK
              ? GEMEL__GOOD
              : gemel__complain_error(NULL, &error);
 }
@@ -147,7 +147,7 @@ static int fuzz_file(fuzz_session *s, gemel_context *context) {
   if (graph == NULL) {
     return GEMEL__BAD;
   }
-  gemel_status status = gemel_fuzz_graph(graph, &s->options, &s->summary, &error);
+  gemel_status status = gemel__fuzz_graph(graph, &s->options, &s->summary, &error);
   gemel_graph_unref(graph);
   return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(NULL, &error);
 }

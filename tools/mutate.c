@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <gemel/verify.h>
+#include "mutate/mutate.h"
 #include "tool.h"
 
 static const gemel__option options[] = {
@@ -26,7 +26,7 @@ static const gemel__option options[] = {
 /* What is known of one rule's mutants. */
 typedef struct mutant_row {
   char *name;
-  size_t fates[GEMEL_FATE_COUNT];
+  size_t fates[GEMEL__FATE_COUNT];
 } mutant_row;
 
 typedef struct report {
@@ -40,21 +40,21 @@ typedef struct report {
   FILE *table;
 } report;
 
-static void write_json(report *r, const gemel_mutant *mutant) {
-  size_t length = gemel_mutant_json(mutant, NULL, 0);
+static void write_json(report *r, const gemel__mutant *mutant) {
+  size_t length = gemel__mutant_json(mutant, NULL, 0);
   char *text = gemel__need(NULL, length + 1);
-  gemel_mutant_json(mutant, text, length + 1);
+  gemel__mutant_json(mutant, text, length + 1);
   fprintf(r->output.file, "%s\n", text);
   free(text);
 }
 
-static void keep(report *r, const gemel_mutant *m) {
+static void keep(report *r, const gemel__mutant *m) {
   r->listed = gemel__need(r->listed, (r->n_listed + 1) * sizeof *r->listed);
-  r->listed[r->n_listed++] = gemel__need_text("%s: %s, %s\n  %s\n%s\n", gemel_fate_name(m->fate),
+  r->listed[r->n_listed++] = gemel__need_text("%s: %s, %s\n  %s\n%s\n", gemel__fate_name(m->fate),
                                               m->name, m->mutation, m->detail, m->text);
 }
 
-static void sink(void *user, const gemel_mutant *mutant) {
+static void sink(void *user, const gemel__mutant *mutant) {
   report *r = user;
   if (r->n_rows == 0 || strcmp(r->rows[r->n_rows - 1].name, mutant->name) != 0) {
     r->rows = gemel__need(r->rows, (r->n_rows + 1) * sizeof *r->rows);
@@ -62,9 +62,9 @@ static void sink(void *user, const gemel_mutant *mutant) {
     r->rows[r->n_rows++].name = gemel__need_text("%s", mutant->name);
   }
   r->rows[r->n_rows - 1].fates[mutant->fate]++;
-  r->n_mutants += mutant->fate != GEMEL_FATE_REFUTED;
-  if (mutant->fate == GEMEL_FATE_SURVIVED || mutant->fate == GEMEL_FATE_ALIKE ||
-      mutant->fate == GEMEL_FATE_REFUTED) {
+  r->n_mutants += mutant->fate != GEMEL__FATE_REFUTED;
+  if (mutant->fate == GEMEL__FATE_SURVIVED || mutant->fate == GEMEL__FATE_ALIKE ||
+      mutant->fate == GEMEL__FATE_REFUTED) {
     keep(r, mutant);
   }
   if (r->json) {
@@ -94,32 +94,32 @@ static void print_rows(const report *r) {
     width = length > width ? length : width;
   }
   fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->subjects);
-  for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
-    fprintf(r->table, "%s%10s", bar, gemel_fate_name((gemel_fate)fate));
+  for (int fate = 0; fate < GEMEL__FATE_COUNT; fate++) {
+    fprintf(r->table, "%s%10s", bar, gemel__fate_name((gemel__fate)fate));
   }
   fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|---:|---:|\n" : "\n", r->table);
   for (size_t k = 0; k < r->n_rows; k++) {
     fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->rows[k].name);
-    for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
+    for (int fate = 0; fate < GEMEL__FATE_COUNT; fate++) {
       fprintf(r->table, "%s%10zu", bar, r->rows[k].fates[fate]);
     }
     fputs(r->markdown ? " |\n" : "\n", r->table);
   }
 }
 
-static void print(const report *r, const gemel_mutate_summary *s, uint64_t seed, double seconds) {
+static void print(const report *r, const gemel__mutate_summary *s, uint64_t seed, double seconds) {
   print_rows(r);
   for (size_t k = 0; k < r->n_listed; k++) {
     fprintf(r->table, "\n%s", r->listed[k]);
   }
   fprintf(r->table, "\ngemel mutate: %zu %s, %zu mutants", s->subjects, r->subjects, r->n_mutants);
-  for (int fate = 0; fate < GEMEL_FATE_COUNT; fate++) {
-    fprintf(r->table, ", %zu %s", s->fates[fate], gemel_fate_name((gemel_fate)fate));
-    if (fate == GEMEL_FATE_KILLED) {
+  for (int fate = 0; fate < GEMEL__FATE_COUNT; fate++) {
+    fprintf(r->table, ", %zu %s", s->fates[fate], gemel__fate_name((gemel__fate)fate));
+    if (fate == GEMEL__FATE_KILLED) {
       fprintf(r->table, " (%zu of them match nothing)", s->barren);
     }
   }
-  if (s->fates[GEMEL_FATE_KILLED] + s->fates[GEMEL_FATE_ALIKE] + s->fates[GEMEL_FATE_SURVIVED] >
+  if (s->fates[GEMEL__FATE_KILLED] + s->fates[GEMEL__FATE_ALIKE] + s->fates[GEMEL__FATE_SURVIVED] >
       0) {
     fprintf(r->table, ": score %.2f %%, strict %.2f %%", 100 * s->score, 100 * s->strict);
   } else {
@@ -131,22 +131,22 @@ static void print(const report *r, const gemel_mutate_summary *s, uint64_t seed,
 /* ---- Running ---- */
 
 static gemel_status mutate(gemel_context *context, const char *rules, const char *ops,
-                           const gemel_mutate_options *settings, gemel_mutate_summary *summary,
+                           const gemel__mutate_options *settings, gemel__mutate_summary *summary,
                            gemel_error *error) {
   gemel_rules *set = NULL;
   if (ops != NULL) {
-    return gemel_mutate_operations(ops, settings, summary, error);
+    return gemel__mutate_operations(ops, settings, summary, error);
   }
   gemel_status status = gemel__rules_choose(context, &rules, &set, error);
-  status = status ? status : gemel_mutate_rules(context, set, rules, settings, summary, error);
+  status = status ? status : gemel__mutate_rules(context, set, rules, settings, summary, error);
   gemel_rules_unref(set);
   return status;
 }
 
 static int hunt(report *r, const char *rules, const char *ops,
-                const gemel_mutate_options *settings) {
+                const gemel__mutate_options *settings) {
   double started = gemel__now();
-  gemel_mutate_summary summary;
+  gemel__mutate_summary summary;
   gemel_error error;
   gemel_context *context = gemel__context_need();
   int closed = GEMEL__GOOD;
@@ -166,14 +166,14 @@ static int hunt(report *r, const char *rules, const char *ops,
   }
   print(r, &summary, settings->seed, gemel__now() - started);
   return closed != GEMEL__GOOD ? closed
-         : summary.fates[GEMEL_FATE_SURVIVED] + summary.fates[GEMEL_FATE_REFUTED] > 0
+         : summary.fates[GEMEL__FATE_SURVIVED] + summary.fates[GEMEL__FATE_REFUTED] > 0
              ? GEMEL__REFUTED
              : GEMEL__GOOD;
 }
 
 static int run(const gemel__args *args) {
   const char *json = gemel__arg(args, "json");
-  gemel_mutate_options settings;
+  gemel__mutate_options settings;
   report r;
   uint64_t instances = 0, one_in = 1;
   memset(&settings, 0, sizeof settings);

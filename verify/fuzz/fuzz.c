@@ -21,12 +21,12 @@ enum { GRAPHS = 1000, FEWEST_STEPS = 2, MOST_STEPS = 9, INSTANCES = 8, PASSES = 
 
 static const char *const kind_names[] = {
 #define NAME(E, name, meaning) name,
-    GEMEL_FUZZ_TABLE(NAME)
+    GEMEL__FUZZ_TABLE(NAME)
 #undef NAME
 };
 
-const char *gemel_fuzz_kind_name(gemel_fuzz_kind kind) {
-  return (unsigned)kind < GEMEL_FUZZ_KIND_COUNT ? kind_names[kind] : NULL;
+const char *gemel__fuzz_kind_name(gemel__fuzz_kind kind) {
+  return (unsigned)kind < GEMEL__FUZZ_KIND_COUNT ? kind_names[kind] : NULL;
 }
 
 /* ---- Rewriting ---- */
@@ -68,13 +68,13 @@ static int same_graph(const gemel_graph *a, const gemel_graph *b) {
 
 /* ---- Faults ---- */
 
-static void note(gemel__fault *fault, gemel_fuzz_kind kind, const char *text) {
+static void note(gemel__fault *fault, gemel__fuzz_kind kind, const char *text) {
   fault->kind = kind;
   snprintf(fault->detail, sizeof fault->detail, "%s", text);
 }
 
 /* Notes that FROM became TO by BECOMES. */
-static gemel_status note_graphs(gemel__fault *fault, gemel_fuzz_kind kind, const gemel_graph *from,
+static gemel_status note_graphs(gemel__fault *fault, gemel__fuzz_kind kind, const gemel_graph *from,
                                 const char *becomes, const gemel_graph *to, gemel_error *error) {
   char *x = gemel_print_string(from, "first", NULL), *y = gemel_print_string(to, "then", NULL);
   gemel_status status = x != NULL && y != NULL ? GEMEL_OK : gemel__no_memory(error, "a finding");
@@ -113,14 +113,14 @@ static gemel_status check_settled(const gemel__fuzz *fuzz, const gemel_graph *on
   gemel_graph *twice = rewrite(fuzz, once, NULL, &problem);
   gemel_status status = GEMEL_OK;
   if (twice == NULL) {
-    note(fault, GEMEL_FUZZ_UNSETTLED, problem.text);
+    note(fault, GEMEL__FUZZ_UNSETTLED, problem.text);
     return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "fuzzing") : GEMEL_OK;
   }
   int same = same_graph(once, twice);
   if (same < 0) {
     status = gemel__no_memory(error, "fuzzing");
   } else if (!same) {
-    status = note_graphs(fault, GEMEL_FUZZ_UNSETTLED, once, "which becomes", twice, error);
+    status = note_graphs(fault, GEMEL__FUZZ_UNSETTLED, once, "which becomes", twice, error);
     status = status ? status : note_rules(fuzz, once, fault, error);
   }
   gemel_graph_unref(twice);
@@ -137,9 +137,9 @@ static gemel_status check_order(const gemel__fuzz *fuzz, const gemel_graph *grap
   if (problem.status == GEMEL_NO_MEMORY || same < 0) {
     status = gemel__no_memory(error, "fuzzing");
   } else if (problem.status != GEMEL_OK) {
-    note(fault, a == NULL ? GEMEL_FUZZ_FAILS : GEMEL_FUZZ_ORDER, problem.text);
+    note(fault, a == NULL ? GEMEL__FUZZ_FAILS : GEMEL__FUZZ_ORDER, problem.text);
   } else if (!same) {
-    status = note_graphs(fault, GEMEL_FUZZ_ORDER, a, "and in another order", b, error);
+    status = note_graphs(fault, GEMEL__FUZZ_ORDER, a, "and in another order", b, error);
   }
   gemel_graph_unref(a);
   gemel_graph_unref(b);
@@ -172,9 +172,9 @@ static gemel_status check_certified(const gemel__fuzz *fuzz, const gemel_graph *
   if (problem.status == GEMEL_NO_MEMORY || same < 0) {
     status = gemel__no_memory(error, "fuzzing");
   } else if (certified == NULL) {
-    note(fault, GEMEL_FUZZ_DIFFERS, problem.text);
+    note(fault, GEMEL__FUZZ_DIFFERS, problem.text);
   } else if (!same) {
-    status = note_graphs(fault, GEMEL_FUZZ_DIFFERS, once, "and certified", certified, error);
+    status = note_graphs(fault, GEMEL__FUZZ_DIFFERS, once, "and certified", certified, error);
   }
   gemel_graph_unref(certified);
   return status;
@@ -192,7 +192,7 @@ static gemel_status check_exact(const gemel_graph *graph, const gemel_graph *onc
   gemel_status status =
       gemel_verify_pair(graph, once, "fuzzed", GEMEL_NEEDS_ALL, &options, &result, error);
   if (status == GEMEL_OK && result.verdict == GEMEL_REFUTED) {
-    fault->kind = GEMEL_FUZZ_DIFFERS;
+    fault->kind = GEMEL__FUZZ_DIFFERS;
   }
   return status == GEMEL_NO_MEMORY || status == GEMEL_OK ? status : GEMEL_UNSUPPORTED;
 }
@@ -201,7 +201,7 @@ static gemel_status check_results(const gemel__fuzz *fuzz, const gemel_graph *gr
                                   const gemel_graph *once, uint64_t seed, gemel__fault *fault,
                                   gemel_error *error) {
   gemel_status status = check_certified(fuzz, graph, once, seed, fault, error);
-  return status == GEMEL_OK && fault->kind == GEMEL_FUZZ_KIND_COUNT
+  return status == GEMEL_OK && fault->kind == GEMEL__FUZZ_KIND_COUNT
              ? check_exact(graph, once, seed, fault, error)
              : status;
 }
@@ -211,28 +211,28 @@ gemel_status gemel__fuzz_check(const gemel__fuzz *fuzz, const gemel_graph *graph
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_graph *once = rewrite(fuzz, graph, NULL, &problem);
   gemel_status status = GEMEL_OK;
-  fault->kind = GEMEL_FUZZ_KIND_COUNT;
+  fault->kind = GEMEL__FUZZ_KIND_COUNT;
   fault->detail[0] = '\0';
   fault->left = 0;
   if (once == NULL || gemel_graph_check(once, &problem) != GEMEL_OK) {
     gemel_graph_unref(once);
-    note(fault, GEMEL_FUZZ_FAILS, problem.text);
+    note(fault, GEMEL__FUZZ_FAILS, problem.text);
     return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "fuzzing") : GEMEL_OK;
   }
   fault->left = once->n_nodes;
-  if (asked >> GEMEL_FUZZ_UNSETTLED & 1) {
+  if (asked >> GEMEL__FUZZ_UNSETTLED & 1) {
     status = check_settled(fuzz, once, fault, error);
   }
-  if (status == GEMEL_OK && fault->kind == GEMEL_FUZZ_KIND_COUNT &&
-      (asked >> GEMEL_FUZZ_ORDER & 1)) {
+  if (status == GEMEL_OK && fault->kind == GEMEL__FUZZ_KIND_COUNT &&
+      (asked >> GEMEL__FUZZ_ORDER & 1)) {
     status = check_order(fuzz, graph, seed, fault, error);
   }
-  if (status == GEMEL_OK && fault->kind == GEMEL_FUZZ_KIND_COUNT &&
-      (asked >> GEMEL_FUZZ_DIFFERS & 1)) {
+  if (status == GEMEL_OK && fault->kind == GEMEL__FUZZ_KIND_COUNT &&
+      (asked >> GEMEL__FUZZ_DIFFERS & 1)) {
     status = check_results(fuzz, graph, once, seed, fault, error);
   }
-  if (status == GEMEL_OK && fault->kind == GEMEL_FUZZ_KIND_COUNT &&
-      (asked >> GEMEL_FUZZ_LIFTED & 1)) {
+  if (status == GEMEL_OK && fault->kind == GEMEL__FUZZ_KIND_COUNT &&
+      (asked >> GEMEL__FUZZ_LIFTED & 1)) {
     status = gemel__fuzz_lifted(seed % 2 != 0 ? once : graph, seed, fault, error);
   }
   gemel_graph_unref(once);
@@ -275,16 +275,16 @@ static void end(gemel__fuzz *fuzz) {
 }
 
 static gemel_status begin(gemel__fuzz *fuzz, gemel_context *context,
-                          const gemel_fuzz_options *options, const gemel_fuzz_summary *summary,
+                          const gemel__fuzz_options *options, const gemel__fuzz_summary *summary,
                           gemel_error *error) {
-  gemel_fuzz_summary counted;
+  gemel__fuzz_summary counted;
   memset(fuzz, 0, sizeof *fuzz);
   fuzz->context = context;
   gemel_status status = gemel__take_options(&fuzz->options, sizeof fuzz->options, options,
-                                            "gemel_fuzz_options", error);
+                                            "gemel__fuzz_options", error);
   status =
       status ? status
-             : gemel__take_options(&counted, sizeof counted, summary, "gemel_fuzz_summary", error);
+             : gemel__take_options(&counted, sizeof counted, summary, "gemel__fuzz_summary", error);
   status = status ? status : load_sets(fuzz, error);
   if (status != GEMEL_OK) {
     end(fuzz);
@@ -295,7 +295,7 @@ static gemel_status begin(gemel__fuzz *fuzz, gemel_context *context,
 /* Shrinks GRAPH, in which FAULT was found, and hands it over. */
 static gemel_status report(const gemel__fuzz *fuzz, const gemel_graph *graph, uint64_t seed,
                            uint64_t number, gemel__fault *fault, gemel_error *error) {
-  gemel_fuzz_finding finding = {.size = sizeof finding, .seed = fuzz->options.seed};
+  gemel__fuzz_finding finding = {.size = sizeof finding, .seed = fuzz->options.seed};
   gemel_graph *small = gemel__fuzz_shrink(fuzz, graph, seed, fault, error);
   char *text = small != NULL ? gemel_print_string(small, "found", error) : NULL;
   gemel_graph_unref(small);
@@ -314,13 +314,13 @@ static gemel_status report(const gemel__fuzz *fuzz, const gemel_graph *graph, ui
 }
 
 static gemel_status ask(const gemel__fuzz *fuzz, const gemel_graph *graph, uint64_t seed,
-                        uint64_t number, gemel_fuzz_summary *counts, gemel_error *error) {
+                        uint64_t number, gemel__fuzz_summary *counts, gemel_error *error) {
   uint64_t evaluate = fuzz->options.evaluate;
   int evaluated = evaluate != 0 && number % evaluate == 0;
   int there = gemel_device_of_space(fuzz->context, GEMEL__FUZZ_SPACE) != NULL;
-  unsigned asked = 1u << GEMEL_FUZZ_UNSETTLED | 1u << GEMEL_FUZZ_ORDER |
-                   (evaluated ? 1u << GEMEL_FUZZ_DIFFERS : 0) |
-                   (there ? 1u << GEMEL_FUZZ_LIFTED : 0);
+  unsigned asked = 1u << GEMEL__FUZZ_UNSETTLED | 1u << GEMEL__FUZZ_ORDER |
+                   (evaluated ? 1u << GEMEL__FUZZ_DIFFERS : 0) |
+                   (there ? 1u << GEMEL__FUZZ_LIFTED : 0);
   gemel__fault fault;
   gemel_status status = gemel__fuzz_check(fuzz, graph, asked, seed, &fault, error);
   counts->graphs++;
@@ -329,7 +329,7 @@ static gemel_status ask(const gemel__fuzz *fuzz, const gemel_graph *graph, uint6
   counts->evaluated += evaluated || there;
   counts->inconclusive += status == GEMEL_UNSUPPORTED;
   status = status == GEMEL_UNSUPPORTED ? GEMEL_OK : status;
-  if (status == GEMEL_OK && fault.kind != GEMEL_FUZZ_KIND_COUNT) {
+  if (status == GEMEL_OK && fault.kind != GEMEL__FUZZ_KIND_COUNT) {
     counts->findings[fault.kind]++;
     status = report(fuzz, graph, seed, number, &fault, error);
   }
@@ -337,8 +337,8 @@ static gemel_status ask(const gemel__fuzz *fuzz, const gemel_graph *graph, uint6
 }
 
 /* Graph NUMBER. */
-static gemel_status ask_random(const gemel__fuzz *fuzz, uint64_t number, gemel_fuzz_summary *counts,
-                               gemel_error *error) {
+static gemel_status ask_random(const gemel__fuzz *fuzz, uint64_t number,
+                               gemel__fuzz_summary *counts, gemel_error *error) {
   gemel__random random;
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
   gemel__random_split(&random, fuzz->options.seed, number);
@@ -354,8 +354,8 @@ static gemel_status ask_random(const gemel__fuzz *fuzz, uint64_t number, gemel_f
   return status;
 }
 
-static void add_counts(gemel_fuzz_summary *summary, const gemel_fuzz_summary *counts) {
-  gemel_fuzz_summary sum = {.size = 0};
+static void add_counts(gemel__fuzz_summary *summary, const gemel__fuzz_summary *counts) {
+  gemel__fuzz_summary sum = {.size = 0};
   size_t size = summary->size < sizeof sum ? summary->size : sizeof sum;
   memcpy(&sum, summary, size);
   sum.graphs += counts->graphs;
@@ -363,16 +363,16 @@ static void add_counts(gemel_fuzz_summary *summary, const gemel_fuzz_summary *co
   sum.left += counts->left;
   sum.evaluated += counts->evaluated;
   sum.inconclusive += counts->inconclusive;
-  for (int k = 0; k < GEMEL_FUZZ_KIND_COUNT; k++) {
+  for (int k = 0; k < GEMEL__FUZZ_KIND_COUNT; k++) {
     sum.findings[k] += counts->findings[k];
   }
   memcpy(summary, &sum, size);
 }
 
-gemel_status gemel_fuzz_graphs(gemel_context *context, const gemel_fuzz_options *options,
-                               gemel_fuzz_summary *summary, gemel_error *error) {
+gemel_status gemel__fuzz_graphs(gemel_context *context, const gemel__fuzz_options *options,
+                                gemel__fuzz_summary *summary, gemel_error *error) {
   gemel__fuzz fuzz;
-  gemel_fuzz_summary counts = {.size = sizeof counts};
+  gemel__fuzz_summary counts = {.size = sizeof counts};
   gemel_error local;
   error = error != NULL ? error : &local;
   if (context == NULL) {
@@ -390,10 +390,10 @@ gemel_status gemel_fuzz_graphs(gemel_context *context, const gemel_fuzz_options 
   return status;
 }
 
-gemel_status gemel_fuzz_graph(const gemel_graph *graph, const gemel_fuzz_options *options,
-                              gemel_fuzz_summary *summary, gemel_error *error) {
+gemel_status gemel__fuzz_graph(const gemel_graph *graph, const gemel__fuzz_options *options,
+                               gemel__fuzz_summary *summary, gemel_error *error) {
   gemel__fuzz fuzz;
-  gemel_fuzz_summary counts = {.size = sizeof counts};
+  gemel__fuzz_summary counts = {.size = sizeof counts};
   gemel_error local;
   error = error != NULL ? error : &local;
   if (graph == NULL) {

@@ -25,7 +25,7 @@ static void note(gemel__fault *fault, const char *values, const gemel__outcome *
   if (!o->whole) {
     gemel__outcome_place(o, place, sizeof place);
   }
-  fault->kind = GEMEL_FUZZ_LIFTED;
+  fault->kind = GEMEL__FUZZ_LIFTED;
   snprintf(fault->detail, sizeof fault->detail, "on %s, variant %s: %s%s%s instead of %s", values,
            o->variant, place, o->whole ? "" : " is ", o->got, o->expected);
 }

@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/words.h"
 #include "mutate/mutate.h"
+#include "report/buffer.h"
 #include "rewrite/choice.h"
 #include "rules/draw.h"
 #include "harness/run.h"
@@ -32,18 +33,40 @@ enum {
 };
 
 #define NAME(E, name, meaning) name,
-static const char *const fates[] = {GEMEL_FATE_TABLE(NAME)};
+static const char *const fates[] = {GEMEL__FATE_TABLE(NAME)};
 #undef NAME
 
-const char *gemel_fate_name(gemel_fate fate) {
-  return (unsigned)fate < GEMEL_FATE_COUNT ? fates[fate] : NULL;
+const char *gemel__fate_name(gemel__fate fate) {
+  return (unsigned)fate < GEMEL__FATE_COUNT ? fates[fate] : NULL;
+}
+
+size_t gemel__mutant_json(const gemel__mutant *m, char *text, size_t bytes) {
+  gemel__buffer b = {text, text != NULL ? bytes : 0, 0, 0};
+  if (b.bytes > 0) {
+    text[0] = '\0';
+  }
+  if (m == NULL) {
+    return 0;
+  }
+  gemel__buffer_text(&b, "{\"kind\": \"mutant\"");
+  gemel__json_field(&b, "of", m->kind);
+  gemel__json_field(&b, m->kind != NULL ? m->kind : "name", m->name);
+  gemel__json_field(&b, "mutation", m->mutation);
+  gemel__json_field(&b, "text", m->text);
+  gemel__json_field(&b, "verdict", gemel__fate_name(m->fate));
+  gemel__json_field(&b, "tier", m->tier);
+  gemel__json_field(&b, "detail", m->detail);
+  gemel__buffer_format(&b, ", \"seed\": %llu", (unsigned long long)m->seed);
+  gemel__json_number(&b, "seconds", m->seconds);
+  gemel__buffer_text(&b, "}");
+  return b.used;
 }
 
 /* A run, and where it is. */
 struct rule_hunt {
   gemel_context *context;
-  gemel_mutate_options options;
-  gemel_mutate_summary summary;
+  gemel__mutate_options options;
+  gemel__mutate_summary summary;
   const gemel_rule *rule;
   const gemel_rule *mutant;
   gemel__rule_engine *with_rule, *with_mutant; /* while the mutant is compared */
@@ -52,7 +75,7 @@ struct rule_hunt {
 
 /* What the harness says of one mutant. */
 struct judgement {
-  gemel_fate fate;
+  gemel__fate fate;
   int barren;
   const char *tier;
   char detail[400];
@@ -62,12 +85,12 @@ struct judgement {
 
 static void note(void *user, const gemel_record *record) {
   struct judgement *j = user;
-  if (j->fate == GEMEL_FATE_KILLED) {
+  if (j->fate == GEMEL__FATE_KILLED) {
     return;
   }
   if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_OVERSTATED ||
       record->verdict == GEMEL_UNINFORMATIVE) {
-    j->fate = GEMEL_FATE_KILLED;
+    j->fate = GEMEL__FATE_KILLED;
     j->barren = record->verdict == GEMEL_UNINFORMATIVE;
     j->tier = gemel_tier_name(record->tier);
     snprintf(j->detail, sizeof j->detail, "%s", record->detail);
@@ -91,7 +114,7 @@ static gemel_status verify_mutant(struct rule_hunt *h, const gemel_rules *set, s
                                   gemel_error *error) {
   enum { AS_ANY = 96 };
   gemel_status status = verify_with(h, set, h->options.instances, j, error);
-  if (status == GEMEL_OK && j->fate != GEMEL_FATE_KILLED && h->options.instances < AS_ANY) {
+  if (status == GEMEL_OK && j->fate != GEMEL__FATE_KILLED && h->options.instances < AS_ANY) {
     status = verify_with(h, set, AS_ANY, j, error);
   }
   return status;
@@ -154,15 +177,15 @@ gemel_status gemel__contrast_add(gemel__mutant_contrast *c, const gemel_graph *a
   return status;
 }
 
-gemel_fate gemel__contrast_fate(const gemel__mutant_contrast *c) {
+gemel__fate gemel__contrast_fate(const gemel__mutant_contrast *c) {
   if (c->refuted > 0) {
-    return GEMEL_FATE_SURVIVED;
+    return GEMEL__FATE_SURVIVED;
   }
   if (c->telling == 0) {
-    return c->left_alone > 0 ? GEMEL_FATE_NARROWER : GEMEL_FATE_ALIKE;
+    return c->left_alone > 0 ? GEMEL__FATE_NARROWER : GEMEL__FATE_ALIKE;
   }
-  return c->exact + c->empty == 0 || (c->vague > 0 && c->exact < EXACT) ? GEMEL_FATE_SURVIVED
-                                                                        : GEMEL_FATE_EQUIVALENT;
+  return c->exact + c->empty == 0 || (c->vague > 0 && c->exact < EXACT) ? GEMEL__FATE_SURVIVED
+                                                                        : GEMEL__FATE_EQUIVALENT;
 }
 
 /* 1 if they are the same node for node; -1: no memory. */
@@ -288,16 +311,16 @@ static void conclude(const gemel__mutant_contrast *c, struct judgement *j) {
     snprintf(j->detail, room,
              "verified, but %zu of %zu instances that tell it from the rule refute it", c->refuted,
              c->telling);
-  } else if (j->fate == GEMEL_FATE_NARROWER) {
+  } else if (j->fate == GEMEL__FATE_NARROWER) {
     snprintf(
         j->detail, room,
         "it leaves %zu of %zu instances of the rule alone, and does the same on %zu of its own",
         c->left_alone, c->of_rule, c->drawn);
-  } else if (j->fate == GEMEL_FATE_ALIKE) {
+  } else if (j->fate == GEMEL__FATE_ALIKE) {
     snprintf(j->detail, room,
              "none of %zu instances, nor of %zu of the rule's, tells it from the rule", c->drawn,
              c->of_rule);
-  } else if (j->fate == GEMEL_FATE_SURVIVED) {
+  } else if (j->fate == GEMEL__FATE_SURVIVED) {
     snprintf(j->detail, room,
              "%zu of %zu instances tell it from the rule, and only %zu are decided exactly",
              c->telling, c->drawn, c->exact);
@@ -329,31 +352,31 @@ static gemel_status acquit(struct rule_hunt *h, struct judgement *j, gemel_error
 /* ---- A mutant ---- */
 
 /* To say that a rule improves is no mistake if an instance shows it, which is what lets it pass. */
-static int claims_more(const gemel__mutant *mutant) {
+static int claims_more(const gemel__mutated_rule *mutant) {
   return strcmp(mutant->mutation, "needs: with improves") == 0;
 }
 
-static gemel_status judge(struct rule_hunt *h, const gemel__mutant *mutant, struct judgement *j,
-                          gemel_error *error) {
+static gemel_status judge(struct rule_hunt *h, const gemel__mutated_rule *mutant,
+                          struct judgement *j, gemel_error *error) {
   const char *text = mutant->text;
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
   gemel_rules *set = gemel_rules_parse(h->context, text, strlen(text), info->file, &reason);
   gemel_status status;
   memset(j, 0, sizeof *j);
-  j->fate = GEMEL_FATE_SURVIVED;
+  j->fate = GEMEL__FATE_SURVIVED;
   j->tier = "";
   if (set == NULL) {
-    j->fate = GEMEL_FATE_STILLBORN;
+    j->fate = GEMEL__FATE_STILLBORN;
     snprintf(j->detail, sizeof j->detail, "%.*s", (int)strcspn(reason.text, "\n"), reason.text);
     return reason.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
   }
   h->mutant = gemel_rules_at(set, 0);
   status = verify_mutant(h, set, j, error);
-  if (status == GEMEL_OK && j->fate == GEMEL_FATE_SURVIVED && claims_more(mutant)) {
-    j->fate = GEMEL_FATE_EQUIVALENT;
+  if (status == GEMEL_OK && j->fate == GEMEL__FATE_SURVIVED && claims_more(mutant)) {
+    j->fate = GEMEL__FATE_EQUIVALENT;
     snprintf(j->detail, sizeof j->detail, "an instance shows that it improves");
-  } else if (status == GEMEL_OK && j->fate == GEMEL_FATE_SURVIVED) {
+  } else if (status == GEMEL_OK && j->fate == GEMEL__FATE_SURVIVED) {
     status = acquit(h, j, error);
   }
   gemel_rules_unref(set);
@@ -373,16 +396,16 @@ static void tell(struct rule_hunt *h, const char *mutation, const char *text,
                  const struct judgement *j, double started) {
   h->summary.fates[j->fate]++;
   if (h->options.sink != NULL) {
-    gemel_mutant mutant = {sizeof mutant,
-                           "rule",
-                           gemel_rule_describe(h->rule)->name,
-                           mutation,
-                           text,
-                           j->fate,
-                           j->tier,
-                           j->detail,
-                           h->options.seed,
-                           gemel__clock() - started};
+    gemel__mutant mutant = {sizeof mutant,
+                            "rule",
+                            gemel_rule_describe(h->rule)->name,
+                            mutation,
+                            text,
+                            j->fate,
+                            j->tier,
+                            j->detail,
+                            h->options.seed,
+                            gemel__clock() - started};
     h->options.sink(h->options.user, &mutant);
   }
 }
@@ -392,13 +415,13 @@ static void tell(struct rule_hunt *h, const char *mutation, const char *text,
 static gemel_status judge_rule(struct rule_hunt *h, int *sound, gemel_error *error) {
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
   double started = gemel__clock();
-  struct judgement j = {.fate = GEMEL_FATE_SURVIVED, .tier = ""};
+  struct judgement j = {.fate = GEMEL__FATE_SURVIVED, .tier = ""};
   gemel_rules *set =
       gemel_rules_parse(h->context, info->text, strlen(info->text), info->file, error);
   gemel_status status = set != NULL ? verify_with(h, set, 0, &j, error) : error->status;
-  *sound = j.fate != GEMEL_FATE_KILLED;
+  *sound = j.fate != GEMEL__FATE_KILLED;
   if (status == GEMEL_OK && !*sound) {
-    j.fate = GEMEL_FATE_REFUTED;
+    j.fate = GEMEL__FATE_REFUTED;
     tell(h, "none: the rule itself", info->text, &j, started);
   }
   gemel_rules_unref(set);
@@ -434,14 +457,14 @@ static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
 
 /* ---- A run ---- */
 
-gemel_status gemel__mutate_options(gemel_mutate_options *taken, const gemel_mutate_options *given,
-                                   const gemel_mutate_summary *summary, gemel_error *error) {
-  gemel_mutate_summary counted;
+gemel_status gemel__mutate_take(gemel__mutate_options *taken, const gemel__mutate_options *given,
+                                const gemel__mutate_summary *summary, gemel_error *error) {
+  gemel__mutate_summary counted;
   gemel_status status =
-      gemel__take_options(taken, sizeof *taken, given, "gemel_mutate_options", error);
+      gemel__take_options(taken, sizeof *taken, given, "gemel__mutate_options", error);
   taken->instances = taken->instances > 0 ? taken->instances : DEFAULT_INSTANCES;
   return status ? status
-                : gemel__take_options(&counted, sizeof counted, summary, "gemel_mutate_summary",
+                : gemel__take_options(&counted, sizeof counted, summary, "gemel__mutate_summary",
                                       error);
 }
 
@@ -449,10 +472,10 @@ static double share(size_t part, size_t rest) {
   return part + rest > 0 ? (double)part / (double)(part + rest) : 1;
 }
 
-void gemel__mutate_finish(gemel_mutate_summary *counted, gemel_mutate_summary *summary) {
+void gemel__mutate_finish(gemel__mutate_summary *counted, gemel__mutate_summary *summary) {
   const size_t *of = counted->fates;
-  counted->score = share(of[GEMEL_FATE_KILLED], of[GEMEL_FATE_SURVIVED]);
-  counted->strict = share(of[GEMEL_FATE_KILLED], of[GEMEL_FATE_ALIKE] + of[GEMEL_FATE_SURVIVED]);
+  counted->score = share(of[GEMEL__FATE_KILLED], of[GEMEL__FATE_SURVIVED]);
+  counted->strict = share(of[GEMEL__FATE_KILLED], of[GEMEL__FATE_ALIKE] + of[GEMEL__FATE_SURVIVED]);
   if (summary != NULL) {
     counted->size = summary->size;
     memcpy(summary, counted, summary->size < sizeof *counted ? summary->size : sizeof *counted);
@@ -469,9 +492,9 @@ static int names_any(const void *user, const char *word, size_t length) {
   return 0;
 }
 
-gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
-                                const gemel_mutate_options *options, gemel_mutate_summary *summary,
-                                gemel_error *error) {
+gemel_status gemel__mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
+                                 const gemel__mutate_options *options,
+                                 gemel__mutate_summary *summary, gemel_error *error) {
   gemel_error local;
   struct rule_hunt h;
   gemel_rules *builtin = NULL;
@@ -482,7 +505,7 @@ gemel_status gemel_mutate_rules(gemel_context *context, const gemel_rules *rules
   }
   memset(&h, 0, sizeof h);
   h.context = context;
-  status = gemel__mutate_options(&h.options, options, summary, error);
+  status = gemel__mutate_take(&h.options, options, summary, error);
   if (status == GEMEL_OK && rules == NULL) {
     rules = builtin = gemel_rules_builtin(context, error);
     status = builtin == NULL ? error->status : GEMEL_OK;

@@ -19,8 +19,8 @@
 #include <gemel/verify.h>
 
 struct row_hunt {
-  gemel_mutate_options options;
-  gemel_mutate_summary summary;
+  gemel__mutate_options options;
+  gemel__mutate_summary summary;
   size_t seen; /* mutants, judged or not */
 };
 
@@ -32,7 +32,7 @@ struct row_mutant {
   const gemel__scalar_row *row; /* as it is */
   gemel__scalar_row changed;
   int input; /* what was changed */
-  gemel_fate fate;
+  gemel__fate fate;
   const char *tier;
   char detail[400];
 };
@@ -41,9 +41,9 @@ struct row_mutant {
 
 static void note(void *user, const gemel_record *record) {
   struct row_mutant *m = user;
-  if (m->fate != GEMEL_FATE_KILLED &&
+  if (m->fate != GEMEL__FATE_KILLED &&
       (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE)) {
-    m->fate = GEMEL_FATE_KILLED;
+    m->fate = GEMEL__FATE_KILLED;
     m->tier = gemel_tier_name(record->tier);
     snprintf(m->detail, sizeof m->detail, "%s: %s", record->kind, record->detail);
   }
@@ -116,7 +116,7 @@ static gemel_status acquit(const struct row_hunt *h, gemel_context *context, str
     status = gemel__mutant_decide(a, b, h->options.seed, 96, &d, error);
   }
   if (d.exact && !d.vague && !d.refuted) {
-    m->fate = GEMEL_FATE_EQUIVALENT;
+    m->fate = GEMEL__FATE_EQUIVALENT;
     snprintf(m->detail, sizeof m->detail, "the same function as the row's, decided exactly");
   }
   gemel_graph_unref(a);
@@ -133,18 +133,18 @@ static gemel_status find_fate(struct row_hunt *h, struct row_mutant *m, const ch
   gemel_error problem;
   gemel_graph *graph = NULL;
   gemel_status status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
-  m->fate = GEMEL_FATE_SURVIVED;
+  m->fate = GEMEL__FATE_SURVIVED;
   m->tier = "";
   if (context != NULL && m->input >= 0) {
     graph = graph_of(context, m->row, text, &problem);
-    m->fate = graph != NULL ? GEMEL_FATE_SURVIVED : GEMEL_FATE_STILLBORN;
+    m->fate = graph != NULL ? GEMEL__FATE_SURVIVED : GEMEL__FATE_STILLBORN;
     snprintf(m->detail, sizeof m->detail, "%.300s", graph != NULL ? "" : problem.text);
     gemel_graph_unref(graph);
   }
-  if (status == GEMEL_OK && m->fate == GEMEL_FATE_SURVIVED) {
+  if (status == GEMEL_OK && m->fate == GEMEL__FATE_SURVIVED) {
     status = verify_row(h, context, m, error);
   }
-  if (status == GEMEL_OK && m->fate == GEMEL_FATE_SURVIVED) {
+  if (status == GEMEL_OK && m->fate == GEMEL__FATE_SURVIVED) {
     status = acquit(h, context, m, error);
   }
   gemel_context_unref(context);
@@ -156,16 +156,16 @@ static void tell(struct row_hunt *h, const struct row_mutant *m, const char *mut
   static const char *const kinds[] = {"operation", "kernel", "derivative"};
   h->summary.fates[m->fate]++;
   if (h->options.sink != NULL) {
-    gemel_mutant mutant = {sizeof mutant,
-                           kinds[(m->input < 0 ? m->input : 0) - OF_NOTHING],
-                           m->row->name,
-                           mutation,
-                           text,
-                           m->fate,
-                           m->tier,
-                           m->detail,
-                           h->options.seed,
-                           gemel__clock() - started};
+    gemel__mutant mutant = {sizeof mutant,
+                            kinds[(m->input < 0 ? m->input : 0) - OF_NOTHING],
+                            m->row->name,
+                            mutation,
+                            text,
+                            m->fate,
+                            m->tier,
+                            m->detail,
+                            h->options.seed,
+                            gemel__clock() - started};
     h->options.sink(h->options.user, &mutant);
   }
 }
@@ -187,11 +187,11 @@ static gemel_status judge(struct row_hunt *h, struct row_mutant *m, const char *
 static gemel_status judge_row(struct row_hunt *h, const gemel__scalar_row *row, int *sound,
                               gemel_error *error) {
   double started = gemel__clock();
-  struct row_mutant m = {row, *row, OF_NOTHING, GEMEL_FATE_SURVIVED, "", ""};
+  struct row_mutant m = {row, *row, OF_NOTHING, GEMEL__FATE_SURVIVED, "", ""};
   gemel_status status = find_fate(h, &m, row->c_text, error);
-  *sound = m.fate != GEMEL_FATE_KILLED;
+  *sound = m.fate != GEMEL__FATE_KILLED;
   if (status == GEMEL_OK && !*sound) {
-    m.fate = GEMEL_FATE_REFUTED;
+    m.fate = GEMEL__FATE_REFUTED;
     tell(h, &m, "none: the operation itself", row->c_text, started);
   }
   return status;
@@ -282,13 +282,13 @@ static int names_any(const void *user, const char *word, size_t length) {
   return 0;
 }
 
-gemel_status gemel_mutate_operations(const char *glob, const gemel_mutate_options *options,
-                                     gemel_mutate_summary *summary, gemel_error *error) {
+gemel_status gemel__mutate_operations(const char *glob, const gemel__mutate_options *options,
+                                      gemel__mutate_summary *summary, gemel_error *error) {
   gemel_error local;
   struct row_hunt h;
   error = error != NULL ? error : &local;
   memset(&h, 0, sizeof h);
-  gemel_status status = gemel__mutate_options(&h.options, options, summary, error);
+  gemel_status status = gemel__mutate_take(&h.options, options, summary, error);
   gemel_context *context = status == GEMEL_OK ? gemel_context_new(error) : NULL;
   status = status || context != NULL ? status : GEMEL_NO_MEMORY;
   if (status == GEMEL_OK) {

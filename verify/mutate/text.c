@@ -262,8 +262,8 @@ gemel_status gemel__editor_emit(gemel__editor *editor, const char *format, ...) 
   if (length >= sizeof text || is_known(editor, text)) {
     return GEMEL_OK;
   }
-  gemel__mutant mutant = {gemel__arena_string(&m->arena, mutation),
-                          gemel__arena_string(&m->arena, text)};
+  gemel__mutated_rule mutant = {gemel__arena_string(&m->arena, mutation),
+                                gemel__arena_string(&m->arena, text)};
   if (mutant.mutation == NULL || mutant.text == NULL ||
       gemel__grow(&m->list, &m->capacity, m->count + 1, sizeof *m->list)) {
     return gemel__no_memory(editor->error, "mutants");

@@ -4,6 +4,7 @@
  */
 #include "report/buffer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <gemel/text.h>
@@ -55,4 +56,36 @@ char *gemel__buffer_finish(gemel__buffer *b) {
     b->text = NULL;
   }
   return b->text;
+}
+
+/* ---- JSON ---- */
+
+void gemel__json_string(gemel__buffer *b, const char *text) {
+  const unsigned char *p = (const unsigned char *)(text != NULL ? text : "");
+  gemel__buffer_text(b, "\"");
+  for (; *p != '\0'; p++) {
+    if (*p == '"' || *p == '\\') {
+      gemel__buffer_format(b, "\\%c", *p);
+    } else if (*p == '\n') {
+      gemel__buffer_text(b, "\\n");
+    } else if (*p < 0x20) {
+      gemel__buffer_format(b, "\\u%04x", *p);
+    } else {
+      gemel__buffer_format(b, "%c", *p);
+    }
+  }
+  gemel__buffer_text(b, "\"");
+}
+
+void gemel__json_field(gemel__buffer *b, const char *name, const char *text) {
+  gemel__buffer_format(b, ", \"%s\": ", name);
+  gemel__json_string(b, text);
+}
+
+void gemel__json_number(gemel__buffer *b, const char *name, double x) {
+  if (isfinite(x)) {
+    gemel__buffer_format(b, ", \"%s\": %.6g", name, x);
+  } else {
+    gemel__buffer_format(b, ", \"%s\": \"%s\"", name, isnan(x) ? "nan" : "inf");
+  }
 }

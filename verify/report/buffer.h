@@ -28,4 +28,10 @@ int gemel__buffer_allocate(gemel__buffer *buffer);
 /* The text, which the caller frees with gemel_text_free; NULL if the buffer has failed. */
 char *gemel__buffer_finish(gemel__buffer *buffer);
 
+/* JSON: TEXT as a string (NULL: ""); a further field of an object, a string, or a number, where
+ * infinities and NaN, which JSON hasn't, become strings. */
+void gemel__json_string(gemel__buffer *buffer, const char *text);
+void gemel__json_field(gemel__buffer *buffer, const char *name, const char *text);
+void gemel__json_number(gemel__buffer *buffer, const char *name, double x);
+
 #endif

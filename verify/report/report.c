@@ -4,7 +4,6 @@
  * comment lines, the graph, the second graph of a pair if there is one, and a comment line for each
  * input's values, in hexadecimal so that no bit is lost.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,37 +15,6 @@
 
 /* ---- JSON ---- */
 
-static void json_string(gemel__buffer *b, const char *text) {
-  const unsigned char *p = (const unsigned char *)(text != NULL ? text : "");
-  gemel__buffer_text(b, "\"");
-  for (; *p != '\0'; p++) {
-    if (*p == '"' || *p == '\\') {
-      gemel__buffer_format(b, "\\%c", *p);
-    } else if (*p == '\n') {
-      gemel__buffer_text(b, "\\n");
-    } else if (*p < 0x20) {
-      gemel__buffer_format(b, "\\u%04x", *p);
-    } else {
-      gemel__buffer_format(b, "%c", *p);
-    }
-  }
-  gemel__buffer_text(b, "\"");
-}
-
-static void json_field(gemel__buffer *b, const char *name, const char *text) {
-  gemel__buffer_format(b, ", \"%s\": ", name);
-  json_string(b, text);
-}
-
-/* JSON has no infinities: they become a string. */
-static void json_number(gemel__buffer *b, const char *name, double x) {
-  if (isfinite(x)) {
-    gemel__buffer_format(b, ", \"%s\": %.6g", name, x);
-  } else {
-    gemel__buffer_format(b, ", \"%s\": \"%s\"", name, isnan(x) ? "nan" : "inf");
-  }
-}
-
 size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
   gemel__buffer b = {text, text != NULL ? bytes : 0, 0, 0};
   if (b.bytes > 0) {
@@ -56,57 +24,35 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
     return 0;
   }
   gemel__buffer_text(&b, "{\"kind\": ");
-  json_string(&b, r->kind);
-  json_field(&b, "name", r->name);
-  json_field(&b, "tier", gemel_tier_name(r->tier));
-  json_field(&b, "verdict", gemel_verdict_name(r->verdict));
-  json_field(&b, "how", r->how);
-  json_field(&b, "detail", r->detail);
+  gemel__json_string(&b, r->kind);
+  gemel__json_field(&b, "name", r->name);
+  gemel__json_field(&b, "tier", gemel_tier_name(r->tier));
+  gemel__json_field(&b, "verdict", gemel_verdict_name(r->verdict));
+  gemel__json_field(&b, "how", r->how);
+  gemel__json_field(&b, "detail", r->detail);
   gemel__buffer_format(&b, ", \"instances\": %zu, \"elements\": %zu, \"seed\": %llu", r->instances,
                        r->elements, (unsigned long long)r->seed);
-  json_number(&b, "seconds", r->seconds);
-  json_number(&b, "worst", r->worst);
-  json_number(&b, "error_probability", r->error_probability);
+  gemel__json_number(&b, "seconds", r->seconds);
+  gemel__json_number(&b, "worst", r->worst);
+  gemel__json_number(&b, "error_probability", r->error_probability);
   if (r->kind != NULL && strcmp(r->kind, "rule") == 0) {
     char words[120];
     gemel__needs_text(r->needs, words, sizeof words);
-    json_field(&b, "needs", words);
+    gemel__json_field(&b, "needs", words);
     gemel__needs_text(r->declared, words, sizeof words);
-    json_field(&b, "declared", words);
+    gemel__json_field(&b, "declared", words);
     gemel__buffer_format(&b, ", \"shapes\": %zu", r->shapes);
-    json_number(&b, "before", r->before);
+    gemel__json_number(&b, "before", r->before);
   }
   if (r->ulps != NULL) {
-    json_number(&b, "ulp", r->ulp);
+    gemel__json_number(&b, "ulp", r->ulp);
     gemel__buffer_text(&b, ", \"ulps\": ");
     gemel__buffer_text(&b, r->ulps);
   }
   if (r->verdict == GEMEL_REFUTED) {
-    json_field(&b, "counterexample", r->counterexample);
-    json_field(&b, "replay", r->replay);
+    gemel__json_field(&b, "counterexample", r->counterexample);
+    gemel__json_field(&b, "replay", r->replay);
   }
-  gemel__buffer_text(&b, "}");
-  return b.used;
-}
-
-size_t gemel_mutant_json(const gemel_mutant *m, char *text, size_t bytes) {
-  gemel__buffer b = {text, text != NULL ? bytes : 0, 0, 0};
-  if (b.bytes > 0) {
-    text[0] = '\0';
-  }
-  if (m == NULL) {
-    return 0;
-  }
-  gemel__buffer_text(&b, "{\"kind\": \"mutant\"");
-  json_field(&b, "of", m->kind);
-  json_field(&b, m->kind != NULL ? m->kind : "name", m->name);
-  json_field(&b, "mutation", m->mutation);
-  json_field(&b, "text", m->text);
-  json_field(&b, "verdict", gemel_fate_name(m->fate));
-  json_field(&b, "tier", m->tier);
-  json_field(&b, "detail", m->detail);
-  gemel__buffer_format(&b, ", \"seed\": %llu", (unsigned long long)m->seed);
-  json_number(&b, "seconds", m->seconds);
   gemel__buffer_text(&b, "}");
   return b.used;
 }
