@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "ops/ids.h"
+#include "core/ids.h"
 #include "plain.h"
 
 #include <gemel/gemel.h>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/copy.h"
+#include "core/strided.h"
 
 static void zeros_row_major(const void *data) {
   int64_t shape[3] = {2, 0, 3};

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/fault.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "cuda/compile.h"
 #include "cuda/cuda.h"
 #include "cuda/text.h"

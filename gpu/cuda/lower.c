@@ -5,7 +5,7 @@
  */
 #include "core/context.h"
 #include "cuda/cuda.h"
-#include "ops/ids.h"
+#include "core/ids.h"
 
 #define LOWER(operation, kernels) extern const gemel_kernel gemel__cuda_##kernels[];
 #define HOST(operation, why)

@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "core/sizes.h"
-#include "ops/ops.h"
+#include "core/rows.h"
 
 enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_INPUTS = 3, LOCAL = 16 };
 

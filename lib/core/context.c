@@ -95,7 +95,7 @@ static int make_locks(gemel_context *context) {
   return 0;
 }
 
-gemel_context *gemel_context_new(gemel_error *error) {
+gemel_context *gemel__context_bare(gemel_error *error) {
   gemel_context *context = gemel__alloc_zeroed(sizeof *context);
   if (context == NULL) {
     gemel__no_memory(error, "a context");
@@ -117,11 +117,6 @@ gemel_context *gemel_context_new(gemel_error *error) {
     gemel__no_memory(error, "a context");
     return NULL;
   }
-  if (gemel__register_builtins(context, error) != GEMEL_OK) {
-    destroy(context);
-    return NULL;
-  }
-  context->n_builtins = context->ops.count - 1;
   return context;
 }
 

@@ -13,7 +13,7 @@
 #include <gemel/graph.h>
 #include <gemel/operation.h>
 #include "core/arena.h"
-#include "ops/ids.h"
+#include "core/ids.h"
 
 /* Elements never move: chunk k holds 64 << k of them. COUNT is written under the lock only, and
  * read without it only by gemel__stable_count. */
@@ -102,6 +102,7 @@ struct gemel__dims; /* lib/core/dims.c */
 
 struct gemel_context {
   long references;
+  const struct gemel__body_runner *runner; /* core/runner.h */
   pthread_mutex_t lock;
   gemel__arena arena; /* strings, dim lists, attribute copies */
   struct gemel__dims *dims;
@@ -227,8 +228,8 @@ gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, si
 /* Id of the operation called NAME, 0 if there is none. */
 uint32_t gemel__op_find(gemel_context *context, const char *name);
 
-/* Registers gemel's own rows (lib/ops/table.c). */
-gemel_status gemel__register_builtins(gemel_context *context, gemel_error *error);
+/* A context without operations; NULL, and an error, when memory is out. */
+gemel_context *gemel__context_bare(gemel_error *error);
 
 /* Writes "f32[N, 3], i64[], …" of COUNT types, for messages. */
 void gemel__format_types(gemel_context *context, size_t count, const gemel_type *types, char *text,

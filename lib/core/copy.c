@@ -8,7 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/cons.h"
-#include "ops/ids.h"
+#include "core/ids.h"
 
 static gemel_status fail(gemel_graph *graph, gemel_status status, gemel_location where) {
   gemel__graph_fail_at(graph, where, status, "%s",

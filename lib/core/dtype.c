@@ -6,7 +6,7 @@
  * the plain code in dtype.h.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include "core/dtype.h"
 
 #include <math.h>

@@ -10,11 +10,11 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "core/schema.h"
-#include "ops/ops.h"
+#include "core/rows.h"
 
 void gemel__op_release(gemel__op *op) {
-  if (gemel__scalar_row_of(&op->record) != NULL) {
-    gemel__scalar_derived_free(op->derived);
+  if (op->row != NULL && op->row->hooks->release != NULL) {
+    op->row->hooks->release(op->derived);
   }
 }
 

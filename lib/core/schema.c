@@ -8,7 +8,7 @@
 #include <string.h>
 #include "core/error.h"
 #include "core/registry.h"
-#include "text/number.h"
+#include "core/number.h"
 
 static int read_number(const char *text, gemel__number *number) {
   gemel__lex lex;

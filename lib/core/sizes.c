@@ -12,8 +12,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/intern.h"
-#include "ops/ids.h"
-#include "ops/ops.h"
+#include "core/rows.h"
 
 gemel_dim gemel_dim_of(gemel_value value) {
   if (!gemel__is_value(value)) {

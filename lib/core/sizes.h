@@ -16,4 +16,12 @@ gemel_value gemel__apply_sized(gemel_graph *graph, uint32_t op, size_t n_inputs,
                                const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                                gemel_location where);
 
+/* Resolves the INPUT atoms of an attribute's dims to sizes of the node's inputs: during inference
+ * an INPUT(k) whose input is a scalar integer constant becomes that constant, else VALUE of its
+ * node. */
+gemel_dim gemel__infer_resolve(const gemel_infer *call, gemel_dim dim);
+
+/* 1 if a size in CALL's attributes depends on what input INPUT holds. */
+int gemel__infer_reads(const gemel_infer *call, size_t input);
+
 #endif

@@ -14,8 +14,8 @@
 #endif
 #include "core/alloc.h"
 #include "core/error.h"
-#include "cpu/copy.h"
-#include "device/device.h"
+#include "core/strided.h"
+#include "core/value-memory.h"
 
 enum { HUGE_PAGE = 2 << 20 };
 

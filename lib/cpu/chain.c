@@ -8,7 +8,7 @@
 #include "cpu/chain.h"
 
 #include <string.h>
-#include "ops/isa.h"
+#include "core/isa.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"

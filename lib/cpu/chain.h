@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gemel/dtype.h>
-#include "ops/ops.h"
+#include "core/rows.h"
 
 enum {
   GEMEL__CHAIN_LINKS = 16,      /* steps in a chain at most */

@@ -7,7 +7,7 @@
 #include "core/dtype.h"
 #include "core/fault.h"
 #include "cpu/gemm.h"
-#include "ops/isa.h"
+#include "core/isa.h"
 
 enum { PANEL = 16, STRIP = 256, BLOCK_ROWS = 32, WORTH_THREADS = 1 << 18 };
 

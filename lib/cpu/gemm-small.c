@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "core/fault.h"
 #include "cpu/gemm.h"
-#include "ops/isa.h"
+#include "core/isa.h"
 
 enum { VECTOR_BYTES = 32 };
 

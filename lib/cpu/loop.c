@@ -15,7 +15,7 @@
 #include <omp.h>
 #endif
 #include "core/fault.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 
 enum {
   TILE_BUDGET = 24 << 10, /* bytes of all slots of a tile: most of a first-level cache */

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "cpu/chain.h"
-#include "cpu/stream.h"
-#include "ops/ops.h"
+#include "core/stream.h"
+#include "core/rows.h"
 
 /* A slot is a place for one tile of a value. Slots below N_BUFFERS are buffers of BUFFER_BYTES each
  * in the thread's scratch memory, the others point into operands (spare buffers are no slots). */

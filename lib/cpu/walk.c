@@ -6,7 +6,7 @@
 #include "cpu/walk.h"
 
 #include <gemel/context.h>
-#include "cpu/copy.h"
+#include "core/strided.h"
 
 typedef struct walk_layout {
   int rank;

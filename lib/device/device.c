@@ -64,28 +64,6 @@ const gemel_device *gemel_tensor_device(const gemel_tensor *tensor) {
   return tensor == NULL ? NULL : tensor->device == NULL ? &gemel__host_device : tensor->device;
 }
 
-gemel_status gemel__device_note(const gemel_device *device, void *data, size_t bytes,
-                                gemel_error *error) {
-  return device->note != NULL ? device->note(device->state, data, bytes, error) : GEMEL_OK;
-}
-
-gemel_status gemel__value_memory(const gemel_device *device, size_t bytes, void **data,
-                                 gemel_error *error) {
-  gemel_status status = device->allocate(device->state, bytes + device->gap, data, error);
-  if (status == GEMEL_OK) {
-    status = gemel__device_note(device, *data, bytes, error);
-    if (status != GEMEL_OK) {
-      device->release(device->state, *data, bytes + device->gap);
-    }
-  }
-  return status;
-}
-
-void gemel__value_memory_free(const gemel_device *device, void *data, size_t bytes) {
-  gemel__device_note(device, data, 0, NULL);
-  device->release(device->state, data, bytes + device->gap);
-}
-
 gemel_tensor *gemel__tensor_raw_on(const gemel_device *device, gemel_dtype dtype, int rank,
                                    const int64_t *shape, gemel_error *error) {
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;

@@ -8,17 +8,9 @@
 
 #include <gemel/device.h>
 #include "core/tensor.h"
+#include "core/value-memory.h"
 
 extern const gemel_device gemel__host_device;
-
-/* Memory of BYTES > 0 bytes for a value. */
-gemel_status gemel__value_memory(const gemel_device *device, size_t bytes, void **data,
-                                 gemel_error *error);
-void gemel__value_memory_free(const gemel_device *device, void *data, size_t bytes);
-
-/* DEVICE's note, if it has one. */
-gemel_status gemel__device_note(const gemel_device *device, void *data, size_t bytes,
-                                gemel_error *error);
 
 /* As gemel_tensor_new_on, with the elements left uninitialised. */
 gemel_tensor *gemel__tensor_raw_on(const gemel_device *device, gemel_dtype dtype, int rank,

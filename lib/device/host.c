@@ -6,7 +6,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "device/device.h"
 
 /* The address of the block lies in front of the aligned data. */

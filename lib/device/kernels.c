@@ -8,7 +8,7 @@
 
 #include <string.h>
 #include "core/error.h"
-#include "ops/ops.h"
+#include "core/rows.h"
 
 struct gemel__kernel_list {
   struct gemel__kernel_list *next;

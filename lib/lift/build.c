@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/copy.h"
 #include "core/fault.h"
 #include "lift/lift.h"
@@ -297,11 +298,11 @@ static void clear(lift_build *b) {
 static gemel_status make_told(lift_build *b, uint32_t node, gemel_lift_report *report) {
   int told =
       report != NULL && place_of(b, node) == GEMEL__LIFT_DEVICE && gemel__lift_is_told(b->l, node);
-  double start = told ? gemel__profile_now() : 0;
+  double start = told ? gemel__thread_seconds() : 0;
   size_t before = b->to->n_nodes;
   gemel_status status = make(b, node);
   return told && status == GEMEL_OK ? gemel__lift_report_add(report, gemel__node_op(b->from, node),
-                                                             gemel__profile_now() - start,
+                                                             gemel__thread_seconds() - start,
                                                              b->to->n_nodes - before, b->l->error)
                                     : status;
 }

@@ -11,7 +11,7 @@
 #include <gemel/device.h>
 #include <gemel/lift.h>
 #include "core/graph.h"
-#include "ops/ids.h"
+#include "core/ids.h"
 
 /* Where a node is computed. */
 typedef enum gemel__lift_place {
@@ -112,5 +112,11 @@ gemel_status gemel__lift_report_fill(gemel_lift_report *report, const gemel__lif
  */
 gemel_status gemel__lift_report_add(gemel_lift_report *report, const gemel__op *op, double seconds,
                                     uint64_t created, gemel_error *error);
+
+/* In *THERE, BODY with all of its inputs, outputs and nodes on the device of SPACE; only constants
+ * and the like come from the host, when a call is planned. GEMEL_DECLINED if something in it is the
+ * host's. */
+gemel_status gemel__body_lift(const gemel_graph *body, int space, gemel_graph **there,
+                              gemel_error *error);
 
 #endif

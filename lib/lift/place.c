@@ -9,7 +9,7 @@
 #include "device/kernels.h"
 #include "lift/lift.h"
 #include "ops/body.h"
-#include "ops/ids.h"
+#include "core/ids.h"
 #include "ops/ops.h"
 
 /* What the device can do, by operation: 0: not asked yet. */

@@ -8,10 +8,8 @@
 #include "ops/body.h"
 
 #include <stdio.h>
-#include <gemel/lift.h>
 #include "core/alloc.h"
 #include "ops/rule.h"
-#include "run/function.h"
 
 /* What the body's symbols stand for in one application of it. */
 typedef struct symbol_binding {
@@ -317,93 +315,4 @@ gemel_status gemel__body_nesting(const gemel_graph *body, gemel_error *error) {
                            "bodies are nested %u deep, and no more than %d can be differentiated "
                            "or run",
                            (unsigned)body->nesting, GEMEL_MAX_NESTING);
-}
-
-/* ---- Kernels ---- */
-
-/* 1 if nothing crosses or stays on the host at a call, and no other device is used. */
-static int is_whole(const gemel_graph *lifted, int space, const gemel_lift_counts *counts) {
-  int elsewhere = 0;
-  for (uint32_t node = 0; node < lifted->n_nodes; node++) {
-    for (uint32_t k = 0; k < lifted->nodes[node].n_outputs; k++) {
-      int at = gemel_type_space(lifted->context, gemel__node_type(lifted, node, k));
-      elsewhere |= at != GEMEL_SPACE_HOST && at != space;
-    }
-  }
-  return !elsewhere && counts->stayed == 0 && counts->uploads == 0 && counts->downloads == 0;
-}
-
-gemel_status gemel__body_lift(const gemel_graph *body, int space, gemel_graph **there,
-                              gemel_error *error) {
-  gemel_lift_report *report = gemel_lift_report_new();
-  gemel_lift_options options = {.size = sizeof options,
-                                .space = space,
-                                .inputs = body->n_inputs > 0 ? "*" : NULL,
-                                .outputs = body->n_outputs > 0 ? "*" : NULL,
-                                .report = report};
-  *there = NULL;
-  if (report == NULL) {
-    return gemel__no_memory(error, "a lift");
-  }
-  gemel_status status = gemel__body_nesting(body, NULL) == GEMEL_OK ? GEMEL_OK : GEMEL_DECLINED;
-  if (status == GEMEL_OK) {
-    *there = gemel_lift(body, &options, error);
-    status = *there != NULL ? GEMEL_OK : error->status;
-  }
-  if (status == GEMEL_OK && !is_whole(*there, space, gemel_lift_report_counts(report))) {
-    gemel_graph_unref(*there);
-    *there = NULL;
-    status = GEMEL_DECLINED;
-  }
-  gemel_lift_report_free(report);
-  return status;
-}
-
-/* *THERE: BODY on the device of CALL, or itself. */
-static gemel_status move_body(const gemel_kernel_call *call, const gemel_graph *body,
-                              gemel_graph **there, gemel_error *error) {
-  int space = GEMEL_SPACE_HOST;
-  while (space < 255 && gemel_device_of_space(body->context, space) != call->device) {
-    space++;
-  }
-  if (space == GEMEL_SPACE_HOST) {
-    *there = gemel_graph_ref((gemel_graph *)body);
-    return GEMEL_OK;
-  }
-  gemel_status status = gemel__body_lift(body, space, there, error);
-  return status != GEMEL_DECLINED ? status
-                                  : gemel__fail(error, GEMEL_UNSUPPORTED,
-                                                "not all of its body can be computed on the "
-                                                "device %s",
-                                                call->device->name);
-}
-
-gemel_function *gemel__body_compile(const gemel_kernel_call *call, const gemel_graph *body,
-                                    gemel_status *status) {
-  gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel_graph *there = NULL;
-  gemel_options options = {.size = sizeof options,
-                           .threads = call->threads,
-                           .deterministic = call->deterministic,
-                           .guard = call->guard,
-                           .poison = call->poison,
-                           .plain = call->nested != NULL && call->nested->caller->f->plain,
-                           .as_written = 1};
-  *status = gemel__body_nesting(body, &error);
-  *status = *status == GEMEL_OK ? move_body(call, body, &there, &error) : *status;
-  gemel_function *function = *status == GEMEL_OK ? gemel_compile(there, &options, &error) : NULL;
-  gemel_graph_unref(there);
-  if (function != NULL && gemel__function_nest(function, call->nested, &error) != GEMEL_OK) {
-    gemel_function_free(function);
-    function = NULL;
-  }
-  if (function != NULL) {
-    function->program.inner = call->device != &gemel__host_device;
-  } else {
-    *status = error.status;
-    if (call->error != NULL) {
-      *call->error = error;
-    }
-  }
-  return function;
 }

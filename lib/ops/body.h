@@ -58,16 +58,4 @@ gemel_status gemel__body_add_output(gemel_value value, char group, size_t k);
 /* 1 if VALUE is of a float dtype, so that it can have a derivative. */
 int gemel__body_is_float(gemel_value value);
 
-/* In *THERE, BODY with all of its inputs, outputs and nodes on the device of SPACE; only constants
- * and the like come from the host, when a call is planned. GEMEL_DECLINED if something in it is the
- * host's. */
-gemel_status gemel__body_lift(const gemel_graph *body, int space, gemel_graph **there,
-                              gemel_error *error);
-
-/* BODY compiled as the caller's function is, which profiles and listings then see into, on the
- * device where the call's operands lie: for a
- * kernel's PREPARE. NULL, with *STATUS and the call's error, on failure. */
-gemel_function *gemel__body_compile(const gemel_kernel_call *call, const gemel_graph *body,
-                                    gemel_status *status);
-
 #endif

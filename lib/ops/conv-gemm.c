@@ -19,11 +19,11 @@
 #include "core/dtype.h"
 #include "core/fault.h"
 #include "core/tensor.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "cpu/gemm.h"
 #include "cpu/walk.h"
 #include "ops/conv.h"
-#include "ops/isa.h"
+#include "core/isa.h"
 #include "ops/rule.h"
 
 enum {

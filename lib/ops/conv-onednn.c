@@ -17,7 +17,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/fault.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/conv.h"
 #include "ops/rule.h"

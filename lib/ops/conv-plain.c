@@ -10,7 +10,7 @@
 #include "core/dtype.h"
 #include "core/fault.h"
 #include "ops/conv.h"
-#include "ops/isa.h"
+#include "core/isa.h"
 #include "ops/rule.h"
 
 enum { AXES = GEMEL__SPATIAL_AXES, WORTH_THREADS = 1 << 16 };

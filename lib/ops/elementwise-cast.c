@@ -6,7 +6,7 @@
  * for each source.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include "core/dtype.h"
 #include "ops/elementwise.h"

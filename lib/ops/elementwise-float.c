@@ -3,7 +3,7 @@
  * Scalar kernels of f32 and f64, for three instruction sets.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include "ops/elementwise.h"
 #include "ops/elementwise-math.h"

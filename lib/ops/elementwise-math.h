@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "core/fault.h"
-#include "ops/isa.h"
+#include "core/isa.h"
 #endif
 
 /* (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, (log(1 + f) / s - 2) / s^2 for s = f / (2 + f), and

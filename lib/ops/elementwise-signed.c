@@ -3,7 +3,7 @@
  * Scalar kernels of the signed integers. Arithmetic wraps: it is done in unsigned types.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include "ops/elementwise.h"
 #include "ops/elementwise-integer.h"

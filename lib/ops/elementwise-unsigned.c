@@ -4,7 +4,7 @@
  * 8 bytes whatever they mean. bool is computed in integers, and what differs from 0 becomes 1.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include "ops/elementwise.h"
 #include "ops/elementwise-integer.h"

@@ -12,87 +12,6 @@
 #include "core/fault.h"
 #include "text/expr.h"
 
-/* ---- The table ---- */
-
-#define UNWRAP(...) __VA_ARGS__
-#define COUNT_ARGS(...) COUNT_ARGS_(__VA_ARGS__, 3, 2, 1)
-#define COUNT_ARGS_(a, b, c, n, ...) n
-#define PASTE(a, b) PASTE_(a, b)
-#define PASTE_(a, b) a##b
-#define DOMAINS(...) PASTE(DOMAINS_, COUNT_ARGS(__VA_ARGS__))(__VA_ARGS__)
-#define DOMAINS_1(a) GEMEL_##a
-#define DOMAINS_2(a, b) GEMEL_##a, GEMEL_##b
-#define DOMAINS_3(a, b, c) GEMEL_##a, GEMEL_##b, GEMEL_##c
-
-const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT] = {
-#define SCALAR(row, arguments, attributes, type_code, float_c, integer_c, derivatives, where,      \
-               accuracy, ...)                                                                      \
-  {.name = #row,                                                                                   \
-   .inputs = arguments,                                                                            \
-   .code = GEMEL__TYPE_##type_code,                                                                \
-   .c_text = #float_c,                                                                             \
-   .grads = {UNWRAP derivatives},                                                                  \
-   .domains = {DOMAINS where},                                                                     \
-   .ulp = accuracy,                                                                                \
-   .n_inputs = COUNT_ARGS derivatives,                                                             \
-   .index = GEMEL__SCALAR_##row},
-#include "ops/scalar.def"
-#undef SCALAR
-};
-
-/* ---- Dtypes ---- */
-
-/* NumPy computes functions of the reals on small integers in the smallest float that holds them. */
-static gemel_dtype real_of(gemel_dtype dtype) {
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
-    return dtype;
-  }
-  switch (gemel_dtype_size(dtype)) {
-  case 1:
-    return GEMEL_F16;
-  case 2:
-    return GEMEL_F32;
-  default:
-    return GEMEL_F64;
-  }
-}
-
-static gemel_dtype quotient_of(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? dtype : GEMEL_F64;
-}
-
-/* What the promoted dtype P becomes under CODE. */
-static gemel_dtype operand_of(gemel__type_code code, gemel_dtype p) {
-  switch (code) {
-  case GEMEL__TYPE_REAL:
-    return real_of(p);
-  case GEMEL__TYPE_QUOTIENT:
-    return quotient_of(p);
-  case GEMEL__TYPE_LOGIC:
-    return GEMEL_BOOL;
-  default:
-    return p;
-  }
-}
-
-gemel_status gemel__scalar_dtypes(gemel__type_code code, size_t n, const gemel_dtype *given,
-                                  gemel_dtype cast_to, gemel_dtype *operands, gemel_dtype *result) {
-  size_t first = code == GEMEL__TYPE_SELECT, k;
-  gemel_dtype p = given[n > first ? first : 0];
-  for (k = first; k < n; k++) {
-    p = gemel_promote(p, given[k]);
-  }
-  if (code == GEMEL__TYPE_NUMBER && p == GEMEL_BOOL) {
-    return GEMEL_BAD_TYPE;
-  }
-  p = operand_of(code, p);
-  for (k = 0; k < n; k++) {
-    operands[k] = k < first ? GEMEL_BOOL : p;
-  }
-  *result = code == GEMEL__TYPE_CAST ? cast_to : code == GEMEL__TYPE_COMPARE ? GEMEL_BOOL : p;
-  return GEMEL_OK;
-}
-
 /* ---- Type rule ---- */
 
 static gemel_status scalar_infer(gemel_infer *call) {
@@ -117,10 +36,6 @@ static gemel_status scalar_infer(gemel_infer *call) {
   return status == GEMEL_OK ? gemel__infer_result(call, result, rank, dims) : status;
 }
 
-const gemel__scalar_row *gemel__scalar_row_of(const gemel_operation *record) {
-  return record->infer == scalar_infer ? (const gemel__scalar_row *)record->data : NULL;
-}
-
 /* ---- Derivatives ---- */
 
 /* The compiled derivative texts of a row; NULL for zero. */
@@ -128,7 +43,7 @@ typedef struct derived_row {
   gemel__expr *grads[3];
 } derived_row;
 
-void gemel__scalar_derived_free(void *pointer) {
+static void free_derived(void *pointer) {
   derived_row *all = pointer;
   if (all != NULL) {
     for (size_t k = 0; k < 3; k++) {
@@ -166,7 +81,7 @@ static derived_row *compile(gemel_context *context, const gemel__scalar_row *row
     if (row->grads[k][0] != '\0') {
       all->grads[k] = gemel__expr_compile(context, derivative_text(row, k), 5, names, error);
       if (all->grads[k] == NULL) {
-        gemel__scalar_derived_free(all);
+        free_derived(all);
         return NULL;
       }
     }
@@ -210,7 +125,7 @@ static const derived_row *derived_of(const gemel_derive *call, const gemel__scal
     mine = NULL;
   }
   pthread_mutex_unlock(&context->lock);
-  gemel__scalar_derived_free(mine);
+  free_derived(mine);
   return all;
 }
 
@@ -337,4 +252,5 @@ const gemel__hooks gemel__scalar_hooks = {.infer = scalar_infer,
                                           .jvp = scalar_jvp,
                                           .sample = gemel__scalar_sample,
                                           .kernels = gemel__scalar_kernels,
-                                          .batch = scalar_batch};
+                                          .batch = scalar_batch,
+                                          .release = free_derived};

@@ -6,7 +6,7 @@
 #ifndef GEMEL__OPS_ELEMENTWISE_H
 #define GEMEL__OPS_ELEMENTWISE_H
 
-#include "ops/isa.h"
+#include "core/isa.h"
 #include "ops/ops.h"
 
 /* Hooks that stand in files of their own: elementwise-sample.c, elementwise-plain.c. */

@@ -10,7 +10,7 @@
 #include "core/dtype.h"
 #include "core/fault.h"
 #include "core/tensor.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/facts.h"
 #include "ops/rule.h"

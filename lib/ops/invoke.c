@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "core/graph.h"
+#include "core/runner.h"
 #include "core/tensor.h"
 #include "ops/body.h"
 #include "ops/rule.h"
@@ -247,6 +248,7 @@ static gemel_status sample_invoke(gemel_sample *sample) {
 /* A compiled body and the tensors that it is called with, whose data pointers are set at each call;
  * one block. */
 typedef struct invocation {
+  const gemel__body_runner *runner;
   gemel_function *function;
   size_t n_inputs, n_outputs;
   gemel_tensor *tensors;   /* inputs, then outputs */
@@ -265,7 +267,7 @@ static void describe(gemel_tensor *tensor, const gemel_view *view) {
 static void release_invocation(void *state) {
   invocation *v = state;
   size_t n = v->n_inputs + v->n_outputs;
-  gemel_function_free(v->function);
+  v->runner->free(v->function);
   gemel__free(v->tensors, n * sizeof *v->tensors);
   gemel__free(v->pointers, (n + v->n_outputs) * sizeof *v->pointers);
 }
@@ -275,6 +277,7 @@ static gemel_status prepare_invoke(gemel_kernel_call *call) {
   size_t n = call->n_inputs + call->n_outputs;
   gemel_status status = GEMEL_OK;
   memset(v, 0, sizeof *v);
+  v->runner = call->attrs[0].u.graph->context->runner;
   v->n_inputs = call->n_inputs;
   v->n_outputs = call->n_outputs;
   v->tensors = gemel__alloc_array(n, sizeof *v->tensors);
@@ -282,7 +285,7 @@ static gemel_status prepare_invoke(gemel_kernel_call *call) {
   if (v->tensors == NULL || v->pointers == NULL) {
     status = gemel__no_memory(call->error, "a body");
   } else {
-    v->function = gemel__body_compile(call, call->attrs[0].u.graph, &status);
+    v->function = v->runner->compile(call, call->attrs[0].u.graph, &status);
   }
   if (status != GEMEL_OK) {
     release_invocation(v);
@@ -305,7 +308,7 @@ static gemel_status run_invoke(const gemel_kernel_call *call) {
     describe(&v->tensors[v->n_inputs + k], &call->outputs[k]);
     given[k] = &v->tensors[v->n_inputs + k];
   }
-  return gemel_call(v->function, v->n_inputs, v->pointers, v->n_outputs, given, call->error);
+  return v->runner->call(v->function, v->n_inputs, v->pointers, v->n_outputs, given, call->error);
 }
 
 static const gemel_kernel invoke_kernels[] = {{"compiled", prepare_invoke, run_invoke},

@@ -13,7 +13,7 @@
 #include "core/dtype.h"
 #include "core/fault.h"
 #include "core/tensor.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "cpu/gemm.h"
 #include "cpu/walk.h"
 #include "ops/linalg.h"

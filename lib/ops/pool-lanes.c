@@ -10,14 +10,14 @@
  * order of pool-plain.c, so that results are the same in every bit.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <string.h>
 #if GEMEL__X86
 #include <immintrin.h>
 #endif
 #include "core/fault.h"
 #include "core/tensor.h"
-#include "cpu/turn.h"
+#include "core/turn.h"
 #include "ops/pool.h"
 
 #ifdef _OPENMP

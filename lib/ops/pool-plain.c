@@ -12,7 +12,7 @@
  * in an order that the shapes alone decide.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <string.h>
 #include "core/dtype.h"
 #include "core/fault.h"

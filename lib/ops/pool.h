@@ -5,7 +5,7 @@
 #ifndef GEMEL__OPS_POOL_H
 #define GEMEL__OPS_POOL_H
 
-#include "ops/isa.h"
+#include "core/isa.h"
 #include "ops/window.h"
 
 /* The attributes of all operations, in the order of their schemas. Averages alone have

@@ -8,7 +8,7 @@
  * counter, the number of a stream; the lower half is the number of a block.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include <string.h>
 #if GEMEL__X86

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "ops/isa.h"
+#include "core/isa.h"
 
 enum { GEMEL__PHILOX_WORDS = 4 }; /* u32 in a block */
 

@@ -5,7 +5,7 @@
  * comes through and the order of comparison doesn't matter.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include <string.h>
 #include "core/fault.h"

@@ -7,7 +7,7 @@
 #ifndef GEMEL__OPS_REDUCE_H
 #define GEMEL__OPS_REDUCE_H
 
-#include "ops/isa.h"
+#include "core/isa.h"
 #include "ops/ops.h"
 
 typedef enum gemel__reduction {

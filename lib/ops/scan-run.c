@@ -12,16 +12,17 @@
 #include <gemel/tensor.h>
 #include "core/alloc.h"
 #include "core/fault.h"
+#include "core/runner.h"
 #include "core/tensor.h"
 #include "device/device.h"
 #include "ops/body.h"
 #include "ops/rule.h"
 #include "ops/scan.h"
-#include "run/function.h"
 
 /* A compiled body and the tensors that it is called with, whose data pointers are set at each step.
  * It stands in the state of the kernel's call. */
 typedef struct scan_loop {
+  const gemel__body_runner *runner;
   gemel_function *function;
   gemel__scan scan;
   gemel_tensor **tensors; /* of the body: inputs, then outputs */
@@ -49,7 +50,7 @@ static size_t buffer_count(const scan_loop *l) {
 
 static void release_loop(void *state) {
   scan_loop *l = state;
-  gemel_function_free(l->function);
+  l->runner->free(l->function);
   for (size_t k = 0; l->tensors != NULL && k < all_tensors(l); k++) {
     gemel_tensor_unref(l->tensors[k]);
   }
@@ -143,6 +144,7 @@ static gemel_status prepare_scan(gemel_kernel_call *call) {
   scan_loop *l = call->state;
   memset(l, 0, sizeof *l);
   gemel__scan_read(call->attrs, &l->scan);
+  l->runner = l->scan.body->context->runner;
   l->n_inputs = gemel_graph_input_count(l->scan.body);
   l->n_outputs = gemel_graph_output_count(l->scan.body);
   l->tensors = gemel__alloc_array(all_tensors(l), sizeof *l->tensors);
@@ -156,7 +158,7 @@ static gemel_status prepare_scan(gemel_kernel_call *call) {
                          call->device->name);
   }
   if (status == GEMEL_OK) {
-    l->function = gemel__body_compile(call, l->scan.body, &status);
+    l->function = l->runner->compile(call, l->scan.body, &status);
   }
   if (status != GEMEL_OK) {
     release_loop(l);
@@ -274,13 +276,13 @@ static gemel_status step(const scan_call *c, int64_t i) {
   for (size_t k = 0; k < s->values; k++) {
     out[s->states + k]->data = value_place(c, k, row);
   }
-  return gemel__execution_repeat(c->body, in, out);
+  return l->runner->repeat(c->body, in, out);
 }
 
 /* Says what went wrong in the body, and in which step. */
 static gemel_status blame_step(const scan_call *c, int64_t i, gemel_status status) {
   if (c->call->error != NULL) {
-    *c->call->error = c->body->error;
+    *c->call->error = *c->loop->runner->error_of(c->body);
   }
   if (c->length == INT64_MAX) {
     gemel__error_prefix(c->call->error, "step %lld", (long long)i + 1);
@@ -371,19 +373,19 @@ static gemel_status find_steps(scan_call *c) {
 static gemel_status run_body(scan_call *c) {
   scan_loop *l = c->loop;
   int64_t done = 0;
-  c->body = gemel__execution_take(l->function, c->call->error);
+  c->body = l->runner->take(l->function, c->call->error);
   if (c->body == NULL) {
     return GEMEL_NO_MEMORY;
   }
   place_buffers(c->call, l, c->call->scratch);
-  gemel_status status = c->n > 0 ? gemel__execution_ready(c->body, l->tensors) : GEMEL_OK;
+  gemel_status status = c->n > 0 ? l->runner->ready(c->body, l->tensors) : GEMEL_OK;
   if (status != GEMEL_OK) {
     blame_step(c, 0, status);
   } else {
     status = enter_operands(c);
     status = status == GEMEL_OK ? run_steps(c, &done) : status;
   }
-  gemel__execution_give(l->function, c->body, 1);
+  l->runner->give(l->function, c->body, 1);
   return status == GEMEL_OK ? leave_results(c, done) : status;
 }
 

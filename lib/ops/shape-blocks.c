@@ -7,7 +7,7 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/fault.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/facts.h"
 #include "ops/rule.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/tensor.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/batch.h"
 #include "ops/rule.h"

@@ -3,7 +3,7 @@
  * The loops of softmax and cross_entropy on contiguous elements, for three instruction sets.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is inlined into loops */
+#include "core/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include <string.h>
 #include "ops/elementwise-math.h"

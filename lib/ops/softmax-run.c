@@ -14,7 +14,7 @@
 #include <string.h>
 #include "core/dtype.h"
 #include "core/fault.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "ops/reduce.h"
 #include <gemel/context.h>
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gemel/tensor.h>
-#include "ops/isa.h"
+#include "core/isa.h"
 
 /* A sum's term k is added to lane k % GEMEL__SUM_LANES of f64, and then the second half of the
  * lanes to the first, again and again: in this order wherever terms lie. */

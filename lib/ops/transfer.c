@@ -6,7 +6,7 @@
  */
 #include <string.h>
 #include <gemel/ops.h>
-#include "cpu/copy.h"
+#include "core/strided.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 

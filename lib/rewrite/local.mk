@@ -14,7 +14,6 @@ libgemel_a_SOURCES += %reldir%/engine.h
 libgemel_a_SOURCES += %reldir%/fold.c
 libgemel_a_SOURCES += %reldir%/match.c
 libgemel_a_SOURCES += %reldir%/match.h
-libgemel_a_SOURCES += %reldir%/names.c
 libgemel_a_SOURCES += %reldir%/pipeline.c
 libgemel_a_SOURCES += %reldir%/profile.c
 libgemel_a_SOURCES += %reldir%/profile.h

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "rewrite/engine.h"
 #include "rewrite/choice.h"
 #include "passes/passes.h"
@@ -163,7 +164,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   gemel__selection *selection = &p->choice->phases[phase];
   gemel__pass_options pass;
   gemel_graph *next = gemel_graph_ref(*graph);
-  double start = gemel__profile_now();
+  double start = gemel__thread_seconds();
   uint64_t before = 0;
   memset(&pass, 0, sizeof pass);
   pass.selection = selection;
@@ -179,7 +180,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
   status = status ? status : run_rounds(p, phase, &pass, &next);
   *p->done += status == GEMEL_OK && gemel__bodies_changed(pass.bodies);
   if (status == GEMEL_OK && p->options.profile != NULL) {
-    status = report(p, phase, selection, before, next, &pass, gemel__profile_now() - start);
+    status = report(p, phase, selection, before, next, &pass, gemel__thread_seconds() - start);
   }
   gemel__bodies_free(pass.bodies);
   gemel_graph_unref(*graph);
@@ -207,13 +208,13 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
   for (size_t k = 0; status == GEMEL_OK && (pass = gemel_pass_at(p->context, k)) != NULL; k++) {
     gemel__pass_run run = {.witness = p->certifier != NULL ? p->certifier->witness_change : NULL,
                            .user = p->session};
-    double start = gemel__profile_now();
+    double start = gemel__thread_seconds();
     if (pass->phase == phase && (pass->before != 0) == before &&
         gemel__chooses_pass(&p->options, pass)) {
       status = gemel__pass_apply(pass, graph, &run, p->error);
       *p->done += run.applied;
       *p->unseen += run.applied;
-      status = status ? status : report_pass(p, pass, &run, gemel__profile_now() - start);
+      status = status ? status : report_pass(p, pass, &run, gemel__thread_seconds() - start);
     }
   }
   return status;

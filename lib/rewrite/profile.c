@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "core/alloc.h"
 #include "core/error.h"
 
@@ -27,12 +26,6 @@ void gemel_profile_free(gemel_profile *profile) {
     gemel__arena_clear(&profile->arena);
     gemel__free(profile, sizeof *profile);
   }
-}
-
-double gemel__profile_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 size_t gemel_profile_count(const gemel_profile *profile) {

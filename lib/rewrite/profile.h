@@ -15,7 +15,4 @@ gemel_status gemel__profile_add(gemel_profile *profile, const gemel_profile_row 
 gemel_status gemel__profile_rules(gemel_profile *profile, gemel_phase phase,
                                   const gemel__selection *selection, gemel_error *error);
 
-/* Seconds of processor time that this thread has had. */
-double gemel__profile_now(void);
-
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/clock.h"
 #include "core/attrs.h"
 #include "rewrite/profile.h"
 
@@ -242,11 +243,11 @@ static gemel_status fire(gemel__engine *e, const gemel__candidate *c, const geme
 static gemel_status try_rule(gemel__engine *e, const gemel__candidate *c, gemel__ref value,
                              gemel_location where) {
   gemel__binding binding;
-  double start = e->options->timed ? gemel__profile_now() : 0;
+  double start = e->options->timed ? gemel__thread_seconds() : 0;
   gemel_status status = gemel__rule_match(c->rule, c->order, &e->scene, value, &binding);
   status = status ? status : fire(e, c, &binding, value, where);
   if (e->options->timed) {
-    e->selection->tallies[c->row].seconds += gemel__profile_now() - start;
+    e->selection->tallies[c->row].seconds += gemel__thread_seconds() - start;
   }
   return status;
 }

@@ -17,6 +17,7 @@ libgemel_a_SOURCES += %reldir%/facts.h
 libgemel_a_SOURCES += %reldir%/functions.c
 libgemel_a_SOURCES += %reldir%/functions.def
 libgemel_a_SOURCES += %reldir%/functions.h
+libgemel_a_SOURCES += %reldir%/names.c
 libgemel_a_SOURCES += %reldir%/operators.c
 libgemel_a_SOURCES += %reldir%/predicates.c
 libgemel_a_SOURCES += %reldir%/rule-names.c

@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "text/lex.h"
-#include "text/number.h"
+#include "core/lex.h"
+#include "core/number.h"
 
 typedef enum gemel__syntax_kind {
   GEMEL__SYNTAX_NUMBER,

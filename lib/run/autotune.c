@@ -25,7 +25,7 @@
 #include "core/dtype.h"
 #include "core/intern.h"
 #include "core/tensor.h"
-#include "ops/isa.h"
+#include "core/isa.h"
 #include "ops/rule.h"
 #include "run/record.h"
 

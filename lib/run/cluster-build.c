@@ -12,7 +12,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/fault.h"
-#include "cpu/copy.h"
+#include "core/strided.h"
 
 enum {
   MAX_REGISTERS = GEMEL__LOOP_SLOTS,

@@ -14,7 +14,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "ops/ids.h"
+#include "core/ids.h"
 #include "run/dump.h"
 #include "text/bodies.h"
 #include "text/file.h"

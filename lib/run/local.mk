@@ -4,6 +4,7 @@
 libgemel_a_SOURCES += %reldir%/autotune.c
 libgemel_a_SOURCES += %reldir%/autotune.h
 libgemel_a_SOURCES += %reldir%/bind.c
+libgemel_a_SOURCES += %reldir%/body.c
 libgemel_a_SOURCES += %reldir%/ceiling.c
 libgemel_a_SOURCES += %reldir%/cluster-build.c
 libgemel_a_SOURCES += %reldir%/cluster-device.c

@@ -22,7 +22,7 @@
 #include "core/alloc.h"
 #include "core/graph.h"
 #include "core/intern.h"
-#include "ops/body.h"
+#include "core/runner.h"
 
 enum { MOST_OPERANDS = GEMEL_SAMPLE_MAX_INPUTS };
 
@@ -283,14 +283,21 @@ gemel_status gemel__definitions_of(const gemel_graph *const *graphs, size_t n,
 
 /* ---- Running it ---- */
 
+/* The state of a call. */
+typedef struct definition_call {
+  const gemel__body_runner *runner;
+  gemel_function *function;
+} definition_call;
+
 static void free_function(void *state) {
-  gemel_function_free(*(gemel_function **)state);
+  definition_call *c = state;
+  c->runner->free(c->function);
 }
 
 static gemel_status prepare(gemel_kernel_call *call) {
   const gemel__definition *d = call->data;
   gemel_type types[MOST_OPERANDS];
-  gemel_function *function = NULL;
+  definition_call made = {d->context->runner, NULL};
   gemel_status status = GEMEL_NO_MEMORY;
   for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     const gemel_view *x = &call->inputs[k];
@@ -303,12 +310,12 @@ static gemel_status prepare(gemel_kernel_call *call) {
   if (graph == NULL) {
     return call->error->status;
   }
-  function = gemel__body_compile(call, graph, &status);
+  made.function = made.runner->compile(call, graph, &status);
   gemel_graph_unref(graph);
-  if (function == NULL) {
+  if (made.function == NULL) {
     return status;
   }
-  memcpy(call->state, &function, sizeof function);
+  memcpy(call->state, &made, sizeof made);
   call->release = free_function;
   return GEMEL_OK;
 }
@@ -316,9 +323,8 @@ static gemel_status prepare(gemel_kernel_call *call) {
 static gemel_status run(const gemel_kernel_call *call) {
   gemel_tensor *in[MOST_OPERANDS] = {NULL}, *out;
   const gemel_view *y = &call->outputs[0];
-  gemel_function *function;
+  const definition_call *made = call->state;
   gemel_status status = GEMEL_OK;
-  memcpy(&function, call->state, sizeof function);
   out =
       gemel_tensor_wrap(y->dtype, y->rank, y->shape, y->strides, y->data, NULL, NULL, call->error);
   for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
@@ -329,7 +335,7 @@ static gemel_status run(const gemel_kernel_call *call) {
   }
   status = out == NULL ? call->error->status : status;
   if (status == GEMEL_OK) {
-    status = gemel_call(function, call->n_inputs, in, 1, &out, call->error);
+    status = made->runner->call(made->function, call->n_inputs, in, 1, &out, call->error);
   }
   for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     gemel_tensor_unref(in[k]);

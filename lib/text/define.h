@@ -6,7 +6,7 @@
 #define GEMEL__TEXT_DEFINE_H
 
 #include <gemel/text.h>
-#include "text/lex.h"
+#include "core/lex.h"
 
 typedef struct gemel__definition gemel__definition;
 

@@ -6,7 +6,7 @@
 #ifndef GEMEL__TEXT_INFIX_H
 #define GEMEL__TEXT_INFIX_H
 
-#include "text/lex.h"
+#include "core/lex.h"
 
 enum {
   GEMEL__STRENGTH_OR = 1,

@@ -10,7 +10,7 @@
 
 #include <string.h>
 #include "core/graph.h"
-#include "text/lex.h"
+#include "core/lex.h"
 
 /* A name as it is looked up: how many characters stand before its number, and that number. */
 typedef struct gemel__name {

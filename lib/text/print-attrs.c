@@ -10,7 +10,7 @@
 #include "core/alloc.h"
 #include "core/cons.h"
 #include "core/error.h"
-#include "text/number.h"
+#include "core/number.h"
 #include "text/print.h"
 
 enum { MAX_ATTRS = 32, DIM_TEXT = 4096 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
-#include "ops/ops.h"
+#include "core/rows.h"
 #include "text/program.h"
 
 enum { LOCAL = 16, MAX_BOUND = 32 };

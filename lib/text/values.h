@@ -8,8 +8,8 @@
 
 #include "core/arena.h"
 #include "core/graph.h"
-#include "text/lex.h"
-#include "text/number.h"
+#include "core/lex.h"
+#include "core/number.h"
 
 /* What names mean to the reader of an expression. Functions that are NULL know no names. */
 typedef struct gemel__scope {

@@ -3,8 +3,8 @@
  * Writing past the cache, for results too big to be found there again: it spares memory the reading
  * of what is overwritten.
  */
-#ifndef GEMEL__CPU_STREAM_H
-#define GEMEL__CPU_STREAM_H
+#ifndef GEMEL__CORE_STREAM_H
+#define GEMEL__CORE_STREAM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * Finds out what the machine can do. AVX-512 means the parts that all machines since Skylake-SP
  * have in common. Valgrind (which knows no AVX-512) says so itself, by the CPUID that it emulates.
  */
-#include "ops/isa.h"
+#include "core/isa.h"
 
 gemel__isa gemel__isa_best(void) {
 #if GEMEL__X86

@@ -3,11 +3,11 @@
  * Numbers as text, exactly and in any locale: integers of 64 bits, floats as the shortest decimal
  * that reads back to the same bits, NaNs with their bits where they are not the usual one.
  */
-#ifndef GEMEL__TEXT_NUMBER_H
-#define GEMEL__TEXT_NUMBER_H
+#ifndef GEMEL__CORE_NUMBER_H
+#define GEMEL__CORE_NUMBER_H
 
 #include <gemel/dtype.h>
-#include "text/lex.h"
+#include "core/lex.h"
 
 /* A number as it was written. */
 typedef struct gemel__number {

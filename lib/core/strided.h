@@ -2,8 +2,8 @@
  *
  * Copies of strided elements, whatever their strides: the one place that walks arbitrary layouts.
  */
-#ifndef GEMEL__CPU_COPY_H
-#define GEMEL__CPU_COPY_H
+#ifndef GEMEL__CORE_STRIDED_H
+#define GEMEL__CORE_STRIDED_H
 
 #include <stddef.h>
 #include <stdint.h>

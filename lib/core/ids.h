@@ -5,8 +5,8 @@
  * about one operation says `node->op == GEMEL__OP_constant`. A name that has no row doesn't
  * compile.
  */
-#ifndef GEMEL__OPS_IDS_H
-#define GEMEL__OPS_IDS_H
+#ifndef GEMEL__CORE_IDS_H
+#define GEMEL__CORE_IDS_H
 
 enum {
   GEMEL__OP_NONE,

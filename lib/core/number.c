@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "core/dtype.h"
-#include "text/number.h"
+#include "core/number.h"
 
 enum { LONGEST = 400 }; /* characters of a number */
 

@@ -7,13 +7,13 @@
  * there, and a block in small squares that are turned in registers.
  */
 #define GEMEL__KERNELS
-#include "ops/isa.h" /* first: what follows is optimised for loops */
-#include "cpu/copy.h"
+#include "core/isa.h" /* first: what follows is optimised for loops */
+#include "core/strided.h"
 
 #include <string.h>
 #include <gemel/context.h>
-#include "cpu/stream.h"
-#include "cpu/turn.h"
+#include "core/stream.h"
+#include "core/turn.h"
 
 /* The loop for one size of element; memcpy's of constant size become plain moves. */
 #define COPY_LOOP(bytes)                                                                           \

@@ -8,8 +8,8 @@
  *
  * A file that includes this with GEMEL__KERNELS defined is optimised for loops whatever CFLAGS say.
  */
-#ifndef GEMEL__OPS_ISA_H
-#define GEMEL__OPS_ISA_H
+#ifndef GEMEL__CORE_ISA_H
+#define GEMEL__CORE_ISA_H
 
 typedef enum gemel__isa {
   GEMEL__ISA_BASE,

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "text/lex.h"
+#include "core/lex.h"
 
 enum { SPACE = GEMEL__CHAR_SPACE, LETTER = GEMEL__CHAR_LETTER, DIGIT = GEMEL__CHAR_DIGIT };
 

@@ -4,11 +4,11 @@
  * written by one instruction takes one place in the queue of stores, which is what lets the writing
  * go on behind computation.
  */
-#include "cpu/stream.h"
+#include "core/stream.h"
 
 #include <string.h>
 #include <unistd.h>
-#include "ops/isa.h"
+#include "core/isa.h"
 
 enum { LINE = 64, LEAST = 4 << 20, MOST = 16 << 20 };
 

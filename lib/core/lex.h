@@ -4,8 +4,8 @@
  * line) separate tokens and mean nothing else. The lexer holds one token; what comes after it is
  * looked at by character where the grammar needs it, or by copying the lexer, which is small.
  */
-#ifndef GEMEL__TEXT_LEX_H
-#define GEMEL__TEXT_LEX_H
+#ifndef GEMEL__CORE_LEX_H
+#define GEMEL__CORE_LEX_H
 
 #include <stddef.h>
 #include <gemel/status.h>

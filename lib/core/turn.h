@@ -3,8 +3,8 @@
  * Squares of N x N elements, a line to a register, are turned (rows become columns) by pairing each
  * line of the first half with one of the second, element by element, log2 N times over.
  */
-#ifndef GEMEL__CPU_TURN_H
-#define GEMEL__CPU_TURN_H
+#ifndef GEMEL__CORE_TURN_H
+#define GEMEL__CORE_TURN_H
 
 /* For lines of N elements: which elements of two lines, counted through, the first and the second
  * line of a pair takes. */
