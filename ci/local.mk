@@ -18,6 +18,7 @@ EXTRA_DIST += %reldir%/names
 EXTRA_DIST += %reldir%/outsider
 EXTRA_DIST += %reldir%/quickstart
 EXTRA_DIST += %reldir%/random
+EXTRA_DIST += %reldir%/layers
 EXTRA_DIST += %reldir%/lsan.supp
 EXTRA_DIST += %reldir%/sanitize
 EXTRA_DIST += %reldir%/style

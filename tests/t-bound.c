@@ -19,7 +19,7 @@
 #include "domains/bound.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 #define MANY 300
 

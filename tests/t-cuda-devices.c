@@ -7,7 +7,7 @@
  */
 #include <cuda_runtime_api.h>
 #include "instances/instance.h"
-#include "sample/random.h"
+#include "base/random.h"
 #include "support/step.h"
 
 enum { GPUS = 2, THREADS = 4 };

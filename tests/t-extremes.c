@@ -17,7 +17,7 @@
 #include "domains/dual.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 enum { REGISTERS = 6, STEPS = 30, PROGRAMS = 1500, LARGEST = 1 << 17 };
 

@@ -17,7 +17,7 @@
 #include "domains/ordered.h"
 #include "domains/special.h"
 #include "domains/symbolic.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 enum { POINTS = 200, REGISTERS = 5, PRECISION = 256 };
 

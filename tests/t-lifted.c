@@ -16,7 +16,7 @@
 #include "core/cut.h"
 #include "lift/lift.h"
 #include "run.h"
-#include "sample/random.h"
+#include "base/random.h"
 #include "support/graph-text.h"
 #include "support/lifted.h"
 

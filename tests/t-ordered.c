@@ -19,7 +19,7 @@
 
 #include "domains/ordered-interval.h"
 #include "domains/ordered.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 /* Elements a, b, c of a fresh domain, which every test here wants. */
 typedef struct bench {

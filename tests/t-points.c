@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "sample/points.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 /* ---- Random numbers ---- */
 

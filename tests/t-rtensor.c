@@ -13,7 +13,7 @@
 
 #include "domains/ordered.h"
 #include "reference/reference.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 /* A domain and an element of it, which every test here wants. */
 typedef struct bench {

@@ -17,7 +17,7 @@
 #include "domains/functions.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 typedef struct bench {
   gemel__special *s;

@@ -11,7 +11,7 @@
 #include "core/graph.h"
 #include "../run.h"
 #include "instances/instance.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 enum { MOST_OPERANDS = 16, MOST_RESULTS = 8 };
 

@@ -22,7 +22,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/intern.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 #include <gemel/text.h>
 #include <gemel/verify.h>
 

@@ -8,7 +8,7 @@
 #include <gemel/graph.h>
 #include "domains/domain.h"
 #include "sample/points.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 enum { GEMEL__LENGTHS = 2 };
 

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "domains/ordered.h"
 #include "harness/run.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 
 enum { PRECISION = 256 };
 

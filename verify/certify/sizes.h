@@ -8,7 +8,7 @@
 #define GEMEL__CERTIFY_SIZES_H
 
 #include "pairs/pair.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 enum { GEMEL__MOST_LITERALS = 48 };
 

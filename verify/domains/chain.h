@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <gemel/status.h>
-#include "sample/random.h"
+#include "base/random.h"
 
 enum {
   GEMEL__MAX_RINGS = 6,

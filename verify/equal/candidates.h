@@ -7,7 +7,7 @@
 #define GEMEL__EQUAL_CANDIDATES_H
 
 #include "pairs/joint.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 enum { GEMEL__DIGEST_RUNS = 2 };
 

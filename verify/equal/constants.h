@@ -6,7 +6,7 @@
 #define GEMEL__EQUAL_CONSTANTS_H
 
 #include <gemel/graph.h>
-#include "harness/tick.h"
+#include "base/tick.h"
 
 /* A pair with folded constants taken for the real numbers that they stand for. A or B is NULL where
  * there is none in that graph. */

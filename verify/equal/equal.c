@@ -8,7 +8,7 @@
  *
  * The instantiations of tier real, and then the other tiers, are jobs (harness/jobs.h): each has a
  * random stream of its own, and what they come to is put together in their order. Once the caller
- * says stop (harness/tick.h), a tier that hasn't ended is not run, unless it has found a
+ * says stop (base/tick.h), a tier that hasn't ended is not run, unless it has found a
  * refutation. (real.c is tier real, parts.c how the question is divided.)
  */
 #include <math.h>
@@ -418,7 +418,7 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
     status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL);
     same = status == GEMEL_OK;
     if (same) {
-      status = gemel__equal_check(&pair.a, values, &trial, 0, &outcome, NULL);
+      status = gemel__check_pair_digits(&pair.a, values, &trial, 0, &outcome, NULL);
       same = (status == GEMEL_OK || gemel__is_no_point(status)) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
     }

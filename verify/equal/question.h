@@ -37,11 +37,6 @@ size_t gemel__equal_affordable(const gemel__equality *q, size_t n);
 void gemel__equal_keep(gemel__equality *q, const gemel__instance *instance,
                        gemel_tensor *const *values);
 
-/* As gemel__check_pair; with MORE digits where the first ones leave something open. */
-gemel_status gemel__equal_check(const gemel__instance *instance, gemel_tensor *const *values,
-                                const gemel__trial *trial, int more, gemel__outcome *outcome,
-                                gemel_error *error);
-
 /* Tier real (real.c). *REFUTED: so it ended. */
 gemel_status gemel__equal_real(gemel__equality *q, int *refuted, gemel_error *error);
 

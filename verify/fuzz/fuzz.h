@@ -7,7 +7,7 @@
 #define GEMEL__FUZZ_FUZZ_H
 
 #include <gemel/verify.h>
-#include "sample/random.h"
+#include "base/random.h"
 
 /* ---- A run ---- */
 

@@ -7,7 +7,7 @@
 #define GEMEL__FUZZ_RANDOM_GRAPH_H
 
 #include <gemel/rewrite.h>
-#include "sample/random.h"
+#include "base/random.h"
 
 /* A random graph of about STEPS steps over the rules of N_SETS sets and all operations of CONTEXT
  * that a proposal can be made for; with PASSES, also over graphs of all passes, and derivatives.

@@ -36,12 +36,6 @@ int gemel_verdict_severity(gemel_verdict verdict) {
   return (unsigned)verdict < GEMEL_VERDICT_COUNT ? severities[verdict] : GEMEL_VERDICT_COUNT;
 }
 
-double gemel__clock(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
                              const gemel_verify_options *options, gemel_error *error) {
   memset(run, 0, sizeof *run);

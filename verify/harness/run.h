@@ -7,8 +7,9 @@
 #define GEMEL__HARNESS_RUN_H
 
 #include "models/model.h"
-#include "harness/tick.h"
-#include "report/buffer.h"
+#include "base/clock.h"
+#include "base/tick.h"
+#include "base/buffer.h"
 #include "tiers/tiers.h"
 
 typedef struct gemel__run {
@@ -50,9 +51,6 @@ void gemel__record_init(gemel_record *record, const gemel__run *run, const char 
                         const char *name, gemel_tier tier);
 void gemel__record_emit(gemel__run *run, gemel_record *record);
 
-/* Seconds of a monotonic clock. */
-double gemel__clock(void);
-
 /* Tier real of an operation: its row's law (operations/law.c). */
 gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const char *name,
                                gemel_error *error);
@@ -67,16 +65,7 @@ void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__i
 void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *answer,
                           const gemel__instance *instance, const gemel_graph *other, uint64_t seed);
 
-/* ---- Counterexamples (shrink/shrink.c, report/replay.c) ---- */
-
-/* Makes a refuted instance smaller: fewer elements by drawing anew, then simpler values, as long as
- * CHECK still refutes it. INSTANCE and VALUES are replaced; OUTCOME is that of the result. REDRAW
- * (may be NULL) draws another instance of at most so many elements. */
-typedef gemel_status (*gemel__redraw)(void *user, int64_t max_elements, gemel__random *random,
-                                      gemel__instance *instance, gemel_error *error);
-gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
-                           gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
-                           void *user, gemel__outcome *outcome, gemel_error *error);
+/* ---- Counterexamples (report/replay.c) ---- */
 
 /* Text of a counterexample: graph (of a pair: both, OTHER is the second), inputs, what was expected
  * and what came (of a pair: what the first and the second gave; EXPECTED NULL: PLACE says it all).

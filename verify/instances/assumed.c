@@ -13,7 +13,7 @@
 #include "core/cons.h"
 #include "core/dtype.h"
 #include "core/graph.h"
-#include "tiers/tiers.h"
+#include "instances/instance.h"
 
 gemel_domain gemel__domain_of_facts(unsigned facts) {
   int positive = (facts & GEMEL_FACT_POSITIVE) == GEMEL_FACT_POSITIVE;

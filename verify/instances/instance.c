@@ -370,3 +370,19 @@ gemel_status gemel__instance_reference_by(const gemel__instance *instance, gemel
   gemel__free(inputs, instance->n_leaves * sizeof *inputs);
   return status;
 }
+
+gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf) {
+  gemel_context *context = gemel_graph_context(graph);
+  gemel_type type = gemel_value_type(gemel_graph_output(graph, k));
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  leaf->dtype = gemel_type_dtype(context, type);
+  leaf->rank = gemel_type_rank(context, type);
+  leaf->count = 1;
+  for (int j = 0; j < leaf->rank; j++) {
+    if (!gemel_dim_is_constant(context, dims[j], &leaf->shape[j])) {
+      return GEMEL_DECLINED;
+    }
+    leaf->count *= (size_t)leaf->shape[j];
+  }
+  return GEMEL_OK;
+}

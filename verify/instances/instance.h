@@ -10,7 +10,7 @@
 #include <gemel/verify.h>
 #include "reference/reference.h"
 #include "sample/points.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 /* An input of an instance. */
 typedef struct gemel__leaf {
@@ -157,9 +157,6 @@ void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor 
 /* Puts moderate numbers, of the sign of an infinity, in the place of NaNs and infinities. */
 void gemel__values_tame(const gemel__instance *instance, gemel_tensor **values);
 
-/* Stores X as one element of a float DTYPE, NaN and infinities too. */
-void gemel__store_real(gemel_dtype dtype, double x, void *data);
-
 /* The same tensor in an odd layout: permuted axes, gaps, negative strides, an offset; the elements
  * around it are NaN. */
 gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random *random,
@@ -184,5 +181,8 @@ gemel_status gemel__instance_reference_by(const gemel__instance *instance, gemel
                                           gemel_tensor *const *values, gemel__rtensor *outputs,
                                           gemel__reference_lookup extra, void *user,
                                           gemel_error *error);
+
+/* The type of output K of GRAPH; GEMEL_DECLINED if a size is known at run time only. */
+gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf);
 
 #endif

@@ -1,6 +1,7 @@
 # Instances: a graph of concrete shapes with values for its inputs, made, changed and embedded.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/aims.c
 libgemel_verify_a_SOURCES += %reldir%/assumed.c
 libgemel_verify_a_SOURCES += %reldir%/assumed.h
 libgemel_verify_a_SOURCES += %reldir%/embed.c
@@ -8,7 +9,10 @@ libgemel_verify_a_SOURCES += %reldir%/instance.c
 libgemel_verify_a_SOURCES += %reldir%/instance.h
 libgemel_verify_a_SOURCES += %reldir%/meeting.c
 libgemel_verify_a_SOURCES += %reldir%/meeting.h
+libgemel_verify_a_SOURCES += %reldir%/propose.c
 libgemel_verify_a_SOURCES += %reldir%/rebuild.c
 libgemel_verify_a_SOURCES += %reldir%/rebuild.h
+libgemel_verify_a_SOURCES += %reldir%/shrink.c
+libgemel_verify_a_SOURCES += %reldir%/trial.h
 libgemel_verify_a_SOURCES += %reldir%/values.c
 libgemel_verify_a_SOURCES += %reldir%/views.c

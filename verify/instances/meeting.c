@@ -7,7 +7,7 @@
 #include <math.h>
 #include "core/dtype.h"
 #include "instances/assumed.h"
-#include "tiers/tiers.h"
+#include "instances/instance.h"
 
 gemel__meeting gemel__meeting_of(const gemel__instance *instance, size_t number) {
   gemel__meeting m;

@@ -134,20 +134,6 @@ static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random 
   }
 }
 
-/* Puts the NaNs and infinities among VALUES, which gemel__points_store makes finite, into DATA. */
-static void store_specials(gemel_dtype dtype, size_t n, const double *values, void *data) {
-  for (size_t k = 0; k < n; k++) {
-    if (!isfinite(values[k])) {
-      gemel__dtype_store(dtype, values[k], (char *)data + k * gemel_dtype_size(dtype));
-    }
-  }
-}
-
-void gemel__store_real(gemel_dtype dtype, double x, void *data) {
-  gemel__points_store(dtype, 1, &x, NULL, data);
-  store_specials(dtype, 1, &x, data);
-}
-
 /* Now and then all of what is assumed to be at least 0 is 0: a sum of such numbers, which residues
  * take to be positive, may be 0 nowhere else. */
 static int at_border(const gemel__leaf *leaf, gemel__random *random) {
@@ -197,7 +183,7 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
       draw_reals(leaf, fill, random, elementwise, reals);
     }
     gemel__points_store(leaf->dtype, leaf->count, reals, NULL, data);
-    store_specials(leaf->dtype, leaf->count, reals, data);
+    gemel__points_store_specials(leaf->dtype, leaf->count, reals, data);
   }
   if (fill == GEMEL__FILL_POINTS && at_border(leaf, random)) {
     memset(data, 0, leaf->count * gemel_dtype_size(leaf->dtype));

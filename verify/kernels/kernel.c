@@ -12,7 +12,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "harness/run.h"
+#include "base/clock.h"
 
 enum { SLOW_SECONDS = 3 };
 

@@ -18,7 +18,7 @@
 #ifndef GEMEL__KERNELS_KERNEL_H
 #define GEMEL__KERNELS_KERNEL_H
 
-#include "tiers/tiers.h"
+#include "instances/trial.h"
 
 /* ---- Cases (case.c) ---- */
 

@@ -26,7 +26,7 @@
 #include <unistd.h>
 #include "core/error.h"
 #include "kernels/kernel.h"
-#include "harness/run.h"
+#include "base/clock.h"
 
 enum { TICK_MS = 100, IDLE_FACTOR = 3, CHILD_FAULT = 113, CHILD_LEFT = 114, CHILD_NO_THREAD = 115 };
 #define BUDGET_BYTES ((uint64_t)2 << 30) /* of addresses, beyond what the process has already */

@@ -10,7 +10,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "models/models.h"
-#include "tiers/tiers.h"
+#include "instances/instance.h"
 
 /* Evaluations on a segment between two points. */
 enum { BISECTION = 80 };

@@ -20,7 +20,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "models/models.h"
-#include "tiers/tiers.h"
+#include "instances/instance.h"
 
 /* Steps of one search for a zero, and of the doubling that looks for a change. */
 enum { STEPS = 14, DOUBLINGS = 7 };

@@ -18,7 +18,7 @@
 #include "core/graph.h"
 #include "models/models.h"
 #include "models/solver.h"
-#include "tiers/tiers.h"
+#include "instances/instance.h"
 
 enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
 /* Points beyond those asked for, while an element wasn't compared. */

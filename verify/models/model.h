@@ -10,7 +10,7 @@
 
 #include "instances/instance.h"
 #include "models/sites.h"
-#include "harness/tick.h"
+#include "base/tick.h"
 
 /* One side: a function of the leaves that can be evaluated on any domain. */
 typedef struct gemel__model_side gemel__model_side;

@@ -16,7 +16,6 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "pairs/contrast.h"
 #include "domains/symbolic.h"
 #include "models/solver-check.h"
 

@@ -9,7 +9,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "mutate/text.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 
 typedef struct rule_printer {
   const gemel__editor *editor;

@@ -7,7 +7,7 @@
 
 #include "mutate/mutate.h"
 #include "rules/rule.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 enum { GEMEL__EDIT_TEXT = 8192 };
 

@@ -7,7 +7,7 @@
 #define GEMEL__NEEDS_CUT_H
 
 #include "pairs/pair.h"
-#include "harness/tick.h"
+#include "base/tick.h"
 #include "reference/twin.h"
 
 /* The kinds of arithmetic that NODE does; 0 if its results are exact whatever its inputs. */

@@ -7,7 +7,7 @@
 #define GEMEL__NEEDS_NEEDS_H
 
 #include "pairs/contrast.h"
-#include "harness/tick.h"
+#include "base/tick.h"
 
 /* The bit of a word. */
 #define GEMEL__NEED(E) (1u << GEMEL_NEEDS_INDEX_##E)

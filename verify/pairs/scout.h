@@ -7,7 +7,7 @@
 #define GEMEL__PAIRS_SCOUT_H
 
 #include "pairs/pair.h"
-#include "harness/tick.h"
+#include "base/tick.h"
 
 typedef struct gemel__scouted {
   enum {

@@ -6,7 +6,7 @@
 #ifndef GEMEL__PAIRS_TARGETS_H
 #define GEMEL__PAIRS_TARGETS_H
 
-#include "harness/tick.h"
+#include "base/tick.h"
 #include "pairs/pair.h"
 
 /* What is done at a point. VALUES may be kept, and are NULL then. *STOP: 1 ends the search. */

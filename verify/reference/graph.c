@@ -291,6 +291,14 @@ void gemel__reference_watch(gemel_status (*ask)(void *user), void *user) {
   watch.done = 0;
 }
 
+static gemel_status ask_ticker(void *user) {
+  return gemel__tick(user);
+}
+
+void gemel__ticker_watch(gemel__ticker *ticker) {
+  gemel__reference_watch(ticker != NULL ? ask_ticker : NULL, ticker);
+}
+
 gemel_status gemel__reference_go_on(size_t done) {
   enum { OFTEN = 20000 }; /* some hundredths of a second */
   watch.done += done;

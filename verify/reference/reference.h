@@ -9,6 +9,8 @@
 
 #include <gemel/operation.h>
 #include "domains/domain.h"
+#include "base/element.h"
+#include "base/tick.h"
 
 /* A tensor of domain elements, row-major. */
 typedef struct gemel__rtensor {
@@ -34,13 +36,6 @@ static inline void *gemel__rtensor_at(const gemel__rtensor *t, size_t i) {
 
 /* Element at an index of RANK numbers. */
 void *gemel__rtensor_index(const gemel__rtensor *t, const int64_t *index);
-
-/* The number of DTYPE at DATA (aligned or not) as a double, decoded by the harness's own code:
- * 64-bit integers are rounded. */
-double gemel__decode(gemel_dtype dtype, const void *data);
-
-/* The same in decimal: all digits of an integer, 17 of a float. */
-void gemel__element_format(gemel_dtype dtype, const void *data, char *text, size_t bytes);
 
 /* Converts concrete numbers to elements: from a view of any strides, exactly. */
 gemel_status gemel__rtensor_from_view(gemel__rtensor *t, gemel__domain *d, const gemel_view *view,
@@ -90,5 +85,8 @@ typedef gemel__reference (*gemel__reference_lookup)(void *user, uint32_t op);
 gemel_status gemel__reference_graph(const gemel_graph *graph, gemel__domain *d,
                                     const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                     gemel__reference_lookup extra, void *user, gemel_error *error);
+
+/* References that are evaluated on this thread ask, too, from now on; TICKER NULL: no more. */
+void gemel__ticker_watch(gemel__ticker *ticker);
 
 #endif

@@ -69,63 +69,6 @@ void *gemel__rtensor_index(const gemel__rtensor *t, const int64_t *index) {
   return gemel__rtensor_at(t, (size_t)at);
 }
 
-/* A number of a half type by its definition: sign, exponent, fraction. */
-static double decode_half(const gemel__format *f, uint16_t bits) {
-  int fraction_bits = f->digits - 1, last = 2 * f->highest + 1;
-  int exponent = bits >> fraction_bits & last;
-  double fraction = bits & ((1 << fraction_bits) - 1);
-  double sign = bits >> 15 ? -1 : 1;
-  if (exponent == last) {
-    return fraction != 0 ? NAN : sign * INFINITY;
-  }
-  if (exponent == 0) {
-    return sign * ldexp(fraction, gemel__format_unit(f));
-  }
-  return sign * ldexp(fraction + (1 << fraction_bits), exponent - 1 + gemel__format_unit(f));
-}
-
-double gemel__decode(gemel_dtype dtype, const void *data) {
-  uint16_t half;
-  switch (dtype) {
-  case GEMEL_F16:
-  case GEMEL_BF16:
-    memcpy(&half, data, sizeof half);
-    return decode_half(gemel__dtype_format(dtype), half);
-#define DECODE_CASE(E, ctype)                                                                      \
-  case GEMEL_##E: {                                                                                \
-    ctype x;                                                                                       \
-    memcpy(&x, data, sizeof x);                                                                    \
-    return (double)x;                                                                              \
-  }
-    DECODE_CASE(BOOL, uint8_t)
-    DECODE_CASE(I8, int8_t)
-    DECODE_CASE(I16, int16_t)
-    DECODE_CASE(I32, int32_t)
-    DECODE_CASE(I64, int64_t)
-    DECODE_CASE(U8, uint8_t)
-    DECODE_CASE(U16, uint16_t)
-    DECODE_CASE(U32, uint32_t)
-    DECODE_CASE(U64, uint64_t)
-    DECODE_CASE(F32, float)
-    DECODE_CASE(F64, double)
-#undef DECODE_CASE
-  default:
-    return NAN;
-  }
-}
-
-void gemel__element_format(gemel_dtype dtype, const void *data, char *text, size_t bytes) {
-  uint64_t whole;
-  memcpy(&whole, data, gemel_dtype_size(dtype) == sizeof whole ? sizeof whole : 0);
-  if (dtype == GEMEL_I64) {
-    snprintf(text, bytes, "%" PRId64, (int64_t)whole);
-  } else if (dtype == GEMEL_U64) {
-    snprintf(text, bytes, "%" PRIu64, whole);
-  } else {
-    snprintf(text, bytes, "%.17g", gemel__decode(dtype, data));
-  }
-}
-
 /* Sets E to the number of DTYPE that is stored (aligned or not) at FROM. */
 static void read_element(gemel__domain *d, void *e, gemel_dtype dtype, const char *from) {
   uint64_t whole;

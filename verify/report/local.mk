@@ -1,8 +1,6 @@
 # Tables, JSON lines and replay files.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
-libgemel_verify_a_SOURCES += %reldir%/buffer.c
-libgemel_verify_a_SOURCES += %reldir%/buffer.h
 libgemel_verify_a_SOURCES += %reldir%/replay.c
 libgemel_verify_a_SOURCES += %reldir%/report.c
 libgemel_verify_a_SOURCES += %reldir%/whole.c

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 #include "needs/needs.h"
 #include "harness/run.h"
 

@@ -9,7 +9,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 #include "core/graph.h"
 #include "instances/meeting.h"
 #include "needs/cut.h"

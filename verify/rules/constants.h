@@ -7,7 +7,7 @@
 
 #include "rules/rule.h"
 #include "rules/draw.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 /* The numbers that a rule names: literals of both sides, and numbers of its conditions and
  * attributes. */

@@ -8,7 +8,7 @@
 #define GEMEL__RULES_DRAW_H
 
 #include <gemel/rewrite.h>
-#include "sample/random.h"
+#include "base/random.h"
 
 /* Which numbers constants are drawn from. */
 typedef enum gemel__constants_kind {

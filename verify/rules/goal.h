@@ -9,7 +9,7 @@
 #define GEMEL__RULES_GOAL_H
 
 #include "rules/rule.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 typedef struct gemel__atom_goal {
   gemel__termexpr expr;

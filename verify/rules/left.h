@@ -9,7 +9,7 @@
 #include "rules/constants.h"
 #include "rules/draw.h"
 #include "rules/goal.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 /* What was drawn for constants that variables stand for. */
 typedef struct gemel__left_constants {

@@ -8,7 +8,7 @@
 #define GEMEL__SAMPLE_AIMS_H
 
 #include <gemel/graph.h>
-#include "sample/random.h"
+#include "base/random.h"
 
 /* At most so many for each input. */
 enum { GEMEL__AIMS = 48 };

@@ -1,7 +1,6 @@
 # Random types, tensors, graphs and operands.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
-libgemel_verify_a_SOURCES += %reldir%/aims.c
 libgemel_verify_a_SOURCES += %reldir%/aims.h
 libgemel_verify_a_SOURCES += %reldir%/draft.c
 libgemel_verify_a_SOURCES += %reldir%/draft.h
@@ -17,12 +16,10 @@ libgemel_verify_a_SOURCES += %reldir%/propose-conv.c
 libgemel_verify_a_SOURCES += %reldir%/propose-dot.c
 libgemel_verify_a_SOURCES += %reldir%/propose-elementwise.c
 libgemel_verify_a_SOURCES += %reldir%/propose-index.c
-libgemel_verify_a_SOURCES += %reldir%/propose-random.c
 libgemel_verify_a_SOURCES += %reldir%/propose-pool.c
+libgemel_verify_a_SOURCES += %reldir%/propose-random.c
 libgemel_verify_a_SOURCES += %reldir%/propose-reduce.c
 libgemel_verify_a_SOURCES += %reldir%/propose-shape.c
-libgemel_verify_a_SOURCES += %reldir%/propose.c
 libgemel_verify_a_SOURCES += %reldir%/propose.h
-libgemel_verify_a_SOURCES += %reldir%/random.h
 libgemel_verify_a_SOURCES += %reldir%/symbolize.c
 libgemel_verify_a_SOURCES += %reldir%/symbolize.h

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 #include "core/dtype.h"
-#include "instances/instance.h"
-#include "tiers/tiers.h"
+#include "base/element.h"
+#include "sample/points.h"
 
 int gemel__ordinal_fraction(gemel_dtype dtype) {
   return gemel__dtype_format(dtype)->digits - 1;

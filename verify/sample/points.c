@@ -263,3 +263,16 @@ void gemel__points_store(gemel_dtype dtype, size_t n, const double *reals, const
     memcpy(to, by_size[bytes - 1], bytes);
   }
 }
+
+void gemel__points_store_specials(gemel_dtype dtype, size_t n, const double *values, void *data) {
+  for (size_t k = 0; k < n; k++) {
+    if (!isfinite(values[k])) {
+      gemel__dtype_store(dtype, values[k], (char *)data + k * gemel_dtype_size(dtype));
+    }
+  }
+}
+
+void gemel__store_real(gemel_dtype dtype, double x, void *data) {
+  gemel__points_store(dtype, 1, &x, NULL, data);
+  gemel__points_store_specials(dtype, 1, &x, data);
+}

@@ -21,7 +21,7 @@
 #include <gemel/dtype.h>
 #include <gemel/operation.h>
 #include "domains/domain.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 #define GEMEL__POINTS_POOL 16
 
@@ -91,5 +91,11 @@ int gemel__points_bisect(size_t n, const double *a, const double *b,
 /* Number of places at which two tapes differ; tapes of different length count as the places that
  * differ in the common part, plus two. */
 size_t gemel__tape_distance(const gemel__tape *a, const gemel__tape *b);
+
+/* Puts the NaNs and infinities among VALUES, which gemel__points_store makes finite, into DATA. */
+void gemel__points_store_specials(gemel_dtype dtype, size_t n, const double *values, void *data);
+
+/* Stores X as one element of a float DTYPE, NaN and infinities too. */
+void gemel__store_real(gemel_dtype dtype, double x, void *data);
 
 #endif

@@ -10,7 +10,7 @@
 #define GEMEL__SAMPLE_PROPOSE_H
 
 #include "core/context.h"
-#include "sample/random.h"
+#include "base/random.h"
 
 enum {
   GEMEL__PROPOSAL_INPUTS = 80,

@@ -124,24 +124,6 @@ int gemel__variant_runs(const gemel__instance *instance, const gemel__variant *v
                                gemel__random_chance(random, 1, (uint64_t)one_in)));
 }
 
-const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
-  gemel_view v = gemel_tensor_view(tensor);
-  const char *at = v.data;
-  if (gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides)) {
-    return at + i * gemel_dtype_size(v.dtype); /* mostly, and divisions are slow */
-  }
-  for (int k = v.rank; k-- > 0;) {
-    at += (int64_t)(i % (size_t)v.shape[k]) * v.strides[k];
-    i /= (size_t)v.shape[k];
-  }
-  return at;
-}
-
-const void *gemel__tensor_plain(const gemel_tensor *tensor) {
-  gemel_view v = gemel_tensor_view(tensor);
-  return gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides) ? v.data : NULL;
-}
-
 /* ---- Guarded results ---- */
 
 #define GUARD_BYTE 0xA5
@@ -279,22 +261,6 @@ static gemel_status overlapping(const gemel__leaf *in, const gemel_tensor *value
 }
 
 /* ---- The library ---- */
-
-gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf) {
-  gemel_context *context = gemel_graph_context(graph);
-  gemel_type type = gemel_value_type(gemel_graph_output(graph, k));
-  const gemel_dim *dims = gemel_type_dims(context, type);
-  leaf->dtype = gemel_type_dtype(context, type);
-  leaf->rank = gemel_type_rank(context, type);
-  leaf->count = 1;
-  for (int j = 0; j < leaf->rank; j++) {
-    if (!gemel_dim_is_constant(context, dims[j], &leaf->shape[j])) {
-      return GEMEL_DECLINED;
-    }
-    leaf->count *= (size_t)leaf->shape[j];
-  }
-  return GEMEL_OK;
-}
 
 /* A function, and what it is called with: states and updates are left out there. */
 struct session {

@@ -5,6 +5,7 @@ libgemel_verify_a_SOURCES += %reldir%/check.c
 libgemel_verify_a_SOURCES += %reldir%/constants.c
 libgemel_verify_a_SOURCES += %reldir%/execute.c
 libgemel_verify_a_SOURCES += %reldir%/gradient.c
+libgemel_verify_a_SOURCES += %reldir%/pair.c
 libgemel_verify_a_SOURCES += %reldir%/sequence.c
 libgemel_verify_a_SOURCES += %reldir%/taylor.c
 libgemel_verify_a_SOURCES += %reldir%/taylor.h

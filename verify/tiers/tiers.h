@@ -7,44 +7,7 @@
 #ifndef GEMEL__TIERS_TIERS_H
 #define GEMEL__TIERS_TIERS_H
 
-#include "instances/instance.h"
-
-/* What one check found. */
-typedef struct gemel__outcome {
-  int refuted;
-  size_t compared;    /* results that could be compared */
-  size_t agreed;      /* results of variants that were compared with each other */
-  size_t informative; /* of these, the ones that say something */
-  size_t inexact;     /* results left out because the reference itself isn't exact there */
-  double worst;       /* tier float: largest error ÷ bound */
-  size_t output, element;
-  size_t call; /* of an instance that is called several times: which one, from 1 on; else 0 */
-  const char *variant;
-  int whole; /* not an element is wrong, but the call */
-  char expected[160], got[160];
-  char manner[600];         /* of a program's kernel: how it was called; "" */
-  struct gemel__ulps *ulps; /* the caller's, or NULL: where tier special notes errors (ulps.h) */
-} gemel__outcome;
-
-/* "output 0, element 1", and of which call if there were several: as snprintf. */
-size_t gemel__outcome_place(const gemel__outcome *outcome, char *text, size_t bytes);
-
-/* Of DTYPE, EXPECTED, followed by AS, and GOT. */
-void gemel__outcome_numbers(gemel__outcome *outcome, gemel_dtype dtype, const void *expected,
-                            const char *as, const void *got);
-
-struct gemel__kernel_trial;
-
-/* Which implementation is on trial: the library's, or KERNEL for the instance's one operation. */
-typedef struct gemel__trial {
-  struct gemel__kernel_trial *kernel; /* NULL: the library */
-  gemel__random *random;              /* for layouts */
-  const gemel__instance *other;       /* a pair's second graph, where the check compares two */
-} gemel__trial;
-
-typedef gemel_status (*gemel__check)(const gemel__instance *instance, gemel_tensor *const *values,
-                                     const gemel__trial *trial, gemel__outcome *outcome,
-                                     gemel_error *error);
+#include "instances/trial.h"
 
 /* GEMEL_DECLINED: the kernel on trial declines the instance. */
 gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor *const *values,
@@ -69,7 +32,7 @@ gemel_status gemel__check_exact_agreement(const gemel__instance *instance,
                                           gemel_tensor *const *values, const gemel__trial *trial,
                                           gemel__outcome *outcome, gemel_error *error);
 
-/* For a pair: does domain O tell the instance from TRIAL->other at VALUES? (equal/real.c) */
+/* For a pair: does domain O tell the instance from TRIAL->other at VALUES? (pair.c) */
 gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
                                const gemel__trial *trial, gemel__outcome *outcome,
                                gemel_error *error);
@@ -78,6 +41,11 @@ gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *co
  * another or with a constant, so a difference has to show at points beside, too. (gradient.c) */
 gemel_status gemel__check_derivatives(const gemel__instance *instance, gemel_tensor *const *values,
                                       const gemel__trial *trial, gemel__outcome *outcome,
+                                      gemel_error *error);
+
+/* As gemel__check_pair; with MORE digits where the first ones leave something open. */
+gemel_status gemel__check_pair_digits(const gemel__instance *instance, gemel_tensor *const *values,
+                                      const gemel__trial *trial, int more, gemel__outcome *outcome,
                                       gemel_error *error);
 
 /* For a pair: does the shipped code's result for the instance differ in any bit from that for
@@ -159,15 +127,6 @@ gemel_function *gemel__variant_compile(const gemel__variant *variant, const geme
 
 /* 1 if elements are the same in every bit, wherever they lie; 0 if B can't be read. */
 int gemel__tensors_equal(const gemel_tensor *a, const gemel_tensor *b);
-
-/* The type of output K of GRAPH; GEMEL_DECLINED if a size is known at run time only. */
-gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__leaf *leaf);
-
-/* Element I (in row-major order) of a tensor of any strides: its address. */
-const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i);
-
-/* The elements of TENSOR where they lie one behind the other in row-major order; else NULL. */
-const void *gemel__tensor_plain(const gemel_tensor *tensor);
 
 /* 1 if two elements of DTYPE have the same bits, or both are NaN. */
 int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b);

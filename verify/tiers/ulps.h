@@ -8,7 +8,7 @@
 #define GEMEL__TIERS_ULPS_H
 
 #include <gemel/dtype.h>
-#include "report/buffer.h"
+#include "base/buffer.h"
 
 enum { GEMEL__ULPS_LOWEST = -1074, GEMEL__ULPS_BINADES = 2098 };
 

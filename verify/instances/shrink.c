@@ -11,7 +11,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "harness/run.h"
+#include "instances/trial.h"
 
 enum { DRAWS = 40, MAX_VALUES = 64, LARGE = 5000 };
 /* Each check of a program's kernel starts a process. */

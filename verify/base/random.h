@@ -9,8 +9,8 @@
  * Independent streams come from gemel__random_split: give each instance, tensor or trial its own,
  * so that drawing one number more in one place doesn't change all that follows elsewhere.
  */
-#ifndef GEMEL__SAMPLE_RANDOM_H
-#define GEMEL__SAMPLE_RANDOM_H
+#ifndef GEMEL__BASE_RANDOM_H
+#define GEMEL__BASE_RANDOM_H
 
 #include <math.h>
 #include <stddef.h>

@@ -3,12 +3,11 @@
  * Asking the caller whether to go on, see tick.h. Only the calling thread asks; the flag is atomic
  * since workers read it.
  */
-#include "harness/tick.h"
+#include "base/tick.h"
 
 #include <stdio.h>
 #include <string.h>
-#include "harness/run.h"
-#include "reference/reference.h"
+#include "base/clock.h"
 
 void gemel__ticker_init(gemel__ticker *ticker, int (*tick)(void *user, const char *doing),
                         void *user) {
@@ -75,14 +74,6 @@ gemel_status gemel__tick(gemel__ticker *ticker) {
     }
   }
   return gemel__stopped(ticker) ? GEMEL_DECLINED : GEMEL_OK;
-}
-
-static gemel_status ask(void *user) {
-  return gemel__tick(user);
-}
-
-void gemel__ticker_watch(gemel__ticker *ticker) {
-  gemel__reference_watch(ticker != NULL ? ask : NULL, ticker);
 }
 
 void gemel__stopped_text(const gemel__ticker *ticker, char *text, size_t bytes) {

@@ -3,8 +3,8 @@
  * Text of unknown length: write once into nothing to measure, allocate, write again. The result is
  * a block of exactly its length plus the NUL, as gemel_text_free wants it.
  */
-#ifndef GEMEL__REPORT_BUFFER_H
-#define GEMEL__REPORT_BUFFER_H
+#ifndef GEMEL__BASE_BUFFER_H
+#define GEMEL__BASE_BUFFER_H
 
 #include <stddef.h>
 #include "core/error.h"

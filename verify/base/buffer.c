@@ -2,7 +2,7 @@
  *
  * A text buffer that is written twice, see buffer.h.
  */
-#include "report/buffer.h"
+#include "base/buffer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * How far a run is, and the caller's wish that it ends. What takes long asks now and then whether
  * to go on; once the answer was no, it is no from there on.
  */
-#ifndef GEMEL__HARNESS_TICK_H
-#define GEMEL__HARNESS_TICK_H
+#ifndef GEMEL__BASE_TICK_H
+#define GEMEL__BASE_TICK_H
 
 #include <gemel/status.h>
 #include <stdatomic.h>
@@ -35,9 +35,6 @@ void gemel__ticker_at(gemel__ticker *ticker, size_t done, size_t all);
 
 /* Asks. GEMEL_OK: go on. GEMEL_DECLINED: stop; what was begun is no evidence. */
 gemel_status gemel__tick(gemel__ticker *ticker);
-
-/* References that are evaluated on this thread ask, too, from now on; TICKER NULL: no more. */
-void gemel__ticker_watch(gemel__ticker *ticker);
 
 /* 1 once that was the answer. */
 int gemel__stopped(const gemel__ticker *ticker);
