@@ -38,7 +38,7 @@ typedef struct gemel__hooks {
   int (*follows)(const gemel_attr *attrs);
   int64_t (*steps)(const gemel_kernel_call *call); /* how often it runs them, -1 if that isn't
                                                         known; NULL: once */
-  void (*release)(void *derived);                  /* frees gemel__op.derived; NULL: there is none */
+  void (*release)(void *derived); /* frees gemel__op.derived; NULL: there is none */
 } gemel__hooks;
 
 /* Families: the files that hold an operation's code are called after its family. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How kernels run the bodies of their operations. Bodies are compiled by lib/run, which stands above
- * the operations, so a context has a record of what it gives them (gemel_context_new).
+ * How kernels run the bodies of their operations. Bodies are compiled by lib/run, which stands
+ * above the operations, so a context has a record of what it gives them (gemel_context_new).
  */
 #ifndef GEMEL__CORE_RUNNER_H
 #define GEMEL__CORE_RUNNER_H

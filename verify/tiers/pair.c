@@ -42,8 +42,8 @@ static int find_difference(gemel__ordered *o, size_t n, const gemel__rtensor *ro
 
 /* With 128 bits first. */
 gemel_status gemel__check_pair_digits(const gemel__instance *instance, gemel_tensor *const *values,
-                                const gemel__trial *trial, int more, gemel__outcome *outcome,
-                                gemel_error *error) {
+                                      const gemel__trial *trial, int more, gemel__outcome *outcome,
+                                      gemel_error *error) {
   static const long precisions[] = {128, 1024}; /* most differences show at once */
   size_t n = gemel_graph_output_count(instance->graph), k;
   gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
