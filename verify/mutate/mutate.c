@@ -18,7 +18,7 @@
 #include "core/error.h"
 #include "core/words.h"
 #include "mutate/mutate.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 #include "rewrite/choice.h"
 #include "rules/draw.h"
 #include "harness/run.h"
