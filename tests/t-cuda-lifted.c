@@ -15,8 +15,8 @@ static void say(void *user, const gemel__fuzz_finding *finding) {
 
 static void random_lifts(const void *data) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel__fuzz_options options = {.size = sizeof options, .seed = 13, .graphs = 24, .sink = say};
-  gemel__fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {.seed = 13, .graphs = 24, .sink = say};
+  gemel__fuzz_summary summary = {0};
   gemel_context *context = gemel_context_new(&error);
   gemel_cuda *cuda = gemel_cuda_open(0, &error);
   (void)data;

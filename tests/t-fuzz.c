@@ -33,9 +33,8 @@ static void nothing_in(const gemel__fuzz_summary *summary) {
 static void shipped(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   found f = {.count = 0};
-  gemel__fuzz_options options = {
-      .size = sizeof options, .seed = 1, .graphs = 1000, .evaluate = 100};
-  gemel__fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {.seed = 1, .graphs = 1000, .evaluate = 100};
+  gemel__fuzz_summary summary = {0};
   gemel_error error = {0};
   (void)data;
   options.sink = keep;
@@ -54,8 +53,8 @@ static void shipped(const void *data) {
 /* Graphs become smaller, but for loops that become their steps, which one in three may have. */
 static void smaller(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel__fuzz_options options = {.size = sizeof options, .seed = 1, .graphs = 2};
-  gemel__fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {.seed = 1, .graphs = 2};
+  gemel__fuzz_summary summary = {0};
   (void)data;
   for (options.first = 1; options.first < 150; options.first += 3) {
     CT_EQ_INT(gemel__fuzz_graphs(context, &options, &summary, NULL), GEMEL_OK);
@@ -67,8 +66,8 @@ static void smaller(const void *data) {
 /* Graph K of a seed doesn't depend on what was drawn before it. */
 static void numbered(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel__fuzz_options options = {.size = sizeof options, .seed = 7, .graphs = 12};
-  gemel__fuzz_summary all = {.size = sizeof all}, single = {.size = sizeof single};
+  gemel__fuzz_options options = {.seed = 7, .graphs = 12};
+  gemel__fuzz_summary all = {0}, single = {0};
   (void)data;
   CT_EQ_INT(gemel__fuzz_graphs(context, &options, &all, NULL), GEMEL_OK);
   options.graphs = 1;
@@ -96,8 +95,8 @@ static void ask(gemel_context *context, const char *rule, uint64_t evaluate, fou
   gemel_graph *graph = gemel_parse(context, planted, strlen(planted), "planted", NULL, &error);
   gemel_rules *rules =
       rule != NULL ? gemel_rules_parse(context, rule, strlen(rule), "planted.rules", &error) : NULL;
-  gemel__fuzz_options options = {.size = sizeof options, .seed = 3, .evaluate = evaluate};
-  gemel__fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {.seed = 3, .evaluate = evaluate};
+  gemel__fuzz_summary summary = {0};
   CT_EQ_STR(error.text, "");
   options.rules = (const gemel_rules *const *)&rules;
   options.n_rules = rules != NULL;
@@ -172,7 +171,7 @@ static void found_once(const void *text) {
   gemel_error error = {0};
   gemel_graph *graph = gemel_parse(context, text, strlen(text), "text", NULL, &error);
   found f = {.count = 0};
-  gemel__fuzz_options options = {.size = sizeof options, .evaluate = 1, .sink = keep, .user = &f};
+  gemel__fuzz_options options = {.evaluate = 1, .sink = keep, .user = &f};
   CT_EQ_STR(error.text, "");
   CT_EQ_INT(gemel__fuzz_graph(graph, &options, NULL, NULL), GEMEL_OK);
   CT_EQ_STR(f.detail, "");
@@ -214,7 +213,7 @@ static void ask_wavering(wavering *w, found *f) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graph = gemel_parse(context, text, strlen(text), "wavering", NULL, NULL);
   gemel_pass pass = {.size = sizeof pass, .name = "waver", .rewrite = waver, .data = &w};
-  gemel__fuzz_options options = {.size = sizeof options, .sink = keep, .user = f};
+  gemel__fuzz_options options = {.sink = keep, .user = f};
   memset(f, 0, sizeof *f);
   pass.phase = GEMEL_PHASE_SPECIALIZE;
   pass.generate = generate_nothing;
@@ -306,9 +305,8 @@ static void lifted(const void *data) {
   const int *wrong = data;
   gemel_context *context = context_with_devices();
   found f = {.count = 0};
-  gemel__fuzz_options options = {
-      .size = sizeof options, .seed = 1, .graphs = 100, .sink = keep, .user = &f};
-  gemel__fuzz_summary summary = {.size = sizeof summary};
+  gemel__fuzz_options options = {.seed = 1, .graphs = 100, .sink = keep, .user = &f};
+  gemel__fuzz_summary summary = {0};
   device.exchanges = *wrong;
   CT_EQ_INT(gemel__fuzz_graphs(context, &options, &summary, NULL), GEMEL_OK);
   ct_context("%s\n%s", f.graph, f.detail);

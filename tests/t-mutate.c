@@ -344,8 +344,8 @@ static void comes_out(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules = rules_of(context, o->rule);
   struct heard heard = {o->mutation, GEMEL__FATE_COUNT, 0, 0, ""};
-  gemel__mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
-  gemel__mutate_summary summary = {.size = sizeof summary};
+  gemel__mutate_options options = {1, 8, hear, &heard, 1};
+  gemel__mutate_summary summary = {0};
   size_t sum = 0;
   CT_REQUIRE(rules != NULL);
   CT_EQ_INT(gemel__mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
@@ -370,8 +370,8 @@ static void wrong_itself(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules = rules_of(context, "rule r in canonicalize: maximum(x, x + y) => x");
   struct heard heard = {"none: the rule itself", GEMEL__FATE_COUNT, 0, 0, ""};
-  gemel__mutate_options options = {sizeof options, 1, 8, hear, &heard, 1};
-  gemel__mutate_summary summary = {.size = sizeof summary};
+  gemel__mutate_options options = {1, 8, hear, &heard, 1};
+  gemel__mutate_summary summary = {0};
   (void)data;
   CT_REQUIRE(rules != NULL);
   CT_EQ_INT(gemel__mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
@@ -457,8 +457,8 @@ static void hear_row(void *user, const gemel__mutant *mutant) {
 static void row_comes_out(const void *data) {
   const struct row_outcome *o = data;
   struct row_heard heard = {o, 0};
-  gemel__mutate_options options = {sizeof options, 1, 8, hear_row, &heard, 0};
-  gemel__mutate_summary summary = {.size = sizeof summary};
+  gemel__mutate_options options = {1, 8, hear_row, &heard, 0};
+  gemel__mutate_summary summary = {0};
   CT_EQ_INT(gemel__mutate_operations(o->op, &options, &summary, &error), GEMEL_OK);
   CT_EQ_UINT(heard.count, 1);
   CT_EQ_UINT(summary.subjects, 1);

@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "fuzz/fuzz.h"
-#include "mutate/mutate.h"
+#include <gemel/verify.h>
 
 enum { SEEDS = 3, FEW = 8, MAX_RECORDS = 800 };
 
@@ -240,10 +239,6 @@ static void own_kernels(const void *data) {
 static void sizeless(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_verify_options verify = {0};
-  gemel__mutate_options mutate = {0};
-  gemel__mutate_summary mutants = {0};
-  gemel__fuzz_options fuzz = {0};
-  gemel__fuzz_summary found = {0};
   gemel_rewrite_options rewrite = {0};
   gemel_kernel kernel = {"mine", NULL, right_square};
   gemel_graph *graph = gemel_graph_new(context, NULL);
@@ -261,14 +256,6 @@ static void sizeless(const void *data) {
   REFUSED(gemel_verify_pair(graph, graph, NULL, 0, &verify, NULL, &error), "gemel_verify_options");
   REFUSED(gemel_verify_rules(context, NULL, NULL, &verify, NULL, &error), "gemel_verify_options");
   REFUSED(gemel_verify_replay(context, "none", &verify, NULL, &error), "gemel_verify_options");
-  REFUSED(gemel__mutate_rules(context, NULL, NULL, &mutate, NULL, &error), "gemel__mutate_options");
-  REFUSED(gemel__mutate_rules(context, NULL, NULL, NULL, &mutants, &error),
-          "gemel__mutate_summary");
-  REFUSED(gemel__mutate_operations(NULL, &mutate, NULL, &error), "gemel__mutate_options");
-  REFUSED(gemel__mutate_operations(NULL, NULL, &mutants, &error), "gemel__mutate_summary");
-  REFUSED(gemel__fuzz_graphs(context, &fuzz, NULL, &error), "gemel__fuzz_options");
-  REFUSED(gemel__fuzz_graph(graph, &fuzz, NULL, &error), "gemel__fuzz_options");
-  REFUSED(gemel__fuzz_graph(graph, NULL, &found, &error), "gemel__fuzz_summary");
   REFUSED(gemel_rewrite(graph, &rewrite, &error) == NULL ? error.status : GEMEL_OK,
           "gemel_rewrite_options");
 #undef REFUSED

@@ -160,8 +160,6 @@ static int run(const gemel__args *args) {
   s.args = args;
   s.folder = gemel__arg(args, "replay-dir");
   s.started = gemel__now();
-  s.summary.size = sizeof s.summary;
-  s.options.size = sizeof s.options;
   s.options.seed = 1;
   s.options.evaluate = has_file ? 1 : 100;
   s.options.sink = sink;

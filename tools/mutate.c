@@ -154,7 +154,6 @@ static int hunt(report *r, const char *rules, const char *ops,
     return GEMEL__BAD;
   }
   memset(&summary, 0, sizeof summary);
-  summary.size = sizeof summary;
   gemel_status status = mutate(context, rules, ops, settings, &summary, &error);
   gemel_context_unref(context);
   gemel__progress(NULL);
@@ -178,7 +177,6 @@ static int run(const gemel__args *args) {
   uint64_t instances = 0, one_in = 1;
   memset(&settings, 0, sizeof settings);
   memset(&r, 0, sizeof r);
-  settings.size = sizeof settings;
   settings.seed = 1;
   settings.sink = sink;
   settings.user = &r;

@@ -275,17 +275,13 @@ static void end(gemel__fuzz *fuzz) {
 }
 
 static gemel_status begin(gemel__fuzz *fuzz, gemel_context *context,
-                          const gemel__fuzz_options *options, const gemel__fuzz_summary *summary,
-                          gemel_error *error) {
-  gemel__fuzz_summary counted;
+                          const gemel__fuzz_options *options, gemel_error *error) {
   memset(fuzz, 0, sizeof *fuzz);
   fuzz->context = context;
-  gemel_status status = gemel__take_options(&fuzz->options, sizeof fuzz->options, options,
-                                            "gemel__fuzz_options", error);
-  status =
-      status ? status
-             : gemel__take_options(&counted, sizeof counted, summary, "gemel__fuzz_summary", error);
-  status = status ? status : load_sets(fuzz, error);
+  if (options != NULL) {
+    fuzz->options = *options;
+  }
+  gemel_status status = load_sets(fuzz, error);
   if (status != GEMEL_OK) {
     end(fuzz);
   }
@@ -295,7 +291,7 @@ static gemel_status begin(gemel__fuzz *fuzz, gemel_context *context,
 /* Shrinks GRAPH, in which FAULT was found, and hands it over. */
 static gemel_status report(const gemel__fuzz *fuzz, const gemel_graph *graph, uint64_t seed,
                            uint64_t number, gemel__fault *fault, gemel_error *error) {
-  gemel__fuzz_finding finding = {.size = sizeof finding, .seed = fuzz->options.seed};
+  gemel__fuzz_finding finding = {.seed = fuzz->options.seed};
   gemel_graph *small = gemel__fuzz_shrink(fuzz, graph, seed, fault, error);
   char *text = small != NULL ? gemel_print_string(small, "found", error) : NULL;
   gemel_graph_unref(small);
@@ -354,56 +350,37 @@ static gemel_status ask_random(const gemel__fuzz *fuzz, uint64_t number,
   return status;
 }
 
-static void add_counts(gemel__fuzz_summary *summary, const gemel__fuzz_summary *counts) {
-  gemel__fuzz_summary sum = {.size = 0};
-  size_t size = summary->size < sizeof sum ? summary->size : sizeof sum;
-  memcpy(&sum, summary, size);
-  sum.graphs += counts->graphs;
-  sum.nodes += counts->nodes;
-  sum.left += counts->left;
-  sum.evaluated += counts->evaluated;
-  sum.inconclusive += counts->inconclusive;
-  for (int k = 0; k < GEMEL__FUZZ_KIND_COUNT; k++) {
-    sum.findings[k] += counts->findings[k];
-  }
-  memcpy(summary, &sum, size);
-}
-
 gemel_status gemel__fuzz_graphs(gemel_context *context, const gemel__fuzz_options *options,
                                 gemel__fuzz_summary *summary, gemel_error *error) {
   gemel__fuzz fuzz;
-  gemel__fuzz_summary counts = {.size = sizeof counts};
+  gemel__fuzz_summary mine = {0};
   gemel_error local;
   error = error != NULL ? error : &local;
   if (context == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
   }
-  gemel_status status = begin(&fuzz, context, options, summary, error);
+  gemel_status status = begin(&fuzz, context, options, error);
   uint64_t n = fuzz.options.graphs != 0 ? fuzz.options.graphs : GRAPHS;
   for (uint64_t k = 0; k < n && status == GEMEL_OK; k++) {
-    status = ask_random(&fuzz, fuzz.options.first + k, &counts, error);
+    status = ask_random(&fuzz, fuzz.options.first + k, summary != NULL ? summary : &mine, error);
   }
   end(&fuzz);
-  if (summary != NULL) {
-    add_counts(summary, &counts);
-  }
   return status;
 }
 
 gemel_status gemel__fuzz_graph(const gemel_graph *graph, const gemel__fuzz_options *options,
                                gemel__fuzz_summary *summary, gemel_error *error) {
   gemel__fuzz fuzz;
-  gemel__fuzz_summary counts = {.size = sizeof counts};
+  gemel__fuzz_summary mine = {0};
   gemel_error local;
   error = error != NULL ? error : &local;
   if (graph == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graph is null");
   }
-  gemel_status status = begin(&fuzz, graph->context, options, summary, error);
-  status = status ? status : ask(&fuzz, graph, fuzz.options.seed, 0, &counts, error);
+  gemel_status status = begin(&fuzz, graph->context, options, error);
+  status = status
+               ? status
+               : ask(&fuzz, graph, fuzz.options.seed, 0, summary != NULL ? summary : &mine, error);
   end(&fuzz);
-  if (summary != NULL) {
-    add_counts(summary, &counts);
-  }
   return status;
 }

@@ -31,7 +31,6 @@ const char *gemel__fuzz_kind_name(gemel__fuzz_kind kind);
 
 /* Something found. Strings are borrowed for the duration of the call that hands it over. */
 typedef struct gemel__fuzz_finding {
-  size_t size;
   gemel__fuzz_kind kind;
   uint64_t seed;
   uint64_t number;    /* of the graph; 0 from gemel__fuzz_graph */
@@ -41,9 +40,7 @@ typedef struct gemel__fuzz_finding {
 
 typedef void (*gemel__fuzz_sink)(void *user, const gemel__fuzz_finding *finding);
 
-/* Options; start from {0} and set SIZE, which as 0 is GEMEL_BAD_ARGUMENT. */
 typedef struct gemel__fuzz_options {
-  size_t size;
   uint64_t seed;
   uint64_t first;    /* number of the first graph: graph K of a seed doesn't depend on the others */
   uint64_t graphs;   /* how many; 0: 1000 */
@@ -54,9 +51,8 @@ typedef struct gemel__fuzz_options {
   void *user;
 } gemel__fuzz_options;
 
-/* Counts of a run; SIZE is the caller's, and as 0 GEMEL_BAD_ARGUMENT. */
+/* Counts of a run. */
 typedef struct gemel__fuzz_summary {
-  size_t size;
   uint64_t graphs;       /* that were rewritten */
   uint64_t nodes, left;  /* in all, before and after */
   uint64_t evaluated;    /* whose results were compared */
@@ -74,7 +70,7 @@ typedef struct gemel__fuzz_summary {
  * references say, exactly or within the bounds that they give, and where both do the same
  * arithmetic in the same order what the host has, bit for bit. What is found goes to the sink,
  * shrunk; the return value is about the run itself: GEMEL_NO_MEMORY, GEMEL_BAD_ARGUMENT. SUMMARY
- * (may be NULL; SIZE set) is added to. Thread-safe for different contexts. */
+ * (may be NULL) is added to. Thread-safe for different contexts. */
 gemel_status gemel__fuzz_graphs(gemel_context *context, const gemel__fuzz_options *options,
                                 gemel__fuzz_summary *summary, gemel_error *error);
 

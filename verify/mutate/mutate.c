@@ -396,8 +396,7 @@ static void tell(struct rule_hunt *h, const char *mutation, const char *text,
                  const struct judgement *j, double started) {
   h->summary.fates[j->fate]++;
   if (h->options.sink != NULL) {
-    gemel__mutant mutant = {sizeof mutant,
-                            "rule",
+    gemel__mutant mutant = {"rule",
                             gemel_rule_describe(h->rule)->name,
                             mutation,
                             text,
@@ -457,15 +456,10 @@ static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
 
 /* ---- A run ---- */
 
-gemel_status gemel__mutate_take(gemel__mutate_options *taken, const gemel__mutate_options *given,
-                                const gemel__mutate_summary *summary, gemel_error *error) {
-  gemel__mutate_summary counted;
-  gemel_status status =
-      gemel__take_options(taken, sizeof *taken, given, "gemel__mutate_options", error);
-  taken->instances = taken->instances > 0 ? taken->instances : DEFAULT_INSTANCES;
-  return status ? status
-                : gemel__take_options(&counted, sizeof counted, summary, "gemel__mutate_summary",
-                                      error);
+gemel__mutate_options gemel__mutate_take(const gemel__mutate_options *given) {
+  gemel__mutate_options taken = given != NULL ? *given : (gemel__mutate_options){0};
+  taken.instances = taken.instances > 0 ? taken.instances : DEFAULT_INSTANCES;
+  return taken;
 }
 
 static double share(size_t part, size_t rest) {
@@ -477,8 +471,7 @@ void gemel__mutate_finish(gemel__mutate_summary *counted, gemel__mutate_summary 
   counted->score = share(of[GEMEL__FATE_KILLED], of[GEMEL__FATE_SURVIVED]);
   counted->strict = share(of[GEMEL__FATE_KILLED], of[GEMEL__FATE_ALIKE] + of[GEMEL__FATE_SURVIVED]);
   if (summary != NULL) {
-    counted->size = summary->size;
-    memcpy(summary, counted, summary->size < sizeof *counted ? summary->size : sizeof *counted);
+    *summary = *counted;
   }
 }
 
@@ -505,8 +498,8 @@ gemel_status gemel__mutate_rules(gemel_context *context, const gemel_rules *rule
   }
   memset(&h, 0, sizeof h);
   h.context = context;
-  status = gemel__mutate_take(&h.options, options, summary, error);
-  if (status == GEMEL_OK && rules == NULL) {
+  h.options = gemel__mutate_take(options);
+  if (rules == NULL) {
     rules = builtin = gemel_rules_builtin(context, error);
     status = builtin == NULL ? error->status : GEMEL_OK;
   }

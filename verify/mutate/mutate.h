@@ -38,7 +38,6 @@ const char *gemel__fate_name(gemel__fate fate);
 
 /* A mutant and its fate. Strings are borrowed for the duration of the call that hands it over. */
 typedef struct gemel__mutant {
-  size_t size;
   const char
       *kind; /* of what it was made: "rule", "derivative", "kernel"; "operation" refuted itself */
   const char *name;     /* of the rule or operation */
@@ -53,9 +52,7 @@ typedef struct gemel__mutant {
 
 typedef void (*gemel__mutant_sink)(void *user, const gemel__mutant *mutant);
 
-/* Options; start from {0} and set SIZE, which as 0 is GEMEL_BAD_ARGUMENT. */
 typedef struct gemel__mutate_options {
-  size_t size;
   uint64_t seed;
   size_t instances;        /* with which a mutant is verified; 0: 24. One of a rule that passes is
                               verified again, with 96 */
@@ -64,9 +61,8 @@ typedef struct gemel__mutate_options {
   size_t one_in; /* of so many mutants one is judged, by chance from SEED; 0 and 1: all are */
 } gemel__mutate_options;
 
-/* Counts of a run; SIZE is the caller's, and as 0 GEMEL_BAD_ARGUMENT. */
+/* Counts of a run. */
 typedef struct gemel__mutate_summary {
-  size_t size;
   size_t subjects; /* rules or operations of which there are mutants */
   size_t fates[GEMEL__FATE_COUNT];
   size_t barren; /* of the killed ones: rules of which no instance was found */
@@ -153,10 +149,8 @@ gemel_status gemel__contrast_add(gemel__mutant_contrast *contrast, const gemel_g
 /* The fate of a mutant that passes. */
 gemel__fate gemel__contrast_fate(const gemel__mutant_contrast *contrast);
 
-/* *TAKEN: GIVEN (NULL: the defaults) as they are to be taken. GEMEL_BAD_ARGUMENT: the size of GIVEN
- * or of SUMMARY, either of which may be NULL, is 0. */
-gemel_status gemel__mutate_take(gemel__mutate_options *taken, const gemel__mutate_options *given,
-                                const gemel__mutate_summary *summary, gemel_error *error);
+/* GIVEN (NULL: the defaults) as they are to be taken. */
+gemel__mutate_options gemel__mutate_take(const gemel__mutate_options *given);
 
 /* Computes the scores of what was COUNTED and copies it to SUMMARY, which may be NULL. */
 void gemel__mutate_finish(gemel__mutate_summary *counted, gemel__mutate_summary *summary);

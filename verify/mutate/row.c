@@ -156,8 +156,7 @@ static void tell(struct row_hunt *h, const struct row_mutant *m, const char *mut
   static const char *const kinds[] = {"operation", "kernel", "derivative"};
   h->summary.fates[m->fate]++;
   if (h->options.sink != NULL) {
-    gemel__mutant mutant = {sizeof mutant,
-                            kinds[(m->input < 0 ? m->input : 0) - OF_NOTHING],
+    gemel__mutant mutant = {kinds[(m->input < 0 ? m->input : 0) - OF_NOTHING],
                             m->row->name,
                             mutation,
                             text,
@@ -288,9 +287,9 @@ gemel_status gemel__mutate_operations(const char *glob, const gemel__mutate_opti
   struct row_hunt h;
   error = error != NULL ? error : &local;
   memset(&h, 0, sizeof h);
-  gemel_status status = gemel__mutate_take(&h.options, options, summary, error);
-  gemel_context *context = status == GEMEL_OK ? gemel_context_new(error) : NULL;
-  status = status || context != NULL ? status : GEMEL_NO_MEMORY;
+  h.options = gemel__mutate_take(options);
+  gemel_context *context = gemel_context_new(error);
+  gemel_status status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
   if (status == GEMEL_OK) {
     status = gemel__list_check(glob, "scalar operation", names_any, NULL, error);
   }
