@@ -581,11 +581,15 @@ if [ "$harness" != 0 ]; then
     gives "equal/huge-$huge" 0 'are the same function' equal huge.gmt huge.gmt --instances 8
   done
   gives equal/differs 1 '^gemel equal: f.gmt and differs.gmt differ' equal f.gmt differs.gmt --json pair.json --replay-dir replays
-  grep -q '"verdict": "refuted".*"counterexample": "graph .*"replay": "replays/' pair.json && good equal/json || wrong equal/json "no counterexample with its replay file"
+  grep -q '"verdict": "refuted".*"counterexample": "graph .*"replay": "replays/' pair.json && good equal/json || wrong equal/json "no counterexample with its replay"
   for file in replays/*; do
     gives equal/replay 1 ' 1 refuted (seed ' verify --replay "$file"
-    head -c 150 "$file" >cut.replay
-    refuses equal/replay-cut 'cut.replay' verify --replay cut.replay
+    for part in question first/graph.gmt first/inputs.npz second/graph.gmt; do
+      rm -rf cut
+      cp -r "$file" cut
+      head -c 30 "$file/$part" >"cut/$part"
+      refuses "equal/replay-cut/$part" "cut/$part" verify --replay cut
+    done
   done
   # mutants of a right rule, of which all are killed but one that is no mistake, and of a blind one
   printf 'rule r in canonicalize:\n    -(-x) => x\n    where integer(x)\n' >right.rules
@@ -662,8 +666,23 @@ END
   gives equal/tier 0 '^real ' equal there.gmt there.gmt --tier real
   refuses equal/no-tier "'reel'" equal there.gmt there.gmt --tier reel
   gives equal/folder-of-difference 1 ' differ ' equal there.gmt other.gmt --counterexample found
-  run "$gemel" run found/first.gmt --in x=found/inputs/x.npy --out again
-  cmp -s again/r.npy found/first/r.npy && ! cmp -s found/first/r.npy found/second/r.npy && good equal/npy || wrong equal/npy "the results in the folder aren't those of the graphs"
+  gives equal/folder-first 0 '^r: f32.* is the same, bit for bit$' run found/first
+  gives equal/folder-second 0 '^r: f32.* is the same, bit for bit$' run found/second
+  cmp -s found/first/outputs.npz found/second/outputs.npz && wrong equal/folder-results "the results are the same" || good equal/folder-results
+  gives equal/folder-again 1 ' 1 refuted (seed ' verify --replay found
+  refuses equal/folder-taken 'found/first: is there already' equal there.gmt other.gmt --counterexample found
+  for side in a b; do
+    printf 'graph f(x: bf16[N], y: bf16[N]) {\n  return r = x - y * 2:bf16\n}\n' >bf16-$side.gmt
+  done
+  sed -i 's/(x: bf16\[N\], y: bf16\[N\])/(y: bf16[N], x: bf16[N])/; s/x - y/y - x/' bf16-b.gmt
+  gives equal/folder-of-bf16 1 ' differ ' equal bf16-a.gmt bf16-b.gmt --counterexample bf16
+  gives equal/folder-of-bf16-again 1 ' 1 refuted (seed ' verify --replay bf16
+  for what in 'x * x' 'x * abs(x)'; do
+    printf 'graph f(x: f64[200000*N]) {\n  return y = sum(%s)\n}\n' "$what" >"large-${#what}.gmt"
+  done
+  gives equal/folder-of-large 1 ' differ ' equal large-5.gmt large-10.gmt --counterexample large --replay-dir large-replays
+  gives equal/folder-of-large-again 1 ' 1 refuted (seed ' verify --replay large
+  gives equal/replay-of-large 1 ' 1 refuted (seed ' verify --replay large-replays/f-float-1.replay
   refuses equal/folder-is-a-file 'there.gmt' equal there.gmt other.gmt --counterexample there.gmt
   gives equal/threads 0 'are the same function' equal f.gmt equal.gmt --threads 1
   sed 's/, [0-9.]* s)$//' "$scratch/out" >alone

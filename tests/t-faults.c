@@ -375,7 +375,7 @@ static void part_derivatives(const void *data) {
 
 /* ---- Replaying ---- */
 
-static char files[GEMEL_TIER_COUNT][300];
+static char files[GEMEL_TIER_COUNT][300]; /* folders, by tier */
 
 static void keep_file(void *user, const gemel_record *record) {
   (void)user;
@@ -400,7 +400,7 @@ static gemel_verdict replayed(const char *path, int id) {
   return summary.verdicts[GEMEL_REFUTED] > 0 ? GEMEL_REFUTED : GEMEL_PASSED;
 }
 
-/* What each tier refutes is written to a file that refutes again with the fault, and not without.
+/* What each tier refutes is written to a folder that refutes again with the fault, and not without.
  */
 static void replays(const void *data) {
   static const struct {
@@ -413,9 +413,8 @@ static void replays(const void *data) {
                {GEMEL_TIER_FLOAT, GEMEL__FAULT_mul_scale},
                {GEMEL_TIER_GRADIENT, GEMEL__FAULT_tanh_grad_scale},
                {GEMEL_TIER_SPECIAL, GEMEL__FAULT_neg_zero}};
-  size_t k, tier;
   (void)data;
-  for (k = 0; k < CT_COUNT(cases); k++) {
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_verify_options options = {0};
     const char *path = files[cases[k].tier];
@@ -434,9 +433,6 @@ static void replays(const void *data) {
     if (CT_CHECK(path[0] != '\0')) {
       CT_EQ_STR(gemel_verdict_name(replayed(path, cases[k].id)), "refuted");
       CT_EQ_STR(gemel_verdict_name(replayed(path, GEMEL__FAULT_NONE)), "passed");
-    }
-    for (tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
-      remove(files[tier]);
     }
   }
 }

@@ -12,6 +12,7 @@
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
 #include "shared.h"
+#include "support/question.h"
 
 static const gemel_value none = {NULL, 0, 0};
 
@@ -616,15 +617,12 @@ static void derivatives(const void *data) {
   gemel_graph_unref(g);
 }
 
-/* ---- Replay files ---- */
+/* ---- Replays ---- */
 
-/* Files whose two graphs aren't a pair: the values are those of the first. */
+/* Two graphs that aren't a pair: the values are those of the first. */
 static void replays(const void *data) {
-  static const char head[] = "# gemel replay 1\n# kind: rule\n# name: r\n# tier: %s\n# seed: 1\n"
-                             "# ulp: -1\n# elementwise: 0\n# input x: f64[] = 1\n"
-                             "graph instance(x: f64[]) {\n  n0 = broadcast_to(x, shape = [2])\n"
-                             "  return y = n0\n}\n"
-                             "graph other(%s\n}\n";
+  static const char first[] =
+      "graph first(x: f64[]) {\n  n0 = broadcast_to(x, shape = [2])\n  return y = n0\n}\n";
   static const char *const tiers[] = {"real", "integer", "float", "special"};
   static const char *const others[] = {
       "x: f64[], w: f64[]) {\n  n0 = broadcast_to(w, shape = [2])\n  return y = n0",
@@ -639,15 +637,19 @@ static void replays(const void *data) {
   (void)data;
   for (size_t k = 0; k < CT_COUNT(others) * CT_COUNT(tiers); k++) {
     const char *other = others[k / CT_COUNT(tiers)], *tier = tiers[k % CT_COUNT(tiers)];
-    char path[300];
+    char path[300], second[300];
+    gemel_verify_summary summary = {0};
     gemel_error error;
-    snprintf(path, sizeof path, "%s/hostile.replay", ct_scratch());
-    FILE *file = fopen(path, "w");
-    CT_REQUIRE(file != NULL);
-    fprintf(file, head, tier, other);
-    fclose(file);
+    snprintf(path, sizeof path, "%s/hostile-%zu", ct_scratch(), k);
+    snprintf(second, sizeof second, "graph second(%s\n}\n", other);
+    ct_question(c, path, tier, 1, first, second);
     ct_context("tier %s, other(%s", tier, other);
-    CT_EQ_INT(gemel_verify_replay(c, path, NULL, NULL, &error), GEMEL_BAD_FILE);
+    if (k == (CT_COUNT(others) - 1) * CT_COUNT(tiers)) { /* tier real refutes other shapes */
+      CT_EQ_INT(gemel_verify_replay(c, path, NULL, &summary, &error), GEMEL_OK);
+      CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], 1);
+      continue;
+    }
+    CT_EQ_INT(gemel_verify_replay(c, path, NULL, &summary, &error), GEMEL_BAD_FILE);
     CT_HAS_STR(error.text, "other inputs or outputs");
   }
 }

@@ -12,7 +12,7 @@ repeated() {
   grep -q '^refuted: ' "$1.again" || fail "$1: gemel $command refutes something else"
 }
 
-# refuted NAME TIER WHY RULE [OPTION...]: with and without a folder for replay files.
+# refuted NAME TIER WHY RULE [OPTION...]: with and without a folder for replays.
 refuted() {
   name=$1 tier=$2 why=$3
   printf 'rule %s in canonicalize%s\n' "$name" "$4" >"$name.rules"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/verify.h>
+#include "support/question.h"
 
 enum { SEEDS = 3, FEW = 8, MAX_RECORDS = 800 };
 
@@ -420,43 +421,41 @@ static void replay(const void *data) {
   options.replay_folder = NULL;
   CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, NULL), GEMEL_OK);
   CT_EQ_INT(summary.verdicts[GEMEL_REFUTED], 1);
+  strcat(path, "/question");
   remove(path);
+  *strrchr(path, '/') = '\0';
   CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, NULL), GEMEL_BAD_FILE);
   gemel_graph_unref(left);
   gemel_graph_unref(right);
   gemel_context_unref(context);
 }
 
-/* A replay file without values: the pair is asked about as a whole, in the tiers that can. */
+/* A refutation without values: the pair is asked about as a whole, in the tiers that can. */
 static void replay_without_values(const void *data) {
   static const char *const tiers[] = {"real", "gradient", "float"};
   static const char *const factors[] = {"2", "3"};
   gemel_context *context = gemel_context_new(NULL);
-  char path[300];
-  size_t k;
   (void)data;
-  snprintf(path, sizeof path, "%s/none.replay", ct_scratch());
-  for (k = 0; k < 6; k++) {
+  for (size_t k = 0; k < 6; k++) {
     gemel_verify_summary summary = {0};
     gemel_error error = {GEMEL_OK, 0, 0, ""};
-    FILE *file = fopen(path, "w");
-    fprintf(file,
-            "# gemel replay 1\n# kind: pair\n# name: twice\n# tier: %s\n# seed: 1\n# ulp: -1\n"
-            "graph instance(x: f32[2], y: f32[3]) {\n  return a = x + x, b = y\n}\n"
-            "graph other(x: f32[2], y: f32[3]) {\n  return a = x * %s:f32, b = y\n}\n",
-            tiers[k / 2], factors[k % 2]);
-    fclose(file);
+    char path[300], second[300];
+    snprintf(path, sizeof path, "%s/none-%zu", ct_scratch(), k);
+    snprintf(second, sizeof second,
+             "graph second(x: f32[2], y: f32[3]) {\n  return a = x * %s:f32, b = y\n}\n",
+             factors[k % 2]);
+    ct_question(context, path, tiers[k / 2], 0,
+                "graph first(x: f32[2], y: f32[3]) {\n  return a = x + x, b = y\n}\n", second);
     ct_context("tier %s, factor %s", tiers[k / 2], factors[k % 2]);
     if (k / 2 == 2) {
       CT_EQ_INT(gemel_verify_replay(context, path, NULL, &summary, &error), GEMEL_BAD_FILE);
-      CT_HAS_STR(error.text, "too few values");
+      CT_HAS_STR(error.text, "without values");
     } else {
       CT_EQ_INT(gemel_verify_replay(context, path, NULL, &summary, &error), GEMEL_OK);
       CT_EQ_UINT(summary.records, 1);
       CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], k == 1);
     }
   }
-  remove(path);
   gemel_context_unref(context);
 }
 

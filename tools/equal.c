@@ -17,7 +17,7 @@ static const gemel__option options[] = {
      "only these tiers, of real, integer, float, gradient, special (default: all)"},
     {"counterexample", 'c', "DIR",
      "if they differ, write both graphs into the folder DIR, with inputs at which they do and both "
-     "results as NPY files: first.gmt, second.gmt, inputs/, first/, second/"},
+     "results, for gemel verify --replay: first/ and second/, each for gemel run"},
     {"match", 'm', "HOW",
      "which input and output is which: name (the default); place: the first is the first; or "
      "FIRST=SECOND[,FIRST=SECOND]..., names of the first graph and the second"},

@@ -35,7 +35,7 @@ typedef struct gemel__records {
        "stderr"},                                                                                  \
   {                                                                                                \
     "replay-dir", 'd', "D",                                                                        \
-        "write a file for each counterexample into the folder D, for gemel verify --replay"        \
+        "write each counterexample into a folder of its own in D, for gemel verify --replay"       \
   }
 
 /* *TIERS = the bits of the tiers in TEXT, separated by commas. GEMEL__BAD (said). */

@@ -124,7 +124,7 @@ static void print_indented(FILE *file, const char *text) {
   }
 }
 
-/* A command line that meets the same instance again: from a replay file, or by drawing it anew. */
+/* A command line that meets the same instance again: from a replay, or by drawing it anew. */
 static void print_repeat(const gemel__records *records, const gemel_record *r) {
   FILE *file = records->table;
   int of_rule = (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) &&

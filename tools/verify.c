@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemel verify: the harness over the operations, over rewrite rules, or over one replay file.
+ * gemel verify: the harness over the operations, over rewrite rules, or over one replay.
  */
 #include <string.h>
 #include "records.h"
@@ -23,8 +23,8 @@ static const gemel__option options[] = {
     {"html", 'H', "F", "write a report with the evidence and plots to F"},
     {"device", 'D', "NAME", "operations on this device, too (default: on the host alone)"},
     GEMEL__RECORD_OPTIONS,
-    {"replay", 'r', "FILE",
-     "repeat the counterexample in FILE, and nothing else; without --seed and --instances"},
+    {"replay", 'r', "FOLDER",
+     "repeat the counterexample in FOLDER, and nothing else; without --seed and --instances"},
     {NULL, 0, NULL, NULL}};
 
 /* How many subjects of this kind the records are about. */
@@ -136,7 +136,6 @@ static int run(const gemel__args *args) {
   size_t jobs = 1;
   double seconds = 0;
   if ((tiers != NULL && gemel__read_tiers(tiers, &bits) != GEMEL__GOOD) ||
-      (replay != NULL && !gemel__readable(replay)) ||
       gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
       gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
       gemel__records_probe(html) != GEMEL__GOOD ||

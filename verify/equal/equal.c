@@ -25,7 +25,7 @@
 #include "harness/jobs.h"
 #include "pairs/pair.h"
 #include "pairs/scale.h"
-#include "report/whole.h"
+#include "report/saved.h"
 
 /* A pair of so much work (pairs/pair.h) has all points that are asked for. */
 #define USUAL_WORK 3000.0
@@ -66,10 +66,12 @@ size_t gemel__equal_affordable(const gemel__equality *q, size_t n) {
   return share >= n ? n : share > AT_LEAST ? share : AT_LEAST < n ? AT_LEAST : n;
 }
 
-void gemel__equal_keep(gemel__equality *q, const gemel__instance *instance,
-                       gemel_tensor *const *values) {
-  if (q->run->whole != NULL && values != NULL) {
-    gemel__whole_take(q->run->whole, instance, values, NULL);
+void gemel__equal_keep(gemel__equality *q, gemel_tier tier, int compared,
+                       const gemel__instance *instance, gemel_tensor *const *values) {
+  if (q->run->point != NULL && values != NULL &&
+      gemel__point_take(q->run->point, instance, values, NULL) == GEMEL_OK) {
+    q->run->point->tier = tier;
+    q->run->point->compared = compared;
   }
 }
 
@@ -109,7 +111,7 @@ static gemel_status try_shipped(gemel__equality *q, const struct shipped *t, siz
       snprintf(place, sizeof place, "%s graph, output %zu, element %zu (%s)",
                side == 0 ? "first" : "second", outcome.output, outcome.element, outcome.variant);
       record->detail = "shipped code and reference differ";
-      gemel__equal_keep(q, instance, values);
+      gemel__equal_keep(q, t->tier, 0, instance, values);
       gemel__record_refuted(q->run, record, instance, NULL, values, place, outcome.expected,
                             outcome.got, record->seed);
     }
@@ -129,7 +131,7 @@ static void report_apart(gemel__equality *q, gemel_record *record) {
   record->detail =
       "the shipped results differ by more than half their digits, at sizes that are too "
       "large for exact arithmetic";
-  gemel__equal_keep(q, &s->pair.a, s->values);
+  gemel__equal_keep(q, GEMEL_TIER_FLOAT, 1, &s->pair.a, s->values);
   gemel__record_refuted(q->run, record, &s->pair.a, s->pair.b.graph, s->values, place, s->left,
                         s->right, record->seed);
 }
@@ -206,7 +208,7 @@ static void report_refused(gemel__equality *q, gemel__needs *needs, gemel_record
   snprintf(place, sizeof place, "%s%s: output %s, element %zu", word,
            witness->pair.plain ? ", by plain kernels" : "",
            gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
-  gemel__equal_keep(q, &witness->pair.a, witness->values);
+  gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
   gemel__record_refuted(q->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
                         place, witness->left, witness->right, record->seed);
 }
@@ -292,7 +294,7 @@ static const gemel_tier later[LATER_TIERS] = {GEMEL_TIER_INTEGER, GEMEL_TIER_FLO
 struct later {
   const gemel__equality *q;
   gemel_pair_result *results; /* one each */
-  gemel__whole *wholes;       /* likewise */
+  gemel__point *points;       /* likewise */
 };
 
 static gemel_status equal_later(gemel__equality *q, gemel_tier tier, gemel_error *error) {
@@ -326,12 +328,12 @@ static gemel_status ask_later(gemel__run *run, const void *user, size_t k, gemel
   gemel__run own = *run;
   q.run = &own;
   q.result = &l->results[k];
-  own.whole = own.whole != NULL ? &l->wholes[k] : NULL;
+  own.point = own.point != NULL ? &l->points[k] : NULL;
   return equal_later(&q, later[k], error);
 }
 
 /* The tiers' results as one, in their order. Words come from tier special. */
-static void take_later(gemel__equality *q, gemel_pair_result *results, gemel__whole *wholes) {
+static void take_later(gemel__equality *q, gemel_pair_result *results, gemel__point *points) {
   for (size_t k = 0; k < LATER_TIERS; k++) {
     gemel_verdict worst = q->result->verdict;
     if (later[k] == GEMEL_TIER_SPECIAL) {
@@ -341,27 +343,27 @@ static void take_later(gemel__equality *q, gemel_pair_result *results, gemel__wh
     if (results[k].verdict != GEMEL_NOT_RUN) {
       gemel__equal_note(q, results[k].verdict);
     }
-    if (q->run->whole != NULL && wholes[k].taken) {
-      gemel__whole_clear(q->run->whole);
-      *q->run->whole = wholes[k];
-      memset(&wholes[k], 0, sizeof wholes[k]);
+    if (q->run->point != NULL && points[k].taken) {
+      gemel__point_clear(q->run->point);
+      *q->run->point = points[k];
+      memset(&points[k], 0, sizeof points[k]);
     }
-    gemel__whole_clear(&wholes[k]);
+    gemel__point_clear(&points[k]);
   }
 }
 
 static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
   gemel_pair_result results[LATER_TIERS];
-  gemel__whole wholes[LATER_TIERS];
-  struct later l = {q, results, wholes};
-  memset(wholes, 0, sizeof wholes);
+  gemel__point points[LATER_TIERS];
+  struct later l = {q, results, points};
+  memset(points, 0, sizeof points);
   for (size_t k = 0; k < LATER_TIERS; k++) {
     results[k] = *q->result;
     results[k].verdict = GEMEL_NOT_RUN;
   }
   gemel__ticker_stage(q->run->ticker, "tiers integer, float and special");
   gemel_status status = gemel__run_jobs(q->run, LATER_TIERS, ask_later, &l, error);
-  take_later(q, results, wholes);
+  take_later(q, results, points);
   return status;
 }
 

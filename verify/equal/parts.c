@@ -27,7 +27,7 @@
 #include "pairs/scout.h"
 #include "needs/needs.h"
 #include "pairs/pair.h"
-#include "report/whole.h"
+#include "report/saved.h"
 
 enum {
   SMALL_PAIR = 40,   /* nodes: so small a pair is asked about as a whole */
@@ -172,7 +172,7 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
   run.effort = run.brief ? p->effort : 0;
   gemel__ticker_part(run.ticker, pair->whole ? 0 : p->asked.n + 1);
   if (!pair->whole) {
-    run.whole = NULL;
+    run.point = NULL;
     /* a part that doesn't pass is no finding; one that is asked for its difference is */
     run.options.replay_folder = tiers != 0 ? run.options.replay_folder : NULL;
   }
@@ -689,19 +689,25 @@ static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair,
 /* A and B, matched, with everything that the question needs allocated in P. */
 static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   gemel__run *run = p->run;
-  gemel__whole whole = {0, 0, NULL, NULL};
+  const char *folder = run->options.counterexample_folder;
+  gemel__point point = {.taken = 0};
   gemel_status status = gemel__pair_check(p->a, p->b, error);
+  if (status == GEMEL_OK && folder != NULL) {
+    status = gemel__saved_check(folder, error);
+  }
   if (status != GEMEL_OK) {
     return status;
   }
   watch_assumptions(p);
-  run->whole = run->options.counterexample_folder != NULL ? &whole : NULL;
+  run->point = folder != NULL ? &point : NULL;
   status = ask(p, error);
-  if (status == GEMEL_OK && p->result->verdict == GEMEL_REFUTED && whole.taken) {
-    status = gemel__whole_write(&whole, run->options.counterexample_folder, p->a, p->b, error);
+  if (status == GEMEL_OK && p->result->verdict == GEMEL_REFUTED && point.taken) {
+    gemel_record record;
+    gemel__record_init(&record, run, "pair", p->name, point.tier);
+    status = gemel__saved_write(folder, &record, record.seed, &point, NULL, p->a, p->b, error);
     p->result->written = status == GEMEL_OK;
   }
-  gemel__whole_clear(&whole);
+  gemel__point_clear(&point);
   return status;
 }
 

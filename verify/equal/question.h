@@ -33,9 +33,9 @@ void gemel__equal_stopped(gemel__equality *q, gemel_tier tier);
 /* So many of N instances or points as a pair of this size can have, and a few at least. */
 size_t gemel__equal_affordable(const gemel__equality *q, size_t n);
 
-/* Keeps the point VALUES at which the graphs differ, if somebody wants it (report/whole.h). */
-void gemel__equal_keep(gemel__equality *q, const gemel__instance *instance,
-                       gemel_tensor *const *values);
+/* Keeps the point VALUES at which TIER refutes, if somebody wants it (report/saved.h). */
+void gemel__equal_keep(gemel__equality *q, gemel_tier tier, int compared,
+                       const gemel__instance *instance, gemel_tensor *const *values);
 
 /* Tier real (real.c). *REFUTED: so it ended. */
 gemel_status gemel__equal_real(gemel__equality *q, int *refuted, gemel_error *error);

@@ -82,7 +82,7 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
     gemel__equal_note(q, GEMEL_REFUTED);
     return GEMEL_OK;
   }
-  gemel__equal_keep(q, &pair->a, answer->witness);
+  gemel__equal_keep(q, GEMEL_TIER_REAL, 1, &pair->a, answer->witness);
   if (answer->witness != NULL && gemel_graph_node_count(pair->a.graph) <= MOST_SHRUNK &&
       gemel__tick(q->run->ticker) == GEMEL_OK) {
     gemel__align(&pair->a, &pair->b, answer->witness, where, sizeof where);

@@ -71,7 +71,7 @@ typedef struct gemel_record {
   double worst;               /* tier float: largest error ÷ bound; else 0 */
   double error_probability;   /* of passing although false, as far as the model says; else 0 */
   const char *counterexample; /* graph text, inputs and both results; NULL unless refuted */
-  const char *replay;         /* file that reproduces it; NULL if none was written */
+  const char *replay;         /* folder that reproduces it; NULL if none was written */
   /* Kind "rule": */
   unsigned needs, declared; /* measured and declared, bits GEMEL_NEEDS_BIT(…) */
   size_t shapes;            /* different shapes of the operands, of all INSTANCES */
@@ -106,8 +106,9 @@ typedef struct gemel_verify_options {
   double kernel_seconds; /* gemel_verify_kernel: CPU time that one call may take; 0: 10 */
   const char *counterexample_folder; /* gemel_verify_pair: where the graphs of a pair that is
                                         refuted are written, with inputs at which they differ and
-                                        both results: first.gmt, second.gmt, inputs/NAME.npy,
-                                        first/NAME.npy, second/NAME.npy; NULL: nowhere */
+                                        both results: first/ and second/ as by gemel_dump, and
+                                        question, for gemel_verify_replay; NULL: nowhere. GEMEL_IO
+                                        at once if one is there */
   const char *match; /* gemel_verify_pair: which input and output is which. NULL: those of one name;
                         "place": the first is the first; "x=a,y=b": x of the first graph is a of the
                         second, others by name */
@@ -219,8 +220,9 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
                                 const gemel_verify_options *options, gemel_verify_summary *summary,
                                 gemel_error *error);
 
-/* Repeats what a replay file holds and hands the verdict to the sink. GEMEL_BAD_FILE,
- * GEMEL_BAD_TEXT (line, column). */
+/* Repeats what a folder of OPTIONS->replay_folder, or OPTIONS->counterexample_folder, holds, and
+ * hands the verdict to the sink. GEMEL_BAD_FILE (what is wrong, in which file), GEMEL_UNSUPPORTED
+ * (a program's own kernel), what gemel_dump_load reports. */
 gemel_status gemel_verify_replay(gemel_context *context, const char *path,
                                  const gemel_verify_options *options, gemel_verify_summary *summary,
                                  gemel_error *error);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "core/alloc.h"
 #include "core/error.h"
 
 const char *gemel_tier_name(gemel_tier tier) {
@@ -108,7 +109,7 @@ void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__i
   record->replay = path;
   gemel__record_emit(run, record);
   gemel_text_free(text);
-  gemel_text_free(path);
+  gemel__free_string(path);
 }
 
 void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *a,

@@ -16,8 +16,7 @@ typedef struct gemel__run {
   gemel_context *context;
   gemel_verify_options options;
   gemel_verify_summary summary;
-  struct gemel__whole *whole; /* of a pair: where a point at which it differs is kept; NULL: nowhere
-                               */
+  struct gemel__point *point; /* of a pair: where inputs that refute it are kept; NULL: nowhere */
   gemel__ticker *ticker;      /* of a pair: who says when to stop; NULL: nobody */
   gemel__ticker *between;     /* of operations and rules: the same, asked between them */
   int brief;     /* of a pair: only whether it passes matters, a difference needn't be shown */
@@ -55,17 +54,17 @@ void gemel__record_emit(gemel__run *run, gemel_record *record);
 gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const char *name,
                                gemel_error *error);
 
-/* Emits a refutation with its counterexample and replay file. */
+/* Emits a refutation with its counterexample and replay. */
 void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
                            const gemel_graph *other, gemel_tensor *const *values, const char *place,
                            const char *expected, const char *got, uint64_t seed);
 
-/* Emits a record with what the models answered; a refutation gets counterexample and replay file.
+/* Emits a record with what the models answered; a refutation gets counterexample and replay.
  * OTHER is the second graph of a pair, or NULL. */
 void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *answer,
                           const gemel__instance *instance, const gemel_graph *other, uint64_t seed);
 
-/* ---- Counterexamples (report/replay.c) ---- */
+/* ---- Counterexamples (report/report.c, saved.c) ---- */
 
 /* Text of a counterexample: graph (of a pair: both, OTHER is the second), inputs, what was expected
  * and what came (of a pair: what the first and the second gave; EXPECTED NULL: PLACE says it all).
@@ -78,8 +77,9 @@ char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *
 void gemel__print_inputs(gemel__buffer *b, const gemel__instance *instance,
                          gemel_tensor *const *values);
 
-/* Writes a replay file into the run's folder (if it has one) and returns its path (freed with
- * gemel_text_free), or NULL. OTHER is the second graph of a pair, or NULL. */
+/* Writes it into a folder of its own in the run's (if it has one), for `gemel verify --replay`, and
+ * returns its path (freed with gemel__free_string), or NULL. OTHER is the second graph of a pair,
+ * or NULL. */
 char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
                           const gemel__instance *instance, const gemel_graph *other,
                           gemel_tensor *const *values, uint64_t seed);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records as JSON, counterexamples as text, replay files. A replay file is text: a header of
- * comment lines, the graph, the second graph of a pair if there is one, and a comment line for each
- * input's values, in hexadecimal so that no bit is lost.
+ * Records as JSON, counterexamples as text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,31 +57,29 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
 
 /* ---- Counterexamples ---- */
 
-static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data, int exactly) {
+static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data) {
   char text[32];
-  if (!gemel__is_float(dtype)) {
+  if (gemel__is_float(dtype)) {
+    gemel__buffer_format(b, " %.9g", gemel__decode(dtype, data));
+  } else {
     gemel__element_format(dtype, data, text, sizeof text);
     gemel__buffer_format(b, " %s", text);
-  } else if (exactly) {
-    gemel__buffer_format(b, " %a", gemel__decode(dtype, data));
-  } else {
-    gemel__buffer_format(b, " %.9g", gemel__decode(dtype, data));
   }
 }
 
-/* "# input x0: f32[2, 3] …": at most MOST values, in hexadecimal when EXACTLY. */
+/* "# input x0: f32[2, 3] …": its first values. */
 static void format_input(gemel__buffer *b, const gemel__instance *instance, size_t k,
-                         const gemel_tensor *tensor, size_t most, int exactly) {
+                         const gemel_tensor *tensor) {
+  enum { MOST = 16 };
   const gemel__leaf *leaf = &instance->leaves[k];
   char type[256];
-  size_t i;
   gemel_type_format(gemel_graph_context(instance->graph),
                     gemel_value_type(gemel_graph_input(instance->graph, k)), type, sizeof type);
   gemel__buffer_format(b, "# input %s: %s =", gemel_graph_input_name(instance->graph, k), type);
-  for (i = 0; i < leaf->count && i < most; i++) {
-    format_value(b, leaf->dtype, gemel__tensor_element(tensor, i), exactly);
+  for (size_t i = 0; i < leaf->count && i < MOST; i++) {
+    format_value(b, leaf->dtype, gemel__tensor_element(tensor, i));
   }
-  gemel__buffer_text(b, leaf->count > most ? " …\n" : "\n");
+  gemel__buffer_text(b, leaf->count > MOST ? " …\n" : "\n");
 }
 
 static void append_graph(gemel__buffer *b, const gemel_graph *graph, const char *name) {
@@ -91,16 +87,10 @@ static void append_graph(gemel__buffer *b, const gemel_graph *graph, const char 
 }
 
 /* Inputs of the instance's own graph: a derivative's witness has directions behind them. */
-static size_t shown_inputs(const gemel__instance *instance) {
-  size_t n = gemel_graph_input_count(instance->graph);
-  return n < instance->n_leaves ? n : instance->n_leaves;
-}
-
 void gemel__print_inputs(gemel__buffer *b, const gemel__instance *instance,
                          gemel_tensor *const *values) {
-  enum { MOST = 16 };
-  for (size_t k = 0; k < shown_inputs(instance); k++) {
-    format_input(b, instance, k, values[k], MOST, 0);
+  for (size_t k = 0; k < instance->n_leaves && k < gemel_graph_input_count(instance->graph); k++) {
+    format_input(b, instance, k, values[k]);
   }
 }
 
@@ -131,74 +121,4 @@ char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *
     }
   }
   return gemel__buffer_finish(&b);
-}
-
-/* ---- Replay files ---- */
-
-static void write_replay(gemel__buffer *b, const gemel_record *record,
-                         const gemel__instance *instance, const gemel_graph *other,
-                         gemel_tensor *const *values, uint64_t seed) {
-  size_t k;
-  gemel__buffer_text(b, "# gemel replay 1\n");
-  gemel__buffer_format(b, "# kind: %s\n# name: %s\n# tier: %s\n", record->kind, record->name,
-                       gemel_tier_name(record->tier));
-  gemel__buffer_format(b, "# seed: %llu\n# ulp: %.17g\n# elementwise: %d\n",
-                       (unsigned long long)seed, instance->ulp, instance->elementwise);
-  if (instance->calls > 0) {
-    gemel__buffer_format(b, "# calls: %zu\n", instance->calls);
-  }
-  gemel__buffer_format(b, "# sequence: %d\n", instance->in_sequence);
-  for (k = 0; k < shown_inputs(instance); k++) {
-    const gemel__leaf *l = &instance->leaves[k];
-    gemel__buffer_format(b, "# domain: %d %lld %lld\n", (int)l->domain, (long long)l->low,
-                         (long long)l->high);
-  }
-  for (k = 0; k < shown_inputs(instance) && values != NULL; k++) {
-    format_input(b, instance, k, values[k], SIZE_MAX, 1);
-  }
-  append_graph(b, instance->graph, "instance");
-  if (other != NULL) {
-    append_graph(b, other, "other");
-  }
-}
-
-static char *replay_path(const gemel__run *run, const gemel_record *record, uint64_t seed) {
-  gemel__buffer b = {NULL, 0, 0, 0};
-  for (int round = 0; round < 2; round++) {
-    gemel__buffer_format(&b, "%s/%s-%s-%llx.replay", run->options.replay_folder, record->name,
-                         gemel_tier_name(record->tier), (unsigned long long)seed);
-    if (round == 0 && gemel__buffer_allocate(&b) != 0) {
-      return NULL;
-    }
-  }
-  return b.text;
-}
-
-char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
-                          const gemel__instance *instance, const gemel_graph *other,
-                          gemel_tensor *const *values, uint64_t seed) {
-  gemel__buffer b = {NULL, 0, 0, 0};
-  char *path, *text;
-  FILE *file;
-  int good;
-  if (run->options.replay_folder == NULL || instance == NULL || instance->graph == NULL ||
-      (path = replay_path(run, record, seed)) == NULL) {
-    return NULL;
-  }
-  write_replay(&b, record, instance, other, values, seed);
-  if (gemel__buffer_allocate(&b) != 0) {
-    gemel_text_free(path);
-    return NULL;
-  }
-  write_replay(&b, record, instance, other, values, seed);
-  text = gemel__buffer_finish(&b);
-  file = text != NULL ? fopen(path, "w") : NULL;
-  good = file != NULL && fwrite(text, 1, b.used, file) == b.used;
-  good = (file == NULL || fclose(file) == 0) && good;
-  gemel_text_free(text);
-  if (!good) {
-    gemel_text_free(path);
-    return NULL;
-  }
-  return path;
 }

@@ -68,5 +68,5 @@ void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pai
   record->replay = path;
   gemel__record_emit(run, record);
   gemel_text_free(text);
-  gemel_text_free(path);
+  gemel__free_string(path);
 }

@@ -14,7 +14,7 @@ char *gemel__rule_shown(const gemel__pair *pair, size_t output, gemel_tensor *co
                         const char *place, const char *left, const char *right);
 
 /* Emits RECORD as refuted, by output OUTPUT of PAIR at VALUES (NULL: none are known), where the
- * sides give LEFT and RIGHT; and writes the replay file. */
+ * sides give LEFT and RIGHT; and writes the replay. */
 void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pair *pair,
                          size_t output, gemel_tensor *const *values, const char *place,
                          const char *left, const char *right, uint64_t seed);

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Questions in folders, see saved.h. The calls are written and read as dumps; this file is about
+ * the question beside them, and about making one instance of the two graphs again.
+ */
+#include "report/saved.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "harness/run.h"
+#include "instances/assumed.h"
+
+enum { MOST_PATH = 1200, MOST_CALLS = 9 };
+
+static gemel_status path_of(char path[MOST_PATH], const char *folder, const char *name,
+                            gemel_error *error) {
+  return snprintf(path, MOST_PATH, "%s/%s", folder, name) < MOST_PATH
+             ? GEMEL_OK
+             : gemel__fail(error, GEMEL_IO, "%s: the path is too long", folder);
+}
+
+/* ---- Points ---- */
+
+/* A derivative's witness has directions behind the inputs of the instance's own graph. */
+gemel_status gemel__point_take(gemel__point *point, const gemel__instance *instance,
+                               gemel_tensor *const *values, gemel_error *error) {
+  size_t n = gemel_graph_input_count(instance->graph);
+  gemel__point_clear(point);
+  point->given = gemel__alloc_array(n, sizeof *point->given);
+  if (point->given == NULL) {
+    return gemel__no_memory(error, "a counterexample");
+  }
+  point->taken = 1;
+  for (; point->n < n; point->n++) {
+    point->given[point->n].name = gemel_graph_input_name(instance->graph, point->n);
+    point->given[point->n].tensor = gemel_tensor_ref(values[point->n]);
+  }
+  return GEMEL_OK;
+}
+
+void gemel__point_clear(gemel__point *point) {
+  for (size_t k = 0; k < point->n; k++) {
+    gemel_tensor_unref(point->given[k].tensor);
+  }
+  gemel__free(point->given, point->n * sizeof *point->given);
+  memset(point, 0, sizeof *point);
+}
+
+static gemel_tensor *find(const gemel__point *point, const char *name) {
+  size_t k = 0;
+  while (k < point->n && point->given[k].name != name) { /* interned */
+    k++;
+  }
+  return k < point->n ? gemel_tensor_ref(point->given[k].tensor) : NULL;
+}
+
+/* A graph and tensors for its inputs, of which some may be missing. */
+struct given {
+  const gemel_graph *graph;
+  gemel_tensor *const *tensors;
+};
+
+struct symbol_size {
+  const char *symbol;
+  int64_t size;
+  int used, shown; /* by the axis that is looked at; by one that has no other symbol */
+};
+
+static int try_symbol(void *user, const gemel__atom *atom, int64_t *value) {
+  struct symbol_size *t = user;
+  if (atom->kind != GEMEL__ATOM_SYMBOL || strcmp(atom->name, t->symbol) != 0) {
+    return -1;
+  }
+  t->used = 1;
+  *value = t->size;
+  return 0;
+}
+
+/* 1 if each axis of which the size depends on T's symbol alone has that size. */
+static int sizes_fit(const struct given *s, struct symbol_size *t) {
+  gemel_context *context = gemel_graph_context(s->graph);
+  for (size_t k = 0; k < gemel_graph_input_count(s->graph); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(s->graph, k));
+    int rank = s->tensors[k] != NULL ? gemel_type_rank(context, type) : 0;
+    for (int j = 0; j < rank && rank == gemel_tensor_rank(s->tensors[k]); j++) {
+      int64_t size;
+      t->used = 0;
+      if (gemel__dim_evaluate(context, gemel_type_dims(context, type)[j], try_symbol, t, &size,
+                              NULL) == GEMEL_OK &&
+          t->used) {
+        t->shown = 1;
+        if (size != gemel_tensor_shape(s->tensors[k])[j]) {
+          return 0;
+        }
+      }
+    }
+  }
+  return 1;
+}
+
+/* The size of a symbol that the inputs which are there show; 1 if they don't. */
+static int64_t size_of(const struct given *s, const char *symbol) {
+  enum { MOST = 1 << 20 };
+  struct symbol_size t = {symbol, 0, 0, 0};
+  while (!sizes_fit(s, &t) && t.size < MOST) {
+    t.size++;
+  }
+  return t.shown && t.size < MOST ? t.size : 1;
+}
+
+static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
+  if (atom->kind != GEMEL__ATOM_SYMBOL) {
+    return -1;
+  }
+  *value = size_of(user, atom->name);
+  return 0;
+}
+
+/* For input K, which takes no part: zeros, or what its facts allow. */
+static gemel_status make_zeros(const gemel_graph *graph, gemel_tensor **tensors, size_t k,
+                               gemel_error *error) {
+  struct given s = {graph, tensors};
+  gemel_context *context = gemel_graph_context(graph);
+  gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+  int64_t shape[GEMEL_MAX_RANK];
+  gemel__leaf leaf = {.dtype = gemel_type_dtype(context, type),
+                      .facts = gemel_assumed(gemel_graph_input(graph, k))};
+  int rank = gemel_type_rank(context, type);
+  gemel_status status = GEMEL_OK;
+  for (int j = 0; j < rank && status == GEMEL_OK; j++) {
+    status = gemel__dim_evaluate(context, gemel_type_dims(context, type)[j], look_up, &s, &shape[j],
+                                 error);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel_tensor *tensor = tensors[k] = gemel_tensor_new(leaf.dtype, rank, shape, error);
+  if (tensor == NULL) {
+    return error->status;
+  }
+  memset(gemel_tensor_data(tensor), 0,
+         (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(leaf.dtype));
+  gemel__tensor_settle(&leaf, tensor);
+  return GEMEL_OK;
+}
+
+/* ---- Writing ---- */
+
+/* The call of GRAPH at POINT, with its results; where it can't be run and needn't, without. */
+static gemel_status write_call(const gemel__point *point, const char *folder, const char *side,
+                               const gemel_graph *graph, int must_run, gemel_error *error) {
+  size_t n = gemel_graph_input_count(graph), m = gemel_graph_output_count(graph), k;
+  gemel_tensor **room = gemel__alloc_array(n + m, sizeof *room);
+  char path[MOST_PATH];
+  gemel_status status = room == NULL ? gemel__no_memory(error, "a counterexample")
+                                     : path_of(path, folder, side, error);
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    room[k] = find(point, gemel_graph_input_name(graph, k));
+  }
+  for (k = 0; k < n && status == GEMEL_OK; k++) {
+    status = room[k] != NULL ? GEMEL_OK : make_zeros(graph, room, k, error);
+  }
+  if (status == GEMEL_OK) {
+    const gemel_options options = {.size = sizeof options, .as_written = 1};
+    gemel_status ran = gemel_evaluate(graph, n, room, m, room + n, error);
+    status = must_run || ran == GEMEL_NO_MEMORY ? ran : GEMEL_OK;
+    if (status == GEMEL_OK) {
+      status =
+          gemel_dump(graph, &options, n, room, m, ran == GEMEL_OK ? room + n : NULL, path, error);
+    }
+  }
+  if (room != NULL) {
+    gemel__tensors_release(n + m, room);
+  }
+  gemel__free(room, (n + m) * sizeof *room);
+  return status;
+}
+
+static void print_question(FILE *file, const gemel_record *record, uint64_t seed,
+                           const gemel__point *point, const gemel__instance *instance) {
+  fprintf(file,
+          "# `gemel verify --replay` on this folder asks this again.\n"
+          "kind = %s\nname = %.999s\ntier = %s\nseed = %" PRIu64 "\ncompared = %d\nvalues = %d\n",
+          record->kind, record->name, gemel_tier_name(record->tier), seed, point->compared,
+          point->taken);
+  if (instance == NULL) {
+    return;
+  }
+  fprintf(file, "ulp = %a\nelementwise = %d\ncalls = %zu\nsequence = %d\n\n", instance->ulp,
+          instance->elementwise, instance->calls, instance->in_sequence);
+  for (size_t k = 0; k < gemel_graph_input_count(instance->graph); k++) {
+    const gemel__leaf *l = &instance->leaves[k];
+    fprintf(file, "domain = %d %" PRId64 " %" PRId64 "\n", (int)l->domain, l->low, l->high);
+  }
+}
+
+gemel_status gemel__saved_check(const char *folder, gemel_error *error) {
+  char path[MOST_PATH];
+  struct stat about;
+  gemel_status status = path_of(path, folder, "first", error);
+  return status == GEMEL_OK && stat(path, &about) == 0
+             ? gemel__fail(error, GEMEL_IO, "%s: is there already", path)
+             : status;
+}
+
+gemel_status gemel__saved_write(const char *folder, const gemel_record *record, uint64_t seed,
+                                const gemel__point *point, const gemel__instance *instance,
+                                const gemel_graph *a, const gemel_graph *b, gemel_error *error) {
+  gemel_error local;
+  char path[MOST_PATH];
+  error = error != NULL ? error : &local;
+  gemel_status status = path_of(path, folder, "question", error);
+  if (status == GEMEL_OK && mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    status = gemel__fail(error, GEMEL_IO, "%s: %s", folder, strerror(errno));
+  }
+  status = status ? status : write_call(point, folder, "first", a, instance == NULL, error);
+  if (status == GEMEL_OK && b != NULL) {
+    status = write_call(point, folder, "second", b, instance == NULL, error);
+  }
+  FILE *file = status == GEMEL_OK ? fopen(path, "wx") : NULL;
+  if (file != NULL) {
+    print_question(file, record, seed, point, instance);
+  }
+  if (status == GEMEL_OK && (file == NULL || ferror(file) != 0)) {
+    status = gemel__fail(error, GEMEL_IO, "%s: can't be written", path);
+  }
+  if (file != NULL && fclose(file) != 0 && status == GEMEL_OK) {
+    status = gemel__fail(error, GEMEL_IO, "%s: %s", path, strerror(errno));
+  }
+  return status;
+}
+
+/* A new folder for RECORD in the run's: a number is added to what was there before. */
+static int make_folder(const gemel__run *run, const gemel_record *record, uint64_t seed,
+                       char path[MOST_PATH]) {
+  char name[256], number[16] = "";
+  snprintf(name, sizeof name, "%s", record->name);
+  for (char *slash = name; (slash = strchr(slash, '/')) != NULL;) {
+    *slash = '_';
+  }
+  for (int k = 2; k < 10000; k++) {
+    if (snprintf(path, MOST_PATH, "%s/%s-%s-%" PRIx64 "%s.replay", run->options.replay_folder, name,
+                 gemel_tier_name(record->tier), seed, number) >= MOST_PATH) {
+      return -1;
+    }
+    if (mkdir(path, 0777) == 0) {
+      return 0;
+    }
+    if (errno != EEXIST) {
+      return -1;
+    }
+    snprintf(number, sizeof number, "-%d", k);
+  }
+  return -1;
+}
+
+char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
+                          const gemel__instance *instance, const gemel_graph *other,
+                          gemel_tensor *const *values, uint64_t seed) {
+  gemel__point point = {.compared = other != NULL};
+  char path[MOST_PATH];
+  if (run->options.replay_folder == NULL || instance == NULL || instance->graph == NULL ||
+      make_folder(run, record, seed, path) != 0) {
+    return NULL;
+  }
+  gemel_status status =
+      values != NULL ? gemel__point_take(&point, instance, values, NULL) : GEMEL_OK;
+  point.compared = other != NULL;
+  if (status == GEMEL_OK) {
+    status = gemel__saved_write(path, record, seed, &point, instance, instance->graph, other, NULL);
+  }
+  gemel__point_clear(&point);
+  return status == GEMEL_OK ? gemel__copy_string(path) : NULL;
+}
+
+/* ---- Reading ---- */
+
+static gemel_tier tier_of(const char *name) {
+  int k = 0;
+  while (k < GEMEL_TIER_COUNT && strcmp(name, gemel_tier_name((gemel_tier)k)) != 0) {
+    k++;
+  }
+  return (gemel_tier)k;
+}
+
+/* The lines up to the first empty one; how the instance is run goes to RUN. 0: they are damaged. */
+static int read_question(FILE *file, gemel__saved *s, gemel__instance *run) {
+  char line[1100], tier[32] = "";
+  int seeds = 0;
+  run->ulp = -1;
+  while (fgets(line, sizeof line, file) != NULL && line[0] != '\n') {
+    sscanf(line, "kind = %31[^\n]", s->kind);
+    sscanf(line, "name = %999[^\n]", s->name);
+    sscanf(line, "tier = %31[^\n]", tier);
+    seeds += sscanf(line, "seed = %" SCNu64, &s->seed) == 1;
+    sscanf(line, "compared = %d", &s->compared);
+    sscanf(line, "values = %d", &s->has_values);
+    sscanf(line, "ulp = %lf", &run->ulp);
+    sscanf(line, "elementwise = %d", &run->elementwise);
+    sscanf(line, "calls = %zu", &run->calls);
+    sscanf(line, "sequence = %d", &run->in_sequence);
+  }
+  s->tier = tier_of(tier);
+  return s->kind[0] != '\0' && s->name[0] != '\0' && s->tier != GEMEL_TIER_COUNT && seeds == 1 &&
+         run->calls <= MOST_CALLS; /* a damaged file isn't to keep us for hours */
+}
+
+static void read_domains(FILE *file, gemel__instance *instance) {
+  int domain;
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    gemel__leaf *l = &instance->leaves[k];
+    if (fscanf(file, "domain = %d %" SCNd64 " %" SCNd64 "\n", &domain, &l->low, &l->high) != 3) {
+      return;
+    }
+    l->domain = (gemel_domain)domain;
+  }
+}
+
+/* 1 if results K of both have one shape, up to sizes that only a run shows. */
+static int same_shape(const gemel__pair *p, size_t k) {
+  gemel_context *context = gemel_graph_context(p->a.graph);
+  gemel_type x = gemel_value_type(gemel_graph_output(p->a.graph, k));
+  gemel_type y = gemel_value_type(gemel_graph_output(p->b.graph, k));
+  int same = 1;
+  for (int j = 0; j < gemel_type_rank(context, x) && same; j++) {
+    int64_t m, n;
+    same = !gemel_dim_is_constant(context, gemel_type_dims(context, x)[j], &m) ||
+           !gemel_dim_is_constant(context, gemel_type_dims(context, y)[j], &n) || m == n;
+  }
+  return same;
+}
+
+/* The two as one instance: symbols get the sizes of FIRST's inputs, and names tell what is the
+ * same.
+ */
+static gemel_status make_pair(gemel__saved *s, gemel_error *error) {
+  const gemel_graph *a = s->first->graph, *b = s->second->graph;
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t sizes[GEMEL__MOST_SYMBOLS];
+  struct given given = {a, s->first->inputs};
+  gemel__random random;
+  gemel_error why;
+  gemel_status status = gemel__pair_check(a, b, &why);
+  if (status == GEMEL_OK) {
+    size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS), k;
+    for (k = 0; k < n; k++) {
+      sizes[k] = size_of(&given, names[k]);
+    }
+    gemel__random_seed(&random, s->seed);
+    status = gemel__pair_draw_at(&s->pair, a, b, n, names, sizes, &random, &why);
+    for (k = 0; status == GEMEL_OK && k < a->n_outputs; k++) {
+      int same = same_shape(&s->pair, k);
+      s->has_values &= same; /* there is nothing to compare, and the models of tier real say so */
+      status = same || s->tier == GEMEL_TIER_REAL
+                   ? GEMEL_OK
+                   : gemel__fail(&why, GEMEL_BAD_TYPE, "the shapes of result %zu", k);
+    }
+  }
+  if (status != GEMEL_OK && error != NULL) {
+    *error = why;
+  }
+  return status != GEMEL_BAD_TYPE
+             ? status
+             : gemel__fail(error, GEMEL_BAD_FILE, "the two graphs have other inputs or outputs: %s",
+                           why.text);
+}
+
+static gemel_status check_values(const gemel__saved *s, const char *folder, gemel_error *error) {
+  for (size_t k = 0; k < s->pair.a.n_leaves; k++) {
+    const gemel_tensor *t = s->first->inputs[k];
+    const gemel__leaf *l = &s->pair.a.leaves[k];
+    if (l->dtype != gemel_tensor_dtype(t) || l->rank != gemel_tensor_rank(t) ||
+        (l->rank > 0 &&
+         memcmp(l->shape, gemel_tensor_shape(t), (size_t)l->rank * sizeof *l->shape))) {
+      return gemel__fail(error, GEMEL_BAD_FILE, "%s/first: input %s has another type", folder,
+                         gemel_graph_input_name(s->first->graph, k));
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* One of the calls; *DUMPED stays NULL where there is none and none is needed. */
+static gemel_status read_call(gemel_context *context, const char *folder, const char *side,
+                              int optional, gemel_dumped **dumped, gemel_error *error) {
+  char path[MOST_PATH];
+  struct stat about;
+  gemel_status status = path_of(path, folder, side, error);
+  if (status != GEMEL_OK || (optional && stat(path, &about) != 0 && errno == ENOENT)) {
+    return status;
+  }
+  *dumped = gemel_dump_load(context, path, error);
+  return *dumped != NULL ? GEMEL_OK : error->status;
+}
+
+static gemel_status read_all(gemel__saved *s, gemel_context *context, const char *folder,
+                             FILE *file, gemel_error *error) {
+  gemel__instance run = {0};
+  gemel_status status = GEMEL_OK;
+  if (!read_question(file, s, &run)) {
+    return gemel__fail(error, GEMEL_BAD_FILE, "%s/question: is damaged", folder);
+  }
+  if (strcmp(s->kind, "kernel") == 0) {
+    return gemel__fail(error, GEMEL_UNSUPPORTED,
+                       "%s: the kernel is the program's own, so only the program can repeat it",
+                       folder);
+  }
+  status = read_call(context, folder, "first", 0, &s->first, error);
+  status = status ? status : read_call(context, folder, "second", 1, &s->second, error);
+  if (status == GEMEL_OK) {
+    status = s->second != NULL ? make_pair(s, error)
+                               : gemel__instance_of_graph(&s->pair.a, s->first->graph, NULL, error);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  s->compared = s->compared && s->second != NULL;
+  s->pair.a.ulp = run.ulp;
+  s->pair.a.elementwise = run.elementwise;
+  s->pair.a.calls = run.calls;
+  s->pair.a.in_sequence = run.in_sequence && run.calls == 0;
+  read_domains(file, &s->pair.a);
+  return check_values(s, folder, error);
+}
+
+gemel_status gemel__saved_read(gemel__saved *saved, gemel_context *context, const char *folder,
+                               gemel_error *error) {
+  gemel_error local;
+  char path[MOST_PATH];
+  memset(saved, 0, sizeof *saved);
+  error = error != NULL ? error : &local;
+  gemel_status status = path_of(path, folder, "question", error);
+  FILE *file = status == GEMEL_OK ? fopen(path, "r") : NULL;
+  if (file == NULL) {
+    return gemel__fail(error, GEMEL_BAD_FILE, "%s: %s", path, strerror(errno));
+  }
+  status = read_all(saved, context, folder, file, error);
+  fclose(file);
+  return status;
+}
+
+void gemel__saved_clear(gemel__saved *saved) {
+  gemel__pair_clear(&saved->pair);
+  gemel_dump_free(saved->first);
+  gemel_dump_free(saved->second);
+}
