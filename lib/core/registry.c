@@ -132,6 +132,8 @@ static gemel_status add_op(gemel_context *context, const gemel_operation *record
   gemel__op made;
   memset(&made, 0, sizeof made);
   made.record = *record;
+  made.record.flags &= ~(unsigned)GEMEL__OP_SCALAR;
+  made.record.flags |= gemel__is_scalar_row(record->data) ? GEMEL__OP_SCALAR : 0;
   made.row = row;
   made.id = id;
   made.record.name = gemel__intern_string_locked(context, record->name);

@@ -89,7 +89,11 @@ gemel_status gemel__scalar_dtypes(gemel__type_code code, size_t n, const gemel_d
 
 /* ---- Whose row ---- */
 
+int gemel__is_scalar_row(const void *data) {
+  uintptr_t at = (uintptr_t)data, first = (uintptr_t)gemel__scalar_rows;
+  return at >= first && at - first < sizeof gemel__scalar_rows;
+}
+
 const gemel__scalar_row *gemel__scalar_row_of(const gemel_operation *record) {
-  uintptr_t at = (uintptr_t)record->data, first = (uintptr_t)gemel__scalar_rows;
-  return at >= first && at - first < sizeof gemel__scalar_rows ? record->data : NULL;
+  return record->flags & GEMEL__OP_SCALAR ? record->data : NULL;
 }

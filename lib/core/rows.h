@@ -105,7 +105,13 @@ enum {
 
 extern const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT];
 
-/* If RECORD is an elementwise row of scalar.def, that row; else NULL. */
+/* 1 if DATA is one of these. */
+int gemel__is_scalar_row(const void *data);
+
+/* Among the flags of an operation's record in a context: its data is a row of scalar.def. */
+enum { GEMEL__OP_SCALAR = 1 << 30 };
+
+/* If RECORD, of a context, is an elementwise row of scalar.def, that row; else NULL. */
 const gemel__scalar_row *gemel__scalar_row_of(const gemel_operation *record);
 
 /* The dtype to which operands of these dtypes are promoted under CODE, per operand in OPERANDS, and
