@@ -7,6 +7,7 @@ libgemel_verify_a_SOURCES += %reldir%/clock.c
 libgemel_verify_a_SOURCES += %reldir%/clock.h
 libgemel_verify_a_SOURCES += %reldir%/element.c
 libgemel_verify_a_SOURCES += %reldir%/element.h
+libgemel_verify_a_SOURCES += %reldir%/names.c
 libgemel_verify_a_SOURCES += %reldir%/outcome.c
 libgemel_verify_a_SOURCES += %reldir%/outcome.h
 libgemel_verify_a_SOURCES += %reldir%/random.h

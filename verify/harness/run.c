@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every part of a run shares: defaults, random streams, records, names.
+ * What every part of a run shares: defaults, random streams, records.
  */
 #include "harness/run.h"
 
@@ -9,33 +9,7 @@
 #include <time.h>
 #include "core/alloc.h"
 #include "core/error.h"
-
-const char *gemel_tier_name(gemel_tier tier) {
-  static const char *const names[] = {
-#define TIER_NAME(E, name, question) #name,
-      GEMEL_TIER_TABLE(TIER_NAME)
-#undef TIER_NAME
-  };
-  return (unsigned)tier < GEMEL_TIER_COUNT ? names[tier] : "?";
-}
-
-const char *gemel_verdict_name(gemel_verdict verdict) {
-  static const char *const names[] = {
-#define VERDICT_NAME(E, text, severity) text,
-      GEMEL_VERDICT_TABLE(VERDICT_NAME)
-#undef VERDICT_NAME
-  };
-  return (unsigned)verdict < GEMEL_VERDICT_COUNT ? names[verdict] : "?";
-}
-
-int gemel_verdict_severity(gemel_verdict verdict) {
-  static const int severities[] = {
-#define VERDICT_SEVERITY(E, text, severity) severity,
-      GEMEL_VERDICT_TABLE(VERDICT_SEVERITY)
-#undef VERDICT_SEVERITY
-  };
-  return (unsigned)verdict < GEMEL_VERDICT_COUNT ? severities[verdict] : GEMEL_VERDICT_COUNT;
-}
+#include "report/report.h"
 
 gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
                              const gemel_verify_options *options, gemel_error *error) {
@@ -103,7 +77,8 @@ void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__i
                            const gemel_graph *other, gemel_tensor *const *values, const char *place,
                            const char *expected, const char *got, uint64_t seed) {
   char *text = gemel__counterexample(instance, other, values, place, expected, got);
-  char *path = gemel__replay_write(run, record, instance, other, values, seed);
+  char *path =
+      gemel__replay_write(run->options.replay_folder, record, instance, other, values, seed);
   record->verdict = GEMEL_REFUTED;
   record->counterexample = text != NULL ? text : "(out of memory)";
   record->replay = path;

@@ -64,24 +64,4 @@ void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__i
 void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *answer,
                           const gemel__instance *instance, const gemel_graph *other, uint64_t seed);
 
-/* ---- Counterexamples (report/report.c, saved.c) ---- */
-
-/* Text of a counterexample: graph (of a pair: both, OTHER is the second), inputs, what was expected
- * and what came (of a pair: what the first and the second gave; EXPECTED NULL: PLACE says it all).
- * Freed with gemel_text_free; NULL when memory is out. VALUES and OTHER may be NULL. */
-char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *other,
-                            gemel_tensor *const *values, const char *place, const char *expected,
-                            const char *got);
-
-/* Of these the inputs alone, a line each. */
-void gemel__print_inputs(gemel__buffer *b, const gemel__instance *instance,
-                         gemel_tensor *const *values);
-
-/* Writes it into a folder of its own in the run's (if it has one), for `gemel verify --replay`, and
- * returns its path (freed with gemel__free_string), or NULL. OTHER is the second graph of a pair,
- * or NULL. */
-char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
-                          const gemel__instance *instance, const gemel_graph *other,
-                          gemel_tensor *const *values, uint64_t seed);
-
 #endif

@@ -9,7 +9,7 @@
 #include "core/dtype.h"
 #include "base/buffer.h"
 #include "needs/needs.h"
-#include "harness/run.h"
+#include "report/report.h"
 
 /* ---- JSON ---- */
 

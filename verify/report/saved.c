@@ -13,7 +13,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "harness/run.h"
+#include "report/report.h"
 #include "instances/assumed.h"
 
 enum { MOST_PATH = 1200, MOST_CALLS = 9 };
@@ -236,8 +236,8 @@ gemel_status gemel__saved_write(const char *folder, const gemel_record *record, 
   return status;
 }
 
-/* A new folder for RECORD in the run's: a number is added to what was there before. */
-static int make_folder(const gemel__run *run, const gemel_record *record, uint64_t seed,
+/* A new folder for RECORD in FOLDER: a number is added to what was there before. */
+static int make_folder(const char *folder, const gemel_record *record, uint64_t seed,
                        char path[MOST_PATH]) {
   char name[256], number[16] = "";
   snprintf(name, sizeof name, "%s", record->name);
@@ -245,7 +245,7 @@ static int make_folder(const gemel__run *run, const gemel_record *record, uint64
     *slash = '_';
   }
   for (int k = 2; k < 10000; k++) {
-    if (snprintf(path, MOST_PATH, "%s/%s-%s-%" PRIx64 "%s.replay", run->options.replay_folder, name,
+    if (snprintf(path, MOST_PATH, "%s/%s-%s-%" PRIx64 "%s.replay", folder, name,
                  gemel_tier_name(record->tier), seed, number) >= MOST_PATH) {
       return -1;
     }
@@ -260,13 +260,13 @@ static int make_folder(const gemel__run *run, const gemel_record *record, uint64
   return -1;
 }
 
-char *gemel__replay_write(const gemel__run *run, const gemel_record *record,
+char *gemel__replay_write(const char *folder, const gemel_record *record,
                           const gemel__instance *instance, const gemel_graph *other,
                           gemel_tensor *const *values, uint64_t seed) {
   gemel__point point = {.compared = other != NULL};
   char path[MOST_PATH];
-  if (run->options.replay_folder == NULL || instance == NULL || instance->graph == NULL ||
-      make_folder(run, record, seed, path) != 0) {
+  if (folder == NULL || instance == NULL || instance->graph == NULL ||
+      make_folder(folder, record, seed, path) != 0) {
     return NULL;
   }
   gemel_status status =

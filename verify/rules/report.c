@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include "core/alloc.h"
 #include "core/graph.h"
+#include "report/report.h"
 
 static gemel_status merge_into(gemel_graph *graph, const gemel__pair *pair, size_t output,
                                gemel_value *in, gemel_value *left, gemel_value *right) {
@@ -62,7 +63,8 @@ void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pai
                          size_t output, gemel_tensor *const *values, const char *place,
                          const char *left, const char *right, uint64_t seed) {
   char *text = gemel__rule_shown(pair, output, values, place, left, right);
-  char *path = gemel__replay_write(run, record, &pair->a, pair->b.graph, values, seed);
+  char *path = gemel__replay_write(run->options.replay_folder, record, &pair->a, pair->b.graph,
+                                   values, seed);
   record->verdict = GEMEL_REFUTED;
   record->counterexample = text != NULL ? text : "(out of memory)";
   record->replay = path;

@@ -16,6 +16,7 @@
 #include "harness/jobs.h"
 #include "rules/report.h"
 #include "rules/trial.h"
+#include "report/report.h"
 
 enum { DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
 
