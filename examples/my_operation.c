@@ -275,7 +275,7 @@ static gemel_status norm_jvp(gemel_derive *call) {
 static void print(void *user, const gemel_record *record) {
   (void)user;
   printf("%-16s %-9s %-15s %s %s\n", record->name, gemel_tier_name(record->tier),
-         gemel_verdict_name(record->verdict), record->how, record->detail);
+         gemel_verdict_name(record->verdict), gemel_evidence_name(record->how), record->detail);
   if (record->verdict == GEMEL_REFUTED) {
     printf("%s\n", record->counterexample);
   }

@@ -540,7 +540,7 @@ static void take(void *user, const gemel_record *r) {
   }
   if (getenv("OPERATION_VERBOSE") != NULL) {
     printf("    %s %s: %s by %s (%s)\n", r->name, gemel_tier_name(r->tier),
-           gemel_verdict_name(r->verdict), r->how, r->detail);
+           gemel_verdict_name(r->verdict), gemel_evidence_name(r->how), r->detail);
   }
 }
 

@@ -189,6 +189,8 @@ gives convert/npy 0 '' convert x.npz x2.npy
 same convert/npy-same "$x" x2.npy
 gives info 0 '^  dtypes    bool i8 .* f64$' info
 gives info/ops 0 '^softmax: 1 input, axis: int = -1$' info --ops
+gives info/rules 0 '^mul_one: .*, canonicalize$' info --rules
+gives info/passes 0 '^scan_push_rows: pass, canonicalize, needs reassoc$' info --rules
 
 # ---- run, grad ----
 

@@ -78,7 +78,8 @@ static void take(void *user, const gemel_record *record) {
       (gemel_verdict_severity(record->verdict) > gemel_verdict_severity(h->worst) &&
        gemel_verdict_severity(record->verdict) > gemel_verdict_severity(GEMEL_NOT_RUN))) {
     h->worst = record->verdict;
-    snprintf(h->how, sizeof h->how, "%s %s", gemel_tier_name(record->tier), record->how);
+    snprintf(h->how, sizeof h->how, "%s %s", gemel_tier_name(record->tier),
+             gemel_evidence_name(record->how));
     snprintf(h->detail, sizeof h->detail, "%s", record->detail);
   }
   if (record->verdict == GEMEL_REFUTED) {

@@ -92,7 +92,8 @@ static void take(void *user, const gemel_record *record) {
   heard *h = user;
   int n = snprintf(h->details + h->used, sizeof h->details - h->used, "%s: %s%s%s; %s\n",
                    gemel_tier_name(record->tier), gemel_verdict_name(record->verdict),
-                   record->how[0] != '\0' ? " by " : "", record->how, record->detail);
+                   record->how != GEMEL_EVIDENCE_NONE ? " by " : "",
+                   gemel_evidence_name(record->how), record->detail);
   h->used += n > 0 ? (size_t)n : 0;
   h->used = h->used < sizeof h->details ? h->used : sizeof h->details - 1;
 }

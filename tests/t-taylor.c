@@ -250,7 +250,7 @@ static void take(void *user, const gemel_record *r) {
     h->other += r->verdict == GEMEL_NOT_RUN;
     return;
   }
-  h->gradient += r->verdict == GEMEL_PASSED && strcmp(r->how, "Taylor") == 0;
+  h->gradient += r->verdict == GEMEL_PASSED && r->how == GEMEL_EVIDENCE_TAYLOR;
   h->refuted += r->verdict == GEMEL_REFUTED;
   h->not_run += r->verdict == GEMEL_NOT_RUN;
   if (h->text[0] == '\0' || r->verdict == GEMEL_REFUTED) {

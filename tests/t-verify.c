@@ -38,7 +38,7 @@ static void take(void *user, const gemel_record *r) {
   CT_CHECK(r->size == sizeof *r);
   CT_CHECK(r->verdict != GEMEL_NOT_APPLICABLE || r->detail[0] != '\0');
   CT_CHECK(r->verdict != GEMEL_PASSED ||
-           (r->instances > 0 && r->elements > 0 && r->how[0] != '\0'));
+           (r->instances > 0 && r->elements > 0 && r->how != GEMEL_EVIDENCE_NONE));
   CT_CHECK((r->verdict == GEMEL_REFUTED) == (r->counterexample != NULL));
   h->instances = r->instances;
   h->declined += strstr(r->detail, "the kernel declined") != NULL;
@@ -337,7 +337,7 @@ static void json_is_well_formed(const void *data) {
   r.name = "a \"quoted\" \\ name\n";
   r.tier = GEMEL_TIER_FLOAT;
   r.verdict = GEMEL_REFUTED;
-  r.how = "bound";
+  r.how = GEMEL_EVIDENCE_BOUND;
   r.detail = "tab\there, bell\a";
   r.worst = 1.0 / 0.0;
   r.counterexample = "graph f(x: f32[2]) {\n  return y = x\n}\n";

@@ -79,8 +79,8 @@ static void print_evidence(FILE *file, const gemel_record *r) {
   const char *between = "";
   fprintf(file, "%-9s  %-15s", gemel_tier_name(r->tier),
           r->verdict == GEMEL_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
-  if (r->how[0] != '\0') {
-    fprintf(file, "by %s", r->how);
+  if (r->how != GEMEL_EVIDENCE_NONE) {
+    fprintf(file, "by %s", gemel_evidence_name(r->how));
     between = ", ";
   }
   if (r->instances > 0) {

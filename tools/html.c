@@ -136,9 +136,9 @@ static void table_row(FILE *file, const gemel__records *records, size_t first) {
     fprintf(file, "<td class=\"%s\">%s", class_of(r->verdict), gemel_verdict_name(r->verdict));
     if (has_errors(r)) {
       fprintf(file, " %.2f", r->worst);
-    } else if (r->how[0] != '\0') {
+    } else if (r->how != GEMEL_EVIDENCE_NONE) {
       fprintf(file, " by ");
-      escape(file, r->how);
+      escape(file, gemel_evidence_name(r->how));
     }
     fputs("</td>", file);
   }
@@ -176,9 +176,9 @@ static void print_record(FILE *file, const gemel_record *r) {
   if (r->instances > 0) {
     fprintf(file, ", %zu instances, %zu results", r->instances, r->elements);
   }
-  if (r->how[0] != '\0') {
+  if (r->how != GEMEL_EVIDENCE_NONE) {
     fputs(", by ", file);
-    escape(file, r->how);
+    escape(file, gemel_evidence_name(r->how));
   }
   if (r->error_probability > 0) {
     fprintf(file, ", wrong with probability %.1g", r->error_probability);

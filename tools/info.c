@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemel info: what this gemel is: version, libraries, dtypes, operations.
+ * gemel info: what this gemel is: version, libraries, dtypes, operations, rules and passes.
  */
 #ifdef HAVE_DNNL
 #include <dnnl.h>
@@ -15,6 +15,7 @@
 
 static const gemel__option options[] = {
     {"ops", 'o', NULL, "list the operations: inputs, attributes, what they compute"},
+    {"rules", 'r', NULL, "list the rules and passes: family, phase, what they give up, what they do"},
     {NULL, 0, NULL, NULL}};
 
 /* ---- Libraries ---- */
@@ -106,16 +107,59 @@ static void print_operation(const gemel_operation *op) {
          op->summary != NULL ? op->summary : "");
 }
 
+/* ---- Rules ---- */
+
+/* "add_zero: elementwise, canonicalize, needs nsz", and below what it is for. */
+static void print_rewrite(const char *name, const char *family, gemel_phase phase, unsigned needs,
+                          const char *summary) {
+  const char *before = ", needs ";
+  printf("%s: %s, %s", name, family, gemel_phase_name(phase));
+  for (int k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+    if (needs >> k & 1) {
+      printf("%s%s", before, gemel_needs_word(k));
+      before = ", ";
+    }
+  }
+  printf("\n");
+  while (*summary != '\0') {
+    size_t line = strcspn(summary, "\n");
+    printf("    %.*s\n", (int)line, summary);
+    summary += line + (summary[line] != '\0');
+  }
+}
+
+static void print_rewrites(gemel_context *context, const gemel_rules *rules) {
+  for (size_t k = 0; k < gemel_rules_count(rules); k++) {
+    const gemel_rule_info *r = gemel_rule_describe(gemel_rules_at(rules, k));
+    print_rewrite(r->name, r->family, r->phase, r->needs, r->documentation);
+  }
+  for (size_t k = 0; k < gemel_pass_count(context); k++) {
+    const gemel_pass *p = gemel_pass_at(context, k);
+    print_rewrite(p->name, "pass", p->phase, p->needs, p->summary);
+  }
+}
+
+static void print_operations(gemel_context *context) {
+  for (size_t k = 0; k < gemel_operation_count(context); k++) {
+    print_operation(gemel_operation_at(context, k));
+  }
+}
+
 static int run(const gemel__args *args) {
+  gemel_error error;
   gemel_context *context = gemel__context_need();
   if (context == NULL) {
     return GEMEL__BAD;
   }
-  size_t n = gemel_operation_count(context);
+  gemel_rules *rules = gemel_rules_builtin(context, &error);
+  if (rules == NULL) {
+    gemel_context_unref(context);
+    return gemel__complain_error(NULL, &error);
+  }
   if (gemel__arg_set(args, "ops")) {
-    for (size_t k = 0; k < n; k++) {
-      print_operation(gemel_operation_at(context, k));
-    }
+    print_operations(context);
+  } else if (gemel__arg_set(args, "rules")) {
+    print_rewrites(context, rules);
   } else {
     printf("gemel %s\n", gemel_version());
     print_dnnl();
@@ -124,8 +168,11 @@ static int run(const gemel__args *args) {
     print_harness();
     print_build();
     print_dtypes();
-    printf("  operations %zu (gemel info --ops lists them)\n", n);
+    printf("  operations %zu (gemel info --ops lists them)\n", gemel_operation_count(context));
+    printf("  rules     %zu, and %zu passes (gemel info --rules lists them)\n",
+           gemel_rules_count(rules), gemel_pass_count(context));
   }
+  gemel_rules_unref(rules);
   gemel_context_unref(context);
   return GEMEL__GOOD;
 }
@@ -133,7 +180,7 @@ static int run(const gemel__args *args) {
 const gemel__command gemel__command_info = {
     "info",
     "",
-    "Print the version, the libraries gemel was built with, dtypes and operations.",
+    "Print the version, the libraries gemel was built with, dtypes, operations and rules.",
     NULL,
     options,
     0,

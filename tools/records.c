@@ -36,7 +36,6 @@ static void keep(gemel__records *records, const gemel_record *record) {
   *row = *record;
   row->kind = copy(record->kind);
   row->name = copy(record->name);
-  row->how = copy(record->how != NULL ? record->how : "");
   row->detail = copy(record->detail != NULL ? record->detail : "");
   row->counterexample = copy(record->counterexample);
   row->replay = copy(record->replay);
@@ -128,7 +127,6 @@ void gemel__records_clear(gemel__records *records) {
     gemel_record *row = &records->rows[k];
     free((char *)row->kind);
     free((char *)row->name);
-    free((char *)row->how);
     free((char *)row->detail);
     free((char *)row->counterexample);
     free((char *)row->replay);

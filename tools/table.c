@@ -46,7 +46,7 @@ static void format_cell(const gemel_record *r, reasons *seen, char *cell) {
     snprintf(cell, CELL, "passed %.2f ulp", r->ulp);
   } else if (r->verdict == GEMEL_PASSED &&
              (r->tier == GEMEL_TIER_REAL || r->tier == GEMEL_TIER_GRADIENT)) {
-    snprintf(cell, CELL, "passed %.8s", r->how);
+    snprintf(cell, CELL, "passed %.8s", gemel_evidence_name(r->how));
   } else {
     snprintf(cell, CELL, "%s",
              r->verdict == GEMEL_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));

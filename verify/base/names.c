@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of tiers and verdicts, from the tables in <gemel/verify.h>.
+ * Names of tiers, verdicts and evidence, from the tables in <gemel/verify.h>.
  */
 #include <gemel/verify.h>
 
@@ -20,6 +20,15 @@ const char *gemel_verdict_name(gemel_verdict verdict) {
 #undef VERDICT_NAME
   };
   return (unsigned)verdict < GEMEL_VERDICT_COUNT ? names[verdict] : "?";
+}
+
+const char *gemel_evidence_name(gemel_evidence evidence) {
+  static const char *const names[] = {
+#define EVIDENCE_NAME(E, name, meaning) name,
+      GEMEL_EVIDENCE_TABLE(EVIDENCE_NAME)
+#undef EVIDENCE_NAME
+  };
+  return (unsigned)evidence < GEMEL_EVIDENCE_COUNT ? names[evidence] : "?";
 }
 
 int gemel_verdict_severity(gemel_verdict verdict) {

@@ -84,8 +84,8 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, gemel__likeness *liken
   gemel_status status = gemel__pair_decide(pair, &how, &answer, error);
   if (status == GEMEL_OK) {
     int proven =
-        answer.verdict == GEMEL_PASSED && strcmp(answer.how, "field") == 0 && all_floats(pair);
-    proven |= answer.verdict == GEMEL_PASSED && strcmp(answer.how, "solver") == 0;
+        answer.verdict == GEMEL_PASSED && answer.how == GEMEL_EVIDENCE_FIELD && all_floats(pair);
+    proven |= answer.verdict == GEMEL_PASSED && answer.how == GEMEL_EVIDENCE_SOLVER;
     *likeness = answer.verdict == GEMEL_REFUTED ? GEMEL__UNLIKE
                 : proven                        ? GEMEL__ALIKE
                                                 : GEMEL__SAMPLED;

@@ -81,7 +81,8 @@ struct shipped {
   gemel_tier tier;
   gemel__fill fill;
   gemel__check check;
-  const char *how, *stage;
+  gemel_evidence how;
+  const char *stage;
 };
 
 static gemel_status try_shipped(gemel__equality *q, const struct shipped *t, size_t k,
@@ -176,7 +177,7 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
   record.verdict = GEMEL_PASSED;
   if (total.informative == 0) {
     record.verdict = GEMEL_NOT_APPLICABLE;
-    record.how = "";
+    record.how = GEMEL_EVIDENCE_NONE;
     record.detail = t->tier == GEMEL_TIER_INTEGER ? "no result is exact on small integers"
                                                   : "no result has a bound that says something";
   }
@@ -267,7 +268,7 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
   record.seconds = gemel__clock() - started;
   record.instances = 2 * points;
   record.elements = needs.compared;
-  record.how = "bits";
+  record.how = GEMEL_EVIDENCE_BITS;
   if (gemel__stopped(q->run->ticker) && status != GEMEL_NO_MEMORY) {
     status = GEMEL_OK;
     conclude_early(q, &needs, &record);
@@ -299,9 +300,9 @@ struct later {
 
 static gemel_status equal_later(gemel__equality *q, gemel_tier tier, gemel_error *error) {
   static const struct shipped integer = {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS,
-                                         gemel__check_integer, "bits", "tier integer"};
+                                         gemel__check_integer, GEMEL_EVIDENCE_BITS, "tier integer"};
   static const struct shipped real = {GEMEL_TIER_FLOAT, GEMEL__FILL_FULL, gemel__check_float,
-                                      "bound", "tier float"};
+                                      GEMEL_EVIDENCE_BOUND, "tier float"};
   if (!gemel__run_wants(q->run, tier)) {
     return GEMEL_OK;
   }
@@ -374,7 +375,7 @@ static void refute_apart(gemel__equality *q) {
   emit_simple(q, GEMEL_TIER_REAL, GEMEL_NOT_RUN, why);
   emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_NOT_RUN, why);
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_FLOAT);
-  record.how = "bound";
+  record.how = GEMEL_EVIDENCE_BOUND;
   record.instances = q->scouted.runs;
   record.elements = q->scouted.elements;
   report_apart(q, &record);

@@ -211,7 +211,7 @@ int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *
   gemel_status status;
   memset(&g, 0, sizeof g);
   memset(answer, 0, sizeof *answer);
-  answer->how = "";
+  answer->how = GEMEL_EVIDENCE_NONE;
   scaled[0] = '\0';
   gemel__sites_init(&answer->sites);
   status = make(&g, a, b, &error);

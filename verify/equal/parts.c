@@ -45,7 +45,7 @@ static const int depths[] = {0, 1, 3};
 
 struct gathered {
   gemel_record record; /* its strings are those below */
-  char how[24], detail[700];
+  char detail[700];
   char *counterexample; /* NULL unless refuted */
   char *replay;         /* file that repeats it; NULL: none */
   int used;
@@ -77,8 +77,6 @@ struct parts {
 static void copy_record(struct gathered *to, const gemel_record *record) {
   to->record = *record;
   to->record.kind = "pair";
-  snprintf(to->how, sizeof to->how, "%s", record->how);
-  to->record.how = to->how;
   snprintf(to->detail, sizeof to->detail, "%s", record->detail);
   to->record.detail = to->detail;
   to->record.counterexample = to->record.replay = NULL;
@@ -120,8 +118,9 @@ static void add_record(struct gathered *to, const struct gathered *from) {
   if (r->verdict == GEMEL_NOT_APPLICABLE) {
     return;
   }
-  if (gemel__evidence_strength(r->how) < gemel__evidence_strength(to->record.how)) {
-    snprintf(to->how, sizeof to->how, "%s", r->how);
+  gemel_evidence both = gemel__evidence_weaker(to->record.how, r->how);
+  if (both != to->record.how) {
+    to->record.how = both;
     snprintf(to->detail, sizeof to->detail, "%s", from->detail);
   }
   to->record.instances += r->instances;
@@ -351,7 +350,7 @@ static int all_same(const struct parts *p) {
 
 /* ---- Answers ---- */
 
-static void emit(struct parts *p, gemel_tier tier, gemel_verdict verdict, const char *how,
+static void emit(struct parts *p, gemel_tier tier, gemel_verdict verdict, gemel_evidence how,
                  const char *detail) {
   gemel_record record;
   if (!gemel__run_wants(p->run, tier)) {
@@ -369,7 +368,7 @@ static void say_stopped(struct parts *p) {
   char text[60];
   gemel__stopped_text(p->run->ticker, text, sizeof text);
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
-    emit(p, (gemel_tier)k, GEMEL_NOT_RUN, "", text);
+    emit(p, (gemel_tier)k, GEMEL_NOT_RUN, GEMEL_EVIDENCE_NONE, text);
   }
 }
 
@@ -378,11 +377,14 @@ static void say_identical(struct parts *p) {
   char detail[120];
   snprintf(detail, sizeof detail, "one node is what both graphs return, for each of %zu outputs",
            p->joint.n_outputs);
-  emit(p, GEMEL_TIER_REAL, GEMEL_PASSED, "identity", detail);
-  emit(p, GEMEL_TIER_INTEGER, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
-  emit(p, GEMEL_TIER_FLOAT, GEMEL_NOT_APPLICABLE, "", "nothing differs that could be run");
-  emit(p, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, "", gemel__loops_derivatives(p->a, p->b));
-  emit(p, GEMEL_TIER_SPECIAL, GEMEL_PASSED, "identity", "bitwise");
+  emit(p, GEMEL_TIER_REAL, GEMEL_PASSED, GEMEL_EVIDENCE_IDENTITY, detail);
+  emit(p, GEMEL_TIER_INTEGER, GEMEL_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+       "nothing differs that could be run");
+  emit(p, GEMEL_TIER_FLOAT, GEMEL_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+       "nothing differs that could be run");
+  emit(p, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+       gemel__loops_derivatives(p->a, p->b));
+  emit(p, GEMEL_TIER_SPECIAL, GEMEL_PASSED, GEMEL_EVIDENCE_IDENTITY, "bitwise");
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL) || gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
     p->result->verdict = GEMEL_PASSED; /* else no tier that was asked for applies */
   }

@@ -116,8 +116,8 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
 
 /* What was proved where sizes were scaled is a proof at those: at the graphs' own it was sampled.
  */
-static const char *weaker(const char *scaled, const char *how) {
-  return scaled[0] != '\0' && how[0] != '\0' ? "samples" : how;
+static gemel_evidence weaker(const char *scaled, gemel_evidence how) {
+  return scaled[0] != '\0' && how != GEMEL_EVIDENCE_NONE ? GEMEL_EVIDENCE_SAMPLES : how;
 }
 
 /* What carries the verdict where sizes were scaled, in front of its detail; "" if none were. */
@@ -130,10 +130,10 @@ static size_t say_scaled(const char *scaled, const gemel__answer *total, char *t
   if (total->error_probability > 0) {
     snprintf(wrong, sizeof wrong, " (wrong with probability %.0e)", total->error_probability);
   }
-  if (total->how[0] != '\0' && strcmp(total->how, "samples") != 0 && used < bytes) {
+  if (total->how != GEMEL_EVIDENCE_NONE && total->how != GEMEL_EVIDENCE_SAMPLES && used < bytes) {
     used += (size_t)snprintf(text + used, bytes - used,
-                             ", by %s%s there, which is no proof at the graphs' own", total->how,
-                             wrong);
+                             ", by %s%s there, which is no proof at the graphs' own",
+                             gemel_evidence_name(total->how), wrong);
   }
   if (total->detail[0] != '\0' && used < bytes) {
     used += (size_t)snprintf(text + used, bytes - used, "; ");
@@ -185,7 +185,7 @@ static gemel_status report_scouted(gemel__equality *q, gemel_error *error) {
   memset(&answer, 0, sizeof answer);
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
   record.instances = s->runs;
-  answer.how = "samples";
+  answer.how = GEMEL_EVIDENCE_SAMPLES;
   answer.witness = s->values;
   answer.n_witness = s->pair.a.n_leaves;
   answer.output = s->output;
@@ -347,7 +347,7 @@ gemel_status gemel__equal_real(gemel__equality *q, int *refuted, gemel_error *er
     return report_scouted(q, error);
   }
   memset(&total, 0, sizeof total);
-  total.how = "";
+  total.how = GEMEL_EVIDENCE_NONE;
   gemel__sites_init(&total.sites);
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_REAL);
   if (q->folded > 0) {

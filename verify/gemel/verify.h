@@ -45,9 +45,29 @@ typedef enum gemel_verdict {
       GEMEL_VERDICT_COUNT
 } gemel_verdict;
 
-/* Names of tiers and verdicts; static storage; thread-safe. */
+/* What carries a verdict, the weaker first. X(enum, name, meaning). */
+#define GEMEL_EVIDENCE_TABLE(X)                                                                    \
+  X(NONE, "", "nothing")                                                                           \
+  X(SAMPLES, "samples", "exact evaluation at points that say nothing of others")                   \
+  X(TAYLOR, "Taylor", "differences of the operation's own results at shrinking steps")             \
+  X(CELLS, "cells", "exact evaluation at points of many linear pieces")                            \
+  X(BOUND, "bound", "results within the error that a correct implementation may have")             \
+  X(BITS, "bits", "results that agree bit for bit")                                                \
+  X(FIELD, "field", "residues at random elements of prime fields")                                 \
+  X(SOLVER, "solver", "a proof by a solver")                                                       \
+  X(IDENTITY, "identity", "one node of both graphs")
+
+typedef enum gemel_evidence {
+#define GEMEL_EVIDENCE_ENUM(E, name, meaning) GEMEL_EVIDENCE_##E,
+  GEMEL_EVIDENCE_TABLE(GEMEL_EVIDENCE_ENUM)
+#undef GEMEL_EVIDENCE_ENUM
+      GEMEL_EVIDENCE_COUNT
+} gemel_evidence;
+
+/* Names of tiers, verdicts and kinds of evidence; static storage; thread-safe. */
 const char *gemel_tier_name(gemel_tier tier);
 const char *gemel_verdict_name(gemel_verdict verdict);
+const char *gemel_evidence_name(gemel_evidence evidence);
 
 /* How bad a verdict is, by the table; 5 for what is none. Compare verdicts by this, not by their
  * numbers. Thread-safe. */
@@ -61,8 +81,7 @@ typedef struct gemel_record {
   const char *name;
   gemel_tier tier;
   gemel_verdict verdict;
-  const char
-      *how; /* what carries it: "solver", "field", "cells", "samples", "bits", "bound", "Taylor" */
+  gemel_evidence how; /* what carries it */
   const char *detail; /* reason, caveat, or what was measured; "" if there is nothing to say */
   size_t instances;   /* how many were tried */
   size_t elements;    /* how many results were compared */

@@ -43,18 +43,17 @@ struct queue {
 
 /* ---- Copies of records ---- */
 
-enum { STRINGS = 9 }; /* of a record */
+enum { STRINGS = 8 }; /* of a record */
 
 static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[0] = &r->kind;
   at[1] = &r->name;
-  at[2] = &r->how;
-  at[3] = &r->detail;
-  at[4] = &r->counterexample;
-  at[5] = &r->replay;
-  at[6] = &r->text;
-  at[7] = &r->witnesses;
-  at[8] = &r->ulps;
+  at[2] = &r->detail;
+  at[3] = &r->counterexample;
+  at[4] = &r->replay;
+  at[5] = &r->text;
+  at[6] = &r->witnesses;
+  at[7] = &r->ulps;
 }
 
 static void clear_record(gemel_record *r) {

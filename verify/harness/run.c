@@ -56,14 +56,14 @@ void gemel__record_init(gemel_record *record, const gemel__run *run, const char 
   record->kind = kind;
   record->name = name;
   record->tier = tier;
-  record->how = "";
+  record->how = GEMEL_EVIDENCE_NONE;
   record->detail = "";
   record->seed = run->options.seed;
   record->verdict = GEMEL_NOT_RUN;
 }
 
 void gemel__record_emit(gemel__run *run, gemel_record *record) {
-  if (strcmp(record->how, "field") != 0) {
+  if (record->how != GEMEL_EVIDENCE_FIELD) {
     record->error_probability = 0; /* of points there is none */
   }
   run->summary.records++;

@@ -463,7 +463,7 @@ static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, ge
   memcpy(expected, s->answer->expected, sizeof expected);
   gemel_status status = evaluate_point(s, point, GEMEL__ORDERED_MAX_PRECISION, error);
   if (status == GEMEL_OK && !point_agrees(s)) {
-    gemel__say(s->answer, GEMEL_REFUTED, "samples", "");
+    gemel__say(s->answer, GEMEL_REFUTED, GEMEL_EVIDENCE_SAMPLES, "");
     return status;
   }
   memcpy(s->answer->got, got, sizeof got);
@@ -486,7 +486,7 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
   differs = !point_agrees(s);
   if (differs) {
     s->answer->verdict = GEMEL_REFUTED;
-    s->answer->how = "samples";
+    s->answer->how = GEMEL_EVIDENCE_SAMPLES;
   } else if (s->f != NULL) {
     gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
     status = check_cell(s, point, error);
@@ -735,7 +735,7 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   gemel_status status;
   gemel_error mine = {GEMEL_OK, 0, 0, ""};
   memset(answer, 0, sizeof *answer);
-  answer->how = "";
+  answer->how = GEMEL_EVIDENCE_NONE;
   gemel__sites_init(&answer->sites);
   if (s == NULL) {
     return gemel__no_memory(error, "the models");

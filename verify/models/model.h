@@ -51,7 +51,7 @@ typedef struct gemel__question {
 
 typedef struct gemel__answer {
   gemel_verdict verdict;
-  const char *how;
+  gemel_evidence how;
   char detail[200];
   double error_probability; /* how field: of passing although false; else 0 */
   size_t points, trials, cells, compared;
@@ -74,8 +74,8 @@ void gemel__answer_clear(gemel__answer *answer);
  * memory is out. */
 int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n);
 
-/* The weaker what carries a verdict (HOW of a record), the smaller the number. */
-int gemel__evidence_strength(const char *how);
+/* What carries two verdicts together: the weaker; NONE takes nothing away. */
+gemel_evidence gemel__evidence_weaker(gemel_evidence a, gemel_evidence b);
 
 /* A site of an answer that passed by points, an undecided one, went one way only: that, else NULL.
  * A proof by residues needs no sites. */

@@ -58,7 +58,8 @@ gemel_status gemel__models_drive(gemel__models *s, gemel_error *error);
 /* ---- Verdicts (verdict.c) ---- */
 
 /* Sets verdict, how and detail. */
-void gemel__say(gemel__answer *answer, gemel_verdict verdict, const char *how, const char *detail);
+void gemel__say(gemel__answer *answer, gemel_verdict verdict, gemel_evidence how,
+                const char *detail);
 
 /* Undecided signs that one result depends on, at most, in the trial of F that REPORT is about. In
  * an elementwise function of leaves of one shape each result has its own, and a trial is as many

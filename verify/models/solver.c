@@ -321,7 +321,7 @@ static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differ
 
 static void refute_exactly(struct study *y, size_t k, size_t i) {
   gemel__answer *a = y->s->answer;
-  gemel__say(a, GEMEL_REFUTED, "solver", "");
+  gemel__say(a, GEMEL_REFUTED, GEMEL_EVIDENCE_SOLVER, "");
   snprintf(a->detail, sizeof a->detail, "where no number of the dtype is: %s", y->point);
   memcpy(a->got, y->got, sizeof a->got);
   memcpy(a->expected, y->expected, sizeof a->expected);

@@ -17,7 +17,7 @@ enum { MOST_TRIALS = 400 };
 
 /* ---- Answering ---- */
 
-void gemel__say(gemel__answer *a, gemel_verdict verdict, const char *how, const char *detail) {
+void gemel__say(gemel__answer *a, gemel_verdict verdict, gemel_evidence how, const char *detail) {
   a->verdict = verdict;
   a->how = how;
   snprintf(a->detail, sizeof a->detail, "%s", detail);
@@ -93,7 +93,7 @@ int gemel__models_open(const gemel__models *s) {
 }
 
 static void say_solver(gemel__models *s) {
-  gemel__say(s->answer, GEMEL_PASSED, "solver", "");
+  gemel__say(s->answer, GEMEL_PASSED, GEMEL_EVIDENCE_SOLVER, "");
   snprintf(s->answer->detail, sizeof s->answer->detail,
            "proved for all real numbers and integers of these sizes; %zu question%s to the solver",
            s->solver_questions, s->solver_questions == 1 ? "" : "s");
@@ -101,7 +101,7 @@ static void say_solver(gemel__models *s) {
 
 static void say_field(gemel__models *s) {
   gemel__answer *a = s->answer;
-  gemel__say(a, GEMEL_PASSED, "field",
+  gemel__say(a, GEMEL_PASSED, GEMEL_EVIDENCE_FIELD,
              s->exponentials ? "the bound rests on the conjecture of Li and Wu" : "");
   a->error_probability = field_error(s);
   if (s->undecided > 0) {
@@ -113,7 +113,7 @@ static void say_field(gemel__models *s) {
 
 /* What O's points say beyond the cells that they hit. */
 static void say_cells(gemel__answer *a) {
-  gemel__say(a, GEMEL_PASSED, "cells", "");
+  gemel__say(a, GEMEL_PASSED, GEMEL_EVIDENCE_CELLS, "");
   snprintf(a->detail, sizeof a->detail,
            "%zu cells at %zu points; a region that is 1 %% of the samples stays unseen with "
            "probability %.1g",
@@ -123,7 +123,7 @@ static void say_cells(gemel__answer *a) {
 static void say_samples(gemel__models *s) {
   gemel__answer *a = s->answer;
   int all = s->f_accepted > 0 && s->f_open == 0 && s->f_rejected == 0 && s->f_with_characters == 0;
-  gemel__say(a, GEMEL_PASSED, "samples",
+  gemel__say(a, GEMEL_PASSED, GEMEL_EVIDENCE_SAMPLES,
              s->gaps > 0 ? "outside the field model" : "decided by exact evaluation at points");
   if (s->keyed_name != NULL) {
     snprintf(a->detail, sizeof a->detail, "%s is outside the field model", s->keyed_name);
@@ -150,12 +150,13 @@ void gemel__models_decide(gemel__models *s) {
     return;
   }
   if (s->cell_rejected > 0) {
-    gemel__say(a, GEMEL_REFUTED, "cells",
+    gemel__say(a, GEMEL_REFUTED, GEMEL_EVIDENCE_CELLS,
                "different formulas where the decisions are those of this point");
   } else if (s->f_rejected > 0 && s->f_with_characters == 0) {
-    gemel__say(a, GEMEL_REFUTED, "field", "different residues at random elements of a prime field");
+    gemel__say(a, GEMEL_REFUTED, GEMEL_EVIDENCE_FIELD,
+               "different residues at random elements of a prime field");
   } else if (s->o_compared == 0) {
-    gemel__say(a, GEMEL_UNINFORMATIVE, "",
+    gemel__say(a, GEMEL_UNINFORMATIVE, GEMEL_EVIDENCE_NONE,
                a->missing < a->elements ? "all results were infinite or undefined at every point"
                                         : "no result was defined at any point");
   } else if (field_accepts(s) && !has_integers(s)) {
@@ -163,7 +164,7 @@ void gemel__models_decide(gemel__models *s) {
   } else if (s->solver_proved) {
     say_solver(s);
   } else if (s->o_nonzero == 0 && !s->q->zeros_count && !field_accepts(s)) {
-    gemel__say(a, GEMEL_UNINFORMATIVE, "", "all results were zero at every point");
+    gemel__say(a, GEMEL_UNINFORMATIVE, GEMEL_EVIDENCE_NONE, "all results were zero at every point");
   } else if (cells_carry(s)) {
     say_cells(a);
   } else {
@@ -175,19 +176,15 @@ void gemel__models_decide(gemel__models *s) {
   }
 }
 
-/* Tiers integer and float have one kind each; the order is asked for within a tier. */
-int gemel__evidence_strength(const char *how) {
-  static const char *const order[] = {"samples", "cells", "bound", "bits", "field", "solver"};
-  enum { KINDS = sizeof order / sizeof *order };
-  int k = 0;
-  while (k < KINDS && strcmp(how, order[k]) != 0) {
-    k++;
-  }
-  return k;
+gemel_evidence gemel__evidence_weaker(gemel_evidence a, gemel_evidence b) {
+  return a == GEMEL_EVIDENCE_NONE || (b != GEMEL_EVIDENCE_NONE && b < a) ? b : a;
 }
 
-static int strength(const gemel__answer *a) {
-  return a->verdict == GEMEL_PASSED ? gemel__evidence_strength(a->how) : INT_MAX;
+/* 1 if ONE passed on weaker evidence than TOTAL stands on. */
+static int is_weaker(const gemel__answer *one, const gemel__answer *total) {
+  return one->verdict == GEMEL_PASSED &&
+         (total->verdict != GEMEL_PASSED ||
+          (one->how != total->how && gemel__evidence_weaker(one->how, total->how) == one->how));
 }
 
 int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n) {
@@ -196,7 +193,7 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
   size_t elements = total->elements + one->elements, missing = total->missing + one->missing;
   size_t output = total->missing > 0 ? total->missing_output : one->missing_output;
   double error = fmax(total->error_probability, one->error_probability);
-  if (n == 0 || strength(one) < strength(total)) {
+  if (n == 0 || is_weaker(one, total)) {
     gemel__sites sites = total->sites;
     *total = *one;
     total->sites = sites;
@@ -210,15 +207,15 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
   total->missing = missing;
   total->missing_output = output;
   total->error_probability = error;
-  if (total->verdict == GEMEL_PASSED && strcmp(total->how, "cells") == 0) {
+  if (total->verdict == GEMEL_PASSED && total->how == GEMEL_EVIDENCE_CELLS) {
     say_cells(total);
   }
   return gemel__sites_merge(&total->sites, &one->sites);
 }
 
 const gemel__site *gemel__answer_one_way(const gemel__answer *answer) {
-  return answer->verdict == GEMEL_PASSED && strcmp(answer->how, "field") != 0 &&
-                 strcmp(answer->how, "solver") != 0
+  return answer->verdict == GEMEL_PASSED && answer->how != GEMEL_EVIDENCE_FIELD &&
+                 answer->how != GEMEL_EVIDENCE_SOLVER
              ? gemel__sites_one_way(&answer->sites)
              : NULL;
 }
@@ -234,7 +231,7 @@ static void settle_missing(gemel__answer *a) {
            "%zu of %zu results, the first in output %zu, were compared by no model", a->missing,
            a->elements, a->missing_output);
   if (a->strict) {
-    gemel__say(a, GEMEL_UNINFORMATIVE, "", text);
+    gemel__say(a, GEMEL_UNINFORMATIVE, GEMEL_EVIDENCE_NONE, text);
   } else {
     snprintf(a->detail + used, sizeof a->detail - used, "%s%s", used > 0 ? "; " : "", text);
   }
@@ -242,15 +239,17 @@ static void settle_missing(gemel__answer *a) {
 
 void gemel__answer_settle(gemel__answer *answer) {
   const gemel__site *site = gemel__answer_one_way(answer);
-  if (answer->verdict == GEMEL_PASSED && strcmp(answer->how, "cells") == 0 && answer->cells == 0) {
-    gemel__say(answer, GEMEL_PASSED, "samples", "decided by exact evaluation at points");
+  if (answer->verdict == GEMEL_PASSED && answer->how == GEMEL_EVIDENCE_CELLS &&
+      answer->cells == 0) {
+    gemel__say(answer, GEMEL_PASSED, GEMEL_EVIDENCE_SAMPLES,
+               "decided by exact evaluation at points");
   }
   if (site == NULL) {
     settle_missing(answer);
     return;
   }
   int64_t first = site->first;
-  gemel__say(answer, GEMEL_UNINFORMATIVE, "", "");
+  gemel__say(answer, GEMEL_UNINFORMATIVE, GEMEL_EVIDENCE_NONE, "");
   snprintf(answer->detail, sizeof answer->detail,
            "a decision at node %u (%s) of the %s side went one way at every point: %s",
            (unsigned)site->node, site->label, site->side == 0 ? "left" : "right",

@@ -124,8 +124,8 @@ static gemel_status verify_mutant(struct rule_hunt *h, const gemel_rules *set, s
 
 static void note_decision(void *user, const gemel_record *record) {
   gemel__decision *d = user;
-  int exact = strcmp(record->how, "field") == 0 || strcmp(record->how, "solver") == 0 ||
-              strcmp(record->how, "cells") == 0 || strcmp(record->how, "bits") == 0;
+  int exact = record->how == GEMEL_EVIDENCE_FIELD || record->how == GEMEL_EVIDENCE_SOLVER ||
+              record->how == GEMEL_EVIDENCE_CELLS || record->how == GEMEL_EVIDENCE_BITS;
   d->refuted |= record->verdict == GEMEL_REFUTED;
   d->exact |= record->verdict == GEMEL_PASSED && exact;
   d->vague |= record->verdict == GEMEL_PASSED && !exact;

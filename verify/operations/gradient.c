@@ -133,7 +133,7 @@ gemel_status gemel__verify_gradient(struct subject *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   int done = 0;
   memset(&total, 0, sizeof total);
-  total.how = "";
+  total.how = GEMEL_EVIDENCE_NONE;
   gemel__sites_init(&total.sites);
   gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
   for (k = 0; status == GEMEL_OK && !done &&
@@ -161,7 +161,7 @@ gemel_status gemel__verify_gradient(struct subject *s, gemel_error *error) {
 static void conclude_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t) {
   char detail[160];
   record->elements = t->points;
-  record->how = "Taylor";
+  record->how = GEMEL_EVIDENCE_TAYLOR;
   record->verdict = t->moves > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
   if (t->moves == 0) {
     snprintf(detail, sizeof detail, "the function didn't change along any of %zu lines", t->points);
@@ -180,7 +180,7 @@ static void refute_taylor(struct subject *s, gemel_record *record, const gemel__
                           const gemel__instance *instance) {
   char got[60];
   snprintf(got, sizeof got, "order %.2f", t->least);
-  record->how = "Taylor";
+  record->how = GEMEL_EVIDENCE_TAYLOR;
   record->elements = t->points;
   record->detail = "what Taylor's theorem leaves isn't of order 2";
   gemel__record_refuted(s->run, record, instance, NULL, NULL, t->place, "order 2", got,

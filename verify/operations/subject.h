@@ -38,7 +38,7 @@ struct tier_plan {
   gemel__check check;
   const gemel_dtype *dtypes;
   size_t n_dtypes;
-  const char *how;
+  gemel_evidence how;
   int64_t elements; /* of the largest operand; 0: some of two usual numbers */
 };
 

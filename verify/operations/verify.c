@@ -105,11 +105,11 @@ static void not_applicable(struct subject *s, gemel_tier tier, const char *reaso
 
 static const struct tier_plan plans[] = {
     {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS, gemel__check_integer, all_dtypes,
-     sizeof all_dtypes / sizeof *all_dtypes, "bits", 0},
+     sizeof all_dtypes / sizeof *all_dtypes, GEMEL_EVIDENCE_BITS, 0},
     {GEMEL_TIER_FLOAT, GEMEL__FILL_FULL, gemel__check_float, float_dtypes,
-     sizeof float_dtypes / sizeof *float_dtypes, "bound", 0},
+     sizeof float_dtypes / sizeof *float_dtypes, GEMEL_EVIDENCE_BOUND, 0},
     {GEMEL_TIER_SPECIAL, GEMEL__FILL_SPECIAL, gemel__check_special, float_dtypes,
-     sizeof float_dtypes / sizeof *float_dtypes, "bits", 0}};
+     sizeof float_dtypes / sizeof *float_dtypes, GEMEL_EVIDENCE_BITS, 0}};
 
 /* What is drawn besides in the first two tiers: instances so large that threads share the work, or
  * that work is done in blocks. References would take too long. */
@@ -118,14 +118,14 @@ static const struct tier_plan huge_plan = {GEMEL_TIER_FLOAT,
                                            gemel__check_agreement,
                                            float_dtypes,
                                            sizeof float_dtypes / sizeof *float_dtypes,
-                                           "bound",
+                                           GEMEL_EVIDENCE_BOUND,
                                            HUGE_ELEMENTS};
 static const struct tier_plan blocks_plan = {GEMEL_TIER_INTEGER,
                                              GEMEL__FILL_INTEGERS,
                                              gemel__check_exact_agreement,
                                              block_dtypes,
                                              sizeof block_dtypes / sizeof *block_dtypes,
-                                             "bits",
+                                             GEMEL_EVIDENCE_BITS,
                                              BLOCKS_ELEMENTS};
 
 void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one) {
@@ -193,7 +193,7 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
   record->detail = detail;
   if (e->instances == 0 && e->declined > 0) {
     record->verdict = GEMEL_NOT_RUN;
-    record->how = "";
+    record->how = GEMEL_EVIDENCE_NONE;
     if (s->kernel != NULL) {
       say_declined(s, e, detail, sizeof detail);
     } else {
@@ -201,16 +201,16 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
     }
   } else if (e->instances == 0) {
     record->verdict = GEMEL_NOT_APPLICABLE;
-    record->how = "";
+    record->how = GEMEL_EVIDENCE_NONE;
     record->detail = reason_without_instances(plan, s);
   } else if (plan->tier == GEMEL_TIER_INTEGER &&
              (gemel__subject_inexact(s) || (s->own && o->informative == 0 && o->inexact > 0))) {
     record->verdict = GEMEL_NOT_APPLICABLE;
-    record->how = "";
+    record->how = GEMEL_EVIDENCE_NONE;
     record->detail = "its results are not exact on integers";
   } else if (s->derivative && o->informative == 0 && zero_derivative(s)) {
     record->verdict = GEMEL_NOT_APPLICABLE;
-    record->how = "";
+    record->how = GEMEL_EVIDENCE_NONE;
     record->detail = "its derivative is zero everywhere: decided by tier gradient of the operation";
   } else if (o->informative == 0) {
     record->verdict = GEMEL_UNINFORMATIVE;

@@ -26,7 +26,7 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
   gemel__json_field(&b, "name", r->name);
   gemel__json_field(&b, "tier", gemel_tier_name(r->tier));
   gemel__json_field(&b, "verdict", gemel_verdict_name(r->verdict));
-  gemel__json_field(&b, "how", r->how);
+  gemel__json_field(&b, "how", gemel_evidence_name(r->how));
   gemel__json_field(&b, "detail", r->detail);
   gemel__buffer_format(&b, ", \"instances\": %zu, \"elements\": %zu, \"seed\": %llu", r->instances,
                        r->elements, (unsigned long long)r->seed);

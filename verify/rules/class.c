@@ -448,7 +448,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   record.seconds = gemel__clock() - started;
   record.instances = p->n;
   record.elements = p->compared;
-  record.how = "bits";
+  record.how = GEMEL_EVIDENCE_BITS;
   if (status != GEMEL_OK) {
     return status;
   }
@@ -465,7 +465,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
     record.detail = detail;
     record.verdict = p->compared > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
     if (p->compared == 0) {
-      record.how = "";
+      record.how = GEMEL_EVIDENCE_NONE;
       record.detail = "the rule isn't for float dtypes; class: bitwise";
     }
     status = emit_passed(p, &record, error);

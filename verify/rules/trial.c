@@ -260,7 +260,7 @@ static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e,
   status = status ? status : gemel__check_pair(&e->pair.a, values, &trial, &outcome, error);
   if (status == GEMEL_OK && outcome.refuted) {
     *refuted = 1;
-    record->how = "samples";
+    record->how = GEMEL_EVIDENCE_SAMPLES;
     record->detail = "the sides aren't equal";
     record->instances = k + 1;
     status =
@@ -461,7 +461,7 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
   size_t k, aimed = 0;
   memset(&q, 0, sizeof q);
   q.started = gemel__clock();
-  q.total.how = "";
+  q.total.how = GEMEL_EVIDENCE_NONE;
   gemel__sites_init(&q.total.sites);
   gemel__rule_record(p, &q.record, GEMEL_TIER_REAL);
   for (k = 0; k < p->n && status == GEMEL_OK && !q.refuted; k++) {
@@ -517,7 +517,7 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   double started = gemel__clock();
   gemel__rule_record(p, &record, GEMEL_TIER_INTEGER);
-  record.how = "bits";
+  record.how = GEMEL_EVIDENCE_BITS;
   for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     struct gemel__example *e = &p->examples[k];
     size_t rounds = e->integral ? FILLS + gemel__example_rounds(e) : 0, r;
@@ -534,7 +534,7 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && !refuted) {
     record.seconds = gemel__clock() - started;
     record.verdict = record.elements > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
-    record.how = record.elements > 0 ? "bits" : "";
+    record.how = record.elements > 0 ? GEMEL_EVIDENCE_BITS : GEMEL_EVIDENCE_NONE;
     record.detail = record.elements > 0 ? "" : "the rule isn't for integer dtypes";
     gemel__record_emit(p->run, &record);
   }
@@ -573,7 +573,7 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
   double started = gemel__clock();
   memset(&total, 0, sizeof total);
   gemel__rule_record(p, &record, GEMEL_TIER_FLOAT);
-  record.how = "bound";
+  record.how = GEMEL_EVIDENCE_BOUND;
   for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     struct gemel__example *e = &p->examples[k];
     gemel_tensor **values = NULL;
@@ -600,7 +600,7 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
     record.verdict = total.informative > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
     snprintf(detail, sizeof detail, "error ÷ bound: %.3g before, %.3g after", p->before, p->after);
     record.detail = total.informative > 0 ? detail : "no result has a bound that says something";
-    record.how = total.informative > 0 ? "bound" : "";
+    record.how = total.informative > 0 ? GEMEL_EVIDENCE_BOUND : GEMEL_EVIDENCE_NONE;
     gemel__record_emit(p->run, &record);
   }
   return status;
@@ -651,7 +651,7 @@ static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   double started = gemel__clock();
   gemel__rule_record(p, &record, GEMEL_TIER_GRADIENT);
-  record.how = "samples";
+  record.how = GEMEL_EVIDENCE_SAMPLES;
   for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
     gemel__random random;
     if (p->examples[k].real && gemel__is_float(p->examples[k].drawn.dtype)) {
@@ -662,7 +662,7 @@ static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
   if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
     record.seconds = gemel__clock() - started;
     record.verdict = record.instances > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
-    record.how = record.instances > 0 ? "samples" : "";
+    record.how = record.instances > 0 ? GEMEL_EVIDENCE_SAMPLES : GEMEL_EVIDENCE_NONE;
     record.detail = record.instances > 0 ? "" : "nothing of a float dtype to differentiate";
     gemel__record_emit(p->run, &record);
   }

@@ -590,7 +590,7 @@ static gemel_status forgive_rounding(struct derivative *v, const gemel__question
   v->lookup = NULL;
   if (status == GEMEL_OK && within && tight > 0) {
     answer->verdict = GEMEL_PASSED;
-    answer->how = "samples";
+    answer->how = GEMEL_EVIDENCE_SAMPLES;
     answer->error_probability = 0;
     answer->compared = compared;
     snprintf(answer->detail, sizeof answer->detail,
@@ -641,7 +641,7 @@ gemel_status gemel__decide_gradient_part(const gemel__instance *instance, gemel_
   memset(&v, 0, sizeof v);
   memset(&q, 0, sizeof q);
   memset(answer, 0, sizeof *answer);
-  answer->how = "";
+  answer->how = GEMEL_EVIDENCE_NONE;
   v.instance = instance;
   v.part = part;
   status = make_graphs(&v, error);
