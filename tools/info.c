@@ -15,7 +15,8 @@
 
 static const gemel__option options[] = {
     {"ops", 'o', NULL, "list the operations: inputs, attributes, what they compute"},
-    {"rules", 'r', NULL, "list the rules and passes: family, phase, what they give up, what they do"},
+    {"rules", 'r', NULL,
+     "list the rules and passes: family, phase, what they give up, what they do"},
     {NULL, 0, NULL, NULL}};
 
 /* ---- Libraries ---- */
