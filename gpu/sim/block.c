@@ -169,7 +169,7 @@ int gemel__sim_barrier(int predicate, const char *file, int line) {
   return me->predicate;
 }
 
-/* Nobody is ready and somebody is alive: who waits where? */
+/* A deadlock: no thread of the block can go on. Reports a thread that waits, and where. */
 static void report_stuck(void) {
   const gemel__sim_thread *at_warp = NULL, *at_barrier = NULL;
   int lanes = 0;

@@ -12,7 +12,8 @@ enum { N = GEMEL__NONNEGATIVE, Z = GEMEL__NONZERO, M = GEMEL__NOT_NAN, P = GEMEL
 #define IF(condition, facts) gemel__facts_if(condition, facts)
 #define HAS(facts, wanted) (((facts) & (wanted)) == (wanted))
 
-/* Rounding keeps what isn't below 0; towards 0, too; only what wraps may not. */
+/* What a cast keeps. A nonnegative number stays nonnegative when it is rounded, or truncated to an
+ * integer; an integer that wraps round to a narrower dtype may become negative. */
 static unsigned cast_facts(const gemel__fact_call *call) {
   unsigned x = call->of[0];
   int from_float = gemel_dtype_kind(call->from) == GEMEL_KIND_FLOAT;

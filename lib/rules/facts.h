@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What can be proved of a value's elements by looking at the operations that made it, a few levels
- * down. Meant to be right before it is strong: what isn't proved isn't denied.
+ * down. A fact that is missing may hold all the same.
  */
 #ifndef GEMEL__RULES_FACTS_H
 #define GEMEL__RULES_FACTS_H

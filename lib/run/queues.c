@@ -220,7 +220,7 @@ static gemel_status record(gemel__execution *e, const gemel__segment *s, gemel__
     return status;
   }
   status = gemel__instrs_run(e, s, t->begin, t->end);
-  e->done = t->begin; /* put down, and not done */
+  e->done = t->begin; /* the device has recorded the instructions, not run them */
   first = e->error;
   ended = device->end(device->state, recording, &e->error);
   if (status != GEMEL_OK) {

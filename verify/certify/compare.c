@@ -97,8 +97,8 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, gemel__likeness *liken
   return status;
 }
 
-/* Signs that have met no tie decide nothing: of functions of a few signs, which can be decided,
- * other points are tried. */
+/* An elementwise function is asked about at up to three sets of points: the decision needs a point
+ * where an operand of a comparison is exactly 0, and not every set has one. */
 static gemel_status by_models(scene *s, gemel__pair *pair, gemel__likeness *likeness,
                               gemel_error *error) {
   int tries = pair->a.elementwise && all_floats(pair) ? 3 : 1;

@@ -60,8 +60,8 @@ static double field_error(const gemel__models *s) {
   return exp(trials * independent_results(s) * log1p(-hit));
 }
 
-/* Numbers of integer and bool leaves are in F what they were drawn as, no random residues: what
- * they steer was tried at these and is proven for no others. */
+/* 1 if some input is of integers or truths. In F these keep the numbers that were drawn, so nothing
+ * is proved for others. */
 static int has_integers(const gemel__models *s) {
   const gemel__instance *in = s->q->leaves;
   for (size_t k = 0; k < in->n_leaves; k++) {
@@ -72,7 +72,8 @@ static int has_integers(const gemel__models *s) {
   return 0;
 }
 
-/* Residues say nothing of ties, which no random element meets: those O must have seen. */
+/* 1 if the trials in prime fields are a proof. A random residue is never exactly at the kink of a
+ * ReLU or at a tie of two operands, so domain O must have evaluated points there. */
 static int field_accepts(const gemel__models *s) {
   size_t wanted = gemel__models_trials(s);
   if (s->f_accepted == 0 || s->f_open > 0 || s->f_rejected > 0 || s->f_keyed > 0) {
