@@ -3,7 +3,6 @@
  * Bodies of operations, compiled and called: what contexts give to kernels (core/runner.h), and
  * contexts themselves, which begin with that.
  */
-#include <gemel/lift.h>
 #include "core/runner.h"
 #include "device/device.h"
 #include "lift/lift.h"

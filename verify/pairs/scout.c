@@ -129,7 +129,8 @@ static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_
     add_size(sizes,
              (int64_t)k ^ 2); /* 2, 3, 0, 1, 6, …: what shows there is a small counterexample */
   }
-  for (int64_t power = 32; power <= 1024 && (has_loop(a) || has_loop(b)); power *= 2) {
+  int64_t most = has_loop(a) || has_loop(b) ? 1024 : 0;
+  for (int64_t power = 32; power <= most; power *= 2) {
     add_size(sizes, power + 1);
   }
   for (size_t k = 0; k < numbers.n; k++) {
