@@ -21,7 +21,7 @@ typedef struct gemel__body_runner {
                        size_t n_outputs, gemel_tensor **outputs, gemel_error *error);
   void (*free)(gemel_function *function);
   /* Many calls with the same shapes: one execution is taken, made ready, repeated and given back,
-   * see run/function.h. ERROR_OF is of the last repetition. */
+   * see run/execution.h. ERROR_OF is of the last repetition. */
   gemel__execution *(*take)(gemel_function *function, gemel_error *error);
   gemel_status (*ready)(gemel__execution *execution, gemel_tensor *const *inputs);
   gemel_status (*repeat)(gemel__execution *execution, gemel_tensor *const *inputs,

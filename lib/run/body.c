@@ -8,7 +8,7 @@
 #include "lift/lift.h"
 #include "ops/body.h"
 #include "ops/ops.h"
-#include "run/function.h"
+#include "run/execution.h"
 
 /* *THERE: BODY on the device of CALL, or itself. */
 static gemel_status move_body(const gemel_kernel_call *call, const gemel_graph *body,

@@ -566,10 +566,9 @@ static gemel_status finish(cluster_builder *b) {
   gemel__loop_tune(loop, b->planner->f->threads, widest(b));
   bytes = gemel__loop_scratch(loop) * (size_t)loop->threads;
   b->planner->scratch = bytes > b->planner->scratch ? bytes : b->planner->scratch;
-  if (gemel__emit(b->planner, &gemel__instr_loop, b->cluster->members[0].node, 0, b->fused) != 0) {
-    return gemel__no_memory(b->planner->error, "a plan");
-  }
-  return GEMEL_OK;
+  return gemel__emit(b->planner, (gemel__instr){.kind = GEMEL__INSTR_LOOP,
+                                                .node = b->cluster->members[0].node,
+                                                .loop = b->fused});
 }
 
 gemel_status gemel__cluster_build(gemel__planner *planner, gemel__cluster *cluster) {

@@ -13,7 +13,7 @@
 typedef struct device_builder {
   gemel__planner *planner;
   const gemel__cluster *cluster;
-  gemel__device_cluster *made;
+  gemel__invocation *made;
   gemel_kernel_call *call; /* in MADE */
 } device_builder;
 
@@ -71,7 +71,7 @@ static void build_step(device_builder *b, const gemel__member *member, gemel_ste
 static gemel_status build_steps(device_builder *b) {
   const gemel__cluster *cluster = b->cluster;
   gemel_step *steps = room(b, cluster->n_members * sizeof *steps);
-  gemel_view *views = room(b, b->made->cluster.n_stores * sizeof *views);
+  gemel_view *views = room(b, b->made->cluster->n_stores * sizeof *views);
   if (steps == NULL || views == NULL) {
     return out_of_memory(b);
   }
@@ -96,26 +96,28 @@ static gemel_status build_steps(device_builder *b) {
 
 static gemel_status begin(device_builder *b) {
   const gemel_function *f = b->planner->f;
+  gemel__cluster_record *cluster = room(b, sizeof *cluster);
   b->made = room(b, sizeof *b->made);
-  if (b->made == NULL) {
+  if (b->made == NULL || cluster == NULL) {
     return out_of_memory(b);
   }
-  memset(b->made, 0, sizeof *b->made);
-  b->call = &b->made->invocation.call;
+  *b->made = (gemel__invocation){.cluster = cluster};
+  b->call = &b->made->call;
   gemel__kernel_call_init(b->call, NULL, f->program.devices[b->cluster->device], NULL,
                           &b->planner->execution->error);
   b->call->threads = f->threads;
   b->call->deterministic = f->deterministic;
-  return gemel__cluster_describe(b->planner, b->cluster, &b->made->cluster);
+  return gemel__cluster_describe(b->planner, b->cluster, cluster);
 }
 
 static gemel_status emit(device_builder *b) {
   gemel__run_buffer *scratch;
   gemel_status status = gemel__place_scratch(b->planner, b->cluster->device, b->call, &scratch);
-  if (status == GEMEL_OK &&
-      gemel__emit(b->planner, &gemel__instr_cluster, b->cluster->members[0].node,
-                  b->cluster->device, b->made) != 0) {
-    status = out_of_memory(b);
+  if (status == GEMEL_OK) {
+    status = gemel__emit(b->planner, (gemel__instr){.kind = GEMEL__INSTR_CLUSTER,
+                                                    .node = b->cluster->members[0].node,
+                                                    .queue = b->cluster->device,
+                                                    .kernel = b->made});
   }
   return status == GEMEL_OK && scratch != NULL ? gemel__buffer_use(b->planner, scratch, 1) : status;
 }
@@ -128,11 +130,10 @@ gemel_status gemel__cluster_build_there(gemel__planner *planner, gemel__cluster 
   }
   status = build_inputs(&b);
   status = status == GEMEL_OK ? build_steps(&b) : status;
-  status = status == GEMEL_OK
-               ? gemel__choose_kernel(planner, b.call->device->clusters, &b.made->invocation)
-               : status;
+  status =
+      status == GEMEL_OK ? gemel__choose_kernel(planner, b.call->device->clusters, b.made) : status;
   if (status == GEMEL_OK) {
-    gemel__note_release(planner, &b.made->invocation, &b.made->invocation);
+    gemel__note_release(planner, b.made, b.made);
     return emit(&b);
   }
   if (status != GEMEL_NO_MEMORY) {

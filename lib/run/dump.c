@@ -13,7 +13,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/tensor.h"
-#include "run/function.h"
+#include "run/execution.h"
 #include "text/file.h"
 #include "text/write.h"
 

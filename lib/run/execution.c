@@ -7,7 +7,7 @@
  * given tensor that is not row-major, or overlaps an input, is filled from a staging buffer, which
  * is kept.
  */
-#include "run/function.h"
+#include "run/execution.h"
 
 #include <string.h>
 #include "core/alloc.h"

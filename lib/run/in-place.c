@@ -50,13 +50,13 @@ static int runs_others(const gemel__planner *planner, const gemel__instr *instr)
 /* 1 if INSTR may fail when it is run. What is gemel's own checks everything when it is planned, but
  * for sizes that are known only then. */
 static int may_fail(const gemel__planner *planner, const gemel__instr *instr) {
-  return instr->kind == &gemel__instr_dynamic ||
-         (instr->kind == &gemel__instr_kernel && runs_others(planner, instr));
+  return instr->kind == GEMEL__INSTR_DYNAMIC ||
+         (instr->kind == GEMEL__INSTR_KERNEL && runs_others(planner, instr));
 }
 
 /* 1 if INSTR, should it fail, does so before it writes: gemel's own kernels look at sizes first. */
 static int fails_first(const gemel__planner *planner, const gemel__instr *instr) {
-  return instr->kind == &gemel__instr_dynamic && !runs_others(planner, instr);
+  return instr->kind == GEMEL__INSTR_DYNAMIC && !runs_others(planner, instr);
 }
 
 void gemel__updates_settle(gemel__planner *planner) {

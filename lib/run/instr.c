@@ -7,23 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static int is_kernel(const gemel__instr *instr) {
-  return instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic ||
-         instr->kind == &gemel__instr_cluster;
-}
-
-int gemel__instr_moves(const gemel__instr *instr) {
-  const gemel__instr_kind *kind = instr->kind;
-  return kind == &gemel__instr_copy || kind == &gemel__instr_upload ||
-         kind == &gemel__instr_download || kind == &gemel__instr_fetch ||
-         kind == &gemel__instr_result || kind == &gemel__instr_poison || kind == &gemel__instr_note;
+const char *gemel__instr_kind_name(gemel__instr_kind kind) {
+  static const char *const names[] = {
+      [GEMEL__INSTR_LOOP] = "loop",         [GEMEL__INSTR_KERNEL] = "kernel",
+      [GEMEL__INSTR_DYNAMIC] = "kernel",    [GEMEL__INSTR_CLUSTER] = "cluster",
+      [GEMEL__INSTR_COPY] = "copy",         [GEMEL__INSTR_UPLOAD] = "upload",
+      [GEMEL__INSTR_DOWNLOAD] = "download", [GEMEL__INSTR_FETCH] = "fetch",
+      [GEMEL__INSTR_RESULT] = "result",     [GEMEL__INSTR_POISON] = "poison",
+      [GEMEL__INSTR_NOTE] = "note"};
+  return names[kind];
 }
 
 const gemel__cluster_record *gemel__instr_cluster_of(const gemel__instr *instr) {
-  return instr->kind == &gemel__instr_loop ? &((const gemel__fused *)instr->body)->cluster
-         : instr->kind == &gemel__instr_cluster
-             ? &((const gemel__device_cluster *)instr->body)->cluster
-             : NULL;
+  return instr->kind == GEMEL__INSTR_LOOP ? &instr->loop->cluster
+         : gemel__instr_is_kernel(instr)  ? instr->kernel->cluster
+                                          : NULL;
 }
 
 const uint32_t *gemel__instr_nodes(const gemel__run_program *p, const gemel__instr *instr,
@@ -38,8 +36,9 @@ const uint32_t *gemel__instr_nodes(const gemel__run_program *p, const gemel__ins
 }
 
 const char *gemel__instr_kernel_name(const gemel__instr *instr) {
-  const gemel__invocation *inv = instr->body;
-  return is_kernel(instr) && inv->chosen != NULL ? inv->chosen->name : "";
+  return gemel__instr_is_kernel(instr) && instr->kernel->chosen != NULL
+             ? instr->kernel->chosen->name
+             : "";
 }
 
 static const gemel__op *op_of(const gemel__run_program *p, uint32_t node) {
@@ -51,8 +50,8 @@ void gemel__instr_operation(const gemel__run_program *p, const gemel__instr *ins
   size_t used = 0;
   uint32_t count, k;
   const uint32_t *nodes = gemel__instr_nodes(p, instr, &count);
-  if (instr->kind != &gemel__instr_loop && !is_kernel(instr)) {
-    snprintf(text, bytes, "%s", instr->kind->name);
+  if (gemel__instr_moves(instr)) {
+    snprintf(text, bytes, "%s", gemel__instr_kind_name(instr->kind));
     return;
   }
   for (k = 0; k < count; k++) {
@@ -71,7 +70,7 @@ const char *gemel__instr_class(const gemel__run_program *p, const gemel__instr *
       GEMEL__FAMILY_TABLE(FAMILY_NAME)
 #undef FAMILY_NAME
   };
-  if (instr->kind != &gemel__instr_loop && !is_kernel(instr)) {
+  if (gemel__instr_moves(instr)) {
     return "copy";
   }
   const struct gemel__row *row = op_of(p, instr->node)->row;
@@ -133,17 +132,15 @@ static void kernel_cost(const gemel_kernel_call *call, double *flops, double *by
 }
 
 void gemel__instr_cost(const gemel__instr *instr, double *flops, double *bytes) {
-  const gemel__move *move = instr->body;
-  if (instr->kind == &gemel__instr_loop) {
-    loop_cost(instr->body, flops, bytes);
-  } else if (is_kernel(instr) && !((const gemel__invocation *)instr->body)->nested.calls) {
-    kernel_cost(&((const gemel__invocation *)instr->body)->call, flops, bytes);
-  } else if (!gemel__instr_moves(instr)) {
-    *flops = *bytes = 0;
-  } else {
-    *flops = 0;
+  *flops = *bytes = 0;
+  if (instr->kind == GEMEL__INSTR_LOOP) {
+    loop_cost(instr->loop, flops, bytes);
+  } else if (gemel__instr_moves(instr)) {
+    const gemel__move *move = instr->move;
     *bytes = move->layout != NULL ? 2 * (double)move->layout->bytes
                                   : (double)move->bytes * (move->from != NULL ? 2 : 1);
+  } else if (!instr->kernel->nested.calls) {
+    kernel_cost(&instr->kernel->call, flops, bytes);
   }
 }
 

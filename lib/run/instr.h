@@ -6,10 +6,23 @@
 #ifndef GEMEL__RUN_INSTR_H
 #define GEMEL__RUN_INSTR_H
 
-#include "run/function.h"
+#include "run/execution.h"
 
-/* 1 if INSTR's body is a gemel__move. */
-int gemel__instr_moves(const gemel__instr *instr);
+/* 1 if INSTR holds a KERNEL; a MOVE. */
+static inline int gemel__instr_is_kernel(const gemel__instr *instr) {
+  return instr->kind >= GEMEL__INSTR_KERNEL && instr->kind <= GEMEL__INSTR_CLUSTER;
+}
+static inline int gemel__instr_moves(const gemel__instr *instr) {
+  return instr->kind >= GEMEL__INSTR_COPY;
+}
+
+/* 0: an instruction of KIND is only there so that errors show. */
+static inline int gemel__instr_computes(gemel__instr_kind kind) {
+  return kind < GEMEL__INSTR_POISON;
+}
+
+/* "loop", "kernel", "copy", … */
+const char *gemel__instr_kind_name(gemel__instr_kind kind);
 
 /* The cluster that INSTR computes; NULL: it is none. */
 const gemel__cluster_record *gemel__instr_cluster_of(const gemel__instr *instr);

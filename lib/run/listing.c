@@ -114,13 +114,25 @@ static void say_place(plan_lister *l, const void *where, const char *data) {
   }
 }
 
+/* Where the values lie that INSTR reads and writes. What a loop points to is patched at a call. */
+static const char *operand_data(const gemel__instr *instr, uint32_t k) {
+  return instr->kind == GEMEL__INSTR_LOOP ? instr->loop->loop.loads[k].data
+                                          : instr->kernel->call.inputs[k].data;
+}
+
+static const char *const *result_data(const gemel__instr *instr, uint32_t k) {
+  return instr->kind == GEMEL__INSTR_LOOP
+             ? (const char *const *)&instr->loop->loop.stores[k].data
+             : (const char *const *)&instr->kernel->call.outputs[k].data;
+}
+
 /* Who had the place of VALUE before: one of the operands (N of them, OPERANDS at DATA) of the same
  * instruction, or a value that nobody reads any more. */
-static void say_former(plan_lister *l, const char *data, uint32_t n, const uint32_t *operands,
-                       const char *(*operand_data)(const void *, uint32_t), const void *body) {
+static void say_former(plan_lister *l, const char *data, const gemel__instr *instr, uint32_t n,
+                       const uint32_t *operands) {
   uint32_t former = gemel__map_find(&l->held, (uint64_t)(uintptr_t)data);
   for (uint32_t k = 0; k < n; k++) {
-    if (operand_data(body, k) == data) {
+    if (operand_data(instr, k) == data) {
       say(l, ", in place of %%%u", operands[k]);
       return;
     }
@@ -130,14 +142,14 @@ static void say_former(plan_lister *l, const char *data, uint32_t n, const uint3
   }
 }
 
-/* VALUE, in memory at DATA, which the pointer at WHERE says. */
-static void say_stored(plan_lister *l, uint32_t value, const void *where, const char *data,
-                       uint32_t n, const uint32_t *operands,
-                       const char *(*operand_data)(const void *, uint32_t), const void *body) {
-  say_place(l, where, data);
+/* Where VALUE, the K-th result of INSTR, lies, and which of INSTR's N OPERANDS lay there. */
+static void say_stored(plan_lister *l, const gemel__instr *instr, uint32_t k, uint32_t value,
+                       uint32_t n, const uint32_t *operands) {
+  const char *const *where = result_data(instr, k);
+  say_place(l, where, *where);
   if (patch_of(l, where) == NULL) {
-    say_former(l, data, n, operands, operand_data, body);
-    l->failed |= gemel__map_put(&l->held, (uint64_t)(uintptr_t)data, value + 1) != 0;
+    say_former(l, *where, instr, n, operands);
+    l->failed |= gemel__map_put(&l->held, (uint64_t)(uintptr_t)*where, value + 1) != 0;
   }
 }
 
@@ -159,23 +171,8 @@ static void list_body(plan_lister *l, gemel_function *body) {
   gemel__execution_give(body, e, 0);
 }
 
-static const char *view_data(const void *body, uint32_t k) {
-  return ((const gemel__invocation *)body)->call.inputs[k].data;
-}
-
-/* Where load K, or store K, of a cluster lies: WHERE is what is patched at a call. */
-static const char *load_data(const void *body, uint32_t k) {
-  return ((const gemel__fused *)body)->loop.loads[k].data;
-}
-
-static const char *const *store_data(const gemel__instr *instr, uint32_t k) {
-  return instr->kind == &gemel__instr_loop
-             ? (const char *const *)&((const gemel__fused *)instr->body)->loop.stores[k].data
-             : (const char *const *)&((const gemel__invocation *)instr->body)->call.outputs[k].data;
-}
-
 static void say_kernel(plan_lister *l, const gemel__instr *instr) {
-  const gemel__invocation *inv = instr->body;
+  const gemel__invocation *inv = instr->kernel;
   const gemel_kernel *k = inv->candidates;
   say(l, "%4zu kernel %s", l->number, gemel__instr_kernel_name(instr));
   int declined = !l->plain && !inv->call.timed && k != NULL;
@@ -193,7 +190,7 @@ static void say_kernel(plan_lister *l, const gemel__instr *instr) {
 }
 
 static void list_kernel(plan_lister *l, const gemel__instr *instr) {
-  const gemel__invocation *inv = instr->body;
+  const gemel__invocation *inv = instr->kernel;
   const gemel__pnode *n = &l->p->nodes[instr->node];
   char text[300], shape[300];
   uint32_t count;
@@ -211,7 +208,7 @@ static void list_kernel(plan_lister *l, const gemel__instr *instr) {
     if (inv->call.unread != NULL && inv->call.unread[k]) {
       say(l, ", which nobody reads and has no memory");
     } else {
-      say_stored(l, n->value + k, &v->data, v->data, count, in, view_data, inv);
+      say_stored(l, instr, k, n->value + k, count, in);
     }
     end_line(l, instr->node);
   }
@@ -231,18 +228,16 @@ static void list_members(plan_lister *l, const gemel__instr *instr,
     format_application(l, node, text, sizeof text);
     say(l, "       %%%u = %s", value, text);
     if (store < cluster->n_stores && cluster->stores[store] == value) {
-      const char *const *data = store_data(instr, store++);
       say(l, ": %s%s",
           gemel_dtype_name(gemel_type_dtype(l->p->context, gemel__value_type(l->p, value))), shape);
-      say_stored(l, value, data, *data, cluster->n_loads, cluster->loads,
-                 instr->kind == &gemel__instr_loop ? load_data : view_data, instr->body);
+      say_stored(l, instr, store++, value, cluster->n_loads, cluster->loads);
     }
     end_line(l, node);
   }
 }
 
 static void list_loop(plan_lister *l, const gemel__instr *instr) {
-  const gemel__fused *fused = instr->body;
+  const gemel__fused *fused = instr->loop;
   const gemel__plan_layout *s = fused->cluster.shape;
   char shape[300];
   gemel__format_shape(s->rank, s->shape, shape, sizeof shape);
@@ -252,17 +247,12 @@ static void list_loop(plan_lister *l, const gemel__instr *instr) {
   list_members(l, instr, &fused->cluster);
 }
 
-static void list_cluster(plan_lister *l, const gemel__instr *instr) {
-  say_kernel(l, instr);
-  list_members(l, instr, gemel__instr_cluster_of(instr));
-}
-
 static void list_move(plan_lister *l, const gemel__instr *instr) {
-  const gemel__move *move = instr->body;
+  const gemel__move *move = instr->move;
   double flops, bytes;
   gemel__instr_cost(instr, &flops, &bytes);
-  say(l, "%4zu %s of %.0f bytes", l->number, instr->kind->name, bytes / 2);
-  if (instr->kind == &gemel__instr_result) {
+  say(l, "%4zu %s of %.0f bytes", l->number, gemel__instr_kind_name(instr->kind), bytes / 2);
+  if (instr->kind == GEMEL__INSTR_RESULT) {
     const gemel__port *port = &l->p->outputs[move->output];
     say(l, "\n       %%%u -> output %.500s\n", port->value, port->name);
     return;
@@ -273,16 +263,20 @@ static void list_move(plan_lister *l, const gemel__instr *instr) {
 }
 
 static void list_instruction(plan_lister *l, const gemel__instr *instr) {
-  if (instr->kind == &gemel__instr_loop) {
+  switch (instr->kind) {
+  case GEMEL__INSTR_LOOP:
     list_loop(l, instr);
-  } else if (instr->kind == &gemel__instr_cluster) {
-    list_cluster(l, instr);
-  } else if (instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic) {
+    break;
+  case GEMEL__INSTR_CLUSTER:
+    say_kernel(l, instr);
+    list_members(l, instr, instr->kernel->cluster);
+    break;
+  case GEMEL__INSTR_KERNEL:
+  case GEMEL__INSTR_DYNAMIC:
     list_kernel(l, instr);
-  } else if (gemel__instr_moves(instr)) {
+    break;
+  default:
     list_move(l, instr);
-  } else {
-    say(l, "%4zu %s\n", l->number, instr->kind->name);
   }
   l->number++;
 }
@@ -293,7 +287,7 @@ static void mark_computed(plan_lister *l, const gemel__segment *s) {
   for (size_t k = 0; k < s->n_instrs; k++) {
     uint32_t count, j;
     const uint32_t *nodes = gemel__instr_nodes(l->p, &s->instrs[k], &count);
-    for (j = 0; j < count && s->instrs[k].kind->computes; j++) {
+    for (j = 0; j < count && gemel__instr_computes(s->instrs[k].kind); j++) {
       l->computed[nodes[j]] = 1;
     }
   }
@@ -352,7 +346,7 @@ static void list_segment(plan_lister *l, const gemel__segment *s) {
         s->block_bytes, s->unshared_bytes);
   }
   for (size_t k = 0; k < s->n_instrs && !l->failed; k++) {
-    if (s->instrs[k].kind->computes) {
+    if (gemel__instr_computes(s->instrs[k].kind)) {
       list_instruction(l, &s->instrs[k]);
     }
   }

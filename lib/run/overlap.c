@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "core/tensor.h"
-#include "run/function.h"
+#include "run/execution.h"
 
 /* ---- Intervals ---- */
 

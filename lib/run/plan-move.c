@@ -7,7 +7,6 @@
  * are instructions of two queues. A constant is transferred when it is planned, and kept with the
  * segment.
  */
-#include <string.h>
 #include "core/error.h"
 #include "core/fault.h"
 #include "run/planner.h"
@@ -16,62 +15,61 @@ static gemel_status out_of_memory(gemel__planner *planner) {
   return gemel__no_memory(planner->error, "a plan");
 }
 
-static gemel__move *new_move(gemel__planner *planner, const gemel__run_buffer *to) {
-  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
-  if (move != NULL) {
-    memset(move, 0, sizeof *move);
-    move->device = planner->f->program.devices[to->device];
+/* Emits MOVE, of KIND, for the device of number QUEUE. It reads OFFSET bytes into FROM and writes
+ * to TO; either may be NULL: set at the call, or not in use. */
+static gemel_status emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node,
+                         uint8_t queue, gemel__move move, const gemel__run_buffer *from,
+                         int64_t offset, const gemel__run_buffer *to) {
+  gemel__move *made = gemel__arena_copy(&planner->segment->meta, &move, sizeof move);
+  if (made == NULL || (from != NULL && gemel__fix(planner, &made->from, from, offset) != 0) ||
+      (to != NULL && gemel__fix(planner, &made->to, to, 0) != 0)) {
+    return out_of_memory(planner);
   }
-  return move;
+  return gemel__emit(planner,
+                     (gemel__instr){.kind = kind, .node = node, .queue = queue, .move = made});
+}
+
+static const gemel_device *device_of(const gemel__planner *planner,
+                                     const gemel__run_buffer *buffer) {
+  return planner->f->program.devices[buffer->device];
 }
 
 gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
                                 const gemel__run_buffer *buffer, int64_t bytes, int pattern) {
-  gemel__move *move = new_move(planner, buffer);
-  if (move == NULL) {
-    return out_of_memory(planner);
-  }
-  move->bytes = bytes;
-  move->pattern = pattern;
-  return gemel__fix(planner, &move->to, buffer, 0) == 0 &&
-                 gemel__emit(planner, &gemel__instr_poison, node, buffer->device, move) == 0
-             ? GEMEL_OK
-             : out_of_memory(planner);
+  gemel__move move = {.device = device_of(planner, buffer), .bytes = bytes, .pattern = pattern};
+  return emit(planner, GEMEL__INSTR_POISON, node, buffer->device, move, NULL, 0, buffer);
 }
 
 gemel_status gemel__plan_note(gemel__planner *planner, gemel__run_buffer *buffer, int64_t bytes) {
-  const gemel_device *device = planner->f->program.devices[buffer->device];
-  gemel__move *move;
-  if (device->note == NULL || buffer->bytes == 0 || !planner->notes) {
+  gemel__move move = {.device = device_of(planner, buffer), .bytes = bytes, .begun = buffer->begun};
+  if (move.device->note == NULL || buffer->bytes == 0 || !planner->notes) {
     return GEMEL_OK;
   }
-  move = new_move(planner, buffer);
-  if (move == NULL) {
-    return out_of_memory(planner);
+  gemel_status status =
+      emit(planner, GEMEL__INSTR_NOTE, planner->node, buffer->device, move, NULL, 0, buffer);
+  if (status == GEMEL_OK && bytes > 0) {
+    const gemel__segment *s = planner->segment;
+    buffer->begun = s->instrs[s->n_instrs - 1].move;
+    buffer->begun->begun = buffer->begun;
   }
-  move->bytes = bytes;
-  buffer->begun = bytes > 0 ? move : buffer->begun;
-  move->begun = buffer->begun;
-  return gemel__fix(planner, &move->to, buffer, 0) == 0 &&
-                 gemel__emit(planner, &gemel__instr_note, planner->node, buffer->device, move) == 0
-             ? GEMEL_OK
-             : out_of_memory(planner);
+  return status;
 }
 
 gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
                               const gemel__plan_layout *layout, gemel__run_buffer *from,
                               const int64_t *to_strides, gemel__run_buffer *to) {
-  gemel__move *move = new_move(planner, to);
-  if (move == NULL) {
-    return out_of_memory(planner);
-  }
-  move->layout = layout;
-  move->to_strides = to_strides;
-  return gemel__fix(planner, &move->from, from, layout->offset) == 0 &&
-                 gemel__fix(planner, &move->to, to, 0) == 0 &&
-                 gemel__emit(planner, &gemel__instr_copy, node, to->device, move) == 0
-             ? GEMEL_OK
-             : out_of_memory(planner);
+  gemel__move move = {.device = device_of(planner, to), .layout = layout, .to_strides = to_strides};
+  return emit(planner, GEMEL__INSTR_COPY, node, to->device, move, from, layout->offset, to);
+}
+
+gemel_status gemel__plan_result(gemel__planner *planner, uint32_t output,
+                                const gemel__plan_place *from) {
+  gemel__run_buffer *buffer = from->buffer;
+  gemel__move move = {
+      .device = device_of(planner, buffer), .layout = from->layout, .output = output};
+  int forgotten = GEMEL__FAULT(result_view_offset) && from->layout->dense;
+  return emit(planner, GEMEL__INSTR_RESULT, planner->f->program.n_nodes, buffer->device, move,
+              buffer, forgotten ? 0 : from->layout->offset, NULL);
 }
 
 /* ---- Transfers ---- */
@@ -88,20 +86,11 @@ static gemel__run_buffer *staging(gemel__planner *planner, uint8_t device, int64
 }
 
 /* Emits a move of BYTES bytes by DEVICE in its queue, or of KIND fetch on the host. */
-static gemel_status emit_bytes(gemel__planner *planner, const gemel__instr_kind *kind,
-                               uint32_t node, uint8_t device, const gemel__run_buffer *from,
-                               int64_t offset, const gemel__run_buffer *to, int64_t bytes) {
-  gemel__move *move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
-  uint8_t queue = kind == &gemel__instr_fetch ? 0 : device;
-  if (move == NULL) {
-    return out_of_memory(planner);
-  }
-  *move = (gemel__move){.device = planner->f->program.devices[device], .bytes = bytes};
-  return gemel__fix(planner, &move->from, from, offset) == 0 &&
-                 gemel__fix(planner, &move->to, to, 0) == 0 &&
-                 gemel__emit(planner, kind, node, queue, move) == 0
-             ? GEMEL_OK
-             : out_of_memory(planner);
+static gemel_status emit_bytes(gemel__planner *planner, gemel__instr_kind kind, uint32_t node,
+                               uint8_t device, const gemel__run_buffer *from, int64_t offset,
+                               const gemel__run_buffer *to, int64_t bytes) {
+  gemel__move move = {.device = planner->f->program.devices[device], .bytes = bytes};
+  return emit(planner, kind, node, kind == GEMEL__INSTR_FETCH ? 0 : device, move, from, offset, to);
 }
 
 /* From staging memory ROOM to the device of TO, behind the instruction that fills ROOM. */
@@ -109,7 +98,7 @@ static gemel_status emit_upload(gemel__planner *planner, uint32_t node,
                                 const gemel__run_buffer *room, const gemel__run_buffer *to,
                                 int64_t bytes) {
   gemel_status status =
-      emit_bytes(planner, &gemel__instr_upload, node, to->device, room, 0, to, bytes);
+      emit_bytes(planner, GEMEL__INSTR_UPLOAD, node, to->device, room, 0, to, bytes);
   if (status == GEMEL_OK && !GEMEL__FAULT(gpu_upload_early)) {
     gemel__emitted_after(planner);
   }
@@ -153,10 +142,10 @@ static gemel_status plan_download(gemel__planner *planner, uint32_t node,
   }
   if (status == GEMEL_OK) {
     status =
-        emit_bytes(planner, &gemel__instr_download, node, device, from, offset, room, dense->bytes);
+        emit_bytes(planner, GEMEL__INSTR_DOWNLOAD, node, device, from, offset, room, dense->bytes);
   }
   if (status == GEMEL_OK) {
-    status = emit_bytes(planner, &gemel__instr_fetch, node, device, room, 0, end, dense->bytes);
+    status = emit_bytes(planner, GEMEL__INSTR_FETCH, node, device, room, 0, end, dense->bytes);
   }
   if (status != GEMEL_OK) {
     return status;

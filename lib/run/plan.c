@@ -15,24 +15,24 @@
 #include "core/fault.h"
 #include "device/kernels.h"
 #include "run/autotune.h"
+#include "run/instr.h"
 #include "run/record.h"
 
 static gemel_status out_of_memory(gemel__planner *planner) {
   return gemel__no_memory(planner->error, "a plan");
 }
 
-int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t node,
-                uint8_t queue, void *body) {
+gemel_status gemel__emit(gemel__planner *planner, gemel__instr instr) {
   gemel__segment *s = planner->segment;
   if (gemel__grow(&s->instrs, &s->instr_capacity, s->n_instrs + 1, sizeof *s->instrs) != 0) {
-    return -1;
+    return out_of_memory(planner);
   }
-  s->instrs[s->n_instrs++] = (gemel__instr){
-      .kind = kind, .node = node, .after = GEMEL__NO_INSTR, .queue = queue, .body = body};
-  s->n_kernels += (size_t)kind->computes;
-  s->uploads += kind == &gemel__instr_upload;
-  s->downloads += kind == &gemel__instr_download;
-  return 0;
+  instr.after = GEMEL__NO_INSTR;
+  s->instrs[s->n_instrs++] = instr;
+  s->n_kernels += (size_t)gemel__instr_computes(instr.kind);
+  s->uploads += instr.kind == GEMEL__INSTR_UPLOAD;
+  s->downloads += instr.kind == GEMEL__INSTR_DOWNLOAD;
+  return GEMEL_OK;
 }
 
 void gemel__emitted_after(gemel__planner *planner) {
@@ -536,13 +536,14 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
   if (status == GEMEL_OK) {
     status = fix_views(planner, node, &inv->call);
   }
-  if (status == GEMEL_OK &&
-      gemel__emit(planner, inv->runtime != NULL ? &gemel__instr_dynamic : &gemel__instr_kernel,
-                  node, device, inv) != 0) {
-    status = out_of_memory(planner);
-  }
-  if (status == GEMEL_OK && inv->runtime != NULL) {
-    planner->segment->instrs[planner->segment->n_instrs - 1].alone = 1; /* it reads host memory */
+  if (status == GEMEL_OK) {
+    int dynamic = inv->runtime != NULL; /* it reads host memory */
+    status = gemel__emit(
+        planner, (gemel__instr){.kind = dynamic ? GEMEL__INSTR_DYNAMIC : GEMEL__INSTR_KERNEL,
+                                .node = node,
+                                .queue = device,
+                                .alone = dynamic,
+                                .kernel = inv});
   }
   if (status == GEMEL_OK && scratch != NULL) {
     status = gemel__buffer_use(planner, scratch, 1);
@@ -767,23 +768,14 @@ static gemel_status plan_results(gemel__planner *planner) {
   uint32_t k;
   for (k = 0; k < p->n_outputs; k++) {
     const gemel__plan_place *place = &planner->places[p->outputs[k].value];
-    gemel__move *move;
     if (is_direct(planner, k)) {
       continue;
     }
-    move = gemel__arena_alloc(&planner->segment->meta, sizeof *move);
-    if (move == NULL) {
-      return out_of_memory(planner);
+    gemel_status status = gemel__plan_result(planner, k, place);
+    if (status != GEMEL_OK) {
+      return status;
     }
-    memset(move, 0, sizeof *move);
-    move->device = p->devices[place->buffer->device];
-    move->layout = place->layout;
-    move->output = k;
-    int forgotten = GEMEL__FAULT(result_view_offset) && place->layout->dense;
-    if (gemel__fix(planner, &move->from, place->buffer, forgotten ? 0 : place->layout->offset) !=
-            0 ||
-        gemel__emit(planner, &gemel__instr_result, p->n_nodes, place->buffer->device, move) != 0 ||
-        add_result(planner, k, place->layout) != 0) {
+    if (add_result(planner, k, place->layout) != 0) {
       return out_of_memory(planner);
     }
   }

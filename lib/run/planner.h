@@ -8,7 +8,7 @@
 #ifndef GEMEL__RUN_PLANNER_H
 #define GEMEL__RUN_PLANNER_H
 
-#include "run/function.h"
+#include "run/execution.h"
 
 enum {
   GEMEL__CLUSTER_NODES = 128,
@@ -202,6 +202,10 @@ gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
                               const gemel__plan_layout *layout, gemel__run_buffer *from,
                               const int64_t *to_strides, gemel__run_buffer *to);
 
+/* Emits a copy of what lies at FROM to the tensor of output OUTPUT. */
+gemel_status gemel__plan_result(gemel__planner *planner, uint32_t output,
+                                const gemel__plan_place *from);
+
 /* NODE, whose input lies on another device than its result. */
 gemel_status gemel__plan_transfer(gemel__planner *planner, uint32_t node);
 
@@ -215,9 +219,8 @@ gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
 
 /* ---- plan.c ---- */
 
-/* Appends an instruction for the device of number QUEUE; 0, or -1 when memory is out. */
-int gemel__emit(gemel__planner *planner, const gemel__instr_kind *kind, uint32_t node,
-                uint8_t queue, void *body);
+/* Appends INSTR, which needs no other queue's (AFTER is set here). GEMEL_NO_MEMORY. */
+gemel_status gemel__emit(gemel__planner *planner, gemel__instr instr);
 
 /* The instruction appended last needs the one before it. */
 void gemel__emitted_after(gemel__planner *planner);

@@ -25,7 +25,7 @@ static int copy_row(gemel_call_profile *profile, const gemel__recorder *r,
                     const gemel__ceiling *ceiling, const gemel__record_row *from,
                     gemel_call_row *to) {
   gemel__arena *arena = &profile->arena;
-  to->kind = from->kind->name;
+  to->kind = gemel__instr_kind_name(from->kind);
   to->family = from->family;
   to->operation = gemel__arena_string(arena, from->operation);
   to->kernel = gemel__arena_string(arena, from->kernel);

@@ -5,7 +5,7 @@
  * loops over arrays; the graph itself may change or go afterwards. Attributes, types and strings
  * belong to the context, which the program holds a reference to.
  */
-#include "run/function.h"
+#include "run/program.h"
 
 #include <stdlib.h>
 #include <string.h>

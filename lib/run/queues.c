@@ -11,7 +11,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/fault.h"
-#include "run/function.h"
+#include "run/execution.h"
 
 /* ---- Order ---- */
 

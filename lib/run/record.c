@@ -127,11 +127,10 @@ void gemel__record_release(gemel__segment *s) {
 
 static uint64_t hash_of(const gemel__record_row *row, const uint32_t *nodes, uint32_t n) {
   const struct {
-    const gemel__instr_kind *kind;
     const char *kernel;
     double flops, bytes;
-    uint32_t scope, value;
-  } key = {row->kind, row->kernel, row->flops, row->bytes, row->scope, row->value};
+    uint32_t scope, value, kind, none;
+  } key = {row->kernel, row->flops, row->bytes, row->scope, row->value, row->kind, 0};
   return gemel__hash_bytes(gemel__hash_bytes(0, &key, sizeof key), nodes, n * sizeof *nodes);
 }
 
@@ -196,12 +195,11 @@ static uint32_t node_of_value(const gemel__run_program *p, uint32_t value) {
 /* The row of INSTR, of the function F; its number + 1, 0 when memory is out. */
 static uint32_t find_row(gemel__recorder *r, const gemel_function *f, const gemel__instr *instr) {
   const gemel__run_program *p = &f->program;
-  const gemel__move *move = instr->body;
   gemel__record_row row = {
       .kind = instr->kind, .kernel = gemel__instr_kernel_name(instr), .scope = f->scope};
   uint32_t n, maker;
   const uint32_t *nodes = gemel__instr_nodes(p, instr, &n);
-  row.value = n > 0 ? p->nodes[nodes[n - 1]].value : p->outputs[move->output].value;
+  row.value = n > 0 ? p->nodes[nodes[n - 1]].value : p->outputs[instr->move->output].value;
   row.dtype = gemel_type_dtype(p->context, gemel__value_type(p, row.value));
   gemel__instr_cost(instr, &row.flops, &row.bytes);
   uint64_t hash = hash_of(&row, nodes, n);
@@ -235,7 +233,7 @@ static int add_times(gemel__recorder *r, gemel__execution *e, const gemel__segme
   for (size_t k = 0; k < s->n_instrs; k++) {
     double start = record->times[3 * k], end = record->times[3 * k + 1];
     double inside = record->times[3 * k + 2];
-    if (!s->instrs[k].kind->computes) {
+    if (!gemel__instr_computes(s->instrs[k].kind)) {
       continue;
     }
     if (record->rows[k] == 0) {

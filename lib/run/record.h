@@ -11,7 +11,7 @@
 #include "run/instr.h"
 
 typedef struct gemel__record_row {
-  const gemel__instr_kind *kind;
+  gemel__instr_kind kind;
   const char *kernel;
   const char *family;
   const char *operation;

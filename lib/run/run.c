@@ -3,7 +3,7 @@
  * Running a segment: pointers into inputs and results are set, then its instructions are done in
  * order. Everything else was settled when it was planned.
  */
-#include "run/function.h"
+#include "run/execution.h"
 
 #include <string.h>
 #include "core/alloc.h"
@@ -31,8 +31,7 @@ static gemel_status copy_elements(gemel__execution *e, const gemel__move *move, 
 
 /* Into the tensor of an output, row-major here: a given one with other strides has a staging
  * buffer. */
-static gemel_status run_result(gemel__execution *e, void *body) {
-  const gemel__move *move = body;
+static gemel_status run_result(gemel__execution *e, const gemel__move *move) {
   const gemel__plan_layout *l = move->layout;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
   gemel_status status =
@@ -42,27 +41,7 @@ static gemel_status run_result(gemel__execution *e, void *body) {
              : status;
 }
 
-static gemel_status run_copy(gemel__execution *e, void *body) {
-  const gemel__move *move = body;
-  return copy_elements(e, move, move->to, move->to_strides);
-}
-
-static gemel_status run_upload(gemel__execution *e, void *body) {
-  const gemel__move *move = body;
-  e->asked = 1;
-  return move->device->upload(move->device->state, move->to, move->from, (size_t)move->bytes,
-                              &e->error);
-}
-
-static gemel_status run_download(gemel__execution *e, void *body) {
-  const gemel__move *move = body;
-  e->asked = 1;
-  return move->device->download(move->device->state, move->to, move->from, (size_t)move->bytes,
-                                &e->error);
-}
-
-static gemel_status run_fetch(gemel__execution *e, void *body) {
-  const gemel__move *move = body;
+static gemel_status run_fetch(gemel__execution *e, const gemel__move *move) {
   gemel_status status = GEMEL__FAULT(gpu_fetch_no_wait)
                             ? GEMEL_OK
                             : move->device->synchronize(move->device->state, &e->error);
@@ -72,16 +51,27 @@ static gemel_status run_fetch(gemel__execution *e, void *body) {
   return status;
 }
 
-static gemel_status run_poison(gemel__execution *e, void *body) {
-  const gemel__move *move = body;
-  return move->bytes == 0 ? GEMEL_OK
-                          : move->device->fill(move->device->state, move->to, move->pattern,
-                                               (size_t)move->bytes, &e->error);
-}
-
-static gemel_status run_note(gemel__execution *e, void *body) {
-  const gemel__move *move = body;
-  return gemel__device_note(move->device, move->to, (size_t)move->bytes, &e->error);
+static gemel_status run_move(gemel__execution *e, gemel__instr_kind kind, const gemel__move *move) {
+  const gemel_device *device = move->device;
+  size_t bytes = (size_t)move->bytes;
+  e->asked |= kind == GEMEL__INSTR_UPLOAD || kind == GEMEL__INSTR_DOWNLOAD;
+  switch (kind) {
+  case GEMEL__INSTR_COPY:
+    return copy_elements(e, move, move->to, move->to_strides);
+  case GEMEL__INSTR_UPLOAD:
+    return device->upload(device->state, move->to, move->from, bytes, &e->error);
+  case GEMEL__INSTR_DOWNLOAD:
+    return device->download(device->state, move->to, move->from, bytes, &e->error);
+  case GEMEL__INSTR_FETCH:
+    return run_fetch(e, move);
+  case GEMEL__INSTR_RESULT:
+    return run_result(e, move);
+  case GEMEL__INSTR_POISON:
+    return bytes == 0 ? GEMEL_OK
+                      : device->fill(device->state, move->to, move->pattern, bytes, &e->error);
+  default:
+    return gemel__device_note(device, move->to, bytes, &e->error);
+  }
 }
 
 /* ---- Attributes with run-time sizes ---- */
@@ -140,8 +130,7 @@ static gemel_status run_prepared(gemel_kernel_call *call,
 }
 
 /* Evaluates the attributes, then chooses the kernel anew. */
-static gemel_status run_dynamic(gemel__execution *e, void *body) {
-  gemel__invocation *inv = body;
+static gemel_status run_dynamic(gemel__execution *e, gemel__invocation *inv) {
   runtime_lookup l = {e, &inv->call};
   const gemel_kernel *k = inv->candidates;
   gemel_status status = GEMEL_OK;
@@ -177,28 +166,20 @@ static gemel_status run_dynamic(gemel__execution *e, void *body) {
 
 /* ---- Instructions ---- */
 
-static gemel_status run_loop(gemel__execution *e, void *body) {
-  gemel__loop_run(&((const gemel__fused *)body)->loop, e->scratch);
-  return GEMEL_OK;
+gemel_status gemel__instr_run(gemel__execution *e, const gemel__instr *instr) {
+  switch (instr->kind) {
+  case GEMEL__INSTR_LOOP:
+    gemel__loop_run(&instr->loop->loop, e->scratch);
+    return GEMEL_OK;
+  case GEMEL__INSTR_KERNEL:
+  case GEMEL__INSTR_CLUSTER:
+    return instr->kernel->run(&instr->kernel->call);
+  case GEMEL__INSTR_DYNAMIC:
+    return run_dynamic(e, instr->kernel);
+  default:
+    return run_move(e, instr->kind, instr->move);
+  }
 }
-
-static gemel_status run_kernel(gemel__execution *e, void *body) {
-  const gemel__invocation *inv = body;
-  (void)e;
-  return inv->run(&inv->call);
-}
-
-const gemel__instr_kind gemel__instr_loop = {"loop", run_loop, 1};
-const gemel__instr_kind gemel__instr_kernel = {"kernel", run_kernel, 1};
-const gemel__instr_kind gemel__instr_cluster = {"cluster", run_kernel, 1};
-const gemel__instr_kind gemel__instr_dynamic = {"kernel", run_dynamic, 1};
-const gemel__instr_kind gemel__instr_copy = {"copy", run_copy, 1};
-const gemel__instr_kind gemel__instr_upload = {"upload", run_upload, 1};
-const gemel__instr_kind gemel__instr_download = {"download", run_download, 1};
-const gemel__instr_kind gemel__instr_fetch = {"fetch", run_fetch, 1};
-const gemel__instr_kind gemel__instr_result = {"result", run_result, 1};
-const gemel__instr_kind gemel__instr_poison = {"poison", run_poison, 0};
-const gemel__instr_kind gemel__instr_note = {"note", run_note, 0};
 
 gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_status status) {
   if (e->error.status != status) {
@@ -211,7 +192,7 @@ gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_statu
 gemel_status gemel__instrs_run(gemel__execution *e, const gemel__segment *s, size_t begin,
                                size_t end) {
   for (size_t k = begin; k < end; k++) {
-    gemel_status status = s->instrs[k].kind->run(e, s->instrs[k].body);
+    gemel_status status = gemel__instr_run(e, &s->instrs[k]);
     if (status != GEMEL_OK) {
       return gemel__instr_failed(e, s->instrs[k].node, status);
     }
@@ -239,14 +220,14 @@ static gemel_status run_stretches(gemel__execution *e, gemel__segment *s) {
  * whose end didn't come, end here. */
 static void end_values(const gemel__execution *e, const gemel__segment *s) {
   for (size_t k = 0; k < e->done; k++) {
-    gemel__move *move = s->instrs[k].body;
-    if (s->instrs[k].kind == &gemel__instr_note) {
+    gemel__move *move = s->instrs[k].move;
+    if (s->instrs[k].kind == GEMEL__INSTR_NOTE) {
       move->begun->open = move->bytes > 0;
     }
   }
   for (size_t k = 0; k < e->done; k++) {
-    gemel__move *move = s->instrs[k].body;
-    if (s->instrs[k].kind == &gemel__instr_note && move->open) {
+    gemel__move *move = s->instrs[k].move;
+    if (s->instrs[k].kind == GEMEL__INSTR_NOTE && move->open) {
       gemel__device_note(move->device, move->to, 0, NULL);
       move->open = 0;
     }

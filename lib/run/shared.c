@@ -19,7 +19,7 @@
 #include "core/error.h"
 #include "core/fault.h"
 #include "device/device.h"
-#include "run/function.h"
+#include "run/execution.h"
 
 struct gemel_shared {
   long references; /* counted atomically */

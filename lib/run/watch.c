@@ -59,9 +59,9 @@ static unsigned look(const gemel_view *view, unsigned wanted, unsigned stop, int
 
 /* The call of a kernel on the host; NULL for all other instructions. */
 static const gemel_kernel_call *guarded_call(const gemel__instr *instr) {
-  const gemel__invocation *inv = instr->body;
-  int is_kernel = instr->kind == &gemel__instr_kernel || instr->kind == &gemel__instr_dynamic;
-  return is_kernel && inv->call.device == &gemel__host_device ? &inv->call : NULL;
+  return gemel__instr_is_kernel(instr) && instr->kernel->call.device == &gemel__host_device
+             ? &instr->kernel->call
+             : NULL;
 }
 
 /* The kinds that operands have already. */
@@ -116,7 +116,7 @@ static gemel_status run_one(gemel__execution *e, const gemel__instr *instr, doub
   unsigned before = guard != 0 ? operand_kinds(guarded_call(instr), guard) : 0;
   double start = times != NULL ? gemel__seconds() : 0;
   e->inside = 0;
-  gemel_status status = instr->kind->run(e, instr->body);
+  gemel_status status = gemel__instr_run(e, instr);
   e->done += status == GEMEL_OK;
   if (times != NULL) {
     status = status == GEMEL_OK ? gemel__synchronize(e) : status;
