@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * The order of computation. That of the graph's ids is one; but a node that could overwrite an
- * input which later nodes still read would have to copy it. So for each such node in turn, "every
- * other reader first" is added to the order as constraints, where views of a value read the value;
- * if they would make a circle, the node copies. The same goes for a node that makes the next value
- * of a state, which could lie where the state's value does. What is in place then, and that it may
- * be, is decided once more when shapes and memory are planned.
+ * input which later nodes still read would have to copy it. So each such node in turn is moved
+ * behind the last reader of that input, where views of a value read the value, and with it what
+ * depends on it; if a reader depends on it, it stays and copies. From then on the readers count as
+ * what it depends on. The same goes for a node that makes the next value of a state, which could
+ * lie where the state's value does. What is in place then, and that it may be, is decided once more
+ * when shapes and memory are planned.
  */
 #include "run/schedule.h"
 
@@ -13,23 +14,36 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "ops/ops.h"
-#include "run/order.h"
 
-/* Nodes that are looked at to overwrite one input, so that the work stays linear where thousands
- * could and none may. */
-enum { TRIES = 16 };
+enum {
+  TRIES = 16, /* nodes that are looked at to overwrite one input, where thousands may ask */
+  EFFORT = 64 /* nodes that are passed over by all moves together, for each node of the graph: when
+                 these are used up, what would have to be moved copies, so that time stays linear */
+};
+
+/* WRITER comes behind the node in whose list this is. */
+typedef struct follower {
+  uint32_t writer;
+  uint32_t next; /* 1 + index; 0 ends the list */
+} follower;
 
 typedef struct scheduler {
   const gemel_graph *graph;
   const unsigned char *live;
-  uint32_t n;         /* nodes of the graph */
-  uint32_t *begin[2]; /* of the edges to users, and to inputs */
-  uint32_t *to[2];
+  uint32_t n;           /* nodes of the graph */
+  uint32_t *begin, *to; /* users of node K: TO[BEGIN[K]..BEGIN[K + 1]) */
   size_t n_edges;
+  uint32_t *order, *place; /* all nodes, and where each stands among them */
+  uint32_t *followers_of;  /* of each node: 1 + the first of FOLLOWERS */
+  follower *followers;
+  size_t n_followers, follower_capacity;
+  uint32_t *mark; /* of each node: a number that belongs to one try */
+  uint32_t stamp;
+  uint32_t *readers; /* of the value that is tried, views among them */
+  uint32_t *moved;
   unsigned char *is_output; /* of the function: its result is not to be overwritten */
   unsigned char *tried;     /* of a node: how many wanted its result; TRIES: no more */
-  uint32_t *stack;          /* views of a value that are still to be looked at */
-  gemel__order *dynamic;
+  uint64_t effort;          /* left */
   size_t in_place;
 } scheduler;
 
@@ -69,56 +83,51 @@ static int any_candidate(const gemel_graph *graph, const unsigned char *live) {
 /* ---- Edges ---- */
 
 static void release(scheduler *s) {
-  for (int k = 0; k < 2; k++) {
-    gemel__free(s->begin[k], ((size_t)s->n + 1) * sizeof *s->begin[k]);
-    gemel__free(s->to[k], s->n_edges * sizeof *s->to[k]);
+  uint32_t *const arrays[] = {s->order, s->place, s->followers_of, s->mark, s->readers, s->moved};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+    gemel__free(arrays[k], s->n * sizeof *arrays[k]);
   }
+  gemel__free(s->begin, ((size_t)s->n + 2) * sizeof *s->begin);
+  gemel__free(s->to, s->n_edges * sizeof *s->to);
+  gemel__free(s->followers, s->follower_capacity * sizeof *s->followers);
   gemel__free(s->is_output, s->n);
   gemel__free(s->tried, s->n);
-  gemel__free(s->stack, s->n * sizeof *s->stack);
-  gemel__order_free(s->dynamic);
 }
 
 static int allocate(scheduler *s) {
-  for (int k = 0; k < 2; k++) {
-    s->begin[k] = gemel__alloc_array((size_t)s->n + 1, sizeof *s->begin[k]);
-    s->to[k] = gemel__alloc_array(s->n_edges, sizeof *s->to[k]);
-    if (s->begin[k] == NULL || s->to[k] == NULL) {
+  uint32_t **const arrays[] = {&s->order, &s->place,   &s->followers_of,
+                               &s->mark,  &s->readers, &s->moved};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+    *arrays[k] = gemel__alloc_array(s->n, sizeof **arrays[k]);
+    if (*arrays[k] == NULL) {
       return 0;
     }
   }
+  s->begin = gemel__alloc_array((size_t)s->n + 2, sizeof *s->begin);
+  s->to = gemel__alloc_array(s->n_edges, sizeof *s->to);
   s->is_output = gemel__alloc_array(s->n, 1);
   s->tried = gemel__alloc_array(s->n, 1);
-  s->stack = gemel__alloc_array(s->n, sizeof *s->stack);
-  return s->is_output != NULL && s->tried != NULL && s->stack != NULL;
+  return s->begin != NULL && s->to != NULL && s->is_output != NULL && s->tried != NULL;
 }
 
-/* Edges of live nodes, in both directions; users stand in the order of their ids. */
-static void fill_edges(scheduler *s) {
-  uint32_t count, at = 0;
+/* Lists the users of each node, in the order of their ids. */
+static void fill_users(scheduler *s) {
+  uint32_t count;
   for (uint32_t node = 0; node < s->n; node++) {
     const gemel__ref *in = gemel__node_inputs(s->graph, node, &count);
-    s->begin[1][node] = at;
     for (uint32_t k = 0; s->live[node] && k < count; k++) {
-      s->to[1][at++] = in[k].node;
-      s->begin[0][in[k].node + 1]++;
+      s->begin[in[k].node + 2]++;
     }
   }
-  s->begin[1][s->n] = at;
   for (uint32_t node = 0; node < s->n; node++) {
-    s->begin[0][node + 1] += s->begin[0][node];
+    s->begin[node + 2] += s->begin[node + 1];
   }
-  for (uint32_t node = s->n; node-- > 0;) { /* begin[0][k] goes from the end of k's to its start */
-    for (uint32_t e = s->begin[1][node + 1]; e-- > s->begin[1][node];) {
-      s->to[0][--s->begin[0][s->to[1][e] + 1]] = node;
+  for (uint32_t node = 0; node < s->n; node++) { /* begin[k + 1] goes from k's start to its end */
+    const gemel__ref *in = gemel__node_inputs(s->graph, node, &count);
+    for (uint32_t k = 0; s->live[node] && k < count; k++) {
+      s->to[s->begin[in[k].node + 1]++] = node;
     }
   }
-}
-
-/* Now begin[0][k + 1] is where k's edges start: one place too far. */
-static void shift_begins(scheduler *s) {
-  memmove(s->begin[0], s->begin[0] + 1, (size_t)s->n * sizeof *s->begin[0]);
-  s->begin[0][s->n] = s->begin[1][s->n];
 }
 
 static gemel_status start(scheduler *s, gemel_error *error) {
@@ -130,47 +139,127 @@ static gemel_status start(scheduler *s, gemel_error *error) {
   if (!allocate(s)) {
     return gemel__no_memory(error, "a schedule");
   }
-  fill_edges(s);
-  shift_begins(s);
+  fill_users(s);
+  for (uint32_t node = 0; node < s->n; node++) {
+    s->order[node] = s->place[node] = node;
+  }
   for (size_t k = 0; k < s->graph->n_outputs; k++) {
     s->is_output[s->graph->outputs[k].node] = 1;
   }
-  s->dynamic = gemel__order_new(s->n, (gemel__edges){s->begin[0], s->to[0]},
-                                (gemel__edges){s->begin[1], s->to[1]});
-  return s->dynamic != NULL ? GEMEL_OK : gemel__no_memory(error, "a schedule");
+  s->effort = (uint64_t)EFFORT * s->n;
+  return GEMEL_OK;
+}
+
+/* ---- Moving ---- */
+
+/* Appends the users of FROM but WRITER to READERS, N of them, and marks them. 0: the memory of
+ * FROM, the value itself or a VIEW of it, is needed behind WRITER. */
+static int add_readers(scheduler *s, uint32_t from, int view, uint32_t writer, uint32_t *n) {
+  for (uint32_t e = s->begin[from]; e < s->begin[from + 1]; e++) {
+    uint32_t reader = s->to[e];
+    if (reader == writer && view) {
+      return 0; /* it reads a view of what it would overwrite */
+    }
+    if (reader != writer && s->mark[reader] != s->stamp) {
+      s->mark[reader] = s->stamp;
+      s->readers[(*n)++] = reader;
+    }
+  }
+  return !s->is_output[from];
+}
+
+/* Lists in READERS the nodes that read NODE and views of it, but for WRITER. 0: NODE's memory is
+ * needed behind WRITER. */
+static int find_readers(scheduler *s, uint32_t node, uint32_t writer, uint32_t *n) {
+  s->stamp += 2;
+  *n = 0;
+  int free = add_readers(s, node, 0, writer, n);
+  for (uint32_t k = 0; k < *n && free; k++) {
+    free = gemel__node_op(s->graph, s->readers[k])->record.view == NULL ||
+           add_readers(s, s->readers[k], 1, writer, n);
+  }
+  return free;
+}
+
+/* Marks NODE as one that depends on the writer; 0 if it is one of the readers. */
+static int reach(scheduler *s, uint32_t node) {
+  int is_reader = s->mark[node] == s->stamp;
+  s->mark[node] = s->stamp + 1;
+  return !is_reader;
+}
+
+/* Marks what depends on WRITER among the nodes up to place LAST. 0 if a reader does. */
+static int mark_dependent(scheduler *s, uint32_t writer, uint32_t last) {
+  int free = reach(s, writer);
+  for (uint32_t at = s->place[writer]; at <= last && free; at++) {
+    uint32_t node = s->order[at];
+    if (s->mark[node] != s->stamp + 1) {
+      continue;
+    }
+    for (uint32_t e = s->begin[node]; e < s->begin[node + 1]; e++) {
+      free &= reach(s, s->to[e]);
+    }
+    for (uint32_t k = s->followers_of[node]; k != 0; k = s->followers[k - 1].next) {
+      free &= reach(s, s->followers[k - 1].writer);
+    }
+  }
+  return free;
+}
+
+/* Moves what was marked behind place LAST; in both parts the order stays. */
+static void move_dependent(scheduler *s, uint32_t writer, uint32_t last) {
+  uint32_t n = 0, to = s->place[writer];
+  for (uint32_t at = to; at <= last; at++) {
+    uint32_t node = s->order[at];
+    if (s->mark[node] == s->stamp + 1) {
+      s->moved[n++] = node;
+    } else {
+      s->order[to++] = node;
+    }
+  }
+  memcpy(s->order + to, s->moved, n * sizeof *s->moved);
+  for (uint32_t at = s->place[writer]; at <= last; at++) {
+    s->place[s->order[at]] = at;
+  }
+}
+
+/* From now on WRITER comes behind the first N of READERS. */
+static gemel_status follow(scheduler *s, uint32_t writer, size_t n) {
+  if (gemel__grow(&s->followers, &s->follower_capacity, s->n_followers + n, sizeof *s->followers) !=
+      0) {
+    return GEMEL_NO_MEMORY;
+  }
+  for (size_t k = 0; k < n; k++) {
+    uint32_t *first = &s->followers_of[s->readers[k]];
+    s->followers[s->n_followers++] = (follower){writer, *first};
+    *first = (uint32_t)s->n_followers;
+  }
+  return GEMEL_OK;
+}
+
+/* Has WRITER come behind the other readers of NODE. GEMEL_DECLINED: it can't. */
+static gemel_status readers_first(scheduler *s, uint32_t node, uint32_t writer) {
+  uint32_t first = s->place[writer], last = first, n;
+  if (!find_readers(s, node, writer, &n)) {
+    return GEMEL_DECLINED;
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    last = s->place[s->readers[k]] > last ? s->place[s->readers[k]] : last;
+  }
+  if (last - first > s->effort) {
+    return GEMEL_DECLINED;
+  }
+  s->effort -= last - first;
+  if (last > first) {
+    if (!mark_dependent(s, writer, last)) {
+      return GEMEL_DECLINED;
+    }
+    move_dependent(s, writer, last);
+  }
+  return follow(s, writer, n);
 }
 
 /* ---- Candidates ---- */
-
-/* Adds "before WRITER" for each reader of NODE and of views of it, and counts them in *ADDED.
- * GEMEL_DECLINED: the node's memory is needed behind WRITER. */
-static gemel_status readers_first(scheduler *s, uint32_t node, uint32_t writer, uint32_t *added) {
-  gemel_status status = GEMEL_OK;
-  uint32_t depth = 0;
-  s->stack[depth++] = node;
-  while (depth > 0 && status == GEMEL_OK) {
-    uint32_t from = s->stack[--depth];
-    if (s->is_output[from]) {
-      return GEMEL_DECLINED;
-    }
-    /* those that were built last are the likeliest to need WRITER's result */
-    for (uint32_t e = s->begin[0][from + 1]; e-- > s->begin[0][from] && status == GEMEL_OK;) {
-      uint32_t reader = s->to[0][e];
-      if (reader == writer && from != node) {
-        return GEMEL_DECLINED; /* it reads a view of what it would overwrite */
-      }
-      if (reader == writer) {
-        continue;
-      }
-      status = gemel__order_add(s->dynamic, reader, writer);
-      *added += status == GEMEL_OK;
-      if (gemel__node_op(s->graph, reader)->record.view != NULL) {
-        s->stack[depth++] = reader;
-      }
-    }
-  }
-  return status;
-}
 
 /* 1 if the refs of WRITER name NODE more than once. */
 static int reads_twice(const gemel_graph *graph, uint32_t writer, uint32_t node) {
@@ -184,12 +273,7 @@ static int reads_twice(const gemel_graph *graph, uint32_t writer, uint32_t node)
 
 /* Has NODE come behind the other readers of FROM, in whose memory it could be, if that goes. */
 static gemel_status try_over(scheduler *s, uint32_t node, uint32_t from) {
-  uint32_t added = 0;
-  gemel_status status =
-      s->tried[from] == TRIES ? GEMEL_DECLINED : readers_first(s, from, node, &added);
-  if (status != GEMEL_OK) {
-    gemel__order_drop(s->dynamic, added);
-  }
+  gemel_status status = s->tried[from] == TRIES ? GEMEL_DECLINED : readers_first(s, from, node);
   s->tried[from] = status == GEMEL_OK ? TRIES : s->tried[from] + (s->tried[from] < TRIES);
   s->in_place += status == GEMEL_OK;
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
@@ -251,10 +335,9 @@ gemel_status gemel__schedule(const gemel_graph *graph, const unsigned char *live
     for (size_t k = 0; k < graph->n_outputs && status == GEMEL_OK; k++) {
       status = try_update(&s, k);
     }
-    for (uint32_t node = status == GEMEL_OK ? gemel__order_first(s.dynamic) : s.n, at = 0;
-         node != s.n; node = gemel__order_next(s.dynamic, node)) {
-      if (live[node]) {
-        order[at++] = node;
+    for (uint32_t k = 0, at = 0; k < s.n && status == GEMEL_OK; k++) {
+      if (live[s.order[k]]) {
+        order[at++] = s.order[k];
       }
     }
     release(&s);
