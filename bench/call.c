@@ -198,7 +198,7 @@ void gemel__call_complete(void *state) {
   gemel__call *call = state;
   gemel__call_run(call);
   if (call->status == GEMEL_OK && call->device != NULL) {
-    call->status = call->device->synchronize(call->device->state, &call->error);
+    call->status = call->device->synchronize(call->device->user, &call->error);
   }
 }
 

@@ -202,7 +202,7 @@ typedef struct by_kernel {
   int64_t strides[2][4]; /* of images with channels last */
   gemel_attr attrs[9];
   int64_t stride[2], padding[2], sizes[2];
-  char state[GEMEL_KERNEL_STATE_BYTES];
+  char prepared[GEMEL_KERNEL_PREPARED_BYTES];
   gemel_tensor *scratch;
 } by_kernel;
 
@@ -213,7 +213,7 @@ static void kernel_run(void *state) {
 
 static const gemel_kernel *kernels_of(gemel_context *context, conv_pass pass) {
   static const char *const operations[] = {"corr", "corr_grad_weights", "corr_grad_inputs"};
-  return gemel_find_operation(context, operations[pass])->kernels;
+  return gemel_operation_find(context, operations[pass])->kernels;
 }
 
 static void set_attrs(by_kernel *k, const layer *l, conv_pass pass) {
@@ -267,7 +267,7 @@ static void kernel_describe(by_kernel *k, const algorithm *a, const gemel__bench
                                 .outputs = &k->output,
                                 .attrs = k->attrs,
                                 .threads = b->threads,
-                                .state = k->state};
+                                .prepared = k->prepared};
 }
 
 /* The same, ready to run; 0 if it can't do that, or memory is out. */
@@ -285,7 +285,7 @@ static int kernel_open(by_kernel *k, const algorithm *a, const gemel__bench *b,
 
 static void kernel_close(by_kernel *k) {
   if (k->call.release != NULL) {
-    k->call.release(k->state);
+    k->call.release(k->prepared);
   }
   gemel_tensor_unref(k->scratch);
 }

@@ -93,7 +93,7 @@ static const gpu_case cases[] = {
 enum { CASES = sizeof cases / sizeof *cases };
 
 static gemel_cuda *cuda_of(const gemel__bench *b) {
-  return gemel_device_of_space(b->context, b->space)->state;
+  return gemel_device_of_space(b->context, b->space)->user;
 }
 
 /* ---- What a call asks for ---- */

@@ -18,18 +18,18 @@ static void add(size_t bytes) {
   }
 }
 
-static void *allocate(void *state, size_t bytes) {
-  void *block = below.allocate(below.state, bytes);
-  (void)state;
+static void *allocate(void *user, size_t bytes) {
+  void *block = below.allocate(below.user, bytes);
+  (void)user;
   if (block != NULL) {
     add(bytes);
   }
   return block;
 }
 
-static void *reallocate(void *state, void *block, size_t old_bytes, size_t bytes) {
-  void *moved = below.reallocate(below.state, block, old_bytes, bytes);
-  (void)state;
+static void *reallocate(void *user, void *block, size_t old_bytes, size_t bytes) {
+  void *moved = below.reallocate(below.user, block, old_bytes, bytes);
+  (void)user;
   if (moved != NULL) {
     atomic_fetch_sub(&held, old_bytes);
     add(bytes);
@@ -37,9 +37,9 @@ static void *reallocate(void *state, void *block, size_t old_bytes, size_t bytes
   return moved;
 }
 
-static void release(void *state, void *block, size_t bytes) {
-  (void)state;
-  below.release(below.state, block, bytes);
+static void release(void *user, void *block, size_t bytes) {
+  (void)user;
+  below.release(below.user, block, bytes);
   atomic_fetch_sub(&held, bytes);
 }
 

@@ -327,7 +327,7 @@ static double flops_of(gemel_value product) {
 
 /* 1 if OPERATION only looks at its operand's memory in another way. */
 static int is_view(const gemel_graph *graph, const char *operation) {
-  const gemel_operation *record = gemel_find_operation(gemel_graph_context(graph), operation);
+  const gemel_operation *record = gemel_operation_find(gemel_graph_context(graph), operation);
   return record != NULL && (record->flags & GEMEL_OP_VIEW) != 0;
 }
 

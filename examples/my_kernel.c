@@ -94,7 +94,7 @@ static void print_record(void *user, const gemel_record *record) {
   (void)user;
   printf("%-18s %-8s %-14s %s\n", record->name, gemel_tier_name(record->tier),
          gemel_verdict_name(record->verdict), record->detail);
-  if (record->verdict == GEMEL_REFUTED) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED) {
     printf("%s", record->counterexample);
   }
 }
@@ -110,8 +110,9 @@ static int judge(gemel_context *context, const gemel_kernel *kernel, int right) 
     fprintf(stderr, "%s\n", error.text);
     return 0;
   }
-  return right ? summary.verdicts[GEMEL_REFUTED] == 0 && summary.verdicts[GEMEL_PASSED] > 0
-               : summary.verdicts[GEMEL_REFUTED] > 0;
+  return right ? summary.verdicts[GEMEL_VERDICT_REFUTED] == 0 &&
+                     summary.verdicts[GEMEL_VERDICT_PASSED] > 0
+               : summary.verdicts[GEMEL_VERDICT_REFUTED] > 0;
 }
 
 /* Has KERNEL compute softmax in this context, and computes one. 1 if it was KERNEL that ran. */

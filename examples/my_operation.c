@@ -63,11 +63,11 @@ static gemel_status sample(gemel_sample *call) {
   if (call->dtype != GEMEL_F32 && call->dtype != GEMEL_F64) {
     return GEMEL_DECLINED;
   }
-  shape[0] = (int64_t)(call->random(call->state) % (call->max_elements > 10 ? 4 : 2));
-  shape[1] = 1 + (int64_t)(call->random(call->state) % (call->max_elements > 10 ? 5 : 3));
+  shape[0] = (int64_t)(call->random(call->user) % (call->max_elements > 10 ? 4 : 2));
+  shape[1] = 1 + (int64_t)(call->random(call->user) % (call->max_elements > 10 ? 5 : 3));
   call->n_inputs = 1;
   call->inputs[0] = gemel_type_of_shape(call->context, call->dtype, 2, shape);
-  call->domains[0] = GEMEL_MODERATE;
+  call->ranges[0] = GEMEL_RANGE_MODERATE;
   return call->inputs[0] != GEMEL_TYPE_NONE ? GEMEL_OK : GEMEL_NO_MEMORY;
 }
 
@@ -276,7 +276,7 @@ static void print(void *user, const gemel_record *record) {
   (void)user;
   printf("%-16s %-9s %-15s %s %s\n", record->name, gemel_tier_name(record->tier),
          gemel_verdict_name(record->verdict), gemel_evidence_name(record->how), record->detail);
-  if (record->verdict == GEMEL_REFUTED) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED) {
     printf("%s\n", record->counterexample);
   }
 }
@@ -297,9 +297,10 @@ static int judge(gemel_context *context, const gemel_operation *operation,
     fprintf(stderr, "%s\n", error.text);
     return 0;
   }
-  return right ? summary.verdicts[GEMEL_PASSED] + summary.verdicts[GEMEL_NOT_APPLICABLE] ==
+  return right ? summary.verdicts[GEMEL_VERDICT_PASSED] +
+                         summary.verdicts[GEMEL_VERDICT_NOT_APPLICABLE] ==
                      summary.records
-               : summary.verdicts[GEMEL_REFUTED] > 0;
+               : summary.verdicts[GEMEL_VERDICT_REFUTED] > 0;
 }
 
 int main(void) {

@@ -198,8 +198,8 @@ struct Memory {
   }
 };
 
-void *memory_allocate(void *state, size_t bytes) {
-  Memory *memory = static_cast<Memory *>(state);
+void *memory_allocate(void *user, size_t bytes) {
+  Memory *memory = static_cast<Memory *>(user);
   std::lock_guard<std::mutex> lock(memory->mutex);
   if (memory->refuses())
     return nullptr;
@@ -208,16 +208,16 @@ void *memory_allocate(void *state, size_t bytes) {
   return block;
 }
 
-void memory_release(void *state, void *block, size_t bytes) {
-  Memory *memory = static_cast<Memory *>(state);
+void memory_release(void *user, void *block, size_t bytes) {
+  Memory *memory = static_cast<Memory *>(user);
   std::lock_guard<std::mutex> lock(memory->mutex);
   memory->forget(block, bytes);
   std::free(block);
 }
 
 /* Always moves, so that a pointer kept to the old place is found by Valgrind. */
-void *memory_reallocate(void *state, void *old, size_t old_bytes, size_t bytes) {
-  Memory *memory = static_cast<Memory *>(state);
+void *memory_reallocate(void *user, void *old, size_t old_bytes, size_t bytes) {
+  Memory *memory = static_cast<Memory *>(user);
   std::lock_guard<std::mutex> lock(memory->mutex);
   if (memory->refuses())
     return nullptr;

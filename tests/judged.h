@@ -35,16 +35,16 @@ static void hear(void *user, const gemel_record *r) {
   verdicts *v = user;
   size_t used = strlen(v->text);
   switch (r->verdict) {
-  case GEMEL_REFUTED:
+  case GEMEL_VERDICT_REFUTED:
     v->refuted++;
     break;
-  case GEMEL_PASSED:
+  case GEMEL_VERDICT_PASSED:
     v->passed++;
     break;
-  case GEMEL_NOT_RUN:
+  case GEMEL_VERDICT_NOT_RUN:
     v->not_run++;
     break;
-  case GEMEL_NOT_APPLICABLE:
+  case GEMEL_VERDICT_NOT_APPLICABLE:
     v->not_applicable++;
     break;
   default:

@@ -98,7 +98,7 @@ static opt_tensor opt_read(const char *text) {
   char name[8] = "";
   size_t n = strcspn(text, "[");
   memcpy(name, text, n < 7 ? n : 7);
-  CT_EQ_INT(gemel_dtype_by_name(name, &t.dtype), GEMEL_OK);
+  CT_EQ_INT(gemel_dtype_find(name, &t.dtype), GEMEL_OK);
   text += n + 1;
   while (*text != ']' && *text != '\0') {
     if (isalpha((unsigned char)*text)) {

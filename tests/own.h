@@ -44,7 +44,7 @@ struct own {
   gemel_value (*pull)(gemel_value x, gemel_value g);     /* of a line: J'g, which is J g too */
   gemel_value (*formula)(gemel_value x, gemel_value y);  /* the reference, or */
   gemel_status (*function)(gemel_reference_call *call);
-  gemel_domain domain;
+  gemel_range range;
 };
 
 static gemel_status infer_first(gemel_infer *call) {
@@ -150,17 +150,17 @@ static gemel_status jvp_own(gemel_derive *call) {
 static gemel_status sample_own(gemel_sample *call) {
   const own *o = call->data;
   int64_t shape[2];
-  int k, rank = 1 + (int)(call->random(call->state) % 2);
+  int k, rank = 1 + (int)(call->random(call->user) % 2);
   if (call->dtype != GEMEL_F64 && call->dtype != GEMEL_F32) {
     return GEMEL_DECLINED;
   }
   for (k = 0; k < rank; k++) {
-    shape[k] = 1 + (int64_t)(call->random(call->state) % (call->max_elements > 6 ? 6 : 2));
+    shape[k] = 1 + (int64_t)(call->random(call->user) % (call->max_elements > 6 ? 6 : 2));
   }
   call->n_inputs = o->operands > 1 ? 2 : 1;
   for (k = 0; k < (int)call->n_inputs; k++) {
     call->inputs[k] = gemel_type_of_shape(call->context, call->dtype, rank, shape);
-    call->domains[k] = o->domain;
+    call->ranges[k] = o->range;
     if (call->inputs[k] == GEMEL_TYPE_NONE) {
       return GEMEL_NO_MEMORY;
     }
@@ -485,8 +485,8 @@ static gemel_value attention_formula(gemel_value x, gemel_value y) {
 }
 
 static const own right[] = {
-    {"gelu", 1, gelu, NULL, {gelu_slope}, NULL, gelu_formula, NULL, GEMEL_MODERATE},
-    {"swish", 1, swish, NULL, {swish_slope}, NULL, swish_formula, NULL, GEMEL_MODERATE},
+    {"gelu", 1, gelu, NULL, {gelu_slope}, NULL, gelu_formula, NULL, GEMEL_RANGE_MODERATE},
+    {"swish", 1, swish, NULL, {swish_slope}, NULL, swish_formula, NULL, GEMEL_RANGE_MODERATE},
     {"hard_swish",
      1,
      hard_swish,
@@ -495,7 +495,7 @@ static const own right[] = {
      NULL,
      NULL,
      hard_swish_function,
-     GEMEL_ANY},
+     GEMEL_RANGE_ANY},
     {"log_add_exp",
      2,
      log_add_exp,
@@ -504,7 +504,7 @@ static const own right[] = {
      NULL,
      NULL,
      log_add_exp_function,
-     GEMEL_MODERATE},
+     GEMEL_RANGE_MODERATE},
     {"layer_norm",
      0,
      NULL,
@@ -513,10 +513,10 @@ static const own right[] = {
      layer_norm_pull,
      NULL,
      layer_norm_function,
-     GEMEL_ANY},
-    {"cumulative", 0, NULL, cumulative, {NULL}, NULL, NULL, cumulative_function, GEMEL_ANY},
-    {"attention", 0, NULL, attention, {NULL}, NULL, attention_formula, NULL, GEMEL_MODERATE},
-    {"leaky", 1, leaky, NULL, {leaky_slope}, NULL, leaky_formula, NULL, GEMEL_ANY},
+     GEMEL_RANGE_ANY},
+    {"cumulative", 0, NULL, cumulative, {NULL}, NULL, NULL, cumulative_function, GEMEL_RANGE_ANY},
+    {"attention", 0, NULL, attention, {NULL}, NULL, attention_formula, NULL, GEMEL_RANGE_MODERATE},
+    {"leaky", 1, leaky, NULL, {leaky_slope}, NULL, leaky_formula, NULL, GEMEL_RANGE_ANY},
 };
 
 /* ---- Asking ---- */
@@ -528,11 +528,11 @@ struct heard {
 
 static void take(void *user, const gemel_record *r) {
   struct heard *h = user;
-  int good = r->verdict == GEMEL_PASSED || r->verdict == GEMEL_NOT_APPLICABLE;
+  int good = r->verdict == GEMEL_VERDICT_PASSED || r->verdict == GEMEL_VERDICT_NOT_APPLICABLE;
   h->records++;
   h->good += (size_t)good;
-  h->passed += r->verdict == GEMEL_PASSED;
-  h->refuted += r->verdict == GEMEL_REFUTED;
+  h->passed += r->verdict == GEMEL_VERDICT_PASSED;
+  h->refuted += r->verdict == GEMEL_VERDICT_REFUTED;
   if (!good && h->text[0] == '\0') {
     snprintf(h->text, sizeof h->text, "%s, %s: %s (%s) %s", r->name, gemel_tier_name(r->tier),
              gemel_verdict_name(r->verdict), r->detail,

@@ -217,7 +217,7 @@ static gemel_dtype read_dtype(const char **text) {
   gemel_dtype dtype = GEMEL_DTYPE_COUNT;
   size_t n = strcspn(*text, "[ ");
   memcpy(name, *text, n < 7 ? n : 7);
-  CT_EQ_INT(gemel_dtype_by_name(name, &dtype), GEMEL_OK);
+  CT_EQ_INT(gemel_dtype_find(name, &dtype), GEMEL_OK);
   *text += n;
   return dtype;
 }

@@ -154,7 +154,7 @@ struct heard {
 
 static void take(void *user, const gemel_record *record) {
   struct heard *h = user;
-  if (record->verdict == GEMEL_REFUTED && record->counterexample != NULL) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED && record->counterexample != NULL) {
     h->refuted++;
     h->numbers += check_input(record->counterexample, "x", h->of->x);
     h->numbers += check_input(record->counterexample, "y", h->of->y);
@@ -216,13 +216,13 @@ static void decisions(const void *data) {
   static const char zero[] = "where(eq(x, 0:i64), 7:i64, x)";
   gemel_context *context = gemel_context_new(&error);
   (void)data;
-  CT_EQ_INT(decided(context, "x: i64[2]", rare), GEMEL_UNINFORMATIVE);
-  CT_EQ_INT(decided(context, "x: i64[2] nonnegative", rare), GEMEL_UNINFORMATIVE);
-  CT_EQ_INT(decided(context, "x: i64[2] positive", rare), GEMEL_UNINFORMATIVE);
-  CT_EQ_INT(decided(context, "x: i64[2] nonzero", rare), GEMEL_UNINFORMATIVE);
-  CT_EQ_INT(decided(context, "x: i64[2] nonnegative", below), GEMEL_PASSED);
-  CT_EQ_INT(decided(context, "x: i64[2] positive", zero), GEMEL_PASSED);
-  CT_EQ_INT(decided(context, "x: i64[2] nonzero", zero), GEMEL_PASSED);
+  CT_EQ_INT(decided(context, "x: i64[2]", rare), GEMEL_VERDICT_UNINFORMATIVE);
+  CT_EQ_INT(decided(context, "x: i64[2] nonnegative", rare), GEMEL_VERDICT_UNINFORMATIVE);
+  CT_EQ_INT(decided(context, "x: i64[2] positive", rare), GEMEL_VERDICT_UNINFORMATIVE);
+  CT_EQ_INT(decided(context, "x: i64[2] nonzero", rare), GEMEL_VERDICT_UNINFORMATIVE);
+  CT_EQ_INT(decided(context, "x: i64[2] nonnegative", below), GEMEL_VERDICT_PASSED);
+  CT_EQ_INT(decided(context, "x: i64[2] positive", zero), GEMEL_VERDICT_PASSED);
+  CT_EQ_INT(decided(context, "x: i64[2] nonzero", zero), GEMEL_VERDICT_PASSED);
   gemel_context_unref(context);
 }
 
@@ -237,7 +237,7 @@ static void matched(const void *data) {
   gemel_pair_result result = {.size = sizeof result};
   (void)data;
   CT_EQ_INT(gemel_verify_pair(a, b, "f", GEMEL_NEEDS_ALL, &options, &result, &error), GEMEL_OK);
-  CT_EQ_INT(result.verdict, GEMEL_PASSED);
+  CT_EQ_INT(result.verdict, GEMEL_VERDICT_PASSED);
   gemel_graph_unref(a);
   gemel_graph_unref(b);
   gemel_context_unref(context);

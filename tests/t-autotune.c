@@ -37,7 +37,7 @@ static void release(void *kept) {
 }
 
 static gemel_status prepare_slow(gemel_kernel_call *call) {
-  *(int *)call->state = 1;
+  *(int *)call->prepared = 1;
   call->release = release;
   call->scratch_bytes = 1000;
   return GEMEL_OK;
@@ -48,7 +48,7 @@ static gemel_status run_slow(const gemel_kernel_call *call) {
   memset(call->scratch, 1, call->scratch_bytes);
   twice(call);
   slow_runs++;
-  return *(int *)call->state == 1 ? GEMEL_OK : GEMEL_INTERNAL;
+  return *(int *)call->prepared == 1 ? GEMEL_OK : GEMEL_INTERNAL;
 }
 
 static gemel_status prepare_fast(gemel_kernel_call *call) {

@@ -247,9 +247,9 @@ static gemel_status replace_sum(gemel_edit *edit, const void *data, gemel_error 
   return GEMEL_OK;
 }
 
-static gemel_status no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+static gemel_status no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *user,
                                 const void *data) {
-  (void)random, (void)state, (void)data;
+  (void)random, (void)user, (void)data;
   return gemel_graph_error(graph)->status;
 }
 

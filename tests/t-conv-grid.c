@@ -35,10 +35,10 @@ static algorithm algorithms[] = {
 
 /* Runs algorithm A on CALL, whose result is poisoned first; 0 if it declines. */
 static int run(algorithm *a, gemel_kernel_call *call, gemel__conv_kind kind) {
-  static char state[GEMEL_KERNEL_STATE_BYTES];
+  static char state[GEMEL_KERNEL_PREPARED_BYTES];
   const gemel_view *out = &call->outputs[0];
   memset(state, 0, sizeof state);
-  call->state = state;
+  call->prepared = state;
   call->scratch_bytes = 0;
   call->release = NULL;
   if (a->prepare(call, kind) != GEMEL_OK) {
@@ -115,7 +115,7 @@ static size_t compare_kinds(const grid_problem *p, uint64_t random) {
 static size_t compare_gradient(const grid_problem *p, gemel_value value, const gemel_value *in,
                                gemel__conv_kind wanted, const char *what) {
   const gemel_operation *record =
-      gemel_find_operation(gemel_graph_context(value.graph), gemel_value_operation(value));
+      gemel_operation_find(gemel_graph_context(value.graph), gemel_value_operation(value));
   gemel_type type = gemel_value_type(value), like = gemel_value_type(in[wanted]);
   gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS] = {{0}};
   int right = strcmp(record->name, conv_names[wanted]) == 0 && type == like;

@@ -30,15 +30,14 @@ static void open_device(void) {
   CT_REQUIRE(cuda != NULL);
   device = gemel_cuda_device(cuda);
   for (int k = 0; k < 4; k++) {
-    CT_REQUIRE(device->allocate_staging(device->state, MOST_BYTES, &staging[k], &error) ==
-               GEMEL_OK);
+    CT_REQUIRE(device->allocate_staging(device->user, MOST_BYTES, &staging[k], &error) == GEMEL_OK);
   }
 }
 
 /* Nothing may be left behind, and nothing have been done wrong. */
 static void close_device(void) {
   for (int k = 0; k < 4; k++) {
-    device->release_staging(device->state, staging[k], MOST_BYTES);
+    device->release_staging(device->user, staging[k], MOST_BYTES);
   }
   gemel_cuda_close(cuda);
   gemel__sim_alive alive = sim_living();
@@ -55,18 +54,18 @@ static size_t bytes_of(const gemel_view *view) {
  * reads it or leaves it; elsewhere it is full of NaN. */
 static void *allocate(size_t bytes) {
   void *data = NULL;
-  CT_CHECK(device->allocate(device->state, bytes + device->gap, &data, &error) == GEMEL_OK);
+  CT_CHECK(device->allocate(device->user, bytes + device->gap, &data, &error) == GEMEL_OK);
   CT_CHECK((device->note != NULL
-                ? device->note(device->state, data, bytes, &error)
-                : device->fill(device->state, data, 0xff, bytes, &error)) == GEMEL_OK);
+                ? device->note(device->user, data, bytes, &error)
+                : device->fill(device->user, data, 0xff, bytes, &error)) == GEMEL_OK);
   return data;
 }
 
 static void release(void *data, size_t bytes) {
   if (device->note != NULL) {
-    CT_CHECK(device->note(device->state, data, 0, &error) == GEMEL_OK);
+    CT_CHECK(device->note(device->user, data, 0, &error) == GEMEL_OK);
   }
-  device->release(device->state, data, bytes + device->gap);
+  device->release(device->user, data, bytes + device->gap);
 }
 
 /* A copy of VIEW's elements on the device, by way of FROM, staging memory that is used until the
@@ -74,13 +73,13 @@ static void release(void *data, size_t bytes) {
 static void *upload(const gemel_view *view, void *from) {
   void *data = allocate(bytes_of(view));
   memcpy(from, view->data, bytes_of(view));
-  CT_CHECK(device->upload(device->state, data, from, bytes_of(view), &error) == GEMEL_OK);
+  CT_CHECK(device->upload(device->user, data, from, bytes_of(view), &error) == GEMEL_OK);
   return data;
 }
 
 static void download(const void *from, const gemel_view *to) {
-  CT_CHECK(device->download(device->state, staging[3], from, bytes_of(to), &error) == GEMEL_OK);
-  CT_CHECK(device->synchronize(device->state, &error) == GEMEL_OK);
+  CT_CHECK(device->download(device->user, staging[3], from, bytes_of(to), &error) == GEMEL_OK);
+  CT_CHECK(device->synchronize(device->user, &error) == GEMEL_OK);
   memcpy(to->data, staging[3], bytes_of(to));
 }
 
@@ -104,10 +103,10 @@ static algorithm algorithms[] = {
  * declines. */
 static int run(algorithm *a, gemel_kernel_call *call, gemel__conv_kind kind,
                const gemel_view *out) {
-  static char state[GEMEL_KERNEL_STATE_BYTES];
+  static char state[GEMEL_KERNEL_PREPARED_BYTES];
   gemel_view there = *out;
   memset(state, 0, sizeof state);
-  call->state = state;
+  call->prepared = state;
   call->scratch_bytes = 0;
   call->release = NULL;
   call->outputs = &there;

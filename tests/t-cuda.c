@@ -63,7 +63,7 @@ static void catalogue(const void *data) {
   gemel_context *context = context_with_cuda();
   (void)operations;
   const char *name = data;
-  const gemel_operation *record = gemel_find_operation(context, name);
+  const gemel_operation *record = gemel_operation_find(context, name);
   int wrong, compared = compare_operation(context, record, GEMEL__FILL_INTEGERS, 7, &wrong);
   ct_context("%s: %s", name, error.text);
   CT_EQ_INT(wrong, 0);
@@ -88,7 +88,7 @@ static void by_cudnn(const void *data) {
     int wrong = 0;
     gemel__sim_count_from_here();
     for (uint64_t round = 0; round < ROUNDS && wrong == 0; round++) {
-      compare_operation(context, gemel_find_operation(context, data), GEMEL__FILL_INTEGERS, round,
+      compare_operation(context, gemel_operation_find(context, data), GEMEL__FILL_INTEGERS, round,
                         &wrong);
     }
     long convolutions = gemel__sim_counted().convolutions;

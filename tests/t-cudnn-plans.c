@@ -113,7 +113,7 @@ static void lay_out(grid_operand *operand) {
 
 /* Whether a convolution of P's shapes is planned. */
 static int is_planned(grid_problem *p, gemel__conv_kind kind, const gemel_device *device) {
-  char kept[GEMEL_KERNEL_STATE_BYTES] = {0};
+  char kept[GEMEL_KERNEL_PREPARED_BYTES] = {0};
   gemel_attr attrs[GEMEL__CONV_SIZES + 1];
   gemel_view inputs[2];
   gemel_kernel_call call = {.size = sizeof call,
@@ -124,7 +124,7 @@ static int is_planned(grid_problem *p, gemel__conv_kind kind, const gemel_device
                             .attrs = attrs,
                             .threads = 1,
                             .deterministic = (int)(bits64() % 2),
-                            .state = kept,
+                            .prepared = kept,
                             .device = device,
                             .error = &error};
   for (int k = 0; k < 2; k++) {

@@ -93,7 +93,7 @@ static gemel_status jvp(gemel_derive *call) {
 
 static gemel_status sample(gemel_sample *call) {
   int how = *(const int *)call->data;
-  int64_t n = 1 + (int64_t)(call->random(call->state) % 3);
+  int64_t n = 1 + (int64_t)(call->random(call->user) % 3);
   gemel_dtype only = how & IN_F32 ? GEMEL_F32 : how & IN_F16 ? GEMEL_F16 : GEMEL_BF16;
   if (how & (IN_F32 | IN_F16 | IN_BF16) && call->dtype != only) {
     return GEMEL_DECLINED;
@@ -120,8 +120,8 @@ static void take(void *user, const gemel_record *r) {
   struct heard *h = user;
   size_t used = strlen(h->text);
   h->records++;
-  h->passed += r->verdict == GEMEL_PASSED;
-  h->refuted += r->verdict == GEMEL_REFUTED;
+  h->passed += r->verdict == GEMEL_VERDICT_PASSED;
+  h->refuted += r->verdict == GEMEL_VERDICT_REFUTED;
   snprintf(h->text + used, sizeof h->text - used, "%s: %s (%s)\n", r->name,
            gemel_verdict_name(r->verdict), r->detail);
 }

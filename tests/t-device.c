@@ -50,7 +50,7 @@ static void keep_worst(void *user, const gemel_record *record) {
 static void harness(const void *data) {
   const int *wrong = data;
   gemel_context *context = context_with_devices();
-  gemel_record worst = {.verdict = GEMEL_PASSED};
+  gemel_record worst = {.verdict = GEMEL_VERDICT_PASSED};
   gemel_verify_options options = {.size = sizeof options,
                                   .ops = "sub",
                                   .tiers = 1u << GEMEL_TIER_INTEGER,
@@ -58,7 +58,7 @@ static void harness(const void *data) {
                                   .user = &worst};
   device.exchanges = *wrong;
   CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-  CT_EQ_INT(worst.verdict, *wrong ? GEMEL_REFUTED : GEMEL_PASSED);
+  CT_EQ_INT(worst.verdict, *wrong ? GEMEL_VERDICT_REFUTED : GEMEL_VERDICT_PASSED);
   CT_CHECK(device.clusters > 0);
   leave(context);
 }

@@ -78,11 +78,11 @@ typedef struct heard {
 
 static void take(void *user, const gemel_record *r) {
   heard *h = user;
-  h->refuted += r->verdict == GEMEL_REFUTED;
-  h->passed += r->verdict == GEMEL_PASSED;
+  h->refuted += r->verdict == GEMEL_VERDICT_REFUTED;
+  h->passed += r->verdict == GEMEL_VERDICT_PASSED;
   snprintf(h->text, sizeof h->text, "tier %s: %s %.200s", gemel_tier_name(r->tier),
            gemel_verdict_name(r->verdict),
-           r->verdict == GEMEL_REFUTED ? r->counterexample : r->detail);
+           r->verdict == GEMEL_VERDICT_REFUTED ? r->counterexample : r->detail);
 }
 
 /* What the tiers that a scalar operation is surveyed in say of the kernel. */

@@ -17,13 +17,13 @@ static void names(const void *data) {
   int k;
   (void)data;
   for (k = 0; k < GEMEL_DTYPE_COUNT; k++) {
-    CT_EQ_INT(gemel_dtype_by_name(gemel_dtype_name((gemel_dtype)k), &found), GEMEL_OK);
+    CT_EQ_INT(gemel_dtype_find(gemel_dtype_name((gemel_dtype)k), &found), GEMEL_OK);
     CT_EQ_INT(found, k);
   }
   CT_EQ_STR(gemel_dtype_name(GEMEL_BF16), "bf16");
   CT_EQ_STR(gemel_dtype_name(GEMEL_DTYPE_COUNT), "?");
-  CT_EQ_INT(gemel_dtype_by_name("f128", &found), GEMEL_NOT_FOUND);
-  CT_EQ_INT(gemel_dtype_by_name(NULL, &found), GEMEL_NOT_FOUND);
+  CT_EQ_INT(gemel_dtype_find("f128", &found), GEMEL_NOT_FOUND);
+  CT_EQ_INT(gemel_dtype_find(NULL, &found), GEMEL_NOT_FOUND);
   CT_EQ_INT(found, GEMEL_DTYPE_COUNT - 1);
   CT_EQ_UINT(gemel_dtype_size(GEMEL_BOOL), 1);
   CT_EQ_UINT(gemel_dtype_size(GEMEL_BF16), 2);

@@ -685,7 +685,7 @@ static void accuracy(const void *data) {
 /* x[2, 3] from every second column of a 4-column array, backwards, plus y[3] repeated; in f16. */
 static void plain_strides(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
-  const gemel_operation *add = gemel_find_operation(context, "add");
+  const gemel_operation *add = gemel_operation_find(context, "add");
   uint16_t x[2][8], y[3], out[6];
   int64_t x_shape[] = {2, 3}, x_strides[] = {16, -4}, y_shape[] = {3}, y_strides[] = {-2};
   int64_t out_strides[] = {6, 2};
@@ -788,7 +788,7 @@ static void derivative_types(const void *data) {
   const gemel__scalar_row *row = data;
   static const gemel_dtype floats[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
   gemel_context *context = gemel_context_new(NULL);
-  const gemel_operation *record = gemel_find_operation(context, row->name);
+  const gemel_operation *record = gemel_operation_find(context, row->name);
   int trial, k;
   for (trial = 0; trial < 40; trial++) {
     gemel_graph *graph = gemel_graph_new(context, NULL);

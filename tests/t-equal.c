@@ -76,13 +76,13 @@ static void take(void *user, const gemel_record *record) {
   h->records++;
   if (record->tier == GEMEL_TIER_REAL ||
       (gemel_verdict_severity(record->verdict) > gemel_verdict_severity(h->worst) &&
-       gemel_verdict_severity(record->verdict) > gemel_verdict_severity(GEMEL_NOT_RUN))) {
+       gemel_verdict_severity(record->verdict) > gemel_verdict_severity(GEMEL_VERDICT_NOT_RUN))) {
     h->worst = record->verdict;
     snprintf(h->how, sizeof h->how, "%s %s", gemel_tier_name(record->tier),
              gemel_evidence_name(record->how));
     snprintf(h->detail, sizeof h->detail, "%s", record->detail);
   }
-  if (record->verdict == GEMEL_REFUTED) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED) {
     snprintf(h->counterexample, sizeof h->counterexample, "%s", record->counterexample);
   }
 }
@@ -90,7 +90,7 @@ static void take(void *user, const gemel_record *record) {
 /* TIERS: those to run, as in the options. */
 static heard ask_tiers(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
                        unsigned tiers, gemel_pair_result *result) {
-  heard h = {GEMEL_PASSED, "", "", "", 0};
+  heard h = {GEMEL_VERDICT_PASSED, "", "", "", 0};
   gemel_verify_options options = {0};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   options.size = sizeof options;
@@ -101,7 +101,7 @@ static heard ask_tiers(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t 
   options.user = &h;
   if (gemel_verify_pair(a, b, "pair", allow, &options, result, &error) != GEMEL_OK) {
     CT_FAIL("%s", error.text);
-    result->verdict = GEMEL_NOT_RUN;
+    result->verdict = GEMEL_VERDICT_NOT_RUN;
   }
   return h;
 }
@@ -137,7 +137,7 @@ static void is_right(const void *data) {
     ct_context("%s, seed %llu: %s by %s (%s)\n%s", p->name, (unsigned long long)seed,
                gemel_verdict_name(result.verdict), h.how, h.detail, h.counterexample);
     right &= CT_EQ_STR(gemel_verdict_name(result.verdict),
-                       gemel_verdict_name(equal ? GEMEL_PASSED : GEMEL_REFUTED));
+                       gemel_verdict_name(equal ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_REFUTED));
     if (seed == 1) {
       printf("  %s: %s by %s (%s)\n", p->name, gemel_verdict_name(result.verdict), h.how, h.detail);
     }
@@ -291,8 +291,8 @@ typedef struct repeated {
 
 static void note_refutation(void *user, const gemel_record *record) {
   repeated *r = user;
-  if (record->verdict == GEMEL_REFUTED) {
-    r->verdict = GEMEL_REFUTED;
+  if (record->verdict == GEMEL_VERDICT_REFUTED) {
+    r->verdict = GEMEL_VERDICT_REFUTED;
     snprintf(r->counterexample, sizeof r->counterexample, "%s", record->counterexample);
     if (record->replay != NULL) {
       snprintf(r->path, sizeof r->path, "%s", record->replay);
@@ -318,7 +318,7 @@ static void big_graphs_shrink(const void *data) {
     gemel_verify_options options = {0};
     gemel_verify_summary summary = {0};
     gemel_pair_result result = {0};
-    repeated r = {"", GEMEL_PASSED, ""};
+    repeated r = {"", GEMEL_VERDICT_PASSED, ""};
     options.size = sizeof options;
     summary.size = sizeof summary;
     options.seed = 3;
@@ -328,15 +328,15 @@ static void big_graphs_shrink(const void *data) {
     options.replay_folder = ct_scratch();
     CT_EQ_INT(gemel_verify_pair(a, b, "long", GEMEL_NEEDS_ALL, &options, &result, NULL), GEMEL_OK);
     ct_context("pair %zu\n%s", k, r.counterexample);
-    CT_EQ_INT(r.verdict, GEMEL_REFUTED);
+    CT_EQ_INT(r.verdict, GEMEL_VERDICT_REFUTED);
     CT_LE_DOUBLE((double)graph_lines(r.counterexample), 12);
     CT_LE_DOUBLE(3, (double)graph_lines(r.counterexample));
     CT_CHECK(all[k].of == NULL || strstr(r.counterexample, "(at") != NULL ||
              strstr(r.counterexample, ", at") != NULL);
-    r.verdict = GEMEL_PASSED;
+    r.verdict = GEMEL_VERDICT_PASSED;
     options.replay_folder = NULL;
     CT_EQ_INT(gemel_verify_replay(context, r.path, &options, &summary, NULL), GEMEL_OK);
-    CT_EQ_INT(r.verdict, GEMEL_REFUTED);
+    CT_EQ_INT(r.verdict, GEMEL_VERDICT_REFUTED);
     gemel_graph_unref(a);
     gemel_graph_unref(b);
     gemel_context_unref(context);
@@ -674,7 +674,7 @@ static void rounded_decisions(const void *data) {
     ct_context("%s", all[k]);
     CT_EQ_INT(gemel_verify_pair(graph, graph, "one", GEMEL_NEEDS_ALL, &options, &result, NULL),
               GEMEL_OK);
-    CT_CHECK(result.verdict != GEMEL_REFUTED);
+    CT_CHECK(result.verdict != GEMEL_VERDICT_REFUTED);
     gemel_graph_unref(graph);
     gemel_context_unref(context);
   }

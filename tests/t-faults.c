@@ -249,8 +249,9 @@ typedef struct found {
 
 static void take(void *user, const gemel_record *record) {
   found *f = user;
-  int bad = record->verdict != GEMEL_PASSED && record->verdict != GEMEL_NOT_APPLICABLE;
-  f->refuted += record->verdict == GEMEL_REFUTED;
+  int bad =
+      record->verdict != GEMEL_VERDICT_PASSED && record->verdict != GEMEL_VERDICT_NOT_APPLICABLE;
+  f->refuted += record->verdict == GEMEL_VERDICT_REFUTED;
   if (bad && f->bad++ == 0) {
     snprintf(f->first, sizeof f->first, "%s %s: %s %s", record->name, gemel_tier_name(record->tier),
              gemel_verdict_name(record->verdict), record->detail);
@@ -366,7 +367,7 @@ static void part_derivatives(const void *data) {
       CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, &summary, NULL), GEMEL_OK);
       gemel__fault_active = GEMEL__FAULT_NONE;
       ct_context("%s, seed %llu", gemel__fault_name(cases[k].id), (unsigned long long)seed);
-      CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], 1);
+      CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_REFUTED], 1);
     }
     gemel_rules_unref(rules);
     gemel_context_unref(context);
@@ -379,7 +380,7 @@ static char files[GEMEL_TIER_COUNT][300]; /* folders, by tier */
 
 static void keep_file(void *user, const gemel_record *record) {
   (void)user;
-  if (record->verdict == GEMEL_REFUTED && record->replay != NULL) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED && record->replay != NULL) {
     snprintf(files[record->tier], sizeof files[0], "%s", record->replay);
   }
 }
@@ -395,9 +396,9 @@ static gemel_verdict replayed(const char *path, int id) {
   gemel_context_unref(context);
   if (status != GEMEL_OK) {
     CT_FAIL("%s: %s", path, error.text);
-    return GEMEL_NOT_RUN;
+    return GEMEL_VERDICT_NOT_RUN;
   }
-  return summary.verdicts[GEMEL_REFUTED] > 0 ? GEMEL_REFUTED : GEMEL_PASSED;
+  return summary.verdicts[GEMEL_VERDICT_REFUTED] > 0 ? GEMEL_VERDICT_REFUTED : GEMEL_VERDICT_PASSED;
 }
 
 /* What each tier refutes is written to a folder that refutes again with the fault, and not without.

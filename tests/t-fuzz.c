@@ -201,9 +201,9 @@ static gemel_status waver(gemel_edit *edit, const void *data, gemel_error *error
   return gemel_edit_replace(edit, old, is_tanh ? gemel_sigmoid(x) : gemel_tanh(x));
 }
 
-static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *user,
                                      const void *data) {
-  (void)random, (void)state, (void)data;
+  (void)random, (void)user, (void)data;
   return gemel_graph_error(graph)->status;
 }
 

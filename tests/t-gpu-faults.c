@@ -556,7 +556,7 @@ static int try_graph(gemel_context *context, const scenario *s, uint64_t seed) {
 /* ---- What a process finds ---- */
 
 static void keep_refuted(void *user, const gemel_record *record) {
-  if (record->verdict == GEMEL_REFUTED) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED) {
     *(int *)user = find("%s", record->detail);
   }
 }
@@ -584,7 +584,7 @@ static int try_verify(gemel_context *context, const char *name, uint64_t seed) {
 
 static int try_operation(gemel_context *context, const char *name, uint64_t seed) {
   static const gemel__fill fills[] = {GEMEL__FILL_INTEGERS, GEMEL__FILL_SPECIAL, GEMEL__FILL_NAN};
-  const gemel_operation *record = gemel_find_operation(context, name);
+  const gemel_operation *record = gemel_operation_find(context, name);
   int wrong = 0, compared = 0;
   for (size_t k = 0; k < (is_exact(record) ? CT_COUNT(fills) : 1) && wrong == 0; k++) {
     compared += compare_operation(context, record, fills[k], seed, &wrong);
@@ -618,7 +618,7 @@ static int be_refused(const gemel_cuda *cuda) {
   const gemel_device *device = gemel_cuda_device(cuda);
   void *data = NULL;
   gemel__sim_refuse(0);
-  gemel_status status = device->allocate_staging(device->state, 1, &data, &error);
+  gemel_status status = device->allocate_staging(device->user, 1, &data, &error);
   gemel__sim_refuse(-1);
   return (status != GEMEL_NO_MEMORY && find("memory was there%s", "")) ||
          (cudaGetLastError() != cudaSuccess && find("the application finds CUDA's error%s", ""));

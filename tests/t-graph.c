@@ -420,7 +420,7 @@ static void bad_operations(const void *data) {
   op = own_operation("bad3");
   op.size = 8;
   CT_EQ_INT(gemel_register_operation(shared(), &op, NULL), GEMEL_BAD_ARGUMENT);
-  CT_CHECK(gemel_find_operation(shared(), "bad2") == NULL);
+  CT_CHECK(gemel_operation_find(shared(), "bad2") == NULL);
 }
 
 /* ---- Memory spaces ---- */

@@ -48,8 +48,8 @@ static void contexts(const void *data) {
   CT_EQ_INT(gemel_dim_is_constant(NULL, 1, &value), 0);
   CT_EQ_INT(gemel_type_new(NULL, GEMEL_F32, 0, NULL, 0), GEMEL_TYPE_NONE);
   CT_EQ_INT(gemel_type_of_shape(NULL, GEMEL_F32, 0, NULL), GEMEL_TYPE_NONE);
-  CT_CHECK(gemel_find_operation(c, NULL) == NULL);
-  CT_CHECK(gemel_find_operation(NULL, "add") == NULL);
+  CT_CHECK(gemel_operation_find(c, NULL) == NULL);
+  CT_CHECK(gemel_operation_find(NULL, "add") == NULL);
   CT_EQ_INT(gemel_operation_count(NULL), 0);
   CT_CHECK(gemel_operation_at(c, (size_t)-1) == NULL);
   CT_CHECK(gemel_operation_at(c, gemel_operation_count(c)) == NULL);
@@ -646,7 +646,7 @@ static void replays(const void *data) {
     ct_context("tier %s, other(%s", tier, other);
     if (k == (CT_COUNT(others) - 1) * CT_COUNT(tiers)) { /* tier real refutes other shapes */
       CT_EQ_INT(gemel_verify_replay(c, path, NULL, &summary, &error), GEMEL_OK);
-      CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], 1);
+      CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_REFUTED], 1);
       continue;
     }
     CT_EQ_INT(gemel_verify_replay(c, path, NULL, &summary, &error), GEMEL_BAD_FILE);

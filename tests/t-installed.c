@@ -36,7 +36,7 @@ static gemel_status prepare_max(gemel_kernel_call *call) {
 static double *at(const gemel_kernel_call *call, const gemel_view *view, int64_t i) {
   const gemel_device *on = call->device;
   const gemel_view *result = &call->outputs[0];
-  char *data = on == &second.record ? guarded_reach(on->state, view->data) : view->data;
+  char *data = on == &second.record ? guarded_reach(on->user, view->data) : view->data;
   for (int k = result->rank - 1, own = view->rank - 1; own >= 0; k--, own--) {
     data += view->shape[own] == 1 ? 0 : i % result->shape[k] * view->strides[own];
     i /= result->shape[k];
@@ -206,7 +206,7 @@ static void on_device(const void *data) {
 
 static void say(void *user, const gemel_record *record) {
   (void)user;
-  if (record->verdict == GEMEL_REFUTED) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED) {
     ct_context("%s: %s", record->detail, record->counterexample);
   }
 }
@@ -222,12 +222,12 @@ static gemel_verify_summary verify(gemel_context *context, uint64_t seed) {
 static void verified(const void *data) {
   gemel_context *good = with(&right), *bad = gemel_context_new(NULL);
   (void)data;
-  CT_EQ_UINT(verify(good, 1).verdicts[GEMEL_REFUTED], 0);
+  CT_EQ_UINT(verify(good, 1).verdicts[GEMEL_VERDICT_REFUTED], 0);
   CT_CHECK(runs > 100);
   CT_EQ_INT(incomplete, 0);
   CT_EQ_INT(gemel_register_kernel(bad, GEMEL_SPACE_HOST, "maximum", &wrong, NULL), GEMEL_OK);
   for (uint64_t seed = 1; seed <= 5; seed++) {
-    CT_CHECK(verify(bad, seed).verdicts[GEMEL_REFUTED] > 0);
+    CT_CHECK(verify(bad, seed).verdicts[GEMEL_VERDICT_REFUTED] > 0);
   }
   gemel_context_unref(good);
   gemel_context_unref(bad);
@@ -243,7 +243,7 @@ static void judged(const void *data) {
   (void)data;
   begin();
   CT_EQ_INT(gemel_verify_kernel(context, "maximum", &right, &options, &summary, NULL), GEMEL_OK);
-  CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], 0);
+  CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_REFUTED], 0);
   CT_CHECK(runs > 0);
   CT_EQ_INT(incomplete, 0);
   CT_EQ_INT(gemel_register_kernel(context, GEMEL_SPACE_HOST, "maximum", &right, NULL), GEMEL_OK);

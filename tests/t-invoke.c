@@ -383,9 +383,9 @@ static void many_bodies(const void *data) {
   gemel_context_unref(context);
 }
 
-static int count_bytes(void *state, const void *bytes, size_t count) {
+static int count_bytes(void *user, const void *bytes, size_t count) {
   (void)bytes;
-  *(size_t *)state += count;
+  *(size_t *)user += count;
   return 0;
 }
 

@@ -29,7 +29,8 @@ static void take(void *user, const gemel_record *record) {
   timeless.seconds = 0;
   CT_CHECK(pthread_equal(pthread_self(), h->thread));
   h->records++;
-  h->refuted += record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_OVERSTATED;
+  h->refuted +=
+      record->verdict == GEMEL_VERDICT_REFUTED || record->verdict == GEMEL_VERDICT_OVERSTATED;
   h->used += gemel_record_json(&timeless, h->text + h->used, ROOM - h->used);
   CT_CHECK(h->used + 2 < ROOM);
   memcpy(h->text + h->used++, "\n", 2);
@@ -103,7 +104,7 @@ static void take_stopped(void *user, const gemel_record *record) {
   struct stopping *s = user;
   int untried = strcmp(record->detail, "the run was stopped before it was tried") == 0;
   CT_CHECK(untried || s->not_run == 0);
-  CT_CHECK(!untried || record->verdict == GEMEL_NOT_RUN);
+  CT_CHECK(!untried || record->verdict == GEMEL_VERDICT_NOT_RUN);
   s->not_run += (size_t)untried;
   if (untried) {
     s->heard.records++;

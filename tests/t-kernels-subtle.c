@@ -341,8 +341,8 @@ struct packed {
 
 static struct packed in_common;
 
-static void release_dot(void *state) {
-  free(((struct packed *)state)->y);
+static void release_dot(void *prepared) {
+  free(((struct packed *)prepared)->y);
 }
 
 static gemel_status prepare_dot(gemel_kernel_call *call) {
@@ -370,7 +370,7 @@ static void pack(struct packed *p, const gemel_kernel_call *call, const int64_t 
 
 /* The second operand, dense: packed anew unless what was kept is known to be the same. */
 static const double *second(const gemel_kernel_call *call, const int64_t *strides) {
-  struct packed *p = is(KEPT_BY_NUMBER) ? &in_common : call->state;
+  struct packed *p = is(KEPT_BY_NUMBER) ? &in_common : call->prepared;
   const uint64_t *at = call->versions != NULL ? call->versions[1] : NULL;
   uint64_t version = at != NULL ? *at : is(KEPT_UNVERSIONED) && call->versions != NULL ? 1 : 0;
   int same = p->y != NULL && version != 0 && p->version == version;

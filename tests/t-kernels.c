@@ -134,8 +134,8 @@ struct squares {
 static int64_t total_calls, static_n;
 static double static_buffer[200000];
 
-static void release_squares(void *state) {
-  struct squares *s = state;
+static void release_squares(void *prepared) {
+  struct squares *s = prepared;
   free(s->block);
   if (is(FREES_TWICE)) {
     free(s->block);
@@ -143,7 +143,7 @@ static void release_squares(void *state) {
 }
 
 static gemel_status prepare_sqr(gemel_kernel_call *call) {
-  struct squares *s = call->state;
+  struct squares *s = call->prepared;
   if (call->inputs[0].dtype != GEMEL_F64) {
     return GEMEL_DECLINED;
   }
@@ -151,7 +151,7 @@ static gemel_status prepare_sqr(gemel_kernel_call *call) {
   s->block = malloc(40);
   static_n = s->n;
   if (is(STATE_TOO_SMALL)) {
-    memset(call->state, 0, GEMEL_KERNEL_STATE_BYTES + 8);
+    memset(call->prepared, 0, GEMEL_KERNEL_PREPARED_BYTES + 8);
   }
   if (!is(LEAKS_A_STATE)) {
     call->release = release_squares;
@@ -230,7 +230,7 @@ static void misbehave(const gemel_kernel_call *call) {
 /* Elements FIRST to LAST. */
 static void square_some(const gemel_kernel_call *call, int64_t first, int64_t last) {
   gemel_view x = call->inputs[0];
-  const struct squares *s = call->state;
+  const struct squares *s = call->prepared;
   if (is(ROUNDS_POINTER_DOWN)) {
     x.data = (void *)((uintptr_t)x.data & ~(uintptr_t)63);
   }
@@ -277,7 +277,7 @@ static gemel_status run_threads(const gemel_kernel_call *call) {
 }
 
 static gemel_status run_sqr(const gemel_kernel_call *call) {
-  struct squares *s = call->state;
+  struct squares *s = call->prepared;
   double *x = call->inputs[0].data, *y = call->outputs[0].data;
   s->calls++;
   total_calls++;
@@ -330,7 +330,7 @@ static gemel_status run_sum(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0];
   double *partial = call->scratch, total = 0;
   double *heap = malloc(8);
-  int64_t n = count(x), *calls = call->state;
+  int64_t n = count(x), *calls = call->prepared;
   for (int k = 0; k < 8 && !is(SCRATCH_UNINITIALISED); k++) {
     partial[k] = is(SCRATCH_KEPT) && *calls > 0 ? partial[k] : 0;
   }
@@ -558,7 +558,8 @@ static const candidate wrong[] = {
     {"declines in run", "sqr", DECLINES_LATE, I, SQR, "declined"},
     {"fails", "sqr", FAILS, I, SQR, "run returned"},
     {"changes what it is shown", "sqr", CHANGES_SHAPE, I, SQR, "not its to change"},
-    {"a state that is too large", "sqr", STATE_TOO_SMALL, I, SQR, "behind the end of the state"},
+    {"a state that is too large", "sqr", STATE_TOO_SMALL, I, SQR,
+     "behind the end of call->prepared"},
     {"releases twice", "sqr", FREES_TWICE, I, SQR, "SIGABRT"},
     {"scratch memory taken for zeros", "sum", SCRATCH_UNINITIALISED, I, SUM, NULL},
     {"too little scratch memory", "sum", SCRATCH_TOO_SMALL, I, SUM, "the scratch"},

@@ -165,10 +165,10 @@ static void big_blocks(const void *data) {
 
 static size_t asked;
 
-static void *asking_allocate(void *state, size_t bytes) {
-  gemel_allocator *below = state;
+static void *asking_allocate(void *user, size_t bytes) {
+  gemel_allocator *below = user;
   asked++;
-  return below->allocate(below->state, bytes);
+  return below->allocate(below->user, bytes);
 }
 
 /* Hooks that hand on to what was there; big blocks come through them too. */
@@ -177,7 +177,7 @@ static void hooks_on_hooks(const void *data) {
   void *block;
   (void)data;
   mine.allocate = asking_allocate;
-  mine.state = &below;
+  mine.user = &below;
   CT_EQ_INT(gemel_set_allocator(&mine), GEMEL_OK);
   CT_CHECK(gemel_get_allocator().allocate == asking_allocate);
   asked = 0;
@@ -273,7 +273,7 @@ static void register_own(struct life *l, const char *name, const gemel_attr_spec
   status = gemel_register_operation(l->c, &op, &l->error);
   /* there or not, nothing in between */
   CT_EQ_INT(gemel_operation_count(l->c), before + (status == GEMEL_OK));
-  CT_EQ_INT(gemel_find_operation(l->c, name) != NULL, status == GEMEL_OK);
+  CT_EQ_INT(gemel_operation_find(l->c, name) != NULL, status == GEMEL_OK);
   saw(l, status);
 }
 

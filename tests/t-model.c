@@ -37,11 +37,11 @@ static gemel_graph *parse(const char *body, int64_t n) {
 
 struct asked {
   const char *left, *right;
-  int64_t n;              /* elements of each leaf */
-  int elementwise;        /* what the question says of itself */
-  int compare_domain;     /* one side defined, the other not: a difference */
-  unsigned faults;        /* of domain F */
-  const gemel_domain *in; /* of the four leaves; NULL: any */
+  int64_t n;             /* elements of each leaf */
+  int elementwise;       /* what the question says of itself */
+  int compare_domain;    /* one side defined, the other not: a difference */
+  unsigned faults;       /* of domain F */
+  const gemel_range *in; /* of the four leaves; NULL: any */
 };
 
 static gemel__answer ask(const struct asked *p, uint64_t seed) {
@@ -112,108 +112,118 @@ struct lie {
   const char *how; /* NULL: any */
 };
 
-static const gemel_domain positive[] = {GEMEL_POSITIVE, GEMEL_POSITIVE, GEMEL_POSITIVE,
-                                        GEMEL_POSITIVE};
+static const gemel_range positive[] = {GEMEL_RANGE_POSITIVE, GEMEL_RANGE_POSITIVE,
+                                       GEMEL_RANGE_POSITIVE, GEMEL_RANGE_POSITIVE};
 
 /* y, to which such a thing is added, isn't 0. */
-static const gemel_domain carried[] = {GEMEL_ANY, GEMEL_POSITIVE, GEMEL_ANY, GEMEL_ANY};
+static const gemel_range carried[] = {GEMEL_RANGE_ANY, GEMEL_RANGE_POSITIVE, GEMEL_RANGE_ANY,
+                                      GEMEL_RANGE_ANY};
 
 static const struct lie lies[] = {
     {"e_is_4",
      {"exp(x - x + 1:f64)", "4:f64 + (x - x)", 3, 1, 0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"e_is_4/unseen",
      {"y + " UNSEEN "(exp(1:f64) - 4:f64)", "y", 3, 1, 0, 0, carried},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      NULL},
     {"relu_scaled",
      {"relu(-0.00999999977648258209228515625:f64 * x)",
       "-0.00999999977648258209228515625:f64 * relu(x)", 3, 1, 0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      NULL},
     {"relu_scaled/bad_chain",
      {"relu(-0.00999999977648258209228515625:f64 * x)",
       "-0.00999999977648258209228515625:f64 * relu(x)", 3, 1, 0, GEMEL__FIELD_ANY_PRIMES, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      NULL},
     {"relu_scaled/unseen",
      {"y + " UNSEEN "(relu(-0.00999999977648258209228515625:f64 * x) + "
       "0.00999999977648258209228515625:f64 * relu(x))",
       "y", 3, 1, 0, GEMEL__FIELD_ANY_PRIMES, carried},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      NULL},
-    {"cube", {"abs(x) * abs(x) * abs(x)", "x * x * x", 3, 1, 0, 0, NULL}, GEMEL_REFUTED, "samples"},
+    {"cube",
+     {"abs(x) * abs(x) * abs(x)", "x * x * x", 3, 1, 0, 0, NULL},
+     GEMEL_VERDICT_REFUTED,
+     "samples"},
     {"cube/unseen",
      {"y + " UNSEEN "(abs(x) * abs(x) * abs(x) - x * x * x)", "y", 1, 1, 0, 0, carried},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      NULL},
     {"shared_scalar",
      {"abs(sum(y) * x)", "sum(y) * abs(x)", 8, 0, 0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"shared_scalar/unseen",
      {"y + " UNSEEN "(abs(sum(z) * x) - sum(z) * abs(x))", "y", 4, 0, 0, 0, carried},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      NULL},
     {"eight_relus",
      {"relu(x) * relu(y) * relu(z) * relu(w) * relu(x + y) * relu(z + w) * relu(x + z) * relu(y + "
       "w)",
       "x - x", 2, 1, 0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"quotient_at_0",
      {"maximum(x / x, 1:f64 + (x - x))", "1:f64 + (x - x)", 3, 1, 1, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"sign_squared",
      {"sign(x) * sign(x)", "1:f64 + (x - x)", 3, 1, 0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"greater_equal",
      {"where(gt(x, y), z, w)", "where(ge(x, y), z, w)", 3, 1, 0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"tie_of_max",
      {"where(gt(x, y), z, where(eq(x, y), 0.5:f64 * z, 0:f64))", "where(ge(x, y), z, 0:f64)", 3, 1,
       0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"argmax_last",
      {"cast(argmax(x, axis = 0), dtype = f64)",
       "2:f64 - cast(argmax(reverse(x, axes = [0]), axis = 0), dtype = f64)", 3, 0, 0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
-    {"root_squared", {"sqrt(x) * sqrt(x)", "x", 3, 1, 1, 0, NULL}, GEMEL_REFUTED, "samples"},
+    {"root_squared",
+     {"sqrt(x) * sqrt(x)", "x", 3, 1, 1, 0, NULL},
+     GEMEL_VERDICT_REFUTED,
+     "samples"},
     {"power_by_logarithm",
      {"exp(2:f64 * log(x))", "x * x", 3, 1, 1, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
-    {"log_of_square", {"log(x * x)", "2:f64 * log(x)", 3, 1, 1, 0, NULL}, GEMEL_REFUTED, "samples"},
+    {"log_of_square",
+     {"log(x * x)", "2:f64 * log(x)", 3, 1, 1, 0, NULL},
+     GEMEL_VERDICT_REFUTED,
+     "samples"},
     {"window",
      {"relu(exp(x) - 1000:f64) * relu(1001:f64 - exp(x))", "x - x", 1, 1, 0, 0, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     /* faults of F: what it then believes must not get through */
     {"inverse_of_0",
      {"x / (x - x)", "y - y", 3, 1, 0, GEMEL__FIELD_INVERSE_OF_ZERO, NULL},
-     GEMEL_UNINFORMATIVE,
+     GEMEL_VERDICT_UNINFORMATIVE,
      NULL},
     {"inverse_of_0/domain",
      {"x / (x - x)", "y - y", 3, 1, 1, GEMEL__FIELD_INVERSE_OF_ZERO, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"whole_group",
      {"log(-x)", "log(x)", 3, 1, 0, GEMEL__FIELD_WHOLE_GROUP, NULL},
-     GEMEL_UNINFORMATIVE,
+     GEMEL_VERDICT_UNINFORMATIVE,
      NULL},
     {"whole_group/domain",
      {"log(-x)", "log(x)", 3, 1, 1, GEMEL__FIELD_WHOLE_GROUP, NULL},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
     {"no_common_ring",
      {"exp(x)", "log(x)", 3, 1, 0, GEMEL__FIELD_NO_RING_EQUAL, positive},
-     GEMEL_REFUTED,
+     GEMEL_VERDICT_REFUTED,
      "samples"},
 };
 
@@ -247,15 +257,15 @@ static void faults_show(const void *data) {
     struct asked bad = cases[k].asked;
     bad.faults = cases[k].fault;
     if (cases[k].without == NULL) {
-      expect_of(&cases[k].asked, 2, GEMEL_REFUTED, NULL);
-      expect_of(&bad, 2, GEMEL_PASSED, "field");
+      expect_of(&cases[k].asked, 2, GEMEL_VERDICT_REFUTED, NULL);
+      expect_of(&bad, 2, GEMEL_VERDICT_PASSED, "field");
     } else if (strcmp(cases[k].without, "none") == 0) {
       /* no point is defined, so not even a faulty F is heard */
-      expect_of(&cases[k].asked, 2, GEMEL_UNINFORMATIVE, NULL);
-      expect_of(&bad, 2, GEMEL_UNINFORMATIVE, NULL);
+      expect_of(&cases[k].asked, 2, GEMEL_VERDICT_UNINFORMATIVE, NULL);
+      expect_of(&bad, 2, GEMEL_VERDICT_UNINFORMATIVE, NULL);
     } else {
-      expect_of(&cases[k].asked, 2, GEMEL_PASSED, cases[k].without);
-      expect_of(&bad, 2, GEMEL_PASSED, "field");
+      expect_of(&cases[k].asked, 2, GEMEL_VERDICT_PASSED, cases[k].without);
+      expect_of(&bad, 2, GEMEL_VERDICT_PASSED, "field");
     }
   }
 }
@@ -266,23 +276,26 @@ static const struct lie truths[] = {
     {"relu_scaled",
      {"relu(0.00999999977648258209228515625:f64 * x)",
       "0.00999999977648258209228515625:f64 * relu(x)", 3, 1, 0, 0, NULL},
-     GEMEL_PASSED,
+     GEMEL_VERDICT_PASSED,
      "field"},
     {"relu_scaled/bad_chain",
      {"relu(0.00999999977648258209228515625:f64 * x)",
       "0.00999999977648258209228515625:f64 * relu(x)", 3, 1, 0, GEMEL__FIELD_ANY_PRIMES, NULL},
-     GEMEL_PASSED,
+     GEMEL_VERDICT_PASSED,
      NULL},
     {"associative",
      {"maximum(maximum(x, y), z)", "maximum(x, maximum(y, z))", 3, 1, 0, 0, NULL},
-     GEMEL_PASSED,
+     GEMEL_VERDICT_PASSED,
      "cells"},
     {"softplus",
      {"log(1:f64 + exp(x)) - log(1:f64 + exp(-x))", "x", 1, 1, 0, 0, NULL},
-     GEMEL_PASSED,
+     GEMEL_VERDICT_PASSED,
      NULL},
-    {"proven", {"relu(x * x + 1:f64)", "x * x + 1:f64", 3, 1, 0, 0, NULL}, GEMEL_PASSED, "field"},
-    {"power", {"pow(x, 2:f64)", "x * x", 3, 1, 1, 0, NULL}, GEMEL_PASSED, "field"},
+    {"proven",
+     {"relu(x * x + 1:f64)", "x * x + 1:f64", 3, 1, 0, 0, NULL},
+     GEMEL_VERDICT_PASSED,
+     "field"},
+    {"power", {"pow(x, 2:f64)", "x * x", 3, 1, 1, 0, NULL}, GEMEL_VERDICT_PASSED, "field"},
 };
 
 /* ---- Trials and undecided signs ---- */
@@ -331,7 +344,7 @@ static void one_way(const void *data) {
     CT_HAS_STR(a.detail, "went one way at every point");
     CT_HAS_STR(a.detail, k < 2 ? "gt 1" : "maximum 1");
     gemel__answer_clear(&a);
-    expect(&cases[k], GEMEL_UNINFORMATIVE, NULL);
+    expect(&cases[k], GEMEL_VERDICT_UNINFORMATIVE, NULL);
   }
 }
 
@@ -347,14 +360,14 @@ static void one_way_proven(const void *data) {
   size_t k;
   (void)data;
   for (k = 0; k < CT_COUNT(cases); k++) {
-    expect(&cases[k], GEMEL_PASSED, NULL);
+    expect(&cases[k], GEMEL_VERDICT_PASSED, NULL);
   }
 }
 
 /* Sites of several instances count together. */
 static void sites_merge(const void *data) {
-  static const gemel_domain below[] = {GEMEL_POSITIVE, GEMEL_POSITIVE, GEMEL_POSITIVE,
-                                       GEMEL_POSITIVE};
+  static const gemel_range below[] = {GEMEL_RANGE_POSITIVE, GEMEL_RANGE_POSITIVE,
+                                      GEMEL_RANGE_POSITIVE, GEMEL_RANGE_POSITIVE};
   struct asked p = {
       "relu(x - exp(140:f64) * y)", "maximum(x - exp(140:f64) * y, 0:f64)", 1, 0, 0, 0, below};
   struct asked o = {
@@ -364,7 +377,7 @@ static void sites_merge(const void *data) {
   memset(&total, 0, sizeof total);
   total.how = GEMEL_EVIDENCE_NONE;
   gemel__sites_init(&total.sites);
-  a.verdict = b.verdict = GEMEL_PASSED;
+  a.verdict = b.verdict = GEMEL_VERDICT_PASSED;
   a.how = b.how = GEMEL_EVIDENCE_CELLS;
   a.cells = b.cells = 1;
   CT_EQ_INT(gemel__answer_merge(&total, &a, 0), 0);
@@ -373,7 +386,7 @@ static void sites_merge(const void *data) {
   CT_CHECK(gemel__answer_one_way(&total) == NULL);
   CT_EQ_UINT(total.cells, 2);
   gemel__answer_settle(&total);
-  CT_EQ_INT(total.verdict, GEMEL_PASSED);
+  CT_EQ_INT(total.verdict, GEMEL_VERDICT_PASSED);
   gemel__answer_clear(&a);
   gemel__answer_clear(&b);
   gemel__answer_clear(&total);

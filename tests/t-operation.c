@@ -136,15 +136,15 @@ static gemel_value norm_pull_scaled(gemel_value x, gemel_value g) {
 }
 
 #define GELU(name, f, slope)                                                                       \
-  { name, 1, f, NULL, {slope}, NULL, gelu_formula, NULL, GEMEL_MODERATE }
+  { name, 1, f, NULL, {slope}, NULL, gelu_formula, NULL, GEMEL_RANGE_MODERATE }
 #define SWISH(name, f, slope)                                                                      \
-  { name, 1, f, NULL, {slope}, NULL, swish_formula, NULL, GEMEL_MODERATE }
+  { name, 1, f, NULL, {slope}, NULL, swish_formula, NULL, GEMEL_RANGE_MODERATE }
 #define HARD(name, f, slope)                                                                       \
-  { name, 1, f, NULL, {slope}, NULL, NULL, hard_swish_function, GEMEL_ANY }
+  { name, 1, f, NULL, {slope}, NULL, NULL, hard_swish_function, GEMEL_RANGE_ANY }
 #define LOG_ADD(name, f, x, y)                                                                     \
-  { name, 2, f, NULL, {x, y}, NULL, NULL, log_add_exp_function, GEMEL_MODERATE }
+  { name, 2, f, NULL, {x, y}, NULL, NULL, log_add_exp_function, GEMEL_RANGE_MODERATE }
 #define NORM(name, line, pull)                                                                     \
-  { name, 0, NULL, line, {NULL}, pull, NULL, layer_norm_function, GEMEL_ANY }
+  { name, 0, NULL, line, {NULL}, pull, NULL, layer_norm_function, GEMEL_RANGE_ANY }
 static const own wrong[] = {
     GELU("gelu/erf", gelu_erf, gelu_slope),
     GELU("gelu/sigmoid", gelu_sigmoid, gelu_slope),
@@ -183,7 +183,7 @@ static const own wrong[] = {
      NULL,
      NULL,
      cumulative_function,
-     GEMEL_ANY},
+     GEMEL_RANGE_ANY},
     {"cumulative/exclusive",
      0,
      NULL,
@@ -192,7 +192,7 @@ static const own wrong[] = {
      NULL,
      NULL,
      cumulative_function,
-     GEMEL_ANY},
+     GEMEL_RANGE_ANY},
     {"attention/causal",
      0,
      NULL,
@@ -201,7 +201,7 @@ static const own wrong[] = {
      NULL,
      attention_formula,
      NULL,
-     GEMEL_MODERATE},
+     GEMEL_RANGE_MODERATE},
     {"attention/scaled",
      0,
      NULL,
@@ -210,7 +210,7 @@ static const own wrong[] = {
      NULL,
      attention_formula,
      NULL,
-     GEMEL_MODERATE},
+     GEMEL_RANGE_MODERATE},
 };
 
 /* ---- Asking ---- */

@@ -42,7 +42,7 @@ static void is_equal(const void *data) {
     CT_EQ_INT(gemel_verify_pair(graph, optimized, data, GEMEL_NEEDS_ALL, &options, &result, &error),
               GEMEL_OK);
     ct_context("%s", said);
-    CT_EQ_INT(result.verdict, GEMEL_PASSED);
+    CT_EQ_INT(result.verdict, GEMEL_VERDICT_PASSED);
   }
   gemel_graph_unref(optimized);
   gemel_graph_unref(graph);

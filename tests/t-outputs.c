@@ -275,9 +275,9 @@ static gemel_status replace_outputs(gemel_edit *edit, const void *data, gemel_er
   return GEMEL_OK;
 }
 
-static gemel_status make_no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+static gemel_status make_no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *user,
                                      const void *data) {
-  (void)random, (void)state, (void)data;
+  (void)random, (void)user, (void)data;
   return gemel_graph_error(graph)->status;
 }
 
@@ -302,15 +302,15 @@ static void register_output_pass(gemel_context *context, const output_case *c) {
 /* *APPLIED, unless it is NULL: how often what INCLUDE names has replaced something. */
 static gemel_graph *rewrite(const gemel_graph *graph, const char *include, int certify,
                             uint64_t *applied, gemel_error *error) {
-  gemel_profile *profile = gemel_profile_new();
+  gemel_rewrite_profile *profile = gemel_rewrite_profile_new();
   gemel_rewrite_options options = {
       .size = sizeof options, .include = include, .certify = certify, .profile = profile};
   gemel_graph *result = gemel_rewrite(graph, &options, error);
-  for (size_t k = 0; k < gemel_profile_count(profile) && applied != NULL; k++) {
-    const gemel_profile_row *row = gemel_profile_at(profile, k);
+  for (size_t k = 0; k < gemel_rewrite_profile_count(profile) && applied != NULL; k++) {
+    const gemel_rewrite_row *row = gemel_rewrite_profile_at(profile, k);
     *applied += row->name != NULL ? row->applied : 0;
   }
-  gemel_profile_free(profile);
+  gemel_rewrite_profile_free(profile);
   return result;
 }
 

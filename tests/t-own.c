@@ -77,13 +77,13 @@ static gemel_status leaky_run(const gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 static gemel_status leaky_sample(gemel_sample *call) {
-  int64_t n = 1 + (int64_t)(call->random(call->state) % 5);
+  int64_t n = 1 + (int64_t)(call->random(call->user) % 5);
   if (call->dtype != GEMEL_F64 && call->dtype != GEMEL_F32) {
     return GEMEL_DECLINED;
   }
   call->n_inputs = 1;
   call->inputs[0] = gemel_type_of_shape(call->context, call->dtype, 1, &n);
-  call->attrs[0] = gemel_attr_float("slope", (double)(call->random(call->state) % 4) * 0.25);
+  call->attrs[0] = gemel_attr_float("slope", (double)(call->random(call->user) % 4) * 0.25);
   call->n_attrs = 1;
   return GEMEL_OK;
 }
@@ -444,13 +444,19 @@ static const struct step_case {
   own own;
   int right;
 } step_cases[] = {
-    {"right", {"own", 1, step, NULL, {step_slope}, NULL, step_formula, NULL, GEMEL_ANY}, 1},
-    {"right/function", {"own", 1, step, NULL, {NULL}, NULL, NULL, step_function, GEMEL_ANY}, 1},
-    {"at", {"own", 1, step_at, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_ANY}, 0},
-    {"beside", {"own", 1, step_beside, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_ANY}, 0},
-    {"101", {"own", 1, step_101, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_ANY}, 0},
-    {"at/function", {"own", 1, step_at, NULL, {NULL}, NULL, NULL, step_function, GEMEL_ANY}, 0},
-    {"slope", {"own", 1, step, NULL, {no_step_slope}, NULL, step_formula, NULL, GEMEL_ANY}, 0}};
+    {"right", {"own", 1, step, NULL, {step_slope}, NULL, step_formula, NULL, GEMEL_RANGE_ANY}, 1},
+    {"right/function",
+     {"own", 1, step, NULL, {NULL}, NULL, NULL, step_function, GEMEL_RANGE_ANY},
+     1},
+    {"at", {"own", 1, step_at, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_RANGE_ANY}, 0},
+    {"beside", {"own", 1, step_beside, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_RANGE_ANY}, 0},
+    {"101", {"own", 1, step_101, NULL, {NULL}, NULL, step_formula, NULL, GEMEL_RANGE_ANY}, 0},
+    {"at/function",
+     {"own", 1, step_at, NULL, {NULL}, NULL, NULL, step_function, GEMEL_RANGE_ANY},
+     0},
+    {"slope",
+     {"own", 1, step, NULL, {no_step_slope}, NULL, step_formula, NULL, GEMEL_RANGE_ANY},
+     0}};
 
 static void threshold(const void *data) {
   const struct step_case *c = data;
@@ -510,7 +516,7 @@ static void defined(const void *data) {
   CT_EQ_UINT(h.good, h.records);
   CT_EQ_INT(gemel_verify_pair(graph, formula, "pair", GEMEL_NEEDS_ALL, &options, &result, &error),
             GEMEL_OK);
-  CT_EQ_INT(result.verdict, GEMEL_PASSED);
+  CT_EQ_INT(result.verdict, GEMEL_VERDICT_PASSED);
   gemel_text_free(text);
   gemel_text_free(second);
   gemel_graph_unref(graph);
@@ -551,12 +557,12 @@ static const struct deciding_case {
   const char *a, *b;
   gemel_verdict verdict;
 } deciding_cases[] = {
-    {"d_where(x)", "where(x <= 0, 0.125 * x, x)", GEMEL_PASSED},
-    {"d_nested(x)", "relu(where(x > 0, x, 0.125 * x) - 1)", GEMEL_PASSED},
-    {"d_relu(x) - d_relu(-x)", "x", GEMEL_PASSED},
-    {"d_max(x)", "max(abs(x))", GEMEL_REFUTED},
-    {"d_where(x)", "where(x > 0, x, 0.25 * x)", GEMEL_REFUTED},
-    {"d_nested(x)", "relu(x) - 1", GEMEL_REFUTED},
+    {"d_where(x)", "where(x <= 0, 0.125 * x, x)", GEMEL_VERDICT_PASSED},
+    {"d_nested(x)", "relu(where(x > 0, x, 0.125 * x) - 1)", GEMEL_VERDICT_PASSED},
+    {"d_relu(x) - d_relu(-x)", "x", GEMEL_VERDICT_PASSED},
+    {"d_max(x)", "max(abs(x))", GEMEL_VERDICT_REFUTED},
+    {"d_where(x)", "where(x > 0, x, 0.25 * x)", GEMEL_VERDICT_REFUTED},
+    {"d_nested(x)", "relu(x) - 1", GEMEL_VERDICT_REFUTED},
 };
 
 static void deciding_pair(const void *data) {
@@ -594,8 +600,8 @@ static void deciding_rules(const void *data) {
     rules = gemel_rules_parse(context, text, strlen(text), "test", &error);
     CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
     ct_context("%s: %s", text, error.text);
-    CT_EQ_INT(summary.verdicts[GEMEL_REFUTED] > 0, k == 1);
-    CT_CHECK(k == 1 || summary.verdicts[GEMEL_PASSED] > 0);
+    CT_EQ_INT(summary.verdicts[GEMEL_VERDICT_REFUTED] > 0, k == 1);
+    CT_CHECK(k == 1 || summary.verdicts[GEMEL_VERDICT_PASSED] > 0);
     gemel_rules_unref(rules);
     gemel_context_unref(context);
   }

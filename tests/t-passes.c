@@ -22,7 +22,7 @@
  */
 static gemel_graph *rewrite_by(const gemel_graph *graph, const char *include, uint64_t *applied,
                                gemel_error *error) {
-  gemel_profile *profile = gemel_profile_new();
+  gemel_rewrite_profile *profile = gemel_rewrite_profile_new();
   gemel_rewrite_options options = {.size = sizeof options,
                                    .include = include,
                                    .has_allow = 1,
@@ -31,17 +31,17 @@ static gemel_graph *rewrite_by(const gemel_graph *graph, const char *include, ui
   gemel_graph *result = gemel_rewrite(graph, &options, error);
   if (applied != NULL) {
     *applied = 0;
-    for (size_t k = 0; k < gemel_profile_count(profile); k++) {
-      const gemel_profile_row *row = gemel_profile_at(profile, k);
+    for (size_t k = 0; k < gemel_rewrite_profile_count(profile); k++) {
+      const gemel_rewrite_row *row = gemel_rewrite_profile_at(profile, k);
       *applied += row->name != NULL && strcmp(row->name, include) == 0 ? row->applied : 0;
     }
   }
-  gemel_profile_free(profile);
+  gemel_rewrite_profile_free(profile);
   return result;
 }
 
-static uint64_t next_random(void *state) {
-  uint64_t *s = state;
+static uint64_t next_random(void *user) {
+  uint64_t *s = user;
   *s ^= *s << 13;
   *s ^= *s >> 7;
   *s ^= *s << 17;
@@ -334,7 +334,7 @@ static size_t operations_of(const gemel_graph *graph) {
   size_t n = 0;
   for (size_t k = 0; k < gemel_graph_node_count(graph); k++) {
     const char *name = gemel_value_operation((gemel_value){(gemel_graph *)graph, (uint32_t)k, 0});
-    n += (gemel_find_operation(context, name)->flags & GEMEL_OP_VIEW) == 0;
+    n += (gemel_operation_find(context, name)->flags & GEMEL_OP_VIEW) == 0;
   }
   return n;
 }
@@ -746,9 +746,9 @@ static gemel_status say_nothing(gemel_edit *edit, const void *data, gemel_error 
   return GEMEL_UNSUPPORTED;
 }
 
-static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *user,
                                      const void *data) {
-  (void)random, (void)state, (void)data;
+  (void)random, (void)user, (void)data;
   return gemel_graph_error(graph)->status;
 }
 

@@ -1,6 +1,6 @@
 /*
  * The random numbers and sample points of the harness: known answers of the generator, evenness,
- * values within their domains, everything planted on purpose really drawn, storage in every dtype,
+ * values within their ranges, everything planted on purpose really drawn, storage in every dtype,
  * and bisection that finds windows far too narrow to hit by chance.
  *
  * SPDX-License-Identifier: MIT
@@ -97,33 +97,34 @@ static void permutations_are_whole(const void *data) {
 
 /* ---- Points ---- */
 
-static const gemel_domain domains[] = {GEMEL_ANY,     GEMEL_POSITIVE,        GEMEL_NONNEGATIVE,
-                                       GEMEL_NONZERO, GEMEL_ABOVE_MINUS_ONE, GEMEL_MODERATE,
-                                       GEMEL_INDEX};
-static const char *const domain_names[] = {
+static const gemel_range ranges[] = {
+    GEMEL_RANGE_ANY,     GEMEL_RANGE_POSITIVE,        GEMEL_RANGE_NONNEGATIVE,
+    GEMEL_RANGE_NONZERO, GEMEL_RANGE_ABOVE_MINUS_ONE, GEMEL_RANGE_MODERATE,
+    GEMEL_RANGE_INDEX};
+static const char *const range_names[] = {
     "any", "positive", "nonnegative", "nonzero", "above_minus_one", "moderate", "index"};
 
-static int is_inside(double x, gemel_domain domain) {
-  switch (domain) {
-  case GEMEL_POSITIVE:
+static int is_inside(double x, gemel_range range) {
+  switch (range) {
+  case GEMEL_RANGE_POSITIVE:
     return x > 0;
-  case GEMEL_NONNEGATIVE:
+  case GEMEL_RANGE_NONNEGATIVE:
     return x >= 0;
-  case GEMEL_NONZERO:
+  case GEMEL_RANGE_NONZERO:
     return x != 0;
-  case GEMEL_ABOVE_MINUS_ONE:
+  case GEMEL_RANGE_ABOVE_MINUS_ONE:
     return x > -1;
-  case GEMEL_MODERATE:
+  case GEMEL_RANGE_MODERATE:
     return fabs(x) <= 16;
-  case GEMEL_INDEX:
+  case GEMEL_RANGE_INDEX:
     return x >= -3 && x < 4 && x == floor(x);
   default:
     return 1;
   }
 }
 
-static void domains_are_kept(const void *data) {
-  gemel_domain domain = *(const gemel_domain *)data;
+static void ranges_are_kept(const void *data) {
+  gemel_range range = *(const gemel_range *)data;
   gemel__random r;
   gemel__random_seed(&r, 33);
   gemel__points p = {0};
@@ -134,9 +135,9 @@ static void domains_are_kept(const void *data) {
   double x[20];
   for (int i = 0; i < 3000; i++) {
     gemel__points_begin(&p, &r);
-    gemel__points_draw(&p, &r, domain, -3, 4, CT_COUNT(x), x);
+    gemel__points_draw(&p, &r, range, -3, 4, CT_COUNT(x), x);
     for (size_t k = 0; k < CT_COUNT(x); k++)
-      if (!isfinite(x[k]) || !is_inside(x[k], domain) || (x[k] == 0 && signbit(x[k])))
+      if (!isfinite(x[k]) || !is_inside(x[k], range) || (x[k] == 0 && signbit(x[k])))
         CT_FAIL("%a is outside", x[k]);
   }
   gemel__points_clear(&p);
@@ -178,18 +179,18 @@ static void extremes_are_drawn(const void *data) {
   long top = 0, bottom = 0, zero = 0, ties = 0;
   for (int i = 0; i < 2000; i++) {
     gemel__points_begin(&p, &r);
-    gemel_domain domain = domains[i % 6];
-    gemel__points_draw_integers(&p, &r, dtype, domain, 0, 0, CT_COUNT(x), x);
+    gemel_range range = ranges[i % 6];
+    gemel__points_draw_integers(&p, &r, dtype, range, 0, 0, CT_COUNT(x), x);
     for (size_t k = 0; k < CT_COUNT(x); k++) {
       double value = dtype == GEMEL_U64 ? (double)(uint64_t)x[k] : (double)x[k];
-      if (!is_number(dtype, x[k]) || !is_inside(value, domain))
-        CT_FAIL("%lld in domain %s", (long long)x[k], domain_names[domain]);
+      if (!is_number(dtype, x[k]) || !is_inside(value, range))
+        CT_FAIL("%lld in range %s", (long long)x[k], range_names[range]);
       top += x[k] == greatest;
       bottom += x[k] == least;
       zero += x[k] == 0;
       ties += k && x[k] == x[k - 1];
     }
-    gemel__points_draw_integers(&p, &r, dtype, GEMEL_INDEX, 1, 2, CT_COUNT(x), x);
+    gemel__points_draw_integers(&p, &r, dtype, GEMEL_RANGE_INDEX, 1, 2, CT_COUNT(x), x);
     CT_CHECK(x[0] == 1 && x[9] == 1);
   }
   CT_CHECK(top > 100 && bottom > 100 && zero > 100 && ties > 100);
@@ -213,8 +214,8 @@ static void kinds_are_drawn(const void *data) {
   for (int i = 0; i < 2000; i++) {
     double x[6], y[6];
     gemel__points_begin(&p, &r);
-    gemel__points_draw(&p, &r, GEMEL_ANY, 0, 0, 6, x);
-    gemel__points_draw(&p, &r, GEMEL_ANY, 0, 0, 6, y);
+    gemel__points_draw(&p, &r, GEMEL_RANGE_ANY, 0, 0, 6, x);
+    gemel__points_draw(&p, &r, GEMEL_RANGE_ANY, 0, 0, 6, y);
     for (int k = 0; k < 6; k++) {
       for (size_t j = 0; j < CT_COUNT(around); j++)
         seen[j] += x[k] == around[j];
@@ -244,8 +245,8 @@ static void points_repeat(const void *data) {
     gemel__random_seed(&r, 36);
     gemel__points_add_constant(&p, 3);
     gemel__points_begin(&p, &r);
-    gemel__points_draw(&p, &r, GEMEL_ANY, 0, 0, 50, x[i]);
-    gemel__points_draw_integers(&p, &r, GEMEL_I32, GEMEL_ANY, 0, 0, 50, y[i]);
+    gemel__points_draw(&p, &r, GEMEL_RANGE_ANY, 0, 0, 50, x[i]);
+    gemel__points_draw_integers(&p, &r, GEMEL_I32, GEMEL_RANGE_ANY, 0, 0, 50, y[i]);
     gemel__points_clear(&p);
   }
   CT_EQ_MEM(x[0], x[1], sizeof x[0]);
@@ -427,9 +428,9 @@ static const ct_test tests[] = {
 void ct_register(void) {
   char text[60];
   ct_suite("points", tests, CT_COUNT(tests));
-  for (size_t i = 0; i < CT_COUNT(domains); i++) {
-    snprintf(text, sizeof text, "domain/%s", domain_names[i]);
-    CT_ADD("points", text, domains_are_kept, &domains[i]);
+  for (size_t i = 0; i < CT_COUNT(ranges); i++) {
+    snprintf(text, sizeof text, "range/%s", range_names[i]);
+    CT_ADD("points", text, ranges_are_kept, &ranges[i]);
   }
   for (size_t i = 0; i < CT_COUNT(dtypes); i++) {
     snprintf(text, sizeof text, "integers/%s", gemel_dtype_name(dtypes[i]));

@@ -308,13 +308,13 @@ static int same(const geometry *g, const void *a, const void *b) {
  * in OUT, where nothing else may change. 0 if it declines. */
 static int call_kernel(gemel__pool_kind kind, int isa, gemel_kernel_call *call, int threads,
                        void *out) {
-  _Alignas(16) char state[GEMEL_KERNEL_STATE_BYTES] = {0};
+  _Alignas(16) char state[GEMEL_KERNEL_PREPARED_BYTES] = {0};
   gemel_view result = call->outputs[0];
   gemel_status status;
   result.data = out;
   call->outputs = &result;
   call->threads = threads;
-  call->state = state;
+  call->prepared = state;
   call->scratch_bytes = 0;
   memset(out, 0x55, 2 * MOST * sizeof(double));
   status = isa < 0 ? kernels[kind][1].prepare(call)

@@ -479,7 +479,7 @@ static void profile_older_options(const void *data) {
   static const gemel_rewrite_options older = {.size = offsetof(gemel_rewrite_options, profile),
                                               .mode = GEMEL_MODE_NONE,
                                               .has_mode = 1,
-                                              .profile = (gemel_profile *)1};
+                                              .profile = (gemel_rewrite_profile *)1};
   gemel_context *context = context_new();
   gemel_function *f =
       profiled_with(context, "graph f(x: f32[3]) { return y = x + 0 }", 1, 0, &older);

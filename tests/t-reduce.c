@@ -111,7 +111,7 @@ static gemel_status reduce(const char *op, const gemel_view *x, int n_axes, cons
   const gemel_kernel *kernel = kernels_of(op);
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], count = 1;
   gemel_view result = {result_of(op, x->dtype), 0, shape, strides, out};
-  uint64_t room[GEMEL_KERNEL_STATE_BYTES / 8];
+  uint64_t room[GEMEL_KERNEL_PREPARED_BYTES / 8];
   gemel_attr attrs[2];
   gemel_kernel_call call = {.size = sizeof call,
                             .n_inputs = 1,
@@ -120,7 +120,7 @@ static gemel_status reduce(const char *op, const gemel_view *x, int n_axes, cons
                             .outputs = &result,
                             .attrs = attrs,
                             .threads = threads,
-                            .state = room,
+                            .prepared = room,
                             .error = error};
   gemel_status status = GEMEL_OK;
   int axis, k;

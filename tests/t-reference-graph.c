@@ -269,13 +269,13 @@ static void graph_that_is_deep(const void *data) {
 
 /* ---- Every operation ---- */
 
-static uint64_t random_bits(void *state) {
-  uint64_t *x = state;
+static uint64_t random_bits(void *user) {
+  uint64_t *x = user;
   *x = *x * 6364136223846793005u + 1442695040888963407u;
   return (*x >> 33) * 0x9e3779b97f4a7c15u;
 }
 
-/* Small numbers that the dtype and the domain of input K allow. */
+/* Small numbers that the dtype and the range of input K allow. */
 static void fill_sample(const gemel_sample *sample, size_t k, gemel__domain *d, gemel__rtensor *t,
                         uint64_t *seed) {
   gemel_context *context = sample->context;
@@ -286,10 +286,10 @@ static void fill_sample(const gemel_sample *sample, size_t k, gemel__domain *d, 
     CT_CHECK(gemel_dim_is_constant(context, gemel_type_dims(context, sample->inputs[k])[axis],
                                    &shape[axis]));
   }
-  if (sample->domains[k] == GEMEL_INDEX) {
+  if (sample->ranges[k] == GEMEL_RANGE_INDEX) {
     low = sample->low[k];
     high = sample->high[k];
-  } else if (sample->domains[k] != GEMEL_ANY || kind == GEMEL_KIND_BOOL) {
+  } else if (sample->ranges[k] != GEMEL_RANGE_ANY || kind == GEMEL_KIND_BOOL) {
     low = kind == GEMEL_KIND_BOOL ? 0 : 1;
     high = low + 2;
   } else if (kind != GEMEL_KIND_UNSIGNED) {
@@ -350,7 +350,7 @@ static void sampled_operations(const void *data) {
       sample = (gemel_sample){.size = sizeof sample,
                               .context = context,
                               .random = random_bits,
-                              .state = &seed,
+                              .user = &seed,
                               .dtype = (gemel_dtype)(i % GEMEL_DTYPE_COUNT),
                               .max_elements = 30,
                               .data = op->data};

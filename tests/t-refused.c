@@ -29,8 +29,8 @@ typedef struct verdict {
 
 static void note(void *user, const gemel_record *record) {
   verdict *v = user;
-  if (record->verdict == GEMEL_REFUTED) {
-    v->worst = GEMEL_REFUTED;
+  if (record->verdict == GEMEL_VERDICT_REFUTED) {
+    v->worst = GEMEL_VERDICT_REFUTED;
     snprintf(v->counterexample, sizeof v->counterexample, "%s", record->counterexample);
   }
 }
@@ -42,7 +42,7 @@ static gemel_status verify(const char *text, verdict *v) {
   gemel_rules *rules =
       context != NULL ? gemel_rules_parse(context, text, strlen(text), "test", &error) : NULL;
   gemel_status status = error.status;
-  *v = (verdict){GEMEL_PASSED, ""};
+  *v = (verdict){GEMEL_VERDICT_PASSED, ""};
   options.sink = note;
   options.user = v;
   if (rules != NULL) {
@@ -68,7 +68,7 @@ static void refusals_end_it(const void *data) {
   long all;
   size_t ended = 0;
   CT_EQ_INT(verify_with(rule->text, 0, &whole), GEMEL_OK);
-  CT_EQ_INT(whole.worst, GEMEL_REFUTED);
+  CT_EQ_INT(whole.worst, GEMEL_VERDICT_REFUTED);
   all = atomic_load(&watched.asked);
   for (long k = 0; k < PLACES; k++) {
     long at = all - all * k / PLACES;
@@ -77,7 +77,7 @@ static void refusals_end_it(const void *data) {
     ended += status == GEMEL_NO_MEMORY;
     if (status != GEMEL_NO_MEMORY) {
       CT_EQ_INT(status, GEMEL_OK);
-      CT_EQ_INT(v.worst, GEMEL_REFUTED);
+      CT_EQ_INT(v.worst, GEMEL_VERDICT_REFUTED);
       CT_CHECK(strcmp(v.counterexample, whole.counterexample) == 0 ||
                strcmp(v.counterexample, "(out of memory)") == 0);
     }
@@ -90,7 +90,7 @@ static int embeds(void *data) {
   const char *name = data;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&error);
-  const gemel_operation *op = context != NULL ? gemel_find_operation(context, name) : NULL;
+  const gemel_operation *op = context != NULL ? gemel_operation_find(context, name) : NULL;
   gemel__instance base, embedded;
   gemel_status status = error.status;
   memset(&base, 0, sizeof base);

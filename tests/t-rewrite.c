@@ -348,7 +348,7 @@ static void long_ways(const void *data) {
 /* GRAPH's one operation after a rewriting with RULES by themselves, but for those in EXCLUDE. */
 static void becomes(const gemel_graph *graph, const gemel_rules *rules, const char *exclude,
                     const char *operation, uint64_t applied) {
-  gemel_profile *profile = gemel_profile_new();
+  gemel_rewrite_profile *profile = gemel_rewrite_profile_new();
   gemel_rewrite_options options = {.size = sizeof options, .without_builtin = 1, .n_rules = 1};
   gemel_error error = {0};
   options.rules = &rules;
@@ -358,8 +358,8 @@ static void becomes(const gemel_graph *graph, const gemel_rules *rules, const ch
   CT_EQ_STR(error.text, "");
   CT_REQUIRE(result != NULL);
   CT_EQ_STR(gemel_value_operation(gemel_graph_output(result, 0)), operation);
-  CT_EQ_UINT(gemel_profile_at(profile, 0)->applied, applied);
-  gemel_profile_free(profile);
+  CT_EQ_UINT(gemel_rewrite_profile_at(profile, 0)->applied, applied);
+  gemel_rewrite_profile_free(profile);
   gemel_graph_unref(result);
 }
 
@@ -594,29 +594,29 @@ static void profile(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_rules *rules = rules_of(context, R("a") "-(-x) => x rule b in stabilize: sqr(x) => x * x");
   gemel_graph *graph = graph_of(context, "(x: f32) { r = sqr(-(-sqr(x))) return r }");
-  gemel_profile *p = gemel_profile_new();
-  const gemel_profile_row *row;
+  gemel_rewrite_profile *p = gemel_rewrite_profile_new();
+  const gemel_rewrite_row *row;
   gemel_rewrite_options options = {.size = sizeof options, .n_rules = 1, .without_builtin = 1};
   (void)data;
   options.rules = (const gemel_rules *const *)&rules;
   options.profile = p;
   gemel_graph_unref(gemel_rewrite(graph, &options, NULL));
-  CT_EQ_UINT(gemel_profile_count(p), 5);
-  CT_CHECK(gemel_profile_at(p, 5) == NULL);
-  row = gemel_profile_at(p, 0);
+  CT_EQ_UINT(gemel_rewrite_profile_count(p), 5);
+  CT_CHECK(gemel_rewrite_profile_at(p, 5) == NULL);
+  row = gemel_rewrite_profile_at(p, 0);
   CT_CHECK(row->name == NULL && row->phase == GEMEL_PHASE_CANONICALIZE);
   CT_EQ_UINT(row->before, 5);
   CT_EQ_UINT(row->after, 3);
   CT_EQ_UINT(row->applied, 1);
-  row = gemel_profile_at(p, 1);
+  row = gemel_rewrite_profile_at(p, 1);
   CT_EQ_STR(row->name, "a");
   CT_EQ_UINT(row->applied, 1);
   CT_CHECK(row->seconds > 0 && row->seconds <= row[-1].seconds);
-  row = gemel_profile_at(p, 3);
+  row = gemel_rewrite_profile_at(p, 3);
   CT_EQ_STR(row->name, "b");
   CT_EQ_UINT(row->applied, 2);
   CT_EQ_UINT(row->created, 2);
-  gemel_profile_free(p);
+  gemel_rewrite_profile_free(p);
   gemel_graph_unref(graph);
   gemel_rules_unref(rules);
   gemel_context_unref(context);
@@ -630,7 +630,7 @@ static void own_rules_come_first(const void *data) {
       rules_of(context, R("zz") "sum(c * x, axes = a) => c * sum(x, axes = a) where scalar(c)");
   gemel_graph *graph =
       graph_of(context, "(x: f32[3], c: f32[]) { r = sum(c * x, axes = [0]) return r }");
-  gemel_profile *p = gemel_profile_new();
+  gemel_rewrite_profile *p = gemel_rewrite_profile_new();
   gemel_rewrite_options options = {.size = sizeof options, .n_rules = 1, .profile = p};
   gemel_error error = {0};
   int fired = 0;
@@ -638,13 +638,13 @@ static void own_rules_come_first(const void *data) {
   options.rules = (const gemel_rules *const *)&rules;
   gemel_graph_unref(gemel_rewrite(graph, &options, &error));
   CT_EQ_STR(error.text, "");
-  for (size_t k = 0; k < gemel_profile_count(p); k++) {
-    const gemel_profile_row *row = gemel_profile_at(p, k);
+  for (size_t k = 0; k < gemel_rewrite_profile_count(p); k++) {
+    const gemel_rewrite_row *row = gemel_rewrite_profile_at(p, k);
     fired += row->name != NULL && strcmp(row->name, "zz") == 0 && row->applied == 1;
     CT_CHECK(row->name == NULL || strcmp(row->name, "sum_of_scaled") != 0 || row->applied == 0);
   }
   CT_EQ_INT(fired, 1);
-  gemel_profile_free(p);
+  gemel_rewrite_profile_free(p);
   gemel_graph_unref(graph);
   gemel_rules_unref(rules);
   gemel_context_unref(context);
@@ -686,7 +686,7 @@ static uint64_t times_applied(const char *text) {
   gemel_rules *rules = rules_of(context, R("a") "-(-x) => x");
   gemel_error error = {0};
   gemel_graph *graph = gemel_parse(context, text, strlen(text), "test", NULL, &error), *result;
-  gemel_profile *p = gemel_profile_new();
+  gemel_rewrite_profile *p = gemel_rewrite_profile_new();
   gemel_rewrite_options options = {.size = sizeof options, .n_rules = 1, .without_builtin = 1};
   uint64_t applied;
   CT_EQ_STR(error.text, "");
@@ -695,8 +695,8 @@ static uint64_t times_applied(const char *text) {
   result = gemel_rewrite(graph, &options, &error);
   CT_EQ_STR(error.text, "");
   CT_EQ_INT(gemel_graph_check(result, &error), GEMEL_OK);
-  applied = gemel_profile_count(p) > 0 ? gemel_profile_at(p, 0)->applied : 0;
-  gemel_profile_free(p);
+  applied = gemel_rewrite_profile_count(p) > 0 ? gemel_rewrite_profile_at(p, 0)->applied : 0;
+  gemel_rewrite_profile_free(p);
   gemel_graph_unref(result);
   gemel_graph_unref(graph);
   gemel_rules_unref(rules);
@@ -778,9 +778,9 @@ static gemel_status keep_first(gemel_edit *edit, const void *data, gemel_error *
   return GEMEL_OK;
 }
 
-static gemel_status make_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+static gemel_status make_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *user,
                                  const void *data) {
-  (void)random, (void)state, (void)data;
+  (void)random, (void)user, (void)data;
   return gemel_graph_error(graph)->status;
 }
 

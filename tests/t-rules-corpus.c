@@ -39,8 +39,8 @@ static void note(void *user, const gemel_record *record) {
     snprintf(seen->name, sizeof seen->name, "%s", record->name);
   }
   seen->verdicts[record->verdict]++;
-  if (record->verdict != GEMEL_PASSED && record->verdict != GEMEL_NOT_APPLICABLE &&
-      record->verdict != GEMEL_NOT_RUN) {
+  if (record->verdict != GEMEL_VERDICT_PASSED && record->verdict != GEMEL_VERDICT_NOT_APPLICABLE &&
+      record->verdict != GEMEL_VERDICT_NOT_RUN) {
     snprintf(seen->text, sizeof seen->text, "%s: %s: %s", gemel_tier_name(record->tier),
              record->detail, record->counterexample != NULL ? record->counterexample : "");
   }
@@ -87,11 +87,12 @@ static void corpus(const void *data) {
       const struct seen *seen = &all.rules[k];
       ct_context("%s: %s, seed %d: %s", file, seen->name, (int)seed, seen->text);
       if (wrong) {
-        CT_CHECK(seen->verdicts[GEMEL_REFUTED] > 0);
+        CT_CHECK(seen->verdicts[GEMEL_VERDICT_REFUTED] > 0);
       } else {
-        CT_EQ_UINT(seen->verdicts[GEMEL_PASSED] + seen->verdicts[GEMEL_NOT_APPLICABLE],
+        CT_EQ_UINT(seen->verdicts[GEMEL_VERDICT_PASSED] +
+                       seen->verdicts[GEMEL_VERDICT_NOT_APPLICABLE],
                    GEMEL_TIER_COUNT);
-        CT_CHECK(seen->verdicts[GEMEL_PASSED] > 0);
+        CT_CHECK(seen->verdicts[GEMEL_VERDICT_PASSED] > 0);
       }
     }
   }

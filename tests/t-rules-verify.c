@@ -71,10 +71,10 @@ static void note(void *user, const gemel_record *record) {
   seen->verdicts[record->verdict]++;
   seen->special += record->tier == GEMEL_TIER_SPECIAL ? record->elements : 0;
   CT_EQ_STR(record->kind, "rule");
-  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED || record->verdict == GEMEL_VERDICT_UNINFORMATIVE) {
     snprintf(seen->text, sizeof seen->text, "%s: %s: %s", gemel_tier_name(record->tier),
              record->detail, record->counterexample != NULL ? record->counterexample : "");
-    CT_CHECK(record->verdict != GEMEL_REFUTED || record->counterexample != NULL);
+    CT_CHECK(record->verdict != GEMEL_VERDICT_REFUTED || record->counterexample != NULL);
     CT_CHECK(lines_of(record->counterexample) <= 12);
     if (record->replay != NULL) {
       snprintf(seen->replay, sizeof seen->replay, "%s", record->replay);
@@ -120,8 +120,9 @@ static void right(const void *data) {
     struct seen seen = verify(row, seed, NULL);
     ct_context("%s, seed %d: %s", row->name, (int)seed, seen.text);
     CT_EQ_UINT(seen.records, GEMEL_TIER_COUNT);
-    CT_EQ_UINT(seen.verdicts[GEMEL_PASSED] + seen.verdicts[GEMEL_NOT_APPLICABLE], seen.records);
-    CT_CHECK(seen.verdicts[GEMEL_PASSED] > 0);
+    CT_EQ_UINT(seen.verdicts[GEMEL_VERDICT_PASSED] + seen.verdicts[GEMEL_VERDICT_NOT_APPLICABLE],
+               seen.records);
+    CT_CHECK(seen.verdicts[GEMEL_VERDICT_PASSED] > 0);
   }
 }
 
@@ -130,7 +131,8 @@ static void few(const void *data) {
   const struct row *row = data;
   struct seen seen = verify_by(row, 1, 3, NULL);
   ct_context("%s: %s", row->name, seen.text);
-  CT_EQ_UINT(seen.verdicts[GEMEL_PASSED] + seen.verdicts[GEMEL_NOT_APPLICABLE], GEMEL_TIER_COUNT);
+  CT_EQ_UINT(seen.verdicts[GEMEL_VERDICT_PASSED] + seen.verdicts[GEMEL_VERDICT_NOT_APPLICABLE],
+             GEMEL_TIER_COUNT);
 }
 
 /* Tier special looks at as many more points as instances are asked for. */
@@ -145,7 +147,8 @@ static void many(const void *data) {
 
 static void overstated(void *user, const gemel_record *record) {
   ct_context("%s: %s", record->name, record->detail);
-  CT_CHECK(record->verdict == GEMEL_PASSED || record->verdict == GEMEL_NOT_APPLICABLE);
+  CT_CHECK(record->verdict == GEMEL_VERDICT_PASSED ||
+           record->verdict == GEMEL_VERDICT_NOT_APPLICABLE);
   ++*(size_t *)user;
 }
 
@@ -173,7 +176,7 @@ static void replay(const char *path) {
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
   CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, &error), GEMEL_OK);
-  CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], 1);
+  CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_REFUTED], 1);
   gemel_context_unref(context);
 }
 
@@ -183,7 +186,7 @@ static void wrong(const void *data) {
     struct seen seen = verify(row, seed, seed == 1 ? ct_scratch() : NULL);
     ct_context("%s, seed %d: %s", row->name, (int)seed, seen.text);
     CT_EQ_UINT(seen.records, GEMEL_TIER_COUNT);
-    CT_CHECK(seen.verdicts[GEMEL_REFUTED] + seen.verdicts[GEMEL_OVERSTATED] > 0);
+    CT_CHECK(seen.verdicts[GEMEL_VERDICT_REFUTED] + seen.verdicts[GEMEL_VERDICT_OVERSTATED] > 0);
     if (seen.replay[0] != '\0') {
       replay(seen.replay);
     }
@@ -195,7 +198,7 @@ static void never(const void *data) {
   for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_TEST_SEEDS", SEEDS); seed++) {
     struct seen seen = verify(row, seed, NULL);
     ct_context("%s, seed %d", row->name, (int)seed);
-    CT_EQ_UINT(seen.verdicts[GEMEL_UNINFORMATIVE], GEMEL_TIER_COUNT);
+    CT_EQ_UINT(seen.verdicts[GEMEL_VERDICT_UNINFORMATIVE], GEMEL_TIER_COUNT);
     CT_HAS_STR(seen.text, "no instance in ");
   }
 }

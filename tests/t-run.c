@@ -703,7 +703,7 @@ static gemel_status decline(gemel_kernel_call *call) {
 
 static gemel_status prepare_twice(gemel_kernel_call *call) {
   call->scratch_bytes = 100;
-  *(int *)call->state = 2;
+  *(int *)call->prepared = 2;
   return GEMEL_OK;
 }
 
@@ -725,7 +725,7 @@ static gemel_status run_twice(const gemel_kernel_call *call) {
   CT_EQ_INT(y->strides[0], 4);
   for (k = 0; k < x->shape[0]; k++)
     ((float *)y->data)[k] =
-        *(int *)call->state * *(const float *)((const char *)x->data + k * x->strides[0]);
+        *(int *)call->prepared * *(const float *)((const char *)x->data + k * x->strides[0]);
   return GEMEL_OK;
 }
 

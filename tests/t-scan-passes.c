@@ -303,7 +303,7 @@ static void describe(const gemel_graph *graph, char *loops, char *views, size_t 
     const char *name = gemel_value_operation(v);
     gemel_attr body;
     char one[80];
-    if (gemel_find_operation(gemel_graph_context(graph), name)->flags & GEMEL_OP_VIEW) {
+    if (gemel_operation_find(gemel_graph_context(graph), name)->flags & GEMEL_OP_VIEW) {
       append(views, room, " ", name);
     }
     if (strcmp(name, "scan") != 0 || gemel_value_attr(v, "body", &body) != GEMEL_OK) {

@@ -208,9 +208,9 @@ static gemel_graph *draw(gemel_context *context) {
                     .random = random_bits64,
                     .dtype = GEMEL_F64,
                     .max_elements = 30,
-                    .data = gemel_find_operation(context, "scan")->data};
+                    .data = gemel_operation_find(context, "scan")->data};
   gemel_value in[GEMEL_SAMPLE_MAX_INPUTS];
-  if (gemel_find_operation(context, "scan")->sample(&s) != GEMEL_OK) {
+  if (gemel_operation_find(context, "scan")->sample(&s) != GEMEL_OK) {
     return NULL;
   }
   gemel_graph *graph = gemel_graph_new(context, NULL);

@@ -91,7 +91,7 @@ static void build_drawn(drawn *d) {
 
 /* Loop NUMBER; 0 if the sampler declines. */
 static int draw(drawn *d, gemel_context *context, uint64_t number) {
-  const gemel_operation *op = gemel_find_operation(context, "scan");
+  const gemel_operation *op = gemel_operation_find(context, "scan");
   gemel_status status = GEMEL_DECLINED;
   memset(d, 0, sizeof *d);
   state = 0x9e3779b97f4a7c15u * (number + 1);

@@ -50,15 +50,16 @@ typedef struct pair {
 #define SUM_B "graph f(x: f32[50], y: f32[50], z: f32[50]) { return r = x + (y + z) }"
 
 static const pair pairs[] = {
-    {"softmax", SOFTMAX_A, SOFTMAX_B, GEMEL_NEEDS_ALL | GEMEL_PAIR_BIT(WORSENS), GEMEL_PASSED, 0},
-    {"branches", BRANCH_A, BRANCH_B, GEMEL_NEEDS_ALL, GEMEL_PASSED, 0},
-    {"wrong-branch", BRANCH_A, BRANCH_C, GEMEL_NEEDS_ALL, GEMEL_REFUTED, 0},
-    {"folded", FOLDED_A, FOLDED_B, GEMEL_NEEDS_ALL, GEMEL_PASSED, 0},
-    {"order", SUM_A, SUM_B, GEMEL_NEEDS_ALL, GEMEL_PASSED, 0},
-    {"order-refused", SUM_A, SUM_B, 0, GEMEL_REFUTED, 0},
-    {"identical", SUM_A, SUM_A, 0, GEMEL_PASSED, 0},
-    {"deep", "deep", "rewritten", GEMEL_NEEDS_ALL, GEMEL_PASSED, 1},
-    {"deep-and-wrong", "deep", "wrong", GEMEL_NEEDS_ALL, GEMEL_REFUTED, 1},
+    {"softmax", SOFTMAX_A, SOFTMAX_B, GEMEL_NEEDS_ALL | GEMEL_PAIR_BIT(WORSENS),
+     GEMEL_VERDICT_PASSED, 0},
+    {"branches", BRANCH_A, BRANCH_B, GEMEL_NEEDS_ALL, GEMEL_VERDICT_PASSED, 0},
+    {"wrong-branch", BRANCH_A, BRANCH_C, GEMEL_NEEDS_ALL, GEMEL_VERDICT_REFUTED, 0},
+    {"folded", FOLDED_A, FOLDED_B, GEMEL_NEEDS_ALL, GEMEL_VERDICT_PASSED, 0},
+    {"order", SUM_A, SUM_B, GEMEL_NEEDS_ALL, GEMEL_VERDICT_PASSED, 0},
+    {"order-refused", SUM_A, SUM_B, 0, GEMEL_VERDICT_REFUTED, 0},
+    {"identical", SUM_A, SUM_A, 0, GEMEL_VERDICT_PASSED, 0},
+    {"deep", "deep", "rewritten", GEMEL_NEEDS_ALL, GEMEL_VERDICT_PASSED, 1},
+    {"deep-and-wrong", "deep", "wrong", GEMEL_NEEDS_ALL, GEMEL_VERDICT_REFUTED, 1},
 };
 
 /* More nodes than are asked about as a whole, with some of them REWRITTEN. */
@@ -185,16 +186,18 @@ static void check_stopped(const pair *p, const struct heard *h, const struct hea
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
     gemel_verdict verdict = h->verdicts[k];
     stopped += (size_t)said_stopped(h, k);
-    refuted += h->of[k] != NULL && verdict == GEMEL_REFUTED;
-    if (h->of[k] != NULL && verdict != GEMEL_REFUTED && verdict != GEMEL_NOT_RUN && !p->parts) {
+    refuted += h->of[k] != NULL && verdict == GEMEL_VERDICT_REFUTED;
+    if (h->of[k] != NULL && verdict != GEMEL_VERDICT_REFUTED && verdict != GEMEL_VERDICT_NOT_RUN &&
+        !p->parts) {
       CT_EQ_STR(h->of[k], full->of[k]);
     }
   }
   CT_CHECK(stopped > 0 || refuted > 0);
   CT_CHECK(refuted > 0 || h->records == GEMEL_TIER_COUNT);
-  CT_CHECK(gemel_verdict_severity(h->result.verdict) >= gemel_verdict_severity(GEMEL_NOT_RUN));
-  CT_EQ_INT(h->result.verdict == GEMEL_REFUTED, refuted > 0);
-  CT_CHECK(refuted == 0 || full->result.verdict == GEMEL_REFUTED);
+  CT_CHECK(gemel_verdict_severity(h->result.verdict) >=
+           gemel_verdict_severity(GEMEL_VERDICT_NOT_RUN));
+  CT_EQ_INT(h->result.verdict == GEMEL_VERDICT_REFUTED, refuted > 0);
+  CT_CHECK(refuted == 0 || full->result.verdict == GEMEL_VERDICT_REFUTED);
   CT_EQ_INT(h->result.bitwise, 0);
   CT_EQ_UINT(h->ticks, h->stop_at);
 }
@@ -263,15 +266,15 @@ static char *unrolled(int rewritten, int wrong) {
  * or so being asked about by itself: so no busy machine matters. */
 static void large_networks(const void *data) {
   char *a = unrolled(0, 0), *b = unrolled(1, 0), *c = unrolled(1, 1);
-  const pair equal = {"unrolled", a, b, GEMEL_NEEDS_ALL, GEMEL_PASSED, 1};
-  const pair wrong = {"unrolled-and-wrong", a, c, GEMEL_NEEDS_ALL, GEMEL_REFUTED, 1};
+  const pair equal = {"unrolled", a, b, GEMEL_NEEDS_ALL, GEMEL_VERDICT_PASSED, 1};
+  const pair wrong = {"unrolled-and-wrong", a, c, GEMEL_NEEDS_ALL, GEMEL_VERDICT_REFUTED, 1};
   struct heard h = {.instances = 96}, w = {.instances = 96};
   (void)data;
   ask(&equal, 0, &h);
-  CT_EQ_INT(h.result.verdict, GEMEL_PASSED);
+  CT_EQ_INT(h.result.verdict, GEMEL_VERDICT_PASSED);
   CT_LE_DOUBLE((double)h.ticks, 20000);
   ask(&wrong, 0, &w);
-  CT_EQ_INT(w.result.verdict, GEMEL_REFUTED);
+  CT_EQ_INT(w.result.verdict, GEMEL_VERDICT_REFUTED);
   CT_LE_DOUBLE((double)w.ticks, 20000);
   ct_property("ticks", (long long)h.ticks);
   ct_property("ticks of a wrong one", (long long)w.ticks);
@@ -298,7 +301,7 @@ static void older_callers(const void *data) {
   h.thread = pthread_self();
   CT_EQ_INT(gemel_verify_pair(a, b, "older", GEMEL_NEEDS_ALL, &options, &h.result, NULL), GEMEL_OK);
   CT_EQ_UINT(h.ticks, 0);
-  CT_EQ_INT(h.result.verdict, GEMEL_PASSED);
+  CT_EQ_INT(h.result.verdict, GEMEL_VERDICT_PASSED);
   gemel_graph_unref(a);
   gemel_graph_unref(b);
   gemel_context_unref(context);
@@ -318,7 +321,7 @@ static const pair slow = {
     NORM "  v = sum(h * h, axes = [1], keepdims = 1) / 12:f64 - m * m\n"
          "  return y = h * (g / sqrt(v + 0.001:f64)) - m * g / sqrt(v + 0.001:f64)\n}\n",
     GEMEL_NEEDS_ALL,
-    GEMEL_PASSED,
+    GEMEL_VERDICT_PASSED,
     0};
 
 /* A product that can't be asked about at smaller sizes, as a constant has them: one evaluation by
@@ -359,7 +362,7 @@ static void ends_soon(const void *data) {
   int slower = getenv("GEMEL_VALGRIND") != NULL || getenv("GEMEL_SANITIZED") != NULL ? 5 : 1;
   const clock_t one = unit(), most = 20 * slower * one;
   char *a = product("exp(dot(x, dot(c, x)))"), *b = product("exp(dot(dot(x, c), x))");
-  const pair large = {"large", a, b, GEMEL_NEEDS_ALL, GEMEL_PASSED, 0};
+  const pair large = {"large", a, b, GEMEL_NEEDS_ALL, GEMEL_VERDICT_PASSED, 0};
   for (size_t k = 0; k < 2 * CT_COUNT(stops); k++) {
     struct heard h = {.stop_after = stops[k / 2] * one, .instances = 400};
     clock_t ended;
@@ -370,7 +373,7 @@ static void ends_soon(const void *data) {
     }
     if (CT_CHECK(h.stopped != 0)) {
       CT_LE_DOUBLE((double)(ended - h.stopped), (double)most);
-      CT_EQ_INT(h.result.verdict, GEMEL_NOT_RUN);
+      CT_EQ_INT(h.result.verdict, GEMEL_VERDICT_NOT_RUN);
     }
     free(h.text);
   }
@@ -431,7 +434,7 @@ static int small_run(void *data) {
   if (context != NULL && (a = gemel_parse(context, SUM_A, strlen(SUM_A), "a", NULL, &error)) &&
       (b = gemel_parse(context, SUM_B, strlen(SUM_B), "b", NULL, &error))) {
     status = gemel_verify_pair(a, b, "small", GEMEL_NEEDS_ALL, &options, &result, &error);
-    CT_EQ_INT(result.verdict, status == GEMEL_OK ? GEMEL_PASSED : GEMEL_NOT_RUN);
+    CT_EQ_INT(result.verdict, status == GEMEL_OK ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_RUN);
   } else {
     status = error.status;
   }

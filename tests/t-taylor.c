@@ -85,7 +85,7 @@ static gemel_status jvp_own(gemel_derive *call) {
 }
 
 static gemel_status sample_own(gemel_sample *call) {
-  int64_t n = 1 + (int64_t)(call->random(call->state) % 4);
+  int64_t n = 1 + (int64_t)(call->random(call->user) % 4);
   const struct own *own = call->data;
   gemel_dtype dtype = own->how & IN_F32 ? GEMEL_F32 : GEMEL_F64;
   int k;
@@ -94,7 +94,7 @@ static gemel_status sample_own(gemel_sample *call) {
   }
   for (k = 0; k < 2; k++) {
     call->inputs[k] = gemel_type_of_shape(call->context, dtype, 1, &n);
-    call->domains[k] = GEMEL_ANY;
+    call->ranges[k] = GEMEL_RANGE_ANY;
   }
   call->n_inputs = 2;
   return GEMEL_OK;
@@ -247,13 +247,13 @@ struct heard {
 static void take(void *user, const gemel_record *r) {
   struct heard *h = user;
   if (r->tier != GEMEL_TIER_GRADIENT) {
-    h->other += r->verdict == GEMEL_NOT_RUN;
+    h->other += r->verdict == GEMEL_VERDICT_NOT_RUN;
     return;
   }
-  h->gradient += r->verdict == GEMEL_PASSED && r->how == GEMEL_EVIDENCE_TAYLOR;
-  h->refuted += r->verdict == GEMEL_REFUTED;
-  h->not_run += r->verdict == GEMEL_NOT_RUN;
-  if (h->text[0] == '\0' || r->verdict == GEMEL_REFUTED) {
+  h->gradient += r->verdict == GEMEL_VERDICT_PASSED && r->how == GEMEL_EVIDENCE_TAYLOR;
+  h->refuted += r->verdict == GEMEL_VERDICT_REFUTED;
+  h->not_run += r->verdict == GEMEL_VERDICT_NOT_RUN;
+  if (h->text[0] == '\0' || r->verdict == GEMEL_VERDICT_REFUTED) {
     snprintf(h->text, sizeof h->text, "%s: %s (%s) %s", r->name, gemel_verdict_name(r->verdict),
              r->detail, r->counterexample != NULL ? r->counterexample : "");
   }

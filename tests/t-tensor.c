@@ -89,8 +89,8 @@ static void bad_shapes(const void *data) {
 
 static int released;
 
-static void release(void *state) {
-  CT_CHECK(state == &released);
+static void release(void *user) {
+  CT_CHECK(user == &released);
   released++;
 }
 

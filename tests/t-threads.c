@@ -140,7 +140,7 @@ static void *register_all(void *user) {
     status = gemel_register_operation(c, &op, NULL);
     MUST(status == GEMEL_OK || status == GEMEL_BAD_ARGUMENT);
     job->dims[k] = status == GEMEL_OK;
-    MUST(strcmp(gemel_find_operation(c, name)->name, name) == 0);
+    MUST(strcmp(gemel_operation_find(c, name)->name, name) == 0);
     MUST(gemel_operation_at(c, gemel_operation_count(c) - 1)->infer != NULL);
     x = gemel_apply(g, name, 1, &x, 1, &word);
     MUST(!gemel_is_null(x));
@@ -324,11 +324,11 @@ static gemel_status rewrite_nothing(gemel_edit *edit, const void *data, gemel_er
   return GEMEL_OK;
 }
 
-static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *state,
+static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *user,
                                      const void *data) {
   (void)graph;
   (void)random;
-  (void)state;
+  (void)user;
   (void)data;
   return GEMEL_OK;
 }

@@ -101,8 +101,8 @@ static const way ways[] = {
     {"as_is", {0}},
 };
 
-static int write_to(void *state, const void *bytes, size_t count) {
-  return fwrite(bytes, 1, count, state) == count ? 0 : -1;
+static int write_to(void *user, const void *bytes, size_t count) {
+  return fwrite(bytes, 1, count, user) == count ? 0 : -1;
 }
 
 static char *listing_of(const gemel_function *f) {
@@ -231,13 +231,13 @@ static gemel_status run_two(const gemel_kernel_call *call) {
 }
 
 static gemel_status sample_two(gemel_sample *call) {
-  int64_t n = 1 + (int64_t)(call->random(call->state) % 3);
+  int64_t n = 1 + (int64_t)(call->random(call->user) % 3);
   if (call->dtype != GEMEL_F64) {
     return GEMEL_DECLINED;
   }
   call->n_inputs = 1;
   call->inputs[0] = gemel_type_of_shape(call->context, GEMEL_F64, 1, &n);
-  call->domains[0] = GEMEL_ANY;
+  call->ranges[0] = GEMEL_RANGE_ANY;
   return call->inputs[0] != GEMEL_TYPE_NONE ? GEMEL_OK : GEMEL_NO_MEMORY;
 }
 
@@ -255,8 +255,8 @@ struct heard {
 
 static void hear(void *user, const gemel_record *r) {
   struct heard *h = user;
-  h->passed += r->verdict == GEMEL_PASSED;
-  if (r->verdict == GEMEL_REFUTED && h->refuted++ == 0) {
+  h->passed += r->verdict == GEMEL_VERDICT_PASSED;
+  if (r->verdict == GEMEL_VERDICT_REFUTED && h->refuted++ == 0) {
     snprintf(h->text, sizeof h->text, "%s %s", r->detail,
              r->counterexample != NULL ? r->counterexample : "");
   }

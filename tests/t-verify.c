@@ -25,7 +25,7 @@ typedef struct heard {
 } heard;
 
 static int good(gemel_verdict verdict) {
-  return verdict == GEMEL_PASSED || verdict == GEMEL_NOT_APPLICABLE;
+  return verdict == GEMEL_VERDICT_PASSED || verdict == GEMEL_VERDICT_NOT_APPLICABLE;
 }
 
 static void take(void *user, const gemel_record *r) {
@@ -36,10 +36,10 @@ static void take(void *user, const gemel_record *r) {
   h->records++;
   h->verdicts[r->verdict]++;
   CT_CHECK(r->size == sizeof *r);
-  CT_CHECK(r->verdict != GEMEL_NOT_APPLICABLE || r->detail[0] != '\0');
-  CT_CHECK(r->verdict != GEMEL_PASSED ||
+  CT_CHECK(r->verdict != GEMEL_VERDICT_NOT_APPLICABLE || r->detail[0] != '\0');
+  CT_CHECK(r->verdict != GEMEL_VERDICT_PASSED ||
            (r->instances > 0 && r->elements > 0 && r->how != GEMEL_EVIDENCE_NONE));
-  CT_CHECK((r->verdict == GEMEL_REFUTED) == (r->counterexample != NULL));
+  CT_CHECK((r->verdict == GEMEL_VERDICT_REFUTED) == (r->counterexample != NULL));
   h->instances = r->instances;
   h->declined += strstr(r->detail, "the kernel declined") != NULL;
   if (!good(r->verdict)) {
@@ -73,7 +73,8 @@ static heard whole(uint64_t seed, size_t instances) {
   ct_context("seed %llu", (unsigned long long)seed);
   CT_EQ_INT(gemel_verify_operations(context, &options, &summary, &error), GEMEL_OK);
   ct_context("seed %llu: %s %s", (unsigned long long)seed, h.bad, error.text);
-  CT_EQ_UINT(h.records, h.verdicts[GEMEL_PASSED] + h.verdicts[GEMEL_NOT_APPLICABLE]);
+  CT_EQ_UINT(h.records,
+             h.verdicts[GEMEL_VERDICT_PASSED] + h.verdicts[GEMEL_VERDICT_NOT_APPLICABLE]);
   CT_CHECK(h.records <= MAX_RECORDS);
   CT_EQ_UINT(summary.records, h.records);
   for (k = 0; k < GEMEL_VERDICT_COUNT; k++) {
@@ -96,9 +97,10 @@ static void every_operation(const void *data) {
   operations = gemel_operation_count(context);
   first = whole(1, 0);
   CT_CHECK(first.records >= operations * GEMEL_TIER_COUNT);
-  CT_CHECK(first.verdicts[GEMEL_PASSED] > first.verdicts[GEMEL_NOT_APPLICABLE]);
+  CT_CHECK(first.verdicts[GEMEL_VERDICT_PASSED] > first.verdicts[GEMEL_VERDICT_NOT_APPLICABLE]);
   printf("  %zu operations, %zu verdicts: %zu passed, %zu not applicable\n", operations,
-         first.records, first.verdicts[GEMEL_PASSED], first.verdicts[GEMEL_NOT_APPLICABLE]);
+         first.records, first.verdicts[GEMEL_VERDICT_PASSED],
+         first.verdicts[GEMEL_VERDICT_NOT_APPLICABLE]);
   for (uint64_t seed = 2; seed <= ct_seeds("GEMEL_TEST_SEEDS", SEEDS); seed++) {
     heard h = whole(seed, instances);
     CT_EQ_UINT(h.records, first.records);
@@ -140,7 +142,7 @@ static void derivatives_alone(const void *data) {
   options.tiers = 1u << GEMEL_TIER_GRADIENT;
   CT_EQ_INT(gemel_verify_operations(context, &options, NULL, NULL), GEMEL_OK);
   ct_context("%s", h.bad);
-  CT_EQ_UINT(h.verdicts[GEMEL_PASSED], 2);
+  CT_EQ_UINT(h.verdicts[GEMEL_VERDICT_PASSED], 2);
   gemel_context_unref(context);
 }
 
@@ -163,8 +165,8 @@ static int takes(const gemel_kernel_call *call) {
 /* States that have been prepared and not yet released. */
 static atomic_int held;
 
-static void release_square(void *state) {
-  (void)state;
+static void release_square(void *prepared) {
+  (void)prepared;
   held--;
 }
 
@@ -213,8 +215,8 @@ static void judge_kernel(gemel_status (*run)(const gemel_kernel_call *), int rig
   ct_context("%s %s", h.bad, error.text);
   CT_EQ_INT(held, 0);
   CT_EQ_UINT(h.records, 3);
-  CT_EQ_INT(h.verdicts[GEMEL_REFUTED] == 0, right);
-  CT_EQ_INT(h.verdicts[GEMEL_PASSED] == 3, right);
+  CT_EQ_INT(h.verdicts[GEMEL_VERDICT_REFUTED] == 0, right);
+  CT_EQ_INT(h.verdicts[GEMEL_VERDICT_PASSED] == 3, right);
   if (right) { /* what it declines is drawn again: hardly an instance is lost */
     CT_EQ_UINT(h.declined, 3);
     CT_CHECK(h.instances >= 80);
@@ -295,7 +297,7 @@ static void own_operation(const void *data) {
   CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
   ct_context("%s", error.text);
   CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-  CT_EQ_UINT(h.verdicts[GEMEL_NOT_RUN], GEMEL_TIER_COUNT);
+  CT_EQ_UINT(h.verdicts[GEMEL_VERDICT_NOT_RUN], GEMEL_TIER_COUNT);
   CT_EQ_UINT(h.records, GEMEL_TIER_COUNT);
   gemel_context_unref(context);
 }
@@ -336,7 +338,7 @@ static void json_is_well_formed(const void *data) {
   r.kind = "pair";
   r.name = "a \"quoted\" \\ name\n";
   r.tier = GEMEL_TIER_FLOAT;
-  r.verdict = GEMEL_REFUTED;
+  r.verdict = GEMEL_VERDICT_REFUTED;
   r.how = GEMEL_EVIDENCE_BOUND;
   r.detail = "tab\there, bell\a";
   r.worst = 1.0 / 0.0;
@@ -351,7 +353,7 @@ static void json_is_well_formed(const void *data) {
   CT_EQ_UINT(gemel_record_json(&r, cut, sizeof cut), length);
   CT_EQ_UINT(strlen(cut), sizeof cut - 1);
   CT_EQ_UINT(gemel_record_json(&r, NULL, 0), length);
-  r.verdict = GEMEL_PASSED;
+  r.verdict = GEMEL_VERDICT_PASSED;
   gemel_record_json(&r, text, sizeof text);
   CT_CHECK(is_json(text) && strstr(text, "counterexample") == NULL);
 }
@@ -416,11 +418,11 @@ static void replay(const void *data) {
   options.user = path;
   CT_EQ_INT(gemel_verify_pair(left, right, "replayed", GEMEL_NEEDS_ALL, &options, &result, NULL),
             GEMEL_OK);
-  CT_EQ_INT(result.verdict, GEMEL_REFUTED);
+  CT_EQ_INT(result.verdict, GEMEL_VERDICT_REFUTED);
   CT_CHECK(path[0] != '\0');
   options.replay_folder = NULL;
   CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, NULL), GEMEL_OK);
-  CT_EQ_INT(summary.verdicts[GEMEL_REFUTED], 1);
+  CT_EQ_INT(summary.verdicts[GEMEL_VERDICT_REFUTED], 1);
   strcat(path, "/question");
   remove(path);
   *strrchr(path, '/') = '\0';
@@ -453,7 +455,7 @@ static void replay_without_values(const void *data) {
     } else {
       CT_EQ_INT(gemel_verify_replay(context, path, NULL, &summary, &error), GEMEL_OK);
       CT_EQ_UINT(summary.records, 1);
-      CT_EQ_UINT(summary.verdicts[GEMEL_REFUTED], k == 1);
+      CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_REFUTED], k == 1);
     }
   }
   gemel_context_unref(context);
@@ -461,8 +463,9 @@ static void replay_without_values(const void *data) {
 
 /* Verdicts compare by severity, and what was never filled in, or could not be asked, isn't good. */
 static void zero_is_no_good_verdict(const void *data) {
-  static const gemel_verdict order[] = {GEMEL_PASSED,        GEMEL_NOT_APPLICABLE, GEMEL_NOT_RUN,
-                                        GEMEL_UNINFORMATIVE, GEMEL_OVERSTATED,     GEMEL_REFUTED};
+  static const gemel_verdict order[] = {GEMEL_VERDICT_PASSED,     GEMEL_VERDICT_NOT_APPLICABLE,
+                                        GEMEL_VERDICT_NOT_RUN,    GEMEL_VERDICT_UNINFORMATIVE,
+                                        GEMEL_VERDICT_OVERSTATED, GEMEL_VERDICT_REFUTED};
   static const char a[] = "graph f(x: f32[2]) {\n  y = x + 1\n  return y\n}\n";
   static const char b[] = "graph f(x: f32[3]) {\n  y = x + 1\n  return y\n}\n";
   gemel_context *context = gemel_context_new(NULL);
@@ -479,15 +482,15 @@ static void zero_is_no_good_verdict(const void *data) {
   CT_EQ_INT(CT_COUNT(order), GEMEL_VERDICT_COUNT);
   CT_EQ_INT(gemel_verdict_severity(GEMEL_VERDICT_COUNT), GEMEL_VERDICT_COUNT);
   options.size = sizeof options;
-  result.verdict = GEMEL_PASSED;
+  result.verdict = GEMEL_VERDICT_PASSED;
   CT_EQ_INT(gemel_verify_pair(left, right, "refused", GEMEL_NEEDS_ALL, &options, &result, NULL),
             GEMEL_BAD_TYPE);
-  CT_EQ_INT(result.verdict, GEMEL_NOT_RUN);
+  CT_EQ_INT(result.verdict, GEMEL_VERDICT_NOT_RUN);
   options.tiers = 1u << GEMEL_TIER_GRADIENT; /* which isn't applicable to a pair */
-  result.verdict = GEMEL_PASSED;
+  result.verdict = GEMEL_VERDICT_PASSED;
   CT_EQ_INT(gemel_verify_pair(left, left, "nothing", GEMEL_NEEDS_ALL, &options, &result, NULL),
             GEMEL_OK);
-  CT_EQ_INT(result.verdict, GEMEL_NOT_RUN);
+  CT_EQ_INT(result.verdict, GEMEL_VERDICT_NOT_RUN);
   gemel_graph_unref(left);
   gemel_graph_unref(right);
   gemel_context_unref(context);

@@ -89,7 +89,7 @@ static void put_attribute(attr_line *l, gemel_context *context, const char *name
 
 void gemel__print_attributes(gemel_value value, char *text, size_t bytes) {
   gemel_context *context = gemel_graph_context(value.graph);
-  const gemel_operation *op = gemel_find_operation(context, gemel_value_operation(value));
+  const gemel_operation *op = gemel_operation_find(context, gemel_value_operation(value));
   attr_line l = {text, bytes, 0};
   text[0] = '\0';
   for (size_t k = 0; op != NULL && op->attrs != NULL && op->attrs[k].name != NULL; k++) {

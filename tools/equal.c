@@ -78,7 +78,7 @@ static void print_needs(FILE *file, unsigned needs) {
 static void print_evidence(FILE *file, const gemel_record *r) {
   const char *between = "";
   fprintf(file, "%-9s  %-15s", gemel_tier_name(r->tier),
-          r->verdict == GEMEL_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
+          r->verdict == GEMEL_VERDICT_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
   if (r->how != GEMEL_EVIDENCE_NONE) {
     fprintf(file, "by %s", gemel_evidence_name(r->how));
     between = ", ";
@@ -103,7 +103,7 @@ static void print_evidence(FILE *file, const gemel_record *r) {
 
 /* One tier at least must have something to say. */
 static int is_equal(const gemel__records *records, const gemel_pair_result *result) {
-  return gemel__records_good(records) && records->verdicts[GEMEL_PASSED] > 0 &&
+  return gemel__records_good(records) && records->verdicts[GEMEL_VERDICT_PASSED] > 0 &&
          result->refused == 0;
 }
 
@@ -115,20 +115,20 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
   for (k = 0; k < records->count; k++) {
     print_evidence(file, &records->rows[k]);
   }
-  gemel__records_print_failures(records, GEMEL_REFUTED); /* the others are said above */
+  gemel__records_print_failures(records, GEMEL_VERDICT_REFUTED); /* the others are said above */
   if (result->refused != 0) {
     fputs("\nnot allowed: ", file);
     print_needs(file, result->refused);
     fputc('\n', file);
   }
-  if (settings->counterexample_folder != NULL && result->verdict == GEMEL_REFUTED &&
+  if (settings->counterexample_folder != NULL && result->verdict == GEMEL_VERDICT_REFUTED &&
       !result->written) { /* a formula alone told them apart */
     fputs("\nno counterexample was written: no inputs are known at which the results differ\n",
           file);
   }
   fprintf(file, "\ngemel equal: %s and %s %s", a, b,
           good ? "are the same function"
-          : result->verdict == GEMEL_REFUTED || result->refused != 0
+          : result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0
               ? "differ"
               : "were not shown to be the same function");
   if (result->bitwise) {

@@ -53,7 +53,7 @@ static double place(double ratio, double length) {
 
 /* 1 if the record says something of errors. */
 static int has_errors(const gemel_record *r) {
-  return r->tier == GEMEL_TIER_FLOAT && r->verdict == GEMEL_PASSED && isfinite(r->worst) &&
+  return r->tier == GEMEL_TIER_FLOAT && r->verdict == GEMEL_VERDICT_PASSED && isfinite(r->worst) &&
          isfinite(r->before);
 }
 
@@ -113,10 +113,10 @@ static void plot_record(FILE *file, const gemel_record *r) {
 /* ---- The table ---- */
 
 static const char *class_of(gemel_verdict verdict) {
-  return verdict == GEMEL_PASSED           ? "passed"
-         : verdict == GEMEL_NOT_APPLICABLE ? "na"
-         : verdict == GEMEL_REFUTED        ? "refuted"
-                                           : "open";
+  return verdict == GEMEL_VERDICT_PASSED           ? "passed"
+         : verdict == GEMEL_VERDICT_NOT_APPLICABLE ? "na"
+         : verdict == GEMEL_VERDICT_REFUTED        ? "refuted"
+                                                   : "open";
 }
 
 static void table_row(FILE *file, const gemel__records *records, size_t first) {

@@ -15,12 +15,12 @@ static const gemel__option options[] = {
 
 /* ---- The profile ---- */
 
-static void print_profile(const gemel_profile *profile) {
+static void print_profile(const gemel_rewrite_profile *profile) {
   double whole = 0;
   fprintf(stderr, "%-14s %-32s %9s %9s %9s %9s %10s %10s\n", "phase", "rule or pass", "ms",
           "applied", "declined", "created", "before", "after");
-  for (size_t k = 0; k < gemel_profile_count(profile); k++) {
-    const gemel_profile_row *r = gemel_profile_at(profile, k);
+  for (size_t k = 0; k < gemel_rewrite_profile_count(profile); k++) {
+    const gemel_rewrite_row *r = gemel_rewrite_profile_at(profile, k);
     fprintf(stderr, "%-14s %-32s %9.3f %9llu %9llu %9llu", gemel_phase_name(r->phase),
             r->name != NULL ? r->name : "", r->seconds * 1e3, (unsigned long long)r->applied,
             (unsigned long long)r->declined, (unsigned long long)r->created);
@@ -34,13 +34,13 @@ static void print_profile(const gemel_profile *profile) {
   fprintf(stderr, "%-14s %-32s %9.3f\n", "all", "", whole * 1e3);
 }
 
-static int write_profile(const gemel_profile *profile, const char *path) {
+static int write_profile(const gemel_rewrite_profile *profile, const char *path) {
   gemel__output out;
   if (gemel__output_open(&out, path) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  for (size_t k = 0; k < gemel_profile_count(profile); k++) {
-    const gemel_profile_row *r = gemel_profile_at(profile, k);
+  for (size_t k = 0; k < gemel_rewrite_profile_count(profile); k++) {
+    const gemel_rewrite_row *r = gemel_rewrite_profile_at(profile, k);
     fprintf(
         out.file,
         "{\"kind\": \"%s\", \"phase\": \"%s\", \"name\": \"%s\", \"seconds\": %.9f, \"applied\": "
@@ -109,7 +109,7 @@ static int run_with(gemel_context *context, const gemel__args *args) {
     status = graph != NULL ? GEMEL__GOOD : GEMEL__BAD;
   }
   if (gemel__arg_set(args, "profile") || gemel__arg(args, "json") != NULL) {
-    r.options.profile = gemel_profile_new();
+    r.options.profile = gemel_rewrite_profile_new();
     lift.report = gemel_lift_report_new();
   }
   if (status == GEMEL__GOOD) {
@@ -118,7 +118,7 @@ static int run_with(gemel_context *context, const gemel__args *args) {
   if (status == GEMEL__GOOD) {
     gemel__rewriting_report(&r, context);
   }
-  gemel_profile_free(r.options.profile);
+  gemel_rewrite_profile_free(r.options.profile);
   gemel_lift_report_free(lift.report);
   gemel__rewriting_clear(&r);
   gemel_text_free(name);

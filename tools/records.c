@@ -55,7 +55,7 @@ static void sink(void *user, const gemel_record *record) {
   }
   gemel__progress("gemel %s: %s, %s: %s (%zu verdicts, %zu refuted, %.0f s)", records->command,
                   record->name, gemel_tier_name(record->tier), gemel_verdict_name(record->verdict),
-                  records->count, records->verdicts[GEMEL_REFUTED],
+                  records->count, records->verdicts[GEMEL_VERDICT_REFUTED],
                   gemel__now() - records->started);
 }
 
@@ -137,9 +137,9 @@ void gemel__records_clear(gemel__records *records) {
 }
 
 int gemel__records_good(const gemel__records *records) {
-  return records->count > 0 &&
-         records->verdicts[GEMEL_PASSED] + records->verdicts[GEMEL_NOT_APPLICABLE] ==
-             records->count;
+  return records->count > 0 && records->verdicts[GEMEL_VERDICT_PASSED] +
+                                       records->verdicts[GEMEL_VERDICT_NOT_APPLICABLE] ==
+                                   records->count;
 }
 
 /* ---- Files that are written at the end ---- */

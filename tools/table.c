@@ -37,19 +37,19 @@ static void format_cell(const gemel_record *r, reasons *seen, char *cell) {
   size_t number;
   if (r == NULL) {
     snprintf(cell, CELL, "-");
-  } else if (r->verdict == GEMEL_NOT_APPLICABLE) {
+  } else if (r->verdict == GEMEL_VERDICT_NOT_APPLICABLE) {
     number = reason_number(seen, r->detail);
     snprintf(cell, CELL, number > 0 ? "n/a %zu" : "n/a", number);
-  } else if (r->verdict == GEMEL_PASSED && r->tier == GEMEL_TIER_FLOAT) {
+  } else if (r->verdict == GEMEL_VERDICT_PASSED && r->tier == GEMEL_TIER_FLOAT) {
     snprintf(cell, CELL, "passed %.2f", r->worst);
-  } else if (r->verdict == GEMEL_PASSED && r->ulp > 0) {
+  } else if (r->verdict == GEMEL_VERDICT_PASSED && r->ulp > 0) {
     snprintf(cell, CELL, "passed %.2f ulp", r->ulp);
-  } else if (r->verdict == GEMEL_PASSED &&
+  } else if (r->verdict == GEMEL_VERDICT_PASSED &&
              (r->tier == GEMEL_TIER_REAL || r->tier == GEMEL_TIER_GRADIENT)) {
     snprintf(cell, CELL, "passed %.8s", gemel_evidence_name(r->how));
   } else {
     snprintf(cell, CELL, "%s",
-             r->verdict == GEMEL_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
+             r->verdict == GEMEL_VERDICT_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
   }
 }
 
@@ -111,7 +111,7 @@ void gemel__records_print(const gemel__records *records) {
     }
   }
   print_reasons(records->table, &seen);
-  gemel__records_print_failures(records, GEMEL_NOT_RUN);
+  gemel__records_print_failures(records, GEMEL_VERDICT_NOT_RUN);
 }
 
 /* ---- What didn't pass ---- */
@@ -128,7 +128,7 @@ static void print_indented(FILE *file, const char *text) {
 static void print_repeat(const gemel__records *records, const gemel_record *r) {
   FILE *file = records->table;
   int of_rule = (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) &&
-                (r->verdict == GEMEL_REFUTED || r->verdict == GEMEL_OVERSTATED);
+                (r->verdict == GEMEL_VERDICT_REFUTED || r->verdict == GEMEL_VERDICT_OVERSTATED);
   if (r->replay != NULL) {
     fprintf(file, "  repeat: gemel verify --replay '%s'\n", r->replay);
   } else if (of_rule || strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {
@@ -150,13 +150,13 @@ static void print_repeat(const gemel__records *records, const gemel_record *r) {
 /* 1 if a refutation stands before, of the same subject: that says why others were not run. */
 static int said_already(const gemel__records *records, size_t k) {
   const gemel_record *r = &records->rows[k];
-  if (r->verdict != GEMEL_NOT_RUN && r->verdict != GEMEL_UNINFORMATIVE) {
+  if (r->verdict != GEMEL_VERDICT_NOT_RUN && r->verdict != GEMEL_VERDICT_UNINFORMATIVE) {
     return 0;
   }
   for (; k > 0 && same_subject(&records->rows[k - 1], r); k--) {
     const gemel_record *before = &records->rows[k - 1];
-    if (r->verdict == GEMEL_NOT_RUN ? before->verdict == GEMEL_REFUTED
-                                    : strcmp(before->detail, r->detail) == 0) {
+    if (r->verdict == GEMEL_VERDICT_NOT_RUN ? before->verdict == GEMEL_VERDICT_REFUTED
+                                            : strcmp(before->detail, r->detail) == 0) {
       return 1;
     }
   }
@@ -166,8 +166,8 @@ static int said_already(const gemel__records *records, size_t k) {
 /* The last of those from K on that weren't run for the same reason. */
 static size_t last_not_run(const gemel__records *records, size_t k) {
   const gemel_record *r = &records->rows[k];
-  while (r->verdict == GEMEL_NOT_RUN && k + 1 < records->count &&
-         records->rows[k + 1].verdict == GEMEL_NOT_RUN &&
+  while (r->verdict == GEMEL_VERDICT_NOT_RUN && k + 1 < records->count &&
+         records->rows[k + 1].verdict == GEMEL_VERDICT_NOT_RUN &&
          strcmp(records->rows[k + 1].detail, r->detail) == 0) {
     k++;
   }

@@ -46,12 +46,12 @@ static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
             count_subjects(r, "rule"), count_subjects(r, "pass"));
   }
   fprintf(r->table, "%zu passed, %zu not applicable, %zu uninformative, %zu not run, ",
-          r->verdicts[GEMEL_PASSED], r->verdicts[GEMEL_NOT_APPLICABLE],
-          r->verdicts[GEMEL_UNINFORMATIVE], r->verdicts[GEMEL_NOT_RUN]);
-  if (r->verdicts[GEMEL_OVERSTATED] > 0) {
-    fprintf(r->table, "%zu overstated, ", r->verdicts[GEMEL_OVERSTATED]);
+          r->verdicts[GEMEL_VERDICT_PASSED], r->verdicts[GEMEL_VERDICT_NOT_APPLICABLE],
+          r->verdicts[GEMEL_VERDICT_UNINFORMATIVE], r->verdicts[GEMEL_VERDICT_NOT_RUN]);
+  if (r->verdicts[GEMEL_VERDICT_OVERSTATED] > 0) {
+    fprintf(r->table, "%zu overstated, ", r->verdicts[GEMEL_VERDICT_OVERSTATED]);
   }
-  fprintf(r->table, "%zu refuted (seed %llu, %.1f s)\n", r->verdicts[GEMEL_REFUTED],
+  fprintf(r->table, "%zu refuted (seed %llu, %.1f s)\n", r->verdicts[GEMEL_VERDICT_REFUTED],
           (unsigned long long)seed, gemel__now() - r->started);
 }
 

@@ -55,8 +55,8 @@ typedef struct cudnn_plan {
   int32_t workspace_at;
 } cudnn_plan;
 
-_Static_assert(sizeof(cudnn_plan) <= GEMEL_KERNEL_STATE_BYTES,
-               "the plan must fit the kernel's state");
+_Static_assert(sizeof(cudnn_plan) <= GEMEL_KERNEL_PREPARED_BYTES,
+               "the plan must fit what a kernel may keep");
 
 /* ---- Statuses ---- */
 
@@ -376,10 +376,10 @@ static void find_plan(cudnnStatus_t *result, const gemel_kernel_call *call, cudn
 
 /* ---- The plan ---- */
 
-static void release(void *state) {
+static void release(void *prepared) {
   cudnn_plan plan;
   int before;
-  memcpy(&plan, state, sizeof plan);
+  memcpy(&plan, prepared, sizeof plan);
   gemel__cuda_enter(plan.cuda, &before, NULL);
   for (int k = GEMEL__FAULT(gpu_cudnn_leak); k < ALIGNMENTS; k++) {
     destroy_graph(&plan.graphs[k]);
@@ -465,7 +465,7 @@ static gemel_status prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
   pthread_mutex_unlock(&gemel__cuda_of(call)->cudnn_lock);
   plan.workspace_at = place(call, workspace_of(&plan));
   if (result == CUDNN_STATUS_SUCCESS) {
-    memcpy(call->state, &plan, sizeof plan);
+    memcpy(call->prepared, &plan, sizeof plan);
     call->release = release;
     return GEMEL_OK;
   }
@@ -548,7 +548,7 @@ gemel_status gemel__cuda_conv_cudnn_run(const gemel_kernel_call *call, gemel__co
   void *data[OPERANDS];
   int aligned = 1;
   char *scratch = call->scratch;
-  memcpy(&plan, call->state, sizeof plan);
+  memcpy(&plan, call->prepared, sizeof plan);
   gemel__conv_of(call, kind, &g, operands);
   for (int k = 0; k < OPERANDS && status == GEMEL_OK; k++) {
     data[k] = operands[k]->data;

@@ -96,17 +96,17 @@ void gemel__cuda_count_one(gemel_cuda *cuda, size_t *count);
 void gemel__cuda_may_fail(gemel_cuda *cuda);
 
 /* Waits for all that was asked for; GEMEL_BAD_VALUE if a kernel set the problem. */
-gemel_status gemel__cuda_synchronize(void *state, gemel_error *error);
+gemel_status gemel__cuda_synchronize(void *user, gemel_error *error);
 
-gemel_status gemel__cuda_begin(void *state, gemel_error *error);
-gemel_status gemel__cuda_end(void *state, void **recording, gemel_error *error);
-gemel_status gemel__cuda_replay(void *state, void *recording, gemel_error *error);
-void gemel__cuda_forget(void *state, void *recording);
+gemel_status gemel__cuda_begin(void *user, gemel_error *error);
+gemel_status gemel__cuda_end(void *user, void **recording, gemel_error *error);
+gemel_status gemel__cuda_replay(void *user, void *recording, gemel_error *error);
+void gemel__cuda_forget(void *user, void *recording);
 
 /* ---- The pool (pool.c) ---- */
 
-gemel_status gemel__cuda_allocate(void *state, size_t bytes, void **data, gemel_error *error);
-void gemel__cuda_release(void *state, void *data, size_t bytes);
+gemel_status gemel__cuda_allocate(void *user, size_t bytes, void **data, gemel_error *error);
+void gemel__cuda_release(void *user, void *data, size_t bytes);
 
 /* Gives back to CUDA all that nobody uses. */
 void gemel__cuda_pool_clear(gemel_cuda *cuda);
@@ -115,7 +115,7 @@ void gemel__cuda_pool_clear(gemel_cuda *cuda);
 
 /* The device of a call. */
 static inline gemel_cuda *gemel__cuda_of(const gemel_kernel_call *call) {
-  return (gemel_cuda *)call->device->state;
+  return (gemel_cuda *)call->device->user;
 }
 
 /* Asks for KERNEL, what gemel__kernel_<id>() gives, on BLOCKS blocks of THREADS threads with
@@ -125,7 +125,7 @@ gemel_status gemel__cuda_launch(gemel_cuda *cuda, const void *kernel, size_t blo
                                 gemel_error *error);
 
 /* The kernels of OPERATION (lower.def); NULL: it has none. */
-const gemel_kernel *gemel__cuda_kernels(void *state, const gemel_operation *operation);
+const gemel_kernel *gemel__cuda_kernels(void *user, const gemel_operation *operation);
 
 /* Elements of one shape from one layout to another (kernels/shape.cu). */
 gemel_status gemel__cuda_copy(gemel_cuda *cuda, const gemel_view *to, const gemel_view *from,

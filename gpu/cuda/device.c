@@ -17,23 +17,23 @@ extern __typeof__(gemel__sim_forget) gemel__sim_forget __attribute__((weak));
 
 /* ---- Copies ---- */
 
-static gemel_status allocate_staging(void *state, size_t bytes, void **data, gemel_error *error) {
+static gemel_status allocate_staging(void *user, size_t bytes, void **data, gemel_error *error) {
   int before;
-  gemel_status status = gemel__cuda_enter(state, &before, error);
+  gemel_status status = gemel__cuda_enter(user, &before, error);
   if (status == GEMEL_OK) {
     status = gemel__cuda_check(error, cudaHostAlloc(data, bytes, cudaHostAllocDefault),
                                "staging memory");
   }
-  gemel__cuda_leave(state, before);
+  gemel__cuda_leave(user, before);
   return status;
 }
 
-static void release_staging(void *state, void *data, size_t bytes) {
+static void release_staging(void *user, void *data, size_t bytes) {
   int before;
   (void)bytes;
-  gemel__cuda_enter(state, &before, NULL);
+  gemel__cuda_enter(user, &before, NULL);
   gemel__cuda_freed(cudaFreeHost(data));
-  gemel__cuda_leave(state, before);
+  gemel__cuda_leave(user, before);
 }
 
 static gemel_status copy_bytes(gemel_cuda *cuda, void *to, const void *from, size_t bytes,
@@ -48,18 +48,18 @@ static gemel_status copy_bytes(gemel_cuda *cuda, void *to, const void *from, siz
   return status;
 }
 
-static gemel_status upload(void *state, void *to, const void *from, size_t bytes,
+static gemel_status upload(void *user, void *to, const void *from, size_t bytes,
                            gemel_error *error) {
-  gemel_cuda *cuda = state;
+  gemel_cuda *cuda = user;
   gemel__cuda_count_one(cuda, &cuda->counts.uploads);
   return copy_bytes(cuda, to, from, bytes - GEMEL__FAULT(gpu_upload_short), cudaMemcpyHostToDevice,
                     GEMEL__FAULT(gpu_upload_stream) ? NULL : gemel__cuda_stream(cuda),
                     "a copy to the GPU", error);
 }
 
-static gemel_status download(void *state, void *to, const void *from, size_t bytes,
+static gemel_status download(void *user, void *to, const void *from, size_t bytes,
                              gemel_error *error) {
-  gemel_cuda *cuda = state;
+  gemel_cuda *cuda = user;
   gemel__cuda_count_one(cuda, &cuda->counts.downloads);
   return copy_bytes(cuda, to, from, bytes - GEMEL__FAULT(gpu_download_short),
                     cudaMemcpyDeviceToHost,
@@ -67,35 +67,35 @@ static gemel_status download(void *state, void *to, const void *from, size_t byt
                     "a copy from the GPU", error);
 }
 
-static gemel_status fill(void *state, void *data, int byte, size_t bytes, gemel_error *error) {
+static gemel_status fill(void *user, void *data, int byte, size_t bytes, gemel_error *error) {
   int before;
-  gemel_status status = gemel__cuda_enter(state, &before, error);
+  gemel_status status = gemel__cuda_enter(user, &before, error);
   if (status == GEMEL_OK) {
     status = gemel__cuda_check(error,
                                cudaMemsetAsync(data, GEMEL__FAULT(gpu_fill_byte) ? 1 : byte, bytes,
-                                               gemel__cuda_stream(state)),
+                                               gemel__cuda_stream(user)),
                                "a fill");
   }
-  gemel__cuda_leave(state, before);
+  gemel__cuda_leave(user, before);
   return status;
 }
 
-static gemel_status copy(void *state, const gemel_view *to, const gemel_view *from, int threads,
+static gemel_status copy(void *user, const gemel_view *to, const gemel_view *from, int threads,
                          gemel_error *error) {
   (void)threads;
-  return gemel__cuda_copy(state, to, from, error);
+  return gemel__cuda_copy(user, to, from, error);
 }
 
 /* The sim, if that is what CUDA is here, is told which bytes are whose. */
-static gemel_status note(void *state, void *data, size_t bytes, gemel_error *error) {
-  cudaStream_t stream = gemel__cuda_stream(state);
+static gemel_status note(void *user, void *data, size_t bytes, gemel_error *error) {
+  cudaStream_t stream = gemel__cuda_stream(user);
   return gemel__cuda_check(
       error, bytes > 0 ? gemel__extent_begin(data, bytes, stream) : gemel__extent_end(data, stream),
       "a value's memory");
 }
 
-static int mistakes(void *state, char *text, size_t bytes) {
-  const gemel_cuda *cuda = state;
+static int mistakes(void *user, char *text, size_t bytes) {
+  const gemel_cuda *cuda = user;
   gemel__cuda_freed(cudaStreamSynchronize(cuda->stream)); /* the sim's reports say why */
   if (gemel__sim_reports() > 0 && bytes > 0) {
     snprintf(text, bytes, "%s", gemel__sim_report(0));
@@ -192,7 +192,7 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
     return NULL;
   }
   cuda->record = record;
-  cuda->record.state = cuda;
+  cuda->record.user = cuda;
   cuda->record.note = gemel__sim_extent_begin != NULL ? note : NULL;
   cuda->record.gap = gemel__extent_gap();
   cuda->record.name = gemel__sim_forget != NULL ? "sim" : "cuda";

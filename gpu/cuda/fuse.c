@@ -250,8 +250,8 @@ static void write_all(cluster_writer *w) {
 /* CUDA of any version and GPU takes that many bytes of arguments. */
 enum { MOST_WORDS = 4000 / 8 };
 
-static void release_plan(void *state) {
-  free(((cluster_plan *)state)->words);
+static void release_plan(void *prepared) {
+  free(((cluster_plan *)prepared)->words);
 }
 
 /* The arguments but for the addresses, which are known at a call. */
@@ -284,7 +284,7 @@ static gemel_status fill_arguments(const cluster_writer *w, cluster_plan *p) {
 }
 
 static gemel_status make_plan(cluster_writer *w, gemel_kernel_call *call) {
-  cluster_plan *p = call->state;
+  cluster_plan *p = call->prepared;
   gemel_status status;
   write_all(w);
   if (w->text.failed) {
@@ -321,7 +321,7 @@ static gemel_status prepare_cluster(gemel_kernel_call *call) {
 
 static gemel_status run_cluster(const gemel_kernel_call *call) {
   gemel_cuda *cuda = gemel__cuda_of(call);
-  const cluster_plan *p = call->state;
+  const cluster_plan *p = call->prepared;
   uint64_t *addresses = p->words + 1 + p->axes;
   void *arguments[] = {p->words};
   unsigned threads = p->words[0] < 256 ? ((unsigned)p->words[0] + 31) / 32 * 32 : 256;

@@ -24,8 +24,8 @@ static const gemel_kernel *const lowered[GEMEL__OP_COUNT] = {
 };
 
 /* The record of an operation of gemel's own begins the operation itself. */
-const gemel_kernel *gemel__cuda_kernels(void *state, const gemel_operation *operation) {
+const gemel_kernel *gemel__cuda_kernels(void *user, const gemel_operation *operation) {
   const gemel__op *op = (const gemel__op *)(const void *)operation;
-  (void)state;
+  (void)user;
   return op->row != NULL && op->id < GEMEL__OP_COUNT ? lowered[op->id] : NULL;
 }

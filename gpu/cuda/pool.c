@@ -80,8 +80,8 @@ static gemel_status allocate_new(gemel_cuda *cuda, size_t bytes, void **data, ge
   return GEMEL_OK;
 }
 
-gemel_status gemel__cuda_allocate(void *state, size_t bytes, void **data, gemel_error *error) {
-  gemel_cuda *cuda = state;
+gemel_status gemel__cuda_allocate(void *user, size_t bytes, void **data, gemel_error *error) {
+  gemel_cuda *cuda = user;
   size_t rounded;
   int k = class_of(bytes, &rounded);
   int before;
@@ -96,8 +96,8 @@ gemel_status gemel__cuda_allocate(void *state, size_t bytes, void **data, gemel_
   return status;
 }
 
-void gemel__cuda_release(void *state, void *data, size_t bytes) {
-  gemel_cuda *cuda = state;
+void gemel__cuda_release(void *user, void *data, size_t bytes) {
+  gemel_cuda *cuda = user;
   gemel__cuda_idle *idle = malloc(sizeof *idle);
   size_t rounded;
   int k = class_of(bytes, &rounded) + GEMEL__FAULT(gpu_pool_other_class);
@@ -114,6 +114,6 @@ void gemel__cuda_release(void *state, void *data, size_t bytes) {
   cuda->idle[k] = idle;
   pthread_mutex_unlock(&cuda->pool_lock);
   if (GEMEL__FAULT(gpu_pool_double) && idle->next == NULL) {
-    gemel__cuda_release(state, data, bytes);
+    gemel__cuda_release(user, data, bytes);
   }
 }

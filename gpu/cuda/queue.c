@@ -107,11 +107,11 @@ static gemel_status wait(gemel_cuda *cuda, gemel_error *error) {
              : gemel__cuda_check(error, result, "waiting for the GPU");
 }
 
-gemel_status gemel__cuda_synchronize(void *state, gemel_error *error) {
+gemel_status gemel__cuda_synchronize(void *user, gemel_error *error) {
   int before;
-  gemel_status status = gemel__cuda_enter(state, &before, error);
-  status = status == GEMEL_OK ? wait(state, error) : status;
-  gemel__cuda_leave(state, before);
+  gemel_status status = gemel__cuda_enter(user, &before, error);
+  status = status == GEMEL_OK ? wait(user, error) : status;
+  gemel__cuda_leave(user, before);
   return status;
 }
 
@@ -141,20 +141,20 @@ static gemel_status begin(gemel_cuda *cuda, recording *r, gemel_error *error) {
   return GEMEL_OK;
 }
 
-gemel_status gemel__cuda_begin(void *state, gemel_error *error) {
+gemel_status gemel__cuda_begin(void *user, gemel_error *error) {
   recording *r = calloc(1, sizeof *r);
   int before;
   gemel_status status;
   if (r == NULL) {
     return gemel__cuda_fail(error, GEMEL_NO_MEMORY, "out of memory for a recording");
   }
-  status = gemel__cuda_enter(state, &before, error);
+  status = gemel__cuda_enter(user, &before, error);
   if (status == GEMEL_OK) {
-    status = begin(state, r, error);
+    status = begin(user, r, error);
   } else {
     discard(r);
   }
-  gemel__cuda_leave(state, before);
+  gemel__cuda_leave(user, before);
   return status;
 }
 
@@ -177,21 +177,21 @@ static gemel_status end(recording *r, gemel_error *error) {
 }
 
 /* The capture ends also where the GPU can't be chosen: its stream is known. */
-gemel_status gemel__cuda_end(void *state, void **made, gemel_error *error) {
+gemel_status gemel__cuda_end(void *user, void **made, gemel_error *error) {
   recording *r = current.made;
   int before;
   gemel_status status;
   current.cuda = NULL;
   current.made = NULL;
-  gemel__cuda_enter(state, &before, NULL);
+  gemel__cuda_enter(user, &before, NULL);
   status = end(r, error);
-  gemel__cuda_leave(state, before);
+  gemel__cuda_leave(user, before);
   *made = status == GEMEL_OK ? r : NULL;
   return status;
 }
 
-gemel_status gemel__cuda_replay(void *state, void *made, gemel_error *error) {
-  gemel_cuda *cuda = state;
+gemel_status gemel__cuda_replay(void *user, void *made, gemel_error *error) {
+  gemel_cuda *cuda = user;
   const recording *r = made;
   if (r->may_fail) {
     gemel__cuda_may_fail(cuda);
@@ -210,8 +210,8 @@ gemel_status gemel__cuda_replay(void *state, void *made, gemel_error *error) {
   return status;
 }
 
-void gemel__cuda_forget(void *state, void *made) {
-  gemel_cuda *cuda = state;
+void gemel__cuda_forget(void *user, void *made) {
+  gemel_cuda *cuda = user;
   int before;
   gemel__cuda_enter(cuda, &before, NULL);
   gemel__cuda_freed(cudaStreamSynchronize(cuda->stream));

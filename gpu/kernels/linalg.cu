@@ -70,7 +70,8 @@ struct dot_plan {
   int64_t n_batch, m, n, k;
   matrices x, y;
 };
-static_assert(sizeof(dot_plan) <= GEMEL_KERNEL_STATE_BYTES, "the plan must fit the state");
+static_assert(sizeof(dot_plan) <= GEMEL_KERNEL_PREPARED_BYTES,
+              "the plan must fit what a kernel may keep");
 
 /* The axes of one operand in the order batch, rows, columns; COUNTS of each. */
 static void grouped_axes(const gemel__dot_axes *axes, int side, int *order, int counts[3]) {
@@ -144,7 +145,7 @@ static void make_plan(gemel_kernel_call *call, int blas) {
   int64_t item = (int64_t)gemel_dtype_size(x->dtype);
   int x_order[GEMEL_MAX_RANK], y_order[GEMEL_MAX_RANK], xc[3], yc[3];
   gemel__dot_axes axes;
-  dot_plan *p = (dot_plan *)call->state;
+  dot_plan *p = (dot_plan *)call->prepared;
   gemel__dot_axes_of(call->attrs, x->rank, y->rank, &axes);
   grouped_axes(&axes, 0, x_order, xc);
   grouped_axes(&axes, 1, y_order, yc);
@@ -165,7 +166,7 @@ static int is_float(gemel_dtype dtype) {
 }
 
 static gemel_status prepare_blas(gemel_kernel_call *call) {
-  const dot_plan *p = (const dot_plan *)call->state;
+  const dot_plan *p = (const dot_plan *)call->prepared;
   if (!is_float(call->inputs[0].dtype)) {
     return GEMEL_DECLINED;
   }
@@ -210,7 +211,7 @@ static gemel_status packed_operand(const gemel_kernel_call *call, int side, cons
 }
 
 static gemel_status packed_operands(const gemel_kernel_call *call, void **x, void **y) {
-  const dot_plan *p = (const dot_plan *)call->state;
+  const dot_plan *p = (const dot_plan *)call->prepared;
   gemel_status status = packed_operand(call, 0, &p->x, x);
   return status == GEMEL_OK ? packed_operand(call, 1, &p->y, y) : status;
 }
@@ -226,7 +227,7 @@ static gemel_status begin_result(const gemel_kernel_call *call, const dot_plan *
   }
   return bytes == 0 || p->k > 0 || GEMEL__FAULT(gpu_dot_empty)
              ? GEMEL_OK
-             : call->device->fill(call->device->state, out->data, 0, bytes, call->error);
+             : call->device->fill(call->device->user, out->data, 0, bytes, call->error);
 }
 
 /* A matrix as cuBLAS sees it: stored by columns, so ours by rows is its transpose. */
@@ -253,7 +254,7 @@ static cudaDataType blas_dtype(gemel_dtype dtype) {
 }
 
 static gemel_status run_blas(const gemel_kernel_call *call) {
-  const dot_plan *p = (const dot_plan *)call->state;
+  const dot_plan *p = (const dot_plan *)call->prepared;
   gemel_dtype dtype = call->inputs[0].dtype;
   int64_t item = (int64_t)gemel_dtype_size(dtype);
   gemel__cuda_product product = {};
@@ -292,7 +293,7 @@ static const kernel_getter plain_kernels[GEMEL_DTYPE_COUNT] = {
 };
 
 static gemel_status run_plain(const gemel_kernel_call *call) {
-  const dot_plan *p = (const dot_plan *)call->state;
+  const dot_plan *p = (const dot_plan *)call->prepared;
   int64_t item = (int64_t)gemel_dtype_size(call->inputs[0].dtype);
   plain_product product = {p->n_batch,
                            p->m,

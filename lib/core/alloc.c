@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *default_allocate(void *state, size_t bytes) {
-  (void)state;
+static void *default_allocate(void *user, size_t bytes) {
+  (void)user;
   return malloc(bytes);
 }
 
-static void default_release(void *state, void *block, size_t bytes) {
-  (void)state, (void)bytes;
+static void default_release(void *user, void *block, size_t bytes) {
+  (void)user, (void)bytes;
   free(block);
 }
 
-static void *default_reallocate(void *state, void *block, size_t old_bytes, size_t bytes) {
-  (void)state, (void)old_bytes;
+static void *default_reallocate(void *user, void *block, size_t old_bytes, size_t bytes) {
+  (void)user, (void)old_bytes;
   return realloc(block, bytes);
 }
 
@@ -45,7 +45,7 @@ gemel_allocator gemel_get_allocator(void) {
 }
 
 void *gemel__alloc(size_t bytes) {
-  return hooks.allocate(hooks.state, bytes > 0 ? bytes : 1);
+  return hooks.allocate(hooks.user, bytes > 0 ? bytes : 1);
 }
 
 void *gemel__alloc_zeroed(size_t bytes) {
@@ -71,12 +71,12 @@ void *gemel__realloc(void *block, size_t old_bytes, size_t bytes) {
   if (block == NULL) {
     return gemel__alloc(bytes);
   }
-  return hooks.reallocate(hooks.state, block, old_bytes > 0 ? old_bytes : 1, bytes > 0 ? bytes : 1);
+  return hooks.reallocate(hooks.user, block, old_bytes > 0 ? old_bytes : 1, bytes > 0 ? bytes : 1);
 }
 
 void gemel__free(void *block, size_t bytes) {
   if (block != NULL) {
-    hooks.release(hooks.state, block, bytes > 0 ? bytes : 1);
+    hooks.release(hooks.user, block, bytes > 0 ? bytes : 1);
   }
 }
 

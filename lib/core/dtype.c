@@ -48,7 +48,7 @@ gemel_kind gemel_dtype_kind(gemel_dtype dtype) {
   return is_dtype(dtype) ? infos[dtype].kind : GEMEL_KIND_BOOL;
 }
 
-gemel_status gemel_dtype_by_name(const char *name, gemel_dtype *dtype) {
+gemel_status gemel_dtype_find(const char *name, gemel_dtype *dtype) {
   for (int k = 0; name != NULL && k < GEMEL_DTYPE_COUNT; k++) {
     if (strcmp(name, infos[k].name) == 0) {
       *dtype = (gemel_dtype)k;

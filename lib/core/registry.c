@@ -179,7 +179,7 @@ gemel_status gemel_register_operation(gemel_context *context, const gemel_operat
   return gemel__register(context, operation, NULL, error);
 }
 
-const gemel_operation *gemel_find_operation(gemel_context *context, const char *name) {
+const gemel_operation *gemel_operation_find(gemel_context *context, const char *name) {
   uint32_t id = gemel__op_find(context, name);
   return id != 0 ? &gemel__op_at(context, id)->record : NULL;
 }

@@ -13,10 +13,10 @@
 #define COUNT_ARGS_(a, b, c, n, ...) n
 #define PASTE(a, b) PASTE_(a, b)
 #define PASTE_(a, b) a##b
-#define DOMAINS(...) PASTE(DOMAINS_, COUNT_ARGS(__VA_ARGS__))(__VA_ARGS__)
-#define DOMAINS_1(a) GEMEL_##a
-#define DOMAINS_2(a, b) GEMEL_##a, GEMEL_##b
-#define DOMAINS_3(a, b, c) GEMEL_##a, GEMEL_##b, GEMEL_##c
+#define RANGES(...) PASTE(RANGES_, COUNT_ARGS(__VA_ARGS__))(__VA_ARGS__)
+#define RANGES_1(a) GEMEL_RANGE_##a
+#define RANGES_2(a, b) GEMEL_RANGE_##a, GEMEL_RANGE_##b
+#define RANGES_3(a, b, c) GEMEL_RANGE_##a, GEMEL_RANGE_##b, GEMEL_RANGE_##c
 
 const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT] = {
 #define SCALAR(row, arguments, attributes, type_code, float_c, integer_c, derivatives, where,      \
@@ -26,7 +26,7 @@ const gemel__scalar_row gemel__scalar_rows[GEMEL__SCALAR_COUNT] = {
    .code = GEMEL__TYPE_##type_code,                                                                \
    .c_text = #float_c,                                                                             \
    .grads = {UNWRAP derivatives},                                                                  \
-   .domains = {DOMAINS where},                                                                     \
+   .ranges = {RANGES where},                                                                       \
    .ulp = accuracy,                                                                                \
    .n_inputs = COUNT_ARGS derivatives,                                                             \
    .index = GEMEL__SCALAR_##row},

@@ -90,7 +90,7 @@ typedef struct gemel__scalar_row {
   gemel__type_code code;
   const char *c_text;   /* the C expression for floats, as text (for device code) */
   const char *grads[3]; /* derivative texts in x, y, z, r (the result), g; "" = zero */
-  gemel_domain domains[3];
+  gemel_range ranges[3];
   double ulp; /* accuracy of the float kernels, units in the last place */
   int n_inputs;
   int index; /* its place in scalar.def */

@@ -52,7 +52,7 @@ int gemel__schema_fallback(const gemel_attr_spec *spec, gemel_attr *a) {
   case GEMEL_ATTR_FLOAT:
     return read_float(spec->fallback, &a->u.f);
   case GEMEL_ATTR_DTYPE:
-    return gemel_dtype_by_name(spec->fallback, &a->u.dtype) == GEMEL_OK ? 0 : -1;
+    return gemel_dtype_find(spec->fallback, &a->u.dtype) == GEMEL_OK ? 0 : -1;
   case GEMEL_ATTR_STRING:
     a->u.text = spec->fallback;
     return 0;

@@ -227,8 +227,8 @@ static gemel_status check_strides(gemel_dtype dtype, int rank, const int64_t *sh
 }
 
 gemel_tensor *gemel_tensor_wrap(gemel_dtype dtype, int rank, const int64_t *shape,
-                                const int64_t *strides, void *data, void (*release)(void *state),
-                                void *state, gemel_error *error) {
+                                const int64_t *strides, void *data, void (*release)(void *user),
+                                void *user, gemel_error *error) {
   int64_t dense[GEMEL_MAX_RANK], elements, bytes;
   gemel_tensor *tensor;
   if (gemel__row_major(dtype, rank, shape, dense, &elements, &bytes, error) != GEMEL_OK) {
@@ -248,7 +248,7 @@ gemel_tensor *gemel_tensor_wrap(gemel_dtype dtype, int rank, const int64_t *shap
   if (tensor != NULL) {
     tensor->data = data;
     tensor->release = release;
-    tensor->state = state;
+    tensor->user = user;
   }
   return tensor;
 }
@@ -279,7 +279,7 @@ void gemel_tensor_unref(gemel_tensor *tensor) {
     return;
   }
   if (tensor->release != NULL) {
-    tensor->release(tensor->state);
+    tensor->release(tensor->user);
   }
   if (tensor->device_bytes > 0) {
     gemel__value_memory_free(tensor->device, tensor->data, tensor->device_bytes);

@@ -30,8 +30,8 @@ struct gemel_tensor {
   const struct gemel_device *device; /* NULL: the host */
   size_t device_bytes;               /* of a tensor on another */
   void *data;                        /* element (0, ..., 0) */
-  void (*release)(void *state);
-  void *state;
+  void (*release)(void *user);
+  void *user;
   size_t block_bytes;
   int64_t *shape; /* RANK each, behind the struct */
   int64_t *strides;

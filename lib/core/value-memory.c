@@ -6,16 +6,16 @@
 
 gemel_status gemel__device_note(const gemel_device *device, void *data, size_t bytes,
                                 gemel_error *error) {
-  return device->note != NULL ? device->note(device->state, data, bytes, error) : GEMEL_OK;
+  return device->note != NULL ? device->note(device->user, data, bytes, error) : GEMEL_OK;
 }
 
 gemel_status gemel__value_memory(const gemel_device *device, size_t bytes, void **data,
                                  gemel_error *error) {
-  gemel_status status = device->allocate(device->state, bytes + device->gap, data, error);
+  gemel_status status = device->allocate(device->user, bytes + device->gap, data, error);
   if (status == GEMEL_OK) {
     status = gemel__device_note(device, *data, bytes, error);
     if (status != GEMEL_OK) {
-      device->release(device->state, *data, bytes + device->gap);
+      device->release(device->user, *data, bytes + device->gap);
     }
   }
   return status;
@@ -23,5 +23,5 @@ gemel_status gemel__value_memory(const gemel_device *device, size_t bytes, void 
 
 void gemel__value_memory_free(const gemel_device *device, void *data, size_t bytes) {
   gemel__device_note(device, data, 0, NULL);
-  device->release(device->state, data, bytes + device->gap);
+  device->release(device->user, data, bytes + device->gap);
 }

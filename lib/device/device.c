@@ -99,7 +99,7 @@ gemel_tensor *gemel_tensor_new_on(const gemel_device *device, gemel_dtype dtype,
   }
   tensor = gemel__tensor_raw_on(device, dtype, rank, shape, error);
   bytes = tensor != NULL ? (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(dtype) : 0;
-  if (bytes > 0 && device->fill(device->state, tensor->data, 0, bytes, error) != GEMEL_OK) {
+  if (bytes > 0 && device->fill(device->user, tensor->data, 0, bytes, error) != GEMEL_OK) {
     gemel_tensor_unref(tensor);
     return NULL;
   }
@@ -112,7 +112,7 @@ gemel_status gemel__tensor_copy_elements(gemel_tensor *to, const gemel_tensor *f
   gemel_view target = gemel_tensor_view(to), source = gemel_tensor_view(from);
   return gemel_tensor_elements(from) == 0
              ? GEMEL_OK
-             : device->copy(device->state, &target, &source, threads, error);
+             : device->copy(device->user, &target, &source, threads, error);
 }
 
 gemel_tensor *gemel__tensor_clone(const gemel_tensor *tensor, gemel_error *error) {
@@ -133,29 +133,29 @@ gemel_status gemel__staging_new(const gemel_device *device, size_t bytes, void *
                                 gemel_error *error) {
   const gemel_device *host = &gemel__host_device;
   return device->allocate_staging != NULL
-             ? device->allocate_staging(device->state, bytes, data, error)
-             : host->allocate(host->state, bytes, data, error);
+             ? device->allocate_staging(device->user, bytes, data, error)
+             : host->allocate(host->user, bytes, data, error);
 }
 
 void gemel__staging_free(const gemel_device *device, void *data, size_t bytes) {
   const gemel_device *host = &gemel__host_device;
   if (device->allocate_staging != NULL) {
-    device->release_staging(device->state, data, bytes);
+    device->release_staging(device->user, data, bytes);
   } else {
-    host->release(host->state, data, bytes);
+    host->release(host->user, data, bytes);
   }
 }
 
 static gemel_status upload(const gemel_device *device, void *to, const void *from, size_t bytes,
                            gemel_error *error) {
-  gemel_status status = device->upload(device->state, to, from, bytes, error);
-  return status == GEMEL_OK ? device->synchronize(device->state, error) : status;
+  gemel_status status = device->upload(device->user, to, from, bytes, error);
+  return status == GEMEL_OK ? device->synchronize(device->user, error) : status;
 }
 
 static gemel_status download(const gemel_device *device, void *to, const void *from, size_t bytes,
                              gemel_error *error) {
-  gemel_status status = device->download(device->state, to, from, bytes, error);
-  return status == GEMEL_OK ? device->synchronize(device->state, error) : status;
+  gemel_status status = device->download(device->user, to, from, bytes, error);
+  return status == GEMEL_OK ? device->synchronize(device->user, error) : status;
 }
 
 static gemel_status upload_staged(const gemel_device *device, void *to, const void *from,
@@ -222,7 +222,7 @@ gemel_tensor *gemel_tensor_transfer(const gemel_tensor *tensor, const gemel_devi
   }
   if (from == device) {
     made = gemel__tensor_clone(tensor, error);
-    if (made != NULL && device->synchronize(device->state, error) != GEMEL_OK) {
+    if (made != NULL && device->synchronize(device->user, error) != GEMEL_OK) {
       gemel_tensor_unref(made);
       return NULL;
     }

@@ -10,9 +10,9 @@
 #include "device/device.h"
 
 /* The address of the block lies in front of the aligned data. */
-static gemel_status allocate(void *state, size_t bytes, void **data, gemel_error *error) {
+static gemel_status allocate(void *user, size_t bytes, void **data, gemel_error *error) {
   char *block = gemel__alloc(bytes + GEMEL__DATA_ALIGNMENT);
-  (void)state;
+  (void)user;
   if (block == NULL) {
     return gemel__no_memory(error, "memory of the host");
   }
@@ -23,39 +23,39 @@ static gemel_status allocate(void *state, size_t bytes, void **data, gemel_error
   return GEMEL_OK;
 }
 
-static void release(void *state, void *data, size_t bytes) {
-  (void)state;
+static void release(void *user, void *data, size_t bytes) {
+  (void)user;
   gemel__free((char *)data - ((unsigned char *)data)[-1], bytes + GEMEL__DATA_ALIGNMENT);
 }
 
-static gemel_status copy_bytes(void *state, void *to, const void *from, size_t bytes,
+static gemel_status copy_bytes(void *user, void *to, const void *from, size_t bytes,
                                gemel_error *error) {
-  (void)state, (void)error;
+  (void)user, (void)error;
   memcpy(to, from, bytes);
   return GEMEL_OK;
 }
 
-static gemel_status fill(void *state, void *data, int byte, size_t bytes, gemel_error *error) {
-  (void)state, (void)error;
+static gemel_status fill(void *user, void *data, int byte, size_t bytes, gemel_error *error) {
+  (void)user, (void)error;
   memset(data, byte, bytes);
   return GEMEL_OK;
 }
 
-static gemel_status copy(void *state, const gemel_view *to, const gemel_view *from, int threads,
+static gemel_status copy(void *user, const gemel_view *to, const gemel_view *from, int threads,
                          gemel_error *error) {
-  (void)state, (void)error;
+  (void)user, (void)error;
   gemel__copy_parallel(threads, gemel_dtype_size(to->dtype), to->rank, to->shape, to->data,
                        to->strides, from->data, from->strides);
   return GEMEL_OK;
 }
 
-static gemel_status synchronize(void *state, gemel_error *error) {
-  (void)state, (void)error;
+static gemel_status synchronize(void *user, gemel_error *error) {
+  (void)user, (void)error;
   return GEMEL_OK;
 }
 
-static const gemel_kernel *kernels(void *state, const gemel_operation *operation) {
-  (void)state;
+static const gemel_kernel *kernels(void *user, const gemel_operation *operation) {
+  (void)user;
   return operation->kernels;
 }
 

@@ -47,7 +47,7 @@ int gemel__has_registered_kernel(gemel_context *context, const gemel_device *dev
 
 /* What the device has itself, or what is every device's. */
 static const gemel_kernel *built_in(const gemel_device *device, const gemel_operation *operation) {
-  const gemel_kernel *kernels = device->kernels(device->state, operation);
+  const gemel_kernel *kernels = device->kernels(device->user, operation);
   const struct gemel__row *row = ((const gemel__op *)(const void *)operation)->row;
   return kernels == NULL && row != NULL && row->hooks->follows != NULL ? operation->kernels
                                                                        : kernels;

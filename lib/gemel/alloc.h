@@ -20,10 +20,10 @@ extern "C" {
  * They are called from several threads at once. */
 typedef struct gemel_allocator {
   size_t size;
-  void *(*allocate)(void *state, size_t bytes);
-  void *(*reallocate)(void *state, void *block, size_t old_bytes, size_t bytes);
-  void (*release)(void *state, void *block, size_t bytes);
-  void *state;
+  void *(*allocate)(void *user, size_t bytes);
+  void *(*reallocate)(void *user, void *block, size_t old_bytes, size_t bytes);
+  void (*release)(void *user, void *block, size_t bytes);
+  void *user;
 } gemel_allocator;
 
 /* Replaces the allocator for the whole process; NULL restores the one at the start: malloc, realloc

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* A device. Every function gets STATE first and may be called on several threads at once. Addresses
+/* A device. Every function gets USER first and may be called on several threads at once. Addresses
  * in the device's memory are numbers to the host: it adds offsets to them and compares them, and
  * never reads what is there; no other memory of the process has the same. Work (UPLOAD, DOWNLOAD,
  * FILL, COPY, kernels' RUN) is only asked for: it is done in the order of asking, whatever the
@@ -26,31 +26,31 @@ extern "C" {
 struct gemel_device {
   size_t size;      /* sizeof(gemel_device) */
   const char *name; /* for messages */
-  void *state;
+  void *user;
   /* BYTES > 0 bytes of its memory in *DATA, aligned to 64 at least; GEMEL_NO_MEMORY. Work that is
    * asked for already may use what is released. */
-  gemel_status (*allocate)(void *state, size_t bytes, void **data, gemel_error *error);
-  void (*release)(void *state, void *data, size_t bytes);
+  gemel_status (*allocate)(void *user, size_t bytes, void **data, gemel_error *error);
+  void (*release)(void *user, void *data, size_t bytes);
   /* Memory of the host that the device can copy from and to; both NULL: any is. It is released when
    * no work uses it. */
-  gemel_status (*allocate_staging)(void *state, size_t bytes, void **data, gemel_error *error);
-  void (*release_staging)(void *state, void *data, size_t bytes);
+  gemel_status (*allocate_staging)(void *user, size_t bytes, void **data, gemel_error *error);
+  void (*release_staging)(void *user, void *data, size_t bytes);
   /* Copies BYTES bytes from the host, staging memory, to the device. */
-  gemel_status (*upload)(void *state, void *to, const void *from, size_t bytes, gemel_error *error);
+  gemel_status (*upload)(void *user, void *to, const void *from, size_t bytes, gemel_error *error);
   /* Copies BYTES bytes from the device to the host, staging memory. */
-  gemel_status (*download)(void *state, void *to, const void *from, size_t bytes,
+  gemel_status (*download)(void *user, void *to, const void *from, size_t bytes,
                            gemel_error *error);
   /* Sets BYTES bytes of the device's memory to BYTE. */
-  gemel_status (*fill)(void *state, void *data, int byte, size_t bytes, gemel_error *error);
+  gemel_status (*fill)(void *user, void *data, int byte, size_t bytes, gemel_error *error);
   /* Copies elements of one shape and dtype within the device's memory, any strides; the two don't
    * overlap. THREADS: of the host that may be used. */
-  gemel_status (*copy)(void *state, const gemel_view *to, const gemel_view *from, int threads,
+  gemel_status (*copy)(void *user, const gemel_view *to, const gemel_view *from, int threads,
                        gemel_error *error);
   /* Waits until all is done. */
-  gemel_status (*synchronize)(void *state, gemel_error *error);
+  gemel_status (*synchronize)(void *user, gemel_error *error);
   /* The device's kernels of an operation in order of preference, as gemel_operation.kernels; NULL
    * or none: it has none. Operands may have any strides; scratch memory is the device's. */
-  const gemel_kernel *(*kernels)(void *state, const gemel_operation *operation);
+  const gemel_kernel *(*kernels)(void *user, const gemel_operation *operation);
   /* Kernels for clusters of elementwise operations, each of which KERNELS has one for; NULL: they
    * are computed one by one. */
   const gemel_kernel *clusters;
@@ -58,18 +58,18 @@ struct gemel_device {
    * BEGIN and END is not done but put down in *RECORDING (which END makes, or else fails), and is
    * done with the same addresses whenever REPLAY asks for it. FORGET frees a recording; its work
    * may still be going on. */
-  gemel_status (*begin)(void *state, gemel_error *error);
-  gemel_status (*end)(void *state, void **recording, gemel_error *error);
-  gemel_status (*replay)(void *state, void *recording, gemel_error *error);
-  void (*forget)(void *state, void *recording);
+  gemel_status (*begin)(void *user, gemel_error *error);
+  gemel_status (*end)(void *user, void **recording, gemel_error *error);
+  gemel_status (*replay)(void *user, void *recording, gemel_error *error);
+  void (*forget)(void *user, void *recording);
   /* For devices that look for mistakes; NULL: this one doesn't. As part of the work, the BYTES
    * bytes at DATA, of allocated memory, become those of a value that isn't written yet; with BYTES
    * 0 it isn't needed any more. Memory that values are given is GAP bytes apart. */
-  gemel_status (*note)(void *state, void *data, size_t bytes, gemel_error *error);
+  gemel_status (*note)(void *user, void *data, size_t bytes, gemel_error *error);
   size_t gap;
   /* How many mistakes it has found since it was asked last; the first of them as TEXT, of BYTES
    * bytes at most. It works again then, whatever they were. NULL: it doesn't look. */
-  int (*mistakes)(void *state, char *text, size_t bytes);
+  int (*mistakes)(void *user, char *text, size_t bytes);
 };
 
 /* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as

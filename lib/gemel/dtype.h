@@ -56,7 +56,7 @@ gemel_kind gemel_dtype_kind(gemel_dtype dtype);
 
 /* Finds the dtype with this name. GEMEL_NOT_FOUND if there is none; *DTYPE is then untouched.
  * Thread-safe. */
-gemel_status gemel_dtype_by_name(const char *name, gemel_dtype *dtype);
+gemel_status gemel_dtype_find(const char *name, gemel_dtype *dtype);
 
 /* The smallest dtype that holds both, by NumPy's table (i32 with f32 gives f64, u64 with i64 gives
  * f64; bf16 with f16 gives f32, bf16 otherwise behaves as f16 does). Thread-safe.

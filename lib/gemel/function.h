@@ -115,7 +115,7 @@ size_t gemel_function_kernels(const gemel_function *function);
  * in the program of the function, or of the body, which rewriting made: the profile and the guard
  * use the same numbers. GEMEL_NOT_FOUND: no call has ended; GEMEL_IO: WRITE refused;
  * GEMEL_NO_MEMORY; GEMEL_BAD_ARGUMENT. Linear time. Thread-safe. */
-gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *state,
+gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *user,
                                   gemel_error *error);
 
 /* Frees the function, which no call may use any more; NULL is ignored. */

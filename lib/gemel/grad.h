@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Derivatives as more graph: reverse mode and forward mode, each applicable to what the other
- * built. Conventions at ties, kinks and domain edges stand in doc/conventions.md.
+ * built. Conventions at ties, kinks and where a function ends stand in doc/conventions.md.
  */
 #ifndef GEMEL_GRAD_H
 #define GEMEL_GRAD_H

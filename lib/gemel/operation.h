@@ -102,7 +102,7 @@ typedef struct gemel_step {
  * GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM). Outputs are allocated, row-major (but for what
  * CHANNELS_LAST of the record says), uninitialised, and don't overlap the inputs. PREPARE runs once
  * a shape signature and may return GEMEL_DECLINED (then the next candidate is tried), ask for
- * SCRATCH_BYTES of scratch memory for each call and keep up to 256 bytes in STATE; the data
+ * SCRATCH_BYTES of scratch memory for each call and keep up to 256 bytes in PREPARED; the data
  * pointers are not valid yet. RUN runs at each call. THREADS is how many threads the call may use;
  * DETERMINISTIC asks for results that don't depend on it. */
 typedef struct gemel_kernel_call {
@@ -116,11 +116,11 @@ typedef struct gemel_kernel_call {
   int deterministic;
   size_t scratch_bytes;
   void *scratch;
-  void *state;
+  void *prepared;
   const void *data;
   gemel_error *error;
-  /* PREPARE may set this if it succeeds: called with STATE once, when the state is thrown away. */
-  void (*release)(void *state);
+  /* PREPARE may set this if it succeeds: called with PREPARED once, when that is thrown away. */
+  void (*release)(void *prepared);
   const struct gemel_operation *operation; /* the record */
   const gemel_device *device;              /* on which operands, results and scratch lie */
   /* Of a cluster: its N_STEPS steps in order. OPERATION and ATTRS are NULL then; inputs have the
@@ -132,9 +132,9 @@ typedef struct gemel_kernel_call {
   unsigned guard;
   int poison;
   /* Of each input: where a number stands that changes whenever the input's contents do, from one
-   * call to the next; NULL: these may be others at each call. So RUN can keep in STATE what it has
-   * made of a constant, or of a shared variable that changes seldom. It is never 0. VERSIONS itself
-   * is NULL if there is none. */
+   * call to the next; NULL: these may be others at each call. So RUN can keep in PREPARED what it
+   * has made of a constant, or of a shared variable that changes seldom. It is never 0. VERSIONS
+   * itself is NULL if there is none. */
   const uint64_t *const *versions;
   /* 1: kernels are chosen by timing (gemel_options.autotune), so PREPARE declines what RUN can't
    * do, and not what another kernel is thought to do faster. */
@@ -148,7 +148,7 @@ typedef struct gemel_kernel_call {
   struct gemel__nested *nested; /* gemel's own, for kernels that call a body; may be NULL */
 } gemel_kernel_call;
 
-#define GEMEL_KERNEL_STATE_BYTES 256
+#define GEMEL_KERNEL_PREPARED_BYTES 256
 
 /* One way to compute an operation. An operation's kernels stand in order of preference, the plain
  * one, which never declines, last; the array ends with a NULL name. PREPARE may be NULL. */
@@ -178,20 +178,20 @@ gemel_status gemel_register_kernel(gemel_context *context, int space, const char
 /* ---- Samples ---- */
 
 /* What values an input of a sampled instance may take. */
-typedef enum gemel_domain {
-  GEMEL_ANY,         /* any number of the dtype */
-  GEMEL_POSITIVE,    /* > 0 */
-  GEMEL_NONNEGATIVE, /* >= 0 */
-  GEMEL_NONZERO,
-  GEMEL_ABOVE_MINUS_ONE, /* > -1 */
-  GEMEL_MODERATE,        /* |x| small enough for exp and its like not to overflow */
-  GEMEL_INDEX            /* integer in [LOW, HIGH) */
-} gemel_domain;
+typedef enum gemel_range {
+  GEMEL_RANGE_ANY,         /* any number of the dtype */
+  GEMEL_RANGE_POSITIVE,    /* > 0 */
+  GEMEL_RANGE_NONNEGATIVE, /* >= 0 */
+  GEMEL_RANGE_NONZERO,
+  GEMEL_RANGE_ABOVE_MINUS_ONE, /* > -1 */
+  GEMEL_RANGE_MODERATE,        /* |x| small enough for exp and its like not to overflow */
+  GEMEL_RANGE_INDEX            /* integer in [LOW, HIGH) */
+} gemel_range;
 
 #define GEMEL_SAMPLE_MAX_INPUTS 8
 #define GEMEL_SAMPLE_MAX_ATTRS 16
 
-/* What a sampler fills in: a random instance of the operation. RANDOM(state) gives 64 fresh bits.
+/* What a sampler fills in: a random instance of the operation. RANDOM(user) gives 64 fresh bits.
  * DTYPE is the dtype that the harness wants where the operation leaves a choice. MAX_ELEMENTS
  * bounds each operand. A sampler for which DTYPE makes no sense returns GEMEL_DECLINED. Lists in
  * ATTRS point into STORAGE (or static data). Shapes should include sizes 0 and 1. RANK, if it isn't
@@ -200,13 +200,13 @@ typedef enum gemel_domain {
 typedef struct gemel_sample {
   size_t size;
   gemel_context *context;
-  uint64_t (*random)(void *state);
-  void *state;
+  uint64_t (*random)(void *user);
+  void *user;
   gemel_dtype dtype;
   int64_t max_elements;
   size_t n_inputs;
   gemel_type inputs[GEMEL_SAMPLE_MAX_INPUTS];
-  gemel_domain domains[GEMEL_SAMPLE_MAX_INPUTS];
+  gemel_range ranges[GEMEL_SAMPLE_MAX_INPUTS];
   int64_t low[GEMEL_SAMPLE_MAX_INPUTS];
   int64_t high[GEMEL_SAMPLE_MAX_INPUTS];
   size_t n_attrs;
@@ -292,7 +292,7 @@ gemel_status gemel_register_operation(gemel_context *context, const gemel_operat
                                       gemel_error *error);
 
 /* The record of operation NAME, or NULL. Borrowed from the context. Thread-safe. */
-const gemel_operation *gemel_find_operation(gemel_context *context, const char *name);
+const gemel_operation *gemel_operation_find(gemel_context *context, const char *name);
 
 /* How many operations there are, and the K-th in the order of registration. Thread-safe. */
 size_t gemel_operation_count(gemel_context *context);

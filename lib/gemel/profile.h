@@ -89,18 +89,18 @@ const gemel_call_row *gemel_call_profile_at(const gemel_call_profile *profile, s
  * by instruction (Apply; the slowest 30). GEMEL_IO (WRITE refused), GEMEL_NO_MEMORY,
  * GEMEL_BAD_ARGUMENT; so the other two. */
 gemel_status gemel_call_profile_print(const gemel_call_profile *profile, gemel_write write,
-                                      void *state, gemel_error *error);
+                                      void *user, gemel_error *error);
 
 /* The same as JSON, an object a line: {"kind": "summary", …}, then {"kind": "loop", …} and so on
  * for each row; names are those of the structs above. */
 gemel_status gemel_call_profile_json(const gemel_call_profile *profile, gemel_write write,
-                                     void *state, gemel_error *error);
+                                     void *user, gemel_error *error);
 
 /* Each instruction of each call on a time line, in the format of Chrome's trace viewer (JSON;
  * https://ui.perfetto.dev shows it), calls at a time on lines of their own. There are events if the
  * function was compiled with GEMEL_PROFILE_TRACE; the first 2^20 are kept. */
 gemel_status gemel_call_profile_trace(const gemel_call_profile *profile, gemel_write write,
-                                      void *state, gemel_error *error);
+                                      void *user, gemel_error *error);
 
 #ifdef __cplusplus
 }

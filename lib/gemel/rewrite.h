@@ -146,7 +146,7 @@ gemel_status gemel_edit_replace(gemel_edit *edit, gemel_value old, gemel_value b
  * but for NEEDS; GEMEL_OK, or a status with *ERROR. It must do the same for the same graph, and
  * nothing where that would make the graph cost more. It is called for the graphs among attributes
  * too, and again for what it made, until it replaces nothing. GENERATE appends inputs and outputs
- * to GRAPH, which is empty, on which the pass fires: a random instance, by RANDOM(STATE), which
+ * to GRAPH, which is empty, on which the pass fires: a random instance, by RANDOM(USER), which
  * gives 64 fresh bits; it returns the graph's status. DATA is handed to both. */
 typedef struct gemel_pass {
   size_t size; /* sizeof(gemel_pass) */
@@ -158,7 +158,7 @@ typedef struct gemel_pass {
   unsigned needs;
   const char *summary;
   gemel_status (*rewrite)(gemel_edit *edit, const void *data, gemel_error *error);
-  gemel_status (*generate)(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+  gemel_status (*generate)(gemel_graph *graph, uint64_t (*random)(void *user), void *user,
                            const void *data);
   const void *data;
 } gemel_pass;
@@ -193,7 +193,7 @@ typedef enum gemel_mode {
 /* Name of a mode; NULL out of range. */
 const char *gemel_mode_name(gemel_mode mode);
 
-typedef struct gemel_profile gemel_profile;
+typedef struct gemel_rewrite_profile gemel_rewrite_profile;
 
 /* Zeroed but for SIZE it means fast_run with default needs and gemel's own rules. INCLUDE and
  * EXCLUDE are lists, separated by commas or colons, of names of rules and passes, tags, families
@@ -209,9 +209,9 @@ typedef struct gemel_rewrite_options {
   const char *exclude;
   const gemel_rules *const *rules; /* N_RULES sets, beside gemel's own, before which they come */
   size_t n_rules;
-  int without_builtin;    /* gemel's own rules and passes are not used */
-  int certify;            /* 1: check every application: needs gemel_certify_enable */
-  gemel_profile *profile; /* filled in, if not NULL */
+  int without_builtin;            /* gemel's own rules and passes are not used */
+  int certify;                    /* 1: check every application: needs gemel_certify_enable */
+  gemel_rewrite_profile *profile; /* filled in, if not NULL */
 } gemel_rewrite_options;
 
 /* A new graph with GRAPH's inputs and outputs, rewritten; one reference owned by the caller. The
@@ -229,7 +229,7 @@ gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options
 /* ---- Profile ---- */
 
 /* What a phase, and a rule or pass in it, has done. Times are in seconds of CPU of this thread. */
-typedef struct gemel_profile_row {
+typedef struct gemel_rewrite_row {
   gemel_phase phase;
   const char *name; /* of a rule or pass; NULL: the phase's own row, whose time is its whole */
   double seconds;   /* of a rule: matching its candidates' patterns once they apply, and building */
@@ -238,15 +238,15 @@ typedef struct gemel_profile_row {
   uint64_t created;  /* nodes that it made */
   uint64_t before;   /* live nodes before and after; of a phase only */
   uint64_t after;
-} gemel_profile_row;
+} gemel_rewrite_row;
 
-/* An empty profile, freed with gemel_profile_free; NULL: no memory. */
-gemel_profile *gemel_profile_new(void);
-void gemel_profile_free(gemel_profile *profile);
+/* An empty profile, freed with gemel_rewrite_profile_free; NULL: no memory. */
+gemel_rewrite_profile *gemel_rewrite_profile_new(void);
+void gemel_rewrite_profile_free(gemel_rewrite_profile *profile);
 
 /* Rows in order: each phase's own, then its rules and passes by time. */
-size_t gemel_profile_count(const gemel_profile *profile);
-const gemel_profile_row *gemel_profile_at(const gemel_profile *profile, size_t k);
+size_t gemel_rewrite_profile_count(const gemel_rewrite_profile *profile);
+const gemel_rewrite_row *gemel_rewrite_profile_at(const gemel_rewrite_profile *profile, size_t k);
 
 #ifdef __cplusplus
 }

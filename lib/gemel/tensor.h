@@ -38,10 +38,10 @@ gemel_tensor *gemel_tensor_new(gemel_dtype dtype, int rank, const int64_t *shape
 gemel_tensor *gemel_tensor_copy(const gemel_view *view, gemel_error *error);
 
 /* Wraps memory of the program's own, which must outlive the tensor; RELEASE (may be NULL) is called
- * with STATE when the last reference goes. STRIDES NULL means row-major. Nothing is copied. */
+ * with USER when the last reference goes. STRIDES NULL means row-major. Nothing is copied. */
 gemel_tensor *gemel_tensor_wrap(gemel_dtype dtype, int rank, const int64_t *shape,
-                                const int64_t *strides, void *data, void (*release)(void *state),
-                                void *state, gemel_error *error);
+                                const int64_t *strides, void *data, void (*release)(void *user),
+                                void *user, gemel_error *error);
 
 /* Takes one more reference and returns TENSOR / gives one back (NULL is ignored). Thread-safe. */
 gemel_tensor *gemel_tensor_ref(gemel_tensor *tensor);

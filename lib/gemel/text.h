@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* A sink for text or bytes: returns 0, or non-zero to stop with GEMEL_IO. */
-typedef int (*gemel_write)(void *state, const void *bytes, size_t count);
+typedef int (*gemel_write)(void *user, const void *bytes, size_t count);
 
 /* Parses one graph. FILE is the name used in messages and as the nodes' provenance. NULL on
  * failure: GEMEL_BAD_TEXT with line and column, and a message of up to three lines that shows the
@@ -45,7 +45,7 @@ gemel_status gemel_define_operations(gemel_context *context, const char *text, s
 /* Prints GRAPH under NAME, one node a line in the order of ids, only nodes that an output or input
  * needs; what is printed parses back to an equal graph, and prints the same again. Operations that
  * a text defined and GRAPH needs are printed in front of it. */
-gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write write, void *state,
+gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write write, void *user,
                          gemel_error *error);
 
 /* Prints to a new NUL-terminated string, to be freed with gemel_text_free; NULL on failure. */
@@ -56,7 +56,7 @@ void gemel_text_free(char *text);
 
 /* Writes the binary form (format in doc/text.md: version, sections, checksum). */
 gemel_status gemel_serialize(const gemel_graph *graph, const char *name, gemel_write write,
-                             void *state, gemel_error *error);
+                             void *user, gemel_error *error);
 
 /* Reads the binary form. NULL on failure: GEMEL_BAD_FILE (what is wrong and at which byte). */
 gemel_graph *gemel_deserialize(gemel_context *context, const void *bytes, size_t length,

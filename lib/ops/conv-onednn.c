@@ -122,7 +122,7 @@ typedef struct onednn_plan {
   onednn_operand operands[OPERANDS];
 } onednn_plan;
 
-_Static_assert(sizeof(onednn_plan) <= GEMEL_KERNEL_STATE_BYTES,
+_Static_assert(sizeof(onednn_plan) <= GEMEL_KERNEL_PREPARED_BYTES,
                "the plan must fit the kernel's state");
 
 /* ---- Threads ---- */
@@ -334,9 +334,9 @@ static void destroy(onednn_plan *plan) {
   dnnl_stream_destroy(plan->stream);
 }
 
-static void release(void *state) {
+static void release(void *prepared) {
   onednn_plan plan;
-  memcpy(&plan, state, sizeof plan);
+  memcpy(&plan, prepared, sizeof plan);
   destroy(&plan);
 }
 
@@ -488,7 +488,7 @@ gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kin
                ? gemel__no_memory(call->error, "weights as oneDNN has them")
                : GEMEL_DECLINED;
   }
-  memcpy(call->state, &plan, sizeof plan);
+  memcpy(call->prepared, &plan, sizeof plan);
   call->release = release;
   return GEMEL_OK;
 }
@@ -595,12 +595,12 @@ gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_k
   const gemel_view *operands[OPERANDS];
   gemel__conv g;
   onednn_plan plan;
-  memcpy(&plan, call->state, sizeof plan);
+  memcpy(&plan, call->prepared, sizeof plan);
   gemel__conv_of(call, kind, &g, operands);
   int before = use_threads(threads_of(call, &g)), result = result_of(kind);
   dnnl_status_t status = execute(call, &plan, &g, operands, kind);
   use_threads(before);
-  memcpy(call->state, &plan, sizeof plan); /* the versions of what it keeps */
+  memcpy(call->prepared, &plan, sizeof plan); /* the versions of what it keeps */
   if (status != dnnl_success) {
     return gemel__fail(call->error, GEMEL_INTERNAL, "oneDNN fails with status %d", (int)status);
   }

@@ -150,7 +150,7 @@ static void add_spatial(gemel_sample *sample, const drawn *d, int64_t channels,
                         const int64_t *sizes) {
   int64_t shape[2 + GEMEL__SPATIAL_AXES] = {d->batch, channels * d->groups};
   memcpy(shape + 2, sizes, (size_t)d->axes * sizeof *sizes);
-  gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_RANGE_ANY);
 }
 
 static void add_weights(gemel_sample *sample, const drawn *d) {
@@ -162,7 +162,7 @@ static void add_weights(gemel_sample *sample, const drawn *d) {
   }
   shape[rank++] = d->channels;
   memcpy(shape + rank, d->kernel, (size_t)d->axes * sizeof *shape);
-  gemel__sample_input(sample, sample->dtype, rank + d->axes, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank + d->axes, shape, GEMEL_RANGE_ANY);
 }
 
 static void add_attrs(gemel_sample *sample, const drawn *d) {

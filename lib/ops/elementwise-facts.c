@@ -24,7 +24,7 @@ static unsigned cast_facts(const gemel__fact_call *call) {
 
 #define FACTS_NONE 0
 #define FACTS_KNOWN(facts) (facts)
-#define SCALAR(name, inputs, attrs, code, fc, ic, grads, domains, ulp, flags, facts, ...)          \
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, flags, facts, ...)           \
   static unsigned facts_of_##name(const gemel__fact_call *call) {                                  \
     const unsigned x = call->of[0], y = call->of[1], z = call->of[2];                              \
     const int FLOAT = call->is_float, TWICE = call->twice;                                         \
@@ -36,7 +36,7 @@ static unsigned cast_facts(const gemel__fact_call *call) {
 
 #define ANY_NONE 0
 #define ANY_KNOWN(facts) 1
-#define SCALAR(name, inputs, attrs, code, fc, ic, grads, domains, ulp, flags, facts, ...)          \
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, flags, facts, ...)           \
   [GEMEL__SCALAR_##name] = ANY_##facts ? facts_of_##name : NULL,
 const gemel__fact_rule gemel__scalar_facts[GEMEL__SCALAR_COUNT] = {
 #include "ops/scalar.def"

@@ -9,7 +9,7 @@
 enum { USUAL_RANK = 4 };
 
 static int64_t below(gemel_sample *call, uint64_t bound) {
-  return (int64_t)(call->random(call->state) % bound);
+  return (int64_t)(call->random(call->user) % bound);
 }
 
 /* Mostly small sizes; 0 one time in sixteen, 1 three times in sixteen. */
@@ -77,7 +77,7 @@ gemel_status gemel__scalar_sample(gemel_sample *call) {
     if (call->inputs[k] == GEMEL_TYPE_NONE) {
       return GEMEL_NO_MEMORY;
     }
-    call->domains[k] = row->domains[k];
+    call->ranges[k] = row->ranges[k];
   }
   call->n_attrs = 0;
   if (row->code == GEMEL__TYPE_CAST) {

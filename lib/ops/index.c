@@ -253,7 +253,7 @@ static gemel_status sample_subtensor(gemel_sample *sample) {
   int rank = gemel__sample_rank(sample, 0, 4);
   gemel__sample_shape(sample, rank, shape);
   sample_window(sample, rank, shape, start, size, step);
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
   if (rank > 0 && gemel__sample_chance(sample, 6)) {
     /* A size known only at run time: axis 0 forwards from where it started. */
     gemel_dim dims[GEMEL_MAX_RANK], starts[GEMEL_MAX_RANK];
@@ -389,8 +389,8 @@ static gemel_status sample_write(gemel_sample *sample) {
   int rank = gemel__sample_rank(sample, 0, 4);
   gemel__sample_shape(sample, rank, shape);
   sample_window(sample, rank, shape, start, size, step);
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
-  gemel__sample_input(sample, sample->dtype, rank, size, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, size, GEMEL_RANGE_ANY);
   sample_starts(sample, rank, shape, start, size, step);
   sample_steps(sample, rank, step);
   return gemel__sample_status(sample);

@@ -238,8 +238,8 @@ static gemel_status sample_invoke(gemel_sample *sample) {
   }
   gemel__sample_attr(sample, gemel__attrs_at(sample->context, id)->values[0]);
   gemel__sample_shape(sample, 2, shape);
-  gemel__sample_input(sample, sample->dtype, 2, shape, GEMEL_ANY);
-  gemel__sample_input(sample, sample->dtype, 1, &shape[1], GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, 2, shape, GEMEL_RANGE_ANY);
+  gemel__sample_input(sample, sample->dtype, 1, &shape[1], GEMEL_RANGE_ANY);
   return gemel__sample_status(sample);
 }
 
@@ -264,8 +264,8 @@ static void describe(gemel_tensor *tensor, const gemel_view *view) {
   tensor->strides = (int64_t *)view->strides;
 }
 
-static void release_invocation(void *state) {
-  invocation *v = state;
+static void release_invocation(void *prepared) {
+  invocation *v = prepared;
   size_t n = v->n_inputs + v->n_outputs;
   v->runner->free(v->function);
   gemel__free(v->tensors, n * sizeof *v->tensors);
@@ -273,7 +273,7 @@ static void release_invocation(void *state) {
 }
 
 static gemel_status prepare_invoke(gemel_kernel_call *call) {
-  invocation *v = call->state;
+  invocation *v = call->prepared;
   size_t n = call->n_inputs + call->n_outputs;
   gemel_status status = GEMEL_OK;
   memset(v, 0, sizeof *v);
@@ -296,7 +296,7 @@ static gemel_status prepare_invoke(gemel_kernel_call *call) {
 }
 
 static gemel_status run_invoke(const gemel_kernel_call *call) {
-  invocation *v = call->state;
+  invocation *v = call->prepared;
   gemel_tensor **given = v->pointers + v->n_inputs + v->n_outputs;
   for (size_t k = 0; k < v->n_inputs; k++) {
     if (!GEMEL__FAULT(body_of_first_call) || v->pointers[k] == NULL) {

@@ -43,7 +43,7 @@ typedef struct gemm_plan {
   int adds_in_place; /* z lies as the result does, and needn't be copied there */
 } gemm_plan;
 
-_Static_assert(sizeof(gemm_plan) <= GEMEL_KERNEL_STATE_BYTES,
+_Static_assert(sizeof(gemm_plan) <= GEMEL_KERNEL_PREPARED_BYTES,
                "the plan must fit the kernel's state");
 
 /* ---- Groups of axes ---- */
@@ -186,7 +186,7 @@ static void make_plan(gemel_kernel_call *call, dot_way way) {
                          p.y.column / item,
                          call->n_inputs > 2,
                          0};
-  memcpy(call->state, &p, sizeof p);
+  memcpy(call->prepared, &p, sizeof p);
 }
 
 static gemel_status prepare_plain(gemel_kernel_call *call) {
@@ -195,7 +195,7 @@ static gemel_status prepare_plain(gemel_kernel_call *call) {
 }
 
 static gemel_status prepare_small(gemel_kernel_call *call) {
-  const gemm_plan *p = call->state;
+  const gemm_plan *p = call->prepared;
   make_plan(call, SMALL);
   return !p->x.packed && !p->y.packed && gemel__gemm_small_takes(&p->gemm) &&
                  (call->timed || gemel__gemm_is_small(&p->gemm))
@@ -272,7 +272,7 @@ static void multiply(const gemm_plan *p, const char *a, const char *b, const cha
 }
 
 static gemel_status run_dot(const gemel_kernel_call *call) {
-  const gemm_plan *p = call->state;
+  const gemm_plan *p = call->prepared;
   const char *x = call->inputs[0].data, *y = call->inputs[1].data;
   char *out = call->outputs[0].data;
   const char *from = p->adds_in_place ? call->inputs[2].data : p->gemm.accumulate ? out : NULL;

@@ -407,8 +407,8 @@ static gemel_status sample_matmul(gemel_sample *sample) {
   if (n_batch > 0 || is_long || !gemel__sample_chance(sample, 4)) {
     y[y_rank++] = n;
   }
-  gemel__sample_input(sample, sample->dtype, x_rank, x, GEMEL_ANY);
-  gemel__sample_input(sample, sample->dtype, y_rank, y, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, x_rank, x, GEMEL_RANGE_ANY);
+  gemel__sample_input(sample, sample->dtype, y_rank, y, GEMEL_RANGE_ANY);
   return gemel__sample_status(sample);
 }
 
@@ -447,7 +447,7 @@ static gemel_status sample_general(gemel_sample *sample) {
     }
     rank += counts[2];
     place_axes(sample, rank, role, size, shape, contract, batch);
-    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
     gemel__sample_ints(sample, names[side][0], (size_t)counts[1], contract);
     if (counts[0] > 0) {
       gemel__sample_ints(sample, names[side][1], (size_t)counts[0], batch);
@@ -496,7 +496,7 @@ static gemel_status sample_dot_add(gemel_sample *sample) {
       gemel_dim_is_constant(sample->context, dims[axes.free[side][k]], &shape[count++]);
     }
   }
-  gemel__sample_input(sample, sample->dtype, count, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, count, shape, GEMEL_RANGE_ANY);
   return gemel__sample_status(sample);
 }
 

@@ -86,7 +86,7 @@ static void draw(gemel_sample *sample, drawn_pool *d) {
 static void add_operand(gemel_sample *sample, const drawn_pool *d, const int64_t *sizes) {
   int64_t shape[2 + GEMEL__SPATIAL_AXES] = {d->batch, d->channels};
   memcpy(shape + 2, sizes, (size_t)d->axes * sizeof *sizes);
-  gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, 2 + d->axes, shape, GEMEL_RANGE_ANY);
 }
 
 static int is_default(const drawn_pool *d, int which) {

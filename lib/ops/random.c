@@ -77,7 +77,7 @@ static gemel_status sample_numbers(gemel_sample *sample) {
   gemel_dim dims[GEMEL_MAX_RANK];
   int rank = (int)gemel__sample_int(sample, 0, 4);
   gemel__sample_shape(sample, rank, shape);
-  gemel__sample_input(sample, GEMEL_U64, 1, &two, GEMEL_ANY);
+  gemel__sample_input(sample, GEMEL_U64, 1, &two, GEMEL_RANGE_ANY);
   for (int k = 0; k < rank; k++) {
     dims[k] = k == 0 && gemel__sample_chance(sample, 3)
                   ? gemel__sample_size(sample, 0, shape[k] + 1)

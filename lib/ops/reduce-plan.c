@@ -116,8 +116,8 @@ typedef struct kept_plan {
   size_t bytes;
 } kept_plan;
 
-static void release_plan(void *state) {
-  kept_plan *kept = state;
+static void release_plan(void *prepared) {
+  kept_plan *kept = prepared;
   gemel__free(kept->plan, kept->bytes);
 }
 
@@ -141,7 +141,7 @@ gemel_status gemel__reduce_plan_make(gemel_kernel_call *call, gemel__reduction w
     release_plan(&kept);
     return gemel__fail(call->error, GEMEL_BAD_SHAPE, "the largest of no elements");
   }
-  memcpy(call->state, &kept, sizeof kept);
+  memcpy(call->prepared, &kept, sizeof kept);
   call->release = release_plan;
   *plan = kept.plan;
   return GEMEL_OK;

@@ -45,7 +45,7 @@ gemel_status gemel__reduce_plan_make(gemel_kernel_call *call, gemel__reduction w
                                      gemel__reduce_plan **plan);
 
 static inline gemel__reduce_plan *gemel__reduce_plan_of(const gemel_kernel_call *call) {
-  gemel__reduce_plan *p = *(gemel__reduce_plan **)call->state;
+  gemel__reduce_plan *p = *(gemel__reduce_plan **)call->prepared;
   p->in = call->inputs[0].data;
   if (p->shift != 0) { /* else there may be no memory */
     p->in += p->shift;

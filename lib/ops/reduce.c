@@ -473,7 +473,7 @@ static gemel_status jvp_argmax(gemel_derive *call) {
 enum { USUAL_RANK = 4 };
 
 static int64_t below(gemel_sample *call, uint64_t bound) {
-  return (int64_t)(call->random(call->state) % bound);
+  return (int64_t)(call->random(call->user) % bound);
 }
 
 /* Sizes of a random operand of rank 0 to 4, or the wanted one, with at most LIMIT elements. */
@@ -496,7 +496,7 @@ static int sample_shape(gemel_sample *call, int least_rank, int64_t limit, int64
 
 static gemel_status sample_input(gemel_sample *call, int rank, const int64_t *shape) {
   call->n_inputs = 1;
-  call->domains[0] = GEMEL_ANY;
+  call->ranges[0] = GEMEL_RANGE_ANY;
   call->inputs[0] = gemel_type_of_shape(call->context, call->dtype, rank, shape);
   return call->inputs[0] == GEMEL_TYPE_NONE ? GEMEL_NO_MEMORY : GEMEL_OK;
 }

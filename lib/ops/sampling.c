@@ -9,7 +9,7 @@
 
 int64_t gemel__sample_int(gemel_sample *sample, int64_t low, int64_t high) {
   uint64_t span = (uint64_t)high - (uint64_t)low + 1;
-  return low + (int64_t)(sample->random(sample->state) % span);
+  return low + (int64_t)(sample->random(sample->user) % span);
 }
 
 int gemel__sample_rank(gemel_sample *sample, int low, int high) {
@@ -102,15 +102,15 @@ void gemel__sample_permutation(gemel_sample *sample, int n, int64_t *order) {
 }
 
 void gemel__sample_input(gemel_sample *sample, gemel_dtype dtype, int rank, const int64_t *shape,
-                         gemel_domain domain) {
+                         gemel_range range) {
   size_t k = sample->n_inputs++;
   sample->inputs[k] = gemel_type_of_shape(sample->context, dtype, rank, shape);
-  sample->domains[k] = domain;
+  sample->ranges[k] = range;
 }
 
 gemel_dim gemel__sample_size(gemel_sample *sample, int64_t low, int64_t high) {
   size_t k = sample->n_inputs;
-  gemel__sample_input(sample, GEMEL_I64, 0, NULL, GEMEL_INDEX);
+  gemel__sample_input(sample, GEMEL_I64, 0, NULL, GEMEL_RANGE_INDEX);
   sample->low[k] = low;
   sample->high[k] = high;
   return gemel__dim_input(sample->context, (uint32_t)k);

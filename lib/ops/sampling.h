@@ -38,7 +38,7 @@ void gemel__sample_permutation(gemel_sample *sample, int n, int64_t *order);
 
 /* Adds an input of this type; a scalar size in LOW..HIGH - 1, which comes as the returned dim. */
 void gemel__sample_input(gemel_sample *sample, gemel_dtype dtype, int rank, const int64_t *shape,
-                         gemel_domain domain);
+                         gemel_range range);
 gemel_dim gemel__sample_size(gemel_sample *sample, int64_t low, int64_t high);
 
 /* Adds an attribute; lists are copied into the storage. */

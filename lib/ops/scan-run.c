@@ -48,8 +48,8 @@ static size_t buffer_count(const scan_loop *l) {
   return 2 * l->scan.states + l->scan.values;
 }
 
-static void release_loop(void *state) {
-  scan_loop *l = state;
+static void release_loop(void *prepared) {
+  scan_loop *l = prepared;
   l->runner->free(l->function);
   for (size_t k = 0; l->tensors != NULL && k < all_tensors(l); k++) {
     gemel_tensor_unref(l->tensors[k]);
@@ -141,7 +141,7 @@ static gemel_status make_tensors(gemel_kernel_call *call, scan_loop *l) {
 }
 
 static gemel_status prepare_scan(gemel_kernel_call *call) {
-  scan_loop *l = call->state;
+  scan_loop *l = call->prepared;
   memset(l, 0, sizeof *l);
   gemel__scan_read(call->attrs, &l->scan);
   l->runner = l->scan.body->context->runner;
@@ -230,14 +230,13 @@ static gemel_status copy_state(const scan_call *c, size_t k, char *to, const gem
   target.data = to;
   return gemel__view_elements(from) == 0
              ? GEMEL_OK
-             : device->copy(device->state, &target, from, c->call->threads, c->call->error);
+             : device->copy(device->user, &target, from, c->call->threads, c->call->error);
 }
 
 /* BYTES bytes at DATA become 0. */
 static gemel_status clear(const scan_call *c, char *data, int64_t bytes) {
   const gemel_device *device = c->call->device;
-  return bytes == 0 ? GEMEL_OK
-                    : device->fill(device->state, data, 0, (size_t)bytes, c->call->error);
+  return bytes == 0 ? GEMEL_OK : device->fill(device->user, data, 0, (size_t)bytes, c->call->error);
 }
 
 /* Copies the initial values, and sets the data of what stays as it is from step to step. */
@@ -390,7 +389,7 @@ static gemel_status run_body(scan_call *c) {
 }
 
 static gemel_status run_scan(const gemel_kernel_call *call) {
-  scan_call c = {call, call->state, NULL, 0, 0};
+  scan_call c = {call, call->prepared, NULL, 0, 0};
   gemel_status status = find_steps(&c);
   return status == GEMEL_OK ? run_body(&c) : status;
 }

@@ -233,17 +233,17 @@ static gemel_status build_body(random_body *b, const drawn_loop *l) {
 static void sample_operands(gemel_sample *sample, const random_body *b, const drawn_loop *l) {
   int64_t shape[3] = {l->length, b->shape[0], b->shape[1]};
   if (l->limited) {
-    gemel__sample_input(sample, GEMEL_I64, 0, NULL, GEMEL_INDEX);
+    gemel__sample_input(sample, GEMEL_I64, 0, NULL, GEMEL_RANGE_INDEX);
     sample->low[0] = 0;
     sample->high[0] = l->length + 1;
   }
   for (size_t k = 0; k < l->states + l->sequences + l->constants; k++) {
     int rank = l->scalars >> k & 1 ? 0 : b->rank;
     int row = k >= l->states && k < l->states + l->sequences;
-    gemel__sample_input(sample, b->dtype, rank + row, shape + !row, GEMEL_MODERATE);
+    gemel__sample_input(sample, b->dtype, rank + row, shape + !row, GEMEL_RANGE_MODERATE);
     if (l->key && k + 1 == l->states) {
       static const int64_t two = 2;
-      gemel__sample_input(sample, GEMEL_U64, 1, &two, GEMEL_ANY);
+      gemel__sample_input(sample, GEMEL_U64, 1, &two, GEMEL_RANGE_ANY);
     }
   }
 }

@@ -162,8 +162,8 @@ static gemel_status sample_pad(gemel_sample *sample) {
     }
     left /= out > 0 ? out : 1;
   }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
-  gemel__sample_input(sample, sample->dtype, 0, NULL, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
+  gemel__sample_input(sample, sample->dtype, 0, NULL, GEMEL_RANGE_ANY);
   gemel__sample_ints(sample, "low", (size_t)rank, low);
   gemel__sample_ints(sample, "high", (size_t)rank, high);
   if (with_interior) {
@@ -339,7 +339,7 @@ static gemel_status sample_join(gemel_sample *sample) {
   sample->max_elements = limit;
   for (int k = 0; k < count; k++) {
     shape[axis] = shape[axis] > 0 ? gemel__sample_int(sample, 0, shape[axis]) : 0;
-    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
   }
   if (gemel__sample_chance(sample, 3)) {
     axis -= rank;
@@ -505,7 +505,7 @@ static gemel_status sample_split(gemel_sample *sample) {
   if (gemel__sample_chance(sample, 3)) {
     axis -= rank;
   }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
   gemel__sample_sizes(sample, "sizes", (size_t)count, sizes);
   gemel__sample_attr(sample, gemel_attr_int("axis", axis));
   return gemel__sample_status(sample);

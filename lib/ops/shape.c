@@ -120,7 +120,7 @@ static gemel_status sample_dimshuffle(gemel_sample *sample) {
       order[count++] = permutation[k];
     }
   }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
   gemel__sample_ints(sample, "order", count, order);
   return gemel__sample_status(sample);
 }
@@ -251,7 +251,7 @@ static gemel_status sample_reshape(gemel_sample *sample) {
   if (count == 1 && to_rank == 1 && to[0] == 1 && gemel__sample_chance(sample, 2)) {
     to_rank = 0;
   }
-  gemel__sample_input(sample, sample->dtype, rank, from, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, from, GEMEL_RANGE_ANY);
   gemel__sample_sizes(sample, "shape", (size_t)to_rank, to);
   return gemel__sample_status(sample);
 }
@@ -392,7 +392,7 @@ static gemel_status sample_broadcast_to(gemel_sample *sample) {
   int rank = gemel__sample_rank(sample, 0, 4), from_rank;
   gemel__sample_shape(sample, rank, shape);
   from_rank = sample_broadcastable(sample, rank, shape, from);
-  gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_RANGE_ANY);
   gemel__sample_sizes(sample, "shape", (size_t)rank, shape);
   return gemel__sample_status(sample);
 }
@@ -467,8 +467,8 @@ static gemel_status sample_fill(gemel_sample *sample) {
   int rank = gemel__sample_rank(sample, 0, 4), from_rank;
   gemel__sample_shape(sample, rank, shape);
   from_rank = sample_broadcastable(sample, rank, shape, from);
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
-  gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
+  gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_RANGE_ANY);
   return gemel__sample_status(sample);
 }
 
@@ -528,7 +528,7 @@ static gemel_status sample_reverse(gemel_sample *sample) {
       axes[count++] = gemel__sample_chance(sample, 4) ? k - rank : k;
     }
   }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
   gemel__sample_ints(sample, "axes", count, axes);
   return gemel__sample_status(sample);
 }

@@ -224,7 +224,7 @@ static int sample_logits(gemel_sample *sample, int64_t *shape, int *axis) {
   if (gemel__sample_chance(sample, 2)) {
     *axis = rank - 1;
   }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_MODERATE);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_MODERATE);
   return rank;
 }
 
@@ -266,11 +266,11 @@ static gemel_status sample_cross_entropy(gemel_sample *sample) {
       }
     }
     gemel__sample_input(sample, integers[gemel__sample_int(sample, 0, 3)], rank - 1, rest,
-                        GEMEL_INDEX);
+                        GEMEL_RANGE_INDEX);
     sample->low[1] = 0;
     sample->high[1] = classes;
   } else {
-    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_ANY);
+    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
   }
   sample_axis(sample, axis, rank);
   return gemel__sample_status(sample);

@@ -34,7 +34,7 @@ const struct gemel__row gemel__rows[GEMEL__OP_COUNT] = {
                         &gemel__hooks_##name},
 #include "ops/ops.def"
 #undef OP
-#define SCALAR(name, inputs, attrs, code, fc, ic, grads, domains, ulp, flags, facts, law, summary) \
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, flags, facts, law, summary)  \
   [GEMEL__OP_##name] = {#name,                                                                     \
                         inputs,                                                                    \
                         attrs,                                                                     \

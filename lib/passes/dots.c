@@ -354,11 +354,11 @@ static gemel_status draw_products(drawing *d) {
 
 /* Products of one operand of three axes whose sizes are symbols, on either side, contracted along
  * any of them. */
-gemel_status gemel__generate_merge_dots(gemel_graph *graph, uint64_t (*random)(void *state),
-                                        void *state, const void *data) {
+gemel_status gemel__generate_merge_dots(gemel_graph *graph, uint64_t (*random)(void *user),
+                                        void *user, const void *data) {
   static const char *const sizes[] = {"A", "B", "C"};
-  int integer = (random(state) >> 33) % 3 == 0;
-  drawing d = {.by = gemel__draw_on(graph, random, state, integer)};
+  int integer = (random(user) >> 33) % 3 == 0;
+  drawing d = {.by = gemel__draw_on(graph, random, user, integer)};
   gemel_context *context = gemel_graph_context(graph);
   gemel_dim dims[3];
   (void)data;

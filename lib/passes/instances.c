@@ -12,7 +12,7 @@ static const gemel_dtype floats[] = {GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32,
                                      GEMEL_F64, GEMEL_F32, GEMEL_F16, GEMEL_BF16};
 
 uint64_t gemel__draw_below(const gemel__drawing *d, uint64_t n) {
-  return (d->random(d->state) >> 33) % n;
+  return (d->random(d->user) >> 33) % n;
 }
 
 static void draw_inputs(const gemel__drawing *d, gemel_value in[3]) {
@@ -23,16 +23,16 @@ static void draw_inputs(const gemel__drawing *d, gemel_value in[3]) {
   in[2] = gemel__draw_number(d, (double)gemel__draw_below(d, 9) + 1);
 }
 
-gemel__drawing gemel__draw_on(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+gemel__drawing gemel__draw_on(gemel_graph *graph, uint64_t (*random)(void *user), void *user,
                               int integer) {
-  gemel__drawing d = {graph, random, state, GEMEL_F64};
+  gemel__drawing d = {graph, random, user, GEMEL_F64};
   d.dtype = (integer ? integers : floats)[gemel__draw_below(&d, 8)];
   return d;
 }
 
-gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *user), void *user,
                                  int integer, gemel_value in[3]) {
-  gemel__drawing d = gemel__draw_on(graph, random, state, integer);
+  gemel__drawing d = gemel__draw_on(graph, random, user, integer);
   draw_inputs(&d, in);
   return d;
 }

@@ -9,20 +9,20 @@
 
 typedef struct gemel__drawing {
   gemel_graph *graph;
-  uint64_t (*random)(void *state);
-  void *state;
+  uint64_t (*random)(void *user);
+  void *user;
   gemel_dtype dtype;
 } gemel__drawing;
 
 /* A number below N, which is small. */
 uint64_t gemel__draw_below(const gemel__drawing *d, uint64_t n);
 
-/* What draws on GRAPH by RANDOM and STATE in a dtype that it chooses, an integer or a float. */
-gemel__drawing gemel__draw_on(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+/* What draws on GRAPH by RANDOM and USER in a dtype that it chooses, an integer or a float. */
+gemel__drawing gemel__draw_on(gemel_graph *graph, uint64_t (*random)(void *user), void *user,
                               int integer);
 
 /* The same, with inputs: x of two axes, y that broadcasts to it; and a number from 1 to 9. */
-gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+gemel__drawing gemel__draw_start(gemel_graph *graph, uint64_t (*random)(void *user), void *user,
                                  int integer, gemel_value in[3]);
 
 /* NUMBER in the dtype. */

@@ -9,8 +9,8 @@
 
 #define PASS(name, phase, before, tags, needs, summary)                                            \
   gemel_status gemel__pass_##name(gemel_edit *edit, const void *data, gemel_error *error);         \
-  gemel_status gemel__generate_##name(gemel_graph *graph, uint64_t (*random)(void *state),         \
-                                      void *state, const void *data);
+  gemel_status gemel__generate_##name(gemel_graph *graph, uint64_t (*random)(void *user),          \
+                                      void *user, const void *data);
 #include "passes/passes.def"
 #undef PASS
 

@@ -330,11 +330,11 @@ static gemel_value fourth(const gemel__drawing *d, gemel_value x) {
 }
 
 /* x x x x, and up to eight more factors, some negated. */
-gemel_status gemel__generate_integer_products(gemel_graph *graph, uint64_t (*random)(void *state),
-                                              void *state, const void *data) {
+gemel_status gemel__generate_integer_products(gemel_graph *graph, uint64_t (*random)(void *user),
+                                              void *user, const void *data) {
   const gemel_value none = {NULL, 0, 0};
   gemel_value in[3], product;
-  gemel__drawing d = gemel__draw_start(graph, random, state, 1, in);
+  gemel__drawing d = gemel__draw_start(graph, random, user, 1, in);
   (void)data;
   product = fourth(&d, in[0]);
   for (uint64_t k = gemel__draw_below(&d, 9); k > 0; k--) {
@@ -359,10 +359,10 @@ static gemel_value by_quotient(const gemel__drawing *d, gemel_value x, gemel_val
 }
 
 /* x x x x, and x c u u / u / y / (y or c); or y / (x / y), and y / (x / u); with u = max(v, 1). */
-gemel_status gemel__generate_normalize_products(gemel_graph *graph, uint64_t (*random)(void *state),
-                                                void *state, const void *data) {
+gemel_status gemel__generate_normalize_products(gemel_graph *graph, uint64_t (*random)(void *user),
+                                                void *user, const void *data) {
   gemel_value in[3], product, u;
-  gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
+  gemel__drawing d = gemel__draw_start(graph, random, user, 0, in);
   (void)data;
   u = nonzero(&d, in[1]);
   if (gemel__draw_below(&d, 3) == 0) {
@@ -378,10 +378,10 @@ gemel_status gemel__generate_normalize_products(gemel_graph *graph, uint64_t (*r
 }
 
 /* x x x x u / u, and x u / y / u / c, or without c, with u = max(v, 1). */
-gemel_status gemel__generate_cancel_products(gemel_graph *graph, uint64_t (*random)(void *state),
-                                             void *state, const void *data) {
+gemel_status gemel__generate_cancel_products(gemel_graph *graph, uint64_t (*random)(void *user),
+                                             void *user, const void *data) {
   gemel_value in[3], product, u;
-  gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
+  gemel__drawing d = gemel__draw_start(graph, random, user, 0, in);
   (void)data;
   u = nonzero(&d, in[1]);
   product = gemel__draw_apply(

@@ -112,10 +112,10 @@ static int is_wanted(const gemel_sample *sample, gemel__draw_kind kind, int64_t 
 }
 
 gemel_status gemel__draw_scan(gemel__drawn_scan *d, gemel_graph *graph,
-                              uint64_t (*random)(void *state), void *state, gemel__draw_kind kind) {
+                              uint64_t (*random)(void *user), void *user, gemel__draw_kind kind) {
   static const int64_t lengths[] = {0, 1, 2, 3, 5, 17};
   gemel_context *context = gemel_graph_context(graph);
-  *d = (gemel__drawn_scan){.by = gemel__draw_on(graph, random, state, 0)};
+  *d = (gemel__drawn_scan){.by = gemel__draw_on(graph, random, user, 0)};
   int integer = gemel__draw_below(&d->by, 4) == 0;
   d->by.dtype = integer ? GEMEL_I32 : gemel__draw_below(&d->by, 2) ? GEMEL_F32 : GEMEL_F64;
   int64_t rows = lengths[gemel__draw_below(&d->by, kind == GEMEL__DRAW_SHORT ? 4 : 6)];
@@ -126,7 +126,7 @@ gemel_status gemel__draw_scan(gemel__drawn_scan *d, gemel_graph *graph,
     sample.size = sizeof sample;
     sample.context = context;
     sample.random = random;
-    sample.state = state;
+    sample.user = user;
     sample.dtype = d->by.dtype;
     sample.max_elements = rows > 5 ? 8 : 40;
     status = gemel__scan_sample(&sample);

@@ -29,7 +29,7 @@ typedef enum gemel__draw_kind {
 /* Draws a loop with 0, 1, 2, 3, 5 or 17 rows; operands are inputs, equal ones among them, and
  * constants. To be cleared in any case. */
 gemel_status gemel__draw_scan(gemel__drawn_scan *drawn, gemel_graph *graph,
-                              uint64_t (*random)(void *state), void *state, gemel__draw_kind kind);
+                              uint64_t (*random)(void *user), void *user, gemel__draw_kind kind);
 void gemel__drawn_scan_clear(gemel__drawn_scan *drawn);
 
 /* The same with a body of which a value more is stacked; to be cleared in any case. */

@@ -180,11 +180,11 @@ static gemel_status draw_another(const gemel__drawn_scan *d, gemel_value fed_by)
   return status;
 }
 
-gemel_status gemel__generate_merge_scans(gemel_graph *graph, uint64_t (*random)(void *state),
-                                         void *state, const void *data) {
+gemel_status gemel__generate_merge_scans(gemel_graph *graph, uint64_t (*random)(void *user),
+                                         void *user, const void *data) {
   gemel__drawn_scan d;
   (void)data;
-  gemel_status status = gemel__draw_scan(&d, graph, random, state, GEMEL__DRAW_WITHOUT_UNTIL);
+  gemel_status status = gemel__draw_scan(&d, graph, random, user, GEMEL__DRAW_WITHOUT_UNTIL);
   if (status == GEMEL_OK) {
     gemel_value loop = gemel__draw_scan_loop(&d);
     status = gemel__draw_scan_outputs(&d, loop, 0);

@@ -193,11 +193,11 @@ gemel_status gemel__pass_scan_prune(gemel_edit *edit, const void *data, gemel_er
 }
 
 /* A loop of which one stack at least isn't read. */
-gemel_status gemel__generate_scan_prune(gemel_graph *graph, uint64_t (*random)(void *state),
-                                        void *state, const void *data) {
+gemel_status gemel__generate_scan_prune(gemel_graph *graph, uint64_t (*random)(void *user),
+                                        void *user, const void *data) {
   gemel__drawn_scan d, longer = {.body = NULL};
   (void)data;
-  gemel_status status = gemel__draw_scan(&d, graph, random, state, GEMEL__DRAW_ANY);
+  gemel_status status = gemel__draw_scan(&d, graph, random, user, GEMEL__DRAW_ANY);
   if (status == GEMEL_OK) {
     status = gemel__draw_longer(&d, &longer);
   }

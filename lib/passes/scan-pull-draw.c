@@ -164,11 +164,11 @@ static gemel_status draw_stacks(drawn_pull *d) {
 }
 
 /* Draws a loop of a dtype of floats, with what STEPS puts into it. */
-static gemel_status draw_loop(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+static gemel_status draw_loop(gemel_graph *graph, uint64_t (*random)(void *user), void *user,
                               gemel_status (*steps)(drawn_pull *d)) {
   static const char *const lengths[] = {"0", "1", "2", "3", "5", "17"};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  drawn_pull d = {.by = gemel__draw_on(graph, random, state, 0)};
+  drawn_pull d = {.by = gemel__draw_on(graph, random, user, 0)};
   d.by.dtype = gemel__draw_below(&d.by, 2) ? GEMEL_F32 : GEMEL_F64;
   d.loop = gemel_loop_begin(graph, &error);
   if (d.loop == NULL) {
@@ -180,14 +180,14 @@ static gemel_status draw_loop(gemel_graph *graph, uint64_t (*random)(void *state
   return status;
 }
 
-gemel_status gemel__generate_scan_pull_sums(gemel_graph *graph, uint64_t (*random)(void *state),
-                                            void *state, const void *data) {
+gemel_status gemel__generate_scan_pull_sums(gemel_graph *graph, uint64_t (*random)(void *user),
+                                            void *user, const void *data) {
   (void)data;
-  return draw_loop(graph, random, state, draw_steps);
+  return draw_loop(graph, random, user, draw_steps);
 }
 
-gemel_status gemel__generate_scan_pull_rows(gemel_graph *graph, uint64_t (*random)(void *state),
-                                            void *state, const void *data) {
+gemel_status gemel__generate_scan_pull_rows(gemel_graph *graph, uint64_t (*random)(void *user),
+                                            void *user, const void *data) {
   (void)data;
-  return draw_loop(graph, random, state, draw_stacks);
+  return draw_loop(graph, random, user, draw_stacks);
 }

@@ -476,11 +476,11 @@ static void draw_sizes(drawn_product *p) {
 }
 
 /* A loop over such a body. */
-static gemel_status draw_pushing(gemel_graph *graph, uint64_t (*random)(void *state), void *state,
+static gemel_status draw_pushing(gemel_graph *graph, uint64_t (*random)(void *user), void *user,
                                  int hoists) {
   static const int64_t lengths[] = {0, 1, 2, 3, 5};
   gemel_context *context = gemel_graph_context(graph);
-  drawn_product p = {.by = gemel__draw_on(graph, random, state, 0), .hoists = hoists};
+  drawn_product p = {.by = gemel__draw_on(graph, random, user, 0), .hoists = hoists};
   draw_sizes(&p);
   gemel_dim rows = gemel_dim_constant(context, lengths[gemel__draw_below(&p.by, 5)]);
   gemel_graph *body = gemel_graph_new(context, NULL);
@@ -502,14 +502,14 @@ static gemel_status draw_pushing(gemel_graph *graph, uint64_t (*random)(void *st
   return status;
 }
 
-gemel_status gemel__generate_scan_push_rows(gemel_graph *graph, uint64_t (*random)(void *state),
-                                            void *state, const void *data) {
+gemel_status gemel__generate_scan_push_rows(gemel_graph *graph, uint64_t (*random)(void *user),
+                                            void *user, const void *data) {
   (void)data;
-  return draw_pushing(graph, random, state, 0);
+  return draw_pushing(graph, random, user, 0);
 }
 
-gemel_status gemel__generate_scan_hoist(gemel_graph *graph, uint64_t (*random)(void *state),
-                                        void *state, const void *data) {
+gemel_status gemel__generate_scan_hoist(gemel_graph *graph, uint64_t (*random)(void *user),
+                                        void *user, const void *data) {
   (void)data;
-  return draw_pushing(graph, random, state, 1);
+  return draw_pushing(graph, random, user, 1);
 }

@@ -235,11 +235,11 @@ gemel_status gemel__pass_scan_unroll(gemel_edit *edit, const void *data, gemel_e
 }
 
 /* A short loop. */
-gemel_status gemel__generate_scan_unroll(gemel_graph *graph, uint64_t (*random)(void *state),
-                                         void *state, const void *data) {
+gemel_status gemel__generate_scan_unroll(gemel_graph *graph, uint64_t (*random)(void *user),
+                                         void *user, const void *data) {
   gemel__drawn_scan d;
   (void)data;
-  gemel_status status = gemel__draw_scan(&d, graph, random, state, GEMEL__DRAW_SHORT);
+  gemel_status status = gemel__draw_scan(&d, graph, random, user, GEMEL__DRAW_SHORT);
   if (status == GEMEL_OK) {
     status = gemel__draw_scan_outputs(&d, gemel__draw_scan_loop(&d), 1);
   }

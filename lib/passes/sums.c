@@ -272,10 +272,10 @@ gemel_status gemel__pass_cancel_sums(gemel_edit *edit, const void *data, gemel_e
 /* ---- Instances ---- */
 
 /* x and up to eleven more, plus and minus, some of them times a number; and one of them again. */
-gemel_status gemel__generate_integer_sums(gemel_graph *graph, uint64_t (*random)(void *state),
-                                          void *state, const void *data) {
+gemel_status gemel__generate_integer_sums(gemel_graph *graph, uint64_t (*random)(void *user),
+                                          void *user, const void *data) {
   gemel_value in[3], sum;
-  gemel__drawing d = gemel__draw_start(graph, random, state, 1, in);
+  gemel__drawing d = gemel__draw_start(graph, random, user, 1, in);
   (void)data;
   sum = in[0];
   for (uint64_t k = gemel__draw_below(&d, 11) + 1; k > 0; k--) {
@@ -289,10 +289,10 @@ gemel_status gemel__generate_integer_sums(gemel_graph *graph, uint64_t (*random)
 }
 
 /* 3 * x - x + y + c ± (x, y or c) - c. */
-gemel_status gemel__generate_normalize_sums(gemel_graph *graph, uint64_t (*random)(void *state),
-                                            void *state, const void *data) {
+gemel_status gemel__generate_normalize_sums(gemel_graph *graph, uint64_t (*random)(void *user),
+                                            void *user, const void *data) {
   gemel_value in[3], sum;
-  gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
+  gemel__drawing d = gemel__draw_start(graph, random, user, 0, in);
   (void)data;
   sum = gemel__draw_apply(&d, "sub", gemel__draw_apply(&d, "mul", in[0], gemel__draw_number(&d, 3)),
                           in[0]);
@@ -303,10 +303,10 @@ gemel_status gemel__generate_normalize_sums(gemel_graph *graph, uint64_t (*rando
 }
 
 /* x + y ± c - x, or without c. */
-gemel_status gemel__generate_cancel_sums(gemel_graph *graph, uint64_t (*random)(void *state),
-                                         void *state, const void *data) {
+gemel_status gemel__generate_cancel_sums(gemel_graph *graph, uint64_t (*random)(void *user),
+                                         void *user, const void *data) {
   gemel_value in[3], sum;
-  gemel__drawing d = gemel__draw_start(graph, random, state, 0, in);
+  gemel__drawing d = gemel__draw_start(graph, random, user, 0, in);
   (void)data;
   sum = gemel__draw_apply(&d, "add", in[0], in[1]);
   if (gemel__draw_below(&d, 2)) {

@@ -60,7 +60,7 @@ struct fold_call {
   gemel_attr *attrs;  /* of the record's schema, sizes as integers */
   gemel_view *views;  /* of the inputs, then of the output */
   gemel_tensor *result;
-  unsigned char state[GEMEL_KERNEL_STATE_BYTES];
+  unsigned char prepared[GEMEL_KERNEL_PREPARED_BYTES];
 };
 
 /* ATTR with integers in the place of its dims. GEMEL_DECLINED: one of them isn't a constant. */
@@ -129,7 +129,7 @@ static gemel_status take_views(struct fold_call *v, const gemel_graph *graph, ui
   v->call.inputs = v->views;
   v->call.n_outputs = 1;
   v->call.outputs = v->views + count;
-  v->call.state = v->state;
+  v->call.prepared = v->prepared;
   return GEMEL_OK;
 }
 
@@ -154,7 +154,7 @@ static gemel_status run_view(struct fold_call *v, gemel_error *error) {
 static gemel_status run_kernel(struct fold_call *v, const gemel_kernel *kernel,
                                gemel_error *error) {
   gemel_kernel_call *call = &v->call;
-  memset(v->state, 0, sizeof v->state);
+  memset(v->prepared, 0, sizeof v->prepared);
   call->scratch_bytes = 0;
   call->release = NULL;
   gemel_status status = kernel->prepare != NULL ? kernel->prepare(call) : GEMEL_OK;
@@ -164,7 +164,7 @@ static gemel_status run_kernel(struct fold_call *v, const gemel_kernel *kernel,
     gemel__free(call->scratch, call->scratch_bytes);
   }
   if (call->release != NULL) {
-    call->release(v->state);
+    call->release(v->prepared);
   }
   return status;
 }

@@ -46,7 +46,7 @@ static gemel_status report(const struct pipeline *p, gemel_phase phase,
                            const gemel__selection *selection, uint64_t before,
                            const gemel_graph *after, const gemel__pass_options *pass,
                            double seconds) {
-  gemel_profile_row row = {
+  gemel_rewrite_row row = {
       .phase = phase, .seconds = seconds, .created = pass->created, .before = before};
   for (size_t k = 0; k < selection->n_rules; k++) {
     row.applied += selection->tallies[k].applied;
@@ -54,7 +54,7 @@ static gemel_status report(const struct pipeline *p, gemel_phase phase,
   }
   gemel_status status = count_live(p, after, &row.after);
   status = status ? status : gemel__profile_add(p->options.profile, &row, p->error);
-  gemel_profile_row folding = {.phase = phase, .name = "fold", .applied = pass->folded};
+  gemel_rewrite_row folding = {.phase = phase, .name = "fold", .applied = pass->folded};
   if (status == GEMEL_OK && pass->folded > 0) {
     status = gemel__profile_add(p->options.profile, &folding, p->error);
   }
@@ -190,7 +190,7 @@ static gemel_status run_phase(const struct pipeline *p, gemel_phase phase, gemel
 
 static gemel_status report_pass(const struct pipeline *p, const gemel_pass *pass,
                                 const gemel__pass_run *run, double seconds) {
-  gemel_profile_row row = {.phase = pass->phase,
+  gemel_rewrite_row row = {.phase = pass->phase,
                            .name = pass->name,
                            .seconds = seconds,
                            .applied = run->applied,

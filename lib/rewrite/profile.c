@@ -10,17 +10,17 @@
 #include "core/alloc.h"
 #include "core/error.h"
 
-struct gemel_profile {
-  gemel_profile_row *rows;
+struct gemel_rewrite_profile {
+  gemel_rewrite_row *rows;
   size_t count, capacity;
   gemel__arena arena;
 };
 
-gemel_profile *gemel_profile_new(void) {
-  return gemel__alloc_zeroed(sizeof(gemel_profile));
+gemel_rewrite_profile *gemel_rewrite_profile_new(void) {
+  return gemel__alloc_zeroed(sizeof(gemel_rewrite_profile));
 }
 
-void gemel_profile_free(gemel_profile *profile) {
+void gemel_rewrite_profile_free(gemel_rewrite_profile *profile) {
   if (profile != NULL) {
     gemel__free(profile->rows, profile->capacity * sizeof *profile->rows);
     gemel__arena_clear(&profile->arena);
@@ -28,15 +28,15 @@ void gemel_profile_free(gemel_profile *profile) {
   }
 }
 
-size_t gemel_profile_count(const gemel_profile *profile) {
+size_t gemel_rewrite_profile_count(const gemel_rewrite_profile *profile) {
   return profile != NULL ? profile->count : 0;
 }
 
-const gemel_profile_row *gemel_profile_at(const gemel_profile *profile, size_t k) {
+const gemel_rewrite_row *gemel_rewrite_profile_at(const gemel_rewrite_profile *profile, size_t k) {
   return profile != NULL && k < profile->count ? &profile->rows[k] : NULL;
 }
 
-gemel_status gemel__profile_add(gemel_profile *profile, const gemel_profile_row *row,
+gemel_status gemel__profile_add(gemel_rewrite_profile *profile, const gemel_rewrite_row *row,
                                 gemel_error *error) {
   char *name = row->name != NULL ? gemel__arena_string(&profile->arena, row->name) : NULL;
   if ((row->name != NULL && name == NULL) ||
@@ -50,7 +50,7 @@ gemel_status gemel__profile_add(gemel_profile *profile, const gemel_profile_row 
 
 /* By time, then by how often, then by name. */
 static int compare(const void *a, const void *b) {
-  const gemel_profile_row *x = a, *y = b;
+  const gemel_rewrite_row *x = a, *y = b;
   if (x->seconds != y->seconds) {
     return x->seconds > y->seconds ? -1 : 1;
   }
@@ -60,12 +60,12 @@ static int compare(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-gemel_status gemel__profile_rules(gemel_profile *profile, gemel_phase phase,
+gemel_status gemel__profile_rules(gemel_rewrite_profile *profile, gemel_phase phase,
                                   const gemel__selection *selection, gemel_error *error) {
   size_t first = profile->count;
   for (size_t k = 0; k < selection->n_rules; k++) {
     const gemel__tally *t = &selection->tallies[k];
-    gemel_profile_row row = {.phase = phase,
+    gemel_rewrite_row row = {.phase = phase,
                              .name = selection->rules[k]->info.name,
                              .seconds = t->seconds,
                              .applied = t->applied,

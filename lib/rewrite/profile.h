@@ -8,11 +8,11 @@
 #include "rewrite/dispatch.h"
 
 /* Appends a row (copied; its name is copied too). GEMEL_NO_MEMORY. */
-gemel_status gemel__profile_add(gemel_profile *profile, const gemel_profile_row *row,
+gemel_status gemel__profile_add(gemel_rewrite_profile *profile, const gemel_rewrite_row *row,
                                 gemel_error *error);
 
 /* Appends a row for each rule of the selection that fired or was declined, by time. */
-gemel_status gemel__profile_rules(gemel_profile *profile, gemel_phase phase,
+gemel_status gemel__profile_rules(gemel_rewrite_profile *profile, gemel_phase phase,
                                   const gemel__selection *selection, gemel_error *error);
 
 #endif

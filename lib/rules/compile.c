@@ -148,7 +148,7 @@ static int is_constant_name(const gemel__syntax_node *s) {
   memcpy(name, s->text, s->length);
   name[s->length] = '\0';
   return strcmp(name, "none") == 0 || strcmp(name, "true") == 0 || strcmp(name, "false") == 0 ||
-         gemel_dtype_by_name(name, &dtype) == GEMEL_OK;
+         gemel_dtype_find(name, &dtype) == GEMEL_OK;
 }
 
 /* An expression in attribute position; on the left, a new bare name binds. */

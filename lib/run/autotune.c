@@ -271,7 +271,7 @@ typedef struct tuner_trial {
   gemel_view *views; /* inputs, then outputs */
   void **blocks;     /* of their memory */
   size_t *bytes, n;
-  _Alignas(max_align_t) char state[GEMEL_KERNEL_STATE_BYTES];
+  _Alignas(max_align_t) char prepared[GEMEL_KERNEL_PREPARED_BYTES];
 } tuner_trial;
 
 /* From the first byte of a view to its last; *BEFORE: of these, those before element 0. */
@@ -344,7 +344,7 @@ static gemel_status open_trial(tuner_trial *t, const gemel_kernel_call *call) {
   t->call = *call;
   t->call.inputs = t->views;
   t->call.outputs = t->views + call->n_inputs;
-  t->call.state = t->state;
+  t->call.prepared = t->prepared;
   t->call.error = &t->error;
   t->call.timed = 1;
   t->call.nested = NULL;
@@ -352,7 +352,7 @@ static gemel_status open_trial(tuner_trial *t, const gemel_kernel_call *call) {
 }
 
 static gemel_status prepare(tuner_trial *t, const gemel_kernel *kernel) {
-  memset(t->state, 0, sizeof t->state);
+  memset(t->prepared, 0, sizeof t->prepared);
   t->call.scratch = NULL;
   t->call.scratch_bytes = 0;
   t->call.release = NULL;
@@ -361,7 +361,7 @@ static gemel_status prepare(tuner_trial *t, const gemel_kernel *kernel) {
 
 static void release(tuner_trial *t) {
   if (t->call.release != NULL) {
-    t->call.release(t->call.state);
+    t->call.release(t->call.prepared);
   }
 }
 

@@ -24,7 +24,7 @@ static double measure_copy(int threads) {
     memset(from, 0, COPY_BYTES);
     for (int k = 0; k < ROUNDS; k++) {
       double start = gemel__seconds();
-      gemel__host_device.copy(gemel__host_device.state, &b, &a, threads, NULL);
+      gemel__host_device.copy(gemel__host_device.user, &b, &a, threads, NULL);
       double speed = 2.0 * COPY_BYTES / (gemel__seconds() - start);
       best = speed > best ? speed : best;
     }

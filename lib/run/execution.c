@@ -79,7 +79,7 @@ static void free_one_segment(gemel__execution *e, gemel__segment *s) {
     e->loaded[s->depth] = NULL;
   }
   for (gemel__invocation *inv = s->to_release; inv != NULL; inv = inv->next_to_release) {
-    inv->call.release(inv->call.state);
+    inv->call.release(inv->call.prepared);
   }
   if (e->asked) {
     gemel__synchronize(e); /* staging memory may be in use */
@@ -91,7 +91,7 @@ static void free_one_segment(gemel__execution *e, gemel__segment *s) {
     } else if (block->kind == GEMEL__BLOCK_VALUE) {
       gemel__value_memory_free(block->device, block->data, block->bytes);
     } else {
-      block->device->release(block->device->state, block->data, block->bytes);
+      block->device->release(block->device->user, block->data, block->bytes);
     }
   }
   gemel__stretches_free(&e->f->program, s);
@@ -345,7 +345,7 @@ gemel_status gemel__synchronize(gemel__execution *e) {
   const gemel__run_program *p = &e->f->program;
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 1; k < p->n_devices && status == GEMEL_OK; k++) {
-    status = p->devices[k]->synchronize(p->devices[k]->state, &e->error);
+    status = p->devices[k]->synchronize(p->devices[k]->user, &e->error);
   }
   e->asked = 0;
   return status;

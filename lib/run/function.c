@@ -46,9 +46,10 @@ gemel_status gemel__options_read(gemel_options *options, const gemel_options *gi
 }
 
 /* The phases' own rows of PROFILE from the FIRST on, added up. */
-static void add_phases(gemel_call_summary *summary, const gemel_profile *profile, size_t first) {
-  for (size_t k = first; k < gemel_profile_count(profile); k++) {
-    const gemel_profile_row *row = gemel_profile_at(profile, k);
+static void add_phases(gemel_call_summary *summary, const gemel_rewrite_profile *profile,
+                       size_t first) {
+  for (size_t k = first; k < gemel_rewrite_profile_count(profile); k++) {
+    const gemel_rewrite_row *row = gemel_rewrite_profile_at(profile, k);
     if (row->name == NULL) {
       summary->phases[row->phase] += row->seconds;
     }
@@ -66,18 +67,18 @@ static gemel_graph *rewrite_timed(gemel__recorder *r, const gemel_graph *graph,
   }
   options.size =
       sizeof options; /* what an older caller's options lack is 0: there is its profile */
-  gemel_profile *own = options.profile == NULL ? gemel_profile_new() : NULL;
+  gemel_rewrite_profile *own = options.profile == NULL ? gemel_rewrite_profile_new() : NULL;
   options.profile = own != NULL ? own : options.profile;
   if (options.profile == NULL) {
     gemel__no_memory(error, "a profile");
     return NULL;
   }
-  size_t first = gemel_profile_count(options.profile);
+  size_t first = gemel_rewrite_profile_count(options.profile);
   double start = gemel__seconds();
   gemel_graph *result = gemel_rewrite(graph, &options, error);
   r->summary.rewriting = gemel__seconds() - start;
   add_phases(&r->summary, options.profile, first);
-  gemel_profile_free(own);
+  gemel_rewrite_profile_free(own);
   return result;
 }
 

@@ -385,11 +385,11 @@ static void list_execution(plan_lister *outer, const gemel__execution *e) {
 }
 
 /* Lists the plan of E into WRITE. */
-static gemel_status write_listing(const gemel__execution *e, gemel_write write, void *state,
+static gemel_status write_listing(const gemel__execution *e, gemel_write write, void *user,
                                   gemel_error *error) {
   gemel__writer out;
   plan_lister outermost = {.out = &out, .depth = -1};
-  gemel_status status = gemel__writer_open(&out, write, state, error);
+  gemel_status status = gemel__writer_open(&out, write, user, error);
   if (status == GEMEL_OK) {
     list_execution(&outermost, e);
   }
@@ -399,7 +399,7 @@ static gemel_status write_listing(const gemel__execution *e, gemel_write write, 
                               : closed;
 }
 
-gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *state,
+gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *user,
                                   gemel_error *error) {
   gemel_function *f = (gemel_function *)function;
   if (f == NULL || write == NULL) {
@@ -413,7 +413,7 @@ gemel_status gemel_function_print(const gemel_function *function, gemel_write wr
     gemel__execution_free(e);
     return gemel__fail(error, GEMEL_NOT_FOUND, "no call of the function has ended yet");
   }
-  gemel_status status = write_listing(e, write, state, error);
+  gemel_status status = write_listing(e, write, user, error);
   gemel__execution_give(f, e, 0);
   return status;
 }

@@ -30,7 +30,7 @@ gemel_status gemel__make_now(gemel__planner *planner, uint32_t node, gemel__invo
     status = inv->run(&inv->call);
   }
   if (inv->call.release != NULL) {
-    inv->call.release(inv->call.state);
+    inv->call.release(inv->call.prepared);
   }
   gemel__free(inv->call.scratch, inv->call.scratch_bytes);
   if (status == GEMEL_OK) {

@@ -294,8 +294,8 @@ gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *c
   gemel_kernel_call *call = &inv->call;
   gemel_status status = GEMEL_DECLINED;
   inv->candidates = candidates;
-  call->state = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_STATE_BYTES);
-  if (call->state == NULL) {
+  call->prepared = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_PREPARED_BYTES);
+  if (call->prepared == NULL) {
     return out_of_memory(planner);
   }
   while (planner->f->plain && k[1].name != NULL) {
@@ -310,7 +310,7 @@ gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *c
     k = tuned != NULL ? tuned : k;
   }
   for (; k->name != NULL && status == GEMEL_DECLINED; k++) {
-    memset(call->state, 0, GEMEL_KERNEL_STATE_BYTES);
+    memset(call->prepared, 0, GEMEL_KERNEL_PREPARED_BYTES);
     call->scratch_bytes = 0;
     status = k->prepare != NULL ? k->prepare(call) : GEMEL_OK;
     inv->run = k->run;
@@ -500,7 +500,7 @@ void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
     return;
   }
   if (inv == NULL) {
-    made->call.release(made->call.state);
+    made->call.release(made->call.prepared);
     return;
   }
   inv->next_to_release = planner->segment->to_release;
@@ -631,8 +631,8 @@ static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__
     status = set_views(planner, node, inv);
   }
   inv->candidates = kernels_of(planner, node);
-  inv->call.state = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_STATE_BYTES);
-  if (status == GEMEL_OK && inv->call.state == NULL) {
+  inv->call.prepared = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_PREPARED_BYTES);
+  if (status == GEMEL_OK && inv->call.prepared == NULL) {
     status = out_of_memory(planner);
   }
   return status == GEMEL_OK ? emit_kernel(planner, node, inv) : status;

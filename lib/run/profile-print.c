@@ -25,14 +25,14 @@ static void say(gemel__writer *out, const char *format, ...) {
 }
 
 /* Runs BODY on a buffered WRITE. */
-static gemel_status written(const gemel_call_profile *profile, gemel_write write, void *state,
+static gemel_status written(const gemel_call_profile *profile, gemel_write write, void *user,
                             int (*body)(const gemel_call_profile *, gemel__writer *),
                             gemel_error *error) {
   gemel__writer out;
   if (profile == NULL || write == NULL) {
     return gemel__null(error, profile == NULL ? "the profile" : "the sink");
   }
-  gemel_status status = gemel__writer_open(&out, write, state, error);
+  gemel_status status = gemel__writer_open(&out, write, user, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -218,8 +218,8 @@ static int print_tables(const gemel_call_profile *p, gemel__writer *out) {
 }
 
 gemel_status gemel_call_profile_print(const gemel_call_profile *profile, gemel_write write,
-                                      void *state, gemel_error *error) {
-  return written(profile, write, state, print_tables, error);
+                                      void *user, gemel_error *error) {
+  return written(profile, write, user, print_tables, error);
 }
 
 /* ---- JSON ---- */
@@ -305,8 +305,8 @@ static int put_json(const gemel_call_profile *p, gemel__writer *out) {
 }
 
 gemel_status gemel_call_profile_json(const gemel_call_profile *profile, gemel_write write,
-                                     void *state, gemel_error *error) {
-  return written(profile, write, state, put_json, error);
+                                     void *user, gemel_error *error) {
+  return written(profile, write, user, put_json, error);
 }
 
 /* ---- Trace ---- */
@@ -340,6 +340,6 @@ static int put_trace(const gemel_call_profile *p, gemel__writer *out) {
 }
 
 gemel_status gemel_call_profile_trace(const gemel_call_profile *profile, gemel_write write,
-                                      void *state, gemel_error *error) {
-  return written(profile, write, state, put_trace, error);
+                                      void *user, gemel_error *error) {
+  return written(profile, write, user, put_trace, error);
 }

@@ -147,7 +147,7 @@ void gemel__stretches_free(const gemel__run_program *p, gemel__segment *s) {
     const gemel_device *device = p->devices[s->stretches[k].queue];
     for (int i = 0; i < GEMEL__RECORDINGS; i++) {
       if (s->stretches[k].kept[i].recording != NULL && !GEMEL__FAULT(gpu_recording_kept)) {
-        device->forget(device->state, s->stretches[k].kept[i].recording);
+        device->forget(device->user, s->stretches[k].kept[i].recording);
       }
       gemel__free(s->stretches[k].kept[i].ports, ports * sizeof(char *));
     }
@@ -199,7 +199,7 @@ static void keep_ports(gemel__execution *e, gemel__stretch *t) {
     oldest = t->kept[k].used < t->kept[oldest].used ? k : oldest;
   }
   if (t->kept[oldest].recording != NULL && !GEMEL__FAULT(gpu_recording_replaced)) {
-    device->forget(device->state, t->kept[oldest].recording);
+    device->forget(device->user, t->kept[oldest].recording);
     t->kept[oldest].recording = NULL;
   }
   if (t->kept[oldest].ports == NULL) {
@@ -215,17 +215,17 @@ static gemel_status record(gemel__execution *e, const gemel__segment *s, gemel__
                            void **recording) {
   const gemel_device *device = e->f->program.devices[t->queue];
   gemel_error first;
-  gemel_status status = device->begin(device->state, &e->error), ended;
+  gemel_status status = device->begin(device->user, &e->error), ended;
   if (status != GEMEL_OK) {
     return status;
   }
   status = gemel__instrs_run(e, s, t->begin, t->end);
   e->done = t->begin; /* the device has recorded the instructions, not run them */
   first = e->error;
-  ended = device->end(device->state, recording, &e->error);
+  ended = device->end(device->user, recording, &e->error);
   if (status != GEMEL_OK) {
     if (ended == GEMEL_OK) {
-      device->forget(device->state, *recording);
+      device->forget(device->user, *recording);
       *recording = NULL;
     }
     e->error = first;
@@ -257,7 +257,7 @@ gemel_status gemel__stretch_run(gemel__execution *e, const gemel__segment *s, ge
   t->kept[k].used = e->calls;
   e->asked |= s->uploads + s->downloads > 0 && !GEMEL__FAULT(gpu_recording_asked);
   if (status == GEMEL_OK) {
-    status = device->replay(device->state, t->kept[k].recording, &e->error);
+    status = device->replay(device->user, t->kept[k].recording, &e->error);
   }
   e->done = status == GEMEL_OK ? t->end : e->done;
   return status;

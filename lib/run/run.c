@@ -26,7 +26,7 @@ static gemel_status copy_elements(gemel__execution *e, const gemel__move *move, 
   const gemel_view source = {l->dtype, l->rank, l->shape, l->strides, (void *)move->from};
   return l->elements == 0
              ? GEMEL_OK
-             : move->device->copy(move->device->state, &target, &source, e->f->threads, &e->error);
+             : move->device->copy(move->device->user, &target, &source, e->f->threads, &e->error);
 }
 
 /* Into the tensor of an output, row-major here: a given one with other strides has a staging
@@ -44,7 +44,7 @@ static gemel_status run_result(gemel__execution *e, const gemel__move *move) {
 static gemel_status run_fetch(gemel__execution *e, const gemel__move *move) {
   gemel_status status = GEMEL__FAULT(gpu_fetch_no_wait)
                             ? GEMEL_OK
-                            : move->device->synchronize(move->device->state, &e->error);
+                            : move->device->synchronize(move->device->user, &e->error);
   if (status == GEMEL_OK) {
     memcpy(move->to, move->from, (size_t)move->bytes);
   }
@@ -59,16 +59,16 @@ static gemel_status run_move(gemel__execution *e, gemel__instr_kind kind, const 
   case GEMEL__INSTR_COPY:
     return copy_elements(e, move, move->to, move->to_strides);
   case GEMEL__INSTR_UPLOAD:
-    return device->upload(device->state, move->to, move->from, bytes, &e->error);
+    return device->upload(device->user, move->to, move->from, bytes, &e->error);
   case GEMEL__INSTR_DOWNLOAD:
-    return device->download(device->state, move->to, move->from, bytes, &e->error);
+    return device->download(device->user, move->to, move->from, bytes, &e->error);
   case GEMEL__INSTR_FETCH:
     return run_fetch(e, move);
   case GEMEL__INSTR_RESULT:
     return run_result(e, move);
   case GEMEL__INSTR_POISON:
     return bytes == 0 ? GEMEL_OK
-                      : device->fill(device->state, move->to, move->pattern, bytes, &e->error);
+                      : device->fill(device->user, move->to, move->pattern, bytes, &e->error);
   default:
     return gemel__device_note(device, move->to, bytes, &e->error);
   }
@@ -147,14 +147,14 @@ static gemel_status run_dynamic(gemel__execution *e, gemel__invocation *inv) {
     k++;
   }
   for (status = GEMEL_DECLINED; k->name != NULL; k++) {
-    memset(inv->call.state, 0, GEMEL_KERNEL_STATE_BYTES);
+    memset(inv->call.prepared, 0, GEMEL_KERNEL_PREPARED_BYTES);
     inv->call.scratch_bytes = 0;
     status = k->prepare != NULL ? k->prepare(&inv->call) : GEMEL_OK;
     if (status != GEMEL_DECLINED) {
       inv->chosen = k;
       status = status == GEMEL_OK ? run_prepared(&inv->call, k->run) : status;
       if (inv->call.release != NULL) {
-        inv->call.release(inv->call.state);
+        inv->call.release(inv->call.prepared);
         inv->call.release = NULL;
         inv->nested.body = NULL;
       }

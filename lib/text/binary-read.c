@@ -176,7 +176,7 @@ static int get_dtype(cursor *c, const deserializer *d, gemel_dtype *dtype) {
   if (get_text(c, d, get_u32(c), name, sizeof name)) {
     return -1;
   }
-  if (gemel_dtype_by_name(name, dtype)) {
+  if (gemel_dtype_find(name, dtype)) {
     snprintf(text, sizeof text, "there is no dtype '%s'; %s", name, gemel__dtype_names);
     fail(c, text);
     return -1;

@@ -382,7 +382,7 @@ static void clear(serializer *s, uint32_t *n_kinds) {
 }
 
 gemel_status gemel_serialize(const gemel_graph *graph, const char *name, gemel_write write,
-                             void *state, gemel_error *error) {
+                             void *user, gemel_error *error) {
   serializer s;
   gemel__writer out;
   memset(&s, 0, sizeof s);
@@ -407,7 +407,7 @@ gemel_status gemel_serialize(const gemel_graph *graph, const char *name, gemel_w
     status = gemel__no_memory(error, "the binary form");
   }
   status = status ? status : put_graphs(&s, graph, name, n_kinds, error);
-  if (!status && !(status = gemel__writer_open(&out, write, state, error))) {
+  if (!status && !(status = gemel__writer_open(&out, write, user, error))) {
     put_file(&s, n_kinds, &out);
     status = gemel__writer_close(&out, error);
     status = s.failed ? gemel__no_memory(error, "the binary form") : status;

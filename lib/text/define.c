@@ -283,14 +283,14 @@ gemel_status gemel__definitions_of(const gemel_graph *const *graphs, size_t n,
 
 /* ---- Running it ---- */
 
-/* The state of a call. */
+/* What is kept from one call to the next. */
 typedef struct definition_call {
   const gemel__body_runner *runner;
   gemel_function *function;
 } definition_call;
 
-static void free_function(void *state) {
-  definition_call *c = state;
+static void free_function(void *prepared) {
+  definition_call *c = prepared;
   c->runner->free(c->function);
 }
 
@@ -315,7 +315,7 @@ static gemel_status prepare(gemel_kernel_call *call) {
   if (made.function == NULL) {
     return status;
   }
-  memcpy(call->state, &made, sizeof made);
+  memcpy(call->prepared, &made, sizeof made);
   call->release = free_function;
   return GEMEL_OK;
 }
@@ -323,7 +323,7 @@ static gemel_status prepare(gemel_kernel_call *call) {
 static gemel_status run(const gemel_kernel_call *call) {
   gemel_tensor *in[MOST_OPERANDS] = {NULL}, *out;
   const gemel_view *y = &call->outputs[0];
-  const definition_call *made = call->state;
+  const definition_call *made = call->prepared;
   gemel_status status = GEMEL_OK;
   out =
       gemel_tensor_wrap(y->dtype, y->rank, y->shape, y->strides, y->data, NULL, NULL, call->error);
@@ -349,16 +349,16 @@ static gemel_status run(const gemel_kernel_call *call) {
 /* Operands of one dtype and shape, or of different ranks, as far as the formula takes them. */
 static gemel_status draw(gemel_sample *call, size_t n) {
   int64_t shape[3];
-  int rank = (int)(call->random(call->state) % 4), axis, square;
-  uint64_t what = call->random(call->state) % 4;
+  int rank = (int)(call->random(call->user) % 4), axis, square;
+  uint64_t what = call->random(call->user) % 4;
   int64_t left = call->max_elements;
-  square = call->random(call->state) % 4 == 0;
+  square = call->random(call->user) % 4 == 0;
   for (axis = 0; axis < rank; axis++) {
     int64_t most = left < 6 ? left : 6;
     shape[axis] = axis > 0 && square && left >= shape[0]
                       ? shape[0]
-                      : (int64_t)(call->random(call->state) % (uint64_t)(most + 1));
-    shape[axis] = shape[axis] == 0 && call->random(call->state) % 4 != 0 ? 1 : shape[axis];
+                      : (int64_t)(call->random(call->user) % (uint64_t)(most + 1));
+    shape[axis] = shape[axis] == 0 && call->random(call->user) % 4 != 0 ? 1 : shape[axis];
     left = shape[axis] > 0 ? left / shape[axis] : left;
   }
   if (rank > 0 && call->length > 0 && call->length <= call->max_elements) {
@@ -368,9 +368,11 @@ static gemel_status draw(gemel_sample *call, size_t n) {
   }
   call->n_inputs = n;
   for (size_t k = 0; k < n; k++) {
-    int lower = k > 0 && rank > 0 && call->random(call->state) % 4 == 0;
+    int lower = k > 0 && rank > 0 && call->random(call->user) % 4 == 0;
     call->inputs[k] = gemel_type_of_shape(call->context, call->dtype, rank - lower, shape + lower);
-    call->domains[k] = what == 0 ? GEMEL_POSITIVE : what == 1 ? GEMEL_ANY : GEMEL_MODERATE;
+    call->ranges[k] = what == 0   ? GEMEL_RANGE_POSITIVE
+                      : what == 1 ? GEMEL_RANGE_ANY
+                                  : GEMEL_RANGE_MODERATE;
     if (call->inputs[k] == GEMEL_TYPE_NONE) {
       return GEMEL_NO_MEMORY;
     }

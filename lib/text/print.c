@@ -277,7 +277,7 @@ static gemel_status put_all(graph_printer *p, const gemel_graph *graph, const ch
   return status ? status : put_graph(p, graph, name, error);
 }
 
-gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write write, void *state,
+gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write write, void *user,
                          gemel_error *error) {
   graph_printer p;
   gemel__text_bodies bodies;
@@ -297,8 +297,8 @@ gemel_status gemel_print(const gemel_graph *graph, const char *name, gemel_write
   p.op_input = gemel__op_find(graph->context, "input");
   p.op_constant = gemel__op_find(graph->context, "constant");
   p.memories = (memory *)gemel__alloc_array(REMEMBERED, sizeof *p.memories);
-  status = p.memories ? gemel__writer_open(&p.out, write, state, error)
-                      : gemel__no_memory(error, "text");
+  status =
+      p.memories ? gemel__writer_open(&p.out, write, user, error) : gemel__no_memory(error, "text");
   if (!status) {
     status = put_all(&p, graph, name, error);
     gemel_status closed = gemel__writer_close(&p.out, status ? NULL : error);

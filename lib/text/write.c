@@ -7,18 +7,18 @@
 #include "core/error.h"
 #include "text/write.h"
 
-gemel_status gemel__writer_open(gemel__writer *writer, gemel_write write, void *state,
+gemel_status gemel__writer_open(gemel__writer *writer, gemel_write write, void *user,
                                 gemel_error *error) {
   memset(writer, 0, sizeof *writer);
   writer->write = write;
-  writer->state = state;
+  writer->user = user;
   writer->buffer = (char *)gemel__alloc(GEMEL__WRITER_BYTES);
   return writer->buffer ? GEMEL_OK : gemel__no_memory(error, "a buffer");
 }
 
 void gemel__writer_flush(gemel__writer *writer) {
   if (writer->used > 0 && !writer->failed) {
-    writer->failed = writer->write(writer->state, writer->buffer, writer->used) != 0;
+    writer->failed = writer->write(writer->user, writer->buffer, writer->used) != 0;
   }
   writer->used = 0;
 }

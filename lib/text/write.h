@@ -13,14 +13,14 @@ enum { GEMEL__WRITER_BYTES = 1 << 16 };
 
 typedef struct gemel__writer {
   gemel_write write;
-  void *state;
+  void *user;
   char *buffer;
   size_t used;
   int failed;
 } gemel__writer;
 
 /* GEMEL_NO_MEMORY; close with gemel__writer_close whatever happens. */
-gemel_status gemel__writer_open(gemel__writer *writer, gemel_write write, void *state,
+gemel_status gemel__writer_open(gemel__writer *writer, gemel_write write, void *user,
                                 gemel_error *error);
 
 /* Hands on what is buffered, frees the buffer. GEMEL_IO if the sink ever refused. */

@@ -33,8 +33,8 @@ static inline void *guarded_reach(const guarded_device *d, const void *data) {
   return at >= 0 && at < GUARDED_BYTES ? d->readable + at : (void *)data;
 }
 
-static gemel_status guarded_allocate(void *state, size_t bytes, void **data, gemel_error *error) {
-  guarded_device *d = state;
+static gemel_status guarded_allocate(void *user, size_t bytes, void **data, gemel_error *error) {
+  guarded_device *d = user;
   (void)error;
   if (++d->allocations == d->refuse || bytes > GUARDED_BYTES - d->used) {
     if (error != NULL) {
@@ -49,47 +49,47 @@ static gemel_status guarded_allocate(void *state, size_t bytes, void **data, gem
   return GEMEL_OK;
 }
 
-static void guarded_release(void *state, void *data, size_t bytes) {
-  guarded_device *d = state;
+static void guarded_release(void *user, void *data, size_t bytes) {
+  guarded_device *d = user;
   memset(guarded_reach(d, data), 0xff, bytes);
   d->used = --d->live == 0 ? 0 : d->used;
 }
 
-static gemel_status guarded_upload(void *state, void *to, const void *from, size_t bytes,
+static gemel_status guarded_upload(void *user, void *to, const void *from, size_t bytes,
                                    gemel_error *error) {
-  guarded_device *d = state;
+  guarded_device *d = user;
   (void)error;
   d->uploads++;
   memcpy(guarded_reach(d, to), from, bytes);
   return GEMEL_OK;
 }
 
-static gemel_status guarded_download(void *state, void *to, const void *from, size_t bytes,
+static gemel_status guarded_download(void *user, void *to, const void *from, size_t bytes,
                                      gemel_error *error) {
-  guarded_device *d = state;
+  guarded_device *d = user;
   (void)error;
   d->downloads++;
   memcpy(to, guarded_reach(d, from), bytes);
   return GEMEL_OK;
 }
 
-static gemel_status guarded_fill(void *state, void *data, int byte, size_t bytes,
+static gemel_status guarded_fill(void *user, void *data, int byte, size_t bytes,
                                  gemel_error *error) {
   (void)error;
-  memset(guarded_reach(state, data), byte, bytes);
+  memset(guarded_reach(user, data), byte, bytes);
   return GEMEL_OK;
 }
 
-static gemel_status guarded_copy(void *state, const gemel_view *to, const gemel_view *from,
+static gemel_status guarded_copy(void *user, const gemel_view *to, const gemel_view *from,
                                  int threads, gemel_error *error) {
   gemel_view target = *to, source = *from;
-  target.data = guarded_reach(state, to->data);
-  source.data = guarded_reach(state, from->data);
-  return gemel_host()->copy(gemel_host()->state, &target, &source, threads, error);
+  target.data = guarded_reach(user, to->data);
+  source.data = guarded_reach(user, from->data);
+  return gemel_host()->copy(gemel_host()->user, &target, &source, threads, error);
 }
 
-static gemel_status guarded_synchronize(void *state, gemel_error *error) {
-  (void)state, (void)error;
+static gemel_status guarded_synchronize(void *user, gemel_error *error) {
+  (void)user, (void)error;
   return GEMEL_OK;
 }
 
@@ -109,7 +109,7 @@ static gemel_status guarded_prepare(gemel_kernel_call *call) {
 }
 
 static gemel_status guarded_run(const gemel_kernel_call *call) {
-  const guarded_device *d = call->device->state;
+  const guarded_device *d = call->device->user;
   gemel_kernel_call reached = *call;
   gemel_view *views = malloc((call->n_inputs + call->n_outputs) * sizeof *views);
   for (size_t k = 0; k < call->n_inputs; k++) {
@@ -128,10 +128,10 @@ static gemel_status guarded_run(const gemel_kernel_call *call) {
   return status;
 }
 
-static const gemel_kernel *guarded_kernels(void *state, const gemel_operation *operation) {
+static const gemel_kernel *guarded_kernels(void *user, const gemel_operation *operation) {
   static const gemel_kernel kernels[] = {{"guarded", guarded_prepare, guarded_run},
                                          {NULL, NULL, NULL}};
-  (void)state;
+  (void)user;
   return operation->kernels != NULL && operation->kernels[0].name != NULL &&
                  strcmp(operation->name, "argmax") != 0 && strcmp(operation->name, "scan") != 0
              ? kernels
@@ -154,32 +154,32 @@ static inline gemel_view guarded_result(const gemel_kernel_call *call, size_t k,
   int64_t step = (int64_t)gemel_dtype_size(call->steps[k].dtype);
   if (call->steps[k].output >= 0) {
     gemel_view view = call->outputs[call->steps[k].output];
-    view.data = guarded_reach(call->device->state, view.data);
+    view.data = guarded_reach(call->device->user, view.data);
     return view;
   }
   for (int axis = shape->rank; axis-- > 0; step *= shape->shape[axis]) {
     strides[axis] = step;
   }
-  char *data = guarded_reach(call->device->state, call->scratch);
+  char *data = guarded_reach(call->device->user, call->scratch);
   return (gemel_view){call->steps[k].dtype, shape->rank, shape->shape, strides,
                       data + k * (call->scratch_bytes / call->n_steps)};
 }
 
 static gemel_status guarded_run_cluster(const gemel_kernel_call *call) {
   gemel_status status = GEMEL_OK;
-  ((guarded_device *)call->device->state)->clusters++;
+  ((guarded_device *)call->device->user)->clusters++;
   for (size_t k = 0; k < call->n_steps && status == GEMEL_OK; k++) {
     const gemel_step *step = &call->steps[k];
     int64_t strides[4][GEMEL_MAX_RANK];
     gemel_view in[3], out = guarded_result(call, k, strides[3]);
     for (int i = 0; i < step->n_in; i++) {
-      int wrong = ((guarded_device *)call->device->state)->exchanges;
+      int wrong = ((guarded_device *)call->device->user)->exchanges;
       int from = step->in[wrong ? step->n_in - 1 - i : i];
       if (from >= 0) {
         in[i] = guarded_result(call, (size_t)from, strides[i]);
       } else {
         in[i] = call->inputs[-1 - from];
-        in[i].data = guarded_reach(call->device->state, in[i].data);
+        in[i].data = guarded_reach(call->device->user, in[i].data);
       }
     }
     gemel_kernel_call one = {.size = sizeof one,
@@ -206,7 +206,7 @@ static inline int guarded_open(guarded_device *d, const char *name) {
   int file = memfd_create("guarded", 0);
   *d = (guarded_device){.record = {.size = sizeof(gemel_device),
                                    .name = name,
-                                   .state = d,
+                                   .user = d,
                                    .allocate = guarded_allocate,
                                    .release = guarded_release,
                                    .upload = guarded_upload,

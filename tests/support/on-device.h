@@ -19,7 +19,7 @@ enum { MOST_OPERANDS = 16, MOST_RESULTS = 8 };
 static gemel_value apply_there(gemel_graph *graph, gemel_value value, size_t n,
                                const gemel_value *in) {
   const gemel_operation *record =
-      gemel_find_operation(gemel_graph_context(graph), gemel_value_operation(value));
+      gemel_operation_find(gemel_graph_context(graph), gemel_value_operation(value));
   gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS];
   size_t count = 0;
   for (; record->attrs != NULL && record->attrs[count].name != NULL; count++) {

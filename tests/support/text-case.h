@@ -54,8 +54,8 @@ typedef struct byte_buffer {
   size_t count;
 } byte_buffer;
 
-static inline int keep_bytes(void *state, const void *bytes, size_t count) {
-  byte_buffer *buffer = state;
+static inline int keep_bytes(void *user, const void *bytes, size_t count) {
+  byte_buffer *buffer = user;
   if (count > sizeof buffer->bytes - buffer->count) {
     return 1;
   }

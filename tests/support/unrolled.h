@@ -66,7 +66,7 @@ static inline gemel_value forget(gemel_value x) {
                                          .jvp = forget_jvp,
                                          .kernels = kernels};
   gemel_context *context = gemel_graph_context(x.graph);
-  if (gemel_find_operation(context, "forget") == NULL) {
+  if (gemel_operation_find(context, "forget") == NULL) {
     CT_EQ_INT(gemel_register_operation(context, &record, NULL), GEMEL_OK);
   }
   return gemel_apply(x.graph, "forget", 1, &x, 0, NULL);
@@ -263,7 +263,7 @@ static inline void unroll_loop(gemel_graph *graph, gemel_value scan, const gemel
 static inline gemel_value copy_node(gemel_graph *graph, gemel_value value,
                                     const gemel_value *operands) {
   const char *name = gemel_value_operation(value);
-  const gemel_operation *op = gemel_find_operation(gemel_graph_context(graph), name);
+  const gemel_operation *op = gemel_operation_find(gemel_graph_context(graph), name);
   gemel_attr attrs[UNROLLED_ATTRS];
   size_t n = 0;
   for (size_t k = 0; op->attrs != NULL && op->attrs[k].name != NULL; k++) {

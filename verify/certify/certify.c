@@ -120,10 +120,10 @@ typedef struct change_maker {
 
 /* Compares both sides, fast, and, with FACTS, surely if need be. What isn't right is refused. */
 static gemel_status judge(certify_session *s, int facts, const gemel_graph *sides[2],
-                          const gemel_domain *domains, gemel_value before, const change_maker *by,
+                          const gemel_range *ranges, gemel_value before, const change_maker *by,
                           gemel__likeness *likeness, gemel_error *error) {
   const gemel__comparison c = {
-      {sides[0], sides[1]}, domains, (by->needs & ROUNDS) == 0, (by->needs & UNBOUNDED) == 0};
+      {sides[0], sides[1]}, ranges, (by->needs & ROUNDS) == 0, (by->needs & UNBOUNDED) == 0};
   char *shown = NULL;
   gemel_status status = gemel__compare_fast(&s->pool, &c, likeness, error);
   if (status == GEMEL_OK && facts && *likeness != GEMEL__ALIKE) {
@@ -149,20 +149,20 @@ static gemel_status compare(certify_session *s, int facts, gemel__likeness *like
                             gemel_error *error) {
   gemel_graph *left, *right;
   const gemel__application *a = s->region.a;
-  gemel_domain *domains = gemel__alloc_array(s->region.n + 1, sizeof *domains);
-  gemel_status status = domains == NULL
+  gemel_range *ranges = gemel__alloc_array(s->region.n + 1, sizeof *ranges);
+  gemel_status status = ranges == NULL
                             ? gemel__no_memory(error, "certifying")
-                            : gemel__region_build(&s->region, facts, &left, &right, domains, error);
+                            : gemel__region_build(&s->region, facts, &left, &right, ranges, error);
   *likeness = GEMEL__UNSEEN;
   if (status == GEMEL_OK) {
     const gemel_graph *sides[2] = {left, right};
     const change_maker by = {"rule", a->rule->info.name, a->rule->info.needs};
     status =
-        judge(s, facts, sides, domains, gemel__value(a->graph, a->before), &by, likeness, error);
+        judge(s, facts, sides, ranges, gemel__value(a->graph, a->before), &by, likeness, error);
     gemel_graph_unref(left);
     gemel_graph_unref(right);
   }
-  gemel__free(domains, (s->region.n + 1) * sizeof *domains);
+  gemel__free(ranges, (s->region.n + 1) * sizeof *ranges);
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
@@ -249,7 +249,7 @@ static gemel_status ask_change(certify_session *s, const gemel__change *c,
   const change_maker by = {"pass", c->pass->name, c->pass->needs};
   gemel__likeness likeness = GEMEL__UNSEEN;
   unsigned char answer;
-  gemel_status status = judge(s, facts, sides, facts ? r->domains : r->any,
+  gemel_status status = judge(s, facts, sides, facts ? r->ranges : r->any,
                               gemel__value(c->from, c->before), &by, &likeness, error);
   answer = facts || likeness == GEMEL__ALIKE ? HOLDS : NEEDS_FACTS;
   count(s, facts, likeness);

@@ -245,7 +245,7 @@ static gemel_status new_input(change_sides *s, gemel__ref image, gemel_value *nu
   if (gemel__type_at(to->context, type)->has_runtime) {
     return GEMEL_DECLINED;
   }
-  if (gemel__grow(&r->domains, &r->capacity, r->n + 1, sizeof *r->domains) != 0 ||
+  if (gemel__grow(&r->ranges, &r->capacity, r->n + 1, sizeof *r->ranges) != 0 ||
       gemel__grow(&r->any, &r->any_capacity, r->n + 1, sizeof *r->any) != 0) {
     return GEMEL_NO_MEMORY;
   }
@@ -254,9 +254,9 @@ static gemel_status new_input(change_sides *s, gemel__ref image, gemel_value *nu
       gemel_is_null(gemel_input(r->right, name, type))) {
     return GEMEL_NO_MEMORY;
   }
-  r->any[r->n] = GEMEL_ANY;
-  r->domains[r->n] = gemel__region_domain(to, image);
-  r->facts_key = gemel__mix(r->facts_key ^ (uint64_t)r->domains[r->n]);
+  r->any[r->n] = GEMEL_RANGE_ANY;
+  r->ranges[r->n] = gemel__region_range(to, image);
+  r->facts_key = gemel__mix(r->facts_key ^ (uint64_t)r->ranges[r->n]);
   r->key = gemel__mix(r->key ^ type);
   *number = (gemel_value){r->left, (uint32_t)r->n++, 0};
   return put(&s->numbers, image, *number) != 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
@@ -398,7 +398,7 @@ gemel_status gemel__change_read(gemel__change_region *r, const gemel__change *ch
 void gemel__change_clear(gemel__change_region *r) {
   gemel_graph_unref(r->left);
   gemel_graph_unref(r->right);
-  gemel__free(r->domains, r->capacity * sizeof *r->domains);
+  gemel__free(r->ranges, r->capacity * sizeof *r->ranges);
   gemel__free(r->any, r->any_capacity * sizeof *r->any);
   memset(r, 0, sizeof *r);
 }

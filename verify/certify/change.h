@@ -11,8 +11,8 @@
 
 typedef struct gemel__change_region {
   gemel_graph *left, *right; /* with the same inputs and one output, "y" */
-  gemel_domain *domains;     /* of the inputs; with what is known of them */
-  gemel_domain *any;         /* GEMEL_ANY for each */
+  gemel_range *ranges;       /* of the inputs; with what is known of them */
+  gemel_range *any;          /* GEMEL_RANGE_ANY for each */
   size_t n, capacity, any_capacity;
   uint64_t key;       /* of both sides, when nothing is known of the inputs */
   uint64_t facts_key; /* and with what is */

@@ -83,12 +83,12 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, gemel__likeness *liken
   gemel__answer answer;
   gemel_status status = gemel__pair_decide(pair, &how, &answer, error);
   if (status == GEMEL_OK) {
-    int proven =
-        answer.verdict == GEMEL_PASSED && answer.how == GEMEL_EVIDENCE_FIELD && all_floats(pair);
-    proven |= answer.verdict == GEMEL_PASSED && answer.how == GEMEL_EVIDENCE_SOLVER;
-    *likeness = answer.verdict == GEMEL_REFUTED ? GEMEL__UNLIKE
-                : proven                        ? GEMEL__ALIKE
-                                                : GEMEL__SAMPLED;
+    int proven = answer.verdict == GEMEL_VERDICT_PASSED && answer.how == GEMEL_EVIDENCE_FIELD &&
+                 all_floats(pair);
+    proven |= answer.verdict == GEMEL_VERDICT_PASSED && answer.how == GEMEL_EVIDENCE_SOLVER;
+    *likeness = answer.verdict == GEMEL_VERDICT_REFUTED ? GEMEL__UNLIKE
+                : proven                                ? GEMEL__ALIKE
+                                                        : GEMEL__SAMPLED;
     if (*likeness == GEMEL__UNLIKE) {
       status = gemel__difference_show(s->shown, pair, answer.witness, answer.detail, error);
     }
@@ -168,8 +168,8 @@ static gemel_status make_pair(scene *s, const gemel_graph *const graphs[2], int 
         status ? status : gemel__instance_of_graph(&pair->b, (gemel_graph *)graphs[1], NULL, error);
   }
   for (size_t j = 0; j < pair->a.n_leaves && status == GEMEL_OK; j++) {
-    pair->a.leaves[j].domain = s->c->domains[j];
-    pair->b.leaves[j].domain = s->c->domains[j];
+    pair->a.leaves[j].range = s->c->ranges[j];
+    pair->b.leaves[j].range = s->c->ranges[j];
   }
   if (status == GEMEL_OK) {
     note_elementwise(pair);

@@ -32,9 +32,9 @@ typedef enum gemel__likeness {
 /* What two graphs, LEFT and RIGHT, are compared for. */
 typedef struct gemel__comparison {
   const gemel_graph *sides[2];
-  const gemel_domain *domains; /* what is known of each input */
-  int exact;                   /* 1: every bit is to stay, as far as inputs are finite */
-  int infinite;                /* 1: at infinite inputs they have to agree, too */
+  const gemel_range *ranges; /* what is known of each input */
+  int exact;                 /* 1: every bit is to stay, as far as inputs are finite */
+  int infinite;              /* 1: at infinite inputs they have to agree, too */
 } gemel__comparison;
 
 /* By residues alone. */

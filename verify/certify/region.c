@@ -358,12 +358,12 @@ uint64_t gemel__region_facts_key(const gemel__region *r, uint64_t key) {
   return key;
 }
 
-gemel_domain gemel__region_domain(const gemel_graph *graph, gemel__ref ref) {
+gemel_range gemel__region_range(const gemel_graph *graph, gemel__ref ref) {
   unsigned facts = gemel__facts(graph, ref);
-  return (facts & GEMEL__POSITIVE) == GEMEL__POSITIVE ? GEMEL_POSITIVE
-         : facts & GEMEL__NONNEGATIVE                 ? GEMEL_NONNEGATIVE
-         : facts & GEMEL__NONZERO                     ? GEMEL_NONZERO
-                                                      : GEMEL_ANY;
+  return (facts & GEMEL__POSITIVE) == GEMEL__POSITIVE ? GEMEL_RANGE_POSITIVE
+         : facts & GEMEL__NONNEGATIVE                 ? GEMEL_RANGE_NONNEGATIVE
+         : facts & GEMEL__NONZERO                     ? GEMEL_RANGE_NONZERO
+                                                      : GEMEL_RANGE_ANY;
 }
 
 /* ---- Building ---- */
@@ -373,7 +373,7 @@ struct building {
   gemel_graph *into;
   gemel_value *made; /* by number */
   int facts;
-  gemel_domain *domains; /* NULL: not wanted */
+  gemel_range *ranges; /* NULL: not wanted */
   size_t n_inputs;
 };
 
@@ -407,8 +407,8 @@ static gemel_value new_input(struct building *b, gemel__ref ref, gemel_type type
       break;
     }
   }
-  if (b->domains != NULL) {
-    b->domains[b->n_inputs] = b->facts ? gemel__region_domain(a->graph, ref) : GEMEL_ANY;
+  if (b->ranges != NULL) {
+    b->ranges[b->n_inputs] = b->facts ? gemel__region_range(a->graph, ref) : GEMEL_RANGE_ANY;
   }
   b->n_inputs++;
   return gemel_input(b->into, name, type);
@@ -516,9 +516,9 @@ static gemel_status build_right(struct building *b, gemel_value *root) {
 }
 
 /* One side, as a new graph. */
-static gemel_graph *build(const gemel__region *r, int facts, int is_right, gemel_domain *domains,
+static gemel_graph *build(const gemel__region *r, int facts, int is_right, gemel_range *ranges,
                           gemel_error *error) {
-  struct building b = {r, NULL, NULL, facts, domains, 0};
+  struct building b = {r, NULL, NULL, facts, ranges, 0};
   gemel_value root = {NULL, 0, 0};
   gemel_status status = GEMEL_NO_MEMORY;
   b.into = gemel_graph_new(r->a->graph->context, error);
@@ -544,12 +544,12 @@ static gemel_graph *build(const gemel__region *r, int facts, int is_right, gemel
 }
 
 gemel_status gemel__region_build(const gemel__region *r, int facts, gemel_graph **left,
-                                 gemel_graph **right, gemel_domain *domains, gemel_error *error) {
+                                 gemel_graph **right, gemel_range *ranges, gemel_error *error) {
   *left = *right = NULL;
   if (r->open) {
     return GEMEL_DECLINED;
   }
-  *left = build(r, facts, 0, domains, error);
+  *left = build(r, facts, 0, ranges, error);
   *right = *left != NULL ? build(r, facts, 1, NULL, error) : NULL;
   if (*right == NULL) {
     gemel_graph_unref(*left);

@@ -46,7 +46,7 @@ int gemel__region_read(gemel__region *region, const gemel__application *a, uint6
 void gemel__region_clear(gemel__region *region);
 
 /* What is known of REF, a value of GRAPH. */
-gemel_domain gemel__region_domain(const gemel_graph *graph, gemel__ref ref);
+gemel_range gemel__region_range(const gemel_graph *graph, gemel__ref ref);
 
 /* KEY, with the facts known of the leaves and the constants among them. */
 uint64_t gemel__region_facts_key(const gemel__region *region, uint64_t key);
@@ -56,6 +56,6 @@ uint64_t gemel__region_facts_key(const gemel__region *region, uint64_t key);
  * is known of the other leaves, by input; without, only literals are constants. GEMEL_DECLINED: a
  * size is known at run time only, or region->open; GEMEL_NO_MEMORY. */
 gemel_status gemel__region_build(const gemel__region *region, int facts, gemel_graph **left,
-                                 gemel_graph **right, gemel_domain *domains, gemel_error *error);
+                                 gemel_graph **right, gemel_range *ranges, gemel_error *error);
 
 #endif

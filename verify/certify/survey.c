@@ -129,17 +129,17 @@ static void store(const survey *s, size_t k, size_t i, survey_number *n) {
   n->x = is_float(leaf) ? gemel__decode(leaf->dtype, at) : n->x;
 }
 
-/* The numbers that leaf K may have: those of its dtype that its domain leaves. */
+/* The numbers that leaf K may have: those of its dtype that its range leaves. */
 static void range_of(const gemel__leaf *leaf, survey_number *low, survey_number *high) {
   unsigned bits = 8 * (unsigned)gemel_dtype_size(leaf->dtype);
   int is_signed = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
-  int positive = leaf->domain == GEMEL_POSITIVE;
+  int positive = leaf->range == GEMEL_RANGE_POSITIVE;
   int64_t most = (int64_t)(UINT64_MAX >> (64 - bits + (is_signed || bits == 64)));
   high->i = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_BOOL ? 1 : most;
   low->i = is_signed ? -most - 1 : 0;
   high->x = 0x1p60;
   low->x = -0x1p60;
-  if (positive || leaf->domain == GEMEL_NONNEGATIVE) {
+  if (positive || leaf->range == GEMEL_RANGE_NONNEGATIVE) {
     low->i = positive;
     low->x = positive ? 0x1p-20 : 0;
   }
@@ -149,8 +149,8 @@ static int is_inside(const gemel__leaf *leaf, const survey_number *n) {
   survey_number low, high;
   range_of(leaf, &low, &high);
   return is_float(leaf)
-             ? n->x >= low.x && n->x <= high.x && (leaf->domain != GEMEL_NONZERO || n->x != 0)
-             : n->i >= low.i && n->i <= high.i && (leaf->domain != GEMEL_NONZERO || n->i != 0);
+             ? n->x >= low.x && n->x <= high.x && (leaf->range != GEMEL_RANGE_NONZERO || n->x != 0)
+             : n->i >= low.i && n->i <= high.i && (leaf->range != GEMEL_RANGE_NONZERO || n->i != 0);
 }
 
 /* ---- Drawing ---- */
@@ -190,7 +190,7 @@ static void plant_infinities(survey *s) {
   const gemel__instance *in = &s->pair->a;
   for (size_t k = 0; k < in->n_leaves; k++) {
     const gemel__leaf *leaf = &in->leaves[k];
-    int positive = leaf->domain == GEMEL_POSITIVE || leaf->domain == GEMEL_NONNEGATIVE;
+    int positive = leaf->range == GEMEL_RANGE_POSITIVE || leaf->range == GEMEL_RANGE_NONNEGATIVE;
     size_t step = 1 + gemel__random_below(s->random, 4);
     for (size_t i = gemel__random_below(s->random, step); is_float(leaf) && i < leaf->count;
          i += step) {
@@ -296,7 +296,7 @@ static gemel_status search_leaf(survey *s, size_t k) {
   const gemel__leaf *leaf = &s->pair->a.leaves[k];
   gemel_status status = GEMEL_OK;
   survey_number start;
-  if (leaf->count == 0 || leaf->domain == GEMEL_INDEX || leaf->dtype == GEMEL_BOOL) {
+  if (leaf->count == 0 || leaf->range == GEMEL_RANGE_INDEX || leaf->dtype == GEMEL_BOOL) {
     return GEMEL_OK;
   }
   size_t i = gemel__random_below(s->random, leaf->count);

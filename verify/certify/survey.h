@@ -17,7 +17,7 @@ typedef struct gemel__survey_options {
   gemel__difference *shown; /* where a difference is shown; NULL: nowhere */
 } gemel__survey_options;
 
-/* PAIR, with the domains of its leaves, in domain O. *LIKENESS: ALIKE wherever it was looked,
+/* PAIR, with the ranges of its leaves, in domain O. *LIKENESS: ALIKE wherever it was looked,
  * UNLIKE (certain, at these sizes), or UNSEEN: an element of the result had no value on both sides
  * at any point. What is undefined on one side is no difference. Work is bounded. GEMEL_NO_MEMORY.
  */

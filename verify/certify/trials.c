@@ -152,9 +152,9 @@ static void read_dtypes(struct trials *t) {
 
 /* ---- One trial ---- */
 
-static gemel__field_leaf leaf_kind(gemel_domain domain) {
-  return domain == GEMEL_POSITIVE || domain == GEMEL_NONNEGATIVE ? GEMEL__LEAF_POSITIVE
-                                                                 : GEMEL__LEAF_ANY;
+static gemel__field_leaf leaf_kind(gemel_range range) {
+  return range == GEMEL_RANGE_POSITIVE || range == GEMEL_RANGE_NONNEGATIVE ? GEMEL__LEAF_POSITIVE
+                                                                           : GEMEL__LEAF_ANY;
 }
 
 /* Integers are those of POINT, floats random residues. */
@@ -169,7 +169,7 @@ static gemel_status draw_inputs(gemel__pool *pool, const gemel__instance *in, ge
     for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
       for (size_t i = 0; i < inputs[k].count && gemel__is_float(inputs[k].dtype); i++) {
         gemel__field_random(field, gemel__rtensor_at(&inputs[k], i),
-                            leaf_kind(in->leaves[k].domain));
+                            leaf_kind(in->leaves[k].range));
       }
     }
     gemel__tensors_release(in->n_leaves, point);

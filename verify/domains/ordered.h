@@ -7,7 +7,7 @@
  * by gemel__ordered_raise and evaluate again, as long as `undecided` is not 0 afterwards.
  *
  *   gemel__ordered *o = gemel__ordered_new(128);
- *   do { o->undecided = 0; evaluate on &o->domain; } while (o->undecided &&
+ *   do { o->undecided = 0; evaluate on &o->range; } while (o->undecided &&
  * gemel__ordered_raise(o));
  *
  * ±∞ is a value, with IEEE's limits: x + ∞ = ∞, exp(−∞) = 0, 1 ÷ ∞ = 0, log 0 = −∞, and comparisons

@@ -379,13 +379,13 @@ static gemel__formula within(gemel__domain *d, gemel__formula x, int64_t bound, 
   return gemel__formula_sign(terms(d), signs, difference);
 }
 
-static unsigned leaf_signs(gemel_domain domain) {
-  switch (domain) {
-  case GEMEL_POSITIVE:
+static unsigned leaf_signs(gemel_range range) {
+  switch (range) {
+  case GEMEL_RANGE_POSITIVE:
     return GEMEL__IF_POSITIVE;
-  case GEMEL_NONNEGATIVE:
+  case GEMEL_RANGE_NONNEGATIVE:
     return GEMEL__IF_ZERO | GEMEL__IF_POSITIVE;
-  case GEMEL_NONZERO:
+  case GEMEL_RANGE_NONZERO:
     return GEMEL__IF_NONZERO;
   default:
     return GEMEL__IF_ANY;
@@ -393,7 +393,7 @@ static unsigned leaf_signs(gemel_domain domain) {
 }
 
 gemel__formula gemel__symbolic_leaf(gemel__symbolic *s, void *e, gemel_dtype dtype,
-                                    gemel_domain domain, gemel__formula *demands) {
+                                    gemel_range range, gemel__formula *demands) {
   gemel__domain *d = &s->domain;
   gemel__formulas *t = s->terms;
   gemel__formula x;
@@ -401,16 +401,16 @@ gemel__formula gemel__symbolic_leaf(gemel__symbolic *s, void *e, gemel_dtype dty
     gemel__formula_wide low, high;
     gemel__formula_range(dtype, &low, &high);
     x = gemel__formula_leaf_whole(t, low, high);
-    *demands = gemel__formula_and(t, *demands, gemel__formula_sign(t, leaf_signs(domain), x));
+    *demands = gemel__formula_and(t, *demands, gemel__formula_sign(t, leaf_signs(range), x));
   } else {
-    x = gemel__formula_leaf_real(t, leaf_signs(domain));
+    x = gemel__formula_leaf_real(t, leaf_signs(range));
   }
-  if (domain == GEMEL_MODERATE) {
+  if (range == GEMEL_RANGE_MODERATE) {
     gemel__formula low = within(d, x, -16, GEMEL__IF_ZERO | GEMEL__IF_POSITIVE);
     *demands = gemel__formula_and(t, *demands, low);
     *demands =
         gemel__formula_and(t, *demands, within(d, x, 16, GEMEL__IF_ZERO | GEMEL__IF_NEGATIVE));
-  } else if (domain == GEMEL_ABOVE_MINUS_ONE) {
+  } else if (range == GEMEL_RANGE_ABOVE_MINUS_ONE) {
     *demands = gemel__formula_and(t, *demands, within(d, x, -1, GEMEL__IF_POSITIVE));
   }
   *(symbolic_element *)e = made(x, GEMEL__FORMULA_TRUE);

@@ -42,7 +42,7 @@ void gemel__symbolic_free(gemel__symbolic *s);
 /* E becomes a variable: any number that a leaf of DTYPE and DOMAIN may be. Returns its term; what
  * its bounds demand is added to *DEMANDS, a truth. */
 gemel__formula gemel__symbolic_leaf(gemel__symbolic *s, void *e, gemel_dtype dtype,
-                                    gemel_domain domain, gemel__formula *demands);
+                                    gemel_range range, gemel__formula *demands);
 
 /* Value of an element, and the truth that it is defined; a GAP has none (0 is returned). */
 int gemel__symbolic_terms(const void *e, gemel__formula *value, gemel__formula *defined);

@@ -32,8 +32,8 @@
 
 void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
   gemel_verdict *worst = &q->result->verdict;
-  if (verdict != GEMEL_NOT_APPLICABLE &&
-      (*worst == GEMEL_NOT_RUN ||
+  if (verdict != GEMEL_VERDICT_NOT_APPLICABLE &&
+      (*worst == GEMEL_VERDICT_NOT_RUN ||
        gemel_verdict_severity(verdict) > gemel_verdict_severity(*worst))) {
     *worst = verdict;
   }
@@ -98,7 +98,8 @@ static gemel_status try_shipped(gemel__equality *q, const struct shipped *t, siz
     return status;
   }
   status = gemel__values_draw(&pair.a, t->fill, &random, &values, error);
-  for (side = 0; side < 2 && status == GEMEL_OK && record->verdict != GEMEL_REFUTED; side++) {
+  for (side = 0; side < 2 && status == GEMEL_OK && record->verdict != GEMEL_VERDICT_REFUTED;
+       side++) {
     const gemel__instance *instance = side == 0 ? &pair.a : &pair.b;
     gemel__trial trial = {NULL, &random, NULL};
     gemel__outcome outcome;
@@ -148,18 +149,18 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
   gemel__record_init(&record, q->run, "pair", q->name, t->tier);
   record.how = t->how;
   gemel__ticker_stage(q->run->ticker, t->stage);
-  for (k = 0; k < n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED &&
+  for (k = 0; k < n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED &&
               gemel__tick(q->run->ticker) == GEMEL_OK;
        k++) {
     gemel__ticker_at(q->run->ticker, k, n);
     status = try_shipped(q, t, k, &record, &total, error);
   }
-  if (record.verdict == GEMEL_REFUTED) {
+  if (record.verdict == GEMEL_VERDICT_REFUTED) {
     gemel__equal_note(q, record.verdict);
   } else if (gemel__stopped(q->run->ticker) && status != GEMEL_NO_MEMORY) {
     status = GEMEL_OK; /* what an evaluation was ended with is no error */
   }
-  if (status != GEMEL_OK || record.verdict == GEMEL_REFUTED) {
+  if (status != GEMEL_OK || record.verdict == GEMEL_VERDICT_REFUTED) {
     return status;
   }
   if (gemel__stopped(q->run->ticker)) {
@@ -174,9 +175,9 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
     snprintf(detail, sizeof detail, "sizes scaled: %s", q->scaled);
   }
   record.worst = total.worst;
-  record.verdict = GEMEL_PASSED;
+  record.verdict = GEMEL_VERDICT_PASSED;
   if (total.informative == 0) {
-    record.verdict = GEMEL_NOT_APPLICABLE;
+    record.verdict = GEMEL_VERDICT_NOT_APPLICABLE;
     record.how = GEMEL_EVIDENCE_NONE;
     record.detail = t->tier == GEMEL_TIER_INTEGER ? "no result is exact on small integers"
                                                   : "no result has a bound that says something";
@@ -199,9 +200,9 @@ static void report_refused(gemel__equality *q, gemel__needs *needs, gemel_record
            words[0] != '\0' ? "told apart by " : "finite results are further apart than rounding",
            words, words[0] != '\0' ? ", which isn't allowed" : " permits here");
   record->detail = detail;
-  gemel__equal_note(q, GEMEL_REFUTED);
+  gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
   if (witness->values == NULL) {
-    record->verdict = GEMEL_REFUTED;
+    record->verdict = GEMEL_VERDICT_REFUTED;
     record->counterexample = detail;
     gemel__record_emit(q->run, record);
     return;
@@ -218,7 +219,7 @@ static void conclude_special(gemel__equality *q, const gemel__needs *needs, geme
   char words[100], detail[500];
   int plain = gemel__runs_plain(q->a) || gemel__runs_plain(q->b);
   gemel__needs_text(q->result->needs, words, sizeof words);
-  record->verdict = needs->compared > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+  record->verdict = needs->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE;
   snprintf(detail, sizeof detail, "%s%s%s%s%s%s",
            q->result->needs != 0 ? "told apart by " : "bitwise", words,
            plain ? ", with the plain algorithm of convolutions" : "",
@@ -317,7 +318,7 @@ static gemel_status equal_later(gemel__equality *q, gemel_tier tier, gemel_error
     if (gemel__tick(q->run->ticker) != GEMEL_OK) {
       gemel__equal_stopped(q, tier);
     } else {
-      emit_simple(q, tier, GEMEL_NOT_APPLICABLE, gemel__loops_derivatives(q->a, q->b));
+      emit_simple(q, tier, GEMEL_VERDICT_NOT_APPLICABLE, gemel__loops_derivatives(q->a, q->b));
     }
     return GEMEL_OK;
   }
@@ -341,7 +342,7 @@ static void take_later(gemel__equality *q, gemel_pair_result *results, gemel__po
       *q->result = results[k];
       q->result->verdict = worst;
     }
-    if (results[k].verdict != GEMEL_NOT_RUN) {
+    if (results[k].verdict != GEMEL_VERDICT_NOT_RUN) {
       gemel__equal_note(q, results[k].verdict);
     }
     if (q->run->point != NULL && points[k].taken) {
@@ -360,7 +361,7 @@ static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
   memset(points, 0, sizeof points);
   for (size_t k = 0; k < LATER_TIERS; k++) {
     results[k] = *q->result;
-    results[k].verdict = GEMEL_NOT_RUN;
+    results[k].verdict = GEMEL_VERDICT_NOT_RUN;
   }
   gemel__ticker_stage(q->run->ticker, "tiers integer, float and special");
   gemel_status status = gemel__run_jobs(q->run, LATER_TIERS, ask_later, &l, error);
@@ -372,15 +373,15 @@ static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
 static void refute_apart(gemel__equality *q) {
   static const char why[] = "tier float refuted the pair";
   gemel_record record;
-  emit_simple(q, GEMEL_TIER_REAL, GEMEL_NOT_RUN, why);
-  emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_NOT_RUN, why);
+  emit_simple(q, GEMEL_TIER_REAL, GEMEL_VERDICT_NOT_RUN, why);
+  emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_RUN, why);
   gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_FLOAT);
   record.how = GEMEL_EVIDENCE_BOUND;
   record.instances = q->scouted.runs;
   record.elements = q->scouted.elements;
   report_apart(q, &record);
-  gemel__equal_note(q, GEMEL_REFUTED);
-  emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_NOT_RUN, why);
+  gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
+  emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_NOT_RUN, why);
 }
 
 static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
@@ -390,9 +391,9 @@ static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
     status = gemel__equal_real(q, &refuted, error);
   }
   if (status == GEMEL_OK && refuted) {
-    emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_NOT_RUN, "tier real refuted the pair");
-    emit_simple(q, GEMEL_TIER_FLOAT, GEMEL_NOT_RUN, "tier real refuted the pair");
-    emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_NOT_RUN, "tier real refuted the pair");
+    emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
+    emit_simple(q, GEMEL_TIER_FLOAT, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
+    emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
     return GEMEL_OK;
   }
   return status == GEMEL_OK ? later_tiers(q, error) : status;
@@ -536,7 +537,7 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
 /* What the shipped code showed at the true sizes comes first, exact arithmetic after it. */
 static gemel_status ask_scouted(gemel__equality *q, gemel_error *error) {
   if (q->run->brief && q->scouted.found != GEMEL__SCOUT_NOTHING) {
-    gemel__equal_note(q, GEMEL_REFUTED);
+    gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
     return GEMEL_OK;
   }
   if (q->scouted.found == GEMEL__SCOUT_APART && gemel__run_wants(q->run, GEMEL_TIER_FLOAT)) {
@@ -551,8 +552,8 @@ static gemel_status ask_scouted(gemel__equality *q, gemel_error *error) {
 
 /* Some tier didn't end: neither equal nor told apart by these words alone. */
 static void settle_stopped(gemel__equality *q) {
-  if (gemel_verdict_severity(q->result->verdict) < gemel_verdict_severity(GEMEL_NOT_RUN)) {
-    q->result->verdict = GEMEL_NOT_RUN;
+  if (gemel_verdict_severity(q->result->verdict) < gemel_verdict_severity(GEMEL_VERDICT_NOT_RUN)) {
+    q->result->verdict = GEMEL_VERDICT_NOT_RUN;
   }
   q->result->bitwise = q->result->improves = 0;
   q->result->needs = q->result->refused;
@@ -573,7 +574,7 @@ gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel
   gemel_status status;
   memset(result, 0, sizeof *result);
   result->size = sizeof *result;
-  result->verdict = GEMEL_NOT_RUN;
+  result->verdict = GEMEL_VERDICT_NOT_RUN;
   gemel__run_random(run, name, GEMEL_TIER_REAL, SIZE_MAX - 1, &random);
   status = gemel__scout(a, b, run->brief ? GEMEL__SCOUT_ROUGH : GEMEL__SCOUT_ALL, &random,
                         run->ticker, &q.scouted, error);

@@ -188,7 +188,7 @@ static gemel_status ask(gemel__run *run, const char *name, const struct general 
     }
     how.seed = gemel__random_bits(&random);
     status = gemel__pair_decide(&pair, &how, &answer, error);
-    if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
+    if (status == GEMEL_OK && answer.verdict == GEMEL_VERDICT_REFUTED) {
       status = GEMEL_DECLINED;
     }
     if (status == GEMEL_OK && gemel__answer_merge(total, &answer, (*instances)++) != 0) {
@@ -220,5 +220,6 @@ int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *
     status = ask(run, name, &g, points, answer, instances, &error);
   }
   clear(&g);
-  return status == GEMEL_NO_MEMORY ? -1 : status == GEMEL_OK && answer->verdict == GEMEL_PASSED;
+  return status == GEMEL_NO_MEMORY ? -1
+                                   : status == GEMEL_OK && answer->verdict == GEMEL_VERDICT_PASSED;
 }

@@ -111,11 +111,11 @@ static void add_record(struct gathered *to, const struct gathered *from) {
     return;
   }
   if (!to->used ||
-      (to->record.verdict == GEMEL_NOT_APPLICABLE && r->verdict != to->record.verdict)) {
+      (to->record.verdict == GEMEL_VERDICT_NOT_APPLICABLE && r->verdict != to->record.verdict)) {
     copy_record(to, r);
     return;
   }
-  if (r->verdict == GEMEL_NOT_APPLICABLE) {
+  if (r->verdict == GEMEL_VERDICT_NOT_APPLICABLE) {
     return;
   }
   gemel_evidence both = gemel__evidence_weaker(to->record.how, r->how);
@@ -137,7 +137,7 @@ static void say_apart(void *user, const gemel_record *record) {
   char detail[1100];
   snprintf(detail, sizeof detail, "%s%sasked where both assumptions hold: %s", record->detail,
            record->detail[0] != '\0' ? "; " : "", p->apart);
-  if (record->verdict != GEMEL_NOT_APPLICABLE && record->verdict != GEMEL_NOT_RUN) {
+  if (record->verdict != GEMEL_VERDICT_NOT_APPLICABLE && record->verdict != GEMEL_VERDICT_NOT_RUN) {
     said.detail = detail;
   }
   p->sink(p->user, &said);
@@ -192,7 +192,7 @@ static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_
   if (status == GEMEL_NO_MEMORY) {
     return -1;
   }
-  if (status != GEMEL_OK || result->verdict != GEMEL_PASSED || result->refused != 0) {
+  if (status != GEMEL_OK || result->verdict != GEMEL_VERDICT_PASSED || result->refused != 0) {
     return 0;
   }
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
@@ -368,7 +368,7 @@ static void say_stopped(struct parts *p) {
   char text[60];
   gemel__stopped_text(p->run->ticker, text, sizeof text);
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
-    emit(p, (gemel_tier)k, GEMEL_NOT_RUN, GEMEL_EVIDENCE_NONE, text);
+    emit(p, (gemel_tier)k, GEMEL_VERDICT_NOT_RUN, GEMEL_EVIDENCE_NONE, text);
   }
 }
 
@@ -377,16 +377,16 @@ static void say_identical(struct parts *p) {
   char detail[120];
   snprintf(detail, sizeof detail, "one node is what both graphs return, for each of %zu outputs",
            p->joint.n_outputs);
-  emit(p, GEMEL_TIER_REAL, GEMEL_PASSED, GEMEL_EVIDENCE_IDENTITY, detail);
-  emit(p, GEMEL_TIER_INTEGER, GEMEL_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+  emit(p, GEMEL_TIER_REAL, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_IDENTITY, detail);
+  emit(p, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
        "nothing differs that could be run");
-  emit(p, GEMEL_TIER_FLOAT, GEMEL_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+  emit(p, GEMEL_TIER_FLOAT, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
        "nothing differs that could be run");
-  emit(p, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+  emit(p, GEMEL_TIER_GRADIENT, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
        gemel__loops_derivatives(p->a, p->b));
-  emit(p, GEMEL_TIER_SPECIAL, GEMEL_PASSED, GEMEL_EVIDENCE_IDENTITY, "bitwise");
+  emit(p, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_IDENTITY, "bitwise");
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL) || gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
-    p->result->verdict = GEMEL_PASSED; /* else no tier that was asked for applies */
+    p->result->verdict = GEMEL_VERDICT_PASSED; /* else no tier that was asked for applies */
   }
   p->result->bitwise = 1;
 }
@@ -422,16 +422,16 @@ static void emit_parts(struct parts *p, const char *rest) {
     say_part_count(p, rest, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail,
                    sizeof detail);
     record.name = p->name;
-    record.detail = k == GEMEL_TIER_GRADIENT                 ? gemel__loops_derivatives(p->a, p->b)
-                    : record.verdict == GEMEL_NOT_APPLICABLE ? p->tiers[k].detail
-                                                             : detail;
+    record.detail = k == GEMEL_TIER_GRADIENT ? gemel__loops_derivatives(p->a, p->b)
+                    : record.verdict == GEMEL_VERDICT_NOT_APPLICABLE ? p->tiers[k].detail
+                                                                     : detail;
     gemel__record_emit(p->run, &record);
   }
 }
 
 /* All outputs are equal, as the parts show. */
 static void say_parts(struct parts *p) {
-  p->result->verdict = GEMEL_PASSED;
+  p->result->verdict = GEMEL_VERDICT_PASSED;
   p->result->needs = p->needs;
   p->result->improves = p->improves;
   p->result->bitwise = p->needs == 0;
@@ -481,9 +481,10 @@ static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error
     status = ask_kept(p, &part, 1u << GEMEL_TIER_REAL, p->one, &result, error);
     gemel__part_clear(&part);
   }
-  return status == GEMEL_NO_MEMORY ? -1
-                                   : status == GEMEL_OK && result.verdict == GEMEL_REFUTED &&
-                                         p->one[GEMEL_TIER_REAL].counterexample != NULL;
+  return status == GEMEL_NO_MEMORY
+             ? -1
+             : status == GEMEL_OK && result.verdict == GEMEL_VERDICT_REFUTED &&
+                   p->one[GEMEL_TIER_REAL].counterexample != NULL;
 }
 
 /* The records KEPT of a pair go to the caller. With PARTED, the refutation over the reals shows the
@@ -532,11 +533,11 @@ static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, g
   }
   status = ask_kept(p, pair, 0, kept, p->result, error);
   if (status == GEMEL_OK && !gemel__stopped(p->run->ticker) && pair->nodes > LARGE_PAIR &&
-      kept[GEMEL_TIER_REAL].used && kept[GEMEL_TIER_REAL].record.verdict == GEMEL_REFUTED) {
+      kept[GEMEL_TIER_REAL].used && kept[GEMEL_TIER_REAL].record.verdict == GEMEL_VERDICT_REFUTED) {
     parted = find_parting(p, u, v, error);
     status = parted < 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
   }
-  if (status == GEMEL_OK && p->proven > 0 && p->result->verdict == GEMEL_PASSED) {
+  if (status == GEMEL_OK && p->proven > 0 && p->result->verdict == GEMEL_VERDICT_PASSED) {
     say_both(p, kept);
   } else if (status == GEMEL_OK) {
     emit_kept(p, kept, parted);
@@ -676,7 +677,7 @@ static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair,
   if (p == NULL) {
     return gemel__no_memory(error, "the parts of two graphs");
   }
-  *result = (gemel_pair_result){.size = sizeof *result, .verdict = GEMEL_NOT_RUN};
+  *result = (gemel_pair_result){.size = sizeof *result, .verdict = GEMEL_VERDICT_NOT_RUN};
   p->run = run;
   p->a = pair->a;
   p->b = pair->b;
@@ -703,7 +704,7 @@ static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   watch_assumptions(p);
   run->point = folder != NULL ? &point : NULL;
   status = ask(p, error);
-  if (status == GEMEL_OK && p->result->verdict == GEMEL_REFUTED && point.taken) {
+  if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED && point.taken) {
     gemel_record record;
     gemel__record_init(&record, run, "pair", p->name, point.tier);
     status = gemel__saved_write(folder, &record, record.seed, &point, NULL, p->a, p->b, error);
@@ -717,7 +718,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error) {
   gemel__run run;
-  gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
+  gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_VERDICT_NOT_RUN};
   gemel_graph *matched = NULL;
   gemel__ticker ticker;
   struct parts *p = gemel__alloc_zeroed(sizeof *p);
@@ -742,7 +743,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     gemel__ticker_watch(NULL);
   }
   if (status != GEMEL_OK) {
-    mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_NOT_RUN};
+    mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_VERDICT_NOT_RUN};
   }
   if (result != NULL) {
     *result = mine;

@@ -24,7 +24,7 @@ typedef struct gemel__equality {
   double share; /* of the usual number of points: less for what is expensive to evaluate */
 } gemel__equality;
 
-/* The result is the worst of the tiers that are applicable; it begins as GEMEL_NOT_RUN. */
+/* The result is the worst of the tiers that are applicable; it begins as GEMEL_VERDICT_NOT_RUN. */
 void gemel__equal_note(gemel__equality *q, gemel_verdict verdict);
 
 /* The record of a tier that was stopped before its end. */

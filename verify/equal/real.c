@@ -76,10 +76,10 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
   snprintf(left, sizeof left, "%s", answer->got); /* what the models call got is the left side's */
   snprintf(right, sizeof right, "%s", answer->expected);
   if (q->run->brief) {
-    record->verdict = GEMEL_REFUTED;
+    record->verdict = GEMEL_VERDICT_REFUTED;
     record->how = answer->how;
     gemel__record_emit(q->run, record);
-    gemel__equal_note(q, GEMEL_REFUTED);
+    gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
     return GEMEL_OK;
   }
   gemel__equal_keep(q, GEMEL_TIER_REAL, 1, &pair->a, answer->witness);
@@ -110,7 +110,7 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
                                              : "the first graph's result and the second's differ";
   gemel__record_refuted(q->run, record, &pair->a, pair->b.graph, answer->witness, place, left,
                         right, seed);
-  gemel__equal_note(q, GEMEL_REFUTED);
+  gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
   return GEMEL_OK;
 }
 
@@ -257,7 +257,7 @@ static gemel_status ask_round(gemel__run *run, const void *user, size_t k, gemel
   if (r->status == GEMEL_OK && has_empty(&r->pair.a)) {
     r->answer.missing = 0; /* the mean of nothing has no value on either side: others have one */
   }
-  if (r->status == GEMEL_OK && r->answer.verdict == GEMEL_REFUTED) {
+  if (r->status == GEMEL_OK && r->answer.verdict == GEMEL_VERDICT_REFUTED) {
     while (k < first && !atomic_compare_exchange_weak(rounds->refuted, &first, k)) {
     }
   }
@@ -284,7 +284,7 @@ static gemel_status take_rounds(gemel__equality *q, struct round *all, size_t n,
     struct round *r = &all[k];
     status = r->status;
     note_symbols(q, &r->pair);
-    if (status == GEMEL_OK && r->answer.verdict == GEMEL_REFUTED) {
+    if (status == GEMEL_OK && r->answer.verdict == GEMEL_VERDICT_REFUTED) {
       *refuted = 1;
       record->instances = k + 1;
       status = report_difference(q, &r->pair, &r->answer, record, r->seed, error);

@@ -33,7 +33,7 @@ const char *gemel__fuzz_kind_name(gemel__fuzz_kind kind) {
 
 /* GRAPH rewritten as a program would have it. */
 static gemel_graph *rewrite(const gemel__fuzz *fuzz, const gemel_graph *graph,
-                            gemel_profile *profile, gemel_error *error) {
+                            gemel_rewrite_profile *profile, gemel_error *error) {
   gemel_rewrite_options options = {.size = sizeof options, .profile = profile};
   options.rules = fuzz->options.rules;
   options.n_rules = fuzz->options.n_rules;
@@ -90,18 +90,18 @@ static gemel_status note_graphs(gemel__fault *fault, gemel__fuzz_kind kind, cons
 /* Names of the rules that fire when GRAPH is rewritten, behind FAULT's detail. */
 static gemel_status note_rules(const gemel__fuzz *fuzz, const gemel_graph *graph,
                                gemel__fault *fault, gemel_error *error) {
-  gemel_profile *profile = gemel_profile_new();
+  gemel_rewrite_profile *profile = gemel_rewrite_profile_new();
   gemel_graph *again = profile != NULL ? rewrite(fuzz, graph, profile, error) : NULL;
-  size_t used = strlen(fault->detail), rows = gemel_profile_count(profile), named = 0;
+  size_t used = strlen(fault->detail), rows = gemel_rewrite_profile_count(profile), named = 0;
   for (size_t k = 0; again != NULL && k < rows; k++) {
-    const gemel_profile_row *row = gemel_profile_at(profile, k);
+    const gemel_rewrite_row *row = gemel_rewrite_profile_at(profile, k);
     if (row->name != NULL && row->applied > 0 && used < sizeof fault->detail) {
       int n = snprintf(fault->detail + used, sizeof fault->detail - used, "%s%s",
                        named++ > 0 ? ", " : "by ", row->name);
       used += n > 0 ? (size_t)n : 0;
     }
   }
-  gemel_profile_free(profile);
+  gemel_rewrite_profile_free(profile);
   gemel_graph_unref(again);
   return again != NULL ? GEMEL_OK : gemel__no_memory(error, "a finding");
 }
@@ -148,7 +148,7 @@ static gemel_status check_order(const gemel__fuzz *fuzz, const gemel_graph *grap
 
 static void keep_detail(void *user, const gemel_record *record) {
   gemel__fault *fault = user;
-  if (record->verdict == GEMEL_REFUTED) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED) {
     snprintf(fault->detail, sizeof fault->detail, "tier %s: %s\n%s", gemel_tier_name(record->tier),
              record->detail, record->counterexample != NULL ? record->counterexample : "");
   }
@@ -191,7 +191,7 @@ static gemel_status check_exact(const gemel_graph *graph, const gemel_graph *onc
   options.user = fault;
   gemel_status status =
       gemel_verify_pair(graph, once, "fuzzed", GEMEL_NEEDS_ALL, &options, &result, error);
-  if (status == GEMEL_OK && result.verdict == GEMEL_REFUTED) {
+  if (status == GEMEL_OK && result.verdict == GEMEL_VERDICT_REFUTED) {
     fault->kind = GEMEL__FUZZ_DIFFERS;
   }
   return status == GEMEL_NO_MEMORY || status == GEMEL_OK ? status : GEMEL_UNSUPPORTED;

@@ -39,7 +39,7 @@ typedef enum gemel_tier {
   X(REFUTED, "refuted", 5)
 
 typedef enum gemel_verdict {
-#define GEMEL_VERDICT_ENUM(E, text, severity) GEMEL_##E,
+#define GEMEL_VERDICT_ENUM(E, text, severity) GEMEL_VERDICT_##E,
   GEMEL_VERDICT_TABLE(GEMEL_VERDICT_ENUM)
 #undef GEMEL_VERDICT_ENUM
       GEMEL_VERDICT_COUNT
@@ -157,8 +157,8 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
  * operation is under test): tiers integer, float and special. A kernel that declines an instance
  * isn't judged on it: others are drawn. DETAIL says what it took, in how many calls, what it was
  * offered and never took (dtypes, ranks, layouts), and the reason that it most often left in
- * call->error when it declined. One that declines all that it is offered is GEMEL_NOT_RUN, soon.
- * Verdicts as above, with kind "kernel".
+ * call->error when it declined. One that declines all that it is offered is GEMEL_VERDICT_NOT_RUN,
+ * soon. Verdicts as above, with kind "kernel".
  *
  * The kernel is held to all that gemel_kernel_call promises and asks for. Inputs come in any
  * layout, aligned to their elements and no more; ranks go up to GEMEL_MAX_RANK, sizes beyond 2^16
@@ -198,8 +198,8 @@ enum {
 /* What gemel_verify_pair found. */
 typedef struct gemel_pair_result {
   size_t size;
-  gemel_verdict verdict; /* the worst of the tiers that were applicable; GEMEL_NOT_RUN if none was,
-                            or if the call failed */
+  gemel_verdict verdict; /* the worst of the tiers that were applicable; GEMEL_VERDICT_NOT_RUN if
+                            none was, or if the call failed */
   int bitwise;           /* 1: no difference in any bit was seen */
   unsigned needs; /* words that tell the two apart, bits GEMEL_NEEDS_BIT(…), GEMEL_PAIR_BIT(…) */
   unsigned refused; /* those of NEEDS that ALLOW doesn't allow */
@@ -221,7 +221,8 @@ typedef struct gemel_pair_result {
  *
  * With OPTIONS->jobs, instantiations and tiers are done several at a time. Once OPTIONS->tick says
  * stop, the call ends soon, with GEMEL_OK: the tiers that had ended keep their records, those that
- * hadn't are GEMEL_NOT_RUN, unless they had found a refutation, and so is RESULT's verdict at best.
+ * hadn't are GEMEL_VERDICT_NOT_RUN, unless they had found a refutation, and so is RESULT's verdict
+ * at best.
  */
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,

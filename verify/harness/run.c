@@ -59,7 +59,7 @@ void gemel__record_init(gemel_record *record, const gemel__run *run, const char 
   record->how = GEMEL_EVIDENCE_NONE;
   record->detail = "";
   record->seed = run->options.seed;
-  record->verdict = GEMEL_NOT_RUN;
+  record->verdict = GEMEL_VERDICT_NOT_RUN;
 }
 
 void gemel__record_emit(gemel__run *run, gemel_record *record) {
@@ -79,7 +79,7 @@ void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__i
   char *text = gemel__counterexample(instance, other, values, place, expected, got);
   char *path =
       gemel__replay_write(run->options.replay_folder, record, instance, other, values, seed);
-  record->verdict = GEMEL_REFUTED;
+  record->verdict = GEMEL_VERDICT_REFUTED;
   record->counterexample = text != NULL ? text : "(out of memory)";
   record->replay = path;
   gemel__record_emit(run, record);
@@ -96,7 +96,7 @@ void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__an
   record->detail = a->detail;
   record->elements = a->compared;
   record->error_probability = a->error_probability;
-  if (a->verdict != GEMEL_REFUTED) {
+  if (a->verdict != GEMEL_VERDICT_REFUTED) {
     gemel__record_emit(run, record);
     return;
   }

@@ -15,12 +15,12 @@
 #include "core/graph.h"
 #include "instances/instance.h"
 
-gemel_domain gemel__domain_of_facts(unsigned facts) {
+gemel_range gemel__range_of_facts(unsigned facts) {
   int positive = (facts & GEMEL_FACT_POSITIVE) == GEMEL_FACT_POSITIVE;
-  return positive                         ? GEMEL_POSITIVE
-         : facts & GEMEL_FACT_NONNEGATIVE ? GEMEL_NONNEGATIVE
-         : facts & GEMEL_FACT_NONZERO     ? GEMEL_NONZERO
-                                          : GEMEL_ANY;
+  return positive                         ? GEMEL_RANGE_POSITIVE
+         : facts & GEMEL_FACT_NONNEGATIVE ? GEMEL_RANGE_NONNEGATIVE
+         : facts & GEMEL_FACT_NONZERO     ? GEMEL_RANGE_NONZERO
+                                          : GEMEL_RANGE_ANY;
 }
 
 /* ---- One element ---- */

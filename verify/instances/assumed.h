@@ -8,8 +8,8 @@
 
 #include "instances/instance.h"
 
-/* The domain whose numbers have the signs that FACTS (bits GEMEL_FACT_…) leave. */
-gemel_domain gemel__domain_of_facts(unsigned facts);
+/* The range whose numbers have the signs that FACTS (bits GEMEL_FACT_…) leave. */
+gemel_range gemel__range_of_facts(unsigned facts);
 
 /* 1 if X may be an element of LEAF, of a float dtype. */
 int gemel__leaf_admits(const gemel__leaf *leaf, double x);

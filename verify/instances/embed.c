@@ -64,9 +64,9 @@ static gemel_value second_half(gemel_value x) {
   return gemel_apply(x.graph, "subtensor", 1, &both, 2, attrs);
 }
 
-/* A leaf or what comes of it; its values stay where the operation's domain is. */
+/* A leaf or what comes of it; its values stay in the operation's range. */
 static gemel_value prologue(const gemel__leaf *leaf, gemel_value x, gemel__random *random) {
-  int computes = leaf->domain == GEMEL_ANY && leaf->dtype != GEMEL_BOOL;
+  int computes = leaf->range == GEMEL_RANGE_ANY && leaf->dtype != GEMEL_BOOL;
   if (computes && gemel__random_chance(random, 1, 2)) {
     x = apply("neg", x, none);
   }
@@ -174,7 +174,7 @@ static void add_others(struct embedding *e, gemel__random *random) {
 static void update_from(struct embedding *e, size_t k, gemel__random *random) {
   gemel_value x = e->states[k], other = e->others[k], y = none;
   size_t n = gemel_graph_output_count(e->base->graph);
-  for (size_t j = 0; j < n && e->base->leaves[e->of[k]].domain == GEMEL_ANY; j++) {
+  for (size_t j = 0; j < n && e->base->leaves[e->of[k]].range == GEMEL_RANGE_ANY; j++) {
     y = gemel_value_type(e->out[j]) == gemel_value_type(x) ? e->out[j] : y;
   }
   if (!gemel_is_null(other)) {

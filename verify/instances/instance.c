@@ -52,7 +52,7 @@ static gemel_status take_leaves(gemel__instance *instance, gemel_error *error) {
     status = leaf_of_type(gemel_graph_context(graph), gemel_value_type(gemel_graph_input(graph, k)),
                           &instance->leaves[k], error);
     instance->leaves[k].facts = gemel__input_facts(graph, k);
-    instance->leaves[k].domain = gemel__domain_of_facts(instance->leaves[k].facts);
+    instance->leaves[k].range = gemel__range_of_facts(instance->leaves[k].facts);
   }
   return status;
 }
@@ -66,15 +66,15 @@ void gemel__instance_clear(gemel__instance *instance) {
 }
 
 gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,
-                                      const gemel_domain *domains, gemel_error *error) {
+                                      const gemel_range *ranges, gemel_error *error) {
   gemel_status status;
   size_t k;
   memset(instance, 0, sizeof *instance);
   instance->ulp = -1;
   instance->graph = gemel_graph_ref(graph);
   status = take_leaves(instance, error);
-  for (k = 0; k < instance->n_leaves && status == GEMEL_OK && domains != NULL; k++) {
-    instance->leaves[k].domain = domains[k];
+  for (k = 0; k < instance->n_leaves && status == GEMEL_OK && ranges != NULL; k++) {
+    instance->leaves[k].range = ranges[k];
   }
   if (status != GEMEL_OK) {
     gemel__instance_clear(instance);
@@ -130,7 +130,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
   sample.size = sizeof sample;
   sample.context = context;
   sample.random = gemel__random_source;
-  sample.state = random;
+  sample.user = random;
   sample.dtype = dtype;
   sample.max_elements = max_elements;
   sample.rank = wanted.rank;
@@ -157,7 +157,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
     status = take_leaves(instance, error);
   }
   for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
-    instance->leaves[k].domain = sample.domains[k];
+    instance->leaves[k].range = sample.ranges[k];
     instance->leaves[k].low = sample.low[k];
     instance->leaves[k].high = sample.high[k];
   }

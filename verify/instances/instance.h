@@ -18,8 +18,8 @@ typedef struct gemel__leaf {
   int rank;
   int64_t shape[GEMEL_MAX_RANK];
   size_t count;
-  gemel_domain domain;
-  int64_t low, high; /* GEMEL_INDEX */
+  gemel_range range;
+  int64_t low, high; /* GEMEL_RANGE_INDEX */
   unsigned facts;    /* GEMEL_FACT_…: what is assumed of the input, and every element keeps */
 } gemel__leaf;
 
@@ -82,7 +82,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
 /* Makes an instance of GRAPH, whose input types must be constant: GRAPH is referenced, DOMAINS (may
  * be NULL: what is assumed of the inputs) has one entry an input. */
 gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,
-                                      const gemel_domain *domains, gemel_error *error);
+                                      const gemel_range *ranges, gemel_error *error);
 
 /* The instance of its derivative: a graph with INSTANCE's inputs, then one cotangent an output of
  * float dtype ("u0", …), whose outputs are the cotangents of the inputs of float dtype.

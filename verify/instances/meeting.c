@@ -40,7 +40,7 @@ static void set_finite(const gemel__meeting *meeting, const gemel__instance *ins
     const gemel__leaf *leaf = &instance->leaves[k];
     int computed = meeting->kind == GEMEL__MEET_COMPUTED && gemel__is_float(leaf->dtype);
     int zeros = k == meeting->leaf && meeting->kind != GEMEL__MEET_ALL;
-    for (size_t i = 0; i < leaf->count && leaf->domain != GEMEL_INDEX; i++) {
+    for (size_t i = 0; i < leaf->count && leaf->range != GEMEL_RANGE_INDEX; i++) {
       double x = gemel__decode(leaf->dtype, gemel__tensor_element(values[k], i));
       if (computed) {
         store(leaf, i, (double)gemel__random_between(random, -2, 2), values[k]);
@@ -69,7 +69,8 @@ static void set_special(const gemel__meeting *meeting, const gemel__instance *in
     const gemel__leaf *leaf = &instance->leaves[k];
     int dense = gemel__random_chance(random, 1, 3);
     int turn = meeting->kind == GEMEL__MEET_ALL && gemel__random_chance(random, 1, 2);
-    if (!gemel__is_float(leaf->dtype) || leaf->domain == GEMEL_INDEX || !gets_special(meeting, k)) {
+    if (!gemel__is_float(leaf->dtype) || leaf->range == GEMEL_RANGE_INDEX ||
+        !gets_special(meeting, k)) {
       continue;
     }
     for (size_t i = 0; i < leaf->count; i++) {

@@ -282,7 +282,7 @@ static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *e
   sample.size = sizeof sample;
   sample.context = p->context;
   sample.random = gemel__random_source;
-  sample.state = p->random;
+  sample.user = p->random;
   sample.dtype = p->dtype;
   sample.max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
   sample.data = p->op->record.data;

@@ -119,11 +119,11 @@ static gemel_status shrink_value(gemel__instance *instance, gemel_tensor **value
   }
   n = simpler(gemel__decode(l->dtype, at), candidates);
   for (k = 0; k < n && status == GEMEL_OK && !refuted; k++) {
-    int in_domain = (l->domain != GEMEL_POSITIVE && l->domain != GEMEL_NONZERO &&
-                     l->domain != GEMEL_ABOVE_MINUS_ONE) ||
-                    candidates[k] > 0;
+    int in_range = (l->range != GEMEL_RANGE_POSITIVE && l->range != GEMEL_RANGE_NONZERO &&
+                    l->range != GEMEL_RANGE_ABOVE_MINUS_ONE) ||
+                   candidates[k] > 0;
     gemel__points_store(l->dtype, 1, &candidates[k], NULL, at);
-    if (in_domain && gemel__leaf_keeps(l, at)) {
+    if (in_range && gemel__leaf_keeps(l, at)) {
       status = still_refuted(instance, values, check, trial, outcome, &refuted);
     }
     if (!refuted) {

@@ -24,36 +24,36 @@ static int is_float(const gemel__leaf *leaf) {
 }
 
 /* Puts X where DOMAIN allows it. */
-static double into_domain(gemel_domain domain, double x) {
-  switch (domain) {
-  case GEMEL_POSITIVE:
+static double into_range(gemel_range range, double x) {
+  switch (range) {
+  case GEMEL_RANGE_POSITIVE:
     return x == 0 ? 1 : fabs(x);
-  case GEMEL_NONNEGATIVE:
+  case GEMEL_RANGE_NONNEGATIVE:
     return fabs(x);
-  case GEMEL_NONZERO:
+  case GEMEL_RANGE_NONZERO:
     return x == 0 ? 1 : x;
-  case GEMEL_ABOVE_MINUS_ONE:
+  case GEMEL_RANGE_ABOVE_MINUS_ONE:
     return x <= -1 ? -x : x;
   default:
     return x;
   }
 }
 
-static double small_integer(gemel__random *random, gemel_domain domain) {
-  return into_domain(domain, (double)gemel__random_between(random, -4, 4));
+static double small_integer(gemel__random *random, gemel_range range) {
+  return into_range(range, (double)gemel__random_between(random, -4, 4));
 }
 
 /* A full significand near 1; now and then of another magnitude. */
-static double full_number(gemel__random *random, gemel_domain domain) {
+static double full_number(gemel__random *random, gemel_range range) {
   int wide = gemel__random_chance(random, 1, 4);
-  int low = domain == GEMEL_MODERATE ? -6 : wide ? -8 : -2;
-  int high = domain == GEMEL_MODERATE ? 1 : wide ? 3 : 1;
+  int low = range == GEMEL_RANGE_MODERATE ? -6 : wide ? -8 : -2;
+  int high = range == GEMEL_RANGE_MODERATE ? 1 : wide ? 3 : 1;
   double x = gemel__random_magnitude(random, low, high) * gemel__random_sign(random);
-  if (domain == GEMEL_ABOVE_MINUS_ONE && x <= -1) {
+  if (range == GEMEL_RANGE_ABOVE_MINUS_ONE && x <= -1) {
     x = -1 / x - 1 + 0x1p-10;
     return x <= -1 ? 0.5 : x;
   }
-  return into_domain(domain, x);
+  return into_range(range, x);
 }
 
 /* Which special values may come together. */
@@ -111,22 +111,22 @@ static double signed_zero(gemel__random *random, double side, int plus) {
 static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                        int elementwise, double *values) {
   struct mix mix = draw_mix(fill, elementwise, random);
-  double tie = small_integer(random, leaf->domain);
+  double tie = small_integer(random, leaf->range);
   double side = fill == GEMEL__FILL_SIGNS ? gemel__random_sign(random) : 0;
   int plus = fill == GEMEL__FILL_SIGNS && gemel__random_chance(random, 1, 2);
   size_t k;
   for (k = 0; k < leaf->count; k++) {
-    if (leaf->domain == GEMEL_INDEX) {
+    if (leaf->range == GEMEL_RANGE_INDEX) {
       values[k] = (double)gemel__random_between(random, leaf->low, leaf->high - 1);
     } else if (fill == GEMEL__FILL_SIGNS) {
       values[k] = signed_zero(random, side, plus);
     } else if (fill == GEMEL__FILL_FULL || fill == GEMEL__FILL_MEETING) {
-      values[k] = full_number(random, leaf->domain);
+      values[k] = full_number(random, leaf->range);
     } else if (fill == GEMEL__FILL_POWERS) {
-      values[k] = into_domain(leaf->domain, ldexp(gemel__random_sign(random),
-                                                  (int)gemel__random_between(random, -3, 3)));
+      values[k] = into_range(leaf->range, ldexp(gemel__random_sign(random),
+                                                (int)gemel__random_between(random, -3, 3)));
     } else if (fill == GEMEL__FILL_INTEGERS) {
-      values[k] = small_integer(random, leaf->domain);
+      values[k] = small_integer(random, leaf->range);
     } else {
       values[k] =
           gemel__random_chance(random, 1, 6) ? tie : special_number(random, leaf->dtype, &mix);
@@ -137,7 +137,7 @@ static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random 
 /* Now and then all of what is assumed to be at least 0 is 0: a sum of such numbers, which residues
  * take to be positive, may be 0 nowhere else. */
 static int at_border(const gemel__leaf *leaf, gemel__random *random) {
-  return leaf->facts != 0 && leaf->domain == GEMEL_NONNEGATIVE &&
+  return leaf->facts != 0 && leaf->range == GEMEL_RANGE_NONNEGATIVE &&
          gemel__random_chance(random, 1, 8);
 }
 
@@ -148,7 +148,7 @@ static int is_end(gemel__fill fill) {
 /* One end of the dtype's range everywhere. */
 static void fill_with_end(const gemel__leaf *leaf, int is_greatest, void *data) {
   size_t size = gemel_dtype_size(leaf->dtype);
-  int64_t end = gemel__points_end(leaf->dtype, leaf->domain, leaf->low, leaf->high, is_greatest);
+  int64_t end = gemel__points_end(leaf->dtype, leaf->range, leaf->low, leaf->high, is_greatest);
   for (size_t i = 0; i < leaf->count; i++) {
     void *at = (char *)data + i * size;
     if (is_float(leaf)) {
@@ -173,12 +173,12 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
     return gemel__no_memory(error, "values");
   }
   if (!is_float(leaf)) {
-    gemel__points_draw_integers(points, random, leaf->dtype, leaf->domain, leaf->low, leaf->high,
+    gemel__points_draw_integers(points, random, leaf->dtype, leaf->range, leaf->low, leaf->high,
                                 leaf->count, (int64_t *)reals);
     gemel__points_store(leaf->dtype, leaf->count, NULL, (const int64_t *)reals, data);
   } else {
     if (fill == GEMEL__FILL_POINTS) {
-      gemel__points_draw(points, random, leaf->domain, leaf->low, leaf->high, leaf->count, reals);
+      gemel__points_draw(points, random, leaf->range, leaf->low, leaf->high, leaf->count, reals);
     } else {
       draw_reals(leaf, fill, random, elementwise, reals);
     }
@@ -275,8 +275,8 @@ struct scattered {
   size_t bytes;
 };
 
-static void release_scattered(void *state) {
-  struct scattered *s = state;
+static void release_scattered(void *user) {
+  struct scattered *s = user;
   gemel__free(s->block, s->bytes);
   gemel__free(s, sizeof *s);
 }

@@ -144,7 +144,7 @@ typedef struct gemel__kernel_prepared {
   uint64_t seed;
   gemel_kernel_call call;
   gemel_error error;
-  gemel__block state, seen;
+  gemel__block prepared, seen;
   uint64_t version[GEMEL_SAMPLE_MAX_INPUTS]; /* of each input, at the next call */
 } gemel__kernel_prepared;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory for a kernel's calls. Each operand, result, the scratch memory and the state is a block of
- * its own, between pages that nobody may touch; inputs can't be written to, and no more can the
- * views, shapes, strides and attributes that the kernel is shown. Where a block doesn't fill its
- * pages, the rest holds a known byte, which is compared afterwards.
+ * Memory for a kernel's calls. Each operand, result, the scratch memory and what is prepared is a
+ * block of its own, between pages that nobody may touch; inputs can't be written to, and no more
+ * can the views, shapes, strides and attributes that the kernel is shown. Where a block doesn't
+ * fill its pages, the rest holds a known byte, which is compared afterwards.
  */
 #include <stdio.h>
 #include <string.h>
@@ -175,7 +175,7 @@ static void fill_call(gemel__kernel_prepared *p, gemel_kernel_call *call) {
   call->outputs = s->out;
   call->threads = p->v->threads;
   call->deterministic = p->v->deterministic;
-  call->state = p->state.data;
+  call->prepared = p->prepared.data;
   follow_channels(p, call);
   show_versions(p, call);
   block_protect(&p->seen, 0);
@@ -190,7 +190,8 @@ int gemel__kernel_prepare(gemel__kernel_prepared *p, const gemel__kernel_case *c
   p->seed = seed;
   *status = GEMEL_NO_MEMORY;
   if (block_new(&p->seen, "views", sizeof(struct seen), 16, GEMEL__AT_END, 0) != 0 ||
-      block_new(&p->state, "the state", GEMEL_KERNEL_STATE_BYTES, 16, GEMEL__AT_END, 0) != 0) {
+      block_new(&p->prepared, "call->prepared", GEMEL_KERNEL_PREPARED_BYTES, 16, GEMEL__AT_END,
+                0) != 0) {
     return -1;
   }
   show(p);
@@ -206,10 +207,10 @@ int gemel__kernel_prepare(gemel__kernel_prepared *p, const gemel__kernel_case *c
 
 void gemel__kernel_release(gemel__kernel_prepared *p) {
   if (p->call.release != NULL) {
-    p->call.release(p->state.data);
+    p->call.release(p->prepared.data);
   }
   p->call.release = NULL;
-  block_free(&p->state);
+  block_free(&p->prepared);
   block_free(&p->seen);
 }
 
@@ -346,7 +347,7 @@ const gemel__block *gemel__kernel_memory_spoilt(const gemel__kernel_prepared *p,
   if (block_spoilt(&m->scratch)) {
     return &m->scratch;
   }
-  return block_spoilt(&p->state) ? &p->state : NULL;
+  return block_spoilt(&p->prepared) ? &p->prepared : NULL;
 }
 
 void gemel__kernel_memory_results(const gemel__kernel_prepared *p, const gemel__kernel_memory *m,
@@ -386,7 +387,7 @@ int gemel__kernel_memory_explain(const gemel__kernel_prepared *p, const gemel__k
   size_t k;
   int found = 0;
   if (p != NULL) {
-    found = explain_block(&p->state, address, text, bytes) ||
+    found = explain_block(&p->prepared, address, text, bytes) ||
             explain_block(&p->seen, address, text, bytes);
   }
   for (k = 0; m != NULL && k < GEMEL_SAMPLE_MAX_INPUTS && !found; k++) {

@@ -90,7 +90,7 @@ void gemel__kernel_share(const gemel__instance *instance, gemel__random *random,
   s.shift = s.by_columns ? 0 : (size_t)gemel__random_below(random, 2 * FARTHEST);
   s.shift = s.shift > FARTHEST ? 0 : s.shift;
   const gemel__leaf *a = &instance->leaves[s.of], *b = &instance->leaves[s.with];
-  if (!possible(instance->leaves, &s) || a->domain != b->domain || a->low != b->low ||
+  if (!possible(instance->leaves, &s) || a->range != b->range || a->low != b->low ||
       a->high != b->high || a->facts != b->facts) {
     return;
   }

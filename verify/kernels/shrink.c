@@ -111,7 +111,7 @@ static void copy_part(const gemel__leaf *from, const char *old, const gemel__lea
 static int can_shorten(const gemel__instance *instance) {
   int can = instance->n_leaves <= GEMEL_SAMPLE_MAX_INPUTS && instance->calls == 0;
   for (size_t k = 0; k < instance->n_leaves; k++) {
-    can &= instance->leaves[k].domain != GEMEL_INDEX;
+    can &= instance->leaves[k].range != GEMEL_RANGE_INDEX;
   }
   return can;
 }
@@ -134,7 +134,7 @@ static gemel_status make_smaller(const struct shrinking *s, const struct axes *a
   small->elementwise = from->elementwise;
   small->ulp = from->ulp;
   for (size_t k = 0; k < from->n_leaves; k++) {
-    small->leaves[k].domain = from->leaves[k].domain;
+    small->leaves[k].range = from->leaves[k].range;
   }
   status = gemel__values_draw(small, GEMEL__FILL_INTEGERS, &random, values, NULL);
   for (size_t k = 0; k < from->n_leaves && status == GEMEL_OK; k++) {

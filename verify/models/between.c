@@ -23,7 +23,7 @@ struct between_walk {
 };
 
 static int moves(const gemel__leaf *leaf) {
-  return gemel__is_float(leaf->dtype) && leaf->domain != GEMEL_INDEX;
+  return gemel__is_float(leaf->dtype) && leaf->range != GEMEL_RANGE_INDEX;
 }
 
 static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, double *values) {

@@ -97,23 +97,24 @@ static int64_t integer_of(gemel_dtype dtype, long double x) {
   return x >= 0x1p63L ? (int64_t)(uint64_t)x : (int64_t)x;
 }
 
-/* X as the dtype has it: an integer of its range, or a rounded float, inside the leaf's domain. */
+/* X as the dtype has it: an integer of its range, or a rounded float, inside the leaf's range. */
 static void store(const struct drive *v, struct coordinate at, long double x) {
   gemel_dtype dtype = dtype_of(v, at);
   const gemel__leaf *leaf = &v->s->q->leaves->leaves[at.leaf];
-  gemel_domain domain = leaf->domain;
+  gemel_range range = leaf->range;
   double real;
   int64_t n;
-  if (domain == GEMEL_MODERATE) {
+  if (range == GEMEL_RANGE_MODERATE) {
     x = fmaxl(-16, fminl(16, x));
   }
-  if (domain == GEMEL_INDEX) {
+  if (range == GEMEL_RANGE_INDEX) {
     x = fmaxl((long double)leaf->low, fminl((long double)leaf->high - 1, x));
   }
-  if ((domain == GEMEL_NONNEGATIVE && x < 0) || (domain == GEMEL_ABOVE_MINUS_ONE && x <= -1)) {
+  if ((range == GEMEL_RANGE_NONNEGATIVE && x < 0) ||
+      (range == GEMEL_RANGE_ABOVE_MINUS_ONE && x <= -1)) {
     x = 0;
   }
-  if ((domain == GEMEL_POSITIVE && x <= 0) || (domain == GEMEL_NONZERO && x == 0)) {
+  if ((range == GEMEL_RANGE_POSITIVE && x <= 0) || (range == GEMEL_RANGE_NONZERO && x == 0)) {
     x = 1;
   }
   if (is_float(v, at)) {

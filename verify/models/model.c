@@ -90,14 +90,14 @@ static gemel_status evaluate_point(gemel__models *s, gemel_tensor *const *values
 
 /* ---- Whole domains ---- */
 
-/* All the numbers of one sign (−1, 0 or 1) that a leaf of this domain is drawn from; if it has none
+/* All the numbers of one sign (−1, 0 or 1) that a leaf of this range is drawn from; if it has none
  * of that sign, all there are. */
-static void whole_leaf(gemel__domain *d, gemel_domain domain, int sign, void *e) {
+static void whole_leaf(gemel__domain *d, gemel_range range, int sign, void *e) {
   static const double tiny = 0x1p-1074;
-  double high = domain == GEMEL_MODERATE ? 16 : INFINITY;
-  double low = domain == GEMEL_ABOVE_MINUS_ONE ? -1 + 0x1p-53 : -high;
-  if (domain == GEMEL_POSITIVE || (domain == GEMEL_NONNEGATIVE && sign != 0) ||
-      (domain == GEMEL_NONZERO && sign == 0)) {
+  double high = range == GEMEL_RANGE_MODERATE ? 16 : INFINITY;
+  double low = range == GEMEL_RANGE_ABOVE_MINUS_ONE ? -1 + 0x1p-53 : -high;
+  if (range == GEMEL_RANGE_POSITIVE || (range == GEMEL_RANGE_NONNEGATIVE && sign != 0) ||
+      (range == GEMEL_RANGE_NONZERO && sign == 0)) {
     sign = 1;
   }
   if (sign == 0) {
@@ -107,15 +107,15 @@ static void whole_leaf(gemel__domain *d, gemel_domain domain, int sign, void *e)
   }
 }
 
-/* E, of an integer dtype, becomes all the numbers of this SIGN that a leaf of the domain is drawn
+/* E, of an integer dtype, becomes all the numbers of this SIGN that a leaf of the range is drawn
  * from, or stays what it is. END is room. */
-static void whole_integer(gemel__domain *d, gemel_dtype dtype, gemel_domain domain, int sign,
-                          void *e, void *end) {
+static void whole_integer(gemel__domain *d, gemel_dtype dtype, gemel_range range, int sign, void *e,
+                          void *end) {
   int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
   int bits = dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype) - is_signed;
-  int below = domain == GEMEL_ANY || domain == GEMEL_NONZERO;
+  int below = range == GEMEL_RANGE_ANY || range == GEMEL_RANGE_NONZERO;
   if (sign > 0 || (sign < 0 && !below)) {
-    int nonzero = domain == GEMEL_POSITIVE || domain == GEMEL_NONZERO;
+    int nonzero = range == GEMEL_RANGE_POSITIVE || range == GEMEL_RANGE_NONZERO;
     d->from_integer(d, e, dtype != GEMEL_BOOL || nonzero);
     d->from_unsigned(d, end, UINT64_MAX >> (64 - bits));
     d->hull(d, e, e, end);
@@ -136,12 +136,12 @@ static gemel_status whole_input(gemel__models *s, size_t k, gemel_tensor *const 
   if (end == NULL) {
     return gemel__no_memory(error, "a point");
   }
-  for (i = 0; status == GEMEL_OK && leaf->domain != GEMEL_INDEX && i < input->count; i++) {
+  for (i = 0; status == GEMEL_OK && leaf->range != GEMEL_RANGE_INDEX && i < input->count; i++) {
     int sign = (int)gemel__random_between(&s->random, -1, 1);
     if (is_float) {
-      whole_leaf(&s->o->domain, leaf->domain, sign, gemel__rtensor_at(input, i));
-    } else if (whole && (leaf->domain == GEMEL_ANY || leaf->facts != 0)) {
-      whole_integer(&s->o->domain, leaf->dtype, leaf->domain, sign, gemel__rtensor_at(input, i),
+      whole_leaf(&s->o->domain, leaf->range, sign, gemel__rtensor_at(input, i));
+    } else if (whole && (leaf->range == GEMEL_RANGE_ANY || leaf->facts != 0)) {
+      whole_integer(&s->o->domain, leaf->dtype, leaf->range, sign, gemel__rtensor_at(input, i),
                     end);
     }
   }
@@ -280,12 +280,12 @@ static int field_agrees(gemel__models *s) {
 
 /* ---- F ---- */
 
-static gemel__field_leaf leaf_kind(gemel_domain domain) {
-  switch (domain) {
-  case GEMEL_POSITIVE:
-  case GEMEL_NONNEGATIVE:
+static gemel__field_leaf leaf_kind(gemel_range range) {
+  switch (range) {
+  case GEMEL_RANGE_POSITIVE:
+  case GEMEL_RANGE_NONNEGATIVE:
     return GEMEL__LEAF_POSITIVE;
-  case GEMEL_ABOVE_MINUS_ONE:
+  case GEMEL_RANGE_ABOVE_MINUS_ONE:
     return GEMEL__LEAF_ABOVE_MINUS_ONE;
   default:
     return GEMEL__LEAF_ANY;
@@ -301,13 +301,13 @@ static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, i
   for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
     const gemel__leaf *leaf = &in->leaves[k];
     gemel_view view = gemel_tensor_view(point[k]);
-    if (!gemel__is_float(leaf->dtype) || leaf->domain == GEMEL_INDEX) {
+    if (!gemel__is_float(leaf->dtype) || leaf->range == GEMEL_RANGE_INDEX) {
       status = gemel__rtensor_from_view(&inputs[k], s->f, &view, error);
       continue;
     }
     status = gemel__rtensor_init(&inputs[k], s->f, view.dtype, view.rank, view.shape, error);
     for (size_t i = 0; status == GEMEL_OK && i < leaf->count; i++) {
-      gemel__field_leaf kind = leaf_kind(leaf->domain);
+      gemel__field_leaf kind = leaf_kind(leaf->range);
       if (signs && kind == GEMEL__LEAF_ANY) {
         double x = gemel__decode(leaf->dtype, gemel__tensor_element(point[k], i));
         kind = x > 0 ? GEMEL__LEAF_POSITIVE : x < 0 ? GEMEL__LEAF_NEGATIVE : kind;
@@ -463,7 +463,7 @@ static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, ge
   memcpy(expected, s->answer->expected, sizeof expected);
   gemel_status status = evaluate_point(s, point, GEMEL__ORDERED_MAX_PRECISION, error);
   if (status == GEMEL_OK && !point_agrees(s)) {
-    gemel__say(s->answer, GEMEL_REFUTED, GEMEL_EVIDENCE_SAMPLES, "");
+    gemel__say(s->answer, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_SAMPLES, "");
     return status;
   }
   memcpy(s->answer->got, got, sizeof got);
@@ -485,7 +485,7 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
   s->answer->points++;
   differs = !point_agrees(s);
   if (differs) {
-    s->answer->verdict = GEMEL_REFUTED;
+    s->answer->verdict = GEMEL_VERDICT_REFUTED;
     s->answer->how = GEMEL_EVIDENCE_SAMPLES;
   } else if (s->f != NULL) {
     gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
@@ -515,7 +515,7 @@ static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
   int is_float = gemel__is_float(leaf->dtype);
   x = around[way % WAYS];
   if (leaf->count > 0 && leaf->dtype != GEMEL_BOOL && (is_float || fabs(x) < 0x1p62) &&
-      (leaf->domain == GEMEL_ANY || leaf->facts != 0)) {
+      (leaf->range == GEMEL_RANGE_ANY || leaf->facts != 0)) {
     int64_t whole = is_float ? 0 : (int64_t)floor(x);
     size_t i = (size_t)gemel__random_below(&s->random, leaf->count);
     void *at = (char *)gemel_tensor_data(point[leaf_at]) + i * gemel_dtype_size(leaf->dtype);
@@ -562,7 +562,8 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
 static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way) {
   for (size_t k = 0; k < s->q->leaves->n_leaves; k++) {
     const gemel__leaf *leaf = &s->q->leaves->leaves[k];
-    int free_leaf = gemel__is_float(leaf->dtype) && (leaf->domain == GEMEL_ANY || leaf->facts != 0);
+    int free_leaf =
+        gemel__is_float(leaf->dtype) && (leaf->range == GEMEL_RANGE_ANY || leaf->facts != 0);
     for (size_t i = 0; free_leaf && i < leaf->count; i++) {
       void *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
       double x = fabs(gemel__decode(leaf->dtype, at));
@@ -767,7 +768,7 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   if (status == GEMEL_OK && s->compared.failed) {
     status = gemel__no_memory(error, "what was compared");
   }
-  if (status == GEMEL_OK && answer->verdict != GEMEL_REFUTED && answer->witness == NULL &&
+  if (status == GEMEL_OK && answer->verdict != GEMEL_VERDICT_REFUTED && answer->witness == NULL &&
       gemel__stopped(question->ticker)) {
     status = GEMEL_DECLINED; /* what was left out says nothing */
   }

@@ -56,7 +56,7 @@ static gemel_status make_leaves(struct study *y, gemel__rtensor *inputs) {
       return status;
     }
     for (size_t i = 0; i < leaf->count; i++) {
-      gemel__symbolic_leaf(y->symbolic, gemel__rtensor_at(&inputs[k], i), leaf->dtype, leaf->domain,
+      gemel__symbolic_leaf(y->symbolic, gemel__rtensor_at(&inputs[k], i), leaf->dtype, leaf->range,
                            &y->demands);
     }
   }
@@ -87,7 +87,7 @@ static int can_be_asked(const gemel__instance *in) {
   size_t k, elements = 0;
   for (k = 0; k < in->n_leaves; k++) {
     elements += in->leaves[k].count;
-    if (in->leaves[k].domain == GEMEL_INDEX) {
+    if (in->leaves[k].range == GEMEL_RANGE_INDEX) {
       return 0;
     }
   }
@@ -321,7 +321,7 @@ static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differ
 
 static void refute_exactly(struct study *y, size_t k, size_t i) {
   gemel__answer *a = y->s->answer;
-  gemel__say(a, GEMEL_REFUTED, GEMEL_EVIDENCE_SOLVER, "");
+  gemel__say(a, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_SOLVER, "");
   snprintf(a->detail, sizeof a->detail, "where no number of the dtype is: %s", y->point);
   memcpy(a->got, y->got, sizeof a->got);
   memcpy(a->expected, y->expected, sizeof a->expected);
@@ -392,7 +392,7 @@ static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open
 }
 
 static int refuted(const struct study *y) {
-  return y->s->answer->verdict == GEMEL_REFUTED || y->s->answer->witness != NULL;
+  return y->s->answer->verdict == GEMEL_VERDICT_REFUTED || y->s->answer->witness != NULL;
 }
 
 /* Each result in turn, until one differs or too many stay open. */

@@ -88,13 +88,13 @@ int gemel__models_proven(const gemel__models *s) {
 }
 
 int gemel__models_open(const gemel__models *s) {
-  return s->answer->witness == NULL && s->answer->verdict != GEMEL_REFUTED &&
+  return s->answer->witness == NULL && s->answer->verdict != GEMEL_VERDICT_REFUTED &&
          s->cell_rejected == 0 && !(s->f_rejected > 0 && s->f_with_characters == 0) &&
          s->o_compared > 0 && !(field_accepts(s) && !has_integers(s));
 }
 
 static void say_solver(gemel__models *s) {
-  gemel__say(s->answer, GEMEL_PASSED, GEMEL_EVIDENCE_SOLVER, "");
+  gemel__say(s->answer, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_SOLVER, "");
   snprintf(s->answer->detail, sizeof s->answer->detail,
            "proved for all real numbers and integers of these sizes; %zu question%s to the solver",
            s->solver_questions, s->solver_questions == 1 ? "" : "s");
@@ -102,7 +102,7 @@ static void say_solver(gemel__models *s) {
 
 static void say_field(gemel__models *s) {
   gemel__answer *a = s->answer;
-  gemel__say(a, GEMEL_PASSED, GEMEL_EVIDENCE_FIELD,
+  gemel__say(a, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_FIELD,
              s->exponentials ? "the bound rests on the conjecture of Li and Wu" : "");
   a->error_probability = field_error(s);
   if (s->undecided > 0) {
@@ -114,7 +114,7 @@ static void say_field(gemel__models *s) {
 
 /* What O's points say beyond the cells that they hit. */
 static void say_cells(gemel__answer *a) {
-  gemel__say(a, GEMEL_PASSED, GEMEL_EVIDENCE_CELLS, "");
+  gemel__say(a, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_CELLS, "");
   snprintf(a->detail, sizeof a->detail,
            "%zu cells at %zu points; a region that is 1 %% of the samples stays unseen with "
            "probability %.1g",
@@ -124,7 +124,7 @@ static void say_cells(gemel__answer *a) {
 static void say_samples(gemel__models *s) {
   gemel__answer *a = s->answer;
   int all = s->f_accepted > 0 && s->f_open == 0 && s->f_rejected == 0 && s->f_with_characters == 0;
-  gemel__say(a, GEMEL_PASSED, GEMEL_EVIDENCE_SAMPLES,
+  gemel__say(a, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_SAMPLES,
              s->gaps > 0 ? "outside the field model" : "decided by exact evaluation at points");
   if (s->keyed_name != NULL) {
     snprintf(a->detail, sizeof a->detail, "%s is outside the field model", s->keyed_name);
@@ -147,17 +147,17 @@ static int cells_carry(const gemel__models *s) {
 /* The rules of doc/verify.md, the first that applies. */
 void gemel__models_decide(gemel__models *s) {
   gemel__answer *a = s->answer;
-  if (a->verdict == GEMEL_REFUTED) {
+  if (a->verdict == GEMEL_VERDICT_REFUTED) {
     return;
   }
   if (s->cell_rejected > 0) {
-    gemel__say(a, GEMEL_REFUTED, GEMEL_EVIDENCE_CELLS,
+    gemel__say(a, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_CELLS,
                "different formulas where the decisions are those of this point");
   } else if (s->f_rejected > 0 && s->f_with_characters == 0) {
-    gemel__say(a, GEMEL_REFUTED, GEMEL_EVIDENCE_FIELD,
+    gemel__say(a, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_FIELD,
                "different residues at random elements of a prime field");
   } else if (s->o_compared == 0) {
-    gemel__say(a, GEMEL_UNINFORMATIVE, GEMEL_EVIDENCE_NONE,
+    gemel__say(a, GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE,
                a->missing < a->elements ? "all results were infinite or undefined at every point"
                                         : "no result was defined at any point");
   } else if (field_accepts(s) && !has_integers(s)) {
@@ -165,7 +165,8 @@ void gemel__models_decide(gemel__models *s) {
   } else if (s->solver_proved) {
     say_solver(s);
   } else if (s->o_nonzero == 0 && !s->q->zeros_count && !field_accepts(s)) {
-    gemel__say(a, GEMEL_UNINFORMATIVE, GEMEL_EVIDENCE_NONE, "all results were zero at every point");
+    gemel__say(a, GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE,
+               "all results were zero at every point");
   } else if (cells_carry(s)) {
     say_cells(a);
   } else {
@@ -183,8 +184,8 @@ gemel_evidence gemel__evidence_weaker(gemel_evidence a, gemel_evidence b) {
 
 /* 1 if ONE passed on weaker evidence than TOTAL stands on. */
 static int is_weaker(const gemel__answer *one, const gemel__answer *total) {
-  return one->verdict == GEMEL_PASSED &&
-         (total->verdict != GEMEL_PASSED ||
+  return one->verdict == GEMEL_VERDICT_PASSED &&
+         (total->verdict != GEMEL_VERDICT_PASSED ||
           (one->how != total->how && gemel__evidence_weaker(one->how, total->how) == one->how));
 }
 
@@ -208,14 +209,14 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
   total->missing = missing;
   total->missing_output = output;
   total->error_probability = error;
-  if (total->verdict == GEMEL_PASSED && total->how == GEMEL_EVIDENCE_CELLS) {
+  if (total->verdict == GEMEL_VERDICT_PASSED && total->how == GEMEL_EVIDENCE_CELLS) {
     say_cells(total);
   }
   return gemel__sites_merge(&total->sites, &one->sites);
 }
 
 const gemel__site *gemel__answer_one_way(const gemel__answer *answer) {
-  return answer->verdict == GEMEL_PASSED && answer->how != GEMEL_EVIDENCE_FIELD &&
+  return answer->verdict == GEMEL_VERDICT_PASSED && answer->how != GEMEL_EVIDENCE_FIELD &&
                  answer->how != GEMEL_EVIDENCE_SOLVER
              ? gemel__sites_one_way(&answer->sites)
              : NULL;
@@ -225,14 +226,14 @@ const gemel__site *gemel__answer_one_way(const gemel__answer *answer) {
 static void settle_missing(gemel__answer *a) {
   char text[120];
   size_t used = strlen(a->detail);
-  if (a->missing == 0 || a->verdict != GEMEL_PASSED) {
+  if (a->missing == 0 || a->verdict != GEMEL_VERDICT_PASSED) {
     return;
   }
   snprintf(text, sizeof text,
            "%zu of %zu results, the first in output %zu, were compared by no model", a->missing,
            a->elements, a->missing_output);
   if (a->strict) {
-    gemel__say(a, GEMEL_UNINFORMATIVE, GEMEL_EVIDENCE_NONE, text);
+    gemel__say(a, GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE, text);
   } else {
     snprintf(a->detail + used, sizeof a->detail - used, "%s%s", used > 0 ? "; " : "", text);
   }
@@ -240,9 +241,9 @@ static void settle_missing(gemel__answer *a) {
 
 void gemel__answer_settle(gemel__answer *answer) {
   const gemel__site *site = gemel__answer_one_way(answer);
-  if (answer->verdict == GEMEL_PASSED && answer->how == GEMEL_EVIDENCE_CELLS &&
+  if (answer->verdict == GEMEL_VERDICT_PASSED && answer->how == GEMEL_EVIDENCE_CELLS &&
       answer->cells == 0) {
-    gemel__say(answer, GEMEL_PASSED, GEMEL_EVIDENCE_SAMPLES,
+    gemel__say(answer, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_SAMPLES,
                "decided by exact evaluation at points");
   }
   if (site == NULL) {
@@ -250,7 +251,7 @@ void gemel__answer_settle(gemel__answer *answer) {
     return;
   }
   int64_t first = site->first;
-  gemel__say(answer, GEMEL_UNINFORMATIVE, GEMEL_EVIDENCE_NONE, "");
+  gemel__say(answer, GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE, "");
   snprintf(answer->detail, sizeof answer->detail,
            "a decision at node %u (%s) of the %s side went one way at every point: %s",
            (unsigned)site->node, site->label, site->side == 0 ? "left" : "right",

@@ -88,10 +88,10 @@ static void note(void *user, const gemel_record *record) {
   if (j->fate == GEMEL__FATE_KILLED) {
     return;
   }
-  if (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_OVERSTATED ||
-      record->verdict == GEMEL_UNINFORMATIVE) {
+  if (record->verdict == GEMEL_VERDICT_REFUTED || record->verdict == GEMEL_VERDICT_OVERSTATED ||
+      record->verdict == GEMEL_VERDICT_UNINFORMATIVE) {
     j->fate = GEMEL__FATE_KILLED;
-    j->barren = record->verdict == GEMEL_UNINFORMATIVE;
+    j->barren = record->verdict == GEMEL_VERDICT_UNINFORMATIVE;
     j->tier = gemel_tier_name(record->tier);
     snprintf(j->detail, sizeof j->detail, "%s", record->detail);
   }
@@ -126,9 +126,9 @@ static void note_decision(void *user, const gemel_record *record) {
   gemel__decision *d = user;
   int exact = record->how == GEMEL_EVIDENCE_FIELD || record->how == GEMEL_EVIDENCE_SOLVER ||
               record->how == GEMEL_EVIDENCE_CELLS || record->how == GEMEL_EVIDENCE_BITS;
-  d->refuted |= record->verdict == GEMEL_REFUTED;
-  d->exact |= record->verdict == GEMEL_PASSED && exact;
-  d->vague |= record->verdict == GEMEL_PASSED && !exact;
+  d->refuted |= record->verdict == GEMEL_VERDICT_REFUTED;
+  d->exact |= record->verdict == GEMEL_VERDICT_PASSED && exact;
+  d->vague |= record->verdict == GEMEL_VERDICT_PASSED && !exact;
 }
 
 gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, uint64_t seed,

@@ -41,8 +41,8 @@ struct row_mutant {
 
 static void note(void *user, const gemel_record *record) {
   struct row_mutant *m = user;
-  if (m->fate != GEMEL__FATE_KILLED &&
-      (record->verdict == GEMEL_REFUTED || record->verdict == GEMEL_UNINFORMATIVE)) {
+  if (m->fate != GEMEL__FATE_KILLED && (record->verdict == GEMEL_VERDICT_REFUTED ||
+                                        record->verdict == GEMEL_VERDICT_UNINFORMATIVE)) {
     m->fate = GEMEL__FATE_KILLED;
     m->tier = gemel_tier_name(record->tier);
     snprintf(m->detail, sizeof m->detail, "%s: %s", record->kind, record->detail);

@@ -109,7 +109,7 @@ static gemel_status draw_values(struct measure *m, size_t k, gemel_tensor **valu
       gemel__style_fill(values[j], style, &m->random);
       take_temper(m, temper_of(style));
     } else if (m->beyond && kind != GEMEL_KIND_BOOL) {
-      if (k % 4 == 1 && m->pair.a.leaves[j].domain != GEMEL_INDEX) {
+      if (k % 4 == 1 && m->pair.a.leaves[j].range != GEMEL_RANGE_INDEX) {
         gemel__beyond_fill(values[j], common, &m->random);
       }
       take_temper(m, temper_of_integers(values[j]));

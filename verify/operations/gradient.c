@@ -22,7 +22,7 @@ static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_F32, GEMEL_F16, GEMEL_BF16
 enum { DUAL_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static void inapplicable(struct subject *s, const char *reason) {
-  gemel__subject_reason(s, GEMEL_TIER_GRADIENT, GEMEL_NOT_APPLICABLE, reason);
+  gemel__subject_reason(s, GEMEL_TIER_GRADIENT, GEMEL_VERDICT_NOT_APPLICABLE, reason);
 }
 
 /* ---- Against dual numbers ---- */
@@ -56,7 +56,7 @@ static gemel_status decide_part(const struct subject *s, const gemel__instance *
   }
   status =
       gemel__decide_gradient_part(instance, parts[turn % n], seed, 3, 1, s->own, &alone, error);
-  if (status == GEMEL_OK && alone.verdict == GEMEL_REFUTED) {
+  if (status == GEMEL_OK && alone.verdict == GEMEL_VERDICT_REFUTED) {
     gemel__answer_clear(answer);
     *answer = alone;
   } else {
@@ -105,7 +105,7 @@ static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *reco
   seed = gemel__random_bits(&random);
   status = gemel__decide_gradient_part(&instance, (gemel__partial){0, 0}, seed,
                                        s->derivative ? 3 : 5, 2, s->own, &answer, &problem);
-  if (status == GEMEL_OK && answer.verdict != GEMEL_REFUTED) {
+  if (status == GEMEL_OK && answer.verdict != GEMEL_VERDICT_REFUTED) {
     status = decide_part(s, &instance, k, seed, &answer, &problem);
   }
   if (status != GEMEL_OK) {
@@ -113,7 +113,7 @@ static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *reco
     gemel__instance_clear(&instance);
     return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
   }
-  if (answer.verdict == GEMEL_REFUTED) {
+  if (answer.verdict == GEMEL_VERDICT_REFUTED) {
     *done = 1;
     record->instances = *instances + 1;
     gemel__record_answer(s->run, record, &answer, &instance, NULL, seed);
@@ -162,7 +162,7 @@ static void conclude_taylor(struct subject *s, gemel_record *record, const gemel
   char detail[160];
   record->elements = t->points;
   record->how = GEMEL_EVIDENCE_TAYLOR;
-  record->verdict = t->moves > 0 ? GEMEL_PASSED : GEMEL_UNINFORMATIVE;
+  record->verdict = t->moves > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE;
   if (t->moves == 0) {
     snprintf(detail, sizeof detail, "the function didn't change along any of %zu lines", t->points);
   } else if (isinf(t->least)) {
@@ -230,7 +230,7 @@ static gemel_status verify_taylor(struct subject *s, gemel_error *error) {
     }
   }
   if (status == GEMEL_OK && !done && t.points == 0) {
-    gemel__subject_reason(s, GEMEL_TIER_GRADIENT, GEMEL_NOT_RUN,
+    gemel__subject_reason(s, GEMEL_TIER_GRADIENT, GEMEL_VERDICT_NOT_RUN,
                           "no instance in f64, whose digits Taylor's theorem needs: "
                           "gemel_verify_reference gives it a reference");
   } else if (status == GEMEL_OK && !done) {
@@ -242,7 +242,7 @@ static gemel_status verify_taylor(struct subject *s, gemel_error *error) {
 gemel_status gemel__verify_unknown(struct subject *s, gemel_error *error) {
   for (size_t tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     if (gemel__run_wants(s->run, (gemel_tier)tier) && tier != GEMEL_TIER_GRADIENT) {
-      gemel__subject_reason(s, (gemel_tier)tier, GEMEL_NOT_RUN,
+      gemel__subject_reason(s, (gemel_tier)tier, GEMEL_VERDICT_NOT_RUN,
                             "it has no reference: gemel_verify_reference gives it one");
     }
   }

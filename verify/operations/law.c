@@ -95,7 +95,7 @@ static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph 
   gemel__random random;
   double constants[16];
   gemel_status status =
-      gemel__instance_of_graph(&leaves, left, row != NULL ? row->domains : NULL, error);
+      gemel__instance_of_graph(&leaves, left, row != NULL ? row->ranges : NULL, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -137,7 +137,7 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
   size_t n;
   gemel__record_init(&record, run, "operation", name, GEMEL_TIER_REAL);
   if (equality == NULL) {
-    record.verdict = GEMEL_NOT_APPLICABLE;
+    record.verdict = GEMEL_VERDICT_NOT_APPLICABLE;
     record.detail = "its reference is its definition";
     gemel__record_emit(run, &record);
     return GEMEL_OK;

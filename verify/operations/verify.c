@@ -98,7 +98,7 @@ void gemel__subject_reason(struct subject *s, gemel_tier tier, gemel_verdict ver
 }
 
 static void not_applicable(struct subject *s, gemel_tier tier, const char *reason) {
-  gemel__subject_reason(s, tier, GEMEL_NOT_APPLICABLE, reason);
+  gemel__subject_reason(s, tier, GEMEL_VERDICT_NOT_APPLICABLE, reason);
 }
 
 /* ---- Tiers integer, float, special ---- */
@@ -192,7 +192,7 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
   record->how = plan->how;
   record->detail = detail;
   if (e->instances == 0 && e->declined > 0) {
-    record->verdict = GEMEL_NOT_RUN;
+    record->verdict = GEMEL_VERDICT_NOT_RUN;
     record->how = GEMEL_EVIDENCE_NONE;
     if (s->kernel != NULL) {
       say_declined(s, e, detail, sizeof detail);
@@ -200,24 +200,24 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel_reco
       record->detail = "its reference takes no instance";
     }
   } else if (e->instances == 0) {
-    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->verdict = GEMEL_VERDICT_NOT_APPLICABLE;
     record->how = GEMEL_EVIDENCE_NONE;
     record->detail = reason_without_instances(plan, s);
   } else if (plan->tier == GEMEL_TIER_INTEGER &&
              (gemel__subject_inexact(s) || (s->own && o->informative == 0 && o->inexact > 0))) {
-    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->verdict = GEMEL_VERDICT_NOT_APPLICABLE;
     record->how = GEMEL_EVIDENCE_NONE;
     record->detail = "its results are not exact on integers";
   } else if (s->derivative && o->informative == 0 && zero_derivative(s)) {
-    record->verdict = GEMEL_NOT_APPLICABLE;
+    record->verdict = GEMEL_VERDICT_NOT_APPLICABLE;
     record->how = GEMEL_EVIDENCE_NONE;
     record->detail = "its derivative is zero everywhere: decided by tier gradient of the operation";
   } else if (o->informative == 0) {
-    record->verdict = GEMEL_UNINFORMATIVE;
+    record->verdict = GEMEL_VERDICT_UNINFORMATIVE;
     snprintf(detail, sizeof detail, "%zu results compared, all zero or without a useful bound",
              o->compared);
   } else {
-    record->verdict = GEMEL_PASSED;
+    record->verdict = GEMEL_VERDICT_PASSED;
     if (o->inexact > 0) {
       snprintf(detail, sizeof detail, "%zu results left out: the reference isn't certain there",
                o->inexact);
@@ -674,7 +674,7 @@ static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
         not_applicable(s, plans[k].tier,
                        "made of operations whose special values are verified one by one");
       } else if (s->kernel != NULL && s->kernel->hung) {
-        gemel__subject_reason(s, plans[k].tier, GEMEL_NOT_RUN,
+        gemel__subject_reason(s, plans[k].tier, GEMEL_VERDICT_NOT_RUN,
                               "a call of the kernel didn't come to its end");
       } else {
         status = verify_tier(s, &plans[k], error);
@@ -753,7 +753,7 @@ static gemel_status find_instance(struct subject *s, int *found, gemel_error *er
 
 static gemel_status untried_without_instance(struct subject *s, gemel_error *error) {
   (void)error;
-  emit_all(s, GEMEL_NOT_RUN, NO_INSTANCE);
+  emit_all(s, GEMEL_VERDICT_NOT_RUN, NO_INSTANCE);
   return GEMEL_OK;
 }
 
@@ -765,11 +765,11 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
   int found;
   begin_subject(&s, run, op);
   if (op->flags & GEMEL_OP_SOURCE) {
-    emit_all(&s, GEMEL_NOT_APPLICABLE, "a graph's input or constant: nothing is computed");
+    emit_all(&s, GEMEL_VERDICT_NOT_APPLICABLE, "a graph's input or constant: nothing is computed");
     return GEMEL_OK;
   }
   if (op->sample == NULL) {
-    emit_all(&s, GEMEL_NOT_RUN, "it has no sampler");
+    emit_all(&s, GEMEL_VERDICT_NOT_RUN, "it has no sampler");
     return GEMEL_OK;
   }
   status = find_instance(&s, &found, error);
@@ -826,10 +826,10 @@ static gemel_status operation_untried(gemel__run *run, const void *user, size_t 
   struct subject s;
   (void)error;
   begin_subject(&s, run, ((const gemel_operation *const *)user)[k]);
-  emit_all(&s, GEMEL_NOT_RUN, GEMEL__UNTRIED);
+  emit_all(&s, GEMEL_VERDICT_NOT_RUN, GEMEL__UNTRIED);
   if (s.op->grad != NULL || s.op->jvp != NULL) {
     begin_derivative(&s);
-    emit_all(&s, GEMEL_NOT_RUN, GEMEL__UNTRIED);
+    emit_all(&s, GEMEL_VERDICT_NOT_RUN, GEMEL__UNTRIED);
   }
   return GEMEL_OK;
 }
@@ -870,7 +870,7 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
   s.kernel = &trial;
   trial.in_process = run.options.in_process;
   trial.seconds = trial.seconds > 0 ? trial.seconds : 10;
-  s.op = gemel_find_operation(context, name);
+  s.op = gemel_operation_find(context, name);
   if (s.op == NULL || kernel == NULL || kernel->run == NULL) {
     return gemel__fail(error, s.op == NULL ? GEMEL_NOT_FOUND : GEMEL_BAD_ARGUMENT,
                        s.op == NULL ? "there is no operation called %s"
@@ -882,7 +882,7 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
   status = find_instance(&s, &found, error);
   for (size_t k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK && !found; k++) {
     if (gemel__run_wants(&run, plans[k].tier)) {
-      gemel__subject_reason(&s, plans[k].tier, GEMEL_NOT_RUN, NO_INSTANCE);
+      gemel__subject_reason(&s, plans[k].tier, GEMEL_VERDICT_NOT_RUN, NO_INSTANCE);
     }
   }
   status = status == GEMEL_OK && found ? verify_shipped(&s, error) : status;

@@ -73,7 +73,7 @@ static int is_integer_leaf(const gemel__leaf *leaf) {
 
 /* From LOW to HIGH, which is one of them. */
 static void set_range(gemel__leaf *leaf, int64_t low, int64_t high) {
-  leaf->domain = GEMEL_INDEX;
+  leaf->range = GEMEL_RANGE_INDEX;
   leaf->low = low;
   leaf->high = high + 1;
 }
@@ -88,7 +88,7 @@ static void plant_greatest(const gemel__instance *instance, size_t at,
     size_t bytes = gemel_dtype_size(leaf->dtype);
     int is_signed = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
     int64_t greatest = (int64_t)(UINT64_MAX >> (64 - 8 * bytes) >> is_signed);
-    if (is_integer_leaf(leaf) && leaf->domain != GEMEL_INDEX && leaf->count > 0) {
+    if (is_integer_leaf(leaf) && leaf->range != GEMEL_RANGE_INDEX && leaf->count > 0) {
       gemel__points_store(leaf->dtype, 1, NULL, &greatest,
                           (char *)gemel_tensor_data(values[k]) + at % leaf->count * bytes);
     }
@@ -100,7 +100,7 @@ static void plant_greatest(const gemel__instance *instance, size_t at,
 static void fill_ends(const gemel__instance *instance, size_t which, gemel_tensor *const *values) {
   for (size_t k = 0, index = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
-    if (leaf->domain != GEMEL_INDEX || !is_integer_leaf(leaf)) {
+    if (leaf->range != GEMEL_RANGE_INDEX || !is_integer_leaf(leaf)) {
       continue;
     }
     int64_t end = (which >> index++ % 3 & 1) ? leaf->high - 1 : leaf->low;
@@ -218,7 +218,7 @@ static int find_bounds(gemel__pair *pair, size_t first, gemel__random *random, i
 static void forget_ranges(gemel__pair *pair) {
   for (size_t k = 0; k < pair->a.n_leaves; k++) {
     if (is_integer_leaf(&pair->a.leaves[k])) {
-      pair->a.leaves[k].domain = gemel__domain_of_facts(pair->a.leaves[k].facts);
+      pair->a.leaves[k].range = gemel__range_of_facts(pair->a.leaves[k].facts);
     }
   }
 }
@@ -229,7 +229,7 @@ static int free_tensors(gemel__pair *pair, gemel__random *random) {
   for (size_t k = 0; k < pair->a.n_leaves && good >= 0; k++) {
     gemel__leaf *leaf = &pair->a.leaves[k], before = *leaf;
     if (is_integer_leaf(leaf) && leaf->rank > 0) {
-      leaf->domain = gemel__domain_of_facts(leaf->facts);
+      leaf->range = gemel__range_of_facts(leaf->facts);
       good = in_range(pair, random);
       good = good < 0 && sized ? 0 : good; /* it was a size after all */
       *leaf = good > 0 ? *leaf : before;
@@ -277,7 +277,7 @@ void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
     const gemel__leaf *leaf = &instance->leaves[k];
     int64_t ends[2] = {leaf->low, leaf->high - 1};
     size_t at[2], i;
-    if (leaf->domain != GEMEL_INDEX || leaf->count == 0 || !is_integer_leaf(leaf)) {
+    if (leaf->range != GEMEL_RANGE_INDEX || leaf->count == 0 || !is_integer_leaf(leaf)) {
       continue;
     }
     at[0] = gemel__random_below(random, leaf->count);

@@ -353,7 +353,7 @@ static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***
 /* ---- Indices ---- */
 
 static int is_index(const gemel__leaf *leaf) {
-  return leaf->domain == GEMEL_INDEX && gemel_dtype_kind(leaf->dtype) != GEMEL_KIND_FLOAT;
+  return leaf->range == GEMEL_RANGE_INDEX && gemel_dtype_kind(leaf->dtype) != GEMEL_KIND_FLOAT;
 }
 
 static size_t count_indices(const gemel__instance *instance) {

@@ -204,7 +204,7 @@ static void draw_ends(const gemel__leaf *leaf, int style, gemel__random *random,
     most = wholes[style];
     least = is_signed ? -most : 0;
   }
-  if (leaf->domain == GEMEL_INDEX) {
+  if (leaf->range == GEMEL_RANGE_INDEX) {
     least = leaf->low;
     most = leaf->high - 1;
   }

@@ -61,7 +61,7 @@ static gemel_status replay_check(gemel__run *run, gemel__saved *s, gemel_record 
     gemel__record_refuted(run, record, side, s->compared ? s->pair.b.graph : NULL, s->first->inputs,
                           place, o.expected, o.got, s->seed);
   } else {
-    record->verdict = GEMEL_PASSED;
+    record->verdict = GEMEL_VERDICT_PASSED;
     gemel__record_emit(run, record);
   }
   return GEMEL_OK;
@@ -73,7 +73,7 @@ static gemel_status replay_gradient(gemel__run *run, gemel__saved *s, gemel_reco
   gemel__partial parts[GEMEL__MOST_PARTIALS];
   size_t n = gemel__instance_partials(&s->pair.a, parts), k;
   gemel_status status = gemel__decide_gradient(&s->pair.a, s->seed, 5, 2, &answer, error);
-  for (k = 0; k < n && status == GEMEL_OK && answer.verdict != GEMEL_REFUTED; k++) {
+  for (k = 0; k < n && status == GEMEL_OK && answer.verdict != GEMEL_VERDICT_REFUTED; k++) {
     gemel__answer_clear(&answer);
     status = gemel__decide_gradient_part(&s->pair.a, parts[k], s->seed, 3, 1, 0, &answer, error);
   }

@@ -47,7 +47,7 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
     gemel__buffer_text(&b, ", \"ulps\": ");
     gemel__buffer_text(&b, r->ulps);
   }
-  if (r->verdict == GEMEL_REFUTED) {
+  if (r->verdict == GEMEL_VERDICT_REFUTED) {
     gemel__json_field(&b, "counterexample", r->counterexample);
     gemel__json_field(&b, "replay", r->replay);
   }

@@ -196,7 +196,7 @@ static void print_question(FILE *file, const gemel_record *record, uint64_t seed
           instance->elementwise, instance->calls, instance->in_sequence);
   for (size_t k = 0; k < gemel_graph_input_count(instance->graph); k++) {
     const gemel__leaf *l = &instance->leaves[k];
-    fprintf(file, "domain = %d %" PRId64 " %" PRId64 "\n", (int)l->domain, l->low, l->high);
+    fprintf(file, "range = %d %" PRId64 " %" PRId64 "\n", (int)l->range, l->low, l->high);
   }
 }
 
@@ -312,13 +312,13 @@ static int read_question(FILE *file, gemel__saved *s, gemel__instance *run) {
 }
 
 static void read_domains(FILE *file, gemel__instance *instance) {
-  int domain;
+  int range;
   for (size_t k = 0; k < instance->n_leaves; k++) {
     gemel__leaf *l = &instance->leaves[k];
-    if (fscanf(file, "domain = %d %" SCNd64 " %" SCNd64 "\n", &domain, &l->low, &l->high) != 3) {
+    if (fscanf(file, "range = %d %" SCNd64 " %" SCNd64 "\n", &range, &l->low, &l->high) != 3) {
       return;
     }
-    l->domain = (gemel_domain)domain;
+    l->range = (gemel_range)range;
   }
 }
 

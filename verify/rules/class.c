@@ -371,7 +371,7 @@ static gemel_status report_undeclared(struct gemel__proof *p, gemel_record *reco
            measured);
   record->detail = detail;
   if (witness == NULL) {
-    record->verdict = GEMEL_REFUTED;
+    record->verdict = GEMEL_VERDICT_REFUTED;
     record->counterexample = detail;
     gemel__record_emit(p->run, record);
     return GEMEL_OK;
@@ -390,7 +390,7 @@ static void report_overstated(struct gemel__proof *p, gemel_record *record, unsi
   snprintf(detail, sizeof detail,
            "overstated: %s is declared and nothing shows it; measured over %zu results: %s", words,
            p->compared, p->needs == 0 ? "bitwise equal" : measured);
-  record->verdict = GEMEL_OVERSTATED;
+  record->verdict = GEMEL_VERDICT_OVERSTATED;
   record->detail = detail;
   gemel__record_emit(p->run, record);
 }
@@ -463,7 +463,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
              : p->needs == 0              ? ""
                                           : words);
     record.detail = detail;
-    record.verdict = p->compared > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    record.verdict = p->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
     if (p->compared == 0) {
       record.how = GEMEL_EVIDENCE_NONE;
       record.detail = "the rule isn't for float dtypes; class: bitwise";

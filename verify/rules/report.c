@@ -65,7 +65,7 @@ void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pai
   char *text = gemel__rule_shown(pair, output, values, place, left, right);
   char *path = gemel__replay_write(run->options.replay_folder, record, &pair->a, pair->b.graph,
                                    values, seed);
-  record->verdict = GEMEL_REFUTED;
+  record->verdict = GEMEL_VERDICT_REFUTED;
   record->counterexample = text != NULL ? text : "(out of memory)";
   record->replay = path;
   gemel__record_emit(run, record);

@@ -64,7 +64,7 @@ static void report_problem(struct gemel__proof *p, const struct gemel__example *
   symbolic.graph = with ? e->drawn.symbolic_left : e->drawn.left;
   text = gemel__counterexample(with ? &symbolic : &e->pair.a, NULL, NULL, e->drawn.problem.text,
                                NULL, NULL);
-  record.verdict = GEMEL_REFUTED; /* without a second graph there is nothing to replay */
+  record.verdict = GEMEL_VERDICT_REFUTED; /* without a second graph there is nothing to replay */
   record.counterexample = text != NULL ? text : e->drawn.problem.text;
   gemel__record_emit(p->run, &record);
   gemel_text_free(text);
@@ -308,7 +308,7 @@ static gemel_status ask_models(struct gemel__proof *p, size_t k, struct real_inq
   seed = gemel__random_bits(&random);
   status = ask(&pair, seed, &answer, error);
   q->record.seconds = gemel__clock() - q->started;
-  if (status == GEMEL_OK && answer.verdict == GEMEL_REFUTED) {
+  if (status == GEMEL_OK && answer.verdict == GEMEL_VERDICT_REFUTED) {
     q->refuted = 1;
     q->record.instances = q->asked + 1;
     status = report_answer(p, &q->record, &pair, &answer, seed, error);
@@ -325,7 +325,7 @@ static void conclude_real(struct gemel__proof *p, struct real_inquiry *q) {
   char detail[300];
   snprintf(detail, sizeof detail, "%s%s%zu instances, %zu shapes, %zu with symbolic sizes",
            total->detail, total->detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic);
-  q->record.verdict = q->asked > 0 ? total->verdict : GEMEL_NOT_APPLICABLE;
+  q->record.verdict = q->asked > 0 ? total->verdict : GEMEL_VERDICT_NOT_APPLICABLE;
   q->record.how = total->how;
   q->record.instances = p->n;
   q->record.elements = total->compared;
@@ -366,7 +366,7 @@ static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *draw
     gemel__random random;
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, number, &random);
     status = compare_bits(p, &e, number % 2 * (number / 2 + 1), &random, record, error);
-    *refuted = record->verdict == GEMEL_REFUTED;
+    *refuted = record->verdict == GEMEL_VERDICT_REFUTED;
   }
   gemel__example_clear(&e);
   return status;
@@ -518,22 +518,23 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   double started = gemel__clock();
   gemel__rule_record(p, &record, GEMEL_TIER_INTEGER);
   record.how = GEMEL_EVIDENCE_BITS;
-  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
+       k++) {
     struct gemel__example *e = &p->examples[k];
     size_t rounds = e->integral ? FILLS + gemel__example_rounds(e) : 0, r;
     record.instances += (size_t)e->integral;
-    for (r = 0; r < rounds && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; r++) {
+    for (r = 0; r < rounds && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED; r++) {
       gemel__random random;
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, FILLS * k + r, &random);
       status = compare_bits(p, e, r < FILLS ? 0 : r - FILLS + 1 + k, &random, &record, error);
     }
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && sweeps_integers(p)) {
+  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && sweeps_integers(p)) {
     status = sweep(p, &record, &refuted, error);
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED && !refuted) {
+  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
     record.seconds = gemel__clock() - started;
-    record.verdict = record.elements > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    record.verdict = record.elements > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
     record.how = record.elements > 0 ? GEMEL_EVIDENCE_BITS : GEMEL_EVIDENCE_NONE;
     record.detail = record.elements > 0 ? "" : "the rule isn't for integer dtypes";
     gemel__record_emit(p->run, &record);
@@ -574,7 +575,8 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
   memset(&total, 0, sizeof total);
   gemel__rule_record(p, &record, GEMEL_TIER_FLOAT);
   record.how = GEMEL_EVIDENCE_BOUND;
-  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
+       k++) {
     struct gemel__example *e = &p->examples[k];
     gemel_tensor **values = NULL;
     gemel__random random;
@@ -584,7 +586,8 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
     }
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_FLOAT, k, &random);
     status = gemel__values_draw(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
-    for (side = 0; side < 2 && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; side++) {
+    for (side = 0; side < 2 && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
+         side++) {
       status = hold_side(p, side ? &e->pair.b : &e->pair.a, side, values, &random, &record, &total,
                          error);
     }
@@ -592,12 +595,12 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
     record.instances++;
     status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
+  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED) {
     record.seconds = gemel__clock() - started;
     record.elements = total.compared;
     record.worst = p->after;
     record.before = p->before;
-    record.verdict = total.informative > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    record.verdict = total.informative > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
     snprintf(detail, sizeof detail, "error ÷ bound: %.3g before, %.3g after", p->before, p->after);
     record.detail = total.informative > 0 ? detail : "no result has a bound that says something";
     record.how = total.informative > 0 ? GEMEL_EVIDENCE_BOUND : GEMEL_EVIDENCE_NONE;
@@ -652,16 +655,17 @@ static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
   double started = gemel__clock();
   gemel__rule_record(p, &record, GEMEL_TIER_GRADIENT);
   record.how = GEMEL_EVIDENCE_SAMPLES;
-  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_REFUTED; k++) {
+  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
+       k++) {
     gemel__random random;
     if (p->examples[k].real && gemel__is_float(p->examples[k].drawn.dtype)) {
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_GRADIENT, k, &random);
       status = compare_gradients(p, &p->examples[k].pair, &random, &record, error);
     }
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_REFUTED) {
+  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED) {
     record.seconds = gemel__clock() - started;
-    record.verdict = record.instances > 0 ? GEMEL_PASSED : GEMEL_NOT_APPLICABLE;
+    record.verdict = record.instances > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
     record.how = record.instances > 0 ? GEMEL_EVIDENCE_SAMPLES : GEMEL_EVIDENCE_NONE;
     record.detail = record.instances > 0 ? "" : "nothing of a float dtype to differentiate";
     gemel__record_emit(p->run, &record);
@@ -678,7 +682,7 @@ static gemel_status all_tiers(struct gemel__proof *p, gemel_error *error) {
     status = tier_real(p, &refuted, error);
   }
   if (status == GEMEL_OK && refuted) {
-    emit_from(p, GEMEL_TIER_REAL + 1, GEMEL_NOT_RUN, "tier real refuted the rule");
+    emit_from(p, GEMEL_TIER_REAL + 1, GEMEL_VERDICT_NOT_RUN, "tier real refuted the rule");
     return GEMEL_OK;
   }
   if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_INTEGER)) {
@@ -704,7 +708,7 @@ static void no_instance(struct gemel__proof *p) {
            "not rewritten%s%s",
            d->tried, d->unbuilt, d->unmatched, d->unfired, d->reason[0] != '\0' ? "; last: " : "",
            d->reason);
-  emit_from(p, 0, GEMEL_UNINFORMATIVE, detail);
+  emit_from(p, 0, GEMEL_VERDICT_UNINFORMATIVE, detail);
 }
 
 static void clear_proof(struct gemel__proof *p) {
@@ -721,7 +725,7 @@ static void clear_proof(struct gemel__proof *p) {
 
 void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_rule_info *info) {
   struct gemel__proof p = {.run = run, .pass = pass, .info = info};
-  emit_from(&p, 0, GEMEL_NOT_RUN, GEMEL__UNTRIED);
+  emit_from(&p, 0, GEMEL_VERDICT_NOT_RUN, GEMEL__UNTRIED);
 }
 
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
@@ -748,7 +752,7 @@ gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const g
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);
   } else if (status == GEMEL_OK && report_types(&p)) {
-    emit_from(&p, GEMEL_TIER_REAL + 1, GEMEL_NOT_RUN, "the engine refuses the right side");
+    emit_from(&p, GEMEL_TIER_REAL + 1, GEMEL_VERDICT_NOT_RUN, "the engine refuses the right side");
   } else if (status == GEMEL_OK) {
     status = all_tiers(&p, error);
   }

@@ -102,32 +102,32 @@ static int64_t draw_index(gemel__random *random, int64_t low, int64_t high) {
 
 /* ---- Reals ---- */
 
-/* Brings X into the domain, keeping its magnitude where that is possible. */
-static double bring_inside(double x, gemel_domain domain, gemel__random *random) {
-  switch (domain) {
-  case GEMEL_POSITIVE:
+/* Brings X into the range, keeping its magnitude where that is possible. */
+static double bring_inside(double x, gemel_range range, gemel__random *random) {
+  switch (range) {
+  case GEMEL_RANGE_POSITIVE:
     return x == 0 ? 1 : fabs(x);
-  case GEMEL_NONNEGATIVE:
+  case GEMEL_RANGE_NONNEGATIVE:
     return fabs(x);
-  case GEMEL_NONZERO:
+  case GEMEL_RANGE_NONZERO:
     return x == 0 ? gemel__random_sign(random) : x;
-  case GEMEL_ABOVE_MINUS_ONE:
+  case GEMEL_RANGE_ABOVE_MINUS_ONE:
     return x > -1 ? x : x < -1 ? -1 / x : 0;
-  case GEMEL_MODERATE:
+  case GEMEL_RANGE_MODERATE:
     return fabs(x) <= 16 ? x : fmod(x, 16);
   default:
     return x;
   }
 }
 
-void gemel__points_draw(gemel__points *p, gemel__random *random, gemel_domain domain, int64_t low,
+void gemel__points_draw(gemel__points *p, gemel__random *random, gemel_range range, int64_t low,
                         int64_t high, size_t n, double *values) {
   for (size_t i = 0; i < n; i++) {
     double x;
-    if (domain == GEMEL_INDEX)
+    if (range == GEMEL_RANGE_INDEX)
       x = (double)draw_index(random, low, high);
     else
-      x = bring_inside(draw_real(p, random), domain, random) + 0.0;
+      x = bring_inside(draw_real(p, random), range, random) + 0.0;
     remember(p, x);
     values[i] = x;
   }
@@ -189,21 +189,21 @@ static uint64_t draw_whole(const gemel__points *p, gemel__random *random) {
   return fabs(x) < 0x1p62 ? (uint64_t)(int64_t)x : 0;
 }
 
-static int64_t bring_integer_inside(int64_t x, gemel_dtype dtype, gemel_domain domain) {
+static int64_t bring_integer_inside(int64_t x, gemel_dtype dtype, gemel_range range) {
   int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
   uint64_t least, greatest;
   range_of(dtype, &least, &greatest);
-  switch (domain) {
-  case GEMEL_POSITIVE:
-  case GEMEL_NONNEGATIVE:
+  switch (range) {
+  case GEMEL_RANGE_POSITIVE:
+  case GEMEL_RANGE_NONNEGATIVE:
     if (is_signed && x < 0)
       x = (uint64_t)x == least ? (int64_t)greatest : -x;
-    return x == 0 && domain == GEMEL_POSITIVE ? 1 : x;
-  case GEMEL_NONZERO:
+    return x == 0 && range == GEMEL_RANGE_POSITIVE ? 1 : x;
+  case GEMEL_RANGE_NONZERO:
     return x == 0 ? 1 : x;
-  case GEMEL_ABOVE_MINUS_ONE:
+  case GEMEL_RANGE_ABOVE_MINUS_ONE:
     return is_signed && x < 0 ? ~x : x;
-  case GEMEL_MODERATE:
+  case GEMEL_RANGE_MODERATE:
     return is_signed ? x % 17 : (int64_t)((uint64_t)x % 17);
   default:
     return x;
@@ -211,10 +211,10 @@ static int64_t bring_integer_inside(int64_t x, gemel_dtype dtype, gemel_domain d
 }
 
 void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_dtype dtype,
-                                 gemel_domain domain, int64_t low, int64_t high, size_t n,
+                                 gemel_range range, int64_t low, int64_t high, size_t n,
                                  int64_t *values) {
   for (size_t i = 0; i < n; i++) {
-    if (domain == GEMEL_INDEX) {
+    if (range == GEMEL_RANGE_INDEX) {
       values[i] = draw_index(random, low, high);
       continue;
     }
@@ -224,18 +224,18 @@ void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_
     }
     int extreme = gemel__random_chance(random, 1, 3);
     uint64_t bits = extreme ? draw_extreme(dtype, random) : draw_whole(p, random);
-    values[i] = bring_integer_inside(fold(bits, dtype), dtype, domain);
+    values[i] = bring_integer_inside(fold(bits, dtype), dtype, range);
     remember(p, (double)values[i]);
   }
 }
 
-int64_t gemel__points_end(gemel_dtype dtype, gemel_domain domain, int64_t low, int64_t high,
+int64_t gemel__points_end(gemel_dtype dtype, gemel_range range, int64_t low, int64_t high,
                           int is_greatest) {
   uint64_t least, greatest;
-  if (domain == GEMEL_INDEX)
+  if (range == GEMEL_RANGE_INDEX)
     return is_greatest ? high - 1 : low;
   range_of(dtype, &least, &greatest);
-  return bring_integer_inside(fold(is_greatest ? greatest : least, dtype), dtype, domain);
+  return bring_integer_inside(fold(is_greatest ? greatest : least, dtype), dtype, range);
 }
 
 /* ---- Storage ---- */

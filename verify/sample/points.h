@@ -9,7 +9,7 @@
  *   gemel__points p = {0};
  *   gemel__points_add_constant(&p, c);             for each constant of the graph
  *   gemel__points_begin(&p, &random);              a new point
- *   gemel__points_draw(&p, &random, domain, low, high, n, values);     for each leaf
+ *   gemel__points_draw(&p, &random, range, low, high, n, values);     for each leaf
  *
  * All of it is deterministic: the same seed, constants and calls give the same points.
  */
@@ -47,13 +47,14 @@ void gemel__points_begin(gemel__points *p, gemel__random *random);
 /* Draws N real values for a leaf of this point, all within DOMAIN. Each is finite, and one of: a
  * small integer (−8 … 8), a half, a value that this point has already (so ties are planted within a
  * leaf and across leaves), a value around a constant, or ± a full random significand × 2^−60…60.
- * GEMEL_INDEX: an integer in [LOW, HIGH), which must not be empty. GEMEL_MODERATE: |x| ≤ 16. */
-void gemel__points_draw(gemel__points *p, gemel__random *random, gemel_domain domain, int64_t low,
+ * GEMEL_RANGE_INDEX: an integer in [LOW, HIGH), which must not be empty. GEMEL_RANGE_MODERATE: |x|
+ * ≤ 16. */
+void gemel__points_draw(gemel__points *p, gemel__random *random, gemel_range range, int64_t low,
                         int64_t high, size_t n, double *values);
 
 /* The least number, or the greatest, of an integer DTYPE (and bool) that DOMAIN has, stored as
  * those are that gemel__points_draw_integers draws. */
-int64_t gemel__points_end(gemel_dtype dtype, gemel_domain domain, int64_t low, int64_t high,
+int64_t gemel__points_end(gemel_dtype dtype, gemel_range range, int64_t low, int64_t high,
                           int is_greatest);
 
 /* As gemel__points_draw, for leaves of integer DTYPE (and bool: 0 or 1): small integers, ties, the
@@ -61,7 +62,7 @@ int64_t gemel__points_end(gemel_dtype dtype, gemel_domain domain, int64_t low, i
  * exist, powers of two ± 1, and random bits. u64 values are stored as the int64_t with the same
  * bits; all others as themselves. */
 void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_dtype dtype,
-                                 gemel_domain domain, int64_t low, int64_t high, size_t n,
+                                 gemel_range range, int64_t low, int64_t high, size_t n,
                                  int64_t *values);
 
 /* Stores N drawn values as DTYPE's bytes, packed, for a gemel_view: floats rounded to nearest even

@@ -101,18 +101,18 @@ static double beside(double c, int integral, gemel__random *random) {
 }
 
 static int admits(const gemel__leaf *leaf, double x) {
-  switch (leaf->domain) {
-  case GEMEL_POSITIVE:
+  switch (leaf->range) {
+  case GEMEL_RANGE_POSITIVE:
     return x > 0;
-  case GEMEL_NONNEGATIVE:
+  case GEMEL_RANGE_NONNEGATIVE:
     return x >= 0;
-  case GEMEL_NONZERO:
+  case GEMEL_RANGE_NONZERO:
     return x != 0;
-  case GEMEL_ABOVE_MINUS_ONE:
+  case GEMEL_RANGE_ABOVE_MINUS_ONE:
     return x > -1;
-  case GEMEL_MODERATE:
+  case GEMEL_RANGE_MODERATE:
     return fabs(x) <= 16;
-  case GEMEL_INDEX:
+  case GEMEL_RANGE_INDEX:
     return 0;
   default:
     return leaf->dtype != GEMEL_BOOL;

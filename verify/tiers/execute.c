@@ -134,8 +134,8 @@ struct guarded {
   gemel_tensor *tensor;
 };
 
-static void release_block(void *state) {
-  struct guarded *g = state;
+static void release_block(void *user) {
+  struct guarded *g = user;
   gemel__free(g->block, g->bytes);
   gemel__free(g, sizeof *g);
 }
@@ -206,8 +206,8 @@ struct shared_block {
   int users;
 };
 
-static void leave_block(void *state) {
-  struct shared_block *b = state;
+static void leave_block(void *user) {
+  struct shared_block *b = user;
   if (--b->users == 0) {
     gemel__free(b->data, b->bytes);
     gemel__free(b, sizeof *b);
@@ -563,7 +563,7 @@ static gemel_status ask_for_mistakes(const gemel__instance *instance, gemel_stat
   gemel_context *context = gemel_graph_context(instance->graph);
   const gemel_device *device = gemel_device_of_space(context, SPACE);
   char text[300] = "";
-  return device->mistakes != NULL && device->mistakes(device->state, text, sizeof text) > 0
+  return device->mistakes != NULL && device->mistakes(device->user, text, sizeof text) > 0
              ? gemel__fail(error, GEMEL_INTERNAL, "%s", text)
              : status;
 }

@@ -162,13 +162,13 @@ static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
   l->n_leaves = v->n_x + v->n_u + v->n_t;
   memcpy(l->leaves, v->reverse.leaves, v->reverse.n_leaves * sizeof *l->leaves);
   for (k = v->n_x; k < v->n_x + v->n_u; k++) {
-    l->leaves[k].domain = GEMEL_NONZERO;
+    l->leaves[k].range = GEMEL_RANGE_NONZERO;
   }
   for (k = 0, at = v->n_x + v->n_u; k < v->n_x; k++) {
     if (moves(v, k)) {
       l->leaves[at] = v->instance->leaves[k];
       l->leaves[at].facts = 0; /* of the number, not of a direction */
-      l->leaves[at++].domain = GEMEL_NONZERO;
+      l->leaves[at++].range = GEMEL_RANGE_NONZERO;
     }
   }
   return GEMEL_OK;
@@ -589,7 +589,7 @@ static gemel_status forgive_rounding(struct derivative *v, const gemel__question
   }
   v->lookup = NULL;
   if (status == GEMEL_OK && within && tight > 0) {
-    answer->verdict = GEMEL_PASSED;
+    answer->verdict = GEMEL_VERDICT_PASSED;
     answer->how = GEMEL_EVIDENCE_SAMPLES;
     answer->error_probability = 0;
     answer->compared = compared;
@@ -622,7 +622,7 @@ static gemel_status make_graphs(struct derivative *v, gemel_error *error) {
 /* What was asked for and refuted, if it wasn't the whole derivative. */
 static void say_part(gemel__partial part, gemel__answer *answer) {
   char said[sizeof answer->detail];
-  if (answer->verdict == GEMEL_REFUTED && part.input + part.output > 0) {
+  if (answer->verdict == GEMEL_VERDICT_REFUTED && part.input + part.output > 0) {
     memcpy(said, answer->detail, sizeof said);
     snprintf(answer->detail, sizeof answer->detail, "%s %zu alone: %.150s",
              part.input > 0 ? "by input" : "of output",
@@ -661,7 +661,7 @@ gemel_status gemel__decide_gradient_part(const gemel__instance *instance, gemel_
                      : GEMEL_OK;
     q.constants = constants;
     status = status ? status : gemel__decide(&q, answer, error);
-    if (status == GEMEL_OK && rounded && answer->verdict == GEMEL_REFUTED) {
+    if (status == GEMEL_OK && rounded && answer->verdict == GEMEL_VERDICT_REFUTED) {
       status = forgive_rounding(&v, &q, answer, error);
     }
     /* the witness's first tensors are the instance's inputs; what follows belongs to the directions
