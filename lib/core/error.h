@@ -48,4 +48,14 @@ void gemel__error_add(gemel_error *error, const char *format, ...) GEMEL__PRINTF
 /* Puts "PREFIX: " before the message that is already there. */
 void gemel__error_prefix(gemel_error *error, const char *format, ...) GEMEL__PRINTF(2, 3);
 
+/* Returns from the calling function with what STEP, a gemel_status, says if that isn't GEMEL_OK:
+ * for functions that have nothing to clean up. */
+#define GEMEL__TRY(step)                                                                           \
+  do {                                                                                             \
+    gemel_status gemel__tried = (step);                                                            \
+    if (gemel__tried != GEMEL_OK) {                                                                \
+      return gemel__tried;                                                                         \
+    }                                                                                              \
+  } while (0)
+
 #endif

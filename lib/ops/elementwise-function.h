@@ -38,10 +38,9 @@ GEMEL__FUNCTION T F(min)(T x, T y) {
 /* fmod is exact, so the result is rounded once; a zero takes the sign of y. */
 GEMEL__FUNCTION T F(mod)(T x, T y) {
   T r = SUFFIX(fmod)(x, y);
-  if (GEMEL__FAULT(mod_sign_of_dividend)) {
-    return r;
-  }
-  return r == 0 ? SUFFIX(copysign)((T)0, y) : (r < 0) != (y < 0) ? r + y : r;
+  return r == 0                                                      ? SUFFIX(copysign)((T)0, y)
+         : (r < 0) != (y < 0) && !GEMEL__FAULT(mod_sign_of_dividend) ? r + y
+                                                                     : r;
 }
 
 GEMEL__FUNCTION T F(fabs)(T x) {

@@ -263,11 +263,6 @@ static gemel_value in_order(const gemel__dot_axes *axes, int side, gemel_value v
     order[axes->contract[side][k]] =
         contract_at + contracted_before(axes, !side, axes->contract[!side][k]);
   }
-  if (GEMEL__FAULT(dot_grad_transposed) && rank == 2 && axes->n_contract == 1) {
-    int64_t first = order[0];
-    order[0] = order[1];
-    order[1] = first;
-  }
   for (int k = 0; k < rank; k++) {
     moved |= order[k] != k;
   }
@@ -325,9 +320,6 @@ static gemel_value same_dot(const gemel_derive *call, gemel_value x, gemel_value
 static gemel_status jvp_dot(gemel_derive *call) {
   gemel_value left = same_dot(call, call->d_inputs[0], call->inputs[1]);
   gemel_value right = same_dot(call, call->inputs[0], call->d_inputs[1]);
-  if (GEMEL__FAULT(dot_jvp_lost_term) && !gemel_is_null(left)) {
-    right = null_value;
-  }
   call->d_outputs[0] = gemel__add_or(left, right, call->where);
   return gemel__jvp_done(call);
 }

@@ -289,9 +289,6 @@ static lane_place enter(const lane_task *t, const pool_lanes_operand *o, int rea
 static void leave(const lane_task *t, const pool_lanes_operand *o, const lane_place *made) {
   char *lanes[LANES_MOST];
   lanes_of(t, o, lanes);
-  if (GEMEL__FAULT(pool_lanes_crossed) && t->count > 1) {
-    lanes[1] = lanes[0];
-  }
   if (made->data == lanes[0]) {
     return;
   }

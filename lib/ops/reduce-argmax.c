@@ -33,11 +33,6 @@ static int same_key(const gemel__reduce_plan *p, const gemel__acc *a, const geme
 static int64_t first_with(const gemel__reduce_plan *p, size_t n, const char *data,
                           const gemel__acc *key) {
   size_t bytes = p->half ? sizeof(float) : p->bytes, k = 0;
-  if (GEMEL__FAULT(argmax_last_tie)) {
-    for (k = n; k-- > 1 && p->reducer->first(1, data + k * bytes, key) > 0;) {
-    }
-    return (int64_t)k;
-  }
   for (; k < n; k += RUN) {
     size_t run = n - k < RUN ? n - k : RUN, at = p->reducer->first(run, data + k * bytes, key);
     if (at < run) {
@@ -128,8 +123,7 @@ static gemel_status prepare_argmax(gemel_kernel_call *call) {
   gemel__reduce_plan *p;
   gemel_status status = gemel__reduce_plan_make(call, GEMEL__REDUCE_ARGMAX, &p);
   if (status == GEMEL_OK) {
-    p->run = p->length <= INT32_MAX && !GEMEL__FAULT(argmax_last_tie) &&
-                     gemel__reduce_cut_strips(p, NARROW, strip_for(p))
+    p->run = p->length <= INT32_MAX && gemel__reduce_cut_strips(p, NARROW, strip_for(p))
                  ? run_columns
                  : run_lines;
   }

@@ -56,9 +56,6 @@ static void sort_axes(gemel__reduce_plan *p, const gemel_view *in, const unsigne
   }
   for (int axis = 0; axis < in->rank; axis++) {
     gemel__reduce_axis it = {in->shape[axis], in->strides[axis]};
-    if (GEMEL__FAULT(reduce_wrong_axis) && in->rank == 2 && in->shape[0] == in->shape[1]) {
-      it.stride = in->strides[1 - axis];
-    }
     if (mask[axis]) {
       p->length *= it.size;
     } else {

@@ -261,9 +261,7 @@ static gemel_value others_by_division(const gemel_derive *call) {
   gemel_value is_zero = apply2(call, "eq", x, number_like(call, x, 0));
   gemel_value nonzero = where3(call, is_zero, number_like(call, x, 1), x);
   gemel_value quotient = apply2(call, "div", expand(call, call->outputs[0]), nonzero);
-  return GEMEL__FAULT(prod_grad_zeros)
-             ? quotient
-             : where3(call, is_zero, others_of_zero(call, is_zero, nonzero), quotient);
+  return where3(call, is_zero, others_of_zero(call, is_zero, nonzero), quotient);
 }
 
 /* ---- The same by halving, along one axis of known size ---- */
@@ -382,7 +380,7 @@ static gemel_value others(const gemel_derive *call) {
   gemel_value x = call->inputs[0];
   int rank = gemel_type_rank(gemel_graph_context(call->graph), gemel_value_type(x)), axis;
   unsigned char mask[GEMEL_MAX_RANK];
-  int known = !GEMEL__FAULT(prod_grad_zeros), any = 0;
+  int known = 1, any = 0;
   if (gemel__reduced_axes(&call->attrs[0], rank, mask, NULL) != GEMEL_OK) {
     return null_value;
   }
@@ -428,9 +426,6 @@ static gemel_value share(const gemel_derive *call, gemel_value flow) {
   gemel_value part = apply2(call, "div", flow, count);
   if (gemel_is_null(part)) {
     return part;
-  }
-  if (GEMEL__FAULT(max_grad_mask)) {
-    return apply2(call, "mul", part, number_like(call, part, 1));
   }
   return where3(call, largest, part, number_like(call, part, 0));
 }

@@ -137,9 +137,6 @@ static gemel_status find_window(gemel__derived_loop *d) {
                        "a loop without rows keeps no states to truncate at: it needs a length");
   }
   gemel__derive_dims(d->call, truncate, &most);
-  if (GEMEL__FAULT(scan_truncate_off_by_one)) {
-    most = gemel_dim_add(context, most, gemel__derived_number(d, 1));
-  }
   d->window = gemel_dim_min(context, most, d->length);
   d->truncated = d->window != d->length;
   if (d->truncated && gemel_is_null(d->steps)) {

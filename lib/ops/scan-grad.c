@@ -166,11 +166,7 @@ static gemel_status leave_cotangents(gemel__derived_loop *d) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < d->old.states && status == GEMEL_OK; k++) {
     if (carries(d, k)) {
-      gemel_value next = d->result[n];
-      if (GEMEL__FAULT(scan_grad_no_carry)) {
-        next = gemel__filled_like(next, 0, d->call->where);
-      }
-      status = gemel__body_add_output(next, 'n', n), n++;
+      status = gemel__body_add_output(d->result[n], 'n', n), n++;
     }
   }
   for (size_t k = gemel__derived_first_constant(d); k < d->n_in && status == GEMEL_OK; k++) {

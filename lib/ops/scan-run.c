@@ -328,9 +328,6 @@ static gemel_status leave_state(const scan_call *c, size_t k, int64_t done) {
   }
   if (status == GEMEL_OK && has_history(c->call, s, k)) {
     status = clear_rows(c, &c->call->outputs[gemel__scan_history(s, k)], done + 1);
-    if (GEMEL__FAULT(scan_first_row_lost) && done > 0) {
-      clear(c, state_place(c, k, 0), gemel__view_elements(&last) * gemel__view_item(&last));
-    }
   }
   return status;
 }

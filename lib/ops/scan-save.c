@@ -393,18 +393,12 @@ static void enter_again(saving *s, size_t from, size_t end, const gemel_value *o
 
 static void enter_saved(saving *s, gemel_value loop) {
   uint32_t saved = (uint32_t)(2 * s->d->old.states);
-  gemel_value before = {NULL, 0, 0};
   for (uint32_t node = 0; node < s->n_nodes; node++) {
     for (uint32_t k = 0; k < gemel__node_at(s->graph, node)->n_outputs; k++) {
       gemel__ref value = {node, k};
       size_t number = number_of(s, value);
       if (s->value_marks[number] & READ) {
         gemel_value inner = gemel__value(s->graph, value), rows = rows_of(s, number, loop, &saved);
-        if (GEMEL__FAULT(scan_residual_of_other) && !gemel_is_null(before) &&
-            gemel_value_type(before) == gemel_value_type(rows)) {
-          rows = before;
-        }
-        before = rows;
         map_value(s, inner, gemel__derived_enter_rows(s->d, rows, inner));
       }
     }

@@ -206,7 +206,7 @@ static void find_largest(const lane_job *j, lane_group *g, char *buffer, chunk *
     gemel__acc largest;
     j->max->finish(1, (char *)keys + (size_t)k * j->max->acc_bytes, &largest);
     g->max[k] = j->bytes == sizeof(float) ? (double)largest.f32 : largest.f64;
-    g->max[k] = j->n == 0 ? -INFINITY : GEMEL__FAULT(softmax_no_max) ? 0 : g->max[k];
+    g->max[k] = j->n == 0 ? -INFINITY : g->max[k];
     g->total[k] = 0;
   }
 }
@@ -355,9 +355,6 @@ static void softmax_columns(const lane_job *j, int64_t index) {
   j->max->init(width, keys);
   j->max->rows((size_t)j->n, j->x.step, width, g.x, keys);
   j->max->finish(width, keys, largest);
-  if (GEMEL__FAULT(softmax_no_max)) {
-    memset(largest, 0, sizeof largest);
-  }
   exp_columns(j, &g, largest, total);
   j->kernels->divide_rows((size_t)j->n, width, g.other, j->other.step, total);
 }

@@ -166,28 +166,11 @@ static void enter_inputs(gemel__join *j) {
   }
 }
 
-/* Swaps two rows, or two constants, of a part: a fault. */
-static void cross_operands(gemel__join *j, const gemel__join_part *p) {
-  for (size_t k = 0; k + 1 < p->n_inputs; k++) {
-    gemel__join_input *a = gemel__join_in(j, p, k), *b = a + 1;
-    if (a->kind == b->kind && a->type == b->type && gemel__join_is_operand(a) &&
-        a->kind != GEMEL__STATE_INPUT && a->value.node != b->value.node) {
-      gemel_value value = j->values[k];
-      j->values[k] = j->values[k + 1];
-      j->values[k + 1] = value;
-      return;
-    }
-  }
-}
-
 /* Copies what is live of the body of P. */
 static gemel_status copy_part(gemel__join *j, gemel__join_part *p) {
   size_t n = 0;
   for (size_t k = 0; k < p->n_inputs; k++) {
     j->values[k] = gemel__join_in(j, p, k)->value;
-  }
-  if (GEMEL__FAULT(scan_merge_crossed) && p != j->parts) {
-    cross_operands(j, p);
   }
   for (size_t k = 0; k < p->n_outputs; k++) {
     if (gemel__join_out(j, p, k)->live) {

@@ -332,9 +332,6 @@ gemel_value gemel__pull_last_of(const gemel__pull *p, size_t k) {
   gemel__ref at = p->body->inputs[k], term;
   gemel_value value = gemel__edit_value(p->edit, p->old.operands[k]);
   int minus;
-  if (GEMEL__FAULT(scan_pull_initial)) {
-    value = gemel_sub_at(value, value, gemel__node_where(p->old.graph, p->old.node));
-  }
   while (!gemel__pull_is_same(at, p->body->outputs[k]) && climb(p, &at, &term, &minus)) {
     gemel_value total = total_of(p, term);
     value = minus ? gemel_sub_at(value, total, gemel__pull_where(p, term))

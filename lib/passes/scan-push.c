@@ -120,9 +120,6 @@ static void mark_kinds(push *p) {
   static const unsigned char kinds[] = {OF_STATE, OF_ROW | ABLE, OF_CONSTANT | ABLE};
   for (size_t k = 0; k < p->body->n_inputs; k++) {
     int kind = gemel__scan_node_kind(&p->loop, k);
-    if (GEMEL__FAULT(scan_hoist_state) && p->hoists && kind == GEMEL__STATE_INPUT) {
-      kind = GEMEL__CONSTANT_INPUT;
-    }
     p->marks[p->body->inputs[k].node] = kinds[kind];
   }
   for (uint32_t node = 0; node < p->body->n_nodes; node++) {
@@ -172,13 +169,6 @@ static gemel_status fill_before(push *p, gemel__all_rows *all) {
   return status;
 }
 
-/* X with its first two axes exchanged, if they have one size. */
-static gemel_value exchange_axes(gemel_value x) {
-  int rank;
-  const gemel_dim *dims = gemel__value_dims(x, &rank);
-  return rank > 1 && dims[0] == dims[1] ? gemel__batch_first(x, 1, GEMEL_HERE) : x;
-}
-
 /* The values that the loop reads, in the new graph. */
 static gemel_status compute_before(push *p) {
   gemel__all_rows all = {
@@ -187,10 +177,6 @@ static gemel_status compute_before(push *p) {
   for (size_t k = 0; k < p->body->n_inputs && status == GEMEL_OK; k++) {
     p->operands[k] = gemel__edit_value(p->edit, p->loop.operands[k]);
     status = gemel_is_null(p->operands[k]) ? GEMEL_NO_MEMORY : GEMEL_OK;
-    if (GEMEL__FAULT(scan_push_shared_axis) &&
-        gemel__scan_node_kind(&p->loop, k) == GEMEL__ROW_INPUT) {
-      p->operands[k] = exchange_axes(p->operands[k]);
-    }
   }
   if (status == GEMEL_OK) {
     status = gemel__all_rows_inline(&all, p->edit, p->operands, p->before);

@@ -348,21 +348,6 @@ static int may_overwrite(const gemel__planner *planner, uint32_t node, uint32_t 
          gemel__run_program_output(p, value) == p->n_outputs;
 }
 
-/* A planted fault: the memory of an input of the function, or of a view of one, is taken. */
-static gemel__run_buffer *take_input(gemel__planner *planner, uint32_t value, uint32_t made) {
-  const gemel__plan_place *from = &planner->places[value];
-  const gemel__plan_layout *l = from->layout;
-  gemel__run_buffer *buffer = from->buffer;
-  if (buffer->kind != GEMEL__B_PORT || buffer->port >= planner->f->program.n_inputs ||
-      planner->f->plain || !l->dense || l->offset != 0 ||
-      !(planner->inputs[buffer->port] == from ? GEMEL__FAULT(overwrites_input)
-                                              : GEMEL__FAULT(overwrites_view))) {
-    return NULL;
-  }
-  buffer->remaining += planner->f->program.uses[made];
-  return buffer;
-}
-
 /* Where output 0 of NODE lies if it takes over an input's memory; else NULL. */
 static gemel__run_buffer *take_over(gemel__planner *planner, uint32_t node, gemel_status *status) {
   const gemel__run_program *p = &planner->f->program;
@@ -376,8 +361,6 @@ static gemel__run_buffer *take_over(gemel__planner *planner, uint32_t node, geme
       buffer =
           gemel__buffer_over(planner, planner->places[in[k]].buffer, p->uses[p->nodes[node].value]);
       *status = buffer != NULL ? GEMEL_OK : out_of_memory(planner);
-    } else if (GEMEL__FAULT(overwrites_input) || GEMEL__FAULT(overwrites_view)) {
-      buffer = take_input(planner, in[k], p->nodes[node].value);
     }
   }
   return buffer;
@@ -404,16 +387,6 @@ static gemel_status place_update(gemel__planner *planner, uint32_t node, uint32_
   return status;
 }
 
-/* A planted fault: output VALUE, if nobody reads it, is where the output before it is. */
-static gemel__run_buffer *share_output(const gemel__planner *planner, uint32_t value) {
-  const gemel__plan_place *place = &planner->places[value];
-  gemel__run_buffer *before = planner->places[value - 1].buffer;
-  return planner->f->program.uses[value] == 0 && before->kind == GEMEL__B_ARENA &&
-                 before->bytes >= place->layout->bytes && !planner->f->plain
-             ? before
-             : NULL;
-}
-
 /* A place without memory: a pointer to it will be NULL. */
 static gemel_status place_nowhere(gemel__planner *planner, uint8_t device,
                                   gemel__plan_place *place) {
@@ -425,57 +398,47 @@ static gemel_status place_nowhere(gemel__planner *planner, uint8_t device,
 static gemel_status place_outputs(gemel__planner *planner, uint32_t node,
                                   const unsigned char *unread) {
   const gemel__run_program *p = &planner->f->program;
-  uint32_t k;
-  gemel_status status = GEMEL_OK;
-  for (k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < p->nodes[node].n_outputs; k++) {
     uint32_t value = p->nodes[node].value + k;
     gemel__plan_place *place = &planner->places[value];
+    gemel_status status = GEMEL_OK;
     if (unread != NULL && unread[k]) {
-      status = place_nowhere(planner, gemel__value_device(p, value), place);
+      GEMEL__TRY(place_nowhere(planner, gemel__value_device(p, value), place));
       continue;
     }
-    place->buffer = k == 0                               ? take_over(planner, node, &status)
-                    : GEMEL__FAULT(unread_output_shares) ? share_output(planner, value)
-                                                         : NULL;
-    if (status == GEMEL_OK && place->buffer != NULL) {
+    place->buffer = k == 0 ? take_over(planner, node, &status) : NULL;
+    GEMEL__TRY(status);
+    if (place->buffer != NULL) {
       continue;
     }
-    if (status == GEMEL_OK) {
-      status = place_update(planner, node, value);
-    }
-    if (status == GEMEL_OK) {
-      place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
-    }
-    if (status == GEMEL_OK) {
-      status = poison(planner, node, value, place->buffer, place->layout);
-    }
+    GEMEL__TRY(place_update(planner, node, value));
+    place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
+    GEMEL__TRY(status);
+    GEMEL__TRY(poison(planner, node, value, place->buffer, place->layout));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Drops the uses that NODE has of its inputs. */
 static gemel_status release_operands(gemel__planner *planner, uint32_t node) {
-  const gemel__run_program *p = &planner->f->program;
-  gemel_status status = GEMEL_OK;
-  uint32_t count, k;
-  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
-  for (k = 0; k < count && status == GEMEL_OK; k++) {
-    status = gemel__buffer_use(planner, planner->places[in[k]].buffer, 1);
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(&planner->f->program, node, &count);
+  for (uint32_t k = 0; k < count; k++) {
+    GEMEL__TRY(gemel__buffer_use(planner, planner->places[in[k]].buffer, 1));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Drops the outputs of NODE that nobody reads. */
 static gemel_status release_outputs(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < p->nodes[node].n_outputs && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < p->nodes[node].n_outputs; k++) {
     uint32_t value = p->nodes[node].value + k;
     if (p->uses[value] == 0) {
-      status = gemel__buffer_use(planner, planner->places[value].buffer, 0);
+      GEMEL__TRY(gemel__buffer_use(planner, planner->places[value].buffer, 0));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__place_scratch(gemel__planner *planner, uint8_t device, gemel_kernel_call *call,
@@ -510,48 +473,30 @@ void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
 /* Emits a copy of MADE. */
 static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
                                 const gemel__invocation *made) {
-  const int released_first = GEMEL__FAULT(operands_freed_first) ||
-                             (GEMEL__FAULT(scratch_over_operand) && made->call.scratch_bytes > 0);
   const gemel__run_program *p = &planner->f->program;
   uint8_t device = gemel__value_device(p, p->nodes[node].value);
   gemel__invocation *inv = gemel__arena_copy(&planner->segment->meta, made, sizeof *made);
   gemel__run_buffer *scratch = NULL;
-  gemel_status status;
   gemel__note_release(planner, made, inv);
-  if (inv != NULL) {
-    inv->call.nested = &inv->nested;
+  if (inv == NULL) {
+    return out_of_memory(planner);
   }
-  status = inv == NULL                          ? out_of_memory(planner)
-           : GEMEL__FAULT(operands_freed_first) ? release_operands(planner, node)
-                                                : GEMEL_OK;
-  if (status == GEMEL_OK) {
-    status = place_outputs(planner, node, made->call.unread);
+  int dynamic = inv->runtime != NULL; /* it reads host memory */
+  inv->call.nested = &inv->nested;
+  GEMEL__TRY(place_outputs(planner, node, inv->call.unread));
+  GEMEL__TRY(gemel__place_scratch(planner, device, &inv->call, &scratch));
+  GEMEL__TRY(fix_views(planner, node, &inv->call));
+  GEMEL__TRY(gemel__emit(
+      planner, (gemel__instr){.kind = dynamic ? GEMEL__INSTR_DYNAMIC : GEMEL__INSTR_KERNEL,
+                              .node = node,
+                              .queue = device,
+                              .alone = dynamic,
+                              .kernel = inv}));
+  if (scratch != NULL) {
+    GEMEL__TRY(gemel__buffer_use(planner, scratch, 1));
   }
-  if (status == GEMEL_OK && GEMEL__FAULT(scratch_over_operand) && released_first) {
-    status = release_operands(planner, node);
-  }
-  if (status == GEMEL_OK) {
-    status = gemel__place_scratch(planner, device, &inv->call, &scratch);
-  }
-  if (status == GEMEL_OK) {
-    status = fix_views(planner, node, &inv->call);
-  }
-  if (status == GEMEL_OK) {
-    int dynamic = inv->runtime != NULL; /* it reads host memory */
-    status = gemel__emit(
-        planner, (gemel__instr){.kind = dynamic ? GEMEL__INSTR_DYNAMIC : GEMEL__INSTR_KERNEL,
-                                .node = node,
-                                .queue = device,
-                                .alone = dynamic,
-                                .kernel = inv});
-  }
-  if (status == GEMEL_OK && scratch != NULL) {
-    status = gemel__buffer_use(planner, scratch, 1);
-  }
-  if (status == GEMEL_OK && !released_first) {
-    status = release_operands(planner, node);
-  }
-  return status == GEMEL_OK ? release_outputs(planner, node) : status;
+  GEMEL__TRY(release_operands(planner, node));
+  return release_outputs(planner, node);
 }
 
 /* ---- Views ---- */
