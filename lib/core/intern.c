@@ -9,6 +9,8 @@
 #include "core/alloc.h"
 #include "core/context.h"
 
+enum { SMALL_MAP = 256 };
+
 void *gemel__stable_push(gemel__stable *array) {
   uint32_t offset;
   unsigned chunk = gemel__stable_chunk(array->count, &offset);
@@ -125,30 +127,55 @@ uint32_t gemel__map_find(const gemel__map *map, uint64_t key) {
   return map->used > 0 ? map_slot(map, key)->value : 0;
 }
 
-int gemel__map_put(gemel__map *map, uint64_t key, uint32_t value) {
-  if (map->used * 2 >= map->capacity) {
-    gemel__map more = {NULL, map->used, map->capacity > 0 ? map->capacity * 2 : 16};
-    more.slots = gemel__alloc_array(more.capacity, sizeof *more.slots);
-    if (more.slots == NULL) {
-      return -1;
+static int grow_map(gemel__map *map) {
+  gemel__map more = {NULL, map->used, map->capacity > 0 ? map->capacity * 2 : 16};
+  more.slots = gemel__alloc_array(more.capacity, sizeof *more.slots);
+  if (more.slots == NULL) {
+    return -1;
+  }
+  for (size_t k = 0; k < map->capacity; k++) {
+    if (map->slots[k].value != 0) {
+      *map_slot(&more, map->slots[k].key) = map->slots[k];
     }
-    for (size_t k = 0; k < map->capacity; k++) {
-      if (map->slots[k].value != 0) {
-        *map_slot(&more, map->slots[k].key) = map->slots[k];
-      }
-    }
-    gemel__free(map->slots, map->capacity * sizeof *map->slots);
-    *map = more;
+  }
+  gemel__free(map->slots, map->capacity * sizeof *map->slots);
+  *map = more;
+  return 0;
+}
+
+uint32_t *gemel__map_at(gemel__map *map, uint64_t key, uint32_t value) {
+  if (map->used * 2 >= map->capacity && grow_map(map) != 0) {
+    return NULL;
   }
   struct gemel__map_slot *slot = map_slot(map, key);
-  map->used += slot->value == 0;
-  *slot = (struct gemel__map_slot){key, value};
+  if (slot->value == 0) {
+    *slot = (struct gemel__map_slot){key, value};
+    map->used++;
+  }
+  return &slot->value;
+}
+
+int gemel__map_put(gemel__map *map, uint64_t key, uint32_t value) {
+  uint32_t *at = gemel__map_at(map, key, value);
+  if (at == NULL) {
+    return -1;
+  }
+  *at = value;
   return 0;
 }
 
 void gemel__map_clear(gemel__map *map) {
   gemel__free(map->slots, map->capacity * sizeof *map->slots);
   memset(map, 0, sizeof *map);
+}
+
+void gemel__map_empty(gemel__map *map) {
+  if (map->capacity > SMALL_MAP) {
+    gemel__map_clear(map);
+  } else if (map->used > 0) {
+    memset(map->slots, 0, map->capacity * sizeof *map->slots);
+    map->used = 0;
+  }
 }
 
 /* ---- Strings ---- */

@@ -34,10 +34,16 @@ typedef struct gemel__map {
 /* The value of KEY; 0 if there is none. */
 uint32_t gemel__map_find(const gemel__map *map, uint64_t key);
 
+/* The value of KEY, which gets VALUE if there was none; good until something is added. NULL when
+ * memory is out. */
+uint32_t *gemel__map_at(gemel__map *map, uint64_t key, uint32_t value);
+
 /* KEY has VALUE from now on: 0, or -1 when memory is out. */
 int gemel__map_put(gemel__map *map, uint64_t key, uint32_t value);
 
+/* Forgets all keys; EMPTY keeps a small table's memory for the next ones. */
 void gemel__map_clear(gemel__map *map);
+void gemel__map_empty(gemel__map *map);
 
 /* gemel__intern_string for a caller that holds the context's lock. */
 const char *gemel__intern_string_locked(gemel_context *context, const char *text);

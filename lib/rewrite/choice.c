@@ -100,7 +100,7 @@ static gemel_status check_name(const struct choosing *c, gemel__rule_names *name
 /* Two rules of one name can't be told apart by who chooses them, and would make the order, and so
  * the result, depend on which came first. Within a set there are none. */
 static gemel_status check_names(const struct choosing *c) {
-  gemel__rule_names names = {NULL, 0, 0};
+  gemel__rule_names names = {.count = 0};
   gemel_status status = GEMEL_OK;
   for (size_t s = 0; s < c->options->n_rules && status == GEMEL_OK; s++) {
     for (size_t k = 0; k < gemel_rules_count(c->options->rules[s]) && status == GEMEL_OK; k++) {

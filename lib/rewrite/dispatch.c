@@ -13,14 +13,12 @@
 #include "core/alloc.h"
 #include "core/intern.h"
 
-enum { FIRST_ROWS = 256, MOST_ROWS = 1 << 16 };
+enum { MOST_ROWS = 1 << 16 };
 
 struct gemel__dispatch_row {
-  uint32_t op, first, second; /* OP 0: an empty row; FIRST, SECOND 0: there is no such input */
+  uint32_t op, first, second; /* FIRST, SECOND 0: there is no such input */
   uint32_t begin, count;      /* of the candidates, in lists */
 };
-
-#define KEY_BYTES offsetof(struct gemel__dispatch_row, begin)
 
 /* ---- Adding rules ---- */
 
@@ -30,9 +28,7 @@ gemel_status gemel__selection_start(gemel__selection *s, gemel_context *context,
   s->context = context;
   s->n_ops = gemel__stable_count(&context->ops);
   s->is_root = gemel__alloc_array(s->n_ops, 1);
-  s->table = gemel__alloc_array(FIRST_ROWS, sizeof *s->table);
-  s->capacity = s->table != NULL ? FIRST_ROWS : 0;
-  return s->is_root != NULL && s->table != NULL ? GEMEL_OK : gemel__no_memory(error, "rules");
+  return s->is_root != NULL ? GEMEL_OK : gemel__no_memory(error, "rules");
 }
 
 /* How much a left side asks for; less for gemel's own rules than for any other. */
@@ -94,42 +90,9 @@ static struct gemel__dispatch_row row_of(const gemel_graph *graph, uint32_t node
   return row;
 }
 
-/* Where ROW stands in the table, or is to be put. */
-static struct gemel__dispatch_row *find(const gemel__selection *s,
-                                        const struct gemel__dispatch_row *row) {
-  uint64_t hash = gemel__mix((uint64_t)row->op << 32 | row->first);
-  size_t k = (size_t)gemel__mix(hash ^ row->second);
-  while (s->table[k & (s->capacity - 1)].op != 0 &&
-         memcmp(&s->table[k & (s->capacity - 1)], row, KEY_BYTES) != 0) {
-    k++;
-  }
-  return &s->table[k & (s->capacity - 1)];
-}
-
-/* Room for one more row: twice as many, or none of those that there were. */
-static gemel_status reserve(gemel__selection *s, gemel_error *error) {
-  struct gemel__dispatch_row *old = s->table;
-  size_t n = s->capacity;
-  if (s->n_rows == MOST_ROWS) {
-    memset(s->table, 0, n * sizeof *s->table);
-    s->n_rows = s->n_lists = 0;
-  }
-  if (s->n_rows * 2 < n) {
-    return GEMEL_OK;
-  }
-  struct gemel__dispatch_row *more = gemel__alloc_array(n * 2, sizeof *more);
-  if (more == NULL) {
-    return gemel__no_memory(error, "rewriting");
-  }
-  s->table = more;
-  s->capacity = n * 2;
-  for (size_t k = 0; k < n; k++) {
-    if (old[k].op != 0) {
-      *find(s, &old[k]) = old[k];
-    }
-  }
-  gemel__free(old, n * sizeof *old);
-  return GEMEL_OK;
+/* The operations of ROW as a key; an operation's number has 16 bits. */
+static uint64_t key_of(const struct gemel__dispatch_row *row) {
+  return (uint64_t)row->op << 32 | row->first << 16 | row->second;
 }
 
 /* 1 if an operand made by OP (0: there is none) may be what operand K of C's root must be. */
@@ -146,9 +109,12 @@ static int is_candidate(const gemel__candidate *c, const struct gemel__dispatch_
 /* Enters ROW, which is new, with its candidates. */
 static gemel_status enter(gemel__selection *s, struct gemel__dispatch_row *row,
                           gemel_error *error) {
-  gemel_status status = reserve(s, error);
+  if (s->n_rows == MOST_ROWS) {
+    gemel__map_clear(&s->found);
+    s->n_rows = s->n_lists = 0;
+  }
   row->begin = (uint32_t)s->n_lists;
-  for (size_t k = 0; k < s->n_candidates && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < s->n_candidates; k++) {
     if (!is_candidate(&s->candidates[k], row)) {
       continue;
     }
@@ -158,11 +124,12 @@ static gemel_status enter(gemel__selection *s, struct gemel__dispatch_row *row,
     s->lists[s->n_lists++] = (uint32_t)k;
     row->count++;
   }
-  if (status == GEMEL_OK) {
-    *find(s, row) = *row;
-    s->n_rows++;
+  if (gemel__grow(&s->table, &s->row_capacity, s->n_rows + 1, sizeof *s->table) != 0 ||
+      gemel__map_put(&s->found, key_of(row), (uint32_t)s->n_rows + 1) != 0) {
+    return gemel__no_memory(error, "rewriting");
   }
-  return status;
+  s->table[s->n_rows++] = *row;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__selection_candidates(gemel__selection *s, const gemel_graph *graph,
@@ -173,9 +140,9 @@ gemel_status gemel__selection_candidates(gemel__selection *s, const gemel_graph 
     return GEMEL_OK;
   }
   struct gemel__dispatch_row row = row_of(graph, node);
-  const struct gemel__dispatch_row *known = find(s, &row);
-  if (known->op != 0) {
-    row = *known;
+  uint32_t known = gemel__map_find(&s->found, key_of(&row));
+  if (known != 0) {
+    row = s->table[known - 1];
   } else if (enter(s, &row, error) != GEMEL_OK) {
     return GEMEL_NO_MEMORY;
   }
@@ -195,7 +162,8 @@ void gemel__selection_clear(gemel__selection *s) {
   gemel__free(s->tallies, (s->n_rules + 1) * sizeof *s->tallies);
   gemel__free(s->candidates, s->candidate_capacity * sizeof *s->candidates);
   gemel__free(s->is_root, s->n_ops);
-  gemel__free(s->table, s->capacity * sizeof *s->table);
+  gemel__free(s->table, s->row_capacity * sizeof *s->table);
+  gemel__map_clear(&s->found);
   gemel__free(s->lists, s->list_capacity * sizeof *s->lists);
   memset(s, 0, sizeof *s);
 }

@@ -5,6 +5,7 @@
 #ifndef GEMEL__REWRITE_DISPATCH_H
 #define GEMEL__REWRITE_DISPATCH_H
 
+#include "core/intern.h"
 #include "rewrite/match.h"
 
 /* What a rule or pass has done in a phase. */
@@ -30,9 +31,10 @@ typedef struct gemel__selection {
   size_t n_candidates, candidate_capacity;
   unsigned char *is_root; /* by operation: a rule has it as the root of its left side */
   size_t n_ops;
-  struct gemel__dispatch_row *table; /* a hash table, see dispatch.c */
-  size_t n_rows, capacity;
-  uint32_t *lists; /* indices of candidates, for the rows of the table */
+  struct gemel__dispatch_row *table; /* see dispatch.c */
+  size_t n_rows, row_capacity;
+  gemel__map found; /* operations -> row + 1 */
+  uint32_t *lists;  /* indices of candidates, for the rows of the table */
   size_t n_lists, list_capacity;
 } gemel__selection;
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules by name: a hash table, so that two of one name are found in a time that doesn't depend on
- * how many there are.
+ * Rules by name, so that two of one name are found in a time that doesn't depend on how many there
+ * are.
  */
 #ifndef GEMEL__RULES_RULE_NAMES_H
 #define GEMEL__RULES_RULE_NAMES_H
 
+#include "core/context.h"
 #include "rules/rule.h"
 
 /* Zeroed is empty. Rules are borrowed. */
 typedef struct gemel__rule_names {
-  const struct gemel_rule **slots; /* NULL: empty; at most half of them are taken */
+  const struct gemel_rule **rules;
   size_t count, capacity;
+  gemel__idtable table; /* of numbers of rules, from 1 */
 } gemel__rule_names;
 
 /* The rule called NAME, or NULL. */

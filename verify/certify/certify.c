@@ -17,7 +17,6 @@
 #include "certify/change.h"
 #include "certify/compare.h"
 #include "certify/fold.h"
-#include "certify/memo.h"
 #include "certify/region.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -31,7 +30,7 @@ enum { NEWER = 1, HOLDS, NEEDS_FACTS };
 /* What one rewrite of a graph uses. */
 typedef struct certify_session {
   gemel__pool pool;
-  gemel__certify_memo memo;
+  gemel__map memo;
   gemel__region region;
   size_t visited; /* nodes, for passes */
   gemel_certify_counts counts;
@@ -167,7 +166,7 @@ static gemel_status compare(certify_session *s, int facts, gemel__likeness *like
 }
 
 /* Asks the question KEY, whose *STATE is NEWER. */
-static gemel_status ask(certify_session *s, int facts, unsigned char *state, gemel_error *error) {
+static gemel_status ask(certify_session *s, int facts, uint32_t *state, gemel_error *error) {
   gemel__likeness likeness;
   gemel_status status = compare(s, facts, &likeness, error);
   count(s, facts, likeness);
@@ -178,16 +177,16 @@ static gemel_status ask(certify_session *s, int facts, unsigned char *state, gem
 static gemel_status check_rule(certify_session *s, const gemel__application *a,
                                gemel_error *error) {
   uint64_t key;
-  unsigned char *state = NULL;
+  uint32_t *state = NULL;
   gemel_status status = GEMEL_OK;
   if (gemel__region_read(&s->region, a, &key) == 0) {
-    state = gemel__memo_at(&s->memo, key);
+    state = gemel__map_at(&s->memo, key, 1);
   }
   if (state != NULL && *state == NEWER) {
     status = ask(s, 0, state, error);
   }
   if (status == GEMEL_OK && state != NULL && *state == NEEDS_FACTS) {
-    state = gemel__memo_at(&s->memo, gemel__region_facts_key(&s->region, key));
+    state = gemel__map_at(&s->memo, gemel__region_facts_key(&s->region, key), 1);
     if (state != NULL && *state == NEWER) {
       status = ask(s, 1, state, error);
     }
@@ -208,8 +207,7 @@ static gemel_status check_fold(certify_session *s, const gemel__application *a,
   for (uint32_t k = 0; k < count; k++) {
     key = gemel__mix(key ^ graph->nodes[inputs[k].node].attrs);
   }
-  unsigned char *state =
-      gemel__memo_at(&s->memo, gemel__mix(key ^ graph->nodes[a->after.node].attrs));
+  uint32_t *state = gemel__map_at(&s->memo, gemel__mix(key ^ graph->nodes[a->after.node].attrs), 1);
   if (state == NULL) {
     return gemel__no_memory(error, "certifying");
   }
@@ -243,7 +241,7 @@ static gemel_status witness(void *user, const gemel__application *a, gemel_error
 
 /* The question of region R, as KEY, whose answer isn't known. */
 static gemel_status ask_change(certify_session *s, const gemel__change *c,
-                               const gemel__change_region *r, int facts, unsigned char *state,
+                               const gemel__change_region *r, int facts, uint32_t *state,
                                gemel_error *error) {
   const gemel_graph *sides[2] = {r->left, r->right};
   const change_maker by = {"pass", c->pass->name, c->pass->needs};
@@ -260,12 +258,12 @@ static gemel_status ask_change(certify_session *s, const gemel__change *c,
 static gemel_status check_change(certify_session *s, const gemel__change *c,
                                  gemel__change_region *r, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  unsigned char *state = gemel__memo_at(&s->memo, r->key);
+  uint32_t *state = gemel__map_at(&s->memo, r->key, 1);
   if (state != NULL && *state == NEWER) {
     status = ask_change(s, c, r, 0, state, error);
   }
   if (status == GEMEL_OK && state != NULL && *state == NEEDS_FACTS) {
-    state = gemel__memo_at(&s->memo, r->facts_key);
+    state = gemel__map_at(&s->memo, r->facts_key, 1);
     if (state != NULL && *state == NEWER) {
       status = ask_change(s, c, r, 1, state, error);
     }
@@ -319,7 +317,7 @@ static gemel_status witness_change(void *user, const gemel__change *c, gemel_err
 static void free_session(certify_session *s) {
   if (s != NULL) {
     gemel__pool_clear(&s->pool);
-    gemel__memo_clear(&s->memo);
+    gemel__map_clear(&s->memo);
     gemel__region_clear(&s->region);
     gemel_text_free(s->report);
     gemel__free(s, sizeof *s);
@@ -345,7 +343,7 @@ static void *begin(gemel__certifier *hook, gemel_error *error) {
 static void end(gemel__certifier *hook, void *user) {
   certifier *c = (certifier *)hook;
   certify_session *s = user;
-  gemel__memo_clear(&s->memo);
+  gemel__map_clear(&s->memo);
   s->visited = 0;
   pthread_mutex_lock(&c->lock);
   c->total.applications += s->counts.applications;

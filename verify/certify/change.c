@@ -22,61 +22,36 @@
 #include "core/intern.h"
 
 /* Values by node and output; output ALL stands for the node itself. */
-typedef struct made_entry {
-  gemel__ref at; /* node + 1; 0: empty */
-  gemel_value made;
-} made_entry;
-
 typedef struct made_table {
-  made_entry *entries;
+  gemel__map found; /* node and output -> place in VALUES + 1 */
+  gemel_value *values;
   size_t count, capacity;
 } made_table;
 
 #define ALL UINT32_MAX
 
-static made_entry *slot_of(const made_table *t, gemel__ref at) {
-  size_t k = (size_t)gemel__mix((uint64_t)at.node << 32 ^ at.output) & (t->capacity - 1);
-  while (t->entries[k].at.node != 0 &&
-         (t->entries[k].at.node != at.node + 1 || t->entries[k].at.output != at.output)) {
-    k = (k + 1) & (t->capacity - 1);
-  }
-  return &t->entries[k];
-}
-
-static int reserve(made_table *t) {
-  made_table next = {NULL, t->count, t->capacity == 0 ? 32 : 2 * t->capacity};
-  if (2 * t->count < t->capacity) {
-    return 0;
-  }
-  next.entries = gemel__alloc_array(next.capacity, sizeof *next.entries);
-  if (next.entries == NULL) {
-    return -1;
-  }
-  for (size_t k = 0; k < t->capacity; k++) {
-    if (t->entries[k].at.node != 0) {
-      gemel__ref at = {t->entries[k].at.node - 1, t->entries[k].at.output};
-      *slot_of(&next, at) = t->entries[k];
-    }
-  }
-  gemel__free(t->entries, t->capacity * sizeof *t->entries);
-  *t = next;
-  return 0;
+static uint64_t key_of(gemel__ref at) {
+  return (uint64_t)at.node << 32 | at.output;
 }
 
 static int put(made_table *t, gemel__ref at, gemel_value made) {
-  if (reserve(t) != 0) {
+  if (gemel__grow(&t->values, &t->capacity, t->count + 1, sizeof *t->values) != 0) {
     return -1;
   }
-  made_entry *e = slot_of(t, at);
-  t->count += e->at.node == 0;
-  *e = (made_entry){{at.node + 1, at.output}, made};
-  return 0;
+  t->values[t->count++] = made;
+  return gemel__map_put(&t->found, key_of(at), (uint32_t)t->count);
 }
 
 /* What stands for AT; null: nothing yet. */
 static gemel_value get(const made_table *t, gemel__ref at) {
-  const gemel_value none = {NULL, 0, 0};
-  return t->capacity > 0 && slot_of(t, at)->at.node != 0 ? slot_of(t, at)->made : none;
+  uint32_t found = gemel__map_find(&t->found, key_of(at));
+  return found != 0 ? t->values[found - 1] : (gemel_value){NULL, 0, 0};
+}
+
+static void clear(made_table *t) {
+  gemel__map_clear(&t->found);
+  gemel__free(t->values, t->capacity * sizeof *t->values);
+  memset(t, 0, sizeof *t);
 }
 
 enum { MOST_OPENED = 64 };
@@ -217,7 +192,7 @@ static int is_copy(const gemel_graph *from, uint32_t u, const gemel_graph *to, u
 static gemel_status open_made(change_sides *s) {
   enum { DEPTH = 2 };
   const gemel__change *c = s->change;
-  made_table images = {NULL, 0, 0};
+  made_table images = {.count = 0};
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < c->n_leaves && status == GEMEL_OK; k++) {
     status = put(&images, c->images[k], gemel__value(c->to, c->images[k])) == 0 ? GEMEL_OK
@@ -230,7 +205,7 @@ static gemel_status open_made(change_sides *s) {
       s->opened[s->n_opened++] = node;
     }
   }
-  gemel__free(images.entries, images.capacity * sizeof *images.entries);
+  clear(&images);
   return status;
 }
 
@@ -355,7 +330,7 @@ static gemel_status read_sides(change_walk *left, change_walk *right) {
 }
 
 static void clear_walk(change_walk *w) {
-  gemel__free(w->made.entries, w->made.capacity * sizeof *w->made.entries);
+  clear(&w->made);
   gemel__free(w->stack, w->stack_capacity * sizeof *w->stack);
 }
 
@@ -374,8 +349,7 @@ static gemel_status read_once(change_sides *s, gemel_error *error) {
   r->facts_key = gemel__mix(r->facts_key ^ r->key);
   clear_walk(&left);
   clear_walk(&right);
-  gemel__free(s->numbers.entries, s->numbers.capacity * sizeof *s->numbers.entries);
-  s->numbers = (made_table){NULL, 0, 0};
+  clear(&s->numbers);
   return status;
 }
 

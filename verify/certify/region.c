@@ -18,43 +18,19 @@
 #include "core/intern.h"
 #include "rules/facts.h"
 
-enum { MOST_SLOTS = 256 };
-
 /* ---- Numbers ---- */
 
 static int same_ref(gemel__ref a, gemel__ref b) {
   return a.node == b.node && a.output == b.output;
 }
 
-static uint32_t *slot_of(const gemel__region *r, gemel__ref ref) {
-  size_t mask = r->n_slots - 1;
-  size_t k = (size_t)gemel__mix((uint64_t)ref.node << 8 ^ ref.output) & mask;
-  while (r->slots[k] != 0 && !same_ref(r->values[r->slots[k] - 1].ref, ref)) {
-    k = (k + 1) & mask;
-  }
-  return &r->slots[k];
-}
-
-static int grow_slots(gemel__region *r) {
-  size_t n = r->n_slots == 0 ? 32 : r->n_slots * 2;
-  uint32_t *slots = gemel__alloc_array(n, sizeof *slots);
-  if (slots == NULL) {
-    return -1;
-  }
-  gemel__free(r->slots, r->n_slots * sizeof *r->slots);
-  r->slots = slots;
-  r->n_slots = n;
-  for (size_t k = 0; k < r->n; k++) {
-    if (r->values[k].kind != GEMEL__REGION_RIGHT) {
-      *slot_of(r, r->values[k].ref) = (uint32_t)k + 1;
-    }
-  }
-  return 0;
+static uint64_t key_of(gemel__ref ref) {
+  return (uint64_t)ref.node << 32 | ref.output;
 }
 
 /* The number of REF, from 1; 0 if it has none. */
 static uint32_t find(const gemel__region *r, gemel__ref ref) {
-  return r->n_slots > 0 ? *slot_of(r, ref) : 0;
+  return gemel__map_find(&r->numbers, key_of(ref));
 }
 
 /* One more value. */
@@ -69,11 +45,7 @@ static int append(gemel__region *r, gemel__ref ref, int kind) {
 
 /* Gives REF, which has none, a number. */
 static int add(gemel__region *r, gemel__ref ref, int kind) {
-  if ((r->n_slots < 2 * (r->n + 1) && grow_slots(r) != 0) || append(r, ref, kind) != 0) {
-    return -1;
-  }
-  *slot_of(r, ref) = (uint32_t)r->n;
-  return 0;
+  return append(r, ref, kind) != 0 ? -1 : gemel__map_put(&r->numbers, key_of(ref), (uint32_t)r->n);
 }
 
 static uint64_t hash(uint64_t key, uint64_t x) {
@@ -312,20 +284,14 @@ int gemel__region_read(gemel__region *r, const gemel__application *a, uint64_t *
   r->n_operands = 0;
   r->leftover = 0;
   r->open = 0;
-  if (r->n_slots > MOST_SLOTS) { /* after a wide one */
-    gemel__free(r->slots, r->n_slots * sizeof *r->slots);
-    r->slots = NULL;
-    r->n_slots = 0;
-  } else if (r->n_slots > 0) {
-    memset(r->slots, 0, r->n_slots * sizeof *r->slots);
-  }
+  gemel__map_empty(&r->numbers);
   *key = gemel__hash_bytes(a->order, name, strlen(name));
   return read_left(r, key) != 0 || read_right(r, key) != 0 ? -1 : 0;
 }
 
 void gemel__region_clear(gemel__region *r) {
   gemel__free(r->values, r->capacity * sizeof *r->values);
-  gemel__free(r->slots, r->n_slots * sizeof *r->slots);
+  gemel__map_clear(&r->numbers);
   gemel__free(r->operands, r->operand_capacity * sizeof *r->operands);
   memset(r, 0, sizeof *r);
 }

@@ -7,6 +7,7 @@
 #ifndef GEMEL__CERTIFY_REGION_H
 #define GEMEL__CERTIFY_REGION_H
 
+#include "core/intern.h"
 #include "rewrite/engine.h"
 #include "sample/points.h"
 
@@ -28,8 +29,7 @@ typedef struct gemel__region {
   const gemel__application *a;
   gemel__region_value *values; /* numbered as they are met */
   size_t n, capacity;
-  uint32_t *slots; /* numbers, from 1, by value */
-  size_t n_slots;
+  gemel__map numbers; /* from 1, by value */
   gemel__ref at[GEMEL__RULE_NODES];  /* by node of the left side that is an operation */
   uint32_t right[GEMEL__RULE_NODES]; /* by node of the right side that is one: its number */
   uint32_t first[GEMEL__RULE_NODES]; /* and where the numbers of its operands begin */

@@ -34,54 +34,37 @@ static int same(const gemel__formulas *t, const gemel__formula_node *x,
   return x->kind == y->kind && x->extra == y->extra && x->a == y->a && x->b == y->b && x->c == y->c;
 }
 
-static void place(gemel__formulas *t, gemel__formula a) {
-  size_t k = (size_t)hash_of(at(t, a)) & (t->n_slots - 1);
-  while (t->slots[k] != 0) {
-    k = (k + 1) & (t->n_slots - 1);
-  }
-  t->slots[k] = a + 1;
+typedef struct sought {
+  const gemel__formulas *t;
+  const gemel__formula_node *node;
+} sought;
+
+static int is_sought(const void *user, uint32_t id) {
+  const sought *s = user;
+  return same(s->t, at(s->t, id - 1), s->node);
 }
 
-static int make_room(gemel__formulas *t) {
-  size_t n = t->n_slots > 0 ? 2 * t->n_slots : 256;
-  uint32_t *slots;
-  if (2 * t->count < t->n_slots) {
-    return 0;
-  }
-  slots = gemel__alloc_array(n, sizeof *slots);
-  if (slots == NULL) {
-    return -1;
-  }
-  gemel__free(t->slots, t->n_slots * sizeof *slots);
-  t->slots = slots;
-  t->n_slots = n;
-  for (gemel__formula k = 0; k < t->count; k++) {
-    place(t, k);
-  }
-  return 0;
+static uint64_t hash_at(const void *user, uint32_t id) {
+  return hash_of(at(user, id - 1));
 }
 
 /* The term like NODE; a new one if there is none. */
 static gemel__formula intern(gemel__formulas *t, const gemel__formula_node *node) {
-  size_t k;
-  if (make_room(t) != 0) {
-    t->full = 1;
-    return GEMEL__FORMULA_FALSE;
+  sought s = {t, node};
+  uint64_t hash = hash_of(node);
+  uint32_t id = gemel__idtable_find(&t->table, hash, is_sought, &s);
+  if (id != 0) {
+    return id - 1;
   }
-  for (k = (size_t)hash_of(node) & (t->n_slots - 1); t->slots[k] != 0;
-       k = (k + 1) & (t->n_slots - 1)) {
-    if (same(t, at(t, t->slots[k] - 1), node)) {
-      return t->slots[k] - 1;
-    }
-  }
+  id = (uint32_t)t->count + 1;
   if (t->count >= t->limit ||
-      gemel__grow(&t->nodes, &t->capacity, t->count + 1, sizeof *t->nodes) != 0) {
+      gemel__grow(&t->nodes, &t->capacity, t->count + 1, sizeof *t->nodes) != 0 ||
+      gemel__idtable_add(&t->table, hash, id, hash_at, t) != 0) {
     t->full = 1;
     return GEMEL__FORMULA_FALSE;
   }
-  t->nodes[t->count] = *node;
-  t->slots[k] = (uint32_t)t->count + 1;
-  return (gemel__formula)t->count++;
+  t->nodes[t->count++] = *node;
+  return id - 1;
 }
 
 static gemel__formula_node node_of(gemel__formula_kind kind, int extra, gemel__formula a,
@@ -134,7 +117,7 @@ void gemel__formulas_free(gemel__formulas *t) {
   }
   gemel__free(t->numbers, t->number_capacity * sizeof *t->numbers);
   gemel__free(t->nodes, t->capacity * sizeof *t->nodes);
-  gemel__free(t->slots, t->n_slots * sizeof *t->slots);
+  gemel__idtable_clear(&t->table);
   gemel__free(t, sizeof *t);
 }
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <flint/fmpq.h>
 #include <gemel/dtype.h>
+#include "core/context.h"
 #include "domains/domain.h"
 
 typedef uint32_t gemel__formula;
@@ -61,8 +62,7 @@ typedef struct gemel__formulas {
   size_t count, capacity, limit;
   fmpq *numbers;
   size_t n_numbers, number_capacity;
-  uint32_t *slots; /* hash table of terms + 1 */
-  size_t n_slots;
+  gemel__idtable table; /* of terms + 1 */
   uint32_t n_leaves;
   int full; /* memory or the limit was reached: terms made since then mean nothing */
 } gemel__formulas;
