@@ -8,13 +8,13 @@
 #include "core/alloc.h"
 #include "core/intern.h"
 
-typedef struct sought {
+typedef struct rule_sought {
   const gemel__rule_names *names;
   const char *name;
-} sought;
+} rule_sought;
 
 static int same(const void *user, uint32_t id) {
-  const sought *s = user;
+  const rule_sought *s = user;
   return strcmp(s->names->rules[id - 1]->info.name, s->name) == 0;
 }
 
@@ -27,7 +27,7 @@ static uint64_t hash_of(const void *user, uint32_t id) {
 }
 
 const struct gemel_rule *gemel__rule_names_find(const gemel__rule_names *names, const char *name) {
-  sought s = {names, name};
+  rule_sought s = {names, name};
   uint32_t id = gemel__idtable_find(&names->table, hash(name), same, &s);
   return id != 0 ? names->rules[id - 1] : NULL;
 }

@@ -29,7 +29,7 @@ typedef struct gemel__region {
   const gemel__application *a;
   gemel__region_value *values; /* numbered as they are met */
   size_t n, capacity;
-  gemel__map numbers; /* from 1, by value */
+  gemel__map numbers;                /* from 1, by value */
   gemel__ref at[GEMEL__RULE_NODES];  /* by node of the left side that is an operation */
   uint32_t right[GEMEL__RULE_NODES]; /* by node of the right side that is one: its number */
   uint32_t first[GEMEL__RULE_NODES]; /* and where the numbers of its operands begin */

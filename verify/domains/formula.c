@@ -34,13 +34,13 @@ static int same(const gemel__formulas *t, const gemel__formula_node *x,
   return x->kind == y->kind && x->extra == y->extra && x->a == y->a && x->b == y->b && x->c == y->c;
 }
 
-typedef struct sought {
+typedef struct term_sought {
   const gemel__formulas *t;
   const gemel__formula_node *node;
-} sought;
+} term_sought;
 
 static int is_sought(const void *user, uint32_t id) {
-  const sought *s = user;
+  const term_sought *s = user;
   return same(s->t, at(s->t, id - 1), s->node);
 }
 
@@ -50,7 +50,7 @@ static uint64_t hash_at(const void *user, uint32_t id) {
 
 /* The term like NODE; a new one if there is none. */
 static gemel__formula intern(gemel__formulas *t, const gemel__formula_node *node) {
-  sought s = {t, node};
+  term_sought s = {t, node};
   uint64_t hash = hash_of(node);
   uint32_t id = gemel__idtable_find(&t->table, hash, is_sought, &s);
   if (id != 0) {
