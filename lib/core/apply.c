@@ -263,19 +263,19 @@ static gemel_status check_outputs(const struct application *a, gemel_error *erro
 
 /* Runs the type rule, with a bigger array if the operation has more outputs than fit. */
 static gemel_status infer_outputs(struct application *a, gemel_error *error) {
-  gemel_status status = gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values,
-                                     a->room, &a->n_outputs, a->outputs, error);
-  if (status == GEMEL_OK && a->n_outputs > a->room && a->n_outputs <= UINT16_MAX) {
+  GEMEL__TRY(gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values, a->room,
+                          &a->n_outputs, a->outputs, error));
+  if (a->n_outputs > a->room && a->n_outputs <= UINT16_MAX) {
     gemel_type *more = gemel__alloc_array(a->n_outputs, sizeof *more);
     if (more == NULL) {
       return gemel__no_memory(error, "outputs");
     }
     a->room = a->n_outputs;
     a->outputs = more;
-    status = gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values, a->room,
-                          &a->n_outputs, a->outputs, error);
+    GEMEL__TRY(gemel__infer(a->graph->context, a->op, a->attrs, a->n, a->types, a->values, a->room,
+                            &a->n_outputs, a->outputs, error));
   }
-  return status == GEMEL_OK ? check_outputs(a, error) : status;
+  return check_outputs(a, error);
 }
 
 /* Asks the memo, or the type rule. The error is recorded on the graph. */

@@ -173,10 +173,7 @@ static gemel_status check_node(struct checking *c, uint32_t id, gemel_error *err
   if (fault != NULL) {
     return fail_node(g, id, fault, error);
   }
-  gemel_status status = check_types(c, id, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_types(c, id, error));
   const gemel__ref *inputs = gemel__node_inputs(g, id, &count);
   if (!g->frozen &&
       (!gemel__cons_find(g, node->op, node->attrs, count, inputs, &place, &found) || found != id)) {
@@ -250,16 +247,15 @@ static gemel_status check_lists(const struct checking *c, gemel_error *error) {
 }
 
 static gemel_status check_one(struct checking *c, const gemel_graph *graph, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
   c->graph = graph;
   c->n_inputs = 0;
   if (graph->nodes[0].in_begin != 0 || graph->nodes[graph->n_nodes].in_begin != graph->n_pool) {
     return gemel__fail(error, GEMEL_INTERNAL, "the nodes don't share out the pool of inputs");
   }
-  for (size_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
-    status = check_node(c, (uint32_t)k, error);
+  for (size_t k = 0; k < graph->n_nodes; k++) {
+    GEMEL__TRY(check_node(c, (uint32_t)k, error));
   }
-  return status == GEMEL_OK ? check_lists(c, error) : status;
+  return check_lists(c, error);
 }
 
 gemel_status gemel_graph_check(const gemel_graph *graph, gemel_error *error) {

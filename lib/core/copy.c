@@ -8,6 +8,7 @@
 
 #include "core/alloc.h"
 #include "core/cons.h"
+#include "core/error.h"
 #include "core/ids.h"
 
 static gemel_status fail(gemel_graph *graph, gemel_status status, gemel_location where) {
@@ -109,17 +110,16 @@ gemel_status gemel__copy_reserve(gemel_graph *to, const gemel_graph *from, doubl
 
 gemel_status gemel__copy_input(gemel_graph *to, const gemel_graph *from, size_t k, uint32_t *node) {
   uint32_t old = from->inputs[k].node;
-  gemel_status status = gemel__copy_node(to, from, old, NULL, node);
+  GEMEL__TRY(gemel__copy_node(to, from, old, NULL, node));
   gemel__ref value = {*node, 0};
-  if (status == GEMEL_OK && gemel__add_named_input(to, value, from->input_names[k]) != 0) {
+  if (gemel__add_named_input(to, value, from->input_names[k]) != 0) {
     gemel__graph_pop(to, *node);
-    status = fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
+    return fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
   }
-  if (status == GEMEL_OK &&
-      gemel__input_add_marks(to, to->n_inputs - 1, gemel__input_marks(from, k)) != 0) {
-    status = fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
+  if (gemel__input_add_marks(to, to->n_inputs - 1, gemel__input_marks(from, k)) != 0) {
+    return fail(to, GEMEL_NO_MEMORY, gemel__node_where(from, old));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__copy_output(gemel_graph *to, const gemel_graph *from, size_t k,

@@ -12,6 +12,7 @@
 #include "ops/conv.h"
 
 #include <string.h>
+#include "core/error.h"
 #include "core/fault.h"
 #include "ops/rule.h"
 
@@ -34,12 +35,8 @@ static padding_kind padding_of(const gemel_attr *attrs) {
 
 static gemel_status check_attrs(const gemel_infer *call, int axes) {
   const gemel_attr *attrs = call->attrs;
-  gemel_status status = GEMEL_OK;
-  for (int k = GEMEL__CONV_STRIDE; k <= GEMEL__CONV_HIGH && status == GEMEL_OK; k++) {
-    status = gemel__window_list(call, k, axes, k <= GEMEL__CONV_DILATION);
-  }
-  if (status != GEMEL_OK) {
-    return status;
+  for (int k = GEMEL__CONV_STRIDE; k <= GEMEL__CONV_HIGH; k++) {
+    GEMEL__TRY(gemel__window_list(call, k, axes, k <= GEMEL__CONV_DILATION));
   }
   if (padding_of(attrs) == PADDINGS) {
     return gemel__rule_fail(call, GEMEL_BAD_VALUE,
@@ -115,8 +112,8 @@ static gemel_status must_divide(const gemel_infer *call, gemel_dim dim, const ch
 
 /* Checks input K, an image or a result, and the attributes. */
 static gemel_status spatial_axes(const gemel_infer *call, size_t k, int *axes) {
-  gemel_status status = gemel__window_axes(call, k, axes);
-  return status == GEMEL_OK ? check_attrs(call, *axes) : status;
+  GEMEL__TRY(gemel__window_axes(call, k, axes));
+  return check_attrs(call, *axes);
 }
 
 /* Reads the weights, input K. Places of weights that aren't shared go to PLACES. */
@@ -144,8 +141,8 @@ static gemel_status read_sizes(const gemel_infer *call, const conv_dims *o, geme
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s has %zu entries for %d spatial axes",
                             attr->name, attr->count, o->axes);
   }
-  gemel_status status = gemel__rule_sizes(call, 2);
-  return status == GEMEL_OK ? gemel__rule_dims(call, attr, sizes) : status;
+  GEMEL__TRY(gemel__rule_sizes(call, 2));
+  return gemel__rule_dims(call, attr, sizes);
 }
 
 /* Computes the places from image and kernel; GIVEN (may be NULL) must be the same. */

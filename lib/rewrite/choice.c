@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/words.h"
 #include "passes/passes.h"
 #include "rules/rule-names.h"
@@ -233,9 +234,9 @@ static gemel_status note_options(gemel__choice *choice, const struct choosing *c
 }
 
 static gemel_status check_options(const struct choosing *c) {
-  gemel_status status = check_names(c);
-  status = status ? status : check_list(c, c->options->include, "include");
-  return status ? status : check_list(c, c->options->exclude, "exclude");
+  GEMEL__TRY(check_names(c));
+  GEMEL__TRY(check_list(c, c->options->include, "include"));
+  return check_list(c, c->options->exclude, "exclude");
 }
 
 static gemel_status make_choice(const struct choosing *c, gemel__choice **made) {

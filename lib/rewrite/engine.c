@@ -38,6 +38,7 @@
 #include "core/alloc.h"
 #include "core/attrs.h"
 #include "core/copy.h"
+#include "core/error.h"
 #include "rewrite/uses.h"
 
 enum { FUEL = 32, GROWTH = 4, SLACK = 10000, STALL = 1000 };
@@ -122,23 +123,18 @@ static gemel_status remake(struct engine_walk *w, uint32_t old) {
   gemel_location where = gemel__node_where(w->from, old);
   uint32_t attrs = node->attrs, count;
   gemel__ref value;
-  gemel_status status = map_inputs(w, old, &count);
-  status = status ? status : normalize_old(w, gemel__node_op(w->from, old), count, &attrs);
-  status = status ? status : make_again(w, old, attrs, count, &value);
-  status = status ? status : gemel__engine_reserve(&w->e);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(map_inputs(w, old, &count));
+  GEMEL__TRY(normalize_old(w, gemel__node_op(w->from, old), count, &attrs));
+  GEMEL__TRY(make_again(w, old, attrs, count, &value));
+  GEMEL__TRY(gemel__engine_reserve(&w->e));
   if (node->n_outputs != 1) {
     w->e.uses[value.node] += w->uses.of[old];
     return settle_several(w, old, value, where);
   }
-  status = gemel__engine_resolve(&w->e, &value, where);
-  if (status == GEMEL_OK) {
-    w->map[old] = value;
-    w->e.uses[value.node] += w->uses.of[old];
-  }
-  return status;
+  GEMEL__TRY(gemel__engine_resolve(&w->e, &value, where));
+  w->map[old] = value;
+  w->e.uses[value.node] += w->uses.of[old];
+  return GEMEL_OK;
 }
 
 /* ---- The rest of the graph ---- */

@@ -8,6 +8,7 @@
 #include "core/alloc.h"
 #include "core/attrs.h"
 #include "core/cons.h"
+#include "core/error.h"
 #include "core/tensor.h"
 #include "device/kernels.h"
 #include "rewrite/engine.h"
@@ -137,11 +138,8 @@ static gemel_status take_views(struct fold_call *v, const gemel_graph *graph, ui
 static gemel_status run_view(struct fold_call *v, gemel_error *error) {
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], offset = 0;
   gemel_view view = v->views[0], like = v->call.outputs[0];
-  gemel_status status =
-      v->record->view == NULL ? GEMEL_DECLINED : v->record->view(&v->call, shape, strides, &offset);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(v->record->view == NULL ? GEMEL_DECLINED
+                                     : v->record->view(&v->call, shape, strides, &offset));
   view.rank = like.rank;
   view.shape = shape;
   view.strides = strides;

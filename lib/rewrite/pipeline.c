@@ -10,6 +10,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/clock.h"
+#include "core/error.h"
 #include "rewrite/engine.h"
 #include "rewrite/choice.h"
 #include "passes/passes.h"
@@ -222,12 +223,11 @@ static gemel_status run_passes(const struct pipeline *p, gemel_phase phase, int 
 
 /* All passes once more, in their order. */
 static gemel_status repeat_passes(const struct pipeline *p, gemel_graph **graph) {
-  gemel_status status = GEMEL_OK;
-  for (int phase = 0; phase < GEMEL_PHASE_COUNT && status == GEMEL_OK; phase++) {
-    status = run_passes(p, (gemel_phase)phase, 1, graph);
-    status = status ? status : run_passes(p, (gemel_phase)phase, 0, graph);
+  for (int phase = 0; phase < GEMEL_PHASE_COUNT; phase++) {
+    GEMEL__TRY(run_passes(p, (gemel_phase)phase, 1, graph));
+    GEMEL__TRY(run_passes(p, (gemel_phase)phase, 0, graph));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Where passes, the rules of the last phase, or rules in bodies have done something, the passes may
@@ -235,21 +235,20 @@ static gemel_status repeat_passes(const struct pipeline *p, gemel_graph **graph)
  * until neither does. */
 static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) {
   gemel_phase last = gemel__last_phase(p->options.mode);
-  gemel_status status = GEMEL_OK;
-  for (int round = 0; *p->done > 0 && status == GEMEL_OK; round++) {
+  for (int round = 0; *p->done > 0; round++) {
     if (round == ROUNDS) {
       return gemel__fail(p->error, GEMEL_INTERNAL,
                          "passes and rules go in circles (after %d rounds there is more to do)",
                          (int)ROUNDS);
     }
     *p->done = 0;
-    status = repeat_passes(p, graph);
-    if (status == GEMEL_OK && *p->unseen > 0) {
+    GEMEL__TRY(repeat_passes(p, graph));
+    if (*p->unseen > 0) {
       gemel__selection_reset(&p->choice->phases[last]);
-      status = run_phase(p, last, graph);
+      GEMEL__TRY(run_phase(p, last, graph));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Leaves unused nodes out of *GRAPH, and makes the source a graph of its own. */
@@ -270,26 +269,22 @@ static gemel_status finish(const struct pipeline *p, gemel_graph **graph) {
 
 /* *GRAPH, the source at first, goes through all phases and is a new graph in the end. */
 static gemel_status run_all(const struct pipeline *p, gemel_graph **graph) {
-  gemel_status status = GEMEL_OK;
   int phases = p->options.mode == GEMEL_MODE_NONE ? 0 : GEMEL_PHASE_COUNT;
-  for (int phase = 0; phase < phases && status == GEMEL_OK; phase++) {
-    status = run_passes(p, (gemel_phase)phase, 1, graph);
-    status = status ? status : run_phase(p, (gemel_phase)phase, graph);
-    status = status ? status : run_passes(p, (gemel_phase)phase, 0, graph);
+  for (int phase = 0; phase < phases; phase++) {
+    GEMEL__TRY(run_passes(p, (gemel_phase)phase, 1, graph));
+    GEMEL__TRY(run_phase(p, (gemel_phase)phase, graph));
+    GEMEL__TRY(run_passes(p, (gemel_phase)phase, 0, graph));
   }
-  status = status ? status : come_to_rest(p, graph);
-  status = status ? status : finish(p, graph);
-  return status ? status : gemel__debug_check(*graph, p->error);
+  GEMEL__TRY(come_to_rest(p, graph));
+  GEMEL__TRY(finish(p, graph));
+  return gemel__debug_check(*graph, p->error);
 }
 
 /* ---- Entry ---- */
 
 static gemel_status read_options(struct pipeline *p, const gemel_rewrite_options *options) {
-  gemel_status status = gemel__take_options(&p->options, sizeof p->options, options,
-                                            "gemel_rewrite_options", p->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__take_options(&p->options, sizeof p->options, options, "gemel_rewrite_options",
+                                 p->error));
   if (!p->options.has_mode) {
     p->options.mode = GEMEL_MODE_FAST_RUN;
   }

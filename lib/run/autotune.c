@@ -23,6 +23,7 @@
 #include "core/alloc.h"
 #include "core/cache.h"
 #include "core/dtype.h"
+#include "core/error.h"
 #include "core/intern.h"
 #include "core/tensor.h"
 #include "core/isa.h"
@@ -368,15 +369,14 @@ static void release(tuner_trial *t) {
 /* *BEST = the shortest of some runs. */
 static gemel_status time_runs(tuner_trial *t, const gemel_kernel *kernel, double *best) {
   double all = 0;
-  gemel_status status = GEMEL_OK;
-  for (int round = 0; round < ROUNDS && all < ENOUGH_SECONDS && status == GEMEL_OK; round++) {
+  for (int round = 0; round < ROUNDS && all < ENOUGH_SECONDS; round++) {
     double began = gemel__seconds();
-    status = kernel->run(&t->call);
+    GEMEL__TRY(kernel->run(&t->call));
     double seconds = gemel__seconds() - began;
     *best = round == 0 || seconds < *best ? seconds : *best;
     all += seconds;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* *SECONDS = how long KERNEL takes. */

@@ -161,39 +161,28 @@ static gemel_status check_axes(const gemel_function *f, gemel__plan *plan, uint3
 /* Symbols that stand in expressions only. The second round knows what the first has found. */
 static gemel_status solve_axes(const gemel_function *f, gemel__plan *plan,
                                gemel_tensor *const *inputs, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  uint32_t k;
-  int axis, round;
-  for (round = 0; round < 2; round++) {
-    for (k = 0; k < f->program.n_inputs && status == GEMEL_OK; k++) {
-      for (axis = 0; axis < inputs[k]->rank && status == GEMEL_OK; axis++) {
-        status = gemel__solve_axis(f, plan, k, axis, inputs[k]->shape[axis], round == 1, error);
+  for (int round = 0; round < 2; round++) {
+    for (uint32_t k = 0; k < f->program.n_inputs; k++) {
+      for (int axis = 0; axis < inputs[k]->rank; axis++) {
+        GEMEL__TRY(gemel__solve_axis(f, plan, k, axis, inputs[k]->shape[axis], round == 1, error));
       }
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__bind_inputs(const gemel_function *f, gemel__plan *plan,
                                 gemel_tensor *const *inputs, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  uint32_t k;
-  for (k = 0; k < f->program.n_inputs && status == GEMEL_OK; k++) {
-    status = check_input(f, k, inputs[k], error);
-    if (status == GEMEL_OK) {
-      status = collect_symbols(f, plan, k, inputs[k], error);
-    }
+  for (uint32_t k = 0; k < f->program.n_inputs; k++) {
+    GEMEL__TRY(check_input(f, k, inputs[k], error));
+    GEMEL__TRY(collect_symbols(f, plan, k, inputs[k], error));
   }
-  if (status == GEMEL_OK) {
-    status = unify_symbols(f, plan, error);
+  GEMEL__TRY(unify_symbols(f, plan, error));
+  GEMEL__TRY(solve_axes(f, plan, inputs, error));
+  for (uint32_t k = 0; k < f->program.n_inputs; k++) {
+    GEMEL__TRY(check_axes(f, plan, k, inputs[k], error));
   }
-  if (status == GEMEL_OK) {
-    status = solve_axes(f, plan, inputs, error);
-  }
-  for (k = 0; k < f->program.n_inputs && status == GEMEL_OK; k++) {
-    status = check_axes(f, plan, k, inputs[k], error);
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Dims in the program ---- */
@@ -295,17 +284,11 @@ gemel_status gemel__plan_row_major(gemel__planner *planner, uint32_t type,
   gemel_dtype dtype = gemel_type_dtype(context, t);
   int rank = gemel_type_rank(context, t), k;
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], elements, bytes;
-  gemel_status status = GEMEL_OK;
   if (planner->layouts[type] == NULL) {
-    for (k = 0; k < rank && status == GEMEL_OK; k++) {
-      status = gemel__plan_dim(planner, dims[k], &shape[k]);
+    for (k = 0; k < rank; k++) {
+      GEMEL__TRY(gemel__plan_dim(planner, dims[k], &shape[k]));
     }
-    if (status == GEMEL_OK) {
-      status = gemel__row_major(dtype, rank, shape, strides, &elements, &bytes, planner->error);
-    }
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(gemel__row_major(dtype, rank, shape, strides, &elements, &bytes, planner->error));
     planner->layouts[type] = gemel__layout_new(planner->segment, dtype, rank, shape, strides, 0);
   }
   *layout = planner->layouts[type];
@@ -504,7 +487,6 @@ static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gem
   const gemel_operation *record = &p->ops[n->op].op->record;
   gemel_type local_in[LOCAL_TYPES], local_out[LOCAL_TYPES], local_declared[LOCAL_TYPES];
   gemel_infer call;
-  gemel_status status;
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
   gemel_type *types = type_room(planner, local_in, count);
@@ -530,11 +512,8 @@ static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gem
   call.max_outputs = n->n_outputs;
   call.error = planner->error;
   call.data = record->data;
-  status = record->infer(&call);
-  if (status == GEMEL_OK) {
-    status = compare_types(planner, node, call.n_outputs, call.outputs);
-  }
-  return status;
+  GEMEL__TRY(record->infer(&call));
+  return compare_types(planner, node, call.n_outputs, call.outputs);
 }
 
 gemel_status gemel__check_node(gemel__planner *planner, uint32_t node, const gemel_attr *attrs) {

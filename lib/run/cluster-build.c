@@ -243,7 +243,6 @@ static gemel_status build_member(cluster_builder *b, uint32_t k) {
   int wide = !is_native(row) && is_half(result);
   uint16_t in[3], computed = NONE;
   cluster_operand *made = &b->members[k];
-  gemel_status status;
   uint32_t i;
   for (i = 0; i < m->n_in; i++) {
     cluster_operand *x = operand_of(b, m->in[i]);
@@ -255,10 +254,7 @@ static gemel_status build_member(cluster_builder *b, uint32_t k) {
     computed = new_reg(b, IN_BUFFER, sizeof(float));
     add_member_step(b, m->node, GEMEL_F32, computed, in, m->n_in);
   }
-  status = result_reg(b, k, gemel_dtype_size(result), &made->raw);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(result_reg(b, k, gemel_dtype_size(result), &made->raw));
   if (wide) {
     add_step(b, NULL, result == GEMEL_F16 ? narrow_f16 : narrow_bf16, made->raw, &computed, 1);
     made->wide = GEMEL__FAULT(half_not_rounded) ? computed : NONE;
@@ -573,7 +569,6 @@ static gemel_status finish(cluster_builder *b) {
 
 gemel_status gemel__cluster_build(gemel__planner *planner, gemel__cluster *cluster) {
   cluster_builder b;
-  gemel_status status;
   uint32_t k;
   if (cluster->shape->elements == 0) {
     return GEMEL_OK;
@@ -581,13 +576,11 @@ gemel_status gemel__cluster_build(gemel__planner *planner, gemel__cluster *clust
   b.planner = planner;
   b.cluster = cluster;
   b.n_regs = b.n_steps = 0;
-  status = allocate(&b);
-  if (status == GEMEL_OK) {
-    collapse(&b);
-    status = build_loads(&b);
+  GEMEL__TRY(allocate(&b));
+  collapse(&b);
+  GEMEL__TRY(build_loads(&b));
+  for (k = 0; k < cluster->n_members; k++) {
+    GEMEL__TRY(build_member(&b, k));
   }
-  for (k = 0; k < cluster->n_members && status == GEMEL_OK; k++) {
-    status = build_member(&b, k);
-  }
-  return status == GEMEL_OK ? finish(&b) : status;
+  return finish(&b);
 }

@@ -20,12 +20,11 @@ static int same_shape(const gemel__plan_layout *a, const gemel__plan_layout *b) 
 
 /* Drops the uses that the loads of a closed cluster had. */
 static gemel_status release_loads(gemel__planner *planner, gemel__cluster *cluster) {
-  gemel_status status = GEMEL_OK;
   uint32_t k;
-  for (k = 0; k < cluster->n_loads && status == GEMEL_OK; k++) {
-    status = gemel__buffer_use(planner, cluster->loads[k].buffer, cluster->loads[k].uses);
+  for (k = 0; k < cluster->n_loads; k++) {
+    GEMEL__TRY(gemel__buffer_use(planner, cluster->loads[k].buffer, cluster->loads[k].uses));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* A load whose memory a result may be made in: all of its uses are in the cluster, they read it
@@ -141,32 +140,29 @@ static gemel_status straighten(gemel__planner *planner, gemel__cluster *cluster,
   gemel__run_buffer *buffer = gemel__buffer_new(planner, 0, l->bytes, load->uses);
   gemel__run_buffer *old = load->buffer;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
-  gemel_status status =
-      gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, planner->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(
+      gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, planner->error));
   straight = cluster->shape->channels_last && l->rank == cluster->shape->rank
                  ? gemel__layout_channels_last(planner->segment, l)
                  : gemel__layout_new(planner->segment, l->dtype, l->rank, l->shape, strides, 0);
   if (buffer == NULL || straight == NULL) {
     return gemel__no_memory(planner->error, "a plan");
   }
-  status = gemel__plan_copy(planner, cluster->members[0].node, l, old, straight->strides, buffer);
+  GEMEL__TRY(
+      gemel__plan_copy(planner, cluster->members[0].node, l, old, straight->strides, buffer));
   load->layout = straight;
   load->buffer = buffer;
-  return status == GEMEL_OK ? gemel__buffer_use(planner, old, load->uses) : status;
+  return gemel__buffer_use(planner, old, load->uses);
 }
 
 static gemel_status straighten_loads(gemel__planner *planner, gemel__cluster *cluster) {
-  gemel_status status = GEMEL_OK;
   uint32_t k;
-  for (k = 0; k < cluster->n_loads && status == GEMEL_OK; k++) {
+  for (k = 0; k < cluster->n_loads; k++) {
     if (lies_across(cluster->shape, cluster->loads[k].layout)) {
-      status = straighten(planner, cluster, &cluster->loads[k]);
+      GEMEL__TRY(straighten(planner, cluster, &cluster->loads[k]));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Channels last ---- */
@@ -209,22 +205,20 @@ static gemel_status choose_order(gemel__planner *planner, gemel__cluster *cluste
   return GEMEL_OK;
 }
 
-static gemel_status close_cluster(gemel__planner *planner, gemel__cluster *cluster) {
+static gemel_status emit_cluster(gemel__planner *planner, gemel__cluster *cluster) {
   int on_host = cluster->device == 0;
-  gemel_status status = on_host ? choose_order(planner, cluster) : GEMEL_OK;
-  if (status == GEMEL_OK && on_host) {
-    status = straighten_loads(planner, cluster);
+  if (on_host) {
+    GEMEL__TRY(choose_order(planner, cluster));
+    GEMEL__TRY(straighten_loads(planner, cluster));
   }
-  if (status == GEMEL_OK) {
-    status = place_members(planner, cluster);
-  }
-  if (status == GEMEL_OK) {
-    status = on_host ? gemel__cluster_build(planner, cluster)
-                     : gemel__cluster_build_there(planner, cluster);
-  }
-  if (status == GEMEL_OK) {
-    status = release_loads(planner, cluster);
-  }
+  GEMEL__TRY(place_members(planner, cluster));
+  GEMEL__TRY(on_host ? gemel__cluster_build(planner, cluster)
+                     : gemel__cluster_build_there(planner, cluster));
+  return release_loads(planner, cluster);
+}
+
+static gemel_status close_cluster(gemel__planner *planner, gemel__cluster *cluster) {
+  gemel_status status = emit_cluster(planner, cluster);
   cluster->number = 0;
   return status;
 }
@@ -272,12 +266,11 @@ gemel_status gemel__cluster_settle_readers(gemel__planner *planner,
 }
 
 gemel_status gemel__cluster_settle_all(gemel__planner *planner) {
-  gemel_status status = GEMEL_OK;
   gemel__cluster *g;
-  while (status == GEMEL_OK && (g = oldest(planner)) != NULL) {
-    status = close_cluster(planner, g);
+  while ((g = oldest(planner)) != NULL) {
+    GEMEL__TRY(close_cluster(planner, g));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The open cluster of SHAPE on DEVICE, new if there is none; the oldest makes room for it. */
@@ -329,14 +322,12 @@ static uint16_t add_load(gemel__cluster *cluster, uint32_t value, const gemel__p
 /* Settles operands that are in other clusters than CLUSTER. */
 static gemel_status settle_operands(gemel__planner *planner, const gemel__cluster *cluster,
                                     uint32_t count, const uint32_t *in) {
-  gemel_status status = GEMEL_OK;
-  uint32_t k;
-  for (k = 0; k < count && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < count; k++) {
     if (planner->places[in[k]].cluster != cluster->number) {
-      status = gemel__cluster_settle(planner, in[k]);
+      GEMEL__TRY(gemel__cluster_settle(planner, in[k]));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static void append(gemel__planner *planner, gemel__cluster *cluster, uint32_t node, uint32_t count,
@@ -371,26 +362,19 @@ gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node,
                                 gemel__plan_layout *layout) {
   const gemel__run_program *p = &planner->f->program;
   gemel__cluster *cluster = NULL;
-  gemel_status status;
   uint32_t count;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
   uint8_t device = gemel__value_device(p, p->nodes[node].value);
   if (count > 3 || !may_join(p, node, device)) {
     return GEMEL_DECLINED;
   }
-  status = open_cluster(planner, device, layout, &cluster);
-  if (status == GEMEL_OK && (cluster->n_members == GEMEL__CLUSTER_NODES ||
-                             cluster->n_loads + count > GEMEL__CLUSTER_LOADS)) {
-    status = close_cluster(planner, cluster);
-    if (status == GEMEL_OK) {
-      status = open_cluster(planner, device, layout, &cluster);
-    }
+  GEMEL__TRY(open_cluster(planner, device, layout, &cluster));
+  if (cluster->n_members == GEMEL__CLUSTER_NODES ||
+      cluster->n_loads + count > GEMEL__CLUSTER_LOADS) {
+    GEMEL__TRY(close_cluster(planner, cluster));
+    GEMEL__TRY(open_cluster(planner, device, layout, &cluster));
   }
-  if (status == GEMEL_OK) {
-    status = settle_operands(planner, cluster, count, in);
-  }
-  if (status == GEMEL_OK) {
-    append(planner, cluster, node, count, in);
-  }
-  return status;
+  GEMEL__TRY(settle_operands(planner, cluster, count, in));
+  append(planner, cluster, node, count, in);
+  return GEMEL_OK;
 }

@@ -137,13 +137,12 @@ static gemel_status read_row(line_reader *r, char *text) {
 
 /* The rows in TEXT, whose lines end with NUL. */
 static gemel_status read_rows(line_reader *r, char *text, size_t length) {
-  gemel_status status = GEMEL_OK;
   r->number = 0;
-  for (char *line = text; status == GEMEL_OK && line < text + length; line += strlen(line) + 1) {
+  for (char *line = text; line < text + length; line += strlen(line) + 1) {
     r->number++;
-    status = read_row(r, line);
+    GEMEL__TRY(read_row(r, line));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static size_t count_nodes(node_walk walk) {

@@ -98,11 +98,8 @@ static gemel_status read_rules(dump_reader *r, const char *name) {
   char file[64], path[GEMEL__DUMP_PATH], *bytes;
   size_t length;
   snprintf(file, sizeof file, GEMEL__DUMP_RULES, r->n_rules);
-  gemel_status status = gemel__dump_path(r->folder, file, path, r->error);
-  status = status == GEMEL_OK ? gemel__file_read(path, &bytes, &length, r->error) : status;
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__dump_path(r->folder, file, path, r->error));
+  GEMEL__TRY(gemel__file_read(path, &bytes, &length, r->error));
   gemel_rules *set = gemel_rules_parse(r->context, bytes, length, name, r->error);
   gemel__free(bytes, length + 1);
   if (set == NULL) {

@@ -155,11 +155,8 @@ static gemel_status write_rules(dump_writer *w, size_t k) {
   const gemel_rules *set = w->what.rewrite.rules[k];
   gemel__file file;
   snprintf(name, sizeof name, GEMEL__DUMP_RULES, k);
-  gemel_status status = gemel__dump_path(w->folder, name, path, w->error);
-  status = status == GEMEL_OK ? gemel__file_create(&file, path, w->error) : status;
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__dump_path(w->folder, name, path, w->error));
+  GEMEL__TRY(gemel__file_create(&file, path, w->error));
   int failed = 0;
   for (size_t j = 0; j < gemel_rules_count(set) && !failed; j++) {
     const char *text = gemel_rule_describe(gemel_rules_at(set, j))->text;
@@ -224,28 +221,20 @@ static gemel_status put_lines(const dump_writer *w, gemel__writer *out) {
 
 static gemel_status write_all(dump_writer *w) {
   char path[GEMEL__DUMP_PATH];
-  gemel_status status = gemel__dump_path(w->folder, GEMEL__DUMP_GRAPH, path, w->error);
-  if (status == GEMEL_OK) {
-    status = gemel_save(w->graph, "dumped", path, w->error);
+  GEMEL__TRY(gemel__dump_path(w->folder, GEMEL__DUMP_GRAPH, path, w->error));
+  GEMEL__TRY(gemel_save(w->graph, "dumped", path, w->error));
+  GEMEL__TRY(write_file(w, GEMEL__DUMP_LINES, put_lines));
+  GEMEL__TRY(write_file(w, GEMEL__DUMP_OPTIONS, put_options));
+  for (size_t k = 0; k < w->what.rewrite.n_rules; k++) {
+    GEMEL__TRY(write_rules(w, k));
   }
-  if (status == GEMEL_OK) {
-    status = write_file(w, GEMEL__DUMP_LINES, put_lines);
+  GEMEL__TRY(
+      write_tensors(w, GEMEL__DUMP_INPUTS, w->graph->n_inputs, gemel_graph_input_name, w->inputs));
+  if (w->outputs != NULL) {
+    GEMEL__TRY(write_tensors(w, GEMEL__DUMP_OUTPUTS, w->graph->n_outputs, gemel_graph_output_name,
+                             w->outputs));
   }
-  if (status == GEMEL_OK) {
-    status = write_file(w, GEMEL__DUMP_OPTIONS, put_options);
-  }
-  for (size_t k = 0; k < w->what.rewrite.n_rules && status == GEMEL_OK; k++) {
-    status = write_rules(w, k);
-  }
-  if (status == GEMEL_OK) {
-    status =
-        write_tensors(w, GEMEL__DUMP_INPUTS, w->graph->n_inputs, gemel_graph_input_name, w->inputs);
-  }
-  if (status == GEMEL_OK && w->outputs != NULL) {
-    status = write_tensors(w, GEMEL__DUMP_OUTPUTS, w->graph->n_outputs, gemel_graph_output_name,
-                           w->outputs);
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 static void remove_file(const dump_writer *w, const char *name) {

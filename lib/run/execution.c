@@ -326,19 +326,18 @@ static gemel_status enter_results(gemel__execution *e, const gemel__segment *s,
 
 /* Fills the given tensors that had staging buffers. */
 static gemel_status empty_staging(gemel__execution *e, gemel_tensor **outputs) {
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < e->f->program.n_outputs && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
     gemel_tensor *t = outputs[k];
     if (t != NULL && e->ports[e->f->program.n_inputs + k] != t->data) {
       const gemel_tensor *other =
           GEMEL__FAULT(staging_of_another) && k > 0 ? e->staging[k - 1] : NULL;
       int mistaken = other != NULL && other->dtype == t->dtype && other->rank == t->rank &&
                      same_sizes(t->rank, other->shape, t->shape);
-      status = gemel__tensor_copy_elements(t, mistaken ? other : e->staging[k], e->f->threads,
-                                           &e->error);
+      GEMEL__TRY(gemel__tensor_copy_elements(t, mistaken ? other : e->staging[k], e->f->threads,
+                                             &e->error));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__synchronize(gemel__execution *e) {
@@ -414,7 +413,6 @@ static gemel_status next_segment(gemel__execution *e, gemel__segment *segment,
   const gemel__run_program *p = &e->f->program;
   gemel_dtype dtype = gemel_type_dtype(p->context, gemel__value_type(p, segment->wanted));
   int64_t size = gemel__load_size(dtype, segment->wanted_data);
-  gemel_status status;
   if (gemel__grow(&e->seen, &e->seen_capacity, segment->depth + 2u, sizeof *e->seen) != 0) {
     return gemel__no_memory(&e->error, "a plan");
   }
@@ -422,16 +420,15 @@ static gemel_status next_segment(gemel__execution *e, gemel__segment *segment,
   e->seen[segment->depth + 1].value = segment->wanted;
   e->seen[segment->depth + 1].size = size;
   *next = find_child(segment, size);
-  status = *next != NULL ? GEMEL_OK : new_child(e, segment, size, next);
-  if (status == GEMEL_OK) {
-    e->seen[segment->depth + 1].segment = *next;
+  if (*next == NULL) {
+    GEMEL__TRY(new_child(e, segment, size, next));
   }
-  return status;
+  e->seen[segment->depth + 1].segment = *next;
+  return GEMEL_OK;
 }
 
 static gemel_status run(gemel__execution *e, gemel_tensor *const *outputs) {
   gemel__segment *s = e->plans->root;
-  gemel_status status;
   e->n_seen = 1;
   e->seen[0].segment = s;
   e->bytes = e->unshared_bytes = e->kernels = 0;
@@ -440,17 +437,12 @@ static gemel_status run(gemel__execution *e, gemel_tensor *const *outputs) {
     e->bytes += s->block_bytes;
     e->unshared_bytes += s->unshared_bytes;
     e->kernels += s->n_kernels;
-    status = enter_results(e, s, outputs);
-    if (status == GEMEL_OK) {
-      status = gemel__segment_run(e, s);
+    GEMEL__TRY(enter_results(e, s, outputs));
+    GEMEL__TRY(gemel__segment_run(e, s));
+    if (s->wanted == GEMEL__NO_VALUE) {
+      return GEMEL_OK;
     }
-    if (status != GEMEL_OK || s->wanted == GEMEL__NO_VALUE) {
-      return status;
-    }
-    status = next_segment(e, s, &s);
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(next_segment(e, s, &s));
   }
 }
 
@@ -468,24 +460,22 @@ static gemel_status enter_inputs(gemel__execution *e, gemel_tensor *const *input
   return GEMEL_OK;
 }
 
-gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inputs,
-                                   gemel_tensor **outputs) {
-  gemel_status status = enter_inputs(e, inputs);
-  if (status == GEMEL_OK && (e->plans == NULL || !matches(e, e->plans, inputs))) {
-    status = find_plan(e, inputs);
+static gemel_status call(gemel__execution *e, gemel_tensor *const *inputs, gemel_tensor **outputs) {
+  GEMEL__TRY(enter_inputs(e, inputs));
+  if (e->plans == NULL || !matches(e, e->plans, inputs)) {
+    GEMEL__TRY(find_plan(e, inputs));
   }
-  if (status == GEMEL_OK && e->f->n_updates > 0) {
+  if (e->f->n_updates > 0) {
     gemel__states_place(e);
   }
-  if (status == GEMEL_OK) {
-    status = gemel__check_overlap(e, inputs, outputs);
-  }
-  if (status == GEMEL_OK) {
-    status = run(e, outputs);
-  }
-  if (status == GEMEL_OK) {
-    status = empty_staging(e, outputs);
-  }
+  GEMEL__TRY(gemel__check_overlap(e, inputs, outputs));
+  GEMEL__TRY(run(e, outputs));
+  return empty_staging(e, outputs);
+}
+
+gemel_status gemel__execution_call(gemel__execution *e, gemel_tensor *const *inputs,
+                                   gemel_tensor **outputs) {
+  gemel_status status = call(e, inputs, outputs);
   if (status != GEMEL_OK && e->f->program.n_devices > 1) {
     gemel_error first = e->error;
     gemel__synchronize(e); /* what was asked for may still use what is freed now */

@@ -131,21 +131,20 @@ gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffe
     return GEMEL_OK;
   }
   put_free(&planner->memories[buffer->device], buffer->slot);
-  gemel_status status =
-      planner->f->poison ? gemel__plan_poison(planner, planner->node, buffer, buffer->bytes, POISON)
-                         : GEMEL_OK;
-  return status == GEMEL_OK ? gemel__plan_note(planner, buffer, 0) : status;
+  GEMEL__TRY(planner->f->poison
+                 ? gemel__plan_poison(planner, planner->node, buffer, buffer->bytes, POISON)
+                 : GEMEL_OK);
+  return gemel__plan_note(planner, buffer, 0);
 }
 
 gemel_status gemel__notes_end(gemel__planner *planner) {
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < planner->n_buffers && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < planner->n_buffers; k++) {
     gemel__run_buffer *buffer = planner->buffers[k];
     if (buffer->kind == GEMEL__B_ARENA && buffer->remaining > 0) {
-      status = gemel__plan_note(planner, buffer, 0);
+      GEMEL__TRY(gemel__plan_note(planner, buffer, 0));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 int gemel__fix(gemel__planner *planner, void *where, const gemel__run_buffer *buffer,

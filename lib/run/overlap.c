@@ -153,19 +153,18 @@ static gemel_status check_stretch(gemel__execution *e, const gemel__span *spans,
 }
 
 static gemel_status check_results(gemel__execution *e, size_t n, gemel_tensor *const *outputs) {
-  gemel_status status = GEMEL_OK;
   size_t first = 0;
-  while (first < n && status == GEMEL_OK) {
+  while (first < n) {
     uintptr_t end = e->spans[first].end;
     size_t next = first + 1;
     while (next < n && e->spans[next].begin < end) {
       end = e->spans[next].end > end ? e->spans[next].end : end;
       next++;
     }
-    status = check_stretch(e, e->spans + first, next - first, end, outputs);
+    GEMEL__TRY(check_stretch(e, e->spans + first, next - first, end, outputs));
     first = next;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Inputs ---- */

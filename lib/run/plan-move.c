@@ -45,14 +45,14 @@ gemel_status gemel__plan_note(gemel__planner *planner, gemel__run_buffer *buffer
   if (move.device->note == NULL || buffer->bytes == 0 || !planner->notes) {
     return GEMEL_OK;
   }
-  gemel_status status =
-      emit(planner, GEMEL__INSTR_NOTE, planner->node, buffer->device, move, NULL, 0, buffer);
-  if (status == GEMEL_OK && bytes > 0) {
+  GEMEL__TRY(
+      emit(planner, GEMEL__INSTR_NOTE, planner->node, buffer->device, move, NULL, 0, buffer));
+  if (bytes > 0) {
     const gemel__segment *s = planner->segment;
     buffer->begun = s->instrs[s->n_instrs - 1].move;
     buffer->begun->begun = buffer->begun;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
@@ -97,12 +97,11 @@ static gemel_status emit_bytes(gemel__planner *planner, gemel__instr_kind kind, 
 static gemel_status emit_upload(gemel__planner *planner, uint32_t node,
                                 const gemel__run_buffer *room, const gemel__run_buffer *to,
                                 int64_t bytes) {
-  gemel_status status =
-      emit_bytes(planner, GEMEL__INSTR_UPLOAD, node, to->device, room, 0, to, bytes);
-  if (status == GEMEL_OK && !GEMEL__FAULT(gpu_upload_early)) {
+  GEMEL__TRY(emit_bytes(planner, GEMEL__INSTR_UPLOAD, node, to->device, room, 0, to, bytes));
+  if (!GEMEL__FAULT(gpu_upload_early)) {
     gemel__emitted_after(planner);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The elements at SOURCE, on the host, go to TO on a device. */
@@ -110,13 +109,13 @@ static gemel_status plan_upload(gemel__planner *planner, uint32_t node,
                                 const gemel__plan_place *source, const gemel__plan_layout *dense,
                                 gemel__run_buffer *to) {
   gemel__run_buffer *room = staging(planner, to->device, dense->bytes);
-  gemel_status status = room != NULL ? gemel__plan_copy(planner, node, source->layout,
-                                                        source->buffer, dense->strides, room)
-                                     : planner->error->status;
-  if (GEMEL__FAULT(gpu_upload_left_out) && dense->bytes <= 8) {
-    return status;
+  if (room == NULL) {
+    return planner->error->status;
   }
-  return status == GEMEL_OK ? emit_upload(planner, node, room, to, dense->bytes) : status;
+  GEMEL__TRY(gemel__plan_copy(planner, node, source->layout, source->buffer, dense->strides, room));
+  return GEMEL__FAULT(gpu_upload_left_out) && dense->bytes <= 8
+             ? GEMEL_OK
+             : emit_upload(planner, node, room, to, dense->bytes);
 }
 
 /* The elements at SOURCE, on a device, go to TO on the host or on another device: in row-major
@@ -126,36 +125,31 @@ static gemel_status plan_download(gemel__planner *planner, uint32_t node,
                                   gemel__run_buffer *to) {
   uint8_t device = source->buffer->device;
   gemel__run_buffer *from = source->buffer, *room = staging(planner, device, dense->bytes);
-  gemel__run_buffer *end = to;
+  gemel__run_buffer *end =
+      room != NULL && to->device != 0 ? staging(planner, to->device, dense->bytes) : to;
   int64_t offset = GEMEL__FAULT(gpu_download_offset) ? 0 : source->layout->offset;
-  gemel_status status = room != NULL ? GEMEL_OK : planner->error->status;
-  if (status == GEMEL_OK && !source->layout->dense && !GEMEL__FAULT(gpu_download_strided)) {
+  if (room == NULL || end == NULL) {
+    return planner->error->status;
+  }
+  if (!source->layout->dense && !GEMEL__FAULT(gpu_download_strided)) {
     from = gemel__buffer_new(planner, device, dense->bytes, 1);
     offset = 0;
-    status = from != NULL ? gemel__plan_copy(planner, node, source->layout, source->buffer,
-                                             dense->strides, from)
-                          : out_of_memory(planner);
+    if (from == NULL) {
+      return out_of_memory(planner);
+    }
+    GEMEL__TRY(
+        gemel__plan_copy(planner, node, source->layout, source->buffer, dense->strides, from));
   }
-  if (status == GEMEL_OK && to->device != 0) {
-    end = staging(planner, to->device, dense->bytes);
-    status = end != NULL ? GEMEL_OK : planner->error->status;
-  }
-  if (status == GEMEL_OK) {
-    status =
-        emit_bytes(planner, GEMEL__INSTR_DOWNLOAD, node, device, from, offset, room, dense->bytes);
-  }
-  if (status == GEMEL_OK) {
-    status = emit_bytes(planner, GEMEL__INSTR_FETCH, node, device, room, 0, end, dense->bytes);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(
+      emit_bytes(planner, GEMEL__INSTR_DOWNLOAD, node, device, from, offset, room, dense->bytes));
+  GEMEL__TRY(emit_bytes(planner, GEMEL__INSTR_FETCH, node, device, room, 0, end, dense->bytes));
   if (!GEMEL__FAULT(gpu_fetch_early)) {
     gemel__emitted_after(planner);
   }
-  status = from != source->buffer ? gemel__buffer_use(planner, from, 1) : GEMEL_OK;
-  return status == GEMEL_OK && end != to ? emit_upload(planner, node, end, to, dense->bytes)
-                                         : status;
+  if (from != source->buffer) {
+    GEMEL__TRY(gemel__buffer_use(planner, from, 1));
+  }
+  return end != to ? emit_upload(planner, node, end, to, dense->bytes) : GEMEL_OK;
 }
 
 /* The value at FROM is a constant: its bytes go to the other device now. */
@@ -163,16 +157,15 @@ static gemel_status transfer_constant(gemel__planner *planner, const gemel__plan
                                       uint8_t device, gemel__plan_place *to) {
   const gemel__run_program *p = &planner->f->program;
   size_t bytes = (size_t)from->layout->bytes;
+  int64_t offset = GEMEL__FAULT(gpu_constant_offset) ? 0 : from->layout->offset;
   char *data = bytes > 0 ? gemel__segment_value(planner, device, bytes) : NULL;
-  gemel_status status = bytes > 0 && data == NULL ? planner->error->status : GEMEL_OK;
-  if (status == GEMEL_OK) {
-    status = gemel__device_move(p->devices[device], data, p->devices[0],
-                                from->buffer->data +
-                                    (GEMEL__FAULT(gpu_constant_offset) ? 0 : from->layout->offset),
-                                bytes, planner->error);
+  if (bytes > 0 && data == NULL) {
+    return planner->error->status;
   }
+  GEMEL__TRY(gemel__device_move(p->devices[device], data, p->devices[0],
+                                from->buffer->data + offset, bytes, planner->error));
   to->buffer = gemel__buffer_at(planner, GEMEL__B_FIXED, device, 0, data, 0);
-  return status == GEMEL_OK && to->buffer == NULL ? out_of_memory(planner) : status;
+  return to->buffer == NULL ? out_of_memory(planner) : GEMEL_OK;
 }
 
 static gemel_status transfer_bytes(gemel__planner *planner, uint32_t node,
@@ -195,14 +188,9 @@ gemel_status gemel__plan_transfer(gemel__planner *planner, uint32_t node) {
   uint32_t input = gemel__pnode_inputs(p, node, &count)[0];
   gemel__plan_place *place = &planner->places[value];
   const gemel__plan_place *source = &planner->places[input];
-  gemel_status status = gemel__cluster_settle(planner, input);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  if (source->buffer->constant && source->layout->dense) {
-    status = transfer_constant(planner, source, gemel__value_device(p, value), place);
-  } else {
-    status = transfer_bytes(planner, node, source, place);
-  }
-  return status == GEMEL_OK ? gemel__buffer_use(planner, source->buffer, 1) : status;
+  GEMEL__TRY(gemel__cluster_settle(planner, input));
+  GEMEL__TRY(source->buffer->constant && source->layout->dense
+                 ? transfer_constant(planner, source, gemel__value_device(p, value), place)
+                 : transfer_bytes(planner, node, source, place));
+  return gemel__buffer_use(planner, source->buffer, 1);
 }

@@ -118,54 +118,61 @@ static int tells_devices(const gemel_function *f) {
   return tells;
 }
 
+static void free_planner(gemel__planner *planner) {
+  const gemel__run_program *p = &planner->f->program;
+  gemel__memory_clear(planner);
+  gemel__free(planner->layouts, p->n_types * sizeof *planner->layouts);
+  gemel__free(planner->inputs, p->n_inputs * sizeof *planner->inputs);
+  gemel__free(planner->updates, p->n_outputs * sizeof *planner->updates);
+  gemel__free(planner, sizeof *planner);
+}
+
+/* NULL when memory is out. */
+static gemel__planner *new_planner(gemel__execution *e, gemel__plan *plan, gemel__segment *s) {
+  const gemel__run_program *p = &e->f->program;
+  gemel__planner *planner = gemel__alloc_zeroed(sizeof *planner);
+  if (planner == NULL) {
+    return NULL;
+  }
+  planner->execution = e;
+  planner->f = e->f;
+  planner->plan = plan;
+  planner->segment = s;
+  planner->places = e->places;
+  planner->notes = tells_devices(e->f);
+  planner->error = &e->error;
+  planner->layouts = gemel__alloc_array(p->n_types, sizeof *planner->layouts);
+  planner->memories = gemel__alloc_array(p->n_devices, sizeof *planner->memories);
+  planner->inputs = gemel__alloc_array(p->n_inputs, sizeof *planner->inputs);
+  planner->updates = gemel__alloc_array(p->n_outputs, sizeof *planner->updates);
+  if (planner->layouts == NULL || planner->memories == NULL || planner->inputs == NULL ||
+      planner->updates == NULL) {
+    free_planner(planner);
+    return NULL;
+  }
+  return planner;
+}
+
+static gemel_status plan_all(gemel__planner *planner) {
+  load_places(planner->execution, planner->segment->parent);
+  set_loaded(planner->execution, planner->segment->depth, NULL);
+  GEMEL__TRY(gemel__plan_nodes(planner));
+  GEMEL__TRY(save_places(planner));
+  return reserve_scratch(planner);
+}
+
 gemel_status gemel__plan_segment(gemel__execution *e, gemel__plan *plan, gemel__segment *parent,
                                  uint32_t begin, gemel__segment **made) {
-  uint32_t depth = parent != NULL ? parent->depth + 1 : 0;
   double start = gemel__seconds();
-  gemel__planner *planner = gemel__alloc_zeroed(sizeof *planner);
-  gemel__segment *s = new_segment(parent, begin);
-  gemel_status status = prepare_tables(e, depth);
-  if (planner == NULL || s == NULL) {
-    status = gemel__no_memory(&e->error, "a plan");
-  }
-  if (status == GEMEL_OK) {
-    planner->layouts = gemel__alloc_array(e->f->program.n_types, sizeof *planner->layouts);
-    planner->memories = gemel__alloc_array(e->f->program.n_devices, sizeof *planner->memories);
-    planner->inputs = gemel__alloc_array(e->f->program.n_inputs, sizeof *planner->inputs);
-    planner->updates = gemel__alloc_array(e->f->program.n_outputs, sizeof *planner->updates);
-    status = planner->layouts != NULL && planner->memories != NULL && planner->inputs != NULL &&
-                     planner->updates != NULL
-                 ? GEMEL_OK
-                 : gemel__no_memory(&e->error, "a plan");
-  }
-  if (status == GEMEL_OK) {
-    load_places(e, parent);
-    set_loaded(e, depth, NULL);
-    planner->execution = e;
-    planner->f = e->f;
-    planner->plan = plan;
-    planner->segment = s;
-    planner->places = e->places;
-    planner->notes = tells_devices(e->f);
-    planner->error = &e->error;
-    status = gemel__plan_nodes(planner);
-  }
-  if (status == GEMEL_OK) {
-    status = save_places(planner);
-  }
-  if (status == GEMEL_OK) {
-    status = reserve_scratch(planner);
-  }
+  gemel_status status = prepare_tables(e, parent != NULL ? parent->depth + 1 : 0);
+  gemel__segment *s = status == GEMEL_OK ? new_segment(parent, begin) : NULL;
+  gemel__planner *planner = s != NULL ? new_planner(e, plan, s) : NULL;
+  status = planner != NULL ? plan_all(planner) : gemel__no_memory(&e->error, "a plan");
   if (planner != NULL) {
-    planner->f = e->f;
-    gemel__memory_clear(planner);
-    gemel__free(planner->layouts, e->f->program.n_types * sizeof *planner->layouts);
-    gemel__free(planner->inputs, e->f->program.n_inputs * sizeof *planner->inputs);
-    gemel__free(planner->updates, e->f->program.n_outputs * sizeof *planner->updates);
-    gemel__free(planner, sizeof *planner);
+    free_planner(planner);
   }
   if (status == GEMEL_OK) {
-    set_loaded(e, depth, s);
+    set_loaded(e, s->depth, s);
   } else if (s != NULL) {
     gemel__segment_free(e, s);
     s = NULL;

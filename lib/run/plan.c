@@ -233,8 +233,8 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel__inv
   call->poison = planner->f->poison;
   inv->nested = (gemel__nested){planner->execution, node, NULL, 0};
   call->nested = &inv->nested;
-  gemel_status status = set_unread(planner, node, call);
-  return status ? status : set_versions(planner, in, call);
+  GEMEL__TRY(set_unread(planner, node, call));
+  return set_versions(planner, in, call);
 }
 
 static gemel_status fix_views(gemel__planner *planner, uint32_t node,
@@ -382,9 +382,9 @@ static gemel_status place_update(gemel__planner *planner, uint32_t node, uint32_
         planner->places[in[k]].layout->offset != 0 || !planner->places[in[k]].layout->dense))) {
     return GEMEL_OK;
   }
-  gemel_status status = gemel__cluster_settle_readers(planner, state);
+  GEMEL__TRY(gemel__cluster_settle_readers(planner, state));
   gemel__update_placed(planner, output, made, reads);
-  return status;
+  return GEMEL_OK;
 }
 
 /* A place without memory: a pointer to it will be NULL. */
@@ -506,15 +506,11 @@ static gemel_status plan_view(gemel__planner *planner, uint32_t node, gemel_kern
   const gemel__run_program *p = &planner->f->program;
   const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
   uint32_t value = p->nodes[node].value, count;
-  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
-  gemel__plan_place *place = &planner->places[value], *source = &planner->places[in[0]];
+  gemel__plan_place *place = &planner->places[value];
+  gemel__plan_place *source = &planner->places[gemel__pnode_inputs(p, node, &count)[0]];
   const gemel__plan_layout *wanted = place->layout;
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], offset = 0;
-  gemel_status status = record->view(call, shape, strides, &offset);
-  uint32_t k;
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(record->view(call, shape, strides, &offset));
   if (wanted->rank > 0 && memcmp(shape, wanted->shape, (size_t)wanted->rank * sizeof *shape) != 0) {
     return gemel__fail(planner->error, GEMEL_INTERNAL, "a view has another shape than its type");
   }
@@ -525,10 +521,7 @@ static gemel_status plan_view(gemel__planner *planner, uint32_t node, gemel_kern
     return out_of_memory(planner);
   }
   source->buffer->remaining += GEMEL__FAULT(view_not_counted) ? 0 : p->uses[value];
-  for (k = 0; k < count && status == GEMEL_OK; k++) {
-    status = gemel__buffer_use(planner, planner->places[in[k]].buffer, 1);
-  }
-  return status;
+  return release_operands(planner, node);
 }
 
 /* For a view operation without kernels: the view is copied into the node's own memory. */
@@ -538,15 +531,12 @@ static gemel_status copy_view(gemel__planner *planner, uint32_t node) {
   gemel__plan_place *place = &planner->places[value];
   gemel__plan_layout *source = place->layout, *target;
   gemel__run_buffer *from = place->buffer;
-  gemel_status status = gemel__plan_row_major(planner, p->value_types[value], &target);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  gemel_status status;
+  GEMEL__TRY(gemel__plan_row_major(planner, p->value_types[value], &target));
   place->layout = target;
   place->buffer = gemel__output_buffer(planner, value, target, p->uses[value], &status);
-  return status == GEMEL_OK
-             ? gemel__plan_copy(planner, node, source, from, target->strides, place->buffer)
-             : status;
+  GEMEL__TRY(status);
+  return gemel__plan_copy(planner, node, source, from, target->strides, place->buffer);
 }
 
 /* ---- Nodes ---- */
@@ -570,17 +560,15 @@ static int is_dynamic(const gemel__planner *planner, uint32_t node) {
 
 static gemel_status plan_dynamic(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
   const gemel_attr *checked;
-  gemel_status status =
-      gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, &inv->runtime, &inv->n_runtime);
-  if (status == GEMEL_OK) {
-    status = set_views(planner, node, inv);
-  }
+  GEMEL__TRY(
+      gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, &inv->runtime, &inv->n_runtime));
+  GEMEL__TRY(set_views(planner, node, inv));
   inv->candidates = kernels_of(planner, node);
   inv->call.prepared = gemel__arena_alloc(&planner->segment->meta, GEMEL_KERNEL_PREPARED_BYTES);
-  if (status == GEMEL_OK && inv->call.prepared == NULL) {
-    status = out_of_memory(planner);
+  if (inv->call.prepared == NULL) {
+    return out_of_memory(planner);
   }
-  return status == GEMEL_OK ? emit_kernel(planner, node, inv) : status;
+  return emit_kernel(planner, node, inv);
 }
 
 static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__invocation *inv) {
@@ -588,41 +576,27 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
   const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
   const gemel_kernel *kernels = kernels_of(planner, node);
   const gemel_attr *checked;
-  gemel_status status = gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, NULL, NULL);
-  if (status == GEMEL_OK) {
-    status = gemel__check_node(planner, node, checked);
-  }
-  if (status == GEMEL_OK) {
-    status = set_views(planner, node, inv);
-  }
-  if (status == GEMEL_OK && record->view != NULL && !(planner->f->plain && kernels != NULL)) {
-    status = plan_view(planner, node, &inv->call);
-    if (status == GEMEL_OK && planner->f->plain) {
-      return copy_view(planner, node);
+  GEMEL__TRY(gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, NULL, NULL));
+  GEMEL__TRY(gemel__check_node(planner, node, checked));
+  GEMEL__TRY(set_views(planner, node, inv));
+  if (record->view != NULL && !(planner->f->plain && kernels != NULL)) {
+    gemel_status viewed = plan_view(planner, node, &inv->call);
+    if (viewed != GEMEL_DECLINED) {
+      return viewed == GEMEL_OK && planner->f->plain ? copy_view(planner, node) : viewed;
     }
-    if (status != GEMEL_DECLINED) {
-      return status;
-    }
-    status = GEMEL_OK;
   }
-  if (status == GEMEL_OK && kernels == NULL) {
+  if (kernels == NULL) {
     gemel__fail(planner->error, GEMEL_UNSUPPORTED, "the device %s has no kernel for it",
                 inv->call.device->name);
     gemel__blame(p, node, planner->error);
     return GEMEL_UNSUPPORTED;
   }
-  if (status == GEMEL_OK) {
-    status = follow_channels(planner, node, &inv->call);
+  GEMEL__TRY(follow_channels(planner, node, &inv->call));
+  gemel_status status = gemel__choose_kernel(planner, kernels, inv);
+  if (status != GEMEL_OK && status != GEMEL_NO_MEMORY) {
+    gemel__blame(p, node, planner->error);
   }
-  if (status == GEMEL_OK) {
-    status = gemel__choose_kernel(planner, kernels, inv);
-    if (status != GEMEL_OK && status != GEMEL_NO_MEMORY) {
-      gemel__blame(p, node, planner->error);
-    }
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(status);
   return gemel__is_made_once(planner, node) ? gemel__make_now(planner, node, inv)
                                             : emit_kernel(planner, node, inv);
 }
@@ -630,14 +604,10 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
 static gemel_status plan_kernel(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   gemel__invocation inv;
-  gemel_status status = GEMEL_OK;
   uint32_t count, k;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
-  for (k = 0; k < count && status == GEMEL_OK; k++) {
-    status = gemel__cluster_settle(planner, in[k]);
-  }
-  if (status != GEMEL_OK) {
-    return status;
+  for (k = 0; k < count; k++) {
+    GEMEL__TRY(gemel__cluster_settle(planner, in[k]));
   }
   memset(&inv, 0, sizeof inv);
   return is_dynamic(planner, node) ? plan_dynamic(planner, node, &inv)
@@ -688,17 +658,13 @@ static int crosses(const gemel__run_program *p, uint32_t node) {
 static gemel_status plan_node(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   gemel__pkind kind = p->ops[p->nodes[node].op].kind;
-  gemel_status status;
   if (kind == GEMEL__P_INPUT) {
     return plan_input(planner, node);
   }
   if (kind == GEMEL__P_CONSTANT) {
     return plan_constant(planner, node);
   }
-  status = lay_out(planner, node);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(lay_out(planner, node));
   if (kind == GEMEL__P_TRANSFER && crosses(p, node)) {
     return gemel__plan_transfer(planner, node);
   }
@@ -730,13 +696,13 @@ static gemel_status plan_results(gemel__planner *planner) {
 /* Has the segment end with reading the size that VALUE holds. */
 static gemel_status want(gemel__planner *planner, uint32_t value) {
   const gemel__plan_place *place = &planner->places[value];
-  gemel_status status = gemel__cluster_settle(planner, value);
-  if (status == GEMEL_OK && gemel__fix(planner, &planner->segment->wanted_data, place->buffer,
-                                       place->layout->offset) != 0) {
-    status = out_of_memory(planner);
+  GEMEL__TRY(gemel__cluster_settle(planner, value));
+  if (gemel__fix(planner, &planner->segment->wanted_data, place->buffer, place->layout->offset) !=
+      0) {
+    return out_of_memory(planner);
   }
   planner->segment->wanted = value;
-  return status;
+  return GEMEL_OK;
 }
 
 /* Plans nodes until one needs a size that is not known, or all are planned. */
@@ -757,18 +723,13 @@ static gemel_status plan_nodes(gemel__planner *planner) {
 }
 
 gemel_status gemel__plan_nodes(gemel__planner *planner) {
-  gemel_status status = plan_nodes(planner);
-  if (status == GEMEL_OK) {
-    status = gemel__cluster_settle_all(planner);
+  GEMEL__TRY(plan_nodes(planner));
+  GEMEL__TRY(gemel__cluster_settle_all(planner));
+  if (planner->segment->wanted == GEMEL__NO_VALUE) {
+    GEMEL__TRY(plan_results(planner));
   }
-  if (status == GEMEL_OK && planner->segment->wanted == GEMEL__NO_VALUE) {
-    status = plan_results(planner);
-  }
-  if (status == GEMEL_OK) {
-    gemel__updates_settle(planner);
-    status = gemel__queues_settle(&planner->f->program, planner->segment) == GEMEL_OK
-                 ? gemel__memory_finish(planner)
-                 : out_of_memory(planner);
-  }
-  return status;
+  gemel__updates_settle(planner);
+  return gemel__queues_settle(&planner->f->program, planner->segment) == GEMEL_OK
+             ? gemel__memory_finish(planner)
+             : out_of_memory(planner);
 }

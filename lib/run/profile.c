@@ -138,10 +138,7 @@ void gemel_call_profile_free(gemel_call_profile *profile) {
 }
 
 gemel_status gemel_function_profile_reset(gemel_function *f, gemel_error *error) {
-  gemel_status status = check(f, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check(f, error));
   gemel__recorder *r = f->recorder;
   pthread_mutex_lock(&r->lock);
   gemel_call_summary kept = {.rewriting = r->summary.rewriting,

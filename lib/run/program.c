@@ -93,13 +93,12 @@ static gemel_status number_device(copier *c, uint32_t node, int space) {
 /* Numbers the types of NODE's outputs, and the devices that they name. */
 static gemel_status number_types(copier *c, uint32_t node) {
   const gemel__node *n = gemel__node_at(c->graph, node);
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < n->n_outputs && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < n->n_outputs; k++) {
     gemel_type type = gemel__node_type(c->graph, node, k);
-    status = number_device(c, node, gemel_type_space(c->p->context, type));
+    GEMEL__TRY(number_device(c, node, gemel_type_space(c->p->context, type)));
     c->type_of[type] = c->type_of[type] != 0 ? c->type_of[type] : ++c->p->n_types;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Counts what is live, and numbers the types and operations of it. */
@@ -107,14 +106,9 @@ static gemel_status number(copier *c) {
   gemel__run_program *p = c->p;
   uint32_t node, count;
   for (node = 0; node < c->graph->n_nodes; node++) {
-    gemel_status status = c->live[node] ? number_op(c, node) : GEMEL_OK;
-    if (status == GEMEL_OK && c->live[node]) {
-      status = number_types(c, node);
-    }
-    if (status != GEMEL_OK) {
-      return status;
-    }
     if (c->live[node]) {
+      GEMEL__TRY(number_op(c, node));
+      GEMEL__TRY(number_types(c, node));
       (void)gemel__node_inputs(c->graph, node, &count);
       p->n_nodes++;
       p->n_pool += count;

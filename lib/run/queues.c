@@ -237,11 +237,11 @@ static gemel_status record(gemel__execution *e, const gemel__segment *s, gemel__
  * when all went well, as what is planned by the way mustn't be planned in a recording. */
 static gemel_status run_first(gemel__execution *e, const gemel__segment *s, gemel__stretch *t) {
   size_t before = e->instrs;
-  gemel_status status = gemel__instrs_run(e, s, t->begin, t->end);
-  if (status == GEMEL_OK && e->instrs - before <= MOST_RECORDED) {
+  GEMEL__TRY(gemel__instrs_run(e, s, t->begin, t->end));
+  if (e->instrs - before <= MOST_RECORDED) {
     keep_ports(e, t);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__stretch_run(gemel__execution *e, const gemel__segment *s, gemel__stretch *t) {

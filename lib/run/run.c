@@ -34,21 +34,16 @@ static gemel_status copy_elements(gemel__execution *e, const gemel__move *move, 
 static gemel_status run_result(gemel__execution *e, const gemel__move *move) {
   const gemel__plan_layout *l = move->layout;
   int64_t strides[GEMEL_MAX_RANK], elements, bytes;
-  gemel_status status =
-      gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, &e->error);
-  return status == GEMEL_OK
-             ? copy_elements(e, move, e->ports[e->f->program.n_inputs + move->output], strides)
-             : status;
+  GEMEL__TRY(gemel__row_major(l->dtype, l->rank, l->shape, strides, &elements, &bytes, &e->error));
+  return copy_elements(e, move, e->ports[e->f->program.n_inputs + move->output], strides);
 }
 
 static gemel_status run_fetch(gemel__execution *e, const gemel__move *move) {
-  gemel_status status = GEMEL__FAULT(gpu_fetch_no_wait)
-                            ? GEMEL_OK
-                            : move->device->synchronize(move->device->user, &e->error);
-  if (status == GEMEL_OK) {
-    memcpy(move->to, move->from, (size_t)move->bytes);
-  }
-  return status;
+  GEMEL__TRY(GEMEL__FAULT(gpu_fetch_no_wait)
+                 ? GEMEL_OK
+                 : move->device->synchronize(move->device->user, &e->error));
+  memcpy(move->to, move->from, (size_t)move->bytes);
+  return GEMEL_OK;
 }
 
 static gemel_status run_move(gemel__execution *e, gemel__instr_kind kind, const gemel__move *move) {
@@ -205,15 +200,14 @@ gemel_status gemel__instrs_run(gemel__execution *e, const gemel__segment *s, siz
 }
 
 static gemel_status run_stretches(gemel__execution *e, gemel__segment *s) {
-  gemel_status status = GEMEL_OK;
   size_t at = 0;
-  for (size_t k = 0; k < s->n_stretches && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < s->n_stretches; k++) {
     gemel__stretch *stretch = &s->stretches[k];
-    status = gemel__instrs_run(e, s, at, stretch->begin);
-    status = status == GEMEL_OK ? gemel__stretch_run(e, s, stretch) : status;
+    GEMEL__TRY(gemel__instrs_run(e, s, at, stretch->begin));
+    GEMEL__TRY(gemel__stretch_run(e, s, stretch));
     at = stretch->end;
   }
-  return status == GEMEL_OK ? gemel__instrs_run(e, s, at, s->n_instrs) : status;
+  return gemel__instrs_run(e, s, at, s->n_instrs);
 }
 
 /* A run failed when E->DONE of the instructions of S were done: the values that they began, and
