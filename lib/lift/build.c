@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/clock.h"
 #include "core/copy.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "lift/lift.h"
 #include "rewrite/profile.h"
@@ -160,13 +161,12 @@ static gemel_status transfer(lift_build *b, uint32_t node, uint32_t value, int s
 
 /* Transfers of NODE's values, which are made on SIDE, to where they are read on the other. */
 static gemel_status cross(lift_build *b, uint32_t node, int side) {
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = b->first[node]; k < b->first[node + 1] && status == GEMEL_OK; k++) {
+  for (uint32_t k = b->first[node]; k < b->first[node + 1]; k++) {
     if (b->wanted[k] & 1u << !side) {
-      status = transfer(b, node, k, !side);
+      GEMEL__TRY(transfer(b, node, k, !side));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* NODE, a value of which is at home on both sides: a view on each side where it is read; what has
@@ -174,14 +174,13 @@ static gemel_status cross(lift_build *b, uint32_t node, int side) {
 static gemel_status make_both(lift_build *b, uint32_t node) {
   unsigned wanted = wanted_of(b, node);
   int is_view = gemel__lift_operands(b->from, node) > 0;
-  gemel_status status = GEMEL_OK;
   if (!is_view || wanted & (ON_HOST | ANYWHERE)) {
-    status = make_on(b, node, HOST);
+    GEMEL__TRY(make_on(b, node, HOST));
   }
-  if (status == GEMEL_OK && wanted & ON_DEVICE) {
-    status = is_view ? make_on(b, node, DEVICE) : cross(b, node, HOST);
+  if (wanted & ON_DEVICE) {
+    GEMEL__TRY(is_view ? make_on(b, node, DEVICE) : cross(b, node, HOST));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status make(lift_build *b, uint32_t node) {

@@ -9,6 +9,7 @@
  * same and can miss it where several islands pay only together.)
  */
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "core/cut.h"
 #include "lift/lift.h"
@@ -120,13 +121,12 @@ static void find_readers(cheapest *c) {
 /* ---- Costs ---- */
 
 static gemel_status find_costs(cheapest *c) {
-  gemel_status status = GEMEL_OK;
-  for (uint32_t node = 0; node < c->from->n_nodes && status == GEMEL_OK; node++) {
+  for (uint32_t node = 0; node < c->from->n_nodes; node++) {
     if (place_of(c, node) == GEMEL__LIFT_FREE || gemel__lift_is_told(c->l, node)) {
-      status = gemel__lift_node_cost(&c->meter, c->from, node, &c->costs[node], c->l->error);
+      GEMEL__TRY(gemel__lift_node_cost(&c->meter, c->from, node, &c->costs[node], c->l->error));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static int64_t crossing_of(const cheapest *c, gemel__ref value) {
@@ -203,7 +203,6 @@ static gemel_status add_value(cheapest *c, gemel__ref value, const lift_value *v
   uint32_t maker = place == GEMEL__LIFT_FREE     ? c->points[value.node]
                    : place == GEMEL__LIFT_DEVICE ? GEMEL__CUT_SOURCE
                                                  : GEMEL__CUT_SINK;
-  gemel_status status = GEMEL_OK;
   if (v->free == 0 && v->fixed == 0) {
     return GEMEL_OK;
   }
@@ -211,12 +210,12 @@ static gemel_status add_value(cheapest *c, gemel__ref value, const lift_value *v
   save(c, value.node, v->fixed & ON_DEVICE ? price : 0);
   save(c, value.node, v->fixed & ON_HOST ? -price : 0);
   if (v->point != 0 && !(v->fixed & ON_DEVICE)) {
-    status = pay(c, v->point, maker, price);
+    GEMEL__TRY(pay(c, v->point, maker, price));
   }
-  if (status == GEMEL_OK && v->point != 0 && !(v->fixed & ON_HOST)) {
-    status = pay(c, maker, v->point + 1, GEMEL__FAULT(lift_free_download) ? 0 : price);
+  if (v->point != 0 && !(v->fixed & ON_HOST)) {
+    GEMEL__TRY(pay(c, maker, v->point + 1, GEMEL__FAULT(lift_free_download) ? 0 : price));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* What it costs that NODE, which is free, reads REF. */
@@ -248,16 +247,15 @@ static gemel_status add_reader(cheapest *c, uint32_t node, gemel__ref ref) {
 static gemel_status add_operands(cheapest *c, uint32_t node) {
   uint32_t count, n = gemel__lift_operands(c->from, node);
   const gemel__ref *in = gemel__node_inputs(c->from, node, &count);
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < n; k++) {
     gemel__ref root;
     lift_value *v = value_of(c, in[k], &root);
     if (v != NULL && v->last != node + 1) {
       v->last = node + 1;
-      status = add_reader(c, node, in[k]);
+      GEMEL__TRY(add_reader(c, node, in[k]));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Edges of NODE's cost on the one side and the other, as far as they differ. */
@@ -333,14 +331,12 @@ static void settle(cheapest *c) {
 }
 
 static gemel_status place_all(cheapest *c) {
-  gemel_status status = gemel__cut_start(&c->cut, number_points(c), c->l->error);
-  status = status ? status : add_edges(c);
-  if (status == GEMEL_OK) {
-    c->l->counts.excess = 1e-12 * (double)gemel__cut_find(&c->cut, MOST_PHASES);
-    settle(c);
-    c->l->counts.seconds = 1e-12 * total(c);
-  }
-  return status;
+  GEMEL__TRY(gemel__cut_start(&c->cut, number_points(c), c->l->error));
+  GEMEL__TRY(add_edges(c));
+  c->l->counts.excess = 1e-12 * (double)gemel__cut_find(&c->cut, MOST_PHASES);
+  settle(c);
+  c->l->counts.seconds = 1e-12 * total(c);
+  return GEMEL_OK;
 }
 
 gemel_status gemel__lift_cheaply(gemel__lifting *l) {

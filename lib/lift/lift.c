@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "core/words.h"
 #include "lift/lift.h"
@@ -113,11 +114,8 @@ static void count(gemel__lifting *l) {
 }
 
 static gemel_status read_options(gemel__lifting *l, const gemel_lift_options *options) {
-  gemel_status status =
-      gemel__take_options(&l->options, sizeof l->options, options, "gemel_lift_options", l->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(
+      gemel__take_options(&l->options, sizeof l->options, options, "gemel_lift_options", l->error));
   if (options == NULL) {
     return gemel__null(l->error, "the options of a lift");
   }

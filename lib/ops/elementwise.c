@@ -6,6 +6,7 @@
  * operand's type. Kernels are in elementwise-kernels.c, samples in elementwise-sample.c.
  */
 #include "ops/elementwise.h"
+#include "core/error.h"
 #include "ops/batch.h"
 
 #include "core/alloc.h"
@@ -31,9 +32,9 @@ static gemel_status scalar_infer(gemel_infer *call) {
   if (gemel__scalar_dtypes(row->code, call->n_inputs, given, to, operands, &result) != GEMEL_OK) {
     return gemel__fail(call->error, GEMEL_BAD_TYPE, "not defined for bool");
   }
-  gemel_status status =
-      gemel__broadcast(call->context, call->n_inputs, call->inputs, &rank, dims, call->error);
-  return status == GEMEL_OK ? gemel__infer_result(call, result, rank, dims) : status;
+  GEMEL__TRY(
+      gemel__broadcast(call->context, call->n_inputs, call->inputs, &rank, dims, call->error));
+  return gemel__infer_result(call, result, rank, dims);
 }
 
 /* ---- Derivatives ---- */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/dtype.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "core/tensor.h"
 #include "core/strided.h"
@@ -283,13 +284,10 @@ static gemel_status view_subtensor(const gemel_kernel_call *call, int64_t *shape
 static gemel_status run_subtensor(const gemel_kernel_call *call) {
   int64_t strides[GEMEL_MAX_RANK], offset;
   const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
-  gemel_status status =
-      locate(call, &call->attrs[0], &call->attrs[2], out->shape, strides, &offset);
-  if (status == GEMEL_OK) {
-    gemel__copy_strided((size_t)gemel__view_item(x), out->rank, out->shape, out->data, out->strides,
-                        (const char *)x->data + offset, strides);
-  }
-  return status;
+  GEMEL__TRY(locate(call, &call->attrs[0], &call->attrs[2], out->shape, strides, &offset));
+  gemel__copy_strided((size_t)gemel__view_item(x), out->rank, out->shape, out->data, out->strides,
+                      (const char *)x->data + offset, strides);
+  return GEMEL_OK;
 }
 
 static const gemel_kernel subtensor_kernels[] = {{"plain", NULL, run_subtensor},
@@ -402,27 +400,22 @@ static gemel_status copy_and_locate(const gemel_kernel_call *call, int64_t *stri
   gemel_kernel_call in_result = *call;
   int64_t offset;
   in_result.inputs = out;
-  gemel_status status =
-      locate(&in_result, &call->attrs[0], &call->attrs[1], y->shape, strides, &offset);
-  if (status == GEMEL_OK) {
-    if (out->data != x->data) {
-      gemel__copy_view(out, x);
-    }
-    *begin = (char *)out->data + offset;
+  GEMEL__TRY(locate(&in_result, &call->attrs[0], &call->attrs[1], y->shape, strides, &offset));
+  if (out->data != x->data) {
+    gemel__copy_view(out, x);
   }
-  return status;
+  *begin = (char *)out->data + offset;
+  return GEMEL_OK;
 }
 
 static gemel_status run_set_subtensor(const gemel_kernel_call *call) {
   const gemel_view *y = &call->inputs[1];
   int64_t strides[GEMEL_MAX_RANK];
   char *begin;
-  gemel_status status = copy_and_locate(call, strides, &begin);
-  if (status == GEMEL_OK) {
-    gemel__copy_strided((size_t)gemel__view_item(y), y->rank, y->shape, begin, strides, y->data,
-                        y->strides);
-  }
-  return status;
+  GEMEL__TRY(copy_and_locate(call, strides, &begin));
+  gemel__copy_strided((size_t)gemel__view_item(y), y->rank, y->shape, begin, strides, y->data,
+                      y->strides);
+  return GEMEL_OK;
 }
 
 /* Row functions that add; unsigned arithmetic wraps, which is what signed integers do here too. */
@@ -458,11 +451,9 @@ static gemel_status run_inc_subtensor(const gemel_kernel_call *call) {
   const gemel_view *y = &call->inputs[1];
   int64_t strides[GEMEL_MAX_RANK];
   char *begin;
-  gemel_status status = copy_and_locate(call, strides, &begin);
-  if (status == GEMEL_OK) {
-    gemel__walk(add_row(y->dtype), y->rank, y->shape, begin, strides, y->data, y->strides);
-  }
-  return status;
+  GEMEL__TRY(copy_and_locate(call, strides, &begin));
+  gemel__walk(add_row(y->dtype), y->rank, y->shape, begin, strides, y->data, y->strides);
+  return GEMEL_OK;
 }
 
 static const gemel_kernel set_kernels[] = {{"plain", NULL, run_set_subtensor}, {NULL, NULL, NULL}};

@@ -140,17 +140,14 @@ static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
   if (n_seeds == 0 || n_wanted == 0) {
     return GEMEL_OK;
   }
-  gemel_status status =
-      gemel_grad(n_seeds, outputs, d->along, n_wanted, d->from, d->result, call->error);
-  if (status == GEMEL_OK) {
-    status = apply_derived(d, call, n_wanted, &applied);
-  }
-  for (size_t k = 0, j = 0; k < d->n_inputs && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel_grad(n_seeds, outputs, d->along, n_wanted, d->from, d->result, call->error));
+  GEMEL__TRY(apply_derived(d, call, n_wanted, &applied));
+  for (size_t k = 0, j = 0; k < d->n_inputs; k++) {
     if (call->wanted[k]) {
       call->d_inputs[k] = gemel_value_output(applied, (uint32_t)j++);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status forward_body(derived_body *d, gemel_derive *call) {
@@ -172,17 +169,14 @@ static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   if (n_from == 0 || n_floats == 0) {
     return GEMEL_OK;
   }
-  gemel_status status =
-      gemel_jvp(n_floats, outputs, n_from, d->from, d->along, d->result, call->error);
-  if (status == GEMEL_OK) {
-    status = apply_derived(d, call, n_floats, &applied);
-  }
-  for (size_t k = 0, j = 0; k < d->n_outputs && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel_jvp(n_floats, outputs, n_from, d->from, d->along, d->result, call->error));
+  GEMEL__TRY(apply_derived(d, call, n_floats, &applied));
+  for (size_t k = 0, j = 0; k < d->n_outputs; k++) {
     if (gemel__body_is_float(d->outputs[k])) {
       call->d_outputs[k] = gemel_value_output(applied, (uint32_t)j++);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status grad_invoke(gemel_derive *call) {

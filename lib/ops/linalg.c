@@ -8,6 +8,7 @@
 #include "ops/linalg.h"
 
 #include <string.h>
+#include "core/error.h"
 #include "core/fault.h"
 #include <gemel/ops.h>
 #include "ops/batch.h"
@@ -133,14 +134,13 @@ static gemel_status check_pair(const gemel_infer *call, const char *what, int a,
 }
 
 static gemel_status check_sizes(const gemel_infer *call, const gemel__dot_axes *axes) {
-  gemel_status status = GEMEL_OK;
-  for (int k = 0; k < axes->n_batch && status == GEMEL_OK; k++) {
-    status = check_pair(call, "batch", axes->batch[0][k], axes->batch[1][k]);
+  for (int k = 0; k < axes->n_batch; k++) {
+    GEMEL__TRY(check_pair(call, "batch", axes->batch[0][k], axes->batch[1][k]));
   }
-  for (int k = 0; k < axes->n_contract && status == GEMEL_OK; k++) {
-    status = check_pair(call, "contracted", axes->contract[0][k], axes->contract[1][k]);
+  for (int k = 0; k < axes->n_contract; k++) {
+    GEMEL__TRY(check_pair(call, "contracted", axes->contract[0][k], axes->contract[1][k]));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The shape of the product: COUNT dims in RESULT, room for 2 * GEMEL_MAX_RANK. */
@@ -150,18 +150,10 @@ static gemel_status infer_product(gemel_infer *call, int *count, gemel_dim *resu
                               gemel__infer_dims(call, 1, &rank[1])};
   gemel__dot_axes axes;
   *count = 0;
-  gemel_status status = gemel__rule_same_dtype(call, 0, 1);
-  if (status == GEMEL_OK) {
-    status = explicit_axes(call->attrs) ? check_lists(call, rank) : check_matmul(call, rank);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__rule_same_dtype(call, 0, 1));
+  GEMEL__TRY(explicit_axes(call->attrs) ? check_lists(call, rank) : check_matmul(call, rank));
   gemel__dot_axes_of(call->attrs, rank[0], rank[1], &axes);
-  status = check_sizes(call, &axes);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_sizes(call, &axes));
   for (int k = 0; k < axes.n_batch; k++) {
     result[(*count)++] = dims[0][axes.batch[0][k]];
   }
@@ -176,31 +168,27 @@ static gemel_status infer_product(gemel_infer *call, int *count, gemel_dim *resu
 static gemel_status infer_dot(gemel_infer *call) {
   gemel_dim result[2 * GEMEL_MAX_RANK];
   int count;
-  gemel_status status = infer_product(call, &count, result);
-  return status == GEMEL_OK ? gemel__rule_result(call, gemel__rule_dtype(call, 0), count, result)
-                            : status;
+  GEMEL__TRY(infer_product(call, &count, result));
+  return gemel__rule_result(call, gemel__rule_dtype(call, 0), count, result);
 }
 
 static gemel_status infer_dot_add(gemel_infer *call) {
   gemel_dim result[2 * GEMEL_MAX_RANK];
   int count, rank;
   const gemel_dim *z = gemel__infer_dims(call, 2, &rank);
-  gemel_status status = infer_product(call, &count, result);
-  if (status == GEMEL_OK) {
-    status = gemel__rule_same_dtype(call, 0, 2);
-  }
-  if (status == GEMEL_OK && rank != count) {
+  GEMEL__TRY(infer_product(call, &count, result));
+  GEMEL__TRY(gemel__rule_same_dtype(call, 0, 2));
+  if (rank != count) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "the product has rank %d, and z has rank %d",
                             count, rank);
   }
-  for (int k = 0; k < count && status == GEMEL_OK; k++) {
+  for (int k = 0; k < count; k++) {
     if (gemel__dim_compare(call->context, z[k], result[k]) == GEMEL__DIFFERENT) {
       return gemel__rule_fail(call, GEMEL_BAD_SHAPE,
                               "axis %d of z has another size than the product's", k);
     }
   }
-  return status == GEMEL_OK ? gemel__rule_result(call, gemel__rule_dtype(call, 0), count, result)
-                            : status;
+  return gemel__rule_result(call, gemel__rule_dtype(call, 0), count, result);
 }
 
 /* ---- Derivatives ---- */

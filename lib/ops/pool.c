@@ -12,6 +12,7 @@
 
 #include <string.h>
 #include "core/dtype.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "core/tensor.h"
 #include "ops/facts.h"
@@ -26,11 +27,10 @@ static int64_t entry(const gemel_attr *attrs, int which, int axis) {
 }
 
 static gemel_status check_attrs(const gemel_infer *call, int axes) {
-  gemel_status status = GEMEL_OK;
-  for (int k = GEMEL__POOL_SIZE; k <= GEMEL__POOL_HIGH && status == GEMEL_OK; k++) {
-    status = gemel__window_list(call, k, axes, k <= GEMEL__POOL_DILATION);
+  for (int k = GEMEL__POOL_SIZE; k <= GEMEL__POOL_HIGH; k++) {
+    GEMEL__TRY(gemel__window_list(call, k, axes, k <= GEMEL__POOL_DILATION));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Refuses padding in which a window could lie altogether, which would have no elements then. Where
@@ -95,22 +95,20 @@ static gemel_status result(gemel_infer *call, int axes, const gemel_dim *like,
 /* Checks input 0, which has an image's axes, and all attributes. */
 static gemel_status begin(const gemel_infer *call, int floats, int *axes) {
   gemel_dtype dtype = gemel__rule_dtype(call, 0);
-  gemel_status status = gemel__window_axes(call, 0, axes);
-  if (status == GEMEL_OK && floats && !gemel__is_float(dtype)) {
+  GEMEL__TRY(gemel__window_axes(call, 0, axes));
+  if (floats && !gemel__is_float(dtype)) {
     return gemel__rule_fail(call, GEMEL_BAD_TYPE, "%s is no float dtype", gemel_dtype_name(dtype));
   }
-  return status == GEMEL_OK ? check_attrs(call, *axes) : status;
+  return check_attrs(call, *axes);
 }
 
 static gemel_status infer_forward(gemel_infer *call, int floats) {
   int axes, rank;
   const gemel_dim *x = gemel__infer_dims(call, 0, &rank);
   gemel_dim places[GEMEL__SPATIAL_AXES];
-  gemel_status status = begin(call, floats, &axes);
-  if (status == GEMEL_OK) {
-    status = place(call, axes, x + 2, NULL, places);
-  }
-  return status == GEMEL_OK ? result(call, axes, x, places) : status;
+  GEMEL__TRY(begin(call, floats, &axes));
+  GEMEL__TRY(place(call, axes, x + 2, NULL, places));
+  return result(call, axes, x, places);
 }
 
 static gemel_status infer_max_pool(gemel_infer *call) {
@@ -141,25 +139,21 @@ static gemel_status infer_max_pool_grad(gemel_infer *call) {
   int axes, rank;
   const gemel_dim *x = gemel__infer_dims(call, 0, &rank), *y = gemel__infer_dims(call, 1, &rank);
   gemel_dim places[GEMEL__SPATIAL_AXES];
-  gemel_status status = begin_two(call, &axes);
-  if (status == GEMEL_OK) {
-    status = place(call, axes, x + 2, y + 2, places);
-  }
-  return status == GEMEL_OK ? result(call, axes, x, x + 2) : status;
+  GEMEL__TRY(begin_two(call, &axes));
+  GEMEL__TRY(place(call, axes, x + 2, y + 2, places));
+  return result(call, axes, x, x + 2);
 }
 
 static gemel_status infer_max_pool_pick(gemel_infer *call) {
   int axes, rank;
   const gemel_dim *x = gemel__infer_dims(call, 0, &rank), *t = gemel__infer_dims(call, 1, &rank);
   gemel_dim places[GEMEL__SPATIAL_AXES];
-  gemel_status status = begin_two(call, &axes);
-  for (int k = 0; status == GEMEL_OK && k < axes; k++) {
-    status = gemel__window_equal(call, t[2 + k], x[2 + k], "the second operand's size", k);
+  GEMEL__TRY(begin_two(call, &axes));
+  for (int k = 0; k < axes; k++) {
+    GEMEL__TRY(gemel__window_equal(call, t[2 + k], x[2 + k], "the second operand's size", k));
   }
-  if (status == GEMEL_OK) {
-    status = place(call, axes, x + 2, NULL, places);
-  }
-  return status == GEMEL_OK ? result(call, axes, x, places) : status;
+  GEMEL__TRY(place(call, axes, x + 2, NULL, places));
+  return result(call, axes, x, places);
 }
 
 static gemel_status infer_avg_pool_grad(gemel_infer *call) {

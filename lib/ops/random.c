@@ -15,6 +15,7 @@
 
 #include <string.h>
 #include "core/dtype.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
@@ -36,15 +37,10 @@ static gemel_status check_key(const gemel_infer *call) {
 /* Numbers of the shape and dtype that attributes say, and the next key. */
 static gemel_status infer_numbers(gemel_infer *call) {
   gemel_dim dims[GEMEL_MAX_RANK], two = gemel_dim_constant(call->context, 2);
-  gemel_status status = check_key(call);
-  status = status == GEMEL_OK ? gemel__rule_sizes(call, 1) : status;
-  status = status == GEMEL_OK ? gemel__rule_dims(call, &call->attrs[0], dims) : status;
-  if (status == GEMEL_OK) {
-    status = gemel__rule_result(call, call->attrs[1].u.dtype, (int)call->attrs[0].count, dims);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_key(call));
+  GEMEL__TRY(gemel__rule_sizes(call, 1));
+  GEMEL__TRY(gemel__rule_dims(call, &call->attrs[0], dims));
+  GEMEL__TRY(gemel__rule_result(call, call->attrs[1].u.dtype, (int)call->attrs[0].count, dims));
   call->n_outputs = 2;
   call->outputs[1] = gemel_type_new(call->context, GEMEL_U64, 1, &two,
                                     gemel_type_space(call->context, call->inputs[0]));

@@ -16,6 +16,7 @@
  */
 #include <string.h>
 #include "core/fault.h"
+#include "core/error.h"
 #include "ops/facts.h"
 #include "ops/reduce.h"
 #include "ops/batch.h"
@@ -75,8 +76,8 @@ static gemel_dtype dtype_of(const gemel_infer *call) {
 
 static gemel_status infer_axes(gemel_infer *call, gemel_dtype dtype, unsigned char *mask) {
   int rank = gemel__type_at(call->context, call->inputs[0])->rank;
-  gemel_status status = gemel__reduced_axes(&call->attrs[0], rank, mask, call->error);
-  return status == GEMEL_OK ? infer_reduced(call, dtype, mask, call->attrs[1].u.i != 0) : status;
+  GEMEL__TRY(gemel__reduced_axes(&call->attrs[0], rank, mask, call->error));
+  return infer_reduced(call, dtype, mask, call->attrs[1].u.i != 0);
 }
 
 static gemel_status infer_total(gemel_infer *call) {
@@ -112,18 +113,16 @@ static gemel_status refuse_empty(gemel_infer *call, const unsigned char *mask) {
 
 static gemel_status infer_max(gemel_infer *call) {
   unsigned char mask[GEMEL_MAX_RANK];
-  gemel_status status = infer_axes(call, dtype_of(call), mask);
-  return status == GEMEL_OK ? refuse_empty(call, mask) : status;
+  GEMEL__TRY(infer_axes(call, dtype_of(call), mask));
+  return refuse_empty(call, mask);
 }
 
 static gemel_status infer_argmax(gemel_infer *call) {
   unsigned char mask[GEMEL_MAX_RANK] = {0};
   int rank = gemel__type_at(call->context, call->inputs[0])->rank;
-  gemel_status status = mark(call->attrs[0].u.i, rank, mask, call->error);
-  if (status == GEMEL_OK) {
-    status = refuse_empty(call, mask);
-  }
-  return status == GEMEL_OK ? infer_reduced(call, GEMEL_I64, mask, 0) : status;
+  GEMEL__TRY(mark(call->attrs[0].u.i, rank, mask, call->error));
+  GEMEL__TRY(refuse_empty(call, mask));
+  return infer_reduced(call, GEMEL_I64, mask, 0);
 }
 
 /* ---- Building derivatives ---- */

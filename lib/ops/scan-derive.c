@@ -11,6 +11,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "ops/scan-derive.h"
 
@@ -167,15 +168,10 @@ static gemel_status derived_init(gemel__derived_loop *d, gemel_derive *call) {
   memset(d, 0, sizeof *d);
   d->call = call;
   gemel__scan_read(call->attrs, &d->old);
-  gemel_status status = gemel__body_nesting(d->old.body, call->error);
-  if (status == GEMEL_OK) {
-    status = new_arrays(d, call->error);
-  }
-  if (status == GEMEL_OK) {
-    find_length(d);
-    status = find_window(d);
-  }
-  return status;
+  GEMEL__TRY(gemel__body_nesting(d->old.body, call->error));
+  GEMEL__TRY(new_arrays(d, call->error));
+  find_length(d);
+  return find_window(d);
 }
 
 static void derived_clear(gemel__derived_loop *d) {

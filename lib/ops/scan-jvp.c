@@ -7,6 +7,7 @@
 #include <gemel/grad.h>
 #include <gemel/ops.h>
 #include "core/fault.h"
+#include "core/error.h"
 #include "ops/scan-derive.h"
 
 static gemel_value tangent_of(const gemel__derived_loop *d, size_t k) {
@@ -161,21 +162,13 @@ static gemel_status forward_loop(gemel__derived_loop *d) {
   memset(d->block, 0, 7 * d->room * sizeof *d->block);
   d->n_operands = 1;
   enter_tangents(d);
-  gemel_status status = gemel_graph_error(d->call->graph)->status;
-  if (status == GEMEL_OK) {
-    status = gemel__derived_copy_body(d);
-  }
-  if (status == GEMEL_OK) {
-    status = leave_tangents(d);
-  }
-  if (status == GEMEL_OK) {
-    gemel_value loop = gemel__derived_apply_loop(d, d->old.reverse);
-    status = gemel_graph_error(d->call->graph)->status;
-    if (status == GEMEL_OK) {
-      take_tangents(d, loop);
-    }
-  }
-  return status;
+  GEMEL__TRY(gemel_graph_error(d->call->graph)->status);
+  GEMEL__TRY(gemel__derived_copy_body(d));
+  GEMEL__TRY(leave_tangents(d));
+  gemel_value loop = gemel__derived_apply_loop(d, d->old.reverse);
+  GEMEL__TRY(gemel_graph_error(d->call->graph)->status);
+  take_tangents(d, loop);
+  return GEMEL_OK;
 }
 
 gemel_status gemel__scan_jvp(gemel_derive *call) {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <gemel/tensor.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "core/runner.h"
 #include "core/tensor.h"
@@ -320,16 +321,15 @@ static gemel_status leave_state(const scan_call *c, size_t k, int64_t done) {
   const gemel__scan *s = &c->loop->scan;
   gemel_view last = c->call->outputs[k];
   char *to = last.data;
-  gemel_status status = GEMEL_OK;
   int64_t early = GEMEL__FAULT(scan_last_one_early) && done > 0;
   last.data = state_source(c, k, GEMEL__FAULT(scan_last_is_first_row) ? 0 : done - early);
   if (has_memory(c->call, k) && last.data != to) {
-    status = copy_state(c, k, to, &last);
+    GEMEL__TRY(copy_state(c, k, to, &last));
   }
-  if (status == GEMEL_OK && has_history(c->call, s, k)) {
-    status = clear_rows(c, &c->call->outputs[gemel__scan_history(s, k)], done + 1);
+  if (has_history(c->call, s, k)) {
+    GEMEL__TRY(clear_rows(c, &c->call->outputs[gemel__scan_history(s, k)], done + 1));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status leave_results(const scan_call *c, int64_t done) {
@@ -387,8 +387,8 @@ static gemel_status run_body(scan_call *c) {
 
 static gemel_status run_scan(const gemel_kernel_call *call) {
   scan_call c = {call, call->prepared, NULL, 0, 0};
-  gemel_status status = find_steps(&c);
-  return status == GEMEL_OK ? run_body(&c) : status;
+  GEMEL__TRY(find_steps(&c));
+  return run_body(&c);
 }
 
 const gemel_kernel gemel__scan_kernels[] = {{"steps", prepare_scan, run_scan}, {NULL, NULL, NULL}};

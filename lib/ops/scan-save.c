@@ -17,6 +17,7 @@
 #include "core/alloc.h"
 #include "core/copy.h"
 #include "core/cut.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "ops/scan-derive.h"
 
@@ -162,17 +163,18 @@ static gemel_status add_node(saving *s, gemel__cut *cut, uint32_t node, gemel_er
   uint32_t count;
   int savable;
   const gemel__ref *in = gemel__node_inputs(s->graph, node, &count);
-  gemel_status status = add_values(s, cut, node, &savable, error);
-  if (status == GEMEL_OK && savable && s->marks[node] & VARIES && !is_cheap(s, node)) {
-    status = gemel__cut_add(cut, GEMEL__CUT_SOURCE, point_before(node), GEMEL__CUT_NEVER, 0, error);
+  GEMEL__TRY(add_values(s, cut, node, &savable, error));
+  if (savable && s->marks[node] & VARIES && !is_cheap(s, node)) {
+    GEMEL__TRY(
+        gemel__cut_add(cut, GEMEL__CUT_SOURCE, point_before(node), GEMEL__CUT_NEVER, 0, error));
   }
-  for (uint32_t k = 0; k < count && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < count; k++) {
     if (!is_input(s, in[k].node)) {
-      status = gemel__cut_add(cut, point_behind(s, in[k]), point_before(node), GEMEL__CUT_NEVER, 0,
-                              error);
+      GEMEL__TRY(gemel__cut_add(cut, point_behind(s, in[k]), point_before(node), GEMEL__CUT_NEVER,
+                                0, error));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* 1 if NODE is one of the forward step's that the loop back needs, and no input. */
@@ -285,7 +287,6 @@ static void forget_map(saving *s) {
 /* Its body: the old one, but that it stacks the values that are saved. */
 static gemel_status fill_forward(saving *s, gemel_graph *body) {
   gemel__derived_loop *d = s->d;
-  gemel_status status = GEMEL_OK;
   size_t n = 0;
   forget_map(s);
   for (size_t k = 0; k < d->n_in; k++) {
@@ -294,22 +295,23 @@ static gemel_status fill_forward(saving *s, gemel_graph *body) {
               gemel__input_like(body, gemel_graph_input_name(d->old.body, k), gemel_value_type(old),
                                 old));
   }
-  status = copy_nodes(s, body, FORWARD);
-  for (size_t k = 0; k < d->old.states && status == GEMEL_OK; k++) {
-    status = gemel__body_add_output(mapped(s, body, d->outputs[k]), 'n', k);
+  GEMEL__TRY(copy_nodes(s, body, FORWARD));
+  for (size_t k = 0; k < d->old.states; k++) {
+    GEMEL__TRY(gemel__body_add_output(mapped(s, body, d->outputs[k]), 'n', k));
   }
-  for (uint32_t node = 0; node < s->n_nodes && status == GEMEL_OK; node++) {
-    for (uint32_t k = 0; k < gemel__node_at(s->graph, node)->n_outputs && status == GEMEL_OK; k++) {
+  for (uint32_t node = 0; node < s->n_nodes; node++) {
+    for (uint32_t k = 0; k < gemel__node_at(s->graph, node)->n_outputs; k++) {
       gemel__ref value = {node, k};
       if (is_saved(s, value)) {
-        status = gemel__body_add_output(mapped(s, body, gemel__value(s->graph, value)), 'y', n++);
+        GEMEL__TRY(
+            gemel__body_add_output(mapped(s, body, gemel__value(s->graph, value)), 'y', n++));
       }
     }
   }
-  if (status == GEMEL_OK && d->old.until) {
-    status = gemel_output(mapped(s, body, d->outputs[d->n_out - 1]), "stop");
+  if (d->old.until) {
+    GEMEL__TRY(gemel_output(mapped(s, body, d->outputs[d->n_out - 1]), "stop"));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The loop that saves, with this BODY: its first result. */
@@ -410,7 +412,6 @@ static gemel_status fill_backward(saving *s, gemel_value loop) {
   gemel__derived_loop *d = s->d;
   size_t states = d->states, rows = states + d->sequences, all = rows + d->constants;
   const gemel_value *operands = d->operands;
-  gemel_status status;
   forget_map(s);
   d->operands = d->entered;
   d->n_operands = 1;
@@ -422,11 +423,12 @@ static gemel_status fill_backward(saving *s, gemel_value loop) {
   enter_again(s, states, rows, operands, gemel__derived_enter_rows);
   enter_saved(s, loop);
   enter_again(s, rows, all, operands, gemel__derived_enter_constant);
-  status = copy_nodes(s, d->body, LEFT);
-  for (size_t k = 0; k < s->graph->n_outputs && status == GEMEL_OK; k++) {
-    status = gemel__copy_output(d->body, s->graph, k, s->map[number_of(s, s->graph->outputs[k])]);
+  GEMEL__TRY(copy_nodes(s, d->body, LEFT));
+  for (size_t k = 0; k < s->graph->n_outputs; k++) {
+    GEMEL__TRY(
+        gemel__copy_output(d->body, s->graph, k, s->map[number_of(s, s->graph->outputs[k])]));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status save_values(saving *s) {
@@ -435,17 +437,11 @@ static gemel_status save_values(saving *s) {
   mark_kinds(s);
   mark_needed(s);
   mark_free(s);
-  gemel_status status = find_cut(s, d->call->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(find_cut(s, d->call->error));
   mark_left(s);
-  status = save_rows(s, mark_forward(s), &loop);
-  if (status == GEMEL_OK) {
-    d->body = gemel_graph_new(s->graph->context, d->call->error);
-    status = d->body != NULL ? fill_backward(s, loop) : GEMEL_NO_MEMORY;
-  }
-  return status;
+  GEMEL__TRY(save_rows(s, mark_forward(s), &loop));
+  d->body = gemel_graph_new(s->graph->context, d->call->error);
+  return d->body != NULL ? fill_backward(s, loop) : GEMEL_NO_MEMORY;
 }
 
 static gemel_status saving_init(saving *s, gemel__derived_loop *d) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "ops/body.h"
 #include "ops/rule.h"
 
@@ -126,23 +127,21 @@ static gemel_status attribute_dim(const gemel_infer *call, int which, gemel_dim 
   if (call->attrs[which].kind == GEMEL_ATTR_NONE) {
     return GEMEL_OK;
   }
-  gemel_status status = gemel__rule_dims(call, &call->attrs[which], dim);
-  if (status == GEMEL_OK && gemel_dim_is_constant(call->context, *dim, &number) && number < 0) {
+  GEMEL__TRY(gemel__rule_dims(call, &call->attrs[which], dim));
+  if (gemel_dim_is_constant(call->context, *dim, &number) && number < 0) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s is %lld", call->attrs[which].name,
                             (long long)number);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The number of rows, which all sequences have. */
 static gemel_status find_length(const gemel_infer *call, scan_types *t) {
   const gemel__scan *s = &t->scan;
   gemel_dim truncate;
-  gemel_status status = attribute_dim(call, GEMEL__SCAN_TRUNCATE, &truncate);
-  if (status == GEMEL_OK) {
-    status = attribute_dim(call, GEMEL__SCAN_LENGTH, &t->length);
-  }
-  for (size_t k = 0; status == GEMEL_OK && k < s->sequences; k++) {
+  GEMEL__TRY(attribute_dim(call, GEMEL__SCAN_TRUNCATE, &truncate));
+  GEMEL__TRY(attribute_dim(call, GEMEL__SCAN_LENGTH, &t->length));
+  for (size_t k = 0; k < s->sequences; k++) {
     gemel_dim rows = gemel_type_dims(call->context, call->inputs[gemel__scan_sequence(s, k)])[0];
     if (t->length == GEMEL_DIM_NONE) {
       t->length = rows;
@@ -154,13 +153,14 @@ static gemel_status find_length(const gemel_infer *call, scan_types *t) {
                               "sequence %zu has %s rows, and %s are expected", k, a, b);
     }
   }
-  if (status == GEMEL_OK && s->rows) {
+  if (s->rows) {
     t->rows = gemel_dim_add(call->context, t->length, gemel_dim_constant(call->context, 1));
-    status = t->rows != GEMEL_DIM_NONE
-                 ? GEMEL_OK
-                 : gemel__no_memory(call->error, "the rows of a history (or they exceed 64 bits)");
+    GEMEL__TRY(
+        t->rows != GEMEL_DIM_NONE
+            ? GEMEL_OK
+            : gemel__no_memory(call->error, "the rows of a history (or they exceed 64 bits)"));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status find_results(const gemel_infer *call, scan_types *t) {
@@ -230,12 +230,9 @@ static gemel_status put_rows(gemel_infer *call, size_t k, gemel_dim rows, gemel_
     dims[axis + 1] = gemel_type_dims(call->context, type)[axis];
   }
   one.outputs = &stacked;
-  gemel_status status =
-      gemel__rule_result(&one, gemel_type_dtype(call->context, type), rank + 1, dims);
-  if (status == GEMEL_OK) {
-    put(call, k, stacked);
-  }
-  return status;
+  GEMEL__TRY(gemel__rule_result(&one, gemel_type_dtype(call->context, type), rank + 1, dims));
+  put(call, k, stacked);
+  return GEMEL_OK;
 }
 
 static gemel_status put_results(gemel_infer *call, const scan_types *t) {
@@ -259,17 +256,11 @@ static gemel_status put_results(gemel_infer *call, const scan_types *t) {
 }
 
 static gemel_status infer_types(gemel_infer *call, scan_types *t) {
-  gemel_status status = check_operands(call, &t->scan);
-  if (status == GEMEL_OK) {
-    status = find_length(call, t);
-  }
-  if (status == GEMEL_OK) {
-    status = find_results(call, t);
-  }
-  if (status == GEMEL_OK) {
-    status = check_states(call, t);
-  }
-  return status == GEMEL_OK ? put_results(call, t) : status;
+  GEMEL__TRY(check_operands(call, &t->scan));
+  GEMEL__TRY(find_length(call, t));
+  GEMEL__TRY(find_results(call, t));
+  GEMEL__TRY(check_states(call, t));
+  return put_results(call, t);
 }
 
 static gemel_status infer_scan(gemel_infer *call) {

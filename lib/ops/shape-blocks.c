@@ -6,6 +6,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "core/strided.h"
 #include "cpu/walk.h"
@@ -68,10 +69,7 @@ static gemel_status infer_pad(gemel_infer *call) {
   int rank;
   const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
   gemel_dim result[GEMEL_MAX_RANK];
-  gemel_status status = check_padding(call, rank);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_padding(call, rank));
   if (gemel_type_rank(call->context, call->inputs[1]) != 0) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "the value to pad with must be a scalar");
   }
@@ -232,10 +230,7 @@ static gemel_status check_joined(const gemel_infer *call, size_t k, int axis) {
   int rank, other_rank;
   const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
   const gemel_dim *other = gemel__infer_dims(call, k, &other_rank);
-  gemel_status status = gemel__rule_same_dtype(call, 0, k);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__rule_same_dtype(call, 0, k));
   if (rank != other_rank) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "ranks %d and %d differ", rank, other_rank);
   }
@@ -448,10 +443,7 @@ static gemel_status split_outputs(gemel_infer *call, int rank, const gemel_dim *
 static gemel_status infer_split(gemel_infer *call) {
   int rank, axis;
   const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
-  gemel_status status = gemel__rule_sizes(call, 1);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__rule_sizes(call, 1));
   axis = gemel__axis(call->attrs[1].u.i, rank);
   if (axis < 0) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "axis %lld is out of range for rank %d",

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/tensor.h"
+#include "core/error.h"
 #include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/batch.h"
@@ -72,10 +73,7 @@ static gemel_status infer_dimshuffle(gemel_infer *call) {
     }
     result[k] = axis < 0 ? gemel_dim_constant(call->context, 1) : dims[axis];
   }
-  gemel_status status = check_dropped(call, rank, dims, used);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_dropped(call, rank, dims, used));
   return gemel__rule_result(call, gemel__rule_dtype(call, 0), (int)order->count, result);
 }
 
@@ -183,16 +181,9 @@ static gemel_status infer_reshape(gemel_infer *call) {
   int rank, to_rank = (int)gemel__attr_count(&call->attrs[0]);
   const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
   gemel_dim shape[GEMEL_MAX_RANK], from, to;
-  gemel_status status = gemel__rule_sizes(call, 1);
-  if (status == GEMEL_OK) {
-    status = gemel__rule_dims(call, &call->attrs[0], shape);
-  }
-  if (status == GEMEL_OK) {
-    status = gemel__rule_result(call, gemel__rule_dtype(call, 0), to_rank, shape);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__rule_sizes(call, 1));
+  GEMEL__TRY(gemel__rule_dims(call, &call->attrs[0], shape));
+  GEMEL__TRY(gemel__rule_result(call, gemel__rule_dtype(call, 0), to_rank, shape));
   from = count_elements(call->context, rank, dims);
   to = count_elements(call->context, to_rank, shape);
   if (from == GEMEL_DIM_NONE || to == GEMEL_DIM_NONE) {
@@ -346,16 +337,9 @@ static gemel_status check_broadcast(const gemel_infer *call, size_t k, int to_ra
 static gemel_status infer_broadcast_to(gemel_infer *call) {
   int to_rank = (int)gemel__attr_count(&call->attrs[0]);
   gemel_dim shape[GEMEL_MAX_RANK];
-  gemel_status status = gemel__rule_sizes(call, 1);
-  if (status == GEMEL_OK) {
-    status = gemel__rule_dims(call, &call->attrs[0], shape);
-  }
-  if (status == GEMEL_OK) {
-    status = check_broadcast(call, 0, to_rank, shape);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__rule_sizes(call, 1));
+  GEMEL__TRY(gemel__rule_dims(call, &call->attrs[0], shape));
+  GEMEL__TRY(check_broadcast(call, 0, to_rank, shape));
   return gemel__rule_result(call, gemel__rule_dtype(call, 0), to_rank, shape);
 }
 

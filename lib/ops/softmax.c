@@ -9,6 +9,7 @@
  */
 #include <gemel/ops.h>
 #include "core/fault.h"
+#include "core/error.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
@@ -65,19 +66,14 @@ static gemel_status infer_cross_entropy(gemel_infer *call) {
   const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
   gemel_dim result[GEMEL_MAX_RANK];
   gemel_kind kind = gemel_dtype_kind(gemel__rule_dtype(call, 1));
-  gemel_status status = check_logits(call, &call->attrs[0], &axis);
-  if (status == GEMEL_OK && kind == GEMEL_KIND_BOOL) {
+  GEMEL__TRY(check_logits(call, &call->attrs[0], &axis));
+  if (kind == GEMEL_KIND_BOOL) {
     return gemel__rule_fail(call, GEMEL_BAD_TYPE, "targets must be floats or integers");
   }
-  if (status == GEMEL_OK && kind == GEMEL_KIND_FLOAT) {
-    status = gemel__rule_same_dtype(call, 0, 1);
+  if (kind == GEMEL_KIND_FLOAT) {
+    GEMEL__TRY(gemel__rule_same_dtype(call, 0, 1));
   }
-  if (status == GEMEL_OK) {
-    status = check_targets(call, rank, dims, kind == GEMEL_KIND_FLOAT ? -1 : axis);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_targets(call, rank, dims, kind == GEMEL_KIND_FLOAT ? -1 : axis));
   for (int k = 0; k < rank; k++) {
     if (k != axis) {
       result[count++] = dims[k];

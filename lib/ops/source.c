@@ -4,6 +4,7 @@
  * has anything to differentiate.
  */
 #include "core/dtype.h"
+#include "core/error.h"
 #include "cpu/walk.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
@@ -14,10 +15,7 @@
 static gemel_status infer_input(gemel_infer *call) {
   gemel_dim dims[GEMEL_MAX_RANK];
   const gemel_attr *shape = &call->attrs[2];
-  gemel_status status = gemel__rule_dims(call, shape, dims);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__rule_dims(call, shape, dims));
   call->n_outputs = 1;
   call->outputs[0] = gemel_type_new(call->context, call->attrs[1].u.dtype, (int)shape->count, dims,
                                     (int)call->attrs[3].u.i);
@@ -94,13 +92,8 @@ const gemel__hooks gemel__hooks_size = {.infer = infer_size,
 static gemel_status infer_arange(gemel_infer *call) {
   gemel_dim n;
   gemel_dtype dtype = call->attrs[1].u.dtype;
-  gemel_status status = gemel__rule_sizes(call, 0);
-  if (status == GEMEL_OK) {
-    status = gemel__rule_dims(call, &call->attrs[0], &n);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__rule_sizes(call, 0));
+  GEMEL__TRY(gemel__rule_dims(call, &call->attrs[0], &n));
   if (dtype == GEMEL_BOOL) {
     return gemel__rule_fail(call, GEMEL_BAD_TYPE, "there is no arange of dtype bool");
   }

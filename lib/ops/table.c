@@ -8,6 +8,7 @@
  */
 #include <string.h>
 #include "core/registry.h"
+#include "core/error.h"
 #include "ops/ops.h"
 
 #define OP(name, ...) extern const gemel__hooks gemel__hooks_##name;
@@ -175,11 +176,10 @@ static gemel_status register_row(gemel_context *context, const struct gemel__row
 }
 
 gemel_status gemel__register_builtins(gemel_context *context, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  for (int k = GEMEL__OP_NONE + 1; k < GEMEL__OP_COUNT && status == GEMEL_OK; k++) {
+  for (int k = GEMEL__OP_NONE + 1; k < GEMEL__OP_COUNT; k++) {
     int scalar = k - (GEMEL__OP_COUNT - GEMEL__SCALAR_COUNT);
     const void *data = scalar >= 0 ? &gemel__scalar_rows[scalar] : NULL;
-    status = register_row(context, &gemel__rows[k], data, error);
+    GEMEL__TRY(register_row(context, &gemel__rows[k], data, error));
   }
-  return status;
+  return GEMEL_OK;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
+#include "core/error.h"
 #include "core/intern.h"
 #include "rules/term.h"
 
@@ -284,7 +285,6 @@ static gemel_status look_at(gemel__nary *n, uint32_t root) {
 }
 
 static gemel_status rewrite(gemel__nary *n, const uint32_t *uses) {
-  gemel_status status = GEMEL_OK;
   if (!find_trees(n, uses)) {
     return GEMEL_OK;
   }
@@ -292,12 +292,12 @@ static gemel_status rewrite(gemel__nary *n, const uint32_t *uses) {
   if (n->place == NULL) {
     return no_memory(n);
   }
-  for (uint32_t k = 0; k < n->from->n_nodes && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < n->from->n_nodes; k++) {
     if (n->root[k] && !n->inner[k]) {
-      status = look_at(n, k);
+      GEMEL__TRY(look_at(n, k));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__nary_run(const gemel__nary_form *form, gemel_edit *edit, gemel_error *error) {

@@ -10,6 +10,7 @@
 #include <gemel/composite.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "ops/body.h"
 
 /* ---- The sample ---- */
@@ -165,17 +166,17 @@ static gemel_status build_longer(const gemel__drawn_scan *d, gemel_graph *body, 
   for (size_t k = 0; k < gemel_graph_input_count(d->body); k++) {
     in[k] = gemel_input(body, gemel_graph_input_name(d->body, k), gemel__body_input(d->body, k));
   }
-  gemel_status status = gemel__graph_inline(body, d->body, in, out, NULL);
-  for (size_t k = 0; k <= n && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__graph_inline(body, d->body, in, out, NULL));
+  for (size_t k = 0; k <= n; k++) {
     if (k == stop) {
       uint32_t node = (uint32_t)gemel__draw_below(&d->by, gemel_graph_node_count(body));
-      status = gemel_output((gemel_value){body, node, 0}, "more");
+      GEMEL__TRY(gemel_output((gemel_value){body, node, 0}, "more"));
     }
-    if (k < n && status == GEMEL_OK) {
-      status = gemel_output(out[k], gemel_graph_output_name(d->body, k));
+    if (k < n) {
+      GEMEL__TRY(gemel_output(out[k], gemel_graph_output_name(d->body, k)));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__draw_longer(const gemel__drawn_scan *d, gemel__drawn_scan *longer) {

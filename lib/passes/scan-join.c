@@ -22,6 +22,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/alloc.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "core/intern.h"
 #include "core/tensor.h"
@@ -177,28 +178,26 @@ static gemel_status copy_part(gemel__join *j, gemel__join_part *p) {
       j->refs[n++] = p->old.scan.body->outputs[k];
     }
   }
-  gemel_status status = gemel__new_scan_copy(&j->scan, &p->old, &p->symbols, j->values, n, j->refs,
-                                             j->results, j->error);
-  for (size_t k = p->n_outputs; k-- > 0 && status == GEMEL_OK;) {
+  GEMEL__TRY(gemel__new_scan_copy(&j->scan, &p->old, &p->symbols, j->values, n, j->refs, j->results,
+                                  j->error));
+  for (size_t k = p->n_outputs; k-- > 0;) {
     if (gemel__join_out(j, p, k)->live) {
       gemel__join_out(j, p, k)->value = j->results[--n];
     }
   }
-  for (size_t k = 0; k < p->old.scan.states && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < p->old.scan.states; k++) {
     gemel__join_in(j, p, k)->next = gemel__join_out(j, p, k)->value;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status copy_bodies(gemel__join *j) {
-  gemel_status status = gemel__new_scan_begin(&j->scan, j->context, j->error);
-  if (status == GEMEL_OK) {
-    enter_inputs(j);
+  GEMEL__TRY(gemel__new_scan_begin(&j->scan, j->context, j->error));
+  enter_inputs(j);
+  for (size_t i = 0; i < j->n_parts; i++) {
+    GEMEL__TRY(copy_part(j, &j->parts[i]));
   }
-  for (size_t i = 0; i < j->n_parts && status == GEMEL_OK; i++) {
-    status = copy_part(j, &j->parts[i]);
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Copies the bodies, with states taken for one as far as that holds. */
@@ -459,16 +458,15 @@ static int results_fit(gemel__join *j, const gemel__join_part *p) {
 }
 
 static gemel_status replace_results(gemel__join *j, const gemel__join_part *p) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < gemel__scan_results(&p->old.scan) && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < gemel__scan_results(&p->old.scan); k++) {
     gemel__ref old = gemel__scan_node_result(&p->old, k);
     if (gemel__join_uses(j, old)) {
       gemel__edit_anew(j->edit);
       ask(j);
-      status = gemel__edit_replace(j->edit, old, result_of(j, p, k));
+      GEMEL__TRY(gemel__edit_replace(j->edit, old, result_of(j, p, k)));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status replace_loops(gemel__join *j) {
@@ -486,10 +484,7 @@ static gemel_status replace_loops(gemel__join *j) {
 /* ---- All of it ---- */
 
 static gemel_status read_part(gemel__join *j, gemel__join_part *p, uint32_t node) {
-  gemel_status status = gemel__scan_node_read(j->graph, node, &p->old);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__scan_node_read(j->graph, node, &p->old));
   p->n_inputs = gemel_graph_input_count(p->old.scan.body);
   p->n_outputs = gemel__scan_body_outputs(&p->old.scan);
   p->n_nodes = gemel_graph_node_count(p->old.scan.body);

@@ -123,15 +123,14 @@ static int by_group(const void *a, const void *b) {
 /* Groups of more than one, those of lower levels first: what is copied for a group holds loops of
  * lower levels only, and those are replaced by then. */
 static gemel_status join_groups(merge_scans *m) {
-  gemel_status status = GEMEL_OK;
   qsort(m->all, m->n, sizeof *m->all, by_group);
-  for (size_t k = 0, count = 0; k < m->n && status == GEMEL_OK; k += count) {
+  for (size_t k = 0, count = 0; k < m->n; k += count) {
     for (count = 0; k + count < m->n && compare(&m->all[k], &m->all[k + count]) == 0; count++) {
       m->nodes[count] = m->all[k + count].node;
     }
-    status = count > 1 ? gemel__scan_join(m->edit, count, m->nodes, m->error) : GEMEL_OK;
+    GEMEL__TRY(count > 1 ? gemel__scan_join(m->edit, count, m->nodes, m->error) : GEMEL_OK);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__pass_merge_scans(gemel_edit *edit, const void *data, gemel_error *error) {

@@ -172,11 +172,10 @@ static gemel_status replace_row(gemel_edit *edit, uint32_t node) {
 gemel_status gemel__pass_scan_prune(gemel_edit *edit, const void *data, gemel_error *error) {
   const gemel_graph *graph = gemel_edit_graph(edit);
   const uint32_t *uses = NULL;
-  gemel_status status = GEMEL_OK;
   unsigned failures = gemel__dim_memory_failures(graph->context);
   int loops = 0;
   (void)data;
-  for (uint32_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
     int op = graph->nodes[k].op;
     if (op != GEMEL__OP_scan && (op != GEMEL__OP_subtensor || !loops)) {
       continue;
@@ -186,10 +185,11 @@ gemel_status gemel__pass_scan_prune(gemel_edit *edit, const void *data, gemel_er
       return GEMEL_NO_MEMORY;
     }
     if (uses[k] > 0) {
-      status = op == GEMEL__OP_scan ? gemel__scan_join(edit, 1, &k, error) : replace_row(edit, k);
+      GEMEL__TRY(op == GEMEL__OP_scan ? gemel__scan_join(edit, 1, &k, error)
+                                      : replace_row(edit, k));
     }
   }
-  return status == GEMEL_OK ? gemel__scan_sizes_status(graph->context, failures, error) : status;
+  return gemel__scan_sizes_status(graph->context, failures, error);
 }
 
 /* A loop of which one stack at least isn't read. */

@@ -7,6 +7,7 @@
 #include <gemel/ops.h>
 #include <gemel/text.h>
 #include "passes/instances.h"
+#include "core/error.h"
 #include "passes/passes.h"
 
 enum { MOST_TERMS = 3 };
@@ -96,14 +97,12 @@ static gemel_status draw_steps(drawn_pull *d) {
     next = gemel__draw_below(&d->by, 4) > 0 ? gemel_add(next, term) : gemel_sub(next, term);
   }
   gemel_loop_next(d->loop, sum, next);
-  gemel_status status = gemel_loop_end_with(d->loop, .reverse = (int)gemel__draw_below(&d->by, 2));
-  if (status == GEMEL_OK) {
-    status = gemel_output(gemel_loop_last(d->loop, sum), "sum");
+  GEMEL__TRY(gemel_loop_end_with(d->loop, .reverse = (int)gemel__draw_below(&d->by, 2)));
+  GEMEL__TRY(gemel_output(gemel_loop_last(d->loop, sum), "sum"));
+  if (gemel__draw_below(&d->by, 2)) {
+    GEMEL__TRY(gemel_output(gemel_loop_history(d->loop, d->h), "rows"));
   }
-  if (status == GEMEL_OK && gemel__draw_below(&d->by, 2)) {
-    status = gemel_output(gemel_loop_history(d->loop, d->h), "rows");
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The product of a matrix of the step with one that is the same in each. */
@@ -153,14 +152,12 @@ static gemel_status draw_stacks(drawn_pull *d) {
   gemel_value first = gemel_loop_stack(d->loop, draw_stack(d));
   gemel_value second = gemel__draw_below(&d->by, 2) ? draw_stack(d) : gemel_neg(d->made);
   gemel_loop_stack(d->loop, second);
-  gemel_status status = gemel_loop_end_with(d->loop, .reverse = (int)gemel__draw_below(&d->by, 2));
-  if (status == GEMEL_OK) {
-    status = gemel_output(gemel_loop_stacked(d->loop, first), "first");
+  GEMEL__TRY(gemel_loop_end_with(d->loop, .reverse = (int)gemel__draw_below(&d->by, 2)));
+  GEMEL__TRY(gemel_output(gemel_loop_stacked(d->loop, first), "first"));
+  if (gemel__draw_below(&d->by, 2)) {
+    GEMEL__TRY(gemel_output(gemel_loop_stacked(d->loop, second), "second"));
   }
-  if (status == GEMEL_OK && gemel__draw_below(&d->by, 2)) {
-    status = gemel_output(gemel_loop_stacked(d->loop, second), "second");
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Draws a loop of a dtype of floats, with what STEPS puts into it. */

@@ -16,6 +16,7 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "ops/rule.h"
 #include "passes/passes.h"
@@ -328,14 +329,14 @@ static int results_fit(gemel__pull *p) {
 }
 
 static gemel_status replace_results(gemel__pull *p, gemel_value *operands) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < gemel__scan_results(&p->old.scan) && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < gemel__scan_results(&p->old.scan); k++) {
     if (gemel__pull_is_read(p, k)) {
       ask(p, operands);
-      status = gemel__edit_replace(p->edit, gemel__scan_node_result(&p->old, k), result_of(p, k));
+      GEMEL__TRY(
+          gemel__edit_replace(p->edit, gemel__scan_node_result(&p->old, k), result_of(p, k)));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Makes the loop that is left, and replaces what is read of the old one. */
@@ -436,18 +437,17 @@ static gemel_status pull(gemel_edit *edit, uint32_t node, int sums, const uint32
 static gemel_status pull_all(gemel_edit *edit, int sums, gemel_error *error) {
   const gemel_graph *graph = gemel_edit_graph(edit);
   const uint32_t *uses = NULL;
-  gemel_status status = GEMEL_OK;
   unsigned failures = gemel__dim_memory_failures(graph->context);
-  for (uint32_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
     if (graph->nodes[k].op != GEMEL__OP_scan) {
       continue;
     }
     if (uses == NULL && (uses = gemel__edit_uses(edit)) == NULL) {
       return GEMEL_NO_MEMORY;
     }
-    status = uses[k] > 0 ? pull(edit, k, sums, uses, error) : GEMEL_OK;
+    GEMEL__TRY(uses[k] > 0 ? pull(edit, k, sums, uses, error) : GEMEL_OK);
   }
-  return status == GEMEL_OK ? gemel__scan_sizes_status(graph->context, failures, error) : status;
+  return gemel__scan_sizes_status(graph->context, failures, error);
 }
 
 gemel_status gemel__pass_scan_pull_sums(gemel_edit *edit, const void *data, gemel_error *error) {

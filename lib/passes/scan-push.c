@@ -16,6 +16,7 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/copy.h"
+#include "core/error.h"
 #include "core/fault.h"
 #include "ops/batch.h"
 #include "ops/rule.h"
@@ -156,17 +157,17 @@ static size_t mark_places(push *p) {
 
 /* Builds what goes before the loop, with the values that the loop reads as outputs. */
 static gemel_status fill_before(push *p, gemel__all_rows *all) {
-  gemel_status status = gemel__all_rows_begin(all);
-  for (uint32_t node = 0; node < p->body->n_nodes && status == GEMEL_OK; node++) {
+  GEMEL__TRY(gemel__all_rows_begin(all));
+  for (uint32_t node = 0; node < p->body->n_nodes; node++) {
     unsigned marks = p->marks[node];
     if (marks & BEFORE && gemel__node_at(p->body, node)->op != GEMEL__OP_input) {
-      status = gemel__all_rows_add(all, node);
+      GEMEL__TRY(gemel__all_rows_add(all, node));
     }
-    if (status == GEMEL_OK && marks & PUSHED) {
-      status = gemel__all_rows_leave(all, (gemel__ref){node, 0});
+    if (marks & PUSHED) {
+      GEMEL__TRY(gemel__all_rows_leave(all, (gemel__ref){node, 0}));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The values that the loop reads, in the new graph. */
@@ -221,17 +222,17 @@ static gemel_status fill_body(push *p, gemel__new_scan *new, size_t *n) {
   for (size_t k = rows; k < p->body->n_inputs; k++) {
     enter_old(p, new, k, n);
   }
-  gemel_status status = gemel__copy_marked(new->body, p->body, p->marks, STAYS, p->map);
-  for (size_t k = 0; k < p->body->n_outputs && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__copy_marked(new->body, p->body, p->marks, STAYS, p->map));
+  for (size_t k = 0; k < p->body->n_outputs; k++) {
     gemel__ref output = p->body->outputs[k];
     gemel_value value = gemel__value(new->body, p->map[gemel__value_number(p->body, output)]);
     int next = k < p->loop.scan.states;
-    status =
+    GEMEL__TRY(
         k == p->loop.scan.states + p->loop.scan.values
             ? gemel_output(value, "stop")
-            : gemel__body_add_output(value, next ? 'n' : 'y', next ? k : k - p->loop.scan.states);
+            : gemel__body_add_output(value, next ? 'n' : 'y', next ? k : k - p->loop.scan.states));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Asks for what the new loop is made of, so that a replacement rests on it. */
@@ -329,17 +330,16 @@ static gemel_status push_node(gemel_edit *edit, uint32_t node, int hoists, gemel
 static gemel_status push_all(gemel_edit *edit, int hoists, gemel_error *error) {
   const gemel_graph *graph = gemel_edit_graph(edit);
   const uint32_t *uses = NULL;
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
     if (graph->nodes[k].op != GEMEL__OP_scan) {
       continue;
     }
     if (uses == NULL && (uses = gemel__edit_uses(edit)) == NULL) {
       return GEMEL_NO_MEMORY;
     }
-    status = uses[k] > 0 ? push_node(edit, k, hoists, error) : GEMEL_OK;
+    GEMEL__TRY(uses[k] > 0 ? push_node(edit, k, hoists, error) : GEMEL_OK);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__pass_scan_push_rows(gemel_edit *edit, const void *data, gemel_error *error) {

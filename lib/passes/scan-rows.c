@@ -75,7 +75,6 @@ static gemel_status enter(gemel__all_rows *all, gemel__ref value, int with_rows)
 }
 
 gemel_status gemel__all_rows_begin(gemel__all_rows *all) {
-  gemel_status status = GEMEL_OK;
   all->body = all->loop->scan.body;
   all->n_inputs = 0;
   all->rows = new_symbol(all->body);
@@ -83,11 +82,11 @@ gemel_status gemel__all_rows_begin(gemel__all_rows *all) {
   if (all->graph == NULL || all->rows == GEMEL_DIM_NONE) {
     return gemel__no_memory(all->error, "a loop");
   }
-  for (size_t k = 0; k < all->body->n_inputs && status == GEMEL_OK; k++) {
-    status =
-        enter(all, all->body->inputs[k], gemel__scan_node_kind(all->loop, k) == GEMEL__ROW_INPUT);
+  for (size_t k = 0; k < all->body->n_inputs; k++) {
+    GEMEL__TRY(
+        enter(all, all->body->inputs[k], gemel__scan_node_kind(all->loop, k) == GEMEL__ROW_INPUT));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 void gemel__all_rows_clear(gemel__all_rows *all) {

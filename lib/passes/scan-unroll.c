@@ -70,9 +70,8 @@ static gemel_status take_step(unroll *u, int64_t i) {
       return GEMEL_NO_MEMORY;
     }
   }
-  gemel_status status =
-      gemel__graph_inline(gemel__edit_target(u->edit), s->body, u->in, u->out, u->error);
-  for (size_t k = 0; k < s->states + s->values && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__graph_inline(gemel__edit_target(u->edit), s->body, u->in, u->out, u->error));
+  for (size_t k = 0; k < s->states + s->values; k++) {
     gemel_value *at =
         k < s->states ? state_at(u, i + 1, k) : &u->stacked[(size_t)i * s->values + k - s->states];
     *at = u->out[k];
@@ -80,7 +79,7 @@ static gemel_status take_step(unroll *u, int64_t i) {
       return GEMEL_DECLINED;
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Results ---- */
@@ -156,17 +155,16 @@ static gemel_status find_results(unroll *u, const uint32_t *uses) {
 
 /* Each result rests on all operands. */
 static gemel_status replace(unroll *u) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < gemel__scan_results(&u->loop.scan) && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < gemel__scan_results(&u->loop.scan); k++) {
     if (!gemel_is_null(u->results[k])) {
       gemel__edit_anew(u->edit);
       for (size_t j = 0; j < u->n_in; j++) {
         gemel__edit_value(u->edit, u->loop.operands[j]);
       }
-      status = gemel__edit_replace(u->edit, gemel__scan_node_result(&u->loop, k), u->results[k]);
+      GEMEL__TRY(gemel__edit_replace(u->edit, gemel__scan_node_result(&u->loop, k), u->results[k]));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- The pass ---- */
@@ -181,16 +179,16 @@ static int is_short(unroll *u) {
 }
 
 static gemel_status run_steps(unroll *u, const uint32_t *uses) {
-  gemel_status status = gemel__edit_target(u->edit) != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
-  for (size_t k = 0; k < u->loop.scan.states && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__edit_target(u->edit) != NULL ? GEMEL_OK : GEMEL_NO_MEMORY);
+  for (size_t k = 0; k < u->loop.scan.states; k++) {
     *state_at(u, 0, k) = gemel__edit_value(u->edit, u->loop.operands[k]);
-    status = gemel_is_null(*state_at(u, 0, k)) ? GEMEL_NO_MEMORY : GEMEL_OK;
+    GEMEL__TRY(gemel_is_null(*state_at(u, 0, k)) ? GEMEL_NO_MEMORY : GEMEL_OK);
   }
-  for (int64_t i = 0; i < u->steps && status == GEMEL_OK; i++) {
-    status = take_step(u, i);
+  for (int64_t i = 0; i < u->steps; i++) {
+    GEMEL__TRY(take_step(u, i));
   }
-  status = status == GEMEL_OK ? find_results(u, uses) : status;
-  return status == GEMEL_OK ? replace(u) : status;
+  GEMEL__TRY(find_results(u, uses));
+  return replace(u);
 }
 
 static gemel_status unroll_node(gemel_edit *edit, uint32_t node, const uint32_t *uses,
@@ -220,18 +218,17 @@ static gemel_status unroll_node(gemel_edit *edit, uint32_t node, const uint32_t 
 gemel_status gemel__pass_scan_unroll(gemel_edit *edit, const void *data, gemel_error *error) {
   const gemel_graph *graph = gemel_edit_graph(edit);
   const uint32_t *uses = NULL;
-  gemel_status status = GEMEL_OK;
   (void)data;
-  for (uint32_t k = 0; k < graph->n_nodes && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
     if (graph->nodes[k].op != GEMEL__OP_scan) {
       continue;
     }
     if (uses == NULL && (uses = gemel__edit_uses(edit)) == NULL) {
       return GEMEL_NO_MEMORY;
     }
-    status = uses[k] > 0 ? unroll_node(edit, k, uses, error) : GEMEL_OK;
+    GEMEL__TRY(uses[k] > 0 ? unroll_node(edit, k, uses, error) : GEMEL_OK);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* A short loop. */
