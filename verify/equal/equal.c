@@ -266,6 +266,9 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
   gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, 0, &random);
   gemel_status status =
       gemel__needs_measure(q->a, q->b, gemel__random_bits(&random), &plan, &needs, error);
+  if (status == GEMEL_OK && q->scaled[0] != '\0') {
+    status = gemel__needs_at_lengths(q->whole_a, q->whole_b, 0, &random, &plan, &needs, error);
+  }
   record.seconds = gemel__clock() - started;
   record.instances = 2 * points;
   record.elements = needs.compared;
@@ -519,6 +522,8 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   memset(&v, 0, sizeof v);
   gemel__ticker_stage(q->run->ticker, "looking for sizes and constants");
+  q->whole_a = q->a;
+  q->whole_b = q->b;
   scale(q, &v);
   if (q->scaled[0] == '\0' && !gemel__stopped(q->run->ticker)) {
     status = unfold(q, &v, error);

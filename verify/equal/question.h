@@ -12,6 +12,7 @@
 typedef struct gemel__equality {
   gemel__run *run;
   const gemel_graph *a, *b;             /* scaled, if SCALED says so */
+  const gemel_graph *whole_a, *whole_b; /* at their own sizes */
   const gemel_graph *real_a, *real_b;   /* for tier real: constants may be unfolded */
   size_t folded;                        /* so many are */
   char scaled[GEMEL__MOST_SCALED_TEXT]; /* which sizes; "" if none */

@@ -58,6 +58,7 @@ typedef enum gemel__fill {
   GEMEL__FILL_LEAST,    /* the dtype's least number, in floats −infinity, is the only value of the
                            first operand, and of some others */
   GEMEL__FILL_GREATEST, /* the same with the greatest one */
+  GEMEL__FILL_LATE,     /* small numbers, and as the last element a larger one; all truths hold */
   GEMEL__FILL_POINTS    /* as domain O wants them: ties, constants, magnitudes */
 } gemel__fill;
 

@@ -89,6 +89,7 @@ static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
   d->max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
   d->zeros = gemel__one_in(d, 6) || p->empty;
   d->ranks = p->ranks;
+  d->length = p->length;
   d->n_sizes = p->n_sizes;
   d->sizes = p->sizes;
   d->max_rank = p->max_rank > 0 ? p->max_rank : 3 + gemel__one_in(d, 8);
@@ -302,7 +303,7 @@ gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {
   }
   int tries = 0;
   for (; tries < GEMEL__PROPOSAL_TRIES && status == GEMEL_DECLINED; tries++) {
-    int any_size = tries >= GEMEL__PROPOSAL_TRIES / 2;
+    int any_size = tries >= GEMEL__PROPOSAL_TRIES / 2 && p->length == 0;
     /* most tries fail, and wording why takes longer than finding it out */
     gemel_error *reason = tries + 1 < GEMEL__PROPOSAL_TRIES ? NULL : error;
     status = proposer != NULL ? try_proposer(p, proposer, any_size, reason)

@@ -141,6 +141,23 @@ static int at_border(const gemel__leaf *leaf, gemel__random *random) {
          gemel__random_chance(random, 1, 8);
 }
 
+/* What is largest stands last, and as much is counted as can be. */
+static void fill_late(const gemel__leaf *leaf, gemel__random *random, void *data) {
+  enum { SMALL = 7, LARGE = 100 };
+  size_t size = gemel_dtype_size(leaf->dtype);
+  for (size_t i = 0; i < leaf->count; i++) {
+    int last = i + 1 == leaf->count;
+    double x = last ? LARGE : full_number(random, leaf->range);
+    int64_t whole = leaf->dtype == GEMEL_BOOL ? 1
+                    : last                    ? LARGE
+                                              : gemel__random_between(random, 0, SMALL);
+    whole = leaf->range == GEMEL_RANGE_INDEX ? leaf->high - 1 : whole;
+    gemel__points_store(leaf->dtype, 1, is_float(leaf) ? &x : NULL, is_float(leaf) ? NULL : &whole,
+                        (char *)data + i * size);
+  }
+  gemel__leaf_settle(leaf, leaf->count, data);
+}
+
 static int is_end(gemel__fill fill) {
   return fill == GEMEL__FILL_LEAST || fill == GEMEL__FILL_GREATEST;
 }
@@ -165,6 +182,10 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
                               gemel_error *error) {
   if (is_end(fill)) {
     fill_with_end(leaf, fill == GEMEL__FILL_GREATEST, data);
+    return GEMEL_OK;
+  }
+  if (fill == GEMEL__FILL_LATE) {
+    fill_late(leaf, random, data);
     return GEMEL_OK;
   }
   size_t bytes = leaf->count * sizeof(double);

@@ -12,6 +12,9 @@
  * reverse order, at each one decision, and goes on from the point that it found: so several
  * conditions come to hold together. Which number a difference depends on is found by moving half
  * of the candidates at a time.
+ *
+ * Where two numbers have to be small integers at once (x² + y² == 5000), one takes each of these in
+ * turn while the other is driven.
  */
 #include <math.h>
 #include <string.h>
@@ -19,8 +22,10 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/graph.h"
 #include "models/models.h"
 #include "instances/instance.h"
+#include "ops/ops.h"
 
 /* Steps of one search for a zero, and of the doubling that looks for a change. */
 enum { STEPS = 14, DOUBLINGS = 7 };
@@ -480,6 +485,47 @@ static void drive_sign(struct drive *v, size_t sign, long double *values) {
   }
 }
 
+/* ---- Two integers ---- */
+
+/* 1 if sign K is of an equality, which is met nowhere but at a zero. */
+static int is_equality(const struct drive *v, size_t k) {
+  uint32_t op = gemel__node_at(v->signs[k].graph, v->signs[k].node)->op;
+  return op == GEMEL__OP_eq || op == GEMEL__OP_ne;
+}
+
+/* Drives AT from its place to the integer nearest to a zero: is that one? */
+static int meets_at_integer(struct drive *v, struct coordinate at) {
+  struct zero_search z = {.at = at};
+  double now = difference(v);
+  if (now != 0 && isfinite(now)) {
+    find_zero(v, &z, now);
+    now = difference_at(v, at, roundl(z.x));
+  }
+  return now == 0;
+}
+
+/* Drives SIGN to zero by two numbers. */
+static void drive_integers(struct drive *v, size_t sign, long double *values) {
+  enum { MOST = 72 };
+  struct coordinate one, other;
+  int met = 0;
+  v->sign = sign;
+  double now = difference(v);
+  save(v, values);
+  if (!isfinite(now) || now == 0 || !find_number(v, now, values, NULL, &one) ||
+      !find_number(v, now, values, &one, &other)) {
+    return;
+  }
+  for (int x = 0; x < MOST && !met && v->budget > 0; x++) {
+    store(v, one, x);
+    store(v, other, x + 1);
+    met = meets_at_integer(v, other);
+  }
+  if (met) {
+    judge(v);
+  }
+}
+
 /* The first sign after K of another node. */
 static size_t end_of_site(const struct drive *v, size_t k) {
   const struct asked_sign *first = &v->signs[k];
@@ -500,6 +546,7 @@ static size_t choose_signs(const struct drive *v, double place, size_t room, siz
   return n;
 }
 
+/* The last two passes are for two integers. */
 static void run_pass(struct drive *v, size_t pass, long double *values) {
   enum { MOST_SITES = 64 };
   size_t chosen[MOST_SITES], n, k;
@@ -510,7 +557,12 @@ static void run_pass(struct drive *v, size_t pass, long double *values) {
   }
   n = choose_signs(v, place, MOST_SITES, chosen);
   for (k = 0; k < n && v->budget > 0 && !v->witness && !v->failed; k++) {
-    drive_sign(v, chosen[pass / 2 % 2 == 0 ? k : n - 1 - k], values);
+    size_t sign = chosen[pass / 2 % 2 == 0 ? k : n - 1 - k];
+    if (pass < PASSES) {
+      drive_sign(v, sign, values);
+    } else if (sign < v->n_signs && is_equality(v, sign)) {
+      drive_integers(v, sign, values);
+    }
   }
 }
 
@@ -533,7 +585,8 @@ static gemel_status run_passes(struct drive *v, long double *values) {
   gemel__models *s = v->s;
   gemel_status status = GEMEL_OK;
   for (size_t pass = 0;
-       pass < PASSES && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK; pass++) {
+       pass < PASSES + 2 && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK;
+       pass++) {
     v->point = gemel__models_point_new(s, v->error);
     status = v->point == NULL
                  ? GEMEL_NO_MEMORY

@@ -5,6 +5,7 @@ libgemel_verify_a_SOURCES += %reldir%/beyond.c
 libgemel_verify_a_SOURCES += %reldir%/beyond.h
 libgemel_verify_a_SOURCES += %reldir%/cut.c
 libgemel_verify_a_SOURCES += %reldir%/cut.h
+libgemel_verify_a_SOURCES += %reldir%/lengths.c
 libgemel_verify_a_SOURCES += %reldir%/midpoints.c
 libgemel_verify_a_SOURCES += %reldir%/midpoints.h
 libgemel_verify_a_SOURCES += %reldir%/needs.c

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers that show where something is rounded twice. A number half way between two of a narrower
+ * See midpoints.h. Where is something rounded twice? A number half way between two of a narrower
  * dtype, and a little more, is rounded up; where it goes through a dtype in between, which loses
  * the little, it becomes half way, and then the even neighbour. Such numbers are rare: one of f64
  * in 2^13 changes between f32 and f16. So they are made, also as sums of half way and a little, and
@@ -12,6 +12,11 @@
 #include "core/dtype.h"
 #include "core/graph.h"
 #include "instances/instance.h"
+#include "instances/assumed.h"
+#include "needs/cut.h"
+#include "needs/needs.h"
+#include "ops/ops.h"
+#include "pairs/lengths.h"
 
 /* The float dtypes of the nodes' first results, a bit each. */
 static unsigned dtypes_of(const gemel_graph *graph) {
@@ -26,6 +31,32 @@ static unsigned dtypes_of(const gemel_graph *graph) {
 int gemel__is_narrowing(const gemel__pair *pair) {
   unsigned seen = dtypes_of(pair->a.graph) | dtypes_of(pair->b.graph);
   return (seen & (seen - 1)) != 0;
+}
+
+/* 1 if NODE's results change at once where OPERAND does a little. */
+static int is_order(const gemel_graph *graph, uint32_t node, gemel__ref operand) {
+  uint32_t op = gemel__node_at(graph, node)->op;
+  gemel_type from = gemel__node_type(graph, operand.node, operand.output);
+  gemel_type to = gemel__node_type(graph, node, 0);
+  return gemel__is_float(gemel_type_dtype(graph->context, from)) &&
+         (op == GEMEL__OP_sign || op == GEMEL__OP_max_pool_grad || op == GEMEL__OP_max_pool_pick ||
+          !gemel__is_float(gemel_type_dtype(graph->context, to)));
+}
+
+static int orders_rounded(const gemel_graph *graph) {
+  enum { MOST = 400 };
+  unsigned char rounded[MOST];
+  int found = 0;
+  for (uint32_t k = 0; k < graph->n_nodes && graph->n_nodes <= MOST && !found; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    rounded[k] = gemel__arithmetic(graph, k) != 0;
+    for (uint32_t j = 0; j < count; j++) {
+      found |= rounded[inputs[j].node] && is_order(graph, k, inputs[j]);
+      rounded[k] |= rounded[inputs[j].node];
+    }
+  }
+  return found;
 }
 
 enum rounding_kind { MIDPOINT, LITTLE, POWER, KINDS };
@@ -61,4 +92,51 @@ void gemel__midpoints_fill(gemel_tensor *tensor, gemel__random *random) {
     }
     gemel__store_real(dtype, x, (char *)gemel_tensor_data(tensor) + i * size);
   }
+}
+
+/* ---- All of them ---- */
+
+static int shows_something(const gemel__pair *pair, gemel__planted what) {
+  const gemel_graph *a = pair->a.graph, *b = pair->b.graph;
+  switch (what) {
+  case GEMEL__PLANT_MIDPOINTS:
+    return gemel__is_narrowing(pair);
+  case GEMEL__PLANT_NEIGHBOURS:
+    return orders_rounded(a) || orders_rounded(b);
+  case GEMEL__PLANT_LATE:
+    return gemel__narrows_counts(a) || gemel__narrows_counts(b);
+  default:
+    return 1;
+  }
+}
+
+static void plant_floats(gemel_tensor *tensor, gemel__planted what, double base,
+                         gemel__random *random) {
+  if (what == GEMEL__PLANT_MIDPOINTS) {
+    gemel__midpoints_fill(tensor, random);
+  } else if (what == GEMEL__PLANT_MINUS) {
+    gemel__style_fill(tensor, GEMEL__STYLE_MINUS, random);
+  } else if (what == GEMEL__PLANT_NEIGHBOURS) {
+    gemel__points_store_neighbours(gemel_tensor_dtype(tensor), base, random,
+                                   (size_t)gemel_tensor_elements(tensor),
+                                   gemel_tensor_data(tensor));
+  }
+}
+
+gemel_status gemel__plant(const gemel__pair *pair, gemel__planted what, gemel__random *random,
+                          gemel_tensor ***values, gemel_error *error) {
+  gemel__fill fill = what == GEMEL__PLANT_LATE ? GEMEL__FILL_LATE : GEMEL__FILL_FULL;
+  *values = NULL;
+  if (!shows_something(pair, what)) {
+    return GEMEL_DECLINED;
+  }
+  gemel_status status = gemel__values_draw(&pair->a, fill, random, values, error);
+  double base = what == GEMEL__PLANT_NEIGHBOURS ? gemel__points_draw_crowded(random) : 0;
+  for (size_t k = 0; k < pair->a.n_leaves && status == GEMEL_OK; k++) {
+    if (gemel__is_float(pair->a.leaves[k].dtype)) {
+      plant_floats((*values)[k], what, base, random);
+    }
+    gemel__tensor_settle(&pair->a.leaves[k], (*values)[k]);
+  }
+  return status;
 }

@@ -687,29 +687,40 @@ static gemel_status draw_and_measure(struct measure *m, size_t k, gemel_error *e
   return status;
 }
 
-/* A point at which −0 meets −0: most numbers of all inputs are −0, which is rare at other points
- * where there are several inputs. Or one of MIDPOINTS, which show what is rounded twice. */
-static gemel_status measure_planted(struct measure *m, int midpoints, gemel_error *error) {
+/* A point at which inputs hold WHAT, if that shows something in the pair. */
+static gemel_status measure_planted(struct measure *m, gemel__planted what, gemel_error *error) {
   gemel_tensor **values;
   gemel__both base;
-  gemel_status status =
-      gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error);
-  for (size_t j = 0; j < m->pair.a.n_leaves && status == GEMEL_OK; j++) {
-    if (gemel__is_float(m->pair.a.leaves[j].dtype) && midpoints) {
-      gemel__midpoints_fill(values[j], &m->random);
-    } else if (gemel__is_float(m->pair.a.leaves[j].dtype)) {
-      gemel__style_fill(values[j], GEMEL__STYLE_MINUS, &m->random);
-    }
-    gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);
-  }
+  int orders = what == GEMEL__PLANT_NEIGHBOURS || what == GEMEL__PLANT_LATE;
+  gemel_status status = gemel__plant(&m->pair, what, &m->random, &values, error);
   if (status == GEMEL_OK) {
     status = gemel__both_run(&m->pair, values, &m->random, &base, error);
     if (status == GEMEL_OK) {
-      status = measure_finite(m, values, &base, 1, error);
+      status = measure_finite(m, values, &base, !orders, error);
+      if (status == GEMEL_OK && m->beyond && orders) {
+        status = gemel__beyond_look(&m->pair, values, &base, GEMEL__WILD, m->folded, m->bound,
+                                    m->needs, error);
+      }
       gemel__both_clear(&base);
     }
     gemel__values_free(&m->pair.a, values);
   }
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+}
+
+/* The planted points that come after point K. What else is drawn doesn't depend on them. */
+static gemel_status measure_all_planted(struct measure *m, size_t k, gemel_error *error) {
+  gemel_status status = k % 4 == 3 ? measure_planted(m, GEMEL__PLANT_MINUS, error) : GEMEL_OK;
+  gemel__random other = m->random;
+  if (status == GEMEL_OK && k % 2 == 0) {
+    status = measure_planted(m, GEMEL__PLANT_MIDPOINTS, error);
+  } else if (status == GEMEL_OK) {
+    status = measure_planted(m, GEMEL__PLANT_NEIGHBOURS, error);
+  }
+  if (status == GEMEL_OK && k % 8 == 0) {
+    status = measure_planted(m, GEMEL__PLANT_LATE, error);
+  }
+  m->random = other;
   return status;
 }
 
@@ -793,14 +804,7 @@ static gemel_status measure_points(struct measure *m, size_t points, gemel_error
     }
     m->pair.plain = m->plain && k % 2 != 0;
     status = draw_and_measure(m, k, error);
-    if (status == GEMEL_OK && k % 4 == 3) {
-      status = measure_planted(m, 0, error);
-    }
-    if (status == GEMEL_OK && k % 2 == 0 && gemel__is_narrowing(&m->pair)) {
-      gemel__random other = m->random; /* what follows doesn't depend on it */
-      status = measure_planted(m, 1, error);
-      m->random = other;
-    }
+    status = status == GEMEL_OK ? measure_all_planted(m, k, error) : status;
     status = gemel__is_no_point(status) ? GEMEL_OK : status; /* an index out of range: no point */
   }
   return status;
@@ -870,6 +874,9 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   if (status == GEMEL_OK && needs->rounds && plan->rounding > 0) {
     status = gemel__needs_rounding(left, right, &m.random, plan, needs, error);
     show_rounding(&m);
+  }
+  if (status == GEMEL_OK && m.pair.symbols > 0) {
+    status = gemel__needs_at_lengths(left, right, m.pair.symbols, &m.random, plan, needs, error);
   }
   needs->improves = m.better > 0 && m.worse == 0;
   needs->worse = m.worse;

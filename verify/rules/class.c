@@ -14,7 +14,7 @@
 #include "instances/meeting.h"
 #include "needs/cut.h"
 #include "ops/ops.h"
-#include "pairs/pair.h"
+#include "pairs/lengths.h"
 #include "rules/report.h"
 #include "rules/trial.h"
 #include "sample/propose.h"
@@ -121,6 +121,25 @@ static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error)
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
       status = measure_one(p, &e->drawn, &random, &plan, &measured, error);
     }
+  }
+  return status;
+}
+
+/* Where a narrow dtype counts: sizes beyond what it holds. */
+static gemel_status measure_lengths(struct gemel__proof *p, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  size_t turns = gemel__proof_long_turns(p), measured = 0;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 3, &random);
+  for (size_t k = 0; k < turns && status == GEMEL_OK && !is_refuted(p); k++) {
+    struct gemel__example e;
+    gemel__needs_plan plan = {.points = 2, .rounding = k % GEMEL__LENGTHS == 0, .finite = 1};
+    status = gemel__proof_draw_long(p, k, &random, &e, error);
+    if (status == GEMEL_OK && e.real) {
+      status = measure_one(p, &e.drawn, &random, &plan, &measured, error);
+    }
+    gemel__example_clear(&e);
+    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
   }
   return status;
 }
@@ -295,6 +314,7 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
 
 static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = measure_examples(p, error);
+  status = status == GEMEL_OK ? measure_lengths(p, error) : status;
   status = status == GEMEL_OK ? measure_meetings(p, error) : status;
   status = status == GEMEL_OK ? gemel__rule_special(p, error) : status;
   status = status == GEMEL_OK && p->compared > 0 ? measure_more(p, error) : status;

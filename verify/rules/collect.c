@@ -11,6 +11,8 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "ops/ops.h"
+#include "pairs/lengths.h"
 #include "passes/passes.h"
 #include "rules/trial.h"
 
@@ -284,4 +286,64 @@ gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *err
   p->n = p->n_shapes = p->n_symbolic = p->n_full = 0;
   p->wanted = GEMEL__USUAL_INSTANCES;
   return gemel__proof_collect(p, error);
+}
+
+/* ---- Long ones ---- */
+
+static int counts_narrowly(const struct gemel__example *e) {
+  return e->drawn.right != NULL && e->drawn.special == 0 &&
+         (gemel__narrows_counts(e->drawn.left) || gemel__narrows_counts(e->drawn.right));
+}
+
+size_t gemel__proof_long_turns(const struct gemel__proof *p) {
+  enum { ASKED = 4 };
+  size_t asked = 0;
+  for (size_t k = 0; k < p->n && p->rule != NULL; k++) {
+    asked += asked < ASKED && counts_narrowly(&p->examples[k]);
+  }
+  return asked * GEMEL__LENGTHS;
+}
+
+/* 1 if some value of GRAPH has LENGTH elements, or a size is that, and all have not too many. */
+static int is_long(const gemel_graph *graph, int64_t length) {
+  if (gemel__graph_elements(graph, 1) > GEMEL__LENGTH_ELEMENTS) {
+    return 0;
+  }
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    if (gemel__node_at(graph, k)->op == GEMEL__OP_size ||
+        gemel__type_elements(graph->context, gemel__node_type(graph, k, 0), 1) >= (double)length) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__random *random,
+                                    struct gemel__example *e, gemel_error *error) {
+  enum { DRAWS = 8 };
+  size_t which = turn / GEMEL__LENGTHS, k = 0;
+  gemel_status status = GEMEL_DECLINED;
+  while (!counts_narrowly(&p->examples[k]) || which-- > 0) {
+    k++;
+  }
+  const struct gemel__example *like = &p->examples[k];
+  gemel__rule_wish wish = {.dtype = like->pair.a.n_leaves > 0 ? like->pair.a.leaves[0].dtype
+                                                              : like->drawn.dtype,
+                           .length = gemel__length(turn),
+                           .max_elements = gemel__length(turn),
+                           .tries = DRAW_TRIES,
+                           .plain = 1};
+  memset(e, 0, sizeof *e);
+  for (int draw = 0; draw < DRAWS && status == GEMEL_DECLINED; draw++) {
+    gemel__rule_instance drawn;
+    status = gemel__proof_draw(p, &wish, random, &drawn, &p->draws, error);
+    if (status == GEMEL_OK && drawn.right != NULL && is_long(drawn.left, wish.length) &&
+        gemel__graph_elements(drawn.right, 1) <= GEMEL__LENGTH_ELEMENTS) {
+      status = gemel__example_make(e, &drawn, error);
+    } else if (status == GEMEL_OK) {
+      status = GEMEL_DECLINED;
+    }
+    gemel__rule_instance_clear(&drawn);
+  }
+  return status;
 }

@@ -58,7 +58,9 @@ typedef struct gemel__rule_wish {
   int many;   /* `..xs` often matches about as many operands */
   int plain;  /* no symbolic graphs */
   gemel__constants_kind constants;
-  int eager; /* sizes that the rule names come often: smaller ones led to nothing */
+  int deep;       /* shapes are of rank 5 to 8 where there is a choice */
+  int64_t length; /* not 0: sizes are this or 1 where there is a choice */
+  int eager;      /* sizes that the rule names come often: smaller ones led to nothing */
 } gemel__rule_wish;
 
 /* The engine with one rule (borrowed), made once for all instances; for one thread at a time. NULL:

@@ -44,6 +44,7 @@ struct left {
   gemel__constants_kind constants;
   gemel__left_constants *outcome;
   int rank; /* of the shapes that are drawn; -1: any */
+  int64_t length;
   size_t n_sizes;
   int64_t sizes[GEMEL__PROPOSAL_SIZES]; /* that are worth drawing */
   gemel_error *error;
@@ -626,6 +627,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   proposal.max_elements = l->max_elements;
   proposal.empty = l->empty;
   proposal.ranks = l->rank + 1;
+  proposal.length = l->length;
   proposal.n_sizes = l->n_sizes;
   memcpy(proposal.sizes, l->sizes, sizeof l->sizes);
   proposal.n_inputs = at.first[p->n_operands];
@@ -665,6 +667,7 @@ static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
   enum { LARGEST = 1024, DEEPEST = 8 };
   int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
   l->rank = gemel__random_chance(l->random, 1, 3) ? (int)gemel__random_below(l->random, 5) : -1;
+  l->rank = wish->deep ? (int)gemel__random_between(l->random, 5, DEEPEST) : l->rank;
   for (size_t k = 0; k < l->numbers.count; k++) {
     double c = l->numbers.at[k];
     if (!(c >= 0 && c <= LARGEST)) {
@@ -706,6 +709,7 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
   l.dtype = wish->dtype;
   l.max_elements = wish->max_elements;
   l.empty = wish->empty;
+  l.length = wish->length;
   l.many = wish->many;
   l.random = random;
   l.scene = scene;

@@ -14,6 +14,7 @@
 #include "core/graph.h"
 #include "passes/passes.h"
 #include "harness/jobs.h"
+#include "ops/ops.h"
 #include "rules/report.h"
 #include "rules/trial.h"
 #include "report/report.h"
@@ -83,9 +84,27 @@ static int report_types(struct gemel__proof *p) {
 
 /* ---- Tier real ---- */
 
+/* 1 if GRAPH asks whether what it computes is equal to something: values at which it is are sought.
+ */
+static int asks_equality(const gemel_graph *graph) {
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    uint32_t op = gemel__node_at(graph, k)->op, count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    for (uint32_t j = 0; j < count && (op == GEMEL__OP_eq || op == GEMEL__OP_ne); j++) {
+      uint32_t of = gemel__node_at(graph, inputs[j].node)->op;
+      if (of != GEMEL__OP_input && of != GEMEL__OP_constant && of != GEMEL__OP_broadcast_to) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
 static gemel_status ask(const gemel__pair *pair, uint64_t seed, gemel__answer *answer,
                         gemel_error *error) {
+  enum { DRIVES = 1600 };
   gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
+                         .drives = asks_equality(pair->a.graph) ? DRIVES : 0,
                          .zeros_count = 1,
                          .solve = 1,
                          .points = 12,
@@ -336,8 +355,9 @@ static void conclude_real(struct gemel__proof *p, struct real_inquiry *q) {
 
 /* ---- Many more instances, at one point each ---- */
 
-static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, size_t round,
-                                 gemel__random *random, gemel_record *record, gemel_error *error);
+static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, gemel__fill fill,
+                                 size_t round, gemel__random *random, gemel_record *record,
+                                 gemel_error *error);
 
 /* 1 if TEXT is among the *N texts that were SEEN; else it joins them. */
 static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
@@ -365,7 +385,8 @@ static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *draw
   } else if (status == GEMEL_OK && e.full && e.integral) {
     gemel__random random;
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, number, &random);
-    status = compare_bits(p, &e, number % 2 * (number / 2 + 1), &random, record, error);
+    status = compare_bits(p, &e, GEMEL__FILL_INTEGERS, number % 2 * (number / 2 + 1), &random,
+                          record, error);
     *refuted = record->verdict == GEMEL_VERDICT_REFUTED;
   }
   gemel__example_clear(&e);
@@ -395,6 +416,7 @@ static gemel__rule_wish sweep_wish(gemel_dtype dtype, size_t k) {
                            .empty = k % 7 == 6,
                            .fold = k % 5 != 4,
                            .tries = DRAW_TRIES,
+                           .deep = k % 16 == 11,
                            .plain = 1};
   return wish;
 }
@@ -490,13 +512,13 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
 
 /* Both sides at the same values, in integer dtypes: bit for bit. With ROUND above 0 there are aims
  * among the values. */
-static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, size_t round,
-                                 gemel__random *random, gemel_record *record, gemel_error *error) {
+static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, gemel__fill fill,
+                                 size_t round, gemel__random *random, gemel_record *record,
+                                 gemel_error *error) {
   gemel_tensor **values = NULL;
   gemel__trial trial = {NULL, random, &e->pair.b};
   gemel__outcome outcome;
-  gemel_status status =
-      gemel__example_values(e, GEMEL__FILL_INTEGERS, round, random, &values, error);
+  gemel_status status = gemel__example_values(e, fill, round, random, &values, error);
   memset(&outcome, 0, sizeof outcome);
   if (status == GEMEL_OK) {
     status = gemel__check_contrast(&e->pair.a, values, &trial, &outcome, error);
@@ -508,6 +530,44 @@ static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *
   }
   gemel__values_free(&e->pair.a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
+}
+
+/* Where a narrow dtype counts: sizes beyond what it holds. */
+static gemel_status check_lengths(struct gemel__proof *p, gemel_record *record,
+                                  gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  size_t turns = gemel__proof_long_turns(p);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, SIZE_MAX - 3, &random);
+  for (size_t k = 0; k < turns && status == GEMEL_OK && record->verdict != GEMEL_VERDICT_REFUTED;
+       k++) {
+    struct gemel__example e;
+    status = gemel__proof_draw_long(p, k, &random, &e, error);
+    if (status == GEMEL_OK && e.integral) {
+      status = compare_bits(p, &e, GEMEL__FILL_LATE, 0, &random, record, error);
+    }
+    gemel__example_clear(&e);
+    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  return status;
+}
+
+/* The models, and the solver, of integers too where an equality may be met at few values. */
+static gemel_status check_equalities(struct gemel__proof *p, gemel_record *record,
+                                     gemel_error *error) {
+  enum { ASKED = 2 };
+  struct real_inquiry q = {.record = *record, .started = gemel__clock()};
+  gemel_status status = GEMEL_OK;
+  gemel__sites_init(&q.total.sites);
+  for (size_t k = 0; k < p->n && q.asked < ASKED && status == GEMEL_OK && !q.refuted; k++) {
+    const struct gemel__example *e = &p->examples[k];
+    if (e->integral && e->full && e->drawn.right != NULL && asks_equality(e->drawn.left)) {
+      status = ask_models(p, k, &q, error);
+    }
+  }
+  gemel__answer_clear(&q.total);
+  record->verdict = q.refuted ? GEMEL_VERDICT_REFUTED : record->verdict;
+  return status;
 }
 
 static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
@@ -526,11 +586,18 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
     for (r = 0; r < rounds && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED; r++) {
       gemel__random random;
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, FILLS * k + r, &random);
-      status = compare_bits(p, e, r < FILLS ? 0 : r - FILLS + 1 + k, &random, &record, error);
+      status = compare_bits(p, e, GEMEL__FILL_INTEGERS, r < FILLS ? 0 : r - FILLS + 1 + k, &random,
+                            &record, error);
     }
   }
   if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && sweeps_integers(p)) {
     status = sweep(p, &record, &refuted, error);
+  }
+  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
+    status = check_lengths(p, &record, error);
+  }
+  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
+    status = check_equalities(p, &record, error);
   }
   if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
     record.seconds = gemel__clock() - started;

@@ -66,6 +66,15 @@ size_t gemel__example_rounds(const struct gemel__example *e);
 gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error);
 gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *error);
 
+/* Turns in which instances are drawn with sizes beyond what a narrow dtype that counts in the
+ * examples holds (pairs/lengths.h); 0: nothing counts in one. */
+size_t gemel__proof_long_turns(const struct gemel__proof *p);
+
+/* Makes *E of such an instance. GEMEL_DECLINED: there is none in this TURN. Release with
+ * gemel__example_clear. */
+gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__random *random,
+                                    struct gemel__example *e, gemel_error *error);
+
 /* Fills in what all records of the rule have in common. */
 void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier);
 

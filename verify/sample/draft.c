@@ -8,12 +8,15 @@
 #include <string.h>
 
 static int is_large(const gemel__draft *d) {
-  return d->max_elements >= GEMEL__PROPOSAL_LARGE;
+  return d->max_elements >= GEMEL__PROPOSAL_LARGE && d->length == 0;
 }
 
 int64_t gemel__draw_dim(gemel__draft *d) {
   static const int64_t sizes[] = {1, 1, 1, 2, 2, 3, 3, 5};
   static const int64_t large[] = {7, 16, 23, 33, 67};
+  if (d->length > 0) {
+    return gemel__one_in(d, 2) ? d->length : 1;
+  }
   if (d->zeros && gemel__one_in(d, 3)) {
     return 0;
   }

@@ -35,6 +35,7 @@ typedef struct gemel__draft {
   int64_t max_elements;
   int zeros; /* sizes 0 are drawn */
   int ranks; /* as in the proposal, and so are the sizes */
+  int64_t length;
   size_t n_sizes;
   const int64_t *sizes;
   size_t n_inputs;

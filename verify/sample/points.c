@@ -10,6 +10,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
+#include "sample/ordinal.h"
 
 /* ---- Constants ---- */
 
@@ -210,9 +211,23 @@ static int64_t bring_integer_inside(int64_t x, gemel_dtype dtype, gemel_range ra
   }
 }
 
+/* Keys of random numbers (a seed and a count) whose first u32 has as its upper 24 bits 0, 1 and all
+ * ones: random_uniform then begins with 0, 2^-24 and 1 - 2^-24 in f32, and with an end in f16 and
+ * bf16. */
+static void draw_extreme_key(gemel__random *random, int64_t *values) {
+  static const int64_t counts[] = {270842, 32609405, 9077817};
+  values[0] = 1;
+  values[1] = counts[gemel__random_below(random, sizeof counts / sizeof *counts)];
+}
+
 void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_dtype dtype,
                                  gemel_range range, int64_t low, int64_t high, size_t n,
                                  int64_t *values) {
+  if (dtype == GEMEL_U64 && n == 2 && range == GEMEL_RANGE_ANY &&
+      gemel__random_chance(random, 1, 4)) {
+    draw_extreme_key(random, values);
+    return;
+  }
   for (size_t i = 0; i < n; i++) {
     if (range == GEMEL_RANGE_INDEX) {
       values[i] = draw_index(random, low, high);
@@ -269,6 +284,22 @@ void gemel__points_store_specials(gemel_dtype dtype, size_t n, const double *val
     if (!isfinite(values[k])) {
       gemel__dtype_store(dtype, values[k], (char *)data + k * gemel_dtype_size(dtype));
     }
+  }
+}
+
+double gemel__points_draw_crowded(gemel__random *random) {
+  double x = gemel__random_magnitude(random, -4, 3);
+  int exponent;
+  frexp(x, &exponent);
+  return gemel__random_chance(random, 2, 3) ? ldexp(1, exponent) - x * 0x1p-5 : x;
+}
+
+void gemel__points_store_neighbours(gemel_dtype dtype, double base, gemel__random *random, size_t n,
+                                    void *data) {
+  int64_t middle = gemel__ordinal_of(dtype, gemel__ordinal_nearest(dtype, base));
+  for (size_t k = 0; k < n; k++) {
+    uint64_t bits = gemel__ordinal_bits(dtype, middle + gemel__random_between(random, -2, 2));
+    gemel__ordinal_put(dtype, bits, (char *)data + k * gemel_dtype_size(dtype));
   }
 }
 

@@ -59,11 +59,21 @@ int64_t gemel__points_end(gemel_dtype dtype, gemel_range range, int64_t low, int
 
 /* As gemel__points_draw, for leaves of integer DTYPE (and bool: 0 or 1): small integers, ties, the
  * integers around constants, and the dtype's extremes: least, greatest, both ± 1 … 2 where they
- * exist, powers of two ± 1, and random bits. u64 values are stored as the int64_t with the same
- * bits; all others as themselves. */
+ * exist, powers of two ± 1, and random bits. Two numbers of u64 may be a key of random numbers, and
+ * are now and then one of which an end comes out. u64 values are stored as the int64_t with the
+ * same bits; all others as themselves. */
 void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_dtype dtype,
                                  gemel_range range, int64_t low, int64_t high, size_t n,
                                  int64_t *values);
+
+/* A number for the following: often just below a power of two, where numbers lie closest for their
+ * size, and so become equal by a quotient or a product. */
+double gemel__points_draw_crowded(gemel__random *random);
+
+/* Stores N floats of DTYPE that are BASE or up to two numbers away from it: what rounds makes some
+ * of them equal. */
+void gemel__points_store_neighbours(gemel_dtype dtype, double base, gemel__random *random, size_t n,
+                                    void *data);
 
 /* Stores N drawn values as DTYPE's bytes, packed, for a gemel_view: floats rounded to nearest even
  * (beyond the largest finite number: to that), integers cut to their width. One of REALS and

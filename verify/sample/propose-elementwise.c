@@ -121,7 +121,7 @@ gemel_status gemel__propose_elementwise(gemel__draft *d) {
 
 gemel_status gemel__propose_size(gemel__draft *d) {
   if (!d->attrs[0].known) {
-    gemel__list_fill(&d->attrs[0], 1, gemel__draw(d, -2, 6));
+    gemel__list_fill(&d->attrs[0], 1, d->length > 0 ? d->length : gemel__draw(d, -2, 6));
   }
   return d->n_inputs == 0 ? GEMEL_OK : GEMEL_DECLINED;
 }

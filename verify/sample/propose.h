@@ -32,6 +32,7 @@ typedef struct gemel__proposal {
   int ranks;            /* 1 + the rank of shapes that are drawn, where there is a choice; 0: any */
   size_t n_sizes;       /* sizes, and numbers in attributes, that come up besides those usual */
   int64_t sizes[GEMEL__PROPOSAL_SIZES];
+  int64_t length;  /* not 0: sizes are this or 1 where there is a choice */
   size_t n_inputs; /* 0: the least that the operation takes, 1 to 4 where it takes any number */
   gemel_type inputs[GEMEL__PROPOSAL_INPUTS];
   unsigned char known_input[GEMEL__PROPOSAL_INPUTS];

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See lengths.h.
+ */
+#include "pairs/lengths.h"
+
+#include <string.h>
+#include "core/dtype.h"
+#include "core/graph.h"
+#include "ops/ops.h"
+
+int64_t gemel__length(size_t k) {
+  static const int64_t lengths[GEMEL__LENGTHS] = {130, 258, 2051, 65539};
+  return lengths[k % GEMEL__LENGTHS];
+}
+
+/* What is known of a node's results: all are whole numbers, or something is counted in them. */
+enum { WHOLE = 1, COUNT = 2 };
+
+static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inputs) {
+  uint32_t op = gemel__node_at(graph, node)->op;
+  switch (op) {
+  case GEMEL__OP_input:
+  case GEMEL__OP_constant:
+    return 0;
+  case GEMEL__OP_argmax:
+  case GEMEL__OP_arange:
+  case GEMEL__OP_size:
+    return WHOLE | COUNT;
+  case GEMEL__OP_sum:
+  case GEMEL__OP_dot:
+    return of_inputs & WHOLE ? of_inputs | COUNT : of_inputs;
+  default:
+    return of_inputs;
+  }
+}
+
+int gemel__narrows_counts(const gemel_graph *graph) {
+  enum { MOST = 400 };
+  unsigned char flags[MOST];
+  for (uint32_t k = 0; k < graph->n_nodes && graph->n_nodes <= MOST; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    unsigned any = 0, all = WHOLE;
+    for (uint32_t j = 0; j < count; j++) {
+      any |= flags[inputs[j].node];
+      all &= flags[inputs[j].node];
+    }
+    gemel_dtype dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0));
+    flags[k] = (unsigned char)(counts(graph, k, (any & COUNT) | all) |
+                               (gemel__is_float(dtype) ? 0 : WHOLE));
+    if (flags[k] & COUNT && dtype != GEMEL_BOOL && gemel_dtype_size(dtype) <= 2) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+gemel_status gemel__pair_draw_long(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                                   size_t k, size_t which, gemel__random *random,
+                                   gemel_error *error) {
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t sizes[GEMEL__MOST_SYMBOLS];
+  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
+  memset(pair, 0, sizeof *pair);
+  if (n == 0) {
+    return GEMEL_BAD_SHAPE;
+  }
+  for (size_t j = 0; j < n; j++) {
+    sizes[j] = j == which % n ? gemel__length(k) : 1;
+  }
+  return gemel__pair_draw_at(pair, a, b, n, names, sizes, random, error);
+}
