@@ -8,7 +8,6 @@ EXTRA_DIST += %reldir%/clang
 EXTRA_DIST += %reldir%/common.sh
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/count-tests
-EXTRA_DIST += %reldir%/coverage
 EXTRA_DIST += %reldir%/cross
 EXTRA_DIST += %reldir%/documented
 EXTRA_DIST += %reldir%/evidence
@@ -39,21 +38,4 @@ check-valgrind: all
 	GEMEL_VALGRIND=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	  $(MAKE) $(AM_MAKEFLAGS) check TESTS='$(valgrind_tests)' LOG_COMPILER='$(valgrind_command)' \
 	  TEST_SUITE_LOG=test-suite-valgrind.log
-
-# coverage: what the tests reach, as a page. Needs ./configure --enable-coverage.
-if COVERAGE
-coverage: check
-	$(LCOV) -q --capture --directory . --output-file coverage.info
-	$(LCOV) -q --extract coverage.info '$(abs_top_srcdir)/lib/*' '$(abs_top_srcdir)/verify/*' '$(abs_top_srcdir)/tools/*' --output-file coverage.info
-	$(GENHTML) -q --output-directory coverage coverage.info
-	$(LCOV) --summary coverage.info
-else
-coverage:
-	@echo "coverage needs a build of its own: ./configure --enable-coverage" >&2; exit 1
-endif
-.PHONY: check-valgrind coverage
-clean-local: clean-coverage
-clean-coverage:
-	rm -rf coverage coverage.info
-	find . -name '*.gcda' -o -name '*.gcno' | xargs rm -f
-.PHONY: clean-coverage
+.PHONY: check-valgrind

@@ -32,7 +32,7 @@ AC_DEFUN([GEMEL_BUILD_KINDS], [
 
   AC_ARG_ENABLE([coverage],
     [AS_HELP_STRING([--enable-coverage],
-      [build for `make coverage', which runs the tests and writes coverage/index.html (needs lcov)])],
+      [build for `make coverage', which runs the tests and writes coverage/html/index.html (needs lcov)])],
     [], [enable_coverage=no])
   AC_PATH_PROG([LCOV], [lcov])
   AC_PATH_PROG([GENHTML], [genhtml])
@@ -40,7 +40,8 @@ AC_DEFUN([GEMEL_BUILD_KINDS], [
     AS_IF([test -z "$LCOV" || test -z "$GENHTML"],
       [AC_MSG_ERROR([--enable-coverage needs lcov: install the Debian package lcov.])])
     GEMEL_CFLAGS="$GEMEL_CFLAGS --coverage -O1"
-    GEMEL_LDFLAGS="$GEMEL_LDFLAGS --coverage"])
+    GEMEL_LDFLAGS="$GEMEL_LDFLAGS --coverage"
+    AC_DEFINE([GEMEL_COVERAGE], [1], [Built to count what is reached: processes that end by _exit write it.])])
   AM_CONDITIONAL([COVERAGE], [test "x$enable_coverage" != xno])
 
   AC_PATH_PROG([VALGRIND], [valgrind])
