@@ -119,7 +119,7 @@ void gemel__kernel_describe(const gemel__kernel_case *c, const gemel__kernel_var
 
 /* BYTES bytes of memory with pages around them that nobody may touch. */
 typedef struct gemel__block {
-  char name[12];
+  char name[16];
   char *map, *page, *page_end, *data;
   size_t map_bytes, bytes;
   unsigned char garbage;
