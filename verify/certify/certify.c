@@ -120,15 +120,15 @@ typedef struct change_maker {
 /* Compares both sides, fast, and, with FACTS, surely if need be. What isn't right is refused. */
 static gemel_status judge(certify_session *s, int facts, const gemel_graph *sides[2],
                           const gemel_range *ranges, gemel_value before, const change_maker *by,
-                          gemel__likeness *likeness, gemel_error *error) {
+                          gemel__finding *finding, gemel_error *error) {
   const gemel__comparison c = {
       {sides[0], sides[1]}, ranges, (by->needs & ROUNDS) == 0, (by->needs & UNBOUNDED) == 0};
   char *shown = NULL;
-  gemel_status status = gemel__compare_fast(&s->pool, &c, likeness, error);
-  if (status == GEMEL_OK && facts && *likeness != GEMEL__ALIKE) {
-    status = gemel__compare_surely(&s->pool, &c, likeness, &shown, error);
+  gemel_status status = gemel__compare_fast(&s->pool, &c, finding, error);
+  if (status == GEMEL_OK && facts && !gemel__is_proven(*finding)) {
+    status = gemel__compare_surely(&s->pool, &c, finding, &shown, error);
   }
-  if (status == GEMEL_OK && facts && *likeness == GEMEL__UNLIKE) {
+  if (status == GEMEL_OK && facts && gemel__is_different(*finding)) {
     char text[200];
     snprintf(text, sizeof text, "%s %.150s", by->kind, by->name);
     status = refuse(s, before, text, sides, shown != NULL ? shown : "", error);
@@ -138,13 +138,14 @@ static gemel_status judge(certify_session *s, int facts, const gemel_graph *side
 }
 
 /* Counts a question that was asked, with FACTS for the last time. */
-static void count(certify_session *s, int facts, gemel__likeness likeness) {
+static void count(certify_session *s, int facts, gemel__finding finding) {
   s->counts.regions++;
-  s->counts.open += facts && likeness != GEMEL__ALIKE;
-  s->counts.sampled += facts && likeness == GEMEL__SAMPLED;
+  s->counts.open += facts && !gemel__is_proven(finding);
+  s->counts.sampled +=
+      facts && finding.verdict == GEMEL_VERDICT_PASSED && !gemel__is_proven(finding);
 }
 
-static gemel_status compare(certify_session *s, int facts, gemel__likeness *likeness,
+static gemel_status compare(certify_session *s, int facts, gemel__finding *finding,
                             gemel_error *error) {
   gemel_graph *left, *right;
   const gemel__application *a = s->region.a;
@@ -152,12 +153,11 @@ static gemel_status compare(certify_session *s, int facts, gemel__likeness *like
   gemel_status status = ranges == NULL
                             ? gemel__no_memory(error, "certifying")
                             : gemel__region_build(&s->region, facts, &left, &right, ranges, error);
-  *likeness = GEMEL__UNSEEN;
+  *finding = gemel__unseen;
   if (status == GEMEL_OK) {
     const gemel_graph *sides[2] = {left, right};
     const change_maker by = {"rule", a->rule->info.name, a->rule->info.needs};
-    status =
-        judge(s, facts, sides, ranges, gemel__value(a->graph, a->before), &by, likeness, error);
+    status = judge(s, facts, sides, ranges, gemel__value(a->graph, a->before), &by, finding, error);
     gemel_graph_unref(left);
     gemel_graph_unref(right);
   }
@@ -166,11 +166,11 @@ static gemel_status compare(certify_session *s, int facts, gemel__likeness *like
 }
 
 /* Asks the question KEY, whose *STATE is NEWER. */
-static gemel_status ask(certify_session *s, int facts, uint32_t *state, gemel_error *error) {
-  gemel__likeness likeness;
-  gemel_status status = compare(s, facts, &likeness, error);
-  count(s, facts, likeness);
-  *state = facts || likeness == GEMEL__ALIKE ? HOLDS : NEEDS_FACTS;
+static gemel_status ask(certify_session *s, int facts, unsigned char *state, gemel_error *error) {
+  gemel__finding finding;
+  gemel_status status = compare(s, facts, &finding, error);
+  count(s, facts, finding);
+  *state = facts || gemel__is_proven(finding) ? HOLDS : NEEDS_FACTS;
   return status;
 }
 
@@ -245,12 +245,12 @@ static gemel_status ask_change(certify_session *s, const gemel__change *c,
                                gemel_error *error) {
   const gemel_graph *sides[2] = {r->left, r->right};
   const change_maker by = {"pass", c->pass->name, c->pass->needs};
-  gemel__likeness likeness = GEMEL__UNSEEN;
+  gemel__finding finding = gemel__unseen;
   unsigned char answer;
   gemel_status status = judge(s, facts, sides, facts ? r->ranges : r->any,
-                              gemel__value(c->from, c->before), &by, &likeness, error);
-  answer = facts || likeness == GEMEL__ALIKE ? HOLDS : NEEDS_FACTS;
-  count(s, facts, likeness);
+                              gemel__value(c->from, c->before), &by, &finding, error);
+  answer = facts || gemel__is_proven(finding) ? HOLDS : NEEDS_FACTS;
+  count(s, facts, finding);
   *state = status == GEMEL_OK ? answer : NEWER;
   return status;
 }

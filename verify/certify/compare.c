@@ -3,18 +3,18 @@
  * Comparing regions, see compare.h. Constant sizes are exchanged for small ones that stand to each
  * other as they do (sizes.h) and symbols get sizes; where there is no such graph (a reshape may
  * forbid it, which shows only when symbols get sizes), sizes stay as they are. Residues (trials.h)
- * are asked first. What they don't decide is looked at in points (survey.h), at these sizes and,
- * where a number is made of a place or a size, at the true ones; in bits, where a dtype may lose
- * some; and last by both models, as in tier real.
+ * are asked first. What they don't decide is the question of tier real, put to both models with a
+ * cheap profile: at these sizes and, where a number is made of a place or a size, at the true ones.
+ * Bits are compared (bits.h) where a dtype may lose some.
  *
- * What small sizes show has to be there at the true ones, too: as far as residues tell, or points
- * where the sizes are small enough for those.
+ * What small sizes show has to be there at the true ones, too: as far as residues tell, or models
+ * where the sides are small enough for those.
  */
 #include "certify/compare.h"
 
 #include <string.h>
 #include "certify/sizes.h"
-#include "certify/survey.h"
+#include "certify/bits.h"
 #include "certify/trials.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
@@ -23,9 +23,10 @@
 #include "models/model.h"
 #include "ops/ops.h"
 
-enum { DRAWS = 3, POINTS = 24, TRIALS = 2 };
-/* Elements of all values of a side, up to which it is evaluated at true sizes: by both models, at
- * points, by residues alone, which are fastest. */
+enum { DRAWS = 3, POINTS = 24, FEWEST_POINTS = 4, INFINITE_POINTS = 6, TRIALS = 2, BISECTIONS = 6 };
+enum { DRIVES = 400, WORK = 200000 };
+/* Elements of all values of a side: up to which it is asked about at true sizes alone, by both
+ * models, by residues. */
 static const double most_models = 2000, most_exact = 20000, most_residues = 400000;
 
 /* One comparison under way. */
@@ -36,31 +37,23 @@ typedef struct scene {
   gemel_graph *small[2];
   int cut;                  /* SMALL is smaller */
   int decides;              /* a decision was taken at some residues */
-  int thorough;             /* points are searched for */
   gemel__difference *shown; /* where a difference is shown; NULL: nowhere */
+  int around;               /* 1: at sizes around a literal */
   int nth; /* which size of symbols it is, from 0, of those at which there are results */
 } scene;
 
 /* How a pair at concrete sizes is compared. */
-typedef gemel_status compare_pair(scene *s, gemel__pair *pair, gemel__likeness *likeness,
+typedef gemel_status compare_pair(scene *s, gemel__pair *pair, gemel__finding *finding,
                                   gemel_error *error);
 
-static gemel_status by_residues(scene *s, gemel__pair *pair, gemel__likeness *likeness,
+static gemel_status by_residues(scene *s, gemel__pair *pair, gemel__finding *finding,
                                 gemel_error *error) {
-  return gemel__trials_run(s->pool, pair, likeness, &s->decides, error);
+  return gemel__trials_run(s->pool, pair, finding, &s->decides, error);
 }
 
-static gemel_status by_points(scene *s, gemel__pair *pair, gemel__likeness *likeness,
-                              gemel_error *error) {
-  const gemel__survey_options options = {&s->literals, s->thorough && s->nth == 0, s->c->infinite,
-                                         s->shown};
-  return gemel__survey(pair, &options, &s->pool->random, likeness, error);
-}
-
-static gemel_status by_bits(scene *s, gemel__pair *pair, gemel__likeness *likeness,
+static gemel_status by_bits(scene *s, gemel__pair *pair, gemel__finding *finding,
                             gemel_error *error) {
-  const gemel__survey_options options = {&s->literals, 0, 0, s->shown};
-  return gemel__survey_bits(pair, &options, &s->pool->random, likeness, error);
+  return gemel__compare_bits(pair, &s->literals, s->shown, &s->pool->random, finding, error);
 }
 
 /* Integers and truths among the leaves are a few of many: no residues decide what they steer. */
@@ -73,23 +66,28 @@ static int all_floats(const gemel__pair *pair) {
   return 1;
 }
 
-static gemel_status ask_once(scene *s, gemel__pair *pair, gemel__likeness *likeness,
+/* SEARCH: points at which decisions change are searched for, and a solver is asked. */
+static gemel_status ask_once(scene *s, gemel__pair *pair, int search, gemel__finding *finding,
                              gemel_error *error) {
-  gemel__question how = {.points = POINTS,
+  double affordable = WORK / (gemel__pair_elements(pair) + 1);
+  gemel__question how = {.points = affordable < FEWEST_POINTS ? FEWEST_POINTS
+                                   : affordable < POINTS      ? (size_t)affordable
+                                                              : POINTS,
                          .trials = TRIALS,
-                         .bisections = 0,
-                         .solve = 1,
+                         .infinite = s->c->infinite ? INFINITE_POINTS : 0,
+                         .drives = !search               ? 0
+                                   : affordable < DRIVES ? (size_t)affordable
+                                                         : DRIVES,
+                         .bisections = search ? BISECTIONS : 0,
+                         .zeros_count = 1,
+                         .keep_sites = 1,
+                         .solve = search,
                          .seed = gemel__random_bits(&s->pool->random)};
   gemel__answer answer;
   gemel_status status = gemel__pair_decide(pair, &how, &answer, error);
   if (status == GEMEL_OK) {
-    int proven = answer.verdict == GEMEL_VERDICT_PASSED && answer.how == GEMEL_EVIDENCE_FIELD &&
-                 all_floats(pair);
-    proven |= answer.verdict == GEMEL_VERDICT_PASSED && answer.how == GEMEL_EVIDENCE_SOLVER;
-    *likeness = answer.verdict == GEMEL_VERDICT_REFUTED ? GEMEL__UNLIKE
-                : proven                                ? GEMEL__ALIKE
-                                                        : GEMEL__SAMPLED;
-    if (*likeness == GEMEL__UNLIKE) {
+    *finding = (gemel__finding){answer.verdict, answer.how};
+    if (gemel__is_different(*finding)) {
       status = gemel__difference_show(s->shown, pair, answer.witness, answer.detail, error);
     }
     gemel__answer_clear(&answer);
@@ -98,22 +96,24 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, gemel__likeness *liken
 }
 
 /* An elementwise function is asked about at up to three sets of points: the decision needs a point
- * where an operand of a comparison is exactly 0, and not every set has one. */
-static gemel_status by_models(scene *s, gemel__pair *pair, gemel__likeness *likeness,
+ * where an operand of a comparison is exactly 0, and not every set has one. Searching comes last.
+ */
+static gemel_status by_models(scene *s, gemel__pair *pair, gemel__finding *finding,
                               gemel_error *error) {
-  int tries = pair->a.elementwise && all_floats(pair) ? 3 : 1;
+  int tries = pair->a.elementwise && all_floats(pair) && !s->around ? 3 : 1;
   gemel_status status = GEMEL_OK;
-  *likeness = GEMEL__ALIKE;
-  if (s->nth > 1) {
+  *finding = gemel__same;
+  if (s->nth > 1 && !s->around) {
     return status; /* two sizes of symbols will do */
   }
-  if (gemel__sizes_elements(pair->a.graph) > most_exact) {
-    *likeness = GEMEL__SAMPLED;
+  if (gemel__graph_elements(pair->a.graph, 4) > most_exact) {
+    *finding = gemel__sampled;
     return status;
   }
   do {
-    status = ask_once(s, pair, likeness, error);
-  } while (status == GEMEL_OK && *likeness == GEMEL__SAMPLED && --tries > 0);
+    status = ask_once(s, pair, --tries == 0 && !s->around, finding, error);
+  } while (status == GEMEL_OK && finding->verdict != GEMEL_VERDICT_REFUTED &&
+           !gemel__is_proven(*finding) && tries > 0);
   return status;
 }
 
@@ -190,44 +190,33 @@ static int is_empty(const gemel_graph *graph) {
   return 0;
 }
 
-/* The less certain of two answers; a difference is one. */
-static gemel__likeness weaker(gemel__likeness a, gemel__likeness b) {
-  static const int rank[] = {[GEMEL__ALIKE] = 0,
-                             [GEMEL__SAMPLED] = 1,
-                             [GEMEL__UNSEEN] = 2,
-                             [GEMEL__DOUBTFUL] = 3,
-                             [GEMEL__UNLIKE] = 4};
-  return rank[a] >= rank[b] ? a : b;
-}
-
-static int is_difference(gemel__likeness likeness) {
-  return likeness == GEMEL__DOUBTFUL || likeness == GEMEL__UNLIKE;
-}
-
 /* At the sizes of GRAPHS, or at several that their symbols may have, those around literals where
  * places are numbers; a size at which the result is empty says nothing, unless it always is. *MADE,
  * which may be NULL: at how many. */
 static gemel_status at_sizes(scene *s, const gemel_graph *const graphs[2], compare_pair *compare,
-                             gemel__likeness *likeness, int *made, gemel_error *error) {
+                             gemel__finding *finding, int *made, gemel_error *error) {
   int symbolic = gemel__sizes_symbolic(graphs[0]) || gemel__sizes_symbolic(graphs[1]);
   int wanted = symbolic ? DRAWS : 1, any_size = !symbolic || is_empty(graphs[0]), useful = 0;
   size_t around = symbolic && s->literals.positions ? gemel__sizes_draws(&s->literals) : 0, k = 0;
   gemel_status status = GEMEL_OK;
-  *likeness = GEMEL__ALIKE;
+  *finding = gemel__same;
   if (s->shown != NULL) {
     s->shown->graphs = graphs[0] != s->c->sides[0];
   }
-  for (; k < DRAWS + around && !is_difference(*likeness) && status != GEMEL_NO_MEMORY; k++) {
+  for (;
+       k < DRAWS + around && finding->verdict != GEMEL_VERDICT_REFUTED && status != GEMEL_NO_MEMORY;
+       k++) {
     for (int tries = 0; tries < 4; tries++) {
-      gemel__likeness one = GEMEL__ALIKE;
+      gemel__finding one = gemel__same;
       gemel__pair pair;
       int fits;
       status = make_pair(s, graphs, symbolic, k, &pair, error);
       fits = status == GEMEL_OK && (any_size || gemel__pair_results(&pair) > 0);
       if (fits) {
         s->nth = useful;
+        s->around = k >= DRAWS;
         status = compare(s, &pair, &one, error);
-        *likeness = weaker(*likeness, status == GEMEL_OK ? one : GEMEL__UNSEEN);
+        *finding = gemel__finding_both(*finding, status == GEMEL_OK ? one : gemel__unseen);
         useful += k < DRAWS;
       }
       gemel__pair_clear(&pair);
@@ -239,7 +228,7 @@ static gemel_status at_sizes(scene *s, const gemel_graph *const graphs[2], compa
       break;
     }
   }
-  *likeness = useful < wanted ? weaker(*likeness, GEMEL__UNSEEN) : *likeness;
+  *finding = useful < wanted ? gemel__finding_both(*finding, gemel__unseen) : *finding;
   if (made != NULL) {
     *made = useful;
   }
@@ -247,40 +236,40 @@ static gemel_status at_sizes(scene *s, const gemel_graph *const graphs[2], compa
 }
 
 static int is_affordable(const scene *s, double most) {
-  return gemel__sizes_elements(s->c->sides[0]) <= most &&
-         gemel__sizes_elements(s->c->sides[1]) <= most;
+  return gemel__graph_elements(s->c->sides[0], 4) <= most &&
+         gemel__graph_elements(s->c->sides[1], 4) <= most;
 }
 
-static void forget_unless(const scene *s, gemel__likeness likeness) {
-  if (likeness != GEMEL__UNLIKE) {
+static void forget_unless(const scene *s, gemel__finding finding) {
+  if (!gemel__is_different(finding)) {
     gemel__difference_forget(s->shown);
   }
 }
 
-/* A difference at small sizes has to be one at the true ones. Points are asked if they are few,
- * else residues; what neither shows is left open. */
-static gemel_status confirm(scene *s, gemel__likeness *likeness, gemel_error *error) {
-  gemel__likeness there = GEMEL__UNSEEN;
+/* A difference at small sizes has to be one at the true ones. Models are asked if the sides are
+ * small enough, then residues; what neither shows is left open. */
+static gemel_status confirm(scene *s, gemel__finding *finding, gemel_error *error) {
+  gemel__finding there = gemel__unseen;
   gemel_status status = GEMEL_OK;
   if (is_affordable(s, most_exact)) {
-    status = at_sizes(s, s->c->sides, by_points, &there, NULL, error);
+    status = at_sizes(s, s->c->sides, by_models, &there, NULL, error);
   }
-  if (status == GEMEL_OK && there != GEMEL__UNLIKE && is_affordable(s, most_residues)) {
+  if (status == GEMEL_OK && !gemel__is_different(there) && is_affordable(s, most_residues)) {
     status = at_sizes(s, s->c->sides, by_residues, &there, NULL, error);
   }
-  *likeness = there == GEMEL__UNLIKE || there == GEMEL__DOUBTFUL ? GEMEL__UNLIKE : GEMEL__UNSEEN;
-  forget_unless(s, *likeness);
+  *finding = there.verdict == GEMEL_VERDICT_REFUTED ? gemel__different : gemel__unseen;
+  forget_unless(s, *finding);
   return status;
 }
 
 /* At small sizes, or at the true ones where small ones can't be. */
-static gemel_status at_small_sizes(scene *s, compare_pair *compare, gemel__likeness *likeness,
+static gemel_status at_small_sizes(scene *s, compare_pair *compare, gemel__finding *finding,
                                    gemel_error *error) {
   const gemel_graph *small[2] = {s->small[0], s->small[1]};
   int made;
-  gemel_status status = at_sizes(s, small, compare, likeness, &made, error);
+  gemel_status status = at_sizes(s, small, compare, finding, &made, error);
   if (status == GEMEL_OK && s->cut && made == 0 && is_affordable(s, most_residues)) {
-    status = at_sizes(s, s->c->sides, compare, likeness, NULL, error);
+    status = at_sizes(s, s->c->sides, compare, finding, NULL, error);
   }
   return status;
 }
@@ -292,7 +281,6 @@ static void begin(scene *s, gemel__pool *pool, const gemel__comparison *c) {
   s->pool = pool;
   s->c = c;
   s->decides = 0;
-  s->thorough = 1;
   gemel__literals_find(c->sides, &s->literals);
   if (s->literals.positions && is_affordable(s, most_models)) {
     s->cut = 0;
@@ -319,84 +307,70 @@ static int wants_bits(const gemel__comparison *c) {
 }
 
 gemel_status gemel__compare_fast(gemel__pool *pool, const gemel__comparison *comparison,
-                                 gemel__likeness *likeness, gemel_error *error) {
+                                 gemel__finding *finding, gemel_error *error) {
   scene s;
   gemel_status status;
   begin(&s, pool, comparison);
-  status = at_small_sizes(&s, by_residues, likeness, error);
-  if (*likeness == GEMEL__ALIKE && depends_on_sizes(&s)) {
-    *likeness = GEMEL__SAMPLED;
+  status = at_small_sizes(&s, by_residues, finding, error);
+  if (gemel__is_proven(*finding) && depends_on_sizes(&s)) {
+    *finding = gemel__sampled;
   }
-  if (status == GEMEL_OK && *likeness == GEMEL__ALIKE && wants_bits(comparison)) {
-    gemel__likeness bits;
+  if (status == GEMEL_OK && gemel__is_proven(*finding) && wants_bits(comparison)) {
+    gemel__finding bits;
     status = at_small_sizes(&s, by_bits, &bits, error);
-    *likeness = bits == GEMEL__UNLIKE ? GEMEL__DOUBTFUL : *likeness;
+    *finding = gemel__is_different(bits) ? gemel__doubtful : *finding;
   }
   end(&s);
   return status;
 }
 
-/* Points, at small sizes and where need be at the true ones. */
-static gemel_status look(scene *s, gemel__likeness *likeness, gemel_error *error) {
-  gemel_status status = at_small_sizes(s, by_points, likeness, error);
-  if (status == GEMEL_OK && *likeness == GEMEL__UNLIKE && s->cut) {
-    return confirm(s, likeness, error);
-  }
-  if (status == GEMEL_OK && *likeness != GEMEL__UNLIKE && s->cut && s->literals.positions) {
-    gemel__likeness there = GEMEL__SAMPLED;
-    if (is_affordable(s, most_exact)) {
-      status = at_sizes(s, s->c->sides, by_points, &there, NULL, error);
-    }
-    *likeness = weaker(*likeness, there);
-  }
-  return status;
-}
-
 /* Bits, where a dtype may lose some. */
-static gemel_status look_at_bits(scene *s, gemel__likeness *likeness, gemel_error *error) {
-  gemel__likeness bits = GEMEL__ALIKE;
+static gemel_status look_at_bits(scene *s, gemel__finding *finding, gemel_error *error) {
+  gemel__finding bits = gemel__same;
   gemel_status status = at_small_sizes(s, by_bits, &bits, error);
-  if (status == GEMEL_OK && bits == GEMEL__UNLIKE && s->cut) {
-    gemel__likeness there = GEMEL__UNSEEN;
+  if (status == GEMEL_OK && gemel__is_different(bits) && s->cut) {
+    gemel__finding there = gemel__unseen;
     status = is_affordable(s, most_residues)
                  ? at_sizes(s, s->c->sides, by_bits, &there, NULL, error)
                  : GEMEL_OK;
-    bits = there == GEMEL__UNLIKE ? there : GEMEL__UNSEEN;
+    bits = gemel__is_different(there) ? there : gemel__unseen;
     forget_unless(s, bits);
   }
-  *likeness = weaker(*likeness, bits);
+  *finding = gemel__finding_both(*finding, bits);
   return status;
 }
 
-/* Both models: what they decide is decided, but for sizes. */
-static gemel_status ask_models(scene *s, gemel__likeness *likeness, gemel_error *error) {
-  gemel_status status = at_small_sizes(s, by_models, likeness, error);
-  if (status == GEMEL_OK && *likeness == GEMEL__UNLIKE && s->cut) {
-    status = confirm(s, likeness, error);
+/* Both models, at small sizes and, where a number is made of a size or place, at the true ones:
+ * what they decide is decided, but for sizes. */
+static gemel_status ask_models(scene *s, gemel__finding *finding, gemel_error *error) {
+  gemel_status status = at_small_sizes(s, by_models, finding, error);
+  if (status == GEMEL_OK && gemel__is_different(*finding) && s->cut) {
+    return confirm(s, finding, error);
   }
-  if (*likeness == GEMEL__ALIKE && depends_on_sizes(s)) {
-    *likeness = GEMEL__SAMPLED;
+  if (status == GEMEL_OK && s->cut && s->literals.positions) {
+    gemel__finding there = gemel__sampled;
+    if (is_affordable(s, most_exact)) {
+      status = at_sizes(s, s->c->sides, by_models, &there, NULL, error);
+    }
+    *finding = gemel__finding_both(*finding, there);
+  }
+  if (gemel__is_proven(*finding) && depends_on_sizes(s)) {
+    *finding = gemel__sampled;
   }
   return status;
 }
 
 gemel_status gemel__compare_surely(gemel__pool *pool, const gemel__comparison *comparison,
-                                   gemel__likeness *likeness, char **shown, gemel_error *error) {
+                                   gemel__finding *finding, char **shown, gemel_error *error) {
   scene s;
   gemel_status status;
   begin(&s, pool, comparison);
   gemel__difference difference = {&pool->random, 0, NULL};
   s.shown = &difference;
   s.decides = 1;
-  status = ask_models(&s, likeness, error);
-  if (status == GEMEL_OK && *likeness != GEMEL__UNLIKE) {
-    gemel__likeness points;
-    s.thorough = *likeness != GEMEL__ALIKE;
-    status = look(&s, &points, error);
-    *likeness = weaker(*likeness, points);
-  }
-  if (status == GEMEL_OK && *likeness != GEMEL__UNLIKE && wants_bits(comparison)) {
-    status = look_at_bits(&s, likeness, error);
+  status = ask_models(&s, finding, error);
+  if (status == GEMEL_OK && !gemel__is_different(*finding) && wants_bits(comparison)) {
+    status = look_at_bits(&s, finding, error);
   }
   end(&s);
   *shown = difference.text;

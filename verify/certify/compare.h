@@ -9,6 +9,7 @@
 #include "domains/domain.h"
 #include "sample/points.h"
 #include "base/random.h"
+#include "models/model.h"
 
 enum { GEMEL__LENGTHS = 2 };
 
@@ -21,13 +22,18 @@ typedef struct gemel__pool {
 
 void gemel__pool_clear(gemel__pool *pool);
 
-typedef enum gemel__likeness {
-  GEMEL__ALIKE,    /* the same function, decided */
-  GEMEL__SAMPLED,  /* equal wherever it was looked, and that is all there is to say */
-  GEMEL__DOUBTFUL, /* a difference that may come from a character instead of a sign */
-  GEMEL__UNLIKE,   /* a difference */
-  GEMEL__UNSEEN    /* there was not enough to compare */
-} gemel__likeness;
+/* What comparing finds: the same function; one wherever it was looked, which proves nothing; too
+ * little to compare; a difference that may come from a character that stands for a sign; and one
+ * that is certain. */
+static const gemel__finding gemel__same = {GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_FIELD};
+static const gemel__finding gemel__sampled = {GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_SAMPLES};
+static const gemel__finding gemel__unseen = {GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE};
+static const gemel__finding gemel__doubtful = {GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_NONE};
+static const gemel__finding gemel__different = {GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_SAMPLES};
+
+static inline int gemel__is_different(gemel__finding f) {
+  return f.verdict == GEMEL_VERDICT_REFUTED && f.how != GEMEL_EVIDENCE_NONE;
+}
 
 /* What two graphs, LEFT and RIGHT, are compared for. */
 typedef struct gemel__comparison {
@@ -39,12 +45,12 @@ typedef struct gemel__comparison {
 
 /* By residues alone. */
 gemel_status gemel__compare_fast(gemel__pool *pool, const gemel__comparison *comparison,
-                                 gemel__likeness *likeness, gemel_error *error);
+                                 gemel__finding *finding, gemel_error *error);
 
-/* Where that (*LIKENESS) decided nothing: exactly, at points and sizes that the graphs themselves
- * suggest, the true ones among them; and by both models. UNLIKE is then certain, and *SHOWN is a
- * text, freed with gemel_text_free: inputs at which both differ, and what they give; else NULL. */
+/* Where that decided nothing: by both models, at sizes that the graphs themselves suggest, the true
+ * ones among them. A difference is then certain, and *SHOWN is a text, freed with gemel_text_free:
+ * inputs at which both differ, and what they give; else NULL. */
 gemel_status gemel__compare_surely(gemel__pool *pool, const gemel__comparison *comparison,
-                                   gemel__likeness *likeness, char **shown, gemel_error *error);
+                                   gemel__finding *finding, char **shown, gemel_error *error);
 
 #endif

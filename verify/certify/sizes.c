@@ -17,7 +17,7 @@
 #include "pairs/scale.h"
 #include "tiers/tiers.h"
 
-enum { LARGE = 12, NEAR = 2, AXES = 5, MOST_SYMBOLS = 16 };
+enum { LARGE = 12, NEAR = 2, AXES = 5 };
 
 /* ---- Literals ---- */
 
@@ -245,111 +245,7 @@ int gemel__sizes_symbolic(const gemel_graph *graph) {
   return 0;
 }
 
-double gemel__sizes_elements(const gemel_graph *graph) {
-  double all = 0;
-  for (uint32_t k = 0; k < graph->n_nodes; k++) {
-    const struct gemel__type *type;
-    double n = 1;
-    if (!gemel__has_output(graph, k, 0)) {
-      continue;
-    }
-    type = gemel__type_at(graph->context, gemel__node_type(graph, k, 0));
-    for (int j = 0; j < type->rank; j++) {
-      int64_t size;
-      n *= gemel_dim_is_constant(graph->context, type->dims[j], &size) ? (double)size : 4;
-    }
-    all += n;
-  }
-  return all;
-}
-
 /* ---- Symbols ---- */
-
-struct symbol_sizes {
-  gemel_context *context;
-  const char *names[MOST_SYMBOLS];
-  int64_t values[MOST_SYMBOLS];
-  size_t n;
-  int64_t base; /* of all symbols; 0: small ones */
-  gemel__random *random;
-};
-
-static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
-  struct symbol_sizes *s = user;
-  size_t k = 0;
-  if (atom->kind != GEMEL__ATOM_SYMBOL) {
-    return -1;
-  }
-  while (k < s->n && strcmp(s->names[k], atom->name) != 0) {
-    k++;
-  }
-  if (k == s->n) {
-    if (k == MOST_SYMBOLS) {
-      return -1;
-    }
-    s->names[k] = atom->name;
-    s->values[k] = s->base > 0 ? s->base : gemel__random_between(s->random, 1, 4);
-    s->n++;
-  }
-  *value = s->values[k];
-  return 0;
-}
-
-static gemel_type concrete(struct symbol_sizes *s, gemel_type type) {
-  const gemel_dim *dims = gemel_type_dims(s->context, type);
-  int rank = gemel_type_rank(s->context, type);
-  int64_t shape[GEMEL_MAX_RANK];
-  gemel_error ignored;
-  for (int k = 0; k < rank; k++) {
-    if (gemel__dim_evaluate(s->context, dims[k], size_of, s, &shape[k], &ignored) != GEMEL_OK ||
-        shape[k] < 0) {
-      return GEMEL_TYPE_NONE;
-    }
-  }
-  return gemel_type_of_shape(s->context, gemel_type_dtype(s->context, type), rank, shape);
-}
-
-/* FROM, whose inputs stand in the same order on both sides, at the sizes of S, into INTO. */
-static gemel_status fill(gemel_graph *into, const gemel_graph *from, struct symbol_sizes *s,
-                         gemel_value *inputs, gemel_error *error) {
-  gemel_dim dims[MOST_SYMBOLS];
-  gemel_value output;
-  for (size_t k = 0; k < gemel_graph_input_count(from); k++) {
-    gemel_type type = concrete(s, gemel_value_type(gemel_graph_input(from, k)));
-    if (type == GEMEL_TYPE_NONE) {
-      return gemel__fail(error, GEMEL_BAD_SHAPE, "a size");
-    }
-    inputs[k] =
-        gemel__input_like(into, gemel_graph_input_name(from, k), type, gemel_graph_input(from, k));
-  }
-  for (uint32_t k = 0; k < from->n_nodes; k++) { /* symbols that no input has */
-    if (gemel__has_output(from, k, 0)) {
-      concrete(s, gemel__node_type(from, k, 0));
-    }
-  }
-  for (size_t k = 0; k < s->n; k++) {
-    dims[k] = gemel_dim_constant(s->context, s->values[k]);
-  }
-  if (gemel_graph_error(into)->status != GEMEL_OK) {
-    return gemel_graph_error(into)->status;
-  }
-  gemel_status status =
-      gemel__graph_instantiate(into, from, inputs, &output, s->n, s->names, dims, error);
-  return status ? status : gemel_output(output, gemel_graph_output_name(from, 0));
-}
-
-static gemel_status instantiate(gemel__instance *instance, const gemel_graph *from,
-                                struct symbol_sizes *s, gemel_error *error) {
-  size_t n = gemel_graph_input_count(from);
-  gemel_value *inputs = gemel__alloc_array(n + 1, sizeof *inputs);
-  gemel_graph *into = gemel_graph_new(s->context, error);
-  gemel_status status = inputs != NULL && into != NULL ? fill(into, from, s, inputs, error)
-                                                       : gemel__no_memory(error, "an instance");
-  status = status ? status : gemel__instance_of_graph(instance, into, NULL, error);
-  gemel__free(inputs, (n + 1) * sizeof *inputs);
-  gemel_graph_unref(into);
-  return status;
-}
 
 /* The Kth integer above 0 among the literals, or 0. Far ones make too much work, and are left. */
 static int64_t literal_size(const gemel__literals *l, size_t k) {
@@ -375,16 +271,7 @@ size_t gemel__sizes_draws(const gemel__literals *literals) {
 gemel_status gemel__sizes_draw(const gemel_graph *const graphs[2], const gemel__literals *literals,
                                size_t k, gemel__random *random, gemel__pair *pair,
                                gemel_error *error) {
-  struct symbol_sizes s = {.context = graphs[0]->context, .random = random};
   int64_t c = literal_size(literals, k / 3);
-  gemel_status status;
-  s.base = c > 0 ? c - 1 + (int64_t)(k % 3) : 0;
-  memset(pair, 0, sizeof *pair);
-  status = instantiate(&pair->a, graphs[0], &s, error);
-  status = status ? status : instantiate(&pair->b, graphs[1], &s, error);
-  pair->symbols = s.n;
-  if (status != GEMEL_OK) {
-    gemel__pair_clear(pair);
-  }
-  return status;
+  return gemel__pair_draw_all(pair, graphs[0], graphs[1], c > 0 ? c - 1 + (int64_t)(k % 3) : 0,
+                              random, error);
 }

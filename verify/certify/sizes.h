@@ -31,9 +31,6 @@ int gemel__sizes_cut(const gemel_graph *const graphs[2], const gemel__literals *
 /* 1 if a size of GRAPH is a symbol, or made of some. */
 int gemel__sizes_symbolic(const gemel_graph *graph);
 
-/* Elements that all nodes of GRAPH have together; symbols count as 4. */
-double gemel__sizes_elements(const gemel_graph *graph);
-
 /* How many pairs gemel__sizes_draw makes of symbols around the literals, and the Kth of them: all
  * symbols are one more, the same, or one less than a literal, or small, in turn. GEMEL_BAD_SHAPE,
  * GEMEL_BAD_VALUE: not at these sizes. Release with gemel__pair_clear. */

@@ -179,20 +179,20 @@ static gemel_status draw_inputs(gemel__pool *pool, const gemel__instance *in, ge
 }
 
 /* Elements that are SEEN get their mark. */
-static gemel__likeness agree(gemel__domain *d, const gemel__rtensor *a, const gemel__rtensor *b,
-                             unsigned char *seen) {
-  gemel__likeness all = GEMEL__ALIKE;
+static gemel__finding agree(gemel__domain *d, const gemel__rtensor *a, const gemel__rtensor *b,
+                            unsigned char *seen) {
+  gemel__finding all = gemel__same;
   if (a->rank != b->rank || a->dtype != b->dtype ||
       memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0) {
-    return GEMEL__UNLIKE;
+    return gemel__different;
   }
   for (size_t i = 0; i < a->count; i++) {
     int equal = d->equal(d, gemel__rtensor_at(a, i), gemel__rtensor_at(b, i));
     if (equal == 0) {
-      return GEMEL__UNLIKE;
+      return gemel__different;
     }
     seen[i] |= equal == 1;
-    all = seen[i] ? all : GEMEL__UNSEEN;
+    all = seen[i] ? all : gemel__unseen;
   }
   return all;
 }
@@ -235,11 +235,11 @@ size_t gemel__pair_results(const gemel__pair *pair) {
 }
 
 /* One trial. What a reference can't evaluate is unseen, unless memory is out. */
-static gemel_status run_trial(struct trials *t, gemel__domain *field, gemel__likeness *likeness,
+static gemel_status run_trial(struct trials *t, gemel__domain *field, gemel__finding *finding,
                               gemel_error *error) {
   gemel_status status = draw_inputs(t->pool, &t->pair->a, field, t->room + 2, error);
   status = status ? status : evaluate(t, field, error);
-  *likeness = status == GEMEL_OK ? agree(field, &t->room[0], &t->room[1], t->seen) : GEMEL__UNSEEN;
+  *finding = status == GEMEL_OK ? agree(field, &t->room[0], &t->room[1], t->seen) : gemel__unseen;
   gemel__rtensors_clear(t->pair->a.n_leaves + 2, t->room);
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
 }
@@ -267,34 +267,37 @@ static void take_report(struct trials *t, const gemel__field_report *report, int
   }
 }
 
-static gemel_status run_trials(struct trials *t, gemel__likeness *likeness, gemel_error *error) {
+static gemel_status run_trials(struct trials *t, gemel__finding *finding, gemel_error *error) {
   int length = 0, wanted;
   read_dtypes(t);
   /* residues say everything at once, numbers one thing each */
   wanted = t->integers || t->truths ? TRIALS_OF_INTEGERS : TRIALS;
-  *likeness = GEMEL__UNSEEN;
-  for (int k = 0; k < wanted || (*likeness == GEMEL__UNSEEN && k < wanted + REDRAWS); k++) {
+  *finding = gemel__unseen;
+  for (int k = 0;
+       k < wanted || (finding->verdict == GEMEL_VERDICT_UNINFORMATIVE && k < wanted + REDRAWS);
+       k++) {
     gemel__domain *field = field_of(t->pool, length, (size_t)k, error);
-    if (field == NULL || run_trial(t, field, likeness, error) != GEMEL_OK) {
+    if (field == NULL || run_trial(t, field, finding, error) != GEMEL_OK) {
       return error->status;
     }
     const gemel__field_report *report = gemel__field_get_report(field);
-    if (*likeness == GEMEL__UNLIKE) {
-      *likeness =
-          report->characters + report->roots + report->keyed > 0 ? GEMEL__DOUBTFUL : GEMEL__UNLIKE;
+    if (gemel__is_different(*finding)) {
+      *finding = report->characters + report->roots + report->keyed > 0 ? gemel__doubtful
+                                                                        : gemel__different;
       return GEMEL_OK;
     }
-    if (*likeness == GEMEL__UNSEEN && report->gaps > 0 && length + 1 < GEMEL__LENGTHS) {
+    if (finding->verdict == GEMEL_VERDICT_UNINFORMATIVE && report->gaps > 0 &&
+        length + 1 < GEMEL__LENGTHS) {
       length++;
     }
     take_report(t, report, &wanted);
   }
-  *likeness = *likeness == GEMEL__ALIKE && t->sampled ? GEMEL__SAMPLED : *likeness;
+  *finding = gemel__is_proven(*finding) && t->sampled ? gemel__sampled : *finding;
   return GEMEL_OK;
 }
 
-gemel_status gemel__trials_run(gemel__pool *pool, const gemel__pair *pair,
-                               gemel__likeness *likeness, int *decides, gemel_error *error) {
+gemel_status gemel__trials_run(gemel__pool *pool, const gemel__pair *pair, gemel__finding *finding,
+                               int *decides, gemel_error *error) {
   size_t n = pair->a.n_leaves + 2, results = gemel__pair_results(pair);
   struct trials t = {pool,
                      pair,
@@ -307,7 +310,7 @@ gemel_status gemel__trials_run(gemel__pool *pool, const gemel__pair *pair,
                      0,
                      0,
                      0};
-  gemel_status status = t.room != NULL && t.seen != NULL ? run_trials(&t, likeness, error)
+  gemel_status status = t.room != NULL && t.seen != NULL ? run_trials(&t, finding, error)
                                                          : gemel__no_memory(error, "certifying");
   *decides |= t.decides;
   gemel__free(t.room, n * sizeof *t.room);

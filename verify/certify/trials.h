@@ -9,11 +9,10 @@
 #include "certify/compare.h"
 #include "pairs/pair.h"
 
-/* PAIR at random residues. *LIKENESS: ALIKE, and decided; SAMPLED: the same everywhere, which
- * decides nothing; DOUBTFUL, UNLIKE or UNSEEN. *DECIDES becomes 1 if a sign was asked for.
- * GEMEL_NO_MEMORY. */
-gemel_status gemel__trials_run(gemel__pool *pool, const gemel__pair *pair,
-                               gemel__likeness *likeness, int *decides, gemel_error *error);
+/* PAIR at random residues: any of the findings of compare.h. *DECIDES becomes 1 if a sign was asked
+ * for. GEMEL_NO_MEMORY. */
+gemel_status gemel__trials_run(gemel__pool *pool, const gemel__pair *pair, gemel__finding *finding,
+                               int *decides, gemel_error *error);
 
 /* Elements of PAIR's result. */
 size_t gemel__pair_results(const gemel__pair *pair);

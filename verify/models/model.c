@@ -487,7 +487,7 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
   if (differs) {
     s->answer->verdict = GEMEL_VERDICT_REFUTED;
     s->answer->how = GEMEL_EVIDENCE_SAMPLES;
-  } else if (s->f != NULL) {
+  } else if (s->f != NULL && !s->infinite) {
     gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
     status = check_cell(s, point, error);
     if (status == GEMEL_OK && s->cell_rejected > 0) {
@@ -584,6 +584,42 @@ static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way
   }
 }
 
+/* Some elements of float inputs become infinite. */
+static void plant_infinities(gemel__models *s, gemel_tensor **point) {
+  for (size_t k = 0; k < s->q->leaves->n_leaves; k++) {
+    const gemel__leaf *leaf = &s->q->leaves->leaves[k];
+    int positive = leaf->range == GEMEL_RANGE_POSITIVE || leaf->range == GEMEL_RANGE_NONNEGATIVE;
+    size_t step = 1 + gemel__random_below(&s->random, 4);
+    for (size_t i = gemel__random_below(&s->random, step);
+         gemel__is_float(leaf->dtype) && i < leaf->count; i += step) {
+      char *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
+      double x = positive ? INFINITY : gemel__random_sign(&s->random) * INFINITY;
+      gemel__store_real(leaf->dtype, x, at);
+      gemel__leaf_settle(leaf, 1, at);
+    }
+  }
+}
+
+/* Draws a point, moves it inside all domains in this WAY, or to infinity, and judges it. */
+static gemel_status run_moved(gemel__models *s, size_t way, int *witness, gemel_error *error) {
+  gemel_tensor **point = gemel__models_point_new(s, error);
+  gemel_status status = point == NULL
+                            ? GEMEL_NO_MEMORY
+                            : gemel__instance_points(
+                                  s->q->leaves, s->infinite ? GEMEL__FILL_POINTS : GEMEL__FILL_FULL,
+                                  s->q->constants, s->q->n_constants, &s->random, point, error);
+  if (status == GEMEL_OK && s->infinite) {
+    plant_infinities(s, point);
+  } else if (status == GEMEL_OK) {
+    move_inside(s, point, way);
+  }
+  status = status ? status : gemel__models_judge(s, point, witness, error);
+  if (!*witness) {
+    gemel__models_point_free(s, point);
+  }
+  return status;
+}
+
 /* Some more points where elements have been compared by nobody so far. */
 static gemel_status run_more_points(gemel__models *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
@@ -592,18 +628,13 @@ static gemel_status run_more_points(gemel__models *s, gemel_error *error) {
   for (k = 0; k < MORE_POINTS && status == GEMEL_OK && !witness &&
               gemel__compared_missing(&s->compared, &output) > 0;
        k++) {
-    gemel_tensor **point = gemel__models_point_new(s, error);
-    status = point == NULL ? GEMEL_NO_MEMORY
-                           : gemel__instance_points(s->q->leaves, GEMEL__FILL_FULL, s->q->constants,
-                                                    s->q->n_constants, &s->random, point, error);
-    if (status == GEMEL_OK) {
-      move_inside(s, point, k);
-      status = gemel__models_judge(s, point, &witness, error);
-    }
-    if (!witness) {
-      gemel__models_point_free(s, point);
-    }
+    status = run_moved(s, k, &witness, error);
   }
+  s->infinite = 1;
+  for (k = 0; k < s->q->infinite && status == GEMEL_OK && !witness; k++) {
+    status = run_moved(s, k, &witness, error);
+  }
+  s->infinite = 0;
   return status;
 }
 

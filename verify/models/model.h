@@ -43,6 +43,7 @@ typedef struct gemel__question {
   int spare;       /* 1: few points where residues prove the sides the same polynomials */
   unsigned faults; /* of domain F, for tests (field.h) */
   size_t points, trials;
+  size_t infinite;   /* points at which some inputs are infinite */
   size_t drives;     /* evaluations spent on driving decisions to where they change */
   size_t bisections; /* segments between points that are searched for narrow windows */
   uint64_t seed;
@@ -76,6 +77,21 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
 
 /* What carries two verdicts together: the weaker; NONE takes nothing away. */
 gemel_evidence gemel__evidence_weaker(gemel_evidence a, gemel_evidence b);
+
+/* A verdict and what carries it. */
+typedef struct gemel__finding {
+  gemel_verdict verdict;
+  gemel_evidence how; /* of a refutation: NONE if it may be wrong */
+} gemel__finding;
+
+/* What two findings on one question say together: the worse verdict, and of two that are alike the
+ * weaker evidence; of two refutations the certain one. */
+gemel__finding gemel__finding_both(gemel__finding a, gemel__finding b);
+
+/* 1 if the sides are proven to be the same function. */
+static inline int gemel__is_proven(gemel__finding f) {
+  return f.verdict == GEMEL_VERDICT_PASSED && f.how >= GEMEL_EVIDENCE_FIELD;
+}
 
 /* A site of an answer that passed by points, an undecided one, went one way only: that, else NULL.
  * A proof by residues needs no sites. */

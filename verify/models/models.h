@@ -19,6 +19,7 @@ typedef struct gemel__models {
   gemel__tape tapes[2];
   gemel__rtensor *results; /* left's, then right's */
   gemel__random random;
+  int infinite;       /* the point at hand has infinities: it lies in no cell */
   size_t first_plant; /* which number beside a constant comes first */
   uint64_t cells[64]; /* hashes of decisions seen, for counting cells */
   gemel__compared compared;

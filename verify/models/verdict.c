@@ -182,6 +182,18 @@ gemel_evidence gemel__evidence_weaker(gemel_evidence a, gemel_evidence b) {
   return a == GEMEL_EVIDENCE_NONE || (b != GEMEL_EVIDENCE_NONE && b < a) ? b : a;
 }
 
+gemel__finding gemel__finding_both(gemel__finding a, gemel__finding b) {
+  int x = gemel_verdict_severity(a.verdict), y = gemel_verdict_severity(b.verdict);
+  if (x != y) {
+    return x > y ? a : b;
+  }
+  if (a.verdict == GEMEL_VERDICT_REFUTED) {
+    return a.how != GEMEL_EVIDENCE_NONE ? a : b;
+  }
+  a.how = gemel__evidence_weaker(a.how, b.how);
+  return a;
+}
+
 /* 1 if ONE passed on weaker evidence than TOTAL stands on. */
 static int is_weaker(const gemel__answer *one, const gemel__answer *total) {
   return one->verdict == GEMEL_VERDICT_PASSED &&

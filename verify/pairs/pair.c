@@ -109,7 +109,8 @@ struct pair_sizes {
   const char *names[GEMEL__MOST_SYMBOLS];
   int64_t values[GEMEL__MOST_SYMBOLS];
   size_t n;
-  int small; /* only sizes up to 3 */
+  int64_t all; /* the size of every symbol; 0: each is drawn */
+  int small;   /* only sizes up to 3 */
 };
 
 /* A size for a symbol: the same for the same name. Sizes 0 and 1 come up, but not often. */
@@ -130,7 +131,9 @@ static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
   }
   s->names[s->n] = atom->name;
   s->values[s->n] =
-      usual[gemel__random_below(s->random, s->small ? 3 : sizeof usual / sizeof *usual)];
+      s->all > 0
+          ? s->all
+          : usual[gemel__random_below(s->random, s->small ? 3 : sizeof usual / sizeof *usual)];
   *value = s->values[s->n++];
   return 0;
 }
@@ -223,30 +226,34 @@ static gemel_status instantiate(gemel__instance *instance, const gemel_graph *fr
 
 /* ---- Drawing ---- */
 
-gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
-                                 size_t n, const char *const *names, const int64_t *values,
-                                 gemel__random *random, gemel_error *error) {
-  struct pair_sizes s;
-  gemel_status status;
-  memset(&s, 0, sizeof s);
+/* Both graphs at the sizes of S. */
+static gemel_status draw_once(gemel__pair *pair, struct pair_sizes *s, gemel_error *error) {
   memset(pair, 0, sizeof *pair);
-  s.context = gemel_graph_context(a);
-  s.a = a;
-  s.b = b;
-  s.random = random;
-  for (; s.n < n && s.n < GEMEL__MOST_SYMBOLS; s.n++) {
-    s.names[s.n] = names[s.n];
-    s.values[s.n] = values[s.n];
-  }
-  status = instantiate(&pair->a, a, a, &s, error);
-  if (status == GEMEL_OK) {
-    status = instantiate(&pair->b, b, a, &s, error);
-  }
-  pair->symbols = s.n;
+  gemel_status status = instantiate(&pair->a, s->a, s->a, s, error);
+  status = status ? status : instantiate(&pair->b, s->b, s->a, s, error);
+  pair->symbols = s->n;
   if (status != GEMEL_OK) {
     gemel__pair_clear(pair);
   }
   return status;
+}
+
+gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                                 size_t n, const char *const *names, const int64_t *values,
+                                 gemel__random *random, gemel_error *error) {
+  struct pair_sizes s = {.context = gemel_graph_context(a), .a = a, .b = b, .random = random};
+  for (; s.n < n && s.n < GEMEL__MOST_SYMBOLS; s.n++) {
+    s.names[s.n] = names[s.n];
+    s.values[s.n] = values[s.n];
+  }
+  return draw_once(pair, &s, error);
+}
+
+gemel_status gemel__pair_draw_all(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                                  int64_t size, gemel__random *random, gemel_error *error) {
+  struct pair_sizes s = {
+      .context = gemel_graph_context(a), .a = a, .b = b, .random = random, .all = size};
+  return draw_once(pair, &s, error);
 }
 
 static int take_symbol(void *user, const gemel__atom *atom, int64_t *value) {
@@ -291,20 +298,13 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
   gemel_status status = GEMEL_OK;
   int tries;
   for (tries = 0; tries < DRAWS; tries++) {
-    struct pair_sizes s;
-    memset(&s, 0, sizeof s);
-    memset(pair, 0, sizeof *pair);
-    s.context = gemel_graph_context(a);
-    s.a = a;
-    s.b = b;
-    s.random = random;
-    s.small = gemel__random_below(random, 2) == 0;
-    status = instantiate(&pair->a, a, a, &s, error);
+    struct pair_sizes s = {.context = gemel_graph_context(a),
+                           .a = a,
+                           .b = b,
+                           .random = random,
+                           .small = gemel__random_below(random, 2) == 0};
+    status = draw_once(pair, &s, error);
     if (status == GEMEL_OK) {
-      status = instantiate(&pair->b, b, a, &s, error);
-    }
-    if (status == GEMEL_OK) {
-      pair->symbols = s.n;
       status = gemel__pair_find_ranges(pair, gemel__random_bits(random), random, error);
     }
     if (status == GEMEL_OK) {

@@ -35,6 +35,10 @@ gemel_status gemel__pair_draw_at(gemel__pair *pair, const gemel_graph *a, const 
                                  size_t n, const char *const *names, const int64_t *values,
                                  gemel__random *random, gemel_error *error);
 
+/* Instantiates both with SIZE for all symbols; 0: each is drawn. The graphs' own error. */
+gemel_status gemel__pair_draw_all(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
+                                  int64_t size, gemel__random *random, gemel_error *error);
+
 /* Where integers of any size are out of range, they are indices: finds for each input of an integer
  * dtype a range within which both graphs run, and has it drawn from there. There may be several, of
  * which WAY, any number, leads to one: 0 … 2^n · n − 1 of n inputs lead to all usual ones.

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See bits.h. Points are drawn as for domain O, around the numbers that the region names. In most
+ * of them large numbers that are one unit apart are planted: a narrower dtype can't tell these from
+ * each other, so a cast that loses digits shows.
+ */
+#include "certify/bits.h"
+
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "instances/assumed.h"
+#include "pairs/contrast.h"
+
+int gemel__bits_matter(const gemel_graph *graph) {
+  unsigned floats = 0, others = 0;
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    gemel_dtype dtype;
+    if (!gemel__has_output(graph, k, 0)) {
+      continue;
+    }
+    dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0));
+    if (gemel__is_float(dtype)) {
+      floats |= 1u << dtype;
+    } else if (dtype != GEMEL_BOOL) {
+      others |= 1u << dtype;
+    }
+  }
+  return (floats & (floats - 1)) != 0 || (floats != 0 && others != 0);
+}
+
+/* Leaves of any number or any of one sign get numbers beside powers of two, from leaf to leaf one
+ * unit apart and up to the sign. */
+static void plant_neighbours(const gemel__instance *in, size_t run, gemel__random *random,
+                             gemel_tensor *const *point) {
+  for (size_t k = 0; k < in->n_leaves; k++) {
+    const gemel__leaf *leaf = &in->leaves[k];
+    int is_signed = leaf->range == GEMEL_RANGE_ANY || leaf->range == GEMEL_RANGE_NONZERO;
+    int bits = 8 * (int)gemel_dtype_size(leaf->dtype) - 1;
+    char *at = gemel_tensor_data(point[k]);
+    if (leaf->range == GEMEL_RANGE_INDEX || leaf->range == GEMEL_RANGE_MODERATE) {
+      continue;
+    }
+    for (size_t i = 0; i < leaf->count; i++, at += gemel_dtype_size(leaf->dtype)) {
+      int power = (int)(8 + (7 * i + 3 * run) % 51);
+      int64_t n = ((int64_t)1 << power) + (int64_t)i + gemel__random_between(random, -1, 1);
+      n = is_signed && (run >> (k % 4)) % 2 != 0 ? -n : n;
+      if (gemel__is_float(leaf->dtype) || power < bits) {
+        gemel__points_store(leaf->dtype, 1, NULL, &n, at);
+        gemel__leaf_settle(leaf, 1, at);
+      }
+    }
+  }
+}
+
+/* Draws POINT for run RUN. */
+static gemel_status draw(const gemel__instance *in, const gemel__literals *literals, size_t run,
+                         gemel__random *random, gemel_tensor **point, gemel_error *error) {
+  double named[GEMEL__MOST_LITERALS];
+  size_t n = 0;
+  for (size_t k = 0; k < literals->n; k++) {
+    if (literals->x[k] != 0) {
+      named[n++] = literals->x[k];
+    }
+  }
+  gemel_status status = gemel__instance_points(
+      in, run % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS, named, n, random, point, error);
+  if (status == GEMEL_OK && run % 3 != 0) {
+    plant_neighbours(in, run, random, point);
+  }
+  return status;
+}
+
+static int differs(const gemel__both *both) {
+  size_t n = gemel__both_elements(both, 0), i = 0;
+  while (i < n && gemel__both_contrast(both, 0, i) <= GEMEL__ZERO_SIGN) {
+    i++;
+  }
+  return i < n;
+}
+
+/* Both sides at POINT. */
+static gemel_status look(const gemel__pair *pair, gemel_tensor **point, gemel__difference *shown,
+                         gemel__random *random, gemel__finding *finding, gemel_error *error) {
+  gemel__both both;
+  gemel_status status = gemel__both_run(pair, point, random, &both, error);
+  if (status == GEMEL_OK) {
+    *finding = differs(&both) ? gemel__different : gemel__same;
+    gemel__both_clear(&both);
+  }
+  return status || !gemel__is_different(*finding)
+             ? status
+             : gemel__difference_show(shown, pair, point, "", error);
+}
+
+gemel_status gemel__compare_bits(gemel__pair *pair, const gemel__literals *literals,
+                                 gemel__difference *shown, gemel__random *random,
+                                 gemel__finding *finding, gemel_error *error) {
+  enum { RUNS = 30 };
+  size_t n = pair->a.n_leaves;
+  gemel_tensor **point = gemel__alloc_array(n + 1, sizeof *point);
+  gemel_status status = point != NULL ? GEMEL_OK : gemel__no_memory(error, "certifying");
+  *finding = gemel__unseen;
+  gemel__pair_compile(pair);
+  for (size_t run = 0; run < RUNS && status == GEMEL_OK && !gemel__is_different(*finding); run++) {
+    status = draw(&pair->a, literals, run, random, point, error);
+    if (status == GEMEL_OK) {
+      status = look(pair, point, shown, random, finding, error);
+      gemel__tensors_release(n, point);
+    }
+  }
+  gemel__free(point, (n + 1) * sizeof *point);
+  *finding = status != GEMEL_OK && !gemel__is_different(*finding) ? gemel__unseen : *finding;
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
+}
