@@ -166,7 +166,7 @@ static gemel_status compare(certify_session *s, int facts, gemel__finding *findi
 }
 
 /* Asks the question KEY, whose *STATE is NEWER. */
-static gemel_status ask(certify_session *s, int facts, unsigned char *state, gemel_error *error) {
+static gemel_status ask(certify_session *s, int facts, uint32_t *state, gemel_error *error) {
   gemel__finding finding;
   gemel_status status = compare(s, facts, &finding, error);
   count(s, facts, finding);
