@@ -18,3 +18,4 @@ libgemel_verify_a_SOURCES += %reldir%/bits.c
 libgemel_verify_a_SOURCES += %reldir%/bits.h
 libgemel_verify_a_SOURCES += %reldir%/trials.c
 libgemel_verify_a_SOURCES += %reldir%/trials.h
+EXTRA_DIST += %reldir%/README.md

@@ -20,3 +20,4 @@ libgemel_verify_a_SOURCES += %reldir%/offers.h
 libgemel_verify_a_SOURCES += %reldir%/parts.c
 libgemel_verify_a_SOURCES += %reldir%/question.h
 libgemel_verify_a_SOURCES += %reldir%/real.c
+EXTRA_DIST += %reldir%/README.md

@@ -7,3 +7,4 @@ libgemel_verify_a_SOURCES += %reldir%/lifted.c
 libgemel_verify_a_SOURCES += %reldir%/random-graph.c
 libgemel_verify_a_SOURCES += %reldir%/random-graph.h
 libgemel_verify_a_SOURCES += %reldir%/shrink.c
+EXTRA_DIST += %reldir%/README.md

@@ -10,3 +10,4 @@ libgemel_verify_a_SOURCES += %reldir%/process.c
 libgemel_verify_a_SOURCES += %reldir%/series.c
 libgemel_verify_a_SOURCES += %reldir%/share.c
 libgemel_verify_a_SOURCES += %reldir%/shrink.c
+EXTRA_DIST += %reldir%/README.md

@@ -15,3 +15,4 @@ libgemel_verify_a_SOURCES += %reldir%/solver-check.h
 libgemel_verify_a_SOURCES += %reldir%/solver.c
 libgemel_verify_a_SOURCES += %reldir%/solver.h
 libgemel_verify_a_SOURCES += %reldir%/verdict.c
+EXTRA_DIST += %reldir%/README.md

@@ -8,3 +8,4 @@ libgemel_verify_a_SOURCES += %reldir%/row.c
 libgemel_verify_a_SOURCES += %reldir%/rule.c
 libgemel_verify_a_SOURCES += %reldir%/text.c
 libgemel_verify_a_SOURCES += %reldir%/text.h
+EXTRA_DIST += %reldir%/README.md

@@ -12,3 +12,4 @@ libgemel_verify_a_SOURCES += %reldir%/needs.c
 libgemel_verify_a_SOURCES += %reldir%/needs.h
 libgemel_verify_a_SOURCES += %reldir%/rounding.c
 libgemel_verify_a_SOURCES += %reldir%/witness.c
+EXTRA_DIST += %reldir%/README.md

@@ -10,3 +10,4 @@ libgemel_verify_a_SOURCES += %reldir%/survey-values.c
 libgemel_verify_a_SOURCES += %reldir%/survey.c
 libgemel_verify_a_SOURCES += %reldir%/survey.h
 libgemel_verify_a_SOURCES += %reldir%/verify.c
+EXTRA_DIST += %reldir%/README.md

@@ -22,3 +22,4 @@ libgemel_verify_a_SOURCES += %reldir%/targets.c
 libgemel_verify_a_SOURCES += %reldir%/targets.h
 libgemel_verify_a_SOURCES += %reldir%/widen.c
 libgemel_verify_a_SOURCES += %reldir%/widen.h
+EXTRA_DIST += %reldir%/README.md

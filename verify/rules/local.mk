@@ -18,3 +18,4 @@ libgemel_verify_a_SOURCES += %reldir%/report.h
 libgemel_verify_a_SOURCES += %reldir%/special.c
 libgemel_verify_a_SOURCES += %reldir%/trial.c
 libgemel_verify_a_SOURCES += %reldir%/trial.h
+EXTRA_DIST += %reldir%/README.md
