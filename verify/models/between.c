@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Points between two points, for narrow windows in which functions differ: what points-bisect.c
- * asks to be looked at is judged by both models like any other point.
+ * Bisection of the segment between two points, to find narrow windows in which functions differ.
+ * gemel__points_bisect (points-bisect.c) chooses the points; each is judged by both models.
  */
 #include <math.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "models/models.h"
 #include "instances/instance.h"
 
-/* Evaluations on a segment between two points. */
+/* Most evaluations on one segment. */
 enum { BISECTION = 80 };
 
 struct between_walk {
   gemel__models *s;
-  gemel_tensor *const *from; /* leaves that aren't of a float dtype stay as they are here */
+  gemel_tensor *const *from; /* leaves that don't move keep their values here */
   gemel_status status;
   gemel_error *error;
 };
@@ -34,7 +34,7 @@ static void flatten(const gemel__instance *leaves, gemel_tensor *const *point, d
   }
 }
 
-/* The point with these numbers in its float leaves. */
+/* Makes a point with VALUES in its float leaves. */
 static gemel_tensor **unflatten(const struct between_walk *w, const double *values) {
   const gemel__instance *leaves = w->s->q->leaves;
   gemel_tensor **point = gemel__models_point_new(w->s, w->error);
@@ -56,7 +56,7 @@ static gemel_tensor **unflatten(const struct between_walk *w, const double *valu
   return point;
 }
 
-/* Both sides' decisions, one tape after the other. */
+/* Appends both sides' decisions to TAPE. */
 static int join_tapes(const gemel__models *s, gemel__tape *tape) {
   for (size_t k = 0; k < 2; k++) {
     for (size_t i = 0; i < s->tapes[k].count; i++) {

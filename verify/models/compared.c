@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which elements were compared: see compared.h. An output's elements are known once a point was
- * evaluated; where sizes depend on a run, the largest counts.
+ * Which elements were compared, see compared.h. The bytes of an output are allocated as elements
+ * are noted. If the size of an output differs between points, the largest counts.
  */
 #include "models/compared.h"
 
@@ -37,7 +37,7 @@ void gemel__compared_note(gemel__compared *c, size_t output, size_t element, int
   o->seen[element] = (unsigned char)(o->seen[element] | seen);
 }
 
-/* An element that was never met has nothing to be compared. */
+/* 1 if an element was evaluated and never compared. */
 static int is_missing(int seen) {
   int finite = seen & GEMEL__SEEN_NUMBER;
   int infinite = (seen & GEMEL__SEEN_INFINITE) && !(seen & GEMEL__SEEN_UNDEFINED);

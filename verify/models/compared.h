@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which elements of the results were compared, by any model, at any point. An element that is
- * undefined on both sides wherever it was looked at has been compared by nobody, and two functions
- * that agree everywhere else aren't the same for that.
+ * Which elements of the results were compared, by O or F, at any point. If an element was undefined
+ * on both sides wherever it was evaluated, such as log(−x²), nothing is known of it, although the
+ * sides never differed.
  */
 #ifndef GEMEL__MODELS_COMPARED_H
 #define GEMEL__MODELS_COMPARED_H
 
 #include <stddef.h>
 
-/* What an element was found to be, on both sides or (OPEN, UNDEFINED) on one. */
+/* What was seen of an element, a bit each: on both sides; OPEN and UNDEFINED on at least one. */
 enum {
   GEMEL__SEEN_NUMBER = 1,
   GEMEL__SEEN_INFINITE = 2,  /* the same infinity */
@@ -27,15 +27,15 @@ typedef struct gemel__compared {
   int failed; /* memory is out */
 } gemel__compared;
 
-/* N outputs, nothing seen. −1: memory is out. */
+/* Prepares for N outputs. −1: memory is out. */
 int gemel__compared_init(gemel__compared *c, size_t n);
 void gemel__compared_clear(gemel__compared *c);
 
 void gemel__compared_note(gemel__compared *c, size_t output, size_t element, int seen);
 
-/* How many elements nobody compared, and the first output that has one. An infinity counts where
- * the element is never without value: at a border, as of log(-x * x) at 0, it says nothing of the
- * rest. */
+/* Counts the elements that were never compared; *OUTPUT is the first output with one. An infinity
+ * counts as compared only if the element never was undefined: log(−x²) is −∞ at 0, which says
+ * nothing of other x. */
 size_t gemel__compared_missing(const gemel__compared *c, size_t *output);
 size_t gemel__compared_elements(const gemel__compared *c);
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Driving decisions: points at which two operands that are compared meet. A branch that is taken
- * for one value in billions (x * 8 == 98760) is hit by no sample, and where a bound lies follows
- * from what is computed, not from a literal alone. But a comparison takes the sign of a difference,
- * and the difference says how far off it is. So it is taken for a function of one number of one
- * input, all the others being fixed, and its zero is sought: by secants, and by halving once it was
- * seen with both signs. Integers end at the zero or at neighbours between which the sign changes.
- * Both, and what lies beside them, are then judged like any other point.
+ * Driving decisions: finding points at which two compared numbers are equal. Sampling can't hit x *
+ * 8 == 98760. But O decides a comparison by the sign of a difference, and its value tells how far
+ * away the tie is. So the difference is taken as a function of one element of one input, with all
+ * others fixed, and its zero is searched: by secants, and by bisection once both signs were seen.
+ * For integers the search ends at the zero, or at two neighbours between which the sign changes.
+ * The zero and its neighbours are then judged like any point.
  *
- * A pass begins at a point that was drawn, takes the sites in the order of the graph or in the
- * reverse order, at each one decision, and goes on from the point that it found: so several
- * conditions come to hold together. Which number a difference depends on is found by moving half
- * of the candidates at a time.
+ * A pass starts at a random point and goes through the sites in graph order or in reverse. At each
+ * site it drives one decision, and continues from the point that it found, so that several
+ * conditions hold together. The element to move is found by binary search: move half of the
+ * candidates and see whether the difference changes.
  *
- * Where two numbers have to be small integers at once (x² + y² == 5000), one takes each of these in
- * turn while the other is driven.
+ * In x² + y² == 5000 two elements have to be small integers at once. Then one takes 0, 1, …, 71
+ * while the other is driven.
  */
 #include <math.h>
 #include <string.h>
@@ -27,21 +26,22 @@
 #include "instances/instance.h"
 #include "ops/ops.h"
 
-/* Steps of one search for a zero, and of the doubling that looks for a change. */
+/* Steps of one search for a zero; steps of growing size that look for a change of the
+ * difference. */
 enum { STEPS = 14, DOUBLINGS = 7 };
-/* So many numbers are moved for one zero. */
+/* Most elements moved, one after the other, for one zero. */
 enum { NUMBERS = 3 };
-/* Points to begin with, for the left and the right side in turn. */
+/* Passes, each from a point of its own; they take the left and the right side in turn. */
 enum { PASSES = 8 };
 
-/* One sign that O was asked for: at which node, and of what. */
+/* One sign that O was asked for: the node, and the number whose sign it is (NaN: no value). */
 struct asked_sign {
   const void *graph;
   uint32_t node;
   double value;
 };
 
-/* One number of one leaf. */
+/* One element of one leaf. */
 struct coordinate {
   size_t leaf, element;
 };
@@ -51,18 +51,18 @@ struct drive {
   gemel__models *s;
   struct asked_sign *signs;
   size_t n_signs, capacity;
-  const void *graph; /* the node at hand */
+  const void *graph; /* the node being evaluated */
   uint32_t node;
-  struct coordinate *numbers; /* that may be moved */
+  struct coordinate *numbers; /* all elements of all leaves */
   size_t n_numbers;
-  size_t *moved; /* candidates while a dependence is looked for: indices of numbers */
+  size_t *moved; /* indices of numbers: the candidates of find_number */
   gemel__rtensor *inputs;
-  gemel_tensor **point; /* that is being driven */
+  gemel_tensor **point; /* the point that is moved */
   int side;
-  size_t sign;   /* the sign that is being driven */
+  size_t sign;   /* which of SIGNS is being driven */
   size_t budget; /* evaluations left */
   int witness, failed;
-  gemel_status status; /* of what ended the zero_search early, but for memory */
+  gemel_status status; /* what ended the search early, other than lack of memory */
   gemel_error *error;
 };
 
@@ -89,7 +89,7 @@ static void range_of(gemel_dtype dtype, long double *low, long double *high) {
   *low = is_signed ? -ldexpl(1, bits - 1) : 0;
 }
 
-/* The integer nearest to X that the dtype has, as int64_t's bits. */
+/* The integer of DTYPE nearest to X, in an int64_t (u64: the same bits). */
 static int64_t integer_of(gemel_dtype dtype, long double x) {
   long double low, high;
   range_of(dtype, &low, &high);
@@ -102,7 +102,7 @@ static int64_t integer_of(gemel_dtype dtype, long double x) {
   return x >= 0x1p63L ? (int64_t)(uint64_t)x : (int64_t)x;
 }
 
-/* X as the dtype has it: an integer of its range, or a rounded float, inside the leaf's range. */
+/* Stores X in the element AT: rounded to the leaf's dtype, and moved into the leaf's range. */
 static void store(const struct drive *v, struct coordinate at, long double x) {
   gemel_dtype dtype = dtype_of(v, at);
   const gemel__leaf *leaf = &v->s->q->leaves->leaves[at.leaf];
@@ -172,7 +172,8 @@ static void end_early(struct drive *v, gemel_status status) {
   v->budget = 0;
 }
 
-/* Evaluates the side at hand at the point: its signs. 0: that fails. */
+/* Evaluates the current side at the point and records its signs. 0: that failed, or the budget is
+ * spent. */
 static int probe(struct drive *v) {
   gemel__models *s = v->s;
   const gemel__model_side *side = v->side == 0 ? s->q->left : s->q->right;
@@ -202,7 +203,7 @@ static int probe(struct drive *v) {
   return status == GEMEL_OK && !v->failed;
 }
 
-/* The difference that is being driven, at the point; NaN if it has no value there. */
+/* The driven difference at the current point; NaN if it has no value there. */
 static double difference(struct drive *v) {
   return probe(v) && v->sign < v->n_signs ? v->signs[v->sign].value : NAN;
 }
@@ -212,7 +213,7 @@ static double difference_at(struct drive *v, struct coordinate at, long double x
   return difference(v);
 }
 
-/* Both models at a copy of the point. */
+/* Judges a copy of the point by both models. */
 static void judge(struct drive *v) {
   gemel__models *s = v->s;
   size_t k, n = s->q->leaves->n_leaves;
@@ -241,7 +242,8 @@ static void judge(struct drive *v) {
 
 /* ---- What a difference depends on ---- */
 
-/* Moves the numbers moved[FROM … TO) a little, or (FAR) by more. */
+/* Moves the candidates moved[FROM … TO) by 1 or, with FAR, by a random power of two (both relative
+ * to large floats). */
 static void move(struct drive *v, size_t from, size_t to, int far) {
   for (size_t k = from; k < to; k++) {
     struct coordinate at = v->numbers[v->moved[k]];
@@ -259,7 +261,7 @@ static void move(struct drive *v, size_t from, size_t to, int far) {
   }
 }
 
-/* The numbers as they are now, for restoring them. */
+/* Saves all elements for `restore`. */
 static void save(const struct drive *v, long double *values) {
   for (size_t k = 0; k < v->n_numbers; k++) {
     values[k] = load(v, v->numbers[k]);
@@ -272,7 +274,8 @@ static void restore(const struct drive *v, const long double *values) {
   }
 }
 
-/* Does the difference, NOW, change when these candidates move? The point is left as it was. */
+/* 1 if the difference, which is NOW, changes when these candidates are moved. Restores the
+ * point. */
 static int changes(struct drive *v, size_t from, size_t to, int far, double now,
                    const long double *values) {
   double then;
@@ -282,7 +285,7 @@ static int changes(struct drive *v, size_t from, size_t to, int far, double now,
   return !isnan(then) && then != now;
 }
 
-/* The numbers that may be moved in a random order, but for one, into moved; how many. */
+/* Fills `moved` with all elements but BUT (may be NULL), in random order. Returns how many. */
 static size_t shuffle_numbers(struct drive *v, const struct coordinate *but) {
   size_t n = v->n_numbers, k;
   gemel__random_permutation(&v->s->random, n, v->moved);
@@ -296,7 +299,8 @@ static size_t shuffle_numbers(struct drive *v, const struct coordinate *but) {
   return n;
 }
 
-/* A number other than BUT that the difference, NOW, depends on: 1, or 0 if none was found. */
+/* Finds an element other than BUT that the difference, which is NOW, depends on. 0: none was
+ * found. */
 static int find_number(struct drive *v, double now, const long double *values,
                        const struct coordinate *but, struct coordinate *at) {
   size_t from = 0, to = shuffle_numbers(v, but), k;
@@ -324,10 +328,11 @@ static int find_number(struct drive *v, double now, const long double *values,
 
 /* ---- One number ---- */
 
-/* A search for a zero: where the difference was seen, and with which signs. */
+/* A search for a zero. NEGATIVE and POSITIVE are the closest places at which the difference had
+ * these signs. */
 struct zero_search {
   struct coordinate at;
-  long double x; /* the place nearest to a zero so far */
+  long double x; /* the place with the smallest |difference| so far; F is the difference there */
   double f;
   long double negative, positive;
   int has_negative, has_positive;
@@ -357,13 +362,13 @@ static int bracketed(const struct zero_search *z) {
   return z->has_negative && z->has_positive;
 }
 
-/* Nothing lies between the ends. */
+/* 1 if no number of the dtype lies between the two places of different sign. */
 static int closed(const struct drive *v, const struct zero_search *z) {
   long double a = z->negative, b = z->positive, middle = a / 2 + b / 2;
   return is_float(v, z->at) ? middle == a || middle == b : fabsl(a - b) <= 1;
 }
 
-/* Where to look next: the secant through (X, F) and the best point, or halfway. */
+/* The next place: the secant through (X, F) and the best place, or the middle of the bracket. */
 static long double next_place(const struct drive *v, const struct zero_search *z, long double x,
                               double f, int halve) {
   long double place = z->f == f ? NAN : z->x - z->f * (z->x - x) / (z->f - f);
@@ -374,7 +379,7 @@ static long double next_place(const struct drive *v, const struct zero_search *z
   return is_float(v, z->at) ? place : roundl(place);
 }
 
-/* The first other place at which the difference is another: *X and *F, or 0. */
+/* Finds a place *X where the difference *F is another than now. 0: none found. */
 static int find_slope(struct drive *v, struct zero_search *z, long double *x, double *f) {
   long double from = z->x, step = 1;
   double now = z->f;
@@ -384,7 +389,7 @@ static int find_slope(struct drive *v, struct zero_search *z, long double *x, do
   for (int k = 0; k < DOUBLINGS && v->budget > 0; k++, step *= 16) {
     *x = k % 2 == 0 ? from + step : from - step;
     *f = difference_at(v, z->at, *x);
-    *x = load(v, z->at); /* as it was stored */
+    *x = load(v, z->at); /* rounded by the store */
     if (!isnan(*f) && *f != now && *x != from) {
       see(z, *x, *f);
       return 1;
@@ -393,8 +398,8 @@ static int find_slope(struct drive *v, struct zero_search *z, long double *x, do
   return 0;
 }
 
-/* Drives the difference, F at the point, to zero by one number. 1: a zero, or neighbours between
- * which the sign changes. */
+/* Drives the difference, which is NOW at the point, to zero by one element. 1: a zero was found, or
+ * neighbours between which the sign changes. */
 static int find_zero(struct drive *v, struct zero_search *z, double now) {
   long double start = load(v, z->at), x, place;
   double f;
@@ -404,7 +409,7 @@ static int find_zero(struct drive *v, struct zero_search *z, double now) {
   if (!find_slope(v, z, &x, &f)) {
     return 0;
   }
-  if (z->f == f) { /* the secant goes through the start */
+  if (z->f == f) { /* the next secant goes through the start */
     x = start;
     f = now;
   }
@@ -429,7 +434,8 @@ static int find_zero(struct drive *v, struct zero_search *z, double now) {
       return 0;
     }
     see(z, x, f);
-    if (z->x == x && z->f == f) { /* the best so far: the secant goes through the one before */
+    if (z->x == x && z->f == f) { /* this place is the best: the next secant goes through the one
+                                   * before */
       x = before;
       f = was;
     }
@@ -437,7 +443,8 @@ static int find_zero(struct drive *v, struct zero_search *z, double now) {
   return z->f == 0 || (bracketed(z) && closed(v, z));
 }
 
-/* Judges the zero and what lies beside it, or both ends; the point is left there. */
+/* Judges the zero and a place on each side of it, or, without a zero, both ends of the bracket.
+ * Leaves the point at the best place. */
 static void judge_zero(struct drive *v, const struct zero_search *z) {
   long double x = z->x, below, above;
   if (z->f != 0) {
@@ -460,8 +467,8 @@ static void judge_zero(struct drive *v, const struct zero_search *z) {
 
 /* ---- Passes ---- */
 
-/* Drives sign SIGN of the side at hand; the point goes where that led. Where one number doesn't
- * lead to a zero, another is moved from the best place: 256 x + y needs both. */
+/* Drives the sign numbered SIGN to a zero, and leaves the point there. If one element alone leads
+ * to no zero, another is moved from the best place: 256 x + y == c needs both. */
 static void drive_sign(struct drive *v, size_t sign, long double *values) {
   struct zero_search z, before;
   int k, found = 0;
@@ -487,13 +494,13 @@ static void drive_sign(struct drive *v, size_t sign, long double *values) {
 
 /* ---- Two integers ---- */
 
-/* 1 if sign K is of an equality, which is met nowhere but at a zero. */
+/* 1 if sign K belongs to an equality, whose outcome changes at the zero only. */
 static int is_equality(const struct drive *v, size_t k) {
   uint32_t op = gemel__node_at(v->signs[k].graph, v->signs[k].node)->op;
   return op == GEMEL__OP_eq || op == GEMEL__OP_ne;
 }
 
-/* Drives AT from its place to the integer nearest to a zero: is that one? */
+/* Drives AT to the integer nearest to a zero. 1 if that integer is a zero. */
 static int meets_at_integer(struct drive *v, struct coordinate at) {
   struct zero_search z = {.at = at};
   double now = difference(v);
@@ -504,7 +511,7 @@ static int meets_at_integer(struct drive *v, struct coordinate at) {
   return now == 0;
 }
 
-/* Drives SIGN to zero by two numbers. */
+/* Drives SIGN to zero by two elements that are both integers. */
 static void drive_integers(struct drive *v, size_t sign, long double *values) {
   enum { MOST = 72 };
   struct coordinate one, other;
@@ -526,7 +533,7 @@ static void drive_integers(struct drive *v, size_t sign, long double *values) {
   }
 }
 
-/* The first sign after K of another node. */
+/* The index of the first sign after K that belongs to another node. */
 static size_t end_of_site(const struct drive *v, size_t k) {
   const struct asked_sign *first = &v->signs[k];
   while (k < v->n_signs && v->signs[k].graph == first->graph && v->signs[k].node == first->node) {
@@ -535,8 +542,8 @@ static size_t end_of_site(const struct drive *v, size_t k) {
   return k;
 }
 
-/* At every site the sign that is PLACE of the way through: elementwise operations of one shape are
- * then driven at the same element. */
+/* Chooses one sign for each site: the one at the fraction PLACE of the site's signs. So elementwise
+ * operations of one shape are driven at the same element. */
 static size_t choose_signs(const struct drive *v, double place, size_t room, size_t *chosen) {
   size_t k, end, n = 0;
   for (k = 0; k < v->n_signs && n < room; k = end) {
@@ -546,7 +553,7 @@ static size_t choose_signs(const struct drive *v, double place, size_t room, siz
   return n;
 }
 
-/* The last two passes are for two integers. */
+/* One pass. The last two are those that drive equalities by two integers. */
 static void run_pass(struct drive *v, size_t pass, long double *values) {
   enum { MOST_SITES = 64 };
   size_t chosen[MOST_SITES], n, k;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two models together. For each point: O evaluates both sides, with more and more precision
+ * Evaluates one question of tier real. At each point, O evaluates both sides, with more precision
  * while a decision is open; results that don't overlap are a counterexample. The decisions taken
- * there are then forced on F, at fresh residues: a mismatch says that the two are different
- * formulas on that cell. Besides, F alone runs trials in which the quadratic character stands for
- * the sign; these are proofs where no character was asked, and nothing but a hint where one was.
+ * there are then forced on F at fresh residues (σF): if results differ, the sides are different
+ * formulas on that cell. F also runs trials by itself, with the quadratic character for the sign.
+ * Where no character was used these are proofs. Where one was, a rejection proves nothing, and an
+ * acceptance counts only after enough trials.
  */
 #include "models/model.h"
 
@@ -21,16 +22,16 @@
 #include "instances/instance.h"
 
 enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
-/* Points beyond those asked for, while an element wasn't compared. */
+/* Most further points, drawn while some element was never compared. */
 enum { MORE_POINTS = 16 };
-/* Points where the sides are known to be the same polynomials. */
+/* Points if F has proved both sides the same polynomials. */
 enum { SPARE_POINTS = 8 };
-/* Rounds over leaves that are all numbers of one sign. */
+/* Rounds of interval evaluation (evaluate_signs). */
 enum { SIGNS = 12 };
 
 /* ---- Evaluating ---- */
 
-/* Both sides on D; BEFORE is called ahead of each (0 left, 1 right). */
+/* Evaluates both sides in D. BEFORE is called ahead of each (0 left, 1 right). */
 static gemel_status evaluate_sides(gemel__models *s, gemel__domain *d, const gemel__rtensor *inputs,
                                    void (*before)(gemel__models *s, int side), gemel_error *error) {
   const gemel__model_side *sides[2] = {s->q->left, s->q->right};
@@ -54,7 +55,7 @@ static void record_side(gemel__models *s, int side) {
   gemel__sites_begin(&s->answer->sites, side, s->o->domain.hull != NULL, s->o->tape);
 }
 
-/* Both sides in O at INPUTS: decisions go to the tapes and to the sites. */
+/* Evaluates both sides in O at INPUTS and records the decisions on the tapes and at the sites. */
 static gemel_status evaluate_ordered(gemel__models *s, const gemel__rtensor *inputs,
                                      gemel_error *error) {
   gemel_status status = evaluate_sides(s, &s->o->domain, inputs, record_side, error);
@@ -66,7 +67,8 @@ static gemel_status evaluate_ordered(gemel__models *s, const gemel__rtensor *inp
   return status;
 }
 
-/* O at VALUES with PRECISION bits, and more while something is undecided. */
+/* Evaluates both sides in O at VALUES, with PRECISION bits and more while something is
+ * undecided. */
 static gemel_status evaluate_point(gemel__models *s, gemel_tensor *const *values, long precision,
                                    gemel_error *error) {
   size_t n = s->q->leaves->n_leaves;
@@ -90,8 +92,8 @@ static gemel_status evaluate_point(gemel__models *s, gemel_tensor *const *values
 
 /* ---- Whole domains ---- */
 
-/* All the numbers of one sign (−1, 0 or 1) that a leaf of this range is drawn from; if it has none
- * of that sign, all there are. */
+/* Sets E to the interval of all numbers of this SIGN (−1, 0 or 1) in RANGE, or of all positive ones
+ * if it has none of that sign. */
 static void whole_leaf(gemel__domain *d, gemel_range range, int sign, void *e) {
   static const double tiny = 0x1p-1074;
   double high = range == GEMEL_RANGE_MODERATE ? 16 : INFINITY;
@@ -107,8 +109,8 @@ static void whole_leaf(gemel__domain *d, gemel_range range, int sign, void *e) {
   }
 }
 
-/* E, of an integer dtype, becomes all the numbers of this SIGN that a leaf of the range is drawn
- * from, or stays what it is. END is room. */
+/* Sets E, of an integer dtype, to the interval of all numbers of this SIGN in RANGE. Leaves it as
+ * it is if there are none. END is scratch. */
 static void whole_integer(gemel__domain *d, gemel_dtype dtype, gemel_range range, int sign, void *e,
                           void *end) {
   int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
@@ -124,7 +126,8 @@ static void whole_integer(gemel__domain *d, gemel_dtype dtype, gemel_range range
   }
 }
 
-/* Leaf K at POINT, or all numbers that it may have. */
+/* Sets INPUT to leaf K: each float element to an interval of a random sign, and with WHOLE integer
+ * elements too. Others get their value in POINT. */
 static gemel_status whole_input(gemel__models *s, size_t k, gemel_tensor *const *point, int whole,
                                 gemel__rtensor *input, gemel_error *error) {
   const gemel__leaf *leaf = &s->q->leaves->leaves[k];
@@ -149,11 +152,11 @@ static gemel_status whole_input(gemel__models *s, size_t k, gemel_tensor *const 
   return status;
 }
 
-/* Both sides where each element of a float leaf is all numbers of a random sign, and with WHOLE
- * those of the other leaves too, which are as in POINT otherwise: what a decision is there is
- * proven for all of them, and several rounds show which ways a site can go at all. A reference that
- * needs a number where there is an interval gives up, and what it didn't reach counts as decided.
- */
+/* Interval evaluation, to learn which ways a site can go. Each element of a float leaf (with WHOLE,
+ * of an integer leaf too) is an interval: all numbers of a random sign. A decision taken there
+ * holds for all these numbers. Several rounds with other signs show all ways that a site can go. If
+ * a reference needs a number and gets an interval, the round ends early, and the sites that it
+ * didn't reach count as decided. */
 static gemel_status evaluate_signs(gemel__models *s, gemel_tensor *const *point, int whole,
                                    gemel_error *error) {
   const gemel__instance *in = s->q->leaves;
@@ -186,7 +189,8 @@ static int same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
          memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
-/* Of two elements that aren't both defined: 1 agree, 0 differ, −1 nothing to compare. */
+/* Compares the states of two elements that aren't both defined: 1 agree, 0 differ, −1 nothing to
+ * compare. */
 static int compare_domains(gemel__domains how, gemel__state x, gemel__state y) {
   int known = (x == GEMEL__DEFINED || x == GEMEL__UNDEFINED) &&
               (y == GEMEL__DEFINED || y == GEMEL__UNDEFINED);
@@ -200,14 +204,14 @@ static int compare_domains(gemel__domains how, gemel__state x, gemel__state y) {
   }
 }
 
-/* What is seen of an element that isn't defined on both sides. */
+/* What to note of an element that isn't defined on both sides. */
 static int seen_undefined(gemel__state x, gemel__state y) {
   return x == GEMEL__UNDECIDED || x == GEMEL__GAP || y == GEMEL__UNDECIDED || y == GEMEL__GAP
              ? GEMEL__SEEN_OPEN
              : GEMEL__SEEN_UNDEFINED;
 }
 
-/* Element I of OUTPUT in O: 1 agree, 0 differ, −1 nothing to compare. */
+/* Compares element I of OUTPUT in O: 1 agree, 0 differ, −1 nothing to compare. */
 static int compare_exact(gemel__models *s, size_t output, size_t i) {
   gemel__domain *d = &s->o->domain;
   const void *a = gemel__rtensor_at(&s->results[output], i);
@@ -252,7 +256,7 @@ static int point_agrees(gemel__models *s) {
   return 1;
 }
 
-/* All results in F: 1 equal, 0 some differ, −1 some can't be compared. */
+/* Compares all results in F: 1 equal, 0 some differ, −1 some have no residue in common. */
 static int field_agrees(gemel__models *s) {
   int all = 1;
   for (size_t k = 0; k < s->q->n_outputs; k++) {
@@ -292,8 +296,8 @@ static gemel__field_leaf leaf_kind(gemel_range range) {
   }
 }
 
-/* Random residues for float leaves (with POINT: of the sign that the point has), the point's
- * numbers for integer ones. */
+/* Sets INPUTS for F: float leaves to random residues (with SIGNS, of the sign that the element has
+ * in POINT), others to their value in POINT. */
 static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, int signs,
                                  gemel__rtensor *inputs, gemel_error *error) {
   const gemel__instance *in = s->q->leaves;
@@ -323,7 +327,8 @@ static void force_side(gemel__models *s, int side) {
   gemel__field_force(s->f, &s->tapes[side]);
 }
 
-/* One evaluation in F: *RESULT as field_agrees; the report stays in the domain. */
+/* One evaluation in F; FORCED: with the decisions on the tapes. *RESULT as field_agrees. The domain
+ * keeps the report. */
 static gemel_status field_trial(gemel__models *s, gemel_tensor *const *point, int forced,
                                 int *result, gemel_error *error) {
   size_t n = s->q->leaves->n_leaves;
@@ -348,7 +353,7 @@ static gemel_status field_trial(gemel__models *s, gemel_tensor *const *point, in
   return status;
 }
 
-/* Decisions that nothing can be forced to: some are undecided. */
+/* 1 if O left some decision at the point undecided, so that it can't be forced. */
 static int undecided_point(const gemel__models *s) {
   for (size_t k = 0; k < 2; k++) {
     for (size_t i = 0; i < s->tapes[k].count; i++) {
@@ -389,9 +394,9 @@ static void note_keyed(gemel__models *s, const gemel__field_report *report) {
   s->keyed_name = s->keyed_name != NULL ? s->keyed_name : report->keyed_name;
 }
 
-/* One trial of σF, drawn again while it decides nothing: *RESULT as field_agrees. *BORDER: the
- * decisions hold a tie that random elements don't, so the point lies between cells, where F has
- * nothing to say. (A number compared with itself ties in F too.) */
+/* One trial of σF, with up to REDRAWS draws while the result is open. *RESULT as field_agrees.
+ * *BORDER: the point has a tie that random residues don't have, such as x == y for two inputs. It
+ * lies on the border between cells, where F says nothing. (x == x ties in F too.) */
 static gemel_status cell_trial(gemel__models *s, gemel_tensor *const *point, int *result,
                                int *border, gemel_error *error) {
   const gemel__field_report *report = gemel__field_get_report(s->f);
@@ -404,7 +409,8 @@ static gemel_status cell_trial(gemel__models *s, gemel_tensor *const *point, int
       return status;
     }
     *border = report->ties > 0;
-    /* decisions that contradict known facts belong to no cell; a keyed function refutes nothing */
+    /* no refutation where decisions contradict known facts (no such cell exists) or with a keyed
+     * function */
     if (*border || (*result == 0 && (report->contradictions > 0 || report->keyed > 0))) {
       *result = -1;
     }
@@ -416,7 +422,7 @@ static gemel_status cell_trial(gemel__models *s, gemel_tensor *const *point, int
   return GEMEL_OK;
 }
 
-/* σF at the point just evaluated. */
+/* Runs σF at the point that O has just evaluated. */
 static gemel_status check_cell(gemel__models *s, gemel_tensor *const *point, gemel_error *error) {
   int k, result = -1, border = 0;
   if (undecided_point(s)) {
@@ -454,8 +460,8 @@ gemel_tensor **gemel__models_point_new(const gemel__models *s, gemel_error *erro
   return point;
 }
 
-/* A cell was rejected at POINT: with all the precision there is, O may see two different numbers
- * there. */
+/* σF rejected at POINT. Evaluates O there with the highest precision, which may show two different
+ * numbers. */
 static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, gemel_error *error) {
   char got[sizeof s->answer->got], expected[sizeof s->answer->expected];
   size_t output = s->answer->output, element = s->answer->element;
@@ -479,7 +485,7 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
   int differs;
   *witness = 0;
   if (status != GEMEL_OK) {
-    /* an index out of range: no point of either function */
+    /* the point is outside both functions' domain, such as an index out of range */
     return gemel__is_no_point(status) ? GEMEL_OK : status;
   }
   s->answer->points++;
@@ -502,8 +508,9 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
   return status;
 }
 
-/* Puts a number at or beside a constant of the functions into one place of POINT: all of these come
- * up in turn, whatever is drawn, for functions often differ there. */
+/* Writes a number at or beside a constant of the graphs into one random element of POINT, as
+ * functions often differ there. TURN steps through all constants and all distances, so that none is
+ * left to chance. */
 static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
   enum { WAYS = 9 };
   size_t leaf_at = (size_t)gemel__random_below(&s->random, s->q->leaves->n_leaves);
@@ -524,7 +531,7 @@ static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
   }
 }
 
-/* Draws points, judges each, and now and then what lies between one and the one before. */
+/* Draws and judges points, and bisects some segments between one point and the next. */
 static gemel_status run_points(gemel__models *s, gemel_error *error) {
   gemel_tensor **point = NULL, **before = NULL;
   gemel_status status = GEMEL_OK;
@@ -557,8 +564,8 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
   return status;
 }
 
-/* Moves the numbers of POINT to where logarithms, roots and inverse functions are defined all at
- * once: of one sign, and of any size, below 1, far below 1 or far above. */
+/* Moves all numbers of POINT to where log, sqrt and inverse functions are likely to be defined: all
+ * of one sign, and of any size, below 1, far below 1 or above 64. */
 static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way) {
   for (size_t k = 0; k < s->q->leaves->n_leaves; k++) {
     const gemel__leaf *leaf = &s->q->leaves->leaves[k];
@@ -584,7 +591,7 @@ static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way
   }
 }
 
-/* Some elements of float inputs become infinite. */
+/* Makes some elements of float inputs infinite. */
 static void plant_infinities(gemel__models *s, gemel_tensor **point) {
   for (size_t k = 0; k < s->q->leaves->n_leaves; k++) {
     const gemel__leaf *leaf = &s->q->leaves->leaves[k];
@@ -600,7 +607,8 @@ static void plant_infinities(gemel__models *s, gemel_tensor **point) {
   }
 }
 
-/* Draws a point, moves it inside all domains in this WAY, or to infinity, and judges it. */
+/* Draws a point, moves it by move_inside in this WAY (or makes it infinite, if s->infinite), and
+ * judges it. */
 static gemel_status run_moved(gemel__models *s, size_t way, int *witness, gemel_error *error) {
   gemel_tensor **point = gemel__models_point_new(s, error);
   gemel_status status = point == NULL
@@ -620,7 +628,8 @@ static gemel_status run_moved(gemel__models *s, size_t way, int *witness, gemel_
   return status;
 }
 
-/* Some more points where elements have been compared by nobody so far. */
+/* Judges more points while some element was never compared, then the points with infinities that
+ * were asked for. */
 static gemel_status run_more_points(gemel__models *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   size_t k, output;
@@ -651,7 +660,8 @@ static void count_trial(gemel__models *s, int result) {
   s->f_other += report->proven + report->inverses + report->exponentials + report->roots > 0;
 }
 
-/* One trial, drawn again while the elements have no value. */
+/* One trial of F, drawn again while some element has no value because of a non-square or an inverse
+ * of 0. */
 static gemel_status run_trial(gemel__models *s, gemel_tensor **point, gemel_error *error) {
   const gemel__field_report *report = gemel__field_get_report(s->f);
   int result = -1, tries;
@@ -685,8 +695,8 @@ static gemel_status run_trials(gemel__models *s, gemel_error *error) {
   return status;
 }
 
-/* Where residues prove that both sides are the same polynomials of the leaves, points can't tell
- * them apart, nor is there one at which a side is undefined. */
+/* Runs F first, and if it proves both sides the same polynomials of the leaves, reduces the number
+ * of points: no point can tell polynomials apart, and they are defined everywhere. */
 static gemel_status spare_points(gemel__models *s, gemel_error *error) {
   gemel_status status = s->q->spare && s->f != NULL ? run_trials(s, error) : GEMEL_OK;
   if (status == GEMEL_OK && s->answer->trials > 0 && s->f_other == 0 && gemel__models_proven(s) &&
@@ -696,15 +706,16 @@ static gemel_status spare_points(gemel__models *s, gemel_error *error) {
   return status;
 }
 
-/* Fields to try, the most certain first: each layer of exponentials takes a ring, and logarithms
- * want a prime of moderate size. */
+/* The fields to try, the smallest error probability first. Each nested exponential needs one more
+ * ring; logarithms need primes of moderate size. */
 static const struct {
   int bits, rings;
 } fields[] = {{GEMEL__FIELD_LARGE, 1}, {GEMEL__FIELD_LARGE, 2},  {GEMEL__FIELD_MEDIUM, 2},
               {GEMEL__FIELD_LARGE, 3}, {GEMEL__FIELD_MEDIUM, 3}, {GEMEL__FIELD_MEDIUM, 4},
               {GEMEL__FIELD_MEDIUM, 5}};
 
-/* One trial on the field at hand: *GAPS says whether it ran out of rings. */
+/* One trial on the current field. *GAPS: how many results had no value for want of a ring or a
+ * logarithm. */
 static gemel_status probe(gemel__models *s, uint64_t *gaps, gemel_error *error) {
   size_t n = s->q->leaves->n_leaves;
   gemel_tensor **point = gemel__alloc_array(n, sizeof *point);
@@ -721,7 +732,7 @@ static gemel_status probe(gemel__models *s, uint64_t *gaps, gemel_error *error) 
   return status;
 }
 
-/* The first field in which a trial has no gaps, or the last that there is. */
+/* Chooses the first field on which a trial has no gaps, else the last one that could be made. */
 static gemel_status choose_field(gemel__models *s, gemel_error *error) {
   const gemel__question *q = s->q;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
@@ -801,7 +812,7 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   }
   if (status == GEMEL_OK && answer->verdict != GEMEL_VERDICT_REFUTED && answer->witness == NULL &&
       gemel__stopped(question->ticker)) {
-    status = GEMEL_DECLINED; /* what was left out says nothing */
+    status = GEMEL_DECLINED; /* stopped early: not enough was tried for a verdict */
   }
   if (status == GEMEL_OK) {
     answer->compared = s->o_compared;

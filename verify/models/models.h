@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What model.c, which evaluates, hands to verdict.c, which decides: both models at work on one
- * question, and what they have found so far.
+ * The state of one question of tier real. model.c evaluates both sides in domains O and F and
+ * counts here what it finds; verdict.c turns the counts into a verdict.
  */
 #ifndef GEMEL__MODELS_MODELS_H
 #define GEMEL__MODELS_MODELS_H
@@ -19,65 +19,72 @@ typedef struct gemel__models {
   gemel__tape tapes[2];
   gemel__rtensor *results; /* left's, then right's */
   gemel__random random;
-  int infinite;       /* the point at hand has infinities: it lies in no cell */
-  size_t first_plant; /* which number beside a constant comes first */
-  uint64_t cells[64]; /* hashes of decisions seen, for counting cells */
+  int infinite;       /* the current point has infinite inputs; σF is skipped there */
+  size_t first_plant; /* where the cycle of numbers in plant() (model.c) begins */
+  uint64_t cells[64]; /* hash set of decision sequences that were seen, to count cells */
   gemel__compared compared;
-  size_t o_compared, o_nonzero; /* results in O that were numbers, those that weren't all 0 */
-  size_t points;                /* to be drawn */
+  size_t o_compared, o_nonzero; /* results in O that were finite numbers on both sides; those of
+                                 * them that weren't 0 */
+  size_t points;                /* how many to draw */
   size_t f_accepted, f_rejected, f_open, f_with_characters, f_keyed;
-  size_t f_other; /* trials with functions, quotients or known signs: no polynomials */
+  size_t f_other; /* trials that met exp, roots, quotients or known signs: the sides are no
+                   * polynomials */
   size_t cell_accepted, cell_rejected, cell_open, cell_keyed;
   size_t gaps;
-  const char *keyed_name; /* a function outside the model that a trial of F met; NULL: none */
-  int undecided;          /* most undecided signs on a path, of all trials of F */
+  const char *keyed_name; /* a function that domain F doesn't model and a trial met; NULL: none */
+  int undecided;          /* the largest gemel__models_path of all trials of F */
   size_t bisections;
   int exponentials;
-  double delta; /* of one trial that accepts */
+  double delta; /* probability that one trial accepts different functions: the largest seen */
   int solver_proved;
   size_t solver_questions;
 } gemel__models;
 
 /* ---- Points (model.c, between.c) ---- */
 
-/* An array for a value of each leaf; NULL: memory is out. Freeing it releases the values. */
+/* A point: an array with room for one tensor for each leaf, all NULL. NULL if memory is out.
+ * Freeing it releases the tensors. */
 gemel_tensor **gemel__models_point_new(const gemel__models *s, gemel_error *error);
 void gemel__models_point_free(const gemel__models *s, gemel_tensor **point);
 
-/* Both models at POINT. *WITNESS: something differs there, and the answer has taken the point. */
+/* Evaluates both sides at POINT, in O and then in F with O's decisions (σF). *WITNESS is 1 if a
+ * result differs; the answer then owns POINT. Otherwise the caller keeps it. */
 gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *witness,
                                  gemel_error *error);
 
-/* Looks for narrow windows between A and B, or (ONE) where only one number of each leaf moves from
- * A to B: with many numbers on the move there are so many changes that none is followed up. */
+/* Looks for narrow windows on the segment from A to B by bisection, and judges the points on the
+ * way. With ONE, only one element of each leaf moves from A to B. If all move, so many decisions
+ * change that none is followed up. */
 gemel_status gemel__models_bisect(gemel__models *s, gemel_tensor *const *a, gemel_tensor *const *b,
                                   int one, gemel_error *error);
 
-/* Looks for points at which what is compared is equal, or nearly, and judges them (drive.c). */
+/* Looks for points at which two compared numbers are equal, and judges them and their neighbours
+ * (drive.c). */
 gemel_status gemel__models_drive(gemel__models *s, gemel_error *error);
 
 /* ---- Verdicts (verdict.c) ---- */
 
-/* Sets verdict, how and detail. */
+/* Sets the answer's verdict, how and detail. */
 void gemel__say(gemel__answer *answer, gemel_verdict verdict, gemel_evidence how,
                 const char *detail);
 
-/* Undecided signs that one result depends on, at most, in the trial of F that REPORT is about. In
- * an elementwise function of leaves of one shape each result has its own, and a trial is as many
- * trials as there are results. */
+/* How many undecided signs one result depends on, at most, in the trial that REPORT is about. In an
+ * elementwise function of leaves of one shape, each result has its own signs, so the report's count
+ * is divided by the number of results, and a trial counts as that many trials. */
 int gemel__models_path(const gemel__models *s, const gemel__field_report *report);
 
-/* Trials that it takes: as many as asked for, and for k undecided signs on a path so many that the
- * cell where two sides differ is hit, 2^k ln(1/delta); 0 if that is out of reach. */
+/* How many trials of F are needed: as many as the question asks for, and with k undecided signs on
+ * a path at least 2^k ln(1/delta), so that each combination of signs is met. 0 if that is more than
+ * 400. */
 size_t gemel__models_trials(const gemel__models *s);
 
-/* 1 if the trials prove the sides the same, without a sign that was taken from a character. */
+/* 1 if the trials prove both sides the same and no sign came from a quadratic character. */
 int gemel__models_proven(const gemel__models *s);
 
-/* 1 if nothing is refuted or proved yet, and some result was defined. */
+/* 1 if the question is open: nothing is refuted or proved, and some result was defined. */
 int gemel__models_open(const gemel__models *s);
 
-/* The verdict, when all points and trials are done. */
+/* Sets the verdict. Call it after all points and trials. */
 void gemel__models_decide(gemel__models *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sites: the domain's observer says which node comes next, and what was recorded on the tape since
- * the one before belongs to that. A side takes its nodes in the same order each time, so a site is
- * mostly found where the last one was, plus one.
+ * Sites, see sites.h. The domain's observer is called before each node is evaluated. What was
+ * recorded on the tape since the call before belongs to the node before. Nodes are evaluated in the
+ * same order each time, so a site is mostly found right after the last one.
  */
 #include "models/sites.h"
 
@@ -35,7 +35,8 @@ static int has_bool(const gemel_graph *graph, uint32_t node) {
   return 0;
 }
 
-/* "relu 2": the operation and its how-manieth in the graph, which another instance has too. */
+/* Labels the site "relu 2": the second relu of its graph. Another instance of the same rule has the
+ * same label. */
 static void name_site(gemel__site *site, const gemel_graph *graph, uint32_t node) {
   const gemel__op *op = gemel__node_op(graph, node);
   unsigned nth = 1;
@@ -56,7 +57,7 @@ static gemel__site *add(gemel__sites *sites) {
   return memset(&sites->sites[sites->count++], 0, sizeof *sites->sites);
 }
 
-/* Of the graph at hand, whose site is the last one. */
+/* The role of the current graph, whose site is the last one. */
 static int role_of(const gemel__sites *sites) {
   int role = 0;
   for (size_t k = 0; k + 1 < sites->count; k++) {
@@ -119,7 +120,7 @@ static void note(gemel__site *site, int64_t entry, int whole) {
   site->seen |= sign_bit(entry);
 }
 
-/* What was recorded since the last call belongs to the node at hand. */
+/* Assigns the decisions recorded since the last call to the current node. */
 static void flush(gemel__sites *sites) {
   size_t k, end = sites->tape->count;
   gemel__site *site;
@@ -204,9 +205,9 @@ int gemel__sites_merge(gemel__sites *sites, const gemel__sites *from) {
   return sites->failed || from->failed ? -1 : 0;
 }
 
-/* A truth value goes two ways, and a comparison makes one, which is judged where it is used: two
- * different decisions will do. Else, of a number that may have either sign each is a way; if it
- * can't be negative, or can't be positive, its sign is known. */
+/* 1 if an undecided site went one way at all points. At truth values, comparisons and floors, any
+ * two different decisions are enough. (A comparison's truth value is judged again where it is
+ * used.) Elsewhere the ways are negative and positive, where both are possible. */
 static int one_way(const gemel__site *s) {
   unsigned both = NEGATIVE | POSITIVE;
   if (s->seen == 0) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * There are three ways, tried in turn until one has an answer. Terms become Z3's integers and
- * reals, and its simplex decides, with what it can do about products by linear steps. Or, where all
- * is integers of known bounds, bit-vectors, each wide enough for its bounds: for products that
- * wrap. Or integers and reals again, for Z3's decision procedure for polynomials (nlsat), where
- * they are few and small: that one may take long between two looks at its limit.
+ * Three translations to Z3, tried in turn until one has an answer. SIMPLEX: integers and reals,
+ * linear arithmetic with linear approximations of products. BITS: if all numbers are integers of
+ * known bounds, bit-vectors wide enough for them; they do products and wrapping. POLYNOMIALS:
+ * integers and reals for Z3's nlsat, only if products are few, as it checks its limit too seldom.
  *
- * Z3 reports an error to a handler, which does nothing, and returns NULL; a NULL is replaced by
- * something harmless and makes the answer UNKNOWN.
+ * On an error Z3 calls a handler, which does nothing here, and returns NULL. `keep` replaces NULL
+ * by a harmless term and makes the answer UNKNOWN.
  */
 #include "models/solver-check.h"
 
@@ -18,11 +17,11 @@
 
 enum { MOST_WIDTH = 160, MOST_PAIRS = 4, MEGABYTES = 2000 };
 
-/* A question with more functions or products of variables isn't asked at all: Z3 looks at its limit
- * too seldom then. */
+/* Questions with more functions or products of variables aren't asked: Z3 checks its limit too
+ * seldom on them. */
 enum { MOST_APPLIED = 6, MOST_MULTIPLIED = 48 };
 
-/* Beyond, polynomials aren't asked about as such. */
+/* The way POLYNOMIALS is tried up to these numbers only. */
 enum { MOST_PRODUCTS = 3, MOST_VARIABLES = 3 };
 
 typedef enum way { SIMPLEX, BITS, POLYNOMIALS } way;
@@ -33,11 +32,11 @@ struct asking {
   Z3_solver solver;
   Z3_ast *asts; /* by term; NULL: not needed */
   unsigned char *needed;
-  size_t n; /* terms up to the question */
+  size_t n; /* number of terms up to the question's */
   way way;
   int failed;
   Z3_ast harmless;
-  gemel__formula applied[2][MOST_PAIRS]; /* arguments that exp and log have had */
+  gemel__formula applied[2][MOST_PAIRS]; /* arguments of exp and log so far */
   size_t n_applied[2];
 };
 
@@ -68,7 +67,7 @@ static void demand(struct asking *q, Z3_ast truth) {
 
 /* ---- Numbers as text ---- */
 
-enum { TEXT = 3000 }; /* terms have no longer numbers */
+enum { TEXT = 3000 }; /* longer than any number of a term (formula.c) */
 
 static Z3_ast numeral(struct asking *q, const fmpq_t x, Z3_sort sort) {
   char text[TEXT];
@@ -112,7 +111,7 @@ static Z3_ast real_of(struct asking *q, gemel__formula a) {
   return n->whole ? keep(q, Z3_mk_int2real(q->c, ast_of(q, a))) : ast_of(q, a);
 }
 
-/* Operand A of N: an integer if N is one, else real. */
+/* Operand A of N, as an integer if N is an integer, else as a real. */
 static Z3_ast operand(struct asking *q, const gemel__formula_node *n, gemel__formula a) {
   return n->whole ? ast_of(q, a) : real_of(q, a);
 }
@@ -147,7 +146,8 @@ static Z3_ast make_leaf(struct asking *q, const gemel__formula_node *n) {
   return leaf;
 }
 
-/* The floor of x ÷ y for integers: Z3's division rounds down if the divisor is positive. */
+/* floor(x ÷ y) for integers. Z3's division rounds down for a positive divisor; for a negative one
+ * both are negated. */
 static Z3_ast floor_of_quotient(struct asking *q, gemel__formula x, gemel__formula y) {
   Z3_ast a = ast_of(q, x), b = ast_of(q, y);
   Z3_ast zero = numeral_wide(q, 0, Z3_mk_int_sort(q->c));
@@ -187,8 +187,8 @@ static Z3_ast make_root(struct asking *q, const gemel__formula_node *n) {
   return root;
 }
 
-/* exp and log are functions of which this is known: where they are 1 and 0, the sign of exp, and
- * that they grow. */
+/* Applies exp or log, which are uninterpreted functions to Z3. What it is told: exp > 0, exp(0) =
+ * 1, log(1) = 0, both increase. */
 static Z3_ast apply(struct asking *q, int function, Z3_ast a) {
   Z3_sort real = Z3_mk_real_sort(q->c);
   Z3_func_decl f = Z3_mk_func_decl(q->c, Z3_mk_int_symbol(q->c, -1 - function), 1, &real, real);
@@ -257,7 +257,7 @@ static Z3_ast make_number(struct asking *q, const gemel__formula_node *n) {
 
 /* ---- Bit-vectors ---- */
 
-/* Bits of two's complement that hold LOW … HIGH. */
+/* How many bits of two's complement hold LOW … HIGH. */
 static unsigned width_between(gemel__formula_wide low, gemel__formula_wide high) {
   unsigned width = 1;
   while (low < -((gemel__formula_wide)1 << (width - 1)) ||
@@ -271,7 +271,7 @@ static unsigned width_of(const struct asking *q, gemel__formula a) {
   return width_between(at(q, a)->low, at(q, a)->high);
 }
 
-/* The lowest WIDTH bits of A, which has its sign to the left. */
+/* The lowest WIDTH bits of A, sign-extended where A has fewer. */
 static Z3_ast resized(struct asking *q, gemel__formula a, unsigned width) {
   unsigned has = width_of(q, a);
   if (has > width) {
@@ -284,7 +284,7 @@ static Z3_ast bits_of(struct asking *q, gemel__formula_wide value, unsigned widt
   return numeral_wide(q, value, Z3_mk_bv_sort(q->c, width));
 }
 
-/* Sum, product or negative N in WIDTH bits. */
+/* N, a sum, product or negation, modulo 2^WIDTH. */
 static Z3_ast bits_modulo(struct asking *q, const gemel__formula_node *n, unsigned width) {
   Z3_ast a = resized(q, n->a, width);
   switch (n->kind) {
@@ -310,7 +310,7 @@ static Z3_ast bits_wrap(struct asking *q, const gemel__formula_node *n) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ? low : keep(q, Z3_mk_zero_ext(q->c, 1, low));
 }
 
-/* E of 2^E = X, or -1. */
+/* E if term A is the constant 2^E, else −1. */
 static int power_of_two(const struct asking *q, gemel__formula a) {
   gemel__formula_wide x = at(q, a)->low;
   int e = 0;
@@ -323,8 +323,8 @@ static int power_of_two(const struct asking *q, gemel__formula a) {
   return e;
 }
 
-/* A shift, if the divisor is a power of two. Else Z3's signed division, which rounds to zero: one
- * less if there is a remainder of the other sign. */
+/* floor of a quotient: an arithmetic shift if the divisor is a power of two. Else Z3's signed
+ * division, which truncates, and 1 less if the remainder has the other sign than the divisor. */
 static Z3_ast bits_floor(struct asking *q, const gemel__formula_node *n, unsigned width) {
   const gemel__formula_node *inner = at(q, n->a);
   unsigned wide = width;
@@ -418,7 +418,8 @@ static Z3_ast make_truth(struct asking *q, const gemel__formula_node *n) {
 
 /* ---- Asking ---- */
 
-/* What bit-vectors can do: *NATIVE says that they should be asked first. */
+/* 1 if the question can be asked in bit-vectors. *NATIVE: they should be tried first, as it has
+ * products or wraps. */
 static int can_be_bits(const struct asking *q, int *native) {
   *native = 0;
   for (gemel__formula k = 0; k < q->n; k++) {
@@ -489,7 +490,7 @@ static void set_limits(struct asking *q, unsigned work) {
   Z3_params_dec_ref(q->c, params);
 }
 
-/* The number that Z3 says A is, or one near. */
+/* Sets X to the number A of Z3's model; an algebraic number is approximated. */
 static void read_number(struct asking *q, const gemel__formula_node *n, Z3_ast a, fmpq_t x) {
   if (Z3_is_algebraic_number(q->c, a)) {
     a = keep(q, Z3_get_algebraic_number_upper(q->c, a, 60));
@@ -561,7 +562,7 @@ static gemel__solver_answer ask(struct asking *q, gemel__formula term, unsigned 
   return q->failed ? GEMEL__SOLVER_UNKNOWN : GEMEL__SOLVER_POSSIBLE;
 }
 
-/* One way in a context of its own. */
+/* Asks in one way, in a Z3 context of its own. */
 static gemel__solver_answer ask_one_way(struct asking *q, way w, gemel__formula term, unsigned work,
                                         fmpq *leaves) {
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
@@ -587,7 +588,7 @@ static gemel__solver_answer ask_one_way(struct asking *q, way w, gemel__formula 
   return answer;
 }
 
-/* Which ways there are for the question at hand, the likeliest first; how many. */
+/* Fills WAYS with the ways that fit the question, the most promising first. Returns how many. */
 static size_t choose_ways(const struct asking *q, way *ways) {
   size_t n = 0;
   int native = 0, bits = can_be_bits(q, &native);
@@ -611,7 +612,7 @@ static size_t choose_ways(const struct asking *q, way *ways) {
   return n;
 }
 
-/* What Z3 sets up once for all threads is set up before two of them can be at it. */
+/* Makes Z3 initialise its globals before two threads can do so at once. */
 static void warm_up(void) {
   Z3_config config = Z3_mk_config();
   Z3_context c = Z3_mk_context(config);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Both sides are evaluated once in the domain of formulas. Then each pair of results is a question,
- * "can they differ?", and if one stays open, each decision that went one way is another. What Z3
- * gives as an example is a rational point. It counts for nothing until domain O has been there: as
- * values of the leaves' dtypes, to which it is rounded; if nothing shows there, among points that
- * need no rounding; and for a difference, as it is.
+ * Evaluates both sides once in the domain of formulas. "Can they differ?" is asked of each pair of
+ * results. If one stays open, "can it go another way?" is asked of each decision that went one way.
+ * Z3's example is a point of rationals and isn't trusted: domain O evaluates there. First the point
+ * is rounded to the leaves' dtypes. If O sees nothing there, Z3 is asked for an example that needs
+ * no rounding. A difference is also checked at the rational point itself.
  */
 #include "models/solver.h"
 
@@ -21,20 +21,20 @@
 
 enum {
   MOST_TERMS = 20000,
-  MOST_ELEMENTS = 2000, /* of all leaves */
-  MOST_OPEN = 2,        /* results that may stay open before no more are asked about */
+  MOST_ELEMENTS = 2000, /* of all leaves together */
+  MOST_OPEN = 2,        /* after so many results without an answer no more are asked about */
   MOST_SITES = 12,
-  MOST_WORK = 3 * GEMEL__SOLVER_WORK /* that leads nowhere */
+  MOST_WORK = 3 * GEMEL__SOLVER_WORK /* in all, for questions without an answer */
 };
 
 struct study {
   gemel__models *s;
   gemel__symbolic *symbolic;
   gemel__rtensor *results; /* left's, then right's */
-  gemel__formula demands;  /* of the leaves' domains */
-  fmpq *leaves;            /* an example: each leaf's elements in order */
+  gemel__formula demands;  /* that the leaves are in their ranges */
+  fmpq *leaves;            /* Z3's example: the elements of all leaves in order */
   size_t n_leaves;
-  unsigned work; /* left for questions without an answer */
+  unsigned work; /* that is left for questions without an answer */
   /* The last question, its answer, and the work that it was allowed: */
   gemel__formula_shape last;
   gemel__solver_answer last_answer;
@@ -63,8 +63,8 @@ static gemel_status make_leaves(struct study *y, gemel__rtensor *inputs) {
   return GEMEL_OK;
 }
 
-/* Formulas of both sides' results. What a reference can't do with formulas is no error: *DONE is
- * then 0. */
+/* Makes the formulas of both sides' results. *DONE is 0 (no error) if a reference can't run on
+ * formulas. */
 static gemel_status evaluate(struct study *y, int *done) {
   const gemel__model_side *sides[2] = {y->s->q->left, y->s->q->right};
   size_t n = y->s->q->leaves->n_leaves;
@@ -94,7 +94,8 @@ static int can_be_asked(const gemel__instance *in) {
   return elements <= MOST_ELEMENTS;
 }
 
-/* The truth that two results differ, as the question has it; 0 if one of them has no formula. */
+/* Sets *DIFFER to the formula "the two results differ", by the question's compare_domain. 0 if one
+ * of them has no formula. */
 static int difference(const struct study *y, const void *left, const void *right,
                       gemel__formula *differ) {
   gemel__formulas *t = y->symbolic->terms;
@@ -156,8 +157,8 @@ static gemel_tensor *example_tensor(const gemel__leaf *leaf, const fmpq *values,
   return tensor;
 }
 
-/* The models look at the example, rounded to the leaves' dtypes. *WITNESS: the sides differ there,
- * and the answer has the point. */
+/* Judges the example, rounded to the leaves' dtypes. *WITNESS: the sides differ there, and the
+ * answer owns the point. */
 static gemel_status try_example(struct study *y, int *witness) {
   const gemel__instance *in = y->s->q->leaves;
   gemel_tensor **point = gemel__alloc_array(in->n_leaves, sizeof *point);
@@ -179,8 +180,8 @@ static gemel_status try_example(struct study *y, int *witness) {
   return status;
 }
 
-/* The truth that a float leaf's element, of term X, is a multiple of the unit in the last place of
- * its value in the example. */
+/* The formula "X is a multiple of u", with u the unit in the last place of VALUE in DTYPE. X is an
+ * element of a float leaf and VALUE its number in the example. */
 static gemel__formula on_grid(struct study *y, gemel__formula x, gemel_dtype dtype,
                               const fmpq_t value) {
   gemel__formulas *t = y->symbolic->terms;
@@ -202,7 +203,8 @@ static gemel__formula on_grid(struct study *y, gemel__formula x, gemel_dtype dty
       gemel__formula_add(t, scaled, gemel__formula_neg(t, gemel__formula_floor(t, scaled))));
 }
 
-/* TERM with each float leaf on the grid of the example. */
+/* TERM, and for each float element: it is a multiple of its ulp in the example, so rounding won't
+ * change it. */
 static gemel__formula representable(struct study *y, gemel__formula term) {
   const gemel__instance *in = y->s->q->leaves;
   gemel__formulas *t = y->symbolic->terms;
@@ -221,7 +223,7 @@ static gemel__formula representable(struct study *y, gemel__formula term) {
 
 /* ---- Exactly as it is ---- */
 
-/* E = X, in pieces that fit an int64_t; PIECE is room for one. */
+/* E = X, built from pieces that fit an int64_t; PIECE is scratch. */
 static void set_integer(gemel__domain *d, void *e, void *piece, const fmpz_t x) {
   enum { BITS = 60 };
   slong k = (slong)(fmpz_bits(x) / BITS) + 1;
@@ -245,7 +247,7 @@ static void set_integer(gemel__domain *d, void *e, void *piece, const fmpz_t x) 
   fmpz_clear(part);
 }
 
-/* The example in domain O. */
+/* The example as elements of domain O, without rounding. */
 static gemel_status exact_inputs(const struct study *y, gemel__domain *d, gemel__rtensor *inputs) {
   const gemel__instance *in = y->s->q->leaves;
   void *room = gemel__elements_new(d, 2);
@@ -265,7 +267,7 @@ static gemel_status exact_inputs(const struct study *y, gemel__domain *d, gemel_
   return status;
 }
 
-/* "x[0] = 1/3, …": the first few numbers of the example. */
+/* Sets y->point to the first few numbers of the example: "x[0] = 1/3, …". */
 static void say_example(struct study *y) {
   const gemel__instance *in = y->s->q->leaves;
   size_t k, i, at = 0, used = 0;
@@ -282,7 +284,7 @@ static void say_example(struct study *y) {
   }
 }
 
-/* In O, as the question has it. */
+/* 1 if A and B differ in O, by the question's compare_domain. */
 static int differ(gemel__domains how, gemel__domain *d, const void *a, const void *b) {
   gemel__state x = d->state(d, a), y = d->state(d, b);
   int known = (x == GEMEL__DEFINED || x == GEMEL__UNDEFINED) &&
@@ -294,7 +296,7 @@ static int differ(gemel__domains how, gemel__domain *d, const void *a, const voi
          (how == GEMEL__SAME_DOMAIN || (how == GEMEL__LEFT_DEFINED && y == GEMEL__DEFINED));
 }
 
-/* *DIFFERS: element I of output K differs at the example as it is. */
+/* *DIFFERS: element I of output K differs in O at the example without rounding. */
 static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differs) {
   const gemel__question *q = y->s->q;
   const gemel__model_side *sides[2] = {q->left, q->right};
@@ -331,8 +333,8 @@ static void refute_exactly(struct study *y, size_t k, size_t i) {
 
 /* ---- Questions ---- */
 
-/* The elements of a result are often the same question about other leaves. What was proved, or
- * stayed open, of the last question holds of one that is like it. */
+/* 1 if the last question has the same shape and its answer holds here: proved, or unknown with at
+ * least this much work. Elements of one result often differ in their leaves only. */
 static int is_known(const struct study *y, const gemel__formula_shape *shape, unsigned work) {
   return gemel__formula_alike(shape, &y->last) &&
          (y->last_answer == GEMEL__SOLVER_NEVER ||
@@ -364,7 +366,8 @@ static gemel__solver_answer check(struct study *y, gemel__formula term) {
   return answer;
 }
 
-/* Can element I of output K differ? *OPEN counts those of which nothing is known. */
+/* Asks whether element I of output K can differ. Adds 1 to *OPEN unless that is proved
+ * impossible. */
 static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open) {
   const gemel__rtensor *left = &y->results[k], *right = &y->results[y->s->q->n_outputs + k];
   gemel__formula differ;
@@ -395,7 +398,7 @@ static int refuted(const struct study *y) {
   return y->s->answer->verdict == GEMEL_VERDICT_REFUTED || y->s->answer->witness != NULL;
 }
 
-/* Each result in turn, until one differs or too many stay open. */
+/* Asks about each result until one differs or MOST_OPEN stay open. */
 static gemel_status ask_results(struct study *y) {
   size_t k, i, open = 0, n = y->s->q->n_outputs;
   gemel_status status = GEMEL_OK;
@@ -422,8 +425,8 @@ static int one_way(const gemel__site *site) {
   return gemel__sites_one_way(&one) != NULL;
 }
 
-/* Signs that would be news at a site that went one way. Where truths are chosen by, or floors are
- * taken, any other decision than the first is. */
+/* The signs that a site hasn't seen yet and should. At truth values and floors: all but the first
+ * decision's sign. */
 static unsigned news(const gemel__site *site) {
   unsigned first = site->first < 0   ? GEMEL__IF_NEGATIVE
                    : site->first > 0 ? GEMEL__IF_POSITIVE
@@ -434,7 +437,8 @@ static unsigned news(const gemel__site *site) {
   return GEMEL__IF_NONZERO & ~site->seen;
 }
 
-/* The truth that some decision of SITE has one of SIGNS, or another floor than the first. */
+/* The formula "some decision at SITE has one of SIGNS (or, for a floor, another value than the
+ * first)". */
 static gemel__formula site_term(struct study *y, const gemel__site *site, unsigned signs) {
   gemel__formulas *t = y->symbolic->terms;
   gemel__formula any = GEMEL__FORMULA_FALSE;
@@ -461,13 +465,13 @@ static gemel__formula site_term(struct study *y, const gemel__site *site, unsign
   return any;
 }
 
-/* The other way doesn't exist. */
+/* Removes ways that are proved impossible. */
 static void close_site(gemel__site *site, unsigned signs) {
   site->possible &= ~signs;
   site->floors = 0;
 }
 
-/* A site that went one way: a point that takes another, or the proof that there is none. */
+/* Asks for a point at which site K goes another way, or the proof that there is none. */
 static gemel_status ask_site(struct study *y, size_t k) {
   gemel__sites *sites = &y->s->answer->sites;
   unsigned signs = news(&sites->sites[k]);
@@ -499,7 +503,7 @@ static gemel_status ask_sites(struct study *y) {
   return status;
 }
 
-/* A proof speaks of all ways, seen or not. */
+/* A proof covers all branches, so no site is open any more. */
 static void close_sites(gemel__sites *sites) {
   for (size_t k = 0; k < sites->count; k++) {
     close_site(&sites->sites[k], ~sites->sites[k].seen);

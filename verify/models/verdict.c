@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verdict on a question, by the rules of doc/verify.md, once both models have gathered what
- * they can; and how certain it is.
+ * The verdict of tier real, from what both models found, and its error probability. The rules are
+ * listed in README.md under "The decision".
  */
 #include <limits.h>
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "core/dtype.h"
 #include "models/models.h"
 
-/* An acceptance that depends on undecided signs is to be wrong with a probability of at most DELTA;
- * if that takes more than so many trials it isn't taken for a proof. */
+/* F's acceptance, where it depends on undecided signs, must be wrong with a probability of at most
+ * DELTA. If that takes more than MOST_TRIALS trials it is no proof. */
 #define DELTA 1e-9
 enum { MOST_TRIALS = 400 };
 
@@ -23,8 +23,8 @@ void gemel__say(gemel__answer *a, gemel_verdict verdict, gemel_evidence how, con
   snprintf(a->detail, sizeof a->detail, "%s", detail);
 }
 
-/* Results that draw their numbers independently: all of an elementwise function whose leaves have
- * one shape. Else one, as elements may share a scalar. */
+/* How many results of one trial are independent of each other: all of an elementwise function whose
+ * leaves have one shape; else 1, as elements may share a scalar. */
 static double independent_results(const gemel__models *s) {
   const gemel__instance *in = s->q->leaves;
   for (size_t k = 0; k < in->n_leaves; k++) {
@@ -50,8 +50,9 @@ size_t gemel__models_trials(const gemel__models *s) {
 
 /* ---- Certainty ---- */
 
-/* A trial hits the cell where the sides differ with a probability of 2^-k for k undecided signs,
- * and sees the difference there but for delta. */
+/* The probability that F accepts different functions. If they differ in one of the 2^k combinations
+ * of k undecided signs, a trial hits that one with probability 2^-k and then misses the difference
+ * with probability delta. */
 static double field_error(const gemel__models *s) {
   double trials = (double)s->f_accepted, hit = ldexp(1 - s->delta, -s->undecided);
   if (s->undecided == 0) {
@@ -112,7 +113,7 @@ static void say_field(gemel__models *s) {
   }
 }
 
-/* What O's points say beyond the cells that they hit. */
+/* Passed (cells), with the chance of a region that was never hit. */
 static void say_cells(gemel__answer *a) {
   gemel__say(a, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_CELLS, "");
   snprintf(a->detail, sizeof a->detail,
@@ -137,14 +138,15 @@ static void say_samples(gemel__models *s) {
   }
 }
 
-/* No cell was left open. Points that all lie on borders have none: they add nothing to what other
- * instances found, and take nothing away. */
+/* 1 if σF carries the verdict: it accepted a cell, and no cell was open. An instance all of whose
+ * points lie on borders has no cells; if it is to be merged with others (keep_sites) it doesn't
+ * weaken them. */
 static int cells_carry(const gemel__models *s) {
   return s->f != NULL && s->cell_keyed == 0 && s->gaps == 0 &&
          (s->cell_accepted > 0 || (s->cell_open == 0 && s->q->keep_sites));
 }
 
-/* The rules of doc/verify.md, the first that applies. */
+/* The rules of README.md in order; the first that applies. */
 void gemel__models_decide(gemel__models *s) {
   gemel__answer *a = s->answer;
   if (a->verdict == GEMEL_VERDICT_REFUTED) {
@@ -194,7 +196,7 @@ gemel__finding gemel__finding_both(gemel__finding a, gemel__finding b) {
   return a;
 }
 
-/* 1 if ONE passed on weaker evidence than TOTAL stands on. */
+/* 1 if ONE passed and its evidence is weaker than TOTAL's. */
 static int is_weaker(const gemel__answer *one, const gemel__answer *total) {
   return one->verdict == GEMEL_VERDICT_PASSED &&
          (total->verdict != GEMEL_VERDICT_PASSED ||
@@ -234,7 +236,8 @@ const gemel__site *gemel__answer_one_way(const gemel__answer *answer) {
              : NULL;
 }
 
-/* Says which results no model compared, and in a strict answer takes them for what they are. */
+/* Adds to the detail how many results no model compared. In a strict answer, they make it
+ * UNINFORMATIVE. */
 static void settle_missing(gemel__answer *a) {
   char text[120];
   size_t used = strlen(a->detail);
