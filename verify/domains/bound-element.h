@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an element of domain B is made of; for bound.c and bound-verdict.c only.
+ * The struct of an element of domain B, for bound.c and bound-verdict.c only.
  */
 #ifndef GEMEL__DOMAINS_BOUND_ELEMENT_H
 #define GEMEL__DOMAINS_BOUND_ELEMENT_H
@@ -10,8 +10,8 @@
 
 typedef struct gemel__bounded {
   gemel__state state;
-  int infinite; /* −1 or 1: that infinity, both exactly and computed; 0: a number */
-  int same;     /* computed is not used: it is equal to exact */
+  int infinite; /* −1 or 1: both parts are that infinity; 0: a number */
+  int same;     /* the computed ball is the exact one; `computed` is unused */
   arb_t exact;  /* holds the exact value */
   arb_t computed;
 } gemel__bounded;

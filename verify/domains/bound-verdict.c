@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Domain B: what a computed number is held to, see bound.h.
+ * Domain B: comparing a computed number with the bound, see bound.h.
  */
 #include <math.h>
 #include "core/dtype.h"
@@ -27,7 +27,7 @@ static void get_radius(arf_t bound, const gemel__bounded *x) {
   arf_clear(t);
 }
 
-/* Distance of VALUE from the middle of the computed ball ÷ its radius, both rounded in favour. */
+/* Distance of VALUE from the midpoint of the computed ball ÷ its radius, rounded down. */
 static double float_ratio(const gemel__bounded *x, double value) {
   const arb_struct *c = gemel__bounded_computed(x);
   arf_t error, radius;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Domain B: see bound.h. Both parts of an element are Arb balls; as long as nothing has been
- * rounded they are the same ball, and only one is kept and computed (the flag `same`), which halves
- * the work on inputs and on integers. An infinity is a flag: an infinity of the exact value is one
- * of the computed value, and overflow, which only the latter has, leaves an element undecided. How
- * far a computed number is off is judged in bound-verdict.c.
+ * Domain B: see bound.h. Both parts of an element are Arb balls. Until something is rounded they
+ * are equal, and only one is kept (the flag `same`), which halves the work on inputs and integers.
+ * An infinity is a flag for both parts. Overflow, which only the computed part has, makes an
+ * element undecided. bound-verdict.c compares computed numbers with the bound.
  */
 #include <math.h>
 #include <stdio.h>
@@ -104,7 +103,8 @@ static int is_usable(const arb_t x) {
          !COEFF_IS_MPZ(*MAG_EXPREF(arb_radref(x)));
 }
 
-/* E has just got both parts; numbers beyond all reason have no bound. */
+/* Sets the state of E, both parts of which were just computed; numbers of absurd size become
+ * UNDECIDED. */
 static void settle(gemel__domain *d, gemel__bounded *e, int same) {
   e->state = GEMEL__DEFINED;
   e->infinite = 0;
@@ -181,7 +181,7 @@ static int bound_to_integer(gemel__domain *d, const void *e, int64_t *x) {
 typedef void arb_binary(arb_t, const arb_t, const arb_t, slong);
 typedef void arb_unary(arb_t, const arb_t, slong);
 
-/* The computed part first: E may be A or B, whose exact part may stand for both. */
+/* The computed part is done first: E may be A or B, whose exact part may be both parts. */
 static void binary(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
                    const gemel__bounded *b, arb_binary *function) {
   int same = a->same && b->same;
@@ -368,11 +368,11 @@ static int exact_integer(const gemel__bounded *b, fmpz_t n) {
   return 1;
 }
 
-/* a to a power that is no certain integer. */
+/* a^b where b isn't a known integer. */
 static void general_power(gemel__domain *d, gemel__bounded *e, const gemel__bounded *a,
                           const gemel__bounded *b) {
   int base = sign_of(gemel__bounded_computed(a)), power = sign_of(gemel__bounded_computed(b));
-  int known = b->same && arb_is_exact(b->exact); /* then it is no integer */
+  int known = b->same && arb_is_exact(b->exact); /* known, and not an integer */
   if (base == 1 && arb_is_positive(a->exact))
     binary(d, e, a, b, arb_pow);
   else if (base == 0 && power == 1)
@@ -435,8 +435,8 @@ static void bound_pow(gemel__domain *d, void *e, const void *a, const void *b) {
 
 /* ---- Sums ---- */
 
-/* What sum() needs to know of its terms: the sum of the magnitudes, rounded up, and for exact terms
- * the largest 2^k that they are all multiples of. */
+/* What sum() gathers of its terms: the sum of the magnitudes, rounded up; of exact terms, the
+ * largest 2^k that divides them all. */
 typedef struct terms {
   arf_t magnitude;
   int exact;
@@ -468,7 +468,8 @@ static int sums_exactly(const terms *t, const gemel__format *f) {
          (t->unit == WORD_MAX || arf_cmp_2exp_si(t->magnitude, t->unit + f->digits) <= 0);
 }
 
-/* Widens E by γ of N − 1 additions; returns 0 where that has no value. */
+/* Widens E by γ of N − 1 additions. 0: there is no bound, as N is too large or a partial sum may
+ * overflow. */
 static int widen_sum(gemel__bounded *e, size_t n, const terms *t, const gemel__format *f) {
   double u = ldexp(0.5, 1 - f->digits), nu = (double)(n - 1) * u;
   if (nu >= 0.5 || arf_cmp_2exp_si(t->magnitude, f->highest) > 0)
@@ -523,8 +524,8 @@ static int bound_sign(gemel__domain *d, const void *a) {
   return sign;
 }
 
-/* The ends of X. Those of a ball are rounded outward: the exact sum of a middle and a radius has as
- * many bits as their exponents are apart, which may be more than there is memory. */
+/* The ends of X, rounded outward. An exact end could have as many bits as the exponents of midpoint
+ * and radius are apart, which may be more than there is memory. */
 static void get_ends(arf_t low, arf_t high, const arb_t x, slong bits) {
   if (arb_is_exact(x)) {
     arf_set(low, arb_midref(x));
@@ -575,7 +576,7 @@ static void bound_hull(gemel__domain *d, void *e, const void *a, const void *b) 
 
 /* ---- Rounding ---- */
 
-/* 1 if X is one number of the format. */
+/* 1 if X is exactly a number of the format. */
 static int is_representable(const arb_t x, const gemel__format *f) {
   const arf_struct *m = arb_midref(x);
   if (!arb_is_exact(x))
@@ -695,11 +696,10 @@ static void bound_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulp
 
 /* ---- Products ---- */
 
-/* What product() needs to know of its factors. A partial product is one of some of the factors, in
- * some order. */
+/* What product() gathers of its factors. A partial product is the product of some of them. */
 typedef struct factors {
   mag_t largest;  /* no partial product is larger */
-  mag_t smallest; /* none is smaller, unless it has a factor of exactly 0 */
+  mag_t smallest; /* no partial product is smaller, unless it has a factor that is exactly 0 */
   slong unit;     /* exact factors: every partial product is a multiple of 2^unit */
   int exact;
   size_t significant; /* factors that aren't exact powers of two: the others round nothing */
@@ -723,16 +723,16 @@ static void add_factor(factors *t, const gemel__bounded *a) {
     t->unit += ARF_EXP(arb_midref(x)) - bits;
 }
 
-/* 1 if every partial product in every order is a number of the format, or the result 0 in any case:
- * the odd part of a partial product divides that of the product X. */
+/* 1 if no partial product in any order is rounded, or the product X is 0. The odd part of a partial
+ * product divides that of X. */
 static int multiplies_exactly(const factors *t, const arb_t x, const gemel__format *f) {
   return arb_is_zero(x) || (t->exact && arb_is_exact(x) && arf_bits(arb_midref(x)) <= f->digits &&
                             t->unit >= gemel__format_unit(f));
 }
 
-/* Widens E by what N factors may have lost on the way to the last multiplication: γ of the
- * roundings before it and, where partial products may be subnormal, half of the smallest number for
- * each multiplication, times what may come after it. Returns 0 where that has no value. */
+/* Widens E by what may be lost before the last of N − 1 multiplications: γ of the roundings and,
+ * where partial products may be subnormal, half the smallest number for each multiplication times
+ * what may multiply it later. 0: γ doesn't exist. */
 static int widen_product(gemel__bounded *e, size_t n, const factors *t, const gemel__format *f) {
   size_t roundings = t->significant > 2 ? t->significant - 2 : 0;
   double nu = (double)roundings * ldexp(0.5, 1 - f->digits);
@@ -751,7 +751,8 @@ static int widen_product(gemel__bounded *e, size_t n, const factors *t, const ge
   if (mag_cmp_2exp_si(t->smallest, gemel__format_unit(f) + f->digits) < 0) {
     mag_mul_ui(error, t->largest, n - 1);
     mag_mul_2exp_si(error, error,
-                    gemel__format_unit(f)); /* twice that half: 1 + γ is less than 2 */
+                    gemel__format_unit(f)); /* half the smallest number, doubled for γ, as 1 + γ <
+                                             * 2 */
     arb_add_error_mag(e->computed, error);
   }
   mag_clear(error);
@@ -808,7 +809,7 @@ static int bound_equal(gemel__domain *d, const void *a, const void *b) {
   return x->same && y->same && arb_is_exact(x->exact) && arb_is_exact(y->exact) ? 1 : -1;
 }
 
-/* Integers with all of their digits, which doubles don't have. */
+/* Integers are written with all digits, more than a double has. */
 static void format_element(gemel__domain *d, const void *e, char *text, size_t bytes) {
   static const char *const states[] = {"", "undefined", "undecided", "gap"};
   const gemel__bounded *x = e;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Powers of a generator and logarithms in the group of squares modulo one prime p, which has order
- * q = (p − 1)/2. Three kinds, by the size of p.
+ * Powers and logarithms in the group of squares modulo one prime p, of order q = (p − 1)/2. The
+ * method depends on the size of p.
  *
- * Small: one table of powers and one of logarithms of all residues; a non-square x carries the
- * logarithm of −x and a mark, so that the table also answers for characters and inverses.
+ * Small: a table of powers, and a table of logarithms of all residues. For a non-square x it has
+ * the logarithm of −x and a mark, so it also gives characters and inverses.
  *
  * Medium: powers by windows of eight bits, logarithms by index calculus. For a square w, Euclid's
- * algorithm on p and w gives pairs with w ≡ ±u/v and u v about p; when u and v have small primes
- * only, log w = Σ log of the primes of u − Σ of those of v. Signs can be left out: let the
- * logarithm of a prime l be that of whichever of l and −l is a square; a product of squares is one.
- * So for a logarithm of h take w = h gˢ, s = 0, 1, …, until u and v are smooth: some seven tries.
- * The logarithms of the first primes are the solution of linear equations modulo q, from powers gˢ;
- * each further prime's follows from those before it, as any logarithm does.
+ * algorithm on p and w gives pairs with w ≡ ±u/v and u v about p. If u and v have small primes
+ * only, log w = Σ log of the primes of u − Σ of those of v. Signs can be ignored: the logarithm of
+ * a prime l is defined as that of l or −l, whichever is a square. For log h, take w = h gˢ, s = 0,
+ * 1, …, until u and v are smooth: some seven tries. The logarithms of the first primes solve linear
+ * equations modulo q, got from powers gˢ. That of each further prime follows from those before it,
+ * like any logarithm.
  *
  * Large: powers only.
  */
@@ -25,11 +25,13 @@
 enum {
   WINDOW_BITS = 8,
   WINDOWS = 8,
-  CORE_PRIMES = 18,       /* those below 64: found by linear equations */
+  CORE_PRIMES = 18,       /* number of primes below 64, whose logarithms are found by linear
+                           * equations */
   SMOOTH = 256,           /* bound on the primes of smooth numbers */
-  FACTOR_LIMIT = 1 << 17, /* of the table of smallest factors */
+  FACTOR_LIMIT = 1 << 17, /* size of the table of smallest prime factors */
 };
-static const uint32_t non_square = UINT32_C(1) << 31; /* mark in the table of logarithms */
+static const uint32_t non_square = UINT32_C(1) << 31; /* mark of a non-square in the table of
+                                                       * logarithms */
 
 static const uint8_t core_primes[CORE_PRIMES] = {2,  3,  5,  7,  11, 13, 17, 19, 23,
                                                  29, 31, 37, 41, 43, 47, 53, 59, 61};
@@ -42,7 +44,8 @@ struct gemel__logs {
   /* medium and large */
   uint64_t *windows; /* [WINDOWS][1 << WINDOW_BITS] */
   /* medium, made at the first logarithm */
-  uint8_t **factors;          /* *factors: [FACTOR_LIMIT], smallest prime below SMOOTH, else 0 */
+  uint8_t **factors;          /* *factors: [FACTOR_LIMIT], the smallest prime factor if below
+                               * SMOOTH, else 0 */
   uint64_t prime_log[SMOOTH]; /* below the order */
   int ready;
 };
@@ -176,7 +179,7 @@ static int is_smooth(const gemel__logs *l, uint32_t n, unsigned bound) {
   return 1;
 }
 
-/* Euclid on p and W: u and v, both smooth, with w ≡ ±u/v. 0 if there is no such pair. */
+/* Euclid's algorithm on p and W: finds smooth u and v with w ≡ ±u/v. 0: there are none. */
 static int smooth_quotient(const gemel__logs *l, uint64_t w, unsigned bound, uint32_t *u,
                            uint32_t *v) {
   uint64_t r0 = l->p, r1 = w, t0 = 0, t1 = 1;
@@ -192,8 +195,8 @@ static int smooth_quotient(const gemel__logs *l, uint64_t w, unsigned bound, uin
   return 0;
 }
 
-/* The least s ≥ *SHIFT for which A g^(s − *SHIFT) is a quotient of smooth u and v; A becomes that.
- */
+/* Multiplies A by g until it is a quotient of smooth u and v. Adds the number of steps to
+ * *SHIFT. */
 static void next_quotient(const gemel__logs *l, const gemel__ring *r, uint64_t *a, uint64_t *shift,
                           unsigned bound, uint32_t *u, uint32_t *v) {
   while (!smooth_quotient(l, gemel__ring_leave(r, *a), bound, u, v)) {
@@ -204,9 +207,8 @@ static void next_quotient(const gemel__logs *l, const gemel__ring *r, uint64_t *
 
 /* ---- The logarithms of small primes ---- */
 
-/* Equations modulo the order: coefficients of the core primes, then the right side. A row of a
- * matrix in echelon form has its first coefficient 1 in the column of its number; 0: not there yet.
- */
+/* Linear equations modulo the order: coefficients of the core primes, then the right side, in
+ * echelon form. Row i, if have[i], begins in column i with a 1. */
 typedef struct equations {
   gemel__ring group; /* arithmetic modulo the order, a prime */
   uint64_t row[CORE_PRIMES][CORE_PRIMES + 1];
@@ -221,7 +223,7 @@ static void subtract(const gemel__ring *q, uint64_t *row, uint64_t factor, const
     row[j] = gemel__ring_sub(q, row[j], gemel__ring_mul(q, factor, other[j]));
 }
 
-/* Puts ROW among the equations unless it follows from them. */
+/* Reduces ROW by the equations and adds it unless it follows from them. */
 static void add_equation(equations *m, uint64_t *row) {
   const gemel__ring *q = &m->group;
   for (int i = 0; i < CORE_PRIMES; i++) {
@@ -240,7 +242,7 @@ static void add_equation(equations *m, uint64_t *row) {
   }
 }
 
-/* s = Σ logarithms of the primes of U − Σ of those of V. */
+/* Makes the equation s = Σ logarithms of the primes of U − Σ of those of V. */
 static void make_equation(const equations *m, uint64_t *row, uint32_t u, uint32_t v, uint64_t s) {
   const gemel__ring *q = &m->group;
   for (int j = 0; j < CORE_PRIMES; j++) {

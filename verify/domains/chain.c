@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chains of prime fields: arithmetic that is too long for the header, primality, and the search for
- * chains. A candidate for the bottom prime is b = M n − 1, where M is 8 times the small primes that
- * must be squares; 2ʲ (b + 1) − 1 must be prime for each j below the length. A window of
- * consecutive n is sieved by small primes; what is left is asked first for the constants (a Jacobi
- * symbol each: a wrong one rules the candidate out, prime or not), then goes through a strong test
- * to base 2 in every ring, and at last through the full test.
+ * Chains of prime fields: the longer arithmetic, primality, and the search for chains.
  *
- * A constant whose odd part isn't made of small primes becomes a square by chance only, in each
- * ring with probability 1/2. So many pairs of constant and ring are made a condition as leave
- * enough chains (estimated by the conjecture of Bateman and Horn, Math. Comp. 16, 1962), ring 1
- * first: it is the one that decides signs.
+ * A candidate for the bottom prime is b = M n − 1, where M is 8 times the small primes that must be
+ * squares. 2ʲ (b + 1) − 1 must be prime for each j below the length. A window of consecutive n is
+ * sieved by small primes. Those left are checked for the constants (by a Jacobi symbol each, which
+ * is cheap), then by a strong test to base 2 in every ring, then by the full primality test.
  *
- * A source of small chains lists them all when it is made. Tables are kept for primes drawn lately,
- * up to a total size.
+ * A constant whose odd part isn't made of small primes is a square in each ring with probability
+ * 1/2. As many pairs of constant and ring are made a condition as leave enough chains (estimated by
+ * the conjecture of Bateman and Horn, Math. Comp. 16, 1962), ring 1 first: it is the one that
+ * decides signs.
+ *
+ * A source of small chains lists them all when it is made. Tables of the primes drawn lately are
+ * kept, up to a total size.
  */
 #include "domains/chain.h"
 
@@ -25,13 +25,13 @@
 enum {
   CACHE_ENTRIES = 64,
   CACHE_BYTES = 96 << 20,
-  LIST_AT_LEAST = 16, /* small chains to choose from */
-  ENOUGH_BITS = 6,    /* so many, in bits, shall be left to larger ones after all conditions */
-  MODULUS_BITS = 9,   /* and before those on constants */
+  LIST_AT_LEAST = 16, /* least number of small chains to choose from */
+  ENOUGH_BITS = 6,    /* large chains: log2 of how many must be left after all conditions */
+  MODULUS_BITS = 9,   /* large chains: log2 of how many must be left before those on constants */
   MOST_CONDITIONS = 12,
   SIEVE_LIMIT = 1000,
-  SIEVE_PRIMES = 167, /* odd ones below */
-  SMALL_LIMIT = 180,  /* of primes that may go into the modulus */
+  SIEVE_PRIMES = 167, /* number of odd primes below the sieve's limit */
+  SMALL_LIMIT = 180,  /* bound on the primes that may go into the modulus */
   WINDOW = 4096
 };
 
@@ -40,18 +40,18 @@ enum { FOUND = 16 };
 struct gemel__chains {
   gemel__chain_options options;
   uint64_t modulus;                    /* the bottom prime is ≡ −1 modulo this */
-  uint64_t rest[GEMEL__MAX_CONSTANTS]; /* parts of the constants without primes of the modulus */
+  uint64_t rest[GEMEL__MAX_CONSTANTS]; /* the constants, without the primes of the modulus */
   size_t n_rest, n_dropped;
-  size_t n_conditions; /* pairs of ring and constant that must be squares, ring by ring */
+  size_t n_conditions; /* how many pairs of ring and constant must be squares, ring by ring */
   uint16_t primes[SIEVE_PRIMES];
-  uint64_t *bottoms; /* the list, of small chains */
+  uint64_t *bottoms; /* small chains: all bottom primes */
   size_t n_bottoms, capacity;
-  int top_bits; /* of the chains that are drawn: options.bits, or more where there are too few */
+  int top_bits;     /* size of the chains drawn: options.bits, or more if there are too few */
   uint8_t *factors; /* see gemel__logs_new */
   gemel__logs *cache[CACHE_ENTRIES];
-  uint64_t used[CACHE_ENTRIES]; /* number of the draw that used it last */
+  uint64_t used[CACHE_ENTRIES]; /* number of the draw that last used it */
   uint64_t draws;
-  uint64_t found[FOUND]; /* of large chains, the latest that a search found */
+  uint64_t found[FOUND]; /* large chains: the latest bottom primes found */
   size_t n_found, searches;
 };
 
@@ -59,7 +59,7 @@ struct gemel__chains {
 
 void gemel__ring_init(gemel__ring *r, uint64_t p) {
   memset(r, 0, sizeof *r);
-  uint64_t inverse = p; /* of p modulo 2³; each step doubles the number of right bits */
+  uint64_t inverse = p; /* p · p ≡ 1 modulo 2³; each step doubles the number of right bits */
   for (int i = 0; i < 5; i++)
     inverse *= 2 - p * inverse;
   r->p = p;
@@ -79,7 +79,7 @@ uint64_t gemel__ring_pow(const gemel__ring *r, uint64_t a, uint64_t n) {
   return result;
 }
 
-/* Euclid on (p, a), keeping the coefficient of a. */
+/* 1/a modulo p by the extended Euclidean algorithm. */
 static uint64_t invert(uint64_t p, uint64_t a) {
   uint64_t r0 = p, r1 = a;
   int64_t t0 = 0, t1 = 1;
@@ -97,7 +97,7 @@ uint64_t gemel__ring_inverse(const gemel__ring *r, uint64_t a) {
     return 0;
   if (r->logs && gemel__logs_inverse(r->logs, r, a, &x))
     return x;
-  /* The inverse of a · 2⁶⁴ lacks 2¹²⁸. */
+  /* a stands for a · 2⁶⁴, so its inverse has to be multiplied by 2¹²⁸. */
   x = gemel__ring_mul(r, invert(r->p, a), r->square);
   return gemel__ring_mul(r, x, r->square);
 }
@@ -125,7 +125,7 @@ int gemel__ring_character(const gemel__ring *r, uint64_t a) {
     return 0;
   if (r->logs && gemel__logs_character(r->logs, a, &character))
     return character;
-  return jacobi(a, r->p); /* 2⁶⁴ is a square */
+  return jacobi(a, r->p); /* Montgomery's factor 2⁶⁴ is a square and doesn't matter */
 }
 
 uint64_t gemel__ring_sqrt(const gemel__ring *r, uint64_t a) {
@@ -142,7 +142,7 @@ uint64_t gemel__ring_power_of_two(const gemel__ring *r, int n) {
 
 uint64_t gemel__chain_exp(const gemel__prime_chain *c, int i, uint64_t x) {
   const gemel__ring *r = &c->ring[i];
-  /* x is in Montgomery's form and power isn't: their product comes out plain. */
+  /* x is in Montgomery's form and power isn't, so the product isn't. */
   return gemel__logs_power(r->logs, r, gemel__ring_mul(&c->ring[i + 1], x, r->power));
 }
 
@@ -151,7 +151,7 @@ int gemel__chain_log(const gemel__prime_chain *c, int i, uint64_t a, uint64_t *x
   uint64_t exponent;
   if (!gemel__logs_find(r->logs, r, a, &exponent))
     return 0;
-  /* root carries 2¹²⁸: the product is in Montgomery's form. */
+  /* root includes the factor 2¹²⁸, so the product is in Montgomery's form. */
   *x = gemel__ring_mul(below, exponent, r->root);
   return 1;
 }
@@ -194,7 +194,7 @@ int gemel__is_prime(uint64_t n) {
   return 1;
 }
 
-/* 1 if BOTTOM is below LENGTH − 1 further primes. */
+/* 1 if BOTTOM is the bottom prime of a chain of LENGTH primes. */
 static int is_chain(uint64_t bottom, int length) {
   gemel__ring r;
   for (int j = 0; j < length; j++) {
@@ -252,8 +252,8 @@ static void add_rest(gemel__chains *s, uint64_t m) {
     s->n_dropped++;
 }
 
-/* Takes the primes out of M that divide the modulus, if MORE after putting further small ones into
- * it while enough chains are left. */
+/* Divides M by its primes that are in the modulus. With MORE, first multiplies the modulus by
+ * further small primes of M, while enough chains are left. */
 static uint64_t split(gemel__chains *s, uint64_t m, int more) {
   double least = s->options.bits <= GEMEL__TABLE_BITS ? 5 : MODULUS_BITS;
   for (int i = 0; i < SIEVE_PRIMES && s->primes[i] < SMALL_LIMIT; i++) {
@@ -274,11 +274,11 @@ static void read_constants(gemel__chains *s) {
   if (o->faults & GEMEL__CHAIN_ANY_PRIMES)
     return;
   if (o->length > 1)
-    s->modulus *= 3; /* no chain does without */
+    s->modulus *= 3; /* all chains have this factor */
   for (size_t i = 0; i < o->n_constants; i++)
     if (odd_part(o->constants[i]))
       split(s, odd_part(o->constants[i]), 1);
-  if (o->bits > 48) /* the search is the faster, the more primes can't divide */
+  if (o->bits > 48) /* more primes in the modulus make the search faster */
     split(s, UINT64_C(3) * 5 * 7 * 11 * 13, 1);
   for (size_t i = 0; i < o->n_constants; i++) {
     uint64_t m = odd_part(o->constants[i]);
@@ -287,12 +287,12 @@ static void read_constants(gemel__chains *s) {
   }
 }
 
-/* The rings in the order in which constants are cared for: 1, 0, 2, 3, … */
+/* The ring of this RANK in the order 1, 0, 2, 3, … in which constants are made squares. */
 static int ring_by_rank(int length, int rank) {
   return length > 1 && rank < 2 ? 1 - rank : rank;
 }
 
-/* Condition number K: a constant that must be a square in a ring. */
+/* 1 if condition K holds: one constant is a square in one ring. */
 static int is_met(const gemel__chains *s, uint64_t bottom, size_t k) {
   int length = s->options.length, ring = ring_by_rank(length, (int)(k / s->n_rest));
   uint64_t p = ((bottom + 1) << (length - 1 - ring)) - 1, x = s->rest[k % s->n_rest] % p;
@@ -321,7 +321,7 @@ static gemel_status list_bits(gemel__chains *s, int bits) {
   return GEMEL_OK;
 }
 
-/* Leaves those chains that meet condition K, if they are not too few. */
+/* Keeps only the chains that meet condition K, if there are enough of them. 1: done. */
 static int filter(gemel__chains *s, size_t k) {
   size_t met = 0, kept = 0;
   for (size_t i = 0; i < s->n_bottoms; i++)
@@ -354,7 +354,7 @@ static gemel_status list_chains(gemel__chains *s) {
 
 /* ---- Larger chains: a search ---- */
 
-/* Conditions on constants, as many as leave enough chains and can be afforded. */
+/* Chooses as many conditions on constants as leave enough chains and can be afforded. */
 static void choose_conditions(gemel__chains *s) {
   double bits = log2_count(s, s->options.bits, s->modulus) - ENOUGH_BITS;
   size_t most = s->n_rest * (size_t)s->options.length;
@@ -372,8 +372,8 @@ static unsigned small_inverse(unsigned a, unsigned l) {
   return x;
 }
 
-/* Marks the n in [start, start + WINDOW) for which a small prime divides one of the chain's
- * numbers, that is M n 2ʲ ≡ 1. */
+/* Marks the n in [start, start + WINDOW) for which a small prime divides a number of the chain: M n
+ * 2ʲ ≡ 1. */
 static void sieve(const gemel__chains *s, uint64_t start, uint8_t *marked) {
   memset(marked, 0, WINDOW);
   for (int i = 0; i < SIEVE_PRIMES; i++) {
@@ -390,7 +390,8 @@ static void sieve(const gemel__chains *s, uint64_t start, uint8_t *marked) {
   }
 }
 
-/* A random chain whose top prime has BITS bits, in so many windows at random; 0: none. */
+/* Searches a random chain whose top prime has BITS bits, in WINDOWS random windows. 0: none
+ * found. */
 static uint64_t search(const gemel__chains *s, gemel__random *random, int bits, int windows) {
   uint8_t marked[WINDOW];
   uint64_t low = (UINT64_C(1) << (bits - s->options.length)) / s->modulus + 1;
@@ -407,8 +408,8 @@ static uint64_t search(const gemel__chains *s, gemel__random *random, int bits, 
   return 0;
 }
 
-/* Searches at the size that worked last; where no chain turns up, there goes the last condition, or
- * the size up by a bit. */
+/* Searches at the size that worked last. If nothing is found, drops the last condition or adds a
+ * bit to the size. */
 static uint64_t search_any(gemel__chains *s, gemel__random *random) {
   int most = s->options.bits <= GEMEL__LOG_BITS ? GEMEL__LOG_BITS : GEMEL__CHAIN_BITS;
   uint64_t b;
@@ -487,7 +488,7 @@ static void drop(gemel__chains *s, int i) {
   s->cache[i] = NULL;
 }
 
-/* Frees what was used longest ago until there is room for one chain more. */
+/* Frees the tables used longest ago until there is room for one more chain. */
 static void trim(gemel__chains *s) {
   for (;;) {
     size_t bytes = 0;
@@ -504,8 +505,8 @@ static void trim(gemel__chains *s) {
   }
 }
 
-/* A generator of the squares of R: the first small square whose order is not a proper divisor. When
- * the order is prime that is 4; the bottom ring's need not be. */
+/* A generator of the squares of R: the first small square whose order isn't a proper divisor of the
+ * group's. That is 4 if the group's order is prime, which it need not be in the bottom ring. */
 static uint64_t canonical_generator(const gemel__ring *r) {
   for (uint64_t k = 2;; k++) {
     uint64_t x = gemel__ring_enter(r, k), g = gemel__ring_mul(r, x, x), n = r->order;
@@ -565,10 +566,10 @@ static gemel_status build(gemel__chains *s, uint64_t bottom, gemel__random *rand
   return GEMEL_OK;
 }
 
-/* The bottom prime of the next chain. A large one's logarithms take a millisecond to prepare, so
- * after some searches most draws are of what they found; 0: there is none. */
+/* The bottom prime of the next chain; 0: there is none. Preparing logarithms of a large one takes a
+ * millisecond, so after the first searches most draws reuse what was found. */
 static uint64_t next_bottom(gemel__chains *s, gemel__random *random) {
-  enum { SEARCHED = 16 }; /* one in so many draws */
+  enum { SEARCHED = 16 }; /* the first so many draws search, then one in so many */
   if (s->n_bottoms)
     return s->bottoms[gemel__random_below(random, s->n_bottoms)];
   if (s->n_found == FOUND && gemel__random_below(random, SEARCHED))

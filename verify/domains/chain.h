@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chains of prime fields. A Cunningham chain is a sequence of primes with p[i] = 2 p[i+1] + 1; ring
- * i is the field of integers modulo p[i], ring 0 the largest. The non-zero squares modulo p[i] form
- * a group of order p[i+1], so the residues of ring i+1 are exactly the exponents of a generator of
- * the squares of ring i: that is what makes an exponential (from ring i+1 up to ring i) and a
- * logarithm (from ring i down to ring i+1) which are homomorphisms and inverse to each other.
+ * Chains of prime fields. A Cunningham chain is a sequence of primes with p[i] = 2 p[i+1] + 1. Ring
+ * i is the field of integers modulo p[i]; ring 0 is the largest. The non-zero squares modulo p[i]
+ * are a group of order p[i+1], so the residues of ring i+1 are exactly the exponents of a generator
+ * of the squares of ring i. That gives an exponential (from ring i+1 up to ring i) and a logarithm
+ * (from ring i down to ring i+1) which are homomorphisms and inverse to each other.
  *
- * The bottom prime is ≡ −1 modulo 8 times the product of given small primes, hence so is every
- * prime of the chain, and by quadratic reciprocity 2 and all these primes are squares in every
- * ring. As every p[i] ≡ 3 modulo 4, −1 is never a square: of x and −x one is, and a square has one
- * square root that is a square itself, the principal one.
+ * The bottom prime is ≡ −1 modulo 8 times the product of given small primes, and so is every prime
+ * of the chain. By quadratic reciprocity, 2 and all these primes are squares in every ring. As
+ * every p[i] ≡ 3 modulo 4, −1 is no square: exactly one of x and −x is. The principal square root
+ * is the one that is itself a square.
  *
- * Residues are kept in Montgomery's form (x stands for x · 2⁶⁴ mod p), so a product costs three
+ * Residues are kept in Montgomery's form (x stands for x · 2⁶⁴ mod p): a product costs three
  * multiplications and no division. All primes are below 2⁶².
  *
- * Logarithms. Up to GEMEL__TABLE_BITS, tables of the whole group: one look-up each for exp, log,
- * inverse and character. Up to GEMEL__LOG_BITS, index calculus: a third of a millisecond once for
- * each prime, then a microsecond each. Above, none.
+ * Logarithms: for primes up to GEMEL__TABLE_BITS, by tables of the whole group, which also give
+ * exp, inverse and character with one look-up. Up to GEMEL__LOG_BITS by index calculus: a third of
+ * a millisecond to prepare each prime, then a microsecond each. Above, there are none.
  */
 #ifndef GEMEL__DOMAINS_CHAIN_H
 #define GEMEL__DOMAINS_CHAIN_H
@@ -28,9 +28,9 @@
 
 enum {
   GEMEL__MAX_RINGS = 6,
-  GEMEL__TABLE_BITS = 22, /* top primes up to this size have tables */
-  GEMEL__LOG_BITS = 34,   /* and up to this size logarithms at all */
-  GEMEL__CHAIN_BITS = 61, /* the largest */
+  GEMEL__TABLE_BITS = 22, /* primes up to this size have complete tables */
+  GEMEL__LOG_BITS = 34,   /* primes up to this size have logarithms */
+  GEMEL__CHAIN_BITS = 61, /* the largest top prime */
   GEMEL__MAX_CONSTANTS = 32
 };
 
@@ -39,7 +39,8 @@ __extension__ typedef unsigned __int128 gemel__ring_wide;
 
 /* ---- One ring ---- */
 
-typedef struct gemel__logs gemel__logs; /* powers and logarithms of one prime (chain-log.c) */
+typedef struct gemel__logs gemel__logs; /* tables for powers and logarithms modulo one prime
+                                         * (chain-log.c) */
 
 typedef struct gemel__ring {
   uint64_t p;
@@ -47,13 +48,16 @@ typedef struct gemel__ring {
   uint64_t one;              /* 2⁶⁴ mod p: 1 in Montgomery's form */
   uint64_t square;           /* 2¹²⁸ mod p, which takes a residue to Montgomery's form */
   uint64_t order;            /* (p − 1)/2, of the group of squares */
-  uint64_t generator;        /* of that group, random for each trial; Montgomery's form */
-  uint64_t power;            /* generator = (canonical generator)^power, a residue of the order */
+  uint64_t generator;        /* a generator of that group, random for each trial; Montgomery's
+                              * form */
+  uint64_t power;            /* generator = (canonical generator)^power; a residue modulo the
+                              * order */
   uint64_t root;             /* 1/power modulo the order */
-  gemel__logs *logs;         /* owned by the source of the chain; the last ring may have none */
+  gemel__logs *logs;         /* owned by the source of the chain; may be NULL for the last ring */
 } gemel__ring;
 
-/* Fills in what follows from the odd prime P < 2⁶²; generator, power, root and logs are zero. */
+/* Sets the members that depend only on the odd prime P < 2⁶²; generator, power, root and logs
+ * become zero. */
 void gemel__ring_init(gemel__ring *r, uint64_t p);
 
 /* (high, low) / 2⁶⁴ mod p, for a number below p · 2⁶⁴. */
@@ -89,11 +93,11 @@ static inline uint64_t gemel__ring_leave(const gemel__ring *r, uint64_t a) {
 
 /* a^n, n ≥ 0 (0^0 = 1). */
 uint64_t gemel__ring_pow(const gemel__ring *r, uint64_t a, uint64_t n);
-/* 1/a; 0 for a = 0: the caller looks first. */
+/* 1/a; 0 for a = 0, which the caller must check. */
 uint64_t gemel__ring_inverse(const gemel__ring *r, uint64_t a);
 /* The quadratic character: 1 for a non-zero square, −1 for a non-square, 0 for 0. */
 int gemel__ring_character(const gemel__ring *r, uint64_t a);
-/* The square root that is a square (or 0) of a square (or 0); p ≡ 3 mod 4. */
+/* The principal square root of a square (or 0). p ≡ 3 mod 4. */
 uint64_t gemel__ring_sqrt(const gemel__ring *r, uint64_t a);
 /* 2^n for any n. */
 uint64_t gemel__ring_power_of_two(const gemel__ring *r, int n);
@@ -124,19 +128,19 @@ enum {
 typedef struct gemel__chain_options {
   int bits;   /* of the top prime, at least; 15 to GEMEL__CHAIN_BITS */
   int length; /* 1 to GEMEL__MAX_RINGS */
-  /* Numbers that occur in the graphs to be compared, which shall be squares. Signs and powers of
-   * two don't matter. Small primes in them become a condition on the chain, in every ring; what is
-   * left is made a square by drawing again, in ring 1 first (in ring 0 if it is the only one), in
-   * the others as far as that is affordable. */
+  /* Constants of the graphs, which should be squares (so that they are positive). Signs and powers
+   * of two don't matter. Small primes in them become a condition on the chain, and are squares in
+   * every ring. For what is left of a constant, chains are drawn until it is a square: in ring 1
+   * first (in ring 0 if it is the only one), in the others as far as that is affordable. */
   const double *constants;
   size_t n_constants;
   unsigned faults;
 } gemel__chain_options;
 
-/* A source of random chains of one kind, with the tables of the latest. Below 2^GEMEL__TABLE_BITS
- * all chains of the wanted size are listed (and larger ones while they are fewer than 16); above,
- * the first 16 draws search, and then one in 16: the others are of the last 16 that were found. Not
- * thread-safe: one source for each thread. */
+/* A source of random chains of one kind. It keeps the tables of the latest ones. Below
+ * 2^GEMEL__TABLE_BITS all chains of the wanted size are listed (and larger ones, until there are
+ * 16). Above, the first 16 draws search, and then one draw in 16; the others take one of the last
+ * 16 that were found. Not thread-safe: one source for each thread. */
 typedef struct gemel__chains gemel__chains;
 
 /* A new source. Errors: GEMEL_BAD_VALUE (options out of range), GEMEL_UNSUPPORTED (no chain of this
@@ -151,9 +155,8 @@ void gemel__chains_free(gemel__chains *source);
 gemel_status gemel__chains_draw(gemel__chains *source, gemel__random *random,
                                 gemel__prime_chain *chain);
 
-/* How many of the constants (their parts without small primes) aren't squares for certain even in
- * ring 1: of these the character may be wrong, and x ↦ cx doesn't preserve the order that it
- * makes. */
+/* How many of the constants (their parts without small primes) may be non-squares even in ring 1.
+ * For these the sign by the character may be wrong. */
 size_t gemel__chains_unmet(const gemel__chains *source);
 
 /* 1 if N is prime (Miller–Rabin with bases that are known to suffice for 64 bits). */
@@ -161,18 +164,17 @@ int gemel__is_prime(uint64_t n);
 
 /* ---- Powers and logarithms of one prime (chain-log.c), used by chain.c alone ---- */
 
-/* For ring R and the canonical generator of its squares (Montgomery's form): complete tables for a
- * small prime, else what is found at the first logarithm and kept. FACTORS is where those with the
- * same source keep their table of factors (of medium primes; made when needed, NULL before). NULL:
- * out of memory. */
+/* Tables for ring R and the canonical generator of its squares (Montgomery's form): complete for a
+ * small prime, else made at the first logarithm. FACTORS: where all logs of one source keep their
+ * table of smallest prime factors (made when needed, NULL before). NULL: out of memory. */
 gemel__logs *gemel__logs_new(const gemel__ring *r, uint64_t canonical, uint8_t **factors);
 void gemel__logs_free(gemel__logs *logs);
 int gemel__factors_make(uint8_t **factors); /* 0: out of memory */
 void gemel__factors_free(uint8_t *factors); /* may be NULL */
 uint64_t gemel__logs_prime(const gemel__logs *logs);
 size_t gemel__logs_bytes(const gemel__logs *logs);
-/* The exponent, below the order, of the canonical generator that gives A, a square. 0: the prime is
- * too large, or out of memory. */
+/* The exponent x below the order with canonical^x = A, a square. 0: the prime is too large, or out
+ * of memory. */
 int gemel__logs_find(gemel__logs *logs, const gemel__ring *r, uint64_t a, uint64_t *x);
 /* canonical^x for x below the order. */
 uint64_t gemel__logs_power(const gemel__logs *logs, const gemel__ring *r, uint64_t x);

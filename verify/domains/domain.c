@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What all domains share: arrays of elements, and tapes of decisions. A tape that runs out of
- * memory or out of entries says so in `failed` and goes on, so that evaluations need no error path
- * for it; whoever reads the result looks there first.
+ * memory or of entries sets `failed` and goes on, so evaluations need no error path for it. Whoever
+ * reads the result checks `failed` first.
  */
 #include "domains/domain.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dual numbers over a domain. An element is two elements of the base, one after the other. As a
- * result may be one of the arguments, rules work in scratch elements that the domain owns, and the
- * value is stored last.
+ * Dual numbers over a domain. An element is two elements of the base, one after the other. A result
+ * may be one of the arguments, so rules compute in scratch elements of the domain and store the
+ * value last.
  */
 #include "domains/dual.h"
 
@@ -52,7 +52,7 @@ const void *gemel__dual_tangent_of(const gemel__domain *d, const void *e) {
 
 static int d_to_integer(gemel__domain *d, const void *e, int64_t *x);
 
-/* Exactly 0, and known to be; of a dual number, both parts. */
+/* 1 if E is known to be exactly 0; of a dual number, the value and the tangent. */
 static int is_zero(gemel__domain *b, const void *e) {
   int64_t x;
   for (; b->to_integer == d_to_integer; b = base_of(b))

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dual numbers over a domain: a value v and a tangent t, v + t ε with ε² = 0. Evaluating a
- * reference on them gives a directional derivative exactly, in the arithmetic of the base; over
- * dual numbers once more, second derivatives. The rules are written here from calculus:
+ * Dual numbers over a domain: v + t ε with ε² = 0, a value v and a tangent t. Evaluating a
+ * reference on them gives a directional derivative exactly, in the arithmetic of the base domain.
+ * Over dual numbers once more they give second derivatives. The rules are those of calculus:
  *
  *   exp v · t,   t / v,   t / (2 √v),   b a^(b−1) t_a + a^b ln a · t_b,   (t_a − (a/b) t_b) / b
  *
- * A tangent that is exactly 0 (a constant's) stays 0 without its rule being evaluated, so the
- * derivative of a constant √0 is 0, and x^2 has one for negative x. Otherwise the rules' own states
- * count: √x at 0 has an UNDEFINED tangent, and an element's state is the worse of its two parts'.
+ * A tangent that is exactly 0 (a constant's) stays 0 without evaluating the rule. So the derivative
+ * of a constant √0 is 0, and x^2 has one at negative x. Otherwise the rule's state counts: √x at 0
+ * has an UNDEFINED tangent. The state of an element is the worse of its two parts'.
  *
- * Decisions are those of the value alone: sign, floor and to_integer look at it, in the same calls
- * in the same order as on the base, so a tape for the base serves dual numbers too. floor has the
- * tangent 0, and so has what is stored in an integer dtype. Of tied elements, `tie` gives the mean
- * of the tangents.
+ * sign, floor and to_integer look at the value alone and make the same calls in the same order as
+ * on the base, so a tape for the base fits dual numbers too. floor and storing in an integer dtype
+ * give the tangent 0. `tie` gives the mean of the tangents.
  *
  * Not thread-safe, like the domains below it.
  */
@@ -29,7 +28,7 @@ void gemel__dual_free(gemel__domain *d);
 
 gemel__domain *gemel__dual_base(const gemel__domain *d);
 
-/* The parts of E: elements of the base inside it, to be read or set by the base's functions. */
+/* The parts of E: elements of the base, to be read or set by the base's functions. */
 void *gemel__dual_value(const gemel__domain *d, void *e);
 void *gemel__dual_tangent(const gemel__domain *d, void *e);
 const void *gemel__dual_tangent_of(const gemel__domain *d, const void *e);

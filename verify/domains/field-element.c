@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements of domain F: known rational numbers, facts about signs, and the making of elements from
- * them. A known number is kept next to the residues as long as it fits: numerators in 127 bits (so
- * that sums and products of 64-bit integers fit before they wrap), denominators in 63. What doesn't
- * fit is merely no longer known.
+ * Elements of domain F: known rational numbers, facts about signs, and making elements from them. A
+ * known number is kept beside the residues while it fits: numerators in 127 bits (so that sums and
+ * products of 64-bit integers fit before they wrap), denominators in 63. Beyond that the number is
+ * no longer known; the residues remain.
  */
 #include "domains/field-element.h"
 

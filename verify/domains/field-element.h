@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an element of domain F is made of; for field.c, field-element.c and field-function.c only.
+ * The struct of an element of domain F, for field.c, field-element.c and field-function.c only.
  */
 #ifndef GEMEL__DOMAINS_FIELD_ELEMENT_H
 #define GEMEL__DOMAINS_FIELD_ELEMENT_H
@@ -15,7 +15,7 @@ typedef struct gemel__known {
   int64_t d;
 } gemel__known;
 
-/* Facts about a sign: which are possible. */
+/* Facts about a sign: the set of those possible. */
 enum { GEMEL__MAY_NEGATIVE = 1, GEMEL__MAY_ZERO = 2, GEMEL__MAY_POSITIVE = 4, GEMEL__MAY_ANY = 7 };
 
 typedef struct gemel__residues {
@@ -23,7 +23,7 @@ typedef struct gemel__residues {
   gemel__known known;
   /* The element is a quotient of polynomials in the leaves, of at most these degrees. */
   double above, below;
-  uint64_t depends; /* byte i: the rings on whose residues that of ring i depends */
+  uint64_t depends; /* byte i: the rings that the residue of ring i was computed from */
   uint8_t rings;    /* bit i: there is a value in ring i */
   uint8_t state;    /* gemel__state */
   uint8_t may;      /* facts about the sign */
@@ -31,7 +31,8 @@ typedef struct gemel__residues {
   int8_t infinite;  /* −1 or 1: that infinity, whatever the residues; 0: a number */
 } gemel__residues;
 
-/* So many different undecided signs are told apart; more count as new ones each time. */
+/* At most so many different undecided signs are told apart; further ones are counted at each
+ * use. */
 enum { GEMEL__FIELD_UNDECIDED = 256 };
 
 typedef struct gemel__field {
@@ -42,7 +43,8 @@ typedef struct gemel__field {
   uint64_t key; /* of the keyed functions in this trial */
   unsigned faults;
   gemel__tape *forced, *record;
-  uint64_t undecided[GEMEL__FIELD_UNDECIDED]; /* residues whose character was asked for */
+  uint64_t undecided[GEMEL__FIELD_UNDECIDED]; /* hash set of the residues whose character was asked
+                                               * for */
   gemel__field_report report;
 } gemel__field;
 
@@ -58,7 +60,7 @@ static inline gemel__known gemel__known_integer(gemel__wide n) {
 /* n/d in lowest terms; not known if d is 0 or it doesn't fit. */
 gemel__known gemel__known_make(gemel__wide n, gemel__wide d);
 
-/* Results that don't fit, and what has an argument that isn't known, are not known. */
+/* A result is "not known" if an argument isn't known or the result doesn't fit. */
 gemel__known gemel__known_add(gemel__known a, gemel__known b);
 gemel__known gemel__known_neg(gemel__known a);
 gemel__known gemel__known_mul(gemel__known a, gemel__known b);
@@ -72,7 +74,7 @@ int gemel__known_is_zero(gemel__known a); /* known and 0 */
 /* Exactly X, if it fits. */
 gemel__known gemel__known_double(double x);
 
-/* What an integer dtype stores of N: modulo 2^w; bool: is it not 0. */
+/* N stored in an integer dtype: modulo 2^w; bool: N ≠ 0. */
 gemel__wide gemel__known_wrap(gemel__wide n, gemel_dtype dtype);
 
 /* ---- Facts about signs ---- */
@@ -83,7 +85,7 @@ uint8_t gemel__may_neg(uint8_t a);
 
 /* ---- Elements ---- */
 
-/* The known number K (d ≠ 0) in every ring. */
+/* Sets E to the known number K (d ≠ 0) in every ring. */
 void gemel__residues_known(const gemel__field *f, gemel__residues *e, gemel__known k);
 
 /* E becomes the infinity of this SIGN, with FLAGS. */
@@ -92,11 +94,11 @@ void gemel__residues_infinity(const gemel__field *f, gemel__residues *e, int sig
 /* Makes E an element without value: UNDEFINED, GAP … */
 void gemel__residues_lose(gemel__field *f, gemel__residues *e, gemel__state state);
 
-/* Sets E's state from what its rings are: if none is left, UNDEFINED if any dropped out (LOST ≠ 0),
- * else GAP. Counts. */
+/* Sets E's state from its rings. If none is left: UNDEFINED if any dropped out (LOST ≠ 0), else
+ * GAP. Updates the report. */
 void gemel__residues_settle(gemel__field *f, gemel__residues *e, unsigned lost);
 
-/* The sign that follows from what is known of E, or GEMEL__UNORDERED. */
+/* The sign that is known of E by number or facts, or GEMEL__UNORDERED. */
 int gemel__residues_sign(const gemel__residues *e);
 
 /* 1 if the residues are 0 in all rings that E has. */

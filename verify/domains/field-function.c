@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Domain F: what lifts, lowers, takes roots or decides. A general power needs no logarithm: of a
- * square x, the residue of the exponent in ring i + 1 is an exponent for ring i, and
- * exp(y log x) = x^y to the letter. The last ring has no ring below it; there an exponent must be a
- * known fraction whose denominator is a power of two, as the group of squares has odd order.
+ * Domain F: exp, log, roots, powers, and decisions. A general power needs no logarithm: for a
+ * square x, the residue of the exponent in ring i + 1 is an exponent for ring i, and exp(y log x) =
+ * x^y exactly. The last ring has no ring below it, so there the exponent must be a known fraction
+ * whose denominator is a power of two (2 is invertible modulo the odd order of the group of
+ * squares).
  */
 #include "core/dtype.h"
 #include "domains/field-element.h"
@@ -18,7 +19,7 @@ static int character(const gemel__field *f, const gemel__residues *a, int i) {
   return gemel__ring_character(&f->chain.ring[i], a->r[i]);
 }
 
-/* The degree of a new variable that stands for a function of A. */
+/* The degree that a function of A gets, which counts as a new variable. */
 static double new_degree(const gemel__residues *a) {
   return fmax(1, a->above + a->below);
 }
@@ -55,7 +56,8 @@ void gemel__field_exp(gemel__domain *d, void *e, const void *a) {
   *(gemel__residues *)e = z;
 }
 
-/* The logarithm in ring I + 1 of what A is in ring I. 1: found; 0: none here; −1: not a square. */
+/* Finds the logarithm, in ring I + 1, of A's residue in ring I. 1: found; 0: none here; −1: not a
+ * square. */
 static int lower(gemel__field *f, const gemel__residues *a, int i, uint64_t *x) {
   uint64_t y = a->r[i];
   if (y == 0) {
@@ -112,7 +114,7 @@ void gemel__field_log(gemel__domain *d, void *e, const void *a) {
 
 /* ---- Roots and powers ---- */
 
-/* E = +∞ if X is that, no value if it is −∞. */
+/* E = √X for an infinite X: +∞, or no value for −∞. */
 static void root_of_infinity(gemel__field *f, gemel__residues *e, const gemel__residues *x) {
   if (x->infinite > 0)
     *e = *x;
@@ -155,7 +157,7 @@ void gemel__field_sqrt(gemel__domain *d, void *e, const void *a) {
   *(gemel__residues *)e = z;
 }
 
-/* x^n; a negative power of 0 is lost ring by ring. */
+/* x^n. A ring where a negative power of 0 is taken drops out. */
 static void integer_power(gemel__field *f, gemel__residues *z, const gemel__residues *x,
                           int64_t n) {
   uint64_t magnitude = n < 0 ? -(uint64_t)n : (uint64_t)n;
@@ -185,7 +187,7 @@ static void integer_power(gemel__field *f, gemel__residues *z, const gemel__resi
   gemel__residues_settle(f, z, lost);
 }
 
-/* The exponent of ring I's group that Y stands for, or 0 and no value. */
+/* *N = Y as an exponent in ring I's group of squares. 0: it can't be one. */
 static int exponent(const gemel__field *f, const gemel__residues *y, int i, uint64_t *n) {
   if (i + 1 < f->chain.length) {
     *n = gemel__ring_leave(&f->chain.ring[i + 1], y->r[i + 1]);
@@ -231,7 +233,7 @@ static void general_power(gemel__field *f, gemel__residues *z, const gemel__resi
   *z = w;
 }
 
-/* The sign of |x| − 1, which only known numbers tell. */
+/* The sign of |x| − 1, known for known numbers only. */
 static int compare_with_one(const gemel__residues *x) {
   gemel__known k = x->known;
   if (x->infinite)
@@ -287,8 +289,8 @@ void gemel__field_pow(gemel__domain *d, void *e, const void *a, const void *b) {
 
 /* ---- Decisions ---- */
 
-/* The sign by the character of one ring: ring 1 where A has it and isn't 0 there, else the first.
- */
+/* The sign by the quadratic character in one ring: ring 1 if A has a nonzero residue there, else
+ * the first. */
 static int character_sign(const gemel__field *f, const gemel__residues *a) {
   if (a->rings >> 1 & 1 && a->r[1])
     return character(f, a, 1);
@@ -298,7 +300,7 @@ static int character_sign(const gemel__field *f, const gemel__residues *a) {
   return 0;
 }
 
-/* Rings whose character isn't SIGN agree with the decisions no more. */
+/* Marks the rings in which A's character isn't SIGN as incoherent. */
 static void check_coherence(gemel__field *f, const gemel__residues *a, int sign) {
   for (int i = 0; i < f->chain.length; i++)
     if (a->rings >> i & 1 && f->report.coherent >> i & 1 && character(f, a, i) != sign)
@@ -318,8 +320,8 @@ static int forced_sign(gemel__field *f, const gemel__residues *a) {
   return sign;
 }
 
-/* Counts A among the numbers whose sign is undecided; −A is the same one. Known by its residue in
- * the first ring that it has, up to the sign; 0 marks a free place (A isn't 0). */
+/* Counts A (or −A, which is the same) among the numbers whose sign is undecided. It is identified
+ * by its residue in its first ring, up to the sign. 0 marks a free slot; A isn't 0. */
 static void count_undecided(gemel__field *f, const gemel__residues *a) {
   int i = __builtin_ctz(a->rings);
   const gemel__ring *r = &f->chain.ring[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Domain F: making one, leaves, arithmetic, comparison and reports. What lifts, lowers or decides
- * is in field-function.c, known numbers and facts are in field-element.c.
+ * Domain F: making a domain, leaves, arithmetic, comparison and reports. exp, log, roots and
+ * decisions are in field-function.c; known numbers and facts are in field-element.c.
  */
 #include "domains/field.h"
 
@@ -66,7 +66,8 @@ static void f_from_double(gemel__domain *d, void *e, double x) {
   }
   int exponent;
   gemel__known m = gemel__known_integer((int64_t)ldexp(frexp(x, &exponent), 53));
-  gemel__residues_known(f, e, m); /* x = m · 2^(exponent − 53), not known as a number */
+  gemel__residues_known(f, e, m); /* x = m · 2^(exponent − 53), too large or small to be a known
+                                   * number */
   y->known.d = 0;
   for (int i = 0; i < f->chain.length; i++) {
     const gemel__ring *r = &f->chain.ring[i];
@@ -76,8 +77,8 @@ static void f_from_double(gemel__domain *d, void *e, double x) {
 
 /* ---- Arithmetic ---- */
 
-/* The fields of E = x ∘ y but for residues, known number, sign and degree; 0 if there is no value.
- */
+/* Sets the members of E = x ∘ y except residues, known number, sign and degree. 0 if E has no
+ * value. */
 static int combine(gemel__field *f, gemel__residues *e, const gemel__residues *x,
                    const gemel__residues *y) {
   gemel__state state = gemel__worst(x->state, y->state);
@@ -101,7 +102,7 @@ static void set_known(gemel__residues *e, gemel__known k, uint8_t may) {
   e->may = k.d ? (uint8_t)(1 << (gemel__known_sign(k) + 1)) : may;
 }
 
-/* 1 if both have values, and either's is infinite. */
+/* 1 if both have values and at least one is infinite. */
 static int any_infinite(const gemel__residues *x, const gemel__residues *y) {
   return !x->state && !y->state && (x->infinite || y->infinite);
 }
@@ -168,7 +169,7 @@ static void f_difference(gemel__domain *d, void *e, const void *a, const void *b
     f_sub(d, e, a, b);
 }
 
-/* The same in all rings that both have: the same number, as certainly as two results are equal. */
+/* 1 if both have equal residues in all common rings. */
 static int same_residues(const gemel__residues *x, const gemel__residues *y) {
   for (int i = 0; i < GEMEL__MAX_RINGS; i++)
     if (x->rings & y->rings & 1u << i && x->r[i] != y->r[i])
@@ -200,7 +201,7 @@ static void f_mul(gemel__domain *d, void *e, const void *a, const void *b) {
   z->above = above, z->below = below;
 }
 
-/* The inverse of Y in every ring where it isn't 0. */
+/* E = 1 ÷ Y in every ring where Y isn't 0. */
 static void invert(gemel__field *f, gemel__residues *e, const gemel__residues *y) {
   unsigned lost = 0;
   for (int i = 0; i < f->chain.length; i++) {
@@ -274,7 +275,8 @@ static gemel__state f_state(gemel__domain *d, const void *e) {
 
 static void f_set_state(gemel__domain *d, void *e, gemel__state state) {
   gemel__residues *a = e;
-  gemel__field_report kept = field(d)->report; /* the caller's state, not one that arose here */
+  gemel__field_report kept = field(d)->report; /* a state set by the caller isn't counted in the
+                                                * report */
   if (state)
     gemel__residues_lose(field(d), a, state);
   a->state = (uint8_t)state;
@@ -377,7 +379,8 @@ static uint64_t leaf_residue(gemel__field *f, const gemel__ring *r, gemel__field
     return gemel__ring_sub(r, x, r->one);
   case GEMEL__LEAF_BELOW_ONE:
     return gemel__ring_sub(r, r->one, x);
-  case GEMEL__LEAF_UNIT: /* x is to be 1 − leaf, and 2 − x = 1 + leaf a square too */
+  case GEMEL__LEAF_UNIT: /* leaf = 1 − x for a square x, and 1 + leaf = 2 − x must be a square
+                          * too */
     while (gemel__ring_character(r, gemel__ring_sub(r, gemel__ring_add(r, r->one, r->one), x)) < 1)
       x = random_square(f, r);
     return gemel__ring_sub(r, r->one, x);
@@ -396,7 +399,8 @@ void gemel__field_random(gemel__domain *d, void *e, gemel__field_leaf kind) {
     kind = gemel__random_bits(&f->random) >> 63 ? GEMEL__LEAF_NEGATIVE : GEMEL__LEAF_POSITIVE;
   memset(a, 0, sizeof *a);
   a->may = may;
-  a->above = kind == GEMEL__LEAF_UNIT ? 8 : 2; /* a square's degree; a half of them meets UNIT */
+  a->above = kind == GEMEL__LEAF_UNIT ? 8 : 2; /* a square has degree 2; only half of the draws fit
+                                                * UNIT */
   a->rings = (uint8_t)((1u << f->chain.length) - 1);
   for (int i = 0; i < f->chain.length; i++) {
     a->r[i] = leaf_residue(f, &f->chain.ring[i], kind);

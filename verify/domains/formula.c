@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making terms: each function first looks whether the result is plain, and else finds or appends
- * the term. Rationals are FLINT's, cut off at MOST_BITS, as FLINT aborts when memory is out.
+ * Making terms: each function first tries to simplify, and else finds or appends the term.
+ * Rationals are FLINT's, limited to MOST_BITS, as FLINT aborts when memory is out.
  */
 #include "domains/formula.h"
 
@@ -48,7 +48,7 @@ static uint64_t hash_at(const void *user, uint32_t id) {
   return hash_of(at(user, id - 1));
 }
 
-/* The term like NODE; a new one if there is none. */
+/* The term equal to NODE; a new one if there is none. */
 static gemel__formula intern(gemel__formulas *t, const gemel__formula_node *node) {
   term_sought s = {t, node};
   uint64_t hash = hash_of(node);
@@ -123,7 +123,7 @@ void gemel__formulas_free(gemel__formulas *t) {
 
 /* ---- Bounds and signs ---- */
 
-/* Beyond, an integer counts as unbounded. */
+/* An integer with a larger bound counts as unbounded. */
 static gemel__formula_wide most(void) {
   return (gemel__formula_wide)1 << 120;
 }
@@ -194,7 +194,7 @@ static int too_long(const fmpq_t x) {
   return fmpz_bits(fmpq_numref(x)) > MOST_BITS || fmpz_bits(fmpq_denref(x)) > MOST_BITS;
 }
 
-/* The key of a number in the hash table, beside the number itself. */
+/* Puts the number's residues into NODE, as its key in the hash table. */
 static void key_number(gemel__formula_node *node, const fmpq_t x) {
   node->b = (gemel__formula)fmpz_fdiv_ui(fmpq_numref(x), 4294967291u);
   node->c = (gemel__formula)fmpz_fdiv_ui(fmpq_denref(x), 4294967279u);
@@ -217,7 +217,7 @@ static void bound_number(gemel__formula_node *node, const fmpq_t x) {
   }
 }
 
-/* The number goes to the end of the list, and off it again if the table has it already. */
+/* The number is appended to the list, and removed again if the table has it already. */
 gemel__formula gemel__formula_number(gemel__formulas *t, const fmpq_t x) {
   gemel__formula_node node = node_of(GEMEL__FORMULA_NUMBER, 0, (gemel__formula)t->n_numbers, 0, 0);
   if (too_long(x) ||
@@ -236,7 +236,7 @@ gemel__formula gemel__formula_number(gemel__formulas *t, const fmpq_t x) {
   return made;
 }
 
-/* A number made by OPERATION of the constants A and B. */
+/* The constant OPERATION(A, B) for constants A and B. */
 static gemel__formula folded(gemel__formulas *t,
                              void (*operation)(fmpq_t, const fmpq_t, const fmpq_t),
                              gemel__formula a, gemel__formula b) {
@@ -270,7 +270,7 @@ gemel__formula gemel__formula_leaf_whole(gemel__formulas *t, gemel__formula_wide
 
 /* ---- Choices between constants ---- */
 
-/* A is a choice between two constants, such as the truth values 1 and 0. */
+/* 1 if A is a choice between two constants, such as the truth values 1 and 0. */
 static int is_flag(const gemel__formulas *t, gemel__formula a) {
   const gemel__formula_node *n = at(t, a);
   return n->kind == GEMEL__FORMULA_CHOOSE && gemel__formula_value(t, n->b) != NULL &&
@@ -279,7 +279,7 @@ static int is_flag(const gemel__formulas *t, gemel__formula a) {
 
 typedef gemel__formula (*binary)(gemel__formulas *t, gemel__formula a, gemel__formula b);
 
-/* OPERATION on both numbers of the choice A with B. */
+/* Applies OPERATION with B to both numbers of the choice A. */
 static gemel__formula distribute(gemel__formulas *t, binary operation, gemel__formula a,
                                  gemel__formula b) {
   gemel__formula_node n = *at(t, a);
@@ -349,7 +349,7 @@ gemel__formula gemel__formula_mul(gemel__formulas *t, gemel__formula a, gemel__f
   return intern(t, &node);
 }
 
-/* Its negative is at hand. */
+/* 1 if A is a number or a negation, so that −A needs no further term. */
 static int negates(const gemel__formulas *t, gemel__formula a) {
   return at(t, a)->kind == GEMEL__FORMULA_NUMBER || at(t, a)->kind == GEMEL__FORMULA_NEG;
 }
@@ -393,7 +393,7 @@ gemel__formula gemel__formula_div(gemel__formulas *t, gemel__formula a, gemel__f
   return intern(t, &node);
 }
 
-/* An integer divided by one other than 0 is no larger. */
+/* The bounds of floor(a ÷ b) for integers: no larger in magnitude than a. */
 static void bound_quotient(const gemel__formulas *t, gemel__formula_node *node,
                            const gemel__formula_node *quotient) {
   const gemel__formula_node *x = at(t, quotient->a);
@@ -545,7 +545,7 @@ gemel__formula gemel__formula_choose(gemel__formulas *t, gemel__formula a, gemel
   return intern(t, &node);
 }
 
-/* The sign of a choice between constants is a truth made of the choice's. */
+/* The sign of a choice between constants, as a truth made of the choice's condition. */
 static gemel__formula sign_of_flag(gemel__formulas *t, unsigned signs, gemel__formula a) {
   gemel__formula_node n = *at(t, a);
   gemel__formula x = gemel__formula_sign(t, signs, n.b), y = gemel__formula_sign(t, signs, n.c);
@@ -604,9 +604,8 @@ static int is_constant(const gemel__formula_node *n) {
   return n->kind == GEMEL__FORMULA_NUMBER || n->kind == GEMEL__FORMULA_CONSTANT;
 }
 
-/* What a term is made of: a constant by its number in the table, any other by its place in the
- * shape, which PLACES has. Which of two summands comes first hangs on which was made first, so it
- * doesn't count. */
+/* Term K with its operands as a constant's number in the table, or a place in the shape (PLACES).
+ * The order of two summands depends on which was made first, so they are sorted. */
 static gemel__formula_node placed(const gemel__formulas *t, gemel__formula k,
                                   const gemel__formula *places) {
   gemel__formula of[3], to[3] = {0, 0, 0};

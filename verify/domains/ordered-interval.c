@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Intervals with outward rounding: see ordered-interval.h. Sums, products, quotients and roots
- * round each endpoint in its own direction; which endpoints meet in a product follows from the
- * signs. Monotone functions (exp, log, tanh, powers) are evaluated by Arb at each endpoint, as a
- * ball whose lower or upper end is taken.
+ * round each endpoint in its direction; signs tell which endpoints a product combines. exp, log and
+ * powers, which are monotone, are evaluated by Arb at each endpoint, as a ball whose lower or upper
+ * end is taken. The functions of functions.def are evaluated on the whole interval as a ball.
  */
 #include "domains/ordered-interval.h"
 
@@ -53,8 +53,8 @@ static void set_power(arf_t x, int sign, int bits) {
   fmpz_clear(exponent);
 }
 
-/* Turns an endpoint with an exponent beyond ±2^80 outward: to infinity or zero if that is outward,
- * else to ±2^±(2^79), which lies inward of it. */
+/* Limits an endpoint with an exponent beyond ±2^80. Outward that is infinity or zero; if outward is
+ * the other way, it is ±2^±(2^79). */
 static void limit_end(arf_t x, int up) {
   if (arf_is_special(x) || fmpz_bits(ARF_EXPREF(x)) <= EXPONENT_BITS)
     return;
@@ -147,7 +147,7 @@ void gemel__interval_sub(gemel__interval *e, const gemel__interval *a, const gem
   limit(e);
 }
 
-/* x · y, where 0 · ∞ = 0: an infinite end is a bound that is never reached. */
+/* x · y with 0 · ∞ = 0: an infinite end stands for numbers of any size, and 0 times these is 0. */
 static void mul_end(arf_t z, const arf_t x, const arf_t y, slong prec, int up) {
   if (arf_is_zero(x) || arf_is_zero(y))
     arf_zero(z);
@@ -239,7 +239,8 @@ static void function_end(arf_t z, const arf_t x, gemel__ball_function *function,
   arb_clear(t);
 }
 
-/* Beyond ±2^100, exp x is certainly past every limit: any number that is will do. */
+/* exp of an endpoint. Beyond ±2^100 the result is past every limit, so any number that is too will
+ * do. */
 static void exp_end(arf_t z, const arf_t x, slong prec, int up) {
   if (arf_is_neg_inf(x))
     arf_zero(z);

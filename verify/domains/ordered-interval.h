@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Intervals with outward rounding, for domain O: two endpoints (Arb's arf numbers), the lower of
- * which may be −∞ and the upper +∞. Both ends the same infinity are that infinity as a value, which
- * domain O takes care of before it comes here. Endpoints and not a midpoint with a radius, because
- * a lower bound of exactly 0 (of x², relu, exp) must survive adding 1 to it. Every function gives
- * an interval that holds all values that the operation takes on its arguments, as tight as PREC
- * bits allow; the result may be an argument. Exponents beyond 2^80 are turned outward into infinity
- * or zero, so that nothing grows without end.
+ * Intervals with outward rounding, for domain O: two endpoints (Arb's arf numbers), of which the
+ * lower may be −∞ and the upper +∞. If both are the same infinity, the interval is that infinity as
+ * a value; domain O handles it before it calls these functions. Endpoints are used rather than
+ * midpoint and radius so that a lower bound of exactly 0 (of x², relu, exp) stays exact when 1 is
+ * added. Each function gives an interval that holds all its values on its arguments, as tight as
+ * PREC bits allow; the result may be an argument. Exponents beyond 2^80 are rounded outward to
+ * infinity or zero, to bound memory.
  */
 #ifndef GEMEL__DOMAINS_ORDERED_INTERVAL_H
 #define GEMEL__DOMAINS_ORDERED_INTERVAL_H
@@ -49,7 +49,8 @@ void gemel__interval_sqrt(gemel__interval *e, const gemel__interval *a, slong pr
 void gemel__interval_exp(gemel__interval *e, const gemel__interval *a, slong prec);
 /* A ≥ 0; log 0 is −∞. */
 void gemel__interval_log(gemel__interval *e, const gemel__interval *a, slong prec);
-/* By Arb's FUNCTION of one number: 0, and E is left alone, if it has no finite enclosure. */
+/* Evaluates Arb's FUNCTION of one number on A. 0, and E is left alone, if it has no finite
+ * enclosure. */
 typedef void gemel__ball_function(arb_t y, const arb_t x, slong prec);
 int gemel__interval_ball(gemel__interval *e, const gemel__interval *a,
                          gemel__ball_function *function, slong prec);
@@ -57,7 +58,7 @@ int gemel__interval_ball(gemel__interval *e, const gemel__interval *a,
 void gemel__interval_pow(gemel__interval *e, const gemel__interval *a, const fmpz_t n, slong prec);
 void gemel__interval_floor(gemel__interval *e, const gemel__interval *a);
 
-/* Union (of intervals that may be apart: with what lies between), larger, smaller. */
+/* The union (of disjoint intervals: with what lies between); the maximum. */
 void gemel__interval_union(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
 void gemel__interval_max(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Domain O: see ordered.h. An element is a rational (FLINT's fmpq) while it can be, else an
- * interval. An infinity is the interval of which it is both ends; an interval with one infinite end
- * says besides whether it reaches it, which happens where a number and an infinity are covered.
- * Each operation first settles the states, then tries the exact way, which declines when operands
- * are intervals or the result would be too large, and then takes the intervals of the operands. A
- * result whose two endpoints coincide becomes a rational again.
+ * interval. An infinity is the interval with both ends equal to it. An interval with one infinite
+ * end also says whether that end is included, which happens where a number and an infinity are
+ * covered. Each operation first handles states, then tries exact arithmetic, which declines if
+ * operands are intervals or the result would be too large, and then uses intervals. A result whose
+ * two endpoints are equal becomes a rational again.
  */
 #include "domains/ordered.h"
 
@@ -25,8 +25,8 @@
 
 typedef struct ordered {
   gemel__state state;
-  int exact; /* q holds the value, else interval does */
-  int reach; /* of an interval: REACH_LOW, REACH_HIGH if that end is infinite and reached */
+  int exact; /* the value is in q, else in interval */
+  int reach; /* REACH_LOW, REACH_HIGH: the interval includes that infinite end */
   fmpq_t q;
   gemel__interval interval;
 } ordered;
@@ -86,7 +86,7 @@ static void ordered_set_state(gemel__domain *d, void *e, gemel__state state) {
   }
 }
 
-/* Counts one undecided question and gives E that state. */
+/* Makes E UNDECIDED and counts it. */
 static void leave_undecided(gemel__domain *d, ordered *e) {
   self(d)->undecided++;
   ordered_set_state(d, e, GEMEL__UNDECIDED);
@@ -106,7 +106,7 @@ static slong size_of(const fmpq_t q) {
   return (slong)fmpz_bits(fmpq_numref(q)) + (slong)fmpz_bits(fmpq_denref(q));
 }
 
-/* E has just got an exact value in q: if it is too large, it becomes an interval. */
+/* Finishes E, whose exact value is in q: if it is too large it becomes an interval. */
 static void settle_exact(gemel__domain *d, ordered *e) {
   e->state = GEMEL__DEFINED;
   e->exact = 1;
@@ -117,8 +117,8 @@ static void settle_exact(gemel__domain *d, ordered *e) {
   }
 }
 
-/* E has just got an interval: a single number of reasonable size becomes exact. REACHES: an operand
- * reached an infinite end, and so may the result. */
+/* Finishes E, whose value is an interval: a single number of reasonable size becomes exact.
+ * REACHES: an operand includes an infinite end, so the result may include one. */
 static void settle_interval(ordered *e, int reaches) {
   int low = arf_is_neg_inf(e->interval.lo) ? REACH_LOW : 0;
   e->state = GEMEL__DEFINED;
@@ -149,7 +149,7 @@ static void set_infinity(ordered *e, int sign) {
   settle_interval(e, 1);
 }
 
-/* A's interval: its own, or the one of its rational, made in *TEMP. */
+/* A's interval: its own, or that of its rational, made in *TEMP. */
 static const gemel__interval *interval_of(gemel__domain *d, const ordered *a,
                                           gemel__interval *temp) {
   if (!a->exact)
@@ -288,7 +288,7 @@ static void ordered_sub(gemel__domain *d, void *e, const void *a, const void *b)
     arithmetic(d, e, a, b, fmpq_sub, gemel__interval_sub);
 }
 
-/* E covers 0 and the infinity of this SIGN. */
+/* Sets E to the interval from 0 to the infinity of this SIGN, included. */
 static void zero_or_infinity(ordered *e, int sign) {
   gemel__interval_set_infinity(&e->interval, sign);
   arf_zero(sign > 0 ? e->interval.lo : e->interval.hi);
@@ -322,8 +322,8 @@ static int sign_of(const ordered *a) {
   return a->exact ? fmpq_sgn(a->q) : gemel__interval_sign(&a->interval);
 }
 
-/* E = ∞ · a, or with SIGN = −1 its negative. Among intervals an A that holds 0 counts without it.
- */
+/* E = ∞ · a, or with SIGN = −1 its negative. In interval evaluation the 0 in A is ignored, as 0 · ∞
+ * has no value. */
 static void scale_infinity(gemel__domain *d, ordered *e, const ordered *a, int sign) {
   int other = sign_of(a);
   if (other == 0) {
@@ -432,7 +432,8 @@ static int inside_positive(gemel__domain *d, ordered *e, const ordered *a) {
   return 0;
 }
 
-/* log 0 is −∞. Where it is open whether A is 0, only intervals can cover that. */
+/* log 0 is −∞. If it is undecided whether A is 0, only interval evaluation has an element for
+ * it. */
 static void ordered_log(gemel__domain *d, void *e, const void *a) {
   if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a))
     return;
@@ -448,7 +449,7 @@ static void ordered_log(gemel__domain *d, void *e, const void *a) {
   }
 }
 
-/* The K-th root of A ≥ 0 if A and it are rational: 1, else 0 and E is left alone. */
+/* E = the K-th root of A ≥ 0, if both are rational: 1. Else 0, and E is left alone. */
 static int exact_root(ordered *e, const ordered *a, slong k) {
   if (!a->exact)
     return 0;
@@ -474,7 +475,7 @@ static void ordered_sqrt(gemel__domain *d, void *e, const void *a) {
 
 /* 1 if a to the integer N is a rational of reasonable size. */
 static int is_small_power(const ordered *a, const fmpz_t n) {
-  return a->exact && fmpz_bits(n) < 32 && /* the least word has no absolute value */
+  return a->exact && fmpz_bits(n) < 32 && /* excludes the least word, which has no absolute value */
          labs(fmpz_get_si(n)) <= 2 * GEMEL__ORDERED_BITS / size_of(a->q);
 }
 
@@ -500,7 +501,7 @@ static void integer_power(gemel__domain *d, ordered *e, const ordered *a, const 
   }
 }
 
-/* a^b = exp(b log a) for a > 0, with so many more bits that the exponent's size does no harm. */
+/* a^b = exp(b log a) for a > 0, with enough extra bits for the size of the exponent. */
 static void power_interval(gemel__interval *e, const gemel__interval *a, const gemel__interval *b,
                            slong prec) {
   gemel__interval t;
@@ -511,7 +512,7 @@ static void power_interval(gemel__interval *e, const gemel__interval *a, const g
   gemel__interval_clear(&t);
 }
 
-/* a to a power that is no certain integer. */
+/* a^b where b isn't a known integer. */
 static void general_power(gemel__domain *d, ordered *e, const ordered *a, const ordered *b) {
   int sign = sign_of(a), power = sign_of(b);
   if (sign == 2 || (sign == -1 && !b->exact) || (sign == 0 && power == 2))
@@ -685,7 +686,7 @@ void gemel__ordered_abs(gemel__domain *d, void *e, const void *a) {
 
 /* ---- Storing in a dtype ---- */
 
-/* Q, an integer, modulo 2^BITS, into the range of the dtype. */
+/* X modulo 2^BITS, in the dtype's range. */
 static void wrap(fmpz_t x, int bits, int is_signed) {
   fmpz_fdiv_r_2exp(x, x, (ulong)bits);
   if (is_signed && fmpz_tstbit(x, (ulong)bits - 1)) {
@@ -698,7 +699,7 @@ static void wrap(fmpz_t x, int bits, int is_signed) {
   }
 }
 
-/* An interval of integers beyond the dtype's range may wrap to any of its numbers. */
+/* An interval of integers that reaches beyond the dtype's range becomes all of the range. */
 static void wrap_interval(ordered *e, gemel_dtype dtype) {
   int bits = 8 * (int)gemel_dtype_size(dtype), is_signed;
   gemel__interval range;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Domain S: see special.h. MPFR does what IEEE 754 says with NaN, infinities and signed zeros, so
- * most functions are one call with rounding towards zero, followed by making the last bit odd if
- * the result was not exact. The work is in round(): MPFR's numbers have neither subnormals nor a
- * small largest number, so the precision is cut to what the format has left at that exponent.
+ * Domain S: see special.h. MPFR treats NaN, infinities and signed zeros as IEEE 754 does, so most
+ * functions are one call with rounding towards zero, after which the last bit is made odd if the
+ * result was not exact. round() has more to do: MPFR has neither subnormals nor a small largest
+ * number, so the precision is first cut to what the format has at that exponent.
  */
 #include "domains/special.h"
 
@@ -54,12 +54,12 @@ static void special_set_state(gemel__domain *d, void *e, gemel__state state) {
   ((special_element *)e)->state = state;
 }
 
-/* The worse of two states (B may be NULL) becomes E's. */
+/* Sets E's state to the worse of two (B may be NULL). */
 static void join(special_element *e, const special_element *a, const special_element *b) {
   e->state = b && b->state > a->state ? b->state : a->state;
 }
 
-/* Makes the last bit odd after rounding towards zero, TERNARY being what that returned: the sign of
+/* Makes the last bit odd after rounding towards zero. TERNARY is MPFR's return value: the sign of
  * result − true value. */
 static void make_odd(mpfr_t x, int ternary) {
   if (ternary == 0 || mpfr_nan_p(x) || mpfr_inf_p(x))
@@ -204,10 +204,10 @@ static void round_float(mpfr_t x, const gemel__format *f) {
     return;
   mpfr_exp_t exponent = mpfr_get_exp(x); /* 2^(exponent − 1) ≤ |x| < 2^exponent */
   mpfr_exp_t left =
-      exponent - gemel__format_unit(f); /* bits that the format has for a number of that size */
+      exponent - gemel__format_unit(f); /* significand bits that the format has at that exponent */
   int sign = mpfr_sgn(x);
   if (left < 1) {
-    /* Below the smallest subnormal: from more than half of it that, else zero. */
+    /* Below the smallest subnormal: that number if x is more than half of it, else zero. */
     int up = left == 0 && mpfr_min_prec(x) > 1;
     if (up)
       mpfr_set_si_2exp(x, sign, gemel__format_unit(f), MPFR_RNDN);
@@ -305,7 +305,7 @@ static int same_sign(const mpfr_t x, double value) {
   return !mpfr_signbit(x) == !signbit(value);
 }
 
-/* VALUE against X where X is the very number asked for. */
+/* 1 if VALUE is X, which is the only allowed result. */
 static int is_exactly(const gemel__special *s, const mpfr_t x, double value) {
   if (mpfr_nan_p(x) || isnan(value))
     return mpfr_nan_p(x) && isnan(value);
@@ -446,7 +446,7 @@ int gemel__special_landmark(gemel__domain *d, const void *e, gemel_dtype dtype) 
   return negative ? -(int)mark : (int)mark;
 }
 
-/* A 64-bit integer that may have more than 17 digits. */
+/* 1 if X is an integer of at most 65 bits, to be written with all its digits. */
 static int is_long_whole(mpfr_srcptr x) {
   return mpfr_integer_p(x) && !mpfr_zero_p(x) && mpfr_get_exp(x) <= 65;
 }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Domain S, IEEE special values. An element is an MPFR number of 200 bits with a wide exponent,
- * which may be NaN, ±Inf or ±0, and every operation does with these what IEEE 754 and C's Annex F
- * say: Inf − Inf = NaN, 0 · Inf = NaN, 1 ÷ −0 = −Inf, log(0) = −Inf, sqrt(−0) = −0, pow(NaN, 0)
- * = 1.
+ * Domain S, IEEE special values. An element is an MPFR number of 200 bits with a wide exponent
+ * range; it may be NaN, ±Inf or ±0. Operations on these follow IEEE 754 and C's Annex F: Inf − Inf
+ * = NaN, 0 · Inf = NaN, 1 ÷ −0 = −Inf, log(0) = −Inf, sqrt(−0) = −0, pow(NaN, 0) = 1.
  *
- * round(dtype) rounds to nearest, ties to even, into the dtype's own numbers: overflow to infinity,
- * subnormals, zeros that keep their sign. All other operations round "to odd" at 200 bits (a result
- * that isn't exact gets an odd last bit), so that the second rounding is as if there had been no
- * first: after round(), + − × ÷ sqrt are bit for bit what the hardware gives (Boldo and Melquiond,
+ * round(dtype) rounds to nearest even into the dtype's own numbers, with overflow to infinity,
+ * subnormals, and zeros that keep their sign. All other operations round "to odd" at 200 bits: an
+ * inexact result gets an odd last bit. Then the second rounding gives what a single one would have
+ * given, so after round(), + − × ÷ sqrt are bit for bit those of the hardware (Boldo and Melquiond,
  * "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE ToC
  * 57(4), 2008). Integer dtypes wrap modulo 2^w; NaN stores as 0, infinities as the extremes,
  * fractions are cut off. bool is ≠ 0, so NaN is true.
  *
- * State is DEFINED always, NaN being a value here, unless set_state says otherwise. sign() of NaN
- * is GEMEL__UNORDERED, of either zero 0.
+ * The state is always DEFINED, unless set_state changes it: NaN is a value here. sign() of NaN is
+ * GEMEL__UNORDERED, of either zero 0.
  *
  * A domain object is for one thread at a time; several may be used side by side.
  */
@@ -25,9 +24,9 @@
 
 typedef struct gemel__special {
   gemel__domain domain; /* first, so a pointer to it is a pointer to the whole */
-  int zero_signs;       /* 1 (new): gemel__special_agrees tells −0 from +0 */
-  int unrounded;        /* 1: round() leaves floats as they are, so that what is judged is how far a
-                           result is from the exact one; for graphs of one rounding, the last */
+  int zero_signs;       /* 1, as in a new domain: gemel__special_agrees tells −0 from +0 */
+  int unrounded;        /* 1: round() doesn't round floats, so that a result is compared with the
+                         * exact one; for graphs whose only rounding is the last */
 } gemel__special;
 
 /* A new domain; NULL when memory is out. Free it with gemel__special_free after all its elements;
@@ -43,20 +42,22 @@ int gemel__special_sign_bit(gemel__domain *d, const void *e);
 /* E as a double, rounded to nearest: exact if E was rounded to a float dtype. */
 double gemel__special_value(gemel__domain *d, const void *e);
 
-/* 1 if COMPUTED, a number of DTYPE, is what E asks for: NaN for NaN, the same infinity, a zero for
- * a zero (of the same sign, if zero_signs), and else a number within ULPS units in the last place
- * of DTYPE at E. ULPS < 0 means 0.5, and up to 0.5 the number must be E rounded to DTYPE. An error
- * of ULPS may overflow to infinity or underflow to zero, if that is near enough. For integer dtypes
- * and bool: E, stored in DTYPE, is COMPUTED (of 64 bits: both converted to double). */
+/* 1 if COMPUTED, a number of DTYPE, is an allowed result where E is the expected one. NaN for NaN,
+ * the same infinity, a zero for a zero (of the same sign, if zero_signs), and else a number within
+ * ULPS units in the last place of DTYPE at E. ULPS < 0 means 0.5; up to 0.5, COMPUTED must be E
+ * rounded to DTYPE. With more it may also be the infinity or zero that the error reaches. For
+ * integer dtypes and bool, COMPUTED must be E stored in DTYPE (of 64 bits: both converted to
+ * double). */
 int gemel__special_agrees(gemel__domain *d, const void *e, gemel_dtype dtype, double computed,
                           double ulps);
 
-/* How many units in the last place of DTYPE, a float, COMPUTED lies from E (which is exact if the
- * domain is `unrounded`). 0 where E is NaN, infinite or 0, COMPUTED is NaN, or both overflow; an
- * infinity that should be finite counts as the power of two beyond the largest number. */
+/* The distance of COMPUTED from E in units in the last place of DTYPE, a float (E is exact if the
+ * domain is `unrounded`). 0 where E is NaN, infinite or 0, COMPUTED is NaN, or both overflow. An
+ * infinity where E is finite counts as the power of two above the largest number. */
 double gemel__special_ulps(gemel__domain *d, const void *e, gemel_dtype dtype, double computed);
 
-/* Where a function's results change their kind, and kernels with them. */
+/* Kinds of results. Where a function's results change from one kind to another, kernels often
+ * branch. */
 typedef enum gemel__landmark {
   GEMEL__MARK_NAN = 1,
   GEMEL__MARK_ZERO,

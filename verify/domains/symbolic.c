@@ -158,7 +158,7 @@ static void s_apply(gemel__domain *d, void *e, gemel__real_function f, const voi
   *(symbolic_element *)e = gap;
 }
 
-/* To a small constant integer; any other power is a gap. */
+/* a^b for a small constant integer b; any other b gives a GAP. */
 static void s_pow(gemel__domain *d, void *e, const void *a, const void *b) {
   symbolic_element base = *(const symbolic_element *)a,
                    result = made(GEMEL__FORMULA_ONE, GEMEL__FORMULA_TRUE);
