@@ -125,8 +125,7 @@ struct gemel__domain {
   /* C's fmod. NULL if elements aren't IEEE values; programs for IEEE values (scalar.def) are then
    * not run. */
   void (*fmod)(gemel__domain *d, void *e, const void *a, const void *b);
-  /* 1: round() to a float dtype changes elements, so an operation that computes in a dtype must
-   * round its operands to it. */
+  /* 1: round() to a float dtype changes elements (B and S). */
   int rounds;
   /* Says that what follows computes a result of DTYPE; called with output 0's before each node.
    * NULL: makes no difference. (B's sum() takes the accumulator from it: u = 2^-24 for f16, bf16

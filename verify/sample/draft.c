@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See draft.h.
+ * Drawing sizes, shapes and lists of axes, see draft.h.
  */
 #include "sample/draft.h"
 
@@ -49,7 +49,7 @@ void gemel__limit_shape(gemel__draft *d, gemel__shape *shape, unsigned keep) {
   }
 }
 
-/* The size that as many axes may all have. */
+/* The largest size that RANK axes can all have with at most so many ELEMENTS. */
 static int64_t even_size(int64_t elements, int rank) {
   int64_t size = 1;
   while (pow((double)(size + 1), rank) <= (double)elements && size < 67) {
@@ -58,7 +58,8 @@ static int64_t even_size(int64_t elements, int rank) {
   return size;
 }
 
-/* Many elements along each axis: what sums across lines and what sums along them differs. */
+/* Draws a shape with many elements along each axis, since kernels sum along and across rows by
+ * different code. */
 static void draw_even(gemel__draft *d, gemel__shape *shape, int rank) {
   int64_t most = even_size(d->max_elements, rank);
   shape->rank = rank;
@@ -68,7 +69,8 @@ static void draw_even(gemel__draft *d, gemel__shape *shape, int rank) {
 }
 
 void gemel__draw_shape_of(gemel__draft *d, gemel__shape *shape, int rank) {
-  int square = gemel__one_in(d, 4); /* equal sizes hide what mistakes one axis for another */
+  int square = gemel__one_in(d, 4); /* seldom: with equal sizes, mistaking one axis for another
+                                     * doesn't show */
   if (is_large(d) && rank > 0 && !d->zeros && !gemel__one_in(d, 3)) {
     draw_even(d, shape, rank);
     return;
@@ -87,7 +89,7 @@ void gemel__draw_shape(gemel__draft *d, gemel__shape *shape, int low) {
     return;
   }
   if (is_large(d) && low < 3 && high >= 3 && !gemel__one_in(d, 4)) {
-    low = 3; /* something to the left and to the right of what is added up */
+    low = 3; /* axes before and after the one that is summed */
   }
   gemel__draw_shape_of(d, shape, (int)gemel__draw(d, low, high));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A proposal in the making: shapes and attributes as plain numbers, which the proposers of
- * propose-*.c fill in, and what they share. A proposer sees what is known and fills in the rest; it
- * need not check anything twice, since the operation's type rule has the last word.
+ * A draft of a proposal (propose.h): shapes and attributes as plain numbers. The proposers of
+ * propose-*.c fill in what isn't known, with the helpers below. They need not check the result,
+ * since the operation's type rule decides in the end.
  */
 #ifndef GEMEL__SAMPLE_DRAFT_H
 #define GEMEL__SAMPLE_DRAFT_H
@@ -21,7 +21,7 @@ enum { GEMEL__LIST_ROOM = 32 };
 /* An attribute as a list of integers: axes, sizes, a dtype. */
 typedef struct gemel__list {
   int known;
-  int absent; /* to be filled in with what its fallback stands for */
+  int absent; /* left out, and to be filled in with its fallback */
   int count;
   int64_t at[GEMEL__LIST_ROOM];
 } gemel__list;
@@ -33,8 +33,8 @@ typedef struct gemel__draft {
   gemel_dtype dtype;
   int max_rank;
   int64_t max_elements;
-  int zeros; /* sizes 0 are drawn */
-  int ranks; /* as in the proposal, and so are the sizes */
+  int zeros; /* 1: sizes 0 are drawn */
+  int ranks; /* as in the proposal, like the members below */
   int64_t length;
   size_t n_sizes;
   const int64_t *sizes;
@@ -43,7 +43,7 @@ typedef struct gemel__draft {
   gemel__list attrs[GEMEL__PROPOSAL_ATTRS];
 } gemel__draft;
 
-/* GEMEL_DECLINED: this try, or everything, makes no sense. */
+/* A proposer fills in the draft. GEMEL_DECLINED: this try, or the known part, allows no result. */
 typedef gemel_status (*gemel__proposer)(gemel__draft *draft);
 
 /* ---- Numbers ---- */
@@ -62,29 +62,30 @@ static inline int64_t gemel__draw(gemel__draft *d, int64_t low, int64_t high) {
   return high <= low ? low : gemel__random_between(d->random, low, high);
 }
 
-/* A size: 1, 2, 3, 5, and 0 where the draft has zeros; some of 7 to 67 where it may be large. */
+/* Draws a size: 1, 2, 3, 5; also 0 if the draft has zeros, and 7 to 67 if it may be large. */
 int64_t gemel__draw_dim(gemel__draft *d);
 
 /* ---- Shapes ---- */
 
-/* Fills in a shape of rank LOW to the draft's greatest; its dtype stays. */
+/* Draws a shape of rank LOW to the draft's max_rank; its dtype stays. */
 void gemel__draw_shape(gemel__draft *d, gemel__shape *shape, int low);
 
 /* The same with exactly RANK axes. */
 void gemel__draw_shape_of(gemel__draft *d, gemel__shape *shape, int rank);
 
-/* Makes sizes other than those in KEEP (bits by axis) 1 until there are few enough elements. */
+/* Makes sizes 1, other than those of the axes in KEEP (a bit each), until there are at most
+ * max_elements elements. */
 void gemel__limit_shape(gemel__draft *d, gemel__shape *shape, unsigned keep);
 
 int64_t gemel__shape_elements(const gemel__shape *shape);
 
-/* Gives TO the dtype and dims of FROM. */
+/* Copies dtype and dims of FROM to TO. */
 void gemel__copy_shape(gemel__shape *to, const gemel__shape *from);
 
-/* Fills in SHAPE with what broadcasts to WHOLE, or is a scalar, or WHOLE's own shape. */
+/* Draws a SHAPE that broadcasts to WHOLE, often a scalar or WHOLE's own shape. */
 void gemel__draw_part(gemel__draft *d, gemel__shape *shape, const gemel__shape *whole);
 
-/* Fills in SHAPE with what PART broadcasts to. */
+/* Draws a SHAPE that PART broadcasts to. */
 void gemel__draw_whole(gemel__draft *d, gemel__shape *shape, const gemel__shape *part);
 
 /* The dtype of the first known input of COUNT, else D->dtype. */
@@ -92,11 +93,11 @@ gemel_dtype gemel__known_dtype(const gemel__draft *d, size_t count);
 
 /* ---- Lists ---- */
 
-/* A random subset of the axes 0..RANK - 1 that ALLOWED has bits of, ascending: often none, one or
+/* Draws an ascending subset of those axes 0..RANK - 1 that ALLOWED has bits of: often none, one or
  * all. */
 void gemel__draw_axes(gemel__draft *d, gemel__list *list, int rank, unsigned allowed);
 
-/* The largest entry + 1; 0 of nothing. */
+/* The largest entry + 1; 0 if the list is empty. */
 int gemel__list_top(const gemel__list *list);
 
 void gemel__list_fill(gemel__list *list, int count, int64_t value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See inverse.h. Floats are inverted in f64 and rounded; integers exactly where they wrap.
+ * Inverses of scalar operations, see inverse.h. Floats are inverted in f64 and rounded, integers
+ * modulo 2^w.
  */
 #include "sample/inverse.h"
 
@@ -117,9 +118,9 @@ INVERSE(abs) {
   gemel__invert_neg(list, dtype, t, c, first);
 }
 
-/* What is rounded to T, or cut to it. */
+/* Numbers that are rounded or truncated to T. */
 INVERSE(cast) {
-  static const int lost[] = {8, 16, 32}; /* bits that a narrower integer has, if it wraps */
+  static const int lost[] = {8, 16, 32}; /* widths of narrower integers, which wrap */
   (void)c, (void)first;
   gemel__aim_add(list, dtype, t);
   if (gemel__is_float(dtype) && !t->is_float) {
@@ -136,8 +137,8 @@ INVERSE(cast) {
 
 /* ---- With a constant beside ---- */
 
-/* Solutions of c x = t in integers that wrap at so many bits: of the odd part of c there is one, of
- * its power of two as many as it is. */
+/* Solutions of c x = t modulo 2^bits. If 2^k is the largest power of two that divides c, there are
+ * 2^k of them. */
 static void divide_whole(gemel__aim_list *list, gemel_dtype dtype, int64_t t, int64_t c) {
   int bits = bits_of(dtype), shift = 0;
   uint64_t mask = UINT64_MAX >> (64 - bits), odd = (uint64_t)c & mask, inverse = 1, x;
@@ -149,11 +150,12 @@ static void divide_whole(gemel__aim_list *list, gemel_dtype dtype, int64_t t, in
     shift++;
   }
   if (((uint64_t)t & ((UINT64_C(1) << shift) - 1)) != 0) {
-    gemel__aim_add_whole(list, dtype, t / c); /* none: what is near one */
+    gemel__aim_add_whole(list, dtype, t / c); /* there is no solution: a number near one */
     return;
   }
   for (int k = 0; k < 6; k++) {
-    inverse *= 2 - odd * inverse; /* Newton's iteration doubles the digits that are right */
+    inverse *= 2 - odd * inverse; /* Newton's iteration: each step doubles the number of right
+                                   * bits */
   }
   x = (((uint64_t)t & mask) >> shift) * inverse & mask >> shift;
   for (uint64_t k = 0; k < MOST_WRAPS && (shift >= 3 || k < UINT64_C(1) << shift); k++) {
@@ -199,7 +201,7 @@ INVERSE(div) {
   add_double(list, dtype, first ? real_of(c) / real_of(t) : real_of(t) * real_of(c));
 }
 
-/* t, and t after one round and after several. */
+/* t plus 0, 1, −1 and 7 times the modulus. */
 INVERSE(mod) {
   static const int rounds[] = {0, 1, -1, 7};
   for (size_t k = 0; k < sizeof rounds / sizeof *rounds && !first; k++) {

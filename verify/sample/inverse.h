@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lists of numbers that a value should be (aims.h), and how such a number passes from the result
- * of an operation to an operand: one inverse for each operation that has one, which the operation's
- * record names (reference/twin.h). Nothing here need be exact or complete.
+ * Lists of numbers that a value should take (aims.h), and how such a number passes from the result
+ * of an operation to an operand: there is an inverse for each operation that has one, named in the
+ * operation's record (reference/twin.h). Nothing here need be exact or complete.
  */
 #ifndef GEMEL__SAMPLE_INVERSE_H
 #define GEMEL__SAMPLE_INVERSE_H
@@ -22,19 +22,19 @@ typedef struct gemel__aim_number {
   int64_t whole;
 } gemel__aim_number;
 
-/* Adds X to a list of numbers of DTYPE, if DTYPE has it: a float rounded, an integer as int64_t
- * bits. */
+/* Adds X to a list of numbers of DTYPE: a float is rounded, an integer (as int64_t bits) is left
+ * out if DTYPE doesn't have it. */
 void gemel__aim_add_real(gemel__aim_list *list, gemel_dtype dtype, double x);
 void gemel__aim_add_whole(gemel__aim_list *list, gemel_dtype dtype, int64_t x);
-/* X as numbers of DTYPE: an integer dtype gets those on both sides of it. */
+/* Adds X in DTYPE; for an integer dtype, the integers on both sides of it. */
 void gemel__aim_add(gemel__aim_list *list, gemel_dtype dtype, const gemel__aim_number *x);
 
-/* Adds to LIST, of an operand of DTYPE, those x with op(x) = T, or where the operation has two
- * operands, op(x, C) = T, or op(C, x) = T if FIRST. */
+/* Adds to LIST, of an operand of DTYPE, the solutions x of op(x) = T. If the operation has two
+ * operands: of op(x, C) = T, or of op(C, x) = T if FIRST. */
 typedef void gemel__inverse(gemel__aim_list *list, gemel_dtype dtype, const gemel__aim_number *t,
                             const gemel__aim_number *c, int first);
 
-/* Not all of them are there: scalar.def of the references says which. */
+/* Only some of these exist: scalar.def of the references says which. */
 #define SCALAR(name, ...) gemel__inverse gemel__invert_##name;
 #include "ops/scalar.def"
 #undef SCALAR

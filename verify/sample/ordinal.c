@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers by their place in a dtype's order: see ordinal.h.
+ * Numbers by their ordinal, see ordinal.h.
  */
 #include "sample/ordinal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bisection between points whose decisions differ in two or more places: see points.h. Segments
- * that are still to be halved lie on a stack; each owns its two ends, values and tape. The half
- * whose ends differ more is pushed last, so it is taken first.
+ * Bisection between points whose decisions differ in two or more places: see points.h. A stack
+ * holds the segments still to be halved. The half whose ends differ more is pushed last, so it is
+ * taken first. Segments share the points at their ends, which are reference-counted.
  */
 #include "sample/points.h"
 
@@ -16,7 +16,7 @@ size_t gemel__tape_distance(const gemel__tape *a, const gemel__tape *b) {
   return distance + (a->count == b->count ? 0 : 2);
 }
 
-/* A point: its values and what was decided there; freed with its last segment. */
+/* A point: its values and the tape of decisions there; freed with its last segment. */
 typedef struct bisect_place {
   size_t references;
   double *values;
@@ -57,7 +57,7 @@ static bisect_place *new_place(const bisect_search *s) {
   return p;
 }
 
-/* Evaluates at P: 0, 1 (stop), −1 (memory), or 2 where the point is of no use. */
+/* Evaluates at P. 0: go on, 1: stop, −1: out of memory, 2: the point is of no use. */
 static int evaluate(bisect_search *s, bisect_place *p) {
   s->evaluations++;
   int answer = s->evaluate(s->user, s->n, p->values, &p->tape);
@@ -75,7 +75,7 @@ static int push(bisect_search *s, bisect_place *a, bisect_place *b) {
   return 0;
 }
 
-/* Sets M's values halfway; returns 0 if there is nothing between. */
+/* Sets M to the middle of T. 0: no doubles lie between its ends. */
 static int halve(const bisect_search *s, const bisect_segment *t, bisect_place *m) {
   int inside = 0;
   for (size_t i = 0; i < s->n; i++) {
@@ -89,7 +89,7 @@ static int halve(const bisect_search *s, const bisect_segment *t, bisect_place *
   return inside;
 }
 
-/* Evaluates halfway on T and pushes the halves that are worth it. */
+/* Evaluates at the middle of T and pushes the halves whose ends differ in two or more places. */
 static int refine(bisect_search *s, const bisect_segment *t) {
   bisect_place *m = new_place(s);
   if (!m)

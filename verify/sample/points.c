@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Points for domain O: see points.h. A point has a style, which says how often each kind of value
- * is drawn: a point full of ties finds other faults than one of many magnitudes. Every value drawn
- * goes into a small pool, from which later ones are repeated.
+ * Points for domain O: see points.h. Each point has a style, which gives the probability of each
+ * kind of value: a point full of ties finds other faults than one of many magnitudes. Values drawn
+ * go into a small pool, from which later ones are repeated.
  */
 #include "sample/points.h"
 
@@ -35,15 +35,15 @@ void gemel__points_clear(gemel__points *p) {
 
 enum { SMALL, HALF, TIE, CONSTANT, MAGNITUDE, UNIT, ZERO, KINDS };
 
-/* Chances of each kind in each style, in sixteenths. */
+/* Probability of each kind of value in each style, in sixteenths. */
 static const unsigned char styles[][KINDS] = {
     {3, 2, 3, 4, 3, 1, 0},  /* a bit of all */
     {12, 0, 4, 0, 0, 0, 0}, /* small integers: everything stays exact, many ties */
-    {3, 2, 11, 0, 0, 0, 0}, /* hardly two values */
+    {3, 2, 11, 0, 0, 0, 0}, /* mostly ties: few different values */
     {1, 1, 2, 11, 1, 0, 0}, /* around the constants */
     {0, 0, 4, 0, 12, 0, 0}, /* all magnitudes */
     {0, 4, 1, 0, 0, 11, 0}, /* ordinary numbers about 1 */
-    {2, 2, 0, 0, 0, 5, 7},  /* zeros among others: two of them in one line */
+    {2, 2, 0, 0, 0, 5, 7},  /* many zeros: several along one axis */
 };
 
 void gemel__points_begin(gemel__points *p, gemel__random *random) {
@@ -95,7 +95,8 @@ static double draw_real(const gemel__points *p, gemel__random *random) {
   }
 }
 
-/* An index: now and then an end of its range, of which a draw from thousands comes upon neither. */
+/* Draws an index. One in six is an end of the range, which uniform draws from thousands would
+ * hardly hit. */
 static int64_t draw_index(gemel__random *random, int64_t low, int64_t high) {
   uint64_t which = gemel__random_below(random, 12);
   return which == 0 ? low : which == 1 ? high - 1 : gemel__random_between(random, low, high - 1);
@@ -103,7 +104,7 @@ static int64_t draw_index(gemel__random *random, int64_t low, int64_t high) {
 
 /* ---- Reals ---- */
 
-/* Brings X into the range, keeping its magnitude where that is possible. */
+/* Moves X into the range, keeping its magnitude if possible. */
 static double bring_inside(double x, gemel_range range, gemel__random *random) {
   switch (range) {
   case GEMEL_RANGE_POSITIVE:
@@ -155,7 +156,7 @@ static void range_of(gemel_dtype dtype, uint64_t *least, uint64_t *greatest) {
   }
 }
 
-/* X's low bits, as a number of the dtype. */
+/* The low bits of X as a number of the dtype. */
 static int64_t fold(uint64_t x, gemel_dtype dtype) {
   unsigned unused = 64 - 8 * (unsigned)gemel_dtype_size(dtype);
   if (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED) {
@@ -184,7 +185,8 @@ static uint64_t draw_extreme(gemel_dtype dtype, gemel__random *random) {
   }
 }
 
-/* A real from the mix of the point's style, as an integer (0 if it is too large for one). */
+/* Draws a real by the point's style and rounds it down to an integer (0 if it is too large for
+ * one). */
 static uint64_t draw_whole(const gemel__points *p, gemel__random *random) {
   double x = floor(draw_real(p, random));
   return fabs(x) < 0x1p62 ? (uint64_t)(int64_t)x : 0;
@@ -211,9 +213,9 @@ static int64_t bring_integer_inside(int64_t x, gemel_dtype dtype, gemel_range ra
   }
 }
 
-/* Keys of random numbers (a seed and a count) whose first u32 has as its upper 24 bits 0, 1 and all
- * ones: random_uniform then begins with 0, 2^-24 and 1 - 2^-24 in f32, and with an end in f16 and
- * bf16. */
+/* Draws a key of random numbers (a seed and a count) whose first u32 has 0, 1 or all ones in its
+ * upper 24 bits. Then random_uniform begins with 0, 2^-24 or 1 - 2^-24 in f32, and with an end of
+ * its range in f16 and bf16. */
 static void draw_extreme_key(gemel__random *random, int64_t *values) {
   static const int64_t counts[] = {270842, 32609405, 9077817};
   values[0] = 1;
@@ -255,7 +257,7 @@ int64_t gemel__points_end(gemel_dtype dtype, gemel_range range, int64_t low, int
 
 /* ---- Storage ---- */
 
-/* Beyond the largest number, that. */
+/* Stores X, limited to the largest finite number. */
 static void store_real(gemel_dtype dtype, double x, char *to) {
   double most = gemel__largest(dtype);
   gemel__dtype_store(dtype, fabs(x) > most ? copysign(most, x) : x, to);

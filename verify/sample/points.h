@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Points at which domain O evaluates graphs. Where two functions differ, they mostly differ at
- * small integers, at ties, at the constants that the graph names, or at extremes; so these are
- * drawn on purpose, mixed with log-uniform magnitudes. And where two points lead to different
- * decisions (signs, floors) in two or more places, there may be a narrow window between them in
- * which only one has changed: bisection looks for it.
+ * Points at which domain O evaluates graphs. Two different functions mostly differ at small
+ * integers, at ties, at the graph's constants or at extremes; so these are drawn on purpose, mixed
+ * with log-uniform magnitudes. If two points lead to different decisions (signs, floors) in two or
+ * more places, there may be a narrow window between them in which only one has changed: bisection
+ * looks for it.
  *
  *   gemel__points p = {0};
  *   gemel__points_add_constant(&p, c);             for each constant of the graph
@@ -28,85 +28,85 @@
 typedef struct gemel__points {
   double *constants;
   size_t n_constants, capacity;
-  double pool[GEMEL__POINTS_POOL]; /* values drawn at this point, to be planted again as ties */
+  double pool[GEMEL__POINTS_POOL]; /* values drawn at this point, to be repeated as ties */
   size_t pooled;
-  int style; /* of this point: which kinds of value prevail */
+  int style; /* of this point: how often each kind of value is drawn */
 } gemel__points;
 
-/* Notes a constant C of the graph, around which values are drawn: c, −c, 2c, c ÷ 2, c ± 1, c ±
- * 2^-20. NaN, infinities and what is known already are ignored. Returns 0, or −1 when memory is
+/* Adds a constant C of the graph. Values are drawn around it: c, −c, 2c, c ÷ 2, c ± 1, c ± 2^-20.
+ * NaN, infinities and constants that were added before are ignored. Returns 0, or −1 when memory is
  * out. */
 int gemel__points_add_constant(gemel__points *p, double c);
 
 /* Frees; P is as {0} again. */
 void gemel__points_clear(gemel__points *p);
 
-/* Starts a new point: forgets the values to tie with, and chooses what kinds of value prevail. */
+/* Starts a new point: empties the pool of ties and chooses a style. */
 void gemel__points_begin(gemel__points *p, gemel__random *random);
 
-/* Draws N real values for a leaf of this point, all within DOMAIN. Each is finite, and one of: a
- * small integer (−8 … 8), a half, a value that this point has already (so ties are planted within a
- * leaf and across leaves), a value around a constant, or ± a full random significand × 2^−60…60.
- * GEMEL_RANGE_INDEX: an integer in [LOW, HIGH), which must not be empty. GEMEL_RANGE_MODERATE: |x|
- * ≤ 16. */
+/* Draws N finite real values for a leaf of this point, all within RANGE. Each is one of: a small
+ * integer (−8 … 8), a half, a value drawn before at this point (a tie within a leaf or across
+ * leaves), a value around a constant, or ± a full random significand × 2^−60…60. GEMEL_RANGE_INDEX:
+ * an integer in [LOW, HIGH), which must not be empty. GEMEL_RANGE_MODERATE: |x| ≤ 16. */
 void gemel__points_draw(gemel__points *p, gemel__random *random, gemel_range range, int64_t low,
                         int64_t high, size_t n, double *values);
 
-/* The least number, or the greatest, of an integer DTYPE (and bool) that DOMAIN has, stored as
- * those are that gemel__points_draw_integers draws. */
+/* The least or greatest number of an integer DTYPE (or bool) in RANGE, stored as
+ * gemel__points_draw_integers stores numbers. */
 int64_t gemel__points_end(gemel_dtype dtype, gemel_range range, int64_t low, int64_t high,
                           int is_greatest);
 
-/* As gemel__points_draw, for leaves of integer DTYPE (and bool: 0 or 1): small integers, ties, the
- * integers around constants, and the dtype's extremes: least, greatest, both ± 1 … 2 where they
- * exist, powers of two ± 1, and random bits. Two numbers of u64 may be a key of random numbers, and
- * are now and then one of which an end comes out. u64 values are stored as the int64_t with the
- * same bits; all others as themselves. */
+/* Like gemel__points_draw, for leaves of an integer DTYPE (bool: 0 or 1). Draws small integers,
+ * ties, the integers around constants, the dtype's extremes, these ± 1 … 2, powers of two ± 1, and
+ * random bits. Two numbers of u64 may be a key of random numbers; now and then they are a key whose
+ * first random number is an extreme one. u64 values are stored as the int64_t with the same
+ * bits. */
 void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_dtype dtype,
                                  gemel_range range, int64_t low, int64_t high, size_t n,
                                  int64_t *values);
 
-/* A number for the following: often just below a power of two, where numbers lie closest for their
- * size, and so become equal by a quotient or a product. */
+/* Draws a number for gemel__points_store_neighbours. It is often just below a power of two, where a
+ * dtype's numbers are closest relative to their size, so that a quotient or product easily rounds
+ * two of them to one. */
 double gemel__points_draw_crowded(gemel__random *random);
 
-/* Stores N floats of DTYPE that are BASE or up to two numbers away from it: what rounds makes some
- * of them equal. */
+/* Stores N floats of DTYPE that are BASE or at most two numbers away from it: an operation that
+ * rounds makes some of them equal. */
 void gemel__points_store_neighbours(gemel_dtype dtype, double base, gemel__random *random, size_t n,
                                     void *data);
 
-/* Stores N drawn values as DTYPE's bytes, packed, for a gemel_view: floats rounded to nearest even
- * (beyond the largest finite number: to that), integers cut to their width. One of REALS and
+/* Stores N drawn values as packed elements of DTYPE: floats are rounded to nearest even (and
+ * limited to the largest finite number), integers truncated to their width. One of REALS and
  * INTEGERS is NULL. */
 void gemel__points_store(gemel_dtype dtype, size_t n, const double *reals, const int64_t *integers,
                          void *data);
 
 /* ---- Bisection ---- */
 
-/* Evaluates at VALUES (N numbers) and records the decisions on TAPE, which is empty; the place for
- * the harness to look at the results, too. Returns 0 to go on, 1 to stop the bisection (a
- * counterexample), −1 if the point is of no use (its tape is then ignored). */
+/* Called for a point of N VALUES: evaluates there, records the decisions on TAPE, which is empty,
+ * and may look at the results. Returns 0 to go on, 1 to stop the bisection (a counterexample), −1
+ * if the point is of no use (its tape is then ignored). */
 typedef int (*gemel__points_evaluate)(void *user, size_t n, const double *values,
                                       gemel__tape *tape);
 
-/* Looks between A and B, two points of N numbers whose tapes differ in two or more places (or in
- * length), for points with tapes between theirs: halves the segment, first the half whose ends
- * differ more, and goes on in each half whose ends still differ in two or more places, until
- * doubles have no number between, or EVALUATE was called BUDGET times (A and B included). Returns 1
- * if EVALUATE stopped it, 0 if not, −1 when memory is out. *EVALUATIONS (may be NULL) gets the
- * number of calls. */
+/* Bisects the segment from A to B, two points of N numbers, if their tapes differ in two or more
+ * places (or in length). Evaluates halfway, and goes on in each half whose ends still differ in two
+ * or more places, first in the one whose ends differ more. Ends when doubles have no number
+ * between, or after BUDGET calls of EVALUATE (A and B included). Returns 1 if EVALUATE stopped it,
+ * 0 if not, −1 when memory is out. *EVALUATIONS (may be NULL) gets the number of calls. */
 int gemel__points_bisect(size_t n, const double *a, const double *b,
                          gemel__points_evaluate evaluate, void *user, size_t budget,
                          size_t *evaluations);
 
-/* Number of places at which two tapes differ; tapes of different length count as the places that
- * differ in the common part, plus two. */
+/* The number of places at which two tapes differ. For tapes of different length: in their common
+ * part, plus two. */
 size_t gemel__tape_distance(const gemel__tape *a, const gemel__tape *b);
 
-/* Puts the NaNs and infinities among VALUES, which gemel__points_store makes finite, into DATA. */
+/* Stores only the NaNs and infinities among VALUES in DATA, as gemel__points_store makes them
+ * finite. */
 void gemel__points_store_specials(gemel_dtype dtype, size_t n, const double *values, void *data);
 
-/* Stores X as one element of a float DTYPE, NaN and infinities too. */
+/* Stores X, which may be NaN or infinite, as one element of a float DTYPE. */
 void gemel__store_real(gemel_dtype dtype, double x, void *data);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for pad, join and split. An instance of pad is all of one kind (nothing, more, less,
- * gaps) or a mixture of them, axis by axis.
+ * Proposals for pad, join and split. An instance of pad has one kind of padding on all axes (none,
+ * added elements, cut-off elements, gaps), or a kind drawn for each axis.
  */
 #include "sample/draft.h"
 
@@ -9,7 +9,7 @@
 
 enum { NOTHING, MORE, LESS, GAPS, MIXED, KINDS };
 
-/* How many axes the lists say; −1: not said. */
+/* The number of axes by the known lists; −1: none is known. */
 static int listed_rank(const gemel__draft *d, size_t n) {
   for (size_t k = 0; k < n; k++) {
     if (d->attrs[k].known) {
@@ -31,7 +31,7 @@ static int64_t spread(int64_t n, int64_t interior) {
   return n > 0 ? n + interior * (n - 1) : 0;
 }
 
-/* LOW and HIGH of one axis of N elements that are there already; what is cut off is there. */
+/* Draws LOW and HIGH of an axis of N elements, never cutting off more than there is. */
 static void pad_axis(gemel__draft *d, int kind, int64_t n, int axis) {
   gemel__list *low = &d->attrs[0], *high = &d->attrs[1];
   if (!low->known) {
@@ -46,7 +46,7 @@ static void pad_axis(gemel__draft *d, int kind, int64_t n, int axis) {
   }
 }
 
-/* The least size of an axis that the known lists leave something of. */
+/* The least size of an axis from which the known lists don't cut off more than there is. */
 static int64_t least_size(const gemel__draft *d, int axis) {
   int64_t low = d->attrs[0].known ? d->attrs[0].at[axis] : 0;
   int64_t high = d->attrs[1].known ? d->attrs[1].at[axis] : 0;

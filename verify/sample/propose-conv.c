@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for the three convolutions. Of image, kernel, places, stride, dilation and padding of
- * an axis any may be known, since an operand or an attribute is; the others are drawn such that
- * they go together, and so are channels, filters and groups. Padding is always said in numbers.
+ * Proposals for corr and its two gradients. Of each axis, any of image size, kernel size, result
+ * size (places), stride, dilation and padding may be known from an operand or attribute; the others
+ * are drawn to fit. So are channels, filters and groups. Padding is always given in numbers.
  */
 #include <string.h>
 #include "sample/draft.h"
 
 enum { STRIDE, DILATION, LOW, HIGH, PADDING, GROUPS, FLIP, UNSHARED, SIZES, MOST_AXES = 3 };
 
-/* A number, and whether it is given. */
+/* A number, and whether it is known. */
 typedef struct number {
   int known;
   int64_t is;
@@ -49,7 +49,7 @@ static int weights_rank(const conv_draft *c) {
   return 2 + c->axes * (1 + c->unshared);
 }
 
-/* How many entries the known lists have; 0: none is known. */
+/* The length of the known lists; 0: none is known. */
 static int listed_axes(const gemel__draft *d) {
   int count = 0;
   for (int k = 0; (size_t)k < d->op->n_attrs; k++) {
@@ -60,15 +60,15 @@ static int listed_axes(const gemel__draft *d) {
   return count;
 }
 
-/* How many spatial axes there are by the image or the result (0: neither is known), by the known
- * lists, or any number. */
+/* Chooses the number of spatial axes: BY_IMAGE, that of the image or result, if it isn't 0; else
+ * the length of the known lists; else any. */
 static int draw_axes(gemel__draft *d, int by_image) {
   int listed = listed_axes(d), most = d->max_rank - 2 < MOST_AXES ? d->max_rank - 2 : MOST_AXES;
   int drawn = (int)gemel__draw(d, 1, most < 1 ? 1 : most);
   return by_image != 0 ? by_image : listed != 0 ? listed : drawn;
 }
 
-/* How many spatial axes there are, and whether weights are shared. */
+/* Finds the number of spatial axes, and whether weights are shared. */
 static gemel_status find_axes(gemel__draft *d, conv_draft *c) {
   const gemel__list *unshared = &d->attrs[UNSHARED];
   int free = !unshared->known && !unshared->absent, known = c->w != NULL && c->w->known;
@@ -138,7 +138,7 @@ static void draw_padding(gemel__draft *d, conv_axis *a, int64_t least) {
   choose(&a->high, not_below(least - a->low.is, gemel__draw(d, 0, most)));
 }
 
-/* Image and places are there: padding and kernel that go with them. */
+/* Image and result sizes are known: chooses padding and kernel to fit. */
 static gemel_status fit(gemel__draft *d, conv_axis *a) {
   int64_t reach, room;
   choose(&a->stride, a->place.is > 1 ? 1 : gemel__draw(d, 1, 2));
@@ -226,7 +226,8 @@ static int64_t largest(const conv_draft *c) {
   return most > w ? most : w;
 }
 
-/* Draws what isn't known; too large, and there is one image, channel, filter, then one group. */
+/* Draws what isn't known. If an operand gets too large, tries again with one image, filter, channel
+ * and group. */
 static gemel_status draw_channels(gemel__draft *d, conv_draft *c) {
   const conv_draft known = *c;
   gemel_status status = solve_channels(d, c);

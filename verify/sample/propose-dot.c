@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for dot. Axes of the two operands are paired, for the batch and for the sum. Mostly one
- * operand leads: its axes get their roles, by a familiar form (product of matrices, of a batch of
- * them, matrix and vector, outer product, several contracted axes) or at random, and the other one
+ * Proposals for dot. Pairs of axes of the two operands are batch axes or contracted. Mostly one
+ * operand leads: its axes get roles by a familiar form (product of matrices, of batches of them,
+ * matrix and vector, outer product, several contracted axes) or at random, and the other operand
  * follows with sizes that fit. If both are known, axes of equal size are paired.
  *
- * dot_add has a third operand of the product's shape. Where that is known, all ways in which the
- * axes of a known operand can play their roles in such a product are gone through.
+ * dot_add has a third operand of the product's shape. If that is known, all ways of giving roles to
+ * the axes of a known operand are tried.
  */
 #include <string.h>
 #include "sample/draft.h"
@@ -17,9 +17,10 @@ enum { MATRICES, BATCHES, OUTER, SEVERAL, ANY, FORMS };
 struct dot {
   gemel__draft *d;
   int form;
-  int ordered;             /* axes stand in the order of a product of matrices, maybe transposed */
-  int from_end[2];         /* then: by side, whether the last axes are contracted, or the first */
-  int n[2];                /* how many contracted and batch pairs */
+  int ordered;             /* 1: axes are in the order of a product of matrices, perhaps
+                            * transposed */
+  int from_end[2];         /* if ordered, by side: 1: the last axes are contracted, 0: the first */
+  int n[2];                /* number of contracted and of batch pairs */
   gemel__list *list[2][2]; /* by side, by role */
 };
 
@@ -34,7 +35,8 @@ static unsigned used_axes(const struct dot *p, int side) {
   return used;
 }
 
-/* An axis that USED lacks: the first or the LAST, or any. −1: none is left. */
+/* An axis that isn't in USED: the first, or with LAST the last; any, if not ordered. −1: none is
+ * left. */
 static int free_axis(struct dot *p, unsigned used, int rank, int last) {
   int axes[GEMEL_MAX_RANK], count = 0;
   for (int k = 0; k < rank; k++) {
@@ -48,8 +50,8 @@ static int free_axis(struct dot *p, unsigned used, int rank, int last) {
   return !p->ordered ? axes[gemel__draw(p->d, 0, count - 1)] : last ? axes[count - 1] : axes[0];
 }
 
-/* Roles for the axes of operand SIDE as far as they are free; 0 if it has too few. Batch axes come
- * first, as they lead in the familiar forms. */
+/* Gives roles to free axes of operand SIDE; 0 if it has too few. Batch axes are chosen first, as
+ * they lead in the familiar forms. */
 static int choose_roles(struct dot *p, int side, int rank) {
   unsigned used = used_axes(p, side);
   for (int role = BATCH; role >= CONTRACT; role--) {
@@ -71,7 +73,7 @@ static int choose_roles(struct dot *p, int side, int rank) {
   return 1;
 }
 
-/* How many pairs: what known lists say, else by form. */
+/* Chooses the number of pairs: that of known lists, else by form. */
 static void choose_counts(struct dot *p, int room) {
   static const int least[FORMS][2] = {{1, 0}, {1, 1}, {0, 0}, {2, 0}, {0, 0}};
   for (int role = BATCH; role >= CONTRACT; role--) {
@@ -103,7 +105,8 @@ static int least_rank(const struct dot *p, int side) {
   return pairs < GEMEL_MAX_RANK ? pairs : GEMEL_MAX_RANK;
 }
 
-/* One more axis than are paired, as of a matrix, or none, as of a vector, or two. */
+/* Chooses a rank: one axis more than are paired, as in a matrix, or none, as in a vector, or
+ * two. */
 static int choose_rank(struct dot *p, int side) {
   int free = gemel__one_in(p->d, 4) ? 0 : 1 + gemel__one_in(p->d, 6);
   int rank = least_rank(p, side);
@@ -114,7 +117,7 @@ static int choose_rank(struct dot *p, int side) {
   return rank < GEMEL_MAX_RANK ? rank : GEMEL_MAX_RANK;
 }
 
-/* Sizes of FOLLOWER's paired axes are those of the other side. */
+/* Sets the sizes of FOLLOWER's paired axes to those of the other side. */
 static int follow_sizes(struct dot *p, int follower) {
   const gemel__shape *from = &p->d->in[!follower];
   gemel__shape *to = &p->d->in[follower];
@@ -163,7 +166,7 @@ static int fits(const struct dot *p, int i, int j) {
   return p->d->in[0].dims[i] == p->d->in[1].dims[j];
 }
 
-/* The product of matrices, if the sizes allow it. */
+/* Makes it a product of matrices. 0: the sizes don't allow it. */
 static int take_product(struct dot *p) {
   int x = p->d->in[0].rank, y = p->d->in[1].rank, batch = x > 2 ? x - 2 : 0, fit = 1;
   if (x == 0 || y == 0 || ((x > 2 || y > 2) && x != y)) {
@@ -187,7 +190,7 @@ static int take_product(struct dot *p) {
   return 1;
 }
 
-/* Pairs axis I of x with an axis of y of that size; 1 if there is one. */
+/* Pairs axis I of x with a free axis of y of the same size; 0 if there is none. */
 static int pair_axis(struct dot *p, int role, int i, unsigned *used) {
   int rank = p->d->in[1].rank, from = (int)gemel__draw(p->d, 0, rank - 1);
   for (int k = 0; k < rank; k++) {
@@ -215,7 +218,7 @@ static void pair_some(struct dot *p) {
   }
 }
 
-/* Axes for the free lists of one side, whose partners on the other side are known. */
+/* Chooses the axes of SIDE for pairs whose other axis is known. 0: none fits. */
 static int pair_known(struct dot *p, int side) {
   unsigned used = used_axes(p, side);
   for (int role = 0; role < 2; role++) {
@@ -259,7 +262,7 @@ static gemel_status pair_both(struct dot *p) {
   return pair_known(p, 0) && pair_known(p, 1) ? GEMEL_OK : GEMEL_DECLINED;
 }
 
-/* The attributes left out altogether: a product of matrices, whatever else the form was. */
+/* If all attributes are left out, it is a product of matrices, whatever the form was. */
 static void leave_out(struct dot *p) {
   int absent = 0, known = 0;
   for (int k = 0; k < 4; k++) {
@@ -304,7 +307,7 @@ gemel_status gemel__propose_dot(gemel__draft *d) {
 
 /* ---- A product of known shape ---- */
 
-/* The axes of an operand by role; FREE is behind CONTRACT and BATCH. */
+/* A further role: axes that aren't paired. */
 enum { FREE = 2, ROLES };
 
 struct roles {
@@ -312,7 +315,7 @@ struct roles {
   int64_t at[ROLES][GEMEL_MAX_RANK];
 };
 
-/* Roles number CODE of 3^rank for the axes of SIDE; 0 if the known lists say otherwise. */
+/* The roles of SIDE's axes numbered CODE of 3^rank. 0: the known lists say otherwise. */
 static int numbered_roles(const struct dot *p, int side, int code, struct roles *r) {
   memset(r, 0, sizeof *r);
   for (int axis = 0; axis < p->d->in[side].rank; axis++, code /= ROLES) {
@@ -346,7 +349,7 @@ static unsigned paired_axes(const struct dot *p, int side) {
   return paired;
 }
 
-/* Roles for a new operand with N axes of each. */
+/* Draws roles for a new operand with N axes of each. */
 static int new_roles(struct dot *p, int side, const int *n, struct roles *r) {
   int rank = n[CONTRACT] + n[BATCH] + n[FREE];
   memcpy(p->n, n, sizeof p->n);
@@ -367,7 +370,8 @@ static int new_roles(struct dot *p, int side, const int *n, struct roles *r) {
   return r->n[FREE] == n[FREE];
 }
 
-/* Compares sizes of SIDE with those of the result, or (WRITE) sets them. */
+/* 1 if the sizes of SIDE's batch and free axes are those of the result. WRITE: sets them
+ * instead. */
 static int meets_result(struct dot *p, int side, const struct roles *r, int write) {
   const gemel__shape *z = &p->d->in[2];
   gemel__shape *own = &p->d->in[side];
@@ -383,7 +387,7 @@ static int meets_result(struct dot *p, int side, const struct roles *r, int writ
   return same;
 }
 
-/* The same for the contracted axes of SIDE and of the other one, of which pairs may be crossed. */
+/* The same for the contracted axes of SIDE and of the other side; two pairs may be swapped. */
 static int meets_other(struct dot *p, int side, struct roles *r, const struct roles *other,
                        int write) {
   int same = 1, n = r->n[CONTRACT], crossed = 0;
@@ -422,7 +426,7 @@ static int ways_of(const struct dot *p, int side) {
   return ways;
 }
 
-/* The operand behind LEADER, whose roles are LED; 0 if none fits. */
+/* Chooses the other operand than LEADER, whose roles are LED. 0: none fits. */
 static int follow_result(struct dot *p, int leader, const struct roles *led) {
   int side = !leader, ways = ways_of(p, side);
   int n[ROLES] = {led->n[CONTRACT], led->n[BATCH], p->d->in[2].rank - led->n[BATCH] - led->n[FREE]};
@@ -442,7 +446,7 @@ static int follow_result(struct dot *p, int leader, const struct roles *led) {
   return 0;
 }
 
-/* A new operand that leads: numbers of axes as known lists have them, or drawn. */
+/* Draws a new leading operand, with as many axes of each role as known lists have, or any. */
 static int lead_result(struct dot *p, struct roles *r) {
   gemel__shape *x = &p->d->in[0];
   int rank = p->d->in[2].rank, n[ROLES], least, most;
@@ -477,7 +481,7 @@ static gemel_status propose_result(struct dot *p) {
   return GEMEL_DECLINED;
 }
 
-/* The shape of the product of what was proposed. */
+/* Sets the third operand's shape to that of the product. */
 static void take_result(struct dot *p) {
   gemel__shape *z = &p->d->in[2];
   z->rank = 0;
@@ -494,8 +498,8 @@ static void take_result(struct dot *p) {
   }
 }
 
-/* Both operands and a list known: roles that agree with it and give a result that isn't too large.
- */
+/* Both operands and a list are known: finds roles that agree with it and give a result that isn't
+ * too large. */
 static gemel_status pair_all(struct dot *p) {
   int ways[2] = {ways_of(p, 0), ways_of(p, 1)}, from = (int)gemel__draw(p->d, 0, ways[0] - 1);
   struct roles r[2];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for scalar operations and for arange and size. Operands broadcast: those that are known
- * make a shape together, and each that is free is a scalar, the same shape, a part of it or more
- * than it. Dtypes are such that nothing is promoted, since promotion would put a cast between.
+ * Proposals for scalar operations, and for arange and size. Operands broadcast: the known ones give
+ * a common shape, and each free one is a scalar, or has that shape, a part of it, or a larger one.
+ * Dtypes are chosen such that nothing is promoted, as promotion would insert a cast.
  */
 #include "ops/ops.h"
 #include "sample/draft.h"
 
-/* Whether an operand of this code is a bool of itself. */
+/* 1 if operand K of an operation of this code is always a bool. */
 static int is_mask(gemel__type_code code, size_t k) {
   return code == GEMEL__TYPE_LOGIC || (code == GEMEL__TYPE_SELECT && k == 0);
 }
@@ -61,7 +61,7 @@ static int broadcast(gemel__shape *whole, const gemel__shape *operand) {
   return 1;
 }
 
-/* Beside a scalar mostly something larger. */
+/* Chooses the free shapes; beside a scalar mostly something larger. */
 static gemel_status choose_shapes(gemel__draft *d) {
   gemel__shape whole = {.rank = 0};
   int any_known = 0;

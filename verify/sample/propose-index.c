@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for subtensor and for what writes into a window (whose size is y's shape). An instance
- * is of one kind, the whole of x, all of it backwards, or a mixture of these, of parts, strides,
- * single elements and nothing, axis by axis. Of start, size and step any may be known; the others
- * are drawn such that the window lies inside.
+ * Proposals for subtensor, and for operations that write into a window (whose size is y's shape).
+ * The window is of one kind on all axes (the whole of x, or all of it reversed) or of a kind drawn
+ * for each axis: whole, reversed, a part, strided, one element, empty. Any of start, size and step
+ * may be known; the others are drawn such that the window lies inside.
  */
 #include <string.h>
 #include "sample/draft.h"
 
 enum { WHOLE, BACKWARDS, PART, STRIDED, ONE, EMPTY, KINDS };
 
-/* One axis: what is known of it, and what is drawn. */
+/* One axis: the known numbers, and those drawn. */
 struct axis {
   int64_t n, start, size, step;
   int has_n, has_start, has_size, has_step;
@@ -20,7 +20,7 @@ static int64_t magnitude(int64_t x) {
   return x < 0 ? -x : x;
 }
 
-/* How many elements there can be from START on. */
+/* How many elements the step reaches from START on. */
 static int64_t reach_from(const struct axis *a) {
   if (a->start < 0 || a->start >= a->n) {
     return 0;
@@ -41,8 +41,8 @@ static void draw_step(gemel__draft *d, int kind, struct axis *a) {
   }
 }
 
-/* The size of x where it is free: room for what is known, and sometimes more; mostly enough that
- * there is something to choose. */
+/* Draws the size of a free x: enough for the known numbers, sometimes more, and mostly enough for a
+ * choice. */
 static void draw_room(gemel__draft *d, int kind, struct axis *a) {
   int64_t reach = a->has_size && a->size > 0 ? (a->size - 1) * magnitude(a->step) : 0;
   int64_t least = a->has_size && a->size > 0 ? reach + 1 : 0;
@@ -73,7 +73,8 @@ static void draw_size(gemel__draft *d, int kind, struct axis *a) {
   }
 }
 
-/* Where a window of this size and step begins: at an end of x in half of the cases. */
+/* Draws the start of a window of this size and step; in half of the cases it touches an end of
+ * x. */
 static void draw_start(gemel__draft *d, struct axis *a) {
   int64_t reach = a->size > 0 ? (a->size - 1) * magnitude(a->step) : 0;
   int64_t slack = a->size > 0 ? a->n - 1 - reach : a->n;
@@ -102,7 +103,7 @@ static void draw_axis(gemel__draft *d, int kind, struct axis *a) {
   }
 }
 
-/* How many axes x has, as far as the other operands and lists say; −1: they don't. */
+/* The rank of x by the other operands and the lists; −1: unknown. */
 static int said_rank(const gemel__draft *d, const gemel__list *const *lists, int n) {
   if (d->in[0].known) {
     return d->in[0].rank;

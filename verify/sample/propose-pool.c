@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for pooling. Of image, places, size, stride, dilation and padding of an axis any may be
- * known, since an operand or an attribute is; the rest is drawn by going through all small windows
- * from a random one on, until one goes together with what is known.
+ * Proposals for pooling. Of each axis, any of image size, result size (places), window size,
+ * stride, dilation and padding may be known from an operand or attribute. The rest is found by
+ * trying all small windows, from a random one on, until one fits what is known.
  */
 #include "core/dtype.h"
 #include "sample/draft.h"
@@ -10,14 +10,14 @@
 enum { SIZE, STRIDE, DILATION, LOW, HIGH, COUNT_PADDING, IMAGE, MOST_AXES = 3, UNKNOWN = -1 };
 
 typedef struct pool_axis {
-  int64_t image, place, window[HIGH + 1]; /* those that aren't known are UNKNOWN */
+  int64_t image, place, window[HIGH + 1]; /* UNKNOWN where not known */
 } pool_axis;
 
-/* The operands by what they have the shape of; NULL: there is none, or it is the result. */
+/* The operands by whose shape they have; NULL: there is none, or it is the result. */
 typedef struct pool_draft {
   gemel__shape *image, *like_image, *places;
-  int floats;  /* no other dtype goes */
-  int average; /* there is COUNT_PADDING */
+  int floats;  /* 1: only float dtypes */
+  int average; /* 1: there is the attribute COUNT_PADDING */
 } pool_draft;
 
 /* ---- One axis ---- */
@@ -26,14 +26,14 @@ static int64_t reach_of(const int64_t *window) {
   return (window[SIZE] - 1) * window[DILATION];
 }
 
-/* 1 if no window lies in padding alone. */
+/* 1 if no window lies entirely in padding. */
 static int sound(const int64_t *window, int64_t image) {
   int64_t reach = reach_of(window);
   return window[LOW] <= reach && window[HIGH] <= reach &&
          (window[LOW] + window[HIGH] == 0 || image >= window[DILATION]);
 }
 
-/* Completes A with WINDOW; 0 if they don't go together. */
+/* Completes A with WINDOW; 0 if it doesn't fit. */
 static int complete(gemel__draft *d, pool_axis *a, const int64_t *window) {
   int64_t padding = window[LOW] + window[HIGH], span = reach_of(window) + 1;
   int64_t stride = window[STRIDE], image = a->image, place;
@@ -58,8 +58,8 @@ static int complete(gemel__draft *d, pool_axis *a, const int64_t *window) {
   return 1;
 }
 
-/* Window number NUMBER, but what is known of A. Those without padding and dilation come often, as
- * other numbers of the same. */
+/* The window numbered NUMBER, with A's known numbers in place. Windows without padding and dilation
+ * have several numbers, so they come often. */
 static void window_of(const pool_axis *a, int64_t number, int64_t *window) {
   static const int64_t values[HIGH + 1][5] = {
       {1, 2, 3, 4, 2}, {1, 1, 2, 3, 1}, {1, 1, 1, 2, 3}, {0, 0, 1, 2, 3}, {0, 0, 1, 2, 3}};
@@ -70,7 +70,8 @@ static void window_of(const pool_axis *a, int64_t number, int64_t *window) {
 }
 
 static gemel_status solve_axis(gemel__draft *d, pool_axis *a) {
-  const int64_t windows = 5 * 5 * 5 * 5 * 5, step = 1237; /* which goes through all of them */
+  const int64_t windows = 5 * 5 * 5 * 5 * 5, step = 1237; /* coprime to WINDOWS, so all are
+                                                           * visited */
   int64_t window[HIGH + 1], first = gemel__draw(d, 0, windows - 1);
   for (int64_t k = 0; k < windows; k++) {
     window_of(a, (first + k * step) % windows, window);
@@ -160,7 +161,7 @@ static void set_attrs(gemel__draft *d, const pool_draft *p, int axes, const pool
   }
 }
 
-/* Images and channels; few where the spatial axes are large already. */
+/* Draws the numbers of images and channels; small if the spatial axes are large. */
 static void draw_leading(gemel__draft *d, const gemel__shape *known, int axes,
                          const pool_axis *along, int64_t *leading) {
   int64_t elements = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for random numbers: a key, any shape, and the draft's dtype where the operation makes
- * numbers of it.
+ * Proposals for random numbers: a key, any shape, and the draft's dtype if the operation has that
+ * attribute.
  */
 #include "sample/draft.h"
 

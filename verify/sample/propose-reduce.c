@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for sum, prod, max, argmax, softmax and cross_entropy: what goes along axes.
+ * Proposals for operations along axes: sum, prod, max, argmax, softmax and cross_entropy.
  */
 #include "core/dtype.h"
 #include "sample/draft.h"
@@ -34,7 +34,7 @@ gemel_status gemel__propose_reduction(gemel__draft *d) {
   return GEMEL_OK;
 }
 
-/* A reduced axis of size 0 is an error: there the size becomes 1 if it is free. */
+/* max over an axis of size 0 is an error, so such a size becomes 1 if it is free. */
 gemel_status gemel__propose_largest(gemel__draft *d) {
   gemel__shape *x = &d->in[0];
   gemel__list *axes = &d->attrs[0];
@@ -55,7 +55,7 @@ gemel_status gemel__propose_largest(gemel__draft *d) {
   return GEMEL_OK;
 }
 
-/* One axis of X, the last in half of the cases. */
+/* Draws one axis of X, in half of the cases the last. */
 static void choose_axis(gemel__draft *d, gemel__list *axis, int rank) {
   if (!axis->known) {
     int last = axis->absent || gemel__one_in(d, 2);
@@ -80,7 +80,7 @@ gemel_status gemel__propose_argmax(gemel__draft *d) {
   }
   choose_axis(d, axis, x->rank);
   if (!axis->known && x->dims[axis->at[0]] == 0) {
-    axis->at[0] = gemel__draw(d, 0, x->rank - 1); /* perhaps another has elements */
+    axis->at[0] = gemel__draw(d, 0, x->rank - 1); /* another axis may have elements */
   }
   if (!x->known && axis->at[0] >= 0 && axis->at[0] < x->rank && x->dims[axis->at[0]] == 0) {
     x->dims[axis->at[0]] = 1;
@@ -104,7 +104,7 @@ gemel_status gemel__propose_softmax(gemel__draft *d) {
   return need_float(x->dtype);
 }
 
-/* Integer targets: the logits' shape without AXIS. */
+/* Sets the shape of integer targets: the logits' without AXIS. */
 static void draw_indices(gemel__draft *d, gemel__shape *targets, const gemel__shape *logits,
                          int64_t axis) {
   targets->dtype = gemel__one_in(d, 2) ? GEMEL_I64 : GEMEL_I32;
@@ -116,7 +116,7 @@ static void draw_indices(gemel__draft *d, gemel__shape *targets, const gemel__sh
   }
 }
 
-/* Logits for integer targets: their shape with one more axis, at AXIS. */
+/* Sets the shape of logits for integer targets: theirs with one more axis at AXIS. */
 static void draw_logits(gemel__draft *d, gemel__shape *logits, const gemel__shape *targets,
                         int64_t axis) {
   logits->rank = targets->rank + 1;

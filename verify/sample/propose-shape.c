@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for the shape family but for pad, join and split: dimshuffle, reshape, broadcast_to,
- * fill, reverse. Where an attribute is known and x isn't, x is drawn to fit it.
+ * Proposals for dimshuffle, reshape, broadcast_to, fill and reverse. If an attribute is known and x
+ * isn't, x is drawn to fit.
  */
 #include <string.h>
 #include "sample/draft.h"
@@ -21,7 +21,7 @@ static void permute(gemel__draft *d, int rank, int64_t *order) {
   }
 }
 
-/* A permutation, sometimes with new axes and without some of size 1. */
+/* Draws a permutation, sometimes with new axes, and without some of size 1. */
 static void draw_order(gemel__draft *d, const gemel__shape *x, gemel__list *order) {
   int64_t permutation[GEMEL_MAX_RANK];
   int insert = gemel__one_in(d, 4), drop = gemel__one_in(d, 4);
@@ -40,7 +40,7 @@ static void draw_order(gemel__draft *d, const gemel__shape *x, gemel__list *orde
   }
 }
 
-/* x for an order that is known: axes that it leaves out have size 1. */
+/* Draws x for a known order: axes that it leaves out have size 1. */
 static void draw_ordered(gemel__draft *d, gemel__shape *x, const gemel__list *order) {
   unsigned named = 0;
   int rank = gemel__list_top(order);
@@ -85,7 +85,7 @@ static void remove_axis(int *rank, int64_t *dims, int at) {
   memmove(dims + at, dims + at + 1, (size_t)(*rank - at) * sizeof *dims);
 }
 
-/* Cuts the axis AT into two. */
+/* Splits the axis AT into two. */
 static void split_axis(gemel__draft *d, int *rank, int64_t *dims, int at) {
   int64_t factor = gemel__draw(d, 1, dims[at] > 0 ? dims[at] : 3);
   if (dims[at] % factor == 0) {
@@ -94,7 +94,7 @@ static void split_axis(gemel__draft *d, int *rank, int64_t *dims, int at) {
   }
 }
 
-/* One step from a shape to another with as many elements. */
+/* One step to another shape with as many elements. */
 static void step(gemel__draft *d, int *rank, int64_t *dims) {
   int at = (int)gemel__draw(d, 0, *rank - 1);
   switch (gemel__draw(d, 0, 4)) {
@@ -123,7 +123,7 @@ static void step(gemel__draft *d, int *rank, int64_t *dims) {
   }
 }
 
-/* DIMS, RANK of them, become those of another shape with as many elements. */
+/* Replaces DIMS, RANK of them, by another shape with as many elements. */
 static void draw_reshaped(gemel__draft *d, int *rank, int64_t *dims) {
   int steps = (int)gemel__draw(d, 0, 3);
   if (gemel__one_in(d, 8)) { /* flat */

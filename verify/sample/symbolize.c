@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See symbolize.h.
+ * Replacing constant sizes by symbols, see symbolize.h.
  */
 #include "sample/symbolize.h"
 
@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/schema.h"
 
-/* Where the symbol of DIM stands; COUNT if there is none. */
+/* The index of DIM's symbol; COUNT if there is none. */
 static size_t find(gemel_context *context, const gemel__symbols *symbols, gemel_dim dim) {
   int64_t size;
   size_t k = 0;
@@ -27,7 +27,7 @@ static gemel_dim symbol_of(gemel_context *context, const gemel__symbols *symbols
   return k < symbols->count ? symbols->dims[k] : dim;
 }
 
-/* Gives DIM a symbol if it is to have one and has none; 0, or -1 when memory is out. */
+/* Adds a symbol for DIM if it is a constant above 1 without one. 0, or -1 when memory is out. */
 static int add_symbol(gemel_context *context, gemel__symbols *symbols, gemel_dim dim) {
   int64_t size;
   char name[32];
