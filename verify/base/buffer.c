@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A text buffer that is written twice, see buffer.h.
+ * Text of unknown length, written twice: see buffer.h.
  */
 #include "base/buffer.h"
 

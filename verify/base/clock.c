@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Time that passes: see clock.h.
+ * A monotonic clock, see clock.h.
  */
 #include "base/clock.h"
 

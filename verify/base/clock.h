@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Time that passes.
+ * A clock for measuring and limiting time.
  */
 #ifndef GEMEL__BASE_CLOCK_H
 #define GEMEL__BASE_CLOCK_H
 
-/* Seconds of a monotonic clock. */
+/* Seconds since some fixed time in the past; never goes back. */
 double gemel__clock(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Elements of tensors, see element.h. Every dtype is decoded here, f16 and bf16 from their bits, so
- * that nothing of the library's own conversions takes part in a reference.
+ * that references don't depend on the library's conversions.
  */
 #include "base/element.h"
 
@@ -12,7 +12,7 @@
 #include "core/dtype.h"
 #include "core/tensor.h"
 
-/* A number of a half type by its definition: sign, exponent, fraction. */
+/* Decodes f16 or bf16 by definition: sign, exponent, fraction. */
 static double decode_half(const gemel__format *f, uint16_t bits) {
   int fraction_bits = f->digits - 1, last = 2 * f->highest + 1;
   int exponent = bits >> fraction_bits & last;
@@ -73,7 +73,7 @@ const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
   gemel_view v = gemel_tensor_view(tensor);
   const char *at = v.data;
   if (gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides)) {
-    return at + i * gemel_dtype_size(v.dtype); /* mostly, and divisions are slow */
+    return at + i * gemel_dtype_size(v.dtype); /* the common case, without slow divisions */
   }
   for (int k = v.rank; k-- > 0;) {
     at += (int64_t)(i % (size_t)v.shape[k]) * v.strides[k];

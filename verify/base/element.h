@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements of tensors as numbers and as text, by the harness's own code.
+ * Elements of tensors as numbers and as text, without the library's own conversions.
  */
 #ifndef GEMEL__BASE_ELEMENT_H
 #define GEMEL__BASE_ELEMENT_H
@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <gemel/tensor.h>
 
-/* The number of DTYPE at DATA (aligned or not) as a double, decoded by the harness's own code:
- * 64-bit integers are rounded. */
+/* The number of DTYPE at DATA (aligned or not) as a double; 64-bit integers are rounded. */
 double gemel__decode(gemel_dtype dtype, const void *data);
 
 /* The same in decimal: all digits of an integer, 17 of a float. */
@@ -18,7 +17,7 @@ void gemel__element_format(gemel_dtype dtype, const void *data, char *text, size
 /* Element I (in row-major order) of a tensor of any strides: its address. */
 const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i);
 
-/* The elements of TENSOR where they lie one behind the other in row-major order; else NULL. */
+/* The elements of TENSOR if it is contiguous and row-major; else NULL. */
 const void *gemel__tensor_plain(const gemel_tensor *tensor);
 
 #endif

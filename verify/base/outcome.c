@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Words for what a check found.
+ * Describing an outcome in words, see outcome.h.
  */
 #include "base/outcome.h"
 

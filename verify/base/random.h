@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The random numbers of the harness. Everything that the harness draws comes from one 64-bit seed,
- * which it prints; the same seed gives the same numbers on every machine (integer arithmetic and
- * exact scaling only, no libm). The generator is xoshiro256**, seeded by splitmix64 (Blackman and
- * Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47, 2021; Steele, Lea and
- * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). Not for secrets.
+ * The random numbers of the harness. All of them come from one 64-bit seed, which is printed. The
+ * same seed gives the same numbers on every machine: integer arithmetic and exact scaling only, no
+ * libm. The generator is xoshiro256**, seeded by splitmix64 (Blackman and Vigna, "Scrambled linear
+ * pseudorandom number generators", ACM TOMS 47, 2021; Steele, Lea and Flood, "Fast splittable
+ * pseudorandom number generators", OOPSLA 2014). Not for secrets.
  *
- * Independent streams come from gemel__random_split: give each instance, tensor or trial its own,
- * so that drawing one number more in one place doesn't change all that follows elsewhere.
+ * gemel__random_split makes independent streams. Give each instance, tensor or trial its own, so
+ * that drawing one more number in one place doesn't change the numbers elsewhere.
  */
 #ifndef GEMEL__BASE_RANDOM_H
 #define GEMEL__BASE_RANDOM_H
@@ -50,12 +50,13 @@ static inline uint64_t gemel__random_bits(gemel__random *r) {
   return result;
 }
 
-/* The same, as the function that samplers and generators are given. */
+/* The same, in the form that samplers and generators take. */
 static inline uint64_t gemel__random_source(void *random) {
   return gemel__random_bits(random);
 }
 
-/* The stream number KEY of the seed SEED: independent of the others, and of the order of asking. */
+/* Starts stream number KEY of SEED: independent of the other streams, and of the order in which
+ * they are started. */
 static inline void gemel__random_split(gemel__random *r, uint64_t seed, uint64_t key) {
   uint64_t mixed = gemel__splitmix(&key);
   gemel__random_seed(r, seed ^ mixed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asking the caller whether to go on, see tick.h. Only the calling thread asks; the flag is atomic
- * since workers read it.
+ * Progress and stopping, see tick.h. Only the calling thread calls back; workers read the flag, so
+ * it is atomic.
  */
 #include "base/tick.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far a run is, and the caller's wish that it ends. What takes long asks now and then whether
- * to go on; once the answer was no, it is no from there on.
+ * Progress of a run, and the caller's wish to stop it. Long computations call gemel__tick
+ * regularly. Once the caller has said stop, the answer stays that.
  */
 #ifndef GEMEL__BASE_TICK_H
 #define GEMEL__BASE_TICK_H
@@ -11,35 +11,37 @@
 #include <stddef.h>
 
 typedef struct gemel__ticker {
-  int (*tick)(void *user, const char *doing); /* the caller's; NULL: nobody is asked */
+  int (*tick)(void *user, const char *doing); /* the caller's callback; it returns nonzero to stop;
+                                               * NULL: never */
   void *user;
-  const struct gemel__ticker *first; /* of a worker's: the calling thread's, which decides; else
-                                        NULL */
-  double started, stopped_at;        /* of gemel__clock */
+  const struct gemel__ticker *first; /* in a worker thread: the calling thread's ticker, which
+                                      * decides; else NULL */
+  double started, stopped_at;        /* times by gemel__clock */
   atomic_int stopped;
-  size_t part;       /* from 1; 0: the graphs as a whole */
+  size_t part;       /* part of a divided pair, from 1; 0: the whole graphs */
   const char *stage; /* static: "tier real" */
-  size_t done, all;  /* of the stage; ALL 0: nothing is known */
+  size_t done, all;  /* progress of the stage; ALL 0: unknown */
 } gemel__ticker;
 
 void gemel__ticker_init(gemel__ticker *ticker, int (*tick)(void *user, const char *doing),
                         void *user);
 
-/* Another thread's: it asks nobody, and stops when FIRST has been told to. FIRST may be NULL. */
+/* Makes the ticker of a worker thread: it never calls back, and stops when FIRST has been told to.
+ * FIRST may be NULL. */
 void gemel__ticker_follow(gemel__ticker *ticker, const gemel__ticker *first);
 
-/* What comes next, and how far it is. TICKER may be NULL, here and below. */
+/* Say what is being done, and how far it is. TICKER may be NULL, here and below. */
 void gemel__ticker_part(gemel__ticker *ticker, size_t part);
 void gemel__ticker_stage(gemel__ticker *ticker, const char *stage);
 void gemel__ticker_at(gemel__ticker *ticker, size_t done, size_t all);
 
-/* Asks. GEMEL_OK: go on. GEMEL_DECLINED: stop; what was begun is no evidence. */
+/* Asks the caller. GEMEL_OK: go on. GEMEL_DECLINED: stop; what was begun is no evidence. */
 gemel_status gemel__tick(gemel__ticker *ticker);
 
-/* 1 once that was the answer. */
+/* 1 once a tick was answered by stop. */
 int gemel__stopped(const gemel__ticker *ticker);
 
-/* "stopped after 10.0 s". */
+/* Writes "stopped after 10.0 s". */
 void gemel__stopped_text(const gemel__ticker *ticker, char *text, size_t bytes);
 
 #endif

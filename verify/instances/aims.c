@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * See aims.h. Each node has a list of numbers that its elements should be. Lists begin at the
- * operands of operations that have a constant beside them (that number and its neighbours), and go
- * from a result to its operands by inverting the operation (inverse.h), node by node from the last
- * to the first. Nothing here need be exact or complete: a number more is a sample more.
+ * Finding aims, see aims.h. Each node has a list of numbers that its elements should take. A list
+ * starts at an operand of an operation with a constant beside it: that number and its neighbours.
+ * It passes from a result to the operands by inverting the operation (inverse.h), from the last
+ * node to the first. Nothing here need be exact or complete: a wrong number is just one more
+ * sample.
  */
 #include "sample/aims.h"
 
@@ -24,7 +25,7 @@ struct aim_search {
   gemel__aim_list *lists;
 };
 
-/* The next number of a float DTYPE above X, or below it. */
+/* The next number of a float DTYPE above X (UP) or below it. */
 static double neighbour(gemel_dtype dtype, double x, int up) {
   uint16_t half;
   if (dtype == GEMEL_F64) {
@@ -41,7 +42,7 @@ static double neighbour(gemel_dtype dtype, double x, int up) {
   return gemel__dtype_load(dtype, &half);
 }
 
-/* X and what stands beside it. */
+/* Adds X and its neighbours. */
 static void add_around(gemel__aim_list *list, gemel_dtype dtype, const gemel__aim_number *x) {
   gemel__aim_add(list, dtype, x);
   if (gemel__is_float(dtype)) {
@@ -77,7 +78,8 @@ static gemel__aim_number load(const gemel_tensor *tensor, size_t i) {
   return n;
 }
 
-/* The numbers of VALUE if it is a constant, CONSTANTS of them at most; else 0. */
+/* If VALUE is a constant, its first numbers, CONSTANTS of them at most; returns how many, else
+ * 0. */
 static size_t constants_of(const gemel_graph *graph, gemel__ref value, gemel__aim_number *numbers) {
   size_t k;
   const gemel_tensor *tensor = NULL;
@@ -109,7 +111,8 @@ static gemel__aim_number number_of(gemel_dtype dtype, gemel__aim aim) {
   return n;
 }
 
-/* What operand K of N should be for NODE to be T; BESIDE is a constant among the others. */
+/* Adds what operand K of N should be for NODE to be T. BESIDE is a constant among the other
+ * operands. */
 static void invert(struct aim_search *s, uint32_t node, const gemel__ref *inputs, uint32_t n,
                    uint32_t k, const gemel__aim_number *t, const gemel__aim_number *beside) {
   gemel__aim_list *list = &s->lists[inputs[k].node];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Facts of leaves, see assumed.h. Values come from many places (draws, points between two points,
- * searches, a solver's examples, what makes a counterexample simpler), and each knows best which
- * numbers it wants. So facts are looked after where a value is stored: what breaks one is replaced
- * by a number of the same kind that doesn't.
+ * Facts of leaves, see assumed.h. Values come from many places: draws, bisection, searches, a
+ * solver's examples, shrinking. Each chooses numbers for its own reasons. So facts are enforced
+ * where a value is stored: one that breaks a fact is replaced by a similar one that doesn't.
  */
 #include "instances/assumed.h"
 
@@ -40,7 +39,7 @@ static void store_integer(gemel_dtype dtype, int64_t x, void *element) {
   gemel__points_store(dtype, 1, NULL, &x, element);
 }
 
-/* X is no number that LEAF may have: one that it may have goes to ELEMENT. */
+/* X isn't allowed in LEAF: stores a similar number that is in ELEMENT. */
 static void replace(const gemel__leaf *leaf, double x, void *element) {
   int below = x < 0 && (leaf->facts & GEMEL_FACT_NONNEGATIVE) != 0;
   double one = signbit(x) && !(leaf->facts & GEMEL_FACT_NONNEGATIVE) ? -1 : 1;
@@ -49,7 +48,7 @@ static void replace(const gemel__leaf *leaf, double x, void *element) {
     return;
   }
   store_integer(leaf->dtype, below ? x > -0x1p62 ? -(int64_t)x : INT64_MAX : 1, element);
-  if (!gemel__leaf_keeps(leaf, element)) { /* the least number of a dtype has no opposite */
+  if (!gemel__leaf_keeps(leaf, element)) { /* the least integer of a dtype has no negative */
     store_integer(leaf->dtype, 1, element);
   }
 }

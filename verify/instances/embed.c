@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * An instance inside a graph. An operation by itself shows its kernels; how the executor joins
- * operations into loops, shares memory between values and takes views shows only where there are
- * several. So some instances are embedded: some inputs go through a cheap operation or a view
- * first, each result y goes on to a = f(y), b = g(y, a) and sum(a), which makes y read after a is
- * stored, and one of those inputs may be read once more when y is there, so that y can't be made in
- * its place.
+ * Putting an instance into a graph. An operation by itself shows faults of its kernels. How the
+ * executor joins operations into loops, shares memory between values and handles views shows only
+ * with several operations. So some instances are embedded. Some inputs go through a cheap operation
+ * or a view first. Each result y is used in a = f(y), b = g(y, a) and sum(a), so y is read after a
+ * is stored. One of the changed inputs may be read again when y exists, so that y can't be made in
+ * its memory.
  *
- * Of these, some have states: inputs x whose update is y, if they have one type, and whose value
- * before goes on to another state; pairs of states that change places; a state that gathers y. Some
- * results need such a state's value when its update is known already.
+ * Some of these graphs have states: inputs x with update y, if the types are equal, whose old value
+ * goes to another state; pairs of states that swap values; a state that accumulates y. Some outputs
+ * need the old value of a state whose update is computed already.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@
 #include "core/graph.h"
 #include "instances/instance.h"
 
-enum { MAX_CONTINUED = 2 }; /* results that are gone on with; further ones are outputs */
-enum { CALLS = 2 };         /* with states */
+enum { MAX_CONTINUED = 2 }; /* results that are used further; others are just outputs */
+enum { CALLS = 2 };         /* number of calls, with states */
 
 static gemel_dtype dtype_of(gemel_value value) {
   return gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value));
@@ -36,7 +36,7 @@ static gemel_value apply(const char *name, gemel_value x, gemel_value y) {
 
 static const gemel_value none = {NULL, 0, 0};
 
-/* X with the elements in reverse order; a view. */
+/* A view of X with all axes reversed. */
 static gemel_value reversed(gemel_value x) {
   int64_t axes[GEMEL_MAX_RANK];
   int rank = gemel_type_rank(gemel_graph_context(x.graph), gemel_value_type(x));
@@ -47,7 +47,7 @@ static gemel_value reversed(gemel_value x) {
   return gemel_apply(x.graph, "reverse", 1, &x, 1, &attr);
 }
 
-/* X as what stands behind as many zeros; a view. */
+/* X as a view: the second half of zeros joined with X. */
 static gemel_value second_half(gemel_value x) {
   gemel_context *context = gemel_graph_context(x.graph);
   gemel_type type = gemel_value_type(x);
@@ -64,7 +64,7 @@ static gemel_value second_half(gemel_value x) {
   return gemel_apply(x.graph, "subtensor", 1, &both, 2, attrs);
 }
 
-/* A leaf or what comes of it; its values stay in the operation's range. */
+/* X, or its negative, or a view of it; the values stay in the operation's range. */
 static gemel_value prologue(const gemel__leaf *leaf, gemel_value x, gemel__random *random) {
   int computes = leaf->range == GEMEL_RANGE_ANY && leaf->dtype != GEMEL_BOOL;
   if (computes && gemel__random_chance(random, 1, 2)) {
@@ -76,13 +76,13 @@ static gemel_value prologue(const gemel__leaf *leaf, gemel_value x, gemel__rando
   return gemel__random_chance(random, 1, 2) ? reversed(reversed(x)) : second_half(x);
 }
 
-/* f and g: no information about y is lost in g(y, f(y)). */
+/* f and g such that a wrong y shows in g(y, f(y)). */
 static const struct {
   const char *f, *g;
   int binary; /* f takes y twice */
 } pairs[] = {{"neg", "sub", 0}, {"add", "mul", 1}, {"mul", "add", 1}, {"mul", "maximum", 1}};
 
-/* What the graph says of its builders. */
+/* The status of the graph's builders. */
 static gemel_status refused(const gemel_graph *graph, gemel_error *error) {
   const gemel_error *problem = gemel_graph_error(graph);
   if (problem->status != GEMEL_OK && error != NULL) {
@@ -91,7 +91,7 @@ static gemel_status refused(const gemel_graph *graph, gemel_error *error) {
   return problem->status;
 }
 
-/* A and B of a result Y: pair WHICH, or, of one more, A is made of Y in two orders. */
+/* Makes A and B from a result Y by pair WHICH. Beyond the pairs, A reads Y in two orders. */
 static void go_on(gemel_value y, size_t which, gemel_value *a, gemel_value *b) {
   if (dtype_of(y) == GEMEL_BOOL) {
     *a = apply("logical_not", y, none);
@@ -107,7 +107,7 @@ static void go_on(gemel_value y, size_t which, gemel_value *a, gemel_value *b) {
 
 static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gemel_error *error) {
   int is_scalar = gemel_type_rank(gemel_graph_context(y.graph), gemel_value_type(y)) == 0;
-  /* two orders differ in more than one tile only, so they are tried more often */
+  /* reading in two orders matters only with several tiles, so it is tried more often */
   size_t which = gemel__random_below(random, sizeof pairs / sizeof *pairs + 2 * !is_scalar);
   gemel_value a, b;
   char label[24];
@@ -119,7 +119,7 @@ static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gem
   return refused(y.graph, error);
 }
 
-/* The largest of X and the sum of Y, element by element. */
+/* Adds the output max(X, sum(Y)), element by element. */
 static gemel_status read_again(gemel_value x, gemel_value y, gemel_error *error) {
   int boolean = dtype_of(x) == GEMEL_BOOL || dtype_of(y) == GEMEL_BOOL;
   if (!boolean) {
@@ -132,19 +132,21 @@ static gemel_status read_again(gemel_value x, gemel_value y, gemel_error *error)
 
 enum { MAX_STATES = 8 };
 
-/* A graph that is being built: its inputs in the order in which they were made. */
+/* A graph under construction. */
 struct embedding {
   gemel_graph *graph;
   const gemel__instance *base;
-  gemel_value *in, *out;          /* what stands for the inputs and outputs of BASE */
-  gemel_value states[MAX_STATES]; /* such inputs of BASE */
-  size_t of[MAX_STATES];          /* which */
-  gemel_value others[MAX_STATES]; /* for each a state of the same type, or null */
-  size_t like[MAX_STATES + 1]; /* for each input that BASE hasn't: which of BASE's has its values */
+  gemel_value *in, *out;          /* the values that stand for BASE's inputs and outputs */
+  gemel_value states[MAX_STATES]; /* the inputs of BASE that are states */
+  size_t of[MAX_STATES];          /* their numbers in BASE */
+  gemel_value others[MAX_STATES]; /* for each, another state of the same type, or null */
+  size_t like[MAX_STATES + 1];    /* for each added input: which of BASE's inputs it gets values
+                                   * like */
   size_t n_states, n_like;
 };
 
-/* An input like BASE's input K, a state if that is wanted and nothing is assumed of it. */
+/* Adds an input like BASE's input K; a state if STATE, and nothing is assumed of it, in two of
+ * three cases. */
 static gemel_value add_input(struct embedding *e, size_t k, int state, gemel__random *random) {
   gemel_value input = gemel_graph_input(e->base->graph, k);
   const char *name = gemel_graph_input_name(e->base->graph, k);
@@ -157,7 +159,7 @@ static gemel_value add_input(struct embedding *e, size_t k, int state, gemel__ra
   return e->states[e->n_states++] = gemel_state(e->graph, name, type);
 }
 
-/* To some states another one, for values that go from one to the other. */
+/* Adds another state to some, for values that move from one to the other. */
 static void add_others(struct embedding *e, gemel__random *random) {
   char name[32];
   for (size_t k = 0; k < e->n_states; k++) {
@@ -169,8 +171,8 @@ static void add_others(struct embedding *e, gemel__random *random) {
   }
 }
 
-/* State X gets result Y of its type, if there is one and any value will do; else what OTHER has.
- * OTHER gets X's value of before. */
+/* Chooses the update of state K: a result Y of its type, if there is one and X may have any value,
+ * else the value of its other state. The other state gets X's old value. */
 static void update_from(struct embedding *e, size_t k, gemel__random *random) {
   gemel_value x = e->states[k], other = e->others[k], y = none;
   size_t n = gemel_graph_output_count(e->base->graph);
@@ -187,7 +189,8 @@ static void update_from(struct embedding *e, size_t k, gemel__random *random) {
   }
 }
 
-/* A state that gathers Y; its value of before is needed behind or before that of its update. */
+/* Adds a state that accumulates Y. Its old value may be needed before or after its update is
+ * computed. */
 static void gather(struct embedding *e, gemel_value y, gemel__random *random) {
   gemel_context *context = gemel_graph_context(e->graph);
   gemel_type type = gemel_value_type(y);
@@ -220,7 +223,7 @@ static void add_updates(struct embedding *e, gemel__random *random) {
 
 /* ---- The graph ---- */
 
-/* The first input that something was made of first may be needed again: *COMPUTED. */
+/* Builds the inputs. *COMPUTED: a changed input, to be read once more, or null. */
 static gemel_status build_inputs(struct embedding *e, int stateful, gemel__random *random,
                                  gemel_value *computed, gemel_error *error) {
   for (size_t k = 0; k < e->base->n_leaves; k++) {
@@ -239,7 +242,7 @@ static gemel_status build_inputs(struct embedding *e, int stateful, gemel__rando
   return refused(e->graph, error);
 }
 
-/* Goes on with the results; one of several may be left out, which nothing needs then. */
+/* Uses the results. One of several may be left out, so that nothing needs it. */
 static gemel_status build_outputs(struct embedding *e, gemel__random *random, gemel_error *error) {
   size_t n_out = gemel_graph_output_count(e->base->graph), k;
   size_t left_out =
@@ -275,7 +278,7 @@ static gemel_status build(struct embedding *e, int stateful, gemel__random *rand
                                                         : status;
 }
 
-/* Leaves of BASE's values; those of a state that gathers results are any. */
+/* Sets the leaves: as BASE's; the leaf of a state that accumulates results may have any value. */
 static void describe_leaves(const struct embedding *e, gemel__instance *embedded) {
   size_t n = e->base->n_leaves;
   memcpy(embedded->leaves, e->base->leaves, n * sizeof *embedded->leaves);

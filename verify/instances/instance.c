@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instances: drawn from an operation's sampler, made of a graph, or of an instance's derivative.
+ * Instances: from an operation's sampler, from a graph, or of another instance's derivative.
  */
 #include "instances/instance.h"
 
@@ -91,7 +91,7 @@ static gemel_status graph_error(const gemel_graph *graph, gemel_error *error) {
   return gemel_graph_error(graph)->status;
 }
 
-/* x0, x1, … and the operation applied to them; its outputs are y0, y1, …. */
+/* Builds inputs x0, x1, … and the operation applied to them, with outputs y0, y1, …. */
 static gemel_status build_sample(gemel_graph *graph, const char *name, const gemel_sample *sample,
                                  gemel_error *error) {
   gemel_value inputs[GEMEL_SAMPLE_MAX_INPUTS];
@@ -197,7 +197,7 @@ struct gradient {
   size_t n_in, n_out, n_wrt, n_seeds;
   gemel_value *in;    /* the instance's inputs in the new graph */
   gemel_value *out;   /* its outputs of float dtype there */
-  gemel_value *seeds; /* a cotangent each */
+  gemel_value *seeds; /* a cotangent for each of OUT */
   gemel_value *wrt;   /* its inputs of float dtype */
   gemel_value *result;
 };
@@ -220,7 +220,7 @@ static gemel_status copy_instance(struct gradient *g, const gemel__instance *ins
   }
   for (k = 0; k < g->n_out && status == GEMEL_OK; k++) {
     if (is_float(g->out[k]) && gemel__partial_takes_output(g->part, k)) {
-      /* a cotangent is an input, whose size can't be one that a node produces */
+      /* a cotangent is an input, so no node can produce its size */
       if (gemel__type_at(gemel_graph_context(g->graph), gemel_value_type(g->out[k]))->has_runtime) {
         return GEMEL_DECLINED;
       }
@@ -231,7 +231,8 @@ static gemel_status copy_instance(struct gradient *g, const gemel__instance *ins
   return status;
 }
 
-/* A name for a cotangent that no input has: u0, or v0 in a derivative's derivative, and so on. */
+/* Adds a cotangent under a name that no input has: u0, or v0 in a derivative's derivative, and so
+ * on. */
 static gemel_value add_seed(struct gradient *g, size_t k) {
   char label[24];
   char letter = 'u';
@@ -339,7 +340,7 @@ static gemel_status copy_rtensor(gemel__rtensor *to, const gemel__rtensor *from,
   return status;
 }
 
-/* INPUTS of the next call: the states are what OUTPUTS of the last one say. */
+/* Sets the states among INPUTS, for the next call, to their updates in OUTPUTS. */
 static gemel_status update_states(const gemel_graph *graph, const gemel__rtensor *outputs,
                                   gemel__rtensor *inputs, gemel_error *error) {
   gemel_status status = GEMEL_OK;

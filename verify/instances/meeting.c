@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See meeting.h.
+ * Inputs with zeros and infinities, see meeting.h.
  */
 #include "instances/meeting.h"
 
@@ -31,9 +31,9 @@ static void store(const gemel__leaf *leaf, size_t i, double x, gemel_tensor *ten
   }
 }
 
-enum { LARGEST = 4 }; /* of finite numbers */
+enum { LARGEST = 4 }; /* magnitude of finite numbers */
 
-/* The zeros of the meeting, and moderate numbers beside them. */
+/* Writes the zeros, and makes other numbers small. */
 static void set_finite(const gemel__meeting *meeting, const gemel__instance *instance,
                        gemel__random *random, gemel_tensor **values) {
   for (size_t k = 0; k < instance->n_leaves; k++) {
@@ -61,7 +61,7 @@ static int gets_special(const gemel__meeting *meeting, size_t k) {
          (k == meeting->leaf) == (meeting->kind != GEMEL__MEET_LEAF);
 }
 
-/* The infinities or NaNs of the meeting. */
+/* Writes the infinities or NaNs. */
 static void set_special(const gemel__meeting *meeting, const gemel__instance *instance,
                         gemel__random *random, gemel_tensor **values) {
   static const double specials[] = {INFINITY, -INFINITY, INFINITY, NAN};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Makes proposals: takes what is known apart into a draft of plain numbers, has the operation's
- * proposer fill in the rest, and asks the operation's own type rule whether it applies; if not,
- * once more. An operation whose record (reference/twin.h) has no proposer gets what its sampler
- * draws, with what is known put in its place.
+ * Makes proposals: puts what is known into a draft of plain numbers, lets the operation's proposer
+ * fill in the rest, and asks the operation's type rule whether it applies; if not, tries again. An
+ * operation whose record (reference/twin.h) has no proposer gets what its sampler draws, with what
+ * is known put in its place.
  */
 #include "sample/propose.h"
 
@@ -43,7 +43,7 @@ static int entry_of(gemel_context *context, const gemel_attr *attr, size_t k, in
   case GEMEL_ATTR_DTYPE:
     *value = attr->u.dtype;
     return !list;
-  case GEMEL_ATTR_STRING: /* nothing is drawn for it, nor goes by it */
+  case GEMEL_ATTR_STRING: /* nothing is drawn for strings, and no proposer reads them */
     *value = 0;
     return !list;
   default:
@@ -71,7 +71,7 @@ static gemel_status take_attr(gemel__draft *d, const gemel__proposal *p, size_t 
   return GEMEL_OK;
 }
 
-/* How many inputs: run-time sizes are not proposed. */
+/* The number of inputs, without run-time sizes. */
 static size_t input_count(const gemel__proposal *p) {
   if (p->n_inputs > 0) {
     return p->n_inputs;
@@ -142,7 +142,7 @@ static gemel_status fill_attr(gemel__draft *d, const gemel_attr_spec *spec, geme
   }
 }
 
-/* What is tried: input types and attributes. */
+/* One try: input types and attributes. */
 struct proposal_candidate {
   size_t n_inputs;
   gemel_type inputs[GEMEL__PROPOSAL_INPUTS];
@@ -188,7 +188,7 @@ static int larger(gemel_context *context, gemel_type type, int64_t limit) {
   return count > limit;
 }
 
-/* 1 if something is so large that another instance is better. */
+/* 1 if an operand or result is too large. */
 static int too_large(const gemel__proposal *p, const struct proposal_candidate *c, size_t n,
                      const gemel_type *outputs) {
   int64_t limit = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
@@ -202,7 +202,7 @@ static int too_large(const gemel__proposal *p, const struct proposal_candidate *
   return found;
 }
 
-/* Asks the type rule; if it agrees, the proposal is filled in. */
+/* Asks the type rule, and fills in the proposal if it accepts. */
 static gemel_status accept(gemel__proposal *p, const struct proposal_candidate *c, int any_size,
                            gemel_error *error) {
   uint32_t given, normal;
@@ -249,8 +249,8 @@ static gemel_status try_proposer(gemel__proposal *p, gemel__proposer proposer, i
 
 /* ---- By sampler ---- */
 
-/* What is known takes the place of what was sampled. Attributes that the sample lacks have their
- * fallbacks, so they are left out. */
+/* Replaces what was sampled by what is known. Attributes that the sample leaves out have their
+ * fallbacks, so they stay left out. */
 static gemel_status merge_sample(const gemel__proposal *p, const gemel_sample *s,
                                  struct proposal_candidate *c) {
   memset(c->attrs, 0, sizeof c->attrs);
@@ -304,7 +304,7 @@ gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {
   int tries = 0;
   for (; tries < GEMEL__PROPOSAL_TRIES && status == GEMEL_DECLINED; tries++) {
     int any_size = tries >= GEMEL__PROPOSAL_TRIES / 2 && p->length == 0;
-    /* most tries fail, and wording why takes longer than finding it out */
+    /* most tries fail, and an error message costs more than the try */
     gemel_error *reason = tries + 1 < GEMEL__PROPOSAL_TRIES ? NULL : error;
     status = proposer != NULL ? try_proposer(p, proposer, any_size, reason)
                               : try_sampler(p, any_size, reason);

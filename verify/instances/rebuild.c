@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies with edits, see rebuild.h: one sweep backwards finds what the outputs need once the edits
- * are made, one forwards applies each such node again through the funnel. So what comes out is a
+ * Copies with edits, see rebuild.h. A backward sweep finds the nodes that the outputs need after
+ * the edits; a forward sweep applies each of them again through the funnel. So the result is a
  * well-typed graph, or an error.
  */
 #include "instances/rebuild.h"
@@ -14,7 +14,7 @@ struct rebuilding {
   gemel_graph *into;
   size_t n;
   unsigned char *live;
-  gemel_value *map; /* what output 0 of each node became; further outputs keep their numbers */
+  gemel_value *map; /* for each node, the new value of its output 0; further outputs follow it */
   gemel_value *leaves;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A copy of a graph with edits: a node becomes one of the values before it, or a new input.
+ * A copy of a graph with edits: a node is replaced by a value before it or by a new input.
  */
 #ifndef GEMEL__INSTANCES_REBUILD_H
 #define GEMEL__INSTANCES_REBUILD_H
@@ -8,18 +8,19 @@
 #include <gemel/graph.h>
 #include "core/graph.h"
 
-/* What becomes of a node. Only nodes with exactly one output are edited. */
+/* What replaces a node. Only nodes with exactly one output can be replaced. */
 typedef struct gemel__edit {
   enum { GEMEL__EDIT_KEEP, GEMEL__EDIT_VALUE, GEMEL__EDIT_LEAF } kind;
-  gemel__ref value; /* VALUE: of a smaller node, of the same type */
-  size_t leaf;      /* LEAF: the number of an extra input */
+  gemel__ref value; /* for VALUE: a value of a node before it, of the same type */
+  size_t leaf;      /* for LEAF: the number of a new input */
 } gemel__edit;
 
 typedef struct gemel__rebuild {
   const gemel_graph *from;
-  const gemel__edit *edits;         /* a node each; NULL: none */
-  const unsigned char *keep_inputs; /* a byte an input; NULL: all are kept, read or not */
-  size_t n_leaves;                  /* inputs that come after the graph's own */
+  const gemel__edit *edits;         /* one for each node; NULL: none */
+  const unsigned char *keep_inputs; /* a byte for each input; NULL: all are kept, even unused
+                                     * ones */
+  size_t n_leaves;                  /* new inputs, which come after the graph's own */
   const char *const *leaf_names;
   const gemel_type *leaf_types;
   size_t n_outputs;
@@ -27,11 +28,11 @@ typedef struct gemel__rebuild {
   const char *const *output_names;
 } gemel__rebuild;
 
-/* The new graph, or NULL. GEMEL_DECLINED if a type of the graph has a size that only a run tells:
- * such sizes name nodes. */
+/* The new graph, or NULL. GEMEL_DECLINED if a type of the graph has a size known only at run time,
+ * as such sizes refer to nodes. */
 gemel_graph *gemel__rebuild_graph(const gemel__rebuild *rebuild, gemel_error *error);
 
-/* 1 if a type in GRAPH has a size that only a run tells. */
+/* 1 if a type in GRAPH has a size known only at run time. */
 int gemel__graph_has_runtime_sizes(const gemel_graph *graph);
 
 #endif

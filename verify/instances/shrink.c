@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Making a refuted instance small. First the shapes: instances of one, two, four … elements are
- * drawn until one is refuted by the same check. Then the values: each is tried as 0, 1, −1, a small
- * integer and with fewer significant bits. Only what the check still refutes is kept, and the check
- * compares with an exact reference, so shrinking can't slide over to another bug's tolerance.
+ * drawn until the same check refutes one. Then the values: each is tried as 0, 1, −1, a small
+ * integer, and with fewer significant bits. A change is kept only if the check still refutes. The
+ * check compares with an exact reference, so the result still shows a fault.
  */
 #include <math.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 #include "instances/trial.h"
 
 enum { DRAWS = 40, MAX_VALUES = 64, LARGE = 5000 };
-/* Each check of a program's kernel starts a process. */
+/* Few tries for a program's kernel, as each check starts a process. */
 enum { KERNEL_DRAWS = 12, KERNEL_MAX_VALUES = 16 };
 
-/* Runs CHECK; *REFUTED if it still refutes, with OUTCOME filled in. Values that it can't be asked
- * of refute nothing; GEMEL_NO_MEMORY ends it all. */
+/* Runs CHECK. *REFUTED is 1 if it still refutes, with OUTCOME filled in. A check that doesn't apply
+ * to the values refutes nothing; only GEMEL_NO_MEMORY is returned. */
 static gemel_status still_refuted(const gemel__instance *instance, gemel_tensor *const *values,
                                   gemel__check check, const gemel__trial *trial,
                                   gemel__outcome *outcome, int *refuted) {
@@ -32,7 +32,7 @@ static gemel_status still_refuted(const gemel__instance *instance, gemel_tensor 
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
 }
 
-/* One draw of at most MAX elements; replaces instance and values if it is refuted. */
+/* Draws one instance of at most MAX elements, and replaces instance and values if it is refuted. */
 static gemel_status try_smaller(gemel__instance *instance, gemel_tensor ***values, gemel__fill fill,
                                 gemel__check check, const gemel__trial *trial, gemel__redraw redraw,
                                 void *user, int64_t max, gemel__outcome *outcome, int *refuted) {
@@ -85,7 +85,7 @@ static gemel_status shrink_shapes(gemel__instance *instance, gemel_tensor ***val
   return status;
 }
 
-/* Candidates for a simpler value than X, simplest first; how many. */
+/* Fills CANDIDATES with values simpler than X, the simplest first. Returns how many. */
 static size_t simpler(double x, double *candidates) {
   static const double plain[] = {0, 1, -1, 2};
   size_t n = 0, k;
@@ -142,7 +142,7 @@ gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, ge
     status = shrink_shapes(instance, values, fill, check, trial, redraw, user, outcome);
   }
   if (instance_size(instance) > LARGE) {
-    budget = 0; /* needs its size: no values that a person would look at */
+    budget = 0; /* so large that nobody would read its values */
   }
   for (k = 0; k < instance->n_leaves; k++) {
     for (i = 0; i < instance->leaves[k].count && budget > 0 && status == GEMEL_OK; i++, budget--) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values for the inputs of an instance, and odd layouts of them. Which numbers a tier needs is its
- * own question: small integers keep everything exact, full significands show a path of too low
- * precision, special values show what gets lost, points find ties and corners.
+ * Values for the inputs of an instance, and odd layouts of them. Each tier needs its own numbers:
+ * small integers keep everything exact, full significands show too low a precision, special values
+ * show what gets lost, points find ties and kinks.
  */
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int is_float(const gemel__leaf *leaf) {
   return gemel__is_float(leaf->dtype);
 }
 
-/* Puts X where DOMAIN allows it. */
+/* Moves X into RANGE. */
 static double into_range(gemel_range range, double x) {
   switch (range) {
   case GEMEL_RANGE_POSITIVE:
@@ -43,7 +43,7 @@ static double small_integer(gemel__random *random, gemel_range range) {
   return into_range(range, (double)gemel__random_between(random, -4, 4));
 }
 
-/* A full significand near 1; now and then of another magnitude. */
+/* A full significand near 1; in one of four cases of another magnitude. */
 static double full_number(gemel__random *random, gemel_range range) {
   int wide = gemel__random_chance(random, 1, 4);
   int low = range == GEMEL_RANGE_MODERATE ? -6 : wide ? -8 : -2;
@@ -56,13 +56,13 @@ static double full_number(gemel__random *random, gemel_range range) {
   return into_range(range, x);
 }
 
-/* Which special values may come together. */
+/* Which special values may occur together. */
 struct mix {
   int nan, infinite, extreme;
 };
 
-/* Where results of different orders of summation would differ (an underflow here, an infinity
- * there), special values don't come together: EXTREME only in elementwise operations. */
+/* Chooses which special values occur. Those that make the result depend on the order of summation
+ * (underflow, overflow) don't occur together: EXTREME only in elementwise operations. */
 static struct mix draw_mix(gemel__fill fill, int elementwise, gemel__random *random) {
   struct mix m = {0, 0, elementwise};
   uint64_t which = gemel__random_below(random, 3);
@@ -99,8 +99,8 @@ static double special_number(gemel__random *random, gemel_dtype dtype, const str
   }
 }
 
-/* Zeros, so many that they are the largest or the smallest of what they are compared with, and
- * numbers on SIDE of them. Mostly -0 if PLUS is 0. */
+/* A zero, or in one of three cases a number with the sign of SIDE. With so many zeros, a max or min
+ * is often a zero. Mostly −0 if PLUS is 0. */
 static double signed_zero(gemel__random *random, double side, int plus) {
   if (gemel__random_chance(random, 1, 3)) {
     return side * (double)gemel__random_between(random, 1, 3);
@@ -134,14 +134,15 @@ static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random 
   }
 }
 
-/* Now and then all of what is assumed to be at least 0 is 0: a sum of such numbers, which residues
- * take to be positive, may be 0 nowhere else. */
+/* 1 in one of eight cases for a leaf that is assumed to be ≥ 0: all its elements become 0. A sum of
+ * such numbers, which domain F takes to be positive, may be 0 nowhere else. */
 static int at_border(const gemel__leaf *leaf, gemel__random *random) {
   return leaf->facts != 0 && leaf->range == GEMEL_RANGE_NONNEGATIVE &&
          gemel__random_chance(random, 1, 8);
 }
 
-/* What is largest stands last, and as much is counted as can be. */
+/* Small numbers, then the largest as the last element; all truths are 1 and indices the last
+ * ones. */
 static void fill_late(const gemel__leaf *leaf, gemel__random *random, void *data) {
   enum { SMALL = 7, LARGE = 100 };
   size_t size = gemel_dtype_size(leaf->dtype);
@@ -162,7 +163,7 @@ static int is_end(gemel__fill fill) {
   return fill == GEMEL__FILL_LEAST || fill == GEMEL__FILL_GREATEST;
 }
 
-/* One end of the dtype's range everywhere. */
+/* Sets all elements to one end of the dtype's range. */
 static void fill_with_end(const gemel__leaf *leaf, int is_greatest, void *data) {
   size_t size = gemel_dtype_size(leaf->dtype);
   int64_t end = gemel__points_end(leaf->dtype, leaf->range, leaf->low, leaf->high, is_greatest);
@@ -281,7 +282,7 @@ void gemel__values_tame(const gemel__instance *instance, gemel_tensor **values) 
     size_t size = gemel_dtype_size(leaf->dtype);
     for (size_t i = 0; i < leaf->count && is_float(leaf); i++) {
       double x = gemel__decode(leaf->dtype, data + i * size);
-      if (!isfinite(x)) { /* not all alike, or their differences would be 0 */
+      if (!isfinite(x)) { /* different numbers, so that differences aren't all 0 */
         gemel__store_real(leaf->dtype, copysign(1.5 + (double)((i + k) % 3), x), data + i * size);
       }
     }
@@ -302,8 +303,8 @@ static void release_scattered(void *user) {
   gemel__free(s, sizeof *s);
 }
 
-/* Strides (in bytes) of a random layout of SHAPE: axes in random order, gaps, some axes backwards.
- * Returns the bytes that it spans; *OFFSET is where element 0 lies. */
+/* Random strides (in bytes) for SHAPE: axes in random order, gaps, some axes reversed. Returns the
+ * bytes that it spans; *OFFSET is where element 0 lies. */
 static size_t odd_strides(const gemel_view *view, gemel__random *random, int64_t *strides,
                           size_t *offset) {
   size_t order[GEMEL_MAX_RANK];
@@ -369,7 +370,8 @@ gemel_tensor *gemel__tensor_scattered(const gemel_tensor *tensor, gemel__random 
     gemel__no_memory(error, "a layout");
     return NULL;
   }
-  memset(s->block, 0xff, s->bytes); /* NaN in every float dtype, so a stray read shows */
+  memset(s->block, 0xff, s->bytes); /* NaN in every float dtype, so a read between the elements
+                                     * shows */
   gemel__put_elements(&view, (char *)s->block + offset, strides);
   result = gemel_tensor_wrap(view.dtype, view.rank, view.shape, strides, (char *)s->block + offset,
                              release_scattered, s, error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * An instance whose operands are views: each input becomes a larger one, of which a view shows what
- * the input had, axes in another order, with gaps, backwards, behind other elements; along an axis
- * where all elements are alike it has one, which is broadcast. So kernels on a device, whose
- * tensors are row-major, meet operands of any strides. What the views leave out is NaN, or -1.
+ * An instance whose operands are views. Each input becomes a larger one, and a view of it shows the
+ * original elements: with axes in another order, gaps, reversed, at an offset. An axis along which
+ * all elements are equal is stored once and broadcast. So kernels on a device, whose tensors are
+ * row-major, get operands of any strides. Elements outside the views are NaN, or -1.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -11,17 +11,17 @@
 #include "core/graph.h"
 #include "instances/instance.h"
 
-/* Of an input: axis order[j] of what is shown is axis j of what is stored. */
+/* The layout of an input: axis order[j] of the view is axis j of the stored tensor. */
 struct layout {
   size_t order[GEMEL_MAX_RANK];
-  int64_t stored[GEMEL_MAX_RANK]; /* the size of axis j */
-  int64_t start[GEMEL_MAX_RANK];  /* of the view along axis j */
-  int64_t step[GEMEL_MAX_RANK];   /* negative: backwards */
-  int64_t size[GEMEL_MAX_RANK];   /* 1 where elements are broadcast */
-  int repeats;                    /* along any axis */
+  int64_t stored[GEMEL_MAX_RANK]; /* the size of stored axis j */
+  int64_t start[GEMEL_MAX_RANK];  /* of the view, along stored axis j */
+  int64_t step[GEMEL_MAX_RANK];   /* negative: reversed */
+  int64_t size[GEMEL_MAX_RANK];   /* 1 where an element is broadcast */
+  int repeats;                    /* 1 if any axis is broadcast */
 };
 
-/* 1 if all elements of row-major VALUE along AXIS, of two or more, are alike. */
+/* 1 if AXIS of row-major VALUE is longer than 1 and all elements along it are equal. */
 static int is_alike(const gemel_tensor *value, int axis) {
   gemel_view v = gemel_tensor_view(value);
   size_t inner = gemel_dtype_size(v.dtype), n = (size_t)v.shape[axis], count = 1;
@@ -61,7 +61,7 @@ static void draw_layout(const gemel__leaf *leaf, const gemel_tensor *value, geme
   }
 }
 
-/* The larger tensor, with VALUE's elements where the view shows them. */
+/* Makes the stored tensor, with VALUE's elements where the view shows them. */
 static gemel_tensor *store(const gemel__leaf *leaf, const gemel_tensor *value,
                            const struct layout *l, gemel_error *error) {
   gemel_tensor *made = gemel_tensor_new(leaf->dtype, leaf->rank, l->stored, error);
@@ -84,7 +84,7 @@ static gemel_tensor *store(const gemel__leaf *leaf, const gemel_tensor *value,
   return made;
 }
 
-/* The view of STORED that shows what an input of LEAF's shape had. */
+/* The view of STORED that shows the original input of LEAF's shape. */
 static gemel_value show(const gemel__leaf *leaf, const struct layout *l, gemel_value stored) {
   gemel_graph *graph = stored.graph;
   gemel_context *context = gemel_graph_context(graph);
@@ -107,8 +107,8 @@ static gemel_value show(const gemel__leaf *leaf, const struct layout *l, gemel_v
   return l->repeats ? gemel_apply(graph, "broadcast_to", 1, &x, 1, &whole) : x;
 }
 
-/* *VALUE becomes what is stored, IN what the graph is to read. Scalars, and inputs of which
- * something is assumed, stay as they are. */
+/* Sets *VALUE to the stored tensor and IN to the view. Scalars, and inputs of which something is
+ * assumed, stay as they are. */
 static gemel_status add_input(gemel_graph *graph, const gemel__instance *base, size_t k,
                               gemel__random *random, gemel_tensor *given, gemel_tensor **value,
                               gemel_value *in, gemel_error *error) {
