@@ -172,7 +172,7 @@ void gemel__tape_clear(gemel__tape *tape);
 
 /* F: chains of prime fields (domains/field.c). See field.h for how to make one, its error bounds
  * and what it used (characters, keyed functions). */
-/* O: exact rationals, else balls of PRECISION bits (domains/ordered.c, ordered.h). */
+/* O: exact rationals, else intervals of PRECISION bits (domains/ordered.c, ordered.h). */
 /* B: balls with propagated rounding error (domains/bound.c, bound.h). */
 /* S: IEEE special values on MPFR numbers (domains/special.c, special.h). */
 /* Dual numbers over any of them (domains/dual.c, dual.h); duals nest. */

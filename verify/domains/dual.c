@@ -284,7 +284,8 @@ static void d_forget(gemel__domain *d, void *e) {
   }
 }
 
-/* The value of any, the mean of the tangents. Without memory for the list of tangents, a GAP. */
+/* The value of any of them, and the mean of the tangents. If there is no memory for the list of
+ * tangents: a GAP. */
 static void d_tie(gemel__domain *d, void *e, size_t n, const void *const *tied) {
   BASE;
   const void **parts = gemel__alloc_array(n, sizeof *parts);

@@ -542,7 +542,7 @@ static int exact_general_power(gemel__domain *d, ordered *e, const ordered *a, c
   return exact;
 }
 
-/* The sign of |a| − 1, or 2. */
+/* The sign of |a| − 1; 2: undecided. */
 static int compare_with_one(gemel__domain *d, const ordered *a) {
   ordered t, one;
   ordered_init(d, &t);

@@ -17,7 +17,7 @@
 typedef struct gemel__symbolic_decision {
   const void *graph; /* the node that was being evaluated */
   uint32_t node;
-  int side; /* what the domain's SIDE was */
+  int side; /* the domain's SIDE at that time */
   int floor;
   gemel__formula term, defined;
 } gemel__symbolic_decision;
