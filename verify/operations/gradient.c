@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tier gradient of operations: its loop over instances, each decided against dual numbers
- * (tiers/gradient.c), and for operations without a reference, which can only be run, Taylor's
- * theorem (tiers/taylor.c).
+ * Tier gradient of operations: the loop over instances. Where the operation has a reference, an
+ * instance is decided against dual numbers (tiers/gradient.c). An operation without a reference can
+ * only be run, so its derivative is judged by Taylor's theorem (tiers/taylor.c).
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include "tiers/taylor.h"
 #include "tiers/tiers.h"
 
-enum { DUAL_ELEMENTS = 6 };    /* of an operand, where dual numbers are evaluated */
+enum { DUAL_ELEMENTS = 6 };    /* of an operand; dual numbers are slow */
 enum { MORE_INSTANCES = 400 }; /* at most, while a branch of a derivative was never taken */
 
-/* f64 if it is taken: its constants have the most digits. */
+/* f64 first: a derivative's constants have most digits there. */
 static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_F32, GEMEL_F16, GEMEL_BF16};
 enum { DUAL_DTYPES = sizeof dtypes / sizeof *dtypes };
 
@@ -27,7 +27,7 @@ static void inapplicable(struct subject *s, const char *reason) {
 
 /* ---- Against dual numbers ---- */
 
-/* As gemel__subject_refuse; that nothing is differentiable is the caller's to hear. */
+/* As gemel__subject_refuse, but GEMEL_NOT_DIFFERENTIABLE is returned: the caller reports it. */
 static gemel_status refuse_gradient(struct subject *s, gemel_record *record, gemel_status status,
                                     int *done, const gemel_error *error) {
   return status == GEMEL_NOT_DIFFERENTIABLE ? status
@@ -42,11 +42,13 @@ static gemel_status keep_error(gemel_status status, const gemel_error *problem,
   return status;
 }
 
-/* Asks for a part of the derivative alone, which a rule computes in a way of its own if it goes by
- * what is wanted. *ANSWER becomes the part's if that is refuted. */
+/* Judges a part of the derivative: that by one operand, or of one result. A gradient rule is told
+ * which parts are wanted and may compute a part in another way than the whole. If the part is
+ * refuted, *ANSWER is replaced by its answer. */
 static gemel_status decide_part(const struct subject *s, const gemel__instance *instance, size_t k,
                                 uint64_t seed, gemel__answer *answer, gemel_error *error) {
-  enum { EVERY = 4 }; /* instance of gemel's own operations */
+  /* one in so many instances of gemel's own operations is asked about a part */
+  enum { EVERY = 4 };
   gemel__partial parts[GEMEL__MOST_PARTIALS];
   size_t n = gemel__instance_partials(instance, parts), turn = s->own ? k : k / EVERY;
   gemel__answer alone;
@@ -65,7 +67,7 @@ static gemel_status decide_part(const struct subject *s, const gemel__instance *
   return status;
 }
 
-/* 1 if INSTANCE runs a body, which the sampler drew. */
+/* 1 if a node of INSTANCE has a body (scan, invoke). */
 static int runs_body(const gemel__instance *instance) {
   int runs = 0;
   for (uint32_t node = 0; node < instance->graph->n_nodes; node++) {
@@ -75,8 +77,8 @@ static int runs_body(const gemel__instance *instance) {
   return runs;
 }
 
-/* Adds ANSWER to TOTAL. The decisions of a body are the sampler's: no other instance has the same,
- * so nothing says that both ways are ever taken. */
+/* Adds ANSWER to TOTAL. Branches inside a body are left out: each instance has a random body of its
+ * own, so whether such a branch goes both ways can't be counted over instances. */
 static gemel_status add_answer(const gemel__instance *instance, gemel__answer *total,
                                gemel__answer *answer, size_t n, gemel_error *error) {
   if (runs_body(instance)) {
@@ -187,7 +189,7 @@ static void refute_taylor(struct subject *s, gemel_record *record, const gemel__
                         record->seed);
 }
 
-/* The whole derivative, and part of it in turn. */
+/* Checks the whole derivative, then one of its parts, in turn. */
 static gemel_status check_taylor(const gemel__instance *instance, size_t k, gemel__random *random,
                                  gemel__taylor *t, gemel_error *error) {
   gemel__partial parts[GEMEL__MOST_PARTIALS];
@@ -198,7 +200,8 @@ static gemel_status check_taylor(const gemel__instance *instance, size_t k, geme
              : gemel__taylor_check(instance, parts[k % n], random, t, error);
 }
 
-/* Tier gradient of an operation that can only be run: the order of what Taylor's theorem leaves. */
+/* Tier gradient of an operation without a reference: the order of the remainder in Taylor's
+ * theorem. */
 static gemel_status verify_taylor(struct subject *s, gemel_error *error) {
   gemel__taylor t = {0, 0, INFINITY, 0, ""};
   gemel_record record;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a program's own kernel is tried on beside the instances that every operation gets: many
- * calls, empty operands, axes of every length, and operands of more elements than 16 bits count.
+ * What a program's own kernel is tried on besides the instances that every operation gets: many
+ * calls on a few states, empty operands, axes of every length, and operands of more than 65,536
+ * elements.
  */
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
 #include "operations/subject.h"
 
-/* Square matrices always share memory: that tells x y from x x^T. */
+/* Square matrices always share memory if their values allow it, so that a kernel for x xᵀ isn't
+ * taken for one of x y. */
 void gemel__subject_relate(const struct subject *s, const gemel__instance *instance,
                            gemel__random *random, gemel_tensor *const *values) {
   int square = s->kernel != NULL && s->wanted.axis < 0;
@@ -35,7 +37,7 @@ static void extent(const gemel__instance *instance, size_t *least, size_t *most)
   }
 }
 
-/* Of nothing there is a result. */
+/* 1 if output 0 has elements: a sum over no elements has a result. */
 static int has_result(const gemel__instance *instance) {
   gemel__leaf leaf;
   return gemel__leaf_of_output(instance->graph, 0, &leaf) == GEMEL_OK && leaf.count > 0;
@@ -50,7 +52,7 @@ static int is_such(const gemel__instance *instance, enum such such) {
   return such == EMPTY ? least == 0 : least > 0 && (such == ORDINARY || most > 65536);
 }
 
-/* An instance of at most MAX elements that is SUCH. GEMEL_DECLINED if that is seldom so. */
+/* Draws instances of at most MAX elements until one is SUCH. GEMEL_DECLINED: none of DRAWS is. */
 static gemel_status draw_such(struct subject *s, enum such such, int64_t max, gemel__random *random,
                               gemel__instance *instance, gemel_error *error) {
   enum { DRAWS = 60 };
@@ -66,7 +68,8 @@ static gemel_status draw_such(struct subject *s, enum such such, int64_t max, ge
   return status;
 }
 
-/* The first set of values once more, with one element of one input as it is in the second. */
+/* Makes the third set of values: the first set, with one element of one input taken from the
+ * second. */
 static gemel_status change_one(gemel__series_case *one, gemel__fill fill, gemel__random *random,
                                gemel_error *error) {
   const gemel__instance *instance = &one->instance;
@@ -86,8 +89,8 @@ static gemel_status change_one(gemel__series_case *one, gemel__fill fill, gemel_
   return status;
 }
 
-/* An instance that is SUCH and that the kernel takes, if that isn't seldom so; else one that it may
- * not. */
+/* Draws some instances that are SUCH and returns the first that the kernel takes. If it takes none
+ * of them, returns one that it declines. */
 static gemel_status draw_taken(struct subject *s, enum such such, int64_t max,
                                gemel__random *random, gemel__instance *instance,
                                gemel_error *error) {
@@ -143,7 +146,7 @@ static void clear_case(gemel__series_case *one) {
   gemel__instance_clear(&one->instance);
 }
 
-/* Many calls on a few states. GEMEL_DECLINED: the kernel takes none of the cases. */
+/* Makes many calls on a few states. GEMEL_DECLINED: the kernel takes none of the cases. */
 static gemel_status try_series(struct subject *s, const struct tier_plan *plan, size_t k,
                                gemel_record *record, gemel__evidence *e, int *done,
                                gemel_error *error) {
@@ -183,7 +186,7 @@ static gemel_status try_series(struct subject *s, const struct tier_plan *plan, 
   return status;
 }
 
-/* An instance with more elements than 16 bits count, or one with an empty operand. */
+/* Tries one instance that is SUCH: large, or with an empty operand. */
 static gemel_status try_such(struct subject *s, const struct tier_plan *plan, size_t k,
                              enum such such, gemel_record *record, gemel__evidence *e, int *done,
                              gemel_error *error) {
@@ -208,9 +211,10 @@ static gemel_status try_such(struct subject *s, const struct tier_plan *plan, si
 
 /* ---- All lengths ---- */
 
-/* The lengths of a vector: one of every rest by 64, those about the powers of two, where vectors
- * and blocks end, and all short ones. Of a matrix' last and first axis, or the other sides of a
- * product, one of every rest by 32, and the powers. And short matrices that are square. */
+/* Lengths that are tried, in this order. Square matrices of a few sizes. A vector: 2^k − 1, 2^k and
+ * 2^k + 1, where vector loops and blocks end; one length of every remainder modulo 64; every length
+ * up to 33. The last axis, then the first, of a matrix (or the sides of a product): the same
+ * powers, and one length of every remainder modulo 32. */
 enum { SHORT = 33, RESTS = 64, LESS_RESTS = 32, LEAST_POWER = 6, POWERS = 3 * 6, SQUARES = 14 };
 enum { VECTORS = POWERS + RESTS + SHORT, SIDES = POWERS + LESS_RESTS };
 enum { WANTED = SQUARES + VECTORS + 2 * SIDES };
@@ -223,7 +227,7 @@ static int64_t length_of(size_t k, int64_t rests, gemel__random *random) {
   return rest < rests ? rest + rests * gemel__random_between(random, 1, 6) : rest - rests + 1;
 }
 
-/* The K-th of WANTED. */
+/* The K-th of the WANTED lengths, with rank and axis. */
 static gemel__wanted wanted_of(size_t k, gemel__random *random) {
   static const int64_t squares[SQUARES] = {2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 32, 33};
   if (k < SQUARES) {
@@ -237,8 +241,8 @@ static gemel__wanted wanted_of(size_t k, gemel__random *random) {
   return (gemel__wanted){2, length_of(k % SIDES, LESS_RESTS, random), 1 + (int)(k / SIDES)};
 }
 
-/* An instance with the K-th of WANTED: dense, and in one other variant; or in all, if it is square.
- * If the kernel declines it, one of several that it takes. */
+/* Tries the K-th length: in the dense variant and one other, or in all variants if the matrix is
+ * square. If the kernel declines the instance, several others are offered. */
 static gemel_status try_length(struct subject *s, const struct tier_plan *plan, size_t k,
                                gemel_record *record, gemel__evidence *e, int *done,
                                gemel_error *error) {
@@ -267,7 +271,7 @@ static gemel_status try_length(struct subject *s, const struct tier_plan *plan, 
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-/* A short run tries a part of them. */
+/* Tries all lengths. A run of fewer instances than usual tries a share of them. */
 static gemel_status try_lengths(struct subject *s, const struct tier_plan *plan,
                                 gemel_record *record, gemel__evidence *e, int *done,
                                 gemel_error *error) {
@@ -281,13 +285,13 @@ static gemel_status try_lengths(struct subject *s, const struct tier_plan *plan,
   return status;
 }
 
-/* Lengths are tried in one tier, where results are exact if they ever are. */
+/* Lengths are tried in one tier only: integer, or float if results are never exact. */
 static int tries_lengths(const struct subject *s, const struct tier_plan *plan) {
   int exact = gemel__run_wants(s->run, GEMEL_TIER_INTEGER) && !gemel__subject_inexact(s);
   return s->took && plan->tier == (exact ? GEMEL_TIER_INTEGER : GEMEL_TIER_FLOAT);
 }
 
-/* Of dtypes that the kernel has taken. */
+/* A kernel is offered the dtype that it took last. */
 gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *plan,
                                    gemel_record *record, gemel__evidence *e, int *done,
                                    gemel_error *error) {
@@ -301,13 +305,14 @@ gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *pl
   if (status == GEMEL_OK && tries_lengths(s, plan)) {
     status = try_lengths(s, plan, record, e, done, error);
   }
-  /* special values have been seen in all places of small operands */
+  /* Tier special has tried special values in every place of small operands already. */
   for (k = 0; k < LARGE_ONES && plan->tier != GEMEL_TIER_SPECIAL && s->took && status == GEMEL_OK &&
               !*done;
        k++) {
     status = try_such(s, plan, k, LARGE, record, e, done, error);
   }
-  /* at last, since what a single call shows can be made smaller */
+  /* The series comes last: a counterexample of a single call can be shrunk, one of a series can't.
+   */
   int judged = *done || status != GEMEL_OK;
   for (k = 0; k < SERIES && s->took && !judged; k++) {
     status = try_series(s, plan, k, record, e, done, error);

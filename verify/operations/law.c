@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tier real of an operation: its row's law, an identity "left == right" that says what it means in
- * terms of other operations. Both sides are built as graphs and decided by the models. A row
- * without a law is defined by its reference; the other tiers hold the shipped code to that.
+ * Tier real of an operation: its row's law, an identity "left == right" that relates it to other
+ * operations, such as softplus(x) - softplus(-x) == x. Both sides are built as graphs and decided
+ * by the models. A row without a law is defined by its reference.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -26,7 +26,8 @@ static const char *find_equality(const char *law) {
   return NULL;
 }
 
-/* Names in "x, y, sizes*" that are ordinary inputs: their number (at most MAX_NAMES). */
+/* The names of ordinary inputs in a list such as "x, y, sizes*"; returns their number (at most
+ * MAX_NAMES). */
 static size_t split_names(const char *inputs, char names[MAX_NAMES][16]) {
   size_t n = 0;
   while (*inputs != '\0' && n < MAX_NAMES) {
@@ -41,7 +42,7 @@ static size_t split_names(const char *inputs, char names[MAX_NAMES][16]) {
   return n;
 }
 
-/* One side as a graph: inputs f64[3, 3] with these names, output "r". */
+/* Builds one side as a graph: inputs f64[3, 3] with these names, output "r". */
 static gemel_graph *build_side(gemel_context *context, const char *text, size_t length, size_t n,
                                char names[MAX_NAMES][16], gemel_error *error) {
   static const int64_t shape[2] = {3, 3};
@@ -144,7 +145,7 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
   }
   n = split_names(row->inputs, names);
   if (n == 0) {
-    /* any number of operands: the law speaks of two */
+    /* An operation of any number of operands: its law is written for two, x and y. */
     strcpy(names[0], "x");
     strcpy(names[1], "y");
     n = 2;

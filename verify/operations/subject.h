@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a tier's loop over instances is about, for the files that draw instances of their own.
+ * What is verified in a tier's loop over instances. Shared by the files that draw instances:
+ * verify.c, gradient.c, kernel-extent.c.
  */
 #ifndef GEMEL__OPERATIONS_SUBJECT_H
 #define GEMEL__OPERATIONS_SUBJECT_H
@@ -8,7 +9,7 @@
 #include "kernels/kernel.h"
 #include "harness/run.h"
 
-/* Most elements of an operand of most instances, and of some. */
+/* Most elements of an operand: of two instances in three, and of the third. */
 enum { GEMEL__SMALL_ELEMENTS = 40, GEMEL__LARGE_ELEMENTS = 2000 };
 
 /* What is being verified: an operation or its derivative, the library's code or a program's kernel.
@@ -21,15 +22,15 @@ struct subject {
   int derivative;              /* 0: the operation, 1: the graph of its gradient */
   gemel__kernel_trial *kernel; /* NULL: the library's code */
   gemel_dtype dtype;           /* of the instance at hand */
-  gemel__wanted wanted;        /* of instances */
-  gemel_dtype taken;           /* of an instance that the kernel took last */
-  int took;                    /* it took one in this tier */
-  int embedded;                /* the instance at hand stands inside a graph */
-  int stateful;                /* which has states, too */
-  int in_sequence;             /* instances are run in a sequence of calls, too */
+  gemel__wanted wanted;        /* rank, axis and length that the sampler is to give */
+  gemel_dtype taken;           /* the dtype of the instance that the kernel took last */
+  int took;                    /* 1: the kernel took an instance in this tier */
+  int embedded;                /* 1: the operation stands inside a larger graph */
+  int stateful;                /* 1: that graph has states, too */
+  int in_sequence;             /* 1: each instance is also run in a sequence of calls */
   gemel__fill fill;            /* how its values are drawn */
-  int decides;                 /* also beside the numbers that its reference names */
-  int own;                     /* the operation is the program's, and has a reference from it */
+  int decides;                 /* 1: half of the values lie at or beside numbers of the reference */
+  int own;                     /* 1: a program's operation to which the program gave a reference */
 };
 
 struct tier_plan {
@@ -39,7 +40,7 @@ struct tier_plan {
   const gemel_dtype *dtypes;
   size_t n_dtypes;
   gemel_evidence how;
-  int64_t elements; /* of the largest operand; 0: some of two usual numbers */
+  int64_t elements; /* most of an operand; 0: GEMEL__SMALL_ or LARGE_ELEMENTS */
 };
 
 /* Draws an instance; tries dtypes from the K-th on until the sampler accepts one. */
@@ -47,7 +48,8 @@ gemel_status gemel__subject_draw(struct subject *s, const gemel_dtype *dtypes, s
                                  int64_t max_elements, gemel__random *random,
                                  gemel__instance *instance, gemel_error *error);
 
-/* Draws values and has CHECK judge them; a refutation is made small and reported (*DONE). */
+/* Draws values and judges them by CHECK. A refutation is shrunk and reported, and *DONE becomes 1.
+ * GEMEL_DECLINED: the kernel declines the instance, or the reference doesn't take it. */
 gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *plan,
                                   gemel__check check, gemel__instance *instance,
                                   gemel__random *random, gemel_record *record, gemel__evidence *e,
@@ -57,32 +59,33 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
 void gemel__subject_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,
                            const char *reason);
 
-/* The library refuses to build the graph of an instance, which is a fault of its own; unless memory
- * is out. *DONE: it was reported. */
+/* Reports that the library fails to build the graph of an instance (STATUS, ERROR), which is a
+ * refutation: *DONE becomes 1. GEMEL_DECLINED and GEMEL_NOT_DIFFERENTIABLE are no failures;
+ * GEMEL_NO_MEMORY is returned. */
 gemel_status gemel__subject_refuse(struct subject *s, gemel_record *record, gemel_status status,
                                    int *done, const gemel_error *error);
 
-/* How many instances are wanted: an operation with a dtype among its attributes is as many
- * operations. */
+/* How many instances are wanted: eight times as many for an operation with a dtype among its
+ * attributes, such as cast. */
 size_t gemel__subject_instances(const struct subject *s);
 
-/* Has values, now and then, allow an operand to have stride 0, or two of a kernel's to share
- * memory. */
+/* Now and then makes values repeat along an axis, so that an operand may have stride 0, or makes
+ * two operands overlap, so that a program's kernel may get them in one piece of memory. */
 void gemel__subject_relate(const struct subject *s, const gemel__instance *instance,
                            gemel__random *random, gemel_tensor *const *values);
 
-/* 1 if the row says that no result is exact, on integers either. */
+/* 1 if the row says that results may be rounded even on integers (exp). */
 int gemel__subject_inexact(const struct subject *s);
 
 /* Where OUTCOME found the difference, in words. */
 void gemel__subject_place(const struct subject *s, const gemel__outcome *outcome, char *place,
                           size_t bytes);
 
-/* Adds ONE's counts to TOTAL, which takes over the rest. */
+/* TOTAL = ONE, with the counts of both added up. */
 void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one);
 
-/* What a program's kernel is tried on beside the usual instances (kernel-extent.c): many calls on
- * a few states, empty operands, and large ones. */
+/* Tries a program's kernel on more than the usual instances (kernel-extent.c): many calls on a few
+ * states, empty operands, axes of every length, large operands. */
 gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *plan,
                                    gemel_record *record, gemel__evidence *e, int *done,
                                    gemel_error *error);
@@ -90,8 +93,8 @@ gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *pl
 /* Tier gradient (gradient.c). */
 gemel_status gemel__verify_gradient(struct subject *s, gemel_error *error);
 
-/* All tiers of an operation without a reference. Only its derivatives can be judged: against its
- * own kernel. */
+/* All tiers of an operation without a reference. Only its derivative can be judged: by Taylor's
+ * theorem, on the results of its own kernel. */
 gemel_status gemel__verify_unknown(struct subject *s, gemel_error *error);
 
 #endif

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where an operation's results change their kind, found by bisection on the reference, domain S.
- * All brackets are halved together: one evaluation of the reference on as many elements as there
- * are brackets. Of one operand, the ends of all binades are looked at first, and two neighbours of
- * different kinds make a bracket. Of two, one operand is held at a random number, and the other
- * goes from the smallest number of each sign to the largest: the threshold that is nearest to
- * either end is sought. About each, the next numbers on both sides are added, and random ones at
- * distances of powers of two; of two operands also numbers from all over what lies between the
- * thresholds.
+ * Finds thresholds of an operation: where its result changes its kind (NaN, zero, subnormal, 1,
+ * infinite, saturated). They are found by bisection on the reference, in domain S.
+ *
+ * A bracket is two numbers at which the result is of different kinds. One operand: the ends of all
+ * binades are evaluated, and neighbours of different kinds make a bracket. Two operands: one is
+ * held at a random number, the other moves between the smallest and the largest number of each
+ * sign; the threshold nearest to either end is sought. All brackets are halved together, in one
+ * evaluation of the reference on a tensor.
+ *
+ * What is added to the survey: the numbers next to each threshold, random ones at distances of
+ * powers of two, and of two operands also numbers between the two thresholds.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -18,11 +21,11 @@
 
 enum { BATCH = 256, LITTLE = 64, LINES = 64, BETWEEN = 12, FAR = 8 };
 
-/* Ordinals of the operand that moves, between which the kind changes from that at LOW. */
+/* Two ordinals of the moving operand. Between them the kind changes. */
 struct bracket {
   int64_t low, high;
-  int mark;      /* the kind at LOW (of FROM_HIGH: the one that isn't HIGH's) */
-  int from_high; /* 1: MARK is HIGH's kind, and the last change before HIGH is sought */
+  int mark;      /* the kind at LOW; if FROM_HIGH, the kind at HIGH */
+  int from_high; /* 1: the change nearest to HIGH is sought; 0: that nearest to LOW */
   uint64_t held; /* the other operand */
 };
 
@@ -66,7 +69,7 @@ static void put(struct prober *p, size_t k, int64_t moving, uint64_t held) {
   }
 }
 
-/* MARKS[k] = the kind of the result at element K, of the N that were put. */
+/* MARKS[k] = the kind of the result at element K, for the first N elements. */
 static gemel_status evaluate(struct prober *p, size_t n, int *marks, gemel_error *error) {
   gemel__rtensor *out = &p->result;
   memset(out, 0, sizeof *out);
@@ -153,8 +156,8 @@ static gemel_status settle(struct prober *p, gemel_error *error) {
 
 /* ---- One operand ---- */
 
-/* Ordinals at which the kinds are compared: the ends of all binades of one sign, and the infinity.
- */
+/* Evaluates the ends of all binades of one sign and the largest finite number, and makes a bracket
+ * of neighbours of different kinds. */
 static gemel_status bracket_binades(struct prober *p, int sign, gemel_error *error) {
   gemel_dtype dtype = p->s->dtypes[0];
   int n = gemel__ordinal_binades(dtype), k = 0, before = 0;
@@ -189,8 +192,8 @@ static gemel_status bracket_binades(struct prober *p, int sign, gemel_error *err
 
 /* ---- Two operands ---- */
 
-/* Brackets of the moving operand for each number held: on both sides of zero, the change that is
- * nearest to either end. */
+/* For each number held and each sign of the moving operand: if the kinds at both ends differ, two
+ * brackets, for the threshold nearest to either end. */
 static gemel_status bracket_lines(struct prober *p, gemel_error *error) {
   gemel_dtype dtype = p->s->dtypes[p->moving];
   int64_t most = gemel__ordinal_infinity(dtype) - 1;
@@ -218,7 +221,7 @@ static gemel_status bracket_lines(struct prober *p, gemel_error *error) {
   return status;
 }
 
-/* Brackets come in pairs, the change nearest to the low end and that nearest to the high one. */
+/* Adds numbers between the two thresholds of each line; their brackets stand next to each other. */
 static gemel_status add_between(struct prober *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k + 1 < p->count; k += 2) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a survey draws: see survey.h. Numbers are drawn as ordinals (sample/ordinal.h), so a binade
- * is a range of integers.
+ * Draws the numbers of a survey (survey.h). They are drawn as ordinals (sample/ordinal.h), in which
+ * a binade is a range of integers.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -12,16 +12,16 @@
 #include "operations/survey.h"
 
 enum {
-  PARTS = 64,       /* numbers of a binade */
-  ROUND = 4,        /* beside these */
-  FAR_PARTS = 16,   /* of one beyond 2^±NEAR, in f64, of which there are many */
+  PARTS = 64,       /* numbers of each binade */
+  ROUND = 4,        /* more of each binade, some of them round */
+  FAR_PARTS = 16,   /* in place of PARTS, of a binade beyond 2^±NEAR: f64 has many of these */
   NEAR = 64,        /* exponents */
-  CELLS = 64,       /* the square of the binades has CELLS² parts */
-  NEIGHBOURS = 6,   /* exponents near that of the first operand, for each binade */
+  CELLS = 64,       /* pairs come from CELLS × CELLS parts of all binades */
+  NEIGHBOURS = 6,   /* for each binade, pairs whose exponents are near each other */
   RELATED = 1024,   /* pairs of each kind of relation */
-  TRIPLES = 12000,  /* of operations of three operands */
+  TRIPLES = 12000,  /* for operations of three operands */
   INTEGERS = 6000,  /* tuples of integers */
-  ALL_PAIRS = 8192, /* of the 65,536 of an 8-bit type */
+  ALL_PAIRS = 8192, /* pairs, of the 65,536 of an 8-bit type */
   LANDMARKS = 200
 };
 
@@ -62,8 +62,8 @@ static uint64_t mask_of(gemel_dtype dtype) {
   return UINT64_MAX >> (64 - width_of(dtype));
 }
 
-/* X with the bits below its highest P + 1 ones cleared, the last of these set: half way between two
- * numbers of P digits; now and then one off. */
+/* X with its highest P + 1 bits kept, the last of these set, and all lower bits cleared: half way
+ * between two numbers of P digits. Sometimes one more or one less. */
 static uint64_t make_tie(gemel__random *random, uint64_t x) {
   static const gemel_dtype floats[] = {GEMEL_BF16, GEMEL_F16, GEMEL_F32, GEMEL_F64};
   int p = gemel__dtype_format(floats[gemel__random_below(random, 4)])->digits, width = 1;
@@ -77,8 +77,8 @@ static uint64_t make_tie(gemel__random *random, uint64_t x) {
   return x + gemel__random_below(random, 3) - 1;
 }
 
-/* An integer of a random width, or with a random run of zeros or ones at its end, so that powers of
- * two and their neighbours come up; or half way between two floats, or beside that. */
+/* An integer of a random width. Some end in a run of zeros or ones, so powers of two and their
+ * neighbours come up; some are half way between two floats, or beside that. */
 static uint64_t integer_number(gemel__random *random, gemel_dtype dtype) {
   int width = width_of(dtype), tail;
   uint64_t x = gemel__random_bits(random) >> gemel__random_below(random, 64);
@@ -103,8 +103,9 @@ static uint64_t integer_number(gemel__random *random, gemel_dtype dtype) {
   return x & mask_of(dtype);
 }
 
-/* A number of binade K (counted from 0, of both signs: the negative ones first). Some are round, so
- * that products and quotients are exact, and some half way between numbers of a narrower dtype. */
+/* A number of binade K. Binades of negative numbers are counted first, then those of positive ones.
+ * Some numbers are round, so that products and quotients are exact; some are half way between
+ * numbers of a narrower dtype. */
 static uint64_t of_binade(gemel__random *random, gemel_dtype dtype, int k) {
   int n = gemel__ordinal_binades(dtype), negative = k < n;
   int64_t first, count = gemel__ordinal_binade(dtype, negative ? k : k - n, &first);
@@ -114,7 +115,7 @@ static uint64_t of_binade(gemel__random *random, gemel_dtype dtype, int k) {
   case 1:
     at &= (int64_t)(~(uint64_t)0 << gemel__random_below(random, 52));
     break;
-  case 2: /* of a binade of 2^p numbers, AT is the significand without its leading digit */
+  case 2: /* in a binade of 2^p numbers, AT is the significand without its leading 1 */
     at = (int64_t)(make_tie(random, (uint64_t)(count + at)) - (uint64_t)count);
     break;
   default:
@@ -175,8 +176,8 @@ static void float_landmarks(struct landmark_list *l, gemel_dtype dtype) {
   for (size_t k = 0; k < sizeof plain / sizeof *plain; k++) {
     note_around(l, dtype, plain[k]);
   }
-  note_around(l, dtype, (double)((int64_t)2 << fraction)); /* integers end there */
-  note_around(l, dtype, (double)((int64_t)1 << fraction)); /* and halves there */
+  note_around(l, dtype, (double)((int64_t)2 << fraction)); /* integers end here */
+  note_around(l, dtype, (double)((int64_t)1 << fraction)); /* halves end here */
 }
 
 static void integer_landmarks(gemel__random *random, struct landmark_list *l, gemel_dtype dtype) {
@@ -203,7 +204,7 @@ static void landmarks(gemel__survey *s, int operand, struct landmark_list *l) {
 
 /* ---- One operand ---- */
 
-/* Every number, or of a share every so manieth. */
+/* Every number of the dtype; at a lower density every n-th. */
 static gemel_status draw_all(gemel__survey *s, gemel_error *error) {
   uint64_t total = mask_of(s->dtypes[0]) + 1, k;
   uint64_t step = total / gemel__survey_share(s, (size_t)total);
@@ -214,7 +215,7 @@ static gemel_status draw_all(gemel__survey *s, gemel_error *error) {
   return status;
 }
 
-/* Numbers of binade K as pairs get them, round ones among them. */
+/* A few random numbers of binade K, some of them round. */
 static gemel_status draw_round(gemel__survey *s, int k, int negative, gemel_error *error) {
   size_t n = gemel__survey_share(s, ROUND);
   gemel_status status = GEMEL_OK;
@@ -226,7 +227,7 @@ static gemel_status draw_round(gemel__survey *s, int k, int negative, gemel_erro
   return status;
 }
 
-/* A number of each of PARTS parts of binade K, and its two ends. */
+/* Of binade K: a random number of each of PARTS parts, both ends, and a few round numbers. */
 static gemel_status draw_binade(gemel__survey *s, int k, int negative, gemel_error *error) {
   gemel_dtype dtype = s->dtypes[0];
   int exponent = gemel__ordinal_exponent(dtype, k);
@@ -292,7 +293,7 @@ static gemel_status draw_pairs_of_landmarks(gemel__survey *s, gemel_error *error
   return status;
 }
 
-/* A number of part CELL of the binades, both signs. */
+/* A random number of the CELL-th of CELLS parts of all binades of both signs. */
 static uint64_t of_cell(gemel__survey *s, gemel_dtype dtype, int cell) {
   int n = 2 * gemel__ordinal_binades(dtype);
   int low = n * cell / CELLS, high = n * (cell + 1) / CELLS;
@@ -315,8 +316,8 @@ static gemel_status draw_cells(gemel__survey *s, gemel_error *error) {
   return status;
 }
 
-/* For each binade of the first operand, seconds whose exponents are at most the significand's width
- * away: there sums round and cancel, and quotients are of moderate size. */
+/* For each binade of the first operand, second operands whose exponent is near: closer than the
+ * significand has digits. There sums round and cancel, and quotients are moderate. */
 static gemel_status draw_neighbours(gemel__survey *s, gemel_error *error) {
   gemel_dtype dtype = s->dtypes[0];
   int n = gemel__ordinal_binades(dtype), reach = gemel__ordinal_fraction(dtype) + 3, k;
@@ -336,8 +337,8 @@ static gemel_status draw_neighbours(gemel__survey *s, gemel_error *error) {
   return status;
 }
 
-/* A number related to X in the way KIND: equal, opposite, beside it, a small multiple or part of
- * it, the inverse, its complement to a small integer, or a small number whatever X is. */
+/* A number that is related to X in the way KIND says: equal, opposite, adjacent, a small multiple,
+ * a quotient by a small number, a small number ÷ X, a small number − X, or a small number. */
 static uint64_t related(gemel__survey *s, gemel_dtype dtype, uint64_t x, uint64_t kind) {
   int64_t at = gemel__is_float(dtype) ? gemel__ordinal_of(dtype, x) : 0;
   double value = gemel__ordinal_value(dtype, x);
@@ -389,7 +390,7 @@ static gemel_status draw_related(gemel__survey *s, gemel_error *error) {
   return status;
 }
 
-/* Of an 8-bit type pairs from all over the square: an odd multiplier permutes 0 … 65535. */
+/* Pairs of an 8-bit type, spread over all 65,536: an odd multiplier permutes 0 … 65535. */
 static gemel_status draw_small_pairs(gemel__survey *s, gemel_error *error) {
   uint64_t mask = mask_of(s->dtypes[0]), start = gemel__random_bits(s->random), k;
   size_t n = gemel__survey_share(s, ALL_PAIRS);

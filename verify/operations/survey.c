@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Judging a survey (survey.h): what was drawn is cut into instances of a length that leaves a rest
- * whatever the width of a vector, and each is judged like any other, in all variants. The library
- * is then called once more, on three elements at a time, so that what it does with a rest is on
- * trial everywhere as well: that must give the same bits.
+ * Judges a survey (survey.h). The numbers are cut into instances of 4,093 elements, a prime, so
+ * that every width of vector leaves a remainder. Each is judged like any other instance, in all
+ * variants. Then the library is called again on three elements at a time, and must give the same
+ * bits: so the scalar code for a vector loop's remainder is tried everywhere too.
  */
 #include "operations/survey.h"
 
@@ -16,7 +16,7 @@
 #include "sample/ordinal.h"
 #include "tiers/ulps.h"
 
-enum { PIECE = 4093, SHORT = 3, LEAST = 4, SURVEYS = 500000 /* of instances' random streams */ };
+enum { PIECE = 4093, SHORT = 3, LEAST = 4, SURVEYS = 500000 /* of random streams */ };
 
 int gemel__survey_applies(const gemel_operation *op, size_t instances) {
   const gemel__scalar_row *row = gemel__scalar_row_of(op);
@@ -107,7 +107,7 @@ static void pieces_clear(struct pieces *p) {
   gemel__instance_clear(&p->instance);
 }
 
-/* What can't be compiled is left to the check of the variants, which refutes it. */
+/* What can't be compiled gets no pieces: the check of the variants refutes it already. */
 static gemel_status pieces_init(struct pieces *p, const gemel__survey *s, gemel_error *error) {
   gemel_options options = {.size = sizeof options, .as_written = 1};
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
@@ -118,8 +118,8 @@ static gemel_status pieces_init(struct pieces *p, const gemel__survey *s, gemel_
   return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a function") : status;
 }
 
-/* Calls the library on elements FROM .. FROM + SHORT, and compares with WHOLE, the results of
- * elements FIRST on. */
+/* Calls the library on elements FROM to FROM + SHORT − 1 and compares with WHOLE, whose element 0
+ * is the survey's element FIRST. */
 static gemel_status compare_piece(struct pieces *p, const gemel__survey *s, size_t from,
                                   size_t first, const gemel_tensor *whole, gemel__outcome *outcome,
                                   gemel_error *error) {
@@ -176,7 +176,8 @@ static void add_outcome(gemel__outcome *total, const gemel__outcome *one) {
   total->inexact += one->inexact;
 }
 
-/* The failing element alone, or with as many around it as it takes to fail. */
+/* Shrinks a refuted piece: to the failing element alone, else to 4, 16, … elements around it, until
+ * it fails. */
 static gemel_status cut_down(gemel__surveying *w, const gemel__survey *s, size_t first, size_t n,
                              gemel__trial *trial, gemel_error *error) {
   size_t at = w->outcome.element < n ? w->outcome.element : 0, length;
@@ -260,8 +261,8 @@ static gemel_status judge(gemel__surveying *w, const gemel__survey *s, gemel_err
 
 /* ---- Which dtypes ---- */
 
-/* 1 if the operation takes operands of DTYPE as they are (others are cast, which is an operation of
- * its own), and the survey belongs to the tier. */
+/* 1 if the operation computes in DTYPE without a cast of its operands, and TIER is the one in which
+ * that dtype is surveyed. */
 static int concerns(const gemel__surveying *w, const gemel__scalar_row *row, gemel_dtype dtype,
                     gemel_dtype to) {
   gemel_dtype given[GEMEL__SURVEY_OPERANDS] = {dtype, dtype, dtype};
@@ -300,7 +301,7 @@ static gemel_status survey_one(gemel__surveying *w, const gemel__scalar_row *row
     status = judge(w, &s, error);
   }
   gemel__survey_clear(&s);
-  if (status == GEMEL_DECLINED) { /* by the kernel on trial */
+  if (status == GEMEL_DECLINED) { /* the kernel on trial declined it */
     w->declined++;
     gemel__values_free(&w->instance, w->values);
     gemel__instance_clear(&w->instance);

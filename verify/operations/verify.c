@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * `gemel verify`: every operation, and the graphs of its first derivative, in every tier. A tier is
- * a loop over random instances; the first one that is refuted ends it, is made small and reported.
- * The derivative's own tier gradient is the second order.
+ * `gemel verify`: every operation, and the graph of its first derivative, in every tier. A tier is
+ * a loop over random instances. The first instance that is refuted ends the loop, is shrunk and
+ * reported. Tier gradient of the derivative (`sum.grad`) judges second derivatives.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,18 +24,20 @@
 #include "tiers/ulps.h"
 #include "text/expr.h"
 
-/* Most elements of an operand: of most instances; of some, so that loops over vectors, tiles and
- * blocks have several rounds and a rest; of a few, so that threads share the work. */
+/* Most elements of an operand. SMALL: two instances in three. LARGE: the third, where loops over
+ * vectors, tiles and blocks have several rounds and a remainder. HUGE and BLOCKS: a few, where
+ * threads share the work or kernels work in several blocks. */
 enum {
   SMALL_ELEMENTS = GEMEL__SMALL_ELEMENTS,
   LARGE_ELEMENTS = GEMEL__LARGE_ELEMENTS,
   HUGE_ELEMENTS = 90000,
   BLOCKS_ELEMENTS = GEMEL__LONG_ELEMENTS + 1
 };
-/* One huge instance more for so many, and one for what works in blocks. */
+/* One huge instance for each HUGE_SHARE usual ones; one of several blocks for each BLOCKS_SHARE. */
 enum { HUGE_SHARE = 4, BLOCKS_SHARE = 12 };
-enum { KERNEL_RANK_EVERY = 4 }; /* instance of a kernel has a high rank */
-/* How many instances a kernel is offered that takes none, in the first tier and in another. */
+enum { KERNEL_RANK_EVERY = 4 }; /* one in so many instances of a kernel has a rank above 4 */
+/* How many instances are offered to a kernel that has taken none: in its first tier, and in a later
+ * one. */
 enum { PATIENCE = 1000, SHORT_PATIENCE = 150 };
 
 static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
@@ -111,8 +113,8 @@ static const struct tier_plan plans[] = {
     {GEMEL_TIER_SPECIAL, GEMEL__FILL_SPECIAL, gemel__check_special, float_dtypes,
      sizeof float_dtypes / sizeof *float_dtypes, GEMEL_EVIDENCE_BITS, 0}};
 
-/* What is drawn besides in the first two tiers: instances so large that threads share the work, or
- * that work is done in blocks. References would take too long. */
+/* Drawn besides in tiers float and integer: instances on which threads share the work, or kernels
+ * work in several blocks. They are too large for references, so only the variants are compared. */
 static const struct tier_plan huge_plan = {GEMEL_TIER_FLOAT,
                                            GEMEL__FILL_FULL,
                                            gemel__check_agreement,
@@ -147,7 +149,7 @@ int gemel__subject_inexact(const struct subject *s) {
   return row != NULL ? row->ulp > 0.5 : (s->op->flags & GEMEL_OP_INEXACT) != 0;
 }
 
-/* 1 if the row says that its derivative vanishes. */
+/* 1 if the row has no derivative text for any operand: the derivative is zero. */
 static int zero_derivative(const struct subject *s) {
   const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
   for (int k = 0; row != NULL && k < row->n_inputs; k++) {
@@ -166,8 +168,8 @@ static const char *reason_without_instances(const struct tier_plan *plan, const 
                                           : "it takes no float dtype";
 }
 
-/* What a kernel took and what it didn't, or what the reference didn't take, behind what DETAIL says
- * already. */
+/* Appends to DETAIL what a kernel took and declined, or how many instances the reference doesn't
+ * take. */
 static void say_declined(const struct subject *s, const gemel__evidence *e, char *detail,
                          size_t bytes) {
   size_t used = strlen(detail);
@@ -181,7 +183,7 @@ static void say_declined(const struct subject *s, const gemel__evidence *e, char
   }
 }
 
-/* ULPS: errors that were measured, or NULL. */
+/* Reports a tier in which nothing was refuted. ULPS: the measured errors of a survey, or NULL. */
 static void conclude(struct subject *s, const struct tier_plan *plan, gemel_record *record,
                      const gemel__evidence *e, const gemel__ulps *ulps) {
   char detail[900] = "";
@@ -294,7 +296,7 @@ gemel_status gemel__subject_refuse(struct subject *s, gemel_record *record, geme
   return GEMEL_OK;
 }
 
-/* The program's reference and its type rule give different dtypes or shapes: one is wrong. */
+/* Reports that the program's reference and its type rule give different dtypes or shapes. */
 static gemel_status disagree(struct subject *s, gemel_record *record,
                              const gemel__instance *instance, int *done, const gemel_error *error) {
   *done = 1;
@@ -305,8 +307,9 @@ static gemel_status disagree(struct subject *s, gemel_record *record,
   return GEMEL_OK;
 }
 
-/* How often each end of a dtype's range is the only value of an operand: integers' in tier integer,
- * infinities in tier special. Each dtype has its turn. */
+/* 1 if all elements of the first operand of instance K are the least (*END) or the greatest number
+ * of its dtype: of integers in tier integer, of floats (−∞, +∞) in tier special. That is two rounds
+ * of dtypes in seven, or in twelve. */
 static int is_about_end(const struct tier_plan *plan, size_t k, gemel__fill *end) {
   enum { LEAST_AT = 2, GREATEST_AT = 5, ROUNDS = 7, SPECIAL_ROUNDS = 12 };
   size_t round = k / plan->n_dtypes % (plan->tier == GEMEL_TIER_SPECIAL ? SPECIAL_ROUNDS : ROUNDS);
@@ -316,9 +319,9 @@ static int is_about_end(const struct tier_plan *plan, size_t k, gemel__fill *end
           (plan->tier == GEMEL_TIER_INTEGER && !gemel__is_float(plan->dtypes[k % plan->n_dtypes])));
 }
 
-/* In tier special each dtype has the fills in turn. A program's own operation has no tier in which
- * each of its values is held to a number, ties and round numbers among them, if its results aren't
- * exact: tier float draws those too. */
+/* How the values of instance K are drawn. In tier special the fills take turns for each dtype. Tier
+ * float of a program's own operation also draws integers and round numbers: where its results are
+ * never exact, no other tier compares them at ties and round numbers. */
 static gemel__fill fill_for(const struct subject *s, const struct tier_plan *plan, size_t k) {
   static const gemel__fill special[] = {GEMEL__FILL_SPECIAL, GEMEL__FILL_MEETING,
                                         GEMEL__FILL_SPECIAL, GEMEL__FILL_SIGNS};
@@ -332,8 +335,8 @@ static gemel__fill fill_for(const struct subject *s, const struct tier_plan *pla
                                                           : GEMEL__FILL_POINTS;
 }
 
-/* Half of VALUES become numbers beside those that the reference names. RANDOM goes on as if they
- * hadn't. */
+/* Puts half of VALUES at or beside numbers that the reference names. Draws from a copy of RANDOM.
+ */
 static gemel_status move_beside(const gemel__instance *instance, const struct tier_plan *plan,
                                 const gemel__random *random, gemel_tensor *const *values,
                                 gemel_error *error) {
@@ -369,7 +372,7 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
     status = check(instance, values, &trial, &outcome, error);
   }
   if (s->own && gemel__is_no_point(status) && gemel__reference_refuses(instance, values)) {
-    status = GEMEL_DECLINED; /* an index that is out of range, say: no question to either side */
+    status = GEMEL_DECLINED; /* both sides refuse the values, such as an index out of range */
     e->declined += s->kernel == NULL;
   }
   if (status == GEMEL_OK) {
@@ -387,7 +390,8 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
   return status;
 }
 
-/* Every rank beyond 4 in turn, in one of four instances; else 0, any. */
+/* The rank of instance K: in one instance of KERNEL_RANK_EVERY each rank above 4 in turn, else 0
+ * (any). */
 static int kernel_rank(size_t k) {
   enum { USUAL_RANK = 4 };
   return k % KERNEL_RANK_EVERY == KERNEL_RANK_EVERY - 1
@@ -395,11 +399,11 @@ static int kernel_rank(size_t k) {
              : 0;
 }
 
-/* Draws instance K, or what is tried in its place. */
+/* Draws instance K. ATTEMPT > 0: another one in its place, after the kernel declined it. */
 static gemel_status draw_numbered(struct subject *s, const struct tier_plan *plan, size_t k,
                                   size_t attempt, gemel__random *random, gemel__instance *instance,
                                   gemel_error *error) {
-  enum { APART = 1000003, ENDS_DRAWS = 4 }; /* an end of nothing says nothing */
+  enum { APART = 1000003, ENDS_DRAWS = 4 }; /* tries for an operand with elements */
   int64_t most;
   size_t first;
   gemel__fill end;
@@ -414,7 +418,7 @@ static gemel_status draw_numbered(struct subject *s, const struct tier_plan *pla
   s->in_sequence = s->kernel == NULL && plan->tier == GEMEL_TIER_INTEGER;
   s->stateful = s->embedded && gemel__random_chance(random, 1, 2);
   s->wanted.rank = s->kernel != NULL ? kernel_rank(s->took ? k : k + attempt) : 0;
-  /* high ranks come in every dtype */
+  /* shifted, so that high ranks come in every dtype */
   first = s->kernel != NULL ? k + k / KERNEL_RANK_EVERY + attempt : k;
   gemel_status status;
   for (int left = about_end ? ENDS_DRAWS : 1;; left--) {
@@ -428,13 +432,14 @@ static gemel_status draw_numbered(struct subject *s, const struct tier_plan *pla
     }
     gemel__instance_clear(instance);
   }
-  /* where the sampler gave a float dtype in place of an integer one, infinities aren't exact */
+  /* the sampler may have given a float dtype in place of an integer one: no infinities there */
   about_end &= plan->tier == GEMEL_TIER_SPECIAL || !gemel__is_float(s->dtype);
   s->fill = about_end ? end : fill_for(s, plan, k);
   return status;
 }
 
-/* One instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel doesn't take it. */
+/* Draws and judges one instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel
+ * doesn't take it. */
 static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k,
                              size_t attempt, gemel_record *record, gemel__evidence *e, int *done,
                              gemel_error *error) {
@@ -461,9 +466,10 @@ static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, si
   return status;
 }
 
-/* Asks the kernel, without calling it, which of the instances that may stand for number K it takes,
- * from attempt *ATTEMPT on: that becomes the first one, or 0 if there is none. Patiently, but once
- * and for all: what has declined all of PATIENCE isn't asked for much in another tier. */
+/* Looks for an instance that a kernel takes which has taken none so far. Instances from attempt
+ * *ATTEMPT on are shown to its `prepare`, many in one process. *ATTEMPT becomes the number of the
+ * first that it takes, or 0 if PATIENCE runs out. A kernel for which it ran out gets SHORT_PATIENCE
+ * in later tiers. */
 static gemel_status find_taken(struct subject *s, const struct tier_plan *plan, size_t k,
                                size_t *attempt, gemel_error *error) {
   gemel__kernel_case *cases = gemel__alloc_array(GEMEL__KERNEL_PROBES, sizeof *cases);
@@ -492,7 +498,8 @@ static gemel_status find_taken(struct subject *s, const struct tier_plan *plan, 
   return status;
 }
 
-/* One instance; what a kernel declines is drawn again, of another dtype and shape. */
+/* One instance. If a kernel declines it, others of another dtype and shape are drawn in its place.
+ */
 static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
                                  gemel_record *record, gemel__evidence *e, int *done,
                                  gemel_error *error) {
@@ -521,7 +528,7 @@ size_t gemel__subject_instances(const struct subject *s) {
   return n;
 }
 
-/* What a survey that is refuted shows: the one element, with a simpler value if there is one. */
+/* Shrinks and reports what a survey refuted. */
 static gemel_status report_survey(struct subject *s, const struct tier_plan *plan,
                                   gemel__surveying *w, gemel_record *record, gemel__evidence *e,
                                   gemel_error *error) {
@@ -535,7 +542,8 @@ static gemel_status report_survey(struct subject *s, const struct tier_plan *pla
                         error);
 }
 
-/* A scalar operation over its whole domain: survey.h. *DONE: it was refuted and reported. */
+/* Surveys a scalar operation over its whole domain (survey.h). *DONE: it was refuted and reported.
+ */
 static gemel_status survey(struct subject *s, const struct tier_plan *plan, gemel__ulps *ulps,
                            gemel_record *record, gemel__evidence *e, int *done,
                            gemel_error *error) {
@@ -560,7 +568,7 @@ static gemel_status survey(struct subject *s, const struct tier_plan *plan, geme
   return status;
 }
 
-/* The record of a survey that nothing refuted. */
+/* Reports a survey that refuted nothing. */
 static gemel_status conclude_survey(struct subject *s, const struct tier_plan *plan,
                                     const gemel__ulps *ulps, gemel_record *record,
                                     const gemel__evidence *e, gemel_error *error) {
@@ -597,7 +605,7 @@ static gemel_status survey_and_conclude(struct subject *s, const struct tier_pla
   return status;
 }
 
-/* 1 as long as the kernel on trial has taken something, or may. */
+/* 1 unless the kernel on trial has taken nothing and its patience is used up. */
 static int hopeful(const struct subject *s) {
   return s->kernel == NULL || s->took || s->kernel->patience > 0;
 }
@@ -607,8 +615,8 @@ static void begin_trial(gemel__kernel_trial *trial) {
   memset(&trial->offers, 0, sizeof trial->offers);
 }
 
-/* 1 if the operation adds up many elements, or compares them, and divides nothing: kernels do that
- * in blocks, and on small integers all alike. */
+/* 1 if the operation adds up or compares many elements and divides nothing. Kernels do that in
+ * blocks, and on small integers every order of additions gives the same result. */
 static int works_in_blocks(const struct subject *s) {
   uint32_t id = gemel__op_find(s->run->context, s->op->name);
   unsigned arithmetic = gemel__twin_of(id)->arithmetic;
@@ -619,7 +627,7 @@ static int works_in_blocks(const struct subject *s) {
          (arithmetic == GEMEL__EXACT || (arithmetic & ~(unsigned)GEMEL__PRODUCTS) == GEMEL__SUMS);
 }
 
-/* What is drawn besides PLAN's instances, and how many. */
+/* The plan of the additional instances, and their *COUNT. */
 static const struct tier_plan *plan_besides(const struct subject *s, const struct tier_plan *plan,
                                             size_t *count) {
   size_t instances = s->kernel == NULL ? s->run->options.instances : 0;
@@ -702,7 +710,7 @@ static gemel_status verify_subject(struct subject *s, gemel_error *error) {
   return status;
 }
 
-/* The same for all tiers. */
+/* Reports the same verdict for all tiers. */
 static void emit_all(struct subject *s, gemel_verdict verdict, const char *reason) {
   for (size_t tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     if (gemel__run_wants(s->run, (gemel_tier)tier)) {
@@ -727,8 +735,8 @@ static void begin_derivative(struct subject *s) {
 
 #define NO_INSTANCE "no instance: its sampler gives none that its type rule takes"
 
-/* 1 if the sampler gives an instance that the type rule takes, in any dtype. Drawn by random
- * streams that no tier uses. */
+/* *FOUND = 1 if the sampler gives an instance that the type rule takes, in any dtype. Its random
+ * streams are used by no tier. */
 static gemel_status find_instance(struct subject *s, int *found, gemel_error *error) {
   enum { APART = 1 << 30 };
   size_t n = gemel__subject_instances(s), k;
@@ -743,7 +751,7 @@ static gemel_status find_instance(struct subject *s, int *found, gemel_error *er
     if (status == GEMEL_NO_MEMORY) {
       return gemel__no_memory(error, "an instance");
     }
-    *found = status != GEMEL_DECLINED; /* what fails is for the tiers to report */
+    *found = status != GEMEL_DECLINED; /* other failures are reported by the tiers */
     if (status == GEMEL_OK) {
       gemel__instance_clear(&instance);
     }
@@ -799,7 +807,8 @@ static int names_any(const void *user, const char *word, size_t length) {
   return 0;
 }
 
-/* Operations that match the options' list; freed with gemel__free. NULL when memory is out. */
+/* The operations that the options' list names. The caller frees the array of TOTAL entries with
+ * gemel__free. NULL: memory is out. */
 static const gemel_operation **match_operations(const gemel__run *run, size_t total, size_t *n) {
   const gemel_operation **ops = gemel__alloc_array(total, sizeof *ops);
   *n = 0;
