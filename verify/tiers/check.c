@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tiers integer, float and special: evaluate the reference on the tier's domain once, then run
- * every variant and hold each result element against it.
+ * Tiers integer, float and special. The reference is evaluated once, on the tier's domain. Then
+ * every variant is run, and each element of its results is compared with the reference.
  *
- * Tier integer: inputs are integers so small that every intermediate stays exact. Domain O gives
- * the exact result; domain B says where exactness is certain whatever the order of operations (its
- * bound is zero): there the result must be that number, zeros being equal. Elsewhere (a
- * transcendental function, an overflow of the significand, an integer that hangs on how a float was
- * rounded) the element isn't compared, but counted as inexact.
+ * Tier integer: inputs are small integers. Domain O gives the exact result. Domain B has radius 0
+ * where every intermediate is exact in any order of operations; there the result must be that
+ * number (+0 and −0 being equal). Other elements (a transcendental function, an overflow of the
+ * significand, an integer that depends on a rounding) are counted as inexact and not compared.
  *
- * Besides, in every tier: variants that do the same arithmetic in the same order must agree in
- * every bit, rounding included. That is so for outputs of elementwise and moving operations in all
- * variants, and for others but matrix products whatever the number of threads. Of instances that
- * are too large for references that is all that is asked; where they are made of small integers, it
- * is asked of all operations and variants.
+ * Tier float: error ÷ bound ≤ 1 in domain B. Tier special: domain S, see element_special.
  *
- * Tier float: error ÷ bound ≤ 1 in domain B. Tier special: domain S, see agrees_special below.
+ * In every tier, variants that do the same arithmetic in the same order must agree in every bit.
+ * Elementwise operations and those that move elements do so in all variants; others, except matrix
+ * products, on any number of threads. Instances too large for references are only checked for this.
+ * If they hold small integers, all operations and variants must agree.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,29 +34,31 @@
 
 /* ---- Every variant against one judge ---- */
 
-/* Which variants must give the same bits: none, those that differ in the number of threads, all. */
+/* Which variants must give the same bits: none, those that differ in the number of threads only,
+ * all. */
 enum agreement { AGREE_NOT, AGREE_THREADS, AGREE_ALL };
 
 struct judge {
   const gemel__instance *instance;
   size_t n_outputs;
   gemel__rtensor *reference; /* in the tier's domain */
-  gemel__rtensor *bounds; /* tier integer: in domain B too; tier special of a program's own: in O */
+  /* tier integer: results in B; tier special, a program's own operation: in O */
+  gemel__rtensor *bounds;
   gemel__domain *domain, *bound_domain;
-  unsigned char *agree; /* of each output of the graph: which variants must give the same bits */
+  unsigned char *agree; /* an enum agreement for each output of the graph */
   int agrees;           /* some must */
-  int unrounded;        /* all must: nothing is rounded, whatever the order */
-  gemel_tensor **first; /* results of the first variant, for that */
-  int exact; /* tier special: the operation rounds nothing, so each result is one of its operands'
-              */
+  int unrounded;        /* 1: nothing is rounded, so all variants must agree */
+  gemel_tensor **first; /* results of the first variant, which the others must agree with */
+  /* tier special: the operation rounds nothing (max), so results are compared exactly */
+  int exact;
   gemel_tensor *const *values;
-  int exhausted; /* memory ran out in the middle of a judgement */
+  int exhausted; /* memory ran out while an element was judged */
   /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
   int (*element)(struct judge *j, size_t output, size_t i, const void *computed,
                  gemel__outcome *outcome);
 };
 
-/* Element I of result OUTPUT is wrong. */
+/* Notes in OUTCOME that element I of result OUTPUT is wrong. */
 static void blame(const struct judge *j, size_t output, size_t i, const char *variant,
                   gemel__outcome *outcome) {
   size_t n = gemel_graph_output_count(j->instance->graph);
@@ -92,7 +92,7 @@ static void judge_tensor(struct judge *j, size_t output, const gemel_tensor *ten
   }
 }
 
-/* The run itself failed: that is a refutation too, unless memory is out. */
+/* The run failed with STATUS: a refutation, unless memory is out. */
 static gemel_status judge_failure(gemel_status status, const char *variant,
                                   const gemel_error *problem, gemel__outcome *outcome,
                                   gemel_error *error) {
@@ -128,8 +128,8 @@ static void judge_result(struct judge *j, size_t output, const gemel_tensor *ten
 
 /* ---- Agreement ---- */
 
-/* What a node of OP does to the agreement of what it reads. A program's kernel may round elsewhere
- * than gemel's plain one. */
+/* In which variants a node of OP gives the same bits if its operands are the same. A program's
+ * kernel may round differently from gemel's plain kernel. */
 static enum agreement agreement_of(gemel_context *context, const gemel__op *op) {
   if (op->row == NULL || gemel__has_registered_kernel(context, NULL, &op->record)) {
     return AGREE_NOT;
@@ -150,7 +150,8 @@ static enum agreement agreement_of(gemel_context *context, const gemel__op *op) 
   }
 }
 
-/* Each node of GRAPH agrees no better than what it reads, a state no better than its update. */
+/* Lowers the agreement of each node to that of its operands, and of each state to that of its
+ * update. */
 static void spread_agreement(const gemel_graph *graph, unsigned char *agree) {
   for (uint32_t node = 0, count; node < graph->n_nodes; node++) {
     const gemel__ref *in = gemel__node_inputs(graph, node, &count);
@@ -192,7 +193,7 @@ static gemel_status find_agreement(struct judge *j, gemel_error *error) {
   return GEMEL_OK;
 }
 
-/* Which variants compute OUTPUT in the same order: the first one and V. */
+/* 1 if variant V must give the same bits for OUTPUT as the first variant. */
 static int must_agree(const struct judge *j, size_t output, const gemel__variant *v) {
   int agree = j->agree[output % j->instance->graph->n_outputs];
   return agree == AGREE_ALL || (agree == AGREE_THREADS && !v->plain && !v->scattered && !v->lifted);
@@ -210,13 +211,13 @@ static void hold_together(const struct judge *j, size_t output, const gemel_tens
   gemel_dtype dtype = gemel_tensor_dtype(first);
   size_t n = (size_t)gemel_tensor_elements(first), i;
   if (n != (size_t)gemel_tensor_elements(tensor) || dtype != gemel_tensor_dtype(tensor)) {
-    return; /* the comparison with the reference says so */
+    return; /* the comparison with the reference refutes that */
   }
   outcome->agreed += n;
   for (i = 0; i < n; i++) {
     const void *a = gemel__tensor_element(first, i), *b = gemel__tensor_element(tensor, i);
     int zeros = j->unrounded && gemel__is_float(dtype) && gemel__decode(dtype, a) == 0 &&
-                gemel__decode(dtype, b) == 0; /* a sum's sign hangs on its order */
+                gemel__decode(dtype, b) == 0; /* the sign of a zero sum depends on the order */
     if (!gemel__same_bits(dtype, a, b) && !zeros) {
       char as[100];
       blame(j, output, i, variant, outcome);
@@ -249,7 +250,7 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
       continue;
     }
     if (judged && shapes_agree(&j->reference[k], outputs[k])) {
-      /* they are the very bits that were held against the reference */
+      /* the same tensors that were compared with the reference */
       outcome->compared += j->reference[k].count;
     } else {
       judge_result(j, k, outputs[k], variant->name, outcome);
@@ -265,7 +266,7 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
   return GEMEL_OK;
 }
 
-/* Results of a program's kernel, RAN, or such as are there already. */
+/* Judges the results of a program's kernel: those in RAN, or those that the trial was given. */
 static void judge_kernel(struct judge *j, const gemel__trial *trial,
                          const gemel__kernel_results *ran, gemel__outcome *outcome) {
   const gemel__kernel_trial *t = trial->kernel;
@@ -286,7 +287,8 @@ static void judge_kernel(struct judge *j, const gemel__trial *trial,
   }
 }
 
-/* ALONE: nothing but the agreement is looked at, so some must agree. */
+/* Runs and judges all variants. ALONE: there is no reference, so only outputs that must agree are
+ * compared. */
 static gemel_status judge_variants(struct judge *j, int alone, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error) {
@@ -327,8 +329,8 @@ gemel_status gemel__check_exact_agreement(const gemel__instance *instance,
   return judge_variants(&j, 1, values, trial, outcome, error);
 }
 
-/* Evaluates the reference on the judge's domain(s), judges, cleans up. RAN is what a program's
- * kernel gave, or NULL. */
+/* Evaluates the reference on the judge's domains, judges, and releases what it made. RAN: results
+ * of a program's kernel, or NULL. */
 static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *values,
                                        const gemel__trial *trial, const gemel__kernel_results *ran,
                                        gemel__outcome *outcome, gemel_error *error) {
@@ -357,7 +359,8 @@ static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *val
   return status;
 }
 
-/* A program's kernel is run before the reference: it may decline, or fail. */
+/* Judges an instance. A program's kernel is run before the reference, since it may decline or fail.
+ */
 static gemel_status judge_instance(struct judge *j, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error) {
@@ -380,7 +383,7 @@ static gemel_status judge_instance(struct judge *j, gemel_tensor *const *values,
 
 /* ---- Integer ---- */
 
-/* COMPUTED as an element of domain O; −1 if it is no number. */
+/* E = COMPUTED, in domain O; −1 if that is NaN. */
 static int load_exact(gemel__domain *d, void *e, gemel_dtype dtype, const void *computed) {
   if (dtype == GEMEL_U64) {
     uint64_t x;
@@ -414,7 +417,8 @@ static int element_integer(struct judge *j, size_t output, size_t i, const void 
     outcome->inexact++;
     return -1;
   }
-  if (!gemel__ordered_is_exact(d, exact)) { /* a program's operation without a reference */
+  /* an interval: a program's operation without a reference */
+  if (!gemel__ordered_is_exact(d, exact)) {
     outcome->informative++;
     return gemel__bound_ratio(j->bound_domain, bound, r->dtype,
                               gemel__decode(r->dtype, computed)) <= 1;
@@ -486,8 +490,8 @@ gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *c
 
 /* ---- Special ---- */
 
-/* A composed operation: NaN, infinities and finiteness must agree; how near a finite result is, is
- * tier float's question, and the sign of a sum's zero depends on its order. */
+/* 1 if COMPUTED is NaN, infinite (with the sign) or finite as E is. For operations with several
+ * roundings: tier float judges finite values, and the sign of a zero sum depends on the order. */
 static int same_class(gemel__domain *d, const void *e, double computed) {
   if (gemel__special_is_nan(d, e)) {
     return isnan(computed);
@@ -498,8 +502,9 @@ static int same_class(gemel__domain *d, const void *e, double computed) {
   return isfinite(computed);
 }
 
-/* A program's own operation may be computed otherwise than its reference has it, and overflow where
- * that doesn't, or the other way round: the class that the exact result has is right as well. */
+/* 1 if COMPUTED is of the class of the exact result, rounded to the dtype. For a program's own
+ * operation: its kernel may overflow where its reference's formula doesn't, and the other way
+ * round. */
 static int exact_class(struct judge *j, size_t output, size_t i, double computed) {
   gemel__domain *o = j->bound_domain;
   const void *e = o != NULL ? gemel__rtensor_at(&j->bounds[output], i) : NULL;
@@ -512,7 +517,7 @@ static int exact_class(struct judge *j, size_t output, size_t i, double computed
          (isfinite(computed) && low <= most && high >= -most);
 }
 
-/* 64-bit integers, which a double can't tell apart. */
+/* 1 if COMPUTED is E: 64-bit integers don't fit into a double. */
 static int same_integer(struct judge *j, const void *e, gemel_dtype dtype, const void *computed) {
   gemel__domain *d = j->domain;
   void *own = gemel__elements_new(d, 1);
@@ -525,8 +530,8 @@ static int same_integer(struct judge *j, const void *e, gemel_dtype dtype, const
   return equal;
 }
 
-/* What a row's claim of ULP is in units of DTYPE: half types are computed in f32, of which that is
- * so many units, and rounded once more. */
+/* A row's ULP in units of DTYPE. A half type is computed in f32 and rounded once more: half a unit,
+ * and ULP units of f32. */
 static double claim_in(gemel_dtype dtype, double ulp) {
   if (ulp <= 0.5) {
     return 0.5;
@@ -536,7 +541,7 @@ static double claim_in(gemel_dtype dtype, double ulp) {
   return lost > 0 ? 0.5 + ldexp(ulp, -lost) : ulp;
 }
 
-/* The reference leaves open whether there is a NaN, in itself or in what it is computed from. */
+/* Judges a result for which the reference can't decide whether it is NaN: NaN is right, too. */
 static int undecided_class(gemel__domain *d, const void *e, gemel_dtype dtype, double computed) {
   return !gemel__is_float(dtype) || isnan(computed) || same_class(d, e, computed);
 }
@@ -584,7 +589,8 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
     return gemel__no_memory(error, "a domain");
   }
   j.bound_domain = row == NULL ? &o->domain : NULL;
-  s->unrounded = instance->ulp >= 0; /* one scalar operation: its rounding is the last one */
+  /* one scalar operation: S needn't round, the claim is about its only rounding */
+  s->unrounded = instance->ulp >= 0;
   j.exact = row != NULL &&
             gemel__twin_of(gemel__node_at(instance->graph, node)->op)->arithmetic == GEMEL__EXACT;
   j.domain = &s->domain;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The numbers in the references of a program's own operations, and values beside them. A formula
- * that compares with 100 is wrong in a kernel that compares with 101, and of what is drawn by
- * chance little lies there. Whoever evaluates a reference can be told of each node of its formulas,
- * and of the numbers in functions over elements; so all are found by evaluating once.
+ * The numbers in the references of a program's own operations, and values beside them. A kernel
+ * that compares with 101 where the formula compares with 100 is wrong only near 100, and random
+ * values are hardly ever there. The numbers are found by evaluating the reference once with an
+ * observer, which is told of each node of a formula and of each number in a function over elements.
  */
 #include <math.h>
 #include <stdint.h>
@@ -83,7 +83,7 @@ gemel_status gemel__instance_constants(const gemel__instance *instance, double *
   return status;
 }
 
-/* At C, or one beside it; if not INTEGRAL also nearer. */
+/* A random number at C or one more or less; if not INTEGRAL, also nearer to C. */
 static double beside(double c, int integral, gemel__random *random) {
   double sign = gemel__random_sign(random);
   switch (gemel__random_below(random, integral ? 2 : 5)) {

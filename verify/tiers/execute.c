@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running what is on trial: the library in its variants. Every call is given copies of the inputs,
- * which must be what they were when it ends. Results of the scattered variant lie in odd layouts
- * between guard bytes, which are compared afterwards, so a write outside a result is found; those
- * of another may overlap an input, which the library must see. States are bound to shared
- * variables, and the function is called as often as the instance says; a value of a state that was
- * fetched before must not change. Of some instances a sequence of calls is made (sequence.c).
- * (A program's own kernel is run by kernels/kernel.c.)
+ * Runs the library in its variants. Each call gets copies of the inputs, which must not change. In
+ * the variant with odd layouts, results lie between guard bytes, which are compared afterwards, so
+ * a write outside a result is found. In another variant results overlap inputs, which the library
+ * must notice. States are bound to shared variables, and the function is called as often as the
+ * instance says; a value that was fetched from a state before must not change. Some instances are
+ * also run in a sequence of calls (sequence.c). A program's own kernel is run by kernels/kernel.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +16,8 @@
 #include "device/device.h"
 #include "tiers/tiers.h"
 
-/* A fixed number of threads, so that a run doesn't depend on the machine. The first two can be made
- * ready once for many runs. */
+/* The numbers of threads are fixed, so that a run doesn't depend on the machine. The first two
+ * variants can be compiled once for many runs (gemel__instance_compile). */
 const gemel__variant gemel__variants[] = {
     {.name = "fused", .threads = 3, .poison = 1},
     {.name = "plain", .threads = 1, .plain = 1},
@@ -26,7 +25,7 @@ const gemel__variant gemel__variants[] = {
     {.name = "odd layout", .threads = 2, .poison = 1, .scattered = 1},
     {.name = "some results", .threads = 1, .poison = 1, .some = 1},
     {.name = "sequence of calls", .threads = 2, .sequence = 1},
-    /* on a device kernels may have to be compiled for a graph, which takes long */
+    /* one_in: compiling kernels for a device takes long */
     {.name = "device", .threads = 1, .lifted = 1 + GEMEL_LIFT_AGGRESSIVE, .one_in = 8},
     {.name = "device, plain",
      .threads = 1,
@@ -40,7 +39,7 @@ const gemel__variant gemel__variants[] = {
      .one_in = 1},
     {.name = NULL}};
 
-/* The cheapest place of what is small is the host, but for what lies on the device. */
+/* With GEMEL_LIFT_CHEAPEST small values stay on the host unless they lie on the device already. */
 const gemel__variant gemel__lifted_variants[] = {
     {.name = "fused", .threads = 1},
     {.name = "device", .threads = 1, .lifted = 1 + GEMEL_LIFT_AGGRESSIVE, .one_in = 1},
@@ -57,13 +56,14 @@ const gemel__variant gemel__lifted_variants[] = {
      .one_in = 2},
     {.name = NULL}};
 
-enum { SPACE = 1 }; /* of the device on which lifted variants run */
+enum { SPACE = 1 }; /* the memory space of the device on which lifted variants run */
 
-/* A device that looks for mistakes takes a microsecond and more for each element: of instances with
- * that many elements one in so many of the others' runs. */
+/* A simulated device that checks every access takes a microsecond per element. Instances of
+ * MANY_ELEMENTS are run on it OF_MANY times less often. */
 enum { MANY_ELEMENTS = 10000, OF_MANY = 8 };
 
-/* For bodies kernels have to be compiled that no other instance has. */
+/* Instances with bodies are run on a device OF_BODIES times less often: each has kernels of its
+ * own, which must be compiled. */
 enum { OF_BODIES = 4 };
 
 static int has_many(const gemel__instance *instance) {
@@ -74,7 +74,7 @@ static int has_many(const gemel__instance *instance) {
   return k < instance->n_leaves;
 }
 
-/* 1 if a node of GRAPH runs a body. */
+/* 1 if a node of GRAPH has a body. */
 static int has_bodies(const gemel_graph *graph) {
   uint32_t node = 0;
   while (node < graph->n_nodes &&
@@ -84,8 +84,8 @@ static int has_bodies(const gemel_graph *graph) {
   return node < graph->n_nodes;
 }
 
-/* 1 if at most one node of GRAPH computes anything: of several, kernels would have to be compiled.
- */
+/* 1 if at most one node of GRAPH computes anything. A kernel would have to be compiled for a graph
+ * of several. */
 static int is_one_operation(const gemel_graph *graph) {
   size_t computing = 0;
   for (uint32_t node = 0; node < graph->n_nodes; node++) {
@@ -99,7 +99,8 @@ int gemel__has_device(gemel_context *context) {
   return gemel_device_of_space(context, SPACE) != NULL;
 }
 
-/* 1 if an operation of INSTANCE spares results that nobody reads, and some can be left out. */
+/* 1 if an operation of INSTANCE spares results that nobody reads, and the graph has more than one.
+ */
 static int spares_unread(const gemel__instance *instance) {
   const gemel_graph *graph = instance->graph;
   uint32_t node = 0;
@@ -173,8 +174,8 @@ static int untouched(const unsigned char *bytes, size_t count) {
   return k == count;
 }
 
-/* 1 if every byte outside the elements, which stand at every second place, is still the guard byte.
- */
+/* 1 if every byte outside the elements is still the guard byte. Elements stand at every second
+ * place. */
 static int guards_hold(gemel_tensor *tensor) {
   gemel_view v = gemel_tensor_view(tensor);
   const unsigned char *data = v.data;
@@ -188,7 +189,8 @@ static int guards_hold(gemel_tensor *tensor) {
          untouched(data + 2 * size * (count > 0 ? count : 1), 64);
 }
 
-/* A result for the library to write into, so that what it leaves unwritten shows: NaN in floats. */
+/* A tensor for a result, filled with NaN (floats), so that elements which the library doesn't write
+ * show. */
 static gemel_tensor *filled_tensor(const gemel__leaf *type, gemel_error *error) {
   gemel_tensor *t = gemel_tensor_new(type->dtype, type->rank, type->shape, error);
   if (t != NULL) {
@@ -233,8 +235,8 @@ static size_t bytes_of(const gemel__leaf *type) {
   return type->count * gemel_dtype_size(type->dtype);
 }
 
-/* *INPUT = a copy of VALUE, *OUTPUT = room for a result, in the same memory: one of them begins
- * somewhere in the other, or both in one place. */
+/* *INPUT = a copy of VALUE and *OUTPUT = a tensor for a result, in overlapping memory: at the same
+ * place, or one somewhere inside the other. */
 static gemel_status overlapping(const gemel__leaf *in, const gemel_tensor *value,
                                 const gemel__leaf *out, gemel__random *random, gemel_tensor **input,
                                 gemel_tensor **output, gemel_error *error) {
@@ -262,20 +264,22 @@ static gemel_status overlapping(const gemel__leaf *in, const gemel_tensor *value
 
 /* ---- The library ---- */
 
-/* A function, and what it is called with: states and updates are left out there. */
+/* A compiled function and the tensors of its calls. INPUTS and OUTPUTS leave out states and
+ * updates. */
 struct session {
   const gemel__instance *instance;
   const gemel__variant *variant;
   gemel__random *random;
   gemel_function *function;
-  int borrowed; /* the function is the instance's */
+  int borrowed; /* 1: FUNCTION belongs to the instance */
   size_t n_in, n_out, n_states, n_calls;
-  gemel_shared **states;  /* in the order of the inputs */
-  gemel_tensor **inputs;  /* of a call; those of earlier ones are kept, spoilt */
+  gemel_shared **states; /* in the order of the inputs */
+  /* of the current call; those of earlier calls are kept and overwritten */
+  gemel_tensor **inputs;
   gemel_tensor **outputs; /* of a call */
   gemel_tensor **all_inputs;
-  gemel_tensor **guarded;         /* those that were given */
-  const gemel_tensor *spoilt;     /* the input that a result overlaps */
+  gemel_tensor **guarded;         /* the results between guard bytes */
+  const gemel_tensor *spoilt;     /* the input that a result overlaps, and so changes */
   gemel_tensor *held, *as_it_was; /* a state's value before the first call, and a copy */
 };
 
@@ -283,7 +287,7 @@ static int is_state(const struct session *s, size_t k) {
   return s->instance->calls > 0 && gemel_is_state(gemel_graph_input(s->instance->graph, k));
 }
 
-/* Number of the state whose update output K is, among the states; -1: it is none. */
+/* Which of the states output K updates; −1: it is no update. */
 static long updated(const struct session *s, size_t k) {
   const gemel_graph *graph = s->instance->graph;
   long input = s->instance->calls > 0
@@ -328,7 +332,7 @@ void gemel__instance_compile(gemel__instance *instance, int plain) {
   }
 }
 
-/* What was made ready for VARIANT, or NULL. */
+/* The function that was compiled for VARIANT beforehand, or NULL. */
 static gemel_function *ready(const gemel__instance *instance, const gemel__variant *variant) {
   return variant == &gemel__variants[0]   ? instance->compiled
          : variant == &gemel__variants[1] ? instance->compiled_plain
@@ -395,7 +399,7 @@ static void close_session(struct session *s) {
 
 /* ---- One call ---- */
 
-/* An input and a result of the call in the same memory, if there are two with elements. */
+/* Puts an input and a result into overlapping memory, if there are two with elements. */
 static gemel_status overlap_some(struct session *s, gemel_tensor *const *values,
                                  gemel_error *error) {
   gemel__leaf type;
@@ -417,7 +421,7 @@ static gemel_status overlap_some(struct session *s, gemel_tensor *const *values,
   return status;
 }
 
-/* A copy of VALUE for the function to read. */
+/* A copy of VALUE, in the variant's layout, for the function to read. */
 static gemel_tensor *input_for(const struct session *s, const gemel_tensor *value,
                                gemel_error *error) {
   if (s->variant->there) {
@@ -450,7 +454,7 @@ static gemel_status give_outputs(struct session *s, gemel_error *error) {
     if (updated(s, k) >= 0) {
       continue;
     }
-    /* a size known at run time only: the library makes the tensor */
+    /* a size known at run time only: the library allocates the result */
     if (s->outputs[next] == NULL &&
         gemel__leaf_of_output(s->instance->graph, k, &type) == GEMEL_OK) {
       s->outputs[next] =
@@ -481,7 +485,7 @@ int gemel__tensors_equal(const gemel_tensor *a, const gemel_tensor *given) {
   return i == n;
 }
 
-/* What a call must leave alone. */
+/* Checks that the call left inputs, guard bytes and fetched state values unchanged. */
 static gemel_status check_untouched(const struct session *s, gemel_tensor *const *values,
                                     gemel_error *error) {
   for (size_t k = 0; k < s->n_out; k++) {
@@ -501,7 +505,7 @@ static gemel_status check_untouched(const struct session *s, gemel_tensor *const
                            "a state's value that was fetched was written to");
 }
 
-/* RESULTS are those of one call, updates among them. */
+/* Moves the results of one call, updates included, to RESULTS. */
 static gemel_status take_results(struct session *s, gemel_tensor **results, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0, next = 0; k < s->n_out && status == GEMEL_OK; k++) {
@@ -519,7 +523,8 @@ static gemel_status take_results(struct session *s, gemel_tensor **results, geme
   return status;
 }
 
-/* Who still reads the inputs of an earlier call finds other values there. */
+/* Overwrites the inputs of earlier calls, so that a function that still reads them gives wrong
+ * results. */
 static void spoil_inputs(struct session *s) {
   for (size_t k = 0; k < s->n_in && s->inputs[k] != NULL; k++) {
     gemel_tensor *t = s->inputs[k];
@@ -557,7 +562,8 @@ static gemel_status call_once(struct session *s, gemel_tensor *const *values,
   return status;
 }
 
-/* A device that looks for mistakes tells of those that were made since the last run. */
+/* Asks the device whether it noticed mistakes (out-of-bounds accesses, races) since the last run.
+ */
 static gemel_status ask_for_mistakes(const gemel__instance *instance, gemel_status status,
                                      gemel_error *error) {
   gemel_context *context = gemel_graph_context(instance->graph);
@@ -595,8 +601,8 @@ static gemel_status execute(const gemel__instance *instance, const gemel__varian
 
 /* ---- Some results alone ---- */
 
-/* PART = the graph FROM with some of its results, at least one, and not all: OUTPUTS[k] isn't NULL
- * for those that it has. IN and OUT have room for its inputs and outputs. */
+/* PART = the graph FROM with some of its outputs: at least one, and not all. TAKEN[k] = 1 for
+ * those. IN and OUT have room for the inputs and outputs of FROM. */
 static gemel_status take_some(gemel_graph *part, const gemel_graph *from, gemel__random *random,
                               gemel_value *in, gemel_value *out, unsigned char *taken,
                               gemel_error *error) {
@@ -616,7 +622,7 @@ static gemel_status take_some(gemel_graph *part, const gemel_graph *from, gemel_
   return status;
 }
 
-/* Runs INSTANCE as VARIANT for some results; the others are NULL. */
+/* Runs INSTANCE as VARIANT for some of its results; the others are NULL. */
 static gemel_status execute_some(const gemel__instance *instance, const gemel__variant *variant,
                                  gemel_tensor *const *values, gemel__random *random,
                                  gemel_tensor **outputs, gemel_error *error) {

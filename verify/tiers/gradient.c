@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tier gradient. The left side is what the library builds: the reverse-mode graph R(x, u), whose
- * inner product with a direction t is u'(J t), and the forward-mode graph J(x, t). The right side
- * is the reference of the operation itself evaluated on dual numbers x + t ε: its tangent is J t,
- * by rules that domains/dual.c takes from calculus and that share nothing with lib/ops. Both sides
- * are evaluated by references on the models, so equality is exact and nothing is tolerated.
- * An operation may have one of the two rules only, and is judged by that.
+ * Tier gradient by dual numbers. The library builds two graphs: reverse mode R(x, u) gives Jᵀu,
+ * whose inner product with a direction t is uᵀ(J t); forward mode J(x, t) gives J t. The reference
+ * of the operation itself, evaluated on dual numbers x + t ε, has the tangent J t, by the rules of
+ * calculus in domains/dual.c, which share nothing with lib/ops. Both sides are evaluated by
+ * references on the models, so they must be equal exactly. An operation may have only one of the
+ * two rules, and is judged by that.
  */
 #include <math.h>
 #include <stdint.h>
@@ -23,18 +23,19 @@
 #include "models/model.h"
 #include "tiers/tiers.h"
 
-/* Everything about one instance: leaves are x (its inputs), u (a cotangent for each output of float
- * dtype), t (a tangent for each input of float dtype), in this order. */
+/* One instance. The leaves of both sides are x (its inputs), u (a cotangent for each output of
+ * float dtype) and t (a tangent for each input of float dtype), in this order. */
 struct derivative {
   const gemel__instance *instance;
-  gemel__partial part;     /* only these have a cotangent or a tangent */
-  gemel__instance reverse; /* inputs x, u; outputs a cotangent for each float input */
-  gemel_graph *forward;    /* inputs x, t; outputs a tangent for each float output. Or NULL */
-  int one_way;             /* there is no reverse rule: nothing but the inputs of REVERSE counts */
-  gemel__instance leaves;  /* no graph: the leaves of both sides */
+  gemel__partial part;     /* which of these are asked about; the others have none */
+  gemel__instance reverse; /* graph of inputs x, u and of a cotangent for each float input */
+  /* graph of inputs x, t and of a tangent for each float output, or NULL */
+  gemel_graph *forward;
+  int one_way;            /* 1: there is no reverse rule; only the inputs of REVERSE are used */
+  gemel__instance leaves; /* without a graph: the leaves of both sides */
   size_t n_x, n_u, n_t;
   size_t n_out;                   /* outputs of the instance, of any dtype */
-  gemel__reference_lookup lookup; /* of the built graphs' references; NULL: the usual ones */
+  gemel__reference_lookup lookup; /* references for the built graphs; NULL: the usual ones */
 };
 
 /* 1 if input K has a tangent. */
@@ -145,8 +146,8 @@ gemel_status gemel__instance_forward_part(gemel__instance *forward, const gemel_
 
 /* ---- Leaves ---- */
 
-/* Directions are never 0: what is 0 in one is a constant to a dual number, which has a derivative
- * where the formula, 0 times infinity, has none. */
+/* Makes the leaves. Directions are never 0: a dual number with tangent 0 is a constant, for which
+ * the formula may give 0 times infinity and dual numbers give 0. */
 static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
   size_t k, at;
   gemel__instance *l = &v->leaves;
@@ -167,7 +168,7 @@ static gemel_status make_leaves(struct derivative *v, gemel_error *error) {
   for (k = 0, at = v->n_x + v->n_u; k < v->n_x; k++) {
     if (moves(v, k)) {
       l->leaves[at] = v->instance->leaves[k];
-      l->leaves[at].facts = 0; /* of the number, not of a direction */
+      l->leaves[at].facts = 0; /* facts hold for the input, not for its direction */
       l->leaves[at++].range = GEMEL_RANGE_NONZERO;
     }
   }
@@ -180,7 +181,7 @@ static void clear_derivative(struct derivative *v) {
   gemel_graph_unref(v->forward);
 }
 
-/* How many results are compared: the inner product, and what the forward rule gives. */
+/* How many results are compared: the inner product, and each output of the forward graph. */
 static size_t n_compared(const struct derivative *v) {
   return 1 + (v->forward != NULL ? v->n_u : 0);
 }
@@ -224,7 +225,7 @@ static gemel_status evaluate_built(const gemel__model_side *side, gemel__domain 
   gemel__rtensor *borrowed = gemel__alloc_array(n_forward, sizeof *borrowed);
   gemel_status status = GEMEL_NO_MEMORY;
   if (cotangents != NULL && borrowed != NULL) {
-    /* x then t, without the u between them; the elements stay the caller's */
+    /* x then t, without u in between; the elements stay the caller's */
     memcpy(borrowed, inputs, v->n_x * sizeof *borrowed);
     memcpy(borrowed + v->n_x, inputs + v->n_x + v->n_u, v->n_t * sizeof *borrowed);
     status = v->one_way ? GEMEL_OK
@@ -267,7 +268,7 @@ static gemel_status dual_input(gemel__domain *dual, const gemel__rtensor *x,
   return status;
 }
 
-/* The tangents of a dual tensor, as a tensor of the base. */
+/* OUTPUT = the tangents of Y, in the base domain. */
 static gemel_status take_tangents(gemel__domain *dual, const gemel__rtensor *y,
                                   gemel__rtensor *tangents, gemel_error *error) {
   gemel__domain *base = gemel__dual_base(dual);
@@ -280,7 +281,7 @@ static gemel_status take_tangents(gemel__domain *dual, const gemel__rtensor *y,
   return status;
 }
 
-/* Marks the COUNT tensors RESULTS undefined if a tangent of Y has no value. */
+/* Makes the COUNT tensors RESULTS undefined if some tangent of Y has no value. */
 static void spoil(gemel__domain *dual, const gemel__rtensor *y, size_t count,
                   gemel__rtensor *results) {
   gemel__domain *base = gemel__dual_base(dual);
@@ -298,8 +299,9 @@ static void spoil(gemel__domain *dual, const gemel__rtensor *y, size_t count,
   }
 }
 
-/* The derivative of one output is compared where all outputs have one: a rule computes it from the
- * operation's formula, which may have no value where another output's hasn't (x^y at x = 0). */
+/* Leaves out points at which some output has no derivative. A rule computes the derivative of one
+ * output from a formula that may have no value where another output isn't differentiable (x^y at x
+ * = 0). */
 static void spoil_by_others(const struct derivative *v, gemel__domain *dual,
                             const gemel__rtensor *y, size_t n, gemel__rtensor *tangents,
                             gemel__rtensor *product) {
@@ -350,7 +352,7 @@ static gemel_status evaluate_right(const gemel__model_side *side, gemel__domain 
   if (dual == NULL || room == NULL) {
     status = gemel__no_memory(error, "dual numbers");
   } else {
-    /* without a forward rule the tangents are compared in their inner product alone */
+    /* without a forward graph only the inner product of the tangents is compared */
     gemel__rtensor *tangents = v->forward != NULL ? outputs + 1 : room + v->n_x + v->n_out;
     status = evaluate_dual(v, dual, inputs, room, room + v->n_x, tangents, &outputs[0], error);
   }
@@ -374,7 +376,7 @@ static int is_taken(const double *taken, size_t n, double x) {
   return x == 0 || k < n;
 }
 
-/* Moves the number at AT, by a 64th of it or more, until it isn't TAKEN. */
+/* Changes the number at AT by multiples of a 64th until it equals none of TAKEN. */
 static double part(gemel_dtype dtype, void *at, const double *taken, size_t n) {
   double from = gemel__decode(dtype, at), x = from;
   for (int k = 1; k < PARTINGS && is_taken(taken, n, x); k++) {
@@ -398,8 +400,8 @@ void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor 
   }
 }
 
-/* X, moved by a part of itself that a tie with another number or with a constant doesn't survive,
- * and so little that it mostly meets no kink on its way. */
+/* X moved by a random part of itself: enough to break a tie with another number or with a constant,
+ * and so little that it rarely crosses a kink. */
 static double beside(gemel_dtype dtype, double x, gemel__random *random) {
   int few = dtype == GEMEL_F16 || dtype == GEMEL_BF16; /* digits */
   double step =
@@ -407,7 +409,8 @@ static double beside(gemel_dtype dtype, double x, gemel__random *random) {
   return x == 0 ? step : x * (1 + step);
 }
 
-/* Another point, beside VALUES; released by the caller, on failure too. */
+/* MOVED = copies of VALUES with every float moved a little. The caller releases them, on failure
+ * too. */
 static gemel_status move_beside(const gemel__instance *instance, gemel_tensor *const *values,
                                 gemel__random *random, gemel_tensor **moved, gemel_error *error) {
   for (size_t k = 0; k < instance->n_leaves; k++) {
@@ -452,17 +455,17 @@ gemel_status gemel__check_derivatives(const gemel__instance *instance, gemel_ten
 
 /* ---- Constants that are rounded ----
  *
- * A program writes its derivative down with constants as doubles have them, 0.3989… for 1/√(2π),
- * and so it isn't the derivative of its reference over the reals. What can be asked is whether it
- * is once each constant (numbers of half its dtype's digits apart) may be off by a unit in the last
- * place: domain B evaluates what was built, in f64, and the dual numbers' result, by domain O, has
- * to lie within that bound, everywhere. */
+ * A program writes its derivative with constants that are doubles, 0.3989… for 1/√(2π), so it isn't
+ * exactly the derivative of its reference. It is asked whether it is if each constant may be off by
+ * one unit in the last place. Constants of at most half the dtype's digits are taken for exact.
+ * Domain B evaluates the built graphs with these errors, in f64; the result of the dual numbers, in
+ * domain O, must lie within B's bound at every point. */
 
 enum { ROUNDED_POINTS = 12 };
-/* A bound says something if this share of the digits is right: 30 of the 53 of f64. */
+/* A bound is tight if this share of the digits is certain: 30 of the 53 of f64. */
 #define TIGHT (30.0 / 53)
 
-/* 1 if X has no more than half the digits of DTYPE, as numbers have that are meant to be exact. */
+/* 1 if X has at most half the digits of DTYPE, as 0.5 and 3 have: it is meant to be exact. */
 static int is_short(double x, gemel_dtype dtype) {
   int exponent;
   double digits = ldexp(frexp(x, &exponent), gemel__dtype_format(dtype)->digits / 2);
@@ -491,7 +494,7 @@ static gemel__reference rounded_lookup(void *user, uint32_t op) {
   return op == GEMEL__OP_constant ? rounded_constant : NULL;
 }
 
-/* How much smaller than a value its bound has to be in the dtype of fewest digits. */
+/* A bound is tight if it is below this share of the value, in the dtype of fewest digits. */
 static double tight_share(const struct derivative *v) {
   int digits = gemel__dtype_format(GEMEL_F64)->digits;
   for (size_t k = 0; k < v->leaves.n_leaves; k++) {
@@ -503,8 +506,9 @@ static double tight_share(const struct derivative *v) {
   return exp2(-floor(TIGHT * digits));
 }
 
-/* Does the right result lie within the built one's bound? Counts what can be compared, and what of
- * it by a bound below SHARE of the value; MUST: what can't be is not within. */
+/* 1 if RIGHT lies within the bound of BUILT, or can't be compared. Counts in *COMPARED the elements
+ * that can be, and in *TIGHT those with a bound below SHARE of the value. MUST: 0 if it can't be
+ * compared. */
 static int within_bound(gemel__domain *b, const void *built, gemel__domain *o, const void *right,
                         int must, double share, size_t *compared, size_t *tight) {
   double value, radius, low, high;
@@ -512,7 +516,7 @@ static int within_bound(gemel__domain *b, const void *built, gemel__domain *o, c
     return !must;
   }
   if (b->state(b, built) == GEMEL__UNDEFINED) {
-    return 0; /* where there is a derivative */
+    return 0; /* the built derivative has no value where there is one */
   }
   value = gemel__bound_value(b, built);
   radius = gemel__bound_radius(b, built) + ldexp(fabs(value), -52);
@@ -522,7 +526,8 @@ static int within_bound(gemel__domain *b, const void *built, gemel__domain *o, c
   return low <= value + radius && high >= value - radius;
 }
 
-/* At one point: 1 within, 0 not. WITNESS (may be NULL) says which result was refuted there. */
+/* Compares at one point: 1 if all is within bounds. WITNESS (may be NULL): the answer that was
+ * refuted there; its element must be comparable. */
 static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
                       const gemel__answer *witness, size_t *compared, size_t *tight,
                       gemel_status *status, gemel_error *error) {
@@ -565,8 +570,8 @@ static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
   return within;
 }
 
-/* Asks once more about an answer that refutes; if its constants' rounding explains everything, at
- * its witness and at other points, it passes by samples. */
+/* Asks again about a refuted answer. If the rounding of constants explains it at the point that
+ * refuted it and at all other points tried, the answer becomes passed by samples. */
 static gemel_status forgive_rounding(struct derivative *v, const gemel__question *q,
                                      gemel__answer *answer, gemel_error *error) {
   size_t compared = 0, tight = 0, k;
@@ -602,7 +607,7 @@ static gemel_status forgive_rounding(struct derivative *v, const gemel__question
 
 /* ---- The question ---- */
 
-/* The graphs of V: both, or that of the one rule that there is. */
+/* Makes the graphs of both rules, or of the only one. */
 static gemel_status make_graphs(struct derivative *v, gemel_error *error) {
   gemel_status status = gemel__instance_gradient_part(&v->reverse, v->instance, v->part, 0, error);
   v->one_way = status == GEMEL_NOT_DIFFERENTIABLE;
@@ -619,7 +624,7 @@ static gemel_status make_graphs(struct derivative *v, gemel_error *error) {
   return status;
 }
 
-/* What was asked for and refuted, if it wasn't the whole derivative. */
+/* Adds to the detail which part of the derivative was refuted, unless it was the whole. */
 static void say_part(gemel__partial part, gemel__answer *answer) {
   char said[sizeof answer->detail];
   if (answer->verdict == GEMEL_VERDICT_REFUTED && part.input + part.output > 0) {
@@ -664,8 +669,7 @@ gemel_status gemel__decide_gradient_part(const gemel__instance *instance, gemel_
     if (status == GEMEL_OK && rounded && answer->verdict == GEMEL_VERDICT_REFUTED) {
       status = forgive_rounding(&v, &q, answer, error);
     }
-    /* the witness's first tensors are the instance's inputs; what follows belongs to the directions
-     */
+    /* the witness starts with the instance's inputs; directions follow */
   }
   if (status == GEMEL_OK) {
     say_part(part, answer);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Does domain O tell two graphs apart at a point?
+ * Check of a pair of graphs: does domain O tell them apart at a point?
  */
 #include "core/alloc.h"
 #include "core/error.h"
 #include "domains/ordered.h"
 #include "tiers/tiers.h"
 
-/* Both sides' results in O at VALUES, into ROOM. */
+/* Evaluates both sides in O at VALUES, into ROOM. */
 static gemel_status evaluate_both(const gemel__instance *a, const gemel__instance *b,
                                   gemel_tensor *const *values, gemel__ordered *o,
                                   gemel__rtensor *room, gemel_error *error) {
@@ -17,8 +17,8 @@ static gemel_status evaluate_both(const gemel__instance *a, const gemel__instanc
                             : status;
 }
 
-/* The first of N results that certainly differ goes into OUTCOME. 1: asking with more digits may
- * show another. */
+/* Puts the first of N results that certainly differ into OUTCOME. Returns 1 if more digits may show
+ * another difference. */
 static int find_difference(gemel__ordered *o, size_t n, const gemel__rtensor *room,
                            gemel__outcome *outcome) {
   size_t k, i;
@@ -40,11 +40,11 @@ static int find_difference(gemel__ordered *o, size_t n, const gemel__rtensor *ro
   return open && !outcome->refuted;
 }
 
-/* With 128 bits first. */
+/* With 128 bits, then with MORE. */
 gemel_status gemel__check_pair_digits(const gemel__instance *instance, gemel_tensor *const *values,
                                       const gemel__trial *trial, int more, gemel__outcome *outcome,
                                       gemel_error *error) {
-  static const long precisions[] = {128, 1024}; /* most differences show at once */
+  static const long precisions[] = {128, 1024}; /* 128 suffice for most differences */
   size_t n = gemel_graph_output_count(instance->graph), k;
   gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
   gemel_status status = room == NULL ? gemel__no_memory(error, "a comparison") : GEMEL_OK;

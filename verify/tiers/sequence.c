@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * A sequence of calls: a way of running an instance in which its operands are shared variables. The
- * function `use` computes what the instance does, and changes nothing. `change` gives each variable
- * the value that it is passed, as an update, in place if that can be. `fail` does the same and then
- * reads an element of a new value at an index that it is passed and that is out of range, which
- * shows only when the call runs.
+ * A sequence of calls: a way of running an instance in which its operands are shared variables.
+ * There are three functions. `use` computes the instance and changes nothing. `change` takes a
+ * value for each variable and updates it, in place if possible. `fail` does the same and then reads
+ * an element of a new value at an index that is out of range, which is an error at run time.
  *
- * They are called in turn, so that `use` has seen other values (the same elements backwards) before
- * it is called for the results that are judged: what it keeps of a variable must follow an update
- * by another function, and a call of gemel_shared_set; and a call that fails must leave all
- * variables as they were, whatever it has computed by then.
+ * `use` is called with other values (the same elements backwards) before it is called for the
+ * results that are judged. So whatever it keeps of a variable is out of date, and must be renewed
+ * after an update by another function and after gemel_shared_set. A call that fails must leave all
+ * variables as they were.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,12 +23,14 @@ struct sequence {
   const gemel__instance *instance;
   const gemel__variant *variant;
   gemel_tensor *const *values;
-  gemel_tensor **others; /* what else the variables hold at times */
-  gemel_tensor **given;  /* operands of a call: `change` and `fail` have two more than states */
-  gemel_value *inner;    /* states of a graph that is built, then the instance's outputs in it */
+  gemel_tensor **others; /* the other values: the same elements backwards */
+  /* operands of `change` and `fail`, which have two more than there are states */
+  gemel_tensor **given;
+  /* of the graph that is being built: its states, then the instance's outputs */
+  gemel_value *inner;
   gemel_shared **variables;
   size_t n, n_out;
-  size_t probed; /* the last operand with elements; N: there is none */
+  size_t probed; /* the last operand with elements, which `fail` reads; N: there is none */
   gemel_function *use, *change, *fail;
 };
 
@@ -52,8 +53,8 @@ static gemel_status build_use(const struct sequence *s, gemel_graph *graph, geme
   return status;
 }
 
-/* The new value of state K, where `replace` holds; what decides that is known at a call only, or
- * the update would be no computation. */
+/* Adds the update of state K: a new value if `replace` holds, else the old one. `replace` is an
+ * input, or the update would be a plain copy. */
 static gemel_value update(const struct sequence *s, gemel_graph *graph, size_t k,
                           gemel_value replace) {
   char name[32];
@@ -65,7 +66,7 @@ static gemel_value update(const struct sequence *s, gemel_graph *graph, size_t k
   return next;
 }
 
-/* The element of X, all in one row, that an input says. */
+/* Adds the output `probe`: the element of X, as a vector, at the index in input `at`. */
 static void probe(gemel_graph *graph, gemel_value x, size_t count) {
   gemel_context *context = gemel_graph_context(graph);
   gemel_value at = gemel_input(graph, "at", gemel_type_of_shape(context, GEMEL_I64, 0, NULL));
@@ -119,7 +120,7 @@ static gemel_status make(const struct sequence *s, enum what what, gemel_functio
 
 /* ---- Values ---- */
 
-/* The elements of FROM, which is row-major, backwards. */
+/* FROM, which is row-major, with its elements in reverse order. */
 static gemel_tensor *backwards(const gemel_tensor *from, gemel_error *error) {
   gemel_tensor *made = gemel__tensor_clone(from, error);
   size_t n = (size_t)gemel_tensor_elements(from), size = gemel_dtype_size(gemel_tensor_dtype(from));
@@ -163,7 +164,8 @@ static gemel_status call(gemel_function *f, gemel_tensor *const *inputs, gemel_t
                     outputs, error);
 }
 
-/* Calls `use` for what it keeps; values that it can't be asked of are none to keep. */
+/* Calls `use` once, so that it keeps what it keeps. Values for which it fails (an index out of
+ * range) are all right. */
 static gemel_status keep(const struct sequence *s, gemel_error *error) {
   gemel_tensor **outputs = gemel__alloc_array(s->n_out, sizeof *outputs);
   gemel_status status =
@@ -173,7 +175,7 @@ static gemel_status keep(const struct sequence *s, gemel_error *error) {
   return gemel__is_no_point(status) ? GEMEL_OK : status;
 }
 
-/* Calls `change` with TO, or has `fail` do it in vain. */
+/* Calls `change` with the values TO, or `fail`, which must return an error. */
 static gemel_status change(struct sequence *s, enum what what, gemel_tensor *const *to,
                            gemel_error *error) {
   gemel_tensor *output = NULL;
@@ -197,7 +199,7 @@ static gemel_status set(const struct sequence *s, gemel_error *error) {
   return status;
 }
 
-/* `use` once more must give the very bits of OUTPUTS. */
+/* Calls `use` again: it must give the bits of OUTPUTS. */
 static gemel_status use_again(const struct sequence *s, gemel_tensor *const *outputs,
                               gemel_error *error) {
   gemel_tensor **again = gemel__alloc_array(s->n_out, sizeof *again);
@@ -214,7 +216,7 @@ static gemel_status use_again(const struct sequence *s, gemel_tensor *const *out
   return status;
 }
 
-/* Before each call of `use` that is looked at there is one with other values. */
+/* Each call of `use` that is judged comes after one with other values. */
 static gemel_status run(struct sequence *s, gemel_tensor **outputs, gemel_error *error) {
   gemel_status status = keep(s, error);
   status = status ? status : change(s, CHANGE, s->values, error);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tier gradient of an operation that nobody but the program knows: it has a kernel and no
- * reference, so its function can be evaluated, in f64, and that is all. Along a random direction t,
- * with random cotangents u, phi(h) = u'f(x + h t) has the derivative u'J t, which the reverse and
- * the forward graph give. What is left of phi(h) − phi(0) − h u'J t is of order h² if that is
- * right, and of order h if it isn't. The order is measured where h is halved, from 2⁻⁶ on, as far
- * down as the remainder stays well above the rounding of phi itself, which is measured too: by
- * second differences so near x that they would vanish otherwise. x has 24 bits and t has 3, so x +
- * h t is exact. There is no step to choose and no tolerance; the verdict is an order.
+ * Tier gradient of an operation that has a kernel and no reference: its function can only be
+ * evaluated, in f64. Along a random direction t, with random cotangents u, phi(h) = uᵀf(x + h t)
+ * has the derivative uᵀJ t, which the reverse and the forward graph give. By Taylor's theorem the
+ * remainder phi(h) − phi(0) − h uᵀJ t falls as h² if that is right, and as h if it is wrong.
+ *
+ * The order is measured while h is halved, from 2⁻⁶ on, as long as the remainder is well above the
+ * rounding error of phi. That is measured too: by second differences at such small h that only
+ * rounding is left. x has 24 bits and t has 3, so x + h t is exact. The verdict is an order: there
+ * is no step size and no tolerance.
  */
 #include "tiers/taylor.h"
 
@@ -20,20 +21,21 @@
 #include "tiers/tiers.h"
 
 enum { FIRST = 6, LAST = 24, FINEST = 25, PROBES = 8 };
-/* A remainder says something from so many times the rounding on. */
+/* Remainders below so many times the rounding error aren't used. */
 #define CLEAR 32
-/* Between the order of a right derivative and that of a wrong one. */
+/* A smaller order refutes: a right derivative has order 2, a wrong one 1. */
 #define BORDER 1.8
 
 struct taylor_line {
   const gemel__instance *instance;
   gemel__partial part;
-  gemel_tensor **x, **moved; /* a value for each leaf: at h = 0, and where phi was asked last */
-  gemel_tensor **u;          /* a cotangent for each output of float dtype */
-  gemel_tensor **t;          /* a tangent for each leaf, null where it has none */
-  gemel_tensor **y;          /* room for results */
+  /* a value for each leaf: at h = 0, and at the h of the last evaluation */
+  gemel_tensor **x, **moved;
+  gemel_tensor **u; /* a cotangent for each output of float dtype */
+  gemel_tensor **t; /* a tangent for each leaf; NULL where it has none */
+  gemel_tensor **y; /* room for results */
   gemel__random *random;
-  long double size; /* of the terms of phi(0) */
+  long double size; /* sum of the magnitudes of the terms of phi(0) */
   gemel_error *error;
 };
 
@@ -53,7 +55,7 @@ static void move(const struct taylor_line *l, double h) {
   }
 }
 
-/* a'b of two tensors of f64; SIZE (may be NULL) gets the sum of magnitudes too. */
+/* aᵀb of two tensors of f64. SIZE (may be NULL) is increased by the magnitudes of the terms. */
 static long double dot(const gemel_tensor *a, const gemel_tensor *b, long double *size) {
   size_t n = (size_t)gemel_tensor_elements(a), i;
   long double sum = 0;
@@ -84,7 +86,7 @@ static gemel_status phi(struct taylor_line *l, double h, long double *result) {
   return status;
 }
 
-/* How far phi(h) is rounded near h = 0; infinite where it isn't finite. */
+/* *NOISE = the rounding error of phi near h = 0; infinite where phi isn't finite. */
 static gemel_status rounding(struct taylor_line *l, long double *noise) {
   long double values[PROBES];
   gemel_status status = GEMEL_OK;
@@ -102,8 +104,9 @@ static gemel_status rounding(struct taylor_line *l, long double *noise) {
   return status;
 }
 
-/* The order with which phi(h) − phi(0) − SLOPE h falls, where it is still above NOISE: the larger
- * of the last two, as one may be off where two terms cancel. Infinite: there is no remainder. */
+/* *ORDER = the order with which phi(h) − phi(0) − SLOPE h falls, at the smallest h for which it is
+ * still above NOISE. Of the last two orders the larger: one may be off where two terms cancel.
+ * Infinite: there is no remainder. *MOVES = 1 if phi changes along the line. */
 static gemel_status measure(struct taylor_line *l, long double slope, long double noise,
                             double *order, int *moves) {
   long double start, remainders[LAST + 1], end;
@@ -131,7 +134,7 @@ static gemel_status measure(struct taylor_line *l, long double slope, long doubl
 
 /* ---- What the library says ---- */
 
-/* t'(J'u) by the reverse graph. */
+/* *RESULT = tᵀ(Jᵀu), by the reverse graph. */
 static gemel_status slope_reverse(struct taylor_line *l, const gemel__instance *reverse,
                                   gemel_tensor *const *values, long double *slope) {
   size_t n = gemel_graph_output_count(reverse->graph), k, at = 0;
@@ -152,7 +155,7 @@ static gemel_status slope_reverse(struct taylor_line *l, const gemel__instance *
   return status;
 }
 
-/* u'(J t) by the forward graph. */
+/* *RESULT = uᵀ(J t), by the forward graph. */
 static gemel_status slope_forward(struct taylor_line *l, const gemel__instance *forward,
                                   long double *slope) {
   size_t n = forward->n_leaves + gemel_graph_output_count(forward->graph), k, at;
@@ -180,7 +183,7 @@ static gemel_status slope_forward(struct taylor_line *l, const gemel__instance *
 
 /* ---- One point ---- */
 
-/* x gets 24 bits, t has its size and 3 bits. */
+/* Rounds x to 24 bits and draws t of x's magnitude with 3 bits. */
 static gemel_status draw_directions(struct taylor_line *l) {
   for (size_t k = 0; k < l->instance->n_leaves; k++) {
     const gemel__leaf *leaf = &l->instance->leaves[k];
@@ -244,7 +247,7 @@ static gemel_status one_point(struct taylor_line *l, const gemel__instance *reve
   return status;
 }
 
-/* Judges REVERSE and FORWARD, of which one may be NULL; INPUTS has the reverse graph's inputs. */
+/* Judges REVERSE and FORWARD, one of which may be NULL. INPUTS has the reverse graph's inputs. */
 static gemel_status check_lines(struct taylor_line *l, const gemel__instance *inputs,
                                 const gemel__instance *reverse, const gemel__instance *forward,
                                 gemel__taylor *result) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Errors in units of the last place, by binade: see ulps.h.
+ * Errors in units of the last place, by binade (ulps.h).
  */
 #include "tiers/ulps.h"
 
@@ -62,7 +62,7 @@ void gemel__ulps_text(const gemel__ulps *u, char *text, size_t bytes) {
   }
 }
 
-/* A run of binades with the same error, to two digits after the point. */
+/* Writes runs of binades with the same error, rounded to two decimals. */
 static void write_runs(const float *binades, gemel__buffer *b) {
   int k = 0, first = 1;
   while (k < GEMEL__ULPS_BINADES) {
