@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An instance of one operation as its kernels see it: types, attributes with their dims evaluated,
- * values. And the layouts in which its operands may lie.
+ * One operation as its kernels see it: types, attributes with their dims evaluated, values. And the
+ * layouts in which its operands are given.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 /* ---- From an instance ---- */
 
-/* Dims in attributes become integers, as kernels see them. */
+/* Evaluates the dims in an attribute: kernels see integers. */
 static gemel_status evaluate_attr(gemel_context *context, gemel__kernel_case *c, gemel_attr *a) {
   size_t k, n = a->kind & GEMEL_ATTR_LIST ? a->count : 1;
   const gemel_dim *dims = a->kind & GEMEL_ATTR_LIST ? a->u.dims : &a->u.dim;
@@ -151,7 +151,7 @@ static int repeats(const gemel__kernel_case *c, size_t k, int axis) {
   return data != NULL;
 }
 
-/* The order of axes, from the one with the smallest stride. */
+/* ORDER = the axes, from the smallest stride to the largest. */
 static void order_axes(int rank, gemel__lie lie, gemel__random *random, size_t *order) {
   int by_columns = lie == GEMEL__LIE_PERMUTED || lie == GEMEL__LIE_COLUMNS;
   if (lie == GEMEL__LIE_SCATTERED) {
@@ -189,8 +189,8 @@ size_t gemel__kernel_in_place(const gemel__kernel_case *c) {
   return alike ? k : 0;
 }
 
-/* Elements between one index of an axis, the I-th from the smallest stride on, and the next beyond
- * those that are needed. */
+/* How many elements are left free between neighbours along an axis, the I-th from the smallest
+ * stride. */
 static size_t gap(gemel__lie lie, int i, gemel__random *random) {
   if (lie == GEMEL__LIE_SCATTERED) {
     return (size_t)gemel__random_below(random, 3);
@@ -200,7 +200,7 @@ static size_t gap(gemel__lie lie, int i, gemel__random *random) {
              : 0;
 }
 
-/* The layouts that aren't made axis by axis. */
+/* Strides for the layouts that aren't built axis by axis; 1 if LIE is one of these. */
 static int whole_strides(const gemel__kernel_case *c, size_t k, gemel__lie lie, int64_t *strides) {
   gemel__sharing sharing;
   if (lie == GEMEL__LIE_CHANNELS) {
@@ -247,7 +247,8 @@ size_t gemel__kernel_strides(const gemel__kernel_case *c, size_t k, gemel__lie l
   return leaf->count > 0 ? span : 0;
 }
 
-/* 1 if some input has channels that may come last, and the operation has a say in that. */
+/* 1 if the operation has the hook channels_last, and some input is an image with several channels.
+ */
 static int has_channels(const gemel__kernel_case *c) {
   int has = 0;
   for (size_t k = 0; k < c->n_in; k++) {

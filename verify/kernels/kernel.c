@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One instance of an operation through a program's own kernel, in all variants: layouts, places in
- * memory, threads, what was in memory before. The process that calls the kernel writes the results
- * of each variant into memory that both processes see, and which of them equal earlier ones; this
- * one makes tensors of those that differ, for the reference to judge.
+ * One instance through a program's own kernel, in all variants: layouts, places in memory, numbers
+ * of threads, garbage in memory. A child process calls the kernel. It writes the results of each
+ * variant into shared memory, and notes which variants gave the same bits. This process makes
+ * tensors of those that differ, for the reference to judge.
  */
 #include "kernels/kernel.h"
 
@@ -20,7 +20,8 @@ enum { SLOW_SECONDS = 3 };
 #define AT_END GEMEL__AT_END
 #define AT_START GEMEL__AT_START
 
-/* Garbage is NaN in every float dtype, or an ordinary number. */
+/* The garbage is 0xff bytes, which are NaN in every float dtype, or bytes that make an ordinary
+ * number. */
 const gemel__kernel_variant gemel__kernel_variants[GEMEL__KERNEL_VARIANTS] = {
     {"dense", DENSE, AT_END, 1, 1, 0xff, 1, 0},
     {"other garbage", DENSE, AT_END, 1, 1, 0x41, 1, 0},
@@ -47,16 +48,16 @@ const gemel__kernel_variant gemel__kernel_variants[GEMEL__KERNEL_VARIANTS] = {
 
 /* ---- In the process of the kernel ---- */
 
-/* What a variant came to. */
+/* What came of a variant. */
 struct tried {
-  gemel_status status; /* GEMEL_DECLINED: by the kernel, or there is no such layout */
-  int skipped;         /* there is no such layout */
+  gemel_status status; /* GEMEL_DECLINED: by the kernel, or the layout doesn't exist */
+  int skipped;         /* the layout doesn't exist for this case */
   int as;              /* an earlier variant with the same results; −1: none */
   char text[160];      /* of an error */
-  char reason[100];    /* why it was declined, in the kernel's words */
+  char reason[100];    /* why the kernel declined, in its words */
 };
 
-/* What both processes see. Rows of results follow. */
+/* The shared memory of both processes. A row of results for each variant follows. */
 struct kernel_shared {
   gemel__report report;
   struct tried tried[GEMEL__KERNEL_VARIANTS];
@@ -74,7 +75,7 @@ static char *row_of(const struct kernel_job *job, int v) {
   return job->shared->rows + (size_t)v * job->c->out_bytes;
 }
 
-/* The memory that malloc gives, and what it gets back, is filled with garbage as well. */
+/* Has malloc fill the memory that it gives, and what it gets back, with GARBAGE. */
 static void soil_heap(unsigned char garbage) {
 #ifdef M_PERTURB
   mallopt(M_PERTURB, garbage ^ 0xa5);
@@ -181,7 +182,8 @@ static void refute_call(const gemel__kernel_case *c, int v, uint64_t seed, const
                          sizeof outcome->manner);
 }
 
-/* Which variants are to be tried: all, or the one that refuted and the first of its group. */
+/* Which variants are tried: all, or a FEW, or (while shrinking) the refuted one and the first of
+ * its group. */
 static unsigned wanted_variants(const gemel__kernel_trial *trial) {
   int v = trial->only, k;
   unsigned wanted = trial->few > 0 ? 1u << trial->few | 1u : (1u << GEMEL__KERNEL_VARIANTS) - 1;
@@ -197,7 +199,8 @@ static unsigned wanted_variants(const gemel__kernel_trial *trial) {
   return wanted;
 }
 
-/* Looks for the first variant that must agree with an earlier one and doesn't. */
+/* Finds the first variant whose results differ in a bit from those of an earlier one of its group.
+ */
 static void hold_together(const struct kernel_job *job, gemel__outcome *outcome) {
   const gemel__kernel_variant *variants = gemel__kernel_variants;
   const struct tried *t = job->shared->tried;
@@ -246,7 +249,7 @@ static gemel_status count(const struct kernel_job *job, gemel__kernel_trial *tri
   return taken ? GEMEL_OK : GEMEL_DECLINED;
 }
 
-/* Tensors of the results that differ from all earlier ones. */
+/* Makes tensors of the results that differ from all earlier ones. */
 static gemel_status collect(const struct kernel_job *job, gemel__kernel_results *results,
                             gemel_error *error) {
   gemel_status status = GEMEL_OK;

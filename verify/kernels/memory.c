@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory for a kernel's calls. Each operand, result, the scratch memory and what is prepared is a
- * block of its own, between pages that nobody may touch; inputs can't be written to, and no more
- * can the views, shapes, strides and attributes that the kernel is shown. Where a block doesn't
- * fill its pages, the rest holds a known byte, which is compared afterwards.
+ * Memory for a kernel's calls. Each operand, each result, the scratch memory and what the kernel is
+ * shown is a block of its own between guard pages. Inputs, views, shapes, strides and attributes
+ * are read-only. Where a block doesn't fill its pages, the rest holds a known byte, which is
+ * compared afterwards.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +16,8 @@ enum { GUARD_BYTES = 1 << 18, LINE = 64, SCRATCH_ALIGNMENT = 16 };
 
 /* ---- Blocks ---- */
 
-/* Memory of BYTES bytes for elements of SIZE, filled with GARBAGE. Without bytes there are only
- * guard pages. 0, or −1. */
+/* Makes a block of BYTES bytes for elements of SIZE, filled with GARBAGE. 0 bytes: only guard
+ * pages. 0, or −1. */
 static int block_new(gemel__block *b, const char *name, size_t bytes, size_t size, gemel__at at,
                      unsigned char garbage) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -75,7 +75,7 @@ static int block_spoilt(const gemel__block *b) {
                             !holds(b->data + b->bytes, b->page_end, b->garbage));
 }
 
-/* New garbage in the whole block. */
+/* Fills the whole block with GARBAGE. */
 static void block_soil(gemel__block *b, unsigned char garbage) {
   b->garbage = garbage;
   if (b->page_end > b->page) {
@@ -85,8 +85,8 @@ static void block_soil(gemel__block *b, unsigned char garbage) {
 
 /* ---- Layouts ---- */
 
-/* Copies elements between ROWS, where they stand row-major, and DATA, where they have STRIDES: into
- * DATA, or (OUT) out of it. */
+/* Copies elements between ROWS, which is row-major, and DATA, which has STRIDES: to DATA, or (OUT)
+ * from it. */
 static void copy(const gemel__leaf *leaf, char *rows, char *data, const int64_t *strides, int out) {
   int64_t index[GEMEL_MAX_RANK] = {0}, at = 0;
   size_t size = gemel_dtype_size(leaf->dtype), n;
@@ -106,7 +106,7 @@ static void copy(const gemel__leaf *leaf, char *rows, char *data, const int64_t 
 
 /* ---- Preparing ---- */
 
-/* What the kernel sees, in one block that it can't write to. */
+/* What the kernel is shown, in one read-only block. */
 struct seen {
   gemel_view in[GEMEL_SAMPLE_MAX_INPUTS], out[GEMEL_SAMPLE_MAX_INPUTS];
   int64_t shapes[2 * GEMEL_SAMPLE_MAX_INPUTS][GEMEL_MAX_RANK];
@@ -144,7 +144,7 @@ static void show(gemel__kernel_prepared *p) {
   memcpy(s->attrs, c->attrs, c->n_attrs * sizeof *c->attrs);
 }
 
-/* Lays the results out with channels last, if the operation asks for it. */
+/* Gives the results channels last, if the operation's record asks for it. */
 static void follow_channels(gemel__kernel_prepared *p, const gemel_kernel_call *call) {
   const gemel__kernel_case *c = p->c;
   if (p->v->lie != GEMEL__LIE_CHANNELS || c->record->channels_last == NULL ||
@@ -156,7 +156,8 @@ static void follow_channels(gemel__kernel_prepared *p, const gemel_kernel_call *
   }
 }
 
-/* As in a function, every input may have a version, or some, or none. */
+/* Gives versions to the inputs that the variant names. In a compiled function all, some or none
+ * have one. */
 static void show_versions(gemel__kernel_prepared *p, gemel_kernel_call *call) {
   struct seen *s = seen_of(p);
   for (size_t k = 0; k < p->c->n_in; k++) {
@@ -183,7 +184,8 @@ static void fill_call(gemel__kernel_prepared *p, gemel_kernel_call *call) {
 
 int gemel__kernel_prepare(gemel__kernel_prepared *p, const gemel__kernel_case *c,
                           const gemel__kernel_variant *v, uint64_t seed, gemel_status *status) {
-  gemel_kernel_call call; /* another one than the calls get, as in a compiled function */
+  /* `prepare` gets another gemel_kernel_call than `run`, as in a compiled function */
+  gemel_kernel_call call;
   memset(p, 0, sizeof *p);
   p->c = c;
   p->v = v;
@@ -228,7 +230,7 @@ static void put_values(const gemel__kernel_prepared *p, size_t k, const void *va
   }
 }
 
-/* SHARING may be NULL. An input in the memory of another one has no block. */
+/* SHARING (may be NULL): an input that overlaps another gets no block. */
 static int new_input(gemel__kernel_memory *m, const gemel__kernel_prepared *p, size_t k,
                      const gemel__sharing *sharing) {
   const gemel__leaf *leaf = &p->c->in[k];

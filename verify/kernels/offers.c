@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a program's own kernel was offered and what it took: instances by dtype and rank, ways to be
- * called, and the reasons that it gave for declining. And the question whether it takes any of many
- * instances, for which one process only prepares it, without memory for a call.
+ * What a program's own kernel was offered and what it took: instances by dtype and rank, variants,
+ * and its reasons for declining. gemel__kernel_probe asks about many instances at once: one child
+ * process only calls `prepare`, without memory for a call.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* ---- Counting ---- */
 
-/* The dtype and the rank of the first operand, or result, are the instance's. */
+/* The first operand (or result): its dtype and rank count as the instance's. */
 static const gemel__leaf *first_of(const gemel__kernel_case *c) {
   return c->n_in > 0 ? &c->in[0] : &c->out[0];
 }
@@ -40,7 +40,7 @@ void gemel__kernel_reason(gemel__kernel_offers *o, const char *reason) {
 
 /* ---- In words ---- */
 
-/* How many instances of DTYPE and RANK, where −1 stands for all, were taken (TAKEN) or offered. */
+/* How many instances of DTYPE and RANK (−1: any) were taken (TAKEN) or offered. */
 static size_t total(const gemel__kernel_offers *o, int taken, int dtype, int rank) {
   size_t n = 0;
   for (int d = 0; d < GEMEL_DTYPE_COUNT; d++) {
@@ -57,14 +57,14 @@ size_t gemel__kernel_taken(const gemel__kernel_offers *o) {
   return total(o, 1, -1, -1);
 }
 
-/* Adds WORD to a list, behind BEFORE if it is its first. */
+/* Appends WORD to a list; BEFORE precedes the first word. */
 static void add(char *text, size_t bytes, int *n, const char *before, const char *word) {
   size_t used = strlen(text);
   snprintf(text + used, bytes - used, "%s%s", *n == 0 ? before : ", ", word);
   ++*n;
 }
 
-/* "f64 of ranks 0 to 9": what was TAKEN, or offered. */
+/* Writes which dtypes and ranks were TAKEN, or offered: "f64 of ranks 0 to 9". */
 static void say_types(const gemel__kernel_offers *o, int taken, char *text, size_t bytes) {
   int n = 0, least = GEMEL_MAX_RANK, most = 0;
   for (int d = 0; d < GEMEL_DTYPE_COUNT; d++) {
@@ -83,7 +83,7 @@ static void say_types(const gemel__kernel_offers *o, int taken, char *text, size
            most);
 }
 
-/* 1 if no instance of RANK was taken, though some were offered in dtypes that are. */
+/* 1 if no instance of RANK was taken, though some were offered in dtypes that the kernel takes. */
 static int never_ranked(const gemel__kernel_offers *o, int rank) {
   size_t offered = 0, taken = 0;
   for (int d = 0; d < GEMEL_DTYPE_COUNT; d++) {
@@ -166,7 +166,7 @@ struct kernel_probe {
   struct asked_shared *shared;
 };
 
-/* Prepares the kernel in variant V; 1 if it takes it, or fails in another way than by declining. */
+/* 1 if the kernel's `prepare` doesn't decline case K in variant V. */
 static int takes(const struct kernel_probe *job, size_t k, const gemel__kernel_variant *v) {
   struct asked *a = &job->shared->asked[k];
   gemel__kernel_prepared p;
@@ -211,7 +211,8 @@ gemel_status gemel__kernel_probe(gemel__kernel_trial *trial, const gemel__kernel
   size_t k = 0;
   for (; k < n && status == GEMEL_OK; k++) {
     const struct asked *a = &job.shared->asked[k];
-    if (a->taken || !a->answered) { /* it doesn't come to an end: that is to be judged */
+    /* no answer: `prepare` crashed or didn't return, which the run will refute */
+    if (a->taken || !a->answered) {
       break;
     }
     gemel__kernel_offered(&trial->offers, &cases[k], 0);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A function in a process of its own, so that whatever becomes of it is a verdict: a signal,
- * exit(), a call that doesn't end, memory without measure. The child is a copy of this process and
- * works on a thread that it starts itself: OpenMP's threads belong to the thread that started them,
- * and are not copied. What it finds it writes into memory that both see; a byte in a pipe says that
- * it has come to its end. Meanwhile this process looks ten times a second whether the calls go on.
+ * Runs a function in a child process, so that a signal, exit(), a call that doesn't end or too much
+ * memory becomes a verdict. The child is a copy of this process, and works on a thread that it
+ * starts itself: OpenMP's worker threads aren't copied by fork(), and belong to the thread that
+ * started them. Results go into shared memory. A byte in a pipe says that the child is done.
+ * Meanwhile this process looks ten times a second whether calls go on.
  *
- * Time is CPU time of the child, so that a busy machine changes no verdict; only a child that waits
- * for something, and uses none, is given up by the clock.
+ * Limits are in the child's CPU time, so a busy machine changes no verdict. Only a child that uses
+ * none, because it waits for something, is killed by the clock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,8 @@
 #include "base/clock.h"
 
 enum { TICK_MS = 100, IDLE_FACTOR = 3, CHILD_FAULT = 113, CHILD_LEFT = 114, CHILD_NO_THREAD = 115 };
-#define BUDGET_BYTES ((uint64_t)2 << 30) /* of addresses, beyond what the process has already */
+/* of address space, beyond what the process has already */
+#define BUDGET_BYTES ((uint64_t)2 << 30)
 
 void *gemel__process_memory(size_t bytes) {
   void *memory =
@@ -45,7 +46,7 @@ void gemel__process_memory_free(void *memory, size_t bytes) {
 
 /* ---- In the child ---- */
 
-/* What is at hand in the child, for its handlers; nothing in any other process. */
+/* What the child's signal handlers need; zero in other processes. */
 static struct {
   gemel__report *report;
   int pipe;
@@ -55,7 +56,8 @@ static struct {
   const gemel__kernel_memory *memory;
 } child;
 
-/* What a thread of the child is at; a kernel's own threads are at what was said last. */
+/* What this thread works on. Threads that the kernel starts have none; for them the last one said
+ * counts. */
 static _Thread_local const gemel__kernel_prepared *at_prepared;
 static _Thread_local const gemel__kernel_memory *at_memory;
 
@@ -73,7 +75,7 @@ void gemel__process_at(gemel__report *report, const gemel__kernel_prepared *p,
 }
 
 #ifdef GEMEL_COVERAGE
-void __gcov_dump(void); /* of libgcov: writes what exit() would have written, and _exit() doesn't */
+void __gcov_dump(void); /* of libgcov: writes the counts, as exit() does and _exit() doesn't */
 #define WRITE_COUNTS() __gcov_dump()
 #else
 #define WRITE_COUNTS() ((void)0)
@@ -98,7 +100,8 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   leave(CHILD_FAULT);
 }
 
-/* The last handler that is registered is called first, before any of the program's own. */
+/* Handlers run in reverse order of registration, so this one runs before any of the program's own.
+ */
 static void on_exit_called(void) {
   if (!child.report->finished) {
     child.report->left = 1;
@@ -125,7 +128,7 @@ static void set_handlers(void) {
   at_quick_exit(on_exit_called);
 }
 
-/* Bytes of addresses that this process has; 0 if the system doesn't say. */
+/* Bytes of address space in use; 0 if unknown. */
 static uint64_t addresses_in_use(void) {
   char text[64] = "";
   int file = open("/proc/self/statm", O_RDONLY);
@@ -149,7 +152,8 @@ static void set_limits(void) {
 
 static void *work(void *unused) {
   char stack[1 << 16];
-  stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack}; /* for a stack that overflows */
+  /* a handler needs it when the stack overflows */
+  stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
   (void)unused;
   sigaltstack(&alternate, NULL);
   child.body(child.user);
@@ -178,7 +182,7 @@ static void be_child(void (*body)(void *), void *user, gemel__report *report, in
 
 /* ---- In the parent ---- */
 
-/* Seconds of CPU time that PROCESS has used; −1 if it is gone. */
+/* CPU seconds that PROCESS has used; −1 if it is gone. */
 static double used_by(pid_t process) {
   clockid_t clock;
   struct timespec t;
@@ -187,13 +191,13 @@ static double used_by(pid_t process) {
              : -1;
 }
 
-/* When a call began: by CPU time, and by the clock when any of that was last used. */
+/* When the current call began, in CPU time, and the clock when CPU time last grew. */
 struct watch {
   uint64_t calls;
   double began, used, moved;
 };
 
-/* 1 if the call that is under way takes too long. */
+/* 1 if the current call takes too long. */
 static int too_long(struct watch *w, pid_t process, const gemel__report *report, double seconds) {
   double used = used_by(process), now = gemel__clock();
   if (report->calls != w->calls || used > w->used + 1e-3) {
@@ -252,18 +256,18 @@ static void attend(pid_t process, int pipe, gemel__report *report, double second
   pid_t gone = 0;
   while (gone == 0 || (gone < 0 && errno == EINTR)) {
     if (poll(&heard, 1, tick) > 0) {
-      /* the child is at its end, or has closed the pipe and goes on */
+      /* the child is done, or closed the pipe and goes on */
       heard.fd = -1;
       tick = 1;
     }
     gone = waitpid(process, &status, WNOHANG);
     if (gone == 0 && too_long(&w, process, report, seconds)) {
       end->hung = 1;
-      kill(-process, SIGKILL); /* with whatever else it has started */
+      kill(-process, SIGKILL); /* the child's process group: whatever it has started */
       kill(process, SIGKILL);
     }
   }
-  /* -1: the program has the system forget its children */
+  /* gone is −1 if the program ignores SIGCHLD: the exit status is unknown */
   judge_end(report, gone == process, status, seconds, end);
 }
 
@@ -275,7 +279,7 @@ static gemel_status start(void (*body)(void *), void *user, gemel__report *repor
     return gemel__fail(error, GEMEL_UNSUPPORTED, "no pipe to a process for the kernel: %s",
                        strerror(errno));
   }
-  fflush(NULL); /* or else the child could write it a second time */
+  fflush(NULL); /* or the child would write buffered output a second time */
   process = fork();
   if (process == 0) {
     close(ends[0]);

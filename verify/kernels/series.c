@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program's own kernel in the course of time: thousands of calls on states that live side by
- * side, with changing values, sizes and places in memory; states released while others go on; two
- * threads at once, as two compiled functions may; and what is left over when all is released.
+ * Many calls of a program's own kernel: thousands of calls on states that live side by side, with
+ * changing values, sizes and places in memory; states that are released while others go on; two
+ * threads at a time, as with two compiled functions; and leaks.
  *
- * The first call of each case, on a fresh state, is what the reference judges. Later ones must give
- * the same bits where `deterministic` is asked for; else the last result that differs is judged.
+ * The reference judges the first call of each case, on a new state. Later calls must give the same
+ * bits if `deterministic` is asked for; otherwise the last result that differs is judged by the
+ * reference.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -30,7 +31,7 @@ static const gemel__kernel_variant strict = {
 static const gemel__kernel_variant loose = {
     "many calls, 2 threads, any order", GEMEL__LIE_DENSE, GEMEL__AT_END, 2, 0, 0xff, 0, 0x5555u};
 
-/* What went wrong, or (SUSPECT) may have: in which call of which case. */
+/* A fault, or (SUSPECT) a result for the reference to judge: in which call of which case. */
 struct trouble {
   int found, c, set;
   uint64_t call;
@@ -41,14 +42,16 @@ struct series_shared {
   gemel__report report;
   int usable[CASES];
   struct trouble wrong, suspect;
-  _Alignas(64) char rows[]; /* CASES × SETS first results, and one for each trouble and thread */
+  /* the first results (CASES × SETS), then one row for each trouble and thread */
+  _Alignas(64) char rows[];
 };
 
 enum { WRONG_ROW = CASES * SETS, SUSPECT_ROW, SCRATCH_ROW, OTHER_ROW, ROWS };
 
 struct series {
-  gemel__kernel_case *cases;                                  /* CASES */
-  const void *const (*values)[SETS][GEMEL_SAMPLE_MAX_INPUTS]; /* of each case */
+  gemel__kernel_case *cases; /* CASES */
+  /* values of each set, for each case */
+  const void *const (*values)[SETS][GEMEL_SAMPLE_MAX_INPUTS];
   size_t n, row_bytes;
   int in_process;
   uint64_t seed;
@@ -69,12 +72,13 @@ static void note(struct trouble *t, int c, int set, uint64_t call, const char *t
 
 /* ---- Living states ---- */
 
-/* A prepared state, and operands in two places, either of which holds one of the sets of values. */
+/* A prepared state, with operands in two places in memory, each of which holds one set of values.
+ */
 struct life {
   int c, prepared;
   gemel__kernel_prepared p;
   gemel__kernel_memory memory[2];
-  int holds[2], last; /* sets: in either place, and that of the last call */
+  int holds[2], last; /* which set is in either place, and which one the last call used */
   uint64_t calls;
 };
 
@@ -107,8 +111,9 @@ static void end(const struct series *s, struct life *life) {
   }
 }
 
-/* Puts SET where the operands are, which may mean other contents at the same address, or the same
- * ones at another: the versions tell which. */
+/* Puts values SET into PLACE for the next call. So an address may get other contents, or the same
+ * contents move to another address, and the versions tell which. What has moved is overwritten in
+ * the other place. */
 static void bring(const struct series *s, struct life *life, int set, int place) {
   const gemel__kernel_case *c = life->p.c;
   const void *const *before = s->values[life->c][life->last], *const *now = s->values[life->c][set];
@@ -119,7 +124,8 @@ static void bring(const struct series *s, struct life *life, int set, int place)
   if (life->holds[place] != set) {
     gemel__kernel_memory_fill(&life->memory[place], &life->p, now);
   }
-  if (life->holds[!place] == set) { /* what has moved isn't there any more */
+  /* the set has moved: nothing of it stays in the other place */
+  if (life->holds[!place] == set) {
     gemel__kernel_memory_fill(&life->memory[!place], &life->p,
                               s->values[life->c][(set + 1) % SETS]);
     life->holds[!place] = (set + 1) % SETS;
@@ -127,7 +133,7 @@ static void bring(const struct series *s, struct life *life, int set, int place)
   life->holds[place] = life->last = set;
 }
 
-/* One call; its results are put into ROW. 0, or −1 if it went wrong. */
+/* Makes one call and copies its results to ROW. 0, or −1 if it failed. */
 static int call_into(const struct series *s, struct life *life, int set, int place, char *row) {
   gemel__kernel_memory *m = &life->memory[place];
   char text[160] = "";
@@ -152,7 +158,8 @@ static int call_into(const struct series *s, struct life *life, int set, int pla
   return 0;
 }
 
-/* One call that must give what the first one gave. 0, or −1 if that's decided: it doesn't. */
+/* Makes one call, which must give the results of the first. 0, or −1 if it is certain that it
+ * doesn't. */
 static int call_again(const struct series *s, struct life *life, int set, int place, int row) {
   size_t output, element;
   const char *first = row_at(s, life->c * SETS + set);
@@ -174,7 +181,7 @@ static int call_again(const struct series *s, struct life *life, int set, int pl
 
 /* ---- Phases ---- */
 
-/* The first results, each of a state that lives for one call. */
+/* Makes the first call of each case and set, each on a state of its own. */
 static int first_calls(const struct series *s) {
   struct life life;
   int c, set, failed = 0;
@@ -190,8 +197,8 @@ static int first_calls(const struct series *s) {
   return failed || s->shared->wrong.found ? -1 : 0;
 }
 
-/* A thousand calls on one state, then all states in turn; in the middle of these one is released
- * and prepared anew. */
+/* Makes a thousand calls on one state, then some on all states in random order. Now and then one is
+ * released and prepared anew. */
 static int many_calls(const struct series *s, const gemel__kernel_variant *v,
                       gemel__random *random) {
   struct life lives[CASES];
@@ -223,8 +230,9 @@ static int many_calls(const struct series *s, const gemel__kernel_variant *v,
   return failed || s->shared->wrong.found ? -1 : 0;
 }
 
-/* One thread calls without a pause; the other stops it now and then, wherever it is, makes a call
- * itself, and lets it go on. So calls meet in every way, however busy the machine is. */
+/* Two threads in the kernel at a time. One calls without a pause. The other stops it by a signal,
+ * wherever it is, makes a call itself, and lets it go on. So calls overlap in every way, on a busy
+ * machine too. */
 static struct {
   const struct series *s;
   int case_of[2];
@@ -245,7 +253,8 @@ static void wait_until(atomic_int *flag, int value) {
   }
 }
 
-/* A lock that the stopped call holds may keep the other from going on: then it isn't waited for. */
+/* The stopped thread waits here until the other one has made its call. The wait is limited: the
+ * stopped call may hold a lock that the other needs. */
 static void on_stop(int number) {
   (void)number;
   atomic_store(&meeting.stopped, 1);
@@ -255,7 +264,7 @@ static void on_stop(int number) {
   atomic_store(&meeting.stopped, 0);
 }
 
-/* A kernel may have left the signal blocked that stops this thread. */
+/* Unblocks the signal that stops this thread; the kernel may have blocked it. */
 static void be_stoppable(void) {
   sigset_t stops;
   sigemptyset(&stops);
@@ -310,8 +319,8 @@ static void stop_the_other(void) {
   end(meeting.s, &life);
 }
 
-/* The two cases with the most results, or the only one twice: a call of few elements is hardly ever
- * stopped in its middle. 0: no case can be used. */
+/* Chooses the two cases with the most results, or the only one twice: a call of few elements is
+ * rarely stopped in its middle. 0: no case can be used. */
 static int choose_meeting(const struct series *s) {
   int first = -1, second = -1, c;
   for (c = 0; c < (int)s->n; c++) {
@@ -330,7 +339,7 @@ static int choose_meeting(const struct series *s) {
   return first >= 0;
 }
 
-/* Two threads, each with a state of its own, as two compiled functions have. */
+/* Runs two threads, each with a state of its own, as two compiled functions have. */
 static int two_at_once(const struct series *s) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
@@ -351,7 +360,7 @@ static int two_at_once(const struct series *s) {
 
 /* ---- Leaks ---- */
 
-/* What the process holds: bytes of malloc's, pages, open files. */
+/* What the process holds: bytes from malloc, pages, open files. */
 struct held {
   size_t amount[3];
 };
@@ -386,7 +395,7 @@ static int live(const struct series *s, int c, const gemel__kernel_variant *v) {
   return failed ? -1 : 0;
 }
 
-/* Whole lives of states, round after round: what grows in each of them is never released. */
+/* Prepares, calls and releases states, round after round. What grows in every round is a leak. */
 static void leaks(const struct series *s) {
   static const char *const what[] = {"bytes from malloc", "pages of memory", "open files"};
   struct held before = measure(), after;
@@ -451,7 +460,7 @@ static void refute(const struct series *s, const struct trouble *t, const gemel_
   gemel__kernel_describe(c, v, s->seed, outcome->manner + used, sizeof outcome->manner - used);
 }
 
-/* Has CHECK hold the results in ROW against the reference. */
+/* Has CHECK judge the results in ROW by the reference. */
 static gemel_status judge_row(const struct series *s, gemel__series_case *one, int c, int set,
                               int row, const char *as, const gemel__trial *trial,
                               gemel__check check, gemel__outcome *outcome, gemel_error *error) {

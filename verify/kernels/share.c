@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands of a program's own kernel that lie in one piece of memory: one tensor given twice, one
- * that begins a few elements behind the other, one that is the other's memory by columns. Values
- * are drawn such that this is so, and found to be so, since a case is its values and no more.
+ * Operands of a program's own kernel that overlap in memory: one tensor given twice, one that
+ * begins a few elements behind the other, one that is the other's memory read by columns. Values
+ * are drawn so that this is possible. The pair is then found by comparing values, since a case has
+ * nothing but its values.
  */
 #include <string.h>
 #include "kernels/kernel.h"
@@ -11,7 +12,7 @@ enum { FARTHEST = 3 };
 
 /* ---- Positions ---- */
 
-/* Where element I of LEAF, counted row-major, stands if it lies by columns. */
+/* Position of element I of LEAF (counted row-major) in column-major order. */
 static size_t by_columns(const gemel__leaf *leaf, size_t i) {
   size_t inner = leaf->count, at = 0;
   for (int k = leaf->rank; k-- > 0;) {
@@ -35,7 +36,7 @@ static int long_axes(const gemel__leaf *leaf) {
   return n;
 }
 
-/* 1 if the second of two leaves can lie so in the memory of the first. */
+/* 1 if the types allow the second leaf to lie in the memory of the first as S says. */
 static int possible(const gemel__leaf *leaves, const gemel__sharing *s) {
   const gemel__leaf *a = &leaves[s->of], *b = &leaves[s->with];
   return a->dtype == b->dtype && a->count > 0 && b->count > 0 &&

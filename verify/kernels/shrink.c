@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Makes what refutes a program's own kernel small, axis by axis. Axes of one size, which belong
- * together more often than not, are made shorter together, later each by itself; where the
- * operation's type rule takes that, the values are a part of those that there were. What a kernel
- * gets wrong hangs on the rest by the width of a vector, on a block's border, or on being large
- * enough: so short lengths are tried first, then those with the same rest by 64, from the shortest
- * on, then steps by the widths of vectors, and then it is bisected between the first one that is
- * still refuted and the last that isn't.
+ * Shrinks what refutes a program's own kernel, by shortening axes. Axes of one size, which often
+ * belong together, are shortened together first, then each alone. The values are the first, or the
+ * last, part of the old ones. A kernel's fault may depend on the remainder by the width of a
+ * vector, on the border of a block, or on a large size. So short lengths are tried first, then
+ * those with the same remainder modulo 64, from the shortest on; then the length is reduced in
+ * steps of 32, 16, … 2, and at last by bisection between the shortest length that is refuted and
+ * the longest that isn't.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -25,10 +25,10 @@ struct shrinking {
   int tries;
 };
 
-/* Which axes: those of SIZE, or one axis alone. */
+/* The axes that are shortened: all of SIZE, or one alone. */
 struct axes {
   int64_t size;
-  size_t leaf; /* SIZE_MAX: all */
+  size_t leaf; /* SIZE_MAX: all axes of SIZE */
   int axis;
 };
 
@@ -38,7 +38,8 @@ static int belongs(const struct axes *a, size_t leaf, int axis, int64_t size) {
 
 /* ---- A smaller instance ---- */
 
-/* The attributes that are given, with sizes among them replaced; lists of sizes go into DIMS. */
+/* Copies the given attributes. In lists of sizes (put into DIMS) the size of the axes becomes
+ * LENGTH. */
 static size_t take_attrs(const struct shrinking *s, const struct axes *a, int64_t length,
                          gemel_attr *attrs, gemel_dim (*dims)[GEMEL_MAX_RANK]) {
   gemel_graph *graph = s->instance->graph;
@@ -91,7 +92,7 @@ static gemel_status build(const struct shrinking *s, const struct axes *a, int64
   return gemel_graph_error(graph)->status;
 }
 
-/* SMALL has the first LENGTH indices of the axes, or (LAST) the last. */
+/* Copies to SMALL the first LENGTH indices of the axes, or (LAST) the last. */
 static void copy_part(const gemel__leaf *from, const char *old, const gemel__leaf *small, char *to,
                       int last) {
   size_t size = gemel_dtype_size(from->dtype);
@@ -107,7 +108,7 @@ static void copy_part(const gemel__leaf *from, const char *old, const gemel__lea
   }
 }
 
-/* Indices must lie in what they count, which may have become shorter. */
+/* 1 if axes may be shortened: not if an input holds indices, which would be out of range. */
 static int can_shorten(const gemel__instance *instance) {
   int can = instance->n_leaves <= GEMEL_SAMPLE_MAX_INPUTS && instance->calls == 0;
   for (size_t k = 0; k < instance->n_leaves; k++) {
@@ -146,7 +147,8 @@ static gemel_status make_smaller(const struct shrinking *s, const struct axes *a
 
 /* ---- Trying ---- */
 
-/* *REFUTED: with LENGTH as well; that becomes the counterexample. */
+/* Tries LENGTH, with the first or the last part of the values. If that is *REFUTED, it becomes the
+ * counterexample. */
 static gemel_status try_part(struct shrinking *s, const struct axes *a, int64_t length, int last,
                              int *refuted) {
   gemel__instance small;
@@ -182,7 +184,7 @@ static int goes_on(const struct shrinking *s) {
   return s->tries < MOST_TRIES && !s->trial->kernel->slow && !s->trial->kernel->hung;
 }
 
-/* The K-th length to be tried; 0: there are no more. */
+/* The K-th length to try; 0: no more. */
 static int64_t candidate(size_t k, int64_t size) {
   static const int64_t shortest[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33};
   size_t n = sizeof shortest / sizeof *shortest;
