@@ -2,9 +2,9 @@
  *
  * What the references share (common.h): outputs and axes, groups of elements, decisions, rounding.
  *
- * A decision that a domain can't take never becomes a guess. A domain with a hull gets something
- * that covers both answers, any other gets a state: that of the element that caused it if it has no
- * value at all, else UNDECIDED. In a domain with NaNs (`ieee`) there is nothing undecided: a
+ * A decision that a domain can't take is never guessed. A domain with intervals gives an element
+ * that covers both answers. Any other domain gives a state: that of the element that can't be
+ * compared if it has no value, else UNDECIDED. A domain with NaN (`ieee`) decides everything: a
  * comparison with NaN is false, and the larger of a NaN and anything is NaN.
  */
 #include "reference/common.h"
@@ -145,8 +145,8 @@ void gemel__truth(gemel__decider *w, void *e, const void *a) {
   }
 }
 
-/* The mean of the tied: of zeros it is +0 unless all are −0, and it is the tangent that `tie`
- * gives. */
+/* Ties between zeros: E = the mean of the tied elements. It is +0 unless all are −0, and its
+ * tangent is the one that `tie` gives. */
 static void tied_zeros(gemel__decider *w, void *e, size_t n, const void *const *tied) {
   gemel__domain *d = w->domain;
   d->set(d, w->spare, tied[0]);

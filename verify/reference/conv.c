@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the three convolutions, from one definition: element k of the kernel meets element
- * o of the result at i = o * stride + k * dilation - low of the image (k counted from the other
- * end if flipped), and each such meeting is one product in the sum. For one element of a result all
- * k or o, or both, are tried, and those that meet it are kept. A product is rounded to the dtype
- * computed in (f32 for half types), the sum as the sum reference does it.
+ * References of the three convolutions, from one definition. Element k of the kernel meets element
+ * o of the result at i = o * stride + k * dilation - low of the image (k counted from the other end
+ * if flipped). Each such meeting is one product in the sum. For an element of a result, all k or o
+ * or both are tried, and those that meet it are added up. A product is rounded to the dtype
+ * computed in (f32 for half types), the sum as the sum reference rounds it.
  *
- * Padding is 0. Whether an algorithm multiplies it or leaves it out can be seen where the other
- * factor is not finite: there the result is undecided.
+ * Padding is 0. An algorithm may multiply by it or leave it out; the difference shows where the
+ * other factor is not finite. There the result is undecided.
  */
 #include <string.h>
 #include "reference/common.h"
@@ -15,7 +15,7 @@
 
 enum { MOST_AXES = 3, STRIDE = 0, DILATION, LOW, HIGH, PADDING, GROUPS, FLIP, UNSHARED, SIZES };
 
-/* What an operation is given, and what of it was worked out. */
+/* What an operation is given, and what is derived from it. */
 typedef struct conv {
   const gemel__rtensor *x, *w, *y;
   int axes;
@@ -23,13 +23,13 @@ typedef struct conv {
   int64_t image[MOST_AXES], kernel[MOST_AXES], place[MOST_AXES];
   int64_t stride[MOST_AXES], dilation[MOST_AXES], low[MOST_AXES];
   int flip;
-  /* The terms of the element that is being computed. */
+  /* The terms of the current element. */
   gemel__decider space;
   gemel_dtype dtype;
   void *products;
   const void **pointers;
   size_t terms, room;
-  int blurred; /* padding meets a number that is not finite */
+  int blurred; /* 1: padding meets a number that is not finite */
 } conv;
 
 static gemel_status refuse(const gemel__rcall *call, const char *what) {
@@ -58,7 +58,7 @@ static int unshared(const gemel__rcall *call) {
   return call->attrs[UNSHARED].u.i != 0;
 }
 
-/* Counts the places that a kernel can be put at, by putting it there. */
+/* Counts the positions of the kernel by placing it at each. */
 static gemel_status count_places(const gemel__rcall *call, conv *c) {
   c->flip = call->attrs[FLIP].u.i != 0;
   for (int k = 0; k < c->axes; k++) {
@@ -111,7 +111,7 @@ static gemel_status begin(const gemel__rcall *call, conv *c) {
 
 /* ---- Terms ---- */
 
-/* Where K meets PLACE; 0 if that is outside the image. */
+/* Sets IMAGE to where element K of the kernel meets PLACE; 0 if that is outside the image. */
 static int meets(const conv *c, const int64_t *place, const int64_t *k, int64_t *image) {
   int inside = 1;
   for (int axis = 0; axis < c->axes; axis++) {
@@ -143,7 +143,7 @@ static const void *weight(const gemel__rcall *call, const conv *c, int64_t filte
   return gemel__rtensor_index(c->w, index);
 }
 
-/* One more product; A is NULL for padding. */
+/* Adds the product of A and B to the terms; A is NULL for padding. */
 static void term(conv *c, const void *a, const void *b) {
   gemel__domain *d = c->space.domain;
   void *product = gemel__element(d, c->products, c->terms);
@@ -161,7 +161,7 @@ static void term(conv *c, const void *a, const void *b) {
   c->pointers[c->terms++] = product;
 }
 
-/* out[n, f, place]: over channels and the kernel. */
+/* Terms of out[n, f, place]: over channels and elements of the kernel. */
 static void output_terms(const gemel__rcall *call, conv *c, const int64_t *index) {
   const int64_t n = index[0], f = index[1], *place = index + 2;
   int64_t k[MOST_AXES] = {0}, image[MOST_AXES];
@@ -176,7 +176,7 @@ static void output_terms(const gemel__rcall *call, conv *c, const int64_t *index
   } while (k[0] + k[1] + k[2] > 0);
 }
 
-/* out[f, (place,) channel, k]: over images and places. */
+/* Terms of out[f, (place,) channel, k]: over images and places. */
 static void weight_terms(const gemel__rcall *call, conv *c, const int64_t *index) {
   const int64_t f = index[0], *fixed = unshared(call) ? index + 1 : NULL;
   const int64_t *k = index + 2 + (fixed != NULL ? c->axes : 0), channel = k[-1];
@@ -192,7 +192,7 @@ static void weight_terms(const gemel__rcall *call, conv *c, const int64_t *index
   } while (fixed == NULL && place[0] + place[1] + place[2] > 0);
 }
 
-/* out[n, channel, where]: over filters and all that meets there. */
+/* Terms of out[n, channel, where]: over filters and the places whose kernel covers WHERE. */
 static void input_terms(const gemel__rcall *call, conv *c, const int64_t *index) {
   const int64_t n = index[0], channel = index[1], *where = index + 2;
   int64_t k[MOST_AXES] = {0}, place[MOST_AXES] = {0}, image[MOST_AXES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * References that are functions over elements, as <gemel/reference.h> has them: a thin face on the
- * table of a domain (domains/domain.h). Each arithmetic step ends with the rounding that it costs
- * in the working dtype, so that domains B and S see what an implementation would have computed; the
- * others ignore that. Scalar operations are the ones of gemel, by their own references.
+ * The functions of <gemel/reference.h> for references over elements, on top of a domain's table of
+ * functions (domains/domain.h). Each arithmetic step ends with its rounding in the working dtype,
+ * so that domains B and S see what an implementation would compute; other domains ignore that. A
+ * scalar operation is computed by its own reference.
  */
 #include <string.h>
 #include "ops/ops.h"
@@ -11,8 +11,8 @@
 #include "reference/own.h"
 #include "reference/twin.h"
 
-/* An element is a domain's, seen through an incomplete type. Those that the function asked for are
- * blocks of one, in a list. */
+/* An element is a domain's element behind an incomplete type. Those that a function asks for are
+ * blocks of one element, in a list. */
 struct element_block {
   struct element_block *next;
   void *element;
@@ -54,7 +54,7 @@ gemel_status gemel__reference_function(gemel__rcall *inner, const gemel_referenc
   }
   status = reference->function(&call);
   if (call.status != GEMEL_OK) {
-    status = call.status; /* which has its message */
+    status = call.status; /* an earlier step failed and has written the message */
   } else if (status != GEMEL_OK) {
     gemel__fail(inner->error, status, "the reference of %s failed", inner->name);
   }
@@ -145,8 +145,8 @@ gemel_element *gemel_element_new(gemel_reference_call *call) {
   return block->element;
 }
 
-/* 1 if there is all that a step needs. A null operand without a failure before is the function's
- * mistake. */
+/* 1 if a step has all it needs. A null operand is the function's mistake unless a step failed
+ * before. */
 static int ready(gemel_reference_call *call, const void *e, const void *a, const void *b) {
   if (call == NULL || call->status != GEMEL_OK) {
     return 0;
@@ -231,7 +231,7 @@ void gemel_element_sum(gemel_reference_call *call, gemel_element *e, size_t n,
 
 enum { MOST_OPERANDS = 3 };
 
-/* OP's reference on scalars of the working dtype (a choice's condition is a truth). */
+/* E = OP's reference on scalars of the working dtype (the condition of a choice is a bool). */
 static gemel_status apply_scalar(gemel_reference_call *call, void *e, uint32_t op, size_t n,
                                  const gemel_element *const *operands) {
   gemel__domain *d = call->inner->domain;

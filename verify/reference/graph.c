@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Evaluation of a whole graph by references. Ids are a topological order, so it is one loop over
- * the nodes that an output needs. For each: its attributes with the dims in them made numbers, its
- * reference, then a comparison of what came out with the graph's types; and values whose last
- * reader this was are freed.
+ * Evaluates a whole graph by references, in one loop over the nodes that an output needs (ids are a
+ * topological order). For each node: the dims in its attributes are evaluated, its reference is
+ * called, and the results are compared with the graph's types. A value is freed after its last use.
  *
- * A dim's symbols get their numbers from the shapes of the inputs, wherever a size of an input's
- * type is a symbol by itself. Sizes that nodes produce at run time are read from the integer
- * scalars that those nodes gave, and kept when the scalar itself is freed.
+ * Symbols get their numbers from the shapes of the inputs, wherever a size is a symbol by itself.
+ * Sizes known at run time only are read from the integer scalars that nodes compute, and kept when
+ * the scalar is freed.
  */
 #include "core/dtype.h"
 #include "core/graph.h"
@@ -21,9 +20,9 @@
 
 /* One output of one node. */
 typedef struct output_slot {
-  gemel__rtensor own;          /* empty for graph inputs and for what is freed or not computed */
-  const gemel__rtensor *value; /* OWN, or a graph input */
-  int64_t size;                /* what an integer scalar holds, if HAS_SIZE */
+  gemel__rtensor own; /* empty for graph inputs, and for values that are freed or not computed */
+  const gemel__rtensor *value; /* &own, or a graph input */
+  int64_t size;                /* the integer in a scalar, if HAS_SIZE */
   int has_size;
 } output_slot;
 
@@ -40,12 +39,12 @@ typedef struct evaluator {
   gemel_error *error;
   size_t n_nodes, n_slots;
   output_slot *slots;
-  uint32_t *first;    /* slot of each node's output 0; one more that ends the last node's */
-  uint32_t *last_use; /* largest node that reads the node; KEPT for outputs */
+  uint32_t *first;    /* slot of each node's output 0, and the end */
+  uint32_t *last_use; /* the last node that reads each node; KEPT for outputs */
   unsigned char *live;
   symbol *symbols; /* sorted by name */
   size_t n_symbols, symbol_capacity;
-  uint32_t node; /* the node at hand */
+  uint32_t node; /* the current node */
 } evaluator;
 
 #define KEPT UINT32_MAX
@@ -60,13 +59,13 @@ static int by_name(const void *a, const void *b) {
   return strcmp(((const symbol *)a)->name, ((const symbol *)b)->name);
 }
 
-/* What integer a scalar of an integer dtype holds. */
+/* *SIZE = the integer in a scalar of integer dtype; 1 if T is one and its value is known. */
 static int read_size(gemel__domain *d, const gemel__rtensor *t, int64_t *size) {
   return t && t->rank == 0 && !gemel__is_float(t->dtype) &&
          d->to_integer(d, gemel__rtensor_at(t, 0), size);
 }
 
-/* Value of an atom: 0, or -1 if it has none here. */
+/* Sets *VALUE for a symbol or a run-time size: 0, or −1 if it has none here. */
 static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
   const evaluator *ev = user;
   if (atom->kind == GEMEL__ATOM_SYMBOL) {
@@ -104,7 +103,7 @@ static gemel_status evaluate_dim(evaluator *ev, gemel_dim dim, int64_t *value) {
 
 /* ---- Inputs ---- */
 
-/* Collects the symbols that are sizes of input T by themselves. */
+/* Collects the symbols that are a size of input T by themselves, with their numbers. */
 static gemel_status collect_symbols(evaluator *ev, gemel_type type, const gemel__rtensor *t) {
   const gemel_dim *dims = gemel_type_dims(ev->context, type);
   for (int k = 0; k < t->rank; k++) {
@@ -121,7 +120,7 @@ static gemel_status collect_symbols(evaluator *ev, gemel_type type, const gemel_
   return GEMEL_OK;
 }
 
-/* Sorts the symbols, drops repetitions and refuses contradictions. */
+/* Sorts the symbols, removes duplicates, and fails if one has two numbers. */
 static gemel_status settle_symbols(evaluator *ev) {
   size_t kept = 0;
   if (ev->n_symbols == 0) {
@@ -141,7 +140,7 @@ static gemel_status settle_symbols(evaluator *ev) {
   return GEMEL_OK;
 }
 
-/* 1 if T has the dtype, rank and sizes of TYPE, 0 if not, -1 if a size couldn't be evaluated. */
+/* 1 if T has the dtype, rank and sizes of TYPE, 0 if not, −1 if a size can't be evaluated. */
 static int fits(evaluator *ev, gemel_type type, const gemel__rtensor *t) {
   const gemel_dim *dims = gemel_type_dims(ev->context, type);
   if (gemel_type_dtype(ev->context, type) != t->dtype ||
@@ -224,7 +223,7 @@ static void numbers_clear(numbers *n) {
   gemel__free(n->ints, n->n_ints * sizeof *n->ints);
 }
 
-/* Turns attribute A, a list of dims, into a list of integers at INTS. */
+/* Replaces attribute A, a list of dims, by a list of integers, stored in INTS. */
 static gemel_status number_list(evaluator *ev, gemel_attr *a, int64_t *ints) {
   for (size_t i = 0; i < a->count; i++) {
     gemel_status status = evaluate_dim(ev, a->u.dims[i], &ints[i]);
@@ -256,7 +255,7 @@ static gemel_status number_dims(evaluator *ev, numbers *n) {
   return status;
 }
 
-/* Attributes of the node at hand, its dims made numbers. To be cleared in any case. */
+/* N = the attributes of the current node with their dims evaluated. Clear N on failure too. */
 static gemel_status number_attrs(evaluator *ev, numbers *n) {
   const struct gemel__attrs *attrs =
       gemel__attrs_at(ev->context, gemel__node_at(ev->graph, ev->node)->attrs);
@@ -300,7 +299,7 @@ void gemel__ticker_watch(gemel__ticker *ticker) {
 }
 
 gemel_status gemel__reference_go_on(size_t done) {
-  enum { OFTEN = 20000 }; /* some hundredths of a second */
+  enum { OFTEN = 20000 }; /* some hundredths of a second of work */
   watch.done += done;
   if (watch.ask == NULL || watch.done < OFTEN) {
     return GEMEL_OK;
@@ -311,11 +310,12 @@ gemel_status gemel__reference_go_on(size_t done) {
 
 /* ---- Nodes ---- */
 
-/* Checks what the reference of the node at hand gave, and moves it into the node's slots. */
+/* Checks the outputs of the current node's reference and moves them into its slots. */
 static gemel_status keep_outputs(evaluator *ev, gemel__rcall *call) {
   uint32_t n = gemel__node_at(ev->graph, ev->node)->n_outputs;
   gemel_status fault = gemel__node_op(ev->graph, ev->node)->id > ev->context->n_builtins
-                           ? GEMEL_BAD_TYPE /* of a program's own reference, or its type rule */
+                           /* the program's reference or its type rule is wrong */
+                           ? GEMEL_BAD_TYPE
                            : GEMEL_INTERNAL;
   if (call->n_outputs != n) {
     return gemel__fail(ev->error, fault, "the reference gives %zu outputs of %u", call->n_outputs,
@@ -348,7 +348,7 @@ static void find_reference(evaluator *ev, gemel__rcall *call, gemel__reference *
   }
 }
 
-/* Evaluates the node at hand with room for its operands (OPERANDS) and outputs in CALL. */
+/* Evaluates the current node; OPERANDS and the outputs in CALL have room for it. */
 static gemel_status run_reference(evaluator *ev, gemel__rcall *call) {
   numbers n;
   gemel__reference reference;
@@ -403,7 +403,7 @@ static gemel_status evaluate_node(evaluator *ev) {
   return status;
 }
 
-/* Says of which node an error speaks. */
+/* Adds to an error's message which node it is about. */
 static gemel_status name_node(evaluator *ev, gemel_status status) {
   const gemel__node *node = gemel__node_at(ev->graph, ev->node);
   gemel__error_prefix(ev->error, "node %u, %s (%s:%u)", (unsigned)ev->node,
@@ -498,7 +498,7 @@ static gemel_status copy_tensor(gemel__rtensor *copy, const gemel__rtensor *t, g
   return status;
 }
 
-/* Copies the graph's outputs out; all or none. */
+/* Copies the graph's outputs; all of them, or none on failure. */
 static gemel_status copy_outputs(evaluator *ev, gemel__rtensor *outputs) {
   gemel_status status = GEMEL_OK;
   size_t k = 0;

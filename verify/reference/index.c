@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the index family: reading and writing x[start + i * step]. Places outside of x are
- * an error, never clamped and never counted from the end.
+ * References of the index family: reading and writing x[start + i * step]. Indices outside of x are
+ * an error: they are never clamped and never count from the end.
  */
 #include "reference/common.h"
 #include "reference/twin.h"
@@ -42,7 +42,7 @@ static gemel_status read_region(const gemel__rcall *call, const gemel__rtensor *
   return GEMEL_OK;
 }
 
-/* Index of X that index I of the region stands for. */
+/* AT = the index of X for index I of the region. */
 static void locate(const region *r, const int64_t *i, int64_t *at) {
   for (int k = 0; k < r->rank; k++) {
     at[k] = r->start[k] + i[k] * r->step[k];
@@ -76,7 +76,7 @@ const gemel__twin gemel__twin_subtensor = {.reference = reference_subtensor,
                                            .arithmetic = GEMEL__EXACT,
                                            .linear = GEMEL__LINEAR_PART};
 
-/* The output is a copy of x; R is the region of y's shape. */
+/* Makes the output a copy of x, and R the region that y is written to. */
 static gemel_status copy_and_locate(gemel__rcall *call, region *r) {
   const gemel__rtensor *x = call->inputs[0], *y = call->inputs[1];
   if (y->rank != x->rank || y->dtype != x->dtype) {

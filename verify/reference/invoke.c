@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reference of invoke: the body's outputs, evaluated by references. A body may hold further bodies,
- * and this is the only recursion among the references: it goes as deep as bodies are nested, which
- * GEMEL_MAX_NESTING bounds, and never as deep as a graph is.
+ * Reference of invoke: the body's outputs, evaluated by references. Bodies may be nested, and this
+ * is the only recursion among the references: at most GEMEL_MAX_NESTING deep, however deep a graph
+ * is.
  */
 #include "reference/common.h"
 #include "reference/twin.h"

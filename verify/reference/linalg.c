@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reference of dot: for each index of the batch axes, the free axes of x and the free axes of y,
- * the sum over the contracted axes of products of elements. Each product is rounded to the dtype
- * computed in (f32 for half types), their sum as the sum reference does it. dot_add has the element
- * of z as one more addend.
+ * the sum over the contracted axes of products. Each product is rounded to the dtype computed in
+ * (f32 for half types), the sum as the sum reference rounds it. dot_add has the element of z as one
+ * more addend.
  */
 #include <string.h>
 #include "reference/common.h"
 #include "reference/twin.h"
 
-/* One operand: its axes in the roles they play, in the order of the attributes. */
+/* One operand, with its axes by their roles, in the order of the attributes. */
 typedef struct dot_operand {
   const gemel__rtensor *tensor;
   int batch[GEMEL_MAX_RANK], contracted[GEMEL_MAX_RANK], free[GEMEL_MAX_RANK];
@@ -66,8 +66,8 @@ static gemel_status explicit_axes(const gemel__rcall *call, dot_operand *o, size
   return status;
 }
 
-/* numpy.matmul: a vector is contracted whole, a matrix along its last axis on the left, its last
- * but one on the right; axes before those two are batch axes. */
+/* numpy.matmul: a vector is contracted whole; a matrix along its last axis on the left side, its
+ * last but one on the right. Other axes are batch axes. */
 static gemel_status matrix_axes(const gemel__rcall *call, dot_operand *o, int from_the_end) {
   unsigned char used[GEMEL_MAX_RANK] = {0};
   int rank = o->tensor->rank;
@@ -145,8 +145,8 @@ static gemel_status result_shape(const gemel__rcall *call, product *p) {
 
 /* ---- Elements ---- */
 
-/* The operand's element: BATCH and FREE are parts of the result's index, INNER is the contracted
- * one. */
+/* An element of the operand: BATCH and FREE are parts of the result's index, INNER indexes the
+ * contracted axes. */
 static const void *element(const dot_operand *o, const int64_t *batch, const int64_t *inner,
                            const int64_t *free) {
   int64_t at[GEMEL_MAX_RANK];
@@ -162,7 +162,7 @@ static const void *element(const dot_operand *o, const int64_t *batch, const int
   return gemel__rtensor_index(o->tensor, at);
 }
 
-/* Memory for the products that make up one element. */
+/* Memory for the products of one element. */
 typedef struct workspace {
   gemel__decider w;
   void *products;

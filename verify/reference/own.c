@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The references that a program gave its operations. The context keeps a list of them, which only
- * grows, so an evaluation reads it without a lock. A formula is evaluated by the references of the
- * operations in it, as the body of an invoke is; each such evaluation knows for which operation it
- * is made, and in which other evaluation, so a formula that needs itself is found out.
+ * The references that a program gave its operations. The context keeps them in a list that only
+ * grows, so evaluations read it without a lock. A formula is evaluated by the references of the
+ * operations in it, like the body of an invoke. Each such evaluation knows its operation and the
+ * evaluation around it, so a formula that is defined through itself is noticed.
  */
 #include "reference/common.h"
 #include "reference/own.h"
@@ -16,7 +16,7 @@
 
 struct own_entry {
   struct own_entry *next;
-  const char *name; /* the record's */
+  const char *name; /* the operation record's */
   gemel_reference reference;
   gemel_graph *graph; /* frozen, or NULL */
 };
@@ -45,7 +45,7 @@ static struct own_entry *first_entry(const gemel_context *context) {
   return list != NULL ? __atomic_load_n(&list->first, __ATOMIC_ACQUIRE) : NULL;
 }
 
-/* E or the first entry after it that is called NAME, or NULL. */
+/* The first entry called NAME, from E on, or NULL. */
 static const struct own_entry *called(const struct own_entry *e, const char *name) {
   while (e != NULL && e->name != name) {
     e = __atomic_load_n(&e->next, __ATOMIC_ACQUIRE);
@@ -58,7 +58,7 @@ int gemel__own_reference_exists(gemel_context *context, const gemel_operation *o
          gemel__definition_find(context, op->name) != NULL;
 }
 
-/* Appends ENTRY (calls come with the context locked). 0, or -1 when memory is out. */
+/* Appends ENTRY; the caller holds the context's lock. 0, or −1 when memory is out. */
 static int append(gemel_context *context, struct own_entry *entry) {
   struct gemel__own_references *list = context->own_references;
   struct own_entry **at;
@@ -137,7 +137,7 @@ static int covers_bodies(const gemel_graph *graph, uint32_t id, const char **nam
       gemel__attrs_at(graph->context, gemel__node_at(graph, id)->attrs);
   for (size_t k = 0; attrs->nesting > 0 && k < attrs->count; k++) {
     if (attrs->values[k].kind == GEMEL_ATTR_GRAPH &&
-        attrs->nesting <= GEMEL_MAX_NESTING && /* deeper ones aren't evaluated either */
+        attrs->nesting <= GEMEL_MAX_NESTING && /* deeper bodies aren't evaluated either */
         !gemel__references_cover(attrs->values[k].u.graph, name)) {
       return 0;
     }
@@ -171,7 +171,7 @@ static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
   return problem->status;
 }
 
-/* Inputs x0, x1, … of the operands' types. */
+/* Adds inputs x0, x1, … of the operands' types. */
 static gemel_status add_inputs(const gemel__rcall *call, gemel_graph *graph, gemel_value *inputs) {
   char label[32];
   for (size_t k = 0; k < call->n_inputs; k++) {
@@ -249,9 +249,9 @@ static gemel_status evaluate_formula(gemel__rcall *call, const gemel_graph *grap
   return status;
 }
 
-/* Evaluates a formula that was made for this call. Whoever observes evaluations keeps the graph's
- * address, and knows a node by it in the next one: so what is evaluated is the context's own copy,
- * one for all graphs that are alike, as the body of an invoke is. */
+/* Evaluates a formula that was made for this call. The context's interned copy is evaluated, like
+ * the body of an invoke: observers know nodes by the address of their graph, and equal formulas
+ * then have the same. */
 static gemel_status evaluate_made(gemel__rcall *call, gemel_graph *graph,
                                   const gemel__evaluation *within) {
   const gemel__op *invoke = gemel__op_at(call->context, gemel__op_find(call->context, "invoke"));
@@ -278,7 +278,7 @@ static gemel_status built(gemel__rcall *call, const gemel_reference *reference,
   return status;
 }
 
-/* The operation's own reference is being evaluated already. */
+/* 1 if the operation's own reference is being evaluated already. */
 static int goes_in_circles(const gemel__rcall *call, const gemel__evaluation *within) {
   while (within != NULL && within->own != call->operation->name) {
     within = within->outer;
@@ -286,7 +286,7 @@ static int goes_in_circles(const gemel__rcall *call, const gemel__evaluation *wi
   return within != NULL;
 }
 
-/* By the formula that a text has for it (lib/text/define.c). */
+/* Evaluates the formula that a text defines (lib/text/define.c). */
 static gemel_status defined(gemel__rcall *call, const gemel__definition *definition,
                             const gemel__evaluation *within) {
   gemel_type *types = gemel__alloc_array(call->n_inputs, sizeof *types);
@@ -386,7 +386,8 @@ static gemel_status compare_types(const gemel_graph *graph, const gemel_operatio
   return GEMEL_OK;
 }
 
-/* Do the graph's outputs have the types that the operation gives its inputs? */
+/* Fails unless the graph's outputs have the types that the operation's type rule gives for its
+ * inputs. */
 static gemel_status check_types(const gemel_graph *graph, const gemel_operation *op,
                                 gemel_error *error) {
   gemel_graph *probe = gemel_graph_new(graph->context, error);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of pooling, by membership: an element of the image belongs to the window at a place if
- * it lies, along each axis, a multiple of the dilation, and fewer multiples than the size, behind
- * where the window begins. So what is outside the image never comes up. All elements of the image
- * are asked at each place.
+ * References of pooling, by membership. An element of the image belongs to the window at a place
+ * if, along each axis, it lies a multiple of the dilation (fewer multiples than the window's size)
+ * behind the window's start. All elements of the image are tried for each place, so nothing outside
+ * the image ever comes up.
  *
- * The largest elements of a window are those that none is larger than; NaN is larger than nothing
- * and nothing than it, so of a window that has one no element is the largest. Where it can't be
- * decided which is larger, all that may be the largest are candidates: what is picked is one of
- * theirs, and what each of them is given lies between nothing and all.
+ * The largest elements of a window are those than which none is larger. A window with a NaN has no
+ * largest element. Where comparisons are undecided, all elements that may be the largest are
+ * candidates: a result covers their values, and in the derivative each candidate gets something
+ * between 0 and the whole cotangent.
  */
 #include <string.h>
 #include "reference/common.h"
@@ -16,9 +16,9 @@
 
 enum { MOST_AXES = 3, SIZE = 0, STRIDE, DILATION, LOW, HIGH, COUNT_PADDING, IMAGE };
 
-/* What is added to an element of an image. */
+/* A term of an element of the image. */
 typedef struct addend {
-  size_t to; /* among the elements of one image and channel */
+  size_t to; /* number of the element, in one image and channel */
   void *value;
 } addend;
 
@@ -26,16 +26,15 @@ typedef struct pool_windows {
   gemel__rcall *call;
   gemel_dtype dtype;
   int axes;
-  int64_t leading[2]; /* images and channels */
+  int64_t leading[2]; /* numbers of images and channels */
   int64_t image[MOST_AXES], place[MOST_AXES];
-  size_t elements, places; /* of one image and channel */
+  size_t elements, places; /* of the image, and of windows, in one image and channel */
   gemel__decider w;
-  /* The window that was found last: its elements, by number, and its candidates by their places
-   * among these. */
+  /* The current window: its elements, by number; and its candidates, as positions in MEMBERS. */
   size_t *members, n, *candidates, n_candidates;
   int undecided;
-  const void **pointers, **tied; /* room for as many */
-  void *values;                  /* of the addends */
+  const void **pointers, **tied; /* room for as many pointers */
+  void *values;                  /* the addends' elements */
   addend *addends;
   size_t n_addends, room;
   void *cause, *spare; /* elements */
@@ -52,7 +51,7 @@ static int64_t number(const gemel__rcall *call, int attr, int axis) {
                                                      : call->attrs[attr].u.ints[axis];
 }
 
-/* Counts the places of a window by putting it there; it must always cover some of the image. */
+/* Counts the places of a window by placing it at each. A place must cover some of the image. */
 static gemel_status count_places(pool_windows *p) {
   for (int k = 0; k < p->axes; k++) {
     int64_t from = -number(p->call, LOW, k), end = p->image[k] + number(p->call, HIGH, k);
@@ -108,7 +107,7 @@ static gemel_status find_window(pool_windows *p, size_t at) {
   return p->n > 0 ? GEMEL_OK : refuse(p->call, "a window without elements");
 }
 
-/* Element K of image and channel number LANE. */
+/* Element K of image and channel LANE. */
 static const void *of_image(const pool_windows *p, const gemel__rtensor *t, size_t lane, size_t k) {
   return gemel__rtensor_at(t, lane * p->elements + k);
 }
@@ -122,8 +121,8 @@ static int is_nan(gemel__domain *d, const void *e) {
   return d->ieee && d->sign(d, e) == GEMEL__UNORDERED;
 }
 
-/* One more member, number K of them, among the candidates: those that it is larger than are none
- * any more, and it is none if one of them is larger. */
+/* Adds member number K to the candidates unless one of them is larger, and removes those that are
+ * smaller. */
 static void consider(pool_windows *p, size_t lane, size_t k) {
   gemel__domain *d = p->call->domain;
   const void *x = of_image(p, p->call->inputs[0], lane, p->members[k]);
@@ -161,7 +160,7 @@ static void find_largest(pool_windows *p, size_t lane) {
   }
 }
 
-/* e = SUM / COUNT, as it is stored in a result. */
+/* e = e ÷ COUNT, rounded to DTYPE. */
 static void store_mean(pool_windows *p, void *e, int64_t count, gemel_dtype dtype) {
   gemel__domain *d = p->call->domain;
   d->from_integer(d, p->spare, count);
@@ -219,7 +218,7 @@ static void window_avg(pool_windows *p, size_t lane, size_t at) {
   store_mean(p, e, divisor(p), p->dtype);
 }
 
-/* A share of Y, one of COUNT, for element TO of the image. */
+/* Adds the term Y ÷ COUNT to element TO of the image. */
 static void *add_share(pool_windows *p, size_t to, const void *y, int64_t count) {
   gemel__domain *d = p->call->domain;
   addend *a = &p->addends[p->n_addends];
@@ -250,7 +249,7 @@ static void window_avg_grad(pool_windows *p, size_t lane, size_t at) {
 
 /* ---- Images ---- */
 
-/* Adds up what the windows of image and channel LANE gave to its elements. */
+/* Adds up the terms of each element of image and channel LANE. */
 static void add_up(pool_windows *p, size_t lane) {
   for (size_t e = 0; e < p->elements; e++) {
     size_t n = 0;
@@ -282,7 +281,7 @@ static gemel_status fill(pool_windows *p, window_function window, int gives) {
   return status;
 }
 
-/* An element of the image may be in all windows, and an image in one. */
+/* Room for pointers: an element may be in all windows, and a window may hold the whole image. */
 static size_t pointer_room(const pool_windows *p) {
   return p->elements > p->places ? p->elements : p->places;
 }
@@ -328,7 +327,8 @@ static void release(pool_windows *p) {
   gemel__decider_clear(&p->w);
 }
 
-/* Result 0 has the image's sizes if windows give to it, else a number for each place. */
+/* Evaluates WINDOW at each place. GIVES: it adds terms to the image, and result 0 has the image's
+ * sizes; else result 0 has one element for each place. */
 static gemel_status evaluate(pool_windows *p, window_function window, int gives) {
   int64_t shape[2 + MOST_AXES];
   size_t bytes = (size_t)p->axes * sizeof *shape;
@@ -370,7 +370,7 @@ static int same_shape(const pool_windows *p, const gemel__rtensor *t, const int6
          memcmp(t->shape + 2, sizes, (size_t)p->axes * sizeof *sizes) == 0;
 }
 
-/* The operations whose first operand is an image. */
+/* Evaluates an operation whose first operand is an image. */
 static gemel_status of_an_image(gemel__rcall *call, window_function window, int gives) {
   pool_windows p;
   gemel_status status = begin(&p, call);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the random family, from the definition of Philox4x32-10 (Salmon et al., "Parallel
- * Random Numbers: As Easy as 1, 2, 3", SC 2011) and of the byte stream that a key stands for. Every
- * byte of the stream is looked up by itself. What a key is must be known as a number: where it
- * isn't, results have no value (GAP).
+ * References of the random family, from the definitions of Philox4x32-10 (Salmon et al., "Parallel
+ * Random Numbers: As Easy as 1, 2, 3", SC 2011) and of the byte stream that a key stands for. Each
+ * byte of the stream is computed by itself. If a key isn't known as a number, results have no value
+ * (GAP).
  *
- * A uniform number is a fraction, exactly. A normal number is irrational: Arb encloses it to some
- * hundred bits, and domains of numbers get that enclosure. For domain F, in which the normal
- * distribution function is no more than some function, it is a keyed function of the fraction.
+ * A uniform number is a fraction, exactly. A normal number is irrational: Arb encloses it to about
+ * a hundred bits, and domains of numbers get that interval. In domain F, which has no such
+ * function, it is a random (keyed) function of the fraction.
  */
 #include <arb.h>
 #include <arb_hypgeom.h>
@@ -15,8 +15,8 @@
 #include "reference/common.h"
 #include "reference/twin.h"
 
-/* How far a normal number of f32 or f64 may be off: what is multiplied and divided, a logarithm and
- * polynomials of which all terms are positive are each off by a few units. */
+/* How many ULPs a normal number of f32 or f64 may be off. Products, quotients, a logarithm and
+ * polynomials with positive terms are each off by a few units. */
 #define NORMAL_ULPS 8
 
 enum { BLOCK_BYTES = 16, WORD_BITS = 32, ROUNDS = 10 };
@@ -30,8 +30,8 @@ static void multiply(uint32_t a, uint32_t b, uint32_t *high, uint32_t *low) {
   *low = (uint32_t)product;
 }
 
-/* One of the two Feistel-like halves of each round takes words 0 and 1, the other 2 and 3; then
- * words 0 and 2 change places. The key grows by the golden ratio's and the root of 3's fraction. */
+/* Philox: in each round one half takes words 0 and 1, the other words 2 and 3; then words 0 and 2
+ * change places. The key grows by the fractions of the golden ratio and of the root of 3. */
 static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t result[4]) {
   uint32_t l0 = counter[1], r0 = counter[0], l1 = counter[3], r1 = counter[2];
   for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -49,8 +49,8 @@ static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t re
   result[3] = l1;
 }
 
-/* Byte PLACE of the stream of a key: of block place / 16, the words and their bytes in ascending
- * order. The counter is the block's number and, above it, the second number of the key. */
+/* Byte PLACE of a key's stream. It is in block place / 16, with words and their bytes in ascending
+ * order. The counter is the number of the block and, above it, the second number of the key. */
 static unsigned stream_byte(const uint64_t key[2], uint64_t place) {
   uint64_t block = place / BLOCK_BYTES;
   unsigned byte = (unsigned)(place % BLOCK_BYTES);
@@ -62,7 +62,7 @@ static unsigned stream_byte(const uint64_t key[2], uint64_t place) {
   return result[byte / 4] >> byte % 4 * 8 & 0xFF;
 }
 
-/* Number I among those of BYTES bytes each, least byte first. */
+/* Number I of the stream, of BYTES bytes each, little-endian. */
 static uint64_t number_at(const uint64_t key[2], uint64_t i, size_t bytes) {
   uint64_t number = 0;
   for (size_t k = 0; k < bytes; k++) {
@@ -73,7 +73,7 @@ static uint64_t number_at(const uint64_t key[2], uint64_t i, size_t bytes) {
 
 /* ---- Calls ---- */
 
-/* A u64 as a number; 0: it isn't known. */
+/* *NUMBER = the u64 in E; 0 if it isn't known. */
 static int read_number(gemel__decider *w, const void *e, uint64_t *number) {
   gemel__domain *d = w->domain;
   const uint64_t half = (uint64_t)1 << 63;
@@ -95,7 +95,7 @@ static int read_number(gemel__decider *w, const void *e, uint64_t *number) {
 typedef void (*fill_element)(gemel__decider *w, void *e, gemel_dtype dtype, const uint64_t key[2],
                              uint64_t i);
 
-/* Elements and next key, once the outputs are there. */
+/* Fills in the elements and the next key. */
 static void fill(gemel__rcall *call, gemel__decider *w, fill_element element) {
   gemel__domain *d = call->domain;
   uint64_t key[2];
@@ -156,14 +156,14 @@ const gemel__twin gemel__twin_random_bits = {
 
 /* ---- Uniform ---- */
 
-/* The bits of the stream that a float is made of: BITS of them. */
+/* The bits of the stream from which float I is made; *BITS is how many. */
 static uint64_t float_bits(gemel_dtype dtype, const uint64_t key[2], uint64_t i, int *bits) {
   size_t bytes = dtype == GEMEL_F64 ? 8 : 4;
   *bits = 8 * (int)bytes;
   return number_at(key, i, bytes);
 }
 
-/* As many of the upper bits as the dtype has digits, as a fraction. */
+/* E = the upper bits, as many as the dtype has digits, as a fraction. */
 static void uniform_element(gemel__decider *w, void *e, gemel_dtype dtype, const uint64_t key[2],
                             uint64_t i) {
   gemel__domain *d = w->domain;
@@ -184,8 +184,8 @@ const gemel__twin gemel__twin_random_uniform = {.reference = reference_uniform,
 
 /* ---- Normal ---- */
 
-/* Z = the inverse of the distribution function at (N + 1/2) / 2^BITS: with y = 2 p - 1, the root of
- * 2 times erf's inverse at y; for p near 0, minus that times erfc's inverse at 2 p. */
+/* Z = the inverse of the normal distribution function at p = (N + 1/2) / 2^BITS: √2 erf⁻¹(2p − 1),
+ * computed as ±√2 erfc⁻¹(2 min(p, 1 − p)). */
 static void inverse_normal(arb_t z, uint64_t n, int bits) {
   enum { PRECISION = 128 };
   int below = n >> (bits - 1) == 0;
@@ -205,7 +205,7 @@ static void inverse_normal(arb_t z, uint64_t n, int bits) {
   arb_clear(tail);
 }
 
-/* Z lies within SLACK of FIRST + SECOND, and SLACK is about 2^-100 |Z|. */
+/* Z lies within SLACK of FIRST + SECOND; SLACK is about 2^-100 |Z|. */
 static void take_apart(const arb_t z, double *first, double *second, double *slack) {
   arf_t left, part;
   mag_t rest;
@@ -226,14 +226,14 @@ static void take_apart(const arb_t z, double *first, double *second, double *sla
   arf_clear(left);
 }
 
-/* E = what lies within SLACK of FIRST + SECOND; where numbers have no ends, FIRST + SECOND. */
+/* E = the interval of SLACK around FIRST + SECOND; in domains without intervals, FIRST + SECOND. */
 static void enclose(gemel__decider *w, void *e, double first, double second, double slack) {
   gemel__domain *d = w->domain;
   d->from_double(d, e, second - (d->between != NULL ? slack : 0));
   d->from_double(d, w->spare, first);
   d->add(d, e, e, w->spare);
   if (d->between != NULL) {
-    d->from_double(d, w->spare, 4 * slack); /* FIRST + SECOND + SLACK, or more */
+    d->from_double(d, w->spare, 4 * slack); /* a bit more than FIRST + SECOND + SLACK */
     d->add(d, w->spare, e, w->spare);
     d->between(d, e, e, w->spare);
   } else if (!d->ieee) {

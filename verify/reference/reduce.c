@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the reduce family. A reduction is made of groups: for each index of the kept axes,
- * the elements along the others, in row-major order.
+ * References of the reduce family. For each index of the kept axes there is a group: the elements
+ * along the other axes, in row-major order.
  */
 #include "reference/common.h"
 #include "reference/twin.h"
 
-/* One reduction under way. */
+/* A reduction that is being computed. */
 typedef struct reduction {
   gemel__rcall *call;
   gemel__decider w;
   gemel__groups groups;
-  const void **tied; /* room for a group; max alone */
+  const void **tied; /* room for a group; for max */
   void *best;
 } reduction;
 
@@ -26,7 +26,7 @@ static int kept_shape(const gemel__groups *groups, const unsigned char *reduced,
   return rank;
 }
 
-/* Makes ready: attribute 0 says which axes, KEEP whether they stay with size 1. */
+/* Initialises R: attribute 0 lists the axes, attribute KEEP says whether they stay with size 1. */
 static gemel_status begin(reduction *r, gemel__rcall *call, const unsigned char *reduced, int keep,
                           gemel_dtype dtype) {
   const gemel__rtensor *x = call->inputs[0];
@@ -57,7 +57,7 @@ static gemel_status begin_with_axes(reduction *r, gemel__rcall *call, gemel_dtyp
   return status != GEMEL_OK ? status : begin(r, call, reduced, call->attrs[1].u.i != 0, dtype);
 }
 
-/* NumPy's: bools and integers are summed in 64 bits. */
+/* NumPy's rule: bools and integers are summed in 64 bits. */
 static gemel_dtype sum_dtype(gemel_dtype dtype) {
   switch (gemel_dtype_kind(dtype)) {
   case GEMEL_KIND_FLOAT:
@@ -149,8 +149,8 @@ static int is_nan(gemel__domain *d, const void *e) {
   return d->ieee && d->sign(d, e) == GEMEL__UNORDERED;
 }
 
-/* e = the index of the first largest, a NaN being larger than anything. Undecided: e covers the
- * indices that it may be, BEST the elements. */
+/* e = the index of the first largest element; NaN counts as the largest. If undecided, E covers all
+ * possible indices, and BEST the elements. */
 static void first_largest(reduction *r, void *e) {
   gemel__domain *d = r->call->domain;
   void *const *members = r->groups.members;

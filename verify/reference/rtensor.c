@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors of domain elements: dense, row-major, each element initialised in its domain. Conversion
- * from stored numbers decodes every dtype here, f16 and bf16 from their bits, so that nothing of
- * the library's own conversions takes part in a reference.
+ * Tensors of domain elements: dense, row-major, each element initialised in its domain. Stored
+ * numbers of every dtype are decoded here (f16 and bf16 from their bits), so that references don't
+ * depend on the library's conversions.
  */
 #include "reference/reference.h"
 
@@ -15,7 +15,7 @@
 
 #define MAX_ELEMENTS ((size_t)1 << 24)
 
-/* Product of the sizes, or −1 if it is more than MAX_ELEMENTS or a size is negative. */
+/* The product of the sizes; −1 if it exceeds MAX_ELEMENTS or a size is negative. */
 static int64_t count_of(int rank, const int64_t *shape) {
   int64_t count = 1;
   int empty = 0;
@@ -69,7 +69,7 @@ void *gemel__rtensor_index(const gemel__rtensor *t, const int64_t *index) {
   return gemel__rtensor_at(t, (size_t)at);
 }
 
-/* Sets E to the number of DTYPE that is stored (aligned or not) at FROM. */
+/* E = the number of DTYPE stored at FROM, which needn't be aligned. */
 static void read_element(gemel__domain *d, void *e, gemel_dtype dtype, const char *from) {
   uint64_t whole;
   memcpy(&whole, from, gemel_dtype_size(dtype) == sizeof whole ? sizeof whole : 0);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the scalar operations: a stack machine that runs the programs of scalar.def, one
+ * References of the scalar operations: a stack machine that runs the programs of scalar.def on one
  * element at a time, over any domain. Broadcasting is NumPy's: shapes are aligned at their last
  * axes, and an axis of size 1 is repeated.
  *
- * After the program comes one rounding, `round(dtype, ulp)`, with the ULP column of
- * lib/ops/scalar.def: what production claims is what it is held to. For f16 and bf16 an operation
- * is computed in f32 and rounded once: ULP units of f32, then half a unit of the half type. A cast
- * is one rounding from the number itself, none where every number of the one dtype exists in the
- * other. An integer dtype wraps, a bool becomes (value ≠ 0).
+ * The program is followed by one rounding, `round(dtype, ulp)`, with the ULP column of
+ * lib/ops/scalar.def, so production is held to what it claims. For f16 and bf16 an operation is
+ * computed in f32 and rounded once more: ULP units of f32, then half a unit of the half type. A
+ * cast is one rounding, or none if the target has every number of the source. An integer dtype
+ * wraps, a bool becomes (value ≠ 0).
  *
- * SELECT copies the chosen operand only, so what the other one holds, a NaN or no value at all, has
- * no effect.
+ * SELECT copies only the chosen operand, so a NaN or a missing value in the other one has no
+ * effect.
  */
 #include "core/dtype.h"
 #include "reference/common.h"
@@ -68,12 +68,12 @@ BINARY(do_mul, mul)
 BINARY(do_div, div)
 BINARY(do_pow, pow)
 
-/* The same pointer twice: a domain may then know that the result is not negative. */
+/* The operands are the same pointer, so a domain knows that the result isn't negative. */
 static void do_square(machine *m, void *const *s) {
   m->domain->mul(m->domain, s[0], s[0], s[0]);
 }
 
-/* At 0 the constant 0: +0, and no derivative. */
+/* At 0 the result is the constant 0: +0, with derivative 0. */
 static void do_abs(machine *m, void *const *s) {
   gemel__domain *d = m->domain;
   int sign = d->sign(d, s[0]);
@@ -90,7 +90,8 @@ static void do_abs(machine *m, void *const *s) {
   }
 }
 
-/* At 0 the operand times 0, which keeps the sign of zero and has no derivative. NaN stays. */
+/* At 0 the result is the operand times 0, which keeps the sign of zero and has derivative 0. NaN
+ * stays NaN. */
 static void do_sign(machine *m, void *const *s) {
   gemel__domain *d = m->domain;
   int sign = d->sign(d, s[0]);
@@ -121,7 +122,8 @@ static void do_min(machine *m, void *const *s) {
   d->neg(d, s[0], s[0]);
 }
 
-/* The larger of s[0] and s[1], or with SIDE -1 the smaller, where that is undecided. */
+/* s[0] = an element that covers the larger (SIDE −1: the smaller) of s[0] and s[1], where that is
+ * undecided. */
 static void cover_bounded(machine *m, void *const *s, int side) {
   gemel__domain *d = m->domain;
   if (side < 0) {
@@ -135,7 +137,7 @@ static void cover_bounded(machine *m, void *const *s, int side) {
   }
 }
 
-/* s[0], or s[1] if that is on the side that SIDE says (1 above, -1 below); NaN if either is. */
+/* s[0] = s[1] if that is larger (SIDE 1) or smaller (SIDE −1) than s[0]; NaN if either is. */
 static void bounded(machine *m, void *const *s, int side) {
   gemel__domain *d = m->domain;
   int order = gemel__compare(&m->decider, s[1], s[0]);
@@ -156,8 +158,8 @@ static void do_atmost(machine *m, void *const *s) {
   bounded(m, s, -1);
 }
 
-/* Of an order that is undecided: one with the same answer as all that it may be, if there is one.
- */
+/* For an undecided comparison: if every possible order gives the same answer, one such order; else
+ * GEMEL__UNORDERED. */
 static int settled_order(machine *m, int or_less, int or_equal) {
   gemel__domain *d = m->domain;
   int signs = d->signs ? d->signs(d, m->decider.difference) : 7;
@@ -169,7 +171,7 @@ static int settled_order(machine *m, int or_less, int or_equal) {
   return no ? 1 : or_less ? -1 : 0;
 }
 
-/* s[0] = 1 or 0 by the order of s[0] and s[1]; comparisons with NaN are false. */
+/* s[0] = 1 or 0 by the order of s[0] and s[1]. Comparisons with NaN are false. */
 static void compared(machine *m, void *const *s, int or_less, int or_equal) {
   gemel__domain *d = m->domain;
   int order = gemel__compare(&m->decider, s[0], s[1]);
@@ -197,8 +199,8 @@ static void do_eq(machine *m, void *const *s) {
   compared(m, s, 0, 1);
 }
 
-/* Truth values are 0, 1, or something that covers both: and is their product, or is the truth of
- * their sum, and not is 1 - a. */
+/* A truth is 0, 1 or an element that covers both. AND is the product, OR the truth of the sum, NOT
+ * 1 − a. */
 static void do_and(machine *m, void *const *s) {
   gemel__truth(&m->decider, s[0], s[0]);
   gemel__truth(&m->decider, s[1], s[1]);
@@ -227,8 +229,8 @@ static void do_select(machine *m, void *const *s) {
   }
 }
 
-/* s[0] is a remainder by s[1]. Where intervals stand for whole domains, that says more than how it
- * was computed: by n > 0 it is from 0 to n. */
+/* s[0] is a remainder by s[1]. An interval for it may be wider than what a remainder can be, so it
+ * is cut to 0 … n for a known n > 0 (n … 0 for n < 0). */
 static void do_remainder(machine *m, void *const *s) {
   gemel__domain *d = m->domain;
   int64_t n;
@@ -267,7 +269,7 @@ static void wrapped_power(machine *m, void *e, void *square, uint64_t exponent) 
   }
 }
 
-/* A negative power: 1 of 1, ±1 of -1, 0 of everything else. */
+/* base^EXPONENT for a negative exponent: 1 of 1, ±1 of −1, 0 of everything else. */
 static void negative_power(machine *m, void *base, int64_t exponent) {
   gemel__domain *d = m->domain;
   gemel__decider *w = &m->decider;
@@ -281,7 +283,8 @@ static void negative_power(machine *m, void *base, int64_t exponent) {
   d->from_integer(d, base, result);
 }
 
-/* The exponent as a number; those of u64 above 2^63 lie 2^63 above what an int64_t can say. */
+/* *EXPONENT = the exponent, if it is known. *LOW is the same as an int64_t; for a u64 of 2^63 or
+ * more, less 2^63. */
 static int read_exponent(machine *m, const void *e, int64_t *low, uint64_t *exponent) {
   gemel__domain *d = m->domain;
   if (d->to_integer(d, e, low)) {
@@ -316,7 +319,7 @@ static void do_intpow(machine *m, void *const *s) {
 
 /* ---- Casts ---- */
 
-/* e = E without its fraction. */
+/* e = e rounded towards 0. */
 static void truncate(machine *m, void *e) {
   gemel__domain *d = m->domain;
   void *up = m->decider.spare;
@@ -337,7 +340,7 @@ static void truncate(machine *m, void *e) {
   gemel__cover(d, e, m->decider.difference, GEMEL__IF_ZERO | GEMEL__IF_POSITIVE, e, up);
 }
 
-/* The least and the largest number of an integer dtype. */
+/* LOW and HIGH = the least and the greatest number of an integer dtype. */
 static void limits(gemel__domain *d, gemel_dtype dtype, void *low, void *high) {
   int bits = 8 * (int)gemel_dtype_size(dtype);
   if (gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED) {
@@ -349,8 +352,8 @@ static void limits(gemel__domain *d, gemel_dtype dtype, void *low, void *high) {
   }
 }
 
-/* Float to integer: NaN is 0, the fraction goes, what is out of range becomes the nearest limit.
- * S[1] and S[2] are free. */
+/* Casts a float to an integer dtype: NaN becomes 0, the rest is truncated and clamped to the
+ * dtype's range. Overwrites s[1] and s[2]. */
 static void saturate(machine *m, void *const *s) {
   gemel__domain *d = m->domain;
   if (d->ieee && d->sign(d, s[0]) == GEMEL__UNORDERED) {
@@ -385,8 +388,8 @@ static void do_convert(machine *m, void *const *s) {
 
 /* ---- In domain S alone ---- */
 
-/* Python's % from C's fmod, which is exact: a remainder of the other sign gets the divisor added
- * (so -1 % inf is inf), and a remainder of zero the divisor's sign. */
+/* Python's % from fmod, which is exact. If the remainder's sign differs from the divisor's, the
+ * divisor is added (so −1 % inf is inf). A zero remainder gets the divisor's sign. */
 static void do_ieee_mod(machine *m, void *const *s) {
   gemel__domain *d = m->domain;
   d->fmod(d, s[0], s[0], s[1]);
@@ -481,7 +484,7 @@ static gemel_status check_program(const unsigned char *program, gemel_error *err
                                   "a program of verify/reference/scalar.def leaves no result");
 }
 
-/* The result is left in stack[0]. */
+/* Runs PROGRAM; the result is in stack[0]. */
 static void run(machine *m, const unsigned char *program) {
   void *const *top = m->stack;
   for (; *program != END; program++) {
@@ -530,7 +533,7 @@ static unsigned char last_opcode(const unsigned char *program) {
   return last;
 }
 
-/* 1 if OPCODE leaves a truth value. */
+/* 1 if OPCODE's result is a truth. */
 static int gives_truth(unsigned char opcode) {
   return opcode >= LT && opcode <= NOT;
 }
@@ -542,7 +545,7 @@ static gemel_dtype result_dtype(const gemel__rcall *call, unsigned char last) {
   return gives_truth(last) ? GEMEL_BOOL : call->inputs[call->n_inputs - 1]->dtype;
 }
 
-/* NumPy's rule: the shape to which the operands broadcast. */
+/* *RANK and SHAPE = those to which the operands broadcast, by NumPy's rule. */
 static gemel_status broadcast(const gemel__rcall *call, int *rank, int64_t *shape) {
   *rank = 0;
   for (size_t i = 0; i < call->n_inputs; i++) {
@@ -571,7 +574,7 @@ static const void *broadcast_element(const gemel__rtensor *t, int rank, const in
   return gemel__rtensor_index(t, own);
 }
 
-/* Rounds the result, which lies in stack[0]. */
+/* Rounds the result, in stack[0]. */
 static void store(machine *m, const twin *t) {
   gemel__domain *d = m->domain;
   if (gives_truth(m->last) || (m->to == GEMEL_BOOL && m->last == CONVERT)) {
@@ -601,7 +604,7 @@ static void fill_output(machine *m, gemel__rcall *call, const twin *t,
   }
 }
 
-/* Operands have one dtype, but for the condition of `where`. */
+/* Fails unless all operands have one dtype, except the condition of `where`. */
 static gemel_status check_operands(const gemel__rcall *call, const twin *t) {
   if (call->n_inputs != (size_t)t->arity) {
     return gemel__fail(call->error, GEMEL_INTERNAL, "%d operands wanted, %zu given", t->arity,
@@ -638,7 +641,7 @@ static gemel_status evaluate(gemel__rcall *call, const twin *t) {
   return GEMEL_OK;
 }
 
-/* The accuracy that production claims, and may be held to. */
+/* The ULPs that production claims, and is held to. */
 #define SCALAR(name, inputs, attributes, code, floats, integers, derivatives, domains, ulp, ...)   \
   static const double ulp_##name = ulp;
 #include "ops/scalar.def"

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reference of scan, its definition written out:
+ * Reference of scan, which is its definition:
  *
  *   s = initial;  n = limited ? steps : T;  history[reverse ? n : 0] = s
- *   for i = 0 .. n - 1:   t = reverse ? n - 1 - i : i
+ *   for i = 0 .. n - 1:
+ *     t = reverse ? n - 1 - i : i
  *     s, y, stop = body(s, x[t], constants)
  *     history[reverse ? t : t + 1] = s;  stack[t] = y
  *     if until and stop: leave the loop
  *   last = s;  count = steps done;  rows not written are 0
  *
- * A derivative that is truncated takes what the steps before the last `truncate` gave for
- * constants: before the first of these, all that there is by then is forgotten, but for the initial
- * value. Where it isn't known before how many steps there are, they are counted first.
+ * A truncated derivative treats the results of all steps before the last `truncate` ones as
+ * constants: when the first of the last ones begins, the tangents of all values so far are dropped,
+ * except those of the initial value. If the number of steps isn't known beforehand, they are
+ * counted in a first run.
  *
- * Rows are copied. A step whose end can't be decided leaves all results undecided.
+ * Rows are copied. If it is undecided whether a step is the last, all results are undecided.
  */
 #include <string.h>
 #include "reference/common.h"
@@ -29,11 +31,11 @@ typedef struct scan_reference {
   size_t states, sequences, values, n_in, n_out;
   int reverse, limited, until, rows;
   int64_t length, steps;
-  int64_t forgotten;                     /* steps that are, or a negative number */
-  int unknown;                           /* 1: how many steps there are is undecided */
+  int64_t forgotten; /* before which step tangents are dropped, or a negative number */
+  int unknown;       /* 1: the number of steps is undecided */
   const gemel__rtensor *const *operands; /* initial values, sequences, constants */
-  gemel__rtensor *in;                    /* of the body: what changes from step to step */
-  const gemel__rtensor **given;          /* of the body: all inputs */
+  gemel__rtensor *in;                    /* of the body: states and rows */
+  const gemel__rtensor **given;          /* all inputs of the body */
   gemel__rtensor *out;                   /* of the body */
 } scan_reference;
 
@@ -74,7 +76,7 @@ static gemel_status read_numbers(scan_reference *l) {
 
 /* ---- Rows ---- */
 
-/* ROW = row T of X, or (BACK) row T of X = ROW. */
+/* ROW = row T of X; BACK: row T of X = ROW. */
 static void copy_row(gemel__domain *d, gemel__rtensor *row, gemel__rtensor *x, int64_t t,
                      int back) {
   for (size_t i = 0; i < row->count; i++) {
@@ -84,7 +86,7 @@ static void copy_row(gemel__domain *d, gemel__rtensor *row, gemel__rtensor *x, i
   }
 }
 
-/* A result with ROWS rows of LIKE's shape, all 0. */
+/* Makes result K of ROWS rows of LIKE's shape, all 0. */
 static gemel_status make_rows(gemel__rcall *call, size_t k, int64_t rows,
                               const gemel__rtensor *like) {
   int64_t shape[GEMEL_MAX_RANK + 1];
@@ -96,7 +98,7 @@ static gemel_status make_rows(gemel__rcall *call, size_t k, int64_t rows,
   return gemel__reference_output(call, k, like->dtype, like->rank + 1, shape);
 }
 
-/* What the body gets: states and rows of its own, constants as they are. */
+/* Makes the body's inputs: copies of states and rows; constants are used as they are. */
 static gemel_status make_inputs(scan_reference *l) {
   gemel__domain *d = l->call->domain;
   gemel_status status = GEMEL_OK;
@@ -115,7 +117,7 @@ static gemel_status make_inputs(scan_reference *l) {
   return status;
 }
 
-/* Histories and stacks. */
+/* Makes the histories and stacks. */
 static gemel_status make_results(scan_reference *l) {
   gemel__rcall *call = l->call;
   size_t stacks = (size_t)(l->rows ? 2 : 1) * l->states;
@@ -137,7 +139,7 @@ static gemel_status make_results(scan_reference *l) {
 
 /* ---- Steps ---- */
 
-/* One step, with row T of each sequence. */
+/* Runs one step, with row T of each sequence. */
 static gemel_status take_step(scan_reference *l, int64_t t) {
   gemel__rcall *call = l->call;
   size_t stacks = (size_t)(l->rows ? 2 : 1) * l->states;
@@ -163,7 +165,7 @@ static gemel_status take_step(scan_reference *l, int64_t t) {
   return status;
 }
 
-/* 1: the step was the last; 0: it wasn't; -1: undecided. */
+/* 1 if the step was the last, 0 if not, −1 if undecided. */
 static int stops(const scan_reference *l) {
   int64_t stop;
   if (!l->until) {
@@ -180,7 +182,7 @@ static void forget_elements(gemel__domain *d, gemel__rtensor *t, size_t begin, s
   }
 }
 
-/* Forgets the states and all rows but that of the initial value. */
+/* Drops the tangents of the states and of all rows but that of the initial value. */
 static void forget(scan_reference *l) {
   gemel__rcall *call = l->call;
   size_t stacks = (size_t)(l->rows ? 2 : 1) * l->states;
@@ -199,7 +201,7 @@ static void forget(scan_reference *l) {
   }
 }
 
-/* Takes the steps; *DONE of them, or -1 if that is undecided. */
+/* Runs the steps; *DONE is how many, −1 if that is undecided. */
 static gemel_status take_steps(scan_reference *l, int64_t *done) {
   gemel_status status = GEMEL_OK;
   int stop = 0;
@@ -229,7 +231,7 @@ static void undecide(scan_reference *l) {
   }
 }
 
-/* Last states, the number of steps. */
+/* Makes the results: last states, and the number of steps. */
 static gemel_status leave_results(scan_reference *l, int64_t done) {
   gemel__rcall *call = l->call;
   size_t count = (size_t)(l->rows ? 2 : 1) * l->states + l->values;
@@ -251,7 +253,7 @@ static gemel_status leave_results(scan_reference *l, int64_t done) {
   return status;
 }
 
-/* Takes the steps once to count them, and begins again. */
+/* Runs the steps once to count them, and restores the initial states. */
 static gemel_status count_steps(scan_reference *l, int64_t most) {
   int64_t done = 0;
   gemel_status status = take_steps(l, &done);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the shape family. Each says, for an index of the result, which element of an
- * operand stands there.
+ * References of the shape family. Each says which element of an operand stands at an index of the
+ * result.
  */
 #include "reference/common.h"
 #include "reference/twin.h"
@@ -10,7 +10,7 @@ static gemel_status bad_shape(const gemel__rcall *call, const char *what) {
   return gemel__fail(call->error, GEMEL_BAD_SHAPE, "%s", what);
 }
 
-/* The result's element I becomes X's element at index AT. */
+/* Element I of the result = X's element at index AT. */
 static void take(gemel__rcall *call, size_t i, const gemel__rtensor *x, const int64_t *at) {
   call->domain->set(call->domain, gemel__rtensor_at(&call->outputs[0], i),
                     gemel__rtensor_index(x, at));
@@ -163,8 +163,8 @@ const gemel__twin gemel__twin_reverse = {.reference = reference_reverse,
                                          .arithmetic = GEMEL__EXACT,
                                          .linear = GEMEL__LINEAR_PART};
 
-/* ---- pad(x, value, low, high, interior): along axis k, low[k] of value, then x's elements with
- * interior[k] of value between neighbours, then high[k]; negative numbers cut off ---- */
+/* ---- pad(x, value, low, high, interior): along axis k, low[k] times value, then x's elements with
+ * interior[k] times value between neighbours, then high[k] times value; negative: cut off ---- */
 
 static int64_t gap_of(const gemel__rcall *call, int axis) {
   return gemel__reference_absent(call, 2) ? 0 : call->attrs[2].u.ints[axis];
@@ -192,7 +192,7 @@ static gemel_status padded_shape(const gemel__rcall *call, const gemel__rtensor 
   return GEMEL_OK;
 }
 
-/* 1 and the index AT of x that stands at INDEX of the result, or 0 if padding does. */
+/* 1 and AT = the index of x for INDEX of the result, or 0 if that is padding. */
 static int unpadded(const gemel__rcall *call, const gemel__rtensor *x, const int64_t *index,
                     int64_t *at) {
   for (int k = 0; k < x->rank; k++) {
@@ -290,7 +290,7 @@ const gemel__twin gemel__twin_join = {.reference = reference_join,
 
 /* ---- split(x, sizes, axis): parts of these sizes along an axis ---- */
 
-/* Output K: SIZE elements from BEGIN on along AXIS. */
+/* Output K = SIZE elements of the operand from BEGIN on along AXIS. */
 static gemel_status part(gemel__rcall *call, size_t k, int axis, int64_t begin, int64_t size) {
   const gemel__rtensor *x = call->inputs[0];
   int64_t shape[GEMEL_MAX_RANK], index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];

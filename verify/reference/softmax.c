@@ -2,20 +2,20 @@
  *
  * References of softmax and of cross-entropy with logits. A line is the elements along the axis.
  *
- * Over the reals (domains F and O, and dual numbers over them) the definitions are evaluated as
- * they stand: softmax is exp(x) / Σ exp(x), and the loss is Σ t · (log Σ exp(x) − x). Nothing is
- * compared there, so no decision hangs on the logits.
+ * Over the reals (domains F and O, and dual numbers over them) the definitions are evaluated:
+ * softmax is exp(x) / Σ exp(x), and the loss is Σ t · (log Σ exp(x) − x). Nothing is compared, so
+ * no decision depends on the logits.
  *
- * Where rounding or infinities are modelled (domains B and S) it matters how the numbers are
- * computed, and what is modelled is what implementations do: with m the largest of the line,
+ * In domains B and S, which model rounding and infinities, it matters how implementations compute.
+ * With m the largest of the line:
  *
  *   d = x − m,  e = exp(d),  s = Σ e;   softmax = e / s,   log softmax = d − log s.
  *
- * The roundings are one for each −, two units for exp and for log (the rows' figures), the sum in
- * any order, and for the quotient 1.5 units, so that a product with 1/s is within the bound too. In
- * B an m that rounding error leaves undecided covers all candidates. For S the same formulas settle
- * the infinities: a line with +Inf or NaN, or of nothing but −Inf, is NaN throughout; −Inf beside a
- * finite number has softmax 0; and in the loss 0 · log 0 = 0 · −Inf is NaN.
+ * The roundings are one for each −, two units for exp and for log (as in their rows), the sum in
+ * any order, and 1.5 units for the quotient, so that a product with 1/s is within the bound too. If
+ * rounding errors leave m undecided, B covers all candidates. In S the same formulas settle the
+ * infinities. A line with +Inf or NaN, or of only −Inf, is NaN throughout. −Inf beside a finite
+ * number has softmax 0. In the loss 0 · log 0 = 0 · −Inf is NaN.
  *
  * Half types are computed in f32 and rounded once at the end.
  */
@@ -23,18 +23,19 @@
 #include "reference/common.h"
 #include "reference/twin.h"
 
-/* ULPs, as in lib/ops/scalar.def, and of a quotient that may be made by a reciprocal. */
+/* ULPs of exp and log, as in lib/ops/scalar.def, and of a quotient, which may be computed by a
+ * reciprocal. */
 #define EXP_ULPS 2
 #define LOG_ULPS 2
 #define QUOTIENT_ULPS 1.5
 
-/* One line under way. */
+/* A line that is being computed. */
 typedef struct softmax_line {
   gemel__domain *domain;
   gemel__decider w;
   gemel_dtype dtype;    /* of the logits */
   gemel_dtype computed; /* f32 for half types */
-  int shifted;          /* the largest is subtracted */
+  int shifted;          /* 1: the largest logit is subtracted */
   size_t size;
   void *block;           /* 2 * SIZE + 3 elements: */
   void *shifts, *powers; /* d and e */
@@ -81,7 +82,7 @@ static void round_to(softmax_line *l, void *e, double ulps) {
   l->domain->round(l->domain, e, l->computed, ulps);
 }
 
-/* d of each element: x, or x less the largest of the line. */
+/* d of each element: x, or x − m. */
 static void shift(softmax_line *l, void *const *logits) {
   gemel__domain *d = l->domain;
   for (size_t i = 0; l->shifted && i < l->size; i++) {
@@ -101,7 +102,7 @@ static void shift(softmax_line *l, void *const *logits) {
   }
 }
 
-/* e of each element and their total. */
+/* e of each element, and their total. */
 static void exponentials(softmax_line *l, void *const *logits) {
   gemel__domain *d = l->domain;
   shift(l, logits);
@@ -116,7 +117,7 @@ static void exponentials(softmax_line *l, void *const *logits) {
 
 /* ---- softmax ---- */
 
-/* Groups along the axis of attribute K, in tensor T. */
+/* Groups of tensor T along the axis in attribute K. */
 static gemel_status lines_of(const gemel__rcall *call, size_t k, const gemel__rtensor *t,
                              gemel__groups *groups) {
   unsigned char chosen[GEMEL_MAX_RANK] = {0};
@@ -209,7 +210,8 @@ static gemel_status loss_of_index(softmax_line *l, void *e, const void *target,
   return GEMEL_OK;
 }
 
-/* The loss of each line. WEIGHTS: groups of the targets, or NULL for indices. */
+/* Computes the loss of each line. WEIGHTS: groups of the targets, or NULL if targets are indices.
+ */
 static gemel_status losses(gemel__rcall *call, softmax_line *l, gemel__groups *logits,
                            gemel__groups *weights) {
   gemel_status status = GEMEL_OK;
@@ -230,8 +232,8 @@ static gemel_status losses(gemel__rcall *call, softmax_line *l, gemel__groups *l
   return status;
 }
 
-/* The logits' shape without the axis; 1 if TARGETS are weights, 0 if indices, -1 if they don't fit.
- */
+/* *SHAPE = the logits' shape without the axis. Returns 1 if TARGETS are weights, 0 if indices, −1
+ * if they don't fit. */
 static int loss_shape(const gemel__rtensor *x, const gemel__rtensor *targets, int axis,
                       int64_t *shape) {
   int rank = 0, same = targets->rank == x->rank, without = targets->rank == x->rank - 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * References of the source family: what makes a value out of no other.
+ * References of the source family: values that are made from no operand.
  */
 #include "reference/common.h"
 #include "reference/twin.h"
 
-/* A graph's inputs are given, never computed: the evaluator of graphs doesn't come here. */
+/* Never called: the evaluator of graphs gets inputs from its caller. */
 static gemel_status reference_input(gemel__rcall *call) {
   return gemel__fail(call->error, GEMEL_INTERNAL, "an input has no value of its own");
 }

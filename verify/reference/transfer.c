@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reference of transfer: where a value lies is nothing to its elements.
+ * Reference of transfer: a copy, since a memory space changes no element.
  */
 #include "reference/common.h"
 #include "reference/twin.h"

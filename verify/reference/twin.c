@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The records of all operations, by id.
+ * The twins of all operations, by id.
  */
 #include "reference/twin.h"
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program's operation without a reference, in an evaluation by references. What it computes is
- * not known, only that it is a function of its attributes and operands:
+ * A program's operation without a reference. Nothing is known of it but that its results are a
+ * function of its attributes and operands:
  *
- * F: a random function of them, the same for both sides of a pair. An operation that is elementwise
- *    has one for an element, any other one for all elements of its operands, and for each of its
- * own. O, B and S: what its own kernel gives, which is run on the numbers at hand. In O it runs in
- * f64 if it takes that, and as nobody knows how it rounds, a result is an interval around what came
- * out. In B it runs in the dtype of the graph: what it gives for operands that are exact is exact,
- * as the shipped code runs the same kernel, and where operands have an error, some numbers within
- * it are tried. In S it runs on the IEEE values. Dual numbers: nothing is known of its derivative,
- * a gap.
+ * F: a random function of them, the same for both sides of a pair. An elementwise operation has one
+ * for each element; any other depends on all elements of all operands.
  *
- * So two graphs agree if they do for whatever function stands there, and differ if they do with the
- * kernel's results; whether the kernel is right, nobody says.
+ * O: its own kernel, run in f64 if it takes that. Its rounding is unknown, so a result is an
+ * interval around what it gave. B: its kernel in the graph's dtype. Its result for exact operands
+ * is taken for exact, as the shipped code runs the same kernel; for operands with an error, some
+ * numbers within it are tried. S: its kernel on the IEEE values. Dual numbers: no derivative is
+ * known, a gap.
+ *
+ * So two graphs that agree do so for any function in its place (F), and graphs that differ do so
+ * with the kernel's results. Whether the kernel is right isn't asked.
  */
 #include "reference/common.h"
 #include "reference/own.h"
@@ -25,12 +25,12 @@
 #include "core/graph.h"
 #include <gemel/function.h>
 
-/* How far a kernel may be off, as a share of the result: in f64, f32 and the half types. */
+/* How far a kernel may be off, relative to its result: in f64, f32 and the half types. */
 static double rounding_of(gemel_dtype dtype) {
   return dtype == GEMEL_F64 ? 0x1p-36 : dtype == GEMEL_F32 ? 0x1p-14 : 0x1p-5;
 }
 
-/* One node, as a graph of its own that can be run. */
+/* One node, as a graph that can be compiled. */
 struct node {
   gemel__rcall *call;
   gemel_graph *graph;
@@ -39,7 +39,7 @@ struct node {
   gemel_attr *attrs;
   gemel_dim *dims; /* for the lists in ATTRS */
   size_t n_attrs, n_dims;
-  int widened; /* floats are f64 */
+  int widened; /* 1: floats are f64 */
 };
 
 /* ---- The node as a graph ---- */
@@ -52,7 +52,8 @@ static size_t count_attrs(const gemel_operation *op) {
   return n;
 }
 
-/* Integers become dims again where the schema has dims, and what was left out is left out. */
+/* Takes the attributes: integers become dims where the schema has dims, and absent ones are left
+ * out. */
 static gemel_status take_attrs(struct node *v) {
   const gemel__rcall *call = v->call;
   const gemel_attr_spec *schema = call->operation->attrs;
@@ -87,7 +88,7 @@ static gemel_status take_attrs(struct node *v) {
   return GEMEL_OK;
 }
 
-/* How many operands the program gave: sizes that attributes took are appended behind them. */
+/* How many operands the program gave; sizes in attributes are appended behind them. */
 static size_t given(const gemel__rcall *call) {
   int most = call->operation->max_inputs;
   return most >= 0 && call->n_inputs > (size_t)most ? (size_t)most : call->n_inputs;
@@ -162,7 +163,7 @@ static void node_clear(struct node *v) {
   gemel__free(v->dims, v->n_dims * sizeof *v->dims);
 }
 
-/* Makes the outputs, of the types that the type rule gives. */
+/* Makes the outputs with the types that the type rule gives. */
 static gemel_status make_outputs(struct node *v) {
   gemel_context *context = v->call->context;
   gemel_status status = GEMEL_OK;
@@ -202,7 +203,7 @@ static int64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
   return (int64_t)(hash & 0x3fffffff);
 }
 
-/* Attributes enter the key by their values. */
+/* A hash of the attributes' values. */
 static int64_t hash_attrs(const gemel__rcall *call) {
   size_t n = count_attrs(call->operation), k;
   int64_t hash = 0;
@@ -224,7 +225,8 @@ static int64_t hash_attrs(const gemel__rcall *call) {
   return hash;
 }
 
-/* Operand K's element that element INDEX (of RANK axes) of an elementwise result depends on. */
+/* The element of operand T on which element INDEX (of RANK axes) of an elementwise result depends.
+ */
 static size_t operand_place(const gemel__rtensor *t, int rank, const int64_t *index) {
   size_t at = 0;
   for (int axis = 0; axis < t->rank; axis++) {
@@ -234,7 +236,7 @@ static size_t operand_place(const gemel__rtensor *t, int rank, const int64_t *in
   return at;
 }
 
-/* One number for all operands of an operation that isn't elementwise: a random function of them. */
+/* E = a random function of all elements of all operands. */
 static gemel_status digest(struct node *v, void *e, const void **args, void *number) {
   gemel__rcall *call = v->call;
   gemel__domain *d = call->domain;
@@ -294,14 +296,15 @@ static gemel_status keyed(struct node *v) {
 
 /* ---- Running the kernel ---- */
 
-/* Stores E in DTYPE at AT: PROBE 0 its middle, others one of the numbers that it may be. Returns 1
- * if E is one number, and that one of DTYPE. */
+/* Stores E as DTYPE at AT: with PROBE 0 the middle of its interval, otherwise one of its ends.
+ * Returns 1 if E is exactly one number, and DTYPE has it. */
 static int store_operand(gemel__domain *d, const void *e, gemel_dtype dtype, unsigned probe,
                          size_t i, void *at) {
   int64_t n;
   double low, high, x;
   if (!gemel__is_float(dtype) && d->to_integer(d, e, &n)) {
-    memcpy(at, &n, gemel_dtype_size(dtype)); /* little-endian, as all that gemel runs on */
+    /* little-endian, as all machines that gemel runs on */
+    memcpy(at, &n, gemel_dtype_size(dtype));
     return 1;
   }
   d->bounds(d, e, &low, &high);
@@ -325,8 +328,8 @@ static gemel__state worst_state(const gemel__rcall *call) {
   return worst;
 }
 
-/* Runs the kernel on the operands; *EXACT: they are just numbers of their dtypes. What goes wrong,
- * but for memory, is GEMEL_DECLINED. */
+/* Runs the kernel on the operands; *EXACT: all of them are numbers of their dtypes. A failure other
+ * than memory is GEMEL_DECLINED. */
 static gemel_status run(struct node *v, unsigned probe, int *exact) {
   gemel__rcall *call = v->call;
   size_t n = given(call), k, i;
@@ -372,7 +375,7 @@ static double result(const struct node *v, size_t k, size_t i) {
   return gemel__dtype_load(gemel_tensor_dtype(v->out[k]), result_at(v, k, i));
 }
 
-/* The results as they are, in domains B and S and of integers. */
+/* Copies the kernel's results to the outputs: in domains B and S, and integers. */
 static gemel_status take_results(struct node *v) {
   gemel__domain *d = v->call->domain;
   gemel_status status = GEMEL_OK;
@@ -452,7 +455,8 @@ static gemel_status real(struct node *v) {
 
 enum { PROBES = 6 };
 
-/* Element I of output K covers what it was before and twice the way to the result at hand. */
+/* Widens element I of output K to both sides of MIDDLE, the result for the middles of the operands,
+ * by twice the distance to the current result. */
 static void reach(struct node *v, size_t k, size_t i, void *middle, void *far) {
   gemel__domain *d = v->call->domain;
   void *e = gemel__rtensor_at(&v->call->outputs[k], i);
@@ -515,7 +519,7 @@ static gemel_status by_kernel(struct node *v) {
     return GEMEL_OK;
   }
   status = d->rounds ? rounded(v) : real(v);
-  if (status == GEMEL_DECLINED) { /* an index out of range, say */
+  if (status == GEMEL_DECLINED) { /* such as an index out of range */
     give_state(v, GEMEL__UNDEFINED);
     status = GEMEL_OK;
   }
