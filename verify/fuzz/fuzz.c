@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzing the rewriter: random graphs (random-graph.c) and what must hold of each. That each
- * rule is right is for rules/trial.c; here it is that all of them together come to an end, that
- * there is nothing left to do then, that no order in which files are read matters, and, for some
- * graphs, that what comes out has the same results. What is found is made smaller (shrink.c).
+ * Fuzzing the rewriter: random graphs (random-graph.c), each rewritten by all rules. rules/trial.c
+ * judges each rule by itself. Here it is asked of all rules together that the rewriting ends, that
+ * a second rewriting changes nothing, that the order in which the files of rules are read doesn't
+ * matter, and, for some graphs, that results stay the same. A finding is shrunk (shrink.c).
  */
 #include "fuzz/fuzz.h"
 
@@ -16,7 +16,7 @@
 #include "rules/builtin.h"
 #include "fuzz/random-graph.h"
 
-/* One graph of PASSES has loops and derivatives. */
+/* One graph in PASSES has loops and derivatives. */
 enum { GRAPHS = 1000, FEWEST_STEPS = 2, MOST_STEPS = 9, INSTANCES = 8, PASSES = 3 };
 
 static const char *const kind_names[] = {
@@ -31,7 +31,7 @@ const char *gemel__fuzz_kind_name(gemel__fuzz_kind kind) {
 
 /* ---- Rewriting ---- */
 
-/* GRAPH rewritten as a program would have it. */
+/* GRAPH rewritten with the default options and the program's rules. */
 static gemel_graph *rewrite(const gemel__fuzz *fuzz, const gemel_graph *graph,
                             gemel_rewrite_profile *profile, gemel_error *error) {
   gemel_rewrite_options options = {.size = sizeof options, .profile = profile};
@@ -40,7 +40,7 @@ static gemel_graph *rewrite(const gemel__fuzz *fuzz, const gemel_graph *graph,
   return gemel_rewrite(graph, &options, error);
 }
 
-/* GRAPH rewritten with the files in the order of SEED; 0: in their own. */
+/* GRAPH rewritten with the sets of rules in a random order given by SEED; 0: in the usual one. */
 static gemel_graph *rewrite_in_order(const gemel__fuzz *fuzz, const gemel_graph *graph,
                                      uint64_t seed, gemel_error *error) {
   gemel_rewrite_options options = {.size = sizeof options, .without_builtin = 1};
@@ -73,7 +73,7 @@ static void note(gemel__fault *fault, gemel__fuzz_kind kind, const char *text) {
   snprintf(fault->detail, sizeof fault->detail, "%s", text);
 }
 
-/* Notes that FROM became TO by BECOMES. */
+/* Notes a finding: FROM, the words BECOMES, and TO. */
 static gemel_status note_graphs(gemel__fault *fault, gemel__fuzz_kind kind, const gemel_graph *from,
                                 const char *becomes, const gemel_graph *to, gemel_error *error) {
   char *x = gemel_print_string(from, "first", NULL), *y = gemel_print_string(to, "then", NULL);
@@ -87,7 +87,7 @@ static gemel_status note_graphs(gemel__fault *fault, gemel__fuzz_kind kind, cons
   return status;
 }
 
-/* Names of the rules that fire when GRAPH is rewritten, behind FAULT's detail. */
+/* Appends to FAULT's detail which rules fire when GRAPH is rewritten. */
 static gemel_status note_rules(const gemel__fuzz *fuzz, const gemel_graph *graph,
                                gemel__fault *fault, gemel_error *error) {
   gemel_rewrite_profile *profile = gemel_rewrite_profile_new();
@@ -106,7 +106,7 @@ static gemel_status note_rules(const gemel__fuzz *fuzz, const gemel_graph *graph
   return again != NULL ? GEMEL_OK : gemel__no_memory(error, "a finding");
 }
 
-/* ONCE rewritten again is as it was. */
+/* Checks that rewriting ONCE, which was rewritten already, changes nothing. */
 static gemel_status check_settled(const gemel__fuzz *fuzz, const gemel_graph *once,
                                   gemel__fault *fault, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
@@ -154,8 +154,8 @@ static void keep_detail(void *user, const gemel_record *record) {
   }
 }
 
-/* Every application of a rule to GRAPH, and in what it becomes, holds over the reals; and it
- * becomes ONCE again. */
+/* Rewrites GRAPH under certified compilation: every application of a rule must hold over the reals,
+ * and the result must be ONCE again. */
 static gemel_status check_certified(const gemel__fuzz *fuzz, const gemel_graph *graph,
                                     const gemel_graph *once, uint64_t seed, gemel__fault *fault,
                                     gemel_error *error) {
@@ -180,8 +180,8 @@ static gemel_status check_certified(const gemel__fuzz *fuzz, const gemel_graph *
   return status;
 }
 
-/* GRAPH and ONCE have the same results where everything is exact, computed by the shipped code and
- * by the references. What can't be compared is GEMEL_UNSUPPORTED. */
+/* Checks that GRAPH and ONCE give the same results where everything is exact, with the shipped code
+ * and with references. GEMEL_UNSUPPORTED: they can't be compared. */
 static gemel_status check_exact(const gemel_graph *graph, const gemel_graph *once, uint64_t seed,
                                 gemel__fault *fault, gemel_error *error) {
   gemel_verify_options options = {.size = sizeof options, .seed = seed, .instances = INSTANCES};
@@ -245,7 +245,7 @@ static gemel_status too_many(gemel_error *error) {
   return gemel__fail(error, GEMEL_BAD_ARGUMENT, "more than %d sets of rules", GEMEL__FUZZ_SETS);
 }
 
-/* gemel's own rules, a set a file, and the program's. */
+/* Loads gemel's own rules, one set for each file, and appends the program's. */
 static gemel_status load_sets(gemel__fuzz *fuzz, gemel_error *error) {
   for (size_t k = 0; gemel__builtin_rules[k].file != NULL; k++) {
     const char *text = gemel__builtin_rules[k].text;
@@ -288,7 +288,7 @@ static gemel_status begin(gemel__fuzz *fuzz, gemel_context *context,
   return status;
 }
 
-/* Shrinks GRAPH, in which FAULT was found, and hands it over. */
+/* Shrinks GRAPH, in which FAULT was found, and passes it to the sink. */
 static gemel_status report(const gemel__fuzz *fuzz, const gemel_graph *graph, uint64_t seed,
                            uint64_t number, gemel__fault *fault, gemel_error *error) {
   gemel__fuzz_finding finding = {.seed = fuzz->options.seed};
@@ -332,7 +332,7 @@ static gemel_status ask(const gemel__fuzz *fuzz, const gemel_graph *graph, uint6
   return status;
 }
 
-/* Graph NUMBER. */
+/* Makes graph NUMBER and checks it. */
 static gemel_status ask_random(const gemel__fuzz *fuzz, uint64_t number,
                                gemel__fuzz_summary *counts, gemel_error *error) {
   gemel__random random;

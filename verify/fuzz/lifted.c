@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A random graph on a device: it is lifted by each strategy, run there, and judged as the tiers
- * judge operations, by references and by what the host gives. The seed decides which values it is
- * tried on, and so which tier: small integers, on which much is exact; full significands, within
- * bounds; or special values, where device and host need only agree.
+ * A random graph on a device. It is lifted by each strategy, run there, and judged like an instance
+ * of an operation: by references, and by the host's results. The seed chooses the values, and with
+ * them the tier: small integers (tier integer), full significands (tier float), or special values,
+ * for which only device and host are compared.
  */
 #include "fuzz/fuzz.h"
 
@@ -51,7 +51,7 @@ gemel_status gemel__fuzz_lifted(const gemel_graph *graph, uint64_t seed, gemel__
     gemel__instance_clear(&instance);
   }
   if (status == GEMEL_OK && outcome.whole && outcome.variant == gemel__lifted_variants[0].name) {
-    status = GEMEL_UNSUPPORTED; /* the host can't compute it at these values */
+    status = GEMEL_UNSUPPORTED; /* the host can't compute the graph at these values */
   } else if (status == GEMEL_OK && outcome.refuted) {
     note(fault, questions[k].name, &outcome);
   }

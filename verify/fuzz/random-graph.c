@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * See random-graph.h. A graph grows step by step. A step is the left side of a rule, built by
- * itself (rules/left.c) and put in with values of the graph in place of its inputs, or a single
- * operation with operands from the graph (propose.c). Where the graph has no value of a type that
- * is asked for, one is made from a value that there is (cast, reshaped, broadcast, or summed up
- * first), or there is a new input. So left sides meet each other's results, directly and with those
- * operations between that other rules move around; and since conditions are left to chance, many
- * are nearly met.
+ * Makes random graphs (random-graph.h), step by step. A step adds the left side of a rule (built by
+ * rules/left.c, with values of the graph in place of its inputs) or a single operation on values of
+ * the graph (propose.c). Where the graph has no value of the type that is needed, one is made by a
+ * cast, reshape, broadcast or sum, or there is a new input. So left sides are applied to each
+ * other's results, with those operations in between that other rules move. Conditions are left to
+ * chance: many are nearly met.
  *
- * With passes, a step may as well be a graph that a pass is drawn on, loops for the most part, or
- * the derivative of a value by another.
+ * With passes, a step may also add a graph that a pass's generator makes (mostly loops), or the
+ * derivative of one value by another.
  */
 #include "fuzz/random-graph.h"
 
@@ -42,7 +41,8 @@ static int one_in(graph_maker *m, uint64_t n) {
   return gemel__random_below(m->random, n) == 0;
 }
 
-/* The graph's error, which is cleared unless memory is out: what can't be built isn't. */
+/* Returns and clears the graph's error: what can't be built is left out. GEMEL_NO_MEMORY isn't
+ * cleared. */
 static gemel_status failed(graph_maker *m) {
   gemel_status status = m->graph->error.status;
   if (status != GEMEL_NO_MEMORY) {
@@ -53,14 +53,14 @@ static gemel_status failed(graph_maker *m) {
 
 /* ---- Values ---- */
 
-/* LIKE: of which the same is assumed; null: nothing is. */
+/* A new input. LIKE: the input whose facts are assumed of it; null: none are. */
 static gemel_value new_input(graph_maker *m, gemel_type type, gemel_value like) {
   char name[24];
   snprintf(name, sizeof name, "x%zu", m->graph->n_inputs);
   return gemel__input_like(m->graph, name, type, like);
 }
 
-/* A random value, the latest ones more often. */
+/* A random value of the graph, more often one of the latest. */
 static gemel_value any_value(graph_maker *m) {
   size_t n = m->graph->n_nodes, late = n < LATE ? n : LATE;
   size_t node = one_in(m, 2) ? n - 1 - gemel__random_below(m->random, late)
@@ -70,7 +70,7 @@ static gemel_value any_value(graph_maker *m) {
   return gemel__value(m->graph, ref);
 }
 
-/* A value of TYPE that the graph has, from a random place on; null if there is none. */
+/* The graph's value of TYPE that is found first from a random place on; null: none. */
 static gemel_value value_of_type(graph_maker *m, gemel_type type) {
   size_t n = m->graph->n_nodes, start = gemel__random_below(m->random, n);
   for (size_t k = 0; k < n; k++) {
@@ -89,7 +89,7 @@ static gemel_value cast(gemel_value x, gemel_dtype dtype) {
              : gemel_apply(x.graph, "cast", 1, &x, 1, &attr);
 }
 
-/* X with the dims of TYPE: reshaped if it has as many elements, else broadcast, or its sum is. */
+/* X with the dims of TYPE: reshaped, else broadcast, else its sum is broadcast. */
 static gemel_value shaped(graph_maker *m, gemel_value x, gemel_type type) {
   gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(m->context, type),
                                      gemel_type_dims(m->context, type));
@@ -107,7 +107,8 @@ static gemel_value shaped(graph_maker *m, gemel_value x, gemel_type type) {
   return made;
 }
 
-/* A value of TYPE: one there is, one made of any there is, or an input. Null: memory is out. */
+/* A value of TYPE: one of the graph, one made of another value, or a new input. Null: memory is
+ * out. */
 static gemel_value take(graph_maker *m, gemel_type type) {
   gemel_value found = {NULL, 0, 0};
   if (m->graph->n_nodes > 0 && !one_in(m, 6)) {
@@ -125,8 +126,8 @@ static gemel_value take(graph_maker *m, gemel_type type) {
 
 /* ---- Left sides ---- */
 
-/* For INPUT of a left side. Where something is assumed of it, what the graph has hardly ever is so:
- * mostly it becomes an input of which that is assumed. Null: memory is out. */
+/* A value for INPUT of a left side. If facts are assumed of INPUT, it is mostly a new input with
+ * the same facts, since values of the graph rarely have any. Null: memory is out. */
 static gemel_value take_like(graph_maker *m, gemel_value input) {
   gemel_type type = gemel_value_type(input);
   return gemel_assumed(input) == 0 || one_in(m, 4) ? take(m, type) : new_input(m, type, input);
@@ -140,7 +141,8 @@ static const gemel_rule *any_rule(graph_maker *m) {
   return gemel_rules_at(m->sets[set], k);
 }
 
-/* The left side of RULE as a graph with the output y. NULL: GEMEL_DECLINED, GEMEL_NO_MEMORY. */
+/* The left side of RULE as a graph with the output y. NULL: GEMEL_DECLINED or GEMEL_NO_MEMORY in
+ * *STATUS. */
 static gemel_graph *left_side(graph_maker *m, const gemel_rule *rule, gemel_status *status) {
   gemel__arena arena = {NULL, 0};
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
@@ -206,7 +208,8 @@ static gemel_status add_pass(graph_maker *m) {
                             ? GEMEL_DECLINED
                             : pass->generate(graph, gemel__random_source, m->random, pass->data);
   gemel__pair pair = {0};
-  if (status == GEMEL_OK) { /* with numbers for symbols, which would be any sizes elsewhere */
+  /* its symbols become numbers: in this graph their sizes are others */
+  if (status == GEMEL_OK) {
     status = gemel__pair_draw(&pair, graph, graph, m->random, NULL);
   }
   status = status == GEMEL_OK ? put_in(m, pair.a.graph) : status;
@@ -215,7 +218,7 @@ static gemel_status add_pass(graph_maker *m) {
   return status;
 }
 
-/* The derivative of the sum of a value by another one. */
+/* Adds the derivative of the sum of a value by another value. */
 static gemel_status add_derivative(graph_maker *m) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_value value = any_value(m), by = any_value(m), made;
@@ -229,7 +232,7 @@ static gemel_status add_derivative(graph_maker *m) {
 
 /* ---- Operations ---- */
 
-/* Operands that the graph has: the first, and now and then the others. */
+/* Chooses operands among the values of the graph: the first one, and sometimes others. */
 static void know_some(graph_maker *m, gemel__proposal *p, gemel_value *operands) {
   size_t n = p->n_inputs > 0 ? p->n_inputs : (size_t)p->op->record.min_inputs;
   for (size_t k = 0; k < n && k < GEMEL__PROPOSAL_INPUTS && m->graph->n_nodes > 0; k++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making a finding of the fuzzer smaller. In turn, each output is left out and each node, the last
- * first, becomes one of its operands or an input, as long as the same question still finds
- * something; until nothing more can go. Since the question stays the same, the graph can't slide to
- * another fault but of the same kind.
+ * Shrinks a finding of the fuzzer. Outputs are left out, and nodes, the last first, are replaced by
+ * one of their operands or by an input, as long as the same check still finds something. This is
+ * repeated until nothing more can be left out.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +22,8 @@ struct shrinker {
   gemel_error *error;
 };
 
-/* Takes GRAPH if the question finds something in it: 1; 0; -1: memory is out. */
+/* Replaces the shrinker's graph by GRAPH if the check finds something in it: 1; else 0; −1: memory
+ * is out. */
 static int take_if_worse(struct shrinker *s, gemel_graph *graph) {
   gemel__fault fault;
   gemel_status status =
@@ -59,7 +59,7 @@ static gemel__rebuild whole(const struct shrinker *s) {
   return r;
 }
 
-/* Without output K. */
+/* Tries it without output K. */
 static int drop_output(struct shrinker *s, size_t k) {
   gemel__rebuild r = whole(s);
   size_t n = r.n_outputs - 1, bytes = n * sizeof *r.outputs, words = n * sizeof *r.output_names;
@@ -90,7 +90,7 @@ static int drop_outputs(struct shrinker *s) {
   return took < 0 ? took : any;
 }
 
-/* Without the inputs that nothing reads. */
+/* Tries it without the inputs that nothing reads. */
 static int drop_inputs(struct shrinker *s) {
   gemel__rebuild r = whole(s);
   size_t n = s->graph->n_inputs, unread = 0;
@@ -111,7 +111,7 @@ static int drop_inputs(struct shrinker *s) {
   return took;
 }
 
-/* With what EDIT makes of NODE. */
+/* Tries it with NODE replaced as EDIT says. */
 static int edit_node(struct shrinker *s, uint32_t node, const gemel__edit *edit) {
   gemel__rebuild r = whole(s);
   size_t n = s->graph->n_nodes;
@@ -134,7 +134,7 @@ static int edit_node(struct shrinker *s, uint32_t node, const gemel__edit *edit)
   return took;
 }
 
-/* NODE as one of its operands, or as an input. */
+/* Tries NODE as each of its operands, and as an input. */
 static int simplify_node(struct shrinker *s, uint32_t node) {
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
@@ -156,7 +156,7 @@ static int simplify_node(struct shrinker *s, uint32_t node) {
 static int simplify_nodes(struct shrinker *s) {
   int took = 0, any = 0;
   for (size_t k = s->graph->n_nodes; k-- > 0 && took >= 0;) {
-    if (k < s->graph->n_nodes) { /* it may have become smaller */
+    if (k < s->graph->n_nodes) { /* the graph may have become smaller */
       took = simplify_node(s, (uint32_t)k);
       any |= took > 0;
     }
