@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several subjects at a time. Each worker takes the next subject that nobody has taken and keeps a
- * copy of its records; the calling thread waits for the subjects in their order and hands their
- * records on. So what a program sees doesn't depend on how many workers there are, or on which of
- * them is faster. Subjects share the context, which is locked, and nothing else: a subject's random
- * stream is its own. One job at a time needs no thread and no copies.
+ * Verifies several subjects at a time. Each worker takes the next subject and keeps copies of its
+ * records. The calling thread waits for the subjects in their order and passes their records on, so
+ * what a program sees doesn't depend on the number of workers or on their speed. Subjects share the
+ * context, which is locked, and nothing else: each has its own random stream. One job at a time
+ * runs on the calling thread, without copies.
  *
- * Workers are threads of their own, not of an OpenMP team: inside a team the library's loops would
- * have one thread each, and the variants on two and three threads would say nothing.
+ * Workers are threads of their own, not of an OpenMP team. Inside a team the library's loops would
+ * have one thread each, and variants on two and three threads would test nothing.
  */
 #include "harness/jobs.h"
 
@@ -20,7 +20,7 @@
 
 enum { MOST_WORKERS = 256 };
 
-/* What a subject came to. */
+/* The outcome of a subject. */
 struct result {
   gemel_record *records; /* copies; their strings are our own */
   size_t n, capacity;
@@ -33,12 +33,12 @@ struct queue {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   gemel__run *run;     /* the calling thread's */
-  gemel__run template; /* a worker's own begins as this */
+  gemel__run template; /* what a worker's own run is copied from */
   gemel__job job;
   const void *user;
-  int alone; /* no worker could be started: the calling thread is the one */
+  int alone; /* 1: no thread could be started, so the calling thread does the work */
   struct result *results;
-  size_t n, next; /* subjects, and the first that nobody has taken */
+  size_t n, next; /* how many subjects, and the next one to take */
 };
 
 /* ---- Copies of records ---- */
@@ -66,7 +66,7 @@ static void clear_record(gemel_record *r) {
   }
 }
 
-/* *TO = a copy of FROM; 0, or -1 when memory is out and nothing is to be released. */
+/* *TO = a copy of FROM. Returns 0, or −1 when memory is out; then there is nothing to release. */
 static int copy_record(gemel_record *to, const gemel_record *from) {
   const char **at[STRINGS];
   int failed = 0;
@@ -96,7 +96,7 @@ static void clear_result(struct result *r) {
   r->n = r->capacity = 0;
 }
 
-/* The sink of a worker. */
+/* The sink of a worker's run: keeps a copy. */
 static void keep(void *user, const gemel_record *record) {
   struct result *r = user;
   if (r->status == GEMEL_OK &&
@@ -145,11 +145,11 @@ static void *worker(void *user) {
     pthread_cond_signal(&q->changed);
   }
   pthread_mutex_unlock(&q->lock);
-  gemel__domains_cleanup(); /* what the domains' libraries keep for this thread */
+  gemel__domains_cleanup(); /* frees what FLINT and MPFR keep for this thread */
   return NULL;
 }
 
-/* Until the result is there, asks whether to go on. The queue's lock is held. */
+/* Waits for the result R, and meanwhile asks the ticker. The caller holds the queue's lock. */
 static void await(struct queue *q, const struct result *r) {
   enum { NAP = 20000000 }; /* nanoseconds */
   gemel__ticker *ticker = q->run->ticker != NULL ? q->run->ticker : q->run->between;
@@ -163,13 +163,13 @@ static void await(struct queue *q, const struct result *r) {
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_cond_timedwait(&q->changed, &q->lock, &until);
-    pthread_mutex_unlock(&q->lock); /* the caller's function may take its time */
+    pthread_mutex_unlock(&q->lock); /* not held during the program's function */
     gemel__tick(ticker);
     pthread_mutex_lock(&q->lock);
   }
 }
 
-/* Hands on the records of subject K when there are all of them. */
+/* Waits for subject K and passes its records on. */
 static gemel_status deliver(struct queue *q, size_t k, gemel_error *error) {
   struct result *r = &q->results[k];
   gemel__ticker_at(q->run->ticker, k, q->n);
@@ -187,7 +187,7 @@ static gemel_status deliver(struct queue *q, size_t k, gemel_error *error) {
   return r->status;
 }
 
-/* Lets the workers finish what they are at, and takes no more. */
+/* Lets the workers finish their current subject, and waits for them. */
 static void stop(struct queue *q, size_t n_workers, const pthread_t *workers) {
   pthread_mutex_lock(&q->lock);
   q->next = q->n;

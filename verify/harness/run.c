@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every part of a run shares: defaults, random streams, records.
+ * What all parts of a run share: default options, random streams, records.
  */
 #include "harness/run.h"
 
@@ -64,7 +64,7 @@ void gemel__record_init(gemel_record *record, const gemel__run *run, const char 
 
 void gemel__record_emit(gemel__run *run, gemel_record *record) {
   if (record->how != GEMEL_EVIDENCE_FIELD) {
-    record->error_probability = 0; /* of points there is none */
+    record->error_probability = 0; /* only residues have one */
   }
   run->summary.records++;
   run->summary.verdicts[record->verdict]++;

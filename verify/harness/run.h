@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run of the harness: options with their defaults filled in, counts, and one subject after
- * another.
+ * A run of the harness: options with their defaults filled in, and counts of records and verdicts.
  */
 #ifndef GEMEL__HARNESS_RUN_H
 #define GEMEL__HARNESS_RUN_H
@@ -16,14 +15,14 @@ typedef struct gemel__run {
   gemel_context *context;
   gemel_verify_options options;
   gemel_verify_summary summary;
-  struct gemel__point *point; /* of a pair: where inputs that refute it are kept; NULL: nowhere */
-  gemel__ticker *ticker;      /* of a pair: who says when to stop; NULL: nobody */
-  gemel__ticker *between;     /* of operations and rules: the same, asked between them */
-  int brief;     /* of a pair: only whether it passes matters, a difference needn't be shown */
-  double effort; /* of a pair: the share of the usual points that it gets; 0: all */
+  struct gemel__point *point; /* of a pair: receives inputs that refute it; NULL: not wanted */
+  gemel__ticker *ticker;      /* of a pair: when to stop; NULL: never */
+  gemel__ticker *between;     /* of operations and rules: when to stop, asked between subjects */
+  int brief;     /* of a pair: 1: only the verdict matters, a difference needn't be shown */
+  double effort; /* of a pair: share of the usual number of points; 0: all */
 } gemel__run;
 
-/* RUN with OPTIONS and their defaults. GEMEL_BAD_ARGUMENT: their size is 0. */
+/* Fills in RUN with OPTIONS and their defaults. GEMEL_BAD_ARGUMENT: options of size 0. */
 gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
                              const gemel_verify_options *options, gemel_error *error);
 void gemel__run_finish(const gemel__run *run, gemel_verify_summary *summary);
@@ -31,21 +30,21 @@ void gemel__run_finish(const gemel__run *run, gemel_verify_summary *summary);
 /* 1 if TIER is asked for. */
 int gemel__run_wants(const gemel__run *run, gemel_tier tier);
 
-/* The random stream of instance K of NAME in TIER. */
+/* Seeds RANDOM for instance K of subject NAME in TIER. */
 void gemel__run_random(const gemel__run *run, const char *name, gemel_tier tier, size_t k,
                        gemel__random *random);
 
 enum { GEMEL__USUAL_INSTANCES = 96 }; /* unless options say otherwise */
 
-/* What a tier's loop over instances gathers. */
+/* What a tier's loop over instances collects. */
 typedef struct gemel__evidence {
   size_t instances;
-  size_t declined;        /* by the kernel on trial */
-  gemel__outcome outcome; /* summed over the instances; the refuted one's details */
+  size_t declined;        /* instances that the kernel on trial (or the reference) declined */
+  gemel__outcome outcome; /* counts summed over the instances; details of the refuted one */
   double started;
 } gemel__evidence;
 
-/* Fills in what all records have in common. */
+/* Initialises a record: seed, empty texts, verdict not run. */
 void gemel__record_init(gemel_record *record, const gemel__run *run, const char *kind,
                         const char *name, gemel_tier tier);
 void gemel__record_emit(gemel__run *run, gemel_record *record);
@@ -54,13 +53,13 @@ void gemel__record_emit(gemel__run *run, gemel_record *record);
 gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const char *name,
                                gemel_error *error);
 
-/* Emits a refutation with its counterexample and replay. */
+/* Writes the counterexample and the replay folder of a refutation, and emits RECORD. */
 void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
                            const gemel_graph *other, gemel_tensor *const *values, const char *place,
                            const char *expected, const char *got, uint64_t seed);
 
-/* Emits a record with what the models answered; a refutation gets counterexample and replay.
- * OTHER is the second graph of a pair, or NULL. */
+/* Emits RECORD with the models' answer; for a refutation with counterexample and replay. OTHER is
+ * the second graph of a pair, or NULL. */
 void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *answer,
                           const gemel__instance *instance, const gemel_graph *other, uint64_t seed);
 
