@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records as JSON, counterexamples as text.
+ * Records as JSON, and counterexamples as text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data) 
   }
 }
 
-/* "# input x0: f32[2, 3] …": its first values. */
+/* "# input x0: f32[2, 3] = …", with its first values. */
 static void format_input(gemel__buffer *b, const gemel__instance *instance, size_t k,
                          const gemel_tensor *tensor) {
   enum { MOST = 16 };
@@ -86,7 +86,8 @@ static void append_graph(gemel__buffer *b, const gemel_graph *graph, const char 
   gemel__buffer_take(b, gemel_print_string(graph, name, NULL));
 }
 
-/* Inputs of the instance's own graph: a derivative's witness has directions behind them. */
+/* Only the inputs of the instance's own graph: in tier gradient VALUES has directions behind them.
+ */
 void gemel__print_inputs(gemel__buffer *b, const gemel__instance *instance,
                          gemel_tensor *const *values) {
   for (size_t k = 0; k < instance->n_leaves && k < gemel_graph_input_count(instance->graph); k++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Questions in folders, see saved.h. The calls are written and read as dumps; this file is about
- * the question beside them, and about making one instance of the two graphs again.
+ * Saved questions (saved.h). The calls are written and read as dumps. This file writes and reads
+ * the question beside them, and makes an instance of the graphs again.
  */
 #include "report/saved.h"
 
@@ -27,7 +27,8 @@ static gemel_status path_of(char path[MOST_PATH], const char *folder, const char
 
 /* ---- Points ---- */
 
-/* A derivative's witness has directions behind the inputs of the instance's own graph. */
+/* Takes the inputs of the instance's own graph; in tier gradient VALUES has directions behind them.
+ */
 gemel_status gemel__point_take(gemel__point *point, const gemel__instance *instance,
                                gemel_tensor *const *values, gemel_error *error) {
   size_t n = gemel_graph_input_count(instance->graph);
@@ -60,7 +61,7 @@ static gemel_tensor *find(const gemel__point *point, const char *name) {
   return k < point->n ? gemel_tensor_ref(point->given[k].tensor) : NULL;
 }
 
-/* A graph and tensors for its inputs, of which some may be missing. */
+/* A graph and tensors for its inputs; missing ones are NULL. */
 struct given {
   const gemel_graph *graph;
   gemel_tensor *const *tensors;
@@ -69,7 +70,7 @@ struct given {
 struct symbol_size {
   const char *symbol;
   int64_t size;
-  int used, shown; /* by the axis that is looked at; by one that has no other symbol */
+  int used, shown; /* USED by the current axis; SHOWN by an axis without another symbol */
 };
 
 static int try_symbol(void *user, const gemel__atom *atom, int64_t *value) {
@@ -82,7 +83,7 @@ static int try_symbol(void *user, const gemel__atom *atom, int64_t *value) {
   return 0;
 }
 
-/* 1 if each axis of which the size depends on T's symbol alone has that size. */
+/* 1 if every axis whose size depends on T's symbol alone has the size that T says. */
 static int sizes_fit(const struct given *s, struct symbol_size *t) {
   gemel_context *context = gemel_graph_context(s->graph);
   for (size_t k = 0; k < gemel_graph_input_count(s->graph); k++) {
@@ -104,7 +105,7 @@ static int sizes_fit(const struct given *s, struct symbol_size *t) {
   return 1;
 }
 
-/* The size of a symbol that the inputs which are there show; 1 if they don't. */
+/* The size of SYMBOL as the given inputs show it; 1 if they don't. */
 static int64_t size_of(const struct given *s, const char *symbol) {
   enum { MOST = 1 << 20 };
   struct symbol_size t = {symbol, 0, 0, 0};
@@ -122,7 +123,8 @@ static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
   return 0;
 }
 
-/* For input K, which takes no part: zeros, or what its facts allow. */
+/* Makes input K, which isn't part of the point: zeros, or other values if its facts exclude zero.
+ */
 static gemel_status make_zeros(const gemel_graph *graph, gemel_tensor **tensors, size_t k,
                                gemel_error *error) {
   struct given s = {graph, tensors};
@@ -152,7 +154,8 @@ static gemel_status make_zeros(const gemel_graph *graph, gemel_tensor **tensors,
 
 /* ---- Writing ---- */
 
-/* The call of GRAPH at POINT, with its results; where it can't be run and needn't, without. */
+/* Writes the call of GRAPH at POINT with its results; without results if it can't be run and
+ * needn't be. */
 static gemel_status write_call(const gemel__point *point, const char *folder, const char *side,
                                const gemel_graph *graph, int must_run, gemel_error *error) {
   size_t n = gemel_graph_input_count(graph), m = gemel_graph_output_count(graph), k;
@@ -236,7 +239,7 @@ gemel_status gemel__saved_write(const char *folder, const gemel_record *record, 
   return status;
 }
 
-/* A new folder for RECORD in FOLDER: a number is added to what was there before. */
+/* Makes a new folder for RECORD in FOLDER; if the name is taken, a number is appended. */
 static int make_folder(const char *folder, const gemel_record *record, uint64_t seed,
                        char path[MOST_PATH]) {
   char name[256], number[16] = "";
@@ -289,7 +292,8 @@ static gemel_tier tier_of(const char *name) {
   return (gemel_tier)k;
 }
 
-/* The lines up to the first empty one; how the instance is run goes to RUN. 0: they are damaged. */
+/* Reads the lines up to the first empty one; how the instance is run goes to RUN. 0: the file is
+ * damaged. */
 static int read_question(FILE *file, gemel__saved *s, gemel__instance *run) {
   char line[1100], tier[32] = "";
   int seeds = 0;
@@ -308,7 +312,7 @@ static int read_question(FILE *file, gemel__saved *s, gemel__instance *run) {
   }
   s->tier = tier_of(tier);
   return s->kind[0] != '\0' && s->name[0] != '\0' && s->tier != GEMEL_TIER_COUNT && seeds == 1 &&
-         run->calls <= MOST_CALLS; /* a damaged file isn't to keep us for hours */
+         run->calls <= MOST_CALLS; /* or a damaged file could cost hours */
 }
 
 static void read_domains(FILE *file, gemel__instance *instance) {
@@ -322,7 +326,8 @@ static void read_domains(FILE *file, gemel__instance *instance) {
   }
 }
 
-/* 1 if results K of both have one shape, up to sizes that only a run shows. */
+/* 1 if results K of both graphs have the same shape; sizes known at run time only aren't compared.
+ */
 static int same_shape(const gemel__pair *p, size_t k) {
   gemel_context *context = gemel_graph_context(p->a.graph);
   gemel_type x = gemel_value_type(gemel_graph_output(p->a.graph, k));
@@ -336,9 +341,8 @@ static int same_shape(const gemel__pair *p, size_t k) {
   return same;
 }
 
-/* The two as one instance: symbols get the sizes of FIRST's inputs, and names tell what is the
- * same.
- */
+/* Makes one instance of both graphs. Symbols get the sizes of FIRST's inputs; inputs and outputs of
+ * the same name belong together. */
 static gemel_status make_pair(gemel__saved *s, gemel_error *error) {
   const gemel_graph *a = s->first->graph, *b = s->second->graph;
   const char *names[GEMEL__MOST_SYMBOLS];
@@ -356,7 +360,8 @@ static gemel_status make_pair(gemel__saved *s, gemel_error *error) {
     status = gemel__pair_draw_at(&s->pair, a, b, n, names, sizes, &random, &why);
     for (k = 0; status == GEMEL_OK && k < a->n_outputs; k++) {
       int same = same_shape(&s->pair, k);
-      s->has_values &= same; /* there is nothing to compare, and the models of tier real say so */
+      /* different shapes: in tier real the models report that, without values */
+      s->has_values &= same;
       status = same || s->tier == GEMEL_TIER_REAL
                    ? GEMEL_OK
                    : gemel__fail(&why, GEMEL_BAD_TYPE, "the shapes of result %zu", k);
@@ -385,7 +390,7 @@ static gemel_status check_values(const gemel__saved *s, const char *folder, geme
   return GEMEL_OK;
 }
 
-/* One of the calls; *DUMPED stays NULL where there is none and none is needed. */
+/* Reads one of the calls. *DUMPED stays NULL if it is OPTIONAL and doesn't exist. */
 static gemel_status read_call(gemel_context *context, const char *folder, const char *side,
                               int optional, gemel_dumped **dumped, gemel_error *error) {
   char path[MOST_PATH];
