@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Replaying: asks a saved question again (report/saved.h), on its graphs and values. Needs neither
+ * Replay: asks a saved question (report/saved.h) again, on its graphs and values. It needs neither
  * the sampler nor the seed that found it.
  */
 #include "harness/run.h"
@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "report/saved.h"
 
-/* Where there is no witness, or only the models see a difference at it: the tier is asked again. */
+/* Asks the whole tier again: for a pair that was refuted without values, or by the models alone. */
 static gemel_status replay_pair(gemel__run *run, const gemel__saved *s, gemel_error *error) {
   gemel_verify_options options = run->options;
   gemel_pair_result result = {.size = sizeof result};
@@ -27,7 +27,8 @@ static gemel_status replay_pair(gemel__run *run, const gemel__saved *s, gemel_er
   return status;
 }
 
-/* Of the two sides, or of each alone until one is refuted. */
+/* Checks the pair at its values or, if each graph was compared with its reference, each graph until
+ * one is refuted. */
 static gemel_status replay_check(gemel__run *run, gemel__saved *s, gemel_record *record,
                                  gemel__check check, gemel_error *error) {
   const gemel__instance *sides[] = {&s->pair.a, s->compared ? NULL : &s->pair.b}, *side = NULL;
@@ -91,7 +92,7 @@ static gemel_status replay_gradient(gemel__run *run, gemel__saved *s, gemel_reco
 static gemel_status replay(gemel__run *run, gemel__saved *s, gemel_error *error) {
   static const gemel__check alone[GEMEL_TIER_COUNT] = {
       NULL, gemel__check_integer, gemel__check_float, NULL, gemel__check_special};
-  /* bits are compared, or the derivatives of both sides */
+  /* for two graphs: exact results, bits or derivatives */
   static const gemel__check compared[GEMEL_TIER_COUNT] = {
       gemel__check_pair, gemel__check_contrast_ways, gemel__check_contrast_ways,
       gemel__check_derivatives, gemel__check_contrast_ways};
