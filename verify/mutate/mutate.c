@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * `gemel mutate`: does the harness tell wrong rules from right ones? Each mutant is compiled and
- * verified like any rule. One that passes is no proof of blindness yet, for some changes are no
- * mistakes: an idle one, or another true rule. So instances are drawn on which the mutant and its
- * rule do different things, and both results are compared exactly, as polynomials over prime
- * fields or by cells. If they are the same function on all of these, the mutant is equivalent; if
- * only samples decide some of them and fewer than EXACT are decided exactly, nobody has seen that
- * it is right, and it has survived. Results without elements are the same, but no evidence for
- * others. If there are none, the mutant does on all its instances what the rule does there: it is
- * narrower if it leaves some of the rule's alone, and alike if not. Whether such a pair is one rule
- * in two spellings, or the instances that would tell are never drawn, nobody knows: so there are
- * two scores.
+ * `gemel mutate`: does the harness tell wrong rules from right ones? Each mutant of a rule is
+ * compiled and verified like any rule.
+ *
+ * A mutant that is verified needn't be wrong: the change may have no effect, or give another true
+ * rule. So instances are drawn on which the mutant and its rule give different graphs, and these
+ * are compared exactly (as polynomials over prime fields, or by cells). If all are the same
+ * function, the mutant is equivalent. If only samples decide some, and fewer than EXACT are decided
+ * exactly, it counts as survived. Results without elements are the same, but show nothing about
+ * others.
+ *
+ * If no instance gives different graphs, the mutant is narrower if it leaves some of the rule's
+ * instances alone, and alike if not. An alike mutant is the rule in another spelling, or differs on
+ * instances that are never drawn. This can't be told, so there are two scores.
  */
 #include <stdio.h>
 #include <string.h>
@@ -62,18 +64,19 @@ size_t gemel__mutant_json(const gemel__mutant *m, char *text, size_t bytes) {
   return b.used;
 }
 
-/* A run, and where it is. */
+/* A run of mutants of rules, and where it stands. */
 struct rule_hunt {
   gemel_context *context;
   gemel__mutate_options options;
   gemel__mutate_summary summary;
   const gemel_rule *rule;
   const gemel_rule *mutant;
-  gemel__rule_engine *with_rule, *with_mutant; /* while the mutant is compared */
-  size_t seen;                                 /* mutants, judged or not */
+  /* the engines of both, while the mutant is compared */
+  gemel__rule_engine *with_rule, *with_mutant;
+  size_t seen; /* mutants, judged or not */
 };
 
-/* What the harness says of one mutant. */
+/* The harness's verdict on one mutant. */
 struct judgement {
   gemel__fate fate;
   int barren;
@@ -109,7 +112,8 @@ static gemel_status verify_with(struct rule_hunt *h, const gemel_rules *set, siz
   return gemel_verify_rules(h->context, set, NULL, &options, NULL, error);
 }
 
-/* Most mutants are refuted by few instances. What passes is verified as any rule is. */
+/* Verifies a mutant with few instances, which refute most; if it passes, again with as many as any
+ * rule gets. */
 static gemel_status verify_mutant(struct rule_hunt *h, const gemel_rules *set, struct judgement *j,
                                   gemel_error *error) {
   enum { AS_ANY = 96 };
@@ -151,8 +155,7 @@ gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, ui
   return status == GEMEL_BAD_TYPE ? GEMEL_OK : status;
 }
 
-/* 1 if the results of A and B are of the same types and have no elements: then they are the same.
- */
+/* 1 if the results of A and B have the same types and no elements, so they are equal. */
 static int both_empty(const gemel_graph *a, const gemel_graph *b) {
   size_t n = gemel_graph_output_count(a);
   int same = n == gemel_graph_output_count(b) && !gemel__rule_has_elements(a);
@@ -173,7 +176,7 @@ gemel_status gemel__contrast_add(gemel__mutant_contrast *c, const gemel_graph *a
   gemel_status status = gemel__mutant_decide(a, b, seed, instances, &d, error);
   c->refuted += d.refuted != 0;
   c->exact += d.exact && !d.vague && !d.refuted;
-  c->vague += d.vague && !d.refuted; /* neither: no elements, or all undefined */
+  c->vague += d.vague && !d.refuted; /* neither exact nor vague: no elements, or all undefined */
   return status;
 }
 
@@ -188,7 +191,7 @@ gemel__fate gemel__contrast_fate(const gemel__mutant_contrast *c) {
                                                                         : GEMEL__FATE_EQUIVALENT;
 }
 
-/* 1 if they are the same node for node; -1: no memory. */
+/* 1 if A and B are the same node for node; −1: memory is out. */
 static int same_graph(const gemel_graph *a, const gemel_graph *b) {
   char *first = gemel_print_string(a, "g", NULL), *second = gemel_print_string(b, "g", NULL);
   int same = first == NULL || second == NULL ? -1 : strcmp(first, second) == 0;
@@ -197,7 +200,7 @@ static int same_graph(const gemel_graph *a, const gemel_graph *b) {
   return same;
 }
 
-/* What the rule makes of the mutant's instance, against what the mutant made of it. */
+/* Applies the rule to an instance of the mutant, and compares the graphs that both make of it. */
 static gemel_status compare(const struct rule_hunt *h, const gemel__rule_instance *drawn, int fold,
                             uint64_t seed, gemel__mutant_contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
@@ -222,21 +225,22 @@ static gemel_status compare(const struct rule_hunt *h, const gemel__rule_instanc
   return status;
 }
 
-/* What is done with each instance that is drawn. */
+/* What is done with an instance that was drawn. */
 typedef gemel_status (*visitor)(const struct rule_hunt *h, const gemel__rule_instance *drawn,
                                 int fold, uint64_t seed, gemel__mutant_contrast *c,
                                 gemel_error *error);
 
 enum { AT_LEAST = 96, LONGER = 384, AT_MOST = 1536 };
 
-/* 1 if DRAWN instances, of which FOUND are what is sought, are enough: what is rare is sought for
- * longer. */
+/* 1 if DRAWN instances are enough, of which FOUND are of the kind that is sought. Rare ones are
+ * sought for longer. */
 static int enough(size_t drawn, size_t found) {
   enum { SEVERAL = 4 };
   return drawn >= (found >= SEVERAL ? AT_LEAST : found > 0 ? LONGER : AT_MOST);
 }
 
-/* Draws the instances FROM to TO of the engine's rule, or until VISIT has FOUND enough. */
+/* Draws instances FROM to TO of the engine's rule and calls VISIT for each, until enough have been
+ * FOUND. */
 static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, visitor visit,
                          size_t from, size_t to, gemel__mutant_contrast *c, const size_t *found,
                          gemel_error *error) {
@@ -278,7 +282,7 @@ static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, 
   return status;
 }
 
-/* An instance of the rule: does the mutant leave it alone? */
+/* Counts an instance of the rule, and whether the mutant leaves it alone. */
 static gemel_status look_for_less(const struct rule_hunt *h, const gemel__rule_instance *drawn,
                                   int fold, uint64_t seed, gemel__mutant_contrast *c,
                                   gemel_error *error) {
@@ -291,7 +295,8 @@ static gemel_status look_for_less(const struct rule_hunt *h, const gemel__rule_i
   return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
 }
 
-/* What instances of the mutant show, and of its rule, if those of the mutant don't tell. */
+/* Looks at instances of the mutant; if none tells it from the rule, also at instances of the rule.
+ */
 static gemel_status look_at_both(const struct rule_hunt *h, gemel__mutant_contrast *c,
                                  gemel_error *error) {
   gemel_status status = seek(h, h->with_mutant, compare, 0, LONGER, c, &c->telling, error);
@@ -333,7 +338,7 @@ static void conclude(const gemel__mutant_contrast *c, struct judgement *j) {
   }
 }
 
-/* A mutant that the harness passes. */
+/* Decides the fate of a mutant that the harness passes. */
 static gemel_status acquit(struct rule_hunt *h, struct judgement *j, gemel_error *error) {
   gemel__mutant_contrast c;
   gemel_status status = GEMEL_NO_MEMORY;
@@ -351,7 +356,8 @@ static gemel_status acquit(struct rule_hunt *h, struct judgement *j, gemel_error
 
 /* ---- A mutant ---- */
 
-/* To say that a rule improves is no mistake if an instance shows it, which is what lets it pass. */
+/* 1 if the mutant only adds `improves` to the rule's needs. It passes only if an instance shows an
+ * improvement, so that is no mistake. */
 static int claims_more(const gemel__mutated_rule *mutant) {
   return strcmp(mutant->mutation, "needs: with improves") == 0;
 }
@@ -409,8 +415,8 @@ static void tell(struct rule_hunt *h, const char *mutation, const char *text,
   }
 }
 
-/* Of a rule that is wrong itself most mutants are refuted for what is wrong with it. *SOUND: it is
- * passed. */
+/* Judges the rule itself. *SOUND: it is passed. Most mutants of a wrong rule would be refuted for
+ * the rule's own fault. */
 static gemel_status judge_rule(struct rule_hunt *h, int *sound, gemel_error *error) {
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
   double started = gemel__clock();

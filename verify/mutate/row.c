@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Mutants of scalar operations. A derivative is a text, so its mutants come from the generator for
- * rules: the text is made the right side of a rule whose left side names its variables. A kernel's
- * mutants are the kernels of other operations that take and give the same types. A mutant is a copy
- * of the operation's row in a context of its own, where the harness meets it under the operation's
- * name and holds it against the operation's reference.
+ * Mutants of scalar operations. A derivative is a text. It is made the right side of a rule whose
+ * left side has its variables, and the generator of mutants of rules changes it. A kernel is
+ * replaced by the kernels of other operations with the same types. A mutant is a copy of the
+ * operation's row in a context of its own, where the harness compares it with the operation's
+ * reference.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +24,10 @@ struct row_hunt {
   size_t seen; /* mutants, judged or not */
 };
 
-/* What was changed: the derivative by an input (0, 1 ...), or the kernel, or nothing. */
+/* What was changed: the derivative by input 0, 1, …, or the kernel, or nothing. */
 enum { OF_KERNEL = -1, OF_NOTHING = -2 };
 
-/* One mutant, and what is found of it. */
+/* One mutant and what is found out about it. */
 struct row_mutant {
   const gemel__scalar_row *row; /* as it is */
   gemel__scalar_row changed;
@@ -49,7 +49,7 @@ static void note(void *user, const gemel_record *record) {
   }
 }
 
-/* Puts the changed row in the place of the operation's own; CONTEXT is nobody else's. */
+/* Verifies the changed row in place of the operation's own, in CONTEXT, which nobody else uses. */
 static gemel_status verify_row(const struct row_hunt *h, gemel_context *context,
                                struct row_mutant *m, gemel_error *error) {
   gemel__op *op = (gemel__op *)gemel__op_at(context, gemel__op_find(context, m->row->name));
@@ -73,8 +73,8 @@ static gemel_status verify_row(const struct row_hunt *h, gemel_context *context,
 
 /* ---- Equivalence ---- */
 
-/* The graph of a derivative TEXT of ROW, of scalars: g and the operands come in. NULL: no memory,
- * or it is no graph. */
+/* Derivative TEXT of ROW as a graph, whose inputs are scalars: g and the operands. NULL: memory is
+ * out, or the text gives no graph. */
 static gemel_graph *graph_of(gemel_context *context, const gemel__scalar_row *row, const char *text,
                              gemel_error *error) {
   static const char *const names[] = {"x", "y", "z", "r", "g"};
@@ -100,7 +100,8 @@ static gemel_graph *graph_of(gemel_context *context, const gemel__scalar_row *ro
   return graph;
 }
 
-/* A derivative that the harness passes: is it the same function as the row's own? */
+/* Decides the fate of a changed derivative that the harness passes: is it the same function as the
+ * row's own? */
 static gemel_status acquit(const struct row_hunt *h, gemel_context *context, struct row_mutant *m,
                            gemel_error *error) {
   gemel__decision d = {0, 0, 0};
@@ -126,7 +127,7 @@ static gemel_status acquit(const struct row_hunt *h, gemel_context *context, str
 
 /* ---- A mutant ---- */
 
-/* What the harness says of M, in a context of its own. */
+/* Decides the fate of M, in a context of its own. */
 static gemel_status find_fate(struct row_hunt *h, struct row_mutant *m, const char *text,
                               gemel_error *error) {
   gemel_context *context = gemel_context_new(error);
@@ -182,7 +183,8 @@ static gemel_status judge(struct row_hunt *h, struct row_mutant *m, const char *
   return status;
 }
 
-/* Of an operation that is wrong itself each mutant is killed for that. *SOUND: it is passed. */
+/* Judges the operation itself. *SOUND: it is passed. Every mutant of a wrong operation would be
+ * killed for the operation's own fault. */
 static gemel_status judge_row(struct row_hunt *h, const gemel__scalar_row *row, int *sound,
                               gemel_error *error) {
   double started = gemel__clock();
@@ -196,7 +198,7 @@ static gemel_status judge_row(struct row_hunt *h, const gemel__scalar_row *row, 
   return status;
 }
 
-/* The derivative text of input K as the right side of a rule. */
+/* The derivative text for input K, as the right side of a rule. */
 static gemel_rules *as_rule(gemel_context *context, const gemel__scalar_row *row, int k,
                             gemel_error *error) {
   static const char *const bound[] = {"x", "x + y", "clip(x, y, z)"};

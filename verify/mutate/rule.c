@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which mutants a rule has. The tree is walked once, and at each node everything that a slip of its
- * author could have made of it becomes a mutant: another operation or function, operands swapped or
- * left out, another number, another variable. To these come conditions dropped and negated, and
- * each word of `needs` removed or added. On the left a variable stays what it is, and but for
- * `and`, `or` and `not` every operation: a pattern that merely matches less is no wrong rule.
+ * Makes all mutants of a rule. The syntax tree is walked once. At each node, every slip that its
+ * author could have made becomes a mutant: another operation or function, operands swapped or left
+ * out, another number, another variable. Besides, conditions are dropped and negated, and each word
+ * of `needs` is removed or added.
+ *
+ * On the left side variables stay, and so do operations other than `and`, `or` and `not`: a pattern
+ * that matches less is no wrong rule.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,12 +20,12 @@
 
 enum { MOST_OPERANDS = 32, SHOWN = 90, OTHERS = 2 };
 
-/* Where a node stands. */
+/* Where in the rule a node is. */
 typedef struct rule_place {
   const char *name; /* "left", "right" or "where" */
   int right;
-  int attribute; /* in an attribute or a condition, not a tensor */
-  int set;       /* the order of a list here is nothing */
+  int attribute; /* 1: in an attribute or a condition, so not a tensor */
+  int set;       /* 1: the order of a list has no meaning here (axes) */
 } rule_place;
 
 static gemel__edit_node *at(gemel__editor *e, uint32_t node) {
@@ -32,14 +34,14 @@ static gemel__edit_node *at(gemel__editor *e, uint32_t node) {
 
 /* ---- Groups of words ---- */
 
-/* What an entry of mutate.def says of ROW, which is an operation's id or a row of the rules'
- * functions and operators. */
+/* What an entry of mutate.def says of ROW: an operation's id, or a row of the rules' functions and
+ * operators. */
 typedef enum word_role { END_OF_GROUP, OPERATION, FUNCTION, FIRST, BOTH, COMMUTES } word_role;
 
 static const struct {
   word_role role;
   uint32_t row;
-  const char *spelling; /* of what replaces another */
+  const char *spelling; /* the text that replaces another */
 } words[] = {
 #define GROUP {END_OF_GROUP, 0, NULL},
 #define OPERATION(name) {OPERATION, GEMEL__OP_##name, #name},
@@ -89,7 +91,7 @@ static void relink(gemel__editor *e, uint32_t node, const uint32_t *list, uint32
   }
 }
 
-/* NODE's operands A and B change places. */
+/* Swaps operands A and B of NODE. */
 static void swap(gemel__editor *e, uint32_t node, uint32_t a, uint32_t b) {
   uint32_t list[MOST_OPERANDS], n = children(e, node, list);
   for (uint32_t k = 0; k < n; k++) {
@@ -108,7 +110,7 @@ static void leave_out(gemel__editor *e, uint32_t node, uint32_t child) {
   relink(e, node, list, kept);
 }
 
-/* NODE becomes its operand CHILD, where it stands. */
+/* Replaces NODE by its operand CHILD. */
 static void become(gemel__editor *e, uint32_t node, uint32_t child) {
   gemel__syntax_node was = at(e, node)->syntax;
   e->nodes[node] = e->nodes[child];
@@ -139,7 +141,8 @@ static gemel_status integer(gemel__editor *e, uint32_t node, rule_place p, int64
   return status;
 }
 
-/* Next to V are the numbers of f32: of f64 they would be the same to all but f64. */
+/* V's neighbours are those in f32: neighbours in f64 would be the same number in all narrower
+ * dtypes. */
 static gemel_status real(gemel__editor *e, uint32_t node, rule_place p, double v) {
   const double above = (double)nextafterf((float)v, INFINITY);
   const double below = (double)nextafterf((float)v, -INFINITY);
@@ -168,7 +171,7 @@ static gemel_status number(gemel__editor *e, uint32_t node, rule_place p) {
   return integer(e, node, p, value);
 }
 
-/* A variable becomes others of its kind, chosen by the seed. */
+/* Replaces a variable by some others of its kind, chosen at random. */
 static gemel_status name(gemel__editor *e, uint32_t node, rule_place p) {
   const gemel__syntax_node *s = &at(e, node)->syntax;
   const struct gemel_rule *rule = e->rule;
@@ -198,14 +201,14 @@ static gemel_status name(gemel__editor *e, uint32_t node, rule_place p) {
 
 /* ---- Calls ---- */
 
-/* The id of the operation that the call at NODE applies; 0: there is none. */
+/* The id of the operation that the call S applies; 0: none. */
 static uint32_t operation_of(const gemel__editor *e, const gemel__syntax_node *s) {
   char word[64];
   snprintf(word, sizeof word, "%.*s", (int)s->length, s->text);
   return s->length < sizeof word ? gemel__op_find(e->rule->context, word) : 0;
 }
 
-/* The row of the function or operator that it calls; GEMEL__ROW_COUNT: there is none. */
+/* The row of the function or operator that S calls; GEMEL__ROW_COUNT: none. */
 static uint32_t function_of(const gemel__syntax_node *s) {
   uint32_t k = 0;
   while (k < GEMEL__ROW_COUNT && (gemel__function_rows[k].infix != s->infix ||
@@ -215,8 +218,7 @@ static uint32_t function_of(const gemel__syntax_node *s) {
   return k;
 }
 
-/* The call becomes one of WORD, which is printed in front of its operands unless it is an operator
- * of attributes. */
+/* Replaces the call's word by WORD. AS_CALL: printed as a function, even if it was an operator. */
 static gemel_status try_word(gemel__editor *e, uint32_t node, rule_place p, const char *word,
                              int as_call) {
   char was[SHOWN];
@@ -226,7 +228,7 @@ static gemel_status try_word(gemel__editor *e, uint32_t node, rule_place p, cons
   return gemel__editor_emit(e, "%s: %s has %s instead", p.name, was, word);
 }
 
-/* The call of ROW at NODE, with each of its group's other words. */
+/* Replaces the call of ROW at NODE by each other word of its group. */
 static gemel_status siblings(gemel__editor *e, uint32_t node, rule_place p, word_role role,
                              uint32_t row) {
   gemel_status status = GEMEL_OK;
@@ -284,7 +286,7 @@ static gemel_status leaves_out(gemel__editor *e, uint32_t node, rule_place p, co
   return status;
 }
 
-/* Attributes left out, and reductions that keep their axes. */
+/* Leaves out attributes, and makes reductions keep their axes. */
 static gemel_status named(gemel__editor *e, uint32_t node, rule_place p,
                           const gemel_operation *op) {
   uint32_t all[MOST_OPERANDS], list[MOST_OPERANDS], n = children(e, node, all), keyed = 0;
@@ -326,8 +328,8 @@ static gemel_status operation(gemel__editor *e, uint32_t node, rule_place p) {
     status = leaves_out(e, node, p, list, n);
   }
   status = status ? status : named(e, node, p, op);
-  /* on the left a pattern that lost an operation is another one; one that lost an arm matches more
-   */
+  /* on the left a lost operation makes another pattern; a lost arm of and, or, not makes it match
+   * more */
   int arms =
       id == GEMEL__OP_logical_and || id == GEMEL__OP_logical_or || id == GEMEL__OP_logical_not;
   return status == GEMEL_OK && (p.right || arms) ? passes(e, node, p, 2) : status;
@@ -355,8 +357,8 @@ static int names_axes(const gemel__syntax_node *s) {
   return s->key_length == 4 && memcmp(s->key, "axes", 4) == 0;
 }
 
-/* The change "reversed", of an attribute that is a set of axes or a list of one or none, or
- * "negated" of a list of zeros. */
+/* 1 if CHANGE has no effect: "reversed" on a set of axes or a list of at most one element,
+ * "negated" on a list of zeros. */
 static int is_idle(const gemel__editor *e, uint32_t node, const char *change) {
   const gemel__syntax_node *s = &e->nodes[node].syntax;
   uint32_t all[MOST_OPERANDS], n = children(e, node, all), zeros = 0;
@@ -371,7 +373,7 @@ static int is_idle(const gemel__editor *e, uint32_t node, const char *change) {
                                          : strcmp(change, "negated") == 0 && is_list && zeros == n;
 }
 
-/* An attribute's expression as a whole. */
+/* Changes the expression of an attribute as a whole. */
 static gemel_status whole(gemel__editor *e, uint32_t node, rule_place p) {
   static const char *const wraps[][3] = {{"", " + 1", "one more"},
                                          {"", " - 1", "one less"},
@@ -400,7 +402,7 @@ static gemel_status whole(gemel__editor *e, uint32_t node, rule_place p) {
 
 static gemel_status visit(gemel__editor *e, uint32_t node, rule_place p);
 
-/* A call whose second operand says what isn't in the result. */
+/* 1 for a call whose second operand lists what is removed, so its order has no meaning. */
 static int takes_out(const gemel__syntax_node *s) {
   uint32_t row = s->kind == GEMEL__SYNTAX_CALL ? function_of(s) : GEMEL__ROW_COUNT;
   return row == GEMEL__FUNCTION_without || row == GEMEL__FUNCTION_remove;
@@ -423,7 +425,7 @@ static gemel_status visit_children(gemel__editor *e, uint32_t node, rule_place p
   return status;
 }
 
-/* Its depth is that of the rule's text, which the parser limits. */
+/* Makes the mutants of NODE and of the nodes under it. The parser limits the depth. */
 static gemel_status visit(gemel__editor *e, uint32_t node, rule_place p) {
   gemel_status status = GEMEL_OK;
   switch (at(e, node)->syntax.kind) {
@@ -470,7 +472,8 @@ static gemel_status conditions(gemel__editor *e) {
   return status;
 }
 
-/* A rule may improve without saying so, so to leave that word out is no mistake. */
+/* Removes or adds each word of `needs`. `improves` isn't removed: a rule needn't say that it
+ * improves. */
 static gemel_status needs(gemel__editor *e) {
   gemel_status status = GEMEL_OK;
   for (int k = 0; k < GEMEL_NEEDS_COUNT && status == GEMEL_OK; k++) {

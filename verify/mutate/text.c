@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rule's tree of syntax as text again. Operators inside operators get parentheses whether they
- * need them or not: what is printed is read by the rule parser, and the tree is what counts.
+ * Prints a rule's syntax tree as text again. Operators inside operators always get parentheses: the
+ * text is parsed again, and only the tree matters.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 typedef struct rule_printer {
   const gemel__editor *editor;
-  gemel__buffer to; /* too long a text is cut */
+  gemel__buffer to; /* a text that is too long is cut */
 } rule_printer;
 
 static void put(rule_printer *p, const char *text) {
@@ -26,7 +26,7 @@ static void put_n(rule_printer *p, const char *text, size_t length) {
 
 static void put_node(rule_printer *p, uint32_t node);
 
-/* The node's operator, name or number. */
+/* Prints the node's operator, name or number. */
 static void put_word(rule_printer *p, const gemel__edit_node *n) {
   if (n->spelling != NULL) {
     put(p, n->spelling);
@@ -45,7 +45,8 @@ static int is_infix(const gemel__edit_node *n) {
   return n->syntax.kind == GEMEL__SYNTAX_CALL && n->syntax.infix;
 }
 
-/* An operand of an operator or of what stands behind it. */
+/* Prints an operand of an operator, or of what follows with [ ] or @, in parentheses if it is an
+ * operator's call. */
 static void put_operand(rule_printer *p, uint32_t node) {
   int wraps = is_infix(&p->editor->nodes[node]);
   put(p, wraps ? "(" : "");
@@ -53,7 +54,8 @@ static void put_operand(rule_printer *p, uint32_t node) {
   put(p, wraps ? ")" : "");
 }
 
-/* A minus before a number would be taken for a part of it. */
+/* Prints a prefix operator. A minus before a number needs parentheses, or it would be parsed as
+ * part of the number. */
 static void put_prefix(rule_printer *p, const gemel__edit_node *n) {
   int number = p->editor->nodes[n->syntax.child].syntax.kind == GEMEL__SYNTAX_NUMBER;
   put_word(p, n);
@@ -88,7 +90,7 @@ static void put_call(rule_printer *p, const gemel__edit_node *n) {
   put(p, ")");
 }
 
-/* a[b] and a@b. */
+/* Prints a[b] and a@b. */
 static void put_postfix(rule_printer *p, const gemel__edit_node *n) {
   uint32_t first = n->syntax.child, second = p->editor->nodes[first].syntax.next;
   int index = n->syntax.kind == GEMEL__SYNTAX_INDEX;
@@ -102,7 +104,7 @@ static void put_postfix(rule_printer *p, const gemel__edit_node *n) {
   put(p, index ? "]" : "");
 }
 
-/* The nesting of the text is limited by its parser, and so is this recursion. */
+/* Prints NODE. The parser limits the depth of this recursion. */
 static void put_node(rule_printer *p, uint32_t node) {
   const gemel__edit_node *n = &p->editor->nodes[node];
   int named = n->syntax.as != NULL;
@@ -162,7 +164,7 @@ static void put_header(rule_printer *p) {
   put(p, ":\n    ");
 }
 
-/* The whole rule; returns its full length. */
+/* Prints the whole rule; returns its full length. */
 static size_t print_rule(const gemel__editor *editor, char *text, size_t bytes) {
   rule_printer p = {editor, {text, bytes, 0, 0}};
   put_header(&p);
@@ -184,7 +186,7 @@ void gemel__editor_node_text(const gemel__editor *editor, uint32_t node, char *t
 
 /* ---- Editing ---- */
 
-/* The root of a side: of f(x)@k the pattern keeps the call, what is printed is the whole. */
+/* The root of a side. For f(x)@k the pattern has the call only; the whole must be printed. */
 static uint32_t root_of(const struct gemel_rule *rule, const gemel__rule_side *side) {
   uint32_t root = side->nodes[side->count - 1].syntax;
   for (uint32_t k = 1; k < rule->syntax.count; k++) {
@@ -236,7 +238,7 @@ void gemel__editor_clear(gemel__editor *editor) {
   memset(editor, 0, sizeof *editor);
 }
 
-/* 1 if TEXT is the rule itself, or there already. */
+/* 1 if TEXT is the rule itself, or a mutant that there is already. */
 static int is_known(const gemel__editor *editor, const char *text) {
   const gemel__mutants *m = editor->mutants;
   if (strcmp(text, editor->original) == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rule's tree of syntax that is edited and printed, for mutants.
+ * A copy of a rule's syntax tree that is edited and printed, for mutants.
  */
 #ifndef GEMEL__MUTATE_TEXT_H
 #define GEMEL__MUTATE_TEXT_H
@@ -11,11 +11,11 @@
 
 enum { GEMEL__EDIT_TEXT = 8192 };
 
-/* A node as it is to be printed. */
+/* A node and how it is printed. */
 typedef struct gemel__edit_node {
   gemel__syntax_node syntax;
-  const char *spelling;       /* instead of its name, number or operator; NULL: as it was */
-  const char *before, *after; /* around it; NULL: nothing */
+  const char *spelling; /* printed in place of its name, number or operator; NULL: unchanged */
+  const char *before, *after; /* text around it; NULL: none */
 } gemel__edit_node;
 
 typedef struct gemel__editor {
@@ -27,22 +27,22 @@ typedef struct gemel__editor {
   unsigned needs;
   gemel__random random;
   gemel__mutants *mutants;
-  const char *original; /* how the rule itself is printed */
+  const char *original; /* the unchanged rule as it is printed */
   gemel_error *error;
 } gemel__editor;
 
-/* Copies the tree. GEMEL_NO_MEMORY. */
+/* Copies the tree of RULE. GEMEL_NO_MEMORY; GEMEL_BAD_VALUE: the rule is too long. */
 gemel_status gemel__editor_start(gemel__editor *editor, const struct gemel_rule *rule,
                                  gemel__mutants *mutants, gemel_error *error);
 void gemel__editor_clear(gemel__editor *editor);
 
-/* Everything as in the rule. */
+/* Undoes all edits. */
 void gemel__editor_restore(gemel__editor *editor);
 
-/* Keeps what the editor holds as a mutant, if it isn't there yet, and restores. */
+/* Adds the edited rule to the mutants, unless it is there already, and undoes the edits. */
 gemel_status gemel__editor_emit(gemel__editor *editor, const char *format, ...) GEMEL__PRINTF(2, 3);
 
-/* Writes the node into TEXT, shortened to fit. */
+/* Writes the text of NODE into TEXT, shortened to fit. */
 void gemel__editor_node_text(const gemel__editor *editor, uint32_t node, char *text, size_t bytes);
 
 #endif
