@@ -208,7 +208,7 @@ static gemel_status add_pass(graph_maker *m) {
                             ? GEMEL_DECLINED
                             : pass->generate(graph, gemel__random_source, m->random, pass->data);
   gemel__pair pair = {0};
-  /* its symbols become numbers: in this graph their sizes are others */
+  /* with its symbols replaced by numbers, as sizes here are numbers */
   if (status == GEMEL_OK) {
     status = gemel__pair_draw(&pair, graph, graph, m->random, NULL);
   }

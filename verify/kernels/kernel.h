@@ -95,8 +95,7 @@ extern const gemel__kernel_variant gemel__kernel_variants[GEMEL__KERNEL_VARIANTS
 size_t gemel__kernel_strides(const gemel__kernel_case *c, size_t k, gemel__lie lie, uint64_t seed,
                              int64_t *strides, size_t *offset);
 
-/* 1 if LIE exists for C and gives some operand other strides or another place than the dense
- * layout. */
+/* 1 if LIE is the dense layout, or gives some operand of C other strides or another place. */
 int gemel__kernel_lie_differs(const gemel__kernel_case *c, gemel__lie lie);
 
 /* How input WITH lies in the memory of input OF: column-major, or SHIFT elements behind its start.

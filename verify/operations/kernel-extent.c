@@ -9,8 +9,8 @@
 #include "core/error.h"
 #include "operations/subject.h"
 
-/* Square matrices always share memory if their values allow it, so that a kernel for x xᵀ isn't
- * taken for one of x y. */
+/* Square operands of a kernel are always made to overlap, so that a kernel which takes x x for x xᵀ
+ * is found. */
 void gemel__subject_relate(const struct subject *s, const gemel__instance *instance,
                            gemel__random *random, gemel_tensor *const *values) {
   int square = s->kernel != NULL && s->wanted.axis < 0;

@@ -307,9 +307,9 @@ static gemel_status disagree(struct subject *s, gemel_record *record,
   return GEMEL_OK;
 }
 
-/* 1 if all elements of the first operand of instance K are the least (*END) or the greatest number
- * of its dtype: of integers in tier integer, of floats (−∞, +∞) in tier special. That is two rounds
- * of dtypes in seven, or in twelve. */
+/* 1 if all elements of the first operand of instance K are the least or the greatest number of its
+ * dtype (*END says which): of integers in tier integer, of floats (−∞, +∞) in tier special. That is
+ * two rounds of dtypes in seven, or in twelve. */
 static int is_about_end(const struct tier_plan *plan, size_t k, gemel__fill *end) {
   enum { LEAST_AT = 2, GREATEST_AT = 5, ROUNDS = 7, SPECIAL_ROUNDS = 12 };
   size_t round = k / plan->n_dtypes % (plan->tier == GEMEL_TIER_SPECIAL ? SPECIAL_ROUNDS : ROUNDS);
