@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Alignment: both graphs are evaluated in domain O at the witness with every value kept; two values
- * match if they have the same shape and nothing tells their elements apart. A node whose inputs all
- * have a match but which itself has none is where its graph leaves the common ground; the pair of
- * sub-graphs between matched values and the differing output is the smallest that differs.
+ * Finds where two graphs part at a witness, an input at which their results differ.
  *
- * gemel__part makes a pair of that. From an output that differs it goes down as long as both graphs
- * apply the same operation to values that match but for one pair, which should then have matched;
- * that pair is what the smaller graphs give. Upwards, values that both graphs have become inputs of
- * both, with what they are at the witness (rounded to their dtype); the check runs again on what
- * comes out.
+ * Both graphs are evaluated in domain O at the witness with every node an output. Two values match
+ * if they have the same shape and dtype and domain O tells none of their elements apart. A graph
+ * parts from the other at the first node that has no match although all its inputs have one:
+ * gemel__align names that node.
+ *
+ * gemel__part makes a smaller pair of what differs. It starts at an output that differs. While both
+ * graphs apply the same operation there, and exactly one pair of operands differs, it goes on to
+ * those operands: they are what the smaller graphs return. Values that both graphs have become
+ * inputs of the smaller graphs, with their values at the witness, rounded to their dtypes. The
+ * smaller pair is kept if domain O refutes it at these inputs.
  */
 #include "pairs/align.h"
 
@@ -28,13 +30,13 @@ enum { MAX_NODES = 1000, ROUNDS = 16 };
 struct traced {
   const gemel__instance *instance;
   gemel__instance all; /* the same graph with every value an output */
-  gemel_value *values; /* node of the instance for each output of ALL */
+  gemel_value *values; /* for each output of ALL its node in the instance */
   gemel__rtensor *results;
   size_t n;
-  gemel_value *outputs; /* of the graph, as values of ALL */
+  gemel_value *outputs; /* the graph's outputs, as values of ALL */
   size_t n_outputs;
-  size_t *same;           /* for each value: 1 + the value of the first graph that it equals; 0 */
-  unsigned char *matched; /* a byte a value */
+  size_t *same;           /* for each value 1 + the value of the first graph that it equals, or 0 */
+  unsigned char *matched; /* a byte a value: it has a match */
   unsigned char *closed;  /* a byte a value: depends on no input */
 };
 
@@ -112,8 +114,8 @@ static int same_value(gemel__domain *d, const gemel__rtensor *x, const gemel__rt
   return 1;
 }
 
-/* What depends on no input is common ground too: a constant that only one graph has isn't where
- * they part, but where it is used. */
+/* Values that depend on no input count as matched: a constant that only one graph has isn't where
+ * the graphs part. The node that uses it is. */
 static void ground_constants(struct traced *t) {
   const gemel_graph *graph = t->all.graph;
   uint32_t count, j;
@@ -195,15 +197,15 @@ struct parting {
   gemel_tensor *const *values;
   struct traced side[2];
   gemel__domain *d;
-  size_t output;             /* of the pair */
-  gemel__ref differ[2];      /* what the smaller pair gives */
-  unsigned char *live[2];    /* a byte a node */
-  gemel__edit *edits[2];     /* likewise */
-  unsigned char *used[2];    /* a byte a value of the first graph: cut there */
-  unsigned char *whole;      /* likewise: not to be cut, one side alone would have it */
+  size_t output;             /* number of the output that differs */
+  gemel__ref differ[2];      /* the values that the smaller graphs return */
+  unsigned char *live[2];    /* a byte a node: the smaller graph needs it */
+  gemel__edit *edits[2];     /* an edit a node */
+  unsigned char *used[2];    /* a byte a value of the first graph: it becomes an input */
+  unsigned char *whole;      /* likewise: it doesn't, as only one side would use it */
   size_t n_leaves, n_values; /* cuts; inputs and cuts */
   gemel_type *types;         /* of each cut */
-  size_t *leaf_of;           /* of each value of the first graph that is cut: which cut */
+  size_t *leaf_of; /* for each value of the first graph that is cut the number of its cut */
   char (*names)[24];
   const char **labels;
   gemel_tensor **now; /* values of inputs and cuts */
@@ -235,8 +237,8 @@ static int same_ref(gemel__ref a, gemel__ref b) {
   return a.node == b.node && a.output == b.output;
 }
 
-/* One step from where both apply the same operation to values of which one pair differs: then that
- * pair should have been equal. */
+/* One step down: if both graphs apply the same operation and one pair of operands differs, these
+ * operands are what differs. */
 static int descend(struct parting *p) {
   const gemel_graph *a = p->side[0].all.graph, *b = p->side[1].all.graph;
   const gemel__node *x = gemel__node_at(a, p->differ[0].node);
@@ -270,7 +272,7 @@ static int descend(struct parting *p) {
   return found;
 }
 
-/* 1 + the value of the first graph that may stand for node K, or 0. */
+/* 1 + the value of the first graph that may replace node K, or 0. */
 static size_t cut_at(const struct parting *p, int side, size_t k) {
   const struct traced *t = &p->side[side];
   const gemel_graph *graph = t->all.graph;
@@ -280,7 +282,7 @@ static size_t cut_at(const struct parting *p, int side, size_t k) {
   return plain && same != 0 && !p->whole[same - 1] ? same : 0;
 }
 
-/* What the differing value needs, back to values that the other graph has too. */
+/* Marks what the differing value needs, back to values that the other graph has too. */
 static void walk_back(struct parting *p, int side) {
   const struct traced *t = &p->side[side];
   size_t k = p->differ[side].node + (size_t)1;
@@ -300,8 +302,9 @@ static void walk_back(struct parting *p, int side) {
   }
 }
 
-/* Cuts where both graphs can be cut: a value that one side alone would be given is made from its
- * own inputs instead, as far as a few rounds go. */
+/* Chooses values to cut that both sides use. A value that only one side would use is computed from
+ * its own inputs instead; that may change the other cuts, so this is repeated, at most ROUNDS
+ * times. */
 static void choose_cuts(struct parting *p) {
   int round, changed = 1;
   for (round = 0; round < ROUNDS && changed; round++) {
@@ -318,7 +321,7 @@ static void choose_cuts(struct parting *p) {
   }
 }
 
-/* R's values, rounded to its dtype, as a tensor; NULL if it has none. */
+/* R's values, rounded to its dtype, as a tensor; NULL if one is undefined. */
 static gemel_tensor *tensor_of(gemel__domain *d, gemel__rtensor *r) {
   gemel_tensor *tensor = gemel_tensor_new(r->dtype, r->rank, r->shape, NULL);
   size_t size = gemel_dtype_size(r->dtype), i;
@@ -367,7 +370,7 @@ static void edit_side(struct parting *p, int side) {
   }
 }
 
-/* What the smaller pair is given: inputs that are read, then the cuts. */
+/* The inputs of the smaller pair: inputs of the graphs that are read, then the cuts. */
 static int gather(struct parting *p) {
   const gemel_graph *a = p->side[0].all.graph, *b = p->side[1].all.graph;
   size_t k, n = gemel_graph_input_count(a);
@@ -401,7 +404,7 @@ static int rebuild_side(struct parting *p, int side, gemel__instance *instance) 
   return good;
 }
 
-/* The smaller pair takes the other's place if domain O tells its graphs apart too. */
+/* Replaces the pair by the smaller one if domain O refutes that too. */
 static int replace(struct parting *p, gemel_tensor ***values) {
   gemel__pair small;
   gemel__trial trial = {NULL, NULL, &small.b};

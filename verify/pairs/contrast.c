@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Both graphs of a pair, run by the shipped code, see contrast.h.
+ * Runs the shipped code of both graphs of a pair and compares the results, see contrast.h.
  */
 #include "pairs/contrast.h"
 
@@ -37,9 +37,8 @@ gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void 
              : GEMEL__FAR;
 }
 
-/* Which algorithm computes a convolution goes by its shape, or by what was timed, and each adds up
- * in an order of its own: what a rewrite of it does to rounding is told by one algorithm for both
- * sides, the plain one. */
+/* A convolution's algorithm is chosen by shape or by timing, and each adds up in another order. So
+ * that both sides round alike, graphs with convolutions are run with the plain algorithm. */
 int gemel__runs_plain(const gemel_graph *graph) {
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
     const struct gemel__row *row = gemel__node_op(graph, k)->row;
@@ -129,7 +128,7 @@ void gemel__both_format(const gemel__both *both, size_t output, size_t i, char *
   gemel__element_format(dtype, gemel__tensor_element(both->right[output], i), right, bytes);
 }
 
-/* The worst difference of one way to run PAIR, if it is worse than *WORST, into OUTCOME. */
+/* Writes the worst difference of one way to run PAIR to OUTCOME, if it is worse than *WORST. */
 static gemel_status contrast_one_way(const gemel__pair *pair, gemel_tensor *const *values,
                                      gemel__random *random, gemel__contrast *worst,
                                      gemel__outcome *outcome, gemel_error *error) {

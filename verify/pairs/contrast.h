@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running both graphs of a pair, and telling how two computed numbers differ.
+ * Runs both graphs of a pair by the shipped code, and tells how two computed numbers differ.
  */
 #ifndef GEMEL__PAIRS_CONTRAST_H
 #define GEMEL__PAIRS_CONTRAST_H
@@ -12,8 +12,7 @@
 typedef enum gemel__contrast {
   GEMEL__SAME,      /* not at all; all NaNs are equal */
   GEMEL__ZERO_SIGN, /* zeros of different signs */
-  GEMEL__ROUNDING,  /* finite numbers that may be two roundings of one: by less than half the digits
-                     */
+  GEMEL__ROUNDING,  /* finite numbers that differ by less than half their digits */
   GEMEL__FAR,       /* finite numbers that differ by more; integers and bools that differ at all */
   GEMEL__INF_SIGN,  /* infinities of different signs */
   GEMEL__CLASS      /* NaN or an infinity on one side only */
@@ -27,23 +26,24 @@ typedef struct gemel__both {
   gemel_tensor **left, **right;
 } gemel__both;
 
-/* Makes a pair that gemel__both_run will meet often ready for it, as its PLAIN says. */
+/* Compiles both graphs before a series of gemel__both_run, fused or with plain kernels as PLAIN of
+ * the pair says. */
 void gemel__pair_compile(gemel__pair *pair);
 
-/* 1 if pairs with GRAPH are run by plain kernels whatever PLAIN says: it has convolutions. */
+/* 1 if pairs with GRAPH are always run with plain kernels, because it has convolutions. */
 int gemel__runs_plain(const gemel_graph *graph);
 
-/* Runs the shipped code of both at VALUES, fused or, if PLAIN of the pair says so, by plain
- * kernels. Release with gemel__both_clear. */
+/* Runs the shipped code of both graphs at VALUES: fused, or with plain kernels if PLAIN of the pair
+ * says so. Release with gemel__both_clear. */
 gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
                              gemel__random *random, gemel__both *both, gemel_error *error);
-/* The same in the way that is fastest: convolutions may round differently on either side. */
+/* Likewise by the fastest algorithms: convolutions may round differently on the two sides. */
 gemel_status gemel__both_run_fast(const gemel__pair *pair, gemel_tensor *const *values,
                                   gemel__random *random, gemel__both *both, gemel_error *error);
 void gemel__both_clear(gemel__both *both);
 
-/* A result of both: whether it is the same to the last byte (if not, its elements may still be
- * equal), its elements, and how element I differs. */
+/* Of one output: whether both results are the same bytes (if not, their elements may still be
+ * equal), how many elements there are to compare, and how element I differs. */
 int gemel__both_identical(const gemel__both *both, size_t output);
 size_t gemel__both_elements(const gemel__both *both, size_t output);
 gemel__contrast gemel__both_contrast(const gemel__both *both, size_t output, size_t i);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The joint graph, see joint.h. Both graphs are inlined into one, the first one first: hash-consing
- * makes nodes that are alike one node, and what only the second graph has comes last. Then
- * equalities are propagated as in congruence closure, but in one sweep, since ids are a topological
- * order: a node of the second graph whose operands are equal to those of a node that was met before
- * is equal to it.
+ * The joint graph, see joint.h. Both graphs are inlined into one, the first one first. Hash-consing
+ * makes equal nodes one node, so nodes that only the second graph has come last. Equalities are
+ * then propagated as in congruence closure. One sweep is enough, since ids are a topological order:
+ * a node of the second graph whose operands are equal to those of an earlier node is equal to that
+ * node.
  *
- * A region is found from its results towards the inputs, largest id first: when a node is taken,
+ * A region is found from its results towards the inputs, largest id first. When a node is taken,
  * everything that uses it has been taken before, so it is known whether both sides reach it. If
- * they do, it is a value in common and becomes an input; else its operands are next.
+ * both do, it is a value in common and becomes an input. Otherwise its operands are visited next.
  */
 #include "pairs/joint.h"
 
@@ -140,7 +140,8 @@ static uint64_t key_of(gemel__ref ref) {
   return (uint64_t)ref.node << 32 | ref.output;
 }
 
-/* Two operands that may be exchanged: hashed and compared in either order. */
+/* 1 if NODE has two operands that may be exchanged: they are hashed and compared in either
+ * order. */
 static int exchangeable(const gemel__joint *j, uint32_t node) {
   return (gemel__node_op(j->graph, node)->record.flags & GEMEL_OP_COMMUTATIVE) != 0 &&
          operand_count(j, node) == 2;
@@ -182,7 +183,7 @@ static int is_alike(const void *user, uint32_t other) {
                     key_of(operand(j, q->node, 1)) == key_of(operand(j, other, 0)));
 }
 
-/* Ids are stored one larger, as 0 is "none" to the table. */
+/* The table takes id 0 for "none", so ids are stored plus 1. */
 static uint64_t stored_hash(const void *user, uint32_t id) {
   return hash_of(user, id - 1);
 }
@@ -194,7 +195,7 @@ static int stored_alike(const void *user, uint32_t id) {
 int gemel__joint_meet(gemel__joint *joint, uint32_t node) {
   struct alike query = {joint, node};
   uint64_t hash = hash_of(joint, node);
-  /* inputs are told apart by nothing but themselves */
+  /* each input differs from all others */
   uint32_t found = operand_count(joint, node) > 0
                        ? gemel__idtable_find(&joint->known, hash, stored_alike, &query)
                        : 0;
@@ -220,12 +221,12 @@ enum { LEFT = 1, RIGHT = 2, BOTH = 3, LEAF = 4 };
 struct reached {
   uint32_t node;
   unsigned flags;
-  int level; /* how many values in common were opened up on the way to it */
+  int level; /* how many values in common were opened up on the way here */
 };
 
 struct cone {
   gemel__joint *j;
-  struct reached *nodes; /* all that were reached; slot[id] − 1 is the place of one */
+  struct reached *nodes; /* all that were reached; node ID is at slot[ID] − 1 */
   size_t n, capacity;
   uint32_t *heap;
   size_t n_heap, heap_capacity;
@@ -282,14 +283,14 @@ static int is_closed(const gemel__joint *j, uint32_t node) {
   return operand_count(j, node) == 0 && gemel__node_at(j->graph, node)->op != GEMEL__OP_input;
 }
 
-/* A value in common becomes an input unless it is a constant, or of a size that only a run tells,
- * which no input has. */
+/* 1 if a value in common may become an input: not a constant, and no run-time size in its type,
+ * which inputs can't have. */
 static int may_be_leaf(const gemel__joint *j, uint32_t node) {
   return gemel__node_at(j->graph, node)->n_outputs == 1 && !is_closed(j, node) &&
          !gemel__type_at(j->graph->context, gemel__node_type(j->graph, node, 0))->has_runtime;
 }
 
-/* Takes nodes until only values in common are left, DEPTH of which may be opened up on any way. */
+/* Takes nodes until only values in common are left. On each path DEPTH of these are opened up. */
 static gemel_status spread(struct cone *c, int depth, size_t most) {
   size_t inner = 0;
   while (c->n_heap > 0 && !c->failed) {
@@ -345,9 +346,8 @@ static gemel_status apply_node(struct cone *c, gemel_graph *into, uint32_t node,
   return GEMEL_OK;
 }
 
-/* Leaves are called by their number, so that regions that are alike are so by name; in a graph that
- * is for a reader (NAMED), inputs keep their names. Inputs are the first nodes of the joint graph.
- */
+/* The name of a leaf. Leaves are numbered, so that equal regions get equal names. In a graph for a
+ * reader (NAMED) inputs keep their names. Inputs are the first nodes of the joint graph. */
 static const char *leaf_name(const gemel__joint *j, uint32_t node, size_t number, int named,
                              char *label, size_t bytes) {
   if (named && node < gemel_graph_input_count(j->graph)) {
@@ -357,7 +357,8 @@ static const char *leaf_name(const gemel__joint *j, uint32_t node, size_t number
   return label;
 }
 
-/* The graph of the side SIDE, whose results are REFS. Leaves are inputs of both. */
+/* Builds the graph of SIDE, whose results are REFS. All leaves are inputs, those of the other side
+ * too. */
 static gemel_status build_side(struct cone *c, unsigned side, size_t n, const gemel__ref *refs,
                                const char *const *names, gemel_graph **result, gemel_error *error) {
   gemel__joint *j = c->j;

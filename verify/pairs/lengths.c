@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See lengths.h.
+ * Long axes for narrow dtypes, see lengths.h.
  */
 #include "pairs/lengths.h"
 
@@ -14,7 +14,7 @@ int64_t gemel__length(size_t k) {
   return lengths[k % GEMEL__LENGTHS];
 }
 
-/* What is known of a node's results: all are whole numbers, or something is counted in them. */
+/* Flags of a node's results: all are whole numbers; a count or an index went into them. */
 enum { WHOLE = 1, COUNT = 2 };
 
 static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inputs) {

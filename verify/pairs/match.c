@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matching by place or as told, see match.h: the graph is inlined into one whose inputs and outputs
- * have the other names.
+ * Matches inputs and outputs by place or by a list of names, see match.h: the graph is inlined into
+ * one whose inputs and outputs have the other names.
  */
 #include "pairs/match.h"
 
@@ -18,7 +18,8 @@ struct matching {
   const char *how;
 };
 
-/* What stands for B's NAME in the list HOW, into TEXT; NAME if nothing does. */
+/* The name in A of B's NAME by the list HOW, written to TEXT; NAME itself if it isn't in the
+ * list. */
 static const char *listed(const char *how, const char *name, char *text, size_t bytes) {
   const char *at = how;
   while (*at != '\0') {
@@ -47,7 +48,7 @@ static const char *output_name(const struct matching *m, size_t k, char *text) {
                      : listed(m->how, gemel_graph_output_name(m->b, k), text, MOST_NAME);
 }
 
-/* Each entry of a list must name an input or output of B: or else it is a slip. */
+/* An entry of the list that names no input or output of B is an error. */
 static gemel_status check_list(const struct matching *m, gemel_error *error) {
   const char *at = m->how;
   while (*at != '\0') {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making two graphs comparable: see pair.h. A symbolic graph is instantiated by inlining it into a
- * new graph whose inputs have concrete types, which binds the symbols in its attributes too.
+ * Makes two graphs comparable, see pair.h. A symbolic graph is instantiated by inlining it into a
+ * new graph whose inputs have concrete types; that binds the symbols in its attributes too.
  */
 #include "pairs/pair.h"
 
@@ -38,7 +38,7 @@ static gemel_status types_differ(const char *what, const char *name, gemel_value
                      what, name, a, b);
 }
 
-/* Dims of outputs may be written differently; dtype and rank must be the same. */
+/* Outputs must have the same dtype and rank. Their dims may be written differently. */
 static int outputs_fit(gemel_value x, gemel_value y) {
   gemel_context *context = gemel_graph_context(x.graph);
   gemel_type a = gemel_value_type(x), b = gemel_value_type(y);
@@ -113,7 +113,7 @@ struct pair_sizes {
   int small;   /* only sizes up to 3 */
 };
 
-/* A size for a symbol: the same for the same name. Sizes 0 and 1 come up, but not often. */
+/* The size of a symbol, one for each name. Sizes 0 and 1 are drawn less often than the others. */
 static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
   static const int64_t usual[] = {2, 3, 1, 4, 5, 6, 3, 0};
   struct pair_sizes *s = user;
@@ -158,8 +158,8 @@ static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
   return gemel_graph_error(graph)->status;
 }
 
-/* Gives sizes to symbols that no input has, but the type of another node (what is broadcast to N
- * needn't come from an N). */
+/* Gives sizes to symbols that are in no input's type but in that of another node: a value may be
+ * broadcast to N although no input has an N. */
 static void add_symbols(const gemel_graph *from, struct pair_sizes *s) {
   gemel_error ignored;
   for (size_t k = 0; k < from->n_nodes; k++) {
@@ -169,7 +169,7 @@ static void add_symbols(const gemel_graph *from, struct pair_sizes *s) {
   }
 }
 
-/* Inputs in the order of ORDER's, outputs likewise. */
+/* Fills INTO with inputs and outputs in the order of ORDER's. */
 static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const gemel_graph *order,
                                struct pair_sizes *s, gemel_value *inputs, gemel_value *outputs,
                                gemel_error *error) {
@@ -339,8 +339,8 @@ double gemel__graph_elements(const gemel_graph *graph, int64_t unknown) {
   return sum;
 }
 
-/* Of [m, k] by [k, n] there are m k n products, the root of all three sizes' product; of
- * convolutions about so many. */
+/* How many products GRAPH computes. [m, k] by [k, n] takes m k n, which is the square root of (m
+ * k)(k n)(m n); of a convolution this is an estimate. */
 static double products(const gemel_graph *graph) {
   gemel_context *context = gemel_graph_context(graph);
   double sum = 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Integers that are indices. A graph that takes labels, or looks rows up in a table, runs with
- * integers in some range only: out of range is an error and no result. Which range that is can't be
- * read off the input's type, so it is found by running. Numbers at which both graphs run are sought
- * first, then for one input after the other how far its numbers may go down and up from there, up
- * to one more than any size or literal. What is drawn then reaches both ends. Inputs may depend on
- * each other, as where a window begins and how long it is: which one goes first is drawn, and so is
- * now and then where they begin.
+ * Finds the ranges of inputs that are indices. A graph that takes labels, or looks rows up in a
+ * table, runs with integers of some range only; an index out of range is an error. Types don't say
+ * which range, so it is found by running.
+ *
+ * First one number for each integer input is sought at which both graphs run. Then, for one input
+ * after the other, the search goes from there down and up as far as both graphs run, at most to one
+ * more than any size or literal. Both ends of a range are among what is drawn later. Ranges may
+ * depend on each other, such as those of a window's beginning and its length: which input goes
+ * first, and sometimes the number to start from, are therefore varied.
  */
 #include <string.h>
 #include "instances/assumed.h"
@@ -17,10 +19,11 @@
 #include "core/graph.h"
 #include "pairs/pair.h"
 
-/* Indices go up to this where nothing in the graphs is larger. */
+/* USUAL: the largest index that is tried if nothing in the graphs is larger. LARGEST: literals
+ * below it count as sizes. */
 enum { USUAL = 12, LARGEST = 4100 };
 
-/* Sizes of the graph's values: the largest, and some of them. */
+/* Sizes of the graph's values: the largest, and up to 24 of them. */
 struct sizes {
   int64_t of[24];
   size_t n;
@@ -54,7 +57,7 @@ static void add_sizes(const gemel_graph *graph, struct sizes *s) {
   }
 }
 
-/* Numbers that the graph names bound indices too: a size that is compared with 100 may be that. */
+/* Literals bound indices too: an index that is compared with 100 may go up to that. */
 static void add_literals(const gemel_graph *graph, struct sizes *s) {
   double literals[sizeof s->of / sizeof *s->of];
   size_t n = 0;
@@ -71,15 +74,16 @@ static int is_integer_leaf(const gemel__leaf *leaf) {
   return kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED;
 }
 
-/* From LOW to HIGH, which is one of them. */
+/* Sets the range LOW to HIGH, both included. */
 static void set_range(gemel__leaf *leaf, int64_t low, int64_t high) {
   leaf->range = GEMEL_RANGE_INDEX;
   leaf->low = low;
   leaf->high = high + 1;
 }
 
-/* Puts the greatest number of its dtype somewhere into each input that holds any integers: who runs
- * at all of them runs there, and indices that are never negative are mostly small. */
+/* Puts the greatest number of its dtype somewhere into each integer input that isn't an index. A
+ * graph that uses it as an index doesn't run then, while small numbers drawn by chance might all be
+ * in range. */
 static void plant_greatest(const gemel__instance *instance, size_t at,
                            gemel_tensor *const *values) {
   size_t k;
@@ -95,8 +99,8 @@ static void plant_greatest(const gemel__instance *instance, size_t at,
   }
 }
 
-/* Sets all of what holds indices to ends of its range, the Kth input to the greatest if bit K mod 3
- * of WHICH is set. */
+/* Fills inputs of indices with one end of their range: the Kth with the greatest number if bit K
+ * mod 3 of WHICH is set, otherwise with the least. */
 static void fill_ends(const gemel__instance *instance, size_t which, gemel_tensor *const *values) {
   for (size_t k = 0, index = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
@@ -113,8 +117,8 @@ static void fill_ends(const gemel__instance *instance, size_t which, gemel_tenso
   }
 }
 
-/* 1 if both graphs run at all of some draws, with the ends of the range among them; −1: memory is
- * out. */
+/* 1 if both graphs run at all of some draws, the ends of the ranges among them; 0 if not; −1 if
+ * memory is out. */
 static int in_range(const gemel__pair *pair, gemel__random *random) {
   enum { CORNERS = 8, DRAWS_A_RANGE = 14 };
   int k, good = 1;
@@ -141,8 +145,9 @@ static int in_range(const gemel__pair *pair, gemel__random *random) {
   return good;
 }
 
-/* Every integer leaf gets one number at which both graphs run: 0 or 1 as WHICH has it, 1, 0, one of
- * the sizes or a small one. 1 if there are such, −1: memory is out. */
+/* Gives every integer input one number at which both graphs run. Tried are 0 or 1 as WHICH_ONES has
+ * it, then 1 and 0 for all, then sizes and small numbers by chance. 1 if such numbers were found, 0
+ * if not, −1 if memory is out. */
 static int find_numbers(gemel__pair *pair, size_t which_ones, gemel__random *random,
                         const struct sizes *sizes) {
   enum { TRIES = 64, SMALL = 7 };
@@ -171,7 +176,7 @@ int64_t gemel__greatest_sought(gemel_dtype dtype) {
   return bits < 32 ? ((int64_t)1 << (bits - (kind == GEMEL_KIND_SIGNED))) - 1 : INT32_MAX;
 }
 
-/* The numbers that LEAF may have at all lie between these two, which are none of them. */
+/* The bounds of LEAF's numbers, by dtype, facts and MOST, both excluded. */
 static void limits_of(const gemel__leaf *leaf, int64_t most, int64_t *below, int64_t *above) {
   int is_signed = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
   int64_t greatest = gemel__greatest_sought(leaf->dtype);
@@ -182,11 +187,11 @@ static void limits_of(const gemel__leaf *leaf, int64_t most, int64_t *below, int
   }
 }
 
-/* How far one leaf's numbers may go towards LIMIT, which they may not reach. */
+/* Extends LEAF's range towards LIMIT, which is excluded, by bisection. */
 static int extend(gemel__pair *pair, gemel__random *random, gemel__leaf *leaf, int64_t limit) {
   int up = limit > leaf->low;
   int64_t good = up ? leaf->high - 1 : leaf->low, low = leaf->low, high = leaf->high - 1;
-  int64_t next = up ? limit - 1 : good - 1; /* mostly the largest there is, and nothing below */
+  int64_t next = up ? limit - 1 : good - 1; /* mostly the right answers: the limit, nothing lower */
   int found = 1;
   while (found >= 0 && next != limit && (up ? next > good : next < good)) {
     set_range(leaf, up ? low : next, up ? next : high);
@@ -198,8 +203,8 @@ static int extend(gemel__pair *pair, gemel__random *random, gemel__leaf *leaf, i
   return found;
 }
 
-/* The ranges of all integer leaves, one after the other from FIRST on, the rest being where they
- * are. */
+/* Finds the ranges of all integer inputs, one after the other from FIRST on. Inputs whose turn
+ * hasn't come have one number each. */
 static int find_bounds(gemel__pair *pair, size_t first, gemel__random *random, int64_t most) {
   size_t n = pair->a.n_leaves, k;
   int good = 1;
@@ -223,7 +228,8 @@ static void forget_ranges(gemel__pair *pair) {
   }
 }
 
-/* Tensors that may hold any integers all the same, beside the indices. */
+/* Finds integer tensors that aren't indices although others are: both graphs run at any integers in
+ * them. */
 static int free_tensors(gemel__pair *pair, gemel__random *random) {
   int sized = gemel__graph_has_runtime_sizes(pair->a.graph), good = 1;
   for (size_t k = 0; k < pair->a.n_leaves && good >= 0; k++) {
@@ -231,7 +237,7 @@ static int free_tensors(gemel__pair *pair, gemel__random *random) {
     if (is_integer_leaf(leaf) && leaf->rank > 0) {
       leaf->range = gemel__range_of_facts(leaf->facts);
       good = in_range(pair, random);
-      good = good < 0 && sized ? 0 : good; /* it was a size after all */
+      good = good < 0 && sized ? 0 : good; /* memory ran out, so it is a size */
       *leaf = good > 0 ? *leaf : before;
     }
   }
@@ -246,7 +252,7 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   for (k = 0; k < pair->a.n_leaves; k++) {
     integers += (size_t)is_integer_leaf(&pair->a.leaves[k]);
   }
-  /* a size that is just any integer would take any memory */
+  /* a run-time size that is any integer could need any amount of memory */
   if (integers > 0 && !gemel__graph_has_runtime_sizes(pair->a.graph) &&
       !gemel__graph_has_runtime_sizes(pair->b.graph)) {
     good = in_range(pair, random);
@@ -260,7 +266,7 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   good = good < 0 ? good : find_numbers(pair, way / pair->a.n_leaves, random, &sizes);
   if (good > 0) {
     good = find_bounds(pair, way % pair->a.n_leaves, random, sizes.largest + 1);
-    /* ranges that held by luck alone: numbers, then */
+    /* the ranges fail together: go back to one number each */
     good = good == 0 ? find_numbers(pair, 0, random, &sizes) : good;
     good = good > 0 ? free_tensors(pair, random) : good;
   }
@@ -284,7 +290,7 @@ void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
     at[1] = gemel__random_below(random, leaf->count);
     for (i = 0; i < 2; i++) {
       if (leaf->count == 1 && gemel__random_below(random, 3) != i) {
-        continue; /* one place: an end, the other, or what was drawn */
+        continue; /* only one element: one end, the other, or what was drawn */
       }
       gemel__points_store(leaf->dtype, 1, NULL, &ends[i],
                           (char *)gemel_tensor_data(values[k]) +

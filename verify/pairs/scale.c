@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scaling, see scale.h. Exact evaluation of a product of matrices of a thousand rows takes minutes,
- * and shows nothing that three rows don't, as long as the graphs don't look at the number. So sizes
- * are exchanged by the role that they play: whatever is 1000 becomes the same small number, in
- * both graphs and in the bodies that they apply, each of which is scaled once. Type rules then see
- * to it that the result is a graph. (Whether it still asks the same question, the caller has to
- * find out: a literal 1000 among the values stays as it is.)
+ * Makes large constant sizes small, see scale.h. Exact evaluation of a matrix product of a thousand
+ * rows takes minutes and shows no more than three rows do, unless the graph depends on the number
+ * 1000. So each large size is replaced by a small one wherever it occurs: in both graphs and in
+ * their bodies, each of which is scaled once. Type rules check that the result is a graph. The
+ * caller has to check that it is still the same question: a literal 1000 among the values stays as
+ * it is.
  */
 #include "pairs/scale.h"
 
@@ -17,7 +17,7 @@
 #include "rewrite/bodies.h"
 
 enum { LARGE = 12, MOST_SMALL = 64 };
-/* Elements of both graphs that need no smaller sizes, with symbols of about SYMBOL. */
+/* Graphs with fewer elements, both together, aren't scaled; a symbol counts as SYMBOL. */
 enum { FEW_ELEMENTS = 600, SYMBOL = 4 };
 
 /* ---- Which sizes ---- */
@@ -39,7 +39,7 @@ static void add_large(gemel__scaling *s, int64_t size) {
   s->n++;
 }
 
-/* Adds the large constant sizes of TYPE, but for KEPT; marks small ones in USED. */
+/* Adds the large constant sizes of TYPE, except KEPT, and marks the small ones in USED. */
 static void add_sizes(gemel_context *context, gemel_type type, int64_t kept, gemel__scaling *s,
                       unsigned char *used) {
   const gemel_dim *dims = gemel_type_dims(context, type);
@@ -130,8 +130,8 @@ struct division {
   int64_t kept, divisor;
 };
 
-/* The greatest number that divides the divisor that there is and all large sizes of GRAPH's values,
- * but the size that is kept. */
+/* Replaces the divisor by the greatest number that divides it and all large sizes of GRAPH's
+ * values, except the size that is kept. */
 static void divide(void *user, const gemel_graph *graph) {
   struct division *d = user;
   gemel_context *context = gemel_graph_context(graph);
@@ -149,8 +149,8 @@ static void divide(void *user, const gemel_graph *graph) {
   }
 }
 
-/* The divisor of GRAPH's large sizes and its bodies', less its smallest prime: so no size becomes
- * 1, along which a transposition wouldn't show. */
+/* The greatest common divisor of the large sizes of GRAPH and its bodies, divided by its smallest
+ * prime. So no size becomes 1, where a transposition wouldn't show. */
 static int64_t find_unit(const gemel_graph *graph, int64_t kept) {
   struct division d = {kept, 0};
   int64_t prime = 2;
@@ -178,7 +178,7 @@ int gemel__scaling_way(const gemel_graph *a, const gemel_graph *b, size_t way,
   if (is_small(a, b)) {
     return 0;
   }
-  if (way >= 2) { /* one size stays */
+  if (way >= 2) { /* one size isn't scaled */
     find_small(a, 0, scaling);
     if (way / 2 > scaling->n || scaling->n < 2) {
       return 0;
@@ -206,7 +206,7 @@ struct scaled {
   const gemel_graph *from;
   gemel_context *context;
   gemel_graph *into;
-  gemel_value *values; /* what output 0 of each node became */
+  gemel_value *values; /* for each node the value that output 0 became */
 };
 
 static gemel_dim scaled_dim(const struct scaled *s, gemel_dim dim) {
@@ -235,7 +235,7 @@ static gemel_type scaled_type(const struct scaled *s, gemel_type type) {
                         GEMEL_SPACE_HOST);
 }
 
-/* An attribute with its dims scaled, in *ROOM if it is a list. */
+/* An attribute with its dims scaled. Those of a list are stored at *ROOM. */
 static gemel_attr scaled_attr(const struct scaled *s, const gemel_attr *from, gemel_dim **room) {
   gemel_attr a = *from;
   if (a.kind == GEMEL_ATTR_DIM) {
@@ -292,8 +292,8 @@ static gemel_status apply_scaled(struct scaled *s, uint32_t node, gemel_error *e
   return status;
 }
 
-/* Tensors among the attributes have their own sizes, and sizes that only a run tells name nodes: no
- * scaling through these. */
+/* 1 if NODE can be scaled. It can't if its type has a run-time size, or if an attribute is a
+ * tensor, whose sizes are its own, and its type would change. */
 static int scalable(const struct scaled *s, uint32_t node) {
   const gemel__node *record = gemel__node_at(s->from, node);
   const struct gemel__attrs *attrs = gemel__attrs_at(s->context, record->attrs);
@@ -336,7 +336,7 @@ static gemel_status fill_scaled(struct scaled *s, gemel_error *error) {
   return status;
 }
 
-/* What is common to a graph and its bodies. */
+/* What a graph and its bodies share. */
 struct scaled_all {
   const gemel__scaling *map;
   gemel__rewrite_bodies *bodies;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Large constant sizes made small: by the same map through both graphs of a pair.
+ * Makes large constant sizes of a pair small, by the same map in both graphs.
  */
 #ifndef GEMEL__PAIRS_SCALE_H
 #define GEMEL__PAIRS_SCALE_H
@@ -9,33 +9,33 @@
 
 enum { GEMEL__MOST_SCALED = 16, GEMEL__MOST_SCALED_TEXT = 200 };
 
-/* What becomes of which size. N is 0 if nothing is large. */
+/* A map of sizes: FROM[k] becomes TO[k]. N is 0 if no size is large. */
 typedef struct gemel__scaling {
   size_t n;
   int64_t from[GEMEL__MOST_SCALED], to[GEMEL__MOST_SCALED];
-  int64_t unit; /* above 0: other large multiples of it are divided by it, too, but for KEPT */
+  int64_t unit; /* above 0: other large multiples of it, except KEPT, are divided by it too */
   int64_t kept;
 } gemel__scaling;
 
-/* The large constant sizes of the inputs of A, which B has too, each with a small one that is its
- * own: the order of sizes stays, and no size that is small already is taken. None if both graphs
- * are small: what is proved at their own sizes is worth more. */
+/* The map for the large constant sizes of A's inputs, which are B's too. Each becomes a small size
+ * of its own: their order stays, and sizes that occur already aren't taken. N is 0 if both graphs
+ * are small, as evidence at their own sizes is worth more. */
 void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scaling *scaling);
 
-/* Way WAY of scaling A and B, for trying one after the other; 0: there are no more. The first is
- * gemel__scaling_find's. Sums of sizes, such as those of pieces that are joined, survive a division
- * of all by one number: that is the second. Then one size after the other stays what it is, in both
- * ways. A way that scales nothing has N = 0. */
+/* The WAYth map for A and B, of several that are tried in turn; returns 0 when there are no more.
+ * Way 0 is gemel__scaling_find's. Way 1 divides all sizes by one number, so that a size that is a
+ * sum of others, as in a concatenation, stays one. Further ways leave one size after the other as
+ * it is, each with either map. A map that scales nothing has N = 0. */
 int gemel__scaling_way(const gemel_graph *a, const gemel_graph *b, size_t way,
                        gemel__scaling *scaling);
 
-/* The graph with those sizes in the types of inputs and in the attributes of nodes, its bodies
- * scaled as it is, or NULL if that isn't a graph: GEMEL_DECLINED, or a shape rule's own error. */
+/* GRAPH with the sizes in inputs' types and in attributes mapped, its bodies too. NULL if that
+ * isn't a graph: GEMEL_DECLINED, or the error of a shape rule. */
 gemel_graph *gemel__graph_scaled(const gemel_graph *graph, const gemel__scaling *scaling,
                                  gemel_error *error);
 
-/* Visits GRAPH and the bodies in it, each as often as it is applied; 0 if some were left out, which
- * are nested or applied too often to be run. */
+/* Calls VISIT on GRAPH and on its bodies, each as often as it is applied. Returns 0 if bodies were
+ * left out because they are nested too deep, or applied too often, to be run. */
 int gemel__graph_visit(const gemel_graph *graph,
                        void (*visit)(void *user, const gemel_graph *graph), void *user);
 

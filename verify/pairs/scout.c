@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs at the sizes that matter, see scout.h. Models evaluate small tensors, and a graph may do
- * something else from a size on: a threshold of 64 shows at 65 elements only. The shipped code is
- * fast, so it looks ahead: both graphs are run at every number that stands in either of them, one
- * below, one above, and at sums, differences, products and quotients of two. Where the results are
- * further apart than rounding explains, the models' exact arithmetic (domain O) decides at that
- * point, so rounding is never taken for a difference: not that of results, nor that of a constant
- * which one graph folded, which O sees but far smaller than it came out. Where it is too large for
- * that, both are run in f64, too, where rounding tells them apart 2^29 times less, and another
- * function no less.
+ * Runs both graphs at the sizes that matter, see scout.h. The models evaluate small tensors only,
+ * but a graph may change its behaviour from a size on: a threshold of 64 shows at 65 elements. The
+ * shipped code is fast, so it runs at every number that stands in either graph, one below, one
+ * above, and at sums, differences, products and quotients of two.
+ *
+ * Where results are further apart than rounding explains, domain O decides at that point. Its
+ * results must differ by a sixteenth of what was seen. So rounding of results isn't taken for a
+ * difference, nor the rounding of a constant that one graph folded, which O sees as a much smaller
+ * difference. Where O would take too long, both graphs are also run in f64: a difference by
+ * rounding is then 2^29 times smaller, that of another function isn't.
  */
 #include "pairs/scout.h"
 
@@ -30,25 +31,25 @@
 #include "tiers/tiers.h"
 
 enum {
-  MOST_NUMBERS = 40,  /* of a graph's text */
-  MOST_SIZES = 600,   /* that follow from these */
-  LARGEST = 4100,     /* size of a symbol */
+  MOST_NUMBERS = 40,  /* taken from a graph's text */
+  MOST_SIZES = 600,   /* made of these */
+  LARGEST = 4100,     /* largest size of a symbol */
   RUNS = 240,         /* choices of sizes */
-  TRUE_RUNS = 8,      /* draws where all sizes are constants */
-  FIRST_RUNS = 2,     /* draws otherwise, and choices of sizes of a first look */
-  MOST_JUDGED = 6,    /* points without a difference that domain O is asked about */
-  TARGET_RUNS = 64,   /* choices of sizes at which thresholds are aimed at */
-  MOST_WAYS = 8,      /* to find the ranges of indices that depend on each other */
-  MOST_POINTS = 1000, /* at which such indices have all their numbers */
-  MOST_TEXT = 1 << 20 /* bytes of a graph's text that are looked through for numbers */
+  TRUE_RUNS = 8,      /* draws if all sizes are constants */
+  FIRST_RUNS = 2,     /* draws otherwise, and choices of sizes in a first look */
+  MOST_JUDGED = 6,    /* points at which domain O is asked */
+  TARGET_RUNS = 64,   /* choices of sizes at which thresholds are sought */
+  MOST_WAYS = 8,      /* ways to find ranges of indices that depend on each other */
+  MOST_POINTS = 1000, /* points, if scalar indices take all their numbers */
+  MOST_TEXT = 1 << 20 /* bytes of a graph's text that is searched for numbers */
 };
-/* Elements of all values: of one run, and of all runs; and what all evaluations in domain O may
- * cost (gemel__pair_work), a second or so. */
+/* Elements of all values in one run, and in all runs; and the cost of all evaluations in domain O
+ * (gemel__pair_work), about a second. */
 #define RUN_ELEMENTS 5e7
 #define ALL_ELEMENTS 4e8
 #define JUDGED_WORK 5e5
-/* And of aiming at thresholds, where there is one choice of sizes, or many, or only of a part; so
- * many times fewer in domain O. */
+/* The same for thresholds: if there is one choice of sizes, for each of several choices, and in a
+ * rough look. Domain O gets TARGET_JUDGED_SHARE of that. */
 #define TARGET_ELEMENTS 1e8
 #define TARGET_ELEMENTS_EACH 2e6
 #define TARGET_ELEMENTS_ROUGH 4e6
@@ -109,7 +110,7 @@ static void add_beside(struct scout_sizes *sizes, int64_t size) {
   add_size(sizes, size - 1);
 }
 
-/* 1 if GRAPH has a loop outside of bodies: a counter in it may double, or wrap round. */
+/* 1 if GRAPH has a loop outside of bodies. What it counts may double each step, or wrap. */
 static int has_loop(const gemel_graph *graph) {
   uint32_t k = 0, n = gemel_graph_node_count(graph);
   while (k < n && gemel__node_at(graph, k)->op != GEMEL__OP_scan) {
@@ -118,8 +119,9 @@ static int has_loop(const gemel_graph *graph) {
   return k < n;
 }
 
-/* Sizes at which something may change: small ones, numbers of steps beyond each power of two from
- * 32 to 1024, each number, and what two of them make. */
+/* Sizes at which the graphs' behaviour may change: small ones; with loops, one more than each power
+ * of two from 32 to 1024; the graphs' numbers, and results of + − × ÷ on two of them, each with its
+ * neighbours. */
 static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_sizes *sizes) {
   struct scout_sizes numbers = {{0}, 0};
   numbers_of(a, &numbers);
@@ -127,7 +129,7 @@ static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_
   sizes->n = 0;
   for (size_t k = 0; k < 10; k++) {
     add_size(sizes,
-             (int64_t)k ^ 2); /* 2, 3, 0, 1, 6, …: what shows there is a small counterexample */
+             (int64_t)k ^ 2); /* 2, 3, 0, 1, 6, …: small sizes first, for a small counterexample */
   }
   int64_t most = has_loop(a) || has_loop(b) ? 1024 : 0;
   for (int64_t power = 32; power <= most; power *= 2) {
@@ -148,10 +150,11 @@ static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_
 
 /* ---- Comparing ---- */
 
-/* How far two results of one output are apart, and where most. */
+/* The largest difference between the two results of an output, and its place. */
 struct gap {
   size_t element;
-  double apart; /* 0, or as a share of the largest number; infinite: integers, NaN, infinities */
+  double apart; /* 0, or a share of the largest number; infinite for different integers, NaN,
+                   infinities */
 };
 
 static struct gap gap_of(const gemel__both *both, size_t output) {
@@ -186,15 +189,15 @@ struct scout {
   gemel__random *random;
   gemel__scouted *found;
   gemel__ticker *ticker;
-  int digits; /* of the narrowest float that either graph computes */
+  int digits; /* of the narrowest float dtype in which either graph computes */
   size_t judged;
   double spent, judged_work;
-  double aiming; /* not 0: at ties, where rounding may decide, so domain O alone tells the graphs
-                    apart; its work may come to so much */
+  double aiming; /* above 0 while at ties, where rounding may decide a comparison: only domain O
+                    refutes there, and this bounds the cost of all its evaluations */
 };
 
-/* Digits of a result of DTYPE that rounding may leave: not more than there are in what it is
- * computed from. */
+/* The number of digits that a result of DTYPE can have: not more than the narrowest dtype it may be
+ * computed in. */
 static int digits_of(const struct scout *s, gemel_dtype dtype) {
   int digits = gemel__is_float(dtype) ? gemel__dtype_format(dtype)->digits : 0;
   return s->digits < digits ? s->digits : digits;
@@ -212,7 +215,7 @@ static void note_digits(struct scout *s, const gemel_graph *graph) {
   }
 }
 
-/* Takes the pair and the values as what was found. */
+/* Moves the pair and the values into what was found. */
 static void take(struct scout *s, gemel__pair *pair, gemel_tensor ***values, size_t output,
                  size_t element) {
   s->found->pair = *pair;
@@ -227,9 +230,8 @@ static void say(struct scout *s, const gemel__both *both, size_t output, size_t 
   gemel__both_format(both, output, element, s->found->left, s->found->right, sizeof s->found->left);
 }
 
-/* Are the results of OUTPUT, which are APART, as far apart in f64? What can't be told counts as
- * yes.
- */
+/* *YES: the results of OUTPUT, which are APART, are about as far apart in f64, or that can't be
+ * told. */
 static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tensor *const *values,
                             size_t output, double apart, int *yes, gemel_error *error) {
   gemel__pair wide;
@@ -250,7 +252,8 @@ static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tens
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
 }
 
-/* Results look different, and exact arithmetic isn't asked. */
+/* Refutes without domain O: results differ by more than half their digits, and about as much in
+ * f64. */
 static gemel_status take_apart(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                                const gemel__both *both, size_t output, const struct gap *gap,
                                gemel_error *error) {
@@ -270,8 +273,8 @@ static gemel_status take_apart(struct scout *s, gemel__pair *pair, gemel_tensor 
   return status;
 }
 
-/* How far results of OUTPUT are apart in domain O, as a share of the largest; infinite where one
- * has no value. */
+/* *APART: the difference of OUTPUT's results in domain O, as a share of the largest; infinite where
+ * one has no value. */
 static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *values, size_t output,
                               double *apart, gemel_error *error) {
   size_t n = gemel_graph_output_count(pair->a.graph);
@@ -300,8 +303,8 @@ static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *valu
   return status;
 }
 
-/* Results look different: what does exact arithmetic say? That they are apart by a sixteenth of
- * what was seen, or more: else rounding was seen. At ties, any difference is one. */
+/* Asks domain O about results that look different. They are refuted if they differ exactly by a
+ * sixteenth of what was seen, or more; less is rounding. At ties any difference refutes. */
 static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                           const gemel__both *both, size_t output, const struct gap *gap,
                           gemel_error *error) {
@@ -332,7 +335,8 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
 }
 
-/* Small integers are mostly exact, so little is allowed there; full significands round. */
+/* Small integers are mostly computed exactly, so less difference is allowed there than with full
+ * significands. */
 static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                             const gemel__both *both, gemel__fill fill, gemel_error *error) {
   gemel_status status = GEMEL_OK;
@@ -364,7 +368,8 @@ static size_t count_indices(const gemel__instance *instance) {
   return n;
 }
 
-/* How many points there are if each scalar index has each of its numbers; 0: none is one. */
+/* How many points there are if each scalar index takes all its numbers; 0: there is no scalar
+ * index. */
 static double count_points(const gemel__instance *instance) {
   double n = 1;
   int some = 0;
@@ -394,7 +399,8 @@ static void store_point(const gemel__instance *instance, size_t point,
 
 /* ---- Running ---- */
 
-/* At values that are drawn, with scalar indices at POINT of theirs; SIZE_MAX: at some. */
+/* One run at drawn values. Scalar indices take combination POINT of their numbers; SIZE_MAX: they
+ * are drawn, ends included. */
 static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fill, size_t point,
                              gemel_error *error) {
   gemel_tensor **values = NULL;
@@ -410,7 +416,7 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
   }
   status = gemel__both_run_fast(pair, values, s->random, &both, error);
   if (status == GEMEL_OK) {
-    const gemel__instance leaves = pair->a; /* the pair may be taken */
+    const gemel__instance leaves = pair->a; /* compare may move the pair away */
     s->found->runs++;
     status = compare(s, pair, &values, &both, fill, error);
     gemel__both_clear(&both);
@@ -449,7 +455,7 @@ static gemel_status try_target(void *user, gemel_tensor ***values, int *stop, ge
     gemel__both_clear(&both);
   }
   *stop = t->s->found->found != GEMEL__SCOUT_NOTHING;
-  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* an index out of range is no point */
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* where the graphs don't run is no point */
 }
 
 static gemel_status run_targets(struct scout *s, gemel__pair *pair, double elements,
@@ -469,7 +475,8 @@ static gemel_status run_targets(struct scout *s, gemel__pair *pair, double eleme
 
 /* ---- Ranges of indices ---- */
 
-/* At all numbers of scalar indices, those among them that the others leave no room for too. */
+/* Runs all combinations of numbers of the scalar indices, also those that no range found so far
+ * contains. */
 static gemel_status run_points(struct scout *s, gemel__pair *pair, double most,
                                gemel_error *error) {
   double n = count_points(&pair->a);
@@ -485,7 +492,7 @@ static gemel_status run_points(struct scout *s, gemel__pair *pair, double most,
   return status;
 }
 
-/* The least and the greatest numbers of FROM's indices, if they are more than TO's. */
+/* Widens the ranges of TO's indices so that they contain those of FROM. */
 static void widen(gemel__instance *to, const gemel__instance *from) {
   for (size_t k = 0; k < to->n_leaves; k++) {
     gemel__leaf *leaf = &to->leaves[k];
@@ -497,8 +504,8 @@ static void widen(gemel__instance *to, const gemel__instance *from) {
   }
 }
 
-/* Ranges of several indices depend on each other: those of some other ways to find them, and then
- * all points within what they have together. MOST elements. */
+/* Ranges of several indices depend on each other: runs at the ranges found in some other ways, then
+ * at all points within their union. MOST elements. */
 static gemel_status run_ranges(struct scout *s, gemel__pair *pair, size_t draws, double most,
                                gemel_error *error) {
   size_t n = count_indices(&pair->a), leaves = pair->a.n_leaves;
@@ -535,8 +542,8 @@ static gemel_status run_ranges(struct scout *s, gemel__pair *pair, size_t draws,
 
 /* ---- All of it ---- */
 
-/* DRAWS runs at one choice of sizes, if it isn't too large, and thresholds, for TARGETS elements.
- */
+/* DRAWS runs at one choice of sizes, unless it is too large; then thresholds and ranges, for
+ * TARGETS elements. */
 static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
                            const int64_t *sizes, size_t draws, double targets, gemel_error *error) {
   gemel__pair pair;
@@ -584,7 +591,7 @@ static gemel_status run_sizes(struct scout *s, size_t n, const char *const *name
     int64_t chosen[GEMEL__MOST_SYMBOLS];
     gemel__ticker_at(s->ticker, k, n > 1 || sizes.n > runs ? runs : sizes.n);
     for (j = 0; j < n; j++) {
-      /* one symbol after the other takes each size; the rest are small, or any of them */
+      /* symbols take turns in going through all sizes; the others are small, or any of the sizes */
       int small = j != k % n && gemel__random_chance(s->random, 1, 2);
       size_t at = j == k % n ? k / n % sizes.n : gemel__random_below(s->random, sizes.n);
       chosen[j] = small ? gemel__random_between(s->random, 1, 3) : sizes.of[at];

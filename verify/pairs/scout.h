@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The shipped code of a pair at the sizes that matter: as they were written, and, for symbols, at
+ * Runs the shipped code of a pair at the sizes that matter: constant sizes as written, symbols at
  * and beside every number in either graph.
  */
 #ifndef GEMEL__PAIRS_SCOUT_H
@@ -12,31 +12,31 @@
 typedef struct gemel__scouted {
   enum {
     GEMEL__SCOUT_NOTHING,
-    GEMEL__SCOUT_REAL, /* domain O tells the graphs apart there, or integers differ */
-    GEMEL__SCOUT_APART /* not judged by domain O: results differ by more than half their digits,
-                          and in f64 no less */
+    GEMEL__SCOUT_REAL, /* domain O refutes at this point */
+    GEMEL__SCOUT_APART /* domain O wasn't asked: results differ by more than half their digits, and
+                          about as much in f64 */
   } found;
-  gemel__pair pair; /* where; VALUES are of its leaves */
+  gemel__pair pair; /* the instance that differs; VALUES are its inputs */
   gemel_tensor **values;
   size_t output, element;
   char left[160], right[160];
-  size_t runs;           /* calls of both */
+  size_t runs;           /* calls of both graphs */
   size_t elements;       /* results compared */
   size_t skipped;        /* choices of sizes that were too large */
-  int64_t largest;       /* size of a symbol, or of an axis of an input */
+  int64_t largest;       /* largest size of an axis of an input */
   int64_t symbols_up_to; /* largest size of a symbol; 0: there is none */
 } gemel__scouted;
 
-/* How far a look goes. */
+/* How thorough the search is. */
 typedef enum gemel__scouting {
-  GEMEL__SCOUT_ALL,   /* all sizes that matter; what looks different is judged */
+  GEMEL__SCOUT_ALL,   /* all sizes that matter; domain O decides where results look different */
   GEMEL__SCOUT_FIRST, /* a few of them */
-  GEMEL__SCOUT_ROUGH  /* all, and what is apart by half the digits is taken for different */
+  GEMEL__SCOUT_ROUGH /* all, and results that differ by half their digits are taken for different */
 } gemel__scouting;
 
 /* Runs the shipped code of A and B and compares, until TICKER (may be NULL) says stop. Release with
- * gemel__scouted_clear whatever the status. GEMEL_NO_MEMORY, or what keeps every choice of sizes
- * from running. */
+ * gemel__scouted_clear whatever the status. GEMEL_NO_MEMORY, or the error if the graphs run at no
+ * choice of sizes. */
 gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__scouting how,
                           gemel__random *random, gemel__ticker *ticker, gemel__scouted *scouted,
                           gemel_error *error);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Aiming at thresholds, see targets.h. That all of 64 truths hold, or exactly 40 numbers are above
- * 0, no draw comes upon. But a comparison has a difference, and the shipped code computes it fast
- * at any size. So both operands of each comparison become a result of a graph of its own, and the
- * inputs are led from one end to another: LOW everywhere, HIGH everywhere, and on the way between
- * them the first K elements HIGH and the rest LOW. Where a difference has another sign at the two
- * ends, K is halved to where it changes, and then the one element that made it change. The pair is
- * visited at both ends, where the sign changes, and one step beside it: just below, at, just above.
+ * Finds inputs at which a comparison is just met, see targets.h. Random inputs practically never
+ * make all of 64 truths hold, or exactly 40 of 1000 numbers positive.
+ *
+ * A graph is made that returns the difference of both operands of each comparison. The inputs then
+ * go from one end to another: all elements LOW, the first K elements HIGH and the rest LOW, all
+ * elements HIGH. If a difference has another sign at the two ends, bisection finds the K at which
+ * it changes, and then the number at which the Kth element makes it change. The pair is run at both
+ * ends, at the change, one step below and one step above.
  */
 #include "pairs/targets.h"
 
@@ -24,11 +25,11 @@
 
 enum {
   MOST_WATCHED = 24,   /* comparisons of one graph */
-  MOST_ELEMENTS = 256, /* of one of them */
-  EACH = 3,            /* elements of one of them that are led to their tie, between two ends */
-  STYLES = 4,          /* of ends */
-  ALONE = 6,           /* inputs that are moved alone, beside all of them together */
-  MOST_SEARCHES = 48,  /* ties that are sought */
+  MOST_ELEMENTS = 256, /* elements of one comparison */
+  EACH = 3,            /* elements of one comparison whose tie is sought between two ends */
+  STYLES = 4,          /* ways to choose the ends */
+  ALONE = 6,           /* inputs that are moved alone, besides all of them together */
+  MOST_SEARCHES = 48,  /* ties that are sought in all */
   MOST_HALVINGS = 64
 };
 
@@ -36,20 +37,22 @@ struct target_search {
   const gemel__targets *how;
   const gemel__leaf *leaves;
   size_t n_leaves;
-  double cost, pair_cost, left; /* elements: of a look, of a visit, that may be computed yet */
-  gemel_function *function;     /* the differences that are watched */
+  double cost, pair_cost, left; /* elements: of computing the differences once, of running the pair
+                                   once, that may still be computed */
+  gemel_function *function;     /* computes the differences */
   size_t n_watched, searches;
   gemel_tensor **low, **high, **at, **seen;
-  double *ends;          /* differences at both ends: MOST_ELEMENTS of each, LOW's then HIGH's */
-  size_t first, n_moved; /* the leaves between whose ends the way leads */
-  size_t total;          /* elements of these */
+  double *ends;          /* differences: of each comparison MOST_ELEMENTS at LOW, then at HIGH */
+  size_t first, n_moved; /* the inputs that are moved */
+  size_t total;          /* elements of the inputs that are moved */
   int backwards, stopped, starved;
   gemel_error *error;
 };
 
 /* ---- What is compared ---- */
 
-/* The operands that NODE makes a truth of, 1 or 2: a comparison, or a cast; else 0. */
+/* The operands, 1 or 2, from which NODE makes a truth, by a comparison or a cast to bool; 0 if it
+ * is neither. */
 static uint32_t compared(const gemel_graph *graph, uint32_t node, gemel__ref *operands) {
   uint32_t n, k;
   const gemel__ref *in = gemel__node_inputs(graph, node, &n);
@@ -68,7 +71,7 @@ static uint32_t compared(const gemel_graph *graph, uint32_t node, gemel__ref *op
   return n;
 }
 
-/* Comparisons that depend on an input, those of the fewest elements first. */
+/* The comparisons that depend on an input, those of the fewest elements first. */
 static gemel_status find_compared(const gemel_graph *graph, uint32_t *nodes, size_t *n,
                                   gemel_error *error) {
   unsigned char *depends = gemel__alloc_zeroed(graph->n_nodes);
@@ -107,8 +110,8 @@ static gemel_status find_compared(const gemel_graph *graph, uint32_t *nodes, siz
   return GEMEL_OK;
 }
 
-/* Adds the differences of the operands, in f64, as outputs. OPERANDS has two an output, of which
- * the second may be null. */
+/* Adds outputs: the difference of each two operands in f64. If the second operand is null, the
+ * first is the difference. */
 static gemel_status add_differences(size_t n, const gemel_value *operands) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
@@ -123,8 +126,8 @@ static gemel_status add_differences(size_t n, const gemel_value *operands) {
   return status;
 }
 
-/* A graph of GRAPH's inputs whose results are the differences at NODES. GRAPH with other outputs is
- * inlined into it. */
+/* Fills INTO with GRAPH's inputs and the differences at NODES as outputs, by inlining a GRAPH whose
+ * outputs are the operands. */
 static gemel_status differences_graph(const gemel_graph *graph, size_t n, const uint32_t *nodes,
                                       gemel_graph *into, gemel_error *error) {
   gemel_graph body = *graph;
@@ -156,7 +159,8 @@ static gemel_status differences_graph(const gemel_graph *graph, size_t n, const 
   return status == GEMEL_OK ? add_differences(n, pairs) : status;
 }
 
-/* Makes ready what is watched of GRAPH. What can't be compiled isn't watched. */
+/* Compiles a function that computes GRAPH's differences. If that can't be compiled, no tie is
+ * sought. */
 static gemel_status watch(struct target_search *s, const gemel_graph *graph, gemel_error *error) {
   gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
   uint32_t nodes[MOST_WATCHED];
@@ -183,7 +187,8 @@ static gemel_status watch(struct target_search *s, const gemel_graph *graph, gem
 
 /* ---- Ends ---- */
 
-/* Ends of element I of LEAF. Numbers are short, so that sums are exact and ties can be met. */
+/* Draws both ends of one element of LEAF. They have few digits, so that sums are exact and ties can
+ * be met. */
 static void draw_ends(const gemel__leaf *leaf, int style, gemel__random *random, void *low,
                       void *high) {
   static const double reals[STYLES] = {1, 1, 16, 4096};
@@ -227,7 +232,7 @@ static void draw_way(struct target_search *s, int style) {
   }
 }
 
-/* The point with K elements HIGH, the first ones or, backwards, the last ones. */
+/* Sets the point with K elements HIGH: the first ones or, backwards, the last ones. */
 static void go_to(struct target_search *s, size_t k) {
   size_t passed = 0, high_from = s->backwards ? s->total - k : 0,
          high_to = s->backwards ? s->total : k;
@@ -248,14 +253,15 @@ static void go_to(struct target_search *s, size_t k) {
 
 /* ---- Looking and visiting ---- */
 
-/* 1 if S is to go on after computing COST elements more. */
+/* 1 if COST more elements may be computed. */
 static int affords(struct target_search *s, double cost) {
   s->left -= cost;
   s->stopped |= s->left < 0 || gemel__tick(s->how->ticker) != GEMEL_OK;
   return !s->stopped;
 }
 
-/* The differences at the point, into seen. 0: there are none, as where an index is out of range. */
+/* Computes the differences at the point into SEEN. 0 if the function fails, such as for an index
+ * out of range. */
 static int look(struct target_search *s) {
   gemel__tensors_release(s->n_watched, s->seen);
   gemel_status status = affords(s, s->cost)
@@ -319,7 +325,7 @@ struct place {
   const void *low, *high;
 };
 
-/* The element by which the points with K − 1 and K elements HIGH differ. */
+/* The element in which the points with K − 1 and with K elements HIGH differ. */
 static struct place place_of(const struct target_search *s, size_t k) {
   size_t i = s->backwards ? s->total - k : k - 1, leaf = s->first;
   while (i >= s->leaves[leaf].count) {
@@ -331,7 +337,7 @@ static struct place place_of(const struct target_search *s, size_t k) {
                         (const char *)gemel_tensor_data(s->high[leaf]) + offset};
 }
 
-/* Stores X as the leaf may have it; returns what it then is. */
+/* Stores X, adjusted to the leaf's dtype and facts; returns what was stored. */
 static double put(const struct place *p, double x) {
   int64_t whole = (int64_t)x;
   int is_float = gemel__is_float(p->leaf->dtype);
@@ -345,7 +351,8 @@ static gemel_status visit_put(struct target_search *s, const struct place *p, do
   return s->stopped ? GEMEL_OK : visit(s);
 }
 
-/* Between K − 1 and K the sign, BEFORE at first, changes without a tie: halves the one element. */
+/* The sign, BEFORE at K − 1, changes at K without being 0: bisects the number of that one
+ * element. */
 static gemel_status halve_element(struct target_search *s, size_t watched, size_t element, size_t k,
                                   int before) {
   go_to(s, k);
@@ -377,8 +384,8 @@ static gemel_status halve_element(struct target_search *s, size_t watched, size_
   return status == GEMEL_OK ? visit_put(s, &p, b) : status;
 }
 
-/* The sign of a difference is BEFORE at LOW and another at HIGH: visits what lies about its change.
- */
+/* The sign of a difference is BEFORE at LOW and another at HIGH: runs the pair where it changes,
+ * and beside that. */
 static gemel_status meet(struct target_search *s, size_t watched, size_t element, int before) {
   size_t from = 0, to = s->total;
   double met = NAN;
@@ -412,7 +419,7 @@ static void note_ends(struct target_search *s, int high) {
   }
 }
 
-/* The ties of one comparison between two ends: of a few elements whose sign changes. */
+/* The ties of one comparison between two ends, of a few elements whose sign changes. */
 static gemel_status meet_some(struct target_search *s, size_t watched) {
   const double *low = &s->ends[2 * watched * MOST_ELEMENTS], *high = low + MOST_ELEMENTS;
   size_t changing[MOST_ELEMENTS], n = 0;
@@ -447,7 +454,7 @@ static gemel_status follow(struct target_search *s) {
   return status;
 }
 
-/* All inputs together, then some of them alone, while the others stay where they were last. */
+/* Moves all inputs together, then some of them alone, while the others stay as they are. */
 static gemel_status follow_all(struct target_search *s) {
   int styles = s->n_watched > 0 ? STYLES : STYLES / 2;
   size_t alone = s->n_watched > 0 && s->n_leaves > 1 ? s->n_leaves : 0;

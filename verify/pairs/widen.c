@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pairs in f64, see widen.h. The nodes of a graph are applied again to inputs of f64, and type
- * rules make the rest f64; what comes out narrower even so (constants, and what takes its dtype
- * from an attribute) is cast where it is used. A cast to a narrower float is left out.
+ * Computes a pair in f64, see widen.h. The nodes of a graph are applied again to inputs of f64, and
+ * type rules make the results f64. A narrower result (of a constant, or of an operation that has
+ * its dtype as an attribute) is cast where it is used. A cast to a narrower float is left out.
  */
 #include "pairs/widen.h"
 
