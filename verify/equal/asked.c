@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Questions that have been answered, see asked.h. Operations, attributes and names are interned by
- * the context, so comparing two graphs is comparing arrays of numbers, and a large constant is kept
- * once however many questions it stands in.
+ * Remembers questions and their answers, see asked.h. Operations, attributes and names are interned
+ * by the context, so comparing two graphs is comparing arrays of numbers, and a large constant is
+ * kept once, however many questions it occurs in.
  */
 #include "equal/asked.h"
 

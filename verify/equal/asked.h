@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parts of two graphs that have been asked about, with the answers, so that a layer that a
- * network repeats is asked about once. Two parts are the same question if their graphs are the
- * same, node for node: an answer is handed on as a proof, so a hash only says where to look.
+ * Remembers which parts of two graphs have been asked about, with the answers: a layer that a
+ * network repeats is asked about once. Two parts are the same question only if their graphs are the
+ * same node for node, since an answer counts as a proof. The hash only finds candidates.
  */
 #ifndef GEMEL__EQUAL_ASKED_H
 #define GEMEL__EQUAL_ASKED_H
@@ -11,7 +11,7 @@
 #include "pairs/joint.h"
 
 typedef struct gemel__asked_part {
-  gemel_graph *a, *b; /* copies that nothing is appended to, so they take no room in reserve */
+  gemel_graph *a, *b; /* frozen copies, with no spare capacity */
   uint64_t hash;
   int passed;
 } gemel__asked_part;
@@ -26,11 +26,11 @@ typedef struct gemel__asked {
 
 uint64_t gemel__asked_hash(const gemel__part_graphs *part);
 
-/* What was answered when the same question was asked: 1 if it passed, 0 if not; −1: it is new. HASH
- * is gemel__asked_hash(part). */
+/* The answer to the same question: 1 if it passed, 0 if not; −1 if it is new. HASH is
+ * gemel__asked_hash(part). */
 int gemel__asked_answer(const gemel__asked *asked, const gemel__part_graphs *part, uint64_t hash);
 
-/* Keeps the answer to a question that is new. 0, or −1 when memory is out. */
+/* Remembers the answer to a new question. Returns 0, or −1 when memory is out. */
 int gemel__asked_keep(gemel__asked *asked, const gemel__part_graphs *part, uint64_t hash,
                       int passed);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Candidates for equality, see candidates.h. Every value of the joint graph becomes a result of one
- * function, which is called at full significands and at small integers, as at some inputs values
- * are alike that aren't equal: codes beyond a table, say. Its results are digested to a weighted
- * sum. Sums are compared with a wide tolerance, since what is equal over the reals is rounded
+ * function, which is called twice: at full significands, and at small integers, since different
+ * values may agree at one kind of input. Each result is reduced to a weighted sum. Sums are
+ * compared with a wide tolerance, since values that are equal over the reals may be rounded
  * differently.
  */
 #include "equal/candidates.h"
@@ -18,18 +18,18 @@
 #include "pairs/pair.h"
 #include "tiers/tiers.h"
 
-/* Values that are looked at for one node. */
+/* How many values are compared with one node's. */
 enum { MOST_SEEN = 64 };
-/* About the size that a symbol gets. */
+/* A symbol counts as about this size. */
 enum { SYMBOL = 4 };
-/* Elements of all values together: above, nothing is run. */
+/* If all values together have more elements, nothing is run. */
 #define MOST_ELEMENTS 5e7
-/* Two sums are alike if they differ by less than this share of the magnitudes. */
+/* Two sums agree if they differ by at most this share of the sums of magnitudes. */
 #define TOLERANCE 1e-3
 
 /* ---- Digests ---- */
 
-/* A weight from 1 to 2 that depends on the place. */
+/* A pseudo-random weight from 1 to 2 for element I. */
 static double weight_of(size_t i) {
   return 1 + ldexp((double)(gemel__mix(i) >> 12), -52);
 }
@@ -102,7 +102,7 @@ static gemel_status call(gemel__candidates *c, const gemel__joint *j, gemel_func
   return status;
 }
 
-/* Digests what the joint graph's values are at inputs of PAIR. */
+/* Computes the digests of the joint graph's values, at inputs of PAIR. */
 static gemel_status call_often(gemel__candidates *c, const gemel__joint *j, const gemel__pair *pair,
                                gemel__random *random, gemel_error *error) {
   static const gemel__fill fills[GEMEL__DIGEST_RUNS] = {GEMEL__FILL_FULL, GEMEL__FILL_INTEGERS};
@@ -121,7 +121,7 @@ static gemel_status call_often(gemel__candidates *c, const gemel__joint *j, cons
   return status;
 }
 
-/* At sizes that differ from each other and aren't 0, if the graphs take them. */
+/* Draws a pair whose symbols have sizes that differ and aren't 0, if the graphs take them. */
 static gemel_status draw(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
                          gemel__random *random, gemel_error *error) {
   static const int64_t usual[] = {3, 5, 2, 7, 4, 6};
@@ -206,7 +206,7 @@ void gemel__candidates_clear(gemel__candidates *c) {
   memset(c, 0, sizeof *c);
 }
 
-/* The first in SORTED that isn't below LOW. */
+/* The index of the first digest in SORTED that isn't below LOW. */
 static size_t first_from(const gemel__candidates *c, const gemel__digest *low) {
   size_t first = 0, end = c->n_sorted;
   while (first < end) {

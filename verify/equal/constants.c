@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Folded constants, see constants.h. What the constants of BY may have been folded to (offers.h) is
- * evaluated in domain B, which gives for each element the ball of what a correct implementation may
- * have computed. A constant of GRAPH all of whose elements lie in the balls of one offer is folded
- * from it: in the offer's shape, in another one, with its axes in another order, repeated, as a
- * part of it, or as several of them side by side. It is then replaced by the expression that the
- * offer is, and stands for that real number; whether the graphs are equal then is for the models to
- * say. One constant may be a rounding of several real numbers (0.70710677 is 1 ÷ 1.4142135 rounded,
- * and 0.5 × 1.4142135 exactly), so up to MOST_WAYS of them are tried, the nearest first.
+ * Recognizes folded constants, see constants.h. An optimiser replaces an expression of constants by
+ * one constant, rounded. The expressions that it may have computed from BY's constants are the
+ * offers (offers.h). Domain B evaluates each offer: for every element the exact value and a ball of
+ * what a correct implementation may have computed. A constant of GRAPH is folded from an offer if
+ * all its elements lie in the offer's balls: in the same shape, reshaped, with axes in another
+ * order, repeated, as a part of the offer, or as several offers side by side. It is then replaced
+ * by the offer's expression, i.e. by the real number that it is a rounding of. The models decide
+ * whether the graphs are then equal.
  *
- * A ball is taken twice as wide as it is, since the same operations in another order may round
- * twice as far. An offer that no rounding takes part in has balls without extent, so nothing but
- * that very number lies in them, and a constant that is off by more than rounding finds no offer.
+ * A constant may be a rounding of several numbers: 0.70710677 is 1 ÷ 1.4142135 rounded, and 0.5 ×
+ * 1.4142135 exactly. So up to MOST_WAYS offers are tried, the nearest first.
+ *
+ * Balls are taken twice as wide (WIDENED), since the same operations in another order may round
+ * twice as far. An offer that rounds nothing has balls of radius 0 and matches only itself.
  */
 #include "equal/constants.h"
 
@@ -32,14 +34,14 @@
 enum { MOST_FOUND = 4096, MOST_PARTS = 16, MOST_SIZES = 256, MOST_WAYS = 4, MOST_CHOICES = 24 };
 static const double widened = 2;
 
-/* What a constant may be: VALUE, of its shape, from which it is at most DISTANCE bounds away, OFF
- * all told. */
+/* An offer that matches: VALUE, in the constant's shape. DISTANCE is the largest distance of an
+ * element in bounds, OFF the sum of the elements' distances. */
 struct match {
   double distance, off;
   gemel_value value;
 };
 
-/* The nearest N of those, which are different numbers. */
+/* The N nearest matches, all of them different numbers. */
 struct matches {
   struct match of[MOST_WAYS];
   size_t n;
@@ -47,21 +49,21 @@ struct matches {
 
 struct constant_search {
   const gemel_graph *graph, *by;
-  const gemel_graph *spared; /* NULL, or a graph whose constants are left as they are */
+  const gemel_graph *spared; /* a graph whose constants are left as they are, or NULL */
   gemel__ticker *ticker;
   gemel__offers offers;
   gemel__bound *bound;
   gemel__rtensor *values; /* by offer */
-  double *largest;        /* by offer: of its elements; negative: not known yet */
+  double *largest;        /* by offer: its largest element; negative: not known yet */
   int *digits;            /* by offer: of the narrowest dtype in which it was computed */
   struct {
     gemel_dtype dtype;
     int64_t elements;
   } sizes[MOST_SIZES];
-  size_t n_sizes;        /* of the constants that are sought */
+  size_t n_sizes;        /* dtypes and sizes of the constants that are looked for */
   gemel__edit *edits;    /* by node of GRAPH */
-  struct matches *found; /* by new leaf */
-  gemel_value *now;      /* by new leaf: the one of FOUND that is tried */
+  struct matches *found; /* by input in place of a constant */
+  gemel_value *now;      /* likewise: the one of FOUND that is tried */
   char (*names)[32];
   const char **labels;
   gemel_type *types;
@@ -111,7 +113,8 @@ static void note_size(struct constant_search *s, const gemel_tensor *tensor) {
   }
 }
 
-/* Marks the float constants of GRAPH that neither BY nor SPARED has, by EDITS[k].leaf = 1. */
+/* Marks the float constants of GRAPH that neither BY nor SPARED has by EDITS[k].leaf = 1, and notes
+ * their sizes. */
 static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
   uint32_t most = largest_attrs(s->graph), other = largest_attrs(s->by);
   most = other > most ? other : most;
@@ -134,7 +137,8 @@ static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
   return GEMEL_OK;
 }
 
-/* A constant may be an offer, a part of one, or have it as a part. */
+/* 1 if a constant that is looked for may be an offer of so many elements, a part of it, or several
+ * of it. */
 static int is_wanted(void *user, gemel_dtype dtype, int64_t elements) {
   const struct constant_search *s = user;
   for (size_t k = 0; k < s->n_sizes && elements > 0; k++) {
@@ -146,7 +150,7 @@ static int is_wanted(void *user, gemel_dtype dtype, int64_t elements) {
   return 0;
 }
 
-/* By offer, the digits of the narrowest dtype among what was computed on the way. */
+/* Finds for each offer the digits of the narrowest dtype in which it or an operand was computed. */
 static gemel_status find_digits(struct constant_search *s, gemel_error *error) {
   const gemel_graph *graph = s->offers.graph;
   int *by_node = gemel__alloc_array(graph->n_nodes + 1, sizeof *by_node);
@@ -189,7 +193,7 @@ static gemel_status evaluate(struct constant_search *s, gemel_error *error) {
 
 /* ---- Comparing ---- */
 
-/* A block of a constant's elements, and where each lies in an offer. */
+/* A block of a constant's elements, and where they lie in an offer. */
 struct constant_block {
   int rank;
   int64_t shape[GEMEL_MAX_RANK], start[GEMEL_MAX_RANK]; /* within the constant */
@@ -210,8 +214,9 @@ static double largest_of(struct constant_search *s, size_t k) {
 
 static const struct match nowhere = {INFINITY, INFINITY, {NULL, 0, 0}};
 
-/* How far the constant's element X is from what offer K has at I: above WIDENED bounds it isn't
- * that. A ball that is wide among the offer's elements would explain anything. */
+/* How far the constant's element X is from element I of offer K: more than WIDENED bounds is no
+ * match. Nor is a ball that is wide in comparison with the offer's elements, as it would match
+ * anything. */
 static struct match distance(struct constant_search *s, size_t k, size_t i, gemel_dtype dtype,
                              double x) {
   gemel__domain *d = &s->bound->domain;
@@ -228,8 +233,8 @@ static struct match distance(struct constant_search *s, size_t k, size_t i, geme
   return (struct match){ratio, ratio * radius, {NULL, 0, 0}};
 }
 
-/* The largest distance within a block, and what it is off all told; NOWHERE as soon as one is too
- * large. */
+/* The largest distance within a block, and the sum of all; no match as soon as one element is too
+ * far. */
 static struct match compare(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                             const struct constant_block *b) {
   const int64_t *has = gemel_tensor_shape(tensor);
@@ -258,10 +263,10 @@ static struct match compare(struct constant_search *s, const gemel_tensor *tenso
   return all;
 }
 
-/* ---- Ways to be an offer ---- */
+/* ---- Ways to match an offer ---- */
 
-/* Where M belongs among ALL: behind what is as near, and MOST_WAYS if it is a number that is there
- * already, or too far. */
+/* The place of M among the matches ALL, which are sorted by distance. MOST_WAYS if M is too far, or
+ * a number that is among them already. */
 static size_t place_of(const struct matches *all, const struct match *m) {
   size_t place = 0;
   if (!(m->distance <= widened)) {
@@ -294,7 +299,7 @@ static void strides_of(const gemel__rtensor *r, int64_t *strides) {
   }
 }
 
-/* The same elements in the same order. */
+/* The offer reshaped: the same elements in the same order. */
 static void match_flat(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                        struct matches *all) {
   struct constant_block b = {.rank = gemel_tensor_rank(tensor)};
@@ -311,7 +316,7 @@ static void match_flat(struct constant_search *s, const gemel_tensor *tensor, si
   }
 }
 
-/* ORDER becomes the next one, in the order of dictionaries; 0 after the last. */
+/* Makes ORDER the next permutation in lexicographic order; 0 after the last. */
 static int next_order(int64_t *order, int n) {
   int i = n - 2, j = n - 1;
   while (i >= 0 && order[i] > order[i + 1]) {
@@ -334,7 +339,7 @@ static int next_order(int64_t *order, int n) {
   return 1;
 }
 
-/* The same axes (but for those of size 1) in another order. */
+/* The offer with its axes (except those of size 1) in another order. */
 static void match_shuffled(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                            struct matches *all) {
   const gemel__rtensor *r = &s->values[k];
@@ -391,7 +396,8 @@ static void match_repeated(struct constant_search *s, const gemel_tensor *tensor
   }
 }
 
-/* The axis along which the offer and the constant differ in size, others being alike; −1. */
+/* The only axis along which the offer and the constant differ in size; −1 if there isn't exactly
+ * one. */
 static int odd_axis(const gemel__rtensor *r, const gemel_tensor *tensor) {
   int axis = -1;
   if (r->rank != gemel_tensor_rank(tensor)) {
@@ -421,7 +427,7 @@ static gemel_value part_of(gemel_value x, int rank, int axis, int64_t start, con
   return gemel__offer_make(x.graph, "subtensor", 1, &x, 2, attrs);
 }
 
-/* A part of the offer, cut out along one axis. */
+/* A slice of the offer along one axis. */
 static void match_part(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                        struct matches *all) {
   const gemel__rtensor *r = &s->values[k];
@@ -442,7 +448,7 @@ static void match_part(struct constant_search *s, const gemel_tensor *tensor, si
   }
 }
 
-/* The offer that is TENSOR's block from START along AXIS; −1 if there is none. */
+/* The offer that is TENSOR's slice from START along AXIS; −1 if there is none. */
 static int64_t block_at(struct constant_search *s, const gemel_tensor *tensor, int axis,
                         int64_t start, struct match *m) {
   for (size_t k = 0; k < s->offers.n; k++) {
@@ -465,7 +471,7 @@ static int64_t block_at(struct constant_search *s, const gemel_tensor *tensor, i
   return -1;
 }
 
-/* Offers side by side along one axis. */
+/* Several offers joined along one axis. */
 static void match_joined(struct constant_search *s, const gemel_tensor *tensor,
                          struct matches *all) {
   for (int axis = 0; axis < gemel_tensor_rank(tensor); axis++) {
@@ -528,7 +534,7 @@ static void find_all(struct constant_search *s) {
 
 /* ---- The copy ---- */
 
-/* GRAPH with an input in place of each constant that was found. */
+/* GRAPH with an input in place of each constant that was matched. */
 static gemel_graph *with_leaves(struct constant_search *s, gemel_error *error) {
   size_t n = gemel_graph_output_count(s->graph);
   gemel__ref *outputs = gemel__alloc_array(n, sizeof *outputs);
@@ -556,7 +562,7 @@ static gemel_graph *with_leaves(struct constant_search *s, gemel_error *error) {
   return result;
 }
 
-/* The offers that are tried, as a graph without inputs. */
+/* The offers that are tried, as outputs of a graph without inputs. */
 static gemel_graph *expressions(struct constant_search *s, gemel_error *error) {
   gemel__ref *outputs = gemel__alloc_array(s->n_found, sizeof *outputs);
   gemel__rebuild rebuild = {s->offers.graph, NULL,    NULL,     0, NULL, NULL,
@@ -574,7 +580,7 @@ static gemel_graph *expressions(struct constant_search *s, gemel_error *error) {
   return result;
 }
 
-/* INTO gets LEAVES, whose last inputs are what EXPRESSIONS gives. */
+/* Inlines GIVEN and then LEAVES into INTO: the outputs of GIVEN are the last inputs of LEAVES. */
 static gemel_status join(struct constant_search *s, gemel_graph *into, const gemel_graph *leaves,
                          const gemel_graph *given, gemel_error *error) {
   size_t n_in = gemel_graph_input_count(s->graph), n_out = gemel_graph_output_count(s->graph);
@@ -653,7 +659,7 @@ static void close_search(struct constant_search *s) {
   gemel__offers_clear(&s->offers);
 }
 
-/* Finds what the constants of S's graph are folded from. Those that SPARED has are left alone. */
+/* Finds the offers that match constants of S's graph, except those that SPARED has. */
 static gemel_status search(struct constant_search *s, gemel_error *error) {
   gemel_status status = open_search(s, error);
   status = status ? status : mark_sought(s, error);
@@ -666,11 +672,12 @@ static gemel_status search(struct constant_search *s, gemel_error *error) {
       status = gemel_graph_error(s->offers.graph)->status;
     }
   }
-  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* else: nothing is known of them */
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* other errors: nothing is folded */
 }
 
-/* Each constant has the first of its matches, but for those that CHOICE says: all together if there
- * aren't more than MOST_CHOICES, else one constant at a time has another. 0 after the last. */
+/* Chooses one match for each constant. CHOICE counts through all combinations if there are at most
+ * MOST_CHOICES. If there are more, one constant at a time takes another match than its first.
+ * Returns 0 after the last choice. */
 static int choose(struct constant_search *s, size_t choice) {
   size_t all = 1, left = choice;
   for (size_t k = 0; k < s->n_found; k++) {
@@ -707,8 +714,8 @@ static int agrees(const struct folding *f) {
                   folded->b != NULL ? folded->b : f->b);
 }
 
-/* Folded constants of one side, and if BOTH then of the other, too, but for those from which this
- * one's were folded. *DONE: the graphs agree so. */
+/* Replaces folded constants of one side. If BOTH, those of the other side too, except the constants
+ * from which this side's were folded. *DONE: the graphs agree then. */
 static gemel_status fold_side(struct folding *f, int first, int both, int *done,
                               gemel_error *error) {
   gemel_graph **mine = first ? &f->folded->a : &f->folded->b;

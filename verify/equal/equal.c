@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * `gemel equal`: are two graphs the same function? Symbolic sizes are instantiated several times.
- * Tier real decides with the models, and there the two must also be defined at the same points;
- * constants that one of them folded are taken for what they stand for (constants.c).
- * Tiers integer and float hold the shipped code of both to their references. Tier special finds out
- * what tells the two apart in IEEE terms (needs/needs.c).
+ * `gemel equal` for two graphs as a whole: are they the same function? Symbolic sizes are
+ * instantiated several times. Tier real asks the models, and both must be defined at the same
+ * points; constants that one graph folded are replaced by what they were folded from (constants.c).
+ * Tiers integer and float compare the shipped code of each graph with its reference. Tier special
+ * measures the words of `needs` (needs/needs.c).
  *
- * The instantiations of tier real, and then the other tiers, are jobs (harness/jobs.h): each has a
- * random stream of its own, and what they come to is put together in their order. Once the caller
- * says stop (base/tick.h), a tier that hasn't ended is not run, unless it has found a
- * refutation. (real.c is tier real, parts.c how the question is divided.)
+ * The instantiations of tier real, and then the other tiers, are jobs (harness/jobs.h), each with a
+ * random stream of its own; their results are combined in a fixed order. Once the caller says stop
+ * (base/tick.h), a tier that hasn't ended is not run, unless it has found a refutation. (real.c is
+ * tier real; parts.c divides the question.)
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 #include "pairs/scale.h"
 #include "report/saved.h"
 
-/* A pair of so much work (pairs/pair.h) has all points that are asked for. */
+/* Up to this much work (pairs/pair.h) a pair gets all points that are asked for. */
 #define USUAL_WORK 3000.0
 
 void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
@@ -120,11 +120,11 @@ static gemel_status try_shipped(gemel__equality *q, const struct shipped *t, siz
   }
   gemel__values_free(&pair.a, values);
   gemel__pair_clear(&pair);
-  /* an index out of range is no instance */
+  /* a point at which the graphs don't run is no failure */
   return gemel__is_no_point(status) ? GEMEL_OK : status;
 }
 
-/* Sizes too large for domain O, at which results are apart by more than half their digits. */
+/* Reports results that differ by more than half their digits at sizes too large for domain O. */
 static void report_apart(gemel__equality *q, gemel_record *record) {
   const gemel__scouted *s = &q->scouted;
   char place[160];
@@ -158,7 +158,7 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
   if (record.verdict == GEMEL_VERDICT_REFUTED) {
     gemel__equal_note(q, record.verdict);
   } else if (gemel__stopped(q->run->ticker) && status != GEMEL_NO_MEMORY) {
-    status = GEMEL_OK; /* what an evaluation was ended with is no error */
+    status = GEMEL_OK; /* the status is that of an evaluation that was stopped */
   }
   if (status != GEMEL_OK || record.verdict == GEMEL_VERDICT_REFUTED) {
     return status;
@@ -189,8 +189,8 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
 
 /* ---- Tier special ---- */
 
-/* The first word that isn't allowed, or a difference that none allows, with the instance that shows
- * it. */
+/* Reports the first word that isn't allowed, or a difference that no word allows, with the instance
+ * that shows it. */
 static void report_refused(gemel__equality *q, gemel__needs *needs, gemel_record *record) {
   const char *word = "";
   gemel__witness *witness = gemel__beyond_witness(needs, q->result->refused, &word);
@@ -230,15 +230,15 @@ static void conclude_special(gemel__equality *q, const gemel__needs *needs, geme
   gemel__record_emit(q->run, record);
 }
 
-/* The words that were shown, into the result. 1: one isn't allowed, or a difference that none
- * allows. */
+/* Adds the words that were measured to the result. Returns 1 if one isn't allowed, or there is a
+ * difference that no word allows. */
 static int take_words(gemel__equality *q, const gemel__needs *needs) {
   q->result->needs |= needs->needs | gemel__beyond_words(needs);
   q->result->refused = q->result->needs & ~q->allow;
   return q->result->refused != 0 || (needs->beyond >> GEMEL__BEYOND_BOUND & 1) != 0;
 }
 
-/* Stopped: what was shown refutes, but nothing else is known. */
+/* After a stop: a refutation counts, everything else is not run. */
 static void conclude_early(gemel__equality *q, gemel__needs *needs, gemel_record *record) {
   if (take_words(q, needs)) {
     report_refused(q, needs, record);
@@ -291,14 +291,14 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
 
 /* ---- The question ---- */
 
-/* The tiers after tier real, as jobs. */
+/* The tiers after tier real, each of which is a job. */
 enum { LATER_TIERS = 4 };
 static const gemel_tier later[LATER_TIERS] = {GEMEL_TIER_INTEGER, GEMEL_TIER_FLOAT,
                                               GEMEL_TIER_GRADIENT, GEMEL_TIER_SPECIAL};
 
 struct later {
   const gemel__equality *q;
-  gemel_pair_result *results; /* one each */
+  gemel_pair_result *results; /* one a tier */
   gemel__point *points;       /* likewise */
 };
 
@@ -337,7 +337,7 @@ static gemel_status ask_later(gemel__run *run, const void *user, size_t k, gemel
   return equal_later(&q, later[k], error);
 }
 
-/* The tiers' results as one, in their order. Words come from tier special. */
+/* Combines the tiers' results in their order. The words are those of tier special. */
 static void take_later(gemel__equality *q, gemel_pair_result *results, gemel__point *points) {
   for (size_t k = 0; k < LATER_TIERS; k++) {
     gemel_verdict worst = q->result->verdict;
@@ -372,7 +372,7 @@ static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
   return status;
 }
 
-/* The shipped code has told the two apart at sizes that are too large for anything else. */
+/* Reports that the shipped code refuted the pair at sizes too large for exact arithmetic. */
 static void refute_apart(gemel__equality *q) {
   static const char why[] = "tier float refuted the pair";
   gemel_record record;
@@ -402,8 +402,9 @@ static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
   return status == GEMEL_OK ? later_tiers(q, error) : status;
 }
 
-/* Do the graphs agree over the reals at a few points, of which some have elements? If not once they
- * are scaled, sizes may play a role as numbers, and the graphs are taken as they came. */
+/* 1 if the graphs agree over the reals at a few points, at least one of which has no empty input.
+ * If graphs don't agree once they are scaled, sizes may occur in them as numbers, and they are
+ * asked about unscaled. */
 static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b) {
   enum { POINTS = 6 };
   gemel__random random;
@@ -438,7 +439,7 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
   return same && useful > 0 && !gemel__stopped(q->run->ticker);
 }
 
-/* What one question needs of graphs of its own. */
+/* Graphs that one question makes. */
 struct versions {
   gemel__folded folded;
   gemel_graph *a, *b, *real_a, *real_b;
@@ -448,8 +449,8 @@ static int agree_folded(void *user, const gemel_graph *a, const gemel_graph *b) 
   return agree(user, a, b);
 }
 
-/* Where the graphs don't agree, but do once folded constants are taken for what they stand for: so
- * much for tier real. Shipped code has the constants as they are. */
+/* If the graphs don't agree, but do with folded constants replaced by what they were folded from,
+ * tier real asks about those. The shipped code has the constants as they are. */
 static gemel_status unfold(gemel__equality *q, struct versions *v, gemel_error *error) {
   if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->a, q->b)) {
     return GEMEL_OK;
@@ -471,7 +472,7 @@ static void clear_scaled(struct versions *v) {
   v->a = v->b = v->real_a = v->real_b = NULL;
 }
 
-/* 1: all graphs have the scaled sizes, and agree so. */
+/* 1 if all graphs can be scaled and agree then. */
 static int scale_by(gemel__equality *q, struct versions *v, const gemel__scaling *scaling) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   int scaled = scaling->n > 0 && (v->a = gemel__graph_scaled(q->a, scaling, &error)) != NULL &&
@@ -485,7 +486,7 @@ static int scale_by(gemel__equality *q, struct versions *v, const gemel__scaling
   return scaled;
 }
 
-/* Large sizes become small ones, in all graphs or in none: in the first way in which they do. */
+/* Scales large sizes in all graphs or in none, by the first map with which they agree. */
 static void scale(gemel__equality *q, struct versions *v) {
   gemel__scaling scaling;
   size_t way = 0;
@@ -539,7 +540,8 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   return status;
 }
 
-/* What the shipped code showed at the true sizes comes first, exact arithmetic after it. */
+/* A difference that the shipped code showed at the true sizes is reported first. Otherwise the
+ * tiers are asked. */
 static gemel_status ask_scouted(gemel__equality *q, gemel_error *error) {
   if (q->run->brief && q->scouted.found != GEMEL__SCOUT_NOTHING) {
     gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
@@ -555,7 +557,8 @@ static gemel_status ask_scouted(gemel__equality *q, gemel_error *error) {
   return ask_versions(q, error);
 }
 
-/* Some tier didn't end: neither equal nor told apart by these words alone. */
+/* Some tier didn't end, so the verdict is not run at best, and only words that are refused are
+ * known. */
 static void settle_stopped(gemel__equality *q) {
   if (gemel_verdict_severity(q->result->verdict) < gemel_verdict_severity(GEMEL_VERDICT_NOT_RUN)) {
     q->result->verdict = GEMEL_VERDICT_NOT_RUN;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The question of `gemel equal`, and how it is divided.
+ * The question of `gemel equal`, for graphs as a whole.
  */
 #ifndef GEMEL__EQUAL_EQUAL_H
 #define GEMEL__EQUAL_EQUAL_H
 
 #include "harness/run.h"
 
-/* Asks all tiers that RUN wants about the graphs as a whole (equal.c). Records go to RUN's sink. */
+/* Asks all tiers that RUN wants about the graphs as a whole, not divided (equal.c). Records go to
+ * RUN's sink. */
 gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel_graph *b,
                               const char *name, unsigned allow, gemel_pair_result *result,
                               gemel_error *error);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Constants as inputs, see general.h. If two graphs are equal whatever their weights are, they are
- * for these; and that is the easier question: nothing is known of an input, so a formula in it is
- * decided by the field, where the root of a constant has no residue half of the time; sizes that
- * weights hold fast may be scaled; and small numbers are drawn in place of full significands.
+ * Constants as inputs, see general.h. Two graphs that are equal for any weights are equal for
+ * theirs. That is also the easier question: nothing is known of an input, so the field decides
+ * formulas in it, while the root of a constant has no residue half of the time; sizes that only the
+ * weights fixed may be scaled; and small numbers are drawn in place of full significands.
  *
- * An input is made of each tensor that depends on no input (a constant or what is computed from
- * constants alone) and that meets one in the first graph; the second graph has it too, or it has
- * constants of its own and then hardly passes. Numbers of rank 0 stay what they are, unless they
- * are computed: a 2 is more often part of the formula.
+ * A tensor becomes an input if it depends on no input (a constant, or computed from constants
+ * alone) and an operation of the first graph takes it together with a value that does. If the
+ * second graph has other constants there, the pair hardly passes, and nothing is concluded.
+ * Constants of rank 0 stay, as a 2 is more often part of the formula; those that are computed
+ * become inputs too.
  */
 #include "equal/general.h"
 
@@ -26,7 +27,7 @@ enum { ROUNDS = 2, MOST_INPUTS = 4096 };
 struct general {
   gemel__joint joint;
   unsigned char *closed; /* a byte a node: depends on no input */
-  unsigned char *needed; /* by the first graph */
+  unsigned char *needed; /* a byte a node: the first graph needs it */
   gemel__edit *edits;
   size_t n_leaves;
   gemel_graph *a, *b;
@@ -56,7 +57,7 @@ static void mark_needed(struct general *g) {
   }
 }
 
-/* A float tensor, or a number that is computed. */
+/* 1 for a float tensor, or a float number that is computed. */
 static int may_vary(const gemel_graph *graph, uint32_t node) {
   if (!gemel__has_output(graph, node, 0) || gemel__has_output(graph, node, 1)) {
     return 0;
@@ -66,7 +67,8 @@ static int may_vary(const gemel_graph *graph, uint32_t node) {
          (type->rank > 0 || gemel__node_at(graph, node)->op != GEMEL__OP_constant);
 }
 
-/* Constants that meet a value which isn't one, in the first graph. */
+/* Makes inputs of values that depend on no input and are operands, in the first graph, of a node
+ * that does. */
 static void choose_leaves(struct general *g) {
   for (uint32_t k = 0; k < g->joint.n_nodes; k++) {
     uint32_t count;
@@ -113,7 +115,7 @@ static gemel_graph *rebuild(struct general *g, const gemel_graph *like, const ge
   return result;
 }
 
-/* GEMEL_DECLINED: there is no such constant. */
+/* Makes both graphs. GEMEL_DECLINED: there is no such constant. */
 static gemel_status make(struct general *g, const gemel_graph *a, const gemel_graph *b,
                          gemel_error *error) {
   gemel_status status = gemel__joint_make(&g->joint, a, b, error);
@@ -146,7 +148,7 @@ static void clear(struct general *g) {
   gemel_graph_unref(g->b);
 }
 
-/* Large sizes become small ones, where both graphs can be scaled; TEXT says which. */
+/* Scales large sizes if both graphs can be scaled; TEXT says which. */
 static void scale(struct general *g, char *text) {
   gemel__scaling scaling;
   gemel_graph *a = NULL, *b = NULL;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The induction over the steps of two loops, see loops.h. They begin with equal states. A step maps
- * equal states to equal ones, and stacks and ends alike, if the bodies are one function; and it is
- * asked whether they are for all states that there could be, as nobody knows which of them are
- * reached. So what bodies assume of their inputs is left out, and bodies that differ say nothing of
- * the loops.
+ * Loops by induction over their steps, see loops.h. Both loops begin with equal states. If their
+ * bodies are the same function, each step maps equal states to equal states and gives equal rows of
+ * results. The bodies are compared for any states, as it isn't known which occur; so what bodies
+ * assume of their inputs is left out, and bodies that differ say nothing of the loops.
  */
 #include "equal/loops.h"
 
@@ -58,7 +57,7 @@ static int same_results(const gemel__joint *j, uint32_t u, uint32_t v) {
   return k == n;
 }
 
-/* Input K of a step: a value of the operand's type, or of a row of it. */
+/* Input K of a step: of the operand's type or, for a sequence, of the type of its rows. */
 static gemel_value step_input(gemel_graph *into, const gemel__joint *j, uint32_t node,
                               const gemel__scan *s, size_t k) {
   uint32_t count;
@@ -95,7 +94,7 @@ static gemel_status fill_step(gemel_graph *into, const gemel__joint *j, uint32_t
   return status;
 }
 
-/* One step of loop NODE. */
+/* The body of loop NODE as a graph. */
 static gemel_status make_step(const gemel__joint *j, uint32_t node, gemel_graph **step,
                               gemel_error *error) {
   gemel__scan s;
@@ -124,7 +123,8 @@ gemel_status gemel__loop_bodies(const gemel__joint *joint, uint32_t u, uint32_t 
   return status;
 }
 
-/* 1 if a loop of GRAPH, or of a body in it, is truncated. As deep as bodies are nested. */
+/* 1 if a loop of GRAPH, or of a body in it, is truncated. Recursion is as deep as bodies are
+ * nested. */
 static int is_truncated(const gemel_graph *graph) {
   int found = 0;
   for (uint32_t k = 0; k < gemel_graph_node_count(graph) && !found; k++) {

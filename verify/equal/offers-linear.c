@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Forms (offers-form.h) of what moves elements, adds them up along axes, multiplies matrices or
- * correlates images, as the operations' records say (reference/twin.h):
- * which axis of the result an axis of an operand becomes says how coefficients, factors and shifts
- * lie in it. What would need more than that is left out, and then isn't offered.
+ * Forms (offers-form.h) of operations that move elements, sum along axes, multiply matrices or
+ * correlate images. The operations' records say which they are (reference/twin.h). For each operand
+ * a map tells which axis of the result an axis of the operand becomes; coefficients, factors and
+ * shifts are carried along by it. What can't be carried so is left out and not offered.
  */
 #include <string.h>
 #include "core/alloc.h"
 #include "core/attrs.h"
 #include "equal/offers-form.h"
 
-/* The node at hand. Below, a MAP has for each axis of an operand the result's axis that it becomes;
- * −1: none. */
+/* The node whose form is made. A MAP below has for each axis of an operand the axis of the result
+ * that it becomes; −1: none. */
 struct linear {
   gemel__collecting *c;
   gemel__form *form;
   const gemel_attr *attrs;
   const gemel__ref *inputs;
   uint32_t count;
-  gemel__ref x;                        /* the operand at hand, the first of them */
+  gemel__ref x;                        /* the operand that is moved, usually the first */
   const struct gemel__type *from, *to; /* of X and of the result */
 };
 
-enum { MOST_WORK = 1 << 22 }; /* multiplications of one product of constants */
+enum { MOST_WORK = 1 << 22 }; /* multiplications in one product of constants */
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -36,7 +36,7 @@ static const struct gemel__type *type_of(const gemel__collecting *c, gemel__ref 
   return gemel__type_at(c->by->context, gemel__node_type(c->by, ref.node, ref.output));
 }
 
-/* Coefficients of operand X, whose axes become those of MAP. */
+/* Adds the coefficients of operand X, their axes mapped by MAP. */
 static void map_coefficients(struct linear *l, gemel__ref x, const int *map) {
   const gemel__form from = l->c->forms[x.node];
   for (size_t k = 0; k < from.n; k++) {
@@ -48,8 +48,8 @@ static void map_coefficients(struct linear *l, gemel__ref x, const int *map) {
   }
 }
 
-/* T, of as many axes as MAP has entries, with its axes where MAP puts them; null if it varies along
- * one that has no place. */
+/* T with its axes mapped by MAP, which has an entry for each; null if it varies along an axis that
+ * becomes none. */
 static gemel_value map_constant(gemel_value t, const int *map, int rank) {
   int64_t shape[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK];
   if (gemel_is_null(t)) {
@@ -69,8 +69,7 @@ static gemel_value map_constant(gemel_value t, const int *map, int rank) {
   return gemel__offer_shuffle(t, rank, order);
 }
 
-/* All of X's form, its axes becoming those of MAP; without shifts if one varies along an
- * axis that has no place there. */
+/* Maps X's whole form by MAP. Shifts are dropped if one varies along an axis that becomes none. */
 static void map_form(struct linear *l, const int *map) {
   const gemel__form from = l->c->forms[l->x.node];
   map_coefficients(l, l->x, map);
@@ -109,8 +108,7 @@ static void form_broadcast(struct linear *l) {
   map_form(l, map);
 }
 
-/* A part of each: axes whose size stays the same keep their place, and nothing may vary along the
- * others. */
+/* A part of a tensor: axes of unchanged size stay, and nothing may vary along the others. */
 static void form_part(struct linear *l) {
   int map[GEMEL_MAX_RANK];
   for (int a = 0; a < GEMEL_MAX_RANK; a++) {
@@ -119,13 +117,13 @@ static void form_part(struct linear *l) {
   map_form(l, map);
 }
 
-/* What is put around a value has no shift. */
+/* Padding isn't shifted with the value, so there are no shifts. */
 static void form_pad(struct linear *l) {
   form_part(l);
   l->form->n_shifts = 0;
 }
 
-/* Coefficients of the COUNT operands from FIRST on, which are broadcast. */
+/* Adds the coefficients of COUNT operands from FIRST on, which are broadcast to the result. */
 static void coefficients_of(struct linear *l, uint32_t first, uint32_t count) {
   for (uint32_t k = first; k < first + count; k++) {
     int map[GEMEL_MAX_RANK];
@@ -144,8 +142,8 @@ static void form_write(struct linear *l) {
   coefficients_of(l, 0, 2);
 }
 
-/* Shifts of a value some of whose axes, FIRST to FROM->rank − LAST, become others: they are written
- * out along those. */
+/* Shifts of a reshaped value. Axes FIRST to FROM->rank − LAST become others; a shift that varies
+ * along them is broadcast to their sizes and reshaped. */
 static void reshape_shifts(struct linear *l, int first, int last) {
   const gemel__form from = l->c->forms[l->inputs[0].node];
   gemel_context *context = l->c->by->context;
@@ -172,7 +170,7 @@ static void reshape_shifts(struct linear *l, int first, int last) {
   }
 }
 
-/* Axes before and behind those that change keep their place. */
+/* Axes before and behind those that are reshaped keep their place. */
 static void form_reshape(struct linear *l) {
   int map[GEMEL_MAX_RANK], first = 0, last = 0, a;
   int n = l->from->rank, m = l->to->rank;
@@ -206,7 +204,8 @@ static void form_join(struct linear *l) {
 
 /* ---- Sums ---- */
 
-/* T summed over AXES (which are gone from the result) of the sizes that operand 0 has there. */
+/* T, broadcast to the sizes of operand 0 along the summed axes, and summed over them. The result
+ * doesn't have these axes. */
 static gemel_value sum_constant(struct linear *l, gemel_value t, const unsigned char *summed) {
   int64_t shape[GEMEL_MAX_RANK], axes[GEMEL_MAX_RANK];
   int n = gemel__offer_shape(t, shape);
@@ -225,7 +224,7 @@ static gemel_value sum_constant(struct linear *l, gemel_value t, const unsigned 
   return gemel__offer_aligned(t, n - (int)count);
 }
 
-/* A coefficient that has all summed axes, summed over them itself. */
+/* If coefficient K has all summed axes, its own sum over them is a coefficient of the sum. */
 static void sum_coefficient(struct linear *l, size_t k, const unsigned char *summed, int n_summed,
                             const int *map) {
   gemel__coefficient own = l->c->pool[k];
@@ -278,8 +277,8 @@ static void form_sum(struct linear *l) {
 
 /* ---- Products of matrices ---- */
 
-/* An operand of a dot: which of its axes are contracted and which are batch axes, in the order of
- * the attributes, and where in the result each axis goes. */
+/* An operand of a dot: its contracted axes and its batch axes, in the order of the attributes, and
+ * the axis of the result that each of its axes becomes. */
 struct linear_operand {
   gemel__ref ref;
   gemel_value closed;
@@ -288,7 +287,8 @@ struct linear_operand {
   int rank, map[GEMEL_MAX_RANK];
 };
 
-/* Fills in O's map; free axes go to AT and on. Returns where the next would go. */
+/* Fills in O's map, where free axes become AT and the following. Returns the axis after the
+ * last. */
 static int place_axes(struct linear_operand *o, int at) {
   for (int a = 0; a < GEMEL_MAX_RANK; a++) {
     o->map[a] = 0;
@@ -315,7 +315,7 @@ static gemel_value dot(const struct linear_operand *x, gemel_value a,
   return gemel__offer_make(a.graph, "dot", 2, operands, 4, attrs);
 }
 
-/* Shift T of the open operand X goes through the product with the constant Y. */
+/* The shift of the product, if T is a shift of operand X, which isn't constant, and Y is. */
 static gemel_value shift_through(const struct linear_operand *x, const struct linear_operand *y,
                                  gemel_value t, int x_first) {
   int64_t shape[GEMEL_MAX_RANK], other[GEMEL_MAX_RANK];
@@ -331,8 +331,8 @@ static gemel_value shift_through(const struct linear_operand *x, const struct li
   return x_first ? dot(x, t, y, y->closed) : dot(y, y->closed, x, t);
 }
 
-/* V, a coefficient of the open operand X that has all contracted axes, times the constant Y is one
- * of the product: dot(dot(u, V), Y) = dot(u, dot(V, Y)). */
+/* If the coefficient V of operand X has all contracted axes, V times the constant Y is a
+ * coefficient of the product: dot(dot(u, V), Y) = dot(u, dot(V, Y)). */
 static void multiply_coefficient(struct linear *l, const struct linear_operand *x,
                                  const struct linear_operand *y, const gemel__coefficient *v) {
   int64_t shape[GEMEL_MAX_RANK], other[GEMEL_MAX_RANK], contracted[GEMEL_MAX_RANK];
@@ -373,7 +373,7 @@ static void multiply_coefficient(struct linear *l, const struct linear_operand *
   gemel__form_add(l->c, l->form, product, places);
 }
 
-/* The operand X isn't constant, Y is. */
+/* A dot of X, which isn't constant, and the constant Y. */
 static void form_affine(struct linear *l, const struct linear_operand *x,
                         const struct linear_operand *y, int x_first) {
   const gemel__form from = l->c->forms[x->ref.node];
@@ -438,7 +438,7 @@ static void form_dot(struct linear *l) {
 
 /* ---- Correlations ---- */
 
-/* Places of an attribute list of the correlations, in the order of their rows. */
+/* Places of the correlations' attributes, in the order of their rows. */
 enum { CORR_LOW = 2, CORR_HIGH, CORR_PADDING, CORR_GROUPS, CORR_FLIP, CORR_UNSHARED };
 /* Axes of images and cotangents, and of weights. */
 enum { BATCH, CHANNELS };
@@ -455,8 +455,8 @@ static int has_padding(const gemel_attr *attrs) {
   return padded;
 }
 
-/* Shift T, which doesn't vary along spatial axes, goes through the correlation with the constant W:
- * what one window gives, where none reaches beyond the image. */
+/* The shift of a correlation with the constant W, if T is a shift of the images that doesn't vary
+ * along spatial axes: what one window gives. Without padding all windows give the same. */
 static gemel_value shift_correlated(struct linear *l, gemel_value t, gemel_value w) {
   int64_t shape[GEMEL_MAX_RANK], weights[GEMEL_MAX_RANK];
   int n = gemel__offer_shape(t, shape), groups = (int)l->attrs[CORR_GROUPS].u.i;
@@ -479,8 +479,9 @@ static gemel_value shift_correlated(struct linear *l, gemel_value t, gemel_value
   return gemel__offer_make(t.graph, "corr", 2, operands, 2, attrs);
 }
 
-/* Operand X, images or cotangents, isn't constant; the weights W are. Axis IN of these belongs to
- * X's channels, OUT to the result's; if there are groups, none is known to. */
+/* A correlation of X (images or cotangents), which isn't constant, with constant weights W. Axis IN
+ * of W belongs to X's channels, axis OUT to the result's. With groups an axis may belong to
+ * none. */
 static void form_filtered(struct linear *l, gemel__ref x, gemel_value w, int in, int out) {
   const gemel__form from = l->c->forms[x.node];
   gemel__coefficient own = {w, {0}};
@@ -508,8 +509,8 @@ static void form_filtered(struct linear *l, gemel__ref x, gemel_value w, int in,
   }
 }
 
-/* Coefficients of both operands, none of which is constant; PLACES[k][a] is where axis a of operand
- * k goes, for the first two. */
+/* Coefficients of both operands, neither of which is constant. Axis a of operand k, of its first
+ * two, becomes PLACES[k][a]. */
 static void form_both(struct linear *l, const int places[2][2]) {
   for (int k = 0; k < 2; k++) {
     int map[GEMEL_MAX_RANK];

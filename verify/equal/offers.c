@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Collecting offers, see offers.h. One pass over the graph: parts that depend on no input are
- * copied into the offers' graph, and for each other value the constants that it is linear in are
- * known (its form, offers-form.h). dot(x, W) has the coefficient W; multiplied by s, the
- * coefficient W * s, with s along W's columns, which is what an optimiser would make of it; with b
- * added, the shift b, which a further factor multiplies, too. Each such constant is an offer as
- * soon as it arises, so what was moved half the way only is among them. Whether an offer is what a
- * graph has is decided by its numbers (constants.c), and whether the graphs are then equal by the
- * models: an offer too many does no harm.
+ * Collects offers, see offers.h, in one pass over the graph. Values that depend on no input are
+ * copied to the offers' graph. For each other value it is known which constants it is linear in
+ * (its form, offers-form.h). For example, dot(x, W) has the coefficient W. Multiplied by s, it has
+ * the coefficient W * s, with s along W's columns: that is the constant which an optimiser would
+ * fold. With b added it has the shift b, which a further factor multiplies too. Every such constant
+ * is an offer as soon as it arises, so factors that an optimiser moved only part of the way are
+ * covered. Offers are compared with a graph's constants by their numbers (constants.c), and the
+ * models decide whether the graphs are then equal; so an offer too many does no harm.
  */
 #include "equal/offers.h"
 
@@ -25,7 +25,7 @@ enum {
   MOST_POOL = 1 << 19,
   MOST_OPERANDS = 16
 };
-static const int64_t most_elements = 1 << 21; /* of all offers together: some seconds */
+static const int64_t most_elements = 1 << 21; /* of all offers together: takes some seconds */
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -206,7 +206,7 @@ static int attrs_known(const gemel_graph *graph, uint32_t node) {
   return 1;
 }
 
-/* 1 if what NODE gives is one value, whatever the inputs, and not a large one. */
+/* 1 if NODE has one value, which doesn't depend on any input, and which isn't too large. */
 static int is_closed(const gemel__collecting *c, uint32_t node) {
   const gemel_graph *by = c->by;
   uint32_t count;
@@ -250,9 +250,10 @@ static void copy_node(gemel__collecting *c, uint32_t node) {
   gemel__free(operands, (count + 1) * sizeof *operands);
 }
 
-/* ---- Scalars: one operation more ---- */
+/* ---- Scalars: one more operation ---- */
 
-/* Neither is 1, as what is multiplied or divided by 1 would count as rounded once more. */
+/* Offers what one operation makes of X and Y. Neither is 1: a product with 1 would count as rounded
+ * once more. */
 static void offer_pair(gemel__collecting *c, gemel_value x, gemel_value y) {
   gemel__offer(c, apply2("add", x, y));
   gemel__offer(c, apply2("mul", x, y));
@@ -343,7 +344,7 @@ gemel_value gemel__coefficient_times(const gemel__coefficient *k, gemel_value fa
   return times(k->value, gemel__offer_shuffle(factor, rank, order), quotient);
 }
 
-/* Coefficients of X, a value of BY, for a form of RANK axes onto which X is broadcast. */
+/* Adds the coefficients of X, a value of BY, to a form of RANK axes, to which X is broadcast. */
 static void take_coefficients(gemel__collecting *c, gemel__form *form, gemel__ref x, int rank) {
   const gemel__form from = c->forms[x.node];
   int shift = rank - gemel__type_at(c->by->context, gemel__node_type(c->by, x.node, 0))->rank;
@@ -376,14 +377,14 @@ static void offer_shifts(gemel__collecting *c, const gemel__form *form) {
   }
   if (form->n_shifts > 0) {
     gemel__offer(c, total);
-    gemel__offer(c, apply1("neg", total)); /* to be subtracted */
+    gemel__offer(c, apply1("neg", total)); /* for a graph that subtracts it */
   }
   if (form->n_shifts > 0 && !gemel_is_null(form->scale)) {
     gemel__offer(c, apply2("div", total, form->scale));
   }
 }
 
-/* FORM = that of X times FACTOR, or divided by it. */
+/* Makes FORM that of X times FACTOR, or divided by it if QUOTIENT. */
 static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, gemel_value factor,
                      int quotient, int rank) {
   const gemel__form from = c->forms[x.node];
@@ -424,7 +425,7 @@ static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, geme
   offer_shifts(c, form);
 }
 
-/* FORM = that of X, negated if SIGN is −1. */
+/* Adds the form of X to FORM, negated if SIGN is −1. */
 static void take(gemel__collecting *c, gemel__form *form, gemel__ref x, int sign, int rank) {
   const gemel__form from = c->forms[x.node];
   size_t before = form->n;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * `gemel equal`, divided. Most of two graphs is mostly the same: what an optimiser left alone, what
- * a second export wrote in the same way. Both go into one graph (pairs/joint.h), in which that is
- * one node; what is left is settled from the inputs on. Where a value of the second graph comes out
- * like one of the first (candidates.h), the nodes between them and what both have in common are a
- * pair of small graphs, which is asked about in all tiers (equal.c); if it passes, the one stands
- * for the other from there on. So do loops whose bodies pass (loops.h), which are a pair like any
- * other. If all outputs are equal in the end, the pair is, and the evidence is that of its parts.
+ * `gemel equal`, divided into parts. Most of the nodes of two graphs are often the same: an
+ * optimiser changes few of them, a second export writes most alike. Both graphs go into one
+ * (pairs/joint.h), where equal nodes are one node. What differs is settled from the inputs on. If a
+ * value of the second graph agrees with one of the first when both are run (candidates.h), the
+ * nodes between them and the nearest values in common are a pair of small graphs. That part is
+ * asked about in all tiers (equal.c). If it passes, the first graph's value replaces the second's
+ * from there on. Loops whose bodies pass are settled likewise (loops.h). If all outputs are equal
+ * in the end, the pair passes, with the evidence of its parts.
  *
- * A part that doesn't pass says nothing yet: what its inputs have in common may matter. It is
- * opened up towards the inputs, and in the end the graphs are asked about as a whole.
+ * A part that doesn't pass isn't refuted, as relations between its inputs may matter. It is
+ * extended towards the inputs and asked about again. What stays unsettled is asked about as a
+ * whole.
  */
 #include "equal/equal.h"
 
@@ -30,15 +32,15 @@
 #include "report/saved.h"
 
 enum {
-  SMALL_PAIR = 40,   /* nodes: so small a pair is asked about as a whole */
-  LARGE_PAIR = 1000, /* nodes: above, a difference is sought from the parts on */
-  PART_NODES = 120,  /* at most, of a part */
-  FAILURES = 48,     /* parts that didn't pass, after which no more are tried */
-  USUAL_PARTS = 24,  /* of more nodes that differ, a part gets fewer points, */
-  LEAST_EFFORT = 4,  /* but this fraction of them */
+  SMALL_PAIR = 40,   /* nodes: up to this a pair isn't divided */
+  LARGE_PAIR = 1000, /* nodes: above, a counterexample shows only a part */
+  PART_NODES = 120,  /* of a part, at most */
+  FAILURES = 48,     /* after so many parts that didn't pass no more are tried */
+  USUAL_PARTS = 24,  /* if more nodes differ, parts get fewer points, */
+  LEAST_EFFORT = 4,  /* at least 1 ÷ LEAST_EFFORT of them */
   CANDIDATES = 2     /* for one node */
 };
-/* How far a part is opened up, one try after the other. */
+/* How far a part is extended, in turn. */
 static const int depths[] = {0, 1, 3};
 
 /* ---- Evidence of several parts as one ---- */
@@ -46,8 +48,8 @@ static const int depths[] = {0, 1, 3};
 struct gathered {
   gemel_record record; /* its strings are those below */
   char detail[700];
-  char *counterexample; /* NULL unless refuted */
-  char *replay;         /* file that repeats it; NULL: none */
+  char *counterexample; /* owned; NULL unless refuted */
+  char *replay;         /* owned; path of the replay; NULL: none */
   int used;
 };
 
@@ -59,18 +61,18 @@ struct parts {
   gemel_pair_result *result;
   gemel__joint joint;
   gemel__candidates candidates;
-  struct gathered tiers[GEMEL_TIER_COUNT]; /* of all parts that passed */
-  struct gathered one[GEMEL_TIER_COUNT];   /* of the part at hand */
-  size_t proven, failures;                 /* parts */
-  size_t loops;                            /* of those that are proven */
-  double effort;                           /* on a part, as gemel__run has it */
-  gemel__asked asked;                      /* about parts of these graphs */
-  uint32_t *anchors;                       /* a node each: see find_anchor */
-  unsigned needs;                          /* words that tell a part that passed apart */
-  int improves;                            /* one of them improves */
-  int64_t symbols_up_to;                   /* as of a result: of all parts that passed, the least */
-  char apart[300];                         /* what one graph alone assumes; "" if nothing */
-  gemel_record_sink sink;                  /* the caller's, behind say_apart */
+  struct gathered tiers[GEMEL_TIER_COUNT]; /* sum of all parts that passed */
+  struct gathered one[GEMEL_TIER_COUNT];   /* the part that is asked about */
+  size_t proven, failures;                 /* parts that passed, and that didn't */
+  size_t loops;                            /* parts that passed and are bodies of loops */
+  double effort;          /* share of the points for a part, as gemel__run has it */
+  gemel__asked asked;     /* the parts that were asked about */
+  uint32_t *anchors;      /* a node each: see find_anchor */
+  unsigned needs;         /* words of the parts that passed */
+  int improves;           /* one of them improves */
+  int64_t symbols_up_to;  /* of all parts that passed the least; 0: none */
+  char apart[300];        /* what only one graph assumes; "" if nothing */
+  gemel_record_sink sink; /* the caller's sink, to which say_apart forwards */
   void *user;
 };
 
@@ -91,7 +93,7 @@ static void forget_records(struct gathered *tiers) {
   memset(tiers, 0, GEMEL_TIER_COUNT * sizeof *tiers);
 }
 
-/* USER is an array of one a tier. */
+/* Keeps a record. USER is an array with an entry for each tier. */
 static void keep_record(void *user, const gemel_record *record) {
   struct gathered *to = &((struct gathered *)user)[record->tier];
   copy_record(to, record);
@@ -103,8 +105,8 @@ static void keep_record(void *user, const gemel_record *record) {
   }
 }
 
-/* TO with what FROM adds: of verdicts the worst, of kinds of evidence the weakest, of counts the
- * sum. A part to which a tier doesn't apply takes nothing away. */
+/* Adds FROM to TO: the worst verdict, the weakest evidence, the sum of the counts. A part to which
+ * a tier doesn't apply changes nothing. */
 static void add_record(struct gathered *to, const struct gathered *from) {
   const gemel_record *r = &from->record;
   if (!from->used) {
@@ -130,7 +132,8 @@ static void add_record(struct gathered *to, const struct gathered *from) {
   to->record.error_probability += r->error_probability;
 }
 
-/* Hands a record on to the caller and says that one graph assumes more, where that matters. */
+/* Forwards a record to the caller. If one graph assumes more and the tier was run, its detail says
+ * so. */
 static void say_apart(void *user, const gemel_record *record) {
   const struct parts *p = user;
   gemel_record said = *record;
@@ -159,7 +162,7 @@ static void watch_assumptions(struct parts *p) {
 static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair, const char *name,
                                 unsigned allow, gemel_pair_result *result, gemel_error *error);
 
-/* Asks about A and B, in TIERS (0: those that the caller wants), with the records kept in KEPT. */
+/* Asks about PAIR and keeps the records in KEPT. TIERS 0: the tiers that the caller wants. */
 static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pair, unsigned tiers,
                              struct gathered *kept, gemel_pair_result *result, gemel_error *error) {
   gemel__run run = *p->run;
@@ -172,19 +175,20 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
   gemel__ticker_part(run.ticker, pair->whole ? 0 : p->asked.n + 1);
   if (!pair->whole) {
     run.point = NULL;
-    /* a part that doesn't pass is no finding; one that is asked for its difference is */
+    /* a part that doesn't pass is no counterexample, unless TIERS asks for one */
     run.options.replay_folder = tiers != 0 ? run.options.replay_folder : NULL;
   }
   return pair->bodies ? ask_divided(&run, pair, p->name, p->allow, result, error)
                       : gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, result, error);
 }
 
-/* The lesser of two sizes, of which 0 is none. */
+/* The smaller of two sizes, where 0 means none. */
 static int64_t least_known(int64_t a, int64_t b) {
   return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* All tiers about a part; 1 if it passes, and its evidence is taken; 0 if not, −1 out of memory. */
+/* Asks all tiers about a part. Returns 1 if it passes, and adds its evidence; 0 if not; −1 out of
+ * memory. */
 static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_result *result,
                     gemel_error *error) {
   gemel_status status = ask_kept(p, part, 0, p->one, result, error);
@@ -204,7 +208,7 @@ static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_
   return 1;
 }
 
-/* As ask_part, once for parts that are the same: layers of a network repeat. */
+/* Like ask_part, but asks only once about parts that are the same, as repeated layers are. */
 static int ask_once(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
   uint64_t hash = gemel__asked_hash(part);
   int passed = gemel__asked_answer(&p->asked, part, hash);
@@ -218,7 +222,8 @@ static int ask_once(struct parts *p, const gemel__part_graphs *part, gemel_error
   return passed;
 }
 
-/* Is value V of the second graph equal to U of the first? −1: out of memory. */
+/* 1 if value V of the second graph is proved equal to U of the first, 0 if not, −1 out of
+ * memory. */
 static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
   size_t nodes = 0, k;
   int passed = 0;
@@ -232,7 +237,7 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
     if (status != GEMEL_OK) {
       break;
     }
-    if (region.nodes > nodes) { /* else there was nothing to open up */
+    if (region.nodes > nodes) { /* otherwise it couldn't be extended */
       nodes = region.nodes;
       passed = ask_once(p, &region, error);
     }
@@ -245,7 +250,7 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
 
 /* ---- The sweep ---- */
 
-/* The largest node of the first graph that NODE of the second is made of. */
+/* The largest node of the first graph on which NODE of the second depends. */
 static uint32_t find_anchor(struct parts *p, uint32_t node) {
   uint32_t count, k, anchor = 0;
   const gemel__ref *inputs = gemel__node_inputs(p->joint.graph, node, &count);
@@ -272,7 +277,7 @@ static int try_candidates(struct parts *p, uint32_t node, gemel_error *error) {
   return passed < 0 ? -1 : 0;
 }
 
-/* Loops of the first graph that NODE, a loop of the second, may be equal to. */
+/* Tries to prove NODE, a loop of the second graph, equal to a loop of the first. */
 static int try_loops(struct parts *p, uint32_t node, gemel_error *error) {
   int passed = 0;
   for (uint32_t k = 0; k < node && passed == 0 && p->failures < FAILURES; k++) {
@@ -316,8 +321,8 @@ static int may_go_on(struct parts *p, size_t node) {
   return gemel__tick(ticker) == GEMEL_OK;
 }
 
-/* Finds equal nodes, from the inputs on. Loops are asked about, and once there are candidates,
- * other parts too. */
+/* Finds equal nodes, from the inputs on. The first sweep asks about loops only; once there are
+ * candidates, it asks about other parts too. */
 static gemel_status sweep(struct parts *p, gemel_error *error) {
   enum { OFTEN = 64 };
   for (size_t k = 0; k < p->joint.n_nodes && (k % OFTEN != 0 || may_go_on(p, k)); k++) {
@@ -363,7 +368,7 @@ static void emit(struct parts *p, gemel_tier tier, gemel_verdict verdict, gemel_
   gemel__record_emit(p->run, &record);
 }
 
-/* Nothing was asked about the graphs as a whole. */
+/* Stopped before the graphs were asked about as a whole: all tiers are not run. */
 static void say_stopped(struct parts *p) {
   char text[60];
   gemel__stopped_text(p->run->ticker, text, sizeof text);
@@ -386,12 +391,12 @@ static void say_identical(struct parts *p) {
        gemel__loops_derivatives(p->a, p->b));
   emit(p, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_IDENTITY, "bitwise");
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL) || gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
-    p->result->verdict = GEMEL_VERDICT_PASSED; /* else no tier that was asked for applies */
+    p->result->verdict = GEMEL_VERDICT_PASSED; /* else no tier that was wanted applies */
   }
   p->result->bitwise = 1;
 }
 
-/* How many parts passed, by how many questions, as parts that are the same are asked about once. */
+/* Writes how many parts passed, and by how many questions: parts that are the same share one. */
 static void say_part_count(const struct parts *p, const char *rest, const char *more, char *text,
                            size_t bytes) {
   size_t questions = p->asked.passed;
@@ -405,8 +410,8 @@ static void say_part_count(const struct parts *p, const char *rest, const char *
            more[0] != '\0' ? "; " : "", more);
 }
 
-/* The records of parts that passed, and REST of what was asked about besides. What tells parts
- * apart may tell the graphs apart. */
+/* Emits the records of the parts that passed. REST says what became of the rest of the graphs.
+ * Words of a part count as words of the graphs. */
 static void emit_parts(struct parts *p, const char *rest) {
   char words[200] = "bitwise", list[160];
   gemel__needs_text(p->result->needs, list, sizeof list);
@@ -429,7 +434,7 @@ static void emit_parts(struct parts *p, const char *rest) {
   }
 }
 
-/* All outputs are equal, as the parts show. */
+/* All outputs are equal, by the parts. */
 static void say_parts(struct parts *p) {
   p->result->verdict = GEMEL_VERDICT_PASSED;
   p->result->needs = p->needs;
@@ -441,8 +446,8 @@ static void say_parts(struct parts *p) {
 
 /* ---- Large graphs that differ ---- */
 
-/* Of the operands of U and V, which apply the same operation, two that aren't known to be equal:
- * such as came out differently, if there are. */
+/* Goes from U and V, which apply the same operation, to two of their operands that aren't known to
+ * be equal; preferably such as came out differently when both were run. */
 static int unequal_operands(const struct parts *p, gemel__ref *u, gemel__ref *v) {
   const gemel_graph *graph = p->joint.graph;
   const gemel__node *x = gemel__node_at(graph, u->node), *y = gemel__node_at(graph, v->node);
@@ -466,9 +471,8 @@ static int unequal_operands(const struct parts *p, gemel__ref *u, gemel__ref *v)
   return found;
 }
 
-/* From an output that differs down to where the graphs part: the pair of values there, as graphs
- * of what both have in common, if that part is refuted over the reals (1). Its record is then in
- * ONE. −1: memory is out. */
+/* Goes from outputs that differ down to where the graphs part, and asks tier real about the part
+ * there. Returns 1 if it is refuted, with the record in ONE; 0 if not; −1 when memory is out. */
 static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
   gemel_pair_result result = {.size = sizeof result};
   gemel__part_graphs part;
@@ -487,8 +491,8 @@ static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error
                    p->one[GEMEL_TIER_REAL].counterexample != NULL;
 }
 
-/* The records KEPT of a pair go to the caller. With PARTED, the refutation over the reals shows the
- * part in ONE instead of thousands of nodes. */
+/* Emits the records KEPT. If PARTED, the refutation in tier real shows the part in ONE instead of
+ * thousands of nodes. */
 static void emit_kept(struct parts *p, const struct gathered *kept, int parted) {
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     int part = k == GEMEL_TIER_REAL && parted;
@@ -510,7 +514,7 @@ static void emit_kept(struct parts *p, const struct gathered *kept, int parted) 
   }
 }
 
-/* The pair of what is left passed: its evidence and that of the parts that stand in it. */
+/* The rest of the graphs passed as a whole: adds its evidence to that of the parts. */
 static void say_both(struct parts *p, const struct gathered *kept) {
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     add_record(&p->tiers[k], &kept[k]);
@@ -522,7 +526,7 @@ static void say_both(struct parts *p, const struct gathered *kept) {
   emit_parts(p, "the rest as a whole");
 }
 
-/* Asks about what is left, PAIR, whose outputs begin with U and V. */
+/* Asks about the rest of the graphs, PAIR. U and V are its first outputs. */
 static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, gemel__ref u,
                               gemel__ref v, gemel_error *error) {
   struct gathered *kept = gemel__alloc_array(GEMEL_TIER_COUNT, sizeof *kept);
@@ -547,7 +551,8 @@ static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, g
   return status;
 }
 
-/* The outputs that aren't known to be equal, with all that they need, as a pair of its own. */
+/* Asks about the outputs that aren't known to be equal, with all that they depend on, as one
+ * pair. */
 static gemel_status ask_rest(struct parts *p, gemel_error *error) {
   size_t n = p->joint.n_outputs, k, m = 0;
   gemel__ref *refs = gemel__alloc_array(2 * n, sizeof *refs);
@@ -573,7 +578,7 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
   if (status == GEMEL_NO_MEMORY) {
     return gemel__no_memory(error, "the parts of two graphs");
   }
-  if (status != GEMEL_OK) { /* sizes that only a run tells */
+  if (status != GEMEL_OK) { /* a run-time size: asks about the graphs themselves */
     gemel__ticker_part(p->run->ticker, 0);
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
@@ -583,7 +588,7 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
   return status;
 }
 
-/* Nodes that only the second graph has are what parts are asked about. */
+/* Sets the effort for a part by the number of nodes that only the second graph has. */
 static void share_effort(struct parts *p) {
   size_t k, n = 0;
   for (k = 0; k < p->joint.n_nodes; k++) {
@@ -592,7 +597,7 @@ static void share_effort(struct parts *p) {
   p->effort = n > USUAL_PARTS ? fmax((double)USUAL_PARTS / (double)n, 1.0 / LEAST_EFFORT) : 1;
 }
 
-/* No parts need to be asked about where the shipped code shows a difference at once. */
+/* Runs both graphs once. If they differ visibly, no parts are asked about. */
 static gemel_status look_first(struct parts *p, gemel_error *error) {
   gemel__random random;
   gemel__scouted scouted;
@@ -603,7 +608,7 @@ static gemel_status look_first(struct parts *p, gemel_error *error) {
     p->failures = FAILURES;
   }
   gemel__scouted_clear(&scouted);
-  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* what can't be run, others will say */
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* an error will show again later */
 }
 
 static gemel_status divide(struct parts *p, gemel_error *error) {
@@ -653,7 +658,7 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
   if (status != GEMEL_OK) {
     return status;
   }
-  /* where loops are equal, what else there is had better be asked about without them */
+  /* if loops were proved equal, the rest is asked about without them */
   int small = p->joint.n_nodes <= SMALL_PAIR && p->proven == 0;
   if (small || !gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
@@ -670,7 +675,8 @@ static void clear(struct parts *p) {
   gemel__free(p, sizeof *p);
 }
 
-/* The bodies of two loops, divided like any pair: they may be large, or have loops in them. */
+/* Asks about the bodies of two loops, divided like any pair: they may be large or have loops in
+ * them. */
 static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair, const char *name,
                                 unsigned allow, gemel_pair_result *result, gemel_error *error) {
   struct parts *p = gemel__alloc_zeroed(sizeof *p);
@@ -689,7 +695,7 @@ static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair,
   return status;
 }
 
-/* A and B, matched, with everything that the question needs allocated in P. */
+/* Asks about A and B, whose inputs and outputs are matched. */
 static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   gemel__run *run = p->run;
   const char *folder = run->options.counterexample_folder;

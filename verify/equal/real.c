@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tier real of a pair: the models on several instantiations, which are jobs (harness/jobs.h), each
- * with a random stream of its own; what they come to is put together in their order. A difference
- * is made small and reported. Once the caller says stop (base/tick.h), the tier isn't run,
+ * Tier real of a pair: the models are asked at several instantiations. Each is a job
+ * (harness/jobs.h) with a random stream of its own; their answers are combined in order. A
+ * difference is shrunk and reported. Once the caller says stop (base/tick.h), the tier is not run,
  * unless it has found a refutation.
  */
 #include <stdatomic.h>
@@ -16,12 +16,12 @@
 #include "equal/general.h"
 #include "harness/jobs.h"
 
-/* Larger graphs aren't made smaller one value at a time: parts.c shows the part. */
+/* In larger graphs values aren't shrunk: parts.c shows a part instead. */
 enum { MOST_SHRUNK = 1000 };
 
-/* The check of a trial with a ticker: one that is stopped refutes nothing more. */
+/* A trial with a ticker: after a stop its check refutes nothing. */
 struct ticked_trial {
-  gemel__trial trial; /* first */
+  gemel__trial trial; /* first member, so that a pointer to it is one to this */
   gemel__ticker *ticker;
 };
 
@@ -48,7 +48,7 @@ static gemel_status ask(const gemel__equality *q, const gemel__pair *pair, uint6
   return gemel__pair_decide(pair, &how, answer, error);
 }
 
-/* What the shipped code was run at, for the record. */
+/* Writes the sizes at which the shipped code was run. */
 static void say_scouted(const gemel__scouted *s, char *text, size_t bytes) {
   size_t used = 0;
   text[0] = '\0';
@@ -62,7 +62,7 @@ static void say_scouted(const gemel__scouted *s, char *text, size_t bytes) {
   }
 }
 
-/* Simplifies the witness, finds where the graphs part, reports. */
+/* Finds where the graphs part, shrinks the counterexample, and reports it. */
 static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gemel__answer *answer,
                                       gemel_record *record, uint64_t seed, gemel_error *error) {
   gemel__random random;
@@ -73,7 +73,7 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
   const char *output = gemel_graph_output_name(pair->a.graph, answer->output);
   memset(&outcome, 0, sizeof outcome);
   gemel__random_seed(&random, seed);
-  snprintf(left, sizeof left, "%s", answer->got); /* what the models call got is the left side's */
+  snprintf(left, sizeof left, "%s", answer->got); /* the models call the left side's result "got" */
   snprintf(right, sizeof right, "%s", answer->expected);
   if (q->run->brief) {
     record->verdict = GEMEL_VERDICT_REFUTED;
@@ -114,13 +114,13 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
   return GEMEL_OK;
 }
 
-/* What was proved where sizes were scaled is a proof at those: at the graphs' own it was sampled.
- */
+/* A proof at scaled sizes is no proof at the graphs' own: there the evidence is samples. */
 static gemel_evidence weaker(const char *scaled, gemel_evidence how) {
   return scaled[0] != '\0' && how != GEMEL_EVIDENCE_NONE ? GEMEL_EVIDENCE_SAMPLES : how;
 }
 
-/* What carries the verdict where sizes were scaled, in front of its detail; "" if none were. */
+/* Writes which sizes were scaled and what carries the verdict at those; "" if none were scaled.
+ * Returns the length. */
 static size_t say_scaled(const char *scaled, const gemel__answer *total, char *text, size_t bytes) {
   char wrong[60] = "";
   if (scaled[0] == '\0') {
@@ -141,8 +141,8 @@ static size_t say_scaled(const char *scaled, const gemel__answer *total, char *t
   return used < bytes ? used : bytes - 1;
 }
 
-/* What all instantiations together say: the weakest of their evidence, and signs seen both ways if
- * any of them saw them so. */
+/* Combines the answers of all instantiations: the weakest evidence; a decision was seen both ways
+ * if any instantiation saw it so. */
 static void conclude_real(gemel__equality *q, const char *scaled, gemel_record *record,
                           gemel__answer *total) {
   char detail[700];
@@ -177,7 +177,7 @@ static void conclude_real(gemel__equality *q, const char *scaled, gemel_record *
   gemel__record_emit(q->run, record);
 }
 
-/* The shipped code came upon a point where domain O sees two different numbers. */
+/* Reports a point, found by running the shipped code, at which domain O refutes. */
 static gemel_status report_scouted(gemel__equality *q, gemel_error *error) {
   gemel__scouted *s = &q->scouted;
   gemel_record record;
@@ -197,7 +197,8 @@ static gemel_status report_scouted(gemel__equality *q, gemel_error *error) {
   return status;
 }
 
-/* Folded constants, as any values that they may have: 1 if that settles it. */
+/* Asks whether the graphs are equal for any values of their constants. 1 if so, 0 if that isn't
+ * known, −1 if memory is out. */
 static int settle_general(gemel__equality *q, gemel_record *record, double started) {
   gemel__answer answer;
   char scaled[GEMEL__MOST_SCALED_TEXT];
@@ -217,7 +218,7 @@ struct round {
   gemel__pair pair;
   gemel__answer answer;
   uint64_t seed;
-  gemel_status status; /* GEMEL_DECLINED: nothing is known of it */
+  gemel_status status; /* GEMEL_DECLINED: it wasn't asked */
   gemel_error error;
 };
 
@@ -226,7 +227,7 @@ enum { MOST_ROUNDS = 5 };
 struct rounds {
   const gemel__equality *q;
   struct round *all;
-  atomic_size_t *refuted; /* the first of those that are refuted so far */
+  atomic_size_t *refuted; /* the first round that is refuted so far */
 };
 
 static int has_empty(const gemel__instance *instance) {
@@ -255,16 +256,17 @@ static gemel_status ask_round(gemel__run *run, const void *user, size_t k, gemel
     r->status = ask(q, &r->pair, r->seed, run->ticker, &r->answer, &r->error);
   }
   if (r->status == GEMEL_OK && has_empty(&r->pair.a)) {
-    r->answer.missing = 0; /* the mean of nothing has no value on either side: others have one */
+    r->answer.missing = 0; /* undefined results (the mean of nothing) don't count here: other
+                              instantiations define them */
   }
   if (r->status == GEMEL_OK && r->answer.verdict == GEMEL_VERDICT_REFUTED) {
     while (k < first && !atomic_compare_exchange_weak(rounds->refuted, &first, k)) {
     }
   }
-  return GEMEL_OK; /* what became of it is looked at in order */
+  return GEMEL_OK; /* take_rounds looks at the status */
 }
 
-/* What symbols were at most. */
+/* Notes the largest size of an input, if the pair has symbols. */
 static void note_symbols(gemel__equality *q, const gemel__pair *pair) {
   for (size_t k = 0; k < pair->a.n_leaves && pair->symbols > 0; k++) {
     for (int j = 0; j < pair->a.leaves[k].rank; j++) {
@@ -274,7 +276,7 @@ static void note_symbols(gemel__equality *q, const gemel__pair *pair) {
   }
 }
 
-/* What N rounds came to, in their order, until one is refuted. */
+/* Combines N rounds, in their order, until one is refuted. */
 static gemel_status take_rounds(gemel__equality *q, struct round *all, size_t n,
                                 gemel_record *record, gemel__answer *total, int *refuted,
                                 gemel_error *error) {
@@ -292,7 +294,7 @@ static gemel_status take_rounds(gemel__equality *q, struct round *all, size_t n,
                gemel__answer_merge(total, &r->answer, record->instances++) != 0) {
       status = gemel__no_memory(error, "decisions");
     } else if (status != GEMEL_OK && status != GEMEL_NO_MEMORY && gemel__stopped(q->run->ticker)) {
-      status = GEMEL_OK; /* a later one may have been refuted before */
+      status = GEMEL_OK; /* a later round may have been refuted before the stop */
     } else if (status != GEMEL_OK && error != NULL) {
       *error = r->error;
     }
@@ -300,7 +302,8 @@ static gemel_status take_rounds(gemel__equality *q, struct round *all, size_t n,
   return status;
 }
 
-/* Without symbols all instantiations are alike, and their number is one of points. */
+/* How many instantiations are asked. Without symbols they are all alike, so an expensive pair gets
+ * fewer. */
 static size_t round_count(const gemel__equality *q) {
   const char *name;
   if (q->share < 0.02 || (q->share < 0.4 && gemel__pair_symbols(q->real_a, &name, 1) == 0)) {
