@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See bits.h. Points are drawn as for domain O, around the numbers that the region names. In most
- * of them large numbers that are one unit apart are planted: a narrower dtype can't tell these from
- * each other, so a cast that loses digits shows.
+ * Compares bits, see bits.h. Points are drawn as for domain O, around the literals of the region.
+ * At two of three points large numbers that are one unit apart are planted: 2^30 and 2^30 + 1, say,
+ * are the same number in f16, bf16 and f32, so a cast that loses digits shows.
  */
 #include "certify/bits.h"
 
@@ -30,8 +30,8 @@ int gemel__bits_matter(const gemel_graph *graph) {
   return (floats & (floats - 1)) != 0 || (floats != 0 && others != 0);
 }
 
-/* Leaves of any number or any of one sign get numbers beside powers of two, from leaf to leaf one
- * unit apart and up to the sign. */
+/* Fills inputs that may be any number, or any of one sign, with numbers beside powers of two. In
+ * some runs they are negative. */
 static void plant_neighbours(const gemel__instance *in, size_t run, gemel__random *random,
                              gemel_tensor *const *point) {
   for (size_t k = 0; k < in->n_leaves; k++) {
@@ -80,7 +80,7 @@ static int differs(const gemel__both *both) {
   return i < n;
 }
 
-/* Both sides at POINT. */
+/* Runs both sides at POINT and compares. */
 static gemel_status look(const gemel__pair *pair, gemel_tensor **point, gemel__difference *shown,
                          gemel__random *random, gemel__finding *finding, gemel_error *error) {
   gemel__both both;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Certified compilation: what watches the rewriting of a graph and checks each application of a
- * rule by itself, on its region (region.h), each replacement by a pass on its own (change.h), and
- * each folded constant (fold.h).
+ * Certified compilation: while a graph is rewritten, checks each application of a rule on its
+ * region (region.h), each replacement by a pass (change.h), and each folded constant (fold.h).
  *
- * Two applications with the same rule, structure, operations, attributes and types ask the same
- * question, so its answer is remembered, under a 64-bit hash, for as long as the graph is being
- * rewritten. It is asked first for leaves of which nothing is known, which is mostly answered with
- * yes, and then holds whatever is known of them; only if not, it is asked again with the facts and
- * constants that the graph has there. A doubt that residues raise is taken to both models
- * (models/model.h), and only if these see a difference the compilation stops.
+ * Applications with the same rule, structure, operations, attributes and types are the same
+ * question. Its answer is remembered under a 64-bit hash until the graph is rewritten. It is asked
+ * first with nothing known of the inputs; mostly it passes, and then it holds whatever is known of
+ * them. Only if it doesn't pass, it is asked again with the facts and constants of the graph. If
+ * residues show a difference, both models are asked (models/model.h). The compilation stops only if
+ * they see it too.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -27,28 +26,28 @@
 
 enum { NEWER = 1, HOLDS, NEEDS_FACTS };
 
-/* What one rewrite of a graph uses. */
+/* The state of one rewrite of a graph. */
 typedef struct certify_session {
   gemel__pool pool;
   gemel__map memo;
   gemel__region region;
-  size_t visited; /* nodes, for passes */
+  size_t visited; /* nodes that were read for passes */
   gemel_certify_counts counts;
-  char *report; /* what didn't hold; NULL: all did so far */
+  char *report; /* what was refuted; NULL: nothing so far */
 } certify_session;
 
 typedef struct certifier {
-  gemel__certifier hook; /* first */
+  gemel__certifier hook; /* first member, so that a pointer to it is one to this */
   pthread_mutex_t lock;
-  certify_session *idle; /* with its tables, for the next rewrite; NULL: none */
+  certify_session *idle; /* kept with its tables for the next rewrite; NULL: none */
   uint64_t seed;
   gemel_certify_counts total;
   char *report; /* of the last rewrite that was refuted */
 } certifier;
 
-/* ---- What doesn't hold ---- */
+/* ---- Refusing ---- */
 
-/* Appends the lines of TEXT, a graph, to ERROR's text, in which there is little room. */
+/* Appends the first lines of TEXT, a graph, to ERROR's text, which is short. */
 static void append_lines(gemel_error *error, const char *text) {
   enum { MOST_LINES = 5 };
   const char *line = text;
@@ -63,7 +62,7 @@ static void append_lines(gemel_error *error, const char *text) {
   }
 }
 
-/* Texts one behind the other, a new one. NULL: memory is out. */
+/* A new string: the N texts joined. NULL: memory is out. */
 static char *join(size_t n, const char *const *texts) {
   gemel__buffer b = {NULL, 0, 0, 0};
   for (int round = 0; round < 2; round++) {
@@ -77,8 +76,8 @@ static char *join(size_t n, const char *const *texts) {
   return gemel__buffer_finish(&b);
 }
 
-/* What BEFORE, a value of the graph that is rewritten, was replaced by as NAME says; DIFFERENCE
- * shows that the sides differ. */
+/* Refuses a replacement of BEFORE by NAME, a rule or pass: writes error and report. DIFFERENCE
+ * shows inputs at which the sides differ. */
 static gemel_status refuse(certify_session *s, gemel_value before, const char *name,
                            const gemel_graph *const sides[2], const char *difference,
                            gemel_error *error) {
@@ -103,21 +102,22 @@ static gemel_status refuse(certify_session *s, gemel_value before, const char *n
 
 /* ---- Rules ---- */
 
-/* A rule that gives up one of these may change digits, or make better ones. */
+/* A rule that needs one of these may change digits. */
 #define ROUNDS                                                                                     \
   (GEMEL_NEEDS_BIT(CONTRACT) | GEMEL_NEEDS_BIT(ARCP) | GEMEL_NEEDS_BIT(AFN) |                      \
    GEMEL_NEEDS_BIT(REASSOC) | GEMEL_NEEDS_BIT(IMPROVES))
 
-/* And one that gives up one of these needn't agree at infinities. */
+/* A rule that needs one of these may differ at infinite inputs. */
 #define UNBOUNDED (GEMEL_NEEDS_BIT(NINF) | GEMEL_NEEDS_BIT(NNAN))
 
-/* Who made a replacement. */
+/* The rule or pass that made a replacement. */
 typedef struct change_maker {
   const char *kind, *name;
   unsigned needs;
 } change_maker;
 
-/* Compares both sides, fast, and, with FACTS, surely if need be. What isn't right is refused. */
+/* Compares both sides by residues; if that decides nothing and FACTS, by the models too. Refuses
+ * what differs. */
 static gemel_status judge(certify_session *s, int facts, const gemel_graph *sides[2],
                           const gemel_range *ranges, gemel_value before, const change_maker *by,
                           gemel__finding *finding, gemel_error *error) {
@@ -137,7 +137,7 @@ static gemel_status judge(certify_session *s, int facts, const gemel_graph *side
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-/* Counts a question that was asked, with FACTS for the last time. */
+/* Counts a question. With FACTS it was asked for the last time. */
 static void count(certify_session *s, int facts, gemel__finding finding) {
   s->counts.regions++;
   s->counts.open += facts && !gemel__is_proven(finding);
@@ -165,7 +165,7 @@ static gemel_status compare(certify_session *s, int facts, gemel__finding *findi
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-/* Asks the question KEY, whose *STATE is NEWER. */
+/* Asks a question whose *STATE is NEWER. */
 static gemel_status ask(certify_session *s, int facts, uint32_t *state, gemel_error *error) {
   gemel__finding finding;
   gemel_status status = compare(s, facts, &finding, error);
@@ -239,7 +239,7 @@ static gemel_status witness(void *user, const gemel__application *a, gemel_error
 
 /* ---- Passes ---- */
 
-/* The question of region R, as KEY, whose answer isn't known. */
+/* Asks about region R, whose *STATE is NEWER. */
 static gemel_status ask_change(certify_session *s, const gemel__change *c,
                                const gemel__change_region *r, int facts, uint32_t *state,
                                gemel_error *error) {
@@ -271,8 +271,9 @@ static gemel_status check_change(certify_session *s, const gemel__change *c,
   return state != NULL ? status : gemel__no_memory(error, "certifying");
 }
 
-/* A pass that asks for less than its replacements rest on makes regions that reach down to the
- * graph's inputs: all of them together may take a few times the graph, then they are left open. */
+/* Reads and checks a replacement. A pass that doesn't ask for the values on which its replacements
+ * rest makes regions that reach down to the graph's inputs. All regions together may have TIMES the
+ * nodes of the graph; those beyond that are open. */
 static gemel_status read_change(certify_session *s, const gemel__change *c, int made,
                                 gemel_error *error) {
   enum { TIMES = 16, SLACK = 10000 };
@@ -288,7 +289,8 @@ static gemel_status read_change(certify_session *s, const gemel__change *c, int 
   return status;
 }
 
-/* What is refused is looked at once more, with what the pass may have made anew in it. */
+/* Checks a replacement. If it is refused, it is checked again with values opened that the pass may
+ * have made anew. */
 static gemel_status witness_change(void *user, const gemel__change *c, gemel_error *error) {
   certify_session *s = user;
   gemel_error refusal;
@@ -395,9 +397,9 @@ gemel_status gemel_certify_enable(gemel_context *context, uint64_t seed, gemel_e
   }
   if (__atomic_compare_exchange_n(&context->certifier, &none, &c->hook, 0, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE)) {
-    context->release_certifier = release; /* read by the last user of the context alone */
+    context->release_certifier = release; /* only the last user of the context reads it */
   } else {
-    release(&c->hook); /* another thread was first */
+    release(&c->hook); /* another thread enabled it first */
   }
   return GEMEL_OK;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * See change.h. Each side is copied from its root down, by a stack, until it comes to values that
- * were asked for, or to inputs of the graph. What these have become tells which are the same: two
- * old values that an earlier replacement has made one are one input, and that they are equal has
- * been checked then.
+ * Reads the region of a replacement, see change.h. Each side is copied from its root down, with a
+ * stack, until the walk comes to values that the pass asked for, or to inputs of the graph. Inputs
+ * of both sides are told by what they have become in the new graph: two old values that an earlier
+ * replacement made one are one input, as their equality was checked then.
  *
- * Where a pass asks for one output of a node and the walk comes to that node for another, the
- * replacement may rest on what there is between the two. Then the node is opened: its outputs are
- * no inputs, its operands are, and both sides are read anew.
+ * If the pass asked for one output of a node, and the walk comes to the node through another
+ * output, the replacement may rest on the relation between the two. Then the node is opened: its
+ * operands become inputs, its outputs don't, and both sides are read again.
  *
- * What a pass makes of values may be a node that is there already and that was asked for as well:
- * x * x, where x and x * x are factors of one product. As an input it would be any number. Where
- * that tells the sides apart, they are read once more with such nodes opened.
+ * A value that the pass asked for may also be one that it makes anew. For example, it asks for the
+ * factors x and x * x of a product, and makes x * x from x. As an input, x * x would be any number.
+ * If that makes the sides differ, they are read once more with such nodes opened.
  */
 #include "certify/change.h"
 
@@ -21,9 +21,9 @@
 #include "core/alloc.h"
 #include "core/intern.h"
 
-/* Values by node and output; output ALL stands for the node itself. */
+/* A map from values to values. Output ALL of a node is the node itself. */
 typedef struct made_table {
-  gemel__map found; /* node and output -> place in VALUES + 1 */
+  gemel__map found; /* node and output -> index in VALUES, plus 1 */
   gemel_value *values;
   size_t count, capacity;
 } made_table;
@@ -42,7 +42,7 @@ static int put(made_table *t, gemel__ref at, gemel_value made) {
   return gemel__map_put(&t->found, key_of(at), (uint32_t)t->count);
 }
 
-/* What stands for AT; null: nothing yet. */
+/* The value of AT; null: none yet. */
 static gemel_value get(const made_table *t, gemel__ref at) {
   uint32_t found = gemel__map_find(&t->found, key_of(at));
   return found != 0 ? t->values[found - 1] : (gemel_value){NULL, 0, 0};
@@ -60,18 +60,18 @@ enum { MOST_OPENED = 64 };
 typedef struct change_sides {
   gemel__change_region *region;
   const gemel__change *change;
-  made_table numbers; /* of inputs, by what they are in the new graph */
+  made_table numbers; /* the number of each input, by its value in the new graph */
   size_t most;
-  uint32_t opened[MOST_OPENED]; /* nodes of the old graph */
+  uint32_t opened[MOST_OPENED]; /* nodes of the old graph that are opened */
   size_t n_opened;
-  int again; /* one more was opened */
+  int again; /* another node was opened: read again */
 } change_sides;
 
 /* One side being copied. */
 typedef struct change_walk {
   change_sides *sides;
   const gemel_graph *graph;
-  const gemel__ref *asked; /* values of GRAPH, n_leaves of them */
+  const gemel__ref *asked; /* the values of GRAPH that the pass asked for, n_leaves of them */
   gemel_graph *into;
   made_table made;
   uint32_t *stack;
@@ -95,7 +95,7 @@ static int push(change_walk *w, uint32_t node) {
   return 0;
 }
 
-/* Pushes what NODE needs and isn't there: 1 if there is something, −1: memory is out. */
+/* Pushes the operands of NODE that aren't copied yet. 1 if there are any, −1: memory is out. */
 static int push_needed(change_walk *w, uint32_t node) {
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(w->graph, node, &count);
@@ -119,8 +119,8 @@ static int is_opened(const change_sides *s, uint32_t node) {
   return k < s->n_opened;
 }
 
-/* Opens what was asked for and is, in the graph that W walks through, another output of NODE: 1 if
- * there is any. */
+/* Opens nodes of the old graph which the pass asked for and which are, in the graph of W, other
+ * outputs of NODE. 1 if there are any. */
 static int open_asked(change_walk *w, uint32_t node) {
   change_sides *s = w->sides;
   int any = 0;
@@ -164,9 +164,10 @@ static gemel_status copy_node(change_walk *w, uint32_t node) {
   return put(&w->made, (gemel__ref){node, ALL}, made) ? GEMEL_NO_MEMORY : GEMEL_OK;
 }
 
-/* ---- What is no input ---- */
+/* ---- Nodes that are opened ---- */
 
-/* 1 if VALUE, of the new graph, is made of IMAGES and constants by up to DEPTH more nodes. */
+/* 1 if VALUE, of the new graph, can be computed from IMAGES and constants by up to DEPTH more
+ * nodes. */
 static int is_made_of(const made_table *images, const gemel_graph *to, gemel__ref value,
                       int depth) {
   const gemel__node *node = gemel__node_at(to, value.node);
@@ -182,13 +183,13 @@ static int is_made_of(const made_table *images, const gemel_graph *to, gemel__re
   return k == count;
 }
 
-/* 1 if node U of FROM is applied as node V of TO. */
+/* 1 if node U of FROM and node V of TO apply the same operation with the same attributes. */
 static int is_copy(const gemel_graph *from, uint32_t u, const gemel_graph *to, uint32_t v) {
   const gemel__node *x = gemel__node_at(from, u), *y = gemel__node_at(to, v);
   return x->op == y->op && x->attrs == y->attrs;
 }
 
-/* Opens what the pass asked for and may have made once more. */
+/* Opens nodes that the pass asked for and may have made anew. */
 static gemel_status open_made(change_sides *s) {
   enum { DEPTH = 2 };
   const gemel__change *c = s->change;
@@ -211,7 +212,7 @@ static gemel_status open_made(change_sides *s) {
 
 /* ---- Inputs ---- */
 
-/* A new input for IMAGE, a value of the new graph, on both sides. */
+/* Adds an input for IMAGE, a value of the new graph, to both sides. */
 static gemel_status new_input(change_sides *s, gemel__ref image, gemel_value *number) {
   gemel__change_region *r = s->region;
   const gemel_graph *to = s->change->to;
@@ -237,7 +238,7 @@ static gemel_status new_input(change_sides *s, gemel__ref image, gemel_value *nu
   return put(&s->numbers, image, *number) != 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
 }
 
-/* AT, of the graph that W walks through, has become IMAGE: it is an input of both sides. */
+/* Makes AT, of W's graph, an input. IMAGE is what it became in the new graph. */
 static gemel_status add_input(change_walk *w, gemel__ref at, gemel__ref image) {
   gemel_value number = get(&w->sides->numbers, image);
   gemel_status status = gemel_is_null(number) ? new_input(w->sides, image, &number) : GEMEL_OK;
@@ -248,7 +249,7 @@ static gemel_status add_input(change_walk *w, gemel__ref at, gemel__ref image) {
                                                                          : GEMEL_OK;
 }
 
-/* The walk has come to NODE, an input of its graph. */
+/* Handles NODE, an input of W's graph. */
 static gemel_status reach_input(change_walk *w, uint32_t node) {
   size_t k = 0;
   while (k < w->graph->n_inputs && w->graph->inputs[k].node != node) {
@@ -259,7 +260,8 @@ static gemel_status reach_input(change_walk *w, uint32_t node) {
                                 : GEMEL_DECLINED;
 }
 
-/* Copies NODE, if it isn't there yet, once what it needs is; an input of the graph becomes one. */
+/* Copies NODE, whose operands are copied already. An input of the graph becomes an input of the
+ * region. */
 static gemel_status visit(change_walk *w, uint32_t node) {
   if (++w->sides->region->visited > w->sides->most) {
     return GEMEL_DECLINED;
@@ -292,15 +294,16 @@ static gemel_status finish(change_walk *w, gemel__ref root) {
   return status ? status : gemel_output(y, "y");
 }
 
-/* AT, a value of the old graph, has become IMAGE, and is an input of both sides. */
+/* Makes AT, a value of the old graph, and its IMAGE an input of both sides, unless its node is
+ * opened. */
 static gemel_status add_leaf(change_walk *left, change_walk *right, gemel__ref at,
                              gemel__ref image) {
   gemel_status status = is_opened(left->sides, at.node) ? GEMEL_OK : add_input(left, at, image);
   return status || is_opened(left->sides, at.node) ? status : add_input(right, image, image);
 }
 
-/* The operands of NODE, which is opened, are inputs, if what NODE became is its copy: else what it
- * became may rest on other values. */
+/* Makes the operands of NODE, which is opened, inputs. If NODE didn't become a copy of itself, what
+ * it became may rest on other values, and nothing is added. */
 static gemel_status add_operands(change_walk *left, change_walk *right, uint32_t node) {
   const gemel__change *c = left->sides->change;
   uint32_t count;
@@ -315,7 +318,7 @@ static gemel_status add_operands(change_walk *left, change_walk *right, uint32_t
   return status;
 }
 
-/* Both sides, down to what was asked for. */
+/* Reads both sides, down to the values that the pass asked for. */
 static gemel_status read_sides(change_walk *left, change_walk *right) {
   const gemel__change *c = left->sides->change;
   gemel_status status = GEMEL_OK;
@@ -334,7 +337,7 @@ static void clear_walk(change_walk *w) {
   gemel__free(w->stack, w->stack_capacity * sizeof *w->stack);
 }
 
-/* Reads both sides with what is opened so far. */
+/* Reads both sides with the nodes that are opened so far. */
 static gemel_status read_once(change_sides *s, gemel_error *error) {
   const gemel__change *c = s->change;
   gemel__change_region *r = s->region;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Comparing regions, see compare.h. Constant sizes are exchanged for small ones that stand to each
- * other as they do (sizes.h) and symbols get sizes; where there is no such graph (a reshape may
- * forbid it, which shows only when symbols get sizes), sizes stay as they are. Residues (trials.h)
- * are asked first. What they don't decide is the question of tier real, put to both models with a
- * cheap profile: at these sizes and, where a number is made of a place or a size, at the true ones.
- * Bits are compared (bits.h) where a dtype may lose some.
+ * Compares the sides of a region, see compare.h. Large constant sizes are replaced by small ones in
+ * the same order (sizes.h), and symbols get sizes. If a graph can't have such sizes (a reshape may
+ * forbid it, which may show only once symbols have sizes), the sizes stay.
  *
- * What small sizes show has to be there at the true ones, too: as far as residues tell, or models
- * where the sides are small enough for those.
+ * Residues (trials.h) are tried first. If they don't decide, it is the question of tier real, put
+ * to both models with few points: at the small sizes and, if a number is computed from an index or
+ * a size, at the true ones. Bits are compared (bits.h) if digits may be lost between dtypes.
+ *
+ * A difference at small sizes must show at the true sizes too: with the models if the sides are
+ * small enough for them, otherwise with residues. If it doesn't, the question stays open.
  */
 #include "certify/compare.h"
 
@@ -25,24 +26,24 @@
 
 enum { DRAWS = 3, POINTS = 24, FEWEST_POINTS = 4, INFINITE_POINTS = 6, TRIALS = 2, BISECTIONS = 6 };
 enum { DRIVES = 400, WORK = 200000 };
-/* Elements of all values of a side: up to which it is asked about at true sizes alone, by both
- * models, by residues. */
+/* Elements of all values of a side. Up to MOST_MODELS it is asked about at true sizes only, up to
+ * MOST_EXACT the models are asked, up to MOST_RESIDUES residues are. */
 static const double most_models = 2000, most_exact = 20000, most_residues = 400000;
 
-/* One comparison under way. */
+/* The state of one comparison. */
 typedef struct scene {
   gemel__pool *pool;
   const gemel__comparison *c;
   gemel__literals literals;
   gemel_graph *small[2];
-  int cut;                  /* SMALL is smaller */
-  int decides;              /* a decision was taken at some residues */
-  gemel__difference *shown; /* where a difference is shown; NULL: nowhere */
+  int cut;                  /* 1: SMALL has smaller sizes than the sides */
+  int decides;              /* 1: a decision was taken in a trial */
+  gemel__difference *shown; /* receives the text of a difference; NULL: it isn't wanted */
   int around;               /* 1: at sizes around a literal */
-  int nth; /* which size of symbols it is, from 0, of those at which there are results */
+  int nth;                  /* number of the draw of symbols, from 0, of those with results */
 } scene;
 
-/* How a pair at concrete sizes is compared. */
+/* A way to compare a pair at concrete sizes. */
 typedef gemel_status compare_pair(scene *s, gemel__pair *pair, gemel__finding *finding,
                                   gemel_error *error);
 
@@ -56,7 +57,8 @@ static gemel_status by_bits(scene *s, gemel__pair *pair, gemel__finding *finding
   return gemel__compare_bits(pair, &s->literals, s->shown, &s->pool->random, finding, error);
 }
 
-/* Integers and truths among the leaves are a few of many: no residues decide what they steer. */
+/* 1 if all inputs are floats. For integers and truths only some numbers are drawn, so residues
+ * don't decide what depends on them. */
 static int all_floats(const gemel__pair *pair) {
   for (size_t k = 0; k < pair->a.n_leaves; k++) {
     if (!gemel__is_float(pair->a.leaves[k].dtype)) {
@@ -66,7 +68,8 @@ static int all_floats(const gemel__pair *pair) {
   return 1;
 }
 
-/* SEARCH: points at which decisions change are searched for, and a solver is asked. */
+/* Asks the models once. SEARCH: also searches for points at which decisions change, and asks the
+ * solver. */
 static gemel_status ask_once(scene *s, gemel__pair *pair, int search, gemel__finding *finding,
                              gemel_error *error) {
   double affordable = WORK / (gemel__pair_elements(pair) + 1);
@@ -95,16 +98,16 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, int search, gemel__fin
   return status;
 }
 
-/* An elementwise function is asked about at up to three sets of points: the decision needs a point
- * where an operand of a comparison is exactly 0, and not every set has one. Searching comes last.
- */
+/* Asks the models. A comparison is decided only if at some point its operands' difference is
+ * exactly 0, which not every set of points has. So an elementwise function is asked about at up to
+ * three sets, and searched with the last. */
 static gemel_status by_models(scene *s, gemel__pair *pair, gemel__finding *finding,
                               gemel_error *error) {
   int tries = pair->a.elementwise && all_floats(pair) && !s->around ? 3 : 1;
   gemel_status status = GEMEL_OK;
   *finding = gemel__same;
   if (s->nth > 1 && !s->around) {
-    return status; /* two sizes of symbols will do */
+    return status; /* two draws of symbols are enough */
   }
   if (gemel__graph_elements(pair->a.graph, 4) > most_exact) {
     *finding = gemel__sampled;
@@ -119,8 +122,8 @@ static gemel_status by_models(scene *s, gemel__pair *pair, gemel__finding *findi
 
 /* ---- Sizes ---- */
 
-/* 1 if every operation of GRAPH computes element by element, of as many as each leaf has, or moves
- * all of them. */
+/* 1 if every value of GRAPH has ELEMENTS elements, and every operation computes element by element
+ * or only moves elements. Constants may have one element. */
 static int is_elementwise(const gemel_graph *graph, size_t elements) {
   for (uint32_t k = 0; k < graph->n_nodes; k++) {
     const gemel_operation *record = &gemel__node_op(graph, k)->record;
@@ -153,7 +156,7 @@ static void note_elementwise(gemel__pair *pair) {
   pair->a.elementwise = pair->b.elementwise = all;
 }
 
-/* Both of GRAPHS at concrete sizes; K counts the draws of symbols. */
+/* Instantiates GRAPHS. K counts the draws of symbols. */
 static gemel_status make_pair(scene *s, const gemel_graph *const graphs[2], int symbolic, size_t k,
                               gemel__pair *pair, gemel_error *error) {
   gemel_status status;
@@ -177,7 +180,7 @@ static gemel_status make_pair(scene *s, const gemel_graph *const graphs[2], int 
   return status;
 }
 
-/* 1 if the result of GRAPH has no elements, whatever the symbols are. */
+/* 1 if the result of GRAPH is empty for any sizes of symbols. */
 static int is_empty(const gemel_graph *graph) {
   gemel_type type = gemel_value_type(gemel_graph_output(graph, 0));
   const gemel_dim *dims = gemel_type_dims(graph->context, type);
@@ -190,9 +193,9 @@ static int is_empty(const gemel_graph *graph) {
   return 0;
 }
 
-/* At the sizes of GRAPHS, or at several that their symbols may have, those around literals where
- * places are numbers; a size at which the result is empty says nothing, unless it always is. *MADE,
- * which may be NULL: at how many. */
+/* Compares GRAPHS at their sizes. If these are symbolic: at several draws, and around literals
+ * where indices or sizes become numbers. Draws with an empty result don't count, unless it is
+ * always empty. *MADE, which may be NULL: how many draws counted. */
 static gemel_status at_sizes(scene *s, const gemel_graph *const graphs[2], compare_pair *compare,
                              gemel__finding *finding, int *made, gemel_error *error) {
   int symbolic = gemel__sizes_symbolic(graphs[0]) || gemel__sizes_symbolic(graphs[1]);
@@ -246,8 +249,8 @@ static void forget_unless(const scene *s, gemel__finding finding) {
   }
 }
 
-/* A difference at small sizes has to be one at the true ones. Models are asked if the sides are
- * small enough, then residues; what neither shows is left open. */
+/* Confirms a difference at small sizes at the true ones: by the models if the sides are small
+ * enough, then by residues. If neither shows it, the question is open. */
 static gemel_status confirm(scene *s, gemel__finding *finding, gemel_error *error) {
   gemel__finding there = gemel__unseen;
   gemel_status status = GEMEL_OK;
@@ -262,7 +265,7 @@ static gemel_status confirm(scene *s, gemel__finding *finding, gemel_error *erro
   return status;
 }
 
-/* At small sizes, or at the true ones where small ones can't be. */
+/* Compares at small sizes, or at the true ones if no small ones fit. */
 static gemel_status at_small_sizes(scene *s, compare_pair *compare, gemel__finding *finding,
                                    gemel_error *error) {
   const gemel_graph *small[2] = {s->small[0], s->small[1]};
@@ -296,7 +299,8 @@ static void end(scene *s) {
   gemel_graph_unref(s->small[1]);
 }
 
-/* Decisions, and places that are numbers, at other sizes than the true ones: samples. */
+/* 1 if a proof at these sizes is only a sample of the true ones: decisions depend on indices or
+ * sizes. */
 static int depends_on_sizes(const scene *s) {
   return s->literals.positions && s->decides &&
          (s->cut || gemel__sizes_symbolic(s->c->sides[0]) || gemel__sizes_symbolic(s->c->sides[1]));
@@ -324,7 +328,7 @@ gemel_status gemel__compare_fast(gemel__pool *pool, const gemel__comparison *com
   return status;
 }
 
-/* Bits, where a dtype may lose some. */
+/* Compares bits, and confirms a difference at the true sizes. */
 static gemel_status look_at_bits(scene *s, gemel__finding *finding, gemel_error *error) {
   gemel__finding bits = gemel__same;
   gemel_status status = at_small_sizes(s, by_bits, &bits, error);
@@ -340,8 +344,8 @@ static gemel_status look_at_bits(scene *s, gemel__finding *finding, gemel_error 
   return status;
 }
 
-/* Both models, at small sizes and, where a number is made of a size or place, at the true ones:
- * what they decide is decided, but for sizes. */
+/* Asks both models, at small sizes and, if a number is computed from an index or a size, at the
+ * true ones. */
 static gemel_status ask_models(scene *s, gemel__finding *finding, gemel_error *error) {
   gemel_status status = at_small_sizes(s, by_models, finding, error);
   if (status == GEMEL_OK && gemel__is_different(*finding) && s->cut) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A difference as text, see difference.h. Values are made simpler as long as both sides have one
- * in domain O, and these differ: a side without is none here (compare.h). Where O doesn't tell the
- * sides apart, in bits, what the shipped code gives is shown as it is.
+ * Describes a difference, see difference.h. Values are shrunk as long as both sides are defined in
+ * domain O and differ there; a side that is undefined is no difference (compare.h). If O sees none,
+ * as for differences in bits, the shipped code's results are shown.
  */
 #include "certify/difference.h"
 
@@ -16,7 +16,7 @@
 
 enum { PRECISION = 256 };
 
-/* The first element with two values that certainly differ goes into OUTCOME. */
+/* Writes the first element that is defined on both sides and certainly differs to OUTCOME. */
 static void find_element(gemel__domain *d, const gemel__rtensor sides[2], gemel__outcome *outcome) {
   for (size_t i = 0; i < sides[0].count && i < sides[1].count && !outcome->refuted; i++) {
     const void *x = gemel__rtensor_at(&sides[0], i), *y = gemel__rtensor_at(&sides[1], i);
@@ -50,8 +50,8 @@ static gemel_status check_values(const gemel__instance *instance, gemel_tensor *
   return status;
 }
 
-/* Floats among VALUES become others, at which a formula that differs shows it: residues tell
- * formulas apart that agree at this point, as 0 and x do where x is 0. */
+/* Draws other floats into VALUES until the sides differ. Residues refute formulas that agree at
+ * these values: 0 and x agree at x = 0. */
 static gemel_status draw_beside(const gemel__trial *trial, gemel__instance *instance,
                                 gemel_tensor **values, gemel__outcome *outcome,
                                 gemel_error *error) {
@@ -73,7 +73,8 @@ static gemel_status draw_beside(const gemel__trial *trial, gemel__instance *inst
   return status;
 }
 
-/* What both sides give at VALUES, as simple as can be. OUTCOME isn't refuted: nothing tells. */
+/* Shrinks VALUES and writes both results there to OUTCOME. If OUTCOME isn't refuted, no difference
+ * was seen. */
 static gemel_status look_again(gemel__difference *d, const gemel__pair *pair, gemel_tensor **values,
                                gemel__outcome *outcome, gemel_error *error) {
   const gemel__trial trial = {NULL, d->random, &pair->b};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A folded constant is computed once more, by the references: integers and truths must be the same,
- * floats within the bound that is propagated for this operation at these numbers; where that says
- * nothing (NaN, infinities) the class must be the same.
+ * Checks a folded constant: references compute it again. Integers and truths must be the same,
+ * floats within the bound of domain B. Where B has no bound (NaN, infinities), domain S's result
+ * must be of the same class.
  */
 #include <math.h>
 #include <string.h>

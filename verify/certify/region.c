@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Regions, see region.h. The left side's pattern is laid over the graph once more, which the
- * bindings make unambiguous; inputs of matched operations that aren't matched by operations
- * themselves are leaves, and so is nothing else. (A variable may be bound to a matched operation
- * too: then it isn't a leaf.) The right side is taken as the template made it, before its parts
- * were rewritten in turn: those rewrites are applications of their own, so that each is checked by
- * itself. A part may have become anything by then, a leaf of the region among others; so the
- * operands of the right side's operations are told by their place in the template, not by value.
+ * Reads regions, see region.h. The pattern of the left side is followed through the graph again;
+ * the bindings say which operand matched what. An input of a matched operation that isn't itself
+ * matched by an operation is a leaf. (A variable may be bound to a matched operation too; that is
+ * no leaf.)
+ *
+ * The right side is taken as the template made it, before its parts were rewritten in turn: those
+ * rewrites are applications of their own and checked by themselves. By then a part may have become
+ * any value, even a leaf of the region. So the right side's operands are told by their place in the
+ * template, not by their value.
  */
 #include "certify/region.h"
 
@@ -18,7 +20,7 @@
 #include "core/intern.h"
 #include "rules/facts.h"
 
-/* ---- Numbers ---- */
+/* ---- Numbers of values ---- */
 
 static int same_ref(gemel__ref a, gemel__ref b) {
   return a.node == b.node && a.output == b.output;
@@ -33,7 +35,7 @@ static uint32_t find(const gemel__region *r, gemel__ref ref) {
   return gemel__map_find(&r->numbers, key_of(ref));
 }
 
-/* One more value. */
+/* Appends a value. */
 static int append(gemel__region *r, gemel__ref ref, int kind) {
   if (gemel__grow(&r->values, &r->capacity, r->n + 1, sizeof *r->values) != 0) {
     return -1;
@@ -43,7 +45,7 @@ static int append(gemel__region *r, gemel__ref ref, int kind) {
   return 0;
 }
 
-/* Gives REF, which has none, a number. */
+/* Gives a number to REF, which has none. */
 static int add(gemel__region *r, gemel__ref ref, int kind) {
   return append(r, ref, kind) != 0 ? -1 : gemel__map_put(&r->numbers, key_of(ref), (uint32_t)r->n);
 }
@@ -54,7 +56,7 @@ static uint64_t hash(uint64_t key, uint64_t x) {
 
 /* ---- Reading ---- */
 
-/* The values that operands of left node INDEX lie at; variadic variables take as many as they are
+/* Notes the values of the operands of left node INDEX. A variadic variable takes as many as it is
  * bound to. */
 static void lay_operands(gemel__region *r, uint32_t index) {
   const gemel__application *a = r->a;
@@ -72,7 +74,8 @@ static void lay_operands(gemel__region *r, uint32_t index) {
   }
 }
 
-/* Operations of the left side, root first, then what its numbers match. */
+/* Numbers the operations of the left side, root first, then the constants that its literals
+ * match. */
 static int read_pattern(gemel__region *r) {
   const gemel__rule_side *left = &r->a->rule->left;
   int failed = 0;
@@ -100,7 +103,7 @@ static void hash_node(const gemel__region *r, uint32_t node, uint64_t *key) {
   *key = hash(*key, (uint64_t)record->op << 32 | record->attrs);
 }
 
-/* Numbers what matched operation NODE is applied to: new ones are leaves. */
+/* Numbers the inputs of matched operation NODE. Those without a number are leaves. */
 static int read_inputs(gemel__region *r, uint32_t node, uint64_t *key) {
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(r->a->graph, node, &count);
@@ -134,7 +137,7 @@ static int read_left(gemel__region *r, uint64_t *key) {
   return 0;
 }
 
-/* What the template put at a place: a value and its number; number 0: a literal. */
+/* What the template put at a place: a value and its number, 0 for a literal. */
 struct placed {
   gemel__ref ref;
   uint32_t number;
@@ -143,14 +146,14 @@ struct placed {
 static struct placed placed_value(gemel__region *r, gemel__ref ref) {
   struct placed placed = {ref, find(r, ref)};
   if (placed.number == 0) {
-    r->open = 1; /* a variable that no matched operation has */
+    r->open = 1; /* a variable that isn't an input of any matched operation */
   } else if (r->values[placed.number - 1].kind == GEMEL__REGION_INSIDE) {
     r->leftover = 1;
   }
   return placed;
 }
 
-/* Of node NODE of the right side. */
+/* What the template put at node NODE of the right side. */
 static struct placed placed_node(gemel__region *r, uint32_t node) {
   const gemel__application *a = r->a;
   const gemel__pattern *p = &a->rule->right.nodes[node];
@@ -169,13 +172,13 @@ static int is_constant(const gemel_graph *graph, gemel__ref ref) {
   return gemel__node_at(graph, ref.node)->op == GEMEL__OP_constant;
 }
 
-/* The next operand of a node of the right side is INPUT, where the template put PLACED. What the
- * template put elsewhere is a constant, or (a size) a value that the left side has. */
+/* Adds INPUT, the next operand of a node of the right side, where the template put PLACED. NULL or
+ * a literal: it is a constant or, for a size, a value of the left side. */
 static int take_operand(gemel__region *r, gemel__ref input, const struct placed *placed,
                         uint64_t *key) {
   uint32_t number = placed != NULL ? placed->number : 0;
   if (number != 0) {
-    r->open |= !same_ref(input, placed->ref); /* promoted */
+    r->open |= !same_ref(input, placed->ref); /* cast by promotion */
   } else {
     number = find(r, input);
   }
@@ -199,8 +202,8 @@ static int fits(const gemel__region *r, gemel__ref input, const struct placed *p
   return placed->number != 0 ? same_ref(input, placed->ref) : is_constant(r->a->graph, input);
 }
 
-/* The operands of node INDEX of the right side, of which there are two, in either order: that is
- * the graph's own affair where the operation is commutative. */
+/* Adds the two operands of node INDEX of the right side, a commutative operation: the graph may
+ * have them in either order. */
 static int take_two(gemel__region *r, uint32_t index, const gemel__ref *inputs, uint64_t *key) {
   const gemel__pattern *p = &r->a->rule->right.nodes[index];
   struct placed placed[2] = {placed_node(r, p->operands[0]), placed_node(r, p->operands[1])};
@@ -212,7 +215,7 @@ static int take_two(gemel__region *r, uint32_t index, const gemel__ref *inputs, 
              : 0;
 }
 
-/* The operands of node INDEX of the right side by place, then the sizes that it reads. */
+/* Adds the operands of node INDEX of the right side, by place, then the sizes that it reads. */
 static int take_all(gemel__region *r, uint32_t index, const gemel__ref *inputs, uint32_t count,
                     uint64_t *key) {
   const gemel__application *a = r->a;
@@ -238,7 +241,7 @@ static int take_all(gemel__region *r, uint32_t index, const gemel__ref *inputs, 
   return failed;
 }
 
-/* Node INDEX of the right side, an operation, as the template made it. */
+/* Adds node INDEX of the right side, an operation, as the template made it. */
 static int read_made(gemel__region *r, uint32_t index, uint64_t *key) {
   const gemel__application *a = r->a;
   const gemel__pattern *p = &a->rule->right.nodes[index];
@@ -337,13 +340,13 @@ gemel_range gemel__region_range(const gemel_graph *graph, gemel__ref ref) {
 struct building {
   const gemel__region *r;
   gemel_graph *into;
-  gemel_value *made; /* by number */
+  gemel_value *made; /* by number of the value */
   int facts;
-  gemel_range *ranges; /* NULL: not wanted */
+  gemel_range *ranges; /* by input; NULL: not wanted */
   size_t n_inputs;
 };
 
-/* ELEMENT in the shape of TYPE. */
+/* ELEMENT broadcast to the shape of TYPE. */
 static gemel_value uniform_value(struct building *b, const gemel_tensor *element, gemel_type type) {
   gemel_context *context = b->into->context;
   gemel_error error;
@@ -362,7 +365,7 @@ static gemel_value uniform_value(struct building *b, const gemel_tensor *element
              : gemel_apply(b->into, "broadcast_to", 1, &scalar, 1, &shape);
 }
 
-/* A new input, named as the variable that is bound to REF. */
+/* A new input with the name of the variable that is bound to REF. */
 static gemel_value new_input(struct building *b, gemel__ref ref, gemel_type type) {
   const gemel__application *a = b->r->a;
   char name[80];
@@ -380,7 +383,8 @@ static gemel_value new_input(struct building *b, gemel__ref ref, gemel_type type
   return gemel_input(b->into, name, type);
 }
 
-/* NODE again, applied to the values with these numbers, or, if NUMBERS is NULL, to its inputs. */
+/* Copies NODE, applied to the values with these numbers or, if NUMBERS is NULL, to its own
+ * inputs. */
 static gemel_value copy_node(struct building *b, uint32_t node, const uint32_t *numbers) {
   const gemel_graph *graph = b->r->a->graph;
   uint32_t count;
@@ -399,7 +403,7 @@ static gemel_value copy_node(struct building *b, uint32_t node, const uint32_t *
   return made;
 }
 
-/* Leaves, numbers, and constants of the right side. */
+/* Builds leaves, literals, and constants of the right side. */
 static gemel_status build_leaves(struct building *b) {
   const gemel_graph *graph = b->r->a->graph;
   for (size_t k = 0; k < b->r->n; k++) {
@@ -425,7 +429,7 @@ static gemel_status build_leaves(struct building *b) {
   return gemel_graph_error(b->into)->status;
 }
 
-/* Matched operations in the order of the graph, which is that of what uses what. */
+/* Builds matched operations in the order of their ids, which is a topological one. */
 static gemel_status build_left(struct building *b) {
   uint32_t order[GEMEL__RULE_NODES], n = 0;
   for (uint32_t k = 0; k < b->r->n && n < GEMEL__RULE_NODES; k++) {
@@ -481,7 +485,7 @@ static gemel_status build_right(struct building *b, gemel_value *root) {
   return gemel_graph_error(b->into)->status;
 }
 
-/* One side, as a new graph. */
+/* Builds one side as a new graph. */
 static gemel_graph *build(const gemel__region *r, int facts, int is_right, gemel_range *ranges,
                           gemel_error *error) {
   struct building b = {r, NULL, NULL, facts, ranges, 0};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The region of a graph that one application of a rule is about: what its left side matched and
- * what its right side made, down to the values that its variables are bound to, which become
- * inputs.
+ * The region of one application of a rule: what its left side matched and what its right side made.
+ * Values bound to its variables become inputs.
  */
 #ifndef GEMEL__CERTIFY_REGION_H
 #define GEMEL__CERTIFY_REGION_H
@@ -17,44 +16,44 @@ typedef struct gemel__region_value {
   enum {
     GEMEL__REGION_INSIDE,   /* matched by an operation of the left side */
     GEMEL__REGION_LEAF,     /* bound to a variable: any value */
-    GEMEL__REGION_LITERAL,  /* matched by a number */
-    GEMEL__REGION_CONSTANT, /* a number that the right side made */
-    GEMEL__REGION_RIGHT     /* an operation of the right side: reached by its place in the rule
-                               only, since what it became may be one of the other values too */
+    GEMEL__REGION_LITERAL,  /* a constant matched by a literal */
+    GEMEL__REGION_CONSTANT, /* a constant that the right side made */
+    GEMEL__REGION_RIGHT /* an operation of the right side. It has no number by value, since what it
+                           became may also be another value of the region */
   } kind;
 } gemel__region_value;
 
-/* Used again from one application to the next; zeroed at first. */
+/* Kept from one application to the next, for its memory. Begins as zeros. */
 typedef struct gemel__region {
   const gemel__application *a;
-  gemel__region_value *values; /* numbered as they are met */
+  gemel__region_value *values; /* in the order in which they are found */
   size_t n, capacity;
-  gemel__map numbers;                /* from 1, by value */
-  gemel__ref at[GEMEL__RULE_NODES];  /* by node of the left side that is an operation */
-  uint32_t right[GEMEL__RULE_NODES]; /* by node of the right side that is one: its number */
-  uint32_t first[GEMEL__RULE_NODES]; /* and where the numbers of its operands begin */
-  uint32_t *operands;                /* numbers */
+  gemel__map numbers;                /* from value to number, from 1 */
+  gemel__ref at[GEMEL__RULE_NODES];  /* by node of the left side: the value it matched */
+  uint32_t right[GEMEL__RULE_NODES]; /* by operation of the right side: its number */
+  uint32_t first[GEMEL__RULE_NODES]; /* likewise: where its operands begin */
+  uint32_t *operands;                /* numbers of values */
   size_t n_operands, operand_capacity;
-  uint32_t leftover; /* nodes of the left side that the right side uses */
-  int open; /* 1: the right side reaches what neither side accounts for; it can't be checked */
+  uint32_t leftover; /* 1: the right side uses a value that a left operation matched */
+  int open;          /* 1: can't be checked, as the right side uses a value outside the region */
 } gemel__region;
 
-/* Reads the region of A, and hashes what its validity depends on when nothing is known of its
- * leaves: the rule, structure, operations, attributes and types. Linear in its size. 0, or −1:
+/* Reads the region of A. *KEY is a hash of all that the question depends on when nothing is known
+ * of the leaves: rule, structure, operations, attributes and types. Linear in its size. 0, or −1:
  * memory is out. */
 int gemel__region_read(gemel__region *region, const gemel__application *a, uint64_t *key);
 void gemel__region_clear(gemel__region *region);
 
-/* What is known of REF, a value of GRAPH. */
+/* The range of REF, a value of GRAPH, by the facts that are known. */
 gemel_range gemel__region_range(const gemel_graph *graph, gemel__ref ref);
 
-/* KEY, with the facts known of the leaves and the constants among them. */
+/* KEY combined with the facts of the leaves and those that are constants. */
 uint64_t gemel__region_facts_key(const gemel__region *region, uint64_t key);
 
-/* Both sides as graphs with the same inputs, named as the rule's variables, and one output "y".
- * FACTS: leaves that are constants stay constants, and DOMAINS (room for region->n) says what else
- * is known of the other leaves, by input; without, only literals are constants. GEMEL_DECLINED: a
- * size is known at run time only, or region->open; GEMEL_NO_MEMORY. */
+/* Builds both sides as graphs with one output "y" and the same inputs, named as the rule's
+ * variables. With FACTS, leaves that are constants stay constants, and RANGES (room for region->n)
+ * gets the ranges of the inputs. Without, only literals are constants. GEMEL_DECLINED: a size is
+ * known at run time only, or region->open. GEMEL_NO_MEMORY. */
 gemel_status gemel__region_build(const gemel__region *region, int facts, gemel_graph **left,
                                  gemel_graph **right, gemel_range *ranges, gemel_error *error);
 

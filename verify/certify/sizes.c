@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sizes of regions, see sizes.h. Exact evaluation at sizes of a thousand takes seconds, and shows
- * nothing that three rows don't, as long as nothing looks at the number. A literal 20 does where
- * places are compared with it: so a size of 50 becomes 23 then, not 2, and a size of 21 stays. Type
- * rules see to it that the result is a graph; what can't be made small is looked at as it is.
+ * Chooses sizes of regions, see sizes.h. Exact evaluation of a thousand rows takes seconds and
+ * shows no more than three rows do, unless the region depends on the number. If an index is
+ * compared with a literal 20, it does: then a size of 50 becomes 23 instead of 2, and a size of 21
+ * stays. Type rules check that the result is a graph. If it isn't, sizes stay.
  */
 #include "certify/sizes.h"
 
@@ -34,7 +34,7 @@ static void add_literal(gemel__literals *l, double x, int place) {
   }
 }
 
-/* Axes and orders are small integers too, but no places. */
+/* Axes and permutations are small integers too, but no indices. */
 static void add_integer(gemel__literals *l, int64_t x) {
   if (x >= AXES || x <= -AXES) {
     add_literal(l, (double)x, 1);
@@ -82,7 +82,8 @@ static void add_attr(const gemel_graph *graph, const gemel_attr *a, gemel__liter
   }
 }
 
-/* 1 if NODE makes integers out of something else: of nothing, or of floats or truths. */
+/* 1 if NODE makes numbers of indices or sizes: its results aren't of the dtype of any input
+ * (arange, argmax, a size). */
 static int makes_positions(const gemel_graph *graph, uint32_t node) {
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(graph, node, &count);
@@ -116,7 +117,7 @@ static void add_literals(void *user, const gemel_graph *graph) {
   }
 }
 
-/* Bodies that can't be run have any, and are of no interest. */
+/* Bodies that can't be run may have any literals, and are skipped. */
 void gemel__literals_find(const gemel_graph *const graphs[2], gemel__literals *literals) {
   memset(literals, 0, sizeof *literals);
   gemel__graph_visit(graphs[0], add_literals, literals);
@@ -125,7 +126,8 @@ void gemel__literals_find(const gemel_graph *const graphs[2], gemel__literals *l
 
 /* ---- Constant sizes ---- */
 
-/* The sizes of GRAPH's inputs: large ones in order into *S, others into USED. */
+/* Reads the sizes of GRAPH's inputs: the large ones into *S in ascending order; the others are
+ * marked in USED. */
 static void read_sizes(const gemel_graph *graph, gemel__scaling *s, unsigned char *used) {
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
@@ -152,7 +154,7 @@ static void read_sizes(const gemel_graph *graph, gemel__scaling *s, unsigned cha
   }
 }
 
-/* 1 if X is a size itself: then it says nothing that the sizes don't. */
+/* 1 if X is itself a size, and so nothing to keep apart from sizes. */
 static int is_size(const gemel__scaling *s, double x) {
   for (size_t k = 0; k < s->n; k++) {
     if (x == (double)s->from[k]) {
@@ -162,7 +164,8 @@ static int is_size(const gemel__scaling *s, double x) {
   return 0;
 }
 
-/* The least that SIZE may become: above all literals below it, and SIZE itself if one is near. */
+/* The least number that SIZE may become: above all literals below it, or SIZE itself if a literal
+ * is near. */
 static int64_t least(const gemel__scaling *s, const gemel__literals *l, int64_t size) {
   int64_t low = 2;
   for (size_t k = 0; k < l->n; k++) {
@@ -200,8 +203,8 @@ static void find_small(const gemel_graph *graph, const gemel__literals *l, gemel
   }
 }
 
-/* 1 if A and B are a pair still: integers among the attributes are no sizes, and stay as they are,
- * so results may have other shapes. */
+/* 1 if A and B are still a pair. Integer attributes aren't scaled, so the results may have got
+ * different shapes. */
 static int is_pair(const gemel_graph *a, const gemel_graph *b) {
   return gemel__pair_check(a, b, NULL) == GEMEL_OK &&
          gemel_value_type(gemel_graph_output(a, 0)) == gemel_value_type(gemel_graph_output(b, 0));
@@ -247,7 +250,8 @@ int gemel__sizes_symbolic(const gemel_graph *graph) {
 
 /* ---- Symbols ---- */
 
-/* The Kth integer above 0 among the literals, or 0. Far ones make too much work, and are left. */
+/* The Kth positive integer of the literals, rounded up; 0: there is none. Large ones are skipped,
+ * as they take too long. */
 static int64_t literal_size(const gemel__literals *l, size_t k) {
   enum { MOST_SIZE = 4096 };
   for (size_t j = 0; j < l->n; j++) {

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Residues, see trials.h. Fields are chains of 17-bit primes, where exp, log and inverse are a look
- * at a table; several chains one after the other, since one alone may not tell constants apart that
- * differ. An element whose value doesn't exist at some residues (the log of half of them) has been
- * seen when it did in one trial.
+ * Trials with residues, see trials.h. Fields are chains of 17-bit primes, in which exp, log and
+ * inverse are table lookups. Several chains take turns, since different constants may be the same
+ * residue in one of them. An element without a value at some residues (half of them have no log)
+ * counts as compared if it had one in some trial.
  *
- * Integers and truths are no residues but numbers that were drawn, at their extremes among others,
- * and wrap as they do. Sums and products of them are the same if they are at random bits. A
- * decision on a truth goes one of two ways: what is made of such values is a polynomial in them,
- * whose degree is at most the number of truths that operations decide on, and one of degree d that
- * isn't zero differs from it at one in 2^d of all values at least. So there are trials enough for
- * few truths. Where a decision looks at an integer, or at the character of a residue instead of a
- * sign, the trials are samples.
+ * Integers and truths aren't residues but numbers that are drawn, extremes included, and they wrap
+ * like their dtype. Sums and products that agree at random bits are the same. A decision on a truth
+ * makes the result a polynomial in truths, whose degree is at most the number of truths that are
+ * decided on. A polynomial of degree d that isn't zero is not zero at one in 2^d of all values, at
+ * least. So for few truths there are trials enough for a proof. If a decision depends on an
+ * integer, or on the character of a residue in place of a sign, trials are only samples.
  */
 #include "certify/trials.h"
 
@@ -43,8 +42,8 @@ void gemel__pool_clear(gemel__pool *pool) {
   }
 }
 
-/* The field of trial TRIAL: there are CHAINS of them, the same for all questions, so that their
- * tables are made once. */
+/* The field of trial TRIAL. There are CHAINS of them, the same for all questions, so their tables
+ * are made once. */
 static gemel__domain *field_of(gemel__pool *pool, int length, size_t trial, gemel_error *error) {
   gemel__domain **field = &pool->fields[length];
   uint64_t seed = pool->seed + trial % CHAINS;
@@ -59,23 +58,23 @@ static gemel__domain *field_of(gemel__pool *pool, int length, size_t trial, geme
 
 /* ---- Decisions ---- */
 
-/* Which operations decide something, and on how many truths. */
+/* Counts decisions, and the truths that they depend on. */
 typedef struct decisions {
-  gemel__observer observer; /* first */
+  gemel__observer observer; /* first member, so that a pointer to it is one to this */
   gemel__tape tape;
-  size_t begin; /* of what the node at hand decided */
+  size_t begin; /* where the decisions of the current node begin on the tape */
   const gemel_graph *graph;
   uint32_t node;
-  int degree; /* of both sides; MANY: no bound is known */
+  int degree; /* of both sides; MANY or more: no bound is known */
 } decisions;
 
 static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
   return gemel_type_dtype(graph->context, gemel__node_type(graph, ref.node, ref.output));
 }
 
-/* On how many truths an element of a result of NODE, which decides something, depends. A decision
- * on anything else, of which the domain knows the sign (a square's is never negative), may yet meet
- * a tie, which no residue does. */
+/* How many truths an element of a result of NODE, which decides something, depends on. MANY: it
+ * decides on something else. Even if the domain knows the sign of that (a square is never
+ * negative), it may be 0, which no random residue is. */
 static int truths(const gemel_graph *graph, uint32_t node) {
   uint32_t count;
   const gemel__ref *in = gemel__node_inputs(graph, node, &count);
@@ -103,21 +102,21 @@ static void observe(gemel__observer *observer, const void *graph, uint32_t node)
   d->node = node;
 }
 
-/* What trials share. */
+/* The state of all trials of a pair. */
 struct trials {
   gemel__pool *pool;
   const gemel__pair *pair;
-  gemel__rtensor *room; /* both results, and a slot for each leaf */
-  unsigned char *seen;  /* by element of the result */
-  int integers, truths; /* 1: leaves of these dtypes */
-  int only_truths;      /* 1: no others */
-  int reads;            /* 1: an operation reads integers as places or sizes */
-  int sampled;          /* 1: what the trials say depends on more than residues */
+  gemel__rtensor *room; /* both results, then each input */
+  unsigned char *seen;  /* by element of the result: it was compared */
+  int integers, truths; /* 1: there are inputs of these dtypes */
+  int only_truths;      /* 1: all inputs are truths */
+  int reads;            /* 1: an operation takes integers as indices or sizes */
+  int sampled;          /* 1: the trials are only samples */
   int degree;
-  int decides; /* 1: a sign was asked for */
+  int decides; /* 1: a decision was taken */
 };
 
-/* 1 if an operation takes an integer for a place or a size of something else. */
+/* 1 if an operation takes integers as indices into, or sizes of, something else. */
 static int reads_integers(const gemel_graph *graph) {
   for (uint32_t node = 0; node < graph->n_nodes; node++) {
     uint32_t count;
@@ -157,7 +156,7 @@ static gemel__field_leaf leaf_kind(gemel_range range) {
                                                                            : GEMEL__LEAF_ANY;
 }
 
-/* Integers are those of POINT, floats random residues. */
+/* Draws the inputs: random residues for floats, numbers for integers and truths. */
 static gemel_status draw_inputs(gemel__pool *pool, const gemel__instance *in, gemel__domain *field,
                                 gemel__rtensor *inputs, gemel_error *error) {
   gemel_tensor **point = gemel__alloc_array(in->n_leaves + 1, sizeof *point);
@@ -178,7 +177,7 @@ static gemel_status draw_inputs(gemel__pool *pool, const gemel__instance *in, ge
   return status;
 }
 
-/* Elements that are SEEN get their mark. */
+/* Compares A and B. Elements that have a value on both sides are marked in SEEN. */
 static gemel__finding agree(gemel__domain *d, const gemel__rtensor *a, const gemel__rtensor *b,
                             unsigned char *seen) {
   gemel__finding all = gemel__same;
@@ -197,7 +196,7 @@ static gemel__finding agree(gemel__domain *d, const gemel__rtensor *a, const gem
   return all;
 }
 
-/* Both sides on D; ROOM has two empty slots, then the inputs. */
+/* Evaluates both sides on D. ROOM has two empty slots, then the inputs. */
 static gemel_status evaluate(struct trials *t, gemel__domain *d, gemel_error *error) {
   const gemel__pair *pair = t->pair;
   decisions seen = {.observer = {.node = observe}};
@@ -212,7 +211,7 @@ static gemel_status evaluate(struct trials *t, gemel__domain *d, gemel_error *er
   d->observer = NULL;
   gemel__field_record(d, NULL);
   if (seen.degree > 0 && t->only_truths && pair->a.elementwise) {
-    seen.degree = (int)pair->a.n_leaves; /* nothing else is there to decide on */
+    seen.degree = (int)pair->a.n_leaves; /* there are no other truths */
   }
   t->degree = seen.degree > t->degree ? seen.degree : t->degree;
   t->decides |= seen.tape.count > 0;
@@ -234,7 +233,7 @@ size_t gemel__pair_results(const gemel__pair *pair) {
   return n;
 }
 
-/* One trial. What a reference can't evaluate is unseen, unless memory is out. */
+/* Runs one trial. What a reference can't evaluate is unseen, unless memory is out. */
 static gemel_status run_trial(struct trials *t, gemel__domain *field, gemel__finding *finding,
                               gemel_error *error) {
   gemel_status status = draw_inputs(t->pool, &t->pair->a, field, t->room + 2, error);
@@ -246,7 +245,7 @@ static gemel_status run_trial(struct trials *t, gemel__domain *field, gemel__fin
 
 /* ---- All trials ---- */
 
-/* Trials after which polynomials of that degree are the same, but for a chance of 1e-9. */
+/* How many trials show with error probability 1e-9 that polynomials of this degree are the same. */
 static int trials_for(const struct trials *t) {
   static const double delta = 1e-9;
   double each = t->pair->a.elementwise ? (double)t->pair->a.leaves[0].count : 1;
@@ -254,7 +253,7 @@ static int trials_for(const struct trials *t) {
   return n <= MOST_TRIALS ? (int)ceil(n) : MOST_TRIALS + 1;
 }
 
-/* What the report of the last trial asks of those to come. */
+/* Adapts the number of trials to the report of the last one. */
 static void take_report(struct trials *t, const gemel__field_report *report, int *wanted) {
   t->sampled |= report->characters > 0 || report->keyed > 0;
   if (report->characters + report->roots > 0 && *wanted < TRIALS_WITH_SIGNS) {
@@ -270,7 +269,7 @@ static void take_report(struct trials *t, const gemel__field_report *report, int
 static gemel_status run_trials(struct trials *t, gemel__finding *finding, gemel_error *error) {
   int length = 0, wanted;
   read_dtypes(t);
-  /* residues say everything at once, numbers one thing each */
+  /* one residue stands for all numbers, a drawn integer only for itself */
   wanted = t->integers || t->truths ? TRIALS_OF_INTEGERS : TRIALS;
   *finding = gemel__unseen;
   for (int k = 0;
