@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which rules and passes `gemel verify --rules` is about, and that each is verified, several at a
- * time; how one is verified is in trial.c.
+ * Selects the rules and passes that `gemel verify --rules` is asked about, and verifies several at
+ * a time. trial.c verifies one.
  */
 #include "core/alloc.h"
 #include "core/error.h"
@@ -15,7 +15,7 @@ int gemel__rule_named(const gemel_rule_info *info, const char *list) {
   return list == NULL || gemel__list_names_rule(list, info);
 }
 
-/* What is verified: a rule, or a pass. */
+/* A rule or a pass that is verified. */
 typedef struct rule_subject {
   const gemel_rule *rule; /* NULL: a pass */
   const gemel_pass *pass;
@@ -35,7 +35,8 @@ static gemel_status subject_untried(gemel__run *run, const void *user, size_t k,
   return GEMEL_OK;
 }
 
-/* The rules of SET, and N_PASSES passes, that GLOB matches, go to SUBJECTS; how many. */
+/* Writes the rules of SET and the first N_PASSES passes that GLOB names to SUBJECTS; returns how
+ * many. */
 static size_t match(gemel_context *context, const gemel_rules *set, size_t n_passes,
                     const char *glob, rule_subject *subjects) {
   size_t k, n = 0, n_rules = gemel_rules_count(set);
@@ -50,7 +51,7 @@ static size_t match(gemel_context *context, const gemel_rules *set, size_t n_pas
   return n;
 }
 
-/* All of them: what a word of the list must match one of. */
+/* The selected rules and passes: each word of the list must name one. */
 typedef struct rule_subjects {
   const rule_subject *first;
   size_t n;

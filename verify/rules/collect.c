@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instances that a rule, or a pass, is proved on. Each dtype of which there are instances gets
- * as many draws as the others; each way in which the conditions can hold is aimed at in turn
- * (goal.c), and where constants matter every third instance has one that is extreme, infinite
- * or NaN. Some more are drawn if too few have elements, or an operand without any.
+ * Collects the instances of a rule or pass. Each dtype of which there are instances gets as many
+ * draws as the others. Each way in which the conditions can hold is aimed at in turn (goal.c). If
+ * conditions ask about constants, every third draw has constants of all magnitudes, and a few more
+ * have infinite or NaN ones. More are drawn if too few results have elements, or too few instances
+ * have an operand without any.
  */
 #include <string.h>
 #include "instances/assumed.h"
@@ -26,7 +27,7 @@ static const gemel_dtype schedule[] = {
     GEMEL_F64, GEMEL_I16, GEMEL_F32, GEMEL_U16, GEMEL_F64,  GEMEL_U32};
 enum { SCHEDULED = sizeof schedule / sizeof *schedule };
 
-/* 1 if some result of LEFT has elements, and some input has none. */
+/* 1 if a result of LEFT has elements and an input has none. */
 static int is_edge(const gemel_graph *left) {
   size_t n = gemel_graph_input_count(left), k = 0;
   while (k < n &&
@@ -36,7 +37,7 @@ static int is_edge(const gemel_graph *left) {
   return k < n && gemel__rule_has_elements(left);
 }
 
-/* Makes E of DRAWN, which it takes. Release with gemel__example_clear, after an error too. */
+/* Makes E of DRAWN, which is moved. Release with gemel__example_clear, after an error too. */
 gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance *drawn,
                                  gemel_error *error) {
   gemel_status status;
@@ -111,7 +112,7 @@ static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *dr
   return status;
 }
 
-/* 1 if the same instance is there several times: of some rules there are no others. */
+/* 1 if the same instance was drawn OFTEN times already. Some rules have few different ones. */
 static int has_often(const struct gemel__proof *p, const gemel__rule_instance *drawn) {
   enum { OFTEN = 6 };
   size_t k, same = 0;
@@ -121,13 +122,13 @@ static int has_often(const struct gemel__proof *p, const gemel__rule_instance *d
   return same >= OFTEN;
 }
 
-/* The dtypes in turn, but for those of which no instance is found several times. */
+/* Dtypes take turns, except those of which no instance is found in GIVE_UP draws. */
 struct dtype_turn {
   size_t at;
   size_t missed[GEMEL_DTYPE_COUNT], found[GEMEL_DTYPE_COUNT];
 };
 
-/* The next dtype; GEMEL_DTYPE_COUNT: of none of them there is an instance. */
+/* The next dtype; GEMEL_DTYPE_COUNT: no dtype has instances. */
 static gemel_dtype next_dtype(struct dtype_turn *turn) {
   for (int k = 0; k < SCHEDULED; k++) {
     gemel_dtype dtype = schedule[turn->at++ % SCHEDULED];
@@ -138,7 +139,7 @@ static gemel_dtype next_dtype(struct dtype_turn *turn) {
   return GEMEL_DTYPE_COUNT;
 }
 
-/* Constants of draw K, where the rule speaks of them. */
+/* The kind of constants in draw K, wide ones only if the rule asks about constants. */
 static gemel__constants_kind constants_of(const struct gemel__proof *p, size_t k) {
   return p->rule != NULL && k % 3 == 2 && gemel__rule_asks_constants(p->rule)
              ? GEMEL__CONSTANTS_WIDE
@@ -152,7 +153,7 @@ static gemel__rule_wish wish_of(const struct gemel__proof *p, gemel_dtype dtype,
                            .fold = k % 4 != 3,
                            .tries = DRAW_TRIES,
                            .constants = constants_of(p, k)};
-  wish.fold &= wish.constants == GEMEL__CONSTANTS_SHORT; /* what is rounded isn't what it was */
+  wish.fold &= wish.constants == GEMEL__CONSTANTS_SHORT; /* folding would round them */
   return wish;
 }
 
@@ -179,7 +180,7 @@ static gemel_status collect(struct gemel__proof *p, struct dtype_turn *turn, gem
   return status;
 }
 
-/* Draws an instance, which joins the others if its left side SUITS. */
+/* Draws an instance and adds it if SUITS accepts its left side. */
 static gemel_status add_if(struct gemel__proof *p, const gemel__rule_wish *wish,
                            int (*suits)(const gemel_graph *left), gemel__random *random,
                            gemel_error *error) {
@@ -192,8 +193,8 @@ static gemel_status add_if(struct gemel__proof *p, const gemel__rule_wish *wish,
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-/* Real instances whose results have elements, if there are too few: the others show nothing of the
- * function. */
+/* Adds float instances whose results have elements, if there are too few: empty results show
+ * nothing. */
 static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
   enum { WANTED = 8, DRAWS = 64 };
   gemel_status status = GEMEL_OK;
@@ -215,8 +216,8 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
   return status;
 }
 
-/* Real instances in which nothing becomes something, as a sum over an empty axis: where 0 ÷ 0 comes
- * from. They are rare, and those that are full or have no result show nothing of it. */
+/* Adds instances with an empty input and a result that isn't empty, such as the mean over an empty
+ * axis, which is 0 ÷ 0. Such instances are rarely drawn by chance. */
 static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
   enum { WANTED = 6, DRAWS = 192 };
   gemel_status status = GEMEL_OK;
@@ -236,8 +237,8 @@ static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
   return status;
 }
 
-/* Instances with constants of KIND, a few of each dtype of which there are instances; of each dtype
- * if there are none yet, since they may need such constants. */
+/* Adds instances with constants of KIND, a few of each dtype of which there are instances. If there
+ * are none at all, of every dtype, since the rule may need such constants. */
 static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_kind kind,
                                       const struct dtype_turn *turn, gemel_error *error) {
   enum { LEAST = 4, MOST = 24, ALL = 48 };
@@ -288,7 +289,7 @@ gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *err
   return gemel__proof_collect(p, error);
 }
 
-/* ---- Long ones ---- */
+/* ---- Long axes ---- */
 
 static int counts_narrowly(const struct gemel__example *e) {
   return e->drawn.right != NULL && e->drawn.special == 0 &&
@@ -304,7 +305,8 @@ size_t gemel__proof_long_turns(const struct gemel__proof *p) {
   return asked * GEMEL__LENGTHS;
 }
 
-/* 1 if some value of GRAPH has LENGTH elements, or a size is that, and all have not too many. */
+/* 1 if a value of GRAPH has LENGTH elements, or a node returns a size, and the graph isn't too
+ * large. */
 static int is_long(const gemel_graph *graph, int64_t length) {
   if (gemel__graph_elements(graph, 1) > GEMEL__LENGTH_ELEMENTS) {
     return 0;

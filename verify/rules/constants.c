@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See constants.h. A rule that looks at constants is wrong for those that its author didn't
- * think of: an infinity, a NaN, -0, what overflows, what a narrower dtype can't hold, and what lies
- * at and beside the numbers that it names.
+ * Draws constants, see constants.h. A rule that asks about constants may be wrong for those that
+ * its author didn't think of: infinities, NaN, −0, numbers that overflow, numbers that a narrower
+ * dtype can't hold, and those at and beside the numbers in the rule.
  */
 #include "rules/constants.h"
 
@@ -12,7 +12,7 @@
 #include "instances/instance.h"
 #include "sample/points.h"
 
-/* ---- What a rule names ---- */
+/* ---- The numbers in a rule ---- */
 
 static void name(gemel__rule_numbers *numbers, double x) {
   size_t k = 0;
@@ -57,7 +57,7 @@ void gemel__rule_numbers_of(const struct gemel_rule *rule, gemel__rule_numbers *
 
 /* ---- Floats ---- */
 
-/* 1 if X has five binary digits at most. */
+/* 1 if X has at most five binary digits and a small exponent. */
 static int is_short(double x) {
   int exponent;
   double digits = ldexp(frexp(x, &exponent), 5);
@@ -69,7 +69,7 @@ static double short_number(gemel__random *random) {
   return values[gemel__random_below(random, sizeof values / sizeof *values)];
 }
 
-/* At or beside a number that the rule names. */
+/* A number at or beside one in the rule. */
 static double named_number(const gemel__rule_numbers *numbers, gemel__random *random) {
   double c = numbers->at[gemel__random_below(random, numbers->count)];
   double single = (double)nextafterf((float)c, c > 0 ? 0 : INFINITY);
@@ -80,8 +80,8 @@ static double named_number(const gemel__rule_numbers *numbers, gemel__random *ra
   return around[gemel__random_below(random, sizeof around / sizeof *around)];
 }
 
-/* The largest, least normal and least subnormal numbers of each dtype, what lies beyond the range
- * or the digits of a narrower one, powers of two, and ordinary numbers. */
+/* The largest, least normal and least subnormal numbers of each dtype, numbers outside the range or
+ * precision of a narrower one, powers of two, and ordinary numbers. */
 static double wide_number(gemel__random *random) {
   static const double values[] = {0x1.fffffffffffffp1023,
                                   0x1p-1022,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers for the constants of a rule's instances.
+ * Draws constants of a rule's instances.
  */
 #ifndef GEMEL__RULES_CONSTANTS_H
 #define GEMEL__RULES_CONSTANTS_H
@@ -9,8 +9,7 @@
 #include "rules/draw.h"
 #include "base/random.h"
 
-/* The numbers that a rule names: literals of both sides, and numbers of its conditions and
- * attributes. */
+/* The numbers in a rule: literals of both sides, and numbers in conditions and attributes. */
 typedef struct gemel__rule_numbers {
   size_t count;
   double at[32];
@@ -18,11 +17,11 @@ typedef struct gemel__rule_numbers {
 
 void gemel__rule_numbers_of(const struct gemel_rule *rule, gemel__rule_numbers *numbers);
 
-/* Draws an element of DTYPE at AT. */
+/* Draws a number of DTYPE, and stores it at AT. */
 void gemel__rule_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
                           gemel_dtype dtype, gemel__random *random, void *at);
 
-/* The same, at or beside one of NUMBERS. */
+/* Likewise, at or beside one of NUMBERS. */
 void gemel__rule_beside(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
                         gemel_dtype dtype, gemel__random *random, void *at);
 

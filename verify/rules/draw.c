@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See draw.h. A left side is built (left.c), the real matcher is asked whether it takes
- * it, and the real engine rewrites it with this rule alone: whatever is wrong with either shows in
- * the right side.
+ * Draws instances, see draw.h. A left side is built (left.c), the library's matcher must match it,
+ * and the library's engine rewrites it with this rule alone. So a defect of the matcher or the
+ * engine shows in the right side.
  */
 #include "rules/draw.h"
 
@@ -24,7 +24,7 @@
 struct gemel__rule_engine {
   const gemel_rule *rule;
   gemel__selection only; /* the rule */
-  gemel__selection none; /* no rule: what nothing uses is dropped */
+  gemel__selection none; /* no rules: drops unused nodes */
 };
 
 gemel__rule_engine *gemel__rule_engine_new(gemel_context *context, const gemel_rule *rule,
@@ -83,7 +83,7 @@ static gemel_status symbolic_inputs(const gemel_graph *from, gemel_graph *into,
   return gemel_graph_error(into)->status;
 }
 
-/* Node K of FROM once more; MAP has where the nodes are in INTO. */
+/* Copies node K of FROM to INTO. MAP has the copies of the nodes before it. */
 static gemel_status symbolic_node(const gemel_graph *from, uint32_t k, gemel_graph *into,
                                   const gemel__symbols *symbols, uint32_t *map) {
   enum { ROOM = 32 };
@@ -179,7 +179,7 @@ static gemel_status hash_text(const gemel_graph *graph, uint64_t *hash) {
   return error.status;
 }
 
-/* 1 if equal attributes have equal ids: not if tensors or graphs are among them. */
+/* 1 if equal attributes have equal ids, which tensors and graphs don't. */
 static int attrs_tell(const gemel_context *context, uint32_t attrs) {
   const struct gemel__attrs *stored = gemel__attrs_at(context, attrs);
   size_t k = 0;
@@ -189,8 +189,8 @@ static int attrs_tell(const gemel_context *context, uint32_t attrs) {
   return k == stored->count;
 }
 
-/* Of a graph's nodes, outputs and what it assumes, or of its text where numbers don't tell what it
- * computes. */
+/* Hashes the nodes, outputs and assumptions of GRAPH, or its text if it has attributes whose ids
+ * don't tell them. */
 static gemel_status hash_graph(const gemel_graph *graph, uint64_t *hash) {
   *hash = graph->n_nodes;
   for (uint32_t k = 0; k < graph->n_nodes; k++) {
@@ -278,14 +278,15 @@ gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance) {
   return hash_graph(graph, &instance->content);
 }
 
-/* GEMEL_INTERNAL from the engine is what an instance shows; other errors are the caller's. */
+/* Rewrites the left side, and its symbolic version. GEMEL_INTERNAL from the engine is what the
+ * instance shows (PROBLEM); other errors are returned. */
 static gemel_status rewrite_instance(gemel__rule_instance *instance, gemel__rule_engine *engine,
                                      const gemel__rule_wish *wish, gemel__rule_draws *draws) {
   int fold = wish->fold;
   gemel_status status = GEMEL_OK;
   instance->right = gemel__rule_apply(engine, instance->left, fold, &instance->problem);
   if (instance->right == NULL && fold && instance->problem.status == GEMEL_OK) {
-    fold = 0; /* what is folded away may be what the rule is for */
+    fold = 0; /* folding may remove what the rule matches */
     instance->right = gemel__rule_apply(engine, instance->left, fold, &instance->problem);
   }
   if (instance->right == NULL) {
@@ -308,7 +309,7 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, gemel__rule
   return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : status;
 }
 
-/* Some of the values that the left side names become results of the graph. */
+/* Makes some of the values that the left side names outputs of the graph. */
 static gemel_status use_again(const struct gemel_rule *rule, const gemel__binding *binding,
                               gemel_graph *graph, gemel__random *random) {
   gemel_status status = GEMEL_OK;
@@ -323,7 +324,8 @@ static gemel_status use_again(const struct gemel_rule *rule, const gemel__bindin
   return status;
 }
 
-/* The left side, if the matcher takes it, and, if that has to be EXACTLY as GOAL says, it is. */
+/* Builds the left side. GEMEL_DECLINED if the matcher doesn't match it, or if EXACTLY and its
+ * conditions don't hold as GOAL says. */
 static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
                              const gemel__rule_wish *wish, gemel__random *random,
                              const gemel__goal *goal, int exactly, gemel__rule_draws *draws,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See goal.h. Conditions are programs for a stack machine: an operator stands behind its
- * operands, so a condition is walked from its end. It is as deep as the rule's text, which the
- * parser limits.
+ * Draws goals, see goal.h. A condition is a program for a stack machine. An operator follows its
+ * operands, so conditions are read from the end. Recursion is as deep as the rule's text is nested,
+ * which the parser limits.
  */
 #include "rules/goal.h"
 
@@ -31,7 +31,7 @@ static int is_operator(const gemel__termexpr *expr, uint32_t end, uint32_t row) 
   return code->kind == GEMEL__TERMCODE_FUNCTION && code->index == row;
 }
 
-/* The part of EXPR that ends before END is to be HOLDS. */
+/* Draws a way in which the part of EXPR before END is true (HOLDS 1) or false (0). */
 static void choose(const gemel__termexpr *expr, uint32_t end, int holds, gemel__random *random,
                    gemel__goal *goal) {
   int is_and = is_operator(expr, end, GEMEL__OPERATOR_logical_and);
@@ -43,7 +43,8 @@ static void choose(const gemel__termexpr *expr, uint32_t end, int holds, gemel__
     if (is_and == holds) {
       choose(expr, middle, holds, random, goal);
       choose(expr, end - 1, holds, random, goal);
-    } else { /* one of them will do; the other one is mostly the contrary, so that it doesn't */
+    } else { /* one operand is enough; the other is mostly made the opposite, so that only the first
+                decides */
       int second = gemel__random_chance(random, 1, 2);
       goal->arms = 1;
       choose(expr, second ? end - 1 : middle, holds, random, goal);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * See left.h. The pattern's nodes are taken in post-order. At each operation, what is known
- * (types of operands that are made already, attributes that are bound or can be computed) goes into
- * a proposal; what comes out besides gives the variables among its operands their types. A variable
- * becomes an input of the graph, or a constant; where a condition asks for a fact, an input of
- * which it is assumed, a constant that has it, or a function of an input of which the engine can
- * prove it.
+ * Builds left sides, see left.h. The pattern's nodes are built in post-order. For each operation a
+ * proposal is made (sample/propose.h) from what is known: types of operands that are built already,
+ * attributes that are bound or can be computed. The proposal draws the rest, which gives new
+ * variables their types. A variable becomes an input, or a constant if a condition asks for one. If
+ * a condition asks for a fact, it becomes an input of which the fact is assumed, a constant that
+ * has it, or a function of an input for which the engine can prove it.
  */
 #include "rules/left.h"
 
@@ -37,16 +37,16 @@ struct left {
   gemel__term terms[GEMEL__RULE_VARIABLES];
   uint32_t bound;
   unsigned wants[GEMEL__RULE_VARIABLES];
-  unsigned facts[GEMEL__RULE_VARIABLES]; /* GEMEL_FACT_…, that conditions ask for */
+  unsigned facts[GEMEL__RULE_VARIABLES]; /* GEMEL_FACT_… that conditions ask for */
   gemel__ref values[GEMEL__RULE_NODES];
   const gemel__goal *goal;
   gemel__rule_numbers numbers;
   gemel__constants_kind constants;
   gemel__left_constants *outcome;
-  int rank; /* of the shapes that are drawn; -1: any */
+  int rank; /* of the shapes that are drawn; −1: any */
   int64_t length;
   size_t n_sizes;
-  int64_t sizes[GEMEL__PROPOSAL_SIZES]; /* that are worth drawing */
+  int64_t sizes[GEMEL__PROPOSAL_SIZES]; /* that are tried: those that the rule names */
   gemel_error *error;
 };
 
@@ -101,8 +101,8 @@ int gemel__rule_wants_constant(uint32_t function) {
   return (want_of(function) & (WANTS_CONSTANT | WANTS_UNIFORM | WANTS_FACT)) != 0;
 }
 
-/* What the functions in EXPR ask of variables; PART: they needn't hold, so only those count without
- * which the expression has no value. */
+/* Notes what the functions in EXPR ask of variables. PART: EXPR needn't hold, so only what it takes
+ * to evaluate it counts. */
 static void read_wants(struct left *l, const gemel__termexpr *expr, int part) {
   for (uint32_t k = 1; k < expr->count; k++) {
     const gemel__termcode *code = &expr->code[k], *operand = code - 1;
@@ -126,8 +126,8 @@ static int all_bound(const struct left *l, const gemel__termexpr *expr) {
   return 1;
 }
 
-/* The other side of the equation that ATOM is if one of its sides is VARIABLE alone and the other
- * is known: 1 and *TERM. */
+/* 1 and *TERM, if ATOM is an equation that must hold, one side is VARIABLE, and the other is
+ * known. */
 static int solve(const struct left *l, const gemel__atom_goal *atom, uint32_t variable,
                  gemel__term *term) {
   gemel__termexpr left, right;
@@ -145,7 +145,7 @@ static int solve(const struct left *l, const gemel__atom_goal *atom, uint32_t va
   return 0;
 }
 
-/* 1 and *TERM if what the attribute EXPR must be can be said already. */
+/* 1 and *TERM, if the value of the attribute EXPR is known or follows from the goal. */
 static int attr_term(const struct left *l, const gemel__termexpr *expr, gemel__term *term) {
   int variable = gemel__termexpr_variable(expr);
   if (all_bound(l, expr)) {
@@ -180,7 +180,7 @@ static void know_attrs(const struct left *l, const gemel__pattern *p, gemel__pro
 
 /* ---- Constants ---- */
 
-/* The operator with its sides exchanged. */
+/* The operator for exchanged operands: < for >. */
 static uint32_t mirrored(uint32_t row) {
   switch (row) {
   case GEMEL__OPERATOR_lt:
@@ -213,7 +213,8 @@ static int compares(uint32_t row, double x, double y) {
   }
 }
 
-/* Numbers that a variable's constant is to be on one side of: `value(c) OP number`. */
+/* The atom `value(c) OP number` about the constant of VARIABLE, with *ROW and *NUMBER; NULL: there
+ * is none. */
 static const gemel__atom_goal *value_goal(const struct left *l, uint32_t variable, uint32_t *row,
                                           double *number) {
   for (size_t k = 0; k < l->goal->count; k++) {
@@ -237,8 +238,8 @@ static const gemel__atom_goal *value_goal(const struct left *l, uint32_t variabl
   return NULL;
 }
 
-/* A number of DTYPE at AT: NUMBER, or else a random one, which is what the goal says if VARIABLE is
- * one. GEMEL_BAD_VALUE: it can't be. */
+/* Stores a number of DTYPE at AT: NUMBER or, if that is NULL, a random one, which meets the goal if
+ * it says something of VARIABLE. GEMEL_BAD_VALUE: DTYPE can't hold NUMBER. */
 static gemel_status draw_element(struct left *l, gemel_dtype dtype, const gemel__number *number,
                                  int variable, void *at) {
   enum { TRIES = 8 };
@@ -280,8 +281,8 @@ static gemel_status constant_shape(struct left *l, gemel_type type, int64_t *sha
   return GEMEL_OK;
 }
 
-/* A constant tensor of TYPE. NUMBER: all elements are that; SPLAT: they are one random number.
- * VARIABLE: whose constant it is; -1: none's. */
+/* A constant of TYPE. All elements are NUMBER or, with SPLAT, one random number. VARIABLE is bound
+ * to it; −1: none is. */
 static gemel_value constant(struct left *l, gemel_type type, const gemel__number *number, int splat,
                             int variable) {
   gemel_value made = {NULL, 0, 0};
@@ -307,7 +308,7 @@ static gemel_value constant(struct left *l, gemel_type type, const gemel__number
   return made;
 }
 
-/* All elements are one number: as a constant tensor, or as a scalar that is broadcast. */
+/* A value whose elements are one number: a constant tensor, or a scalar that is broadcast. */
 static gemel_value uniform(struct left *l, gemel_type type, const gemel__number *number,
                            int variable) {
   int64_t shape[GEMEL_MAX_RANK], count = 1;
@@ -332,15 +333,15 @@ static gemel_value uniform(struct left *l, gemel_type type, const gemel__number 
 
 /* ---- Variables ---- */
 
-/* VALUE and a literal number. */
+/* Applies OP to VALUE and a scalar. */
 static gemel_value with_literal(struct left *l, const char *op, gemel_value value, double literal) {
   gemel_dtype dtype = gemel_type_dtype(l->context, gemel_value_type(value));
   gemel_value pair[2] = {value, gemel_scalar_at(l->graph, dtype, literal, nowhere)};
   return gemel_apply_at(l->graph, op, 2, pair, 0, NULL, nowhere);
 }
 
-/* An input of TYPE that is assumed to have the facts that conditions ask for, and no others: it may
- * be all that they leave. */
+/* An input of TYPE of which just the facts that conditions ask for are assumed, so that its values
+ * can be all that these allow. */
 static gemel_value assumed(struct left *l, uint32_t variable, const char *name, gemel_type type) {
   gemel_value value = gemel_input_at(l->graph, name, type, nowhere);
   return gemel_is_null(value) || gemel_assume(value, l->facts[variable]) == GEMEL_OK
@@ -348,9 +349,9 @@ static gemel_value assumed(struct left *l, uint32_t variable, const char *name, 
              : gemel__graph_fail_at(l->graph, nowhere, GEMEL_NO_MEMORY, "out of memory");
 }
 
-/* Something of TYPE whose elements have a fact that can be proved: what is at least 0 or a small
- * number, and what is at most its negative. The operations don't round or overflow, or a rule would
- * be blamed for what they do. */
+/* A value of TYPE whose elements have facts that the engine can prove: by abs, relu, maximum and
+ * neg, or a constant. These operations don't round or overflow, which would be taken for a fault of
+ * the rule. */
 static gemel_value proved(struct left *l, uint32_t variable, const char *name, gemel_type type) {
   static const char *const functions[] = {"abs", "relu"};
   gemel_kind kind = gemel_dtype_kind(gemel_type_dtype(l->context, type));
@@ -384,7 +385,7 @@ static gemel_value leaf(struct left *l, uint32_t variable, const char *name, gem
     return constant(l, type, NULL, gemel__random_chance(l->random, 1, 2), (int)variable);
   }
   if (wants & WANTS_FACT) {
-    int ordinary = l->constants == GEMEL__CONSTANTS_SHORT; /* else constants are what it is for */
+    int ordinary = l->constants == GEMEL__CONSTANTS_SHORT; /* else constants are wanted */
     return ordinary && gemel__random_chance(l->random, 2, 3) ? assumed(l, variable, name, type)
                                                              : proved(l, variable, name, type);
   }
@@ -435,7 +436,7 @@ static gemel_status bind_variadic(struct left *l, uint32_t variable, uint32_t co
 
 /* ---- Operands ---- */
 
-/* Where the operands of a pattern stand among those of the proposal. */
+/* Which operands of the proposal belong to each operand of the pattern. */
 struct operand_layout {
   uint32_t first[GEMEL__RULE_NODES + 1];
   gemel__ref refs[GEMEL__PROPOSAL_INPUTS];
@@ -480,7 +481,7 @@ static void know(const struct left *l, gemel__proposal *proposal, struct operand
   proposal->known_input[k] = 1;
 }
 
-/* What is known of the operands. A literal is mostly a scalar. */
+/* Tells the proposal the types of operands that are known. */
 static void know_operands(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
                           struct operand_layout *at) {
   for (uint32_t k = 0; k < p->n_operands; k++) {
@@ -497,7 +498,7 @@ static void know_operands(struct left *l, const gemel__pattern *p, gemel__propos
   }
 }
 
-/* The dtype that scalars beside the operands that are known should have. */
+/* The dtype for scalars: that of a known operand. */
 static gemel_dtype beside(const struct left *l, const gemel__proposal *proposal) {
   for (size_t k = proposal->n_inputs; k-- > 0;) {
     if (proposal->known_input[k]) {
@@ -523,8 +524,8 @@ static void know_scalars(struct left *l, const gemel__pattern *p, gemel__proposa
   }
 }
 
-/* Gives variables that are met for the first time the types that were proposed. A variable that
- * stands there twice has its first one's. */
+/* Binds variables that are met for the first time, with the proposed types. If one occurs twice,
+ * its first type counts. */
 static gemel_status bind_operands(struct left *l, const gemel__pattern *p,
                                   const gemel__proposal *proposal, struct operand_layout *at) {
   gemel_status status = GEMEL_OK;
@@ -565,7 +566,7 @@ static gemel_status number_term(struct left *l, int64_t number, gemel__term *ter
   return term->list != NULL ? GEMEL_OK : gemel__no_memory(l->error, "an instance");
 }
 
-/* Which output f(x)@k is. */
+/* Chooses the output k of f(x)@k. */
 static gemel_status choose_output(struct left *l, const gemel__pattern *p, size_t n,
                                   uint32_t *output) {
   int variable = p->any_output ? gemel__termexpr_variable(&p->output) : -1;
@@ -612,8 +613,8 @@ static gemel_status make_node(struct left *l, const gemel__pattern *p,
   return status;
 }
 
-/* Proposes twice: for the operands' types, and, when those are known and with them what follows
- * from them, for what is left. */
+/* Builds a node by two proposals: one for the operands' types, and one for the rest, once these and
+ * all that follows from them are known. */
 static gemel_status build_node(struct left *l, uint32_t index) {
   const gemel__pattern *p = &l->rule->left.nodes[index];
   gemel__proposal proposal;
@@ -644,7 +645,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   if (status != GEMEL_OK) {
     return status;
   }
-  for (uint32_t k = 0; k < p->n_operands; k++) { /* literals have a place, but no variable */
+  for (uint32_t k = 0; k < p->n_operands; k++) { /* literals have a value, but no variable */
     if (l->rule->left.nodes[p->operands[k]].kind == GEMEL__PATTERN_LITERAL) {
       know(l, &proposal, &at, at.first[k], at.refs[at.first[k]]);
     }
@@ -653,7 +654,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   know_attrs(l, p, &proposal);
   for (uint32_t k = 0; k < p->n_attrs; k++) {
     if (!proposal.known_attr[k] && gemel__random_chance(l->random, 3, 4)) {
-      proposal.attrs[k] = first.attrs[k]; /* fits, as long as nothing else has changed */
+      proposal.attrs[k] = first.attrs[k]; /* fits unless something else changed */
       proposal.known_attr[k] = 1;
     }
   }
@@ -661,8 +662,8 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   return status ? status : make_node(l, p, &proposal, &at, &l->values[index]);
 }
 
-/* Sizes, ranks and counts that the rule names, and their neighbours, come up for this left side as
- * those that are usual do; large ones seldom, unless small ones have led to nothing. */
+/* Makes sizes, ranks and counts that the rule names, and their neighbours, as likely for this left
+ * side as the usual ones. Large ones are rare, unless the wish is eager. */
 static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
   enum { LARGEST = 1024, DEEPEST = 8 };
   int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
@@ -671,7 +672,7 @@ static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
   for (size_t k = 0; k < l->numbers.count; k++) {
     double c = l->numbers.at[k];
     if (!(c >= 0 && c <= LARGEST)) {
-      continue; /* it may not even be an integer's */
+      continue; /* may not be a size at all */
     }
     for (int64_t n = (int64_t)c - 1; n <= (int64_t)c + 1; n++) {
       if (n >= 0 && l->n_sizes < GEMEL__PROPOSAL_SIZES && (n <= wish->max_elements || eager)) {
@@ -686,7 +687,7 @@ static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
   }
 }
 
-/* What `as` names is what was built. */
+/* Binds the name given by `as` to what was built. */
 static void name_result(struct left *l, uint32_t index) {
   uint32_t named = l->rule->left.nodes[index].named;
   if (named != 0) {

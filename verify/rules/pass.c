@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instances of a pass: graphs that its generator makes, and what the pass makes of them, as rules'
- * instances are a left side and what the engine makes of that. A graph with symbols in its sizes is
- * handed to the pass as it is, and both sides are given the same sizes then: so what a pass does to
- * large tensors only can be verified on small ones.
+ * Instances of a pass: a graph that its generator makes is the left side, and what the pass makes
+ * of it the right side. A graph with symbolic sizes is given to the pass as it is, and then both
+ * sides get the same random sizes. A pass may take symbolic sizes for large; so a pass for large
+ * tensors can be verified on small ones.
  */
 #include <stdio.h>
 #include "core/error.h"
@@ -12,7 +12,7 @@
 #include "pairs/pair.h"
 #include "rules/trial.h"
 
-/* The most elements of an input. */
+/* The number of elements of the largest input. */
 static int64_t most_elements(const gemel_graph *graph) {
   int64_t most = 0;
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
@@ -27,8 +27,7 @@ static int64_t most_elements(const gemel_graph *graph) {
   return most;
 }
 
-/* GRAPH after PASS; NULL with an ERROR that isn't GEMEL_OK, or with nothing in it if the pass does
- * nothing to it. */
+/* GRAPH after PASS. NULL: ERROR says why, or is GEMEL_OK if the pass changes nothing. */
 static gemel_graph *after(const gemel_pass *pass, const gemel_graph *graph, gemel_error *error) {
   gemel_graph *result = gemel_graph_ref((gemel_graph *)graph);
   gemel__pass_run run = {0};
@@ -52,7 +51,7 @@ static int has_symbols(const gemel_graph *graph) {
   return 0;
 }
 
-/* LEFT and RIGHT (NULL: just LEFT) at random sizes. */
+/* Makes instances of LEFT and RIGHT (NULL: only LEFT) at random sizes. */
 static gemel_status give_sizes(gemel_graph *left, gemel_graph *right, gemel__random *random,
                                gemel__rule_instance *instance, gemel_error *error) {
   gemel__pair pair;
@@ -65,7 +64,7 @@ static gemel_status give_sizes(gemel_graph *left, gemel_graph *right, gemel__ran
   return status;
 }
 
-/* What the pass makes of the left side, which has symbols, and then both sides at random sizes. */
+/* Runs the pass on the left side, which has symbols, and makes both sides at random sizes. */
 static gemel_status rewrite_symbolic(const gemel_pass *pass, gemel__random *random,
                                      gemel__rule_instance *instance, gemel__rule_draws *draws,
                                      gemel_error *error) {

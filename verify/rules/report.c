@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See report.h. What both sides have in common stands there once, so the text of a rule with
- * a handful of operations fits into a dozen lines.
+ * Shows refuted rules, see report.h. What both sides share is printed once, so a rule with a
+ * handful of operations takes a dozen lines.
  */
 #include "rules/report.h"
 
@@ -26,8 +26,8 @@ static gemel_status merge_into(gemel_graph *graph, const gemel__pair *pair, size
   return status ? status : gemel_output(right[output], "right");
 }
 
-/* Both sides as one graph; NULL if that can't be, and *STATUS says why. Their inputs stand in one
- * order. */
+/* Both sides as one graph with two outputs; their inputs are in the same order. NULL: *STATUS says
+ * why. */
 static gemel_graph *merged(const gemel__pair *pair, size_t output, gemel_status *status) {
   size_t n = gemel_graph_input_count(pair->a.graph), m = gemel_graph_output_count(pair->a.graph);
   gemel_value *room = gemel__alloc_array(n + 2 * m, sizeof *room);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a refuted rule is shown: both sides in one graph, with two outputs.
+ * Shows a refuted rule: both sides in one graph with two outputs.
  */
 #ifndef GEMEL__RULES_REPORT_H
 #define GEMEL__RULES_REPORT_H
@@ -8,13 +8,13 @@
 #include "pairs/pair.h"
 #include "harness/run.h"
 
-/* Text of both sides in one graph, VALUES (NULL: none are known), and what the sides give at PLACE;
- * freed with gemel_text_free. NULL when memory is out. */
+/* The text of a counterexample: both sides in one graph, VALUES (NULL: none are known), and the
+ * results LEFT and RIGHT at PLACE. Free it with gemel_text_free. NULL when memory is out. */
 char *gemel__rule_shown(const gemel__pair *pair, size_t output, gemel_tensor *const *values,
                         const char *place, const char *left, const char *right);
 
-/* Emits RECORD as refuted, by output OUTPUT of PAIR at VALUES (NULL: none are known), where the
- * sides give LEFT and RIGHT; and writes the replay. */
+/* Emits RECORD as refuted by output OUTPUT of PAIR at VALUES (NULL: none are known), with results
+ * LEFT and RIGHT at PLACE, and writes the replay. */
 void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pair *pair,
                          size_t output, gemel_tensor *const *values, const char *place,
                          const char *left, const char *right, uint64_t seed);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instances with an infinite or NaN constant. A constant that a rule's variable stands for is an
- * input of the rule: what differs because it is infinite is `ninf`, a NaN of it that is lost is
- * `nnan`. Over the reals such a constant is nothing, so these instances are for tier special alone.
- * How finite results differ, other instances say.
+ * Tier special of instances with infinite or NaN constants. A constant that a variable is bound to
+ * counts as an input of the rule: a difference because it is infinite is `ninf`, a NaN that is lost
+ * is `nnan`. Such a constant has no meaning over the reals, so only tier special runs these
+ * instances. Differences between finite results are measured with other instances.
  */
 #include "core/dtype.h"
 #include "rules/trial.h"
@@ -14,8 +14,8 @@ static int differs(const gemel__both *both, size_t output, size_t i) {
          gemel__both_contrast(both, output, i) >= (is_float ? GEMEL__INF_SIGN : GEMEL__FAR);
 }
 
-/* The word that the difference at element I of OUTPUT under FILL shows; -1: none. What the finite
- * inputs of BASE show as well is for the constant to answer, else for the inputs. */
+/* The word that the difference at element I of OUTPUT under FILL shows; −1: none. If the sides also
+ * differ at the finite inputs of BASE, the constant is the cause, otherwise the inputs. */
 static int word_of(const struct gemel__example *e, gemel__fill fill, const gemel__both *both,
                    const gemel__both *base, size_t output, size_t i) {
   gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
@@ -32,7 +32,8 @@ static int word_of(const struct gemel__example *e, gemel__fill fill, const gemel
                                                               : GEMEL_NEEDS_INDEX_NINF;
 }
 
-/* Both sides at some values, and at the same without infinities and NaNs. */
+/* Results of both sides at some values, and at the same values with finite numbers in place of
+ * infinities and NaN. */
 struct special_point {
   gemel__fill fill;
   gemel_tensor **values, **finite;
@@ -75,7 +76,7 @@ static gemel_status run_at(struct gemel__proof *p, const struct gemel__example *
   gemel__both_clear(&at.base);
   gemel__values_free(&e->pair.a, at.values);
   gemel__values_free(&e->pair.a, at.finite);
-  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range is no point */
 }
 
 gemel_status gemel__rule_special(struct gemel__proof *p, gemel_error *error) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * `gemel verify --rules`: is a rewrite rule what it says? Instances come from the rule itself
- * (draw.c), as pairs of graphs: its left side, and what the engine made of it; those of a
- * pass come from its generator (pass.c). What is asked of each is what is asked of a pair
- * (equal/equal.c), and the answers are put together: a rule gives up what any of its instances
- * gives up.
+ * `gemel verify --rules`: is a rewrite rule what it says? Instances are pairs of graphs made from
+ * the rule itself: its left side, and what the engine made of it (draw.c). Those of a pass come
+ * from its generator (pass.c). Each instance is asked the questions of a pair (equal/equal.c), and
+ * the answers are combined: the rule needs every word that an instance needs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +49,7 @@ static void emit_from(struct gemel__proof *p, int tier, gemel_verdict verdict, c
 
 /* ---- Types ---- */
 
-/* The engine refuses what the rule makes of E, the instance that NUMBER says. */
+/* Reports that the engine refuses the right side of E, instance NUMBER. */
 static void report_problem(struct gemel__proof *p, const struct gemel__example *e, gemel_tier tier,
                            size_t number) {
   gemel_record record;
@@ -65,7 +64,7 @@ static void report_problem(struct gemel__proof *p, const struct gemel__example *
   symbolic.graph = with ? e->drawn.symbolic_left : e->drawn.left;
   text = gemel__counterexample(with ? &symbolic : &e->pair.a, NULL, NULL, e->drawn.problem.text,
                                NULL, NULL);
-  record.verdict = GEMEL_VERDICT_REFUTED; /* without a second graph there is nothing to replay */
+  record.verdict = GEMEL_VERDICT_REFUTED; /* without a right side there is nothing to replay */
   record.counterexample = text != NULL ? text : e->drawn.problem.text;
   gemel__record_emit(p->run, &record);
   gemel_text_free(text);
@@ -84,8 +83,8 @@ static int report_types(struct gemel__proof *p) {
 
 /* ---- Tier real ---- */
 
-/* 1 if GRAPH asks whether what it computes is equal to something: values at which it is are sought.
- */
+/* 1 if GRAPH compares a computed value for equality. Then inputs at which it is equal are searched
+ * for. */
 static int asks_equality(const gemel_graph *graph) {
   for (uint32_t k = 0; k < graph->n_nodes; k++) {
     uint32_t op = gemel__node_at(graph, k)->op, count;
@@ -114,8 +113,7 @@ static gemel_status ask(const gemel__pair *pair, uint64_t seed, gemel__answer *a
   return gemel__pair_decide(pair, &how, answer, error);
 }
 
-/* How a difference is looked for: CHECK at FILL, of the sides themselves or of their derivatives.
- */
+/* A way to find a difference: CHECK at values of FILL, of the sides or of their derivatives. */
 struct refutation_search {
   gemel__check check;
   gemel__fill fill;
@@ -136,8 +134,8 @@ static void clear_found(struct found *f) {
   memset(f, 0, sizeof *f);
 }
 
-/* FOUND has values if the rule's instance DRAWN shows a difference too. Only that memory is out
- * ends the search: an instance of which nothing can be asked shows nothing. */
+/* Sets FOUND if instance DRAWN shows the difference too. An instance that can't be evaluated shows
+ * nothing; only GEMEL_NO_MEMORY is returned. */
 static gemel_status shows(const gemel__rule_instance *drawn, const struct refutation_search *how,
                           gemel__random *random, struct found *found, gemel_error *error) {
   gemel__pair plain;
@@ -162,7 +160,8 @@ static gemel_status shows(const gemel__rule_instance *drawn, const struct refuta
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : GEMEL_OK;
 }
 
-/* A difference in an instance as small as can be had: then *FOUND_ONE and FOUND has it. */
+/* Looks for the difference in smaller instances. If one shows it, *FOUND_ONE is 1, and FOUND has
+ * it. */
 static gemel_status find_smaller(struct gemel__proof *p, const struct refutation_search *how,
                                  gemel_dtype dtype, gemel__random *random, struct found *found,
                                  int *found_one, gemel_error *error) {
@@ -191,7 +190,8 @@ static gemel_status find_smaller(struct gemel__proof *p, const struct refutation
   return status;
 }
 
-/* A difference of PAIR at VALUES: shown in a smaller instance if there is one, at simple values. */
+/* Reports a difference of PAIR at VALUES: in a smaller instance if one shows it, with shrunk
+ * values. */
 static gemel_status report_values(struct gemel__proof *p, gemel_record *record, gemel__pair *pair,
                                   gemel_tensor ***values, const struct refutation_search *how,
                                   uint64_t seed, gemel_error *error) {
@@ -261,7 +261,7 @@ static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, 
   return GEMEL_OK;
 }
 
-/* At one random point; with ROUND above 0 there are aims in it. */
+/* Checks one random point. If ROUND is above 0, some of its values are aims (sample/aims.h). */
 static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e, size_t k,
                                size_t round, gemel_record *record, int *refuted,
                                gemel_error *error) {
@@ -289,8 +289,8 @@ static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e,
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
 
-/* The K-th question: on an instance as it was drawn, or with its symbols at other sizes.
- * GEMEL_DECLINED: at the sizes that were drawn there is no such graph. */
+/* Draws the pair for a question: the instance as it was drawn or, with SYMBOLIC, its symbolic
+ * version at other sizes. GEMEL_DECLINED: there is no such graph at the sizes that were drawn. */
 static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel__random *random,
                             gemel__pair *pair, gemel_error *error) {
   int other = symbolic && e->drawn.symbolic_right != NULL;
@@ -302,10 +302,10 @@ static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel_
              : status;
 }
 
-/* What tier real has found so far. */
+/* The state of tier real. */
 struct real_inquiry {
   gemel_record record;
-  gemel__answer total; /* of the instances of which both models were asked */
+  gemel__answer total; /* sum of the instances that the models were asked about */
   size_t asked;
   double started;
   int refuted;
@@ -359,7 +359,7 @@ static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *
                                  size_t round, gemel__random *random, gemel_record *record,
                                  gemel_error *error);
 
-/* 1 if TEXT is among the *N texts that were SEEN; else it joins them. */
+/* 1 if TEXT, a hash, is among the *N that were SEEN; otherwise adds it. */
 static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
   size_t k = 0;
   while (k < *n && seen[k] != text) {
@@ -372,7 +372,7 @@ static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
   return 0;
 }
 
-/* Instance NUMBER, DRAWN for a sweep; *REFUTED: it shows something. */
+/* Checks instance NUMBER, DRAWN in a sweep. *REFUTED: it shows a difference. */
 static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *drawn, size_t number,
                               gemel_record *record, int *refuted, gemel_error *error) {
   struct gemel__example e;
@@ -393,13 +393,13 @@ static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *draw
   return status;
 }
 
-/* The dtypes that a sweep draws in turns, and how that goes. */
+/* Four dtypes that a sweep draws in turn, and how many draws succeeded and failed. */
 enum { SWEPT = 4, SWEEP_TIMES = 8, MOST_SWEPT = 2560 };
 struct turns {
   size_t missed[SWEPT], found[SWEPT];
 };
 
-/* Whose turn draw K is; SWEPT: of none of them is there an instance. */
+/* The dtype of draw K; SWEPT: no dtype has instances. */
 static size_t turn_of(const struct turns *t, size_t k) {
   for (size_t j = 0; j < SWEPT; j++) {
     size_t which = (k + j) % SWEPT;
@@ -421,9 +421,9 @@ static gemel__rule_wish sweep_wish(gemel_dtype dtype, size_t k) {
   return wish;
 }
 
-/* What goes wrong with few attributes only shows in many instances, of which a look at one point
- * each is enough. Where a rule is for integers too, they are of integers. Up to twice as many are
- * drawn as are wanted, since some are drawn again and again. */
+/* Checks many more instances at one point each: a fault that only few attributes show is found so.
+ * They are of integers if the rule is for integers. Up to twice as many are drawn, since some come
+ * up repeatedly. */
 static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *refuted,
                           gemel_error *error) {
   static const gemel_dtype dtypes[2][SWEPT] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
@@ -451,7 +451,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *ref
   return status;
 }
 
-/* 1 if the rule is for integers: then they are swept. */
+/* 1 if the rule is for integers: these are swept then. */
 static int sweeps_integers(const struct gemel__proof *p) {
   size_t k = 0;
   while (k < p->n && (!p->examples[k].integral || p->examples[k].drawn.dtype == GEMEL_BOOL ||
@@ -461,8 +461,8 @@ static int sweeps_integers(const struct gemel__proof *p) {
   return k < p->n;
 }
 
-/* Example K at its aims. AIMED counts such points of all examples: for so many instances the rest
- * of them is enough if each has a few. */
+/* Checks example K at its aims. AIMED counts these points over all examples; after PLENTY each
+ * further example gets FEW. */
 static gemel_status aimed_checks(struct gemel__proof *p, size_t k, size_t *aimed,
                                  struct real_inquiry *q, gemel_error *error) {
   enum { PLENTY = 400, FEW = 2 };
@@ -487,7 +487,7 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
   gemel__sites_init(&q.total.sites);
   gemel__rule_record(p, &q.record, GEMEL_TIER_REAL);
   for (k = 0; k < p->n && status == GEMEL_OK && !q.refuted; k++) {
-    int worth = p->examples[k].full || p->n_full == 0; /* what has no elements shows nothing */
+    int worth = p->examples[k].full || p->n_full == 0; /* empty results show nothing */
     if (p->examples[k].real && worth && (q.asked < ASKED || p->examples[k].edge)) {
       status = ask_models(p, k, &q, error);
     } else if (p->examples[k].real) {
@@ -510,8 +510,8 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
 
 /* ---- Tiers integer and float ---- */
 
-/* Both sides at the same values, in integer dtypes: bit for bit. With ROUND above 0 there are aims
- * among the values. */
+/* Compares both sides bit for bit, for integer dtypes. If ROUND is above 0, some values are
+ * aims. */
 static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, gemel__fill fill,
                                  size_t round, gemel__random *random, gemel_record *record,
                                  gemel_error *error) {
@@ -532,7 +532,7 @@ static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
 }
 
-/* Where a narrow dtype counts: sizes beyond what it holds. */
+/* If a count is of a narrow dtype: sizes beyond what it holds. */
 static gemel_status check_lengths(struct gemel__proof *p, gemel_record *record,
                                   gemel_error *error) {
   gemel_status status = GEMEL_OK;
@@ -552,7 +552,7 @@ static gemel_status check_lengths(struct gemel__proof *p, gemel_record *record,
   return status;
 }
 
-/* The models, and the solver, of integers too where an equality may be met at few values. */
+/* Asks models and solver about integers too, if an equality may hold for few values. */
 static gemel_status check_equalities(struct gemel__proof *p, gemel_record *record,
                                      gemel_error *error) {
   enum { ASKED = 2 };
@@ -609,7 +609,7 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   return status;
 }
 
-/* One side against its reference, by its own bound. */
+/* Compares one side with its reference, by its own bound. */
 static gemel_status hold_side(struct gemel__proof *p, const gemel__instance *side, int right,
                               gemel_tensor *const *values, gemel__random *random,
                               gemel_record *record, gemel__outcome *total, gemel_error *error) {
@@ -678,7 +678,8 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
 
 /* ---- Tier gradient ---- */
 
-/* Of results without elements there is none: what isn't defined may stand beside them. */
+/* Derives both sides. GEMEL_DECLINED if the results are empty: something undefined may stand beside
+ * them. */
 static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel_error *error) {
   gemel_status status = gemel__rule_has_elements(pair->a.graph) ? GEMEL_OK : GEMEL_DECLINED;
   memset(gradient, 0, sizeof *gradient);
@@ -686,7 +687,7 @@ static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel
   return status ? status : gemel__instance_gradient(&gradient->b, &pair->b, error);
 }
 
-/* The derivatives of both sides at random points, of which none lies on a kink. */
+/* Compares the derivatives of both sides at random points, none of which is a kink. */
 static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair *pair,
                                       gemel__random *random, gemel_record *record,
                                       gemel_error *error) {
