@@ -2,7 +2,7 @@
  *
  * Compares bits, see bits.h. Points are drawn as for domain O, around the literals of the region.
  * At two of three points large numbers that are one unit apart are planted: 2^30 and 2^30 + 1, say,
- * are the same number in f16, bf16 and f32, so a cast that loses digits shows.
+ * are the same number in f32, so a cast that loses digits shows.
  */
 #include "certify/bits.h"
 

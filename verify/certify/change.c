@@ -302,8 +302,8 @@ static gemel_status add_leaf(change_walk *left, change_walk *right, gemel__ref a
   return status || is_opened(left->sides, at.node) ? status : add_input(right, image, image);
 }
 
-/* Makes the operands of NODE, which is opened, inputs. If NODE didn't become a copy of itself, what
- * it became may rest on other values, and nothing is added. */
+/* Makes the operands of NODE, which is opened, inputs, if it has several outputs and became a copy
+ * of itself. Otherwise what it became may rest on other values, and the walk goes on through it. */
 static gemel_status add_operands(change_walk *left, change_walk *right, uint32_t node) {
   const gemel__change *c = left->sides->change;
   uint32_t count;

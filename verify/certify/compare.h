@@ -46,10 +46,10 @@ typedef struct gemel__comparison {
 gemel_status gemel__compare_fast(gemel__pool *pool, const gemel__comparison *comparison,
                                  gemel__finding *finding, gemel_error *error);
 
-/* Compares by both models, at small sizes and, if these don't stand for them, at the true ones; for
- * what gemel__compare_fast doesn't decide. If *FINDING is different, *SHOWN is a text with inputs
- * at which the sides differ and their results, to be freed with gemel_text_free; otherwise it is
- * NULL. GEMEL_NO_MEMORY. */
+/* Compares by both models, for what gemel__compare_fast doesn't decide: at small sizes and, if
+ * numbers are computed from indices or sizes, at the true ones. If *FINDING is different, *SHOWN is
+ * a text with inputs at which the sides differ and their results, to be freed with gemel_text_free;
+ * otherwise it is NULL. GEMEL_NO_MEMORY. */
 gemel_status gemel__compare_surely(gemel__pool *pool, const gemel__comparison *comparison,
                                    gemel__finding *finding, char **shown, gemel_error *error);
 
