@@ -597,7 +597,7 @@ static void share_effort(struct parts *p) {
   p->effort = n > USUAL_PARTS ? fmax((double)USUAL_PARTS / (double)n, 1.0 / LEAST_EFFORT) : 1;
 }
 
-/* Runs both graphs once. If they differ visibly, no parts are asked about. */
+/* Runs both graphs a few times. If they differ visibly, no parts are asked about. */
 static gemel_status look_first(struct parts *p, gemel_error *error) {
   gemel__random random;
   gemel__scouted scouted;

@@ -15,9 +15,10 @@ void gemel__align(const gemel__instance *a, const gemel__instance *b, gemel_tens
                   char *text, size_t bytes);
 
 /* Replaces a pair that differs at VALUES by a smaller pair that differs, and VALUES by its inputs.
- * The smaller pair returns operands that differ, of the same operation in both graphs; values that
- * both graphs have are its inputs. Returns 1 if that was done, 0 if the pair stays as it is: it is
- * too large, has no such part, or domain O doesn't refute the part. */
+ * The smaller pair returns an output that differs or, if both graphs apply the same operation
+ * there, the operands that differ. Values that both graphs have are its inputs. Returns 1 if that
+ * was done, 0 if the pair stays as it is: it is too large, has no such part, or domain O doesn't
+ * refute the part. */
 int gemel__part(gemel__pair *pair, gemel_tensor ***values);
 
 #endif

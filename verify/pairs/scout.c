@@ -303,8 +303,8 @@ static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *valu
   return status;
 }
 
-/* Asks domain O about results that look different. They are refuted if they differ exactly by a
- * sixteenth of what was seen, or more; less is rounding. At ties any difference refutes. */
+/* Asks domain O about results that look different. They are refuted if their exact values differ by
+ * a sixteenth of what was seen, or more; less is rounding. At ties any difference refutes. */
 static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                           const gemel__both *both, size_t output, const struct gap *gap,
                           gemel_error *error) {
@@ -475,8 +475,8 @@ static gemel_status run_targets(struct scout *s, gemel__pair *pair, double eleme
 
 /* ---- Ranges of indices ---- */
 
-/* Runs all combinations of numbers of the scalar indices, also those that no range found so far
- * contains. */
+/* Runs all combinations of numbers of the scalar indices, even if their ranges depend on each
+ * other. */
 static gemel_status run_points(struct scout *s, gemel__pair *pair, double most,
                                gemel_error *error) {
   double n = count_points(&pair->a);
@@ -504,8 +504,9 @@ static void widen(gemel__instance *to, const gemel__instance *from) {
   }
 }
 
-/* Ranges of several indices depend on each other: runs at the ranges found in some other ways, then
- * at all points within their union. MOST elements. */
+/* Ranges of several indices may depend on each other: runs at the ranges that are found in some
+ * other ways, then at all points within their union, if these have at most MOST elements
+ * together. */
 static gemel_status run_ranges(struct scout *s, gemel__pair *pair, size_t draws, double most,
                                gemel_error *error) {
   size_t n = count_indices(&pair->a), leaves = pair->a.n_leaves;

@@ -16,8 +16,7 @@ struct gemel__example {
   gemel__pair pair;
   gemel__aims aims;
   int real;     /* 1: some input is of a float dtype, and no constant is infinite or NaN */
-  int integral; /* 1: for tier integer, as no input is a float (no constant, if there are no inputs)
-                 */
+  int integral; /* 1: for tier integer: no input is a float (no constant, if no inputs) */
   int full;     /* the result has elements */
   int edge;     /* 1: and some input has none */
 };
