@@ -78,7 +78,7 @@ check gpu/files "it takes more than two files" test "$(files_of gpu)" = 2
 
 mkdir "$copy" "$tree"
 for entry in "$source"/*; do
-  case ${entry##*/} in build-aux) ;; *.tar.* | _build | _inst | build* | coverage* | autom4te.cache) continue ;; esac
+  case ${entry##*/} in build-aux) ;; *.tar.* | _build | _inst | build* | coverage.* | autom4te.cache) continue ;; esac
   [ -e "$entry/config.status" ] || cp -pR "$entry" "$copy/"
 done
 chmod -R u+w "$copy"
