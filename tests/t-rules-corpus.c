@@ -1,7 +1,7 @@
 /*
  * Corpora of rewrite rules: of each file in tests/rules, right ones pass in every tier, and wrong
  * ones are refuted, whatever the seed. A file is called CLASS.right.rules or CLASS.wrong.rules.
- * GEMEL_CORPUS_SEEDS says how many seeds are tried (2).
+ * GEMEL_CORPUS_SEEDS says how many seeds are tried (1).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 
-enum { SEEDS = 2, MOST_RULES = 64, MOST_FILES = 32, INSTANCES = 40 };
+enum { SEEDS = 1, MOST_RULES = 64, MOST_FILES = 32, INSTANCES = 40 };
 
 static char files[MOST_FILES][64];
 
