@@ -11,11 +11,11 @@
 #include "base/random.h"
 #include "models/model.h"
 
-enum { GEMEL__LENGTHS = 2 };
+enum { GEMEL__CHAIN_LENGTHS = 2 };
 
 /* Chains of prime fields of two lengths, each made when it is first needed. Begins as zeros. */
 typedef struct gemel__pool {
-  gemel__domain *fields[GEMEL__LENGTHS];
+  gemel__domain *fields[GEMEL__CHAIN_LENGTHS];
   gemel__random random;
   uint64_t seed; /* from which the chains' seeds follow */
 } gemel__pool;

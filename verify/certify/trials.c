@@ -33,10 +33,10 @@ enum {
   CHAINS = 24,
   MANY = 1000
 };
-static const int rings[GEMEL__LENGTHS] = {2, 4};
+static const int rings[GEMEL__CHAIN_LENGTHS] = {2, 4};
 
 void gemel__pool_clear(gemel__pool *pool) {
-  for (int k = 0; k < GEMEL__LENGTHS; k++) {
+  for (int k = 0; k < GEMEL__CHAIN_LENGTHS; k++) {
     gemel__field_free(pool->fields[k]);
     pool->fields[k] = NULL;
   }
@@ -286,7 +286,7 @@ static gemel_status run_trials(struct trials *t, gemel__finding *finding, gemel_
       return GEMEL_OK;
     }
     if (finding->verdict == GEMEL_VERDICT_UNINFORMATIVE && report->gaps > 0 &&
-        length + 1 < GEMEL__LENGTHS) {
+        length + 1 < GEMEL__CHAIN_LENGTHS) {
       length++;
     }
     take_report(t, report, &wanted);

@@ -3,16 +3,8 @@
  * A pair in which a narrow dtype counts (pairs/lengths.h), measured at sizes beyond what that dtype
  * holds; what it gives up there joins what it gives up elsewhere.
  */
-#include <string.h>
 #include "needs/needs.h"
 #include "pairs/lengths.h"
-
-static void take_witness(gemel__witness *into, gemel__witness *from) {
-  if (into->values == NULL) {
-    *into = *from;
-    memset(from, 0, sizeof *from);
-  }
-}
 
 static void join(gemel__needs *needs, gemel__needs *one) {
   needs->compared += one->compared;
@@ -24,10 +16,10 @@ static void join(gemel__needs *needs, gemel__needs *one) {
     needs->needs |= gemel__roundings_words(&needs->roundings);
   }
   for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
-    take_witness(&needs->witness[k], &one->witness[k]);
+    gemel__witness_move(&needs->witness[k], &one->witness[k]);
   }
   for (size_t k = 0; k < GEMEL__BEYOND_COUNT; k++) {
-    take_witness(&needs->beyond_witness[k], &one->beyond_witness[k]);
+    gemel__witness_move(&needs->beyond_witness[k], &one->beyond_witness[k]);
   }
 }
 

@@ -102,6 +102,8 @@ void gemel__needs_text(unsigned needs, char *text, size_t bytes);
 gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pair,
                                  gemel_tensor *const *values, const gemel__both *both,
                                  size_t output, size_t element, gemel_error *error);
+/* INTO becomes FROM, which is empty then, if INTO has no point yet. */
+void gemel__witness_move(gemel__witness *into, gemel__witness *from);
 void gemel__witness_clear(gemel__witness *witness);
 
 /* ---- Which kind of rounding (rounding.c) ---- */

@@ -20,6 +20,13 @@ void gemel__witness_clear(gemel__witness *witness) {
   memset(witness, 0, sizeof *witness);
 }
 
+void gemel__witness_move(gemel__witness *into, gemel__witness *from) {
+  if (into->values == NULL && from->values != NULL) {
+    *into = *from;
+    memset(from, 0, sizeof *from);
+  }
+}
+
 static gemel_status copy_instance(gemel__instance *to, const gemel__instance *from,
                                   gemel_error *error) {
   gemel_status status = gemel__instance_of_graph(to, from->graph, NULL, error);

@@ -43,12 +43,8 @@ static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
                     : gemel__roundings_words(&p->roundings));
   }
   for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
-    gemel__witness *into =
-        rounding_words >> k & 1 && p->rounding.values == NULL ? &p->rounding : &p->witness[k];
-    if (needs->witness[k].values != NULL && into->values == NULL) {
-      *into = needs->witness[k];
-      memset(&needs->witness[k], 0, sizeof needs->witness[k]);
-    }
+    int rounds = rounding_words >> k & 1 && p->rounding.values == NULL;
+    gemel__witness_move(rounds ? &p->rounding : &p->witness[k], &needs->witness[k]);
   }
 }
 
