@@ -511,9 +511,10 @@ static int meets_at_integer(struct drive *v, struct coordinate at) {
   return now == 0;
 }
 
-/* Drives SIGN to zero by two elements that are both integers. */
+/* Drives SIGN to zero by two elements that are both integers. Several such pairs are judged: the
+ * first may be 0 and 0, at which x * 7 == y * 11 tells nothing apart. */
 static void drive_integers(struct drive *v, size_t sign, long double *values) {
-  enum { MOST = 72 };
+  enum { MOST = 72, PAIRS = 4 };
   struct coordinate one, other;
   int met = 0;
   v->sign = sign;
@@ -523,13 +524,13 @@ static void drive_integers(struct drive *v, size_t sign, long double *values) {
       !find_number(v, now, values, &one, &other)) {
     return;
   }
-  for (int x = 0; x < MOST && !met && v->budget > 0; x++) {
+  for (int x = 0; x < MOST && met < PAIRS && !v->witness && v->budget > 0; x++) {
     store(v, one, x);
     store(v, other, x + 1);
-    met = meets_at_integer(v, other);
-  }
-  if (met) {
-    judge(v);
+    if (meets_at_integer(v, other)) {
+      met++;
+      judge(v);
+    }
   }
 }
 

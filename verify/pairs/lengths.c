@@ -4,6 +4,7 @@
  */
 #include "pairs/lengths.h"
 
+#include <math.h>
 #include <string.h>
 #include "core/dtype.h"
 #include "core/graph.h"
@@ -11,7 +12,7 @@
 
 int64_t gemel__length(size_t k) {
   static const int64_t lengths[GEMEL__LENGTHS] = {130, 258, 2051, 65539};
-  return lengths[k % GEMEL__LENGTHS];
+  return lengths[k % GEMEL__LENGTHS] - (int64_t)(k / GEMEL__LENGTHS % 2);
 }
 
 /* Flags of a node's results: all are whole numbers; a count or an index went into them. */
@@ -51,6 +52,44 @@ int gemel__narrows_counts(const gemel_graph *graph) {
                                (gemel__is_float(dtype) ? 0 : WHOLE));
     if (flags[k] & COUNT && dtype != GEMEL_BOOL && gemel_dtype_size(dtype) <= 2) {
       return 1;
+    }
+  }
+  return 0;
+}
+
+/* The most elements of an input of node K. */
+static double widest_input(const gemel_graph *graph, uint32_t k) {
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+  double most = 0;
+  for (uint32_t j = 0; j < count; j++) {
+    most = fmax(most,
+                gemel__type_elements(graph->context,
+                                     gemel__node_type(graph, inputs[j].node, inputs[j].output), 1));
+  }
+  return most;
+}
+
+int gemel__counts_up_to(const gemel_graph *graph, int64_t length) {
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    double elements = gemel__type_elements(graph->context, gemel__node_type(graph, k, 0), 1);
+    switch (gemel__node_at(graph, k)->op) {
+    case GEMEL__OP_size:
+      return 1;
+    case GEMEL__OP_arange:
+      if (elements >= (double)length) {
+        return 1;
+      }
+      break;
+    case GEMEL__OP_argmax:
+    case GEMEL__OP_sum:
+    case GEMEL__OP_dot:
+      if (elements < (double)length && widest_input(graph, k) >= (double)length) {
+        return 1;
+      }
+      break;
+    default:
+      break;
     }
   }
   return 0;

@@ -14,12 +14,17 @@ enum { GEMEL__LENGTHS = 4 };
 /* The most elements of all values of a graph that is tried at such a length. */
 #define GEMEL__LENGTH_ELEMENTS 1e6
 
-/* Length K, ascending: each is beyond what one narrow dtype holds. */
+/* Length K: each of GEMEL__LENGTHS is beyond what one narrow dtype holds. The next as many are one
+ * less: of 2051 and 2050, f16 holds the last index of one and the count of the other. */
 int64_t gemel__length(size_t k);
 
 /* 1 if GRAPH has a count in a dtype of one or two bytes: a value that comes from argmax, arange,
  * size, or a sum of truths or integers. */
 int gemel__narrows_counts(const gemel_graph *graph);
+
+/* 1 if GRAPH counts up to LENGTH, where each of its sizes is LENGTH or 1: by a size, an arange, or
+ * an argmax, sum or dot along such an axis. */
+int gemel__counts_up_to(const gemel_graph *graph, int64_t length);
 
 /* Like gemel__pair_draw, but one symbol, chosen by WHICH (any number), is length K, and all others
  * are 1. GEMEL_BAD_SHAPE if no input has a symbol; otherwise the errors of gemel__pair_draw_at. */

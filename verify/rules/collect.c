@@ -298,37 +298,35 @@ static int counts_narrowly(const struct gemel__example *e) {
 
 size_t gemel__proof_long_turns(const struct gemel__proof *p) {
   enum { ASKED = 4 };
-  size_t asked = 0;
   for (size_t k = 0; k < p->n && p->rule != NULL; k++) {
-    asked += asked < ASKED && counts_narrowly(&p->examples[k]);
-  }
-  return asked * GEMEL__LENGTHS;
-}
-
-/* 1 if a value of GRAPH has LENGTH elements, or a node returns a size, and the graph isn't too
- * large. */
-static int is_long(const gemel_graph *graph, int64_t length) {
-  if (gemel__graph_elements(graph, 1) > GEMEL__LENGTH_ELEMENTS) {
-    return 0;
-  }
-  for (uint32_t k = 0; k < graph->n_nodes; k++) {
-    if (gemel__node_at(graph, k)->op == GEMEL__OP_size ||
-        gemel__type_elements(graph->context, gemel__node_type(graph, k, 0), 1) >= (double)length) {
-      return 1;
+    if (counts_narrowly(&p->examples[k])) {
+      return ASKED * GEMEL__LENGTHS;
     }
   }
   return 0;
 }
 
+/* The example that TURN's instance is like: those that count narrowly take turns. */
+static const struct gemel__example *long_like(const struct gemel__proof *p, size_t turn) {
+  size_t which = turn / GEMEL__LENGTHS, k = 0;
+  while (!counts_narrowly(&p->examples[k]) || which-- > 0) {
+    k = (k + 1) % p->n;
+  }
+  return &p->examples[k];
+}
+
+/* 1 if DRAWN, whose sizes are LENGTH or 1, counts up to LENGTH and isn't too large. */
+static int is_long(const gemel__rule_instance *drawn, int64_t length) {
+  return drawn->right != NULL && gemel__graph_elements(drawn->left, 1) <= GEMEL__LENGTH_ELEMENTS &&
+         gemel__graph_elements(drawn->right, 1) <= GEMEL__LENGTH_ELEMENTS &&
+         (gemel__counts_up_to(drawn->left, length) || gemel__counts_up_to(drawn->right, length));
+}
+
 gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__random *random,
                                     struct gemel__example *e, gemel_error *error) {
   enum { DRAWS = 8 };
-  size_t which = turn / GEMEL__LENGTHS, k = 0;
   gemel_status status = GEMEL_DECLINED;
-  while (!counts_narrowly(&p->examples[k]) || which-- > 0) {
-    k++;
-  }
-  const struct gemel__example *like = &p->examples[k];
+  const struct gemel__example *like = long_like(p, turn);
   gemel__rule_wish wish = {.dtype = like->pair.a.n_leaves > 0 ? like->pair.a.leaves[0].dtype
                                                               : like->drawn.dtype,
                            .length = gemel__length(turn),
@@ -339,11 +337,9 @@ gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__
   for (int draw = 0; draw < DRAWS && status == GEMEL_DECLINED; draw++) {
     gemel__rule_instance drawn;
     status = gemel__proof_draw(p, &wish, random, &drawn, &p->draws, error);
-    if (status == GEMEL_OK && drawn.right != NULL && is_long(drawn.left, wish.length) &&
-        gemel__graph_elements(drawn.right, 1) <= GEMEL__LENGTH_ELEMENTS) {
-      status = gemel__example_make(e, &drawn, error);
-    } else if (status == GEMEL_OK) {
-      status = GEMEL_DECLINED;
+    if (status == GEMEL_OK) {
+      status =
+          is_long(&drawn, wish.length) ? gemel__example_make(e, &drawn, error) : GEMEL_DECLINED;
     }
     gemel__rule_instance_clear(&drawn);
   }
