@@ -47,8 +47,7 @@ static void plant_neighbours(const gemel__instance *in, size_t run, gemel__rando
       int64_t n = ((int64_t)1 << power) + (int64_t)i + gemel__random_between(random, -1, 1);
       n = is_signed && (run >> (k % 4)) % 2 != 0 ? -n : n;
       if (gemel__is_float(leaf->dtype) || power < bits) {
-        gemel__points_store(leaf->dtype, 1, NULL, &n, at);
-        gemel__leaf_settle(leaf, 1, at);
+        gemel__leaf_put(leaf, at, n);
       }
     }
   }

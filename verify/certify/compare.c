@@ -24,7 +24,7 @@
 #include "models/model.h"
 #include "ops/ops.h"
 
-enum { DRAWS = 3, POINTS = 24, FEWEST_POINTS = 4, INFINITE_POINTS = 6, TRIALS = 2, BISECTIONS = 6 };
+enum { DRAWS = 3, POINTS = 24, FEWEST_POINTS = 4, INFINITE_POINTS = 6, TRIALS = 2 };
 enum { DRIVES = 400, WORK = 200000 };
 /* Elements of all values of a side. Up to MOST_MODELS it is asked about at true sizes only, up to
  * MOST_EXACT the models are asked, up to MOST_RESIDUES residues are. */
@@ -81,7 +81,6 @@ static gemel_status ask_once(scene *s, gemel__pair *pair, int search, gemel__fin
                          .drives = !search               ? 0
                                    : affordable < DRIVES ? (size_t)affordable
                                                          : DRIVES,
-                         .bisections = search ? BISECTIONS : 0,
                          .zeros_count = 1,
                          .keep_sites = 1,
                          .solve = search,

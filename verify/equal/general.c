@@ -176,7 +176,6 @@ static gemel_status ask(gemel__run *run, const char *name, const struct general 
     gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
                            .points = points,
                            .trials = 4,
-                           .bisections = 8,
                            .all_compared = 1,
                            .keep_sites = 1,
                            .ticker = run->ticker};

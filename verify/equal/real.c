@@ -37,7 +37,6 @@ static gemel_status ask(const gemel__equality *q, const gemel__pair *pair, uint6
   gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
                          .points = gemel__equal_affordable(q, q->run->options.instances),
                          .trials = 4,
-                         .bisections = gemel__equal_affordable(q, 12) - 4,
                          .drives = gemel__equal_affordable(q, 1600),
                          .all_compared = 1,
                          .keep_sites = 1,

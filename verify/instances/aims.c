@@ -16,6 +16,7 @@
 #include "core/graph.h"
 #include "reference/twin.h"
 #include "rules/term.h"
+#include "sample/ordinal.h"
 #include "sample/points.h"
 
 enum { MOST_NODES = 400, CONSTANTS = 4 };
@@ -25,23 +26,6 @@ struct aim_search {
   gemel__aim_list *lists;
 };
 
-/* The next number of a float DTYPE above X (UP) or below it. */
-static double neighbour(gemel_dtype dtype, double x, int up) {
-  uint16_t half;
-  if (dtype == GEMEL_F64) {
-    return nextafter(x, up ? INFINITY : -INFINITY);
-  }
-  if (dtype == GEMEL_F32) {
-    return nextafterf((float)x, up ? INFINITY : -INFINITY);
-  }
-  gemel__dtype_store(dtype, x, &half);
-  if ((half & 0x7fff) == 0) {
-    return (up ? 1 : -1) * gemel__least_subnormal(dtype);
-  }
-  half = (uint16_t)(half + ((half >> 15 == 0) == up ? 1 : -1));
-  return gemel__dtype_load(dtype, &half);
-}
-
 /* Adds X and its neighbours. */
 static void add_around(gemel__aim_list *list, gemel_dtype dtype, const gemel__aim_number *x) {
   gemel__aim_add(list, dtype, x);
@@ -50,8 +34,8 @@ static void add_around(gemel__aim_list *list, gemel_dtype dtype, const gemel__ai
     if (!isfinite(c)) {
       return;
     }
-    gemel__aim_add_real(list, dtype, neighbour(dtype, c, 0));
-    gemel__aim_add_real(list, dtype, neighbour(dtype, c, 1));
+    gemel__aim_add_real(list, dtype, gemel__ordinal_beside(dtype, c, -1));
+    gemel__aim_add_real(list, dtype, gemel__ordinal_beside(dtype, c, 1));
     gemel__aim_add_real(list, dtype, c + 1);
     gemel__aim_add_real(list, dtype, c - 1);
   } else if (!x->is_float) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Facts of leaves, see assumed.h. Values come from many places: draws, bisection, searches, a
+ * Facts of leaves, see assumed.h. Values come from many places: draws, searches, a
  * solver's examples, shrinking. Each chooses numbers for its own reasons. So facts are enforced
  * where a value is stored: one that breaks a fact is replaced by a similar one that doesn't.
  */
@@ -66,6 +66,72 @@ void gemel__leaf_settle(const gemel__leaf *leaf, size_t n, void *elements) {
 
 void gemel__tensor_settle(const gemel__leaf *leaf, gemel_tensor *tensor) {
   gemel__leaf_settle(leaf, (size_t)gemel_tensor_elements(tensor), gemel_tensor_data(tensor));
+}
+
+/* ---- Numbers ---- */
+
+/* The least and the largest number of an integer dtype. */
+static void ends_of(gemel_dtype dtype, long double *low, long double *high) {
+  int bits = dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype);
+  int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+  *high = ldexpl(1, bits - is_signed) - 1;
+  *low = is_signed ? -ldexpl(1, bits - 1) : 0;
+}
+
+/* The integer that X becomes in DTYPE, in an int64_t (u64: the same bits). */
+static int64_t integer_of(gemel_dtype dtype, long double x) {
+  long double low, high;
+  ends_of(dtype, &low, &high);
+  if (dtype == GEMEL_BOOL) {
+    return x != 0;
+  }
+  if (!(x >= -0x1p63L && x < 0x1p64L)) {
+    x = x > 0 ? high : low;
+  }
+  return x >= 0x1p63L ? (int64_t)(uint64_t)x : (int64_t)x;
+}
+
+long double gemel__leaf_within(const gemel__leaf *leaf, long double x) {
+  long double low = -INFINITY, high = INFINITY;
+  int positive = leaf->range == GEMEL_RANGE_POSITIVE || leaf->range == GEMEL_RANGE_NONZERO;
+  if (!gemel__is_float(leaf->dtype)) {
+    ends_of(leaf->dtype, &low, &high);
+  }
+  if (leaf->range == GEMEL_RANGE_MODERATE) {
+    low = fmaxl(low, -16);
+    high = 16;
+  } else if (leaf->range == GEMEL_RANGE_INDEX) {
+    low = leaf->low;
+    high = leaf->high - 1;
+  } else if (leaf->range == GEMEL_RANGE_POSITIVE || leaf->range == GEMEL_RANGE_NONNEGATIVE) {
+    low = 0;
+  } else if (leaf->range == GEMEL_RANGE_ABOVE_MINUS_ONE && x <= -1) {
+    x = 0;
+  }
+  x = fmaxl(low, fminl(high, x));
+  return x == 0 && positive ? 1 : x;
+}
+
+void gemel__leaf_put(const gemel__leaf *leaf, void *element, long double x) {
+  if (gemel__is_float(leaf->dtype)) {
+    gemel__store_real(leaf->dtype, (double)x, element);
+  } else {
+    store_integer(leaf->dtype, integer_of(leaf->dtype, x), element);
+  }
+  gemel__leaf_settle(leaf, 1, element);
+}
+
+long double gemel__leaf_get(const gemel__leaf *leaf, const void *element) {
+  int64_t n;
+  if (leaf->dtype != GEMEL_I64 && leaf->dtype != GEMEL_U64) {
+    return gemel__decode(leaf->dtype, element);
+  }
+  memcpy(&n, element, sizeof n);
+  return leaf->dtype == GEMEL_U64 ? (long double)(uint64_t)n : (long double)n;
+}
+
+void *gemel__leaf_at(const gemel__leaf *leaf, const gemel_tensor *tensor, size_t k) {
+  return (char *)gemel_tensor_data(tensor) + k * gemel_dtype_size(leaf->dtype);
 }
 
 /* ---- Pairs ---- */

@@ -24,6 +24,19 @@ void gemel__leaf_settle(const gemel__leaf *leaf, size_t n, void *elements);
 /* The same for a row-major tensor. */
 void gemel__tensor_settle(const gemel__leaf *leaf, gemel_tensor *tensor);
 
+/* Stores X as ELEMENT, changed as above. Integers are rounded toward 0 and wrap; infinite X is
+ * their dtype's least or greatest number. */
+void gemel__leaf_put(const gemel__leaf *leaf, void *element, long double x);
+
+/* X moved into the leaf's range and between the ends of its dtype. */
+long double gemel__leaf_within(const gemel__leaf *leaf, long double x);
+
+/* ELEMENT as a number. */
+long double gemel__leaf_get(const gemel__leaf *leaf, const void *element);
+
+/* Element K of a tensor of LEAF. */
+void *gemel__leaf_at(const gemel__leaf *leaf, const gemel_tensor *tensor, size_t k);
+
 /* All facts that A or B assumes of the input called NAME: values of a pair have all of them. */
 unsigned gemel__facts_of_both(const gemel_graph *a, const gemel_graph *b, const char *name);
 

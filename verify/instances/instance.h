@@ -153,6 +153,9 @@ void gemel__tensors_release(size_t n, gemel_tensor **tensors);
 gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,
                                 gemel__random *random, gemel_tensor ***values, gemel_error *error);
 void gemel__values_free(const gemel__instance *instance, gemel_tensor **values);
+/* A copy of VALUES in a new array; NULL if memory is out. */
+gemel_tensor **gemel__values_copy(const gemel__instance *instance, gemel_tensor *const *values,
+                                  gemel_error *error);
 
 /* Changes the first thousand elements of the first N leaves, those of float dtypes, so that none is
  * 0 and no two are equal: beside the kinks of abs, relu and maximum. At a kink both sides of a rule

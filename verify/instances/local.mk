@@ -4,6 +4,8 @@
 libgemel_verify_a_SOURCES += %reldir%/aims.c
 libgemel_verify_a_SOURCES += %reldir%/assumed.c
 libgemel_verify_a_SOURCES += %reldir%/assumed.h
+libgemel_verify_a_SOURCES += %reldir%/crossing.c
+libgemel_verify_a_SOURCES += %reldir%/crossing.h
 libgemel_verify_a_SOURCES += %reldir%/embed.c
 libgemel_verify_a_SOURCES += %reldir%/instance.c
 libgemel_verify_a_SOURCES += %reldir%/instance.h

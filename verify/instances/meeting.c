@@ -22,13 +22,7 @@ gemel__meeting gemel__meeting_of(const gemel__instance *instance, size_t number)
 }
 
 static void store(const gemel__leaf *leaf, size_t i, double x, gemel_tensor *tensor) {
-  char *at = (char *)gemel_tensor_data(tensor) + i * gemel_dtype_size(leaf->dtype);
-  int64_t integer = (int64_t)(isfinite(x) ? x : 0);
-  if (gemel__is_float(leaf->dtype)) {
-    gemel__store_real(leaf->dtype, x, at);
-  } else {
-    gemel__points_store(leaf->dtype, 1, NULL, &integer, at);
-  }
+  gemel__leaf_put(leaf, gemel__leaf_at(leaf, tensor, i), x);
 }
 
 enum { LARGEST = 4 }; /* magnitude of finite numbers */
@@ -51,7 +45,6 @@ static void set_finite(const gemel__meeting *meeting, const gemel__instance *ins
         store(leaf, i, remainder(x, LARGEST), values[k]);
       }
     }
-    gemel__tensor_settle(leaf, values[k]);
   }
 }
 

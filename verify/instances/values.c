@@ -148,15 +148,13 @@ static void fill_late(const gemel__leaf *leaf, gemel__random *random, void *data
   size_t size = gemel_dtype_size(leaf->dtype);
   for (size_t i = 0; i < leaf->count; i++) {
     int last = i + 1 == leaf->count;
-    double x = last ? LARGE : full_number(random, leaf->range);
-    int64_t whole = leaf->dtype == GEMEL_BOOL ? 1
-                    : last                    ? LARGE
-                                              : gemel__random_between(random, 0, SMALL);
-    whole = leaf->range == GEMEL_RANGE_INDEX ? leaf->high - 1 : whole;
-    gemel__points_store(leaf->dtype, 1, is_float(leaf) ? &x : NULL, is_float(leaf) ? NULL : &whole,
-                        (char *)data + i * size);
+    double x = last                        ? LARGE
+               : is_float(leaf)            ? full_number(random, leaf->range)
+               : leaf->dtype == GEMEL_BOOL ? 1
+                                           : (double)gemel__random_between(random, 0, SMALL);
+    x = leaf->range == GEMEL_RANGE_INDEX ? (double)leaf->high - 1 : x;
+    gemel__leaf_put(leaf, (char *)data + i * size, x);
   }
-  gemel__leaf_settle(leaf, leaf->count, data);
 }
 
 static int is_end(gemel__fill fill) {
@@ -166,16 +164,14 @@ static int is_end(gemel__fill fill) {
 /* Sets all elements to one end of the dtype's range. */
 static void fill_with_end(const gemel__leaf *leaf, int is_greatest, void *data) {
   size_t size = gemel_dtype_size(leaf->dtype);
-  int64_t end = gemel__points_end(leaf->dtype, leaf->range, leaf->low, leaf->high, is_greatest);
-  for (size_t i = 0; i < leaf->count; i++) {
-    void *at = (char *)data + i * size;
-    if (is_float(leaf)) {
-      gemel__store_real(leaf->dtype, is_greatest ? INFINITY : -INFINITY, at);
-    } else {
-      gemel__points_store(leaf->dtype, 1, NULL, &end, at);
-    }
+  long double end = is_greatest ? INFINITY : -INFINITY;
+  if (!is_float(leaf)) {
+    int64_t bits = gemel__points_end(leaf->dtype, leaf->range, leaf->low, leaf->high, is_greatest);
+    end = leaf->dtype == GEMEL_U64 ? (long double)(uint64_t)bits : (long double)bits;
   }
-  gemel__leaf_settle(leaf, leaf->count, data);
+  for (size_t i = 0; i < leaf->count; i++) {
+    gemel__leaf_put(leaf, (char *)data + i * size, end);
+  }
 }
 
 static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
@@ -273,6 +269,22 @@ void gemel__values_free(const gemel__instance *instance, gemel_tensor **values) 
     gemel__tensors_release(instance->n_leaves, values);
     gemel__free(values, instance->n_leaves * sizeof *values);
   }
+}
+
+gemel_tensor **gemel__values_copy(const gemel__instance *instance, gemel_tensor *const *values,
+                                  gemel_error *error) {
+  gemel_tensor **copy = gemel__alloc_zeroed(instance->n_leaves * sizeof *copy);
+  int good = copy != NULL;
+  for (size_t k = 0; k < instance->n_leaves && good; k++) {
+    gemel_view view = gemel_tensor_view(values[k]);
+    copy[k] = gemel_tensor_copy(&view, NULL);
+    good = copy[k] != NULL;
+  }
+  if (!good) {
+    gemel__values_free(instance, copy);
+    gemel__no_memory(error, "values");
+  }
+  return good ? copy : NULL;
 }
 
 void gemel__values_tame(const gemel__instance *instance, gemel_tensor **values) {

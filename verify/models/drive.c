@@ -3,9 +3,8 @@
  * Driving decisions: finding points at which two compared numbers are equal. Sampling can't hit x *
  * 8 == 98760. But O decides a comparison by the sign of a difference, and its value tells how far
  * away the tie is. So the difference is taken as a function of one element of one input, with all
- * others fixed, and its zero is searched: by secants, and by bisection once both signs were seen.
- * For integers the search ends at the zero, or at two neighbours between which the sign changes.
- * The zero and its neighbours are then judged like any point.
+ * others fixed, and its zero is searched (crossing.h). The zero and its neighbours, or the two
+ * neighbours between which the sign changes, are then judged like any point.
  *
  * A pass starts at a random point and goes through the sites in graph order or in reverse. At each
  * site it drives one decision, and continues from the point that it found, so that several
@@ -18,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 #include "instances/assumed.h"
+#include "instances/crossing.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -26,9 +26,6 @@
 #include "instances/instance.h"
 #include "ops/ops.h"
 
-/* Steps of one search for a zero; steps of growing size that look for a change of the
- * difference. */
-enum { STEPS = 14, DOUBLINGS = 7 };
 /* Most elements moved, one after the other, for one zero. */
 enum { NUMBERS = 3 };
 /* Passes, each from a point of its own; they take the left and the right side in turn. */
@@ -68,80 +65,28 @@ struct drive {
 
 /* ---- Numbers of a point ---- */
 
+static const gemel__leaf *leaf_of(const struct drive *v, struct coordinate at) {
+  return &v->s->q->leaves->leaves[at.leaf];
+}
+
 static void *address(const struct drive *v, struct coordinate at) {
-  size_t bytes = gemel_dtype_size(v->s->q->leaves->leaves[at.leaf].dtype);
-  return (char *)gemel_tensor_data(v->point[at.leaf]) + at.element * bytes;
+  return gemel__leaf_at(leaf_of(v, at), v->point[at.leaf], at.element);
 }
 
 static gemel_dtype dtype_of(const struct drive *v, struct coordinate at) {
-  return v->s->q->leaves->leaves[at.leaf].dtype;
+  return leaf_of(v, at)->dtype;
 }
 
 static int is_float(const struct drive *v, struct coordinate at) {
   return gemel__is_float(dtype_of(v, at));
 }
 
-/* The least and the largest number of an integer dtype. */
-static void range_of(gemel_dtype dtype, long double *low, long double *high) {
-  int bits = dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype);
-  int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
-  *high = ldexpl(1, bits - is_signed) - 1;
-  *low = is_signed ? -ldexpl(1, bits - 1) : 0;
-}
-
-/* The integer of DTYPE nearest to X, in an int64_t (u64: the same bits). */
-static int64_t integer_of(gemel_dtype dtype, long double x) {
-  long double low, high;
-  range_of(dtype, &low, &high);
-  if (x <= low) {
-    return dtype == GEMEL_I64 ? INT64_MIN : (int64_t)low;
-  }
-  if (x >= high) {
-    return dtype == GEMEL_I64 ? INT64_MAX : dtype == GEMEL_U64 ? -1 : (int64_t)high;
-  }
-  return x >= 0x1p63L ? (int64_t)(uint64_t)x : (int64_t)x;
-}
-
-/* Stores X in the element AT: rounded to the leaf's dtype, and moved into the leaf's range. */
 static void store(const struct drive *v, struct coordinate at, long double x) {
-  gemel_dtype dtype = dtype_of(v, at);
-  const gemel__leaf *leaf = &v->s->q->leaves->leaves[at.leaf];
-  gemel_range range = leaf->range;
-  double real;
-  int64_t n;
-  if (range == GEMEL_RANGE_MODERATE) {
-    x = fmaxl(-16, fminl(16, x));
-  }
-  if (range == GEMEL_RANGE_INDEX) {
-    x = fmaxl((long double)leaf->low, fminl((long double)leaf->high - 1, x));
-  }
-  if ((range == GEMEL_RANGE_NONNEGATIVE && x < 0) ||
-      (range == GEMEL_RANGE_ABOVE_MINUS_ONE && x <= -1)) {
-    x = 0;
-  }
-  if ((range == GEMEL_RANGE_POSITIVE && x <= 0) || (range == GEMEL_RANGE_NONZERO && x == 0)) {
-    x = 1;
-  }
-  if (is_float(v, at)) {
-    real = (double)x;
-    gemel__points_store(dtype, 1, &real, NULL, address(v, at));
-  } else {
-    n = integer_of(dtype, x);
-    gemel__points_store(dtype, 1, NULL, &n, address(v, at));
-  }
-  gemel__leaf_settle(leaf, 1, address(v, at));
+  gemel__leaf_put(leaf_of(v, at), address(v, at), gemel__leaf_within(leaf_of(v, at), x));
 }
 
 static long double load(const struct drive *v, struct coordinate at) {
-  gemel_dtype dtype = dtype_of(v, at);
-  int64_t n;
-  uint64_t bits;
-  if (dtype != GEMEL_I64 && dtype != GEMEL_U64) {
-    return gemel__decode(dtype, address(v, at));
-  }
-  memcpy(&n, address(v, at), sizeof n);
-  memcpy(&bits, address(v, at), sizeof bits);
-  return dtype == GEMEL_U64 ? (long double)bits : (long double)n;
+  return gemel__leaf_get(leaf_of(v, at), address(v, at));
 }
 
 /* ---- Watching ---- */
@@ -208,24 +153,13 @@ static double difference(struct drive *v) {
   return probe(v) && v->sign < v->n_signs ? v->signs[v->sign].value : NAN;
 }
 
-static double difference_at(struct drive *v, struct coordinate at, long double x) {
-  store(v, at, x);
-  return difference(v);
-}
-
 /* Judges a copy of the point by both models. */
 static void judge(struct drive *v) {
   gemel__models *s = v->s;
-  size_t k, n = s->q->leaves->n_leaves;
   if (v->witness || v->failed || v->status != GEMEL_OK) {
     return;
   }
-  gemel_tensor **copy = gemel__models_point_new(s, v->error);
-  for (k = 0; copy != NULL && k < n; k++) {
-    gemel_view view = gemel_tensor_view(v->point[k]);
-    copy[k] = gemel_tensor_copy(&view, v->error);
-    v->failed |= copy[k] == NULL;
-  }
+  gemel_tensor **copy = gemel__values_copy(s->q->leaves, v->point, v->error);
   v->failed |= copy == NULL;
   if (!v->failed) {
     gemel_status status = gemel__models_judge(s, copy, &v->witness, v->error);
@@ -328,141 +262,34 @@ static int find_number(struct drive *v, double now, const long double *values,
 
 /* ---- One number ---- */
 
-/* A search for a zero. NEGATIVE and POSITIVE are the closest places at which the difference had
- * these signs. */
-struct zero_search {
-  struct coordinate at;
-  long double x; /* the place with the smallest |difference| so far; F is the difference there */
-  double f;
-  long double negative, positive;
-  int has_negative, has_positive;
-};
-
-static void see(struct zero_search *z, long double x, double f) {
-  if (isnan(f)) {
-    return;
-  }
-  if (f <= 0 && (!z->has_negative || !z->has_positive ||
-                 fabsl(x - z->positive) < fabsl(z->negative - z->positive))) {
-    z->negative = x;
-    z->has_negative = 1;
-  }
-  if (f >= 0 && (!z->has_positive || !z->has_negative ||
-                 fabsl(x - z->negative) < fabsl(z->positive - z->negative))) {
-    z->positive = x;
-    z->has_positive = 1;
-  }
-  if (!(fabs(f) > fabs(z->f))) {
-    z->x = x;
-    z->f = f;
-  }
+static double look(void *user) {
+  return difference(user);
 }
 
-static int bracketed(const struct zero_search *z) {
-  return z->has_negative && z->has_positive;
+/* A search at AT, where the difference is NOW. */
+static gemel__crossing crossing_at(struct drive *v, struct coordinate at, double now) {
+  gemel__crossing c = {.leaf = leaf_of(v, at), .element = address(v, at), .look = look, .user = v};
+  gemel__crossing_see(&c, load(v, at), now);
+  return c;
 }
 
-/* 1 if no number of the dtype lies between the two places of different sign. */
-static int closed(const struct drive *v, const struct zero_search *z) {
-  long double a = z->negative, b = z->positive, middle = a / 2 + b / 2;
-  return is_float(v, z->at) ? middle == a || middle == b : fabsl(a - b) <= 1;
-}
-
-/* The next place: the secant through (X, F) and the best place, or the middle of the bracket. */
-static long double next_place(const struct drive *v, const struct zero_search *z, long double x,
-                              double f, int halve) {
-  long double place = z->f == f ? NAN : z->x - z->f * (z->x - x) / (z->f - f);
-  long double low = fminl(z->negative, z->positive), high = fmaxl(z->negative, z->positive);
-  if (bracketed(z) && (halve || !(place > low && place < high))) {
-    place = low / 2 + high / 2;
-  }
-  return is_float(v, z->at) ? place : roundl(place);
-}
-
-/* Finds a place *X where the difference *F is another than now. 0: none found. */
-static int find_slope(struct drive *v, struct zero_search *z, long double *x, double *f) {
-  long double from = z->x, step = 1;
-  double now = z->f;
-  if (is_float(v, z->at) && fabsl(from) > 0x1p10) {
-    step = fabsl(from) * 0x1p-10;
-  }
-  for (int k = 0; k < DOUBLINGS && v->budget > 0; k++, step *= 16) {
-    *x = k % 2 == 0 ? from + step : from - step;
-    *f = difference_at(v, z->at, *x);
-    *x = load(v, z->at); /* rounded by the store */
-    if (!isnan(*f) && *f != now && *x != from) {
-      see(z, *x, *f);
-      return 1;
-    }
-  }
-  return 0;
-}
-
-/* Drives the difference, which is NOW at the point, to zero by one element. 1: a zero was found, or
- * neighbours between which the sign changes. */
-static int find_zero(struct drive *v, struct zero_search *z, double now) {
-  long double start = load(v, z->at), x, place;
-  double f;
-  z->x = start;
-  z->f = now;
-  see(z, z->x, now);
-  if (!find_slope(v, z, &x, &f)) {
-    return 0;
-  }
-  if (z->f == f) { /* the next secant goes through the start */
-    x = start;
-    f = now;
-  }
-  for (int k = 0; k < STEPS + (bracketed(z) ? 50 : 0) && v->budget > 0 && z->f != 0; k++) {
-    long double before = z->x;
-    double was = z->f;
-    if (bracketed(z) && closed(v, z)) {
-      return 1;
-    }
-    place = next_place(v, z, x, f, k % 3 == 2);
-    if (isnan(place)) {
-      return 0;
-    }
-    store(v, z->at, place);
-    place = load(v, z->at);
-    if (place == z->x || place == x) {
-      place += place < x || place < z->x ? 1 : -1;
-    }
-    f = difference_at(v, z->at, place);
-    x = load(v, z->at);
-    if (isnan(f)) {
-      return 0;
-    }
-    see(z, x, f);
-    if (z->x == x && z->f == f) { /* this place is the best: the next secant goes through the one
-                                   * before */
-      x = before;
-      f = was;
-    }
-  }
-  return z->f == 0 || (bracketed(z) && closed(v, z));
-}
-
-/* Judges the zero and a place on each side of it, or, without a zero, both ends of the bracket.
- * Leaves the point at the best place. */
-static void judge_zero(struct drive *v, const struct zero_search *z) {
-  long double x = z->x, below, above;
-  if (z->f != 0) {
-    store(v, z->at, z->negative);
-    judge(v);
-    store(v, z->at, z->positive);
-    judge(v);
-    store(v, z->at, x);
-    return;
-  }
-  below = is_float(v, z->at) ? x - fmaxl(fabsl(x), 1) * 0x1p-7 : x - 1;
-  above = is_float(v, z->at) ? x + fmaxl(fabsl(x), 1) * 0x1p-7 : x + 1;
-  store(v, z->at, below);
+static void judge_at(struct drive *v, const gemel__crossing *c, long double x) {
+  gemel__leaf_put(c->leaf, c->element, gemel__leaf_within(c->leaf, x));
   judge(v);
-  store(v, z->at, above);
-  judge(v);
-  store(v, z->at, x);
-  judge(v);
+}
+
+/* Judges the zero, the numbers next to it and, of floats, some further away; without a zero, both
+ * ends of the bracket. Leaves the point at the best place. */
+static void judge_crossing(struct drive *v, const gemel__crossing *c) {
+  long double x = c->best.x, far = fmaxl(fabsl(x), 1) * 0x1p-7L;
+  int zero = c->best.f == 0;
+  judge_at(v, c, zero ? gemel__leaf_beside(c->leaf, x, -1) : c->negative.x);
+  judge_at(v, c, zero ? gemel__leaf_beside(c->leaf, x, 1) : c->positive.x);
+  if (zero && gemel__is_float(c->leaf->dtype)) {
+    judge_at(v, c, x - far);
+    judge_at(v, c, x + far);
+  }
+  judge_at(v, c, x);
 }
 
 /* ---- Passes ---- */
@@ -470,25 +297,24 @@ static void judge_zero(struct drive *v, const struct zero_search *z) {
 /* Drives the sign numbered SIGN to a zero, and leaves the point there. If one element alone leads
  * to no zero, another is moved from the best place: 256 x + y == c needs both. */
 static void drive_sign(struct drive *v, size_t sign, long double *values) {
-  struct zero_search z, before;
-  int k, found = 0;
-  double now;
+  gemel__crossing c;
+  struct coordinate at, before;
+  int k, found = 0, met = 0;
   v->sign = sign;
-  memset(&before, 0, sizeof before);
-  for (k = 0; k < NUMBERS && !found; k++) {
-    memset(&z, 0, sizeof z);
+  for (k = 0; k < NUMBERS && !met; k++) {
+    double now = difference(v);
     save(v, values);
-    now = difference(v);
-    if (isnan(now) || isinf(now) || now == 0 ||
-        !find_number(v, now, values, k > 0 ? &before.at : NULL, &z.at)) {
+    if (!isfinite(now) || now == 0 || !find_number(v, now, values, k > 0 ? &before : NULL, &at)) {
       break;
     }
-    found = find_zero(v, &z, now) && z.f == 0;
-    store(v, z.at, z.x);
-    before = z;
+    c = crossing_at(v, at, now);
+    found = gemel__crossing_find(&c);
+    met = found && c.best.f == 0;
+    store(v, at, c.best.x);
+    before = at;
   }
-  if (k > 0 && (found || (bracketed(&before) && closed(v, &before)))) {
-    judge_zero(v, &before);
+  if (found) {
+    judge_crossing(v, &c);
   }
 }
 
@@ -502,11 +328,11 @@ static int is_equality(const struct drive *v, size_t k) {
 
 /* Drives AT to the integer nearest to a zero. 1 if that integer is a zero. */
 static int meets_at_integer(struct drive *v, struct coordinate at) {
-  struct zero_search z = {.at = at};
   double now = difference(v);
   if (now != 0 && isfinite(now)) {
-    find_zero(v, &z, now);
-    now = difference_at(v, at, roundl(z.x));
+    gemel__crossing c = crossing_at(v, at, now);
+    gemel__crossing_find(&c);
+    now = gemel__crossing_look(&c, roundl(c.best.x));
   }
   return now == 0;
 }

@@ -1,7 +1,6 @@
 # Are two sides the same function over the reals? Both models, the solver, the decision.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
-libgemel_verify_a_SOURCES += %reldir%/between.c
 libgemel_verify_a_SOURCES += %reldir%/compared.c
 libgemel_verify_a_SOURCES += %reldir%/compared.h
 libgemel_verify_a_SOURCES += %reldir%/drive.c

@@ -521,23 +521,19 @@ static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
       c, -c, 2 * c, c / 2, c + 1, c - 1, c + fabs(c) * 0x1p-10, c - fabs(c) * 0x1p-10, -2 * c};
   int is_float = gemel__is_float(leaf->dtype);
   x = around[way % WAYS];
-  if (leaf->count > 0 && leaf->dtype != GEMEL_BOOL && (is_float || fabs(x) < 0x1p62) &&
+  if (leaf->count > 0 && leaf->dtype != GEMEL_BOOL &&
       (leaf->range == GEMEL_RANGE_ANY || leaf->facts != 0)) {
-    int64_t whole = is_float ? 0 : (int64_t)floor(x);
     size_t i = (size_t)gemel__random_below(&s->random, leaf->count);
-    void *at = (char *)gemel_tensor_data(point[leaf_at]) + i * gemel_dtype_size(leaf->dtype);
-    gemel__points_store(leaf->dtype, 1, is_float ? &x : NULL, is_float ? NULL : &whole, at);
-    gemel__leaf_settle(leaf, 1, at);
+    gemel__leaf_put(leaf, gemel__leaf_at(leaf, point[leaf_at], i), is_float ? x : floor(x));
   }
 }
 
-/* Draws and judges points, and bisects some segments between one point and the next. */
+/* Draws and judges points. */
 static gemel_status run_points(gemel__models *s, gemel_error *error) {
-  gemel_tensor **point = NULL, **before = NULL;
   gemel_status status = GEMEL_OK;
   int witness = 0;
   for (size_t k = 0; k < s->points && status == GEMEL_OK && !witness; k++) {
-    point = gemel__models_point_new(s, error);
+    gemel_tensor **point = gemel__models_point_new(s, error);
     status = point == NULL ? GEMEL_NO_MEMORY
                            : gemel__instance_points(
                                  s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
@@ -551,16 +547,10 @@ static gemel_status run_points(gemel__models *s, gemel_error *error) {
     if (status == GEMEL_OK) {
       status = gemel__models_judge(s, point, &witness, error);
     }
-    if (status == GEMEL_OK && !witness && before != NULL && s->tapes[0].count > 1 &&
-        s->bisections < s->q->bisections) {
-      s->bisections++;
-      status = gemel__models_bisect(s, before, point, k % 2 != 0, error);
-      witness = s->answer->witness != NULL;
+    if (!witness) {
+      gemel__models_point_free(s, point);
     }
-    gemel__models_point_free(s, before);
-    before = point != s->answer->witness ? point : NULL;
   }
-  gemel__models_point_free(s, before);
   return status;
 }
 
@@ -572,7 +562,7 @@ static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way
     int free_leaf =
         gemel__is_float(leaf->dtype) && (leaf->range == GEMEL_RANGE_ANY || leaf->facts != 0);
     for (size_t i = 0; free_leaf && i < leaf->count; i++) {
-      void *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
+      void *at = gemel__leaf_at(leaf, point[k], i);
       double x = fabs(gemel__decode(leaf->dtype, at));
       switch (way / 2 % 4) {
       case 1:
@@ -585,8 +575,7 @@ static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way
         x = 64 * (1 + x / (1 + x));
         break;
       }
-      gemel__store_real(leaf->dtype, way % 2 == 0 ? x : -x, at);
-      gemel__leaf_settle(leaf, 1, at);
+      gemel__leaf_put(leaf, at, way % 2 == 0 ? x : -x);
     }
   }
 }
@@ -599,10 +588,8 @@ static void plant_infinities(gemel__models *s, gemel_tensor **point) {
     size_t step = 1 + gemel__random_below(&s->random, 4);
     for (size_t i = gemel__random_below(&s->random, step);
          gemel__is_float(leaf->dtype) && i < leaf->count; i += step) {
-      char *at = (char *)gemel_tensor_data(point[k]) + i * gemel_dtype_size(leaf->dtype);
       double x = positive ? INFINITY : gemel__random_sign(&s->random) * INFINITY;
-      gemel__store_real(leaf->dtype, x, at);
-      gemel__leaf_settle(leaf, 1, at);
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, point[k], i), x);
     }
   }
 }

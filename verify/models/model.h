@@ -44,9 +44,8 @@ typedef struct gemel__question {
   int spare;        /* 1: draw few points if F proves both sides the same polynomials */
   unsigned faults;  /* planted faults of domain F, for tests (field.h) */
   size_t points, trials;
-  size_t infinite;   /* number of points with infinite inputs */
-  size_t drives;     /* most evaluations for driving decisions to a tie (drive.c) */
-  size_t bisections; /* number of segments between points to bisect */
+  size_t infinite; /* number of points with infinite inputs */
+  size_t drives;   /* most evaluations for driving decisions to a tie (drive.c) */
   uint64_t seed;
   gemel__ticker *ticker; /* may stop the run (GEMEL_DECLINED); NULL: nobody does */
 } gemel__question;

@@ -33,14 +33,13 @@ typedef struct gemel__models {
   size_t gaps;
   const char *keyed_name; /* a function that domain F doesn't model and a trial met; NULL: none */
   int undecided;          /* the largest gemel__models_path of all trials of F */
-  size_t bisections;
   int exponentials;
   double delta; /* probability that one trial accepts different functions: the largest seen */
   int solver_proved;
   size_t solver_questions;
 } gemel__models;
 
-/* ---- Points (model.c, between.c) ---- */
+/* ---- Points (model.c) ---- */
 
 /* A point: an array with room for one tensor for each leaf, all NULL. NULL if memory is out.
  * Freeing it releases the tensors. */
@@ -51,12 +50,6 @@ void gemel__models_point_free(const gemel__models *s, gemel_tensor **point);
  * result differs; the answer then owns POINT. Otherwise the caller keeps it. */
 gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *witness,
                                  gemel_error *error);
-
-/* Looks for narrow windows on the segment from A to B by bisection, and judges the points on the
- * way. With ONE, only one element of each leaf moves from A to B. If all move, so many decisions
- * change that none is followed up. */
-gemel_status gemel__models_bisect(gemel__models *s, gemel_tensor *const *a, gemel_tensor *const *b,
-                                  int one, gemel_error *error);
 
 /* Looks for points at which two compared numbers are equal, and judges them and their neighbours
  * (drive.c). */

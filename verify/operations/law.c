@@ -109,7 +109,6 @@ static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph 
   q.n_outputs = 1;
   q.points = run->options.instances > LEAST_POINTS ? run->options.instances : LEAST_POINTS;
   q.trials = 4;
-  q.bisections = 4;
   q.seed = gemel__random_bits(&random);
   gemel__constants(left, constants, 16, &q.n_constants);
   gemel__constants(right, constants, 16, &q.n_constants);

@@ -72,7 +72,7 @@ void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
                        gemel_tensor *const *values);
 
 /* Asks whether both graphs are the same function over the reals. HOW has what the pair doesn't say:
- * points, trials, bisections, seed, and what counts. Release the answer with gemel__answer_clear,
+ * points, trials, seed, and what counts. Release the answer with gemel__answer_clear,
  * whatever the status. */
 gemel_status gemel__pair_decide(const gemel__pair *pair, const gemel__question *how,
                                 gemel__answer *answer, gemel_error *error);

@@ -10,6 +10,7 @@
  * depend on each other, such as those of a window's beginning and its length: which input goes
  * first, and sometimes the number to start from, are therefore varied.
  */
+#include <math.h>
 #include <string.h>
 #include "instances/assumed.h"
 #include "instances/rebuild.h"
@@ -89,12 +90,8 @@ static void plant_greatest(const gemel__instance *instance, size_t at,
   size_t k;
   for (k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
-    size_t bytes = gemel_dtype_size(leaf->dtype);
-    int is_signed = gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
-    int64_t greatest = (int64_t)(UINT64_MAX >> (64 - 8 * bytes) >> is_signed);
     if (is_integer_leaf(leaf) && leaf->range != GEMEL_RANGE_INDEX && leaf->count > 0) {
-      gemel__points_store(leaf->dtype, 1, NULL, &greatest,
-                          (char *)gemel_tensor_data(values[k]) + at % leaf->count * bytes);
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], at % leaf->count), INFINITY);
     }
   }
 }
@@ -108,12 +105,9 @@ static void fill_ends(const gemel__instance *instance, size_t which, gemel_tenso
       continue;
     }
     int64_t end = (which >> index++ % 3 & 1) ? leaf->high - 1 : leaf->low;
-    size_t bytes = gemel_dtype_size(leaf->dtype);
     for (size_t i = 0; i < leaf->count; i++) {
-      gemel__points_store(leaf->dtype, 1, NULL, &end,
-                          (char *)gemel_tensor_data(values[k]) + i * bytes);
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), end);
     }
-    gemel__tensor_settle(leaf, values[k]);
   }
 }
 
@@ -292,9 +286,7 @@ void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
       if (leaf->count == 1 && gemel__random_below(random, 3) != i) {
         continue; /* only one element: one end, the other, or what was drawn */
       }
-      gemel__points_store(leaf->dtype, 1, NULL, &ends[i],
-                          (char *)gemel_tensor_data(values[k]) +
-                              at[i] * gemel_dtype_size(leaf->dtype));
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], at[i]), ends[i]);
     }
   }
 }

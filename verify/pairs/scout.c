@@ -389,10 +389,8 @@ static void store_point(const gemel__instance *instance, size_t point,
     const gemel__leaf *leaf = &instance->leaves[k];
     if (is_index(leaf) && leaf->count == 1) {
       size_t range = (size_t)(leaf->high - leaf->low);
-      int64_t x = leaf->low + (int64_t)(point % range);
+      gemel__leaf_put(leaf, gemel_tensor_data(values[k]), leaf->low + (int64_t)(point % range));
       point /= range;
-      gemel__points_store(leaf->dtype, 1, NULL, &x, gemel_tensor_data(values[k]));
-      gemel__leaf_settle(leaf, 1, gemel_tensor_data(values[k]));
     }
   }
 }

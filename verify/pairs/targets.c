@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "instances/assumed.h"
+#include "instances/crossing.h"
 #include "ops/ops.h"
 #include "tiers/tiers.h"
 
@@ -29,14 +30,12 @@ enum {
   EACH = 3,            /* elements of one comparison whose tie is sought between two ends */
   STYLES = 4,          /* ways to choose the ends */
   ALONE = 6,           /* inputs that are moved alone, besides all of them together */
-  MOST_SEARCHES = 48,  /* ties that are sought in all */
-  MOST_HALVINGS = 64
+  MOST_SEARCHES = 48   /* ties that are sought in all */
 };
 
 struct target_search {
   const gemel__targets *how;
-  const gemel__leaf *leaves;
-  size_t n_leaves;
+  const gemel__instance instance; /* the pair's first one: its leaves */
   double cost, pair_cost, left; /* elements: of computing the differences once, of running the pair
                                    once, that may still be computed */
   gemel_function *function;     /* computes the differences */
@@ -197,8 +196,8 @@ static void draw_ends(const gemel__leaf *leaf, int style, gemel__random *random,
   if (kind == GEMEL_KIND_FLOAT) {
     double least = style == 0 ? 0 : -reals[style] / 8 * (double)gemel__random_between(random, 1, 8);
     double most = style == 0 ? 1 : reals[style] / 8 * (double)gemel__random_between(random, 1, 8);
-    gemel__points_store(leaf->dtype, 1, &least, NULL, low);
-    gemel__points_store(leaf->dtype, 1, &most, NULL, high);
+    gemel__leaf_put(leaf, low, least);
+    gemel__leaf_put(leaf, high, most);
     return;
   }
   int is_signed = kind == GEMEL_KIND_SIGNED;
@@ -213,21 +212,18 @@ static void draw_ends(const gemel__leaf *leaf, int style, gemel__random *random,
     least = leaf->low;
     most = leaf->high - 1;
   }
-  gemel__points_store(leaf->dtype, 1, NULL, &least, low);
-  gemel__points_store(leaf->dtype, 1, NULL, &most, high);
+  gemel__leaf_put(leaf, low, least);
+  gemel__leaf_put(leaf, high, most);
 }
 
 static void draw_way(struct target_search *s, int style) {
   s->total = 0;
   for (size_t k = s->first; k < s->first + s->n_moved; k++) {
-    const gemel__leaf *leaf = &s->leaves[k];
-    size_t bytes = gemel_dtype_size(leaf->dtype);
+    const gemel__leaf *leaf = &s->instance.leaves[k];
     for (size_t i = 0; i < leaf->count; i++) {
-      draw_ends(leaf, style, s->how->random, (char *)gemel_tensor_data(s->low[k]) + i * bytes,
-                (char *)gemel_tensor_data(s->high[k]) + i * bytes);
+      draw_ends(leaf, style, s->how->random, gemel__leaf_at(leaf, s->low[k], i),
+                gemel__leaf_at(leaf, s->high[k], i));
     }
-    gemel__leaf_settle(leaf, leaf->count, gemel_tensor_data(s->low[k]));
-    gemel__leaf_settle(leaf, leaf->count, gemel_tensor_data(s->high[k]));
     s->total += leaf->count;
   }
 }
@@ -237,7 +233,8 @@ static void go_to(struct target_search *s, size_t k) {
   size_t passed = 0, high_from = s->backwards ? s->total - k : 0,
          high_to = s->backwards ? s->total : k;
   for (size_t leaf = s->first; leaf < s->first + s->n_moved; leaf++) {
-    size_t count = s->leaves[leaf].count, bytes = gemel_dtype_size(s->leaves[leaf].dtype);
+    size_t count = s->instance.leaves[leaf].count,
+           bytes = gemel_dtype_size(s->instance.leaves[leaf].dtype);
     size_t from = high_from > passed ? high_from - passed : 0;
     size_t to = high_to > passed ? high_to - passed : 0;
     char *at = gemel_tensor_data(s->at[leaf]);
@@ -285,22 +282,12 @@ static gemel_status visit(struct target_search *s) {
   if (!affords(s, s->pair_cost)) {
     return GEMEL_OK;
   }
-  gemel_tensor **values = gemel__alloc_array(s->n_leaves, sizeof *values);
+  gemel_tensor **values = gemel__values_copy(&s->instance, s->at, s->error);
   if (values == NULL) {
-    return gemel__no_memory(s->error, "a point");
+    return GEMEL_NO_MEMORY;
   }
-  for (size_t k = 0; k < s->n_leaves && status == GEMEL_OK; k++) {
-    gemel_view view = gemel_tensor_view(s->at[k]);
-    values[k] = gemel_tensor_copy(&view, s->error);
-    status = values[k] == NULL ? GEMEL_NO_MEMORY : GEMEL_OK;
-  }
-  if (status == GEMEL_OK) {
-    status = s->how->visit(s->how->user, &values, &s->stopped, s->error);
-  }
-  if (values != NULL) {
-    gemel__tensors_release(s->n_leaves, values);
-    gemel__free(values, s->n_leaves * sizeof *values);
-  }
+  status = s->how->visit(s->how->user, &values, &s->stopped, s->error);
+  gemel__values_free(&s->instance, values);
   return status;
 }
 
@@ -318,70 +305,55 @@ static int sign_of(double x) {
   return (x > 0) - (x < 0);
 }
 
-/* One element of a leaf. */
-struct place {
-  const gemel__leaf *leaf;
-  void *at;
-  const void *low, *high;
+/* The difference that is sought to be 0. */
+struct watched_element {
+  struct target_search *s;
+  size_t watched, element;
 };
 
-/* The element in which the points with K − 1 and with K elements HIGH differ. */
-static struct place place_of(const struct target_search *s, size_t k) {
+static double look_at(void *user) {
+  const struct watched_element *w = user;
+  return !w->s->stopped && look(w->s) ? seen_at(w->s, w->watched, w->element) : NAN;
+}
+
+/* The element in which the points with K − 1 and with K elements HIGH differ. *LOW, *HIGH: what it
+ * is there. */
+static gemel__crossing element_of(const struct target_search *s, size_t k, double *low,
+                                  double *high) {
   size_t i = s->backwards ? s->total - k : k - 1, leaf = s->first;
-  while (i >= s->leaves[leaf].count) {
-    i -= s->leaves[leaf++].count;
+  while (i >= s->instance.leaves[leaf].count) {
+    i -= s->instance.leaves[leaf++].count;
   }
-  size_t offset = i * gemel_dtype_size(s->leaves[leaf].dtype);
-  return (struct place){&s->leaves[leaf], (char *)gemel_tensor_data(s->at[leaf]) + offset,
-                        (const char *)gemel_tensor_data(s->low[leaf]) + offset,
-                        (const char *)gemel_tensor_data(s->high[leaf]) + offset};
+  const gemel__leaf *l = &s->instance.leaves[leaf];
+  *low = gemel__decode(l->dtype, gemel__leaf_at(l, s->low[leaf], i));
+  *high = gemel__decode(l->dtype, gemel__leaf_at(l, s->high[leaf], i));
+  return (gemel__crossing){.leaf = l, .element = gemel__leaf_at(l, s->at[leaf], i)};
 }
 
-/* Stores X, adjusted to the leaf's dtype and facts; returns what was stored. */
-static double put(const struct place *p, double x) {
-  int64_t whole = (int64_t)x;
-  int is_float = gemel__is_float(p->leaf->dtype);
-  gemel__points_store(p->leaf->dtype, 1, is_float ? &x : NULL, is_float ? NULL : &whole, p->at);
-  gemel__leaf_settle(p->leaf, 1, p->at);
-  return gemel__decode(p->leaf->dtype, p->at);
-}
-
-static gemel_status visit_put(struct target_search *s, const struct place *p, double x) {
-  put(p, x);
-  return s->stopped ? GEMEL_OK : visit(s);
-}
-
-/* The sign, BEFORE at K − 1, changes at K without being 0: bisects the number of that one
- * element. */
-static gemel_status halve_element(struct target_search *s, size_t watched, size_t element, size_t k,
-                                  int before) {
-  go_to(s, k);
-  struct place p = place_of(s, k);
-  double a = gemel__decode(p.leaf->dtype, p.low), b = gemel__decode(p.leaf->dtype, p.high);
+/* The sign, BEFORE at K − 1, changes at K, where the difference is MET: searches the number of that
+ * one element at which it changes. */
+static gemel_status cross_element(struct target_search *s, size_t watched, size_t element, size_t k,
+                                  int before, double met) {
+  struct watched_element w = {s, watched, element};
+  double low, high;
   gemel_status status = GEMEL_OK;
-  if (p.leaf->dtype == GEMEL_BOOL) {
+  go_to(s, k);
+  gemel__crossing c = element_of(s, k, &low, &high);
+  c.look = look_at;
+  c.user = &w;
+  gemel__crossing_see(&c, low, before);
+  gemel__crossing_see(&c, high, met);
+  if (c.leaf->dtype == GEMEL_BOOL || !gemel__crossing_find(&c)) {
     return GEMEL_OK;
   }
-  for (int n = 0; n < MOST_HALVINGS && !s->stopped; n++) {
-    double half = a / 2 + b / 2;
-    double x = put(&p, gemel__is_float(p.leaf->dtype) ? half : floor(half));
-    if (x == a || x == b) {
-      break;
-    }
-    double difference = look(s) ? seen_at(s, watched, element) : NAN;
-    if (difference == 0) {
-      a = x - 1;
-      b = x + 1;
-      status = visit(s);
-      break;
-    }
-    *(sign_of(difference) == before ? &a : &b) = x;
-    if (isnan(difference)) {
-      return GEMEL_OK;
-    }
+  int zero = c.best.f == 0;
+  long double x[] = {c.best.x, zero ? c.best.x - 1 : c.negative.x,
+                     zero ? c.best.x + 1 : c.positive.x};
+  for (int n = zero ? 0 : 1; n < 3 && status == GEMEL_OK && !s->stopped; n++) {
+    gemel__leaf_put(c.leaf, c.element, gemel__leaf_within(c.leaf, x[n]));
+    status = visit(s);
   }
-  status = status == GEMEL_OK ? visit_put(s, &p, a) : status;
-  return status == GEMEL_OK ? visit_put(s, &p, b) : status;
+  return status;
 }
 
 /* The sign of a difference is BEFORE at LOW and another at HIGH: runs the pair where it changes,
@@ -405,7 +377,7 @@ static gemel_status meet(struct target_search *s, size_t watched, size_t element
     status = visit_at(s, k);
   }
   return status == GEMEL_OK && met != 0 && !s->stopped
-             ? halve_element(s, watched, element, to, before)
+             ? cross_element(s, watched, element, to, before, met)
              : status;
 }
 
@@ -457,12 +429,12 @@ static gemel_status follow(struct target_search *s) {
 /* Moves all inputs together, then some of them alone, while the others stay as they are. */
 static gemel_status follow_all(struct target_search *s) {
   int styles = s->n_watched > 0 ? STYLES : STYLES / 2;
-  size_t alone = s->n_watched > 0 && s->n_leaves > 1 ? s->n_leaves : 0;
+  size_t alone = s->n_watched > 0 && s->instance.n_leaves > 1 ? s->instance.n_leaves : 0;
   gemel_status status = GEMEL_OK;
   for (int style = 0; style < styles; style++) {
     for (size_t k = 0; k <= alone && k <= ALONE && status == GEMEL_OK && !s->stopped; k++) {
       s->first = k == 0 ? 0 : alone <= ALONE ? k - 1 : gemel__random_below(s->how->random, alone);
-      s->n_moved = k == 0 ? s->n_leaves : 1;
+      s->n_moved = k == 0 ? s->instance.n_leaves : 1;
       s->backwards = style % 2 != 0;
       draw_way(s, style);
       status = s->total > 0 ? follow(s) : GEMEL_OK;
@@ -487,10 +459,7 @@ static gemel_status begin(struct target_search *s, const gemel__pair *pair) {
 static void end(struct target_search *s) {
   gemel_tensor **const all[] = {s->low, s->high, s->at};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-    if (all[k] != NULL) {
-      gemel__tensors_release(s->n_leaves, all[k]);
-      gemel__free(all[k], s->n_leaves * sizeof **all);
-    }
+    gemel__values_free(&s->instance, all[k]);
   }
   gemel__free(s->seen, MOST_WATCHED * sizeof *s->seen);
   gemel__free(s->ends, 2 * MOST_WATCHED * MOST_ELEMENTS * sizeof *s->ends);
@@ -499,8 +468,7 @@ static void end(struct target_search *s) {
 gemel_status gemel__targets_find(const gemel__pair *pair, const gemel__targets *how,
                                  gemel_error *error) {
   struct target_search s = {.how = how,
-                            .leaves = pair->a.leaves,
-                            .n_leaves = pair->a.n_leaves,
+                            .instance = pair->a,
                             .pair_cost = gemel__pair_elements(pair),
                             .left = how->elements,
                             .error = error};

@@ -108,7 +108,6 @@ static gemel_status ask(const gemel__pair *pair, uint64_t seed, gemel__answer *a
                          .solve = 1,
                          .points = 12,
                          .trials = 2,
-                         .bisections = 4,
                          .seed = seed};
   return gemel__pair_decide(pair, &how, answer, error);
 }

@@ -8,7 +8,6 @@ libgemel_verify_a_SOURCES += %reldir%/inverse.c
 libgemel_verify_a_SOURCES += %reldir%/inverse.h
 libgemel_verify_a_SOURCES += %reldir%/ordinal.c
 libgemel_verify_a_SOURCES += %reldir%/ordinal.h
-libgemel_verify_a_SOURCES += %reldir%/points-bisect.c
 libgemel_verify_a_SOURCES += %reldir%/points.c
 libgemel_verify_a_SOURCES += %reldir%/points.h
 libgemel_verify_a_SOURCES += %reldir%/propose-blocks.c

@@ -83,6 +83,11 @@ double gemel__ordinal_value(gemel_dtype dtype, uint64_t bits) {
   return gemel__decode(dtype, &room);
 }
 
+double gemel__ordinal_beside(gemel_dtype dtype, double x, int up) {
+  int64_t ordinal = gemel__ordinal_of(dtype, gemel__ordinal_nearest(dtype, x)) + up;
+  return gemel__ordinal_value(dtype, gemel__ordinal_bits(dtype, ordinal));
+}
+
 int gemel__ordinal_binades(gemel_dtype dtype) {
   int fraction = gemel__ordinal_fraction(dtype);
   return fraction + (int)(gemel__ordinal_infinity(dtype) >> fraction) - 1;

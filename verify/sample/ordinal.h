@@ -25,6 +25,9 @@ int64_t gemel__ordinal_of(gemel_dtype dtype, uint64_t bits);
 /* The float nearest to X, as bits. */
 uint64_t gemel__ordinal_nearest(gemel_dtype dtype, double x);
 
+/* The float of DTYPE above the one nearest to X (UP: 1) or below it (−1). */
+double gemel__ordinal_beside(gemel_dtype dtype, double x, int up);
+
 /* Stores BITS as an element of DTYPE. */
 void gemel__ordinal_put(gemel_dtype dtype, uint64_t bits, void *at);
 

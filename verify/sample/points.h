@@ -2,9 +2,7 @@
  *
  * Points at which domain O evaluates graphs. Two different functions mostly differ at small
  * integers, at ties, at the graph's constants or at extremes; so these are drawn on purpose, mixed
- * with log-uniform magnitudes. If two points lead to different decisions (signs, floors) in two or
- * more places, there may be a narrow window between them in which only one has changed: bisection
- * looks for it.
+ * with log-uniform magnitudes.
  *
  *   gemel__points p = {0};
  *   gemel__points_add_constant(&p, c);             for each constant of the graph
@@ -80,27 +78,6 @@ void gemel__points_store_neighbours(gemel_dtype dtype, double base, gemel__rando
  * INTEGERS is NULL. */
 void gemel__points_store(gemel_dtype dtype, size_t n, const double *reals, const int64_t *integers,
                          void *data);
-
-/* ---- Bisection ---- */
-
-/* Called for a point of N VALUES: evaluates there, records the decisions on TAPE, which is empty,
- * and may look at the results. Returns 0 to go on, 1 to stop the bisection (a counterexample), −1
- * if the point is of no use (its tape is then ignored). */
-typedef int (*gemel__points_evaluate)(void *user, size_t n, const double *values,
-                                      gemel__tape *tape);
-
-/* Bisects the segment from A to B, two points of N numbers, if their tapes differ in two or more
- * places (or in length). Evaluates halfway, and goes on in each half whose ends still differ in two
- * or more places, first in the one whose ends differ more. Ends when doubles have no number
- * between, or after BUDGET calls of EVALUATE (A and B included). Returns 1 if EVALUATE stopped it,
- * 0 if not, −1 when memory is out. *EVALUATIONS (may be NULL) gets the number of calls. */
-int gemel__points_bisect(size_t n, const double *a, const double *b,
-                         gemel__points_evaluate evaluate, void *user, size_t budget,
-                         size_t *evaluations);
-
-/* The number of places at which two tapes differ. For tapes of different length: in their common
- * part, plus two. */
-size_t gemel__tape_distance(const gemel__tape *a, const gemel__tape *b);
 
 /* Stores only the NaNs and infinities among VALUES in DATA, as gemel__points_store makes them
  * finite. */
