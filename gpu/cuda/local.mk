@@ -64,13 +64,14 @@ nodist_libgemel_gpu_a_SOURCES = gpu/cuda/headers.c
 libgemel_gpu_a_LIBADD = $(kernel_sources:.cu=.gpu.$(OBJEXT))
 libgemel_gpu_a_DEPENDENCIES = $(libgemel_gpu_a_LIBADD)
 
-# A kernel file for GPUs: X.cu becomes X.gpu.o, with code for these architectures and, for later
-# ones, what the driver makes of the last one's PTX.
+# A kernel file for GPUs: X.cu becomes X.gpu.o. Its PTX is made once, for the oldest architecture, as no kernel
+# asks for what a later one has. From it come the code for each of GPU_ARCHITECTURES and, by the driver,
+# that for all others.
 GPU_ARCHITECTURES = 75 80 90 100
-gpu_last = $(lastword $(GPU_ARCHITECTURES))
-nvcc_flags = -std=c++17 -O2 -fmad=false -Werror all-warnings -Xcompiler -fPIC \
-	$(foreach a,$(GPU_ARCHITECTURES),-gencode arch=compute_$(a),code=sm_$(a)) \
-	-gencode arch=compute_$(gpu_last),code=compute_$(gpu_last)
+NVCCFLAGS = -O2
+gpu_code = $(GPU_ARCHITECTURES:%=sm_%) compute_75
+nvcc_flags = -std=c++17 $(NVCCFLAGS) -fmad=false -Werror all-warnings -Xcompiler -fPIC \
+	$(gpu_code:%=-gencode arch=compute_75,code=%)
 %.gpu.$(OBJEXT): %.cu
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) $(nvcc_flags) -I$(srcdir)/gpu -I$(builddir)/lib -I$(srcdir)/lib \
 	  -MD -MF $@.d -c -o $@ $<

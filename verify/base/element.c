@@ -82,6 +82,10 @@ const void *gemel__tensor_element(const gemel_tensor *tensor, size_t i) {
   return at;
 }
 
+gemel__walk gemel__walk_start(const gemel_tensor *tensor) {
+  return (gemel__walk){.view = gemel_tensor_view(tensor)};
+}
+
 const void *gemel__tensor_plain(const gemel_tensor *tensor) {
   gemel_view v = gemel_tensor_view(tensor);
   return gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides) ? v.data : NULL;

@@ -469,6 +469,19 @@ static gemel_status give_outputs(struct session *s, gemel_error *error) {
   return GEMEL_OK;
 }
 
+static int same_bytes(const gemel_tensor *a, const gemel_tensor *b) {
+  size_t n = (size_t)gemel_tensor_elements(a), size = gemel_dtype_size(gemel_tensor_dtype(a));
+  const void *plain_a = gemel__tensor_plain(a), *plain_b = gemel__tensor_plain(b);
+  if (plain_a != NULL && plain_b != NULL) {
+    return n == 0 || memcmp(plain_a, plain_b, n * size) == 0;
+  }
+  gemel__walk of_a = gemel__walk_start(a), of_b = gemel__walk_start(b);
+  while (n > 0 && memcmp(gemel__walk_next(&of_a), gemel__walk_next(&of_b), size) == 0) {
+    n--;
+  }
+  return n == 0;
+}
+
 int gemel__tensors_equal(const gemel_tensor *a, const gemel_tensor *given) {
   gemel_tensor *b = gemel_tensor_device(given) == gemel_host()
                         ? gemel_tensor_ref((gemel_tensor *)given)
@@ -476,13 +489,9 @@ int gemel__tensors_equal(const gemel_tensor *a, const gemel_tensor *given) {
   if (b == NULL) {
     return 0;
   }
-  size_t n = (size_t)gemel_tensor_elements(a), size = gemel_dtype_size(gemel_tensor_dtype(a)),
-         i = 0;
-  while (i < n && memcmp(gemel__tensor_element(a, i), gemel__tensor_element(b, i), size) == 0) {
-    i++;
-  }
+  int same = same_bytes(a, b);
   gemel_tensor_unref(b);
-  return i == n;
+  return same;
 }
 
 /* Checks that the call left inputs, guard bytes and fetched state values unchanged. */
