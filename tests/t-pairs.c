@@ -104,7 +104,7 @@ static unsigned needs_of(const char *words) {
       GEMEL_NEEDS_TABLE(NAME) GEMEL_PAIR_TABLE(NAME)
 #undef NAME
   };
-  unsigned bits = words[0] == '\0' || strstr(words, "all") != NULL ? GEMEL_NEEDS_ALL : 0;
+  unsigned bits = words[0] == '\0' || strstr(words, "all") != NULL ? GEMEL_PAIR_DEFAULT : 0;
   size_t k;
   for (k = 0; k < CT_COUNT(names); k++) {
     const char *at = strstr(words, names[k]);

@@ -10,7 +10,8 @@
 static const gemel__option options[] = {
     {"allow", 'a', "NEEDS",
      "which words may tell the two apart, separated by commas: nnan, ninf, nsz, contract, arcp, "
-     "afn, reassoc, folded, worsens, integers; 'all' (the default: these but the last two); "
+     "afn, reassoc, improves, worsens, folded, integers; 'all' (the default: these but worsens and "
+     "integers); "
      "'none': "
      "they must agree in every bit"},
     {"tier", 't', "T[,T]...",
@@ -47,7 +48,7 @@ static int read_needs(const char *text, unsigned *needs) {
     size_t length = strcspn(text, ",");
     unsigned k = 0;
     if (length == 3 && memcmp(text, "all", 3) == 0) {
-      *needs |= GEMEL_NEEDS_ALL;
+      *needs |= GEMEL_PAIR_DEFAULT;
       text += length;
       continue;
     }
@@ -173,7 +174,7 @@ static int run(const gemel__args *args) {
   unsigned bits = 0;
   size_t threads = 1;
   double seconds = 0;
-  unsigned allow = GEMEL_NEEDS_ALL;
+  unsigned allow = GEMEL_PAIR_DEFAULT;
   gemel_graph *a = NULL, *b = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;
@@ -221,8 +222,9 @@ const gemel__command gemel__command_equal = {
     "infinite. nsz: in the sign of a zero. contract: by fused multiply and add. arcp: by dividing "
     "through a reciprocal. afn: by another approximation of a function. reassoc: by another order "
     "of summation. folded: a constant was computed and rounded where the other graph computes with "
-    "it. Without such a word they agree in every bit. worsens: the second is NaN or infinite at "
-    "moderate inputs where the first is right. integers: results that are integers or truths "
+    "it. Without such a word they agree in every bit. worsens: the second is NaN, infinite or "
+    "wrong in half of its digits at moderate inputs where the first is right. integers: results "
+    "that are integers or truths "
     "differ. Finite results that are further apart than rounding permits are never allowed.\n"
     "Exit status 0 if every tier passed or isn't applicable and what tells them apart is allowed; "
     "else 1; 2 for usage and for what can't be read or written.",

@@ -19,7 +19,8 @@ extern "C" {
 
 /* What a rewrite may give up, in the words of LLVM's fast-math flags. X(enum, word, meaning). A
  * rule without any gives the same bits on every input, all NaNs being equal. `improves` says that
- * where the left side was wrong on finite inputs the right side is within the bound. */
+ * where the left side was wrong on finite inputs the right side is within the bound, `worsens` the
+ * converse, at moderate inputs. */
 #define GEMEL_NEEDS_TABLE(X)                                                                       \
   X(NNAN, nnan, "a NaN among the inputs may be lost")                                              \
   X(NINF, ninf, "may differ at infinite inputs, or let a NaN input reach more than before")        \
@@ -28,7 +29,8 @@ extern "C" {
   X(ARCP, arcp, "rounds otherwise: multiplies by a reciprocal for a division")                     \
   X(AFN, afn, "rounds otherwise: another formula for a function")                                  \
   X(REASSOC, reassoc, "rounds otherwise: sums and products in another order")                      \
-  X(IMPROVES, improves, "right where the other side was wrong")
+  X(IMPROVES, improves, "right where the other side was wrong")                                    \
+  X(WORSENS, worsens, "NaN, infinite or wrong in half of its digits where the other side was right")
 
 enum {
 #define GEMEL_NEEDS_ENUM(E, name, meaning) GEMEL_NEEDS_INDEX_##E,
@@ -40,9 +42,11 @@ enum {
 #define GEMEL_NEEDS_ALL ((1u << GEMEL_NEEDS_COUNT) - 1)
 
 /* What `fastmath` = none, default, all allows: the first changes no bit of what was right; with
- * the second a NaN that comes in still comes out. */
+ * the second a NaN that comes in still comes out, and what was right at moderate inputs is still
+ * right in more than half of its digits. */
 #define GEMEL_FASTMATH_NONE GEMEL_NEEDS_BIT(IMPROVES)
-#define GEMEL_FASTMATH_DEFAULT (GEMEL_NEEDS_ALL & ~GEMEL_NEEDS_BIT(NNAN))
+#define GEMEL_FASTMATH_DEFAULT                                                                     \
+  (GEMEL_NEEDS_ALL & ~(GEMEL_NEEDS_BIT(NNAN) | GEMEL_NEEDS_BIT(WORSENS)))
 #define GEMEL_FASTMATH_ALL GEMEL_NEEDS_ALL
 
 /* Word K (0 .. GEMEL_NEEDS_COUNT - 1), and what it means; NULL out of range. */

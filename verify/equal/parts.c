@@ -742,7 +742,8 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     p->a = a;
     p->b = matched != NULL ? matched : b;
     p->name = name != NULL ? name : "pair";
-    p->allow = allow | ((allow & GEMEL_NEEDS_ALL) == GEMEL_NEEDS_ALL ? GEMEL_PAIR_BIT(FOLDED) : 0);
+    p->allow =
+        allow | ((allow & GEMEL_PAIR_DEFAULT) == GEMEL_PAIR_DEFAULT ? GEMEL_PAIR_BIT(FOLDED) : 0);
     p->result = &mine;
     gemel__ticker_watch(&ticker);
     status = ask_pair(p, error);

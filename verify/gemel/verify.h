@@ -183,7 +183,6 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
  * follow. X(enum, word, meaning). */
 #define GEMEL_PAIR_TABLE(X)                                                                        \
   X(FOLDED, folded, "a constant was computed and rounded where the other graph computes with it")  \
-  X(WORSENS, worsens, "NaN or infinite at moderate inputs where the first graph is right")         \
   X(INTEGERS, integers, "integers or truths differ, as where digits are lost on the way")
 
 enum {
@@ -194,6 +193,8 @@ enum {
       GEMEL_PAIR_COUNT
 };
 #define GEMEL_PAIR_BIT(E) (1u << GEMEL_PAIR_INDEX_##E)
+/* What `gemel equal` allows by default: any kind of rounding and of special value. */
+#define GEMEL_PAIR_DEFAULT (GEMEL_NEEDS_ALL & ~GEMEL_NEEDS_BIT(WORSENS))
 
 /* What gemel_verify_pair found. */
 typedef struct gemel_pair_result {
@@ -213,8 +214,8 @@ typedef struct gemel_pair_result {
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or
  * as OPTIONS->match says; differing names or types are GEMEL_BAD_TYPE. Symbolic dims are
  * instantiated. ALLOW says which words may tell them apart, bits as in gemel_pair_result
- * (GEMEL_NEEDS_ALL: any kind of rounding and of special value, and folded constants; the other
- * words of GEMEL_PAIR_TABLE are to be named); one that isn't allowed is a refutation, and so are
+ * (GEMEL_PAIR_DEFAULT allows folded constants too; `worsens` and the other words of
+ * GEMEL_PAIR_TABLE are to be named); one that isn't allowed is a refutation, and so are
  * finite results that are further apart than rounding permits. They are compared where all holds
  * that A or B assumes of its inputs (gemel_assume). One record a tier goes to the sink, with kind
  * "pair" and NAME.

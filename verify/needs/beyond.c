@@ -5,11 +5,12 @@
  * exact result at just these inputs:
  *
  *   an integer or a truth that isn't the same                             integers
- *   NaN or an infinity on the second side, where the first is right       worsens
+ *   NaN, an infinity or half of the digits wrong on the second side,
+ *   where the first side's bound says that it is right                    worsens
  *   two numbers further apart than both bounds together                   bound
  *
- * "Worsens" is asked at moderate numbers alone, and wants two such points: near the largest ones a
- * sum in another order may overflow too, and a product even among moderate ones, though seldom.
+ * "Worsens" is asked at moderate numbers alone: near the largest ones a sum in another order may
+ * overflow too. Points at which it is the first side that loses speak against it.
  * Where domain B has no number although both sides compute one (an infinity among the constants),
  * ordinary numbers that agree in less than half of their digits are too far apart.
  */
@@ -27,11 +28,12 @@ struct look {
   gemel_tensor *const *values;
   const gemel__both *base;
   gemel__temper temper;
-  int folded;
+  const gemel__needs_plan *plan;
   gemel__domain *domain;
   const gemel__rtensor *exact; /* the left side's, then the right side's */
   gemel__needs *needs;
-  int worsens; /* here */
+  gemel__losses here;             /* 1 or 0 each */
+  size_t elements[GEMEL__LOSSES]; /* of one result that are lost */
 };
 
 static double number_at(const gemel_tensor *tensor, size_t i) {
@@ -44,12 +46,8 @@ static int is_float(const gemel_tensor *tensor) {
 
 static gemel_status note(struct look *l, gemel__beyond what, size_t output, size_t i,
                          gemel_error *error) {
-  enum { OFTEN = 2 };
   gemel__witness *witness = &l->needs->beyond_witness[what];
-  l->worsens |= what == GEMEL__BEYOND_WORSENS;
-  if (what != GEMEL__BEYOND_WORSENS || l->needs->worsened + 1 >= OFTEN) {
-    l->needs->beyond |= 1u << what;
-  }
+  l->needs->beyond |= 1u << what;
   return witness->values != NULL
              ? GEMEL_OK
              : gemel__witness_take(witness, l->pair, l->values, l->base, output, i, error);
@@ -69,14 +67,28 @@ static gemel_status look_at_integers(struct look *l, size_t output, gemel_error 
 
 /* ---- Floats ---- */
 
+/* A half type, of which sums that cancel lose half of the digits by luck. */
+static int is_narrow(gemel_dtype dtype) {
+  enum { NARROW = 11 };
+  return gemel__dtype_format(dtype)->digits <= NARROW;
+}
+
+/* The error of a result of VALUE from which on its digits are lost: half of them or, of a half
+ * type, all but one. */
+static double loss_at(gemel_dtype dtype, double value) {
+  return ldexp(fabs(value), is_narrow(dtype) ? -1 : -(gemel__dtype_format(dtype)->digits / 2));
+}
+
 /* 1 if element I is worth a look at the exact results, which take long. */
 static int is_apart(const struct look *l, size_t output, size_t i) {
   double x = number_at(l->base->left[output], i), y = number_at(l->base->right[output], i);
   gemel_dtype dtype = gemel_tensor_dtype(l->base->left[output]);
+  double most = fmax(fabs(x), fabs(y));
   if (isfinite(x) && isfinite(y)) {
-    return fabs(x - y) > ldexp(fmax(fabs(x), fabs(y)), 2 - gemel__dtype_format(dtype)->digits);
+    return fabs(x - y) > (l->plan->beyond ? ldexp(most, 2 - gemel__dtype_format(dtype)->digits)
+                                          : loss_at(dtype, most) / 2);
   }
-  return l->temper != GEMEL__WILD && isfinite(x);
+  return l->temper != GEMEL__WILD && (isfinite(x) || isfinite(y));
 }
 
 static int any_apart(const struct look *l) {
@@ -110,7 +122,8 @@ static int is_too_far(struct look *l, size_t output, double x, double y, const v
   double room, apart;
   if (d->state(d, left) == GEMEL__DEFINED && d->state(d, right) == GEMEL__DEFINED) {
     apart = fabs(gemel__bound_value(d, left) - gemel__bound_value(d, right));
-    room = gemel__bound_radius(d, left) + gemel__bound_radius(d, right) + (l->folded ? apart : 0);
+    room = gemel__bound_radius(d, left) + gemel__bound_radius(d, right) +
+           (l->plan->folded ? apart : 0);
     return fabs(x - y) > room * (1 + 1e-9);
   }
   if (l->temper == GEMEL__CALM && d->state(d, left) != GEMEL__UNDECIDED &&
@@ -121,20 +134,84 @@ static int is_too_far(struct look *l, size_t output, double x, double y, const v
   return 0;
 }
 
-static gemel_status look_at_element(struct look *l, size_t output, size_t i, gemel_error *error) {
+/* What POOR loses of what GOOD has for certain, by the bound of the side that computed it, which is
+ * in EXACT. GEMEL__LOSSES: nothing. Of subnormal numbers few digits are there to lose, and near the
+ * largest ones an order of operations may overflow. */
+static int loss_of(const struct look *l, size_t output, const void *exact, double good,
+                   double poor) {
+  enum { CLOSER = 4, MARGIN = 3 };
   gemel__domain *d = l->domain;
+  gemel_dtype dtype = gemel_tensor_dtype(l->base->left[output]);
+  int top = gemel__dtype_format(dtype)->highest;
+  double value, much, radius;
+  if (!isfinite(good) || d->state(d, exact) != GEMEL__DEFINED ||
+      gemel__bound_ratio(d, exact, dtype, good) > 1) {
+    return GEMEL__LOSSES;
+  }
+  value = gemel__bound_value(d, exact);
+  much = loss_at(dtype, value);
+  radius = gemel__bound_radius(d, exact);
+  if (fabs(value) < ldexp(1, 1 - top) || fabs(value) > ldexp(1, top - MARGIN)) {
+    return GEMEL__LOSSES;
+  }
+  if (isfinite(poor) && (l->plan->folded || !(fabs(poor - value) > fmax(much, CLOSER * radius)) ||
+                         !(radius < much))) {
+    return GEMEL__LOSSES;
+  }
+  return l->temper == GEMEL__FAR_APART ? GEMEL__LOST_RANGE
+         : isfinite(poor)              ? GEMEL__LOST_DIGITS
+                                       : GEMEL__LOST_ALL;
+}
+
+/* 1 if both have lost their digits, and about as many. */
+static int are_both_lost(const struct look *l, size_t output, const void *exact, double x,
+                         double y) {
+  enum { ALIKE = 8 };
+  gemel_dtype dtype = gemel_tensor_dtype(l->base->left[output]);
+  double value = gemel__bound_value(l->domain, exact);
+  double left = fabs(x - value), right = fabs(y - value);
+  return l->temper != GEMEL__FAR_APART && isfinite(right) &&
+         l->domain->state(l->domain, exact) == GEMEL__DEFINED &&
+         fmin(left, right) > loss_at(dtype, value) && right < ALIKE * left;
+}
+
+static gemel_status look_for_losses(struct look *l, size_t output, size_t i, const void *left,
+                                    const void *right, gemel_error *error) {
+  double x = number_at(l->base->left[output], i), y = number_at(l->base->right[output], i);
+  gemel__witness *witness = &l->needs->loss;
+  int lost = loss_of(l, output, left, x, y), gained = loss_of(l, output, right, y, x);
+  if (gained < GEMEL__LOSSES) {
+    l->here.gained[gained] = 1;
+  }
+  l->here.gained[GEMEL__LOST_DIGITS] |= (size_t)are_both_lost(l, output, left, x, y);
+  if (lost < GEMEL__LOSSES) {
+    l->elements[lost]++;
+  }
+  return lost == GEMEL__LOSSES || witness->values != NULL
+             ? GEMEL_OK
+             : gemel__witness_take(witness, l->pair, l->values, l->base, output, i, error);
+}
+
+static gemel_status look_at_element(struct look *l, size_t output, size_t i, gemel_error *error) {
   const void *left = gemel__rtensor_at(&l->exact[output], i);
   const void *right = gemel__rtensor_at(&l->exact[l->base->n + output], i);
   double x = number_at(l->base->left[output], i), y = number_at(l->base->right[output], i);
-  if (isfinite(x) && isfinite(y)) {
-    return is_too_far(l, output, x, y, left, right) ? note(l, GEMEL__BEYOND_BOUND, output, i, error)
-                                                    : GEMEL_OK;
+  gemel_status status = GEMEL_OK;
+  if (l->plan->beyond && isfinite(x) && isfinite(y) && is_too_far(l, output, x, y, left, right)) {
+    status = note(l, GEMEL__BEYOND_BOUND, output, i, error);
   }
-  if (isfinite(x) && d->state(d, left) == GEMEL__DEFINED &&
-      gemel__bound_ratio(d, left, gemel_tensor_dtype(l->base->left[output]), x) <= 1) {
-    return note(l, GEMEL__BEYOND_WORSENS, output, i, error);
+  return status == GEMEL_OK && l->temper != GEMEL__WILD
+             ? look_for_losses(l, output, i, left, right, error)
+             : status;
+}
+
+/* Result OUTPUT of N elements was looked at; in a half type half of them must have lost digits. */
+static void take_losses(struct look *l, size_t output, size_t n) {
+  int narrow = is_narrow(gemel_tensor_dtype(l->base->left[output]));
+  for (size_t k = 0; k < GEMEL__LOSSES; k++) {
+    l->here.lost[k] |= l->elements[k] > (narrow && k != GEMEL__LOST_ALL ? n / 2 : 0);
+    l->elements[k] = 0;
   }
-  return GEMEL_OK;
 }
 
 static gemel_status look_at_floats(struct look *l, gemel_error *error) {
@@ -146,6 +223,7 @@ static gemel_status look_at_floats(struct look *l, gemel_error *error) {
         status = look_at_element(l, k, i, error);
       }
     }
+    take_losses(l, k, n);
   }
   return status;
 }
@@ -172,27 +250,87 @@ static gemel_status look_with_bounds(struct look *l, gemel_error *error) {
 }
 
 gemel_status gemel__beyond_look(const gemel__pair *pair, gemel_tensor *const *values,
-                                const gemel__both *base, gemel__temper temper, int folded,
-                                gemel__bound *bound, gemel__needs *needs, gemel_error *error) {
-  struct look l = {pair, values, base, temper, folded, &bound->domain, NULL, needs, 0};
+                                const gemel__both *base, gemel__temper temper,
+                                const gemel__needs_plan *plan, gemel__bound *bound,
+                                gemel__needs *needs, gemel_error *error) {
+  struct look l = {pair, values, base, temper, plan, &bound->domain, NULL, needs, {{0}, {0}}, {0}};
   gemel_status status = GEMEL_OK;
   size_t k;
-  for (k = 0; k < base->n && status == GEMEL_OK; k++) {
+  for (k = 0; k < base->n && plan->beyond && status == GEMEL_OK; k++) {
     if (!is_float(base->left[k])) {
       status = look_at_integers(&l, k, error);
     }
   }
-  status = status == GEMEL_OK && any_apart(&l) ? look_with_bounds(&l, error) : status;
-  needs->worsened += (size_t)l.worsens;
+  if (status == GEMEL_OK && (plan->beyond || temper != GEMEL__WILD) && any_apart(&l)) {
+    status = look_with_bounds(&l, error);
+  }
+  gemel__losses_add(&needs->losses, &l.here);
   return status;
+}
+
+/* ---- Points, and results of them ---- */
+
+gemel__temper gemel__temper_of(gemel__style style) {
+  return style == GEMEL__STYLE_FULL || style == GEMEL__STYLE_SHORT    ? GEMEL__CALM
+         : style == GEMEL__STYLE_ZEROS || style == GEMEL__STYLE_LARGE ? GEMEL__TAME
+                                                                      : GEMEL__WILD;
+}
+
+gemel__temper gemel__temper_of_integers(const gemel_tensor *tensor) {
+  size_t n = (size_t)gemel_tensor_elements(tensor), i;
+  for (i = 0; i < n; i++) {
+    if (fabs(gemel__decode(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, i))) > 1000) {
+      return GEMEL__WILD;
+    }
+  }
+  return GEMEL__TAME;
+}
+
+int gemel__is_wrong(gemel_dtype dtype, double computed, double exact, double room) {
+  int p = gemel__dtype_format(dtype)->digits, top = gemel__dtype_format(dtype)->highest;
+  double unit = fmax(ldexp(fabs(exact), 5 - p), ldexp(16, 2 - top - p));
+  return !isfinite(computed) || fabs(computed - exact) > fmax(room, unit);
+}
+
+int gemel__are_alike(gemel_dtype dtype, double left, double right) {
+  int p = gemel__dtype_format(dtype)->digits, top = gemel__dtype_format(dtype)->highest;
+  double unit = fmax(ldexp(fmax(fabs(left), fabs(right)), 4 - p), ldexp(8, 2 - top - p));
+  return isfinite(left) && isfinite(right) && fabs(left - right) <= unit;
 }
 
 /* ---- Words ---- */
 
+void gemel__losses_add(gemel__losses *total, const gemel__losses *one) {
+  for (size_t k = 0; k < GEMEL__LOSSES; k++) {
+    total->lost[k] += one->lost[k];
+    total->gained[k] += one->gained[k];
+  }
+}
+
+int gemel__losses_worsen(const gemel__losses *losses) {
+  static const size_t least[] = {
+      [GEMEL__LOST_ALL] = 4, [GEMEL__LOST_DIGITS] = 6, [GEMEL__LOST_RANGE] = 6};
+  enum { LUCK = 8 };
+  size_t k = 0;
+  while (k < GEMEL__LOSSES && losses->lost[k] < least[k] + LUCK * losses->gained[k]) {
+    k++;
+  }
+  return k < GEMEL__LOSSES;
+}
+
+int gemel__losses_open(const gemel__losses *losses) {
+  enum { CERTAIN = 12 };
+  size_t k = GEMEL__LOST_DIGITS;
+  while (k < GEMEL__LOSSES &&
+         (losses->lost[k] == 0 || losses->lost[k] >= CERTAIN || losses->gained[k] > 0)) {
+    k++;
+  }
+  return k < GEMEL__LOSSES;
+}
+
 static const unsigned words[] = {
-    [GEMEL__BEYOND_INTEGERS] = GEMEL_PAIR_BIT(INTEGERS),
-    [GEMEL__BEYOND_WORSENS] = GEMEL_PAIR_BIT(WORSENS),
-    [GEMEL__BEYOND_BOUND] = 0, /* nothing allows it */
+    [GEMEL__BEYOND_INTEGERS] = GEMEL_PAIR_BIT(INTEGERS), [GEMEL__BEYOND_BOUND] = 0, /* nothing
+                                                                                       allows it */
 };
 
 unsigned gemel__beyond_words(const gemel__needs *needs) {
@@ -204,7 +342,7 @@ unsigned gemel__beyond_words(const gemel__needs *needs) {
 }
 
 gemel__witness *gemel__beyond_witness(gemel__needs *needs, unsigned refused, const char **word) {
-  static const char *const names[] = {"integers", "worsens", "more than rounding"};
+  static const char *const names[] = {"integers", "more than rounding"};
   size_t k, at = 0;
   for (k = GEMEL__BEYOND_COUNT; k-- > 0;) {
     if ((needs->beyond >> k & 1) && (words[k] == 0 || (refused & words[k]) != 0)) {
@@ -250,5 +388,49 @@ void gemel__beyond_fill(gemel_tensor *tensor, uint64_t common, gemel__random *ra
     uint64_t near = odd_integer(&shared) + (uint64_t)gemel__random_between(random, -1, 1);
     int64_t x = (int64_t)(gemel__random_chance(random, 1, 2) ? near : odd_integer(random));
     gemel__points_store(dtype, 1, NULL, &x, (char *)gemel_tensor_data(tensor) + i * size);
+  }
+}
+
+/* ---- Numbers at which digits are lost ---- */
+
+enum { NEAR, SMALL, ORDINARY, EACH, FAR_APART };
+
+/* How the numbers of one leaf are drawn: BASE (1 + STEP u) or BASE u. */
+struct leaf_way {
+  double base, step;
+  int near;
+};
+
+static struct leaf_way numbers_of(const gemel__leaf *leaf, uint64_t way, double base, double share,
+                                  gemel__random *random) {
+  const gemel__format *format = gemel__dtype_format(leaf->dtype);
+  /* the product of three small numbers doesn't underflow */
+  double step = ldexp(1, -(int)fmin(share * format->digits, format->highest / 3));
+  int far = way == FAR_APART ? (int)gemel__random_between(random, -1, 1) * format->highest : 0;
+  way = way == EACH ? gemel__random_below(random, EACH) : way;
+  double sign = gemel__random_chance(random, 2, 3) ? 1 : -1;
+  return (struct leaf_way){sign * ldexp(base, far * 5 / 8) * (way == SMALL ? step : 1), step,
+                           way == NEAR};
+}
+
+void gemel__losses_fill(const gemel__instance *instance, int far, gemel__random *random,
+                        gemel_tensor *const *values) {
+  double base = gemel__random_magnitude(random, -1, 2);
+  /* of the digits: what is squared loses twice as many */
+  double share =
+      (gemel__random_chance(random, 1, 2) ? 0.25 : 0.55) + gemel__random_uniform(random, 0, 0.15);
+  uint64_t way = far ? FAR_APART : gemel__random_below(random, FAR_APART);
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    if (!gemel__is_float(leaf->dtype)) {
+      continue;
+    }
+    struct leaf_way n = numbers_of(leaf, way, base, share, random);
+    size_t size = gemel_dtype_size(leaf->dtype);
+    for (size_t i = 0; i < leaf->count; i++) {
+      double u = gemel__random_sign(random) * gemel__random_uniform(random, 0.5, 1);
+      gemel__store_real(leaf->dtype, n.near ? n.base * (1 + n.step * u) : n.base * u,
+                        (char *)gemel_tensor_data(values[k]) + i * size);
+    }
   }
 }

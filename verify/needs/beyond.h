@@ -10,16 +10,31 @@
 
 /* How the numbers of a point are. */
 typedef enum gemel__temper {
-  GEMEL__CALM, /* all of ordinary magnitude, none is 0 */
-  GEMEL__TAME, /* zeros too, and numbers whose exponentials overflow */
-  GEMEL__WILD  /* all finite numbers */
+  GEMEL__CALM,      /* all of ordinary magnitude, none is 0 */
+  GEMEL__TAME,      /* zeros too, and numbers whose exponentials overflow */
+  GEMEL__FAR_APART, /* some whose squares overflow, some whose squares underflow */
+  GEMEL__WILD       /* all finite numbers */
 } gemel__temper;
 
-/* Adds to NEEDS->beyond what the results BASE of PAIR at the finite VALUES show. FOLDED: constants
- * of the two may be different roundings of one real number. */
+/* Of numbers of STYLE, and of an integer TENSOR: beyond a thousand they may overflow a float too.
+ */
+gemel__temper gemel__temper_of(gemel__style style);
+gemel__temper gemel__temper_of_integers(const gemel_tensor *tensor);
+
+/* Far off: NaN or infinite though a finite number is right, or by more than ROOM, the bound, and 16
+ * units in the last place. */
+int gemel__is_wrong(gemel_dtype dtype, double computed, double exact, double room);
+
+/* Two finite numbers that neither of them can be called the better one of: closer than half of what
+ * makes one wrong. */
+int gemel__are_alike(gemel_dtype dtype, double left, double right);
+
+/* Adds to NEEDS what the results BASE of PAIR at the finite VALUES show: LOST and GAINED, and
+ * BEYOND if PLAN asks for that. */
 gemel_status gemel__beyond_look(const gemel__pair *pair, gemel_tensor *const *values,
-                                const gemel__both *base, gemel__temper temper, int folded,
-                                gemel__bound *bound, gemel__needs *needs, gemel_error *error);
+                                const gemel__both *base, gemel__temper temper,
+                                const gemel__needs_plan *plan, gemel__bound *bound,
+                                gemel__needs *needs, gemel_error *error);
 
 /* The words of GEMEL_PAIR_TABLE that NEEDS->beyond stands for, as bits. */
 unsigned gemel__beyond_words(const gemel__needs *needs);
@@ -32,5 +47,10 @@ gemel__witness *gemel__beyond_witness(gemel__needs *needs, unsigned refused, con
  * can't hold, and their neighbours. Half of them are near those of other tensors with the same
  * COMMON. */
 void gemel__beyond_fill(gemel_tensor *tensor, uint64_t common, gemel__random *random);
+
+/* Overwrites the elements of all float inputs of INSTANCE with numbers at which digits are lost:
+ * nearly equal ones in one input and in several, small ones beside ordinary ones; or FAR apart. */
+void gemel__losses_fill(const gemel__instance *instance, int far, gemel__random *random,
+                        gemel_tensor *const *values);
 
 #endif

@@ -32,6 +32,7 @@ static gemel_status measure(const gemel_graph *left, const gemel_graph *right, u
   less.rounding = less.meetings = 0;
   less.finite = 1;
   less.improvement = 0;
+  less.losses = 0;
   gemel_status status = gemel__needs_measure(left, right, seed, &less, &one, error);
   join(needs, &one);
   gemel__needs_clear(&one);

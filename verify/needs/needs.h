@@ -31,17 +31,25 @@ typedef struct gemel__roundings {
 /* What no kind of rounding explains, and no word of `needs` (beyond.c). */
 typedef enum gemel__beyond {
   GEMEL__BEYOND_INTEGERS, /* integers or truths that differ at finite inputs */
-  GEMEL__BEYOND_WORSENS,  /* the right side NaN or infinite at moderate inputs, the left side right
-                           */
   GEMEL__BEYOND_BOUND,    /* numbers further apart than both bounds together */
   GEMEL__BEYOND_COUNT
 } gemel__beyond;
+
+/* Points at which the right side is NaN or infinite, and those at which it is wrong in half of its
+ * digits, while the left side is right, of moderate numbers; both of numbers whose squares overflow
+ * or underflow. And points at which it is the reverse or, of digits, both lose as many: the left
+ * side is right by luck then. */
+enum { GEMEL__LOST_ALL, GEMEL__LOST_DIGITS, GEMEL__LOST_RANGE, GEMEL__LOSSES };
+typedef struct gemel__losses {
+  size_t lost[GEMEL__LOSSES], gained[GEMEL__LOSSES];
+} gemel__losses;
 
 typedef struct gemel__needs {
   unsigned needs;  /* 0: bitwise */
   unsigned beyond; /* 1 << gemel__beyond, if it was asked */
   gemel__witness beyond_witness[GEMEL__BEYOND_COUNT];
-  size_t worsened; /* points at which the right side worsens: one alone may be luck */
+  gemel__losses losses;
+  gemel__witness loss; /* a point that was lost; that of `worsens`, if that is needed */
   /* Words among them that rest on the sign of a zero alone, or on rounding errors alone, which
    * these finite numbers didn't show: other graphs of the same subject may explain them. */
   unsigned of_zero, of_rounding;
@@ -54,7 +62,7 @@ typedef struct gemel__needs {
   size_t confirmed; /* points that keep the promise of all words of rounding that are needed, and
                        at which both agreed bit for bit */
   gemel__witness improvement; /* a point that shows it; RIGHT is within the bound */
-  size_t worse;               /* points at which the right side was wrong and the left wasn't */
+  gemel__witness worse;       /* and one at which the right side was wrong and the left wasn't */
   int rounds;                 /* 1: some finite results differ by rounding */
   gemel__roundings roundings; /* then: what the points said of it */
 } gemel__needs;
@@ -70,6 +78,7 @@ typedef struct gemel__needs_plan {
   int beyond;      /* 1: it is asked what no kind of rounding explains; results that are integers or
                       truths then need no word at finite inputs. Integers are drawn at which digits
                       are lost */
+  size_t losses;   /* points for `worsens`, besides POINTS; 0: it isn't asked */
   size_t meetings; /* of zeros and infinities or NaNs (instances/meeting.h), besides POINTS */
   size_t meeting;  /* number of the first */
   unsigned known;  /* words that are given up for certain: nothing meets on their account */
@@ -94,6 +103,12 @@ gemel_status gemel__needs_at_lengths(const gemel_graph *left, const gemel_graph 
                                      size_t symbols, gemel__random *random,
                                      const gemel__needs_plan *plan, gemel__needs *needs,
                                      gemel_error *error);
+
+/* Adds ONE to TOTAL. 1 if LOSSES are `worsens`: a few both ways are luck, as where sums are added
+ * up in another order and cancel. 1 if more points may tell. */
+void gemel__losses_add(gemel__losses *total, const gemel__losses *one);
+int gemel__losses_worsen(const gemel__losses *losses);
+int gemel__losses_open(const gemel__losses *losses);
 
 /* Names in NEEDS, those of GEMEL_PAIR_TABLE among them, with commas between; "" for none. */
 void gemel__needs_text(unsigned needs, char *text, size_t bytes);

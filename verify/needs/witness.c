@@ -66,6 +66,8 @@ void gemel__needs_clear(gemel__needs *needs) {
     gemel__witness_clear(&needs->beyond_witness[k]);
   }
   gemel__witness_clear(&needs->improvement);
+  gemel__witness_clear(&needs->worse);
+  gemel__witness_clear(&needs->loss);
   memset(needs, 0, sizeof *needs);
 }
 

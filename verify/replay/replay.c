@@ -18,8 +18,8 @@ static gemel_status replay_pair(gemel__run *run, const gemel__saved *s, gemel_er
   options.size = sizeof options;
   options.tiers = 1u << s->tier;
   options.seed = s->seed;
-  status = gemel_verify_pair(s->first->graph, s->second->graph, s->name, GEMEL_NEEDS_ALL, &options,
-                             &result, error);
+  status = gemel_verify_pair(s->first->graph, s->second->graph, s->name, GEMEL_PAIR_DEFAULT,
+                             &options, &result, error);
   if (status == GEMEL_OK) {
     run->summary.records++;
     run->summary.verdicts[result.verdict]++;

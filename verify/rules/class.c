@@ -29,9 +29,10 @@ static const unsigned special_words = GEMEL__NEED(NNAN) | GEMEL__NEED(NINF);
 /* Takes what one instance showed. */
 static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
   p->compared += needs->compared;
-  p->worse += needs->worse;
+  gemel__losses_add(&p->losses, &needs->losses);
   p->improves |= needs->improves;
-  p->needs |= needs->needs & ~(rounding_words | needs->of_zero | needs->of_rounding);
+  p->needs |=
+      needs->needs & ~(rounding_words | GEMEL__NEED(WORSENS) | needs->of_zero | needs->of_rounding);
   p->of_zero |= needs->of_zero;
   p->of_rounding |= needs->of_rounding;
   if (needs->rounds) {
@@ -42,6 +43,8 @@ static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
                     ? p->info->needs & rounding_words
                     : gemel__roundings_words(&p->roundings));
   }
+  gemel__witness_move(&p->worse, &needs->worse);
+  gemel__witness_move(&p->witness[GEMEL_NEEDS_INDEX_WORSENS], &needs->loss);
   for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     int rounds = rounding_words >> k & 1 && p->rounding.values == NULL;
     gemel__witness_move(rounds ? &p->rounding : &p->witness[k], &needs->witness[k]);
@@ -56,7 +59,8 @@ static int declares(const struct gemel__proof *p, unsigned word) {
  * is explained by another that shows it at finite numbers, and so are rounding errors. */
 static unsigned given_up(const struct gemel__proof *p) {
   return p->needs | (p->needs & GEMEL__NEED(NSZ) ? 0 : p->of_zero) |
-         (p->rounds > 0 ? 0 : p->of_rounding);
+         (p->rounds > 0 ? 0 : p->of_rounding) |
+         (gemel__losses_worsen(&p->losses) ? GEMEL__NEED(WORSENS) : 0);
 }
 
 /* The declared words that no instance has shown yet. */
@@ -74,7 +78,16 @@ static int is_refuted(const struct gemel__proof *p) {
           gemel__roundings_refute(&p->roundings, p->info->needs & rounding_words));
 }
 
-enum { POINTS = 12, ROUNDING = 40, ROUNDED = 8, IMPROVED = 6, ENOUGH = 32, FEW = 6, MOST = 64 };
+enum {
+  POINTS = 12,
+  ROUNDING = 40,
+  LOSSES = 4,
+  ROUNDED = 8,
+  IMPROVED = 6,
+  ENOUGH = 32,
+  FEW = 6,
+  MOST = 64
+};
 
 static gemel_status measure_one(struct gemel__proof *p, const gemel__rule_instance *drawn,
                                 gemel__random *random, const gemel__needs_plan *plan,
@@ -112,6 +125,7 @@ static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error)
     gemel__random random;
     gemel__needs_plan plan = {.points = POINTS, .rounding = p->rounds < ROUNDED ? ROUNDING : 0};
     plan.finite = e->drawn.wide; /* what such constants overflow to is a question of rounding */
+    plan.losses = e->drawn.wide ? 0 : LOSSES;
     plan.improvement = declares(p, GEMEL__NEED(IMPROVES)) && (measured < IMPROVED || !p->improves);
     if (e->real) {
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, k, &random);
@@ -248,6 +262,7 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
   gemel__rule_instance drawn;
   gemel__needs_plan plan = {.points = MORE_POINTS,
                             .rounding = rounding,
+                            .losses = max_elements >= GEMEL__PROPOSAL_LARGE ? 0 : 2 * LOSSES,
                             .meetings = unseen(p) & special_words ? MORE_POINTS : 0,
                             .meeting = gemel__random_below(random, 1 << 20),
                             .known = p->needs & special_words,
@@ -321,7 +336,7 @@ static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
 /* FOUND if WORD is seen in the instance DRAWN too, which then is its witness. */
 static gemel_status take_witness(const gemel__rule_instance *drawn, size_t word,
                                  gemel__random *random, gemel__witness *witness, int *found) {
-  const gemel__needs_plan plan = {.points = 24};
+  const gemel__needs_plan plan = {.points = 24, .losses = 24};
   gemel__needs needs;
   gemel_status status = gemel__needs_measure(drawn->left, drawn->right, gemel__random_bits(random),
                                              &plan, &needs, NULL);
@@ -399,6 +414,15 @@ static gemel_status report_undeclared(struct gemel__proof *p, gemel_record *reco
   return GEMEL_OK;
 }
 
+/* It says that it improves, and is wrong where the left side is right. */
+static void report_worse(struct gemel__proof *p, gemel_record *record) {
+  char place[160];
+  record->detail = "`improves`, but the right side is wrong where the left side is right";
+  snprintf(place, sizeof place, "improves: element %zu", p->worse.element);
+  gemel__rule_refuted(p->run, record, &p->worse.pair, p->worse.output, p->worse.values, place,
+                      p->worse.left, p->worse.right, record->seed);
+}
+
 static void report_overstated(struct gemel__proof *p, gemel_record *record, unsigned idle) {
   char words[100], measured[100], detail[300];
   gemel__needs_text(idle, words, sizeof words);
@@ -470,6 +494,8 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   }
   if ((p->needs & ~declared) != 0) {
     status = report_undeclared(p, &record, p->needs & ~declared, error);
+  } else if (improves != 0 && p->worse.values != NULL) {
+    report_worse(p, &record);
   } else if (idle != 0) {
     report_overstated(p, &record, idle);
   } else {

@@ -786,6 +786,7 @@ static void clear_proof(struct gemel__proof *p) {
     gemel__witness_clear(&p->witness[k]);
   }
   gemel__witness_clear(&p->rounding);
+  gemel__witness_clear(&p->worse);
   gemel__free(p->examples, p->examples != NULL ? p->room * sizeof *p->examples : 0);
   gemel__rule_engine_free(p->engine);
 }

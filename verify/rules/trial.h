@@ -38,8 +38,10 @@ struct gemel__proof {
   unsigned needs;
   unsigned of_zero, of_rounding; /* words, unless nsz or rounding explains them */
   int improves;
-  size_t worse, compared;
-  size_t rounds; /* instances whose sides differ by rounding */
+  size_t compared;
+  gemel__losses losses;
+  gemel__witness worse; /* a point at which the right side is wrong and the left isn't */
+  size_t rounds;        /* instances whose sides differ by rounding */
   gemel__roundings roundings;
   gemel__witness witness[GEMEL_NEEDS_COUNT];
   gemel__witness rounding; /* a point at which the sides differ by rounding */
