@@ -32,8 +32,7 @@ struct look {
   gemel__domain *domain;
   const gemel__rtensor *exact; /* the left side's, then the right side's */
   gemel__needs *needs;
-  gemel__losses here;             /* 1 or 0 each */
-  size_t elements[GEMEL__LOSSES]; /* of one result that are lost */
+  gemel__losses here; /* 1 or 0 each */
 };
 
 static double number_at(const gemel_tensor *tensor, size_t i) {
@@ -134,60 +133,58 @@ static int is_too_far(struct look *l, size_t output, double x, double y, const v
   return 0;
 }
 
-/* What POOR loses of what GOOD has for certain, by the bound of the side that computed it, which is
- * in EXACT. GEMEL__LOSSES: nothing. Of subnormal numbers few digits are there to lose, and near the
- * largest ones an order of operations may overflow. */
-static int loss_of(const struct look *l, size_t output, const void *exact, double good,
-                   double poor) {
-  enum { CLOSER = 4, MARGIN = 3 };
+/* 1 if the number X of one side, whose exact value and bound E holds, is right for certain, in more
+ * than half of its digits. Of subnormal numbers few digits are there to lose, and near the largest
+ * ones an order of operations may overflow. */
+static int is_certain(const struct look *l, gemel_dtype dtype, const void *e, double x) {
+  enum { MARGIN = 3 };
   gemel__domain *d = l->domain;
-  gemel_dtype dtype = gemel_tensor_dtype(l->base->left[output]);
   int top = gemel__dtype_format(dtype)->highest;
-  double value, much, radius;
-  if (!isfinite(good) || d->state(d, exact) != GEMEL__DEFINED ||
-      gemel__bound_ratio(d, exact, dtype, good) > 1) {
-    return GEMEL__LOSSES;
+  if (!isfinite(x) || d->state(d, e) != GEMEL__DEFINED || gemel__bound_ratio(d, e, dtype, x) > 1) {
+    return 0;
   }
-  value = gemel__bound_value(d, exact);
-  much = loss_at(dtype, value);
-  radius = gemel__bound_radius(d, exact);
-  if (fabs(value) < ldexp(1, 1 - top) || fabs(value) > ldexp(1, top - MARGIN)) {
-    return GEMEL__LOSSES;
-  }
-  if (isfinite(poor) && (l->plan->folded || !(fabs(poor - value) > fmax(much, CLOSER * radius)) ||
-                         !(radius < much))) {
-    return GEMEL__LOSSES;
-  }
-  return l->temper == GEMEL__FAR_APART ? GEMEL__LOST_RANGE
-         : isfinite(poor)              ? GEMEL__LOST_DIGITS
-                                       : GEMEL__LOST_ALL;
+  double value = fabs(gemel__bound_value(d, e));
+  return value >= ldexp(1, 1 - top) && value <= ldexp(1, top - MARGIN) &&
+         gemel__bound_radius(d, e) < loss_at(dtype, value);
 }
 
-/* 1 if both have lost their digits, and about as many. */
-static int are_both_lost(const struct look *l, size_t output, const void *exact, double x,
-                         double y) {
-  enum { ALIKE = 8 };
-  gemel_dtype dtype = gemel_tensor_dtype(l->base->left[output]);
-  double value = gemel__bound_value(l->domain, exact);
-  double left = fabs(x - value), right = fabs(y - value);
-  return l->temper != GEMEL__FAR_APART && isfinite(right) &&
-         l->domain->state(l->domain, exact) == GEMEL__DEFINED &&
-         fmin(left, right) > loss_at(dtype, value) && right < ALIKE * left;
+/* What the OTHER side, which gives Y, loses of what is certain by E: GEMEL__LOSSES if nothing. An
+ * error counts as lost digits if the other side's bound, too, is many times as large: both may lose
+ * as much where terms are only added in another order. */
+static int loss_of(const struct look *l, gemel_dtype dtype, const void *e, const void *other,
+                   double y) {
+  enum { TIMES = 16, CLOSER = 4 };
+  gemel__domain *d = l->domain;
+  double value = gemel__bound_value(d, e), radius = gemel__bound_radius(d, e);
+  if (isfinite(y)) {
+    double unit = ldexp(fabs(value), -gemel__dtype_format(dtype)->digits);
+    int may = d->state(d, other) != GEMEL__DEFINED ||
+              gemel__bound_radius(d, other) > TIMES * fmax(radius, unit);
+    if (l->plan->folded || !may ||
+        !(fabs(y - value) > fmax(loss_at(dtype, value), CLOSER * radius))) {
+      return GEMEL__LOSSES;
+    }
+  }
+  return l->temper == GEMEL__FAR_APART ? GEMEL__LOST_RANGE
+         : isfinite(y)                 ? GEMEL__LOST_DIGITS
+                                       : GEMEL__LOST_ALL;
 }
 
 static gemel_status look_for_losses(struct look *l, size_t output, size_t i, const void *left,
                                     const void *right, gemel_error *error) {
+  gemel_dtype dtype = gemel_tensor_dtype(l->base->left[output]);
   double x = number_at(l->base->left[output], i), y = number_at(l->base->right[output], i);
   gemel__witness *witness = &l->needs->loss;
-  int lost = loss_of(l, output, left, x, y), gained = loss_of(l, output, right, y, x);
-  if (gained < GEMEL__LOSSES) {
+  int lost = is_certain(l, dtype, left, x) ? loss_of(l, dtype, left, right, y) : GEMEL__LOSSES;
+  int gained = is_certain(l, dtype, right, y) ? loss_of(l, dtype, right, left, x) : GEMEL__LOSSES;
+  if (gained != GEMEL__LOSSES) {
     l->here.gained[gained] = 1;
   }
-  l->here.gained[GEMEL__LOST_DIGITS] |= (size_t)are_both_lost(l, output, left, x, y);
-  if (lost < GEMEL__LOSSES) {
-    l->elements[lost]++;
+  if (lost == GEMEL__LOSSES) {
+    return GEMEL_OK;
   }
-  return lost == GEMEL__LOSSES || witness->values != NULL
+  l->here.lost[lost] = 1;
+  return witness->values != NULL
              ? GEMEL_OK
              : gemel__witness_take(witness, l->pair, l->values, l->base, output, i, error);
 }
@@ -205,15 +202,6 @@ static gemel_status look_at_element(struct look *l, size_t output, size_t i, gem
              : status;
 }
 
-/* Result OUTPUT of N elements was looked at; in a half type half of them must have lost digits. */
-static void take_losses(struct look *l, size_t output, size_t n) {
-  int narrow = is_narrow(gemel_tensor_dtype(l->base->left[output]));
-  for (size_t k = 0; k < GEMEL__LOSSES; k++) {
-    l->here.lost[k] |= l->elements[k] > (narrow && k != GEMEL__LOST_ALL ? n / 2 : 0);
-    l->elements[k] = 0;
-  }
-}
-
 static gemel_status look_at_floats(struct look *l, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < l->base->n; k++) {
@@ -223,7 +211,6 @@ static gemel_status look_at_floats(struct look *l, gemel_error *error) {
         status = look_at_element(l, k, i, error);
       }
     }
-    take_losses(l, k, n);
   }
   return status;
 }
@@ -253,7 +240,7 @@ gemel_status gemel__beyond_look(const gemel__pair *pair, gemel_tensor *const *va
                                 const gemel__both *base, gemel__temper temper,
                                 const gemel__needs_plan *plan, gemel__bound *bound,
                                 gemel__needs *needs, gemel_error *error) {
-  struct look l = {pair, values, base, temper, plan, &bound->domain, NULL, needs, {{0}, {0}}, {0}};
+  struct look l = {pair, values, base, temper, plan, &bound->domain, NULL, needs, {{0}, {0}}};
   gemel_status status = GEMEL_OK;
   size_t k;
   for (k = 0; k < base->n && plan->beyond && status == GEMEL_OK; k++) {
@@ -307,22 +294,23 @@ void gemel__losses_add(gemel__losses *total, const gemel__losses *one) {
   }
 }
 
+/* Points that are enough. Of two orders of differences or quotients, say, each loses digits or
+ * range at some numbers: after so many points the other one would have been seen to lose, too. */
+static const size_t enough[] = {
+    [GEMEL__LOST_ALL] = 2, [GEMEL__LOST_DIGITS] = 8, [GEMEL__LOST_RANGE] = 8};
+
 int gemel__losses_worsen(const gemel__losses *losses) {
-  static const size_t least[] = {
-      [GEMEL__LOST_ALL] = 4, [GEMEL__LOST_DIGITS] = 6, [GEMEL__LOST_RANGE] = 6};
-  enum { LUCK = 8 };
   size_t k = 0;
-  while (k < GEMEL__LOSSES && losses->lost[k] < least[k] + LUCK * losses->gained[k]) {
+  while (k < GEMEL__LOSSES && (losses->lost[k] < enough[k] || losses->gained[k] > 0)) {
     k++;
   }
   return k < GEMEL__LOSSES;
 }
 
 int gemel__losses_open(const gemel__losses *losses) {
-  enum { CERTAIN = 12 };
   size_t k = GEMEL__LOST_DIGITS;
   while (k < GEMEL__LOSSES &&
-         (losses->lost[k] == 0 || losses->lost[k] >= CERTAIN || losses->gained[k] > 0)) {
+         (losses->lost[k] == 0 || losses->lost[k] >= enough[k] || losses->gained[k] > 0)) {
     k++;
   }
   return k < GEMEL__LOSSES;
@@ -418,8 +406,10 @@ void gemel__losses_fill(const gemel__instance *instance, int far, gemel__random 
   double base = gemel__random_magnitude(random, -1, 2);
   /* of the digits: what is squared loses twice as many */
   double share =
-      (gemel__random_chance(random, 1, 2) ? 0.25 : 0.55) + gemel__random_uniform(random, 0, 0.15);
-  uint64_t way = far ? FAR_APART : gemel__random_below(random, FAR_APART);
+      (gemel__random_chance(random, 1, 2) ? 0.1 : 0.5) + gemel__random_uniform(random, 0, 0.3);
+  uint64_t way = far                                  ? FAR_APART
+                 : gemel__random_chance(random, 1, 2) ? NEAR
+                                                      : gemel__random_below(random, FAR_APART);
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
     if (!gemel__is_float(leaf->dtype)) {

@@ -492,15 +492,14 @@ static gemel_status measure_loss(struct gemel__measure *m, int far, gemel_error 
   return status;
 }
 
-/* Points at which digits are lost; where the right side loses some, more until it is told whether
- * the left side loses some elsewhere. */
+/* Points at which digits are lost, and more where range is. */
 static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error) {
-  enum { MORE = 400 };
+  enum { MORE = 100 };
   gemel__random other = m->random; /* what follows doesn't depend on how many there are */
   size_t points = m->plan->losses, most = points > 0 ? points + MORE : 0;
   gemel_status status = GEMEL_OK;
-  for (size_t k = 0;
-       status == GEMEL_OK && k < most && (k < points || gemel__losses_open(&m->needs->losses));
+  for (size_t k = 0; status == GEMEL_OK && !gemel__losses_worsen(&m->needs->losses) && k < most &&
+                     (k < points || gemel__losses_open(&m->needs->losses));
        k++) {
     if (gemel__tick(m->plan->ticker) != GEMEL_OK) {
       return GEMEL_DECLINED;

@@ -35,10 +35,9 @@ typedef enum gemel__beyond {
   GEMEL__BEYOND_COUNT
 } gemel__beyond;
 
-/* Points at which the right side is NaN or infinite, and those at which it is wrong in half of its
- * digits, while the left side is right, of moderate numbers; both of numbers whose squares overflow
- * or underflow. And points at which it is the reverse or, of digits, both lose as many: the left
- * side is right by luck then. */
+/* Points at which the left side is right and the right side NaN or infinite, or wrong in half of
+ * its digits, of moderate numbers; and both of numbers whose squares overflow or underflow, with
+ * those at which it is the reverse. */
 enum { GEMEL__LOST_ALL, GEMEL__LOST_DIGITS, GEMEL__LOST_RANGE, GEMEL__LOSSES };
 typedef struct gemel__losses {
   size_t lost[GEMEL__LOSSES], gained[GEMEL__LOSSES];
@@ -104,8 +103,7 @@ gemel_status gemel__needs_at_lengths(const gemel_graph *left, const gemel_graph 
                                      const gemel__needs_plan *plan, gemel__needs *needs,
                                      gemel_error *error);
 
-/* Adds ONE to TOTAL. 1 if LOSSES are `worsens`: a few both ways are luck, as where sums are added
- * up in another order and cancel. 1 if more points may tell. */
+/* Adds ONE to TOTAL. 1 if LOSSES are `worsens`. 1 if more points may tell. */
 void gemel__losses_add(gemel__losses *total, const gemel__losses *one);
 int gemel__losses_worsen(const gemel__losses *losses);
 int gemel__losses_open(const gemel__losses *losses);
