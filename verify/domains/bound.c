@@ -136,12 +136,16 @@ static int sign_of(const arb_t x) {
 
 /* ---- Conversions ---- */
 
+static void round_float(gemel__domain *d, gemel__bounded *e, gemel_dtype dtype, double ulps);
+
 static void bound_from_double(gemel__domain *d, void *e, double x) {
   gemel__bounded *r = e;
   set_integer(r, 0);
-  if (isfinite(x))
+  if (isfinite(x)) {
     arb_set_d(r->exact, x);
-  else if (isinf(x))
+    if (self(d)->rounded)
+      round_float(d, r, self(d)->dtype, 1);
+  } else if (isinf(x))
     set_infinity(r, x > 0 ? 1 : -1);
   else
     bound_set_state(d, e, GEMEL__UNDEFINED);
@@ -502,8 +506,8 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
   gemel_dtype dtype = self(d)->dtype;
   const gemel__format *f =
       dtype == GEMEL_F64 ? gemel__dtype_format(GEMEL_F64) : gemel__dtype_format(GEMEL_F32);
-  if (sum.state == GEMEL__DEFINED && !sum.infinite && n > 1 && gemel__is_float(dtype) &&
-      !sums_exactly(&t, f) && !widen_sum(&sum, n, &t, f))
+  if (!self(d)->exact && sum.state == GEMEL__DEFINED && !sum.infinite && n > 1 &&
+      gemel__is_float(dtype) && !sums_exactly(&t, f) && !widen_sum(&sum, n, &t, f))
     bound_set_state(d, &sum, GEMEL__UNDECIDED);
   arf_clear(t.magnitude);
   bound_set(d, e, &sum);
@@ -679,7 +683,7 @@ static void bound_round(gemel__domain *d, void *e, gemel_dtype dtype, double ulp
   gemel_kind kind = gemel_dtype_kind(dtype);
   if (kind == GEMEL_KIND_FLOAT)
     self(d)->dtype = dtype = self(d)->in_f64 ? GEMEL_F64 : dtype;
-  if (x->state != GEMEL__DEFINED || (x->infinite && kind == GEMEL_KIND_FLOAT))
+  if (x->state != GEMEL__DEFINED || ((x->infinite || self(d)->exact) && kind == GEMEL_KIND_FLOAT))
     return;
   if (kind == GEMEL_KIND_FLOAT) {
     round_float(d, x, dtype, ulps);

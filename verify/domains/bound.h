@@ -50,6 +50,8 @@ typedef struct gemel__bound {
   size_t undecided;     /* number of comparisons left open by rounding error; the caller resets
                          * it */
   int in_f64;           /* 1: floats of all dtypes are computed in f64 */
+  int exact;            /* 1: round() and sum() widen nothing */
+  int rounded;          /* 1: from_double() takes a number for one that was rounded to `dtype` */
 } gemel__bound;
 
 /* A new domain of PRECISION bits (brought into 128 … 2048); NULL when memory is out. Free it with

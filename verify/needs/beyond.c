@@ -6,11 +6,12 @@
  *
  *   an integer or a truth that isn't the same                             integers
  *   NaN, an infinity or half of the digits wrong on the second side,
- *   where the first side's bound says that it is right                    worsens
+ *   where the first side is right                                         worsens
  *   two numbers further apart than both bounds together                   bound
  *
  * "Worsens" is asked at moderate numbers alone: near the largest ones a sum in another order may
- * overflow too. Points at which it is the first side that loses speak against it.
+ * overflow too. Points at which it is the first side that loses speak against it, and digits that
+ * only the order of sums loses don't count where rounding errors of the inputs would lose as many.
  * Where domain B has no number although both sides compute one (an infinity among the constants),
  * ordinary numbers that agree in less than half of their digits are too far apart.
  */
@@ -22,6 +23,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "reference/twin.h"
 
 struct look {
   const gemel__pair *pair;
@@ -30,7 +32,9 @@ struct look {
   gemel__temper temper;
   const gemel__needs_plan *plan;
   gemel__domain *domain;
-  const gemel__rtensor *exact; /* the left side's, then the right side's */
+  gemel__rtensor *exact; /* the left side's, then the right side's; and, if ORDERED, the right
+                          * side's with exact sums, and the left side's, as if VALUES had been rounded */
+  int ordered;
   gemel__needs *needs;
   gemel__losses here; /* 1 or 0 each */
 };
@@ -133,19 +137,28 @@ static int is_too_far(struct look *l, size_t output, double x, double y, const v
   return 0;
 }
 
-/* 1 if the number X of one side, whose exact value and bound E holds, is right for certain, in more
- * than half of its digits. Of subnormal numbers few digits are there to lose, and near the largest
+/* 1 if the number X of one side, whose exact value and bound E holds, is right in more than half of
+ * its digits. Of subnormal numbers few digits are there to lose, and near the largest
  * ones an order of operations may overflow. */
-static int is_certain(const struct look *l, gemel_dtype dtype, const void *e, double x) {
-  enum { MARGIN = 3 };
+static int is_right(const struct look *l, gemel_dtype dtype, const void *e, double x) {
+  enum { MARGIN = 3, CLOSER = 4 };
   gemel__domain *d = l->domain;
   int top = gemel__dtype_format(dtype)->highest;
   if (!isfinite(x) || d->state(d, e) != GEMEL__DEFINED || gemel__bound_ratio(d, e, dtype, x) > 1) {
     return 0;
   }
-  double value = fabs(gemel__bound_value(d, e));
-  return value >= ldexp(1, 1 - top) && value <= ldexp(1, top - MARGIN) &&
-         gemel__bound_radius(d, e) < loss_at(dtype, value);
+  double value = gemel__bound_value(d, e), size = fabs(value);
+  return size >= ldexp(1, 1 - top) && size <= ldexp(1, top - MARGIN) &&
+         fabs(x - value) < loss_at(dtype, value) / CLOSER;
+}
+
+/* 1 if the bound of OTHER is many times as large as that of E. */
+static int has_larger_bound(gemel__domain *d, gemel_dtype dtype, const void *e,
+                            const void *other) {
+  enum { TIMES = 16 };
+  double unit = ldexp(fabs(gemel__bound_value(d, e)), -gemel__dtype_format(dtype)->digits);
+  return d->state(d, other) != GEMEL__DEFINED ||
+         gemel__bound_radius(d, other) > TIMES * fmax(gemel__bound_radius(d, e), unit);
 }
 
 /* What the OTHER side, which gives Y, loses of what is certain by E: GEMEL__LOSSES if nothing. An
@@ -153,21 +166,58 @@ static int is_certain(const struct look *l, gemel_dtype dtype, const void *e, do
  * as much where terms are only added in another order. */
 static int loss_of(const struct look *l, gemel_dtype dtype, const void *e, const void *other,
                    double y) {
-  enum { TIMES = 16, CLOSER = 4 };
+  enum { CLOSER = 4 };
   gemel__domain *d = l->domain;
   double value = gemel__bound_value(d, e), radius = gemel__bound_radius(d, e);
-  if (isfinite(y)) {
-    double unit = ldexp(fabs(value), -gemel__dtype_format(dtype)->digits);
-    int may = d->state(d, other) != GEMEL__DEFINED ||
-              gemel__bound_radius(d, other) > TIMES * fmax(radius, unit);
-    if (l->plan->folded || !may ||
-        !(fabs(y - value) > fmax(loss_at(dtype, value), CLOSER * radius))) {
-      return GEMEL__LOSSES;
-    }
+  if (isfinite(y) && (l->plan->folded || !has_larger_bound(d, dtype, e, other) ||
+                      !(fabs(y - value) > fmax(loss_at(dtype, value), CLOSER * radius)))) {
+    return GEMEL__LOSSES;
   }
   return l->temper == GEMEL__FAR_APART ? GEMEL__LOST_RANGE
          : isfinite(y)                 ? GEMEL__LOST_DIGITS
                                        : GEMEL__LOST_ALL;
+}
+
+/* ---- Another order of summation ---- */
+
+/* Called ahead of each node: sums are exact. */
+static gemel__reference sums_exactly(void *user, uint32_t op) {
+  gemel__bound *bound = user;
+  bound->exact = (gemel__twin_of(op)->arithmetic & GEMEL__SUMS) != 0;
+  return NULL;
+}
+
+/* The right side with exact sums, and what the left side may be where its inputs were rounded. */
+static gemel_status evaluate_orders(struct look *l, gemel_dtype dtype, gemel_error *error) {
+  gemel__bound *bound = (gemel__bound *)l->domain;
+  gemel_status status = gemel__instance_reference_by(
+      &l->pair->b, l->domain, l->values, l->exact + 2 * l->base->n, sums_exactly, bound, error);
+  bound->exact = 0;
+  l->ordered = 1;
+  if (status == GEMEL_OK) {
+    bound->rounded = 1;
+    bound->dtype = dtype;
+    status = gemel__instance_reference(&l->pair->a, l->domain, l->values,
+                                       l->exact + 3 * l->base->n, error);
+    bound->rounded = 0;
+  }
+  return status;
+}
+
+/* 1 if the right side loses digits by the order of its sums alone, and rounding the inputs would
+ * lose as many: (x + y) + (z + w) as ((x + y) + z) + w, where x is about −y. */
+static int is_of_order(const struct look *l, size_t output, size_t i, const void *left, double y) {
+  enum { TIMES = 4 };
+  gemel__domain *d = l->domain;
+  const gemel__rtensor *summed = &l->exact[2 * l->base->n + output];
+  const gemel__rtensor *rounded = &l->exact[3 * l->base->n + output];
+  if (i >= summed->count || i >= rounded->count) {
+    return 0;
+  }
+  const void *e = gemel__rtensor_at(summed, i), *other = gemel__rtensor_at(rounded, i);
+  return d->state(d, e) == GEMEL__DEFINED && d->state(d, other) == GEMEL__DEFINED &&
+         !has_larger_bound(d, gemel_tensor_dtype(l->base->left[output]), left, e) &&
+         fabs(y - gemel__bound_value(d, left)) <= TIMES * gemel__bound_radius(d, other);
 }
 
 static gemel_status look_for_losses(struct look *l, size_t output, size_t i, const void *left,
@@ -175,12 +225,18 @@ static gemel_status look_for_losses(struct look *l, size_t output, size_t i, con
   gemel_dtype dtype = gemel_tensor_dtype(l->base->left[output]);
   double x = number_at(l->base->left[output], i), y = number_at(l->base->right[output], i);
   gemel__witness *witness = &l->needs->loss;
-  int lost = is_certain(l, dtype, left, x) ? loss_of(l, dtype, left, right, y) : GEMEL__LOSSES;
-  int gained = is_certain(l, dtype, right, y) ? loss_of(l, dtype, right, left, x) : GEMEL__LOSSES;
+  int lost = is_right(l, dtype, left, x) ? loss_of(l, dtype, left, right, y) : GEMEL__LOSSES;
+  int gained = is_right(l, dtype, right, y) ? loss_of(l, dtype, right, left, x) : GEMEL__LOSSES;
   if (gained != GEMEL__LOSSES) {
     l->here.gained[gained] = 1;
   }
-  if (lost == GEMEL__LOSSES) {
+  if (lost != GEMEL__LOSSES && isfinite(y) && !l->ordered) {
+    gemel_status status = evaluate_orders(l, dtype, error);
+    if (status != GEMEL_OK) {
+      return status;
+    }
+  }
+  if (lost == GEMEL__LOSSES || (isfinite(y) && is_of_order(l, output, i, left, y))) {
     return GEMEL_OK;
   }
   l->here.lost[lost] = 1;
@@ -217,7 +273,7 @@ static gemel_status look_at_floats(struct look *l, gemel_error *error) {
 
 static gemel_status look_with_bounds(struct look *l, gemel_error *error) {
   size_t n = l->base->n;
-  gemel__rtensor *exact = gemel__alloc_zeroed(2 * n * sizeof *exact);
+  gemel__rtensor *exact = gemel__alloc_zeroed(4 * n * sizeof *exact);
   gemel_status status = exact == NULL ? gemel__no_memory(error, "exact results") : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel__instance_reference(&l->pair->a, l->domain, l->values, exact, error);
@@ -230,9 +286,9 @@ static gemel_status look_with_bounds(struct look *l, gemel_error *error) {
     status = look_at_floats(l, error);
   }
   if (exact != NULL) {
-    gemel__rtensors_clear(2 * n, exact);
+    gemel__rtensors_clear(4 * n, exact);
   }
-  gemel__free(exact, 2 * n * sizeof *exact);
+  gemel__free(exact, 4 * n * sizeof *exact);
   return status;
 }
 
@@ -240,7 +296,7 @@ gemel_status gemel__beyond_look(const gemel__pair *pair, gemel_tensor *const *va
                                 const gemel__both *base, gemel__temper temper,
                                 const gemel__needs_plan *plan, gemel__bound *bound,
                                 gemel__needs *needs, gemel_error *error) {
-  struct look l = {pair, values, base, temper, plan, &bound->domain, NULL, needs, {{0}, {0}}};
+  struct look l = {pair, values, base, temper, plan, &bound->domain, NULL, 0, needs, {{0}, {0}}};
   gemel_status status = GEMEL_OK;
   size_t k;
   for (k = 0; k < base->n && plan->beyond && status == GEMEL_OK; k++) {
@@ -297,7 +353,7 @@ void gemel__losses_add(gemel__losses *total, const gemel__losses *one) {
 /* Points that are enough. Of two orders of differences or quotients, say, each loses digits or
  * range at some numbers: after so many points the other one would have been seen to lose, too. */
 static const size_t enough[] = {
-    [GEMEL__LOST_ALL] = 2, [GEMEL__LOST_DIGITS] = 8, [GEMEL__LOST_RANGE] = 8};
+    [GEMEL__LOST_ALL] = 2, [GEMEL__LOST_DIGITS] = 12, [GEMEL__LOST_RANGE] = 12};
 
 int gemel__losses_worsen(const gemel__losses *losses) {
   size_t k = 0;
@@ -396,26 +452,31 @@ static struct leaf_way numbers_of(const gemel__leaf *leaf, uint64_t way, double 
   double step = ldexp(1, -(int)fmin(share * format->digits, format->highest / 3));
   int far = way == FAR_APART ? (int)gemel__random_between(random, -1, 1) * format->highest : 0;
   way = way == EACH ? gemel__random_below(random, EACH) : way;
-  double sign = gemel__random_chance(random, 2, 3) ? 1 : -1;
+  double sign = gemel__random_sign(random);
   return (struct leaf_way){sign * ldexp(base, far * 5 / 8) * (way == SMALL ? step : 1), step,
                            way == NEAR};
 }
 
-void gemel__losses_fill(const gemel__instance *instance, int far, gemel__random *random,
-                        gemel_tensor *const *values) {
+/* Which numbers a point has, in turn, and how many digits may be lost at them: up to half, as where
+ * squares lose twice as many, or more. */
+static const struct {
+  uint64_t way;
+  int more;
+} turns[] = {{NEAR, 0},  {SMALL, 1}, {NEAR, 1},      {FAR_APART, 0}, {NEAR, 0},
+             {EACH, 0},  {NEAR, 1},  {FAR_APART, 0}, {SMALL, 0},     {EACH, 1},
+             {NEAR, 1}, {FAR_APART, 0}};
+
+gemel__temper gemel__losses_fill(const gemel__instance *instance, size_t turn,
+                                 gemel__random *random, gemel_tensor *const *values) {
   double base = gemel__random_magnitude(random, -1, 2);
-  /* of the digits: what is squared loses twice as many */
-  double share =
-      (gemel__random_chance(random, 1, 2) ? 0.1 : 0.5) + gemel__random_uniform(random, 0, 0.3);
-  uint64_t way = far                                  ? FAR_APART
-                 : gemel__random_chance(random, 1, 2) ? NEAR
-                                                      : gemel__random_below(random, FAR_APART);
+  turn %= sizeof turns / sizeof *turns;
+  double share = (turns[turn].more ? 0.5 : 0.1) + gemel__random_uniform(random, 0, 0.3);
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
     if (!gemel__is_float(leaf->dtype)) {
       continue;
     }
-    struct leaf_way n = numbers_of(leaf, way, base, share, random);
+    struct leaf_way n = numbers_of(leaf, turns[turn].way, base, share, random);
     size_t size = gemel_dtype_size(leaf->dtype);
     for (size_t i = 0; i < leaf->count; i++) {
       double u = gemel__random_sign(random) * gemel__random_uniform(random, 0.5, 1);
@@ -423,4 +484,5 @@ void gemel__losses_fill(const gemel__instance *instance, int far, gemel__random 
                         (char *)gemel_tensor_data(values[k]) + i * size);
     }
   }
+  return turns[turn].way == FAR_APART ? GEMEL__FAR_APART : GEMEL__CALM;
 }

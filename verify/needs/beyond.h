@@ -48,9 +48,10 @@ gemel__witness *gemel__beyond_witness(gemel__needs *needs, unsigned refused, con
  * COMMON. */
 void gemel__beyond_fill(gemel_tensor *tensor, uint64_t common, gemel__random *random);
 
-/* Overwrites the elements of all float inputs of INSTANCE with numbers at which digits are lost:
- * nearly equal ones in one input and in several, small ones beside ordinary ones; or FAR apart. */
-void gemel__losses_fill(const gemel__instance *instance, int far, gemel__random *random,
-                        gemel_tensor *const *values);
+/* Overwrites the elements of all float inputs of INSTANCE with numbers at which digits are lost, of
+ * another kind each TURN: nearly equal ones in one input and in several, small ones beside ordinary
+ * ones, and ones that are far apart. What they are is returned. */
+gemel__temper gemel__losses_fill(const gemel__instance *instance, size_t turn,
+                                 gemel__random *random, gemel_tensor *const *values);
 
 #endif

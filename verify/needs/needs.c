@@ -468,8 +468,8 @@ static gemel_status measure_points(struct gemel__measure *m, size_t points, geme
   return status;
 }
 
-/* A point at which digits are lost; FAR: where squares overflow or underflow. */
-static gemel_status measure_loss(struct gemel__measure *m, int far, gemel_error *error) {
+/* A point at which digits are lost. */
+static gemel_status measure_loss(struct gemel__measure *m, size_t turn, gemel_error *error) {
   const gemel__needs_plan alone = {.folded = m->plan->folded};
   gemel_tensor **values;
   gemel__both base;
@@ -478,25 +478,25 @@ static gemel_status measure_loss(struct gemel__measure *m, int far, gemel_error 
   if (status != GEMEL_OK) {
     return status;
   }
-  gemel__losses_fill(&m->pair.a, far, &m->random, values);
+  gemel__temper temper = gemel__losses_fill(&m->pair.a, turn, &m->random, values);
   for (size_t j = 0; j < m->pair.a.n_leaves; j++) {
     gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);
   }
   status = gemel__both_run(&m->pair, values, &m->random, &base, error);
   if (status == GEMEL_OK) {
-    status = gemel__beyond_look(&m->pair, values, &base, far ? GEMEL__FAR_APART : GEMEL__CALM,
-                                &alone, m->bound, m->needs, error);
+    status = gemel__beyond_look(&m->pair, values, &base, temper, &alone, m->bound, m->needs, error);
     gemel__both_clear(&base);
   }
   gemel__values_free(&m->pair.a, values);
   return status;
 }
 
-/* Points at which digits are lost, and more where range is. */
+/* Points at which digits are lost, and more of them where a few have been. */
 static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error) {
   enum { MORE = 100 };
   gemel__random other = m->random; /* what follows doesn't depend on how many there are */
   size_t points = m->plan->losses, most = points > 0 ? points + MORE : 0;
+  size_t first = 4 * gemel__random_below(&m->random, 3);
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; status == GEMEL_OK && !gemel__losses_worsen(&m->needs->losses) && k < most &&
                      (k < points || gemel__losses_open(&m->needs->losses));
@@ -506,7 +506,7 @@ static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error)
     }
     status = draw_pair(m, k + 1, error);
     m->pair.plain = m->plan->plain && k % 2 != 0;
-    status = status ? status : measure_loss(m, k % 4 == 3, error);
+    status = status ? status : measure_loss(m, first + k, error);
     status = gemel__is_no_point(status) ? GEMEL_OK : status;
   }
   m->random = other;
