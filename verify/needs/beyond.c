@@ -32,8 +32,9 @@ struct look {
   gemel__temper temper;
   const gemel__needs_plan *plan;
   gemel__domain *domain;
-  gemel__rtensor *exact; /* the left side's, then the right side's; and, if ORDERED, the right
-                          * side's with exact sums, and the left side's, as if VALUES had been rounded */
+  gemel__rtensor
+      *exact; /* the left side's, then the right side's; and, if ORDERED, the right
+               * side's with exact sums, and the left side's, as if VALUES had been rounded */
   int ordered;
   gemel__needs *needs;
   gemel__losses here; /* 1 or 0 each */
@@ -153,8 +154,7 @@ static int is_right(const struct look *l, gemel_dtype dtype, const void *e, doub
 }
 
 /* 1 if the bound of OTHER is many times as large as that of E. */
-static int has_larger_bound(gemel__domain *d, gemel_dtype dtype, const void *e,
-                            const void *other) {
+static int has_larger_bound(gemel__domain *d, gemel_dtype dtype, const void *e, const void *other) {
   enum { TIMES = 16 };
   double unit = ldexp(fabs(gemel__bound_value(d, e)), -gemel__dtype_format(dtype)->digits);
   return d->state(d, other) != GEMEL__DEFINED ||
@@ -197,8 +197,8 @@ static gemel_status evaluate_orders(struct look *l, gemel_dtype dtype, gemel_err
   if (status == GEMEL_OK) {
     bound->rounded = 1;
     bound->dtype = dtype;
-    status = gemel__instance_reference(&l->pair->a, l->domain, l->values,
-                                       l->exact + 3 * l->base->n, error);
+    status = gemel__instance_reference(&l->pair->a, l->domain, l->values, l->exact + 3 * l->base->n,
+                                       error);
     bound->rounded = 0;
   }
   return status;
@@ -462,9 +462,8 @@ static struct leaf_way numbers_of(const gemel__leaf *leaf, uint64_t way, double 
 static const struct {
   uint64_t way;
   int more;
-} turns[] = {{NEAR, 0},  {SMALL, 1}, {NEAR, 1},      {FAR_APART, 0}, {NEAR, 0},
-             {EACH, 0},  {NEAR, 1},  {FAR_APART, 0}, {SMALL, 0},     {EACH, 1},
-             {NEAR, 1}, {FAR_APART, 0}};
+} turns[] = {{NEAR, 0}, {SMALL, 1},     {NEAR, 1},  {FAR_APART, 0}, {NEAR, 0}, {EACH, 0},
+             {NEAR, 1}, {FAR_APART, 0}, {SMALL, 0}, {EACH, 1},      {NEAR, 1}, {FAR_APART, 0}};
 
 gemel__temper gemel__losses_fill(const gemel__instance *instance, size_t turn,
                                  gemel__random *random, gemel_tensor *const *values) {
