@@ -9,9 +9,9 @@
  *   where the first side is right                                         worsens
  *   two numbers further apart than both bounds together                   bound
  *
- * "Worsens" is asked at moderate numbers alone: near the largest ones a sum in another order may
- * overflow too. Points at which it is the first side that loses speak against it, and digits that
- * only the order of sums loses don't count where rounding errors of the inputs would lose as many.
+ * `worsens` needs several such points and none at which the first side loses what the second has.
+ * Results next to overflow don't count, where a sum in another order may overflow. Digits lost by
+ * the order of sums alone don't count if rounding errors of the inputs would lose as many.
  * Where domain B has no number although both sides compute one (an infinity among the constants),
  * ordinary numbers that agree in less than half of their digits are too far apart.
  */
@@ -71,7 +71,7 @@ static gemel_status look_at_integers(struct look *l, size_t output, gemel_error 
 
 /* ---- Floats ---- */
 
-/* A half type, of which sums that cancel lose half of the digits by luck. */
+/* A dtype of 16 bits: half of its digits are so few that any cancelling sum may lose them. */
 static int is_narrow(gemel_dtype dtype) {
   enum { NARROW = 11 };
   return gemel__dtype_format(dtype)->digits <= NARROW;
@@ -161,9 +161,9 @@ static int has_larger_bound(gemel__domain *d, gemel_dtype dtype, const void *e, 
          gemel__bound_radius(d, other) > TIMES * fmax(gemel__bound_radius(d, e), unit);
 }
 
-/* What the OTHER side, which gives Y, loses of what is certain by E: GEMEL__LOSSES if nothing. An
- * error counts as lost digits if the other side's bound, too, is many times as large: both may lose
- * as much where terms are only added in another order. */
+/* What the OTHER side, whose result is Y, loses where one with the exact value and bound E is
+ * right; GEMEL__LOSSES: nothing. An error counts if OTHER's bound is many times as large as E's:
+ * with equal bounds the first side may lose as much at other numbers. */
 static int loss_of(const struct look *l, gemel_dtype dtype, const void *e, const void *other,
                    double y) {
   enum { CLOSER = 4 };
@@ -350,8 +350,8 @@ void gemel__losses_add(gemel__losses *total, const gemel__losses *one) {
   }
 }
 
-/* Points that are enough. Of two orders of differences or quotients, say, each loses digits or
- * range at some numbers: after so many points the other one would have been seen to lose, too. */
+/* How many points are enough. Two orders of differences, or of quotients, each lose digits or range
+ * at some numbers: among so many points both would have been seen to lose. */
 static const size_t enough[] = {
     [GEMEL__LOST_ALL] = 2, [GEMEL__LOST_DIGITS] = 12, [GEMEL__LOST_RANGE] = 12};
 
@@ -457,8 +457,8 @@ static struct leaf_way numbers_of(const gemel__leaf *leaf, uint64_t way, double 
                            way == NEAR};
 }
 
-/* Which numbers a point has, in turn, and how many digits may be lost at them: up to half, as where
- * squares lose twice as many, or more. */
+/* The kinds of points, which take turns. MORE: numbers agree in more than half of their digits;
+ * else in fewer, which is where their squares lose half. */
 static const struct {
   uint64_t way;
   int more;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cutting a pair, see cut.h. If both graphs compute exp of the same thing, then what they make of
- * the result, and how they got to its operand, are two questions, and exp is in neither. "The same
- * thing" is decided in domain O at a few points. A cut that supposes too little (exp(x) exp(−x) =
- * 1) makes the graphs differ over the reals, and is given up.
+ * Cutting a pair, see cut.h. If both graphs apply exp to equal operands, the pair is cut there: the
+ * operand becomes a result, and the result of exp an input, so that exp is in neither part. Whether
+ * two operands are equal is decided in domain O at a few points. Some pairs are equal only by a
+ * property of the function (exp(x) exp(−x) = 1); cut, they differ over the reals, and the cut is
+ * given up.
  */
 #include "needs/cut.h"
 
@@ -37,8 +38,8 @@ static const gemel_graph *body_of(const gemel_graph *graph, uint32_t node) {
   return NULL;
 }
 
-/* All kinds that the nodes of BODY do; bodies in it, which are nested no deeper than can run, too.
- */
+/* The kinds of arithmetic of all nodes of BODY, and of bodies in it (whose depth the runtime
+ * limits). */
 static unsigned arithmetic_of_body(const gemel_graph *body) {
   unsigned kinds = 0;
   for (uint32_t k = 0; k < gemel_graph_node_count(body); k++) {
@@ -271,8 +272,7 @@ static int same_application(struct cutting *c, const struct side *s, size_t x, c
   return 1;
 }
 
-/* Numbers the leaves: one for each application that both graphs have, which all others equal to it
- * share. */
+/* Numbers the leaves: one for each value that both graphs compute by such a function. */
 static void match(struct cutting *c) {
   struct side *s = &c->sides[0], *t = &c->sides[1];
   for (size_t y = 0; y < t->n; y++) {
@@ -419,8 +419,8 @@ static gemel_status cut_both(const struct cutting *c, gemel__pair *cut, gemel_er
   return status;
 }
 
-/* Are the cut graphs still one function? Asked often, since a branch (the larger of z and 1) may
- * hide what differs at most points of a small instance. */
+/* Are the cut graphs still one function? Many points are tried: a maximum, say, may hide the
+ * difference at most of them. */
 static gemel_status still_equal(const gemel__pair *cut, gemel__random *random,
                                 gemel__ticker *ticker, gemel_error *error) {
   gemel_tensor **values = gemel__alloc_array(cut->a.n_leaves, sizeof *values);

@@ -13,9 +13,9 @@
 /* The kinds of arithmetic that NODE does; 0 if its results are exact whatever its inputs. */
 unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node);
 
-/* Both graphs with those functions and quotients replaced by inputs that both apply to equal
- * operands: then those inputs can be given any values. The operands become results, so what happens
- * on the way to them stays in view. CONSTANTS: divisors that are the same constant too.
+/* Both graphs with each function and quotient that both apply to equal operands replaced by an
+ * input, which can then be given any values. Its operands become results, so that differences on
+ * the way to them are still seen. CONSTANTS: quotients by the same constant are replaced too.
  * GEMEL_DECLINED if there is nothing to cut, the graphs are equal over the reals only before, or
  * TICKER (may be NULL) says stop. */
 gemel_status gemel__pair_cut(gemel__pair *cut, const gemel__pair *pair, int constants,

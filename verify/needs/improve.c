@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether the right side improves is asked of domain B: the exact result, and the bound that holds
- * for the right side. A point at which it does better is challenged: inputs exchanged, tied,
- * negated, inverted, scaled, so that a sum in another order isn't better for its luck.
+ * Whether the right side improves: each side's result is held against the exact result and the
+ * other's error bound, both of domain B. At a point at which the right side is better, variants of
+ * that point are tried (inputs exchanged, tied, negated, inverted, scaled): a sum in another order,
+ * which is better by luck, is worse at one of them.
  */
 #include "needs/measure.h"
 
@@ -14,7 +15,9 @@
 #include "instances/assumed.h"
 #include "pairs/widen.h"
 
-enum { CHALLENGES = 40 }; /* enough to find the one case in thousands in which luck turns */
+enum {
+  CHALLENGES = 40
+}; /* found enough, by trial, for reorderings that are better at nearly all points */
 
 /* The bounds of both sides at one element. */
 struct yardstick {
@@ -94,7 +97,7 @@ static gemel_status judge_improvement(struct gemel__measure *m, gemel_tensor *co
   return status;
 }
 
-/* 1 if some elements are worth a look at the exact results: those are what takes long. */
+/* 1 if some element may be wrong on one side: exact results, which take long, are needed. */
 static int any_apart(const gemel__both *base) {
   for (size_t k = 0; k < base->n; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(base->left[k]);
@@ -217,7 +220,7 @@ static gemel_status turn_leaf(struct gemel__measure *m, struct point_turn *t, si
 static gemel_status challenge(struct gemel__measure *m, gemel_tensor *const *values,
                               gemel_error *error);
 
-/* CHALLENGED: if the right side does better there, that is challenged. */
+/* CHALLENGED: if the right side is better there, variants of the point are tried. */
 static gemel_status judge_turned(struct gemel__measure *m, struct point_turn *t,
                                  gemel_tensor *const *values, int challenged, gemel_error *error) {
   size_t n = m->pair.a.n_leaves, k, before = m->better;
@@ -244,8 +247,8 @@ static gemel_status judge_turned(struct gemel__measure *m, struct point_turn *t,
   return status;
 }
 
-/* The right side does better at a point: by luck? Then it does worse at one that is like it, with
- * leaves exchanged, signs changed, or near overflow or underflow. */
+/* The right side is better at a point. If that is luck, it is worse at some variant: with leaves
+ * exchanged, signs changed, or numbers near overflow or underflow. */
 static gemel_status challenge(struct gemel__measure *m, gemel_tensor *const *values,
                               gemel_error *error) {
   enum { TURNS = 100 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A pair in which a narrow dtype counts (pairs/lengths.h), measured at sizes beyond what that dtype
- * holds; what it gives up there joins what it gives up elsewhere.
+ * can count. The words found are added to those found at other sizes.
  */
 #include "needs/needs.h"
 #include "pairs/lengths.h"

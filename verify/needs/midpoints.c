@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * See midpoints.h. Where is something rounded twice? A number half way between two of a narrower
- * dtype, and a little more, is rounded up; where it goes through a dtype in between, which loses
- * the little, it becomes half way, and then the even neighbour. Such numbers are rare: one of f64
- * in 2^13 changes between f32 and f16. So they are made, also as sums of half way and a little, and
- * as products with powers of two.
+ * See midpoints.h. Numbers that show double rounding. Take a number slightly above the midpoint of
+ * two numbers of a narrow dtype: it is rounded up. If it is rounded to a dtype in between first, it
+ * may become the midpoint, which is rounded to the even neighbour. Such numbers are rare (one f64
+ * in 2^13, for f32 and then f16), so they are constructed, also as sums of a midpoint and a small
+ * number, and as products with powers of two.
  */
 #include "needs/midpoints.h"
 
@@ -33,7 +33,7 @@ int gemel__is_narrowing(const gemel__pair *pair) {
   return (seen & (seen - 1)) != 0;
 }
 
-/* 1 if NODE's results change at once where OPERAND does a little. */
+/* 1 if NODE's result jumps where OPERAND changes slightly. */
 static int is_order(const gemel_graph *graph, uint32_t node, gemel__ref operand) {
   uint32_t op = gemel__node_at(graph, node)->op;
   gemel_type from = gemel__node_type(graph, operand.node, operand.output);

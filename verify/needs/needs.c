@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring what one graph gives up against another, see needs.h. One thing is brought in at a
- * time, so that what it does can be told from the rest:
+ * Measuring what one graph gives up against another, see needs.h. Points are tried in three
+ * stages, each of which adds one kind of input, so that its effect can be told from the others':
  *
- *   finite numbers       a zero of another sign, or what vanishes once −0 becomes 0: nsz
- *                        all else: a kind of rounding, which rounding.c tells
- *   then some infinite   where the finite numbers gave no such difference: ninf
- *   then some NaN        the left side's NaN is lost: nnan; the right side has one more: ninf
+ *   finite numbers       results differ in a zero's sign, or only while −0 is an input: nsz;
+ *                        otherwise by a kind of rounding, which rounding.c finds out
+ *   then some infinite   results differ that agreed at the finite numbers: ninf
+ *   then some NaN        the left side is NaN and the right isn't: nnan; the reverse: ninf
  *
- * Under infinities and NaN, a difference by less than half the digits (or of a zero's sign, or one
- * that vanishes in f64) counts only if the finite numbers never show such a one: else it is that
- * one.
+ * With infinite or NaN inputs, a slight difference (less than half the digits, a zero's sign, or
+ * one that is gone when computed in f64) may be rounding. It needs ninf or nnan only if no finite
+ * point shows a difference of that kind.
  */
 #include "needs/needs.h"
 
@@ -30,7 +30,7 @@
 
 /* ---- Witnesses ---- */
 
-/* The word WORD shows at this element, unless it is known already. */
+/* Keeps this element as the witness of WORD, unless there is one. */
 static gemel_status show(struct gemel__measure *m, size_t word, gemel_tensor *const *values,
                          const gemel__both *both, size_t output, size_t i, gemel_error *error) {
   m->needs->needs |= 1u << word;
@@ -96,8 +96,8 @@ static double some_nan(struct gemel__measure *m, double x) {
   return gemel__random_chance(&m->random, 1, 3) ? NAN : x;
 }
 
-/* VALUES changed: *CHANGED counts the elements that the change made different. A leaf of two is
- * left as it is, so infinities meet finite numbers. */
+/* RESULT is VALUES with F applied to each float; *CHANGED counts the elements that differ. Unless
+ * ALL, a leaf is left as it is with a chance of 1/3, so infinities meet finite numbers. */
 static gemel_status changed_values(struct gemel__measure *m, gemel_tensor *const *values, change f,
                                    int all, gemel_tensor **result, size_t *changed,
                                    gemel_error *error) {
@@ -134,7 +134,8 @@ static int from_minus_zero(const gemel__both *plus, size_t output, size_t i) {
          gemel__both_contrast(plus, output, i) == GEMEL__SAME;
 }
 
-/* Signs of zeros count among MODERATE numbers only: elsewhere rounding errors may underflow. */
+/* The sign of a zero counts at MODERATE numbers only: elsewhere a rounding error may have
+ * underflowed to that zero. */
 static gemel_status judge_finite(struct gemel__measure *m, gemel_tensor *const *values,
                                  const gemel__both *base, const gemel__both *plus, int moderate,
                                  gemel_error *error) {
@@ -193,7 +194,7 @@ static int is_nan_at(const gemel_tensor *tensor, size_t i) {
          isnan(gemel__decode(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, i)));
 }
 
-/* A difference that finite numbers may explain as well: kept until they have been heard. */
+/* A slight difference, which rounding may explain: kept until all finite points are measured. */
 static gemel_status keep_slight(struct gemel__measure *m, size_t word, gemel__contrast c,
                                 gemel_tensor *const *values, const gemel__both *both, size_t output,
                                 size_t i, gemel_error *error) {
@@ -204,9 +205,9 @@ static gemel_status keep_slight(struct gemel__measure *m, size_t word, gemel__co
   return gemel__witness_take(&m->slight[word], &m->pair, values, both, output, i, error);
 }
 
-/* *VANISHES: computed in f64, the two are alike at this element, to half the digits of f64. Where
- * numbers of a narrow type cancel, as in the logarithm of what is nearly 1, their roundings are FAR
- * apart. */
+/* *VANISHES: computed in f64, both sides agree at this element to half the digits of f64. So a
+ * large difference may still be rounding in a narrow dtype, as in the logarithm of a number near 1.
+ */
 static gemel_status look_in_f64(const struct gemel__measure *m, gemel_tensor *const *values,
                                 size_t output, size_t i, int *vanishes, gemel_error *error) {
   gemel__pair wide;
@@ -285,7 +286,7 @@ static gemel_status measure_special(struct gemel__measure *m, size_t word, chang
   return status;
 }
 
-/* Slight differences under infinities and NaN that finite numbers never show. */
+/* Slight differences at infinite and NaN inputs count if no finite point shows one. */
 static void settle_slight(struct gemel__measure *m) {
   for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     int explained =
@@ -304,8 +305,8 @@ static void settle_slight(struct gemel__measure *m) {
 
 /* ---- All of it ---- */
 
-/* Infinities and NaN come among moderate numbers only: what overflows by itself is a question of
- * rounding. */
+/* Infinities and NaN are put among moderate numbers only: with large numbers an overflow, which is
+ * rounding, couldn't be told from them. */
 static gemel_status measure_point(struct gemel__measure *m, gemel_tensor *const *values,
                                   int moderate, gemel_error *error) {
   gemel__both base;
@@ -344,7 +345,8 @@ static gemel_status draw_and_measure(struct gemel__measure *m, size_t k, gemel_e
   return status;
 }
 
-/* A point at which inputs hold WHAT, if that shows something in the pair. */
+/* A point whose inputs hold planted numbers of kind WHAT, if the pair has operations for which they
+ * matter. */
 static gemel_status measure_planted(struct gemel__measure *m, gemel__planted what,
                                     gemel_error *error) {
   gemel_tensor **values;
@@ -366,7 +368,8 @@ static gemel_status measure_planted(struct gemel__measure *m, gemel__planted wha
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-/* The planted points that come after point K. What else is drawn doesn't depend on them. */
+/* The planted points that come after point K. They have random numbers of their own, so the other
+ * points don't depend on them. */
 static gemel_status measure_all_planted(struct gemel__measure *m, size_t k, gemel_error *error) {
   gemel_status status = k % 4 == 3 ? measure_planted(m, GEMEL__PLANT_MINUS, error) : GEMEL_OK;
   gemel__random other = m->random;
@@ -392,7 +395,7 @@ static gemel_status draw_meeting(const struct gemel__measure *m, const gemel__me
   return status;
 }
 
-/* Zeros and infinities, or NaNs, meet; but on account of a word that is known. */
+/* Points at which zeros meet infinities or NaNs, unless the word that they would show is known. */
 static gemel_status measure_meeting(struct gemel__measure *m, size_t number, unsigned known,
                                     gemel_error *error) {
   gemel_tensor **finite = NULL, **special = NULL;
@@ -448,7 +451,7 @@ static gemel_status draw_pair(struct gemel__measure *m, size_t k, gemel_error *e
 
 static gemel_status measure_points(struct gemel__measure *m, size_t points, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  /* where every size drawn so far was 0, there was nothing to compare: more are drawn */
+  /* while every result was empty: more sizes */
   for (size_t k = 0; status == GEMEL_OK && (k < points || (m->needs->compared == 0 &&
                                                            m->pair.symbols > 0 && k < 8 * points));
        k++) {
@@ -494,7 +497,7 @@ static gemel_status measure_loss(struct gemel__measure *m, size_t turn, gemel_er
 /* Points at which digits are lost, and more of them where a few have been. */
 static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error) {
   enum { MORE = 100 };
-  gemel__random other = m->random; /* what follows doesn't depend on how many there are */
+  gemel__random other = m->random; /* later points don't depend on how many there are */
   size_t points = m->plan->losses, most = points > 0 ? points + MORE : 0;
   size_t first = 4 * gemel__random_below(&m->random, 3);
   gemel_status status = GEMEL_OK;
@@ -515,7 +518,7 @@ static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error)
 
 static gemel_status measure_meetings(struct gemel__measure *m, const gemel__needs_plan *plan,
                                      gemel_error *error) {
-  gemel__random other = m->random; /* what follows doesn't depend on how many meetings there are */
+  gemel__random other = m->random; /* later points don't depend on how many there are */
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < plan->meetings && !m->plan->finite && status == GEMEL_OK; k++) {
     if (gemel__tick(m->plan->ticker) != GEMEL_OK) {
@@ -533,7 +536,7 @@ static gemel_status measure_meetings(struct gemel__measure *m, const gemel__need
   return status;
 }
 
-/* The word of a single kind of rounding is shown by any difference at finite numbers. */
+/* If one word of rounding is enough, any difference at finite numbers is its witness. */
 static void show_rounding(struct gemel__measure *m) {
   static const size_t kinds[] = {GEMEL_NEEDS_INDEX_CONTRACT, GEMEL_NEEDS_INDEX_ARCP,
                                  GEMEL_NEEDS_INDEX_AFN, GEMEL_NEEDS_INDEX_REASSOC};

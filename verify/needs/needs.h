@@ -20,8 +20,9 @@ typedef struct gemel__witness {
   char left[48], right[48];
 } gemel__witness;
 
-/* Points by the promises that they keep (a set of contract 1, arcp 2, reassoc 4, afn 8): how many,
- * and at how many of them the results differ. Those of several pairs of one subject add up. */
+/* Points by the promises that they keep (a set of contract 1, arcp 2, reassoc 4, afn 8; rounding.c
+ * says what a promise is): how many, and at how many of them the results differ. The counts of all
+ * instances of one rule are added up. */
 enum { GEMEL__PROMISE_SETS = 16 };
 typedef struct gemel__roundings {
   unsigned kinds; /* of arithmetic that occur */
@@ -35,9 +36,9 @@ typedef enum gemel__beyond {
   GEMEL__BEYOND_COUNT
 } gemel__beyond;
 
-/* Points at which the left side is right and the right side NaN or infinite, or wrong in half of
- * its digits, of moderate numbers; and both of numbers whose squares overflow or underflow, with
- * those at which it is the reverse. */
+/* How many points show that digits are lost: LOST by the right side where the left is right, GAINED
+ * the reverse. ALL: NaN or an infinity; DIGITS: half of the digits, both at moderate numbers;
+ * RANGE: either, at numbers whose squares overflow or underflow. */
 enum { GEMEL__LOST_ALL, GEMEL__LOST_DIGITS, GEMEL__LOST_RANGE, GEMEL__LOSSES };
 typedef struct gemel__losses {
   size_t lost[GEMEL__LOSSES], gained[GEMEL__LOSSES];
@@ -48,22 +49,24 @@ typedef struct gemel__needs {
   unsigned beyond; /* 1 << gemel__beyond, if it was asked */
   gemel__witness beyond_witness[GEMEL__BEYOND_COUNT];
   gemel__losses losses;
-  gemel__witness loss; /* a point that was lost; that of `worsens`, if that is needed */
-  /* Words among them that rest on the sign of a zero alone, or on rounding errors alone, which
-   * these finite numbers didn't show: other graphs of the same subject may explain them. */
+  gemel__witness loss; /* a point of `losses` */
+  /* Words of NEEDS for which all evidence is a zero's sign, or a rounding error, at infinite or NaN
+   * inputs: if another instance of the same rule shows nsz or rounding at finite inputs, that
+   * explains it and the word isn't needed. */
   unsigned of_zero, of_rounding;
   int improves;    /* 1: where the left side was wrong on finite inputs, the right side is not */
   size_t compared; /* results compared, in all */
-  size_t tried[GEMEL_NEEDS_COUNT]; /* where the word would have shown: nnan, ninf, nsz: results; a
-                                      kind of rounding: points that keep its promise */
-  gemel__witness witness[GEMEL_NEEDS_COUNT]; /* of each word that is needed: without it (but with
-                                                the others) this difference is left */
+  /* Opportunities to show a word: results compared for nnan, ninf and nsz; points that keep its
+   * promise for rounding. */
+  size_t tried[GEMEL_NEEDS_COUNT];
+  /* Of each word that is needed: a difference that the other words don't explain. */
+  gemel__witness witness[GEMEL_NEEDS_COUNT];
   size_t confirmed; /* points that keep the promise of all words of rounding that are needed, and
                        at which both agreed bit for bit */
   gemel__witness improvement; /* a point that shows it; RIGHT is within the bound */
   gemel__witness worse;       /* and one at which the right side was wrong and the left wasn't */
   int rounds;                 /* 1: some finite results differ by rounding */
-  gemel__roundings roundings; /* then: what the points said of it */
+  gemel__roundings roundings; /* then: the points by their promises */
 } gemel__needs;
 
 /* How much is measured. */
@@ -80,10 +83,10 @@ typedef struct gemel__needs_plan {
   size_t losses;   /* points for `worsens`, besides POINTS; 0: it isn't asked */
   size_t meetings; /* of zeros and infinities or NaNs (instances/meeting.h), besides POINTS */
   size_t meeting;  /* number of the first */
-  unsigned known;  /* words that are given up for certain: nothing meets on their account */
+  unsigned known;  /* words that are known to be given up: no meetings are drawn for them */
   int folded;      /* 1: constants may be different roundings of one real number */
   int plain;       /* 1: every other point is run by plain kernels, which add up in another order */
-  gemel__ticker *ticker; /* says when to stop; NULL: nobody does */
+  gemel__ticker *ticker; /* says when to stop; NULL: never */
 } gemel__needs_plan;
 
 /* Measures LEFT against RIGHT, two graphs that are equal over the reals (gemel__pair_check accepts
@@ -132,12 +135,12 @@ gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *r
 void gemel__roundings_add(gemel__roundings *total, const gemel__roundings *one);
 unsigned gemel__roundings_words(const gemel__roundings *roundings);
 
-/* 1 if WORDS explain all of TOTAL too, and no fewer do: which of several sets of one size it is may
- * be a matter of taste. But `reassoc` isn't as good as `contract`, which promises more. */
+/* 1 if WORDS explain all of TOTAL too, and no fewer do: several sets of one size may explain
+ * the same points. But `reassoc` isn't taken for `contract`, which promises more. */
 int gemel__roundings_agree(const gemel__roundings *roundings, unsigned words);
 
-/* 1 if a point keeps the promises of all WORDS and the results differ there: more points won't make
- * them an explanation. */
+/* 1 if a point keeps the promises of all WORDS and the results differ there: no
+ * further points can change that. */
 int gemel__roundings_refute(const gemel__roundings *roundings, unsigned words);
 
 /* ---- Numbers to try (also rounding.c) ---- */

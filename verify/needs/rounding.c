@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two graphs differ by rounding; which kind? That can't be read off a result, so each word is taken
- * at its promise:
+ * Two graphs differ by rounding; of which kind? A single result doesn't tell. Each word makes a
+ * promise instead:
  *
  *   contract   they agree where products are exact
  *   arcp       they agree where divisors are powers of two
@@ -9,13 +9,13 @@
  *              quotient that isn't
  *   afn        they agree where all functions are exact
  *
- * At each of many points both graphs are run, and domain B, on all values between, tells which
- * promises the point keeps. (Products are exact where their operands have half the digits at most;
- * elsewhere they can be made exact: domain S evaluates both graphs without rounding products. If
- * the results differ even so, the point speaks against `contract`.) A set of words is refuted as an
- * explanation by a point that keeps all of its promises and at which the results differ
- * nevertheless. The answer is the smallest set that isn't; of sets of one size, the first in the
- * order of `preference`.
+ * At each of many points both graphs are run, and domain B, evaluated on all intermediate values,
+ * tells which promises apply there. (Products are exact where their operands have half the digits
+ * at most; elsewhere they can be made exact: domain S evaluates both graphs without rounding
+ * products. If the results differ even so, the point speaks against `contract`.) A set of words is
+ * refuted as an explanation by a point that keeps all of its promises and at which the results
+ * differ nevertheless. The answer is the smallest set that isn't; of sets of one size, the first in
+ * the order of `preference`.
  *
  * Functions and quotients that both graphs apply to the same operands are cut out before (cut.c),
  * so a sum of exponentials in another order is a sum in another order. If functions are left that
@@ -268,8 +268,8 @@ static void round_nothing(gemel__domain *d, void *e, gemel_dtype dtype, double u
   (void)ulps;
 }
 
-/* Called ahead of each node: none but a product's result stays as it is. (A product of all elements
- * is nothing to contract.) */
+/* Called ahead of each node: products aren't rounded, all else is. (`prod` over an axis has no sum
+ * to be fused with.) */
 static gemel__reference before_node(void *user, uint32_t op) {
   struct unrounded *u = user;
   int product = gemel__twin_of(op)->arithmetic == GEMEL__PRODUCTS && op != GEMEL__OP_prod;
@@ -340,8 +340,8 @@ struct rounding_inquiry {
   gemel__witness witness[SETS];
 };
 
-/* Short numbers are the likeliest: they alone make products exact and sums not, which tells
- * `contract` from `reassoc`. */
+/* Numbers of few digits are drawn most often: with them products are exact and sums aren't, which
+ * tells `contract` from `reassoc`. */
 static gemel__style draw_style(gemel__random *random) {
   static const gemel__style styles[] = {
       GEMEL__STYLE_FULL,     GEMEL__STYLE_SHORT,  GEMEL__STYLE_SHORT,     GEMEL__STYLE_SHORT,
@@ -443,8 +443,8 @@ static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *wh
   return status;
 }
 
-/* FUSES if a product is a sum's operand somewhere, moved or repeated on its way perhaps: only then
- * is there anything to contract. A node's KINDS get CARRIES while a product is on its way. */
+/* FUSES if some sum has a product as an operand, perhaps reshaped or broadcast: only then can a
+ * product and a sum be fused. A node has CARRIES in its KINDS if it passes a product on. */
 static unsigned fuses(struct watched *w) {
   unsigned found = 0;
   uint32_t j, count;
@@ -501,7 +501,7 @@ static gemel_status ask_pair(struct rounding_inquiry *q, const gemel__pair *pair
 
 /* ---- The answer ---- */
 
-/* Words whose kind of arithmetic doesn't occur explain nothing. */
+/* A word is left out if no node does its kind of arithmetic. */
 static unsigned eligible(unsigned kinds) {
   unsigned result = 0;
   result |= kinds & FUSES ? CONTRACT : 0;
@@ -629,8 +629,8 @@ static int size_of_set(unsigned set) {
   return n;
 }
 
-/* Which kernel computes a product of matrices depends on its shape, and some are fused: `reassoc`
- * stands for both there. */
+/* A matrix product's kernel depends on its shape, and some fuse multiply and add: there `reassoc`
+ * includes `contract`. */
 int gemel__roundings_agree(const gemel__roundings *roundings, unsigned wanted) {
   unsigned least = choose(roundings), set = set_of(wanted);
   int fused = set & REASSOC && roundings->kinds & SUMS_OF_PRODUCTS;

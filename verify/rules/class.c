@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The class of a rule: what its instances give up (needs/needs.c), put together, and held against
- * what it declares. A word that a single instance shows is given up; what kind of rounding it is,
- * the points of all instances tell together; a word that no instance shows is idle.
+ * The class of a rule: what its instances give up (needs/needs.c) is put together and compared with
+ * what the rule declares. One instance that shows a word is enough for it, but for words of
+ * rounding, which follow from the points of all instances together. A declared word that no
+ * instance shows is idle.
  */
 #include <stdio.h>
 #include <string.h>
@@ -55,8 +56,8 @@ static int declares(const struct gemel__proof *p, unsigned word) {
   return (p->info->needs & word) != 0;
 }
 
-/* What the instances give up together: a zero's sign that one shows under infinities or NaN alone
- * is explained by another that shows it at finite numbers, and so are rounding errors. */
+/* What all instances give up. A difference in a zero's sign at infinite or NaN inputs needs no word
+ * of its own if another instance needs nsz at finite inputs; likewise a rounding error. */
 static unsigned given_up(const struct gemel__proof *p) {
   return p->needs | (p->needs & GEMEL__NEED(NSZ) ? 0 : p->of_zero) |
          (p->rounds > 0 ? 0 : p->of_rounding) |
@@ -69,8 +70,8 @@ static unsigned unseen(const struct gemel__proof *p) {
   return words | (declares(p, GEMEL__NEED(IMPROVES)) && !p->improves ? GEMEL__NEED(IMPROVES) : 0);
 }
 
-/* 1 if what was seen is more than what is declared, whatever more points say. (What kind of
- * rounding it is may change with them, as long as none speaks against the one that is declared.) */
+/* 1 if more is given up than declared, and no further points can change that. (Words of rounding
+ * can change, until a point refutes those that are declared.) */
 static int is_refuted(const struct gemel__proof *p) {
   unsigned undeclared = p->needs & ~p->info->needs;
   return (undeclared & ~rounding_words) != 0 ||
@@ -103,18 +104,19 @@ static gemel_status measure_one(struct gemel__proof *p, const gemel__rule_instan
   return status;
 }
 
-/* COUNT, which is for the usual number of instances, in proportion where there are more. */
+/* COUNT, which is meant for the usual number of instances, scaled to the number of this run. */
 static size_t scaled(const struct gemel__proof *p, size_t count) {
   return p->wanted > GEMEL__USUAL_INSTANCES ? count * p->wanted / GEMEL__USUAL_INSTANCES : count;
 }
 
-/* 1 when MEASURED instances have said enough: all that is declared was seen, or what isn't. */
+/* 1 when MEASURED instances are enough: all declared words were seen, or one that isn't declared.
+ */
 static int heard_enough(const struct gemel__proof *p, size_t measured) {
   return (measured >= FEW && is_refuted(p)) || (measured >= scaled(p, ENOUGH) && unseen(p) == 0);
 }
 
-/* The instances of the other tiers. The kind of rounding, and whether the right side improves, take
- * long: some instances are enough. */
+/* The instances of the other tiers. Rounding and improvement, which take long, are measured at some
+ * of them. */
 static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   size_t k, measured = 0;
@@ -200,8 +202,7 @@ static int has_float_input(const gemel_graph *graph) {
   return 0;
 }
 
-/* 1 if meetings in DRAWN may show something: it has results, and an input of float dtype with
- * elements enough that what is special stands beside what isn't. */
+/* 1 if meetings can be made in DRAWN: it has results, and a float input of several elements. */
 static int may_meet(const gemel__rule_instance *drawn) {
   enum { ENOUGH_ELEMENTS = 4 };
   const gemel_graph *left = drawn->left;
@@ -282,9 +283,9 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-enum { LARGE_ROUNDING = 8 }; /* points: many numbers say much each */
+enum { LARGE_ROUNDING = 8 }; /* points: each has many elements */
 
-/* Large instances, since few numbers seldom show in which order they were added up. */
+/* Large instances: sums of few numbers seldom depend on their order. */
 static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
                                   gemel_error *error) {
   enum { DRAWN = 12, FOR_ROUNDING = 160, ASKED = 6 };
@@ -299,7 +300,7 @@ static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
   return status;
 }
 
-/* Then instances of all kinds for as long as a declared word wasn't seen. */
+/* Then instances of all kinds until every declared word was seen, up to a limit. */
 static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
   enum { SOUGHT = 8 * GEMEL__USUAL_INSTANCES };
   static const int64_t sizes[] = {24, 96, 6};
@@ -477,7 +478,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
   unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
   gemel_status status = measure(p, error);
-  /* what is declared is to be found however few were asked for */
+  /* however few were asked for, declared words must be found */
   if (status == GEMEL_OK && unseen(p) != 0 && !is_refuted(p) &&
       p->wanted < GEMEL__USUAL_INSTANCES) {
     status = gemel__proof_collect_usual(p, error);
