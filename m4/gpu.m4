@@ -10,9 +10,10 @@ AC_DEFUN([GEMEL_GPU], [
        --without-cuda: nowhere])],
     [], [with_cuda=maybe])
 
-  # Kernels for the sim. Clang and gcc know the same flags.
+  # Kernels for the sim, without optimisation where nothing else has any. Clang and gcc know the same flags.
   gemel_have_gpu_sim=no
-  GPU_SIM_CXXFLAGS="-std=c++17 -O1 -g -fsanitize=thread -ffp-contract=off"
+  AS_CASE([" $CXXFLAGS "], [*" -O0 "*], [gemel_sim_level=-O0], [gemel_sim_level="-O1 -g"])
+  GPU_SIM_CXXFLAGS="-std=c++17 $gemel_sim_level -fsanitize=thread -ffp-contract=off"
   AC_LANG_PUSH([C++])
   # Clang's "bounds" has a part that only traps; gcc doesn't know the other part by its name.
   gemel_bounds=

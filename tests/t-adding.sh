@@ -1,9 +1,9 @@
 #!/bin/sh
-# doc/adding.md: its patches add scalar operations, a tensor operation, a rewrite rule and a pass. They are
-# applied to a copy of the sources, which is built out of tree (without optimisation and without
-# libraries for products: about half a minute on two cores), and the harness must find evidence for
-# all of them in every tier. Then each twin, the rule and the pass are made wrong, and the harness must
-# refute them. Each check is one line of output and
+# doc/adding.md: its patches add scalar operations, a tensor operation, a rewrite rule, a pass, a kernel for
+# GPUs, and to the harness a tier, a domain and a maker of questions. They are applied to a copy of the
+# sources, which is built out of tree (without optimisation and without libraries for products: about
+# half a minute on two cores), and the harness must find evidence for all of them in every tier. Then each
+# is made wrong, and the harness must refute it. Each check is one line of output and
 # one case in the JUnit XML. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR, GEMEL_JUNIT.
 # SPDX-License-Identifier: MIT
 [ -z "${GEMEL_QUICK:-}" ] || { echo "t-adding: takes long, and GEMEL_QUICK is set"; exit 77; }
@@ -19,7 +19,7 @@ scratch=$(mktemp -d) || exit 99
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 copy=$scratch/source
 tree=$scratch/build
-patches="scalar function tensor rule pass gpu"
+patches="scalar function tensor rule pass gpu tier domain question"
 passed=0 failed=0
 : >"$scratch/cases"
 
@@ -67,12 +67,9 @@ shown() {
 }
 files_of() { grep -c '^+++ ' "$source/doc/adding/$1.patch"; }
 for name in $patches; do check "$name/shown" "doc/adding.md shows another patch" shown "$name"; done
-check scalar/files "it takes more than two files" test "$(files_of scalar)" = 2
-check function/files "it takes more than three files" test "$(files_of function)" = 3
-check tensor/files "it takes more than three files" test "$(files_of tensor)" = 3
-check rule/files "it takes more than a file" test "$(files_of rule)" = 1
-check pass/files "it takes more than three files" test "$(files_of pass)" = 3
-check gpu/files "it takes more than two files" test "$(files_of gpu)" = 2
+for row in scalar:2 function:3 tensor:3 rule:1 pass:3 gpu:2 tier:2 domain:3 question:3; do
+  check "${row%:*}/files" "it takes another number of files" test "$(files_of "${row%:*}")" = "${row#*:}"
+done
 
 # ---- A copy of the sources, patched and built ----
 
@@ -95,9 +92,10 @@ done
 
 # from_makefile NAME: what the build at hand was configured with.
 from_makefile() { sed -n "s/^$1 = //p" "$build/Makefile" | head -1; }
-make_gemel() { (cd "$tree" && make lib/gemel/ops.h && make -j2 gemel) >"$scratch/log" 2>&1; }
+# make_gemel [OPTION...]: the command, with options of make.
+make_gemel() { (cd "$tree" && make lib/gemel/ops.h && make -j2 "$@" gemel) >"$scratch/log" 2>&1; }
 cd "$tree" || exit 99
-if ! "$copy/configure" --without-cuda --without-dnnl --without-blas CC="$(from_makefile CC)" CFLAGS=-O0 \
+if ! "$copy/configure" --without-cuda --without-dnnl --without-blas CC="$(from_makefile CC)" CFLAGS=-O0 CXXFLAGS=-O0 \
   CPPFLAGS="$(from_makefile CPPFLAGS)" LDFLAGS="$(from_makefile LDFLAGS)" >"$scratch/log" 2>&1 ||
   ! make_gemel; then
   wrong builds "the patched sources do not build" "$scratch/log"
@@ -112,16 +110,16 @@ tier() { # NAME TIER VERDICT [KIND]
   grep -q "\"kind\": \"${4:-operation}\", \"name\": \"$1\", \"tier\": \"$2\", \"verdict\": \"$3\"" "$scratch/json"
 }
 verify() { # NAME INTEGER: evidence for operation NAME, whose tier integer is INTEGER
-  "$tree/gemel" verify --ops "$1" --json "$scratch/json" >"$scratch/out" 2>&1 || {
+  "$tree/gemel" verify --ops "$1" --instances 40 --json "$scratch/json" >"$scratch/out" 2>&1 || {
     wrong "$1/verify" "exit status $?" "$scratch/out"
     return
   }
   good "$1/verify"
-  for wanted in "real passed" "integer $2" "float passed" "gradient passed" "special passed"; do
+  for wanted in "real passed" "integer $2" "float passed" "gradient passed" "special passed" "ties passed"; do
     check "$1/${wanted%% *}" "not ${wanted#* }" tier "$1" "${wanted%% *}" "${wanted#* }"
   done
   check "$1/gradient-records" "not every tier of the gradient" \
-    test "$(grep -c "\"kind\": \"gradient\", \"name\": \"$1.grad\"" "$scratch/json")" = 5
+    test "$(grep -c "\"kind\": \"gradient\", \"name\": \"$1.grad\"" "$scratch/json")" = 6
 }
 verify softplus "not applicable"
 verify sin "not applicable"
@@ -139,9 +137,16 @@ verify_rewrite() { # NAME KIND: evidence for a rule or pass in every tier
 }
 verify_rewrite sum_of_bounds rule
 verify_rewrite repeated_maxima pass
+# The maker of questions: it asks about a graph that the new rule rewrites.
+printf 'graph g(x: f32[N], y: f32[N]) { return r = minimum(x, y) + maximum(x, y) }' >"$scratch/bounds.gmt"
+"$tree/gemel" rewritten "$scratch/bounds.gmt" >"$scratch/out" 2>&1
+check rewritten "the rewritten graph is not the same function" test $? = 0
 # The kernel for GPUs, on the sim: of a build that has it.
-if grep -q '^GPU_SIM_TRUE = *$' "$tree/Makefile"; then
-  "$tree/gemel" verify --ops cumsum --device sim --tier integer,special >"$scratch/out" 2>&1
+has_sim() { grep -qF 'S["GPU_SIM_TRUE"]=""' "$tree/config.status"; }
+GEMEL_SIM_HOME=$copy/gpu
+export GEMEL_SIM_HOME
+if has_sim; then
+  "$tree/gemel" verify --ops cumsum --device sim --tier integer,special --instances 40 >"$scratch/out" 2>&1
   check cumsum/gpu "not passed on the sim" test $? = 0
 fi
 # The pass fires, and only where an operand comes again.
@@ -160,27 +165,36 @@ plant() {
     at { $0 = substr($0, 1, at - 1) to substr($0, at + length(from)) }
     { print }' "$copy/$1" >"$scratch/planted" && cat "$scratch/planted" >"$copy/$1"
 }
-refuted() { # NAME [OPTION]
-  "$tree/gemel" verify "${2:---ops}" "$1" >"$scratch/out" 2>&1
-  [ $? = 1 ] && grep -q "^refuted: $1, tier " "$scratch/out"
+refuted() { # NAME [OPTION [TIER]]: in that tier, or in any
+  "$tree/gemel" verify "${2:---ops}" "$1" ${3:+--tier "$3"} >"$scratch/out" 2>&1
+  [ $? = 1 ] && grep -q "^refuted: $1, tier ${3:-}" "$scratch/out"
 }
+# Of functions.def, which every file of verify/ includes, functions.c alone has what is planted.
 if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, ADD, LOG)' &&
   plant verify/domains/functions.def 'mpfr_sin, APPLY(COS)' 'mpfr_sin, APPLY(SIN)' &&
+  plant verify/domains/whole.h '__builtin_sub_overflow(a->x, b->x, &x)' '__builtin_add_overflow(a->x, b->x, &x)' &&
   plant verify/reference/reduce.c '(size_t)index[axis] + 1,' '(size_t)index[axis],' &&
   plant lib/rules/elementwise.rules 'minimum(x, y) + maximum(x, y) => x + y' 'minimum(x, y) + maximum(x, y) => x - y' &&
   plant lib/passes/maxima.c 'for (size_t j = 1; j < m->n; j++)' 'for (size_t j = 2; j < m->n; j++)' &&
-  make_gemel; then
+  touch "$copy/verify/domains/functions.c" && make_gemel -o "$copy/verify/domains/functions.def"; then
   check softplus/wrong-twin "a wrong twin passes" refuted softplus
   check sin/wrong-derivative "a wrong derivative in the domains passes" refuted sin
   check cumsum/wrong-twin "a wrong twin passes" refuted cumsum
   check sum_of_bounds/wrong "a wrong rule passes" refuted sum_of_bounds --rules
   check repeated_maxima/wrong "a wrong pass passes" refuted repeated_maxima --rules
-  if grep -q '^GPU_SIM_TRUE = *$' "$tree/Makefile" &&
-    plant verify/reference/reduce.c '(size_t)index[axis],' '(size_t)index[axis] + 1,' &&
+  check ties/wrong-twin "a wrong twin passes in the new tier" refuted cumsum --ops ties
+  check whole/wrong "a wrong domain passes" refuted sub --ops integer
+  "$tree/gemel" rewritten "$scratch/bounds.gmt" >"$scratch/out" 2>&1
+  check rewritten/wrong "a wrong rewrite passes" test $? = 1
+  if ! has_sim; then
+    finish
+  elif plant verify/reference/reduce.c '(size_t)index[axis],' '(size_t)index[axis] + 1,' &&
     plant gpu/kernels/reduce.cu 'k * r.out_step, FINISH(sum))' '(r.length - 1 - k) * r.out_step, FINISH(sum))' &&
-    make_gemel; then
+    make_gemel -o "$copy/verify/domains/functions.def"; then
     "$tree/gemel" verify --ops cumsum --device sim --tier integer >"$scratch/out" 2>&1
     check cumsum/wrong-kernel "a wrong kernel for GPUs passes" test $? = 1
+  else
+    wrong cumsum/wrong-kernel "could not be planted" "$scratch/log"
   fi
 else
   wrong wrong-twins "could not be planted" "$scratch/log"

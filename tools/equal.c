@@ -14,8 +14,7 @@ static const gemel__option options[] = {
      "integers); "
      "'none': "
      "they must agree in every bit"},
-    {"tier", 't', "T[,T]...",
-     "only these tiers, of real, integer, float, gradient, special (default: all)"},
+    GEMEL__TIER_OPTION,
     {"counterexample", 'c', "DIR",
      "if they differ, write both graphs into the folder DIR, with inputs at which they do and both "
      "results, for gemel verify --replay: first/ and second/, each for gemel run"},

@@ -25,6 +25,17 @@ typedef struct gemel__records {
   double shown;   /* when it last showed how far the harness is */
 } gemel__records;
 
+/* The row of --tier; what each tier asks, for the text below the options. */
+#define GEMEL__TIER_WORD(E, name, question) #name ", "
+#define GEMEL__TIER_OPTION                                                                         \
+  {                                                                                                \
+    "tier", 't', "T[,T]...",                                                                       \
+        "only these tiers, of " GEMEL_TIER_TABLE(                                                  \
+            GEMEL__TIER_WORD) "separated by commas (default: all)"                                 \
+  }
+#define GEMEL__TIER_QUESTION(E, name, question) #name ": " question " "
+#define GEMEL__TIER_QUESTIONS GEMEL_TIER_TABLE(GEMEL__TIER_QUESTION)
+
 /* The options that both commands have, for their tables, and what they say about output. */
 #define GEMEL__RECORD_OPTIONS                                                                      \
   {"instances", 'n', "N", "random instances for each subject and tier (default 96)"},              \

@@ -12,8 +12,7 @@ static const gemel__option options[] = {
     {"rules", 'R', "GLOB[,GLOB]...|FILE",
      "rewrite rules and passes instead: those of gemel's own whose name, family, phase or tag "
      "matches, or the rules in the file"},
-    {"tier", 't', "T[,T]...",
-     "only these tiers, of real, integer, float, gradient, special (default: all)"},
+    GEMEL__TIER_OPTION,
     {"jobs", 'J', "N",
      "operations or rules that are verified at a time (default: as many threads as OpenMP would "
      "use); what is printed doesn't depend on it"},
@@ -161,10 +160,7 @@ const gemel__command gemel__command_verify = {
     "",
     "Verify every operation and its derivatives against independent references, and every rewrite "
     "rule.",
-    "Evidence comes in five tiers. real: are both sides the same function over the reals? integer: "
-    "is the result exact, to the bit, where everything is? float: is each result within the bound "
-    "propagated for this input? gradient: is the symbolic derivative the derivative? special: NaN, "
-    "infinities, signed zeros, ties, odd layouts.\n"
+    "Evidence comes in tiers. " GEMEL__TIER_QUESTIONS "\n"
     "Of a rewrite rule, instances are made from its own text; besides the tiers, what it gives up "
     "is measured, and `needs` must say exactly that.\n"
     "The verdicts are passed, not applicable (with its reason), not run, uninformative and refuted "

@@ -40,6 +40,8 @@ enum { KERNEL_RANK_EVERY = 4 }; /* one in so many instances of a kernel has a ra
  * one. */
 enum { PATIENCE = 1000, SHORT_PATIENCE = 150 };
 
+#define NUMBER_OF(array) (sizeof array / sizeof *array)
+
 static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
 static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_BOOL, GEMEL_I8,
                                          GEMEL_U8,  GEMEL_F16, GEMEL_I16, GEMEL_U16,  GEMEL_BF16,
@@ -106,29 +108,21 @@ static void not_applicable(struct subject *s, gemel_tier tier, const char *reaso
 /* ---- Tiers integer, float, special ---- */
 
 static const struct tier_plan plans[] = {
-    {GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS, gemel__check_integer, all_dtypes,
-     sizeof all_dtypes / sizeof *all_dtypes, GEMEL_EVIDENCE_BITS, 0},
-    {GEMEL_TIER_FLOAT, GEMEL__FILL_FULL, gemel__check_float, float_dtypes,
-     sizeof float_dtypes / sizeof *float_dtypes, GEMEL_EVIDENCE_BOUND, 0},
-    {GEMEL_TIER_SPECIAL, GEMEL__FILL_SPECIAL, gemel__check_special, float_dtypes,
-     sizeof float_dtypes / sizeof *float_dtypes, GEMEL_EVIDENCE_BITS, 0}};
+#define PLAN(E, fill, check, dtypes, how)                                                          \
+  {GEMEL_TIER_##E, GEMEL__FILL_##fill, check, dtypes, NUMBER_OF(dtypes), GEMEL_EVIDENCE_##how, 0},
+    GEMEL__TIER_CHECKS(PLAN)
+#undef PLAN
+};
 
 /* Drawn besides in tiers float and integer: instances on which threads share the work, or kernels
  * work in several blocks. They are too large for references, so only the variants are compared. */
-static const struct tier_plan huge_plan = {GEMEL_TIER_FLOAT,
-                                           GEMEL__FILL_FULL,
-                                           gemel__check_agreement,
-                                           float_dtypes,
-                                           sizeof float_dtypes / sizeof *float_dtypes,
-                                           GEMEL_EVIDENCE_BOUND,
-                                           HUGE_ELEMENTS};
-static const struct tier_plan blocks_plan = {GEMEL_TIER_INTEGER,
-                                             GEMEL__FILL_INTEGERS,
-                                             gemel__check_exact_agreement,
-                                             block_dtypes,
-                                             sizeof block_dtypes / sizeof *block_dtypes,
-                                             GEMEL_EVIDENCE_BITS,
-                                             BLOCKS_ELEMENTS};
+static const struct tier_plan huge_plan = {
+    GEMEL_TIER_FLOAT,        GEMEL__FILL_FULL,     gemel__check_agreement, float_dtypes,
+    NUMBER_OF(float_dtypes), GEMEL_EVIDENCE_BOUND, HUGE_ELEMENTS};
+static const struct tier_plan blocks_plan = {
+    GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS,    gemel__check_exact_agreement,
+    block_dtypes,       NUMBER_OF(block_dtypes), GEMEL_EVIDENCE_BITS,
+    BLOCKS_ELEMENTS};
 
 void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one) {
   size_t compared = total->compared + one->compared;
@@ -676,7 +670,7 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
 
 static gemel_status verify_shipped(struct subject *s, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < NUMBER_OF(plans) && status == GEMEL_OK; k++) {
     if (gemel__run_wants(s->run, plans[k].tier)) {
       if (s->derivative && plans[k].tier == GEMEL_TIER_SPECIAL) {
         not_applicable(s, plans[k].tier,
@@ -746,8 +740,8 @@ static gemel_status find_instance(struct subject *s, int *found, gemel_error *er
     gemel__instance instance;
     gemel_error problem = {GEMEL_OK, 0, 0, ""};
     gemel__run_random(s->run, s->name, GEMEL_TIER_INTEGER, APART + k, &random);
-    gemel_status status = gemel__subject_draw(s, all_dtypes, sizeof all_dtypes / sizeof *all_dtypes,
-                                              k, SMALL_ELEMENTS, &random, &instance, &problem);
+    gemel_status status = gemel__subject_draw(s, all_dtypes, NUMBER_OF(all_dtypes), k,
+                                              SMALL_ELEMENTS, &random, &instance, &problem);
     if (status == GEMEL_NO_MEMORY) {
       return gemel__no_memory(error, "an instance");
     }
@@ -889,7 +883,7 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
   s.own = gemel__own_reference_exists(context, s.op);
   snprintf(s.name, sizeof s.name, "%s:%s", name, kernel->name != NULL ? kernel->name : "kernel");
   status = find_instance(&s, &found, error);
-  for (size_t k = 0; k < sizeof plans / sizeof *plans && status == GEMEL_OK && !found; k++) {
+  for (size_t k = 0; k < NUMBER_OF(plans) && status == GEMEL_OK && !found; k++) {
     if (gemel__run_wants(&run, plans[k].tier)) {
       gemel__subject_reason(&s, plans[k].tier, GEMEL_VERDICT_NOT_RUN, NO_INSTANCE);
     }

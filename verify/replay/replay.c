@@ -91,7 +91,10 @@ static gemel_status replay_gradient(gemel__run *run, gemel__saved *s, gemel_reco
 
 static gemel_status replay(gemel__run *run, gemel__saved *s, gemel_error *error) {
   static const gemel__check alone[GEMEL_TIER_COUNT] = {
-      NULL, gemel__check_integer, gemel__check_float, NULL, gemel__check_special};
+#define ALONE(E, fill, check, dtypes, how) [GEMEL_TIER_##E] = check,
+      GEMEL__TIER_CHECKS(ALONE)
+#undef ALONE
+  };
   /* for two graphs: exact results, bits or derivatives */
   static const gemel__check compared[GEMEL_TIER_COUNT] = {
       gemel__check_pair, gemel__check_contrast_ways, gemel__check_contrast_ways,

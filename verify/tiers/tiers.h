@@ -9,6 +9,15 @@
 
 #include "instances/trial.h"
 
+/* The tiers that run the shipped code beside a reference. X(enum, fill, check, dtypes, evidence):
+ * how values are drawn, what judges an instance at them, all_dtypes or float_dtypes, and what
+ * carries a passed verdict. `gemel verify` asks each of every operation, its gradient and a
+ * program's kernel. */
+#define GEMEL__TIER_CHECKS(X)                                                                      \
+  X(INTEGER, INTEGERS, gemel__check_integer, all_dtypes, BITS)                                     \
+  X(FLOAT, FULL, gemel__check_float, float_dtypes, BOUND)                                          \
+  X(SPECIAL, SPECIAL, gemel__check_special, float_dtypes, BITS)
+
 /* GEMEL_DECLINED: the kernel on trial declines the instance. */
 gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor *const *values,
                                   const gemel__trial *trial, gemel__outcome *outcome,
