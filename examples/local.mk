@@ -6,6 +6,7 @@ dist_examples_DATA += %reldir%/affine.gmt
 dist_examples_DATA += %reldir%/affine_gpu.c
 dist_examples_DATA += %reldir%/characters.c
 dist_examples_DATA += %reldir%/digits.c
+dist_examples_DATA += %reldir%/digits.h
 dist_examples_DATA += %reldir%/digits.npz
 dist_examples_DATA += %reldir%/digits.txt
 dist_examples_DATA += %reldir%/dropout.gmt

@@ -15,9 +15,8 @@
 #include "instances/assumed.h"
 #include "pairs/widen.h"
 
-enum {
-  CHALLENGES = 40
-}; /* found enough, by trial, for reorderings that are better at nearly all points */
+/* Found enough, by trial, for reorderings that are better at nearly all points. */
+enum { CHALLENGES = 40 };
 
 /* The bounds of both sides at one element. */
 struct yardstick {
