@@ -1,6 +1,7 @@
 /*
- * Corpora of rewrite rules: of each file in tests/rules, right ones pass in every tier, and wrong
- * ones are refuted, whatever the seed. A file is called CLASS.right.rules or CLASS.wrong.rules.
+ * Corpora of rewrite rules: of each file in tests/rules, right ones pass in every tier, wrong ones
+ * are refuted, and those with a dead arm, which nothing can take, are uninformative, whatever the
+ * seed. A file is called CLASS.right.rules, CLASS.wrong.rules or CLASS.dead.rules.
  * GEMEL_CORPUS_SEEDS says how many seeds are tried (1).
  *
  * SPDX-License-Identifier: MIT
@@ -79,7 +80,7 @@ static void verify(const char *file, uint64_t seed, struct all *all) {
 
 static void corpus(const void *data) {
   const char *file = data;
-  int wrong = strstr(file, ".wrong.") != NULL;
+  int wrong = strstr(file, ".wrong.") != NULL, dead = strstr(file, ".dead.") != NULL;
   for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     static struct all all;
     verify(file, seed, &all);
@@ -88,6 +89,10 @@ static void corpus(const void *data) {
       ct_context("%s: %s, seed %d: %s", file, seen->name, (int)seed, seen->text);
       if (wrong) {
         CT_CHECK(seen->verdicts[GEMEL_VERDICT_REFUTED] > 0);
+      } else if (dead) {
+        CT_EQ_UINT(seen->verdicts[GEMEL_VERDICT_PASSED] + seen->verdicts[GEMEL_VERDICT_REFUTED], 0);
+        CT_HAS_STR(seen->text, "no instance takes the arm");
+        CT_HAS_STR(seen->text, "(line ");
       } else {
         CT_EQ_UINT(seen->verdicts[GEMEL_VERDICT_PASSED] +
                        seen->verdicts[GEMEL_VERDICT_NOT_APPLICABLE],

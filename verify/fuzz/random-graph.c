@@ -155,7 +155,7 @@ static gemel_graph *left_side(graph_maker *m, const gemel_rule *rule, gemel_stat
   }
   gemel__goal goal;
   gemel__left_constants constants;
-  gemel__goal_draw(rule, m->random, &goal);
+  gemel__goal_draw(rule, NULL, m->random, &goal);
   gemel__rule_wish wish = {.dtype = m->dtype, .max_elements = MAX_ELEMENTS, .empty = m->empty};
   *status = gemel__rule_left(rule, &wish, &goal, m->random, &scene, &root, &constants, &reason);
   if (*status == GEMEL_OK) {

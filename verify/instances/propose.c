@@ -87,8 +87,9 @@ static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
   d->op = p->op;
   d->dtype = p->dtype;
   d->max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
-  d->zeros = gemel__one_in(d, 6) || p->empty;
+  d->zeros = (gemel__one_in(d, 6) && !p->reach) || p->empty;
   d->ranks = p->ranks;
+  d->reach = p->reach;
   d->length = p->length;
   d->n_sizes = p->n_sizes;
   d->sizes = p->sizes;

@@ -22,6 +22,7 @@
 #include "mutate/mutate.h"
 #include "base/buffer.h"
 #include "rewrite/choice.h"
+#include "rules/arms.h"
 #include "rules/draw.h"
 #include "harness/run.h"
 
@@ -248,7 +249,7 @@ static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, 
                                        GEMEL_F64, GEMEL_U8,  GEMEL_F32, GEMEL_I64};
   enum { DTYPES = sizeof dtypes / sizeof *dtypes };
   int uses = gemel__rule_asks_uses(h->rule) || gemel__rule_asks_uses(h->mutant);
-  int many = gemel__rule_count_limit(h->rule);
+  size_t arms = gemel__rule_arms(engine)->count;
   size_t missed[DTYPES] = {0}, hits[DTYPES] = {0};
   gemel_status status = GEMEL_OK;
   for (size_t k = from; k < to && !enough(k, *found) && status == GEMEL_OK; k++) {
@@ -262,7 +263,7 @@ static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, 
                              .fold = k % 4 != 3,
                              .tries = DRAW_TRIES,
                              .reused = uses && k % 3 == 1,
-                             .many = k % 5 == 2 ? many : 0,
+                             .arm = arms > 0 && k % 5 == 2 ? 1 + k / 5 % arms : 0,
                              .plain = 1};
     if (missed[which] >= 2 && hits[which] == 0) {
       continue;

@@ -466,7 +466,7 @@ static gemel_status emit_passed(struct gemel__proof *p, gemel_record *record, ge
     return gemel__no_memory(error, "witnesses");
   }
   record->witnesses = witnesses;
-  gemel__record_emit(p->run, record);
+  gemel__rule_emit(p, record);
   gemel_text_free(witnesses);
   return GEMEL_OK;
 }

@@ -6,6 +6,7 @@
  * have infinite or NaN ones. More are drawn if too few results have elements, or too few instances
  * have an operand without any.
  */
+#include <stdio.h>
 #include <string.h>
 #include "instances/assumed.h"
 #include "core/alloc.h"
@@ -15,6 +16,7 @@
 #include "ops/ops.h"
 #include "pairs/lengths.h"
 #include "passes/passes.h"
+#include "rules/arms.h"
 #include "rules/trial.h"
 
 enum { DRAW_TRIES = 60, FEW_TRIES = 8, GIVE_UP = 4, ELEMENTS = 24 };
@@ -266,6 +268,88 @@ static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_k
   return status;
 }
 
+/* ---- Arms ---- */
+
+/* How many examples with elements throughout take arm K; alone, if it is an arm and not a boundary.
+ */
+static size_t taken_by(const struct gemel__proof *p, const gemel__arms *arms, size_t k) {
+  size_t count = 0;
+  for (size_t j = 0; j < p->n; j++) {
+    const gemel__rule_instance *drawn = &p->examples[j].drawn;
+    count += p->examples[j].full && !p->examples[j].edge &&
+             ((k < arms->n_arms ? drawn->alone : drawn->taken) >> k & 1);
+  }
+  return count;
+}
+
+/* The dtype for instances of arm K: often one that the arm names. */
+static gemel_dtype arm_dtype(const gemel__arms *arms, size_t k, gemel__random *random) {
+  const gemel__termexpr *expr = &arms->rule->conditions[arms->at[k].condition];
+  gemel_dtype dtype = schedule[gemel__random_below(random, SCHEDULED)];
+  uint32_t from = gemel__operand_start(expr, arms->at[k].end), named = 0;
+  int keep = gemel__random_chance(random, 1, 4);
+  for (uint32_t j = from; j < arms->at[k].end && !keep; j++) {
+    if (expr->code[j].kind == GEMEL__TERMCODE_DTYPE && gemel__random_below(random, ++named) == 0) {
+      dtype = (gemel_dtype)expr->code[j].index;
+    }
+  }
+  return dtype;
+}
+
+/* Adds instances that take arm K, if there are fewer than WANTED: FIRST draws for one, and MORE for
+ * the others. */
+static gemel_status collect_arm(struct gemel__proof *p, const gemel__arms *arms, size_t k,
+                                gemel__random *random, gemel_error *error) {
+  enum { WANTED = 3, FIRST = 48, MORE = 12 };
+  gemel_status status = GEMEL_OK;
+  size_t taken = taken_by(p, arms, k), last = k < arms->n_arms ? FIRST : MORE;
+  for (size_t j = 0; j < (taken > 0 ? MORE : last) && taken < WANTED && p->n < p->room && !status;
+       j++) {
+    gemel__rule_wish wish = {.dtype = arm_dtype(arms, k, random),
+                             .max_elements = ELEMENTS,
+                             .empty = j % 4 == 3,
+                             .fold = 1,
+                             .tries = DRAW_TRIES,
+                             .constants = constants_of(p, j),
+                             .plain = 1,
+                             .arm = 1 + k};
+    status = add_if(p, &wish, gemel__rule_has_elements, random, error);
+    taken = taken_by(p, arms, k);
+  }
+  return status;
+}
+
+/* Notes which arms examples take, and one that none takes. */
+static void note_untaken(struct gemel__proof *p, const gemel__arms *arms) {
+  size_t k = 0;
+  char text[160];
+  p->taken = 0;
+  for (size_t j = 0; j < p->n; j++) {
+    p->taken |= p->examples[j].full ? p->examples[j].drawn.taken : 0;
+  }
+  while (k < arms->n_arms && (p->taken >> k & 1)) {
+    k++;
+  }
+  p->untaken[0] = '\0';
+  if (k < arms->n_arms) {
+    gemel__arm_text(arms, k, text, sizeof text);
+    snprintf(p->untaken, sizeof p->untaken, "no instance takes the arm %s", text);
+  }
+}
+
+/* Adds instances for arms and boundaries that too few of the others take. */
+static gemel_status collect_arms(struct gemel__proof *p, gemel_error *error) {
+  const gemel__arms *arms = gemel__rule_arms(p->engine);
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 4, &random);
+  for (size_t k = 0; k < arms->count && p->n > 0 && status == GEMEL_OK; k++) {
+    status = collect_arm(p, arms, k, &random, error);
+  }
+  note_untaken(p, arms);
+  return status;
+}
+
 gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
   static const gemel__constants_kind kinds[] = {GEMEL__CONSTANTS_WIDE, GEMEL__CONSTANTS_INFINITE,
                                                 GEMEL__CONSTANTS_NAN};
@@ -277,7 +361,7 @@ gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
   for (size_t k = 0; asks && k < sizeof kinds / sizeof *kinds && status == GEMEL_OK; k++) {
     status = collect_constants(p, kinds[k], &turn, error);
   }
-  return status;
+  return status || p->rule == NULL ? status : collect_arms(p, error);
 }
 
 gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *error) {

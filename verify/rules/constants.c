@@ -24,7 +24,7 @@ static void name(gemel__rule_numbers *numbers, double x) {
   }
 }
 
-static void name_expression(gemel__rule_numbers *numbers, const gemel__termexpr *expr) {
+void gemel__rule_numbers_in(const gemel__termexpr *expr, gemel__rule_numbers *numbers) {
   for (uint32_t k = 0; k < expr->count; k++) {
     const gemel__termcode *code = &expr->code[k];
     if (code->kind == GEMEL__TERMCODE_NUMBER) {
@@ -41,7 +41,7 @@ static void name_side(gemel__rule_numbers *numbers, const gemel__rule_side *side
       name(numbers, gemel__number_double(&side->nodes[k].number));
     }
     for (uint32_t j = 0; j < side->nodes[k].n_attrs; j++) {
-      name_expression(numbers, &side->nodes[k].attrs[j]);
+      gemel__rule_numbers_in(&side->nodes[k].attrs[j], numbers);
     }
   }
 }
@@ -49,7 +49,7 @@ static void name_side(gemel__rule_numbers *numbers, const gemel__rule_side *side
 void gemel__rule_numbers_of(const struct gemel_rule *rule, gemel__rule_numbers *numbers) {
   memset(numbers, 0, sizeof *numbers);
   for (uint32_t k = 0; k < rule->n_conditions; k++) {
-    name_expression(numbers, &rule->conditions[k]);
+    gemel__rule_numbers_in(&rule->conditions[k], numbers);
   }
   name_side(numbers, &rule->left);
   name_side(numbers, &rule->right);

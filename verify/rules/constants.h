@@ -15,6 +15,8 @@ typedef struct gemel__rule_numbers {
   double at[32];
 } gemel__rule_numbers;
 
+/* Adds the numbers in EXPR, or sets NUMBERS to those of RULE. */
+void gemel__rule_numbers_in(const gemel__termexpr *expr, gemel__rule_numbers *numbers);
 void gemel__rule_numbers_of(const struct gemel_rule *rule, gemel__rule_numbers *numbers);
 
 /* Draws a number of DTYPE, and stores it at AT. */

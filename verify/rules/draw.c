@@ -13,7 +13,6 @@
 #include "core/attrs.h"
 #include "core/error.h"
 #include "core/intern.h"
-#include "core/intern.h"
 #include "rewrite/engine.h"
 #include "rules/functions.h"
 #include "rules/left.h"
@@ -25,6 +24,7 @@ struct gemel__rule_engine {
   const gemel_rule *rule;
   gemel__selection only; /* the rule */
   gemel__selection none; /* no rules: drops unused nodes */
+  gemel__arms arms;
 };
 
 gemel__rule_engine *gemel__rule_engine_new(gemel_context *context, const gemel_rule *rule,
@@ -39,7 +39,8 @@ gemel__rule_engine *gemel__rule_engine_new(gemel_context *context, const gemel_r
       gemel__selection_add(&engine->only, rule, 0, error) != GEMEL_OK ||
       gemel__selection_finish(&engine->only, error) != GEMEL_OK ||
       gemel__selection_start(&engine->none, context, error) != GEMEL_OK ||
-      gemel__selection_finish(&engine->none, error) != GEMEL_OK) {
+      gemel__selection_finish(&engine->none, error) != GEMEL_OK ||
+      gemel__arms_of(rule, &engine->arms, error) != GEMEL_OK) {
     gemel__rule_engine_free(engine);
     return NULL;
   }
@@ -50,8 +51,13 @@ void gemel__rule_engine_free(gemel__rule_engine *engine) {
   if (engine != NULL) {
     gemel__selection_clear(&engine->only);
     gemel__selection_clear(&engine->none);
+    gemel__arms_clear(&engine->arms);
     gemel__free(engine, sizeof *engine);
   }
+}
+
+const gemel__arms *gemel__rule_arms(const gemel__rule_engine *engine) {
+  return &engine->arms;
 }
 
 gemel_graph *gemel__rule_apply(gemel__rule_engine *engine, const gemel_graph *graph, int fold,
@@ -228,23 +234,6 @@ int gemel__rule_asks_constants(const gemel_rule *rule) {
   return 0;
 }
 
-int gemel__rule_count_limit(const gemel_rule *rule) {
-  enum { MOST = 64 };
-  int64_t limit = 0;
-  for (uint32_t k = 0; k < rule->n_conditions && limit == 0; k++) {
-    const gemel__termexpr *expr = &rule->conditions[k];
-    int64_t number = 0;
-    int counts = 0;
-    for (uint32_t j = 0; j < expr->count; j++) {
-      const gemel__termcode *code = &expr->code[j];
-      counts |= code->kind == GEMEL__TERMCODE_FUNCTION && code->index == GEMEL__FUNCTION_count;
-      number = code->kind == GEMEL__TERMCODE_NUMBER && code->value <= MOST ? code->value : number;
-    }
-    limit = counts && number > 1 ? number : 0;
-  }
-  return (int)limit;
-}
-
 int gemel__type_is_empty(gemel_context *context, gemel_type type) {
   const gemel_dim *dims = gemel_type_dims(context, type);
   int64_t size;
@@ -324,12 +313,13 @@ static gemel_status use_again(const struct gemel_rule *rule, const gemel__bindin
   return status;
 }
 
-/* Builds the left side. GEMEL_DECLINED if the matcher doesn't match it, or if EXACTLY and its
- * conditions don't hold as GOAL says. */
-static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
+/* Builds the left side of INSTANCE. GEMEL_DECLINED if the matcher doesn't match it. */
+static gemel_status try_left(gemel__rule_instance *instance, const gemel__arms *arms,
                              const gemel__rule_wish *wish, gemel__random *random,
-                             const gemel__goal *goal, int exactly, gemel__rule_draws *draws,
+                             const gemel__goal *goal, gemel__rule_draws *draws,
                              gemel__left_constants *constants, gemel_error *error) {
+  const struct gemel_rule *rule = arms->rule;
+  gemel_graph *graph = instance->left;
   gemel__arena arena = {NULL, 0};
   gemel__scene scene = {graph, NULL, &arena, NULL, error};
   gemel__binding binding;
@@ -345,11 +335,9 @@ static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
     for (uint32_t k = 0; k < gemel__rule_orders(rule) && status == GEMEL_DECLINED; k++) {
       status = gemel__rule_match(rule, k, &scene, root, &binding);
     }
-    if (status == GEMEL_OK && exactly) {
-      int met;
+    if (status == GEMEL_OK) {
       scene.variables = binding.terms;
-      met = gemel__goal_met(goal, &scene);
-      status = met < 0 ? gemel__no_memory(error, "an instance") : met ? GEMEL_OK : GEMEL_DECLINED;
+      status = gemel__arms_taken(arms, &scene, &instance->taken, &instance->alone);
     }
     draws->unmatched += status == GEMEL_DECLINED;
   }
@@ -361,29 +349,50 @@ static gemel_status try_left(gemel_graph *graph, const struct gemel_rule *rule,
   return status;
 }
 
+/* The arm to aim at: the one that WISH names, or a random one; NULL: the rule has none. */
+static const gemel__arm *aim(const gemel__arms *arms, const gemel__rule_wish *wish,
+                             gemel__random *random) {
+  size_t arm = wish->arm > 0       ? wish->arm - 1
+               : arms->n_arms == 0 ? 0
+                                   : gemel__random_below(random, arms->n_arms);
+  return wish->arm > 0 || arms->n_arms > 0 ? &arms->at[arm] : NULL;
+}
+
+/* 1 if try K is good enough although it doesn't take ARM alone: after half of the tries it may take
+ * it beside another; after three quarters any will do, unless the arm is wished for. */
+static int suffices(const gemel__rule_instance *instance, const gemel__rule_wish *wish, size_t arm,
+                    int k) {
+  return (instance->alone >> arm & 1) || (2 * k >= wish->tries && (instance->taken >> arm & 1)) ||
+         (4 * k >= 3 * wish->tries && wish->arm == 0);
+}
+
 gemel_status gemel__rule_draw(gemel__rule_engine *engine, const gemel__rule_wish *wish,
                               gemel__random *random, gemel__rule_instance *instance,
                               gemel__rule_draws *draws, gemel_error *error) {
+  enum { GOAL_TRIES = 8 };
   gemel_status status = GEMEL_DECLINED;
   gemel__rule_wish how = *wish;
   gemel__goal goal;
+  const gemel__arm *arm = aim(&engine->arms, wish, random);
   memset(instance, 0, sizeof *instance);
-  gemel__goal_draw(engine->rule, random, &goal);
   for (int k = 0; k < wish->tries && status == GEMEL_DECLINED; k++) {
     gemel__left_constants constants;
-    int aimed = 4 * k < 3 * wish->tries;
     gemel__rule_instance_clear(instance);
     how.eager = 4 * k >= wish->tries;
-    if (!aimed) {
-      gemel__goal_draw(engine->rule, random, &goal);
+    if (k % GOAL_TRIES == 0) {
+      gemel__goal_draw(engine->rule, arm, random, &goal);
     }
     instance->left = gemel_graph_new(engine->only.context, error);
     if (instance->left == NULL) {
       return GEMEL_NO_MEMORY;
     }
     draws->tried++;
-    status = try_left(instance->left, engine->rule, &how, random, &goal, aimed && goal.arms, draws,
-                      &constants, error);
+    status = try_left(instance, &engine->arms, &how, random, &goal, draws, &constants, error);
+    if (status == GEMEL_OK && arm != NULL &&
+        !suffices(instance, wish, (size_t)(arm - engine->arms.at), k)) {
+      draws->unmatched++;
+      status = GEMEL_DECLINED;
+    }
     if (status == GEMEL_OK) {
       instance->floats = constants.floats;
       instance->wide = wish->constants == GEMEL__CONSTANTS_WIDE;

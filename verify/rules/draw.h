@@ -27,14 +27,15 @@ typedef struct gemel__rule_instance {
   /* The same with a symbol for each size above 1. NULL if there is no such graph, or the rule
    * doesn't apply to it. */
   gemel_graph *symbolic_left, *symbolic_right;
-  gemel_dtype dtype;   /* of the result */
-  uint64_t shapes;     /* a hash of the types of the inputs */
-  uint64_t content;    /* a hash of the left side: equal instances have equal ones */
-  int rank;            /* the highest rank of an input */
-  int floats;          /* 1: some variable is bound to a float constant */
-  int wide;            /* 1: constants are of all magnitudes */
-  int special;         /* some constant is infinite or NaN: a gemel__constants_kind; else 0 */
-  gemel_error problem; /* the engine's error if it refuses the right side */
+  gemel_dtype dtype;     /* of the result */
+  uint64_t shapes;       /* a hash of the types of the inputs */
+  uint64_t content;      /* a hash of the left side: equal instances have equal ones */
+  int rank;              /* the highest rank of an input */
+  uint64_t taken, alone; /* the rule's arms, as gemel__arms_taken says */
+  int floats;            /* 1: some variable is bound to a float constant */
+  int wide;              /* 1: constants are of all magnitudes */
+  int special;           /* some constant is infinite or NaN: a gemel__constants_kind; else 0 */
+  gemel_error problem;   /* the engine's error if it refuses the right side */
 } gemel__rule_instance;
 
 /* Counts of draws that failed, and why: shown if a rule has no instance. */
@@ -55,12 +56,12 @@ typedef struct gemel__rule_wish {
   int tries;
   /* To tell a rule from its mutants: */
   int reused; /* 1: values that the left side names are often outputs too */
-  int many;   /* `..xs` often matches about this many operands */
   int plain;  /* 1: no symbolic graphs */
   gemel__constants_kind constants;
   int deep;       /* 1: ranks are 5 to 8 if there is a choice */
   int64_t length; /* not 0: sizes are this or 1 if there is a choice */
   int eager;      /* 1: sizes that the rule names are frequent, after smaller ones failed */
+  size_t arm;     /* 1 + the arm or boundary that is to be taken; 0: any */
 } gemel__rule_wish;
 
 /* The engine with one rule, which it borrows. It is made once for all instances, and is for one
@@ -69,6 +70,9 @@ typedef struct gemel__rule_engine gemel__rule_engine;
 gemel__rule_engine *gemel__rule_engine_new(gemel_context *context, const gemel_rule *rule,
                                            gemel_error *error);
 void gemel__rule_engine_free(gemel__rule_engine *engine);
+
+/* The arms of the engine's rule. */
+const struct gemel__arms *gemel__rule_arms(const gemel__rule_engine *engine);
 
 /* Draws an instance of the engine's rule. GEMEL_DECLINED: none was found. GEMEL_NO_MEMORY. Release
  * with gemel__rule_instance_clear. */
@@ -87,9 +91,6 @@ int gemel__rule_asks_uses(const gemel_rule *rule);
 /* 1 if a condition of RULE asks whether something is constant, for a constant's value, or for a
  * fact, which constants may have. */
 int gemel__rule_asks_constants(const gemel_rule *rule);
-
-/* The number, up to 64, in a condition of RULE that counts operands; 0: there is none. */
-int gemel__rule_count_limit(const gemel_rule *rule);
 
 /* 1 if TYPE has a size of 0. */
 int gemel__type_is_empty(gemel_context *context, gemel_type type);

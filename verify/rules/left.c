@@ -29,7 +29,8 @@ struct left {
   const struct gemel_rule *rule;
   gemel_dtype dtype;
   int64_t max_elements;
-  int empty, many;
+  int empty;
+  int reach; /* 1: an arm is to be taken */
   gemel__random *random;
   gemel__scene *scene;
   gemel_graph *graph;
@@ -444,15 +445,12 @@ struct operand_layout {
 
 /* How many operands `..xs` matches. */
 static uint32_t draw_count(struct left *l) {
-  enum { MOST = 16 };
-  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, 4)) {
+  enum { MOST = 16, MOST_FAR = 64 };
+  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, l->reach ? 2 : 4)) {
     int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
-    if (n <= MOST) {
+    if (n <= (l->reach ? MOST_FAR : MOST)) {
       return (uint32_t)n;
     }
-  }
-  if (l->many > MOST_VARIADIC && gemel__random_chance(l->random, 1, 2)) {
-    return (uint32_t)(l->many + gemel__random_between(l->random, -2, 2));
   }
   return (uint32_t)gemel__random_below(l->random, MOST_VARIADIC + 1);
 }
@@ -630,6 +628,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   proposal.ranks = l->rank + 1;
   proposal.length = l->length;
   proposal.n_sizes = l->n_sizes;
+  proposal.reach = l->reach;
   memcpy(proposal.sizes, l->sizes, sizeof l->sizes);
   proposal.n_inputs = at.first[p->n_operands];
   if (status != GEMEL_OK || p->n_attrs > GEMEL__PROPOSAL_ATTRS ||
@@ -662,26 +661,63 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   return status ? status : make_node(l, p, &proposal, &at, &l->values[index]);
 }
 
-/* Makes sizes, ranks and counts that the rule names, and their neighbours, as likely for this left
- * side as the usual ones. Large ones are rare, unless the wish is eager. */
-static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
-  enum { LARGEST = 1024, DEEPEST = 8 };
-  int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
-  l->rank = gemel__random_chance(l->random, 1, 3) ? (int)gemel__random_below(l->random, 5) : -1;
-  l->rank = wish->deep ? (int)gemel__random_between(l->random, 5, DEEPEST) : l->rank;
-  for (size_t k = 0; k < l->numbers.count; k++) {
-    double c = l->numbers.at[k];
+static int has_size(const struct left *l, int64_t n) {
+  size_t k = 0;
+  while (k < l->n_sizes && l->sizes[k] != n) {
+    k++;
+  }
+  return k < l->n_sizes;
+}
+
+/* Adds the sizes at and beside each of NUMBERS to those that are tried. Large ones only if EAGER.
+ */
+static void add_sizes(struct left *l, const gemel__rule_numbers *numbers,
+                      const gemel__rule_wish *wish, int eager) {
+  enum { LARGEST = 1024 };
+  for (size_t k = 0; k < numbers->count; k++) {
+    double c = numbers->at[k];
     if (!(c >= 0 && c <= LARGEST)) {
       continue; /* may not be a size at all */
     }
     for (int64_t n = (int64_t)c - 1; n <= (int64_t)c + 1; n++) {
-      if (n >= 0 && l->n_sizes < GEMEL__PROPOSAL_SIZES && (n <= wish->max_elements || eager)) {
+      int64_t most = (l->reach ? 8 : 2) * n;
+      if (n >= 0 && l->n_sizes < GEMEL__PROPOSAL_SIZES && (n <= wish->max_elements || eager) &&
+          !(l->reach && has_size(l, n))) {
         l->sizes[l->n_sizes++] = n;
-        l->max_elements = 2 * n > l->max_elements ? 2 * n : l->max_elements;
+        l->max_elements = most > l->max_elements ? most : l->max_elements;
       }
     }
   }
-  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, 4)) {
+}
+
+/* Takes the sizes from the numbers of the goal, often from those of the arm's condition alone, and
+ * often only one of them: several numbers of an arm are often met by one size. */
+static void aim_at_goal(struct left *l, const gemel__rule_wish *wish) {
+  gemel__rule_numbers numbers = {0, {0}};
+  size_t asked = gemel__random_chance(l->random, 1, 2) ? l->goal->n_own : l->goal->count;
+  for (size_t k = 0; k < asked; k++) {
+    gemel__rule_numbers_in(&l->goal->atoms[k].expr, &numbers);
+  }
+  add_sizes(l, &numbers, wish, 1);
+  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, 2)) {
+    l->sizes[0] = l->sizes[gemel__random_below(l->random, l->n_sizes)];
+    l->n_sizes = 1;
+  }
+}
+
+/* Makes sizes, ranks and counts that the rule names, and their neighbours, as likely for this left
+ * side as the usual ones. Large ones are rare, unless the wish is eager. */
+static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
+  enum { DEEPEST = 8 };
+  int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
+  l->rank = gemel__random_chance(l->random, 1, 3) ? (int)gemel__random_below(l->random, 5) : -1;
+  l->rank = wish->deep ? (int)gemel__random_between(l->random, 5, DEEPEST) : l->rank;
+  if (l->reach) {
+    aim_at_goal(l, wish);
+  } else {
+    add_sizes(l, &l->numbers, wish, eager);
+  }
+  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, l->reach ? 2 : 4)) {
     int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
     l->rank = n <= DEEPEST ? (int)n : l->rank;
   }
@@ -711,7 +747,7 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
   l.max_elements = wish->max_elements;
   l.empty = wish->empty;
   l.length = wish->length;
-  l.many = wish->many;
+  l.reach = wish->arm > 0;
   l.random = random;
   l.scene = scene;
   l.graph = scene->graph;

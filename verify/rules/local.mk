@@ -2,6 +2,8 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/all.c
+libgemel_verify_a_SOURCES += %reldir%/arms.c
+libgemel_verify_a_SOURCES += %reldir%/arms.h
 libgemel_verify_a_SOURCES += %reldir%/class.c
 libgemel_verify_a_SOURCES += %reldir%/collect.c
 libgemel_verify_a_SOURCES += %reldir%/constants.c

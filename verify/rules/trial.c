@@ -30,6 +30,15 @@ void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier
   record->text = p->info->text;
 }
 
+void gemel__rule_emit(struct gemel__proof *p, gemel_record *record) {
+  if (record->verdict == GEMEL_VERDICT_PASSED && p->untaken[0] != '\0') {
+    record->verdict = GEMEL_VERDICT_UNINFORMATIVE;
+    record->how = GEMEL_EVIDENCE_NONE;
+    record->detail = p->untaken;
+  }
+  gemel__record_emit(p->run, record);
+}
+
 static void emit_simple(struct gemel__proof *p, gemel_tier tier, gemel_verdict verdict,
                         const char *detail) {
   gemel_record record;
@@ -349,7 +358,7 @@ static void conclude_real(struct gemel__proof *p, struct real_inquiry *q) {
   q->record.elements = total->compared;
   q->record.error_probability = total->error_probability;
   q->record.detail = q->asked > 0 ? detail : "no instance has inputs of a float dtype";
-  gemel__record_emit(p->run, &q->record);
+  gemel__rule_emit(p, &q->record);
 }
 
 /* ---- Many more instances, at one point each ---- */
@@ -409,13 +418,28 @@ static size_t turn_of(const struct turns *t, size_t k) {
   return SWEPT;
 }
 
-static gemel__rule_wish sweep_wish(gemel_dtype dtype, size_t k) {
+/* 1 + the arm or boundary for draw K: each that an example takes has its turn in a quarter of the
+ * draws; 0: any. */
+static size_t arm_turn(const struct gemel__proof *p, size_t k) {
+  enum { EVERY = 4 };
+  uint64_t left = p->taken;
+  if (left == 0 || k % EVERY != 0) {
+    return 0;
+  }
+  for (size_t turn = k / EVERY % (size_t)__builtin_popcountll(left); turn > 0; turn--) {
+    left &= left - 1;
+  }
+  return 1 + (size_t)__builtin_ctzll(left);
+}
+
+static gemel__rule_wish sweep_wish(const struct gemel__proof *p, gemel_dtype dtype, size_t k) {
   gemel__rule_wish wish = {.dtype = dtype,
                            .max_elements = ELEMENTS,
                            .empty = k % 7 == 6,
                            .fold = k % 5 != 4,
                            .tries = DRAW_TRIES,
                            .deep = k % 16 == 11,
+                           .arm = arm_turn(p, k),
                            .plain = 1};
   return wish;
 }
@@ -436,7 +460,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *ref
   wanted = p->pass != NULL ? 0 : wanted < MOST_SWEPT ? wanted : MOST_SWEPT;
   for (size_t k = 0; k < 2 * wanted && n_seen < wanted && which < SWEPT && !status && !*refuted;
        k++, which = turn_of(&turns, k)) {
-    gemel__rule_wish wish = sweep_wish(dtypes[record->tier == GEMEL_TIER_INTEGER][which], k);
+    gemel__rule_wish wish = sweep_wish(p, dtypes[record->tier == GEMEL_TIER_INTEGER][which], k);
     gemel__rule_instance drawn;
     status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
     turns.found[which] += status == GEMEL_OK;
@@ -603,7 +627,7 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
     record.verdict = record.elements > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
     record.how = record.elements > 0 ? GEMEL_EVIDENCE_BITS : GEMEL_EVIDENCE_NONE;
     record.detail = record.elements > 0 ? "" : "the rule isn't for integer dtypes";
-    gemel__record_emit(p->run, &record);
+    gemel__rule_emit(p, &record);
   }
   return status;
 }
@@ -670,7 +694,7 @@ static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
     snprintf(detail, sizeof detail, "error ÷ bound: %.3g before, %.3g after", p->before, p->after);
     record.detail = total.informative > 0 ? detail : "no result has a bound that says something";
     record.how = total.informative > 0 ? GEMEL_EVIDENCE_BOUND : GEMEL_EVIDENCE_NONE;
-    gemel__record_emit(p->run, &record);
+    gemel__rule_emit(p, &record);
   }
   return status;
 }
@@ -735,7 +759,7 @@ static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
     record.verdict = record.instances > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
     record.how = record.instances > 0 ? GEMEL_EVIDENCE_SAMPLES : GEMEL_EVIDENCE_NONE;
     record.detail = record.instances > 0 ? "" : "nothing of a float dtype to differentiate";
-    gemel__record_emit(p->run, &record);
+    gemel__rule_emit(p, &record);
   }
   return status;
 }

@@ -34,6 +34,8 @@ struct gemel__proof {
   size_t n_full; /* instances that are real and full */
   unsigned ranks, dtypes;
   gemel__rule_draws draws;
+  uint64_t taken;    /* arms and boundaries of the rule, a bit each, that an example takes */
+  char untaken[200]; /* what no example takes, for people; "": nothing */
   /* What was measured: */
   unsigned needs;
   unsigned of_zero, of_rounding; /* words, unless nsz or rounding explains them */
@@ -78,6 +80,10 @@ gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__
 
 /* Fills in the members that all records of the rule share. */
 void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier);
+
+/* Emits the record of a tier that ended; one that passed is uninformative if no example takes some
+ * arm of the rule. */
+void gemel__rule_emit(struct gemel__proof *p, gemel_record *record);
 
 /* Draws an instance of the rule or pass, like gemel__rule_draw. Of WISH only max_elements counts
  * for a pass. GEMEL_DECLINED: none was found. */

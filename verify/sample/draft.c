@@ -20,7 +20,7 @@ int64_t gemel__draw_dim(gemel__draft *d) {
   if (d->zeros && gemel__one_in(d, 3)) {
     return 0;
   }
-  if (d->n_sizes > 0 && gemel__one_in(d, 3)) {
+  if (d->n_sizes > 0 && gemel__one_in(d, d->reach ? 2 : 3)) {
     int64_t size = d->sizes[gemel__random_below(d->random, d->n_sizes)];
     return size > 0 || d->zeros ? size : 1;
   }

@@ -35,6 +35,7 @@ typedef struct gemel__draft {
   int64_t max_elements;
   int zeros; /* 1: sizes 0 are drawn */
   int ranks; /* as in the proposal, like the members below */
+  int reach;
   int64_t length;
   size_t n_sizes;
   const int64_t *sizes;
@@ -53,13 +54,23 @@ static inline int gemel__one_in(gemel__draft *d, int n) {
 }
 
 static inline int64_t gemel__draw(gemel__draft *d, int64_t low, int64_t high) {
-  if (d->n_sizes > 0 && gemel__one_in(d, 8)) {
+  if (d->n_sizes > 0 && gemel__one_in(d, d->reach ? 2 : 8)) {
     int64_t size = d->sizes[gemel__random_below(d->random, d->n_sizes)];
     if (size >= low && size <= high) {
       return size;
     }
   }
   return high <= low ? low : gemel__random_between(d->random, low, high);
+}
+
+/* The same where numbers above HIGH are possible: a draft that reaches far often has one of its
+ * sizes. */
+static inline int64_t gemel__draw_far(gemel__draft *d, int64_t low, int64_t high) {
+  if (d->reach && d->n_sizes > 0 && !gemel__one_in(d, 4)) {
+    int64_t size = d->sizes[gemel__random_below(d->random, d->n_sizes)];
+    return size > low ? size : low;
+  }
+  return gemel__draw(d, low, high);
 }
 
 /* Draws a size: 1, 2, 3, 5; also 0 if the draft has zeros, and 7 to 67 if it may be large. */

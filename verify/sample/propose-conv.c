@@ -65,6 +65,7 @@ static int listed_axes(const gemel__draft *d) {
 static int draw_axes(gemel__draft *d, int by_image) {
   int listed = listed_axes(d), most = d->max_rank - 2 < MOST_AXES ? d->max_rank - 2 : MOST_AXES;
   int drawn = (int)gemel__draw(d, 1, most < 1 ? 1 : most);
+  drawn = d->reach && d->ranks > 3 ? d->ranks - 3 : drawn;
   return by_image != 0 ? by_image : listed != 0 ? listed : drawn;
 }
 
@@ -141,7 +142,7 @@ static void draw_padding(gemel__draft *d, conv_axis *a, int64_t least) {
 /* Image and result sizes are known: chooses padding and kernel to fit. */
 static gemel_status fit(gemel__draft *d, conv_axis *a) {
   int64_t reach, room;
-  choose(&a->stride, a->place.is > 1 ? 1 : gemel__draw(d, 1, 2));
+  choose(&a->stride, a->place.is > 1 ? 1 : gemel__draw_far(d, 1, 2));
   choose(&a->dilation, a->kernel.known && gemel__one_in(d, 2) ? 2 : 1);
   reach = (a->place.is - 1) * a->stride.is + 1;
   if (a->kernel.known) {
@@ -167,9 +168,9 @@ static gemel_status solve_axis(gemel__draft *d, const conv_draft *c, conv_axis *
   if (a->image.known && a->place.known) {
     return fit(d, a);
   }
-  choose(&a->stride, gemel__one_in(d, 2) ? 1 : gemel__draw(d, 1, 3));
-  choose(&a->dilation, gemel__one_in(d, 2) ? 1 : gemel__draw(d, 1, 2));
-  choose(&a->kernel, gemel__draw(d, 1, c->unshared || c->axes == 3 ? 2 : 3));
+  choose(&a->stride, gemel__one_in(d, 2) ? 1 : gemel__draw_far(d, 1, 3));
+  choose(&a->dilation, gemel__one_in(d, 2) ? 1 : gemel__draw_far(d, 1, 2));
+  choose(&a->kernel, gemel__draw_far(d, 1, c->unshared || c->axes == 3 ? 2 : 3));
   if (a->image.known && a->low.known && a->high.known &&
       a->image.is + a->low.is + a->high.is < span_of(a)) {
     return GEMEL_DECLINED;
@@ -189,7 +190,7 @@ static gemel_status solve_axis(gemel__draft *d, const conv_draft *c, conv_axis *
 /* ---- Channels ---- */
 
 static int64_t draw_count(gemel__draft *d) {
-  return gemel__draw(d, !d->zeros, 3);
+  return gemel__draw_far(d, !d->zeros, 3);
 }
 
 static int divides(int64_t groups, const number *n) {
@@ -200,8 +201,12 @@ static gemel_status solve_channels(gemel__draft *d, conv_draft *c) {
   if (c->channels.known && c->group_channels.known && c->group_channels.is > 0) {
     choose(&c->groups, not_below(c->channels.is / c->group_channels.is, 1));
   }
-  int64_t tried = gemel__one_in(d, 2) ? 1 : gemel__draw(d, 2, 3);
-  choose(&c->groups, divides(tried, &c->channels) && divides(tried, &c->filters) ? tried : 1);
+  int64_t tried = gemel__one_in(d, 2) ? 1 : gemel__draw_far(d, 2, 3);
+  if (d->reach && c->filters.known && !divides(tried, &c->filters)) {
+    tried = c->filters.is;
+  }
+  choose(&c->groups,
+         tried > 0 && divides(tried, &c->channels) && divides(tried, &c->filters) ? tried : 1);
   if (c->groups.is < 1) {
     return GEMEL_DECLINED;
   }
@@ -227,13 +232,14 @@ static int64_t largest(const conv_draft *c) {
 }
 
 /* Draws what isn't known. If an operand gets too large, tries again with one image, filter, channel
- * and group. */
+ * and, unless the draft reaches far, group. */
 static gemel_status draw_channels(gemel__draft *d, conv_draft *c) {
   const conv_draft known = *c;
   gemel_status status = solve_channels(d, c);
   if (status == GEMEL_OK && largest(c) > d->max_elements) {
+    int64_t groups = d->reach ? c->groups.is : 1;
     *c = known;
-    learn(&c->groups, !c->channels.known || !c->group_channels.known, 1);
+    learn(&c->groups, !c->channels.known || !c->group_channels.known, groups);
     learn(&c->batch, 1, 1);
     learn(&c->filters, 1, c->groups.known ? c->groups.is : 1);
     learn(&c->group_channels, !c->channels.known, 1);

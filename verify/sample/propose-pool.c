@@ -4,6 +4,7 @@
  * stride, dilation and padding may be known from an operand or attribute. The rest is found by
  * trying all small windows, from a random one on, until one fits what is known.
  */
+#include <string.h>
 #include "core/dtype.h"
 #include "sample/draft.h"
 
@@ -41,7 +42,7 @@ static int complete(gemel__draft *d, pool_axis *a, const int64_t *window) {
     image = (a->place - 1) * stride + span - padding + gemel__draw(d, 0, stride - 1);
   } else if (image == UNKNOWN) {
     int64_t least = span - padding > window[DILATION] ? span - padding : window[DILATION];
-    image = gemel__draw(d, least, least + 3);
+    image = gemel__draw_far(d, least, least + 3);
   }
   if (image + padding < span || image < 1 || !sound(window, image)) {
     return 0;
@@ -58,13 +59,26 @@ static int complete(gemel__draft *d, pool_axis *a, const int64_t *window) {
   return 1;
 }
 
-/* The window numbered NUMBER, with A's known numbers in place. Windows without padding and dilation
- * have several numbers, so they come often. */
-static void window_of(const pool_axis *a, int64_t number, int64_t *window) {
-  static const int64_t values[HIGH + 1][5] = {
+/* Numbers to try for size, stride, dilation and padding. Windows without padding and dilation occur
+ * several times, so they come often. */
+typedef int64_t window_numbers[HIGH + 1][5];
+
+/* Sets NUMBERS; a draft that reaches far has some of its sizes among them. */
+static void choose_numbers(gemel__draft *d, window_numbers numbers) {
+  static const window_numbers usual = {
       {1, 2, 3, 4, 2}, {1, 1, 2, 3, 1}, {1, 1, 1, 2, 3}, {0, 0, 1, 2, 3}, {0, 0, 1, 2, 3}};
+  memcpy(numbers, usual, sizeof usual);
+  for (int k = SIZE; k <= DILATION && d->reach; k++) {
+    numbers[k][3] = gemel__draw_far(d, 1, 4);
+    numbers[k][4] = gemel__draw_far(d, 1, 4);
+  }
+}
+
+/* The window numbered NUMBER, with A's known numbers in place. */
+static void window_of(const pool_axis *a, const window_numbers numbers, int64_t number,
+                      int64_t *window) {
   for (int k = SIZE; k <= HIGH; k++) {
-    window[k] = a->window[k] != UNKNOWN ? a->window[k] : values[k][number % 5];
+    window[k] = a->window[k] != UNKNOWN ? a->window[k] : numbers[k][number % 5];
     number /= 5;
   }
 }
@@ -72,9 +86,11 @@ static void window_of(const pool_axis *a, int64_t number, int64_t *window) {
 static gemel_status solve_axis(gemel__draft *d, pool_axis *a) {
   const int64_t windows = 5 * 5 * 5 * 5 * 5, step = 1237; /* coprime to WINDOWS, so all are
                                                            * visited */
-  int64_t window[HIGH + 1], first = gemel__draw(d, 0, windows - 1);
+  window_numbers numbers;
+  choose_numbers(d, numbers);
+  int64_t window[HIGH + 1], first = gemel__random_between(d->random, 0, windows - 1);
   for (int64_t k = 0; k < windows; k++) {
-    window_of(a, (first + k * step) % windows, window);
+    window_of(a, numbers, (first + k * step) % windows, window);
     if (complete(d, a, window)) {
       return GEMEL_OK;
     }
@@ -103,6 +119,7 @@ static const gemel__shape *known_shape(const pool_draft *p) {
 static int draw_axes(gemel__draft *d, const gemel__shape *known) {
   int most = d->max_rank - 2 < MOST_AXES ? d->max_rank - 2 : MOST_AXES;
   int axes = (int)gemel__draw(d, 1, most < 1 ? 1 : most);
+  axes = d->reach && d->ranks > 3 ? d->ranks - 3 : axes;
   for (size_t k = 0; k < d->op->n_attrs; k++) {
     axes = k != COUNT_PADDING && d->attrs[k].known ? d->attrs[k].count : axes;
   }
