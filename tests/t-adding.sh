@@ -1,6 +1,6 @@
 #!/bin/sh
 # doc/adding.md: its patches add scalar operations, a tensor operation, a rewrite rule, a pass, a kernel for
-# GPUs, and to the harness a tier, a domain and a maker of questions. They are applied to a copy of the
+# GPUs, and to the harness a tier, a domain, a maker of questions and a source of points. They are applied to a copy of the
 # sources, which is built out of tree (without optimisation and without libraries for products: about
 # half a minute on two cores), and the harness must find evidence for all of them in every tier. Then each
 # is made wrong, and the harness must refute it. Each check is one line of output and
@@ -19,7 +19,7 @@ scratch=$(mktemp -d) || exit 99
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
 copy=$scratch/source
 tree=$scratch/build
-patches="scalar function tensor rule pass gpu tier domain question"
+patches="scalar function tensor rule pass gpu tier domain question source"
 passed=0 failed=0
 : >"$scratch/cases"
 
@@ -67,7 +67,7 @@ shown() {
 }
 files_of() { grep -c '^+++ ' "$source/doc/adding/$1.patch"; }
 for name in $patches; do check "$name/shown" "doc/adding.md shows another patch" shown "$name"; done
-for row in scalar:2 function:3 tensor:3 rule:1 pass:3 gpu:2 tier:2 domain:3 question:3; do
+for row in scalar:2 function:3 tensor:3 rule:1 pass:3 gpu:2 tier:2 domain:3 question:3 source:3; do
   check "${row%:*}/files" "it takes another number of files" test "$(files_of "${row%:*}")" = "${row#*:}"
 done
 
@@ -155,6 +155,21 @@ printf 'graph g(x: f32, y: f32) { return r = maximum(maximum(maximum(x, y), exp(
 check repeated_maxima/fires "not three of four are left" \
   test "$(grep -c 'maximum(' "$scratch/max.out.gmt")" = 3
 
+# The source of points finds where two graphs differ, and nothing else does.
+printf 'graph f(x: f32[12]) { return y = x }' >"$scratch/first.gmt"
+cat >"$scratch/second.gmt" <<'GRAPH'
+graph g(x: f32[12]) {
+  z = exp(x)
+  up = gt(subtensor(z, start = [1], size = [11]), subtensor(z, start = [0], size = [11]))
+  return y = where(eq(prod(cast(up, dtype = i64)), 1), x + 1:f32, x)
+}
+GRAPH
+ascending() { # VERDICT of tier real
+  "$tree/gemel" equal "$scratch/first.gmt" "$scratch/second.gmt" >"$scratch/out" 2>&1
+  grep -q "^real  *$1 " "$scratch/out"
+}
+check ascending/finds "the graphs aren't refuted" ascending REFUTED
+
 # ---- A wrong twin is refuted ----
 
 # plant FILE FROM TO: replaces the text FROM, which stands there once, in a file of the copy.
@@ -176,7 +191,9 @@ if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, AD
   plant verify/reference/reduce.c '(size_t)index[axis] + 1,' '(size_t)index[axis],' &&
   plant lib/rules/elementwise.rules 'minimum(x, y) + maximum(x, y) => x + y' 'minimum(x, y) + maximum(x, y) => x - y' &&
   plant lib/passes/maxima.c 'for (size_t j = 1; j < m->n; j++)' 'for (size_t j = 2; j < m->n; j++)' &&
+  plant verify/instances/source-ascending.c '(double)i * step' '(double)(i / 2) * step' &&
   touch "$copy/verify/domains/functions.c" && make_gemel -o "$copy/verify/domains/functions.def"; then
+  check ascending/wrong "the graphs are refuted without it" ascending uninformative
   check softplus/wrong-twin "a wrong twin passes" refuted softplus
   check sin/wrong-derivative "a wrong derivative in the domains passes" refuted sin
   check cumsum/wrong-twin "a wrong twin passes" refuted cumsum

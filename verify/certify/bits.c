@@ -10,7 +10,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "instances/assumed.h"
+#include "instances/source.h"
 #include "pairs/contrast.h"
 
 int gemel__bits_matter(const gemel_graph *graph) {
@@ -30,29 +30,6 @@ int gemel__bits_matter(const gemel_graph *graph) {
   return (floats & (floats - 1)) != 0 || (floats != 0 && others != 0);
 }
 
-/* Fills inputs that may be any number, or any of one sign, with numbers beside powers of two. In
- * some runs they are negative. */
-static void plant_neighbours(const gemel__instance *in, size_t run, gemel__random *random,
-                             gemel_tensor *const *point) {
-  for (size_t k = 0; k < in->n_leaves; k++) {
-    const gemel__leaf *leaf = &in->leaves[k];
-    int is_signed = leaf->range == GEMEL_RANGE_ANY || leaf->range == GEMEL_RANGE_NONZERO;
-    int bits = 8 * (int)gemel_dtype_size(leaf->dtype) - 1;
-    char *at = gemel_tensor_data(point[k]);
-    if (leaf->range == GEMEL_RANGE_INDEX || leaf->range == GEMEL_RANGE_MODERATE) {
-      continue;
-    }
-    for (size_t i = 0; i < leaf->count; i++, at += gemel_dtype_size(leaf->dtype)) {
-      int power = (int)(8 + (7 * i + 3 * run) % 51);
-      int64_t n = ((int64_t)1 << power) + (int64_t)i + gemel__random_between(random, -1, 1);
-      n = is_signed && (run >> (k % 4)) % 2 != 0 ? -n : n;
-      if (gemel__is_float(leaf->dtype) || power < bits) {
-        gemel__leaf_put(leaf, at, n);
-      }
-    }
-  }
-}
-
 /* Draws POINT for run RUN. */
 static gemel_status draw(const gemel__instance *in, const gemel__literals *literals, size_t run,
                          gemel__random *random, gemel_tensor **point, gemel_error *error) {
@@ -66,7 +43,8 @@ static gemel_status draw(const gemel__instance *in, const gemel__literals *liter
   gemel_status status = gemel__instance_points(
       in, run % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS, named, n, random, point, error);
   if (status == GEMEL_OK && run % 3 != 0) {
-    plant_neighbours(in, run, random, point);
+    const gemel__drawn at = {in, point, run, random};
+    gemel__sources_change(&at, GEMEL__FOR_BITS);
   }
   return status;
 }

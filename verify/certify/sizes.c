@@ -17,7 +17,7 @@
 #include "pairs/scale.h"
 #include "tiers/tiers.h"
 
-enum { LARGE = 12, NEAR = 2, AXES = 5 };
+enum { NEAR = 2, AXES = 5 };
 
 /* ---- Literals ---- */
 
@@ -126,34 +126,6 @@ void gemel__literals_find(const gemel_graph *const graphs[2], gemel__literals *l
 
 /* ---- Constant sizes ---- */
 
-/* Reads the sizes of GRAPH's inputs: the large ones into *S in ascending order; the others are
- * marked in USED. */
-static void read_sizes(const gemel_graph *graph, gemel__scaling *s, unsigned char *used) {
-  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
-    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
-    const gemel_dim *dims = gemel_type_dims(graph->context, type);
-    for (int j = 0; j < gemel_type_rank(graph->context, type); j++) {
-      int64_t size;
-      size_t at = 0;
-      if (!gemel_dim_is_constant(graph->context, dims[j], &size)) {
-        continue;
-      }
-      if (size <= LARGE) {
-        used[size] = 1;
-        continue;
-      }
-      while (at < s->n && s->from[at] < size) {
-        at++;
-      }
-      if (s->n < GEMEL__MOST_SCALED && (at == s->n || s->from[at] != size)) {
-        memmove(&s->from[at + 1], &s->from[at], (s->n - at) * sizeof *s->from);
-        s->from[at] = size;
-        s->n++;
-      }
-    }
-  }
-}
-
 /* 1 if X is itself a size, and so nothing to keep apart from sizes. */
 static int is_size(const gemel__scaling *s, double x) {
   for (size_t k = 0; k < s->n; k++) {
@@ -184,10 +156,9 @@ static int64_t least(const gemel__scaling *s, const gemel__literals *l, int64_t 
 }
 
 static void find_small(const gemel_graph *graph, const gemel__literals *l, gemel__scaling *s) {
-  unsigned char used[LARGE + 1] = {0};
+  unsigned char used[GEMEL__SMALL_SIZES] = {0};
   int64_t next = 2;
-  memset(s, 0, sizeof *s);
-  read_sizes(graph, s, used);
+  gemel__scaling_sizes(graph, 0, s, used);
   for (size_t k = 0; k < s->n; k++) {
     int64_t low = least(s, l, s->from[k]);
     int64_t step = k > 0 ? s->from[k] - s->from[k - 1] : NEAR + 1;
@@ -195,7 +166,7 @@ static void find_small(const gemel_graph *graph, const gemel__literals *l, gemel
       next = s->to[k - 1] + step;
     }
     next = next < low ? low : next;
-    while (next <= LARGE && used[next]) {
+    while (next < GEMEL__SMALL_SIZES && used[next]) {
       next++;
     }
     s->to[k] = next < s->from[k] ? next : s->from[k];

@@ -147,11 +147,18 @@ gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill
                                     const double *constants, size_t n_constants,
                                     gemel__random *random, gemel_tensor **values,
                                     gemel_error *error);
+/* Fills elements of LEAF by GEMEL__FILL_LATE; indices are the last ones. */
+void gemel__leaf_fill_late(const gemel__leaf *leaf, gemel__random *random, void *data);
 void gemel__tensors_release(size_t n, gemel_tensor **tensors);
 
 /* The same in a new array *VALUES; NULL if that fails. Release it with gemel__values_free. */
 gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,
                                 gemel__random *random, gemel_tensor ***values, gemel_error *error);
+/* The same, with values around CONSTANTS among them, as gemel__instance_points. */
+gemel_status gemel__values_around(const gemel__instance *instance, gemel__fill fill,
+                                  const double *constants, size_t n_constants,
+                                  gemel__random *random, gemel_tensor ***values,
+                                  gemel_error *error);
 void gemel__values_free(const gemel__instance *instance, gemel_tensor **values);
 /* A copy of VALUES in a new array; NULL if memory is out. */
 gemel_tensor **gemel__values_copy(const gemel__instance *instance, gemel_tensor *const *values,

@@ -141,9 +141,7 @@ static int at_border(const gemel__leaf *leaf, gemel__random *random) {
          gemel__random_chance(random, 1, 8);
 }
 
-/* Small numbers, then the largest as the last element; all truths are 1 and indices the last
- * ones. */
-static void fill_late(const gemel__leaf *leaf, gemel__random *random, void *data) {
+void gemel__leaf_fill_late(const gemel__leaf *leaf, gemel__random *random, void *data) {
   enum { SMALL = 7, LARGE = 100 };
   size_t size = gemel_dtype_size(leaf->dtype);
   for (size_t i = 0; i < leaf->count; i++) {
@@ -182,7 +180,7 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
     return GEMEL_OK;
   }
   if (fill == GEMEL__FILL_LATE) {
-    fill_late(leaf, random, data);
+    gemel__leaf_fill_late(leaf, random, data);
     return GEMEL_OK;
   }
   size_t bytes = leaf->count * sizeof(double);
@@ -200,8 +198,9 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
     } else {
       draw_reals(leaf, fill, random, elementwise, reals);
     }
-    gemel__points_store(leaf->dtype, leaf->count, reals, NULL, data);
-    gemel__points_store_specials(leaf->dtype, leaf->count, reals, data);
+    for (size_t i = 0; i < leaf->count; i++) {
+      gemel__store_real(leaf->dtype, reals[i], (char *)data + i * gemel_dtype_size(leaf->dtype));
+    }
   }
   if (fill == GEMEL__FILL_POINTS && at_border(leaf, random)) {
     memset(data, 0, leaf->count * gemel_dtype_size(leaf->dtype));
@@ -251,17 +250,25 @@ gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill
   return status;
 }
 
-gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,
-                                gemel__random *random, gemel_tensor ***values, gemel_error *error) {
+gemel_status gemel__values_around(const gemel__instance *instance, gemel__fill fill,
+                                  const double *constants, size_t n_constants,
+                                  gemel__random *random, gemel_tensor ***values,
+                                  gemel_error *error) {
   gemel_status status;
   *values = gemel__alloc_array(instance->n_leaves, sizeof **values);
   status = *values == NULL ? gemel__no_memory(error, "values")
-                           : gemel__instance_values(instance, fill, random, *values, error);
+                           : gemel__instance_points(instance, fill, constants, n_constants, random,
+                                                    *values, error);
   if (status != GEMEL_OK) {
     gemel__free(*values, instance->n_leaves * sizeof **values);
     *values = NULL;
   }
   return status;
+}
+
+gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,
+                                gemel__random *random, gemel_tensor ***values, gemel_error *error) {
+  return gemel__values_around(instance, fill, NULL, 0, random, values, error);
 }
 
 void gemel__values_free(const gemel__instance *instance, gemel_tensor **values) {

@@ -170,7 +170,7 @@ static void judge(struct drive *v) {
     }
   }
   if (!v->witness) {
-    gemel__models_point_free(s, copy);
+    gemel__values_free(s->q->leaves, copy);
   }
 }
 
@@ -421,15 +421,12 @@ static gemel_status run_passes(struct drive *v, long double *values) {
   for (size_t pass = 0;
        pass < PASSES + 2 && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK;
        pass++) {
-    v->point = gemel__models_point_new(s, v->error);
-    status = v->point == NULL
-                 ? GEMEL_NO_MEMORY
-                 : gemel__instance_points(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
-                                          s->q->n_constants, &s->random, v->point, v->error);
+    status = gemel__values_around(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
+                                  s->q->n_constants, &s->random, &v->point, v->error);
     if (status == GEMEL_OK) {
       run_pass(v, pass, values);
     }
-    gemel__models_point_free(s, v->point);
+    gemel__values_free(s->q->leaves, v->point);
   }
   if (v->failed) {
     return gemel__no_memory(v->error, "a search");

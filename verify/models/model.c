@@ -12,14 +12,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "instances/assumed.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "models/models.h"
 #include "models/solver.h"
-#include "instances/instance.h"
+#include "instances/source.h"
 
 enum { CHAINS_A_CELL = 2, REDRAWS = 6 };
 /* Most further points, drawn while some element was never compared. */
@@ -445,21 +444,6 @@ static gemel_status check_cell(gemel__models *s, gemel_tensor *const *point, gem
 
 /* ---- The rounds ---- */
 
-void gemel__models_point_free(const gemel__models *s, gemel_tensor **point) {
-  if (point != NULL) {
-    gemel__tensors_release(s->q->leaves->n_leaves, point);
-    gemel__free(point, s->q->leaves->n_leaves * sizeof *point);
-  }
-}
-
-gemel_tensor **gemel__models_point_new(const gemel__models *s, gemel_error *error) {
-  gemel_tensor **point = gemel__alloc_array(s->q->leaves->n_leaves, sizeof *point);
-  if (point == NULL) {
-    gemel__no_memory(error, "points");
-  }
-  return point;
-}
-
 /* σF rejected at POINT. Evaluates O there with the highest precision, which may show two different
  * numbers. */
 static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, gemel_error *error) {
@@ -508,109 +492,33 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
   return status;
 }
 
-/* Writes a number at or beside a constant of the graphs into one random element of POINT, as
- * functions often differ there. TURN steps through all constants and all distances, so that none is
- * left to chance. */
-static void plant(gemel__models *s, gemel_tensor **point, size_t turn) {
-  enum { WAYS = 9 };
-  size_t leaf_at = (size_t)gemel__random_below(&s->random, s->q->leaves->n_leaves);
-  const gemel__leaf *leaf = &s->q->leaves->leaves[leaf_at];
-  size_t way = (turn + s->first_plant) % (WAYS * s->q->n_constants);
-  double c = s->q->constants[way / WAYS], x;
-  const double around[WAYS] = {
-      c, -c, 2 * c, c / 2, c + 1, c - 1, c + fabs(c) * 0x1p-10, c - fabs(c) * 0x1p-10, -2 * c};
-  int is_float = gemel__is_float(leaf->dtype);
-  x = around[way % WAYS];
-  if (leaf->count > 0 && leaf->dtype != GEMEL_BOOL &&
-      (leaf->range == GEMEL_RANGE_ANY || leaf->facts != 0)) {
-    size_t i = (size_t)gemel__random_below(&s->random, leaf->count);
-    gemel__leaf_put(leaf, gemel__leaf_at(leaf, point[leaf_at], i), is_float ? x : floor(x));
+/* Draws a point by FILL, the TURNth for QUESTION, lets the sources change it, and judges it. */
+static gemel_status run_point(gemel__models *s, gemel__fill fill, unsigned question, size_t turn,
+                              int *witness, gemel_error *error) {
+  const gemel__question *q = s->q;
+  gemel_tensor **point;
+  gemel_status status = gemel__values_around(q->leaves, fill, q->constants, q->n_constants,
+                                             &s->random, &point, error);
+  if (status == GEMEL_OK) {
+    const gemel__drawn at = {q->leaves, point, turn, &s->random};
+    gemel__sources_change(&at, question);
+    if (question == GEMEL__FOR_REAL && turn < SIGNS) {
+      status = evaluate_signs(s, point, turn % 2 != 0, error);
+    }
   }
-}
-
-/* Draws and judges points. */
-static gemel_status run_points(gemel__models *s, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  int witness = 0;
-  for (size_t k = 0; k < s->points && status == GEMEL_OK && !witness; k++) {
-    gemel_tensor **point = gemel__models_point_new(s, error);
-    status = point == NULL ? GEMEL_NO_MEMORY
-                           : gemel__instance_points(
-                                 s->q->leaves, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
-                                 s->q->constants, s->q->n_constants, &s->random, point, error);
-    if (status == GEMEL_OK && k % 2 != 0 && s->q->n_constants > 0 && s->q->leaves->n_leaves > 0) {
-      plant(s, point, k / 2);
-    }
-    if (status == GEMEL_OK && k < SIGNS) {
-      status = evaluate_signs(s, point, k % 2 != 0, error);
-    }
-    if (status == GEMEL_OK) {
-      status = gemel__models_judge(s, point, &witness, error);
-    }
-    if (!witness) {
-      gemel__models_point_free(s, point);
-    }
+  status = status ? status : gemel__models_judge(s, point, witness, error);
+  if (!*witness) {
+    gemel__values_free(q->leaves, point);
   }
   return status;
 }
 
-/* Moves all numbers of POINT to where log, sqrt and inverse functions are likely to be defined: all
- * of one sign, and of any size, below 1, far below 1 or above 64. */
-static void move_inside(const gemel__models *s, gemel_tensor **point, size_t way) {
-  for (size_t k = 0; k < s->q->leaves->n_leaves; k++) {
-    const gemel__leaf *leaf = &s->q->leaves->leaves[k];
-    int free_leaf =
-        gemel__is_float(leaf->dtype) && (leaf->range == GEMEL_RANGE_ANY || leaf->facts != 0);
-    for (size_t i = 0; free_leaf && i < leaf->count; i++) {
-      void *at = gemel__leaf_at(leaf, point[k], i);
-      double x = fabs(gemel__decode(leaf->dtype, at));
-      switch (way / 2 % 4) {
-      case 1:
-        x /= 1 + x;
-        break;
-      case 2:
-        x /= 64 * (1 + x);
-        break;
-      case 3:
-        x = 64 * (1 + x / (1 + x));
-        break;
-      }
-      gemel__leaf_put(leaf, at, way % 2 == 0 ? x : -x);
-    }
-  }
-}
-
-/* Makes some elements of float inputs infinite. */
-static void plant_infinities(gemel__models *s, gemel_tensor **point) {
-  for (size_t k = 0; k < s->q->leaves->n_leaves; k++) {
-    const gemel__leaf *leaf = &s->q->leaves->leaves[k];
-    int positive = leaf->range == GEMEL_RANGE_POSITIVE || leaf->range == GEMEL_RANGE_NONNEGATIVE;
-    size_t step = 1 + gemel__random_below(&s->random, 4);
-    for (size_t i = gemel__random_below(&s->random, step);
-         gemel__is_float(leaf->dtype) && i < leaf->count; i += step) {
-      double x = positive ? INFINITY : gemel__random_sign(&s->random) * INFINITY;
-      gemel__leaf_put(leaf, gemel__leaf_at(leaf, point[k], i), x);
-    }
-  }
-}
-
-/* Draws a point, moves it by move_inside in this WAY (or makes it infinite, if s->infinite), and
- * judges it. */
-static gemel_status run_moved(gemel__models *s, size_t way, int *witness, gemel_error *error) {
-  gemel_tensor **point = gemel__models_point_new(s, error);
-  gemel_status status = point == NULL
-                            ? GEMEL_NO_MEMORY
-                            : gemel__instance_points(
-                                  s->q->leaves, s->infinite ? GEMEL__FILL_POINTS : GEMEL__FILL_FULL,
-                                  s->q->constants, s->q->n_constants, &s->random, point, error);
-  if (status == GEMEL_OK && s->infinite) {
-    plant_infinities(s, point);
-  } else if (status == GEMEL_OK) {
-    move_inside(s, point, way);
-  }
-  status = status ? status : gemel__models_judge(s, point, witness, error);
-  if (!*witness) {
-    gemel__models_point_free(s, point);
+static gemel_status run_points(gemel__models *s, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  int witness = 0;
+  for (size_t k = 0; k < s->points && status == GEMEL_OK && !witness; k++) {
+    status = run_point(s, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS, GEMEL__FOR_REAL, k,
+                       &witness, error);
   }
   return status;
 }
@@ -624,11 +532,11 @@ static gemel_status run_more_points(gemel__models *s, gemel_error *error) {
   for (k = 0; k < MORE_POINTS && status == GEMEL_OK && !witness &&
               gemel__compared_missing(&s->compared, &output) > 0;
        k++) {
-    status = run_moved(s, k, &witness, error);
+    status = run_point(s, GEMEL__FILL_FULL, GEMEL__FOR_UNDEFINED, k, &witness, error);
   }
   s->infinite = 1;
   for (k = 0; k < s->q->infinite && status == GEMEL_OK && !witness; k++) {
-    status = run_moved(s, k, &witness, error);
+    status = run_point(s, GEMEL__FILL_POINTS, GEMEL__FOR_INFINITE, k, &witness, error);
   }
   s->infinite = 0;
   return status;
@@ -773,7 +681,6 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   s->q = question;
   s->answer = answer;
   gemel__random_seed(&s->random, question->seed);
-  s->first_plant = (size_t)(question->seed % 997);
   s->points = question->points;
   status = start(s, error != NULL ? error : &mine);
   if (status == GEMEL_OK) {

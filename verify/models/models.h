@@ -20,7 +20,6 @@ typedef struct gemel__models {
   gemel__rtensor *results; /* left's, then right's */
   gemel__random random;
   int infinite;       /* the current point has infinite inputs; σF is skipped there */
-  size_t first_plant; /* where the cycle of numbers in plant() (model.c) begins */
   uint64_t cells[64]; /* hash set of decision sequences that were seen, to count cells */
   gemel__compared compared;
   size_t o_compared, o_nonzero; /* results in O that were finite numbers on both sides; those of
@@ -40,11 +39,6 @@ typedef struct gemel__models {
 } gemel__models;
 
 /* ---- Points (model.c) ---- */
-
-/* A point: an array with room for one tensor for each leaf, all NULL. NULL if memory is out.
- * Freeing it releases the tensors. */
-gemel_tensor **gemel__models_point_new(const gemel__models *s, gemel_error *error);
-void gemel__models_point_free(const gemel__models *s, gemel_tensor **point);
 
 /* Evaluates both sides at POINT, in O and then in F with O's decisions (σF). *WITNESS is 1 if a
  * result differs; the answer then owns POINT. Otherwise the caller keeps it. */

@@ -130,30 +130,14 @@ static double nearest_double(const fmpq_t x) {
 
 static gemel_tensor *example_tensor(const gemel__leaf *leaf, const fmpq *values,
                                     gemel_error *error) {
-  int real = gemel__is_float(leaf->dtype);
   gemel_tensor *tensor = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
-  double *reals = gemel__alloc_array(leaf->count, sizeof *reals);
-  int64_t *integers = gemel__alloc_array(leaf->count, sizeof *integers);
-  size_t i;
-  if (tensor == NULL || reals == NULL || integers == NULL) {
-    gemel_tensor_unref(tensor);
-    tensor = NULL;
-    gemel__no_memory(error, "a point");
-  }
-  for (i = 0; i < leaf->count && tensor != NULL; i++) {
+  for (size_t i = 0; i < leaf->count && tensor != NULL; i++) {
     const fmpz *whole = fmpq_numref(&values[i]);
-    reals[i] = real ? nearest_double(&values[i]) : 0;
-    integers[i] = real                       ? 0
-                  : leaf->dtype == GEMEL_U64 ? (int64_t)fmpz_get_ui(whole)
-                                             : (int64_t)fmpz_get_si(whole);
+    long double x = gemel__is_float(leaf->dtype) ? nearest_double(&values[i])
+                    : leaf->dtype == GEMEL_U64   ? (long double)fmpz_get_ui(whole)
+                                                 : (long double)fmpz_get_si(whole);
+    gemel__leaf_put(leaf, gemel__leaf_at(leaf, tensor, i), x);
   }
-  if (tensor != NULL) {
-    gemel__points_store(leaf->dtype, leaf->count, real ? reals : NULL, real ? NULL : integers,
-                        gemel_tensor_data(tensor));
-    gemel__tensor_settle(leaf, tensor);
-  }
-  gemel__free(reals, leaf->count * sizeof *reals);
-  gemel__free(integers, leaf->count * sizeof *integers);
   return tensor;
 }
 

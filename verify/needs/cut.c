@@ -15,56 +15,14 @@
 #include "core/error.h"
 #include "domains/ordered.h"
 #include "instances/rebuild.h"
+#include "instances/source.h"
 #include "tiers/tiers.h"
 
 enum { POINTS = 4, MAX_NODES = 400, CHECKS = 24 };
 
-/* ---- Kinds ---- */
-
 static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
   return gemel_type_dtype(gemel_graph_context(graph),
                           gemel__node_type(graph, ref.node, ref.output));
-}
-
-/* The graph among the attributes of NODE; NULL: there is none. */
-static const gemel_graph *body_of(const gemel_graph *graph, uint32_t node) {
-  uint32_t id = gemel__node_at(graph, node)->attrs;
-  const struct gemel__attrs *attrs = id != 0 ? gemel__attrs_at(graph->context, id) : NULL;
-  for (size_t k = 0; attrs != NULL && k < attrs->count; k++) {
-    if (attrs->values[k].kind == GEMEL_ATTR_GRAPH) {
-      return attrs->values[k].u.graph;
-    }
-  }
-  return NULL;
-}
-
-/* The kinds of arithmetic of all nodes of BODY, and of bodies in it (whose depth the runtime
- * limits). */
-static unsigned arithmetic_of_body(const gemel_graph *body) {
-  unsigned kinds = 0;
-  for (uint32_t k = 0; k < gemel_graph_node_count(body); k++) {
-    kinds |= gemel__arithmetic(body, k);
-  }
-  return kinds;
-}
-
-unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node) {
-  const gemel_graph *body = body_of(graph, node);
-  if (body != NULL) {
-    return arithmetic_of_body(body);
-  }
-  gemel__ref self = {node, 0};
-  unsigned kinds = gemel__twin_of(gemel__node_at(graph, node)->op)->arithmetic;
-  uint32_t count;
-  const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
-  if (!gemel__has_output(graph, node, 0) || !gemel__is_float(dtype_of(graph, self))) {
-    return 0;
-  }
-  if (kinds & GEMEL__NARROWS && gemel__dtype_format(dtype_of(graph, self))->digits >=
-                                    gemel__dtype_format(dtype_of(graph, inputs[0]))->digits) {
-    return 0;
-  }
-  return (kinds != 0 ? kinds : GEMEL__FUNCTIONS) & ~(unsigned)GEMEL__EXACT;
 }
 
 /* ---- All values ---- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which kind of arithmetic a node does, and pairs of graphs cut where they apply the same function
- * to the same values.
+ * Pairs of graphs cut where they apply the same function to the same values.
  */
 #ifndef GEMEL__NEEDS_CUT_H
 #define GEMEL__NEEDS_CUT_H
@@ -9,9 +8,6 @@
 #include "pairs/pair.h"
 #include "base/tick.h"
 #include "reference/twin.h"
-
-/* The kinds of arithmetic that NODE does; 0 if its results are exact whatever its inputs. */
-unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node);
 
 /* Both graphs with each function and quotient that both apply to equal operands replaced by an
  * input, which can then be given any values. Its operands become results, so that differences on

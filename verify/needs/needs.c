@@ -19,12 +19,12 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "instances/meeting.h"
+#include "instances/source.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "needs/beyond.h"
 #include "needs/measure.h"
-#include "needs/midpoints.h"
 #include "domains/bound.h"
 #include "pairs/widen.h"
 
@@ -345,15 +345,17 @@ static gemel_status draw_and_measure(struct gemel__measure *m, size_t k, gemel_e
   return status;
 }
 
-/* A point whose inputs hold planted numbers of kind WHAT, if the pair has operations for which they
- * matter. */
-static gemel_status measure_planted(struct gemel__measure *m, gemel__planted what,
-                                    gemel_error *error) {
+/* A point at turn K that SOURCE changes. */
+static gemel_status measure_source(struct gemel__measure *m, const gemel__source *source, size_t k,
+                                   gemel_error *error) {
   gemel_tensor **values;
   gemel__both base;
-  int orders = what == GEMEL__PLANT_NEIGHBOURS || what == GEMEL__PLANT_LATE;
-  gemel_status status = gemel__plant(&m->pair, what, &m->random, &values, error);
+  int orders = (source->questions & GEMEL__FOR_ORDER) != 0;
+  gemel_status status =
+      gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error);
   if (status == GEMEL_OK) {
+    const gemel__drawn point = {&m->pair.a, values, k, &m->random};
+    gemel__source_put(&point, source);
     status = gemel__both_run(&m->pair, values, &m->random, &base, error);
     if (status == GEMEL_OK) {
       status = measure_finite(m, values, &base, !orders, error);
@@ -365,23 +367,22 @@ static gemel_status measure_planted(struct gemel__measure *m, gemel__planted wha
     }
     gemel__values_free(&m->pair.a, values);
   }
-  return status == GEMEL_DECLINED ? GEMEL_OK : status;
+  return status;
 }
 
-/* The planted points that come after point K. They have random numbers of their own, so the other
- * points don't depend on them. */
-static gemel_status measure_all_planted(struct gemel__measure *m, size_t k, gemel_error *error) {
-  gemel_status status = k % 4 == 3 ? measure_planted(m, GEMEL__PLANT_MINUS, error) : GEMEL_OK;
-  gemel__random other = m->random;
-  if (status == GEMEL_OK && k % 2 == 0) {
-    status = measure_planted(m, GEMEL__PLANT_MIDPOINTS, error);
-  } else if (status == GEMEL_OK) {
-    status = measure_planted(m, GEMEL__PLANT_NEIGHBOURS, error);
+/* The points that come after point K from sources that show something in the pair. What else is
+ * drawn doesn't depend on them. */
+static gemel_status measure_sources(struct gemel__measure *m, size_t k, gemel_error *error) {
+  const gemel__random random = m->random;
+  gemel_status status = GEMEL_OK;
+  for (size_t j = 0; j < GEMEL__SOURCES && status == GEMEL_OK; j++) {
+    const gemel__source *s = &gemel__sources[j];
+    if (s->questions & GEMEL__FOR_NEEDS && k % s->every == s->first &&
+        (s->shows(m->pair.a.graph) || s->shows(m->pair.b.graph))) {
+      status = measure_source(m, s, k, error);
+    }
   }
-  if (status == GEMEL_OK && k % 8 == 0) {
-    status = measure_planted(m, GEMEL__PLANT_LATE, error);
-  }
-  m->random = other;
+  m->random = random;
   return status;
 }
 
@@ -465,7 +466,7 @@ static gemel_status measure_points(struct gemel__measure *m, size_t points, geme
     }
     m->pair.plain = m->plan->plain && k % 2 != 0;
     status = draw_and_measure(m, k, error);
-    status = status == GEMEL_OK ? measure_all_planted(m, k, error) : status;
+    status = status == GEMEL_OK ? measure_sources(m, k, error) : status;
     status = gemel__is_no_point(status) ? GEMEL_OK : status; /* an index out of range: no point */
   }
   return status;

@@ -152,7 +152,6 @@ typedef enum gemel__style {
   GEMEL__STYLE_POWERS,    /* ± powers of two */
   GEMEL__STYLE_ONE_POWER, /* one power of two for the whole tensor */
   GEMEL__STYLE_ZEROS,     /* zeros of both signs among ±1, −½, 2 */
-  GEMEL__STYLE_MINUS,     /* −0, and now and then 0 or ±1 */
   GEMEL__STYLE_WIDE,      /* full significands of all moderate magnitudes */
   GEMEL__STYLE_LARGE,     /* of those whose exponentials overflow or nearly do */
   GEMEL__STYLE_EXTREME    /* subnormal, smallest normal, largest numbers and their roots too */

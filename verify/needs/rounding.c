@@ -24,6 +24,7 @@
 #include <math.h>
 #include <string.h>
 #include "instances/assumed.h"
+#include "instances/source.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -31,7 +32,6 @@
 #include "needs/cut.h"
 #include "domains/bound.h"
 #include "domains/special.h"
-#include "needs/midpoints.h"
 #include "needs/needs.h"
 
 /* ---- Numbers ---- */
@@ -39,7 +39,6 @@
 static double style_number(gemel__style style, int p, double limit, int scale, int bits,
                            double power, gemel__random *random) {
   static const double zeros[] = {0.0, -0.0, 1, -1, 0.0, -0.0, 2, -0.5};
-  static const double minus[] = {-0.0, -0.0, -0.0, 0.0, -0.0, 1, -1};
   double sign = gemel__random_sign(random);
   int spread = p <= 11 ? 3 : p / 2; /* so that sums of products round */
   switch (style) {
@@ -54,8 +53,6 @@ static double style_number(gemel__style style, int p, double limit, int scale, i
     return power;
   case GEMEL__STYLE_ZEROS:
     return zeros[gemel__random_below(random, sizeof zeros / sizeof *zeros)];
-  case GEMEL__STYLE_MINUS:
-    return minus[gemel__random_below(random, sizeof minus / sizeof *minus)];
   case GEMEL__STYLE_LARGE:
     return sign * (gemel__random_chance(random, 1, 2)
                        ? gemel__random_magnitude(random, 2, 4)
@@ -106,7 +103,7 @@ void gemel__style_fill(gemel_tensor *tensor, gemel__style style, gemel__random *
     double x = style == GEMEL__STYLE_EXTREME
                    ? extreme_number(dtype, random)
                    : style_number(style, p, limit, scale, bits, power, random);
-    x = positive && style != GEMEL__STYLE_ZEROS && style != GEMEL__STYLE_MINUS ? fabs(x) : x;
+    x = positive && style != GEMEL__STYLE_ZEROS ? fabs(x) : x;
     gemel__store_real(dtype, x, (char *)gemel_tensor_data(tensor) + i * size);
   }
 }
@@ -349,20 +346,14 @@ static gemel__style draw_style(gemel__random *random) {
   return styles[gemel__random_below(random, sizeof styles / sizeof *styles)];
 }
 
-/* A float tensor gets numbers of a style: half of the points have the same for all; or MIDPOINTS.
- */
-static void fill_point(const gemel__pair *pair, int midpoints, gemel__random *random,
-                       gemel_tensor **values) {
+/* Float tensors get numbers of a style: half of the points have the same for all. */
+static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_tensor **values) {
   int same = gemel__random_chance(random, 1, 2);
   gemel__style all = draw_style(random);
   for (size_t k = 0; k < pair->a.n_leaves; k++) {
     gemel__style own = draw_style(random);
     if (gemel__is_float(pair->a.leaves[k].dtype)) {
-      if (midpoints) {
-        gemel__midpoints_fill(values[k], random);
-      } else {
-        gemel__style_fill(values[k], same ? all : own, random);
-      }
+      gemel__style_fill(values[k], same ? all : own, random);
       gemel__tensor_settle(&pair->a.leaves[k], values[k]);
     }
   }
@@ -424,13 +415,19 @@ static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *wh
   gemel_tensor **values = gemel__alloc_array(pair->a.n_leaves, sizeof *values);
   gemel_status status = values == NULL ? gemel__no_memory(error, "points") : GEMEL_OK;
   size_t k;
-  size_t more = gemel__is_narrowing(pair) ? points / 2 : 0;
+  int twice = gemel__rounds_twice(pair->a.graph) || gemel__rounds_twice(pair->b.graph);
+  size_t more = twice ? points / 2 : 0;
   for (k = 0; k < points + more && status == GEMEL_OK && gemel__tick(q->ticker) == GEMEL_OK; k++) {
     unsigned kept = ALL;
     pair->plain = q->plain && k % 2 != 0;
     status = gemel__instance_values(&pair->a, GEMEL__FILL_FULL, q->random, values, error);
     if (status == GEMEL_OK) {
-      fill_point(pair, k >= points, q->random, values);
+      const gemel__drawn point = {&pair->a, values, k, q->random};
+      if (k < points) {
+        fill_point(pair, q->random, values);
+      } else {
+        gemel__source_put(&point, &gemel__sources[GEMEL__SOURCE_midpoints]);
+      }
       status = promises_at(q, sides, values, &kept, error);
       if (status == GEMEL_OK) {
         status = note_point(q, pair, values, kept, error);

@@ -15,48 +15,6 @@ int64_t gemel__length(size_t k) {
   return lengths[k % GEMEL__LENGTHS] - (int64_t)(k / GEMEL__LENGTHS % 2);
 }
 
-/* Flags of a node's results: all are whole numbers; a count or an index went into them. */
-enum { WHOLE = 1, COUNT = 2 };
-
-static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inputs) {
-  uint32_t op = gemel__node_at(graph, node)->op;
-  switch (op) {
-  case GEMEL__OP_input:
-  case GEMEL__OP_constant:
-    return 0;
-  case GEMEL__OP_argmax:
-  case GEMEL__OP_arange:
-  case GEMEL__OP_size:
-    return WHOLE | COUNT;
-  case GEMEL__OP_sum:
-  case GEMEL__OP_dot:
-    return of_inputs & WHOLE ? of_inputs | COUNT : of_inputs;
-  default:
-    return of_inputs;
-  }
-}
-
-int gemel__narrows_counts(const gemel_graph *graph) {
-  enum { MOST = 400 };
-  unsigned char flags[MOST];
-  for (uint32_t k = 0; k < graph->n_nodes && graph->n_nodes <= MOST; k++) {
-    uint32_t count;
-    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
-    unsigned any = 0, all = WHOLE;
-    for (uint32_t j = 0; j < count; j++) {
-      any |= flags[inputs[j].node];
-      all &= flags[inputs[j].node];
-    }
-    gemel_dtype dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0));
-    flags[k] = (unsigned char)(counts(graph, k, (any & COUNT) | all) |
-                               (gemel__is_float(dtype) ? 0 : WHOLE));
-    if (flags[k] & COUNT && dtype != GEMEL_BOOL && gemel_dtype_size(dtype) <= 2) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
 /* The most elements of an input of node K. */
 static double widest_input(const gemel_graph *graph, uint32_t k) {
   uint32_t count;

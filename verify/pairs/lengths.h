@@ -7,6 +7,7 @@
 #ifndef GEMEL__PAIRS_LENGTHS_H
 #define GEMEL__PAIRS_LENGTHS_H
 
+#include "instances/source.h"
 #include "pairs/pair.h"
 
 enum { GEMEL__LENGTHS = 4 };
@@ -17,10 +18,6 @@ enum { GEMEL__LENGTHS = 4 };
 /* Length K: each of GEMEL__LENGTHS is beyond what one narrow dtype holds. The next as many are one
  * less: of 2051 and 2050, f16 holds the last index of one and the count of the other. */
 int64_t gemel__length(size_t k);
-
-/* 1 if GRAPH has a count in a dtype of one or two bytes: a value that comes from argmax, arange,
- * size, or a sum of truths or integers. */
-int gemel__narrows_counts(const gemel_graph *graph);
 
 /* 1 if GRAPH counts up to LENGTH, where each of its sizes is LENGTH or 1: by a size, an arange, or
  * an argmax, sum or dot along such an axis. */

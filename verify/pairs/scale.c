@@ -16,7 +16,7 @@
 #include "pairs/pair.h"
 #include "rewrite/bodies.h"
 
-enum { LARGE = 12, MOST_SMALL = 64 };
+enum { LARGE = GEMEL__LARGE_SIZE, MOST_SMALL = GEMEL__SMALL_SIZES };
 /* Graphs with fewer elements, both together, aren't scaled; a symbol counts as SYMBOL. */
 enum { FEW_ELEMENTS = 600, SYMBOL = 4 };
 
@@ -57,8 +57,8 @@ static void add_sizes(gemel_context *context, gemel_type type, int64_t kept, gem
   }
 }
 
-static void find_sizes(const gemel_graph *graph, int64_t kept, gemel__scaling *s,
-                       unsigned char *used) {
+void gemel__scaling_sizes(const gemel_graph *graph, int64_t kept, gemel__scaling *s,
+                          unsigned char *used) {
   memset(s, 0, sizeof *s);
   s->kept = kept;
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
@@ -70,7 +70,7 @@ static void find_sizes(const gemel_graph *graph, int64_t kept, gemel__scaling *s
 static void find_small(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
   int64_t next = 2;
-  find_sizes(graph, kept, scaling, used);
+  gemel__scaling_sizes(graph, kept, scaling, used);
   for (size_t k = 0; k < scaling->n; k++, next++) {
     while (next < MOST_SMALL && used[next]) {
       next++;
@@ -164,7 +164,7 @@ static int64_t find_unit(const gemel_graph *graph, int64_t kept) {
 static void find_divided(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
   int64_t unit = find_unit(graph, kept);
-  find_sizes(graph, kept, scaling, used);
+  gemel__scaling_sizes(graph, kept, scaling, used);
   scaling->n = unit > 1 ? scaling->n : 0;
   scaling->unit = unit > 1 ? unit : 0;
   for (size_t k = 0; k < scaling->n; k++) {

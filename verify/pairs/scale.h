@@ -17,6 +17,14 @@ typedef struct gemel__scaling {
   int64_t kept;
 } gemel__scaling;
 
+/* Sizes above GEMEL__LARGE_SIZE are large. */
+enum { GEMEL__LARGE_SIZE = 12, GEMEL__SMALL_SIZES = 64 };
+
+/* Sets FROM to the large constant sizes of GRAPH's inputs, ascending, without KEPT. Of the others,
+ * those below GEMEL__SMALL_SIZES are marked in USED, which has a byte for each of them. */
+void gemel__scaling_sizes(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling,
+                          unsigned char *used);
+
 /* The map for the large constant sizes of A's inputs, which are B's too. Each becomes a small size
  * of its own: their order stays, and sizes that occur already aren't taken. N is 0 if both graphs
  * are small, as evidence at their own sizes is worth more. */

@@ -10,7 +10,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
-#include "sample/ordinal.h"
 
 /* ---- Constants ---- */
 
@@ -281,31 +280,10 @@ void gemel__points_store(gemel_dtype dtype, size_t n, const double *reals, const
   }
 }
 
-void gemel__points_store_specials(gemel_dtype dtype, size_t n, const double *values, void *data) {
-  for (size_t k = 0; k < n; k++) {
-    if (!isfinite(values[k])) {
-      gemel__dtype_store(dtype, values[k], (char *)data + k * gemel_dtype_size(dtype));
-    }
-  }
-}
-
-double gemel__points_draw_crowded(gemel__random *random) {
-  double x = gemel__random_magnitude(random, -4, 3);
-  int exponent;
-  frexp(x, &exponent);
-  return gemel__random_chance(random, 2, 3) ? ldexp(1, exponent) - x * 0x1p-5 : x;
-}
-
-void gemel__points_store_neighbours(gemel_dtype dtype, double base, gemel__random *random, size_t n,
-                                    void *data) {
-  int64_t middle = gemel__ordinal_of(dtype, gemel__ordinal_nearest(dtype, base));
-  for (size_t k = 0; k < n; k++) {
-    uint64_t bits = gemel__ordinal_bits(dtype, middle + gemel__random_between(random, -2, 2));
-    gemel__ordinal_put(dtype, bits, (char *)data + k * gemel_dtype_size(dtype));
-  }
-}
-
 void gemel__store_real(gemel_dtype dtype, double x, void *data) {
-  gemel__points_store(dtype, 1, &x, NULL, data);
-  gemel__points_store_specials(dtype, 1, &x, data);
+  if (isfinite(x)) {
+    store_real(dtype, x, data);
+  } else {
+    gemel__dtype_store(dtype, x, data);
+  }
 }

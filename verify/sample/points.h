@@ -63,25 +63,11 @@ void gemel__points_draw_integers(gemel__points *p, gemel__random *random, gemel_
                                  gemel_range range, int64_t low, int64_t high, size_t n,
                                  int64_t *values);
 
-/* Draws a number for gemel__points_store_neighbours. It is often just below a power of two, where a
- * dtype's numbers are closest relative to their size, so that a quotient or product easily rounds
- * two of them to one. */
-double gemel__points_draw_crowded(gemel__random *random);
-
-/* Stores N floats of DTYPE that are BASE or at most two numbers away from it: an operation that
- * rounds makes some of them equal. */
-void gemel__points_store_neighbours(gemel_dtype dtype, double base, gemel__random *random, size_t n,
-                                    void *data);
-
 /* Stores N drawn values as packed elements of DTYPE: floats are rounded to nearest even (and
  * limited to the largest finite number), integers truncated to their width. One of REALS and
  * INTEGERS is NULL. */
 void gemel__points_store(gemel_dtype dtype, size_t n, const double *reals, const int64_t *integers,
                          void *data);
-
-/* Stores only the NaNs and infinities among VALUES in DATA, as gemel__points_store makes them
- * finite. */
-void gemel__points_store_specials(gemel_dtype dtype, size_t n, const double *values, void *data);
 
 /* Stores X, which may be NaN or infinite, as one element of a float DTYPE. */
 void gemel__store_real(gemel_dtype dtype, double x, void *data);

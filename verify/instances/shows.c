@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What points could show something in a graph, see source.h: what its operations round, count and
+ * compare.
+ */
+#include "core/dtype.h"
+#include "core/graph.h"
+#include "instances/source.h"
+#include "ops/ops.h"
+#include "reference/twin.h"
+
+int gemel__shows_always(const gemel_graph *graph) {
+  (void)graph;
+  return 1;
+}
+
+static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
+  return gemel_type_dtype(gemel_graph_context(graph),
+                          gemel__node_type(graph, ref.node, ref.output));
+}
+
+/* The graph among the attributes of NODE; NULL: there is none. */
+static const gemel_graph *body_of(const gemel_graph *graph, uint32_t node) {
+  uint32_t id = gemel__node_at(graph, node)->attrs;
+  const struct gemel__attrs *attrs = id != 0 ? gemel__attrs_at(graph->context, id) : NULL;
+  for (size_t k = 0; attrs != NULL && k < attrs->count; k++) {
+    if (attrs->values[k].kind == GEMEL_ATTR_GRAPH) {
+      return attrs->values[k].u.graph;
+    }
+  }
+  return NULL;
+}
+
+/* The kinds of arithmetic of all nodes of BODY, and of bodies in it (whose depth the runtime
+ * limits). */
+static unsigned arithmetic_of_body(const gemel_graph *body) {
+  unsigned kinds = 0;
+  for (uint32_t k = 0; k < gemel_graph_node_count(body); k++) {
+    kinds |= gemel__arithmetic(body, k);
+  }
+  return kinds;
+}
+
+unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node) {
+  const gemel_graph *body = body_of(graph, node);
+  if (body != NULL) {
+    return arithmetic_of_body(body);
+  }
+  gemel__ref self = {node, 0};
+  unsigned kinds = gemel__twin_of(gemel__node_at(graph, node)->op)->arithmetic;
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
+  if (!gemel__has_output(graph, node, 0) || !gemel__is_float(dtype_of(graph, self))) {
+    return 0;
+  }
+  if (kinds & GEMEL__NARROWS && gemel__dtype_format(dtype_of(graph, self))->digits >=
+                                    gemel__dtype_format(dtype_of(graph, inputs[0]))->digits) {
+    return 0;
+  }
+  return (kinds != 0 ? kinds : GEMEL__FUNCTIONS) & ~(unsigned)GEMEL__EXACT;
+}
+
+int gemel__rounds_twice(const gemel_graph *graph) {
+  unsigned seen = 0;
+  for (size_t k = 0; k < graph->n_nodes; k++) {
+    gemel_dtype dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, (uint32_t)k, 0));
+    seen |= gemel__is_float(dtype) ? 1u << dtype : 0;
+  }
+  return (seen & (seen - 1)) != 0;
+}
+
+/* 1 if NODE's result jumps where OPERAND changes slightly. */
+static int is_order(const gemel_graph *graph, uint32_t node, gemel__ref operand) {
+  uint32_t op = gemel__node_at(graph, node)->op;
+  gemel_type from = gemel__node_type(graph, operand.node, operand.output);
+  gemel_type to = gemel__node_type(graph, node, 0);
+  return gemel__is_float(gemel_type_dtype(graph->context, from)) &&
+         (op == GEMEL__OP_sign || op == GEMEL__OP_max_pool_grad || op == GEMEL__OP_max_pool_pick ||
+          !gemel__is_float(gemel_type_dtype(graph->context, to)));
+}
+
+int gemel__orders_rounded(const gemel_graph *graph) {
+  enum { MOST = 400 };
+  unsigned char rounded[MOST];
+  int found = 0;
+  for (uint32_t k = 0; k < graph->n_nodes && graph->n_nodes <= MOST && !found; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    rounded[k] = gemel__arithmetic(graph, k) != 0;
+    for (uint32_t j = 0; j < count; j++) {
+      found |= rounded[inputs[j].node] && is_order(graph, k, inputs[j]);
+      rounded[k] |= rounded[inputs[j].node];
+    }
+  }
+  return found;
+}
+
+/* Flags of a node's results: all are whole numbers; a count or an index went into them. */
+enum { WHOLE = 1, COUNT = 2 };
+
+static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inputs) {
+  uint32_t op = gemel__node_at(graph, node)->op;
+  switch (op) {
+  case GEMEL__OP_input:
+  case GEMEL__OP_constant:
+    return 0;
+  case GEMEL__OP_argmax:
+  case GEMEL__OP_arange:
+  case GEMEL__OP_size:
+    return WHOLE | COUNT;
+  case GEMEL__OP_sum:
+  case GEMEL__OP_dot:
+    return of_inputs & WHOLE ? of_inputs | COUNT : of_inputs;
+  default:
+    return of_inputs;
+  }
+}
+
+int gemel__narrows_counts(const gemel_graph *graph) {
+  enum { MOST = 400 };
+  unsigned char flags[MOST];
+  for (uint32_t k = 0; k < graph->n_nodes && graph->n_nodes <= MOST; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    unsigned any = 0, all = WHOLE;
+    for (uint32_t j = 0; j < count; j++) {
+      any |= flags[inputs[j].node];
+      all &= flags[inputs[j].node];
+    }
+    gemel_dtype dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0));
+    flags[k] = (unsigned char)(counts(graph, k, (any & COUNT) | all) |
+                               (gemel__is_float(dtype) ? 0 : WHOLE));
+    if (flags[k] & COUNT && dtype != GEMEL_BOOL && gemel_dtype_size(dtype) <= 2) {
+      return 1;
+    }
+  }
+  return 0;
+}
