@@ -308,11 +308,11 @@ static gemel_status collect_arm(struct gemel__proof *p, const gemel__arms *arms,
     gemel__rule_wish wish = {.dtype = arm_dtype(arms, k, random),
                              .max_elements = ELEMENTS,
                              .empty = j % 4 == 3,
-                             .fold = 1,
                              .tries = DRAW_TRIES,
                              .constants = constants_of(p, j),
                              .plain = 1,
                              .arm = 1 + k};
+    wish.fold = wish.constants == GEMEL__CONSTANTS_SHORT; /* folding would round others */
     status = add_if(p, &wish, gemel__rule_has_elements, random, error);
     taken = taken_by(p, arms, k);
   }
