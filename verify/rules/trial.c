@@ -418,10 +418,10 @@ static size_t turn_of(const struct turns *t, size_t k) {
   return SWEPT;
 }
 
-/* 1 + the arm or boundary for draw K: each that an example takes has its turn in a quarter of the
+/* 1 + the arm or boundary for draw K: each that an example takes has its turn in a fifth of the
  * draws; 0: any. */
 static size_t arm_turn(const struct gemel__proof *p, size_t k) {
-  enum { EVERY = 4 };
+  enum { EVERY = 5 };
   uint64_t left = p->taken;
   if (left == 0 || k % EVERY != 0) {
     return 0;
@@ -434,7 +434,7 @@ static size_t arm_turn(const struct gemel__proof *p, size_t k) {
 
 static gemel__rule_wish sweep_wish(const struct gemel__proof *p, gemel_dtype dtype, size_t k) {
   gemel__rule_wish wish = {.dtype = dtype,
-                           .max_elements = ELEMENTS,
+                           .max_elements = k % 16 == 11 ? 4 * ELEMENTS : ELEMENTS,
                            .empty = k % 7 == 6,
                            .fold = k % 5 != 4,
                            .tries = DRAW_TRIES,
@@ -464,7 +464,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *ref
     gemel__rule_instance drawn;
     status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
     turns.found[which] += status == GEMEL_OK;
-    turns.missed[which] += status == GEMEL_DECLINED;
+    turns.missed[which] += status == GEMEL_DECLINED && wish.arm == 0;
     if (status == GEMEL_OK && !is_seen(seen, &n_seen, drawn.content)) {
       status = sweep_one(p, &drawn, number++, record, refuted, error);
     }
