@@ -70,8 +70,14 @@ void gemel__tensor_settle(const gemel__leaf *leaf, gemel_tensor *tensor) {
 
 /* ---- Numbers ---- */
 
-/* The least and the largest number of an integer dtype. */
+/* The least and the largest finite number of a dtype. */
 static void ends_of(gemel_dtype dtype, long double *low, long double *high) {
+  const gemel__format *format = gemel__dtype_format(dtype);
+  if (gemel__is_float(dtype)) {
+    *high = ldexpl(2 - ldexpl(1, 1 - format->digits), format->highest);
+    *low = -*high;
+    return;
+  }
   int bits = dtype == GEMEL_BOOL ? 1 : 8 * (int)gemel_dtype_size(dtype);
   int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
   *high = ldexpl(1, bits - is_signed) - 1;
@@ -92,11 +98,9 @@ static int64_t integer_of(gemel_dtype dtype, long double x) {
 }
 
 long double gemel__leaf_within(const gemel__leaf *leaf, long double x) {
-  long double low = -INFINITY, high = INFINITY;
+  long double low, high;
   int positive = leaf->range == GEMEL_RANGE_POSITIVE || leaf->range == GEMEL_RANGE_NONZERO;
-  if (!gemel__is_float(leaf->dtype)) {
-    ends_of(leaf->dtype, &low, &high);
-  }
+  ends_of(leaf->dtype, &low, &high);
   if (leaf->range == GEMEL_RANGE_MODERATE) {
     low = fmaxl(low, -16);
     high = 16;

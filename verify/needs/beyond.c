@@ -23,6 +23,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "models/model.h"
 #include "reference/twin.h"
 
 struct look {
@@ -465,9 +466,19 @@ static const struct {
 } turns[] = {{NEAR, 0}, {SMALL, 1},     {NEAR, 1},  {FAR_APART, 0}, {NEAR, 0}, {EACH, 0},
              {NEAR, 1}, {FAR_APART, 0}, {SMALL, 0}, {EACH, 1},      {NEAR, 1}, {FAR_APART, 0}};
 
+/* The magnitude of a point's numbers: of a constant, or any moderate one. */
+static double base_of(const gemel__instance *instance, gemel__random *random) {
+  enum { CONSTANTS = 16 };
+  double constants[CONSTANTS], any = gemel__random_magnitude(random, -1, 2);
+  size_t n = 0;
+  gemel__constants(instance->graph, constants, CONSTANTS, &n);
+  double c = n > 0 ? fabs(constants[gemel__random_below(random, n)]) : 0;
+  return c > 0x1p-10 && c < 0x1p10 && gemel__random_chance(random, 1, 2) ? c : any;
+}
+
 gemel__temper gemel__losses_fill(const gemel__instance *instance, size_t turn,
                                  gemel__random *random, gemel_tensor *const *values) {
-  double base = gemel__random_magnitude(random, -1, 2);
+  double base = base_of(instance, random);
   turn %= sizeof turns / sizeof *turns;
   double share = (turns[turn].more ? 0.5 : 0.1) + gemel__random_uniform(random, 0, 0.3);
   for (size_t k = 0; k < instance->n_leaves; k++) {

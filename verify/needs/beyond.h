@@ -50,7 +50,8 @@ void gemel__beyond_fill(gemel_tensor *tensor, uint64_t common, gemel__random *ra
 
 /* Overwrites the elements of all float inputs of INSTANCE with numbers at which digits are lost, of
  * another kind each TURN: nearly equal ones in one input and in several, small ones beside ordinary
- * ones, and ones that are far apart. What they are is returned. */
+ * ones, and ones that are far apart. Half of those that are nearly equal are near a constant of
+ * INSTANCE's graph, where a difference may be small. What they are is returned. */
 gemel__temper gemel__losses_fill(const gemel__instance *instance, size_t turn,
                                  gemel__random *random, gemel_tensor *const *values);
 

@@ -497,7 +497,7 @@ static gemel_status measure_loss(struct gemel__measure *m, size_t turn, gemel_er
 
 /* Points at which digits are lost, and more of them where a few have been. */
 static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error) {
-  enum { MORE = 100 };
+  enum { MORE = 240 };
   gemel__random other = m->random; /* later points don't depend on how many there are */
   size_t points = m->plan->losses, most = points > 0 ? points + MORE : 0;
   size_t first = 4 * gemel__random_below(&m->random, 3);
