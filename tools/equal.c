@@ -11,9 +11,7 @@ static const gemel__option options[] = {
     {"allow", 'a', "NEEDS",
      "which words may tell the two apart, separated by commas: nnan, ninf, nsz, contract, arcp, "
      "afn, reassoc, improves, worsens, folded, integers; 'all' (the default: these but worsens and "
-     "integers); "
-     "'none': "
-     "they must agree in every bit"},
+     "integers); 'none': they must agree in every bit"},
     GEMEL__TIER_OPTION,
     {"counterexample", 'c', "DIR",
      "if they differ, write both graphs into the folder DIR, with inputs at which they do and both "

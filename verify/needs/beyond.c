@@ -33,9 +33,9 @@ struct look {
   gemel__temper temper;
   const gemel__needs_plan *plan;
   gemel__domain *domain;
-  gemel__rtensor
-      *exact; /* the left side's, then the right side's; and, if ORDERED, the right
-               * side's with exact sums, and the left side's, as if VALUES had been rounded */
+  /* The left side's results, then the right side's. If ORDERED, also the right side's with exact
+   * sums, and the left side's as if VALUES had been rounded. */
+  gemel__rtensor *exact;
   int ordered;
   gemel__needs *needs;
   gemel__losses here; /* 1 or 0 each */
@@ -78,8 +78,8 @@ static int is_narrow(gemel_dtype dtype) {
   return gemel__dtype_format(dtype)->digits <= NARROW;
 }
 
-/* The error of a result of VALUE from which on its digits are lost: half of them or, of a half
- * type, all but one. */
+/* The error from which on a result of VALUE has lost its digits: half of them or, in a dtype of 16
+ * bits, half of the value. */
 static double loss_at(gemel_dtype dtype, double value) {
   return ldexp(fabs(value), is_narrow(dtype) ? -1 : -(gemel__dtype_format(dtype)->digits / 2));
 }
