@@ -202,10 +202,10 @@ static int same_graph(const gemel_graph *a, const gemel_graph *b) {
 }
 
 /* Applies the rule to an instance of the mutant, and compares the graphs that both make of it. */
-static gemel_status compare(const struct rule_hunt *h, const gemel__rule_instance *drawn, int fold,
+static gemel_status compare(const struct rule_hunt *h, const gemel__rule_instance *drawn,
                             uint64_t seed, gemel__mutant_contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_graph *other = gemel__rule_apply(h->with_rule, drawn->left, fold, &problem);
+  gemel_graph *other = gemel__rule_apply(h->with_rule, drawn->left, &problem);
   const gemel_graph *as_before = other != NULL ? other : drawn->left;
   gemel_status status =
       problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
@@ -228,8 +228,7 @@ static gemel_status compare(const struct rule_hunt *h, const gemel__rule_instanc
 
 /* What is done with an instance that was drawn. */
 typedef gemel_status (*visitor)(const struct rule_hunt *h, const gemel__rule_instance *drawn,
-                                int fold, uint64_t seed, gemel__mutant_contrast *c,
-                                gemel_error *error);
+                                uint64_t seed, gemel__mutant_contrast *c, gemel_error *error);
 
 enum { AT_LEAST = 96, LONGER = 384, AT_MOST = 1536 };
 
@@ -260,7 +259,6 @@ static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, 
     gemel__rule_wish wish = {.dtype = dtypes[which],
                              .max_elements = ELEMENTS,
                              .empty = k % 7 == 6,
-                             .fold = k % 4 != 3,
                              .tries = DRAW_TRIES,
                              .reused = uses && k % 3 == 1,
                              .arm = arms > 0 && k % 5 == 2 ? 1 + k / 5 % arms : 0,
@@ -276,7 +274,7 @@ static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, 
       status = GEMEL_OK;
     } else if (status == GEMEL_OK) {
       hits[which]++;
-      status = visit(h, &drawn, wish.fold, gemel__random_bits(&random), c, error);
+      status = visit(h, &drawn, gemel__random_bits(&random), c, error);
       gemel__rule_instance_clear(&drawn);
     }
   }
@@ -285,10 +283,9 @@ static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, 
 
 /* Counts an instance of the rule, and whether the mutant leaves it alone. */
 static gemel_status look_for_less(const struct rule_hunt *h, const gemel__rule_instance *drawn,
-                                  int fold, uint64_t seed, gemel__mutant_contrast *c,
-                                  gemel_error *error) {
+                                  uint64_t seed, gemel__mutant_contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_graph *other = gemel__rule_apply(h->with_mutant, drawn->left, fold, &problem);
+  gemel_graph *other = gemel__rule_apply(h->with_mutant, drawn->left, &problem);
   (void)seed;
   c->of_rule++;
   c->left_alone += other == NULL && problem.status == GEMEL_OK;

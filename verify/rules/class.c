@@ -229,7 +229,6 @@ static gemel_status measure_meetings(struct gemel__proof *p, gemel_error *error)
                      (p->needs & special_words) != special_words;
        k++) {
     gemel__rule_wish wish = {.max_elements = p->pass != NULL ? INT64_MAX : ELEMENTS,
-                             .fold = 1,
                              .tries = TRIES,
                              .plain = 1,
                              .constants =
@@ -259,7 +258,7 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
                                     gemel_error *error) {
   enum { TRIES = 12, MORE_POINTS = 24 };
   gemel__rule_wish wish = {
-      .dtype = GEMEL_F32, .max_elements = max_elements, .empty = empty, .fold = 1, .tries = TRIES};
+      .dtype = GEMEL_F32, .max_elements = max_elements, .empty = empty, .tries = TRIES};
   gemel__rule_instance drawn;
   gemel__needs_plan plan = {.points = MORE_POINTS,
                             .rounding = rounding,
@@ -271,7 +270,6 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
                             .finite = max_elements >= GEMEL__PROPOSAL_LARGE};
   gemel_status status;
   size_t measured = 0;
-  wish.fold = gemel__random_chance(random, 3, 4);
   if (!draw_dtype(p, random, &wish.dtype)) {
     return GEMEL_OK;
   }
@@ -364,7 +362,6 @@ static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, ge
     gemel__rule_wish wish = {.dtype = witness->pair.a.leaves[0].dtype,
                              .max_elements = (int64_t)1 << k / 10,
                              .empty = k % 10 == 0,
-                             .fold = 1,
                              .tries = 10};
     gemel__rule_instance drawn;
     gemel__rule_draws draws = {0};

@@ -152,10 +152,8 @@ static gemel__rule_wish wish_of(const struct gemel__proof *p, gemel_dtype dtype,
   gemel__rule_wish wish = {.dtype = dtype,
                            .max_elements = p->pass != NULL ? INT64_MAX : ELEMENTS,
                            .empty = k % 7 == 6,
-                           .fold = k % 4 != 3,
                            .tries = DRAW_TRIES,
                            .constants = constants_of(p, k)};
-  wish.fold &= wish.constants == GEMEL__CONSTANTS_SHORT; /* folding would round them */
   return wish;
 }
 
@@ -211,7 +209,6 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
     gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
                              .max_elements = ELEMENTS,
                              .empty = 0,
-                             .fold = 1,
                              .tries = DRAW_TRIES};
     status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
   }
@@ -231,7 +228,6 @@ static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
     gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
                              .max_elements = ELEMENTS,
                              .empty = 1,
-                             .fold = 1,
                              .tries = FEW_TRIES,
                              .plain = 1};
     status = add_if(p, &wish, is_edge, &random, error);
@@ -312,7 +308,6 @@ static gemel_status collect_arm(struct gemel__proof *p, const gemel__arms *arms,
                              .constants = constants_of(p, j),
                              .plain = 1,
                              .arm = 1 + k};
-    wish.fold = wish.constants == GEMEL__CONSTANTS_SHORT; /* folding would round others */
     status = add_if(p, &wish, gemel__rule_has_elements, random, error);
     taken = taken_by(p, arms, k);
   }

@@ -60,9 +60,9 @@ const gemel__arms *gemel__rule_arms(const gemel__rule_engine *engine) {
   return &engine->arms;
 }
 
-gemel_graph *gemel__rule_apply(gemel__rule_engine *engine, const gemel_graph *graph, int fold,
+gemel_graph *gemel__rule_apply(gemel__rule_engine *engine, const gemel_graph *graph,
                                gemel_error *error) {
-  gemel__pass_options with = {.selection = &engine->only, .fold = fold};
+  gemel__pass_options with = {.selection = &engine->only};
   gemel__pass_options without = {.selection = &engine->none};
   gemel__selection_reset(&engine->only);
   gemel_graph *full = gemel__rewrite_phase(graph, &with, error), *live = NULL;
@@ -271,13 +271,8 @@ gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance) {
  * instance shows (PROBLEM); other errors are returned. */
 static gemel_status rewrite_instance(gemel__rule_instance *instance, gemel__rule_engine *engine,
                                      const gemel__rule_wish *wish, gemel__rule_draws *draws) {
-  int fold = wish->fold;
   gemel_status status = GEMEL_OK;
-  instance->right = gemel__rule_apply(engine, instance->left, fold, &instance->problem);
-  if (instance->right == NULL && fold && instance->problem.status == GEMEL_OK) {
-    fold = 0; /* folding may remove what the rule matches */
-    instance->right = gemel__rule_apply(engine, instance->left, fold, &instance->problem);
-  }
+  instance->right = gemel__rule_apply(engine, instance->left, &instance->problem);
   if (instance->right == NULL) {
     draws->unfired += instance->problem.status == GEMEL_OK;
     return instance->problem.status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY
@@ -289,7 +284,7 @@ static gemel_status rewrite_instance(gemel__rule_instance *instance, gemel__rule
   }
   if (instance->symbolic_left != NULL) {
     instance->symbolic_right =
-        gemel__rule_apply(engine, instance->symbolic_left, fold, &instance->problem);
+        gemel__rule_apply(engine, instance->symbolic_left, &instance->problem);
   }
   if (instance->symbolic_right == NULL && instance->problem.status == GEMEL_OK) {
     gemel_graph_unref(instance->symbolic_left);

@@ -12,8 +12,8 @@
 
 /* Which numbers constants are drawn from. */
 typedef enum gemel__constants_kind {
-  /* Few digits: a sum or a product of two of them is exact in every float dtype, so a constant that
-   * a rule folds is the exact result. */
+  /* Few digits: a sum or a product of two of them is exact in every float dtype, so what a
+   * rule computes of them is the exact result. */
   GEMEL__CONSTANTS_SHORT,
   GEMEL__CONSTANTS_ZERO, /* mostly zeros of both signs */
   GEMEL__CONSTANTS_WIDE, /* all finite numbers: extremes, subnormals, beside the rule's literals */
@@ -52,7 +52,6 @@ typedef struct gemel__rule_wish {
   gemel_dtype dtype;    /* if the rule leaves a choice */
   int64_t max_elements; /* of an operand */
   int empty;            /* 1: sizes of 0 are frequent */
-  int fold;             /* 1: constants are folded while rewriting */
   int tries;
   /* To tell a rule from its mutants: */
   int reused; /* 1: values that the left side names are often outputs too */
@@ -104,9 +103,10 @@ gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance);
 /* 1 if a word of LIST (NULL: anything) matches the rule's name, family, phase or a tag. */
 int gemel__rule_named(const gemel_rule_info *info, const char *list);
 
-/* GRAPH rewritten by the engine's rule alone, with unused nodes dropped. NULL: ERROR says why, or
- * is GEMEL_OK if the rule doesn't apply. */
-gemel_graph *gemel__rule_apply(gemel__rule_engine *engine, const gemel_graph *graph, int fold,
+/* GRAPH rewritten by the engine's rule alone, with unused nodes dropped. Constants aren't folded:
+ * a folded one is rounded to its dtype, and a rule's sides are compared without rounding. NULL:
+ * ERROR says why, or is GEMEL_OK if the rule doesn't apply. */
+gemel_graph *gemel__rule_apply(gemel__rule_engine *engine, const gemel_graph *graph,
                                gemel_error *error);
 
 #endif

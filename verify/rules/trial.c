@@ -180,7 +180,6 @@ static gemel_status find_smaller(struct gemel__proof *p, const struct refutation
     gemel__rule_wish wish = {.dtype = dtype,
                              .max_elements = (int64_t)1 << k / DRAWS,
                              .empty = k % DRAWS == 0,
-                             .fold = 1,
                              .tries = 10};
     gemel__rule_instance drawn;
     gemel__rule_draws draws = {0};
@@ -436,7 +435,6 @@ static gemel__rule_wish sweep_wish(const struct gemel__proof *p, gemel_dtype dty
   gemel__rule_wish wish = {.dtype = dtype,
                            .max_elements = k % 16 == 11 ? 4 * ELEMENTS : ELEMENTS,
                            .empty = k % 7 == 6,
-                           .fold = k % 5 != 4,
                            .tries = DRAW_TRIES,
                            .deep = k % 16 == 11,
                            .arm = arm_turn(p, k),
