@@ -11,6 +11,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/intern.h"
 #include "run/schedule.h"
 
 /* What the copy needs for its own time only. */
@@ -21,9 +22,12 @@ typedef struct copier {
   uint32_t *order;       /* of the live nodes, as they are computed */
   uint32_t *node_of;     /* the place in ORDER of each live node */
   uint32_t *first_value; /* of each live node */
-  uint32_t *type_of;     /* new number + 1 of a type */
-  uint32_t *op_of;       /* the same for operations */
-  uint32_t n_type_ids, n_op_ids;
+  gemel_type *types;     /* by their new numbers */
+  size_t types_capacity;
+  gemel__idtable type_numbers; /* new number + 1 of a type: a context may have many more types */
+  gemel_type sought;
+  uint32_t *op_of; /* new number + 1 of an operation */
+  uint32_t n_op_ids;
   uint32_t device_of[256]; /* number + 1 of a memory space's device */
   gemel_error *error;
 } copier;
@@ -34,22 +38,21 @@ static void copier_clear(copier *c) {
   gemel__free(c->order, n * sizeof *c->order);
   gemel__free(c->node_of, n * sizeof *c->node_of);
   gemel__free(c->first_value, n * sizeof *c->first_value);
-  gemel__free(c->type_of, c->n_type_ids * sizeof *c->type_of);
+  gemel__free(c->types, c->types_capacity * sizeof *c->types);
+  gemel__idtable_clear(&c->type_numbers);
   gemel__free(c->op_of, c->n_op_ids * sizeof *c->op_of);
 }
 
 static gemel_status copier_start(copier *c) {
   size_t n = c->graph->n_nodes;
-  c->n_type_ids = gemel__stable_count(&c->p->context->types);
   c->n_op_ids = gemel__stable_count(&c->p->context->ops);
   c->live = gemel__alloc_array(n, 1);
   c->order = gemel__alloc_array(n, sizeof *c->order);
   c->node_of = gemel__alloc_array(n, sizeof *c->node_of);
   c->first_value = gemel__alloc_array(n, sizeof *c->first_value);
-  c->type_of = gemel__alloc_array(c->n_type_ids, sizeof *c->type_of);
   c->op_of = gemel__alloc_array(c->n_op_ids, sizeof *c->op_of);
   if (c->live == NULL || c->order == NULL || c->node_of == NULL || c->first_value == NULL ||
-      c->type_of == NULL || c->op_of == NULL) {
+      c->op_of == NULL) {
     return gemel__no_memory(c->error, "a function");
   }
   gemel__graph_live(c->graph, c->live);
@@ -90,13 +93,44 @@ static gemel_status number_device(copier *c, uint32_t node, int space) {
   return GEMEL_OK;
 }
 
+static int is_sought(const void *user, uint32_t id) {
+  const copier *c = user;
+  return c->types[id - 1] == c->sought;
+}
+
+static uint64_t number_hash(const void *user, uint32_t id) {
+  return gemel__mix(((const copier *)user)->types[id - 1]);
+}
+
+/* The new number + 1 of TYPE; 0: it has none. */
+static uint32_t number_of(copier *c, gemel_type type) {
+  c->sought = type;
+  return gemel__idtable_find(&c->type_numbers, gemel__mix(type), is_sought, c);
+}
+
+static gemel_status number_type(copier *c, gemel_type type) {
+  uint32_t n = c->p->n_types;
+  if (number_of(c, type) != 0) {
+    return GEMEL_OK;
+  }
+  if (gemel__grow(&c->types, &c->types_capacity, n + 1u, sizeof *c->types) != 0) {
+    return gemel__no_memory(c->error, "a function");
+  }
+  c->types[n] = type;
+  if (gemel__idtable_add(&c->type_numbers, gemel__mix(type), n + 1, number_hash, c) != 0) {
+    return gemel__no_memory(c->error, "a function");
+  }
+  c->p->n_types++;
+  return GEMEL_OK;
+}
+
 /* Numbers the types of NODE's outputs, and the devices that they name. */
 static gemel_status number_types(copier *c, uint32_t node) {
   const gemel__node *n = gemel__node_at(c->graph, node);
   for (uint32_t k = 0; k < n->n_outputs; k++) {
     gemel_type type = gemel__node_type(c->graph, node, k);
     GEMEL__TRY(number_device(c, node, gemel_type_space(c->p->context, type)));
-    c->type_of[type] = c->type_of[type] != 0 ? c->type_of[type] : ++c->p->n_types;
+    GEMEL__TRY(number_type(c, type));
   }
   return GEMEL_OK;
 }
@@ -149,15 +183,13 @@ static gemel_status allocate(copier *c) {
   return GEMEL_OK;
 }
 
-static void copy_type(copier *c, gemel_type type) {
+static void copy_type(copier *c, uint32_t number) {
   gemel_context *context = c->p->context;
-  gemel__ptype *t = &c->p->types[c->type_of[type] - 1];
+  gemel__ptype *t = &c->p->types[number];
+  gemel_type type = c->types[number];
   const gemel_dim *dims = gemel_type_dims(context, type);
   int rank = gemel_type_rank(context, type), k;
   int64_t size;
-  if (t->type != GEMEL_TYPE_NONE) {
-    return;
-  }
   t->type = type;
   t->device = (uint8_t)(c->device_of[gemel_type_space(context, type)] - 1);
   t->constant = 1;
@@ -200,9 +232,7 @@ static void copy_node(copier *c, uint32_t node, uint32_t to, uint32_t *pool_used
     p->read_here[value] |= p->ops[made->op].kind != GEMEL__P_TRANSFER;
   }
   for (k = 0; k < n->n_outputs; k++) {
-    gemel_type type = gemel__node_type(c->graph, node, k);
-    p->value_types[made->value + k] = c->type_of[type] - 1;
-    copy_type(c, type);
+    p->value_types[made->value + k] = number_of(c, gemel__node_type(c->graph, node, k)) - 1;
   }
 }
 
@@ -242,6 +272,9 @@ static void copy_ports(copier *c) {
 static void copy(copier *c) {
   gemel__run_program *p = c->p;
   uint32_t to, pool_used = 0, k;
+  for (k = 0; k < p->n_types; k++) {
+    copy_type(c, k);
+  }
   for (to = 0; to < p->n_nodes; to++) {
     copy_node(c, c->order[to], to, &pool_used);
   }
