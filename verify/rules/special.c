@@ -85,7 +85,10 @@ gemel_status gemel__rule_special(struct gemel__proof *p, gemel_error *error) {
   enum { FILLS = sizeof fills / sizeof *fills };
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < p->n && status == GEMEL_OK; k++) {
-    const struct gemel__example *e = &p->examples[k];
+    struct gemel__example *e = &p->examples[k];
+    if (e->drawn.special != 0) {
+      gemel__pair_compile(&e->pair);
+    }
     for (size_t j = 0; j < FILLS && e->drawn.special != 0 && status == GEMEL_OK; j++) {
       gemel__random random;
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, FILLS * k + j, &random);

@@ -14,6 +14,7 @@
 #include "passes/passes.h"
 #include "harness/jobs.h"
 #include "ops/ops.h"
+#include "rules/arms.h"
 #include "rules/report.h"
 #include "rules/trial.h"
 #include "report/report.h"
@@ -417,15 +418,21 @@ static size_t turn_of(const struct turns *t, size_t k) {
   return SWEPT;
 }
 
-/* 1 + the arm or boundary for draw K: each that an example takes has its turn in a fifth of the
- * draws; 0: any. */
+/* 1 + the arm or boundary for draw K; 0: any. Of those that an example takes, arms have turns in a
+ * fifth of the draws, and boundaries, whose instances may be large, in a twentieth. */
 static size_t arm_turn(const struct gemel__proof *p, size_t k) {
-  enum { EVERY = 5 };
-  uint64_t left = p->taken;
+  enum { EVERY = 5, BOUNDARIES = 4 };
+  const uint64_t all = ~(uint64_t)0;
+  size_t n_arms = gemel__rule_arms(p->engine)->n_arms, turn = k / EVERY;
+  uint64_t left = p->taken & (n_arms == 0 ? 0 : all >> (64 - n_arms));
+  if (turn % BOUNDARIES == 0) {
+    left = p->taken;
+    turn /= BOUNDARIES;
+  }
   if (left == 0 || k % EVERY != 0) {
     return 0;
   }
-  for (size_t turn = k / EVERY % (size_t)__builtin_popcountll(left); turn > 0; turn--) {
+  for (turn %= (size_t)__builtin_popcountll(left); turn > 0; turn--) {
     left &= left - 1;
   }
   return 1 + (size_t)__builtin_ctzll(left);
@@ -604,6 +611,9 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
     struct gemel__example *e = &p->examples[k];
     size_t rounds = e->integral ? FILLS + gemel__example_rounds(e) : 0, r;
     record.instances += (size_t)e->integral;
+    if (rounds > 0) {
+      gemel__pair_compile(&e->pair);
+    }
     for (r = 0; r < rounds && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED; r++) {
       gemel__random random;
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, FILLS * k + r, &random);

@@ -16,7 +16,7 @@ enum {
   GEMEL__PROPOSAL_INPUTS = 80,
   GEMEL__PROPOSAL_ATTRS = 16,
   GEMEL__PROPOSAL_OUTPUTS = 16,
-  GEMEL__PROPOSAL_TRIES = 64,
+  GEMEL__PROPOSAL_TRIES = 16,
   GEMEL__PROPOSAL_SIZES = 32,
   GEMEL__PROPOSAL_LARGE = 512 /* from this max_elements on, sizes up to 67 are drawn too */
 };
