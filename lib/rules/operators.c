@@ -236,9 +236,23 @@ gemel_status gemel__operator_neg(gemel__termcall *call) {
                         : combine(call, GEMEL__SUB, &zero, &call->x[0]);
 }
 
+/* Entry after entry of the only operand. */
+static gemel_status fold_entries(gemel__termcall *call, gemel__arithmetic op) {
+  const gemel__term *x = &call->x[0];
+  gemel_status status = gemel__has_entries(x) && x->count > 0 ? GEMEL_OK : GEMEL_DECLINED;
+  gemel__entry last = status == GEMEL_OK ? x->list[0] : zero_entry;
+  for (uint32_t k = 1; status == GEMEL_OK && k < x->count; k++) {
+    status = gemel__entry_combine(call->scene, op, last, x->list[k], &last);
+  }
+  return status ? status : gemel__give_entry(call, last);
+}
+
 /* Operand after operand. */
 static gemel_status fold(gemel__termcall *call, gemel__arithmetic op) {
-  gemel__term last = call->x[0];
+  if (call->n == 1 && call->x[0].kind != GEMEL__TERM_REAL) {
+    return fold_entries(call, op);
+  }
+  gemel__term last = *call->result = call->x[0];
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 1; status == GEMEL_OK && k < call->n; k++) {
     status = combine(call, op, &last, &call->x[k]);

@@ -7,6 +7,7 @@
  */
 #include "rules/term.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/attrs.h"
@@ -376,6 +377,25 @@ static gemel_status run_code(const gemel__termcode *code, gemel__termcall *call)
   }
 }
 
+/* Where CODE takes numbers, makes numbers of those of its operands X that are reals without a
+ * fraction, such as the value of a constant. */
+static gemel_status take_whole(const gemel__termcode *code, const gemel__scene *scene,
+                               gemel__term *x) {
+  const char *kind = code->kind == FUNCTION ? gemel__function_rows[code->index].kinds : "e";
+  for (uint32_t k = 0; k < code->count; k++) {
+    double real = x[k].kind == GEMEL__TERM_REAL ? x[k].u.real : 0.5;
+    if (strchr("einv", *kind) != NULL && real == trunc(real) && fabs(real) <= 0x1p53) {
+      gemel__termcall give = {scene, NULL, NULL, 0, &x[k]};
+      gemel_status status = gemel__give_number(&give, (int64_t)real);
+      if (status != GEMEL_OK) {
+        return status;
+      }
+    }
+    kind += kind[1] != '\0';
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__term_evaluate(const gemel__termexpr *expr, const gemel__scene *scene,
                                   gemel__term *term) {
   gemel__term stack[GEMEL__TERM_STACK + 1];
@@ -386,7 +406,8 @@ gemel_status gemel__term_evaluate(const gemel__termexpr *expr, const gemel__scen
     const gemel__termcode *code = &expr->code[k];
     gemel__term result = {.kind = GEMEL__TERM_NOTHING};
     gemel__termcall call = {scene, context, top - code->count, code->count, &result};
-    gemel_status status = run_code(code, &call);
+    gemel_status status = take_whole(code, scene, top - code->count);
+    status = status ? status : run_code(code, &call);
     if (status == GEMEL_DECLINED) {
       result.kind = GEMEL__TERM_NOTHING;
     } else if (status != GEMEL_OK) {
