@@ -318,6 +318,7 @@ static gemel_status compare_term(matcher *m, const gemel__termexpr *expr, const 
 static gemel_status check_conditions(const matcher *m) {
   gemel__term term;
   for (uint32_t k = 0; k < m->rule->n_conditions; k++) {
+    m->binding->asked = k + 1;
     gemel_status status = gemel__term_evaluate(&m->rule->conditions[k], m->scene, &term);
     if (status != GEMEL_OK || !gemel__term_holds(&term)) {
       return status ? status : GEMEL_DECLINED;
@@ -334,7 +335,7 @@ gemel_status gemel__rule_match(const struct gemel_rule *rule, uint32_t order, ge
   m.binding = binding;
   m.order = order;
   m.n_met = 0;
-  binding->bound = 0;
+  binding->bound = binding->asked = 0;
   scene->variables = binding->terms;
   if (!match_node(&m, rule->left.count - 1, root)) {
     return GEMEL_DECLINED;

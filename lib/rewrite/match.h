@@ -17,6 +17,7 @@ typedef struct gemel__binding {
   gemel__term terms[GEMEL__RULE_VARIABLES];
   uint32_t bound;
   uint32_t oldest;
+  uint32_t asked; /* how many conditions were asked: all before the last one hold */
 } gemel__binding;
 
 /* A rule is matched with the operands of its commutative operations in each order: ORDERS of them,

@@ -42,13 +42,10 @@ void gemel__put_minus(const gemel__drawn *point) {
  */
 enum rounding_kind { MIDPOINT, LITTLE, POWER, KINDS };
 
-/* Half way between two numbers of DIGITS digits, or beside that in one of P digits. */
-static double midpoint(int digits, int p, gemel__random *random) {
-  double odd = 2 * (double)gemel__random_between(random, (int64_t)1 << (digits - 1),
-                                                 ((int64_t)1 << digits) - 1) +
-               1;
-  double beside = (double)gemel__random_between(random, -1, 1);
-  return odd + beside * ldexp(1, digits + 1 - p);
+/* Half way between two numbers of DIGITS digits: an odd number of one digit more. */
+static int64_t midpoint(int digits, gemel__random *random) {
+  int64_t low = (int64_t)1 << (digits - 1);
+  return 2 * gemel__random_between(random, low, 2 * low - 1) + 1;
 }
 
 static void put_midpoints(gemel_tensor *tensor, gemel__random *random) {
@@ -64,7 +61,8 @@ static void put_midpoints(gemel_tensor *tensor, gemel__random *random) {
   for (size_t i = 0; i < n; i++) {
     double sign = gemel__random_sign(random), x = sign;
     if (kind == MIDPOINT) {
-      x = ldexp(sign * midpoint(digits, p, random),
+      double beside = (double)gemel__random_between(random, -1, 1) * ldexp(1, digits + 1 - p);
+      x = ldexp(sign * ((double)midpoint(digits, random) + beside),
                 (int)gemel__random_between(random, -2, 2) - digits);
     } else if (kind == LITTLE) {
       x = ldexp(sign, -(int)gemel__random_between(random, digits + 2, p - 1));
@@ -75,8 +73,33 @@ static void put_midpoints(gemel_tensor *tensor, gemel__random *random) {
   }
 }
 
+/* The same in integers, as large as they can be, so that what is beside the midpoint is lost in the
+ * dtype in between. */
+static void put_whole_midpoints(const gemel__leaf *leaf, gemel_tensor *tensor,
+                                gemel__random *random) {
+  static const int narrower[] = {8, 11, 24};
+  int bits = 8 * (int)gemel_dtype_size(leaf->dtype) - 1;
+  int is_signed =
+      leaf->range == GEMEL_RANGE_ANY && gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED;
+  for (size_t i = 0; i < leaf->count; i++) {
+    int digits = narrower[gemel__random_below(random, bits < 24 ? 2 : 3)];
+    int shift = bits - digits - 1 - (int)gemel__random_below(random, 3);
+    int64_t x = (midpoint(digits, random) << shift) + gemel__random_between(random, -1, 1);
+    x = is_signed && gemel__random_chance(random, 1, 2) ? -x : x;
+    gemel__leaf_put(leaf, gemel__leaf_at(leaf, tensor, i), x);
+  }
+}
+
 void gemel__put_midpoints(const gemel__drawn *point) {
+  enum { WIDE = 2 }; /* bytes; numbers of fewer aren't rounded twice */
   each_float(point, put_midpoints);
+  for (size_t k = 0; k < point->instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &point->instance->leaves[k];
+    if (!gemel__is_float(leaf->dtype) && gemel_dtype_size(leaf->dtype) >= WIDE &&
+        leaf->range != GEMEL_RANGE_INDEX && leaf->range != GEMEL_RANGE_MODERATE) {
+      put_whole_midpoints(leaf, point->values[k], point->random);
+    }
+  }
 }
 
 /* ---- Neighbours, counts, powers of two ---- */

@@ -328,3 +328,9 @@ void gemel__arm_text(const gemel__arms *arms, size_t k, char *text, size_t bytes
   snprintf(text, bytes, "%s%s%s%s%s (line %d)", entry, arm->entry != 0 ? " of " : "",
            arm->holds ? "" : "not (", part, arm->holds ? "" : ")", line);
 }
+
+void gemel__condition_text(const gemel__arms *arms, size_t k, char *text, size_t bytes) {
+  char part[120];
+  int line = copy_text(arms->rule->syntax.nodes, arms->rule->conditions[k].root, part, sizeof part);
+  snprintf(text, bytes, "%s (line %d)", part, line);
+}

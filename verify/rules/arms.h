@@ -41,6 +41,9 @@ gemel_status gemel__arms_taken(const gemel__arms *arms, const gemel__scene *scen
 /* Writes the text and the line of arm K into TEXT, shortened to fit. */
 void gemel__arm_text(const gemel__arms *arms, size_t k, char *text, size_t bytes);
 
+/* Writes the text and the line of condition K into TEXT, shortened to fit. */
+void gemel__condition_text(const gemel__arms *arms, size_t k, char *text, size_t bytes);
+
 /* Where the operand of EXPR begins whose codes end before END. */
 uint32_t gemel__operand_start(const gemel__termexpr *expr, uint32_t end);
 

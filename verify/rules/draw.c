@@ -308,6 +308,22 @@ static gemel_status use_again(const struct gemel_rule *rule, const gemel__bindin
   return status;
 }
 
+/* Matches the left side at ROOT, in any order of operands. */
+static gemel_status match(const struct gemel_rule *rule, gemel__scene *scene, gemel__ref root,
+                          gemel__binding *binding, gemel__rule_draws *draws) {
+  gemel_status status = GEMEL_DECLINED;
+  uint32_t asked = 0;
+  for (uint32_t k = 0; k < gemel__rule_orders(rule) && status == GEMEL_DECLINED; k++) {
+    status = gemel__rule_match(rule, k, scene, root, binding);
+    asked = binding->asked > asked ? binding->asked : asked;
+  }
+  asked = status == GEMEL_OK ? UINT32_MAX : asked;
+  draws->came = asked > draws->asked ? 1 : draws->came + (asked == draws->asked);
+  draws->asked = asked > draws->asked ? asked : draws->asked;
+  draws->unmatched += status == GEMEL_DECLINED;
+  return status;
+}
+
 /* Builds the left side of INSTANCE. GEMEL_DECLINED if the matcher doesn't match it. */
 static gemel_status try_left(gemel__rule_instance *instance, const gemel__arms *arms,
                              const gemel__rule_wish *wish, gemel__random *random,
@@ -326,15 +342,11 @@ static gemel_status try_left(gemel__rule_instance *instance, const gemel__arms *
     draws->unbuilt++;
     snprintf(draws->reason, sizeof draws->reason, "%.150s", reason.text);
   } else {
-    status = GEMEL_DECLINED;
-    for (uint32_t k = 0; k < gemel__rule_orders(rule) && status == GEMEL_DECLINED; k++) {
-      status = gemel__rule_match(rule, k, &scene, root, &binding);
-    }
+    status = match(rule, &scene, root, &binding, draws);
     if (status == GEMEL_OK) {
       scene.variables = binding.terms;
       status = gemel__arms_taken(arms, &scene, &instance->taken, &instance->alone);
     }
-    draws->unmatched += status == GEMEL_DECLINED;
   }
   status = status ? status : gemel_output(gemel__value(graph, root), "y");
   if (status == GEMEL_OK && wish->reused) {

@@ -45,6 +45,8 @@ typedef struct gemel__rule_draws {
   size_t unmatched; /* built, but the matcher or a condition declined */
   size_t unfired;   /* matched, but the engine didn't apply the rule */
   char reason[160]; /* of the last that couldn't be built */
+  uint32_t asked;   /* 1 + the last condition that was asked in any; UINT32_MAX: all held in one */
+  size_t came;      /* tries that came to this condition */
 } gemel__rule_draws;
 
 /* How an instance is drawn. */

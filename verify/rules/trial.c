@@ -13,6 +13,7 @@
 #include "core/graph.h"
 #include "passes/passes.h"
 #include "harness/jobs.h"
+#include "instances/source.h"
 #include "ops/ops.h"
 #include "rules/arms.h"
 #include "rules/report.h"
@@ -538,6 +539,17 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
 
 /* ---- Tiers integer and float ---- */
 
+static int rounds_twice(const struct gemel__example *e) {
+  return gemel__rounds_twice(e->drawn.left) || gemel__rounds_twice(e->drawn.right);
+}
+
+enum { FILLS = 3, ROUNDED_FILLS = 12 };
+
+/* How many points tier integer asks about E, besides its aims. */
+static size_t fills_of(const struct gemel__example *e) {
+  return !e->integral ? 0 : rounds_twice(e) ? ROUNDED_FILLS : FILLS;
+}
+
 /* Compares both sides bit for bit, for integer dtypes. If ROUND is above 0, some values are
  * aims. */
 static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, gemel__fill fill,
@@ -547,7 +559,11 @@ static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *
   gemel__trial trial = {NULL, random, &e->pair.b};
   gemel__outcome outcome;
   gemel_status status = gemel__example_values(e, fill, round, random, &values, error);
+  const gemel__drawn point = {&e->pair.a, values, 0, random};
   memset(&outcome, 0, sizeof outcome);
+  if (status == GEMEL_OK && rounds_twice(e) && gemel__random_chance(random, 1, 2)) {
+    gemel__source_put(&point, &gemel__sources[GEMEL__SOURCE_midpoints]);
+  }
   if (status == GEMEL_OK) {
     status = gemel__check_contrast(&e->pair.a, values, &trial, &outcome, error);
   }
@@ -599,7 +615,6 @@ static gemel_status check_equalities(struct gemel__proof *p, gemel_record *recor
 }
 
 static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
-  enum { FILLS = 3 };
   gemel_record record;
   int refuted = 0;
   gemel_status status = GEMEL_OK;
@@ -609,7 +624,7 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
        k++) {
     struct gemel__example *e = &p->examples[k];
-    size_t rounds = e->integral ? FILLS + gemel__example_rounds(e) : 0, r;
+    size_t fills = fills_of(e), rounds = fills > 0 ? fills + gemel__example_rounds(e) : 0, r;
     record.instances += (size_t)e->integral;
     if (rounds > 0) {
       gemel__pair_compile(&e->pair);
@@ -617,7 +632,7 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
     for (r = 0; r < rounds && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED; r++) {
       gemel__random random;
       gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, FILLS * k + r, &random);
-      status = compare_bits(p, e, GEMEL__FILL_INTEGERS, r < FILLS ? 0 : r - FILLS + 1 + k, &random,
+      status = compare_bits(p, e, GEMEL__FILL_INTEGERS, r < fills ? 0 : r - fills + 1 + k, &random,
                             &record, error);
     }
   }
@@ -800,13 +815,17 @@ static gemel_status all_tiers(struct gemel__proof *p, gemel_error *error) {
 }
 
 static void no_instance(struct gemel__proof *p) {
-  char detail[400];
+  char detail[600], condition[160], never[240] = "";
   const gemel__rule_draws *d = &p->draws;
+  if (d->asked > 0 && d->asked < UINT32_MAX) {
+    gemel__condition_text(gemel__rule_arms(p->engine), d->asked - 1, condition, sizeof condition);
+    snprintf(never, sizeof never, "%s never held in the %zu that came to it; ", condition, d->came);
+  }
   snprintf(detail, sizeof detail,
-           "no instance in %zu tries: %zu left sides couldn't be built, %zu weren't matched, %zu "
+           "no instance in %zu tries: %s%zu left sides couldn't be built, %zu weren't matched, %zu "
            "not rewritten%s%s",
-           d->tried, d->unbuilt, d->unmatched, d->unfired, d->reason[0] != '\0' ? "; last: " : "",
-           d->reason);
+           d->tried, never, d->unbuilt, d->unmatched, d->unfired,
+           d->reason[0] != '\0' ? "; last: " : "", d->reason);
   emit_from(p, 0, GEMEL_VERDICT_UNINFORMATIVE, detail);
 }
 
