@@ -91,6 +91,7 @@ static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
   d->ranks = p->ranks;
   d->reach = p->reach;
   d->length = p->length;
+  d->elements = p->elements;
   d->n_sizes = p->n_sizes;
   d->sizes = p->sizes;
   d->max_rank = p->max_rank > 0 ? p->max_rank : 3 + gemel__one_in(d, 8);

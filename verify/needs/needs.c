@@ -134,13 +134,14 @@ static int from_minus_zero(const gemel__both *plus, size_t output, size_t i) {
          gemel__both_contrast(plus, output, i) == GEMEL__SAME;
 }
 
-/* The sign of a zero counts at MODERATE numbers only: elsewhere a rounding error may have
- * underflowed to that zero. */
+/* The sign of a zero counts at MODERATE numbers only, the constants among them: elsewhere a
+ * rounding error may have underflowed to that zero. */
 static gemel_status judge_finite(struct gemel__measure *m, gemel_tensor *const *values,
                                  const gemel__both *base, const gemel__both *plus, int moderate,
                                  gemel_error *error) {
   gemel_status status = GEMEL_OK;
   size_t k, i;
+  moderate &= !m->plan->finite;
   for (k = 0; k < base->n; k++) {
     size_t n = gemel__both_elements(base, k);
     int floats = gemel__is_float(gemel_tensor_dtype(base->left[k]));

@@ -29,7 +29,7 @@ typedef struct conv {
   void *products;
   const void **pointers;
   size_t terms, room;
-  int blurred; /* 1: padding meets a number that is not finite */
+  int blurred; /* 1: padding meets a number that is not finite, or may not be */
 } conv;
 
 static gemel_status refuse(const gemel__rcall *call, const char *what) {
@@ -148,6 +148,7 @@ static void term(conv *c, const void *a, const void *b) {
   gemel__domain *d = c->space.domain;
   void *product = gemel__element(d, c->products, c->terms);
   if (a == NULL) {
+    c->blurred |= d->state(d, b) == GEMEL__UNDECIDED;
     if (d->ieee) {
       d->mul(d, product, c->space.zero, b);
       c->blurred |= d->sign(d, product) == GEMEL__UNORDERED;

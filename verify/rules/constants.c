@@ -80,52 +80,56 @@ static double named_number(const gemel__rule_numbers *numbers, gemel__random *ra
   return around[gemel__random_below(random, sizeof around / sizeof *around)];
 }
 
-/* The largest, least normal and least subnormal numbers of each dtype, numbers outside the range or
- * precision of a narrower one, powers of two, and ordinary numbers. */
-static double wide_number(gemel__random *random) {
-  static const double values[] = {0x1.fffffffffffffp1023,
-                                  0x1p-1022,
-                                  0x1p-1074,
-                                  0x1.fffffep127,
-                                  0x1p-126,
-                                  0x1p-149,
-                                  65504,
-                                  65505,
-                                  65520,
-                                  0x1p-14,
-                                  0x1p-24,
-                                  0x1.fep127,
-                                  16777217,
-                                  2049,
-                                  257,
-                                  256,
-                                  300,
-                                  127.5,
-                                  2147483648,
-                                  0x1p53 + 2,
-                                  0x1p63,
-                                  1e300,
-                                  1e-300,
-                                  1.0 / 3,
-                                  0.1,
-                                  0x1p-53,
-                                  1e10,
-                                  1 + 0x1p-52,
-                                  1 - 0x1p-24,
-                                  0x1p64};
+/* A power of two from the range of a float DTYPE, often near one of its ends. */
+static double draw_power(gemel_dtype dtype, gemel__random *random) {
+  enum { NEAR = 7 };
+  const gemel__format *format = gemel__dtype_format(dtype);
+  int lowest = gemel__format_unit(format), highest = format->highest;
+  switch (gemel__random_below(random, 3)) {
+  case 0:
+    highest = lowest + NEAR;
+    break;
+  case 1:
+    lowest = highest - NEAR;
+    break;
+  default:
+    break;
+  }
+  return ldexp(1, (int)gemel__random_between(random, lowest, highest));
+}
+
+/* A number at an end of the range or precision of DTYPE or of a narrower dtype, a power of two, or
+ * an ordinary number. */
+static double wide_number(gemel_dtype dtype, gemel__random *random) {
+  static const gemel_dtype narrower[] = {GEMEL_F16, GEMEL_BF16, GEMEL_F32};
+  static const double ordinary[] = {1.0 / 3, 0.1, 300, 127.5, 1e10, 0x1p31, 0x1p63, 0x1p64};
+  gemel_dtype of =
+      gemel__random_chance(random, 1, 2) ? dtype : narrower[gemel__random_below(random, 3)];
+  double top = ldexp(1, gemel__dtype_format(of)->digits), largest = gemel__largest(of);
+  const double ends[] = {largest,
+                         largest + largest / 2 / top,
+                         gemel__least_normal(of),
+                         gemel__least_subnormal(of),
+                         top,
+                         top + 1,
+                         1 + 2 / top,
+                         1 - 1 / top};
   double sign = gemel__random_sign(random);
   switch (gemel__random_below(random, 4)) {
   case 0:
     return sign * gemel__random_magnitude(random, -3, 3);
   case 1:
-    return sign * ldexp(1, (int)gemel__random_between(random, -140, 140));
+    return sign * draw_power(of, random);
+  case 2:
+    return sign * ordinary[gemel__random_below(random, sizeof ordinary / sizeof *ordinary)];
   default:
-    return sign * values[gemel__random_below(random, sizeof values / sizeof *values)];
+    return sign * ends[gemel__random_below(random, sizeof ends / sizeof *ends)];
   }
 }
 
 static double real_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
-                            gemel__random *random) {
+                            gemel_dtype dtype, gemel__random *random) {
+  int wide = kind == GEMEL__CONSTANTS_WIDE;
   double x;
   if (kind == GEMEL__CONSTANTS_ZERO && gemel__random_chance(random, 3, 4)) {
     return gemel__random_sign(random) * 0.0;
@@ -136,14 +140,14 @@ static double real_constant(const gemel__rule_numbers *numbers, gemel__constants
   if (kind == GEMEL__CONSTANTS_INFINITE && gemel__random_chance(random, 1, 2)) {
     return gemel__random_sign(random) * INFINITY;
   }
-  if (numbers->count > 0 && gemel__random_chance(random, 1, 3)) {
+  if (numbers->count > 0 && gemel__random_chance(random, 1, wide ? 4 : 3)) {
     x = named_number(numbers, random);
-    if (isfinite(x) && (kind == GEMEL__CONSTANTS_WIDE || is_short(x))) {
+    if (isfinite(x) && (wide || is_short(x))) {
       return x;
     }
   }
-  return kind != GEMEL__CONSTANTS_WIDE || gemel__random_chance(random, 1, 3) ? short_number(random)
-                                                                             : wide_number(random);
+  return !wide || gemel__random_chance(random, 1, 6) ? short_number(random)
+                                                     : wide_number(dtype, random);
 }
 
 /* ---- Integers ---- */
@@ -199,7 +203,7 @@ static int64_t whole_constant(const gemel__rule_numbers *numbers, gemel__constan
 void gemel__rule_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
                           gemel_dtype dtype, gemel__random *random, void *at) {
   if (gemel__is_float(dtype)) {
-    gemel__store_real(dtype, real_constant(numbers, kind, random), at);
+    gemel__store_real(dtype, real_constant(numbers, kind, dtype, random), at);
   } else if (dtype == GEMEL_BOOL) {
     int64_t truth = gemel__random_chance(random, 1, 2);
     gemel__points_store(dtype, 1, NULL, &truth, at);
@@ -215,7 +219,7 @@ void gemel__rule_beside(const gemel__rule_numbers *numbers, gemel__constants_kin
     double x = named_number(numbers, random);
     int fits =
         isfinite(x) ? kind == GEMEL__CONSTANTS_WIDE || is_short(x) : kind > GEMEL__CONSTANTS_WIDE;
-    gemel__store_real(dtype, fits ? x : real_constant(numbers, kind, random), at);
+    gemel__store_real(dtype, fits ? x : real_constant(numbers, kind, dtype, random), at);
   } else {
     int64_t x = (fabs(numbers->at[0]) < 0x1p62 ? (int64_t)floor(numbers->at[0]) : 0) +
                 gemel__random_between(random, -1, 1);

@@ -15,12 +15,13 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/tensor.h"
+#include "ops/ops.h"
 #include "rules/functions.h"
 #include "core/attrs.h"
 #include "sample/points.h"
 #include "sample/propose.h"
 
-enum { MOST_VARIADIC = 3, UNIFORM_ELEMENTS = 64 };
+enum { MOST_VARIADIC = 3, UNIFORM_ELEMENTS = 64, LARGEST = 1024 };
 
 /* What conditions ask of a variable. */
 enum { WANTS_CONSTANT = 1, WANTS_UNIFORM = 2, WANTS_SCALAR = 4, WANTS_FACT = 8 };
@@ -38,14 +39,15 @@ struct left {
   gemel__term terms[GEMEL__RULE_VARIABLES];
   uint32_t bound;
   unsigned wants[GEMEL__RULE_VARIABLES];
+  uint32_t same[GEMEL__RULE_VARIABLES];  /* a bit for each variable that is to be the same value */
   unsigned facts[GEMEL__RULE_VARIABLES]; /* GEMEL_FACT_… that conditions ask for */
   gemel__ref values[GEMEL__RULE_NODES];
   const gemel__goal *goal;
   gemel__rule_numbers numbers;
   gemel__constants_kind constants;
   gemel__left_constants *outcome;
-  int rank; /* of the shapes that are drawn; −1: any */
-  int64_t length;
+  int rank;                 /* of the shapes that are drawn; −1: any */
+  int64_t length, elements; /* 0: any */
   size_t n_sizes;
   int64_t sizes[GEMEL__PROPOSAL_SIZES]; /* that are tried: those that the rule names */
   gemel_error *error;
@@ -55,6 +57,17 @@ static const gemel_location nowhere = {NULL, 0};
 
 static int is_bound(const struct left *l, uint32_t variable) {
   return l->bound >> variable & 1;
+}
+
+/* Binds VARIABLE, and what is to be the same, to the value REF. */
+static void bind(struct left *l, uint32_t variable, gemel__ref ref) {
+  l->terms[variable] = (gemel__term){.kind = GEMEL__TERM_TENSOR, .u.tensor = ref};
+  l->bound |= 1u << variable;
+  for (uint32_t k = 0; k < l->rule->n_variables; k++) {
+    if (l->same[variable] >> k & 1 && !is_bound(l, k)) {
+      bind(l, k, ref);
+    }
+  }
 }
 
 static gemel_status graph_error(const struct left *l) {
@@ -113,6 +126,19 @@ static void read_wants(struct left *l, const gemel__termexpr *expr, int part) {
       l->wants[operand->index] |= want_of(code->index);
       l->facts[operand->index] |= part ? 0 : facts_of(code->index);
     }
+  }
+}
+
+/* Notes which two variables are to be the same value, if ATOM says so. */
+static void read_same(struct left *l, const gemel__atom_goal *atom) {
+  const gemel__termcode *code = atom->expr.code;
+  if (atom->holds && atom->expr.count == 3 &&
+      gemel__is_operator(&atom->expr, 3, GEMEL__FUNCTION_same)) {
+    uint32_t a = code[0].index, b = code[1].index;
+    l->same[a] |= 1u << b;
+    l->same[b] |= 1u << a;
+    l->wants[a] = l->wants[b] |= l->wants[a];
+    l->facts[a] = l->facts[b] |= l->facts[a];
   }
 }
 
@@ -214,29 +240,55 @@ static int compares(uint32_t row, double x, double y) {
   }
 }
 
+/* 1 if ATOM is `FUNCTION(v) OP number`, with *ROW and *NUMBER. VARIABLE: v is this one; −1: any. */
+static int compares_number(const struct left *l, const gemel__atom_goal *atom, uint32_t function,
+                           int variable, uint32_t *row, double *number) {
+  gemel__termexpr side[2];
+  gemel__term term;
+  if (!gemel__goal_comparison(atom, row, &side[0], &side[1])) {
+    return 0;
+  }
+  for (int turn = 0; turn < 2; turn++) {
+    uint32_t of_function;
+    int of = gemel__termexpr_predicate(&side[turn], &of_function);
+    if (of >= 0 && (of == variable || variable < 0) && of_function == function &&
+        all_bound(l, &side[!turn]) &&
+        gemel__term_evaluate(&side[!turn], l->scene, &term) == GEMEL_OK &&
+        (term.kind == GEMEL__TERM_REAL || term.kind == GEMEL__TERM_NUMBER)) {
+      *number = term.kind == GEMEL__TERM_REAL ? term.u.real : (double)term.list[0].value;
+      *row = turn ? mirrored(*row) : *row;
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* The atom `value(c) OP number` about the constant of VARIABLE, with *ROW and *NUMBER; NULL: there
  * is none. */
 static const gemel__atom_goal *value_goal(const struct left *l, uint32_t variable, uint32_t *row,
                                           double *number) {
+  const gemel__atom_goal *atom = l->goal->atoms, *end = atom + l->goal->count;
+  while (atom < end &&
+         !compares_number(l, atom, GEMEL__FUNCTION_value, (int)variable, row, number)) {
+    atom++;
+  }
+  return atom < end ? atom : NULL;
+}
+
+/* The number that an atom `FUNCTION(x) == number` asks for; −1: none does, or it isn't one of 0 to
+ * MOST. */
+static int64_t goal_number(const struct left *l, uint32_t function, int64_t most) {
   for (size_t k = 0; k < l->goal->count; k++) {
-    gemel__termexpr side[2];
-    gemel__term term;
-    if (!gemel__goal_comparison(&l->goal->atoms[k], row, &side[0], &side[1])) {
-      continue;
-    }
-    for (int turn = 0; turn < 2; turn++) {
-      uint32_t function;
-      int of = gemel__termexpr_predicate(&side[turn], &function);
-      if (of == (int)variable && function == GEMEL__FUNCTION_value && all_bound(l, &side[!turn]) &&
-          gemel__term_evaluate(&side[!turn], l->scene, &term) == GEMEL_OK &&
-          (term.kind == GEMEL__TERM_REAL || term.kind == GEMEL__TERM_NUMBER)) {
-        *number = term.kind == GEMEL__TERM_REAL ? term.u.real : (double)term.list[0].value;
-        *row = turn ? mirrored(*row) : *row;
-        return &l->goal->atoms[k];
-      }
+    const gemel__atom_goal *atom = &l->goal->atoms[k];
+    uint32_t row;
+    double number;
+    if (compares_number(l, atom, function, -1, &row, &number) &&
+        row == (atom->holds ? GEMEL__OPERATOR_eq : GEMEL__OPERATOR_ne) && number >= 0 &&
+        number <= (double)most) {
+      return (int64_t)number;
     }
   }
-  return NULL;
+  return -1;
 }
 
 /* Stores a number of DTYPE at AT: NUMBER or, if that is NULL, a random one, which meets the goal if
@@ -399,15 +451,11 @@ static gemel__ref ref_of(gemel_value value) {
 }
 
 static gemel_status bind_tensor(struct left *l, uint32_t variable, gemel_type type) {
-  gemel__term *term = &l->terms[variable];
   gemel_value value = leaf(l, variable, l->rule->variables[variable].name, type);
   if (gemel_is_null(value)) {
     return graph_error(l);
   }
-  memset(term, 0, sizeof *term);
-  term->kind = GEMEL__TERM_TENSOR;
-  term->u.tensor = ref_of(value);
-  l->bound |= 1u << variable;
+  bind(l, variable, ref_of(value));
   return GEMEL_OK;
 }
 
@@ -611,6 +659,16 @@ static gemel_status make_node(struct left *l, const gemel__pattern *p,
   return status;
 }
 
+/* The first attribute of P that is to be the same as attribute K: both are one variable. */
+static uint32_t same_attr(const gemel__pattern *p, uint32_t k) {
+  int variable = gemel__termexpr_variable(&p->attrs[k]);
+  uint32_t j = 0;
+  while (j < k && (variable < 0 || gemel__termexpr_variable(&p->attrs[j]) != variable)) {
+    j++;
+  }
+  return j;
+}
+
 /* Builds a node by two proposals: one for the operands' types, and one for the rest, once these and
  * all that follows from them are known. */
 static gemel_status build_node(struct left *l, uint32_t index) {
@@ -627,6 +685,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   proposal.empty = l->empty;
   proposal.ranks = l->rank + 1;
   proposal.length = l->length;
+  proposal.elements = l->elements;
   proposal.n_sizes = l->n_sizes;
   proposal.reach = l->reach;
   memcpy(proposal.sizes, l->sizes, sizeof l->sizes);
@@ -652,8 +711,9 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   know_operands(l, p, &proposal, &at);
   know_attrs(l, p, &proposal);
   for (uint32_t k = 0; k < p->n_attrs; k++) {
-    if (!proposal.known_attr[k] && gemel__random_chance(l->random, 3, 4)) {
-      proposal.attrs[k] = first.attrs[k]; /* fits unless something else changed */
+    uint32_t same = same_attr(p, k);
+    if (!proposal.known_attr[k] && (same < k || gemel__random_chance(l->random, 3, 4))) {
+      proposal.attrs[k] = first.attrs[same]; /* fits unless something else changed */
       proposal.known_attr[k] = 1;
     }
   }
@@ -673,7 +733,6 @@ static int has_size(const struct left *l, int64_t n) {
  */
 static void add_sizes(struct left *l, const gemel__rule_numbers *numbers,
                       const gemel__rule_wish *wish, int eager) {
-  enum { LARGEST = 1024 };
   for (size_t k = 0; k < numbers->count; k++) {
     double c = numbers->at[k];
     if (!(c >= 0 && c <= LARGEST)) {
@@ -705,12 +764,49 @@ static void aim_at_goal(struct left *l, const gemel__rule_wish *wish) {
   }
 }
 
+/* 1 if the left side has an operation of FAMILY. */
+static int has_family(const struct left *l, gemel__family family) {
+  uint32_t k = 0, n = l->rule->left.count;
+  for (; k < n; k++) {
+    const gemel__pattern *p = &l->rule->left.nodes[k];
+    const struct gemel__row *row =
+        p->kind == GEMEL__PATTERN_APPLY ? gemel__op_at(l->context, p->op)->row : NULL;
+    if (row != NULL && row->family == family) {
+      break;
+    }
+  }
+  return k < n;
+}
+
+/* Draws the rank of all shapes, which is 3 to 5 for images. Pools have room for large strides. */
+static void draw_rank(struct left *l) {
+  int pools = has_family(l, GEMEL__FAMILY_pool);
+  int images = pools || has_family(l, GEMEL__FAMILY_conv);
+  l->rank = !gemel__random_chance(l->random, images ? 2 : 1, 3) ? -1
+            : images ? (int)gemel__random_between(l->random, 3, 5)
+                     : (int)gemel__random_below(l->random, 5);
+  l->max_elements *= pools ? 2 : 1;
+}
+
+/* Half of the time takes the rank or the number of elements that the goal asks for. */
+static void aim_exactly(struct left *l) {
+  int64_t rank = goal_number(l, GEMEL__FUNCTION_rank, GEMEL_MAX_RANK);
+  int64_t elements = goal_number(l, GEMEL__FUNCTION_elements, LARGEST);
+  if (rank >= 0 && gemel__random_chance(l->random, 1, 2)) {
+    l->rank = (int)rank;
+  }
+  if (elements > 0 && gemel__random_chance(l->random, 1, 2)) {
+    l->elements = elements;
+    l->max_elements = 2 * elements > l->max_elements ? 2 * elements : l->max_elements;
+  }
+}
+
 /* Makes sizes, ranks and counts that the rule names, and their neighbours, as likely for this left
  * side as the usual ones. Large ones are rare, unless the wish is eager. */
 static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
   enum { DEEPEST = 8 };
   int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
-  l->rank = gemel__random_chance(l->random, 1, 3) ? (int)gemel__random_below(l->random, 5) : -1;
+  draw_rank(l);
   l->rank = wish->deep ? (int)gemel__random_between(l->random, 5, DEEPEST) : l->rank;
   if (l->reach) {
     aim_at_goal(l, wish);
@@ -721,17 +817,14 @@ static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
     int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
     l->rank = n <= DEEPEST ? (int)n : l->rank;
   }
+  aim_exactly(l);
 }
 
 /* Binds the name given by `as` to what was built. */
 static void name_result(struct left *l, uint32_t index) {
   uint32_t named = l->rule->left.nodes[index].named;
   if (named != 0) {
-    gemel__term *term = &l->terms[named - 1];
-    memset(term, 0, sizeof *term);
-    term->kind = GEMEL__TERM_TENSOR;
-    term->u.tensor = l->values[index];
-    l->bound |= 1u << (named - 1);
+    bind(l, named - 1, l->values[index]);
   }
 }
 
@@ -758,10 +851,13 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
   l.outcome = constants;
   memset(constants, 0, sizeof *constants);
   gemel__rule_numbers_of(rule, &l.numbers);
-  aim_sizes(&l, wish);
   scene->variables = l.terms;
+  aim_sizes(&l, wish);
   for (size_t k = 0; k < goal->count; k++) {
     read_wants(&l, &goal->atoms[k].expr, !goal->atoms[k].holds);
+  }
+  for (size_t k = 0; k < goal->count; k++) {
+    read_same(&l, &goal->atoms[k]);
   }
   for (uint32_t k = 0; k < rule->right.count; k++) { /* value(c) in an attribute */
     for (uint32_t j = 0; j < rule->right.nodes[k].n_attrs; j++) {

@@ -68,11 +68,32 @@ static void draw_even(gemel__draft *d, gemel__shape *shape, int rank) {
   }
 }
 
+/* Draws a shape of RANK axes with N elements: each prime factor of N goes to some axis. */
+static void draw_product(gemel__draft *d, gemel__shape *shape, int rank, int64_t n) {
+  shape->rank = rank;
+  for (int k = 0; k < rank; k++) {
+    shape->dims[k] = 1;
+  }
+  for (int64_t factor = 2; n > 1; n /= factor) {
+    for (; n % factor != 0; factor++) {
+    }
+    shape->dims[gemel__random_below(d->random, (uint64_t)rank)] *= factor;
+  }
+}
+
 void gemel__draw_shape_of(gemel__draft *d, gemel__shape *shape, int rank) {
   int square = gemel__one_in(d, 4); /* seldom: with equal sizes, mistaking one axis for another
                                      * doesn't show */
   if (is_large(d) && rank > 0 && !d->zeros && !gemel__one_in(d, 3)) {
     draw_even(d, shape, rank);
+    return;
+  }
+  if (rank > 0 && d->elements > 0) {
+    draw_product(d, shape, rank, d->elements);
+    return;
+  }
+  if (rank > 1 && d->reach && d->n_sizes > 0 && gemel__one_in(d, 2)) {
+    draw_product(d, shape, rank, d->sizes[gemel__random_below(d->random, d->n_sizes)]);
     return;
   }
   shape->rank = rank;
@@ -92,6 +113,12 @@ void gemel__draw_shape(gemel__draft *d, gemel__shape *shape, int low) {
     low = 3; /* axes before and after the one that is summed */
   }
   gemel__draw_shape_of(d, shape, (int)gemel__draw(d, low, high));
+}
+
+int gemel__draw_spatial_axes(gemel__draft *d) {
+  enum { MOST = 3, NOT_SPATIAL = 2 };
+  int axes = d->ranks - 1 - NOT_SPATIAL;
+  return axes >= 1 && axes <= MOST ? axes : (int)gemel__random_between(d->random, 1, MOST);
 }
 
 void gemel__copy_shape(gemel__shape *to, const gemel__shape *from) {

@@ -36,7 +36,7 @@ typedef struct gemel__draft {
   int zeros; /* 1: sizes 0 are drawn */
   int ranks; /* as in the proposal, like the members below */
   int reach;
-  int64_t length;
+  int64_t length, elements;
   size_t n_sizes;
   const int64_t *sizes;
   size_t n_inputs;
@@ -83,6 +83,9 @@ void gemel__draw_shape(gemel__draft *d, gemel__shape *shape, int low);
 
 /* The same with exactly RANK axes. */
 void gemel__draw_shape_of(gemel__draft *d, gemel__shape *shape, int rank);
+
+/* Draws a number of spatial axes, 1 to 3: that of an image of the draft's rank, if there is one. */
+int gemel__draw_spatial_axes(gemel__draft *d);
 
 /* Makes sizes 1, other than those of the axes in KEEP (a bit each), until there are at most
  * max_elements elements. */

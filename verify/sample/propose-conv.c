@@ -63,9 +63,7 @@ static int listed_axes(const gemel__draft *d) {
 /* Chooses the number of spatial axes: BY_IMAGE, that of the image or result, if it isn't 0; else
  * the length of the known lists; else any. */
 static int draw_axes(gemel__draft *d, int by_image) {
-  int listed = listed_axes(d), most = d->max_rank - 2 < MOST_AXES ? d->max_rank - 2 : MOST_AXES;
-  int drawn = (int)gemel__draw(d, 1, most < 1 ? 1 : most);
-  drawn = d->reach && d->ranks > 3 ? d->ranks - 3 : drawn;
+  int listed = listed_axes(d), drawn = gemel__draw_spatial_axes(d);
   return by_image != 0 ? by_image : listed != 0 ? listed : drawn;
 }
 
@@ -185,6 +183,18 @@ static gemel_status solve_axis(gemel__draft *d, const conv_draft *c, conv_axis *
   choose(&a->image, not_below(gemel__draw(d, !d->zeros, most), span_of(a) - padding));
   choose(&a->place, (a->image.is + padding - span_of(a)) / a->stride.is + 1);
   return GEMEL_OK;
+}
+
+/* Solves A in a few tries. */
+static gemel_status find_axis(gemel__draft *d, const conv_draft *c, conv_axis *a) {
+  enum { TRIES = 8 };
+  const conv_axis known = *a;
+  gemel_status status = GEMEL_DECLINED;
+  for (int k = 0; k < TRIES && status == GEMEL_DECLINED; k++) {
+    *a = known;
+    status = solve_axis(d, c, a);
+  }
+  return status;
 }
 
 /* ---- Channels ---- */
@@ -315,7 +325,7 @@ static gemel_status propose(gemel__draft *d, conv_draft *c) {
   learn(&c->groups, d->attrs[GROUPS].absent, 1);
   for (int k = 0; k < c->axes && status == GEMEL_OK; k++) {
     learn_axis(d, c, k);
-    status = solve_axis(d, c, &c->along[k]);
+    status = find_axis(d, c, &c->along[k]);
   }
   if (status != GEMEL_OK || (status = draw_channels(d, c)) != GEMEL_OK) {
     return status;

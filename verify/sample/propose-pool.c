@@ -12,6 +12,7 @@ enum { SIZE, STRIDE, DILATION, LOW, HIGH, COUNT_PADDING, IMAGE, MOST_AXES = 3, U
 
 typedef struct pool_axis {
   int64_t image, place, window[HIGH + 1]; /* UNKNOWN where not known */
+  int axes;                               /* of the image */
 } pool_axis;
 
 /* The operands by whose shape they have; NULL: there is none, or it is the result. */
@@ -42,7 +43,8 @@ static int complete(gemel__draft *d, pool_axis *a, const int64_t *window) {
     image = (a->place - 1) * stride + span - padding + gemel__draw(d, 0, stride - 1);
   } else if (image == UNKNOWN) {
     int64_t least = span - padding > window[DILATION] ? span - padding : window[DILATION];
-    image = gemel__draw_far(d, least, least + 3);
+    least += (int64_t)gemel__random_below(d->random, a->axes < MOST_AXES ? 3 : 2) * stride;
+    image = gemel__draw_far(d, least, least + stride - 1);
   }
   if (image + padding < span || image < 1 || !sound(window, image)) {
     return 0;
@@ -63,11 +65,13 @@ static int complete(gemel__draft *d, pool_axis *a, const int64_t *window) {
  * several times, so they come often. */
 typedef int64_t window_numbers[HIGH + 1][5];
 
-/* Sets NUMBERS; a draft that reaches far has some of its sizes among them. */
-static void choose_numbers(gemel__draft *d, window_numbers numbers) {
-  static const window_numbers usual = {
-      {1, 2, 3, 4, 2}, {1, 1, 2, 3, 1}, {1, 1, 1, 2, 3}, {0, 0, 1, 2, 3}, {0, 0, 1, 2, 3}};
-  memcpy(numbers, usual, sizeof usual);
+/* Sets NUMBERS, to smaller ones for three axes; a draft that reaches far has some of its sizes
+ * among them. */
+static void choose_numbers(gemel__draft *d, int axes, window_numbers numbers) {
+  static const window_numbers usual[] = {
+      {{1, 2, 3, 4, 2}, {1, 1, 2, 3, 2}, {1, 1, 1, 2, 3}, {0, 0, 1, 2, 3}, {0, 0, 1, 2, 3}},
+      {{1, 2, 1, 2, 3}, {1, 1, 2, 3, 2}, {1, 1, 1, 1, 2}, {0, 0, 0, 1, 2}, {0, 0, 0, 1, 2}}};
+  memcpy(numbers, usual[axes == MOST_AXES], sizeof *usual);
   for (int k = SIZE; k <= DILATION && d->reach; k++) {
     numbers[k][3] = gemel__draw_far(d, 1, 4);
     numbers[k][4] = gemel__draw_far(d, 1, 4);
@@ -83,14 +87,16 @@ static void window_of(const pool_axis *a, const window_numbers numbers, int64_t 
   }
 }
 
-static gemel_status solve_axis(gemel__draft *d, pool_axis *a) {
-  const int64_t windows = 5 * 5 * 5 * 5 * 5, step = 1237; /* coprime to WINDOWS, so all are
-                                                           * visited */
+enum { WINDOWS = 5 * 5 * 5 * 5 * 5 };
+
+/* Solves A with the window numbered FIRST, or one after it. */
+static gemel_status solve_axis(gemel__draft *d, pool_axis *a, int64_t first) {
+  const int64_t step = 1237; /* coprime to WINDOWS, so all are visited */
   window_numbers numbers;
-  choose_numbers(d, numbers);
-  int64_t window[HIGH + 1], first = gemel__random_between(d->random, 0, windows - 1);
-  for (int64_t k = 0; k < windows; k++) {
-    window_of(a, numbers, (first + k * step) % windows, window);
+  choose_numbers(d, a->axes, numbers);
+  int64_t window[HIGH + 1];
+  for (int64_t k = 0; k < WINDOWS; k++) {
+    window_of(a, numbers, (first + k * step) % WINDOWS, window);
     if (complete(d, a, window)) {
       return GEMEL_OK;
     }
@@ -117,17 +123,15 @@ static const gemel__shape *known_shape(const pool_draft *p) {
 }
 
 static int draw_axes(gemel__draft *d, const gemel__shape *known) {
-  int most = d->max_rank - 2 < MOST_AXES ? d->max_rank - 2 : MOST_AXES;
-  int axes = (int)gemel__draw(d, 1, most < 1 ? 1 : most);
-  axes = d->reach && d->ranks > 3 ? d->ranks - 3 : axes;
+  int axes = gemel__draw_spatial_axes(d);
   for (size_t k = 0; k < d->op->n_attrs; k++) {
     axes = k != COUNT_PADDING && d->attrs[k].known ? d->attrs[k].count : axes;
   }
   return known != NULL ? known->rank - 2 : axes;
 }
 
-static pool_axis learn_axis(const gemel__draft *d, const pool_draft *p, int k) {
-  pool_axis a = {UNKNOWN, UNKNOWN, {0}};
+static pool_axis learn_axis(const gemel__draft *d, const pool_draft *p, int axes, int k) {
+  pool_axis a = {UNKNOWN, UNKNOWN, {0}, axes};
   const gemel__shape *const images[] = {p->image, p->like_image};
   for (int i = SIZE; i <= HIGH; i++) {
     const gemel__list *list = &d->attrs[i];
@@ -196,15 +200,16 @@ static void draw_leading(gemel__draft *d, const gemel__shape *known, int axes,
 static gemel_status propose(gemel__draft *d, const pool_draft *p) {
   const gemel__shape *known = known_shape(p);
   gemel_dtype dtype = known != NULL ? known->dtype : d->dtype;
-  int axes = draw_axes(d, known);
-  int64_t leading[2];
+  int axes = draw_axes(d, known), alike = gemel__one_in(d, 4);
+  int64_t leading[2], first = 0;
   pool_axis along[MOST_AXES];
   if (axes < 1 || axes > MOST_AXES || (p->floats && !gemel__is_float(dtype))) {
     return GEMEL_DECLINED;
   }
   for (int k = 0; k < axes; k++) {
-    along[k] = learn_axis(d, p, k);
-    if (solve_axis(d, &along[k]) != GEMEL_OK) {
+    along[k] = learn_axis(d, p, axes, k);
+    first = k > 0 && alike ? first : gemel__random_between(d->random, 0, WINDOWS - 1);
+    if (solve_axis(d, &along[k], first) != GEMEL_OK) {
       return GEMEL_DECLINED;
     }
   }

@@ -32,9 +32,10 @@ typedef struct gemel__proposal {
   int ranks;            /* 1 + the rank of drawn shapes, where there is a choice; 0: any rank */
   size_t n_sizes;       /* sizes and attribute numbers to draw from besides the usual ones */
   int64_t sizes[GEMEL__PROPOSAL_SIZES];
-  int reach;       /* 1: attributes and counts are often of these, however large */
-  int64_t length;  /* if not 0: sizes are this or 1, where there is a choice */
-  size_t n_inputs; /* 0: the fewest that the operation takes, or 1 to 4 if it takes any number */
+  int reach;        /* 1: attributes and counts are often of these, however large */
+  int64_t length;   /* if not 0: sizes are this or 1, where there is a choice */
+  int64_t elements; /* if not 0: of drawn shapes, where there is a choice */
+  size_t n_inputs;  /* 0: the fewest that the operation takes, or 1 to 4 if it takes any number */
   gemel_type inputs[GEMEL__PROPOSAL_INPUTS];
   unsigned char known_input[GEMEL__PROPOSAL_INPUTS];
   /* Attributes in the schema's order. A known one of kind GEMEL_ATTR_NONE is left out, so it has
