@@ -254,7 +254,7 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
   size_t points = gemel__equal_affordable(q, q->run->options.instances);
   gemel__needs_plan plan = {.points = 2 * points,
                             .rounding = 8 * points,
-                            .losses = 2 * points,
+                            .losses = 3 * points,
                             .meetings = 2 * points,
                             .improvement = 1,
                             .beyond = 1,

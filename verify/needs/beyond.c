@@ -9,9 +9,11 @@
  *   where the first side is right                                         worsens
  *   two numbers further apart than both bounds together                   bound
  *
- * `worsens` needs several such points and none at which the first side loses what the second has.
- * Results next to overflow don't count, where a sum in another order may overflow. Digits lost by
- * the order of sums alone don't count if rounding errors of the inputs would lose as many.
+ * `worsens` needs several such points, whatever the second side gains at others. But where several
+ * inputs are far from 1, any order of products or quotients may overflow: there it must gain
+ * nothing, unless either side loses where one input alone is far from 1.
+ * Results next to overflow or underflow don't count. Digits lost by the order of sums alone don't
+ * count if rounding errors of the inputs would lose as many.
  * Where domain B has no number although both sides compute one (an infinity among the constants),
  * ordinary numbers that agree in less than half of their digits are too far apart.
  */
@@ -23,6 +25,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "instances/source.h"
 #include "models/model.h"
 #include "reference/twin.h"
 
@@ -139,19 +142,24 @@ static int is_too_far(struct look *l, size_t output, double x, double y, const v
   return 0;
 }
 
+static int is_far(const struct look *l) {
+  return l->temper == GEMEL__ONE_FAR || l->temper == GEMEL__FAR_APART;
+}
+
 /* 1 if the number X of one side, whose exact value and bound E holds, is right in more than half of
- * its digits. Of subnormal numbers few digits are there to lose, and near the largest
- * ones an order of operations may overflow. */
+ * its digits. Near the smallest and the largest numbers of DTYPE it isn't: what X is made of may
+ * underflow or overflow, depending on the order of operations. */
 static int is_right(const struct look *l, gemel_dtype dtype, const void *e, double x) {
-  enum { MARGIN = 3, CLOSER = 4 };
+  enum { FAR_MARGIN = 3, MARGIN = 24, CLOSER = 4 };
   gemel__domain *d = l->domain;
   int top = gemel__dtype_format(dtype)->highest;
+  int margin = is_far(l) ? FAR_MARGIN : top / 3 < MARGIN ? top / 3 : MARGIN;
   if (!isfinite(x) || d->state(d, e) != GEMEL__DEFINED || gemel__bound_ratio(d, e, dtype, x) > 1) {
     return 0;
   }
-  double value = gemel__bound_value(d, e), size = fabs(value);
-  return size >= ldexp(1, 1 - top) && size <= ldexp(1, top - MARGIN) &&
-         fabs(x - value) < loss_at(dtype, value) / CLOSER;
+  double value = gemel__bound_value(d, e), size = fabs(value), loss = loss_at(dtype, value);
+  return size >= ldexp(1, 1 - top + margin) && size <= ldexp(1, top - margin) &&
+         fabs(x - value) < loss / CLOSER;
 }
 
 /* 1 if the bound of OTHER is many times as large as that of E. */
@@ -162,6 +170,24 @@ static int has_larger_bound(gemel__domain *d, gemel_dtype dtype, const void *e, 
          gemel__bound_radius(d, other) > TIMES * fmax(gemel__bound_radius(d, e), unit);
 }
 
+/* 1 if GRAPH computes products and quotients alone: in another order, they overflow elsewhere. */
+static int only_multiplies(const gemel_graph *graph) {
+  unsigned others = ~(unsigned)(GEMEL__PRODUCTS | GEMEL__QUOTIENTS);
+  size_t n = gemel_graph_node_count(graph), k = 0;
+  while (k < n && !(gemel__arithmetic(graph, (uint32_t)k) & others)) {
+    k++;
+  }
+  return k == n;
+}
+
+/* 1 if Y has left the range on the way to VALUE. In a dtype of 16 bits, a sum or a function may be
+ * off by as much. */
+static int has_left_range(gemel__domain *d, gemel_dtype dtype, double value, const void *other,
+                          double y) {
+  int counts = !is_narrow(dtype) || d->state(d, other) != GEMEL__DEFINED;
+  return !isfinite(y) || (counts && fabs(y - value) > fabs(value) / 2);
+}
+
 /* What the OTHER side, whose result is Y, loses where one with the exact value and bound E is
  * right; GEMEL__LOSSES: nothing. An error counts if OTHER's bound is many times as large as E's:
  * with equal bounds the first side may lose as much at other numbers. */
@@ -170,13 +196,14 @@ static int loss_of(const struct look *l, gemel_dtype dtype, const void *e, const
   enum { CLOSER = 4 };
   gemel__domain *d = l->domain;
   double value = gemel__bound_value(d, e), radius = gemel__bound_radius(d, e);
+  if (is_far(l)) {
+    return has_left_range(d, dtype, value, other, y) ? GEMEL__LOST_RANGE : GEMEL__LOSSES;
+  }
   if (isfinite(y) && (l->plan->folded || !has_larger_bound(d, dtype, e, other) ||
                       !(fabs(y - value) > fmax(loss_at(dtype, value), CLOSER * radius)))) {
     return GEMEL__LOSSES;
   }
-  return l->temper == GEMEL__FAR_APART ? GEMEL__LOST_RANGE
-         : isfinite(y)                 ? GEMEL__LOST_DIGITS
-                                       : GEMEL__LOST_ALL;
+  return isfinite(y) ? GEMEL__LOST_DIGITS : GEMEL__LOST_ALL;
 }
 
 /* ---- Another order of summation ---- */
@@ -228,9 +255,9 @@ static gemel_status look_for_losses(struct look *l, size_t output, size_t i, con
   gemel__witness *witness = &l->needs->loss;
   int lost = is_right(l, dtype, left, x) ? loss_of(l, dtype, left, right, y) : GEMEL__LOSSES;
   int gained = is_right(l, dtype, right, y) ? loss_of(l, dtype, right, left, x) : GEMEL__LOSSES;
-  if (gained != GEMEL__LOSSES) {
-    l->here.gained[gained] = 1;
-  }
+  l->here.range_gained |= gained == GEMEL__LOST_RANGE;
+  l->here.range_alone |=
+      l->temper == GEMEL__ONE_FAR && (lost == GEMEL__LOST_RANGE || gained == GEMEL__LOST_RANGE);
   if (lost != GEMEL__LOSSES && isfinite(y) && !l->ordered) {
     gemel_status status = evaluate_orders(l, dtype, error);
     if (status != GEMEL_OK) {
@@ -293,11 +320,16 @@ static gemel_status look_with_bounds(struct look *l, gemel_error *error) {
   return status;
 }
 
+/* 1 if results may differ in range by the order of products and quotients alone. */
+static int is_mere_order(const struct look *l) {
+  return is_far(l) && only_multiplies(l->pair->a.graph) && only_multiplies(l->pair->b.graph);
+}
+
 gemel_status gemel__beyond_look(const gemel__pair *pair, gemel_tensor *const *values,
                                 const gemel__both *base, gemel__temper temper,
                                 const gemel__needs_plan *plan, gemel__bound *bound,
                                 gemel__needs *needs, gemel_error *error) {
-  struct look l = {pair, values, base, temper, plan, &bound->domain, NULL, 0, needs, {{0}, {0}}};
+  struct look l = {pair, values, base, temper, plan, &bound->domain, NULL, 0, needs, {{0}, 0, 0}};
   gemel_status status = GEMEL_OK;
   size_t k;
   for (k = 0; k < base->n && plan->beyond && status == GEMEL_OK; k++) {
@@ -305,7 +337,8 @@ gemel_status gemel__beyond_look(const gemel__pair *pair, gemel_tensor *const *va
       status = look_at_integers(&l, k, error);
     }
   }
-  if (status == GEMEL_OK && (plan->beyond || temper != GEMEL__WILD) && any_apart(&l)) {
+  int asked = plan->beyond || (temper != GEMEL__WILD && !is_mere_order(&l));
+  if (status == GEMEL_OK && asked && any_apart(&l)) {
     status = look_with_bounds(&l, error);
   }
   gemel__losses_add(&needs->losses, &l.here);
@@ -347,30 +380,38 @@ int gemel__are_alike(gemel_dtype dtype, double left, double right) {
 void gemel__losses_add(gemel__losses *total, const gemel__losses *one) {
   for (size_t k = 0; k < GEMEL__LOSSES; k++) {
     total->lost[k] += one->lost[k];
-    total->gained[k] += one->gained[k];
   }
+  total->range_gained |= one->range_gained;
+  total->range_alone |= one->range_alone;
 }
 
-/* How many points are enough. Two orders of differences, or of quotients, each lose digits or range
- * at some numbers: among so many points both would have been seen to lose. */
-static const size_t enough[] = {
-    [GEMEL__LOST_ALL] = 2, [GEMEL__LOST_DIGITS] = 12, [GEMEL__LOST_RANGE] = 12};
+/* How many points are enough for losses of kind K; SIZE_MAX: none are. Two orders of products, as
+ * in dot(dot(x, y), z), each lose range at some points, but not where one input alone is far
+ * from 1.
+ */
+static size_t enough(const gemel__losses *losses, size_t k) {
+  enum { FEW = 2, MANY = 12 };
+  if (k != GEMEL__LOST_RANGE || losses->range_alone) {
+    return FEW;
+  }
+  return losses->range_gained ? SIZE_MAX : MANY;
+}
 
 int gemel__losses_worsen(const gemel__losses *losses) {
   size_t k = 0;
-  while (k < GEMEL__LOSSES && (losses->lost[k] < enough[k] || losses->gained[k] > 0)) {
+  while (k < GEMEL__LOSSES && losses->lost[k] < enough(losses, k)) {
     k++;
   }
   return k < GEMEL__LOSSES;
 }
 
-int gemel__losses_open(const gemel__losses *losses) {
-  size_t k = GEMEL__LOST_DIGITS;
-  while (k < GEMEL__LOSSES &&
-         (losses->lost[k] == 0 || losses->lost[k] >= enough[k] || losses->gained[k] > 0)) {
-    k++;
-  }
-  return k < GEMEL__LOSSES;
+size_t gemel__losses_open(const gemel__losses *losses) {
+  size_t digits = losses->lost[GEMEL__LOST_DIGITS], range = losses->lost[GEMEL__LOST_RANGE];
+  size_t many = enough(losses, GEMEL__LOST_RANGE);
+  int few = range > 0 ? range < many && many < SIZE_MAX : losses->range_gained;
+  return digits > 0 && digits < enough(losses, GEMEL__LOST_DIGITS) ? GEMEL__LOST_DIGITS
+         : few                                                     ? GEMEL__LOST_RANGE
+                                                                   : GEMEL__LOSSES;
 }
 
 static const unsigned words[] = {
@@ -438,7 +479,7 @@ void gemel__beyond_fill(gemel_tensor *tensor, uint64_t common, gemel__random *ra
 
 /* ---- Numbers at which digits are lost ---- */
 
-enum { NEAR, SMALL, ORDINARY, EACH, FAR_APART };
+enum { NEAR, SMALL, ORDINARY, EACH, INVERSE, FAR_APART };
 
 /* How the numbers of one leaf are drawn: BASE (1 + STEP u) or BASE u. */
 struct leaf_way {
@@ -446,53 +487,79 @@ struct leaf_way {
   int near;
 };
 
-static struct leaf_way numbers_of(const gemel__leaf *leaf, uint64_t way, double base, double share,
-                                  gemel__random *random) {
+/* SIZE: −1, 0 or 1, where the numbers of INVERSE and FAR_APART are small, moderate or large. */
+static struct leaf_way numbers_of(const gemel__leaf *leaf, uint64_t way, int size, double base,
+                                  double share, gemel__random *random) {
   const gemel__format *format = gemel__dtype_format(leaf->dtype);
   /* the product of three small numbers doesn't underflow */
   double step = ldexp(1, -(int)fmin(share * format->digits, format->highest / 3));
-  int far = way == FAR_APART ? (int)gemel__random_between(random, -1, 1) * format->highest : 0;
-  way = way == EACH ? gemel__random_below(random, EACH) : way;
   double sign = gemel__random_sign(random);
-  return (struct leaf_way){sign * ldexp(base, far * 5 / 8) * (way == SMALL ? step : 1), step,
-                           way == NEAR};
+  way = way == EACH ? gemel__random_below(random, EACH) : way;
+  double scale = way == FAR_APART ? ldexp(size != 0 ? 1 / base : 1, size * format->highest * 5 / 8)
+                 : way == SMALL   ? step
+                 : way == INVERSE && !is_narrow(leaf->dtype) ? pow(step, -size)
+                                                             : 1;
+  return (struct leaf_way){sign * base * scale, step, way == NEAR};
+}
+
+/* The size of the numbers of leaf K of N. If the point is FAR, those of the leaf CHOSEN alone are
+ * far from 1, or of all leaves if there is none of that number. */
+static int size_of(size_t k, size_t n, int far, size_t chosen, gemel__random *random) {
+  if (!far) {
+    return (k + chosen) % 2 ? 1 : -1;
+  }
+  return chosen < n && k != chosen ? 0 : (int)gemel__random_sign(random);
 }
 
 /* The kinds of points, which take turns. MORE: numbers agree in more than half of their digits;
- * else in fewer, which is where their squares lose half. */
+ * else in fewer, which is where their squares lose half. INVERSE: some are as large as others are
+ * small, so their products are moderate. */
 static const struct {
   uint64_t way;
   int more;
-} turns[] = {{NEAR, 0}, {SMALL, 1},     {NEAR, 1},  {FAR_APART, 0}, {NEAR, 0}, {EACH, 0},
-             {NEAR, 1}, {FAR_APART, 0}, {SMALL, 0}, {EACH, 1},      {NEAR, 1}, {FAR_APART, 0}};
+} turns[] = {{NEAR, 0}, {INVERSE, 1},   {NEAR, 1}, {FAR_APART, 0}, {SMALL, 1}, {EACH, 0},
+             {NEAR, 1}, {FAR_APART, 0}, {NEAR, 0}, {INVERSE, 1},   {NEAR, 1},  {FAR_APART, 0}};
 
-/* The magnitude of a point's numbers: of a constant, or any moderate one. */
-static double base_of(const gemel__instance *instance, gemel__random *random) {
-  enum { CONSTANTS = 16 };
-  double constants[CONSTANTS], any = gemel__random_magnitude(random, -1, 2);
-  size_t n = 0;
-  gemel__constants(instance->graph, constants, CONSTANTS, &n);
-  double c = n > 0 ? fabs(constants[gemel__random_below(random, n)]) : 0;
-  return c > 0x1p-10 && c < 0x1p10 && gemel__random_chance(random, 1, 2) ? c : any;
+size_t gemel__losses_turn(size_t open, size_t turn) {
+  while (open < GEMEL__LOSSES &&
+         (open == GEMEL__LOST_RANGE) !=
+             (turns[turn % (sizeof turns / sizeof *turns)].way == FAR_APART)) {
+    turn++;
+  }
+  return turn;
 }
 
-gemel__temper gemel__losses_fill(const gemel__instance *instance, size_t turn,
-                                 gemel__random *random, gemel_tensor *const *values) {
-  double base = base_of(instance, random);
+/* The magnitude of a point's numbers: of a constant, or any moderate one. */
+static double base_of(const gemel__pair *pair, gemel__random *random) {
+  enum { CONSTANTS = 16 };
+  double constants[2 * CONSTANTS], any = gemel__random_magnitude(random, -1, 2);
+  size_t n = 0;
+  gemel__constants(pair->a.graph, constants, CONSTANTS, &n);
+  gemel__constants(pair->b.graph, constants, 2 * CONSTANTS, &n);
+  double c = n > 0 ? fabs(constants[gemel__random_below(random, n)]) : 0;
+  return c > 0x1p-10 && c < 0x1p10 && gemel__random_chance(random, 3, 4) ? c : any;
+}
+
+gemel__temper gemel__losses_fill(const gemel__pair *pair, size_t turn, gemel__random *random,
+                                 gemel_tensor *const *values) {
+  double base = base_of(pair, random);
+  size_t n_far = 0, chosen = gemel__random_below(random, 2 * pair->a.n_leaves + 1);
   turn %= sizeof turns / sizeof *turns;
   double share = (turns[turn].more ? 0.5 : 0.1) + gemel__random_uniform(random, 0, 0.3);
-  for (size_t k = 0; k < instance->n_leaves; k++) {
-    const gemel__leaf *leaf = &instance->leaves[k];
+  for (size_t k = 0; k < pair->a.n_leaves; k++) {
+    const gemel__leaf *leaf = &pair->a.leaves[k];
     if (!gemel__is_float(leaf->dtype)) {
       continue;
     }
-    struct leaf_way n = numbers_of(leaf, turns[turn].way, base, share, random);
-    size_t size = gemel_dtype_size(leaf->dtype);
+    int far = turns[turn].way == FAR_APART;
+    int size = size_of(k, pair->a.n_leaves, far, chosen, random);
+    struct leaf_way n = numbers_of(leaf, turns[turn].way, size, base, share, random);
+    n_far += far && size != 0;
     for (size_t i = 0; i < leaf->count; i++) {
       double u = gemel__random_sign(random) * gemel__random_uniform(random, 0.5, 1);
       gemel__store_real(leaf->dtype, n.near ? n.base * (1 + n.step * u) : n.base * u,
-                        (char *)gemel_tensor_data(values[k]) + i * size);
+                        (char *)gemel_tensor_data(values[k]) + i * gemel_dtype_size(leaf->dtype));
     }
   }
-  return turns[turn].way == FAR_APART ? GEMEL__FAR_APART : GEMEL__CALM;
+  return n_far == 0 ? GEMEL__CALM : n_far == 1 ? GEMEL__ONE_FAR : GEMEL__FAR_APART;
 }

@@ -12,7 +12,8 @@
 typedef enum gemel__temper {
   GEMEL__CALM,      /* all of ordinary magnitude, none is 0 */
   GEMEL__TAME,      /* zeros too, and numbers whose exponentials overflow */
-  GEMEL__FAR_APART, /* some whose squares overflow, some whose squares underflow */
+  GEMEL__ONE_FAR,   /* those of one input: their squares overflow or underflow */
+  GEMEL__FAR_APART, /* those of several inputs */
   GEMEL__WILD       /* all finite numbers */
 } gemel__temper;
 
@@ -48,11 +49,14 @@ gemel__witness *gemel__beyond_witness(gemel__needs *needs, unsigned refused, con
  * COMMON. */
 void gemel__beyond_fill(gemel_tensor *tensor, uint64_t common, gemel__random *random);
 
-/* Overwrites the elements of all float inputs of INSTANCE with numbers at which digits are lost, of
+/* Overwrites the elements of all float inputs of PAIR with numbers at which digits are lost, of
  * another kind each TURN: nearly equal ones in one input and in several, small ones beside ordinary
- * ones, and ones that are far apart. Half of those that are nearly equal are near a constant of
- * INSTANCE's graph, where a difference may be small. What they are is returned. */
-gemel__temper gemel__losses_fill(const gemel__instance *instance, size_t turn,
-                                 gemel__random *random, gemel_tensor *const *values);
+ * or large ones, and ones that are far apart. Most of those that are nearly equal are near a
+ * constant of either graph, where a difference may be small. What they are is returned. */
+gemel__temper gemel__losses_fill(const gemel__pair *pair, size_t turn, gemel__random *random,
+                                 gemel_tensor *const *values);
+
+/* The turn to take instead of TURN where more points may tell of the kind of loss OPEN. */
+size_t gemel__losses_turn(size_t open, size_t turn);
 
 #endif

@@ -483,7 +483,7 @@ static gemel_status measure_loss(struct gemel__measure *m, size_t turn, gemel_er
   if (status != GEMEL_OK) {
     return status;
   }
-  gemel__temper temper = gemel__losses_fill(&m->pair.a, turn, &m->random, values);
+  gemel__temper temper = gemel__losses_fill(&m->pair, turn, &m->random, values);
   for (size_t j = 0; j < m->pair.a.n_leaves; j++) {
     gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);
   }
@@ -498,20 +498,21 @@ static gemel_status measure_loss(struct gemel__measure *m, size_t turn, gemel_er
 
 /* Points at which digits are lost, and more of them where a few have been. */
 static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error) {
-  enum { MORE = 240 };
+  enum { MORE = 160 };
   gemel__random other = m->random; /* later points don't depend on how many there are */
   size_t points = m->plan->losses, most = points > 0 ? points + MORE : 0;
   size_t first = 4 * gemel__random_below(&m->random, 3);
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; status == GEMEL_OK && !gemel__losses_worsen(&m->needs->losses) && k < most &&
-                     (k < points || gemel__losses_open(&m->needs->losses));
+                     (k < points || gemel__losses_open(&m->needs->losses) < GEMEL__LOSSES);
        k++) {
     if (gemel__tick(m->plan->ticker) != GEMEL_OK) {
       return GEMEL_DECLINED;
     }
     status = draw_pair(m, k + 1, error);
     m->pair.plain = m->plan->plain && k % 2 != 0;
-    status = status ? status : measure_loss(m, first + k, error);
+    size_t open = k < points ? GEMEL__LOSSES : gemel__losses_open(&m->needs->losses);
+    status = status ? status : measure_loss(m, gemel__losses_turn(open, first + k), error);
     status = gemel__is_no_point(status) ? GEMEL_OK : status;
   }
   m->random = other;

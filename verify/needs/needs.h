@@ -36,12 +36,14 @@ typedef enum gemel__beyond {
   GEMEL__BEYOND_COUNT
 } gemel__beyond;
 
-/* How many points show that digits are lost: LOST by the right side where the left is right, GAINED
- * the reverse. ALL: NaN or an infinity; DIGITS: half of the digits, both at moderate numbers;
- * RANGE: either, at numbers whose squares overflow or underflow. */
+/* At how many points the right side has LOST what the left side has. ALL: it is NaN or infinite;
+ * DIGITS: half of the digits, both at moderate numbers; RANGE: either, at numbers whose squares
+ * overflow or underflow. */
 enum { GEMEL__LOST_ALL, GEMEL__LOST_DIGITS, GEMEL__LOST_RANGE, GEMEL__LOSSES };
 typedef struct gemel__losses {
-  size_t lost[GEMEL__LOSSES], gained[GEMEL__LOSSES];
+  size_t lost[GEMEL__LOSSES];
+  int range_gained; /* 1: the left side loses RANGE at some point */
+  int range_alone;  /* 1: either side does where only one input has such numbers */
 } gemel__losses;
 
 typedef struct gemel__needs {
@@ -106,10 +108,11 @@ gemel_status gemel__needs_at_lengths(const gemel_graph *left, const gemel_graph 
                                      const gemel__needs_plan *plan, gemel__needs *needs,
                                      gemel_error *error);
 
-/* Adds ONE to TOTAL. 1 if LOSSES are `worsens`. 1 if more points may tell. */
+/* Adds ONE to TOTAL. 1 if LOSSES are `worsens`. The kind of loss of which more points
+ * may tell, else GEMEL__LOSSES. */
 void gemel__losses_add(gemel__losses *total, const gemel__losses *one);
 int gemel__losses_worsen(const gemel__losses *losses);
-int gemel__losses_open(const gemel__losses *losses);
+size_t gemel__losses_open(const gemel__losses *losses);
 
 /* Names in NEEDS, those of GEMEL_PAIR_TABLE among them, with commas between; "" for none. */
 void gemel__needs_text(unsigned needs, char *text, size_t bytes);
