@@ -14,7 +14,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 
-enum { SEEDS = 2, MOST_RULES = 64, MOST_FILES = 32, INSTANCES = 40 };
+enum { SEEDS = 2, MOST_RULES = 64, MOST_FILES = 64, INSTANCES = 40 };
 
 static char files[MOST_FILES][64];
 
@@ -110,7 +110,7 @@ static int is_rules(const struct dirent *entry) {
 
 static void corpus_is_there(const void *data) {
   (void)data;
-  CT_FAIL("no corpus is found: GEMEL_SRCDIR names the source folder");
+  CT_FAIL("no corpus is found, or too many: GEMEL_SRCDIR names the source folder");
 }
 
 void ct_register(void) {
@@ -127,7 +127,7 @@ void ct_register(void) {
     free(entries[k]);
   }
   free(entries);
-  if (n <= 0) {
+  if (n <= 0 || n > MOST_FILES) {
     CT_ADD("corpus", "files", corpus_is_there, NULL);
   }
 }
