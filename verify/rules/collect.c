@@ -304,7 +304,7 @@ static gemel_status collect_arm(struct gemel__proof *p, const gemel__arms *arms,
     gemel__rule_wish wish = {.dtype = arm_dtype(arms, k, random),
                              .max_elements = ELEMENTS,
                              .empty = j % 4 == 3,
-                             .tries = DRAW_TRIES,
+                             .tries = k < arms->n_arms ? DRAW_TRIES : DRAW_TRIES / 3,
                              .constants = constants_of(p, j),
                              .plain = 1,
                              .arm = 1 + k};

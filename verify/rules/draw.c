@@ -13,6 +13,7 @@
 #include "core/attrs.h"
 #include "core/error.h"
 #include "core/intern.h"
+#include "pairs/pair.h"
 #include "rewrite/engine.h"
 #include "rules/functions.h"
 #include "rules/left.h"
@@ -366,9 +367,14 @@ static const gemel__arm *aim(const gemel__arms *arms, const gemel__rule_wish *wi
 }
 
 /* 1 if try K is good enough although it doesn't take ARM alone: after half of the tries it may take
- * it beside another; after three quarters any will do, unless the arm is wished for. */
+ * it beside another; after three quarters any will do, unless the arm is wished for. Then many
+ * operands of many elements, which references take long for, aren't good enough. */
 static int suffices(const gemel__rule_instance *instance, const gemel__rule_wish *wish, size_t arm,
                     int k) {
+  enum { MOST_ELEMENTS = 10000 };
+  if (wish->arm > 0 && gemel__graph_elements(instance->left, 1) > MOST_ELEMENTS) {
+    return 0;
+  }
   return (instance->alone >> arm & 1) || (2 * k >= wish->tries && (instance->taken >> arm & 1)) ||
          (4 * k >= 3 * wish->tries && wish->arm == 0);
 }

@@ -440,12 +440,13 @@ static size_t arm_turn(const struct gemel__proof *p, size_t k) {
 }
 
 static gemel__rule_wish sweep_wish(const struct gemel__proof *p, gemel_dtype dtype, size_t k) {
+  size_t arm = arm_turn(p, k);
   gemel__rule_wish wish = {.dtype = dtype,
                            .max_elements = k % 16 == 11 ? 4 * ELEMENTS : ELEMENTS,
                            .empty = k % 7 == 6,
-                           .tries = DRAW_TRIES,
+                           .tries = arm > 0 ? DRAW_TRIES / 3 : DRAW_TRIES,
                            .deep = k % 16 == 11,
-                           .arm = arm_turn(p, k),
+                           .arm = arm,
                            .plain = 1};
   return wish;
 }
