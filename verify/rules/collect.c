@@ -215,6 +215,41 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
   return status;
 }
 
+/* The dtype to ask for in an instance like E. */
+static gemel_dtype dtype_like(const struct gemel__example *e) {
+  return e->pair.a.n_leaves > 0 ? e->pair.a.leaves[0].dtype : e->drawn.dtype;
+}
+
+int gemel__proof_all_empty(const struct gemel__proof *p, gemel_tier tier) {
+  size_t examples = 0, full = 0;
+  for (size_t k = 0; k < p->n; k++) {
+    const struct gemel__example *e = &p->examples[k];
+    int concerned = tier == GEMEL_TIER_INTEGER ? e->integral : e->real;
+    examples += (size_t)concerned;
+    full += concerned && e->full;
+  }
+  return examples > 0 && full == 0;
+}
+
+/* If the results of all instances for tier integer are empty: adds one that isn't. */
+static gemel_status collect_full_integers(struct gemel__proof *p, gemel_error *error) {
+  enum { DRAWS = 24 };
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  size_t n = p->n, draws = gemel__proof_all_empty(p, GEMEL_TIER_INTEGER) ? DRAWS : 0;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 5, &random);
+  for (size_t k = 0; draws > 0 && p->n < p->room && status == GEMEL_OK; k++) {
+    const struct gemel__example *like = &p->examples[k % n];
+    gemel__rule_wish wish = {
+        .dtype = dtype_like(like), .max_elements = ELEMENTS, .tries = DRAW_TRIES, .plain = 1};
+    if (like->integral) {
+      status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
+      draws = gemel__proof_all_empty(p, GEMEL_TIER_INTEGER) ? draws - 1 : 0;
+    }
+  }
+  return status;
+}
+
 /* Adds instances with an empty input and a result that isn't empty, such as the mean over an empty
  * axis, which is 0 ÷ 0. Such instances are rarely drawn by chance. */
 static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
@@ -352,6 +387,7 @@ gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = collect(p, &turn, error);
   int asks = p->rule != NULL && gemel__rule_asks_constants(p->rule);
   status = status == GEMEL_OK ? collect_full(p, error) : status;
+  status = status == GEMEL_OK ? collect_full_integers(p, error) : status;
   status = status == GEMEL_OK ? collect_edges(p, error) : status;
   for (size_t k = 0; asks && k < sizeof kinds / sizeof *kinds && status == GEMEL_OK; k++) {
     status = collect_constants(p, kinds[k], &turn, error);
@@ -406,8 +442,7 @@ gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__
   enum { DRAWS = 8 };
   gemel_status status = GEMEL_DECLINED;
   const struct gemel__example *like = long_like(p, turn);
-  gemel__rule_wish wish = {.dtype = like->pair.a.n_leaves > 0 ? like->pair.a.leaves[0].dtype
-                                                              : like->drawn.dtype,
+  gemel__rule_wish wish = {.dtype = dtype_like(like),
                            .length = gemel__length(turn),
                            .max_elements = gemel__length(turn),
                            .tries = DRAW_TRIES,

@@ -33,10 +33,11 @@ void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier
 }
 
 void gemel__rule_emit(struct gemel__proof *p, gemel_record *record) {
-  if (record->verdict == GEMEL_VERDICT_PASSED && p->untaken[0] != '\0') {
+  int empty = record->elements == 0 && gemel__proof_all_empty(p, record->tier);
+  if (empty || (record->verdict == GEMEL_VERDICT_PASSED && p->untaken[0] != '\0')) {
     record->verdict = GEMEL_VERDICT_UNINFORMATIVE;
     record->how = GEMEL_EVIDENCE_NONE;
-    record->detail = p->untaken;
+    record->detail = empty ? "no instance with elements was drawn" : p->untaken;
   }
   gemel__record_emit(p->run, record);
 }
@@ -615,6 +616,17 @@ static gemel_status check_equalities(struct gemel__proof *p, gemel_record *recor
   return status;
 }
 
+static void conclude_integer(struct gemel__proof *p, gemel_record *record) {
+  record->verdict = GEMEL_VERDICT_PASSED;
+  if (record->elements == 0) {
+    int any = record->instances > 0;
+    record->verdict = any ? GEMEL_VERDICT_UNINFORMATIVE : GEMEL_VERDICT_NOT_APPLICABLE;
+    record->how = GEMEL_EVIDENCE_NONE;
+    record->detail = any ? "no result was compared" : "the rule isn't for integer dtypes";
+  }
+  gemel__rule_emit(p, record);
+}
+
 static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
   int refuted = 0;
@@ -648,10 +660,7 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   }
   if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
     record.seconds = gemel__clock() - started;
-    record.verdict = record.elements > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
-    record.how = record.elements > 0 ? GEMEL_EVIDENCE_BITS : GEMEL_EVIDENCE_NONE;
-    record.detail = record.elements > 0 ? "" : "the rule isn't for integer dtypes";
-    gemel__rule_emit(p, &record);
+    conclude_integer(p, &record);
   }
   return status;
 }

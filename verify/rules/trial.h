@@ -69,6 +69,9 @@ size_t gemel__example_rounds(const struct gemel__example *e);
 gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error);
 gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *error);
 
+/* 1 if there are examples for TIER, and the results of all of them are empty. */
+int gemel__proof_all_empty(const struct gemel__proof *p, gemel_tier tier);
+
 /* How many turns gemel__proof_draw_long has: instances with sizes beyond what a narrow dtype holds
  * (pairs/lengths.h); 0: no example has a count of such a dtype. */
 size_t gemel__proof_long_turns(const struct gemel__proof *p);
@@ -81,8 +84,8 @@ gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__
 /* Fills in the members that all records of the rule share. */
 void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier);
 
-/* Emits the record of a tier that ended; one that passed is uninformative if no example takes some
- * arm of the rule. */
+/* Emits the record of a tier that ended. It is uninformative if there are examples for this tier
+ * and none has elements, and one that passed also if no example takes some arm of the rule. */
 void gemel__rule_emit(struct gemel__proof *p, gemel_record *record);
 
 /* Draws an instance of the rule or pass, like gemel__rule_draw. Of WISH only max_elements counts
