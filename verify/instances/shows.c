@@ -79,7 +79,16 @@ static int is_order(const gemel_graph *graph, uint32_t node, gemel__ref operand)
           !gemel__is_float(gemel_type_dtype(graph->context, to)));
 }
 
-int gemel__orders_rounded(const gemel_graph *graph) {
+/* 1 if NODE is a sum or a difference of two. */
+static int is_sum(const gemel_graph *graph, uint32_t node, gemel__ref operand) {
+  uint32_t op = gemel__node_at(graph, node)->op;
+  (void)operand;
+  return op == GEMEL__OP_add || op == GEMEL__OP_sub;
+}
+
+/* 1 if something rounded is an operand of a node for which MEETS holds. */
+static int any_meets(const gemel_graph *graph,
+                     int (*meets)(const gemel_graph *graph, uint32_t node, gemel__ref operand)) {
   enum { MOST = 400 };
   unsigned char rounded[MOST];
   int found = 0;
@@ -88,11 +97,19 @@ int gemel__orders_rounded(const gemel_graph *graph) {
     const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
     rounded[k] = gemel__arithmetic(graph, k) != 0;
     for (uint32_t j = 0; j < count; j++) {
-      found |= rounded[inputs[j].node] && is_order(graph, k, inputs[j]);
+      found |= rounded[inputs[j].node] && meets(graph, k, inputs[j]);
       rounded[k] |= rounded[inputs[j].node];
     }
   }
   return found;
+}
+
+int gemel__orders_rounded(const gemel_graph *graph) {
+  return any_meets(graph, is_order);
+}
+
+int gemel__meets_rounded(const gemel_graph *graph) {
+  return any_meets(graph, is_order) || any_meets(graph, is_sum);
 }
 
 /* Flags of a node's results: all are whole numbers; a count or an index went into them. */

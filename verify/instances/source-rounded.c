@@ -128,6 +128,25 @@ void gemel__put_neighbours(const gemel__drawn *point) {
   }
 }
 
+/* Numbers of one sign at one end of a dtype's range: of the largest binade, which are infinite when
+ * doubled, or few times the smallest subnormal, which become equal when halved. */
+void gemel__put_ends(const gemel__drawn *point) {
+  enum { MULTIPLES = 8 };
+  int largest = gemel__random_chance(point->random, 1, 2);
+  double sign = gemel__random_sign(point->random);
+  for (size_t k = 0; k < point->instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &point->instance->leaves[k];
+    for (size_t i = 0; gemel__is_float(leaf->dtype) && i < leaf->count; i++) {
+      int64_t binade = (int64_t)1 << gemel__ordinal_fraction(leaf->dtype);
+      int64_t ordinal =
+          (int64_t)gemel__random_below(point->random, largest ? (uint64_t)binade : MULTIPLES);
+      ordinal += largest ? gemel__ordinal_infinity(leaf->dtype) - binade : 0;
+      double x = gemel__ordinal_value(leaf->dtype, gemel__ordinal_bits(leaf->dtype, ordinal));
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, point->values[k], i), sign * x);
+    }
+  }
+}
+
 /* The largest element stands last, and counts are as large as possible. */
 void gemel__put_late(const gemel__drawn *point) {
   for (size_t k = 0; k < point->instance->n_leaves; k++) {

@@ -68,6 +68,10 @@ int gemel__rounds_twice(const gemel_graph *graph);
 /* 1 if something rounded decides an order: a comparison, an index, a pool. */
 int gemel__orders_rounded(const gemel_graph *graph);
 
+/* 1 if something rounded decides an order or is subtracted or added, so that it shows whether
+ * numbers have become equal or infinite. */
+int gemel__meets_rounded(const gemel_graph *graph);
+
 /* 1 if GRAPH has a count in a dtype of one or two bytes: a value that comes from argmax, arange,
  * size, or a sum of truths or integers. */
 int gemel__narrows_counts(const gemel_graph *graph);
