@@ -13,6 +13,7 @@ gemelinclude_HEADERS += %reldir%/gemel.hpp
 gemelinclude_HEADERS += %reldir%/grad.h
 gemelinclude_HEADERS += %reldir%/graph.h
 gemelinclude_HEADERS += %reldir%/lift.h
+gemelinclude_HEADERS += %reldir%/onnx.h
 gemelinclude_HEADERS += %reldir%/operation.h
 gemelinclude_HEADERS += %reldir%/profile.h
 gemelinclude_HEADERS += %reldir%/rewrite.h

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the functions of operators ask of a node: its inputs, as values or as integers that are
+ * known, and its attributes.
+ */
+#include "onnx/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "core/tensor.h"
+#include "onnx/import.h"
+
+gemel_value gemel__onnx_refuse(gemel__onnx_call *c, gemel_status status, const char *format, ...) {
+  gemel_error error;
+  va_list args;
+  va_start(args, format);
+  gemel__fail_va(&error, status, format, args);
+  va_end(args);
+  return gemel__graph_take_error(c->graph, &error);
+}
+
+void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes) {
+  void *room = gemel__arena_alloc(c->arena, bytes);
+  if (room == NULL) {
+    gemel__onnx_refuse(c, GEMEL_NO_MEMORY, "out of memory for a node");
+  }
+  return room;
+}
+
+/* ---- Inputs ---- */
+
+int gemel__onnx_given(const gemel__onnx_call *c, size_t k) {
+  return k < c->n_inputs && c->inputs[k] != NULL;
+}
+
+/* 1 if V is a tensor that is known before the graph runs. */
+static int is_known(const gemel__onnx_value *v) {
+  return v->bound != NULL || v->tensor.bytes != NULL;
+}
+
+/* The tensor that V is known to be, to be released. */
+static gemel_tensor *tensor_of(gemel__onnx_call *c, const gemel__onnx_value *v,
+                               gemel_error *error) {
+  return v->bound != NULL ? gemel_tensor_ref(v->bound)
+                          : gemel__onnx_tensor(c->importer->model, v->tensor, error);
+}
+
+/* 1 if T, of several elements in row-major order, has the same bits in each. */
+static int is_uniform(const gemel_tensor *t) {
+  size_t width = gemel_dtype_size(gemel_tensor_dtype(t));
+  size_t bytes = (size_t)gemel_tensor_elements(t) * width;
+  const char *data = gemel_tensor_data(t);
+  return bytes > width && gemel__is_row_major(width, t->rank, t->shape, t->strides) &&
+         memcmp(data, data + width, bytes - width) == 0;
+}
+
+gemel_value gemel__onnx_first_element(gemel__onnx_call *c, const gemel_tensor *t) {
+  gemel_error error;
+  gemel_tensor *one = gemel_tensor_new(t->dtype, 0, NULL, &error);
+  if (one == NULL) {
+    return gemel__graph_take_error(c->graph, &error);
+  }
+  memcpy(one->data, t->data, gemel_dtype_size(t->dtype));
+  gemel_value value = gemel_constant_at(c->graph, one, c->where);
+  gemel_tensor_unref(one);
+  return value;
+}
+
+/* One number in the shape of T, which takes no memory in the graph. */
+static gemel_value uniform(gemel__onnx_call *c, const gemel_tensor *t) {
+  gemel_dim dims[GEMEL_MAX_RANK];
+  for (int k = 0; k < t->rank; k++) {
+    dims[k] = gemel_dim_constant(c->context, t->shape[k]);
+  }
+  return gemel_broadcast_to_at(gemel__onnx_first_element(c, t), (size_t)t->rank, dims, c->where);
+}
+
+static gemel_value constant_of(gemel__onnx_call *c, const gemel__onnx_value *v) {
+  gemel_error error;
+  gemel_tensor *tensor = tensor_of(c, v, &error);
+  if (tensor == NULL) {
+    return gemel__graph_take_error(c->graph, &error);
+  }
+  gemel_value value =
+      is_uniform(tensor) ? uniform(c, tensor) : gemel_constant_at(c->graph, tensor, c->where);
+  gemel_tensor_unref(tensor);
+  return value;
+}
+
+gemel_value gemel__onnx_value_in(gemel__onnx_call *c, gemel__onnx_value *v) {
+  if (gemel_is_null(v->value)) {
+    v->value =
+        v->sizes != NULL && !is_known(v) ? gemel__onnx_sizes_value(c, v->sizes) : constant_of(c, v);
+  }
+  return v->value;
+}
+
+gemel_value gemel__onnx_input(gemel__onnx_call *c, size_t k) {
+  if (!gemel__onnx_given(c, k)) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "input %zu is left out", k);
+  }
+  return gemel__onnx_value_in(c, c->inputs[k]);
+}
+
+gemel_tensor *gemel__onnx_known(gemel__onnx_call *c, size_t k) {
+  gemel_error error;
+  if (!gemel__onnx_given(c, k) || !is_known(c->inputs[k])) {
+    return NULL;
+  }
+  gemel_tensor *tensor = tensor_of(c, c->inputs[k], &error);
+  if (tensor == NULL) {
+    gemel__graph_take_error(c->graph, &error);
+  }
+  return tensor;
+}
+
+/* The elements of TENSOR, i64 or i32, a scalar or a short vector, as sizes; NULL: it isn't such. */
+static const gemel__sizes *read_sizes(gemel__onnx_call *c, const gemel_tensor *tensor) {
+  gemel_view view = gemel_tensor_view(tensor);
+  int64_t count = gemel_tensor_elements(tensor);
+  if ((view.dtype != GEMEL_I64 && view.dtype != GEMEL_I32) || view.rank > 1 ||
+      count > GEMEL__ONNX_MOST_SIZES) {
+    return NULL;
+  }
+  gemel__sizes *sizes = gemel__arena_alloc(&c->importer->arena, sizeof *sizes);
+  gemel_dim *dims = gemel__arena_alloc(&c->importer->arena, ((size_t)count + 1) * sizeof *dims);
+  if (sizes == NULL || dims == NULL) {
+    return NULL;
+  }
+  for (int64_t k = 0; k < count; k++) {
+    int64_t n =
+        view.dtype == GEMEL_I64 ? ((const int64_t *)view.data)[k] : ((const int32_t *)view.data)[k];
+    dims[k] = gemel_dim_constant(c->context, n);
+  }
+  *sizes = (gemel__sizes){view.dtype, view.rank, (size_t)count, dims};
+  return sizes;
+}
+
+const gemel__sizes *gemel__onnx_sizes(gemel__onnx_call *c, size_t k) {
+  if (!gemel__onnx_given(c, k)) {
+    return NULL;
+  }
+  gemel__onnx_value *v = c->inputs[k];
+  if (v->sizes == NULL && is_known(v) && !v->no_sizes) {
+    gemel_tensor *tensor = gemel__onnx_known(c, k);
+    v->sizes = tensor != NULL ? read_sizes(c, tensor) : NULL;
+    v->no_sizes = v->sizes == NULL;
+    gemel_tensor_unref(tensor);
+  }
+  return v->sizes;
+}
+
+int gemel__onnx_integers(gemel__onnx_call *c, size_t k, gemel__int_list *list) {
+  const gemel__sizes *sizes = gemel__onnx_sizes(c, k);
+  if (sizes == NULL) {
+    gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
+                       "input %zu must be integers that are known before the graph runs", k);
+    return 0;
+  }
+  list->count = sizes->count;
+  list->values = gemel__onnx_room(c, (sizes->count + 1) * sizeof *list->values);
+  if (list->values == NULL) {
+    return 0;
+  }
+  for (size_t i = 0; i < sizes->count; i++) {
+    if (!gemel_dim_is_constant(c->context, sizes->dims[i], &list->values[i])) {
+      gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
+                         "input %zu depends on sizes that are symbols; give them numbers", k);
+      return 0;
+    }
+  }
+  return 1;
+}
+
+int gemel__onnx_rank(gemel_value value) {
+  return gemel_is_null(value)
+             ? 0
+             : gemel_type_rank(gemel_graph_context(value.graph), gemel_value_type(value));
+}
+
+const gemel_dim *gemel__onnx_dims(gemel_value value) {
+  return gemel_is_null(value)
+             ? NULL
+             : gemel_type_dims(gemel_graph_context(value.graph), gemel_value_type(value));
+}
+
+gemel_dtype gemel__onnx_dtype_of(gemel_value value) {
+  return gemel_is_null(value)
+             ? GEMEL_BOOL
+             : gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value));
+}
+
+gemel_value gemel__onnx_scalar(gemel__onnx_call *c, gemel_value x) {
+  static const gemel_dim none[1] = {GEMEL_DIM_NONE};
+  return gemel_reshape_at(x, 0, none, c->where);
+}
+
+/* ---- Attributes ---- */
+
+static gemel__wire_span named(gemel__wire_span message, uint32_t number, gemel__wire_span name) {
+  gemel__wire_field field;
+  while (gemel__proto_next(&message, number, &field)) {
+    gemel__wire_span at = gemel__proto_span(field.span, GEMEL__ATTRIBUTE_NAME);
+    if (at.length == name.length && memcmp(at.bytes, name.bytes, name.length) == 0) {
+      return field.span;
+    }
+  }
+  return (gemel__wire_span){NULL, 0};
+}
+
+/* In the body of a function an attribute may stand for one of the node that calls it, or for the
+ * function's default. */
+static gemel__wire_span attribute_of(const gemel__onnx_call *c, gemel__wire_span name) {
+  gemel__wire_span found = named(c->node, GEMEL__NODE_ATTRIBUTE, name);
+  while (found.bytes != NULL) {
+    gemel__wire_span reference = gemel__proto_span(found, GEMEL__ATTRIBUTE_REFERENCE);
+    const gemel__onnx_call *caller = c->caller;
+    if (reference.length == 0) {
+      return found;
+    }
+    if (caller == NULL) {
+      break;
+    }
+    found = named(caller->node, GEMEL__NODE_ATTRIBUTE, reference);
+    if (found.bytes == NULL) {
+      return named(c->function, GEMEL__FUNCTION_DEFAULT, reference);
+    }
+    c = caller;
+  }
+  return (gemel__wire_span){NULL, 0};
+}
+
+gemel__wire_span gemel__onnx_attribute(const gemel__onnx_call *c, const char *name) {
+  return attribute_of(c, (gemel__wire_span){(const uint8_t *)name, strlen(name)});
+}
+
+int64_t gemel__onnx_int(const gemel__onnx_call *c, const char *name, int64_t fallback) {
+  int64_t value = fallback;
+  gemel__proto_int(gemel__onnx_attribute(c, name), GEMEL__ATTRIBUTE_I, &value);
+  return value;
+}
+
+static double as_float(uint64_t bits) {
+  uint32_t word = (uint32_t)bits;
+  float value;
+  memcpy(&value, &word, sizeof value);
+  return (double)value;
+}
+
+double gemel__onnx_float(const gemel__onnx_call *c, const char *name, double fallback) {
+  gemel__numbers numbers = {.message = gemel__onnx_attribute(c, name),
+                            .number = GEMEL__ATTRIBUTE_F,
+                            .kind = GEMEL__PROTO_FLOAT};
+  uint64_t bits;
+  while (gemel__numbers_next(&numbers, &bits)) {
+    fallback = as_float(bits);
+  }
+  return fallback;
+}
+
+double gemel__onnx_float_at(const gemel__onnx_call *c, const char *name, size_t k,
+                            double fallback) {
+  gemel__numbers numbers = {.message = gemel__onnx_attribute(c, name),
+                            .number = GEMEL__ATTRIBUTE_FLOATS,
+                            .kind = GEMEL__PROTO_FLOAT};
+  uint64_t bits;
+  while (gemel__numbers_next(&numbers, &bits)) {
+    if (k-- == 0) {
+      return as_float(bits);
+    }
+  }
+  return fallback;
+}
+
+gemel__wire_span gemel__onnx_text(const gemel__onnx_call *c, const char *name) {
+  return gemel__proto_span(gemel__onnx_attribute(c, name), GEMEL__ATTRIBUTE_S);
+}
+
+static size_t count_numbers(gemel__numbers numbers) {
+  size_t count = 0;
+  uint64_t bits;
+  while (gemel__numbers_next(&numbers, &bits)) {
+    count++;
+  }
+  return count;
+}
+
+int gemel__onnx_ints(gemel__onnx_call *c, const char *name, gemel__int_list *list) {
+  gemel__wire_span attribute = gemel__onnx_attribute(c, name);
+  gemel__numbers numbers = {
+      .message = attribute, .number = GEMEL__ATTRIBUTE_INTS, .kind = GEMEL__PROTO_INT};
+  uint64_t bits;
+  *list = (gemel__int_list){0, NULL};
+  if (attribute.bytes == NULL) {
+    return 0;
+  }
+  list->values = gemel__onnx_room(c, (count_numbers(numbers) + 1) * sizeof *list->values);
+  if (list->values == NULL) {
+    return -1;
+  }
+  while (gemel__numbers_next(&numbers, &bits)) {
+    list->values[list->count++] = (int64_t)bits;
+  }
+  return 1;
+}
+
+/* ---- Axes ---- */
+
+int gemel__onnx_axis(gemel__onnx_call *c, int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) {
+    gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "axis %lld of %d axes", (long long)axis, rank);
+    return -1;
+  }
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
+int gemel__onnx_axes(gemel__onnx_call *c, size_t k, int rank, gemel__int_list *axes) {
+  int found = gemel__onnx_ints(c, "axes", axes);
+  if (found == 0 && gemel__onnx_given(c, k)) {
+    found = gemel__onnx_integers(c, k, axes) ? 1 : -1;
+  }
+  for (size_t i = 0; found > 0 && i < axes->count; i++) {
+    int axis = gemel__onnx_axis(c, axes->values[i], rank);
+    if (axis < 0) {
+      return -1;
+    }
+    axes->values[i] = axis;
+  }
+  return found;
+}

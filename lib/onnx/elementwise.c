@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators of ONNX that work element by element.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "onnx/call.h"
+#include "onnx/model.h"
+#include "onnx/operators.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* NUMBER as a scalar to calculate with X. */
+static gemel_value number_for(gemel__onnx_call *c, gemel_value x, double number) {
+  return gemel_scalar_like_at(x, number, c->where);
+}
+
+/* ---- Operators that gemel has by another name ---- */
+
+/* Before opset 7 the axes of y line up with those of x from attribute "axis" on (AXIS if it is
+ * absent), not from the last: y with axes of size 1 behind its own. */
+static gemel_value lined_up(gemel__onnx_call *c, gemel_value x, gemel_value y, int64_t axis) {
+  int64_t order[GEMEL_MAX_RANK];
+  int rank = gemel__onnx_rank(y), first = (int)gemel__onnx_int(c, "axis", axis);
+  int wanted = gemel__onnx_rank(x) - (first < 0 ? first + gemel__onnx_rank(x) : first);
+  if (c->opset >= 7 || wanted <= rank || rank == 0) {
+    return y;
+  }
+  for (int k = 0; k < wanted; k++) {
+    order[k] = k < rank ? k : -1;
+  }
+  return gemel_dimshuffle_at(y, (size_t)wanted, order, c->where);
+}
+
+gemel_value gemel__onnx_same(gemel__onnx_call *c) {
+  gemel_value inputs[3];
+  for (size_t k = 0; k < c->n_inputs; k++) {
+    inputs[k] = gemel__onnx_input(c, k);
+  }
+  if (c->n_inputs == 2) {
+    int64_t last = gemel__onnx_rank(inputs[0]) - gemel__onnx_rank(inputs[1]);
+    inputs[1] = lined_up(c, inputs[0], inputs[1], last);
+  }
+  return gemel_apply_at(c->graph, c->row->as, c->n_inputs, inputs, 0, NULL, c->where);
+}
+
+/* One after the other, from the left. */
+gemel_value gemel__onnx_variadic(gemel__onnx_call *c) {
+  gemel_value all = gemel__onnx_input(c, 0);
+  for (size_t k = 1; k < c->n_inputs; k++) {
+    gemel_value pair[2] = {all, gemel__onnx_input(c, k)};
+    all = gemel_apply_at(c->graph, c->row->as, 2, pair, 0, NULL, c->where);
+  }
+  return all;
+}
+
+gemel_value gemel__onnx_mean_of(gemel__onnx_call *c) {
+  gemel_value sum = gemel__onnx_input(c, 0);
+  for (size_t k = 1; k < c->n_inputs; k++) {
+    sum = gemel_add_at(sum, gemel__onnx_input(c, k), c->where);
+  }
+  return gemel_div_at(sum, number_for(c, sum, (double)c->n_inputs), c->where);
+}
+
+gemel_value gemel__onnx_identity(gemel__onnx_call *c) {
+  return gemel__onnx_input(c, 0);
+}
+
+/* ---- Dtypes ---- */
+
+gemel_value gemel__onnx_cast(gemel__onnx_call *c) {
+  gemel_error error;
+  gemel_dtype dtype;
+  if (gemel__onnx_dtype(gemel__onnx_int(c, "to", 0), &dtype, &error) != GEMEL_OK) {
+    return gemel__onnx_refuse(c, error.status, "%s", error.text);
+  }
+  return gemel_cast_at(gemel__onnx_input(c, 0), dtype, c->where);
+}
+
+gemel_value gemel__onnx_cast_like(gemel__onnx_call *c) {
+  return gemel_cast_at(gemel__onnx_input(c, 0), gemel__onnx_dtype_of(gemel__onnx_input(c, 1)),
+                       c->where);
+}
+
+/* ---- Arithmetic ---- */
+
+/* Integers are divided towards 0, which gemel has no operation for. */
+gemel_value gemel__onnx_div(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
+  y = lined_up(c, x, y, gemel__onnx_rank(x) - gemel__onnx_rank(y));
+  if (gemel_dtype_kind(gemel__onnx_dtype_of(x)) != GEMEL_KIND_FLOAT) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a quotient of integers");
+  }
+  return gemel_div_at(x, y, c->where);
+}
+
+/* fmod: the remainder has the sign of x, else that of y. */
+gemel_value gemel__onnx_mod(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
+  if (!gemel__onnx_int(c, "fmod", 0)) {
+    return gemel_mod_at(x, y, c->where);
+  }
+  gemel_value rest = gemel_mod_at(gemel_abs_at(x, c->where), gemel_abs_at(y, c->where), c->where);
+  return gemel_mul_at(gemel_sign_at(x, c->where), rest, c->where);
+}
+
+/* The result has the dtype of the base. */
+gemel_value gemel__onnx_pow(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
+  y = lined_up(c, x, y, gemel__onnx_rank(x) - gemel__onnx_rank(y));
+  gemel_value power = gemel_pow_at(x, y, c->where);
+  return gemel_cast_at(power, gemel__onnx_dtype_of(x), c->where);
+}
+
+gemel_value gemel__onnx_reciprocal(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  return gemel_div_at(number_for(c, x, 1), x, c->where);
+}
+
+/* Limits are attributes before opset 11; one that is left out is none. */
+static gemel_value limit(gemel__onnx_call *c, gemel_value x, size_t k, const char *name) {
+  if (c->opset >= 11) {
+    return gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : null_value;
+  }
+  return gemel__onnx_attribute(c, name).bytes != NULL
+             ? number_for(c, x, gemel__onnx_float(c, name, 0))
+             : null_value;
+}
+
+gemel_value gemel__onnx_clip(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel_value low = limit(c, x, 1, "min"), high = limit(c, x, 2, "max");
+  if (!gemel_is_null(low) && !gemel_is_null(high)) {
+    return gemel_clip_at(x, low, high, c->where);
+  }
+  return !gemel_is_null(low)    ? gemel_maximum_at(x, low, c->where)
+         : !gemel_is_null(high) ? gemel_minimum_at(x, high, c->where)
+                                : x;
+}
+
+/* ---- Tests ---- */
+
+gemel_value gemel__onnx_is_nan(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  return gemel_ne_at(x, x, c->where);
+}
+
+gemel_value gemel__onnx_is_inf(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  int64_t below = gemel__onnx_int(c, "detect_negative", 1);
+  int64_t above = gemel__onnx_int(c, "detect_positive", 1);
+  if (below && above) {
+    return gemel_eq_at(gemel_abs_at(x, c->where), number_for(c, x, INFINITY), c->where);
+  }
+  if (!below && !above) {
+    return gemel_cast_at(gemel_zeros_like(x), GEMEL_BOOL, c->where);
+  }
+  return gemel_eq_at(x, number_for(c, x, above ? INFINITY : -INFINITY), c->where);
+}
+
+/* ---- Activations ---- */
+
+/* x where it is above 0 (or NaN), else BELOW. */
+static gemel_value above_zero(gemel__onnx_call *c, gemel_value x, gemel_value below) {
+  return gemel_where_at(gemel_lt_at(x, number_for(c, x, 0), c->where), below, x, c->where);
+}
+
+gemel_value gemel__onnx_leaky_relu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  double alpha = gemel__onnx_float(c, "alpha", (double)0.01F);
+  return above_zero(c, x, gemel_mul_at(x, number_for(c, x, alpha), c->where));
+}
+
+gemel_value gemel__onnx_prelu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel_value slope = lined_up(c, x, gemel__onnx_input(c, 1), 1);
+  return above_zero(c, x, gemel_mul_at(x, slope, c->where));
+}
+
+/* ALPHA (exp(x / SCALE) - 1), with x no greater than 0, so that nothing overflows there. */
+static gemel_value exponential(gemel__onnx_call *c, gemel_value x, double alpha, double scale) {
+  gemel_value low = gemel_minimum_at(x, number_for(c, x, 0), c->where);
+  low = scale == 1 ? low : gemel_div_at(low, number_for(c, x, scale), c->where);
+  gemel_value e = gemel_expm1_at(low, c->where);
+  return alpha == 1 ? e : gemel_mul_at(e, number_for(c, x, alpha), c->where);
+}
+
+gemel_value gemel__onnx_elu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  return above_zero(c, x, exponential(c, x, gemel__onnx_float(c, "alpha", 1), 1));
+}
+
+gemel_value gemel__onnx_celu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  double alpha = gemel__onnx_float(c, "alpha", 1);
+  return above_zero(c, x, exponential(c, x, alpha, alpha));
+}
+
+gemel_value gemel__onnx_selu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  double alpha = gemel__onnx_float(c, "alpha", (double)1.67326319217681884765625F);
+  double gamma = gemel__onnx_float(c, "gamma", (double)1.05070102214813232421875F);
+  return gemel_mul_at(above_zero(c, x, exponential(c, x, alpha, 1)), number_for(c, x, gamma),
+                      c->where);
+}
+
+/* max(0, min(1, alpha x + beta)) */
+static gemel_value hard_sigmoid(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  gemel_value line = gemel_add_at(gemel_mul_at(x, number_for(c, x, alpha), c->where),
+                                  number_for(c, x, beta), c->where);
+  return gemel_clip_at(line, number_for(c, x, 0), number_for(c, x, 1), c->where);
+}
+
+gemel_value gemel__onnx_hard_sigmoid(gemel__onnx_call *c) {
+  return hard_sigmoid(c, gemel__onnx_input(c, 0), gemel__onnx_float(c, "alpha", (double)0.2F),
+                      gemel__onnx_float(c, "beta", 0.5));
+}
+
+gemel_value gemel__onnx_hard_swish(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  return gemel_mul_at(x, hard_sigmoid(c, x, 1.0 / 6, 0.5), c->where);
+}
+
+gemel_value gemel__onnx_swish(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  double alpha = gemel__onnx_float(c, "alpha", 1);
+  gemel_value scaled = alpha == 1 ? x : gemel_mul_at(x, number_for(c, x, alpha), c->where);
+  return gemel_mul_at(x, gemel_sigmoid_at(scaled, c->where), c->where);
+}
+
+/* log(1 + exp(x)) as max(x, 0) + log(1 + exp(-|x|)), which doesn't overflow. */
+static gemel_value softplus(gemel__onnx_call *c, gemel_value x) {
+  gemel_value tail = gemel_exp_at(gemel_neg_at(gemel_abs_at(x, c->where), c->where), c->where);
+  return gemel_add_at(gemel_relu_at(x, c->where), gemel_log1p_at(tail, c->where), c->where);
+}
+
+gemel_value gemel__onnx_softplus(gemel__onnx_call *c) {
+  return softplus(c, gemel__onnx_input(c, 0));
+}
+
+gemel_value gemel__onnx_mish(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  return gemel_mul_at(x, gemel_tanh_at(softplus(c, x), c->where), c->where);
+}
+
+gemel_value gemel__onnx_softsign(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  return gemel_div_at(x, gemel_add_at(number_for(c, x, 1), gemel_abs_at(x, c->where), c->where),
+                      c->where);
+}
+
+gemel_value gemel__onnx_thresholded_relu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel_value above = gemel_gt_at(x, number_for(c, x, gemel__onnx_float(c, "alpha", 1)), c->where);
+  return gemel_where_at(above, x, number_for(c, x, 0), c->where);
+}
+
+gemel_value gemel__onnx_shrink(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  double lambda = gemel__onnx_float(c, "lambd", 0.5);
+  gemel_value bias = number_for(c, x, gemel__onnx_float(c, "bias", 0));
+  gemel_value below = gemel_lt_at(x, number_for(c, x, -lambda), c->where);
+  gemel_value above = gemel_gt_at(x, number_for(c, x, lambda), c->where);
+  gemel_value inner =
+      gemel_where_at(above, gemel_sub_at(x, bias, c->where), number_for(c, x, 0), c->where);
+  return gemel_where_at(below, gemel_add_at(x, bias, c->where), inner, c->where);
+}
+
+/* By tanh: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. By default it is made of erf, which
+ * gemel doesn't have. */
+gemel_value gemel__onnx_gelu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  if (!gemel__wire_is(gemel__onnx_text(c, "approximate"), "tanh")) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
+                              "it is made of erf, unless approximate is tanh");
+  }
+  gemel_value cube = gemel_mul_at(x, gemel_sqr_at(x, c->where), c->where);
+  gemel_value sum =
+      gemel_add_at(x, gemel_mul_at(cube, number_for(c, x, 0.044715), c->where), c->where);
+  gemel_value inner = gemel_mul_at(sum, number_for(c, x, 0.79788456080286535588), c->where);
+  gemel_value gate = gemel_add_at(gemel_tanh_at(inner, c->where), number_for(c, x, 1), c->where);
+  return gemel_mul_at(gemel_mul_at(x, number_for(c, x, 0.5), c->where), gate, c->where);
+}
+
+/* ---- Training only ---- */
+
+/* What is run is a model that has been trained: nothing is dropped. */
+gemel_value gemel__onnx_dropout(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  if (gemel__onnx_given(c, 2)) {
+    gemel_tensor *training = gemel__onnx_known(c, 2);
+    int on = training == NULL || *(const uint8_t *)gemel_tensor_data(training) != 0;
+    gemel_tensor_unref(training);
+    if (on) {
+      return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "training_mode, or one that isn't known");
+    }
+  }
+  if (c->n_outputs > 1) {
+    c->outputs[1] = gemel_cast_at(gemel_ones_like(x), GEMEL_BOOL, c->where);
+  }
+  return x;
+}

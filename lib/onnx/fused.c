@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that ONNX Runtime's optimiser puts in the place of several (domain com.microsoft): each
+ * is made of what it stands for, so that a model and its optimised form meet in the same graph.
+ */
+#include "onnx/operators.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* ---- Activations ---- */
+
+static gemel_value number_for(gemel__onnx_call *c, gemel_value x, double number) {
+  return gemel_scalar_like_at(x, number, c->where);
+}
+
+/* Number K of the list activation_params, or FALLBACK. */
+static double parameter(const gemel__onnx_call *c, size_t k, double fallback) {
+  return gemel__onnx_float_at(c, "activation_params", k, fallback);
+}
+
+/* The activation that attribute "activation" names, of X; X if there is none. */
+static gemel_value activated(gemel__onnx_call *c, gemel_value x) {
+  gemel__wire_span name = gemel__onnx_text(c, "activation");
+  if (name.length == 0) {
+    return x;
+  }
+  if (gemel__wire_is(name, "Relu")) {
+    return gemel_relu_at(x, c->where);
+  }
+  if (gemel__wire_is(name, "Sigmoid")) {
+    return gemel_sigmoid_at(x, c->where);
+  }
+  if (gemel__wire_is(name, "Tanh")) {
+    return gemel_tanh_at(x, c->where);
+  }
+  if (gemel__wire_is(name, "LeakyRelu")) {
+    gemel_value below = gemel_mul_at(x, number_for(c, x, parameter(c, 0, (double)0.01F)), c->where);
+    return gemel_where_at(gemel_lt_at(x, number_for(c, x, 0), c->where), below, x, c->where);
+  }
+  if (gemel__wire_is(name, "Clip")) {
+    return gemel_clip_at(x, number_for(c, x, parameter(c, 0, 0)),
+                         number_for(c, x, parameter(c, 1, 0)), c->where);
+  }
+  if (gemel__wire_is(name, "HardSigmoid")) {
+    gemel_value line =
+        gemel_add_at(gemel_mul_at(x, number_for(c, x, parameter(c, 0, (double)0.2F)), c->where),
+                     number_for(c, x, parameter(c, 1, 0.5)), c->where);
+    return gemel_clip_at(line, number_for(c, x, 0), number_for(c, x, 1), c->where);
+  }
+  return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "the activation %.*s", (int)name.length,
+                            (const char *)name.bytes);
+}
+
+/* ---- Products ---- */
+
+/* A convolution, its bias, what input 3 adds, and an activation. */
+gemel_value gemel__onnx_fused_conv(gemel__onnx_call *c) {
+  gemel_value sum = gemel__onnx_conv(c);
+  if (gemel__onnx_given(c, 3)) {
+    sum = gemel_add_at(sum, gemel__onnx_input(c, 3), c->where);
+  }
+  return activated(c, sum);
+}
+
+gemel_value gemel__onnx_fused_gemm(gemel__onnx_call *c) {
+  return activated(c, gemel__onnx_gemm(c));
+}
+
+/* X with its last two axes exchanged. */
+static gemel_value transposed(gemel__onnx_call *c, gemel_value x) {
+  return gemel__onnx_rank(x) < 2 ? x : gemel_swapaxes_at(x, -1, -2, c->where);
+}
+
+gemel_value gemel__onnx_fused_matmul(gemel__onnx_call *c) {
+  gemel_value a = gemel__onnx_input(c, 0), b = gemel__onnx_input(c, 1);
+  double alpha = gemel__onnx_float(c, "alpha", 1);
+  if (gemel__onnx_int(c, "transBatchA", 0) || gemel__onnx_int(c, "transBatchB", 0)) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "transBatchA or transBatchB");
+  }
+  a = gemel__onnx_int(c, "transA", 0) ? transposed(c, a) : a;
+  b = gemel__onnx_int(c, "transB", 0) ? transposed(c, b) : b;
+  gemel_value product = gemel_matmul_at(a, b, c->where);
+  return alpha == 1 ? product : gemel_mul_at(product, number_for(c, product, alpha), c->where);
+}
+
+/* ---- Normalisation ---- */
+
+/* LayerNormalization of the sum of inputs 0, 1 and 4 along the last axis; output 3 is that sum. */
+gemel_value gemel__onnx_skip_layer_normalization(gemel__onnx_call *c) {
+  gemel_value x = gemel_add_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1), c->where);
+  int64_t last = gemel__onnx_rank(x) - 1;
+  gemel_sum_options mean = {.axes = {1, &last}, .keepdims = 1};
+  gemel_var_options squares = {.axes = {1, &last}, .keepdims = 1};
+  if (last < 0) {
+    return null_value;
+  }
+  x = gemel__onnx_given(c, 4) ? gemel_add_at(x, gemel__onnx_input(c, 4), c->where) : x;
+  gemel_value centre = gemel_sub_at(x, gemel_mean_at(x, &mean, c->where), c->where);
+  gemel_value variance =
+      gemel_add_at(gemel_var_at(x, &squares, c->where),
+                   number_for(c, x, gemel__onnx_float(c, "epsilon", (double)1e-12F)), c->where);
+  gemel_value normal = gemel_div_at(centre, gemel_sqrt_at(variance, c->where), c->where);
+  gemel_value y = gemel_mul_at(normal, gemel__onnx_input(c, 2), c->where);
+  if (c->n_outputs > 3) {
+    c->outputs[3] = x;
+  }
+  return gemel__onnx_given(c, 3) ? gemel_add_at(y, gemel__onnx_input(c, 3), c->where) : y;
+}
+
+/* x sigmoid(alpha x) */
+gemel_value gemel__onnx_quick_gelu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  double alpha = gemel__onnx_float(c, "alpha", (double)1.702F);
+  gemel_value gate = gemel_sigmoid_at(gemel_mul_at(x, number_for(c, x, alpha), c->where), c->where);
+  return gemel_mul_at(x, gate, c->where);
+}

@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a model to a graph: inputs and weights are defined, then each node is applied in the order
+ * of the file, which is that of data. A node's operator is a row of operators.def, or a function of
+ * the model, whose body is applied in its place, as is the branch of an If that is taken.
+ */
+#include "onnx/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/cons.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "onnx/operators.h"
+
+#define SHOWN(span) (int)((span).length < 80 ? (span).length : 80), (const char *)(span).bytes
+
+/* ---- Operators ---- */
+
+static const gemel__onnx_row rows[] = {
+#define OPERATOR(domain, name, least, most, build, as) {domain, #name, least, most, build, as},
+#include "onnx/operators.def"
+};
+
+/* The domain of ONNX has two names. */
+static int same_domain(gemel__wire_span domain, const char *wanted) {
+  return gemel__wire_is(domain, wanted) ||
+         (wanted[0] == '\0' && (domain.bytes == NULL || gemel__wire_is(domain, "ai.onnx")));
+}
+
+const gemel__onnx_row *gemel__onnx_row_of(gemel__wire_span domain, gemel__wire_span name) {
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    if (gemel__wire_is(name, rows[k].name) && same_domain(domain, rows[k].domain)) {
+      return &rows[k];
+    }
+  }
+  return NULL;
+}
+
+const char *gemel_onnx_operator(size_t k, const char **domain) {
+  if (k >= sizeof rows / sizeof *rows) {
+    return NULL;
+  }
+  if (domain != NULL) {
+    *domain = rows[k].domain;
+  }
+  return rows[k].name;
+}
+
+static int64_t opset_of(const gemel__importer *in, gemel__wire_span domain) {
+  gemel__wire_span rest = in->opsets;
+  gemel__wire_field field;
+  int64_t version = 1;
+  while (gemel__proto_next(&rest, in->opset_field, &field)) {
+    gemel__wire_span of = gemel__proto_span(field.span, GEMEL__OPSET_DOMAIN);
+    int ours = same_domain(domain, "");
+    if (ours ? same_domain(of, "")
+             : of.length == domain.length && memcmp(of.bytes, domain.bytes, of.length) == 0) {
+      gemel__proto_int(field.span, GEMEL__OPSET_VERSION, &version);
+    }
+  }
+  return version;
+}
+
+/* ---- Names ---- */
+
+gemel__onnx_value *gemel__onnx_find(const gemel__importer *in, gemel__wire_span name) {
+  return gemel__onnx_names_find(&in->names, name, in->floor);
+}
+
+gemel__onnx_value *gemel__onnx_define(gemel__importer *in, gemel__wire_span name,
+                                      gemel__onnx_value value) {
+  if (gemel__onnx_names_find(&in->names, name, in->scope) != NULL) {
+    gemel__fail(in->error, GEMEL_BAD_FILE, "'%.*s' is made twice", SHOWN(name));
+    return NULL;
+  }
+  gemel__onnx_value *defined = gemel__onnx_names_add(&in->names, &in->arena, name, value);
+  if (defined == NULL) {
+    gemel__no_memory(in->error, "names");
+  }
+  return defined;
+}
+
+/* ---- A node's inputs and outputs ---- */
+
+static gemel_status read_inputs(gemel__importer *in, gemel__onnx_call *c) {
+  gemel__wire_span rest = c->node;
+  gemel__wire_field field;
+  size_t n = gemel__proto_count(c->node, GEMEL__NODE_INPUT);
+  c->inputs = gemel__arena_alloc(c->arena, (n + 1) * sizeof *c->inputs);
+  if (c->inputs == NULL) {
+    return gemel__no_memory(in->error, "a node");
+  }
+  while (gemel__proto_next(&rest, GEMEL__NODE_INPUT, &field)) {
+    gemel__onnx_value *value = field.span.length > 0 ? gemel__onnx_find(in, field.span) : NULL;
+    if (value == NULL && field.span.length > 0) {
+      return gemel__fail(in->error, GEMEL_BAD_FILE, "nothing before it makes its input '%.*s'",
+                         SHOWN(field.span));
+    }
+    c->inputs[c->n_inputs++] = value;
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status room_for_outputs(gemel__importer *in, gemel__onnx_call *c) {
+  c->n_outputs = gemel__proto_count(c->node, GEMEL__NODE_OUTPUT);
+  c->outputs = gemel__arena_alloc(c->arena, (c->n_outputs + 1) * sizeof *c->outputs);
+  if (c->outputs == NULL) {
+    return gemel__no_memory(in->error, "a node");
+  }
+  memset(c->outputs, 0, (c->n_outputs + 1) * sizeof *c->outputs);
+  return GEMEL_OK;
+}
+
+static gemel_status define_outputs(gemel__importer *in, gemel__onnx_call *c) {
+  gemel__wire_span rest = c->node;
+  gemel__wire_field field;
+  for (size_t k = 0; gemel__proto_next(&rest, GEMEL__NODE_OUTPUT, &field); k++) {
+    gemel__onnx_value value = k == 0 ? c->first : (gemel__onnx_value){0};
+    value.value = c->outputs[k];
+    if (field.span.length == 0) {
+      continue;
+    }
+    if (gemel_is_null(value.value) && value.sizes == NULL && value.tensor.bytes == NULL &&
+        value.bound == NULL) {
+      return gemel__fail(in->error, GEMEL_UNSUPPORTED, "output %zu, '%.*s', isn't computed", k,
+                         SHOWN(field.span));
+    }
+    if (gemel__onnx_define(in, field.span, value) == NULL) {
+      return in->error->status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* ---- Functions ---- */
+
+/* DOMAIN and NAME as one key, in ARENA; no bytes, NULL, when memory is out. */
+static gemel__wire_span key_of(gemel__arena *arena, gemel__wire_span domain,
+                               gemel__wire_span name) {
+  size_t length = domain.length + 1 + name.length;
+  uint8_t *key = gemel__arena_alloc(arena, length);
+  if (key == NULL) {
+    return (gemel__wire_span){NULL, 0};
+  }
+  memcpy(key, domain.length > 0 ? domain.bytes : key, domain.length);
+  key[domain.length] = 0;
+  memcpy(key + domain.length + 1, name.length > 0 ? name.bytes : key, name.length);
+  return (gemel__wire_span){key, length};
+}
+
+static gemel_status list_functions(gemel__importer *in) {
+  gemel__wire_span rest = in->model->bytes;
+  gemel__wire_field field;
+  while (gemel__proto_next(&rest, GEMEL__MODEL_FUNCTION, &field)) {
+    gemel__wire_span key = key_of(&in->arena, gemel__proto_span(field.span, GEMEL__FUNCTION_DOMAIN),
+                                  gemel__proto_span(field.span, GEMEL__FUNCTION_NAME));
+    gemel__onnx_value function = {.tensor = field.span};
+    if (key.bytes == NULL ||
+        gemel__onnx_names_add(&in->functions, &in->arena, key, function) == NULL) {
+      return gemel__no_memory(in->error, "functions");
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* The function of the model that the operator of C is: GEMEL_OK, and no bytes if there is none. */
+static gemel_status find_function(gemel__importer *in, const gemel__onnx_call *c,
+                                  gemel__wire_span domain, gemel__wire_span name,
+                                  gemel__wire_span *function) {
+  *function = (gemel__wire_span){NULL, 0};
+  if (in->functions.count > 0) {
+    gemel__wire_span key = key_of(c->arena, domain, name);
+    if (key.bytes == NULL) {
+      return gemel__no_memory(in->error, "a node");
+    }
+    const gemel__onnx_value *found = gemel__onnx_names_find(&in->functions, key, 0);
+    *function = found != NULL ? found->tensor : *function;
+  }
+  return GEMEL_OK;
+}
+
+/* The inputs of FUNCTION are those of C, those left out unknown. */
+static gemel_status define_parameters(gemel__importer *in, const gemel__onnx_call *c,
+                                      gemel__wire_span function) {
+  gemel__wire_field field;
+  for (size_t k = 0; gemel__proto_next(&function, GEMEL__FUNCTION_INPUT, &field); k++) {
+    if (gemel__onnx_given(c, k) && gemel__onnx_define(in, field.span, *c->inputs[k]) == NULL) {
+      return in->error->status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* The outputs of a body, whose names are the fields OUTPUTS of MESSAGE (or names of values there),
+ * become those of C. */
+static gemel_status take_results(gemel__importer *in, gemel__onnx_call *c, gemel__wire_span message,
+                                 uint32_t outputs, int are_values) {
+  gemel__wire_field field;
+  for (size_t k = 0; k < c->n_outputs && gemel__proto_next(&message, outputs, &field); k++) {
+    gemel__wire_span name =
+        are_values ? gemel__proto_span(field.span, GEMEL__VALUE_NAME) : field.span;
+    gemel__onnx_value *result = gemel__onnx_find(in, name);
+    if (result == NULL) {
+      return gemel__fail(in->error, GEMEL_BAD_FILE, "its body doesn't make '%.*s'", SHOWN(name));
+    }
+    if (k == 0) {
+      c->first = *result;
+    }
+    c->outputs[k] = k == 0 ? result->value : gemel__onnx_value_in(c, result);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status deeper(gemel__importer *in) {
+  if (++in->depth > GEMEL_MAX_NESTING) {
+    return gemel__fail(in->error, GEMEL_BAD_FILE,
+                       "functions and branches are nested more than %d deep", GEMEL_MAX_NESTING);
+  }
+  if (++in->applied > GEMEL_MAX_BODIES) {
+    return gemel__fail(in->error, GEMEL_BAD_FILE,
+                       "functions and branches are applied more than %d times", GEMEL_MAX_BODIES);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status apply_function(gemel__importer *in, gemel__onnx_call *c,
+                                   gemel__wire_span function) {
+  gemel__importer before = *in;
+  in->floor = in->scope = in->names.count;
+  in->caller = c;
+  in->function = function;
+  in->opsets = function;
+  in->opset_field = GEMEL__FUNCTION_OPSET;
+  gemel_status status = deeper(in);
+  status = status == GEMEL_OK ? define_parameters(in, c, function) : status;
+  status = status == GEMEL_OK ? gemel__onnx_nodes(in, function, GEMEL__FUNCTION_NODE) : status;
+  status = status == GEMEL_OK ? take_results(in, c, function, GEMEL__FUNCTION_OUTPUT, 0) : status;
+  gemel__onnx_names_forget(&in->names, before.names.count);
+  in->floor = before.floor;
+  in->scope = before.scope;
+  in->caller = before.caller;
+  in->function = before.function;
+  in->opsets = before.opsets;
+  in->opset_field = before.opset_field;
+  in->depth = before.depth;
+  return status;
+}
+
+/* ---- Branches ---- */
+
+static gemel_status apply_branch(gemel__importer *in, gemel__onnx_call *c,
+                                 gemel__wire_span branch) {
+  size_t scope = in->scope, count = in->names.count;
+  int depth = in->depth;
+  in->scope = in->names.count;
+  gemel_status status = deeper(in);
+  status = status == GEMEL_OK ? gemel__onnx_initializers(in, branch, 0) : status;
+  status = status == GEMEL_OK ? gemel__onnx_nodes(in, branch, GEMEL__GRAPH_NODE) : status;
+  status = status == GEMEL_OK ? take_results(in, c, branch, GEMEL__GRAPH_OUTPUT, 1) : status;
+  gemel__onnx_names_forget(&in->names, count);
+  in->scope = scope;
+  in->depth = depth;
+  return status;
+}
+
+static gemel_status apply_if(gemel__importer *in, gemel__onnx_call *c) {
+  gemel_tensor *condition = gemel__onnx_known(c, 0);
+  if (condition == NULL || gemel_tensor_elements(condition) != 1 ||
+      gemel_tensor_dtype(condition) != GEMEL_BOOL) {
+    gemel_tensor_unref(condition);
+    return gemel__fail(in->error, GEMEL_UNSUPPORTED,
+                       "a condition that isn't known before the graph runs");
+  }
+  const char *branch =
+      *(const uint8_t *)gemel_tensor_data(condition) ? "then_branch" : "else_branch";
+  gemel__wire_span graph = gemel__proto_span(gemel__onnx_attribute(c, branch), GEMEL__ATTRIBUTE_G);
+  gemel_tensor_unref(condition);
+  return graph.bytes != NULL ? apply_branch(in, c, graph)
+                             : gemel__fail(in->error, GEMEL_BAD_FILE, "it has no %s", branch);
+}
+
+/* ---- Nodes ---- */
+
+static gemel_status apply_row(gemel__importer *in, gemel__onnx_call *c) {
+  if (c->n_inputs < c->row->least || (c->row->most > 0 && c->n_inputs > c->row->most)) {
+    return gemel__fail(in->error, GEMEL_BAD_FILE, "it has %zu inputs", c->n_inputs);
+  }
+  int done = gemel__onnx_by_sizes(c);
+  gemel_value result = done == 0 ? c->row->build(c) : (gemel_value){NULL, 0, 0};
+  c->outputs[0] = result;
+  const gemel_error *error = gemel_graph_error(in->graph);
+  if (done < 0 || error->status != GEMEL_OK) {
+    *in->error = error->status != GEMEL_OK ? *error : *in->error;
+    return in->error->status;
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status unknown_operator(gemel__importer *in, gemel__wire_span name) {
+  gemel__wire_span rest = in->model->graph;
+  gemel__wire_field field;
+  size_t count = 0;
+  while (gemel__proto_next(&rest, GEMEL__GRAPH_NODE, &field)) {
+    gemel__wire_span other = gemel__proto_span(field.span, GEMEL__NODE_OPERATOR);
+    count += other.length == name.length && memcmp(other.bytes, name.bytes, name.length) == 0;
+  }
+  return gemel__fail(in->error, GEMEL_UNSUPPORTED,
+                     "gemel doesn't know this operator, of which the model has %zu", count);
+}
+
+static gemel_status apply_node(gemel__importer *in, gemel__onnx_call *c) {
+  gemel__wire_span name = gemel__proto_span(c->node, GEMEL__NODE_OPERATOR);
+  gemel__wire_span domain = gemel__proto_span(c->node, GEMEL__NODE_DOMAIN);
+  GEMEL__TRY(read_inputs(in, c));
+  GEMEL__TRY(room_for_outputs(in, c));
+  gemel__wire_span function;
+  GEMEL__TRY(find_function(in, c, domain, name, &function));
+  c->opset = opset_of(in, domain);
+  c->row = gemel__onnx_row_of(domain, name);
+  if (function.bytes != NULL) {
+    GEMEL__TRY(apply_function(in, c, function));
+  } else if (gemel__wire_is(name, "If") && same_domain(domain, "")) {
+    GEMEL__TRY(apply_if(in, c));
+  } else if (c->row == NULL) {
+    return unknown_operator(in, name);
+  } else {
+    GEMEL__TRY(apply_row(in, c));
+  }
+  return define_outputs(in, c);
+}
+
+/* Takes "MODEL:NODE: " off the message, since what comes before it says both. */
+static void drop_place(gemel__importer *in) {
+  size_t length = strlen(in->model->name);
+  char *text = in->error->text;
+  if (strncmp(text, in->model->name, length) == 0 && text[length] == ':') {
+    size_t end = length + 1 + strspn(text + length + 1, "0123456789");
+    if (strncmp(text + end, ": ", 2) == 0) {
+      memmove(text, text + end + 2, strlen(text + end + 2) + 1);
+    }
+  }
+}
+
+/* "node 3 'conv1' (Conv): " before the message. */
+static void name_node(gemel__importer *in, gemel__wire_span node) {
+  gemel__wire_span name = gemel__proto_span(node, GEMEL__NODE_NAME);
+  gemel__wire_span operator_ = gemel__proto_span(node, GEMEL__NODE_OPERATOR);
+  drop_place(in);
+  gemel__error_prefix(in->error, "node %lld%s%.*s (%.*s)", (long long)in->node,
+                      name.length > 0 ? " " : "", SHOWN(name), SHOWN(operator_));
+}
+
+gemel_status gemel__onnx_nodes(gemel__importer *in, gemel__wire_span message, uint32_t nodes) {
+  gemel__arena arena = {0};
+  gemel__wire_field field;
+  gemel_status status = GEMEL_OK;
+  while (status == GEMEL_OK && gemel__proto_next(&message, nodes, &field)) {
+    in->node += in->depth == 0;
+    gemel__onnx_call call = {.importer = in,
+                             .graph = in->graph,
+                             .context = in->context,
+                             .arena = &arena,
+                             .node = field.span,
+                             .caller = in->caller,
+                             .function = in->function,
+                             .where = {in->model->name, (int)in->node}};
+    status = apply_node(in, &call);
+    if (status != GEMEL_OK) {
+      name_node(in, field.span);
+    }
+    gemel__arena_clear(&arena);
+  }
+  return status;
+}
+
+/* ---- Inputs, weights, outputs ---- */
+
+static const gemel_location nowhere = {"", 0};
+
+/* The size that the options give SYMBOL: 1 and *SIZE, or 0. */
+static int given_size(const gemel__importer *in, const char *symbol, int64_t *size) {
+  for (size_t k = 0; in->options != NULL && k < in->options->n_symbols; k++) {
+    if (strcmp(in->options->symbols[k], symbol) == 0) {
+      *size = in->options->sizes[k];
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The size of axis K of input NAME: a number, a symbol of the model, or one of its own. */
+static gemel_dim read_dim(gemel__importer *in, gemel__wire_span dim, const char *name, int k) {
+  gemel__wire_span symbol = gemel__proto_span(dim, GEMEL__DIM_PARAM);
+  char own[1100];
+  const char *called = own;
+  int64_t size;
+  if (gemel__proto_int(dim, GEMEL__DIM_VALUE, &size)) {
+    return gemel_dim_constant(in->context, size);
+  }
+  if (symbol.length > 0) {
+    called = gemel__onnx_name_of(&in->arena, symbol);
+  } else {
+    snprintf(own, sizeof own, "%s_%d", name, k);
+  }
+  return called == NULL                  ? GEMEL_DIM_NONE
+         : given_size(in, called, &size) ? gemel_dim_constant(in->context, size)
+                                         : gemel_dim_symbol(in->context, called);
+}
+
+static gemel_status read_type(gemel__importer *in, gemel__wire_span value, const char *name,
+                              gemel_type *type) {
+  gemel__wire_span tensor =
+      gemel__proto_span(gemel__proto_span(value, GEMEL__VALUE_TYPE), GEMEL__TYPE_TENSOR);
+  gemel__wire_span shape = gemel__proto_span(tensor, GEMEL__TENSOR_TYPE_SHAPE);
+  gemel_dim dims[GEMEL_MAX_RANK];
+  gemel__wire_field field;
+  gemel_dtype dtype;
+  int64_t number = 0;
+  int rank = 0;
+  if (tensor.bytes == NULL || shape.bytes == NULL) {
+    return gemel__fail(in->error, GEMEL_UNSUPPORTED, "input %s is no tensor of a known rank", name);
+  }
+  gemel__proto_int(tensor, GEMEL__TENSOR_TYPE_DTYPE, &number);
+  if (gemel__onnx_dtype(number, &dtype, in->error) != GEMEL_OK) {
+    gemel__error_prefix(in->error, "input %s", name);
+    return in->error->status;
+  }
+  while (gemel__proto_next(&shape, GEMEL__SHAPE_DIM, &field)) {
+    int64_t size = 0;
+    gemel__proto_int(field.span, GEMEL__DIM_VALUE, &size);
+    if (rank == GEMEL_MAX_RANK || size < 0) {
+      return gemel__fail(in->error, GEMEL_BAD_SHAPE,
+                         "input %s has a size below 0, or more than %d axes", name, GEMEL_MAX_RANK);
+    }
+    dims[rank] = read_dim(in, field.span, name, rank);
+    rank++;
+  }
+  *type = gemel_type_new(in->context, dtype, rank, dims, GEMEL_SPACE_HOST);
+  return *type != GEMEL_TYPE_NONE ? GEMEL_OK : gemel__no_memory(in->error, "an input's type");
+}
+
+static gemel_status take_graph_error(gemel__importer *in) {
+  *in->error = *gemel_graph_error(in->graph);
+  return in->error->status;
+}
+
+/* The tensor that the options bind the input NAME to, or NULL. */
+static gemel_tensor *bound_to(const gemel__importer *in, const char *name) {
+  for (size_t k = 0; in->options != NULL && k < in->options->n_constants; k++) {
+    if (strcmp(in->options->names[k], name) == 0) {
+      return in->options->tensors[k];
+    }
+  }
+  return NULL;
+}
+
+static gemel_status define_input(gemel__importer *in, gemel__wire_span value) {
+  gemel__wire_span called = gemel__proto_span(value, GEMEL__VALUE_NAME);
+  gemel__onnx_value input = {0};
+  gemel_type type;
+  char *name = gemel__onnx_name_of(&in->arena, called);
+  if (name == NULL) {
+    return gemel__no_memory(in->error, "an input");
+  }
+  if (gemel__onnx_find(in, called) != NULL) {
+    return GEMEL_OK; /* a weight, which the file lists among the inputs too */
+  }
+  input.bound = bound_to(in, name);
+  if (input.bound != NULL) {
+    return gemel__onnx_define(in, called, input) != NULL ? GEMEL_OK : in->error->status;
+  }
+  GEMEL__TRY(read_type(in, value, name, &type));
+  input.value = gemel_input_at(in->graph, name, type, nowhere);
+  if (gemel_is_null(input.value)) {
+    return take_graph_error(in);
+  }
+  return gemel__onnx_define(in, called, input) != NULL ? GEMEL_OK : in->error->status;
+}
+
+/* The input called NAME, or the null value. */
+static gemel_value input_called(const gemel__importer *in, const char *name) {
+  const char *interned = gemel__intern_string(in->context, name);
+  const gemel_graph *graph = in->graph;
+  long at =
+      interned != NULL ? gemel__name_find(&graph->input_table, graph->input_names, interned) : -1;
+  return at >= 0 ? gemel_graph_input(graph, (size_t)at) : (gemel_value){NULL, 0, 0};
+}
+
+/* Weight K of the main graph as an input. */
+static gemel_status weight_as_input(gemel__importer *in, size_t k, gemel_value *value) {
+  gemel_tensor *tensor = gemel_onnx_weight(in->model, k, in->error);
+  if (tensor == NULL) {
+    return in->error->status;
+  }
+  gemel_type type = gemel_type_of_shape(in->context, gemel_tensor_dtype(tensor),
+                                        gemel_tensor_rank(tensor), gemel_tensor_shape(tensor));
+  const char *name = in->options->inputs[k];
+  gemel_tensor_unref(tensor);
+  *value = input_called(in, name);
+  if (gemel_is_null(*value) || gemel_value_type(*value) != type) {
+    *value = gemel_input_at(in->graph, name, type, nowhere);
+  }
+  return gemel_is_null(*value) ? take_graph_error(in) : GEMEL_OK;
+}
+
+gemel_status gemel__onnx_initializers(gemel__importer *in, gemel__wire_span graph, int main) {
+  gemel__wire_field field;
+  if (gemel__proto_count(graph, GEMEL__GRAPH_SPARSE_INITIALIZER) > 0) {
+    return gemel__fail(in->error, GEMEL_UNSUPPORTED, "sparse initialisers");
+  }
+  for (size_t k = 0; gemel__proto_next(&graph, GEMEL__GRAPH_INITIALIZER, &field); k++) {
+    gemel__onnx_value value = {.tensor = field.span};
+    if (main && in->options != NULL && in->options->inputs != NULL &&
+        in->options->inputs[k] != NULL) {
+      GEMEL__TRY(weight_as_input(in, k, &value.value));
+    }
+    if (gemel__onnx_define(in, gemel__proto_span(field.span, GEMEL__TENSOR_NAME), value) == NULL) {
+      return in->error->status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status define_inputs(gemel__importer *in) {
+  gemel__wire_span rest = in->model->graph;
+  gemel__wire_field field;
+  while (gemel__proto_next(&rest, GEMEL__GRAPH_INPUT, &field)) {
+    GEMEL__TRY(define_input(in, field.span));
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status make_output(gemel__importer *in, gemel__wire_span called) {
+  gemel__onnx_value *result = gemel__onnx_find(in, called);
+  gemel__onnx_call call = {
+      .importer = in, .graph = in->graph, .context = in->context, .arena = &in->arena};
+  char *name = gemel__onnx_name_of(&in->arena, called);
+  if (name == NULL) {
+    return gemel__no_memory(in->error, "an output");
+  }
+  if (result == NULL) {
+    return gemel__fail(in->error, GEMEL_BAD_FILE, "nothing makes the output %s", name);
+  }
+  gemel_value value = gemel__onnx_value_in(&call, result);
+  return gemel_is_null(value) || gemel_output(value, name) != GEMEL_OK ? take_graph_error(in)
+                                                                       : GEMEL_OK;
+}
+
+static gemel_status define_graph_outputs(gemel__importer *in) {
+  gemel__wire_span rest = in->model->graph;
+  gemel__wire_field field;
+  while (gemel__proto_next(&rest, GEMEL__GRAPH_OUTPUT, &field)) {
+    GEMEL__TRY(make_output(in, gemel__proto_span(field.span, GEMEL__VALUE_NAME)));
+  }
+  return GEMEL_OK;
+}
+
+/* 1 if a size of an input of the model is the symbol NAME. */
+static int has_symbol(gemel__importer *in, const char *name) {
+  gemel__wire_span inputs = in->model->graph;
+  gemel__wire_field input, dim;
+  while (gemel__proto_next(&inputs, GEMEL__GRAPH_INPUT, &input)) {
+    gemel__wire_span type = gemel__proto_span(input.span, GEMEL__VALUE_TYPE);
+    gemel__wire_span shape =
+        gemel__proto_span(gemel__proto_span(type, GEMEL__TYPE_TENSOR), GEMEL__TENSOR_TYPE_SHAPE);
+    while (gemel__proto_next(&shape, GEMEL__SHAPE_DIM, &dim)) {
+      gemel__wire_span symbol = gemel__proto_span(dim.span, GEMEL__DIM_PARAM);
+      char *called = symbol.length > 0 ? gemel__onnx_name_of(&in->arena, symbol) : NULL;
+      if (called != NULL && strcmp(called, name) == 0) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+static gemel_status check_symbols(gemel__importer *in) {
+  for (size_t k = 0; in->options != NULL && k < in->options->n_symbols; k++) {
+    if (!has_symbol(in, in->options->symbols[k])) {
+      return gemel__fail(in->error, GEMEL_NOT_FOUND, "no input has a size called %s",
+                         in->options->symbols[k]);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status import_all(gemel__importer *in) {
+  GEMEL__TRY(check_symbols(in));
+  GEMEL__TRY(list_functions(in));
+  GEMEL__TRY(gemel__onnx_initializers(in, in->model->graph, 1));
+  GEMEL__TRY(define_inputs(in));
+  GEMEL__TRY(gemel__onnx_nodes(in, in->model->graph, GEMEL__GRAPH_NODE));
+  return define_graph_outputs(in);
+}
+
+gemel_graph *gemel_onnx_graph(const gemel_onnx *model, gemel_context *context,
+                              const gemel_onnx_options *options, char **name, gemel_error *error) {
+  gemel_error own;
+  gemel_onnx_options taken;
+  if (model == NULL || context == NULL) {
+    gemel__null(error, model == NULL ? "the model" : "the context");
+    return NULL;
+  }
+  if (options != NULL &&
+      gemel__take_options(&taken, sizeof taken, options, "gemel_onnx_options", error) != GEMEL_OK) {
+    return NULL;
+  }
+  gemel__importer in = {.model = model,
+                        .options = options != NULL ? &taken : NULL,
+                        .context = context,
+                        .error = error != NULL ? error : &own,
+                        .opsets = model->bytes,
+                        .opset_field = GEMEL__MODEL_OPSET};
+  in.graph = gemel_graph_new(context, in.error);
+  if (in.graph != NULL && import_all(&in) != GEMEL_OK) {
+    gemel__error_prefix(in.error, "%s", model->name);
+    gemel_graph_unref(in.graph);
+    in.graph = NULL;
+  }
+  if (in.graph != NULL && name != NULL) {
+    *name = gemel__copy_string(model->graph_name);
+    if (*name == NULL) {
+      gemel__no_memory(in.error, "a name");
+      gemel_graph_unref(in.graph);
+      in.graph = NULL;
+    }
+  }
+  gemel__onnx_names_clear(&in.names);
+  gemel__onnx_names_clear(&in.functions);
+  gemel__arena_clear(&in.arena);
+  return in.graph;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A model that was read: its bytes, checked, and where in them the weights stand.
+ */
+#ifndef GEMEL__ONNX_MODEL_H
+#define GEMEL__ONNX_MODEL_H
+
+#include <gemel/onnx.h>
+#include "core/arena.h"
+#include "onnx/proto.h"
+
+struct gemel_onnx {
+  struct gemel__file_map *map; /* NULL: the bytes are the caller's */
+  gemel__wire_span bytes, graph;
+  char *name, *folder, *graph_name; /* in the arena */
+  size_t n_inputs;
+  const char **inputs; /* names */
+  size_t n_weights;
+  struct gemel__onnx_weight {
+    gemel__wire_span tensor;
+    const char *name;
+  } * weights;
+  gemel__arena arena;
+};
+
+/* SPAN as a name of gemel's: _ for bytes that such a name can't have, and before a digit; "_" if it
+ * is empty. NULL when memory is out. */
+char *gemel__onnx_name_of(gemel__arena *arena, gemel__wire_span span);
+
+/* The dtype that ONNX's NUMBER stands for: GEMEL_OK, or GEMEL_UNSUPPORTED with the dtype's name. */
+gemel_status gemel__onnx_dtype(int64_t number, gemel_dtype *dtype, gemel_error *error);
+
+/* ---- Tensors ---- */
+
+/* The tensor in a TensorProto of MODEL; errors as gemel_onnx_weight. */
+gemel_tensor *gemel__onnx_tensor(const gemel_onnx *model, gemel__wire_span proto,
+                                 gemel_error *error);
+
+/* ---- Files ---- */
+
+/* A file mapped for reading, as long as somebody holds a reference. */
+typedef struct gemel__file_map {
+  long references; /* counted atomically */
+  gemel__wire_span bytes;
+} gemel__file_map;
+
+/* Maps the file PATH. NULL on failure: GEMEL_IO, GEMEL_NO_MEMORY. */
+gemel__file_map *gemel__file_map_new(const char *path, gemel_error *error);
+gemel__file_map *gemel__file_map_ref(gemel__file_map *map);
+void gemel__file_map_unref(void *map); /* a gemel__file_map; NULL is ignored */
+
+#endif

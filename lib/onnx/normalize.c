@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators of ONNX that normalise: by a mean and a variance, by a norm, to a distribution.
+ */
+#include "onnx/operators.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* Axes FROM to TO of a reduction that keeps them, in AXES. */
+static gemel_sum_options over(int from, int to, int64_t *axes) {
+  for (int k = from; k < to; k++) {
+    axes[k - from] = k;
+  }
+  return (gemel_sum_options){.axes = {to > from ? (size_t)(to - from) : 0, axes}, .keepdims = 1};
+}
+
+static gemel_value add_number(gemel__onnx_call *c, gemel_value x, double number) {
+  return gemel_add_at(x, gemel_scalar_like_at(x, number, c->where), c->where);
+}
+
+/* A value per channel, [C], as [C, 1, ...] for images of RANK axes. */
+static gemel_value per_channel(gemel__onnx_call *c, gemel_value v, int rank) {
+  int64_t order[GEMEL_MAX_RANK];
+  for (int k = 1; k < rank; k++) {
+    order[k] = -1;
+  }
+  order[0] = 0;
+  return gemel_dimshuffle_at(v, rank > 1 ? (size_t)rank - 1 : 1, order, c->where);
+}
+
+/* (x - mean) / sqrt(variance + epsilon) */
+static gemel_value standard(gemel__onnx_call *c, gemel_value x, gemel_value mean,
+                            gemel_value variance, double epsilon) {
+  gemel_value deviation = gemel_sqrt_at(add_number(c, variance, epsilon), c->where);
+  return gemel_div_at(gemel_sub_at(x, mean, c->where), deviation, c->where);
+}
+
+static double epsilon_of(const gemel__onnx_call *c) {
+  return gemel__onnx_float(c, "epsilon", (double)1e-5F);
+}
+
+/* ---- By statistics that are given, or of the operand ---- */
+
+gemel_value gemel__onnx_batch_normalization(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), per[4];
+  int rank = gemel__onnx_rank(x);
+  if (gemel__onnx_int(c, "training_mode", 0) ||
+      (c->opset < 7 && !gemel__onnx_int(c, "is_test", 0)) || (c->n_outputs > 1 && c->opset >= 14)) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "training_mode");
+  }
+  for (size_t k = 0; k < 4; k++) {
+    per[k] = per_channel(c, gemel__onnx_input(c, k + 1), rank);
+  }
+  gemel_value normal = standard(c, x, per[2], per[3], epsilon_of(c));
+  gemel_value scaled = gemel_add_at(gemel_mul_at(normal, per[0], c->where), per[1], c->where);
+  return gemel_cast_at(scaled, gemel__onnx_dtype_of(x), c->where);
+}
+
+gemel_value gemel__onnx_instance_normalization(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  int rank = gemel__onnx_rank(x);
+  int64_t axes[GEMEL_MAX_RANK];
+  gemel_sum_options spatial = over(2, rank, axes);
+  gemel_var_options squares = {.axes = spatial.axes, .keepdims = 1};
+  gemel_value normal = standard(c, x, gemel_mean_at(x, &spatial, c->where),
+                                gemel_var_at(x, &squares, c->where), epsilon_of(c));
+  gemel_value scale = per_channel(c, gemel__onnx_input(c, 1), rank);
+  gemel_value bias = per_channel(c, gemel__onnx_input(c, 2), rank);
+  return gemel_add_at(gemel_mul_at(normal, scale, c->where), bias, c->where);
+}
+
+/* x in f32 where it is narrower, as ONNX computes what normalises layers. */
+static gemel_value widened(gemel__onnx_call *c, gemel_value x) {
+  int narrow = gemel_dtype_size(gemel__onnx_dtype_of(x)) < sizeof(float);
+  return narrow ? gemel_cast_at(x, GEMEL_F32, c->where) : x;
+}
+
+gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), wide = widened(c, x);
+  int rank = gemel__onnx_rank(x), axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
+  int64_t axes[GEMEL_MAX_RANK];
+  if (axis < 0) {
+    return null_value;
+  }
+  gemel_sum_options last = over(axis, rank, axes);
+  gemel_var_options squares = {.axes = last.axes, .keepdims = 1};
+  gemel_value mean = gemel_mean_at(wide, &last, c->where);
+  gemel_value variance = gemel_var_at(wide, &squares, c->where);
+  gemel_value normal = gemel_cast_at(standard(c, wide, mean, variance, epsilon_of(c)),
+                                     gemel__onnx_dtype_of(x), c->where);
+  gemel_value y = gemel_mul_at(normal, gemel__onnx_input(c, 1), c->where);
+  if (c->n_outputs > 1) {
+    c->outputs[1] = mean;
+  }
+  if (c->n_outputs > 2) {
+    gemel_value deviation = gemel_sqrt_at(add_number(c, variance, epsilon_of(c)), c->where);
+    c->outputs[2] = gemel_div_at(gemel_scalar_like_at(deviation, 1, c->where), deviation, c->where);
+  }
+  return gemel__onnx_given(c, 2) ? gemel_add_at(y, gemel__onnx_input(c, 2), c->where) : y;
+}
+
+gemel_value gemel__onnx_rms_normalization(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), wide = widened(c, x);
+  int rank = gemel__onnx_rank(x), axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
+  int64_t axes[GEMEL_MAX_RANK];
+  if (axis < 0) {
+    return null_value;
+  }
+  gemel_sum_options last = over(axis, rank, axes);
+  gemel_value mean = gemel_mean_at(gemel_sqr_at(wide, c->where), &last, c->where);
+  gemel_value norm = gemel_sqrt_at(add_number(c, mean, epsilon_of(c)), c->where);
+  gemel_value normal =
+      gemel_cast_at(gemel_div_at(wide, norm, c->where), gemel__onnx_dtype_of(x), c->where);
+  return gemel_mul_at(normal, gemel__onnx_input(c, 1), c->where);
+}
+
+/* Scale and bias are per group before opset 21, and per channel from there on. */
+gemel_value gemel__onnx_group_normalization(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), wide = widened(c, x);
+  int rank = gemel__onnx_rank(x);
+  int64_t groups = gemel__onnx_int(c, "num_groups", 1), axes[GEMEL_MAX_RANK];
+  gemel_dim parts[GEMEL_MAX_RANK + 1];
+  if (rank < 3 || rank >= GEMEL_MAX_RANK || groups < 1) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes images and groups above 0");
+  }
+  const gemel_dim *dims = gemel__onnx_dims(x);
+  parts[0] = dims[0];
+  parts[1] = gemel_dim_constant(c->context, groups);
+  parts[2] = gemel_dim_floordiv(c->context, dims[1], parts[1]);
+  for (int k = 2; k < rank; k++) {
+    parts[k + 1] = dims[k];
+  }
+  gemel_value grouped = gemel_reshape_at(wide, (size_t)rank + 1, parts, c->where);
+  gemel_sum_options within = over(2, rank + 1, axes);
+  gemel_var_options squares = {.axes = within.axes, .keepdims = 1};
+  gemel_value normal = standard(c, grouped, gemel_mean_at(grouped, &within, c->where),
+                                gemel_var_at(grouped, &squares, c->where), epsilon_of(c));
+  int of_groups = c->opset < 21;
+  normal = of_groups ? normal : gemel_reshape_at(normal, (size_t)rank, dims, c->where);
+  normal = gemel_cast_at(normal, gemel__onnx_dtype_of(x), c->where);
+  gemel_value scale = per_channel(c, gemel__onnx_input(c, 1), rank + of_groups);
+  gemel_value bias = per_channel(c, gemel__onnx_input(c, 2), rank + of_groups);
+  gemel_value y = gemel_add_at(gemel_mul_at(normal, scale, c->where), bias, c->where);
+  return of_groups ? gemel_reshape_at(y, (size_t)rank, dims, c->where) : y;
+}
+
+gemel_value gemel__onnx_mean_variance(gemel__onnx_call *c) {
+  static const int64_t usual[3] = {0, 2, 3};
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel__int_list axes;
+  int found = gemel__onnx_axes(c, 1, gemel__onnx_rank(x), &axes);
+  if (found < 0) {
+    return null_value;
+  }
+  gemel_ints list = found > 0 ? (gemel_ints){axes.count, axes.values} : (gemel_ints){3, usual};
+  gemel_sum_options mean = {.axes = list, .keepdims = 1};
+  gemel_value centred = gemel_sub_at(x, gemel_mean_at(x, &mean, c->where), c->where);
+  gemel_value variance = gemel_mean_at(gemel_sqr_at(centred, c->where), &mean, c->where);
+  return gemel_div_at(centred, add_number(c, gemel_sqrt_at(variance, c->where), 1e-9), c->where);
+}
+
+gemel_value gemel__onnx_lp_normalization(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), gemel__onnx_rank(x));
+  int64_t along = axis, p = gemel__onnx_int(c, "p", 2);
+  if (axis < 0 || (p != 1 && p != 2)) {
+    return axis < 0 ? null_value : gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "p must be 1 or 2");
+  }
+  gemel_sum_options sum = {.axes = {1, &along}, .keepdims = 1};
+  gemel_value powers = p == 1 ? gemel_abs_at(x, c->where) : gemel_sqr_at(x, c->where);
+  gemel_value norm = gemel_sum_at(powers, &sum, c->where);
+  norm = p == 1 ? norm : gemel_sqrt_at(norm, c->where);
+  gemel_value zero = gemel_scalar_like_at(x, 0, c->where);
+  return gemel_where_at(gemel_eq_at(norm, zero, c->where), zero, gemel_div_at(x, norm, c->where),
+                        c->where);
+}
+
+/* ---- To a distribution ---- */
+
+/* 1 at the first largest element along AXIS, else 0. */
+static gemel_value one_at_largest(gemel__onnx_call *c, gemel_value x, int axis) {
+  int64_t order[GEMEL_MAX_RANK];
+  int rank = gemel__onnx_rank(x);
+  gemel_value at = gemel_expand_dims_at(gemel_argmax_at(x, axis, c->where), axis, c->where);
+  gemel_value places = gemel_arange_at(c->graph, gemel__onnx_dims(x)[axis], NULL, c->where);
+  for (int k = 0; k < rank; k++) {
+    order[k] = k == axis ? 0 : -1;
+  }
+  places = gemel_dimshuffle_at(places, (size_t)rank, order, c->where);
+  return gemel_cast_at(gemel_eq_at(places, at, c->where), gemel__onnx_dtype_of(x), c->where);
+}
+
+/* log softmax: x - max - log(sum(exp(x - max))) */
+static gemel_value log_softmax(gemel__onnx_call *c, gemel_value x, int axis) {
+  int64_t along = axis;
+  gemel_max_options largest = {.axes = {1, &along}, .keepdims = 1};
+  gemel_sum_options sum = {.axes = {1, &along}, .keepdims = 1};
+  gemel_value shifted = gemel_sub_at(x, gemel_max_at(x, &largest, c->where), c->where);
+  gemel_value total = gemel_sum_at(gemel_exp_at(shifted, c->where), &sum, c->where);
+  return gemel_sub_at(shifted, gemel_log_at(total, c->where), c->where);
+}
+
+static gemel_value along_axis(gemel__onnx_call *c, gemel_value x, int axis) {
+  gemel_softmax_options options = {.axis = axis};
+  return c->row->as[0] == 'l'   ? log_softmax(c, x, axis)
+         : c->row->as[0] == 'h' ? one_at_largest(c, x, axis)
+                                : gemel_softmax_at(x, &options, c->where);
+}
+
+/* Before opset 13 the axes from AXIS on are one. */
+gemel_value gemel__onnx_softmax(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  int rank = gemel__onnx_rank(x);
+  int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", c->opset < 13 ? 1 : -1), rank);
+  if (axis < 0) {
+    return null_value;
+  }
+  if (c->opset >= 13 || axis == rank - 1) {
+    return along_axis(c, x, axis);
+  }
+  gemel_dim shape[2] = {gemel_dim_constant(c->context, 1), gemel_dim_constant(c->context, 1)};
+  for (int k = 0; k < rank; k++) {
+    gemel_dim *size = &shape[k >= axis];
+    *size = gemel_dim_mul(c->context, *size, gemel__onnx_dims(x)[k]);
+  }
+  gemel_value flat = along_axis(c, gemel_reshape_at(x, 2, shape, c->where), 1);
+  return gemel_reshape_at(flat, (size_t)rank, gemel__onnx_dims(x), c->where);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tests of ONNX's operators, as Debian's libonnx-testdata has them: a model of few nodes,
+ * inputs and the results that belong to them, compared as ONNX's own runner does. A model that
+ * gemel reads must give those results; one that it doesn't read is refused with the node and the
+ * reason, and how many there are of these is asserted, so that a model that is no longer read is
+ * seen.
+ */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include "core/dtype.h"
+#include "ct.h"
+
+#define ROOT "/usr/share/libonnx-testdata/data/"
+
+enum { MOST = 32 };
+
+/* A model with the tensors of its first set of data. */
+typedef struct node_test {
+  char folder[700];
+  gemel_context *context;
+  gemel_onnx *model;
+  size_t n_inputs, n_outputs;
+  gemel_tensor *inputs[MOST], *outputs[MOST], *results[MOST];
+  gemel_error error;
+} node_test;
+
+static size_t read_count, refused_count;
+
+/* ---- Reading ---- */
+
+/* 1 and *N tensors WHAT_0.pb, WHAT_1.pb, ...; 0 if one is of a kind that gemel doesn't have. */
+static int load_tensors(node_test *t, const char *what, gemel_tensor **tensors, size_t *n) {
+  char path[900];
+  for (*n = 0; *n < MOST; ++*n) {
+    snprintf(path, sizeof path, "%s/test_data_set_0/%s_%zu.pb", t->folder, what, *n);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+      return 1;
+    }
+    fclose(file);
+    tensors[*n] = gemel_onnx_tensor_load(path, &t->error);
+    if (tensors[*n] == NULL) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Shapes, axes, sizes and conditions are integers or truths of rank 1 at most, or scalars. */
+static int may_be_constant(const gemel_tensor *t) {
+  gemel_kind kind = gemel_dtype_kind(gemel_tensor_dtype(t));
+  return gemel_tensor_rank(t) == 0 ||
+         (gemel_tensor_rank(t) == 1 && (kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_BOOL));
+}
+
+/* The model's graph; with CONSTANTS the inputs that may be are bound to their tensors. */
+static gemel_graph *graph_of(node_test *t, int constants) {
+  const char *names[MOST];
+  gemel_tensor *tensors[MOST];
+  gemel_onnx_options options = {.size = sizeof options, .names = names, .tensors = tensors};
+  for (size_t k = 0; constants && k < t->n_inputs; k++) {
+    if (may_be_constant(t->inputs[k]) && gemel_onnx_input_name(t->model, k) != NULL) {
+      names[options.n_constants] = gemel_onnx_input_name(t->model, k);
+      tensors[options.n_constants++] = t->inputs[k];
+    }
+  }
+  return gemel_onnx_graph(t->model, t->context, &options, NULL, &t->error);
+}
+
+/* ---- Comparing ---- */
+
+static double element(const gemel_tensor *t, int64_t k) {
+  gemel_dtype dtype = gemel_tensor_dtype(t);
+  const char *data = gemel_tensor_data(t);
+  return gemel__dtype_load(dtype, data + (size_t)k * gemel_dtype_size(dtype));
+}
+
+/* Relative 1e-3 and absolute 1e-7, as ONNX's own runner; NaN is NaN and infinity itself. */
+static int is_close(double is, double should) {
+  return (isnan(is) && isnan(should)) || is == should ||
+         fabs(is - should) <= 1e-7 + 1e-3 * fabs(should);
+}
+
+static void same_tensor(const gemel_tensor *is, const gemel_tensor *should) {
+  CT_EQ_STR(gemel_dtype_name(gemel_tensor_dtype(is)), gemel_dtype_name(gemel_tensor_dtype(should)));
+  CT_REQUIRE(gemel_tensor_rank(is) == gemel_tensor_rank(should));
+  for (int k = 0; k < gemel_tensor_rank(is); k++) {
+    CT_REQUIRE(gemel_tensor_shape(is)[k] == gemel_tensor_shape(should)[k]);
+  }
+  for (int64_t k = 0; k < gemel_tensor_elements(is); k++) {
+    if (!is_close(element(is, k), element(should, k))) {
+      CT_LE_DOUBLE(fabs(element(is, k) - element(should, k)), 1e-7);
+      return;
+    }
+  }
+}
+
+/* The input of T's model that is called NAME. */
+static gemel_tensor *input_called(const node_test *t, const char *name) {
+  for (size_t k = 0; k < t->n_inputs; k++) {
+    const char *other = gemel_onnx_input_name(t->model, k);
+    if (other != NULL && strcmp(other, name) == 0) {
+      return t->inputs[k];
+    }
+  }
+  return NULL;
+}
+
+static void run_graph(node_test *t, const gemel_graph *graph) {
+  gemel_tensor *inputs[MOST];
+  size_t n = gemel_graph_input_count(graph), outputs = gemel_graph_output_count(graph);
+  CT_REQUIRE(n <= MOST && outputs <= MOST && outputs >= t->n_outputs);
+  for (size_t k = 0; k < n; k++) {
+    inputs[k] = input_called(t, gemel_graph_input_name(graph, k));
+    CT_REQUIRE(inputs[k] != NULL);
+  }
+  if (!CT_EQ_INT(gemel_evaluate(graph, n, inputs, outputs, t->results, &t->error), GEMEL_OK)) {
+    CT_EQ_STR(t->error.text, "");
+    return;
+  }
+  for (size_t k = 0; k < t->n_outputs; k++) {
+    same_tensor(t->results[k], t->outputs[k]);
+  }
+}
+
+/* ---- One test ---- */
+
+/* Data of types that gemel doesn't have, and bf16, which this package writes as u16. */
+static int has_other_types(node_test *t) {
+  return strstr(t->folder, "BFLOAT16") != NULL ||
+         !load_tensors(t, "input", t->inputs, &t->n_inputs) ||
+         !load_tensors(t, "output", t->outputs, &t->n_outputs);
+}
+
+static void judge(node_test *t) {
+  char path[900];
+  snprintf(path, sizeof path, "%s/model.onnx", t->folder);
+  t->model = gemel_onnx_load(path, &t->error);
+  if (t->model == NULL || has_other_types(t)) {
+    CT_CHECK(t->model != NULL);
+    return;
+  }
+  gemel_graph *graph = graph_of(t, 0);
+  graph = graph != NULL ? graph : graph_of(t, 1);
+  if (graph != NULL) {
+    read_count++;
+    run_graph(t, graph);
+  } else {
+    refused_count++;
+    CT_HAS_STR(t->error.text, "model.onnx: ");
+  }
+  gemel_graph_unref(graph);
+}
+
+static void release(gemel_tensor **tensors) {
+  for (size_t k = 0; k < MOST; k++) {
+    gemel_tensor_unref(tensors[k]);
+  }
+}
+
+static void judge_folder(const char *folder) {
+  node_test *t = calloc(1, sizeof *t);
+  CT_REQUIRE(t != NULL);
+  snprintf(t->folder, sizeof t->folder, "%s", folder);
+  ct_context("%s", folder);
+  t->context = gemel_context_new(&t->error);
+  judge(t);
+  release(t->inputs);
+  release(t->outputs);
+  release(t->results);
+  gemel_onnx_free(t->model);
+  gemel_context_unref(t->context);
+  free(t);
+}
+
+/* ---- All ---- */
+
+typedef struct collection {
+  const char *name;
+  size_t read, refused; /* of those whose data are of gemel's types */
+} collection;
+
+static const collection collections[] = {{"node", 572, 318},
+                                         {"pytorch-converted", 80, 2},
+                                         {"pytorch-operator", 35, 0},
+                                         {"simple", 7, 10}};
+
+static void all_of(const void *data) {
+  const collection *of = data;
+  char folder[700];
+  snprintf(folder, sizeof folder, ROOT "%s", of->name);
+  DIR *all = opendir(folder);
+  if (all == NULL) {
+    CT_SKIP("libonnx-testdata isn't installed");
+  }
+  read_count = refused_count = 0;
+  for (struct dirent *entry; (entry = readdir(all)) != NULL;) {
+    if (strncmp(entry->d_name, "test_", 5) == 0) {
+      snprintf(folder, sizeof folder, ROOT "%s/%s", of->name, entry->d_name);
+      judge_folder(folder);
+    }
+  }
+  closedir(all);
+  ct_context(NULL);
+  CT_EQ_INT(read_count, of->read);
+  CT_EQ_INT(refused_count, of->refused);
+}
+
+void ct_register(void) {
+  for (size_t k = 0; k < CT_COUNT(collections); k++) {
+    CT_ADD("onnx", collections[k].name, all_of, &collections[k]);
+  }
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Models of ONNX: what becomes of them, and that what is damaged, lies, or asks for what gemel
+ * doesn't have is refused with a reason. Models are written here byte by byte (onnx-writer.h).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <gemel/gemel.h>
+#include "ct.h"
+#include "onnx-writer.h"
+
+/* ---- Models ---- */
+
+static const float weights[6] = {1, 2, 3, 4, 5, 6};
+static const int64_t shape_n3[2] = {-1, 3}, shape_n2[2] = {-1, 2}, shape_32[2] = {3, 2};
+
+/* y = relu(x w), x: f32[N, 3], w: f32[3, 2]. */
+static void put_layer(message *graph) {
+  message tensor = {0};
+  put_node(graph, "MatMul", "x w", "p", NULL);
+  put_node(graph, "Relu", "p", "y", NULL);
+  put_text(graph, 2, "layer");
+  raw_tensor(&tensor, "w", ONNX_FLOAT, 2, shape_32, weights, sizeof weights);
+  put_message(graph, 5, &tensor);
+  put_value(graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(graph, 12, "y", ONNX_FLOAT, 2, shape_n2);
+}
+
+static void layer(message *model) {
+  message graph = {0};
+  put_layer(&graph);
+  put_model(model, &graph);
+}
+
+/* The graph of MODEL as text, to be freed with gemel_text_free; NULL and *ERROR on failure. */
+static char *text_of(const message *model, const gemel_onnx_options *options, gemel_error *error) {
+  gemel_context *context = gemel_context_new(error);
+  gemel_onnx *read =
+      context != NULL ? gemel_onnx_parse(model->bytes, model->length, "m.onnx", NULL, error) : NULL;
+  char *name = NULL, *text = NULL;
+  gemel_graph *graph = read != NULL ? gemel_onnx_graph(read, context, options, &name, error) : NULL;
+  if (graph != NULL && gemel_graph_check(graph, error) == GEMEL_OK) {
+    text = gemel_print_string(graph, name, error);
+  }
+  gemel_text_free(name);
+  gemel_graph_unref(graph);
+  gemel_onnx_free(read);
+  gemel_context_unref(context);
+  return text;
+}
+
+static void becomes(const message *model, const gemel_onnx_options *options, const char *expected) {
+  gemel_error error = {0};
+  char *text = text_of(model, options, &error);
+  CT_EQ_STR(error.text, "");
+  CT_EQ_STR(text != NULL ? text : "", expected);
+  gemel_text_free(text);
+}
+
+static void is_refused(const message *model, gemel_status status, const char *reason) {
+  gemel_error error = {0};
+  char *text = text_of(model, NULL, &error);
+  CT_CHECK(text == NULL);
+  CT_EQ_INT(error.status, status);
+  CT_HAS_STR(error.text, reason);
+  gemel_text_free(text);
+}
+
+/* ---- What becomes of a model ---- */
+
+static void weights_are_constants(const void *data) {
+  message model = {0};
+  (void)data;
+  layer(&model);
+  becomes(&model, NULL,
+          "graph layer(x: f32[N, 3]) {\n  n0 = tensor(f32[3, 2], [1, 2, 3, 4, 5, 6])\n"
+          "  n1 = dot(x, n0)\n  n2 = relu(n1)\n  return y = n2\n}\n");
+}
+
+static void weights_are_inputs(const void *data) {
+  message model = {0};
+  const char *const inputs[1] = {"weight"}, *const symbols[1] = {"N"};
+  const int64_t sizes[1] = {7};
+  gemel_onnx_options options = {
+      .size = sizeof options, .n_symbols = 1, .symbols = symbols, .sizes = sizes, .inputs = inputs};
+  (void)data;
+  layer(&model);
+  becomes(&model, &options,
+          "graph layer(weight: f32[3, 2], x: f32[7, 3]) {\n  n0 = dot(x, weight)\n"
+          "  n1 = relu(n0)\n  return y = n1\n}\n");
+}
+
+static void unknown_symbol(const void *data) {
+  message model = {0};
+  const char *const symbols[1] = {"M"};
+  const int64_t sizes[1] = {7};
+  gemel_onnx_options options = {
+      .size = sizeof options, .n_symbols = 1, .symbols = symbols, .sizes = sizes};
+  gemel_error error = {0};
+  (void)data;
+  layer(&model);
+  CT_CHECK(text_of(&model, &options, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_NOT_FOUND);
+  CT_HAS_STR(error.text, "no input has a size called M");
+}
+
+/* reshape(x, [shape(x)[0] * 3, -1]): what is computed of the shape leaves no node. */
+static void shapes_are_folded(const void *data) {
+  static const int64_t zero[1] = {0}, three[1] = {3}, rest[1] = {-1}, one[1] = {1};
+  message graph = {0}, model = {0}, tensor = {0}, attributes = {0};
+  static const char *const names[3] = {"zero", "three", "rest"};
+  const int64_t *const values[3] = {zero, three, rest};
+  (void)data;
+  put_node(&graph, "Shape", "x", "s", NULL);
+  put_node(&graph, "Gather", "s zero", "n", NULL);
+  put_node(&graph, "Mul", "n three", "m", NULL);
+  put_int_attribute(&attributes, "axis", 0);
+  put_node(&graph, "Concat", "m rest", "t", &attributes);
+  put_node(&graph, "Reshape", "x t", "y", NULL);
+  put_text(&graph, 2, "flat");
+  for (int k = 0; k < 3; k++) {
+    raw_tensor(&tensor, names[k], ONNX_INT64, 1, one, values[k], sizeof(int64_t));
+    put_message(&graph, 5, &tensor);
+  }
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n2);
+  put_model(&model, &graph);
+  becomes(&model, NULL,
+          "graph flat(x: f32[N, 3]) {\n  n0 = reshape(x, shape = [3*N, 1])\n  return y = n0\n}\n");
+}
+
+static void what_a_model_lists(const void *data) {
+  message model = {0};
+  gemel_error error = {0};
+  const char *domain = NULL;
+  size_t k = 0;
+  (void)data;
+  layer(&model);
+  gemel_onnx *read = gemel_onnx_parse(model.bytes, model.length, "m.onnx", NULL, &error);
+  CT_REQUIRE(read != NULL);
+  CT_EQ_INT(gemel_onnx_weight_count(read), 1);
+  CT_EQ_STR(gemel_onnx_weight_name(read, 0), "w");
+  CT_CHECK(gemel_onnx_weight_name(read, 1) == NULL);
+  CT_EQ_INT(gemel_onnx_input_count(read), 1);
+  CT_EQ_STR(gemel_onnx_input_name(read, 0), "x");
+  while (gemel_onnx_operator(k, &domain) != NULL &&
+         strcmp(gemel_onnx_operator(k, &domain), "MatMul") != 0) {
+    k++;
+  }
+  CT_EQ_STR(gemel_onnx_operator(k, &domain), "MatMul");
+  CT_EQ_STR(domain, "");
+  gemel_onnx_free(read);
+}
+
+/* ---- What is refused ---- */
+
+static void unknown_operator(const void *data) {
+  message graph = {0}, model = {0};
+  (void)data;
+  put_node(&graph, "Relu", "x", "a", NULL);
+  put_node(&graph, "Frobnicate", "a", "b", NULL);
+  put_node(&graph, "Frobnicate", "b", "y", NULL);
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  is_refused(&model, GEMEL_UNSUPPORTED,
+             "m.onnx: node 2 (Frobnicate): gemel doesn't know this operator, of which the model "
+             "has 2");
+}
+
+static void name_that_nothing_makes(const void *data) {
+  message graph = {0}, model = {0};
+  (void)data;
+  put_node(&graph, "Relu", "z", "y", NULL);
+  put_node(&graph, "Relu", "y", "z", NULL);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  is_refused(&model, GEMEL_BAD_FILE, "node 1 (Relu): nothing before it makes its input 'z'");
+}
+
+static void name_made_twice(const void *data) {
+  message graph = {0}, model = {0};
+  (void)data;
+  put_node(&graph, "Relu", "x", "y", NULL);
+  put_node(&graph, "Abs", "x", "y", NULL);
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  is_refused(&model, GEMEL_BAD_FILE, "node 2 (Abs): 'y' is made twice");
+}
+
+static void function_that_calls_itself(const void *data) {
+  message graph = {0}, model = {0}, function = {0}, node = {0};
+  (void)data;
+  put_text(&function, 1, "Loopy");
+  put_text(&function, 10, "own");
+  put_text(&function, 4, "x");
+  put_text(&function, 5, "y");
+  for (int k = 0; k < 2; k++) {
+    put_text(&node, 1, "x");
+    put_text(&node, 2, "y");
+    put_text(&node, 4, "Loopy");
+    put_text(&node, 7, "own");
+    put_message(k == 0 ? &function : &graph, k == 0 ? 7 : 1, &node);
+  }
+  put_message(&model, 25, &function);
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  is_refused(&model, GEMEL_BAD_FILE, "functions and branches are nested more than 32 deep");
+}
+
+/* Function "k" of 24 applies function "k - 1" twice: some 16 million nodes from 2 KB. */
+static void functions_that_double(const void *data) {
+  message graph = {0}, model = {0}, function = {0}, node = {0};
+  char name[2] = "a", before[2] = "a";
+  (void)data;
+  for (int k = 0; k < 24; k++) {
+    name[0] = (char)('a' + k);
+    before[0] = (char)(name[0] - 1);
+    for (int twice = 0; twice < 2; twice++) {
+      put_text(&node, 1, twice ? "t" : "x");
+      put_text(&node, 2, twice ? "y" : "t");
+      put_text(&node, 4, k == 0 ? "Relu" : before);
+      if (k > 0) {
+        put_text(&node, 7, "own");
+      }
+      put_message(&function, 7, &node);
+    }
+    put_text(&function, 1, name);
+    put_text(&function, 4, "x");
+    put_text(&function, 5, "y");
+    put_text(&function, 10, "own");
+    put_message(&model, 25, &function);
+  }
+  put_text(&node, 1, "x");
+  put_text(&node, 2, "y");
+  put_text(&node, 4, name);
+  put_text(&node, 7, "own");
+  put_message(&graph, 1, &node);
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  is_refused(&model, GEMEL_BAD_FILE, "functions and branches are applied more than 65536 times");
+}
+
+/* A weight whose shape is SHAPE and that has 24 bytes. */
+static void shape_that_lies(const void *data) {
+  static const int64_t shapes[][2] = {
+      {3, 3}, {(int64_t)1 << 40, (int64_t)1 << 20}, {-1, 2}, {1, (int64_t)1 << 33}};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(shapes); k++) {
+    message graph = {0}, model = {0}, tensor = {0};
+    gemel_error error = {0};
+    put_node(&graph, "MatMul", "x w", "y", NULL);
+    raw_tensor(&tensor, "w", ONNX_FLOAT, 2, shapes[k], weights, sizeof weights);
+    put_message(&graph, 5, &tensor);
+    put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+    put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n2);
+    put_model(&model, &graph);
+    CT_CHECK(text_of(&model, NULL, &error) == NULL);
+    CT_CHECK(error.status == GEMEL_BAD_FILE || error.status == GEMEL_BAD_SHAPE);
+    CT_HAS_STR(error.text, "node 1 (MatMul): ");
+  }
+}
+
+/* ---- External data ---- */
+
+/* A scratch file of this name with CONTENTS. */
+static void write_file(const char *name, const void *contents, size_t bytes) {
+  char path[600];
+  snprintf(path, sizeof path, "%s/%s", ct_scratch(), name);
+  FILE *file = fopen(path, "wb");
+  CT_REQUIRE(file != NULL);
+  CT_EQ_INT(fwrite(contents, 1, bytes, file), bytes);
+  fclose(file);
+}
+
+/* The first weight of a model whose only tensor lies at LOCATION; NULL and *ERROR. */
+static gemel_tensor *external(const char *location, const char *offset, gemel_error *error) {
+  const char *const entries[2][2] = {{"location", location}, {"offset", offset}};
+  message graph = {0}, model = {0}, tensor = {0}, entry = {0};
+  char folder[600];
+  put_int(&tensor, 1, 3);
+  put_int(&tensor, 1, 2);
+  put_int(&tensor, 2, ONNX_FLOAT);
+  put_int(&tensor, 14, 1);
+  for (int k = 0; k < 2; k++) {
+    put_text(&entry, 1, entries[k][0]);
+    put_text(&entry, 2, entries[k][1]);
+    put_message(&tensor, 13, &entry);
+  }
+  put_message(&graph, 5, &tensor);
+  put_model(&model, &graph);
+  snprintf(folder, sizeof folder, "%s/inside", ct_scratch());
+  gemel_onnx *read = gemel_onnx_parse(model.bytes, model.length, "m.onnx", folder, error);
+  gemel_tensor *weight = read != NULL ? gemel_onnx_weight(read, 0, error) : NULL;
+  gemel_onnx_free(read);
+  return weight;
+}
+
+static void external_data(const void *data) {
+  static const struct {
+    const char *location, *offset, *reason; /* NULL: it is read */
+  } cases[] = {{"data.bin", "4", NULL},
+               {"./data.bin", "4", NULL},
+               {"data.bin", "5", "bytes 5 to 29 of a file that has 28"},
+               {"data.bin", "18446744073709551615", "of a file that has 28"},
+               {"data.bin", "18446744073709551616", "offset or length is no number"},
+               {"data.bin", "x", "offset or length is no number"},
+               {"none.bin", "0", "No such file"},
+               {"../outside.bin", "0", "is outside of the model's folder"},
+               {"link.bin", "0", "is outside of the model's folder"},
+               {"/etc/passwd", "0", "is no path in the model's folder"},
+               {"", "0", "is no path in the model's folder"},
+               {".", "0", "is outside of the model's folder"}};
+  float file[7] = {0, 1, 2, 3, 4, 5, 6};
+  char path[600], target[600];
+  (void)data;
+  snprintf(path, sizeof path, "%s/inside", ct_scratch());
+  mkdir(path, 0777);
+  write_file("outside.bin", file, sizeof file);
+  write_file("inside/data.bin", file, sizeof file);
+  snprintf(path, sizeof path, "%s/inside/link.bin", ct_scratch());
+  snprintf(target, sizeof target, "%s/outside.bin", ct_scratch());
+  CT_EQ_INT(symlink(target, path), 0);
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    gemel_error error = {0};
+    ct_context("%s at %s", cases[k].location, cases[k].offset);
+    gemel_tensor *weight = external(cases[k].location, cases[k].offset, &error);
+    if (cases[k].reason == NULL) {
+      CT_REQUIRE(weight != NULL);
+      CT_EQ_INT(memcmp(gemel_tensor_data(weight), weights, sizeof weights), 0);
+    } else {
+      CT_CHECK(weight == NULL);
+      CT_HAS_STR(error.text, cases[k].reason);
+    }
+    gemel_tensor_unref(weight);
+  }
+}
+
+/* ---- Damage ---- */
+
+/* A model cut off at each byte is refused, or is another model that is whole (its last field was
+ * cut off as a whole). */
+static void cut_off(const void *data) {
+  message whole = {0};
+  (void)data;
+  layer(&whole);
+  for (size_t k = 0; k < whole.length; k++) {
+    message model = {.length = k};
+    gemel_error error = {0};
+    memcpy(model.bytes, whole.bytes, k);
+    char *text = text_of(&model, NULL, &error);
+    ct_context("cut off at %zu of %zu", k, whole.length);
+    CT_CHECK(text == NULL);
+    CT_CHECK(error.status == GEMEL_BAD_FILE);
+    CT_HAS_STR(error.text, "m.onnx");
+    gemel_text_free(text);
+  }
+}
+
+/* Each byte of a model in turn is each other byte: it is read or refused with a reason, and nothing
+ * else happens. */
+static void each_byte_changed(const void *data) {
+  message whole = {0};
+  size_t read = 0, refused = 0;
+  (void)data;
+  layer(&whole);
+  for (size_t k = 0; k < whole.length; k++) {
+    for (int byte = 1; byte < 256; byte += 2) {
+      message model = whole;
+      gemel_error error = {0};
+      model.bytes[k] ^= (unsigned char)byte;
+      char *text = text_of(&model, NULL, &error);
+      CT_CHECK((text != NULL) == (error.status == GEMEL_OK));
+      CT_CHECK(error.status != GEMEL_NO_MEMORY && error.status != GEMEL_INTERNAL);
+      read += text != NULL;
+      refused += text == NULL;
+      gemel_text_free(text);
+    }
+  }
+  CT_CHECK(read > 0 && refused > read);
+}
+
+static int everything(void *data) {
+  gemel_error error = {0};
+  char *text = text_of(data, NULL, &error);
+  gemel_text_free(text);
+  return (int)error.status;
+}
+
+static void memory_runs_out(const void *data) {
+  message model = {0};
+  (void)data;
+  layer(&model);
+  CT_CHECK(ct_oom(everything, &model) > 10);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("weights_are_constants", weights_are_constants, NULL),
+    CT_TEST("weights_are_inputs", weights_are_inputs, NULL),
+    CT_TEST("what_a_model_lists", what_a_model_lists, NULL),
+    CT_TEST("unknown_symbol", unknown_symbol, NULL),
+    CT_TEST("shapes_are_folded", shapes_are_folded, NULL),
+    CT_TEST("unknown_operator", unknown_operator, NULL),
+    CT_TEST("name_that_nothing_makes", name_that_nothing_makes, NULL),
+    CT_TEST("name_made_twice", name_made_twice, NULL),
+    CT_TEST("function_that_calls_itself", function_that_calls_itself, NULL),
+    CT_TEST("functions_that_double", functions_that_double, NULL),
+    CT_TEST("shape_that_lies", shape_that_lies, NULL),
+    CT_TEST("external_data", external_data, NULL),
+    CT_TEST("cut_off", cut_off, NULL),
+    CT_TEST("each_byte_changed", each_byte_changed, NULL),
+    CT_TEST("memory_runs_out", memory_runs_out, NULL),
+};
+
+void ct_register(void) {
+  ct_suite("onnx", tests, CT_COUNT(tests));
+}
