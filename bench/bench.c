@@ -10,6 +10,7 @@
 #include "bench.h"
 
 static const gemel__option options[] = {
+    GEMEL__DIM_OPTION,
     {"json", 'j', "F",
      "write one JSON object a measurement, a line each, to F; '-' is stdout, then the table goes "
      "to "
@@ -108,6 +109,7 @@ static int read_settings(gemel__bench *b, const gemel__args *args, int gpu) {
   const char *device = gemel__arg(args, "device");
   int sim = gpu && device != NULL && strncmp(device, "sim", 3) == 0;
   memset(b, 0, sizeof *b);
+  b->args = args;
   b->elements = sim ? 4096 : (uint64_t)1 << 24;
   b->matrix = sim ? 16 : gpu ? 4096 : 1000;
   b->time_ms = 1500;

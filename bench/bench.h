@@ -33,8 +33,9 @@ typedef struct gemel__bench {
   uint64_t matrix;   /* rows and columns of a square matrix */
   uint64_t time_ms;  /* at least this long for each race and each small graph */
   uint64_t seed;
-  const char *graphs; /* of scan: a folder for the graphs that are measured, or NULL */
-  const char *only;   /* a glob over cases; NULL: all */
+  const char *graphs;             /* of scan: a folder for the graphs that are measured, or NULL */
+  const char *only;               /* a glob over cases; NULL: all */
+  const struct gemel__args *args; /* of the command */
   int threads;
   int autotune;           /* kernels of graphs are chosen by timing them */
   gemel_context *context; /* of gpu, in which memory space SPACE is the device; else NULL and 0 */

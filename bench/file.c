@@ -11,7 +11,7 @@
 int gemel__bench_file(gemel__bench *b, const char *path) {
   gemel_context *context =
       b->context != NULL ? gemel_context_ref(b->context) : gemel__context_need();
-  gemel_graph *graph = context != NULL ? gemel__graph_read(context, path, NULL) : NULL;
+  gemel_graph *graph = context != NULL ? gemel__graph_read(context, path, NULL, b->args) : NULL;
   gemel__call call;
   gemel__bench_contender alone = {gemel__call_complete, &call, 0, 0};
   int status = GEMEL__BAD;

@@ -718,6 +718,28 @@ END
 else
   skip harness
 fi
+# ---- Models of ONNX ----
+
+models=/usr/share/libonnx-testdata/data
+if [ -d "$models" ]; then
+  cp "$models/node/test_relu/model.onnx" relu.onnx
+  cp "$models/node/test_abs/model.onnx" abs.onnx
+  cp "$models/pytorch-converted/test_Conv2d/model.onnx" conv.onnx
+  head -c 50 relu.onnx >cut.onnx
+  gives onnx/show 0 '= relu(x)' show relu.onnx
+  gives onnx/convert 0 '' convert relu.onnx relu.gmt
+  gives onnx/equal-itself 0 'are the same function, bitwise' equal conv.onnx conv.onnx
+  gives onnx/equal-graph 0 'are the same function, bitwise' equal relu.onnx relu.gmt
+  gives onnx/equal-other 1 'relu.onnx and abs.onnx differ' equal relu.onnx abs.onnx
+  refuses onnx/cut "cut.onnx: byte " show cut.onnx
+  refuses onnx/dim-malformed "--dim: 'N' should be NAME=SIZE" show relu.onnx --dim N
+  refuses onnx/dim-unknown "no input has a size called N" show relu.onnx --dim N=2
+  refuses onnx/missing "none.onnx: No such file" show none.onnx
+else
+  skip onnx
+fi
+gives info/onnx 0 '^com.microsoft.FusedConv$' info --onnx
+
 for file in "$source"/examples/*.gmt; do
   gives "examples/$(basename "$file")" 0 '^graph ' show "$file"
 done

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
+#include "onnx-writer.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -50,6 +51,9 @@ static const char one_rule[] = "rule x in canonicalize: -(-x) => x";
 static gemel_rules *rules;
 static gemel_rewrite_profile *profile;
 static gemel_lift_report *report;
+static message model_bytes;
+static gemel_onnx *model;
+static gemel_onnx_options onnx_options = {.size = sizeof onnx_options};
 static gemel_edit *edit; /* within a pass */
 static int (*run_in_pass)(void);
 static int said;
@@ -69,6 +73,15 @@ static const gemel_pass pass = {
     .size = sizeof pass, .name = "own", .rewrite = pass_rewrite, .generate = pass_generate};
 static gemel_rewrite_options rewrite = {.size = sizeof rewrite};
 static gemel_lift_options lift = {.size = sizeof lift, .space = 1};
+
+/* A model without nodes. */
+static gemel_onnx *new_model(void) {
+  message empty = {0};
+  model_bytes.length = 0;
+  put_text(&empty, 2, "g");
+  put_model(&model_bytes, &empty);
+  return gemel_onnx_parse(model_bytes.bytes, model_bytes.length, "model", NULL, NULL);
+}
 
 static int discard(void *user, const void *bytes, size_t size) {
   (void)user, (void)bytes, (void)size;
@@ -97,6 +110,10 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_attr_p &attr
 #define VALID_const_gemel_context_p context
 #define VALID_const_gemel_device_p gemel_host()
+#define VALID_const_gemel_onnx_p model
+#define VALID_const_gemel_onnx_options_p &onnx_options
+#define VALID_gemel_onnx_p new_model()
+#define VALID_const_char_p_p (const char **)texts
 #define VALID_const_gemel_dim_p &two
 #define VALID_const_gemel_graph_p graph
 #define VALID_const_gemel_kernel_p gemel_operation_find(context, "exp")->kernels
@@ -216,6 +233,7 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_gemel_function_p SAYS_NULL
 #define SAYS_gemel_graph_p SAYS_NULL
 #define SAYS_gemel_loop_p SAYS_NULL
+#define SAYS_gemel_onnx_p SAYS_NULL
 #define SAYS_gemel_rules_p SAYS_NULL
 #define SAYS_gemel_shared_p SAYS_NULL
 #define SAYS_gemel_tensor_p SAYS_NULL
@@ -283,6 +301,7 @@ static int must_fail(const null_call *c) {
                                         "const_gemel_edit_p",
                                         "const_gemel_device_p",
                                         "const_gemel_function_p",
+                                        "const_gemel_onnx_p",
                                         "const_gemel_call_profile_p"};
   if (strcmp(c->name, "gemel_is_null") == 0 || strstr(c->name, "_format") != NULL ||
       strcmp(c->name, "gemel_set_allocator") == 0 ||            /* NULL: malloc */
@@ -363,6 +382,7 @@ static const ct_test tests[] = {CT_TEST("whole", whole, NULL)};
 
 static void free_objects(void) {
   gemel_lift_report_free(report);
+  gemel_onnx_free(model);
   gemel_rewrite_profile_free(profile);
   gemel_rules_unref(rules);
   gemel_shared_unref(shared);
@@ -391,6 +411,7 @@ static void make_objects(void) {
   attr = gemel_attr_int("axis", 0);
   rules = gemel_rules_parse(context, one_rule, strlen(one_rule), "one.rules", NULL);
   profile = gemel_rewrite_profile_new();
+  model = new_model();
   report = gemel_lift_report_new();
 }
 

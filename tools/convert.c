@@ -7,7 +7,7 @@
 #include <string.h>
 #include "tool.h"
 
-static const gemel__option options[] = {{NULL, 0, NULL, NULL}};
+static const gemel__option options[] = {GEMEL__DIM_OPTION, {NULL, 0, NULL, NULL}};
 
 /* A set of named tensors. */
 typedef struct tensors {
@@ -77,12 +77,12 @@ static int convert_tensors(const char *in, const char *out) {
 
 /* ---- Graphs ---- */
 
-static int convert_graph(const char *in, const char *out) {
+static int convert_graph(const char *in, const char *out, const gemel__args *args) {
   gemel_context *context = gemel__context_need();
   gemel_graph *graph = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;
-  if (context != NULL && (graph = gemel__graph_read(context, in, &name)) != NULL) {
+  if (context != NULL && (graph = gemel__graph_read(context, in, &name, args)) != NULL) {
     status = gemel__graph_write(graph, name, out);
   }
   gemel_text_free(name);
@@ -102,14 +102,16 @@ static int run(const gemel__args *args) {
     return gemel__complain("%s to %s: a graph can't become a tensor, nor a tensor a graph", in,
                            out);
   }
-  return is_tensor_file(in) ? convert_tensors(in, out) : convert_graph(in, out);
+  return is_tensor_file(in) ? convert_tensors(in, out) : convert_graph(in, out, args);
 }
 
 const gemel__command gemel__command_convert = {
     "convert",
     "IN OUT",
-    "Convert graphs between text (.gmt) and binary (.gemel), tensors between .npy and .npz.",
-    "A graph IN may be either, whatever it is called. An NPY file becomes the entry of its own "
+    "Convert graphs between text (.gmt) and binary (.gemel), or from ONNX; tensors between .npy "
+    "and .npz.",
+    "A graph IN may be either, whatever it is called, or a model in ONNX (.onnx). An NPY file "
+    "becomes the entry of its own "
     "name "
     "in an NPZ file, and an NPZ file with a single entry an NPY file.",
     options,

@@ -5,9 +5,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "models.h"
 #include "records.h"
 
 static const gemel__option options[] = {
+    GEMEL__DIM_OPTION,
     {"allow", 'a', "NEEDS",
      "which words may tell the two apart, separated by commas: nnan, ninf, nsz, contract, arcp, "
      "afn, reassoc, improves, worsens, folded, integers; 'all' (the default: these but worsens and "
@@ -142,68 +144,117 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
           gemel__now() - records->started);
 }
 
-static int compare(gemel__records *records, const gemel_graph *a, const gemel_graph *b,
-                   const char *name, const gemel__args *args, unsigned allow,
+/* What the command asks. */
+typedef struct pair_question {
+  const gemel__args *args;
+  gemel_context *context;
+  gemel_graph *graphs[2];
+  char *name; /* or NULL */
+  unsigned allow, tiers;
+  size_t threads;
+  double seconds;
+  size_t shared; /* weights of two ONNX models that both have, and that are inputs */
+} pair_question;
+
+/* Not an exit status: weights that are inputs were what told the two apart. */
+enum { AGAIN = 3 };
+
+static int compare(gemel__records *records, const pair_question *q,
                    const gemel_verify_options *settings) {
   gemel_pair_result result;
   gemel_error error;
-  gemel_status status;
-  int closed;
   memset(&result, 0, sizeof result);
   result.size = sizeof result;
-  status = gemel_verify_pair(a, b, name, allow, settings, &result, &error);
-  closed = gemel__records_close(records, status == GEMEL_OK);
+  gemel_status status =
+      gemel_verify_pair(q->graphs[0], q->graphs[1], q->name != NULL ? q->name : "pair", q->allow,
+                        settings, &result, &error);
+  int again = status == GEMEL_OK && q->shared > 0 && !is_equal(records, &result);
+  int closed = gemel__records_close(records, status == GEMEL_OK && !again);
   if (status != GEMEL_OK) {
     return gemel__complain_error(NULL, &error);
   }
-  print_result(records, &result, args->operands[0], args->operands[1], settings);
+  if (again) {
+    return AGAIN;
+  }
+  print_result(records, &result, q->args->operands[0], q->args->operands[1], settings);
   if (closed != GEMEL__GOOD) {
     return closed;
   }
   return is_equal(records, &result) ? GEMEL__GOOD : GEMEL__REFUTED;
 }
 
-static int run(const gemel__args *args) {
+/* Compares the two graphs, with a report if one is asked for. */
+static int ask(const pair_question *q) {
+  const char *html = gemel__arg(q->args, "html"), *match = gemel__arg(q->args, "match");
   gemel__records records;
   gemel_verify_options settings;
+  int status = gemel__records_open(&records, q->args, &settings);
+  if (status != GEMEL__GOOD) {
+    return status;
+  }
+  settings.tiers = q->tiers;
+  settings.jobs = q->threads;
+  settings.tick = gemel__records_tick;
+  records.seconds = q->seconds;
+  settings.counterexample_folder = q->shared > 0 ? NULL : gemel__arg(q->args, "counterexample");
+  settings.match = match != NULL && strcmp(match, "name") == 0 ? NULL : match;
+  status = compare(&records, q, &settings);
+  if (html != NULL && (status == GEMEL__GOOD || status == GEMEL__REFUTED) &&
+      gemel__records_html(&records, html, settings.seed) != GEMEL__GOOD) {
+    status = GEMEL__BAD;
+  }
+  gemel__records_close(&records, 0);
+  gemel__records_clear(&records);
+  return status;
+}
+
+static void clear_graphs(pair_question *q) {
+  gemel_text_free(q->name);
+  q->name = NULL;
+  for (int k = 0; k < 2; k++) {
+    gemel_graph_unref(q->graphs[k]);
+    q->graphs[k] = NULL;
+  }
+}
+
+/* Reads the two graphs. SHARE: weights that two ONNX models have both are inputs. */
+static int read_graphs(pair_question *q, int share) {
+  char *const *paths = q->args->operands;
+  q->shared = 0;
+  if (gemel__is_model(paths[0]) && gemel__is_model(paths[1])) {
+    return gemel__models_read(q->context, q->args, share, q->graphs, &q->name, &q->shared);
+  }
+  q->graphs[0] = gemel__graph_read(q->context, paths[0], &q->name, q->args);
+  q->graphs[1] =
+      q->graphs[0] != NULL ? gemel__graph_read(q->context, paths[1], NULL, q->args) : NULL;
+  return q->graphs[1] != NULL ? GEMEL__GOOD : GEMEL__BAD;
+}
+
+/* Two models are first compared for any weights that both have. Where that tells them apart, the
+ * numbers may matter (a bias of zeros that one leaves out), and they are compared with them. */
+static int read_and_ask(pair_question *q) {
+  int status = AGAIN;
+  for (int share = 1; share >= 0 && status == AGAIN; share--) {
+    status = read_graphs(q, share);
+    status = status == GEMEL__GOOD ? ask(q) : status;
+    clear_graphs(q);
+  }
+  return status;
+}
+
+static int run(const gemel__args *args) {
   const char *words = gemel__arg(args, "allow"), *tiers = gemel__arg(args, "tier");
-  const char *html = gemel__arg(args, "html"), *match = gemel__arg(args, "match");
-  unsigned bits = 0;
-  size_t threads = 1;
-  double seconds = 0;
-  unsigned allow = GEMEL_PAIR_DEFAULT;
-  gemel_graph *a = NULL, *b = NULL;
-  char *name = NULL;
-  int status = GEMEL__BAD;
-  if ((words != NULL && read_needs(words, &allow) != GEMEL__GOOD) ||
-      (tiers != NULL && gemel__read_tiers(tiers, &bits) != GEMEL__GOOD) ||
-      gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
-      gemel__records_jobs(args, "threads", &threads) != GEMEL__GOOD ||
-      gemel__records_probe(html) != GEMEL__GOOD) {
+  pair_question q = {.args = args, .allow = GEMEL_PAIR_DEFAULT, .threads = 1};
+  if ((words != NULL && read_needs(words, &q.allow) != GEMEL__GOOD) ||
+      (tiers != NULL && gemel__read_tiers(tiers, &q.tiers) != GEMEL__GOOD) ||
+      gemel__arg_seconds(args, "seconds", &q.seconds) != GEMEL__GOOD ||
+      gemel__records_jobs(args, "threads", &q.threads) != GEMEL__GOOD ||
+      gemel__records_probe(gemel__arg(args, "html")) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  gemel_context *context = gemel__context_need();
-  if (context != NULL && (a = gemel__graph_read(context, args->operands[0], &name)) != NULL &&
-      (b = gemel__graph_read(context, args->operands[1], NULL)) != NULL &&
-      gemel__records_open(&records, args, &settings) == GEMEL__GOOD) {
-    settings.tiers = bits;
-    settings.jobs = threads;
-    settings.tick = gemel__records_tick;
-    records.seconds = seconds;
-    settings.counterexample_folder = gemel__arg(args, "counterexample");
-    settings.match = match != NULL && strcmp(match, "name") == 0 ? NULL : match;
-    status = compare(&records, a, b, name != NULL ? name : "pair", args, allow, &settings);
-    if (html != NULL && status != GEMEL__BAD &&
-        gemel__records_html(&records, html, settings.seed) != GEMEL__GOOD) {
-      status = GEMEL__BAD;
-    }
-    gemel__records_close(&records, 0);
-    gemel__records_clear(&records);
-  }
-  gemel_text_free(name);
-  gemel_graph_unref(a);
-  gemel_graph_unref(b);
-  gemel_context_unref(context);
+  q.context = gemel__context_need();
+  int status = q.context != NULL ? read_and_ask(&q) : GEMEL__BAD;
+  gemel_context_unref(q.context);
   return status;
 }
 
@@ -211,6 +262,9 @@ const gemel__command gemel__command_equal = {
     "equal",
     "A B",
     "Decide whether two graph files are the same function, with evidence or a counterexample.",
+    "A and B may be ONNX models (.onnx): weights that both have are then inputs, so that the two "
+    "are "
+    "compared for any such weights; only where that tells them apart, with the weights' numbers.\n"
     "Inputs and outputs are matched by name (or see --match) and must have the same types; sizes "
     "that are symbols "
     "are drawn at random.\n"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "tool.h"
+#include "models.h"
 
 /* ---- Memory ---- */
 
@@ -69,8 +69,12 @@ int gemel__readable(const char *path) {
   return 1;
 }
 
-gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name) {
+gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name,
+                               const gemel__args *args) {
   gemel_error error;
+  if (gemel__is_model(path)) {
+    return gemel__model_read(context, path, name, args);
+  }
   if (!gemel__readable(path)) {
     return NULL;
   }

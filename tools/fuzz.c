@@ -143,7 +143,7 @@ static int fuzz_random(fuzz_session *s, uint64_t graphs) {
 
 static int fuzz_file(fuzz_session *s, gemel_context *context) {
   gemel_error error;
-  gemel_graph *graph = gemel__graph_read(context, s->args->operands[0], NULL);
+  gemel_graph *graph = gemel__graph_read(context, s->args->operands[0], NULL, s->args);
   if (graph == NULL) {
     return GEMEL__BAD;
   }

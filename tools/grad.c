@@ -7,6 +7,7 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
+    GEMEL__DIM_OPTION,
     {"wrt", 'w', "X[,Y]...", "the inputs to differentiate by (default: all of a float dtype)"},
     {"output", 'y', "NAME",
      "the output to differentiate, a scalar (may be left out if there is only one)"},
@@ -144,7 +145,8 @@ static int run(const gemel__args *args) {
   gemel_graph *graph = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;
-  if (context != NULL && (graph = gemel__graph_read(context, args->operands[0], &name)) != NULL) {
+  if (context != NULL &&
+      (graph = gemel__graph_read(context, args->operands[0], &name, args)) != NULL) {
     status = differentiate(graph, args);
   }
   if (status == GEMEL__GOOD) {

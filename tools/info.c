@@ -17,6 +17,7 @@ static const gemel__option options[] = {
     {"ops", 'o', NULL, "list the operations: inputs, attributes, what they compute"},
     {"rules", 'r', NULL,
      "list the rules and passes: family, phase, what they give up, what they do"},
+    {"onnx", 0, NULL, "list the operators of ONNX that gemel reads"},
     {NULL, 0, NULL, NULL}};
 
 /* ---- Libraries ---- */
@@ -146,6 +147,14 @@ static void print_operations(gemel_context *context) {
   }
 }
 
+/* "Relu" for ONNX's own, "com.microsoft.FusedConv" for others. */
+static void print_operators(void) {
+  const char *domain, *name;
+  for (size_t k = 0; (name = gemel_onnx_operator(k, &domain)) != NULL; k++) {
+    printf("%s%s%s\n", domain, domain[0] != '\0' ? "." : "", name);
+  }
+}
+
 static int run(const gemel__args *args) {
   gemel_error error;
   gemel_context *context = gemel__context_need();
@@ -159,6 +168,8 @@ static int run(const gemel__args *args) {
   }
   if (gemel__arg_set(args, "ops")) {
     print_operations(context);
+  } else if (gemel__arg_set(args, "onnx")) {
+    print_operators();
   } else if (gemel__arg_set(args, "rules")) {
     print_rewrites(context, rules);
   } else {

@@ -6,6 +6,7 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
+    GEMEL__DIM_OPTION,
     GEMEL__REWRITE_OPTIONS('i'),
     GEMEL__DEVICE_OPTIONS,
     {"profile", 'p', NULL, "print what each phase and rule did, and in what time, to stderr"},
@@ -105,7 +106,7 @@ static int run_with(gemel_context *context, const gemel__args *args) {
     status = gemel__device_read(&lift, context, args, &r.options);
   }
   if (status == GEMEL__GOOD) {
-    graph = gemel__graph_read(context, args->operands[0], &name);
+    graph = gemel__graph_read(context, args->operands[0], &name, args);
     status = graph != NULL ? GEMEL__GOOD : GEMEL__BAD;
   }
   if (gemel__arg_set(args, "profile") || gemel__arg(args, "json") != NULL) {

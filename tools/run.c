@@ -12,6 +12,7 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
+    GEMEL__DIM_OPTION,
     {"in", 'i', "NAME=F.npy",
      "the input called NAME; or F.npz, whose entries are named as inputs; may be repeated"},
     {"out", 'o', "NAME=F.npy",
@@ -451,7 +452,7 @@ static int run_file(gemel_context *context, const gemel__args *args, gemel_optio
   settings->rewrite = &r.options;
   settings->lift = lift.space != GEMEL_SPACE_HOST ? &lift : NULL;
   if (status == GEMEL__GOOD) {
-    graph = gemel__graph_read(context, args->operands[0], NULL);
+    graph = gemel__graph_read(context, args->operands[0], NULL, args);
     status = graph != NULL ? with_graph(graph, args, settings) : GEMEL__BAD;
   }
   if (status == GEMEL__GOOD) {

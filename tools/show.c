@@ -6,6 +6,7 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
+    GEMEL__DIM_OPTION,
     {"format", 'f', "FORMAT",
      "text: graph text (the default); debug: every node with its number, type and the line that "
      "made it; dot: for Graphviz"},
@@ -50,7 +51,8 @@ static int run(const gemel__args *args) {
     return gemel__complain("--format: there is no format '%s'; see gemel show --help", format);
   }
   gemel_context *context = gemel__context_need();
-  if (context != NULL && (graph = gemel__graph_read(context, args->operands[0], &name)) != NULL) {
+  if (context != NULL &&
+      (graph = gemel__graph_read(context, args->operands[0], &name, args)) != NULL) {
     status = show(graph, name, k, out != NULL ? out : "-");
   }
   gemel_text_free(name);

@@ -223,8 +223,14 @@ char *gemel__need_text(const char *format, ...) __attribute__((format(printf, 1,
 /* 1 if PATH ends in SUFFIX. */
 int gemel__ends_in(const char *path, const char *suffix);
 
-/* A graph from a file; *NAME is freed with gemel_text_free. NULL (said) on failure. */
-gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name);
+/* A graph from a file, an ONNX model if it ends in .onnx, whose symbols get the sizes that ARGS
+ * (NULL: none) give by --dim; *NAME is freed with gemel_text_free. NULL (said) on failure. */
+gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name,
+                               const gemel__args *args);
+
+/* A row for the table of options of commands that read models. */
+#define GEMEL__DIM_OPTION                                                                          \
+  { "dim", 0, "NAME=N", "the size of a symbol of an ONNX model; may be repeated" }
 
 /* Defines the operations that the file begins with (gemel_define_operations). */
 gemel_status gemel__define_from(gemel_context *context, const char *path, gemel_error *error);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ONNX models for the commands (models.c).
+ */
+#ifndef GEMEL__TOOLS_MODELS_H
+#define GEMEL__TOOLS_MODELS_H
+
+#include "tool.h"
+
+/* 1 if PATH is called as ONNX models are. */
+int gemel__is_model(const char *path);
+
+/* The graph of the model in the file PATH, with the sizes that ARGS (NULL: none) give by --dim;
+ * NULL (said) on failure. *NAME as gemel_load has it. */
+gemel_graph *gemel__model_read(gemel_context *context, const char *path, char **name,
+                               const gemel__args *args);
+
+/* The graphs of the two models that are ARGS' operands. SHARE: weights that both have are inputs,
+ * *SHARED of them; else all are constants. GEMEL__BAD (said) on failure; GRAPHS are the caller's in
+ * any case. */
+int gemel__models_read(gemel_context *context, const gemel__args *args, int share,
+                       gemel_graph *graphs[2], char **name, size_t *shared);
+
+#endif
