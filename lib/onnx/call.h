@@ -125,6 +125,9 @@ void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes);
 
 /* ---- Shapes ---- */
 
+/* The logarithm of softmax along AXIS. */
+gemel_value gemel__onnx_log_softmax(gemel__onnx_call *c, gemel_value x, int axis);
+
 /* X, which has one element, as a scalar. */
 gemel_value gemel__onnx_scalar(gemel__onnx_call *c, gemel_value x);
 

@@ -191,7 +191,7 @@ static gemel_value one_at_largest(gemel__onnx_call *c, gemel_value x, int axis) 
 }
 
 /* log softmax: x - max - log(sum(exp(x - max))) */
-static gemel_value log_softmax(gemel__onnx_call *c, gemel_value x, int axis) {
+gemel_value gemel__onnx_log_softmax(gemel__onnx_call *c, gemel_value x, int axis) {
   int64_t along = axis;
   gemel_max_options largest = {.axes = {1, &along}, .keepdims = 1};
   gemel_sum_options sum = {.axes = {1, &along}, .keepdims = 1};
@@ -202,7 +202,7 @@ static gemel_value log_softmax(gemel__onnx_call *c, gemel_value x, int axis) {
 
 static gemel_value along_axis(gemel__onnx_call *c, gemel_value x, int axis) {
   gemel_softmax_options options = {.axis = axis};
-  return c->row->as[0] == 'l'   ? log_softmax(c, x, axis)
+  return c->row->as[0] == 'l'   ? gemel__onnx_log_softmax(c, x, axis)
          : c->row->as[0] == 'h' ? one_at_largest(c, x, axis)
                                 : gemel_softmax_at(x, &options, c->where);
 }
