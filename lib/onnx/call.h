@@ -125,6 +125,9 @@ void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes);
 
 /* ---- Shapes ---- */
 
+/* X in f32 where it is narrower, as ONNX computes what normalises layers. */
+gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x);
+
 /* The logarithm of softmax along AXIS. */
 gemel_value gemel__onnx_log_softmax(gemel__onnx_call *c, gemel_value x, int axis);
 

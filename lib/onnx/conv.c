@@ -77,6 +77,12 @@ static int read_pads(gemel__onnx_call *c, onnx_window *w, const gemel_dim *image
   if (gemel__wire_is(automatic, "SAME_UPPER") || gemel__wire_is(automatic, "SAME_LOWER")) {
     return pad_same(c, w, image, automatic.bytes[5] == 'U');
   }
+  if (automatic.length > 0 && !gemel__wire_is(automatic, "NOTSET") &&
+      !gemel__wire_is(automatic, "VALID")) {
+    gemel__onnx_refuse(c, GEMEL_BAD_FILE, "auto_pad %.*s", (int)automatic.length,
+                       (const char *)automatic.bytes);
+    return 0;
+  }
   if (found > 0 && pads.count != 2 * (size_t)w->axes) {
     gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "%zu pads for %d spatial axes", pads.count, w->axes);
     return 0;
@@ -94,6 +100,10 @@ static int read_pads(gemel__onnx_call *c, onnx_window *w, const gemel_dim *image
 /* Stride, dilation and padding of a window over X, whose kernel sizes are set: 1, or 0 on failure.
  */
 static int read_window(gemel__onnx_call *c, gemel_value x, onnx_window *w) {
+  if (gemel__onnx_int(c, "group", 1) < 1) {
+    gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "group is below 1");
+    return 0;
+  }
   return read_list(c, "strides", w->axes, 1, w->stride) &&
          read_list(c, "dilations", w->axes, 1, w->dilation) &&
          read_pads(c, w, gemel__onnx_dims(x) + 2);
@@ -115,6 +125,11 @@ static int spatial_axes(gemel__onnx_call *c, gemel_value x, int *axes) {
 
 /* 1 and the kernel's sizes, which must be numbers, from the weights. */
 static int kernel_of(gemel__onnx_call *c, gemel_value w, onnx_window *window_) {
+  gemel__int_list said;
+  int found = gemel__onnx_ints(c, "kernel_shape", &said);
+  if (found < 0) {
+    return 0;
+  }
   if (gemel__onnx_rank(w) != window_->axes + 2) {
     gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "weights of %d axes for %d spatial axes",
                        gemel__onnx_rank(w), window_->axes);
@@ -126,6 +141,10 @@ static int kernel_of(gemel__onnx_call *c, gemel_value w, onnx_window *window_) {
       return 0;
     }
     if (!is_moderate(c, "a kernel's size", window_->kernel[k])) {
+      return 0;
+    }
+    if (found > 0 && ((int)said.count != window_->axes || said.values[k] != window_->kernel[k])) {
+      gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "kernel_shape isn't that of the weights");
       return 0;
     }
   }

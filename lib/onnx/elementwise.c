@@ -297,7 +297,8 @@ gemel_value gemel__onnx_dropout(gemel__onnx_call *c) {
     }
   }
   if (c->n_outputs > 1) {
-    c->outputs[1] = gemel_cast_at(gemel_ones_like(x), GEMEL_BOOL, c->where);
+    gemel_value mask = gemel_ones_like(x); /* of x's dtype before opset 10 */
+    c->outputs[1] = c->opset < 10 ? mask : gemel_cast_at(mask, GEMEL_BOOL, c->where);
   }
   return x;
 }

@@ -42,7 +42,7 @@ gemel__file_map *gemel__file_map_new(const char *path, gemel_error *error) {
     gemel__no_memory(error, "a file");
     return NULL;
   }
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
   gemel_status status = file < 0 ? gemel__fail(error, GEMEL_IO, "%s: %s", path, strerror(errno))
                                  : map_file(file, path, &map->bytes, error);
   if (file >= 0) {

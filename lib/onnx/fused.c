@@ -13,8 +13,10 @@ static gemel_value number_for(gemel__onnx_call *c, gemel_value x, double number)
   return gemel_scalar_like_at(x, number, c->where);
 }
 
-/* Number K of the list activation_params, or FALLBACK. */
+/* Parameter K of the activation: of the list activation_params, or activation_alpha and _beta;
+ * FALLBACK if it is absent. */
 static double parameter(const gemel__onnx_call *c, size_t k, double fallback) {
+  fallback = gemel__onnx_float(c, k == 0 ? "activation_alpha" : "activation_beta", fallback);
   return gemel__onnx_float_at(c, "activation_params", k, fallback);
 }
 
@@ -87,22 +89,25 @@ gemel_value gemel__onnx_fused_matmul(gemel__onnx_call *c) {
 
 /* LayerNormalization of the sum of inputs 0, 1 and 4 along the last axis; output 3 is that sum. */
 gemel_value gemel__onnx_skip_layer_normalization(gemel__onnx_call *c) {
-  gemel_value x = gemel_add_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1), c->where);
-  int64_t last = gemel__onnx_rank(x) - 1;
+  gemel_value sum = gemel_add_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1), c->where);
+  int64_t last = gemel__onnx_rank(sum) - 1;
   gemel_sum_options mean = {.axes = {1, &last}, .keepdims = 1};
   gemel_var_options squares = {.axes = {1, &last}, .keepdims = 1};
   if (last < 0) {
     return null_value;
   }
-  x = gemel__onnx_given(c, 4) ? gemel_add_at(x, gemel__onnx_input(c, 4), c->where) : x;
+  sum = gemel__onnx_given(c, 4) ? gemel_add_at(sum, gemel__onnx_input(c, 4), c->where) : sum;
+  gemel_value x = gemel__onnx_widened(c, sum);
   gemel_value centre = gemel_sub_at(x, gemel_mean_at(x, &mean, c->where), c->where);
   gemel_value variance =
       gemel_add_at(gemel_var_at(x, &squares, c->where),
                    number_for(c, x, gemel__onnx_float(c, "epsilon", (double)1e-12F)), c->where);
-  gemel_value normal = gemel_div_at(centre, gemel_sqrt_at(variance, c->where), c->where);
+  gemel_value normal =
+      gemel_cast_at(gemel_div_at(centre, gemel_sqrt_at(variance, c->where), c->where),
+                    gemel__onnx_dtype_of(sum), c->where);
   gemel_value y = gemel_mul_at(normal, gemel__onnx_input(c, 2), c->where);
   if (c->n_outputs > 3) {
-    c->outputs[3] = x;
+    c->outputs[3] = sum;
   }
   return gemel__onnx_given(c, 3) ? gemel_add_at(y, gemel__onnx_input(c, 3), c->where) : y;
 }

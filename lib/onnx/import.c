@@ -466,6 +466,9 @@ static gemel_status define_input(gemel__importer *in, gemel__wire_span value) {
   if (name == NULL) {
     return gemel__no_memory(in->error, "an input");
   }
+  if (gemel__onnx_names_find(&in->names, called, in->weights) != NULL) {
+    return gemel__fail(in->error, GEMEL_BAD_FILE, "two inputs are called '%.*s'", SHOWN(called));
+  }
   if (gemel__onnx_find(in, called) != NULL) {
     return GEMEL_OK; /* a weight, which the file lists among the inputs too */
   }
@@ -592,6 +595,7 @@ static gemel_status import_all(gemel__importer *in) {
   GEMEL__TRY(check_symbols(in));
   GEMEL__TRY(list_functions(in));
   GEMEL__TRY(gemel__onnx_initializers(in, in->model->graph, 1));
+  in->weights = in->names.count;
   GEMEL__TRY(define_inputs(in));
   GEMEL__TRY(gemel__onnx_nodes(in, in->model->graph, GEMEL__GRAPH_NODE));
   return define_graph_outputs(in);

@@ -19,6 +19,7 @@ typedef struct gemel__importer {
   gemel__arena arena;          /* sizes, names, and keys of functions */
   gemel__onnx_names names;     /* of values */
   gemel__onnx_names functions; /* of the model, by domain and name */
+  size_t weights;              /* the first entries: those of the main graph */
   int64_t applied;             /* functions and branches, so far */
   size_t floor;                /* entries below it are those of a function's caller, and not seen */
   size_t scope;                /* entries from it on are of the graph whose nodes are applied */

@@ -39,6 +39,11 @@ static double epsilon_of(const gemel__onnx_call *c) {
   return gemel__onnx_float(c, "epsilon", (double)1e-5F);
 }
 
+gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x) {
+  int narrow = gemel_dtype_size(gemel__onnx_dtype_of(x)) < sizeof(float);
+  return narrow ? gemel_cast_at(x, GEMEL_F32, c->where) : x;
+}
+
 /* ---- By statistics that are given, or of the operand ---- */
 
 gemel_value gemel__onnx_batch_normalization(gemel__onnx_call *c) {
@@ -57,26 +62,21 @@ gemel_value gemel__onnx_batch_normalization(gemel__onnx_call *c) {
 }
 
 gemel_value gemel__onnx_instance_normalization(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0);
+  gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
   int rank = gemel__onnx_rank(x);
   int64_t axes[GEMEL_MAX_RANK];
   gemel_sum_options spatial = over(2, rank, axes);
   gemel_var_options squares = {.axes = spatial.axes, .keepdims = 1};
-  gemel_value normal = standard(c, x, gemel_mean_at(x, &spatial, c->where),
-                                gemel_var_at(x, &squares, c->where), epsilon_of(c));
+  gemel_value normal = standard(c, wide, gemel_mean_at(wide, &spatial, c->where),
+                                gemel_var_at(wide, &squares, c->where), epsilon_of(c));
+  normal = gemel_cast_at(normal, gemel__onnx_dtype_of(x), c->where);
   gemel_value scale = per_channel(c, gemel__onnx_input(c, 1), rank);
   gemel_value bias = per_channel(c, gemel__onnx_input(c, 2), rank);
   return gemel_add_at(gemel_mul_at(normal, scale, c->where), bias, c->where);
 }
 
-/* x in f32 where it is narrower, as ONNX computes what normalises layers. */
-static gemel_value widened(gemel__onnx_call *c, gemel_value x) {
-  int narrow = gemel_dtype_size(gemel__onnx_dtype_of(x)) < sizeof(float);
-  return narrow ? gemel_cast_at(x, GEMEL_F32, c->where) : x;
-}
-
 gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0), wide = widened(c, x);
+  gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
   int rank = gemel__onnx_rank(x), axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
   int64_t axes[GEMEL_MAX_RANK];
   if (axis < 0) {
@@ -100,7 +100,7 @@ gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
 }
 
 gemel_value gemel__onnx_rms_normalization(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0), wide = widened(c, x);
+  gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
   int rank = gemel__onnx_rank(x), axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
   int64_t axes[GEMEL_MAX_RANK];
   if (axis < 0) {
@@ -116,7 +116,7 @@ gemel_value gemel__onnx_rms_normalization(gemel__onnx_call *c) {
 
 /* Scale and bias are per group before opset 21, and per channel from there on. */
 gemel_value gemel__onnx_group_normalization(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0), wide = widened(c, x);
+  gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
   int rank = gemel__onnx_rank(x);
   int64_t groups = gemel__onnx_int(c, "num_groups", 1), axes[GEMEL_MAX_RANK];
   gemel_dim parts[GEMEL_MAX_RANK + 1];

@@ -94,7 +94,7 @@ static int slice_list(gemel__onnx_call *c, size_t k, gemel__int_list *list) {
 static gemel_value slice_known(gemel__onnx_call *c, gemel_value x, int axis, int64_t size,
                                int64_t start, int64_t end, int64_t step) {
   int64_t least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;
-  start = start < 0 ? (start < -size ? least : start + size) : start;
+  start = start < 0 ? (start < -size ? 0 : start + size) : start;
   end = end < 0 ? (end < -size ? least : end + size) : end;
   start = start < least ? least : start > most ? most : start;
   end = end < least ? least : end > most ? most : end;

@@ -86,7 +86,7 @@ gemel_value gemel__onnx_reduce_l2(gemel__onnx_call *c) {
 gemel_value gemel__onnx_reduce_log_sum(gemel__onnx_call *c) {
   onnx_reduction r;
   gemel_value sum = read_reduction(c, &r) && !r.nothing ? sum_of(c, &r, r.x) : r.x;
-  return gemel_log_at(sum, c->where);
+  return gemel_cast_at(gemel_log_at(sum, c->where), gemel__onnx_dtype_of(r.x), c->where);
 }
 
 /* The largest element is taken off before exp, so that nothing overflows; where it is infinite, 0
@@ -108,7 +108,7 @@ gemel_value gemel__onnx_reduce_log_sum_exp(gemel__onnx_call *c) {
   gemel_value back = gemel_where_at(
       gemel_eq_at(gemel_sub_at(largest_as_result, largest_as_result, c->where), zero, c->where),
       largest_as_result, zero, c->where);
-  return gemel_add_at(log, back, c->where);
+  return gemel_cast_at(gemel_add_at(log, back, c->where), gemel__onnx_dtype_of(r.x), c->where);
 }
 
 /* ---- Where the largest is ---- */

@@ -72,7 +72,11 @@ gemel_value gemel__onnx_squeeze(gemel__onnx_call *c) {
   }
   for (int k = 0; k < rank; k++) {
     if (found == 0) {
-      dropped[k] = gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[k], &size) && size == 1;
+      if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[k], &size)) {
+        return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
+                                  "no axes are given, and whether size %d is 1 isn't known", k);
+      }
+      dropped[k] = size == 1;
     }
     if (!dropped[k]) {
       order[kept++] = k;
