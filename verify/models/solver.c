@@ -187,6 +187,15 @@ static gemel__formula on_grid(struct study *y, gemel__formula x, gemel_dtype dty
       gemel__formula_add(t, scaled, gemel__formula_neg(t, gemel__formula_floor(t, scaled))));
 }
 
+/* The leaf of element AT, counted over all leaves. */
+static const gemel__leaf *leaf_of(const gemel__instance *in, size_t at) {
+  size_t leaf = 0;
+  for (; at >= in->leaves[leaf].count; leaf++) {
+    at -= in->leaves[leaf].count;
+  }
+  return &in->leaves[leaf];
+}
+
 /* TERM, and for each float element: it is a multiple of its ulp in the example, so rounding won't
  * change it. */
 static gemel__formula representable(struct study *y, gemel__formula term) {
@@ -195,11 +204,8 @@ static gemel__formula representable(struct study *y, gemel__formula term) {
   gemel__formula k, count = (gemel__formula)t->count;
   for (k = 0; k < count; k++) {
     if (t->nodes[k].kind == GEMEL__FORMULA_LEAF && !t->nodes[k].whole) {
-      size_t at = t->nodes[k].a, leaf = 0, end = in->leaves[0].count;
-      while (at >= end) {
-        end += in->leaves[++leaf].count;
-      }
-      term = gemel__formula_and(t, term, on_grid(y, k, in->leaves[leaf].dtype, &y->leaves[at]));
+      size_t at = t->nodes[k].a;
+      term = gemel__formula_and(t, term, on_grid(y, k, leaf_of(in, at)->dtype, &y->leaves[at]));
     }
   }
   return term;
@@ -325,7 +331,7 @@ static int is_known(const struct study *y, const gemel__formula_shape *shape, un
           (y->last_answer == GEMEL__SOLVER_UNKNOWN && work <= y->last_work));
 }
 
-static gemel__solver_answer check(struct study *y, gemel__formula term) {
+static gemel__solver_answer check_once(struct study *y, gemel__formula term) {
   unsigned work = y->work < GEMEL__SOLVER_WORK ? y->work : GEMEL__SOLVER_WORK;
   gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
   gemel__formula_shape shape;
@@ -348,6 +354,45 @@ static gemel__solver_answer check(struct study *y, gemel__formula term) {
     y->work -= work;
   }
   return answer;
+}
+
+/* The formula "X isn't beyond the largest numbers of DTYPE". */
+static gemel__formula within_dtype(gemel__formulas *t, gemel__formula x, gemel_dtype dtype) {
+  gemel__formula limit, low, high;
+  fmpq_t largest;
+  fmpq_init(largest);
+  fmpz_set_d(fmpq_numref(largest), gemel__largest(dtype));
+  limit = gemel__formula_number(t, largest);
+  fmpq_clear(largest);
+  low =
+      gemel__formula_sign(t, GEMEL__IF_POSITIVE | GEMEL__IF_ZERO, gemel__formula_add(t, x, limit));
+  high = gemel__formula_add(t, x, gemel__formula_neg(t, limit));
+  return gemel__formula_and(t, low,
+                            gemel__formula_sign(t, GEMEL__IF_NEGATIVE | GEMEL__IF_ZERO, high));
+}
+
+/* TERM, and if a float element is beyond its dtype in the example: none is. */
+static gemel__formula all_within_dtypes(struct study *y, gemel__formula term) {
+  gemel__formulas *t = y->symbolic->terms;
+  gemel__formula k, count = (gemel__formula)t->count, within = term;
+  int beyond = 0;
+  for (k = 0; k < count; k++) {
+    if (t->nodes[k].kind == GEMEL__FORMULA_LEAF && !t->nodes[k].whole) {
+      size_t at = t->nodes[k].a;
+      gemel_dtype dtype = leaf_of(y->s->q->leaves, at)->dtype;
+      beyond |= fabs(nearest_double(&y->leaves[at])) > gemel__largest(dtype);
+      within = gemel__formula_and(t, within, within_dtype(t, k, dtype));
+    }
+  }
+  return beyond ? within : term;
+}
+
+/* An example may have numbers between those of a dtype, but none beyond. As most have none anyway,
+ * that is demanded only after one has. */
+static gemel__solver_answer check(struct study *y, gemel__formula term) {
+  gemel__solver_answer answer = check_once(y, term);
+  gemel__formula within = answer == GEMEL__SOLVER_POSSIBLE ? all_within_dtypes(y, term) : term;
+  return within != term ? check_once(y, within) : answer;
 }
 
 /* Asks whether element I of output K can differ. Adds 1 to *OPEN unless that is proved
