@@ -88,6 +88,14 @@ static double without_minus_zero(struct gemel__measure *m, double x) {
   return x == 0 ? 0.0 : x;
 }
 
+static double large_for_infinite(struct gemel__measure *m, double x) {
+  enum {
+    LARGE = 1024
+  }; /* its exponential overflows in every dtype, and that of its negative is 0 */
+  (void)m;
+  return isinf(x) ? copysign(LARGE, x) : x;
+}
+
 static double some_infinite(struct gemel__measure *m, double x) {
   return gemel__random_chance(&m->random, 1, 3) ? gemel__random_sign(&m->random) * INFINITY : x;
 }
@@ -229,6 +237,32 @@ static gemel_status look_in_f64(const struct gemel__measure *m, gemel_tensor *co
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
 }
 
+/* At the infinite VALUES, zeros differ in sign. If they do so too with large numbers for
+ * infinities, as in 0 - exp(x), the pair gives up nsz. */
+static gemel_status look_at_large(struct gemel__measure *m, gemel_tensor *const *values,
+                                  size_t output, size_t i, gemel_error *error) {
+  gemel__both both;
+  gemel__random random = m->random;
+  gemel_tensor **large = gemel__alloc_array(m->pair.a.n_leaves, sizeof *large);
+  size_t changed = 0;
+  gemel_status status =
+      large == NULL ? gemel__no_memory(error, "values")
+                    : changed_values(m, values, large_for_infinite, 1, large, &changed, error);
+  if (status == GEMEL_OK) {
+    status = gemel__both_run(&m->pair, large, &random, &both, error);
+    if (status == GEMEL_OK) {
+      if (i < gemel__both_elements(&both, output) &&
+          gemel__both_contrast(&both, output, i) == GEMEL__ZERO_SIGN) {
+        status = show(m, GEMEL_NEEDS_INDEX_NSZ, large, &both, output, i, error);
+      }
+      gemel__both_clear(&both);
+    }
+    gemel__tensors_release(m->pair.a.n_leaves, large);
+  }
+  gemel__free(large, m->pair.a.n_leaves * sizeof *large);
+  return status;
+}
+
 static gemel_status judge_special(struct gemel__measure *m, size_t word,
                                   gemel_tensor *const *values, const gemel__both *base,
                                   const gemel__both *both, gemel_error *error) {
@@ -254,6 +288,10 @@ static gemel_status judge_special(struct gemel__measure *m, size_t word,
       if (c == GEMEL__FAR && gemel__is_float(gemel_tensor_dtype(both->left[k])) &&
           m->needs->witness[word].values == NULL) {
         status = look_in_f64(m, values, k, i, &slight, error);
+      }
+      if (status == GEMEL_OK && c == GEMEL__ZERO_SIGN && word == GEMEL_NEEDS_INDEX_NINF &&
+          m->slight[word].values == NULL) {
+        status = look_at_large(m, values, k, i, error);
       }
       if (status == GEMEL_OK && slight) {
         status = keep_slight(m, word, c, values, both, k, i, error);
