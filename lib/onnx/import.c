@@ -50,15 +50,13 @@ const char *gemel_onnx_operator(size_t k, const char **domain) {
   return rows[k].name;
 }
 
-static int64_t opset_of(const gemel__importer *in, gemel__wire_span domain) {
-  gemel__wire_span rest = in->opsets;
+/* The version of ONNX's own operators that MESSAGE, a model or function, imports by its fields
+ * NUMBER. */
+static int64_t opset_of(gemel__wire_span message, uint32_t number) {
   gemel__wire_field field;
   int64_t version = 1;
-  while (gemel__proto_next(&rest, in->opset_field, &field)) {
-    gemel__wire_span of = gemel__proto_span(field.span, GEMEL__OPSET_DOMAIN);
-    int ours = same_domain(domain, "");
-    if (ours ? same_domain(of, "")
-             : of.length == domain.length && memcmp(of.bytes, domain.bytes, of.length) == 0) {
+  while (gemel__proto_next(&message, number, &field)) {
+    if (same_domain(gemel__proto_span(field.span, GEMEL__OPSET_DOMAIN), "")) {
       gemel__proto_int(field.span, GEMEL__OPSET_VERSION, &version);
     }
   }
@@ -233,8 +231,7 @@ static gemel_status apply_function(gemel__importer *in, gemel__onnx_call *c,
   in->floor = in->scope = in->names.count;
   in->caller = c;
   in->function = function;
-  in->opsets = function;
-  in->opset_field = GEMEL__FUNCTION_OPSET;
+  in->opset = opset_of(function, GEMEL__FUNCTION_OPSET);
   gemel_status status = deeper(in);
   status = status == GEMEL_OK ? define_parameters(in, c, function) : status;
   status = status == GEMEL_OK ? gemel__onnx_nodes(in, function, GEMEL__FUNCTION_NODE) : status;
@@ -244,8 +241,7 @@ static gemel_status apply_function(gemel__importer *in, gemel__onnx_call *c,
   in->scope = before.scope;
   in->caller = before.caller;
   in->function = before.function;
-  in->opsets = before.opsets;
-  in->opset_field = before.opset_field;
+  in->opset = before.opset;
   in->depth = before.depth;
   return status;
 }
@@ -319,7 +315,7 @@ static gemel_status apply_node(gemel__importer *in, gemel__onnx_call *c) {
   GEMEL__TRY(room_for_outputs(in, c));
   gemel__wire_span function;
   GEMEL__TRY(find_function(in, c, domain, name, &function));
-  c->opset = opset_of(in, domain);
+  c->opset = in->opset;
   c->row = gemel__onnx_row_of(domain, name);
   if (function.bytes != NULL) {
     GEMEL__TRY(apply_function(in, c, function));
@@ -617,8 +613,7 @@ gemel_graph *gemel_onnx_graph(const gemel_onnx *model, gemel_context *context,
                         .options = options != NULL ? &taken : NULL,
                         .context = context,
                         .error = error != NULL ? error : &own,
-                        .opsets = model->bytes,
-                        .opset_field = GEMEL__MODEL_OPSET};
+                        .opset = opset_of(model->bytes, GEMEL__MODEL_OPSET)};
   in.graph = gemel_graph_new(context, in.error);
   if (in.graph != NULL && import_all(&in) != GEMEL_OK) {
     gemel__error_prefix(in.error, "%s", model->name);

@@ -27,8 +27,7 @@ typedef struct gemel__importer {
   int depth;                   /* of functions and branches */
   gemel__wire_span function;   /* whose nodes are applied; no bytes: none */
   const gemel__onnx_call *caller; /* of the function whose nodes are applied, or NULL */
-  gemel__wire_span opsets;        /* the message with the versions in force */
-  uint32_t opset_field;
+  int64_t opset;                  /* the version of ONNX's operators in force */
 } gemel__importer;
 
 /* The value called NAME, or NULL. */
