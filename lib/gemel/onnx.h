@@ -2,8 +2,8 @@
  *
  * ONNX models as graphs: a model is read (gemel_onnx_load), and made into a graph of a context
  * (gemel_onnx_graph) as often as you like. Each operator becomes gemel's own operations; what is
- * computed of shapes becomes sizes, so that nothing of it is left in the graph. doc/onnx.md lists
- * the operators.
+ * computed of shapes becomes sizes, so that nothing of it is left in the graph. doc/onnx.md
+ * says what is read, and gemel_onnx_operator lists the operators.
  */
 #ifndef GEMEL_ONNX_H
 #define GEMEL_ONNX_H

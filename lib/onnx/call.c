@@ -281,15 +281,6 @@ gemel__wire_span gemel__onnx_text(const gemel__onnx_call *c, const char *name) {
   return gemel__proto_span(gemel__onnx_attribute(c, name), GEMEL__ATTRIBUTE_S);
 }
 
-static size_t count_numbers(gemel__numbers numbers) {
-  size_t count = 0;
-  uint64_t bits;
-  while (gemel__numbers_next(&numbers, &bits)) {
-    count++;
-  }
-  return count;
-}
-
 int gemel__onnx_ints(gemel__onnx_call *c, const char *name, gemel__int_list *list) {
   gemel__wire_span attribute = gemel__onnx_attribute(c, name);
   gemel__numbers numbers = {
@@ -299,7 +290,7 @@ int gemel__onnx_ints(gemel__onnx_call *c, const char *name, gemel__int_list *lis
   if (attribute.bytes == NULL) {
     return 0;
   }
-  list->values = gemel__onnx_room(c, (count_numbers(numbers) + 1) * sizeof *list->values);
+  list->values = gemel__onnx_room(c, (gemel__numbers_count(numbers) + 1) * sizeof *list->values);
   if (list->values == NULL) {
     return -1;
   }

@@ -125,6 +125,10 @@ void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes);
 
 /* ---- Shapes ---- */
 
+/* x where it is above 0 (or NaN), else ALPHA x; max(0, min(1, ALPHA x + BETA)). */
+gemel_value gemel__onnx_leaky(gemel__onnx_call *c, gemel_value x, double alpha);
+gemel_value gemel__onnx_hard(gemel__onnx_call *c, gemel_value x, double alpha, double beta);
+
 /* X in f32 where it is narrower, as ONNX computes what normalises layers. */
 gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x);
 

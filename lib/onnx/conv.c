@@ -319,8 +319,7 @@ gemel_value gemel__onnx_global_pool(gemel__onnx_call *c) {
  * a mean of windows over the channels, times their size. */
 gemel_value gemel__onnx_lrn(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
-  int64_t size = gemel__onnx_int(c, "size", 0), low = (size - 1) / 2, high = size - 1 - low,
-          one = 1;
+  int64_t size = gemel__onnx_int(c, "size", 0), low = (size - 1) / 2, high = size - 1 - low;
   int rank = gemel__onnx_rank(x);
   const gemel_dim *dims = gemel__onnx_dims(x);
   if (rank < 3 || size < 1) {
@@ -330,8 +329,7 @@ gemel_value gemel__onnx_lrn(gemel__onnx_call *c) {
   for (int k = 2; k < rank; k++) {
     rest = gemel_dim_mul(c->context, rest, dims[k]);
   }
-  int64_t kernel[2] = {size, 1}, before[2] = {low, 0}, behind[2] = {high, 0},
-          single[2] = {one, one};
+  int64_t kernel[2] = {size, 1}, before[2] = {low, 0}, behind[2] = {high, 0}, single[2] = {1, 1};
   gemel_dim as_image[4] = {dims[0], gemel_dim_constant(c->context, 1), dims[1], rest};
   gemel_avg_pool_options options = {.stride = {2, single},
                                     .dilation = {2, single},

@@ -166,10 +166,13 @@ static gemel_value above_zero(gemel__onnx_call *c, gemel_value x, gemel_value be
   return gemel_where_at(gemel_lt_at(x, number_for(c, x, 0), c->where), below, x, c->where);
 }
 
-gemel_value gemel__onnx_leaky_relu(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0);
-  double alpha = gemel__onnx_float(c, "alpha", (double)0.01F);
+gemel_value gemel__onnx_leaky(gemel__onnx_call *c, gemel_value x, double alpha) {
   return above_zero(c, x, gemel_mul_at(x, number_for(c, x, alpha), c->where));
+}
+
+gemel_value gemel__onnx_leaky_relu(gemel__onnx_call *c) {
+  return gemel__onnx_leaky(c, gemel__onnx_input(c, 0),
+                           gemel__onnx_float(c, "alpha", (double)0.01F));
 }
 
 gemel_value gemel__onnx_prelu(gemel__onnx_call *c) {
@@ -205,21 +208,20 @@ gemel_value gemel__onnx_selu(gemel__onnx_call *c) {
                       c->where);
 }
 
-/* max(0, min(1, alpha x + beta)) */
-static gemel_value hard_sigmoid(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+gemel_value gemel__onnx_hard(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
   gemel_value line = gemel_add_at(gemel_mul_at(x, number_for(c, x, alpha), c->where),
                                   number_for(c, x, beta), c->where);
   return gemel_clip_at(line, number_for(c, x, 0), number_for(c, x, 1), c->where);
 }
 
 gemel_value gemel__onnx_hard_sigmoid(gemel__onnx_call *c) {
-  return hard_sigmoid(c, gemel__onnx_input(c, 0), gemel__onnx_float(c, "alpha", (double)0.2F),
-                      gemel__onnx_float(c, "beta", 0.5));
+  return gemel__onnx_hard(c, gemel__onnx_input(c, 0), gemel__onnx_float(c, "alpha", (double)0.2F),
+                          gemel__onnx_float(c, "beta", 0.5));
 }
 
 gemel_value gemel__onnx_hard_swish(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
-  return gemel_mul_at(x, hard_sigmoid(c, x, 1.0 / 6, 0.5), c->where);
+  return gemel_mul_at(x, gemel__onnx_hard(c, x, 1.0 / 6, 0.5), c->where);
 }
 
 gemel_value gemel__onnx_swish(gemel__onnx_call *c) {

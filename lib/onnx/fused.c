@@ -36,18 +36,14 @@ static gemel_value activated(gemel__onnx_call *c, gemel_value x) {
     return gemel_tanh_at(x, c->where);
   }
   if (gemel__wire_is(name, "LeakyRelu")) {
-    gemel_value below = gemel_mul_at(x, number_for(c, x, parameter(c, 0, (double)0.01F)), c->where);
-    return gemel_where_at(gemel_lt_at(x, number_for(c, x, 0), c->where), below, x, c->where);
+    return gemel__onnx_leaky(c, x, parameter(c, 0, (double)0.01F));
   }
   if (gemel__wire_is(name, "Clip")) {
     return gemel_clip_at(x, number_for(c, x, parameter(c, 0, 0)),
                          number_for(c, x, parameter(c, 1, 0)), c->where);
   }
   if (gemel__wire_is(name, "HardSigmoid")) {
-    gemel_value line =
-        gemel_add_at(gemel_mul_at(x, number_for(c, x, parameter(c, 0, (double)0.2F)), c->where),
-                     number_for(c, x, parameter(c, 1, 0.5)), c->where);
-    return gemel_clip_at(line, number_for(c, x, 0), number_for(c, x, 1), c->where);
+    return gemel__onnx_hard(c, x, parameter(c, 0, (double)0.2F), parameter(c, 1, 0.5));
   }
   return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "the activation %.*s", (int)name.length,
                             (const char *)name.bytes);

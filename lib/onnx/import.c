@@ -18,6 +18,12 @@
 
 #define SHOWN(span) (int)((span).length < 80 ? (span).length : 80), (const char *)(span).bytes
 
+/* Applies the nodes that are field NODES of MESSAGE, a graph or function. */
+static gemel_status apply_nodes(gemel__importer *in, gemel__wire_span message, uint32_t nodes);
+
+/* Defines the initialisers of a graph; those of the main graph may become inputs. */
+static gemel_status define_initializers(gemel__importer *in, gemel__wire_span graph, int main);
+
 /* ---- Operators ---- */
 
 static const gemel__onnx_row rows[] = {
@@ -31,7 +37,8 @@ static int same_domain(gemel__wire_span domain, const char *wanted) {
          (wanted[0] == '\0' && (domain.bytes == NULL || gemel__wire_is(domain, "ai.onnx")));
 }
 
-const gemel__onnx_row *gemel__onnx_row_of(gemel__wire_span domain, gemel__wire_span name) {
+/* The row of an operator; NULL if there is none. */
+static const gemel__onnx_row *row_of(gemel__wire_span domain, gemel__wire_span name) {
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     if (gemel__wire_is(name, rows[k].name) && same_domain(domain, rows[k].domain)) {
       return &rows[k];
@@ -65,12 +72,14 @@ static int64_t opset_of(gemel__wire_span message, uint32_t number) {
 
 /* ---- Names ---- */
 
-gemel__onnx_value *gemel__onnx_find(const gemel__importer *in, gemel__wire_span name) {
+/* The value called NAME, or NULL. */
+static gemel__onnx_value *find_value(const gemel__importer *in, gemel__wire_span name) {
   return gemel__onnx_names_find(&in->names, name, in->floor);
 }
 
-gemel__onnx_value *gemel__onnx_define(gemel__importer *in, gemel__wire_span name,
-                                      gemel__onnx_value value) {
+/* Makes NAME known: NULL, and the error, if the graph has it already or memory is out. */
+static gemel__onnx_value *define_value(gemel__importer *in, gemel__wire_span name,
+                                       gemel__onnx_value value) {
   if (gemel__onnx_names_find(&in->names, name, in->scope) != NULL) {
     gemel__fail(in->error, GEMEL_BAD_FILE, "'%.*s' is made twice", SHOWN(name));
     return NULL;
@@ -93,7 +102,7 @@ static gemel_status read_inputs(gemel__importer *in, gemel__onnx_call *c) {
     return gemel__no_memory(in->error, "a node");
   }
   while (gemel__proto_next(&rest, GEMEL__NODE_INPUT, &field)) {
-    gemel__onnx_value *value = field.span.length > 0 ? gemel__onnx_find(in, field.span) : NULL;
+    gemel__onnx_value *value = field.span.length > 0 ? find_value(in, field.span) : NULL;
     if (value == NULL && field.span.length > 0) {
       return gemel__fail(in->error, GEMEL_BAD_FILE, "nothing before it makes its input '%.*s'",
                          SHOWN(field.span));
@@ -127,7 +136,7 @@ static gemel_status define_outputs(gemel__importer *in, gemel__onnx_call *c) {
       return gemel__fail(in->error, GEMEL_UNSUPPORTED, "output %zu, '%.*s', isn't computed", k,
                          SHOWN(field.span));
     }
-    if (gemel__onnx_define(in, field.span, value) == NULL) {
+    if (define_value(in, field.span, value) == NULL) {
       return in->error->status;
     }
   }
@@ -186,7 +195,7 @@ static gemel_status define_parameters(gemel__importer *in, const gemel__onnx_cal
                                       gemel__wire_span function) {
   gemel__wire_field field;
   for (size_t k = 0; gemel__proto_next(&function, GEMEL__FUNCTION_INPUT, &field); k++) {
-    if (gemel__onnx_given(c, k) && gemel__onnx_define(in, field.span, *c->inputs[k]) == NULL) {
+    if (gemel__onnx_given(c, k) && define_value(in, field.span, *c->inputs[k]) == NULL) {
       return in->error->status;
     }
   }
@@ -201,7 +210,7 @@ static gemel_status take_results(gemel__importer *in, gemel__onnx_call *c, gemel
   for (size_t k = 0; k < c->n_outputs && gemel__proto_next(&message, outputs, &field); k++) {
     gemel__wire_span name =
         are_values ? gemel__proto_span(field.span, GEMEL__VALUE_NAME) : field.span;
-    gemel__onnx_value *result = gemel__onnx_find(in, name);
+    gemel__onnx_value *result = find_value(in, name);
     if (result == NULL) {
       return gemel__fail(in->error, GEMEL_BAD_FILE, "its body doesn't make '%.*s'", SHOWN(name));
     }
@@ -234,7 +243,7 @@ static gemel_status apply_function(gemel__importer *in, gemel__onnx_call *c,
   in->opset = opset_of(function, GEMEL__FUNCTION_OPSET);
   gemel_status status = deeper(in);
   status = status == GEMEL_OK ? define_parameters(in, c, function) : status;
-  status = status == GEMEL_OK ? gemel__onnx_nodes(in, function, GEMEL__FUNCTION_NODE) : status;
+  status = status == GEMEL_OK ? apply_nodes(in, function, GEMEL__FUNCTION_NODE) : status;
   status = status == GEMEL_OK ? take_results(in, c, function, GEMEL__FUNCTION_OUTPUT, 0) : status;
   gemel__onnx_names_forget(&in->names, before.names.count);
   in->floor = before.floor;
@@ -254,8 +263,8 @@ static gemel_status apply_branch(gemel__importer *in, gemel__onnx_call *c,
   int depth = in->depth;
   in->scope = in->names.count;
   gemel_status status = deeper(in);
-  status = status == GEMEL_OK ? gemel__onnx_initializers(in, branch, 0) : status;
-  status = status == GEMEL_OK ? gemel__onnx_nodes(in, branch, GEMEL__GRAPH_NODE) : status;
+  status = status == GEMEL_OK ? define_initializers(in, branch, 0) : status;
+  status = status == GEMEL_OK ? apply_nodes(in, branch, GEMEL__GRAPH_NODE) : status;
   status = status == GEMEL_OK ? take_results(in, c, branch, GEMEL__GRAPH_OUTPUT, 1) : status;
   gemel__onnx_names_forget(&in->names, count);
   in->scope = scope;
@@ -316,7 +325,7 @@ static gemel_status apply_node(gemel__importer *in, gemel__onnx_call *c) {
   gemel__wire_span function;
   GEMEL__TRY(find_function(in, c, domain, name, &function));
   c->opset = in->opset;
-  c->row = gemel__onnx_row_of(domain, name);
+  c->row = row_of(domain, name);
   if (function.bytes != NULL) {
     GEMEL__TRY(apply_function(in, c, function));
   } else if (gemel__wire_is(name, "If") && same_domain(domain, "")) {
@@ -350,7 +359,7 @@ static void name_node(gemel__importer *in, gemel__wire_span node) {
                       name.length > 0 ? " " : "", SHOWN(name), SHOWN(operator_));
 }
 
-gemel_status gemel__onnx_nodes(gemel__importer *in, gemel__wire_span message, uint32_t nodes) {
+static gemel_status apply_nodes(gemel__importer *in, gemel__wire_span message, uint32_t nodes) {
   gemel__arena arena = {0};
   gemel__wire_field field;
   gemel_status status = GEMEL_OK;
@@ -465,19 +474,19 @@ static gemel_status define_input(gemel__importer *in, gemel__wire_span value) {
   if (gemel__onnx_names_find(&in->names, called, in->weights) != NULL) {
     return gemel__fail(in->error, GEMEL_BAD_FILE, "two inputs are called '%.*s'", SHOWN(called));
   }
-  if (gemel__onnx_find(in, called) != NULL) {
+  if (find_value(in, called) != NULL) {
     return GEMEL_OK; /* a weight, which the file lists among the inputs too */
   }
   input.bound = bound_to(in, name);
   if (input.bound != NULL) {
-    return gemel__onnx_define(in, called, input) != NULL ? GEMEL_OK : in->error->status;
+    return define_value(in, called, input) != NULL ? GEMEL_OK : in->error->status;
   }
   GEMEL__TRY(read_type(in, value, name, &type));
   input.value = gemel_input_at(in->graph, name, type, nowhere);
   if (gemel_is_null(input.value)) {
     return take_graph_error(in);
   }
-  return gemel__onnx_define(in, called, input) != NULL ? GEMEL_OK : in->error->status;
+  return define_value(in, called, input) != NULL ? GEMEL_OK : in->error->status;
 }
 
 /* The input called NAME, or the null value. */
@@ -506,7 +515,7 @@ static gemel_status weight_as_input(gemel__importer *in, size_t k, gemel_value *
   return gemel_is_null(*value) ? take_graph_error(in) : GEMEL_OK;
 }
 
-gemel_status gemel__onnx_initializers(gemel__importer *in, gemel__wire_span graph, int main) {
+static gemel_status define_initializers(gemel__importer *in, gemel__wire_span graph, int main) {
   gemel__wire_field field;
   if (gemel__proto_count(graph, GEMEL__GRAPH_SPARSE_INITIALIZER) > 0) {
     return gemel__fail(in->error, GEMEL_UNSUPPORTED, "sparse initialisers");
@@ -517,7 +526,7 @@ gemel_status gemel__onnx_initializers(gemel__importer *in, gemel__wire_span grap
         in->options->inputs[k] != NULL) {
       GEMEL__TRY(weight_as_input(in, k, &value.value));
     }
-    if (gemel__onnx_define(in, gemel__proto_span(field.span, GEMEL__TENSOR_NAME), value) == NULL) {
+    if (define_value(in, gemel__proto_span(field.span, GEMEL__TENSOR_NAME), value) == NULL) {
       return in->error->status;
     }
   }
@@ -534,7 +543,7 @@ static gemel_status define_inputs(gemel__importer *in) {
 }
 
 static gemel_status make_output(gemel__importer *in, gemel__wire_span called) {
-  gemel__onnx_value *result = gemel__onnx_find(in, called);
+  gemel__onnx_value *result = find_value(in, called);
   gemel__onnx_call call = {
       .importer = in, .graph = in->graph, .context = in->context, .arena = &in->arena};
   char *name = gemel__onnx_name_of(&in->arena, called);
@@ -590,10 +599,10 @@ static gemel_status check_symbols(gemel__importer *in) {
 static gemel_status import_all(gemel__importer *in) {
   GEMEL__TRY(check_symbols(in));
   GEMEL__TRY(list_functions(in));
-  GEMEL__TRY(gemel__onnx_initializers(in, in->model->graph, 1));
+  GEMEL__TRY(define_initializers(in, in->model->graph, 1));
   in->weights = in->names.count;
   GEMEL__TRY(define_inputs(in));
-  GEMEL__TRY(gemel__onnx_nodes(in, in->model->graph, GEMEL__GRAPH_NODE));
+  GEMEL__TRY(apply_nodes(in, in->model->graph, GEMEL__GRAPH_NODE));
   return define_graph_outputs(in);
 }
 

@@ -30,22 +30,6 @@ typedef struct gemel__importer {
   int64_t opset;                  /* the version of ONNX's operators in force */
 } gemel__importer;
 
-/* The value called NAME, or NULL. */
-gemel__onnx_value *gemel__onnx_find(const gemel__importer *in, gemel__wire_span name);
-
-/* Makes NAME known: NULL, and the error, if the graph has it already or memory is out. */
-gemel__onnx_value *gemel__onnx_define(gemel__importer *in, gemel__wire_span name,
-                                      gemel__onnx_value value);
-
-/* Applies the nodes that are field NODES of MESSAGE, a graph or function. */
-gemel_status gemel__onnx_nodes(gemel__importer *in, gemel__wire_span message, uint32_t nodes);
-
-/* Defines the initialisers of a graph; those of the main graph may become inputs. */
-gemel_status gemel__onnx_initializers(gemel__importer *in, gemel__wire_span graph, int main);
-
-/* The row of an operator; NULL if there is none. */
-const gemel__onnx_row *gemel__onnx_row_of(gemel__wire_span domain, gemel__wire_span name);
-
 /* VALUE as a value of the graph, made now if need be. */
 gemel_value gemel__onnx_value_in(gemel__onnx_call *c, gemel__onnx_value *value);
 

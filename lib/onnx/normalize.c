@@ -75,14 +75,23 @@ gemel_value gemel__onnx_instance_normalization(gemel__onnx_call *c) {
   return gemel_add_at(gemel_mul_at(normal, scale, c->where), bias, c->where);
 }
 
+/* The axes of X from attribute "axis" on, in AXES: 1, or 0 and the error. */
+static int from_axis(gemel__onnx_call *c, gemel_value x, int64_t *axes, gemel_sum_options *last) {
+  int rank = gemel__onnx_rank(x), axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
+  if (axis < 0) {
+    return 0;
+  }
+  *last = over(axis, rank, axes);
+  return 1;
+}
+
 gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
-  int rank = gemel__onnx_rank(x), axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
   int64_t axes[GEMEL_MAX_RANK];
-  if (axis < 0) {
+  gemel_sum_options last;
+  if (!from_axis(c, x, axes, &last)) {
     return null_value;
   }
-  gemel_sum_options last = over(axis, rank, axes);
   gemel_var_options squares = {.axes = last.axes, .keepdims = 1};
   gemel_value mean = gemel_mean_at(wide, &last, c->where);
   gemel_value variance = gemel_var_at(wide, &squares, c->where);
@@ -101,12 +110,11 @@ gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
 
 gemel_value gemel__onnx_rms_normalization(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
-  int rank = gemel__onnx_rank(x), axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
   int64_t axes[GEMEL_MAX_RANK];
-  if (axis < 0) {
+  gemel_sum_options last;
+  if (!from_axis(c, x, axes, &last)) {
     return null_value;
   }
-  gemel_sum_options last = over(axis, rank, axes);
   gemel_value mean = gemel_mean_at(gemel_sqr_at(wide, c->where), &last, c->where);
   gemel_value norm = gemel_sqrt_at(add_number(c, mean, epsilon_of(c)), c->where);
   gemel_value normal =

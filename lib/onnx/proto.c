@@ -181,3 +181,12 @@ int gemel__numbers_next(gemel__numbers *numbers, uint64_t *bits) {
   *bits = take_packed(numbers);
   return 1;
 }
+
+size_t gemel__numbers_count(gemel__numbers numbers) {
+  size_t count = 0;
+  uint64_t bits;
+  while (gemel__numbers_next(&numbers, &bits)) {
+    count++;
+  }
+  return count;
+}

@@ -56,4 +56,7 @@ typedef struct gemel__numbers {
 /* 1 and the next number's bits, or 0 at the end. */
 int gemel__numbers_next(gemel__numbers *numbers, uint64_t *bits);
 
+/* How many numbers are left. */
+size_t gemel__numbers_count(gemel__numbers numbers);
+
 #endif

@@ -151,20 +151,10 @@ static gemel_tensor *from_raw(const described *d, gemel__wire_span bytes, gemel_
   return tensor;
 }
 
-/* How many numbers there are in the list of the dtype. */
-static int64_t count_listed(gemel__numbers numbers) {
-  int64_t count = 0;
-  uint64_t bits;
-  while (gemel__numbers_next(&numbers, &bits)) {
-    count++;
-  }
-  return count;
-}
-
 /* The tensor of elements in the list of their dtype; each takes the lowest bytes of its number. */
 static gemel_tensor *from_list(const described *d, gemel__wire_span proto, gemel_error *error) {
   gemel__numbers numbers = {.message = proto, .number = d->row->list, .kind = d->row->kind};
-  int64_t there = count_listed(numbers);
+  int64_t there = (int64_t)gemel__numbers_count(numbers);
   size_t width = gemel_dtype_size(d->row->dtype);
   if (there != d->elements) {
     wrong_bytes(d, (uint64_t)there * width, error);

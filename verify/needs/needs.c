@@ -89,11 +89,9 @@ static double without_minus_zero(struct gemel__measure *m, double x) {
 }
 
 static double large_for_infinite(struct gemel__measure *m, double x) {
-  enum {
-    LARGE = 1024
-  }; /* its exponential overflows in every dtype, and that of its negative is 0 */
+  const double large = 1024; /* exp of it overflows in every dtype, and exp of -1024 is 0 */
   (void)m;
-  return isinf(x) ? copysign(LARGE, x) : x;
+  return isinf(x) ? copysign(large, x) : x;
 }
 
 static double some_infinite(struct gemel__measure *m, double x) {
