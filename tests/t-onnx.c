@@ -155,7 +155,64 @@ static void what_a_model_lists(const void *data) {
   gemel_onnx_free(read);
 }
 
+/* Parameters of an activation that ONNX Runtime fuses into a product. */
+static void fused_activation(const void *data) {
+  const float alpha = 0.25F;
+  uint32_t bits;
+  message graph = {0}, model = {0}, opset = {0}, node = {0}, attribute = {0};
+  (void)data;
+  memcpy(&bits, &alpha, sizeof bits);
+  put_text(&node, 1, "x");
+  put_text(&node, 1, "w");
+  put_text(&node, 2, "y");
+  put_text(&node, 4, "FusedGemm");
+  put_text(&node, 7, "com.microsoft");
+  put_text(&attribute, 1, "activation");
+  put_text(&attribute, 4, "LeakyRelu");
+  put_message(&node, 5, &attribute);
+  put_text(&attribute, 1, "activation_alpha");
+  put_varint(&attribute, 2 << 3 | 5);
+  put_bytes(&attribute, &bits, sizeof bits);
+  put_message(&node, 5, &attribute);
+  put_message(&graph, 1, &node);
+  put_text(&graph, 2, "fused");
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 11, "w", ONNX_FLOAT, 2, shape_32);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n2);
+  put_text(&opset, 1, "com.microsoft");
+  put_int(&opset, 2, 1);
+  put_message(&model, 8, &opset);
+  put_model(&model, &graph);
+  becomes(&model, NULL,
+          "graph fused(x: f32[N, 3], w: f32[3, 2]) {\n  n0 = dot(x, w)\n  n1 = 0.25:f32\n"
+          "  n2 = mul(n0, n1)\n  n3 = 0:f32\n  n4 = lt(n0, n3)\n  n5 = where(n4, n2, n0)\n"
+          "  return y = n5\n}\n");
+}
+
 /* ---- What is refused ---- */
+
+/* Whether an axis of a symbol's size goes isn't known. */
+static void squeeze_of_symbols(const void *data) {
+  message graph = {0}, model = {0};
+  (void)data;
+  put_node(&graph, "Squeeze", "x", "y", NULL);
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  is_refused(&model, GEMEL_UNSUPPORTED,
+             "node 1 (Squeeze): no axes are given, and whether size 0 is 1 isn't known");
+}
+
+static void inputs_of_one_name(const void *data) {
+  message graph = {0}, model = {0};
+  (void)data;
+  put_node(&graph, "Relu", "x", "y", NULL);
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n2);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  is_refused(&model, GEMEL_BAD_FILE, "two inputs are called 'x'");
+}
 
 static void unknown_operator(const void *data) {
   message graph = {0}, model = {0};
@@ -406,6 +463,9 @@ static const ct_test tests[] = {
     CT_TEST("what_a_model_lists", what_a_model_lists, NULL),
     CT_TEST("unknown_symbol", unknown_symbol, NULL),
     CT_TEST("shapes_are_folded", shapes_are_folded, NULL),
+    CT_TEST("fused_activation", fused_activation, NULL),
+    CT_TEST("squeeze_of_symbols", squeeze_of_symbols, NULL),
+    CT_TEST("inputs_of_one_name", inputs_of_one_name, NULL),
     CT_TEST("unknown_operator", unknown_operator, NULL),
     CT_TEST("name_that_nothing_makes", name_that_nothing_makes, NULL),
     CT_TEST("name_made_twice", name_made_twice, NULL),
