@@ -189,6 +189,60 @@ static void fused_activation(const void *data) {
           "  return y = n5\n}\n");
 }
 
+/* A vector of two integers. */
+static void put_integers(message *graph, const char *name, int64_t a, int64_t b) {
+  message tensor = {0};
+  const int64_t values[2] = {a, b}, two = 2;
+  raw_tensor(&tensor, name, ONNX_INT64, 1, &two, values, sizeof values);
+  put_message(graph, 5, &tensor);
+}
+
+/* PyTorch's expand: where a size is -1, the tensor's own is taken. No size of x is. */
+static void expand_of_pytorch(const void *data) {
+  static const int64_t shape_13[2] = {1, 3};
+  message graph = {0}, model = {0};
+  (void)data;
+  put_integers(&graph, "minus", -1, -1);
+  put_integers(&graph, "ones", 1, 1);
+  put_node(&graph, "Shape", "x", "s", NULL);
+  put_node(&graph, "Equal", "s minus", "own", NULL);
+  put_node(&graph, "Where", "own ones s", "t", NULL);
+  put_node(&graph, "Expand", "b t", "y", NULL);
+  put_text(&graph, 2, "g");
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 11, "b", ONNX_FLOAT, 2, shape_13);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  becomes(&model, NULL,
+          "graph g(x: f32[N, 3], b: f32[1, 3]) {\n  n0 = broadcast_to(b, shape = [N, 3])\n"
+          "  return y = n0\n}\n");
+}
+
+/* w reshaped to the square roots of 9 and 4. */
+static void put_roots(message *model) {
+  message graph = {0}, attributes = {0};
+  put_integers(&graph, "squares", 9, 4);
+  put_int_attribute(&attributes, "to", ONNX_FLOAT);
+  put_node(&graph, "Cast", "squares", "f", &attributes);
+  put_node(&graph, "Sqrt", "f", "r", NULL);
+  put_int_attribute(&attributes, "to", ONNX_INT64);
+  put_node(&graph, "Cast", "r", "s", &attributes);
+  put_node(&graph, "Reshape", "w s", "y", NULL);
+  put_text(&graph, 2, "g");
+  put_value(&graph, 11, "w", ONNX_FLOAT, 2, (const int64_t[]){2, 3});
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_32);
+  put_model(model, &graph);
+}
+
+/* What is computed of constants is computed when the model is read, whatever the operator. */
+static void constants_are_folded(const void *data) {
+  message model = {0};
+  (void)data;
+  put_roots(&model);
+  becomes(&model, NULL,
+          "graph g(w: f32[2, 3]) {\n  n0 = reshape(w, shape = [3, 2])\n  return y = n0\n}\n");
+}
+
 /* ---- What is refused ---- */
 
 /* Whether an axis of a symbol's size goes isn't known. */
@@ -455,6 +509,9 @@ static void memory_runs_out(const void *data) {
   (void)data;
   layer(&model);
   CT_CHECK(ct_oom(everything, &model) > 10);
+  model.length = 0;
+  put_roots(&model);
+  CT_CHECK(ct_oom(everything, &model) > 10);
 }
 
 static const ct_test tests[] = {
@@ -463,6 +520,8 @@ static const ct_test tests[] = {
     CT_TEST("what_a_model_lists", what_a_model_lists, NULL),
     CT_TEST("unknown_symbol", unknown_symbol, NULL),
     CT_TEST("shapes_are_folded", shapes_are_folded, NULL),
+    CT_TEST("expand_of_pytorch", expand_of_pytorch, NULL),
+    CT_TEST("constants_are_folded", constants_are_folded, NULL),
     CT_TEST("fused_activation", fused_activation, NULL),
     CT_TEST("squeeze_of_symbols", squeeze_of_symbols, NULL),
     CT_TEST("inputs_of_one_name", inputs_of_one_name, NULL),

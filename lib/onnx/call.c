@@ -109,10 +109,13 @@ gemel_value gemel__onnx_input(gemel__onnx_call *c, size_t k) {
 
 gemel_tensor *gemel__onnx_known(gemel__onnx_call *c, size_t k) {
   gemel_error error;
-  if (!gemel__onnx_given(c, k) || !is_known(c->inputs[k])) {
+  const gemel__onnx_value *v = gemel__onnx_given(c, k) ? c->inputs[k] : NULL;
+  int is_sizes = v != NULL && !is_known(v) && gemel__onnx_sizes_are_known(c, v->sizes);
+  if (v == NULL || (!is_known(v) && !is_sizes)) {
     return NULL;
   }
-  gemel_tensor *tensor = tensor_of(c, c->inputs[k], &error);
+  gemel_tensor *tensor =
+      is_sizes ? gemel__onnx_sizes_tensor(c, v->sizes, &error) : tensor_of(c, v, &error);
   if (tensor == NULL) {
     gemel__graph_take_error(c->graph, &error);
   }

@@ -295,6 +295,7 @@ static gemel_status apply_row(gemel__importer *in, gemel__onnx_call *c) {
     return gemel__fail(in->error, GEMEL_BAD_FILE, "it has %zu inputs", c->n_inputs);
   }
   int done = gemel__onnx_by_sizes(c);
+  done = done == 0 ? gemel__onnx_fold(c) : done;
   gemel_value result = done == 0 ? c->row->build(c) : (gemel_value){NULL, 0, 0};
   c->outputs[0] = result;
   const gemel_error *error = gemel_graph_error(in->graph);
@@ -637,6 +638,7 @@ gemel_graph *gemel_onnx_graph(const gemel_onnx *model, gemel_context *context,
       in.graph = NULL;
     }
   }
+  gemel__onnx_forget_folded(&in);
   gemel__onnx_names_clear(&in.names);
   gemel__onnx_names_clear(&in.functions);
   gemel__arena_clear(&in.arena);

@@ -10,6 +10,12 @@
 #include "onnx/model.h"
 #include "onnx/names.h"
 
+/* Tensors that were computed while the model was read. */
+typedef struct gemel__folded {
+  gemel_tensor *tensor;
+  struct gemel__folded *next;
+} gemel__folded;
+
 typedef struct gemel__importer {
   const gemel_onnx *model;
   const gemel_onnx_options *options;
@@ -17,6 +23,7 @@ typedef struct gemel__importer {
   gemel_graph *graph;
   gemel_error *error;
   gemel__arena arena;          /* sizes, names, and keys of functions */
+  gemel__folded *folded;
   gemel__onnx_names names;     /* of values */
   gemel__onnx_names functions; /* of the model, by domain and name */
   size_t weights;              /* the first entries: those of the main graph */
@@ -32,5 +39,15 @@ typedef struct gemel__importer {
 
 /* VALUE as a value of the graph, made now if need be. */
 gemel_value gemel__onnx_value_in(gemel__onnx_call *c, gemel__onnx_value *value);
+
+/* Computes the node C if its inputs are known and short: 1 (c->first has the result), 0 if it can't
+ * be, -1 on failure. */
+int gemel__onnx_fold(gemel__onnx_call *c);
+
+/* Makes RESULT, which is the importer's from now on, the result of C: 1, or -1 and the error. */
+int gemel__onnx_keep(gemel__onnx_call *c, gemel_tensor *result);
+
+/* Releases what was computed so. */
+void gemel__onnx_forget_folded(gemel__importer *in);
 
 #endif

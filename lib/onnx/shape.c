@@ -271,9 +271,10 @@ gemel_value gemel__onnx_depth_to_space(gemel__onnx_call *c) {
 }
 
 gemel_value gemel__onnx_space_to_depth(gemel__onnx_call *c) {
-  static const int64_t order[6] = {0, 3, 5, 1, 2, 4};
+  static const int64_t depth_first[6] = {0, 3, 5, 1, 2, 4}, columns_first[6] = {0, 1, 3, 5, 2, 4};
   gemel_value x = gemel__onnx_input(c, 0);
   gemel_context *context = c->context;
+  int columns = gemel__wire_is(gemel__onnx_text(c, "mode"), "CRD");
   int64_t block;
   if (!images_in_blocks(c, x, &block)) {
     return null_value;
@@ -285,7 +286,7 @@ gemel_value gemel__onnx_space_to_depth(gemel__onnx_call *c) {
   gemel_dim parts[6] = {d[0], d[1], height, b, width, b};
   gemel_dim shape[4] = {d[0], gemel_dim_mul(context, d[1], gemel_dim_mul(context, b, b)), height,
                         width};
-  return regroup(c, x, parts, order, shape);
+  return regroup(c, x, parts, columns ? columns_first : depth_first, shape);
 }
 
 /* ---- Constants ---- */

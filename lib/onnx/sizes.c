@@ -27,15 +27,20 @@ static gemel_dim *new_sizes(gemel__onnx_call *c, gemel_dtype dtype, int rank, si
   return dims;
 }
 
-/* All constants: a tensor of them. */
-static gemel_value constant_sizes(gemel__onnx_call *c, const gemel__sizes *s) {
-  gemel_error error;
-  int64_t count = (int64_t)s->count, number;
-  gemel_tensor *tensor = gemel_tensor_new(s->dtype, s->rank, &count, &error);
-  if (tensor == NULL) {
-    return gemel__graph_take_error(c->graph, &error);
+int gemel__onnx_sizes_are_known(gemel__onnx_call *c, const gemel__sizes *s) {
+  for (size_t k = 0; s != NULL && k < s->count; k++) {
+    if (!gemel_dim_is_constant(c->context, s->dims[k], NULL)) {
+      return 0;
+    }
   }
-  for (size_t k = 0; k < s->count; k++) {
+  return s != NULL;
+}
+
+gemel_tensor *gemel__onnx_sizes_tensor(gemel__onnx_call *c, const gemel__sizes *s,
+                                       gemel_error *error) {
+  int64_t count = (int64_t)s->count, number = 0;
+  gemel_tensor *tensor = gemel_tensor_new(s->dtype, s->rank, &count, error);
+  for (size_t k = 0; tensor != NULL && k < s->count; k++) {
     gemel_dim_is_constant(c->context, s->dims[k], &number);
     if (s->dtype == GEMEL_I64) {
       ((int64_t *)gemel_tensor_data(tensor))[k] = number;
@@ -43,17 +48,23 @@ static gemel_value constant_sizes(gemel__onnx_call *c, const gemel__sizes *s) {
       ((int32_t *)gemel_tensor_data(tensor))[k] = (int32_t)number;
     }
   }
+  return tensor;
+}
+
+/* All constants: one constant of them. */
+static gemel_value constant_sizes(gemel__onnx_call *c, const gemel__sizes *s) {
+  gemel_error error;
+  gemel_tensor *tensor = gemel__onnx_sizes_tensor(c, s, &error);
+  if (tensor == NULL) {
+    return gemel__graph_take_error(c->graph, &error);
+  }
   gemel_value value = gemel_constant_at(c->graph, tensor, c->where);
   gemel_tensor_unref(tensor);
   return value;
 }
 
 gemel_value gemel__onnx_sizes_value(gemel__onnx_call *c, const gemel__sizes *s) {
-  size_t constants = 0;
-  for (size_t k = 0; k < s->count; k++) {
-    constants += (size_t)gemel_dim_is_constant(c->context, s->dims[k], NULL);
-  }
-  if (constants == s->count) {
+  if (gemel__onnx_sizes_are_known(c, s)) {
     return constant_sizes(c, s);
   }
   gemel_value *parts = gemel__onnx_room(c, s->count * sizeof *parts);
@@ -129,6 +140,68 @@ static int by_negation(gemel__onnx_call *c) {
     dims[k] = gemel_dim_sub(c->context, zero, x->dims[k]);
   }
   return x == NULL ? 0 : dims != NULL ? 1 : -1;
+}
+
+/* ---- Comparisons ---- */
+
+/* Whether A and B are the same size: 1, 0, or -1 if it depends on symbols. */
+static int is_same(gemel_context *context, gemel_dim a, gemel_dim b) {
+  int64_t x, y, difference;
+  int known_x = gemel_dim_is_constant(context, a, &x),
+      known_y = gemel_dim_is_constant(context, b, &y);
+  if (a == b) {
+    return 1;
+  }
+  return (known_x && known_y) || (known_y && y < 0 && is_nonnegative(context, a)) ||
+                 (known_x && x < 0 && is_nonnegative(context, b)) ||
+                 gemel_dim_is_constant(context, gemel_dim_sub(context, a, b), &difference)
+             ? 0
+             : -1;
+}
+
+/* Truths of two lists of sizes, where they are known for all symbols. */
+static int by_equality(gemel__onnx_call *c) {
+  const gemel__sizes *a = gemel__onnx_sizes(c, 0), *b = gemel__onnx_sizes(c, 1);
+  gemel_error error;
+  if (a == NULL || b == NULL || (a->count != b->count && a->count != 1 && b->count != 1)) {
+    return 0;
+  }
+  int64_t count = (int64_t)(a->count == 1 ? b->count : a->count);
+  gemel_tensor *t =
+      gemel_tensor_new(GEMEL_BOOL, a->rank > b->rank ? a->rank : b->rank, &count, &error);
+  if (t == NULL) {
+    gemel__graph_take_error(c->graph, &error);
+    return -1;
+  }
+  for (int64_t k = 0; k < count; k++) {
+    int same = is_same(c->context, a->dims[a->count == 1 ? 0 : k], b->dims[b->count == 1 ? 0 : k]);
+    if (same < 0) {
+      gemel_tensor_unref(t);
+      return 0;
+    }
+    ((uint8_t *)gemel_tensor_data(t))[k] = (uint8_t)same;
+  }
+  return gemel__onnx_keep(c, t);
+}
+
+/* Sizes chosen by truths that are known. */
+static int by_choice(gemel__onnx_call *c) {
+  const gemel__sizes *a = gemel__onnx_sizes(c, 1), *b = gemel__onnx_sizes(c, 2);
+  gemel_tensor *truths = a != NULL && b != NULL ? gemel__onnx_known(c, 0) : NULL;
+  size_t count = truths != NULL ? (size_t)gemel_tensor_elements(truths) : 0;
+  gemel_dim *dims = NULL;
+  int fits = truths != NULL && gemel_tensor_dtype(truths) == GEMEL_BOOL && a->dtype == b->dtype &&
+             gemel_tensor_rank(truths) <= 1 && (a->count == count || a->count == 1) &&
+             (b->count == count || b->count == 1);
+  if (fits) {
+    dims = new_sizes(c, a->dtype, a->rank | b->rank | gemel_tensor_rank(truths), count);
+  }
+  for (size_t k = 0; dims != NULL && k < count; k++) {
+    const gemel__sizes *from = ((const uint8_t *)gemel_tensor_data(truths))[k] ? a : b;
+    dims[k] = from->dims[from->count == 1 ? 0 : k];
+  }
+  gemel_tensor_unref(truths);
+  return !fits ? 0 : dims != NULL ? 1 : -1;
 }
 
 /* ---- Shapes and their elements ---- */
@@ -352,25 +425,13 @@ static int by_filling(gemel__onnx_call *c) {
 static const struct {
   const char *name;
   int (*compute)(gemel__onnx_call *c);
-} table[] = {{"Shape", by_shape},
-             {"Size", by_size},
-             {"Gather", by_gather},
-             {"Concat", by_concat},
-             {"Reshape", by_reshape},
-             {"Unsqueeze", by_rank},
-             {"Squeeze", by_rank},
-             {"Cast", by_cast},
-             {"Identity", by_identity},
-             {"Slice", by_slice},
-             {"ReduceProd", by_product},
-             {"Add", by_arithmetic},
-             {"Sub", by_arithmetic},
-             {"Mul", by_arithmetic},
-             {"Div", by_arithmetic},
-             {"Min", by_arithmetic},
-             {"Max", by_arithmetic},
-             {"Neg", by_negation},
-             {"ConstantOfShape", by_filling}};
+} table[] = {{"Shape", by_shape},    {"Size", by_size},          {"Gather", by_gather},
+             {"Concat", by_concat},  {"Reshape", by_reshape},    {"Unsqueeze", by_rank},
+             {"Squeeze", by_rank},   {"Cast", by_cast},          {"Identity", by_identity},
+             {"Slice", by_slice},    {"ReduceProd", by_product}, {"Add", by_arithmetic},
+             {"Sub", by_arithmetic}, {"Mul", by_arithmetic},     {"Div", by_arithmetic},
+             {"Min", by_arithmetic}, {"Max", by_arithmetic},     {"Neg", by_negation},
+             {"Equal", by_equality}, {"Where", by_choice},       {"ConstantOfShape", by_filling}};
 
 int gemel__onnx_by_sizes(gemel__onnx_call *c) {
   for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
