@@ -31,6 +31,7 @@ library_tests += %reldir%/t-rewrite
 library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-onnx
+library_tests += %reldir%/t-onnx-loops
 library_tests += %reldir%/t-onnx-nodes
 library_tests += %reldir%/t-calls
 library_tests += %reldir%/t-null

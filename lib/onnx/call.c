@@ -284,6 +284,17 @@ gemel__wire_span gemel__onnx_text(const gemel__onnx_call *c, const char *name) {
   return gemel__proto_span(gemel__onnx_attribute(c, name), GEMEL__ATTRIBUTE_S);
 }
 
+gemel__wire_span gemel__onnx_text_at(const gemel__onnx_call *c, const char *name, size_t k) {
+  gemel__wire_span attribute = gemel__onnx_attribute(c, name);
+  gemel__wire_field field;
+  while (gemel__proto_next(&attribute, GEMEL__ATTRIBUTE_STRINGS, &field)) {
+    if (k-- == 0) {
+      return field.span;
+    }
+  }
+  return (gemel__wire_span){NULL, 0};
+}
+
 int gemel__onnx_ints(gemel__onnx_call *c, const char *name, gemel__int_list *list) {
   gemel__wire_span attribute = gemel__onnx_attribute(c, name);
   gemel__numbers numbers = {

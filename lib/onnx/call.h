@@ -100,6 +100,9 @@ double gemel__onnx_float_at(const gemel__onnx_call *c, const char *name, size_t 
 /* The text of attribute NAME; no bytes, NULL, if it is absent. */
 gemel__wire_span gemel__onnx_text(const gemel__onnx_call *c, const char *name);
 
+/* Text K of the list that is attribute NAME; no bytes, NULL, if there is none. */
+gemel__wire_span gemel__onnx_text_at(const gemel__onnx_call *c, const char *name, size_t k);
+
 /* The AttributeProto of this name; no bytes, NULL, if it is absent. */
 gemel__wire_span gemel__onnx_attribute(const gemel__onnx_call *c, const char *name);
 
@@ -123,11 +126,20 @@ gemel_value gemel__onnx_refuse(gemel__onnx_call *c, gemel_status status, const c
 /* BYTES of the node's arena; NULL, and the graph's error, when memory is out. */
 void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes);
 
-/* ---- Shapes ---- */
+/* ---- Values ---- */
 
-/* x where it is above 0 (or NaN), else ALPHA x; max(0, min(1, ALPHA x + BETA)). */
-gemel_value gemel__onnx_leaky(gemel__onnx_call *c, gemel_value x, double alpha);
-gemel_value gemel__onnx_hard(gemel__onnx_call *c, gemel_value x, double alpha, double beta);
+/* An activation that attributes name: of x, with as many parameters as it takes, and their values
+ * where they are absent. */
+typedef struct gemel__onnx_activation {
+  const char *name;
+  size_t takes;
+  double fallback[2];
+  gemel_value (*build)(gemel__onnx_call *c, gemel_value x, double alpha, double beta);
+} gemel__onnx_activation;
+
+/* The activation called NAME, or NULL and the graph's error. */
+const gemel__onnx_activation *gemel__onnx_activation_find(gemel__onnx_call *c,
+                                                          gemel__wire_span name);
 
 /* X in f32 where it is narrower, as ONNX computes what normalises layers. */
 gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x);

@@ -166,13 +166,13 @@ static gemel_value above_zero(gemel__onnx_call *c, gemel_value x, gemel_value be
   return gemel_where_at(gemel_lt_at(x, number_for(c, x, 0), c->where), below, x, c->where);
 }
 
-gemel_value gemel__onnx_leaky(gemel__onnx_call *c, gemel_value x, double alpha) {
+static gemel_value leaky(gemel__onnx_call *c, gemel_value x, double alpha, double unused) {
+  (void)unused;
   return above_zero(c, x, gemel_mul_at(x, number_for(c, x, alpha), c->where));
 }
 
 gemel_value gemel__onnx_leaky_relu(gemel__onnx_call *c) {
-  return gemel__onnx_leaky(c, gemel__onnx_input(c, 0),
-                           gemel__onnx_float(c, "alpha", (double)0.01F));
+  return leaky(c, gemel__onnx_input(c, 0), gemel__onnx_float(c, "alpha", (double)0.01F), 0);
 }
 
 gemel_value gemel__onnx_prelu(gemel__onnx_call *c) {
@@ -189,9 +189,13 @@ static gemel_value exponential(gemel__onnx_call *c, gemel_value x, double alpha,
   return alpha == 1 ? e : gemel_mul_at(e, number_for(c, x, alpha), c->where);
 }
 
+static gemel_value elu(gemel__onnx_call *c, gemel_value x, double alpha, double unused) {
+  (void)unused;
+  return above_zero(c, x, exponential(c, x, alpha, 1));
+}
+
 gemel_value gemel__onnx_elu(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0);
-  return above_zero(c, x, exponential(c, x, gemel__onnx_float(c, "alpha", 1), 1));
+  return elu(c, gemel__onnx_input(c, 0), gemel__onnx_float(c, "alpha", 1), 0);
 }
 
 gemel_value gemel__onnx_celu(gemel__onnx_call *c) {
@@ -208,20 +212,26 @@ gemel_value gemel__onnx_selu(gemel__onnx_call *c) {
                       c->where);
 }
 
-gemel_value gemel__onnx_hard(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
-  gemel_value line = gemel_add_at(gemel_mul_at(x, number_for(c, x, alpha), c->where),
-                                  number_for(c, x, beta), c->where);
+/* ALPHA x + BETA */
+static gemel_value affine(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  return gemel_add_at(gemel_mul_at(x, number_for(c, x, alpha), c->where), number_for(c, x, beta),
+                      c->where);
+}
+
+/* max(0, min(1, ALPHA x + BETA)) */
+static gemel_value hard(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  gemel_value line = affine(c, x, alpha, beta);
   return gemel_clip_at(line, number_for(c, x, 0), number_for(c, x, 1), c->where);
 }
 
 gemel_value gemel__onnx_hard_sigmoid(gemel__onnx_call *c) {
-  return gemel__onnx_hard(c, gemel__onnx_input(c, 0), gemel__onnx_float(c, "alpha", (double)0.2F),
-                          gemel__onnx_float(c, "beta", 0.5));
+  return hard(c, gemel__onnx_input(c, 0), gemel__onnx_float(c, "alpha", (double)0.2F),
+              gemel__onnx_float(c, "beta", 0.5));
 }
 
 gemel_value gemel__onnx_hard_swish(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
-  return gemel_mul_at(x, gemel__onnx_hard(c, x, 1.0 / 6, 0.5), c->where);
+  return gemel_mul_at(x, hard(c, x, 1.0 / 6, 0.5), c->where);
 }
 
 gemel_value gemel__onnx_swish(gemel__onnx_call *c) {
@@ -246,16 +256,23 @@ gemel_value gemel__onnx_mish(gemel__onnx_call *c) {
   return gemel_mul_at(x, gemel_tanh_at(softplus(c, x), c->where), c->where);
 }
 
-gemel_value gemel__onnx_softsign(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0);
+static gemel_value softsign(gemel__onnx_call *c, gemel_value x) {
   return gemel_div_at(x, gemel_add_at(number_for(c, x, 1), gemel_abs_at(x, c->where), c->where),
                       c->where);
 }
 
-gemel_value gemel__onnx_thresholded_relu(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0);
-  gemel_value above = gemel_gt_at(x, number_for(c, x, gemel__onnx_float(c, "alpha", 1)), c->where);
+gemel_value gemel__onnx_softsign(gemel__onnx_call *c) {
+  return softsign(c, gemel__onnx_input(c, 0));
+}
+
+static gemel_value thresholded(gemel__onnx_call *c, gemel_value x, double alpha, double unused) {
+  (void)unused;
+  gemel_value above = gemel_gt_at(x, number_for(c, x, alpha), c->where);
   return gemel_where_at(above, x, number_for(c, x, 0), c->where);
+}
+
+gemel_value gemel__onnx_thresholded_relu(gemel__onnx_call *c) {
+  return thresholded(c, gemel__onnx_input(c, 0), gemel__onnx_float(c, "alpha", 1), 0);
 }
 
 gemel_value gemel__onnx_shrink(gemel__onnx_call *c) {
@@ -283,6 +300,70 @@ gemel_value gemel__onnx_gelu(gemel__onnx_call *c) {
   gemel_value inner = gemel_mul_at(sum, number_for(c, x, 0.79788456080286535588), c->where);
   gemel_value gate = gemel_add_at(gemel_tanh_at(inner, c->where), number_for(c, x, 1), c->where);
   return gemel_mul_at(gemel_mul_at(x, number_for(c, x, 0.5), c->where), gate, c->where);
+}
+
+/* ---- Activations by name ---- */
+
+static gemel_value relu_(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  (void)alpha, (void)beta;
+  return gemel_relu_at(x, c->where);
+}
+
+static gemel_value sigmoid_(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  (void)alpha, (void)beta;
+  return gemel_sigmoid_at(x, c->where);
+}
+
+static gemel_value tanh_(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  (void)alpha, (void)beta;
+  return gemel_tanh_at(x, c->where);
+}
+
+static gemel_value softplus_(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  (void)alpha, (void)beta;
+  return softplus(c, x);
+}
+
+static gemel_value softsign_(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  (void)alpha, (void)beta;
+  return softsign(c, x);
+}
+
+/* ALPHA tanh(BETA x) */
+static gemel_value scaled_tanh(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  gemel_value t = gemel_tanh_at(gemel_mul_at(x, number_for(c, x, beta), c->where), c->where);
+  return gemel_mul_at(t, number_for(c, x, alpha), c->where);
+}
+
+static gemel_value clipped(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
+  return gemel_clip_at(x, number_for(c, x, alpha), number_for(c, x, beta), c->where);
+}
+
+static const gemel__onnx_activation activations[] = {
+    {"Affine", 2, {1, 0}, affine},
+    {"Clip", 2, {0, 0}, clipped},
+    {"Elu", 1, {1, 0}, elu},
+    {"HardSigmoid", 2, {(double)0.2F, 0.5}, hard},
+    {"LeakyRelu", 1, {(double)0.01F, 0}, leaky},
+    {"Relu", 0, {0, 0}, relu_},
+    {"ScaledTanh", 2, {1, 1}, scaled_tanh},
+    {"Sigmoid", 0, {0, 0}, sigmoid_},
+    {"Softplus", 0, {0, 0}, softplus_},
+    {"Softsign", 0, {0, 0}, softsign_},
+    {"Tanh", 0, {0, 0}, tanh_},
+    {"ThresholdedRelu", 1, {1, 0}, thresholded},
+};
+
+const gemel__onnx_activation *gemel__onnx_activation_find(gemel__onnx_call *c,
+                                                          gemel__wire_span name) {
+  for (size_t k = 0; k < sizeof activations / sizeof *activations; k++) {
+    if (gemel__wire_is(name, activations[k].name)) {
+      return &activations[k];
+    }
+  }
+  gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "the activation %.*s", (int)name.length,
+                     (const char *)name.bytes);
+  return NULL;
 }
 
 /* ---- Training only ---- */

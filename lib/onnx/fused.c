@@ -26,27 +26,10 @@ static gemel_value activated(gemel__onnx_call *c, gemel_value x) {
   if (name.length == 0) {
     return x;
   }
-  if (gemel__wire_is(name, "Relu")) {
-    return gemel_relu_at(x, c->where);
-  }
-  if (gemel__wire_is(name, "Sigmoid")) {
-    return gemel_sigmoid_at(x, c->where);
-  }
-  if (gemel__wire_is(name, "Tanh")) {
-    return gemel_tanh_at(x, c->where);
-  }
-  if (gemel__wire_is(name, "LeakyRelu")) {
-    return gemel__onnx_leaky(c, x, parameter(c, 0, (double)0.01F));
-  }
-  if (gemel__wire_is(name, "Clip")) {
-    return gemel_clip_at(x, number_for(c, x, parameter(c, 0, 0)),
-                         number_for(c, x, parameter(c, 1, 0)), c->where);
-  }
-  if (gemel__wire_is(name, "HardSigmoid")) {
-    return gemel__onnx_hard(c, x, parameter(c, 0, (double)0.2F), parameter(c, 1, 0.5));
-  }
-  return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "the activation %.*s", (int)name.length,
-                            (const char *)name.bytes);
+  const gemel__onnx_activation *a = gemel__onnx_activation_find(c, name);
+  return a == NULL
+             ? null_value
+             : a->build(c, x, parameter(c, 0, a->fallback[0]), parameter(c, 1, a->fallback[1]));
 }
 
 /* ---- Products ---- */
