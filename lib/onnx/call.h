@@ -154,7 +154,8 @@ gemel_value gemel__onnx_scalar(gemel__onnx_call *c, gemel_value x);
  * aren't sizes or the operator isn't such, -1 on failure. */
 int gemel__onnx_by_sizes(gemel__onnx_call *c);
 
-/* 1 if SIZES are there and all numbers; these as a tensor, to be released, or NULL and the error. */
+/* 1 if SIZES are there and all numbers; these as a tensor, to be released, or NULL and the error.
+ */
 int gemel__onnx_sizes_are_known(gemel__onnx_call *c, const gemel__sizes *sizes);
 gemel_tensor *gemel__onnx_sizes_tensor(gemel__onnx_call *c, const gemel__sizes *sizes,
                                        gemel_error *error);

@@ -79,13 +79,13 @@ static gemel_tensor *compute(const gemel__onnx_call *c, gemel__onnx_value **inpu
 }
 
 int gemel__onnx_keep(gemel__onnx_call *c, gemel_tensor *result) {
-  gemel__folded *folded = gemel__arena_alloc(&c->importer->arena, sizeof *folded);
+  gemel__onnx_folded *folded = gemel__arena_alloc(&c->importer->arena, sizeof *folded);
   if (folded == NULL) {
     gemel_tensor_unref(result);
     gemel__onnx_refuse(c, GEMEL_NO_MEMORY, "out of memory for a node");
     return -1;
   }
-  *folded = (gemel__folded){result, c->importer->folded};
+  *folded = (gemel__onnx_folded){result, c->importer->folded};
   c->importer->folded = folded;
   c->first = (gemel__onnx_value){.bound = result};
   return 1;
@@ -117,7 +117,7 @@ int gemel__onnx_fold(gemel__onnx_call *c) {
 }
 
 void gemel__onnx_forget_folded(gemel__importer *in) {
-  for (gemel__folded *folded = in->folded; folded != NULL; folded = folded->next) {
+  for (gemel__onnx_folded *folded = in->folded; folded != NULL; folded = folded->next) {
     gemel_tensor_unref(folded->tensor);
   }
 }

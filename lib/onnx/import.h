@@ -11,10 +11,10 @@
 #include "onnx/names.h"
 
 /* Tensors that were computed while the model was read. */
-typedef struct gemel__folded {
+typedef struct gemel__onnx_folded {
   gemel_tensor *tensor;
-  struct gemel__folded *next;
-} gemel__folded;
+  struct gemel__onnx_folded *next;
+} gemel__onnx_folded;
 
 typedef struct gemel__importer {
   const gemel_onnx *model;
@@ -22,8 +22,8 @@ typedef struct gemel__importer {
   gemel_context *context;
   gemel_graph *graph;
   gemel_error *error;
-  gemel__arena arena;          /* sizes, names, and keys of functions */
-  gemel__folded *folded;
+  gemel__arena arena; /* sizes, names, and keys of functions */
+  gemel__onnx_folded *folded;
   gemel__onnx_names names;     /* of values */
   gemel__onnx_names functions; /* of the model, by domain and name */
   size_t weights;              /* the first entries: those of the main graph */

@@ -1,6 +1,7 @@
 # ONNX models read.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/attention.c
 libgemel_a_SOURCES += %reldir%/call.c
 libgemel_a_SOURCES += %reldir%/call.h
 libgemel_a_SOURCES += %reldir%/conv.c
