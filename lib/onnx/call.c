@@ -92,12 +92,34 @@ static gemel_value constant_of(gemel__onnx_call *c, const gemel__onnx_value *v) 
   return value;
 }
 
-gemel_value gemel__onnx_value_in(gemel__onnx_call *c, gemel__onnx_value *v) {
-  if (gemel_is_null(v->value)) {
-    v->value =
-        v->sizes != NULL && !is_known(v) ? gemel__onnx_sizes_value(c, v->sizes) : constant_of(c, v);
+/* VALUE, of a graph around that of C, as a constant of the loops between them. */
+static gemel_value captured(gemel__onnx_call *c, gemel_value value) {
+  while (!gemel_is_null(value) && value.graph != c->graph) {
+    const gemel__onnx_loop *loop = c->importer->loop;
+    while (loop != NULL && loop->around != value.graph) {
+      loop = loop->outer;
+    }
+    if (loop == NULL) {
+      return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a value of another graph");
+    }
+    value = gemel_loop_constant_at(loop->loop, value, c->where);
+    if (gemel_is_null(value)) {
+      gemel_error error = *gemel_graph_error(loop->around);
+      return gemel__graph_take_error(c->graph, &error);
+    }
   }
-  return v->value;
+  return value;
+}
+
+/* What is made of constants in a loop's body isn't kept, since the body goes with the loop. */
+gemel_value gemel__onnx_value_in(gemel__onnx_call *c, gemel__onnx_value *v) {
+  if (!gemel_is_null(v->value)) {
+    return captured(c, v->value);
+  }
+  gemel_value made =
+      v->sizes != NULL && !is_known(v) ? gemel__onnx_sizes_value(c, v->sizes) : constant_of(c, v);
+  v->value = c->importer->loop == NULL ? made : v->value;
+  return made;
 }
 
 gemel_value gemel__onnx_input(gemel__onnx_call *c, size_t k) {

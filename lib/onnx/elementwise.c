@@ -63,8 +63,13 @@ gemel_value gemel__onnx_mean_of(gemel__onnx_call *c) {
   return gemel_div_at(sum, number_for(c, sum, (double)c->n_inputs), c->where);
 }
 
+/* What is known of the input is so of the result. */
 gemel_value gemel__onnx_identity(gemel__onnx_call *c) {
-  return gemel__onnx_input(c, 0);
+  if (!gemel__onnx_given(c, 0)) {
+    return gemel__onnx_input(c, 0);
+  }
+  c->first = *c->inputs[0];
+  return c->first.value;
 }
 
 /* ---- Dtypes ---- */

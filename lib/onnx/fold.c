@@ -97,7 +97,8 @@ int gemel__onnx_fold(gemel__onnx_call *c) {
       return 0;
     }
   }
-  if (c->n_outputs != 1 || c->n_inputs == 0) {
+  int has_body = c->row->as != NULL && strcmp(c->row->as, "body") == 0;
+  if (c->n_outputs != 1 || c->n_inputs == 0 || has_body) {
     return 0;
   }
   gemel__onnx_value *values = gemel__onnx_room(c, c->n_inputs * sizeof *values);

@@ -2,7 +2,7 @@
  *
  * From a model to a graph: inputs and weights are defined, then each node is applied in the order
  * of the file, which is that of data. A node's operator is a row of operators.def, or a function of
- * the model, whose body is applied in its place, as is the branch of an If that is taken.
+ * the model, whose body is applied in its place.
  */
 #include "onnx/import.h"
 
@@ -202,23 +202,42 @@ static gemel_status define_parameters(gemel__importer *in, const gemel__onnx_cal
   return GEMEL_OK;
 }
 
-/* The outputs of a body, whose names are the fields OUTPUTS of MESSAGE (or names of values there),
- * become those of C. */
-static gemel_status take_results(gemel__importer *in, gemel__onnx_call *c, gemel__wire_span message,
-                                 uint32_t outputs, int are_values) {
+/* The outputs of a body, whose names are the fields OUTPUTS of MESSAGE (or names of values there).
+ */
+static gemel_status take_results(gemel__importer *in, gemel__wire_span message, uint32_t outputs,
+                                 int are_values, size_t n, gemel__onnx_value *results) {
   gemel__wire_field field;
-  for (size_t k = 0; k < c->n_outputs && gemel__proto_next(&message, outputs, &field); k++) {
+  for (size_t k = 0; k < n && gemel__proto_next(&message, outputs, &field); k++) {
     gemel__wire_span name =
         are_values ? gemel__proto_span(field.span, GEMEL__VALUE_NAME) : field.span;
-    gemel__onnx_value *result = find_value(in, name);
+    const gemel__onnx_value *result = find_value(in, name);
     if (result == NULL) {
       return gemel__fail(in->error, GEMEL_BAD_FILE, "its body doesn't make '%.*s'", SHOWN(name));
     }
-    if (k == 0) {
-      c->first = *result;
-    }
-    c->outputs[k] = k == 0 ? result->value : gemel__onnx_value_in(c, result);
+    results[k] = *result;
   }
+  return GEMEL_OK;
+}
+
+void gemel__onnx_results(gemel__onnx_call *c, gemel__onnx_value *results) {
+  for (size_t k = 1; k < c->n_outputs; k++) {
+    int is_made = results[k].tensor.bytes != NULL || results[k].bound != NULL ||
+                  results[k].sizes != NULL || !gemel_is_null(results[k].value);
+    c->outputs[k] = is_made ? gemel__onnx_value_in(c, &results[k]) : c->outputs[k];
+  }
+  c->first = results[0];
+  c->outputs[0] = results[0].value;
+}
+
+static gemel_status take_outputs(gemel__importer *in, gemel__onnx_call *c,
+                                 gemel__wire_span function) {
+  gemel__onnx_value *results = gemel__arena_alloc(c->arena, (c->n_outputs + 1) * sizeof *results);
+  if (results == NULL) {
+    return gemel__no_memory(in->error, "a node");
+  }
+  memset(results, 0, (c->n_outputs + 1) * sizeof *results);
+  GEMEL__TRY(take_results(in, function, GEMEL__FUNCTION_OUTPUT, 0, c->n_outputs, results));
+  gemel__onnx_results(c, results);
   return GEMEL_OK;
 }
 
@@ -244,7 +263,7 @@ static gemel_status apply_function(gemel__importer *in, gemel__onnx_call *c,
   gemel_status status = deeper(in);
   status = status == GEMEL_OK ? define_parameters(in, c, function) : status;
   status = status == GEMEL_OK ? apply_nodes(in, function, GEMEL__FUNCTION_NODE) : status;
-  status = status == GEMEL_OK ? take_results(in, c, function, GEMEL__FUNCTION_OUTPUT, 0) : status;
+  status = status == GEMEL_OK ? take_outputs(in, c, function) : status;
   gemel__onnx_names_forget(&in->names, before.names.count);
   in->floor = before.floor;
   in->scope = before.scope;
@@ -255,37 +274,45 @@ static gemel_status apply_function(gemel__importer *in, gemel__onnx_call *c,
   return status;
 }
 
-/* ---- Branches ---- */
+/* ---- Bodies ---- */
 
-static gemel_status apply_branch(gemel__importer *in, gemel__onnx_call *c,
-                                 gemel__wire_span branch) {
+static gemel_status define_body_inputs(gemel__importer *in, gemel__wire_span body, size_t n,
+                                       const gemel__onnx_value *inputs) {
+  gemel__wire_field field;
+  size_t has = gemel__proto_count(body, GEMEL__GRAPH_INPUT);
+  if (has != n) {
+    return gemel__fail(in->error, GEMEL_BAD_FILE, "its body has %zu inputs, and must have %zu", has,
+                       n);
+  }
+  for (size_t k = 0; gemel__proto_next(&body, GEMEL__GRAPH_INPUT, &field); k++) {
+    if (define_value(in, gemel__proto_span(field.span, GEMEL__VALUE_NAME), inputs[k]) == NULL) {
+      return in->error->status;
+    }
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__onnx_body(gemel__onnx_call *c, gemel__wire_span body, size_t n_inputs,
+                              const gemel__onnx_value *inputs, size_t n_results,
+                              gemel__onnx_value *results) {
+  gemel__importer *in = c->importer;
   size_t scope = in->scope, count = in->names.count;
   int depth = in->depth;
   in->scope = in->names.count;
   gemel_status status = deeper(in);
-  status = status == GEMEL_OK ? define_initializers(in, branch, 0) : status;
-  status = status == GEMEL_OK ? apply_nodes(in, branch, GEMEL__GRAPH_NODE) : status;
-  status = status == GEMEL_OK ? take_results(in, c, branch, GEMEL__GRAPH_OUTPUT, 1) : status;
+  status = status == GEMEL_OK ? define_body_inputs(in, body, n_inputs, inputs) : status;
+  status = status == GEMEL_OK ? define_initializers(in, body, 0) : status;
+  status = status == GEMEL_OK ? apply_nodes(in, body, GEMEL__GRAPH_NODE) : status;
+  status = status == GEMEL_OK ? take_results(in, body, GEMEL__GRAPH_OUTPUT, 1, n_results, results)
+                              : status;
   gemel__onnx_names_forget(&in->names, count);
   in->scope = scope;
   in->depth = depth;
-  return status;
-}
-
-static gemel_status apply_if(gemel__importer *in, gemel__onnx_call *c) {
-  gemel_tensor *condition = gemel__onnx_known(c, 0);
-  if (condition == NULL || gemel_tensor_elements(condition) != 1 ||
-      gemel_tensor_dtype(condition) != GEMEL_BOOL) {
-    gemel_tensor_unref(condition);
-    return gemel__fail(in->error, GEMEL_UNSUPPORTED,
-                       "a condition that isn't known before the graph runs");
+  if (status != GEMEL_OK) { /* the graph's error becomes that which names the body's node */
+    gemel_graph_clear_error(c->graph);
+    gemel__graph_take_error(c->graph, in->error);
   }
-  const char *branch =
-      *(const uint8_t *)gemel_tensor_data(condition) ? "then_branch" : "else_branch";
-  gemel__wire_span graph = gemel__proto_span(gemel__onnx_attribute(c, branch), GEMEL__ATTRIBUTE_G);
-  gemel_tensor_unref(condition);
-  return graph.bytes != NULL ? apply_branch(in, c, graph)
-                             : gemel__fail(in->error, GEMEL_BAD_FILE, "it has no %s", branch);
+  return status;
 }
 
 /* ---- Nodes ---- */
@@ -329,8 +356,6 @@ static gemel_status apply_node(gemel__importer *in, gemel__onnx_call *c) {
   c->row = row_of(domain, name);
   if (function.bytes != NULL) {
     GEMEL__TRY(apply_function(in, c, function));
-  } else if (gemel__wire_is(name, "If") && same_domain(domain, "")) {
-    GEMEL__TRY(apply_if(in, c));
   } else if (c->row == NULL) {
     return unknown_operator(in, name);
   } else {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A model on its way into a graph: the names that are known, and the nodes of a graph or function
- * applied one after the other. A branch of If sees the names around it, a function only its own;
- * what they defined is unknown again behind them.
+ * applied one after the other. A body of If or Loop sees the names around it, a function only its
+ * own; what they defined is unknown again behind them.
  */
 #ifndef GEMEL__ONNX_IMPORT_H
 #define GEMEL__ONNX_IMPORT_H
@@ -16,11 +16,19 @@ typedef struct gemel__onnx_folded {
   struct gemel__onnx_folded *next;
 } gemel__onnx_folded;
 
+/* A loop whose body is being made, in the graph around it. */
+typedef struct gemel__onnx_loop {
+  gemel_loop *loop;
+  gemel_graph *around;
+  const struct gemel__onnx_loop *outer; /* the one in whose body it is; NULL: none */
+} gemel__onnx_loop;
+
 typedef struct gemel__importer {
   const gemel_onnx *model;
   const gemel_onnx_options *options;
   gemel_context *context;
-  gemel_graph *graph;
+  gemel_graph *graph;           /* to which nodes are added: that of the model, or a body's */
+  const gemel__onnx_loop *loop; /* of that body; NULL: none */
   gemel_error *error;
   gemel__arena arena; /* sizes, names, and keys of functions */
   gemel__onnx_folded *folded;
@@ -39,6 +47,15 @@ typedef struct gemel__importer {
 
 /* VALUE as a value of the graph, made now if need be. */
 gemel_value gemel__onnx_value_in(gemel__onnx_call *c, gemel__onnx_value *value);
+
+/* Makes RESULTS, one for each output of C, its outputs. */
+void gemel__onnx_results(gemel__onnx_call *c, gemel__onnx_value *results);
+
+/* Applies BODY, a graph among C's attributes, to INPUTS, one for each of its inputs: GEMEL_OK and
+ * its results, or the status of the error, which is C's graph's too. */
+gemel_status gemel__onnx_body(gemel__onnx_call *c, gemel__wire_span body, size_t n_inputs,
+                              const gemel__onnx_value *inputs, size_t n_results,
+                              gemel__onnx_value *results);
 
 /* Computes the node C if its inputs are known and short: 1 (c->first has the result), 0 if it can't
  * be, -1 on failure. */

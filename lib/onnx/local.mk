@@ -12,6 +12,7 @@ libgemel_a_SOURCES += %reldir%/fused.c
 libgemel_a_SOURCES += %reldir%/import.c
 libgemel_a_SOURCES += %reldir%/import.h
 libgemel_a_SOURCES += %reldir%/linalg.c
+libgemel_a_SOURCES += %reldir%/loops.c
 libgemel_a_SOURCES += %reldir%/losses.c
 libgemel_a_SOURCES += %reldir%/model.c
 libgemel_a_SOURCES += %reldir%/model.h
