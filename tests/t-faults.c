@@ -85,6 +85,8 @@ static const struct {
     HOME(pool_lanes_overwrites, "avg_pool_grad"),
     HOME(pool_grad_overwrites, "avg_pool_grad"),
     HOME(cross_entropy_no_target, "cross_entropy"),
+    HOME(take_grad_sets, "take"),
+    HOME(put_first_stays, "put"),
     HOME(gather_stride, "add"),
     HOME(grad_not_accumulated, "pad"),
     HOME(buffer_freed_early, "pad"),

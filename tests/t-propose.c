@@ -196,7 +196,8 @@ static int takes_any(const gemel_operation *op, size_t k) {
   if (strcmp(op->name, "where") == 0 || strcmp(op->name, "pad") == 0) {
     return (k == 0) == (op->name[0] == 'p');
   }
-  return strncmp(op->name, "logical", 7) != 0 && !has_body(op) && !takes_key(op);
+  int is_index = k == 1 && (strcmp(op->name, "take") == 0 || strcmp(op->name, "put") == 0);
+  return !is_index && strncmp(op->name, "logical", 7) != 0 && !has_body(op) && !takes_key(op);
 }
 
 static void any_operand(const void *data) {

@@ -24,7 +24,9 @@ typedef struct gemel__cuda_idle gemel__cuda_idle;
 typedef struct gemel__cuda_fused gemel__cuda_fused;
 
 /* X(name, text): what a kernel may find wrong with a value, and what the error then says. */
-#define GEMEL__CUDA_PROBLEM_TABLE(X) X(TARGET, "a target of cross_entropy is outside its classes")
+#define GEMEL__CUDA_PROBLEM_TABLE(X)                                                               \
+  X(TARGET, "a target of cross_entropy is outside its classes")                                    \
+  X(INDEX, "an index of take or put is outside its axis")
 
 enum {
   GEMEL__CUDA_NO_PROBLEM,

@@ -55,6 +55,7 @@ typedef struct gemel__hooks {
   X(shape)                                                                                         \
   X(softmax)                                                                                       \
   X(source)                                                                                        \
+  X(take)                                                                                          \
   X(transfer)
 
 typedef enum gemel__family {

@@ -387,6 +387,19 @@ GEMEL__CPP_WRITING(set_subtensor)
 GEMEL__CPP_WRITING(inc_subtensor)
 #undef GEMEL__CPP_WRITING
 
+/* x at indices along an axis; x with y there, set or combined as MODE says. */
+inline value take(const operand &x, const operand &indices, int64_t axis = 0) {
+  operands<2> o({x, indices});
+  gemel_take_options options = {axis};
+  return checked(gemel_take_at(o.v[0], o.v[1], &options, o.where), o.graph, o.where);
+}
+inline value put(const operand &x, const operand &indices, const operand &y, int64_t axis = 0,
+                 const char *mode = "set") {
+  operands<3> o({x, indices, y});
+  gemel_put_options options = {axis, mode};
+  return checked(gemel_put_at(o.v[0], o.v[1], o.v[2], &options, o.where), o.graph, o.where);
+}
+
 inline std::vector<value> split(const operand &x, const dims &parts, int64_t axis = 0) {
   std::vector<gemel_dim> list = detail::sizes(parts, x);
   gemel_split_options o = {axis};

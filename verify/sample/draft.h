@@ -137,6 +137,8 @@ gemel_status gemel__propose_join(gemel__draft *d);
 gemel_status gemel__propose_split(gemel__draft *d);
 gemel_status gemel__propose_subtensor(gemel__draft *d);
 gemel_status gemel__propose_write(gemel__draft *d);
+gemel_status gemel__propose_take(gemel__draft *d);
+gemel_status gemel__propose_put(gemel__draft *d);
 gemel_status gemel__propose_reduction(gemel__draft *d);
 gemel_status gemel__propose_largest(gemel__draft *d);
 gemel_status gemel__propose_argmax(gemel__draft *d);

@@ -1,0 +1,83 @@
+/*
+ * take and put: indices of every integer dtype, from either end, that come again, and that are out
+ * of range.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "optable.h"
+
+#define M23 "f32[2, 3] 0 1 2 3 4 5"
+#define NAN_3 "f32[3] nan -0 0"
+
+static const op_case cases[] = {
+    OK_CASE("take/rows", "take(x, y)", "f32[3, 3] 3 4 5 0 1 2 3 4 5", M23, "i64[3] 1 0 -1"),
+    OK_CASE("take/columns", "take(x, y, axis = -1)", "f32[2, 2, 2] 2 0 1 1 5 3 4 4", M23,
+            "i8[2, 2] 2 -3 1 -2"),
+    OK_CASE("take/one", "take(x, y, axis = 1)", "f32[2] 1 4", M23, "u8[] 1"),
+    OK_CASE("take/middle", "take(x, y, axis = 1)", "i16[2, 2, 2] 3 4 1 2 7 8 5 6",
+            "i16[2, 2, 2] 1 2 3 4 5 6 7 8", "u64[2] 1 0"),
+    OK_CASE("take/symbols", "take(x, y)", "bool[2] 1 0", "bool[N=3] 0 0 1", "u16[M=2] 2 0"),
+    OK_CASE("take/none", "take(x, y)", "f64[0, 2]", "f64[0, 2]", "i32[0]"),
+    OK_CASE("take/of_empty_rows", "take(x, y)", "f64[2, 0]", "f64[1, 0]", "i32[2] 0 -1"),
+    OK_CASE("take/nan", "take(x, y)", "f32[2] nan -0", NAN_3, "i32[2] 0 1"),
+    BAD_CASE("take/behind", "take(x, y)", GEMEL_BAD_VALUE,
+             "index 2 (element 1 of the indices) is outside of axis 0, which has size 2", M23,
+             "i64[2] 0 2"),
+    BAD_CASE("take/before", "take(x, y, axis = 1)", GEMEL_BAD_VALUE, "index -4", M23, "i64[] -4"),
+    BAD_CASE("take/huge", "take(x, y)", GEMEL_BAD_VALUE, "index 18446744073709551615", M23,
+             "u64[] 18446744073709551615"),
+    BAD_CASE("take/from_nothing", "take(x, y)", GEMEL_BAD_VALUE, "index 0", "f32[0]", "i64[1] 0"),
+    BAD_CASE("take/of_empty_rows_outside", "take(x, y)", GEMEL_BAD_VALUE, "index 1", "f64[1, 0]",
+             "i32[1] 1"),
+    BAD_CASE("take/bools", "take(x, y)", GEMEL_BAD_TYPE, "indices of dtype bool", M23, "bool[] 1"),
+    BAD_CASE("take/floats", "take(x, y)", GEMEL_BAD_TYPE, "indices of dtype f32", M23, "f32[] 1"),
+    BAD_CASE("take/axis", "take(x, y, axis = 2)", GEMEL_BAD_SHAPE, "axis 2", M23, "i64[] 1"),
+    BAD_CASE("take/scalar", "take(x, y)", GEMEL_BAD_SHAPE, "axis 0", "f32[] 1", "i64[] 0"),
+
+    OK_CASE("put/last_stays", "put(x, y, z)", "f32[3] 1 30 40", "f32[3] 1 2 3", "i64[4] 1 2 -2 2",
+            "f32[4] 10 20 30 40"),
+    OK_CASE("put/columns", "put(x, y, z, axis = 1)", "f32[2, 3] 8 1 9 6 4 7", M23, "i8[2] 2 0",
+            "f32[2, 2] 9 8 7 6"),
+    OK_CASE("put/one", "put(x, y, z)", "f32[2, 3] 0 1 2 7 8 9", M23, "u8[] 1", "f32[3] 7 8 9"),
+    OK_CASE("put/none", "put(x, y, z)", M23, M23, "u8[0]", "f32[0, 3]"),
+    OK_CASE("put/add", "put(x, y, z, mode = \"add\")", "i8[2] -26 2", "i8[2] 100 2", "i64[3] 0 0 0",
+            "i8[3] 60 60 10"),
+    OK_CASE("put/add_f16", "put(x, y, z, mode = \"add\")", "f16[1] 2048", "f16[1] 2048",
+            "i64[2] 0 0", "f16[2] 1 1"),
+    OK_CASE("put/add_bool", "put(x, y, z, mode = \"add\")", "bool[2] 1 0", "bool[2] 0 0",
+            "i64[2] 0 0", "bool[2] 1 0"),
+    OK_CASE("put/mul", "put(x, y, z, mode = \"mul\")", "u16[2] 3 30", "u16[2] 3 5", "i64[2] 1 1",
+            "u16[2] 2 3"),
+    OK_CASE("put/mul_bool", "put(x, y, z, mode = \"mul\")", "bool[2] 0 1", "bool[2] 1 1",
+            "i64[2] 0 0", "bool[2] 1 0"),
+    OK_CASE("put/min", "put(x, y, z, mode = \"min\")", "f32[3] nan -0 -0", "f32[3] 1 0 -0",
+            "i64[4] 0 0 1 2", "f32[4] nan 0 -0 0"),
+    OK_CASE("put/max", "put(x, y, z, mode = \"max\")", "f32[3] nan 0 0", "f32[3] 1 0 -0",
+            "i64[4] 0 0 1 2", "f32[4] nan 5 -0 0"),
+    OK_CASE("put/min_i8", "put(x, y, z, mode = \"min\")", "i8[1] -128", "i8[1] 0", "i64[2] 0 0",
+            "i8[2] -128 127"),
+    OK_CASE("put/max_u64", "put(x, y, z, mode = \"max\")", "u64[1] 18446744073709551615",
+            "u64[1] 0", "i64[2] 0 0", "u64[2] 18446744073709551615 1"),
+    BAD_CASE("put/behind", "put(x, y, z)", GEMEL_BAD_VALUE, "index 2", M23, "i64[1] 2",
+             "f32[1, 3] 1 2 3"),
+    BAD_CASE("put/mode", "put(x, y, z, mode = \"sub\")", GEMEL_BAD_VALUE,
+             "mode \"sub\" is none of set, add, mul, min, max", M23, "i64[] 1", "f32[3] 1 2 3"),
+    BAD_CASE("put/rank", "put(x, y, z)", GEMEL_BAD_SHAPE, "y has rank 0", M23, "i64[] 1",
+             "f32[] 1"),
+    BAD_CASE("put/shape", "put(x, y, z)", GEMEL_BAD_SHAPE, "differ along axis 1", M23, "i64[1] 1",
+             "f32[1, 2] 1 2"),
+    BAD_CASE("put/dtype", "put(x, y, z)", GEMEL_BAD_TYPE, "f32 and f64 differ", M23, "i64[] 1",
+             "f64[3] 1 2 3"),
+};
+
+static const op_case gradients[] = {
+    GRAD("take", "take(x, y)", "f32[3] 2 2 1", "f32[3] 10 20 40", "f32[3] 40 30 0", NULL,
+         "f32[3] 1 2 3", "i64[3] 1 -2 0"),
+    GRAD("put", "put(x, y, z)", "f32[3] 30 2 9", "f32[3] 1 2 4", "f32[3] 0 2 0", NULL,
+         "f32[3] 1 2 3", "i64[3] 0 -3 2", "f32[3] 10 30 9"),
+};
+
+void ct_register(void) {
+  OPT_SUITE("take", cases);
+  OPT_SUITE("take_gradient", gradients);
+}

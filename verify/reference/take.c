@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * References of the take family. An index i of an axis of size n is place i, or n + i where it is
+ * negative; one outside -n … n - 1 is an error. take is looked up element by element. An element of
+ * put's result is made of the element of x and those of y whose index is its place, in the order of
+ * the indices: all indices are looked at for each element.
+ */
+#include <string.h>
+#include "reference/common.h"
+#include "reference/twin.h"
+
+/* x, the axis, and for each index its place; -1: it isn't known. */
+typedef struct lookup {
+  const gemel__rtensor *x, *indices;
+  int axis;
+  int64_t *places;
+} lookup;
+
+static gemel_status find_place(const gemel__rcall *call, const lookup *l, size_t k) {
+  int64_t index, n = l->x->shape[l->axis];
+  if (!call->domain->to_integer(call->domain, gemel__rtensor_at(l->indices, k), &index)) {
+    l->places[k] = -1;
+    return GEMEL_OK;
+  }
+  if (index >= n || index < -n) {
+    return gemel__fail(call->error, GEMEL_BAD_VALUE, "index %lld into %lld elements",
+                       (long long)index, (long long)n);
+  }
+  l->places[k] = index >= 0 ? index : n + index;
+  return GEMEL_OK;
+}
+
+/* Finds the places, and the SHAPE of x at the indices and its RANK. */
+static gemel_status look_up(const gemel__rcall *call, lookup *l, int *rank, int64_t *shape) {
+  gemel_status status = GEMEL_OK;
+  l->x = call->inputs[0];
+  l->indices = call->inputs[1];
+  l->axis = gemel__reference_axis(call->attrs[0].u.i, l->x->rank);
+  *rank = l->x->rank - 1 + l->indices->rank;
+  if (l->axis < 0 || *rank > GEMEL_MAX_RANK || gemel__is_float(l->indices->dtype)) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "no such axis, or no indices");
+  }
+  for (int k = 0; k < *rank; k++) {
+    int behind = k - l->axis - l->indices->rank;
+    shape[k] = k < l->axis  ? l->x->shape[k]
+               : behind < 0 ? l->indices->shape[k - l->axis]
+                            : l->x->shape[l->axis + 1 + behind];
+  }
+  l->places = gemel__alloc_array(l->indices->count, sizeof *l->places);
+  if (l->places == NULL) {
+    return gemel__no_memory(call->error, "places");
+  }
+  for (size_t k = 0; status == GEMEL_OK && k < l->indices->count; k++) {
+    status = find_place(call, l, k);
+  }
+  return status;
+}
+
+static void forget(lookup *l) {
+  gemel__free(l->places, l->indices->count * sizeof *l->places);
+}
+
+/* The number, in row-major order, of the index that element AT of y (or of take's result) has. */
+static size_t index_number(const lookup *l, const int64_t *at) {
+  size_t number = 0;
+  for (int k = 0; k < l->indices->rank; k++) {
+    number = number * (size_t)l->indices->shape[k] + (size_t)at[l->axis + k];
+  }
+  return number;
+}
+
+static gemel_status reference_take(gemel__rcall *call) {
+  int64_t shape[GEMEL_MAX_RANK], index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
+  gemel__domain *d = call->domain;
+  lookup l = {NULL, call->inputs[1], 0, NULL};
+  int rank;
+  gemel_status status = look_up(call, &l, &rank, shape);
+  if (status == GEMEL_OK) {
+    status = gemel__reference_output(call, 0, l.x->dtype, rank, shape);
+  }
+  for (size_t i = 0; status == GEMEL_OK && i < call->outputs[0].count; i++) {
+    void *e = gemel__rtensor_at(&call->outputs[0], i);
+    for (int k = 0; k < l.x->rank; k++) {
+      at[k] = index[k < l.axis ? k : k - 1 + l.indices->rank];
+    }
+    at[l.axis] = l.places[index_number(&l, index)];
+    if (at[l.axis] < 0) {
+      d->set_state(d, e, GEMEL__UNDECIDED);
+    } else {
+      d->set(d, e, gemel__rtensor_index(l.x, at));
+    }
+    gemel__index_next(rank, shape, index);
+  }
+  forget(&l);
+  return status;
+}
+
+const gemel__twin gemel__twin_take = {
+    .reference = reference_take, .propose = gemel__propose_take, .arithmetic = GEMEL__EXACT};
+
+/* ---- put ---- */
+
+/* What meets at a place: x's element, then those of y, in the order of their indices. */
+typedef struct meeting {
+  gemel__decider w;
+  lookup l;
+  size_t n, room;
+  const void **members, **tied;
+  void *negated; /* ROOM + 1 elements */
+} meeting;
+
+/* Collects what meets at element AT of x; 0 if it isn't known whether an index does. */
+static int collect(const gemel__rcall *call, meeting *m, const int64_t *at) {
+  const gemel__rtensor *y = call->inputs[2];
+  int64_t index[GEMEL_MAX_RANK] = {0}, of_y[GEMEL_MAX_RANK];
+  int ranks = m->l.indices->rank;
+  m->n = 0;
+  m->members[m->n++] = gemel__rtensor_index(m->l.x, at);
+  for (size_t k = 0; k < m->l.indices->count; k++) {
+    if (m->l.places[k] < 0) {
+      return 0;
+    }
+    for (int j = 0; j < y->rank; j++) {
+      of_y[j] = j < m->l.axis           ? at[j]
+                : j < m->l.axis + ranks ? index[j - m->l.axis]
+                                        : at[j - ranks + 1];
+    }
+    if (m->l.places[k] == at[m->l.axis]) {
+      m->members[m->n++] = gemel__rtensor_index(y, of_y);
+    }
+    gemel__index_next(ranks, m->l.indices->shape, index);
+  }
+  return 1;
+}
+
+/* E = the smallest: less what is the largest of the negative ones. */
+static void smallest(meeting *m, void *e) {
+  gemel__domain *d = m->w.domain;
+  for (size_t k = 0; k < m->n; k++) {
+    void *negative = gemel__element(d, m->negated, k);
+    d->neg(d, negative, m->members[k]);
+    m->members[k] = negative;
+  }
+  gemel__store_largest(&m->w, e, m->n, m->members, m->tied, gemel__element(d, m->negated, m->room));
+  d->neg(d, e, e);
+}
+
+static void one_after_another(meeting *m, void *e, gemel_dtype dtype,
+                              void (*join)(gemel__domain *, void *, const void *, const void *)) {
+  gemel__domain *d = m->w.domain;
+  d->set(d, e, m->members[0]);
+  for (size_t k = 1; k < m->n; k++) {
+    join(d, e, e, m->members[k]);
+    gemel__store(&m->w, e, dtype, 0.5);
+  }
+}
+
+static void settle(meeting *m, void *e, gemel_dtype dtype, const char *mode) {
+  gemel__domain *d = m->w.domain;
+  if (strcmp(mode, "set") == 0) {
+    d->set(d, e, m->members[m->n - 1]);
+  } else if (strcmp(mode, "add") == 0) {
+    one_after_another(m, e, dtype, d->add);
+  } else if (strcmp(mode, "mul") == 0) {
+    one_after_another(m, e, dtype, d->mul);
+  } else if (strcmp(mode, "max") == 0) {
+    gemel__store_largest(&m->w, e, m->n, m->members, m->tied,
+                         gemel__element(d, m->negated, m->room));
+  } else {
+    smallest(m, e);
+  }
+}
+
+static gemel_status put_all(gemel__rcall *call, meeting *m) {
+  const gemel__rtensor *x = m->l.x;
+  gemel__domain *d = call->domain;
+  int64_t index[GEMEL_MAX_RANK] = {0};
+  for (size_t i = 0; i < x->count; i++) {
+    void *e = gemel__rtensor_at(&call->outputs[0], i);
+    if (collect(call, m, index)) {
+      settle(m, e, x->dtype, call->attrs[1].u.text);
+    } else {
+      d->set_state(d, e, GEMEL__UNDECIDED);
+    }
+    gemel__index_next(x->rank, x->shape, index);
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status put_with_room(gemel__rcall *call, meeting *m) {
+  gemel__domain *d = call->domain;
+  gemel_status status = gemel__decider_init(&m->w, d, call->error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  m->room = m->l.indices->count + 1;
+  m->members = gemel__alloc_array(m->room, sizeof *m->members);
+  m->tied = gemel__alloc_array(m->room, sizeof *m->tied);
+  m->negated = gemel__elements_new(d, m->room + 1);
+  status = m->members != NULL && m->tied != NULL && m->negated != NULL
+               ? put_all(call, m)
+               : gemel__no_memory(call->error, "what meets at a place");
+  if (m->negated != NULL) {
+    gemel__elements_free(d, m->negated, m->room + 1);
+  }
+  gemel__free(m->tied, m->room * sizeof *m->tied);
+  gemel__free(m->members, m->room * sizeof *m->members);
+  gemel__decider_clear(&m->w);
+  return status;
+}
+
+static gemel_status reference_put(gemel__rcall *call) {
+  const gemel__rtensor *y = call->inputs[2];
+  int64_t shape[GEMEL_MAX_RANK];
+  meeting m = {.l = {NULL, call->inputs[1], 0, NULL}};
+  int rank;
+  gemel_status status = look_up(call, &m.l, &rank, shape);
+  if (status == GEMEL_OK && (y->rank != rank || y->dtype != m.l.x->dtype ||
+                             memcmp(y->shape, shape, (size_t)rank * sizeof *shape) != 0)) {
+    status = gemel__fail(call->error, GEMEL_BAD_SHAPE, "y isn't like x at the indices");
+  }
+  if (status == GEMEL_OK) {
+    status = gemel__reference_output(call, 0, m.l.x->dtype, m.l.x->rank, m.l.x->shape);
+  }
+  if (status == GEMEL_OK) {
+    status = put_with_room(call, &m);
+  }
+  forget(&m.l);
+  return status;
+}
+
+const gemel__twin gemel__twin_put = {.reference = reference_put,
+                                     .propose = gemel__propose_put,
+                                     .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS};
