@@ -105,6 +105,10 @@ static void shapes(const void *) {
   GIVES(gemel::set_subtensor(x, gemel::reshape(8.0 + gemel::sum(y), {1}), {1}), 1, 7);
   GIVES(gemel::inc_subtensor(x, y, {1}, {-1}), -2, 6);
   GIVES(gemel::take(y, gemel::stack({gemel::argmax(x, 0), gemel::argmax(x, 0) - 3})), -3, 2);
+  GIVES(gemel::take_along_axis(y, gemel::reshape(gemel::argmax(x, 0), {1}), 0), -3);
+  GIVES(gemel::put_along_axis(x, gemel::reshape(gemel::argmax(x, 0), {1}), gemel::slice(y, 0, 0, 1),
+                              0, "max"),
+        1, 4);
   GIVES(gemel::put(x, gemel::reshape(gemel::argmax(y, 0), {1}), gemel::slice(y, 0, 1, 2), 0, "add"),
         -2, 4);
   GIVES(gemel::split(gemel::concatenate({x, y}), {x.shape()[0], 2})[1], 2, -3);

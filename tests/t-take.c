@@ -70,6 +70,35 @@ static const op_case cases[] = {
              "f64[3] 1 2 3"),
 };
 
+#define FORM(name, expression)                                                                     \
+  static gemel_value name(gemel_graph *graph, const gemel_value *in) {                             \
+    (void)graph;                                                                                   \
+    return expression;                                                                             \
+  }
+FORM(take_along_axis, gemel_take_along_axis(in[0], in[1], 0))
+FORM(take_along_rows, gemel_take_along_axis(in[0], in[1], -1))
+FORM(put_along_axis, gemel_put_along_axis(in[0], in[1], in[2], 0, NULL))
+FORM(add_along_rows, gemel_put_along_axis(in[0], in[1], in[2], 1, "add"))
+
+static const op_case forms[] = {
+    OK_FORM(take_along_axis, "", "f32[1, 3] 3 1 5", M23, "i64[1, 3] 1 0 -1"),
+    OK_FORM(take_along_axis, "symbols", "f32[1, 2] 3 1", "f32[N=2, M=3] 0 1 2 3 4 5",
+            "i64[1, K=2] 1 0"),
+    OK_FORM(take_along_rows, "", "f32[2, 2] 2 2 3 4", M23, "i8[2, 2] 2 -1 0 1"),
+    BAD_FORM(take_along_axis, "behind", GEMEL_BAD_VALUE, "index 2", M23, "i64[1, 3] 1 0 2"),
+    BAD_FORM(take_along_axis, "wider", GEMEL_BAD_VALUE, "index 3", M23, "i64[1, 4] 1 0 1 0"),
+    BAD_FORM(take_along_axis, "rank", GEMEL_BAD_SHAPE,
+             "take_along_axis: axis 0 of rank 2, and "
+             "indices of rank 1",
+             M23, "i64[1] 1"),
+    BAD_FORM(take_along_rows, "axis", GEMEL_BAD_SHAPE, "axis -1 is out of range for rank 0",
+             "f32[] 1", "i64[] 0"),
+    OK_FORM(put_along_axis, "", "f32[2, 3] 0 8 2 7 4 9", M23, "i64[1, 3] 1 0 -1",
+            "f32[1, 3] 7 8 9"),
+    OK_FORM(add_along_rows, "", "f32[2, 3] 15 1 2 3 4 25", M23, "i64[2, 2] 0 0 2 2",
+            "f32[2, 2] 7 8 9 11"),
+};
+
 static const op_case gradients[] = {
     GRAD("take", "take(x, y)", "f32[3] 2 2 1", "f32[3] 10 20 40", "f32[3] 40 30 0", NULL,
          "f32[3] 1 2 3", "i64[3] 1 -2 0"),
@@ -79,5 +108,6 @@ static const op_case gradients[] = {
 
 void ct_register(void) {
   OPT_SUITE("take", cases);
+  OPT_SUITE("take_forms", forms);
   OPT_SUITE("take_gradient", gradients);
 }

@@ -137,6 +137,19 @@ gemel_value gemel_slice_at(gemel_value x, int64_t axis, int64_t start, int64_t s
 gemel_value gemel_index_at(gemel_value x, int64_t axis, int64_t index, gemel_location where);
 #define gemel_index(...) gemel_index_at(__VA_ARGS__, GEMEL_HERE)
 
+/* NumPy's take_along_axis: the element of x at each index along AXIS, at the index's own place
+ * along the other axes, where INDICES may be shorter than x. As gemel_take otherwise. Errors:
+ * GEMEL_BAD_SHAPE (no such axis, ranks that differ), and those of gemel_take. */
+gemel_value gemel_take_along_axis_at(gemel_value x, gemel_value indices, int64_t axis,
+                                     gemel_location where);
+#define gemel_take_along_axis(...) gemel_take_along_axis_at(__VA_ARGS__, GEMEL_HERE)
+
+/* x with y, of the indices' shape, there: set, or combined as MODE of gemel_put says (NULL: set).
+ * Errors: as gemel_take_along_axis and gemel_put. */
+gemel_value gemel_put_along_axis_at(gemel_value x, gemel_value indices, gemel_value y, int64_t axis,
+                                    const char *mode, gemel_location where);
+#define gemel_put_along_axis(...) gemel_put_along_axis_at(__VA_ARGS__, GEMEL_HERE)
+
 /* ---- Constants ---- */
 
 /* VALUE as a scalar of x's dtype and memory space, to calculate with x: gemel_mul(x,

@@ -393,6 +393,16 @@ inline value take(const operand &x, const operand &indices, int64_t axis = 0) {
   gemel_take_options options = {axis};
   return checked(gemel_take_at(o.v[0], o.v[1], &options, o.where), o.graph, o.where);
 }
+inline value take_along_axis(const operand &x, const operand &indices, int64_t axis) {
+  operands<2> o({x, indices});
+  return checked(gemel_take_along_axis_at(o.v[0], o.v[1], axis, o.where), o.graph, o.where);
+}
+inline value put_along_axis(const operand &x, const operand &indices, const operand &y,
+                            int64_t axis, const char *mode = "set") {
+  operands<3> o({x, indices, y});
+  return checked(gemel_put_along_axis_at(o.v[0], o.v[1], o.v[2], axis, mode, o.where), o.graph,
+                 o.where);
+}
 inline value put(const operand &x, const operand &indices, const operand &y, int64_t axis = 0,
                  const char *mode = "set") {
   operands<3> o({x, indices, y});

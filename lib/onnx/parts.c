@@ -152,31 +152,6 @@ gemel_value gemel__onnx_slice(gemel__onnx_call *c) {
   return x;
 }
 
-/* ---- Single elements ---- */
-
-/* x[index] along an axis, for one index that is known, or a short list of such. */
-gemel_value gemel__onnx_gather(gemel__onnx_call *c) {
-  enum { MOST = 64 };
-  gemel_value x = gemel__onnx_input(c, 0), rows[MOST];
-  const gemel__sizes *at = gemel__onnx_sizes(c, 1);
-  int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", 0), gemel__onnx_rank(x));
-  int64_t index;
-  if (axis < 0) {
-    return null_value;
-  }
-  if (at == NULL || at->count == 0 || at->count > MOST) {
-    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
-                              "indices that aren't known before the graph runs");
-  }
-  for (size_t k = 0; k < at->count; k++) {
-    if (!gemel_dim_is_constant(c->context, at->dims[k], &index)) {
-      return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "an index that depends on a symbol");
-    }
-    rows[k] = gemel_index_at(x, axis, index, c->where);
-  }
-  return at->rank == 0 ? rows[0] : gemel_stack_at(axis, at->count, rows, c->where);
-}
-
 /* ---- Padding ---- */
 
 /* *PADS = 2 x RANK of them, for the axes of input 3 if it is there: 1, or 0 on failure. */

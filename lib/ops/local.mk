@@ -1,6 +1,7 @@
 # Operations: the tables, and for each family its type rule, gradient, sampler and CPU kernel.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/along.c
 libgemel_a_SOURCES += %reldir%/batch.c
 libgemel_a_SOURCES += %reldir%/batch.h
 libgemel_a_SOURCES += %reldir%/body.c
