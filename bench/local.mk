@@ -35,6 +35,7 @@ EXTRA_DIST += %reldir%/README.md
 EXTRA_DIST += %reldir%/graphs
 EXTRA_DIST += %reldir%/peers/affine.py
 EXTRA_DIST += %reldir%/peers/calls.py
+EXTRA_DIST += %reldir%/peers/campaign.py
 EXTRA_DIST += %reldir%/peers/chains.py
 EXTRA_DIST += %reldir%/peers/conv.py
 EXTRA_DIST += %reldir%/peers/digits.py

@@ -135,7 +135,7 @@ gives help 0 '^usage: gemel COMMAND' --help
 run "$gemel"
 [ "$status" = 2 ] && grep -q '^usage:' "$scratch/err" && good no-arguments || wrong no-arguments "exit status $status"
 commands=$("$gemel" --help | sed -n 's/^  \([a-z]*\)  .*[.]$/\1/p')
-harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e mutate -e fuzz)
+harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e campaign -e mutate -e fuzz)
 page=$source/doc/gemel.1
 for command in $commands; do
   gives "help/$command" 0 "^usage: gemel $command " "$command" --help
@@ -731,6 +731,36 @@ if [ -d "$models" ]; then
   gives onnx/equal-itself 0 'are the same function, bitwise' equal conv.onnx conv.onnx
   gives onnx/equal-graph 0 'are the same function, bitwise' equal relu.onnx relu.gmt
   gives onnx/equal-other 1 'relu.onnx and abs.onnx differ' equal relu.onnx abs.onnx
+  [ "$harness" = 0 ] || {
+    # What an optimiser makes of three models: the same, another function, nothing; two can't be read.
+    mkdir -p 'some models/below'
+    cp relu.onnx abs.onnx 'some models'
+    cp conv.onnx 'some models/below/it'"'"'s.onnx'
+    cp cut.onnx "some models/cut.onnx"
+    optimizer='case {in} in *relu*) cp abs.onnx {out} ;; *abs*) echo no pass >&2; exit 3 ;; *) cp {in} {out} ;; esac'
+    gives campaign/all 1 '^gemel campaign: 4 models, 1 equal, 1 differs, 1 not read, 1 no result (' \
+      campaign 'some models' --optimizer "$optimizer" --json all.json --junit all.xml --html all.html -c wrong --seconds 20
+    grep -q '^no result .* abs.onnx: the optimiser ended with status 3: no pass$' "$scratch/out" &&
+      grep -q "^equal .* below/it's.onnx: bitwise\$" "$scratch/out" && grep -q '^differs .* relu.onnx: tier ' "$scratch/out" &&
+      good campaign/lines || wrong campaign/lines "lines of models"
+    cmp -s wrong/relu.onnx/before.onnx relu.onnx && cmp -s wrong/relu.onnx/after.onnx abs.onnx &&
+      [ -s wrong/relu.onnx/input_0.pb ] && [ "$(ls wrong)" = relu.onnx ] &&
+      good campaign/counterexample || wrong campaign/counterexample "no models with inputs"
+    python3 -c 'import sys, xml.dom.minidom as x; [x.parse(f) for f in sys.argv[1:]]' all.xml &&
+      grep -q '<testsuite .*tests="4" failures="1" errors="1" skipped="1"' all.xml &&
+      good campaign/junit || wrong campaign/junit "not XML, or other counts"
+    for k in 1 2 3; do
+      "$gemel" campaign 'some models' --optimizer "$optimizer" --seconds 20 --shard $k/3 --json shard-$k.json >"$scratch/out"
+    done
+    cat shard-?.json | sort | sed 's/, "seconds.*//' >shards
+    sort all.json | sed 's/, "seconds.*//' | cmp -s - shards && [ "$(wc -l <shards)" = 4 ] &&
+      good campaign/shards || wrong campaign/shards "three shards aren't the whole"
+    gives campaign/equal 0 ' 1 equal (' campaign 'some models/below' --optimizer 'cp {in} {out}'
+    refuses campaign/no-file "{in} and {out}" campaign 'some models' --optimizer 'true {in}'
+    refuses campaign/shard "no K/N" campaign 'some models' --optimizer 'cp {in} {out}' --shard 4/3
+    refuses campaign/empty "no models" campaign folder --optimizer 'cp {in} {out}'
+    refuses campaign/none "No such file" campaign nowhere --optimizer 'cp {in} {out}'
+  }
   refuses onnx/cut "cut.onnx: byte " show cut.onnx
   refuses onnx/dim-malformed "--dim: 'N' should be NAME=SIZE" show relu.onnx --dim N
   refuses onnx/dim-unknown "no input has a size called N" show relu.onnx --dim N=2

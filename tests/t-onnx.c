@@ -243,6 +243,42 @@ static void constants_are_folded(const void *data) {
           "graph g(w: f32[2, 3]) {\n  n0 = reshape(w, shape = [3, 2])\n  return y = n0\n}\n");
 }
 
+/* A tensor written and read again, transposed on the way, of each dtype. */
+static void tensors_as_files(const void *data) {
+  const int64_t shape[2] = {2, 3};
+  char folder[] = "/tmp/gemel-onnx-XXXXXX", path[64];
+  gemel_error error = {0};
+  (void)data;
+  CT_REQUIRE(mkdtemp(folder) != NULL);
+  snprintf(path, sizeof path, "%s/x.pb", folder);
+  for (int dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
+    int64_t width = (int64_t)gemel_dtype_size((gemel_dtype)dtype);
+    const int64_t strides[2] = {width, 2 * width};
+    uint8_t bytes[48];
+    for (size_t k = 0; k < sizeof bytes; k++) {
+      bytes[k] = (uint8_t)(dtype == GEMEL_BOOL ? k % 2 : k);
+    }
+    ct_context("%s", gemel_dtype_name((gemel_dtype)dtype));
+    gemel_tensor *x =
+        gemel_tensor_wrap((gemel_dtype)dtype, 2, shape, strides, bytes, NULL, NULL, &error);
+    CT_EQ_INT(gemel_onnx_tensor_save(x, "x", path, &error), GEMEL_OK);
+    gemel_tensor *y = gemel_onnx_tensor_load(path, &error);
+    CT_EQ_STR(error.text, "");
+    CT_CHECK(y != NULL && gemel_tensor_dtype(y) == (gemel_dtype)dtype &&
+             gemel_tensor_rank(y) == 2 && gemel_tensor_shape(y)[0] == 2 &&
+             gemel_tensor_shape(y)[1] == 3);
+    for (int64_t k = 0; y != NULL && k < 6; k++) {
+      const char *read = gemel_tensor_data(y);
+      CT_CHECK(memcmp(read + k * width, bytes + (k / 3 + k % 3 * 2) * width, (size_t)width) == 0);
+    }
+    gemel_tensor_unref(x);
+    gemel_tensor_unref(y);
+  }
+  CT_EQ_INT(gemel_onnx_tensor_save(NULL, "x", path, &error), GEMEL_BAD_ARGUMENT);
+  unlink(path);
+  rmdir(folder);
+}
+
 /* ---- What is refused ---- */
 
 /* Whether an axis of a symbol's size goes isn't known. */
@@ -522,6 +558,7 @@ static const ct_test tests[] = {
     CT_TEST("shapes_are_folded", shapes_are_folded, NULL),
     CT_TEST("expand_of_pytorch", expand_of_pytorch, NULL),
     CT_TEST("constants_are_folded", constants_are_folded, NULL),
+    CT_TEST("tensors_as_files", tensors_as_files, NULL),
     CT_TEST("fused_activation", fused_activation, NULL),
     CT_TEST("squeeze_of_symbols", squeeze_of_symbols, NULL),
     CT_TEST("inputs_of_one_name", inputs_of_one_name, NULL),

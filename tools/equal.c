@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "campaign.h"
 #include "models.h"
-#include "records.h"
 
 static const gemel__option options[] = {
     GEMEL__DIM_OPTION,
@@ -36,6 +36,10 @@ static const char *const needs_names[] = {
     GEMEL_NEEDS_TABLE(NEEDS_NAME) GEMEL_PAIR_TABLE(NEEDS_NAME)
 #undef NEEDS_NAME
 };
+
+const char *gemel__pair_word(unsigned k) {
+  return needs_names[k];
+}
 
 /* *NEEDS = the bits of the words in TEXT. */
 static int read_needs(const char *text, unsigned *needs) {
@@ -154,10 +158,35 @@ typedef struct pair_question {
   size_t threads;
   double seconds;
   size_t shared; /* weights of two ONNX models that both have, and that are inputs */
+  gemel__equal_summary *summary;
 } pair_question;
 
 /* Not an exit status: weights that are inputs were what told the two apart. */
 enum { AGAIN = 3 };
+
+/* The result, with the reason of the worst record. */
+static void summarise(const gemel__records *records, const gemel_pair_result *result,
+                      gemel__equal_summary *s) {
+  const gemel_record *worst = NULL;
+  s->ended = 1;
+  s->good = is_equal(records, result);
+  s->differs = !s->good && (result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0);
+  s->bitwise = result->bitwise;
+  s->needs = result->needs;
+  s->refused = result->refused;
+  for (size_t k = 0; k < records->count; k++) {
+    const gemel_record *r = &records->rows[k];
+    worst =
+        worst == NULL || gemel_verdict_severity(r->verdict) > gemel_verdict_severity(worst->verdict)
+            ? r
+            : worst;
+  }
+  if (worst != NULL && !s->good) {
+    snprintf(s->detail, sizeof s->detail, "tier %s: %s%s%s", gemel_tier_name(worst->tier),
+             gemel_verdict_name(worst->verdict), worst->detail[0] != '\0' ? "; " : "",
+             worst->detail);
+  }
+}
 
 static int compare(gemel__records *records, const pair_question *q,
                    const gemel_verify_options *settings) {
@@ -176,6 +205,7 @@ static int compare(gemel__records *records, const pair_question *q,
   if (again) {
     return AGAIN;
   }
+  summarise(records, &result, q->summary);
   print_result(records, &result, q->args->operands[0], q->args->operands[1], settings);
   if (closed != GEMEL__GOOD) {
     return closed;
@@ -242,9 +272,9 @@ static int read_and_ask(pair_question *q) {
   return status;
 }
 
-static int run(const gemel__args *args) {
+int gemel__equal_run(const gemel__args *args, gemel__equal_summary *summary) {
   const char *words = gemel__arg(args, "allow"), *tiers = gemel__arg(args, "tier");
-  pair_question q = {.args = args, .allow = GEMEL_PAIR_DEFAULT, .threads = 1};
+  pair_question q = {.args = args, .allow = GEMEL_PAIR_DEFAULT, .threads = 1, .summary = summary};
   if ((words != NULL && read_needs(words, &q.allow) != GEMEL__GOOD) ||
       (tiers != NULL && gemel__read_tiers(tiers, &q.tiers) != GEMEL__GOOD) ||
       gemel__arg_seconds(args, "seconds", &q.seconds) != GEMEL__GOOD ||
@@ -256,6 +286,11 @@ static int run(const gemel__args *args) {
   int status = q.context != NULL ? read_and_ask(&q) : GEMEL__BAD;
   gemel_context_unref(q.context);
   return status;
+}
+
+static int run(const gemel__args *args) {
+  gemel__equal_summary summary = {0};
+  return gemel__equal_run(args, &summary);
 }
 
 const gemel__command gemel__command_equal = {

@@ -12,7 +12,7 @@
 
 enum { PLOT = 360, MARGIN = 48, DECADES = 6, BAR = 240 };
 
-static void escape(FILE *file, const char *text) {
+void gemel__escape(FILE *file, const char *text) {
   static const char special[] = "&<>\"";
   static const char *const meant[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
   for (; text != NULL && *text != '\0'; text++) {
@@ -86,7 +86,7 @@ static void plot_rules(FILE *file, const gemel__records *records) {
     if (is_rule(r) && has_errors(r)) {
       fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
               MARGIN + place(r->before, PLOT), PLOT - place(r->worst, PLOT));
-      escape(file, r->name);
+      gemel__escape(file, r->name);
       fprintf(file, ": %.3g before, %.3g after</title></circle>\n", r->before, r->worst);
     }
   }
@@ -122,7 +122,7 @@ static const char *class_of(gemel_verdict verdict) {
 static void table_row(FILE *file, const gemel__records *records, size_t first) {
   size_t end = end_of(records, first), k;
   fprintf(file, "<tr><td><a href=\"#s%zu\">", first);
-  escape(file, records->rows[first].name);
+  gemel__escape(file, records->rows[first].name);
   fputs("</a></td>", file);
   for (int tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     const gemel_record *r = NULL;
@@ -138,7 +138,7 @@ static void table_row(FILE *file, const gemel__records *records, size_t first) {
       fprintf(file, " %.2f", r->worst);
     } else if (r->how != GEMEL_EVIDENCE_NONE) {
       fprintf(file, " by ");
-      escape(file, gemel_evidence_name(r->how));
+      gemel__escape(file, gemel_evidence_name(r->how));
     }
     fputs("</td>", file);
   }
@@ -178,18 +178,18 @@ static void print_record(FILE *file, const gemel_record *r) {
   }
   if (r->how != GEMEL_EVIDENCE_NONE) {
     fputs(", by ", file);
-    escape(file, gemel_evidence_name(r->how));
+    gemel__escape(file, gemel_evidence_name(r->how));
   }
   if (r->error_probability > 0) {
     fprintf(file, ", wrong with probability %.1g", r->error_probability);
   }
   if (r->detail[0] != '\0') {
     fputs("; ", file);
-    escape(file, r->detail);
+    gemel__escape(file, r->detail);
   }
   if (r->witnesses != NULL && r->witnesses[0] != '\0') {
     fputs("<pre>", file);
-    escape(file, r->witnesses);
+    gemel__escape(file, r->witnesses);
     fputs("</pre>", file);
   }
   if (is_rule(r) && has_errors(r)) {
@@ -198,7 +198,7 @@ static void print_record(FILE *file, const gemel_record *r) {
   }
   if (r->counterexample != NULL) {
     fputs("<pre>", file);
-    escape(file, r->counterexample);
+    gemel__escape(file, r->counterexample);
     fputs("</pre>", file);
   }
   fputs("</li>\n", file);
@@ -208,11 +208,11 @@ static void print_evidence(FILE *file, const gemel__records *records, size_t fir
   size_t end = end_of(records, first), k;
   const gemel_record *last = &records->rows[end - 1];
   fprintf(file, "<section id=\"s%zu\">\n<h3>", first);
-  escape(file, last->name);
+  gemel__escape(file, last->name);
   fputs("</h3>\n", file);
   if (last->text != NULL && last->text[0] != '\0') {
     fputs("<pre>", file);
-    escape(file, last->text);
+    gemel__escape(file, last->text);
     fputs("</pre>\n", file);
   }
   if (is_rule(last)) {

@@ -25,6 +25,9 @@ gemel_SOURCES += %reldir%/show.c
 gemel_SOURCES += %reldir%/tool.h
 gemel_SOURCES += %reldir%/values.c
 if VERIFY
+gemel_SOURCES += %reldir%/campaign-report.c
+gemel_SOURCES += %reldir%/campaign.c
+gemel_SOURCES += %reldir%/campaign.h
 gemel_SOURCES += %reldir%/equal.c
 gemel_SOURCES += %reldir%/fuzz.c
 gemel_SOURCES += %reldir%/html.c

@@ -75,6 +75,12 @@ int gemel__records_probe(const char *path);
 /* Writes the report, a file that needs no other, to PATH (html.c). GEMEL__BAD (said). */
 int gemel__records_html(const gemel__records *records, const char *path, uint64_t seed);
 
+/* TEXT as XML and HTML have it. */
+void gemel__escape(FILE *file, const char *text);
+
+/* Word K of those that may tell two graphs apart (GEMEL_PAIR_COUNT). */
+const char *gemel__pair_word(unsigned k);
+
 /* 1 if every verdict is passed or not applicable. */
 int gemel__records_good(const gemel__records *records);
 

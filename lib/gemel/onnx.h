@@ -88,6 +88,11 @@ const char *gemel_onnx_operator(size_t k, const char **domain);
  * of its tests. NULL on failure, as gemel_onnx_weight. Thread-safe. */
 gemel_tensor *gemel_onnx_tensor_load(const char *path, gemel_error *error);
 
+/* Writes TENSOR to the file PATH in that form, called NAME (NULL: nothing), whole or not at all.
+ * Errors: GEMEL_IO, GEMEL_NO_MEMORY. Thread-safe. */
+gemel_status gemel_onnx_tensor_save(const gemel_tensor *tensor, const char *name, const char *path,
+                                    gemel_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -33,3 +33,4 @@ libgemel_a_SOURCES += %reldir%/sizes.c
 libgemel_a_SOURCES += %reldir%/tensor.c
 libgemel_a_SOURCES += %reldir%/wire.c
 libgemel_a_SOURCES += %reldir%/wire.h
+libgemel_a_SOURCES += %reldir%/write.c

@@ -30,6 +30,9 @@ char *gemel__onnx_name_of(gemel__arena *arena, gemel__wire_span span);
 /* The dtype that ONNX's NUMBER stands for: GEMEL_OK, or GEMEL_UNSUPPORTED with the dtype's name. */
 gemel_status gemel__onnx_dtype(int64_t number, gemel_dtype *dtype, gemel_error *error);
 
+/* ONNX's number for DTYPE. */
+int64_t gemel__onnx_dtype_number(gemel_dtype dtype);
+
 /* ---- Tensors ---- */
 
 /* The tensor in a TensorProto of MODEL; errors as gemel_onnx_weight. */

@@ -75,6 +75,14 @@ gemel_status gemel__onnx_dtype(int64_t number, gemel_dtype *dtype, gemel_error *
   return GEMEL_OK;
 }
 
+int64_t gemel__onnx_dtype_number(gemel_dtype dtype) {
+  size_t k = 0;
+  while (dtypes[k].dtype != dtype) { /* each dtype of gemel's is there */
+    k++;
+  }
+  return dtypes[k].number;
+}
+
 /* ---- Shapes ---- */
 
 typedef struct described {

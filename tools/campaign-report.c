@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `gemel campaign` tells of its models: a line each, JSON, JUnit's XML, a page of HTML.
+ */
+#include <string.h>
+#include "campaign.h"
+
+const char *gemel__outcome_text(gemel__outcome outcome) {
+  static const char *const texts[] = {
+#define OUTCOME_TEXT(NAME, text) text,
+      GEMEL__OUTCOME_TABLE(OUTCOME_TEXT)
+#undef OUTCOME_TEXT
+  };
+  return texts[outcome];
+}
+
+void gemel__words_text(unsigned words, char *text, size_t bytes) {
+  size_t length = 0;
+  text[0] = '\0';
+  for (int k = 0; k < GEMEL_PAIR_COUNT && length < bytes; k++) {
+    if (words >> k & 1) {
+      length += (size_t)snprintf(text + length, bytes - length, "%s%s", length > 0 ? ", " : "",
+                                 gemel__pair_word((unsigned)k));
+    }
+  }
+}
+
+/* What tells the two models apart, or why there is no verdict. */
+static void say(const gemel__campaign_row *row, char *text, size_t bytes) {
+  const gemel__equal_summary *s = &row->summary;
+  char words[200];
+  gemel__words_text(s->needs, words, sizeof words);
+  if (row->outcome != GEMEL__OUTCOME_EQUAL) {
+    snprintf(text, bytes, "%s", s->detail);
+  } else if (s->bitwise) {
+    snprintf(text, bytes, "bitwise");
+  } else {
+    snprintf(text, bytes, "%s%s", words[0] != '\0' ? "up to " : "", words);
+  }
+}
+
+void gemel__campaign_print(FILE *file, const gemel__campaign_row *row) {
+  char text[700];
+  say(row, text, sizeof text);
+  fprintf(file, "%-10s  %6.1f s  %s%s%s\n", gemel__outcome_text(row->outcome), row->seconds,
+          row->model, text[0] != '\0' ? ": " : "", text);
+}
+
+/* ---- JSON ---- */
+
+static void json_string(FILE *file, const char *text) {
+  fputc('"', file);
+  for (; *text != '\0'; text++) {
+    unsigned char byte = (unsigned char)*text;
+    if (byte < 0x20) {
+      fprintf(file, "\\u%04x", byte);
+    } else {
+      fprintf(file, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+    }
+  }
+  fputc('"', file);
+}
+
+static void json_words(FILE *file, const char *name, unsigned words) {
+  const char *between = "";
+  fprintf(file, ", \"%s\": [", name);
+  for (unsigned k = 0; k < GEMEL_PAIR_COUNT; k++) {
+    if (words >> k & 1) {
+      fprintf(file, "%s\"%s\"", between, gemel__pair_word(k));
+      between = ", ";
+    }
+  }
+  fputc(']', file);
+}
+
+void gemel__campaign_json(FILE *file, const gemel__campaign_row *row) {
+  fputs("{\"model\": ", file);
+  json_string(file, row->model);
+  fprintf(file, ", \"outcome\": \"%s\"", gemel__outcome_text(row->outcome));
+  json_words(file, "needs", row->summary.needs);
+  json_words(file, "not_allowed", row->summary.refused);
+  fputs(", \"detail\": ", file);
+  json_string(file, row->summary.detail);
+  fprintf(file, ", \"seconds\": %.3f}\n", row->seconds);
+}
+
+/* ---- JUnit ---- */
+
+static void junit_case(FILE *file, const gemel__campaign_row *row) {
+  static const char *const kinds[] = {[GEMEL__OUTCOME_DIFFERS] = "failure",
+                                      [GEMEL__OUTCOME_OPEN] = "failure",
+                                      [GEMEL__OUTCOME_UNREAD] = "skipped",
+                                      [GEMEL__OUTCOME_FAILED] = "error",
+                                      [GEMEL__OUTCOME_CRASHED] = "error"};
+  fputs("  <testcase classname=\"gemel.campaign\" name=\"", file);
+  gemel__escape(file, row->model);
+  fprintf(file, "\" time=\"%.3f\"", row->seconds);
+  if (row->outcome == GEMEL__OUTCOME_EQUAL) {
+    fputs("/>\n", file);
+    return;
+  }
+  fprintf(file, "><%s message=\"%s: ", kinds[row->outcome], gemel__outcome_text(row->outcome));
+  gemel__escape(file, row->summary.detail);
+  fputs("\"/></testcase>\n", file);
+}
+
+void gemel__campaign_junit(FILE *file, const gemel__campaign *c) {
+  fprintf(file,
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"gemel campaign\" "
+          "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\">\n",
+          c->count, c->counts[GEMEL__OUTCOME_DIFFERS] + c->counts[GEMEL__OUTCOME_OPEN],
+          c->counts[GEMEL__OUTCOME_FAILED] + c->counts[GEMEL__OUTCOME_CRASHED],
+          c->counts[GEMEL__OUTCOME_UNREAD], c->seconds);
+  for (size_t k = 0; k < c->count; k++) {
+    junit_case(file, &c->rows[k]);
+  }
+  fputs("</testsuite>\n", file);
+}
+
+/* ---- HTML ---- */
+
+static void html_row(FILE *file, const gemel__campaign_row *row) {
+  char text[700];
+  say(row, text, sizeof text);
+  fprintf(file, "<tr class=\"%s\"><td>",
+          row->outcome == GEMEL__OUTCOME_EQUAL     ? "passed"
+          : row->outcome == GEMEL__OUTCOME_DIFFERS ? "refuted"
+                                                   : "open");
+  gemel__escape(file, row->model);
+  fprintf(file, "</td><td>%s</td><td>%.1f s</td><td>", gemel__outcome_text(row->outcome),
+          row->seconds);
+  gemel__escape(file, text);
+  fputs("</td></tr>\n", file);
+}
+
+void gemel__campaign_html(FILE *file, const gemel__campaign *c) {
+  fputs("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"/><title>gemel campaign</title>\n"
+        "<style>body { font-family: sans-serif } td, th { padding: 2px 12px; text-align: left } "
+        ".passed { background: #dfd } .refuted { background: #fbb } .open { background: #ffd }"
+        "</style></head>\n<body>\n<h1>gemel campaign</h1>\n<p><code>",
+        file);
+  gemel__escape(file, c->optimizer);
+  fprintf(file, "</code></p>\n<p>%zu models", c->count);
+  for (int k = 0; k < GEMEL__OUTCOME_COUNT; k++) {
+    fprintf(file, ", %zu %s", c->counts[k], gemel__outcome_text((gemel__outcome)k));
+  }
+  fputs("</p>\n<table>\n<tr><th>model</th><th>outcome</th><th>time</th><th></th></tr>\n", file);
+  for (size_t k = 0; k < c->count; k++) {
+    html_row(file, &c->rows[k]);
+  }
+  fputs("</table>\n</body></html>\n", file);
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemel campaign: runs an optimiser over a folder of models and judges each pair, the model and
+ * what the optimiser made of it. Each pair is judged as by `gemel equal`, in a process of its own:
+ * what one model does to it, or to memory, is over with it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "campaign.h"
+
+static const gemel__option options[] = {
+    {"optimizer", 'o', "COMMAND",
+     "what optimises a model, a command of the shell: {in} stands for the model's path, {out} for "
+     "that of the file to write"},
+    {"shard", 'k', "K/N", "judge only shard K of N: each Nth model, from the Kth one on"},
+    {"seconds", 'S', "S", "as gemel equal, for each pair; three times that, and 10 s, end it"},
+    {"allow", 'a', "NEEDS", "as gemel equal"},
+    {"tier", 't', "T[,T]...", "as gemel equal"},
+    {"instances", 'n', "N", "as gemel equal"},
+    {"seed", 's', "S", "as gemel equal; the same for each pair"},
+    {"threads", 'T', "N", "as gemel equal"},
+    GEMEL__DIM_OPTION,
+    {"counterexample", 'c', "DIR",
+     "of each pair that differs, a folder in DIR: before.onnx, after.onnx, inputs at which they "
+     "differ (input_0.pb, ..., as ONNX's tests have them), and what gemel equal --counterexample "
+     "writes"},
+    {"json", 'j', "F", "write one JSON object a model a line to F; '-' is stdout"},
+    {"junit", 'u', "F", "write the outcomes as JUnit's XML to F"},
+    {"html", 'H', "F", "write the outcomes as a page of HTML to F"},
+    {NULL, 0, NULL, NULL}};
+
+/* What of it is handed on to gemel equal. */
+static const char *const handed_on[] = {"seconds", "allow",   "tier", "instances",
+                                        "seed",    "threads", "dim"};
+
+typedef struct campaign {
+  gemel__campaign sum;
+  const gemel__args *args;
+  char *scratch; /* a folder for what the optimiser writes */
+  FILE *json;    /* or NULL */
+  gemel__output json_output;
+  uint64_t shard, shards;
+  double limit; /* seconds of a pair's process; 0: none */
+} campaign;
+
+/* ---- The models ---- */
+
+typedef struct name_list {
+  char **names;
+  size_t count;
+} name_list;
+
+static void push(name_list *list, char *name) {
+  list->names = gemel__need(list->names, (list->count + 1) * sizeof *list->names);
+  list->names[list->count++] = name;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The entries of folder BELOW of ROOT: models go to MODELS, folders to FOLDERS. GEMEL__BAD (said).
+ */
+static int read_folder(const char *root, const char *below, name_list *models, name_list *folders) {
+  char *path = gemel__need_text("%s/%s", root, below);
+  DIR *folder = opendir(path);
+  struct stat about;
+  int status = folder == NULL ? gemel__complain("%s: %s", path, strerror(errno)) : GEMEL__GOOD;
+  for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+    char *name = gemel__need_text("%s%s%s", below, below[0] != '\0' ? "/" : "", entry->d_name);
+    char *full = gemel__need_text("%s/%s", root, name);
+    if (entry->d_name[0] == '.' || stat(full, &about) != 0) {
+      free(name);
+    } else if (S_ISDIR(about.st_mode)) {
+      push(folders, name);
+    } else if (gemel__ends_in(name, ".onnx")) {
+      push(models, name);
+    } else {
+      free(name);
+    }
+    free(full);
+  }
+  if (folder != NULL) {
+    closedir(folder);
+  }
+  free(path);
+  return status;
+}
+
+static void clear_names(name_list *list) {
+  for (size_t k = 0; k < list->count; k++) {
+    free(list->names[k]);
+  }
+  free(list->names);
+}
+
+/* All models in ROOT and the folders in it, by name. GEMEL__BAD (said). */
+static int find_models(const char *root, name_list *models) {
+  name_list folders = {NULL, 0};
+  int status = GEMEL__GOOD;
+  push(&folders, gemel__need_text("%s", ""));
+  for (size_t k = 0; status == GEMEL__GOOD && k < folders.count; k++) {
+    status = read_folder(root, folders.names[k], models, &folders);
+  }
+  clear_names(&folders);
+  if (models->count > 0) {
+    qsort(models->names, models->count, sizeof *models->names, by_name);
+  }
+  return status;
+}
+
+/* ---- The optimiser ---- */
+
+/* Appends LENGTH bytes to *TEXT. */
+static void append(char **text, const char *bytes, size_t length) {
+  size_t before = strlen(*text);
+  *text = gemel__need(*text, before + length + 1);
+  memcpy(*text + before, bytes, length);
+  (*text)[before + length] = '\0';
+}
+
+/* Appends PATH as one word of the shell. */
+static void append_quoted(char **text, const char *path) {
+  append(text, "'", 1);
+  for (; *path != '\0'; path++) {
+    if (*path == '\'') {
+      append(text, "'\\''", 4);
+    } else {
+      append(text, path, 1);
+    }
+  }
+  append(text, "'", 1);
+}
+
+/* The command with {in} and {out} replaced, to be freed. */
+static char *command_for(const char *command, const char *in, const char *out) {
+  char *text = gemel__need_text("%s", "");
+  while (*command != '\0') {
+    if (strncmp(command, "{in}", 4) == 0) {
+      append_quoted(&text, in);
+      command += 4;
+    } else if (strncmp(command, "{out}", 5) == 0) {
+      append_quoted(&text, out);
+      command += 5;
+    } else {
+      append(&text, command++, 1);
+    }
+  }
+  return text;
+}
+
+/* Sends stdout and stderr of this process to the file LOG. */
+static int redirect(const char *log) {
+  return freopen(log, "w", stdout) != NULL && dup2(STDOUT_FILENO, STDERR_FILENO) >= 0;
+}
+
+/* The last line of the file LOG into TEXT, shortened to fit. */
+static void last_line(const char *log, char *text, size_t bytes) {
+  char line[500];
+  FILE *file = fopen(log, "r");
+  text[0] = '\0';
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    line[strcspn(line, "\r\n")] = '\0';
+    if (line[0] != '\0') {
+      snprintf(text, bytes, "%s", line);
+    }
+  }
+  if (file != NULL) {
+    fclose(file);
+  }
+}
+
+/* Waits for CHILD; 1 if it ended by itself with *STATUS, else *STATUS is the signal. */
+static int wait_for(pid_t child, int *status) {
+  int how = 0;
+  while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
+  }
+  *status = WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how);
+  return WIFEXITED(how);
+}
+
+/* Runs the optimiser on IN; 1 if it wrote OUT, else why not in DETAIL. */
+static int optimise(campaign *c, const char *in, const char *out, const char *log, char *detail,
+                    size_t bytes) {
+  char *command = command_for(c->sum.optimizer, in, out), line[400];
+  struct stat about;
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    if (redirect(log)) {
+      execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    }
+    _exit(127);
+  }
+  free(command);
+  int ended = child > 0 && wait_for(child, &status);
+  last_line(log, line, sizeof line);
+  if (ended && status == 0 && stat(out, &about) == 0) {
+    return 1;
+  }
+  snprintf(detail, bytes, "the optimiser %s%d%s%s",
+           child < 0     ? "wasn't started: "
+           : !ended      ? "was ended by signal "
+           : status != 0 ? "ended with status "
+                         : "wrote no file and ended with status ",
+           child < 0 ? errno : status, line[0] != '\0' ? ": " : "", line);
+  return 0;
+}
+
+/* ---- A pair ---- */
+
+/* The arguments of gemel equal for the pair; *N of them. All are borrowed but the array. */
+static char **arguments(const campaign *c, char *before, char *after, char *folder, int *n) {
+  char **argv = gemel__need(NULL, (size_t)(2 * c->args->n_given + 8) * sizeof *argv);
+  *n = 0;
+  argv[(*n)++] = "equal";
+  argv[(*n)++] = before;
+  argv[(*n)++] = after;
+  for (int k = 0; k < c->args->n_given; k++) {
+    for (size_t i = 0; i < sizeof handed_on / sizeof *handed_on; i++) {
+      if (strcmp(c->args->given[k].option->name, handed_on[i]) == 0) {
+        argv[(*n)++] = gemel__need_text("--%s=%s", handed_on[i], c->args->given[k].value);
+      }
+    }
+  }
+  if (folder != NULL) {
+    argv[(*n)++] = "--counterexample";
+    argv[(*n)++] = folder;
+  }
+  argv[*n] = NULL;
+  return argv;
+}
+
+/* The child's part: judges the pair and writes the summary to PIPE. Doesn't return. */
+static void judge(const campaign *c, char *before, char *after, char *folder, const char *log,
+                  int pipe) {
+  gemel__equal_summary summary;
+  gemel__args args;
+  int n, status = GEMEL__BAD;
+  memset(&summary, 0, sizeof summary);
+  char **argv = arguments(c, before, after, folder, &n);
+  if (c->limit > 0) {
+    alarm((unsigned)c->limit);
+  }
+  if (redirect(log) && gemel__args_read(&args, &gemel__command_equal, n, argv) == GEMEL__GOOD) {
+    status = gemel__equal_run(&args, &summary);
+  }
+  fflush(stdout);
+  if (write(pipe, &summary, sizeof summary) != (ssize_t)sizeof summary) {
+    status = GEMEL__BAD;
+  }
+  _exit(status);
+}
+
+static gemel__outcome outcome_of(const gemel__equal_summary *s, int status) {
+  return s->good                ? GEMEL__OUTCOME_EQUAL
+         : s->differs           ? GEMEL__OUTCOME_DIFFERS
+         : s->ended             ? GEMEL__OUTCOME_OPEN
+         : status == GEMEL__BAD ? GEMEL__OUTCOME_UNREAD
+                                : GEMEL__OUTCOME_CRASHED;
+}
+
+/* Compares BEFORE and AFTER in a process of its own. */
+static void compare(campaign *c, char *before, char *after, char *folder, const char *log,
+                    gemel__campaign_row *row) {
+  int ends[2], status = 0;
+  gemel__equal_summary *s = &row->summary;
+  row->outcome = GEMEL__OUTCOME_CRASHED;
+  if (pipe(ends) != 0) {
+    snprintf(s->detail, sizeof s->detail, "no pipe: %s", strerror(errno));
+    return;
+  }
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    judge(c, before, after, folder, log, ends[1]);
+  }
+  close(ends[1]);
+  int whole = child > 0 && read(ends[0], s, sizeof *s) == (ssize_t)sizeof *s;
+  close(ends[0]);
+  int ended = child > 0 && wait_for(child, &status);
+  if (!whole || !ended) {
+    memset(s, 0, sizeof *s);
+    snprintf(s->detail, sizeof s->detail,
+             status == SIGALRM ? "gemel equal didn't end in time"
+                               : "gemel equal was ended by signal %d",
+             status);
+    return;
+  }
+  row->outcome = outcome_of(s, status);
+  if (!s->ended) {
+    last_line(log, s->detail, sizeof s->detail);
+  }
+}
+
+/* ---- Counterexamples ---- */
+
+static int copy_file(const char *from, const char *to) {
+  char bytes[1 << 16];
+  FILE *in = fopen(from, "rb");
+  gemel__output out;
+  int status =
+      in != NULL ? gemel__output_open(&out, to) : gemel__complain("%s: %s", from, strerror(errno));
+  size_t n;
+  if (status != GEMEL__GOOD) {
+    if (in != NULL) {
+      fclose(in);
+    }
+    return status;
+  }
+  while ((n = fread(bytes, 1, sizeof bytes, in)) > 0) {
+    gemel__output_write(&out, bytes, n);
+  }
+  int whole = !ferror(in);
+  fclose(in);
+  return gemel__output_close(&out, whole);
+}
+
+/* The inputs of the counterexample in FOLDER as files of ONNX. */
+static int write_inputs(const char *folder) {
+  char *path = gemel__need_text("%s/first/inputs.npz", folder), **names = NULL;
+  gemel_tensor **tensors = NULL;
+  size_t n = 0;
+  gemel_error error;
+  int status = GEMEL__GOOD;
+  if (access(path, R_OK) == 0 && /* a formula alone may have told them apart */
+      gemel_npz_load(path, &names, &tensors, &n, &error) != GEMEL_OK) {
+    status = gemel__complain_error(path, &error);
+  }
+  for (size_t k = 0; k < n && status == GEMEL__GOOD; k++) {
+    char *to = gemel__need_text("%s/input_%zu.pb", folder, k);
+    if (gemel_onnx_tensor_save(tensors[k], names[k], to, &error) != GEMEL_OK) {
+      status = gemel__complain_error(to, &error);
+    }
+    free(to);
+  }
+  gemel_npz_free(names, tensors, n);
+  free(path);
+  return status;
+}
+
+static int keep_pair(const char *folder, const char *before, const char *after) {
+  char *first = gemel__need_text("%s/before.onnx", folder);
+  char *second = gemel__need_text("%s/after.onnx", folder);
+  int status = gemel__folder_make(folder);
+  status = status == GEMEL__GOOD ? copy_file(before, first) : status;
+  status = status == GEMEL__GOOD ? copy_file(after, second) : status;
+  status = status == GEMEL__GOOD ? write_inputs(folder) : status;
+  free(first);
+  free(second);
+  return status;
+}
+
+/* The folder for MODEL's counterexample, to be freed; NULL: none is asked for. */
+static char *folder_for(const campaign *c, const char *model) {
+  const char *root = gemel__arg(c->args, "counterexample");
+  char *folder = root != NULL ? gemel__need_text("%s/%s", root, model) : NULL;
+  for (char *at = folder != NULL ? folder + strlen(root) + 1 : NULL; at != NULL && *at; at++) {
+    *at = *at == '/' ? '_' : *at;
+  }
+  return folder;
+}
+
+/* ---- One model ---- */
+
+/* Removes what is in the scratch folder. */
+static void clear_scratch(const campaign *c) {
+  DIR *folder = opendir(c->scratch);
+  for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+    char *path = gemel__need_text("%s/%s", c->scratch, entry->d_name);
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+      unlink(path);
+    }
+    free(path);
+  }
+  if (folder != NULL) {
+    closedir(folder);
+  }
+}
+
+static int judge_model(campaign *c, const char *model, gemel__campaign_row *row) {
+  char *before = gemel__need_text("%s/%s", c->args->operands[0], model);
+  char *after = gemel__need_text("%s/after.onnx", c->scratch);
+  char *log = gemel__need_text("%s/log", c->scratch), *folder = folder_for(c, model);
+  double started = gemel__now();
+  int status = GEMEL__GOOD;
+  memset(row, 0, sizeof *row);
+  row->model = gemel__need_text("%s", model);
+  gemel__progress("gemel campaign: %s", model);
+  if (!optimise(c, before, after, log, row->summary.detail, sizeof row->summary.detail)) {
+    row->outcome = GEMEL__OUTCOME_FAILED;
+  } else {
+    compare(c, before, after, folder, log, row);
+  }
+  if (folder != NULL && row->outcome == GEMEL__OUTCOME_DIFFERS) {
+    status = keep_pair(folder, before, after);
+  }
+  row->seconds = gemel__now() - started;
+  clear_scratch(c);
+  free(before);
+  free(after);
+  free(log);
+  free(folder);
+  return status;
+}
+
+/* ---- All ---- */
+
+static int judge_all(campaign *c, const name_list *models) {
+  FILE *table = c->json == stdout ? stderr : stdout;
+  c->sum.rows = gemel__need(NULL, models->count * sizeof *c->sum.rows);
+  int status = GEMEL__GOOD;
+  for (size_t k = c->shard - 1; status == GEMEL__GOOD && k < models->count; k += c->shards) {
+    gemel__campaign_row *row = &c->sum.rows[c->sum.count++];
+    status = judge_model(c, models->names[k], row);
+    c->sum.counts[row->outcome]++;
+    gemel__progress(NULL);
+    gemel__campaign_print(table, row);
+    fflush(table);
+    if (c->json != NULL) {
+      gemel__campaign_json(c->json, row);
+    }
+  }
+  fprintf(table, "\ngemel campaign: %zu models", c->sum.count);
+  for (int k = 0; k < GEMEL__OUTCOME_COUNT; k++) {
+    if (c->sum.counts[k] > 0) {
+      fprintf(table, ", %zu %s", c->sum.counts[k], gemel__outcome_text((gemel__outcome)k));
+    }
+  }
+  if (c->shards > 1) {
+    fprintf(table, "; shard %llu of %llu of %zu models", (unsigned long long)c->shard,
+            (unsigned long long)c->shards, models->count);
+  }
+  fprintf(table, " (%.1f s)\n", c->sum.seconds = gemel__now() - c->sum.seconds);
+  return status;
+}
+
+/* Writes a report of the whole to the file that option NAME says. */
+static int report(const campaign *c, const char *name,
+                  void (*write_it)(FILE *, const gemel__campaign *)) {
+  const char *path = gemel__arg(c->args, name);
+  gemel__output output;
+  if (path == NULL) {
+    return GEMEL__GOOD;
+  }
+  if (gemel__output_open(&output, path) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  write_it(output.file, &c->sum);
+  return gemel__output_close(&output, 1);
+}
+
+/* "K/N" */
+static int read_shard(const char *text, campaign *c) {
+  char *end = NULL;
+  c->shard = c->shards = 1;
+  if (text == NULL) {
+    return GEMEL__GOOD;
+  }
+  c->shard = strtoull(text, &end, 10);
+  if (*end == '/' && end != text && text[0] != '-' && end[1] >= '0' && end[1] <= '9') {
+    c->shards = strtoull(end + 1, &end, 10);
+    if (*end == '\0' && c->shard >= 1 && c->shard <= c->shards && c->shards < 1000000) {
+      return GEMEL__GOOD;
+    }
+  }
+  return gemel__complain("--shard: '%s' is no K/N with K from 1 to N", text);
+}
+
+static int read_options(campaign *c) {
+  const gemel__args *args = c->args;
+  double seconds = 0;
+  c->sum.optimizer = gemel__arg(args, "optimizer");
+  if (c->sum.optimizer == NULL || strstr(c->sum.optimizer, "{in}") == NULL ||
+      strstr(c->sum.optimizer, "{out}") == NULL) {
+    return gemel__complain("--optimizer must be a command with {in} and {out} in it");
+  }
+  if (read_shard(gemel__arg(args, "shard"), c) != GEMEL__GOOD ||
+      gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
+      gemel__records_probe(gemel__arg(args, "junit")) != GEMEL__GOOD ||
+      gemel__records_probe(gemel__arg(args, "html")) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  c->limit = seconds > 0 ? 3 * seconds + 10 : 0;
+  return gemel__arg(args, "counterexample") == NULL
+             ? GEMEL__GOOD
+             : gemel__folder_make(gemel__arg(args, "counterexample"));
+}
+
+static int make_scratch(campaign *c) {
+  const char *folder = getenv("TMPDIR");
+  c->scratch = gemel__need_text("%s/gemel-campaign-XXXXXX", folder != NULL ? folder : "/tmp");
+  return mkdtemp(c->scratch) != NULL ? GEMEL__GOOD
+                                     : gemel__complain("%s: %s", c->scratch, strerror(errno));
+}
+
+static int judge_and_report(campaign *c, const name_list *models) {
+  int status = make_scratch(c);
+  if (status != GEMEL__GOOD) {
+    return status;
+  }
+  status = judge_all(c, models);
+  status = report(c, "junit", gemel__campaign_junit) == GEMEL__GOOD ? status : GEMEL__BAD;
+  status = report(c, "html", gemel__campaign_html) == GEMEL__GOOD ? status : GEMEL__BAD;
+  rmdir(c->scratch);
+  return status;
+}
+
+static int run(const gemel__args *args) {
+  campaign c = {.args = args, .sum = {.seconds = gemel__now()}};
+  const char *json = gemel__arg(args, "json");
+  name_list models = {NULL, 0};
+  int status = read_options(&c);
+  status = status == GEMEL__GOOD ? find_models(args->operands[0], &models) : status;
+  if (status == GEMEL__GOOD && models.count == 0) {
+    status = gemel__complain("%s: no models (*.onnx) in it", args->operands[0]);
+  }
+  if (status == GEMEL__GOOD && json != NULL) {
+    status = gemel__output_open(&c.json_output, json);
+    c.json = status == GEMEL__GOOD ? c.json_output.file : NULL;
+  }
+  status = status == GEMEL__GOOD ? judge_and_report(&c, &models) : status;
+  if (c.json != NULL && gemel__output_close(&c.json_output, status == GEMEL__GOOD) != GEMEL__GOOD) {
+    status = GEMEL__BAD;
+  }
+  for (size_t k = 0; k < c.sum.count; k++) {
+    free(c.sum.rows[k].model);
+  }
+  free(c.sum.rows);
+  free(c.scratch);
+  clear_names(&models);
+  return status != GEMEL__GOOD ? status
+         : c.sum.counts[GEMEL__OUTCOME_EQUAL] + c.sum.counts[GEMEL__OUTCOME_UNREAD] < c.sum.count
+             ? GEMEL__REFUTED
+             : GEMEL__GOOD;
+}
+
+const gemel__command gemel__command_campaign = {
+    "campaign",
+    "DIR",
+    "Run an optimiser over a folder of ONNX models, and judge each model against its result.",
+    "All files *.onnx in DIR and in the folders in it are taken, by name. Of each one line is "
+    "printed: equal (and what tells the two apart that is allowed), differs, open (neither was "
+    "shown), not read (gemel doesn't read one of the two), no result (the optimiser failed), no "
+    "verdict (gemel failed). Shards may run at once, on one machine or many; all together judge "
+    "what one run would.\n"
+    "Exit status 0 if all models that gemel reads are equal; else 1; 2 for usage and for what "
+    "can't be read or written.",
+    options,
+    1,
+    1,
+    run};
