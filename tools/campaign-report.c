@@ -5,7 +5,7 @@
 #include <string.h>
 #include "campaign.h"
 
-const char *gemel__outcome_text(gemel__outcome outcome) {
+const char *gemel__outcome_text(gemel__campaign_outcome outcome) {
   static const char *const texts[] = {
 #define OUTCOME_TEXT(NAME, text) text,
       GEMEL__OUTCOME_TABLE(OUTCOME_TEXT)
@@ -142,7 +142,7 @@ void gemel__campaign_html(FILE *file, const gemel__campaign *c) {
   gemel__escape(file, c->optimizer);
   fprintf(file, "</code></p>\n<p>%zu models", c->count);
   for (int k = 0; k < GEMEL__OUTCOME_COUNT; k++) {
-    fprintf(file, ", %zu %s", c->counts[k], gemel__outcome_text((gemel__outcome)k));
+    fprintf(file, ", %zu %s", c->counts[k], gemel__outcome_text((gemel__campaign_outcome)k));
   }
   fputs("</p>\n<table>\n<tr><th>model</th><th>outcome</th><th>time</th><th></th></tr>\n", file);
   for (size_t k = 0; k < c->count; k++) {

@@ -258,7 +258,7 @@ static void judge(const campaign *c, char *before, char *after, char *folder, co
   _exit(status);
 }
 
-static gemel__outcome outcome_of(const gemel__equal_summary *s, int status) {
+static gemel__campaign_outcome outcome_of(const gemel__equal_summary *s, int status) {
   return s->good                ? GEMEL__OUTCOME_EQUAL
          : s->differs           ? GEMEL__OUTCOME_DIFFERS
          : s->ended             ? GEMEL__OUTCOME_OPEN
@@ -431,7 +431,7 @@ static int judge_all(campaign *c, const name_list *models) {
   fprintf(table, "\ngemel campaign: %zu models", c->sum.count);
   for (int k = 0; k < GEMEL__OUTCOME_COUNT; k++) {
     if (c->sum.counts[k] > 0) {
-      fprintf(table, ", %zu %s", c->sum.counts[k], gemel__outcome_text((gemel__outcome)k));
+      fprintf(table, ", %zu %s", c->sum.counts[k], gemel__outcome_text((gemel__campaign_outcome)k));
     }
   }
   if (c->shards > 1) {

@@ -16,12 +16,12 @@
   X(FAILED, "no result")   /* the optimiser ended with an error, or wrote no file */               \
   X(CRASHED, "no verdict") /* gemel itself ended before its verdict */
 
-typedef enum gemel__outcome {
+typedef enum gemel__campaign_outcome {
 #define GEMEL__OUTCOME(NAME, text) GEMEL__OUTCOME_##NAME,
   GEMEL__OUTCOME_TABLE(GEMEL__OUTCOME)
 #undef GEMEL__OUTCOME
       GEMEL__OUTCOME_COUNT
-} gemel__outcome;
+} gemel__campaign_outcome;
 
 /* What `gemel equal` found, without its records. */
 typedef struct gemel__equal_summary {
@@ -36,7 +36,7 @@ int gemel__equal_run(const gemel__args *args, gemel__equal_summary *summary);
 
 typedef struct gemel__campaign_row {
   char *model; /* its path in the folder */
-  gemel__outcome outcome;
+  gemel__campaign_outcome outcome;
   gemel__equal_summary summary;
   double seconds;
 } gemel__campaign_row;
@@ -49,7 +49,7 @@ typedef struct gemel__campaign {
   double seconds;
 } gemel__campaign;
 
-const char *gemel__outcome_text(gemel__outcome outcome);
+const char *gemel__outcome_text(gemel__campaign_outcome outcome);
 
 /* "reassoc, folded"; into TEXT, shortened to fit. */
 void gemel__words_text(unsigned words, char *text, size_t bytes);

@@ -28,6 +28,7 @@ libgemel_a_SOURCES += %reldir%/proto.def
 libgemel_a_SOURCES += %reldir%/proto.h
 libgemel_a_SOURCES += %reldir%/recurrent.c
 libgemel_a_SOURCES += %reldir%/reduce.c
+libgemel_a_SOURCES += %reldir%/resize.c
 libgemel_a_SOURCES += %reldir%/shape.c
 libgemel_a_SOURCES += %reldir%/sizes.c
 libgemel_a_SOURCES += %reldir%/tensor.c
