@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "onnx/attention.h"
 #include "onnx/model.h"
 #include "onnx/operators.h"
 
@@ -24,8 +25,7 @@ typedef struct scores {
 
 /* ---- Heads ---- */
 
-/* [batch, length, heads * size] as [batch, heads, length, size]; 4 axes as they are. */
-static gemel_value by_heads(gemel__onnx_call *c, gemel_value x, int64_t heads) {
+gemel_value gemel__onnx_by_heads(gemel__onnx_call *c, gemel_value x, int64_t heads) {
   static const int64_t order[4] = {0, 2, 1, 3};
   const gemel_dim *d = gemel__onnx_dims(x);
   if (gemel__onnx_rank(x) == 4) {
@@ -40,8 +40,7 @@ static gemel_value by_heads(gemel__onnx_call *c, gemel_value x, int64_t heads) {
   return gemel_permute_at(gemel_reshape_at(x, 4, shape, c->where), 4, order, c->where);
 }
 
-/* [batch, heads, length, size] as [batch, length, heads * size]. */
-static gemel_value heads_together(gemel__onnx_call *c, gemel_value x) {
+gemel_value gemel__onnx_heads_together(gemel__onnx_call *c, gemel_value x) {
   static const int64_t order[4] = {0, 2, 1, 3};
   const gemel_dim *d = gemel__onnx_dims(x);
   if (d == NULL) {
@@ -255,9 +254,10 @@ static gemel_value attend(gemel__onnx_call *c, gemel_value q, gemel_value k, gem
 gemel_value gemel__onnx_attention(gemel__onnx_call *c) {
   int64_t heads = gemel__onnx_int(c, "kv_num_heads", 0);
   gemel_value query = gemel__onnx_input(c, QUERY);
-  gemel_value q = by_heads(c, query, gemel__onnx_int(c, "q_num_heads", 0));
-  gemel_value k = with_past(c, by_heads(c, gemel__onnx_input(c, KEY), heads), PAST_KEY);
-  gemel_value v = with_past(c, by_heads(c, gemel__onnx_input(c, VALUE), heads), PAST_VALUE);
+  gemel_value q = gemel__onnx_by_heads(c, query, gemel__onnx_int(c, "q_num_heads", 0));
+  gemel_value k = with_past(c, gemel__onnx_by_heads(c, gemel__onnx_input(c, KEY), heads), PAST_KEY);
+  gemel_value v =
+      with_past(c, gemel__onnx_by_heads(c, gemel__onnx_input(c, VALUE), heads), PAST_VALUE);
   if (gemel_is_null(q) || gemel_is_null(k) || gemel_is_null(v)) {
     return null_value;
   }
@@ -268,5 +268,5 @@ gemel_value gemel__onnx_attention(gemel__onnx_call *c) {
     c->outputs[2] = v;
   }
   gemel_value y = attend(c, q, k, v);
-  return gemel__onnx_rank(query) == 3 ? heads_together(c, y) : y;
+  return gemel__onnx_rank(query) == 3 ? gemel__onnx_heads_together(c, y) : y;
 }

@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/attention.c
+libgemel_a_SOURCES += %reldir%/attention.h
 libgemel_a_SOURCES += %reldir%/call.c
 libgemel_a_SOURCES += %reldir%/call.h
 libgemel_a_SOURCES += %reldir%/conv.c
@@ -29,6 +30,7 @@ libgemel_a_SOURCES += %reldir%/proto.h
 libgemel_a_SOURCES += %reldir%/recurrent.c
 libgemel_a_SOURCES += %reldir%/reduce.c
 libgemel_a_SOURCES += %reldir%/resize.c
+libgemel_a_SOURCES += %reldir%/rotary.c
 libgemel_a_SOURCES += %reldir%/shape.c
 libgemel_a_SOURCES += %reldir%/sizes.c
 libgemel_a_SOURCES += %reldir%/tensor.c

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rotary position embeddings: pairs of elements of each head, turned by an angle that belongs to
+ * their place in the sequence. A pair is an element of the first half with that of the second, or
+ * neighbours (interleaved).
+ */
+#include "onnx/attention.h"
+#include "onnx/operators.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* Input K, of angles, for the places in input PLACES or, if it is left out, for places as they
+ * come: [batch, 1, length, half]. */
+static gemel_value angles(gemel__onnx_call *c, size_t k, size_t places) {
+  gemel_value x = gemel__onnx_input(c, k);
+  if (gemel__onnx_given(c, places)) {
+    x = gemel_take_at(x, gemel__onnx_input(c, places), NULL, c->where);
+  }
+  return gemel_expand_dims_at(x, gemel__onnx_rank(x) == 3 ? 1 : 0, c->where);
+}
+
+/* The first (0) or second (1) elements of all pairs of X, whose last axis has SIZE elements. */
+static gemel_value of_pairs(gemel__onnx_call *c, gemel_value x, int64_t size, int which,
+                            int interleaved) {
+  return interleaved ? gemel_slice_step_at(x, -1, which, GEMEL_TO_END, 2, c->where)
+                     : gemel_slice_at(x, -1, which * size / 2, (which + 1) * size / 2, c->where);
+}
+
+/* The pairs of A and B, of SIZE elements, in one axis again. */
+static gemel_value together(gemel__onnx_call *c, gemel_value a, gemel_value b, int64_t size,
+                            int interleaved) {
+  gemel_value both[2] = {a, b};
+  const gemel_dim *d = gemel__onnx_dims(a);
+  if (!interleaved || d == NULL) {
+    return gemel_concatenate_at(-1, 2, both, c->where);
+  }
+  gemel_dim shape[4] = {d[0], d[1], d[2], gemel_dim_constant(c->context, size)};
+  return gemel_reshape_at(gemel_stack_at(-1, 2, both, c->where), 4, shape, c->where);
+}
+
+/* X [batch, heads, length, SIZE], turned. */
+static gemel_value turned(gemel__onnx_call *c, gemel_value x, gemel_value cosine, gemel_value sine,
+                          int64_t size) {
+  int interleaved = gemel__onnx_int(c, "interleaved", 0) != 0;
+  gemel_value a = of_pairs(c, x, size, 0, interleaved), b = of_pairs(c, x, size, 1, interleaved);
+  gemel_value real =
+      gemel_sub_at(gemel_mul_at(cosine, a, c->where), gemel_mul_at(sine, b, c->where), c->where);
+  gemel_value imaginary =
+      gemel_add_at(gemel_mul_at(sine, a, c->where), gemel_mul_at(cosine, b, c->where), c->where);
+  return together(c, real, imaginary, size, interleaved);
+}
+
+/* com.microsoft's operator has the places before the angles. */
+gemel_value gemel__onnx_rotary_embedding(gemel__onnx_call *c) {
+  int is_other = c->row->domain[0] != '\0';
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel_value heads = gemel__onnx_by_heads(c, x, gemel__onnx_int(c, "num_heads", 0));
+  int64_t size, turns = gemel__onnx_int(c, "rotary_embedding_dim", 0);
+  if (gemel_is_null(heads)) {
+    return null_value;
+  }
+  if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(heads)[3], &size)) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a size of heads that is a symbol");
+  }
+  turns = turns > 0 ? turns : size;
+  if (turns > size || turns % 2 != 0) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "%lld of %lld elements of a head",
+                              (long long)turns, (long long)size);
+  }
+  gemel_dim length = gemel__onnx_dims(heads)[2];
+  gemel_value cosine = angles(c, is_other ? 2 : 1, is_other ? 1 : 3, length);
+  gemel_value sine = angles(c, is_other ? 3 : 2, is_other ? 1 : 3, length);
+  gemel_value y = turned(c, gemel_slice_at(heads, -1, 0, turns, c->where), cosine, sine, turns);
+  if (turns < size) {
+    gemel_value parts[2] = {y, gemel_slice_at(heads, -1, turns, size, c->where)};
+    y = gemel_concatenate_at(-1, 2, parts, c->where);
+  }
+  return gemel__onnx_rank(x) == 3 ? gemel__onnx_heads_together(c, y) : y;
+}
