@@ -18,6 +18,25 @@
 /* ---- Products ---- */
 
 FORM(matmul, gemel_matmul(x, y))
+FORM(einsum_batches, gemel_einsum("bij,bjk->bik", x, y))
+FORM(einsum_chain, gemel_einsum("ij, jk, kl -> il", x, y, z))
+FORM(einsum_diagonal, gemel_einsum("ii->i", x))
+FORM(einsum_trace, gemel_einsum("ii", x))
+FORM(einsum_outer, gemel_einsum("i,j->ij", x, y))
+FORM(einsum_all, gemel_einsum("ij,k->", x, y))
+FORM(einsum_implied, gemel_einsum("ba", x))
+FORM(einsum_dots, gemel_einsum("...j,j...->...", x, y))
+FORM(einsum_dots_implied, gemel_einsum("a...,a...", x, y))
+FORM(einsum_broadcast, gemel_einsum("ij,ij->ij", x, y))
+FORM(einsum_no_letter, gemel_einsum("i1,jk", x, y))
+FORM(einsum_few_terms, gemel_einsum("ij", x, y))
+FORM(einsum_many_terms, gemel_einsum("ij,jk,kl", x, y))
+FORM(einsum_no_arrow, gemel_einsum("ij-ji", x))
+FORM(einsum_unknown, gemel_einsum("ij->ik", x))
+FORM(einsum_twice, gemel_einsum("ij->ii", x))
+FORM(einsum_two_results, gemel_einsum("ij->i->j", x))
+FORM(einsum_lost_dots, gemel_einsum("...i->i", x))
+FORM(einsum_wide, gemel_einsum("abcdefghi,jklmnopqr", x, x))
 
 #define X23 "f32[2, 3] 1 2 3 4 5 6"
 #define Y32 "f32[3, 2] 7 8 9 10 11 12"
@@ -63,6 +82,43 @@ static const op_case products[] = {
              X23),
     BAD_FORM(matmul, "batch_sizes", GEMEL_BAD_SHAPE, "matmul: axis 0 of x and axis 1 of y differ",
              "f64[2, 2, 1] " UP4, "f64[1, 4, 1, 1] " UP4),
+    OK_FORM(einsum_batches, "batches", "f64[2, 2, 2] 7 10 15 22 67 78 91 106",
+            "f64[B=2, I=2, 2] " UP8, "f64[B=2, 2, K=2] " UP8),
+    OK_FORM(einsum_batches, "one_broadcasts", "f64[2, 2, 2] 7 10 15 22 19 22 43 50",
+            "f64[1, 2, 2] " UP4, "f64[2, 2, 2] " UP8),
+    OK_FORM(einsum_batches, "promoted", "f64[1, 1, 1] 11", "i32[1, 1, 2] 1 2", "f32[1, 2, 1] 3 4"),
+    OK_FORM(einsum_batches, "integers_wrap", "i8[1, 1, 1] -112", "i8[1, 1, 2] 12 0",
+            "i8[1, 2, 1] 12 1"),
+    OK_FORM(einsum_chain, "three", "f64[2, 2] 37 54 81 118", "f64[2, 2] " UP4, "f64[2, 2] " UP4,
+            "f64[2, 2] " UP4),
+    OK_FORM(einsum_diagonal, "diagonal", "f64[3] 1 inf 9", "f64[3, 3] 1 2 nan 4 inf 6 7 8 9"),
+    OK_FORM(einsum_diagonal, "symbol", "i8[2] 1 4", "i8[N=2, N=2] " UP4),
+    OK_FORM(einsum_diagonal, "bools", "bool[2] 1 0", "bool[2, 2] 1 1 1 0"),
+    OK_FORM(einsum_trace, "trace", "f32[] 15", "f32[3, 3] 1 2 3 4 5 6 7 8 9"),
+    OK_FORM(einsum_outer, "outer", "f64[2, 3] 1 2 3 2 4 6", "f64[2] 1 2", "f64[3] 1 2 3"),
+    OK_FORM(einsum_all, "all", "f64[] 60", "f64[2, 2] " UP4, "f64[3] 1 2 3"),
+    OK_FORM(einsum_all, "bools", "bool[] 1", "bool[2, 2] 1 1 0 1", "bool[3] 1 1 1"),
+    OK_FORM(einsum_implied, "by_letter", "f64[3, 2] 1 4 2 5 3 6", "f64[2, 3] 1 2 3 4 5 6"),
+    OK_FORM(einsum_dots, "dots", "f64[2] 22 64", "f64[2, 3] 1 2 3 4 5 6", "f64[3, 2] 1 2 3 4 5 6"),
+    OK_FORM(einsum_dots_implied, "dots", "f64[2] 7 10", "f64[2, 2] " UP4, "f64[2, 1] 1 2"),
+    OK_FORM(einsum_broadcast, "one", "f64[2, 2] 1 4 3 8", "f64[1, 2] 1 2", "f64[N=2, 2] " UP4),
+    GRAD_FORM(einsum_batches, "gradient", "f64[1, 1, 1] 11", "f64[1, 1, 1] 2", "f64[1, 1, 2] 6 8",
+              "f64[1, 2, 1] 2 4", "f64[1, 1, 2] 1 2", "f64[1, 2, 1] 3 4"),
+    GRAD_FORM(einsum_trace, "gradient", "f64[] 5", "f64[] 2", "f64[2, 2] 2 0 0 2", NULL,
+              "f64[2, 2] " UP4),
+    BAD_FORM(einsum_batches, "rank", GEMEL_BAD_SHAPE,
+             "einsum \"bij,bjk->bik\": a term doesn't fit its operand's number of axes", X23, X23),
+    BAD_FORM(einsum_broadcast, "sizes", GEMEL_BAD_SHAPE, "t-composite.c:", X23, Y32),
+    BAD_FORM(einsum_no_letter, "letter", GEMEL_BAD_VALUE, "einsum \"i1,jk\": a term is", X23, X23),
+    BAD_FORM(einsum_few_terms, "terms", GEMEL_BAD_VALUE, "a term for each operand", X23, X23),
+    BAD_FORM(einsum_many_terms, "terms", GEMEL_BAD_VALUE, "a term for each operand", X23, Y32),
+    BAD_FORM(einsum_no_arrow, "arrow", GEMEL_BAD_VALUE, "a '-' without '>'", X23),
+    BAD_FORM(einsum_unknown, "label", GEMEL_BAD_VALUE, "each label of the result", X23),
+    BAD_FORM(einsum_twice, "label", GEMEL_BAD_VALUE, "each label of the result", X23),
+    BAD_FORM(einsum_two_results, "arrows", GEMEL_BAD_VALUE, "more behind the result", X23),
+    BAD_FORM(einsum_lost_dots, "dots", GEMEL_BAD_VALUE, "the result lacks the \"...\"", X23),
+    BAD_FORM(einsum_wide, "axes", GEMEL_BAD_SHAPE, "more than 16 axes",
+             "f32[1, 1, 1, 1, 1, 1, 1, 1, 1] 1"),
     BAD_FORM(matmul, "sizes_of_the_call", GEMEL_BAD_SHAPE, "dot", "f64[B=2, 1, J=2] " UP4,
              "f64[K=1, 2] 3 4"),
 };
@@ -415,6 +471,9 @@ static void places(const void *data) {
   FAILS_HERE(gemel_matmul(x, y));
   FAILS_HERE(gemel_matmul(x, made_up));
   FAILS_HERE(gemel_matmul(x, (gemel_value){NULL, 0, 0}));
+  FAILS_HERE(gemel_einsum("ij,jk", x, y));
+  FAILS_HERE(gemel_einsum("ij,jk", x, made_up));
+  FAILS_HERE(gemel_einsum(NULL, x));
   FAILS_HERE(gemel_mean(made_up));
   FAILS_HERE(gemel_mean_over(x, 2));
   FAILS_HERE(gemel_var_over(x, 2));
@@ -531,6 +590,7 @@ static void memory_spaces(const void *data) {
   gemel_value key = gemel_declare(graph, "key: u64[2]@1");
   (void)data;
   gemel_value made[] = {gemel_matmul(x, gemel_transpose(x)),
+                        gemel_einsum("ii", gemel_slice(x, 1, 0, 2)),
                         gemel_mean(x),
                         gemel_var_over(x, 0),
                         gemel_std(i),

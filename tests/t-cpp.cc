@@ -96,6 +96,7 @@ static void shapes(const void *) {
   GIVES(gemel::sum(gemel::expand_dims(x, 0) + gemel::expand_dims(y, 1), {0}), 1, 7);
   GIVES(gemel::squeeze(gemel::expand_dims(x, 1), 1), 1, 4);
   GIVES(gemel::flatten(gemel::swapaxes(gemel::stack({x, y}), 0, 1)), 1, 2, 4, -3);
+  GIVES(gemel::einsum("i,j->ji", {x, y}), 2, 8, -3, -12);
   GIVES(gemel::reverse(x, {0}), 4, 1);
   GIVES(gemel::pad(x, {1}, {2}), 0, 1, 4, 0, 0);
   GIVES(gemel::pad(x, {1}, {0}, 0.5, {1}), 0.5, 1, 0.5, 4);

@@ -34,6 +34,16 @@ extern "C" {
 gemel_value gemel_matmul_at(gemel_value x, gemel_value y, gemel_location where);
 #define gemel_matmul(...) gemel_matmul_at(__VA_ARGS__, GEMEL_HERE)
 
+/* Sums of products in Einstein's notation, as numpy.einsum: gemel_einsum("ij,jk->ik", x, y). Each
+ * axis of each operand has a letter, "..." stands for what axes are left, which broadcast. Over
+ * what isn't in the result is summed; a letter that an operand has twice is its diagonal. Without
+ * "->" the result has the axes of "..." and the letters that stand there once, in the order of
+ * ASCII. Dtypes are promoted. Operands are multiplied from the left. Errors: GEMEL_BAD_VALUE (no
+ * equation), GEMEL_BAD_SHAPE (a term that doesn't fit an operand, sizes that differ),
+ * GEMEL_BAD_ARGUMENT (more than 64 operands). */
+gemel_value gemel_einsum_at(const char *equation, size_t n_xs, const gemel_value *xs,
+                            gemel_location where);
+
 /* ---- Reductions ---- */
 
 /* Mean over axes (all when absent). Of integers and bools an f64, as in NumPy; f16 and bf16 are
@@ -357,6 +367,8 @@ gemel_value gemel_loop_count_at(gemel_loop *loop, gemel_location where);
   gemel_reshape_to_at(x, GEMEL_LIST(int64_t, __VA_ARGS__), GEMEL_HERE)
 #define gemel_concatenate(axis, ...)                                                               \
   gemel_concatenate_at(axis, GEMEL_LIST(gemel_value, __VA_ARGS__), GEMEL_HERE)
+#define gemel_einsum(equation, ...)                                                                \
+  gemel_einsum_at(equation, GEMEL_LIST(gemel_value, __VA_ARGS__), GEMEL_HERE)
 #define gemel_stack(axis, ...)                                                                     \
   gemel_stack_at(axis, GEMEL_LIST(gemel_value, __VA_ARGS__), GEMEL_HERE)
 #define gemel_full(graph, dtype, value, ...)                                                       \

@@ -422,6 +422,11 @@ inline value concatenate(const std::vector<value> &xs, int64_t axis = 0,
   return checked(gemel_concatenate_at(axis, xs.size(), xs.data(), {file, line}),
                  xs.empty() ? nullptr : xs[0].graph);
 }
+inline value einsum(const char *equation, const std::vector<value> &xs,
+                    const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+  return checked(gemel_einsum_at(equation, xs.size(), xs.data(), {file, line}),
+                 xs.empty() ? nullptr : xs[0].graph);
+}
 inline value stack(const std::vector<value> &xs, int64_t axis = 0,
                    const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
   return checked(gemel_stack_at(axis, xs.size(), xs.data(), {file, line}),

@@ -2,6 +2,8 @@
  *
  * Matrix products of ONNX.
  */
+#include <string.h>
+
 #include "onnx/operators.h"
 
 gemel_value gemel__onnx_matmul(gemel__onnx_call *c) {
@@ -28,4 +30,19 @@ gemel_value gemel__onnx_gemm(gemel__onnx_call *c) {
     return product;
   }
   return gemel_add_at(product, scaled(c, gemel__onnx_input(c, 2), beta), c->where);
+}
+
+gemel_value gemel__onnx_einsum(gemel__onnx_call *c) {
+  gemel__wire_span text = gemel__onnx_text(c, "equation");
+  char *equation = gemel__onnx_room(c, text.length + 1);
+  gemel_value *xs = gemel__onnx_room(c, c->n_inputs * sizeof *xs);
+  if (equation == NULL || xs == NULL) {
+    return (gemel_value){NULL, 0, 0};
+  }
+  memcpy(equation, text.length > 0 ? (const char *)text.bytes : "", text.length);
+  equation[text.length] = '\0';
+  for (size_t k = 0; k < c->n_inputs; k++) {
+    xs[k] = gemel__onnx_input(c, k);
+  }
+  return gemel_einsum_at(equation, c->n_inputs, xs, c->where);
 }

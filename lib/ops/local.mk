@@ -15,6 +15,7 @@ libgemel_a_SOURCES += %reldir%/conv-sample.c
 libgemel_a_SOURCES += %reldir%/conv.c
 libgemel_a_SOURCES += %reldir%/conv.def
 libgemel_a_SOURCES += %reldir%/conv.h
+libgemel_a_SOURCES += %reldir%/einsum.c
 libgemel_a_SOURCES += %reldir%/elementwise-broadcast.c
 libgemel_a_SOURCES += %reldir%/elementwise-cast.c
 libgemel_a_SOURCES += %reldir%/elementwise-facts.c
