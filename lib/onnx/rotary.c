@@ -9,12 +9,20 @@
 
 static const gemel_value null_value = {NULL, 0, 0};
 
-/* Input K, of angles, for the places in input PLACES or, if it is left out, for places as they
- * come: [batch, 1, length, half]. */
-static gemel_value angles(gemel__onnx_call *c, size_t k, size_t places) {
+/* Places of LENGTH elements: input K, or from its one number on. */
+static gemel_value places_of(gemel__onnx_call *c, size_t k, gemel_dim length) {
+  gemel_value places = gemel__onnx_input(c, k);
+  return gemel__onnx_rank(places) == 1
+             ? gemel_add_at(places, gemel_arange_at(c->graph, length, NULL, c->where), c->where)
+             : places;
+}
+
+/* Input K, of angles, for the LENGTH places in input PLACES or, if it is left out, for places as
+ * they come: [batch, 1, length, half]. */
+static gemel_value angles(gemel__onnx_call *c, size_t k, size_t places, gemel_dim length) {
   gemel_value x = gemel__onnx_input(c, k);
   if (gemel__onnx_given(c, places)) {
-    x = gemel_take_at(x, gemel__onnx_input(c, places), NULL, c->where);
+    x = gemel_take_at(x, places_of(c, places, length), NULL, c->where);
   }
   return gemel_expand_dims_at(x, gemel__onnx_rank(x) == 3 ? 1 : 0, c->where);
 }
