@@ -279,6 +279,36 @@ static void tensors_as_files(const void *data) {
   rmdir(folder);
 }
 
+/* GELU by erf, and its approximation behind a bias. */
+static void forms_of_gelu(const void *data) {
+  message graph = {0}, model = {0}, opset = {0}, domain = {0};
+  static const char *const inputs[2] = {"x", "x b"}, *const names[2] = {"Gelu", "FastGelu"};
+  static const char *const texts[2] = {
+      "graph g(x: f32[N, 3], b: f32[N, 3]) {\n  n0 = 0.70710677:f32\n  n1 = mul(x, n0)\n"
+      "  n2 = erf(n1)\n  n3 = 1:f32\n  n4 = add(n2, n3)\n  n5 = 0.5:f32\n  n6 = mul(x, n5)\n"
+      "  n7 = mul(n6, n4)\n  return y = n7\n}\n",
+      "graph g(x: f32[N, 3], b: f32[N, 3]) {\n  n0 = add(x, b)\n  n1 = sqr(n0)\n  n2 = mul(n0, "
+      "n1)\n"
+      "  n3 = 0.044715:f32\n  n4 = mul(n2, n3)\n  n5 = add(n0, n4)\n  n6 = 0.7978846:f32\n"
+      "  n7 = mul(n5, n6)\n  n8 = tanh(n7)\n  n9 = 1:f32\n  n10 = add(n8, n9)\n  n11 = 0.5:f32\n"
+      "  n12 = mul(n0, n11)\n  n13 = mul(n12, n10)\n  return y = n13\n}\n"};
+  (void)data;
+  for (int k = 0; k < 2; k++) {
+    put_text(&domain, 7, "com.microsoft");
+    put_node(&graph, names[k], inputs[k], "y", &domain);
+    put_text(&graph, 2, "g");
+    put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+    put_value(&graph, 11, "b", ONNX_FLOAT, 2, shape_n3);
+    put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+    put_text(&opset, 1, "com.microsoft");
+    put_int(&opset, 2, 1);
+    put_message(&model, 8, &opset);
+    put_model(&model, &graph);
+    becomes(&model, NULL, texts[k]);
+    model.length = 0;
+  }
+}
+
 /* ---- What is refused ---- */
 
 /* Whether an axis of a symbol's size goes isn't known. */
@@ -560,6 +590,7 @@ static const ct_test tests[] = {
     CT_TEST("constants_are_folded", constants_are_folded, NULL),
     CT_TEST("tensors_as_files", tensors_as_files, NULL),
     CT_TEST("fused_activation", fused_activation, NULL),
+    CT_TEST("forms_of_gelu", forms_of_gelu, NULL),
     CT_TEST("squeeze_of_symbols", squeeze_of_symbols, NULL),
     CT_TEST("inputs_of_one_name", inputs_of_one_name, NULL),
     CT_TEST("unknown_operator", unknown_operator, NULL),

@@ -141,6 +141,9 @@ typedef struct gemel__onnx_activation {
 const gemel__onnx_activation *gemel__onnx_activation_find(gemel__onnx_call *c,
                                                           gemel__wire_span name);
 
+/* GELU, by erf or by its approximation with tanh. */
+gemel_value gemel__onnx_gelu_of(gemel__onnx_call *c, gemel_value x, int by_tanh);
+
 /* X in f32 where it is narrower, as ONNX computes what normalises layers. */
 gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x);
 

@@ -291,20 +291,29 @@ gemel_value gemel__onnx_shrink(gemel__onnx_call *c) {
   return gemel_where_at(below, gemel_add_at(x, bias, c->where), inner, c->where);
 }
 
-/* By tanh: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. By default it is made of erf, which
- * gemel doesn't have. */
-gemel_value gemel__onnx_gelu(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0);
-  if (!gemel__wire_is(gemel__onnx_text(c, "approximate"), "tanh")) {
-    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
-                              "it is made of erf, unless approximate is tanh");
+/* x/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), or with erf(x / sqrt(2)) in the place of tanh.
+ */
+gemel_value gemel__onnx_gelu_of(gemel__onnx_call *c, gemel_value x, int by_tanh) {
+  gemel_value inner = gemel_mul_at(x, number_for(c, x, 0.70710678118654752440), c->where);
+  if (by_tanh) {
+    gemel_value cube = gemel_mul_at(x, gemel_sqr_at(x, c->where), c->where);
+    gemel_value sum =
+        gemel_add_at(x, gemel_mul_at(cube, number_for(c, x, 0.044715), c->where), c->where);
+    inner = gemel_mul_at(sum, number_for(c, x, 0.79788456080286535588), c->where);
   }
-  gemel_value cube = gemel_mul_at(x, gemel_sqr_at(x, c->where), c->where);
-  gemel_value sum =
-      gemel_add_at(x, gemel_mul_at(cube, number_for(c, x, 0.044715), c->where), c->where);
-  gemel_value inner = gemel_mul_at(sum, number_for(c, x, 0.79788456080286535588), c->where);
-  gemel_value gate = gemel_add_at(gemel_tanh_at(inner, c->where), number_for(c, x, 1), c->where);
+  gemel_value turn = by_tanh ? gemel_tanh_at(inner, c->where) : gemel_erf_at(inner, c->where);
+  gemel_value gate = gemel_add_at(turn, number_for(c, x, 1), c->where);
   return gemel_mul_at(gemel_mul_at(x, number_for(c, x, 0.5), c->where), gate, c->where);
+}
+
+gemel_value gemel__onnx_gelu(gemel__onnx_call *c) {
+  gemel__wire_span form = gemel__onnx_text(c, "approximate");
+  int by_tanh = gemel__wire_is(form, "tanh");
+  if (!by_tanh && form.length > 0 && !gemel__wire_is(form, "none")) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "approximate = %.*s", (int)form.length,
+                              (const char *)form.bytes);
+  }
+  return gemel__onnx_gelu_of(c, gemel__onnx_input(c, 0), by_tanh);
 }
 
 /* ---- Activations by name ---- */

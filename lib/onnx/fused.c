@@ -91,6 +91,13 @@ gemel_value gemel__onnx_skip_layer_normalization(gemel__onnx_call *c) {
   return gemel__onnx_given(c, 3) ? gemel_add_at(y, gemel__onnx_input(c, 3), c->where) : y;
 }
 
+/* GELU of x, or of the sum of x and a bias; by tanh if the row says so. */
+gemel_value gemel__onnx_bias_gelu(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  x = gemel__onnx_given(c, 1) ? gemel_add_at(x, gemel__onnx_input(c, 1), c->where) : x;
+  return gemel__onnx_gelu_of(c, x, c->row->as[0] != '\0');
+}
+
 /* x sigmoid(alpha x) */
 gemel_value gemel__onnx_quick_gelu(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);

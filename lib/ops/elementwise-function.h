@@ -59,6 +59,11 @@ GEMEL__FUNCTION T F(pow)(T x, T y) {
   return SUFFIX(pow)(x, y);
 }
 
+/* The C library's for f64, and of f32 too, which are then all but correctly rounded. */
+GEMEL__FUNCTION T F(atan)(T x) {
+  return (T)atan((double)x);
+}
+
 /* Adding 1.5 · 2^MANTISSA rounds a small number to an integer, which then stands in the low bits.
  */
 #define MAGIC ((T)(3ull << (MANTISSA - 1)))
@@ -149,6 +154,15 @@ GEMEL__FUNCTION T F(tanh)(T x) {
   return SUFFIX(copysign)(size < (T)0.625 ? small : large, x); /* of -0 too */
 }
 
+/* What is 1 beyond ERF_HIGH, and NaN for NaN, which no comparison changes. */
+GEMEL__FUNCTION T F(erf)(T x) {
+  T size = F(fabs)(x), z = x * x;
+  T small = x + x * ERF_POLYNOMIAL(z);
+  T u = (size > ERF_HIGH ? ERF_HIGH : size) - (T)0.75;
+  T large = 1 - F(exp)(ERFC_POLYNOMIAL(u));
+  return SUFFIX(copysign)(size < (T)0.75 ? small : large, x); /* of -0 too */
+}
+
 #undef F
 #undef TAG
 #undef T
@@ -169,3 +183,6 @@ GEMEL__FUNCTION T F(tanh)(T x) {
 #undef EXP_POLYNOMIAL
 #undef LOG_POLYNOMIAL
 #undef TANH_POLYNOMIAL
+#undef ERF_HIGH
+#undef ERF_POLYNOMIAL
+#undef ERFC_POLYNOMIAL

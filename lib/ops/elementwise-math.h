@@ -3,9 +3,10 @@
  * Functions that the C expressions of scalar.def call through M, for f32 and f64: this file sets
  * the constants, elementwise-function.h has the code. Each is straight-line arithmetic without
  * calls, so that compilers make vectors of it; the result for an element depends on that element
- * alone, and is the same on every machine. The polynomials interpolate at Chebyshev points
- * (computed in 70 digits, rounded), so their errors are a small part of a unit in the last place;
- * ln 2 is cut in two, the upper part with so few bits that its products with exponents are exact.
+ * alone, and is the same on every machine. The polynomials interpolate at Chebyshev points, or
+ * (those of erf) are the best ones (computed in 60 to 70 digits, rounded), so their errors are a
+ * small part of a unit in the last place; ln 2 is cut in two, the upper part with so few bits that
+ * its products with exponents are exact.
  */
 #ifndef GEMEL__OPS_ELEMENTWISE_MATH_H
 #define GEMEL__OPS_ELEMENTWISE_MATH_H
@@ -20,7 +21,9 @@
 #endif
 
 /* (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, (log(1 + f) / s - 2) / s^2 for s = f / (2 + f), and
- * (tanh(x) - x) / x^3 for |x| < 0.63, of z = s^2 and z = x^2. */
+ * (tanh(x) - x) / x^3 for |x| < 0.63, of z = s^2 and z = x^2; erf(x) / x - 1 for |x| < 3/4, of
+ * z = x^2, and log(1 - erf(3/4 + u)) to where erf is 1, with an error that may grow as 1 - erf
+ * shrinks. */
 #define GEMEL__EXP_F32(r)                                                                          \
   (0x1p-1f + r * (0x1.555556p-3f +                                                                 \
                   r * (0x1.5554e8p-5f +                                                            \
@@ -31,6 +34,17 @@
   (-0x1.555556p-2f +                                                                               \
    z * (0x1.1110e6p-3f + z * (-0x1.ba07a8p-5f +                                                    \
                               z * (0x1.64978ep-6f + z * (-0x1.10f5c0p-7f + z * 0x1.2a78a4p-9f)))))
+#define GEMEL__ERF_F32(z)                                                                          \
+  (0x1.06eba8p-3f + z * (-0x1.81273ap-2f +                                                         \
+                         z * (0x1.ce2af4p-4f + z * (-0x1.b7abfap-6f +                              \
+                                                    z * (0x1.4f47fp-8f + z * -0x1.6279e6p-11f)))))
+#define GEMEL__ERFC_F32(u)                                                                         \
+  (-0x1.3deb04p+0f +                                                                               \
+   u * (-0x1.1ce96ep+1f +                                                                          \
+        u * (-0x1.9d9e5ap-1f +                                                                     \
+             u * (-0x1.b18792p-5f +                                                                \
+                  u * (0x1.a2d6c6p-7f +                                                            \
+                       u * (-0x1.3d618ep-9f + u * (0x1.3f85a4p-12f + u * -0x1.2c060ep-16f)))))))
 
 #define GEMEL__EXP_F64(r)                                                                          \
   (0x1p-1 + r * (0x1.5555555555555p-3 +                                                            \
@@ -68,6 +82,40 @@
                                                           z * (-0x1.8c66419f34d35p-18 +            \
                                                                z * (0x1.ef8673ef12854p-20 +        \
                                                                     z * -0x1.6c14362f72394p-22))))))))))))))
+#define GEMEL__ERF_F64(z)                                                                          \
+  (0x1.06eba8214db69p-3 +                                                                          \
+   z * (-0x1.812746b0379e7p-2 +                                                                    \
+        z * (0x1.ce2f21a042bc6p-4 +                                                                \
+             z * (-0x1.b82ce31287d1p-6 +                                                           \
+                  z * (0x1.565bcd0e2cff8p-8 +                                                      \
+                       z * (-0x1.c02db3ecc735cp-11 +                                               \
+                            z * (0x1.f9a3230d3bd7cp-14 +                                           \
+                                 z * (-0x1.f4d1d6d12edd7p-17 +                                     \
+                                      z * (0x1.b9daef9fc8221p-20 +                                 \
+                                           z * (-0x1.5ec157d8dfc44p-23 +                           \
+                                                z * (0x1.ef47647718373p-27 +                       \
+                                                     z * -0x1.0544b18dc9fb6p-30)))))))))))
+#define GEMEL__ERFC_F64(u)                                                                                           \
+  (-0x1.3deb034696c3ep+0 +                                                                                           \
+   u * (-0x1.1ce96da880971p+1 +                                                                                      \
+        u * (-0x1.9d9eb7a12232cp-1 +                                                                                 \
+             u * (-0x1.b15b51a653b3cp-5 +                                                                            \
+                  u * (0x1.a056826da47dap-7 +                                                                        \
+                       u * (-0x1.29978fe39a9p-9 +                                                                    \
+                            u * (0x1.0fd47345e2fa3p-13 +                                                             \
+                                 u * (0x1.bc2052447930ap-14 +                                                        \
+                                      u * (-0x1.c75e8c47bdb04p-15 +                                                  \
+                                           u * (0x1.dfe3e9170270ep-17 +                                              \
+                                                u * (-0x1.70298d8fc21bp-20 +                                         \
+                                                     u * (-0x1.9a9e193f9b7eap-21 +                                   \
+                                                          u * (0x1.13f8d323df01ep-21 +                               \
+                                                               u * (-0x1.8ca7055d9a311p-23 +                         \
+                                                                    u * (0x1.96d3e42d425a9p-25 +                     \
+                                                                         u * (-0x1.37b73156e453fp-27 +               \
+                                                                              u * (0x1.5ff165b62a91ap-30 +           \
+                                                                                   u * (-0x1.1595dfdfa5a11p-33 +     \
+                                                                                        u * (0x1.1142bb16bd771p-37 + \
+                                                                                             u * -0x1.f8cc81754c20bp-43)))))))))))))))))))
 
 #define TAG f32
 #define T float
@@ -87,6 +135,9 @@
 #define EXP_POLYNOMIAL GEMEL__EXP_F32
 #define LOG_POLYNOMIAL GEMEL__LOG_F32
 #define TANH_POLYNOMIAL GEMEL__TANH_F32
+#define ERF_HIGH 4.0f /* erf is 1 */
+#define ERF_POLYNOMIAL GEMEL__ERF_F32
+#define ERFC_POLYNOMIAL GEMEL__ERFC_F32
 #include "ops/elementwise-function.h"
 
 #define TAG f64
@@ -107,6 +158,9 @@
 #define EXP_POLYNOMIAL GEMEL__EXP_F64
 #define LOG_POLYNOMIAL GEMEL__LOG_F64
 #define TANH_POLYNOMIAL GEMEL__TANH_F64
+#define ERF_HIGH 6.0
+#define ERF_POLYNOMIAL GEMEL__ERF_F64
+#define ERFC_POLYNOMIAL GEMEL__ERFC_F64
 #include "ops/elementwise-function.h"
 
 #endif

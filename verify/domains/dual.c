@@ -211,7 +211,7 @@ static void d_apply(gemel__domain *d, void *e, gemel__real_function f, const voi
   if (is_zero(b, TC(x))) {
     b->from_integer(b, T(e), 0);
   } else {
-    gemel__real_functions[f].derivative(b, s, x, one);
+    gemel__real_functions[f].derivative(b, s, x, one, scratch(d, 2));
     b->mul(b, T(e), s, TC(x));
   }
   b->apply(b, e, f, x);

@@ -6,8 +6,9 @@
 
 #define APPLY(word) b->apply(b, e, GEMEL__REAL_##word, x)
 #define FUNCTION(word, name, ball, number, derivative)                                             \
-  static void derivative_##word(gemel__domain *b, void *e, const void *x, const void *one) {       \
-    (void)one;                                                                                     \
+  static void derivative_##word(gemel__domain *b, void *e, const void *x, const void *one,         \
+                                void *t) {                                                         \
+    (void)one, (void)t;                                                                            \
     derivative;                                                                                    \
   }
 #include "domains/functions.def"

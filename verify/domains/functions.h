@@ -6,6 +6,7 @@
 #define GEMEL__DOMAINS_FUNCTIONS_H
 
 #include <arb.h>
+#include <arb_hypgeom.h>
 #include <mpfr.h>
 #include "domains/domain.h"
 
@@ -13,8 +14,8 @@ typedef struct gemel__real_row {
   const char *name;
   void (*ball)(arb_t y, const arb_t x, slong precision);
   int (*number)(mpfr_t y, const mpfr_t x, mpfr_rnd_t rounding);
-  /* E = the derivative at X, which isn't E; ONE is 1. */
-  void (*derivative)(gemel__domain *b, void *e, const void *x, const void *one);
+  /* E = the derivative at X, which isn't E; ONE is 1, SPARE is overwritten. */
+  void (*derivative)(gemel__domain *b, void *e, const void *x, const void *one, void *spare);
 } gemel__real_row;
 
 /* By gemel__real_function. */
