@@ -243,6 +243,42 @@ static void constants_are_folded(const void *data) {
           "graph g(w: f32[2, 3]) {\n  n0 = reshape(w, shape = [3, 2])\n  return y = n0\n}\n");
 }
 
+/* Attention of ONNX Runtime with scores of 0 and values x: means of those x that a query sees. */
+static void packed_attention(const void *data) {
+  static const float x[3] = {1, 2, 6}, w[3] = {0, 0, 1}, expected[3] = {1, 1.5F, 1.5F};
+  static const int32_t mask[3] = {1, 1, 0};
+  static const int64_t shape[3] = {1, 3, 1}, shape_13[2] = {1, 3};
+  message graph = {0}, model = {0}, attributes = {0}, tensor = {0};
+  gemel_error error = {0};
+  (void)data;
+  put_int_attribute(&attributes, "num_heads", 1);
+  put_int_attribute(&attributes, "unidirectional", 1);
+  put_text(&attributes, 7, "com.microsoft");
+  raw_tensor(&tensor, "w", ONNX_FLOAT, 2, shape_13, w, sizeof w);
+  put_message(&graph, 5, &tensor);
+  raw_tensor(&tensor, "m", 6, 2, shape_13, mask, sizeof mask);
+  put_message(&graph, 5, &tensor);
+  raw_tensor(&tensor, "x", ONNX_FLOAT, 3, shape, x, sizeof x);
+  put_message(&graph, 5, &tensor);
+  put_node(&graph, "Attention", "x w  m", "y", &attributes);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 3, shape);
+  put_model(&model, &graph);
+  gemel_context *context = gemel_context_new(&error);
+  gemel_onnx *read = gemel_onnx_parse(model.bytes, model.length, "m.onnx", NULL, &error);
+  gemel_graph *made = read != NULL ? gemel_onnx_graph(read, context, NULL, NULL, &error) : NULL;
+  gemel_tensor *y = NULL;
+  CT_EQ_STR(error.text, "");
+  CT_REQUIRE(made != NULL);
+  CT_EQ_INT(gemel_evaluate(made, 0, NULL, 1, &y, &error), GEMEL_OK);
+  for (int k = 0; y != NULL && k < 3; k++) {
+    CT_CHECK(((const float *)gemel_tensor_data(y))[k] == expected[k]);
+  }
+  gemel_tensor_unref(y);
+  gemel_graph_unref(made);
+  gemel_onnx_free(read);
+  gemel_context_unref(context);
+}
+
 /* A tensor written and read again, transposed on the way, of each dtype. */
 static void tensors_as_files(const void *data) {
   const int64_t shape[2] = {2, 3};
@@ -588,6 +624,7 @@ static const ct_test tests[] = {
     CT_TEST("shapes_are_folded", shapes_are_folded, NULL),
     CT_TEST("expand_of_pytorch", expand_of_pytorch, NULL),
     CT_TEST("constants_are_folded", constants_are_folded, NULL),
+    CT_TEST("packed_attention", packed_attention, NULL),
     CT_TEST("tensors_as_files", tensors_as_files, NULL),
     CT_TEST("fused_activation", fused_activation, NULL),
     CT_TEST("forms_of_gelu", forms_of_gelu, NULL),

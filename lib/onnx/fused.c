@@ -66,16 +66,12 @@ gemel_value gemel__onnx_fused_matmul(gemel__onnx_call *c) {
 
 /* ---- Normalisation ---- */
 
-/* LayerNormalization of the sum of inputs 0, 1 and 4 along the last axis; output 3 is that sum. */
-gemel_value gemel__onnx_skip_layer_normalization(gemel__onnx_call *c) {
-  gemel_value sum = gemel_add_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1), c->where);
-  int64_t last = gemel__onnx_rank(sum) - 1;
+/* LayerNormalization of X along its last axis, times SCALE, plus BIAS unless that is null. */
+static gemel_value normalized(gemel__onnx_call *c, gemel_value sum, gemel_value scale,
+                              gemel_value bias) {
+  int64_t last = -1;
   gemel_sum_options mean = {.axes = {1, &last}, .keepdims = 1};
   gemel_var_options squares = {.axes = {1, &last}, .keepdims = 1};
-  if (last < 0) {
-    return null_value;
-  }
-  sum = gemel__onnx_given(c, 4) ? gemel_add_at(sum, gemel__onnx_input(c, 4), c->where) : sum;
   gemel_value x = gemel__onnx_widened(c, sum);
   gemel_value centre = gemel_sub_at(x, gemel_mean_at(x, &mean, c->where), c->where);
   gemel_value variance =
@@ -84,11 +80,58 @@ gemel_value gemel__onnx_skip_layer_normalization(gemel__onnx_call *c) {
   gemel_value normal =
       gemel_cast_at(gemel_div_at(centre, gemel_sqrt_at(variance, c->where), c->where),
                     gemel__onnx_dtype_of(sum), c->where);
-  gemel_value y = gemel_mul_at(normal, gemel__onnx_input(c, 2), c->where);
+  gemel_value y = gemel_mul_at(normal, scale, c->where);
+  return gemel_is_null(bias) ? y : gemel_add_at(y, bias, c->where);
+}
+
+static gemel_value input_or_null(gemel__onnx_call *c, size_t k) {
+  return gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : null_value;
+}
+
+/* LayerNormalization of the sum of inputs 0, 1 and 4 along the last axis; output 3 is that sum. */
+gemel_value gemel__onnx_skip_layer_normalization(gemel__onnx_call *c) {
+  gemel_value sum = gemel_add_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1), c->where);
+  sum = gemel__onnx_given(c, 4) ? gemel_add_at(sum, gemel__onnx_input(c, 4), c->where) : sum;
   if (c->n_outputs > 3) {
     c->outputs[3] = sum;
   }
-  return gemel__onnx_given(c, 3) ? gemel_add_at(y, gemel__onnx_input(c, 3), c->where) : y;
+  return normalized(c, sum, gemel__onnx_input(c, 2), input_or_null(c, 3));
+}
+
+/* How many tokens of each row the mask, input 7, has; 0 without one. */
+static gemel_value token_counts(gemel__onnx_call *c, gemel_value tokens) {
+  int64_t last = -1;
+  gemel_sum_options along = {.axes = {1, &last}};
+  gemel_value mask =
+      gemel__onnx_given(c, 7) ? gemel__onnx_input(c, 7) : gemel_full_like_at(tokens, 0, c->where);
+  return gemel_cast_at(gemel_sum_at(mask, &along, c->where), GEMEL_I32, c->where);
+}
+
+/* The sum of the embeddings of tokens (input 0), places (8, or as they come) and segments (1),
+ * normalised; output 1 has the lengths of the rows, output 2 is the sum. */
+gemel_value gemel__onnx_embed_layer_normalization(gemel__onnx_call *c) {
+  gemel_value tokens = gemel__onnx_input(c, 0);
+  if (gemel__onnx_rank(tokens) != 2) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes tokens [batch, length]");
+  }
+  gemel_value places = gemel__onnx_given(c, 8)
+                           ? gemel__onnx_input(c, 8)
+                           : gemel_arange_at(c->graph, gemel__onnx_dims(tokens)[1], NULL, c->where);
+  gemel_value sum =
+      gemel_add_at(gemel_take_at(gemel__onnx_input(c, 2), tokens, NULL, c->where),
+                   gemel_take_at(gemel__onnx_input(c, 3), places, NULL, c->where), c->where);
+  if (gemel__onnx_given(c, 1) && gemel__onnx_given(c, 4)) {
+    sum = gemel_add_at(
+        sum, gemel_take_at(gemel__onnx_input(c, 4), gemel__onnx_input(c, 1), NULL, c->where),
+        c->where);
+  }
+  if (c->n_outputs > 1) {
+    c->outputs[1] = token_counts(c, tokens);
+  }
+  if (c->n_outputs > 2) {
+    c->outputs[2] = sum;
+  }
+  return normalized(c, sum, gemel__onnx_input(c, 5), gemel__onnx_input(c, 6));
 }
 
 /* GELU of x, or of the sum of x and a bias; by tanh if the row says so. */

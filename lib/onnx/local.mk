@@ -23,6 +23,7 @@ libgemel_a_SOURCES += %reldir%/names.h
 libgemel_a_SOURCES += %reldir%/normalize.c
 libgemel_a_SOURCES += %reldir%/operators.def
 libgemel_a_SOURCES += %reldir%/operators.h
+libgemel_a_SOURCES += %reldir%/packed.c
 libgemel_a_SOURCES += %reldir%/parts.c
 libgemel_a_SOURCES += %reldir%/proto.c
 libgemel_a_SOURCES += %reldir%/proto.def

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ONNX Runtime's own Attention (domain com.microsoft), which its optimiser makes of a transformer's
+ * layer: the projections to queries, keys and values are one product, and a mask is 1 where a key
+ * counts.
+ */
+#include <math.h>
+
+#include "onnx/attention.h"
+#include "onnx/operators.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
+
+/* Inputs of the operator. */
+enum { INPUT, WEIGHTS, BIAS, MASK, PAST, SCORE_BIAS };
+
+/* What a key that doesn't count is given in place of its score. */
+static double filter_of(const gemel__onnx_call *c) {
+  return gemel__onnx_float(c, "mask_filter_value", -10000);
+}
+
+/* Queries, keys and values by heads: 1, or 0 and the graph's error. */
+static int project(gemel__onnx_call *c, int64_t heads, gemel_value parts[3]) {
+  gemel_value x =
+      gemel_matmul_at(gemel__onnx_input(c, INPUT), gemel__onnx_input(c, WEIGHTS), c->where);
+  x = gemel__onnx_given(c, BIAS) ? gemel_add_at(x, gemel__onnx_input(c, BIAS), c->where) : x;
+  gemel__int_list sizes = {0, NULL};
+  int found = gemel__onnx_ints(c, "qkv_hidden_sizes", &sizes);
+  int64_t all = 0, at = 0;
+  if (gemel_is_null(x) || gemel__onnx_rank(x) != 3 || found < 0 ||
+      (found > 0 && sizes.count != 3) ||
+      !gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[2], &all)) {
+    gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "it takes [batch, length, size] of a known size");
+    return 0;
+  }
+  for (int k = 0; k < 3; k++) {
+    int64_t size = found > 0 ? sizes.values[k] : all / 3;
+    gemel_value part = gemel_slice_at(x, -1, at, at + size, c->where);
+    parts[k] = gemel__onnx_by_heads(c, part, heads);
+    at += size;
+  }
+  return !gemel_is_null(parts[0]) && !gemel_is_null(parts[1]) && !gemel_is_null(parts[2]);
+}
+
+/* Keys and values behind those of the past, [2, batch, heads, length, size]. */
+static void put_past(gemel__onnx_call *c, gemel_value parts[3]) {
+  for (int k = 0; k < 2 && gemel__onnx_given(c, PAST); k++) {
+    gemel_value both[2] = {gemel_index_at(gemel__onnx_input(c, PAST), 0, k, c->where),
+                           parts[k + 1]};
+    parts[k + 1] = gemel_concatenate_at(2, 2, both, c->where);
+  }
+  if (c->n_outputs > 1) {
+    c->outputs[1] = gemel_stack_at(0, 2, &parts[1], c->where);
+  }
+}
+
+/* S plus the filter where the mask [batch, keys] or [batch, queries, keys] is 0. */
+static gemel_value with_mask(gemel__onnx_call *c, gemel_value s) {
+  gemel_value mask = gemel__onnx_input(c, MASK);
+  int rank = gemel__onnx_rank(mask);
+  if (rank != 2 && rank != 3) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a mask of %d axes", rank);
+  }
+  for (; rank < 4; rank++) {
+    mask = gemel_expand_dims_at(mask, 1, c->where);
+  }
+  gemel_value counts = gemel_ne_at(mask, gemel_scalar_like_at(mask, 0, c->where), c->where);
+  gemel_value less = gemel_add_at(s, gemel_scalar_like_at(s, filter_of(c), c->where), c->where);
+  return gemel_where_at(counts, s, less, c->where);
+}
+
+/* S, of QUERIES and KEYS, where no query sees a key behind it. */
+static gemel_value in_order(gemel__onnx_call *c, gemel_value s, gemel_dim queries, gemel_dim keys) {
+  gemel_dim before = gemel_dim_sub(c->context, keys, queries);
+  gemel_value at = gemel_add_at(gemel_arange_at(c->graph, queries, NULL, c->where),
+                                gemel_size_at(c->graph, before, c->where), c->where);
+  gemel_value seen = gemel_le_at(gemel_arange_at(c->graph, keys, NULL, c->where),
+                                 gemel_expand_dims_at(at, 1, c->where), c->where);
+  return gemel_where_at(seen, s, gemel_scalar_like_at(s, -(double)INFINITY, c->where), c->where);
+}
+
+gemel_value gemel__onnx_packed_attention(gemel__onnx_call *c) {
+  static const int64_t order[4] = {0, 1, 3, 2};
+  int64_t heads = gemel__onnx_int(c, "num_heads", 0), size;
+  gemel_value parts[3];
+  if (gemel__onnx_int(c, "do_rotary", 0)) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "do_rotary");
+  }
+  if (!project(c, heads, parts)) {
+    return null_value;
+  }
+  put_past(c, parts);
+  if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(parts[0])[3], &size)) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a size of heads that is a symbol");
+  }
+  double scale = gemel__onnx_float(c, "scale", 0);
+  gemel_value s =
+      gemel_matmul_at(parts[0], gemel_permute_at(parts[1], 4, order, c->where), c->where);
+  s = gemel_mul_at(
+      s, gemel_scalar_like_at(s, scale != 0 ? scale : 1 / sqrt((double)size), c->where), c->where);
+  s = gemel__onnx_given(c, SCORE_BIAS) ? gemel_add_at(s, gemel__onnx_input(c, SCORE_BIAS), c->where)
+                                       : s;
+  s = gemel__onnx_given(c, MASK) ? with_mask(c, s) : s;
+  if (gemel__onnx_int(c, "unidirectional", 0) && !gemel_is_null(s)) {
+    s = in_order(c, s, gemel__onnx_dims(s)[2], gemel__onnx_dims(s)[3]);
+  }
+  gemel_value p = gemel_softmax_at(s, NULL, c->where);
+  return gemel__onnx_heads_together(c, gemel_matmul_at(p, parts[2], c->where));
+}
