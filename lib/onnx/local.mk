@@ -14,6 +14,7 @@ libgemel_a_SOURCES += %reldir%/gather.c
 libgemel_a_SOURCES += %reldir%/import.c
 libgemel_a_SOURCES += %reldir%/import.h
 libgemel_a_SOURCES += %reldir%/linalg.c
+libgemel_a_SOURCES += %reldir%/linear-attention.c
 libgemel_a_SOURCES += %reldir%/loops.c
 libgemel_a_SOURCES += %reldir%/losses.c
 libgemel_a_SOURCES += %reldir%/model.c
