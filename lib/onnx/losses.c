@@ -4,6 +4,7 @@
  * numbers with the target and adding up what is left, so that a gradient passes as it should, and a
  * target outside of the classes picks nothing.
  */
+#include "core/dtype.h"
 #include "onnx/operators.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
@@ -94,24 +95,37 @@ gemel_value gemel__onnx_cross_entropy_loss(gemel__onnx_call *c) {
   return likelihood_loss(c, log_probabilities, gemel__onnx_input(c, 1));
 }
 
+/* Input 1, the number of classes, which may be a float; GEMEL_DIM_NONE if it isn't known. */
+static gemel_dim depth_of(gemel__onnx_call *c) {
+  const gemel__sizes *sizes = gemel__onnx_sizes(c, 1);
+  gemel_tensor *t = sizes == NULL ? gemel__onnx_known(c, 1) : NULL;
+  gemel_dim depth = sizes != NULL && sizes->count == 1 ? sizes->dims[0] : GEMEL_DIM_NONE;
+  if (t != NULL && gemel_tensor_elements(t) == 1) {
+    double n = gemel__dtype_load(gemel_tensor_dtype(t), gemel_tensor_data(t));
+    depth = n >= 0 && n <= INT32_MAX ? gemel_dim_constant(c->context, (int64_t)n) : GEMEL_DIM_NONE;
+  }
+  gemel_tensor_unref(t);
+  return depth;
+}
+
 /* VALUES[1] where the number of a class is the index, VALUES[0] elsewhere; indices below 0 count
  * from the end. */
 gemel_value gemel__onnx_one_hot(gemel__onnx_call *c) {
   gemel_value indices = gemel__onnx_input(c, 0), values = gemel__onnx_input(c, 2);
-  const gemel__sizes *depth = gemel__onnx_sizes(c, 1);
+  gemel_dim depth = depth_of(c);
   int rank = gemel__onnx_rank(indices) + 1;
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
   if (axis < 0) {
     return null_value;
   }
-  if (depth == NULL || depth->count != 1 || rank > GEMEL_MAX_RANK) {
+  if (depth == GEMEL_DIM_NONE || rank > GEMEL_MAX_RANK) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a depth that isn't known");
   }
   gemel_value whole = gemel_cast_at(indices, GEMEL_I64, c->where);
-  gemel_value n = gemel_size_at(c->graph, depth->dims[0], c->where);
+  gemel_value n = gemel_size_at(c->graph, depth, c->where);
   gemel_value below = gemel_lt_at(whole, gemel_scalar_like_at(whole, 0, c->where), c->where);
   whole = gemel_where_at(below, gemel_add_at(whole, n, c->where), whole, c->where);
-  gemel_value is_it = gemel_eq_at(class_numbers(c, depth->dims[0], axis, rank),
+  gemel_value is_it = gemel_eq_at(class_numbers(c, depth, axis, rank),
                                   gemel_expand_dims_at(whole, axis, c->where), c->where);
   return gemel_where_at(is_it, gemel_index_at(values, 0, 1, c->where),
                         gemel_index_at(values, 0, 0, c->where), c->where);
