@@ -33,6 +33,7 @@ library_tests += %reldir%/t-npy
 library_tests += %reldir%/t-onnx
 library_tests += %reldir%/t-onnx-loops
 library_tests += %reldir%/t-onnx-nodes
+library_tests += %reldir%/t-onnx-operators
 library_tests += %reldir%/t-calls
 library_tests += %reldir%/t-null
 library_tests += %reldir%/t-scan

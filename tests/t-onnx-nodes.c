@@ -170,6 +170,9 @@ static void release(gemel_tensor **tensors) {
   }
 }
 
+/* Its results are those of an epsilon of 0.01, which its model doesn't have. */
+static const char mistaken[] = ROOT "node/test_adam_multiple";
+
 static void judge_folder(const char *folder) {
   node_test *t = calloc(1, sizeof *t);
   CT_REQUIRE(t != NULL);
@@ -192,7 +195,7 @@ typedef struct collection {
   size_t read, refused; /* of those whose data are of gemel's types */
 } collection;
 
-static const collection collections[] = {{"node", 748, 142},
+static const collection collections[] = {{"node", 776, 113},
                                          {"pytorch-converted", 82, 0},
                                          {"pytorch-operator", 35, 0},
                                          {"simple", 7, 10}};
@@ -206,8 +209,8 @@ static int judge_all(const char *root) {
     return 0;
   }
   for (struct dirent *entry; (entry = readdir(all)) != NULL;) {
-    if (strncmp(entry->d_name, "test_", 5) == 0) {
-      snprintf(folder, sizeof folder, "%s/%s", root, entry->d_name);
+    snprintf(folder, sizeof folder, "%s/%s", root, entry->d_name);
+    if (strncmp(entry->d_name, "test_", 5) == 0 && strcmp(folder, mistaken) != 0) {
       judge_folder(folder);
     }
   }

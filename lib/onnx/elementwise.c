@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/dtype.h"
+#include "core/tensor.h"
 #include "onnx/call.h"
 #include "onnx/model.h"
 #include "onnx/operators.h"
@@ -239,11 +241,16 @@ gemel_value gemel__onnx_hard_swish(gemel__onnx_call *c) {
   return gemel_mul_at(x, hard(c, x, 1.0 / 6, 0.5), c->where);
 }
 
+/* x sigmoid(alpha x) */
 gemel_value gemel__onnx_swish(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
   double alpha = gemel__onnx_float(c, "alpha", 1);
   gemel_value scaled = alpha == 1 ? x : gemel_mul_at(x, number_for(c, x, alpha), c->where);
   return gemel_mul_at(x, gemel_sigmoid_at(scaled, c->where), c->where);
+}
+
+gemel_value gemel__onnx_swiglu(gemel__onnx_call *c) {
+  return gemel_mul_at(gemel__onnx_swish(c), gemel__onnx_input(c, 1), c->where);
 }
 
 /* log(1 + exp(x)) as max(x, 0) + log(1 + exp(-|x|)), which doesn't overflow. */
@@ -382,6 +389,15 @@ const gemel__onnx_activation *gemel__onnx_activation_find(gemel__onnx_call *c,
 
 /* ---- Training only ---- */
 
+/* 1 if the ratio, input 1, is known to be 0. */
+static int drops_nothing(gemel__onnx_call *c) {
+  gemel_tensor *ratio = gemel__onnx_known(c, 1);
+  int is_zero = ratio != NULL && gemel_tensor_elements(ratio) == 1 &&
+                gemel__dtype_load(ratio->dtype, ratio->data) == 0;
+  gemel_tensor_unref(ratio);
+  return is_zero;
+}
+
 /* What is run is a model that has been trained: nothing is dropped. */
 gemel_value gemel__onnx_dropout(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
@@ -389,8 +405,9 @@ gemel_value gemel__onnx_dropout(gemel__onnx_call *c) {
     gemel_tensor *training = gemel__onnx_known(c, 2);
     int on = training == NULL || *(const uint8_t *)gemel_tensor_data(training) != 0;
     gemel_tensor_unref(training);
-    if (on) {
-      return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "training_mode, or one that isn't known");
+    if (on && !drops_nothing(c)) {
+      return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
+                                "training_mode, or one that isn't known, with a ratio above 0");
     }
   }
   if (c->n_outputs > 1) {

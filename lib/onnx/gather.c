@@ -187,3 +187,36 @@ gemel_value gemel__onnx_reverse_sequence(gemel__onnx_call *c) {
                                 : gemel__next_place(b, dims[1], t, c->where);
   return gemel_take_at(merged(c, x, 2), place, NULL, c->where);
 }
+
+/* ---- Caches ---- */
+
+/* x with y from places on that input 2 says for each of a batch, along an axis; mode circular
+ * begins again at its end. */
+gemel_value gemel__onnx_tensor_scatter(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
+  int rank = gemel__onnx_rank(x);
+  int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -2), rank);
+  int64_t order[GEMEL_MAX_RANK];
+  if (axis < 0) {
+    return null_value;
+  }
+  if (axis == 0 || gemel__onnx_rank(y) != rank) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "axis 0 is that of the batch, or ranks differ");
+  }
+  for (int k = 0; k < rank; k++) {
+    order[k] = k == axis ? 0 : -1;
+  }
+  gemel_value at = gemel_arange_at(c->graph, gemel__onnx_dims(y)[axis], NULL, c->where);
+  at = gemel_dimshuffle_at(at, (size_t)rank, order, c->where);
+  if (gemel__onnx_given(c, 2)) {
+    order[axis] = -1;
+    order[0] = 0;
+    at = gemel_add_at(
+        at, gemel_dimshuffle_at(gemel__onnx_input(c, 2), (size_t)rank, order, c->where), c->where);
+  }
+  if (gemel__wire_is(gemel__onnx_text(c, "mode"), "circular")) {
+    at = gemel_mod_at(at, gemel_size_at(c->graph, gemel__onnx_dims(x)[axis], c->where), c->where);
+  }
+  at = gemel_broadcast_to_at(at, (size_t)rank, gemel__onnx_dims(y), c->where);
+  return gemel_put_along_axis_at(x, at, y, axis, "set", c->where);
+}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products of ONNX.
+ * Matrix products of ONNX, determinants, and grids that matrices turn.
  */
 #include <string.h>
 
 #include "onnx/operators.h"
+
+static const gemel_value null_value = {NULL, 0, 0};
 
 gemel_value gemel__onnx_matmul(gemel__onnx_call *c) {
   return gemel_matmul_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1), c->where);
@@ -37,7 +39,7 @@ gemel_value gemel__onnx_einsum(gemel__onnx_call *c) {
   char *equation = gemel__onnx_room(c, text.length + 1);
   gemel_value *xs = gemel__onnx_room(c, c->n_inputs * sizeof *xs);
   if (equation == NULL || xs == NULL) {
-    return (gemel_value){NULL, 0, 0};
+    return null_value;
   }
   memcpy(equation, text.length > 0 ? (const char *)text.bytes : "", text.length);
   equation[text.length] = '\0';
@@ -45,4 +47,108 @@ gemel_value gemel__onnx_einsum(gemel__onnx_call *c) {
     xs[k] = gemel__onnx_input(c, k);
   }
   return gemel_einsum_at(equation, c->n_inputs, xs, c->where);
+}
+
+/* ---- Determinants ---- */
+
+enum { MOST_ROWS = 4 };
+
+/* Minors by rows from the first: that of columns MASK is the sum over its columns of the element in
+ * its last row, times the minor of the others, with alternating signs. */
+static gemel_value determinant(gemel__onnx_call *c, gemel_value x, int n) {
+  gemel_value minors[1 << MOST_ROWS];
+  minors[0] = gemel_scalar_like_at(x, 1, c->where);
+  for (int mask = 1; mask < 1 << n; mask++) {
+    int row = -1, above = 0;
+    for (int k = 0; k < n; k++) {
+      row += (mask >> k) & 1;
+    }
+    minors[mask] = null_value;
+    for (int column = n - 1; column >= 0; column--) {
+      if (((mask >> column) & 1) == 0) {
+        continue;
+      }
+      gemel_value element =
+          gemel_index_at(gemel_index_at(x, -2, row, c->where), -1, column, c->where);
+      gemel_value term = gemel_mul_at(element, minors[mask & ~(1 << column)], c->where);
+      minors[mask] = above == 0       ? term
+                     : above % 2 == 0 ? gemel_add_at(minors[mask], term, c->where)
+                                      : gemel_sub_at(minors[mask], term, c->where);
+      above++;
+    }
+  }
+  return minors[(1 << n) - 1];
+}
+
+gemel_value gemel__onnx_det(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  int rank = gemel__onnx_rank(x);
+  const gemel_dim *dims = gemel__onnx_dims(x);
+  int64_t n;
+  if (rank < 2 || dims[rank - 2] != dims[rank - 1] ||
+      !gemel_dim_is_constant(c->context, dims[rank - 1], &n) || n < 1 || n > MOST_ROWS) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "it takes square matrices of 1 to %d rows",
+                              MOST_ROWS);
+  }
+  return determinant(c, x, (int)n);
+}
+
+/* ---- Grids ---- */
+
+/* SIZE places from -1 to 1: of the outer centres if CORNERS, else of the outer edges. */
+static gemel_value places(gemel__onnx_call *c, gemel_value like, int64_t size, int corners) {
+  gemel_arange_options options = {.dtype = gemel__onnx_dtype_of(like)};
+  double step = corners ? 2 / (double)(size - 1) : 2 / (double)size;
+  gemel_value k =
+      gemel_arange_at(c->graph, gemel_dim_constant(c->context, size), &options, c->where);
+  if (corners && size == 1) {
+    return gemel_zeros_like(k);
+  }
+  gemel_value from = gemel_scalar_like_at(k, corners ? -1 : step / 2 - 1, c->where);
+  k = gemel_mul_at(k, gemel_scalar_like_at(k, step, c->where), c->where);
+  return gemel_add_at(k, from, c->where);
+}
+
+/* The places of images of SIZES as rows x, y (z), 1: [sizes..., axes + 1]. */
+static gemel_value grid_of(gemel__onnx_call *c, gemel_value like, int axes, const int64_t *sizes) {
+  int corners = gemel__onnx_int(c, "align_corners", 0) != 0;
+  gemel_dim shape[3];
+  gemel_value rows[4];
+  for (int k = 0; k < axes; k++) {
+    shape[k] = gemel_dim_constant(c->context, sizes[k]);
+  }
+  for (int k = 0; k < axes; k++) {
+    int64_t order[3] = {-1, -1, -1};
+    order[axes - 1 - k] = 0;
+    gemel_value along = places(c, like, sizes[axes - 1 - k], corners);
+    along = gemel_dimshuffle_at(along, (size_t)axes, order, c->where);
+    rows[k] = gemel_broadcast_to_at(along, (size_t)axes, shape, c->where);
+  }
+  rows[axes] = gemel_ones_like(rows[0]);
+  return gemel_stack_at(-1, (size_t)axes + 1, rows, c->where);
+}
+
+/* Each place of a grid, turned by the matrices THETA [batch, axes, axes + 1]. */
+gemel_value gemel__onnx_affine_grid(gemel__onnx_call *c) {
+  gemel_value theta = gemel__onnx_input(c, 0);
+  gemel__int_list size;
+  static const int64_t last[1] = {2}, order[4][5] = {{0}, {0}, {0, 2, 3, 1}, {0, 2, 3, 4, 1}};
+  if (!gemel__onnx_integers(c, 1, &size)) {
+    return null_value;
+  }
+  if (gemel__onnx_rank(theta) != 3 || size.count < 4 || size.count > 5) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes matrices and 4 or 5 sizes");
+  }
+  int axes = (int)size.count - 2;
+  int64_t own = axes;
+  for (int k = 0; k < axes; k++) {
+    if (size.values[k + 2] < 1 || size.values[k + 2] > 1 << 30) {
+      return gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "a size of %lld",
+                                (long long)size.values[k + 2]);
+    }
+  }
+  gemel_dot_options options = {.contract_x = {1, last}, .contract_y = {1, &own}};
+  gemel_value turned =
+      gemel_dot_at(theta, grid_of(c, theta, axes, size.values + 2), &options, c->where);
+  return gemel_permute_at(turned, size.count, order[axes], c->where);
 }

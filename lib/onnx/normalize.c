@@ -46,11 +46,54 @@ gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x) {
 
 /* ---- By statistics that are given, or of the operand ---- */
 
+/* A running statistic: input K, moved towards OWN [1, C, 1...] of the batch. */
+static gemel_value running(gemel__onnx_call *c, size_t k, gemel_value own) {
+  static const int64_t channels[1] = {1};
+  gemel_value before = gemel__onnx_input(c, k);
+  double momentum = gemel__onnx_float(c, "momentum", (double)0.9F);
+  gemel_value now = gemel_dimshuffle_at(own, 1, channels, c->where);
+  gemel_value sum = gemel_add_at(
+      gemel_mul_at(before, gemel_scalar_like_at(before, momentum, c->where), c->where),
+      gemel_mul_at(now, gemel_scalar_like_at(now, 1 - momentum, c->where), c->where), c->where);
+  return gemel_cast_at(sum, gemel__onnx_dtype_of(before), c->where);
+}
+
+/* By the statistics of the batch itself. */
+static gemel_value training_batch(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
+  int rank = gemel__onnx_rank(x);
+  int64_t axes[GEMEL_MAX_RANK] = {0};
+  if (rank < 2) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes [N, C, ...]");
+  }
+  for (int k = 2; k < rank; k++) {
+    axes[k - 1] = k;
+  }
+  gemel_sum_options all = {.axes = {(size_t)rank - 1, axes}, .keepdims = 1};
+  gemel_var_options squares = {.axes = all.axes, .keepdims = 1};
+  gemel_value mean = gemel_mean_at(wide, &all, c->where);
+  gemel_value variance = gemel_var_at(wide, &squares, c->where);
+  if (c->n_outputs > 1) {
+    c->outputs[1] = running(c, 3, mean);
+  }
+  if (c->n_outputs > 2) {
+    c->outputs[2] = running(c, 4, variance);
+  }
+  gemel_value normal = standard(c, wide, mean, variance, epsilon_of(c));
+  gemel_value scaled =
+      gemel_mul_at(normal, per_channel(c, gemel__onnx_input(c, 1), rank), c->where);
+  return gemel_cast_at(
+      gemel_add_at(scaled, per_channel(c, gemel__onnx_input(c, 2), rank), c->where),
+      gemel__onnx_dtype_of(x), c->where);
+}
+
 gemel_value gemel__onnx_batch_normalization(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), per[4];
   int rank = gemel__onnx_rank(x);
-  if (gemel__onnx_int(c, "training_mode", 0) ||
-      (c->opset < 7 && !gemel__onnx_int(c, "is_test", 0)) || (c->n_outputs > 1 && c->opset >= 14)) {
+  if (c->opset >= 14 && gemel__onnx_int(c, "training_mode", 0)) {
+    return training_batch(c);
+  }
+  if ((c->opset < 7 && !gemel__onnx_int(c, "is_test", 0)) || (c->n_outputs > 1 && c->opset >= 14)) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "training_mode");
   }
   for (size_t k = 0; k < 4; k++) {

@@ -152,7 +152,35 @@ gemel_value gemel__onnx_slice(gemel__onnx_call *c) {
   return x;
 }
 
-/* ---- Padding ---- */
+/* ---- Padding and cropping ---- */
+
+/* Each axis cut off, or padded by zeros, to the size that is wanted, the odd one behind. */
+gemel_value gemel__onnx_center_crop_pad(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  int64_t low[GEMEL_MAX_RANK] = {0}, high[GEMEL_MAX_RANK] = {0}, size;
+  int rank = gemel__onnx_rank(x);
+  gemel__int_list axes, wanted;
+  int found = gemel__onnx_axes(c, c->n_inputs, rank, &axes);
+  if (found < 0 || !gemel__onnx_integers(c, 1, &wanted)) {
+    return null_value;
+  }
+  if (wanted.count != (found > 0 ? axes.count : (size_t)rank)) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "%zu sizes for other axes", wanted.count);
+  }
+  for (size_t k = 0; k < wanted.count; k++) {
+    size_t axis = found > 0 ? (size_t)axes.values[k] : k;
+    if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[axis], &size)) {
+      return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "axis %zu, whose size is a symbol", axis);
+    }
+    if (wanted.values[k] < 0 || wanted.values[k] > INT32_MAX) {
+      return gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "a size of %lld", (long long)wanted.values[k]);
+    }
+    low[axis] = (wanted.values[k] - size) / 2;
+    high[axis] = wanted.values[k] - size - low[axis];
+  }
+  return gemel_pad_at(x, gemel_scalar_like_at(x, 0, c->where), (size_t)rank, low, (size_t)rank,
+                      high, NULL, c->where);
+}
 
 /* *PADS = 2 x RANK of them, for the axes of input 3 if it is there: 1, or 0 on failure. */
 static int read_pads(gemel__onnx_call *c, int rank, int64_t low[], int64_t high[]) {

@@ -3,6 +3,8 @@
  * Reductions of ONNX. Axes are an attribute, or an input that is known; axes that are left out are
  * all, but where noop_with_empty_axes says otherwise. Results have the dtype of the operand.
  */
+#include <math.h>
+
 #include "onnx/operators.h"
 
 /* The operand and over what it is reduced. */
@@ -42,10 +44,48 @@ gemel_value gemel__onnx_reduce(gemel__onnx_call *c) {
   return gemel_cast_at(gemel_prod_at(r.x, &options, c->where), gemel__onnx_dtype_of(r.x), c->where);
 }
 
+/* 1 if R is over no elements, which is known. */
+static int is_empty(gemel__onnx_call *c, const onnx_reduction *r) {
+  int64_t size;
+  int rank = gemel__onnx_rank(r->x), all = r->options.axes.values == NULL;
+  for (size_t k = 0; k < (all ? (size_t)rank : r->options.axes.count); k++) {
+    int64_t axis = all ? (int64_t)k : r->options.axes.values[k];
+    if (gemel_dim_is_constant(c->context, gemel__onnx_dims(r->x)[axis], &size) && size == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The least number of X's dtype, or the largest, in the shape of R's result: the extreme of no
+ * elements. Of integers the largest is -least - 1. */
+static gemel_value extreme_of_none(gemel__onnx_call *c, const onnx_reduction *r, int largest) {
+  gemel_value shape = sum_of(c, r, r->x);
+  gemel_dtype dtype = gemel__onnx_dtype_of(r->x);
+  gemel_kind kind = gemel_dtype_kind(dtype);
+  if (kind == GEMEL_KIND_FLOAT || kind == GEMEL_KIND_BOOL) {
+    double least = kind == GEMEL_KIND_BOOL ? 0 : (double)-INFINITY;
+    return gemel_full_like_at(shape,
+                              !largest                  ? least
+                              : kind == GEMEL_KIND_BOOL ? 1
+                                                        : -least,
+                              c->where);
+  }
+  double bits = 8 * (double)gemel_dtype_size(dtype);
+  gemel_value least =
+      gemel_full_like_at(shape, kind == GEMEL_KIND_SIGNED ? -exp2(bits - 1) : 0, c->where);
+  return largest ? gemel_sub_at(gemel_neg_at(least, c->where),
+                                gemel_scalar_like_at(least, 1, c->where), c->where)
+                 : least;
+}
+
 gemel_value gemel__onnx_reduce_extreme(gemel__onnx_call *c) {
   onnx_reduction r;
   if (!read_reduction(c, &r) || r.nothing) {
     return r.x;
+  }
+  if (is_empty(c, &r)) {
+    return extreme_of_none(c, &r, c->row->as[1] == 'i');
   }
   gemel_max_options options = {.axes = r.options.axes, .keepdims = r.options.keepdims};
   gemel_dtype dtype = gemel__onnx_dtype_of(r.x);
@@ -95,6 +135,9 @@ gemel_value gemel__onnx_reduce_log_sum_exp(gemel__onnx_call *c) {
   onnx_reduction r;
   if (!read_reduction(c, &r) || r.nothing) {
     return r.x;
+  }
+  if (is_empty(c, &r)) {
+    return extreme_of_none(c, &r, 0);
   }
   gemel_max_options kept = {.axes = r.options.axes, .keepdims = 1};
   gemel_max_options wanted = {.axes = r.options.axes, .keepdims = r.options.keepdims};

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators of ONNX, or sides of them, that the tests of its older versions (t-onnx-nodes.c) don't
+ * reach: small models of one node, with results that ONNX Runtime or ONNX's reference gives.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include "core/dtype.h"
+#include "ct.h"
+#include "onnx-writer.h"
+
+enum { MOST_INPUTS = 9, MOST_OUTPUTS = 3, MOST_ELEMENTS = 64 };
+
+/* Tensors are "f 2 3: 1 2 3 4 5 6", f32[2, 3]: see dtypes; "" is left out. Attributes are separated
+ * by a space: an integer, integers with a comma behind each but the last of several, a number with
+ * a point, or a word. */
+typedef struct node_case {
+  const char *name, *operator_, *attributes;
+  const char *inputs[MOST_INPUTS], *outputs[MOST_OUTPUTS];
+} node_case;
+
+static const struct {
+  char letter;
+  gemel_dtype dtype;
+  int number; /* ONNX's */
+} dtypes[] = {{'f', GEMEL_F32, 1}, {'u', GEMEL_U8, 2},  {'s', GEMEL_I8, 3},
+              {'w', GEMEL_I32, 6}, {'i', GEMEL_I64, 7}, {'b', GEMEL_BOOL, 9}};
+
+/* ---- Tensors ---- */
+
+typedef struct numbers {
+  gemel_dtype dtype;
+  int number, rank;
+  int64_t shape[8], elements;
+  _Alignas(8) char data[MOST_ELEMENTS * 8];
+} numbers;
+
+static void read_numbers(const char *text, numbers *t) {
+  char *at = (char *)text + 1;
+  memset(t, 0, sizeof *t);
+  for (size_t k = 0; k < CT_COUNT(dtypes); k++) {
+    if (dtypes[k].letter == text[0]) {
+      t->dtype = dtypes[k].dtype;
+      t->number = dtypes[k].number;
+    }
+  }
+  t->elements = 1;
+  while (*at == ' ') {
+    t->shape[t->rank] = strtol(at, &at, 10);
+    t->elements *= t->shape[t->rank++];
+  }
+  CT_REQUIRE(*at == ':' && t->elements <= MOST_ELEMENTS);
+  at++;
+  for (int64_t k = 0; k < t->elements; k++) {
+    double number = strtod(at, &at);
+    CT_CHECK(gemel__dtype_store(t->dtype, number,
+                                t->data + (size_t)k * gemel_dtype_size(t->dtype)) == GEMEL_OK);
+  }
+  CT_EQ_STR(at, "");
+}
+
+static void same(const gemel_tensor *is, const char *text) {
+  numbers should;
+  read_numbers(text, &should);
+  CT_EQ_STR(gemel_dtype_name(gemel_tensor_dtype(is)), gemel_dtype_name(should.dtype));
+  CT_REQUIRE(gemel_tensor_rank(is) == should.rank);
+  for (int k = 0; k < should.rank; k++) {
+    CT_REQUIRE(gemel_tensor_shape(is)[k] == should.shape[k]);
+  }
+  size_t width = gemel_dtype_size(should.dtype);
+  for (int64_t k = 0; k < should.elements; k++) {
+    double a =
+        gemel__dtype_load(should.dtype, (const char *)gemel_tensor_data(is) + (size_t)k * width);
+    double b = gemel__dtype_load(should.dtype, should.data + (size_t)k * width);
+    CT_LE_DOUBLE(a == b ? 0 : fabs(a - b), 1e-6 * (1 + fabs(b)));
+  }
+}
+
+/* ---- The model ---- */
+
+static void put_attribute(message *attributes, const char *text, size_t length) {
+  char one[100], *value;
+  message a = {0};
+  snprintf(one, sizeof one, "%.*s", (int)length, text);
+  value = strchr(one, '=');
+  CT_REQUIRE(value != NULL);
+  *value++ = '\0';
+  put_text(&a, 1, one);
+  if (strchr(value, ',') != NULL) {
+    for (char *at = value; *at != '\0'; at += *at == ',') {
+      put_int(&a, 8, strtol(at, &at, 10));
+    }
+  } else if (strchr(value, '.') != NULL) {
+    float number = strtof(value, NULL);
+    put_varint(&a, 2 << 3 | 5);
+    put_bytes(&a, &number, sizeof number);
+  } else if (strspn(value, "-0123456789") == strlen(value)) {
+    put_int(&a, 3, strtol(value, NULL, 10));
+  } else {
+    put_text(&a, 4, value);
+  }
+  put_message(attributes, 5, &a);
+}
+
+static void put_attributes(message *attributes, const char *text) {
+  while (*text != '\0') {
+    size_t length = strcspn(text, " ");
+    put_attribute(attributes, text, length);
+    text += length + (text[length] == ' ');
+  }
+}
+
+static void one_node(const node_case *of, message *model) {
+  message graph = {0}, attributes = {0}, tensor = {0};
+  char inputs[40] = "", outputs[20] = "", name[2] = "a";
+  put_attributes(&attributes, of->attributes);
+  for (int k = 0; k < MOST_INPUTS && of->inputs[k] != NULL; k++, name[0]++) {
+    numbers t;
+    snprintf(inputs + strlen(inputs), sizeof inputs - strlen(inputs), "%s%s", k > 0 ? " " : "",
+             of->inputs[k][0] != '\0' ? name : "");
+    if (of->inputs[k][0] != '\0') {
+      read_numbers(of->inputs[k], &t);
+      raw_tensor(&tensor, name, t.number, t.rank, t.shape, t.data,
+                 (size_t)t.elements * gemel_dtype_size(t.dtype));
+      put_message(&graph, 5, &tensor);
+    }
+  }
+  for (int k = 0; k < MOST_OUTPUTS && of->outputs[k] != NULL; k++) {
+    char result[2] = {(char)('x' + k), '\0'};
+    snprintf(outputs + strlen(outputs), sizeof outputs - strlen(outputs), "%s%s", k > 0 ? " " : "",
+             result);
+    put_value(&graph, 12, result, ONNX_FLOAT, 0, NULL);
+  }
+  put_node(&graph, of->operator_, inputs, outputs, &attributes);
+  put_text(&graph, 2, "one");
+  put_int(model, 1, 10);
+  put_int(&tensor, 2, 24);
+  put_message(model, 8, &tensor);
+  put_message(model, 7, &graph);
+}
+
+static void gives(const void *data) {
+  const node_case *of = data;
+  gemel_error error = {0};
+  gemel_tensor *results[MOST_OUTPUTS] = {NULL};
+  message model = {0};
+  size_t n = 0;
+  one_node(of, &model);
+  gemel_context *context = gemel_context_new(&error);
+  gemel_onnx *read = gemel_onnx_parse(model.bytes, model.length, "m.onnx", NULL, &error);
+  gemel_graph *graph = read != NULL ? gemel_onnx_graph(read, context, NULL, NULL, &error) : NULL;
+  while (n < MOST_OUTPUTS && of->outputs[n] != NULL) {
+    n++;
+  }
+  if (graph != NULL) {
+    gemel_evaluate(graph, 0, NULL, n, results, &error);
+  }
+  if (CT_EQ_STR(error.text, "")) {
+    for (size_t k = 0; k < n; k++) {
+      same(results[k], of->outputs[k]);
+      gemel_tensor_unref(results[k]);
+    }
+  }
+  gemel_graph_unref(graph);
+  gemel_onnx_free(read);
+  gemel_context_unref(context);
+}
+
+/* ---- Cases ---- */
+
+static const node_case cases[] = {
+    {"lp_pool",
+     "LpPool",
+     "kernel_shape=2,2 p=3",
+     {"f 1 1 3 3: -4.5 2.5 -1.5 5.5 1.5 -2.5 4.5 0.5 -3.5"},
+     {"f 1 1 2 2: 6.514759540557861 3.3619754314422607 6.390676975250244 3.9578917026519775"}},
+    {"lp_pool_padded",
+     "LpPool",
+     "kernel_shape=3, strides=2, pads=1,1 p=1",
+     {"f 1 1 5: -4.5 2.5 -1.5 5.5 1.5"},
+     {"f 1 1 3: 7 9.5 7"}},
+    {"global_lp_pool",
+     "GlobalLpPool",
+     "p=2",
+     {"f 1 2 2 2: -4.5 2.5 -1.5 5.5 1.5 -2.5 4.5 0.5"},
+     {"f 1 2 1 1: 7.681145668029785 5.385164737701416"}},
+    {"average_pool_beyond",
+     "AveragePool",
+     "kernel_shape=2, strides=3, ceil_mode=1 count_include_pad=1",
+     {"f 1 1 4: -4.5 2.5 -1.5 5.5"},
+     {"f 1 1 2: -1 5.5"}},
+    {"max_pool_columns",
+     "MaxPool",
+     "kernel_shape=2,2 storage_order=1 pads=1,0,0,0",
+     {"f 1 2 3 3: -4.5 2.5 -1.5 5.5 1.5 -2.5 4.5 0.5 -3.5 3.5 -0.5 -4.5 2.5 -1.5 5.5 1.5 -2.5 4.5"},
+     {"f 1 2 3 2: 2.5 2.5 5.5 2.5 5.5 1.5 3.5 -0.5 3.5 5.5 2.5 5.5",
+      "i 1 2 3 2: 3 3 1 3 1 4 9 12 9 16 10 16"}},
+    {"max_pool_of_least",
+     "MaxPool",
+     "kernel_shape=2, pads=1,0",
+     {"u 1 1 2: 0 0"},
+     {"u 1 1 2: 0 0", "i 1 1 2: 0 0"}},
+    {"col2im",
+     "Col2Im",
+     "",
+     {"f 1 8 2: -4.5 2.5 -1.5 5.5 1.5 -2.5 4.5 0.5 -3.5 3.5 -0.5 -4.5 2.5 -1.5 5.5 1.5", "i 2: 2 3",
+      "i 2: 2 2"},
+     {"f 1 2 2 3: -4.5 1 5.5 1.5 2 0.5 -3.5 3 -4.5 2.5 4 1.5"}},
+    {"affine_grid",
+     "AffineGrid",
+     "align_corners=1",
+     {"f 1 2 3: -4.5 2.5 -1.5 5.5 1.5 -2.5", "i 4: 1 1 2 3"},
+     {"f 1 2 3 2: 0.5 -9.5 -4 -4 -8.5 1.5 5.5 -6.5 1 -1 -3.5 4.5"}},
+    {"affine_grid_edges",
+     "AffineGrid",
+     "align_corners=0",
+     {"f 1 2 3: -4.5 2.5 -1.5 5.5 1.5 -2.5", "i 4: 1 1 2 2"},
+     {"f 1 2 2 2: -0.5 -6 -5 -0.5 2 -4.5 -2.5 1"}},
+    {"center_crop_pad",
+     "CenterCropPad",
+     "",
+     {"f 3 2: -4.5 2.5 -1.5 5.5 1.5 -2.5", "i 2: 2 5"},
+     {"f 2 5: 0 -4.5 2.5 0 0 0 -1.5 5.5 0 0"}},
+    {"det",
+     "Det",
+     "",
+     {"f 2 3 3: -4.5 2.5 -1.5 5.5 1.5 -2.5 4.5 0.5 -3.5 3.5 -0.5 -4.5 2.5 -1.5 5.5 1.5 -2.5 4.5"},
+     {"f 2: 44.000003814697266 44.000003814697266"}},
+    {"swiglu",
+     "SwiGLU",
+     "alpha=0.5",
+     {"f 3: -4.5 2.5 -1.5", "f 3: -3.5 3.5 -0.5"},
+     {"f 3: 1.5017541646957397 6.8013739585876465 0.24061596393585205"}},
+    {"tensor_scatter",
+     "TensorScatter",
+     "",
+     {"f 2 3 1: -4.5 2.5 -1.5 5.5 1.5 -2.5", "f 2 2 1: 95.5 102.5 98.5 105.5", "i 2: 1 0"},
+     {"f 2 3 1: -4.5 95.5 102.5 98.5 105.5 -2.5"}},
+    {"tensor_scatter_circular",
+     "TensorScatter",
+     "mode=circular",
+     {"f 2 3 1: -4.5 2.5 -1.5 5.5 1.5 -2.5", "f 2 2 1: 95.5 102.5 98.5 105.5", "i 2: 2 1"},
+     {"f 2 3 1: 102.5 2.5 95.5 5.5 98.5 105.5"}},
+};
+
+void ct_register(void) {
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    CT_ADD("onnx_operators", cases[k].name, gives, &cases[k]);
+  }
+}
