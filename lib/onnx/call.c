@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/tensor.h"
@@ -142,6 +143,16 @@ gemel_tensor *gemel__onnx_known(gemel__onnx_call *c, size_t k) {
     gemel__graph_take_error(c->graph, &error);
   }
   return tensor;
+}
+
+int gemel__onnx_number(gemel__onnx_call *c, size_t k, double *number) {
+  gemel_tensor *tensor = gemel__onnx_known(c, k);
+  int is_one = tensor != NULL && gemel_tensor_elements(tensor) == 1;
+  if (is_one) {
+    *number = gemel__dtype_load(tensor->dtype, tensor->data);
+  }
+  gemel_tensor_unref(tensor);
+  return is_one;
 }
 
 /* The elements of TENSOR, i64 or i32, a scalar or a short vector, as sizes; NULL: it isn't such. */

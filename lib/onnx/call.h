@@ -80,6 +80,9 @@ int gemel__onnx_integers(gemel__onnx_call *c, size_t k, gemel__int_list *list);
 /* Input K as a tensor that is known, to be released; NULL and no error if it isn't. */
 gemel_tensor *gemel__onnx_known(gemel__onnx_call *c, size_t k);
 
+/* 1 and *NUMBER if input K is one number that is known; else 0. */
+int gemel__onnx_number(gemel__onnx_call *c, size_t k, double *number);
+
 /* The first element of T as a scalar constant. */
 gemel_value gemel__onnx_first_element(gemel__onnx_call *c, const gemel_tensor *t);
 

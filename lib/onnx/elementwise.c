@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/dtype.h"
-#include "core/tensor.h"
 #include "onnx/call.h"
 #include "onnx/model.h"
 #include "onnx/operators.h"
@@ -389,15 +387,6 @@ const gemel__onnx_activation *gemel__onnx_activation_find(gemel__onnx_call *c,
 
 /* ---- Training only ---- */
 
-/* 1 if the ratio, input 1, is known to be 0. */
-static int drops_nothing(gemel__onnx_call *c) {
-  gemel_tensor *ratio = gemel__onnx_known(c, 1);
-  int is_zero = ratio != NULL && gemel_tensor_elements(ratio) == 1 &&
-                gemel__dtype_load(ratio->dtype, ratio->data) == 0;
-  gemel_tensor_unref(ratio);
-  return is_zero;
-}
-
 /* What is run is a model that has been trained: nothing is dropped. */
 gemel_value gemel__onnx_dropout(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
@@ -405,7 +394,8 @@ gemel_value gemel__onnx_dropout(gemel__onnx_call *c) {
     gemel_tensor *training = gemel__onnx_known(c, 2);
     int on = training == NULL || *(const uint8_t *)gemel_tensor_data(training) != 0;
     gemel_tensor_unref(training);
-    if (on && !drops_nothing(c)) {
+    double ratio = 0.5;
+    if (on && !(gemel__onnx_number(c, 1, &ratio) && ratio == 0)) {
       return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
                                 "training_mode, or one that isn't known, with a ratio above 0");
     }

@@ -2,6 +2,7 @@
  *
  * Operators of ONNX that change shapes and keep elements, and those that make constants.
  */
+#include <math.h>
 #include <string.h>
 
 #include "core/error.h"
@@ -377,14 +378,35 @@ static gemel_value counted(gemel__onnx_call *c, gemel_dim n, gemel_dtype dtype) 
   return gemel_arange_at(c->graph, n, &options, c->where);
 }
 
+/* A range of numbers that are known, as a constant. */
+static gemel_value known_range(gemel__onnx_call *c, double start, double limit, double delta) {
+  enum { MOST = 1 << 20 };
+  double n = ceil((limit - start) / delta);
+  if (!(n <= MOST)) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a range of more than %d numbers", MOST);
+  }
+  size_t count = n > 0 ? (size_t)n : 0;
+  double *values = gemel__onnx_room(c, (count + 1) * sizeof *values);
+  for (size_t k = 0; values != NULL && k < count; k++) {
+    values[k] = start + (double)k * delta;
+  }
+  gemel_dtype dtype = gemel__onnx_dtype_of(gemel__onnx_input(c, 0));
+  return values != NULL ? gemel_vector_at(c->graph, dtype, count, values, c->where) : null_value;
+}
+
 gemel_value gemel__onnx_range(gemel__onnx_call *c) {
+  double ends[3];
   const gemel__sizes *start = gemel__onnx_sizes(c, 0), *limit = gemel__onnx_sizes(c, 1);
   const gemel__sizes *delta = gemel__onnx_sizes(c, 2);
   int64_t step;
+  if (delta == NULL && gemel__onnx_number(c, 0, &ends[0]) && gemel__onnx_number(c, 1, &ends[1]) &&
+      gemel__onnx_number(c, 2, &ends[2])) {
+    return known_range(c, ends[0], ends[1], ends[2]);
+  }
   if (start == NULL || limit == NULL || delta == NULL || start->count != 1 || limit->count != 1 ||
       delta->count != 1 || !gemel_dim_is_constant(c->context, delta->dims[0], &step) || step == 0 ||
       step == INT64_MIN) {
-    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a range whose ends aren't known integers");
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a range whose ends aren't known");
   }
   gemel_context *context = c->context;
   gemel_dim from = step > 0 ? start->dims[0] : limit->dims[0];

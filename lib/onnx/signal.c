@@ -270,17 +270,13 @@ static void set_triangle(gemel_tensor *matrix, int64_t b, int64_t left, int64_t 
   }
 }
 
-/* The first element of input K, a number that is known: 1, or 0 and the graph's error. */
+/* Input K, a number that is known: 1, or 0 and the graph's error. */
 static int known_number(gemel__onnx_call *c, size_t k, double *number) {
-  gemel_tensor *tensor = gemel__onnx_known(c, k);
-  int is_one = tensor != NULL && gemel_tensor_elements(tensor) == 1;
-  if (is_one) {
-    *number = gemel__dtype_load(tensor->dtype, tensor->data);
-  } else {
+  if (!gemel__onnx_number(c, k, number)) {
     gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "input %zu must be a number that is known", k);
+    return 0;
   }
-  gemel_tensor_unref(tensor);
-  return is_one;
+  return 1;
 }
 
 gemel_value gemel__onnx_mel_weights(gemel__onnx_call *c) {
