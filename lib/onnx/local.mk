@@ -6,6 +6,7 @@ libgemel_a_SOURCES += %reldir%/attention.h
 libgemel_a_SOURCES += %reldir%/call.c
 libgemel_a_SOURCES += %reldir%/call.h
 libgemel_a_SOURCES += %reldir%/conv.c
+libgemel_a_SOURCES += %reldir%/deform.c
 libgemel_a_SOURCES += %reldir%/elementwise.c
 libgemel_a_SOURCES += %reldir%/files.c
 libgemel_a_SOURCES += %reldir%/fold.c
