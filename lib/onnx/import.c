@@ -334,12 +334,21 @@ static gemel_status apply_row(gemel__importer *in, gemel__onnx_call *c) {
 }
 
 static gemel_status unknown_operator(gemel__importer *in, gemel__wire_span name) {
+  static const char *const drawing[] = {"Bernoulli",        "Multinomial",   "RandomNormal",
+                                        "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
   gemel__wire_span rest = in->model->graph;
   gemel__wire_field field;
   size_t count = 0;
+  for (size_t k = 0; k < sizeof drawing / sizeof *drawing; k++) {
+    if (gemel__wire_is(name, drawing[k])) {
+      return gemel__fail(in->error, GEMEL_UNSUPPORTED,
+                         "it draws random numbers, by a generator that ONNX leaves open");
+    }
+  }
   while (gemel__proto_next(&rest, GEMEL__GRAPH_NODE, &field)) {
     gemel__wire_span other = gemel__proto_span(field.span, GEMEL__NODE_OPERATOR);
-    count += other.length == name.length && memcmp(other.bytes, name.bytes, name.length) == 0;
+    count += other.length == name.length && name.length > 0 &&
+             memcmp(other.bytes, name.bytes, name.length) == 0;
   }
   return gemel__fail(in->error, GEMEL_UNSUPPORTED,
                      "gemel doesn't know this operator, of which the model has %zu", count);

@@ -26,7 +26,7 @@ gemel__onnx_value *gemel__onnx_names_find(const gemel__onnx_names *names, gemel_
   while (at > floor) {
     gemel__onnx_entry *entry = names->entries[at - 1];
     if (entry->name.length == name.length &&
-        memcmp(entry->name.bytes, name.bytes, name.length) == 0) {
+        (name.length == 0 || memcmp(entry->name.bytes, name.bytes, name.length) == 0)) {
       return &entry->value;
     }
     at = entry->next;

@@ -85,5 +85,6 @@ int gemel__wire_next(gemel__wire_span *rest, gemel__wire_field *field) {
 }
 
 int gemel__wire_is(gemel__wire_span span, const char *text) {
-  return span.length == strlen(text) && memcmp(span.bytes, text, span.length) == 0;
+  return span.length == strlen(text) &&
+         (span.length == 0 || memcmp(span.bytes, text, span.length) == 0);
 }
