@@ -59,10 +59,39 @@ GEMEL__FUNCTION T F(pow)(T x, T y) {
   return SUFFIX(pow)(x, y);
 }
 
-/* The C library's for f64, and of f32 too, which are then all but correctly rounded. */
-GEMEL__FUNCTION T F(atan)(T x) {
-  return (T)atan((double)x);
+GEMEL__FUNCTION T F(floor)(T x) {
+  return SUFFIX(floor)(x);
 }
+
+GEMEL__FUNCTION T F(ceil)(T x) {
+  return SUFFIX(ceil)(x);
+}
+
+GEMEL__FUNCTION T F(trunc)(T x) {
+  return SUFFIX(trunc)(x);
+}
+
+GEMEL__FUNCTION T F(rint)(T x) {
+  return SUFFIX(rint)(x);
+}
+
+/* The C library's for f64, and of f32 too, which are then all but correctly rounded. */
+#define LIBRARY(name)                                                                              \
+  GEMEL__FUNCTION T F(name)(T x) {                                                                 \
+    return (T)name((double)x);                                                                     \
+  }
+LIBRARY(sin)
+LIBRARY(cos)
+LIBRARY(tan)
+LIBRARY(asin)
+LIBRARY(acos)
+LIBRARY(atan)
+LIBRARY(sinh)
+LIBRARY(cosh)
+LIBRARY(asinh)
+LIBRARY(acosh)
+LIBRARY(atanh)
+#undef LIBRARY
 
 /* Adding 1.5 · 2^MANTISSA rounds a small number to an integer, which then stands in the low bits.
  */

@@ -340,6 +340,46 @@ static void truncate(machine *m, void *e) {
   gemel__cover(d, e, m->decider.difference, GEMEL__IF_ZERO | GEMEL__IF_POSITIVE, e, up);
 }
 
+static void do_trunc(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  if (!d->ieee || d->sign(d, s[0]) != GEMEL__UNORDERED) {
+    truncate(m, s[0]);
+  }
+}
+
+/* 1 if e is an even integer. HALF is overwritten. */
+static int is_even(machine *m, const void *e, void *half) {
+  gemel__domain *d = m->domain;
+  d->add(d, half, m->decider.one, m->decider.one);
+  d->div(d, half, e, half);
+  d->floor(d, m->decider.spare, half);
+  return gemel__compare(&m->decider, half, m->decider.spare) == 0;
+}
+
+/* s[0] rounded to the nearer one of its floor and its ceiling, of equal distances to the even one.
+ * Overwrites s[1] to s[4]. What is an integer, or infinite, is its own floor. */
+static void do_round(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  void *low = s[1], *high = s[2];
+  d->floor(d, low, s[0]);
+  int order = gemel__compare(&m->decider, s[0], low);
+  d->neg(d, high, s[0]);
+  d->floor(d, high, high);
+  d->neg(d, high, high);
+  if (order == 0 || (order == GEMEL__UNORDERED && d->ieee)) {
+    d->set(d, s[0], low);
+    return;
+  }
+  d->sub(d, s[3], s[0], low);
+  d->sub(d, s[4], high, s[0]);
+  order = gemel__compare(&m->decider, s[3], s[4]);
+  if (order == GEMEL__UNORDERED) {
+    gemel__cover(d, s[0], m->decider.difference, GEMEL__IF_NEGATIVE | GEMEL__IF_ZERO, low, high);
+  } else {
+    d->set(d, s[0], order < 0 || (order == 0 && is_even(m, low, s[3])) ? low : high);
+  }
+}
+
 /* LOW and HIGH = the least and the greatest number of an integer dtype. */
 static void limits(gemel__domain *d, gemel_dtype dtype, void *low, void *high) {
   int bits = 8 * (int)gemel_dtype_size(dtype);
@@ -422,6 +462,8 @@ static void do_ieee_mod(machine *m, void *const *s) {
   T(LOG, 1, do_log)                                                                                \
   T(SQRT, 1, do_sqrt)                                                                              \
   T(FLOOR, 1, do_floor)                                                                            \
+  T(TRUNC, 1, do_trunc)                                                                            \
+  T(ROUND, 1, do_round)                                                                            \
   T(SQUARE, 1, do_square)                                                                          \
   T(REMAINDER, 2, do_remainder)                                                                    \
   T(IEEE_MOD, 2, do_ieee_mod)                                                                      \
