@@ -42,6 +42,7 @@ EXTRA_DIST += %reldir%/peers/digits.py
 EXTRA_DIST += %reldir%/peers/gpu.py
 EXTRA_DIST += %reldir%/peers/lstm.py
 EXTRA_DIST += %reldir%/peers/ops.py
+EXTRA_DIST += %reldir%/peers/onnx_nodes.py
 EXTRA_DIST += %reldir%/peers/optimizer.py
 EXTRA_DIST += %reldir%/peers/random_numbers.py
 EXTRA_DIST += %reldir%/peers/scan.py

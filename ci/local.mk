@@ -11,6 +11,7 @@ EXTRA_DIST += %reldir%/count-tests
 EXTRA_DIST += %reldir%/cross
 EXTRA_DIST += %reldir%/documented
 EXTRA_DIST += %reldir%/evidence
+EXTRA_DIST += %reldir%/fuzz-onnx
 EXTRA_DIST += %reldir%/gpu-mutants
 EXTRA_DIST += %reldir%/gpu-threads
 EXTRA_DIST += %reldir%/headers

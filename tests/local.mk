@@ -213,6 +213,7 @@ tests_t_cuda_scan_on_gpu_LDADD = $(on_gpu_ldadd)
 tests_t_gpu_examples_on_gpu_SOURCES = %reldir%/t-gpu-examples.c
 tests_t_gpu_examples_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
 tests_t_gpu_examples_on_gpu_LDADD = $(on_gpu_ldadd)
+EXTRA_DIST += %reldir%/fuzz-onnx.c
 EXTRA_DIST += %reldir%/gpu-check
 if GPU_CHECK
 gpu-check: gemel gemel-cuda $(gpu_tests)

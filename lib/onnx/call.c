@@ -242,7 +242,7 @@ static gemel__wire_span named(gemel__wire_span message, uint32_t number, gemel__
   gemel__wire_field field;
   while (gemel__proto_next(&message, number, &field)) {
     gemel__wire_span at = gemel__proto_span(field.span, GEMEL__ATTRIBUTE_NAME);
-    if (at.length == name.length && memcmp(at.bytes, name.bytes, name.length) == 0) {
+    if (gemel__wire_same(at, name)) {
       return field.span;
     }
   }

@@ -347,8 +347,7 @@ static gemel_status unknown_operator(gemel__importer *in, gemel__wire_span name)
   }
   while (gemel__proto_next(&rest, GEMEL__GRAPH_NODE, &field)) {
     gemel__wire_span other = gemel__proto_span(field.span, GEMEL__NODE_OPERATOR);
-    count += other.length == name.length && name.length > 0 &&
-             memcmp(other.bytes, name.bytes, name.length) == 0;
+    count += gemel__wire_same(other, name);
   }
   return gemel__fail(in->error, GEMEL_UNSUPPORTED,
                      "gemel doesn't know this operator, of which the model has %zu", count);

@@ -25,8 +25,7 @@ gemel__onnx_value *gemel__onnx_names_find(const gemel__onnx_names *names, gemel_
   uint32_t at = head_of(names, hash_of(name));
   while (at > floor) {
     gemel__onnx_entry *entry = names->entries[at - 1];
-    if (entry->name.length == name.length &&
-        (name.length == 0 || memcmp(entry->name.bytes, name.bytes, name.length) == 0)) {
+    if (gemel__wire_same(entry->name, name)) {
       return &entry->value;
     }
     at = entry->next;

@@ -84,7 +84,10 @@ int gemel__wire_next(gemel__wire_span *rest, gemel__wire_field *field) {
   return 1;
 }
 
+int gemel__wire_same(gemel__wire_span a, gemel__wire_span b) {
+  return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
+
 int gemel__wire_is(gemel__wire_span span, const char *text) {
-  return span.length == strlen(text) &&
-         (span.length == 0 || memcmp(span.bytes, text, span.length) == 0);
+  return gemel__wire_same(span, (gemel__wire_span){(const uint8_t *)text, strlen(text)});
 }

@@ -38,6 +38,9 @@ int gemel__wire_next(gemel__wire_span *rest, gemel__wire_field *field);
 /* Takes a varint off *REST: 1 and *VALUE, or -1. */
 int gemel__wire_varint(gemel__wire_span *rest, uint64_t *value);
 
+/* 1 if A and B are the same bytes. */
+int gemel__wire_same(gemel__wire_span a, gemel__wire_span b);
+
 /* 1 if SPAN is TEXT, byte for byte. */
 int gemel__wire_is(gemel__wire_span span, const char *text);
 
