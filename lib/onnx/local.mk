@@ -34,6 +34,7 @@ libgemel_a_SOURCES += %reldir%/recurrent.c
 libgemel_a_SOURCES += %reldir%/reduce.c
 libgemel_a_SOURCES += %reldir%/resize.c
 libgemel_a_SOURCES += %reldir%/rotary.c
+libgemel_a_SOURCES += %reldir%/sample.c
 libgemel_a_SOURCES += %reldir%/shape.c
 libgemel_a_SOURCES += %reldir%/signal.c
 libgemel_a_SOURCES += %reldir%/sizes.c
