@@ -11,7 +11,7 @@ static const gemel_value null_value = {NULL, 0, 0};
 
 enum { MOST_TAPS = 4, MOST_AXES = 3 };
 
-typedef enum padding { ZEROS, BORDER, REFLECTION } padding;
+typedef enum sample_padding { ZEROS, BORDER, REFLECTION } sample_padding;
 
 /* One spatial axis of x: for each tap its index, its weight, and whether it lies in x (null: it
  * does). All [batch, places...]. */
@@ -23,7 +23,7 @@ typedef struct axis_taps {
 typedef struct sampling {
   int axes, taps; /* TAPS 1: the nearest element alone */
   int corners;    /* -1 and 1 are the middles of the outermost elements, else their outer borders */
-  padding padding;
+  sample_padding padding;
   axis_taps axis[MOST_AXES];
 } sampling;
 
