@@ -326,7 +326,7 @@ static const pair slow = {
 /* A product that can't be asked about at smaller sizes, as a constant has them: one evaluation by
  * references takes seconds. */
 static char *product(const char *expression) {
-  enum { BYTES = 1 << 19, ROWS = 160, COLUMNS = 300 };
+  enum { BYTES = 1 << 19, ROWS = 80, COLUMNS = 280 };
   char *text = calloc(1, BYTES);
   size_t used =
       (size_t)snprintf(text, BYTES, "graph f(x: f32[%d, %d]) {\n c = tensor(f32[%d, %d], [",

@@ -157,12 +157,8 @@ typedef struct pair_question {
   unsigned allow, tiers;
   size_t threads;
   double seconds;
-  size_t shared; /* weights of two ONNX models that both have, and that are inputs */
   gemel__equal_summary *summary;
 } pair_question;
-
-/* Not an exit status: weights that are inputs were what told the two apart. */
-enum { AGAIN = 3 };
 
 /* The result, with the reason of the worst record. */
 static void summarise(const gemel__records *records, const gemel_pair_result *result,
@@ -197,13 +193,9 @@ static int compare(gemel__records *records, const pair_question *q,
   gemel_status status =
       gemel_verify_pair(q->graphs[0], q->graphs[1], q->name != NULL ? q->name : "pair", q->allow,
                         settings, &result, &error);
-  int again = status == GEMEL_OK && q->shared > 0 && !is_equal(records, &result);
-  int closed = gemel__records_close(records, status == GEMEL_OK && !again);
+  int closed = gemel__records_close(records, status == GEMEL_OK);
   if (status != GEMEL_OK) {
     return gemel__complain_error(NULL, &error);
-  }
-  if (again) {
-    return AGAIN;
   }
   summarise(records, &result, q->summary);
   print_result(records, &result, q->args->operands[0], q->args->operands[1], settings);
@@ -226,7 +218,7 @@ static int ask(const pair_question *q) {
   settings.jobs = q->threads;
   settings.tick = gemel__records_tick;
   records.seconds = q->seconds;
-  settings.counterexample_folder = q->shared > 0 ? NULL : gemel__arg(q->args, "counterexample");
+  settings.counterexample_folder = gemel__arg(q->args, "counterexample");
   settings.match = match != NULL && strcmp(match, "name") == 0 ? NULL : match;
   status = compare(&records, q, &settings);
   if (html != NULL && (status == GEMEL__GOOD || status == GEMEL__REFUTED) &&
@@ -238,21 +230,10 @@ static int ask(const pair_question *q) {
   return status;
 }
 
-static void clear_graphs(pair_question *q) {
-  gemel_text_free(q->name);
-  q->name = NULL;
-  for (int k = 0; k < 2; k++) {
-    gemel_graph_unref(q->graphs[k]);
-    q->graphs[k] = NULL;
-  }
-}
-
-/* Reads the two graphs. SHARE: weights that two ONNX models have both are inputs. */
-static int read_graphs(pair_question *q, int share) {
+static int read_graphs(pair_question *q) {
   char *const *paths = q->args->operands;
-  q->shared = 0;
   if (gemel__is_model(paths[0]) && gemel__is_model(paths[1])) {
-    return gemel__models_read(q->context, q->args, share, q->graphs, &q->name, &q->shared);
+    return gemel__models_read(q->context, q->args, q->graphs, &q->name);
   }
   q->graphs[0] = gemel__graph_read(q->context, paths[0], &q->name, q->args);
   q->graphs[1] =
@@ -260,15 +241,12 @@ static int read_graphs(pair_question *q, int share) {
   return q->graphs[1] != NULL ? GEMEL__GOOD : GEMEL__BAD;
 }
 
-/* Two models are first compared for any weights that both have. Where that tells them apart, the
- * numbers may matter (a bias of zeros that one leaves out), and they are compared with them. */
 static int read_and_ask(pair_question *q) {
-  int status = AGAIN;
-  for (int share = 1; share >= 0 && status == AGAIN; share--) {
-    status = read_graphs(q, share);
-    status = status == GEMEL__GOOD ? ask(q) : status;
-    clear_graphs(q);
-  }
+  int status = read_graphs(q);
+  status = status == GEMEL__GOOD ? ask(q) : status;
+  gemel_text_free(q->name);
+  gemel_graph_unref(q->graphs[0]);
+  gemel_graph_unref(q->graphs[1]);
   return status;
 }
 
@@ -297,9 +275,7 @@ const gemel__command gemel__command_equal = {
     "equal",
     "A B",
     "Decide whether two graph files are the same function, with evidence or a counterexample.",
-    "A and B may be ONNX models (.onnx): weights that both have are then inputs, so that the two "
-    "are "
-    "compared for any such weights; only where that tells them apart, with the weights' numbers.\n"
+    "A and B may be ONNX models (.onnx).\n"
     "Inputs and outputs are matched by name (or see --match) and must have the same types; sizes "
     "that are symbols "
     "are drawn at random.\n"

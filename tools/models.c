@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ONNX models as graphs for the commands: sizes of symbols by --dim, and for a pair of models the
- * weights that both have. Those become inputs of one name in both, so that the two graphs are
- * compared for any weights there, and nobody has to look at the numbers; a weight that only one
- * file has stays a constant, as do single numbers, integers, and tensors of one number repeated.
+ * ONNX models as graphs for the commands: sizes of symbols by --dim, and pairs of models, in which
+ * an input that one lists and nothing reads doesn't count.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,14 +72,10 @@ static gemel_onnx *open_model(const char *path) {
   return model;
 }
 
-/* The graph of MODEL, with weights as inputs called INPUTS (NULL: none). */
 static gemel_graph *make_graph(gemel_context *context, const gemel_onnx *model, const symbols *s,
-                               const char *const *inputs, char **name) {
-  gemel_onnx_options options = {.size = sizeof options,
-                                .n_symbols = s->count,
-                                .symbols = s->names,
-                                .sizes = s->sizes,
-                                .inputs = inputs};
+                               char **name) {
+  gemel_onnx_options options = {
+      .size = sizeof options, .n_symbols = s->count, .symbols = s->names, .sizes = s->sizes};
   gemel_error error;
   gemel_graph *graph = gemel_onnx_graph(model, context, &options, name, &error);
   if (graph == NULL) {
@@ -96,7 +90,7 @@ gemel_graph *gemel__model_read(gemel_context *context, const char *path, char **
   symbols s;
   gemel_onnx *model = read_symbols(args, &s) == GEMEL__GOOD ? open_model(path) : NULL;
   if (model != NULL) {
-    graph = make_graph(context, model, &s, NULL, name);
+    graph = make_graph(context, model, &s, name);
   }
   gemel_onnx_free(model);
   clear_symbols(&s);
@@ -104,115 +98,6 @@ gemel_graph *gemel__model_read(gemel_context *context, const char *path, char **
 }
 
 /* ---- A pair of models ---- */
-
-/* A weight of the first model that may become an input. */
-typedef struct shared_weight {
-  uint64_t hash;
-  size_t k;
-  gemel_tensor *tensor;
-} shared_weight;
-
-/* 1 if T is floats, and not all the same number. */
-static int has_content(const gemel_tensor *t) {
-  size_t width = gemel_dtype_size(gemel_tensor_dtype(t));
-  const char *first = gemel_tensor_data(t);
-  for (int64_t k = 1; k < gemel_tensor_elements(t); k++) {
-    if (memcmp(first, first + (size_t)k * width, width) != 0) {
-      return gemel_dtype_kind(gemel_tensor_dtype(t)) == GEMEL_KIND_FLOAT;
-    }
-  }
-  return 0;
-}
-
-static size_t bytes_of(const gemel_tensor *t) {
-  return (size_t)gemel_tensor_elements(t) * gemel_dtype_size(gemel_tensor_dtype(t));
-}
-
-/* FNV-1a over words of 8 bytes: equal weights are looked for by it, and then compared. */
-static uint64_t hash_of(const gemel_tensor *t) {
-  const unsigned char *data = gemel_tensor_data(t);
-  uint64_t hash = 0xcbf29ce484222325u, word;
-  size_t bytes = bytes_of(t), k = 0;
-  for (; k + sizeof word <= bytes; k += sizeof word) {
-    memcpy(&word, data + k, sizeof word);
-    hash = (hash ^ word) * 0x100000001b3u;
-    hash ^= hash >> 29;
-  }
-  for (; k < bytes; k++) {
-    hash = (hash ^ data[k]) * 0x100000001b3u;
-  }
-  return hash;
-}
-
-static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
-  return gemel_tensor_dtype(a) == gemel_tensor_dtype(b) &&
-         gemel_tensor_rank(a) == gemel_tensor_rank(b) &&
-         memcmp(gemel_tensor_shape(a), gemel_tensor_shape(b),
-                (size_t)gemel_tensor_rank(a) * sizeof(int64_t)) == 0 &&
-         memcmp(gemel_tensor_data(a), gemel_tensor_data(b), bytes_of(a)) == 0;
-}
-
-static int by_hash(const void *a, const void *b) {
-  const shared_weight *x = a, *y = b;
-  return x->hash < y->hash ? -1 : x->hash > y->hash ? 1 : x->k < y->k ? -1 : x->k > y->k;
-}
-
-/* The weights of MODEL that have content, sorted by hash; *COUNT of them. NULL (said) on failure.
- */
-static shared_weight *list_weights(const gemel_onnx *model, size_t *count) {
-  size_t n = gemel_onnx_weight_count(model);
-  shared_weight *list = gemel__need(NULL, n * sizeof *list);
-  gemel_error error;
-  *count = 0;
-  for (size_t k = 0; k < n; k++) {
-    gemel_tensor *tensor = gemel_onnx_weight(model, k, &error);
-    if (tensor != NULL && has_content(tensor)) {
-      list[(*count)++] = (shared_weight){hash_of(tensor), k, tensor};
-    } else {
-      gemel_tensor_unref(tensor); /* one that can't be read is an error where a node needs it */
-    }
-  }
-  qsort(list, *count, sizeof *list, by_hash);
-  return list;
-}
-
-static void free_weights(shared_weight *list, size_t count) {
-  for (size_t k = 0; k < count; k++) {
-    gemel_tensor_unref(list[k].tensor);
-  }
-  free(list);
-}
-
-/* Names, in both models, the inputs that equal weights become: that of the first model's first. How
- * many weights of the second have one. */
-static size_t name_shared(const gemel_onnx *const models[2], const char **inputs[2]) {
-  size_t counts[2], shared = 0;
-  shared_weight *a = list_weights(models[0], &counts[0]), *b = list_weights(models[1], &counts[1]);
-  for (size_t j = 0, from = 0; j < counts[1]; j++) {
-    while (from < counts[0] && a[from].hash < b[j].hash) {
-      from++;
-    }
-    const char *name = NULL;
-    for (size_t i = from; i < counts[0] && a[i].hash == b[j].hash; i++) {
-      if (same_tensor(a[i].tensor, b[j].tensor)) {
-        name = name != NULL ? name : gemel_onnx_weight_name(models[0], a[i].k);
-        inputs[0][a[i].k] = name;
-      }
-    }
-    inputs[1][b[j].k] = name;
-    shared += name != NULL;
-  }
-  free_weights(a, counts[0]);
-  free_weights(b, counts[1]);
-  return shared;
-}
-
-static const char **no_names(const gemel_onnx *model) {
-  size_t bytes = (gemel_onnx_weight_count(model) + 1) * sizeof(char *);
-  const char **names = gemel__need(NULL, bytes);
-  memset(names, 0, bytes);
-  return names;
-}
 
 /* Of each node of GRAPH, 1 if a node reads it; to be freed. */
 static unsigned char *read_nodes(const gemel_graph *graph) {
@@ -254,23 +139,18 @@ static void add_unread(const gemel_graph *from, gemel_graph *into) {
   free(read);
 }
 
-static size_t read_pair(gemel_context *context, const gemel_onnx *const models[2], const symbols *s,
-                        int share, gemel_graph *graphs[2], char **name) {
-  const char **inputs[2] = {no_names(models[0]), no_names(models[1])};
-  size_t shared = share ? name_shared(models, inputs) : 0;
-  graphs[0] = make_graph(context, models[0], s, inputs[0], name);
-  graphs[1] = graphs[0] != NULL ? make_graph(context, models[1], s, inputs[1], NULL) : NULL;
+static void read_pair(gemel_context *context, const gemel_onnx *const models[2], const symbols *s,
+                      gemel_graph *graphs[2], char **name) {
+  graphs[0] = make_graph(context, models[0], s, name);
+  graphs[1] = graphs[0] != NULL ? make_graph(context, models[1], s, NULL) : NULL;
   if (graphs[1] != NULL) {
     add_unread(graphs[0], graphs[1]);
     add_unread(graphs[1], graphs[0]);
   }
-  free(inputs[0]);
-  free(inputs[1]);
-  return shared;
 }
 
-int gemel__models_read(gemel_context *context, const gemel__args *args, int share,
-                       gemel_graph *graphs[2], char **name, size_t *shared) {
+int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_graph *graphs[2],
+                       char **name) {
   gemel_onnx *models[2] = {NULL, NULL};
   symbols s;
   graphs[0] = graphs[1] = NULL;
@@ -278,7 +158,7 @@ int gemel__models_read(gemel_context *context, const gemel__args *args, int shar
       (models[0] = open_model(args->operands[0])) != NULL &&
       (models[1] = open_model(args->operands[1])) != NULL) {
     const gemel_onnx *const both[2] = {models[0], models[1]};
-    *shared = read_pair(context, both, &s, share, graphs, name);
+    read_pair(context, both, &s, graphs, name);
   }
   gemel_onnx_free(models[0]);
   gemel_onnx_free(models[1]);

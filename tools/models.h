@@ -15,10 +15,9 @@ int gemel__is_model(const char *path);
 gemel_graph *gemel__model_read(gemel_context *context, const char *path, char **name,
                                const gemel__args *args);
 
-/* The graphs of the two models that are ARGS' operands. SHARE: weights that both have are inputs,
- * *SHARED of them; else all are constants. GEMEL__BAD (said) on failure; GRAPHS are the caller's in
- * any case. */
-int gemel__models_read(gemel_context *context, const gemel__args *args, int share,
-                       gemel_graph *graphs[2], char **name, size_t *shared);
+/* The graphs of the two models that are ARGS' operands. GEMEL__BAD (said) on failure; GRAPHS are
+ * the caller's in any case. */
+int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_graph *graphs[2],
+                       char **name);
 
 #endif

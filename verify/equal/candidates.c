@@ -22,30 +22,17 @@
 enum { MOST_SEEN = 64 };
 /* A symbol counts as about this size. */
 enum { SYMBOL = 4 };
+/* Values with more elements are large. */
+enum { LARGE_VALUE = 4096 };
+static const double golden = 0.6180339887498949;
 /* If all values together have more elements, nothing is run. */
-#define MOST_ELEMENTS 5e7
+#define MOST_ELEMENTS 1e9
 /* Two sums agree if they differ by at most this share of the sums of magnitudes. */
 #define TOLERANCE 1e-3
+/* By so much they may differ by rounding alone. */
+#define ROUNDING 1e-5
 
 /* ---- Digests ---- */
-
-/* A pseudo-random weight from 1 to 2 for element I. */
-static double weight_of(size_t i) {
-  return 1 + ldexp((double)(gemel__mix(i) >> 12), -52);
-}
-
-static void digest(const gemel_tensor *tensor, size_t run, gemel__digest *d) {
-  gemel_dtype dtype = gemel_tensor_dtype(tensor);
-  size_t n = (size_t)gemel_tensor_elements(tensor), bytes = gemel_dtype_size(dtype), i;
-  const char *plain = gemel__tensor_plain(tensor);
-  for (i = 0; i < n; i++) {
-    const void *at = plain != NULL ? plain + i * bytes : gemel__tensor_element(tensor, i);
-    double x = gemel__decode(dtype, at), w = weight_of(i);
-    x = isnan(x) ? 3.7 : isinf(x) ? (x > 0 ? 91.5 : -91.5) : x;
-    d->sum[run] += w * x;
-    d->scale[run] += w * fabs(x);
-  }
-}
 
 int gemel__digests_agree(const gemel__digest *x, const gemel__digest *y) {
   int agree = x->type == y->type;
@@ -67,32 +54,99 @@ static int has_digest(const gemel__joint *j, uint32_t node) {
   return record->n_outputs == 1 && (count > 0 || node < gemel_graph_input_count(j->graph));
 }
 
-static gemel_status add_outputs(gemel__joint *j) {
-  for (size_t k = 0; k < j->n_nodes; k++) {
-    char label[24];
-    gemel__ref ref = {(uint32_t)k, 0};
-    gemel_status status = GEMEL_OK;
-    if (has_digest(j, (uint32_t)k)) {
-      snprintf(label, sizeof label, "v%zu", k);
-      status = gemel_output(gemel__value(j->graph, ref), label);
-    }
-    if (status != GEMEL_OK) {
-      return status;
-    }
-  }
-  return GEMEL_OK;
+/* The elements of X as f64, where NaN and what is infinite or as large are numbers too. */
+static gemel_value numbers(gemel_value x) {
+  gemel_value zero = gemel_scalar(x.graph, GEMEL_F64, 0);
+  gemel_value negative = gemel_where(gemel_lt(x, zero), gemel_scalar(x.graph, GEMEL_F64, -91.5),
+                                     gemel_scalar(x.graph, GEMEL_F64, 3.7));
+  gemel_value other =
+      gemel_where(gemel_gt(x, zero), gemel_scalar(x.graph, GEMEL_F64, 91.5), negative);
+  return gemel_where(gemel_le(gemel_abs(x), gemel_scalar(x.graph, GEMEL_F64, 1e100)), x, other);
 }
 
-static gemel_status call(gemel__candidates *c, const gemel__joint *j, gemel_function *function,
-                         size_t run, gemel_tensor *const *values, gemel_error *error) {
-  size_t n = gemel_graph_output_count(j->graph), k, at = 0;
+static gemel_value weights_of(gemel_value flat, gemel_dtype dtype) {
+  gemel_graph *graph = flat.graph;
+  gemel_dim n = gemel_type_dims(graph->context, gemel_value_type(flat))[0];
+  gemel_value place = gemel_arange_with(graph, n, .dtype = GEMEL_F64);
+  gemel_value weight = gemel_add(gemel_mod(gemel_mul(place, gemel_scalar(graph, GEMEL_F64, golden)),
+                                           gemel_scalar(graph, GEMEL_F64, 1)),
+                                 gemel_scalar(graph, GEMEL_F64, 1));
+  return gemel_cast(weight, dtype);
+}
+
+/* Outputs for X the sum of its elements with weights from 1 to 2, and that of their squares. Both
+ * are part of the function, so that no value need be kept until the end. Large values aren't copied
+ * for it: what is infinite or NaN there leaves them without a digest. */
+static gemel_status output_digest(gemel_value x, size_t k) {
+  char label[32];
+  gemel_context *context = x.graph->context;
+  gemel_type type = gemel_value_type(x);
+  int large = gemel_type_dtype(context, type) == GEMEL_F32 &&
+              gemel__type_elements(context, type, SYMBOL) > LARGE_VALUE;
+  gemel_value flat = large ? gemel_flatten(x) : numbers(gemel_flatten(gemel_cast(x, GEMEL_F64)));
+  gemel_value weights = weights_of(flat, large ? GEMEL_F32 : GEMEL_F64);
+  snprintf(label, sizeof label, "sum%zu", k);
+  gemel_status status = gemel_output(gemel_dot(flat, weights), label);
+  snprintf(label, sizeof label, "squares%zu", k);
+  return status ? status : gemel_output(gemel_dot(flat, flat), label);
+}
+
+static gemel_value copy_node(gemel_graph *into, const gemel_graph *from, uint32_t node,
+                             const gemel_value *copies, gemel_value *operands) {
+  const gemel__node *record = gemel__node_at(from, node);
+  gemel_value self = gemel__value(from, (gemel__ref){node, 0});
+  uint32_t n;
+  const gemel__ref *inputs = gemel__node_inputs(from, node, &n);
+  if (node < gemel_graph_input_count(from)) {
+    return gemel__input_like(into, gemel_graph_input_name(from, node), gemel_value_type(self),
+                             self);
+  }
+  for (uint32_t k = 0; k < n; k++) {
+    operands[k] = copies[inputs[k].node];
+    operands[k].output += inputs[k].output;
+  }
+  return gemel__apply(into, record->op, record->attrs, n, operands, gemel_value_where(self));
+}
+
+/* INTO becomes the joint graph with the digest of each value right behind it, as its outputs. */
+static gemel_status fill_digests(gemel_graph *into, const gemel__joint *j, gemel_error *error) {
+  size_t most = 1;
+  for (size_t k = 0; k < j->n_nodes; k++) {
+    uint32_t n;
+    gemel__node_inputs(j->graph, (uint32_t)k, &n);
+    most = n > most ? n : most;
+  }
+  gemel_value *copies = gemel__alloc_array(j->n_nodes + most, sizeof *copies);
+  gemel_status status = copies == NULL ? gemel__no_memory(error, "values") : GEMEL_OK;
+  for (size_t k = 0; k < j->n_nodes && status == GEMEL_OK; k++) {
+    copies[k] = copy_node(into, j->graph, (uint32_t)k, copies, copies + j->n_nodes);
+    status =
+        has_digest(j, (uint32_t)k) ? output_digest(copies[k], k) : gemel_graph_error(into)->status;
+  }
+  gemel__free(copies, (j->n_nodes + most) * sizeof *copies);
+  return status;
+}
+
+static double number(const gemel_tensor *scalar) {
+  return gemel__decode(gemel_tensor_dtype(scalar), gemel__tensor_element(scalar, 0));
+}
+
+static gemel_status call(gemel__candidates *c, const gemel__joint *j, const gemel_graph *digests,
+                         gemel_function *function, size_t run, gemel_tensor *const *values,
+                         gemel_error *error) {
+  size_t n = gemel_graph_output_count(digests), k, at = 0;
   gemel_tensor **outputs = gemel__alloc_array(n, sizeof *outputs);
   gemel_status status = outputs == NULL ? gemel__no_memory(error, "values")
                                         : gemel_call(function, gemel_graph_input_count(j->graph),
                                                      values, n, outputs, error);
   for (k = 0; k < j->n_nodes && status == GEMEL_OK; k++) {
     if (has_digest(j, (uint32_t)k)) {
-      digest(outputs[at++], run, &c->of[k]);
+      c->of[k].sum[run] = number(outputs[at]);
+      c->of[k].scale[run] = sqrt(number(outputs[at + 1]));
+      at += 2;
+      if (!isfinite(c->of[k].sum[run]) || !isfinite(c->of[k].scale[run])) {
+        c->of[k].scale[0] = 0;
+      }
     }
   }
   if (outputs != NULL) {
@@ -103,17 +157,18 @@ static gemel_status call(gemel__candidates *c, const gemel__joint *j, gemel_func
 }
 
 /* Computes the digests of the joint graph's values, at inputs of PAIR. */
-static gemel_status call_often(gemel__candidates *c, const gemel__joint *j, const gemel__pair *pair,
+static gemel_status call_often(gemel__candidates *c, const gemel__joint *j,
+                               const gemel_graph *digests, const gemel__pair *pair,
                                gemel__random *random, gemel_error *error) {
   static const gemel__fill fills[GEMEL__DIGEST_RUNS] = {GEMEL__FILL_FULL, GEMEL__FILL_INTEGERS};
   gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
-  gemel_function *function = gemel_compile(j->graph, &options, error);
+  gemel_function *function = gemel_compile(digests, &options, error);
   gemel_status status = function == NULL ? GEMEL_DECLINED : GEMEL_OK;
   for (size_t k = 0; k < GEMEL__DIGEST_RUNS && status == GEMEL_OK; k++) {
     gemel_tensor **values = NULL;
     status = gemel__values_draw(&pair->a, fills[k], random, &values, error);
     if (status == GEMEL_OK) {
-      status = call(c, j, function, k, values, error);
+      status = call(c, j, digests, function, k, values, error);
     }
     gemel__values_free(&pair->a, values);
   }
@@ -140,12 +195,14 @@ static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph
                         const gemel_graph *b, gemel__random *random, gemel_error *error) {
   gemel__pair pair;
   gemel_status status = draw(&pair, a, b, random, error);
+  gemel_graph *digests = gemel_graph_new(j->graph->context, error);
   if (status == GEMEL_OK) {
-    status = add_outputs(j);
+    status = digests != NULL ? fill_digests(digests, j, error) : gemel__no_memory(error, "values");
   }
   if (status == GEMEL_OK) {
-    status = call_often(c, j, &pair, random, error);
+    status = call_often(c, j, digests, &pair, random, error);
   }
+  gemel_graph_unref(digests);
   gemel__pair_clear(&pair);
   return status;
 }
@@ -220,38 +277,69 @@ static size_t first_from(const gemel__candidates *c, const gemel__digest *low) {
   return first;
 }
 
-static size_t add_node(uint32_t *nodes, size_t n, size_t room, uint32_t node) {
-  size_t k = 0;
-  while (k < n && nodes[k] != node) {
-    k++;
+/* Candidates for one node, the nearest first. */
+struct nearest {
+  const gemel__candidates *c;
+  const gemel__digest *digest;
+  uint32_t *nodes;
+  double apart[MOST_SEEN];
+  size_t n, room;
+};
+
+/* The larger of the distances in both runs, as a share of the digests' scale; 0 if that may be
+ * rounding. */
+static double distance(const gemel__digest *x, const gemel__digest *y) {
+  double most = 0;
+  for (size_t k = 0; k < GEMEL__DIGEST_RUNS; k++) {
+    double scale = fmin(x->scale[k], y->scale[k]);
+    most = fmax(most, scale > 0 ? fabs(x->sum[k] - y->sum[k]) / scale : x->sum[k] != y->sum[k]);
   }
-  if (k == n && n < room) {
-    nodes[n++] = node;
+  return most > ROUNDING ? most : 0;
+}
+
+/* Takes NODE if it is among the nearest so far. Of equal distances the first stays first. */
+static void consider(struct nearest *f, uint32_t node) {
+  const gemel__digest *other = &f->c->of[node];
+  size_t at = f->n, k;
+  for (k = 0; k < f->n; k++) {
+    if (f->nodes[k] == node) {
+      return;
+    }
   }
-  return n;
+  if (!other->first || gemel__digests_agree(other, f->digest) != 1) {
+    return;
+  }
+  double apart = distance(other, f->digest);
+  while (at > 0 && f->apart[at - 1] > apart) {
+    at--;
+  }
+  if (at == f->room) {
+    return;
+  }
+  f->n += f->n < f->room;
+  for (k = f->n - 1; k > at; k--) {
+    f->apart[k] = f->apart[k - 1];
+    f->nodes[k] = f->nodes[k - 1];
+  }
+  f->apart[at] = apart;
+  f->nodes[at] = node;
 }
 
 size_t gemel__candidates_for(const gemel__candidates *c, uint32_t node, uint32_t anchor,
                              uint32_t *nodes, size_t room) {
   const gemel__digest *digest = &c->of[node];
   gemel__digest low = *digest;
-  size_t n = 0, k, best = c->n_sorted, first;
+  struct nearest f = {.c = c, .digest = digest, .nodes = nodes, .room = room};
   if (digest->scale[0] == 0) {
     return 0;
   }
-  for (k = anchor + 1; k < c->n && k <= anchor + MOST_SEEN && n < room; k++) {
-    if (c->of[k].first && gemel__digests_agree(&c->of[k], digest) == 1) {
-      nodes[n++] = (uint32_t)k;
-    }
+  for (size_t k = anchor + 1; k < c->n && k <= anchor + MOST_SEEN; k++) {
+    consider(&f, (uint32_t)k);
   }
   low.sum[0] -= TOLERANCE * low.scale[0];
-  first = first_from(c, &low);
-  for (k = first; k < c->n_sorted && k < first + MOST_SEEN; k++) {
-    if (gemel__digests_agree(&c->sorted[k], digest) == 1 &&
-        (best == c->n_sorted || fabs(c->sorted[k].sum[0] - digest->sum[0]) <
-                                    fabs(c->sorted[best].sum[0] - digest->sum[0]))) {
-      best = k;
-    }
+  size_t first = first_from(c, &low);
+  for (size_t k = first; k < c->n_sorted && k < first + MOST_SEEN; k++) {
+    consider(&f, c->sorted[k].node);
   }
-  return best < c->n_sorted ? add_node(nodes, n, room, c->sorted[best].node) : n;
+  return f.n;
 }

@@ -17,7 +17,6 @@
  */
 #include "equal/constants.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +25,8 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "pairs/contrast.h"
-#include "domains/bound.h"
 #include "instances/instance.h"
+#include "equal/offer-values.h"
 #include "equal/offers.h"
 #include "instances/rebuild.h"
 
@@ -52,10 +51,7 @@ struct constant_search {
   const gemel_graph *spared; /* a graph whose constants are left as they are, or NULL */
   gemel__ticker *ticker;
   gemel__offers offers;
-  gemel__bound *bound;
-  gemel__rtensor *values; /* by offer */
-  double *largest;        /* by offer: its largest element; negative: not known yet */
-  int *digits;            /* by offer: of the narrowest dtype in which it was computed */
+  gemel__offer_values values;
   struct {
     gemel_dtype dtype;
     int64_t elements;
@@ -150,47 +146,6 @@ static int is_wanted(void *user, gemel_dtype dtype, int64_t elements) {
   return 0;
 }
 
-/* Finds for each offer the digits of the narrowest dtype in which it or an operand was computed. */
-static gemel_status find_digits(struct constant_search *s, gemel_error *error) {
-  const gemel_graph *graph = s->offers.graph;
-  int *by_node = gemel__alloc_array(graph->n_nodes + 1, sizeof *by_node);
-  if (by_node == NULL) {
-    return gemel__no_memory(error, "constants");
-  }
-  for (uint32_t k = 0; k < graph->n_nodes; k++) {
-    uint32_t count;
-    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
-    gemel_value self = gemel__value(graph, (gemel__ref){k, 0});
-    by_node[k] = INT_MAX;
-    if (!is_constant(graph, k) && is_float(graph, self)) {
-      gemel_dtype dtype = gemel_type_dtype(graph->context, gemel_value_type(self));
-      by_node[k] = gemel__dtype_format(dtype)->digits;
-    }
-    for (uint32_t j = 0; j < count; j++) {
-      int other = by_node[inputs[j].node];
-      by_node[k] = other < by_node[k] ? other : by_node[k];
-    }
-  }
-  for (size_t k = 0; k < s->offers.n; k++) {
-    s->digits[k] = by_node[s->offers.all[k].node];
-  }
-  gemel__free(by_node, (graph->n_nodes + 1) * sizeof *by_node);
-  return GEMEL_OK;
-}
-
-static gemel_status evaluate(struct constant_search *s, gemel_error *error) {
-  gemel_status status = find_digits(s, error);
-  for (size_t k = 0; k < s->offers.n && status == GEMEL_OK; k++) {
-    char name[32];
-    snprintf(name, sizeof name, "offer%u", (unsigned)k);
-    status = gemel_output(s->offers.all[k], name);
-    s->largest[k] = -1;
-  }
-  return status ? status
-                : gemel__reference_graph(s->offers.graph, &s->bound->domain, NULL, s->values, NULL,
-                                         NULL, error);
-}
-
 /* ---- Comparing ---- */
 
 /* A block of a constant's elements, and where they lie in an offer. */
@@ -200,34 +155,14 @@ struct constant_block {
   int64_t strides[GEMEL_MAX_RANK], offset;              /* within the offer */
 };
 
-static double largest_of(struct constant_search *s, size_t k) {
-  const gemel__rtensor *r = &s->values[k];
-  if (s->largest[k] < 0) {
-    s->largest[k] = 0;
-    for (size_t i = 0; i < r->count; i++) {
-      double x = fabs(gemel__bound_value(&s->bound->domain, gemel__rtensor_at(r, i)));
-      s->largest[k] = x > s->largest[k] ? x : s->largest[k];
-    }
-  }
-  return s->largest[k];
-}
-
 static const struct match nowhere = {INFINITY, INFINITY, {NULL, 0, 0}};
 
 /* How far the constant's element X is from element I of offer K: more than WIDENED bounds is no
- * match. Nor is a ball that is wide in comparison with the offer's elements, as it would match
- * anything. */
+ * match. */
 static struct match distance(struct constant_search *s, size_t k, size_t i, gemel_dtype dtype,
                              double x) {
-  gemel__domain *d = &s->bound->domain;
-  const void *e = gemel__rtensor_at(&s->values[k], i);
-  int digits = gemel__dtype_format(dtype)->digits;
-  if (d->state(d, e) != GEMEL__DEFINED) {
-    return nowhere;
-  }
-  double ratio = gemel__bound_ratio(d, e, dtype, x), radius = gemel__bound_radius(d, e);
-  digits = s->digits[k] < digits ? s->digits[k] : digits;
-  if (!(ratio <= widened) || !(radius <= ldexp(largest_of(s, k), 6 - digits))) {
+  double radius, ratio = gemel__offer_ratio(&s->values, k, i, dtype, x, &radius);
+  if (!(ratio <= widened)) {
     return nowhere;
   }
   return (struct match){ratio, ratio * radius, {NULL, 0, 0}};
@@ -342,7 +277,7 @@ static int next_order(int64_t *order, int n) {
 /* The offer with its axes (except those of size 1) in another order. */
 static void match_shuffled(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                            struct matches *all) {
-  const gemel__rtensor *r = &s->values[k];
+  const gemel__rtensor *r = &s->values.of[k];
   int64_t axes[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
   int64_t full[GEMEL_MAX_RANK];
   struct constant_block b = {.rank = gemel_tensor_rank(tensor)};
@@ -377,7 +312,7 @@ static void match_shuffled(struct constant_search *s, const gemel_tensor *tensor
 /* The offer broadcast to the constant's shape. */
 static void match_repeated(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                            struct matches *all) {
-  const gemel__rtensor *r = &s->values[k];
+  const gemel__rtensor *r = &s->values.of[k];
   struct constant_block b = {.rank = gemel_tensor_rank(tensor)};
   int64_t strides[GEMEL_MAX_RANK];
   int lead = b.rank - r->rank;
@@ -430,7 +365,7 @@ static gemel_value part_of(gemel_value x, int rank, int axis, int64_t start, con
 /* A slice of the offer along one axis. */
 static void match_part(struct constant_search *s, const gemel_tensor *tensor, size_t k,
                        struct matches *all) {
-  const gemel__rtensor *r = &s->values[k];
+  const gemel__rtensor *r = &s->values.of[k];
   int axis = odd_axis(r, tensor);
   struct constant_block b = {.rank = r->rank};
   if (axis < 0) {
@@ -452,7 +387,7 @@ static void match_part(struct constant_search *s, const gemel_tensor *tensor, si
 static int64_t block_at(struct constant_search *s, const gemel_tensor *tensor, int axis,
                         int64_t start, struct match *m) {
   for (size_t k = 0; k < s->offers.n; k++) {
-    const gemel__rtensor *r = &s->values[k];
+    const gemel__rtensor *r = &s->values.of[k];
     struct constant_block b = {.rank = r->rank};
     if (r->dtype != gemel_tensor_dtype(tensor) || odd_axis(r, tensor) != axis ||
         r->shape[axis] == 0 || start + r->shape[axis] > gemel_tensor_shape(tensor)[axis]) {
@@ -485,7 +420,7 @@ static void match_joined(struct constant_search *s, const gemel_tensor *tensor,
         break;
       }
       parts[n++] = s->offers.all[k];
-      start += s->values[k].shape[axis];
+      start += s->values.of[k].shape[axis];
     }
     place = start == size && n > 0 ? place_of(all, &m) : MOST_WAYS;
     if (place < MOST_WAYS) {
@@ -500,7 +435,7 @@ static void find_matches(struct constant_search *s, const gemel_tensor *tensor,
   int64_t size = gemel_tensor_elements(tensor);
   all->n = 0;
   for (size_t k = 0; k < s->offers.n && size > 0 && gemel__tick(s->ticker) == GEMEL_OK; k++) {
-    const gemel__rtensor *r = &s->values[k];
+    const gemel__rtensor *r = &s->values.of[k];
     if (r->dtype != gemel_tensor_dtype(tensor)) {
       continue;
     }
@@ -621,41 +556,25 @@ static gemel_graph *copy(struct constant_search *s, gemel_error *error) {
 
 static gemel_status open_search(struct constant_search *s, gemel_error *error) {
   s->edits = gemel__alloc_zeroed((s->graph->n_nodes + 1) * sizeof *s->edits);
-  s->bound = gemel__bound_new(128);
   s->found = gemel__alloc_array(MOST_FOUND + 1, sizeof *s->found);
   s->now = gemel__alloc_array(MOST_FOUND, sizeof *s->now);
   s->names = gemel__alloc_array(MOST_FOUND, sizeof *s->names);
   s->labels = gemel__alloc_array(MOST_FOUND, sizeof *s->labels);
   s->types = gemel__alloc_array(MOST_FOUND, sizeof *s->types);
-  return s->edits != NULL && s->bound != NULL && s->found != NULL && s->now != NULL &&
-                 s->names != NULL && s->labels != NULL && s->types != NULL
-             ? GEMEL_OK
-             : gemel__no_memory(error, "constants");
-}
-
-static gemel_status open_values(struct constant_search *s, gemel_error *error) {
-  s->values = gemel__alloc_zeroed((s->offers.n + 1) * sizeof *s->values);
-  s->largest = gemel__alloc_array(s->offers.n + 1, sizeof *s->largest);
-  s->digits = gemel__alloc_array(s->offers.n + 1, sizeof *s->digits);
-  return s->values != NULL && s->largest != NULL && s->digits != NULL
+  return s->edits != NULL && s->found != NULL && s->now != NULL && s->names != NULL &&
+                 s->labels != NULL && s->types != NULL
              ? GEMEL_OK
              : gemel__no_memory(error, "constants");
 }
 
 static void close_search(struct constant_search *s) {
-  if (s->values != NULL) {
-    gemel__rtensors_clear(s->offers.n, s->values);
-  }
-  gemel__free(s->values, (s->offers.n + 1) * sizeof *s->values);
-  gemel__free(s->largest, (s->offers.n + 1) * sizeof *s->largest);
-  gemel__free(s->digits, (s->offers.n + 1) * sizeof *s->digits);
+  gemel__offer_values_clear(&s->values);
   gemel__free(s->edits, (s->graph->n_nodes + 1) * sizeof *s->edits);
   gemel__free(s->found, (MOST_FOUND + 1) * sizeof *s->found);
   gemel__free(s->now, MOST_FOUND * sizeof *s->now);
   gemel__free(s->names, MOST_FOUND * sizeof *s->names);
   gemel__free(s->labels, MOST_FOUND * sizeof *s->labels);
   gemel__free(s->types, MOST_FOUND * sizeof *s->types);
-  gemel__bound_free(s->bound);
   gemel__offers_clear(&s->offers);
 }
 
@@ -665,8 +584,7 @@ static gemel_status search(struct constant_search *s, gemel_error *error) {
   status = status ? status : mark_sought(s, error);
   if (status == GEMEL_OK && s->n_sizes > 0) {
     status = gemel__offers_collect(&s->offers, s->by, is_wanted, s, error);
-    status = status ? status : open_values(s, error);
-    status = status ? status : evaluate(s, error);
+    status = status ? status : gemel__offer_values_make(&s->values, &s->offers, error);
     if (status == GEMEL_OK) {
       find_all(s);
       status = gemel_graph_error(s->offers.graph)->status;
@@ -762,4 +680,26 @@ gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, g
     }
   }
   return status;
+}
+
+gemel_graph *gemel__constants_unfold(const gemel_graph *graph, const gemel_graph *by,
+                                     gemel__ticker *ticker, size_t *count, size_t *rounded,
+                                     gemel_error *error) {
+  struct constant_search s;
+  gemel_graph *unfolded = NULL;
+  memset(&s, 0, sizeof s);
+  s.graph = graph;
+  s.by = by;
+  s.ticker = ticker;
+  gemel_status status = search(&s, error);
+  *count = s.n_found;
+  *rounded = 0;
+  for (size_t k = 0; k < s.n_found; k++) {
+    *rounded += s.found[k].of[0].off > 0;
+  }
+  if (status == GEMEL_OK && choose(&s, 0)) {
+    unfolded = copy(&s, error);
+  }
+  close_search(&s);
+  return unfolded;
 }

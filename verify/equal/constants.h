@@ -30,4 +30,12 @@ gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, g
                                    gemel_error *error);
 void gemel__folded_clear(gemel__folded *folded);
 
+/* GRAPH with the expressions of BY in place of constants that they were folded to, the nearest if
+ * there are several; whether the graphs agree then isn't asked. *COUNT: how many constants were
+ * replaced, *ROUNDED: how many of these aren't the very number. NULL if there is none, or on
+ * GEMEL_NO_MEMORY. */
+gemel_graph *gemel__constants_unfold(const gemel_graph *graph, const gemel_graph *by,
+                                     gemel__ticker *ticker, size_t *count, size_t *rounded,
+                                     gemel_error *error);
+
 #endif

@@ -526,7 +526,11 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   gemel__ticker_stage(q->run->ticker, "looking for sizes and constants");
   q->whole_a = q->a;
   q->whole_b = q->b;
-  scale(q, &v);
+  if (q->run->scaled != NULL && q->run->scaled[0] != '\0') {
+    snprintf(q->scaled, sizeof q->scaled, "%s", q->run->scaled);
+  } else {
+    scale(q, &v);
+  }
   if (q->scaled[0] == '\0' && !gemel__stopped(q->run->ticker)) {
     status = unfold(q, &v, error);
   }

@@ -19,6 +19,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "pairs/joint.h"
+#include "equal/signs.h"
 #include "instances/rebuild.h"
 #include "pairs/scale.h"
 
@@ -28,6 +29,7 @@ struct general {
   gemel__joint joint;
   unsigned char *closed; /* a byte a node: depends on no input */
   unsigned char *needed; /* a byte a node: the first graph needs it */
+  unsigned char *facts;  /* a byte a node: what is known of its elements (signs.h) */
   gemel__edit *edits;
   size_t n_leaves;
   gemel_graph *a, *b;
@@ -67,21 +69,42 @@ static int may_vary(const gemel_graph *graph, uint32_t node) {
          (type->rank > 0 || gemel__node_at(graph, node)->op != GEMEL__OP_constant);
 }
 
+static void make_leaf(struct general *g, uint32_t node) {
+  gemel__edit *edit = &g->edits[node];
+  if (edit->kind == GEMEL__EDIT_KEEP && g->n_leaves < MOST_INPUTS &&
+      may_vary(g->joint.graph, node)) {
+    edit->kind = GEMEL__EDIT_LEAF;
+    edit->leaf = g->n_leaves++;
+  }
+}
+
 /* Makes inputs of values that depend on no input and are operands, in the first graph, of a node
- * that does. */
-static void choose_leaves(struct general *g) {
+ * that does; or of the constants themselves that the first graph needs. */
+static void choose_leaves(struct general *g, int constants) {
   for (uint32_t k = 0; k < g->joint.n_nodes; k++) {
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(g->joint.graph, k, &count);
-    for (uint32_t j = 0; j < count && g->needed[k] && !g->closed[k]; j++) {
-      gemel__edit *edit = &g->edits[inputs[j].node];
-      if (g->closed[inputs[j].node] && edit->kind == GEMEL__EDIT_KEEP &&
-          g->n_leaves < MOST_INPUTS && may_vary(g->joint.graph, inputs[j].node)) {
-        edit->kind = GEMEL__EDIT_LEAF;
-        edit->leaf = g->n_leaves++;
+    if (constants && g->needed[k] && count == 0 && g->closed[k]) {
+      make_leaf(g, k);
+    }
+    for (uint32_t j = 0; j < count && g->needed[k] && !g->closed[k] && !constants; j++) {
+      if (g->closed[inputs[j].node]) {
+        make_leaf(g, inputs[j].node);
       }
     }
   }
+}
+
+/* Assumes of the new inputs of GRAPH what is true of the constants. */
+static gemel_status assume(const struct general *g, gemel_graph *graph) {
+  size_t first = gemel_graph_input_count(g->joint.graph);
+  gemel_status status = GEMEL_OK;
+  for (uint32_t k = 0; k < g->joint.n_nodes && status == GEMEL_OK; k++) {
+    if (g->edits[k].kind == GEMEL__EDIT_LEAF && g->facts[k] != 0) {
+      status = gemel_assume(gemel_graph_input(graph, first + g->edits[k].leaf), g->facts[k]);
+    }
+  }
+  return status;
 }
 
 static gemel_graph *rebuild(struct general *g, const gemel_graph *like, const gemel__ref *outputs,
@@ -106,6 +129,11 @@ static gemel_graph *rebuild(struct general *g, const gemel_graph *like, const ge
       }
     }
     result = gemel__rebuild_graph(&how, error);
+    if (result != NULL && assume(g, result) != GEMEL_OK) {
+      gemel__no_memory(error, "constants");
+      gemel_graph_unref(result);
+      result = NULL;
+    }
   } else {
     gemel__no_memory(error, "constants");
   }
@@ -117,7 +145,7 @@ static gemel_graph *rebuild(struct general *g, const gemel_graph *like, const ge
 
 /* Makes both graphs. GEMEL_DECLINED: there is no such constant. */
 static gemel_status make(struct general *g, const gemel_graph *a, const gemel_graph *b,
-                         gemel_error *error) {
+                         int constants, gemel_error *error) {
   gemel_status status = gemel__joint_make(&g->joint, a, b, error);
   if (status != GEMEL_OK) {
     return status;
@@ -125,14 +153,19 @@ static gemel_status make(struct general *g, const gemel_graph *a, const gemel_gr
   g->closed = gemel__alloc_zeroed(g->joint.n_nodes + 1);
   g->needed = gemel__alloc_zeroed(g->joint.n_nodes + 1);
   g->edits = gemel__alloc_zeroed((g->joint.n_nodes + 1) * sizeof *g->edits);
-  if (g->closed == NULL || g->needed == NULL || g->edits == NULL) {
+  g->facts = gemel__alloc_zeroed(g->joint.n_nodes + 1);
+  if (g->closed == NULL || g->needed == NULL || g->edits == NULL || g->facts == NULL) {
     return gemel__no_memory(error, "constants");
   }
   mark_closed(g);
   mark_needed(g);
-  choose_leaves(g);
+  choose_leaves(g, constants);
   if (g->n_leaves == 0) {
     return GEMEL_DECLINED;
+  }
+  status = gemel__closed_facts(g->joint.graph, g->facts, error);
+  if (status != GEMEL_OK) {
+    return status;
   }
   g->a = rebuild(g, a, g->joint.left, error);
   g->b = g->a != NULL ? rebuild(g, a, g->joint.right, error) : NULL;
@@ -142,6 +175,7 @@ static gemel_status make(struct general *g, const gemel_graph *a, const gemel_gr
 static void clear(struct general *g) {
   gemel__free(g->closed, g->joint.n_nodes + 1);
   gemel__free(g->needed, g->joint.n_nodes + 1);
+  gemel__free(g->facts, g->joint.n_nodes + 1);
   gemel__free(g->edits, (g->joint.n_nodes + 1) * sizeof *g->edits);
   gemel__joint_clear(&g->joint);
   gemel_graph_unref(g->a);
@@ -215,7 +249,7 @@ int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *
   answer->how = GEMEL_EVIDENCE_NONE;
   scaled[0] = '\0';
   gemel__sites_init(&answer->sites);
-  status = make(&g, a, b, &error);
+  status = make(&g, a, b, 0, &error);
   if (status == GEMEL_OK) {
     scale(&g, scaled);
     status = ask(run, name, &g, points, answer, instances, &error);
@@ -223,4 +257,16 @@ int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *
   clear(&g);
   return status == GEMEL_NO_MEMORY ? -1
                                    : status == GEMEL_OK && answer->verdict == GEMEL_VERDICT_PASSED;
+}
+
+gemel_status gemel__general_make(const gemel_graph *a, const gemel_graph *b, int constants,
+                                 gemel_graph *general[2], gemel_error *error) {
+  struct general g;
+  memset(&g, 0, sizeof g);
+  gemel_status status = make(&g, a, b, constants, error);
+  general[0] = g.a;
+  general[1] = g.b;
+  g.a = g.b = NULL;
+  clear(&g);
+  return status;
 }

@@ -17,4 +17,9 @@ int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *
                           const gemel_graph *b, size_t points, gemel__answer *answer,
                           size_t *instances, char *scaled);
 
+/* Makes GENERAL: A and B with inputs in place of the values that depend on no input (CONSTANTS: of
+ * the constants themselves) and that A needs. GEMEL_DECLINED: there are none. */
+gemel_status gemel__general_make(const gemel_graph *a, const gemel_graph *b, int constants,
+                                 gemel_graph *general[2], gemel_error *error);
+
 #endif

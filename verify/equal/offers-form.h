@@ -39,8 +39,10 @@ typedef struct gemel__collecting {
   gemel__form *forms;  /* by node, of those that aren't constant */
   gemel__coefficient *pool;
   size_t n_pool, capacity;
-  int64_t elements; /* of all offers together */
-  int failed;       /* memory is out */
+  int64_t elements;       /* of all small offers together */
+  unsigned char *offered; /* a byte a node of the offers' graph, of N_OFFERED: it is one */
+  size_t n_offered;
+  int failed; /* memory is out */
 } gemel__collecting;
 
 /* Adds X to the offers, in the dtypes in which it is wanted and can be afforded. */

@@ -16,6 +16,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "tiers/tiers.h"
+#include "equal/elements.h"
 #include "equal/offers-form.h"
 
 enum {
@@ -25,7 +26,8 @@ enum {
   MOST_POOL = 1 << 19,
   MOST_OPERANDS = 16
 };
-static const int64_t most_elements = 1 << 21; /* of all offers together: takes some seconds */
+static const int64_t most_elements = 1 << 23; /* of all small offers together: takes some seconds */
+static const int64_t largest_offer = (int64_t)1 << 40; /* elements */
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -150,10 +152,20 @@ static gemel_value apply1(const char *name, gemel_value x) {
 static int64_t elements_of(gemel_value x) {
   int64_t shape[GEMEL_MAX_RANK], elements = 1;
   int rank = gemel__offer_shape(x, shape);
-  for (int k = 0; k < rank && elements <= most_elements; k++) {
+  for (int k = 0; k < rank && elements <= largest_offer; k++) {
     elements *= shape[k];
   }
   return elements;
+}
+
+/* Makes room for NODE in OFFERED. */
+static int grow_offered(gemel__collecting *c, uint32_t node) {
+  size_t before = c->n_offered;
+  int status = gemel__grow(&c->offered, &c->n_offered, (size_t)node + 1, 1);
+  if (status == 0 && c->n_offered > before) {
+    memset(c->offered + before, 0, c->n_offered - before);
+  }
+  return status;
 }
 
 void gemel__offer(gemel__collecting *c, gemel_value x) {
@@ -161,19 +173,24 @@ void gemel__offer(gemel__collecting *c, gemel_value x) {
   if (gemel_is_null(x) || !is_float(x) || o->n >= MOST_OFFERS) {
     return;
   }
-  int64_t elements = elements_of(x);
+  int64_t elements = elements_of(x), counted = elements > GEMEL__LARGE_OFFER ? 0 : elements;
   for (int dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
     gemel_value own;
     if (!c->wanted(c->user, (gemel_dtype)dtype, elements) ||
-        c->elements + elements > most_elements ||
+        c->elements + counted > most_elements || elements > largest_offer ||
         gemel_is_null(own = gemel__offer_cast(x, (gemel_dtype)dtype))) {
       continue;
     }
-    if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0) {
+    if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0 ||
+        grow_offered(c, own.node) != 0) {
       c->failed = 1;
       return;
     }
-    c->elements += elements;
+    if (c->offered[own.node]) {
+      continue;
+    }
+    c->offered[own.node] = 1;
+    c->elements += counted;
     o->all[o->n++] = own;
   }
 }
@@ -223,11 +240,11 @@ static int is_closed(const gemel__collecting *c, uint32_t node) {
   }
   const struct gemel__type *type = gemel__type_at(by->context, gemel__node_type(by, node, 0));
   for (int k = 0; k < type->rank; k++) {
-    if (!gemel_dim_is_constant(by->context, type->dims[k], &size) || size > most_elements) {
+    if (!gemel_dim_is_constant(by->context, type->dims[k], &size) || size > largest_offer) {
       return 0;
     }
     elements *= size;
-    if (elements > most_elements) {
+    if (elements > largest_offer) {
       return 0;
     }
   }
@@ -374,6 +391,11 @@ static void offer_shifts(gemel__collecting *c, const gemel__form *form) {
   for (size_t k = 0; k < form->n_shifts; k++) {
     total = k == 0 ? form->shifts[0] : apply2("add", total, form->shifts[k]);
     gemel__offer(c, form->shifts[k]);
+  }
+  gemel_value last = null_value; /* what was added since some point */
+  for (size_t k = form->n_shifts; k-- > 1;) {
+    last = gemel_is_null(last) ? form->shifts[k] : apply2("add", form->shifts[k], last);
+    gemel__offer(c, last);
   }
   if (form->n_shifts > 0) {
     gemel__offer(c, total);
@@ -549,6 +571,7 @@ gemel_status gemel__offers_collect(gemel__offers *offers, const gemel_graph *by,
   }
   gemel__free(c.copies, (by->n_nodes + 1) * sizeof *c.copies);
   gemel__free(c.forms, (by->n_nodes + 1) * sizeof *c.forms);
+  gemel__free(c.offered, c.n_offered);
   gemel__free(c.pool, c.capacity * sizeof *c.pool);
   return status;
 }

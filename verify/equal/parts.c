@@ -21,7 +21,11 @@
 #include "instances/assumed.h"
 #include "equal/asked.h"
 #include "equal/candidates.h"
+#include "equal/constants.h"
 #include "equal/loops.h"
+#include "equal/signs.h"
+#include "equal/small.h"
+#include "pairs/pair.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "pairs/joint.h"
@@ -38,10 +42,18 @@ enum {
   FAILURES = 48,     /* after so many parts that didn't pass no more are tried */
   USUAL_PARTS = 24,  /* if more nodes differ, parts get fewer points, */
   LEAST_EFFORT = 4,  /* at least 1 ÷ LEAST_EFFORT of them */
-  CANDIDATES = 2     /* for one node */
+  CANDIDATES = 3     /* for one node */
 };
+/* Elements of all values: a pair of more is divided, and a part isn't asked about at its own sizes.
+ */
+#define MOST_ELEMENTS 3e5
 /* How far a part is extended, in turn. */
 static const int depths[] = {0, 1, 3};
+
+/* Elements of all values, if they are known. */
+static double elements_of(const gemel_graph *a, const gemel_graph *b) {
+  return gemel__graph_elements(a, 1) + gemel__graph_elements(b, 1);
+}
 
 /* ---- Evidence of several parts as one ---- */
 
@@ -65,13 +77,17 @@ struct parts {
   struct gathered one[GEMEL_TIER_COUNT];   /* the part that is asked about */
   size_t proven, failures;                 /* parts that passed, and that didn't */
   size_t loops;                            /* parts that passed and are bodies of loops */
-  double effort;          /* share of the points for a part, as gemel__run has it */
-  gemel__asked asked;     /* the parts that were asked about */
-  uint32_t *anchors;      /* a node each: see find_anchor */
-  unsigned needs;         /* words of the parts that passed */
-  int improves;           /* one of them improves */
-  int64_t symbols_up_to;  /* of all parts that passed the least; 0: none */
-  char apart[300];        /* what only one graph assumes; "" if nothing */
+  double effort;         /* share of the points for a part, as gemel__run has it */
+  gemel__asked asked;    /* the parts that were asked about */
+  uint32_t *anchors;     /* a node each: see find_anchor */
+  unsigned char *facts;  /* a node each: what is known of a value that depends on no input */
+  unsigned needs;        /* words of the parts that passed */
+  int improves;          /* one of them improves */
+  gemel_graph *unfolded; /* the first graph or the second without folded constants; NULL: neither */
+  int first;             /* 1: the first */
+  size_t n_unfolded;     /* how many constants were replaced */
+  int64_t symbols_up_to; /* of all parts that passed the least; 0: none */
+  char apart[300];       /* what only one graph assumes; "" if nothing */
   gemel_record_sink sink; /* the caller's sink, to which say_apart forwards */
   void *user;
 };
@@ -172,6 +188,7 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
   run.options.tiers = tiers != 0 ? tiers : run.options.tiers;
   run.brief = tiers == 0 && !pair->whole;
   run.effort = run.brief ? p->effort : 0;
+  run.scaled = pair->scaled;
   gemel__ticker_part(run.ticker, pair->whole ? 0 : p->asked.n + 1);
   if (!pair->whole) {
     run.point = NULL;
@@ -222,6 +239,24 @@ static int ask_once(struct parts *p, const gemel__part_graphs *part, gemel_error
   return passed;
 }
 
+/* Asks about small versions of PART. 1 if one passes, 0 if none does or there is none, −1 out of
+ * memory. */
+static int ask_small(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
+  int passed = 0;
+  for (int version = 0; version < GEMEL__SMALL_VERSIONS && passed == 0; version++) {
+    gemel__part_graphs small;
+    gemel_status status = gemel__part_small(part, version, &small, error);
+    if (status == GEMEL_NO_MEMORY) {
+      return -1;
+    }
+    if (status == GEMEL_OK) {
+      passed = ask_once(p, &small, error);
+      gemel__part_clear(&small);
+    }
+  }
+  return passed;
+}
+
 /* 1 if value V of the second graph is proved equal to U of the first, 0 if not, −1 out of
  * memory. */
 static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
@@ -239,12 +274,16 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
     }
     if (region.nodes > nodes) { /* otherwise it couldn't be extended */
       nodes = region.nodes;
-      passed = ask_once(p, &region, error);
+      passed = ask_small(p, &region, error);
+      if (passed == 0 && gemel__graph_elements(region.a, 4) + gemel__graph_elements(region.b, 4) <=
+                             MOST_ELEMENTS) {
+        passed = ask_once(p, &region, error);
+        p->failures += passed == 0;
+      }
     }
     gemel__part_clear(&region);
   }
   p->proven += passed == 1;
-  p->failures += passed == 0;
   return passed;
 }
 
@@ -377,11 +416,25 @@ static void say_stopped(struct parts *p) {
   }
 }
 
+/* Writes how many constants were replaced before; "" if none were. */
+static void say_unfolded(const struct parts *p, char *text, size_t bytes) {
+  text[0] = '\0';
+  if (p->n_unfolded > 0) {
+    snprintf(text, bytes, "; folded: %zu constants taken for what they stand for", p->n_unfolded);
+  }
+}
+
 /* Each output is one node of both graphs. */
 static void say_identical(struct parts *p) {
-  char detail[120];
-  snprintf(detail, sizeof detail, "one node is what both graphs return, for each of %zu outputs",
-           p->joint.n_outputs);
+  char detail[200], words[100] = "bitwise";
+  size_t used = (size_t)snprintf(detail, sizeof detail,
+                                 "one node is what both graphs return, for each of %zu outputs",
+                                 p->joint.n_outputs);
+  say_unfolded(p, detail + used, sizeof detail - used);
+  if (p->needs != 0) {
+    snprintf(words, sizeof words, "told apart by ");
+    gemel__needs_text(p->needs, words + strlen(words), sizeof words - strlen(words));
+  }
   emit(p, GEMEL_TIER_REAL, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_IDENTITY, detail);
   emit(p, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
        "nothing differs that could be run");
@@ -389,11 +442,12 @@ static void say_identical(struct parts *p) {
        "nothing differs that could be run");
   emit(p, GEMEL_TIER_GRADIENT, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
        gemel__loops_derivatives(p->a, p->b));
-  emit(p, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_IDENTITY, "bitwise");
+  emit(p, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_IDENTITY, words);
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL) || gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
     p->result->verdict = GEMEL_VERDICT_PASSED; /* else no tier that was wanted applies */
   }
-  p->result->bitwise = 1;
+  p->result->needs = p->needs;
+  p->result->bitwise = p->needs == 0;
 }
 
 /* Writes how many parts passed, and by how many questions: parts that are the same share one. */
@@ -420,12 +474,15 @@ static void emit_parts(struct parts *p, const char *rest) {
   }
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     gemel_record record = p->tiers[k].record;
-    char detail[700];
+    char detail[800], folded[80];
     if (!p->tiers[k].used) {
       continue;
     }
     say_part_count(p, rest, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail,
                    sizeof detail);
+    say_unfolded(p, folded, sizeof folded);
+    size_t used = k == GEMEL_TIER_REAL ? strlen(detail) : sizeof detail - 1;
+    snprintf(detail + used, sizeof detail - used, "%s", folded);
     record.name = p->name;
     record.detail = k == GEMEL_TIER_GRADIENT ? gemel__loops_derivatives(p->a, p->b)
                     : record.verdict == GEMEL_VERDICT_NOT_APPLICABLE ? p->tiers[k].detail
@@ -611,20 +668,56 @@ static gemel_status look_first(struct parts *p, gemel_error *error) {
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* an error will show again later */
 }
 
+/* In a large pair, takes constants of one graph for what they were folded from, and joins the
+ * graphs once more. */
+static gemel_status unfold(struct parts *p, gemel_error *error) {
+  gemel_error own = {GEMEL_OK, 0, 0, ""};
+  size_t rounded = 0;
+  if (!(p->allow & GEMEL_PAIR_BIT(FOLDED)) || elements_of(p->a, p->b) <= MOST_ELEMENTS) {
+    return GEMEL_OK;
+  }
+  gemel__ticker_stage(p->run->ticker, "looking for folded constants");
+  for (int first = 0; first < 2 && p->unfolded == NULL && own.status == GEMEL_OK; first++) {
+    p->unfolded = gemel__constants_unfold(first ? p->a : p->b, first ? p->b : p->a, p->run->ticker,
+                                          &p->n_unfolded, &rounded, &own);
+    p->first = first;
+  }
+  if (own.status == GEMEL_NO_MEMORY) {
+    return gemel__no_memory(error, "constants");
+  }
+  if (p->unfolded == NULL) {
+    return GEMEL_OK;
+  }
+  p->needs |= rounded > 0 ? GEMEL_PAIR_BIT(FOLDED) : 0;
+  gemel__joint_clear(&p->joint);
+  gemel_status status = gemel__joint_make(&p->joint, p->first ? p->unfolded : p->a,
+                                          p->first ? p->b : p->unfolded, error);
+  return status ? status : sweep(p, error);
+}
+
 static gemel_status divide(struct parts *p, gemel_error *error) {
   gemel__random random;
+  gemel_status status = unfold(p, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
   share_effort(p);
   forget_sweep(p);
   p->anchors = gemel__alloc_array(p->joint.n_nodes, sizeof *p->anchors);
-  if (p->anchors == NULL) {
+  p->facts = gemel__alloc_zeroed(p->joint.n_nodes);
+  p->joint.facts = p->facts;
+  if (p->anchors == NULL || p->facts == NULL) {
     return gemel__no_memory(error, "the parts of two graphs");
+  }
+  status = gemel__closed_facts(p->joint.graph, p->facts, error);
+  if (status != GEMEL_OK) {
+    return status;
   }
   gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 3, &random);
   gemel__ticker_stage(p->run->ticker, "running both");
-  gemel_status status =
-      gemel__tick(p->run->ticker) != GEMEL_OK
-          ? GEMEL_OK
-          : gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
+  status = gemel__tick(p->run->ticker) != GEMEL_OK
+               ? GEMEL_OK
+               : gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
   if (status == GEMEL_OK) {
     status = look_first(p, error);
   }
@@ -636,7 +729,7 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
     return GEMEL_OK;
   }
   if (status == GEMEL_OK && all_same(p)) {
-    say_parts(p);
+    p->proven > 0 ? say_parts(p) : say_identical(p);
     return GEMEL_OK;
   }
   return status == GEMEL_OK ? ask_rest(p, error) : status;
@@ -659,7 +752,8 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
     return status;
   }
   /* if loops were proved equal, the rest is asked about without them */
-  int small = p->joint.n_nodes <= SMALL_PAIR && p->proven == 0;
+  int small =
+      p->joint.n_nodes <= SMALL_PAIR && p->proven == 0 && elements_of(p->a, p->b) <= MOST_ELEMENTS;
   if (small || !gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
@@ -669,9 +763,11 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
 static void clear(struct parts *p) {
   forget_records(p->one);
   gemel__free(p->anchors, p->joint.n_nodes * sizeof *p->anchors);
+  gemel__free(p->facts, p->joint.n_nodes);
   gemel__candidates_clear(&p->candidates);
   gemel__joint_clear(&p->joint);
   gemel__asked_clear(&p->asked);
+  gemel_graph_unref(p->unfolded);
   gemel__free(p, sizeof *p);
 }
 

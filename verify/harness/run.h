@@ -18,8 +18,9 @@ typedef struct gemel__run {
   struct gemel__point *point; /* of a pair: receives inputs that refute it; NULL: not wanted */
   gemel__ticker *ticker;      /* of a pair: when to stop; NULL: never */
   gemel__ticker *between;     /* of operations and rules: when to stop, asked between subjects */
-  int brief;     /* of a pair: 1: only the verdict matters, a difference needn't be shown */
-  double effort; /* of a pair: share of the usual number of points; 0: all */
+  int brief;          /* of a pair: 1: only the verdict matters, a difference needn't be shown */
+  double effort;      /* of a pair: share of the usual number of points; 0: all */
+  const char *scaled; /* of a pair: which sizes the caller scaled; NULL or "": none */
 } gemel__run;
 
 /* Fills in RUN with OPTIONS and their defaults. GEMEL_BAD_ARGUMENT: options of size 0. */

@@ -375,6 +375,9 @@ static gemel_status build_side(struct cone *c, unsigned side, size_t n, const ge
       made[k] = gemel__input_like(
           into, leaf_name(j, at->node, leaves++, names != NULL, label, sizeof label),
           gemel__node_type(j->graph, at->node, 0), gemel__value(j->graph, self));
+      if (j->facts != NULL && j->facts[at->node] != 0) {
+        status = gemel_assume(made[k], j->facts[at->node]);
+      }
     } else if (at->flags & side) {
       status = apply_node(c, into, at->node, made, error);
     }

@@ -8,6 +8,7 @@
 #define GEMEL__PAIRS_JOINT_H
 
 #include "core/graph.h"
+#include "pairs/scale.h"
 
 typedef struct gemel__joint {
   gemel_graph *graph; /* the first graph's inputs, its nodes, then what only the second has */
@@ -19,6 +20,7 @@ typedef struct gemel__joint {
   unsigned char *second; /* a byte a node: only the second graph has it */
   gemel__idtable known;  /* nodes that replace themselves, by operation, attributes and inputs */
   uint32_t *slot;        /* scratch space of a region: where a node is in it, plus 1, or 0 */
+  const unsigned char *facts; /* by node: what an input in its place assumes; NULL: nothing */
 } gemel__joint;
 
 /* Makes the joint graph of A and B, which have the same inputs and outputs by name (pair.h).
@@ -48,6 +50,7 @@ typedef struct gemel__part_graphs {
   int whole;     /* 1: its inputs are those of the graphs, so a counterexample to it is one to the
                     graphs */
   int bodies;    /* 1: the graphs are bodies of two loops (equal/loops.h) */
+  char scaled[GEMEL__MOST_SCALED_TEXT]; /* which sizes were scaled; "" if none */
 } gemel__part_graphs;
 
 /* The region between N values U of the first graph, N values V of the second, and what they have in

@@ -67,15 +67,46 @@ void gemel__scaling_sizes(const gemel_graph *graph, int64_t kept, gemel__scaling
   }
 }
 
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* A small number that all numbers of groups divide, as they divide channels. */
+static int64_t groups_of(const gemel_graph *graph) {
+  int64_t all = 1;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    const struct gemel__attrs *attrs =
+        gemel__attrs_at(graph->context, gemel__node_at(graph, k)->attrs);
+    for (size_t j = 0; j < attrs->count; j++) {
+      const gemel_attr *a = &attrs->values[j];
+      if (a->kind == GEMEL_ATTR_INT && strcmp(a->name, "groups") == 0 && a->u.i > 1 &&
+          a->u.i <= LARGE) {
+        all *= a->u.i / common_divisor(all, a->u.i);
+      }
+    }
+  }
+  return all <= LARGE ? all : 1;
+}
+
 static void find_small(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
-  int64_t next = 2;
+  int64_t step = groups_of(graph), next = step > 1 ? step : 2;
   gemel__scaling_sizes(graph, kept, scaling, used);
-  for (size_t k = 0; k < scaling->n; k++, next++) {
-    while (next < MOST_SMALL && used[next]) {
-      next++;
+  for (size_t k = 0; k < scaling->n; k++) {
+    size_t part = 0;
+    while (part < k && (step == 1 || scaling->from[part] * step != scaling->from[k])) {
+      part++;
     }
-    scaling->to[k] = next;
+    while (next < MOST_SMALL && used[next]) {
+      next += step;
+    }
+    scaling->to[k] = part < k ? step * scaling->to[part] : next;
+    next += part < k ? 0 : step;
   }
 }
 
@@ -116,15 +147,6 @@ int gemel__graph_visit(const gemel_graph *graph,
 }
 
 /* ---- Division ---- */
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b != 0) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 struct division {
   int64_t kept, divisor;
@@ -209,19 +231,22 @@ struct scaled {
   gemel_value *values; /* for each node the value that output 0 became */
 };
 
-static gemel_dim scaled_dim(const struct scaled *s, gemel_dim dim) {
-  int64_t size;
-  if (gemel_dim_is_constant(s->context, dim, &size)) {
-    for (size_t k = 0; k < s->map->n; k++) {
-      if (s->map->from[k] == size) {
-        return gemel_dim_constant(s->context, s->map->to[k]);
-      }
-    }
-    if (s->map->unit > 0 && size > LARGE && size != s->map->kept && size % s->map->unit == 0) {
-      return gemel_dim_constant(s->context, size / s->map->unit);
+static int64_t scaled_size(const struct scaled *s, int64_t size) {
+  for (size_t k = 0; k < s->map->n; k++) {
+    if (s->map->from[k] == size) {
+      return s->map->to[k];
     }
   }
-  return dim;
+  int divides =
+      s->map->unit > 0 && size > LARGE && size != s->map->kept && size % s->map->unit == 0;
+  return divides ? size / s->map->unit : size;
+}
+
+static gemel_dim scaled_dim(const struct scaled *s, gemel_dim dim) {
+  int64_t size;
+  return gemel_dim_is_constant(s->context, dim, &size)
+             ? gemel_dim_constant(s->context, scaled_size(s, size))
+             : dim;
 }
 
 static gemel_type scaled_type(const struct scaled *s, gemel_type type) {
@@ -235,10 +260,13 @@ static gemel_type scaled_type(const struct scaled *s, gemel_type type) {
                         GEMEL_SPACE_HOST);
 }
 
-/* An attribute with its dims scaled. Those of a list are stored at *ROOM. */
+/* An attribute with its dims scaled, and an integer that is a large size (as many groups as
+ * channels). Those of a list are stored at *ROOM. */
 static gemel_attr scaled_attr(const struct scaled *s, const gemel_attr *from, gemel_dim **room) {
   gemel_attr a = *from;
-  if (a.kind == GEMEL_ATTR_DIM) {
+  if (a.kind == GEMEL_ATTR_INT) {
+    a.u.i = scaled_size(s, a.u.i);
+  } else if (a.kind == GEMEL_ATTR_DIM) {
     a.u.dim = scaled_dim(s, a.u.dim);
   } else if (a.kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM)) {
     for (size_t k = 0; k < a.count; k++) {

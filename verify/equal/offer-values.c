@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Numbers of offers, see offer-values.h. Domain B evaluates all offers together. Where the large
+ * ones have too many elements for that, their elements are computed when they are asked for
+ * (elements.h), from constants and from small values, which domain B has.
+ */
+#include "equal/offer-values.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/graph.h"
+
+enum {
+  MOST_LARGE = 1 << 21,  /* elements of all large values, if domain B evaluates them */
+  MOST_LOOKED_AT = 4096, /* elements, for the largest of a large offer */
+};
+
+static int is_float(gemel_value value) {
+  return gemel__is_float(gemel_type_dtype(value.graph->context, gemel_value_type(value)));
+}
+
+static int is_unevaluated(const gemel__offer_values *v, size_t k) {
+  return v->more[k].unevaluated;
+}
+
+/* ---- What is evaluated ---- */
+
+/* The offer that X is, which becomes one if need be; −1 on failure. */
+static int64_t offer_of(void *user, gemel_value x) {
+  gemel__offer_values *v = user;
+  gemel__offers *o = v->offers;
+  if (v->place[x.node] == 0) {
+    if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0) {
+      return -1;
+    }
+    o->all[o->n++] = x;
+    v->place[x.node] = o->n;
+  }
+  return (int64_t)v->place[x.node] - 1;
+}
+
+/* Marks in HEAVY the nodes of GRAPH that are large, or are computed from large ones. Returns how
+ * many elements the large ones have. */
+static int64_t mark_heavy(const gemel_graph *graph, unsigned char *heavy) {
+  int64_t sum = 0;
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    int64_t elements = gemel__value_elements(gemel__value(graph, (gemel__ref){k, 0}));
+    heavy[k] = elements > GEMEL__LARGE_OFFER;
+    sum += heavy[k] ? elements : 0;
+    for (uint32_t j = 0; j < count; j++) {
+      heavy[k] |= heavy[inputs[j].node];
+    }
+  }
+  return sum;
+}
+
+/* Lays out the expressions of large offers, if there are too many elements for domain B. Small ones
+ * that are computed from large ones are left out. FOUND has an entry for each offer so far. */
+static gemel_status lay_out(gemel__offer_values *v, gemel__offer_value *found, gemel_error *error) {
+  const gemel_graph *graph = v->offers->graph;
+  size_t n = v->offers->n;
+  unsigned char *heavy = gemel__alloc_zeroed(v->n_places);
+  gemel_status status = heavy == NULL ? gemel__no_memory(error, "constants") : GEMEL_OK;
+  int evaluable = status == GEMEL_OK && mark_heavy(graph, heavy) <= MOST_LARGE;
+  for (size_t k = 0; k < n; k++) {
+    v->place[v->offers->all[k].node] = k + 1;
+  }
+  for (size_t k = 0; k < n && status == GEMEL_OK && !evaluable; k++) {
+    gemel_value offer = v->offers->all[k];
+    found[k].unevaluated = heavy[offer.node];
+    if (found[k].unevaluated && gemel__value_elements(offer) > GEMEL__LARGE_OFFER) {
+      status = gemel__elements_make(&found[k].elements, offer, offer_of, v, error);
+      status = status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
+    }
+  }
+  gemel__free(heavy, v->n_places);
+  return status;
+}
+
+/* Finds for each offer the digits of the narrowest dtype in which it or an operand was computed. */
+static gemel_status find_digits(gemel__offer_values *v, gemel_error *error) {
+  const gemel_graph *graph = v->offers->graph;
+  int *by_node = gemel__alloc_array(v->n_places, sizeof *by_node);
+  if (by_node == NULL) {
+    return gemel__no_memory(error, "constants");
+  }
+  for (uint32_t k = 0; k < graph->n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    gemel_value self = gemel__value(graph, (gemel__ref){k, 0});
+    by_node[k] = INT_MAX;
+    if (gemel__node_at(graph, k)->op != GEMEL__OP_constant && is_float(self)) {
+      gemel_dtype dtype = gemel_type_dtype(graph->context, gemel_value_type(self));
+      by_node[k] = gemel__dtype_format(dtype)->digits;
+    }
+    for (uint32_t j = 0; j < count; j++) {
+      int other = by_node[inputs[j].node];
+      by_node[k] = other < by_node[k] ? other : by_node[k];
+    }
+  }
+  for (size_t k = 0; k < v->n; k++) {
+    v->more[k].digits = by_node[v->offers->all[k].node];
+  }
+  gemel__free(by_node, v->n_places * sizeof *by_node);
+  return GEMEL_OK;
+}
+
+/* ---- Values ---- */
+
+/* The type of offer K, which isn't evaluated, in place of its value. */
+static gemel__rtensor value_like(const gemel__offer_values *v, size_t k) {
+  gemel_value offer = v->offers->all[k];
+  gemel__rtensor r = {.dtype = GEMEL_DTYPE_COUNT};
+  if (v->more[k].elements.n > 0) {
+    r.dtype = gemel_type_dtype(offer.graph->context, gemel_value_type(offer));
+    r.rank = gemel__offer_shape(offer, r.shape);
+    r.count = (size_t)gemel__value_elements(offer);
+  }
+  return r;
+}
+
+static gemel_status evaluate(gemel__offer_values *v, gemel_error *error) {
+  gemel__rtensor *values = gemel__alloc_zeroed((v->n + 1) * sizeof *values);
+  gemel_status status = values == NULL ? gemel__no_memory(error, "constants") : GEMEL_OK;
+  size_t n = 0;
+  for (size_t k = 0; k < v->n && status == GEMEL_OK; k++) {
+    char name[32];
+    snprintf(name, sizeof name, "offer%u", (unsigned)k);
+    status = is_unevaluated(v, k) ? GEMEL_OK : gemel_output(v->offers->all[k], name);
+    v->more[k].largest = -1;
+  }
+  status = status ? status
+                  : gemel__reference_graph(v->offers->graph, &v->bound->domain, NULL, values, NULL,
+                                           NULL, error);
+  for (size_t k = 0; k < v->n && status == GEMEL_OK; k++) {
+    v->of[k] = is_unevaluated(v, k) ? value_like(v, k) : values[n++];
+  }
+  gemel__free(values, (v->n + 1) * sizeof *values);
+  return status;
+}
+
+gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *offers,
+                                      gemel_error *error) {
+  size_t before = offers->n;
+  v->offers = offers;
+  v->n_places = offers->graph->n_nodes + 1;
+  v->bound = gemel__bound_new(128);
+  v->place = gemel__alloc_zeroed(v->n_places * sizeof *v->place);
+  gemel__offer_value *found = gemel__alloc_zeroed((before + 1) * sizeof *found);
+  gemel_status status = v->bound == NULL || v->place == NULL || found == NULL
+                            ? gemel__no_memory(error, "constants")
+                            : lay_out(v, found, error);
+  v->of = gemel__alloc_zeroed((offers->n + 1) * sizeof *v->of);
+  v->more = gemel__alloc_zeroed((offers->n + 1) * sizeof *v->more);
+  if (v->of == NULL || v->more == NULL) {
+    status = gemel__no_memory(error, "constants");
+  }
+  for (size_t k = 0; k < before && found != NULL; k++) {
+    if (v->more != NULL) {
+      v->more[k] = found[k];
+    } else {
+      gemel__elements_clear(&found[k].elements);
+    }
+  }
+  gemel__free(found, (before + 1) * sizeof *found);
+  v->n = offers->n;
+  status = status ? status : find_digits(v, error);
+  return status ? status : evaluate(v, error);
+}
+
+void gemel__offer_values_clear(gemel__offer_values *v) {
+  for (size_t k = 0; v->more != NULL && k < v->n; k++) {
+    gemel__elements_clear(&v->more[k].elements);
+    if (v->of != NULL) {
+      gemel__free(v->more[k].numbers, 2 * v->of[k].count * sizeof *v->more[k].numbers);
+    }
+  }
+  if (v->of != NULL) {
+    gemel__rtensors_clear(v->n, v->of);
+  }
+  gemel__free(v->of, (v->n + 1) * sizeof *v->of);
+  gemel__free(v->more, (v->n + 1) * sizeof *v->more);
+  gemel__free(v->place, v->n_places * sizeof *v->place);
+  gemel__bound_free(v->bound);
+  memset(v, 0, sizeof *v);
+}
+
+/* ---- Elements ---- */
+
+static void fill_numbers(gemel__offer_values *v, size_t k) {
+  gemel__domain *d = &v->bound->domain;
+  size_t n = v->of[k].count;
+  double *numbers = gemel__alloc_array(2 * n, sizeof *numbers);
+  for (size_t i = 0; i < n && numbers != NULL; i++) {
+    const void *e = gemel__rtensor_at(&v->of[k], i);
+    int defined = d->state(d, e) == GEMEL__DEFINED;
+    numbers[2 * i] = defined ? gemel__bound_value(d, e) : 0;
+    numbers[2 * i + 1] = defined ? gemel__bound_radius(d, e) : INFINITY;
+  }
+  v->more[k].numbers = numbers;
+}
+
+/* Element I of small offer K. Where memory is out nothing is known of it. */
+static double known_element(void *user, int64_t k, size_t i, double *radius) {
+  gemel__offer_values *v = user;
+  gemel__offer_value *own = &v->more[k];
+  if (own->numbers == NULL && !own->unevaluated) {
+    fill_numbers(v, (size_t)k);
+  }
+  *radius = own->numbers != NULL ? own->numbers[2 * i + 1] : INFINITY;
+  return own->numbers != NULL ? own->numbers[2 * i] : 0;
+}
+
+/* The largest element of offer K; of a large one, of some of them. */
+static double largest_of(gemel__offer_values *v, size_t k) {
+  gemel__offer_value *own = &v->more[k];
+  size_t step = own->unevaluated ? v->of[k].count / MOST_LOOKED_AT + 1 : 1;
+  if (own->largest < 0) {
+    own->largest = 0;
+    for (size_t i = 0; i < v->of[k].count; i += step) {
+      double x, radius = 0;
+      if (own->unevaluated) {
+        gemel__elements_at(&own->elements, i, known_element, v, &x, &radius);
+      } else {
+        x = gemel__bound_value(&v->bound->domain, gemel__rtensor_at(&v->of[k], i));
+      }
+      own->largest = radius < INFINITY ? fmax(own->largest, fabs(x)) : own->largest;
+    }
+  }
+  return own->largest;
+}
+
+double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, gemel_dtype dtype, double x,
+                          double *radius) {
+  gemel__domain *d = &v->bound->domain;
+  int digits = gemel__dtype_format(dtype)->digits;
+  double ratio, value;
+  if (is_unevaluated(v, k)) {
+    gemel__elements_at(&v->more[k].elements, i, known_element, v, &value, radius);
+    ratio = value == x && *radius < INFINITY ? 0 : fabs(x - value) / *radius;
+  } else {
+    const void *e = gemel__rtensor_at(&v->of[k], i);
+    if (d->state(d, e) != GEMEL__DEFINED) {
+      return INFINITY;
+    }
+    ratio = gemel__bound_ratio(d, e, dtype, x);
+    *radius = gemel__bound_radius(d, e);
+  }
+  digits = v->more[k].digits < digits ? v->more[k].digits : digits;
+  return *radius <= ldexp(largest_of(v, k), 6 - digits) ? ratio : INFINITY;
+}

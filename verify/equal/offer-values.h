@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The numbers of offers (offers.h), and how near a constant is to one.
+ */
+#ifndef GEMEL__EQUAL_OFFER_VALUES_H
+#define GEMEL__EQUAL_OFFER_VALUES_H
+
+#include "domains/bound.h"
+#include "equal/elements.h"
+#include "equal/offers.h"
+#include "reference/reference.h"
+
+/* What is known of one offer beside its value. */
+typedef struct gemel__offer_value {
+  int unevaluated;          /* domain B doesn't evaluate it: ELEMENTS does, if it has terms */
+  gemel__elements elements; /* of a large offer */
+  double *numbers;          /* of a small one, once they were asked for: each with its radius */
+  double largest;           /* its largest element; negative: not known yet */
+  int digits;               /* of the narrowest dtype in which it was computed */
+} gemel__offer_value;
+
+typedef struct gemel__offer_values {
+  gemel__offers *offers;
+  gemel__bound *bound;
+  gemel__rtensor *of; /* by offer; with a shape and no elements if it isn't evaluated, with dtype
+                       * GEMEL_DTYPE_COUNT if it can't be compared */
+  gemel__offer_value *more; /* by offer */
+  size_t n;
+  size_t *place; /* by node of the offers' graph: the offer that it is, plus 1; 0: none */
+  size_t n_places;
+} gemel__offer_values;
+
+/* Evaluates OFFERS, to which operands of large ones are added. Begin with zeros; release with
+ * gemel__offer_values_clear whatever is returned. */
+gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *offers,
+                                      gemel_error *error);
+void gemel__offer_values_clear(gemel__offer_values *v);
+
+/* How far X, of DTYPE, is from element I of offer K, in radii of the ball that a correct
+ * implementation computes; with that *RADIUS. Infinite too where the ball is wide in comparison
+ * with the offer's elements, as it would match anything. */
+double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, gemel_dtype dtype, double x,
+                          double *radius);
+
+#endif
