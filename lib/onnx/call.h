@@ -147,6 +147,9 @@ const gemel__onnx_activation *gemel__onnx_activation_find(gemel__onnx_call *c,
 /* GELU, by erf or by its approximation with tanh. */
 gemel_value gemel__onnx_gelu_of(gemel__onnx_call *c, gemel_value x, int by_tanh);
 
+/* The correlation of X and WEIGHTS, with the strides, dilations, pads and groups of C. */
+gemel_value gemel__onnx_correlate(gemel__onnx_call *c, gemel_value x, gemel_value weights);
+
 /* X in f32 where it is narrower, as ONNX computes what normalises layers. */
 gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x);
 

@@ -163,8 +163,7 @@ static gemel_value with_bias(gemel__onnx_call *c, gemel_value x, size_t k, int a
   return gemel_add_at(x, bias, c->where);
 }
 
-gemel_value gemel__onnx_conv(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0), weights = gemel__onnx_input(c, 1);
+gemel_value gemel__onnx_correlate(gemel__onnx_call *c, gemel_value x, gemel_value weights) {
   onnx_window w;
   if (!spatial_axes(c, x, &w.axes) || !kernel_of(c, weights, &w) || !read_window(c, x, &w)) {
     return null_value;
@@ -175,7 +174,13 @@ gemel_value gemel__onnx_conv(gemel__onnx_call *c) {
                                 .high = list_of(&w, w.high),
                                 .padding = "valid",
                                 .groups = gemel__onnx_int(c, "group", 1)};
-  return with_bias(c, gemel_corr_at(x, weights, &options, c->where), 2, w.axes);
+  return gemel_corr_at(x, weights, &options, c->where);
+}
+
+gemel_value gemel__onnx_conv(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel_value y = gemel__onnx_correlate(c, x, gemel__onnx_input(c, 1));
+  return gemel_is_null(y) ? y : with_bias(c, y, 2, gemel__onnx_rank(x) - 2);
 }
 
 /* The sizes of a transposed convolution's result, and its paddings where only those sizes are

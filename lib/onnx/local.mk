@@ -30,6 +30,7 @@ libgemel_a_SOURCES += %reldir%/parts.c
 libgemel_a_SOURCES += %reldir%/proto.c
 libgemel_a_SOURCES += %reldir%/proto.def
 libgemel_a_SOURCES += %reldir%/proto.h
+libgemel_a_SOURCES += %reldir%/quantize.c
 libgemel_a_SOURCES += %reldir%/recurrent.c
 libgemel_a_SOURCES += %reldir%/reduce.c
 libgemel_a_SOURCES += %reldir%/resize.c
