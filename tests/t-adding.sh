@@ -123,7 +123,7 @@ verify() { # NAME INTEGER: evidence for operation NAME, whose tier integer is IN
 }
 verify softplus "not applicable"
 verify erfc "not applicable"
-verify cumsum passed
+verify differences passed
 verify_rewrite() { # NAME KIND: evidence for a rule or pass in every tier
   "$tree/gemel" verify --rules "$1" --json "$scratch/json" >"$scratch/out" 2>&1 || {
     wrong "$1/verify" "exit status $?" "$scratch/out"
@@ -145,8 +145,8 @@ has_sim() { grep -qF 'S["GPU_SIM_TRUE"]=""' "$tree/config.status"; }
 GEMEL_SIM_HOME=$copy/gpu
 export GEMEL_SIM_HOME
 if has_sim; then
-  "$tree/gemel" verify --ops cumsum --device sim --tier integer,special --instances 40 >"$scratch/out" 2>&1
-  check cumsum/gpu "not passed on the sim" test $? = 0
+  "$tree/gemel" verify --ops differences --device sim --tier integer,special --instances 40 >"$scratch/out" 2>&1
+  check differences/gpu "not passed on the sim" test $? = 0
 fi
 # The pass fires, and only where an operand comes again.
 printf 'graph g(x: f32, y: f32) { return r = maximum(maximum(maximum(x, y), exp(y)), x), s = maximum(y, exp(x)) }' >"$scratch/max.gmt"
@@ -187,7 +187,7 @@ refuted() { # NAME [OPTION [TIER]]: in that tier, or in any
 if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, ADD, LOG)' &&
   plant verify/domains/functions.def 'one, t), b->neg(b, e, e)' 'one, t), b->add(b, e, e, e)' &&
   plant verify/domains/whole.h '__builtin_sub_overflow(a->x, b->x, &x)' '__builtin_add_overflow(a->x, b->x, &x)' &&
-  plant verify/reference/reduce.c '(size_t)index[axis] + 1,' '(size_t)index[axis],' &&
+  plant verify/reference/reduce.c 'if (before[axis]-- > 0)' 'if (before[axis]-- > 1)' &&
   plant lib/rules/elementwise.rules 'minimum(x, y) + maximum(x, y) => x + y' 'minimum(x, y) + maximum(x, y) => x - y' &&
   plant lib/passes/maxima.c 'for (size_t j = 1; j < m->n; j++)' 'for (size_t j = 2; j < m->n; j++)' &&
   plant verify/instances/source-ascending.c '(double)i * step' '(double)(i / 2) * step' &&
@@ -195,22 +195,22 @@ if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, AD
   check ascending/wrong "the graphs are refuted without it" ascending uninformative
   check softplus/wrong-twin "a wrong twin passes" refuted softplus
   check erfc/wrong-derivative "a wrong derivative in the domains passes" refuted erfc
-  check cumsum/wrong-twin "a wrong twin passes" refuted cumsum
+  check differences/wrong-twin "a wrong twin passes" refuted differences
   check sum_of_bounds/wrong "a wrong rule passes" refuted sum_of_bounds --rules
   check repeated_maxima/wrong "a wrong pass passes" refuted repeated_maxima --rules
-  check ties/wrong-twin "a wrong twin passes in the new tier" refuted cumsum --ops ties
+  check ties/wrong-twin "a wrong twin passes in the new tier" refuted differences --ops ties
   check whole/wrong "a wrong domain passes" refuted sub --ops integer
   "$tree/gemel" rewritten "$scratch/bounds.gmt" >"$scratch/out" 2>&1
   check rewritten/wrong "a wrong rewrite passes" test $? = 1
   if ! has_sim; then
     finish
-  elif plant verify/reference/reduce.c '(size_t)index[axis],' '(size_t)index[axis] + 1,' &&
-    plant gpu/kernels/reduce.cu 'k * r.out_step, FINISH(sum))' '(r.length - 1 - k) * r.out_step, FINISH(sum))' &&
+  elif plant verify/reference/reduce.c 'if (before[axis]-- > 1)' 'if (before[axis]-- > 0)' &&
+    plant gpu/kernels/reduce.cu 'k * l.out_step, FINISH(own - before))' '(l.length - 1 - k) * l.out_step, FINISH(own - before))' &&
     make_gemel -o "$copy/verify/domains/functions.def"; then
-    "$tree/gemel" verify --ops cumsum --device sim --tier integer >"$scratch/out" 2>&1
-    check cumsum/wrong-kernel "a wrong kernel for GPUs passes" test $? = 1
+    "$tree/gemel" verify --ops differences --device sim --tier integer >"$scratch/out" 2>&1
+    check differences/wrong-kernel "a wrong kernel for GPUs passes" test $? = 1
   else
-    wrong cumsum/wrong-kernel "could not be planted" "$scratch/log"
+    wrong differences/wrong-kernel "could not be planted" "$scratch/log"
   fi
 else
   wrong wrong-twins "could not be planted" "$scratch/log"

@@ -105,6 +105,12 @@ static void shapes(const void *) {
   GIVES(gemel::subtensor(gemel::concatenate({x, y}), {3}, {2}, {-2}), -3, 4);
   GIVES(gemel::set_subtensor(x, gemel::reshape(8.0 + gemel::sum(y), {1}), {1}), 1, 7);
   GIVES(gemel::inc_subtensor(x, y, {1}, {-1}), -2, 6);
+  GIVES(gemel::cumsum(x), 1, 5);
+  GIVES(gemel::cumprod(y, 0, false, true), -6, -3);
+  GIVES(gemel::cast(gemel::argsort(y), GEMEL_F64), 1, 0);
+  GIVES(gemel::sort(y, 0, true), 2, -3);
+  GIVES(gemel::top_k(x, 1).first, 4);
+  GIVES(gemel::cast(gemel::top_k(x, 1, 0, true).second, GEMEL_F64), 0);
   GIVES(gemel::take(y, gemel::stack({gemel::argmax(x, 0), gemel::argmax(x, 0) - 3})), -3, 2);
   GIVES(gemel::take_along_axis(y, gemel::reshape(gemel::argmax(x, 0), {1}), 0), -3);
   GIVES(gemel::put_along_axis(x, gemel::reshape(gemel::argmax(x, 0), {1}), gemel::slice(y, 0, 0, 1),

@@ -38,6 +38,22 @@ template <int N> static inline strided_walk<N> walk_over(const gemel_view *const
   return walk;
 }
 
+/* The axes of X that are CHOSEN, or those that are not. */
+static inline gemel_view some_axes(const gemel_view *x, const bool *chosen, bool wanted,
+                                   int64_t *shape, int64_t *strides) {
+  gemel_view made = *x;
+  made.rank = 0;
+  for (int axis = 0; axis < x->rank; axis++) {
+    if (chosen[axis] == wanted) {
+      shape[made.rank] = x->shape[axis];
+      strides[made.rank++] = x->strides[axis];
+    }
+  }
+  made.shape = shape;
+  made.strides = strides;
+  return made;
+}
+
 /* Launches KERNEL with a thread for each of COUNT items, or for several where they are many. */
 static inline gemel_status launch_over(gemel_cuda *cuda, const void *kernel, long long count,
                                        void **arguments, gemel_error *error) {

@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 kernel_sources =
+kernel_sources += gpu/kernels/along.cu
 kernel_sources += gpu/kernels/conv-gemm.cu
 kernel_sources += gpu/kernels/conv.cu
 kernel_sources += gpu/kernels/elementwise.cu

@@ -240,22 +240,6 @@ static void reduced_axes(const gemel_attr *axes, int rank, bool *reduced) {
   }
 }
 
-/* The axes of X, a view, that are REDUCED or not. */
-static gemel_view some_axes(const gemel_view *x, const bool *reduced, bool wanted, int64_t *shape,
-                            int64_t *strides) {
-  gemel_view made = *x;
-  made.rank = 0;
-  for (int axis = 0; axis < x->rank; axis++) {
-    if (reduced[axis] == wanted) {
-      shape[made.rank] = x->shape[axis];
-      strides[made.rank++] = x->strides[axis];
-    }
-  }
-  made.shape = shape;
-  made.strides = strides;
-  return made;
-}
-
 /* Results lie row-major, without the reduced axes or with those of size 1. */
 static reduction make_reduction(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0];

@@ -160,6 +160,28 @@ gemel_value gemel_put_along_axis_at(gemel_value x, gemel_value indices, gemel_va
                                     const char *mode, gemel_location where);
 #define gemel_put_along_axis(...) gemel_put_along_axis_at(__VA_ARGS__, GEMEL_HERE)
 
+/* ---- Order ---- */
+
+/* x in ascending order along AXIS, or in descending order; as gemel_argsort: NaN counts as largest.
+ * Errors: GEMEL_BAD_SHAPE (no such axis). */
+gemel_value gemel_sort_at(gemel_value x, int64_t axis, int descending, gemel_location where);
+#define gemel_sort(...) gemel_sort_at(__VA_ARGS__, GEMEL_HERE)
+
+/* The K largest elements along AXIS, the largest first, or the K SMALLEST, the smallest first; of
+ * equal ones those that come first. *INDICES, which may be NULL, becomes where they are (i64); null
+ * where the result is. Errors: GEMEL_BAD_SHAPE (no such axis), GEMEL_BAD_VALUE (K is more than
+ * there are, or negative). */
+gemel_value gemel_top_k_at(gemel_value x, int64_t k, int64_t axis, int smallest,
+                           gemel_value *indices, gemel_location where);
+#define gemel_top_k(...) gemel_top_k_at(__VA_ARGS__, GEMEL_HERE)
+
+/* Products along an axis of all elements up to each, with the options and dtypes of gemel_cumsum,
+ * as a loop; so its derivatives are right where elements are 0. Errors: GEMEL_BAD_SHAPE (no such
+ * axis). */
+gemel_value gemel_cumprod_at(gemel_value x, const gemel_cumsum_options *options,
+                             gemel_location where);
+#define gemel_cumprod(...) gemel_cumprod_at(__VA_ARGS__, NULL, GEMEL_HERE)
+
 /* ---- Constants ---- */
 
 /* VALUE as a scalar of x's dtype and memory space, to calculate with x: gemel_mul(x,
@@ -351,6 +373,8 @@ gemel_value gemel_loop_count_at(gemel_loop *loop, gemel_location where);
 #define gemel_var_with(x, ...) gemel_var_at(x, &(gemel_var_options){__VA_ARGS__}, GEMEL_HERE)
 #define gemel_std_with(x, ...) gemel_std_at(x, &(gemel_var_options){__VA_ARGS__}, GEMEL_HERE)
 #define gemel_min_with(x, ...) gemel_min_at(x, &(gemel_max_options){__VA_ARGS__}, GEMEL_HERE)
+#define gemel_cumprod_with(x, ...)                                                                 \
+  gemel_cumprod_at(x, &(gemel_cumsum_options){__VA_ARGS__}, GEMEL_HERE)
 #define gemel_any_with(x, ...) gemel_any_at(x, &(gemel_sum_options){__VA_ARGS__}, GEMEL_HERE)
 #define gemel_all_with(x, ...) gemel_all_at(x, &(gemel_sum_options){__VA_ARGS__}, GEMEL_HERE)
 #define gemel_mean_over(x, ...) gemel_mean_with(x, .axes = GEMEL_INTS(__VA_ARGS__))

@@ -294,6 +294,31 @@ inline value argmax(const operand &x, int64_t axis) {
 inline value argmin(const operand &x, int64_t axis) {
   return checked(gemel_argmin_at(x.v, axis, x.where), x.v.graph, x.where);
 }
+inline value argsort(const operand &x, int64_t axis = -1, bool descending = false) {
+  gemel_argsort_options options = {descending};
+  return checked(gemel_argsort_at(x.v, axis, &options, x.where), x.v.graph, x.where);
+}
+inline value sort(const operand &x, int64_t axis = -1, bool descending = false) {
+  return checked(gemel_sort_at(x.v, axis, descending, x.where), x.v.graph, x.where);
+}
+/* The K largest (or smallest) elements along AXIS, and where they are. */
+inline std::pair<value, value> top_k(const operand &x, int64_t k, int64_t axis = -1,
+                                     bool smallest = false) {
+  gemel_value indices = {nullptr, 0, 0};
+  value top =
+      checked(gemel_top_k_at(x.v, k, axis, smallest, &indices, x.where), x.v.graph, x.where);
+  return {top, checked(indices, x.v.graph, x.where)};
+}
+inline value cumsum(const operand &x, int64_t axis = 0, bool exclusive = false,
+                    bool reverse = false) {
+  gemel_cumsum_options options = {axis, exclusive, reverse};
+  return checked(gemel_cumsum_at(x.v, &options, x.where), x.v.graph, x.where);
+}
+inline value cumprod(const operand &x, int64_t axis = 0, bool exclusive = false,
+                     bool reverse = false) {
+  gemel_cumsum_options options = {axis, exclusive, reverse};
+  return checked(gemel_cumprod_at(x.v, &options, x.where), x.v.graph, x.where);
+}
 /* What is left of x, and the next key. */
 inline std::pair<value, value> dropout(const operand &x, const operand &key, double rate) {
   gemel_value next = {nullptr, 0, 0};

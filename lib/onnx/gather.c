@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators of ONNX that read and write at indices. Those that name one element by several numbers
- * do so by one place among all elements in a row; an index that is out of range is an error of the
- * call, as in gemel_take.
+ * Operators of ONNX that read and write at indices, or find some, and sums along an axis. Those
+ * that name one element by several numbers do so by one place among all elements in a row; an index
+ * that is out of range is an error of the call, as in gemel_take.
  */
 #include "onnx/operators.h"
 #include "ops/rule.h"
@@ -219,4 +219,42 @@ gemel_value gemel__onnx_tensor_scatter(gemel__onnx_call *c) {
   }
   at = gemel_broadcast_to_at(at, (size_t)rank, gemel__onnx_dims(y), c->where);
   return gemel_put_along_axis_at(x, at, y, axis, "set", c->where);
+}
+
+/* ---- Along an axis ---- */
+
+/* The known axis of running sums and products, which have x's dtype. */
+gemel_value gemel__onnx_cumulative(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel__int_list axis = {0, NULL};
+  if (!gemel__onnx_integers(c, 1, &axis)) {
+    return null_value;
+  }
+  if (axis.count != 1) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "%zu axes", axis.count);
+  }
+  gemel_cumsum_options options = {.axis = axis.values[0],
+                                  .exclusive = gemel__onnx_int(c, "exclusive", 0),
+                                  .reverse = gemel__onnx_int(c, "reverse", 0)};
+  gemel_value all = c->row->as[0] == 's' ? gemel_cumsum_at(x, &options, c->where)
+                                         : gemel_cumprod_at(x, &options, c->where);
+  return gemel_is_null(all) ? all : gemel_cast_at(all, gemel__onnx_dtype_of(x), c->where);
+}
+
+gemel_value gemel__onnx_top_k(gemel__onnx_call *c) {
+  gemel__int_list k = {0, NULL};
+  gemel_value indices;
+  if (c->opset >= 10 && !gemel__onnx_integers(c, 1, &k)) {
+    return null_value;
+  }
+  if (c->opset >= 10 && k.count != 1) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "k is %zu numbers", k.count);
+  }
+  gemel_value top = gemel_top_k_at(
+      gemel__onnx_input(c, 0), c->opset >= 10 ? k.values[0] : gemel__onnx_int(c, "k", 0),
+      gemel__onnx_int(c, "axis", -1), gemel__onnx_int(c, "largest", 1) == 0, &indices, c->where);
+  if (c->n_outputs > 1) {
+    c->outputs[1] = indices;
+  }
+  return top;
 }

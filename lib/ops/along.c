@@ -1,94 +1,154 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements along an axis at indices of their own, as NumPy's take_along_axis and put_along_axis
- * have them: take and put of all elements in a row, at places that are computed from the indices.
- * Whether an index is in range is checked by taking it from 0, 1, … n - 1, which also makes a place
- * of one that counts from the end.
+ * cumsum adds up along an axis, argsort says in which order elements are along it. An element of x
+ * is in all sums from its own on, so its cotangent is the sum of theirs from the other end. An
+ * order is constant but where it jumps.
  */
-#include <gemel/composite.h>
+#include <gemel/ops.h>
 #include "core/error.h"
+#include "core/fault.h"
+#include "ops/along.h"
+#include "ops/facts.h"
 #include "ops/rule.h"
+#include "ops/sampling.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
 
-/* The numbers 0, 1, … N - 1 in the memory space of LIKE. */
-static gemel_value numbers(gemel_dim n, gemel_value like, gemel_location where) {
-  gemel_type type = gemel_value_type(like);
-  return gemel__in_space(gemel_arange_at(like.graph, n, NULL, where),
-                         gemel_type_space(gemel_graph_context(like.graph), type), where);
-}
+/* ---- Type rules ---- */
 
-gemel_value gemel__places_at(gemel_value indices, gemel_dim n, gemel_location where) {
-  return gemel_is_null(indices) ? indices
-                                : gemel_take_at(numbers(n, indices, where), indices, NULL, where);
-}
-
-gemel_value gemel__next_place(gemel_value place, gemel_dim n, gemel_value next,
-                              gemel_location where) {
-  if (gemel_is_null(place) || gemel_is_null(next)) {
-    return null_value;
-  }
-  gemel_type type = gemel_value_type(next);
-  gemel_value size =
-      gemel__in_space(gemel_size_at(next.graph, n, where),
-                      gemel_type_space(gemel_graph_context(next.graph), type), where);
-  return gemel_add_at(gemel_mul_at(place, size, where), next, where);
-}
-
-/* 0, 1, … along AXIS of the indices, as an axis of RANK; where x isn't known to be as long there,
- * they are places in it. */
-static gemel_value along(gemel_value indices, int axis, int rank, gemel_dim n, gemel_dim x_n,
-                         gemel_location where) {
-  int64_t order[GEMEL_MAX_RANK];
-  gemel_value all = numbers(n, indices, where);
-  for (int k = 0; k < rank; k++) {
-    order[k] = k == axis ? 0 : -1;
-  }
-  all = n == x_n ? all : gemel__places_at(all, x_n, where);
-  return gemel_is_null(all) ? all : gemel_dimshuffle_at(all, (size_t)rank, order, where);
-}
-
-/* Where, among all elements of X in a row, those are that INDICES mean along AXIS. */
-static gemel_value places_along(gemel_value x, gemel_value indices, int64_t axis, const char *what,
-                                gemel_location where) {
-  if (!gemel__is_value(x) || !gemel__is_value(indices) || x.graph != indices.graph) {
-    return gemel_take_at(x, indices, NULL, where); /* which says what is wrong */
-  }
-  int rank, index_rank;
-  const gemel_dim *dims = gemel__value_dims(x, &rank);
-  const gemel_dim *index_dims = gemel__value_dims(indices, &index_rank);
-  int at = gemel__axis(axis, rank);
-  gemel_value place = null_value;
-  if (at < 0 || rank != index_rank) {
-    return gemel__graph_fail_at(x.graph, where, GEMEL_BAD_SHAPE,
-                                at < 0 ? "%s: axis %lld is out of range for rank %d"
-                                       : "%s: axis %lld of rank %d, and indices of rank %d",
-                                what, (long long)axis, rank, index_rank);
-  }
-  for (int k = 0; k < rank; k++) {
-    gemel_value next = k == at ? gemel__places_at(indices, dims[k], where)
-                               : along(indices, k, rank, index_dims[k], dims[k], where);
-    place = k == 0 ? next : gemel__next_place(place, dims[k], next, where);
-  }
-  return place;
-}
-
-gemel_value gemel_take_along_axis_at(gemel_value x, gemel_value indices, int64_t axis,
-                                     gemel_location where) {
-  gemel_value place = places_along(x, indices, axis, "take_along_axis", where);
-  return gemel_is_null(place) ? place
-                              : gemel_take_at(gemel_flatten_at(x, where), place, NULL, where);
-}
-
-gemel_value gemel_put_along_axis_at(gemel_value x, gemel_value indices, gemel_value y, int64_t axis,
-                                    const char *mode, gemel_location where) {
-  gemel_value place = places_along(x, indices, axis, "put_along_axis", where);
-  gemel_put_options options = {.mode = mode};
+static gemel_status infer_along(gemel_infer *call, gemel_dtype dtype) {
   int rank;
-  if (gemel_is_null(place)) {
-    return place;
+  const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
+  if (gemel__axis(call->attrs[0].u.i, rank) < 0) {
+    return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "axis %lld is out of range for rank %d",
+                            (long long)call->attrs[0].u.i, rank);
   }
-  gemel_value all = gemel_put_at(gemel_flatten_at(x, where), place, y, &options, where);
-  const gemel_dim *dims = gemel__value_dims(x, &rank);
-  return gemel_is_null(all) ? all : gemel_reshape_at(all, (size_t)rank, dims, where);
+  return gemel__rule_result(call, dtype, rank, dims);
 }
+
+static gemel_status infer_cumsum(gemel_infer *call) {
+  gemel_dtype dtype = gemel__rule_dtype(call, 0);
+  gemel_kind kind = gemel_dtype_kind(dtype);
+  return infer_along(call, kind == GEMEL_KIND_FLOAT      ? dtype
+                           : kind == GEMEL_KIND_UNSIGNED ? GEMEL_U64
+                                                         : GEMEL_I64);
+}
+
+static gemel_status infer_argsort(gemel_infer *call) {
+  return infer_along(call, GEMEL_I64);
+}
+
+/* ---- Derivatives ---- */
+
+static gemel_value add_up(const gemel_derive *call, gemel_value x, int turned) {
+  gemel_cumsum_options options = {.axis = call->attrs[0].u.i,
+                                  .exclusive = call->attrs[1].u.i,
+                                  .reverse = (call->attrs[2].u.i != 0) != turned};
+  return gemel_is_null(x) ? x : gemel_cumsum_at(x, &options, call->where);
+}
+
+static int is_float(gemel_value x) {
+  return !gemel_is_null(x) &&
+         gemel_dtype_kind(gemel_type_dtype(gemel_graph_context(x.graph), gemel_value_type(x))) ==
+             GEMEL_KIND_FLOAT;
+}
+
+static gemel_status grad_cumsum(gemel_derive *call) {
+  call->d_inputs[0] = is_float(call->d_outputs[0])
+                          ? add_up(call, call->d_outputs[0], !GEMEL__FAULT(cumsum_grad_direction))
+                          : null_value;
+  return gemel__grad_done(call);
+}
+
+static gemel_status jvp_cumsum(gemel_derive *call) {
+  call->d_outputs[0] =
+      is_float(call->d_inputs[0]) ? add_up(call, call->d_inputs[0], 0) : null_value;
+  return gemel__jvp_done(call);
+}
+
+/* ---- Samples ---- */
+
+/* x, and the attribute axis, which may be left out if it is FALLBACK. */
+static void sample_along(gemel_sample *sample, int64_t fallback) {
+  int64_t shape[GEMEL_MAX_RANK];
+  int rank = gemel__sample_rank(sample, 1, 4);
+  gemel__sample_shape(sample, rank, shape);
+  int64_t axis = gemel__sample_int(sample, -rank, rank - 1);
+  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
+  if (fallback >= -rank && gemel__sample_chance(sample, 4)) {
+    axis = fallback;
+  }
+  if (axis != fallback || gemel__sample_chance(sample, 2)) {
+    gemel__sample_attr(sample, gemel_attr_int("axis", axis));
+  }
+}
+
+static void sample_flag(gemel_sample *sample, const char *name) {
+  if (gemel__sample_chance(sample, 2)) {
+    gemel__sample_attr(sample, gemel_attr_int(name, gemel__sample_chance(sample, 4) ? 0 : 1));
+  }
+}
+
+static gemel_status sample_cumsum(gemel_sample *sample) {
+  sample_along(sample, 0);
+  sample_flag(sample, "exclusive");
+  sample_flag(sample, "reverse");
+  return gemel__sample_status(sample);
+}
+
+static gemel_status sample_argsort(gemel_sample *sample) {
+  sample_along(sample, INT64_MIN);
+  sample_flag(sample, "descending");
+  return gemel__sample_status(sample);
+}
+
+/* ---- Hooks ---- */
+
+static gemel_status normalize_cumsum(gemel_normalize *call) {
+  gemel__normal_axis(call, 0);
+  call->attrs[1].u.i = call->attrs[1].u.i != 0;
+  call->attrs[2].u.i = call->attrs[2].u.i != 0;
+  return GEMEL_OK;
+}
+
+static gemel_status normalize_argsort(gemel_normalize *call) {
+  gemel__normal_axis(call, 0);
+  call->attrs[1].u.i = call->attrs[1].u.i != 0;
+  return GEMEL_OK;
+}
+
+/* Sums of what isn't below 0, as sum has them. */
+static unsigned cumsum_facts(const gemel__fact_call *call) {
+  unsigned x = call->of[0];
+  return gemel__facts_if(call->from == GEMEL_BOOL, GEMEL__NONNEGATIVE) |
+         gemel__facts_if(call->is_float && (x & GEMEL__NONNEGATIVE),
+                         x & (GEMEL__NONNEGATIVE | GEMEL__NOT_NAN));
+}
+
+static void cost_cumsum(const gemel_kernel_call *call, double *flops, double *bytes) {
+  gemel__cost_move(call, flops, bytes);
+  *flops = (double)gemel__view_elements(&call->outputs[0]);
+}
+
+/* About 16 comparisons for each element. */
+static void cost_argsort(const gemel_kernel_call *call, double *flops, double *bytes) {
+  gemel__cost_move(call, flops, bytes);
+  *flops = 16 * (double)gemel__view_elements(&call->outputs[0]);
+}
+
+const gemel__hooks gemel__hooks_cumsum = {.infer = infer_cumsum,
+                                          .grad = grad_cumsum,
+                                          .jvp = jvp_cumsum,
+                                          .sample = sample_cumsum,
+                                          .kernels = gemel__cumsum_kernels,
+                                          .cost = cost_cumsum,
+                                          .normalize = normalize_cumsum,
+                                          .facts = cumsum_facts};
+const gemel__hooks gemel__hooks_argsort = {.infer = infer_argsort,
+                                           .grad = gemel__grad_nothing,
+                                           .jvp = gemel__jvp_nothing,
+                                           .sample = sample_argsort,
+                                           .kernels = gemel__argsort_kernels,
+                                           .cost = cost_argsort,
+                                           .normalize = normalize_argsort,
+                                           .facts = gemel__facts_nonnegative};

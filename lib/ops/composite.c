@@ -342,6 +342,48 @@ gemel_value gemel_all_at(gemel_value x, const gemel_sum_options *options, gemel_
   return counted(gemel_logical_not_at(x, where), options, 0, where);
 }
 
+/* ---- cumprod ---- */
+
+/* The products of ROWS before each (EXCLUSIVE) or with it. */
+static gemel_value multiply_rows(gemel_value rows, int exclusive, int backwards,
+                                 gemel_location where) {
+  gemel_loop_options options = {.reverse = backwards};
+  gemel_error error = {0};
+  int rank;
+  const gemel_dim *dims = gemel__value_dims(rows, &rank);
+  gemel_value one = gemel_broadcast_to_at(gemel_scalar_like_at(rows, 1, where), (size_t)rank - 1,
+                                          dims + 1, where);
+  gemel_loop *loop = gemel_loop_begin(rows.graph, &error);
+  gemel_value product = gemel_loop_state_at(loop, one, where);
+  gemel_value next = gemel_mul_at(product, gemel_loop_row_at(loop, rows, where), where);
+  gemel_loop_next_at(loop, product, next, where);
+  gemel_value kept = gemel_loop_stack_at(loop, exclusive ? product : next, where);
+  gemel_loop_end_at(loop, &options, where);
+  gemel_value all = gemel_loop_stacked_at(loop, kept, where);
+  gemel_loop_free(loop);
+  return all;
+}
+
+gemel_value gemel_cumprod_at(gemel_value value, const gemel_cumsum_options *options,
+                             gemel_location where) {
+  gemel_cumsum_options o = options != NULL ? *options : (gemel_cumsum_options){0};
+  operand x;
+  int axis = look(&x, value, "cumprod", where) ? axis_of(&x, o.axis, x.rank, "cumprod", where) : -1;
+  if (axis < 0) {
+    return null_value;
+  }
+  gemel_kind kind = gemel_dtype_kind(x.dtype);
+  gemel_dtype dtype = kind == GEMEL_KIND_FLOAT      ? x.dtype
+                      : kind == GEMEL_KIND_UNSIGNED ? GEMEL_U64
+                                                    : GEMEL_I64;
+  value = to_dtype(value, gemel_dtype_size(dtype) < 4 ? GEMEL_F32 : dtype, where);
+  value = gemel_is_null(value) ? value : gemel_swapaxes_at(value, 0, axis, where);
+  value =
+      gemel_is_null(value) ? value : multiply_rows(value, o.exclusive != 0, o.reverse != 0, where);
+  return gemel_is_null(value) ? value
+                              : to_dtype(gemel_swapaxes_at(value, 0, axis, where), dtype, where);
+}
+
 /* ---- Axes and shapes ---- */
 
 gemel_value gemel_transpose_at(gemel_value value, gemel_location where) {

@@ -1,7 +1,9 @@
 # Operations: the tables, and for each family its type rule, gradient, sampler and CPU kernel.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/along-run.c
 libgemel_a_SOURCES += %reldir%/along.c
+libgemel_a_SOURCES += %reldir%/along.h
 libgemel_a_SOURCES += %reldir%/batch.c
 libgemel_a_SOURCES += %reldir%/batch.h
 libgemel_a_SOURCES += %reldir%/body.c
@@ -83,6 +85,7 @@ libgemel_a_SOURCES += %reldir%/softmax.c
 libgemel_a_SOURCES += %reldir%/softmax.h
 libgemel_a_SOURCES += %reldir%/source.c
 libgemel_a_SOURCES += %reldir%/table.c
+libgemel_a_SOURCES += %reldir%/take-along.c
 libgemel_a_SOURCES += %reldir%/take-run.c
 libgemel_a_SOURCES += %reldir%/take.c
 libgemel_a_SOURCES += %reldir%/take.h

@@ -83,7 +83,7 @@ gemel_value gemel__add_or(gemel_value x, gemel_value y, gemel_location where);
 
 /* Of INDICES into N elements, which may count from the end, the places 0..N - 1; one that is
  * outside is an error of the call. And PLACE, in a row of places, NEXT among the N of each
- * (along.c). */
+ * (take-along.c). */
 gemel_value gemel__places_at(gemel_value indices, gemel_dim n, gemel_location where);
 gemel_value gemel__next_place(gemel_value place, gemel_dim n, gemel_value next,
                               gemel_location where);

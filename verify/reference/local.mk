@@ -1,6 +1,7 @@
 # One obvious implementation of each operation, generic over the domain.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/along.c
 libgemel_verify_a_SOURCES += %reldir%/common.c
 libgemel_verify_a_SOURCES += %reldir%/common.h
 libgemel_verify_a_SOURCES += %reldir%/conv.c

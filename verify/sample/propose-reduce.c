@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proposals for operations along axes: sum, prod, max, argmax, softmax and cross_entropy.
+ * Proposals for operations along axes: sum, prod, max, argmax, cumsum, argsort, softmax and
+ * cross_entropy.
  */
 #include "core/dtype.h"
 #include "sample/draft.h"
@@ -84,6 +85,34 @@ gemel_status gemel__propose_argmax(gemel__draft *d) {
   }
   if (!x->known && axis->at[0] >= 0 && axis->at[0] < x->rank && x->dims[axis->at[0]] == 0) {
     x->dims[axis->at[0]] = 1;
+  }
+  return GEMEL_OK;
+}
+
+/* Draws a flag that is left open. */
+static void choose_flag(gemel__draft *d, gemel__list *flag) {
+  if (!flag->known) {
+    gemel__list_fill(flag, 1, flag->absent ? 0 : gemel__one_in(d, 2));
+  }
+}
+
+/* cumsum and argsort; the flags behind the axis are 0 unless given. */
+gemel_status gemel__propose_along(gemel__draft *d) {
+  gemel__shape *x = &d->in[0];
+  gemel__list *axis = &d->attrs[0];
+  if (!x->known) {
+    gemel__draw_shape(d, x, least_rank(axis));
+  }
+  if (x->rank == 0) {
+    return GEMEL_DECLINED;
+  }
+  if (axis->absent) {
+    gemel__list_fill(axis, 1, 0);
+  } else {
+    choose_axis(d, axis, x->rank);
+  }
+  for (size_t k = 1; k < d->op->n_attrs; k++) {
+    choose_flag(d, &d->attrs[k]);
   }
   return GEMEL_OK;
 }
