@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Operators of ONNX, or sides of them, that the tests of its older versions (t-onnx-nodes.c) don't
- * reach: small models of one node, with results that ONNX Runtime or ONNX's reference gives.
+ * reach: small models of one node, with results that ONNX Runtime or ONNX's reference gives, and
+ * what is refused of them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -142,16 +143,34 @@ static void one_node(const node_case *of, message *model) {
   put_message(model, 7, &graph);
 }
 
+static gemel_graph *graph_of(const node_case *of, gemel_context *context, gemel_error *error) {
+  message model = {0};
+  one_node(of, &model);
+  gemel_onnx *read = gemel_onnx_parse(model.bytes, model.length, "m.onnx", NULL, error);
+  gemel_graph *graph = read != NULL ? gemel_onnx_graph(read, context, NULL, NULL, error) : NULL;
+  gemel_onnx_free(read);
+  return graph;
+}
+
+/* OUTPUTS[0] is the reason; there are as many results as outputs. */
+static void is_refused(const void *data) {
+  const node_case *of = data;
+  gemel_error error = {0};
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graph = graph_of(of, context, &error);
+  CT_CHECK(graph == NULL);
+  CT_HAS_STR(error.text, of->outputs[0]);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 static void gives(const void *data) {
   const node_case *of = data;
   gemel_error error = {0};
   gemel_tensor *results[MOST_OUTPUTS] = {NULL};
-  message model = {0};
   size_t n = 0;
-  one_node(of, &model);
   gemel_context *context = gemel_context_new(&error);
-  gemel_onnx *read = gemel_onnx_parse(model.bytes, model.length, "m.onnx", NULL, &error);
-  gemel_graph *graph = read != NULL ? gemel_onnx_graph(read, context, NULL, NULL, &error) : NULL;
+  gemel_graph *graph = graph_of(of, context, &error);
   while (n < MOST_OUTPUTS && of->outputs[n] != NULL) {
     n++;
   }
@@ -165,7 +184,6 @@ static void gives(const void *data) {
     }
   }
   gemel_graph_unref(graph);
-  gemel_onnx_free(read);
   gemel_context_unref(context);
 }
 
@@ -280,8 +298,8 @@ static const node_case cases[] = {
     {"matmul_integer_of_rows_and_columns",
      "MatMulInteger",
      "",
-     {"u 2 2: 1 200 3 4", "s 2 2: -100 6 7 8", "u: 3", "s 2: 1 -2"},
-     {"w 2 2: 1384 1954 6 10"}},
+     {"u 2 2: 1 200 3 4", "s 2 2: -100 6 7 8", "u 2: 3 1", "s 2: 1 -2"},
+     {"w 2 2: 1384 1954 -184 46"}},
     {"qlinear_matmul_of_columns",
      "QLinearMatMul",
      "",
@@ -301,8 +319,106 @@ static const node_case cases[] = {
      {"w 1 1 2 3: 8 13 15 14 19 21"}},
 };
 
+#define IMAGE "f 1 1 2 2: 1 2 3 4"
+
+static const node_case refused[] = {
+    {"rnn_of_matrices",
+     "RNN",
+     "",
+     {"f 1 1: 1", "f 1 1 1: 1", "f 1 1 1: 1"},
+     {"sequences and weights of 3 axes"}},
+    {"rnn_direction",
+     "RNN",
+     "direction=sideways",
+     {"f 1 1 1: 1", "f 1 1 1: 1", "f 1 1 1: 1"},
+     {"direction sideways"}},
+    {"rnn_bias",
+     "RNN",
+     "",
+     {"f 1 1 1: 1", "f 1 1 1: 1", "f 1 1 1: 1", "f 2: 1 2"},
+     {"input 3 has 1 axes, and must have 2"}},
+    {"loop_without_body", "Loop", "", {"i: 1", "b: 1"}, {"it has no body"}},
+    {"if_without_branch", "If", "", {"b: 1"}, {"it has no then_branch"}},
+    {"scan_of_nothing", "Scan", "", {"f 2: 1 2"}, {"it has 0 tensors to scan"}},
+    {"einsum_equation", "Einsum", "equation=ij", {"f 2: 1 2"}, {"einsum \"ij\": a term"}},
+    {"lp_pool_power", "LpPool", "kernel_shape=1,1 p=0", {IMAGE}, {"p must be above 0"}},
+    {"max_pool_of_many",
+     "MaxPool",
+     "kernel_shape=20,20 pads=10,10,10,10",
+     {IMAGE},
+     {"more than 256", ""}},
+    {"col2im_axes",
+     "Col2Im",
+     "",
+     {"f 1 1 1: 1", "i 4: 1 1 1 1", "i 4: 1 1 1 1"},
+     {"images of 4 axes"}},
+    {"col2im_rank", "Col2Im", "", {IMAGE, "i 2: 2 2", "i 2: 1 1"}, {"it takes [N, C x block, L]"}},
+    {"col2im_block",
+     "Col2Im",
+     "",
+     {"f 1 2 1: 1 2", "i 2: 2 2", "i 2: 2 2"},
+     {"blocks that don't fit"}},
+    {"dft_of_parts", "DFT", "", {"f 2 2: 1 2 3 4", "", "i: -1"}, {"the last axis"}},
+    {"dft_too_long", "DFT", "", {"f 2 2: 1 2 3 4", "i: 5000"}, {"a transform of 5000 places"}},
+    {"stft_step", "STFT", "", {"f 1 4: 1 2 3 4", "i: 0"}, {"0 apart"}},
+    {"stft_frame", "STFT", "", {"f 1 4: 1 2 3 4", "i: 1", "", "i: 5"}, {"frames of 5 places"}},
+    {"stft_of_vector", "STFT", "", {"f 4: 1 2 3 4", "i: 1"}, {"it takes signals"}},
+    {"window_of_sizes", "HannWindow", "", {"i 2: 1 2"}, {"must be one integer"}},
+    {"window_too_long", "HannWindow", "", {"i: 99999999"}, {"a constant of more than"}},
+    {"window_of_strings", "HannWindow", "output_datatype=8", {"i: 4"}, {"string"}},
+    {"mel_range", "MelWeightMatrix", "", {"i: 2", "i: 8", "i: 8000", "f: 9", "f: 3"}, {"no range"}},
+    {"det_too_large",
+     "Det",
+     "",
+     {"f 5 5: 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5"},
+     {"1 to 4 rows"}},
+    {"affine_grid_sizes",
+     "AffineGrid",
+     "",
+     {"f 1 2 3: 1 2 3 4 5 6", "i 3: 1 1 1"},
+     {"4 or 5 sizes"}},
+    {"affine_grid_of_nothing",
+     "AffineGrid",
+     "",
+     {"f 1 2 3: 1 2 3 4 5 6", "i 4: 1 1 1 0"},
+     {"a size of 0"}},
+    {"center_crop_axes", "CenterCropPad", "", {"f 2: 1 2", "i 2: 1 1"}, {"2 sizes for other axes"}},
+    {"center_crop_size", "CenterCropPad", "", {"f 2: 1 2", "i 1: -1"}, {"a size of -1"}},
+    {"tensor_scatter_batch",
+     "TensorScatter",
+     "axis=0",
+     {"f 2 2: 1 2 3 4", "f 2 2: 1 2 3 4"},
+     {"axis 0 is that"}},
+    {"range_too_long", "Range", "", {"f: 0", "f: 1", "f: 0.0000001"}, {"a range of more than"}},
+    {"quantize_axis",
+     "QuantizeLinear",
+     "axis=3",
+     {"f 2 2: 1 2 3 4", "f 2: 1 2"},
+     {"axis 3 of 2 axes"}},
+    {"quantize_scales",
+     "QuantizeLinear",
+     "",
+     {"f 2 2: 1 2 3 4", "f 1 1 2: 1 2"},
+     {"input 1 has 3 axes"}},
+    {"quantize_to_half_a_byte", "QuantizeLinear", "output_dtype=22", {"f: 1", "f: 1"}, {"4 bits"}},
+    {"deform_conv_groups",
+     "DeformConv",
+     "group=3",
+     {IMAGE, "f 1 1 1 1: 1", "f 1 2 2 2: 0 0 0 0 0 0 0 0"},
+     {"don't belong together"}},
+    {"deform_conv_strides",
+     "DeformConv",
+     "strides=1,",
+     {IMAGE, "f 1 1 1 1: 1", "f 1 2 2 2: 0 0 0 0 0 0 0 0"},
+     {"strides has 1 numbers"}},
+    {"random_numbers", "Bernoulli", "", {"f: 0.5"}, {"it draws random numbers"}},
+};
+
 void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(cases); k++) {
     CT_ADD("onnx_operators", cases[k].name, gives, &cases[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(refused); k++) {
+    CT_ADD("onnx_refused", refused[k].name, is_refused, &refused[k]);
   }
 }
