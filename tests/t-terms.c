@@ -300,6 +300,7 @@ static const term_case wrong[] = {
     {"rank(..xs)", "a variadic variable (..) stands among operands of operations only"},
     {"x@1", "only a tensor has outputs"},
     {"9223372036854775808", "doesn't fit into 64 bits"},
+    {"\"a\\n\"", "a string of a rule has no '\\'"},
 };
 
 static void messages(const void *data) {

@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 rule_files =
+rule_files += %reldir%/along.rules
 rule_files += %reldir%/conv.rules
 rule_files += %reldir%/elementwise.rules
 rule_files += %reldir%/index.rules
@@ -9,6 +10,7 @@ rule_files += %reldir%/linalg.rules
 rule_files += %reldir%/reduce.rules
 rule_files += %reldir%/shape.rules
 rule_files += %reldir%/softmax.rules
+rule_files += %reldir%/take.rules
 
 libgemel_a_SOURCES += %reldir%/builtin.h
 libgemel_a_SOURCES += %reldir%/compile.c

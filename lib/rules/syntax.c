@@ -81,6 +81,20 @@ static gemel_status parse_number(rule_parser *p, uint32_t *node) {
   return status;
 }
 
+static gemel_status parse_string(rule_parser *p, uint32_t *node) {
+  gemel__lex at = *p->lex;
+  gemel_status status = new_node(p, GEMEL__SYNTAX_STRING, &at, node);
+  if (memchr(at.token, '\\', at.length) != NULL) {
+    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "a string of a rule has no '\\'");
+  }
+  if (status == GEMEL_OK) {
+    p->syntax->nodes[*node].text = at.token + 1;
+    p->syntax->nodes[*node].length = at.length - 2;
+    gemel__lex_next(p->lex);
+  }
+  return status;
+}
+
 /* `name =` before an argument. */
 static void parse_key(rule_parser *p, const char **key, size_t *length) {
   int second;
@@ -167,6 +181,9 @@ static gemel_status parse_operand(rule_parser *p, uint32_t *node) {
   gemel_status status;
   if (is_number(p->lex)) {
     return parse_number(p, node);
+  }
+  if (at.kind == GEMEL__TOKEN_STRING) {
+    return parse_string(p, node);
   }
   if (at.kind == '-' || gemel__lex_is(p->lex, "not")) {
     gemel__lex_next(p->lex);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rule text as a tree, before anyone asks what a name means: numbers, names, calls (operators are
- * calls of their operation), lists, `p[q]`, `x@k` (output k of x), `..xs`, and the name that
- * `f(x) as y` gives an operation. The grammar is in doc/rules.md. Nodes refer to each other by
- * index, so the tree is one array; 0 is no node. The text is borrowed and must outlive the tree.
+ * Rule text as a tree, before anyone asks what a name means: numbers, strings, names, calls
+ * (operators are calls of their operation), lists, `p[q]`, `x@k` (output k of x), `..xs`, and the
+ * name that `f(x) as y` gives an operation. The grammar is in doc/rules.md. Nodes refer to each
+ * other by index, so the tree is one array; 0 is no node. The text is borrowed and must outlive the
+ * tree.
  */
 #ifndef GEMEL__RULES_SYNTAX_H
 #define GEMEL__RULES_SYNTAX_H
@@ -16,17 +17,18 @@
 typedef enum gemel__syntax_kind {
   GEMEL__SYNTAX_NUMBER,
   GEMEL__SYNTAX_NAME,
-  GEMEL__SYNTAX_LIST,    /* [a, b] */
-  GEMEL__SYNTAX_CALL,    /* name(a, b, key = c); an operator has its operation's name */
-  GEMEL__SYNTAX_INDEX,   /* a[b] */
-  GEMEL__SYNTAX_OUTPUT,  /* a@b */
-  GEMEL__SYNTAX_VARIADIC /* ..a */
+  GEMEL__SYNTAX_LIST,     /* [a, b] */
+  GEMEL__SYNTAX_CALL,     /* name(a, b, key = c); an operator has its operation's name */
+  GEMEL__SYNTAX_INDEX,    /* a[b] */
+  GEMEL__SYNTAX_OUTPUT,   /* a@b */
+  GEMEL__SYNTAX_VARIADIC, /* ..a */
+  GEMEL__SYNTAX_STRING
 } gemel__syntax_kind;
 
 typedef struct gemel__syntax_node {
   unsigned char kind;
   unsigned char infix; /* a CALL written as an operator */
-  const char *text;    /* of a NAME or CALL; LENGTH characters */
+  const char *text;    /* of a NAME or CALL, of a STRING what is quoted; LENGTH characters */
   size_t length;
   const char *key; /* before the '=' of a named argument; NULL: positional */
   size_t key_length;

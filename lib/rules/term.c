@@ -14,7 +14,7 @@
 #include "rules/functions.h"
 #include "rules/suggest.h"
 
-enum { FUNCTION, NUMBER, VARIABLE, LIST, REAL, DTYPE, ABSENT }; /* kinds of code */
+enum { FUNCTION, NUMBER, VARIABLE, LIST, REAL, DTYPE, ABSENT, OTHER }; /* kinds of code */
 enum { MAX_CODE = 256, MAX_DEPTH = 200 };
 
 const gemel__function gemel__function_rows[GEMEL__ROW_COUNT] = {
@@ -46,6 +46,7 @@ typedef struct term_compiler {
   const gemel__syntax *syntax;
   gemel__term_lookup lookup;
   void *user;
+  gemel__arena *arena;
   gemel_error *error;
   gemel__termcode code[MAX_CODE];
   uint32_t count;
@@ -73,6 +74,18 @@ static gemel_status emit_number(term_compiler *c, const gemel__syntax_node *node
                            "the number doesn't fit into 64 bits");
   }
   return emit(c, node, code);
+}
+
+static gemel_status emit_string(term_compiler *c, const gemel__syntax_node *node) {
+  char *text = gemel__arena_alloc(c->arena, node->length + 1);
+  gemel_attr *attr = gemel__arena_alloc(c->arena, sizeof *attr);
+  if (text == NULL || attr == NULL) {
+    return gemel__no_memory(c->error, "a rule");
+  }
+  memcpy(text, node->text, node->length);
+  text[node->length] = '\0';
+  *attr = gemel_attr_string("", text);
+  return emit(c, node, (gemel__termcode){.kind = OTHER, .attr = attr});
 }
 
 /* Constants that are written as names. */
@@ -193,6 +206,8 @@ static gemel_status compile_node(term_compiler *c, uint32_t index, int depth) {
   switch (node->kind) {
   case GEMEL__SYNTAX_NUMBER:
     return emit_number(c, node);
+  case GEMEL__SYNTAX_STRING:
+    return emit_string(c, node);
   case GEMEL__SYNTAX_NAME:
     return emit_name(c, node);
   case GEMEL__SYNTAX_OUTPUT:
@@ -226,6 +241,7 @@ gemel_status gemel__term_compile(const gemel__syntax *syntax, uint32_t node,
   gemel_status status;
   c.syntax = syntax;
   c.lookup = lookup;
+  c.arena = arena;
   c.user = user;
   c.error = error;
   c.count = c.stack = 0;
@@ -372,6 +388,8 @@ static gemel_status run_code(const gemel__termcode *code, gemel__termcall *call)
     return gemel__give_dtype(call, (gemel_dtype)code->index);
   case VARIABLE:
     return give(call, call->scene->variables[code->index]);
+  case OTHER:
+    return give(call, (gemel__term){.kind = GEMEL__TERM_OTHER, .u.attr = code->attr});
   default:
     return give(call, absent);
   }

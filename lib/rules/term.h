@@ -66,7 +66,8 @@ enum {
   GEMEL__TERMCODE_LIST, /* of the COUNT topmost */
   GEMEL__TERMCODE_REAL,
   GEMEL__TERMCODE_DTYPE,
-  GEMEL__TERMCODE_ABSENT
+  GEMEL__TERMCODE_ABSENT,
+  GEMEL__TERMCODE_OTHER /* a string */
 };
 
 typedef struct gemel__termcode {
@@ -75,6 +76,7 @@ typedef struct gemel__termcode {
   uint32_t index; /* row of functions.def, or number of the variable, or a gemel_dtype */
   int64_t value;
   double real;
+  const gemel_attr *attr; /* of OTHER; in the arena */
 } gemel__termcode;
 
 typedef struct gemel__termexpr {
