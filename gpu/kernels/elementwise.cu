@@ -20,6 +20,7 @@ typedef strided_walk<4> operand_walk; /* the result, and three operands */
 
 #define RESULT_ARITH(T, F, ROUND, name) store_##T(to, ROUND(name##_##F(x, y, z)));
 #define RESULT_NUMBER RESULT_ARITH
+#define RESULT_INTEGER RESULT_ARITH
 #define RESULT_REAL RESULT_ARITH
 #define RESULT_QUOTIENT RESULT_ARITH
 #define RESULT_COMPARE(T, F, ROUND, name) store_bool(to, name##_##F(x, y, z));

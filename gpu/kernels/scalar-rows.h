@@ -17,6 +17,7 @@
 #define ROW_C(float_c, integer_c) float_c
 #define MADE_ARITH(name, c) FUNCTION(name, T, c)
 #define MADE_NUMBER(name, c) FUNCTION(name, T, c)
+#define MADE_INTEGER NOTHING
 #define MADE_REAL(name, c) FUNCTION(name, T, c)
 #define MADE_QUOTIENT(name, c) FUNCTION(name, T, c)
 #define MADE_LOGIC NOTHING
@@ -27,10 +28,12 @@
 #ifdef BOOLS
 #define MADE_ARITH(name, c) FUNCTION(name, T, (c) != 0)
 #define MADE_NUMBER NOTHING
+#define MADE_INTEGER NOTHING
 #define MADE_LOGIC(name, c) FUNCTION(name, uint8_t, c)
 #else
 #define MADE_ARITH(name, c) FUNCTION(name, T, c)
 #define MADE_NUMBER(name, c) FUNCTION(name, T, c)
+#define MADE_INTEGER(name, c) FUNCTION(name, T, c)
 #define MADE_LOGIC NOTHING
 #endif
 #endif
@@ -49,6 +52,7 @@
 #undef ROW_C
 #undef MADE_ARITH
 #undef MADE_NUMBER
+#undef MADE_INTEGER
 #undef MADE_REAL
 #undef MADE_QUOTIENT
 #undef MADE_LOGIC

@@ -37,6 +37,19 @@ DEVICE uint64_t wrapping_power(uint64_t x, uint64_t y) {
     value_##name r = y == 0 || y == -1 ? 0 : (value_##name)(x % y);                                \
     return (value_##name)(r != 0 && (r ^ y) < 0 && !GEMEL__FAULT(gpu_mod_sign) ? r + y : r);       \
   }                                                                                                \
+  DEVICE value_##name name##_fmod(value_##name x, value_##name y) {                                \
+    return y == 0 || y == -1 ? 0 : (value_##name)(x % y);                                          \
+  }                                                                                                \
+  DEVICE value_##name name##_trunc_div(value_##name x, value_##name y) {                           \
+    return y == 0 ? 0 : y == -1 ? (value_##name)(0 - (uint64_t)x) : (value_##name)(x / y);         \
+  }                                                                                                \
+  DEVICE value_##name name##_floor_div(value_##name x, value_##name y) {                           \
+    value_##name r = name##_fmod(x, y);                                                            \
+    return (value_##name)(name##_trunc_div(x, y) - (r != 0 && (r ^ y) < 0));                       \
+  }                                                                                                \
+  DEVICE value_##name name##_shift_right(value_##name x, value_##name y) {                         \
+    return (value_##name)((uint64_t)y < 8 * sizeof x ? x >> y : x < 0 ? -1 : 0);                   \
+  }                                                                                                \
   DEVICE value_##name name##_pow(value_##name x, value_##name y) {                                 \
     return y < 0 ? (value_##name)(x == 1    ? 1                                                    \
                                   : x == -1 ? (y & 1 ? -1 : 1)                                     \
@@ -46,6 +59,18 @@ DEVICE uint64_t wrapping_power(uint64_t x, uint64_t y) {
 #define UNSIGNED_FUNCTIONS(name)                                                                   \
   DEVICE value_##name name##_mod(value_##name x, value_##name y) {                                 \
     return (value_##name)(y == 0 ? 0 : x % y);                                                     \
+  }                                                                                                \
+  DEVICE value_##name name##_fmod(value_##name x, value_##name y) {                                \
+    return (value_##name)(y == 0 ? 0 : x % y);                                                     \
+  }                                                                                                \
+  DEVICE value_##name name##_trunc_div(value_##name x, value_##name y) {                           \
+    return (value_##name)(y == 0 ? 0 : x / y);                                                     \
+  }                                                                                                \
+  DEVICE value_##name name##_floor_div(value_##name x, value_##name y) {                           \
+    return (value_##name)(y == 0 ? 0 : x / y);                                                     \
+  }                                                                                                \
+  DEVICE value_##name name##_shift_right(value_##name x, value_##name y) {                         \
+    return (value_##name)(y < 8 * sizeof x ? x >> y : 0);                                          \
   }                                                                                                \
   DEVICE value_##name name##_pow(value_##name x, value_##name y) {                                 \
     return (value_##name)wrapping_power(x, y);                                                     \
@@ -131,6 +156,9 @@ UNSIGNED_FUNCTIONS(u64)
 #define FOR_NUMBER_float(a, b) a
 #define FOR_NUMBER_integer(a, b) a
 #define FOR_NUMBER_bool(a, b) b
+#define FOR_INTEGER_float(a, b) b
+#define FOR_INTEGER_integer(a, b) a
+#define FOR_INTEGER_bool(a, b) b
 #define FOR_REAL_float(a, b) a
 #define FOR_REAL_integer(a, b) b
 #define FOR_REAL_bool(a, b) b

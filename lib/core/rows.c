@@ -76,7 +76,11 @@ gemel_status gemel__scalar_dtypes(gemel__type_code code, size_t n, const gemel_d
   for (k = first; k < n; k++) {
     p = gemel_promote(p, given[k]);
   }
-  if (code == GEMEL__TYPE_NUMBER && p == GEMEL_BOOL) {
+  int admits = code == GEMEL__TYPE_INTEGER ? gemel_dtype_kind(p) == GEMEL_KIND_SIGNED ||
+                                                 gemel_dtype_kind(p) == GEMEL_KIND_UNSIGNED
+               : code == GEMEL__TYPE_NUMBER ? p != GEMEL_BOOL
+                                            : 1;
+  if (!admits) {
     return GEMEL_BAD_TYPE;
   }
   p = operand_of(code, p);

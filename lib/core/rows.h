@@ -77,6 +77,7 @@ struct gemel__row {
 typedef enum gemel__type_code {
   GEMEL__TYPE_ARITH,    /* any dtype, gives the same */
   GEMEL__TYPE_NUMBER,   /* any but bool, gives the same */
+  GEMEL__TYPE_INTEGER,  /* integers, not bool, gives the same */
   GEMEL__TYPE_REAL,     /* floats; i8 u8 bool become f16, i16 u16 f32, wider integers f64 (NumPy) */
   GEMEL__TYPE_QUOTIENT, /* floats; integers and bool become f64 (NumPy's true division) */
   GEMEL__TYPE_COMPARE,  /* any dtype, gives bool */

@@ -90,24 +90,26 @@ gemel_value gemel__onnx_cast_like(gemel__onnx_call *c) {
 
 /* ---- Arithmetic ---- */
 
-/* Integers are divided towards 0, which gemel has no operation for. */
 gemel_value gemel__onnx_div(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
   y = lined_up(c, x, y, gemel__onnx_rank(x) - gemel__onnx_rank(y));
-  if (gemel_dtype_kind(gemel__onnx_dtype_of(x)) != GEMEL_KIND_FLOAT) {
-    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a quotient of integers");
-  }
-  return gemel_div_at(x, y, c->where);
+  return gemel_dtype_kind(gemel__onnx_dtype_of(x)) == GEMEL_KIND_FLOAT
+             ? gemel_div_at(x, y, c->where)
+             : gemel_trunc_div_at(x, y, c->where);
 }
 
 /* fmod: the remainder has the sign of x, else that of y. */
 gemel_value gemel__onnx_mod(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
-  if (!gemel__onnx_int(c, "fmod", 0)) {
-    return gemel_mod_at(x, y, c->where);
-  }
-  gemel_value rest = gemel_mod_at(gemel_abs_at(x, c->where), gemel_abs_at(y, c->where), c->where);
-  return gemel_mul_at(gemel_sign_at(x, c->where), rest, c->where);
+  return gemel__onnx_int(c, "fmod", 0) ? gemel_fmod_at(x, y, c->where)
+                                       : gemel_mod_at(x, y, c->where);
+}
+
+gemel_value gemel__onnx_bit_shift(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
+  return gemel__wire_is(gemel__onnx_text(c, "direction"), "LEFT")
+             ? gemel_shift_left_at(x, y, c->where)
+             : gemel_shift_right_at(x, y, c->where);
 }
 
 /* The result has the dtype of the base. */

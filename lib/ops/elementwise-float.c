@@ -12,6 +12,7 @@
 #define FINISH(value) value
 #define HAVE_ARITH SAME
 #define HAVE_NUMBER SAME
+#define HAVE_INTEGER(...)
 #define HAVE_REAL SAME
 #define HAVE_QUOTIENT SAME
 #define HAVE_COMPARE TRUTH
@@ -20,6 +21,7 @@
 #define HAVE_CAST(...)
 #define LIST_ARITH LISTED
 #define LIST_NUMBER LISTED
+#define LIST_INTEGER(name)
 #define LIST_REAL LISTED
 #define LIST_QUOTIENT LISTED
 #define LIST_COMPARE LISTED

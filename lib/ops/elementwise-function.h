@@ -43,6 +43,10 @@ GEMEL__FUNCTION T F(mod)(T x, T y) {
                                                                      : r;
 }
 
+GEMEL__FUNCTION T F(fmod)(T x, T y) {
+  return SUFFIX(fmod)(x, y);
+}
+
 GEMEL__FUNCTION T F(fabs)(T x) {
   return SUFFIX(fabs)(x);
 }

@@ -20,12 +20,14 @@ static inline uint64_t gemel__wrapping_power(uint64_t x, uint64_t y) {
 #define ELEMENT_C(float_c, integer_c) integer_c
 #define HAVE_ARITH SAME
 #define HAVE_NUMBER SAME
+#define HAVE_INTEGER SAME
 #define HAVE_REAL(...)
 #define HAVE_QUOTIENT(...)
 #define HAVE_COMPARE TRUTH
 #define HAVE_CAST(...)
 #define LIST_ARITH LISTED
 #define LIST_NUMBER LISTED
+#define LIST_INTEGER LISTED
 #define LIST_REAL(name)
 #define LIST_QUOTIENT(name)
 #define LIST_COMPARE LISTED

@@ -55,6 +55,8 @@ static int makes_sense(gemel__type_code code, gemel_dtype dtype) {
   switch (code) {
   case GEMEL__TYPE_NUMBER:
     return dtype != GEMEL_BOOL;
+  case GEMEL__TYPE_INTEGER:
+    return dtype != GEMEL_BOOL && !is_float;
   case GEMEL__TYPE_REAL:
   case GEMEL__TYPE_QUOTIENT:
     return is_float;

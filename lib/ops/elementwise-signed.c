@@ -14,6 +14,20 @@
     type r = y == 0 || y == -1 ? 0 : (type)(x % y);                                                \
     return (type)(r != 0 && (r ^ y) < 0 ? r + y : r);                                              \
   }
+#define DEFINE_QUOTIENTS(tag, type)                                                                \
+  static inline type tag##_fmod(type x, type y) {                                                  \
+    return y == 0 || y == -1 ? 0 : (type)(x % y);                                                  \
+  }                                                                                                \
+  static inline type tag##_trunc_div(type x, type y) {                                             \
+    return y == 0 ? 0 : y == -1 ? (type)(0 - (uint64_t)x) : (type)(x / y);                         \
+  }                                                                                                \
+  static inline type tag##_floor_div(type x, type y) {                                             \
+    type r = tag##_fmod(x, y);                                                                     \
+    return (type)(tag##_trunc_div(x, y) - (r != 0 && (r ^ y) < 0));                                \
+  }                                                                                                \
+  static inline type tag##_shift_right(type x, type y) {                                           \
+    return (type)((uint64_t)y < 8 * sizeof(type) ? x >> y : x < 0 ? -1 : 0);                       \
+  }
 /* A negative exponent leaves 1 / x^n: 0 but for the bases 1 and -1 (and for 0, which has none). */
 #define DEFINE_POW(tag, type)                                                                      \
   static inline type tag##_pow(type x, type y) {                                                   \
@@ -26,6 +40,10 @@ DEFINE_MOD(i8, int8_t)
 DEFINE_MOD(i16, int16_t)
 DEFINE_MOD(i32, int32_t)
 DEFINE_MOD(i64, int64_t)
+DEFINE_QUOTIENTS(i8, int8_t)
+DEFINE_QUOTIENTS(i16, int16_t)
+DEFINE_QUOTIENTS(i32, int32_t)
+DEFINE_QUOTIENTS(i64, int64_t)
 DEFINE_POW(i8, int8_t)
 DEFINE_POW(i16, int16_t)
 DEFINE_POW(i32, int32_t)

@@ -13,6 +13,18 @@
   static inline type tag##_mod(type x, type y) {                                                   \
     return (type)(y == 0 ? 0 : x % y);                                                             \
   }                                                                                                \
+  static inline type tag##_fmod(type x, type y) {                                                  \
+    return (type)(y == 0 ? 0 : x % y);                                                             \
+  }                                                                                                \
+  static inline type tag##_trunc_div(type x, type y) {                                             \
+    return (type)(y == 0 ? 0 : x / y);                                                             \
+  }                                                                                                \
+  static inline type tag##_floor_div(type x, type y) {                                             \
+    return (type)(y == 0 ? 0 : x / y);                                                             \
+  }                                                                                                \
+  static inline type tag##_shift_right(type x, type y) {                                           \
+    return (type)(y < 8 * sizeof(type) ? x >> y : 0);                                              \
+  }                                                                                                \
   static inline type tag##_pow(type x, type y) {                                                   \
     return (type)gemel__wrapping_power(x, y);                                                      \
   }
@@ -27,8 +39,12 @@ DEFINE_FUNCTIONS(u64, uint64_t)
 #define LIST_SELECT(name)
 #undef HAVE_NUMBER
 #undef LIST_NUMBER
+#undef HAVE_INTEGER
+#undef LIST_INTEGER
 #define HAVE_NUMBER(...)
 #define LIST_NUMBER(name)
+#define HAVE_INTEGER(...)
+#define LIST_INTEGER(name)
 #define FINISH(value) ((value) != 0)
 #define T uint8_t
 #define U uint32_t
@@ -52,14 +68,18 @@ GEMEL__END_VARIANT
 #undef LIST_SELECT
 #undef HAVE_NUMBER
 #undef LIST_NUMBER
+#undef HAVE_INTEGER
+#undef LIST_INTEGER
 #undef FINISH
 #undef U
 #define HAVE_LOGIC(...)
 #define HAVE_SELECT MASKED
 #define HAVE_NUMBER SAME
+#define HAVE_INTEGER SAME
 #define LIST_LOGIC(name)
 #define LIST_SELECT LISTED
 #define LIST_NUMBER LISTED
+#define LIST_INTEGER LISTED
 #define FINISH(value) (T)(value)
 
 #define ISA base

@@ -30,7 +30,9 @@ static gemel_status scalar_infer(gemel_infer *call) {
     return gemel__fail(call->error, GEMEL_BAD_ARGUMENT, "there is no dtype %d", (int)to);
   }
   if (gemel__scalar_dtypes(row->code, call->n_inputs, given, to, operands, &result) != GEMEL_OK) {
-    return gemel__fail(call->error, GEMEL_BAD_TYPE, "not defined for bool");
+    return gemel__fail(call->error, GEMEL_BAD_TYPE,
+                       row->code == GEMEL__TYPE_INTEGER ? "defined for integers alone"
+                                                        : "not defined for bool");
   }
   GEMEL__TRY(
       gemel__broadcast(call->context, call->n_inputs, call->inputs, &rank, dims, call->error));

@@ -6,6 +6,7 @@ rule_files += %reldir%/along.rules
 rule_files += %reldir%/conv.rules
 rule_files += %reldir%/elementwise.rules
 rule_files += %reldir%/index.rules
+rule_files += %reldir%/integer.rules
 rule_files += %reldir%/linalg.rules
 rule_files += %reldir%/reduce.rules
 rule_files += %reldir%/shape.rules

@@ -317,6 +317,55 @@ static void do_intpow(machine *m, void *const *s) {
   }
 }
 
+/* ---- Bits ---- */
+
+/* s[0] = the integer whose bits TABLE gives for those of s[0] and s[1], bit by bit: bit 2 a + b of
+ * it for a and b. */
+static void combined(machine *m, void *const *s, unsigned table) {
+  gemel__domain *d = m->domain;
+  int64_t low;
+  uint64_t a, b, sum = 0;
+  if (!read_exponent(m, s[0], &low, &a) || !read_exponent(m, s[1], &low, &b)) {
+    d->set_state(d, s[0], GEMEL__UNDECIDED);
+    return;
+  }
+  for (unsigned k = 0; k < 64; k++, a /= 2, b /= 2) {
+    sum += (uint64_t)(table >> (2 * (a % 2) + b % 2) & 1) << k;
+  }
+  if (gemel_dtype_kind(m->to) == GEMEL_KIND_SIGNED) {
+    d->from_integer(d, s[0], (int64_t)sum);
+  } else {
+    d->from_unsigned(d, s[0], sum);
+  }
+}
+
+static void do_bits_and(machine *m, void *const *s) {
+  combined(m, s, 8);
+}
+
+static void do_bits_or(machine *m, void *const *s) {
+  combined(m, s, 14);
+}
+
+static void do_bits_xor(machine *m, void *const *s) {
+  combined(m, s, 6);
+}
+
+/* s[0] = 2 to the power s[0], or, if that is negative or more than its bits, to their number. */
+static void do_shift(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  uint64_t bits = 8 * gemel_dtype_size(m->to), by;
+  int64_t low;
+  if (!read_exponent(m, s[0], &low, &by)) {
+    d->set_state(d, s[0], GEMEL__UNDECIDED);
+    return;
+  }
+  d->from_integer(d, s[0], 1);
+  for (uint64_t k = 0; k < (by < bits ? by : bits); k++) {
+    d->add(d, s[0], s[0], s[0]);
+  }
+}
+
 /* ---- Casts ---- */
 
 /* e = e rounded towards 0. */
@@ -441,6 +490,10 @@ static void do_ieee_mod(machine *m, void *const *s) {
   }
 }
 
+static void do_ieee_fmod(machine *m, void *const *s) {
+  m->domain->fmod(m->domain, s[0], s[0], s[1]);
+}
+
 /* ---- The machine ---- */
 
 /* T(opcode, operands, function) */
@@ -467,6 +520,11 @@ static void do_ieee_mod(machine *m, void *const *s) {
   T(SQUARE, 1, do_square)                                                                          \
   T(REMAINDER, 2, do_remainder)                                                                    \
   T(IEEE_MOD, 2, do_ieee_mod)                                                                      \
+  T(IEEE_FMOD, 2, do_ieee_fmod)                                                                    \
+  T(BITS_AND, 2, do_bits_and)                                                                      \
+  T(BITS_OR, 2, do_bits_or)                                                                        \
+  T(BITS_XOR, 2, do_bits_xor)                                                                      \
+  T(SHIFT, 1, do_shift)                                                                            \
   T(ABS, 1, do_abs)                                                                                \
   T(SIGN, 1, do_sign)                                                                              \
   T(MAX, 2, do_max)                                                                                \
