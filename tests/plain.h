@@ -72,6 +72,12 @@ BINARY(d_sub, a.v - b.v, a.t - b.t)
 BINARY(d_mul, a.v *b.v, a.t *b.v + a.v * b.t)
 BINARY(d_pow, pow(a.v, b.v), b.v *pow(a.v, b.v - 1) * a.t)
 
+/* What isn't made of the functions here has no value. */
+static void d_apply(gemel__domain *d, void *e, gemel__real_function f, const void *a) {
+  (void)d, (void)f, (void)a;
+  *(number *)e = (number){0, 0, GEMEL__GAP};
+}
+
 static void d_div(gemel__domain *d, void *e, const void *pa, const void *pb) {
   const number a = *(const number *)pa, b = *(const number *)pb;
   *(number *)e = (number){a.v / b.v, (a.t - a.v / b.v * b.t) / b.v, worse(&a, &b)};
@@ -193,6 +199,7 @@ static const gemel__domain plain = {.name = "plain",
                                     .exp = d_exp,
                                     .log = d_log,
                                     .sqrt = d_sqrt,
+                                    .apply = d_apply,
                                     .pow = d_pow,
                                     .floor = d_floor,
                                     .sum = d_sum,
