@@ -735,9 +735,59 @@ static void many_inputs(const void *data) {
   gemel_context_unref(context);
 }
 
+/* dot(x, W) * s, or with S NULL dot(x, W), as a layer's weights of many elements have it. */
+static gemel_graph *layer(gemel_context *context, const float *w, const float *s) {
+  enum { N = 400 };
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_tensor *weights = gemel_tensor_wrap(GEMEL_F32, GEMEL_LIST(int64_t, N, N), NULL,
+                                            (void *)(uintptr_t)w, NULL, NULL, NULL);
+  gemel_value y = gemel_dot(gemel_declare(graph, "x: f32[2, 400]"), gemel_constant(graph, weights));
+  if (s != NULL) {
+    gemel_tensor *scale = gemel_tensor_wrap(GEMEL_F32, GEMEL_LIST(int64_t, N), NULL,
+                                            (void *)(uintptr_t)s, NULL, NULL, NULL);
+    y = gemel_mul(y, gemel_constant(graph, scale));
+    gemel_tensor_unref(scale);
+  }
+  gemel_output(y, "y");
+  gemel_tensor_unref(weights);
+  return graph;
+}
+
+/* Weights that are too many for the models: folded ones are recognized, and one that is 5 % larger
+ * is seen. */
+static void large_constants(const void *data) {
+  enum { N = 400 };
+  float *w = malloc(N * N * sizeof *w), *v = malloc(N * N * sizeof *v), s[N];
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  for (int k = 0; k < N; k++) {
+    s[k] = 0.5f + (float)(k * 37 % N) / N;
+  }
+  for (int k = 0; k < N * N; k++) {
+    w[k] = (float)(k * 7919 % 10007) / 10007 - 0.5f;
+    v[k] = w[k] * s[k % N];
+  }
+  for (int wrong = 0; wrong < 2; wrong++) {
+    gemel_pair_result result = {0};
+    v[N * N / 3] *= wrong ? 1.00005f : 1;
+    gemel_graph *a = layer(context, w, s), *b = layer(context, v, NULL);
+    heard h = ask(a, b, GEMEL_PAIR_DEFAULT, 1, &result);
+    ct_context("wrong %d: %s", wrong, h.detail);
+    CT_EQ_STR(gemel_verdict_name(result.verdict), wrong ? "refuted" : "passed");
+    CT_HAS_STR(h.detail, wrong ? "in f64" : "sizes scaled: 400 → 3");
+    CT_EQ_INT((result.needs & GEMEL_PAIR_BIT(FOLDED)) != 0, !wrong);
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+  }
+  gemel_context_unref(context);
+  free(w);
+  free(v);
+}
+
 static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kept, NULL),
                                      CT_TEST("parts_are_counted", parts_are_counted, NULL),
                                      CT_TEST("large_sizes", large_sizes, NULL),
+                                     CT_TEST("large_constants", large_constants, NULL),
                                      CT_TEST("many_inputs", many_inputs, NULL),
                                      CT_TEST("needs", needs_are_named, NULL),
                                      CT_TEST("names_and_types", names_and_types, NULL),

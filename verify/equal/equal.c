@@ -131,8 +131,11 @@ static void report_apart(gemel__equality *q, gemel_record *record) {
   snprintf(place, sizeof place, "output %s, element %zu",
            gemel_graph_output_name(s->pair.a.graph, s->output), s->element);
   record->detail =
-      "the shipped results differ by more than half their digits, at sizes that are too "
-      "large for exact arithmetic";
+      s->wide
+          ? "with folded constants taken for what they stand for, the shipped results differ in "
+            "f64 by more than a millionth, at sizes that are too large for exact arithmetic"
+          : "the shipped results differ by more than half their digits, at sizes that are too "
+            "large for exact arithmetic";
   gemel__equal_keep(q, GEMEL_TIER_FLOAT, 1, &s->pair.a, s->values);
   gemel__record_refuted(q->run, record, &s->pair.a, s->pair.b.graph, s->values, place, s->left,
                         s->right, record->seed);
@@ -386,6 +389,12 @@ static void refute_apart(gemel__equality *q) {
   report_apart(q, &record);
   gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
   emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_NOT_RUN, why);
+}
+
+void gemel__equal_apart(gemel__run *run, const char *name, const gemel__scouted *scouted,
+                        gemel_pair_result *result) {
+  gemel__equality q = {.run = run, .name = name, .result = result, .scouted = *scouted};
+  refute_apart(&q);
 }
 
 static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {

@@ -7,10 +7,18 @@
 
 #include "harness/run.h"
 
+struct gemel__scouted;
+
 /* Asks all tiers that RUN wants about the graphs as a whole, not divided (equal.c). Records go to
  * RUN's sink. */
 gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel_graph *b,
                               const char *name, unsigned allow, gemel_pair_result *result,
                               gemel_error *error);
+
+/* Reports what SCOUTED found, of a pair whose models are too large to be asked: tier float refutes
+ * it.
+ */
+void gemel__equal_apart(gemel__run *run, const char *name, const struct gemel__scouted *scouted,
+                        gemel_pair_result *result);
 
 #endif

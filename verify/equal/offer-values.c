@@ -16,7 +16,7 @@
 #include "core/graph.h"
 
 enum {
-  MOST_LARGE = 1 << 21,  /* elements of all large values, if domain B evaluates them */
+  MOST_LARGE = 1 << 18,  /* elements of all large values, if domain B evaluates them */
   MOST_LOOKED_AT = 4096, /* elements, for the largest of a large offer */
 };
 

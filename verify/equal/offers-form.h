@@ -40,6 +40,7 @@ typedef struct gemel__collecting {
   gemel__coefficient *pool;
   size_t n_pool, capacity;
   int64_t elements;       /* of all small offers together */
+  double work;            /* multiplications in products of constants */
   unsigned char *offered; /* a byte a node of the offers' graph, of N_OFFERED: it is one */
   size_t n_offered;
   int failed; /* memory is out */

@@ -22,7 +22,8 @@ struct linear {
   const struct gemel__type *from, *to; /* of X and of the result */
 };
 
-enum { MOST_WORK = 1 << 22 }; /* multiplications in one product of constants */
+/* Multiplications in one product of constants, and in all. */
+enum { MOST_WORK = 1 << 22, MOST_ALL_WORK = 1 << 23 };
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -368,7 +369,9 @@ static void multiply_coefficient(struct linear *l, const struct linear_operand *
       places[left++] = (signed char)y->map[j];
     }
   }
-  product = work <= MOST_WORK ? dot(&own, v->value, y, y->closed) : null_value;
+  l->c->work += work <= MOST_WORK ? work : 0;
+  product = work <= MOST_WORK && l->c->work <= MOST_ALL_WORK ? dot(&own, v->value, y, y->closed)
+                                                             : null_value;
   gemel__offer(l->c, product);
   gemel__form_add(l->c, l->form, product, places);
 }

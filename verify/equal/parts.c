@@ -47,6 +47,8 @@ enum {
 /* Elements of all values: a pair of more is divided, and a part isn't asked about at its own sizes.
  */
 #define MOST_ELEMENTS 3e5
+/* The same of a part of a heavy pair, which has many. */
+#define MOST_HEAVY 3e4
 /* How far a part is extended, in turn. */
 static const int depths[] = {0, 1, 3};
 
@@ -85,6 +87,7 @@ struct parts {
   int improves;          /* one of them improves */
   gemel_graph *unfolded; /* the first graph or the second without folded constants; NULL: neither */
   int first;             /* 1: the first */
+  int heavy;             /* 1: the constants are too many for the models */
   size_t n_unfolded;     /* how many constants were replaced */
   int64_t symbols_up_to; /* of all parts that passed the least; 0: none */
   char apart[300];       /* what only one graph assumes; "" if nothing */
@@ -275,8 +278,8 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
     if (region.nodes > nodes) { /* otherwise it couldn't be extended */
       nodes = region.nodes;
       passed = ask_small(p, &region, error);
-      if (passed == 0 && gemel__graph_elements(region.a, 4) + gemel__graph_elements(region.b, 4) <=
-                             MOST_ELEMENTS) {
+      double elements = gemel__graph_elements(region.a, 4) + gemel__graph_elements(region.b, 4);
+      if (passed == 0 && elements <= (p->heavy ? MOST_HEAVY : MOST_ELEMENTS)) {
         passed = ask_once(p, &region, error);
         p->failures += passed == 0;
       }
@@ -654,18 +657,34 @@ static void share_effort(struct parts *p) {
   p->effort = n > USUAL_PARTS ? fmax((double)USUAL_PARTS / (double)n, 1.0 / LEAST_EFFORT) : 1;
 }
 
-/* Runs both graphs a few times. If they differ visibly, no parts are asked about. */
-static gemel_status look_first(struct parts *p, gemel_error *error) {
+/* Runs A and B a few times. *DIFFER: their results do. If the pair is heavy, that refutes it. */
+static gemel_status look(struct parts *p, const gemel_graph *a, const gemel_graph *b,
+                         gemel__scouting how, int *differ, gemel_error *error) {
   gemel__random random;
   gemel__scouted scouted;
   gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 4, &random);
-  gemel_status status =
-      gemel__scout(p->a, p->b, GEMEL__SCOUT_FIRST, &random, p->run->ticker, &scouted, error);
-  if (scouted.found != GEMEL__SCOUT_NOTHING) {
-    p->failures = FAILURES;
+  gemel_status status = gemel__scout(a, b, how, &random, p->run->ticker, &scouted, error);
+  *differ = scouted.found != GEMEL__SCOUT_NOTHING;
+  if (*differ && p->heavy) {
+    gemel__equal_apart(p->run, p->name, &scouted, p->result);
   }
   gemel__scouted_clear(&scouted);
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* an error will show again later */
+}
+
+/* Not all outputs of a heavy pair were shown to be equal: runs it in f64, with folded constants
+ * replaced. */
+static gemel_status ask_heavy(struct parts *p, gemel_error *error) {
+  int differ, first = p->unfolded != NULL && p->first;
+  gemel_status status =
+      look(p, first ? p->unfolded : p->a, p->unfolded != NULL && !first ? p->unfolded : p->b,
+           GEMEL__SCOUT_WIDE, &differ, error);
+  for (size_t k = 0; k < GEMEL_TIER_COUNT && status == GEMEL_OK && !differ; k++) {
+    emit(p, (gemel_tier)k, GEMEL_VERDICT_NOT_RUN, GEMEL_EVIDENCE_NONE,
+         "some parts weren't shown to be equal, and the graphs are too large to be asked about as "
+         "a whole");
+  }
+  return status;
 }
 
 /* In a large pair, takes constants of one graph for what they were folded from, and joins the
@@ -695,8 +714,20 @@ static gemel_status unfold(struct parts *p, gemel_error *error) {
   return status ? status : sweep(p, error);
 }
 
+/* How many elements the constants of GRAPH have. */
+static double constants_of(const gemel_graph *graph) {
+  double sum = 0;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    if (gemel__node_at(graph, k)->op == GEMEL__OP_constant) {
+      sum += gemel__type_elements(graph->context, gemel__node_type(graph, k, 0), 1);
+    }
+  }
+  return sum;
+}
+
 static gemel_status divide(struct parts *p, gemel_error *error) {
   gemel__random random;
+  p->heavy = constants_of(p->a) + constants_of(p->b) > MOST_ELEMENTS;
   gemel_status status = unfold(p, error);
   if (status != GEMEL_OK) {
     return status;
@@ -718,12 +749,15 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
   status = gemel__tick(p->run->ticker) != GEMEL_OK
                ? GEMEL_OK
                : gemel__candidates_make(&p->candidates, &p->joint, p->a, p->b, &random, error);
+  int differ = 0;
   if (status == GEMEL_OK) {
-    status = look_first(p, error);
+    status = look(p, p->a, p->b, GEMEL__SCOUT_FIRST, &differ, error);
   }
-  if (status == GEMEL_OK) {
-    status = sweep(p, error);
+  if (status != GEMEL_OK || (differ && p->heavy)) {
+    return status;
   }
+  p->failures = differ ? FAILURES : 0; /* no parts are asked about */
+  status = sweep(p, error);
   if (status == GEMEL_OK && gemel__stopped(p->run->ticker)) {
     say_stopped(p);
     return GEMEL_OK;
@@ -732,7 +766,7 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
     p->proven > 0 ? say_parts(p) : say_identical(p);
     return GEMEL_OK;
   }
-  return status == GEMEL_OK ? ask_rest(p, error) : status;
+  return status != GEMEL_OK ? status : p->heavy ? ask_heavy(p, error) : ask_rest(p, error);
 }
 
 static gemel_status ask(struct parts *p, gemel_error *error) {

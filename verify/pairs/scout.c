@@ -47,6 +47,11 @@ enum {
  * (gemel__pair_work), about a second. */
 #define RUN_ELEMENTS 5e7
 #define ALL_ELEMENTS 4e8
+/* The same in a first look and in f64. */
+#define FIRST_ELEMENTS 2e9
+/* Differences in f64, as a share of the largest result, that neither rounding there explains nor
+ * that of f32's constants. */
+#define WIDE_ROUNDING 1e-6
 #define JUDGED_WORK 5e5
 /* The same for thresholds: if there is one choice of sizes, for each of several choices, and in a
  * rough look. Domain O gets TARGET_JUDGED_SHARE of that. */
@@ -230,26 +235,52 @@ static void say(struct scout *s, const gemel__both *both, size_t output, size_t 
   gemel__both_format(both, output, element, s->found->left, s->found->right, sizeof s->found->left);
 }
 
+/* Runs both graphs in f64 at VALUES. GEMEL_OK and BOTH empty if they can't be. */
+static gemel_status run_wide(struct scout *s, const gemel__pair *pair, gemel_tensor *const *values,
+                             gemel__both *both, gemel_error *error) {
+  gemel__pair wide;
+  gemel_tensor **wide_values;
+  memset(both, 0, sizeof *both);
+  gemel_status status = gemel__pair_widen(&wide, pair, values, &wide_values, NULL);
+  if (status == GEMEL_OK) {
+    status = gemel__both_run_fast(&wide, wide_values, s->random, both, NULL);
+    gemel__values_free(&wide.a, wide_values);
+    gemel__pair_clear(&wide);
+  }
+  if (status != GEMEL_OK) {
+    memset(both, 0, sizeof *both);
+  }
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
+}
+
 /* *YES: the results of OUTPUT, which are APART, are about as far apart in f64, or that can't be
  * told. */
 static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tensor *const *values,
                             size_t output, double apart, int *yes, gemel_error *error) {
-  gemel__pair wide;
-  gemel_tensor **wide_values;
   gemel__both both;
-  gemel_status status = gemel__pair_widen(&wide, pair, values, &wide_values, NULL);
-  *yes = 1;
-  if (status != GEMEL_OK) {
-    return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
+  gemel_status status = run_wide(s, pair, values, &both, error);
+  *yes = both.n == 0 || gap_of(&both, output).apart > fmin(apart, 1) / 16;
+  gemel__both_clear(&both);
+  return status;
+}
+
+/* Takes the pair if its results in f64 differ by more than rounding there explains. */
+static gemel_status look_wide(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
+                              gemel_error *error) {
+  gemel__both both;
+  gemel_status status = run_wide(s, pair, *values, &both, error);
+  for (size_t k = 0; k < both.n && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
+    struct gap gap = gap_of(&both, k);
+    s->found->elements += gemel__both_elements(&both, k);
+    if (gap.apart > WIDE_ROUNDING) {
+      s->found->found = GEMEL__SCOUT_APART;
+      s->found->wide = 1;
+      say(s, &both, k, gap.element);
+      take(s, pair, values, k, gap.element);
+    }
   }
-  status = gemel__both_run_fast(&wide, wide_values, s->random, &both, NULL);
-  if (status == GEMEL_OK) {
-    *yes = gap_of(&both, output).apart > fmin(apart, 1) / 16;
-    gemel__both_clear(&both);
-  }
-  gemel__values_free(&wide.a, wide_values);
-  gemel__pair_clear(&wide);
-  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
+  gemel__both_clear(&both);
+  return status;
 }
 
 /* Refutes without domain O: results differ by more than half their digits, and about as much in
@@ -412,6 +443,15 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
   } else {
     store_point(&pair->a, point, values);
   }
+  if (s->how == GEMEL__SCOUT_WIDE) {
+    const gemel__instance leaves = pair->a; /* look_wide may move the pair away */
+    s->found->runs++;
+    status = look_wide(s, pair, &values, error);
+    if (values != NULL) {
+      gemel__values_free(&leaves, values);
+    }
+    return status;
+  }
   status = gemel__both_run_fast(pair, values, s->random, &both, error);
   if (status == GEMEL_OK) {
     const gemel__instance leaves = pair->a; /* compare may move the pair away */
@@ -553,7 +593,9 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
     return status;
   }
   cost = gemel__pair_elements(&pair);
-  if (cost > RUN_ELEMENTS || s->spent + cost > ALL_ELEMENTS) {
+  int first = s->how == GEMEL__SCOUT_FIRST || s->how == GEMEL__SCOUT_WIDE;
+  if (cost > (first ? FIRST_ELEMENTS : RUN_ELEMENTS) ||
+      s->spent + cost > (first ? FIRST_ELEMENTS : ALL_ELEMENTS)) {
     s->found->skipped++;
     gemel__pair_clear(&pair);
     return GEMEL_OK;
@@ -616,6 +658,7 @@ gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__sco
                           gemel_error *error) {
   static const double targets[] = {[GEMEL__SCOUT_ALL] = TARGET_ELEMENTS,
                                    [GEMEL__SCOUT_FIRST] = 0,
+                                   [GEMEL__SCOUT_WIDE] = 0,
                                    [GEMEL__SCOUT_ROUGH] = TARGET_ELEMENTS_ROUGH};
   const char *names[GEMEL__MOST_SYMBOLS];
   struct scout s = {

@@ -20,6 +20,7 @@ typedef struct gemel__scouted {
   gemel_tensor **values;
   size_t output, element;
   char left[160], right[160];
+  int wide;              /* 1: LEFT and RIGHT are results in f64 (GEMEL__SCOUT_WIDE) */
   size_t runs;           /* calls of both graphs */
   size_t elements;       /* results compared */
   size_t skipped;        /* choices of sizes that were too large */
@@ -31,7 +32,10 @@ typedef struct gemel__scouted {
 typedef enum gemel__scouting {
   GEMEL__SCOUT_ALL,   /* all sizes that matter; domain O decides where results look different */
   GEMEL__SCOUT_FIRST, /* a few of them */
-  GEMEL__SCOUT_ROUGH /* all, and results that differ by half their digits are taken for different */
+  GEMEL__SCOUT_ROUGH, /* all, and results that differ by half their digits are taken for different
+                       */
+  GEMEL__SCOUT_WIDE /* as FIRST, but in f64, where differences by rounding are far smaller: results
+                       of f32 that differ by more than a millionth are taken for different */
 } gemel__scouting;
 
 /* Runs the shipped code of A and B and compares, until TICKER (may be NULL) says stop. Release with
