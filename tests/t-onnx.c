@@ -218,6 +218,64 @@ static void expand_of_pytorch(const void *data) {
           "  return y = n0\n}\n");
 }
 
+/* Of x: f32[N, 3], what integers a and b are bounds of, along the first axis; "s" is [N]. */
+static void slice_becomes(const char *start, const char *end, const char *expected) {
+  static const int64_t shape_m3[2] = {7, 3}, one = 1, zero = 0, numbers[3] = {1, 2, -1};
+  static const char *const names[3] = {"one", "two", "last"};
+  message graph = {0}, model = {0}, tensor = {0};
+  char inputs[40], text[300];
+  raw_tensor(&tensor, "zero", ONNX_INT64, 1, &one, &zero, sizeof zero);
+  put_message(&graph, 5, &tensor);
+  for (int k = 0; k < 3; k++) {
+    raw_tensor(&tensor, names[k], ONNX_INT64, 1, &one, &numbers[k], sizeof *numbers);
+    put_message(&graph, 5, &tensor);
+  }
+  put_int_attribute(&tensor, "end", 1);
+  put_node(&graph, "Shape", "x", "s", &tensor);
+  put_node(&graph, "Neg", "s", "minus", NULL);
+  snprintf(inputs, sizeof inputs, "%s %s %s zero", expected[0] == 'w' ? "w" : "x", start, end);
+  put_node(&graph, "Slice", inputs, "y", NULL);
+  put_text(&graph, 2, "g");
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 11, "w", ONNX_FLOAT, 2, shape_m3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  snprintf(text, sizeof text,
+           "graph g(x: f32[N, 3], w: f32[7, 3]) {\n  n0 = subtensor(%s)\n  return y = n0\n}\n",
+           expected);
+  becomes(&model, NULL, text);
+}
+
+/* What lies beyond an axis is cut off. -N is 0 where N is 0, and counts from the front then. */
+static void slices_of_symbols(const void *data) {
+  (void)data;
+  slice_becomes("zero", "two", "x, start = [0, 0], size = [min(2, N), 3]");
+  slice_becomes("one", "s", "x, start = [min(1, N), 0], size = [max(0, N - 1), 3]");
+  slice_becomes("one", "two", "x, start = [1, 0], size = [1, 3]");
+  slice_becomes("last", "s", "x, start = [N - 1, 0], size = [1, 3]");
+  slice_becomes("zero", "s", "w, start = [0, 0], size = [min(7, N), 3]");
+  slice_becomes("zero", "minus", "x, start = [0, 0], size = [0, 3]");
+  slice_becomes("minus", "last",
+                "w, start = [max(-N + 7*min(1, N), 0), 0], "
+                "size = [max(-max(-N + 7*min(1, N), 0) + 6, 0), 3]");
+}
+
+/* Parts of an axis of N. */
+static void split_of_symbols(const void *data) {
+  message graph = {0}, model = {0};
+  (void)data;
+  put_node(&graph, "Split", "x", "y z", NULL);
+  put_text(&graph, 2, "g");
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "z", ONNX_FLOAT, 2, shape_n3);
+  put_model(&model, &graph);
+  becomes(&model, NULL,
+          "graph g(x: f32[N, 3]) {\n"
+          "  n0, n1 = split(x, sizes = [(N + 1)//2, -((N + 1)//2) + N])\n"
+          "  return y = n0, z = n1\n}\n");
+}
+
 /* w reshaped to the square roots of 9 and 4. */
 static void put_roots(message *model) {
   message graph = {0}, attributes = {0};
@@ -623,6 +681,8 @@ static const ct_test tests[] = {
     CT_TEST("unknown_symbol", unknown_symbol, NULL),
     CT_TEST("shapes_are_folded", shapes_are_folded, NULL),
     CT_TEST("expand_of_pytorch", expand_of_pytorch, NULL),
+    CT_TEST("slices_of_symbols", slices_of_symbols, NULL),
+    CT_TEST("split_of_symbols", split_of_symbols, NULL),
     CT_TEST("constants_are_folded", constants_are_folded, NULL),
     CT_TEST("packed_attention", packed_attention, NULL),
     CT_TEST("tensors_as_files", tensors_as_files, NULL),

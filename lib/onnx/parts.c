@@ -22,11 +22,21 @@ gemel_value gemel__onnx_concat(gemel__onnx_call *c) {
 
 /* ---- Split ---- */
 
-/* The sizes of C's N parts of axis AXIS: given, or equal but for a smaller last one. */
+/* Where part K of PARTS equal ones, but for smaller last ones, of SIZE elements begins. */
+static gemel_dim part_begins(gemel_context *context, gemel_dim size, int64_t parts, int64_t k) {
+  gemel_dim part = gemel_dim_add(context, size, gemel_dim_constant(context, parts - 1));
+  part = gemel_dim_floordiv(context, part, gemel_dim_constant(context, parts));
+  return k <= 1       ? gemel_dim_mul(context, part, gemel_dim_constant(context, k))
+         : k == parts ? size
+                      : gemel_dim_min(context, size,
+                                      gemel_dim_mul(context, part, gemel_dim_constant(context, k)));
+}
+
+/* The sizes of C's N parts of axis AXIS: given, or equal but for smaller last ones. */
 static const gemel_dim *split_sizes(gemel__onnx_call *c, gemel_value x, int axis, size_t *n) {
   const gemel__sizes *given = gemel__onnx_sizes(c, 1);
   gemel__int_list list = {0, NULL};
-  int64_t size, parts = (int64_t)c->n_outputs;
+  int64_t parts = (int64_t)c->n_outputs;
   int found = given != NULL ? 0 : gemel__onnx_ints(c, "split", &list);
   *n = given != NULL ? given->count : found > 0 ? list.count : (size_t)parts;
   gemel_dim *dims = gemel__onnx_room(c, (*n + 1) * sizeof *dims);
@@ -37,18 +47,12 @@ static const gemel_dim *split_sizes(gemel__onnx_call *c, gemel_value x, int axis
   if (given != NULL || dims == NULL || found < 0) {
     return given != NULL ? given->dims : NULL;
   }
-  if (found == 0 &&
-      (!gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[axis], &size) || parts <= 0)) {
-    gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "equal parts of a size that isn't known");
-    return NULL;
-  }
-  int64_t part = found == 0 ? (size + parts - 1) / parts : 0;
+  gemel_dim size = gemel__onnx_dims(x)[axis];
   for (size_t k = 0; k < *n; k++) {
-    int64_t left = found == 0 ? size - part * (int64_t)k : 0;
-    dims[k] = gemel_dim_constant(c->context, found > 0     ? list.values[k]
-                                             : left < 0    ? 0
-                                             : left < part ? left
-                                                           : part);
+    dims[k] = found > 0
+                  ? gemel_dim_constant(c->context, list.values[k])
+                  : gemel_dim_sub(c->context, part_begins(c->context, size, parts, (int64_t)k + 1),
+                                  part_begins(c->context, size, parts, (int64_t)k));
   }
   return dims;
 }
@@ -79,15 +83,24 @@ gemel_value gemel__onnx_split(gemel__onnx_call *c) {
 
 /* List K of starts (0), ends (1), axes (2), steps (3), from an attribute before opset 10 or an
  * input: 1; 0 if it is left out; -1 on failure. */
-static int slice_list(gemel__onnx_call *c, size_t k, gemel__int_list *list) {
+static int slice_list(gemel__onnx_call *c, size_t k, gemel__sizes *list) {
   static const char *const names[] = {"starts", "ends", "axes", "steps"};
-  if (c->opset < 10) {
-    return gemel__onnx_ints(c, names[k], list);
+  const gemel__sizes *sizes = c->opset < 10 ? NULL : gemel__onnx_sizes(c, k + 1);
+  gemel__int_list integers;
+  if (sizes != NULL) {
+    *list = *sizes;
+    return 1;
   }
-  if (!gemel__onnx_given(c, k + 1)) {
-    return 0;
+  int found = c->opset < 10                               ? gemel__onnx_ints(c, names[k], &integers)
+              : !gemel__onnx_given(c, k + 1)              ? 0
+              : gemel__onnx_integers(c, k + 1, &integers) ? 1
+                                                          : -1;
+  gemel_dim *dims = found > 0 ? gemel__onnx_room(c, (integers.count + 1) * sizeof *dims) : NULL;
+  for (size_t i = 0; dims != NULL && i < integers.count; i++) {
+    dims[i] = gemel_dim_constant(c->context, integers.values[i]);
   }
-  return gemel__onnx_integers(c, k + 1, list) ? 1 : -1;
+  *list = (gemel__sizes){GEMEL_I64, 1, dims != NULL ? integers.count : 0, dims};
+  return found > 0 && dims == NULL ? -1 : found;
 }
 
 /* START to END of an axis of SIZE elements, as NumPy has it: cut off at the ends. */
@@ -112,42 +125,141 @@ static gemel_value slice_known(gemel__onnx_call *c, gemel_value x, int axis, int
   return gemel_subtensor_at(x, (size_t)rank, starts, (size_t)rank, sizes, &options, c->where);
 }
 
-static gemel_value slice_axis(gemel__onnx_call *c, gemel_value x, int axis, int64_t start,
-                              int64_t end, int64_t step) {
-  int64_t size;
-  if (step == 0 || step == INT64_MIN) {
-    return gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "a step of %lld", (long long)step);
+/* An axis that is sliced. The size, or a bound, may depend on symbols. */
+typedef struct slice {
+  int axis;
+  gemel_dim size, start, end;
+  int64_t step;
+} slice;
+
+static gemel_dim limited(gemel_context *context, gemel_dim least, gemel_dim at, gemel_dim most) {
+  return gemel_dim_max(context, least, gemel_dim_min(context, at, most));
+}
+
+/* AT counted from the front: where it is negative, the axis's size is added. */
+static gemel_dim from_front(gemel_context *context, gemel_dim at, gemel_dim size) {
+  gemel_dim zero = gemel_dim_constant(context, 0), one = gemel_dim_constant(context, 1);
+  gemel_dim below = gemel_dim_max(context, zero, gemel_dim_sub(context, zero, at));
+  gemel_dim is_below = gemel_dim_min(context, one, below);
+  return gemel_dim_add(context, at, size) == zero
+             ? zero
+             : gemel_dim_add(context, at, gemel_dim_mul(context, is_below, size));
+}
+
+/* What lies in FROM to before TO, STEP apart (above 0). */
+static gemel_dim count_of(gemel_context *context, gemel_dim from, gemel_dim to, int64_t step) {
+  gemel_dim span = gemel_dim_add(context, gemel_dim_sub(context, to, from),
+                                 gemel_dim_constant(context, step - 1));
+  return gemel_dim_max(context, gemel_dim_constant(context, 0),
+                       gemel_dim_floordiv(context, span, gemel_dim_constant(context, step)));
+}
+
+/* 1 if AT is beyond all sizes on the side of STEP, as exporters write "to the end": 2^31 - 1 or
+ * more. */
+static int is_far(gemel_context *context, gemel_dim at, int64_t step) {
+  int64_t number;
+  return gemel_dim_is_constant(context, at, &number) &&
+         (step > 0 ? number >= INT32_MAX : number <= -INT32_MAX);
+}
+
+/* *START and the number of elements of S with a step above 0. The number is written without the
+ * start where it can be: min(2, N), say, of the last two. Where it is one, it stays so, and an axis
+ * of size 0 is an error of the call: an axis of min(1, N) elements wouldn't be broadcast. */
+static gemel_dim forwards(gemel_context *context, const slice *s, gemel_dim *start) {
+  gemel_dim zero = gemel_dim_constant(context, 0), one = gemel_dim_constant(context, 1);
+  int to_end = s->end == s->size || is_far(context, s->end, 1);
+  gemel_dim from = is_far(context, s->start, -1)  ? zero
+                   : is_far(context, s->start, 1) ? s->size
+                                                  : from_front(context, s->start, s->size);
+  gemel_dim to = to_end                        ? s->size
+                 : is_far(context, s->end, -1) ? zero
+                                               : from_front(context, s->end, s->size);
+  if (s->step == 1 && gemel_dim_sub(context, to, from) == one) {
+    *start = from;
+    return one;
   }
-  if (gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[axis], &size)) {
-    return slice_known(c, x, axis, size, start, end, step);
+  *start = limited(context, zero, from, s->size);
+  gemel_dim last = limited(context, zero, to, s->size);
+  gemel_dim rest = gemel_dim_sub(context, s->size, from);
+  return to_end && s->step == 1 ? limited(context, zero, rest, s->size)
+                                : count_of(context, *start, last, s->step);
+}
+
+/* The same with a step below 0: from the last element at most, to before the first. */
+static gemel_dim backwards(gemel_context *context, const slice *s, gemel_dim *start) {
+  gemel_dim zero = gemel_dim_constant(context, 0), before = gemel_dim_constant(context, -1);
+  gemel_dim last = gemel_dim_add(context, s->size, before);
+  gemel_dim to = is_far(context, s->end, -1)  ? before
+                 : is_far(context, s->end, 1) ? last
+                                              : from_front(context, s->end, s->size);
+  if (is_far(context, s->start, 1) || s->start == before) {
+    *start = last;
+    return count_of(context, limited(context, before, to, last), last, -s->step);
   }
-  int64_t far = INT32_MAX; /* what exporters write for "to the end" is that or more */
-  int64_t stop = (step > 0 && end >= far) || (step < 0 && end <= -far) ? GEMEL_TO_END : end;
-  if (step < 0 && start >= far) {
-    start = -1;
+  gemel_dim from = is_far(context, s->start, -1) ? zero : from_front(context, s->start, s->size);
+  from = gemel_dim_min(context, gemel_dim_max(context, zero, from), last);
+  *start = gemel_dim_max(context, zero, from);
+  return count_of(context, limited(context, before, to, last), from, -s->step);
+}
+
+static gemel_value slice_symbols(gemel__onnx_call *c, gemel_value x, const slice *s) {
+  gemel_dim starts[GEMEL_MAX_RANK], sizes[GEMEL_MAX_RANK];
+  int64_t steps[GEMEL_MAX_RANK];
+  size_t rank = (size_t)gemel__onnx_rank(x);
+  for (size_t k = 0; k < rank; k++) {
+    starts[k] = gemel_dim_constant(c->context, 0);
+    sizes[k] = gemel__onnx_dims(x)[k];
+    steps[k] = 1;
   }
-  return gemel_slice_step_at(x, axis, start, stop, step, c->where);
+  steps[s->axis] = s->step;
+  sizes[s->axis] = s->step > 0 ? forwards(c->context, s, &starts[s->axis])
+                               : backwards(c->context, s, &starts[s->axis]);
+  gemel_subtensor_options options = {.step = {rank, steps}};
+  return gemel_subtensor_at(x, rank, starts, rank, sizes, s->step != 1 ? &options : NULL, c->where);
+}
+
+static gemel_value slice_axis(gemel__onnx_call *c, gemel_value x, const slice *s) {
+  int64_t size, start, end;
+  if (s->step == 0 || s->step == INT64_MIN) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "a step of %lld", (long long)s->step);
+  }
+  return gemel_dim_is_constant(c->context, s->size, &size) &&
+                 gemel_dim_is_constant(c->context, s->start, &start) &&
+                 gemel_dim_is_constant(c->context, s->end, &end)
+             ? slice_known(c, x, s->axis, size, start, end, s->step)
+             : slice_symbols(c, x, s);
+}
+
+/* Number K of a list that may be left out; *NUMBER stays then. 0 and the error if it isn't known.
+ */
+static int slice_number(gemel__onnx_call *c, const gemel__sizes *list, size_t k, int64_t *number) {
+  if (list->count > 0 && !gemel_dim_is_constant(c->context, list->dims[k], number)) {
+    gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "an axis or a step that depends on symbols");
+    return 0;
+  }
+  return 1;
 }
 
 gemel_value gemel__onnx_slice(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
-  gemel__int_list lists[4] = {{0, NULL}, {0, NULL}, {0, NULL}, {0, NULL}};
-  int found[4];
+  gemel__sizes lists[4];
   for (size_t k = 0; k < 4; k++) {
-    found[k] = slice_list(c, k, &lists[k]);
-    if (found[k] < 0 || (k < 2 && found[k] == 0) ||
-        (found[k] > 0 && lists[k].count != lists[0].count)) {
-      return found[k] < 0
-                 ? null_value
-                 : gemel__onnx_refuse(c, GEMEL_BAD_FILE,
-                                      "starts, ends, axes and steps don't belong together");
+    int found = slice_list(c, k, &lists[k]);
+    if (found < 0 || (k < 2 && found == 0) || (found > 0 && lists[k].count != lists[0].count)) {
+      return found < 0 ? null_value
+                       : gemel__onnx_refuse(c, GEMEL_BAD_FILE,
+                                            "starts, ends, axes and steps don't belong together");
     }
   }
   for (size_t k = 0; k < lists[0].count && !gemel_is_null(x); k++) {
-    int axis = gemel__onnx_axis(c, found[2] ? lists[2].values[k] : (int64_t)k, gemel__onnx_rank(x));
-    x = axis < 0 ? null_value
-                 : slice_axis(c, x, axis, lists[0].values[k], lists[1].values[k],
-                              found[3] ? lists[3].values[k] : 1);
+    int64_t axis = (int64_t)k, step = 1;
+    slice s = {-1, GEMEL_DIM_NONE, lists[0].dims[k], lists[1].dims[k], 1};
+    if (slice_number(c, &lists[2], k, &axis) && slice_number(c, &lists[3], k, &step)) {
+      s.axis = gemel__onnx_axis(c, axis, gemel__onnx_rank(x));
+    }
+    s.size = s.axis >= 0 ? gemel__onnx_dims(x)[s.axis] : GEMEL_DIM_NONE;
+    s.step = step;
+    x = s.axis >= 0 ? slice_axis(c, x, &s) : null_value;
   }
   return x;
 }
