@@ -218,6 +218,42 @@ static void expand_of_pytorch(const void *data) {
           "  return y = n0\n}\n");
 }
 
+/* reshape(x, [shape(x)[0], -1]) by way of DTYPE; f16 doesn't hold all sizes. */
+static void put_cast_shape(message *model, int dtype) {
+  static const int64_t zero = 0, rest = -1, one = 1;
+  message graph = {0}, tensor = {0}, attributes = {0};
+  put_node(&graph, "Shape", "x", "s", NULL);
+  put_int_attribute(&attributes, "to", dtype);
+  put_node(&graph, "Cast", "s", "t", &attributes);
+  put_node(&graph, "Gather", "t zero", "n", NULL);
+  put_int_attribute(&attributes, "to", ONNX_INT64);
+  put_node(&graph, "Cast", "n", "m", &attributes);
+  put_int_attribute(&attributes, "axis", 0);
+  put_node(&graph, "Concat", "m rest", "to", &attributes);
+  put_node(&graph, "Reshape", "x to", "y", NULL);
+  put_text(&graph, 2, "g");
+  raw_tensor(&tensor, "zero", ONNX_INT64, 1, &one, &zero, sizeof zero);
+  put_message(&graph, 5, &tensor);
+  raw_tensor(&tensor, "rest", ONNX_INT64, 1, &one, &rest, sizeof rest);
+  put_message(&graph, 5, &tensor);
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_model(model, &graph);
+}
+
+static void casts_of_shapes(const void *data) {
+  static const int kept[3] = {6, ONNX_FLOAT, 11}; /* i32, f32, f64 */
+  message model = {0};
+  (void)data;
+  for (int k = 0; k < 3; k++, model.length = 0) {
+    put_cast_shape(&model, kept[k]);
+    becomes(&model, NULL,
+            "graph g(x: f32[N, 3]) {\n  n0 = reshape(x, shape = [N, 3])\n  return y = n0\n}\n");
+  }
+  put_cast_shape(&model, 10);
+  is_refused(&model, GEMEL_UNSUPPORTED, "a shape that isn't known");
+}
+
 /* Of x: f32[N, 3], what integers a and b are bounds of, along the first axis; "s" is [N]. */
 static void slice_becomes(const char *start, const char *end, const char *expected) {
   static const int64_t shape_m3[2] = {7, 3}, one = 1, zero = 0, numbers[3] = {1, 2, -1};
@@ -681,6 +717,7 @@ static const ct_test tests[] = {
     CT_TEST("unknown_symbol", unknown_symbol, NULL),
     CT_TEST("shapes_are_folded", shapes_are_folded, NULL),
     CT_TEST("expand_of_pytorch", expand_of_pytorch, NULL),
+    CT_TEST("casts_of_shapes", casts_of_shapes, NULL),
     CT_TEST("slices_of_symbols", slices_of_symbols, NULL),
     CT_TEST("split_of_symbols", split_of_symbols, NULL),
     CT_TEST("constants_are_folded", constants_are_folded, NULL),

@@ -177,7 +177,7 @@ static const gemel__sizes *read_sizes(gemel__onnx_call *c, const gemel_tensor *t
   return sizes;
 }
 
-const gemel__sizes *gemel__onnx_sizes(gemel__onnx_call *c, size_t k) {
+const gemel__sizes *gemel__onnx_cast_sizes(gemel__onnx_call *c, size_t k) {
   if (!gemel__onnx_given(c, k)) {
     return NULL;
   }
@@ -189,6 +189,11 @@ const gemel__sizes *gemel__onnx_sizes(gemel__onnx_call *c, size_t k) {
     gemel_tensor_unref(tensor);
   }
   return v->sizes;
+}
+
+const gemel__sizes *gemel__onnx_sizes(gemel__onnx_call *c, size_t k) {
+  const gemel__sizes *sizes = gemel__onnx_cast_sizes(c, k);
+  return sizes != NULL && gemel_dtype_kind(sizes->dtype) != GEMEL_KIND_FLOAT ? sizes : NULL;
 }
 
 int gemel__onnx_integers(gemel__onnx_call *c, size_t k, gemel__int_list *list) {

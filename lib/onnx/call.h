@@ -14,7 +14,8 @@
 struct gemel__importer;
 struct gemel__onnx_row;
 
-/* Integers that are computed of shapes, as sizes: a scalar or a vector. */
+/* Integers that are computed of shapes, as sizes: a scalar or a vector. They may be on their way
+ * through a cast to floats and back; DTYPE says so. */
 typedef struct gemel__sizes {
   gemel_dtype dtype;
   int rank;
@@ -71,8 +72,9 @@ int gemel__onnx_given(const gemel__onnx_call *c, size_t k);
 /* Input K as a value of the graph; null, and the graph's error, if it is left out or can't be. */
 gemel_value gemel__onnx_input(gemel__onnx_call *c, size_t k);
 
-/* Input K as sizes, or NULL if it isn't known as such. */
+/* Input K as sizes, or NULL if it isn't known as such; and the same if it is of floats. */
 const gemel__sizes *gemel__onnx_sizes(gemel__onnx_call *c, size_t k);
+const gemel__sizes *gemel__onnx_cast_sizes(gemel__onnx_call *c, size_t k);
 
 /* Input K as integers that are known: 1, or 0 and the graph's error. */
 int gemel__onnx_integers(gemel__onnx_call *c, size_t k, gemel__int_list *list);

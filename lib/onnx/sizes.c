@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/tensor.h"
@@ -45,7 +46,8 @@ gemel_tensor *gemel__onnx_sizes_tensor(gemel__onnx_call *c, const gemel__sizes *
     if (s->dtype == GEMEL_I64) {
       ((int64_t *)gemel_tensor_data(tensor))[k] = number;
     } else {
-      ((int32_t *)gemel_tensor_data(tensor))[k] = (int32_t)number;
+      char *at = (char *)gemel_tensor_data(tensor) + k * gemel_dtype_size(s->dtype);
+      gemel__dtype_store(s->dtype, (double)number, at);
     }
   }
   return tensor;
@@ -240,7 +242,7 @@ static int by_size(gemel__onnx_call *c) {
 }
 
 static int by_gather(gemel__onnx_call *c) {
-  const gemel__sizes *x = gemel__onnx_sizes(c, 0), *at = gemel__onnx_sizes(c, 1);
+  const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0), *at = gemel__onnx_sizes(c, 1);
   if (x == NULL || at == NULL || x->rank != 1) {
     return 0;
   }
@@ -260,8 +262,8 @@ static int by_gather(gemel__onnx_call *c) {
 static int by_concat(gemel__onnx_call *c) {
   size_t count = 0;
   for (size_t k = 0; k < c->n_inputs; k++) {
-    const gemel__sizes *x = gemel__onnx_sizes(c, k);
-    if (x == NULL || x->rank != 1 || x->dtype != gemel__onnx_sizes(c, 0)->dtype) {
+    const gemel__sizes *x = gemel__onnx_cast_sizes(c, k);
+    if (x == NULL || x->rank != 1 || x->dtype != gemel__onnx_cast_sizes(c, 0)->dtype) {
       return 0;
     }
     count += x->count;
@@ -269,9 +271,10 @@ static int by_concat(gemel__onnx_call *c) {
   if (count > GEMEL__ONNX_MOST_SIZES) {
     return 0;
   }
-  gemel_dim *dims = c->n_inputs > 0 ? new_sizes(c, gemel__onnx_sizes(c, 0)->dtype, 1, count) : NULL;
+  gemel_dim *dims =
+      c->n_inputs > 0 ? new_sizes(c, gemel__onnx_cast_sizes(c, 0)->dtype, 1, count) : NULL;
   for (size_t k = 0, at = 0; dims != NULL && k < c->n_inputs; k++) {
-    const gemel__sizes *x = gemel__onnx_sizes(c, k);
+    const gemel__sizes *x = gemel__onnx_cast_sizes(c, k);
     memcpy(dims + at, x->dims, x->count * sizeof *dims);
     at += x->count;
   }
@@ -280,7 +283,7 @@ static int by_concat(gemel__onnx_call *c) {
 
 /* The same numbers as a vector (RANK 1), a scalar (0), or of the rank that they have (-1). */
 static int by_copy(gemel__onnx_call *c, int rank, gemel_dtype dtype) {
-  const gemel__sizes *x = gemel__onnx_sizes(c, 0);
+  const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0);
   rank = rank < 0 ? x->rank : rank;
   if (rank == 0 && x->count != 1) {
     return 0;
@@ -294,7 +297,7 @@ static int by_copy(gemel__onnx_call *c, int rank, gemel_dtype dtype) {
 }
 
 static int by_reshape(gemel__onnx_call *c) {
-  const gemel__sizes *x = gemel__onnx_sizes(c, 0), *shape = gemel__onnx_sizes(c, 1);
+  const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0), *shape = gemel__onnx_sizes(c, 1);
   int64_t size;
   if (x == NULL || shape == NULL || shape->rank != 1 || shape->count > 1) {
     return 0;
@@ -307,22 +310,39 @@ static int by_reshape(gemel__onnx_call *c) {
 }
 
 static int by_rank(gemel__onnx_call *c) {
-  const gemel__sizes *x = gemel__onnx_sizes(c, 0);
+  const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0);
   int unsqueeze = c->row->name[0] == 'U';
   return x == NULL || x->rank != !unsqueeze ? 0 : by_copy(c, unsqueeze, x->dtype);
 }
 
+/* 1 if all of X are the same numbers in DTYPE. Those that depend on symbols are taken for small
+ * enough. */
+static int fit_in(gemel_context *context, const gemel__sizes *x, gemel_dtype dtype) {
+  int64_t number, most = dtype == GEMEL_I64   ? INT64_MAX
+                         : dtype == GEMEL_I32 ? INT32_MAX
+                         : dtype == GEMEL_F64 ? (int64_t)1 << 53
+                         : dtype == GEMEL_F32 ? (int64_t)1 << 24
+                                              : -1;
+  for (size_t k = 0; k < x->count; k++) {
+    if (gemel_dim_is_constant(context, x->dims[k], &number) && (number > most || number < -most)) {
+      return 0;
+    }
+  }
+  return most > 0;
+}
+
 static int by_cast(gemel__onnx_call *c) {
-  enum { INT32 = 6, INT64 = 7 };
-  const gemel__sizes *x = gemel__onnx_sizes(c, 0);
-  int64_t to = gemel__onnx_int(c, "to", 0);
-  return x == NULL || (to != INT64 && (to != INT32 || x->dtype != GEMEL_I32))
+  const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0);
+  gemel_dtype to;
+  gemel_error error;
+  return x == NULL || gemel__onnx_dtype(gemel__onnx_int(c, "to", 0), &to, &error) != GEMEL_OK ||
+                 !fit_in(c->context, x, to)
              ? 0
-             : by_copy(c, -1, to == INT64 ? GEMEL_I64 : GEMEL_I32);
+             : by_copy(c, -1, to);
 }
 
 static int by_identity(gemel__onnx_call *c) {
-  const gemel__sizes *x = gemel__onnx_sizes(c, 0);
+  const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0);
   return x == NULL ? 0 : by_copy(c, -1, x->dtype);
 }
 
@@ -350,7 +370,7 @@ static int64_t clamp(int64_t at, int64_t count) {
 }
 
 static int by_slice(gemel__onnx_call *c) {
-  const gemel__sizes *x = gemel__onnx_sizes(c, 0);
+  const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0);
   int64_t start = 0, end = INT64_MAX, step = 1;
   if (x == NULL || x->rank != 1 || !slice_number(c, "starts", 1, &start) ||
       !slice_number(c, "ends", 2, &end) || !slice_number(c, "", 4, &step) || step != 1) {
