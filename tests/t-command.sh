@@ -732,6 +732,9 @@ if [ -d "$models" ]; then
   gives onnx/equal-graph 0 'are the same function, bitwise' equal relu.onnx relu.gmt
   gives onnx/equal-other 1 'relu.onnx and abs.onnx differ' equal relu.onnx abs.onnx
   [ "$harness" = 0 ] || {
+    mkdir scratch
+    TMPDIR=$PWD/scratch
+    export TMPDIR
     # What an optimiser makes of three models: the same, another function, nothing; two can't be read.
     mkdir -p 'some models/below'
     cp relu.onnx abs.onnx 'some models'
@@ -756,6 +759,28 @@ if [ -d "$models" ]; then
     sort all.json | sed 's/, "seconds.*//' | cmp -s - shards && [ "$(wc -l <shards)" = 4 ] &&
       good campaign/shards || wrong campaign/shards "three shards aren't the whole"
     gives campaign/equal 0 ' 1 equal (' campaign 'some models/below' --optimizer 'cp {in} {out}'
+    # An optimiser that hangs, one that writes no model, one that writes what gemel doesn't read; links in a circle.
+    ln -s . 'some models/below/circle'
+    mkfifo 'some models/below/fifo.onnx'
+    gives campaign/hangs 1 '^gemel campaign: 1 models, 1 no result (' campaign 'some models/below' --seconds 0.01 \
+      --optimizer 'alarm() { sleep 600; }; alarm; cp {in} {out}'
+    grep -q "the optimiser didn't end in time" "$scratch/out" && good campaign/hangs/why || wrong campaign/hangs/why "another reason"
+    gives campaign/rubbish 1 ' 1 no result (' campaign 'some models/below' --optimizer 'echo {in} >{out}'
+    gives campaign/folder 1 ' 1 no result (' campaign 'some models/below' --optimizer ': {in}; mkdir {out}; touch {out}/x'
+    cp "$models/node/test_nonzero_example/model.onnx" unread.onnx
+    gives campaign/unread-result 1 ' 1 open (' campaign 'some models/below' --optimizer ': {in}; cp unread.onnx {out}'
+    cp relu.onnx "$(printf 'some models/below/\001\377.onnx')"
+    gives campaign/bytes 0 ' 2 equal (' campaign 'some models/below' --optimizer 'cp {in} {out}' --json bytes.json --junit bytes.xml
+    python3 -c 'import json, xml.dom.minidom as x; x.parse("bytes.xml"); print([json.loads(l) for l in open("bytes.json", encoding="utf-8")])' &&
+      good campaign/bytes/read || wrong campaign/bytes/read "reports aren't JSON and XML"
+    # A signal ends the optimiser too, and what was judged is told.
+    (sleep 1; kill -TERM $(cat campaign.pid)) &
+    sh -c 'echo $$ >campaign.pid; exec "$@"' sh "$gemel" campaign 'some models/below' --json stopped.json \
+      --optimizer 'case {in} in *it*) sleep 600 ;; esac; cp {in} {out}' >"$scratch/out" 2>"$scratch/err"
+    [ $? = 2 ] && grep -q '1 models, 1 equal, then a signal ended it' "$scratch/out" && [ "$(wc -l <stopped.json)" = 1 ] &&
+      good campaign/signal || wrong campaign/signal "not told what was judged"
+    [ -z "$(ls scratch)" ] && good campaign/scratch || wrong campaign/scratch "its folder is left"
+    unset TMPDIR
     refuses campaign/no-file "{in} and {out}" campaign 'some models' --optimizer 'true {in}'
     refuses campaign/shard "no K/N" campaign 'some models' --optimizer 'cp {in} {out}' --shard 4/3
     refuses campaign/empty "no models" campaign folder --optimizer 'cp {in} {out}'

@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@ static const gemel__option options[] = {
      "what optimises a model, a command of the shell: {in} stands for the model's path, {out} for "
      "that of the file to write"},
     {"shard", 'k', "K/N", "judge only shard K of N: each Nth model, from the Kth one on"},
-    {"seconds", 'S', "S", "as gemel equal, for each pair; three times that, and 10 s, end it"},
+    {"seconds", 'S', "S",
+     "as gemel equal, for each pair; after three times that, and 10 s, the optimiser, or the pair, "
+     "is ended"},
     {"allow", 'a', "NEEDS", "as gemel equal"},
     {"tier", 't', "T[,T]...", "as gemel equal"},
     {"instances", 'n', "N", "as gemel equal"},
@@ -65,6 +68,12 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* A folder that is a link isn't entered: links may go round in circles. */
+static int is_link(const char *path) {
+  struct stat about;
+  return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+}
+
 /* The entries of folder BELOW of ROOT: models go to MODELS, folders to FOLDERS. GEMEL__BAD (said).
  */
 static int read_folder(const char *root, const char *below, name_list *models, name_list *folders) {
@@ -77,9 +86,9 @@ static int read_folder(const char *root, const char *below, name_list *models, n
     char *full = gemel__need_text("%s/%s", root, name);
     if (entry->d_name[0] == '.' || stat(full, &about) != 0) {
       free(name);
-    } else if (S_ISDIR(about.st_mode)) {
+    } else if (S_ISDIR(about.st_mode) && !is_link(full)) {
       push(folders, name);
-    } else if (gemel__ends_in(name, ".onnx")) {
+    } else if (S_ISREG(about.st_mode) && gemel__ends_in(name, ".onnx")) {
       push(models, name);
     } else {
       free(name);
@@ -160,11 +169,15 @@ static int redirect(const char *log) {
   return freopen(log, "w", stdout) != NULL && dup2(STDOUT_FILENO, STDERR_FILENO) >= 0;
 }
 
-/* The last line of the file LOG into TEXT, shortened to fit. */
+/* The last line of the file LOG, however long that is, into TEXT, shortened to fit. */
 static void last_line(const char *log, char *text, size_t bytes) {
+  enum { TAIL = 4096 };
   char line[500];
   FILE *file = fopen(log, "r");
   text[0] = '\0';
+  if (file != NULL && fseek(file, -TAIL, SEEK_END) != 0) {
+    rewind(file); /* it is shorter */
+  }
   while (file != NULL && fgets(line, sizeof line, file) != NULL) {
     line[strcspn(line, "\r\n")] = '\0';
     if (line[0] != '\0') {
@@ -176,22 +189,83 @@ static void last_line(const char *log, char *text, size_t bytes) {
   }
 }
 
-/* Waits for CHILD; 1 if it ended by itself with *STATUS, else *STATUS is the signal. */
+static volatile sig_atomic_t is_stopped; /* by a signal */
+
+static void stop(int signal) {
+  (void)signal;
+  is_stopped = 1;
+}
+
+/* What ends the campaign ends it in order: what is under way is ended, what was judged is told. */
+static void catch_signals(void) {
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = stop;
+  for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) {
+    sigaction(signals[k], &action, NULL);
+  }
+}
+
+/* A child in a group of its own, so that all that it starts can be ended; as fork. It is ended
+ * after LIMIT seconds, 0: never. */
+static pid_t fork_group(double limit) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    if (limit > 0) {
+      alarm((unsigned)limit);
+    }
+  } else if (child > 0) {
+    setpgid(child, child);
+  }
+  return child;
+}
+
+/* Waits for CHILD and ends what is left of its group; 1 if it ended by itself with *STATUS, else
+ * *STATUS is the signal. */
 static int wait_for(pid_t child, int *status) {
   int how = 0;
   while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
+    if (is_stopped) {
+      kill(-child, SIGKILL);
+    }
   }
+  kill(-child, SIGKILL);
   *status = WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how);
   return WIFEXITED(how);
 }
 
-/* Runs the optimiser on IN; 1 if it wrote OUT, else why not in DETAIL. */
+/* What went wrong with the optimiser, into DETAIL. */
+static void say_failed(int started, int ended, int status, const char *log, char *detail,
+                       size_t bytes) {
+  char line[400];
+  last_line(log, line, sizeof line);
+  if (!started) {
+    snprintf(detail, bytes, "the optimiser wasn't started: %s", strerror(errno));
+  } else if (!ended && status == SIGALRM) {
+    snprintf(detail, bytes, "the optimiser didn't end in time");
+  } else {
+    snprintf(detail, bytes, "the optimiser %s %d%s%s",
+             !ended        ? "was ended by signal"
+             : status != 0 ? "ended with status"
+                           : "wrote no file and ended with status",
+             status, line[0] != '\0' ? ": " : "", line);
+  }
+}
+
+/* Runs the optimiser on IN; 1 if it wrote a model to OUT, else why not in DETAIL. */
 static int optimise(campaign *c, const char *in, const char *out, const char *log, char *detail,
                     size_t bytes) {
-  char *command = command_for(c->sum.optimizer, in, out), line[400];
+  char *command = command_for(c->sum.optimizer, in, out);
+  gemel_error error;
   struct stat about;
   int status = 0;
-  pid_t child = fork();
+  pid_t child = fork_group(c->limit);
   if (child == 0) {
     if (redirect(log)) {
       execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -200,17 +274,16 @@ static int optimise(campaign *c, const char *in, const char *out, const char *lo
   }
   free(command);
   int ended = child > 0 && wait_for(child, &status);
-  last_line(log, line, sizeof line);
-  if (ended && status == 0 && stat(out, &about) == 0) {
-    return 1;
+  if (!ended || status != 0 || stat(out, &about) != 0 || !S_ISREG(about.st_mode)) {
+    say_failed(child > 0, ended, status, log, detail, bytes);
+    return 0;
   }
-  snprintf(detail, bytes, "the optimiser %s%d%s%s",
-           child < 0     ? "wasn't started: "
-           : !ended      ? "was ended by signal "
-           : status != 0 ? "ended with status "
-                         : "wrote no file and ended with status ",
-           child < 0 ? errno : status, line[0] != '\0' ? ": " : "", line);
-  return 0;
+  gemel_onnx *model = gemel_onnx_load(out, &error);
+  if (model == NULL) {
+    snprintf(detail, bytes, "the optimiser wrote no model: %.400s", error.text);
+  }
+  gemel_onnx_free(model);
+  return model != NULL;
 }
 
 /* ---- A pair ---- */
@@ -245,9 +318,6 @@ static void judge(const campaign *c, char *before, char *after, char *folder, co
   int n, status = GEMEL__BAD;
   memset(&summary, 0, sizeof summary);
   char **argv = arguments(c, before, after, folder, &n);
-  if (c->limit > 0) {
-    alarm((unsigned)c->limit);
-  }
   if (redirect(log) && gemel__args_read(&args, &gemel__command_equal, n, argv) == GEMEL__GOOD) {
     status = gemel__equal_run(&args, &summary);
   }
@@ -259,11 +329,11 @@ static void judge(const campaign *c, char *before, char *after, char *folder, co
 }
 
 static gemel__campaign_outcome outcome_of(const gemel__equal_summary *s, int status) {
-  return s->good                ? GEMEL__OUTCOME_EQUAL
-         : s->differs           ? GEMEL__OUTCOME_DIFFERS
-         : s->ended             ? GEMEL__OUTCOME_OPEN
-         : status == GEMEL__BAD ? GEMEL__OUTCOME_UNREAD
-                                : GEMEL__OUTCOME_CRASHED;
+  return s->good                     ? GEMEL__OUTCOME_EQUAL
+         : s->differs                ? GEMEL__OUTCOME_DIFFERS
+         : s->ended || s->first_read ? GEMEL__OUTCOME_OPEN
+         : status == GEMEL__BAD      ? GEMEL__OUTCOME_UNREAD
+                                     : GEMEL__OUTCOME_CRASHED;
 }
 
 /* Compares BEFORE and AFTER in a process of its own. */
@@ -276,14 +346,19 @@ static void compare(campaign *c, char *before, char *after, char *folder, const 
     snprintf(s->detail, sizeof s->detail, "no pipe: %s", strerror(errno));
     return;
   }
-  fflush(NULL);
-  pid_t child = fork();
+  pid_t child = fork_group(c->limit);
   if (child == 0) {
     close(ends[0]);
     judge(c, before, after, folder, log, ends[1]);
   }
   close(ends[1]);
-  int whole = child > 0 && read(ends[0], s, sizeof *s) == (ssize_t)sizeof *s;
+  ssize_t got = 0;
+  while (child > 0 && (got = read(ends[0], s, sizeof *s)) < 0 && errno == EINTR && !is_stopped) {
+  }
+  int whole = child > 0 && got == (ssize_t)sizeof *s;
+  if (is_stopped && child > 0) {
+    kill(-child, SIGKILL);
+  }
   close(ends[0]);
   int ended = child > 0 && wait_for(child, &status);
   if (!whole || !ended) {
@@ -370,19 +445,68 @@ static char *folder_for(const campaign *c, const char *model) {
 
 /* ---- One model ---- */
 
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *at) {
+  (void)about;
+  (void)kind;
+  if (at->level > 0) {
+    remove(path);
+  }
+  return 0;
+}
+
 /* Removes what is in the scratch folder. */
 static void clear_scratch(const campaign *c) {
-  DIR *folder = opendir(c->scratch);
-  for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-    char *path = gemel__need_text("%s/%s", c->scratch, entry->d_name);
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-      unlink(path);
+  enum { OPEN_FOLDERS = 16 };
+  nftw(c->scratch, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* How many bytes the character at TEXT has, in UTF-8; 0 if it is none, or no printable one. */
+static size_t character(const char *text) {
+  unsigned char first = (unsigned char)*text;
+  size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (first < 0x20 || first == 0x7f || (first >= 0x80 && first < 0xc2) || first > 0xf4) {
+    return 0;
+  }
+  for (size_t k = 1; k < length; k++) {
+    if (((unsigned char)text[k] & 0xc0) != 0x80) {
+      return 0;
     }
-    free(path);
   }
-  if (folder != NULL) {
-    closedir(folder);
+  unsigned second = length > 1 ? (unsigned char)text[1] : 0;
+  int is_wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                 (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return is_wrong ? 0 : length;
+}
+
+/* Makes each byte of TEXT that no report can have a question mark: names are any bytes. */
+static void make_printable(char *text) {
+  while (*text != '\0') {
+    size_t length = character(text);
+    if (length == 0) {
+      *text = '?';
+    }
+    text += length > 0 ? length : 1;
   }
+}
+
+/* Takes the path of the scratch folder, another in each run, off TEXT. */
+static void drop_scratch(const campaign *c, char *text) {
+  size_t length = strlen(c->scratch) + 1;
+  for (char *at; (at = strstr(text, c->scratch)) != NULL;) {
+    size_t drop = at[length - 1] == '/' ? length : length - 1;
+    memmove(at, at + drop, strlen(at + drop) + 1);
+  }
+}
+
+/* 1 if the file BEFORE is a model; else why not in DETAIL. */
+static int is_model(const char *before, char *detail, size_t bytes) {
+  gemel_error error;
+  gemel_onnx *model = gemel_onnx_load(before, &error);
+  if (model == NULL) {
+    snprintf(detail, bytes, "%.500s", error.text);
+  }
+  gemel_onnx_free(model);
+  return model != NULL;
 }
 
 static int judge_model(campaign *c, const char *model, gemel__campaign_row *row) {
@@ -394,7 +518,10 @@ static int judge_model(campaign *c, const char *model, gemel__campaign_row *row)
   memset(row, 0, sizeof *row);
   row->model = gemel__need_text("%s", model);
   gemel__progress("gemel campaign: %s", model);
-  if (!optimise(c, before, after, log, row->summary.detail, sizeof row->summary.detail)) {
+  char *detail = row->summary.detail;
+  if (!is_model(before, detail, sizeof row->summary.detail)) {
+    row->outcome = GEMEL__OUTCOME_UNREAD;
+  } else if (!optimise(c, before, after, log, detail, sizeof row->summary.detail)) {
     row->outcome = GEMEL__OUTCOME_FAILED;
   } else {
     compare(c, before, after, folder, log, row);
@@ -403,6 +530,9 @@ static int judge_model(campaign *c, const char *model, gemel__campaign_row *row)
     status = keep_pair(folder, before, after);
   }
   row->seconds = gemel__now() - started;
+  make_printable(row->model);
+  drop_scratch(c, detail);
+  make_printable(detail);
   clear_scratch(c);
   free(before);
   free(after);
@@ -418,8 +548,13 @@ static int judge_all(campaign *c, const name_list *models) {
   c->sum.rows = gemel__need(NULL, models->count * sizeof *c->sum.rows);
   int status = GEMEL__GOOD;
   for (size_t k = c->shard - 1; status == GEMEL__GOOD && k < models->count; k += c->shards) {
-    gemel__campaign_row *row = &c->sum.rows[c->sum.count++];
+    gemel__campaign_row *row = &c->sum.rows[c->sum.count];
     status = judge_model(c, models->names[k], row);
+    if (is_stopped) {
+      free(row->model);
+      break;
+    }
+    c->sum.count++;
     c->sum.counts[row->outcome]++;
     gemel__progress(NULL);
     gemel__campaign_print(table, row);
@@ -438,7 +573,8 @@ static int judge_all(campaign *c, const name_list *models) {
     fprintf(table, "; shard %llu of %llu of %zu models", (unsigned long long)c->shard,
             (unsigned long long)c->shards, models->count);
   }
-  fprintf(table, " (%.1f s)\n", c->sum.seconds = gemel__now() - c->sum.seconds);
+  fprintf(table, "%s (%.1f s)\n", is_stopped ? ", then a signal ended it" : "",
+          c->sum.seconds = gemel__now() - c->sum.seconds);
   return status;
 }
 
@@ -506,6 +642,7 @@ static int judge_and_report(campaign *c, const name_list *models) {
   if (status != GEMEL__GOOD) {
     return status;
   }
+  catch_signals();
   status = judge_all(c, models);
   status = report(c, "junit", gemel__campaign_junit) == GEMEL__GOOD ? status : GEMEL__BAD;
   status = report(c, "html", gemel__campaign_html) == GEMEL__GOOD ? status : GEMEL__BAD;
@@ -537,6 +674,7 @@ static int run(const gemel__args *args) {
   free(c.scratch);
   clear_names(&models);
   return status != GEMEL__GOOD ? status
+         : is_stopped          ? GEMEL__BAD
          : c.sum.counts[GEMEL__OUTCOME_EQUAL] + c.sum.counts[GEMEL__OUTCOME_UNREAD] < c.sum.count
              ? GEMEL__REFUTED
              : GEMEL__GOOD;
@@ -548,7 +686,8 @@ const gemel__command gemel__command_campaign = {
     "Run an optimiser over a folder of ONNX models, and judge each model against its result.",
     "All files *.onnx in DIR and in the folders in it are taken, by name. Of each one line is "
     "printed: equal (and what tells the two apart that is allowed), differs, open (neither was "
-    "shown), not read (gemel doesn't read one of the two), no result (the optimiser failed), no "
+    "shown, or gemel doesn't read the result), not read (gemel doesn't read the model), no result "
+    "(the optimiser failed), no "
     "verdict (gemel failed). Shards may run at once, on one machine or many; all together judge "
     "what one run would.\n"
     "Exit status 0 if all models that gemel reads are equal; else 1; 2 for usage and for what "

@@ -11,9 +11,9 @@
 #define GEMEL__OUTCOME_TABLE(X)                                                                    \
   X(EQUAL, "equal")        /* the model and the optimised one are the same function */             \
   X(DIFFERS, "differs")    /* they are not */                                                      \
-  X(OPEN, "open")          /* neither was shown */                                                 \
-  X(UNREAD, "not read")    /* gemel doesn't read one of the two */                                 \
-  X(FAILED, "no result")   /* the optimiser ended with an error, or wrote no file */               \
+  X(OPEN, "open")          /* neither was shown, or gemel doesn't read the result */               \
+  X(UNREAD, "not read")    /* gemel doesn't read the model */                                      \
+  X(FAILED, "no result")   /* the optimiser failed, or wrote no model */                           \
   X(CRASHED, "no verdict") /* gemel itself ended before its verdict */
 
 typedef enum gemel__campaign_outcome {
@@ -25,7 +25,8 @@ typedef enum gemel__campaign_outcome {
 
 /* What `gemel equal` found, without its records. */
 typedef struct gemel__equal_summary {
-  int ended; /* 1: there is a verdict */
+  int ended;      /* 1: there is a verdict */
+  int first_read; /* 1: the first graph was read */
   int good, differs, bitwise;
   unsigned needs, refused;
   char detail[600]; /* of the worst record */

@@ -243,6 +243,7 @@ static int read_graphs(pair_question *q) {
 
 static int read_and_ask(pair_question *q) {
   int status = read_graphs(q);
+  q->summary->first_read = q->graphs[0] != NULL;
   status = status == GEMEL__GOOD ? ask(q) : status;
   gemel_text_free(q->name);
   gemel_graph_unref(q->graphs[0]);
