@@ -312,6 +312,47 @@ static void split_of_symbols(const void *data) {
           "  return y = n0, z = n1\n}\n");
 }
 
+/* x: f32[N, 3] resized along N by SCALE, of opset 13 to the nearest element, half a one from the
+ * edge, or of opset 10. */
+static void put_resize(message *model, float scale, int64_t opset, int rows) {
+  static const int64_t two = 2;
+  const float scales[2] = {scale, 1};
+  message graph = {0}, tensor = {0};
+  raw_tensor(&tensor, "scales", ONNX_FLOAT, 1, &two, scales, sizeof scales);
+  put_message(&graph, 5, &tensor);
+  put_node(&graph, "Resize", opset < 11 ? "x scales" : "x  scales", "y", NULL);
+  put_text(&graph, 2, "g");
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, (const int64_t[]){rows, 3});
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_int(&tensor, 2, opset);
+  put_message(model, 8, &tensor);
+  put_int(model, 1, 8);
+  put_message(model, 7, &graph);
+}
+
+static void resize_of_symbols(const void *data) {
+  message model = {0};
+  (void)data;
+  put_resize(&model, 3, 13, -1);
+  becomes(&model, NULL,
+          "graph g(x: f32[N, 3]) {\n  n0 = dimshuffle(x, order = [0, -1, 1])\n"
+          "  n1 = broadcast_to(n0, shape = [N, 3, 3])\n"
+          "  n2 = reshape(n1, shape = [3*N, 3])\n  return y = n2\n}\n");
+  model.length = 0;
+  put_resize(&model, 2.5F, 13, -1);
+  is_refused(&model, GEMEL_UNSUPPORTED, "node 1 (Resize): axis 0 has a size that is a symbol");
+}
+
+/* A smaller result of opset 10 takes the element behind. */
+static void resize_of_opset_10(const void *data) {
+  message model = {0};
+  (void)data;
+  put_resize(&model, 0.6F, 10, 5);
+  becomes(&model, NULL,
+          "graph g(x: f32[5, 3]) {\n  n0 = tensor(i64[3], [0, 2, 4])\n  n1 = take(x, n0)\n"
+          "  return y = n1\n}\n");
+}
+
 /* w reshaped to the square roots of 9 and 4. */
 static void put_roots(message *model) {
   message graph = {0}, attributes = {0};
@@ -720,6 +761,8 @@ static const ct_test tests[] = {
     CT_TEST("casts_of_shapes", casts_of_shapes, NULL),
     CT_TEST("slices_of_symbols", slices_of_symbols, NULL),
     CT_TEST("split_of_symbols", split_of_symbols, NULL),
+    CT_TEST("resize_of_symbols", resize_of_symbols, NULL),
+    CT_TEST("resize_of_opset_10", resize_of_opset_10, NULL),
     CT_TEST("constants_are_folded", constants_are_folded, NULL),
     CT_TEST("packed_attention", packed_attention, NULL),
     CT_TEST("tensors_as_files", tensors_as_files, NULL),

@@ -16,10 +16,11 @@ static const gemel_value null_value = {NULL, 0, 0};
 
 enum { MOST_TAPS = 512 };
 
-/* An axis: its size before and after, and the part of it that is wanted, of 0 to 1. */
+/* An axis: its size before and after, and the part of it that is wanted, of 0 to 1. REPEATS, if it
+ * isn't 0: the size is a symbol, and each element comes so often. */
 typedef struct resized {
   int axis;
-  int64_t from, to;
+  int64_t from, to, repeats;
   double scale, start, end;
 } resized;
 
@@ -30,7 +31,8 @@ static double place_of(const gemel__onnx_call *c, const resized *r, int64_t k) {
   gemel__wire_span mode = gemel__onnx_text(c, "coordinate_transformation_mode");
   double at = (double)k, from = (double)r->from, to = r->scale * from;
   if (c->opset < 11 || gemel__wire_is(mode, "asymmetric")) {
-    return at / r->scale;
+    /* Scales are of f32, and so is this: of a scale of 1.2, element 6 is at 5, and not before. */
+    return (double)((float)k / (float)r->scale);
   }
   if (gemel__wire_is(mode, "align_corners")) {
     return to == 1 ? 0 : at * (from - 1) / (to - 1);
@@ -50,12 +52,16 @@ static double place_of(const gemel__onnx_call *c, const resized *r, int64_t k) {
                                                       : half;
 }
 
-static double nearest(const gemel__onnx_call *c, double place) {
+/* Opsets before 11 don't say how; this is ONNX Runtime's way. */
+static double nearest(const gemel__onnx_call *c, const resized *r, double place) {
   gemel__wire_span mode = gemel__onnx_text(c, "nearest_mode");
-  return c->opset < 11 || gemel__wire_is(mode, "floor") ? floor(place)
-         : gemel__wire_is(mode, "ceil")                 ? ceil(place)
-         : gemel__wire_is(mode, "round_prefer_ceil")    ? floor(place + 0.5)
-                                                        : ceil(place - 0.5);
+  if (c->opset < 11) {
+    return r->scale < 1 ? ceil(place) : floor(place);
+  }
+  return gemel__wire_is(mode, "floor")               ? floor(place)
+         : gemel__wire_is(mode, "ceil")              ? ceil(place)
+         : gemel__wire_is(mode, "round_prefer_ceil") ? floor(place + 0.5)
+                                                     : ceil(place - 0.5);
 }
 
 /* ---- Weights ---- */
@@ -139,7 +145,7 @@ static gemel_value along(gemel__onnx_call *c, gemel_value x, int axis, int64_t n
 static gemel_value by_nearest(gemel__onnx_call *c, gemel_value x, const resized *r) {
   double *indices = gemel__onnx_room(c, (size_t)(r->to + 1) * sizeof *indices);
   for (int64_t k = 0; indices != NULL && k < r->to; k++) {
-    indices[k] = (double)clamped(nearest(c, place_of(c, r, k)), r->from);
+    indices[k] = (double)clamped(nearest(c, r, place_of(c, r, k)), r->from);
   }
   return indices != NULL ? elements_at(c, x, r->axis, r->to, indices) : null_value;
 }
@@ -186,9 +192,26 @@ static gemel_value extrapolated(gemel__onnx_call *c, gemel_value y, const resize
   return gemel_where_at(is_out, gemel_scalar_like_at(y, beyond, c->where), y, c->where);
 }
 
+/* Each element of a symbol's number of them as often as R says. */
+static gemel_value repeated(gemel__onnx_call *c, gemel_value x, const resized *r) {
+  gemel_dim shape[GEMEL_MAX_RANK + 1], times = gemel_dim_constant(c->context, r->repeats);
+  int rank = gemel__onnx_rank(x);
+  for (int k = 0; k <= rank; k++) {
+    shape[k] = k == r->axis + 1 ? times : gemel__onnx_dims(x)[k <= r->axis ? k : k - 1];
+  }
+  gemel_value all = gemel_broadcast_to_at(gemel_expand_dims_at(x, r->axis + 1, c->where),
+                                          (size_t)rank + 1, shape, c->where);
+  memcpy(shape, gemel__onnx_dims(x), (size_t)rank * sizeof *shape);
+  shape[r->axis] = gemel_dim_mul(c->context, shape[r->axis], times);
+  return gemel_reshape_at(all, (size_t)rank, shape, c->where);
+}
+
 static gemel_value resize_axis(gemel__onnx_call *c, gemel_value x, const resized *r) {
   gemel__wire_span mode = gemel__onnx_text(c, "mode");
-  int by_place = mode.length == 0 || gemel__wire_is(mode, "nearest");
+  int by_place = mode.length == 0 || gemel__wire_is(mode, "nearest") || r->to == 0;
+  if (r->repeats > 0) {
+    return repeated(c, x, r);
+  }
   gemel_value y = r->from == 0 && r->to > 0
                       ? gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "no element to make others of")
                   : by_place ? by_nearest(c, x, r)
@@ -288,11 +311,45 @@ static double common_scale(gemel__onnx_call *c, gemel_value x, const request *q)
   return best;
 }
 
+/* 1 if the nearest elements of an axis, whatever its size, are each of its elements TIMES. Where
+ * places depend on the size by more than their number, they aren't. */
+static int only_repeats(const gemel__onnx_call *c, int64_t times) {
+  enum { SOME = 3 }; /* elements: the first, the last, and one that stands for all others */
+  gemel__wire_span mode = gemel__onnx_text(c, "mode"),
+                   places = gemel__onnx_text(c, "coordinate_transformation_mode");
+  resized r = {0, SOME, SOME * times, 0, (double)times, 0, 1};
+  int is = (mode.length == 0 || gemel__wire_is(mode, "nearest")) &&
+           !gemel__wire_is(places, "align_corners") &&
+           !gemel__wire_is(places, "tf_crop_and_resize");
+  for (int64_t k = 0; is && k < r.to; k++) {
+    is = clamped(nearest(c, &r, place_of(c, &r, k)), SOME) == k / times;
+  }
+  return is;
+}
+
+/* How often each element comes along an axis of the size DIM, a symbol, number K of the request; 0:
+ * the result is another. */
+static int64_t repeats_of(const gemel__onnx_call *c, gemel_dim dim, const request *q, size_t k) {
+  enum { MOST = 64 };
+  int64_t times = 2;
+  if (q->scales != NULL) {
+    return q->scales[k] >= 2 && q->scales[k] <= MOST && q->scales[k] == floor(q->scales[k]) &&
+                   only_repeats(c, (int64_t)q->scales[k])
+               ? (int64_t)q->scales[k]
+               : 0;
+  }
+  while (times <= MOST && gemel_dim_mul(c->context, dim, gemel_dim_constant(c->context, times)) !=
+                              q->sizes->dims[k]) {
+    times++;
+  }
+  return times <= MOST && only_repeats(c, times) ? times : 0;
+}
+
 /* Axis number K of the request: 1 and *R, 0 if it stays as it is, -1 and the error. */
 static int axis_of(gemel__onnx_call *c, gemel_value x, const request *q, size_t k, double common,
                    resized *r) {
   gemel_dim dim = gemel__onnx_dims(x)[q->axes[k]];
-  *r = (resized){(int)q->axes[k], 0, 0, 1, 0, 1};
+  *r = (resized){(int)q->axes[k], 0, 0, 0, 1, 0, 1};
   if (q->roi != NULL) {
     r->start = q->roi[k];
     r->end = q->roi[q->n + k];
@@ -301,15 +358,25 @@ static int axis_of(gemel__onnx_call *c, gemel_value x, const request *q, size_t 
   if (whole && common == 0 && (q->scales != NULL ? q->scales[k] == 1 : q->sizes->dims[k] == dim)) {
     return 0;
   }
+  if (!gemel_dim_is_constant(c->context, dim, &r->from) && whole && common == 0) {
+    r->repeats = repeats_of(c, dim, q, k);
+  }
+  if (r->repeats > 0) {
+    return 1;
+  }
   if (!gemel_dim_is_constant(c->context, dim, &r->from) ||
       (q->scales == NULL && !gemel_dim_is_constant(c->context, q->sizes->dims[k], &r->to))) {
-    gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "axis %d has a size that is a symbol", r->axis);
+    gemel__onnx_refuse(
+        c, GEMEL_UNSUPPORTED,
+        "axis %d has a size that is a symbol, which only nearest elements of a whole "
+        "number of times are known for",
+        r->axis);
     return -1;
   }
   double from = (double)r->from;
   r->scale = common != 0 ? common : q->scales != NULL ? q->scales[k] : (double)r->to / from;
   double to = common != 0         ? floor(common * from + 0.5)
-              : q->scales != NULL ? floor(q->scales[k] * from)
+              : q->scales != NULL ? floor((double)((float)q->scales[k] * (float)from))
                                   : (double)r->to;
   if (!(to >= 0 && to <= INT32_MAX) || !(r->scale > 0 || to == 0)) {
     gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "axis %d would have the size %g", r->axis, to);
@@ -319,6 +386,14 @@ static int axis_of(gemel__onnx_call *c, gemel_value x, const request *q, size_t 
   return 1;
 }
 
+/* 1 if elements of DTYPE are interpolated: of integers what ONNX Runtime does. */
+static int interpolates(const gemel__onnx_call *c, gemel_dtype dtype) {
+  int is_linear =
+      gemel__wire_is(gemel__onnx_text(c, "mode"), "linear") && !gemel__onnx_int(c, "antialias", 0);
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ||
+         (is_linear && (dtype == GEMEL_U8 || dtype == GEMEL_I8 || dtype == GEMEL_I32));
+}
+
 gemel_value gemel__onnx_resize(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
   gemel__wire_span mode = gemel__onnx_text(c, "mode");
@@ -326,17 +401,21 @@ gemel_value gemel__onnx_resize(gemel__onnx_call *c) {
   int by_place = mode.length == 0 || gemel__wire_is(mode, "nearest");
   request q;
   resized r;
-  if (!by_place && gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
+  if (!by_place && !interpolates(c, dtype)) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "interpolation of %s", gemel_dtype_name(dtype));
   }
   if (gemel_is_null(x) || !read_request(c, gemel__onnx_rank(x), &q)) {
     return null_value;
   }
   double common = common_scale(c, x, &q);
-  gemel_value y = by_place ? x : gemel__onnx_widened(c, x);
+  gemel_value y = by_place ? x
+                  : gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT
+                      ? gemel_cast_at(x, GEMEL_F32, c->where)
+                      : gemel__onnx_widened(c, x);
   for (size_t k = 0; k < q.n && !gemel_is_null(y); k++) {
     int changes = axis_of(c, x, &q, k, common, &r);
     y = changes > 0 ? resize_axis(c, y, &r) : changes == 0 ? y : null_value;
   }
-  return gemel_is_null(y) ? null_value : gemel_cast_at(y, dtype, c->where);
+  return gemel_is_null(y) || gemel__onnx_dtype_of(y) == dtype ? y
+                                                              : gemel_cast_at(y, dtype, c->where);
 }
