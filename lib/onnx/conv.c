@@ -52,6 +52,21 @@ static int read_list(gemel__onnx_call *c, const char *name, int axes, int64_t fa
   return found >= 0;
 }
 
+/* Strides and dilations, none below 1: 1, or 0 on failure. */
+static int read_steps(gemel__onnx_call *c, onnx_window *w) {
+  if (!read_list(c, "strides", w->axes, 1, w->stride) ||
+      !read_list(c, "dilations", w->axes, 1, w->dilation)) {
+    return 0;
+  }
+  for (int k = 0; k < w->axes; k++) {
+    if (w->stride[k] < 1 || w->dilation[k] < 1) {
+      gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "strides and dilations are 1 at least");
+      return 0;
+    }
+  }
+  return 1;
+}
+
 /* The padding for a result of ceil(size / stride), the odd one behind (SAME_UPPER) or before. */
 static int pad_same(gemel__onnx_call *c, onnx_window *w, const gemel_dim *image, int upper) {
   for (int k = 0; k < w->axes; k++) {
@@ -105,9 +120,7 @@ static int read_window(gemel__onnx_call *c, gemel_value x, onnx_window *w) {
     gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "group is below 1");
     return 0;
   }
-  return read_list(c, "strides", w->axes, 1, w->stride) &&
-         read_list(c, "dilations", w->axes, 1, w->dilation) &&
-         read_pads(c, w, gemel__onnx_dims(x) + 2);
+  return read_steps(c, w) && read_pads(c, w, gemel__onnx_dims(x) + 2);
 }
 
 /* 1 and the number of spatial axes of X, else 0 and the error. */
@@ -220,9 +233,7 @@ gemel_value gemel__onnx_conv_transpose(gemel__onnx_call *c) {
   onnx_window w;
   int same = gemel__wire_is(gemel__onnx_text(c, "auto_pad"), "SAME_UPPER") ||
              gemel__wire_is(gemel__onnx_text(c, "auto_pad"), "SAME_LOWER");
-  if (!spatial_axes(c, x, &w.axes) || !kernel_of(c, weights, &w) ||
-      !read_list(c, "strides", w.axes, 1, w.stride) ||
-      !read_list(c, "dilations", w.axes, 1, w.dilation)) {
+  if (!spatial_axes(c, x, &w.axes) || !kernel_of(c, weights, &w) || !read_steps(c, &w)) {
     return null_value;
   }
   memset(w.low, 0, sizeof w.low);
@@ -571,8 +582,7 @@ static int read_columns(gemel__onnx_call *c, onnx_window *w, gemel_dim *image) {
       return 0;
     }
   }
-  return read_list(c, "strides", w->axes, 1, w->stride) &&
-         read_list(c, "dilations", w->axes, 1, w->dilation) && read_pads(c, w, image);
+  return read_steps(c, w) && read_pads(c, w, image);
 }
 
 /* Sums of columns where blocks overlap: what a convolution's derivative does with weights that
