@@ -480,6 +480,26 @@ static void loop_while(const void *data) {
   CT_HAS_STR(error.text, "node 1 (Loop): rows of as many steps as a condition holds");
 }
 
+/* A number that is too large for steps is none. */
+static void loop_without_end(const void *data) {
+  static const int64_t number = (int64_t)1 << 62;
+  message graph = {0}, body = {0}, attributes = {0}, model = {0}, tensor = {0};
+  gemel_tensor *result = NULL;
+  gemel_error error = {0};
+  (void)data;
+  put_node(&body, "Add", "u u", "w", NULL);
+  put_node(&body, "Identity", "c", "d", NULL);
+  put_ends(&body, 11, "icu");
+  put_ends(&body, 12, "dw");
+  put_body(&attributes, "body", &body);
+  put_node(&graph, "Loop", "n  x", "y", &attributes);
+  raw_tensor(&tensor, "n", ONNX_INT64, 0, NULL, &number, sizeof number);
+  put_message(&graph, 5, &tensor);
+  finish(&model, &graph, "");
+  results_of(&model, 0, 0, 1, &result, &error);
+  CT_HAS_STR(error.text, "node 1 (Loop): neither a condition nor a number below 2^31 - 1 ends it");
+}
+
 /* Five times: three times u = (u + x) s, from f, then s = u - f; and f is added. Bodies read x and
  * f of the graph around both, and the inner one s of the outer one. */
 static void nested_model(message *model) {
@@ -639,6 +659,7 @@ static void scan_of_columns(const void *data) {
 static const ct_test bodies[] = {
     CT_TEST("loop_of_few_steps", loop_of_few_steps, NULL),
     CT_TEST("loop_while", loop_while, NULL),
+    CT_TEST("loop_without_end", loop_without_end, NULL),
     CT_TEST("loop_in_a_loop", loop_in_a_loop, NULL),
     CT_TEST("if_of_both", if_of_both, NULL),
     CT_TEST("memory_runs_out", memory_runs_out, NULL),

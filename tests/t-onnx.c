@@ -379,19 +379,18 @@ static void constants_are_folded(const void *data) {
 }
 
 /* Attention of ONNX Runtime with scores of 0 and values x: means of those x that a query sees. */
-static void packed_attention(const void *data) {
-  static const float x[3] = {1, 2, 6}, w[3] = {0, 0, 1}, expected[3] = {1, 1.5F, 1.5F};
-  static const int32_t mask[3] = {1, 1, 0};
+static void attention_gives(const int32_t *mask, int rank, const int64_t *of_mask,
+                            const float expected[3]) {
+  static const float x[3] = {1, 2, 6}, w[3] = {0, 0, 1};
   static const int64_t shape[3] = {1, 3, 1}, shape_13[2] = {1, 3};
   message graph = {0}, model = {0}, attributes = {0}, tensor = {0};
   gemel_error error = {0};
-  (void)data;
   put_int_attribute(&attributes, "num_heads", 1);
   put_int_attribute(&attributes, "unidirectional", 1);
   put_text(&attributes, 7, "com.microsoft");
   raw_tensor(&tensor, "w", ONNX_FLOAT, 2, shape_13, w, sizeof w);
   put_message(&graph, 5, &tensor);
-  raw_tensor(&tensor, "m", 6, 2, shape_13, mask, sizeof mask);
+  raw_tensor(&tensor, "m", 6, rank, of_mask, mask, (size_t)of_mask[rank - 1] * sizeof *mask);
   put_message(&graph, 5, &tensor);
   raw_tensor(&tensor, "x", ONNX_FLOAT, 3, shape, x, sizeof x);
   put_message(&graph, 5, &tensor);
@@ -412,6 +411,17 @@ static void packed_attention(const void *data) {
   gemel_graph_unref(made);
   gemel_onnx_free(read);
   gemel_context_unref(context);
+}
+
+/* Masks by keys, by lengths, and by ends and starts; a query that sees none is as without. */
+static void packed_attention(const void *data) {
+  static const int64_t by_key[2] = {1, 3}, one = 1, two = 2;
+  static const float expected[3] = {1, 1.5F, 1.5F}, behind[3] = {1, 2, 4};
+  (void)data;
+  attention_gives((const int32_t[]){1, 1, 0}, 2, by_key, expected);
+  attention_gives((const int32_t[]){2}, 1, &one, expected);
+  attention_gives((const int32_t[]){2, 0}, 1, &two, expected);
+  attention_gives((const int32_t[]){3, 1}, 1, &two, behind);
 }
 
 /* A tensor written and read again, transposed on the way, of each dtype. */
@@ -448,6 +458,30 @@ static void tensors_as_files(const void *data) {
   CT_EQ_INT(gemel_onnx_tensor_save(NULL, "x", path, &error), GEMEL_BAD_ARGUMENT);
   unlink(path);
   rmdir(folder);
+}
+
+static void skip_rms_normalization(const void *data) {
+  message graph = {0}, model = {0}, opset = {0}, domain = {0};
+  static const int64_t three = 3;
+  (void)data;
+  put_text(&domain, 7, "com.microsoft");
+  put_node(&graph, "SkipSimplifiedLayerNormalization", "x x s b", "y   z", &domain);
+  put_text(&graph, 2, "g");
+  put_value(&graph, 11, "x", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 11, "s", ONNX_FLOAT, 1, &three);
+  put_value(&graph, 11, "b", ONNX_FLOAT, 1, &three);
+  put_value(&graph, 12, "y", ONNX_FLOAT, 2, shape_n3);
+  put_value(&graph, 12, "z", ONNX_FLOAT, 2, shape_n3);
+  put_text(&opset, 1, "com.microsoft");
+  put_int(&opset, 2, 1);
+  put_message(&model, 8, &opset);
+  put_model(&model, &graph);
+  becomes(&model, NULL,
+          "graph g(x: f32[N, 3], s: f32[3], b: f32[3]) {\n  n0 = add(x, x)\n  n1 = add(n0, b)\n"
+          "  n2 = 1e-12:f32\n  n3 = sqr(n1)\n  n4 = sum(n3, axes = [-1], keepdims = 1)\n"
+          "  n5 = 3:f32\n  n6 = div(n4, n5)\n  n7 = add(n6, n2)\n  n8 = sqrt(n7)\n"
+          "  n9 = div(n1, n8)\n  n10 = cast(n9, dtype = f32)\n  n11 = mul(n10, s)\n"
+          "  return y = n11, z = n1\n}\n");
 }
 
 /* GELU by erf, and its approximation behind a bias. */
@@ -767,6 +801,7 @@ static const ct_test tests[] = {
     CT_TEST("packed_attention", packed_attention, NULL),
     CT_TEST("tensors_as_files", tensors_as_files, NULL),
     CT_TEST("fused_activation", fused_activation, NULL),
+    CT_TEST("skip_rms_normalization", skip_rms_normalization, NULL),
     CT_TEST("forms_of_gelu", forms_of_gelu, NULL),
     CT_TEST("squeeze_of_symbols", squeeze_of_symbols, NULL),
     CT_TEST("inputs_of_one_name", inputs_of_one_name, NULL),

@@ -98,6 +98,25 @@ gemel_value gemel__onnx_skip_layer_normalization(gemel__onnx_call *c) {
   return normalized(c, sum, gemel__onnx_input(c, 2), input_or_null(c, 3));
 }
 
+/* The sum of inputs 0, 1 and 3 over its root mean square along the last axis; output 3 is that sum.
+ */
+gemel_value gemel__onnx_skip_rms_normalization(gemel__onnx_call *c) {
+  int64_t last = -1;
+  gemel_sum_options along = {.axes = {1, &last}, .keepdims = 1};
+  gemel_value sum = gemel_add_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1), c->where);
+  sum = gemel__onnx_given(c, 3) ? gemel_add_at(sum, gemel__onnx_input(c, 3), c->where) : sum;
+  if (c->n_outputs > 3) {
+    c->outputs[3] = sum;
+  }
+  gemel_value x = gemel__onnx_widened(c, sum);
+  gemel_value square =
+      gemel_add_at(gemel_mean_at(gemel_sqr_at(x, c->where), &along, c->where),
+                   number_for(c, x, gemel__onnx_float(c, "epsilon", (double)1e-12F)), c->where);
+  gemel_value normal = gemel_div_at(x, gemel_sqrt_at(square, c->where), c->where);
+  return gemel_mul_at(gemel_cast_at(normal, gemel__onnx_dtype_of(sum), c->where),
+                      gemel__onnx_input(c, 2), c->where);
+}
+
 /* How many tokens of each row the mask, input 7, has; 0 without one. */
 static gemel_value token_counts(gemel__onnx_call *c, gemel_value tokens) {
   int64_t last = -1;

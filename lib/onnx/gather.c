@@ -15,9 +15,15 @@ gemel_value gemel__onnx_gather(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
   const gemel__sizes *at = gemel__onnx_sizes(c, 1);
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", 0), gemel__onnx_rank(x));
-  int64_t index;
+  int64_t index, size;
   if (axis < 0) {
     return null_value;
+  }
+  if (at != NULL && at->rank == 0 && gemel_dim_is_constant(c->context, at->dims[0], &index) &&
+      gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[axis], &size) &&
+      (index < -size || index >= size)) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "index %lld of axis %d, whose size is %lld",
+                              (long long)index, axis, (long long)size);
   }
   if (at != NULL && at->rank == 0 && gemel_dim_is_constant(c->context, at->dims[0], &index)) {
     return gemel_index_at(x, axis, index, c->where);

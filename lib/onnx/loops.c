@@ -396,7 +396,12 @@ static void run_loop(onnx_loop *l, const onnx_trips *trips) {
   if (!make_body(l)) {
     return;
   }
-  int cut = stop_by_condition(l) || !gemel_is_null(trips->steps);
+  int ends = stop_by_condition(l), cut = ends || !gemel_is_null(trips->steps);
+  if (!ends && trips->most == GEMEL_DIM_NONE) {
+    gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
+                       "neither a condition nor a number below 2^31 - 1 ends it");
+    return;
+  }
   if (c->n_outputs > l->n_states && trips->most == GEMEL_DIM_NONE) {
     gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
                        "rows of as many steps as a condition holds, without a number that is the "

@@ -54,17 +54,45 @@ static void put_past(gemel__onnx_call *c, gemel_value parts[3]) {
   }
 }
 
-/* S plus the filter where the mask [batch, keys] or [batch, queries, keys] is 0. */
+/* Which keys count, bool[batch, 1, 1, keys], where the mask has lengths of the BATCH, or as many
+ * ends and then starts. */
+static gemel_value between_ends(gemel__onnx_call *c, gemel_value mask, gemel_dim batch,
+                                gemel_dim keys) {
+  static const int64_t order[4] = {0, -1, -1, -1};
+  gemel_dim n = gemel__onnx_dims(mask)[0], halves[2] = {batch, batch};
+  int64_t given, wanted;
+  int has_starts = n == gemel_dim_mul(c->context, batch, gemel_dim_constant(c->context, 2));
+  if (!has_starts && gemel_dim_is_constant(c->context, n, &given) &&
+      gemel_dim_is_constant(c->context, batch, &wanted) && given != wanted) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a mask of %lld numbers for a batch of %lld",
+                              (long long)given, (long long)wanted);
+  }
+  gemel_value at = gemel_arange_at(c->graph, keys, NULL, c->where);
+  mask = gemel_dimshuffle_at(gemel_cast_at(mask, GEMEL_I64, c->where), 4, order, c->where);
+  if (!has_starts) {
+    return gemel_lt_at(at, mask, c->where);
+  }
+  gemel_value ends = gemel_split_at(mask, 2, halves, NULL, c->where);
+  return gemel_logical_and_at(gemel_lt_at(at, ends, c->where),
+                              gemel_ge_at(at, gemel_value_output(ends, 1), c->where), c->where);
+}
+
+/* S plus the filter where the mask [batch, keys] or [batch, queries, keys] is 0, or one of lengths
+ * has no key. */
 static gemel_value with_mask(gemel__onnx_call *c, gemel_value s) {
   gemel_value mask = gemel__onnx_input(c, MASK);
   int rank = gemel__onnx_rank(mask);
-  if (rank != 2 && rank != 3) {
-    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a mask of %d axes", rank);
+  if (gemel_is_null(s) || rank < 1 || rank > 3) {
+    return gemel_is_null(s) ? s
+                            : gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
+                                                 "a mask of %d axes, and not of 1 to 3", rank);
   }
-  for (; rank < 4; rank++) {
+  for (int k = rank; rank > 1 && k < 4; k++) {
     mask = gemel_expand_dims_at(mask, 1, c->where);
   }
-  gemel_value counts = gemel_ne_at(mask, gemel_scalar_like_at(mask, 0, c->where), c->where);
+  gemel_value counts = rank > 1
+                           ? gemel_ne_at(mask, gemel_scalar_like_at(mask, 0, c->where), c->where)
+                           : between_ends(c, mask, gemel__onnx_dims(s)[0], gemel__onnx_dims(s)[3]);
   gemel_value less = gemel_add_at(s, gemel_scalar_like_at(s, filter_of(c), c->where), c->where);
   return gemel_where_at(counts, s, less, c->where);
 }

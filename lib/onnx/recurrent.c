@@ -319,6 +319,13 @@ static int read_recurrence(recurrence *r, gemel__onnx_call *c) {
   }
   r->x = gemel__onnx_int(c, "layout", 0) ? gemel_swapaxes_at(x, 0, 1, c->where) : x;
   r->hidden = gemel__onnx_dims(weights)[2];
+  int64_t hidden = 0;
+  if (gemel_dim_is_constant(c->context, r->hidden, &hidden) &&
+      gemel__onnx_int(c, "hidden_size", hidden) != hidden) {
+    gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "hidden_size is %lld, and the weights have %lld",
+                       (long long)gemel__onnx_int(c, "hidden_size", hidden), (long long)hidden);
+    return 0;
+  }
   r->batch = gemel__onnx_dims(r->x)[1];
   r->running = running_steps(r);
   return 1;
