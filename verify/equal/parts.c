@@ -39,6 +39,7 @@ enum {
   SMALL_PAIR = 40,   /* nodes: up to this a pair isn't divided */
   LARGE_PAIR = 1000, /* nodes: above, a counterexample shows only a part */
   PART_NODES = 120,  /* of a part, at most */
+  IN_A_ROW = 16,     /* so many without one that did, in a heavy pair, are enough too */
   FAILURES = 48,     /* after so many parts that didn't pass no more are tried */
   USUAL_PARTS = 24,  /* if more nodes differ, parts get fewer points, */
   LEAST_EFFORT = 4,  /* at least 1 ÷ LEAST_EFFORT of them */
@@ -78,6 +79,7 @@ struct parts {
   struct gathered tiers[GEMEL_TIER_COUNT]; /* sum of all parts that passed */
   struct gathered one[GEMEL_TIER_COUNT];   /* the part that is asked about */
   size_t proven, failures;                 /* parts that passed, and that didn't */
+  size_t in_a_row;                         /* that didn't since one passed */
   size_t loops;                            /* parts that passed and are bodies of loops */
   double effort;         /* share of the points for a part, as gemel__run has it */
   gemel__asked asked;    /* the parts that were asked about */
@@ -287,6 +289,10 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
     gemel__part_clear(&region);
   }
   p->proven += passed == 1;
+  p->in_a_row = passed == 1 ? 0 : p->in_a_row + 1;
+  if (p->heavy && p->in_a_row >= IN_A_ROW) { /* the graphs have parted: what follows differs too */
+    p->failures = FAILURES;
+  }
   return passed;
 }
 
