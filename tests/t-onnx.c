@@ -379,9 +379,10 @@ static void constants_are_folded(const void *data) {
 }
 
 /* Attention of ONNX Runtime with scores of 0 and values x: means of those x that a query sees. */
-static void attention_gives(const int32_t *mask, int rank, const int64_t *of_mask,
-                            const float expected[3]) {
-  static const float x[3] = {1, 2, 6}, w[3] = {0, 0, 1};
+static void attention_gives(const char *operator_, const char *inputs, const int32_t *mask,
+                            int rank, const int64_t *of_mask, const float expected[3]) {
+  static const float x[3] = {1, 2, 6}, w[3] = {0, 0, 1}, none[3] = {0}, past = 5;
+  static const int64_t shape_1[4] = {1, 1, 1, 1};
   static const int64_t shape[3] = {1, 3, 1}, shape_13[2] = {1, 3};
   message graph = {0}, model = {0}, attributes = {0}, tensor = {0};
   gemel_error error = {0};
@@ -394,7 +395,15 @@ static void attention_gives(const int32_t *mask, int rank, const int64_t *of_mas
   put_message(&graph, 5, &tensor);
   raw_tensor(&tensor, "x", ONNX_FLOAT, 3, shape, x, sizeof x);
   put_message(&graph, 5, &tensor);
-  put_node(&graph, "Attention", "x w  m", "y", &attributes);
+  raw_tensor(&tensor, "q", ONNX_FLOAT, 3, shape, none, sizeof none);
+  put_message(&graph, 5, &tensor);
+  raw_tensor(&tensor, "b", ONNX_FLOAT, 1, shape + 1, w, sizeof w);
+  put_message(&graph, 5, &tensor);
+  raw_tensor(&tensor, "k", ONNX_FLOAT, 4, shape_1, none, sizeof *none);
+  put_message(&graph, 5, &tensor);
+  raw_tensor(&tensor, "v", ONNX_FLOAT, 4, shape_1, &past, sizeof past);
+  put_message(&graph, 5, &tensor);
+  put_node(&graph, operator_, inputs, "y", &attributes);
   put_value(&graph, 12, "y", ONNX_FLOAT, 3, shape);
   put_model(&model, &graph);
   gemel_context *context = gemel_context_new(&error);
@@ -418,10 +427,19 @@ static void packed_attention(const void *data) {
   static const int64_t by_key[2] = {1, 3}, one = 1, two = 2;
   static const float expected[3] = {1, 1.5F, 1.5F}, behind[3] = {1, 2, 4};
   (void)data;
-  attention_gives((const int32_t[]){1, 1, 0}, 2, by_key, expected);
-  attention_gives((const int32_t[]){2}, 1, &one, expected);
-  attention_gives((const int32_t[]){2, 0}, 1, &two, expected);
-  attention_gives((const int32_t[]){3, 1}, 1, &two, behind);
+  attention_gives("Attention", "x w  m", (const int32_t[]){1, 1, 0}, 2, by_key, expected);
+  attention_gives("Attention", "x w  m", (const int32_t[]){2}, 1, &one, expected);
+  attention_gives("Attention", "x w  m", (const int32_t[]){2, 0}, 1, &two, expected);
+  attention_gives("Attention", "x w  m", (const int32_t[]){3, 1}, 1, &two, behind);
+}
+
+/* Queries and keys of 0, values x + 1 of a bias, behind one of 5. */
+static void multi_head_attention(const void *data) {
+  static const int64_t by_key[2] = {1, 4};
+  static const float expected[3] = {5, 4, 4};
+  (void)data;
+  attention_gives("MultiHeadAttention", "q q x b m  k v", (const int32_t[]){1, 0, 1, 0}, 2, by_key,
+                  expected);
 }
 
 /* A tensor written and read again, transposed on the way, of each dtype. */
@@ -799,6 +817,7 @@ static const ct_test tests[] = {
     CT_TEST("resize_of_opset_10", resize_of_opset_10, NULL),
     CT_TEST("constants_are_folded", constants_are_folded, NULL),
     CT_TEST("packed_attention", packed_attention, NULL),
+    CT_TEST("multi_head_attention", multi_head_attention, NULL),
     CT_TEST("tensors_as_files", tensors_as_files, NULL),
     CT_TEST("fused_activation", fused_activation, NULL),
     CT_TEST("skip_rms_normalization", skip_rms_normalization, NULL),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * ONNX Runtime's own Attention (domain com.microsoft), which its optimiser makes of a transformer's
- * layer: the projections to queries, keys and values are one product, and a mask is 1 where a key
- * counts.
+ * ONNX Runtime's own Attention and MultiHeadAttention (domain com.microsoft), which its optimiser
+ * makes of a transformer's layer: a mask is 1 where a key counts. In the first the projections to
+ * queries, keys and values are one product, in the second they are inputs.
  */
 #include <math.h>
 
@@ -11,8 +11,9 @@
 
 static const gemel_value null_value = {NULL, 0, 0};
 
-/* Inputs of the operator. */
+/* Inputs of the first, and of the second. */
 enum { INPUT, WEIGHTS, BIAS, MASK, PAST, SCORE_BIAS };
+enum { QUERY, KEY, VALUE, BIASES, KEY_MASK, ADDED, PAST_KEY, PAST_VALUE, PAST_LENGTH };
 
 /* What a key that doesn't count is given in place of its score. */
 static double filter_of(const gemel__onnx_call *c) {
@@ -77,10 +78,10 @@ static gemel_value between_ends(gemel__onnx_call *c, gemel_value mask, gemel_dim
                               gemel_ge_at(at, gemel_value_output(ends, 1), c->where), c->where);
 }
 
-/* S plus the filter where the mask [batch, keys] or [batch, queries, keys] is 0, or one of lengths
- * has no key. */
-static gemel_value with_mask(gemel__onnx_call *c, gemel_value s) {
-  gemel_value mask = gemel__onnx_input(c, MASK);
+/* S plus the filter where the mask, an INPUT, [batch, keys] or [batch, queries, keys] is 0, or one
+ * of lengths has no key. */
+static gemel_value with_mask(gemel__onnx_call *c, gemel_value s, size_t input) {
+  gemel_value mask = gemel__onnx_input(c, input);
   int rank = gemel__onnx_rank(mask);
   if (gemel_is_null(s) || rank < 1 || rank > 3) {
     return gemel_is_null(s) ? s
@@ -107,18 +108,14 @@ static gemel_value in_order(gemel__onnx_call *c, gemel_value s, gemel_dim querie
   return gemel_where_at(seen, s, gemel_scalar_like_at(s, -(double)INFINITY, c->where), c->where);
 }
 
-gemel_value gemel__onnx_packed_attention(gemel__onnx_call *c) {
+/* The result for queries, keys and values by heads; what is added to scores, and the mask, are
+ * inputs ADDED and MASK. */
+static gemel_value attend(gemel__onnx_call *c, const gemel_value parts[3], size_t added,
+                          size_t mask) {
   static const int64_t order[4] = {0, 1, 3, 2};
-  int64_t heads = gemel__onnx_int(c, "num_heads", 0), size;
-  gemel_value parts[3];
-  if (gemel__onnx_int(c, "do_rotary", 0)) {
-    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "do_rotary");
-  }
-  if (!project(c, heads, parts)) {
-    return null_value;
-  }
-  put_past(c, parts);
-  if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(parts[0])[3], &size)) {
+  int64_t size;
+  if (gemel_is_null(parts[0]) ||
+      !gemel_dim_is_constant(c->context, gemel__onnx_dims(parts[0])[3], &size)) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a size of heads that is a symbol");
   }
   double scale = gemel__onnx_float(c, "scale", 0);
@@ -126,12 +123,68 @@ gemel_value gemel__onnx_packed_attention(gemel__onnx_call *c) {
       gemel_matmul_at(parts[0], gemel_permute_at(parts[1], 4, order, c->where), c->where);
   s = gemel_mul_at(
       s, gemel_scalar_like_at(s, scale != 0 ? scale : 1 / sqrt((double)size), c->where), c->where);
-  s = gemel__onnx_given(c, SCORE_BIAS) ? gemel_add_at(s, gemel__onnx_input(c, SCORE_BIAS), c->where)
-                                       : s;
-  s = gemel__onnx_given(c, MASK) ? with_mask(c, s) : s;
+  s = gemel__onnx_given(c, added) ? gemel_add_at(s, gemel__onnx_input(c, added), c->where) : s;
+  s = gemel__onnx_given(c, mask) ? with_mask(c, s, mask) : s;
   if (gemel__onnx_int(c, "unidirectional", 0) && !gemel_is_null(s)) {
     s = in_order(c, s, gemel__onnx_dims(s)[2], gemel__onnx_dims(s)[3]);
   }
   gemel_value p = gemel_softmax_at(s, NULL, c->where);
   return gemel__onnx_heads_together(c, gemel_matmul_at(p, parts[2], c->where));
+}
+
+gemel_value gemel__onnx_packed_attention(gemel__onnx_call *c) {
+  gemel_value parts[3];
+  if (gemel__onnx_int(c, "do_rotary", 0)) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "do_rotary");
+  }
+  if (!project(c, gemel__onnx_int(c, "num_heads", 0), parts)) {
+    return null_value;
+  }
+  put_past(c, parts);
+  return attend(c, parts, SCORE_BIAS, MASK);
+}
+
+/* Queries, keys and values plus their parts of the bias. */
+static int add_biases(gemel__onnx_call *c, gemel_value parts[3]) {
+  gemel_dim sizes[3];
+  for (int k = 0; k < 3; k++) {
+    if (gemel__onnx_rank(parts[k]) != 3) {
+      gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a bias of keys that are by heads already");
+      return 0;
+    }
+    sizes[k] = gemel__onnx_dims(parts[k])[2];
+  }
+  gemel_value bias = gemel_split_at(gemel__onnx_input(c, BIASES), 3, sizes, NULL, c->where);
+  for (uint32_t k = 0; k < 3 && !gemel_is_null(bias); k++) {
+    parts[k] = gemel_add_at(parts[k], gemel_value_output(bias, k), c->where);
+  }
+  return !gemel_is_null(bias);
+}
+
+gemel_value gemel__onnx_multi_head_attention(gemel__onnx_call *c) {
+  int64_t heads = gemel__onnx_int(c, "num_heads", 0);
+  gemel_value parts[3];
+  if (!gemel__onnx_given(c, KEY) || !gemel__onnx_given(c, VALUE) || c->n_outputs > 3 ||
+      gemel__onnx_given(c, PAST_LENGTH) || gemel__onnx_rank(gemel__onnx_input(c, QUERY)) != 3) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
+                              "it takes queries of 3 axes, keys and values, and a past as long as "
+                              "it is, and gives no scores");
+  }
+  for (size_t k = QUERY; k <= VALUE; k++) {
+    parts[k] = gemel__onnx_input(c, k);
+  }
+  if (gemel__onnx_given(c, BIASES) && !add_biases(c, parts)) {
+    return null_value;
+  }
+  for (size_t k = QUERY; k <= VALUE; k++) {
+    parts[k] = gemel__onnx_by_heads(c, parts[k], heads);
+    if (k != QUERY && gemel__onnx_given(c, PAST_KEY + k - 1)) {
+      gemel_value all[2] = {gemel__onnx_input(c, PAST_KEY + k - 1), parts[k]};
+      parts[k] = gemel_concatenate_at(2, 2, all, c->where);
+    }
+    if (k != QUERY && k < c->n_outputs) {
+      c->outputs[k] = parts[k];
+    }
+  }
+  return attend(c, parts, ADDED, KEY_MASK);
 }
