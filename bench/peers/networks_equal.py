@@ -351,6 +351,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--json", help="write the figures to this file, a line each")
     options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
     found = []
     scratch = os.path.join(options.folder, "after.onnx")
     for name in CONVOLUTIONAL + ["gpt2", "bert", "vit"]:

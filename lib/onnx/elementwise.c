@@ -298,19 +298,22 @@ gemel_value gemel__onnx_shrink(gemel__onnx_call *c) {
   return gemel_where_at(below, gemel_add_at(x, bias, c->where), inner, c->where);
 }
 
-/* x/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), or with erf(x / sqrt(2)) in the place of tanh.
- */
+/* x (1 + erf(x / sqrt(2))) / 2, in the order in which exporters write it, or with
+ * tanh(sqrt(2 / pi) (x + 0.044715 x^3)) in the place of erf. */
 gemel_value gemel__onnx_gelu_of(gemel__onnx_call *c, gemel_value x, int by_tanh) {
-  gemel_value inner = gemel_mul_at(x, number_for(c, x, 0.70710678118654752440), c->where);
+  gemel_value turn;
   if (by_tanh) {
     gemel_value cube = gemel_mul_at(x, gemel_sqr_at(x, c->where), c->where);
     gemel_value sum =
         gemel_add_at(x, gemel_mul_at(cube, number_for(c, x, 0.044715), c->where), c->where);
-    inner = gemel_mul_at(sum, number_for(c, x, 0.79788456080286535588), c->where);
+    turn = gemel_tanh_at(gemel_mul_at(sum, number_for(c, x, 0.79788456080286535588), c->where),
+                         c->where);
+  } else {
+    turn =
+        gemel_erf_at(gemel_div_at(x, number_for(c, x, 1.41421356237309504880), c->where), c->where);
   }
-  gemel_value turn = by_tanh ? gemel_tanh_at(inner, c->where) : gemel_erf_at(inner, c->where);
   gemel_value gate = gemel_add_at(turn, number_for(c, x, 1), c->where);
-  return gemel_mul_at(gemel_mul_at(x, number_for(c, x, 0.5), c->where), gate, c->where);
+  return gemel_mul_at(gemel_mul_at(x, gate, c->where), number_for(c, x, 0.5), c->where);
 }
 
 gemel_value gemel__onnx_gelu(gemel__onnx_call *c) {

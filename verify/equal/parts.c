@@ -39,7 +39,7 @@ enum {
   SMALL_PAIR = 40,   /* nodes: up to this a pair isn't divided */
   LARGE_PAIR = 1000, /* nodes: above, a counterexample shows only a part */
   PART_NODES = 120,  /* of a part, at most */
-  IN_A_ROW = 16,     /* so many without one that did, in a heavy pair, are enough too */
+  IN_A_ROW = 32,     /* so many without one that did, in a heavy pair, are enough too */
   FAILURES = 48,     /* after so many parts that didn't pass no more are tried */
   USUAL_PARTS = 24,  /* if more nodes differ, parts get fewer points, */
   LEAST_EFFORT = 4,  /* at least 1 ÷ LEAST_EFFORT of them */
