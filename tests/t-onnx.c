@@ -507,14 +507,14 @@ static void forms_of_gelu(const void *data) {
   message graph = {0}, model = {0}, opset = {0}, domain = {0};
   static const char *const inputs[2] = {"x", "x b"}, *const names[2] = {"Gelu", "FastGelu"};
   static const char *const texts[2] = {
-      "graph g(x: f32[N, 3], b: f32[N, 3]) {\n  n0 = 0.70710677:f32\n  n1 = mul(x, n0)\n"
-      "  n2 = erf(n1)\n  n3 = 1:f32\n  n4 = add(n2, n3)\n  n5 = 0.5:f32\n  n6 = mul(x, n5)\n"
-      "  n7 = mul(n6, n4)\n  return y = n7\n}\n",
+      "graph g(x: f32[N, 3], b: f32[N, 3]) {\n  n0 = 1.4142135:f32\n  n1 = div(x, n0)\n"
+      "  n2 = erf(n1)\n  n3 = 1:f32\n  n4 = add(n2, n3)\n  n5 = 0.5:f32\n  n6 = mul(x, n4)\n"
+      "  n7 = mul(n6, n5)\n  return y = n7\n}\n",
       "graph g(x: f32[N, 3], b: f32[N, 3]) {\n  n0 = add(x, b)\n  n1 = sqr(n0)\n  n2 = mul(n0, "
       "n1)\n"
       "  n3 = 0.044715:f32\n  n4 = mul(n2, n3)\n  n5 = add(n0, n4)\n  n6 = 0.7978846:f32\n"
       "  n7 = mul(n5, n6)\n  n8 = tanh(n7)\n  n9 = 1:f32\n  n10 = add(n8, n9)\n  n11 = 0.5:f32\n"
-      "  n12 = mul(n0, n11)\n  n13 = mul(n12, n10)\n  return y = n13\n}\n"};
+      "  n12 = mul(n0, n10)\n  n13 = mul(n12, n11)\n  return y = n13\n}\n"};
   (void)data;
   for (int k = 0; k < 2; k++) {
     put_text(&domain, 7, "com.microsoft");
