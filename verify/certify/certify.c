@@ -126,7 +126,10 @@ static gemel_status judge(certify_session *s, int facts, const gemel_graph *side
   char *shown = NULL;
   gemel_status status = gemel__compare_fast(&s->pool, &c, finding, error);
   if (status == GEMEL_OK && facts && !gemel__is_proven(*finding)) {
+    gemel__finding sampled = *finding;
     status = gemel__compare_surely(&s->pool, &c, finding, &shown, error);
+    /* The models may see nothing where residues did: indices that they draw lie outside. */
+    *finding = finding->verdict == GEMEL_VERDICT_UNINFORMATIVE ? sampled : *finding;
   }
   if (status == GEMEL_OK && facts && gemel__is_different(*finding)) {
     char text[200];

@@ -30,6 +30,7 @@ enum {
   TRIALS_OF_INTEGERS = 24,
   MOST_TRIALS = 200,
   REDRAWS = 12,
+  MOST_INDICES = 4, /* indices are drawn below 1, 2, ... of them in turn */
   CHAINS = 24,
   MANY = 1000
 };
@@ -156,14 +157,32 @@ static gemel__field_leaf leaf_kind(gemel_range range) {
                                                                            : GEMEL__LEAF_ANY;
 }
 
-/* Draws the inputs: random residues for floats, numbers for integers and truths. */
+/* Makes the integers of X numbers from -BOUND to BOUND - 1, which may be indices of an axis. */
+static void make_small(gemel_tensor *x, int bound) {
+  gemel_dtype dtype = gemel_tensor_dtype(x);
+  int lowest = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ? -bound : 0;
+  char *data = gemel_tensor_data(x);
+  for (int64_t k = 0; k < gemel_tensor_elements(x); k++, data += gemel_dtype_size(dtype)) {
+    double rest = fmod(fabs(gemel__dtype_load(dtype, data)), bound - lowest);
+    gemel__dtype_store(dtype, rest + lowest, data);
+  }
+}
+
+/* Draws the inputs: random residues for floats, numbers for integers and truths. BOUND: integers
+ * are indices, and small (0: they are any). */
 static gemel_status draw_inputs(gemel__pool *pool, const gemel__instance *in, gemel__domain *field,
-                                gemel__rtensor *inputs, gemel_error *error) {
+                                int bound, gemel__rtensor *inputs, gemel_error *error) {
   gemel_tensor **point = gemel__alloc_array(in->n_leaves + 1, sizeof *point);
   gemel_status status =
       point == NULL ? gemel__no_memory(error, "a trial")
                     : gemel__instance_values(in, GEMEL__FILL_POINTS, &pool->random, point, error);
   if (status == GEMEL_OK) {
+    for (size_t k = 0; k < in->n_leaves && bound > 0; k++) {
+      gemel_dtype dtype = in->leaves[k].dtype;
+      if (dtype != GEMEL_BOOL && !gemel__is_float(dtype)) {
+        make_small(point[k], bound);
+      }
+    }
     status = gemel__rtensors_read(in->n_leaves, inputs, field, point, error);
     for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
       for (size_t i = 0; i < inputs[k].count && gemel__is_float(inputs[k].dtype); i++) {
@@ -233,10 +252,11 @@ size_t gemel__pair_results(const gemel__pair *pair) {
   return n;
 }
 
-/* Runs one trial. What a reference can't evaluate is unseen, unless memory is out. */
-static gemel_status run_trial(struct trials *t, gemel__domain *field, gemel__finding *finding,
-                              gemel_error *error) {
-  gemel_status status = draw_inputs(t->pool, &t->pair->a, field, t->room + 2, error);
+/* Runs trial K. What a reference can't evaluate is unseen, unless memory is out. */
+static gemel_status run_trial(struct trials *t, gemel__domain *field, int k,
+                              gemel__finding *finding, gemel_error *error) {
+  int bound = t->reads ? 1 + k % MOST_INDICES : 0;
+  gemel_status status = draw_inputs(t->pool, &t->pair->a, field, bound, t->room + 2, error);
   status = status ? status : evaluate(t, field, error);
   *finding = status == GEMEL_OK ? agree(field, &t->room[0], &t->room[1], t->seen) : gemel__unseen;
   gemel__rtensors_clear(t->pair->a.n_leaves + 2, t->room);
@@ -276,7 +296,7 @@ static gemel_status run_trials(struct trials *t, gemel__finding *finding, gemel_
        k < wanted || (finding->verdict == GEMEL_VERDICT_UNINFORMATIVE && k < wanted + REDRAWS);
        k++) {
     gemel__domain *field = field_of(t->pool, length, (size_t)k, error);
-    if (field == NULL || run_trial(t, field, finding, error) != GEMEL_OK) {
+    if (field == NULL || run_trial(t, field, k, finding, error) != GEMEL_OK) {
       return error->status;
     }
     const gemel__field_report *report = gemel__field_get_report(field);
