@@ -14,7 +14,7 @@
 #include <gemel/verify.h>
 #include "support/question.h"
 
-enum { SEEDS = 3, FEW = 8, MAX_RECORDS = 800 };
+enum { SEEDS = 3, FEW = 8, MAX_RECORDS = 4000 };
 
 typedef struct heard {
   size_t records, verdicts[GEMEL_VERDICT_COUNT];
