@@ -81,8 +81,8 @@ static double element(const gemel_tensor *t, int64_t k) {
   return gemel__dtype_load(dtype, data + (size_t)k * gemel_dtype_size(dtype));
 }
 
-/* Relative 1e-3 and absolute 1e-7, as ONNX's own runner, of bf16 two units and of f16 one unit in
- * the last place; NaN is NaN and infinity itself. */
+/* Relative 1e-3 and absolute 1e-7, as ONNX's own runner, of f16 and bf16 two units in the last
+ * place; NaN is NaN and infinity itself. */
 static int is_close(gemel_dtype dtype, double is, double should) {
   double relative = dtype == GEMEL_BF16 ? 0x1p-6 : dtype == GEMEL_F16 ? 0x1p-9 : 1e-3;
   return (isnan(is) && isnan(should)) || is == should ||

@@ -14,7 +14,8 @@ const char *gemel__outcome_text(gemel__campaign_outcome outcome) {
   return texts[outcome];
 }
 
-void gemel__words_text(unsigned words, char *text, size_t bytes) {
+/* "reassoc, folded", into TEXT, shortened to fit. */
+static void words_text(unsigned words, char *text, size_t bytes) {
   size_t length = 0;
   text[0] = '\0';
   for (int k = 0; k < GEMEL_PAIR_COUNT && length < bytes; k++) {
@@ -29,7 +30,7 @@ void gemel__words_text(unsigned words, char *text, size_t bytes) {
 static void say(const gemel__campaign_row *row, char *text, size_t bytes) {
   const gemel__equal_summary *s = &row->summary;
   char words[200];
-  gemel__words_text(s->needs, words, sizeof words);
+  words_text(s->needs, words, sizeof words);
   if (row->outcome != GEMEL__OUTCOME_EQUAL) {
     snprintf(text, bytes, "%s", s->detail);
   } else if (s->bitwise) {

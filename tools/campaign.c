@@ -563,6 +563,7 @@ static int judge_all(campaign *c, const name_list *models) {
       gemel__campaign_json(c->json, row);
     }
   }
+  c->sum.seconds = gemel__now() - c->sum.seconds;
   fprintf(table, "\ngemel campaign: %zu models", c->sum.count);
   for (int k = 0; k < GEMEL__OUTCOME_COUNT; k++) {
     if (c->sum.counts[k] > 0) {
@@ -573,8 +574,7 @@ static int judge_all(campaign *c, const name_list *models) {
     fprintf(table, "; shard %llu of %llu of %zu models", (unsigned long long)c->shard,
             (unsigned long long)c->shards, models->count);
   }
-  fprintf(table, "%s (%.1f s)\n", is_stopped ? ", then a signal ended it" : "",
-          c->sum.seconds = gemel__now() - c->sum.seconds);
+  fprintf(table, "%s (%.1f s)\n", is_stopped ? ", then a signal ended it" : "", c->sum.seconds);
   return status;
 }
 

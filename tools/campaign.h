@@ -52,9 +52,6 @@ typedef struct gemel__campaign {
 
 const char *gemel__outcome_text(gemel__campaign_outcome outcome);
 
-/* "reassoc, folded"; into TEXT, shortened to fit. */
-void gemel__words_text(unsigned words, char *text, size_t bytes);
-
 /* One line of the table. */
 void gemel__campaign_print(FILE *file, const gemel__campaign_row *row);
 

@@ -50,8 +50,7 @@ gemel_value gemel__onnx_heads_together(gemel__onnx_call *c, gemel_value x) {
   return gemel_reshape_at(gemel_permute_at(x, 4, order, c->where), 3, shape, c->where);
 }
 
-/* X with each head as often as there are HEADS of queries for it, one after the other. */
-static gemel_value for_queries(gemel__onnx_call *c, gemel_value x, gemel_dim heads) {
+gemel_value gemel__onnx_for_queries(gemel__onnx_call *c, gemel_value x, gemel_dim heads) {
   const gemel_dim *d = gemel__onnx_dims(x);
   if (d == NULL || d[1] == heads) {
     return x;
@@ -243,12 +242,12 @@ static gemel_value attend(gemel__onnx_call *c, gemel_value q, gemel_value k, gem
   scores s = {null_value, null_value, null_value};
   gemel_dim heads = gemel__onnx_dims(q)[1];
   mask_scores(c, &s, gemel__onnx_dims(q)[2], gemel__onnx_dims(k)[2]);
-  gemel_value raw = products(c, q, for_queries(c, k, heads));
+  gemel_value raw = products(c, q, gemel__onnx_for_queries(c, k, heads));
   double cap = gemel__onnx_float(c, "softcap", 0);
   s.value = cap != 0 ? capped(c, raw, cap) : raw;
   gemel_value biased = masked(c, &s), p = shares(c, &s, biased);
   put_scores(c, raw, s.value, biased, p);
-  return gemel_matmul_at(p, for_queries(c, v, heads), c->where);
+  return gemel_matmul_at(p, gemel__onnx_for_queries(c, v, heads), c->where);
 }
 
 gemel_value gemel__onnx_attention(gemel__onnx_call *c) {

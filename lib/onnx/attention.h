@@ -14,4 +14,8 @@ gemel_value gemel__onnx_by_heads(gemel__onnx_call *c, gemel_value x, int64_t hea
 /* [batch, heads, length, size] as [batch, length, heads * size]. */
 gemel_value gemel__onnx_heads_together(gemel__onnx_call *c, gemel_value x);
 
+/* X [batch, heads, ...] of 4 axes with each head as often as there are HEADS of queries for it, one
+ * after the other. */
+gemel_value gemel__onnx_for_queries(gemel__onnx_call *c, gemel_value x, gemel_dim heads);
+
 #endif

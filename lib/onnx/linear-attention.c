@@ -42,20 +42,6 @@ static gemel_value read_state(gemel__onnx_call *c, gemel_value state, gemel_valu
                       c->where);
 }
 
-/* The state of KV_HEADS for each of HEADS. */
-static gemel_value for_heads(gemel__onnx_call *c, gemel_value state, int64_t heads,
-                             int64_t kv_heads) {
-  const gemel_dim *d = gemel__onnx_dims(state);
-  if (heads == kv_heads || d == NULL) {
-    return state;
-  }
-  gemel_dim n = gemel_dim_constant(c->context, heads / kv_heads);
-  gemel_dim wide[5] = {d[0], d[1], n, d[2], d[3]};
-  gemel_dim shape[4] = {d[0], gemel_dim_constant(c->context, heads), d[2], d[3]};
-  gemel_value each = gemel_expand_dims_at(state, 2, c->where);
-  return gemel_reshape_at(gemel_broadcast_to_at(each, 5, wide, c->where), 4, shape, c->where);
-}
-
 /* Rows of the loop, or null. */
 static gemel_value row_of(gemel__onnx_call *c, gemel_loop *loop, gemel_value rows) {
   return gemel_is_null(rows) ? rows : gemel_loop_row_at(loop, rows, c->where);
@@ -108,12 +94,13 @@ static int read_rule(gemel__onnx_call *c, int *gated, int *delta) {
 
 /* Runs LOOP over ROWS: results of all steps, [length, batch, heads, values]; *LAST the state. */
 static gemel_value run_loop(gemel__onnx_call *c, gemel_loop *loop, const gemel_value rows[6],
-                            int64_t heads, int64_t kv_heads, gemel_value *last) {
+                            int64_t heads, gemel_value *last) {
   gemel_value state = gemel_loop_state_at(loop, first_state(c, rows), c->where);
   gemel_value next = step(c, loop, state, rows);
   gemel_value query = row_of(c, loop, rows[QUERY]);
   gemel_loop_next_at(loop, state, next, c->where);
-  gemel_value read = read_state(c, for_heads(c, next, heads, kv_heads), query);
+  gemel_value read =
+      read_state(c, gemel__onnx_for_queries(c, next, gemel_dim_constant(c->context, heads)), query);
   gemel_loop_stack_at(loop, read, c->where);
   gemel_loop_end_at(loop, NULL, c->where);
   *last = gemel_loop_last_at(loop, state, c->where);
@@ -150,7 +137,7 @@ gemel_value gemel__onnx_linear_attention(gemel__onnx_call *c) {
   if (loop == NULL) {
     return gemel__graph_take_error(c->graph, &error);
   }
-  gemel_value last, all = run_loop(c, loop, rows, heads, kv_heads, &last);
+  gemel_value last, all = run_loop(c, loop, rows, heads, &last);
   gemel_loop_free(loop);
   gemel_dtype dtype = gemel__onnx_dtype_of(gemel__onnx_input(c, QUERY));
   gemel_value scaled = gemel_mul_at(

@@ -4,7 +4,6 @@
  * numbers with the target and adding up what is left, so that a gradient passes as it should, and a
  * target outside of the classes picks nothing.
  */
-#include "core/dtype.h"
 #include "onnx/operators.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
@@ -98,13 +97,11 @@ gemel_value gemel__onnx_cross_entropy_loss(gemel__onnx_call *c) {
 /* Input 1, the number of classes, which may be a float; GEMEL_DIM_NONE if it isn't known. */
 static gemel_dim depth_of(gemel__onnx_call *c) {
   const gemel__sizes *sizes = gemel__onnx_sizes(c, 1);
-  gemel_tensor *t = sizes == NULL ? gemel__onnx_known(c, 1) : NULL;
   gemel_dim depth = sizes != NULL && sizes->count == 1 ? sizes->dims[0] : GEMEL_DIM_NONE;
-  if (t != NULL && gemel_tensor_elements(t) == 1) {
-    double n = gemel__dtype_load(gemel_tensor_dtype(t), gemel_tensor_data(t));
-    depth = n >= 0 && n <= INT32_MAX ? gemel_dim_constant(c->context, (int64_t)n) : GEMEL_DIM_NONE;
+  double n;
+  if (sizes == NULL && gemel__onnx_number(c, 1, &n) && n >= 0 && n <= INT32_MAX) {
+    depth = gemel_dim_constant(c->context, (int64_t)n);
   }
-  gemel_tensor_unref(t);
   return depth;
 }
 
