@@ -106,8 +106,58 @@ static const op_case gradients[] = {
          "f32[3] 1 2 3", "i64[3] 0 -3 2", "f32[3] 10 30 9"),
 };
 
+/* The derivative by Y of the sum of X with Y at INDICES by mul. */
+static gemel_value slope_of_product(gemel_value x, gemel_value indices, gemel_value y) {
+  gemel_put_options options = {.mode = "mul"};
+  gemel_value loss = gemel_sum(gemel_put_at(x, indices, y, &options, GEMEL_HERE)), slope;
+  gemel_error error;
+  CT_EQ_INT(gemel_grad(1, &loss, NULL, 1, &y, &slope, &error), GEMEL_OK);
+  return slope;
+}
+
+FORM(mul_slope, slope_of_product(in[0], in[2], in[1]))
+
+/* Zeros at one place: none, one, two and three of them, and x among them. */
+static const op_case slopes[] = {
+    GRAD_FORM(mul_slope, "no_zero", "f64[3] 4 40 20", "f64[3] 1 10 100", "f64[2] 1 480",
+              "f64[3] 0 500 50", "f64[2] 4 5", "f64[3] 2 4 8", "i64[3] 0 -1 1"),
+    GRAD_FORM(mul_slope, "one_zero", "f64[3] 32 0 0", "f64[3] 1 10 100", "f64[1] 16",
+              "f64[3] 880 8 8", "f64[1] 2", "f64[3] 0 4 4", "i64[3] 0 0 0"),
+    GRAD_FORM(mul_slope, "two_zeros", "f64[3] 0 0 0", "f64[3] 1 10 100", "f64[1] 0",
+              "f64[3] 60 6 0", "f64[1] 2", "f64[3] 0 0 3", "i64[3] 0 -1 0"),
+    GRAD_FORM(mul_slope, "zero_in_x", "f64[3] 0 0 0", "f64[3] 1 10 100", "f64[1] 15",
+              "f64[3] 0 0 0", "f64[1] 0", "f64[3] 0 5 3", "i64[3] 0 0 0"),
+    GRAD_FORM(mul_slope, "three_zeros", "f64[3] 0 0 0", "f64[3] 1 10 100", "f64[1] 0",
+              "f64[3] 0 0 0", "f64[1] 0", "f64[3] 0 0 3", "i64[3] 0 -1 0"),
+    GRAD_FORM(mul_slope, "f16", "f16[2] 16384 32768", "f16[2] 1 0", "f16[1] 128", "f16[2] 0 128",
+              "f16[1] 128", "f16[2] 256 128", "u8[2] 0 0"),
+};
+
+/* No value of a derivative is larger than all indices together. */
+static void mul_is_linear(const void *data) {
+  int64_t n = 1000;
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_value x = gemel_declare(graph, "x: f32[5]"), y = gemel_declare(graph, "y: f32[1000]");
+  gemel_output(slope_of_product(x, gemel_declare(graph, "i: i64[1000]"), y), "slope");
+  (void)data;
+  for (size_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    gemel_type type = gemel_value_type((gemel_value){graph, (uint32_t)k, 0});
+    int64_t elements = 1, size = 0;
+    for (int j = 0; j < gemel_type_rank(context, type); j++) {
+      CT_CHECK(gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size));
+      elements *= size;
+    }
+    CT_CHECK(elements <= n);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 void ct_register(void) {
   OPT_SUITE("take", cases);
+  OPT_SUITE("put_slopes", slopes);
+  ct_add("put", &(ct_test)CT_TEST("mul_is_linear", mul_is_linear, NULL));
   OPT_SUITE("take_forms", forms);
   OPT_SUITE("take_gradient", gradients);
 }

@@ -162,6 +162,12 @@ static int axis_of(const gemel_derive *call) {
   return gemel__axis(call->attrs[0].u.i, rank);
 }
 
+/* What counts are divided by in, and products made: an f16 holds nothing above 65504, a bf16 few
+ * integers above 256. */
+static gemel_dtype counting_dtype(gemel_dtype dtype) {
+  return gemel_dtype_size(dtype) < gemel_dtype_size(GEMEL_F32) ? GEMEL_F32 : dtype;
+}
+
 /* X, of the indices' shape, with an axis for each of y's. */
 static gemel_value along_indices(const gemel_derive *call, gemel_value x) {
   int64_t order[GEMEL_MAX_RANK];
@@ -188,50 +194,56 @@ static gemel_value winners(const gemel_derive *call) {
   return along_indices(call, gemel_eq_at(take_at(call, table, 0), number, call->where));
 }
 
-/* X, a vector, as axis AT of a tensor of RANK axes. */
-static gemel_value as_axis(const gemel_derive *call, gemel_value x, int at, int rank) {
-  int64_t order[GEMEL_MAX_RANK + 1];
-  for (int k = 0; k < rank; k++) {
-    order[k] = k == at ? 0 : -1;
-  }
-  return gemel_dimshuffle_at(x, (size_t)rank, order, call->where);
+/* Of each place, what is there of x and of y: X and Y put together by MODE, as each of y's elements
+ * finds it. */
+static gemel_value at_places(const gemel_derive *call, gemel_value x, gemel_value y,
+                             const char *mode) {
+  return take(call, put(call, x, y, mode));
 }
 
-/* Of vectors that give a number to each index: COMPARE of each number with each, along axes AXIS
- * and AXIS + 1 of RANK. */
-static gemel_value each_with_each(const gemel_derive *call, const char *compare, gemel_value x,
-                                  int axis, int rank) {
-  gemel_value both[2] = {as_axis(call, x, axis, rank), as_axis(call, x, axis + 1, rank)};
-  return gemel_apply_at(call->graph, compare, 2, both, 0, NULL, call->where);
+/* x and y of put, in the dtype that products are made in; which are 0, and then all but these with
+ * 1 in their place, and these alone. */
+typedef struct put_factors {
+  gemel_value all, is_zero, nonzero, zeros;
+} put_factors;
+
+static put_factors factors_of(const gemel_derive *call, gemel_value x, gemel_dtype dtype) {
+  put_factors f = {gemel_cast_at(x, dtype, call->where), null_value, null_value, null_value};
+  gemel_value zero = number_like(call, f.all, 0), one = number_like(call, f.all, 1);
+  f.is_zero = gemel_eq_at(f.all, zero, call->where);
+  f.nonzero = gemel_where_at(f.is_zero, one, f.all, call->where);
+  f.zeros = gemel_where_at(f.is_zero, f.all, zero, call->where);
+  return f;
 }
 
-/* For each element of y the product of x and of all others of y at its place. Indices are compared
- * as places, since two that differ by the size of the axis are one. */
+/* For the elements of y that are 0, the product of the others: that of all that aren't, times the
+ * other zero if there is one, whose derivative is not 0. */
+static gemel_value others_of_zero(const gemel_derive *call, const put_factors *x,
+                                  const put_factors *y) {
+  gemel_location where = call->where;
+  gemel_value product = at_places(call, x->nonzero, y->nonzero, "mul");
+  gemel_value sum = at_places(call, x->zeros, y->zeros, "add");
+  gemel_value count = at_places(call, gemel_cast_at(x->is_zero, GEMEL_I64, where),
+                                gemel_cast_at(y->is_zero, GEMEL_I64, where), "add");
+  gemel_value other = gemel_mul_at(gemel_sub_at(sum, y->all, where), product, where);
+  gemel_value two = gemel_where_at(gemel_eq_at(count, number_like(call, count, 2), where), other,
+                                   number_like(call, other, 0), where);
+  return gemel_where_at(gemel_eq_at(count, number_like(call, count, 1), where), product, two,
+                        where);
+}
+
+/* For each element of y the product of x and of all others of y at its place: that of all divided
+ * by it. */
 static gemel_value others(const gemel_derive *call) {
   gemel_value y = call->inputs[2];
-  int rank, y_rank, axis = axis_of(call);
-  int64_t order[GEMEL_MAX_RANK + 1], over = axis + 1;
-  const gemel_dim *y_dims = gemel__value_dims(y, &y_rank);
-  const gemel_dim *dims = gemel__value_dims(call->inputs[0], &rank);
-  gemel_dim flat[GEMEL_MAX_RANK], n = index_count(call);
-  for (int k = 0; k < rank; k++) {
-    flat[k] = k == axis ? n : dims[k];
-  }
-  for (int k = 0; k <= rank; k++) {
-    order[k] = k == axis ? -1 : k < axis ? k : k - 1;
-  }
-  gemel_value places = take_at(call, numbers(call, dims[axis]), 0);
-  places = gemel_reshape_at(places, 1, &n, call->where);
-  gemel_value same = each_with_each(call, "eq", places, axis, rank + 1);
-  gemel_value apart = each_with_each(call, "ne", numbers(call, n), axis, rank + 1);
-  gemel_value factors = gemel_dimshuffle_at(gemel_reshape_at(y, (size_t)rank, flat, call->where),
-                                            (size_t)rank + 1, order, call->where);
-  gemel_value one = number_like(call, y, 1);
-  factors =
-      gemel_where_at(gemel_logical_and_at(same, apart, call->where), factors, one, call->where);
-  factors = gemel_prod_at(factors, &(gemel_prod_options){.axes = {1, &over}}, call->where);
-  factors = gemel_reshape_at(factors, (size_t)y_rank, y_dims, call->where);
-  return gemel_mul_at(take(call, call->inputs[0]), factors, call->where);
+  gemel_dtype dtype = gemel_type_dtype(gemel_graph_context(call->graph), gemel_value_type(y));
+  gemel_dtype wide = counting_dtype(dtype);
+  put_factors of_x = factors_of(call, call->inputs[0], wide), of_y = factors_of(call, y, wide);
+  gemel_value all = at_places(call, of_x.all, of_y.all, "mul");
+  gemel_value quotient = gemel_div_at(all, of_y.nonzero, call->where);
+  gemel_value product =
+      gemel_where_at(of_y.is_zero, others_of_zero(call, &of_x, &of_y), quotient, call->where);
+  return gemel_cast_at(product, dtype, call->where);
 }
 
 /* Of the smallest or largest of each place: where x and y are it, and how many there are. */
@@ -243,7 +255,7 @@ static extremes extremes_of(const gemel_derive *call) {
   gemel_context *context = gemel_graph_context(call->graph);
   gemel_value out = call->outputs[0];
   gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(out));
-  gemel_dtype counted = gemel_dtype_size(dtype) < gemel_dtype_size(GEMEL_F32) ? GEMEL_F32 : dtype;
+  gemel_dtype counted = counting_dtype(dtype);
   extremes e = {gemel_eq_at(call->inputs[0], out, call->where),
                 gemel_eq_at(call->inputs[2], take(call, out), call->where), null_value};
   e.count = put(call, gemel_cast_at(e.x, counted, call->where),
