@@ -147,6 +147,11 @@ static const scenario scenarios[] = {
      .text = "(x: f32[140, 3], y: f32[140, 3]) {\n"
              "  return a = softmax(x, axis = 1), b = cross_entropy(x, y, axis = 1)\n}",
      .once = 1},
+    {.name = "order",
+     .text = "(x: f32[140, 3], y: i8[300], z: f16[2, 65]) {\n"
+             "  return a = argsort(x, axis = 0), b = argsort(y, axis = 0, descending = 1),\n"
+             "    c = argsort(reverse(z, axes = [1]), axis = 1)\n}",
+     .once = 1},
     {.name = "views",
      .text = "(x: f32[6, 8]) {\n"
              "  return a = subtensor(x, start = [2, 0], size = [3, 8]),\n"
@@ -259,6 +264,9 @@ static const struct {
     HOME(max_loses_nan, "max"),
     HOME(argmax_last_tie, "argmax"),
     HOME(argmax_nan, "argmax"),
+    HOME(argsort_unstable, "order"),
+    HOME(argsort_side, "order"),
+    HOME(argsort_short, "order"),
     HOME(reduce_scratch, "long"),
     HOME(reduce_threads, "kept"),
     HOME(reduce_result_order, "kept"),
