@@ -781,6 +781,15 @@ if [ -d "$models" ]; then
       good campaign/signal || wrong campaign/signal "not told what was judged"
     [ -z "$(ls scratch)" ] && good campaign/scratch || wrong campaign/scratch "its folder is left"
     unset TMPDIR
+    # A folder that can't be read, for whoever asks: its path is too long. What else there is is judged.
+    long=$(printf '%0250d' 0)
+    mkdir closed
+    cp relu.onnx closed
+    (cd closed && for k in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do mkdir $long && cd $long || exit; done)
+    gives campaign/closed 2 '^gemel campaign: 2 models, 1 equal, 1 no access (' campaign closed --optimizer 'cp {in} {out}' --junit closed.xml
+    grep -q '^no access .*00: File name too long$' "$scratch/out" && grep -q ' errors="1" ' closed.xml &&
+      good campaign/closed/why || wrong campaign/closed/why "not told why"
+    rm -r closed
     refuses campaign/no-file "{in} and {out}" campaign 'some models' --optimizer 'true {in}'
     refuses campaign/shard "no K/N" campaign 'some models' --optimizer 'cp {in} {out}' --shard 4/3
     refuses campaign/empty "no models" campaign folder --optimizer 'cp {in} {out}'

@@ -88,11 +88,10 @@ void gemel__campaign_json(FILE *file, const gemel__campaign_row *row) {
 /* ---- JUnit ---- */
 
 static void junit_case(FILE *file, const gemel__campaign_row *row) {
-  static const char *const kinds[] = {[GEMEL__OUTCOME_DIFFERS] = "failure",
-                                      [GEMEL__OUTCOME_OPEN] = "failure",
-                                      [GEMEL__OUTCOME_UNREAD] = "skipped",
-                                      [GEMEL__OUTCOME_FAILED] = "error",
-                                      [GEMEL__OUTCOME_CRASHED] = "error"};
+  static const char *const kinds[] = {
+      [GEMEL__OUTCOME_DIFFERS] = "failure", [GEMEL__OUTCOME_OPEN] = "failure",
+      [GEMEL__OUTCOME_UNREAD] = "skipped",  [GEMEL__OUTCOME_FAILED] = "error",
+      [GEMEL__OUTCOME_CRASHED] = "error",   [GEMEL__OUTCOME_CLOSED] = "error"};
   fputs("  <testcase classname=\"gemel.campaign\" name=\"", file);
   gemel__escape(file, row->model);
   fprintf(file, "\" time=\"%.3f\"", row->seconds);
@@ -110,7 +109,8 @@ void gemel__campaign_junit(FILE *file, const gemel__campaign *c) {
           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"gemel campaign\" "
           "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\">\n",
           c->count, c->counts[GEMEL__OUTCOME_DIFFERS] + c->counts[GEMEL__OUTCOME_OPEN],
-          c->counts[GEMEL__OUTCOME_FAILED] + c->counts[GEMEL__OUTCOME_CRASHED],
+          c->counts[GEMEL__OUTCOME_FAILED] + c->counts[GEMEL__OUTCOME_CRASHED] +
+              c->counts[GEMEL__OUTCOME_CLOSED],
           c->counts[GEMEL__OUTCOME_UNREAD], c->seconds);
   for (size_t k = 0; k < c->count; k++) {
     junit_case(file, &c->rows[k]);

@@ -54,18 +54,24 @@ typedef struct campaign {
 
 /* ---- The models ---- */
 
-typedef struct name_list {
-  char **names;
-  size_t count;
-} name_list;
+/* A model, or a folder that may have some and can't be read. */
+typedef struct found {
+  char *name;
+  int problem; /* errno; 0: a model */
+} found;
 
-static void push(name_list *list, char *name) {
-  list->names = gemel__need(list->names, (list->count + 1) * sizeof *list->names);
-  list->names[list->count++] = name;
+typedef struct found_list {
+  found *items;
+  size_t count;
+} found_list;
+
+static void push(found_list *list, char *name, int problem) {
+  list->items = gemel__need(list->items, (list->count + 1) * sizeof *list->items);
+  list->items[list->count++] = (found){name, problem};
 }
 
 static int by_name(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
+  return strcmp(((const found *)a)->name, ((const found *)b)->name);
 }
 
 /* A folder that is a link isn't entered: links may go round in circles. */
@@ -74,54 +80,67 @@ static int is_link(const char *path) {
   return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
 }
 
-/* The entries of folder BELOW of ROOT: models go to MODELS, folders to FOLDERS. GEMEL__BAD (said).
- */
-static int read_folder(const char *root, const char *below, name_list *models, name_list *folders) {
+/* What NAME, in ROOT, is: a model goes to MODELS, a folder to FOLDERS; what can't be looked at may
+ * be either. */
+static void sort_entry(const char *root, char *name, found_list *models, found_list *folders) {
+  char *full = gemel__need_text("%s/%s", root, name);
+  struct stat about;
+  int is_there = stat(full, &about) == 0, is_named = gemel__ends_in(name, ".onnx");
+  int problem = is_there || errno == ENOENT || errno == ELOOP ? 0 : errno;
+  if (is_there && S_ISDIR(about.st_mode) && !is_link(full)) {
+    push(folders, name, 0);
+  } else if (problem != 0 || (is_there && S_ISREG(about.st_mode) && is_named)) {
+    push(models, name, problem);
+  } else {
+    free(name);
+  }
+  free(full);
+}
+
+/* The entries of folder BELOW of ROOT: models go to MODELS, folders to FOLDERS. 0, or errno of why
+ * they can't be read. */
+static int read_folder(const char *root, const char *below, found_list *models,
+                       found_list *folders) {
   char *path = gemel__need_text("%s/%s", root, below);
   DIR *folder = opendir(path);
-  struct stat about;
-  int status = folder == NULL ? gemel__complain("%s: %s", path, strerror(errno)) : GEMEL__GOOD;
+  int problem = folder == NULL ? errno : 0;
   for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-    char *name = gemel__need_text("%s%s%s", below, below[0] != '\0' ? "/" : "", entry->d_name);
-    char *full = gemel__need_text("%s/%s", root, name);
-    if (entry->d_name[0] == '.' || stat(full, &about) != 0) {
-      free(name);
-    } else if (S_ISDIR(about.st_mode) && !is_link(full)) {
-      push(folders, name);
-    } else if (S_ISREG(about.st_mode) && gemel__ends_in(name, ".onnx")) {
-      push(models, name);
-    } else {
-      free(name);
+    if (entry->d_name[0] != '.') {
+      const char *between = below[0] != '\0' ? "/" : "";
+      sort_entry(root, gemel__need_text("%s%s%s", below, between, entry->d_name), models, folders);
     }
-    free(full);
   }
   if (folder != NULL) {
     closedir(folder);
   }
   free(path);
-  return status;
+  return problem;
 }
 
-static void clear_names(name_list *list) {
+static void clear_found(found_list *list) {
   for (size_t k = 0; k < list->count; k++) {
-    free(list->names[k]);
+    free(list->items[k].name);
   }
-  free(list->names);
+  free(list->items);
 }
 
-/* All models in ROOT and the folders in it, by name. GEMEL__BAD (said). */
-static int find_models(const char *root, name_list *models) {
-  name_list folders = {NULL, 0};
-  int status = GEMEL__GOOD;
-  push(&folders, gemel__need_text("%s", ""));
-  for (size_t k = 0; status == GEMEL__GOOD && k < folders.count; k++) {
-    status = read_folder(root, folders.names[k], models, &folders);
+/* All models in ROOT and the folders in it, by name, and the folders in it that can't be read.
+ * GEMEL__BAD (said): ROOT can't. */
+static int find_models(const char *root, found_list *models) {
+  found_list folders = {NULL, 0};
+  int problem = read_folder(root, "", models, &folders);
+  for (size_t k = 0; k < folders.count; k++) {
+    const char *name = folders.items[k].name;
+    int closed = read_folder(root, name, models, &folders);
+    if (closed != 0) {
+      push(models, gemel__need_text("%s", name), closed);
+    }
   }
-  clear_names(&folders);
+  clear_found(&folders);
   if (models->count > 0) {
-    qsort(models->names, models->count, sizeof *models->names, by_name);
+    qsort(models->items, models->count, sizeof *models->items, by_name);
   }
-  return status;
+  return problem == 0 ? GEMEL__GOOD : gemel__complain("%s: %s", root, strerror(problem));
 }
 
 /* ---- The optimiser ---- */
@@ -498,18 +517,36 @@ static void drop_scratch(const campaign *c, char *text) {
   }
 }
 
-/* 1 if the file BEFORE is a model; else why not in DETAIL. */
-static int is_model(const char *before, char *detail, size_t bytes) {
+/* 1 if ITEM, at BEFORE, is a model; else what it is goes to ROW. */
+static int is_model(const char *before, const found *item, gemel__campaign_row *row) {
+  gemel__equal_summary *s = &row->summary;
   gemel_error error;
+  int problem = item->problem != 0 ? item->problem : access(before, R_OK) != 0 ? errno : 0;
+  if (problem != 0) {
+    row->outcome = GEMEL__OUTCOME_CLOSED;
+    snprintf(s->detail, sizeof s->detail, "%s", strerror(problem));
+    return 0;
+  }
   gemel_onnx *model = gemel_onnx_load(before, &error);
   if (model == NULL) {
-    snprintf(detail, bytes, "%.500s", error.text);
+    row->outcome = GEMEL__OUTCOME_UNREAD;
+    snprintf(s->detail, sizeof s->detail, "%.500s", error.text);
   }
   gemel_onnx_free(model);
   return model != NULL;
 }
 
-static int judge_model(campaign *c, const char *model, gemel__campaign_row *row) {
+static void optimise_and_compare(campaign *c, char *before, char *after, char *folder,
+                                 const char *log, gemel__campaign_row *row) {
+  if (optimise(c, before, after, log, row->summary.detail, sizeof row->summary.detail)) {
+    compare(c, before, after, folder, log, row);
+  } else {
+    row->outcome = GEMEL__OUTCOME_FAILED;
+  }
+}
+
+static int judge_model(campaign *c, const found *item, gemel__campaign_row *row) {
+  const char *model = item->name;
   char *before = gemel__need_text("%s/%s", c->args->operands[0], model);
   char *after = gemel__need_text("%s/after.onnx", c->scratch);
   char *log = gemel__need_text("%s/log", c->scratch), *folder = folder_for(c, model);
@@ -519,12 +556,8 @@ static int judge_model(campaign *c, const char *model, gemel__campaign_row *row)
   row->model = gemel__need_text("%s", model);
   gemel__progress("gemel campaign: %s", model);
   char *detail = row->summary.detail;
-  if (!is_model(before, detail, sizeof row->summary.detail)) {
-    row->outcome = GEMEL__OUTCOME_UNREAD;
-  } else if (!optimise(c, before, after, log, detail, sizeof row->summary.detail)) {
-    row->outcome = GEMEL__OUTCOME_FAILED;
-  } else {
-    compare(c, before, after, folder, log, row);
+  if (is_model(before, item, row)) {
+    optimise_and_compare(c, before, after, folder, log, row);
   }
   if (folder != NULL && row->outcome == GEMEL__OUTCOME_DIFFERS) {
     status = keep_pair(folder, before, after);
@@ -543,13 +576,13 @@ static int judge_model(campaign *c, const char *model, gemel__campaign_row *row)
 
 /* ---- All ---- */
 
-static int judge_all(campaign *c, const name_list *models) {
+static int judge_all(campaign *c, const found_list *models) {
   FILE *table = c->json == stdout ? stderr : stdout;
   c->sum.rows = gemel__need(NULL, models->count * sizeof *c->sum.rows);
   int status = GEMEL__GOOD;
   for (size_t k = c->shard - 1; status == GEMEL__GOOD && k < models->count; k += c->shards) {
     gemel__campaign_row *row = &c->sum.rows[c->sum.count];
-    status = judge_model(c, models->names[k], row);
+    status = judge_model(c, &models->items[k], row);
     if (is_stopped) {
       free(row->model);
       break;
@@ -637,7 +670,7 @@ static int make_scratch(campaign *c) {
                                      : gemel__complain("%s: %s", c->scratch, strerror(errno));
 }
 
-static int judge_and_report(campaign *c, const name_list *models) {
+static int judge_and_report(campaign *c, const found_list *models) {
   int status = make_scratch(c);
   if (status != GEMEL__GOOD) {
     return status;
@@ -653,7 +686,7 @@ static int judge_and_report(campaign *c, const name_list *models) {
 static int run(const gemel__args *args) {
   campaign c = {.args = args, .sum = {.seconds = gemel__now()}};
   const char *json = gemel__arg(args, "json");
-  name_list models = {NULL, 0};
+  found_list models = {NULL, 0};
   int status = read_options(&c);
   status = status == GEMEL__GOOD ? find_models(args->operands[0], &models) : status;
   if (status == GEMEL__GOOD && models.count == 0) {
@@ -672,9 +705,9 @@ static int run(const gemel__args *args) {
   }
   free(c.sum.rows);
   free(c.scratch);
-  clear_names(&models);
-  return status != GEMEL__GOOD ? status
-         : is_stopped          ? GEMEL__BAD
+  clear_found(&models);
+  return status != GEMEL__GOOD                                   ? status
+         : is_stopped || c.sum.counts[GEMEL__OUTCOME_CLOSED] > 0 ? GEMEL__BAD
          : c.sum.counts[GEMEL__OUTCOME_EQUAL] + c.sum.counts[GEMEL__OUTCOME_UNREAD] < c.sum.count
              ? GEMEL__REFUTED
              : GEMEL__GOOD;
@@ -688,7 +721,8 @@ const gemel__command gemel__command_campaign = {
     "printed: equal (and what tells the two apart that is allowed), differs, open (neither was "
     "shown, or gemel doesn't read the result), not read (gemel doesn't read the model), no result "
     "(the optimiser failed), no "
-    "verdict (gemel failed). Shards may run at once, on one machine or many; all together judge "
+    "verdict (gemel failed), no access (the model, or a folder, can't be read). Shards may run at "
+    "once, on one machine or many; all together judge "
     "what one run would.\n"
     "Exit status 0 if all models that gemel reads are equal; else 1; 2 for usage and for what "
     "can't be read or written.",

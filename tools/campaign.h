@@ -14,7 +14,8 @@
   X(OPEN, "open")          /* neither was shown, or gemel doesn't read the result */               \
   X(UNREAD, "not read")    /* gemel doesn't read the model */                                      \
   X(FAILED, "no result")   /* the optimiser failed, or wrote no model */                           \
-  X(CRASHED, "no verdict") /* gemel itself ended before its verdict */
+  X(CRASHED, "no verdict") /* gemel itself ended before its verdict */                             \
+  X(CLOSED, "no access")   /* the file, or a folder where models may be, can't be read */
 
 typedef enum gemel__campaign_outcome {
 #define GEMEL__OUTCOME(NAME, text) GEMEL__OUTCOME_##NAME,
