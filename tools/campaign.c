@@ -55,23 +55,23 @@ typedef struct campaign {
 /* ---- The models ---- */
 
 /* A model, or a folder that may have some and can't be read. */
-typedef struct found {
+typedef struct model_found {
   char *name;
   int problem; /* errno; 0: a model */
-} found;
+} model_found;
 
 typedef struct found_list {
-  found *items;
+  model_found *items;
   size_t count;
 } found_list;
 
 static void push(found_list *list, char *name, int problem) {
   list->items = gemel__need(list->items, (list->count + 1) * sizeof *list->items);
-  list->items[list->count++] = (found){name, problem};
+  list->items[list->count++] = (model_found){name, problem};
 }
 
 static int by_name(const void *a, const void *b) {
-  return strcmp(((const found *)a)->name, ((const found *)b)->name);
+  return strcmp(((const model_found *)a)->name, ((const model_found *)b)->name);
 }
 
 /* A folder that is a link isn't entered: links may go round in circles. */
@@ -518,7 +518,7 @@ static void drop_scratch(const campaign *c, char *text) {
 }
 
 /* 1 if ITEM, at BEFORE, is a model; else what it is goes to ROW. */
-static int is_model(const char *before, const found *item, gemel__campaign_row *row) {
+static int is_model(const char *before, const model_found *item, gemel__campaign_row *row) {
   gemel__equal_summary *s = &row->summary;
   gemel_error error;
   int problem = item->problem != 0 ? item->problem : access(before, R_OK) != 0 ? errno : 0;
@@ -545,7 +545,7 @@ static void optimise_and_compare(campaign *c, char *before, char *after, char *f
   }
 }
 
-static int judge_model(campaign *c, const found *item, gemel__campaign_row *row) {
+static int judge_model(campaign *c, const model_found *item, gemel__campaign_row *row) {
   const char *model = item->name;
   char *before = gemel__need_text("%s/%s", c->args->operands[0], model);
   char *after = gemel__need_text("%s/after.onnx", c->scratch);
