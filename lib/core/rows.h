@@ -44,6 +44,7 @@ typedef struct gemel__hooks {
 /* Families: the files that hold an operation's code are called after its family. */
 #define GEMEL__FAMILY_TABLE(X)                                                                     \
   X(along)                                                                                         \
+  X(bits)                                                                                          \
   X(conv)                                                                                          \
   X(elementwise)                                                                                   \
   X(index)                                                                                         \

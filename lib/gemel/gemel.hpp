@@ -294,6 +294,9 @@ inline value argmax(const operand &x, int64_t axis) {
 inline value argmin(const operand &x, int64_t axis) {
   return checked(gemel_argmin_at(x.v, axis, x.where), x.v.graph, x.where);
 }
+inline value bitcast(const operand &x, gemel_dtype dtype) {
+  return checked(gemel_bitcast_at(x.v, dtype, x.where), x.v.graph, x.where);
+}
 inline value argsort(const operand &x, int64_t axis = -1, bool descending = false) {
   gemel_argsort_options options = {descending};
   return checked(gemel_argsort_at(x.v, axis, &options, x.where), x.v.graph, x.where);

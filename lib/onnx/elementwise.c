@@ -83,6 +83,18 @@ gemel_value gemel__onnx_cast(gemel__onnx_call *c) {
   return gemel_cast_at(gemel__onnx_input(c, 0), dtype, c->where);
 }
 
+gemel_value gemel__onnx_bit_cast(gemel__onnx_call *c) {
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel_error error;
+  gemel_dtype dtype;
+  if (gemel__onnx_dtype(gemel__onnx_int(c, "to", 0), &dtype, &error) != GEMEL_OK) {
+    return gemel__onnx_refuse(c, error.status, "%s", error.text);
+  }
+  return dtype == GEMEL_BOOL && gemel_dtype_size(gemel__onnx_dtype_of(x)) == 1
+             ? gemel_cast_at(x, dtype, c->where)
+             : gemel_bitcast_at(x, dtype, c->where);
+}
+
 gemel_value gemel__onnx_cast_like(gemel__onnx_call *c) {
   return gemel_cast_at(gemel__onnx_input(c, 0), gemel__onnx_dtype_of(gemel__onnx_input(c, 1)),
                        c->where);

@@ -6,6 +6,7 @@ libgemel_a_SOURCES += %reldir%/along.c
 libgemel_a_SOURCES += %reldir%/along.h
 libgemel_a_SOURCES += %reldir%/batch.c
 libgemel_a_SOURCES += %reldir%/batch.h
+libgemel_a_SOURCES += %reldir%/bits.c
 libgemel_a_SOURCES += %reldir%/body.c
 libgemel_a_SOURCES += %reldir%/body.h
 libgemel_a_SOURCES += %reldir%/composite.c

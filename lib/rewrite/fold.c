@@ -140,6 +140,7 @@ static gemel_status run_view(struct fold_call *v, gemel_error *error) {
   gemel_view view = v->views[0], like = v->call.outputs[0];
   GEMEL__TRY(v->record->view == NULL ? GEMEL_DECLINED
                                      : v->record->view(&v->call, shape, strides, &offset));
+  view.dtype = like.dtype;
   view.rank = like.rank;
   view.shape = shape;
   view.strides = strides;

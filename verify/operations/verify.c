@@ -13,6 +13,7 @@
 #include "core/graph.h"
 #include "core/words.h"
 #include "ops/ops.h"
+#include "ops/rule.h"
 #include "ops/sampling.h"
 #include "harness/jobs.h"
 #include "kernels/kernel.h"
@@ -151,7 +152,7 @@ static int zero_derivative(const struct subject *s) {
       return 0;
     }
   }
-  return row != NULL;
+  return row != NULL || s->op->grad == gemel__grad_nothing;
 }
 
 static const char *reason_without_instances(const struct tier_plan *plan, const struct subject *s) {

@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/along.c
+libgemel_verify_a_SOURCES += %reldir%/bits.c
 libgemel_verify_a_SOURCES += %reldir%/common.c
 libgemel_verify_a_SOURCES += %reldir%/common.h
 libgemel_verify_a_SOURCES += %reldir%/conv.c

@@ -119,6 +119,30 @@ gemel_status gemel__propose_elementwise(gemel__draft *d) {
   return status;
 }
 
+/* A dtype of as many bits; of a bool's byte no bool. */
+gemel_status gemel__propose_bitcast(gemel__draft *d) {
+  gemel__list *dtype = &d->attrs[0];
+  gemel__shape *x = &d->in[0];
+  size_t size = gemel_dtype_size(x->dtype);
+  if (!x->known && dtype->known) {
+    size = gemel_dtype_size((gemel_dtype)dtype->at[0]);
+    while (gemel_dtype_size(x->dtype) != size) {
+      x->dtype = (gemel_dtype)gemel__draw(d, 0, GEMEL_DTYPE_COUNT - 1);
+    }
+  }
+  if (!x->known) {
+    gemel__draw_shape(d, x, 0);
+  }
+  while (!dtype->known) {
+    gemel_dtype to = (gemel_dtype)gemel__draw(d, 0, GEMEL_DTYPE_COUNT - 1);
+    gemel__list_fill(dtype, 1, (int64_t)to);
+    if (gemel_dtype_size(to) == size && (to != GEMEL_BOOL || x->dtype == GEMEL_BOOL)) {
+      break;
+    }
+  }
+  return d->n_inputs == 1 ? GEMEL_OK : GEMEL_DECLINED;
+}
+
 gemel_status gemel__propose_size(gemel__draft *d) {
   if (!d->attrs[0].known) {
     gemel__list_fill(&d->attrs[0], 1, d->length > 0 ? d->length : gemel__draw(d, -2, 6));
