@@ -483,18 +483,19 @@ static const text_case values[] = {
           "}\n",
           VALUES("f64[2] 1 2", "f64[2, 2] 1 0 0 1"), "f64[2] 4 17", "f64[3, 2] 1 2 2 4 4 17"),
     /* ---- Errors of a step ---- */
-    FAILS("error/index",
-          "graph step(s: f64[1], k: i64[], c: f64[N]) {\n"
-          "  y = subtensor(c, start = [k], size = [1])\n"
-          "  return n = s + y\n"
-          "}\n"
-          "graph g(s: f64[1], c: f64[N], k: i64[]) {\n"
-          "  rows = arange(n = 50) % k\n"
-          "  last, all = scan(s, rows, c, body = step, states = 1, sequences = 1)\n"
-          "  return last\n"
-          "}\n",
-          VALUES("f64[1] 0", "f64[6] 1 2 3 4 5 6", "i64[] 10"), GEMEL_BAD_VALUE,
-          "step 7 of 50: test:2: subtensor(f64[N], i64[]): index 6 of axis 0 is outside 0..5"),
+    FAILS(
+        "error/index",
+        "graph step(s: f64[1], k: i64[], c: f64[N]) {\n"
+        "  y = subtensor(c, start = [k], size = [1])\n"
+        "  return n = s + y\n"
+        "}\n"
+        "graph g(s: f64[1], c: f64[N], k: i64[]) {\n"
+        "  rows = arange(n = 50) % k\n"
+        "  last, all = scan(s, rows, c, body = step, states = 1, sequences = 1)\n"
+        "  return last\n"
+        "}\n",
+        VALUES("f64[1] 0", "f64[6] 1 2 3 4 5 6", "i64[] 10"), GEMEL_BAD_VALUE,
+        "step 7 of 50: test:2: subtensor(f64[N], i64[]): index 6 of axis 0 is outside its size 6"),
     FAILS("error/reverse",
           "graph step(s: f64[1], k: i64[], c: f64[N]) {\n"
           "  y = subtensor(c, start = [k], size = [1])\n"

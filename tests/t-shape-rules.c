@@ -30,6 +30,16 @@ static const rewritten cases[] = {
      "(x: f32[1, N]) { r = dimshuffle(x, order = [1, 0]) return r }"},
     {"(x: f32[1, 1, N]) { r = dimshuffle(x, order = [1, 0, 2]) return r }",
      "(x: f32[1, 1, N]) { r = x return r }"},
+    /* sizes that values hold: of symbols, of constants, and not known */
+    {"(x: f32[2, N]) { n = size(value = N) r = subtensor(x, start = [0, 0], size = [2, n]) return "
+     "r }",
+     "(x: f32[2, N]) { r = x return r }"},
+    {"(x: f32[5]) { n = 5:i64 r = reshape(x, shape = [n]) return r }",
+     "(x: f32[5]) { r = x return r }"},
+    {"(x: f32[N], m: i64[]) { n = size(value = m) r = subtensor(x, start = [0], size = [n], step = "
+     "[1]) return r }",
+     "(x: f32[N], m: i64[]) { n = size(value = m) r = subtensor(x, start = [0], size = [n], step = "
+     "[1]) return r }"},
     /* a vector in the shape of a matrix */
     {"(x: f32[N, 3], b: f32[3]) { r = x - fill(x, broadcast_to(reshape(b, shape = [1, 3]), "
      "shape = [N, 3])) return r }",

@@ -56,8 +56,8 @@ static gemel_status begin_window(const gemel_kernel_call *call, gemel_view *wind
     int64_t last = first + (n - 1) * by, size = out->shape[axis];
     if (n > 0 && (first < 0 || first >= size || last < 0 || last >= size)) {
       return gemel__cuda_fail(
-          call->error, GEMEL_BAD_VALUE, "index %lld of axis %d is outside 0..%lld",
-          (long long)(first < 0 || first >= size ? first : last), axis, (long long)size - 1);
+          call->error, GEMEL_BAD_VALUE, "index %lld of axis %d is outside its size %lld",
+          (long long)(first < 0 || first >= size ? first : last), axis, (long long)size);
     }
     strides[axis] = out->strides[axis] * (GEMEL__FAULT(gpu_window_step) ? 1 : by);
     offset += n > 0 ? first * out->strides[axis] : 0;

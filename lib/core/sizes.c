@@ -210,14 +210,24 @@ static int tensor_integer(const gemel_tensor *tensor, int64_t *number) {
   }
 }
 
-/* The integer that a constant holds, if VALUE is a constant scalar. */
-static int constant_integer(gemel_value value, int64_t *number) {
+int gemel__known_size(gemel_value value, gemel_dim *dim) {
+  gemel_context *context = value.graph->context;
+  uint32_t op = gemel__node_at(value.graph, value.node)->op;
   gemel_attr attr;
-  if (gemel__node_at(value.graph, value.node)->op != GEMEL__OP_constant ||
+  int64_t number;
+  if ((op != GEMEL__OP_constant && op != GEMEL__OP_size) ||
       gemel_value_attr(value, "value", &attr) != GEMEL_OK) {
     return 0;
   }
-  return tensor_integer(attr.u.tensor, number);
+  if (op == GEMEL__OP_size) {
+    *dim = attr.u.dim;
+    return !gemel__dim_has_runtime(context, *dim);
+  }
+  if (!tensor_integer(attr.u.tensor, &number)) {
+    return 0;
+  }
+  *dim = gemel_dim_constant(context, number);
+  return 1;
 }
 
 struct resolving {
@@ -226,7 +236,7 @@ struct resolving {
 
 static gemel_dim resolve_atom(void *user, const gemel__atom *atom, gemel_dim self) {
   const gemel_infer *call = ((struct resolving *)user)->call;
-  int64_t number;
+  gemel_dim dim;
   if (atom->kind != GEMEL__ATOM_INPUT) {
     return self;
   }
@@ -234,10 +244,7 @@ static gemel_dim resolve_atom(void *user, const gemel__atom *atom, gemel_dim sel
     return GEMEL_DIM_NONE;
   }
   gemel_value value = call->input_values[atom->a];
-  if (constant_integer(value, &number)) {
-    return gemel_dim_constant(call->context, number);
-  }
-  return gemel_dim_of(value);
+  return gemel__known_size(value, &dim) ? dim : gemel_dim_of(value);
 }
 
 gemel_dim gemel__infer_resolve(const gemel_infer *call, gemel_dim dim) {

@@ -16,9 +16,12 @@ gemel_value gemel__apply_sized(gemel_graph *graph, uint32_t op, size_t n_inputs,
                                const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                                gemel_location where);
 
+/* 1 if VALUE, which a size depends on, holds a *DIM that is known: it is a scalar integer constant,
+ * or a `size` of symbols. GEMEL_DIM_NONE when memory is out. */
+int gemel__known_size(gemel_value value, gemel_dim *dim);
+
 /* Resolves the INPUT atoms of an attribute's dims to sizes of the node's inputs: during inference
- * an INPUT(k) whose input is a scalar integer constant becomes that constant, else VALUE of its
- * node. */
+ * an INPUT(k) whose input holds a known size becomes that size, else VALUE of its node. */
 gemel_dim gemel__infer_resolve(const gemel_infer *call, gemel_dim dim);
 
 /* 1 if a size in CALL's attributes depends on what input INPUT holds. */

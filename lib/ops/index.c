@@ -78,8 +78,8 @@ static gemel_status check_axis(const gemel_infer *call, const window *w, int k, 
     if (window_fits(start, size, step, n, &outside)) {
       return GEMEL_OK;
     }
-    return gemel__rule_fail(call, GEMEL_BAD_VALUE, "index %lld of axis %d is outside 0..%lld",
-                            (long long)outside, k, (long long)n - 1);
+    return gemel__rule_fail(call, GEMEL_BAD_VALUE, "index %lld of axis %d is outside its size %lld",
+                            (long long)outside, k, (long long)n);
   }
   if (!fixed || size <= 0) {
     return GEMEL_OK;
@@ -131,8 +131,9 @@ static gemel_status locate(const gemel_kernel_call *call, const gemel_attr *star
     int64_t first = start->u.ints[k], outside;
     first -= GEMEL__FAULT(subtensor_offset) && first > 1 && step_of(step, k) > 1;
     if (!window_fits(first, size[k], step_of(step, k), x->shape[k], &outside)) {
-      return gemel__fail(call->error, GEMEL_BAD_VALUE, "index %lld of axis %d is outside 0..%lld",
-                         (long long)outside, k, (long long)x->shape[k] - 1);
+      return gemel__fail(call->error, GEMEL_BAD_VALUE,
+                         "index %lld of axis %d is outside its size %lld", (long long)outside, k,
+                         (long long)x->shape[k]);
     }
     strides[k] = x->strides[k] * step_of(step, k);
     *offset += size[k] > 0 ? first * x->strides[k] : 0;

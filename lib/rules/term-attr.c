@@ -2,10 +2,12 @@
  *
  * Terms from attributes, and attributes from terms. Integers and dims are one kind of entry here,
  * whichever an operation's schema asks for; a size that is an input of the node which has the
- * attribute is named by the value that it is, and becomes an input again where it is put.
+ * attribute is the number or symbols that this input is known to hold, or else named by the value
+ * that it is, and then becomes an input again where it is put.
  */
 #include <string.h>
 #include "core/attrs.h"
+#include "core/sizes.h"
 #include "rules/functions.h"
 
 /* ---- From attributes ---- */
@@ -19,12 +21,17 @@ static gemel_dim name_input(void *user, const gemel__atom *atom, gemel_dim self)
   const owner *o = (const owner *)user;
   uint32_t n;
   const gemel__ref *inputs = gemel__node_inputs(o->scene->graph, o->node, &n);
+  gemel_dim dim;
   if (atom->kind != GEMEL__ATOM_INPUT) {
     return self;
   }
-  return atom->a < n ? gemel__dim_value(o->scene->graph->context, inputs[atom->a].node,
-                                        inputs[atom->a].output)
-                     : GEMEL_DIM_NONE;
+  if (atom->a >= n) {
+    return GEMEL_DIM_NONE;
+  }
+  gemel_value value = gemel__value(o->scene->graph, inputs[atom->a]);
+  return gemel__known_size(value, &dim)
+             ? dim
+             : gemel__dim_value(o->scene->graph->context, value.node, value.output);
 }
 
 static gemel_status load_dim(const owner *o, gemel_dim dim, gemel__entry *entry) {
