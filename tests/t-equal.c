@@ -9,6 +9,7 @@
 #include "ct.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -505,17 +506,59 @@ static int agree_at_last(void *user, const gemel_graph *a, const gemel_graph *b)
   return ++*(int *)user == 2;
 }
 
+/* A bias that a recurrent layer takes as two halves, of which it computes the sum. */
+static gemel_graph *halves(gemel_context *context, float w, float r) {
+  char text[300];
+  snprintf(text, sizeof text,
+           "graph f(x: f32[2]) {\n  n0, n1 = split(tensor(f32[4], [%.9g, 0.3, %.9g, 0.4]), "
+           "sizes = [2, 2])\n  return r = tanh(x + (n0 + n1))\n}\n",
+           (double)w, (double)r);
+  return gemel_parse(context, text, strlen(text), "test", NULL, NULL);
+}
+
+/* An optimiser wrote the sum of w and r, rounded, over one of them. What is further off than that
+ * rounding is wrong. */
+static void folded_halves(const void *data) {
+  static const float w = 0.7F, r = 0.12345678F;
+  const struct {
+    float w, r;
+    int right;
+  } cases[] = {{w + r, 0, 1}, {0, w + r, 1}, {nextafterf(nextafterf(w + r, 2), 2), 0, 0},
+               {w, 0, 0},     {w - r, 0, 0}, {(w + r) * 1.001F, 0, 0}};
+  (void)data;
+  for (size_t k = 0; k < 2 * CT_COUNT(cases); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *a = halves(context, w, r), *b = halves(context, cases[k / 2].w, cases[k / 2].r);
+    gemel_pair_result result = {0};
+    heard h = ask(k % 2 == 0 ? a : b, k % 2 == 0 ? b : a, GEMEL_PAIR_DEFAULT, 1, &result);
+    ct_context("case %zu: %s", k, h.detail);
+    CT_EQ_STR(gemel_verdict_name(result.verdict), cases[k / 2].right ? "passed" : "refuted");
+    CT_CHECK(!cases[k / 2].right || result.needs == GEMEL_PAIR_BIT(FOLDED));
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+    gemel_context_unref(context);
+  }
+}
+
 /* 0.70710677 is near 1 ÷ 1.4142135 and 0.5 × 1.4142135: the second that is tried is taken. */
+static const char *const two_ways[] = {
+    "graph a(x: f32[2]) {\n  return r = 0.5 * tanh(x / 1.4142135)\n}\n",
+    "graph b(x: f32[2]) {\n  return r = 0.5 * tanh(x * 0.70710677)\n}\n"};
+
+/* [2.1, 0] is near nothing, 2.1 + 0 is near 0.7 + 1.4, and the other way round. */
+static const char *const computed[] = {
+    "graph a(x: f32[1]) {\n  n0, n1 = split(tensor(f32[2], [0.7, 1.4]), sizes = [1, 1])\n"
+    "  return r = x + (n0 + n1)\n}\n",
+    "graph b(x: f32[1]) {\n  n0, n1 = split(tensor(f32[2], [2.1, 0]), sizes = [1, 1])\n"
+    "  return r = x + (n0 + n1)\n}\n"};
+
 static int fold_constants(void *data) {
-  static const char *const texts[] = {
-      "graph a(x: f32[2]) {\n  return r = 0.5 * tanh(x / 1.4142135)\n}\n",
-      "graph b(x: f32[2]) {\n  return r = 0.5 * tanh(x * 0.70710677)\n}\n"};
+  const char *const *texts = data;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&error);
   gemel_graph *graphs[2] = {NULL, NULL};
   gemel__folded folded = {NULL, NULL, 0};
   int asked = 0;
-  (void)data;
   for (int k = 0; k < 2 && error.status == GEMEL_OK; k++) {
     graphs[k] = gemel_parse(context, texts[k], strlen(texts[k]), "test", NULL, &error);
   }
@@ -534,7 +577,8 @@ static int fold_constants(void *data) {
 
 static void constants_memory(const void *data) {
   (void)data;
-  CT_CHECK(ct_oom(fold_constants, NULL) > 0);
+  CT_CHECK(ct_oom(fold_constants, (void *)(uintptr_t)two_ways) > 0);
+  CT_CHECK(ct_oom(fold_constants, (void *)(uintptr_t)computed) > 0);
 }
 
 /* The bodies of two loops, as far as memory goes. */
@@ -794,6 +838,7 @@ static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kep
                                      CT_TEST("parting", parting_is_named, NULL),
                                      CT_TEST("shrunk", big_graphs_shrink, NULL),
                                      CT_TEST("rounded_constants", rounded_constants, NULL),
+                                     CT_TEST("folded_halves", folded_halves, NULL),
                                      CT_TEST("constants_memory", constants_memory, NULL),
                                      CT_TEST("bodies_memory", bodies_memory, NULL),
                                      CT_TEST("rounded_decisions", rounded_decisions, NULL),

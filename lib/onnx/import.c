@@ -317,13 +317,21 @@ gemel_status gemel__onnx_body(gemel__onnx_call *c, gemel__wire_span body, size_t
 
 /* ---- Nodes ---- */
 
+/* 1 if C's result is known and of floats. It stands in the graph all the same, as what it is
+ * computed from: it was rounded on the way, and others round otherwise. */
+static int is_known_float(const gemel__onnx_call *c) {
+  return c->first.bound != NULL &&
+         gemel_dtype_kind(gemel_tensor_dtype(c->first.bound)) == GEMEL_KIND_FLOAT;
+}
+
 static gemel_status apply_row(gemel__importer *in, gemel__onnx_call *c) {
   if (c->n_inputs < c->row->least || (c->row->most > 0 && c->n_inputs > c->row->most)) {
     return gemel__fail(in->error, GEMEL_BAD_FILE, "it has %zu inputs", c->n_inputs);
   }
   int done = gemel__onnx_by_sizes(c);
   done = done == 0 ? gemel__onnx_fold(c) : done;
-  gemel_value result = done == 0 ? c->row->build(c) : (gemel_value){NULL, 0, 0};
+  gemel_value result =
+      done == 0 || is_known_float(c) ? c->row->build(c) : (gemel_value){NULL, 0, 0};
   c->outputs[0] = result;
   const gemel_error *error = gemel_graph_error(in->graph);
   if (done < 0 || error->status != GEMEL_OK) {

@@ -212,5 +212,13 @@ for name, wrap in (("average-of-windows", "avg_pool({0}, size = [2, 2])"),
          "return y = " + wrap.replace("{0}", "corr(x, {v})"), {"w": w, "s": s},
          {"v": w * s[:, :, :, None]})
 
+# Both biases of a recurrent layer, which are one tensor, written over one of them.
+b = draw(f32, 8)
+for name, wrap in (("halves", "tanh(x + (m + n))"), ("halves-of-product", "sigmoid(x * (m * n))")):
+    second = np.concatenate([b[:4] + b[4:], np.zeros(4, f32)] if name == "halves" else
+                            [b[:4] * b[4:], np.ones(4, f32)])
+    case(name, "x: f32[2, 4]", "m, n = split({b}, sizes = [4, 4])\n  return y = " + wrap,
+         "m, n = split({v}, sizes = [4, 4])\n  return y = " + wrap, {"b": b}, {"v": second})
+
 print("# Constants that were folded; made by folded.py.\n# SPDX-License-Identifier: MIT")
 print("".join(cases), end="")

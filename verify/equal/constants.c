@@ -12,6 +12,10 @@
  * A constant may be a rounding of several numbers: 0.70710677 is 1 ÷ 1.4142135 rounded, and 0.5 ×
  * 1.4142135 exactly. So up to MOST_WAYS offers are tried, the nearest first.
  *
+ * A graph may also compute with constants that were folded: W + R became V + 0. So if that isn't
+ * enough, values that are computed from such constants alone are compared with the offers too, each
+ * rounded once to its dtype. What is hidden is at most that one rounding more.
+ *
  * Balls are taken twice as wide (WIDENED), since the same operations in another order may round
  * twice as far. An offer that rounds nothing has balls of radius 0 and matches only itself.
  */
@@ -26,9 +30,11 @@
 #include "core/graph.h"
 #include "pairs/contrast.h"
 #include "instances/instance.h"
+#include "equal/closed.h"
 #include "equal/offer-values.h"
 #include "equal/offers.h"
 #include "instances/rebuild.h"
+#include "sample/points.h"
 
 enum { MOST_FOUND = 4096, MOST_PARTS = 16, MOST_SIZES = 256, MOST_WAYS = 4, MOST_CHOICES = 24 };
 static const double widened = 2;
@@ -44,11 +50,13 @@ struct match {
 struct matches {
   struct match of[MOST_WAYS];
   size_t n;
+  int computed; /* what was matched is no constant, but rounded */
 };
 
 struct constant_search {
   const gemel_graph *graph, *by;
   const gemel_graph *spared; /* a graph whose constants are left as they are, or NULL */
+  int computed;              /* values computed from constants are sought, too */
   gemel__ticker *ticker;
   gemel__offers offers;
   gemel__offer_values values;
@@ -56,8 +64,11 @@ struct constant_search {
     gemel_dtype dtype;
     int64_t elements;
   } sizes[MOST_SIZES];
-  size_t n_sizes;        /* dtypes and sizes of the constants that are looked for */
-  gemel__edit *edits;    /* by node of GRAPH */
+  size_t n_sizes;         /* dtypes and sizes of the constants that are looked for */
+  gemel__edit *edits;     /* by node of GRAPH */
+  gemel_tensor **rounded; /* by node of GRAPH: a computed value; NULL: it isn't sought */
+  size_t n_rounded;
+  int failed;            /* memory is out */
   struct matches *found; /* by input in place of a constant */
   gemel_value *now;      /* likewise: the one of FOUND that is tried */
   char (*names)[32];
@@ -74,8 +85,11 @@ static int is_float(const gemel_graph *graph, gemel_value value) {
   return gemel__is_float(gemel_type_dtype(graph->context, gemel_value_type(value)));
 }
 
-static const gemel_tensor *tensor_of(const gemel_graph *graph, size_t node) {
-  return gemel__attrs_at(graph->context, graph->nodes[node].attrs)->values[0].u.tensor;
+static const gemel_tensor *tensor_of(const struct constant_search *s, size_t node) {
+  const gemel_graph *graph = s->graph;
+  return s->rounded[node] != NULL
+             ? s->rounded[node]
+             : gemel__attrs_at(graph->context, graph->nodes[node].attrs)->values[0].u.tensor;
 }
 
 /* ---- What is sought ---- */
@@ -109,28 +123,100 @@ static void note_size(struct constant_search *s, const gemel_tensor *tensor) {
   }
 }
 
-/* Marks the float constants of GRAPH that neither BY nor SPARED has by EDITS[k].leaf = 1, and notes
- * their sizes. */
+/* The computed value of NODE becomes sought, its elements rounded to nearest. */
+static void take_rounded(void *user, uint32_t node, gemel__domain *d, const gemel__rtensor *value) {
+  struct constant_search *s = user;
+  gemel_tensor *tensor = gemel_tensor_new(value->dtype, value->rank, value->shape, NULL);
+  size_t size = gemel_dtype_size(value->dtype);
+  int finite = 1;
+  s->failed |= tensor == NULL;
+  for (size_t i = 0; i < value->count && tensor != NULL; i++) {
+    double x = gemel__bound_value(d, gemel__rtensor_at(value, i));
+    finite &= isfinite(x) != 0;
+    gemel__store_real(value->dtype, x, (char *)gemel_tensor_data(tensor) + i * size);
+  }
+  if (tensor == NULL || !finite) {
+    gemel_tensor_unref(tensor);
+    return;
+  }
+  s->rounded[node] = tensor;
+  s->n_rounded++;
+  s->edits[node].leaf = 1;
+  note_size(s, tensor);
+}
+
+/* Marks in ENDS the nodes that depend on no input and whose values the rest of GRAPH takes; a node
+ * with several results, which can't be replaced, passes it on to its operands. */
+static void mark_ends(const gemel_graph *graph, const unsigned char *closed, unsigned char *ends) {
+  for (size_t k = 0; k < gemel_graph_output_count(graph); k++) {
+    uint32_t node = gemel_graph_output(graph, k).node;
+    ends[node] = closed[node];
+  }
+  for (uint32_t k = (uint32_t)graph->n_nodes; k-- > 0;) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    for (uint32_t j = 0; j < count; j++) {
+      if (!closed[k] || (ends[k] && gemel__has_output(graph, k, 1))) {
+        ends[inputs[j].node] |= closed[inputs[j].node];
+      }
+    }
+  }
+}
+
+/* Seeks the values that are computed from constants alone, some of which are NEWS, and that the
+ * rest of the graph takes. */
+static gemel_status seek_computed(struct constant_search *s, unsigned char *news,
+                                  gemel_error *error) {
+  size_t n = s->graph->n_nodes;
+  unsigned char *closed = gemel__alloc_zeroed(n + 1), *ends = gemel__alloc_zeroed(n + 1);
+  gemel_status status = closed == NULL || ends == NULL ? gemel__no_memory(error, "constants") : 0;
+  if (status == GEMEL_OK) {
+    gemel__closed_mark(s->graph, closed);
+    mark_ends(s->graph, closed, ends);
+    for (uint32_t k = 0; k < n; k++) {
+      uint32_t count;
+      const gemel__ref *inputs = gemel__node_inputs(s->graph, k, &count);
+      for (uint32_t j = 0; j < count; j++) {
+        news[k] |= news[inputs[j].node];
+      }
+      ends[k] &= news[k];
+    }
+    status = gemel__closed_values(s->graph, ends, take_rounded, s, error);
+  }
+  gemel__free(closed, n + 1);
+  gemel__free(ends, n + 1);
+  return s->failed ? gemel__no_memory(error, "constants") : status;
+}
+
+/* Marks what is sought by EDITS[k].leaf = 1, and notes its size: the float constants of GRAPH that
+ * neither BY nor SPARED has, and if need be what is computed from such constants. */
 static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
   uint32_t most = largest_attrs(s->graph), other = largest_attrs(s->by);
   most = other > most ? other : most;
   other = largest_attrs(s->spared);
   size_t n = (size_t)(other > most ? other : most) + 1;
   unsigned char *known = gemel__alloc_zeroed(n);
-  if (known == NULL) {
-    return gemel__no_memory(error, "constants");
+  unsigned char *news = gemel__alloc_zeroed(s->graph->n_nodes + 1); /* by node: it isn't known */
+  gemel_status status = GEMEL_OK;
+  if (known == NULL || news == NULL) {
+    status = gemel__no_memory(error, "constants");
+  } else {
+    mark_known(s->by, known);
+    mark_known(s->spared, known);
   }
-  mark_known(s->by, known);
-  mark_known(s->spared, known);
-  for (size_t k = 0; k < s->graph->n_nodes; k++) {
-    if (is_constant(s->graph, k) && !known[s->graph->nodes[k].attrs] &&
-        is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
+  for (size_t k = 0; k < s->graph->n_nodes && status == GEMEL_OK; k++) {
+    news[k] = is_constant(s->graph, k) && !known[s->graph->nodes[k].attrs];
+    if (news[k] && is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
       s->edits[k].leaf = 1;
-      note_size(s, tensor_of(s->graph, k));
+      note_size(s, tensor_of(s, k));
     }
   }
+  if (status == GEMEL_OK && s->computed) {
+    status = seek_computed(s, news, error);
+  }
   gemel__free(known, n);
-  return GEMEL_OK;
+  gemel__free(news, s->graph->n_nodes + 1);
+  return status;
 }
 
 /* 1 if a constant that is looked for may be an offer of so many elements, a part of it, or several
@@ -458,7 +544,8 @@ static void find_all(struct constant_search *s) {
     int sought = s->edits[k].leaf == 1 && s->edits[k].kind == GEMEL__EDIT_KEEP;
     s->edits[k].leaf = 0;
     if (sought && s->n_found < MOST_FOUND) {
-      find_matches(s, tensor_of(s->graph, k), &s->found[s->n_found]);
+      find_matches(s, tensor_of(s, k), &s->found[s->n_found]);
+      s->found[s->n_found].computed = s->rounded[k] != NULL;
       if (s->found[s->n_found].n > 0) {
         s->edits[k].kind = GEMEL__EDIT_LEAF;
         s->edits[k].leaf = s->n_found++;
@@ -556,20 +643,25 @@ static gemel_graph *copy(struct constant_search *s, gemel_error *error) {
 
 static gemel_status open_search(struct constant_search *s, gemel_error *error) {
   s->edits = gemel__alloc_zeroed((s->graph->n_nodes + 1) * sizeof *s->edits);
+  s->rounded = gemel__alloc_zeroed((s->graph->n_nodes + 1) * sizeof *s->rounded);
   s->found = gemel__alloc_array(MOST_FOUND + 1, sizeof *s->found);
   s->now = gemel__alloc_array(MOST_FOUND, sizeof *s->now);
   s->names = gemel__alloc_array(MOST_FOUND, sizeof *s->names);
   s->labels = gemel__alloc_array(MOST_FOUND, sizeof *s->labels);
   s->types = gemel__alloc_array(MOST_FOUND, sizeof *s->types);
-  return s->edits != NULL && s->found != NULL && s->now != NULL && s->names != NULL &&
-                 s->labels != NULL && s->types != NULL
+  return s->edits != NULL && s->rounded != NULL && s->found != NULL && s->now != NULL &&
+                 s->names != NULL && s->labels != NULL && s->types != NULL
              ? GEMEL_OK
              : gemel__no_memory(error, "constants");
 }
 
 static void close_search(struct constant_search *s) {
   gemel__offer_values_clear(&s->values);
+  for (size_t k = 0; s->rounded != NULL && k < s->graph->n_nodes; k++) {
+    gemel_tensor_unref(s->rounded[k]);
+  }
   gemel__free(s->edits, (s->graph->n_nodes + 1) * sizeof *s->edits);
+  gemel__free(s->rounded, (s->graph->n_nodes + 1) * sizeof *s->rounded);
   gemel__free(s->found, (MOST_FOUND + 1) * sizeof *s->found);
   gemel__free(s->now, MOST_FOUND * sizeof *s->now);
   gemel__free(s->names, MOST_FOUND * sizeof *s->names);
@@ -624,6 +716,7 @@ struct folding {
   void *user;
   gemel__ticker *ticker;
   gemel__folded *folded;
+  int computed; /* values computed from constants are replaced, too */
 };
 
 static int agrees(const struct folding *f) {
@@ -644,7 +737,11 @@ static gemel_status fold_side(struct folding *f, int first, int both, int *done,
   s.by = first ? f->b : f->a;
   s.spared = first ? f->folded->b : f->folded->a;
   s.ticker = f->ticker;
+  s.computed = f->computed;
   gemel_status status = search(&s, error);
+  if (f->computed && s.n_rounded == 0 && s.spared == NULL) { /* nothing new to try */
+    s.n_found = 0;
+  }
   for (size_t choice = 0; status == GEMEL_OK && !*done && choose(&s, choice) &&
                           (choice == 0 || !both) && gemel__tick(f->ticker) == GEMEL_OK;
        choice++) {
@@ -670,13 +767,14 @@ static gemel_status fold_side(struct folding *f, int first, int both, int *done,
 gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
                                    void *user, gemel__ticker *ticker, gemel__folded *folded,
                                    gemel_error *error) {
-  struct folding f = {a, b, agree, user, ticker, folded};
+  struct folding f = {a, b, agree, user, ticker, folded, 0};
   gemel_status status = GEMEL_OK;
   int done = 0;
   memset(folded, 0, sizeof *folded);
-  for (int both = 0; both < 2; both++) {
+  for (int way = 0; way < 4; way++) {
+    f.computed = way / 2;
     for (int first = 0; first < 2 && !done && status == GEMEL_OK; first++) {
-      status = fold_side(&f, first, both, &done, error);
+      status = fold_side(&f, first, way % 2, &done, error);
     }
   }
   return status;
@@ -691,11 +789,12 @@ gemel_graph *gemel__constants_unfold(const gemel_graph *graph, const gemel_graph
   s.graph = graph;
   s.by = by;
   s.ticker = ticker;
+  s.computed = 1;
   gemel_status status = search(&s, error);
   *count = s.n_found;
   *rounded = 0;
   for (size_t k = 0; k < s.n_found; k++) {
-    *rounded += s.found[k].of[0].off > 0;
+    *rounded += s.found[k].of[0].off > 0 || s.found[k].computed;
   }
   if (status == GEMEL_OK && choose(&s, 0)) {
     unfolded = copy(&s, error);

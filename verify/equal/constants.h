@@ -23,17 +23,18 @@ typedef int (*gemel__agree)(void *user, const gemel_graph *a, const gemel_graph 
 /* Replaces constants of A and B that are folded from the other graph's, if the graphs AGREE then. A
  * constant counts as folded if it is a float, the other graph doesn't have it, and a correct
  * implementation may have computed it from the other's constants (offers.h): each element within
- * twice the bound of domain B. FOLDED is empty if there are none, the graphs don't agree even then,
+ * twice the bound of domain B. If that isn't enough, values computed from such constants alone are
+ * replaced likewise. FOLDED is empty if there are none, the graphs don't agree even then,
  * or TICKER (may be NULL) says stop. GEMEL_NO_MEMORY. */
 gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
                                    void *user, gemel__ticker *ticker, gemel__folded *folded,
                                    gemel_error *error);
 void gemel__folded_clear(gemel__folded *folded);
 
-/* GRAPH with the expressions of BY in place of constants that they were folded to, the nearest if
- * there are several; whether the graphs agree then isn't asked. *COUNT: how many constants were
- * replaced, *ROUNDED: how many of these aren't the very number. NULL if there is none, or on
- * GEMEL_NO_MEMORY. */
+/* GRAPH with the expressions of BY in place of constants that they were folded to, or of values
+ * computed from such, the nearest if there are several; whether the graphs agree then isn't asked.
+ * *COUNT: how many constants were replaced, *ROUNDED: how many of these aren't the very number.
+ * NULL if there is none, or on GEMEL_NO_MEMORY. */
 gemel_graph *gemel__constants_unfold(const gemel_graph *graph, const gemel_graph *by,
                                      gemel__ticker *ticker, size_t *count, size_t *rounded,
                                      gemel_error *error);

@@ -19,6 +19,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "pairs/joint.h"
+#include "equal/closed.h"
 #include "equal/signs.h"
 #include "instances/rebuild.h"
 #include "pairs/scale.h"
@@ -34,17 +35,6 @@ struct general {
   size_t n_leaves;
   gemel_graph *a, *b;
 };
-
-static void mark_closed(struct general *g) {
-  for (uint32_t k = 0; k < g->joint.n_nodes; k++) {
-    uint32_t count;
-    const gemel__ref *inputs = gemel__node_inputs(g->joint.graph, k, &count);
-    g->closed[k] = gemel__node_at(g->joint.graph, k)->op != GEMEL__OP_input;
-    for (uint32_t j = 0; j < count; j++) {
-      g->closed[k] &= g->closed[inputs[j].node];
-    }
-  }
-}
 
 static void mark_needed(struct general *g) {
   for (size_t k = 0; k < g->joint.n_outputs; k++) {
@@ -157,7 +147,7 @@ static gemel_status make(struct general *g, const gemel_graph *a, const gemel_gr
   if (g->closed == NULL || g->needed == NULL || g->edits == NULL || g->facts == NULL) {
     return gemel__no_memory(error, "constants");
   }
-  mark_closed(g);
+  gemel__closed_mark(g->joint.graph, g->closed);
   mark_needed(g);
   choose_leaves(g, constants);
   if (g->n_leaves == 0) {

@@ -34,6 +34,9 @@ static int is_unevaluated(const gemel__offer_values *v, size_t k) {
 static int64_t offer_of(void *user, gemel_value x) {
   gemel__offer_values *v = user;
   gemel__offers *o = v->offers;
+  if (x.output > 0) { /* PLACE knows first results */
+    return -1;
+  }
   if (v->place[x.node] == 0) {
     if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0) {
       return -1;
@@ -51,9 +54,11 @@ static int64_t mark_heavy(const gemel_graph *graph, unsigned char *heavy) {
   for (uint32_t k = 0; k < graph->n_nodes; k++) {
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
-    int64_t elements = gemel__value_elements(gemel__value(graph, (gemel__ref){k, 0}));
-    heavy[k] = elements > GEMEL__LARGE_OFFER;
-    sum += heavy[k] ? elements : 0;
+    for (uint32_t i = 0; i < graph->nodes[k].n_outputs; i++) {
+      int64_t elements = gemel__value_elements(gemel__value(graph, (gemel__ref){k, i}));
+      heavy[k] |= elements > GEMEL__LARGE_OFFER;
+      sum += elements > GEMEL__LARGE_OFFER ? elements : 0;
+    }
     for (uint32_t j = 0; j < count; j++) {
       heavy[k] |= heavy[inputs[j].node];
     }
@@ -251,8 +256,14 @@ double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, gemel_dtyp
       return INFINITY;
     }
     ratio = gemel__bound_ratio(d, e, dtype, x);
+    value = gemel__bound_value(d, e);
     *radius = gemel__bound_radius(d, e);
   }
   digits = v->more[k].digits < digits ? v->more[k].digits : digits;
-  return *radius <= ldexp(largest_of(v, k), 6 - digits) ? ratio : INFINITY;
+  double most = ldexp(largest_of(v, k), 6 - digits);
+  if (*radius > most) {
+    ratio = *radius < INFINITY && most > 0 ? fabs(x - value) / most : INFINITY;
+    *radius = most;
+  }
+  return ratio;
 }

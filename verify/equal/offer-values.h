@@ -37,8 +37,8 @@ gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *off
 void gemel__offer_values_clear(gemel__offer_values *v);
 
 /* How far X, of DTYPE, is from element I of offer K, in radii of the ball that a correct
- * implementation computes; with that *RADIUS. Infinite too where the ball is wide in comparison
- * with the offer's elements, as it would match anything. */
+ * implementation computes; with that *RADIUS. A ball is taken for no wider than 64 units in the
+ * last place of the offer's largest element, as it would match anything. */
 double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, gemel_dtype dtype, double x,
                           double *radius);
 

@@ -35,7 +35,7 @@ typedef struct gemel__collecting {
   const gemel_graph *by;
   int (*wanted)(void *user, gemel_dtype dtype, int64_t elements);
   void *user;
-  gemel_value *copies; /* BY's nodes that are constant, copied; null: the node isn't constant */
+  gemel_value *copies; /* by node of BY: its first result, copied; null: it depends on an input */
   gemel__form *forms;  /* by node, of those that aren't constant */
   gemel__coefficient *pool;
   size_t n_pool, capacity;
@@ -45,6 +45,9 @@ typedef struct gemel__collecting {
   size_t n_offered;
   int failed; /* memory is out */
 } gemel__collecting;
+
+/* X, a value of BY, as a value of the offers' graph; null if it depends on an input. */
+gemel_value gemel__offer_copy(const gemel__collecting *c, gemel__ref x);
 
 /* Adds X to the offers, in the dtypes in which it is wanted and can be afforded. */
 void gemel__offer(gemel__collecting *c, gemel_value x);

@@ -413,7 +413,7 @@ static void form_dot(struct linear *l) {
   memset(o, 0, sizeof o);
   for (size_t k = 0; k < 2; k++) {
     o[k].ref = l->inputs[k];
-    o[k].closed = l->c->copies[l->inputs[k].node];
+    o[k].closed = gemel__offer_copy(l->c, l->inputs[k]);
     o[k].contracted = l->attrs[k].u.ints;
     o[k].n_contracted = l->attrs[k].count;
     o[k].batch = l->attrs[2 + k].u.ints;
@@ -430,8 +430,8 @@ static void form_dot(struct linear *l) {
     map_coefficients(l, l->inputs[1], o[1].map);
     l->form->shared = 1;
   }
-  if (l->count > 2 && !gemel_is_null(l->c->copies[l->inputs[2].node])) {
-    add_shift(l, l->c->copies[l->inputs[2].node]);
+  if (l->count > 2 && !gemel_is_null(gemel__offer_copy(l->c, l->inputs[2]))) {
+    add_shift(l, gemel__offer_copy(l->c, l->inputs[2]));
   } else if (l->count > 2) {
     l->form->n_shifts = 0;
     l->form->scale = null_value;
@@ -527,7 +527,7 @@ static void form_both(struct linear *l, const int places[2][2]) {
 
 static void form_correlation(struct linear *l) {
   static const int places[2][2] = {{BATCH, -1}, {CHANNELS, -1}};
-  gemel_value w = l->c->copies[l->inputs[1].node];
+  gemel_value w = gemel__offer_copy(l->c, l->inputs[1]);
   if (l->attrs[CORR_UNSHARED].u.i != 0) {
     return;
   }
@@ -540,7 +540,7 @@ static void form_correlation(struct linear *l) {
 
 static void form_correlated(struct linear *l) {
   static const int places[2][2] = {{-1, -1}, {BATCH, -1}};
-  gemel_value w = l->c->copies[l->inputs[0].node];
+  gemel_value w = gemel__offer_copy(l->c, l->inputs[0]);
   if (l->attrs[CORR_UNSHARED].u.i != 0) {
     return;
   }

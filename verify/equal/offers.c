@@ -223,24 +223,12 @@ static int attrs_known(const gemel_graph *graph, uint32_t node) {
   return 1;
 }
 
-/* 1 if NODE has one value, which doesn't depend on any input, and which isn't too large. */
-static int is_closed(const gemel__collecting *c, uint32_t node) {
-  const gemel_graph *by = c->by;
-  uint32_t count;
-  const gemel__ref *inputs = gemel__node_inputs(by, node, &count);
+/* 1 if result K of NODE has constant sizes and isn't too large. */
+static int is_storable(const gemel_graph *by, uint32_t node, uint32_t k) {
+  const struct gemel__type *type = gemel__type_at(by->context, gemel__node_type(by, node, k));
   int64_t elements = 1, size;
-  if (gemel__has_output(by, node, 1) || !gemel__has_output(by, node, 0) ||
-      gemel__node_at(by, node)->op == GEMEL__OP_input || !attrs_known(by, node)) {
-    return 0;
-  }
-  for (uint32_t k = 0; k < count; k++) {
-    if (gemel_is_null(c->copies[inputs[k].node])) {
-      return 0;
-    }
-  }
-  const struct gemel__type *type = gemel__type_at(by->context, gemel__node_type(by, node, 0));
-  for (int k = 0; k < type->rank; k++) {
-    if (!gemel_dim_is_constant(by->context, type->dims[k], &size) || size > largest_offer) {
+  for (int axis = 0; axis < type->rank; axis++) {
+    if (!gemel_dim_is_constant(by->context, type->dims[axis], &size) || size > largest_offer) {
       return 0;
     }
     elements *= size;
@@ -249,6 +237,34 @@ static int is_closed(const gemel__collecting *c, uint32_t node) {
     }
   }
   return 1;
+}
+
+/* 1 if NODE's values don't depend on any input, and none is too large. */
+static int is_closed(const gemel__collecting *c, uint32_t node) {
+  const gemel_graph *by = c->by;
+  uint32_t count;
+  const gemel__ref *inputs = gemel__node_inputs(by, node, &count);
+  if (!gemel__has_output(by, node, 0) || gemel__node_at(by, node)->op == GEMEL__OP_input ||
+      !attrs_known(by, node)) {
+    return 0;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    if (gemel_is_null(c->copies[inputs[k].node])) {
+      return 0;
+    }
+  }
+  for (uint32_t k = 0; k < by->nodes[node].n_outputs; k++) {
+    if (gemel__has_output(by, node, k) && !is_storable(by, node, k)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+gemel_value gemel__offer_copy(const gemel__collecting *c, gemel__ref x) {
+  gemel_value copy = c->copies[x.node];
+  copy.output = x.output;
+  return gemel_is_null(copy) ? null_value : copy;
 }
 
 static void copy_node(gemel__collecting *c, uint32_t node) {
@@ -260,7 +276,7 @@ static void copy_node(gemel__collecting *c, uint32_t node) {
     return;
   }
   for (uint32_t k = 0; k < count; k++) {
-    operands[k] = c->copies[inputs[k].node];
+    operands[k] = gemel__offer_copy(c, inputs[k]);
   }
   c->copies[node] = gemel__apply(c->offers->graph, c->by->nodes[node].op, c->by->nodes[node].attrs,
                                  count, operands, (gemel_location){"", 0});
@@ -468,7 +484,7 @@ static void take(gemel__collecting *c, gemel__form *form, gemel__ref x, int sign
 
 static void form_sum(gemel__collecting *c, gemel__form *form, const gemel__ref *inputs, int sign,
                      int rank) {
-  gemel_value x = c->copies[inputs[0].node], y = c->copies[inputs[1].node];
+  gemel_value x = gemel__offer_copy(c, inputs[0]), y = gemel__offer_copy(c, inputs[1]);
   if (gemel_is_null(x)) {
     take(c, form, inputs[0], 1, rank);
   }
@@ -485,7 +501,7 @@ static void form_sum(gemel__collecting *c, gemel__form *form, const gemel__ref *
 
 static void form_product(gemel__collecting *c, gemel__form *form, const gemel__ref *inputs,
                          int quotient, int rank) {
-  gemel_value x = c->copies[inputs[0].node], y = c->copies[inputs[1].node];
+  gemel_value x = gemel__offer_copy(c, inputs[0]), y = gemel__offer_copy(c, inputs[1]);
   if (!gemel_is_null(y)) {
     multiply(c, form, inputs[0], y, quotient, rank);
   } else if (!gemel_is_null(x) && !quotient) {
@@ -540,7 +556,9 @@ static void collect(gemel__collecting *c) {
   for (size_t k = 0; k < c->by->n_nodes && !c->failed; k++) {
     if (is_closed(c, (uint32_t)k)) {
       copy_node(c, (uint32_t)k);
-      gemel__offer(c, c->copies[k]);
+      if (!gemel__has_output(c->by, (uint32_t)k, 1)) { /* several results are parts of an operand */
+        gemel__offer(c, c->copies[k]);
+      }
     } else {
       form_node(c, (uint32_t)k);
     }
