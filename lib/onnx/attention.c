@@ -160,8 +160,7 @@ static void mask_scores(gemel__onnx_call *c, scores *s, gemel_dim queries, gemel
 
 /* ---- Scores ---- */
 
-/* FACTOR softens scores that are large: factor tanh(x / factor). */
-static gemel_value capped(gemel__onnx_call *c, gemel_value x, double factor) {
+gemel_value gemel__onnx_capped(gemel__onnx_call *c, gemel_value x, double factor) {
   gemel_value f = gemel_scalar_like_at(x, factor, c->where);
   return gemel_mul_at(f, gemel_tanh_at(gemel_div_at(x, f, c->where), c->where), c->where);
 }
@@ -244,7 +243,7 @@ static gemel_value attend(gemel__onnx_call *c, gemel_value q, gemel_value k, gem
   mask_scores(c, &s, gemel__onnx_dims(q)[2], gemel__onnx_dims(k)[2]);
   gemel_value raw = products(c, q, gemel__onnx_for_queries(c, k, heads));
   double cap = gemel__onnx_float(c, "softcap", 0);
-  s.value = cap != 0 ? capped(c, raw, cap) : raw;
+  s.value = cap != 0 ? gemel__onnx_capped(c, raw, cap) : raw;
   gemel_value biased = masked(c, &s), p = shares(c, &s, biased);
   put_scores(c, raw, s.value, biased, p);
   return gemel_matmul_at(p, gemel__onnx_for_queries(c, v, heads), c->where);

@@ -12,6 +12,7 @@ libgemel_a_SOURCES += %reldir%/files.c
 libgemel_a_SOURCES += %reldir%/fold.c
 libgemel_a_SOURCES += %reldir%/fused.c
 libgemel_a_SOURCES += %reldir%/gather.c
+libgemel_a_SOURCES += %reldir%/group-query.c
 libgemel_a_SOURCES += %reldir%/import.c
 libgemel_a_SOURCES += %reldir%/import.h
 libgemel_a_SOURCES += %reldir%/linalg.c

@@ -48,8 +48,7 @@ static gemel_value together(gemel__onnx_call *c, gemel_value a, gemel_value b, i
 
 /* X [batch, heads, length, SIZE], turned. */
 static gemel_value turned(gemel__onnx_call *c, gemel_value x, gemel_value cosine, gemel_value sine,
-                          int64_t size) {
-  int interleaved = gemel__onnx_int(c, "interleaved", 0) != 0;
+                          int64_t size, int interleaved) {
   gemel_value a = of_pairs(c, x, size, 0, interleaved), b = of_pairs(c, x, size, 1, interleaved);
   gemel_value real =
       gemel_sub_at(gemel_mul_at(cosine, a, c->where), gemel_mul_at(sine, b, c->where), c->where);
@@ -58,12 +57,9 @@ static gemel_value turned(gemel__onnx_call *c, gemel_value x, gemel_value cosine
   return together(c, real, imaginary, size, interleaved);
 }
 
-/* com.microsoft's operator has the places before the angles. */
-gemel_value gemel__onnx_rotary_embedding(gemel__onnx_call *c) {
-  int is_other = c->row->domain[0] != '\0';
-  gemel_value x = gemel__onnx_input(c, 0);
-  gemel_value heads = gemel__onnx_by_heads(c, x, gemel__onnx_int(c, "num_heads", 0));
-  int64_t size, turns = gemel__onnx_int(c, "rotary_embedding_dim", 0);
+gemel_value gemel__onnx_rotated(gemel__onnx_call *c, gemel_value heads, gemel_value cosine,
+                                gemel_value sine, int64_t turns, int interleaved) {
+  int64_t size;
   if (gemel_is_null(heads)) {
     return null_value;
   }
@@ -75,13 +71,27 @@ gemel_value gemel__onnx_rotary_embedding(gemel__onnx_call *c) {
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "%lld of %lld elements of a head",
                               (long long)turns, (long long)size);
   }
-  gemel_dim length = gemel__onnx_dims(heads)[2];
-  gemel_value cosine = angles(c, is_other ? 2 : 1, is_other ? 1 : 3, length);
-  gemel_value sine = angles(c, is_other ? 3 : 2, is_other ? 1 : 3, length);
-  gemel_value y = turned(c, gemel_slice_at(heads, -1, 0, turns, c->where), cosine, sine, turns);
+  gemel_value first = gemel_slice_at(heads, -1, 0, turns, c->where);
+  gemel_value y = turned(c, first, cosine, sine, turns, interleaved);
   if (turns < size) {
     gemel_value parts[2] = {y, gemel_slice_at(heads, -1, turns, size, c->where)};
     y = gemel_concatenate_at(-1, 2, parts, c->where);
   }
+  return y;
+}
+
+/* com.microsoft's operator has the places before the angles. */
+gemel_value gemel__onnx_rotary_embedding(gemel__onnx_call *c) {
+  int is_other = c->row->domain[0] != '\0';
+  gemel_value x = gemel__onnx_input(c, 0);
+  gemel_value heads = gemel__onnx_by_heads(c, x, gemel__onnx_int(c, "num_heads", 0));
+  if (gemel_is_null(heads)) {
+    return null_value;
+  }
+  gemel_dim length = gemel__onnx_dims(heads)[2];
+  gemel_value y = gemel__onnx_rotated(
+      c, heads, angles(c, is_other ? 2 : 1, is_other ? 1 : 3, length),
+      angles(c, is_other ? 3 : 2, is_other ? 1 : 3, length),
+      gemel__onnx_int(c, "rotary_embedding_dim", 0), gemel__onnx_int(c, "interleaved", 0) != 0);
   return gemel__onnx_rank(x) == 3 ? gemel__onnx_heads_together(c, y) : y;
 }
