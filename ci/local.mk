@@ -1,6 +1,7 @@
 # Scripts that a person or a CI runs.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+EXTRA_DIST += %reldir%/abi
 EXTRA_DIST += %reldir%/api
 EXTRA_DIST += %reldir%/api.awk
 EXTRA_DIST += %reldir%/calls.awk
@@ -17,6 +18,7 @@ EXTRA_DIST += %reldir%/gpu-threads
 EXTRA_DIST += %reldir%/headers
 EXTRA_DIST += %reldir%/names
 EXTRA_DIST += %reldir%/outsider
+EXTRA_DIST += %reldir%/package
 EXTRA_DIST += %reldir%/quickstart
 EXTRA_DIST += %reldir%/random
 EXTRA_DIST += %reldir%/layers

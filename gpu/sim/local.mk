@@ -98,7 +98,7 @@ endif
 # For the gemel command, which has the device "cuda" on the sim, as "sim". What generated kernels
 # include is installed.
 if GPU_SIM
-noinst_LIBRARIES = libgemel-sim-for-command.a
+noinst_LIBRARIES += libgemel-sim-for-command.a
 device_libraries += libgemel-gpu-on-sim.a libgemel-sim-for-command.a
 device_LIBS += $(STDCXX_LIBS) -ldl
 device_cppflags += -DGEMEL__SIM=1 -I$(srcdir)/gpu/sim/include
