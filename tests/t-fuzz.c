@@ -119,6 +119,12 @@ static size_t lines_of(const char *text) {
   return n;
 }
 
+/* Lines of the graph that was found, behind the bodies of its loops: these stay whole. */
+static size_t lines_found(const char *text) {
+  const char *graph = strstr(text, "graph found(");
+  return lines_of(graph != NULL ? graph : text);
+}
+
 static void finds(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   found f;
@@ -316,7 +322,7 @@ static void lifted(const void *data) {
   CT_CHECK(summary.inconclusive * 5 < summary.graphs);
   CT_EQ_INT(summary.findings[GEMEL__FUZZ_LIFTED] > 0, *wrong);
   CT_EQ_UINT(f.count, summary.findings[GEMEL__FUZZ_LIFTED]);
-  CT_CHECK(f.count == 0 || (f.kind == GEMEL__FUZZ_LIFTED && lines_of(f.graph) <= 5));
+  CT_CHECK(f.count == 0 || (f.kind == GEMEL__FUZZ_LIFTED && lines_found(f.graph) <= 5));
   CT_CHECK(f.count == 0 || strstr(f.detail, "variant device") != NULL);
   device.exchanges = 0;
   leave(context);

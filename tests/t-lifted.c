@@ -84,6 +84,10 @@ static const char *const bodies[] = {
     "  s = set_subtensor(x, subtensor(w, start = [1], size = [3]), start = [2])\n"
     "  return y = sum(s * x), a = argmax(s, axis = 0), s = s + w\n"
     "}\n",
+    "(x: f32[6], w: f32[6]) {\n"
+    "  a, b = split(x * w, sizes = [2, 4])\n"
+    "  return y = sum(sqr(b)), a = a, b = b\n"
+    "}\n",
 };
 
 static gemel_graph *with_gradient(gemel_graph *graph) {

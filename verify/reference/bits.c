@@ -2,8 +2,8 @@
  *
  * Reference of bitcast, by arithmetic alone. Of a float's bits all but the sign's count the numbers
  * from 0 on, so those of a number are found by halving: each try makes the number of some bits, and
- * compares. Which of its bits a NaN has isn't said, nor, where a domain knows one 0 only, the sign of
- * a 0.
+ * compares. Which of its bits a NaN has isn't said, nor, where a domain knows one 0 only, the sign
+ * of a 0.
  */
 #include <math.h>
 #include "reference/common.h"
@@ -122,6 +122,5 @@ static gemel_status reference_bitcast(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-const gemel__twin gemel__twin_bitcast = {.reference = reference_bitcast,
-                                         .propose = gemel__propose_bitcast,
-                                         .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_bitcast = {
+    .reference = reference_bitcast, .propose = gemel__propose_bitcast, .arithmetic = GEMEL__EXACT};
