@@ -1,5 +1,5 @@
 # A CBLAS, found by pkg-config: the fastest known first. Optional; without one the project's own
-# matrix product is used. For another system only by a pkg-config that knows its libraries.
+# matrix product is used, and without the LAPACK in it the project's own elimination. For another system only by a pkg-config that knows its libraries.
 # SPDX-License-Identifier: MIT
 
 # GEMEL_TRY_BLAS(MODULE): take MODULE if pkg-config knows it and a program that calls it runs.
@@ -20,6 +20,21 @@ AC_DEFUN([GEMEL_TRY_BLAS], [
     done
     LIBS=$gemel_save_libs CPPFLAGS=$gemel_save_cppflags])
   AC_MSG_RESULT([$gemel_blas_found])])
+
+# GEMEL_TRY_LAPACK: whether the CBLAS that was taken brings LAPACK along, as OpenBLAS and MKL do.
+AC_DEFUN([GEMEL_TRY_LAPACK], [
+  AC_MSG_CHECKING([for LAPACK in $gemel_have_blas])
+  gemel_save_libs=$LIBS
+  LIBS="$BLAS_LIBS $LIBS"
+  GEMEL_RUNS([AC_LANG_PROGRAM([[void dpotrf_(const char *, const int *, double *, const int *, int *, unsigned long);
+      void dgetrf_(const int *, const int *, double *, const int *, int *, int *);]],
+      [[double x = 4;
+        int one = 1, info;
+        dpotrf_("L", &one, &x, &one, &info, 1);
+        dgetrf_(&one, &one, &x, &one, &one, &info);]])],
+    [gemel_have_lapack=yes], [])
+  LIBS=$gemel_save_libs
+  AC_MSG_RESULT([$gemel_have_lapack])])
 
 AC_DEFUN([GEMEL_BLAS], [
   AC_ARG_WITH([blas],
@@ -45,7 +60,10 @@ AC_DEFUN([GEMEL_BLAS], [
   AS_CASE([$with_blas:$gemel_have_blas],
     [no:*|auto:*], [],
     [*:no], [AC_MSG_ERROR([no CBLAS was found as `$gemel_blas_list': install the Debian package libopenblas-dev.])])
+  gemel_have_lapack=no
   AS_IF([test "$gemel_have_blas" != no], [
+    GEMEL_TRY_LAPACK
+    AS_IF([test "$gemel_have_lapack" = yes], [AC_DEFINE([HAVE_LAPACK], [1], [The CBLAS has LAPACK.])])
     AC_DEFINE([HAVE_CBLAS], [1], [A CBLAS is used.])
     AC_DEFINE_UNQUOTED([GEMEL_CBLAS_HEADER], [<$gemel_blas_header>], [Header of the CBLAS.])
     AC_DEFINE_UNQUOTED([GEMEL_CBLAS_NAME], ["$gemel_have_blas"], [The CBLAS, as pkg-config calls it.])])

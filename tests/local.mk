@@ -52,6 +52,7 @@ library_tests += %reldir%/t-shared
 library_tests += %reldir%/t-updates
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax
+library_tests += %reldir%/t-solve
 library_tests += %reldir%/t-take
 library_tests += %reldir%/t-terms
 library_tests += %reldir%/t-text

@@ -12,7 +12,7 @@ unset GEMEL_FLAGS
 gemel=${GEMEL:?the path of the gemel command}
 source=${GEMEL_SRCDIR:?the source folder}
 junit=${GEMEL_JUNIT:-}
-families="along elementwise index integer linalg reduce shape softmax take"
+families="along elementwise index integer linalg reduce shape softmax solve take"
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0

@@ -73,6 +73,17 @@ static void functions(const void *) {
   GIVES(gemel::cast(gemel::argmin(y, 0), GEMEL_F64), 1);
   GIVES(gemel::cast(gemel::argmax(y, 0), GEMEL_F64), 0);
   GIVES(gemel::matmul(x, y), -10);
+#define GIVES_OF_MATRICES(expression, ...)                                                         \
+  GIVES((x = gemel::reshape(x, {2, 1, 1}), y = gemel::reshape(y, {2, 1, 1}),                       \
+         gemel::flatten(expression)),                                                              \
+        __VA_ARGS__)
+  GIVES_OF_MATRICES(gemel::solve(x, y), 2, -0.75);
+  GIVES_OF_MATRICES(gemel::triangular_solve(x, y, true), 2, -0.75);
+  GIVES_OF_MATRICES(gemel::triangular_solve(x, y, false, false, true), 2, -3);
+  GIVES_OF_MATRICES(gemel::cholesky(x), 1, 2);
+  GIVES_OF_MATRICES(gemel::inv(x), 1, 0.25);
+  GIVES_OF_MATRICES(gemel::det(y), 2, -3);
+  GIVES_OF_MATRICES(gemel::log_abs_det(y / y), 0, 0);
   GIVES(gemel::flatten(gemel::transpose(gemel::stack({x, y}))), 1, 2, 4, -3);
   GIVES(gemel::permute(gemel::reshape(gemel::concatenate({x, y}), {2, 2}), {1, 0}), 1, 2, 4, -3);
   GIVES(gemel::slice(x, 0, 1), 4);

@@ -270,6 +270,7 @@ static const struct {
     HOME(reduce_scratch, "long"),
     HOME(reduce_threads, "kept"),
     HOME(reduce_result_order, "kept"),
+    HOME(solve_no_pivots, "solve"),
     HOME(softmax_no_max, "softmax"),
     HOME(softmax_barrier, "softmax"),
     HOME(softmax_step, "views"),

@@ -39,6 +39,14 @@ static void print_cblas(void) {
 #endif
 }
 
+static void print_lapack(void) {
+#ifdef HAVE_LAPACK
+  puts("  LAPACK    in the CBLAS");
+#else
+  puts("  LAPACK    no");
+#endif
+}
+
 static void print_openmp(void) {
 #ifdef _OPENMP
   printf("  OpenMP    %d\n", _OPENMP);
@@ -176,6 +184,7 @@ static int run(const gemel__args *args) {
     printf("gemel %s\n", gemel_version());
     print_dnnl();
     print_cblas();
+    print_lapack();
     print_openmp();
     print_harness();
     print_build();

@@ -13,6 +13,7 @@ kernel_sources += gpu/kernels/random.cu
 kernel_sources += gpu/kernels/reduce.cu
 kernel_sources += gpu/kernels/shape.cu
 kernel_sources += gpu/kernels/softmax.cu
+kernel_sources += gpu/kernels/solve.cu
 kernel_sources += gpu/kernels/take.cu
 EXTRA_DIST += $(kernel_sources)
 EXTRA_DIST += %reldir%/conv-algorithms.h

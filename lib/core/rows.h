@@ -56,6 +56,7 @@ typedef struct gemel__hooks {
   X(scan)                                                                                          \
   X(shape)                                                                                         \
   X(softmax)                                                                                       \
+  X(solve)                                                                                         \
   X(source)                                                                                        \
   X(take)                                                                                          \
   X(transfer)

@@ -71,14 +71,8 @@ extern int openblas_get_num_threads(void);
 extern void openblas_set_num_threads(int threads);
 #endif
 
-/* Numbers of threads: that of OpenBLAS, which is the process's, and that of OpenMP, which is the
- * calling thread's and oneDNN goes by. 0: there is no such thing. */
-typedef struct thread_counts {
-  int blas, openmp;
-} thread_counts;
-
-static thread_counts threads_now(void) {
-  thread_counts now = {0, 0};
+gemel__thread_counts gemel__threads_now(void) {
+  gemel__thread_counts now = {0, 0};
 #ifdef HAVE_CBLAS
   now.blas = openblas_get_num_threads != NULL ? openblas_get_num_threads() : 0;
 #endif
@@ -88,7 +82,7 @@ static thread_counts threads_now(void) {
   return now;
 }
 
-static void set_threads(thread_counts from, thread_counts to) {
+void gemel__threads_set(gemel__thread_counts from, gemel__thread_counts to) {
 #ifdef HAVE_CBLAS
   if (openblas_set_num_threads != NULL && from.blas != to.blas && to.blas > 0) {
     openblas_set_num_threads(to.blas);
@@ -277,10 +271,11 @@ void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, voi
   matrix x = {a, p->m, p->k, 0, 0}, y = {b, p->k, p->n, 0, 0};
   double work = (double)p->m * (double)p->n * (double)p->k;
   int threads = p->deterministic || p->threads < 1 ? 1 : p->threads;
-  thread_counts before = threads_now(), wanted = {threads, work < WORTH_THREADS ? 1 : threads};
+  gemel__thread_counts before = gemel__threads_now(),
+                       wanted = {threads, work < WORTH_THREADS ? 1 : threads};
   lies(&x, p->a_row, p->a_col);
   lies(&y, p->b_row, p->b_col);
-  set_threads(before, wanted);
+  gemel__threads_set(before, wanted);
   compute(p, &x, &y, c);
-  set_threads(wanted, before);
+  gemel__threads_set(wanted, before);
 }

@@ -37,6 +37,15 @@ int gemel__gemm_takes(int64_t rows, int64_t columns, int64_t row_stride, int64_t
  * at one time may get each other's. */
 void gemel__gemm_library(const gemel__gemm *p, const void *a, const void *b, void *c);
 
+/* How many threads libraries take: OpenBLAS by the process's number, oneDNN by that of the calling
+ * thread's OpenMP. 0: there is no such thing. */
+typedef struct gemel__thread_counts {
+  int blas, openmp;
+} gemel__thread_counts;
+
+gemel__thread_counts gemel__threads_now(void);
+void gemel__threads_set(gemel__thread_counts from, gemel__thread_counts to);
+
 /* 1 if the loops for small products take the dtype and strides / are the fastest, as far as is
  * known.
  */

@@ -4,6 +4,9 @@
 libgemel_a_SOURCES += %reldir%/chain-loops.h
 libgemel_a_SOURCES += %reldir%/chain.c
 libgemel_a_SOURCES += %reldir%/chain.h
+libgemel_a_SOURCES += %reldir%/factor-loops.h
+libgemel_a_SOURCES += %reldir%/factor.c
+libgemel_a_SOURCES += %reldir%/factor.h
 libgemel_a_SOURCES += %reldir%/gemm-plain.c
 libgemel_a_SOURCES += %reldir%/gemm-small.c
 libgemel_a_SOURCES += %reldir%/gemm-small.h

@@ -44,6 +44,11 @@ gemel_value gemel_matmul_at(gemel_value x, gemel_value y, gemel_location where);
 gemel_value gemel_einsum_at(const char *equation, size_t n_xs, const gemel_value *xs,
                             gemel_location where);
 
+/* The inverse of square matrices a[..., n, n]: solve(a, identity). Where it is multiplied by a
+ * right side, gemel_solve itself is faster and more accurate. Errors: as gemel_solve. */
+gemel_value gemel_inv_at(gemel_value a, gemel_location where);
+#define gemel_inv(...) gemel_inv_at(__VA_ARGS__, GEMEL_HERE)
+
 /* ---- Reductions ---- */
 
 /* Mean over axes (all when absent). Of integers and bools an f64, as in NumPy; f16 and bf16 are

@@ -218,6 +218,11 @@ GEMEL__CPP_REDUCTION(min, gemel_max_options)
 GEMEL__CPP_REDUCTION(any, gemel_sum_options)
 GEMEL__CPP_REDUCTION(all, gemel_sum_options)
 GEMEL__CPP_2(matmul)
+GEMEL__CPP_2(solve)
+GEMEL__CPP_1(cholesky)
+GEMEL__CPP_1(det)
+GEMEL__CPP_1(log_abs_det)
+GEMEL__CPP_1(inv)
 GEMEL__CPP_1(transpose)
 GEMEL__CPP_1(flatten)
 GEMEL__CPP_2(mean_squared_error)
@@ -287,6 +292,11 @@ inline value cross_entropy(const operand &logits, const operand &targets, int64_
   gemel_cross_entropy_options o = {axis};
   return checked(gemel_cross_entropy_at(logits.v, targets.v, &o, logits.where), logits.v.graph,
                  logits.where);
+}
+inline value triangular_solve(const operand &a, const operand &b, bool lower = false,
+                              bool trans = false, bool unit_diagonal = false) {
+  gemel_triangular_solve_options o = {lower, trans, unit_diagonal};
+  return checked(gemel_triangular_solve_at(a.v, b.v, &o, a.where), a.v.graph, a.where);
 }
 inline value argmax(const operand &x, int64_t axis) {
   return checked(gemel_argmax_at(x.v, axis, x.where), x.v.graph, x.where);

@@ -185,7 +185,9 @@ typedef enum gemel_range {
   GEMEL_RANGE_NONZERO,
   GEMEL_RANGE_ABOVE_MINUS_ONE, /* > -1 */
   GEMEL_RANGE_MODERATE,        /* |x| small enough for exp and its like not to overflow */
-  GEMEL_RANGE_INDEX            /* integer in [LOW, HIGH) */
+  GEMEL_RANGE_INDEX,           /* integer in [LOW, HIGH) */
+  GEMEL_RANGE_DEFINITE         /* square matrices, whose lower triangles are those of symmetric ones
+                                  that are positive definite */
 } gemel_range;
 
 #define GEMEL_SAMPLE_MAX_INPUTS 8

@@ -11,6 +11,7 @@ rule_files += %reldir%/linalg.rules
 rule_files += %reldir%/reduce.rules
 rule_files += %reldir%/shape.rules
 rule_files += %reldir%/softmax.rules
+rule_files += %reldir%/solve.rules
 rule_files += %reldir%/take.rules
 
 libgemel_a_SOURCES += %reldir%/builtin.h

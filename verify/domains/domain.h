@@ -148,6 +148,9 @@ struct gemel__domain {
   gemel__observer *observer; /* NULL: nobody */
   /* Makes e a constant: a dual number's tangent becomes 0. NULL: nothing to do. */
   void (*forget)(gemel__domain *d, void *e);
+  /* Says that a function isn't differentiable here, by convention: a dual number's tangent becomes
+   * UNDEFINED, its value stays. NULL: nothing to do. */
+  void (*no_derivative)(gemel__domain *d, void *e);
 };
 
 /* The entry on a tape for the floor of +∞; its negative for that of −∞. */

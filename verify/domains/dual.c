@@ -284,6 +284,14 @@ static void d_forget(gemel__domain *d, void *e) {
   }
 }
 
+static void d_no_derivative(gemel__domain *d, void *e) {
+  BASE;
+  b->set_state(b, T(e), GEMEL__UNDEFINED);
+  if (b->no_derivative != NULL) {
+    b->no_derivative(b, gemel__dual_value(d, e));
+  }
+}
+
 /* The value of any of them, and the mean of the tangents. If there is no memory for the list of
  * tangents: a GAP. */
 static void d_tie(gemel__domain *d, void *e, size_t n, const void *const *tied) {
@@ -393,6 +401,7 @@ static const gemel__domain functions = {
     .sign = d_sign,
     .tie = d_tie,
     .forget = d_forget,
+    .no_derivative = d_no_derivative,
     .round = d_round,
     .to_integer = d_to_integer,
     .state = d_state,

@@ -172,6 +172,26 @@ static void fill_with_end(const gemel__leaf *leaf, int is_greatest, void *data) 
   }
 }
 
+/* Puts numbers on the diagonals of matrices that are larger than what else is in their row of the
+ * symmetric matrix with this lower triangle. */
+static void make_definite(const gemel__leaf *leaf, void *data) {
+  size_t bytes = gemel_dtype_size(leaf->dtype);
+  size_t n = leaf->rank < 2 ? 0 : (size_t)leaf->shape[leaf->rank - 1];
+  for (size_t at = 0; n > 0 && at < leaf->count; at += n * n) {
+    for (size_t i = 0; i < n; i++) {
+      char *matrix = (char *)data + at * bytes, *diagonal = matrix + (i * n + i) * bytes;
+      double sum = fabs(gemel__decode(leaf->dtype, diagonal)) + 1;
+      for (size_t j = 0; j < n; j++) {
+        size_t place = j < i ? i * n + j : j * n + i;
+        sum += i == j ? 0 : 2 * fabs(gemel__decode(leaf->dtype, matrix + place * bytes));
+      }
+      if (isfinite(sum)) {
+        gemel__store_real(leaf->dtype, sum, diagonal);
+      }
+    }
+  }
+}
+
 static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                               int elementwise, gemel__points *points, void *data,
                               gemel_error *error) {
@@ -204,6 +224,9 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
   }
   if (fill == GEMEL__FILL_POINTS && at_border(leaf, random)) {
     memset(data, 0, leaf->count * gemel_dtype_size(leaf->dtype));
+  }
+  if (leaf->range == GEMEL_RANGE_DEFINITE) {
+    make_definite(leaf, data);
   }
   gemel__leaf_settle(leaf, leaf->count, data);
   gemel__free(reals, bytes);

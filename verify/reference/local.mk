@@ -23,6 +23,7 @@ libgemel_verify_a_SOURCES += %reldir%/scalar.def
 libgemel_verify_a_SOURCES += %reldir%/scan.c
 libgemel_verify_a_SOURCES += %reldir%/shape.c
 libgemel_verify_a_SOURCES += %reldir%/softmax.c
+libgemel_verify_a_SOURCES += %reldir%/solve.c
 libgemel_verify_a_SOURCES += %reldir%/source.c
 libgemel_verify_a_SOURCES += %reldir%/take.c
 libgemel_verify_a_SOURCES += %reldir%/twin.c

@@ -19,6 +19,7 @@ libgemel_verify_a_SOURCES += %reldir%/propose-pool.c
 libgemel_verify_a_SOURCES += %reldir%/propose-random.c
 libgemel_verify_a_SOURCES += %reldir%/propose-reduce.c
 libgemel_verify_a_SOURCES += %reldir%/propose-shape.c
+libgemel_verify_a_SOURCES += %reldir%/propose-solve.c
 libgemel_verify_a_SOURCES += %reldir%/propose-take.c
 libgemel_verify_a_SOURCES += %reldir%/propose.h
 libgemel_verify_a_SOURCES += %reldir%/symbolize.c

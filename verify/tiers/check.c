@@ -553,6 +553,9 @@ static int element_special(struct judge *j, size_t output, size_t i, const void 
   gemel__rtensor *r = &j->reference[output];
   const void *e = gemel__rtensor_at(r, i);
   double x = gemel__decode(r->dtype, computed);
+  if (d->state(d, e) == GEMEL__GAP) {
+    return -1; /* the reference says nothing */
+  }
   if (d->state(d, e) == GEMEL__UNDECIDED) {
     return undecided_class(d, e, r->dtype, x);
   }
