@@ -77,4 +77,8 @@ double gemel__bound_relative(gemel__domain *d, const void *e);
 double gemel__bound_value(gemel__domain *d, const void *e);
 double gemel__bound_radius(gemel__domain *d, const void *e);
 
+/* The computed ball: its midpoint, which is the sum of MIDDLE[0], the nearest double, and
+ * MIDDLE[1]; and its radius, rounded up. 0 and +Inf if there is no value. */
+void gemel__bound_ball(gemel__domain *d, const void *e, double middle[2], double *radius);
+
 #endif

@@ -119,11 +119,11 @@ static gemel_status find_digits(gemel__offer_values *v, gemel_error *error) {
 
 /* ---- Values ---- */
 
-/* The type of offer K, which isn't evaluated, in place of its value. */
-static gemel__rtensor value_like(const gemel__offer_values *v, size_t k) {
+/* The shape of offer K, if it can be compared. */
+static gemel__rtensor shape_of(const gemel__offer_values *v, size_t k) {
   gemel_value offer = v->offers->all[k];
   gemel__rtensor r = {.dtype = GEMEL_DTYPE_COUNT};
-  if (v->more[k].elements.n > 0) {
+  if (v->more[k].elements.n > 0 || v->more[k].balls != NULL) {
     r.dtype = gemel_type_dtype(offer.graph->context, gemel_value_type(offer));
     r.rank = gemel__offer_shape(offer, r.shape);
     r.count = (size_t)gemel__value_elements(offer);
@@ -131,24 +131,39 @@ static gemel__rtensor value_like(const gemel__offer_values *v, size_t k) {
   return r;
 }
 
+/* Keeps the numbers of an offer, which take a fifth of what domain B needs. */
+static void keep(void *user, uint32_t node, uint32_t output, const gemel__rtensor *value) {
+  gemel__offer_values *v = user;
+  size_t k = v->place[node] - 1; /* of no offer: the largest number */
+  if (k >= v->n || is_unevaluated(v, k) || v->offers->all[k].output != output) {
+    return;
+  }
+  gemel__ball *balls = gemel__alloc_array(value->count + 1, sizeof *balls);
+  for (size_t i = 0; i < value->count && balls != NULL; i++) {
+    gemel__bound_ball(value->domain, gemel__rtensor_at(value, i), balls[i].middle,
+                      &balls[i].radius);
+  }
+  v->more[k].balls = balls;
+  v->failed |= balls == NULL;
+}
+
 static gemel_status evaluate(gemel__offer_values *v, gemel_error *error) {
-  gemel__rtensor *values = gemel__alloc_zeroed((v->n + 1) * sizeof *values);
-  gemel_status status = values == NULL ? gemel__no_memory(error, "constants") : GEMEL_OK;
-  size_t n = 0;
+  gemel__bound *bound = gemel__bound_new(128);
+  gemel_status status = bound == NULL ? gemel__no_memory(error, "constants") : GEMEL_OK;
   for (size_t k = 0; k < v->n && status == GEMEL_OK; k++) {
     char name[32];
     snprintf(name, sizeof name, "offer%u", (unsigned)k);
     status = is_unevaluated(v, k) ? GEMEL_OK : gemel_output(v->offers->all[k], name);
     v->more[k].largest = -1;
   }
-  status = status ? status
-                  : gemel__reference_graph(v->offers->graph, &v->bound->domain, NULL, values, NULL,
-                                           NULL, error);
-  for (size_t k = 0; k < v->n && status == GEMEL_OK; k++) {
-    v->of[k] = is_unevaluated(v, k) ? value_like(v, k) : values[n++];
+  if (status == GEMEL_OK) {
+    status = gemel__reference_visit(v->offers->graph, &bound->domain, keep, v, error);
   }
-  gemel__free(values, (v->n + 1) * sizeof *values);
-  return status;
+  for (size_t k = 0; k < v->n && status == GEMEL_OK; k++) {
+    v->of[k] = shape_of(v, k);
+  }
+  gemel__bound_free(bound);
+  return v->failed ? gemel__no_memory(error, "constants") : status;
 }
 
 gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *offers,
@@ -156,12 +171,10 @@ gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *off
   size_t before = offers->n;
   v->offers = offers;
   v->n_places = offers->graph->n_nodes + 1;
-  v->bound = gemel__bound_new(128);
   v->place = gemel__alloc_zeroed(v->n_places * sizeof *v->place);
   gemel__offer_value *found = gemel__alloc_zeroed((before + 1) * sizeof *found);
-  gemel_status status = v->bound == NULL || v->place == NULL || found == NULL
-                            ? gemel__no_memory(error, "constants")
-                            : lay_out(v, found, error);
+  gemel_status status = v->place == NULL || found == NULL ? gemel__no_memory(error, "constants")
+                                                          : lay_out(v, found, error);
   v->of = gemel__alloc_zeroed((offers->n + 1) * sizeof *v->of);
   v->more = gemel__alloc_zeroed((offers->n + 1) * sizeof *v->more);
   if (v->of == NULL || v->more == NULL) {
@@ -183,44 +196,24 @@ gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *off
 void gemel__offer_values_clear(gemel__offer_values *v) {
   for (size_t k = 0; v->more != NULL && k < v->n; k++) {
     gemel__elements_clear(&v->more[k].elements);
-    if (v->of != NULL) {
-      gemel__free(v->more[k].numbers, 2 * v->of[k].count * sizeof *v->more[k].numbers);
+    if (v->more[k].balls != NULL) {
+      size_t count = (size_t)gemel__value_elements(v->offers->all[k]);
+      gemel__free(v->more[k].balls, (count + 1) * sizeof *v->more[k].balls);
     }
-  }
-  if (v->of != NULL) {
-    gemel__rtensors_clear(v->n, v->of);
   }
   gemel__free(v->of, (v->n + 1) * sizeof *v->of);
   gemel__free(v->more, (v->n + 1) * sizeof *v->more);
   gemel__free(v->place, v->n_places * sizeof *v->place);
-  gemel__bound_free(v->bound);
   memset(v, 0, sizeof *v);
 }
 
 /* ---- Elements ---- */
 
-static void fill_numbers(gemel__offer_values *v, size_t k) {
-  gemel__domain *d = &v->bound->domain;
-  size_t n = v->of[k].count;
-  double *numbers = gemel__alloc_array(2 * n, sizeof *numbers);
-  for (size_t i = 0; i < n && numbers != NULL; i++) {
-    const void *e = gemel__rtensor_at(&v->of[k], i);
-    int defined = d->state(d, e) == GEMEL__DEFINED;
-    numbers[2 * i] = defined ? gemel__bound_value(d, e) : 0;
-    numbers[2 * i + 1] = defined ? gemel__bound_radius(d, e) : INFINITY;
-  }
-  v->more[k].numbers = numbers;
-}
-
-/* Element I of small offer K. Where memory is out nothing is known of it. */
+/* Element I of small offer K. */
 static double known_element(void *user, int64_t k, size_t i, double *radius) {
-  gemel__offer_values *v = user;
-  gemel__offer_value *own = &v->more[k];
-  if (own->numbers == NULL && !own->unevaluated) {
-    fill_numbers(v, (size_t)k);
-  }
-  *radius = own->numbers != NULL ? own->numbers[2 * i + 1] : INFINITY;
-  return own->numbers != NULL ? own->numbers[2 * i] : 0;
+  const gemel__offer_value *own = &((const gemel__offer_values *)user)->more[k];
+  *radius = own->balls != NULL ? own->balls[i].radius : INFINITY;
+  return own->balls != NULL ? own->balls[i].middle[0] : 0;
 }
 
 /* The largest element of offer K; of a large one, of some of them. */
@@ -234,7 +227,7 @@ static double largest_of(gemel__offer_values *v, size_t k) {
       if (own->unevaluated) {
         gemel__elements_at(&own->elements, i, known_element, v, &x, &radius);
       } else {
-        x = gemel__bound_value(&v->bound->domain, gemel__rtensor_at(&v->of[k], i));
+        x = known_element(v, (int64_t)k, i, &radius);
       }
       own->largest = radius < INFINITY ? fmax(own->largest, fabs(x)) : own->largest;
     }
@@ -244,26 +237,20 @@ static double largest_of(gemel__offer_values *v, size_t k) {
 
 double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, gemel_dtype dtype, double x,
                           double *radius) {
-  gemel__domain *d = &v->bound->domain;
   int digits = gemel__dtype_format(dtype)->digits;
-  double ratio, value;
+  gemel__ball ball = {{0, 0}, INFINITY};
   if (is_unevaluated(v, k)) {
-    gemel__elements_at(&v->more[k].elements, i, known_element, v, &value, radius);
-    ratio = value == x && *radius < INFINITY ? 0 : fabs(x - value) / *radius;
+    gemel__elements_at(&v->more[k].elements, i, known_element, v, &ball.middle[0], &ball.radius);
   } else {
-    const void *e = gemel__rtensor_at(&v->of[k], i);
-    if (d->state(d, e) != GEMEL__DEFINED) {
-      return INFINITY;
-    }
-    ratio = gemel__bound_ratio(d, e, dtype, x);
-    value = gemel__bound_value(d, e);
-    *radius = gemel__bound_radius(d, e);
+    ball = v->more[k].balls[i];
   }
   digits = v->more[k].digits < digits ? v->more[k].digits : digits;
   double most = ldexp(largest_of(v, k), 6 - digits);
-  if (*radius > most) {
-    ratio = *radius < INFINITY && most > 0 ? fabs(x - value) / most : INFINITY;
-    *radius = most;
+  *radius = fmin(ball.radius, most);
+  if (ball.radius == INFINITY) {
+    return INFINITY;
   }
-  return ratio;
+  double off =
+      x == ball.middle[0] ? fabs(ball.middle[1]) : fabs(x - ball.middle[0] - ball.middle[1]);
+  return off == 0 ? 0 : off / *radius;
 }

@@ -10,24 +10,30 @@
 #include "equal/offers.h"
 #include "reference/reference.h"
 
-/* What is known of one offer beside its value. */
+/* What a correct implementation may compute for an element: numbers within RADIUS of MIDDLE[0] +
+ * MIDDLE[1]. */
+typedef struct gemel__ball {
+  double middle[2], radius;
+} gemel__ball;
+
+/* What is known of one offer beside its shape. */
 typedef struct gemel__offer_value {
   int unevaluated;          /* domain B doesn't evaluate it: ELEMENTS does, if it has terms */
   gemel__elements elements; /* of a large offer */
-  double *numbers;          /* of a small one, once they were asked for: each with its radius */
+  gemel__ball *balls;       /* of a small one: its elements */
   double largest;           /* its largest element; negative: not known yet */
   int digits;               /* of the narrowest dtype in which it was computed */
 } gemel__offer_value;
 
 typedef struct gemel__offer_values {
   gemel__offers *offers;
-  gemel__bound *bound;
-  gemel__rtensor *of; /* by offer; with a shape and no elements if it isn't evaluated, with dtype
-                       * GEMEL_DTYPE_COUNT if it can't be compared */
+  gemel__rtensor *of; /* by offer: its shape, without elements; of dtype GEMEL_DTYPE_COUNT if it
+                       * can't be compared */
   gemel__offer_value *more; /* by offer */
   size_t n;
   size_t *place; /* by node of the offers' graph: the offer that it is, plus 1; 0: none */
   size_t n_places;
+  int failed; /* memory is out */
 } gemel__offer_values;
 
 /* Evaluates OFFERS, to which operands of large ones are added. Begin with zeros; release with

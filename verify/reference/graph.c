@@ -40,11 +40,13 @@ typedef struct evaluator {
   size_t n_nodes, n_slots;
   output_slot *slots;
   uint32_t *first;    /* slot of each node's output 0, and the end */
-  uint32_t *last_use; /* the last node that reads each node; KEPT for outputs */
+  uint32_t *last_use; /* the last node that reads each node; KEPT for outputs, unless VISIT is */
   unsigned char *live;
   symbol *symbols; /* sorted by name */
   size_t n_symbols, symbol_capacity;
-  uint32_t node; /* the current node */
+  uint32_t node;                  /* the current node */
+  gemel__reference_visitor visit; /* gets each value that is computed; NULL: nobody */
+  void *user;
 } evaluator;
 
 #define KEPT UINT32_MAX
@@ -422,6 +424,18 @@ static void free_slots(evaluator *ev, uint32_t node) {
   }
 }
 
+/* Shows the values of the current node, and frees them if nobody reads them later. */
+static void visit_node(evaluator *ev) {
+  for (uint32_t i = ev->first[ev->node]; i < ev->first[ev->node + 1]; i++) {
+    if (ev->slots[i].value != NULL) {
+      ev->visit(ev->user, ev->node, i - ev->first[ev->node], ev->slots[i].value);
+    }
+  }
+  if (ev->last_use[ev->node] <= ev->node) {
+    free_slots(ev, ev->node);
+  }
+}
+
 static gemel_status evaluate_nodes(evaluator *ev) {
   for (ev->node = 0; ev->node < ev->n_nodes; ev->node++) {
     uint32_t count;
@@ -439,6 +453,9 @@ static gemel_status evaluate_nodes(evaluator *ev) {
     status = gemel__reference_go_on(slot_of(ev, ev->node, 0)->value->count + 1);
     if (status != GEMEL_OK) {
       return gemel__fail(ev->error, status, "told to stop");
+    }
+    if (ev->visit != NULL) {
+      visit_node(ev);
     }
     for (uint32_t k = 0; k < count; k++) {
       if (ev->last_use[refs[k].node] == ev->node) {
@@ -473,7 +490,7 @@ static gemel_status evaluator_init(evaluator *ev) {
       ev->last_use[refs[k].node] = i;
     }
   }
-  for (size_t k = 0; k < graph->n_outputs; k++) {
+  for (size_t k = 0; k < graph->n_outputs && ev->visit == NULL; k++) {
     ev->last_use[graph->outputs[k].node] = KEPT;
   }
   return GEMEL_OK;
@@ -498,13 +515,21 @@ static gemel_status copy_tensor(gemel__rtensor *copy, const gemel__rtensor *t, g
   return status;
 }
 
-/* Copies the graph's outputs; all of them, or none on failure. */
-static gemel_status copy_outputs(evaluator *ev, gemel__rtensor *outputs) {
+/* Takes the graph's outputs; all of them, or none on failure. An input, or an output for the second
+ * time, is copied. */
+static gemel_status take_outputs(evaluator *ev, gemel__rtensor *outputs) {
   gemel_status status = GEMEL_OK;
   size_t k = 0;
   for (; status == GEMEL_OK && k < ev->graph->n_outputs; k++) {
     gemel__ref ref = ev->graph->outputs[k];
-    status = copy_tensor(&outputs[k], slot_of(ev, ref.node, ref.output)->value, ev->error);
+    output_slot *slot = slot_of(ev, ref.node, ref.output);
+    if (slot->own.domain != NULL) {
+      outputs[k] = slot->own;
+      memset(&slot->own, 0, sizeof slot->own);
+      slot->value = &outputs[k];
+    } else {
+      status = copy_tensor(&outputs[k], slot->value, ev->error);
+    }
   }
   while (status != GEMEL_OK && k-- > 0) {
     if (outputs[k].domain) {
@@ -517,12 +542,12 @@ static gemel_status copy_outputs(evaluator *ev, gemel__rtensor *outputs) {
 gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
                                    const gemel__rtensor *const *inputs, gemel__rtensor *outputs,
                                    const gemel__evaluation *within, gemel_error *error) {
-  evaluator ev = {graph, graph->context, d,    within, error, 0, 0, NULL,
-                  NULL,  NULL,           NULL, NULL,   0,     0, 0};
+  evaluator ev = {graph, graph->context, d,    within, error, 0, 0,    NULL, NULL,
+                  NULL,  NULL,           NULL, 0,      0,     0, NULL, NULL};
   gemel_status status = evaluator_init(&ev);
   if (status == GEMEL_OK && (status = bind_inputs(&ev, inputs)) == GEMEL_OK &&
       (status = evaluate_nodes(&ev)) == GEMEL_OK) {
-    status = copy_outputs(&ev, outputs);
+    status = take_outputs(&ev, outputs);
   }
   evaluator_clear(&ev);
   return status;
@@ -532,8 +557,8 @@ gemel_status gemel__reference_body_types(const gemel_graph *graph, gemel__domain
                                          const gemel__rtensor *const *inputs,
                                          gemel__rtensor *results, const gemel__evaluation *within,
                                          gemel_error *error) {
-  evaluator ev = {graph, graph->context, d,    within, error, 0, 0, NULL,
-                  NULL,  NULL,           NULL, NULL,   0,     0, 0};
+  evaluator ev = {graph, graph->context, d,    within, error, 0, 0,    NULL, NULL,
+                  NULL,  NULL,           NULL, 0,      0,     0, NULL, NULL};
   gemel_status status = evaluator_init(&ev);
   status = status == GEMEL_OK ? bind_inputs(&ev, inputs) : status;
   for (size_t k = 0; k < graph->n_outputs && status == GEMEL_OK; k++) {
@@ -566,5 +591,22 @@ gemel_status gemel__reference_graph(const gemel_graph *graph, gemel__domain *d,
   }
   gemel_status status = gemel__reference_body(graph, d, pointers, outputs, &within, error);
   gemel__free(pointers, graph->n_inputs * sizeof *pointers);
+  return status;
+}
+
+gemel_status gemel__reference_visit(const gemel_graph *graph, gemel__domain *d,
+                                    gemel__reference_visitor visit, void *user,
+                                    gemel_error *error) {
+  gemel__evaluation within = {NULL, NULL, 0, NULL, NULL};
+  evaluator ev = {.graph = graph,
+                  .context = graph->context,
+                  .domain = d,
+                  .within = &within,
+                  .error = error,
+                  .visit = visit,
+                  .user = user};
+  gemel_status status = evaluator_init(&ev);
+  status = status == GEMEL_OK ? evaluate_nodes(&ev) : status;
+  evaluator_clear(&ev);
   return status;
 }

@@ -84,6 +84,14 @@ gemel_status gemel__reference_graph(const gemel_graph *graph, gemel__domain *d,
                                     const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                     gemel__reference_lookup extra, void *user, gemel_error *error);
 
+/* Evaluates GRAPH, which has no inputs, on D. VISIT gets each value that an output needs as soon as
+ * it is computed, which is freed after its last use; so many large outputs needn't be there at
+ * once. */
+typedef void (*gemel__reference_visitor)(void *user, uint32_t node, uint32_t output,
+                                         const gemel__rtensor *value);
+gemel_status gemel__reference_visit(const gemel_graph *graph, gemel__domain *d,
+                                    gemel__reference_visitor visit, void *user, gemel_error *error);
+
 /* From now on, evaluations on this thread ask TICKER; NULL: no more. */
 void gemel__ticker_watch(gemel__ticker *ticker);
 
