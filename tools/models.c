@@ -139,29 +139,21 @@ static void add_unread(const gemel_graph *from, gemel_graph *into) {
   free(read);
 }
 
-static void read_pair(gemel_context *context, const gemel_onnx *const models[2], const symbols *s,
-                      gemel_graph *graphs[2], char **name) {
-  graphs[0] = make_graph(context, models[0], s, name);
-  graphs[1] = graphs[0] != NULL ? make_graph(context, models[1], s, NULL) : NULL;
-  if (graphs[1] != NULL) {
+int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_graph *graphs[2],
+                       char **name) {
+  symbols s;
+  int status = read_symbols(args, &s);
+  graphs[0] = graphs[1] = NULL;
+  for (int k = 0; k < 2 && status == GEMEL__GOOD; k++) {
+    gemel_onnx *model = open_model(args->operands[k]); /* its file goes before the next one comes */
+    graphs[k] = model != NULL ? make_graph(context, model, &s, k == 0 ? name : NULL) : NULL;
+    status = graphs[k] != NULL ? GEMEL__GOOD : GEMEL__BAD;
+    gemel_onnx_free(model);
+  }
+  if (status == GEMEL__GOOD) {
     add_unread(graphs[0], graphs[1]);
     add_unread(graphs[1], graphs[0]);
   }
-}
-
-int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_graph *graphs[2],
-                       char **name) {
-  gemel_onnx *models[2] = {NULL, NULL};
-  symbols s;
-  graphs[0] = graphs[1] = NULL;
-  if (read_symbols(args, &s) == GEMEL__GOOD &&
-      (models[0] = open_model(args->operands[0])) != NULL &&
-      (models[1] = open_model(args->operands[1])) != NULL) {
-    const gemel_onnx *const both[2] = {models[0], models[1]};
-    read_pair(context, both, &s, graphs, name);
-  }
-  gemel_onnx_free(models[0]);
-  gemel_onnx_free(models[1]);
   clear_symbols(&s);
-  return graphs[1] != NULL ? GEMEL__GOOD : GEMEL__BAD;
+  return status;
 }

@@ -384,20 +384,22 @@ static uint32_t add_attrs(struct attrs_candidate *c) {
   return 0;
 }
 
-static gemel_status find_or_add(struct attrs_candidate *c, uint32_t *id, gemel_error *error) {
+static gemel_status find_or_add(struct attrs_candidate *c, int add, uint32_t *id,
+                                gemel_error *error) {
   pthread_mutex_lock(&c->context->lock);
   *id = gemel__idtable_find(&c->context->attr_table, (uint32_t)c->hash, same_attrs, c);
-  if (*id == 0) {
+  if (*id == 0 && add) {
     *id = add_attrs(c);
   }
   pthread_mutex_unlock(&c->context->lock);
-  return *id != 0 ? GEMEL_OK : gemel__no_memory(error, "attributes");
+  return *id != 0 || !add ? GEMEL_OK : gemel__no_memory(error, "attributes");
 }
 
 /* Puts row-major copies of the tensors of A in their place, since hash and equality read them as
- * plain bytes; a list lives in ARENA. Null ones stay null, for the schema's check to find. What A
- * holds afterwards is to be released, whatever is returned. */
-static gemel_status copy_tensors(gemel_attr *a, gemel__arena *arena, gemel_error *error) {
+ * plain bytes; if KEPT is 0, only of those that aren't row-major. A list lives in ARENA. Null ones
+ * stay null, for the schema's check to find. What A holds afterwards is to be released, whatever is
+ * returned. */
+static gemel_status copy_tensors(gemel_attr *a, int kept, gemel__arena *arena, gemel_error *error) {
   gemel_tensor *const *from = elements_of(a);
   size_t n = count_of(a);
   if (base_kind(a->kind) != GEMEL_ATTR_TENSOR || n == 0 || from == NULL) {
@@ -414,7 +416,9 @@ static gemel_status copy_tensors(gemel_attr *a, gemel__arena *arena, gemel_error
     }
     if (from[k] != NULL && status == GEMEL_OK) {
       view = gemel_tensor_view(from[k]);
-      copies[k] = gemel_tensor_copy(&view, error);
+      int plain = !kept && gemel__is_row_major(gemel_dtype_size(view.dtype), view.rank, view.shape,
+                                               view.strides);
+      copies[k] = plain ? gemel_tensor_ref(from[k]) : gemel_tensor_copy(&view, error);
       status = copies[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
     }
   }
@@ -428,27 +432,19 @@ static gemel_status copy_tensors(gemel_attr *a, gemel__arena *arena, gemel_error
   return status;
 }
 
-gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, size_t n_given,
-                                 const gemel_attr *given, uint32_t *id, gemel_error *error) {
-  struct attrs_candidate c = {.context = context, .op = op};
+/* *ID: the attributes GIVEN; 0 if they aren't there yet and ADD is 0. */
+static gemel_status intern(struct attrs_candidate *c, size_t n_given, const gemel_attr *given,
+                           int add, uint32_t *id, gemel_error *error) {
   gemel__arena arena = {0};
   gemel_attr own[MAX_ATTRS];
   gemel_status status = GEMEL_OK;
-  if (op->n_attrs == 0 && n_given == 0) {
-    *id = 0;
-    return GEMEL_OK;
-  }
-  if (n_given > MAX_ATTRS || (n_given > 0 && given == NULL)) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: %s", op->record.name,
-                       given == NULL ? "the attributes are null" : "too many attributes");
-  }
   size_t copied = 0;
   for (; copied < n_given && status == GEMEL_OK; copied++) {
     own[copied] = given[copied];
-    status = copy_tensors(&own[copied], &arena, error);
+    status = copy_tensors(&own[copied], add, &arena, error);
   }
-  status = status ? status : gather(&c, n_given, own, error);
-  status = status ? status : find_or_add(&c, id, error);
+  status = status ? status : gather(c, n_given, own, error);
+  status = status ? status : find_or_add(c, add, id, error);
   for (size_t k = 0; k < copied; k++) {
     if (base_kind(own[k].kind) == GEMEL_ATTR_TENSOR && elements_of(&own[k]) != NULL) {
       gemel__release_pointers(GEMEL_ATTR_TENSOR, count_of(&own[k]), pointers_of(&own[k]));
@@ -456,6 +452,28 @@ gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, si
   }
   gemel__arena_clear(&arena);
   return status;
+}
+
+/* Tensors are first looked for as they are: what is there already, such as the weights of a network
+ * that is read twice, isn't copied. */
+gemel_status gemel__attrs_intern(gemel_context *context, const gemel__op *op, size_t n_given,
+                                 const gemel_attr *given, uint32_t *id, gemel_error *error) {
+  struct attrs_candidate c = {.context = context, .op = op};
+  gemel_status status = GEMEL_OK;
+  int tensors = 0;
+  *id = 0;
+  if (op->n_attrs == 0 && n_given == 0) {
+    return GEMEL_OK;
+  }
+  if (n_given > MAX_ATTRS || (n_given > 0 && given == NULL)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: %s", op->record.name,
+                       given == NULL ? "the attributes are null" : "too many attributes");
+  }
+  for (size_t k = 0; k < n_given; k++) {
+    tensors |= base_kind(given[k].kind) == GEMEL_ATTR_TENSOR;
+  }
+  status = tensors ? intern(&c, n_given, given, 0, id, error) : GEMEL_OK;
+  return status == GEMEL_OK && *id == 0 ? intern(&c, n_given, given, 1, id, error) : status;
 }
 
 /* ---- Substitution ---- */

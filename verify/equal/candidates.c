@@ -15,6 +15,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/intern.h"
+#include "equal/closed.h"
 #include "pairs/pair.h"
 #include "tiers/tiers.h"
 
@@ -108,8 +109,44 @@ static gemel_value copy_node(gemel_graph *into, const gemel_graph *from, uint32_
   return gemel__apply(into, record->op, record->attrs, n, operands, gemel_value_where(self));
 }
 
+/* A node, and when it is due: right before the first node that takes it and depends on an input, if
+ * it depends on none itself. Otherwise all weights that are computed would be there at once. */
+struct due {
+  uint32_t at, node;
+};
+
+static int by_due(const void *x, const void *y) {
+  const struct due *a = x, *b = y;
+  uint32_t left = a->at != b->at ? a->at : a->node, right = a->at != b->at ? b->at : b->node;
+  return left < right ? -1 : left > right;
+}
+
+/* The joint graph's nodes in the order in which they run. */
+static gemel_status order_nodes(const gemel__joint *j, struct due *order, gemel_error *error) {
+  unsigned char *closed = gemel__alloc_zeroed(j->n_nodes + 1);
+  if (closed == NULL) {
+    return gemel__no_memory(error, "values");
+  }
+  gemel__closed_mark(j->graph, closed);
+  for (uint32_t k = 0; k < j->n_nodes; k++) {
+    order[k] = (struct due){closed[k] ? UINT32_MAX : k, k};
+  }
+  for (uint32_t k = (uint32_t)j->n_nodes; k-- > 0;) {
+    uint32_t n;
+    const gemel__ref *inputs = gemel__node_inputs(j->graph, k, &n);
+    for (uint32_t i = 0; i < n; i++) {
+      struct due *from = &order[inputs[i].node];
+      from->at = closed[from->node] && order[k].at < from->at ? order[k].at : from->at;
+    }
+  }
+  qsort(order, j->n_nodes, sizeof *order, by_due);
+  gemel__free(closed, j->n_nodes + 1);
+  return GEMEL_OK;
+}
+
 /* INTO becomes the joint graph with the digest of each value right behind it, as its outputs. */
-static gemel_status fill_digests(gemel_graph *into, const gemel__joint *j, gemel_error *error) {
+static gemel_status fill_digests(gemel_graph *into, const gemel__joint *j, const struct due *order,
+                                 gemel_error *error) {
   size_t most = 1;
   for (size_t k = 0; k < j->n_nodes; k++) {
     uint32_t n;
@@ -118,10 +155,10 @@ static gemel_status fill_digests(gemel_graph *into, const gemel__joint *j, gemel
   }
   gemel_value *copies = gemel__alloc_array(j->n_nodes + most, sizeof *copies);
   gemel_status status = copies == NULL ? gemel__no_memory(error, "values") : GEMEL_OK;
-  for (size_t k = 0; k < j->n_nodes && status == GEMEL_OK; k++) {
-    copies[k] = copy_node(into, j->graph, (uint32_t)k, copies, copies + j->n_nodes);
-    status =
-        has_digest(j, (uint32_t)k) ? output_digest(copies[k], k) : gemel_graph_error(into)->status;
+  for (size_t i = 0; i < j->n_nodes && status == GEMEL_OK; i++) {
+    uint32_t k = order[i].node;
+    copies[k] = copy_node(into, j->graph, k, copies, copies + j->n_nodes);
+    status = has_digest(j, k) ? output_digest(copies[k], k) : gemel_graph_error(into)->status;
   }
   gemel__free(copies, (j->n_nodes + most) * sizeof *copies);
   return status;
@@ -131,16 +168,17 @@ static double number(const gemel_tensor *scalar) {
   return gemel__decode(gemel_tensor_dtype(scalar), gemel__tensor_element(scalar, 0));
 }
 
-static gemel_status call(gemel__candidates *c, const gemel__joint *j, const gemel_graph *digests,
-                         gemel_function *function, size_t run, gemel_tensor *const *values,
-                         gemel_error *error) {
-  size_t n = gemel_graph_output_count(digests), k, at = 0;
+static gemel_status call(gemel__candidates *c, const gemel__joint *j, const struct due *order,
+                         const gemel_graph *digests, gemel_function *function, size_t run,
+                         gemel_tensor *const *values, gemel_error *error) {
+  size_t n = gemel_graph_output_count(digests), at = 0;
   gemel_tensor **outputs = gemel__alloc_array(n, sizeof *outputs);
   gemel_status status = outputs == NULL ? gemel__no_memory(error, "values")
                                         : gemel_call(function, gemel_graph_input_count(j->graph),
                                                      values, n, outputs, error);
-  for (k = 0; k < j->n_nodes && status == GEMEL_OK; k++) {
-    if (has_digest(j, (uint32_t)k)) {
+  for (size_t i = 0; i < j->n_nodes && status == GEMEL_OK; i++) {
+    uint32_t k = order[i].node;
+    if (has_digest(j, k)) {
       c->of[k].sum[run] = number(outputs[at]);
       c->of[k].scale[run] = sqrt(number(outputs[at + 1]));
       at += 2;
@@ -157,7 +195,7 @@ static gemel_status call(gemel__candidates *c, const gemel__joint *j, const geme
 }
 
 /* Computes the digests of the joint graph's values, at inputs of PAIR. */
-static gemel_status call_often(gemel__candidates *c, const gemel__joint *j,
+static gemel_status call_often(gemel__candidates *c, const gemel__joint *j, const struct due *order,
                                const gemel_graph *digests, const gemel__pair *pair,
                                gemel__random *random, gemel_error *error) {
   static const gemel__fill fills[GEMEL__DIGEST_RUNS] = {GEMEL__FILL_FULL, GEMEL__FILL_INTEGERS};
@@ -168,7 +206,7 @@ static gemel_status call_often(gemel__candidates *c, const gemel__joint *j,
     gemel_tensor **values = NULL;
     status = gemel__values_draw(&pair->a, fills[k], random, &values, error);
     if (status == GEMEL_OK) {
-      status = call(c, j, digests, function, k, values, error);
+      status = call(c, j, order, digests, function, k, values, error);
     }
     gemel__values_free(&pair->a, values);
   }
@@ -196,12 +234,16 @@ static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph
   gemel__pair pair;
   gemel_status status = draw(&pair, a, b, random, error);
   gemel_graph *digests = gemel_graph_new(j->graph->context, error);
+  struct due *order = gemel__alloc_array(j->n_nodes + 1, sizeof *order);
   if (status == GEMEL_OK) {
-    status = digests != NULL ? fill_digests(digests, j, error) : gemel__no_memory(error, "values");
+    status = digests != NULL && order != NULL ? order_nodes(j, order, error)
+                                              : gemel__no_memory(error, "values");
   }
+  status = status == GEMEL_OK ? fill_digests(digests, j, order, error) : status;
   if (status == GEMEL_OK) {
-    status = call_often(c, j, digests, &pair, random, error);
+    status = call_often(c, j, order, digests, &pair, random, error);
   }
+  gemel__free(order, (j->n_nodes + 1) * sizeof *order);
   gemel_graph_unref(digests);
   gemel__pair_clear(&pair);
   return status;

@@ -601,7 +601,9 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
     return GEMEL_OK;
   }
   s->spent += cost * (double)draws;
-  gemel__pair_compile(&pair);
+  if (!first) { /* kernels keep weights in their own layout: those of one graph at a time, there */
+    gemel__pair_compile(&pair);
+  }
   status = gemel__pair_find_ranges(&pair, gemel__random_bits(s->random), s->random, error);
   note_largest(s, &pair);
   for (k = 0; k < draws && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING &&
