@@ -6,6 +6,7 @@ EXTRA_DIST += %reldir%/adding
 dist_pages_DATA += %reldir%/adding.md
 dist_pages_DATA += %reldir%/api.md
 dist_pages_DATA += %reldir%/architecture.md
+dist_pages_DATA += %reldir%/ci.md
 dist_pages_DATA += %reldir%/conventions.md
 dist_pages_DATA += %reldir%/evidence.md
 dist_pages_DATA += %reldir%/gpu.md

@@ -1,7 +1,8 @@
 #!/bin/sh
 # What README.md, CONTRIBUTING.md and doc/*.md print is true: every block of code that is a file of rules
 # is verified, every graph and operation is read, an error is the one that its text gives, and a
-# transcript ("$ gemel …") is run and compared, where "…" stands for anything. Of every other mention of a
+# transcript ("$ gemel …") is run and compared, where "…" stands for anything. YAML is read, by Python's yaml
+# if it is there. Of every other mention of a
 # command, in blocks and in backquotes, the options are those that it has. Each check is one line of
 # output and one case in the JUnit XML. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR,
 # GEMEL_JUNIT. (tests/t-adding.sh has the patches, ci/outsider the program in README.md.)
@@ -19,7 +20,7 @@ scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/blocks" "$scratch/here" && cd "$scratch/here" || exit 99
 ln -s "$source/examples" examples
-passed=0 failed=0 rules=0 graphs=0 errors=0 transcripts=0
+passed=0 failed=0 rules=0 graphs=0 errors=0 transcripts=0 yaml=0
 : >"$scratch/cases"
 
 result() { # NAME [WHY [FILE]]: failed if there is a WHY
@@ -66,6 +67,20 @@ operation_block() {
   graphs=$((graphs + 1))
   cp "$1" block.gmt
   if "$gemel" verify --ops ./block.gmt --instances 12 >out 2>&1; then result "$2"; else result "$2" "gemel verify --ops refutes it" out; fi
+}
+# Jobs for continuous integration. Without Python's yaml each line must be "- item" or "key: …", but for the lines of
+# a text ("key: |"), which stand further in.
+yaml_block() {
+  yaml=$((yaml + 1))
+  if python3 -c 'import yaml' 2>/dev/null; then
+    python3 -c 'import sys, yaml; sys.exit(not isinstance(yaml.safe_load(open(sys.argv[1])), dict))' "$1" >out 2>&1
+  else
+    awk '{ match($0, /^ */); depth = RLENGTH }
+      /\t/ || depth % 2 { print; exit 1 }
+      text && depth > inside { next }
+      { inside = depth; text = /: \|$/ }
+      !/^ *(- )?[.A-Za-z_-]+:( |$)/ && !/^ *- / && !/^$/ { print; exit 1 }' "$1" >out
+  fi && result "$2" || result "$2" "it is no YAML" out
 }
 # FILE:LINE:COLUMN: message, and below it that line of the file: what stands before that is made up.
 error_block() {
@@ -147,6 +162,7 @@ for block in "$scratch"/blocks/*; do
     'rule '*) rules_block "$block" "$name" ;;
     'graph '*) graph_block "$block" "$name" ;;
     'operation '*'{') operation_block "$block" "$name" ;;
+    'name: '* | 'stages: '*) yaml_block "$block" "$name" ;;
     '$ '*) transcript_block "$block" "$name" ;;
     *.rules:[0-9]*:[0-9]*:\ *|*.gmt:[0-9]*:[0-9]*:\ *) error_block "$block" "$name" ;;
   esac
@@ -168,8 +184,8 @@ while read -r _ command rest; do
 done <mentioned
 
 [ "$(wc -l <mentioned)" -gt 15 ] && result mentioned || result mentioned "commands are not found" mentioned
-[ $rules -ge 1 ] && [ $graphs -ge 5 ] && [ $errors -ge 2 ] && [ $transcripts -ge 3 ] && result found ||
-  result found "$rules files of rules, $graphs graphs, $errors errors, $transcripts transcripts are too few"
+[ $rules -ge 1 ] && [ $graphs -ge 5 ] && [ $errors -ge 2 ] && [ $transcripts -ge 3 ] && [ $yaml -ge 2 ] && result found ||
+  result found "$rules files of rules, $graphs graphs, $errors errors, $transcripts transcripts, $yaml files of YAML are too few"
 if [ -n "$junit" ] && mkdir -p "$junit"; then
   { echo '<?xml version="1.0" encoding="UTF-8"?>'
     echo "<testsuites><testsuite name=\"documentation\" failures=\"$failed\">"

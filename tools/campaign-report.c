@@ -87,35 +87,22 @@ void gemel__campaign_json(FILE *file, const gemel__campaign_row *row) {
 
 /* ---- JUnit ---- */
 
-static void junit_case(FILE *file, const gemel__campaign_row *row) {
-  static const char *const kinds[] = {
-      [GEMEL__OUTCOME_DIFFERS] = "failure", [GEMEL__OUTCOME_OPEN] = "failure",
-      [GEMEL__OUTCOME_UNREAD] = "skipped",  [GEMEL__OUTCOME_FAILED] = "error",
-      [GEMEL__OUTCOME_CRASHED] = "error",   [GEMEL__OUTCOME_CLOSED] = "error"};
-  fputs("  <testcase classname=\"gemel.campaign\" name=\"", file);
-  gemel__escape(file, row->model);
-  fprintf(file, "\" time=\"%.3f\"", row->seconds);
-  if (row->outcome == GEMEL__OUTCOME_EQUAL) {
-    fputs("/>\n", file);
-    return;
-  }
-  fprintf(file, "><%s message=\"%s: ", kinds[row->outcome], gemel__outcome_text(row->outcome));
-  gemel__escape(file, row->summary.detail);
-  fputs("\"/></testcase>\n", file);
+static void junit_case(const void *owner, size_t k, gemel__junit_case *c) {
+  static const gemel__junit_end ends[GEMEL__OUTCOME_COUNT] = {
+      [GEMEL__OUTCOME_EQUAL] = GEMEL__JUNIT_PASSED, [GEMEL__OUTCOME_DIFFERS] = GEMEL__JUNIT_FAILURE,
+      [GEMEL__OUTCOME_OPEN] = GEMEL__JUNIT_FAILURE, [GEMEL__OUTCOME_UNREAD] = GEMEL__JUNIT_SKIPPED,
+      [GEMEL__OUTCOME_FAILED] = GEMEL__JUNIT_ERROR, [GEMEL__OUTCOME_CRASHED] = GEMEL__JUNIT_ERROR,
+      [GEMEL__OUTCOME_CLOSED] = GEMEL__JUNIT_ERROR};
+  const gemel__campaign_row *row = &((const gemel__campaign *)owner)->rows[k];
+  *c = (gemel__junit_case){.name = row->model,
+                           .seconds = row->seconds,
+                           .end = ends[row->outcome],
+                           .verdict = gemel__outcome_text(row->outcome),
+                           .detail = row->summary.detail};
 }
 
 void gemel__campaign_junit(FILE *file, const gemel__campaign *c) {
-  fprintf(file,
-          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"gemel campaign\" "
-          "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\">\n",
-          c->count, c->counts[GEMEL__OUTCOME_DIFFERS] + c->counts[GEMEL__OUTCOME_OPEN],
-          c->counts[GEMEL__OUTCOME_FAILED] + c->counts[GEMEL__OUTCOME_CRASHED] +
-              c->counts[GEMEL__OUTCOME_CLOSED],
-          c->counts[GEMEL__OUTCOME_UNREAD], c->seconds);
-  for (size_t k = 0; k < c->count; k++) {
-    junit_case(file, &c->rows[k]);
-  }
-  fputs("</testsuite>\n", file);
+  gemel__junit_write(file, "campaign", c->count, c->seconds, junit_case, c);
 }
 
 /* ---- HTML ---- */

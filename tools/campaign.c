@@ -479,28 +479,10 @@ static void clear_scratch(const campaign *c) {
   nftw(c->scratch, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
-/* How many bytes the character at TEXT has, in UTF-8; 0 if it is none, or no printable one. */
-static size_t character(const char *text) {
-  unsigned char first = (unsigned char)*text;
-  size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (first < 0x20 || first == 0x7f || (first >= 0x80 && first < 0xc2) || first > 0xf4) {
-    return 0;
-  }
-  for (size_t k = 1; k < length; k++) {
-    if (((unsigned char)text[k] & 0xc0) != 0x80) {
-      return 0;
-    }
-  }
-  unsigned second = length > 1 ? (unsigned char)text[1] : 0;
-  int is_wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                 (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-  return is_wrong ? 0 : length;
-}
-
 /* Makes each byte of TEXT that no report can have a question mark: names are any bytes. */
 static void make_printable(char *text) {
   while (*text != '\0') {
-    size_t length = character(text);
+    size_t length = gemel__character(text);
     if (length == 0) {
       *text = '?';
     }

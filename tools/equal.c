@@ -28,6 +28,7 @@ static const gemel__option options[] = {
      "how many threads may work (default: as many as OpenMP would use); what is printed doesn't "
      "depend on it"},
     {"html", 'H', "F", "write a report with the evidence to F"},
+    GEMEL__JUNIT_OPTION,
     GEMEL__RECORD_OPTIONS,
     {NULL, 0, NULL, NULL}};
 
@@ -184,6 +185,28 @@ static void summarise(const gemel__records *records, const gemel_pair_result *re
   }
 }
 
+/* The reports that are asked for; in JUnit's the whole pair is a case, too. */
+static int write_reports(const gemel__records *records, const pair_question *q, uint64_t seed) {
+  const char *html = gemel__arg(q->args, "html"), *junit = gemel__arg(q->args, "junit");
+  const gemel__equal_summary *s = q->summary;
+  gemel__junit_case whole = {.kind = "pair",
+                             .name = q->name != NULL ? q->name : "pair",
+                             .seconds = gemel__now() - records->started,
+                             .end = s->good      ? GEMEL__JUNIT_PASSED
+                                    : s->differs ? GEMEL__JUNIT_FAILURE
+                                                 : GEMEL__JUNIT_ERROR,
+                             .verdict = s->differs ? "differ" : "not shown to be the same function",
+                             .detail = s->detail};
+  int status = GEMEL__GOOD;
+  if (html != NULL && gemel__records_html(records, html, seed) != GEMEL__GOOD) {
+    status = GEMEL__BAD;
+  }
+  if (junit != NULL && gemel__records_junit(records, junit, &whole) != GEMEL__GOOD) {
+    status = GEMEL__BAD;
+  }
+  return status;
+}
+
 static int compare(gemel__records *records, const pair_question *q,
                    const gemel_verify_options *settings) {
   gemel_pair_result result;
@@ -207,7 +230,7 @@ static int compare(gemel__records *records, const pair_question *q,
 
 /* Compares the two graphs, with a report if one is asked for. */
 static int ask(const pair_question *q) {
-  const char *html = gemel__arg(q->args, "html"), *match = gemel__arg(q->args, "match");
+  const char *match = gemel__arg(q->args, "match");
   gemel__records records;
   gemel_verify_options settings;
   int status = gemel__records_open(&records, q->args, &settings);
@@ -221,8 +244,8 @@ static int ask(const pair_question *q) {
   settings.counterexample_folder = gemel__arg(q->args, "counterexample");
   settings.match = match != NULL && strcmp(match, "name") == 0 ? NULL : match;
   status = compare(&records, q, &settings);
-  if (html != NULL && (status == GEMEL__GOOD || status == GEMEL__REFUTED) &&
-      gemel__records_html(&records, html, settings.seed) != GEMEL__GOOD) {
+  if ((status == GEMEL__GOOD || status == GEMEL__REFUTED) &&
+      write_reports(&records, q, settings.seed) != GEMEL__GOOD) {
     status = GEMEL__BAD;
   }
   gemel__records_close(&records, 0);
@@ -258,7 +281,8 @@ int gemel__equal_run(const gemel__args *args, gemel__equal_summary *summary) {
       (tiers != NULL && gemel__read_tiers(tiers, &q.tiers) != GEMEL__GOOD) ||
       gemel__arg_seconds(args, "seconds", &q.seconds) != GEMEL__GOOD ||
       gemel__records_jobs(args, "threads", &q.threads) != GEMEL__GOOD ||
-      gemel__records_probe(gemel__arg(args, "html")) != GEMEL__GOOD) {
+      gemel__records_probe(gemel__arg(args, "html")) != GEMEL__GOOD ||
+      gemel__records_probe(gemel__arg(args, "junit")) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   q.context = gemel__context_need();

@@ -12,15 +12,37 @@
 
 enum { PLOT = 360, MARGIN = 48, DECADES = 6, BAR = 240 };
 
+size_t gemel__character(const char *text) {
+  unsigned char first = (unsigned char)*text;
+  size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (first < 0x20 || first == 0x7f || (first >= 0x80 && first < 0xc2) || first > 0xf4) {
+    return 0;
+  }
+  for (size_t k = 1; k < length; k++) {
+    if (((unsigned char)text[k] & 0xc0) != 0x80) {
+      return 0;
+    }
+  }
+  unsigned second = length > 1 ? (unsigned char)text[1] : 0;
+  int is_wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                 (first == 0xef && memcmp(text, "\xef\xbf\xbe", 3) >= 0) || /* U+FFFE, U+FFFF */
+                 (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return is_wrong ? 0 : length;
+}
+
 void gemel__escape(FILE *file, const char *text) {
   static const char special[] = "&<>\"";
   static const char *const meant[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
-  for (; text != NULL && *text != '\0'; text++) {
+  size_t length;
+  for (; text != NULL && *text != '\0'; text += length > 0 ? length : 1) {
     const char *at = strchr(special, *text);
+    length = gemel__character(text);
     if (at != NULL) {
       fputs(meant[at - special], file);
-    } else if ((unsigned char)*text >= 0x20 || *text == '\n') {
-      fputc(*text, file);
+    } else if (length > 0 || *text == '\n') {
+      fwrite(text, 1, length > 0 ? length : 1, file);
+    } else if ((unsigned char)*text >= 0x80) {
+      fputc('?', file);
     }
   }
 }

@@ -25,12 +25,14 @@ gemel_SOURCES += %reldir%/show.c
 gemel_SOURCES += %reldir%/tool.h
 gemel_SOURCES += %reldir%/values.c
 if VERIFY
+gemel_SOURCES += %reldir%/baseline.c
 gemel_SOURCES += %reldir%/campaign-report.c
 gemel_SOURCES += %reldir%/campaign.c
 gemel_SOURCES += %reldir%/campaign.h
 gemel_SOURCES += %reldir%/equal.c
 gemel_SOURCES += %reldir%/fuzz.c
 gemel_SOURCES += %reldir%/html.c
+gemel_SOURCES += %reldir%/junit.c
 gemel_SOURCES += %reldir%/mutate.c
 gemel_SOURCES += %reldir%/records.c
 gemel_SOURCES += %reldir%/records.h

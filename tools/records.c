@@ -134,12 +134,24 @@ void gemel__records_clear(gemel__records *records) {
     free((char *)row->witnesses);
   }
   free(records->rows);
+  gemel__baseline_clear(&records->baseline);
+}
+
+int gemel__records_accepts(const gemel__records *records, const gemel_record *r) {
+  int severity = gemel_verdict_severity(r->verdict);
+  if (severity <= gemel_verdict_severity(GEMEL_VERDICT_NOT_APPLICABLE)) {
+    return 1;
+  }
+  const gemel__earlier *earlier = gemel__baseline_find(&records->baseline, r);
+  return earlier != NULL && gemel_verdict_severity(earlier->verdict) >= severity;
 }
 
 int gemel__records_good(const gemel__records *records) {
-  return records->count > 0 && records->verdicts[GEMEL_VERDICT_PASSED] +
-                                       records->verdicts[GEMEL_VERDICT_NOT_APPLICABLE] ==
-                                   records->count;
+  size_t k = 0;
+  while (k < records->count && gemel__records_accepts(records, &records->rows[k])) {
+    k++;
+  }
+  return records->count > 0 && k == records->count;
 }
 
 /* ---- Files that are written at the end ---- */

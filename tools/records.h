@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `gemel verify` and `gemel equal` do with the harness's records: keep them for the table,
- * write them as JSON lines, show progress.
+ * write them as JSON lines and reports, hold them to those of an earlier run, show progress.
  */
 #ifndef GEMEL__TOOLS_RECORDS_H
 #define GEMEL__TOOLS_RECORDS_H
 
 #include <gemel/verify.h>
 #include "tool.h"
+
+/* A verdict of an earlier run (baseline.c). */
+typedef struct gemel__earlier {
+  char *key; /* kind, name and tier */
+  gemel_verdict verdict;
+} gemel__earlier;
+
+typedef struct gemel__baseline {
+  gemel__earlier *rows; /* sorted */
+  size_t count, capacity;
+} gemel__baseline;
 
 typedef struct gemel__records {
   const char *command; /* for progress */
@@ -17,7 +28,8 @@ typedef struct gemel__records {
   gemel_record *rows;  /* copies; their strings are our own */
   size_t count, capacity;
   size_t verdicts[GEMEL_VERDICT_COUNT];
-  int json; /* 1: OUTPUT is open */
+  gemel__baseline baseline; /* empty: none */
+  int json;                 /* 1: OUTPUT is open */
   gemel__output output;
   FILE *table;    /* where text for people goes: stdout, or stderr if JSON takes that */
   double started; /* gemel__now() */
@@ -49,6 +61,10 @@ typedef struct gemel__records {
         "write each counterexample into a folder of its own in D, for gemel verify --replay"       \
   }
 
+/* The row of --junit, of commands that write it (gemel__records_junit). */
+#define GEMEL__JUNIT_OPTION                                                                        \
+  { "junit", 'u', "F", "write the verdicts as JUnit's XML to F" }
+
 /* *TIERS = the bits of the tiers in TEXT, separated by commas. GEMEL__BAD (said). */
 int gemel__read_tiers(const char *text, unsigned *tiers);
 
@@ -75,13 +91,62 @@ int gemel__records_probe(const char *path);
 /* Writes the report, a file that needs no other, to PATH (html.c). GEMEL__BAD (said). */
 int gemel__records_html(const gemel__records *records, const char *path, uint64_t seed);
 
-/* TEXT as XML and HTML have it. */
+/* TEXT (NULL: nothing) as XML and HTML have it: without control characters, and with '?' for each
+ * byte that is no UTF-8. */
 void gemel__escape(FILE *file, const char *text);
+
+/* How many bytes the character at TEXT has, in UTF-8; 0 if it is none, or no printable one. */
+size_t gemel__character(const char *text);
+
+/* ---- JUnit (junit.c) ---- */
+
+typedef enum gemel__junit_end {
+  GEMEL__JUNIT_PASSED,
+  GEMEL__JUNIT_FAILURE, /* it is wrong */
+  GEMEL__JUNIT_ERROR,   /* it couldn't be judged */
+  GEMEL__JUNIT_SKIPPED, /* nobody asked, or it is known */
+  GEMEL__JUNIT_COUNT
+} gemel__junit_end;
+
+/* A case; its strings are borrowed. */
+typedef struct gemel__junit_case {
+  const char *kind;        /* of the class, behind the command; may be NULL */
+  const char *name, *tier; /* TIER may be NULL */
+  double seconds;
+  gemel__junit_end end;
+  const char *verdict, *detail; /* why it didn't pass, in a line; DETAIL may be NULL */
+  const char *text;             /* the same in full; may be NULL */
+} gemel__junit_case;
+
+/* *C = case K of OWNER's. */
+typedef void (*gemel__junit_of)(const void *owner, size_t k, gemel__junit_case *c);
+
+/* The suite "gemel SUITE" of COUNT cases, as XML. */
+void gemel__junit_write(FILE *file, const char *suite, size_t count, double seconds,
+                        gemel__junit_of of, const void *owner);
+
+/* Writes a case for each record, and the case WHOLE if it isn't NULL, to PATH. GEMEL__BAD (said).
+ */
+int gemel__records_junit(const gemel__records *records, const char *path,
+                         const gemel__junit_case *whole);
+
+/* ---- An earlier run (baseline.c) ---- */
+
+/* Adds the verdicts in PATH, JSON lines. GEMEL__BAD (said). Release with gemel__baseline_clear in
+ * any case. */
+int gemel__baseline_read(gemel__baseline *baseline, const char *path);
+void gemel__baseline_clear(gemel__baseline *baseline);
+
+/* The earlier verdict on what R is about, the best if there are several; NULL: there is none. */
+const gemel__earlier *gemel__baseline_find(const gemel__baseline *baseline, const gemel_record *r);
 
 /* Word K of those that may tell two graphs apart (GEMEL_PAIR_COUNT). */
 const char *gemel__pair_word(unsigned k);
 
-/* 1 if every verdict is passed or not applicable. */
+/* 1 if the verdict of R is passed or not applicable, or the baseline has as bad a one. */
+int gemel__records_accepts(const gemel__records *records, const gemel_record *r);
+
+/* 1 if there are verdicts, and each is accepted. */
 int gemel__records_good(const gemel__records *records);
 
 /* The table of subjects and tiers, reasons, and what didn't pass, to RECORDS->table. */

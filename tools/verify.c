@@ -20,6 +20,10 @@ static const gemel__option options[] = {
      "begin no more operations or rules after so many seconds, decimals allowed: they are not run "
      "(default: no limit)"},
     {"html", 'H', "F", "write a report with the evidence and plots to F"},
+    GEMEL__JUNIT_OPTION,
+    {"baseline", 'b', "F",
+     "accept what isn't worse than in F, the JSON lines of an earlier run: only what is makes the "
+     "exit status 1"},
     {"device", 'D', "NAME", "operations on this device, too (default: on the host alone)"},
     GEMEL__RECORD_OPTIONS,
     {"replay", 'r', "FOLDER",
@@ -97,40 +101,79 @@ static gemel_status run_harness(gemel_context *context, const char *replay, cons
              : status;
 }
 
-static int verify(gemel__records *records, const char *device, const char *replay,
-                  const char *rules, const char *html, const gemel_verify_options *settings) {
+/* What is worse than in the baseline, a line each. */
+static void print_worse(const gemel__records *r) {
+  size_t worse = 0, known = 0;
+  for (size_t k = 0; k < r->count; k++) {
+    const gemel_record *row = &r->rows[k];
+    const gemel__earlier *earlier = gemel__baseline_find(&r->baseline, row);
+    if (!gemel__records_accepts(r, row)) {
+      worse++;
+      fprintf(r->table, "worse: %s, tier %s: %s, %s%s\n", row->name, gemel_tier_name(row->tier),
+              gemel_verdict_name(row->verdict), earlier != NULL ? "was " : "not in the baseline",
+              earlier != NULL ? gemel_verdict_name(earlier->verdict) : "");
+    } else if (gemel_verdict_severity(row->verdict) >
+               gemel_verdict_severity(GEMEL_VERDICT_NOT_APPLICABLE)) {
+      known++;
+    }
+  }
+  fprintf(r->table,
+          "gemel verify: %zu verdicts are worse than in the baseline, %zu as bad as there\n", worse,
+          known);
+}
+
+/* The reports that ARGS ask for. */
+static int write_reports(const gemel__records *records, const gemel__args *args, uint64_t seed) {
+  const char *html = gemel__arg(args, "html"), *junit = gemel__arg(args, "junit");
+  int status = GEMEL__GOOD;
+  if (html != NULL && gemel__records_html(records, html, seed) != GEMEL__GOOD) {
+    status = GEMEL__BAD;
+  }
+  if (junit != NULL && gemel__records_junit(records, junit, NULL) != GEMEL__GOOD) {
+    status = GEMEL__BAD;
+  }
+  return status;
+}
+
+static int verify(gemel__records *records, const gemel__args *args,
+                  const gemel_verify_options *settings) {
+  const char *replay = gemel__arg(args, "replay");
   gemel_error error;
   gemel_status status;
   gemel_context *context = gemel__context_need();
   int closed, space;
-  if (context == NULL || gemel__device_open(context, device, &space) != GEMEL__GOOD) {
+  if (context == NULL ||
+      gemel__device_open(context, gemel__arg(args, "device"), &space) != GEMEL__GOOD) {
     gemel_context_unref(context);
     return GEMEL__BAD;
   }
-  status = run_harness(context, replay, rules, settings, &error);
+  status = run_harness(context, replay, records->rules, settings, &error);
   gemel_context_unref(context);
   closed = gemel__records_close(records, status == GEMEL_OK);
   if (status != GEMEL_OK) {
     return gemel__complain_error(replay, &error);
   }
-  if (html != NULL && gemel__records_html(records, html, settings->seed) != GEMEL__GOOD) {
+  if (write_reports(records, args, settings->seed) != GEMEL__GOOD) {
     closed = GEMEL__BAD;
   }
   gemel__records_print(records);
   print_summary(records,
                 replay != NULL && records->count > 0 ? records->rows[0].seed : settings->seed,
                 replay != NULL);
+  if (gemel__arg(args, "baseline") != NULL) {
+    print_worse(records);
+  }
   if (closed != GEMEL__GOOD) {
     return closed;
   }
   return gemel__records_good(records) ? GEMEL__GOOD : GEMEL__REFUTED;
 }
 
-static int run(const gemel__args *args) {
-  gemel__records records;
-  gemel_verify_options settings;
-  const char *tiers = gemel__arg(args, "tier"), *replay = gemel__arg(args, "replay");
-  const char *html = gemel__arg(args, "html");
+/* What ARGS say of how much is verified, and of where else verdicts go. GEMEL__BAD (said). */
+static int read_settings(const gemel__args *args, gemel__records *records,
+                         gemel_verify_options *settings) {
+  const char *tiers = gemel__arg(args, "tier"), *html = gemel__arg(args, "html");
+  const char *baseline = gemel__arg(args, "baseline");
   unsigned bits = 0;
   size_t jobs = 1;
   double seconds = 0;
@@ -138,18 +181,28 @@ static int run(const gemel__args *args) {
       gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
       gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
       gemel__records_probe(html) != GEMEL__GOOD ||
-      gemel__records_open(&records, args, &settings) != GEMEL__GOOD) {
+      gemel__records_probe(gemel__arg(args, "junit")) != GEMEL__GOOD ||
+      gemel__records_open(records, args, settings) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  settings.tiers = bits;
-  settings.jobs = jobs;
-  settings.tick = seconds > 0 ? gemel__records_tick : NULL;
-  records.seconds = seconds;
-  settings.witnesses = html != NULL;
-  records.rules = gemel__arg(args, "rules");
-  settings.ops = gemel__arg(args, "ops");
-  records.ops = settings.ops != NULL && strpbrk(settings.ops, "./") != NULL ? settings.ops : NULL;
-  int status = verify(&records, gemel__arg(args, "device"), replay, records.rules, html, &settings);
+  settings->tiers = bits;
+  settings->jobs = jobs;
+  settings->tick = seconds > 0 ? gemel__records_tick : NULL;
+  records->seconds = seconds;
+  settings->witnesses = html != NULL;
+  return baseline != NULL ? gemel__baseline_read(&records->baseline, baseline) : GEMEL__GOOD;
+}
+
+static int run(const gemel__args *args) {
+  gemel__records records = {0};
+  gemel_verify_options settings;
+  int status = read_settings(args, &records, &settings);
+  if (status == GEMEL__GOOD) {
+    records.rules = gemel__arg(args, "rules");
+    settings.ops = gemel__arg(args, "ops");
+    records.ops = settings.ops != NULL && strpbrk(settings.ops, "./") != NULL ? settings.ops : NULL;
+    status = verify(&records, args, &settings);
+  }
   gemel__records_close(&records, 0);
   gemel__records_clear(&records);
   return status;
@@ -164,8 +217,8 @@ const gemel__command gemel__command_verify = {
     "Of a rewrite rule, instances are made from its own text; besides the tiers, what it gives up "
     "is measured, and `needs` must say exactly that.\n"
     "The verdicts are passed, not applicable (with its reason), not run, uninformative and refuted "
-    "(with a counterexample). Exit status 0 if there are only the first two, else 1; 2 for usage "
-    "and for what can't be read or written.",
+    "(with a counterexample). Exit status 0 if there are only the first two, or with --baseline "
+    "nothing that is worse, else 1; 2 for usage and for what can't be read or written.",
     options,
     0,
     0,
