@@ -43,6 +43,13 @@ static const op_case cases[] = {
     OK_CASE("argsort/bool", "argsort(x, axis = -1)", "i64[4] 1 3 0 2", "bool[4] 1 0 1 0"),
     OK_CASE("argsort/long", "argsort(x % 3, axis = 0)", "i64[14] 0 3 6 9 12 1 4 7 10 13 2 5 8 11",
             "i8[14] 0 1 2 3 4 5 6 7 8 9 10 11 12 13"),
+    OK_CASE("searchsorted", "searchsorted(x, y)", "i64[2, 2] 0 2 3 4", "i32[4] 1 3 5 6",
+            "i32[2, 2] 1 5 6 7"),
+    OK_CASE("searchsorted/right", "searchsorted(x, x, side = \"right\")", "i64[5] 1 3 3 4 5",
+            "f32[5] -inf -0 0 inf nan"),
+    BAD_CASE("searchsorted/side", "searchsorted(x, x, side = \"both\")", GEMEL_BAD_VALUE, "both",
+             "f32[1] 0"),
+    BAD_CASE("searchsorted/rank", "searchsorted(x, x)", GEMEL_BAD_SHAPE, "rank 2", "f32[1, 1] 0"),
     OK_CASE("argsort/empty", "argsort(x, axis = -1)", "i64[2, 0]", "f32[2, 0]"),
     BAD_CASE("argsort/scalar", "argsort(x, axis = -1)", GEMEL_BAD_SHAPE, "axis -1", "f32[] 1"),
 };

@@ -119,6 +119,7 @@ static void shapes(const void *) {
   GIVES(gemel::cumsum(x), 1, 5);
   GIVES(gemel::cumprod(y, 0, false, true), -6, -3);
   GIVES(gemel::cast(gemel::argsort(y), GEMEL_F64), 1, 0);
+  GIVES(gemel::cast(gemel::searchsorted(x, y, true), GEMEL_F64), 1, 0);
   GIVES(gemel::bitcast(gemel::bitcast(x, GEMEL_I64), GEMEL_F64), 1, 4);
   GIVES(gemel::sort(y, 0, true), 2, -3);
   GIVES(gemel::top_k(x, 1).first, 4);

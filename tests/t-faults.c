@@ -94,6 +94,7 @@ static const struct {
     HOME(solve_batch, "det"),
     HOME(solve_grad_sign, "solve"),
     HOME(det_sign, "det"),
+    HOME(searchsorted_left, "searchsorted"),
     HOME(gather_stride, "add"),
     HOME(grad_not_accumulated, "pad"),
     HOME(buffer_freed_early, "pad"),

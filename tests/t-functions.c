@@ -46,7 +46,11 @@ static double by_mpfr(gemel__real_function f, double x) {
 static void holds(gemel__domain *d, const void *a, double x, double y) {
   double low, high, slack = ldexp(fabs(y), -52);
   if (isnan(y) || (isinf(y) && isfinite(x))) {
-    CT_CHECK(d->state(d, a) != GEMEL__DEFINED);
+    low = high = 0;
+    if (d->state(d, a) == GEMEL__DEFINED) { /* more than a double holds */
+      d->bounds(d, a, &low, &high);
+    }
+    CT_CHECK(d->state(d, a) != GEMEL__DEFINED || (y > 0 ? isinf(high) : isinf(low)));
     return;
   }
   CT_REQUIRE(CT_EQ_INT(d->state(d, a), GEMEL__DEFINED));
@@ -80,6 +84,13 @@ static void enclosed(const void *data) {
   gemel__domains_cleanup();
 }
 
+/* 1 if F isn't a finite number everywhere from LOW to HIGH, or has poles below 0. */
+static int meets_poles(gemel__real_function f, double low, double high) {
+  int is_gamma = f == GEMEL__REAL_LGAMMA ||
+                 (f >= GEMEL__REAL_POLYGAMMA0 && f < GEMEL__REAL_POLYGAMMA0 + GEMEL__POLYGAMMAS);
+  return f == GEMEL__REAL_ERFINV ? high >= 1 : is_gamma && low <= 0;
+}
+
 /* Of an interval all values are within the result. */
 static void encloses_intervals(const void *data) {
   gemel__real_function f = *(const gemel__real_function *)data;
@@ -93,6 +104,9 @@ static void encloses_intervals(const void *data) {
     double from = gemel__random_uniform(&random, -0.75, 3),
            width = gemel__random_uniform(&random, 0, 2);
     double low, high, y = by_mpfr(f, from + width * gemel__random_uniform(&random, 0, 1));
+    if (meets_poles(f, from, from + width)) {
+      continue;
+    }
     ct_context("%s of %a to %a", gemel__real_functions[f].name, from, from + width);
     gemel__ordered_set_interval(d, e, from, from + width);
     d->apply(d, e, f, e);
@@ -128,7 +142,8 @@ static void special_values(const void *data) {
   gemel__domains_cleanup();
 }
 
-/* (f(x + h) − f(x − h)) ÷ 2h, at 256 bits and with h = 2^-60, is the derivative to 2^-100 or so. */
+/* (f(x + h) − f(x − h)) ÷ 2h, at 256 bits and with h = 2^-60, is the derivative to 2^-100 or so,
+ * beside a pole to so much of itself. */
 static void derivatives(const void *data) {
   gemel__real_function f = *(const gemel__real_function *)data;
   gemel__ordered *o = gemel__ordered_new(PRECISION);
@@ -141,6 +156,9 @@ static void derivatives(const void *data) {
   d->from_double(d, h, 0x1p-60);
   for (size_t k = 0; k < POINTS; k++) {
     double x = gemel__random_uniform(&random, -0.9, 4), low, high;
+    if (!isfinite(by_mpfr(f, x)) || f == GEMEL__REAL_POLYGAMMA0 + GEMEL__POLYGAMMAS - 1) {
+      continue; /* outside, or the last one of the table */
+    }
     dual->from_double(dual, v, x);
     d->from_integer(d, gemel__dual_tangent(dual, v), 3);
     dual->apply(dual, v, f, v);
@@ -154,10 +172,12 @@ static void derivatives(const void *data) {
     d->div(d, a, a, b);
     d->from_integer(d, b, 3);
     d->mul(d, a, a, b);
+    d->bounds(d, a, &low, &high);
+    double size = fmax(1, fabs(low));
     d->sub(d, a, a, gemel__dual_tangent(dual, v));
     d->bounds(d, a, &low, &high);
     ct_context("%s at %a: off by %a to %a", gemel__real_functions[f].name, x, low, high);
-    CT_CHECK(fabs(low) < 0x1p-60 && fabs(high) < 0x1p-60);
+    CT_CHECK(fabs(low) < size * 0x1p-60 && fabs(high) < size * 0x1p-60);
   }
   dual->from_double(dual, v, 0.25); /* a constant's derivative stays exactly 0 */
   dual->apply(dual, v, f, v);

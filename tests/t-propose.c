@@ -216,6 +216,9 @@ static int takes_any(gemel_context *context, const gemel_operation *op, size_t k
   if (strcmp(op->name, "where") == 0 || strcmp(op->name, "pad") == 0) {
     return (k == 0) == (op->name[0] == 'p');
   }
+  if (strcmp(op->name, "searchsorted") == 0) {
+    return k == 1;
+  }
   int is_index = k == 1 && (strcmp(op->name, "take") == 0 || strcmp(op->name, "put") == 0);
   return !is_index && strncmp(op->name, "logical", 7) != 0 && !has_body(op) && !takes_key(op);
 }

@@ -11,6 +11,7 @@ kernel_sources += gpu/kernels/linalg.cu
 kernel_sources += gpu/kernels/pool.cu
 kernel_sources += gpu/kernels/random.cu
 kernel_sources += gpu/kernels/reduce.cu
+kernel_sources += gpu/kernels/search.cu
 kernel_sources += gpu/kernels/shape.cu
 kernel_sources += gpu/kernels/softmax.cu
 kernel_sources += gpu/kernels/solve.cu

@@ -6,7 +6,6 @@
  */
 #include "kernels/host.h"
 #include "kernels/scalar.h"
-#define GEMEL__CONSTANT __constant__ const
 #include "ops/random-function.h"
 
 /* ---- Device ---- */

@@ -54,6 +54,7 @@ typedef struct gemel__hooks {
   X(random)                                                                                        \
   X(reduce)                                                                                        \
   X(scan)                                                                                          \
+  X(search)                                                                                        \
   X(shape)                                                                                         \
   X(softmax)                                                                                       \
   X(solve)                                                                                         \

@@ -304,6 +304,11 @@ inline value argmax(const operand &x, int64_t axis) {
 inline value argmin(const operand &x, int64_t axis) {
   return checked(gemel_argmin_at(x.v, axis, x.where), x.v.graph, x.where);
 }
+inline value searchsorted(const operand &sorted, const operand &values, bool right = false) {
+  gemel_searchsorted_options options = {right ? "right" : "left"};
+  return checked(gemel_searchsorted_at(sorted.v, values.v, &options, values.where), values.v.graph,
+                 values.where);
+}
 inline value bitcast(const operand &x, gemel_dtype dtype) {
   return checked(gemel_bitcast_at(x.v, dtype, x.where), x.v.graph, x.where);
 }

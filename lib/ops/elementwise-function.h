@@ -95,7 +95,20 @@ LIBRARY(cosh)
 LIBRARY(asinh)
 LIBRARY(acosh)
 LIBRARY(atanh)
+LIBRARY(lgamma)
 #undef LIBRARY
+
+GEMEL__FUNCTION T F(atan2)(T x, T y) {
+  return (T)atan2((double)x, (double)y);
+}
+
+GEMEL__FUNCTION T F(digamma)(T x) {
+  return (T)gemel__digamma((double)x);
+}
+
+GEMEL__FUNCTION T F(polygamma)(T x, T y) {
+  return (T)gemel__polygamma((double)x, (double)y);
+}
 
 /* Adding 1.5 · 2^MANTISSA rounds a small number to an integer, which then stands in the low bits.
  */
@@ -196,6 +209,15 @@ GEMEL__FUNCTION T F(erf)(T x) {
   return SUFFIX(copysign)(size < (T)0.75 ? small : large, x); /* of -0 too */
 }
 
+/* elementwise-normal.h says how; 1 - |x| is exact where it matters. */
+GEMEL__FUNCTION T F(erfinv)(T x) {
+  T size = F(fabs)(x), k;
+  T m = F(split)((1 - size) * (1 + size), &k);
+  T y = x * (SQRT_EIGHTH * NORMAL_INVERSE(-F(log_of)(k, m - 1, 0)));
+  y = size < 1 ? y : SUFFIX(copysign)((T)INFINITY, x);
+  return size <= 1 ? y : (T)NAN;
+}
+
 #undef F
 #undef TAG
 #undef T
@@ -219,3 +241,5 @@ GEMEL__FUNCTION T F(erf)(T x) {
 #undef ERF_HIGH
 #undef ERF_POLYNOMIAL
 #undef ERFC_POLYNOMIAL
+#undef SQRT_EIGHTH
+#undef NORMAL_INVERSE

@@ -19,6 +19,8 @@
 #include "core/fault.h"
 #include "core/isa.h"
 #endif
+#include "ops/elementwise-gamma.h"
+#include "ops/elementwise-normal.h"
 
 /* (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, (log(1 + f) / s - 2) / s^2 for s = f / (2 + f), and
  * (tanh(x) - x) / x^3 for |x| < 0.63, of z = s^2 and z = x^2; erf(x) / x - 1 for |x| < 3/4, of
@@ -138,6 +140,9 @@
 #define ERF_HIGH 4.0f /* erf is 1 */
 #define ERF_POLYNOMIAL GEMEL__ERF_F32
 #define ERFC_POLYNOMIAL GEMEL__ERFC_F32
+#define SQRT_EIGHTH 0x1.6a09e6p-2f
+#define NORMAL_INVERSE(w)                                                                          \
+  (f32_polynomial(f32_top, F32_TOP, w) / f32_polynomial(f32_bottom, F32_BOTTOM, w))
 #include "ops/elementwise-function.h"
 
 #define TAG f64
@@ -161,6 +166,9 @@
 #define ERF_HIGH 6.0
 #define ERF_POLYNOMIAL GEMEL__ERF_F64
 #define ERFC_POLYNOMIAL GEMEL__ERFC_F64
+#define SQRT_EIGHTH 0x1.6a09e667f3bcdp-2
+#define NORMAL_INVERSE(w)                                                                          \
+  (f64_polynomial(f64_top, F64_TOP, w) / f64_polynomial(f64_bottom, F64_BOTTOM, w))
 #include "ops/elementwise-function.h"
 
 #endif

@@ -6,7 +6,7 @@
 #include "ops/elementwise.h"
 #include "ops/sampling.h"
 
-enum { USUAL_RANK = 4 };
+enum { USUAL_RANK = 4, ORDERS = 5 /* of derivatives, an operand of range INDEX */ };
 
 static int64_t below(gemel_sample *call, uint64_t bound) {
   return (int64_t)(call->random(call->user) % bound);
@@ -80,6 +80,8 @@ gemel_status gemel__scalar_sample(gemel_sample *call) {
       return GEMEL_NO_MEMORY;
     }
     call->ranges[k] = row->ranges[k];
+    call->low[k] = 0;
+    call->high[k] = ORDERS;
   }
   call->n_attrs = 0;
   if (row->code == GEMEL__TYPE_CAST) {

@@ -50,6 +50,9 @@ typedef enum gemel__real_function {
   GEMEL__REAL_COUNT
 } gemel__real_function;
 
+/* How many derivatives of digamma there are, from GEMEL__REAL_POLYGAMMA0 on, itself among them. */
+enum { GEMEL__POLYGAMMAS = 7 };
+
 /* An observer of evaluations. NODE is called before each node of a graph is evaluated; decisions
  * recorded after that are that node's. NUMBER (may be NULL) is called with each number that a
  * function over elements brings in. */
@@ -125,6 +128,9 @@ struct gemel__domain {
   /* C's fmod. NULL if elements aren't IEEE values; programs for IEEE values (scalar.def) are then
    * not run. */
   void (*fmod)(gemel__domain *d, void *e, const void *a, const void *b);
+  /* The same for C's atan2, and for the derivative of digamma of an order that isn't below 0. */
+  void (*atan2)(gemel__domain *d, void *e, const void *a, const void *b);
+  void (*polygamma)(gemel__domain *d, void *e, unsigned long order, const void *a);
   /* 1: round() to a float dtype changes elements (B and S). */
   int rounds;
   /* Says that what follows computes a result of DTYPE; called with output 0's before each node.

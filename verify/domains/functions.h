@@ -7,6 +7,7 @@
 
 #include <arb.h>
 #include <arb_hypgeom.h>
+#include <arb_poly.h>
 #include <mpfr.h>
 #include "domains/domain.h"
 
@@ -20,6 +21,9 @@ typedef struct gemel__real_row {
 
 /* By gemel__real_function. */
 extern const gemel__real_row gemel__real_functions[GEMEL__REAL_COUNT];
+
+/* Y = the derivative of this ORDER of digamma at X, as MPFR's functions. */
+int gemel__number_polygamma(mpfr_t y, unsigned long order, const mpfr_t x, mpfr_rnd_t rounding);
 
 /* The limit of F at the infinity of this SIGN: NaN if there is none. */
 double gemel__real_limit(gemel__real_function f, int sign);

@@ -187,6 +187,19 @@ static void special_fmod(gemel__domain *d, void *e, const void *a, const void *b
   binary(e, a, b, mpfr_fmod);
 }
 
+static void special_atan2(gemel__domain *d, void *e, const void *a, const void *b) {
+  (void)d;
+  binary(e, a, b, mpfr_atan2);
+}
+
+static void special_polygamma(gemel__domain *d, void *e, unsigned long order, const void *a) {
+  special_element *r = e;
+  const special_element *s = a;
+  (void)d;
+  join(r, s, NULL);
+  make_odd(r->x, gemel__number_polygamma(r->x, order, s->x, MPFR_RNDZ));
+}
+
 static int special_sign(gemel__domain *d, const void *a) {
   (void)d;
   const special_element *s = a;
@@ -500,6 +513,8 @@ static const gemel__domain table = {
     .ieee = 1,
     .rounds = 1,
     .fmod = special_fmod,
+    .atan2 = special_atan2,
+    .polygamma = special_polygamma,
     .bounds = special_bounds,
 };
 

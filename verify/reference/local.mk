@@ -21,6 +21,7 @@ libgemel_verify_a_SOURCES += %reldir%/rtensor.c
 libgemel_verify_a_SOURCES += %reldir%/scalar.c
 libgemel_verify_a_SOURCES += %reldir%/scalar.def
 libgemel_verify_a_SOURCES += %reldir%/scan.c
+libgemel_verify_a_SOURCES += %reldir%/search.c
 libgemel_verify_a_SOURCES += %reldir%/shape.c
 libgemel_verify_a_SOURCES += %reldir%/softmax.c
 libgemel_verify_a_SOURCES += %reldir%/solve.c

@@ -13,12 +13,14 @@
  * SELECT copies only the chosen operand, so a NaN or a missing value in the other one has no
  * effect.
  */
+#include <math.h>
 #include "core/dtype.h"
 #include "reference/common.h"
 #include "reference/twin.h"
 
 #define STACK_DEPTH 8
 #define MAX_OPERANDS 3
+#define MOST_ORDER 170 /* of a derivative of digamma */
 
 typedef struct machine {
   gemel__domain *domain;
@@ -28,6 +30,7 @@ typedef struct machine {
   const void *operands[MAX_OPERANDS];
   gemel_dtype from, to; /* dtype of the last operand, and of the result */
   unsigned char last;   /* the program's last opcode */
+  double ulp;           /* of the row */
 } machine;
 
 /* ---- Opcodes: S points at the operands, the deepest first; the result replaces it ---- */
@@ -475,6 +478,47 @@ static void do_convert(machine *m, void *const *s) {
 #include "domains/functions.def"
 #undef FUNCTION
 
+/* ---- Derivatives of digamma ---- */
+
+/* s[0] = that of order s[0] at s[1]. In domain S of all orders that there are; else of those in the
+ * table. */
+static void do_polygamma(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  int64_t order;
+  int known = d->to_integer(d, s[0], &order);
+  if (d->state(d, s[0]) != GEMEL__DEFINED) {
+    return;
+  }
+  if (known ? order < 0 || order > MOST_ORDER : d->ieee) {
+    d->from_double(d, s[0], NAN);
+  } else if (d->polygamma != NULL) {
+    d->polygamma(d, s[0], (unsigned long)order, s[1]);
+  } else if (known && order < GEMEL__POLYGAMMAS) {
+    d->apply(d, s[0], (gemel__real_function)(GEMEL__REAL_POLYGAMMA0 + order), s[1]);
+  } else {
+    d->set_state(d, s[0], GEMEL__UNDECIDED);
+  }
+}
+
+/* s[0], unless it is less than four times s[1]: a term that it is made of, whose rounding then
+ * tells. */
+static void do_prevailing(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  for (int k = 0; k < 2; k++) {
+    d->add(d, s[1], s[1], s[1]);
+  }
+  d->mul(d, m->decider.spare, s[0], s[0]);
+  d->mul(d, s[1], s[1], s[1]);
+  if (gemel__compare(&m->decider, m->decider.spare, s[1]) == -1) {
+    d->set_state(d, s[0], GEMEL__UNDECIDED);
+  }
+}
+
+/* A result on the way, as the last one is. */
+static void do_rounded(machine *m, void *const *s) {
+  gemel__store(&m->decider, s[0], m->to, m->ulp);
+}
+
 /* ---- In domain S alone ---- */
 
 /* Python's % from fmod, which is exact. If the remainder's sign differs from the divisor's, the
@@ -492,6 +536,10 @@ static void do_ieee_mod(machine *m, void *const *s) {
 
 static void do_ieee_fmod(machine *m, void *const *s) {
   m->domain->fmod(m->domain, s[0], s[0], s[1]);
+}
+
+static void do_ieee_atan2(machine *m, void *const *s) {
+  m->domain->atan2(m->domain, s[0], s[0], s[1]);
 }
 
 /* ---- The machine ---- */
@@ -521,6 +569,10 @@ static void do_ieee_fmod(machine *m, void *const *s) {
   T(REMAINDER, 2, do_remainder)                                                                    \
   T(IEEE_MOD, 2, do_ieee_mod)                                                                      \
   T(IEEE_FMOD, 2, do_ieee_fmod)                                                                    \
+  T(IEEE_ATAN2, 2, do_ieee_atan2)                                                                  \
+  T(POLYGAMMA, 2, do_polygamma)                                                                    \
+  T(ROUNDED, 1, do_rounded)                                                                        \
+  T(PREVAILING, 2, do_prevailing)                                                                  \
   T(BITS_AND, 2, do_bits_and)                                                                      \
   T(BITS_OR, 2, do_bits_or)                                                                        \
   T(BITS_XOR, 2, do_bits_xor)                                                                      \
@@ -729,6 +781,7 @@ static gemel_status evaluate(gemel__rcall *call, const twin *t) {
   const unsigned char *program = choose_program(call, t);
   m.from = call->inputs[call->n_inputs - 1]->dtype;
   m.last = last_opcode(program);
+  m.ulp = t->ulp;
   m.to = result_dtype(call, m.last);
   if ((status = check_program(program, call->error)) != GEMEL_OK ||
       (status = broadcast(call, &rank, shape)) != GEMEL_OK ||

@@ -139,6 +139,7 @@ gemel_status gemel__propose_subtensor(gemel__draft *d);
 gemel_status gemel__propose_write(gemel__draft *d);
 gemel_status gemel__propose_bitcast(gemel__draft *d);
 gemel_status gemel__propose_solve(gemel__draft *d);
+gemel_status gemel__propose_searchsorted(gemel__draft *d);
 gemel_status gemel__propose_take(gemel__draft *d);
 gemel_status gemel__propose_along(gemel__draft *d);
 gemel_status gemel__propose_put(gemel__draft *d);

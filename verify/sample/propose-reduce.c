@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Proposals for operations along axes: sum, prod, max, argmax, cumsum, argsort, softmax and
- * cross_entropy.
+ * cross_entropy; and for searchsorted.
  */
 #include "core/dtype.h"
 #include "sample/draft.h"
@@ -115,6 +115,22 @@ gemel_status gemel__propose_along(gemel__draft *d) {
     choose_flag(d, &d->attrs[k]);
   }
   return GEMEL_OK;
+}
+
+gemel_status gemel__propose_searchsorted(gemel__draft *d) {
+  gemel__shape *sorted = &d->in[0], *values = &d->in[1];
+  if (d->n_inputs != 2) {
+    return GEMEL_DECLINED;
+  }
+  sorted->dtype = values->known && !sorted->known ? values->dtype : sorted->dtype;
+  values->dtype = values->known ? values->dtype : sorted->dtype;
+  if (!sorted->known) {
+    gemel__draw_shape_of(d, sorted, 1);
+  }
+  if (!values->known) {
+    gemel__draw_shape(d, values, 0);
+  }
+  return sorted->rank == 1 && sorted->dtype == values->dtype ? GEMEL_OK : GEMEL_DECLINED;
 }
 
 static gemel_status need_float(gemel_dtype dtype) {

@@ -542,9 +542,12 @@ static double claim_in(gemel_dtype dtype, double ulp) {
   return lost > 0 ? 0.5 + ldexp(ulp, -lost) : ulp;
 }
 
-/* Judges a result for which the reference can't decide whether it is NaN: NaN is right, too. */
+/* Judges a result for which the reference can't decide whether it is NaN, or of which it isn't
+ * sure: NaN is right, too, and what rounds to infinity. */
 static int undecided_class(gemel__domain *d, const void *e, gemel_dtype dtype, double computed) {
-  return !gemel__is_float(dtype) || isnan(computed) || same_class(d, e, computed);
+  int limit = computed < 0 ? -(int)GEMEL__MARK_LIMIT : (int)GEMEL__MARK_LIMIT;
+  return !gemel__is_float(dtype) || isnan(computed) || same_class(d, e, computed) ||
+         (isinf(computed) && gemel__special_landmark(d, e, dtype) == limit);
 }
 
 static int element_special(struct judge *j, size_t output, size_t i, const void *computed,

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reference of searchsorted. In what is sorted, the place of a value is how many elements are below
+ * it, or not above it. Else it is where halving ends, which is said by halves: the part that the
+ * middle element sends a value to.
+ */
+#include <string.h>
+#include "reference/common.h"
+#include "reference/twin.h"
+
+typedef struct search {
+  gemel__decider *w;
+  const gemel__rtensor *sorted;
+  const void *value;
+  int right;
+  int decided;
+} search;
+
+/* The sign of a - b, a NaN being above all numbers. */
+static int compare(search *s, const void *a, const void *b) {
+  gemel__domain *d = s->w->domain;
+  int nan_a = d->ieee && d->sign(d, a) == GEMEL__UNORDERED;
+  int nan_b = d->ieee && d->sign(d, b) == GEMEL__UNORDERED;
+  int order = nan_a || nan_b ? nan_a - nan_b : gemel__compare(s->w, a, b);
+  s->decided &= order != GEMEL__UNORDERED;
+  return order;
+}
+
+static int is_ascending(search *s) {
+  int ascending = 1;
+  for (size_t k = 1; k < s->sorted->count; k++) {
+    ascending &=
+        compare(s, gemel__rtensor_at(s->sorted, k - 1), gemel__rtensor_at(s->sorted, k)) <= 0;
+  }
+  return ascending;
+}
+
+/* 1 if element K is one of those that the value comes after. */
+static int is_before(search *s, size_t k) {
+  int order = compare(s, gemel__rtensor_at(s->sorted, k), s->value);
+  return order < 0 || (order == 0 && s->right);
+}
+
+static size_t place_by_counting(search *s) {
+  size_t place = 0;
+  for (size_t k = 0; k < s->sorted->count; k++) {
+    place += (size_t)is_before(s, k);
+  }
+  return place;
+}
+
+static size_t place_by_halving(search *s) {
+  size_t first = 0, length = s->sorted->count;
+  while (length > 0) {
+    size_t half = length / 2;
+    int upper = is_before(s, first + half);
+    first += upper ? half + 1 : 0;
+    length = upper ? length - half - 1 : half;
+  }
+  return first;
+}
+
+static gemel_status reference_searchsorted(gemel__rcall *call) {
+  const gemel__rtensor *values = call->inputs[1];
+  gemel__domain *d = call->domain;
+  gemel__decider w;
+  search s = {&w, call->inputs[0], NULL, strcmp(call->attrs[0].u.text, "right") == 0, 1};
+  gemel_status status = gemel__reference_output(call, 0, GEMEL_I64, values->rank, values->shape);
+  if (status != GEMEL_OK || (status = gemel__decider_init(&w, d, call->error)) != GEMEL_OK) {
+    return status;
+  }
+  int ascending = is_ascending(&s), known = s.decided;
+  for (size_t i = 0; i < values->count; i++) {
+    void *e = gemel__rtensor_at(&call->outputs[0], i);
+    s.value = gemel__rtensor_at(values, i);
+    s.decided = known;
+    size_t place = ascending ? place_by_counting(&s) : place_by_halving(&s);
+    if (s.decided) {
+      d->from_integer(d, e, (int64_t)place);
+    } else {
+      d->set_state(d, e, GEMEL__UNDECIDED);
+    }
+  }
+  gemel__decider_clear(&w);
+  return GEMEL_OK;
+}
+
+const gemel__twin gemel__twin_searchsorted = {.reference = reference_searchsorted,
+                                              .propose = gemel__propose_searchsorted,
+                                              .arithmetic = GEMEL__EXACT};
