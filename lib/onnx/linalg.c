@@ -51,46 +51,13 @@ gemel_value gemel__onnx_einsum(gemel__onnx_call *c) {
 
 /* ---- Determinants ---- */
 
-enum { MOST_ROWS = 4 };
-
-/* Minors by rows from the first: that of columns MASK is the sum over its columns of the element in
- * its last row, times the minor of the others, with alternating signs. */
-static gemel_value determinant(gemel__onnx_call *c, gemel_value x, int n) {
-  gemel_value minors[1 << MOST_ROWS];
-  minors[0] = gemel_scalar_like_at(x, 1, c->where);
-  for (int mask = 1; mask < 1 << n; mask++) {
-    int row = -1, above = 0;
-    for (int k = 0; k < n; k++) {
-      row += (mask >> k) & 1;
-    }
-    minors[mask] = null_value;
-    for (int column = n - 1; column >= 0; column--) {
-      if (((mask >> column) & 1) == 0) {
-        continue;
-      }
-      gemel_value element =
-          gemel_index_at(gemel_index_at(x, -2, row, c->where), -1, column, c->where);
-      gemel_value term = gemel_mul_at(element, minors[mask & ~(1 << column)], c->where);
-      minors[mask] = above == 0       ? term
-                     : above % 2 == 0 ? gemel_add_at(minors[mask], term, c->where)
-                                      : gemel_sub_at(minors[mask], term, c->where);
-      above++;
-    }
-  }
-  return minors[(1 << n) - 1];
-}
-
 gemel_value gemel__onnx_det(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
-  int rank = gemel__onnx_rank(x);
-  const gemel_dim *dims = gemel__onnx_dims(x);
-  int64_t n;
-  if (rank < 2 || dims[rank - 2] != dims[rank - 1] ||
-      !gemel_dim_is_constant(c->context, dims[rank - 1], &n) || n < 1 || n > MOST_ROWS) {
-    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "it takes square matrices of 1 to %d rows",
-                              MOST_ROWS);
-  }
-  return determinant(c, x, (int)n);
+  gemel_dtype dtype = gemel__onnx_dtype_of(x);
+  int is_half = dtype == GEMEL_F16 || dtype == GEMEL_BF16;
+  x = is_half ? gemel_cast_at(x, GEMEL_F32, c->where) : x;
+  x = gemel_det_at(x, c->where);
+  return is_half ? gemel_cast_at(x, dtype, c->where) : x;
 }
 
 /* ---- Grids ---- */
