@@ -69,6 +69,7 @@ struct constant_search {
   gemel_tensor **rounded; /* by node of GRAPH: a computed value; NULL: it isn't sought */
   size_t n_rounded;
   int failed;            /* memory is out */
+  unsigned char *news;   /* by node of GRAPH: it isn't known, or computed from what isn't */
   struct matches *found; /* by input in place of a constant */
   gemel_value *now;      /* likewise: the one of FOUND that is tried */
   char (*names)[32];
@@ -163,23 +164,30 @@ static void mark_ends(const gemel_graph *graph, const unsigned char *closed, uns
   }
 }
 
-/* Seeks the values that are computed from constants alone, some of which are NEWS, and that the
+/* Marks what is computed from news, too. */
+static void spread_news(struct constant_search *s) {
+  for (uint32_t k = 0; k < s->graph->n_nodes; k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(s->graph, k, &count);
+    s->news[k] &= is_constant(s->graph, k);
+    for (uint32_t j = 0; j < count; j++) {
+      s->news[k] |= s->news[inputs[j].node];
+    }
+  }
+}
+
+/* Seeks the values that are computed from constants alone, some of which are news, and that the
  * rest of the graph takes. */
-static gemel_status seek_computed(struct constant_search *s, unsigned char *news,
-                                  gemel_error *error) {
+static gemel_status seek_computed(struct constant_search *s, gemel_error *error) {
   size_t n = s->graph->n_nodes;
   unsigned char *closed = gemel__alloc_zeroed(n + 1), *ends = gemel__alloc_zeroed(n + 1);
   gemel_status status = closed == NULL || ends == NULL ? gemel__no_memory(error, "constants") : 0;
   if (status == GEMEL_OK) {
     gemel__closed_mark(s->graph, closed);
     mark_ends(s->graph, closed, ends);
-    for (uint32_t k = 0; k < n; k++) {
-      uint32_t count;
-      const gemel__ref *inputs = gemel__node_inputs(s->graph, k, &count);
-      for (uint32_t j = 0; j < count; j++) {
-        news[k] |= news[inputs[j].node];
-      }
-      ends[k] &= news[k];
+    spread_news(s);
+    for (size_t k = 0; k < n; k++) {
+      ends[k] &= s->news[k];
     }
     status = gemel__closed_values(s->graph, ends, take_rounded, s, error);
   }
@@ -196,26 +204,24 @@ static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
   other = largest_attrs(s->spared);
   size_t n = (size_t)(other > most ? other : most) + 1;
   unsigned char *known = gemel__alloc_zeroed(n);
-  unsigned char *news = gemel__alloc_zeroed(s->graph->n_nodes + 1); /* by node: it isn't known */
   gemel_status status = GEMEL_OK;
-  if (known == NULL || news == NULL) {
+  if (known == NULL) {
     status = gemel__no_memory(error, "constants");
   } else {
     mark_known(s->by, known);
     mark_known(s->spared, known);
   }
   for (size_t k = 0; k < s->graph->n_nodes && status == GEMEL_OK; k++) {
-    news[k] = is_constant(s->graph, k) && !known[s->graph->nodes[k].attrs];
-    if (news[k] && is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
+    s->news[k] = is_constant(s->graph, k) && !known[s->graph->nodes[k].attrs];
+    if (s->news[k] && is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
       s->edits[k].leaf = 1;
       note_size(s, tensor_of(s, k));
     }
   }
   if (status == GEMEL_OK && s->computed) {
-    status = seek_computed(s, news, error);
+    status = seek_computed(s, error);
   }
   gemel__free(known, n);
-  gemel__free(news, s->graph->n_nodes + 1);
   return status;
 }
 
@@ -539,17 +545,31 @@ static void find_matches(struct constant_search *s, const gemel_tensor *tensor,
   }
 }
 
+/* Looks for what NODE, which is sought, may have been folded from. */
+static void find(struct constant_search *s, uint32_t node) {
+  s->edits[node].leaf = 0;
+  if (s->n_found < MOST_FOUND) {
+    find_matches(s, tensor_of(s, node), &s->found[s->n_found]);
+    s->found[s->n_found].computed = s->rounded[node] != NULL;
+    if (s->found[s->n_found].n > 0) {
+      s->edits[node].kind = GEMEL__EDIT_LEAF;
+      s->edits[node].leaf = s->n_found++;
+    }
+  }
+}
+
+/* What is computed of known constants alone, and of such as were found, is right by itself. */
 static void find_all(struct constant_search *s) {
-  for (size_t k = 0; k < s->graph->n_nodes; k++) {
-    int sought = s->edits[k].leaf == 1 && s->edits[k].kind == GEMEL__EDIT_KEEP;
-    s->edits[k].leaf = 0;
-    if (sought && s->n_found < MOST_FOUND) {
-      find_matches(s, tensor_of(s, k), &s->found[s->n_found]);
-      s->found[s->n_found].computed = s->rounded[k] != NULL;
-      if (s->found[s->n_found].n > 0) {
-        s->edits[k].kind = GEMEL__EDIT_LEAF;
-        s->edits[k].leaf = s->n_found++;
-      }
+  for (uint32_t k = 0; k < s->graph->n_nodes; k++) {
+    if (s->edits[k].leaf == 1 && s->rounded[k] == NULL) {
+      find(s, k);
+      s->news[k] = s->edits[k].kind != GEMEL__EDIT_LEAF;
+    }
+  }
+  spread_news(s);
+  for (uint32_t k = 0; k < s->graph->n_nodes; k++) {
+    if (s->rounded[k] != NULL && s->news[k]) {
+      find(s, k);
     }
   }
 }
@@ -644,13 +664,14 @@ static gemel_graph *copy(struct constant_search *s, gemel_error *error) {
 static gemel_status open_search(struct constant_search *s, gemel_error *error) {
   s->edits = gemel__alloc_zeroed((s->graph->n_nodes + 1) * sizeof *s->edits);
   s->rounded = gemel__alloc_zeroed((s->graph->n_nodes + 1) * sizeof *s->rounded);
+  s->news = gemel__alloc_zeroed(s->graph->n_nodes + 1);
   s->found = gemel__alloc_array(MOST_FOUND + 1, sizeof *s->found);
   s->now = gemel__alloc_array(MOST_FOUND, sizeof *s->now);
   s->names = gemel__alloc_array(MOST_FOUND, sizeof *s->names);
   s->labels = gemel__alloc_array(MOST_FOUND, sizeof *s->labels);
   s->types = gemel__alloc_array(MOST_FOUND, sizeof *s->types);
-  return s->edits != NULL && s->rounded != NULL && s->found != NULL && s->now != NULL &&
-                 s->names != NULL && s->labels != NULL && s->types != NULL
+  return s->edits != NULL && s->rounded != NULL && s->news != NULL && s->found != NULL &&
+                 s->now != NULL && s->names != NULL && s->labels != NULL && s->types != NULL
              ? GEMEL_OK
              : gemel__no_memory(error, "constants");
 }
@@ -661,6 +682,7 @@ static void close_search(struct constant_search *s) {
     gemel_tensor_unref(s->rounded[k]);
   }
   gemel__free(s->edits, (s->graph->n_nodes + 1) * sizeof *s->edits);
+  gemel__free(s->news, s->graph->n_nodes + 1);
   gemel__free(s->rounded, (s->graph->n_nodes + 1) * sizeof *s->rounded);
   gemel__free(s->found, (MOST_FOUND + 1) * sizeof *s->found);
   gemel__free(s->now, MOST_FOUND * sizeof *s->now);
