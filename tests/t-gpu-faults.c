@@ -150,7 +150,8 @@ static const scenario scenarios[] = {
     {.name = "order",
      .text = "(x: f32[140, 3], y: i8[300], z: f16[2, 65]) {\n"
              "  return a = argsort(x, axis = 0), b = argsort(y, axis = 0, descending = 1),\n"
-             "    c = argsort(reverse(z, axes = [1]), axis = 1)\n}",
+             "    c = argsort(reverse(z, axes = [1]), axis = 1), d = searchsorted(y, y, side = "
+             "\"right\")\n}",
      .once = 1},
     {.name = "views",
      .text = "(x: f32[6, 8]) {\n"
@@ -267,6 +268,7 @@ static const struct {
     HOME(argsort_unstable, "order"),
     HOME(argsort_side, "order"),
     HOME(argsort_short, "order"),
+    HOME(searchsorted_left, "order"),
     HOME(reduce_scratch, "long"),
     HOME(reduce_threads, "kept"),
     HOME(reduce_result_order, "kept"),

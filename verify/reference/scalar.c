@@ -514,6 +514,16 @@ static void do_prevailing(machine *m, void *const *s) {
   }
 }
 
+/* s[0] = s[1], which depends on what side of 0 s[0] is: a 0 may have either sign. */
+static void do_beside(machine *m, void *const *s) {
+  gemel__domain *d = m->domain;
+  int sign = d->sign(d, s[0]);
+  d->set(d, s[0], s[1]);
+  if (sign == 0) {
+    d->set_state(d, s[0], GEMEL__UNDECIDED);
+  }
+}
+
 /* A result on the way, as the last one is. */
 static void do_rounded(machine *m, void *const *s) {
   gemel__store(&m->decider, s[0], m->to, m->ulp);
@@ -572,6 +582,7 @@ static void do_ieee_atan2(machine *m, void *const *s) {
   T(IEEE_ATAN2, 2, do_ieee_atan2)                                                                  \
   T(POLYGAMMA, 2, do_polygamma)                                                                    \
   T(ROUNDED, 1, do_rounded)                                                                        \
+  T(BESIDE, 2, do_beside)                                                                          \
   T(PREVAILING, 2, do_prevailing)                                                                  \
   T(BITS_AND, 2, do_bits_and)                                                                      \
   T(BITS_OR, 2, do_bits_or)                                                                        \
