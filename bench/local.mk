@@ -41,6 +41,7 @@ EXTRA_DIST += %reldir%/peers/conv.py
 EXTRA_DIST += %reldir%/peers/digits.py
 EXTRA_DIST += %reldir%/peers/gpu.py
 EXTRA_DIST += %reldir%/peers/lstm.py
+EXTRA_DIST += %reldir%/peers/networks.py
 EXTRA_DIST += %reldir%/peers/networks_equal.py
 EXTRA_DIST += %reldir%/peers/ops.py
 EXTRA_DIST += %reldir%/peers/onnx_nodes.py

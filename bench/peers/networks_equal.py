@@ -76,7 +76,7 @@ def calibrate(model):
     import onnxruntime
 
     makers = {n.output[0]: n for n in model.graph.node}
-    last = makers.get(next(n for n in model.graph.node if n.op_type == "Softmax").input[0])
+    last = next((makers.get(n.input[0]) for n in model.graph.node if n.op_type == "Softmax"), None)
     if last is not None and last.op_type == "Gemm":
         seen = onnx.ModelProto()
         seen.CopyFrom(model)

@@ -13,8 +13,6 @@
 #include "device/kernels.h"
 #include "rewrite/engine.h"
 
-enum { LARGE = 4096 };
-
 static const gemel_tensor *constant_at(const gemel_graph *graph, gemel__ref value) {
   const gemel__node *node = gemel__node_at(graph, value.node);
   if (node->op != GEMEL__OP_constant) {
@@ -38,17 +36,17 @@ static int all_constant(const gemel_graph *graph, uint32_t node, int64_t *elemen
   return count > 0;
 }
 
-/* Elements of a value, if its type tells. */
-static int64_t elements_of(const gemel_graph *graph, uint32_t node) {
+/* 1 if the result of NODE has a known number of elements, of at most LIMIT. */
+static int has_at_most(const gemel_graph *graph, uint32_t node, int64_t limit) {
   const struct gemel__type *type = gemel__type_at(graph->context, gemel__node_type(graph, node, 0));
   int64_t n = 1, size;
   for (int k = 0; k < type->rank; k++) {
-    if (!gemel_dim_is_constant(graph->context, type->dims[k], &size) || size > LARGE) {
-      return INT64_MAX;
+    if (!gemel_dim_is_constant(graph->context, type->dims[k], &size) ||
+        __builtin_mul_overflow(n, size, &n)) {
+      return 0;
     }
-    n *= size;
   }
-  return n;
+  return n <= limit;
 }
 
 /* ---- Computing ---- */
@@ -197,15 +195,12 @@ static gemel_status compute(const gemel_graph *graph, uint32_t node, gemel_tenso
 }
 
 int gemel__fold(gemel_graph *graph, uint32_t node, gemel__ref *value) {
-  int64_t given, made;
+  int64_t given;
   const gemel__node *record = gemel__node_at(graph, node);
   gemel_location where = gemel__node_where(graph, node);
   gemel_tensor *tensor;
-  if (record->n_outputs != 1 || !all_constant(graph, node, &given)) {
-    return 0;
-  }
-  made = elements_of(graph, node);
-  if (made > LARGE || made > given) {
+  if (record->n_outputs != 1 || !all_constant(graph, node, &given) ||
+      !has_at_most(graph, node, given)) {
     return 0;
   }
   gemel_status status = compute(graph, node, &tensor);
