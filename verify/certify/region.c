@@ -103,7 +103,17 @@ static void hash_node(const gemel__region *r, uint32_t node, uint64_t *key) {
   *key = hash(*key, (uint64_t)record->op << 32 | record->attrs);
 }
 
-/* Numbers the inputs of matched operation NODE. Those without a number are leaves. */
+/* What INPUT of NODE, which no pattern matched, is in the region: a known size that NODE's
+ * attributes name is copied, as the rule has seen it; anything else is a leaf. */
+static int kind_of_input(const gemel__region *r, uint32_t node, gemel__ref input) {
+  const gemel_graph *graph = r->a->graph;
+  int named = gemel__attrs_at(graph->context, gemel__node_at(graph, node)->attrs)->has_runtime;
+  return named && gemel__node_at(graph, input.node)->op == GEMEL__OP_size ? GEMEL__REGION_CONSTANT
+                                                                          : GEMEL__REGION_LEAF;
+}
+
+/* Numbers the inputs of matched operation NODE. Those without a number are leaves or known sizes.
+ */
 static int read_inputs(gemel__region *r, uint32_t node, uint64_t *key) {
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(r->a->graph, node, &count);
@@ -111,11 +121,15 @@ static int read_inputs(gemel__region *r, uint32_t node, uint64_t *key) {
   for (uint32_t k = 0; k < count; k++) {
     uint32_t number = find(r, inputs[k]);
     if (number == 0) {
-      if (add(r, inputs[k], GEMEL__REGION_LEAF) != 0) {
+      int kind = kind_of_input(r, node, inputs[k]);
+      if (add(r, inputs[k], kind) != 0) {
         return -1;
       }
       number = (uint32_t)r->n;
       *key = hash_value(r, inputs[k], *key);
+      if (kind == GEMEL__REGION_CONSTANT) {
+        hash_node(r, inputs[k].node, key);
+      }
     }
     *key = hash(*key, number);
   }

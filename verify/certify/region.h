@@ -17,7 +17,7 @@ typedef struct gemel__region_value {
     GEMEL__REGION_INSIDE,   /* matched by an operation of the left side */
     GEMEL__REGION_LEAF,     /* bound to a variable: any value */
     GEMEL__REGION_LITERAL,  /* a constant matched by a literal */
-    GEMEL__REGION_CONSTANT, /* a constant that the right side made */
+    GEMEL__REGION_CONSTANT, /* a constant that the right side made, or a known size */
     GEMEL__REGION_RIGHT /* an operation of the right side. It has no number by value, since what it
                            became may also be another value of the region */
   } kind;
