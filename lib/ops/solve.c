@@ -297,14 +297,14 @@ static gemel_status jvp_log_abs_det(gemel_derive *call) {
 
 /* ---- Samples ---- */
 
-/* Matrices a, and with RIGHT a right side b, of few rows: references take time for the fourth
+/* Matrices a, and with RIGHT a right side b, of few rows: references take time for the third
  * power, and bounds grow with the number of rows. Some have enough of them for LAPACK. */
 static gemel_status sample_matrices(gemel_sample *sample, int right, gemel_range range) {
-  enum { USUAL = 5, MOST = 12, MOST_BATCH = 8 };
+  enum { USUAL = 5, MANY = 8, MOST = 12, MOST_BATCH = 8 };
   int64_t shape[GEMEL_MAX_RANK], batch = 1;
-  int rank = sample->rank > 2 ? sample->rank : 2 + (int)gemel__sample_int(sample, 0, 2) % 3;
-  int big = sample->max_elements > MOST * MOST && gemel__sample_chance(sample, 2);
-  int64_t n = gemel__sample_int(sample, big ? USUAL : 1, big ? MOST : USUAL);
+  int rank = sample->rank > 2 ? sample->rank : 2 + (int)gemel__sample_int(sample, 0, 2);
+  int big = sample->max_elements > MOST * MOST && !gemel__sample_chance(sample, 3);
+  int64_t n = gemel__sample_int(sample, big ? MANY : 1, big ? MOST : USUAL);
   if (sample->dtype != GEMEL_F32 && sample->dtype != GEMEL_F64) {
     return GEMEL_DECLINED;
   }
