@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A target for libFuzzer (ci/fuzz-onnx): any bytes as a model of ONNX. It must be refused, or
+ * A target for libFuzzer (ci/fuzz): any bytes as a model of ONNX. It must be refused, or
  * become a graph that is whole; a crash, a leak, a sanitizer's word or a hang is a finding.
  */
 #include <stdlib.h>

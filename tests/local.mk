@@ -31,6 +31,8 @@ library_tests += %reldir%/t-profile
 library_tests += %reldir%/t-rewrite
 library_tests += %reldir%/t-run
 library_tests += %reldir%/t-npy
+library_tests += %reldir%/t-safetensors
+library_tests += %reldir%/t-dlpack
 library_tests += %reldir%/t-onnx
 library_tests += %reldir%/t-onnx-loops
 library_tests += %reldir%/t-onnx-nodes
@@ -216,6 +218,7 @@ tests_t_gpu_examples_on_gpu_SOURCES = %reldir%/t-gpu-examples.c
 tests_t_gpu_examples_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
 tests_t_gpu_examples_on_gpu_LDADD = $(on_gpu_ldadd)
 EXTRA_DIST += %reldir%/fuzz-onnx.c
+EXTRA_DIST += %reldir%/fuzz-safetensors.c
 EXTRA_DIST += %reldir%/gpu-check
 if GPU_CHECK
 gpu-check: gemel gemel-cuda $(gpu_tests)

@@ -197,6 +197,15 @@ gives info/passes 0 '^scan_push_rows: pass, canonicalize, needs reassoc$' info -
 gives run 0 '^loss: f32$' run f.gmt --in "x=$x" --in "w=$w"
 grep -q '^1022\.$' "$scratch/out" && good run/value || wrong run/value "the loss is not 1022"
 grep -q '^ \[ 0. 10. 22.\]\]$' "$scratch/out" && good run/row || wrong run/row "a row of y is missing"
+gives convert/safetensors 0 '' convert x.npz x.safetensors
+gives convert/safetensors-npy 0 '' convert x.safetensors x3.npy
+same convert/safetensors-same x2.npy x3.npy
+gives run/safetensors 0 '^1022\.$' run f.gmt --in x.safetensors -i "w=$w"
+printf 'graph half(x: f32[N, 3]) {\n  return x = cast(x, dtype = bf16)\n}\n' >half.gmt
+gives run/out-safetensors 0 '' run half.gmt -i x.safetensors -o half.safetensors
+printf 'graph whole(x: bf16[N, 3]) {\n  return sum = sum(cast(x, dtype = f32))\n}\n' >whole.gmt
+gives run/in-bf16 0 '^66\.$' run whole.gmt -i half.safetensors
+refuses run/out-bf16 'write safetensors' run half.gmt -i x.safetensors -o half.npz
 gives run/npz 0 '^1022\.$' run f.gmt --in x.npz -i "w=$w"
 gives run/list 0 '^1022\.$' run f.gmt -i "x=$x" -i "w=$w" --list
 grep -q -e '-> output y  # f.gmt:2$' "$scratch/err" && good run/listing ||

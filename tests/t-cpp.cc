@@ -264,6 +264,8 @@ static void files(const void *) {
   CT_CHECK((a.shape() == std::vector<int64_t>{2, 2} && a.elements<double>()[3] == 4));
   gemel::save_npz(npz, {{"w", a}, {"n", tensor(int64_t(5))}});
   gemel::tensors all = gemel::load_npz(npz);
+  gemel::save_safetensors(folder + "/c.safetensors", all);
+  all = gemel::load_safetensors(folder + "/c.safetensors");
   CT_EQ_UINT(all.size(), 2);
   CT_CHECK(all.at("w").elements<double>() == a.elements<double>());
   CT_EQ_INT(all.at("n").item<int64_t>(), 5);

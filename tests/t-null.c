@@ -141,6 +141,8 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_call_profile_p call_profile
 #define VALID_gemel_context_p context
 #define VALID_gemel_dumped_p NULL
+#define VALID_gemel_dlpack_p gemel_tensor_to_dlpack(tensor, 0, NULL)
+#define VALID_gemel_dlpack_unversioned_p gemel_tensor_to_dlpack_unversioned(tensor, NULL)
 #define VALID_gemel_dim two
 #define VALID_gemel_dtype GEMEL_F32
 #define VALID_gemel_dtype_p &dtype
@@ -230,6 +232,8 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_gemel_call_profile_p SAYS_NULL
 #define SAYS_gemel_context_p SAYS_NULL
 #define SAYS_gemel_dumped_p SAYS_NULL
+#define SAYS_gemel_dlpack_p SAYS_NULL
+#define SAYS_gemel_dlpack_unversioned_p SAYS_NULL
 #define SAYS_gemel_function_p SAYS_NULL
 #define SAYS_gemel_graph_p SAYS_NULL
 #define SAYS_gemel_loop_p SAYS_NULL
@@ -302,7 +306,9 @@ static int must_fail(const null_call *c) {
                                         "const_gemel_device_p",
                                         "const_gemel_function_p",
                                         "const_gemel_onnx_p",
-                                        "const_gemel_call_profile_p"};
+                                        "const_gemel_call_profile_p",
+                                        "gemel_dlpack_p",
+                                        "gemel_dlpack_unversioned_p"};
   if (strcmp(c->name, "gemel_is_null") == 0 || strstr(c->name, "_format") != NULL ||
       strcmp(c->name, "gemel_set_allocator") == 0 ||            /* NULL: malloc */
       strcmp(c->name, "gemel_context_new") == 0 ||              /* no object needed */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemel convert: graph text to binary and back, NPY to NPZ and back. What IN is decides its first
- * bytes (graphs) or its extension (tensors); what OUT shall be decides its extension.
+ * gemel convert: graph text to binary and back, NPY, NPZ and safetensors to each other. What IN is
+ * decides its first bytes (graphs) or its extension (tensors); what OUT shall be decides its
+ * extension.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct tensors {
 } tensors;
 
 static int is_tensor_file(const char *path) {
-  return gemel__ends_in(path, ".npy") || gemel__ends_in(path, ".npz");
+  return gemel__ends_in(path, ".npy") || gemel__is_tensors_file(path);
 }
 
 /* ---- Tensors ---- */
@@ -32,8 +33,8 @@ static char *stem(const char *path) {
 static int write_tensors(const tensors *t, const char *in, const char *out) {
   gemel_error error;
   gemel_status status;
-  if (gemel__ends_in(out, ".npz")) {
-    status = gemel_npz_save(out, (const char *const *)t->names, t->values, t->count, &error);
+  if (gemel__is_tensors_file(out)) {
+    status = gemel__tensors_save(out, (const char *const *)t->names, t->values, t->count, &error);
   } else if (t->count == 1) {
     gemel_view view = gemel_tensor_view(t->values[0]);
     status = gemel_npy_save(out, &view, &error);
@@ -43,10 +44,10 @@ static int write_tensors(const tensors *t, const char *in, const char *out) {
   return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(out, &error);
 }
 
-static int convert_npz(const char *in, const char *out) {
+static int convert_named(const char *in, const char *out) {
   gemel_error error;
   tensors t;
-  if (gemel_npz_load(in, &t.names, &t.values, &t.count, &error) != GEMEL_OK) {
+  if (gemel__tensors_load(in, &t.names, &t.values, &t.count, &error) != GEMEL_OK) {
     return gemel__complain_error(in, &error);
   }
   int status = write_tensors(&t, in, out);
@@ -72,7 +73,7 @@ static int convert_tensors(const char *in, const char *out) {
   if (!gemel__readable(in)) {
     return GEMEL__BAD;
   }
-  return gemel__ends_in(in, ".npz") ? convert_npz(in, out) : convert_npy(in, out);
+  return gemel__is_tensors_file(in) ? convert_named(in, out) : convert_npy(in, out);
 }
 
 /* ---- Graphs ---- */
@@ -95,7 +96,7 @@ static int run(const gemel__args *args) {
   const char *in = args->operands[0], *out = args->operands[1];
   if (!is_tensor_file(out) && !gemel__ends_in(out, ".gmt") && !gemel__ends_in(out, ".gemel")) {
     return gemel__complain("%s: what to convert to is said by the extension: .gmt (graph text), "
-                           ".gemel (binary graph), .npy or .npz",
+                           ".gemel (binary graph), .npy, .npz or .safetensors",
                            out);
   }
   if (is_tensor_file(in) != is_tensor_file(out)) {
@@ -108,12 +109,12 @@ static int run(const gemel__args *args) {
 const gemel__command gemel__command_convert = {
     "convert",
     "IN OUT",
-    "Convert graphs between text (.gmt) and binary (.gemel), or from ONNX; tensors between .npy "
-    "and .npz.",
+    "Convert graphs between text (.gmt) and binary (.gemel), or from ONNX; tensors between .npy, "
+    ".npz and .safetensors.",
     "A graph IN may be either, whatever it is called, or a model in ONNX (.onnx). An NPY file "
-    "becomes the entry of its own "
-    "name "
-    "in an NPZ file, and an NPZ file with a single entry an NPY file.",
+    "becomes the entry of its own name in an NPZ or safetensors file, and such a file with a "
+    "single "
+    "entry an NPY file.",
     options,
     2,
     2,

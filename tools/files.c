@@ -41,6 +41,28 @@ int gemel__ends_in(const char *path, const char *suffix) {
   return length >= tail && strcmp(path + length - tail, suffix) == 0;
 }
 
+/* ---- Named tensors ---- */
+
+static int is_safetensors(const char *path) {
+  return gemel__ends_in(path, ".safetensors");
+}
+
+int gemel__is_tensors_file(const char *path) {
+  return gemel__ends_in(path, ".npz") || is_safetensors(path);
+}
+
+gemel_status gemel__tensors_load(const char *path, char ***names, gemel_tensor ***tensors,
+                                 size_t *count, gemel_error *error) {
+  return (is_safetensors(path) ? gemel_safetensors_load : gemel_npz_load)(path, names, tensors,
+                                                                          count, error);
+}
+
+gemel_status gemel__tensors_save(const char *path, const char *const *names,
+                                 gemel_tensor *const *tensors, size_t count, gemel_error *error) {
+  return (is_safetensors(path) ? gemel_safetensors_save : gemel_npz_save)(path, names, tensors,
+                                                                          count, error);
+}
+
 /* ---- Reading ---- */
 
 gemel_context *gemel__context_need(void) {

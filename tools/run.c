@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * gemel run: a graph file on tensors from NPY and NPZ files. Everything that can be said about the
- * inputs is checked before anything is computed, and everything is computed before anything is
- * written.
+ * gemel run: a graph file on tensors from NPY, NPZ and safetensors files. Everything that can be
+ * said about the inputs is checked before anything is computed, and everything is computed before
+ * anything is written.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -14,13 +14,15 @@
 static const gemel__option options[] = {
     GEMEL__DIM_OPTION,
     {"in", 'i', "NAME=F.npy",
-     "the input called NAME; or F.npz, whose entries are named as inputs; may be repeated"},
+     "the input called NAME; or F.npz or F.safetensors, whose entries are named as inputs; may be "
+     "repeated"},
     {"out", 'o', "NAME=F.npy",
-     "write the output called NAME to F.npy instead of printing it; or F.npz: all of them, under "
-     "their names; or DIR: each to DIR/NAME.npy (DIR is made if it isn't there); may be repeated"},
+     "write the output called NAME to F.npy instead of printing it; or F.npz or F.safetensors: "
+     "all of them, under their names; or DIR: each to DIR/NAME.npy (DIR is made if it isn't "
+     "there); may be repeated"},
     {"state", 's', "F.npz",
-     "the graph's states: read from F if it is there, and written back, with what the updates make "
-     "of them, when all has been computed; updates are then no outputs"},
+     "the graph's states: read from F, also F.safetensors, if it is there, and written back, with "
+     "what the updates make of them, when all has been computed; updates are then no outputs"},
     {"threads", 't', "N", "how many threads to use (default: as OpenMP would choose)"},
     {"deterministic", 0, NULL, "use only what doesn't depend on the number of threads"},
     {"autotune", 0, NULL,
@@ -42,8 +44,9 @@ typedef struct graph_binding {
   size_t n_inputs, n_outputs;
   gemel_tensor **inputs; /* NULL: not given yet */
   gemel_tensor **outputs;
-  char **files;    /* where each output is written; NULL: nowhere */
-  const char *npz; /* where those are written that have no file of their own; NULL: nowhere */
+  char **files; /* where each output is written; NULL: nowhere */
+  const char
+      *named; /* the file where those are written that have no file of their own; NULL: nowhere */
   uint64_t calls;
   const char *state; /* the states' file; NULL: states are inputs as all others */
 } graph_binding;
@@ -90,7 +93,7 @@ static int bind_input(graph_binding *b, const char *path, const char *name, geme
   return GEMEL__GOOD;
 }
 
-static int read_npz(graph_binding *b, const char *path) {
+static int read_named(graph_binding *b, const char *path) {
   gemel_error error;
   char **names;
   gemel_tensor **tensors;
@@ -99,7 +102,7 @@ static int read_npz(graph_binding *b, const char *path) {
   if (!gemel__readable(path)) {
     return GEMEL__BAD;
   }
-  if (gemel_npz_load(path, &names, &tensors, &count, &error) != GEMEL_OK) {
+  if (gemel__tensors_load(path, &names, &tensors, &count, &error) != GEMEL_OK) {
     return gemel__complain_error(path, &error);
   }
   for (k = 0; k < count && status == GEMEL__GOOD; k++) {
@@ -123,13 +126,14 @@ static int read_npy(graph_binding *b, const char *name, const char *path) {
   return status;
 }
 
-/* One --in: "name=path" or the path of an NPZ file. */
+/* One --in: "name=path" or the path of a file of named tensors. */
 static int read_input(graph_binding *b, const char *text) {
   const char *equals = strchr(text, '=');
   if (equals == NULL) {
-    return gemel__ends_in(text, ".npz")
-               ? read_npz(b, text)
-               : gemel__complain("--in: '%s' is neither NAME=F.npy nor F.npz", text);
+    return gemel__is_tensors_file(text)
+               ? read_named(b, text)
+               : gemel__complain("--in: '%s' is neither NAME=F.npy nor F.npz nor F.safetensors",
+                                 text);
   }
   char *name = gemel__need_text("%.*s", (int)(equals - text), text);
   int status = read_npy(b, name, equals + 1);
@@ -145,7 +149,7 @@ static int read_inputs(graph_binding *b, const gemel__args *args) {
       return GEMEL__BAD;
     }
   }
-  if (b->state != NULL && access(b->state, F_OK) == 0 && read_npz(b, b->state) != GEMEL__GOOD) {
+  if (b->state != NULL && access(b->state, F_OK) == 0 && read_named(b, b->state) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   for (size_t k = 0; k < b->n_inputs; k++) {
@@ -195,7 +199,7 @@ static int write_states(const graph_binding *b) {
       values[n++] = values[k];
     }
   }
-  if (gemel_npz_save(b->state, names, values, n, &error) != GEMEL_OK) {
+  if (gemel__tensors_save(b->state, names, values, n, &error) != GEMEL_OK) {
     status = gemel__complain_error(b->state, &error);
   }
   free(names);
@@ -270,8 +274,8 @@ static int read_outs(graph_binding *b, const gemel__args *args) {
   if (rest == NULL) {
     return GEMEL__GOOD;
   }
-  if (gemel__ends_in(rest, ".npz") && !is_folder(rest)) {
-    b->npz = rest;
+  if (gemel__is_tensors_file(rest) && !is_folder(rest)) {
+    b->named = rest;
     return GEMEL__GOOD;
   }
   if (gemel__ends_in(rest, ".npy") && !is_folder(rest)) {
@@ -281,8 +285,10 @@ static int read_outs(graph_binding *b, const gemel__args *args) {
   return gemel__folder_make(rest);
 }
 
-static int is_written(const graph_binding *b, size_t k) {
-  return b->files[k] != NULL || (b->npz != NULL && !is_kept(b, k));
+/* 1 if output K is written as NPY, in a file of its own or an archive. */
+static int is_npy(const graph_binding *b, size_t k) {
+  return b->files[k] != NULL ||
+         (b->named != NULL && !is_kept(b, k) && gemel__ends_in(b->named, ".npz"));
 }
 
 /* A file can be written to PATH, as far as that can be known. */
@@ -300,18 +306,20 @@ static int check_file(const char *path) {
 static int check_files(const graph_binding *b) {
   for (size_t k = 0; k < b->n_outputs; k++) {
     gemel_type type = gemel_value_type(gemel_graph_output(b->graph, k));
-    if (is_written(b, k) && gemel_type_dtype(b->context, type) == GEMEL_BF16) {
-      return gemel__complain("output %s is bf16, which NPY has no name for: cast it in the graph",
-                             gemel_graph_output_name(b->graph, k));
+    if (is_npy(b, k) && gemel_type_dtype(b->context, type) == GEMEL_BF16) {
+      return gemel__complain(
+          "output %s is bf16, which NPY has no name for: cast it in the graph, or "
+          "write safetensors",
+          gemel_graph_output_name(b->graph, k));
     }
     if (b->files[k] != NULL && check_file(b->files[k]) != GEMEL__GOOD) {
       return GEMEL__BAD;
     }
   }
-  return b->npz == NULL ? GEMEL__GOOD : check_file(b->npz);
+  return b->named == NULL ? GEMEL__GOOD : check_file(b->named);
 }
 
-static int write_npz(const graph_binding *b) {
+static int write_named(const graph_binding *b) {
   const char **names = gemel__need(NULL, (b->n_outputs + 1) * sizeof *names);
   gemel_tensor **values = gemel__need(NULL, (b->n_outputs + 1) * sizeof *values);
   gemel_error error;
@@ -322,9 +330,9 @@ static int write_npz(const graph_binding *b) {
       values[n++] = b->outputs[k];
     }
   }
-  int status = gemel_npz_save(b->npz, names, values, n, &error) == GEMEL_OK
+  int status = gemel__tensors_save(b->named, names, values, n, &error) == GEMEL_OK
                    ? GEMEL__GOOD
-                   : gemel__complain_error(b->npz, &error);
+                   : gemel__complain_error(b->named, &error);
   free(names);
   free(values);
   return status;
@@ -339,11 +347,11 @@ static int write_outputs(const graph_binding *b) {
       if (gemel_npy_save(b->files[k], &view, &error) != GEMEL_OK) {
         return gemel__complain_error(b->files[k], &error);
       }
-    } else if (!is_kept(b, k) && b->npz == NULL) {
+    } else if (!is_kept(b, k) && b->named == NULL) {
       gemel__print_named(gemel_graph_output_name(b->graph, k), b->outputs[k]);
     }
   }
-  return b->npz != NULL ? write_npz(b) : GEMEL__GOOD;
+  return b->named != NULL ? write_named(b) : GEMEL__GOOD;
 }
 
 /* ---- The command ---- */
@@ -423,7 +431,7 @@ static int with_graph(gemel_graph *graph, const gemel__args *args, const gemel_o
   b.outputs = need_tensors(b.n_outputs);
   b.files = gemel__need(NULL, (b.n_outputs + 1) * sizeof *b.files);
   memset(b.files, 0, (b.n_outputs + 1) * sizeof *b.files);
-  b.npz = NULL;
+  b.named = NULL;
   int status = gemel__arg_number(args, "calls", 1, 1000000000, &b.calls);
   if (status == GEMEL__GOOD) {
     status = run_graph(&b, args, settings);
@@ -499,7 +507,8 @@ const gemel__command gemel__command_run = {
     "FILE|DIR",
     "Run a graph file on tensors from NPY files; print its outputs or write them as NPY files.",
     "Dtypes, ranks and sizes are checked first. Sizes that are symbols take their values from the "
-    "inputs. NPY has no name for bf16: cast to or from it in the graph. A folder DIR that --dump "
+    "inputs. NPY has no name for bf16: cast to or from it in the graph, or use safetensors. A "
+    "folder DIR that --dump "
     "wrote is run again, and compared bit for bit with the results in it: exit status 1 if they "
     "differ; and if --certify refutes a rewrite, as gemel opt does.",
     options,

@@ -223,6 +223,15 @@ char *gemel__need_text(const char *format, ...) __attribute__((format(printf, 1,
 /* 1 if PATH ends in SUFFIX. */
 int gemel__ends_in(const char *path, const char *suffix);
 
+/* 1 if PATH is, by its extension, a file of named tensors: NPZ or safetensors. */
+int gemel__is_tensors_file(const char *path);
+
+/* gemel_npz_load and gemel_npz_save, or those of safetensors. */
+gemel_status gemel__tensors_load(const char *path, char ***names, gemel_tensor ***tensors,
+                                 size_t *count, gemel_error *error);
+gemel_status gemel__tensors_save(const char *path, const char *const *names,
+                                 gemel_tensor *const *tensors, size_t count, gemel_error *error);
+
 /* A graph from a file, an ONNX model if it ends in .onnx, whose symbols get the sizes that ARGS
  * (NULL: none) give by --dim; *NAME is freed with gemel_text_free. NULL (said) on failure. */
 gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name,

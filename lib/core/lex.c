@@ -199,8 +199,7 @@ int gemel__lex_accept(gemel__lex *lex, int kind) {
   return 1;
 }
 
-/* Bytes of the character at P, in UTF-8 (RFC 3629); 0 if it is none that a terminal shows. */
-static size_t character_bytes(const char *p, const char *end) {
+size_t gemel__utf8_bytes(const char *p, const char *end) {
   unsigned char lead = (unsigned char)*p;
   size_t n = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4, k;
   unsigned code = n > 1 ? lead & 0x7fu >> n : lead;
@@ -211,10 +210,17 @@ static size_t character_bytes(const char *p, const char *end) {
     code = code << 6 | ((unsigned char)p[k] & 0x3f);
   }
   return k < n || (n == 3 && (code < 0x800 || code >> 11 == 0xd800 >> 11)) ||
-                 (n == 4 && (code < 0x10000 || code > 0x10ffff)) || code < 32 ||
-                 (code >= 0x7f && code < 0xa0)
+                 (n == 4 && (code < 0x10000 || code > 0x10ffff))
              ? 0
              : n;
+}
+
+/* The same, but 0 for a control character too, which a terminal doesn't show. */
+static size_t character_bytes(const char *p, const char *end) {
+  size_t n = gemel__utf8_bytes(p, end);
+  int control = n == 1 ? (unsigned char)*p < 32 || *p == 0x7f
+                       : n == 2 && (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0;
+  return control ? 0 : n;
 }
 
 const char *gemel__lex_describe(const gemel__lex *lex, char text[64]) {

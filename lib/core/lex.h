@@ -82,6 +82,9 @@ gemel_status gemel__lex_locate(const gemel__lex *lex, gemel_error *error);
 /* The token for messages: "'foo'" or "the end of the text". Static or in TEXT. */
 const char *gemel__lex_describe(const gemel__lex *lex, char text[64]);
 
+/* Bytes of the character at P, in UTF-8 (RFC 3629); 0 if it is none. */
+size_t gemel__utf8_bytes(const char *p, const char *end);
+
 /* The token copied into NAME (BYTES bytes); 0, or -1 if it is too long. */
 int gemel__lex_copy(const gemel__lex *lex, char *name, size_t bytes);
 

@@ -27,6 +27,7 @@ libgemel_a_SOURCES += %reldir%/dims-text.c
 libgemel_a_SOURCES += %reldir%/dims-walk.c
 libgemel_a_SOURCES += %reldir%/dims.c
 libgemel_a_SOURCES += %reldir%/dims.h
+libgemel_a_SOURCES += %reldir%/dlpack.c
 libgemel_a_SOURCES += %reldir%/dtype.c
 libgemel_a_SOURCES += %reldir%/dtype.h
 libgemel_a_SOURCES += %reldir%/error.c

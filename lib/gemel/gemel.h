@@ -15,6 +15,7 @@
 #include <gemel/composite.h>
 #include <gemel/context.h>
 #include <gemel/device.h>
+#include <gemel/dlpack.h>
 #include <gemel/dtype.h>
 #include <gemel/dump.h>
 #include <gemel/function.h>

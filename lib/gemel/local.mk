@@ -5,6 +5,7 @@ gemelinclude_HEADERS += %reldir%/alloc.h
 gemelinclude_HEADERS += %reldir%/composite.h
 gemelinclude_HEADERS += %reldir%/context.h
 gemelinclude_HEADERS += %reldir%/device.h
+gemelinclude_HEADERS += %reldir%/dlpack.h
 gemelinclude_HEADERS += %reldir%/dtype.h
 gemelinclude_HEADERS += %reldir%/dump.h
 gemelinclude_HEADERS += %reldir%/function.h

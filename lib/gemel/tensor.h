@@ -74,12 +74,30 @@ gemel_status gemel_npy_save(const char *path, const gemel_view *view, gemel_erro
 gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***tensors, size_t *count,
                             gemel_error *error);
 
-/* Frees what gemel_npz_load returned. */
+/* Frees what gemel_npz_load or gemel_safetensors_load returned. */
 void gemel_npz_free(char **names, gemel_tensor **tensors, size_t count);
 
 /* Writes a stored .npz file of COUNT named tensors, whole or not at all. */
 gemel_status gemel_npz_save(const char *path, const char *const *names,
                             gemel_tensor *const *tensors, size_t count, gemel_error *error);
+
+/* Reads a .safetensors file: NAMES and TENSORS as gemel_npz_load, in the order of the data. The
+ * file is mapped into memory and tensors lie in it, until the last of them goes; those that aren't
+ * aligned to their elements are copied. Nobody may change or shorten the file meanwhile; what is
+ * written to a tensor stays in memory. Metadata is read over. Strict: GEMEL_BAD_FILE for malformed
+ * JSON, names that come twice, data that overlaps, leaves a hole, or isn't what dtype and shape
+ * need, and whatever else the format forbids; GEMEL_UNSUPPORTED for dtypes that gemel doesn't have
+ * and more than GEMEL_MAX_RANK axes; GEMEL_IO, GEMEL_NO_MEMORY.
+ * Source: github.com/huggingface/safetensors, version 0.8. */
+gemel_status gemel_safetensors_load(const char *path, char ***names, gemel_tensor ***tensors,
+                                    size_t *count, gemel_error *error);
+
+/* Writes a .safetensors file of COUNT named tensors, as safetensors' own writer does without
+ * metadata, whole or not at all. GEMEL_BAD_ARGUMENT: a name comes twice, is "__metadata__" or no
+ * UTF-8, or a tensor isn't on the host; GEMEL_UNSUPPORTED: the names need more than 100 MB;
+ * GEMEL_IO, GEMEL_NO_MEMORY. */
+gemel_status gemel_safetensors_save(const char *path, const char *const *names,
+                                    gemel_tensor *const *tensors, size_t count, gemel_error *error);
 
 #ifdef __cplusplus
 }

@@ -213,12 +213,13 @@ inline void save_npy(const std::string &path, const tensor &t) {
 /* Tensors by their names. */
 using tensors = std::map<std::string, tensor>;
 
-inline tensors load_npz(const std::string &path) {
+namespace detail {
+inline tensors load(decltype(gemel_npz_load) *loader, const std::string &path) {
   gemel_error e;
   char **names = nullptr;
   gemel_tensor **list = nullptr;
   std::size_t count = 0;
-  check(gemel_npz_load(path.c_str(), &names, &list, &count, &e), e);
+  check(loader(path.c_str(), &names, &list, &count, &e), e);
   auto release = [count, list](char **n) { gemel_npz_free(n, list, count); };
   std::unique_ptr<char *, decltype(release)> all(names, release);
   tensors result;
@@ -227,7 +228,7 @@ inline tensors load_npz(const std::string &path) {
   }
   return result;
 }
-inline void save_npz(const std::string &path, const tensors &named) {
+inline void save(decltype(gemel_npz_save) *saver, const std::string &path, const tensors &named) {
   gemel_error e;
   std::vector<const char *> names;
   std::vector<gemel_tensor *> list;
@@ -235,7 +236,21 @@ inline void save_npz(const std::string &path, const tensors &named) {
     names.push_back(name.c_str());
     list.push_back(t.get());
   }
-  check(gemel_npz_save(path.c_str(), names.data(), list.data(), list.size(), &e), e);
+  check(saver(path.c_str(), names.data(), list.data(), list.size(), &e), e);
+}
+} // namespace detail
+
+inline tensors load_npz(const std::string &path) {
+  return detail::load(gemel_npz_load, path);
+}
+inline void save_npz(const std::string &path, const tensors &named) {
+  detail::save(gemel_npz_save, path, named);
+}
+inline tensors load_safetensors(const std::string &path) {
+  return detail::load(gemel_safetensors_load, path);
+}
+inline void save_safetensors(const std::string &path, const tensors &named) {
+  detail::save(gemel_safetensors_save, path, named);
 }
 
 /* ---- Shared variables ---- */

@@ -8,7 +8,6 @@ libgemel_a_SOURCES += %reldir%/call.h
 libgemel_a_SOURCES += %reldir%/conv.c
 libgemel_a_SOURCES += %reldir%/deform.c
 libgemel_a_SOURCES += %reldir%/elementwise.c
-libgemel_a_SOURCES += %reldir%/files.c
 libgemel_a_SOURCES += %reldir%/fold.c
 libgemel_a_SOURCES += %reldir%/fused.c
 libgemel_a_SOURCES += %reldir%/gather.c

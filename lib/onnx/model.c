@@ -165,7 +165,7 @@ gemel_onnx *gemel_onnx_load(const char *path, gemel_error *error) {
   char *folder = map != NULL ? folder_of(path, &bytes) : NULL;
   gemel_onnx *model = NULL;
   if (folder != NULL) {
-    model = new_model(map->bytes, path, folder, error);
+    model = new_model(gemel__onnx_bytes(map), path, folder, error);
     gemel__free(folder, bytes);
   } else if (map != NULL) {
     gemel__no_memory(error, "a path");
@@ -195,8 +195,8 @@ gemel_tensor *gemel_onnx_tensor_load(const char *path, gemel_error *error) {
   }
   model.map = gemel__file_map_new(path, error);
   if (model.map != NULL &&
-      gemel__proto_check(model.map->bytes, GEMEL__PROTO_TENSOR, error) == GEMEL_OK) {
-    tensor = gemel__onnx_tensor(&model, model.map->bytes, error);
+      gemel__proto_check(gemel__onnx_bytes(model.map), GEMEL__PROTO_TENSOR, error) == GEMEL_OK) {
+    tensor = gemel__onnx_tensor(&model, gemel__onnx_bytes(model.map), error);
   }
   if (model.map != NULL && tensor == NULL) {
     gemel__error_prefix(error, "%s", path);

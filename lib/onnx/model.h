@@ -8,9 +8,10 @@
 #include <gemel/onnx.h>
 #include "core/arena.h"
 #include "onnx/proto.h"
+#include "text/map.h"
 
 struct gemel_onnx {
-  struct gemel__file_map *map; /* NULL: the bytes are the caller's */
+  gemel__file_map *map; /* NULL: the bytes are the caller's */
   gemel__wire_span bytes, graph;
   char *name, *folder, *graph_name; /* in the arena */
   size_t n_inputs;
@@ -41,15 +42,9 @@ gemel_tensor *gemel__onnx_tensor(const gemel_onnx *model, gemel__wire_span proto
 
 /* ---- Files ---- */
 
-/* A file mapped for reading, as long as somebody holds a reference. */
-typedef struct gemel__file_map {
-  long references; /* counted atomically */
-  gemel__wire_span bytes;
-} gemel__file_map;
-
-/* Maps the file PATH. NULL on failure: GEMEL_IO, GEMEL_NO_MEMORY. */
-gemel__file_map *gemel__file_map_new(const char *path, gemel_error *error);
-gemel__file_map *gemel__file_map_ref(gemel__file_map *map);
-void gemel__file_map_unref(void *map); /* a gemel__file_map; NULL is ignored */
+/* The bytes of a file. */
+static inline gemel__wire_span gemel__onnx_bytes(const gemel__file_map *map) {
+  return (gemel__wire_span){map->bytes, map->length};
+}
 
 #endif

@@ -269,7 +269,7 @@ static gemel_tensor *from_external(const gemel_onnx *model, const described *d,
     return NULL;
   }
   gemel__file_map *map = gemel__file_map_new(path, error);
-  if (map != NULL && cut_external(d, proto, map->bytes, &part, error) == GEMEL_OK) {
+  if (map != NULL && cut_external(d, proto, gemel__onnx_bytes(map), &part, error) == GEMEL_OK) {
     tensor = from_raw(d, part, map, error);
   }
   gemel__file_map_unref(map);

@@ -1,4 +1,4 @@
-# Graph text, binary graphs, NPY and NPZ, DOT.
+# Graph text, binary graphs, NPY, NPZ and safetensors, DOT.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/attribute.c
@@ -15,6 +15,8 @@ libgemel_a_SOURCES += %reldir%/file.c
 libgemel_a_SOURCES += %reldir%/file.h
 libgemel_a_SOURCES += %reldir%/infix.c
 libgemel_a_SOURCES += %reldir%/infix.h
+libgemel_a_SOURCES += %reldir%/map.c
+libgemel_a_SOURCES += %reldir%/map.h
 libgemel_a_SOURCES += %reldir%/names.c
 libgemel_a_SOURCES += %reldir%/names.h
 libgemel_a_SOURCES += %reldir%/npy.c
@@ -26,6 +28,7 @@ libgemel_a_SOURCES += %reldir%/print.c
 libgemel_a_SOURCES += %reldir%/print.h
 libgemel_a_SOURCES += %reldir%/program.c
 libgemel_a_SOURCES += %reldir%/program.h
+libgemel_a_SOURCES += %reldir%/safetensors.c
 libgemel_a_SOURCES += %reldir%/values.c
 libgemel_a_SOURCES += %reldir%/values.h
 libgemel_a_SOURCES += %reldir%/write.c

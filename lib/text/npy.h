@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * NPY and NPZ in memory.
+ * NPY, NPZ and safetensors in memory.
  */
 #ifndef GEMEL__TEXT_NPY_H
 #define GEMEL__TEXT_NPY_H
 
 #include <gemel/tensor.h>
+#include "text/map.h"
 
 /* The tensor in LENGTH bytes of NPY; WHAT names them in messages. */
 gemel_tensor *gemel__npy_parse(const char *bytes, size_t length, const char *what,
@@ -20,5 +21,15 @@ gemel_status gemel__npz_parse(const char *bytes, size_t length, const char *what
 enum { GEMEL__NPY_HEAD = 1024 };
 gemel_status gemel__npy_head(const gemel_view *view, char head[GEMEL__NPY_HEAD], size_t *length,
                              gemel_error *error);
+
+/* GEMEL_OK if each of COUNT tensors to save is there, and has a name. */
+gemel_status gemel__check_named(const char *const *names, gemel_tensor *const *tensors,
+                                size_t count, gemel_error *error);
+
+/* gemel_safetensors_load on LENGTH bytes. They are part of MAP (NULL: they are not, and elements
+ * are copied). */
+gemel_status gemel__safetensors_parse(const char *bytes, size_t length, gemel__file_map *map,
+                                      const char *what, char ***names, gemel_tensor ***tensors,
+                                      size_t *count, gemel_error *error);
 
 #endif

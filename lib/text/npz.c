@@ -448,8 +448,8 @@ static gemel_status finish(archive_maker *m, uint64_t count) {
   return status ? status : emit(m, record, (size_t)(p - record));
 }
 
-static gemel_status check_entries(const char *const *names, gemel_tensor *const *tensors,
-                                  size_t count, gemel_error *error) {
+gemel_status gemel__check_named(const char *const *names, gemel_tensor *const *tensors,
+                                size_t count, gemel_error *error) {
   for (size_t k = 0; k < count; k++) {
     if (!names || !names[k]) {
       return gemel__null(error, "the name of a tensor to save");
@@ -467,7 +467,7 @@ gemel_status gemel_npz_save(const char *path, const char *const *names,
   memset(&m, 0, sizeof m);
   m.error = error;
   make_crc_table(m.table);
-  gemel_status status = check_entries(names, tensors, count, error);
+  gemel_status status = gemel__check_named(names, tensors, count, error);
   status = status ? status : gemel__file_create(&m.file, path, error);
   if (status) {
     return status;
