@@ -196,7 +196,8 @@ static gemel_tensor *take(const gemel_dlpack_tensor *form, void (*release)(void 
       return NULL;
     }
   }
-  void *data = form->data != NULL ? (void *)((uintptr_t)form->data + form->byte_offset) : NULL;
+  void *data =
+      form->data != NULL ? (void *)((uintptr_t)form->data + (uintptr_t)form->byte_offset) : NULL;
   return gemel_tensor_wrap(dtype, form->ndim, form->shape, strides, data, release, user, error);
 }
 
