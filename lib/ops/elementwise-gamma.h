@@ -34,22 +34,25 @@ GEMEL__CONSTANT double zeta_series[] = {
     0x1.66a8f2bf70ebep-26, -0x1.22805d644267fp-31, 0x1.d6db2c4e09162p-37, -0x1.7da4e1f79955cp-42,
     0x1.355871d652e9ep-47, -0x1.f57d968caacf1p-53, 0x1.967e1f09c376fp-58};
 
+/* The polynomial in T with these N coefficients, the constant one first. */
+GEMEL__FUNCTION double gemel__polynomial(const double *coefficients, int n, double t) {
+  double y = coefficients[n - 1];
+  for (int k = n - 2; k >= 0; k--) {
+    y = y * t + coefficients[k];
+  }
+  return y;
+}
+
 /* On [1, 2]. The root, 1.4616…, is cut in three, so that what is left of x near it is right. */
 GEMEL__FUNCTION double gemel__digamma_middle(double x) {
-  double t = x - 1.5, y = digamma_polynomial[DIGAMMA_TERMS - 1];
-  for (int k = DIGAMMA_TERMS - 2; k >= 0; k--) {
-    y = y * t + digamma_polynomial[k];
-  }
+  double y = gemel__polynomial(digamma_polynomial, DIGAMMA_TERMS, x - 1.5);
   return ((x - 0x1.762d86356b000p+0) - 0x1.c7edc35390000p-41 - 0x1.0cbc149e0d62ap-81) * y;
 }
 
 /* From 10 on. */
 GEMEL__FUNCTION double gemel__digamma_far(double x) {
-  double z = 1 / (x * x), y = digamma_series[DIGAMMA_SERIES - 1];
-  for (int k = DIGAMMA_SERIES - 2; k >= 0; k--) {
-    y = y * z + digamma_series[k];
-  }
-  return log(x) - (0.5 / x + z * y);
+  double z = 1 / (x * x);
+  return log(x) - (0.5 / x + z * gemel__polynomial(digamma_series, DIGAMMA_SERIES, z));
 }
 
 /* Above 0. */
@@ -102,9 +105,10 @@ GEMEL__FUNCTION double gemel__zeta(int n, double x) {
   for (; x + steps < 8 + m; steps += 1) {
     sum += gemel__power_of_quotient(x, steps, m);
   }
+  const double *series = zeta_series;
   double far = x + steps, factor = m / far, tail = far / n + 0.5;
   for (int k = 0; k < ZETA_SERIES; k++) {
-    tail += zeta_series[k] * factor;
+    tail += series[k] * factor;
     factor *= (m + 2 * k + 1) / far * ((m + 2 * k + 2) / far);
   }
   return factorial * root * (sum + gemel__power_of_quotient(x, steps, m) * tail) * root;
