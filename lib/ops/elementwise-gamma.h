@@ -119,6 +119,9 @@ GEMEL__FUNCTION double gemel__zeta_below(int n, double x) {
   double f = x - rint(x), sign = n % 2 != 0 ? 1 : -1;
   double near = gemel__zeta(n, fabs(f)), other = gemel__zeta(n, 1 - fabs(f));
   double both = f > 0 ? near + sign * other : sign * near + other;
+  if (both != both) { /* both overflow: the nearer pole's is the larger */
+    both = fabs(f) == 0.5 ? 0 : f > 0 ? near : sign * near;
+  }
   return both - sign * gemel__zeta(n, 1 - x);
 }
 
