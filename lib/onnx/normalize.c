@@ -99,9 +99,11 @@ gemel_value gemel__onnx_batch_normalization(gemel__onnx_call *c) {
   for (size_t k = 0; k < 4; k++) {
     per[k] = per_channel(c, gemel__onnx_input(c, k + 1), rank);
   }
-  gemel_value normal = standard(c, x, per[2], per[3], epsilon_of(c));
-  gemel_value scaled = gemel_add_at(gemel_mul_at(normal, per[0], c->where), per[1], c->where);
-  return gemel_cast_at(scaled, gemel__onnx_dtype_of(x), c->where);
+  /* One factor a channel, which a rule takes into the weights of a convolution before it. */
+  gemel_value deviation = gemel_sqrt_at(add_number(c, per[3], epsilon_of(c)), c->where);
+  gemel_value factor = gemel_div_at(per[0], deviation, c->where);
+  gemel_value scaled = gemel_mul_at(gemel_sub_at(x, per[2], c->where), factor, c->where);
+  return gemel_cast_at(gemel_add_at(scaled, per[1], c->where), gemel__onnx_dtype_of(x), c->where);
 }
 
 gemel_value gemel__onnx_instance_normalization(gemel__onnx_call *c) {
