@@ -338,7 +338,9 @@ static gemel_status sample_triangular_solve(gemel_sample *sample) {
   gemel_status status = sample_matrices(sample, 1, GEMEL_RANGE_ANY);
   for (int k = 0; k < 3; k++) {
     if (gemel__sample_chance(sample, 2)) {
-      gemel__sample_attr(sample, gemel_attr_int(names[k], gemel__sample_chance(sample, 4) ? 0 : 1));
+      int yes = gemel__sample_chance(sample, 4) ? 2 : 1; /* anything but 0 is */
+      gemel__sample_attr(sample,
+                         gemel_attr_int(names[k], gemel__sample_chance(sample, 4) ? 0 : yes));
     }
   }
   return status;
