@@ -18,13 +18,11 @@ libgemel_so_LDADD = $(libgemel_a_OBJECTS) $(gemel_LIBS)
 libgemel_so_DEPENDENCIES = $(libgemel_a_OBJECTS) %reldir%/gemel.map
 libgemel_so_LDFLAGS = $(AM_LDFLAGS) $(SHARED_LDFLAGS) -Wl,-soname,libgemel.so.$(soversion) \
 	-Wl,--version-script=%reldir%/gemel.map
-libgemel_so_LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(libgemel_so_LDFLAGS) $(LDFLAGS) -o $@
 libgemel_verify_so_SOURCES =
 libgemel_verify_so_LDADD = $(libgemel_verify_a_OBJECTS) libgemel.so $(VERIFY_LIBS)
 libgemel_verify_so_DEPENDENCIES = $(libgemel_verify_a_OBJECTS) libgemel.so verify/gemel-verify.map
 libgemel_verify_so_LDFLAGS = $(AM_LDFLAGS) $(SHARED_LDFLAGS) -Wl,-soname,libgemel-verify.so.$(soversion) \
 	-Wl,--version-script=verify/gemel-verify.map
-libgemel_verify_so_LINK = $(CCLD) $(AM_CFLAGS) $(CFLAGS) $(libgemel_verify_so_LDFLAGS) $(LDFLAGS) -o $@
 
 install-exec-hook:
 	@cd "$(DESTDIR)$(libdir)" && for so in $(soexec_PROGRAMS); do \

@@ -55,7 +55,7 @@ AC_DEFUN([GEMEL_BLAS], [
       GEMEL_TRY_BLAS([$gemel_blas])
       AS_IF([test "$gemel_blas_found" = yes], [
         gemel_have_blas=$gemel_blas
-        BLAS_MODULE=$gemel_blas BLAS_CFLAGS=$gemel_blas_cflags BLAS_LIBS=$gemel_blas_libs])])
+        BLAS_CFLAGS=$gemel_blas_cflags BLAS_LIBS=$gemel_blas_libs])])
   done
   AS_CASE([$with_blas:$gemel_have_blas],
     [no:*|auto:*], [],
@@ -68,6 +68,5 @@ AC_DEFUN([GEMEL_BLAS], [
     AC_DEFINE_UNQUOTED([GEMEL_CBLAS_HEADER], [<$gemel_blas_header>], [Header of the CBLAS.])
     AC_DEFINE_UNQUOTED([GEMEL_CBLAS_NAME], ["$gemel_have_blas"], [The CBLAS, as pkg-config calls it.])])
   AM_CONDITIONAL([CBLAS], [test "$gemel_have_blas" != no])
-  AC_SUBST([BLAS_MODULE])
   AC_SUBST([BLAS_CFLAGS])
   AC_SUBST([BLAS_LIBS])])

@@ -247,6 +247,7 @@ tests_t_gpu_faults_LDADD = libgemel-gpu-faults-on-sim.a libgemel-gpu-sim.a $(fau
 
 EXTRA_DIST += %reldir%/corpus
 EXTRA_DIST += %reldir%/command.sh
+EXTRA_DIST += %reldir%/counted.h
 EXTRA_DIST += %reldir%/dtypes.h
 EXTRA_DIST += %reldir%/faults
 EXTRA_DIST += %reldir%/graphs.h

@@ -14,6 +14,7 @@
 #include "core/dtype.h"
 #include "text/file.h"
 #include "text/npy.h"
+#include "counted.h"
 #include "ct.h"
 #include "support/random.h"
 
@@ -58,19 +59,6 @@ static const fixture fixtures[] = {
     {"i2-version2.npy", GEMEL_I16, 2, {2, 2}},
     {"i2-version3.npy", GEMEL_I16, 2, {2, 2}},
 };
-
-/* Whether element K is what make-npy.py put there: 3 k - 4, wrapped if unsigned; of bools, k odd.
- */
-static int is_expected(const gemel_tensor *t, int64_t k) {
-  gemel_dtype dtype = gemel_tensor_dtype(t);
-  size_t bytes = gemel_dtype_size(dtype);
-  const char *p = (const char *)gemel_tensor_data(t) + (size_t)k * bytes;
-  int64_t want = dtype == GEMEL_BOOL ? k % 2 : 3 * k - 4;
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
-    return gemel__dtype_load(dtype, p) == (double)want;
-  }
-  return memcmp(p, &want, bytes) == 0; /* little-endian: the lowest bytes come first */
-}
 
 static void check_tensor(const gemel_tensor *t, gemel_dtype dtype, int rank, const int64_t *shape) {
   CT_REQUIRE(t != NULL);

@@ -14,6 +14,7 @@
 #include "core/dtype.h"
 #include "text/file.h"
 #include "text/npy.h"
+#include "counted.h"
 #include "ct.h"
 
 static const char *corpus(const char *name) {
@@ -46,19 +47,6 @@ static named load(const char *path) {
 
 static void release(named n) {
   gemel_npz_free(n.names, n.tensors, n.count);
-}
-
-/* Whether element K is what make-safetensors.py put there: 3 k - 4, wrapped if unsigned; of bools,
- * k odd. */
-static int is_expected(const gemel_tensor *t, int64_t k) {
-  gemel_dtype dtype = gemel_tensor_dtype(t);
-  size_t bytes = gemel_dtype_size(dtype);
-  const char *p = (const char *)gemel_tensor_data(t) + (size_t)k * bytes;
-  int64_t want = dtype == GEMEL_BOOL ? k % 2 : 3 * k - 4;
-  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
-    return gemel__dtype_load(dtype, p) == (double)want;
-  }
-  return memcmp(p, &want, bytes) == 0;
 }
 
 typedef struct expected {

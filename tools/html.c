@@ -8,26 +8,17 @@
  */
 #include <math.h>
 #include <string.h>
+#include "core/lex.h"
 #include "records.h"
 
 enum { PLOT = 360, MARGIN = 48, DECADES = 6, BAR = 240 };
 
 size_t gemel__character(const char *text) {
-  unsigned char first = (unsigned char)*text;
-  size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (first < 0x20 || first == 0x7f || (first >= 0x80 && first < 0xc2) || first > 0xf4) {
-    return 0;
-  }
-  for (size_t k = 1; k < length; k++) {
-    if (((unsigned char)text[k] & 0xc0) != 0x80) {
-      return 0;
-    }
-  }
-  unsigned second = length > 1 ? (unsigned char)text[1] : 0;
-  int is_wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                 (first == 0xef && memcmp(text, "\xef\xbf\xbe", 3) >= 0) || /* U+FFFE, U+FFFF */
-                 (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-  return is_wrong ? 0 : length;
+  size_t length = gemel__utf8_bytes(text, text + strnlen(text, 4));
+  int is_control = length == 1 && ((unsigned char)*text < 0x20 || *text == 0x7f);
+  int is_no_character = length == 3 && (unsigned char)*text == 0xef &&
+                        memcmp(text, "\xef\xbf\xbe", 3) >= 0; /* U+FFFE, U+FFFF */
+  return is_control || is_no_character ? 0 : length;
 }
 
 void gemel__escape(FILE *file, const char *text) {

@@ -105,6 +105,16 @@ static inline int64_t gemel__view_item(const gemel_view *view) {
   return (int64_t)gemel_dtype_size(view->dtype);
 }
 
+/* Where element NUMBER, in row-major order, of the first AXES axes of VIEW begins, in bytes. */
+static inline int64_t gemel__view_offset(const gemel_view *view, int axes, int64_t number) {
+  int64_t offset = 0;
+  for (int k = axes - 1; k >= 0; k--) {
+    offset += number % view->shape[k] * view->strides[k];
+    number /= view->shape[k];
+  }
+  return offset;
+}
+
 /* 1 if images VIEW lie with their channels last (core/tensor.h). */
 int gemel__view_channels_last(const gemel_view *view);
 

@@ -90,15 +90,6 @@ static const search_function searches[GEMEL_DTYPE_COUNT] = {
 #undef SEARCH_OF
 };
 
-static int64_t offset_of(const gemel_view *view, int64_t number) {
-  int64_t offset = 0;
-  for (int k = view->rank - 1; k >= 0; k--) {
-    offset += number % view->shape[k] * view->strides[k];
-    number /= view->shape[k];
-  }
-  return offset;
-}
-
 static gemel_status run_searchsorted(const gemel_kernel_call *call) {
   const gemel_view *sorted = &call->inputs[0], *values = &call->inputs[1];
   const gemel_view *out = &call->outputs[0];
@@ -107,9 +98,9 @@ static gemel_status run_searchsorted(const gemel_kernel_call *call) {
   search_function search = searches[sorted->dtype];
 #pragma omp parallel for num_threads(count < WORTH_THREADS ? 1 : call->threads) schedule(static)
   for (int64_t k = 0; k < count; k++) {
-    *(int64_t *)(void *)((char *)out->data + offset_of(out, k)) =
+    *(int64_t *)(void *)((char *)out->data + gemel__view_offset(out, out->rank, k)) =
         search(sorted->shape[0], sorted->data, sorted->strides[0],
-               (const char *)values->data + offset_of(values, k), right);
+               (const char *)values->data + gemel__view_offset(values, values->rank, k), right);
   }
   return GEMEL_OK;
 }

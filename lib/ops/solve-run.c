@@ -93,12 +93,7 @@ static gemel_status prepare_plain(gemel_kernel_call *call) {
 
 /* Where matrix NUMBER of X begins. */
 static char *matrix_of(const gemel_view *x, int64_t number) {
-  char *at = x->data;
-  for (int k = x->rank - 3; k >= 0; k--) {
-    at += number % x->shape[k] * x->strides[k];
-    number /= x->shape[k];
-  }
-  return at;
+  return (char *)x->data + gemel__view_offset(x, x->rank - 2, number);
 }
 
 /* Copies matrix NUMBER of X, column-major. */

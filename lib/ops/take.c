@@ -162,8 +162,8 @@ static int axis_of(const gemel_derive *call) {
   return gemel__axis(call->attrs[0].u.i, rank);
 }
 
-/* What counts are divided by in, and products made: an f16 holds nothing above 65504, a bf16 few
- * integers above 256. */
+/* The dtype in which counts and products of elements of DTYPE are made: an f16 holds nothing above
+ * 65504, a bf16 few integers above 256. */
 static gemel_dtype counting_dtype(gemel_dtype dtype) {
   return gemel_dtype_size(dtype) < gemel_dtype_size(GEMEL_F32) ? GEMEL_F32 : dtype;
 }
@@ -201,8 +201,9 @@ static gemel_value at_places(const gemel_derive *call, gemel_value x, gemel_valu
   return take(call, put(call, x, y, mode));
 }
 
-/* x and y of put, in the dtype that products are made in; which are 0, and then all but these with
- * 1 in their place, and these alone. */
+/* One of put's operands, in the dtype in which products are made: all its elements; whether each is
+ * 0; the elements with 1 in place of each 0; the zeros, which keep their derivatives, with 0 in
+ * place of each other element. */
 typedef struct put_factors {
   gemel_value all, is_zero, nonzero, zeros;
 } put_factors;
