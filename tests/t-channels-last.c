@@ -93,6 +93,29 @@ static const network networks[] = {
      "  p = pad(relu(j), 0, low = [0, 0, 1, 0], high = [0, 0, 1, 0])"
      "  return y = corr(p, u), s = sum(a * a, axes = [1]), t = sum(b + 1, axes = [2]) }",
      8},
+    {"shuffled",
+     "graph f(" IMAGES ", v: f32[32, 1, 3, 3]) {"
+     "  h = reshape(corr(x, w), shape = [2, 4, 8, 10, 8])"
+     "  s = reshape(dimshuffle(h, order = [0, 2, 1, 3, 4]), shape = [2, 32, 10, 8])"
+     "  return y = corr(relu(s), v, groups = 32) }",
+     3},
+    {"shuffled_unevenly", /* turned in squares, but for some rows and columns */
+     "graph f(" IMAGES ", v: f32[30, 1, 3, 3]) {"
+     "  h = reshape(subtensor(corr(x, w), start = [0, 0, 0, 0], size = [2, 30, 10, 8]),"
+     "              shape = [2, 5, 6, 10, 8])"
+     "  s = reshape(dimshuffle(h, order = [0, 2, 1, 3, 4]), shape = [2, 30, 10, 8])"
+     "  return y = corr(s, v, groups = 30) }",
+     2},
+    {"reshaped",
+     "graph f(" IMAGES ") {"
+     "  h = corr(x, w)"
+     "  rows = dimshuffle(reshape(h, shape = [2, 32, 80]), order = [0, 2, 1])"
+     "  odd = reshape(h, shape = [4, 20, 4, 16])"
+     "  none = reshape(subtensor(h, start = [0, 0, 0, 0], size = [2, 0, 10, 8]), shape = [0, 3, 4, "
+     "5])"
+     "  return y = rows * 2, z = odd + 1, t = sum(none),"
+     "         u = sum(reshape(h, shape = [2, 16, 2, 80]), axes = [1]) }",
+     1},
     {"mostly_row_major_join",
      "graph f(" TWO_LAYERS ", z: f32[2, 40, 10, 8], u: f32[16, 72, 3, 3]) {"
      "  return y = corr(join(corr(x, w), z, axis = 1), u) }",

@@ -296,18 +296,33 @@ static void put_row(size_t bytes, int64_t n, char *to, int64_t step, const char 
   }
 }
 
-/* A plane that is only a few elements wide one way: the rows, or columns, that there are, a stretch
- * at a time, which the nearest cache keeps for the next. */
+/* 1 if the plane of axes OUTER and the next can be turned where it is to be: lines without gaps on
+ * both sides, and at least a square wide. */
+static int turns_in_place(size_t bytes, const copy_layout *l, int outer) {
+  int64_t item = (int64_t)bytes, side = 16 / item, step = l->strides[TO][outer];
+  return l->sizes[outer] >= side && l->sizes[outer + 1] >= side &&
+         l->strides[FROM][outer] == item && l->strides[TO][outer + 1] == item && step > 0 &&
+         step % item == 0;
+}
+
+/* A plane that is only a few elements wide one way, a stretch at a time, which the nearest cache
+ * keeps: turned, or the rows, or columns, that there are. */
 static void copy_thin(size_t bytes, const copy_layout *l, int outer, char *to, const char *from) {
   int along = l->sizes[outer] < l->sizes[outer + 1] ? outer + 1 : outer;
-  int across = along == outer ? outer + 1 : outer;
+  int across = along == outer ? outer + 1 : outer, turns = turns_in_place(bytes, l, outer);
   const int64_t *to_strides = l->strides[TO], *from_strides = l->strides[FROM];
   for (int64_t i = 0; i < l->sizes[along]; i += STRETCH) {
     int64_t left = l->sizes[along] - i, n = left < STRETCH ? left : STRETCH;
-    for (int64_t j = 0; j < l->sizes[across]; j++) {
-      gemel__copy_row(bytes, n, to + i * to_strides[along] + j * to_strides[across],
-                      to_strides[along], from + i * from_strides[along] + j * from_strides[across],
-                      from_strides[along]);
+    char *there = to + i * to_strides[along];
+    const char *here = from + i * from_strides[along];
+    if (turns) {
+      turn_block(bytes, along == outer ? n : l->sizes[outer],
+                 along == outer ? l->sizes[outer + 1] : n, there,
+                 to_strides[outer] / (int64_t)bytes, here, from_strides + outer);
+    }
+    for (int64_t j = 0; j < l->sizes[across] && !turns; j++) {
+      gemel__copy_row(bytes, n, there + j * to_strides[across], to_strides[along],
+                      here + j * from_strides[across], from_strides[along]);
     }
   }
 }

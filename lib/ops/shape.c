@@ -8,6 +8,7 @@
 #include <gemel/ops.h>
 #include "core/tensor.h"
 #include "core/error.h"
+#include "core/fault.h"
 #include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/batch.h"
@@ -247,29 +248,108 @@ static gemel_status sample_reshape(gemel_sample *sample) {
   return gemel__sample_status(sample);
 }
 
+/* Axes of which both x's and the result's are made, row-major: the sizes, x's strides, and the axis
+ * of the result. */
+typedef struct common_axes {
+  int rank;
+  int64_t sizes[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
+  int axis[GEMEL_MAX_RANK];
+} common_axes;
+
+/* Cuts X, which isn't empty, and a result of SHAPE into common axes; 0 if there are none, as for
+ * [2, 3] and [3, 2], or too many. They are found from the last to the first. */
+static int cut_alike(const gemel_view *x, int rank, const int64_t *shape, common_axes *c) {
+  int at = x->rank - 1, to = rank - 1, n = 0;
+  int64_t left = 1, wanted = 1, stride = 0; /* of axes AT + 1 of x and TO + 1 of the result */
+  while (at >= 0 || left > 1) {
+    for (; left == 1 && at >= 0; at--) {
+      left = x->shape[at];
+      stride = x->strides[at];
+    }
+    for (; wanted == 1 && to >= 0; to--) {
+      wanted = shape[to];
+    }
+    int64_t size = left < wanted ? left : wanted;
+    if (left == 1) {
+      break;
+    }
+    if (n == GEMEL_MAX_RANK || left % size != 0 || wanted % size != 0) {
+      return 0;
+    }
+    c->sizes[n] = size;
+    c->strides[n] = stride;
+    c->axis[n++] = to + 1;
+    left /= size;
+    wanted /= size;
+    stride *= size;
+  }
+  c->rank = n;
+  return 1;
+}
+
+/* The strides of the result as a view of x; 0: it is none. */
+static int view_strides(const common_axes *c, int64_t *strides) {
+  for (int k = 0; k < c->rank; k++) {
+    int inner = k > 0 && c->axis[k - 1] == c->axis[k];
+    if (!inner) {
+      strides[c->axis[k]] = c->strides[k];
+    } else if (c->strides[k] != c->strides[k - 1] * c->sizes[k - 1]) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
 static gemel_status view_reshape(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
                                  int64_t *offset) {
   const gemel_view *x = &call->inputs[0];
   const gemel_attr *to = &call->attrs[0];
-  if (!gemel__is_row_major((size_t)gemel__view_item(x), x->rank, x->shape, x->strides)) {
-    return GEMEL_DECLINED;
-  }
-  for (size_t k = 0; k < to->count; k++) {
+  int rank = (int)to->count;
+  common_axes c;
+  for (int k = 0; k < rank; k++) {
     shape[k] = to->u.ints[k];
   }
-  gemel__packed_strides(gemel__view_item(x), (int)to->count, shape, strides);
+  gemel__packed_strides(gemel__view_item(x), rank, shape, strides);
   *offset = 0;
+  return gemel__is_row_major((size_t)gemel__view_item(x), x->rank, x->shape, x->strides) ||
+                 (cut_alike(x, rank, shape, &c) && view_strides(&c, strides))
+             ? GEMEL_OK
+             : GEMEL_DECLINED;
+}
+
+/* A row-major result can be written with x's shape, another with the common axes. */
+static gemel_status run_reshape(const gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
+  size_t item = (size_t)gemel__view_item(x);
+  int64_t strides[GEMEL_MAX_RANK];
+  common_axes c;
+  if (gemel__is_row_major(item, out->rank, out->shape, out->strides)) {
+    gemel__packed_strides((int64_t)item, x->rank, x->shape, strides);
+    gemel__copy_strided(item, x->rank, x->shape, out->data, strides, x->data, x->strides);
+    return GEMEL_OK;
+  }
+  cut_alike(x, out->rank, out->shape, &c);
+  for (int k = 0; k < c.rank; k++) {
+    int inner = k > 0 && c.axis[k - 1] == c.axis[k] && !GEMEL__FAULT(reshape_parts);
+    strides[k] = inner ? strides[k - 1] * c.sizes[k - 1] : out->strides[c.axis[k]];
+  }
+  gemel__copy_strided(item, c.rank, c.sizes, out->data, strides, x->data, c.strides);
   return GEMEL_OK;
 }
 
-/* The result is row-major, so it can be written with x's shape. */
-static gemel_status run_reshape(const gemel_kernel_call *call) {
-  const gemel_view *x = &call->inputs[0];
-  int64_t strides[GEMEL_MAX_RANK];
-  gemel__packed_strides(gemel__view_item(x), x->rank, x->shape, strides);
-  gemel__copy_strided((size_t)gemel__view_item(x), x->rank, x->shape, call->outputs[0].data,
-                      strides, x->data, x->strides);
-  return GEMEL_OK;
+/* As x lies: the axis with the smallest stride becomes channels, or a part of them. */
+static int reshape_channels_last(const gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
+  common_axes c;
+  int closest = 0;
+  if (out->rank < 4 || gemel__view_elements(x) == 0 || !cut_alike(x, out->rank, out->shape, &c) ||
+      c.rank == 0) {
+    return 0;
+  }
+  for (int k = 1; k < c.rank; k++) {
+    closest = c.strides[k] < c.strides[closest] ? k : closest;
+  }
+  return c.axis[closest] == 1 && c.strides[closest] > 0;
 }
 
 static const gemel_kernel reshape_kernels[] = {{"plain", NULL, run_reshape}, {NULL, NULL, NULL}};
@@ -299,7 +379,8 @@ const gemel__hooks gemel__hooks_reshape = {.infer = infer_reshape,
                                            .view = view_reshape,
                                            .cost = gemel__cost_move,
                                            .moves = 1,
-                                           .batch = batch_reshape};
+                                           .batch = batch_reshape,
+                                           .channels_last = reshape_channels_last};
 
 /* ---- broadcast_to ---- */
 
