@@ -79,24 +79,17 @@ double gemel__bound_radius(gemel__domain *d, const void *e) {
 
 void gemel__bound_ball(gemel__domain *d, const void *e, double middle[2], double *radius) {
   const gemel__bounded *x = e;
-  middle[0] = x->state == GEMEL__DEFINED ? gemel__bound_value(d, e) : 0;
+  middle[0] = gemel__bound_value(d, e);
   middle[1] = 0;
-  *radius = x->state == GEMEL__DEFINED ? 0 : INFINITY;
-  if (x->state != GEMEL__DEFINED || x->infinite) {
-    return;
-  }
-  const arb_struct *c = gemel__bounded_computed(x);
-  arf_t rest;
-  arf_init(rest);
-  middle[0] = arf_get_d(arb_midref(c), ARF_RND_NEAR);
-  if (isfinite(middle[0])) {
+  *radius = x->state == GEMEL__UNDEFINED ? 0 : gemel__bound_radius(d, e);
+  if (x->state == GEMEL__DEFINED && isfinite(middle[0])) {
+    arf_t rest;
+    arf_init(rest);
     arf_set_d(rest, middle[0]);
-    arf_sub(rest, arb_midref(c), rest, 64, ARF_RND_NEAR);
+    arf_sub(rest, arb_midref(x->exact), rest, 64, ARF_RND_NEAR);
     middle[1] = arf_get_d(rest, ARF_RND_NEAR);
+    arf_clear(rest);
   }
-  arf_set_mag(rest, arb_radref(c));
-  *radius = arf_get_d(rest, ARF_RND_UP);
-  arf_clear(rest);
 }
 
 double gemel__bound_relative(gemel__domain *d, const void *e) {

@@ -472,10 +472,12 @@ static int sums_exactly(const terms *t, const gemel__format *f) {
          (t->unit == WORD_MAX || arf_cmp_2exp_si(t->magnitude, t->unit + f->digits) <= 0);
 }
 
-/* Widens E by γ of N − 1 additions. 0: there is no bound, as N is too large or a partial sum may
- * overflow. */
-static int widen_sum(gemel__bounded *e, size_t n, const terms *t, const gemel__format *f) {
-  double u = ldexp(0.5, 1 - f->digits), nu = (double)(n - 1) * u;
+/* Widens E by γ of N − 1 additions, or as many as are LIKELY to count. 0: there is no bound, as N
+ * is too large or a partial sum may overflow. */
+static int widen_sum(gemel__bounded *e, size_t n, int likely, const terms *t,
+                     const gemel__format *f) {
+  double all = (double)(n - 1), most = likely ? fmax(64, sqrt(all)) : all;
+  double nu = fmin(all, most) * ldexp(0.5, 1 - f->digits);
   if (nu >= 0.5 || arf_cmp_2exp_si(t->magnitude, f->highest) > 0)
     return 0;
   mag_t error, gamma;
@@ -507,7 +509,7 @@ static void bound_sum(gemel__domain *d, void *e, size_t n, const void *const *ad
   const gemel__format *f =
       dtype == GEMEL_F64 ? gemel__dtype_format(GEMEL_F64) : gemel__dtype_format(GEMEL_F32);
   if (!self(d)->exact && sum.state == GEMEL__DEFINED && !sum.infinite && n > 1 &&
-      gemel__is_float(dtype) && !sums_exactly(&t, f) && !widen_sum(&sum, n, &t, f))
+      gemel__is_float(dtype) && !sums_exactly(&t, f) && !widen_sum(&sum, n, d->likely, &t, f))
     bound_set_state(d, &sum, GEMEL__UNDECIDED);
   arf_clear(t.magnitude);
   bound_set(d, e, &sum);

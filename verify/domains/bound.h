@@ -18,7 +18,10 @@
  * sum() holds for every order of summation. It widens by γ · Σ(|x_i| + r_i) with γ = (n − 1)u ÷ (1
  * − (n − 1)u) (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 4.2), and
  * by nothing if all terms are exact multiples of some 2^k whose magnitudes add up to at most
- * 2^(k+p). u is that of the dtype in which the operation accumulates: see work_in in domain.h.
+ * 2^(k+p). u is that of the dtype in which the operation accumulates: see work_in in domain.h. In a
+ * `likely` domain only 64 roundings count of a sum of more terms, or √n if that is more: single
+ * roundings go either way, and their sum grows like √n (Higham and Mary, SIAM J. Sci. Comput. 41,
+ * 2019).
  *
  * product() holds for every order of multiplication. Of k factors that aren't exact powers of two,
  * k − 1 multiplications round: the last by half a unit of its result, those before it by γ of k − 2
@@ -77,8 +80,8 @@ double gemel__bound_relative(gemel__domain *d, const void *e);
 double gemel__bound_value(gemel__domain *d, const void *e);
 double gemel__bound_radius(gemel__domain *d, const void *e);
 
-/* The computed ball: its midpoint, which is the sum of MIDDLE[0], the nearest double, and
- * MIDDLE[1]; and its radius, rounded up. 0 and +Inf if there is no value. */
+/* The exact value, which is the sum of MIDDLE[0], the nearest double, and MIDDLE[1], and the bound,
+ * as above. NaN and 0 if the value is UNDEFINED. */
 void gemel__bound_ball(gemel__domain *d, const void *e, double middle[2], double *radius);
 
 #endif

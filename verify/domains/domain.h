@@ -133,6 +133,9 @@ struct gemel__domain {
   void (*polygamma)(gemel__domain *d, void *e, unsigned long order, const void *a);
   /* 1: round() to a float dtype changes elements (B and S). */
   int rounds;
+  /* 1: bounds (B) are those of roundings that go either way, as they do as a rule, instead of the
+   * worst. */
+  int likely;
   /* Says that what follows computes a result of DTYPE; called with output 0's before each node.
    * NULL: makes no difference. (B's sum() takes the accumulator from it: u = 2^-24 for f16, bf16
    * and f32, as the halves accumulate in f32; 2^-53 for f64; exact for integers and bool. round()

@@ -14,7 +14,11 @@
  *
  * A graph may also compute with constants that were folded: W + R became V + 0. So if that isn't
  * enough, values that are computed from such constants alone are compared with the offers too, each
- * rounded once to its dtype. What is hidden is at most that one rounding more.
+ * rounded once to its dtype. What is hidden is at most that one rounding more. Such a value may
+ * also have become 0, 1 or −1, and that factor or term nothing: these are offered, too.
+ *
+ * A constant that both graphs have may be folded all the same: b - m · k is b again if m · k is
+ * less than b's last digit. So in the end such constants are compared with the offers as well.
  *
  * Balls are taken twice as wide (WIDENED), since the same operations in another order may round
  * twice as far. An offer that rounds nothing has balls of radius 0 and matches only itself.
@@ -57,6 +61,7 @@ struct constant_search {
   const gemel_graph *graph, *by;
   const gemel_graph *spared; /* a graph whose constants are left as they are, or NULL */
   int computed;              /* values computed from constants are sought, too */
+  int known;                 /* constants that BY has are sought, too */
   gemel__ticker *ticker;
   gemel__offers offers;
   gemel__offer_values values;
@@ -64,14 +69,14 @@ struct constant_search {
     gemel_dtype dtype;
     int64_t elements;
   } sizes[MOST_SIZES];
-  size_t n_sizes;         /* dtypes and sizes of the constants that are looked for */
-  gemel__edit *edits;     /* by node of GRAPH */
-  gemel_tensor **rounded; /* by node of GRAPH: a computed value; NULL: it isn't sought */
-  size_t n_rounded;
-  int failed;            /* memory is out */
-  unsigned char *news;   /* by node of GRAPH: it isn't known, or computed from what isn't */
-  struct matches *found; /* by input in place of a constant */
-  gemel_value *now;      /* likewise: the one of FOUND that is tried */
+  size_t n_sizes;            /* dtypes and sizes of the constants that are looked for */
+  gemel__edit *edits;        /* by node of GRAPH */
+  gemel_tensor **rounded;    /* by node of GRAPH: a computed value; NULL: it isn't sought */
+  size_t n_rounded, n_known; /* of N_FOUND, constants that BY has */
+  int failed;                /* memory is out */
+  unsigned char *news;       /* by node of GRAPH: it isn't known, or computed from what isn't */
+  struct matches *found;     /* by input in place of a constant */
+  gemel_value *now;          /* likewise: the one of FOUND that is tried */
   char (*names)[32];
   const char **labels;
   gemel_type *types;
@@ -212,8 +217,10 @@ static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
     mark_known(s->spared, known);
   }
   for (size_t k = 0; k < s->graph->n_nodes && status == GEMEL_OK; k++) {
-    s->news[k] = is_constant(s->graph, k) && !known[s->graph->nodes[k].attrs];
-    if (s->news[k] && is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
+    int constant = is_constant(s->graph, k);
+    s->news[k] = constant && !known[s->graph->nodes[k].attrs];
+    if ((s->news[k] || (s->known && constant)) &&
+        is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
       s->edits[k].leaf = 1;
       note_size(s, tensor_of(s, k));
     }
@@ -251,9 +258,8 @@ static const struct match nowhere = {INFINITY, INFINITY, {NULL, 0, 0}};
 
 /* How far the constant's element X is from element I of offer K: more than WIDENED bounds is no
  * match. */
-static struct match distance(struct constant_search *s, size_t k, size_t i, gemel_dtype dtype,
-                             double x) {
-  double radius, ratio = gemel__offer_ratio(&s->values, k, i, dtype, x, &radius);
+static struct match distance(struct constant_search *s, size_t k, size_t i, double x) {
+  double radius, ratio = gemel__offer_ratio(&s->values, k, i, x, &radius);
   if (!(ratio <= widened)) {
     return nowhere;
   }
@@ -280,7 +286,7 @@ static struct match compare(struct constant_search *s, const gemel_tensor *tenso
       in_offer += index[a] * b->strides[a];
     }
     x = gemel__decode(dtype, gemel__tensor_element(tensor, (size_t)at));
-    here = distance(s, k, (size_t)in_offer, dtype, x);
+    here = distance(s, k, (size_t)in_offer, x);
     all.distance = fmax(all.distance, here.distance);
     all.off += here.off;
     for (a = b->rank; a-- > 0 && ++index[a] == b->shape[a];) {
@@ -300,7 +306,7 @@ static size_t place_of(const struct matches *all, const struct match *m) {
     return MOST_WAYS;
   }
   for (size_t k = 0; k < all->n; k++) {
-    if (fabs(all->of[k].off - m->off) <= 1e-6 * m->off) {
+    if (fabs(all->of[k].off - m->off) <= 1e-14 * m->off) {
       return MOST_WAYS;
     }
     place += all->of[k].distance <= m->distance;
@@ -545,13 +551,31 @@ static void find_matches(struct constant_search *s, const gemel_tensor *tensor,
   }
 }
 
+/* Of a constant that BY has: puts the match that is the very number last, or takes it away if there
+ * is no other. */
+static void prefer_others(struct matches *all) {
+  size_t last = all->n - 1;
+  if (all->n > 0 && all->of[0].off == 0) {
+    struct match same = all->of[0];
+    memmove(&all->of[0], &all->of[1], last * sizeof *all->of);
+    all->of[last] = same;
+    all->n = last > 0 ? all->n : 0;
+  }
+}
+
 /* Looks for what NODE, which is sought, may have been folded from. */
 static void find(struct constant_search *s, uint32_t node) {
+  struct matches *all = &s->found[s->n_found];
+  int known = s->rounded[node] == NULL && !s->news[node];
   s->edits[node].leaf = 0;
   if (s->n_found < MOST_FOUND) {
-    find_matches(s, tensor_of(s, node), &s->found[s->n_found]);
-    s->found[s->n_found].computed = s->rounded[node] != NULL;
-    if (s->found[s->n_found].n > 0) {
+    find_matches(s, tensor_of(s, node), all);
+    all->computed = s->rounded[node] != NULL;
+    if (known) {
+      prefer_others(all);
+    }
+    if (all->n > 0) {
+      s->n_known += (size_t)known;
       s->edits[node].kind = GEMEL__EDIT_LEAF;
       s->edits[node].leaf = s->n_found++;
     }
@@ -563,7 +587,7 @@ static void find_all(struct constant_search *s) {
   for (uint32_t k = 0; k < s->graph->n_nodes; k++) {
     if (s->edits[k].leaf == 1 && s->rounded[k] == NULL) {
       find(s, k);
-      s->news[k] = s->edits[k].kind != GEMEL__EDIT_LEAF;
+      s->news[k] &= s->edits[k].kind != GEMEL__EDIT_LEAF;
     }
   }
   spread_news(s);
@@ -692,12 +716,25 @@ static void close_search(struct constant_search *s) {
   gemel__offers_clear(&s->offers);
 }
 
+static gemel_status offer_units(struct constant_search *s, gemel_error *error) {
+  for (int dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
+    for (int x = -1; x <= 1 && is_wanted(s, (gemel_dtype)dtype, 1); x++) {
+      if (gemel__offers_add(&s->offers, gemel_scalar(s->offers.graph, (gemel_dtype)dtype, x)) !=
+          0) {
+        return gemel__no_memory(error, "constants");
+      }
+    }
+  }
+  return gemel_graph_error(s->offers.graph)->status;
+}
+
 /* Finds the offers that match constants of S's graph, except those that SPARED has. */
 static gemel_status search(struct constant_search *s, gemel_error *error) {
   gemel_status status = open_search(s, error);
   status = status ? status : mark_sought(s, error);
   if (status == GEMEL_OK && s->n_sizes > 0) {
     status = gemel__offers_collect(&s->offers, s->by, is_wanted, s, error);
+    status = status || s->n_rounded == 0 ? status : offer_units(s, error);
     status = status ? status : gemel__offer_values_make(&s->values, &s->offers, error);
     if (status == GEMEL_OK) {
       find_all(s);
@@ -739,6 +776,7 @@ struct folding {
   gemel__ticker *ticker;
   gemel__folded *folded;
   int computed; /* values computed from constants are replaced, too */
+  int known;    /* constants that both have are, too */
 };
 
 static int agrees(const struct folding *f) {
@@ -760,9 +798,10 @@ static gemel_status fold_side(struct folding *f, int first, int both, int *done,
   s.spared = first ? f->folded->b : f->folded->a;
   s.ticker = f->ticker;
   s.computed = f->computed;
+  s.known = f->known;
   gemel_status status = search(&s, error);
-  if (f->computed && s.n_rounded == 0 && s.spared == NULL) { /* nothing new to try */
-    s.n_found = 0;
+  if (s.spared == NULL && ((f->computed && s.n_rounded == 0) || (f->known && s.n_known == 0))) {
+    s.n_found = 0; /* nothing new to try */
   }
   for (size_t choice = 0; status == GEMEL_OK && !*done && choose(&s, choice) &&
                           (choice == 0 || !both) && gemel__tick(f->ticker) == GEMEL_OK;
@@ -789,12 +828,13 @@ static gemel_status fold_side(struct folding *f, int first, int both, int *done,
 gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
                                    void *user, gemel__ticker *ticker, gemel__folded *folded,
                                    gemel_error *error) {
-  struct folding f = {a, b, agree, user, ticker, folded, 0};
+  struct folding f = {a, b, agree, user, ticker, folded, 0, 0};
   gemel_status status = GEMEL_OK;
   int done = 0;
   memset(folded, 0, sizeof *folded);
-  for (int way = 0; way < 4; way++) {
-    f.computed = way / 2;
+  for (int way = 0; way < 6; way++) {
+    f.computed = way / 2 == 1;
+    f.known = way / 2 == 2;
     for (int first = 0; first < 2 && !done && status == GEMEL_OK; first++) {
       status = fold_side(&f, first, way % 2, &done, error);
     }

@@ -24,8 +24,8 @@ typedef int (*gemel__agree)(void *user, const gemel_graph *a, const gemel_graph 
  * constant counts as folded if it is a float, the other graph doesn't have it, and a correct
  * implementation may have computed it from the other's constants (offers.h): each element within
  * twice the bound of domain B. If that isn't enough, values computed from such constants alone are
- * replaced likewise. FOLDED is empty if there are none, the graphs don't agree even then,
- * or TICKER (may be NULL) says stop. GEMEL_NO_MEMORY. */
+ * replaced likewise, or else constants that the other graph has. FOLDED is empty if there are none,
+ * the graphs don't agree even then, or TICKER (may be NULL) says stop. GEMEL_NO_MEMORY. */
 gemel_status gemel__constants_fold(const gemel_graph *a, const gemel_graph *b, gemel__agree agree,
                                    void *user, gemel__ticker *ticker, gemel__folded *folded,
                                    gemel_error *error);

@@ -422,9 +422,9 @@ static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
   return status == GEMEL_OK ? later_tiers(q, error) : status;
 }
 
-/* 1 if the graphs agree over the reals at a few points, at least one of which has no empty input.
- * If graphs don't agree once they are scaled, sizes may occur in them as numbers, and they are
- * asked about unscaled. */
+/* 1 if the graphs agree over the reals at a few points, at least one of which has no empty input;
+ * at the first even if one adds what is 2^-128 of the other's result. If graphs don't agree once
+ * they are scaled, sizes may occur in them as numbers, and they are asked about unscaled. */
 static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b) {
   enum { POINTS = 6 };
   gemel__random random;
@@ -446,7 +446,7 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
     status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL);
     same = status == GEMEL_OK;
     if (same) {
-      status = gemel__check_pair_digits(&pair.a, values, &trial, 0, &outcome, NULL);
+      status = gemel__check_pair_digits(&pair.a, values, &trial, k == 0, &outcome, NULL);
       same = (status == GEMEL_OK || gemel__is_no_point(status)) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
     }

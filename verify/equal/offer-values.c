@@ -6,7 +6,6 @@
  */
 #include "equal/offer-values.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,10 +18,6 @@ enum {
   MOST_LARGE = 1 << 18,  /* elements of all large values, if domain B evaluates them */
   MOST_LOOKED_AT = 4096, /* elements, for the largest of a large offer */
 };
-
-static int is_float(gemel_value value) {
-  return gemel__is_float(gemel_type_dtype(value.graph->context, gemel_value_type(value)));
-}
 
 static int is_unevaluated(const gemel__offer_values *v, size_t k) {
   return v->more[k].unevaluated;
@@ -38,10 +33,9 @@ static int64_t offer_of(void *user, gemel_value x) {
     return -1;
   }
   if (v->place[x.node] == 0) {
-    if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0) {
+    if (gemel__offers_add(o, x) != 0) {
       return -1;
     }
-    o->all[o->n++] = x;
     v->place[x.node] = o->n;
   }
   return (int64_t)v->place[x.node] - 1;
@@ -89,34 +83,6 @@ static gemel_status lay_out(gemel__offer_values *v, gemel__offer_value *found, g
   return status;
 }
 
-/* Finds for each offer the digits of the narrowest dtype in which it or an operand was computed. */
-static gemel_status find_digits(gemel__offer_values *v, gemel_error *error) {
-  const gemel_graph *graph = v->offers->graph;
-  int *by_node = gemel__alloc_array(v->n_places, sizeof *by_node);
-  if (by_node == NULL) {
-    return gemel__no_memory(error, "constants");
-  }
-  for (uint32_t k = 0; k < graph->n_nodes; k++) {
-    uint32_t count;
-    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
-    gemel_value self = gemel__value(graph, (gemel__ref){k, 0});
-    by_node[k] = INT_MAX;
-    if (gemel__node_at(graph, k)->op != GEMEL__OP_constant && is_float(self)) {
-      gemel_dtype dtype = gemel_type_dtype(graph->context, gemel_value_type(self));
-      by_node[k] = gemel__dtype_format(dtype)->digits;
-    }
-    for (uint32_t j = 0; j < count; j++) {
-      int other = by_node[inputs[j].node];
-      by_node[k] = other < by_node[k] ? other : by_node[k];
-    }
-  }
-  for (size_t k = 0; k < v->n; k++) {
-    v->more[k].digits = by_node[v->offers->all[k].node];
-  }
-  gemel__free(by_node, v->n_places * sizeof *by_node);
-  return GEMEL_OK;
-}
-
 /* ---- Values ---- */
 
 /* The shape of offer K, if it can be compared. */
@@ -149,6 +115,9 @@ static void keep(void *user, uint32_t node, uint32_t output, const gemel__rtenso
 
 static gemel_status evaluate(gemel__offer_values *v, gemel_error *error) {
   gemel__bound *bound = gemel__bound_new(128);
+  if (bound != NULL) {
+    bound->domain.likely = 1;
+  }
   gemel_status status = bound == NULL ? gemel__no_memory(error, "constants") : GEMEL_OK;
   for (size_t k = 0; k < v->n && status == GEMEL_OK; k++) {
     char name[32];
@@ -189,7 +158,6 @@ gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *off
   }
   gemel__free(found, (before + 1) * sizeof *found);
   v->n = offers->n;
-  status = status ? status : find_digits(v, error);
   return status ? status : evaluate(v, error);
 }
 
@@ -229,24 +197,24 @@ static double largest_of(gemel__offer_values *v, size_t k) {
       } else {
         x = known_element(v, (int64_t)k, i, &radius);
       }
-      own->largest = radius < INFINITY ? fmax(own->largest, fabs(x)) : own->largest;
+      own->largest = isfinite(x) && radius < INFINITY ? fmax(own->largest, fabs(x)) : own->largest;
     }
   }
   return own->largest;
 }
 
-double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, gemel_dtype dtype, double x,
-                          double *radius) {
-  int digits = gemel__dtype_format(dtype)->digits;
+double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, double x, double *radius) {
   gemel__ball ball = {{0, 0}, INFINITY};
   if (is_unevaluated(v, k)) {
     gemel__elements_at(&v->more[k].elements, i, known_element, v, &ball.middle[0], &ball.radius);
   } else {
     ball = v->more[k].balls[i];
   }
-  digits = v->more[k].digits < digits ? v->more[k].digits : digits;
-  double most = ldexp(largest_of(v, k), 6 - digits);
-  *radius = fmin(ball.radius, most);
+  if (isnan(ball.middle[0]) && ball.radius == 0) {
+    *radius = 0;
+    return isnan(x) ? 0 : INFINITY;
+  }
+  *radius = fmin(ball.radius, largest_of(v, k) / 4);
   if (ball.radius == INFINITY) {
     return INFINITY;
   }

@@ -11,7 +11,7 @@
 #include "reference/reference.h"
 
 /* What a correct implementation may compute for an element: numbers within RADIUS of MIDDLE[0] +
- * MIDDLE[1]. */
+ * MIDDLE[1], the exact value. NaN, RADIUS being 0: it is undefined. */
 typedef struct gemel__ball {
   double middle[2], radius;
 } gemel__ball;
@@ -22,7 +22,6 @@ typedef struct gemel__offer_value {
   gemel__elements elements; /* of a large offer */
   gemel__ball *balls;       /* of a small one: its elements */
   double largest;           /* its largest element; negative: not known yet */
-  int digits;               /* of the narrowest dtype in which it was computed */
 } gemel__offer_value;
 
 typedef struct gemel__offer_values {
@@ -42,10 +41,10 @@ gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *off
                                       gemel_error *error);
 void gemel__offer_values_clear(gemel__offer_values *v);
 
-/* How far X, of DTYPE, is from element I of offer K, in radii of the ball that a correct
- * implementation computes; with that *RADIUS. A ball is taken for no wider than 64 units in the
- * last place of the offer's largest element, as it would match anything. */
-double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, gemel_dtype dtype, double x,
-                          double *radius);
+/* How far X is from element I of offer K, in radii of the ball that a correct implementation
+ * computes; with that *RADIUS. A ball is taken for no wider than a quarter of the offer's largest
+ * element, as it would match anything. Where the exact value is NaN or infinite, only that is at
+ * distance 0. */
+double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, double x, double *radius);
 
 #endif

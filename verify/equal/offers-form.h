@@ -13,10 +13,16 @@ enum { GEMEL__SHIFTS = 6 };
 
 /* A constant that a value is linear in, such as W in dot(x, W). Axis k of VALUE is the value's axis
  * AXES[k]; −1: none (it was summed over). A factor along axes that VALUE has may be multiplied into
- * VALUE instead of the value. */
+ * VALUE instead of the value.
+ *
+ * With GROUPS above 1, as weights of a grouped convolution have them, axis BLOCKS of VALUE is that
+ * many blocks, one a group, and axis PART is only one group's part of the value's axis AXES[PART]:
+ * in block g its element i is the value's g · (size of PART) + i. */
 typedef struct gemel__coefficient {
   gemel_value value;
   signed char axes[GEMEL_MAX_RANK];
+  int64_t groups; /* 0 and 1: none */
+  int part, blocks;
 } gemel__coefficient;
 
 /* What is known of a value v that isn't constant: v = core * SCALE + the sum of SHIFTS, and v's
@@ -52,10 +58,8 @@ gemel_value gemel__offer_copy(const gemel__collecting *c, gemel__ref x);
 /* Adds X to the offers, in the dtypes in which it is wanted and can be afforded. */
 void gemel__offer(gemel__collecting *c, gemel_value x);
 
-/* Adds a coefficient to FORM, the form under construction. AXES has an entry for each axis of
- * VALUE. */
-void gemel__form_add(gemel__collecting *c, gemel__form *form, gemel_value value,
-                     const signed char *axes);
+/* Adds a coefficient, unless its value is null, to FORM, the form under construction. */
+void gemel__form_add(gemel__collecting *c, gemel__form *form, const gemel__coefficient *own);
 
 /* Coefficient K times FACTOR, or divided by it if QUOTIENT, in K's axes. FACTOR has the rank of the
  * form. Null if FACTOR varies along an axis that K doesn't have. */

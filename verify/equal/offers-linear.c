@@ -45,7 +45,7 @@ static void map_coefficients(struct linear *l, gemel__ref x, const int *map) {
     for (int j = 0; j < GEMEL_MAX_RANK; j++) {
       own.axes[j] = (signed char)(own.axes[j] >= 0 ? map[(int)own.axes[j]] : -1);
     }
-    gemel__form_add(l->c, l->form, own.value, own.axes);
+    gemel__form_add(l->c, l->form, &own);
   }
 }
 
@@ -230,22 +230,22 @@ static void sum_coefficient(struct linear *l, size_t k, const unsigned char *sum
                             const int *map) {
   gemel__coefficient own = l->c->pool[k];
   int64_t shape[GEMEL_MAX_RANK], axes[GEMEL_MAX_RANK];
-  signed char places[GEMEL_MAX_RANK];
+  gemel__coefficient sum = {own.value, {0}, 0, 0, 0};
   int n = gemel__offer_shape(own.value, shape), count = 0, left = 0;
   gemel_attr attr;
-  memset(places, -1, sizeof places);
+  memset(sum.axes, -1, sizeof sum.axes);
   for (int j = 0; j < n; j++) {
     if (own.axes[j] >= 0 && summed[(int)own.axes[j]]) {
       axes[count++] = j;
     } else {
-      places[left++] = (signed char)(own.axes[j] >= 0 ? map[(int)own.axes[j]] : -1);
+      sum.axes[left++] = (signed char)(own.axes[j] >= 0 ? map[(int)own.axes[j]] : -1);
     }
   }
-  if (count == n_summed) {
+  if (count == n_summed && own.groups <= 1) {
     attr = gemel_attr_ints("axes", (size_t)count, axes);
-    own.value = gemel__offer_make(l->c->offers->graph, "sum", 1, &own.value, 1, &attr);
-    gemel__offer(l->c, own.value);
-    gemel__form_add(l->c, l->form, own.value, places);
+    sum.value = gemel__offer_make(l->c->offers->graph, "sum", 1, &own.value, 1, &attr);
+    gemel__offer(l->c, sum.value);
+    gemel__form_add(l->c, l->form, &sum);
   }
 }
 
@@ -338,20 +338,19 @@ static void multiply_coefficient(struct linear *l, const struct linear_operand *
                                  const struct linear_operand *y, const gemel__coefficient *v) {
   int64_t shape[GEMEL_MAX_RANK], other[GEMEL_MAX_RANK], contracted[GEMEL_MAX_RANK];
   int n = gemel__offer_shape(v->value, shape), left = 0;
-  signed char places[GEMEL_MAX_RANK];
   unsigned char taken[GEMEL_MAX_RANK] = {0};
   struct linear_operand own = {
       .contracted = contracted, .n_contracted = x->n_contracted, .rank = n, .closed = v->value};
-  gemel_value product;
+  gemel__coefficient product = {{NULL, 0, 0}, {0}, 0, 0, 0};
   double work = 1;
-  memset(places, -1, sizeof places);
+  memset(product.axes, -1, sizeof product.axes);
   gemel__offer_shape(y->closed, other);
   for (size_t k = 0; k < x->n_contracted; k++) {
     int j = 0;
     while (j < n && v->axes[j] != x->contracted[k]) {
       j++;
     }
-    if (j == n || shape[j] != other[y->contracted[k]]) {
+    if (j == n || shape[j] != other[y->contracted[k]] || v->groups > 1) {
       return;
     }
     contracted[k] = j;
@@ -360,28 +359,28 @@ static void multiply_coefficient(struct linear *l, const struct linear_operand *
   for (int j = 0; j < n; j++) {
     work *= (double)shape[j];
     if (!taken[j]) {
-      places[left++] = (signed char)(v->axes[j] >= 0 ? x->map[(int)v->axes[j]] : -1);
+      product.axes[left++] = (signed char)(v->axes[j] >= 0 ? x->map[(int)v->axes[j]] : -1);
     }
   }
   for (int j = 0; j < y->rank; j++) {
     if (y->map[j] >= 0 && left < GEMEL_MAX_RANK) {
       work *= (double)other[j];
-      places[left++] = (signed char)y->map[j];
+      product.axes[left++] = (signed char)y->map[j];
     }
   }
   l->c->work += work <= MOST_WORK ? work : 0;
-  product = work <= MOST_WORK && l->c->work <= MOST_ALL_WORK ? dot(&own, v->value, y, y->closed)
-                                                             : null_value;
-  gemel__offer(l->c, product);
-  gemel__form_add(l->c, l->form, product, places);
+  if (work <= MOST_WORK && l->c->work <= MOST_ALL_WORK) {
+    product.value = dot(&own, v->value, y, y->closed);
+  }
+  gemel__offer(l->c, product.value);
+  gemel__form_add(l->c, l->form, &product);
 }
 
 /* A dot of X, which isn't constant, and the constant Y. */
 static void form_affine(struct linear *l, const struct linear_operand *x,
                         const struct linear_operand *y, int x_first) {
   const gemel__form from = l->c->forms[x->ref.node];
-  gemel__coefficient own = {y->closed, {0}};
-  gemel_value scaled;
+  gemel__coefficient own = {y->closed, {0}, 0, 0, 0};
   memset(own.axes, -1, sizeof own.axes);
   for (size_t k = 0; k < x->n_contracted; k++) {
     own.axes[y->contracted[k]] = (signed char)x->contracted[k];
@@ -389,13 +388,14 @@ static void form_affine(struct linear *l, const struct linear_operand *x,
   for (size_t k = 0; k < x->n_batch; k++) {
     own.axes[y->batch[k]] = (signed char)x->batch[k];
   }
-  scaled = gemel__coefficient_times(&own, from.scale, 0);
+  gemel_value scaled = gemel__coefficient_times(&own, from.scale, 0);
   for (int j = 0; j < GEMEL_MAX_RANK; j++) {
     own.axes[j] = (signed char)(j < y->rank ? y->map[j] : -1);
   }
-  gemel__form_add(l->c, l->form, y->closed, own.axes);
+  gemel__form_add(l->c, l->form, &own);
   gemel__offer(l->c, scaled);
-  gemel__form_add(l->c, l->form, scaled, own.axes);
+  own.value = scaled;
+  gemel__form_add(l->c, l->form, &own);
   map_coefficients(l, x->ref, x->map);
   for (size_t k = 0; k < from.n && x->n_batch == 0; k++) {
     gemel__coefficient v = l->c->pool[from.first + k];
@@ -482,21 +482,27 @@ static gemel_value shift_correlated(struct linear *l, gemel_value t, gemel_value
   return gemel__offer_make(t.graph, "corr", 2, operands, 2, attrs);
 }
 
+/* The weights W as a coefficient of what has its channels along W's AXIS. */
+static gemel__coefficient weights_along(const struct linear *l, gemel_value w, int axis) {
+  gemel__coefficient own = {w, {0}, 0, FILTER_CHANNELS, FILTERS};
+  memset(own.axes, -1, sizeof own.axes);
+  own.axes[axis] = CHANNELS;
+  own.groups = axis == FILTER_CHANNELS ? l->attrs[CORR_GROUPS].u.i : 0;
+  return own;
+}
+
 /* A correlation of X (images or cotangents), which isn't constant, with constant weights W. Axis IN
- * of W belongs to X's channels, axis OUT to the result's. With groups an axis may belong to
- * none. */
+ * of W belongs to X's channels, axis OUT to the result's. */
 static void form_filtered(struct linear *l, gemel__ref x, gemel_value w, int in, int out) {
   const gemel__form from = l->c->forms[x.node];
-  gemel__coefficient own = {w, {0}};
-  int map[GEMEL_MAX_RANK], whole = l->attrs[CORR_GROUPS].u.i == 1;
-  memset(own.axes, -1, sizeof own.axes);
-  own.axes[in] = (signed char)(whole ? CHANNELS : -1);
+  gemel__coefficient own = weights_along(l, w, in);
+  int map[GEMEL_MAX_RANK];
   gemel_value scaled = gemel__coefficient_times(&own, from.scale, 0);
-  memset(own.axes, -1, sizeof own.axes);
-  own.axes[out] = (signed char)(whole || out == FILTERS ? CHANNELS : -1);
-  gemel__form_add(l->c, l->form, w, own.axes);
+  own = weights_along(l, w, out);
+  gemel__form_add(l->c, l->form, &own);
   gemel__offer(l->c, scaled);
-  gemel__form_add(l->c, l->form, scaled, own.axes);
+  own.value = scaled;
+  gemel__form_add(l->c, l->form, &own);
   for (int a = 0; a < GEMEL_MAX_RANK; a++) {
     map[a] = a == BATCH ? BATCH : -1;
   }

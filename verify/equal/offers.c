@@ -168,6 +168,14 @@ static int grow_offered(gemel__collecting *c, uint32_t node) {
   return status;
 }
 
+int gemel__offers_add(gemel__offers *o, gemel_value x) {
+  int status = gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all);
+  if (status == 0) {
+    o->all[o->n++] = x;
+  }
+  return status;
+}
+
 void gemel__offer(gemel__collecting *c, gemel_value x) {
   gemel__offers *o = c->offers;
   if (gemel_is_null(x) || !is_float(x) || o->n >= MOST_OFFERS) {
@@ -181,8 +189,7 @@ void gemel__offer(gemel__collecting *c, gemel_value x) {
         gemel_is_null(own = gemel__offer_cast(x, (gemel_dtype)dtype))) {
       continue;
     }
-    if (gemel__grow(&o->all, &o->capacity, o->n + 1, sizeof *o->all) != 0 ||
-        grow_offered(c, own.node) != 0) {
+    if (grow_offered(c, own.node) != 0) {
       c->failed = 1;
       return;
     }
@@ -191,7 +198,7 @@ void gemel__offer(gemel__collecting *c, gemel_value x) {
     }
     c->offered[own.node] = 1;
     c->elements += counted;
-    o->all[o->n++] = own;
+    c->failed |= gemel__offers_add(o, own) != 0;
   }
 }
 
@@ -336,24 +343,52 @@ static void offer_scalars(gemel__collecting *c) {
 
 /* ---- Forms ---- */
 
-void gemel__form_add(gemel__collecting *c, gemel__form *form, gemel_value value,
-                     const signed char *axes) {
-  gemel__coefficient *k;
-  if (gemel_is_null(value) || form->n >= MOST_COEFFICIENTS || c->n_pool >= MOST_POOL) {
+void gemel__form_add(gemel__collecting *c, gemel__form *form, const gemel__coefficient *own) {
+  if (gemel_is_null(own->value) || form->n >= MOST_COEFFICIENTS || c->n_pool >= MOST_POOL) {
     return;
   }
   if (gemel__grow(&c->pool, &c->capacity, c->n_pool + 1, sizeof *c->pool) != 0) {
     c->failed = 1;
     return;
   }
-  k = &c->pool[c->n_pool++];
-  k->value = value;
-  memcpy(k->axes, axes, sizeof k->axes);
+  c->pool[c->n_pool++] = *own;
   form->n++;
 }
 
 static gemel_value times(gemel_value x, gemel_value factor, int quotient) {
   return apply2(quotient ? "div" : "mul", x, factor);
+}
+
+/* 1 if a factor of SHAPE, of N axes, varies along the axis of which K has one group's part. */
+static int varies_by_group(const gemel__coefficient *k, int n, const int64_t *shape) {
+  int axis = k->groups > 1 ? k->axes[k->part] : -1;
+  return axis >= 0 && axis < n && shape[axis] != 1;
+}
+
+/* Coefficient K times FACTOR, which must vary along K's grouped axis alone: K's value with its
+ * blocks as an axis of their own takes the factor's groups along that. */
+static gemel_value times_by_group(const gemel__coefficient *k, gemel_value factor, int quotient) {
+  int64_t shape[GEMEL_MAX_RANK], has[GEMEL_MAX_RANK], split[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK];
+  int rank = gemel__offer_shape(k->value, has), n = gemel__offer_shape(factor, shape), fits, j;
+  fits = rank < GEMEL_MAX_RANK && shape[(int)k->axes[k->part]] == k->groups * has[k->part];
+  for (j = 0; j < n; j++) {
+    fits &= shape[j] == 1 || j == k->axes[k->part];
+  }
+  if (!fits) {
+    return null_value;
+  }
+  for (j = 0; j <= rank; j++) {
+    split[j] = has[j > k->blocks ? j - 1 : j];
+    order[j] = -1;
+  }
+  split[k->blocks] = k->groups;
+  split[k->blocks + 1] = has[k->blocks] / k->groups;
+  order[k->blocks] = 0;
+  order[k->part > k->blocks ? k->part + 1 : k->part] = 1;
+  factor = gemel__offer_reshape(factor, 2, (int64_t[]){k->groups, has[k->part]});
+  factor = gemel__offer_shuffle(factor, rank + 1, order);
+  gemel_value product = times(gemel__offer_reshape(k->value, rank + 1, split), factor, quotient);
+  return gemel__offer_reshape(product, rank, has);
 }
 
 gemel_value gemel__coefficient_times(const gemel__coefficient *k, gemel_value factor,
@@ -364,6 +399,9 @@ gemel_value gemel__coefficient_times(const gemel__coefficient *k, gemel_value fa
     return null_value;
   }
   n = gemel__offer_shape(factor, shape);
+  if (varies_by_group(k, n, shape)) {
+    return times_by_group(k, factor, quotient);
+  }
   for (axis = 0; axis < n; axis++) {
     for (j = 0; j < rank && k->axes[j] != axis; j++) {
     }
@@ -386,7 +424,7 @@ static void take_coefficients(gemel__collecting *c, gemel__form *form, gemel__re
     for (int j = 0; j < GEMEL_MAX_RANK; j++) {
       own.axes[j] = (signed char)(own.axes[j] >= 0 ? own.axes[j] + shift : -1);
     }
-    gemel__form_add(c, form, own.value, own.axes);
+    gemel__form_add(c, form, &own);
   }
 }
 
@@ -427,8 +465,7 @@ static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, geme
                      int quotient, int rank) {
   const gemel__form from = c->forms[x.node];
   gemel_value root = null_value, one;
-  static const signed char axes[GEMEL_MAX_RANK] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                                   8, 9, 10, 11, 12, 13, 14, 15};
+  gemel__coefficient scale = {.axes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
   factor = gemel__offer_aligned(factor, rank);
   if (gemel_is_null(factor)) {
     return;
@@ -456,7 +493,8 @@ static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, geme
     form->scale = gemel_is_null(form->scale) ? factor : times(form->scale, factor, quotient);
   }
   gemel__offer(c, form->scale);
-  gemel__form_add(c, form, form->scale, axes);
+  scale.value = form->scale;
+  gemel__form_add(c, form, &scale);
   for (size_t k = 0; k < from.n_shifts; k++) {
     add_shift(form, times(gemel__offer_aligned(from.shifts[k], rank), factor, quotient), rank);
   }

@@ -22,6 +22,8 @@ typedef struct gemel__offers {
 gemel_status gemel__offers_collect(gemel__offers *offers, const gemel_graph *by,
                                    int (*wanted)(void *user, gemel_dtype dtype, int64_t elements),
                                    void *user, gemel_error *error);
+/* Adds X, a value of OFFERS' graph. Nonzero if memory is out. */
+int gemel__offers_add(gemel__offers *offers, gemel_value x);
 void gemel__offers_clear(gemel__offers *offers);
 
 /* Applies an operation within the offers' graph. Floats are cast to the widest of their dtypes

@@ -334,15 +334,24 @@ static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *valu
   return status;
 }
 
+/* How far apart results of DTYPE may be before domain O is asked. Small integers are mostly
+ * computed exactly, so less difference is allowed there than with full significands. */
+static double allowed_gap(const struct scout *s, gemel_dtype dtype, gemel__fill fill) {
+  int digits = digits_of(s, dtype);
+  return ldexp(1, fill == GEMEL__FILL_INTEGERS ? -digits * 2 / 3 : -digits / 2);
+}
+
 /* Asks domain O about results that look different. They are refuted if their exact values differ by
- * a sixteenth of what was seen, or more; less is rounding. At ties any difference refutes. */
+ * a sixteenth of what was seen, or more; less is rounding. At ties, where rounding may decide what
+ * is seen, they are if their exact values differ by more than a constant that one graph folded
+ * does. */
 static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                           const gemel__both *both, size_t output, const struct gap *gap,
                           gemel_error *error) {
   gemel__trial trial = {NULL, s->random, &pair->b};
   gemel__outcome outcome;
   gemel_status status;
-  double apart = INFINITY;
+  double apart = INFINITY, least = fmin(gap->apart, 1) / 16;
   memset(&outcome, 0, sizeof outcome);
   if (s->aiming > 0 && s->judged_work + gemel__pair_work(pair) > s->aiming) {
     return GEMEL_OK;
@@ -354,10 +363,13 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   s->judged++;
   s->judged_work += gemel__pair_work(pair);
   status = gemel__check_pair(&pair->a, *values, &trial, &outcome, error);
-  if (status == GEMEL_OK && outcome.refuted && s->aiming == 0 && isfinite(gap->apart)) {
+  if (s->aiming > 0) {
+    least = allowed_gap(s, gemel_tensor_dtype(both->left[output]), GEMEL__FILL_INTEGERS);
+  }
+  if (status == GEMEL_OK && outcome.refuted && isfinite(gap->apart)) {
     status = exact_gap(pair, *values, output, &apart, error);
   }
-  if (status == GEMEL_OK && outcome.refuted && apart >= fmin(gap->apart, 1) / 16) {
+  if (status == GEMEL_OK && outcome.refuted && apart >= least) {
     s->found->found = GEMEL__SCOUT_REAL;
     snprintf(s->found->left, sizeof s->found->left, "%s", outcome.expected);
     snprintf(s->found->right, sizeof s->found->right, "%s", outcome.got);
@@ -366,17 +378,14 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
 }
 
-/* Small integers are mostly computed exactly, so less difference is allowed there than with full
- * significands. */
 static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                             const gemel__both *both, gemel__fill fill, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   size_t k;
   for (k = 0; k < both->n && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(both->left[k]);
-    int digits = digits_of(s, dtype);
     struct gap gap = gap_of(both, k);
-    double allowed = ldexp(1, fill == GEMEL__FILL_INTEGERS ? -digits * 2 / 3 : -digits / 2);
+    double allowed = allowed_gap(s, dtype, fill);
     s->found->elements += gemel__both_elements(both, k);
     if (gap.apart > allowed && s->judged < MOST_JUDGED) {
       status = judge(s, pair, values, both, k, &gap, error);

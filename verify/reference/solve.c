@@ -214,14 +214,15 @@ static double largest_in_column(const solving *s, size_t j) {
   return largest;
 }
 
-/* 1 if elimination may meet a number beyond the dtype: pivots grow by 2 a step, and so does what is
- * computed of numbers up to OTHER. */
+/* 1 if elimination may meet a number beyond the dtype: pivots grow by 2 a step at worst, as a rule
+ * to n times what they were at most, and so does what is computed of numbers up to OTHER. */
 static int may_overflow(const solving *s, double other) {
   double largest = other;
   for (size_t j = 0; j < s->n; j++) {
     largest = fmax(largest, largest_in_column(s, j));
   }
-  return ldexp(largest, (int)s->n) > gemel__largest(s->dtype);
+  double growth = s->domain->likely ? (double)s->n : ldexp(1, (int)s->n);
+  return largest * growth > gemel__largest(s->dtype);
 }
 
 /* ---- Special values ---- */
@@ -466,7 +467,7 @@ static gemel_status cholesky_one(solving *s) {
  * determinant is at most the product of its columns' lengths, and in each column of a + e stands a
  * part of a and one of e. To it come the roundings of a product of n pivots. In units of the last
  * place of 1. */
-static double det_bound(const solving *s) {
+static double worst_det_bound(const solving *s) {
   double n = (double)s->n, g = ldexp(gamma_units(s, n + 2), (int)s->n) * unit(s);
   double lengths = 1, growth = log1p(gamma_units(s, n) * unit(s));
   for (size_t j = 0; j < s->n; j++) {
@@ -474,6 +475,28 @@ static double det_bound(const solving *s) {
     growth += log1p(g);
   }
   return lengths * expm1(growth) / unit(s);
+}
+
+/* The same where pivots don't grow and roundings go either way. det(a + e) = det a · det(1 + f)
+ * with f = a^-1 e, and |det(1 + f) - 1| is about the trace of f: a sum of as many products as a has
+ * elements, which is about as large as the root of the sum of their squares. NaN if a has no
+ * inverse. */
+static double likely_det_bound(const solving *s) {
+  double n = (double)s->n, squares = 0;
+  for (size_t j = 0; j < s->n; j++) {
+    double largest = largest_in_column(s, j);
+    for (size_t i = 0; i < s->n; i++) {
+      double product = most(s, element(s, s->m, j, i)) * largest;
+      squares += product * product;
+    }
+  }
+  double units = gamma_units(s, sqrt(3 * n + 4)) * sqrt(squares) + gamma_units(s, sqrt(n));
+  return most(s, s->det) * expm1(units * unit(s)) / unit(s);
+}
+
+static double det_bound(const solving *s) {
+  double bound = worst_det_bound(s);
+  return s->domain->likely ? fmin(bound, likely_det_bound(s)) : bound;
 }
 
 static void det_of(solving *s, void *e) {
