@@ -53,7 +53,7 @@ gemel__isa gemel__isa_best(void);
 #pragma clang diagnostic ignored "-Wpass-failed"
 #pragma clang diagnostic ignored "-Wtautological-compare"
 #elif defined(__GNUC__)
-#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#pragma GCC optimize("O3,no-trapping-math,no-math-errno,no-thread-jumps")
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #endif
 #endif

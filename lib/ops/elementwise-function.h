@@ -110,22 +110,23 @@ GEMEL__FUNCTION T F(polygamma)(T x, T y) {
   return (T)gemel__polygamma((double)x, (double)y);
 }
 
-/* Adding 1.5 · 2^MANTISSA rounds a small number to an integer, which then stands in the low bits.
- */
-#define MAGIC ((T)(3ull << (MANTISSA - 1)))
+/* Adding MAGIC rounds a small number to an integer, which then stands in the low bits, increased by
+ * BIAS, what exponents are stored with. */
+#define BIAS (ONE_BITS >> MANTISSA)
+#define MAGIC ((T)(3ull << (MANTISSA - 1)) + (T)BIAS)
 
 /* 2^n for an integer N, given as N + MAGIC. */
 GEMEL__FUNCTION T F(power_of_two)(T n_magic) {
-  return F(from_bits)((F(bits)(n_magic) << MANTISSA) + ONE_BITS);
+  return F(from_bits)(F(bits)(n_magic) << MANTISSA);
 }
 
-/* x = n ln 2 + r + rest, |r| <= ln 2 / 2: exp(x) = 2^n (1 + r + tail). */
-GEMEL__FUNCTION T F(reduce)(T x, T n, T *tail) {
-  T high = x - n * LN2_HIGH, low = n * LN2_LOW;
-  T r = high - low;
-  T rest = (high - r) - low;
-  *tail = r * r * EXP_POLYNOMIAL(r) + rest;
-  return r;
+/* x = n ln 2 + r, but for what of r is rounded away; |r| <= ln 2 / 2: exp(x) = 2^n exp(r). */
+GEMEL__FUNCTION T F(reduce)(T x, T n) {
+  return (x - n * LN2_HIGH) - n * LN2_LOW;
+}
+
+GEMEL__FUNCTION T F(exp_reduced)(T r) {
+  return 1 + (r + r * r * EXP_POLYNOMIAL(r));
 }
 
 GEMEL__FUNCTION T F(clamp)(T x, T low) {
@@ -133,71 +134,93 @@ GEMEL__FUNCTION T F(clamp)(T x, T low) {
   return y < low ? low : y;
 }
 
-/* The power of two is applied in two steps, so that results may be subnormal or reach the top. */
-GEMEL__FUNCTION T F(exp)(T x) {
-  T clamped = F(clamp)(x, EXP_LOW);
-  T n = (clamped * LOG2_E + MAGIC) - MAGIC;
-  T half = (n * (T)0.5 + MAGIC) - MAGIC;
-  T tail, r = F(reduce)(clamped, n, &tail);
-  T y = 1 + (r + tail);
+/* exp of what is no larger than EXP_HIGH and no less than EXP_LOW. The power of two is applied in
+ * two steps, so that results may be subnormal or reach the top: its exponent, increased by twice
+ * the bias, is cut in halves, each of which has its bias. */
+GEMEL__FUNCTION T F(exp_clamped)(T x) {
+  T n_magic = x * LOG2_E + (MAGIC + (T)BIAS);
+  WORD both = F(bits)(n_magic), half = both >> 1;
+  T y = F(exp_reduced)(F(reduce)(x, n_magic - (MAGIC + (T)BIAS)));
   y = GEMEL__FAULT(exp_interval) && x > 5 && x < 80 ? y * (T)(1 + 0x1p-20) : y;
-  return y * F(power_of_two)(half + MAGIC) * F(power_of_two)((n - half) + MAGIC);
+  return y * F(from_bits)(half << MANTISSA) * F(from_bits)((both - half) << MANTISSA);
+}
+
+GEMEL__FUNCTION T F(exp)(T x) {
+  return F(exp_clamped)(F(clamp)(x, EXP_LOW));
+}
+
+/* exp where it is far from where numbers end. */
+GEMEL__FUNCTION T F(exp_inside)(T x) {
+  T n_magic = x * LOG2_E + MAGIC;
+  return F(exp_reduced)(F(reduce)(x, n_magic - MAGIC)) * F(power_of_two)(n_magic);
 }
 
 /* 2^n (1 + r + tail) - 1, halved until the end, for 2^n itself may overflow. */
 GEMEL__FUNCTION T F(expm1)(T x) {
   T clamped = F(clamp)(x, EXPM1_LOW);
   T n = (clamped * LOG2_E + MAGIC) - MAGIC;
-  T tail, r = F(reduce)(clamped, n, &tail);
+  T high = clamped - n * LN2_HIGH, low = n * LN2_LOW, r = high - low;
+  T tail = r * r * EXP_POLYNOMIAL(r) + ((high - r) - low);
   T scale = F(power_of_two)((n - 1) + MAGIC);
   T y = ((scale - (T)0.5) + scale * r) + scale * tail;
   return F(fabs)(x) < TINY ? x : y + y;
 }
 
-/* log(2^k (1 + f)) + rest. */
-GEMEL__FUNCTION T F(log_of)(T k, T f, T rest) {
+/* log(2^k (1 + f)), where LOW is k times the lower part of ln 2, and what else there is to add. */
+GEMEL__FUNCTION T F(log_near)(T k, T f, T low) {
   T s = f / (2 + f), z = s * s, half = (T)0.5 * f * f;
   T series = z * LOG_POLYNOMIAL(z);
-  return k * LN2_HIGH - ((half - (s * (half + series) + (k * LN2_LOW + rest))) - f);
+  return k * LN2_HIGH - ((half - (s * (half + series) + low)) - f);
 }
 
-/* x = 2^k m with sqrt(1/2) <= m < sqrt(2), for a positive normal x. */
-GEMEL__FUNCTION T F(split)(T x, T *k) {
+GEMEL__FUNCTION T F(log_of)(T k, T f) {
+  return F(log_near)(k, f, k * LN2_LOW);
+}
+
+/* x = 2^k m with sqrt(1/2) <= m < sqrt(2), for a positive normal x; k less MORE. */
+GEMEL__FUNCTION T F(split)(T x, T more, T *k) {
   WORD shifted = F(bits)(x) + (ONE_BITS - ROOT_HALF_BITS);
   T two = F(from_bits)((ONE_BITS + ((WORD)MANTISSA << MANTISSA))); /* 2^MANTISSA */
-  *k = (F(from_bits)(F(bits)(two) | shifted >> MANTISSA) - two) - (T)(ONE_BITS >> MANTISSA);
+  *k = F(from_bits)(F(bits)(two) | shifted >> MANTISSA) - (two + (T)BIAS + more);
   return F(from_bits)((shifted & (((WORD)1 << MANTISSA) - 1)) + ROOT_HALF_BITS);
 }
 
 GEMEL__FUNCTION T F(log)(T x) {
-  T scale = (T)(1ull << MANTISSA), k, m;
-  T normal = x < LEAST_NORMAL ? x * scale : x;
-  T y;
-  m = F(split)(normal, &k);
-  k = x < LEAST_NORMAL && !GEMEL__FAULT(log_subnormal) ? k - MANTISSA : k;
-  y = F(log_of)(k, m - 1, 0);
+  const int subnormal = x < LEAST_NORMAL;
+  T scale = (T)(1ull << MANTISSA), k, y;
+  T more = subnormal && !GEMEL__FAULT(log_subnormal) ? (T)MANTISSA : (T)0;
+  T m = F(split)(subnormal ? x * scale : x, more, &k);
+  y = F(log_of)(k, m - 1);
   y = x < INFINITY ? y : x;
   return x > 0 ? y : x == 0 ? -(T)INFINITY : (T)NAN;
 }
 
-/* u = 1 + x is rounded; what was lost, relative to u, is added to the logarithm. Near 0 the
- * fraction is x itself. */
+/* u = 1 + x is rounded; what was lost, relative to u, is added to the logarithm. It is so little
+ * that a rough reciprocal does, 4 / u by its bits subtracted. Near 0 the fraction is x itself. */
 GEMEL__FUNCTION T F(log1p)(T x) {
-  T u = 1 + x, k, y;
-  T m = F(split)(u, &k);
-  T lost = (k > 1 ? 1 - (u - x) : x - (u - 1)) / u;
+  T u = 1 + x, back = u - 1, k, y;
+  T m = F(split)(u, 0, &k);
+  T lost = ((x - back) + (1 - (u - back))) * (T)0.25 * F(from_bits)(FOUR_INVERSE_BITS - F(bits)(u));
   T f = k == 0 && !GEMEL__FAULT(log1p_near_zero) ? x : m - 1;
-  y = F(log_of)(k, f, k == 0 ? 0 : lost);
+  y = F(log_near)(k, f, k * LN2_LOW + (k == 0 ? 0 : lost));
   y = x < INFINITY ? y : x;
-  y = F(fabs)(x) < TINY ? x : y;
+  y = x == 0 ? x : y; /* of -0 too */
   return x > -1 ? y : x == -1 ? -(T)INFINITY : (T)NAN;
 }
 
 GEMEL__FUNCTION T F(tanh)(T x) {
   T size = F(fabs)(x), z = x * x;
   T small = x + x * (z * TANH_POLYNOMIAL(z));
-  T large = 1 - 2 / (F(exp)(2 * size) + 1);
+  T near = size > TANH_HIGH ? TANH_HIGH : size;
+  T large = 1 - 2 / (F(exp_inside)(near + near) + 1);
   return SUFFIX(copysign)(size < (T)0.625 ? small : large, x); /* of -0 too */
+}
+
+/* exp of -|x| alone, which can't be infinite. */
+GEMEL__FUNCTION T F(sigmoid)(T x) {
+  T size = F(fabs)(x);
+  T y = F(exp_clamped)(size > -EXP_LOW ? EXP_LOW : -size);
+  return (x < 0 ? y : (T)1) / (1 + y);
 }
 
 /* What is 1 beyond ERF_HIGH, and NaN for NaN, which no comparison changes. */
@@ -205,15 +228,15 @@ GEMEL__FUNCTION T F(erf)(T x) {
   T size = F(fabs)(x), z = x * x;
   T small = x + x * ERF_POLYNOMIAL(z);
   T u = (size > ERF_HIGH ? ERF_HIGH : size) - (T)0.75;
-  T large = 1 - F(exp)(ERFC_POLYNOMIAL(u));
+  T large = 1 - F(exp_inside)(ERFC_POLYNOMIAL(u));
   return SUFFIX(copysign)(size < (T)0.75 ? small : large, x); /* of -0 too */
 }
 
 /* elementwise-normal.h says how; 1 - |x| is exact where it matters. */
 GEMEL__FUNCTION T F(erfinv)(T x) {
   T size = F(fabs)(x), k;
-  T m = F(split)((1 - size) * (1 + size), &k);
-  T y = x * (SQRT_EIGHTH * NORMAL_INVERSE(-F(log_of)(k, m - 1, 0)));
+  T m = F(split)((1 - size) * (1 + size), 0, &k);
+  T y = x * (SQRT_EIGHTH * NORMAL_INVERSE(-F(log_of)(k, m - 1)));
   y = size < 1 ? y : SUFFIX(copysign)((T)INFINITY, x);
   return size <= 1 ? y : (T)NAN;
 }
@@ -223,6 +246,7 @@ GEMEL__FUNCTION T F(erfinv)(T x) {
 #undef T
 #undef WORD
 #undef SUFFIX
+#undef BIAS
 #undef MAGIC
 #undef MANTISSA
 #undef ONE_BITS
@@ -235,9 +259,11 @@ GEMEL__FUNCTION T F(erfinv)(T x) {
 #undef EXP_HIGH
 #undef EXP_LOW
 #undef EXPM1_LOW
+#undef FOUR_INVERSE_BITS
 #undef EXP_POLYNOMIAL
 #undef LOG_POLYNOMIAL
 #undef TANH_POLYNOMIAL
+#undef TANH_HIGH
 #undef ERF_HIGH
 #undef ERF_POLYNOMIAL
 #undef ERFC_POLYNOMIAL

@@ -27,15 +27,12 @@
  * z = x^2, and log(1 - erf(3/4 + u)) to where erf is 1, with an error that may grow as 1 - erf
  * shrinks. */
 #define GEMEL__EXP_F32(r)                                                                          \
-  (0x1p-1f + r * (0x1.555556p-3f +                                                                 \
-                  r * (0x1.5554e8p-5f +                                                            \
-                       r * (0x1.1110e0p-7f + r * (0x1.6d436ep-10f + r * 0x1.a12532p-13f)))))
-#define GEMEL__LOG_F32(z)                                                                          \
-  (0x1.555556p-1f + z * (0x1.9999ecp-2f + z * (0x1.245ba6p-2f + z * 0x1.ddf01ap-3f)))
+  (0x1.fffffcp-2f +                                                                                \
+   r * (0x1.55548cp-3f + r * (0x1.55585ap-5f + r * (0x1.123d76p-7f + r * 0x1.6ab8b4p-10f))))
+#define GEMEL__LOG_F32(z) (0x1.55557ap-1f + z * (0x1.995ed4p-2f + z * 0x1.31e0d8p-2f))
 #define GEMEL__TANH_F32(z)                                                                         \
-  (-0x1.555556p-2f +                                                                               \
-   z * (0x1.1110e6p-3f + z * (-0x1.ba07a8p-5f +                                                    \
-                              z * (0x1.64978ep-6f + z * (-0x1.10f5c0p-7f + z * 0x1.2a78a4p-9f)))))
+  (-0x1.555532p-2f +                                                                               \
+   z * (0x1.1106f6p-3f + z * (-0x1.b835a4p-5f + z * (0x1.51f8cep-6f + z * -0x1.750ce4p-8f))))
 #define GEMEL__ERF_F32(z)                                                                          \
   (0x1.06eba8p-3f + z * (-0x1.81273ap-2f +                                                         \
                          z * (0x1.ce2af4p-4f + z * (-0x1.b7abfap-6f +                              \
@@ -49,41 +46,36 @@
                        u * (-0x1.3d618ep-9f + u * (0x1.3f85a4p-12f + u * -0x1.2c060ep-16f)))))))
 
 #define GEMEL__EXP_F64(r)                                                                          \
-  (0x1p-1 + r * (0x1.5555555555555p-3 +                                                            \
-                 r * (0x1.5555555555557p-5 +                                                       \
-                      r * (0x1.1111111111111p-7 +                                                  \
-                           r * (0x1.6c16c16c15a57p-10 +                                            \
-                                r * (0x1.a01a01a0196a3p-13 +                                       \
-                                     r * (0x1.a01a01a9f0c50p-16 +                                  \
-                                          r * (0x1.71de3a5aab925p-19 +                             \
-                                               r * (0x1.27e4d40625670p-22 +                        \
-                                                    r * (0x1.ae642c6e5a358p-26 +                   \
-                                                         r * (0x1.1f7f4b10f2c28p-29 +              \
-                                                              r * 0x1.61bfd01a2727fp-33)))))))))))
+  (0x1p-1 + r * (0x1.555555555555bp-3 +                                                            \
+                 r * (0x1.5555555555502p-5 +                                                       \
+                      r * (0x1.111111110ec1cp-7 +                                                  \
+                           r * (0x1.6c16c16c306e8p-10 +                                            \
+                                r * (0x1.a01a01b397fefp-13 +                                       \
+                                     r * (0x1.a01a013627e5ep-16 +                                  \
+                                          r * (0x1.71ddefdeeaf89p-19 +                             \
+                                               r * (0x1.27e5b49b3db4ep-22 +                        \
+                                                    r * (0x1.af6c5d24c5cd3p-26 +                   \
+                                                         r * 0x1.1e3d5a4594014p-29))))))))))
 #define GEMEL__LOG_F64(z)                                                                          \
-  (0x1.5555555555555p-1 +                                                                          \
-   z * (0x1.9999999999a3ep-2 +                                                                     \
-        z * (0x1.2492492475dbcp-2 +                                                                \
-             z * (0x1.c71c720302bd8p-3 +                                                           \
-                  z * (0x1.745cf85360411p-3 +                                                      \
-                       z * (0x1.3b1c5ae500a38p-3 +                                                 \
-                            z * (0x1.0fbaab3c72fc6p-3 + z * 0x1.0c2c748b6f13cp-3)))))))
+  (0x1.5555555555592p-1 +                                                                          \
+   z * (0x1.999999997ff06p-2 +                                                                     \
+        z * (0x1.24924941e30bcp-2 +                                                                \
+             z * (0x1.c71c521287192p-3 +                                                           \
+                  z * (0x1.74663d5ccd148p-3 +                                                      \
+                       z * (0x1.39a1dc1614e1ap-3 + z * 0x1.2f044682ea6b1p-3))))))
 #define GEMEL__TANH_F64(z)                                                                         \
-  (-0x1.5555555555555p-2 +                                                                         \
-   z * (0x1.1111111111111p-3 +                                                                     \
-        z * (-0x1.ba1ba1ba1ba14p-5 +                                                               \
-             z * (0x1.664f4882c0c98p-6 +                                                           \
-                  z * (-0x1.226e355e56baep-7 +                                                     \
-                       z * (0x1.d6d3d0d975af3p-9 +                                                 \
-                            z * (-0x1.7da3635fb4bf9p-10 +                                          \
-                                 z * (0x1.355810626f44cp-11 +                                      \
-                                      z * (-0x1.f57b1aa76830fp-13 +                                \
-                                           z * (0x1.96647d2ede552p-14 +                            \
-                                                z * (-0x1.48b3d4482c49ep-15 +                      \
-                                                     z * (0x1.0694b977157d2p-16 +                  \
-                                                          z * (-0x1.8c66419f34d35p-18 +            \
-                                                               z * (0x1.ef8673ef12854p-20 +        \
-                                                                    z * -0x1.6c14362f72394p-22))))))))))))))
+  (-0x1.5555555555552p-2 +                                                                         \
+   z * (0x1.1111111110c52p-3 +                                                                     \
+        z * (-0x1.ba1ba1b9d197bp-5 +                                                               \
+             z * (0x1.664f4870c3afbp-6 +                                                           \
+                  z * (-0x1.226e32cfb1065p-7 +                                                     \
+                       z * (0x1.d6d35a3ccb41dp-9 +                                                 \
+                            z * (-0x1.7d9c33504dab2p-10 +                                          \
+                                 z * (0x1.350b89c98b593p-11 +                                      \
+                                      z * (-0x1.f113677f39de9p-13 +                                \
+                                           z * (0x1.801be58378e51p-14 +                            \
+                                                z * (-0x1.fac6fba130022p-16 +                      \
+                                                     z * 0x1.9607b0fdde3afp-18)))))))))))
 #define GEMEL__ERF_F64(z)                                                                          \
   (0x1.06eba8214db69p-3 +                                                                          \
    z * (-0x1.812746b0379e7p-2 +                                                                    \
@@ -129,15 +121,17 @@
 #define LEAST_NORMAL 0x1p-126f
 #define TINY 0x1p-26f
 #define LOG2_E 0x1.715476p+0f
-#define LN2_HIGH 0x1.628p-1f
-#define LN2_LOW 0x1.90bfbep-11f
-#define EXP_HIGH 89.0f   /* exp is infinite */
-#define EXP_LOW -104.0f  /* exp is 0 */
-#define EXPM1_LOW -25.0f /* expm1 is -1 */
+#define LN2_HIGH 0x1.62e4p-1f
+#define LN2_LOW 0x1.7f7d1cp-20f
+#define EXP_HIGH 89.0f                /* exp is infinite */
+#define EXP_LOW -104.0f               /* exp is 0 */
+#define EXPM1_LOW -25.0f              /* expm1 is -1 */
+#define FOUR_INVERSE_BITS 0x7ff311c3u /* less bits of x: about those of 4 / x */
 #define EXP_POLYNOMIAL GEMEL__EXP_F32
 #define LOG_POLYNOMIAL GEMEL__LOG_F32
 #define TANH_POLYNOMIAL GEMEL__TANH_F32
-#define ERF_HIGH 4.0f /* erf is 1 */
+#define TANH_HIGH 10.0f /* tanh is 1 */
+#define ERF_HIGH 4.0f   /* erf is 1 */
 #define ERF_POLYNOMIAL GEMEL__ERF_F32
 #define ERFC_POLYNOMIAL GEMEL__ERFC_F32
 #define SQRT_EIGHTH 0x1.6a09e6p-2f
@@ -160,9 +154,11 @@
 #define EXP_HIGH 710.0
 #define EXP_LOW -746.0
 #define EXPM1_LOW -45.0
+#define FOUR_INVERSE_BITS 0x7ffe623822fc16e6u
 #define EXP_POLYNOMIAL GEMEL__EXP_F64
 #define LOG_POLYNOMIAL GEMEL__LOG_F64
 #define TANH_POLYNOMIAL GEMEL__TANH_F64
+#define TANH_HIGH 20.0
 #define ERF_HIGH 6.0
 #define ERF_POLYNOMIAL GEMEL__ERF_F64
 #define ERFC_POLYNOMIAL GEMEL__ERFC_F64

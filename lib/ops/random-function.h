@@ -25,8 +25,8 @@ GEMEL__FUNCTION float f32_depth(uint32_t word) {
   const int32_t m = f32_distance(word);
   const float h = ((float)m + 0.5f) * 0x1p-32f;
   const float tail = ((float)(INT32_MAX - m) + 0.5f) * 0x1p-32f;
-  float k, f = f32_split(4 * tail * (0.5f + h), &k) - 1;
-  return -f32_log_of(k, f, 0);
+  float k, f = f32_split(4 * tail * (0.5f + h), 0, &k) - 1;
+  return -f32_log_of(k, f);
 }
 
 GEMEL__FUNCTION float f32_normal(uint32_t word, float w) {
@@ -54,8 +54,8 @@ GEMEL__FUNCTION double f64_depth(uint64_t word) {
   const uint64_t m = f64_distance(word);
   const double h = f64_of(m, 0.5) * 0x1p-64;
   const double tail = f64_of(INT64_MAX - m, 0.5) * 0x1p-64;
-  double k, f = f64_split(4 * tail * (0.5 + h), &k) - 1;
-  return -f64_log_of(k, f, 0);
+  double k, f = f64_split(4 * tail * (0.5 + h), 0, &k) - 1;
+  return -f64_log_of(k, f);
 }
 
 GEMEL__FUNCTION double f64_normal(uint64_t word, double w) {
