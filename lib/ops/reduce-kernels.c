@@ -16,6 +16,12 @@
 #define ADD(x, y) ((x) + (y))
 #define MULTIPLY(x, y) ((x) * (y))
 #define LARGER(x, y) ((x) > (y) ? (x) : (y))
+#define SMALLER(x, y) ((x) < (y) ? (x) : (y))
+#define EQUAL(x, y) ((x) == (y))
+/* Where there is a NaN, it is the largest, and equal to nothing. */
+#define EQUAL_OR_NAN(x, largest) (((x) == (largest)) | ((x) != (x)))
+#define LOW_F32 0xff800000u /* -inf */
+#define LOW_F64 0xfff0000000000000u
 
 /* Negative numbers' bits grow downwards: turning all but the sign over makes them grow upwards.
  * Written without a branch, or else compilers make one that vectors can't take. */

@@ -66,6 +66,10 @@
 #undef NEAR
 #define NEAR 512
 
+/* Elements of a line that are asked for at once, of maxima. */
+#undef FETCHED
+#define FETCHED 512
+
 /* Few elements one after the other; more of them in 64 (f32) or 32 (f64) lanes, the last ones
  * padded with identities, and the lanes joined until one is left. Blocks read abreast take turns of
  * LANES elements, their lanes waiting in memory meanwhile. */
@@ -148,6 +152,32 @@
     *(A *)acc = r;                                                                                 \
   }
 
+/* The largest of N numbers by their bits, S and U being integers as wide: the largest signed one,
+ * or if that has a sign, and so all have, the least. NaNs are beyond the infinities, those with a
+ * sign as unsigned integers, LOW being those of -inf. */
+#define DEFINE_LARGEST(tag, T, S, U, LOW, IDENTITY, KEY)                                           \
+  static void NAME(block, tag)(size_t n, const void *data, void *acc) {                            \
+    typedef S __attribute__((may_alias)) word;                                                     \
+    const word *const x = data;                                                                    \
+    S most = n > 0 ? x[0] : IDENTITY, least = most, bits;                                          \
+    U top = (U)most;                                                                               \
+    T value;                                                                                       \
+    for (size_t from = 0, to = FETCHED; from < n; from = to, to += FETCHED) {                      \
+      to = to < n ? to : n;                                                                        \
+      for (size_t k = from; k < to; k += 64 / sizeof(T)) {                                         \
+        __builtin_prefetch((const char *)(x + k) + AHEAD);                                         \
+      }                                                                                            \
+      for (size_t k = from; k < to; k++) {                                                         \
+        most = LARGER(most, x[k]);                                                                 \
+        least = SMALLER(least, x[k]);                                                              \
+        top = LARGER(top, (U)x[k]);                                                                \
+      }                                                                                            \
+    }                                                                                              \
+    bits = top > LOW ? (S)top : most < 0 ? least : most;                                           \
+    memcpy(&value, &bits, sizeof value);                                                           \
+    *(S *)acc = n > 0 ? KEY(value) : IDENTITY;                                                     \
+  }
+
 /* Short lines, which the way to a block would take longer than. */
 #define DEFINE_LINES(tag, T, A, IDENTITY, JOIN, VALUE)                                             \
   static void NAME(lines, tag)(size_t count, int64_t stride, size_t n, const void *data,           \
@@ -184,14 +214,16 @@
         a[k] = value > best ? value : best;                                                        \
       }                                                                                            \
     }                                                                                              \
-  }                                                                                                \
+  }
+
+#define DEFINE_FIRST(tag, T, A, OF_KEY, IS_SOUGHT)                                                 \
   static size_t NAME(first, tag)(size_t n, const void *data, const void *acc) {                    \
     const T *const x = data;                                                                       \
-    const A sought = *(const A *)acc;                                                              \
+    const T sought = OF_KEY(*(const A *)acc);                                                      \
     const int32_t count = (int32_t)n;                                                              \
     int32_t least = count;                                                                         \
     for (int32_t k = 0; k < count; k++) {                                                          \
-      const int32_t place = VALUE(x[k]) == sought ? k : count;                                     \
+      const int32_t place = IS_SOUGHT(x[k], sought) ? k : count;                                   \
       least = place < least ? place : least;                                                       \
     }                                                                                              \
     return (size_t)least;                                                                          \
@@ -204,6 +236,11 @@
   DEFINE_ENDS(tag, T, T, IDENTITY, SELF)
 #define OTHERS(tag, T, A, R, IDENTITY, JOIN, VALUE, RESULT)                                        \
   DEFINE_PLAIN(tag, T, A, IDENTITY, JOIN, VALUE)                                                   \
+  WITH_BLOCK(tag, T, A, R, IDENTITY, JOIN, VALUE, RESULT)
+#define LARGEST(tag, T, A, U, LOW, IDENTITY, KEY, RESULT)                                          \
+  DEFINE_LARGEST(tag, T, A, U, LOW, IDENTITY, KEY)                                                 \
+  WITH_BLOCK(tag, T, A, T, IDENTITY, LARGER, KEY, RESULT)
+#define WITH_BLOCK(tag, T, A, R, IDENTITY, JOIN, VALUE, RESULT)                                    \
   DEFINE_LINES(tag, T, A, IDENTITY, JOIN, VALUE)                                                   \
   DEFINE_ROWS(tag, T, A, JOIN, VALUE)                                                              \
   DEFINE_ENDS(tag, A, R, IDENTITY, RESULT)
@@ -212,7 +249,8 @@
   OTHERS(sum_##tag, T, uint64_t, uint64_t, 0, ADD, WIDEN, SELF)                                    \
   OTHERS(prod_##tag, T, uint64_t, uint64_t, 1, MULTIPLY, WIDEN, SELF)                              \
   OTHERS(max_##tag, T, T, T, LOW, LARGER, SELF, SELF)                                              \
-  DEFINE_PLACES(max_##tag, T, T, SELF)
+  DEFINE_PLACES(max_##tag, T, T, SELF)                                                             \
+  DEFINE_FIRST(max_##tag, T, T, SELF, EQUAL)
 
 typedef float NAME(vector, f32) __attribute__((vector_size(REGISTER), aligned(4), may_alias));
 typedef double NAME(vector, f64) __attribute__((vector_size(REGISTER), aligned(8), may_alias));
@@ -230,12 +268,14 @@ FLOATS(sum_f32, float, NAME(vector, f32), 0, ADD)
 FLOATS(sum_f64, double, NAME(vector, f64), 0, ADD)
 FLOATS(prod_f32, float, NAME(vector, f32), 1, MULTIPLY)
 FLOATS(prod_f64, double, NAME(vector, f64), 1, MULTIPLY)
-OTHERS(max_f32, float, int32_t, float, INT32_MIN, LARGER, key_of_f32, f32_of_key)
-OTHERS(max_f64, double, int64_t, double, INT64_MIN, LARGER, key_of_f64, f64_of_key)
-OTHERS(argmax_f32, float, int32_t, float, INT32_MIN, LARGER, zero_key_of_f32, f32_of_key)
-OTHERS(argmax_f64, double, int64_t, double, INT64_MIN, LARGER, zero_key_of_f64, f64_of_key)
+LARGEST(max_f32, float, int32_t, uint32_t, LOW_F32, INT32_MIN, key_of_f32, f32_of_key)
+LARGEST(max_f64, double, int64_t, uint64_t, LOW_F64, INT64_MIN, key_of_f64, f64_of_key)
+LARGEST(argmax_f32, float, int32_t, uint32_t, LOW_F32, INT32_MIN, zero_key_of_f32, f32_of_key)
+LARGEST(argmax_f64, double, int64_t, uint64_t, LOW_F64, INT64_MIN, zero_key_of_f64, f64_of_key)
 DEFINE_PLACES(argmax_f32, float, int32_t, zero_key_of_f32)
 DEFINE_PLACES(argmax_f64, double, int64_t, zero_key_of_f64)
+DEFINE_FIRST(argmax_f32, float, int32_t, f32_of_key, EQUAL_OR_NAN)
+DEFINE_FIRST(argmax_f64, double, int64_t, f64_of_key, EQUAL_OR_NAN)
 
 #define ENTRY(tag, A, abreast, places, first)                                                      \
   {                                                                                                \

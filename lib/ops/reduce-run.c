@@ -30,7 +30,8 @@ enum {
   BLOCK = GEMEL__REDUCE_BLOCK,
   ABREAST = GEMEL__REDUCE_ABREAST,
   ROWS = 64,    /* rows in a block of columns */
-  STRIP = 1024, /* columns in a strip, at most */
+  WIDE = 4096,  /* columns in a strip, at most */
+  STRIP = 1024, /* and at least, where threads share them; lines at once, at most */
   LEVELS = 48,  /* of a tree: more than log2 of any number of blocks */
   PARTS = 64,   /* runs of blocks that a tree may be cut into */
   SOME = 4,     /* lines that a thread takes at once, where there are few */
@@ -161,7 +162,7 @@ static gemel__acc line_part(const gemel__reduce_plan *p, const char *base, int64
 
 static void store(const gemel__reduce_plan *p, int64_t first, size_t n, const void *acc) {
   char *out = p->out + first * (int64_t)p->out_bytes;
-  float wide[STRIP];
+  float wide[WIDE];
   if (p->half) {
     p->reducer->finish(n, acc, wide);
     gemel__half_from_f32(p->dtype, n, (uint16_t *)(void *)out, wide);
@@ -271,7 +272,7 @@ static void run_one_block(const gemel__reduce_plan *p, void *scratch) {
 static void add_rows(const gemel__reduce_plan *p, const gemel__reduce_strip *s, int64_t from,
                      int64_t to, void *acc) {
   const gemel__reduce_axis *inner = &p->reduced[p->n_reduced - 1];
-  float wide[STRIP];
+  float wide[WIDE];
   while (from < to) {
     int64_t start = from % inner->size, run = inner->size - start, k;
     const char *row = s->base +
@@ -305,6 +306,12 @@ static void strip_part(const gemel__reduce_plan *p, const gemel__reduce_strip *s
     tree_push(&t);
   }
   tree_result(&t);
+}
+
+/* The wider a strip, the more of memory is read as it lies; but all threads should have some. */
+static int64_t strip_for(const gemel__reduce_plan *p) {
+  int64_t strip = p->threads > 1 ? p->lines / (2 * p->threads) : WIDE;
+  return strip > WIDE ? WIDE : strip < STRIP ? STRIP : strip;
 }
 
 static int64_t column_blocks(const gemel__reduce_plan *p) {
@@ -447,7 +454,7 @@ static gemel_status prepare(gemel_kernel_call *call, gemel__reduction what) {
   }
   if (p->length == 0 || p->lines == 0) {
     p->run = run_empty;
-  } else if (gemel__reduce_cut_strips(p, NARROW, STRIP)) {
+  } else if (gemel__reduce_cut_strips(p, NARROW, strip_for(p))) {
     p->run = run_columns;
     call->scratch_bytes = column_scratch(p);
   } else if (has_slabs(p)) {
