@@ -62,9 +62,13 @@ static void emit_simple(gemel__equality *q, gemel_tier tier, gemel_verdict verdi
   gemel__record_emit(q->run, &record);
 }
 
-size_t gemel__equal_affordable(const gemel__equality *q, size_t n) {
+double gemel__equal_share(const gemel__run *run, const gemel__pair *pair) {
+  return fmin(USUAL_WORK / gemel__pair_work(pair), 1) * (run->effort > 0 ? run->effort : 1);
+}
+
+size_t gemel__equal_affordable(double of_all, size_t n) {
   enum { AT_LEAST = 4 };
-  size_t share = (size_t)(q->share * (double)n);
+  size_t share = (size_t)(of_all * (double)n);
   return share >= n ? n : share > AT_LEAST ? share : AT_LEAST < n ? AT_LEAST : n;
 }
 
@@ -157,7 +161,7 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
   gemel_status status = GEMEL_OK;
   char detail[300] = "";
   double started = gemel__clock();
-  size_t k, n = gemel__equal_affordable(q, q->run->options.instances / 2 + 1);
+  size_t k, n = gemel__equal_affordable(q->share, q->run->options.instances / 2 + 1);
   memset(&total, 0, sizeof total);
   gemel__record_init(&record, q->run, "pair", q->name, t->tier);
   record.how = t->how;
@@ -264,7 +268,7 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
   gemel_record record;
   gemel__needs needs;
   gemel__random random;
-  size_t points = gemel__equal_affordable(q, q->run->options.instances);
+  size_t points = gemel__equal_affordable(q->share, q->run->options.instances);
   gemel__needs_plan plan = {.points = 2 * points,
                             .rounding = 8 * points,
                             .losses = 3 * points,
@@ -531,8 +535,7 @@ static gemel_status find_share(gemel__equality *q, gemel_error *error) {
   gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX - 2, &random);
   gemel_status status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
   if (status == GEMEL_OK) {
-    q->share = USUAL_WORK / gemel__pair_work(&pair);
-    q->share = fmin(q->share, 1) * (q->run->effort > 0 ? q->run->effort : 1);
+    q->share = gemel__equal_share(q->run, &pair);
     gemel__pair_clear(&pair);
   }
   return status;

@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "pairs/joint.h"
 #include "equal/closed.h"
+#include "equal/question.h"
 #include "equal/signs.h"
 #include "instances/rebuild.h"
 #include "pairs/scale.h"
@@ -192,13 +193,12 @@ static void scale(struct general *g, char *text) {
   gemel_graph_unref(b);
 }
 
-static gemel_status ask(gemel__run *run, const char *name, const struct general *g, size_t points,
+static gemel_status ask(gemel__run *run, const char *name, const struct general *g,
                         gemel__answer *total, size_t *instances, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   *instances = 0;
   for (size_t k = 0; k < ROUNDS && status == GEMEL_OK; k++) {
     gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
-                           .points = points,
                            .trials = 4,
                            .all_compared = 1,
                            .keep_sites = 1,
@@ -212,6 +212,7 @@ static gemel_status ask(gemel__run *run, const char *name, const struct general 
       return status;
     }
     how.seed = gemel__random_bits(&random);
+    how.points = gemel__equal_affordable(gemel__equal_share(run, &pair), run->options.instances);
     status = gemel__pair_decide(&pair, &how, &answer, error);
     if (status == GEMEL_OK && answer.verdict == GEMEL_VERDICT_REFUTED) {
       status = GEMEL_DECLINED;
@@ -229,8 +230,8 @@ static gemel_status ask(gemel__run *run, const char *name, const struct general 
 }
 
 int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *a,
-                          const gemel_graph *b, size_t points, gemel__answer *answer,
-                          size_t *instances, char *scaled) {
+                          const gemel_graph *b, gemel__answer *answer, size_t *instances,
+                          char *scaled) {
   struct general g;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
@@ -242,7 +243,7 @@ int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *
   status = make(&g, a, b, 0, &error);
   if (status == GEMEL_OK) {
     scale(&g, scaled);
-    status = ask(run, name, &g, points, answer, instances, &error);
+    status = ask(run, name, &g, answer, instances, &error);
   }
   clear(&g);
   return status == GEMEL_NO_MEMORY ? -1

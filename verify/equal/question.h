@@ -32,8 +32,11 @@ void gemel__equal_note(gemel__equality *q, gemel_verdict verdict);
 /* Emits the record of a tier that was stopped before its end. */
 void gemel__equal_stopped(gemel__equality *q, gemel_tier tier);
 
-/* How many of N instances or points the pair gets, given its size: at least a few. */
-size_t gemel__equal_affordable(const gemel__equality *q, size_t n);
+/* The share of the usual number of points that PAIR gets, given its size. */
+double gemel__equal_share(const gemel__run *run, const gemel__pair *pair);
+
+/* How many of N instances or points that is: at least a few. */
+size_t gemel__equal_affordable(double share, size_t n);
 
 /* Keeps VALUES, at which TIER refutes, if the caller wants a folder with a counterexample
  * (report/saved.h). */

@@ -35,9 +35,9 @@ static gemel_status check_unless_stopped(const gemel__instance *instance,
 static gemel_status ask(const gemel__equality *q, const gemel__pair *pair, uint64_t seed,
                         gemel__ticker *ticker, gemel__answer *answer, gemel_error *error) {
   gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
-                         .points = gemel__equal_affordable(q, q->run->options.instances),
+                         .points = gemel__equal_affordable(q->share, q->run->options.instances),
                          .trials = 4,
-                         .drives = gemel__equal_affordable(q, 1600),
+                         .drives = gemel__equal_affordable(q->share, 1600),
                          .all_compared = 1,
                          .keep_sites = 1,
                          .solve = 1,
@@ -202,8 +202,7 @@ static int settle_general(gemel__equality *q, gemel_record *record, double start
   gemel__answer answer;
   char scaled[GEMEL__MOST_SCALED_TEXT];
   int settled =
-      gemel__general_decide(q->run, q->name, q->real_a, q->real_b, q->run->options.instances,
-                            &answer, &record->instances, scaled);
+      gemel__general_decide(q->run, q->name, q->real_a, q->real_b, &answer, &record->instances, scaled);
   if (settled == 1) {
     record->seconds = gemel__clock() - started;
     conclude_real(q, q->scaled[0] != '\0' ? q->scaled : scaled, record, &answer);
