@@ -48,6 +48,7 @@ typedef struct campaign {
   char *scratch; /* a folder for what the optimiser writes */
   FILE *json;    /* or NULL */
   gemel__output json_output;
+  size_t unwritten; /* counterexamples */
   uint64_t shard, shards;
   double limit; /* seconds of a pair's process; 0: none */
 } campaign;
@@ -518,31 +519,53 @@ static int is_model(const char *before, const model_found *item, gemel__campaign
   return model != NULL;
 }
 
+/* Compares BEFORE and AFTER, and keeps in FOLDER (NULL: nowhere) what a pair that differs needs. If
+ * that can't be written, the verdict stands all the same, and ROW says so. */
+static void compare_and_keep(campaign *c, char *before, char *after, char *folder, const char *log,
+                             gemel__campaign_row *row) {
+  gemel__equal_summary *s = &row->summary;
+  char problem[sizeof s->detail] = "";
+  compare(c, before, after, folder, log, row);
+  if (folder != NULL && row->outcome == GEMEL__OUTCOME_OPEN && !s->ended && !is_stopped) {
+    snprintf(problem, sizeof problem, "%s", s->detail);
+    memset(s, 0, sizeof *s);
+    compare(c, before, after, NULL, log, row);
+  }
+  if (folder == NULL || row->outcome != GEMEL__OUTCOME_DIFFERS) {
+    return;
+  }
+  if (problem[0] == '\0' && keep_pair(folder, before, after) != GEMEL__GOOD) {
+    snprintf(problem, sizeof problem, "%s", folder);
+  }
+  if (problem[0] != '\0') {
+    size_t used = strlen(s->detail);
+    snprintf(s->detail + used, sizeof s->detail - used, "; counterexample not written: %s",
+             problem);
+    c->unwritten++;
+  }
+}
+
 static void optimise_and_compare(campaign *c, char *before, char *after, char *folder,
                                  const char *log, gemel__campaign_row *row) {
   if (optimise(c, before, after, log, row->summary.detail, sizeof row->summary.detail)) {
-    compare(c, before, after, folder, log, row);
+    compare_and_keep(c, before, after, folder, log, row);
   } else {
     row->outcome = GEMEL__OUTCOME_FAILED;
   }
 }
 
-static int judge_model(campaign *c, const model_found *item, gemel__campaign_row *row) {
+static void judge_model(campaign *c, const model_found *item, gemel__campaign_row *row) {
   const char *model = item->name;
   char *before = gemel__need_text("%s/%s", c->args->operands[0], model);
   char *after = gemel__need_text("%s/after.onnx", c->scratch);
   char *log = gemel__need_text("%s/log", c->scratch), *folder = folder_for(c, model);
   double started = gemel__now();
-  int status = GEMEL__GOOD;
   memset(row, 0, sizeof *row);
   row->model = gemel__need_text("%s", model);
   gemel__progress("gemel campaign: %s", model);
   char *detail = row->summary.detail;
   if (is_model(before, item, row)) {
     optimise_and_compare(c, before, after, folder, log, row);
-  }
-  if (folder != NULL && row->outcome == GEMEL__OUTCOME_DIFFERS) {
-    status = keep_pair(folder, before, after);
   }
   row->seconds = gemel__now() - started;
   make_printable(row->model);
@@ -553,18 +576,16 @@ static int judge_model(campaign *c, const model_found *item, gemel__campaign_row
   free(after);
   free(log);
   free(folder);
-  return status;
 }
 
 /* ---- All ---- */
 
-static int judge_all(campaign *c, const found_list *models) {
+static void judge_all(campaign *c, const found_list *models) {
   FILE *table = c->json == stdout ? stderr : stdout;
   c->sum.rows = gemel__need(NULL, models->count * sizeof *c->sum.rows);
-  int status = GEMEL__GOOD;
-  for (size_t k = c->shard - 1; status == GEMEL__GOOD && k < models->count; k += c->shards) {
+  for (size_t k = c->shard - 1; k < models->count; k += c->shards) {
     gemel__campaign_row *row = &c->sum.rows[c->sum.count];
-    status = judge_model(c, &models->items[k], row);
+    judge_model(c, &models->items[k], row);
     if (is_stopped) {
       free(row->model);
       break;
@@ -590,7 +611,6 @@ static int judge_all(campaign *c, const found_list *models) {
             (unsigned long long)c->shards, models->count);
   }
   fprintf(table, "%s (%.1f s)\n", is_stopped ? ", then a signal ended it" : "", c->sum.seconds);
-  return status;
 }
 
 /* Writes a report of the whole to the file that option NAME says. */
@@ -640,9 +660,11 @@ static int read_options(campaign *c) {
     return GEMEL__BAD;
   }
   c->limit = seconds > 0 ? 3 * seconds + 10 : 0;
-  return gemel__arg(args, "counterexample") == NULL
-             ? GEMEL__GOOD
-             : gemel__folder_make(gemel__arg(args, "counterexample"));
+  const char *folder = gemel__arg(args, "counterexample");
+  int status = folder == NULL ? GEMEL__GOOD : gemel__folder_make(folder);
+  return status != GEMEL__GOOD || folder == NULL || access(folder, W_OK | X_OK) == 0
+             ? status
+             : gemel__complain("%s: %s", folder, strerror(errno));
 }
 
 static int make_scratch(campaign *c) {
@@ -658,7 +680,7 @@ static int judge_and_report(campaign *c, const found_list *models) {
     return status;
   }
   catch_signals();
-  status = judge_all(c, models);
+  judge_all(c, models);
   status = report(c, "junit", gemel__campaign_junit) == GEMEL__GOOD ? status : GEMEL__BAD;
   status = report(c, "html", gemel__campaign_html) == GEMEL__GOOD ? status : GEMEL__BAD;
   rmdir(c->scratch);
@@ -688,8 +710,8 @@ static int run(const gemel__args *args) {
   free(c.sum.rows);
   free(c.scratch);
   clear_found(&models);
-  return status != GEMEL__GOOD                                   ? status
-         : is_stopped || c.sum.counts[GEMEL__OUTCOME_CLOSED] > 0 ? GEMEL__BAD
+  return status != GEMEL__GOOD                                                 ? status
+         : is_stopped || c.unwritten + c.sum.counts[GEMEL__OUTCOME_CLOSED] > 0 ? GEMEL__BAD
          : c.sum.counts[GEMEL__OUTCOME_EQUAL] + c.sum.counts[GEMEL__OUTCOME_UNREAD] < c.sum.count
              ? GEMEL__REFUTED
              : GEMEL__GOOD;
