@@ -10,9 +10,9 @@
 
 /* Asks whether A and B are the same function over the reals for any values of their constants.
  * Returns 1 if ANSWER passes, 0 if that isn't known (they may still be equal for these constants),
- * −1 if memory is out. There are a few instances, whose number is written to *INSTANCES; an expensive
- * one gets fewer points. SCALED, of GEMEL__MOST_SCALED_TEXT bytes, gets the sizes that were scaled, or "".
- * Release ANSWER with gemel__answer_clear whatever is returned. */
+ * −1 if memory is out. There are a few instances, whose number is written to *INSTANCES; an
+ * expensive one gets fewer points. SCALED, of GEMEL__MOST_SCALED_TEXT bytes, gets the sizes that
+ * were scaled, or "". Release ANSWER with gemel__answer_clear whatever is returned. */
 int gemel__general_decide(gemel__run *run, const char *name, const gemel_graph *a,
                           const gemel_graph *b, gemel__answer *answer, size_t *instances,
                           char *scaled);

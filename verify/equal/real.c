@@ -201,8 +201,8 @@ static gemel_status report_scouted(gemel__equality *q, gemel_error *error) {
 static int settle_general(gemel__equality *q, gemel_record *record, double started) {
   gemel__answer answer;
   char scaled[GEMEL__MOST_SCALED_TEXT];
-  int settled =
-      gemel__general_decide(q->run, q->name, q->real_a, q->real_b, &answer, &record->instances, scaled);
+  int settled = gemel__general_decide(q->run, q->name, q->real_a, q->real_b, &answer,
+                                      &record->instances, scaled);
   if (settled == 1) {
     record->seconds = gemel__clock() - started;
     conclude_real(q, q->scaled[0] != '\0' ? q->scaled : scaled, record, &answer);
