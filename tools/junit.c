@@ -55,22 +55,6 @@ void gemel__junit_write(FILE *file, const char *suite, size_t count, double seco
 
 /* ---- Records ---- */
 
-/* 1 if another tier refuted what record K is about, which is a failure: then it wasn't run for that
- * reason. */
-static int failed_before(const gemel__records *records, size_t k) {
-  const gemel_record *r = &records->rows[k];
-  for (; k > 0; k--) {
-    const gemel_record *before = &records->rows[k - 1];
-    if (strcmp(before->name, r->name) != 0 || strcmp(before->kind, r->kind) != 0) {
-      return 0;
-    }
-    if (before->verdict == GEMEL_VERDICT_REFUTED) {
-      return !gemel__records_accepts(records, before);
-    }
-  }
-  return 0;
-}
-
 /* Failures and errors are what makes the exit status 1. */
 static gemel__junit_end end_of(const gemel__records *records, size_t k) {
   const gemel_record *r = &records->rows[k];
@@ -78,7 +62,7 @@ static gemel__junit_end end_of(const gemel__records *records, size_t k) {
     return GEMEL__JUNIT_PASSED;
   }
   if (gemel__records_accepts(records, r) ||
-      (r->verdict == GEMEL_VERDICT_NOT_RUN && failed_before(records, k))) {
+      (r->verdict == GEMEL_VERDICT_NOT_RUN && gemel__records_refuted_before(records, r) != NULL)) {
     return GEMEL__JUNIT_SKIPPED;
   }
   return gemel_verdict_severity(r->verdict) > gemel_verdict_severity(GEMEL_VERDICT_UNINFORMATIVE)

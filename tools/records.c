@@ -137,13 +137,30 @@ void gemel__records_clear(gemel__records *records) {
   gemel__baseline_clear(&records->baseline);
 }
 
+const gemel_record *gemel__records_refuted_before(const gemel__records *records,
+                                                  const gemel_record *r) {
+  const gemel_record *before = r;
+  while (before > records->rows && strcmp(before[-1].name, r->name) == 0 &&
+         strcmp(before[-1].kind, r->kind) == 0) {
+    if ((--before)->verdict == GEMEL_VERDICT_REFUTED) {
+      return before;
+    }
+  }
+  return NULL;
+}
+
 int gemel__records_accepts(const gemel__records *records, const gemel_record *r) {
   int severity = gemel_verdict_severity(r->verdict);
   if (severity <= gemel_verdict_severity(GEMEL_VERDICT_NOT_APPLICABLE)) {
     return 1;
   }
   const gemel__earlier *earlier = gemel__baseline_find(&records->baseline, r);
-  return earlier != NULL && gemel_verdict_severity(earlier->verdict) >= severity;
+  if (earlier != NULL && gemel_verdict_severity(earlier->verdict) >= severity) {
+    return 1;
+  }
+  const gemel_record *cause =
+      r->verdict == GEMEL_VERDICT_NOT_RUN ? gemel__records_refuted_before(records, r) : NULL;
+  return cause != NULL && gemel__records_accepts(records, cause);
 }
 
 int gemel__records_good(const gemel__records *records) {

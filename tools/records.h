@@ -143,7 +143,13 @@ const gemel__earlier *gemel__baseline_find(const gemel__baseline *baseline, cons
 /* Word K of those that may tell two graphs apart (GEMEL_PAIR_COUNT). */
 const char *gemel__pair_word(unsigned k);
 
-/* 1 if the verdict of R is passed or not applicable, or the baseline has as bad a one. */
+/* The record before R, one of RECORDS, in which a tier refuted what R is about; NULL: there is
+ * none. */
+const gemel_record *gemel__records_refuted_before(const gemel__records *records,
+                                                  const gemel_record *r);
+
+/* 1 if the verdict of R, one of RECORDS, is passed or not applicable, or the baseline has as bad a
+ * one; or it is not run because of a refutation that the baseline has. */
 int gemel__records_accepts(const gemel__records *records, const gemel_record *r);
 
 /* 1 if there are verdicts, and each is accepted. */
