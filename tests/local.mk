@@ -120,6 +120,7 @@ verify_tests += %reldir%/t-symbolize
 fault_tests =
 fault_tests += %reldir%/t-faults
 fault_tests += %reldir%/t-channels-last
+fault_tests += %reldir%/t-join
 fault_tests += %reldir%/t-lifted
 fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS) $(VERIFY_LIBS) \
 	$(GTEST_LIBS) $(STDCXX_LIBS)
@@ -339,7 +340,9 @@ tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
 tests_t_faults_CPPFLAGS = $(fault_cppflags)
 tests_t_faults_LDADD = $(fault_ldadd)
 tests_t_channels_last_CPPFLAGS = $(fault_cppflags)
+tests_t_join_CPPFLAGS = $(fault_cppflags)
 tests_t_channels_last_LDADD = $(fault_ldadd)
+tests_t_join_LDADD = $(fault_ldadd)
 tests_t_lifted_CPPFLAGS = $(fault_cppflags)
 tests_t_lifted_LDADD = $(fault_ldadd)
 tests_t_field_SOURCES = %reldir%/t-field.c %reldir%/formula.h

@@ -202,6 +202,7 @@ static int is_elsewhere(int id) {
 #define LIFT_FAULT(name, what) GEMEL__FAULT_##name,
 #define GPU_FAULT LIFT_FAULT
 #define LAYOUT_FAULT LIFT_FAULT
+#define JOIN_FAULT LIFT_FAULT
 #ifndef HAVE_CBLAS
 #define CBLAS_FAULT LIFT_FAULT
 #endif

@@ -31,6 +31,9 @@ typedef struct gemel__hooks {
   int (*channels_last)(const gemel_kernel_call *call); /* as in gemel_operation */
   gemel__fact_rule facts; /* what holds of every element of the result; NULL: nothing is known */
   int moves; /* 1 + the operand whose elements the results' are, in other places; 0: none is */
+  /* The axis along which the result, of RANK, has the operands one behind the other. An operand may
+   * then lie there already, and the kernels leave it alone. NULL: it hasn't. */
+  int (*joins)(const gemel_attr *attrs, int rank);
   gemel__batch_rule batch; /* NULL: only for one row after another */
   /* 1 if a node with ATTRS runs its bodies on whatever device its operands lie: its kernels, which
    * are every device's then, ask that for the bodies' kernels, copies and fills, and read no value.

@@ -30,6 +30,7 @@ enum {
   TILE_STEP = 256,           /* elements of a share of an overlapped tile */
   OVERLAP_BYTES = 2 << 20,   /* of operands and results, from which memory is overlapped */
   PARALLEL_WORK = 128 << 10, /* element-steps from which waking threads pays */
+  LANES = 16,                /* elements that begin a line, as a rule */
   LINE = 64
 };
 
@@ -93,12 +94,12 @@ static int is_straight(const gemel__loop *loop, int streamed) {
   const gemel__chain *chain = loop->n_steps == 1 ? loop->steps[0].chain : NULL;
   for (uint32_t k = 0; chain != NULL && k < loop->n_loads; k++) {
     const gemel__load *load = &loop->loads[k];
-    if (load->kind == GEMEL__LOAD_GATHER ||
+    if (load->kind == GEMEL__LOAD_GATHER || load->kind == GEMEL__LOAD_ROW ||
         (load->kind == GEMEL__LOAD_FIXED && load->slot == chain->slots[0])) {
       return 0;
     }
   }
-  return chain != NULL && !streamed && loop->n_stores == 1;
+  return chain != NULL && !streamed && loop->n_stores == 1 && loop->stores[0].strides == NULL;
 }
 
 /* Tiles that fit into the first-level cache with all that happens to them. */
@@ -138,6 +139,31 @@ static int close_axis(const gemel__loop *loop, const gemel__load *load) {
              : -1;
 }
 
+/* Has tiles be whole rows, which begin at a vector's multiple if they may, if an operand is the
+ * same for each row; else such operands are gathered. */
+static void fit_rows(gemel__loop *loop) {
+  int64_t row = loop->rank > 0 ? loop->sizes[loop->rank - 1] : 1, rows = loop->tile / row;
+  int64_t power = row & -row, even = power < LANES ? LANES / power : 1;
+  int fits = loop->turn_axis < 0 && 2 * loop->tile >= row, some = 0;
+  for (uint32_t k = 0; k < loop->n_loads; k++) {
+    gemel__load *load = &loop->loads[k];
+    if (load->kind == GEMEL__LOAD_ROW) {
+      load->kind = fits ? GEMEL__LOAD_ROW : GEMEL__LOAD_GATHER;
+      some = fits;
+    }
+  }
+  if (some && !GEMEL__FAULT(loop_rows_cut)) {
+    rows -= rows > even ? rows % even : 0;
+    loop->tile = row * (rows > 0 ? rows : 1);
+  }
+}
+
+static void count_gathers(gemel__loop *loop) {
+  for (uint32_t k = 0; k < loop->n_loads; k++) {
+    loop->n_gathers += loop->loads[k].kind == GEMEL__LOAD_GATHER;
+  }
+}
+
 /* Sets TURN_AXIS and how many rows along it are gathered at once. */
 static void find_turn(gemel__loop *loop, size_t widest) {
   loop->turn_axis = -1;
@@ -145,7 +171,6 @@ static void find_turn(gemel__loop *loop, size_t widest) {
     if (loop->loads[k].kind == GEMEL__LOAD_GATHER) {
       int axis = close_axis(loop, &loop->loads[k]);
       loop->turn_axis = loop->turn_axis < 0 ? axis : loop->turn_axis;
-      loop->n_gathers++;
     }
   }
   if (loop->elements * (int64_t)widest < TURN_LEAST) {
@@ -181,6 +206,8 @@ void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
       !loop->straight && (streamed > 0 || direct_bytes(loop) * loop->elements > OVERLAP_BYTES);
   loop->tile = loop->straight ? big_tile(loop, threads) : small_tile(loop, bytes);
   find_turn(loop, widest);
+  fit_rows(loop);
+  count_gathers(loop);
   loop->parts = parts_of(loop);
   set_shares(loop);
   n = filled(loop);
@@ -202,35 +229,36 @@ static void fill(size_t bytes, int64_t n, char *to, const char *from) {
   gemel__copy_row(bytes, n, to, (int64_t)bytes, from, 0);
 }
 
-/* Elements [BEGIN, BEGIN + N) of the iteration, in order, to the buffer TO. */
-static void gather(const gemel__loop *loop, const gemel__load *load, int64_t begin, int64_t n,
-                   char *to) {
-  int64_t index[GEMEL_MAX_RANK], rest = begin, last = loop->rank - 1;
-  const char *from = load->data;
-  size_t bytes = load->element_bytes;
-  int k;
-  for (k = loop->rank - 1; k >= 0; k--) {
+/* Copies elements [BEGIN, BEGIN + N) of the iteration between what lies at DATA with STRIDES and
+ * the buffer TILE, where they are in order: to that if it GATHERS. */
+static void move_tile(const gemel__loop *loop, size_t bytes, const int64_t *strides, char *data,
+                      int64_t begin, int64_t n, char *tile, int gathers) {
+  int64_t index[GEMEL_MAX_RANK], rest = begin, item = (int64_t)bytes;
+  int last = loop->rank - 1, k;
+  for (k = last; k >= 0; k--) {
     index[k] = rest % loop->sizes[k];
     rest /= loop->sizes[k];
-    from += index[k] * load->strides[k];
+    data += index[k] * strides[k];
   }
   while (n > 0) {
-    int64_t row = loop->sizes[last] - index[last];
+    int64_t row = loop->sizes[last] - index[last], step = strides[last];
     row = row < n ? row : n;
-    gemel__copy_row(bytes, row, to, (int64_t)bytes, from,
-                    GEMEL__FAULT(gather_stride) && load->strides[last] > (int64_t)bytes
-                        ? (int64_t)bytes
-                        : load->strides[last]);
-    to += (size_t)row * bytes;
+    if (gathers) {
+      step = GEMEL__FAULT(gather_stride) && step > item ? item : step;
+      gemel__copy_row(bytes, row, tile, item, data, step);
+    } else {
+      gemel__copy_row(bytes, row, data, step, tile, item);
+    }
+    tile += row * item;
     n -= row;
-    from -= index[last] * load->strides[last];
+    data -= index[last] * strides[last];
     index[last] = 0;
-    for (k = (int)last - 1; k >= 0 && n > 0; k--) {
-      from += load->strides[k];
+    for (k = last - 1; k >= 0 && n > 0; k--) {
+      data += strides[k];
       if (++index[k] < loop->sizes[k]) {
         break;
       }
-      from -= load->strides[k] * loop->sizes[k];
+      data -= strides[k] * loop->sizes[k];
       index[k] = 0;
     }
   }
@@ -327,23 +355,33 @@ static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, int64_t 
     if (load->kind == GEMEL__LOAD_DIRECT) {
       s->slots[load->slot] = (char *)load->data + begin * load->element_bytes;
     } else if (load->kind == GEMEL__LOAD_GATHER && loop->turn_axis < 0) {
-      gather(loop, load, begin, n, s->slots[load->slot]);
+      move_tile(loop, load->element_bytes, load->strides, (char *)load->data, begin, n,
+                s->slots[load->slot], 1);
     }
   }
   for (k = 0; k < loop->n_stores; k++) {
     const gemel__loop_store *store = &loop->stores[k];
-    s->slots[store->slot] = store->streamed
-                                ? buffer_at(loop, s, s->turn ? store->spare : store->slot)
-                                : store->data + begin * store->element_bytes;
+    if (store->strides == NULL) { /* else in a buffer, or in that of a turned operand */
+      s->slots[store->slot] = store->streamed
+                                  ? buffer_at(loop, s, s->turn ? store->spare : store->slot)
+                                  : store->data + begin * store->element_bytes;
+    }
   }
-  if (!loop->overlap) {
+  if (loop->overlap) {
+    run_steps_overlapped(loop, n, s, next);
+    s->last_begin = begin;
+    s->last_n = n;
+    s->turn = !s->turn;
+  } else {
     run_steps(loop, (size_t)n, s->slots);
-    return;
   }
-  run_steps_overlapped(loop, n, s, next);
-  s->last_begin = begin;
-  s->last_n = n;
-  s->turn = !s->turn;
+  for (k = 0; k < loop->n_stores; k++) {
+    const gemel__loop_store *store = &loop->stores[k];
+    if (store->strides != NULL) {
+      move_tile(loop, store->element_bytes, store->strides, store->data, begin, n,
+                s->slots[store->slot], 0);
+    }
+  }
 }
 
 /* A block of ROWS rows along the turn axis and N columns: its first element, and where it stands.
@@ -434,6 +472,9 @@ static void run_parts(const gemel__loop *loop, int64_t first, int64_t last, char
     const gemel__load *load = &loop->loads[k];
     if (load->kind == GEMEL__LOAD_FIXED) {
       fill(load->element_bytes, filled(loop), s.slots[load->slot], load->data);
+    } else if (load->kind == GEMEL__LOAD_ROW) {
+      move_tile(loop, load->element_bytes, load->strides, (char *)load->data, 0, filled(loop),
+                s.slots[load->slot], 1);
     }
   }
   if (loop->turn_axis < 0) {

@@ -3,7 +3,8 @@
  * The tile engine: runs a straight-line program of scalar kernels over all elements of one
  * iteration shape, a cache-sized tile at a time, so that values between kernels never reach memory.
  * Operands that lie in the order of the iteration are read and written where they are; any others
- * are gathered into tile buffers first, and one that is the same everywhere is filled in once.
+ * are gathered into tile buffers first, or copied from these behind, and one that is the same
+ * everywhere, or for each row, is filled in once.
  * Tiles are independent, so threads share them out in a fixed way and the result doesn't depend on
  * how many there are.
  */
@@ -23,7 +24,9 @@ enum { GEMEL__LOOP_SLOTS = 1024 };
 typedef enum gemel__load_kind {
   GEMEL__LOAD_DIRECT, /* in iteration order without gaps: SLOT points into it */
   GEMEL__LOAD_GATHER, /* any STRIDES: copied to SLOT, a buffer, for each tile */
-  GEMEL__LOAD_FIXED   /* one element for all: SLOT, a buffer, is filled once */
+  GEMEL__LOAD_ROW,  /* the same along all axes but the last: SLOT, a buffer that is nothing else's,
+                       is filled once, tiles being whole rows. Becomes GATHER if they can't be */
+  GEMEL__LOAD_FIXED /* one element for all: SLOT, a buffer, is filled once */
 } gemel__load_kind;
 
 typedef struct gemel__load {
@@ -36,8 +39,10 @@ typedef struct gemel__load {
 } gemel__load;
 
 typedef struct gemel__loop_store {
-  char *data;     /* row-major; set before a run */
-  uint32_t share; /* bytes to write before each step when overlapped */
+  char *data;             /* element (0, ..., 0); set before a run */
+  const int64_t *strides; /* bytes, one an axis of the loop: SLOT is a buffer, copied there behind
+                             each tile. NULL: row-major */
+  uint32_t share;         /* bytes to write before each step when overlapped */
   uint16_t slot;
   uint8_t element_bytes;
   uint8_t streamed; /* SLOT is a buffer, written past the cache while the next tile is computed */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The part of the shape family that puts blocks of elements together: pad, join, split. Their
- * results are always new memory. The gradient of a join is one split, and the other way round.
+ * results are new memory, in which operands of a join may lie already. The gradient of a join is
+ * one split, and the other way round.
  */
 #include <string.h>
 #include <gemel/ops.h>
@@ -361,7 +362,12 @@ static gemel_status run_join(const gemel_kernel_call *call) {
   int axis = gemel__axis(call->attrs[0].u.i, out->rank);
   int64_t offset = 0;
   for (size_t k = 0; k < call->n_inputs; k++) {
-    copy_part(call, out, &call->inputs[k], axis, offset, 0);
+    const gemel_view *part = &call->inputs[k];
+    int there = part->data == (char *)out->data + offset * out->strides[axis] ||
+                (GEMEL__FAULT(join_twice) && k > 0 && part->data == call->inputs[k - 1].data);
+    if (!there) {
+      copy_part(call, out, part, axis, offset, 0);
+    }
     offset += call->inputs[k].shape[axis];
   }
   return GEMEL_OK;
@@ -385,6 +391,10 @@ static gemel_status normalize_join(gemel_normalize *call) {
   return GEMEL_OK;
 }
 
+static int join_axis(const gemel_attr *attrs, int rank) {
+  return gemel__axis(attrs[0].u.i, rank);
+}
+
 static unsigned join_facts(const gemel__fact_call *call) {
   return call->all;
 }
@@ -397,6 +407,7 @@ const gemel__hooks gemel__hooks_join = {.infer = infer_join,
                                         .cost = gemel__cost_move,
                                         .normalize = normalize_join,
                                         .facts = join_facts,
+                                        .joins = join_axis,
                                         .channels_last = join_channels_last};
 
 /* ---- split ---- */

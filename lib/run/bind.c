@@ -276,6 +276,16 @@ gemel__plan_layout *gemel__layout_channels_last(gemel__segment *segment,
   return made;
 }
 
+int gemel__layout_ends_with_channels(const gemel__plan_layout *l) {
+  int64_t inside = l->rank > 3 ? l->strides[1] * l->shape[1] : 0;
+  int ordered = inside > 0 && l->strides[1] == (int64_t)gemel_dtype_size(l->dtype) && !l->dense;
+  for (int k = l->rank - 1; k > 1 && ordered; k--) {
+    ordered = l->strides[k] >= inside;
+    inside = l->strides[k] * l->shape[k];
+  }
+  return l->channels_last || (ordered && (l->shape[0] == 1 || l->strides[0] >= inside));
+}
+
 gemel_status gemel__plan_row_major(gemel__planner *planner, uint32_t type,
                                    gemel__plan_layout **layout) {
   gemel_context *context = planner->f->program.context;

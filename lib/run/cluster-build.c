@@ -49,8 +49,9 @@ typedef struct cluster_builder {
   const gemel__scalar_row *rows[MAX_STEPS]; /* of the steps; NULL: a conversion */
   uint8_t floats[MAX_STEPS]; /* f32 or f64 if a step is arithmetic on it, else GEMEL_DTYPE_COUNT */
   int n_regs, n_steps;
-  int64_t sizes[GEMEL_MAX_RANK]; /* the iteration, collapsed; row 0 of STRIDES counts elements */
-  int64_t strides[GEMEL__CLUSTER_LOADS + 1][GEMEL_MAX_RANK];
+  int64_t sizes[GEMEL_MAX_RANK]; /* the iteration, collapsed; row 0 of STRIDES counts elements, and
+                                    rows of loads, and of stores, follow */
+  int64_t strides[1 + GEMEL__CLUSTER_LOADS + GEMEL__CLUSTER_NODES][GEMEL_MAX_RANK];
 } cluster_builder;
 
 /* ---- Kernels ---- */
@@ -148,7 +149,8 @@ static cluster_operand *operand_of(cluster_builder *b, uint16_t ref) {
 
 /* ---- Loads ---- */
 
-/* The layout of a load over the axes of the iteration, in their order: 0 where it is broadcast. */
+/* The layout of a load or store over the axes of the iteration, in their order: 0 where it is
+ * broadcast. */
 static void spread(const gemel__plan_layout *shape, const gemel__plan_layout *l, int64_t *strides) {
   int shift = shape->rank - l->rank;
   for (int k = 0; k < shape->rank; k++) {
@@ -170,21 +172,45 @@ static void collapse(cluster_builder *b) {
   for (uint32_t k = 0; k < b->cluster->n_loads; k++) {
     spread(shape, b->cluster->loads[k].layout, b->strides[k + 1]);
   }
-  b->loop->rank = gemel__collapse(shape->rank, b->sizes, (int)b->cluster->n_loads + 1,
-                                  &b->strides[0][0], GEMEL_MAX_RANK);
+  int rows = 1 + (int)b->cluster->n_loads;
+  for (uint32_t k = 0; k < b->cluster->n_members; k++) {
+    const gemel__plan_place *place = &b->planner->places[b->cluster->members[k].value];
+    if (place->buffer != NULL) {
+      spread(shape, place->layout, b->strides[rows++]);
+    }
+  }
+  b->loop->rank = gemel__collapse(shape->rank, b->sizes, rows, &b->strides[0][0], GEMEL_MAX_RANK);
+}
+
+/* 1 if ROW of the strides goes through elements of BYTES bytes without gaps. */
+static int in_order(const cluster_builder *b, uint32_t row, size_t bytes) {
+  int axis = 0;
+  while (axis < b->loop->rank && b->strides[row][axis] == b->strides[0][axis] * (int64_t)bytes) {
+    axis++;
+  }
+  return axis == b->loop->rank;
 }
 
 static gemel__load_kind load_kind(const cluster_builder *b, uint32_t load, size_t bytes) {
-  int direct = 1, fixed = 1, axis;
-  for (axis = 0; axis < b->loop->rank; axis++) {
-    direct &= b->strides[load + 1][axis] == b->strides[0][axis] * (int64_t)bytes;
-    fixed &= b->strides[load + 1][axis] == 0;
+  const int64_t *strides = b->strides[load + 1];
+  int last = b->loop->rank - 1, alike = 1; /* along all axes but the last */
+  for (int axis = 0; axis < last; axis++) {
+    alike &= strides[axis] == 0;
   }
-  return direct ? GEMEL__LOAD_DIRECT : fixed ? GEMEL__LOAD_FIXED : GEMEL__LOAD_GATHER;
+  return in_order(b, load + 1, bytes)                ? GEMEL__LOAD_DIRECT
+         : alike && (last < 0 || strides[last] == 0) ? GEMEL__LOAD_FIXED
+         : alike && last > 0                         ? GEMEL__LOAD_ROW
+                                                     : GEMEL__LOAD_GATHER;
+}
+
+/* *COPY = ROW of the strides. GEMEL_NO_MEMORY. */
+static gemel_status copy_strides(const cluster_builder *b, uint32_t row, const int64_t **copy) {
+  *copy = gemel__arena_copy(&b->planner->segment->meta, b->strides[row],
+                            (size_t)b->loop->rank * sizeof **copy);
+  return *copy != NULL ? GEMEL_OK : gemel__no_memory(b->planner->error, "a plan");
 }
 
 static gemel_status build_loads(cluster_builder *b) {
-  gemel__arena *meta = &b->planner->segment->meta;
   uint32_t k;
   for (k = 0; k < b->cluster->n_loads; k++) {
     const gemel__cluster_load *from = &b->cluster->loads[k];
@@ -194,19 +220,17 @@ static gemel_status build_loads(cluster_builder *b) {
     to->kind = (uint8_t)load_kind(b, k, bytes);
     to->element_bytes = (uint8_t)bytes;
     to->strides = NULL;
-    if (to->kind == GEMEL__LOAD_GATHER) {
-      to->strides =
-          gemel__arena_copy(meta, b->strides[k + 1], (size_t)b->loop->rank * sizeof *to->strides);
+    if (to->kind == GEMEL__LOAD_GATHER || to->kind == GEMEL__LOAD_ROW) {
+      GEMEL__TRY(copy_strides(b, k + 1, &to->strides));
     }
-    if ((to->kind == GEMEL__LOAD_GATHER && to->strides == NULL) ||
-        gemel__fix(b->planner, &to->data, from->buffer, forgotten ? 0 : from->layout->offset) !=
-            0) {
+    if (gemel__fix(b->planner, &to->data, from->buffer, forgotten ? 0 : from->layout->offset) !=
+        0) {
       return gemel__no_memory(b->planner->error, "a plan");
     }
     b->loads[k].dtype = from->layout->dtype;
     b->loads[k].raw = new_reg(b, to->kind == GEMEL__LOAD_DIRECT ? IN_OPERAND : IN_BUFFER, bytes);
     b->loads[k].wide = NONE;
-    b->regs[b->loads[k].raw].keep = to->kind == GEMEL__LOAD_FIXED;
+    b->regs[b->loads[k].raw].keep = to->kind == GEMEL__LOAD_FIXED || to->kind == GEMEL__LOAD_ROW;
     b->regs[b->loads[k].raw].fixed = to->kind == GEMEL__LOAD_FIXED;
   }
   return GEMEL_OK;
@@ -223,13 +247,19 @@ static gemel_status result_reg(cluster_builder *b, uint32_t k, size_t bytes, uin
     *made = new_reg(b, IN_BUFFER, bytes);
     return GEMEL_OK;
   }
+  uint32_t row = 1 + b->cluster->n_loads + b->loop->n_stores;
   store->element_bytes = (uint8_t)bytes;
-  store->streamed = place->layout->bytes >= gemel__stream_bytes();
-  *made = new_reg(b, store->streamed ? IN_BUFFER : IN_OPERAND, bytes);
+  store->strides = NULL;
+  if (!in_order(b, row, bytes)) {
+    GEMEL__TRY(copy_strides(b, row, &store->strides));
+  }
+  store->streamed = store->strides == NULL && place->layout->bytes >= gemel__stream_bytes();
+  *made = new_reg(b, store->streamed || store->strides != NULL ? IN_BUFFER : IN_OPERAND, bytes);
   b->regs[*made].keep = 1;
   store->slot = *made;
   b->loop->n_stores++;
-  if (gemel__fix(b->planner, &store->data, place->buffer, 0) != 0) {
+  if (gemel__fix(b->planner, &store->data, place->buffer,
+                 GEMEL__FAULT(fused_store_offset) ? 0 : place->layout->offset) != 0) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
   return GEMEL_OK;

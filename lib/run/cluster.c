@@ -96,7 +96,8 @@ static gemel_status place_members(gemel__planner *planner, gemel__cluster *clust
     int found;
     place->cluster = 0;
     place->buffer = NULL;
-    if (remaining > 0) {
+    status = remaining > 0 ? gemel__place_at_home(planner, m->value, 1, remaining) : GEMEL_OK;
+    if (status == GEMEL_DECLINED) {
       place->buffer = take_over(planner, cluster, k, place->layout, remaining, &found);
       if (!found) {
         place_update(planner, cluster, k, place->layout);
@@ -105,6 +106,8 @@ static gemel_status place_members(gemel__planner *planner, gemel__cluster *clust
       if (place->buffer == NULL) {
         return gemel__no_memory(planner->error, "a plan");
       }
+    } else if (status != GEMEL_OK) {
+      return status;
     }
   }
   return GEMEL_OK;
@@ -148,8 +151,8 @@ static gemel_status straighten(gemel__planner *planner, gemel__cluster *cluster,
   if (buffer == NULL || straight == NULL) {
     return gemel__no_memory(planner->error, "a plan");
   }
-  GEMEL__TRY(
-      gemel__plan_copy(planner, cluster->members[0].node, l, old, straight->strides, buffer));
+  GEMEL__TRY(gemel__plan_copy(planner, cluster->members[0].node, l, old,
+                              &(gemel__plan_place){.layout = straight, .buffer = buffer}));
   load->layout = straight;
   load->buffer = buffer;
   return gemel__buffer_use(planner, old, load->uses);
@@ -175,7 +178,7 @@ static int wants_channels_last(const gemel__planner *planner, const gemel__clust
   for (uint32_t k = 0; k < cluster->n_loads; k++) {
     const gemel__plan_layout *l = cluster->loads[k].layout;
     if (same_shape(l, cluster->shape)) {
-      *(l->channels_last ? &last : &other) += l->bytes;
+      *(gemel__layout_ends_with_channels(l) ? &last : &other) += l->bytes;
     }
   }
   if (last == 0 || last < other) {

@@ -82,7 +82,7 @@ const char *gemel__instr_class(const gemel__run_program *p, const gemel__instr *
 /* Elements that LOAD reads, each counted once however often it is broadcast. */
 static double elements_read(const gemel__loop *loop, const gemel__load *load) {
   double count = 1;
-  if (load->kind != GEMEL__LOAD_GATHER) {
+  if (load->strides == NULL) {
     return load->kind == GEMEL__LOAD_FIXED ? 1 : (double)loop->elements;
   }
   for (int axis = 0; axis < loop->rank; axis++) {

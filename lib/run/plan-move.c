@@ -16,13 +16,13 @@ static gemel_status out_of_memory(gemel__planner *planner) {
 }
 
 /* Emits MOVE, of KIND, for the device of number QUEUE. It reads OFFSET bytes into FROM and writes
- * to TO; either may be NULL: set at the call, or not in use. */
+ * TO_OFFSET bytes into TO; either may be NULL: set at the call, or not in use. */
 static gemel_status emit(gemel__planner *planner, gemel__instr_kind kind, uint32_t node,
                          uint8_t queue, gemel__move move, const gemel__run_buffer *from,
-                         int64_t offset, const gemel__run_buffer *to) {
+                         int64_t offset, const gemel__run_buffer *to, int64_t to_offset) {
   gemel__move *made = gemel__arena_copy(&planner->segment->meta, &move, sizeof move);
   if (made == NULL || (from != NULL && gemel__fix(planner, &made->from, from, offset) != 0) ||
-      (to != NULL && gemel__fix(planner, &made->to, to, 0) != 0)) {
+      (to != NULL && gemel__fix(planner, &made->to, to, to_offset) != 0)) {
     return out_of_memory(planner);
   }
   return gemel__emit(planner,
@@ -37,7 +37,7 @@ static const gemel_device *device_of(const gemel__planner *planner,
 gemel_status gemel__plan_poison(gemel__planner *planner, uint32_t node,
                                 const gemel__run_buffer *buffer, int64_t bytes, int pattern) {
   gemel__move move = {.device = device_of(planner, buffer), .bytes = bytes, .pattern = pattern};
-  return emit(planner, GEMEL__INSTR_POISON, node, buffer->device, move, NULL, 0, buffer);
+  return emit(planner, GEMEL__INSTR_POISON, node, buffer->device, move, NULL, 0, buffer, 0);
 }
 
 gemel_status gemel__plan_note(gemel__planner *planner, gemel__run_buffer *buffer, int64_t bytes) {
@@ -46,7 +46,7 @@ gemel_status gemel__plan_note(gemel__planner *planner, gemel__run_buffer *buffer
     return GEMEL_OK;
   }
   GEMEL__TRY(
-      emit(planner, GEMEL__INSTR_NOTE, planner->node, buffer->device, move, NULL, 0, buffer));
+      emit(planner, GEMEL__INSTR_NOTE, planner->node, buffer->device, move, NULL, 0, buffer, 0));
   if (bytes > 0) {
     const gemel__segment *s = planner->segment;
     buffer->begun = s->instrs[s->n_instrs - 1].move;
@@ -57,9 +57,12 @@ gemel_status gemel__plan_note(gemel__planner *planner, gemel__run_buffer *buffer
 
 gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
                               const gemel__plan_layout *layout, gemel__run_buffer *from,
-                              const int64_t *to_strides, gemel__run_buffer *to) {
-  gemel__move move = {.device = device_of(planner, to), .layout = layout, .to_strides = to_strides};
-  return emit(planner, GEMEL__INSTR_COPY, node, to->device, move, from, layout->offset, to);
+                              const gemel__plan_place *to) {
+  gemel__move move = {.device = device_of(planner, to->buffer),
+                      .layout = layout,
+                      .to_strides = to->layout->strides};
+  return emit(planner, GEMEL__INSTR_COPY, node, to->buffer->device, move, from, layout->offset,
+              to->buffer, to->layout->offset);
 }
 
 gemel_status gemel__plan_result(gemel__planner *planner, uint32_t output,
@@ -69,7 +72,7 @@ gemel_status gemel__plan_result(gemel__planner *planner, uint32_t output,
       .device = device_of(planner, buffer), .layout = from->layout, .output = output};
   int forgotten = GEMEL__FAULT(result_view_offset) && from->layout->dense;
   return emit(planner, GEMEL__INSTR_RESULT, planner->f->program.n_nodes, buffer->device, move,
-              buffer, forgotten ? 0 : from->layout->offset, NULL);
+              buffer, forgotten ? 0 : from->layout->offset, NULL, 0);
 }
 
 /* ---- Transfers ---- */
@@ -90,7 +93,8 @@ static gemel_status emit_bytes(gemel__planner *planner, gemel__instr_kind kind, 
                                uint8_t device, const gemel__run_buffer *from, int64_t offset,
                                const gemel__run_buffer *to, int64_t bytes) {
   gemel__move move = {.device = planner->f->program.devices[device], .bytes = bytes};
-  return emit(planner, kind, node, kind == GEMEL__INSTR_FETCH ? 0 : device, move, from, offset, to);
+  return emit(planner, kind, node, kind == GEMEL__INSTR_FETCH ? 0 : device, move, from, offset, to,
+              0);
 }
 
 /* From staging memory ROOM to the device of TO, behind the instruction that fills ROOM. */
@@ -106,13 +110,14 @@ static gemel_status emit_upload(gemel__planner *planner, uint32_t node,
 
 /* The elements at SOURCE, on the host, go to TO on a device. */
 static gemel_status plan_upload(gemel__planner *planner, uint32_t node,
-                                const gemel__plan_place *source, const gemel__plan_layout *dense,
+                                const gemel__plan_place *source, gemel__plan_layout *dense,
                                 gemel__run_buffer *to) {
   gemel__run_buffer *room = staging(planner, to->device, dense->bytes);
   if (room == NULL) {
     return planner->error->status;
   }
-  GEMEL__TRY(gemel__plan_copy(planner, node, source->layout, source->buffer, dense->strides, room));
+  GEMEL__TRY(gemel__plan_copy(planner, node, source->layout, source->buffer,
+                              &(gemel__plan_place){.layout = dense, .buffer = room}));
   return GEMEL__FAULT(gpu_upload_left_out) && dense->bytes <= 8
              ? GEMEL_OK
              : emit_upload(planner, node, room, to, dense->bytes);
@@ -121,7 +126,7 @@ static gemel_status plan_upload(gemel__planner *planner, uint32_t node,
 /* The elements at SOURCE, on a device, go to TO on the host or on another device: in row-major
  * order to staging memory, and on from there when they have come. */
 static gemel_status plan_download(gemel__planner *planner, uint32_t node,
-                                  const gemel__plan_place *source, const gemel__plan_layout *dense,
+                                  const gemel__plan_place *source, gemel__plan_layout *dense,
                                   gemel__run_buffer *to) {
   uint8_t device = source->buffer->device;
   gemel__run_buffer *from = source->buffer, *room = staging(planner, device, dense->bytes);
@@ -137,8 +142,8 @@ static gemel_status plan_download(gemel__planner *planner, uint32_t node,
     if (from == NULL) {
       return out_of_memory(planner);
     }
-    GEMEL__TRY(
-        gemel__plan_copy(planner, node, source->layout, source->buffer, dense->strides, from));
+    GEMEL__TRY(gemel__plan_copy(planner, node, source->layout, source->buffer,
+                                &(gemel__plan_place){.layout = dense, .buffer = from}));
   }
   GEMEL__TRY(
       emit_bytes(planner, GEMEL__INSTR_DOWNLOAD, node, device, from, offset, room, dense->bytes));

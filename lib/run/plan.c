@@ -252,7 +252,8 @@ static gemel_status fix_views(gemel__planner *planner, uint32_t node,
   }
   for (k = 0; k < call->n_outputs; k++) {
     if (gemel__fix(planner, (void *)&call->outputs[k].data,
-                   planner->places[p->nodes[node].value + k].buffer, 0) != 0) {
+                   planner->places[p->nodes[node].value + k].buffer,
+                   planner->places[p->nodes[node].value + k].layout->offset) != 0) {
       return out_of_memory(planner);
     }
   }
@@ -271,7 +272,8 @@ static gemel_status follow_channels(gemel__planner *planner, uint32_t node,
                                     gemel_kernel_call *call) {
   uint32_t first = planner->f->program.nodes[node].value;
   if (planner->f->plain || call->operation->channels_last == NULL ||
-      !may_have_channels_last(planner, first) || !call->operation->channels_last(call)) {
+      planner->places[first].buffer != NULL || !may_have_channels_last(planner, first) ||
+      !call->operation->channels_last(call)) {
     return GEMEL_OK;
   }
   for (uint32_t k = 0; k < call->n_outputs; k++) {
@@ -394,7 +396,22 @@ static gemel_status place_nowhere(gemel__planner *planner, uint8_t device,
   return place->buffer != NULL ? GEMEL_OK : out_of_memory(planner);
 }
 
-/* UNREAD is that of NODE's call. */
+/* Places VALUE, which NODE makes: in its state's memory, where a join will have it, or elsewhere.
+ */
+static gemel_status place_output(gemel__planner *planner, uint32_t node, uint32_t value) {
+  gemel__plan_place *place = &planner->places[value];
+  gemel_status status = gemel__place_at_home(planner, value, 0, planner->f->program.uses[value]);
+  if (status != GEMEL_DECLINED) {
+    return status;
+  }
+  GEMEL__TRY(place_update(planner, node, value));
+  place->buffer =
+      gemel__output_buffer(planner, value, place->layout, planner->f->program.uses[value], &status);
+  GEMEL__TRY(status);
+  return poison(planner, node, value, place->buffer, place->layout);
+}
+
+/* Places what NODE makes, but for what has its place. UNREAD is that of NODE's call. */
 static gemel_status place_outputs(gemel__planner *planner, uint32_t node,
                                   const unsigned char *unread) {
   const gemel__run_program *p = &planner->f->program;
@@ -402,19 +419,18 @@ static gemel_status place_outputs(gemel__planner *planner, uint32_t node,
     uint32_t value = p->nodes[node].value + k;
     gemel__plan_place *place = &planner->places[value];
     gemel_status status = GEMEL_OK;
+    if (place->buffer != NULL) {
+      continue;
+    }
     if (unread != NULL && unread[k]) {
       GEMEL__TRY(place_nowhere(planner, gemel__value_device(p, value), place));
       continue;
     }
     place->buffer = k == 0 ? take_over(planner, node, &status) : NULL;
     GEMEL__TRY(status);
-    if (place->buffer != NULL) {
-      continue;
+    if (place->buffer == NULL) {
+      GEMEL__TRY(place_output(planner, node, value));
     }
-    GEMEL__TRY(place_update(planner, node, value));
-    place->buffer = gemel__output_buffer(planner, value, place->layout, p->uses[value], &status);
-    GEMEL__TRY(status);
-    GEMEL__TRY(poison(planner, node, value, place->buffer, place->layout));
   }
   return GEMEL_OK;
 }
@@ -495,6 +511,9 @@ static gemel_status emit_kernel(gemel__planner *planner, uint32_t node,
   if (scratch != NULL) {
     GEMEL__TRY(gemel__buffer_use(planner, scratch, 1));
   }
+  for (uint32_t k = 0; k < p->nodes[node].n_outputs; k++) {
+    GEMEL__TRY(gemel__bring_home(planner, p->nodes[node].value + k));
+  }
   GEMEL__TRY(release_operands(planner, node));
   return release_outputs(planner, node);
 }
@@ -536,7 +555,7 @@ static gemel_status copy_view(gemel__planner *planner, uint32_t node) {
   place->layout = target;
   place->buffer = gemel__output_buffer(planner, value, target, p->uses[value], &status);
   GEMEL__TRY(status);
-  return gemel__plan_copy(planner, node, source, from, target->strides, place->buffer);
+  return gemel__plan_copy(planner, node, source, from, place);
 }
 
 /* ---- Nodes ---- */
@@ -578,6 +597,10 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
   const gemel_attr *checked;
   GEMEL__TRY(gemel__plan_attrs(planner, node, &checked, &inv->call.attrs, NULL, NULL));
   GEMEL__TRY(gemel__check_node(planner, node, checked));
+  gemel_status joined = gemel__plan_join(planner, node);
+  if (joined != GEMEL_DECLINED) {
+    return joined;
+  }
   GEMEL__TRY(set_views(planner, node, inv));
   if (record->view != NULL && !(planner->f->plain && kernels != NULL)) {
     gemel_status viewed = plan_view(planner, node, &inv->call);

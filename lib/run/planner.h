@@ -65,6 +65,9 @@ typedef struct gemel__fixup {
   int64_t offset;
 } gemel__fixup;
 
+typedef struct gemel__home gemel__home; /* plan-join.c */
+typedef struct gemel__joined gemel__joined;
+
 typedef struct gemel__planner {
   const gemel_function *f;
   gemel__execution *execution;
@@ -81,6 +84,7 @@ typedef struct gemel__planner {
   gemel__cluster clusters[GEMEL__CLUSTERS];
   uint32_t next_cluster;
   const gemel__plan_place **inputs; /* of each input, once it is planned */
+  gemel__joined *joined;            /* of each value; NULL: there are no joins */
   size_t *updates;  /* of each output: 1 + the instruction that may make it in its state's memory */
   size_t scratch;   /* bytes that loops need, all threads together */
   uint32_t node;    /* being planned, for dims that name its inputs */
@@ -112,6 +116,9 @@ gemel__plan_layout *gemel__layout_new(gemel__segment *segment, gemel_dtype dtype
 /* Images laid out as L is, but with channels last. NULL when memory is out. */
 gemel__plan_layout *gemel__layout_channels_last(gemel__segment *segment,
                                                 const gemel__plan_layout *l);
+
+/* 1 if L has channels last, gaps or not. */
+int gemel__layout_ends_with_channels(const gemel__plan_layout *l);
 
 /* The axis of L that comes K-th in memory, from the outermost on. */
 static inline int gemel__layout_axis(const gemel__plan_layout *l, int k) {
@@ -194,13 +201,31 @@ int gemel__is_made_once(const gemel__planner *planner, uint32_t node);
  * plan. */
 gemel_status gemel__make_now(gemel__planner *planner, uint32_t node, gemel__invocation *inv);
 
+/* ---- plan-join.c ---- */
+
+/* Finds the joins of a plan's first segment, for the next two. GEMEL_NO_MEMORY. */
+gemel_status gemel__joins_find(gemel__planner *planner);
+void gemel__joins_clear(gemel__planner *planner);
+
+/* Has VALUE, whose layout is chosen, made where a join will have it, with REMAINING uses; with
+ * ANY_STRIDES also where there are gaps in that. GEMEL_DECLINED: it is to be placed elsewhere. */
+gemel_status gemel__place_at_home(gemel__planner *planner, uint32_t value, int any_strides,
+                                  uint32_t remaining);
+
+/* Copies VALUE, which was made elsewhere just now, there, if several joins read it. */
+gemel_status gemel__bring_home(gemel__planner *planner, uint32_t value);
+
+/* Makes the result of NODE, whose operands have their buffers, a view of these. GEMEL_DECLINED: it
+ * is no join of what lies in line; if some of that is where the result is to be, it has its place.
+ */
+gemel_status gemel__plan_join(gemel__planner *planner, uint32_t node);
+
 /* ---- plan-move.c ---- */
 
-/* Emits a copy of what LAYOUT describes in FROM to TO, whose strides are TO_STRIDES; both lie on
- * one device. */
+/* Emits a copy of what LAYOUT describes in FROM to TO; both lie on one device. */
 gemel_status gemel__plan_copy(gemel__planner *planner, uint32_t node,
                               const gemel__plan_layout *layout, gemel__run_buffer *from,
-                              const int64_t *to_strides, gemel__run_buffer *to);
+                              const gemel__plan_place *to);
 
 /* Emits a copy of what lies at FROM to the tensor of output OUTPUT. */
 gemel_status gemel__plan_result(gemel__planner *planner, uint32_t output,

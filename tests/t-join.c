@@ -1,0 +1,411 @@
+/*
+ * Joins without copies: functions whose joins have operands that are made in place give, bit for
+ * bit, what the plain functions give, where each join copies; and their listings say how many joins
+ * and copies are left. Networks of a few lines say what is in place and what isn't, random ones try
+ * what nobody thought of, poisoned ones show what is read before it is made.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "run.h"
+
+#include <gemel/text.h>
+#include "core/fault.h"
+
+enum { MAX_INPUTS = 4, MAX_OUTPUTS = 4, RANDOM = 60, NODES = 16 };
+
+typedef struct network {
+  const char *name;
+  const char *text;
+  int joins, copies; /* that are left, as the listing says */
+} network;
+
+#define TWO "x: f32[6, 5], y: f32[6, 4]"
+
+static const network networks[] = {
+    {"loops", "graph f(" TWO ") { return z = join(x * 2, y + 1, axis = 1) * 3 }", 0, 0},
+    {"one_loop", "graph f(x: f32[40, 7]) { return z = 3 * join(x * 2, x + 1, axis = 1) }", 0, 0},
+    {"rows", "graph f(x: f32[3, 5], y: f32[2, 5]) { return z = sum(join(x + 1, -y), axes = [1]) }",
+     0, 0},
+    {"kernels_without_gaps",
+     "graph f(x: f32[3, 5], y: f32[2, 5]) {"
+     "  return z = join(softmax(x), cumsum(y, axis = 1)) * 2 }",
+     0, 0},
+    {"kernels_with_gaps", "graph f(" TWO ") { return z = join(softmax(x), y + 1, axis = 1) * 2 }",
+     1, 0},
+    {"twice", "graph f(x: f32[6, 5]) { a = x * 2  return z = join(a, a, axis = 1) + 1 }", 1, 0},
+    {"twice_apart", "graph f(" TWO ") { a = x * 2  return z = join(a, y + 1, a, axis = 1) - 1 }", 1,
+     0},
+    {"other_reader",
+     "graph f(" TWO ") {"
+     "  a = x * 2  return z = join(a, y + 1, axis = 1) * 3, s = softmax(a) }",
+     1, 0},
+    {"result", "graph f(" TWO ") { return z = join(x * 2, y + 1, axis = 1) }", 1, 0},
+    {"operand_is_result",
+     "graph f(" TWO ") { a = x * 2  return z = join(a, y + 1, axis = 1) * 3, a = a }", 1, 0},
+    {"inputs", "graph f(" TWO ") { return z = join(x, y, axis = 1) * 3 }", 1, 0},
+    {"parts_of_an_input",
+     "graph f(x: f32[6, 5]) {"
+     "  a = subtensor(x, start = [0, 0], size = [6, 2])"
+     "  b = subtensor(x, start = [0, 2], size = [6, 3])"
+     "  return z = join(a, b, axis = 1) * 3, y = join(b, a, axis = 1) + 1 }",
+     1, 0},
+    {"nested",
+     "graph f(" TWO ") {"
+     "  a = x * 2  b = y + 1  j = join(a, b, axis = 1)"
+     "  c = exp(sum(j * 2, axes = [1], keepdims = 1))  k = join(a, b, c, axis = 1)"
+     "  d = -c  l = join(a, b, c, d, axis = 1)"
+     "  return s = sum(k * 3, axes = [0]), t = l + 1 }",
+     0, 0},
+    {"nested_kernels",
+     "graph f(" TWO ") {"
+     "  a = softmax(x)  b = cumsum(y, axis = 1)  j = join(a, b, axis = 1)"
+     "  c = sum(j + 1, axes = [1], keepdims = 1)"
+     "  return s = join(a, b, c, axis = 1) * 2, t = a + 1 }",
+     1, 2},
+    {"nested_otherwise",
+     "graph f(" TWO ") {"
+     "  a = x * 2  b = y + 1"
+     "  return s = join(b, a, axis = 1) * 2, t = join(a, b, axis = 1) - 1 }",
+     1, 0},
+    {"nested_for_a_kernel",
+     "graph f(" TWO ", z: f32[6, 1]) {"
+     "  a = x * 2  b = y + 1"
+     "  return s = softmax(join(a, b, axis = 1)), t = join(a, b, -z, axis = 1) - 1 }",
+     1, 0},
+    {"join_of_a_join",
+     "graph f(" TWO ", z: f32[6, 9]) {"
+     "  j = join(x * 2, y + 1, axis = 1)  return k = sum(join(j, -z), axes = [1]) }",
+     1, 0},
+    {"overwritten",
+     "graph f(" TWO ") {"
+     "  j = join(x * 2, y + 1, axis = 1)  k = exp(j)  return z = softmax(k + j), s = sum(k) }",
+     0, 0},
+    {"read_while_another_begins",
+     "graph f(" TWO ") {"
+     "  j = softmax(join(x * 2, y + 1, axis = 1))"
+     "  k = softmax(join(y - 1, x * x, axis = 1))"
+     "  l = softmax(join(x / 2, y * y, axis = 1))"
+     "  return z = join(j + l, k * l) * 2 }",
+     0, 0},
+    {"empty",
+     "graph f(" TWO ", e: f32[6, 0]) { return z = join(e + 1, x * 2, e - 1, y, axis = 1) * 3 }", 1,
+     0},
+    {"bools", "graph f(" TWO ") { return z = where(join(x < 0, y < 1, axis = 1), 1, 2) }", 0, 0},
+    {"halves",
+     "graph f(" TWO ") {"
+     "  a = cast(x, dtype = f16)  b = cast(y, dtype = f16)"
+     "  return z = join(a * a, b + b, axis = 1) * 3 }",
+     0, 0},
+    {"broadcast_rows",
+     "graph f(x: f32[700, 30], b: f32[30], c: f32[30]) {"
+     "  return z = join(x + b, exp(x) * c - b, axis = 1) * 3 }",
+     0, 0},
+    {"broadcast_rows_turned",
+     "graph f(x: f32[200, 180], b: f32[200]) {"
+     "  t = dimshuffle(x, order = [1, 0])"
+     "  return z = join(t + b, exp(t) * b, axis = 1) * 3 }",
+     0, 0},
+    {"middle_axis",
+     "graph f(x: f32[3, 4, 5], y: f32[3, 2, 5]) {"
+     "  return z = join(x * 2, y + 1, axis = 1) * 3, t = join(-x, x / 2, axis = 2) + 1 }",
+     0, 0},
+    {"sizes_of_a_call",
+     "graph f(x: f32[N, 5], y: f32[M, 5]) {"
+     "  return z = join(x * 2, y + 1) * 3, t = sum(join(-y, y / 2, axis = 1), axes = [0]) }",
+     0, 0},
+    {"several_segments",
+     "graph f(" TWO ", n: i64) {"
+     "  a = x * 2  k = n * n  r = arange(n = k)"
+     "  return z = join(a, y + 1, axis = 1) * 3, s = sum(join(r, r + 1) * 2) }",
+     2, 0},
+#ifdef HAVE_DNNL
+#define IMAGES "x: f32[2, 16, 9, 8], w: f32[32, 16, 3, 3], v: f32[24, 16, 3, 3]"
+    {"images",
+     "graph f(" IMAGES ", u: f32[8, 56, 3, 3]) {"
+     "  j = join(relu(corr(x, w) + 1), corr(x, v) * 2, axis = 1)  return y = corr(j, u) }",
+     0, 0},
+    {"images_of_kernels",
+     "graph f(" IMAGES ", u: f32[8, 56, 3, 3]) {"
+     "  j = join(relu(corr(x, w)), corr(x, v), axis = 1)  return y = corr(j, u) }",
+     1, 0},
+    {"dense_images",
+     "graph f(" IMAGES ") {"
+     "  a = corr(x, w)  b = corr(x, v)  j = relu(join(a, b, axis = 1))  c = max(j, axes = [1], "
+     "keepdims = 1)"
+     "  k = relu(join(a, b, c, axis = 1) - 2)  return y = max(k, axes = [0]), z = sum(j, axes = "
+     "[1]) }",
+     1, 2},
+#endif
+};
+
+/* ---- Calls ---- */
+
+static gemel_tensor *integers(gemel_graph *graph, size_t k) {
+  gemel_context *c = gemel_graph_context(graph);
+  gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+  gemel_dtype dtype = gemel_type_dtype(c, type);
+  int64_t shape[GEMEL_MAX_RANK], n = 1;
+  int rank = gemel_type_rank(c, type);
+  for (int axis = 0; axis < rank; axis++) {
+    if (!gemel_dim_is_constant(c, gemel_type_dims(c, type)[axis], &shape[axis])) {
+      shape[axis] = 3 + (int64_t)k;
+    }
+    n *= shape[axis];
+  }
+  gemel_tensor *t = gemel_tensor_new(dtype, rank, shape, &error);
+  for (int64_t i = 0; t != NULL && i < n; i++) {
+    if (dtype == GEMEL_F32) {
+      ((float *)gemel_tensor_data(t))[i] = (float)(pick(7) - 3);
+    } else {
+      ((int64_t *)gemel_tensor_data(t))[i] = 2;
+    }
+  }
+  return t;
+}
+
+static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
+  gemel_view x = gemel_tensor_view(a), y = gemel_tensor_view(b);
+  size_t bytes = (size_t)gemel_tensor_elements(a) * gemel_dtype_size(x.dtype);
+  return x.dtype == y.dtype && gemel_tensor_elements(a) == gemel_tensor_elements(b) &&
+         memcmp(x.data, y.data, bytes) == 0;
+}
+
+typedef struct listing {
+  char text[40000];
+  size_t used;
+} listing;
+
+static int keep_text(void *user, const void *data, size_t bytes) {
+  listing *l = user;
+  if (l->used + bytes >= sizeof l->text) {
+    return -1;
+  }
+  memcpy(l->text + l->used, data, bytes);
+  l->used += bytes;
+  return 0;
+}
+
+static int count(const char *at, const char *words) {
+  int n = 0;
+  for (; (at = strstr(at, words)) != NULL; at += strlen(words)) {
+    n++;
+  }
+  return n;
+}
+
+/* How many joins and copies are instructions of FUNCTION. */
+static void count_moves(const gemel_function *function, int *joins, int *copies) {
+  listing *l = calloc(1, sizeof *l);
+  CT_EQ_INT(gemel_function_print(function, keep_text, l, &error), GEMEL_OK);
+  const char *instructions = strstr(l->text, "\ninstructions");
+  instructions = instructions != NULL ? instructions : "";
+  *joins = count(instructions, " = join(");
+  *copies = count(instructions, " copy of");
+  free(l);
+}
+
+typedef struct call {
+  gemel_graph *graph;
+  gemel_tensor *inputs[MAX_INPUTS], *wanted[MAX_OUTPUTS];
+} call;
+
+static void drop(gemel_tensor **tensors, size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    gemel_tensor_unref(tensors[k]);
+  }
+}
+
+static gemel_status run_graph(call *c, const gemel_options *options, gemel_tensor **outputs,
+                              int *joins, int *copies) {
+  gemel_function *f = gemel_compile(c->graph, options, &error);
+  memset(outputs, 0, MAX_OUTPUTS * sizeof *outputs);
+  gemel_status status = f != NULL ? gemel_call(f, gemel_graph_input_count(c->graph), c->inputs,
+                                               gemel_graph_output_count(c->graph), outputs, &error)
+                                  : error.status;
+  if (status == GEMEL_OK && joins != NULL) {
+    count_moves(f, joins, copies);
+  }
+  gemel_function_free(f);
+  return status;
+}
+
+static gemel_options as_written(int threads, int plain, int poison) {
+  return (gemel_options){.size = sizeof(gemel_options),
+                         .threads = threads,
+                         .plain = plain,
+                         .poison = poison,
+                         .as_written = 1};
+}
+
+static int open_call(call *c, gemel_context *context, const char *name, const char *text) {
+  gemel_options plain = as_written(1, 1, 0);
+  memset(c, 0, sizeof *c);
+  c->graph = gemel_parse(context, text, strlen(text), name, NULL, &error);
+  for (size_t k = 0; c->graph != NULL && k < gemel_graph_input_count(c->graph); k++) {
+    c->inputs[k] = integers(c->graph, k);
+  }
+  int good = c->graph != NULL && run_graph(c, &plain, c->wanted, NULL, NULL) == GEMEL_OK;
+  if (!good) {
+    CT_FAIL("%s: %s\n%s", name, error.text, text);
+  }
+  return good;
+}
+
+static void close_call(call *c) {
+  drop(c->inputs, MAX_INPUTS);
+  drop(c->wanted, MAX_OUTPUTS);
+  gemel_graph_unref(c->graph);
+}
+
+/* How many outputs are other than the plain function's. */
+static size_t wrong(call *c, int threads, int poison, int *joins, int *copies) {
+  gemel_options options = as_written(threads, 0, poison);
+  gemel_tensor *outputs[MAX_OUTPUTS];
+  size_t bad = 0;
+  CT_EQ_INT(run_graph(c, &options, outputs, joins, copies), GEMEL_OK);
+  for (size_t k = 0; k < gemel_graph_output_count(c->graph); k++) {
+    bad += outputs[k] == NULL || !same_tensor(outputs[k], c->wanted[k]);
+  }
+  drop(outputs, MAX_OUTPUTS);
+  return bad;
+}
+
+/* ---- Tests ---- */
+
+static void as_plain(const void *data) {
+  const network *n = data;
+  gemel_context *context = context_new();
+  call c;
+  if (open_call(&c, context, n->name, n->text)) {
+    int joins = -1, copies = -1;
+    CT_EQ_UINT(wrong(&c, 2, 0, NULL, NULL), 0);
+    CT_EQ_UINT(wrong(&c, 1, 1, NULL, NULL), 0);
+    CT_EQ_UINT(wrong(&c, 1, 0, &joins, &copies), 0);
+    CT_EQ_INT(joins, n->joins);
+    CT_EQ_INT(copies, n->copies);
+  }
+  close_call(&c);
+  gemel_context_unref(context);
+}
+
+/* Text of a random graph: each node has 3 rows and some columns, and reads what is there already,
+ * mostly what came last. */
+static void write_random(char *text, size_t bytes) {
+  int columns[NODES + 2] = {2, 3};
+  size_t used = (size_t)snprintf(text, bytes, "graph f(v0: f32[3, 2], v1: f32[3, 3]) {");
+  for (int k = 2; k < NODES; k++) {
+    int a = k - 1 - (int)pick(k < 5 ? k : 5), b = k - 1 - (int)pick(k < 5 ? k : 5);
+    int what = (int)pick(6);
+    columns[k] = columns[a];
+    if (what < 3 && columns[a] + columns[b] < 40) {
+      columns[k] = columns[a] + columns[b];
+      used +=
+          (size_t)snprintf(text + used, bytes - used, " v%d = join(v%d, v%d, axis = 1)", k, a, b);
+    } else {
+      const char *forms[] = {"v%d = v%d * 2", "v%d = 3 - v%d", "v%d = reverse(v%d, axes = [0])"};
+      used += (size_t)snprintf(text + used, bytes - used, " ");
+      used += (size_t)snprintf(text + used, bytes - used, forms[what % 3], k, a);
+    }
+  }
+  snprintf(text + used, bytes - used, " return y = v%d * 1, z = sum(v%d, axes = [0]), t = v%d }",
+           NODES - 1, NODES - 2, NODES - 3);
+}
+
+static void random_graphs(const void *data) {
+  gemel_context *context = context_new();
+  char text[4000];
+  (void)data;
+  for (int k = 0; k < RANDOM; k++) {
+    call c;
+    write_random(text, sizeof text);
+    if (open_call(&c, context, "random", text) && wrong(&c, 1, k % 2, NULL, NULL) != 0) {
+      CT_FAIL("%s", text);
+    }
+    close_call(&c);
+  }
+  gemel_context_unref(context);
+}
+
+/* Operands whose sizes don't fit are the join's error, though the first was placed in its result.
+ */
+static void misfits(const void *data) {
+  static const char text[] = "graph f(x: f32[N, 5], y: f32[M, 4]) {"
+                             "  a = exp(x)  return z = join(a, y + 1, axis = 1) * 3 }";
+  gemel_options options = as_written(1, 0, 0);
+  gemel_context *context = context_new();
+  gemel_tensor *outputs[MAX_OUTPUTS];
+  call c = {.graph = gemel_parse(context, text, strlen(text), "misfits", NULL, &error)};
+  (void)data;
+  for (size_t k = 0; k < 2 && c.graph != NULL; k++) {
+    c.inputs[k] = integers(c.graph, k);
+  }
+  CT_EQ_INT(run_graph(&c, &options, outputs, NULL, NULL), GEMEL_BAD_SHAPE);
+  CT_CHECK(strstr(error.text, "join(") != NULL);
+  close_call(&c);
+  gemel_context_unref(context);
+}
+
+/* Each fault of joins shows in some network. */
+static void shows(const void *data) {
+  gemel_context *context = context_new();
+  size_t bad = 0;
+  for (size_t k = 0; k < CT_COUNT(networks); k++) {
+    call c;
+    if (open_call(&c, context, networks[k].name, networks[k].text)) {
+      gemel__fault_active = *(const int *)data;
+      bad += wrong(&c, 1, 0, NULL, NULL);
+      gemel__fault_active = GEMEL__FAULT_NONE;
+    }
+    close_call(&c);
+  }
+  CT_CHECK(bad > 0);
+  gemel_context_unref(context);
+}
+
+static int call_once(void *data) {
+  const network *n = data;
+  gemel_options options = as_written(1, 0, 1);
+  gemel_context *context = gemel_context_new(&error);
+  gemel_tensor *outputs[MAX_OUTPUTS] = {NULL};
+  call c = {.graph = NULL};
+  gemel_status status = GEMEL_NO_MEMORY;
+  if (context != NULL) {
+    c.graph = gemel_parse(context, n->text, strlen(n->text), n->name, NULL, &error);
+  }
+  int good = c.graph != NULL;
+  for (size_t k = 0; good && k < gemel_graph_input_count(c.graph); k++) {
+    c.inputs[k] = integers(c.graph, k);
+    good = c.inputs[k] != NULL;
+  }
+  if (good) {
+    status = run_graph(&c, &options, outputs, NULL, NULL);
+  }
+  drop(outputs, MAX_OUTPUTS);
+  close_call(&c);
+  gemel_context_unref(context);
+  return (int)status;
+}
+
+static void without_memory(const void *data) {
+  ct_oom(call_once, (void *)(uintptr_t)data);
+}
+
+void ct_register(void) {
+#define FAULT(name, what)
+#define JOIN_FAULT(name, what) GEMEL__FAULT_##name,
+  static const int ids[] = {
+#include "core/fault.def"
+#undef FAULT
+  };
+  const network *nested = networks;
+  for (size_t k = 0; k < CT_COUNT(networks); k++) {
+    CT_ADD("join", networks[k].name, as_plain, &networks[k]);
+    nested = strcmp(networks[k].name, "nested_kernels") == 0 ? &networks[k] : nested;
+  }
+  for (size_t k = 0; k < CT_COUNT(ids); k++) {
+    CT_ADD("join_faults", gemel__fault_name(ids[k]), shows, &ids[k]);
+  }
+  CT_ADD("join", "random_graphs", random_graphs, NULL);
+  CT_ADD("join", "misfits", misfits, NULL);
+  CT_ADD("join", "without_memory", without_memory, nested);
+}
