@@ -26,6 +26,7 @@ typedef struct solving {
   gemel__domain *domain;
   gemel_dtype dtype;
   size_t n, columns, count; /* rows; columns of b; matrices */
+  int triangle;             /* 1: elimination may end there, as nobody needs the inverse */
   const gemel__rtensor *a, *b;
   gemel__rtensor *out;
   size_t number, at, right_at; /* of this matrix; where it, and its b or x, begin */
@@ -112,29 +113,35 @@ static void exchange(solving *s, void *matrix, size_t p, size_t q) {
   }
 }
 
-/* Row I of MATRIX less C times row K. */
-static void take_away(solving *s, void *matrix, size_t i, size_t k) {
+/* Row I of MATRIX less C times row K, from column J on. */
+static void take_away(solving *s, void *matrix, size_t i, size_t k, size_t j) {
   gemel__domain *d = s->domain;
-  for (size_t j = 0; j < s->n; j++) {
+  for (; j < s->n; j++) {
     d->mul(d, s->term, s->c, element(s, matrix, k, j));
     d->sub(d, element(s, matrix, i, j), element(s, matrix, i, j), s->term);
   }
 }
 
-/* Makes column K of W that of I, and does the same with M. */
+static void divide_row(solving *s, void *matrix, size_t k, size_t j) {
+  gemel__domain *d = s->domain;
+  for (; j < s->n; j++) {
+    d->div(d, element(s, matrix, k, j), element(s, matrix, k, j), s->c);
+  }
+}
+
+/* Makes column K of WORK that of I, and does the same with M; what nobody reads is left out. */
 static void eliminate(solving *s, size_t k) {
   gemel__domain *d = s->domain;
+  size_t of_m = s->triangle ? s->n : 0;
   d->mul(d, s->det, s->det, element(s, s->work, k, k));
   d->set(d, s->c, element(s, s->work, k, k));
-  for (size_t j = 0; j < s->n; j++) {
-    d->div(d, element(s, s->work, k, j), element(s, s->work, k, j), s->c);
-    d->div(d, element(s, s->m, k, j), element(s, s->m, k, j), s->c);
-  }
-  for (size_t i = 0; i < s->n; i++) {
+  divide_row(s, s->work, k, k);
+  divide_row(s, s->m, k, of_m);
+  for (size_t i = s->triangle ? k + 1 : 0; i < s->n; i++) {
     if (i != k) {
       d->set(d, s->c, element(s, s->work, i, k));
-      take_away(s, s->work, i, k);
-      take_away(s, s->m, i, k);
+      take_away(s, s->work, i, k, k);
+      take_away(s, s->m, i, k, of_m);
     }
   }
 }
@@ -151,7 +158,8 @@ static void give_up(solving *s, gemel__state state) {
   }
 }
 
-/* DET = the determinant; M = the inverse. Formulas (domain->choose) can't be asked for inverses. */
+/* DET = the determinant; M = the inverse, unless that ends with a triangle. Formulas
+ * (domain->choose) can't be asked for inverses. */
 static gemel_status invert(solving *s) {
   gemel__domain *d = s->domain;
   gemel_status status = GEMEL_OK;
@@ -535,6 +543,7 @@ static gemel_status one_number(solving *s, void (*of)(solving *s, void *e)) {
     }
     return GEMEL_OK;
   }
+  s->triangle = !is_bounded(d) || !d->likely;
   gemel_status status = invert(s);
   of(s, e);
   d->div(d, s->term, s->w.one, s->det);
