@@ -298,7 +298,8 @@ static struct match compare(struct constant_search *s, const gemel_tensor *tenso
 
 /* ---- Ways to match an offer ---- */
 
-/* The place of M among the matches ALL, which are sorted by distance. MOST_WAYS if M is too far, or
+/* The place of M among the matches ALL, the nearest of which is the first. That isn't the one in
+ * whose bounds it is nearest: the wider those, the less that says. MOST_WAYS if M is too far, or
  * a number that is among them already. */
 static size_t place_of(const struct matches *all, const struct match *m) {
   size_t place = 0;
@@ -309,7 +310,7 @@ static size_t place_of(const struct matches *all, const struct match *m) {
     if (fabs(all->of[k].off - m->off) <= 1e-14 * m->off) {
       return MOST_WAYS;
     }
-    place += all->of[k].distance <= m->distance;
+    place += all->of[k].off <= m->off;
   }
   return place;
 }

@@ -15,8 +15,7 @@
 #include "core/graph.h"
 
 enum {
-  MOST_LARGE = 1 << 18,  /* elements of all large values, if domain B evaluates them */
-  MOST_LOOKED_AT = 4096, /* elements, for the largest of a large offer */
+  MOST_LARGE = 1 << 18, /* elements of all large values, if domain B evaluates them */
 };
 
 static int is_unevaluated(const gemel__offer_values *v, size_t k) {
@@ -123,7 +122,6 @@ static gemel_status evaluate(gemel__offer_values *v, gemel_error *error) {
     char name[32];
     snprintf(name, sizeof name, "offer%u", (unsigned)k);
     status = is_unevaluated(v, k) ? GEMEL_OK : gemel_output(v->offers->all[k], name);
-    v->more[k].largest = -1;
   }
   if (status == GEMEL_OK) {
     status = gemel__reference_visit(v->offers->graph, &bound->domain, keep, v, error);
@@ -184,25 +182,6 @@ static double known_element(void *user, int64_t k, size_t i, double *radius) {
   return own->balls != NULL ? own->balls[i].middle[0] : 0;
 }
 
-/* The largest element of offer K; of a large one, of some of them. */
-static double largest_of(gemel__offer_values *v, size_t k) {
-  gemel__offer_value *own = &v->more[k];
-  size_t step = own->unevaluated ? v->of[k].count / MOST_LOOKED_AT + 1 : 1;
-  if (own->largest < 0) {
-    own->largest = 0;
-    for (size_t i = 0; i < v->of[k].count; i += step) {
-      double x, radius = 0;
-      if (own->unevaluated) {
-        gemel__elements_at(&own->elements, i, known_element, v, &x, &radius);
-      } else {
-        x = known_element(v, (int64_t)k, i, &radius);
-      }
-      own->largest = isfinite(x) && radius < INFINITY ? fmax(own->largest, fabs(x)) : own->largest;
-    }
-  }
-  return own->largest;
-}
-
 double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, double x, double *radius) {
   gemel__ball ball = {{0, 0}, INFINITY};
   if (is_unevaluated(v, k)) {
@@ -214,7 +193,7 @@ double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, double x, 
     *radius = 0;
     return isnan(x) ? 0 : INFINITY;
   }
-  *radius = fmin(ball.radius, largest_of(v, k) / 4);
+  *radius = ball.radius;
   if (ball.radius == INFINITY) {
     return INFINITY;
   }

@@ -21,7 +21,6 @@ typedef struct gemel__offer_value {
   int unevaluated;          /* domain B doesn't evaluate it: ELEMENTS does, if it has terms */
   gemel__elements elements; /* of a large offer */
   gemel__ball *balls;       /* of a small one: its elements */
-  double largest;           /* its largest element; negative: not known yet */
 } gemel__offer_value;
 
 typedef struct gemel__offer_values {
@@ -42,9 +41,8 @@ gemel_status gemel__offer_values_make(gemel__offer_values *v, gemel__offers *off
 void gemel__offer_values_clear(gemel__offer_values *v);
 
 /* How far X is from element I of offer K, in radii of the ball that a correct implementation
- * computes; with that *RADIUS. A ball is taken for no wider than a quarter of the offer's largest
- * element, as it would match anything. Where the exact value is NaN or infinite, only that is at
- * distance 0. */
+ * computes; with that *RADIUS. Where the exact value is NaN or infinite, only that is at distance
+ * 0. */
 double gemel__offer_ratio(gemel__offer_values *v, size_t k, size_t i, double x, double *radius);
 
 #endif
