@@ -3,7 +3,7 @@
  * The tile engine. One thread takes a range of tiles; for each it sets the slots that point into
  * operands, gathers what does not lie in order, runs the steps, and streams out results that are
  * too big for the cache. While the steps of one tile run from the first-level cache, the operands
- * of the next are fetched, a share before each step: or else memory would idle during the
+ * of a later one are fetched, a share before each step: or else memory would idle during the
  * computation and the processor while loading. An operand whose elements lie closer along another
  * axis than along the last (a transposed one) is gathered for a block of rows along that axis, and
  * the tiles of the block are done one after the other.
@@ -27,7 +27,9 @@ enum {
   TURN_LEAST = 128 << 10,    /* bytes of the widest value, likewise */
   TURN_BYTES = 128,          /* of each of its lines that are gathered at once */
   SHARES = 8,                /* of a thread, at least, where tiles are big */
-  TILE_STEP = 256,           /* elements of a share of an overlapped tile */
+  TILE_STEP = 256,           /* elements that are fetched before a step: 16 lines, or more, are
+                              * all that processors wait for without stopping */
+  TILE_AHEAD = 4 << 10,      /* bytes from what is computed to what is fetched, at least */
   OVERLAP_BYTES = 2 << 20,   /* of operands and results, from which memory is overlapped */
   PARALLEL_WORK = 128 << 10, /* element-steps from which waking threads pays */
   LANES = 16,                /* elements that begin a line, as a rule */
@@ -104,7 +106,7 @@ static int is_straight(const gemel__loop *loop, int streamed) {
 
 /* Tiles that fit into the first-level cache with all that happens to them. */
 static int64_t small_tile(const gemel__loop *loop, int64_t bytes) {
-  int64_t tile = TILE_BUDGET / bytes, most = (int64_t)TILE_STEP * (loop->n_steps + 1);
+  int64_t tile = TILE_BUDGET / bytes, most = (int64_t)TILE_STEP * loop->n_steps;
   most = loop->overlap && most < TILE_MAX ? most : TILE_MAX;
   tile = tile < most ? tile : most;
   return tile < TILE_MIN ? TILE_MIN : tile - tile % TILE_MIN;
@@ -205,6 +207,7 @@ void gemel__loop_tune(gemel__loop *loop, int threads, size_t widest) {
   loop->overlap =
       !loop->straight && (streamed > 0 || direct_bytes(loop) * loop->elements > OVERLAP_BYTES);
   loop->tile = loop->straight ? big_tile(loop, threads) : small_tile(loop, bytes);
+  loop->ahead = loop->tile * (1 + TILE_AHEAD / (1 + loop->tile * direct_bytes(loop)));
   find_turn(loop, widest);
   fit_rows(loop);
   count_gathers(loop);
@@ -345,7 +348,7 @@ static void run_steps_overlapped(const gemel__loop *loop, int64_t n, const loop_
   }
 }
 
-/* NEXT: the tile after it, whose operands are fetched; none at the end or with turned operands,
+/* NEXT: a tile to come, whose operands are fetched; none at the end or with turned operands,
  * which are in their slots already. */
 static void run_tile(const gemel__loop *loop, int64_t begin, int64_t n, int64_t next,
                      loop_state *s) {
@@ -455,7 +458,7 @@ static void run_tiles(const gemel__loop *loop, int64_t begin, int64_t end, loop_
   end -= GEMEL__FAULT(loop_lost_tile) && end < loop->elements ? tile : 0;
   for (; begin < end; begin += tile) {
     int64_t n = end - begin < tile ? end - begin : tile;
-    run_tile(loop, begin, n, begin + n, s);
+    run_tile(loop, begin, n, begin + loop->ahead, s);
   }
 }
 

@@ -58,8 +58,9 @@ typedef struct gemel__step {
 
 typedef struct gemel__loop {
   int64_t elements;
-  int64_t tile; /* elements in a tile */
-  int rank;     /* of the collapsed iteration shape, which only gathers look at */
+  int64_t tile;  /* elements in a tile */
+  int64_t ahead; /* from the tile that is computed to the one that is fetched, in elements */
+  int rank;      /* of the collapsed iteration shape, which only gathers look at */
   int threads;
   const int64_t *sizes;
   uint32_t n_loads, n_stores, n_steps, n_gathers;
@@ -67,7 +68,7 @@ typedef struct gemel__loop {
   uint8_t
       straight; /* one chain, from operands to results: fixed slots are read at their beginning */
   uint16_t n_buffers, n_buffers_all; /* without and with the spare ones */
-  uint16_t overlap; /* 1: fetch the next tile's operands and write the last one's results while
+  uint16_t overlap; /* 1: fetch a later tile's operands and write the last one's results while
                        this one is computed */
   size_t buffer_bytes;
   int turn_axis; /* -1, or the axis along which gathered operands are taken in blocks of TURN_ROWS

@@ -158,30 +158,31 @@ GEMEL__FUNCTION T F(exp_inside)(T x) {
 /* 2^n (1 + r + tail) - 1, halved until the end, for 2^n itself may overflow. */
 GEMEL__FUNCTION T F(expm1)(T x) {
   T clamped = F(clamp)(x, EXPM1_LOW);
-  T n = (clamped * LOG2_E + MAGIC) - MAGIC;
+  T n_magic = clamped * LOG2_E + MAGIC, n = n_magic - MAGIC;
   T high = clamped - n * LN2_HIGH, low = n * LN2_LOW, r = high - low;
   T tail = r * r * EXP_POLYNOMIAL(r) + ((high - r) - low);
-  T scale = F(power_of_two)((n - 1) + MAGIC);
+  T scale = F(power_of_two)(n_magic - 1);
   T y = ((scale - (T)0.5) + scale * r) + scale * tail;
   return F(fabs)(x) < TINY ? x : y + y;
 }
 
-/* log(2^k (1 + f)), where LOW is k times the lower part of ln 2, and what else there is to add. */
+/* log((1 + f) / 2^k), where LOW is -k times the lower part of ln 2, and what else there is to add.
+ */
 GEMEL__FUNCTION T F(log_near)(T k, T f, T low) {
   T s = f / (2 + f), z = s * s, half = (T)0.5 * f * f;
   T series = z * LOG_POLYNOMIAL(z);
-  return k * LN2_HIGH - ((half - (s * (half + series) + low)) - f);
+  return (f - (half - (s * (half + series) + low))) - k * LN2_HIGH;
 }
 
 GEMEL__FUNCTION T F(log_of)(T k, T f) {
-  return F(log_near)(k, f, k * LN2_LOW);
+  return F(log_near)(k, f, -(k * LN2_LOW));
 }
 
-/* x = 2^k m with sqrt(1/2) <= m < sqrt(2), for a positive normal x; k less MORE. */
+/* x = m / 2^k with sqrt(1/2) <= m < sqrt(2), for a positive normal x; k and MORE. */
 GEMEL__FUNCTION T F(split)(T x, T more, T *k) {
   WORD shifted = F(bits)(x) + (ONE_BITS - ROOT_HALF_BITS);
   T two = F(from_bits)((ONE_BITS + ((WORD)MANTISSA << MANTISSA))); /* 2^MANTISSA */
-  *k = F(from_bits)(F(bits)(two) | shifted >> MANTISSA) - (two + (T)BIAS + more);
+  *k = (two + (T)BIAS + more) - F(from_bits)(F(bits)(two) | shifted >> MANTISSA);
   return F(from_bits)((shifted & (((WORD)1 << MANTISSA) - 1)) + ROOT_HALF_BITS);
 }
 
@@ -202,9 +203,8 @@ GEMEL__FUNCTION T F(log1p)(T x) {
   T m = F(split)(u, 0, &k);
   T lost = ((x - back) + (1 - (u - back))) * (T)0.25 * F(from_bits)(FOUR_INVERSE_BITS - F(bits)(u));
   T f = k == 0 && !GEMEL__FAULT(log1p_near_zero) ? x : m - 1;
-  y = F(log_near)(k, f, k * LN2_LOW + (k == 0 ? 0 : lost));
+  y = F(log_near)(k, f, (k == 0 ? 0 : lost) - k * LN2_LOW);
   y = x < INFINITY ? y : x;
-  y = x == 0 ? x : y; /* of -0 too */
   return x > -1 ? y : x == -1 ? -(T)INFINITY : (T)NAN;
 }
 

@@ -11,6 +11,7 @@
 #include "ops/reduce-plan.h"
 
 enum {
+  BLOCK = 1024,    /* elements of a line of which the largest is found at once */
   RUN = 256,       /* elements that are looked through at once */
   STRIP = 512,     /* lines in a strip, at most */
   NARROW = 4,      /* fewer lines side by side than this go one by one */
@@ -48,10 +49,10 @@ static int64_t argmax_line(const gemel__reduce_plan *p, const char *base) {
   int64_t from, best_from = 0;
   size_t n, best_n = 0;
   memset(&best, 0, sizeof best);
-  for (from = 0; from < p->length; from += GEMEL__REDUCE_BLOCK) {
+  for (from = 0; from < p->length; from += BLOCK) {
     int64_t left = p->length - from;
     gemel__acc key;
-    n = (size_t)(left < GEMEL__REDUCE_BLOCK ? left : GEMEL__REDUCE_BLOCK);
+    n = (size_t)(left < BLOCK ? left : BLOCK);
     key = key_of(p, n, gemel__reduce_load(p, base, from, n, buffer));
     joined = best;
     if (from > 0) {
