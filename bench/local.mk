@@ -49,6 +49,7 @@ EXTRA_DIST += %reldir%/peers/optimizer.py
 EXTRA_DIST += %reldir%/peers/random_numbers.py
 EXTRA_DIST += %reldir%/peers/scan.py
 EXTRA_DIST += %reldir%/peers/shards.sh
+EXTRA_DIST += %reldir%/peers/tensors.py
 EXTRA_DIST += %reldir%/results/README.md
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-ops.jsonl
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-optimizer.jsonl

@@ -79,6 +79,7 @@ verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-functions
 verify_tests += %reldir%/t-fuzz
 verify_tests += %reldir%/t-outputs
+verify_tests += %reldir%/t-unbounded
 verify_tests += %reldir%/t-unread
 verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs

@@ -186,6 +186,12 @@ static gemel_verify_summary summary = {.size = sizeof summary};
 static gemel_certify_counts certified;
 #define VALID_gemel_certify_counts_p &certified
 #define VALID_const_gemel_record_p &record
+static const gemel_proof proof = {.size = sizeof proof, .rule = "r", .why = ""};
+static void ignore_proof(void *user, const gemel_proof *given) {
+  (void)user, (void)given;
+}
+#define VALID_const_gemel_proof_p &proof
+#define VALID_gemel_proof_sink ignore_proof
 #define VALID_const_gemel_verify_options_p &verify
 #define VALID_gemel_pair_result_p &pair
 #define VALID_gemel_tier GEMEL_TIER_REAL

@@ -34,6 +34,7 @@ gemel_SOURCES += %reldir%/fuzz.c
 gemel_SOURCES += %reldir%/html.c
 gemel_SOURCES += %reldir%/junit.c
 gemel_SOURCES += %reldir%/mutate.c
+gemel_SOURCES += %reldir%/prove.c
 gemel_SOURCES += %reldir%/records.c
 gemel_SOURCES += %reldir%/records.h
 gemel_SOURCES += %reldir%/table.c

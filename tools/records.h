@@ -91,6 +91,9 @@ int gemel__records_probe(const char *path);
 /* Writes the report, a file that needs no other, to PATH (html.c). GEMEL__BAD (said). */
 int gemel__records_html(const gemel__records *records, const char *path, uint64_t seed);
 
+/* gemel verify --proof (prove.c). */
+int gemel__prove(const gemel__args *args);
+
 /* TEXT (NULL: nothing) as XML and HTML have it: without control characters, and with '?' for each
  * byte that is no UTF-8. */
 void gemel__escape(FILE *file, const char *text);

@@ -12,6 +12,9 @@ static const gemel__option options[] = {
     {"rules", 'R', "GLOB[,GLOB]...|FILE",
      "rewrite rules and passes instead: those of gemel's own whose name, family, phase or tag "
      "matches, or the rules in the file"},
+    {"proof", 'P', NULL,
+     "instead, say of rewrite rules what is proved for all sizes; with --rules, --jobs and --json "
+     "only"},
     GEMEL__TIER_OPTION,
     {"jobs", 'J', "N",
      "operations or rules that are verified at a time (default: as many threads as OpenMP would "
@@ -196,6 +199,9 @@ static int read_settings(const gemel__args *args, gemel__records *records,
 static int run(const gemel__args *args) {
   gemel__records records = {0};
   gemel_verify_options settings;
+  if (gemel__arg(args, "proof") != NULL) {
+    return gemel__prove(args);
+  }
   int status = read_settings(args, &records, &settings);
   if (status == GEMEL__GOOD) {
     records.rules = gemel__arg(args, "rules");

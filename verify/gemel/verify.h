@@ -241,6 +241,37 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
                                 const gemel_verify_options *options, gemel_verify_summary *summary,
                                 gemel_error *error);
 
+/* ---- Proofs ---- */
+
+/* What has been proved of a rule. A proof is for every size, start, stride and margin; ELEMENTS and
+ * RANKS say how far it goes beside that. It is about what both sides compute, not about what an
+ * engine knows or how sums are ordered: it stands beside what is measured, and replaces none of it.
+ * doc/verify.md says what is trusted. */
+typedef struct gemel_proof {
+  size_t size;          /* sizeof(gemel_proof) */
+  const char *rule;     /* its name */
+  const char *elements; /* "any": the proof doesn't look into elements, so it holds for all dtypes
+                           and all values; NULL: there is no proof */
+  int ranks;            /* for tensors of up to so many axes */
+  int all_ranks;        /* 1: for any number of axes */
+  size_t scenes;        /* structures (ranks, axes, broadcasts) that were gone through */
+  size_t questions;     /* to the solver */
+  const char *why;      /* why there is no more; "" if there is nothing to say */
+} gemel_proof;
+
+/* What each proof is handed to; PROOF lives during the call. */
+typedef void (*gemel_proof_sink)(void *user, const gemel_proof *proof);
+
+/* Proves what it can of the rules of RULES (NULL: gemel's own) whose name, family, phase or tag
+ * matches a word of GLOB (NULL: all), for up to RANKS axes (0: as many as the prover likes), JOBS
+ * at a time (0: as many as there are processors). SINK is called for each, on the calling thread,
+ * in their order. What comes out doesn't depend on JOBS or
+ * on time. GEMEL_BAD_ARGUMENT, GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. Thread-safe for
+ * different contexts. */
+gemel_status gemel_prove_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
+                               int ranks, int jobs, gemel_proof_sink sink, void *user,
+                               gemel_error *error);
+
 /* Repeats what a folder of OPTIONS->replay_folder, or OPTIONS->counterexample_folder, holds, and
  * hands the verdict to the sink. GEMEL_BAD_FILE (what is wrong, in which file), GEMEL_UNSUPPORTED
  * (a program's own kernel), what gemel_dump_load reports. */
@@ -280,6 +311,10 @@ void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *c
  * length. Fields: kind, name, tier, verdict, how, detail, instances, elements, seed, seconds,
  * worst, error_probability, and for a refutation counterexample and replay. */
 size_t gemel_record_json(const gemel_record *record, char *text, size_t bytes);
+
+/* The same of a proof. Fields: kind, name, proof (null, or elements, sizes, ranks), scenes,
+ * questions, why. */
+size_t gemel_proof_json(const gemel_proof *proof, char *text, size_t bytes);
 
 #ifdef __cplusplus
 }

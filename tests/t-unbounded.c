@@ -1,0 +1,246 @@
+/*
+ * Proofs for all sizes (verify/unbounded): terms in their normal form, questions, what is proved of
+ * right rules and up to which rank, and that nothing wrong is proved.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+
+#include <gemel/verify.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "unbounded/ask.h"
+#include "unbounded/term.h"
+
+/* ---- Terms ---- */
+
+static void polynomials(const void *data) {
+  gemel__pterms t;
+  (void)data;
+  gemel__pterms_init(&t);
+  gemel__pterm a = gemel__p_symbol(&t, GEMEL__PSORT_INTEGER, "a");
+  gemel__pterm b = gemel__p_symbol(&t, GEMEL__PSORT_INTEGER, "b");
+  gemel__pterm sum = gemel__p_add(&t, a, b), difference = gemel__p_sub(&t, a, b);
+  gemel__pterm squares = gemel__p_sub(&t, gemel__p_mul(&t, a, a), gemel__p_mul(&t, b, b));
+  CT_CHECK(sum != 0 && gemel__p_mul(&t, sum, difference) == squares);
+  CT_CHECK(gemel__p_sub(&t, sum, b) == a);
+  CT_CHECK(gemel__p_is_false(&t, gemel__p_equal(&t, gemel__p_scale(&t, a, 2),
+                                                gemel__p_plus(&t, gemel__p_scale(&t, b, 4), 3))));
+  CT_CHECK(gemel__p_not(&t, gemel__p_at_least(&t, a, b)) == gemel__p_below(&t, a, b));
+  CT_CHECK(gemel__p_replace(&t, squares, 1, &b, &a) == gemel__p_number(&t, 0));
+  int64_t value;
+  CT_CHECK(gemel__p_is_number(&t, gemel__p_div(&t, gemel__p_number(&t, -7), gemel__p_number(&t, 2)),
+                              &value));
+  CT_EQ_INT(value, -4);
+  CT_CHECK(gemel__p_scale(&t, gemel__p_scale(&t, a, INT64_MAX), 2) == 0);
+  CT_EQ_INT(t.trouble, GEMEL__PTERM_TOO_LARGE);
+  gemel__pterms_clear(&t);
+}
+
+static void questions(const void *data) {
+  gemel__pterms t;
+  gemel__ask ask;
+  (void)data;
+  gemel__pterms_init(&t);
+  gemel__ask_init(&ask, &t);
+  gemel__pterm a = gemel__p_symbol(&t, GEMEL__PSORT_INTEGER, "a");
+  gemel__pterm b = gemel__p_symbol(&t, GEMEL__PSORT_INTEGER, "b");
+  gemel__pterm zero = gemel__p_number(&t, 0);
+  gemel__pterm known[2] = {gemel__p_at_least(&t, a, b), gemel__p_at_least(&t, b, zero)};
+  CT_EQ_INT(gemel__ask_follows(&ask, known, 2, gemel__p_at_least(&t, a, zero)), GEMEL__FOLLOWS_YES);
+  CT_EQ_INT(gemel__ask_follows(&ask, known, 2, gemel__p_at_least(&t, b, a)), GEMEL__FOLLOWS_NO);
+  size_t asked = ask.questions;
+  CT_EQ_INT(gemel__ask_follows(&ask, known, 2, gemel__p_at_least(&t, b, a)), GEMEL__FOLLOWS_NO);
+  CT_EQ_UINT(ask.questions, asked);
+  gemel__ask_clear(&ask);
+  gemel__pterms_clear(&t);
+}
+
+/* ---- Rules ---- */
+
+typedef struct claim {
+  const char *name, *text;
+  int most, ranks; /* asked for up to MOST axes: proved up to so many; 0: open */
+} claim;
+
+static const claim claims[] = {
+    {"window_of_window",
+     "subtensor(subtensor(x, start = a, size = b, step = c), start = d, size = e, step = f)"
+     " => subtensor(x, start = a + c * d, size = e, step = c * f)",
+     2, 2},
+    {"window_of_window_steps",
+     "subtensor(subtensor(x, start = a, size = b, step = c), start = d, size = e, step = f)"
+     " => subtensor(x, start = a + d, size = e, step = c * f)",
+     2, 0},
+    {"reversed_twice", "reverse(reverse(x, axes = a), axes = a) => x", 2, 2},
+    {"reversed_once", "reverse(reverse(x, axes = a), axes = b) => x", 2, 0},
+    {"orders",
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p[q])"
+     " where not contains(p, -1), not contains(q, -1), length(p) == rank(x), length(q) == rank(x)",
+     3, 3},
+    {"orders_swapped",
+     "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = q[p])"
+     " where not contains(p, -1), not contains(q, -1), length(p) == rank(x), length(q) == rank(x)",
+     3, 2},
+    {"a_name_of_ours",
+     "pad(x, v, low = index, high = h, interior = i) => x where index == 0, h == 0", 2, 0},
+    {"interior_of_one",
+     "pad(x, v, low = l, high = h, interior = i) => x where l == 0, h == 0, shape(x) == 1", 2, 2},
+    {"window_beside_margin",
+     "subtensor(pad(x, v, low = l, high = h, interior = i), start = a, size = b, step = c)"
+     " => subtensor(x, start = a - l, size = b, step = c)"
+     " where i == 0, c >= 1, a >= l, a + (b - 1) * c < l + shape(x)",
+     2, 2},
+    {"window_in_margin",
+     "subtensor(pad(x, v, low = l, high = h, interior = i), start = a, size = b, step = c)"
+     " => subtensor(x, start = a - l, size = b, step = c)"
+     " where i == 0, c >= 1, a >= l",
+     2, 0},
+    {"reshaped_twice", "reshape(reshape(x, shape = s), shape = t) => reshape(x, shape = t)", 2, 2},
+    {"reshape_is_transpose",
+     "reshape(x, shape = s) => dimshuffle(x, order = [1, 0]) where rank(x) == 2, s == "
+     "[shape(x)[1], shape(x)[0]]",
+     2, 0},
+    {"join_of_one", "join(x, axis = k) => x", 2, 2},
+    {"join_swapped", "join(x, y, axis = k) => join(y, x, axis = k)", 2, 0},
+    {"elementwise_moves", "reverse(exp(x), axes = a) => exp(reverse(x, axes = a))", 2, 2},
+    {"sum_of_transpose", "sum(dimshuffle(x, order = [1, 0]), axes = [0]) => sum(x, axes = [1])", 2,
+     2},
+    {"sum_of_transpose_wrong",
+     "sum(dimshuffle(x, order = [1, 0]), axes = [0]) => sum(x, axes = [0])", 2, 0},
+    {"never", "reverse(x, axes = a) => x where rank(x) == 2, rank(x) == 3", 2, 0},
+    {"broadcast_left_out", "broadcast_to(x, shape = s) => x where rank(x) == length(s)", 2, 2},
+    {"other_arm", "reverse(x, axes = a) => x where length(a) == 0 or shape(x)[0] == 2", 2, 0},
+    {"literals_of_dtypes", "where(p, x, 0) => where(logical_not(p), 0, x)", 2, 0},
+};
+
+typedef struct outcome {
+  int ranks, all_ranks, calls;
+  char why[200];
+} outcome;
+
+static void take(void *user, const gemel_proof *proof) {
+  outcome *o = user;
+  o->calls++;
+  o->ranks = proof->ranks;
+  o->all_ranks = proof->all_ranks;
+  snprintf(o->why, sizeof o->why, "%s", proof->why);
+  CT_EQ_INT(proof->elements != NULL, proof->ranks > 0);
+}
+
+static outcome prove(const char *name, const char *body, int ranks) {
+  char text[1000];
+  outcome o = {0};
+  gemel_error error;
+  gemel_context *context = gemel_context_new(&error);
+  snprintf(text, sizeof text, "rule %s in canonicalize: %s", name, body);
+  gemel_rules *rules = gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
+  CT_CHECK(rules != NULL);
+  CT_EQ_INT(gemel_prove_rules(context, rules, NULL, ranks, 1, take, &o, &error), GEMEL_OK);
+  CT_EQ_INT(o.calls, 1);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+  return o;
+}
+
+static void claimed(const void *data) {
+  const claim *c = data;
+  outcome o = prove(c->name, c->text, c->most);
+  ct_context("%s: to rank %d, %s", c->name, o.ranks, o.why);
+  CT_EQ_INT(o.ranks, c->ranks);
+}
+
+static void elementwise(const void *data) {
+  (void)data;
+  CT_EQ_INT(prove("same", "where(p, x, x) => x", 3).all_ranks, 1);
+  CT_EQ_INT(prove("moves", "reverse(exp(x), axes = a) => exp(reverse(x, axes = a))", 3).all_ranks,
+            0);
+}
+
+/* What comes out doesn't depend on how many are proved at a time. */
+typedef struct listing {
+  size_t used;
+  char text[20000];
+} listing;
+
+static void list(void *user, const gemel_proof *proof) {
+  listing *l = user;
+  size_t room = sizeof l->text - l->used;
+  l->used += gemel_proof_json(proof, l->text + l->used, room);
+  CT_REQUIRE(l->used < sizeof l->text);
+}
+
+static void jobs(const void *data) {
+  gemel_error error;
+  gemel_context *context = gemel_context_new(&error);
+  listing *one = calloc(1, sizeof *one), *three = calloc(1, sizeof *three);
+  (void)data;
+  CT_REQUIRE(context != NULL && one != NULL && three != NULL);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, "subtensor_of_re*,set_w*", 2, 1, list, one, &error),
+            GEMEL_OK);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, "subtensor_of_re*,set_w*", 2, 3, list, three, &error),
+            GEMEL_OK);
+  CT_EQ_STR(one->text, three->text);
+  CT_HAS_STR(one->text, "{\"kind\": \"rule\", \"name\": \"set_whole\", \"proof\": {\"elements\": "
+                        "\"any\", \"sizes\": \"all\", \"ranks\": \"2\"}");
+  free(one);
+  free(three);
+  gemel_context_unref(context);
+}
+
+static void refused(const void *data) {
+  gemel_error error;
+  gemel_context *context = gemel_context_new(&error);
+  outcome o = {0};
+  (void)data;
+  CT_EQ_INT(gemel_prove_rules(context, NULL, "no_such_rule", 0, 1, take, &o, &error),
+            GEMEL_NOT_FOUND);
+  CT_EQ_INT(gemel_prove_rules(NULL, NULL, NULL, 0, 1, take, &o, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, NULL, 0, 1, NULL, &o, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, NULL, -1, 1, take, &o, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, NULL, 0, -1, take, &o, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(o.calls, 0);
+  gemel_context_unref(context);
+}
+
+/* Refused memory: an error, or no proof; never a proof of what is wrong. */
+typedef struct world {
+  gemel_context *context;
+  gemel_rules *rules;
+} world;
+
+static int with_little_memory(void *data) {
+  world *w = data;
+  outcome o = {0};
+  gemel_error error;
+  int status = gemel_prove_rules(w->context, w->rules, NULL, 1, 1, take, &o, &error);
+  CT_EQ_INT(o.ranks, 0);
+  return status;
+}
+
+static void refused_memory(const void *data) {
+  static const char text[] =
+      "rule wrong in canonicalize: join(x, y, axis = k) => join(y, x, axis = k)";
+  gemel_error error;
+  world w = {gemel_context_new(&error), NULL};
+  (void)data;
+  w.rules = gemel_rules_parse(w.context, text, strlen(text), "t.rules", &error);
+  CT_REQUIRE(w.rules != NULL);
+  CT_CHECK(ct_oom(with_little_memory, &w) > 10);
+  gemel_rules_unref(w.rules);
+  gemel_context_unref(w.context);
+}
+
+static const ct_test tests[] = {
+    CT_TEST("polynomials", polynomials, NULL), CT_TEST("questions", questions, NULL),
+    CT_TEST("elementwise", elementwise, NULL), CT_TEST("jobs", jobs, NULL),
+    CT_TEST("refused", refused, NULL),         CT_TEST("refused_memory", refused_memory, NULL),
+};
+
+void ct_register(void) {
+  ct_suite("unbounded", tests, CT_COUNT(tests));
+  for (size_t k = 0; k < CT_COUNT(claims); k++) {
+    CT_ADD("claims", claims[k].name, claimed, &claims[k]);
+  }
+}

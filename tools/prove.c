@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gemel verify --proof: what is proved of rewrite rules, for all sizes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "records.h"
+
+typedef struct proofs {
+  FILE *table;
+  gemel__output output; /* of --json */
+  int json;
+  size_t rules, proved, all_ranks;
+} proofs;
+
+static void format_ranks(const gemel_proof *proof, char *text, size_t bytes) {
+  if (proof->all_ranks) {
+    snprintf(text, bytes, "all");
+  } else {
+    snprintf(text, bytes, "to %d", proof->ranks);
+  }
+}
+
+static void print_row(proofs *p, const gemel_proof *proof) {
+  char ranks[20];
+  format_ranks(proof, ranks, sizeof ranks);
+  if (proof->elements == NULL) {
+    fprintf(p->table, "%-34s  open: %s\n", proof->rule, proof->why);
+    return;
+  }
+  fprintf(p->table, "%-34s  proved: %s elements, all sizes, ranks %s (%zu scenes)%s%s\n",
+          proof->rule, proof->elements, ranks, proof->scenes, proof->why[0] != '\0' ? "; " : "",
+          proof->why);
+}
+
+static void write_json(proofs *p, const gemel_proof *proof) {
+  size_t length = gemel_proof_json(proof, NULL, 0);
+  char *line = gemel__need(NULL, length + 2);
+  gemel_proof_json(proof, line, length + 1);
+  line[length] = '\n';
+  gemel__output_write(&p->output, line, length + 1); /* an error shows when it is closed */
+  free(line);
+}
+
+static void take(void *user, const gemel_proof *proof) {
+  proofs *p = user;
+  p->rules++;
+  p->proved += proof->elements != NULL;
+  p->all_ranks += proof->elements != NULL && proof->all_ranks;
+  print_row(p, proof);
+  if (p->json) {
+    write_json(p, proof);
+  }
+}
+
+/* Proves what RULES (GLOB|FILE; NULL: all of gemel's own) names. */
+static gemel_status prove(proofs *p, const char *rules, size_t jobs, gemel_error *error) {
+  gemel_context *context = gemel__context_need();
+  gemel_rules *set = NULL;
+  gemel_status status = GEMEL_NO_MEMORY;
+  if (context != NULL) {
+    status = rules != NULL ? gemel__rules_choose(context, &rules, &set, error) : GEMEL_OK;
+    status = status ? status : gemel_prove_rules(context, set, rules, 0, (int)jobs, take, p, error);
+    gemel_rules_unref(set);
+  }
+  gemel_context_unref(context);
+  return status;
+}
+
+int gemel__prove(const gemel__args *args) {
+  const char *json = gemel__arg(args, "json");
+  proofs p = {.table = json != NULL && strcmp(json, "-") == 0 ? stderr : stdout};
+  size_t jobs = 0;
+  gemel_error error;
+  double start = gemel__now();
+  if (gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
+      (json != NULL && gemel__output_open(&p.output, json) != GEMEL__GOOD)) {
+    return GEMEL__BAD;
+  }
+  p.json = json != NULL;
+  gemel_status status = prove(&p, gemel__arg(args, "rules"), jobs, &error);
+  int closed = p.json ? gemel__output_close(&p.output, status == GEMEL_OK) : GEMEL__GOOD;
+  if (status != GEMEL_OK) {
+    return gemel__complain_error(NULL, &error);
+  }
+  fprintf(p.table,
+          "\ngemel verify --proof: %zu rules, %zu proved for all sizes, %zu of them for all ranks, "
+          "%zu open (%.1f s)\n",
+          p.rules, p.proved, p.all_ranks, p.rules - p.proved, gemel__now() - start);
+  return closed;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A question as SMT-LIB text. Each term that is part of it becomes a definition, operands first, so
+ * that the text is as long as the terms are many, however often one is used. A fold is a constant
+ * of which nothing is known; who asks adds what is.
+ */
+#include "unbounded/ask.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include <z3.h>
+#include "base/buffer.h"
+#include "core/alloc.h"
+#include "core/intern.h"
+
+void gemel__ask_init(gemel__ask *ask, gemel__pterms *terms) {
+  memset(ask, 0, sizeof *ask);
+  ask->terms = terms;
+  ask->work = GEMEL__ASK_WORK;
+}
+
+void gemel__ask_clear(gemel__ask *ask) {
+  gemel__free(ask->asked, ask->asked_size * sizeof *ask->asked);
+  gemel__ask_init(ask, ask->terms);
+}
+
+/* ---- Text ---- */
+
+static void say_number(gemel__buffer *b, int64_t value) {
+  if (value < 0) {
+    gemel__buffer_format(b, "(- %llu)", 0 - (unsigned long long)value);
+  } else {
+    gemel__buffer_format(b, "%llu", (unsigned long long)value);
+  }
+}
+
+static const char *sort_name(gemel__pterm_sort sort) {
+  static const char *const names[] = {"Int", "Bool", "E"};
+  return names[sort];
+}
+
+/* (OPERATOR operand ...) */
+static void say_applied(gemel__buffer *b, const gemel__pterms *t, const char *operator,
+                        gemel__pterm a) {
+  gemel__buffer_format(b, "(%s", operator);
+  for (uint32_t k = 0; k < t->nodes[a].count; k++) {
+    gemel__buffer_format(b, " t%u", gemel__p_operand(t, a, k));
+  }
+  gemel__buffer_format(b, ")");
+}
+
+static void say_sum(gemel__buffer *b, const gemel__pterms *t, const gemel__pterm_node *n) {
+  gemel__buffer_format(b, "(+ ");
+  say_number(b, n->value);
+  for (uint32_t k = 0; k < n->count; k++) {
+    gemel__buffer_format(b, " (* ");
+    say_number(b, t->coefficients[n->first + k]);
+    gemel__buffer_format(b, " t%u)", t->operands[n->first + k]);
+  }
+  gemel__buffer_format(b, ")");
+}
+
+/* Functions are told apart by name and number of operands. */
+static void say_function(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a) {
+  const gemel__pterm_node *n = &t->nodes[a];
+  if (n->count == 0) {
+    gemel__buffer_format(b, "|%s|", n->name);
+    return;
+  }
+  char name[256];
+  snprintf(name, sizeof name, "|%s/%u|", n->name, n->count);
+  say_applied(b, t, name, a);
+}
+
+static void say_term(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a) {
+  static const char *const operators[] = {
+      [GEMEL__P_PRODUCT] = "*",  [GEMEL__P_DIVIDED] = "div", [GEMEL__P_REMAINDER] = "mod",
+      [GEMEL__P_CHOICE] = "ite", [GEMEL__P_ZERO] = "= 0",    [GEMEL__P_NATURAL] = "<= 0",
+      [GEMEL__P_SAME] = "=",     [GEMEL__P_NOT] = "not",     [GEMEL__P_AND] = "and",
+      [GEMEL__P_OR] = "or"};
+  const gemel__pterm_node *n = &t->nodes[a];
+  switch (n->kind) {
+  case GEMEL__P_NUMBER:
+    say_number(b, n->value);
+    return;
+  case GEMEL__P_SUM:
+    say_sum(b, t, n);
+    return;
+  case GEMEL__P_CALL:
+    say_function(b, t, a);
+    return;
+  case GEMEL__P_SYMBOL:
+    gemel__buffer_format(b, "|%s|", n->name);
+    return;
+  case GEMEL__P_TRUTH:
+    gemel__buffer_format(b, n->value ? "true" : "false");
+    return;
+  default:
+    say_applied(b, t, operators[n->kind], a);
+  }
+}
+
+/* Declares what A is named by, unless an earlier term has done so. */
+static void say_declaration(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a,
+                            const unsigned char *wanted) {
+  const gemel__pterm_node *n = &t->nodes[a];
+  for (gemel__pterm k = 1; k < a; k++) {
+    const gemel__pterm_node *other = &t->nodes[k];
+    if (wanted[k] && other->kind == n->kind && other->name == n->name && other->count == n->count) {
+      return;
+    }
+  }
+  if (n->count == 0) {
+    gemel__buffer_format(b, "(declare-fun |%s| () %s)\n", n->name,
+                         sort_name((gemel__pterm_sort)n->sort));
+    return;
+  }
+  gemel__buffer_format(b, "(declare-fun |%s/%u| (", n->name, n->count);
+  for (uint32_t k = 0; k < n->count; k++) {
+    gemel__buffer_format(b, "%s%s", k > 0 ? " " : "",
+                         sort_name((gemel__pterm_sort)t->nodes[gemel__p_operand(t, a, k)].sort));
+  }
+  gemel__buffer_format(b, ") %s)\n", sort_name((gemel__pterm_sort)n->sort));
+}
+
+static void say_definition(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a,
+                           const unsigned char *wanted) {
+  const gemel__pterm_node *n = &t->nodes[a];
+  const char *sort = sort_name((gemel__pterm_sort)n->sort);
+  if (n->kind == GEMEL__P_FOLD) {
+    gemel__buffer_format(b, "(declare-fun t%u () %s)\n", a, sort);
+    return;
+  }
+  if (n->kind == GEMEL__P_SYMBOL || n->kind == GEMEL__P_CALL) {
+    say_declaration(b, t, a, wanted);
+  }
+  gemel__buffer_format(b, "(define-fun t%u () %s ", a, sort);
+  say_term(b, t, a);
+  gemel__buffer_format(b, ")\n");
+  if (n->kind == GEMEL__P_CALL && n->value == 1 && n->count == 2) {
+    gemel__buffer_format(b, "(assert (= t%u (|%s/2| t%u t%u)))\n", a, n->name,
+                         gemel__p_operand(t, a, 1), gemel__p_operand(t, a, 0));
+  }
+}
+
+/* Marks what the marked terms up to LAST are made of; not what a fold is. */
+static void mark_operands(const gemel__pterms *t, gemel__pterm last, unsigned char *wanted) {
+  for (gemel__pterm k = last; k > 0; k--) {
+    const gemel__pterm_node *n = &t->nodes[k];
+    for (uint32_t i = 0; wanted[k] && n->kind != GEMEL__P_FOLD && i < n->count; i++) {
+      wanted[gemel__p_operand(t, k, i)] = 1;
+    }
+  }
+}
+
+/* The question as text: it has no model if GOAL follows. */
+static void say_question(gemel__buffer *b, const gemel__pterms *t, const unsigned char *wanted,
+                         const gemel__pterm *known, size_t count, gemel__pterm goal) {
+  gemel__buffer_format(b, "(declare-sort E 0)\n");
+  for (gemel__pterm k = 1; k < t->count; k++) {
+    if (wanted[k]) {
+      say_definition(b, t, k, wanted);
+    }
+  }
+  for (size_t k = 0; k < count; k++) {
+    gemel__buffer_format(b, "(assert t%u)\n", known[k]);
+  }
+  gemel__buffer_format(b, "(assert (not t%u))\n(check-sat)\n", goal);
+}
+
+/* The question's text, which the caller frees; NULL: memory is out. */
+static char *question_text(const gemel__pterms *t, const gemel__pterm *known, size_t count,
+                           gemel__pterm goal) {
+  gemel__buffer b = {0};
+  unsigned char *wanted = gemel__alloc_zeroed(t->count);
+  if (wanted == NULL) {
+    return NULL;
+  }
+  wanted[goal] = 1;
+  for (size_t k = 0; k < count; k++) {
+    wanted[known[k]] = 1;
+  }
+  mark_operands(t, (gemel__pterm)t->count - 1, wanted);
+  say_question(&b, t, wanted, known, count, goal);
+  if (gemel__buffer_allocate(&b) == 0) {
+    say_question(&b, t, wanted, known, count, goal);
+  }
+  gemel__free(wanted, t->count);
+  return gemel__buffer_finish(&b);
+}
+
+/* ---- Answers ---- */
+
+static void go_on(Z3_context context, Z3_error_code code) {
+  (void)context, (void)code;
+}
+
+/* What Z3 says to the text, with OPTIONS. */
+static gemel__follows solve_with(const char *text, const char *options) {
+  Z3_config config = Z3_mk_config();
+  Z3_context context = config != NULL ? Z3_mk_context(config) : NULL;
+  gemel__follows answer = GEMEL__FOLLOWS_OPEN;
+  Z3_del_config(config);
+  if (context == NULL) {
+    return GEMEL__FOLLOWS_OPEN;
+  }
+  Z3_set_error_handler(context, go_on);
+  Z3_eval_smtlib2_string(context, options);
+  const char *said = Z3_eval_smtlib2_string(context, text);
+  if (said != NULL && strcmp(said, "unsat\n") == 0) {
+    answer = GEMEL__FOLLOWS_YES;
+  } else if (said != NULL && strcmp(said, "sat\n") == 0) {
+    answer = GEMEL__FOLLOWS_NO;
+  }
+  Z3_del_context(context);
+  return answer;
+}
+
+/* Linear arithmetic first, of which a product is an unknown; then products by Z3's own lemmas; and
+ * at last as polynomials (nra), on which Z3 checks its limit too seldom. */
+static gemel__follows solve(const char *text, unsigned work) {
+  static const char *const ways[] = {"(set-option :smt.arith.nl false)\n",
+                                     "(set-option :smt.arith.nl.nra false)\n", ""};
+  gemel__follows answer = GEMEL__FOLLOWS_OPEN;
+  for (int k = 0; k < 3 && answer == GEMEL__FOLLOWS_OPEN; k++) {
+    char options[100];
+    snprintf(options, sizeof options, "(set-option :rlimit %u)\n%s", work, ways[k]);
+    answer = solve_with(text, options);
+  }
+  return answer;
+}
+
+static int widen(gemel__ask *ask) {
+  size_t size = ask->asked_size > 0 ? 2 * ask->asked_size : 256;
+  gemel__pasked *asked = gemel__alloc_zeroed(size * sizeof *asked);
+  if (asked == NULL) {
+    return 1;
+  }
+  for (size_t k = 0; k < ask->asked_size; k++) {
+    size_t at = ask->asked[k].hash[0] & (size - 1);
+    while (ask->asked[k].hash[0] != 0 && asked[at].hash[0] != 0) {
+      at = (at + 1) & (size - 1);
+    }
+    if (ask->asked[k].hash[0] != 0) {
+      asked[at] = ask->asked[k];
+    }
+  }
+  gemel__free(ask->asked, ask->asked_size * sizeof *asked);
+  ask->asked = asked;
+  ask->asked_size = size;
+  return 0;
+}
+
+/* The answer to TEXT, which may be known from before. */
+static gemel__follows answer_to(gemel__ask *ask, const char *text) {
+  size_t length = strlen(text);
+  uint64_t hash[2] = {gemel__hash_bytes(1, text, length) | 1, gemel__hash_bytes(2, text, length)};
+  if (2 * ask->n_asked >= ask->asked_size && widen(ask)) {
+    ask->no_memory = 1;
+    return GEMEL__FOLLOWS_OPEN;
+  }
+  size_t at = hash[0] & (ask->asked_size - 1);
+  for (; ask->asked[at].hash[0] != 0; at = (at + 1) & (ask->asked_size - 1)) {
+    if (memcmp(ask->asked[at].hash, hash, sizeof hash) == 0) {
+      return ask->asked[at].answer;
+    }
+  }
+  memcpy(ask->asked[at].hash, hash, sizeof hash);
+  ask->asked[at].answer = solve(text, ask->work);
+  ask->n_asked++;
+  ask->questions++;
+  ask->open += ask->asked[at].answer == GEMEL__FOLLOWS_OPEN;
+  return ask->asked[at].answer;
+}
+
+gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, size_t count,
+                                  gemel__pterm goal) {
+  gemel__follows answer = GEMEL__FOLLOWS_OPEN;
+  if (goal == 0 || ask->terms->trouble || ask->no_memory) {
+    return GEMEL__FOLLOWS_OPEN;
+  }
+  if (gemel__p_is_true(ask->terms, goal)) {
+    return GEMEL__FOLLOWS_YES;
+  }
+  for (size_t k = 0; k < count; k++) {
+    if (known[k] == goal || gemel__p_is_false(ask->terms, known[k])) {
+      return GEMEL__FOLLOWS_YES;
+    }
+  }
+  char *text = question_text(ask->terms, known, count, goal);
+  ask->no_memory = text == NULL;
+  if (text != NULL) {
+    answer = answer_to(ask, text);
+    gemel_text_free(text);
+  }
+  return answer;
+}

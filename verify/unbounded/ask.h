@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Questions about terms: does a truth follow from others? What is plain (the truth is one of them)
+ * is answered here; all else is written as SMT-LIB and asked of the solver Z3, in a context of its
+ * own and with a limit in units of work, so that an answer doesn't depend on time or on what was
+ * asked before. A question that isn't answered within the limit is open.
+ */
+#ifndef GEMEL__UNBOUNDED_ASK_H
+#define GEMEL__UNBOUNDED_ASK_H
+
+#include <gemel/status.h>
+#include "unbounded/term.h"
+
+typedef enum gemel__follows {
+  GEMEL__FOLLOWS_OPEN,
+  GEMEL__FOLLOWS_YES,
+  GEMEL__FOLLOWS_NO
+} gemel__follows;
+
+/* Units of the solver's work for a question: some tenths of a second. */
+enum { GEMEL__ASK_WORK = 500000 };
+
+typedef struct gemel__pasked {
+  uint64_t hash[2]; /* of the text */
+  gemel__follows answer;
+} gemel__pasked;
+
+typedef struct gemel__ask {
+  gemel__pterms *terms;
+  unsigned work;
+  gemel__pasked *asked; /* open addressing; HASH[0] 0: empty */
+  size_t n_asked, asked_size;
+  size_t questions, open; /* asked of the solver, and not answered */
+  int no_memory;
+} gemel__ask;
+
+void gemel__ask_init(gemel__ask *ask, gemel__pterms *terms);
+void gemel__ask_clear(gemel__ask *ask);
+
+/* Does GOAL follow from the COUNT truths KNOWN? YES: in every model; NO: there is a model in which
+ * it doesn't, to which a call is any function. */
+gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, size_t count,
+                                  gemel__pterm goal);
+
+#endif

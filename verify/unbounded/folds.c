@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What reductions and products pull: folds over new symbols, one for each axis that goes. What
+ * depends on all elements along an axis and on a place there is a function of such a fold and that
+ * place.
+ */
+#include <string.h>
+#include "core/context.h"
+#include "unbounded/pull.h"
+
+/* ---- Folds ---- */
+
+static void shape_reduced(gemel__pscene *s, gemel__ptensor *t) {
+  const gemel__ptensor *x = t->operands[0];
+  int listed[GEMEL__PAXES], count;
+  int64_t keep = 0;
+  uint32_t reduced = gemel__pull_axes(s, t, "axes", x->rank, 0, listed, &count);
+  gemel__p_is_number(&s->terms, gemel__ptensor_attr(t, "keepdims")->list[0], &keep);
+  t->rank = 0;
+  for (int k = 0; k < x->rank && s->flow == GEMEL__P_GO; k++) {
+    int goes = reduced >> k & 1;
+    if (!goes || keep) {
+      t->shape[t->rank++] = goes ? gemel__p_number(&s->terms, 1) : x->shape[k];
+    }
+  }
+}
+
+static gemel__pterm new_index(gemel__pscene *s) {
+  return gemel__p_fresh(&s->terms, GEMEL__PSORT_INTEGER, "k");
+}
+
+static gemel__pterm pull_reduced(gemel__pscene *s, const gemel__ptensor *t,
+                                 const gemel__pterm *index) {
+  const gemel__ptensor *x = t->operands[0];
+  int listed[GEMEL__PAXES], count, next = 0, folded = 0;
+  uint32_t reduced = gemel__pull_axes(s, t, "axes", x->rank, 0, listed, &count);
+  gemel__pterm at[GEMEL__PAXES], symbols[GEMEL__PAXES], sizes[GEMEL__PAXES];
+  for (int k = 0; k < x->rank; k++) {
+    if (reduced >> k & 1) {
+      at[k] = symbols[folded] = new_index(s);
+      sizes[folded++] = x->shape[k];
+      next += t->rank == x->rank;
+    } else {
+      at[k] = index[next++];
+    }
+  }
+  gemel__pterm body = gemel__ptensor_pull(s, x, at);
+  return gemel__p_fold(&s->terms, t->op->record.name, body, (uint32_t)folded, symbols, sizes);
+}
+
+static void shape_argmax(gemel__pscene *s, gemel__ptensor *t) {
+  const gemel__ptensor *x = t->operands[0];
+  int axis = gemel__pull_axis(s, t, "axis", x->rank);
+  t->rank = 0;
+  for (int k = 0; k < x->rank && s->flow == GEMEL__P_GO; k++) {
+    if (k != axis) {
+      t->shape[t->rank++] = x->shape[k];
+    } else {
+      gemel__pscene_need(s,
+                         gemel__p_at_least(&s->terms, x->shape[k], gemel__p_number(&s->terms, 1)),
+                         0, "argmax of nothing");
+    }
+  }
+}
+
+/* X along AXIS, at INDEX but for that axis, folded by NAME. */
+static gemel__pterm fold_along(gemel__pscene *s, const gemel__ptensor *x, int axis,
+                               const char *name, const gemel__pterm *index) {
+  gemel__pterm at[GEMEL__PAXES], symbol = new_index(s);
+  memcpy(at, index, (size_t)x->rank * sizeof *at);
+  at[axis] = symbol;
+  gemel__pterm body = gemel__ptensor_pull(s, x, at);
+  return gemel__p_fold(&s->terms, name, body, 1, &symbol, &x->shape[axis]);
+}
+
+static gemel__pterm pull_argmax(gemel__pscene *s, const gemel__ptensor *t,
+                                const gemel__pterm *index) {
+  const gemel__ptensor *x = t->operands[0];
+  int axis = gemel__pull_axis(s, t, "axis", x->rank);
+  gemel__pterm at[GEMEL__PAXES];
+  for (int k = 0; k < x->rank; k++) {
+    at[k] = k < axis ? index[k] : k > axis ? index[k - 1] : 0;
+  }
+  return fold_along(s, x, axis, "argmax", at);
+}
+
+static void shape_along(gemel__pscene *s, gemel__ptensor *t) {
+  t->rank = t->operands[0]->rank;
+  memcpy(t->shape, t->operands[0]->shape, sizeof t->shape);
+  gemel__pull_axis(s, t, "axis", t->rank);
+}
+
+/* A function of all elements along an axis, and of the place there. */
+static gemel__pterm pull_along(gemel__pscene *s, const gemel__ptensor *t,
+                               const gemel__pterm *index) {
+  int axis = gemel__pull_axis(s, t, "axis", t->rank);
+  gemel__pterm operands[4] = {fold_along(s, t->operands[0], axis, t->op->record.name, index),
+                              index[axis]};
+  uint32_t count = 2;
+  for (size_t k = 0; k < t->op->n_attrs && count < 4; k++) {
+    if (strcmp(t->op->record.attrs[k].name, "axis") != 0 && t->attrs[k].kind == GEMEL__PV_INTEGER) {
+      operands[count++] = t->attrs[k].list[0];
+    }
+  }
+  return gemel__pull_call(s, t->op->record.name, count, operands);
+}
+
+/* ---- Products ---- */
+
+typedef struct dot_axes {
+  int contract[2][GEMEL__PAXES], batch[2][GEMEL__PAXES], free[2][GEMEL__PAXES];
+  int n_contract, n_batch, n_free[2];
+} dot_axes;
+
+/* The axes of a product of T's operands 0 and 1; 0 where they don't fit. */
+static int dot_axes_of(gemel__pscene *s, const gemel__ptensor *t, dot_axes *d) {
+  static const char *const names[2][2] = {{"contract_x", "batch_x"}, {"contract_y", "batch_y"}};
+  int contracted[2], batched[2];
+  for (int side = 0; side < 2; side++) {
+    int rank = t->operands[side]->rank;
+    for (int k = 0; k < 2; k++) {
+      if (gemel__ptensor_attr(t, names[side][k])->kind != GEMEL__PV_LIST) {
+        gemel__pscene_stop(s, GEMEL__P_OPEN, "a product of axes that aren't named");
+        return 0;
+      }
+    }
+    uint32_t used =
+        gemel__pull_axes(s, t, names[side][0], rank, 0, d->contract[side], &contracted[side]);
+    uint32_t batch =
+        gemel__pull_axes(s, t, names[side][1], rank, 0, d->batch[side], &batched[side]);
+    if (s->flow == GEMEL__P_GO && (used & batch)) {
+      gemel__pull_refuse(s, "an axis twice");
+    }
+    d->n_free[side] = 0;
+    for (int k = 0; k < rank; k++) {
+      if (!((used | batch) >> k & 1)) {
+        d->free[side][d->n_free[side]++] = k;
+      }
+    }
+  }
+  if (s->flow == GEMEL__P_GO && (contracted[0] != contracted[1] || batched[0] != batched[1])) {
+    gemel__pull_refuse(s, "axes without a counterpart");
+  }
+  d->n_contract = contracted[0];
+  d->n_batch = batched[0];
+  return s->flow == GEMEL__P_GO;
+}
+
+static void shape_dot(gemel__pscene *s, gemel__ptensor *t) {
+  const gemel__ptensor *x = t->operands[0], *y = t->operands[1];
+  dot_axes d;
+  if (!dot_axes_of(s, t, &d)) {
+    return;
+  }
+  t->rank = 0;
+  if (d.n_batch + d.n_free[0] + d.n_free[1] > GEMEL__PAXES) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "too many axes");
+    return;
+  }
+  for (int k = 0; k < d.n_batch; k++) {
+    t->shape[t->rank++] = x->shape[d.batch[0][k]];
+    gemel__pscene_need(s,
+                       gemel__p_equal(&s->terms, x->shape[d.batch[0][k]], y->shape[d.batch[1][k]]),
+                       0, "a product of different sizes");
+  }
+  for (int k = 0; k < d.n_contract; k++) {
+    gemel__pscene_need(
+        s, gemel__p_equal(&s->terms, x->shape[d.contract[0][k]], y->shape[d.contract[1][k]]), 0,
+        "a product of different sizes");
+  }
+  for (int side = 0; side < 2; side++) {
+    for (int k = 0; k < d.n_free[side]; k++) {
+      t->shape[t->rank++] = t->operands[side]->shape[d.free[side][k]];
+    }
+  }
+}
+
+static gemel__pterm pull_dot(gemel__pscene *s, const gemel__ptensor *t, const gemel__pterm *index) {
+  gemel__pterm at[2][GEMEL__PAXES], symbols[GEMEL__PAXES], sizes[GEMEL__PAXES], both[2];
+  int next = 0;
+  dot_axes d;
+  if (!dot_axes_of(s, t, &d)) {
+    return 0;
+  }
+  for (int k = 0; k < d.n_batch; k++) {
+    at[0][d.batch[0][k]] = at[1][d.batch[1][k]] = index[next++];
+  }
+  for (int k = 0; k < d.n_contract; k++) {
+    symbols[k] = at[0][d.contract[0][k]] = at[1][d.contract[1][k]] = new_index(s);
+    sizes[k] = t->operands[0]->shape[d.contract[0][k]];
+  }
+  for (int side = 0; side < 2; side++) {
+    for (int k = 0; k < d.n_free[side]; k++) {
+      at[side][d.free[side][k]] = index[next++];
+    }
+    both[side] = gemel__ptensor_pull(s, t->operands[side], at[side]);
+  }
+  gemel__pterm product = gemel__p_call(&s->terms, GEMEL__PSORT_ELEMENT, "mul", 1, 2, both);
+  return gemel__p_fold(&s->terms, "dot", product, (uint32_t)d.n_contract, symbols, sizes);
+}
+
+/* ---- The table ---- */
+
+const gemel__ppull gemel__pulls_of_folds[] = {
+    {"argmax", shape_argmax, pull_argmax},
+    {"argsort", shape_along, pull_along},
+    {"cumsum", shape_along, pull_along},
+    {"dot", shape_dot, pull_dot},
+    {"max", shape_reduced, pull_reduced},
+    {"prod", shape_reduced, pull_reduced},
+    {"softmax", shape_along, pull_along},
+    {"sum", shape_reduced, pull_reduced},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tables of pulls share.
+ */
+#ifndef GEMEL__UNBOUNDED_PULL_H
+#define GEMEL__UNBOUNDED_PULL_H
+
+#include "unbounded/scene.h"
+
+/* Tables of pulls; each ends with a row without an operation. */
+extern const gemel__ppull gemel__pulls_of_folds[];
+
+/* Where the axes of an attribute are wrong: no instance, or no proof. */
+void gemel__pull_refuse(gemel__pscene *s, const char *what);
+
+/* The axes in the attribute NAME of T, for RANK axes: a bit each; LISTED gets them in their order,
+ * and -1 stays if NEW is allowed. Absent: all. */
+uint32_t gemel__pull_axes(gemel__pscene *s, const gemel__ptensor *t, const char *name, int rank,
+                          int new, int *listed, int *count);
+
+/* The one axis in the attribute NAME of T. */
+int gemel__pull_axis(gemel__pscene *s, const gemel__ptensor *t, const char *name, int rank);
+
+/* The element that function NAME gives of the operands. */
+gemel__pterm gemel__pull_call(gemel__pscene *s, const char *name, uint32_t count,
+                              const gemel__pterm *operands);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Choices, and what holds in a scene.
+ */
+#include "unbounded/scene.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include "core/alloc.h"
+#include "core/intern.h"
+
+void gemel__pscene_stop(gemel__pscene *s, gemel__pflow flow, const char *format, ...) {
+  va_list list;
+  if (s->flow != GEMEL__P_GO) {
+    return;
+  }
+  s->flow = flow;
+  va_start(list, format);
+  vsnprintf(s->why, sizeof s->why, format, list);
+  va_end(list);
+}
+
+uint32_t gemel__pscene_choose(gemel__pscene *s, uint32_t count) {
+  uint32_t k = s->n_chosen;
+  if (count == 0 || s->flow != GEMEL__P_GO) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "nothing to choose from");
+    return 0;
+  }
+  if (count == 1) {
+    return 0;
+  }
+  if (k == GEMEL__PCHOICES || count > 255) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "too many choices");
+    return 0;
+  }
+  if (k >= s->n_given) {
+    s->given[k] = 0;
+  }
+  s->limits[k] = (unsigned char)count;
+  s->n_chosen++;
+  return s->given[k];
+}
+
+void gemel__pscene_assume(gemel__pscene *s, gemel__pterm truth, int at_run_time) {
+  if (truth == 0 || gemel__p_is_true(&s->terms, truth)) {
+    return;
+  }
+  if (gemel__p_is_false(&s->terms, truth)) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "a contradiction");
+    return;
+  }
+  if (gemel__grow(&s->known, &s->known_capacity, s->n_known + 1, sizeof *s->known) ||
+      gemel__grow(&s->at_run_time, &s->run_time_capacity, s->n_known + 1, 1)) {
+    gemel__pscene_stop(s, GEMEL__P_FAILED, "memory is out");
+    return;
+  }
+  s->at_run_time[s->n_known] = (unsigned char)at_run_time;
+  s->known[s->n_known++] = truth;
+}
+
+void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm size) {
+  gemel__pscene_assume(s, gemel__p_at_least(&s->terms, symbol, gemel__p_number(&s->terms, 0)), 0);
+  gemel__pscene_assume(s, gemel__p_below(&s->terms, symbol, size), 0);
+  if (s->n_indices < GEMEL__PCHOICES) {
+    s->indices[s->n_indices][0] = symbol;
+    s->indices[s->n_indices++][1] = size;
+  }
+}
+
+/* ---- Equations ---- */
+
+/* 1 if A is made of SYMBOL. */
+static int contains(const gemel__pterms *t, gemel__pterm a, gemel__pterm symbol) {
+  unsigned char *wanted = a > symbol ? gemel__alloc_zeroed((size_t)a + 1) : NULL;
+  if (wanted == NULL) {
+    return a >= symbol; /* out of memory: as if it were */
+  }
+  wanted[a] = 1;
+  for (gemel__pterm k = a; k > symbol; k--) {
+    for (uint32_t i = 0; wanted[k] && i < t->nodes[k].count; i++) {
+      wanted[gemel__p_operand(t, k, i)] = 1;
+    }
+  }
+  int found = wanted[symbol];
+  gemel__free(wanted, (size_t)a + 1);
+  return found;
+}
+
+/* If D == 0 says what a symbol is, that symbol, and *VALUE; else 0. */
+static gemel__pterm solve(gemel__pscene *s, gemel__pterm d, gemel__pterm *value) {
+  gemel__pterms *t = &s->terms;
+  const gemel__pterm_node n = t->nodes[d];
+  if (n.kind == GEMEL__P_SYMBOL) {
+    *value = gemel__p_number(t, 0);
+    return d;
+  }
+  for (uint32_t k = n.kind == GEMEL__P_SUM ? n.count : 0; k > 0; k--) {
+    gemel__pterm symbol = gemel__p_operand(t, d, k - 1);
+    int64_t by = t->coefficients[n.first + k - 1];
+    if (t->nodes[symbol].kind == GEMEL__P_SYMBOL && (by == 1 || by == -1)) {
+      *value = gemel__p_sub(t, symbol, gemel__p_scale(t, d, by));
+      if (*value != 0 && !contains(t, *value, symbol)) {
+        return symbol;
+      }
+    }
+  }
+  return 0;
+}
+
+static void add_solution(gemel__pscene *s, gemel__pterm symbol, gemel__pterm value) {
+  if (gemel__grow(&s->solved, &s->solved_capacity, s->n_solved + 1, sizeof *s->solved) ||
+      gemel__grow(&s->solutions, &s->solution_capacity, s->n_solved + 1, sizeof *s->solutions)) {
+    gemel__pscene_stop(s, GEMEL__P_FAILED, "memory is out");
+    return;
+  }
+  for (size_t k = 0; k < s->n_solved; k++) {
+    s->solutions[k] = gemel__p_replace(&s->terms, s->solutions[k], 1, &symbol, &value);
+  }
+  s->solved[s->n_solved] = symbol;
+  s->solutions[s->n_solved++] = value;
+}
+
+static gemel__pterm with_solutions(gemel__pscene *s, gemel__pterm a) {
+  return s->n_solved > 0
+             ? gemel__p_replace(&s->terms, a, (uint32_t)s->n_solved, s->solved, s->solutions)
+             : a;
+}
+
+/* Solves what is known now, from the start if it isn't only more than before. */
+static void solve_known(gemel__pscene *s) {
+  uint64_t hash = gemel__hash_bytes(
+      1, s->known, (s->n_known < s->solved_for ? 0 : s->solved_for) * sizeof *s->known);
+  if (s->solved_for > s->n_known || hash != s->solved_hash) {
+    s->n_solved = s->solved_for = 0;
+  }
+  for (; s->solved_for < s->n_known; s->solved_for++) {
+    gemel__pterm truth = with_solutions(s, s->known[s->solved_for]), value = 0;
+    gemel__pterm symbol = truth != 0 && s->terms.nodes[truth].kind == GEMEL__P_ZERO
+                              ? solve(s, gemel__p_operand(&s->terms, truth, 0), &value)
+                              : 0;
+    if (symbol != 0 && !s->at_run_time[s->solved_for]) {
+      add_solution(s, symbol, value);
+    }
+  }
+  s->solved_hash = gemel__hash_bytes(1, s->known, s->solved_for * sizeof *s->known);
+}
+
+/* 1 if the integer A is a sum of what is known to be 0 or more. */
+static int is_natural(gemel__pscene *s, gemel__pterm a) {
+  const gemel__pterms *t = &s->terms;
+  const gemel__pterm_node n = t->nodes[a];
+  if (n.kind == GEMEL__P_NUMBER) {
+    return n.value >= 0;
+  }
+  for (uint32_t k = 0; k < (n.kind == GEMEL__P_SUM ? n.count : 1); k++) {
+    gemel__pterm one = n.kind == GEMEL__P_SUM ? gemel__p_operand(t, a, k) : a;
+    gemel__pterm natural = gemel__p_at_least(&s->terms, one, gemel__p_number(&s->terms, 0));
+    size_t at = 0;
+    while (at < s->n_known && s->known[at] != natural) {
+      at++;
+    }
+    if (at == s->n_known || (n.kind == GEMEL__P_SUM && t->coefficients[n.first + k] < 0)) {
+      return 0;
+    }
+  }
+  return n.kind != GEMEL__P_SUM || n.value >= 0;
+}
+
+int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth) {
+  solve_known(s);
+  truth = with_solutions(s, truth);
+  if (truth == 0 || s->flow != GEMEL__P_GO) {
+    return 0;
+  }
+  return gemel__p_is_true(&s->terms, truth) ||
+         (s->terms.nodes[truth].kind == GEMEL__P_NATURAL &&
+          is_natural(s, gemel__p_operand(&s->terms, truth, 0)));
+}
+
+int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, int facts_only) {
+  gemel__pterm *facts;
+  size_t count = 0, room;
+  int proved;
+  if (gemel__pscene_plain(s, truth)) {
+    return 1;
+  }
+  gemel__pscene_lemmas(s);
+  room = s->n_known + s->n_lemmas + 1;
+  facts = gemel__alloc_array(room, sizeof *facts);
+  if (facts == NULL) {
+    gemel__pscene_stop(s, GEMEL__P_FAILED, "memory is out");
+    return 0;
+  }
+  for (size_t k = 0; k < s->n_known; k++) {
+    if (!facts_only || !s->at_run_time[k]) {
+      facts[count++] = with_solutions(s, s->known[k]);
+    }
+  }
+  for (size_t k = 0; k < s->n_lemmas; k++) {
+    facts[count++] = with_solutions(s, s->lemmas[k]);
+  }
+  proved =
+      gemel__ask_follows(&s->ask, facts, count, with_solutions(s, truth)) == GEMEL__FOLLOWS_YES;
+  gemel__free(facts, room * sizeof *facts);
+  return proved;
+}
+
+void gemel__pscene_need(gemel__pscene *s, gemel__pterm truth, int at_run_time, const char *what) {
+  if (!s->right) {
+    gemel__pscene_assume(s, truth, at_run_time);
+  } else if (!gemel__pscene_provable(s, truth, 0)) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "the right side: %s", what);
+  }
+}
+
+/* 1 if TRUTH is about integers that are numbers in any graph, so it is known or known not to be. */
+static int about_integers(const gemel__pscene *s, gemel__pterm truth) {
+  const gemel__pterms *t = &s->terms;
+  gemel__pterm d = gemel__p_operand(t, truth, 0);
+  const gemel__pterm_node *n = &t->nodes[d];
+  for (uint32_t k = 0; k < (n->kind == GEMEL__P_SUM ? n->count : 1); k++) {
+    gemel__pterm one = n->kind == GEMEL__P_SUM ? gemel__p_operand(t, d, k) : d;
+    uint32_t at = 0;
+    while (at < s->n_integers && s->integers[at] != one) {
+      at++;
+    }
+    if (at == s->n_integers) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+int gemel__pscene_knows(gemel__pscene *s, gemel__pterm truth) {
+  if (truth == 0 || gemel__p_is_false(&s->terms, truth)) {
+    return 0;
+  }
+  if (gemel__p_is_true(&s->terms, truth) || gemel__pscene_provable(s, truth, 1)) {
+    return 1;
+  }
+  if (gemel__pscene_provable(s, gemel__p_not(&s->terms, truth), 1)) {
+    return 0;
+  }
+  for (uint32_t k = 0; k < s->n_unknown; k++) {
+    if (s->unknown[k] == truth) {
+      return 0;
+    }
+  }
+  if (gemel__pscene_choose(s, 2) == 0) {
+    gemel__pscene_assume(s, truth, 0);
+    return 1;
+  }
+  if (s->n_unknown == GEMEL__PCHOICES) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "too many choices");
+    return 0;
+  }
+  s->unknown[s->n_unknown++] = truth;
+  if (about_integers(s, truth)) {
+    gemel__pscene_assume(s, gemel__p_not(&s->terms, truth), 0);
+  }
+  return 0;
+}
+
+gemel__pterm gemel__pscene_free_truth(gemel__pscene *s) {
+  return gemel__p_fresh(&s->terms, GEMEL__PSORT_TRUTH, "free");
+}
+
+gemel__pterm gemel__pscene_broadcast(gemel__pscene *s, gemel__pterm a, gemel__pterm b) {
+  gemel__pterms *t = &s->terms;
+  gemel__pterm one = gemel__p_number(t, 1);
+  gemel__pterm ways[3] = {gemel__p_equal(t, a, b), gemel__p_equal(t, a, one),
+                          gemel__p_equal(t, b, one)};
+  const gemel__pterm sizes[3] = {a, b, a};
+  for (int k = 0; k < 3; k++) {
+    if (gemel__pscene_plain(s, ways[k])) {
+      return sizes[k];
+    }
+  }
+  if (!s->right) {
+    uint32_t way = gemel__pscene_choose(s, 3);
+    gemel__pscene_assume(s, ways[way], 0);
+    return sizes[way];
+  }
+  for (int k = 0; k < 3; k++) {
+    if (gemel__pscene_provable(s, ways[k], 0)) {
+      return sizes[k];
+    }
+  }
+  gemel__pscene_stop(s, GEMEL__P_OPEN,
+                     "the right side: sizes that broadcast in ways that aren't known");
+  return a;
+}

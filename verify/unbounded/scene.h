@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A *scene* is one structure of a rule's instances: ranks, which axes, how many operands `..xs`
+ * took, how each axis was broadcast. All else (sizes, starts, strides, margins) is a symbol. Scenes
+ * are enumerated by running the same code with one list of choices after another.
+ *
+ * What makes the left side valid, and the conditions, are hypotheses; what makes the right side
+ * valid is to be proved. A condition of a rule holds where gemel *knows* it, which is less than
+ * being true: functions that ask what is known go both ways.
+ */
+#ifndef GEMEL__UNBOUNDED_SCENE_H
+#define GEMEL__UNBOUNDED_SCENE_H
+
+#include <gemel/status.h>
+#include "core/arena.h"
+#include "rules/rule.h"
+#include "unbounded/ask.h"
+#include "unbounded/term.h"
+
+enum {
+  GEMEL__PAXES = 8,    /* most axes of a tensor */
+  GEMEL__PLIST = 32,   /* most entries of a list */
+  GEMEL__PPARTS = 8,   /* most operands */
+  GEMEL__PCHOICES = 48 /* most choices of a scene */
+};
+
+struct gemel__pscene;
+struct gemel__ptensor;
+
+/* What an attribute or a part of a condition is. */
+typedef enum gemel__pvalue_kind {
+  GEMEL__PV_NO_VALUE, /* the rule doesn't apply */
+  GEMEL__PV_ABSENT,   /* `none` */
+  GEMEL__PV_INTEGER,  /* LIST[0] */
+  GEMEL__PV_LIST,
+  GEMEL__PV_TRUTH, /* LIST[0] */
+  GEMEL__PV_REAL,  /* a number of which nothing is known */
+  GEMEL__PV_DTYPE, /* NAME; two are the same dtype if they have one name, else that isn't known */
+  GEMEL__PV_TENSOR,
+  GEMEL__PV_TENSORS,
+  GEMEL__PV_OTHER
+} gemel__pvalue_kind;
+
+typedef struct gemel__pvalue {
+  unsigned char kind;
+  uint32_t count;
+  gemel__pterm list[GEMEL__PLIST];
+  const char *name;
+  const struct gemel__ptensor *tensors[GEMEL__PPARTS]; /* COUNT of them; of a TENSOR, the first */
+} gemel__pvalue;
+
+/* How an axis of an operand is read at an index of what it is broadcast to. */
+typedef struct gemel__pmap {
+  unsigned char along; /* the axis of the result */
+  unsigned char kind;  /* GEMEL__PMAP_… */
+} gemel__pmap;
+
+enum { GEMEL__PMAP_SAME, GEMEL__PMAP_ZERO, GEMEL__PMAP_EITHER /* at 0 if the size is 1 */ };
+
+/* A tensor is its sizes, and the element at an index as a term (its pull). */
+typedef struct gemel__ptensor {
+  const struct gemel__ppull *pull; /* NULL: a variable of the rule, or a literal */
+  const gemel__op *op;
+  const char *name;  /* of a variable or literal */
+  int uniform;       /* all elements are one */
+  const char *dtype; /* its dtype is one with those of the same name; NULL: of its own */
+  int rank;
+  gemel__pterm shape[GEMEL__PAXES];
+  uint32_t count;
+  const struct gemel__ptensor *operands[GEMEL__PPARTS];
+  const gemel__pvalue *attrs; /* in the order of the operation's schema */
+  gemel__pmap maps[GEMEL__PPARTS][GEMEL__PAXES];
+  int output; /* which output of the operation this is */
+} gemel__ptensor;
+
+typedef enum gemel__pflow {
+  GEMEL__P_GO,
+  GEMEL__P_SKIP,   /* these choices are no instance of the rule */
+  GEMEL__P_OPEN,   /* no proof: WHY says so */
+  GEMEL__P_FAILED, /* memory is out */
+} gemel__pflow;
+
+typedef struct gemel__pscene {
+  const struct gemel_rule *rule;
+  gemel__pterms terms;
+  gemel__ask ask;
+  gemel__arena arena;
+  gemel__pflow flow;
+  char why[200];
+  int right; /* the right side is looked at: what it needs is to be proved */
+  int most_rank;
+  int pointwise; /* all operations are elementwise: tensors stand for one element of theirs */
+  /* Choices: GIVEN by who enumerates, then 0; LIMITS: how many each has. */
+  unsigned char given[GEMEL__PCHOICES], limits[GEMEL__PCHOICES];
+  uint32_t n_given, n_chosen;
+  /* What holds; what a check at run time says isn't known when the rule is applied. */
+  gemel__pterm *known;
+  unsigned char *at_run_time;
+  size_t n_known, known_capacity, run_time_capacity;
+  /* Symbols that are another term, by equations among the first SOLVED_FOR of what is known. */
+  gemel__pterm *solved, *solutions;
+  size_t n_solved, solved_capacity, solution_capacity, solved_for;
+  uint64_t solved_hash;                  /* of these truths */
+  gemel__pterm unknown[GEMEL__PCHOICES]; /* truths that were asked for, and aren't known */
+  uint32_t n_unknown;
+  gemel__pvalue *variables; /* of the rule; kind NO_VALUE: not bound yet */
+  unsigned char bound[GEMEL__RULE_VARIABLES], uniform[GEMEL__RULE_VARIABLES];
+  gemel__pterm integers[4 * GEMEL__PLIST]; /* symbols that are plain integers of the graph */
+  uint32_t n_integers;
+  gemel__pterm indices[GEMEL__PCHOICES][2]; /* symbols that are indices, and the size above each */
+  uint32_t n_indices;
+  /* What is always so of products with an index, and of quotients by a step that is a symbol
+   * (equal.c), and the terms up to which that has been said. */
+  gemel__pterm *lemmas;
+  size_t n_lemmas, lemma_capacity, lemmas_for, indices_seen;
+} gemel__pscene;
+
+/* Ends the scene, unless it has ended. */
+void gemel__pscene_stop(gemel__pscene *s, gemel__pflow flow, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A choice among COUNT. */
+uint32_t gemel__pscene_choose(gemel__pscene *s, uint32_t count);
+
+/* TRUTH holds from here on. AT_RUN_TIME: a check finds that out when the graph runs. */
+void gemel__pscene_assume(gemel__pscene *s, gemel__pterm truth, int at_run_time);
+
+/* SYMBOL is an index of an axis of SIZE from here on. */
+void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm size);
+
+/* 1 if TRUTH follows from all that holds; of FACTS_ONLY, from what is known when the rule is
+ * applied. */
+int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, int facts_only);
+
+/* 1 if TRUTH is plain, without a question: by equations, and by sizes that aren't negative. */
+int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth);
+
+/* What makes an operation valid: assumed of the left side, to be proved of the right one. */
+void gemel__pscene_need(gemel__pscene *s, gemel__pterm truth, int at_run_time, const char *what);
+
+/* 1 if gemel knows TRUTH. Where that isn't settled it is a choice: known, and then true, or not. */
+int gemel__pscene_knows(gemel__pscene *s, gemel__pterm truth);
+
+/* A truth of which nothing is known. */
+gemel__pterm gemel__pscene_free_truth(gemel__pscene *s);
+
+/* The value of an attribute expression or a condition (attribute.c). */
+void gemel__pscene_evaluate(gemel__pscene *s, const gemel__termexpr *expr, gemel__pvalue *value);
+
+/* VALUE as a truth; 0 if it is none. */
+gemel__pterm gemel__pvalue_truth(gemel__pscene *s, const gemel__pvalue *value);
+
+/* The size of an axis to which sizes A and B broadcast. */
+gemel__pterm gemel__pscene_broadcast(gemel__pscene *s, gemel__pterm a, gemel__pterm b);
+
+/* ---- Operations (pull.c and its like) ---- */
+
+typedef struct gemel__ppull {
+  const char *operation;
+  /* Sets rank and sizes of T from its operands and attributes, and says what it needs. */
+  void (*shape)(gemel__pscene *s, gemel__ptensor *t);
+  gemel__pterm (*pull)(gemel__pscene *s, const gemel__ptensor *t, const gemel__pterm *index);
+} gemel__ppull;
+
+/* The row of OP, or NULL: nobody has said what it pulls. */
+const gemel__ppull *gemel__ppull_of(const gemel__op *op);
+
+/* The element of T at INDEX. */
+gemel__pterm gemel__ptensor_pull(gemel__pscene *s, const gemel__ptensor *t,
+                                 const gemel__pterm *index);
+
+/* Sets how operand K of T, of sizes FROM, is read where it is broadcast to T's sizes. */
+void gemel__ptensor_map(gemel__pscene *s, gemel__ptensor *t, uint32_t k);
+
+/* Attribute NAME of T; NULL if its operation has none of that name. */
+const gemel__pvalue *gemel__ptensor_attr(const gemel__ptensor *t, const char *name);
+
+/* Both sides of the rule, made from its text (sides.c). */
+gemel__ptensor *gemel__pscene_left(gemel__pscene *s);
+gemel__ptensor *gemel__pscene_right(gemel__pscene *s, const gemel__ptensor *left);
+
+/* 1 if elements A and B are the same wherever what is known holds (equal.c). */
+int gemel__pscene_same(gemel__pscene *s, gemel__pterm a, gemel__pterm b);
+
+/* Adds what is always so of the products and quotients among the terms. */
+void gemel__pscene_lemmas(gemel__pscene *s);
+
+#endif

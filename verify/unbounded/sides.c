@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Both sides of a rule as tensors, operation by operation in the order in which the rule is
+ * compiled. On the left, variables that come for the first time get a rank or a structure by choice
+ * (axes, permutations, how many sizes), and symbols for all that is a size or a number; on the
+ * right all is bound, and attributes are computed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/dtype.h"
+#include "core/rows.h"
+#include "unbounded/scene.h"
+
+enum { MOST_PARTS = 3, MOST_NEW_AXES = 2, MOST_ORDERS = 255 };
+
+/* ---- Pieces ---- */
+
+static void *room(gemel__pscene *s, size_t bytes) {
+  void *p = gemel__arena_alloc(&s->arena, bytes);
+  if (p == NULL) {
+    gemel__pscene_stop(s, GEMEL__P_FAILED, "memory is out");
+    return NULL;
+  }
+  memset(p, 0, bytes);
+  return p;
+}
+
+static const char *text_of(gemel__pscene *s, const char *format, const char *a, const char *b) {
+  char text[200];
+  snprintf(text, sizeof text, format, a, b);
+  const char *copy = gemel__arena_string(&s->arena, text);
+  if (copy == NULL) {
+    gemel__pscene_stop(s, GEMEL__P_FAILED, "memory is out");
+  }
+  return copy;
+}
+
+static gemel__pterm size_symbol(gemel__pscene *s, const char *name, int k) {
+  char text[200];
+  snprintf(text, sizeof text, "%s.%d", name, k);
+  return gemel__p_symbol(&s->terms, GEMEL__PSORT_INTEGER, text);
+}
+
+/* A tensor of RANK axes whose sizes are symbols. */
+static gemel__ptensor *symbolic_tensor(gemel__pscene *s, const char *name, int rank) {
+  gemel__ptensor *t = room(s, sizeof *t);
+  if (t == NULL || name == NULL) {
+    return NULL;
+  }
+  t->name = name;
+  t->dtype = name;
+  t->rank = rank;
+  for (int k = 0; k < rank; k++) {
+    t->shape[k] = size_symbol(s, name, k);
+    gemel__pscene_assume(
+        s, gemel__p_at_least(&s->terms, t->shape[k], gemel__p_number(&s->terms, 0)), 0);
+  }
+  return t;
+}
+
+static int choose_rank(gemel__pscene *s, int rank) {
+  return rank >= 0 ? rank : (int)gemel__pscene_choose(s, (uint32_t)s->most_rank + 1);
+}
+
+static void bind_tensor(gemel__pscene *s, uint32_t variable, const gemel__ptensor *t) {
+  gemel__pvalue *v = &s->variables[variable];
+  v->kind = GEMEL__PV_TENSOR;
+  v->count = 1;
+  v->tensors[0] = t;
+  s->bound[variable] = 1;
+}
+
+static const gemel__ptensor *variable_tensor(gemel__pscene *s, uint32_t variable, int rank) {
+  if (!s->bound[variable]) {
+    gemel__ptensor *t = symbolic_tensor(s, s->rule->variables[variable].name, choose_rank(s, rank));
+    if (t == NULL) {
+      return NULL;
+    }
+    t->uniform = s->uniform[variable];
+    bind_tensor(s, variable, t);
+  }
+  const gemel__pvalue *v = &s->variables[variable];
+  if (v->kind != GEMEL__PV_TENSOR || (rank >= 0 && v->tensors[0]->rank != rank)) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "a variable of another rank");
+    return NULL;
+  }
+  return v->tensors[0];
+}
+
+/* A literal, which is called by its number and what gives it a dtype. On the left any constant of
+ * that number matches, whatever its shape. */
+static const gemel__ptensor *literal_tensor(gemel__pscene *s, const gemel__pattern *p,
+                                            const char *dtype, int rank) {
+  char number[60];
+  if (p->number.is_float) {
+    snprintf(number, sizeof number, "%.17g", p->number.real);
+  } else {
+    snprintf(number, sizeof number, "%s%llu", p->number.negative ? "-" : "",
+             (unsigned long long)p->number.magnitude);
+  }
+  const char *name = text_of(s, "%s:%s", number, dtype);
+  gemel__ptensor *t =
+      symbolic_tensor(s, text_of(s, "%s#%s", number, dtype), s->right ? 0 : choose_rank(s, rank));
+  if (t == NULL || name == NULL) {
+    return NULL;
+  }
+  t->name = name;
+  t->dtype = dtype;
+  t->uniform = 1;
+  return t;
+}
+
+/* The operands that `..xs` took: none, one or two; more are joins of those. */
+static void bind_variadic(gemel__pscene *s, uint32_t variable, int rank) {
+  gemel__pvalue *v = &s->variables[variable];
+  char name[100];
+  if (s->bound[variable]) {
+    return;
+  }
+  v->kind = GEMEL__PV_TENSORS;
+  v->count = gemel__pscene_choose(s, 3);
+  s->bound[variable] = 1;
+  for (uint32_t k = 0; k < v->count && s->flow == GEMEL__P_GO; k++) {
+    snprintf(name, sizeof name, "%s_%u", s->rule->variables[variable].name, k);
+    rank = choose_rank(s, rank);
+    v->tensors[k] = symbolic_tensor(s, text_of(s, "%s%s", name, ""), rank);
+  }
+}
+
+/* ---- Attributes of the left side ---- */
+
+static void give_symbols(gemel__pscene *s, gemel__pvalue *v, const char *name, uint32_t count,
+                         int plain) {
+  v->kind = GEMEL__PV_LIST;
+  v->count = count;
+  for (uint32_t k = 0; k < count; k++) {
+    v->list[k] = size_symbol(s, name, (int)k);
+    if (plain && s->n_integers < sizeof s->integers / sizeof *s->integers) {
+      s->integers[s->n_integers++] = v->list[k];
+    }
+  }
+}
+
+/* Interiors are steps less 1, so that the step is one symbol. */
+static void give_interiors(gemel__pscene *s, gemel__pvalue *v, const char *name, uint32_t count) {
+  give_symbols(s, v, name, count, 1);
+  for (uint32_t k = 0; k < count; k++) {
+    gemel__pscene_assume(s, gemel__p_at_least(&s->terms, v->list[k], gemel__p_number(&s->terms, 1)),
+                         0);
+    v->list[k] = gemel__p_plus(&s->terms, v->list[k], -1);
+  }
+}
+
+static void give_numbers(gemel__pscene *s, gemel__pvalue *v, uint32_t count, const int *numbers) {
+  v->kind = GEMEL__PV_LIST;
+  v->count = count;
+  for (uint32_t k = 0; k < count; k++) {
+    v->list[k] = gemel__p_number(&s->terms, numbers[k]);
+  }
+}
+
+static void give_number(gemel__pscene *s, gemel__pvalue *v, int64_t number) {
+  v->kind = GEMEL__PV_INTEGER;
+  v->count = 1;
+  v->list[0] = gemel__p_number(&s->terms, number);
+}
+
+/* Some of RANK axes, in ascending order. */
+static void give_axes(gemel__pscene *s, gemel__pvalue *v, int rank) {
+  uint32_t which = gemel__pscene_choose(s, 1u << rank);
+  int axes[GEMEL__PAXES];
+  uint32_t count = 0;
+  for (int k = 0; k < rank; k++) {
+    if (which >> k & 1) {
+      axes[count++] = k;
+    }
+  }
+  give_numbers(s, v, count, axes);
+}
+
+/* COUNT different ones (-1: any number) of the RANK axes that aren't USED, in any order. */
+static void give_ordered_axes(gemel__pscene *s, gemel__pvalue *v, int rank, uint32_t used,
+                              int count) {
+  int axes[GEMEL__PAXES], free = 0, wanted;
+  for (int k = 0; k < rank; k++) {
+    free += !(used >> k & 1);
+  }
+  wanted = count >= 0 ? count : (int)gemel__pscene_choose(s, (uint32_t)free + 1);
+  if (wanted > free) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "too few axes");
+    return;
+  }
+  for (int k = 0; k < wanted; k++) {
+    uint32_t at = gemel__pscene_choose(s, (uint32_t)(free - k));
+    for (axes[k] = 0; used >> axes[k] & 1 || at > 0; axes[k]++) {
+      at -= !(used >> axes[k] & 1);
+    }
+    used |= 1u << axes[k];
+  }
+  give_numbers(s, v, (uint32_t)wanted, axes);
+}
+
+/* A permutation of some of RANK axes, with new ones (-1) among them. */
+static void give_order(gemel__pscene *s, gemel__pvalue *v, int rank) {
+  gemel__pvalue kept = {0};
+  uint32_t dropped = 0;
+  for (int k = 0; k < rank; k++) {
+    dropped |= gemel__pscene_choose(s, 2) << k;
+  }
+  int left = 0;
+  for (int k = 0; k < rank; k++) {
+    left += !(dropped >> k & 1);
+  }
+  give_ordered_axes(s, &kept, rank, dropped, left);
+  int most = s->most_rank + 1 - left;
+  uint32_t new = gemel__pscene_choose(s, (uint32_t)(most < 0               ? 0
+                                                    : most > MOST_NEW_AXES ? MOST_NEW_AXES
+                                                                           : most) +
+                                             1);
+  v->kind = GEMEL__PV_LIST;
+  v->count = 0;
+  /* at each place the next kept axis or a new one */
+  for (uint32_t k = 0, placed = 0; s->flow == GEMEL__P_GO && k < kept.count + new; k++) {
+    uint32_t news_left = new - (k - placed);
+    int is_new = placed == kept.count || (news_left > 0 && gemel__pscene_choose(s, 2) == 1);
+    v->list[v->count++] = is_new ? gemel__p_number(&s->terms, -1) : kept.list[placed];
+    placed += !is_new;
+  }
+}
+
+static uint32_t bits_of(gemel__pscene *s, const gemel__pvalue *v) {
+  uint32_t bits = 0;
+  for (uint32_t k = 0; v->kind == GEMEL__PV_LIST && k < v->count; k++) {
+    int64_t axis;
+    if (gemel__p_is_number(&s->terms, v->list[k], &axis) && axis >= 0) {
+      bits |= 1u << axis;
+    }
+  }
+  return bits;
+}
+
+/* The axes of a product: those of x first; those of y are as many. */
+static void give_product_axes(gemel__pscene *s, gemel__pvalue *v, const gemel__ptensor *t,
+                              const char *name) {
+  int of_y = name[strlen(name) - 1] == 'y', batch = name[0] == 'b';
+  const gemel__pvalue *other = gemel__ptensor_attr(t, batch ? "batch_x" : "contract_x");
+  const gemel__pvalue *contracted = gemel__ptensor_attr(t, of_y ? "contract_y" : "contract_x");
+  uint32_t used = batch ? bits_of(s, contracted) : 0;
+  if (!of_y && !batch) {
+    give_axes(s, v, t->operands[0]->rank);
+    return;
+  }
+  give_ordered_axes(s, v, t->operands[of_y]->rank, used, of_y ? (int)other->count : -1);
+}
+
+static int is_one_of(const char *name, const char *const *names) {
+  while (*names != NULL && strcmp(name, *names) != 0) {
+    names++;
+  }
+  return *names != NULL;
+}
+
+/* What attribute NAME of the operation of T may be, of the variable VARIABLE. */
+static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const gemel_attr_spec *spec,
+                           const char *variable, gemel__pvalue *v) {
+  static const char *const sizes[] = {"start", "size", NULL}, *const numbers[] = {"low", "high",
+                                                                                  "step", NULL};
+  static const char *const products[] = {"contract_x", "contract_y", "batch_x", "batch_y", NULL};
+  const gemel__ptensor *x = t->count > 0 ? t->operands[0] : NULL;
+  uint32_t rank = x != NULL ? (uint32_t)x->rank : 0;
+  int kind = spec->kind & ~GEMEL_ATTR_LIST, list = (spec->kind & GEMEL_ATTR_LIST) != 0;
+  if (strcmp(spec->name, "order") == 0) {
+    give_order(s, v, (int)rank);
+  } else if (strcmp(spec->name, "axes") == 0) {
+    give_axes(s, v, (int)rank);
+  } else if (strcmp(spec->name, "axis") == 0) {
+    give_number(s, v, gemel__pscene_choose(s, rank));
+  } else if (is_one_of(spec->name, products)) {
+    give_product_axes(s, v, t, spec->name);
+  } else if (strcmp(spec->name, "shape") == 0) {
+    give_symbols(s, v, variable, gemel__pscene_choose(s, (uint32_t)s->most_rank + 1), 0);
+  } else if (strcmp(spec->name, "interior") == 0) {
+    give_interiors(s, v, variable, rank);
+  } else if (is_one_of(spec->name, sizes) || is_one_of(spec->name, numbers)) {
+    give_symbols(s, v, variable, rank, is_one_of(spec->name, numbers));
+  } else if (strcmp(spec->name, "sizes") == 0) {
+    give_symbols(s, v, variable, 1 + gemel__pscene_choose(s, MOST_PARTS), 0);
+  } else if (kind == GEMEL_ATTR_DIM && !list) {
+    v->kind = GEMEL__PV_INTEGER;
+    v->count = 1;
+    v->list[0] = size_symbol(s, variable, 0);
+    gemel__pscene_assume(s, gemel__p_at_least(&s->terms, v->list[0], gemel__p_number(&s->terms, 0)),
+                         0);
+  } else if (kind == GEMEL_ATTR_INT && !list) {
+    give_number(s, v, gemel__pscene_choose(s, 2));
+  } else if (kind == GEMEL_ATTR_DTYPE && !list) {
+    v->kind = GEMEL__PV_DTYPE;
+    v->name = variable;
+  } else {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "attribute %s of %s", spec->name, t->op->record.name);
+  }
+}
+
+/* An attribute that the rule doesn't mention. */
+static void give_fallback(gemel__pscene *s, const gemel__ptensor *t, const gemel_attr_spec *spec,
+                          gemel__pvalue *v) {
+  char *end = NULL;
+  long long number = spec->fallback != NULL ? strtoll(spec->fallback, &end, 10) : 0;
+  if (spec->fallback != NULL && strcmp(spec->fallback, "none") == 0) {
+    v->kind = GEMEL__PV_ABSENT;
+  } else if (spec->fallback != NULL && *spec->fallback != 0 && *end == 0) {
+    give_number(s, v, number);
+    if (number < 0 && strcmp(spec->name, "axis") == 0 && t->count > 0) {
+      give_number(s, v, number + t->operands[0]->rank);
+    }
+  } else if ((spec->kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_DTYPE && spec->fallback != NULL) {
+    v->kind = GEMEL__PV_DTYPE;
+    v->name = spec->fallback;
+  } else {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "attribute %s of %s", spec->name, t->op->record.name);
+  }
+}
+
+static void bind_attribute(gemel__pscene *s, const gemel__ptensor *t, const gemel__termexpr *expr,
+                           const gemel_attr_spec *spec, gemel__pvalue *v) {
+  int variable = gemel__termexpr_variable(expr);
+  if (expr->count == 0) {
+    give_fallback(s, t, spec, v);
+  } else if (variable >= 0 && !s->bound[variable] && !s->right) {
+    draw_attribute(s, t, spec, s->rule->variables[variable].name, v);
+    s->variables[variable] = *v;
+    s->bound[variable] = 1;
+  } else {
+    gemel__pscene_evaluate(s, expr, v);
+  }
+  if (s->flow == GEMEL__P_GO && v->kind == GEMEL__PV_NO_VALUE) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "an attribute without a value");
+  }
+  if (v->kind == GEMEL__PV_INTEGER && (spec->kind & GEMEL_ATTR_LIST)) {
+    v->kind = GEMEL__PV_LIST;
+  } else if (v->kind == GEMEL__PV_LIST && !(spec->kind & GEMEL_ATTR_LIST)) {
+    if (v->count != 1) {
+      gemel__pscene_stop(s, s->right ? GEMEL__P_OPEN : GEMEL__P_SKIP, "a list for one number");
+    }
+    v->kind = GEMEL__PV_INTEGER;
+  }
+}
+
+/* ---- Operations ---- */
+
+/* The rank that operand K of an operation must have, where it isn't free: -1. */
+static int wanted_rank(const gemel__ptensor *t, uint32_t k) {
+  const char *name = t->op->record.name;
+  static const char *const alike[] = {"join", "set_subtensor", "inc_subtensor", NULL};
+  if (strcmp(name, "pad") == 0 && k == 1) {
+    return 0;
+  }
+  return k > 0 && t->operands[0] != NULL && is_one_of(name, alike) ? t->operands[0]->rank : -1;
+}
+
+/* What is called the dtype of T's result: that of an operand where the operation says so. */
+static const char *dtype_of(gemel__pscene *s, const gemel__ptensor *t) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(&t->op->record);
+  static const char *const moves[] = {
+      "dimshuffle", "reshape", "broadcast_to", "reverse",       "pad",
+      "join",       "split",   "subtensor",    "set_subtensor", "inc_subtensor",
+      "take",       "max",     "softmax",      "dot",           NULL};
+  const gemel__pvalue *dtype = gemel__ptensor_attr(t, "dtype");
+  if (dtype != NULL && dtype->kind == GEMEL__PV_DTYPE) {
+    return dtype->name;
+  }
+  if (row != NULL && (row->code == GEMEL__TYPE_COMPARE || row->code == GEMEL__TYPE_LOGIC)) {
+    return "bool";
+  }
+  if (t->count > 0 && (row != NULL || is_one_of(t->op->record.name, moves))) {
+    return t->operands[row != NULL && row->code == GEMEL__TYPE_SELECT ? 1 : 0]->dtype;
+  }
+  if (strcmp(t->op->record.name, "fill") == 0) {
+    return t->operands[1]->dtype;
+  }
+  return t->count > 0 ? text_of(s, "%s(%s)", t->op->record.name, t->operands[0]->dtype) : "i64";
+}
+
+/* Sets operand K of T to what pattern node P is; variadic ones become several. */
+static void set_operand(gemel__pscene *s, gemel__ptensor *t, const gemel__pattern *p,
+                        const gemel__ptensor *made, const char *dtype) {
+  if (p->kind == GEMEL__PATTERN_VARIADIC) {
+    bind_variadic(s, p->variable, wanted_rank(t, t->count));
+    const gemel__pvalue *v = &s->variables[p->variable];
+    for (uint32_t k = 0; k < v->count && t->count < GEMEL__PPARTS; k++) {
+      t->operands[t->count++] = v->tensors[k];
+    }
+    return;
+  }
+  if (t->count == GEMEL__PPARTS) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "too many operands");
+    return;
+  }
+  if (p->kind == GEMEL__PATTERN_VARIABLE) {
+    made = variable_tensor(s, p->variable, wanted_rank(t, t->count));
+  } else if (p->kind == GEMEL__PATTERN_LITERAL) {
+    made = literal_tensor(s, p, dtype, wanted_rank(t, t->count));
+  }
+  t->operands[t->count++] = made;
+}
+
+/* What gives literals among the operands of P their dtype: an operand that is none. */
+static const char *operand_dtype(gemel__pscene *s, const gemel__rule_side *side,
+                                 const gemel__pattern *p, const gemel__ptensor *const *made,
+                                 const char *outer) {
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    const gemel__pattern *o = &side->nodes[p->operands[k]];
+    if (o->kind == GEMEL__PATTERN_APPLY) {
+      return made[p->operands[k]]->dtype;
+    }
+    if (o->kind == GEMEL__PATTERN_VARIABLE) {
+      return s->rule->variables[o->variable].name;
+    }
+  }
+  return outer;
+}
+
+static gemel__ptensor *apply(gemel__pscene *s, const gemel__rule_side *side,
+                             const gemel__pattern *p, const gemel__ptensor *const *made,
+                             const char *outer) {
+  gemel__ptensor *t = room(s, sizeof *t);
+  gemel__pvalue *attrs, output = {0};
+  int64_t number = 0;
+  if (t == NULL) {
+    return NULL;
+  }
+  t->op = gemel__op_at(s->rule->context, p->op);
+  t->pull = gemel__ppull_of(t->op);
+  if (t->pull == NULL) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "no pull for %s", t->op->record.name);
+    return NULL;
+  }
+  const char *dtype = operand_dtype(s, side, p, made, outer);
+  for (uint32_t k = 0; k < p->n_operands && s->flow == GEMEL__P_GO; k++) {
+    set_operand(s, t, &side->nodes[p->operands[k]], made[p->operands[k]], dtype);
+  }
+  t->attrs = attrs = room(s, (t->op->n_attrs + 1) * sizeof *attrs);
+  for (size_t k = 0; k < t->op->n_attrs && s->flow == GEMEL__P_GO; k++) {
+    bind_attribute(s, t, &p->attrs[k], &t->op->record.attrs[k], &attrs[k]);
+  }
+  if (p->any_output && s->flow == GEMEL__P_GO) {
+    const gemel_attr_spec which = {"axis", GEMEL_ATTR_INT, "0"};
+    const gemel__pvalue *parts = gemel__ptensor_attr(t, "sizes");
+    const gemel__ptensor counted = {
+        .op = t->op,
+        .count = 1,
+        .operands = {&(gemel__ptensor){.rank = parts != NULL ? (int)parts->count : 1}}};
+    bind_attribute(s, &counted, &p->output, &which, &output);
+    gemel__p_is_number(&s->terms, output.list[0], &number);
+    t->output = (int)number;
+  }
+  if (s->flow == GEMEL__P_GO) {
+    t->dtype = dtype_of(s, t);
+    t->pull->shape(s, t);
+  }
+  if (s->flow == GEMEL__P_GO && t->rank > GEMEL__PAXES) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "too many axes");
+  }
+  if (p->named > 0 && s->flow == GEMEL__P_GO) {
+    bind_tensor(s, p->named - 1, t);
+  }
+  return t;
+}
+
+static gemel__ptensor *side_of(gemel__pscene *s, const gemel__rule_side *side, const char *outer) {
+  const gemel__ptensor *made[GEMEL__RULE_NODES] = {0};
+  for (uint32_t k = 0; k < side->count && s->flow == GEMEL__P_GO; k++) {
+    const gemel__pattern *p = &side->nodes[k];
+    if (p->kind == GEMEL__PATTERN_APPLY) {
+      made[k] = apply(s, side, p, made, outer);
+    } else if (k + 1 == side->count) {
+      made[k] = p->kind == GEMEL__PATTERN_VARIABLE  ? variable_tensor(s, p->variable, -1)
+                : p->kind == GEMEL__PATTERN_LITERAL ? literal_tensor(s, p, outer, 0)
+                                                    : NULL;
+    }
+  }
+  return s->flow == GEMEL__P_GO ? (gemel__ptensor *)made[side->count - 1] : NULL;
+}
+
+gemel__ptensor *gemel__pscene_left(gemel__pscene *s) {
+  return side_of(s, &s->rule->left, "result");
+}
+
+gemel__ptensor *gemel__pscene_right(gemel__pscene *s, const gemel__ptensor *left) {
+  return side_of(s, &s->rule->right, left->dtype);
+}

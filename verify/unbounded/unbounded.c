@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rule's scenes, one after the other, for tensors of one axis, then of up to two, and so on.
+ */
+#include "unbounded/unbounded.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "rules/functions.h"
+#include "unbounded/scene.h"
+
+/* ---- A scene ---- */
+
+/* Which variables a condition makes constants of one number: what splat() is asked of, and what has
+ * a value(), where no `or` or `not` is about it. */
+static void find_uniform(gemel__pscene *s) {
+  for (uint32_t k = 0; k < s->rule->n_conditions; k++) {
+    const gemel__termexpr *e = &s->rule->conditions[k];
+    int plain = 1;
+    for (uint32_t i = 0; i < e->count; i++) {
+      plain &= e->code[i].kind != GEMEL__TERMCODE_FUNCTION ||
+               (e->code[i].index != GEMEL__OPERATOR_logical_or &&
+                e->code[i].index != GEMEL__OPERATOR_logical_not);
+    }
+    for (uint32_t i = 1; i < e->count && plain; i++) {
+      if (e->code[i].kind == GEMEL__TERMCODE_FUNCTION &&
+          e->code[i - 1].kind == GEMEL__TERMCODE_VARIABLE &&
+          (e->code[i].index == GEMEL__FUNCTION_splat ||
+           e->code[i].index == GEMEL__FUNCTION_value)) {
+        s->uniform[e->code[i - 1].index] = 1;
+      }
+    }
+  }
+}
+
+static void assume_conditions(gemel__pscene *s) {
+  for (uint32_t k = 0; k < s->rule->n_conditions && s->flow == GEMEL__P_GO; k++) {
+    gemel__pvalue value;
+    gemel__pscene_evaluate(s, &s->rule->conditions[k], &value);
+    if (s->flow == GEMEL__P_GO && value.kind == GEMEL__PV_NO_VALUE) {
+      gemel__pscene_stop(s, GEMEL__P_SKIP, "a condition without a value");
+    } else if (s->flow == GEMEL__P_GO) {
+      gemel__pscene_assume(s, gemel__pvalue_truth(s, &value), 0);
+    }
+  }
+}
+
+static void skip_contradiction(gemel__pscene *s) {
+  if (s->flow == GEMEL__P_GO && gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0)) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "no instance");
+  }
+}
+
+/* The elements of both sides at one index of the left one. */
+static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
+                             const gemel__ptensor *right) {
+  gemel__ptensor result = *left;
+  gemel__pterm index[GEMEL__PAXES], at[GEMEL__PAXES], zero = gemel__p_number(&s->terms, 0);
+  result.operands[0] = right;
+  gemel__ptensor_map(s, &result, 0);
+  for (int k = 0; k < left->rank; k++) {
+    index[k] = gemel__p_fresh(&s->terms, GEMEL__PSORT_INTEGER, "index");
+    gemel__pscene_index(s, index[k], left->shape[k]);
+  }
+  if (s->flow != GEMEL__P_GO || gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0)) {
+    return; /* results without elements are the same */
+  }
+  for (int k = 0; k < right->rank; k++) {
+    const gemel__pmap *map = &result.maps[0][k];
+    at[k] = map->kind == GEMEL__PMAP_ZERO ? zero : index[map->along];
+    if (map->kind == GEMEL__PMAP_EITHER) {
+      gemel__pterm one = gemel__p_equal(&s->terms, right->shape[k], gemel__p_number(&s->terms, 1));
+      at[k] = gemel__p_choose(&s->terms, one, zero, at[k]);
+    }
+  }
+  gemel__pterm l = gemel__ptensor_pull(s, left, index), r = gemel__ptensor_pull(s, right, at);
+  if (s->flow == GEMEL__P_GO && !gemel__pscene_same(s, l, r)) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN,
+                       s->ask.open > 0 ? "elements: a question without an answer"
+                                       : "elements that may differ");
+  }
+  if (s->flow == GEMEL__P_GO && gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0)) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "what is known contradicts itself");
+  }
+}
+
+/* One scene: SKIP, OPEN or FAILED, or GO if it is proved. */
+static void run_scene(gemel__pscene *s) {
+  find_uniform(s);
+  const gemel__ptensor *left = gemel__pscene_left(s);
+  assume_conditions(s);
+  skip_contradiction(s);
+  s->right = 1;
+  const gemel__ptensor *right = s->flow == GEMEL__P_GO ? gemel__pscene_right(s, left) : NULL;
+  if (s->flow == GEMEL__P_GO) {
+    compare_elements(s, left, right);
+  }
+  if (s->terms.trouble || s->ask.no_memory) {
+    s->flow = GEMEL__P_GO;
+    gemel__pscene_stop(s,
+                       s->terms.trouble == GEMEL__PTERM_TOO_LARGE ? GEMEL__P_OPEN : GEMEL__P_FAILED,
+                       "a term that is too large");
+  }
+}
+
+static int is_elementwise(const struct gemel_rule *rule, const gemel__rule_side *side) {
+  for (uint32_t k = 0; k < side->count; k++) {
+    const gemel__pattern *p = &side->nodes[k];
+    if (p->kind == GEMEL__PATTERN_VARIADIC ||
+        (p->kind == GEMEL__PATTERN_APPLY &&
+         !(gemel__op_at(rule->context, p->op)->record.flags & GEMEL_OP_ELEMENTWISE))) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int scene_init(gemel__pscene *s, const struct gemel_rule *rule, int most_rank) {
+  memset(s, 0, sizeof *s);
+  gemel__pterms_init(&s->terms);
+  gemel__ask_init(&s->ask, &s->terms);
+  s->rule = rule;
+  s->most_rank = most_rank;
+  s->pointwise = is_elementwise(rule, &rule->left) && is_elementwise(rule, &rule->right);
+  s->variables = gemel__alloc_zeroed(GEMEL__RULE_VARIABLES * sizeof *s->variables);
+  return s->variables == NULL;
+}
+
+/* Ready for the next scene; answers stay. */
+static void scene_again(gemel__pscene *s) {
+  gemel__pterms_clear(&s->terms);
+  gemel__arena_clear(&s->arena);
+  memset(s->bound, 0, sizeof s->bound);
+  s->flow = GEMEL__P_GO;
+  s->why[0] = 0;
+  s->right = 0;
+  s->n_chosen = s->n_unknown = s->n_integers = s->n_indices = 0;
+  s->n_known = s->n_lemmas = s->lemmas_for = s->indices_seen = 0;
+  s->n_solved = s->solved_for = 0;
+}
+
+static void scene_clear(gemel__pscene *s) {
+  gemel__free(s->variables, GEMEL__RULE_VARIABLES * sizeof *s->variables);
+  gemel__free(s->known, s->known_capacity * sizeof *s->known);
+  gemel__free(s->at_run_time, s->run_time_capacity);
+  gemel__free(s->solved, s->solved_capacity * sizeof *s->solved);
+  gemel__free(s->solutions, s->solution_capacity * sizeof *s->solutions);
+  gemel__free(s->lemmas, s->lemma_capacity * sizeof *s->lemmas);
+  gemel__arena_clear(&s->arena);
+  gemel__ask_clear(&s->ask);
+  gemel__pterms_clear(&s->terms);
+}
+
+/* ---- All scenes ---- */
+
+/* The choices behind those of the scene that has ended; 0: that was the last. */
+static int next_choices(gemel__pscene *s) {
+  uint32_t n = s->n_chosen;
+  while (n > 0 && s->given[n - 1] + 1 == s->limits[n - 1]) {
+    n--;
+  }
+  s->n_given = n;
+  if (n > 0) {
+    s->given[n - 1]++;
+  }
+  return n > 0;
+}
+
+/* All scenes with up to RANK axes: 1 if each is proved or no instance, and some is one. */
+static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) {
+  size_t scenes = 0, tried = 0;
+  s->most_rank = s->pointwise ? 0 : rank;
+  s->n_given = 0;
+  do {
+    memset(s->variables, 0, GEMEL__RULE_VARIABLES * sizeof *s->variables);
+    scene_again(s);
+    if (tried++ == GEMEL__CLAIM_SCENES || s->ask.questions > GEMEL__CLAIM_QUESTIONS) {
+      gemel__pscene_stop(s, GEMEL__P_OPEN, "too many scenes");
+    } else {
+      run_scene(s);
+    }
+    scenes += s->flow == GEMEL__P_GO;
+    if (s->flow == GEMEL__P_OPEN || s->flow == GEMEL__P_FAILED) {
+      snprintf(claim->why, sizeof claim->why, "rank %d, scene %zu: %.150s", rank, tried, s->why);
+      return s->flow;
+    }
+  } while (next_choices(s));
+  claim->scenes = scenes;
+  if (scenes == 0) {
+    snprintf(claim->why, sizeof claim->why, "no instance up to rank %d", rank);
+  }
+  return scenes > 0 ? GEMEL__P_GO : GEMEL__P_SKIP;
+}
+
+gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, gemel__claim *claim,
+                               gemel_error *error) {
+  gemel__pscene *s = gemel__alloc(sizeof *s);
+  gemel__pflow flow = GEMEL__P_FAILED;
+  memset(claim, 0, sizeof *claim);
+  if (s == NULL || scene_init(s, rule, 1)) {
+    gemel__free(s, sizeof *s);
+    return gemel__no_memory(error, "a proof");
+  }
+  for (int rank = 1; rank <= (s->pointwise ? 1 : most_rank); rank++) {
+    flow = prove_rank(s, rank, claim);
+    if (flow == GEMEL__P_GO) {
+      claim->rank = rank;
+    } else if (flow != GEMEL__P_SKIP) {
+      break;
+    }
+  }
+  claim->all_ranks = claim->rank > 0 && s->pointwise;
+  claim->questions = s->ask.questions;
+  scene_clear(s);
+  gemel__free(s, sizeof *s);
+  return flow == GEMEL__P_FAILED ? gemel__no_memory(error, "a proof") : GEMEL_OK;
+}

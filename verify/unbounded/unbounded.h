@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Proofs that a rewrite rule holds for every size, start, stride and margin, whatever the elements
+ * are. Both sides are written as the element at an index, as a term over elements of the rule's
+ * variables, and the terms are shown to be the same, in every scene up to a rank. Where that can't
+ * be had the rule is open, which says nothing against it.
+ */
+#ifndef GEMEL__UNBOUNDED_UNBOUNDED_H
+#define GEMEL__UNBOUNDED_UNBOUNDED_H
+
+#include <gemel/status.h>
+#include "rules/rule.h"
+
+/* What has been proved of a rule. */
+typedef struct gemel__claim {
+  int rank;         /* for all sizes up to this rank; 0: nothing */
+  int all_ranks;    /* and for any number of axes */
+  size_t scenes;    /* that are instances of the rule */
+  size_t questions; /* to the solver */
+  char why[200];    /* why there is no more */
+} gemel__claim;
+
+/* Most scenes with the same ranks, and questions, that are looked at for a rule. */
+enum {
+  GEMEL__CLAIM_RANK = 3,
+  GEMEL__CLAIM_MOST_RANK = 4,
+  GEMEL__CLAIM_SCENES = 200000,
+  GEMEL__CLAIM_QUESTIONS = 2000
+};
+
+/* Proves what it can of RULE for ranks up to MOST_RANK. GEMEL_OK with *CLAIM, or GEMEL_NO_MEMORY.
+ */
+gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, gemel__claim *claim,
+                               gemel_error *error);
+
+#endif
