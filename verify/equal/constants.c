@@ -18,7 +18,8 @@
  * also have become 0, 1 or −1, and that factor or term nothing: these are offered, too.
  *
  * A constant that both graphs have may be folded all the same: b - m · k is b again if m · k is
- * less than b's last digit. So in the end such constants are compared with the offers as well.
+ * less than b's last digit. Unless large, it is compared as well, but only with what needs other
+ * constants.
  *
  * Balls are taken twice as wide (WIDENED), since the same operations in another order may round
  * twice as far. An offer that rounds nothing has balls of radius 0 and matches only itself.
@@ -40,7 +41,14 @@
 #include "instances/rebuild.h"
 #include "sample/points.h"
 
-enum { MOST_FOUND = 4096, MOST_PARTS = 16, MOST_SIZES = 256, MOST_WAYS = 4, MOST_CHOICES = 24 };
+enum {
+  MOST_FOUND = 4096,
+  MOST_KNOWN = 1 << 14,
+  MOST_PARTS = 16,
+  MOST_SIZES = 256,
+  MOST_WAYS = 4,
+  MOST_CHOICES = 24
+};
 static const double widened = 2;
 
 /* An offer that matches: VALUE, in the constant's shape. DISTANCE is the largest distance of an
@@ -219,7 +227,8 @@ static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
   for (size_t k = 0; k < s->graph->n_nodes && status == GEMEL_OK; k++) {
     int constant = is_constant(s->graph, k);
     s->news[k] = constant && !known[s->graph->nodes[k].attrs];
-    if ((s->news[k] || (s->known && constant)) &&
+    if ((s->news[k] ||
+         (s->known && constant && gemel_tensor_elements(tensor_of(s, k)) <= MOST_KNOWN)) &&
         is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
       s->edits[k].leaf = 1;
       note_size(s, tensor_of(s, k));
@@ -552,15 +561,40 @@ static void find_matches(struct constant_search *s, const gemel_tensor *tensor,
   }
 }
 
-/* Of a constant that BY has: puts the match that is the very number last, or takes it away if there
- * is no other. */
-static void prefer_others(struct matches *all) {
-  size_t last = all->n - 1;
-  if (all->n > 0 && all->of[0].off == 0) {
-    struct match same = all->of[0];
-    memmove(&all->of[0], &all->of[1], last * sizeof *all->of);
-    all->of[last] = same;
-    all->n = last > 0 ? all->n : 0;
+/* 1 if the expression of VALUE has a constant that GRAPH doesn't have. */
+static int uses_others(struct constant_search *s, gemel_value value) {
+  const gemel_graph *offers = s->offers.graph;
+  uint32_t most = largest_attrs(s->graph), other = largest_attrs(offers);
+  size_t n = (size_t)(other > most ? other : most) + 1;
+  unsigned char *has = gemel__alloc_zeroed(n), *used = gemel__alloc_zeroed(offers->n_nodes + 1);
+  int others = 0;
+  s->failed |= has == NULL || used == NULL;
+  if (has != NULL && used != NULL) {
+    mark_known(s->graph, has);
+    used[value.node] = 1;
+    for (uint32_t k = value.node + 1; k-- > 0 && !others;) {
+      uint32_t count;
+      const gemel__ref *inputs = gemel__node_inputs(offers, k, &count);
+      for (uint32_t j = 0; j < count; j++) {
+        used[inputs[j].node] |= used[k];
+      }
+      others = used[k] && is_constant(offers, k) && !has[offers->nodes[k].attrs];
+    }
+  }
+  gemel__free(has, n);
+  gemel__free(used, offers->n_nodes + 1);
+  return others;
+}
+
+/* Of a constant that BY has only expressions stay that are other numbers, and that GRAPH can't
+ * compute by itself. */
+static void keep_others(struct constant_search *s, struct matches *all) {
+  size_t n = all->n;
+  all->n = 0;
+  for (size_t k = 0; k < n; k++) {
+    if (all->of[k].off > 0 && uses_others(s, all->of[k].value)) {
+      all->of[all->n++] = all->of[k];
+    }
   }
 }
 
@@ -573,7 +607,7 @@ static void find(struct constant_search *s, uint32_t node) {
     find_matches(s, tensor_of(s, node), all);
     all->computed = s->rounded[node] != NULL;
     if (known) {
-      prefer_others(all);
+      keep_others(s, all);
     }
     if (all->n > 0) {
       s->n_known += (size_t)known;
@@ -739,7 +773,8 @@ static gemel_status search(struct constant_search *s, gemel_error *error) {
     status = status ? status : gemel__offer_values_make(&s->values, &s->offers, error);
     if (status == GEMEL_OK) {
       find_all(s);
-      status = gemel_graph_error(s->offers.graph)->status;
+      status = s->failed ? gemel__no_memory(error, "constants")
+                         : gemel_graph_error(s->offers.graph)->status;
     }
   }
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK; /* other errors: nothing is folded */
@@ -852,7 +887,7 @@ gemel_graph *gemel__constants_unfold(const gemel_graph *graph, const gemel_graph
   s.graph = graph;
   s.by = by;
   s.ticker = ticker;
-  s.computed = 1;
+  s.computed = s.known = 1;
   gemel_status status = search(&s, error);
   *count = s.n_found;
   *rounded = 0;
