@@ -14,12 +14,10 @@
  *
  * A graph may also compute with constants that were folded: W + R became V + 0. So if that isn't
  * enough, values that are computed from such constants alone are compared with the offers too, each
- * rounded once to its dtype. What is hidden is at most that one rounding more. Such a value may
- * also have become 0, 1 or −1, and that factor or term nothing: these are offered, too.
+ * rounded once more, to its dtype. They may also have become 0, 1 or −1, which are offered, too.
  *
  * A constant that both graphs have may be folded all the same: b - m · k is b again if m · k is
- * less than b's last digit. Unless large, it is compared as well, but only with what needs other
- * constants.
+ * less than b's last digit. Such are compared too, but only with what needs other constants.
  *
  * Balls are taken twice as wide (WIDENED), since the same operations in another order may round
  * twice as far. An offer that rounds nothing has balls of radius 0 and matches only itself.
