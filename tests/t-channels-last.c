@@ -31,6 +31,20 @@ static const network networks[] = {
      "  h = relu(corr(x, w) + dimshuffle(b, order = [0, -1, -1]))"
      "  return y = corr(h, v) }",
      2},
+    {"bias_alone",
+     "graph f(" TWO_LAYERS ", b: f32[32, 1, 1]) { return y = corr(corr(x, w) + b, v) }", 1},
+    {"bias_of_groups",
+     "graph f(" IMAGES ", v: f32[32, 1, 3, 3], u: f32[8, 32, 1, 1], b: f32[1, 32, 1, 1]) {"
+     "  return y = corr(b + corr(relu(corr(x, w)), v, groups = 32), u) }",
+     3},
+    {"bias_of_what_is_read_again",
+     "graph f(" TWO_LAYERS ", b: f32[32, 1, 1]) {"
+     "  h = corr(x, w)  return y = corr(h + b, v), s = sum(h, axes = [1]) }",
+     2},
+    {"no_bias", /* one number for each row, and one for each image */
+     "graph f(" TWO_LAYERS ", b: f32[10, 1], c: f32[2, 1, 1, 1]) {"
+     "  return y = corr(corr(x, w) + b, v), z = corr(corr(x, w) + c, v) }",
+     3},
     {"residual",
      "graph f(" TWO_LAYERS ") {"
      "  h = corr(x, w, padding = \"half\")"
@@ -440,10 +454,11 @@ static void without_memory(const void *data) {
 }
 
 void ct_register(void) {
-  const network *residual = networks; /* the first, where there is none */
+  const network *residual = networks, *bias = networks; /* the first, where there are none */
   for (size_t k = 0; k < CT_COUNT(networks); k++) {
     CT_ADD("channels_last", networks[k].name, as_plain, &networks[k]);
     residual = strcmp(networks[k].name, "residual") == 0 ? &networks[k] : residual;
+    bias = strcmp(networks[k].name, "bias_alone") == 0 ? &networks[k] : bias;
   }
 #ifdef HAVE_DNNL
 #define FAULT(name, what)
@@ -458,4 +473,5 @@ void ct_register(void) {
 #endif
   CT_ADD("channels_last", "kept_weights", kept_weights, NULL);
   CT_ADD("channels_last", "without_memory", without_memory, residual);
+  CT_ADD("channels_last", "without_memory_for_a_bias", without_memory, bias);
 }

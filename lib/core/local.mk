@@ -46,6 +46,7 @@ libgemel_a_SOURCES += %reldir%/isa.h
 libgemel_a_SOURCES += %reldir%/lex.c
 libgemel_a_SOURCES += %reldir%/lex.h
 libgemel_a_SOURCES += %reldir%/marks.c
+libgemel_a_SOURCES += %reldir%/nested.h
 libgemel_a_SOURCES += %reldir%/number.c
 libgemel_a_SOURCES += %reldir%/number.h
 libgemel_a_SOURCES += %reldir%/registry.c

@@ -34,6 +34,9 @@ typedef struct gemel__hooks {
   /* The axis along which the result, of RANK, has the operands one behind the other. An operand may
    * then lie there already, and the kernels leave it alone. NULL: it hasn't. */
   int (*joins)(const gemel_attr *attrs, int rank);
+  /* The elementwise operation that kernels may do with the result and a number for each channel
+   * (core/nested.h); 0: none. */
+  int takes;
   gemel__batch_rule batch; /* NULL: only for one row after another */
   /* 1 if a node with ATTRS runs its bodies on whatever device its operands lie: its kernels, which
    * are every device's then, ask that for the bodies' kernels, copies and fills, and read no value.

@@ -8,8 +8,8 @@
  * brought to oneDNN's layout when they are new, and kept with the plan. What is made when a plan is
  * has the plan's number of threads, which is that of the calls.
  *
- * What follows a convolution, a bias and relu say, is not given to the primitive: oneDNN's relu
- * makes 0 of NaN, and a bias alone saves no pass over memory where a loop follows anyway.
+ * Of what follows a convolution a bias is given to the primitive, where no loop follows anyway;
+ * whether it is rounded with the sum or behind it is oneDNN's choice. oneDNN's relu makes 0 of NaN.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "core/nested.h"
 #include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/conv.h"
@@ -117,7 +118,7 @@ typedef struct onednn_operand {
 typedef struct onednn_plan {
   dnnl_primitive_t primitive;
   dnnl_stream_t stream;
-  dnnl_memory_t workspace;
+  dnnl_memory_t workspace, bias; /* BIAS may be NULL */
   int64_t workspace_at;
   onednn_operand operands[OPERANDS];
 } onednn_plan;
@@ -157,6 +158,11 @@ static dnnl_engine_t engine(void) {
     dnnl_engine_destroy(made);
   }
   return now;
+}
+
+/* 1 if CALL's primitive adds a bias. */
+static int takes_bias(const gemel_kernel_call *call) {
+  return call->nested != NULL && call->nested->bias != NULL && call->outputs[0].dtype == GEMEL_F32;
 }
 
 /* ---- Layouts ---- */
@@ -260,25 +266,31 @@ static spatial_dims spatial_of(const gemel__conv *g) {
   return s;
 }
 
-/* The description of the primitive of KIND. CHANNELS_LAST: it takes images so where they lie so;
- * else it chooses layouts as it likes. */
+/* A number for each of the filters of all groups. */
+static dnnl_status_t bias_layout(const gemel__conv *g, dnnl_memory_desc_t *md) {
+  dnnl_dims_t dims = {g->filters * g->groups};
+  return dnnl_memory_desc_init_by_tag(md, 1, dims, dnnl_f32, dnnl_a);
+}
+
+/* The description of the primitive of KIND, BIASED or not. CHANNELS_LAST: it takes images so where
+ * they lie so; else it chooses layouts as it likes. */
 static dnnl_status_t describe(const gemel__conv *g, const gemel_view *const operands[OPERANDS],
-                              gemel__conv_kind kind, int channels_last,
+                              gemel__conv_kind kind, int channels_last, int biased,
                               dnnl_primitive_desc_t *made) {
-  dnnl_memory_desc_t md[OPERANDS];
+  dnnl_memory_desc_t md[OPERANDS], bias;
   dnnl_convolution_desc_t forward, desc;
   dnnl_primitive_desc_t hint = NULL;
   dnnl_primitive_attr_t attr = NULL;
   spatial_dims s = spatial_of(g);
-  dnnl_status_t status = dnnl_success;
+  dnnl_status_t status = bias_layout(g, &bias);
   for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
     status = asked_layout(g, operands[k], k, channels_last, &md[k]);
   }
   if (status != dnnl_success ||
       (status = dnnl_dilated_convolution_forward_desc_init(
            &forward, kind == GEMEL__CONV_FORWARD ? dnnl_forward_inference : dnnl_forward_training,
-           dnnl_convolution_direct, &md[X], &md[W], NULL, &md[Y], s.stride, s.dilation, s.low,
-           s.high)) != dnnl_success ||
+           dnnl_convolution_direct, &md[X], &md[W], biased ? &bias : NULL, &md[Y], s.stride,
+           s.dilation, s.low, s.high)) != dnnl_success ||
       (status = dnnl_primitive_attr_create(&attr)) != dnnl_success) {
     return status;
   }
@@ -330,6 +342,7 @@ static void destroy(onednn_plan *plan) {
     dnnl_memory_destroy(o->given);
   }
   dnnl_memory_destroy(plan->workspace);
+  dnnl_memory_destroy(plan->bias);
   dnnl_primitive_destroy(plan->primitive);
   dnnl_stream_destroy(plan->stream);
 }
@@ -406,6 +419,16 @@ static dnnl_status_t make_operand(gemel_kernel_call *call, const gemel__conv *g,
   return status;
 }
 
+/* The memory of the bias, if CALL takes one. */
+static dnnl_status_t make_bias(const gemel_kernel_call *call, const gemel__conv *g,
+                               onednn_plan *plan) {
+  dnnl_memory_desc_t md;
+  dnnl_status_t status = bias_layout(g, &md);
+  return status == dnnl_success && takes_bias(call)
+             ? dnnl_memory_create(&plan->bias, &md, engine(), DNNL_MEMORY_NONE)
+             : status;
+}
+
 static dnnl_status_t make_plan(gemel_kernel_call *call, const gemel__conv *g,
                                const gemel_view *const operands[OPERANDS], gemel__conv_kind kind,
                                dnnl_primitive_desc_t pd, onednn_plan *plan) {
@@ -443,10 +466,10 @@ static int worth_reordering(const gemel__conv *g) {
 
 /* The first of the two ways that is none of them. */
 static dnnl_status_t describe_fast(const gemel__conv *g, const gemel_view *const operands[OPERANDS],
-                                   gemel__conv_kind kind, dnnl_primitive_desc_t *pd) {
+                                   gemel__conv_kind kind, int biased, dnnl_primitive_desc_t *pd) {
   dnnl_status_t status = dnnl_unimplemented;
   for (int last = !worth_reordering(g); last >= 0 && status != dnnl_success; last--) {
-    status = describe(g, operands, kind, last, pd);
+    status = describe(g, operands, kind, last, biased, pd);
     if (status == dnnl_success && is_reference(*pd)) {
       dnnl_primitive_desc_destroy(*pd);
       *pd = NULL;
@@ -475,9 +498,12 @@ gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kin
   }
   memset(&plan, 0, sizeof plan);
   int before = use_threads(threads_of(call, &g));
-  dnnl_status_t status = describe_fast(&g, operands, kind, &pd);
+  dnnl_status_t status = describe_fast(&g, operands, kind, takes_bias(call), &pd);
   if (status == dnnl_success) {
     status = make_plan(call, &g, operands, kind, pd, &plan);
+  }
+  if (status == dnnl_success) {
+    status = make_bias(call, &g, &plan);
   }
   dnnl_primitive_desc_destroy(pd);
   use_threads(before);
@@ -490,6 +516,9 @@ gemel_status gemel__conv_onednn_prepare(gemel_kernel_call *call, gemel__conv_kin
   }
   memcpy(call->prepared, &plan, sizeof plan);
   call->release = release;
+  if (takes_bias(call)) {
+    call->nested->bias->taken = 1;
+  }
   return GEMEL_OK;
 }
 
@@ -573,7 +602,7 @@ static dnnl_status_t set_operand(const gemel_kernel_call *call, onednn_plan *pla
 
 static dnnl_status_t execute(const gemel_kernel_call *call, onednn_plan *plan, const gemel__conv *g,
                              const gemel_view *const operands[OPERANDS], gemel__conv_kind kind) {
-  dnnl_exec_arg_t arguments[OPERANDS + 1];
+  dnnl_exec_arg_t arguments[OPERANDS + 2];
   int result = result_of(kind);
   dnnl_status_t status =
       dnnl_memory_set_data_handle(plan->workspace, (char *)call->scratch + plan->workspace_at);
@@ -582,8 +611,15 @@ static dnnl_status_t execute(const gemel_kernel_call *call, onednn_plan *plan, c
     arguments[k] = (dnnl_exec_arg_t){argument_of(kind, k), plan->operands[k].wanted};
   }
   arguments[OPERANDS] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, plan->workspace};
+  arguments[OPERANDS + 1] = (dnnl_exec_arg_t){DNNL_ARG_BIAS, plan->bias};
+  if (status == dnnl_success && plan->bias != NULL) {
+    status = dnnl_memory_set_data_handle(plan->bias, GEMEL__FAULT(conv_onednn_bias)
+                                                         ? operands[W]->data
+                                                         : call->nested->bias->view.data);
+  }
   if (status == dnnl_success) {
-    status = dnnl_primitive_execute(plan->primitive, plan->stream, OPERANDS + 1, arguments);
+    status = dnnl_primitive_execute(plan->primitive, plan->stream,
+                                    OPERANDS + 1 + (plan->bias != NULL), arguments);
   }
   if (status == dnnl_success && plan->operands[result].reorder != NULL) {
     status = run_reorder(plan, &plan->operands[result], 1);

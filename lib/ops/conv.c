@@ -14,6 +14,7 @@
 #include <string.h>
 #include "core/error.h"
 #include "core/fault.h"
+#include "ops/ops.h"
 #include "ops/rule.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
@@ -499,6 +500,7 @@ const gemel__hooks gemel__hooks_corr = {.infer = infer_corr,
                                         .kernels = gemel__corr_kernels,
                                         .cost = cost_corr,
                                         .normalize = normalize_corr,
+                                        .takes = GEMEL__OP_add,
                                         .channels_last = gemel__corr_channels_last};
 const gemel__hooks gemel__hooks_corr_grad_weights = {.infer = infer_grad_weights,
                                                      .grad = grad_grad_weights,

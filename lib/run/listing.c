@@ -210,6 +210,9 @@ static void list_kernel(plan_lister *l, const gemel__instr *instr) {
     } else {
       say_stored(l, instr, k, n->value + k, count, in);
     }
+    if (inv->nested.bias != NULL) {
+      say(l, ", with %%%u added", inv->added);
+    }
     end_line(l, instr->node);
   }
   if (inv->nested.body != NULL) {

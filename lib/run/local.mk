@@ -23,6 +23,7 @@ libgemel_a_SOURCES += %reldir%/listing.c
 libgemel_a_SOURCES += %reldir%/memory.c
 libgemel_a_SOURCES += %reldir%/overlap.c
 libgemel_a_SOURCES += %reldir%/plan-move.c
+libgemel_a_SOURCES += %reldir%/plan-bias.c
 libgemel_a_SOURCES += %reldir%/plan-join.c
 libgemel_a_SOURCES += %reldir%/plan-once.c
 libgemel_a_SOURCES += %reldir%/plan-segment.c

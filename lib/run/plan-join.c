@@ -22,13 +22,6 @@ struct gemel__home {
   int64_t *offsets;           /* of each operand */
 };
 
-/* Of each value: the last join that reads it, as which operand first, and how often joins and
- * elementwise nodes do. Of a join's result: its home. */
-struct gemel__joined {
-  uint32_t node, operand, joins, loops;
-  struct gemel__home *home;
-};
-
 static gemel_status out_of_memory(gemel__planner *planner) {
   return gemel__no_memory(planner->error, "a plan");
 }
@@ -64,7 +57,7 @@ static void note_operands(gemel__planner *planner, uint32_t node) {
   uint32_t count;
   const uint32_t *in = gemel__pnode_inputs(&planner->f->program, node, &count);
   for (uint32_t k = 0; k < count; k++) {
-    gemel__joined *j = &planner->joined[in[k]];
+    gemel__read *j = &planner->read[in[k]];
     if (j->joins == 0 || j->node != node) {
       j->node = node;
       j->operand = k;
@@ -79,35 +72,44 @@ static void note_loops(gemel__planner *planner) {
     uint32_t count;
     const uint32_t *in = gemel__pnode_inputs(p, node, &count);
     for (uint32_t k = 0; p->ops[p->nodes[node].op].kind == GEMEL__P_SCALAR && k < count; k++) {
-      planner->joined[in[k]].loops++;
+      planner->read[in[k]].loops++;
+      planner->read[in[k]].loop = node;
     }
   }
 }
 
-gemel_status gemel__joins_find(gemel__planner *planner) {
+/* 1 if there are nodes for whose sake readers are to be known. */
+static int any_joins_or_biases(const gemel__run_program *p) {
+  for (uint32_t k = 0; k < p->n_ops; k++) {
+    const struct gemel__row *row = p->ops[k].op->row;
+    if (row != NULL && (row->hooks->joins != NULL || row->hooks->takes != 0)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+gemel_status gemel__reads_find(gemel__planner *planner) {
   const gemel__run_program *p = &planner->f->program;
-  if (planner->f->plain || planner->f->guard != 0 || planner->segment->parent != NULL) {
+  if (planner->f->plain || planner->f->guard != 0 || planner->segment->parent != NULL ||
+      !any_joins_or_biases(p)) {
     return GEMEL_OK;
+  }
+  planner->read = gemel__alloc_array(p->n_values, sizeof *planner->read);
+  if (planner->read == NULL) {
+    return out_of_memory(planner);
   }
   for (uint32_t node = 0; node < p->n_nodes; node++) {
     if (axis_of(p, node) >= 0 && may_have_home(p, node)) {
-      if (planner->joined == NULL) {
-        planner->joined = gemel__alloc_array(p->n_values, sizeof *planner->joined);
-      }
-      if (planner->joined == NULL) {
-        return out_of_memory(planner);
-      }
       note_operands(planner, node);
     }
   }
-  if (planner->joined != NULL) {
-    note_loops(planner);
-  }
+  note_loops(planner);
   return GEMEL_OK;
 }
 
-void gemel__joins_clear(gemel__planner *planner) {
-  gemel__free(planner->joined, planner->f->program.n_values * sizeof *planner->joined);
+void gemel__reads_clear(gemel__planner *planner) {
+  gemel__free(planner->read, planner->f->program.n_values * sizeof *planner->read);
 }
 
 /* ---- Homes ---- */
@@ -163,7 +165,7 @@ static gemel_status lay_out(gemel__planner *planner, uint32_t node, const gemel_
 static gemel_status home_of(gemel__planner *planner, uint32_t node, const gemel__plan_layout *like,
                             gemel__home **home) {
   const gemel__run_program *p = &planner->f->program;
-  gemel__joined *join = &planner->joined[p->nodes[node].value];
+  gemel__read *join = &planner->read[p->nodes[node].value];
   uint32_t before = planner->node;
   *home = join->home;
   if (*home != NULL) {
@@ -197,7 +199,7 @@ static gemel_status begin(gemel__planner *planner, uint32_t node, gemel__home *h
 /* 1 if VALUE had better lie at its home: joins alone read it, or several do besides loops, which
  * take it with any strides. */
 static int belongs_home(const gemel__planner *planner, uint32_t value) {
-  const gemel__joined *j = planner->joined != NULL ? &planner->joined[value] : NULL;
+  const gemel__read *j = planner->read != NULL ? &planner->read[value] : NULL;
   uint32_t uses = planner->f->program.uses[value];
   return j != NULL && j->joins > 0 &&
          (j->joins == uses || (j->joins > 1 && j->joins + j->loops == uses));
@@ -211,7 +213,7 @@ gemel_status gemel__place_at_home(gemel__planner *planner, uint32_t value, int a
   if (!belongs_home(planner, value) || l->elements == 0) {
     return GEMEL_DECLINED;
   }
-  const gemel__joined *j = &planner->joined[value];
+  const gemel__read *j = &planner->read[value];
   GEMEL__TRY(home_of(planner, j->node, l, &home));
   if (home->layout == NULL || home->layout->channels_last != l->channels_last ||
       (place->buffer != NULL && place->buffer == home->buffer)) {
@@ -235,7 +237,7 @@ gemel_status gemel__place_at_home(gemel__planner *planner, uint32_t value, int a
 gemel_status gemel__bring_home(gemel__planner *planner, uint32_t value) {
   const gemel__plan_place made = planner->places[value];
   uint32_t uses = planner->f->program.uses[value];
-  if (planner->joined == NULL || planner->joined[value].joins < 2) {
+  if (planner->read == NULL || planner->read[value].joins < 2) {
     return GEMEL_OK;
   }
   gemel_status status = gemel__place_at_home(planner, value, 1, uses);
@@ -281,7 +283,7 @@ static int lie_in_line(const gemel__planner *planner, uint32_t node,
 /* 1 if the result of NODE may have gaps: loops and joins read it. */
 static int may_have_gaps(const gemel__planner *planner, uint32_t node) {
   uint32_t value = planner->f->program.nodes[node].value;
-  const gemel__joined *j = planner->joined != NULL ? &planner->joined[value] : NULL;
+  const gemel__read *j = planner->read != NULL ? &planner->read[value] : NULL;
   return j != NULL && j->joins + j->loops == planner->f->program.uses[value];
 }
 
@@ -303,7 +305,7 @@ static gemel_status view_operands(gemel__planner *planner, uint32_t node, gemel_
 gemel_status gemel__plan_join(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   uint32_t count, value = p->nodes[node].value;
-  gemel__home *home = planner->joined != NULL ? planner->joined[value].home : NULL;
+  gemel__home *home = planner->read != NULL ? planner->read[value].home : NULL;
   gemel__run_buffer *own = home != NULL ? home->buffer : NULL;
   gemel__plan_place *place = &planner->places[value];
   if (planner->f->plain || axis_of(p, node) < 0) {

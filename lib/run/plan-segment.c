@@ -121,7 +121,7 @@ static int tells_devices(const gemel_function *f) {
 static void free_planner(gemel__planner *planner) {
   const gemel__run_program *p = &planner->f->program;
   gemel__memory_clear(planner);
-  gemel__joins_clear(planner);
+  gemel__reads_clear(planner);
   gemel__free(planner->layouts, p->n_types * sizeof *planner->layouts);
   gemel__free(planner->inputs, p->n_inputs * sizeof *planner->inputs);
   gemel__free(planner->updates, p->n_outputs * sizeof *planner->updates);
@@ -157,7 +157,7 @@ static gemel__planner *new_planner(gemel__execution *e, gemel__plan *plan, gemel
 static gemel_status plan_all(gemel__planner *planner) {
   load_places(planner->execution, planner->segment->parent);
   set_loaded(planner->execution, planner->segment->depth, NULL);
-  GEMEL__TRY(gemel__joins_find(planner));
+  GEMEL__TRY(gemel__reads_find(planner));
   GEMEL__TRY(gemel__plan_nodes(planner));
   GEMEL__TRY(save_places(planner));
   return reserve_scratch(planner);

@@ -231,7 +231,7 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel__inv
   call->deterministic = planner->f->deterministic;
   call->guard = planner->f->guard;
   call->poison = planner->f->poison;
-  inv->nested = (gemel__nested){planner->execution, node, NULL, 0};
+  inv->nested = (gemel__nested){.caller = planner->execution, .node = node};
   call->nested = &inv->nested;
   GEMEL__TRY(set_unread(planner, node, call));
   return set_versions(planner, in, call);
@@ -615,11 +615,13 @@ static gemel_status plan_static(gemel__planner *planner, uint32_t node, gemel__i
     return GEMEL_UNSUPPORTED;
   }
   GEMEL__TRY(follow_channels(planner, node, &inv->call));
+  GEMEL__TRY(gemel__offer_bias(planner, node, inv));
   gemel_status status = gemel__choose_kernel(planner, kernels, inv);
   if (status != GEMEL_OK && status != GEMEL_NO_MEMORY) {
     gemel__blame(p, node, planner->error);
   }
   GEMEL__TRY(status);
+  GEMEL__TRY(gemel__settle_bias(planner, node, inv));
   return gemel__is_made_once(planner, node) ? gemel__make_now(planner, node, inv)
                                             : emit_kernel(planner, node, inv);
 }
@@ -666,6 +668,9 @@ static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
     status = gemel__check_node(planner, node, attrs->values);
   }
   if (status == GEMEL_OK) {
+    status = gemel__plan_added(planner, node);
+  }
+  if (status == GEMEL_DECLINED && !alone) {
     status = gemel__cluster_add(planner, node, planner->places[p->nodes[node].value].layout);
   }
   return status == GEMEL_DECLINED ? plan_kernel(planner, node) : status;
@@ -685,7 +690,7 @@ static gemel_status plan_node(gemel__planner *planner, uint32_t node) {
     return plan_input(planner, node);
   }
   if (kind == GEMEL__P_CONSTANT) {
-    return plan_constant(planner, node);
+    return planner->segment->parent == NULL ? GEMEL_OK : plan_constant(planner, node);
   }
   GEMEL__TRY(lay_out(planner, node));
   if (kind == GEMEL__P_TRANSFER && crosses(p, node)) {
@@ -728,6 +733,18 @@ static gemel_status want(gemel__planner *planner, uint32_t value) {
   return GEMEL_OK;
 }
 
+/* Begins a plan with its constants, which are there before any node is computed. */
+static gemel_status plan_constants(gemel__planner *planner) {
+  const gemel__run_program *p = &planner->f->program;
+  memset(planner->places, 0, p->n_values * sizeof *planner->places);
+  for (uint32_t node = 0; node < p->n_nodes; node++) {
+    if (p->ops[p->nodes[node].op].kind == GEMEL__P_CONSTANT) {
+      GEMEL__TRY(plan_constant(planner, node));
+    }
+  }
+  return GEMEL_OK;
+}
+
 /* Plans nodes until one needs a size that is not known, or all are planned. */
 static gemel_status plan_nodes(gemel__planner *planner) {
   gemel__segment *s = planner->segment;
@@ -746,6 +763,7 @@ static gemel_status plan_nodes(gemel__planner *planner) {
 }
 
 gemel_status gemel__plan_nodes(gemel__planner *planner) {
+  GEMEL__TRY(planner->segment->parent == NULL ? plan_constants(planner) : GEMEL_OK);
   GEMEL__TRY(plan_nodes(planner));
   GEMEL__TRY(gemel__cluster_settle_all(planner));
   if (planner->segment->wanted == GEMEL__NO_VALUE) {

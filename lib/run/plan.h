@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <gemel/operation.h>
 #include "core/arena.h"
+#include "core/nested.h"
 #include "cpu/loop.h"
 #include "run/program.h"
 
@@ -87,15 +88,6 @@ typedef struct gemel__fused {
   gemel__cluster_record cluster;
 } gemel__fused;
 
-/* A kernel that compiles a body: the execution that it belongs to and its node there, from which
- * the body gets what is observed of calls, and the body, for those who look into it. */
-typedef struct gemel__nested {
-  gemel__execution *caller;
-  uint32_t node;
-  gemel_function *body; /* NULL: none, or it was compiled for a call that is over */
-  int calls;            /* 1: the kernel calls a body */
-} gemel__nested;
-
 typedef struct gemel__invocation {
   gemel_kernel_call call;
   gemel__nested nested;
@@ -105,6 +97,7 @@ typedef struct gemel__invocation {
   const gemel__cluster_record *cluster; /* that it computes; NULL: it computes a node */
   gemel__runtime_attribute *runtime;
   size_t n_runtime;
+  uint32_t added; /* the value that is nested.bias, if that isn't NULL */
   struct gemel__invocation *next_to_release;
 } gemel__invocation;
 

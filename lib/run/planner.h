@@ -66,7 +66,15 @@ typedef struct gemel__fixup {
 } gemel__fixup;
 
 typedef struct gemel__home gemel__home; /* plan-join.c */
-typedef struct gemel__joined gemel__joined;
+
+/* What reads a value: the last join, as which operand first, and how often joins do; how often
+ * elementwise nodes do, and the last of these. Of a join's result: its home. */
+typedef struct gemel__read {
+  uint32_t node, operand, joins;
+  uint32_t loops, loop;
+  int done; /* what LOOP computes of it was done by the kernel that makes it */
+  gemel__home *home;
+} gemel__read;
 
 typedef struct gemel__planner {
   const gemel_function *f;
@@ -84,7 +92,7 @@ typedef struct gemel__planner {
   gemel__cluster clusters[GEMEL__CLUSTERS];
   uint32_t next_cluster;
   const gemel__plan_place **inputs; /* of each input, once it is planned */
-  gemel__joined *joined;            /* of each value; NULL: there are no joins */
+  gemel__read *read;                /* of each value; NULL: nobody asks */
   size_t *updates;  /* of each output: 1 + the instruction that may make it in its state's memory */
   size_t scratch;   /* bytes that loops need, all threads together */
   uint32_t node;    /* being planned, for dims that name its inputs */
@@ -203,9 +211,9 @@ gemel_status gemel__make_now(gemel__planner *planner, uint32_t node, gemel__invo
 
 /* ---- plan-join.c ---- */
 
-/* Finds the joins of a plan's first segment, for the next two. GEMEL_NO_MEMORY. */
-gemel_status gemel__joins_find(gemel__planner *planner);
-void gemel__joins_clear(gemel__planner *planner);
+/* Finds what reads the values of a plan's first segment. GEMEL_NO_MEMORY. */
+gemel_status gemel__reads_find(gemel__planner *planner);
+void gemel__reads_clear(gemel__planner *planner);
 
 /* Has VALUE, whose layout is chosen, made where a join will have it, with REMAINING uses; with
  * ANY_STRIDES also where there are gaps in that. GEMEL_DECLINED: it is to be placed elsewhere. */
@@ -219,6 +227,17 @@ gemel_status gemel__bring_home(gemel__planner *planner, uint32_t value);
  * is no join of what lies in line; if some of that is where the result is to be, it has its place.
  */
 gemel_status gemel__plan_join(gemel__planner *planner, uint32_t node);
+
+/* ---- plan-bias.c ---- */
+
+/* Offers INV's call, of NODE, what is added behind it, before its kernel is chosen; and notes
+ * behind it whether that takes it. */
+gemel_status gemel__offer_bias(gemel__planner *planner, uint32_t node, gemel__invocation *inv);
+gemel_status gemel__settle_bias(gemel__planner *planner, uint32_t node, gemel__invocation *inv);
+
+/* Makes the result of NODE, an elementwise node, a view of what a kernel made that did it already.
+ * GEMEL_DECLINED: none did. */
+gemel_status gemel__plan_added(gemel__planner *planner, uint32_t node);
 
 /* ---- plan-move.c ---- */
 
