@@ -208,12 +208,14 @@ GEMEL__FUNCTION T F(log1p)(T x) {
   return x > -1 ? y : x == -1 ? -(T)INFINITY : (T)NAN;
 }
 
+/* x + x^3 R(x^2) near 0, and beyond 1 - 2 / (exp(2 |x|) + 1), by one division. */
 GEMEL__FUNCTION T F(tanh)(T x) {
-  T size = F(fabs)(x), z = x * x;
-  T small = x + x * (z * TANH_POLYNOMIAL(z));
-  T near = size > TANH_HIGH ? TANH_HIGH : size;
-  T large = 1 - 2 / (F(exp_inside)(near + near) + 1);
-  return SUFFIX(copysign)(size < (T)0.625 ? small : large, x); /* of -0 too */
+  T size = F(fabs)(x), z = x * x, near = size > TANH_HIGH ? TANH_HIGH : size;
+  T power = F(exp_inside)(near + near);
+  const int small = size < (T)0.625;
+  T top = small ? x * (z * TANH_TOP(z)) : (T)-2;
+  T bottom = small ? TANH_BOTTOM(z) : power + 1;
+  return SUFFIX(copysign)((small ? x : (T)1) + top / bottom, x); /* of -0 too */
 }
 
 /* exp of -|x| alone, which can't be infinite. */
@@ -262,7 +264,8 @@ GEMEL__FUNCTION T F(erfinv)(T x) {
 #undef FOUR_INVERSE_BITS
 #undef EXP_POLYNOMIAL
 #undef LOG_POLYNOMIAL
-#undef TANH_POLYNOMIAL
+#undef TANH_TOP
+#undef TANH_BOTTOM
 #undef TANH_HIGH
 #undef ERF_HIGH
 #undef ERF_POLYNOMIAL

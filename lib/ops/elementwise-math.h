@@ -3,10 +3,10 @@
  * Functions that the C expressions of scalar.def call through M, for f32 and f64: this file sets
  * the constants, elementwise-function.h has the code. Each is straight-line arithmetic without
  * calls, so that compilers make vectors of it; the result for an element depends on that element
- * alone, and is the same on every machine. The polynomials interpolate at Chebyshev points, or
- * (those of erf) are the best ones (computed in 60 to 70 digits, rounded), so their errors are a
- * small part of a unit in the last place; ln 2 is cut in two, the upper part with so few bits that
- * its products with exponents are exact.
+ * alone, and is the same on every machine. The polynomials are the best ones of their degree
+ * (computed in 60 to 70 digits, rounded), so their errors are a small part of a unit in the last
+ * place; ln 2 is cut in two, the upper part with so few bits that its products with exponents are
+ * exact.
  */
 #ifndef GEMEL__OPS_ELEMENTWISE_MATH_H
 #define GEMEL__OPS_ELEMENTWISE_MATH_H
@@ -23,16 +23,15 @@
 #include "ops/elementwise-normal.h"
 
 /* (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, (log(1 + f) / s - 2) / s^2 for s = f / (2 + f), and
- * (tanh(x) - x) / x^3 for |x| < 0.63, of z = s^2 and z = x^2; erf(x) / x - 1 for |x| < 3/4, of
- * z = x^2, and log(1 - erf(3/4 + u)) to where erf is 1, with an error that may grow as 1 - erf
- * shrinks. */
+ * (tanh(x) - x) / x^3 for |x| < 0.63, a quotient, of z = s^2 and z = x^2; erf(x) / x - 1 for
+ * |x| < 3/4, of z = x^2, and log(1 - erf(3/4 + u)) to where erf is 1, with an error that may grow
+ * as 1 - erf shrinks. */
 #define GEMEL__EXP_F32(r)                                                                          \
   (0x1.fffffcp-2f +                                                                                \
    r * (0x1.55548cp-3f + r * (0x1.55585ap-5f + r * (0x1.123d76p-7f + r * 0x1.6ab8b4p-10f))))
 #define GEMEL__LOG_F32(z) (0x1.55557ap-1f + z * (0x1.995ed4p-2f + z * 0x1.31e0d8p-2f))
-#define GEMEL__TANH_F32(z)                                                                         \
-  (-0x1.555532p-2f +                                                                               \
-   z * (0x1.1106f6p-3f + z * (-0x1.b835a4p-5f + z * (0x1.51f8cep-6f + z * -0x1.750ce4p-8f))))
+#define GEMEL__TANH_TOP_F32(z) (0x1.b075b8p+7f + z)
+#define GEMEL__TANH_BOTTOM_F32(z) (-0x1.44585ap+9f + z * -0x1.0677dp+8f)
 #define GEMEL__ERF_F32(z)                                                                          \
   (0x1.06eba8p-3f + z * (-0x1.81273ap-2f +                                                         \
                          z * (0x1.ce2af4p-4f + z * (-0x1.b7abfap-6f +                              \
@@ -63,19 +62,10 @@
              z * (0x1.c71c521287192p-3 +                                                           \
                   z * (0x1.74663d5ccd148p-3 +                                                      \
                        z * (0x1.39a1dc1614e1ap-3 + z * 0x1.2f044682ea6b1p-3))))))
-#define GEMEL__TANH_F64(z)                                                                         \
-  (-0x1.5555555555552p-2 +                                                                         \
-   z * (0x1.1111111110c52p-3 +                                                                     \
-        z * (-0x1.ba1ba1b9d197bp-5 +                                                               \
-             z * (0x1.664f4870c3afbp-6 +                                                           \
-                  z * (-0x1.226e32cfb1065p-7 +                                                     \
-                       z * (0x1.d6d35a3ccb41dp-9 +                                                 \
-                            z * (-0x1.7d9c33504dab2p-10 +                                          \
-                                 z * (0x1.350b89c98b593p-11 +                                      \
-                                      z * (-0x1.f113677f39de9p-13 +                                \
-                                           z * (0x1.801be58378e51p-14 +                            \
-                                                z * (-0x1.fac6fba130022p-16 +                      \
-                                                     z * 0x1.9607b0fdde3afp-18)))))))))))
+#define GEMEL__TANH_TOP_F64(z) (0x1.a292cf99feee6p+10 + z * (0x1.9bcfcd6236ddcp+6 + z))
+#define GEMEL__TANH_BOTTOM_F64(z)                                                                  \
+  (-0x1.39ee1bb37f32ep+12 +                                                                        \
+   z * (-0x1.21c05e3734765p+11 + z * (-0x1.d3e78d2be2bbdp+6 + z * -0x1.0973435c8e656p+0)))
 #define GEMEL__ERF_F64(z)                                                                          \
   (0x1.06eba8214db69p-3 +                                                                          \
    z * (-0x1.812746b0379e7p-2 +                                                                    \
@@ -129,7 +119,8 @@
 #define FOUR_INVERSE_BITS 0x7ff311c3u /* less bits of x: about those of 4 / x */
 #define EXP_POLYNOMIAL GEMEL__EXP_F32
 #define LOG_POLYNOMIAL GEMEL__LOG_F32
-#define TANH_POLYNOMIAL GEMEL__TANH_F32
+#define TANH_TOP GEMEL__TANH_TOP_F32
+#define TANH_BOTTOM GEMEL__TANH_BOTTOM_F32
 #define TANH_HIGH 10.0f /* tanh is 1 */
 #define ERF_HIGH 4.0f   /* erf is 1 */
 #define ERF_POLYNOMIAL GEMEL__ERF_F32
@@ -157,7 +148,8 @@
 #define FOUR_INVERSE_BITS 0x7ffe623822fc16e6u
 #define EXP_POLYNOMIAL GEMEL__EXP_F64
 #define LOG_POLYNOMIAL GEMEL__LOG_F64
-#define TANH_POLYNOMIAL GEMEL__TANH_F64
+#define TANH_TOP GEMEL__TANH_TOP_F64
+#define TANH_BOTTOM GEMEL__TANH_BOTTOM_F64
 #define TANH_HIGH 20.0
 #define ERF_HIGH 6.0
 #define ERF_POLYNOMIAL GEMEL__ERF_F64
