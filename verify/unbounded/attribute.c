@@ -343,6 +343,7 @@ static const meaning meanings[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_dtype] = gemel__meaning_dtype,
     [GEMEL__FUNCTION_elements] = gemel__meaning_elements,
     [GEMEL__FUNCTION_value] = gemel__meaning_value,
+    [GEMEL__FUNCTION_bits] = gemel__meaning_value,
     [GEMEL__FUNCTION_count] = gemel__meaning_count,
     [GEMEL__FUNCTION_broadcast_shape] = gemel__meaning_broadcast_shape,
     [GEMEL__FUNCTION_length] = gemel__meaning_length,

@@ -112,37 +112,72 @@ typedef struct dot_axes {
   int n_contract, n_batch, n_free[2];
 } dot_axes;
 
+/* The axes that the attribute NAME of a product has; of one that is absent none. */
+static uint32_t named_axes(gemel__pscene *s, const gemel__ptensor *t, const char *name, int rank,
+                           int *listed, int *count) {
+  *count = 0;
+  return gemel__ptensor_attr(t, name)->kind == GEMEL__PV_ABSENT
+             ? 0
+             : gemel__pull_axes(s, t, name, rank, 0, listed, count);
+}
+
+/* The axes of a matrix product, as numpy.matmul has them. */
+static void matrix_axes(gemel__pscene *s, const gemel__ptensor *t, dot_axes *d) {
+  int rank[2] = {t->operands[0]->rank, t->operands[1]->rank};
+  d->n_contract = 1;
+  d->n_batch = rank[0] > 2 ? rank[0] - 2 : 0;
+  if (rank[0] == 0 || rank[1] == 0 || ((rank[0] > 2 || rank[1] > 2) && rank[0] != rank[1])) {
+    gemel__pull_refuse(s, "a matrix product of other axes");
+    return;
+  }
+  for (int side = 0; side < 2; side++) {
+    for (int k = 0; k < d->n_batch; k++) {
+      d->batch[side][k] = k;
+    }
+  }
+  d->contract[0][0] = rank[0] - 1;
+  d->contract[1][0] = rank[1] == 1 ? 0 : rank[1] - 2;
+}
+
 /* The axes of a product of T's operands 0 and 1; 0 where they don't fit. */
 static int dot_axes_of(gemel__pscene *s, const gemel__ptensor *t, dot_axes *d) {
   static const char *const names[2][2] = {{"contract_x", "batch_x"}, {"contract_y", "batch_y"}};
-  int contracted[2], batched[2];
-  for (int side = 0; side < 2; side++) {
+  int contracted[2], batched[2], named = 0;
+  for (int k = 0; k < 4; k++) {
+    named |= gemel__ptensor_attr(t, names[k / 2][k % 2])->kind != GEMEL__PV_ABSENT;
+  }
+  for (int side = 0; side < 2 && named; side++) {
     int rank = t->operands[side]->rank;
-    for (int k = 0; k < 2; k++) {
-      if (gemel__ptensor_attr(t, names[side][k])->kind != GEMEL__PV_LIST) {
-        gemel__pscene_stop(s, GEMEL__P_OPEN, "a product of axes that aren't named");
-        return 0;
-      }
-    }
-    uint32_t used =
-        gemel__pull_axes(s, t, names[side][0], rank, 0, d->contract[side], &contracted[side]);
-    uint32_t batch =
-        gemel__pull_axes(s, t, names[side][1], rank, 0, d->batch[side], &batched[side]);
+    uint32_t used = named_axes(s, t, names[side][0], rank, d->contract[side], &contracted[side]);
+    uint32_t batch = named_axes(s, t, names[side][1], rank, d->batch[side], &batched[side]);
     if (s->flow == GEMEL__P_GO && (used & batch)) {
       gemel__pull_refuse(s, "an axis twice");
     }
+  }
+  if (!named) {
+    matrix_axes(s, t, d);
+  } else if (s->flow == GEMEL__P_GO &&
+             (contracted[0] != contracted[1] || batched[0] != batched[1])) {
+    gemel__pull_refuse(s, "axes without a counterpart");
+  } else {
+    d->n_contract = contracted[0];
+    d->n_batch = batched[0];
+  }
+  for (int side = 0; side < 2 && s->flow == GEMEL__P_GO; side++) {
+    uint32_t used = 0;
+    for (int k = 0; k < d->n_contract; k++) {
+      used |= 1u << d->contract[side][k];
+    }
+    for (int k = 0; k < d->n_batch; k++) {
+      used |= 1u << d->batch[side][k];
+    }
     d->n_free[side] = 0;
-    for (int k = 0; k < rank; k++) {
-      if (!((used | batch) >> k & 1)) {
+    for (int k = 0; k < t->operands[side]->rank; k++) {
+      if (!(used >> k & 1)) {
         d->free[side][d->n_free[side]++] = k;
       }
     }
   }
-  if (s->flow == GEMEL__P_GO && (contracted[0] != contracted[1] || batched[0] != batched[1])) {
-    gemel__pull_refuse(s, "axes without a counterpart");
-  }
-  d->n_contract = contracted[0];
-  d->n_batch = batched[0];
   return s->flow == GEMEL__P_GO;
 }
 

@@ -481,6 +481,29 @@ static gemel__pterm interior_of(gemel__pscene *s, const gemel__ptensor *t, int k
   return entry_of(s, t, "interior", k, 0);
 }
 
+/* How many times INTERIOR lies between the elements of an axis of SIZE: once less, but not less
+ * than 0. On the left, whether there are elements is a choice where it matters. */
+static gemel__pterm gaps_of(gemel__pscene *s, gemel__pterm size, gemel__pterm interior) {
+  gemel__pterms *t = &s->terms;
+  gemel__pterm zero = gemel__p_number(t, 0), less = gemel__p_plus(t, size, -1);
+  gemel__pterm some = gemel__p_at_least(t, size, gemel__p_number(t, 1));
+  if (gemel__pscene_plain(s, equal_to(s, interior, 0))) {
+    return zero;
+  }
+  if (gemel__pscene_provable(s, some, 0)) {
+    return less;
+  }
+  if (gemel__pscene_provable(s, equal_to(s, size, 0), 0)) {
+    return zero;
+  }
+  if (s->right) {
+    return gemel__p_max(t, less, zero);
+  }
+  int empty = gemel__pscene_choose(s, 2) == 1;
+  gemel__pscene_assume(s, empty ? equal_to(s, size, 0) : some, 0);
+  return empty ? zero : less;
+}
+
 static void shape_pad(gemel__pscene *s, gemel__ptensor *t) {
   gemel__pterms *terms = &s->terms;
   const gemel__ptensor *x = t->operands[0];
@@ -494,9 +517,8 @@ static void shape_pad(gemel__pscene *s, gemel__ptensor *t) {
     return;
   }
   for (int k = 0; k < x->rank && s->flow == GEMEL__P_GO; k++) {
-    gemel__pterm between =
-        gemel__p_max(terms, gemel__p_plus(terms, x->shape[k], -1), gemel__p_number(terms, 0));
     gemel__pterm interior = interior_of(s, t, k);
+    gemel__pterm between = gaps_of(s, x->shape[k], interior);
     gemel__pterm size = gemel__p_add(terms, x->shape[k], gemel__p_mul(terms, interior, between));
     size = gemel__p_add(terms, size, entry_of(s, t, "low", k, 0));
     t->shape[k] = gemel__p_add(terms, size, entry_of(s, t, "high", k, 0));
