@@ -55,6 +55,7 @@ EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-ops.jsonl
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-optimizer.jsonl
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-side-by-side.jsonl
 EXTRA_DIST += %reldir%/results/onnx-1.23-nodes.md
+EXTRA_DIST += %reldir%/results/xeon-2-cores-networks-speed.jsonl
 EXTRA_DIST += %reldir%/results/xeon-2-cores-networks.jsonl
 EXTRA_DIST += %reldir%/results/xeon-2-cores-ops.jsonl
 EXTRA_DIST += %reldir%/results/xeon-cascade-lake-2-cores.jsonl

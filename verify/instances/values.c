@@ -81,7 +81,7 @@ static double special_number(gemel__random *random, gemel_dtype dtype, const str
   double sign = gemel__random_sign(random), tiny = gemel__least_subnormal(dtype);
   switch (gemel__random_below(random, mix->extreme ? 12 : 8)) {
   case 0:
-    return mix->nan ? NAN : 0.0;
+    return mix->nan ? copysign(NAN, sign) : 0.0;
   case 1:
     return mix->infinite ? sign * INFINITY : 1;
   case 2:
