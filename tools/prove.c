@@ -29,7 +29,7 @@ static void print_row(proofs *p, const gemel_proof *proof) {
     fprintf(p->table, "%-34s  open: %s\n", proof->rule, proof->why);
     return;
   }
-  fprintf(p->table, "%-34s  proved: %s elements, all sizes, ranks %s (%zu scenes)%s%s\n",
+  fprintf(p->table, "%-34s  proved: %s elements, all sizes, ranks %s (scenes: %zu)%s%s\n",
           proof->rule, proof->elements, ranks, proof->scenes, proof->why[0] != '\0' ? "; " : "",
           proof->why);
 }
@@ -49,6 +49,7 @@ static void take(void *user, const gemel_proof *proof) {
   p->proved += proof->elements != NULL;
   p->all_ranks += proof->elements != NULL && proof->all_ranks;
   print_row(p, proof);
+  fflush(p->table);
   if (p->json) {
     write_json(p, proof);
   }
@@ -68,13 +69,27 @@ static gemel_status prove(proofs *p, const char *rules, size_t jobs, gemel_error
   return status;
 }
 
+/* Options that mean nothing for proofs: GEMEL__BAD (said) if one is given. */
+static int refuse_others(const gemel__args *args) {
+  static const char *const others[] = {"ops",   "tier",     "seconds",   "html",
+                                       "junit", "baseline", "device",    "instances",
+                                       "seed",  "replay",   "replay-dir"};
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+    if (gemel__arg(args, others[k]) != NULL) {
+      return gemel__complain("--proof takes --rules, --jobs and --json, not --%s", others[k]);
+    }
+  }
+  return GEMEL__GOOD;
+}
+
 int gemel__prove(const gemel__args *args) {
   const char *json = gemel__arg(args, "json");
   proofs p = {.table = json != NULL && strcmp(json, "-") == 0 ? stderr : stdout};
   size_t jobs = 0;
   gemel_error error;
   double start = gemel__now();
-  if (gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
+  if (refuse_others(args) != GEMEL__GOOD ||
+      gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
       (json != NULL && gemel__output_open(&p.output, json) != GEMEL__GOOD)) {
     return GEMEL__BAD;
   }

@@ -224,7 +224,9 @@ const gemel__command gemel__command_verify = {
     "is measured, and `needs` must say exactly that.\n"
     "The verdicts are passed, not applicable (with its reason), not run, uninformative and refuted "
     "(with a counterexample). Exit status 0 if there are only the first two, or with --baseline "
-    "nothing that is worse, else 1; 2 for usage and for what can't be read or written.",
+    "nothing that is worse, else 1; 2 for usage and for what can't be read or written. With "
+    "--proof it "
+    "is 0 or 2: what is open says nothing against a rule.",
     options,
     0,
     0,

@@ -196,8 +196,11 @@ static void go_on(Z3_context context, Z3_error_code code) {
   (void)context, (void)code;
 }
 
-/* What Z3 says to the text, with OPTIONS. */
-static gemel__follows solve_with(const char *text, const char *options) {
+/* What Z3 says to TEXT within WORK units. On polynomials Z3 checks its limit too seldom, so a
+ * question may take minutes. Its other options belong to the process, not to a context: they stay
+ * as they are. */
+static gemel__follows solve(const char *text, unsigned work) {
+  char options[60];
   Z3_config config = Z3_mk_config();
   Z3_context context = config != NULL ? Z3_mk_context(config) : NULL;
   gemel__follows answer = GEMEL__FOLLOWS_OPEN;
@@ -206,6 +209,7 @@ static gemel__follows solve_with(const char *text, const char *options) {
     return GEMEL__FOLLOWS_OPEN;
   }
   Z3_set_error_handler(context, go_on);
+  snprintf(options, sizeof options, "(set-option :rlimit %u)\n", work);
   Z3_eval_smtlib2_string(context, options);
   const char *said = Z3_eval_smtlib2_string(context, text);
   if (said != NULL && strcmp(said, "unsat\n") == 0) {
@@ -214,20 +218,6 @@ static gemel__follows solve_with(const char *text, const char *options) {
     answer = GEMEL__FOLLOWS_NO;
   }
   Z3_del_context(context);
-  return answer;
-}
-
-/* Linear arithmetic first, of which a product is an unknown; then products by Z3's own lemmas; and
- * at last as polynomials (nra), on which Z3 checks its limit too seldom. */
-static gemel__follows solve(const char *text, unsigned work) {
-  static const char *const ways[] = {"(set-option :smt.arith.nl false)\n",
-                                     "(set-option :smt.arith.nl.nra false)\n", ""};
-  gemel__follows answer = GEMEL__FOLLOWS_OPEN;
-  for (int k = 0; k < 3 && answer == GEMEL__FOLLOWS_OPEN; k++) {
-    char options[100];
-    snprintf(options, sizeof options, "(set-option :rlimit %u)\n%s", work, ways[k]);
-    answer = solve_with(text, options);
-  }
   return answer;
 }
 

@@ -177,7 +177,8 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
   do {
     memset(s->variables, 0, GEMEL__RULE_VARIABLES * sizeof *s->variables);
     scene_again(s);
-    if (tried++ == GEMEL__CLAIM_SCENES || s->ask.questions > GEMEL__CLAIM_QUESTIONS) {
+    if (tried++ == GEMEL__CLAIM_SCENES || s->ask.questions > GEMEL__CLAIM_QUESTIONS ||
+        s->ask.open > GEMEL__CLAIM_OPEN) {
       gemel__pscene_stop(s, GEMEL__P_OPEN, "too many scenes");
     } else {
       run_scene(s);

@@ -20,12 +20,14 @@ typedef struct gemel__claim {
   char why[200];    /* why there is no more */
 } gemel__claim;
 
-/* Most scenes with the same ranks, and questions, that are looked at for a rule. */
+/* Ranks that are tried, and the most scenes of a rank, questions, and questions without an answer
+ * that a rule may take. */
 enum {
   GEMEL__CLAIM_RANK = 3,
   GEMEL__CLAIM_MOST_RANK = 4,
   GEMEL__CLAIM_SCENES = 200000,
-  GEMEL__CLAIM_QUESTIONS = 2000
+  GEMEL__CLAIM_QUESTIONS = 2000,
+  GEMEL__CLAIM_OPEN = 8
 };
 
 /* Proves what it can of RULE for ranks up to MOST_RANK. GEMEL_OK with *CLAIM, or GEMEL_NO_MEMORY.
