@@ -128,9 +128,8 @@ void gemel__ptensor_map(gemel__pscene *s, gemel__ptensor *t, uint32_t k) {
   }
 }
 
-/* The element of operand K, which is broadcast to T, at INDEX of T. */
-static gemel__pterm pull_mapped(gemel__pscene *s, const gemel__ptensor *t, uint32_t k,
-                                const gemel__pterm *index) {
+gemel__pterm gemel__ptensor_pull_operand(gemel__pscene *s, const gemel__ptensor *t, uint32_t k,
+                                         const gemel__pterm *index) {
   gemel__pterms *terms = &s->terms;
   const gemel__ptensor *x = t->operands[k];
   gemel__pterm at[GEMEL__PAXES], zero = gemel__p_number(terms, 0);
@@ -206,7 +205,7 @@ static gemel__pterm pull_elementwise(gemel__pscene *s, const gemel__ptensor *t,
   gemel__pterm operands[GEMEL__PPARTS + 4];
   char name[100];
   for (uint32_t k = 0; k < t->count; k++) {
-    operands[k] = pull_mapped(s, t, k, index);
+    operands[k] = gemel__ptensor_pull_operand(s, t, k, index);
   }
   uint32_t more = attributes_of(s, t, name, sizeof name, operands + t->count, 4);
   if (strcmp(name, "where") == 0) {
@@ -414,7 +413,7 @@ static void shape_broadcast_to(gemel__pscene *s, gemel__ptensor *t) {
 
 static gemel__pterm pull_broadcast_to(gemel__pscene *s, const gemel__ptensor *t,
                                       const gemel__pterm *index) {
-  return pull_mapped(s, t, 0, index);
+  return gemel__ptensor_pull_operand(s, t, 0, index);
 }
 
 static void shape_fill(gemel__pscene *s, gemel__ptensor *t) {
@@ -424,7 +423,7 @@ static void shape_fill(gemel__pscene *s, gemel__ptensor *t) {
 
 static gemel__pterm pull_fill(gemel__pscene *s, const gemel__ptensor *t,
                               const gemel__pterm *index) {
-  return pull_mapped(s, t, 1, index);
+  return gemel__ptensor_pull_operand(s, t, 1, index);
 }
 
 static void shape_reverse(gemel__pscene *s, gemel__ptensor *t) {

@@ -169,8 +169,12 @@ const gemel__ppull *gemel__ppull_of(const gemel__op *op);
 gemel__pterm gemel__ptensor_pull(gemel__pscene *s, const gemel__ptensor *t,
                                  const gemel__pterm *index);
 
-/* Sets how operand K of T, of sizes FROM, is read where it is broadcast to T's sizes. */
+/* Sets how operand K of T is read where it is broadcast to T's sizes. */
 void gemel__ptensor_map(gemel__pscene *s, gemel__ptensor *t, uint32_t k);
+
+/* The element of operand K, which is broadcast to T's sizes, at INDEX of T. */
+gemel__pterm gemel__ptensor_pull_operand(gemel__pscene *s, const gemel__ptensor *t, uint32_t k,
+                                         const gemel__pterm *index);
 
 /* Attribute NAME of T; NULL if its operation has none of that name. */
 const gemel__pvalue *gemel__ptensor_attr(const gemel__ptensor *t, const char *name);

@@ -58,7 +58,7 @@ static void skip_contradiction(gemel__pscene *s) {
 static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
                              const gemel__ptensor *right) {
   gemel__ptensor result = *left;
-  gemel__pterm index[GEMEL__PAXES], at[GEMEL__PAXES], zero = gemel__p_number(&s->terms, 0);
+  gemel__pterm index[GEMEL__PAXES];
   result.operands[0] = right;
   gemel__ptensor_map(s, &result, 0);
   for (int k = 0; k < left->rank; k++) {
@@ -68,15 +68,8 @@ static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
   if (s->flow != GEMEL__P_GO || gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0)) {
     return; /* results without elements are the same */
   }
-  for (int k = 0; k < right->rank; k++) {
-    const gemel__pmap *map = &result.maps[0][k];
-    at[k] = map->kind == GEMEL__PMAP_ZERO ? zero : index[map->along];
-    if (map->kind == GEMEL__PMAP_EITHER) {
-      gemel__pterm one = gemel__p_equal(&s->terms, right->shape[k], gemel__p_number(&s->terms, 1));
-      at[k] = gemel__p_choose(&s->terms, one, zero, at[k]);
-    }
-  }
-  gemel__pterm l = gemel__ptensor_pull(s, left, index), r = gemel__ptensor_pull(s, right, at);
+  gemel__pterm l = gemel__ptensor_pull(s, left, index);
+  gemel__pterm r = gemel__ptensor_pull_operand(s, &result, 0, index);
   if (s->flow == GEMEL__P_GO && !gemel__pscene_same(s, l, r)) {
     gemel__pscene_stop(s, GEMEL__P_OPEN,
                        s->ask.open > 0 ? "elements: a question without an answer"
