@@ -37,7 +37,7 @@ static void say_number(gemel__buffer *b, int64_t value) {
 
 static const char *sort_name(gemel__pterm_sort sort) {
   static const char *const names[] = {"Int", "Bool", "E"};
-  return names[sort];
+  return names[gemel__psort_is_element(sort) ? GEMEL__PSORT_ELEMENT : sort];
 }
 
 /* (OPERATOR operand ...) */

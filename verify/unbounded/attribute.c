@@ -26,6 +26,7 @@ void gemel__meaning_shape(const gemel__pcall *c) {
 void gemel__meaning_dtype(const gemel__pcall *c) {
   c->out->kind = GEMEL__PV_DTYPE;
   c->out->name = c->in[0].tensors[0]->dtype;
+  c->out->sort = c->in[0].tensors[0]->sort;
 }
 
 void gemel__meaning_elements(const gemel__pcall *c) {
@@ -462,6 +463,8 @@ static void run_code(gemel__pscene *s, const gemel__termcode *code, gemel__pvalu
   case GEMEL__TERMCODE_DTYPE:
     out->kind = GEMEL__PV_DTYPE;
     out->name = gemel_dtype_name((gemel_dtype)code->index);
+    out->sort = s->pass == GEMEL__PASS_ANY ? GEMEL__PSORT_ELEMENT
+                                           : gemel__psort_of((gemel_dtype)code->index);
     return;
   default:
     out->kind = code->kind == GEMEL__TERMCODE_REAL     ? GEMEL__PV_REAL

@@ -194,7 +194,7 @@ static gemel__pterm first_choice(gemel__pscene *s, gemel__pterm a) {
   wanted[a] = 1;
   for (gemel__pterm k = a; k > 0 && found == 0; k--) {
     const gemel__pterm_node *n = &t->nodes[k];
-    if (wanted[k] && n->kind == GEMEL__P_CHOICE && n->sort == GEMEL__PSORT_ELEMENT) {
+    if (wanted[k] && n->kind == GEMEL__P_CHOICE && gemel__psort_is_element(n->sort)) {
       found = gemel__p_operand(t, k, 0);
     }
     for (uint32_t i = 0; wanted[k] && n->kind != GEMEL__P_FOLD && i < n->count; i++) {
@@ -257,7 +257,7 @@ static int same_operands(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int d
   if (t->nodes[a].sort != t->nodes[b].sort) {
     return 0;
   }
-  if (t->nodes[a].sort == GEMEL__PSORT_ELEMENT) {
+  if (gemel__psort_is_element(t->nodes[a].sort)) {
     return same(s, a, b, depth + 1);
   }
   if (t->nodes[a].sort == GEMEL__PSORT_INTEGER) {

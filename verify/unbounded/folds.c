@@ -25,6 +25,29 @@ static void shape_reduced(gemel__pscene *s, gemel__ptensor *t) {
   }
 }
 
+gemel_dtype gemel__pull_wide_dtype(const gemel__ptensor *t) {
+  gemel_dtype dtype = gemel__pull_dtype(t, 0);
+  gemel_kind kind = gemel_dtype_kind(dtype);
+  return dtype == GEMEL_DTYPE_COUNT || kind == GEMEL_KIND_FLOAT ? dtype
+         : kind == GEMEL_KIND_UNSIGNED                          ? GEMEL_U64
+                                                                : GEMEL_I64;
+}
+
+static gemel_dtype index_dtype(const gemel__ptensor *t) {
+  (void)t;
+  return GEMEL_I64;
+}
+
+static gemel_dtype float_dtype(const gemel__ptensor *t) {
+  gemel_dtype dtype = gemel__pull_dtype(t, 0);
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? dtype : GEMEL_DTYPE_COUNT;
+}
+
+/* Element A of T's operand 0 in T's dtype: totals of narrow integers are of wide ones. */
+static gemel__pterm widened(gemel__pscene *s, const gemel__ptensor *t, gemel__pterm a) {
+  return t->sort == t->operands[0]->sort ? a : gemel__p_call(&s->terms, t->sort, "cast", 0, 1, &a);
+}
+
 static gemel__pterm new_index(gemel__pscene *s) {
   return gemel__p_fresh(&s->terms, GEMEL__PSORT_INTEGER, "k");
 }
@@ -44,8 +67,9 @@ static gemel__pterm pull_reduced(gemel__pscene *s, const gemel__ptensor *t,
       at[k] = index[next++];
     }
   }
-  gemel__pterm body = gemel__ptensor_pull(s, x, at);
-  return gemel__p_fold(&s->terms, t->op->record.name, body, (uint32_t)folded, symbols, sizes);
+  gemel__pterm body = widened(s, t, gemel__ptensor_pull(s, x, at));
+  return gemel__p_fold(&s->terms, t->sort, t->op->record.name, body, (uint32_t)folded, symbols,
+                       sizes);
 }
 
 static void shape_argmax(gemel__pscene *s, gemel__ptensor *t) {
@@ -63,14 +87,15 @@ static void shape_argmax(gemel__pscene *s, gemel__ptensor *t) {
   }
 }
 
-/* X along AXIS, at INDEX but for that axis, folded by NAME. */
-static gemel__pterm fold_along(gemel__pscene *s, const gemel__ptensor *x, int axis,
-                               const char *name, const gemel__pterm *index) {
+/* T's operand along AXIS, at INDEX but for that axis, folded by T's operation. */
+static gemel__pterm fold_along(gemel__pscene *s, const gemel__ptensor *t, int axis,
+                               const gemel__pterm *index) {
+  const gemel__ptensor *x = t->operands[0];
   gemel__pterm at[GEMEL__PAXES], symbol = new_index(s);
   memcpy(at, index, (size_t)x->rank * sizeof *at);
   at[axis] = symbol;
   gemel__pterm body = gemel__ptensor_pull(s, x, at);
-  return gemel__p_fold(&s->terms, name, body, 1, &symbol, &x->shape[axis]);
+  return gemel__p_fold(&s->terms, t->sort, t->op->record.name, body, 1, &symbol, &x->shape[axis]);
 }
 
 static gemel__pterm pull_argmax(gemel__pscene *s, const gemel__ptensor *t,
@@ -81,7 +106,7 @@ static gemel__pterm pull_argmax(gemel__pscene *s, const gemel__ptensor *t,
   for (int k = 0; k < x->rank; k++) {
     at[k] = k < axis ? index[k] : k > axis ? index[k - 1] : 0;
   }
-  return fold_along(s, x, axis, "argmax", at);
+  return fold_along(s, t, axis, at);
 }
 
 static void shape_along(gemel__pscene *s, gemel__ptensor *t) {
@@ -94,15 +119,14 @@ static void shape_along(gemel__pscene *s, gemel__ptensor *t) {
 static gemel__pterm pull_along(gemel__pscene *s, const gemel__ptensor *t,
                                const gemel__pterm *index) {
   int axis = gemel__pull_axis(s, t, "axis", t->rank);
-  gemel__pterm operands[4] = {fold_along(s, t->operands[0], axis, t->op->record.name, index),
-                              index[axis]};
+  gemel__pterm operands[4] = {fold_along(s, t, axis, index), index[axis]};
   uint32_t count = 2;
   for (size_t k = 0; k < t->op->n_attrs && count < 4; k++) {
     if (strcmp(t->op->record.attrs[k].name, "axis") != 0 && t->attrs[k].kind == GEMEL__PV_INTEGER) {
       operands[count++] = t->attrs[k].list[0];
     }
   }
-  return gemel__pull_call(s, t->op->record.name, count, operands);
+  return gemel__pull_call(s, t, t->op->record.name, count, operands);
 }
 
 /* ---- Products ---- */
@@ -230,20 +254,20 @@ static gemel__pterm pull_dot(gemel__pscene *s, const gemel__ptensor *t, const ge
     }
     both[side] = gemel__ptensor_pull(s, t->operands[side], at[side]);
   }
-  gemel__pterm product = gemel__p_call(&s->terms, GEMEL__PSORT_ELEMENT, "mul", 1, 2, both);
-  return gemel__p_fold(&s->terms, "dot", product, (uint32_t)d.n_contract, symbols, sizes);
+  gemel__pterm product = gemel__p_call(&s->terms, t->sort, "mul", 1, 2, both);
+  return gemel__p_fold(&s->terms, t->sort, "dot", product, (uint32_t)d.n_contract, symbols, sizes);
 }
 
 /* ---- The table ---- */
 
 const gemel__ppull gemel__pulls_of_folds[] = {
-    {"argmax", shape_argmax, pull_argmax},
-    {"argsort", shape_along, pull_along},
-    {"cumsum", shape_along, pull_along},
-    {"dot", shape_dot, pull_dot},
-    {"max", shape_reduced, pull_reduced},
-    {"prod", shape_reduced, pull_reduced},
-    {"softmax", shape_along, pull_along},
-    {"sum", shape_reduced, pull_reduced},
-    {NULL, NULL, NULL},
+    {"argmax", shape_argmax, pull_argmax, index_dtype},
+    {"argsort", shape_along, pull_along, index_dtype},
+    {"cumsum", shape_along, pull_along, gemel__pull_wide_dtype},
+    {"dot", shape_dot, pull_dot, NULL},
+    {"max", shape_reduced, pull_reduced, NULL},
+    {"prod", shape_reduced, pull_reduced, gemel__pull_wide_dtype},
+    {"softmax", shape_along, pull_along, float_dtype},
+    {"sum", shape_reduced, pull_reduced, gemel__pull_wide_dtype},
+    {NULL, NULL, NULL, NULL},
 };

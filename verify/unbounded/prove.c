@@ -57,7 +57,7 @@ static void *worker(void *user) {
 
 static void pass_on(const proof_task *t, gemel_proof_sink sink, void *user) {
   gemel_proof proof = {.size = sizeof proof, .rule = gemel_rule_describe(t->rule)->name};
-  proof.elements = t->claim.rank > 0 ? "any" : NULL;
+  proof.elements = t->claim.rank == 0 ? NULL : t->claim.pass == GEMEL__PASS_ANY ? "any" : "values";
   proof.ranks = t->claim.rank;
   proof.all_ranks = t->claim.all_ranks;
   proof.scenes = t->claim.scenes;

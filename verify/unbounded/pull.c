@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/context.h"
+#include "core/rows.h"
 #include "unbounded/pull.h"
 
 /* ---- Operands and attributes ---- */
@@ -143,9 +144,15 @@ gemel__pterm gemel__ptensor_pull_operand(gemel__pscene *s, const gemel__ptensor 
   return gemel__ptensor_pull(s, x, at);
 }
 
-gemel__pterm gemel__pull_call(gemel__pscene *s, const char *name, uint32_t count,
-                              const gemel__pterm *operands) {
-  return gemel__p_call(&s->terms, GEMEL__PSORT_ELEMENT, name, 0, count, operands);
+gemel__pterm gemel__pull_call(gemel__pscene *s, const gemel__ptensor *t, const char *name,
+                              uint32_t count, const gemel__pterm *operands) {
+  return gemel__p_call(&s->terms, t->sort, name, 0, count, operands);
+}
+
+gemel_dtype gemel__pull_dtype(const gemel__ptensor *t, uint32_t k) {
+  gemel_dtype dtype;
+  return k < t->count && gemel__psort_dtype(t->operands[k]->sort, &dtype) ? dtype
+                                                                          : GEMEL_DTYPE_COUNT;
 }
 
 gemel__pterm gemel__ptensor_pull(gemel__pscene *s, const gemel__ptensor *t,
@@ -153,8 +160,11 @@ gemel__pterm gemel__ptensor_pull(gemel__pscene *s, const gemel__ptensor *t,
   if (s->flow != GEMEL__P_GO) {
     return 0;
   }
+  if (t->is_number) {
+    return gemel__p_literal(&s->terms, t->sort, t->name);
+  }
   if (t->pull == NULL) {
-    return gemel__pull_call(s, t->name, t->uniform ? 0 : (uint32_t)t->rank, index);
+    return gemel__pull_call(s, t, t->name, t->uniform ? 0 : (uint32_t)t->rank, index);
   }
   return t->pull->pull(s, t, index);
 }
@@ -181,13 +191,17 @@ static void shape_elementwise(gemel__pscene *s, gemel__ptensor *t) {
   }
 }
 
-/* Attributes are part of what a function is called: its dtype of its name, integers as operands. */
+/* Attributes are part of what a function is called: its dtype of its name, where elements don't
+ * have it, integers as operands. */
 static uint32_t attributes_of(gemel__pscene *s, const gemel__ptensor *t, char *name, size_t bytes,
                               gemel__pterm *operands, uint32_t room) {
   uint32_t count = 0;
   size_t used = (size_t)snprintf(name, bytes, "%s", t->op->record.name);
   for (size_t k = 0; k < t->op->n_attrs; k++) {
     const gemel__pvalue *v = &t->attrs[k];
+    if (v->kind == GEMEL__PV_DTYPE && s->pass != GEMEL__PASS_ANY) {
+      continue;
+    }
     if (v->kind == GEMEL__PV_DTYPE && v->name != NULL && used < bytes) {
       used += (size_t)snprintf(name + used, bytes - used, ":%s", v->name);
     } else if (v->kind == GEMEL__PV_INTEGER && count < room) {
@@ -212,12 +226,29 @@ static gemel__pterm pull_elementwise(gemel__pscene *s, const gemel__ptensor *t,
     gemel__pterm truth = gemel__p_call(&s->terms, GEMEL__PSORT_TRUTH, "truth", 0, 1, operands);
     return gemel__p_choose(&s->terms, truth, operands[1], operands[2]);
   }
-  return gemel__p_call(&s->terms, GEMEL__PSORT_ELEMENT, name,
-                       (t->op->record.flags & GEMEL_OP_COMMUTATIVE) != 0, t->count + more,
-                       operands);
+  return gemel__p_call(&s->terms, t->sort, name, (t->op->record.flags & GEMEL_OP_COMMUTATIVE) != 0,
+                       t->count + more, operands);
 }
 
-static const gemel__ppull elementwise = {"", shape_elementwise, pull_elementwise};
+/* By gemel's own rows, as the builders go by; a cast that they would put in is refused. */
+static gemel_dtype scalar_dtype(const gemel__ptensor *t) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(&t->op->record);
+  const gemel__pvalue *to = gemel__ptensor_attr(t, "dtype");
+  gemel_dtype given[GEMEL__PPARTS], wanted[GEMEL__PPARTS], result, cast = GEMEL_BOOL;
+  int known = t->count > 0;
+  for (uint32_t k = 0; k < t->count; k++) {
+    given[k] = gemel__pull_dtype(t, k);
+    known &= given[k] != GEMEL_DTYPE_COUNT;
+  }
+  if (!known || row == NULL || (to != NULL && !gemel__psort_dtype(to->sort, &cast)) ||
+      gemel__scalar_dtypes(row->code, t->count, given, cast, wanted, &result) != GEMEL_OK ||
+      memcmp(given, wanted, t->count * sizeof *given) != 0) {
+    return GEMEL_DTYPE_COUNT;
+  }
+  return result;
+}
+
+static const gemel__ppull elementwise = {"", shape_elementwise, pull_elementwise, scalar_dtype};
 
 /* ---- What moves elements ---- */
 
@@ -414,6 +445,10 @@ static void shape_broadcast_to(gemel__pscene *s, gemel__ptensor *t) {
 static gemel__pterm pull_broadcast_to(gemel__pscene *s, const gemel__ptensor *t,
                                       const gemel__pterm *index) {
   return gemel__ptensor_pull_operand(s, t, 0, index);
+}
+
+static gemel_dtype second_dtype(const gemel__ptensor *t) {
+  return gemel__pull_dtype(t, 1);
 }
 
 static void shape_fill(gemel__pscene *s, gemel__ptensor *t) {
@@ -638,8 +673,7 @@ static gemel__pterm pull_inc_subtensor(gemel__pscene *s, const gemel__ptensor *t
                                        const gemel__pterm *index) {
   gemel__pterm within, y = written(s, t, index, &within);
   const gemel__pterm both[2] = {gemel__ptensor_pull(s, t->operands[0], index), y};
-  return gemel__p_choose(&s->terms, within,
-                         gemel__p_call(&s->terms, GEMEL__PSORT_ELEMENT, "add", 1, 2, both),
+  return gemel__p_choose(&s->terms, within, gemel__p_call(&s->terms, t->sort, "add", 1, 2, both),
                          both[0]);
 }
 
@@ -729,11 +763,18 @@ static void shape_arange(gemel__pscene *s, gemel__ptensor *t) {
   gemel__pscene_need(s, natural(s, t->shape[0]), 0, "a size below 0");
 }
 
+/* Says `dtype`, or 64 bits where T has no such attribute. */
+static gemel_dtype given_dtype(const gemel__ptensor *t) {
+  const gemel__pvalue *v = gemel__ptensor_attr(t, "dtype");
+  gemel_dtype dtype;
+  return v == NULL ? GEMEL_I64 : gemel__psort_dtype(v->sort, &dtype) ? dtype : GEMEL_DTYPE_COUNT;
+}
+
 /* The element that INTEGER is in T's dtype. */
 static gemel__pterm element_of(gemel__pscene *s, const gemel__ptensor *t, gemel__pterm integer) {
   char name[100];
-  snprintf(name, sizeof name, "element:%s", t->dtype);
-  return gemel__pull_call(s, name, 1, &integer);
+  snprintf(name, sizeof name, s->pass == GEMEL__PASS_ANY ? "element:%s" : "element", t->dtype);
+  return gemel__pull_call(s, t, name, 1, &integer);
 }
 
 static gemel__pterm pull_arange(gemel__pscene *s, const gemel__ptensor *t,
@@ -785,21 +826,21 @@ static gemel__pterm pull_take(gemel__pscene *s, const gemel__ptensor *t,
 /* ---- The table ---- */
 
 static const gemel__ppull moves[] = {
-    {"arange", shape_arange, pull_arange},
-    {"broadcast_to", shape_broadcast_to, pull_broadcast_to},
-    {"dimshuffle", shape_dimshuffle, pull_dimshuffle},
-    {"fill", shape_fill, pull_fill},
-    {"inc_subtensor", shape_set, pull_inc_subtensor},
-    {"join", shape_join, pull_join},
-    {"pad", shape_pad, pull_pad},
-    {"reshape", shape_reshape, pull_reshape},
-    {"reverse", shape_reverse, pull_reverse},
-    {"set_subtensor", shape_set, pull_set_subtensor},
-    {"size", shape_size, pull_size},
-    {"split", shape_split, pull_split},
-    {"subtensor", shape_subtensor, pull_subtensor},
-    {"take", shape_take, pull_take},
-    {NULL, NULL, NULL},
+    {"arange", shape_arange, pull_arange, given_dtype},
+    {"broadcast_to", shape_broadcast_to, pull_broadcast_to, NULL},
+    {"dimshuffle", shape_dimshuffle, pull_dimshuffle, NULL},
+    {"fill", shape_fill, pull_fill, second_dtype},
+    {"inc_subtensor", shape_set, pull_inc_subtensor, NULL},
+    {"join", shape_join, pull_join, NULL},
+    {"pad", shape_pad, pull_pad, NULL},
+    {"reshape", shape_reshape, pull_reshape, NULL},
+    {"reverse", shape_reverse, pull_reverse, NULL},
+    {"set_subtensor", shape_set, pull_set_subtensor, NULL},
+    {"size", shape_size, pull_size, given_dtype},
+    {"split", shape_split, pull_split, NULL},
+    {"subtensor", shape_subtensor, pull_subtensor, NULL},
+    {"take", shape_take, pull_take, NULL},
+    {NULL, NULL, NULL, NULL},
 };
 
 const gemel__ppull *gemel__ppull_of(const gemel__op *op) {

@@ -21,8 +21,14 @@ uint32_t gemel__pull_axes(gemel__pscene *s, const gemel__ptensor *t, const char 
 /* The one axis in the attribute NAME of T. */
 int gemel__pull_axis(gemel__pscene *s, const gemel__ptensor *t, const char *name, int rank);
 
-/* The element that function NAME gives of the operands. */
-gemel__pterm gemel__pull_call(gemel__pscene *s, const char *name, uint32_t count,
-                              const gemel__pterm *operands);
+/* The element of T that function NAME gives of the operands. */
+gemel__pterm gemel__pull_call(gemel__pscene *s, const gemel__ptensor *t, const char *name,
+                              uint32_t count, const gemel__pterm *operands);
+
+/* The dtype of T's operand K; GEMEL_DTYPE_COUNT if that isn't known. */
+gemel_dtype gemel__pull_dtype(const gemel__ptensor *t, uint32_t k);
+
+/* The dtype that totals of operand 0 have: integers and bools as 64 bits. */
+gemel_dtype gemel__pull_wide_dtype(const gemel__ptensor *t);
 
 #endif

@@ -41,6 +41,21 @@ uint32_t gemel__pscene_choose(gemel__pscene *s, uint32_t count) {
   return s->given[k];
 }
 
+gemel__pterm_sort gemel__pscene_choose_dtype(gemel__pscene *s) {
+  uint32_t count = 0;
+  for (unsigned left = s->dtypes; left != 0; left &= left - 1) {
+    count++;
+  }
+  if (s->pass == GEMEL__PASS_ANY) {
+    return GEMEL__PSORT_ELEMENT;
+  }
+  uint32_t at = gemel__pscene_choose(s, count), dtype = 0;
+  for (; s->flow == GEMEL__P_GO && (!(s->dtypes >> dtype & 1) || at > 0); dtype++) {
+    at -= s->dtypes >> dtype & 1;
+  }
+  return gemel__psort_of((gemel_dtype)dtype);
+}
+
 void gemel__pscene_assume(gemel__pscene *s, gemel__pterm truth, int at_run_time) {
   if (truth == 0 || gemel__p_is_true(&s->terms, truth)) {
     return;

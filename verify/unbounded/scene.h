@@ -27,6 +27,11 @@ enum {
 struct gemel__pscene;
 struct gemel__ptensor;
 
+/* What is known of elements. ANY: nothing, so that what is proved holds for every dtype. VALUES:
+ * floats are reals, integers rings, and functions are what they mean. BITS: floats are those of
+ * their format. */
+typedef enum gemel__ppass { GEMEL__PASS_ANY, GEMEL__PASS_VALUES, GEMEL__PASS_BITS } gemel__ppass;
+
 /* What an attribute or a part of a condition is. */
 typedef enum gemel__pvalue_kind {
   GEMEL__PV_NO_VALUE, /* the rule doesn't apply */
@@ -46,6 +51,7 @@ typedef struct gemel__pvalue {
   uint32_t count;
   gemel__pterm list[GEMEL__PLIST];
   const char *name;
+  gemel__pterm_sort sort; /* of a DTYPE: elements of that dtype have it */
   const struct gemel__ptensor *tensors[GEMEL__PPARTS]; /* COUNT of them; of a TENSOR, the first */
 } gemel__pvalue;
 
@@ -61,9 +67,11 @@ enum { GEMEL__PMAP_SAME, GEMEL__PMAP_ZERO, GEMEL__PMAP_EITHER /* at 0 if the siz
 typedef struct gemel__ptensor {
   const struct gemel__ppull *pull; /* NULL: a variable of the rule, or a literal */
   const gemel__op *op;
-  const char *name;  /* of a variable or literal */
-  int uniform;       /* all elements are one */
-  const char *dtype; /* its dtype is one with those of the same name; NULL: of its own */
+  const char *name;       /* of a variable or literal */
+  int is_number;          /* a literal, and elements have a dtype: NAME is the number */
+  int uniform;            /* all elements are one */
+  const char *dtype;      /* its dtype is one with those of the same name; NULL: of its own */
+  gemel__pterm_sort sort; /* of its elements */
   int rank;
   gemel__pterm shape[GEMEL__PAXES];
   uint32_t count;
@@ -88,6 +96,8 @@ typedef struct gemel__pscene {
   gemel__pflow flow;
   char why[200];
   int right; /* the right side is looked at: what it needs is to be proved */
+  gemel__ppass pass;
+  unsigned dtypes; /* that variables may have: a bit for each; of the pass ANY none */
   int most_rank;
   int pointwise; /* all operations are elementwise: tensors stand for one element of theirs */
   /* Choices: GIVEN by who enumerates, then 0; LIMITS: how many each has. */
@@ -118,6 +128,9 @@ typedef struct gemel__pscene {
 /* Ends the scene, unless it has ended. */
 void gemel__pscene_stop(gemel__pscene *s, gemel__pflow flow, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* A choice among the scene's dtypes, as the sort of such elements. */
+gemel__pterm_sort gemel__pscene_choose_dtype(gemel__pscene *s);
 
 /* A choice among COUNT. */
 uint32_t gemel__pscene_choose(gemel__pscene *s, uint32_t count);
@@ -160,6 +173,9 @@ typedef struct gemel__ppull {
   /* Sets rank and sizes of T from its operands and attributes, and says what it needs. */
   void (*shape)(gemel__pscene *s, gemel__ptensor *t);
   gemel__pterm (*pull)(gemel__pscene *s, const gemel__ptensor *t, const gemel__pterm *index);
+  /* What dtype the elements of T have, by those of its operands; GEMEL_DTYPE_COUNT: it refuses
+   * them. NULL: that of operand 0. */
+  gemel_dtype (*dtype)(const gemel__ptensor *t);
 } gemel__ppull;
 
 /* The row of OP, or NULL: nobody has said what it pulls. */

@@ -12,7 +12,7 @@
 #include "core/context.h"
 #include "core/dtype.h"
 #include "core/rows.h"
-#include "unbounded/scene.h"
+#include "unbounded/pull.h"
 
 enum { MOST_PARTS = 3, MOST_NEW_AXES = 2, MOST_ORDERS = 255 };
 
@@ -52,6 +52,7 @@ static gemel__ptensor *symbolic_tensor(gemel__pscene *s, const char *name, int r
   }
   t->name = name;
   t->dtype = name;
+  t->sort = GEMEL__PSORT_ELEMENT;
   t->rank = rank;
   for (int k = 0; k < rank; k++) {
     t->shape[k] = size_symbol(s, name, k);
@@ -73,27 +74,41 @@ static void bind_tensor(gemel__pscene *s, uint32_t variable, const gemel__ptenso
   s->bound[variable] = 1;
 }
 
-static const gemel__ptensor *variable_tensor(gemel__pscene *s, uint32_t variable, int rank) {
+static gemel__pterm_sort choose_sort(gemel__pscene *s, gemel__pterm_sort sort) {
+  return sort != 0 ? sort : gemel__pscene_choose_dtype(s);
+}
+
+/* RANK -1, SORT 0: any. */
+static const gemel__ptensor *variable_tensor(gemel__pscene *s, uint32_t variable, int rank,
+                                             gemel__pterm_sort sort) {
   if (!s->bound[variable]) {
     gemel__ptensor *t = symbolic_tensor(s, s->rule->variables[variable].name, choose_rank(s, rank));
     if (t == NULL) {
       return NULL;
     }
     t->uniform = s->uniform[variable];
+    t->sort = choose_sort(s, sort);
     bind_tensor(s, variable, t);
   }
   const gemel__pvalue *v = &s->variables[variable];
-  if (v->kind != GEMEL__PV_TENSOR || (rank >= 0 && v->tensors[0]->rank != rank)) {
-    gemel__pscene_stop(s, GEMEL__P_SKIP, "a variable of another rank");
+  if (v->kind != GEMEL__PV_TENSOR || (rank >= 0 && v->tensors[0]->rank != rank) ||
+      (!s->right && sort != 0 && v->tensors[0]->sort != sort)) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "a variable of another rank or dtype");
     return NULL;
   }
   return v->tensors[0];
 }
 
+/* The dtype of an operand: what it is called, and the sort of its elements. */
+typedef struct operand_type {
+  const char *dtype;
+  gemel__pterm_sort sort;
+} operand_type;
+
 /* A literal, which is called by its number and what gives it a dtype. On the left any constant of
  * that number matches, whatever its shape. */
 static const gemel__ptensor *literal_tensor(gemel__pscene *s, const gemel__pattern *p,
-                                            const char *dtype, int rank) {
+                                            const operand_type *type, int rank) {
   char number[60];
   if (p->number.is_float) {
     snprintf(number, sizeof number, "%.17g", p->number.real);
@@ -101,20 +116,26 @@ static const gemel__ptensor *literal_tensor(gemel__pscene *s, const gemel__patte
     snprintf(number, sizeof number, "%s%llu", p->number.negative ? "-" : "",
              (unsigned long long)p->number.magnitude);
   }
-  const char *name = text_of(s, "%s:%s", number, dtype);
-  gemel__ptensor *t =
-      symbolic_tensor(s, text_of(s, "%s#%s", number, dtype), s->right ? 0 : choose_rank(s, rank));
-  if (t == NULL || name == NULL) {
+  const char *name = text_of(s, "%s:%s", number, type->dtype),
+             *number_text = text_of(s, "%s%s", number, "");
+  gemel__ptensor *t = symbolic_tensor(s, text_of(s, "%s#%s", number, type->dtype),
+                                      s->right ? 0 : choose_rank(s, rank));
+  if (t == NULL || name == NULL || number_text == NULL) {
     return NULL;
   }
   t->name = name;
-  t->dtype = dtype;
+  t->dtype = type->dtype;
   t->uniform = 1;
+  if (s->pass != GEMEL__PASS_ANY) {
+    t->is_number = 1;
+    t->name = number_text;
+    t->sort = type->sort;
+  }
   return t;
 }
 
 /* The operands that `..xs` took: none, one or two; more are joins of those. */
-static void bind_variadic(gemel__pscene *s, uint32_t variable, int rank) {
+static void bind_variadic(gemel__pscene *s, uint32_t variable, int rank, gemel__pterm_sort sort) {
   gemel__pvalue *v = &s->variables[variable];
   char name[100];
   if (s->bound[variable]) {
@@ -126,7 +147,11 @@ static void bind_variadic(gemel__pscene *s, uint32_t variable, int rank) {
   for (uint32_t k = 0; k < v->count && s->flow == GEMEL__P_GO; k++) {
     snprintf(name, sizeof name, "%s_%u", s->rule->variables[variable].name, k);
     rank = choose_rank(s, rank);
-    v->tensors[k] = symbolic_tensor(s, text_of(s, "%s%s", name, ""), rank);
+    gemel__ptensor *t = symbolic_tensor(s, text_of(s, "%s%s", name, ""), rank);
+    if (t != NULL) {
+      t->sort = sort = choose_sort(s, sort);
+    }
+    v->tensors[k] = t;
   }
 }
 
@@ -299,6 +324,7 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
   } else if (kind == GEMEL_ATTR_DTYPE && !list) {
     v->kind = GEMEL__PV_DTYPE;
     v->name = variable;
+    v->sort = gemel__pscene_choose_dtype(s);
   } else {
     gemel__pscene_stop(s, GEMEL__P_OPEN, "attribute %s of %s", spec->name, t->op->record.name);
   }
@@ -317,8 +343,12 @@ static void give_fallback(gemel__pscene *s, const gemel__ptensor *t, const gemel
       give_number(s, v, number + t->operands[0]->rank);
     }
   } else if ((spec->kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_DTYPE && spec->fallback != NULL) {
+    gemel_dtype dtype;
     v->kind = GEMEL__PV_DTYPE;
     v->name = spec->fallback;
+    v->sort = s->pass != GEMEL__PASS_ANY && gemel_dtype_find(v->name, &dtype) == GEMEL_OK
+                  ? gemel__psort_of(dtype)
+                  : GEMEL__PSORT_ELEMENT;
   } else {
     gemel__pscene_stop(s, GEMEL__P_OPEN, "attribute %s of %s", spec->name, t->op->record.name);
   }
@@ -361,6 +391,29 @@ static int wanted_rank(const gemel__ptensor *t, uint32_t k) {
   return k > 0 && t->operands[0] != NULL && is_one_of(name, alike) ? t->operands[0]->rank : -1;
 }
 
+static int selects(const gemel__ptensor *t) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(&t->op->record);
+  return row != NULL && row->code == GEMEL__TYPE_SELECT;
+}
+
+/* The sort that operand K of T must have, where that isn't free: 0. */
+static gemel__pterm_sort wanted_sort(const gemel__pscene *s, const gemel__ptensor *t, uint32_t k) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(&t->op->record);
+  static const char *const alike[] = {"join", "set_subtensor", "inc_subtensor", "pad", "dot", NULL};
+  uint32_t like = selects(t) ? 1 : 0;
+  if (s->pass == GEMEL__PASS_ANY) {
+    return GEMEL__PSORT_ELEMENT;
+  }
+  if (row != NULL && (row->code == GEMEL__TYPE_LOGIC || k < like)) {
+    return gemel__psort_of(GEMEL_BOOL);
+  }
+  if (strcmp(t->op->record.name, "take") == 0 && k == 1) {
+    return gemel__psort_of(GEMEL_I64);
+  }
+  int alike_here = row != NULL || is_one_of(t->op->record.name, alike);
+  return k > like && alike_here && t->operands[like] != NULL ? t->operands[like]->sort : 0;
+}
+
 /* What is called the dtype of T's result: that of an operand where the operation says so. */
 static const char *dtype_of(gemel__pscene *s, const gemel__ptensor *t) {
   const gemel__scalar_row *row = gemel__scalar_row_of(&t->op->record);
@@ -384,11 +437,39 @@ static const char *dtype_of(gemel__pscene *s, const gemel__ptensor *t) {
   return t->count > 0 ? text_of(s, "%s(%s)", t->op->record.name, t->operands[0]->dtype) : "i64";
 }
 
-/* Sets operand K of T to what pattern node P is; variadic ones become several. */
-static void set_operand(gemel__pscene *s, gemel__ptensor *t, const gemel__pattern *p,
-                        const gemel__ptensor *made, const char *dtype) {
+/* Node P of a side, whose nodes before it are MADE; OUTER: what all its operands being literals,
+ * they have. */
+typedef struct operands_of {
+  const gemel__rule_side *side;
+  const gemel__pattern *p;
+  const gemel__ptensor *const *made;
+  operand_type outer;
+} operands_of;
+
+/* What gives a literal that is operand K of P its dtype: an operand that is none. */
+static operand_type literal_type(gemel__pscene *s, const operands_of *o, const gemel__ptensor *t) {
+  uint32_t first = selects(t) ? 1 : 0;
+  operand_type type = o->outer;
+  for (uint32_t k = t->count < first ? o->p->n_operands : first; k < o->p->n_operands; k++) {
+    const gemel__pattern *other = &o->side->nodes[o->p->operands[k]];
+    const gemel__ptensor *x = o->made[o->p->operands[k]];
+    if (other->kind == GEMEL__PATTERN_VARIABLE) {
+      x = variable_tensor(s, other->variable, -1, 0);
+    }
+    if (other->kind == GEMEL__PATTERN_VARIABLE || other->kind == GEMEL__PATTERN_APPLY) {
+      return x == NULL ? type : (operand_type){x->dtype, x->sort};
+    }
+  }
+  type.sort = t->count < first ? gemel__psort_of(GEMEL_BOOL) : choose_sort(s, type.sort);
+  return type;
+}
+
+/* The next operand of T is what pattern node NODE is; variadic ones become several. */
+static void set_operand(gemel__pscene *s, gemel__ptensor *t, const operands_of *o, uint32_t node) {
+  const gemel__pattern *p = &o->side->nodes[node];
+  const gemel__ptensor *made = o->made[node];
   if (p->kind == GEMEL__PATTERN_VARIADIC) {
-    bind_variadic(s, p->variable, wanted_rank(t, t->count));
+    bind_variadic(s, p->variable, wanted_rank(t, t->count), wanted_sort(s, t, t->count));
     const gemel__pvalue *v = &s->variables[p->variable];
     for (uint32_t k = 0; k < v->count && t->count < GEMEL__PPARTS; k++) {
       t->operands[t->count++] = v->tensors[k];
@@ -400,32 +481,27 @@ static void set_operand(gemel__pscene *s, gemel__ptensor *t, const gemel__patter
     return;
   }
   if (p->kind == GEMEL__PATTERN_VARIABLE) {
-    made = variable_tensor(s, p->variable, wanted_rank(t, t->count));
+    made = variable_tensor(s, p->variable, wanted_rank(t, t->count), wanted_sort(s, t, t->count));
   } else if (p->kind == GEMEL__PATTERN_LITERAL) {
-    made = literal_tensor(s, p, dtype, wanted_rank(t, t->count));
+    const operand_type type = literal_type(s, o, t);
+    made = literal_tensor(s, p, &type, wanted_rank(t, t->count));
   }
   t->operands[t->count++] = made;
 }
 
-/* What gives literals among the operands of P their dtype: an operand that is none. */
-static const char *operand_dtype(gemel__pscene *s, const gemel__rule_side *side,
-                                 const gemel__pattern *p, const gemel__ptensor *const *made,
-                                 const char *outer) {
-  for (uint32_t k = 0; k < p->n_operands; k++) {
-    const gemel__pattern *o = &side->nodes[p->operands[k]];
-    if (o->kind == GEMEL__PATTERN_APPLY) {
-      return made[p->operands[k]]->dtype;
-    }
-    if (o->kind == GEMEL__PATTERN_VARIABLE) {
-      return s->rule->variables[o->variable].name;
-    }
+/* T's sort, by its operation and the operands' sorts. */
+static void set_sort(gemel__pscene *s, gemel__ptensor *t) {
+  gemel_dtype dtype = t->pull->dtype != NULL ? t->pull->dtype(t) : gemel__pull_dtype(t, 0);
+  t->sort = GEMEL__PSORT_ELEMENT;
+  if (s->pass != GEMEL__PASS_ANY && dtype == GEMEL_DTYPE_COUNT) {
+    gemel__pull_refuse(s, "dtypes that the operation refuses");
+  } else if (s->pass != GEMEL__PASS_ANY) {
+    t->sort = gemel__psort_of(dtype);
   }
-  return outer;
 }
 
-static gemel__ptensor *apply(gemel__pscene *s, const gemel__rule_side *side,
-                             const gemel__pattern *p, const gemel__ptensor *const *made,
-                             const char *outer) {
+static gemel__ptensor *apply(gemel__pscene *s, const operands_of *o) {
+  const gemel__pattern *p = o->p;
   gemel__ptensor *t = room(s, sizeof *t);
   gemel__pvalue *attrs, output = {0};
   int64_t number = 0;
@@ -438,9 +514,8 @@ static gemel__ptensor *apply(gemel__pscene *s, const gemel__rule_side *side,
     gemel__pscene_stop(s, GEMEL__P_OPEN, "no pull for %s", t->op->record.name);
     return NULL;
   }
-  const char *dtype = operand_dtype(s, side, p, made, outer);
   for (uint32_t k = 0; k < p->n_operands && s->flow == GEMEL__P_GO; k++) {
-    set_operand(s, t, &side->nodes[p->operands[k]], made[p->operands[k]], dtype);
+    set_operand(s, t, o, p->operands[k]);
   }
   t->attrs = attrs = room(s, (t->op->n_attrs + 1) * sizeof *attrs);
   for (size_t k = 0; k < t->op->n_attrs && s->flow == GEMEL__P_GO; k++) {
@@ -459,6 +534,7 @@ static gemel__ptensor *apply(gemel__pscene *s, const gemel__rule_side *side,
   }
   if (s->flow == GEMEL__P_GO) {
     t->dtype = dtype_of(s, t);
+    set_sort(s, t);
     t->pull->shape(s, t);
   }
   if (s->flow == GEMEL__P_GO && t->rank > GEMEL__PAXES) {
@@ -470,15 +546,15 @@ static gemel__ptensor *apply(gemel__pscene *s, const gemel__rule_side *side,
   return t;
 }
 
-static gemel__ptensor *side_of(gemel__pscene *s, const gemel__rule_side *side, const char *outer) {
+static gemel__ptensor *side_of(gemel__pscene *s, const gemel__rule_side *side, operand_type outer) {
   const gemel__ptensor *made[GEMEL__RULE_NODES] = {0};
   for (uint32_t k = 0; k < side->count && s->flow == GEMEL__P_GO; k++) {
     const gemel__pattern *p = &side->nodes[k];
     if (p->kind == GEMEL__PATTERN_APPLY) {
-      made[k] = apply(s, side, p, made, outer);
+      made[k] = apply(s, &(operands_of){side, p, made, outer});
     } else if (k + 1 == side->count) {
-      made[k] = p->kind == GEMEL__PATTERN_VARIABLE  ? variable_tensor(s, p->variable, -1)
-                : p->kind == GEMEL__PATTERN_LITERAL ? literal_tensor(s, p, outer, 0)
+      made[k] = p->kind == GEMEL__PATTERN_VARIABLE  ? variable_tensor(s, p->variable, -1, 0)
+                : p->kind == GEMEL__PATTERN_LITERAL ? literal_tensor(s, p, &outer, 0)
                                                     : NULL;
     }
   }
@@ -486,9 +562,9 @@ static gemel__ptensor *side_of(gemel__pscene *s, const gemel__rule_side *side, c
 }
 
 gemel__ptensor *gemel__pscene_left(gemel__pscene *s) {
-  return side_of(s, &s->rule->left, "result");
+  return side_of(s, &s->rule->left, (operand_type){"result", 0});
 }
 
 gemel__ptensor *gemel__pscene_right(gemel__pscene *s, const gemel__ptensor *left) {
-  return side_of(s, &s->rule->right, left->dtype);
+  return side_of(s, &s->rule->right, (operand_type){left->dtype, left->sort});
 }

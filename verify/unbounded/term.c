@@ -166,12 +166,19 @@ gemel__pterm gemel__p_call(gemel__pterms *t, gemel__pterm_sort sort, const char 
   return made(t, node, operands, NULL);
 }
 
-gemel__pterm gemel__p_fold(gemel__pterms *t, const char *name, gemel__pterm body, uint32_t count,
-                           const gemel__pterm *symbols, const gemel__pterm *sizes) {
+gemel__pterm gemel__p_literal(gemel__pterms *t, gemel__pterm_sort sort, const char *text) {
+  gemel__pterm_node node = {.kind = GEMEL__P_CALL, .sort = (unsigned char)sort, .value = 2};
+  node.name = interned(t, text);
+  return node.name != NULL ? made(t, node, NULL, NULL) : 0;
+}
+
+gemel__pterm gemel__p_fold(gemel__pterms *t, gemel__pterm_sort sort, const char *name,
+                           gemel__pterm body, uint32_t count, const gemel__pterm *symbols,
+                           const gemel__pterm *sizes) {
   enum { MOST = 2 * 8 + 1 };
   gemel__pterm operands[MOST] = {body};
   gemel__pterm_node node = {
-      .kind = GEMEL__P_FOLD, .sort = GEMEL__PSORT_ELEMENT, .count = 2 * count + 1};
+      .kind = GEMEL__P_FOLD, .sort = (unsigned char)sort, .count = 2 * count + 1};
   node.name = interned(t, name);
   if (node.name == NULL || node.count > MOST) {
     return fail(t, GEMEL__PTERM_TOO_LARGE);

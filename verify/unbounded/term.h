@@ -14,15 +14,32 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <gemel/dtype.h>
 #include "core/arena.h"
 
 typedef uint32_t gemel__pterm;
 
+/* An element's sort says its dtype where that is known: GEMEL__PSORT_ELEMENT + 1 + the dtype. */
 typedef enum gemel__pterm_sort {
   GEMEL__PSORT_INTEGER,
   GEMEL__PSORT_TRUTH,
-  GEMEL__PSORT_ELEMENT
+  GEMEL__PSORT_ELEMENT,
+  GEMEL__PSORT_LAST = GEMEL__PSORT_ELEMENT + GEMEL_DTYPE_COUNT
 } gemel__pterm_sort;
+
+static inline gemel__pterm_sort gemel__psort_of(gemel_dtype dtype) {
+  return (gemel__pterm_sort)(GEMEL__PSORT_ELEMENT + 1 + (int)dtype);
+}
+
+static inline int gemel__psort_is_element(int sort) {
+  return sort >= GEMEL__PSORT_ELEMENT;
+}
+
+/* 1 and *DTYPE if SORT is that of elements of a known dtype. */
+static inline int gemel__psort_dtype(int sort, gemel_dtype *dtype) {
+  *dtype = (gemel_dtype)(sort - GEMEL__PSORT_ELEMENT - 1);
+  return sort > GEMEL__PSORT_ELEMENT;
+}
 
 typedef enum gemel__pterm_kind {
   GEMEL__P_NONE,
@@ -33,7 +50,8 @@ typedef enum gemel__pterm_kind {
   GEMEL__P_DIVIDED, /* operand 0 by the positive operand 1, rounded down */
   GEMEL__P_REMAINDER,
   GEMEL__P_CHOICE, /* operand 1 where operand 0, a truth, holds, else operand 2 */
-  GEMEL__P_CALL,   /* NAME of the operands; VALUE 1: the first two may be swapped */
+  GEMEL__P_CALL,   /* NAME of the operands; VALUE 1: the first two may be swapped; 2: the name of an
+                      element is a number */
   GEMEL__P_FOLD,   /* NAME (sum, max, ...) of operand 0 over symbols 1, 3, ..., each from 0 to below
                       the size 2, 4, ... */
   GEMEL__P_TRUTH,  /* VALUE: 0 or 1 */
@@ -117,9 +135,13 @@ gemel__pterm gemel__p_choose(gemel__pterms *t, gemel__pterm truth, gemel__pterm 
 gemel__pterm gemel__p_call(gemel__pterms *t, gemel__pterm_sort sort, const char *name, int commutes,
                            uint32_t count, const gemel__pterm *operands);
 
+/* The element that is the number TEXT. */
+gemel__pterm gemel__p_literal(gemel__pterms *t, gemel__pterm_sort sort, const char *text);
+
 /* An element: BODY folded over COUNT symbols, each below its size. */
-gemel__pterm gemel__p_fold(gemel__pterms *t, const char *name, gemel__pterm body, uint32_t count,
-                           const gemel__pterm *symbols, const gemel__pterm *sizes);
+gemel__pterm gemel__p_fold(gemel__pterms *t, gemel__pterm_sort sort, const char *name,
+                           gemel__pterm body, uint32_t count, const gemel__pterm *symbols,
+                           const gemel__pterm *sizes);
 
 /* A with terms FROM replaced by TO; bound symbols may be among them. */
 gemel__pterm gemel__p_replace(gemel__pterms *t, gemel__pterm a, uint32_t count,

@@ -65,6 +65,9 @@ static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
     index[k] = gemel__p_fresh(&s->terms, GEMEL__PSORT_INTEGER, "index");
     gemel__pscene_index(s, index[k], left->shape[k]);
   }
+  if (s->flow == GEMEL__P_GO && left->sort != right->sort) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "the right side has another dtype");
+  }
   if (s->flow != GEMEL__P_GO || gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0)) {
     return; /* results without elements are the same */
   }
@@ -164,14 +167,14 @@ static int next_choices(gemel__pscene *s) {
 
 /* All scenes with up to RANK axes: 1 if each is proved or no instance, and some is one. */
 static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) {
-  size_t scenes = 0, tried = 0;
+  size_t scenes = 0, tried = 0, questions = s->ask.questions, open = s->ask.open;
   s->most_rank = s->pointwise ? 0 : rank;
   s->n_given = 0;
   do {
     memset(s->variables, 0, GEMEL__RULE_VARIABLES * sizeof *s->variables);
     scene_again(s);
-    if (tried++ == GEMEL__CLAIM_SCENES || s->ask.questions > GEMEL__CLAIM_QUESTIONS ||
-        s->ask.open > GEMEL__CLAIM_OPEN) {
+    if (tried++ == GEMEL__CLAIM_SCENES || s->ask.questions > questions + GEMEL__CLAIM_QUESTIONS ||
+        s->ask.open > open + GEMEL__CLAIM_OPEN) {
       gemel__pscene_stop(s, GEMEL__P_OPEN, "too many scenes");
     } else {
       run_scene(s);
@@ -189,23 +192,66 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
   return scenes > 0 ? GEMEL__P_GO : GEMEL__P_SKIP;
 }
 
+/* Proves S's rule by S's pass, rank after rank: FAILED if memory is out. *RANK is the last that was
+ * proved; 0: none. *SOME is 1 if there was an instance. */
+static gemel__pflow prove_pass(gemel__pscene *s, int most_rank, gemel__claim *claim, int *rank,
+                               int *some) {
+  gemel__pflow flow = GEMEL__P_GO;
+  *rank = *some = 0;
+  for (int r = 1; r <= (s->pointwise ? 1 : most_rank); r++) {
+    flow = prove_rank(s, r, claim);
+    *some |= flow != GEMEL__P_SKIP;
+    if (flow == GEMEL__P_GO) {
+      *rank = r;
+    } else if (flow != GEMEL__P_SKIP) {
+      break;
+    }
+  }
+  return flow;
+}
+
+/* Dtypes that are looked at together: a rule that has no instance of any holds for the rest. */
+static const unsigned groups[] = {
+    1u << GEMEL_F32,
+    1u << GEMEL_I8 | 1u << GEMEL_U8 | 1u << GEMEL_I64 | 1u << GEMEL_U64,
+    1u << GEMEL_BOOL,
+};
+
+static gemel__pflow prove_values(gemel__pscene *s, int most_rank, gemel__claim *claim) {
+  int least = most_rank, rank, some;
+  s->pass = GEMEL__PASS_VALUES;
+  for (size_t k = 0; k < sizeof groups / sizeof *groups && least > 0; k++) {
+    s->dtypes = groups[k];
+    if (prove_pass(s, most_rank, claim, &rank, &some) == GEMEL__P_FAILED) {
+      return GEMEL__P_FAILED;
+    }
+    least = some && rank < least ? rank : least;
+    claim->dtypes |= some ? groups[k] : 0;
+  }
+  claim->rank = claim->dtypes != 0 ? least : 0;
+  claim->pass = GEMEL__PASS_VALUES;
+  return GEMEL__P_GO;
+}
+
+/* By the pass that says most of the elements. */
+static gemel__pflow prove(gemel__pscene *s, int most_rank, gemel__claim *claim) {
+  int some;
+  gemel__pflow flow = prove_pass(s, most_rank, claim, &claim->rank, &some);
+  if (flow == GEMEL__P_FAILED || !some || claim->rank > 0) {
+    return flow;
+  }
+  return prove_values(s, most_rank, claim);
+}
+
 gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, gemel__claim *claim,
                                gemel_error *error) {
   gemel__pscene *s = gemel__alloc(sizeof *s);
-  gemel__pflow flow = GEMEL__P_FAILED;
   memset(claim, 0, sizeof *claim);
   if (s == NULL || scene_init(s, rule, 1)) {
     gemel__free(s, sizeof *s);
     return gemel__no_memory(error, "a proof");
   }
-  for (int rank = 1; rank <= (s->pointwise ? 1 : most_rank); rank++) {
-    flow = prove_rank(s, rank, claim);
-    if (flow == GEMEL__P_GO) {
-      claim->rank = rank;
-    } else if (flow != GEMEL__P_SKIP) {
-      break;
-    }
-  }
+  gemel__pflow flow = prove(s, most_rank, claim);
   claim->all_ranks = claim->rank > 0 && s->pointwise;
   claim->questions = s->ask.questions;
   scene_clear(s);

@@ -10,14 +10,17 @@
 
 #include <gemel/status.h>
 #include "rules/rule.h"
+#include "unbounded/scene.h"
 
 /* What has been proved of a rule. */
 typedef struct gemel__claim {
-  int rank;         /* for all sizes up to this rank; 0: nothing */
-  int all_ranks;    /* and for any number of axes */
-  size_t scenes;    /* that are instances of the rule */
-  size_t questions; /* to the solver */
-  char why[200];    /* why there is no more */
+  gemel__ppass pass; /* what the proof knows of elements */
+  unsigned dtypes;   /* that were looked at: a bit for each; of the pass ANY none */
+  int rank;          /* for all sizes up to this rank; 0: nothing */
+  int all_ranks;     /* and for any number of axes */
+  size_t scenes;     /* that are instances of the rule */
+  size_t questions;  /* to the solver */
+  char why[200];     /* why there is no more */
 } gemel__claim;
 
 /* Ranks that are tried, and the most scenes of a rank, questions, and questions without an answer
