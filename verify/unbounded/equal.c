@@ -10,9 +10,9 @@
  */
 #include <string.h>
 #include "core/alloc.h"
-#include "unbounded/scene.h"
+#include "unbounded/equal.h"
 
-enum { MOST_DEPTH = 40, MOST_QUOTIENTS = 48, MOST_LEMMAS = 400 };
+enum { MOST_QUOTIENTS = 48, MOST_LEMMAS = 400 };
 
 /* ---- Quotients ---- */
 
@@ -205,10 +205,8 @@ static gemel__pterm first_choice(gemel__pscene *s, gemel__pterm a) {
   return found;
 }
 
-static int same(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth);
-
 /* In the cases that TRUTH holds and that it doesn't. */
-static int same_in_cases(gemel__pscene *s, gemel__pterm a, gemel__pterm b, gemel__pterm truth,
+int gemel__same_in_cases(gemel__pscene *s, gemel__pterm a, gemel__pterm b, gemel__pterm truth,
                          int depth) {
   gemel__pterms *t = &s->terms;
   size_t before = s->n_known;
@@ -217,8 +215,8 @@ static int same_in_cases(gemel__pscene *s, gemel__pterm a, gemel__pterm b, gemel
     gemel__pterm is = gemel__p_truth(t, holds);
     if (!gemel__pscene_provable(s, holds ? gemel__p_not(t, truth) : truth, 0)) {
       gemel__pscene_assume(s, holds ? truth : gemel__p_not(t, truth), 0);
-      all = same(s, gemel__p_replace(t, a, 1, &truth, &is), gemel__p_replace(t, b, 1, &truth, &is),
-                 depth + 1);
+      all = gemel__same_at(s, gemel__p_replace(t, a, 1, &truth, &is),
+                           gemel__p_replace(t, b, 1, &truth, &is), depth + 1);
       s->n_known = before;
     }
   }
@@ -242,8 +240,9 @@ static int same_folds(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int dept
   for (uint32_t k = 0; k < count && all; k++) {
     gemel__pscene_index(s, to[k], gemel__p_operand(t, a, 2 * k + 2));
   }
-  all = all && same(s, gemel__p_operand(t, a, 0),
-                    gemel__p_replace(t, gemel__p_operand(t, b, 0), count, from, to), depth + 1);
+  all = all &&
+        gemel__same_at(s, gemel__p_operand(t, a, 0),
+                       gemel__p_replace(t, gemel__p_operand(t, b, 0), count, from, to), depth + 1);
   s->n_known = before;
   return all;
 }
@@ -258,7 +257,7 @@ static int same_operands(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int d
     return 0;
   }
   if (gemel__psort_is_element(t->nodes[a].sort)) {
-    return same(s, a, b, depth + 1);
+    return gemel__same_at(s, a, b, depth + 1);
   }
   if (t->nodes[a].sort == GEMEL__PSORT_INTEGER) {
     return gemel__pscene_provable(s, gemel__p_equal(t, a, b), 0);
@@ -286,15 +285,18 @@ static int same_calls(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int dept
   return 0;
 }
 
-static int same(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
+int gemel__same_at(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
   gemel__pterms *t = &s->terms;
-  if (a == b || a == 0 || b == 0 || depth > MOST_DEPTH || s->flow != GEMEL__P_GO) {
+  if (a == b || a == 0 || b == 0 || depth > GEMEL__SAME_DEPTH || s->flow != GEMEL__P_GO) {
     return a == b && a != 0 && s->flow == GEMEL__P_GO;
   }
   gemel__pterm choice = first_choice(s, a);
   choice = choice != 0 ? choice : first_choice(s, b);
   if (choice != 0) {
-    return same_in_cases(s, a, b, choice, depth);
+    return gemel__same_in_cases(s, a, b, choice, depth);
+  }
+  if (gemel__same_sums(s, a, b, depth + 1)) {
+    return 1;
   }
   int kind = t->nodes[a].kind;
   if (kind == t->nodes[b].kind && ((kind == GEMEL__P_FOLD && same_folds(s, a, b, depth)) ||
@@ -305,5 +307,5 @@ static int same(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
 }
 
 int gemel__pscene_same(gemel__pscene *s, gemel__pterm a, gemel__pterm b) {
-  return same(s, a, b, 0);
+  return gemel__same_at(s, a, b, 0);
 }

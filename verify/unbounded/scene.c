@@ -84,23 +84,6 @@ void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm siz
 
 /* ---- Equations ---- */
 
-/* 1 if A is made of SYMBOL. */
-static int contains(const gemel__pterms *t, gemel__pterm a, gemel__pterm symbol) {
-  unsigned char *wanted = a > symbol ? gemel__alloc_zeroed((size_t)a + 1) : NULL;
-  if (wanted == NULL) {
-    return a >= symbol; /* out of memory: as if it were */
-  }
-  wanted[a] = 1;
-  for (gemel__pterm k = a; k > symbol; k--) {
-    for (uint32_t i = 0; wanted[k] && i < t->nodes[k].count; i++) {
-      wanted[gemel__p_operand(t, k, i)] = 1;
-    }
-  }
-  int found = wanted[symbol];
-  gemel__free(wanted, (size_t)a + 1);
-  return found;
-}
-
 /* If D == 0 says what a symbol is, that symbol, and *VALUE; else 0. */
 static gemel__pterm solve(gemel__pscene *s, gemel__pterm d, gemel__pterm *value) {
   gemel__pterms *t = &s->terms;
@@ -114,7 +97,7 @@ static gemel__pterm solve(gemel__pscene *s, gemel__pterm d, gemel__pterm *value)
     int64_t by = t->coefficients[n.first + k - 1];
     if (t->nodes[symbol].kind == GEMEL__P_SYMBOL && (by == 1 || by == -1)) {
       *value = gemel__p_sub(t, symbol, gemel__p_scale(t, d, by));
-      if (*value != 0 && !contains(t, *value, symbol)) {
+      if (*value != 0 && !gemel__p_contains(t, *value, symbol)) {
         return symbol;
       }
     }

@@ -639,3 +639,22 @@ gemel__pterm gemel__p_replace(gemel__pterms *t, gemel__pterm a, uint32_t count,
   gemel__free(new, size * sizeof *new);
   return result;
 }
+
+int gemel__p_contains(const gemel__pterms *t, gemel__pterm a, gemel__pterm part) {
+  unsigned char *wanted = a > part ? gemel__alloc_zeroed((size_t)(a - part) + 1) : NULL;
+  if (wanted == NULL) {
+    return a >= part; /* out of memory: as if it were */
+  }
+  wanted[a - part] = 1;
+  for (gemel__pterm k = a; k > part && !wanted[0]; k--) {
+    for (uint32_t i = 0; wanted[k - part] && i < t->nodes[k].count; i++) {
+      gemel__pterm operand = gemel__p_operand(t, k, i);
+      if (operand >= part) {
+        wanted[operand - part] = 1;
+      }
+    }
+  }
+  int found = wanted[0];
+  gemel__free(wanted, (size_t)(a - part) + 1);
+  return found;
+}

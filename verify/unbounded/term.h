@@ -147,6 +147,9 @@ gemel__pterm gemel__p_fold(gemel__pterms *t, gemel__pterm_sort sort, const char 
 gemel__pterm gemel__p_replace(gemel__pterms *t, gemel__pterm a, uint32_t count,
                               const gemel__pterm *from, const gemel__pterm *to);
 
+/* 1 if PART is A or among what A is made of; also where memory is out. */
+int gemel__p_contains(const gemel__pterms *t, gemel__pterm a, gemel__pterm part);
+
 /* Operand K of A. */
 static inline gemel__pterm gemel__p_operand(const gemel__pterms *t, gemel__pterm a, uint32_t k) {
   return t->operands[t->nodes[a].first + k];
