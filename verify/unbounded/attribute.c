@@ -29,6 +29,108 @@ void gemel__meaning_dtype(const gemel__pcall *c) {
   c->out->sort = c->in[0].tensors[0]->sort;
 }
 
+/* The dtype of operand K, a tensor or a dtype: 1 if it is known. */
+static int dtype_at(const gemel__pcall *c, uint32_t k, gemel_dtype *dtype) {
+  const gemel__pvalue *v = &c->in[k];
+  return gemel__psort_dtype((int)(v->kind == GEMEL__PV_TENSOR ? v->tensors[0]->sort : v->sort),
+                            dtype);
+}
+
+/* Is operand 0 of one of KINDS, a bit for each? */
+static void give_kind(const gemel__pcall *c, unsigned kinds) {
+  gemel_dtype dtype;
+  if (dtype_at(c, 0, &dtype)) {
+    give_known(c, kinds >> gemel_dtype_kind(dtype) & 1);
+  } else {
+    give_free(c);
+  }
+}
+
+void gemel__meaning_float(const gemel__pcall *c) {
+  give_kind(c, 1u << GEMEL_KIND_FLOAT);
+}
+
+void gemel__meaning_signed(const gemel__pcall *c) {
+  give_kind(c, 1u << GEMEL_KIND_SIGNED);
+}
+
+void gemel__meaning_unsigned(const gemel__pcall *c) {
+  give_kind(c, 1u << GEMEL_KIND_UNSIGNED);
+}
+
+void gemel__meaning_integer(const gemel__pcall *c) {
+  give_kind(c, 1u << GEMEL_KIND_SIGNED | 1u << GEMEL_KIND_UNSIGNED);
+}
+
+void gemel__meaning_bool(const gemel__pcall *c) {
+  give_kind(c, 1u << GEMEL_KIND_BOOL);
+}
+
+void gemel__meaning_numeric(const gemel__pcall *c) {
+  give_kind(c, ~(1u << GEMEL_KIND_BOOL));
+}
+
+void gemel__meaning_bits(const gemel__pcall *c) {
+  gemel_dtype dtype;
+  if (dtype_at(c, 0, &dtype)) {
+    give_number(c, 8 * (int64_t)gemel_dtype_size(dtype));
+  } else {
+    c->out->kind = GEMEL__PV_REAL;
+  }
+}
+
+void gemel__meaning_same_dtype(const gemel__pcall *c) {
+  gemel_dtype a, b;
+  if (dtype_at(c, 0, &a) && dtype_at(c, 1, &b)) {
+    give_known(c, a == b);
+  } else {
+    give_free(c);
+  }
+}
+
+/* How many integers in a row from 0 on, to either side, DTYPE holds: 2 to the power of this. */
+static int whole_bits(gemel_dtype dtype) {
+  static const int digits[] = {
+      [GEMEL_F16] = 11, [GEMEL_BF16] = 8, [GEMEL_F32] = 24, [GEMEL_F64] = 53};
+  int bits = 8 * (int)gemel_dtype_size(dtype);
+  switch (gemel_dtype_kind(dtype)) {
+  case GEMEL_KIND_BOOL:
+    return 1;
+  case GEMEL_KIND_SIGNED:
+    return bits - 1;
+  case GEMEL_KIND_UNSIGNED:
+    return bits;
+  default:
+    return digits[dtype];
+  }
+}
+
+/* 1 if every value of FROM is one of TO. The least signed integer is a power of two, which a float
+ * of that range holds too. */
+static int is_exact(gemel_dtype from, gemel_dtype to) {
+  gemel_kind kind = gemel_dtype_kind(from), target = gemel_dtype_kind(to);
+  if (from == to || kind == GEMEL_KIND_BOOL) {
+    return 1;
+  }
+  if (target == GEMEL_KIND_BOOL || (kind == GEMEL_KIND_FLOAT && target != GEMEL_KIND_FLOAT)) {
+    return 0;
+  }
+  if (kind == GEMEL_KIND_FLOAT) {
+    return to == GEMEL_F64 || (to == GEMEL_F32 && from != GEMEL_F64);
+  }
+  return !(kind == GEMEL_KIND_SIGNED && target == GEMEL_KIND_UNSIGNED) &&
+         whole_bits(to) >= whole_bits(from);
+}
+
+void gemel__meaning_exact_cast(const gemel__pcall *c) {
+  gemel_dtype from, to;
+  if (dtype_at(c, 0, &from) && dtype_at(c, 1, &to)) {
+    give_known(c, is_exact(from, to));
+  } else {
+    give_free(c);
+  }
+}
+
 void gemel__meaning_elements(const gemel__pcall *c) {
   const gemel__ptensor *t = c->in[0].tensors[0];
   give_integer(c, product_of(c, (uint32_t)t->rank, t->shape));
@@ -214,6 +316,9 @@ static gemel__pterm equal(const gemel__pcall *c) {
   if (is_opaque(a) || is_opaque(b)) {
     return gemel__pscene_free_truth(c->s);
   }
+  if (a->kind == GEMEL__PV_DTYPE && b->kind == GEMEL__PV_DTYPE && c->s->pass != GEMEL__PASS_ANY) {
+    return gemel__p_truth(&c->s->terms, a->sort == b->sort);
+  }
   if (a->kind == GEMEL__PV_DTYPE && b->kind == GEMEL__PV_DTYPE) {
     return a->name != NULL && b->name != NULL && strcmp(a->name, b->name) == 0
                ? gemel__p_truth(&c->s->terms, 1)
@@ -330,8 +435,11 @@ void gemel__meaning_same_shape(const gemel__pcall *c) {
 }
 
 void gemel__meaning_same_type(const gemel__pcall *c) {
+  gemel__pvalue dtypes, *out = c->out;
+  const gemel__pcall also = {c->s, c->in, c->n, &dtypes};
+  gemel__meaning_same_dtype(&also);
   gemel__meaning_same_shape(c);
-  give_truth(c, gemel__p_and(&c->s->terms, c->out->list[0], gemel__pscene_free_truth(c->s)));
+  give_truth(c, gemel__p_and(&c->s->terms, out->list[0], dtypes.list[0]));
 }
 
 /* ---- The machine ---- */
@@ -344,7 +452,7 @@ static const meaning meanings[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_dtype] = gemel__meaning_dtype,
     [GEMEL__FUNCTION_elements] = gemel__meaning_elements,
     [GEMEL__FUNCTION_value] = gemel__meaning_value,
-    [GEMEL__FUNCTION_bits] = gemel__meaning_value,
+    [GEMEL__FUNCTION_bits] = gemel__meaning_bits,
     [GEMEL__FUNCTION_count] = gemel__meaning_count,
     [GEMEL__FUNCTION_broadcast_shape] = gemel__meaning_broadcast_shape,
     [GEMEL__FUNCTION_length] = gemel__meaning_length,
@@ -381,14 +489,14 @@ static const meaning meanings[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_same_type] = gemel__meaning_same_type,
     [GEMEL__FUNCTION_constant] = unknown_truth,
     [GEMEL__FUNCTION_splat] = unknown_truth,
-    [GEMEL__FUNCTION_float] = unknown_truth,
-    [GEMEL__FUNCTION_integer] = unknown_truth,
-    [GEMEL__FUNCTION_signed] = unknown_truth,
-    [GEMEL__FUNCTION_unsigned] = unknown_truth,
-    [GEMEL__FUNCTION_bool] = unknown_truth,
-    [GEMEL__FUNCTION_numeric] = unknown_truth,
-    [GEMEL__FUNCTION_exact_cast] = unknown_truth,
-    [GEMEL__FUNCTION_same_dtype] = unknown_truth,
+    [GEMEL__FUNCTION_float] = gemel__meaning_float,
+    [GEMEL__FUNCTION_integer] = gemel__meaning_integer,
+    [GEMEL__FUNCTION_signed] = gemel__meaning_signed,
+    [GEMEL__FUNCTION_unsigned] = gemel__meaning_unsigned,
+    [GEMEL__FUNCTION_bool] = gemel__meaning_bool,
+    [GEMEL__FUNCTION_numeric] = gemel__meaning_numeric,
+    [GEMEL__FUNCTION_exact_cast] = gemel__meaning_exact_cast,
+    [GEMEL__FUNCTION_same_dtype] = gemel__meaning_same_dtype,
     [GEMEL__FUNCTION_nonnegative] = unknown_truth,
     [GEMEL__FUNCTION_positive] = unknown_truth,
     [GEMEL__FUNCTION_nonzero] = unknown_truth,

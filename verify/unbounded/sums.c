@@ -14,22 +14,16 @@
 #include "core/alloc.h"
 #include "unbounded/equal.h"
 
-enum {
-  MOST_ADDENDS = 64,
-  MOST_FACTORS = 12,
-  MOST_GUARDS = 12,
-  MOST_READS = 16,
-  MOST_EQUATIONS = 24
-};
+enum { MOST_PARTS = 64, MOST_FACTORS = 12, MOST_GUARDS = 12, MOST_READS = 16, MOST_EQUATIONS = 24 };
 
 /* NUMBER ÷ DIVISOR times the factors; DIVISOR is 1 in a ring of integers. */
-typedef struct addend {
+typedef struct sum_part {
   int64_t number, divisor;
   uint32_t n_guards, n_factors, n_bound;
   gemel__pterm guards[MOST_GUARDS];
   gemel__pterm factors[MOST_FACTORS];
   gemel__pterm bound[GEMEL__PAXES], sizes[GEMEL__PAXES];
-} addend;
+} sum_part;
 
 /* A sum that is being made; FAILED if it can't be: more than there is room for. */
 typedef struct total {
@@ -37,7 +31,7 @@ typedef struct total {
   gemel__pterm_sort sort;
   int is_real, bits; /* of a ring of integers: modulo 2 to the power of BITS */
   uint32_t count;
-  addend *list; /* MOST_ADDENDS of them */
+  sum_part *list; /* MOST_PARTS of them */
   int failed;
 } total;
 
@@ -58,13 +52,13 @@ static int64_t gcd(int64_t a, int64_t b) {
 }
 
 /* Sets A's number to NUMBER ÷ DIVISOR in lowest terms. */
-static void set_number(total *x, addend *a, int64_t number, int64_t divisor) {
+static void set_number(total *x, sum_part *a, int64_t number, int64_t divisor) {
   int64_t by = x->is_real ? gcd(number, divisor) : 1;
   a->number = x->is_real ? number / (by ? by : 1) : wrapped(x, number);
   a->divisor = x->is_real ? divisor / (by ? by : 1) : 1;
 }
 
-static void multiply_number(total *x, addend *a, int64_t number, int64_t divisor) {
+static void multiply_number(total *x, sum_part *a, int64_t number, int64_t divisor) {
   int64_t n, d;
   if (!x->is_real) {
     a->number = wrapped(x, (int64_t)((uint64_t)a->number * (uint64_t)number));
@@ -77,7 +71,7 @@ static void multiply_number(total *x, addend *a, int64_t number, int64_t divisor
 }
 
 /* A's number and that of B, added, in A. */
-static void add_number(total *x, addend *a, const addend *b) {
+static void add_number(total *x, sum_part *a, const sum_part *b) {
   int64_t left, right, sum, d;
   if (!x->is_real) {
     a->number = wrapped(x, (int64_t)((uint64_t)a->number + (uint64_t)b->number));
@@ -118,18 +112,18 @@ static int calls(const gemel__pterms *t, gemel__pterm a, const char *name) {
 
 /* ---- Addends ---- */
 
-static addend *new_addend(total *x) {
-  if (x->count == MOST_ADDENDS) {
+static sum_part *new_addend(total *x) {
+  if (x->count == MOST_PARTS) {
     x->failed = 1;
     return NULL;
   }
-  addend *a = &x->list[x->count++];
+  sum_part *a = &x->list[x->count++];
   memset(a, 0, sizeof *a);
   a->number = a->divisor = 1;
   return a;
 }
 
-static void add_factor(total *x, addend *a, gemel__pterm factor) {
+static void add_factor(total *x, sum_part *a, gemel__pterm factor) {
   if (a->n_factors == MOST_FACTORS || factor == 0) {
     x->failed = 1;
     return;
@@ -137,7 +131,7 @@ static void add_factor(total *x, addend *a, gemel__pterm factor) {
   a->factors[a->n_factors++] = factor;
 }
 
-static void add_guard(total *x, addend *a, gemel__pterm guard) {
+static void add_guard(total *x, sum_part *a, gemel__pterm guard) {
   gemel__pterms *t = &x->s->terms;
   const gemel__pterm_node n = t->nodes[guard];
   if (guard == 0 || a->n_guards == MOST_GUARDS) {
@@ -153,7 +147,7 @@ static void add_guard(total *x, addend *a, gemel__pterm guard) {
   }
 }
 
-static void add_bound(total *x, addend *a, gemel__pterm symbol, gemel__pterm size) {
+static void add_bound(total *x, sum_part *a, gemel__pterm symbol, gemel__pterm size) {
   if (a->n_bound == GEMEL__PAXES) {
     x->failed = 1;
     return;
@@ -163,7 +157,7 @@ static void add_bound(total *x, addend *a, gemel__pterm symbol, gemel__pterm siz
 }
 
 /* A with FROM replaced by TO in guards and factors. */
-static void replace_in(total *x, addend *a, uint32_t count, const gemel__pterm *from,
+static void replace_in(total *x, sum_part *a, uint32_t count, const gemel__pterm *from,
                        const gemel__pterm *to) {
   gemel__pterms *t = &x->s->terms;
   for (uint32_t k = 0; k < a->n_factors; k++) {
@@ -179,7 +173,7 @@ static void replace_in(total *x, addend *a, uint32_t count, const gemel__pterm *
 }
 
 /* A with bound indices of its own. */
-static void rename_bound(total *x, addend *a) {
+static void rename_bound(total *x, sum_part *a) {
   gemel__pterm to[GEMEL__PAXES];
   for (uint32_t k = 0; k < a->n_bound; k++) {
     to[k] = gemel__p_fresh(&x->s->terms, GEMEL__PSORT_INTEGER, "k");
@@ -189,8 +183,8 @@ static void rename_bound(total *x, addend *a) {
 }
 
 /* Multiplies A by B, whose bound indices are renamed. */
-static void multiply(total *x, addend *a, const addend *b) {
-  addend other = *b;
+static void multiply(total *x, sum_part *a, const sum_part *b) {
+  sum_part other = *b;
   rename_bound(x, &other);
   multiply_number(x, a, other.number, other.divisor);
   for (uint32_t k = 0; k < other.n_factors; k++) {
@@ -214,8 +208,8 @@ static void multiply_by(total *x, uint32_t first, gemel__pterm a, int depth) {
   expand(x, a, depth);
   uint32_t left = middle - first, right = x->count - middle, end = x->count;
   for (uint32_t i = 0; i < left * right && !x->failed; i++) {
-    const addend product = x->list[first + i / right];
-    addend *made = new_addend(x);
+    const sum_part product = x->list[first + i / right];
+    sum_part *made = new_addend(x);
     if (made != NULL) {
       *made = product;
       multiply(x, made, &x->list[middle + i % right]);
@@ -277,7 +271,7 @@ static void expand_quotient(total *x, gemel__pterm a, int depth) {
 }
 
 static void expand_factor(total *x, gemel__pterm a) {
-  addend *one = new_addend(x);
+  sum_part *one = new_addend(x);
   if (one != NULL) {
     add_factor(x, one, a);
   }
@@ -332,7 +326,7 @@ static void expand_integer(total *x, gemel__pterm a) {
   for (uint32_t k = 0; k < products; k++) {
     gemel__pterm product = n.kind == GEMEL__P_SUM ? gemel__p_operand(t, integer, k) : integer;
     int several = t->nodes[product].kind == GEMEL__P_PRODUCT;
-    addend *one = new_addend(x);
+    sum_part *one = new_addend(x);
     for (uint32_t i = 0; one != NULL && i < (several ? t->nodes[product].count : 1); i++) {
       gemel__pterm factor = several ? gemel__p_operand(t, product, i) : product;
       add_factor(x, one,
@@ -342,7 +336,7 @@ static void expand_integer(total *x, gemel__pterm a) {
       multiply_number(x, one, t->coefficients[n.first + k], 1);
     }
   }
-  addend *constant =
+  sum_part *constant =
       n.value != 0 && (n.kind == GEMEL__P_SUM || n.kind == GEMEL__P_NUMBER) ? new_addend(x) : NULL;
   if (constant != NULL) {
     set_number(x, constant, n.value, 1);
@@ -381,7 +375,7 @@ static void expand(total *x, gemel__pterm a, int depth) {
   if (x->failed || a == 0 || depth > GEMEL__SAME_DEPTH) {
     x->failed = 1;
   } else if (literal_number(t, a, &number, &divisor)) {
-    addend *one = number != 0 ? new_addend(x) : NULL;
+    sum_part *one = number != 0 ? new_addend(x) : NULL;
     if (one != NULL) {
       set_number(x, one, number, divisor);
     }
@@ -399,7 +393,7 @@ static void expand(total *x, gemel__pterm a, int depth) {
 
 /* ---- Bound indices that say nothing ---- */
 
-static int uses_symbol(const addend *a, const gemel__pterms *t, gemel__pterm symbol) {
+static int uses_symbol(const sum_part *a, const gemel__pterms *t, gemel__pterm symbol) {
   for (uint32_t k = 0; k < a->n_guards; k++) {
     if (gemel__p_contains(t, a->guards[k], symbol)) {
       return 1;
@@ -414,7 +408,7 @@ static int uses_symbol(const addend *a, const gemel__pterms *t, gemel__pterm sym
 }
 
 /* Takes out bound index K: of one element, or because all elements are the same, so many times. */
-static void unbind(total *x, addend *a, uint32_t k, int one) {
+static void unbind(total *x, sum_part *a, uint32_t k, int one) {
   gemel__pterms *t = &x->s->terms;
   gemel__pterm symbol = a->bound[k], size = a->sizes[k], zero = gemel__p_number(t, 0);
   int64_t number;
@@ -430,7 +424,7 @@ static void unbind(total *x, addend *a, uint32_t k, int one) {
   }
 }
 
-static void tidy(total *x, addend *a) {
+static void tidy(total *x, sum_part *a) {
   gemel__pterms *t = &x->s->terms;
   gemel__pterm one = gemel__p_number(t, 1);
   for (uint32_t k = a->n_bound; k > 0; k--) {
@@ -460,7 +454,7 @@ static int is_read(const gemel__pterms *t, gemel__pterm a) {
 }
 
 /* The reads in A's factors that use a bound index of A's. */
-static void collect_reads(gemel__pscene *s, const addend *a, reads *r) {
+static void collect_reads(gemel__pscene *s, const sum_part *a, reads *r) {
   const gemel__pterms *t = &s->terms;
   r->count = 0;
   for (uint32_t k = 0; k < a->n_factors; k++) {
@@ -476,19 +470,19 @@ static void collect_reads(gemel__pscene *s, const addend *a, reads *r) {
   }
 }
 
-/* Equations between an index of one addend and one of another. */
-typedef struct equations {
+/* Equations between an index of one sum_part and one of another. */
+typedef struct index_equations {
   uint32_t count;
   gemel__pterm sides[2][MOST_EQUATIONS];
-} equations;
+} index_equations;
 
-/* A map: what each bound index of one addend is, in the other's; 0: nothing yet. */
+/* A map: what each bound index of one sum_part is, in the other's; 0: nothing yet. */
 typedef struct map {
   gemel__pterm value[GEMEL__PAXES];
 } map;
 
 /* A bound index of A that LEFT is, but for what is known: *FACTOR times it, 1 or -1. */
-static int one_unknown(const gemel__pscene *s, const addend *a, const map *m, gemel__pterm left,
+static int one_unknown(const gemel__pscene *s, const sum_part *a, const map *m, gemel__pterm left,
                        int64_t *factor) {
   const gemel__pterms *t = &s->terms;
   const gemel__pterm_node *n = &t->nodes[left];
@@ -515,7 +509,7 @@ static int one_unknown(const gemel__pscene *s, const addend *a, const map *m, ge
 
 /* Solves LEFT = RIGHT, of which LEFT is in A's bound indices, for one of them that M hasn't yet. A
  * quotient is what times the step gives the distance. */
-static int solve_equation(gemel__pscene *s, const addend *a, map *m, gemel__pterm left,
+static int solve_equation(gemel__pscene *s, const sum_part *a, map *m, gemel__pterm left,
                           gemel__pterm right) {
   gemel__pterms *t = &s->terms;
   int64_t factor = 0;
@@ -538,7 +532,8 @@ static int solve_equation(gemel__pscene *s, const addend *a, map *m, gemel__pter
 }
 
 /* Solves the equations for A's bound indices; SIDE says which of their sides is A's. */
-static map solve_equations(gemel__pscene *s, const addend *a, const equations *e, int side) {
+static map solve_equations(gemel__pscene *s, const sum_part *a, const index_equations *e,
+                           int side) {
   map m = {{0}};
   int more = 1;
   while (more) {
@@ -551,7 +546,7 @@ static map solve_equations(gemel__pscene *s, const addend *a, const equations *e
 }
 
 /* Bound indices that no equation is about are each other's, in their order. */
-static void pair_rest(const addend *a, const addend *b, map *of_a, map *of_b) {
+static void pair_rest(const sum_part *a, const sum_part *b, map *of_a, map *of_b) {
   uint32_t at = 0;
   for (uint32_t k = 0; k < a->n_bound; k++) {
     while (at < b->n_bound && of_b->value[at] != 0) {
@@ -564,7 +559,7 @@ static void pair_rest(const addend *a, const addend *b, map *of_a, map *of_b) {
   }
 }
 
-static int is_whole(const addend *a, const map *m) {
+static int is_whole(const sum_part *a, const map *m) {
   for (uint32_t k = 0; k < a->n_bound; k++) {
     if (m->value[k] == 0) {
       return 0;
@@ -574,7 +569,7 @@ static int is_whole(const addend *a, const map *m) {
 }
 
 /* Assumes A's ranges and guards. */
-static void assume_addend(gemel__pscene *s, const addend *a) {
+static void assume_addend(gemel__pscene *s, const sum_part *a) {
   for (uint32_t k = 0; k < a->n_bound; k++) {
     gemel__pscene_index(s, a->bound[k], a->sizes[k]);
   }
@@ -585,7 +580,7 @@ static void assume_addend(gemel__pscene *s, const addend *a) {
 
 /* With B's ranges and guards known: M takes B's bound indices to A's ranges and guards, and INVERSE
  * takes them back. */
-static int goes_into(gemel__pscene *s, const addend *a, const addend *b, const map *m,
+static int goes_into(gemel__pscene *s, const sum_part *a, const sum_part *b, const map *m,
                      const map *inverse) {
   gemel__pterms *t = &s->terms;
   gemel__pterm all = gemel__p_truth(t, 1), zero = gemel__p_number(t, 0);
@@ -604,7 +599,7 @@ static int goes_into(gemel__pscene *s, const addend *a, const addend *b, const m
 }
 
 /* With B's ranges and guards known: A's factors, M applied, are B's in some order. */
-static int same_factors(gemel__pscene *s, const addend *a, const addend *b, const map *m,
+static int same_factors(gemel__pscene *s, const sum_part *a, const sum_part *b, const map *m,
                         int depth) {
   gemel__pterm factors[MOST_FACTORS];
   uint32_t used = 0;
@@ -632,7 +627,7 @@ static int same_factors(gemel__pscene *s, const addend *a, const addend *b, cons
 }
 
 /* 1 if the maps that the equations give make A and B the same. */
-static int same_by(gemel__pscene *s, const addend *a, const addend *b, const equations *e,
+static int same_by(gemel__pscene *s, const sum_part *a, const sum_part *b, const index_equations *e,
                    int depth) {
   map of_a = solve_equations(s, a, e, 0), of_b = solve_equations(s, b, e, 1);
   size_t before = s->n_known;
@@ -652,7 +647,8 @@ static int same_by(gemel__pscene *s, const addend *a, const addend *b, const equ
 }
 
 /* Adds the equations that make reads P and Q one. */
-static int add_equations(const gemel__pterms *t, equations *e, gemel__pterm p, gemel__pterm q) {
+static int add_equations(const gemel__pterms *t, index_equations *e, gemel__pterm p,
+                         gemel__pterm q) {
   uint32_t count = t->nodes[p].count;
   if (t->nodes[p].name != t->nodes[q].name || count != t->nodes[q].count ||
       e->count + count > MOST_EQUATIONS) {
@@ -666,15 +662,15 @@ static int add_equations(const gemel__pterms *t, equations *e, gemel__pterm p, g
 }
 
 /* Tries for read K of A ... each read of B of the same tensor. */
-static int same_by_reads(gemel__pscene *s, const addend *a, const addend *b, const reads *of_a,
-                         const reads *of_b, const equations *so_far, uint32_t k, int depth) {
+static int same_by_reads(gemel__pscene *s, const sum_part *a, const sum_part *b, const reads *of_a,
+                         const reads *of_b, const index_equations *so_far, uint32_t k, int depth) {
   const map m = solve_equations(s, a, so_far, 0);
   if (k == of_a->count || is_whole(a, &m)) {
     return same_by(s, a, b, so_far, depth);
   }
   int tried = 0;
   for (uint32_t i = 0; i < of_b->count && s->flow == GEMEL__P_GO; i++) {
-    equations e = *so_far;
+    index_equations e = *so_far;
     if (add_equations(&s->terms, &e, of_a->list[k], of_b->list[i])) {
       tried = 1;
       if (same_by_reads(s, a, b, of_a, of_b, &e, k + 1, depth)) {
@@ -686,8 +682,8 @@ static int same_by_reads(gemel__pscene *s, const addend *a, const addend *b, con
 }
 
 /* 1 if A and B are the same but for their numbers. */
-static int same_addends(gemel__pscene *s, const addend *a, const addend *b, int depth) {
-  const equations none = {0};
+static int same_addends(gemel__pscene *s, const sum_part *a, const sum_part *b, int depth) {
+  const index_equations none = {0};
   reads of_a, of_b;
   if (a->n_bound != b->n_bound || a->n_factors != b->n_factors) {
     return 0;
@@ -700,7 +696,7 @@ static int same_addends(gemel__pscene *s, const addend *a, const addend *b, int 
 /* ---- Sums ---- */
 
 /* 1 if no index of A's ranges has its guards, or an axis has no elements. */
-static int is_empty(gemel__pscene *s, const addend *a) {
+static int is_empty(gemel__pscene *s, const sum_part *a) {
   size_t before = s->n_known;
   assume_addend(s, a);
   int empty = gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0);
@@ -725,7 +721,7 @@ static void collect_addends(total *x, int depth) {
 static gemel__pterm free_guard(const total *x) {
   const gemel__pterms *t = &x->s->terms;
   for (uint32_t k = 0; k < x->count; k++) {
-    const addend *a = &x->list[k];
+    const sum_part *a = &x->list[k];
     for (uint32_t g = 0; a->number != 0 && g < a->n_guards; g++) {
       int bound = 0;
       for (uint32_t i = 0; i < a->n_bound && !bound; i++) {
@@ -759,7 +755,7 @@ static int start(total *x, gemel__pscene *s, gemel__pterm_sort sort) {
   }
   x->is_real = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
   x->bits = 8 * (int)gemel_dtype_size(dtype);
-  x->list = gemel__alloc_array(MOST_ADDENDS, sizeof *x->list);
+  x->list = gemel__alloc_array(MOST_PARTS, sizeof *x->list);
   if (x->list == NULL) {
     gemel__pscene_stop(s, GEMEL__P_FAILED, "memory is out");
   }
@@ -768,7 +764,7 @@ static int start(total *x, gemel__pscene *s, gemel__pterm_sort sort) {
 
 /* 1 if the addends of two elements are the elements: nothing was multiplied out. */
 static int says_nothing(const total *x, gemel__pterm a, gemel__pterm b) {
-  const addend *l = &x->list[0], *r = &x->list[1];
+  const sum_part *l = &x->list[0], *r = &x->list[1];
   return x->count == 2 && l->n_factors == 1 && l->factors[0] == a && r->n_factors == 1 &&
          r->factors[0] == b;
 }
@@ -792,6 +788,6 @@ int gemel__same_sums(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth
     guard = free_guard(&x);
     same = guard == 0 && is_zero(&x, depth);
   }
-  gemel__free(x.list, MOST_ADDENDS * sizeof *x.list);
+  gemel__free(x.list, MOST_PARTS * sizeof *x.list);
   return guard != 0 ? gemel__same_in_cases(s, a, b, guard, depth) : same;
 }
