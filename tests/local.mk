@@ -299,6 +299,7 @@ EXTRA_DIST += %reldir%/t-documentation.sh
 EXTRA_DIST += %reldir%/t-html.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
 EXTRA_DIST += %reldir%/t-planted.sh
+EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 EXTRA_DIST += %reldir%/t-simcc.sh
 TESTS += %reldir%/t-bench.sh
@@ -307,6 +308,7 @@ TESTS += %reldir%/t-command.sh
 TESTS += %reldir%/t-documentation.sh
 TESTS += %reldir%/t-html.sh
 TESTS += %reldir%/t-newrule.sh
+TESTS += %reldir%/t-recheck.sh
 TESTS += %reldir%/t-refuted.sh
 if GPU_SIM
 TESTS += %reldir%/t-simcc.sh

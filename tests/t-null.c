@@ -191,7 +191,9 @@ static void ignore_proof(void *user, const gemel_proof *given) {
   (void)user, (void)given;
 }
 #define VALID_const_gemel_proof_p &proof
-#define VALID_gemel_proof_sink ignore_proof
+static const gemel_prove_options prove_options = {
+    .size = sizeof prove_options, .ranks = 1, .sink = ignore_proof};
+#define VALID_const_gemel_prove_options_p &prove_options
 #define VALID_const_gemel_verify_options_p &verify
 #define VALID_gemel_pair_result_p &pair
 #define VALID_gemel_tier GEMEL_TIER_REAL

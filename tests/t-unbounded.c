@@ -129,6 +129,14 @@ static void take(void *user, const gemel_proof *proof) {
   CT_EQ_INT(proof->elements != NULL, proof->ranks > 0);
 }
 
+static gemel_prove_options asked(int ranks, size_t jobs, gemel_proof_sink sink, void *user) {
+  return (gemel_prove_options){.size = sizeof(gemel_prove_options),
+                               .ranks = ranks,
+                               .jobs = jobs,
+                               .sink = sink,
+                               .user = user};
+}
+
 static outcome prove(const char *name, const char *body, int ranks) {
   char text[1000];
   outcome o = {0};
@@ -137,7 +145,8 @@ static outcome prove(const char *name, const char *body, int ranks) {
   snprintf(text, sizeof text, "rule %s in canonicalize: %s", name, body);
   gemel_rules *rules = gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
   CT_CHECK(rules != NULL);
-  CT_EQ_INT(gemel_prove_rules(context, rules, NULL, ranks, 1, take, &o, &error), GEMEL_OK);
+  const gemel_prove_options options = asked(ranks, 1, take, &o);
+  CT_EQ_INT(gemel_prove_rules(context, rules, NULL, &options, &error), GEMEL_OK);
   CT_EQ_INT(o.calls, 1);
   gemel_rules_unref(rules);
   gemel_context_unref(context);
@@ -177,9 +186,9 @@ static void jobs(const void *data) {
   listing *one = calloc(1, sizeof *one), *three = calloc(1, sizeof *three);
   (void)data;
   CT_REQUIRE(context != NULL && one != NULL && three != NULL);
-  CT_EQ_INT(gemel_prove_rules(context, NULL, "subtensor_of_re*,set_w*", 2, 1, list, one, &error),
-            GEMEL_OK);
-  CT_EQ_INT(gemel_prove_rules(context, NULL, "subtensor_of_re*,set_w*", 2, 3, list, three, &error),
+  const gemel_prove_options alone = asked(2, 1, list, one), together = asked(2, 3, list, three);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, "subtensor_of_re*,set_w*", &alone, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, "subtensor_of_re*,set_w*", &together, &error),
             GEMEL_OK);
   CT_EQ_STR(one->text, three->text);
   CT_HAS_STR(one->text, "{\"kind\": \"rule\", \"name\": \"set_whole\", \"proof\": {\"elements\": "
@@ -194,12 +203,15 @@ static void refused(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   outcome o = {0};
   (void)data;
-  CT_EQ_INT(gemel_prove_rules(context, NULL, "no_such_rule", 0, 1, take, &o, &error),
-            GEMEL_NOT_FOUND);
-  CT_EQ_INT(gemel_prove_rules(NULL, NULL, NULL, 0, 1, take, &o, &error), GEMEL_BAD_ARGUMENT);
-  CT_EQ_INT(gemel_prove_rules(context, NULL, NULL, 0, 1, NULL, &o, &error), GEMEL_BAD_ARGUMENT);
-  CT_EQ_INT(gemel_prove_rules(context, NULL, NULL, -1, 1, take, &o, &error), GEMEL_BAD_ARGUMENT);
-  CT_EQ_INT(gemel_prove_rules(context, NULL, NULL, 0, -1, take, &o, &error), GEMEL_BAD_ARGUMENT);
+  gemel_prove_options options = asked(0, 1, take, &o);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, "no_such_rule", &options, &error), GEMEL_NOT_FOUND);
+  CT_EQ_INT(gemel_prove_rules(NULL, NULL, NULL, &options, &error), GEMEL_BAD_ARGUMENT);
+  options.record_folder = "no/such/folder";
+  CT_EQ_INT(gemel_prove_rules(context, NULL, "set_w*", &options, &error), GEMEL_IO);
+  options = asked(-1, 1, take, &o);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, NULL, &options, &error), GEMEL_BAD_ARGUMENT);
+  options = asked(0, 1, NULL, &o);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, NULL, &options, &error), GEMEL_BAD_ARGUMENT);
   CT_EQ_INT(o.calls, 0);
   gemel_context_unref(context);
 }
@@ -214,7 +226,8 @@ static int with_little_memory(void *data) {
   world *w = data;
   outcome o = {0};
   gemel_error error;
-  int status = gemel_prove_rules(w->context, w->rules, NULL, 1, 1, take, &o, &error);
+  const gemel_prove_options options = asked(1, 1, take, &o);
+  int status = gemel_prove_rules(w->context, w->rules, NULL, &options, &error);
   CT_EQ_INT(o.ranks, 0);
   return status;
 }

@@ -13,8 +13,11 @@ static const gemel__option options[] = {
      "rewrite rules and passes instead: those of gemel's own whose name, family, phase or tag "
      "matches, or the rules in the file"},
     {"proof", 'P', NULL,
-     "instead, say of rewrite rules what is proved for all sizes; with --rules, --jobs and --json "
-     "only"},
+     "instead, say of rewrite rules what is proved for all sizes; with --rules, --jobs, --json and "
+     "--record only"},
+    {"record", 'E', "DIR",
+     "with --proof: write the questions that each proof rests on to DIR, as SMT-LIB files for "
+     "another solver (ci/recheck)"},
     GEMEL__TIER_OPTION,
     {"jobs", 'J', "N",
      "operations or rules that are verified at a time (default: as many threads as OpenMP would "
@@ -201,6 +204,9 @@ static int run(const gemel__args *args) {
   gemel_verify_options settings;
   if (gemel__arg(args, "proof") != NULL) {
     return gemel__prove(args);
+  }
+  if (gemel__arg(args, "record") != NULL) {
+    return gemel__complain("--record needs --proof");
   }
   int status = read_settings(args, &records, &settings);
   if (status == GEMEL__GOOD) {

@@ -262,15 +262,23 @@ typedef struct gemel_proof {
 /* What each proof is handed to; PROOF lives during the call. */
 typedef void (*gemel_proof_sink)(void *user, const gemel_proof *proof);
 
+/* Options; start from {0} and set SIZE, which as 0 is GEMEL_BAD_ARGUMENT. */
+typedef struct gemel_prove_options {
+  size_t size;
+  int ranks;   /* for up to so many axes; 0: as many as the prover likes */
+  size_t jobs; /* rules at a time, each on a thread of its own; 0: one, on the calling one */
+  gemel_proof_sink sink; /* called for each rule in their order, on the calling thread */
+  void *user;
+  const char *record_folder; /* a folder that is there, and gets the questions that each proof rests
+                                on, as SMT-LIB, and index.jsonl, a line a rule; NULL: nowhere */
+} gemel_prove_options;
+
 /* Proves what it can of the rules of RULES (NULL: gemel's own) whose name, family, phase or tag
- * matches a word of GLOB (NULL: all), for up to RANKS axes (0: as many as the prover likes), JOBS
- * at a time (0: as many as there are processors). SINK is called for each, on the calling thread,
- * in their order. What comes out doesn't depend on JOBS or
- * on time. GEMEL_BAD_ARGUMENT, GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY. Thread-safe for
- * different contexts. */
+ * matches a word of GLOB (NULL: all). What comes out depends neither on OPTIONS->jobs nor on time.
+ * GEMEL_BAD_ARGUMENT, GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY, GEMEL_IO (a record can't
+ * be written, or one is there). Thread-safe for different contexts. */
 gemel_status gemel_prove_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
-                               int ranks, int jobs, gemel_proof_sink sink, void *user,
-                               gemel_error *error);
+                               const gemel_prove_options *options, gemel_error *error);
 
 /* Repeats what a folder of OPTIONS->replay_folder, or OPTIONS->counterexample_folder, holds, and
  * hands the verdict to the sink. GEMEL_BAD_FILE (what is wrong, in which file), GEMEL_UNSUPPORTED

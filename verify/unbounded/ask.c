@@ -169,9 +169,8 @@ static void say_question(gemel__buffer *b, const gemel__pterms *t, const unsigne
   gemel__buffer_format(b, "(assert (not t%u))\n(check-sat)\n", goal);
 }
 
-/* The question's text, which the caller frees; NULL: memory is out. */
-static char *question_text(const gemel__pterms *t, const gemel__pterm *known, size_t count,
-                           gemel__pterm goal) {
+char *gemel__ask_text(const gemel__pterms *t, const gemel__pterm *known, size_t count,
+                      gemel__pterm goal) {
   gemel__buffer b = {0};
   unsigned char *wanted = gemel__alloc_zeroed(t->count);
   if (wanted == NULL) {
@@ -278,7 +277,7 @@ gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, si
       return GEMEL__FOLLOWS_YES;
     }
   }
-  char *text = question_text(ask->terms, known, count, goal);
+  char *text = gemel__ask_text(ask->terms, known, count, goal);
   ask->no_memory = text == NULL;
   if (text != NULL) {
     answer = answer_to(ask, text);

@@ -37,6 +37,11 @@ typedef struct gemel__ask {
 void gemel__ask_init(gemel__ask *ask, gemel__pterms *terms);
 void gemel__ask_clear(gemel__ask *ask);
 
+/* The question whether GOAL follows from COUNT truths KNOWN, as SMT-LIB text: it has no model if it
+ * does. To be freed with gemel_text_free; NULL: memory is out. */
+char *gemel__ask_text(const gemel__pterms *t, const gemel__pterm *known, size_t count,
+                      gemel__pterm goal);
+
 /* Does GOAL follow from the COUNT truths KNOWN? YES: in every model; NO: there is a model in which
  * it doesn't, to which a call is any function. */
 gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, size_t count,

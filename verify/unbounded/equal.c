@@ -11,6 +11,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "unbounded/equal.h"
+#include "unbounded/record.h"
 
 enum { MOST_QUOTIENTS = 48, MOST_LEMMAS = 400 };
 
@@ -213,7 +214,7 @@ int gemel__same_in_cases(gemel__pscene *s, gemel__pterm a, gemel__pterm b, gemel
   int all = 1;
   for (int holds = 1; holds >= 0 && all && s->flow == GEMEL__P_GO; holds--) {
     gemel__pterm is = gemel__p_truth(t, holds);
-    if (!gemel__pscene_provable(s, holds ? gemel__p_not(t, truth) : truth, 0)) {
+    if (!gemel__pscene_provable(s, holds ? gemel__p_not(t, truth) : truth, GEMEL__PSTEP_CASE)) {
       gemel__pscene_assume(s, holds ? truth : gemel__p_not(t, truth), 0);
       all = gemel__same_at(s, gemel__p_replace(t, a, 1, &truth, &is),
                            gemel__p_replace(t, b, 1, &truth, &is), depth + 1);
@@ -235,7 +236,7 @@ static int same_folds(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int dept
     from[k] = gemel__p_operand(t, b, 2 * k + 1);
     all = gemel__pscene_provable(
         s, gemel__p_equal(t, gemel__p_operand(t, a, 2 * k + 2), gemel__p_operand(t, b, 2 * k + 2)),
-        0);
+        GEMEL__PSTEP_FOLD);
   }
   for (uint32_t k = 0; k < count && all; k++) {
     gemel__pscene_index(s, to[k], gemel__p_operand(t, a, 2 * k + 2));
@@ -260,10 +261,11 @@ static int same_operands(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int d
     return gemel__same_at(s, a, b, depth + 1);
   }
   if (t->nodes[a].sort == GEMEL__PSORT_INTEGER) {
-    return gemel__pscene_provable(s, gemel__p_equal(t, a, b), 0);
+    return gemel__pscene_provable(s, gemel__p_equal(t, a, b), GEMEL__PSTEP_OPERANDS);
   }
   return gemel__pscene_provable(
-      s, gemel__p_and(t, gemel__p_implies(t, a, b), gemel__p_implies(t, b, a)), 0);
+      s, gemel__p_and(t, gemel__p_implies(t, a, b), gemel__p_implies(t, b, a)),
+      GEMEL__PSTEP_OPERANDS);
 }
 
 static int same_calls(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
@@ -303,9 +305,12 @@ int gemel__same_at(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) 
                                    (kind == GEMEL__P_CALL && same_calls(s, a, b, depth)))) {
     return 1;
   }
-  return gemel__pscene_provable(s, gemel__p_same(t, a, b), 0);
+  return gemel__pscene_provable(s, gemel__p_same(t, a, b), GEMEL__PSTEP_SAME);
 }
 
 int gemel__pscene_same(gemel__pscene *s, gemel__pterm a, gemel__pterm b) {
+  if (s->record != NULL && a == b && s->flow == GEMEL__P_GO) {
+    gemel__precord_step(s, GEMEL__PSTEP_SAME, NULL, GEMEL__FOLLOWS_YES, NULL, 0, a);
+  }
   return gemel__same_at(s, a, b, 0);
 }

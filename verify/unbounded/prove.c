@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Proofs of many rules, some at a time. Each worker takes the next rule; the calling thread waits
- * for the rules in their order and passes on what came out.
+ * for the rules in their order, passes on what came out, and lists it in the record's index.
  */
 #include <gemel/verify.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,8 @@ typedef struct proof_queue {
   pthread_cond_t changed;
   proof_task *tasks;
   size_t count, next;
-  int ranks;
+  const gemel_prove_options *options;
+  FILE *index; /* NULL: no record is kept */
 } proof_queue;
 
 /* Takes the next rule and proves it: 0 if there is none. */
@@ -41,7 +43,8 @@ static int work(proof_queue *q) {
   if (t == NULL) {
     return 0;
   }
-  t->status = gemel__prove_rule(t->rule, q->ranks, &t->claim, &t->error);
+  t->status = gemel__prove_rule(t->rule, q->options->ranks, q->options->record_folder, &t->claim,
+                                &t->error);
   pthread_mutex_lock(&q->lock);
   t->done = 1;
   pthread_cond_broadcast(&q->changed);
@@ -55,7 +58,20 @@ static void *worker(void *user) {
   return NULL;
 }
 
-static void pass_on(const proof_task *t, gemel_proof_sink sink, void *user) {
+/* Adds a line to the index. */
+static gemel_status list_proof(proof_queue *q, const gemel_proof *proof, gemel_error *error) {
+  size_t bytes = gemel_proof_json(proof, NULL, 0) + 1;
+  char *line = q->index != NULL ? gemel__alloc(bytes) : NULL;
+  if (q->index == NULL || line == NULL) {
+    return q->index == NULL ? GEMEL_OK : gemel__no_memory(error, "a record");
+  }
+  gemel_proof_json(proof, line, bytes);
+  int failed = fprintf(q->index, "%s\n", line) < 0;
+  gemel__free(line, bytes);
+  return failed ? gemel__fail(error, GEMEL_IO, "index.jsonl can't be written") : GEMEL_OK;
+}
+
+static gemel_status pass_on(proof_queue *q, const proof_task *t, gemel_error *error) {
   gemel_proof proof = {.size = sizeof proof, .rule = gemel_rule_describe(t->rule)->name};
   proof.elements = t->claim.rank == 0 ? NULL : t->claim.pass == GEMEL__PASS_ANY ? "any" : "values";
   proof.ranks = t->claim.rank;
@@ -63,12 +79,12 @@ static void pass_on(const proof_task *t, gemel_proof_sink sink, void *user) {
   proof.scenes = t->claim.scenes;
   proof.questions = t->claim.questions;
   proof.why = t->claim.why;
-  sink(user, &proof);
+  q->options->sink(q->options->user, &proof);
+  return list_proof(q, &proof, error);
 }
 
 /* Passes on what came out of each rule; the first that fails ends it. */
-static gemel_status collect(proof_queue *q, int alone, gemel_proof_sink sink, void *user,
-                            gemel_error *error) {
+static gemel_status collect(proof_queue *q, int alone, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < q->count && status == GEMEL_OK; k++) {
     proof_task *t = &q->tasks[k];
@@ -82,7 +98,7 @@ static gemel_status collect(proof_queue *q, int alone, gemel_proof_sink sink, vo
     pthread_mutex_unlock(&q->lock);
     status = t->status;
     if (status == GEMEL_OK) {
-      pass_on(t, sink, user);
+      status = pass_on(q, t, error);
     } else if (error != NULL) {
       *error = t->error;
     }
@@ -93,10 +109,9 @@ static gemel_status collect(proof_queue *q, int alone, gemel_proof_sink sink, vo
   return status;
 }
 
-static gemel_status prove(proof_queue *q, int jobs, gemel_proof_sink sink, void *user,
-                          gemel_error *error) {
+static gemel_status prove(proof_queue *q, gemel_error *error) {
   pthread_t threads[MOST_WORKERS];
-  int started = 0;
+  size_t started = 0, jobs = q->options->jobs;
   gemel_status status;
   pthread_mutex_init(&q->lock, NULL);
   pthread_cond_init(&q->changed, NULL);
@@ -104,8 +119,8 @@ static gemel_status prove(proof_queue *q, int jobs, gemel_proof_sink sink, void 
          pthread_create(&threads[started], NULL, worker, q) == 0) {
     started++;
   }
-  status = collect(q, started == 0, sink, user, error);
-  for (int k = 0; k < started; k++) {
+  status = collect(q, started == 0, error);
+  for (size_t k = 0; k < started; k++) {
     pthread_join(threads[k], NULL);
   }
   pthread_cond_destroy(&q->changed);
@@ -125,7 +140,6 @@ static int names_any(const void *user, const char *word, size_t length) {
 }
 
 static gemel_status prove_matching(const gemel_rules *rules, const char *glob, proof_queue *q,
-                                   int jobs, gemel_proof_sink sink, void *user,
                                    gemel_error *error) {
   size_t most = gemel_rules_count(rules);
   gemel_status status =
@@ -143,7 +157,7 @@ static gemel_status prove_matching(const gemel_rules *rules, const char *glob, p
       q->tasks[q->count++].rule = rule;
     }
   }
-  status = prove(q, jobs, sink, user, error);
+  status = prove(q, error);
   gemel__free(q->tasks, (most + 1) * sizeof *q->tasks);
   return status;
 }
@@ -180,25 +194,59 @@ size_t gemel_proof_json(const gemel_proof *proof, char *text, size_t bytes) {
 
 /* ---- Rules that are asked for ---- */
 
+/* The options with their defaults. */
+static gemel_status take_options(gemel_prove_options *taken, const gemel_prove_options *given,
+                                 gemel_error *error) {
+  gemel_status status =
+      gemel__take_options(taken, sizeof *taken, given, "gemel_prove_options", error);
+  if (status == GEMEL_OK &&
+      (taken->sink == NULL || taken->ranks < 0 || taken->ranks > GEMEL__CLAIM_MOST_RANK)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "proofs need a sink, and up to %d ranks",
+                       GEMEL__CLAIM_MOST_RANK);
+  }
+  taken->ranks = taken->ranks == 0 ? GEMEL__CLAIM_RANK : taken->ranks;
+  return status;
+}
+
+/* *INDEX = a new file for a line a rule; NULL if no record is wanted. */
+static gemel_status open_index(const char *folder, FILE **index, gemel_error *error) {
+  char path[600];
+  *index = NULL;
+  if (folder == NULL) {
+    return GEMEL_OK;
+  }
+  snprintf(path, sizeof path, "%s/index.jsonl", folder);
+  if (access(path, F_OK) == 0) {
+    return gemel__fail(error, GEMEL_IO, "%s is there: a record begins in an empty folder", path);
+  }
+  *index = fopen(path, "w");
+  return *index != NULL ? GEMEL_OK : gemel__fail(error, GEMEL_IO, "%s: %s", path, strerror(errno));
+}
+
+static gemel_status prove_rules(const gemel_rules *rules, const char *glob,
+                                const gemel_prove_options *options, gemel_error *error) {
+  proof_queue q = {.options = options};
+  gemel_status status = open_index(options->record_folder, &q.index, error);
+  status = status == GEMEL_OK ? prove_matching(rules, glob, &q, error) : status;
+  if (q.index != NULL && fclose(q.index) != 0 && status == GEMEL_OK) {
+    return gemel__fail(error, GEMEL_IO, "%s: %s", options->record_folder, strerror(errno));
+  }
+  return status;
+}
+
 gemel_status gemel_prove_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
-                               int ranks, int jobs, gemel_proof_sink sink, void *user,
-                               gemel_error *error) {
-  proof_queue q = {.ranks = ranks == 0 ? GEMEL__CLAIM_RANK : ranks};
-  gemel_rules *builtin = NULL;
-  gemel_status status;
-  if (context == NULL || sink == NULL || ranks < 0 || ranks > GEMEL__CLAIM_MOST_RANK || jobs < 0) {
-    return gemel__fail(
-        error, GEMEL_BAD_ARGUMENT,
-        "proofs need a context, a sink, up to %d ranks, and jobs that aren't negative",
-        GEMEL__CLAIM_MOST_RANK);
+                               const gemel_prove_options *options, gemel_error *error) {
+  gemel_prove_options taken;
+  gemel_status status = take_options(&taken, options, error);
+  if (status == GEMEL_OK && context == NULL) {
+    status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
   }
-  if (rules == NULL) {
-    rules = builtin = gemel_rules_builtin(context, error);
+  if (status != GEMEL_OK) {
+    return status;
   }
-  status = rules == NULL ? GEMEL_NO_MEMORY
-                         : prove_matching(rules, glob, &q,
-                                          jobs == 0 ? (int)sysconf(_SC_NPROCESSORS_ONLN) : jobs,
-                                          sink, user, error);
+  gemel_rules *builtin = rules == NULL ? gemel_rules_builtin(context, error) : NULL;
+  const gemel_rules *set = rules != NULL ? rules : builtin;
+  status = set == NULL ? GEMEL_NO_MEMORY : prove_rules(set, glob, &taken, error);
   gemel_rules_unref(builtin);
   return status;
 }

@@ -118,9 +118,9 @@ void gemel__ptensor_map(gemel__pscene *s, gemel__ptensor *t, uint32_t k) {
     map->along = (unsigned char)(shift + axis);
     if (!gemel__p_is_true(terms, same) && gemel__pscene_plain(s, one)) {
       map->kind = GEMEL__PMAP_ZERO;
-    } else if (gemel__pscene_provable(s, same, 0)) {
+    } else if (gemel__pscene_provable(s, same, GEMEL__PSTEP_FOLLOWS)) {
       map->kind = GEMEL__PMAP_SAME;
-    } else if (gemel__pscene_provable(s, one, 0)) {
+    } else if (gemel__pscene_provable(s, one, GEMEL__PSTEP_FOLLOWS)) {
       map->kind = GEMEL__PMAP_ZERO;
     } else {
       map->kind = GEMEL__PMAP_EITHER;
@@ -331,7 +331,7 @@ static proper_axes proper_axes_of(gemel__pscene *s, const gemel__ptensor *t,
                                   const gemel__pterm *index) {
   proper_axes p = {0};
   for (int k = 0; k < t->rank; k++) {
-    if (!gemel__pscene_provable(s, equal_to(s, t->shape[k], 1), 0)) {
+    if (!gemel__pscene_provable(s, equal_to(s, t->shape[k], 1), GEMEL__PSTEP_FOLLOWS)) {
       p.axis[p.count] = k;
       p.size[p.count] = t->shape[k];
       p.index[p.count++] = index != NULL ? index[k] : 0;
@@ -380,7 +380,8 @@ static gemel__pterm unflattened(gemel__pscene *s, const proper_axes *p) {
 static int same_sizes(gemel__pscene *s, const proper_axes *a, const proper_axes *b) {
   int same = a->count == b->count;
   for (int k = 0; k < a->count && same; k++) {
-    same = gemel__pscene_provable(s, gemel__p_equal(&s->terms, a->size[k], b->size[k]), 0);
+    same = gemel__pscene_provable(s, gemel__p_equal(&s->terms, a->size[k], b->size[k]),
+                                  GEMEL__PSTEP_FOLLOWS);
   }
   return same;
 }
@@ -484,7 +485,7 @@ static gemel__pterm pull_reverse(gemel__pscene *s, const gemel__ptensor *t,
 
 /* 1 if STEP is known to be VALUE. */
 static int step_is(gemel__pscene *s, gemel__pterm step, int64_t value) {
-  return gemel__pscene_provable(s, equal_to(s, step, value), 0);
+  return gemel__pscene_provable(s, equal_to(s, step, value), GEMEL__PSTEP_FOLLOWS);
 }
 
 /* DISTANCE ÷ STEP, where *DIVIDES. Of a step that is a symbol only this is known: quotient times
@@ -524,10 +525,10 @@ static gemel__pterm gaps_of(gemel__pscene *s, gemel__pterm size, gemel__pterm in
   if (gemel__pscene_plain(s, equal_to(s, interior, 0))) {
     return zero;
   }
-  if (gemel__pscene_provable(s, some, 0)) {
+  if (gemel__pscene_provable(s, some, GEMEL__PSTEP_FOLLOWS)) {
     return less;
   }
-  if (gemel__pscene_provable(s, equal_to(s, size, 0), 0)) {
+  if (gemel__pscene_provable(s, equal_to(s, size, 0), GEMEL__PSTEP_FOLLOWS)) {
     return zero;
   }
   if (s->right) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include "core/alloc.h"
 #include "core/intern.h"
+#include "unbounded/record.h"
 
 void gemel__pscene_stop(gemel__pscene *s, gemel__pflow flow, const char *format, ...) {
   va_list list;
@@ -175,13 +176,10 @@ int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth) {
           is_natural(s, gemel__p_operand(&s->terms, truth, 0)));
 }
 
-int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, int facts_only) {
+/* Asks whether TRUTH follows, for a step and what it is ABOUT (NULL: nothing more to say). */
+static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const char *about) {
   gemel__pterm *facts;
   size_t count = 0, room;
-  int proved;
-  if (gemel__pscene_plain(s, truth)) {
-    return 1;
-  }
   gemel__pscene_lemmas(s);
   room = s->n_known + s->n_lemmas + 1;
   facts = gemel__alloc_array(room, sizeof *facts);
@@ -190,23 +188,41 @@ int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, int facts_only)
     return 0;
   }
   for (size_t k = 0; k < s->n_known; k++) {
-    if (!facts_only || !s->at_run_time[k]) {
+    if (step != GEMEL__PSTEP_KNOWN || !s->at_run_time[k]) {
       facts[count++] = with_solutions(s, s->known[k]);
     }
   }
   for (size_t k = 0; k < s->n_lemmas; k++) {
     facts[count++] = with_solutions(s, s->lemmas[k]);
   }
-  proved =
-      gemel__ask_follows(&s->ask, facts, count, with_solutions(s, truth)) == GEMEL__FOLLOWS_YES;
+  truth = with_solutions(s, truth);
+  gemel__follows answer = gemel__ask_follows(&s->ask, facts, count, truth);
+  if (s->record != NULL && truth != 0 &&
+      (answer == GEMEL__FOLLOWS_YES) != (step == GEMEL__PSTEP_CONSISTENT)) {
+    gemel__precord_step(s, step, about, answer, facts, count, truth);
+  }
   gemel__free(facts, room * sizeof *facts);
-  return proved;
+  return answer == GEMEL__FOLLOWS_YES;
+}
+
+static int shows(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const char *about) {
+  if (!gemel__pscene_plain(s, truth)) {
+    return ask(s, truth, step, about);
+  }
+  if (s->record != NULL && !gemel__p_is_true(&s->terms, truth)) {
+    gemel__precord_step(s, step, about, GEMEL__FOLLOWS_YES, NULL, 0, truth);
+  }
+  return 1;
+}
+
+int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, gemel__pstep step) {
+  return shows(s, truth, step, NULL);
 }
 
 void gemel__pscene_need(gemel__pscene *s, gemel__pterm truth, int at_run_time, const char *what) {
   if (!s->right) {
     gemel__pscene_assume(s, truth, at_run_time);
-  } else if (!gemel__pscene_provable(s, truth, 0)) {
+  } else if (!shows(s, truth, GEMEL__PSTEP_VALID, what)) {
     gemel__pscene_stop(s, GEMEL__P_OPEN, "the right side: %s", what);
   }
 }
@@ -233,10 +249,10 @@ int gemel__pscene_knows(gemel__pscene *s, gemel__pterm truth) {
   if (truth == 0 || gemel__p_is_false(&s->terms, truth)) {
     return 0;
   }
-  if (gemel__p_is_true(&s->terms, truth) || gemel__pscene_provable(s, truth, 1)) {
+  if (gemel__p_is_true(&s->terms, truth) || gemel__pscene_provable(s, truth, GEMEL__PSTEP_KNOWN)) {
     return 1;
   }
-  if (gemel__pscene_provable(s, gemel__p_not(&s->terms, truth), 1)) {
+  if (gemel__pscene_provable(s, gemel__p_not(&s->terms, truth), GEMEL__PSTEP_KNOWN)) {
     return 0;
   }
   for (uint32_t k = 0; k < s->n_unknown; k++) {
@@ -280,7 +296,7 @@ gemel__pterm gemel__pscene_broadcast(gemel__pscene *s, gemel__pterm a, gemel__pt
     return sizes[way];
   }
   for (int k = 0; k < 3; k++) {
-    if (gemel__pscene_provable(s, ways[k], 0)) {
+    if (gemel__pscene_provable(s, ways[k], GEMEL__PSTEP_FOLLOWS)) {
       return sizes[k];
     }
   }

@@ -26,6 +26,33 @@ enum {
 
 struct gemel__pscene;
 struct gemel__ptensor;
+struct gemel__precord;
+
+/* What a truth is shown for: the steps of a proof. X(enum, name, meaning in a record). */
+#define GEMEL__PSTEP_TABLE(X)                                                                      \
+  X(FOLLOWS, "follows", "this holds in the scene, which says how an operand is read")              \
+  X(KNOWN, "known",                                                                                \
+    "gemel knows this where the rule is applied, or that it isn't so; the scene doesn't divide")   \
+  X(NO_INSTANCE, "no instance",                                                                    \
+    "this contradicts itself, so the scene is no instance of the rule")                            \
+  X(NO_ELEMENT, "no element", "there is no index, so the result has no element to compare")        \
+  X(VALID, "right side valid", "what an operation of the right side needs holds")                  \
+  X(CASE, "cases", "this case can't be, so the sides needn't be the same in it")                   \
+  X(FOLD, "fold", "both folds take as many terms")                                                 \
+  X(OPERANDS, "operands", "an operand of one call is that of the other")                           \
+  X(MAP, "map",                                                                                    \
+    "a map of one sum's indices to the other's keeps ranges and guards, and its inverse undoes "   \
+    "it")                                                                                          \
+  X(EMPTY, "no terms", "no index of this sum has its guards, so it is 0")                          \
+  X(SAME, "same term", "the element of the left side is that of the right one")                    \
+  X(CONSISTENT, "no contradiction",                                                                \
+    "what was asserted in this scene has a model, so that not just anything follows from it")
+
+typedef enum gemel__pstep {
+#define GEMEL__PSTEP_ENUM(E, name, meaning) GEMEL__PSTEP_##E,
+  GEMEL__PSTEP_TABLE(GEMEL__PSTEP_ENUM)
+#undef GEMEL__PSTEP_ENUM
+} gemel__pstep;
 
 /* What is known of elements. ANY: nothing, so that what is proved holds for every dtype. VALUES:
  * floats are reals, integers rings, and functions are what they mean. BITS: floats are those of
@@ -95,7 +122,8 @@ typedef struct gemel__pscene {
   gemel__arena arena;
   gemel__pflow flow;
   char why[200];
-  int right; /* the right side is looked at: what it needs is to be proved */
+  struct gemel__precord *record; /* NULL: nobody keeps one */
+  int right;                     /* the right side is looked at: what it needs is to be proved */
   gemel__ppass pass;
   unsigned dtypes; /* that variables may have: a bit for each; of the pass ANY none */
   int most_rank;
@@ -141,9 +169,9 @@ void gemel__pscene_assume(gemel__pscene *s, gemel__pterm truth, int at_run_time)
 /* SYMBOL is an index of an axis of SIZE from here on. */
 void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm size);
 
-/* 1 if TRUTH follows from all that holds; of FACTS_ONLY, from what is known when the rule is
+/* 1 if TRUTH follows from all that holds; for step KNOWN, from what is known when the rule is
  * applied. */
-int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, int facts_only);
+int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, gemel__pstep step);
 
 /* 1 if TRUTH is plain, without a question: by equations, and by sizes that aren't negative. */
 int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth);

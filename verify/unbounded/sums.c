@@ -595,7 +595,7 @@ static int goes_into(gemel__pscene *s, const sum_part *a, const sum_part *b, con
     gemel__pterm back = gemel__p_replace(t, inverse->value[k], a->n_bound, a->bound, m->value);
     all = gemel__p_and(t, all, gemel__p_equal(t, back, b->bound[k]));
   }
-  return gemel__pscene_provable(s, all, 0);
+  return gemel__pscene_provable(s, all, GEMEL__PSTEP_MAP);
 }
 
 /* With B's ranges and guards known: A's factors, M applied, are B's in some order. */
@@ -699,7 +699,7 @@ static int same_addends(gemel__pscene *s, const sum_part *a, const sum_part *b, 
 static int is_empty(gemel__pscene *s, const sum_part *a) {
   size_t before = s->n_known;
   assume_addend(s, a);
-  int empty = gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0);
+  int empty = gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), GEMEL__PSTEP_EMPTY);
   s->n_known = before;
   return empty;
 }

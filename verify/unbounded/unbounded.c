@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "rules/functions.h"
+#include "unbounded/record.h"
 #include "unbounded/scene.h"
 
 /* ---- A scene ---- */
@@ -49,7 +50,8 @@ static void assume_conditions(gemel__pscene *s) {
 }
 
 static void skip_contradiction(gemel__pscene *s) {
-  if (s->flow == GEMEL__P_GO && gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0)) {
+  if (s->flow == GEMEL__P_GO &&
+      gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), GEMEL__PSTEP_NO_INSTANCE)) {
     gemel__pscene_stop(s, GEMEL__P_SKIP, "no instance");
   }
 }
@@ -68,7 +70,8 @@ static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
   if (s->flow == GEMEL__P_GO && left->sort != right->sort) {
     gemel__pscene_stop(s, GEMEL__P_OPEN, "the right side has another dtype");
   }
-  if (s->flow != GEMEL__P_GO || gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0)) {
+  if (s->flow != GEMEL__P_GO ||
+      gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), GEMEL__PSTEP_NO_ELEMENT)) {
     return; /* results without elements are the same */
   }
   gemel__pterm l = gemel__ptensor_pull(s, left, index);
@@ -78,13 +81,24 @@ static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
                        s->ask.open > 0 ? "elements: a question without an answer"
                                        : "elements that may differ");
   }
-  if (s->flow == GEMEL__P_GO && gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), 0)) {
+  if (s->flow == GEMEL__P_GO &&
+      gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), GEMEL__PSTEP_CONSISTENT)) {
     gemel__pscene_stop(s, GEMEL__P_OPEN, "what is known contradicts itself");
   }
 }
 
+/* 1 if the rule has taken all the questions that it may since there were QUESTIONS, of which OPEN.
+ * Not while what has been proved is recorded: all answers are there. */
+static int is_exhausted(const gemel__pscene *s, size_t questions, size_t open) {
+  return s->record == NULL && (s->ask.questions > questions + GEMEL__CLAIM_QUESTIONS ||
+                               s->ask.open > open + GEMEL__CLAIM_OPEN);
+}
+
 /* One scene: SKIP, OPEN or FAILED, or GO if it is proved. */
 static void run_scene(gemel__pscene *s) {
+  if (s->record != NULL) {
+    gemel__precord_begin(s);
+  }
   find_uniform(s);
   const gemel__ptensor *left = gemel__pscene_left(s);
   assume_conditions(s);
@@ -99,6 +113,9 @@ static void run_scene(gemel__pscene *s) {
     gemel__pscene_stop(s,
                        s->terms.trouble == GEMEL__PTERM_TOO_LARGE ? GEMEL__P_OPEN : GEMEL__P_FAILED,
                        "a term that is too large");
+  }
+  if (s->record != NULL) {
+    gemel__precord_end(s);
   }
 }
 
@@ -173,8 +190,7 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
   do {
     memset(s->variables, 0, GEMEL__RULE_VARIABLES * sizeof *s->variables);
     scene_again(s);
-    if (tried++ == GEMEL__CLAIM_SCENES || s->ask.questions > questions + GEMEL__CLAIM_QUESTIONS ||
-        s->ask.open > open + GEMEL__CLAIM_OPEN) {
+    if (tried++ == GEMEL__CLAIM_SCENES || is_exhausted(s, questions, open)) {
       gemel__pscene_stop(s, GEMEL__P_OPEN, "too many scenes");
     } else {
       run_scene(s);
@@ -243,9 +259,35 @@ static gemel__pflow prove(gemel__pscene *s, int most_rank, gemel__claim *claim) 
   return prove_values(s, most_rank, claim);
 }
 
-gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, gemel__claim *claim,
-                               gemel_error *error) {
+/* Goes through the scenes of CLAIM, which has been proved, once more, and writes what it rests on
+ * to FOLDER. All answers are known. */
+static gemel_status record_claim(gemel__pscene *s, const char *folder, const gemel__claim *claim,
+                                 gemel_error *error) {
+  size_t count = claim->pass == GEMEL__PASS_ANY ? 1 : sizeof groups / sizeof *groups;
+  gemel__precord record;
+  gemel__claim again = {0};
+  gemel__pflow flow = GEMEL__P_GO;
+  gemel_status status = gemel__precord_open(&record, folder, s->rule, error);
+  s->record = status == GEMEL_OK ? &record : NULL;
+  s->pass = claim->pass;
+  for (size_t k = 0; k < count && s->record != NULL && flow <= GEMEL__P_SKIP; k++) {
+    s->dtypes = claim->pass == GEMEL__PASS_ANY ? 0 : groups[k];
+    flow = prove_rank(s, claim->rank, &again);
+  }
+  status = s->record != NULL ? gemel__precord_close(&record, error) : status;
+  s->record = NULL;
+  if (status == GEMEL_OK && flow > GEMEL__P_SKIP) {
+    status = flow == GEMEL__P_FAILED
+                 ? gemel__no_memory(error, "a record")
+                 : gemel__fail(error, GEMEL_INTERNAL, "a record that isn't of its proof");
+  }
+  return status;
+}
+
+gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, const char *record,
+                               gemel__claim *claim, gemel_error *error) {
   gemel__pscene *s = gemel__alloc(sizeof *s);
+  gemel_status status = GEMEL_OK;
   memset(claim, 0, sizeof *claim);
   if (s == NULL || scene_init(s, rule, 1)) {
     gemel__free(s, sizeof *s);
@@ -254,7 +296,12 @@ gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, gem
   gemel__pflow flow = prove(s, most_rank, claim);
   claim->all_ranks = claim->rank > 0 && s->pointwise;
   claim->questions = s->ask.questions;
+  if (flow == GEMEL__P_FAILED) {
+    status = gemel__no_memory(error, "a proof");
+  } else if (record != NULL && claim->rank > 0) {
+    status = record_claim(s, record, claim, error);
+  }
   scene_clear(s);
   gemel__free(s, sizeof *s);
-  return flow == GEMEL__P_FAILED ? gemel__no_memory(error, "a proof") : GEMEL_OK;
+  return status;
 }

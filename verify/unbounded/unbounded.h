@@ -33,9 +33,9 @@ enum {
   GEMEL__CLAIM_OPEN = 8
 };
 
-/* Proves what it can of RULE for ranks up to MOST_RANK. GEMEL_OK with *CLAIM, or GEMEL_NO_MEMORY.
- */
-gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, gemel__claim *claim,
-                               gemel_error *error);
+/* Proves what it can of RULE for ranks up to MOST_RANK, and writes what the proof rests on to a
+ * folder in RECORD (NULL: nowhere). GEMEL_OK with *CLAIM, GEMEL_NO_MEMORY, or GEMEL_IO. */
+gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, const char *record,
+                               gemel__claim *claim, gemel_error *error);
 
 #endif
