@@ -112,6 +112,48 @@ static const claim claims[] = {
     {"never", "reverse(x, axes = a) => x where rank(x) == 2, rank(x) == 3", 2, 0},
     {"broadcast_left_out", "broadcast_to(x, shape = s) => x where rank(x) == length(s)", 2, 2},
     {"other_arm", "reverse(x, axes = a) => x where length(a) == 0 or shape(x)[0] == 2", 2, 0},
+    {"sum_of_half_a_join", "sum(join(x, y, axis = 0), axes = [0]) => sum(x, axes = [0])", 1, 0},
+    {"sum_of_join",
+     "sum(join(x, y, axis = 0), axes = [0]) => sum(x, axes = [0]) + sum(y, axes = [0])", 2, 2},
+    {"sum_of_window",
+     "sum(subtensor(x, start = a, size = b, step = c), axes = [0]) => sum(x, axes = [0])", 1, 0},
+    {"sum_of_pad_by_one",
+     "sum(pad(x, 1, low = l, high = h, interior = i), axes = [0]) => sum(x, axes = [0])"
+     " where l >= 0, h >= 0",
+     1, 0},
+    {"sums_not_renumbered", "sum(sum(x, axes = a), axes = b) => sum(x, axes = [a, b])", 2, 1},
+    {"sum_of_product", "sum(x * y, axes = a) => sum(x, axes = a) * sum(y, axes = a)", 1, 0},
+    {"square_of_sum", "sqr(sum(x, axes = a)) => sum(sqr(x), axes = a)", 1, 0},
+    {"square_of_sum_mixed",
+     "sqr(sum(x, axes = a) + y) => sqr(sum(x, axes = a)) + sqr(y) + 2 * y * sum(x, axes = a)"
+     " where float(x)",
+     1, 1},
+    {"sum_of_narrow",
+     "sum(x + y, axes = a) => sum(x, axes = a) + sum(y, axes = a)"
+     " where integer(x), same_shape(x, y)",
+     1, 0},
+    {"sum_of_wide",
+     "sum(x + y, axes = a) => sum(x, axes = a) + sum(y, axes = a)"
+     " where integer(x), bits(x) == 64, same_shape(x, y)",
+     2, 2},
+    {"sum_of_broadcast_uncounted",
+     "sum(broadcast_to(x, shape = s), axes = [0]) => x where scalar(x), length(s) == 1", 1, 0},
+    {"sum_of_added_uncounted",
+     "sum(inc_subtensor(x, y, start = b, step = t), axes = [0]) => sum(x, axes = [0])", 1, 0},
+    {"sum_of_overwritten",
+     "sum(set_subtensor(x, y, start = b, step = t), axes = [0])"
+     " => sum(x, axes = [0]) + sum(y, axes = [0]) where float(x)",
+     1, 0},
+    {"sum_of_added",
+     "sum(inc_subtensor(x, y, start = b, step = t), axes = [0])"
+     " => sum(x, axes = [0]) + sum(y, axes = [0]) where float(x)",
+     2, 1},
+    {"sum_of_half", "sum(x / 2, axes = a) => sum(x, axes = a) * 2 where float(x)", 1, 0},
+    {"one_reversed", "sum(reverse(x, axes = a) * y, axes = a) => sum(x * y, axes = a)", 1, 0},
+    {"both_reversed",
+     "sum(reverse(x, axes = a) * reverse(y, axes = a), axes = a) => sum(x * y, axes = a)"
+     " where same_shape(x, y), float(x)",
+     2, 2},
     {"literals_of_dtypes", "where(p, x, 0) => where(logical_not(p), 0, x)", 2, 0},
 };
 

@@ -44,6 +44,7 @@ struct gemel__precord;
     "a map of one sum's indices to the other's keeps ranges and guards, and its inverse undoes "   \
     "it")                                                                                          \
   X(EMPTY, "no terms", "no index of this sum has its guards, so it is 0")                          \
+  X(ONE, "one", "this size is 1, so an index below it is 0")                                       \
   X(SAME, "same term", "the element of the left side is that of the right one")                    \
   X(CONSISTENT, "no contradiction",                                                                \
     "what was asserted in this scene has a model, so that not just anything follows from it")

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Are two elements the same as sums? In the reals and in the rings of integers an element is
- * multiplied out to addends: a number times factors, summed over bound indices where guards hold.
+ * multiplied out to parts: a number times factors, summed over bound indices where guards hold.
  * So that sums are linear, that sums of sums are one sum, and that a sum over a join or a pad is
  * that of its parts, needs no proof.
  *
- * Two addends are the same if a map of one's bound indices to the other's, with an inverse, keeps
+ * Two parts are the same if a map of one's bound indices to the other's, with an inverse, keeps
  * ranges and guards, and if their factors are the same under it. Candidates for the map are read
  * off where both read one tensor: "index here = index there", solved for each bound index.
  */
@@ -16,8 +16,10 @@
 
 enum { MOST_PARTS = 64, MOST_FACTORS = 12, MOST_GUARDS = 12, MOST_READS = 16, MOST_EQUATIONS = 24 };
 
-/* NUMBER ÷ DIVISOR times the factors; DIVISOR is 1 in a ring of integers. */
+/* NUMBER ÷ DIVISOR times the factors; DIVISOR is 1 in a ring of integers. SIDE: of which of the two
+ * elements it is a part. */
 typedef struct sum_part {
+  int side;
   int64_t number, divisor;
   uint32_t n_guards, n_factors, n_bound;
   gemel__pterm guards[MOST_GUARDS];
@@ -112,7 +114,7 @@ static int calls(const gemel__pterms *t, gemel__pterm a, const char *name) {
 
 /* ---- Addends ---- */
 
-static sum_part *new_addend(total *x) {
+static sum_part *new_part(total *x) {
   if (x->count == MOST_PARTS) {
     x->failed = 1;
     return NULL;
@@ -209,7 +211,7 @@ static void multiply_by(total *x, uint32_t first, gemel__pterm a, int depth) {
   uint32_t left = middle - first, right = x->count - middle, end = x->count;
   for (uint32_t i = 0; i < left * right && !x->failed; i++) {
     const sum_part product = x->list[first + i / right];
-    sum_part *made = new_addend(x);
+    sum_part *made = new_part(x);
     if (made != NULL) {
       *made = product;
       multiply(x, made, &x->list[middle + i % right]);
@@ -227,16 +229,52 @@ static void scale_from(total *x, uint32_t first, int64_t number, int64_t divisor
   }
 }
 
+/* The term A where GUARD holds, NUMBER times. */
+static void expand_where(total *x, gemel__pterm a, gemel__pterm guard, int64_t number, int depth) {
+  uint32_t first = x->count;
+  expand(x, a, depth);
+  scale_from(x, first, number, 1);
+  for (uint32_t k = first; k < x->count; k++) {
+    add_guard(x, &x->list[k], guard);
+  }
+}
+
+/* Adds up parts FIRST ... that are the same but for their numbers, as they are written. */
+static void merge_from(total *x, uint32_t first) {
+  uint32_t kept = first;
+  for (uint32_t k = first; k < x->count && !x->failed; k++) {
+    const sum_part a = x->list[k];
+    uint32_t at = first;
+    while (at < kept &&
+           !(a.n_factors == x->list[at].n_factors && a.n_guards == x->list[at].n_guards &&
+             a.n_bound == 0 && x->list[at].n_bound == 0 &&
+             memcmp(a.factors, x->list[at].factors, sizeof a.factors) == 0 &&
+             memcmp(a.guards, x->list[at].guards, sizeof a.guards) == 0)) {
+      at++;
+    }
+    if (at < kept) {
+      add_number(x, &x->list[at], &a);
+    } else {
+      x->list[kept++] = a;
+    }
+  }
+  x->count = kept;
+}
+
+/* A choice by one comparison has a part for each arm. One by a window is its second arm everywhere,
+ * and the difference of the two within: so no part is about all that lies outside. */
 static void expand_choice(total *x, gemel__pterm a, int depth) {
   gemel__pterms *t = &x->s->terms;
-  gemel__pterm truth = gemel__p_operand(t, a, 0);
-  for (uint32_t arm = 1; arm <= 2; arm++) {
-    uint32_t first = x->count;
-    gemel__pterm guard = arm == 1 ? truth : gemel__p_not(t, truth);
-    expand(x, gemel__p_operand(t, a, arm), depth);
-    for (uint32_t k = first; k < x->count; k++) {
-      add_guard(x, &x->list[k], guard);
-    }
+  gemel__pterm truth = gemel__p_operand(t, a, 0), inner = gemel__p_operand(t, a, 1),
+               outer = gemel__p_operand(t, a, 2);
+  uint32_t first = x->count;
+  expand_where(x, inner, truth, 1, depth);
+  if (t->nodes[truth].kind == GEMEL__P_AND) {
+    expand_where(x, outer, truth, -1, depth);
+    expand(x, outer, depth);
+    merge_from(x, first);
+  } else {
+    expand_where(x, outer, gemel__p_not(t, truth), 1, depth);
   }
 }
 
@@ -271,10 +309,32 @@ static void expand_quotient(total *x, gemel__pterm a, int depth) {
 }
 
 static void expand_factor(total *x, gemel__pterm a) {
-  sum_part *one = new_addend(x);
+  sum_part *one = new_part(x);
   if (one != NULL) {
     add_factor(x, one, a);
   }
+}
+
+/* A call of which nothing is known here, but that it is a function: a choice among its operands is
+ * one among its values. */
+static void expand_opaque(total *x, gemel__pterm a, int depth) {
+  gemel__pterms *t = &x->s->terms;
+  const gemel__pterm_node n = t->nodes[a];
+  uint32_t at = 0;
+  while (at < n.count && !(t->nodes[t->operands[n.first + at]].kind == GEMEL__P_CHOICE &&
+                           gemel__psort_is_element(t->nodes[t->operands[n.first + at]].sort))) {
+    at++;
+  }
+  if (at == n.count) {
+    expand_factor(x, a);
+    return;
+  }
+  gemel__pterm choice = t->operands[n.first + at], arms[2];
+  for (uint32_t arm = 0; arm < 2; arm++) {
+    gemel__pterm value = gemel__p_operand(t, choice, arm + 1);
+    arms[arm] = gemel__p_replace(t, a, 1, &choice, &value);
+  }
+  expand(x, gemel__p_choose(t, gemel__p_operand(t, choice, 0), arms[0], arms[1]), depth);
 }
 
 /* 1 if a cast from FROM to TO keeps sums and products: to reals that hold as much, and to a ring of
@@ -286,6 +346,13 @@ static int keeps_sums(gemel_dtype from, gemel_dtype to) {
   }
   return kind != GEMEL_KIND_FLOAT && target != GEMEL_KIND_FLOAT && kind != GEMEL_KIND_BOOL &&
          target != GEMEL_KIND_BOOL && gemel_dtype_size(to) <= gemel_dtype_size(from);
+}
+
+/* 1 if A is an integer of the graph as an element of 64 bits, which hold all of them. */
+static int is_wide_integer(const gemel__pterms *t, gemel__pterm a) {
+  gemel_dtype dtype;
+  return calls(t, a, "element") && gemel__psort_dtype(t->nodes[a].sort, &dtype) &&
+         (dtype == GEMEL_I64 || dtype == GEMEL_U64);
 }
 
 /* FACTOR, cast to SORT; what was cast from there before is itself again. */
@@ -305,8 +372,13 @@ static void expand_cast(total *x, gemel__pterm a, int depth) {
   gemel_dtype from, to;
   uint32_t first = x->count;
   if (!gemel__psort_dtype(t->nodes[inner].sort, &from) || !gemel__psort_dtype((int)sort, &to) ||
-      !keeps_sums(from, to)) {
-    expand_factor(x, a);
+      (!keeps_sums(from, to) && !is_wide_integer(t, inner))) {
+    expand_opaque(x, a, depth);
+    return;
+  }
+  if (is_wide_integer(t, inner)) {
+    gemel__pterm integer = gemel__p_operand(t, inner, 0);
+    expand(x, gemel__p_call(t, sort, "element", 0, 1, &integer), depth);
     return;
   }
   expand(x, inner, depth);
@@ -326,7 +398,7 @@ static void expand_integer(total *x, gemel__pterm a) {
   for (uint32_t k = 0; k < products; k++) {
     gemel__pterm product = n.kind == GEMEL__P_SUM ? gemel__p_operand(t, integer, k) : integer;
     int several = t->nodes[product].kind == GEMEL__P_PRODUCT;
-    sum_part *one = new_addend(x);
+    sum_part *one = new_part(x);
     for (uint32_t i = 0; one != NULL && i < (several ? t->nodes[product].count : 1); i++) {
       gemel__pterm factor = several ? gemel__p_operand(t, product, i) : product;
       add_factor(x, one,
@@ -337,7 +409,7 @@ static void expand_integer(total *x, gemel__pterm a) {
     }
   }
   sum_part *constant =
-      n.value != 0 && (n.kind == GEMEL__P_SUM || n.kind == GEMEL__P_NUMBER) ? new_addend(x) : NULL;
+      n.value != 0 && (n.kind == GEMEL__P_SUM || n.kind == GEMEL__P_NUMBER) ? new_part(x) : NULL;
   if (constant != NULL) {
     set_number(x, constant, n.value, 1);
   }
@@ -364,18 +436,18 @@ static void expand_call(total *x, gemel__pterm a, int depth) {
   } else if (calls(t, a, "element")) {
     expand_integer(x, a);
   } else {
-    expand_factor(x, a);
+    expand_opaque(x, a, depth);
   }
 }
 
-/* Adds the addends of A to X. */
+/* Adds the parts of A to X. */
 static void expand(total *x, gemel__pterm a, int depth) {
   gemel__pterms *t = &x->s->terms;
   int64_t number, divisor;
   if (x->failed || a == 0 || depth > GEMEL__SAME_DEPTH) {
     x->failed = 1;
   } else if (literal_number(t, a, &number, &divisor)) {
-    sum_part *one = number != 0 ? new_addend(x) : NULL;
+    sum_part *one = number != 0 ? new_part(x) : NULL;
     if (one != NULL) {
       set_number(x, one, number, divisor);
     }
@@ -424,11 +496,22 @@ static void unbind(total *x, sum_part *a, uint32_t k, int one) {
   }
 }
 
-static void tidy(total *x, sum_part *a) {
+/* HARD: sizes that take a question to be 1 are asked for. */
+static void tidy(total *x, sum_part *a, int hard) {
   gemel__pterms *t = &x->s->terms;
   gemel__pterm one = gemel__p_number(t, 1);
+  for (uint32_t k = a->n_factors; k > 0 && hard; k--) {
+    gemel__pterm factor = a->factors[k - 1];
+    if (calls(t, factor, "element") &&
+        gemel__pscene_provable(x->s, gemel__p_equal(t, gemel__p_operand(t, factor, 0), one),
+                               GEMEL__PSTEP_ONE)) {
+      a->factors[k - 1] = a->factors[--a->n_factors];
+    }
+  }
   for (uint32_t k = a->n_bound; k > 0; k--) {
-    if (gemel__pscene_plain(x->s, gemel__p_equal(t, a->sizes[k - 1], one))) {
+    gemel__pterm is_one = gemel__p_equal(t, a->sizes[k - 1], one);
+    if (gemel__pscene_plain(x->s, is_one) ||
+        (hard && gemel__pscene_provable(x->s, is_one, GEMEL__PSTEP_ONE))) {
       unbind(x, a, k - 1, 1);
     } else if (!uses_symbol(a, t, a->bound[k - 1])) {
       unbind(x, a, k - 1, 0);
@@ -569,7 +652,7 @@ static int is_whole(const sum_part *a, const map *m) {
 }
 
 /* Assumes A's ranges and guards. */
-static void assume_addend(gemel__pscene *s, const sum_part *a) {
+static void assume_part(gemel__pscene *s, const sum_part *a) {
   for (uint32_t k = 0; k < a->n_bound; k++) {
     gemel__pscene_index(s, a->bound[k], a->sizes[k]);
   }
@@ -635,11 +718,11 @@ static int same_by(gemel__pscene *s, const sum_part *a, const sum_part *b, const
   if (!is_whole(a, &of_a) || !is_whole(b, &of_b)) {
     return 0;
   }
-  assume_addend(s, b);
+  assume_part(s, b);
   int same = goes_into(s, a, b, &of_a, &of_b) && same_factors(s, a, b, &of_a, depth);
   s->n_known = before;
   if (same) {
-    assume_addend(s, a);
+    assume_part(s, a);
     same = goes_into(s, b, a, &of_b, &of_a);
     s->n_known = before;
   }
@@ -681,13 +764,25 @@ static int same_by_reads(gemel__pscene *s, const sum_part *a, const sum_part *b,
   return !tried && same_by_reads(s, a, b, of_a, of_b, so_far, k + 1, depth);
 }
 
+/* What kind of factor A is, as far as it is plain: other kinds may be the same still. */
+static uint64_t factor_kind(const gemel__pterms *t, gemel__pterm a) {
+  return (uint64_t)(uintptr_t)t->nodes[a].name ^ (uint64_t)t->nodes[a].kind << 56;
+}
+
+/* 1 if A and B have factors of the same kinds. */
+static int alike(const gemel__pterms *t, const sum_part *a, const sum_part *b) {
+  uint64_t sums[2] = {0, 0};
+  for (uint32_t k = 0; k < a->n_factors && a->n_factors == b->n_factors; k++) {
+    sums[0] += factor_kind(t, a->factors[k]);
+    sums[1] += factor_kind(t, b->factors[k]);
+  }
+  return a->n_bound == b->n_bound && a->n_factors == b->n_factors && sums[0] == sums[1];
+}
+
 /* 1 if A and B are the same but for their numbers. */
-static int same_addends(gemel__pscene *s, const sum_part *a, const sum_part *b, int depth) {
+static int same_parts(gemel__pscene *s, const sum_part *a, const sum_part *b, int depth) {
   const index_equations none = {0};
   reads of_a, of_b;
-  if (a->n_bound != b->n_bound || a->n_factors != b->n_factors) {
-    return 0;
-  }
   collect_reads(s, a, &of_a);
   collect_reads(s, b, &of_b);
   return same_by_reads(s, a, b, &of_a, &of_b, &none, 0, depth);
@@ -698,18 +793,20 @@ static int same_addends(gemel__pscene *s, const sum_part *a, const sum_part *b, 
 /* 1 if no index of A's ranges has its guards, or an axis has no elements. */
 static int is_empty(gemel__pscene *s, const sum_part *a) {
   size_t before = s->n_known;
-  assume_addend(s, a);
+  assume_part(s, a);
   int empty = gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), GEMEL__PSTEP_EMPTY);
   s->n_known = before;
   return empty;
 }
 
-/* Adds up addends that are the same. */
-static void collect_addends(total *x, int depth) {
+/* Adds up parts that are the same: of two sides, or of one. */
+static void collect_parts(total *x, int two_sides, int depth) {
   for (uint32_t k = 0; k < x->count; k++) {
     for (uint32_t i = 0; i < k && x->s->flow == GEMEL__P_GO && !x->failed; i++) {
       if (x->list[i].number != 0 && x->list[k].number != 0 &&
-          same_addends(x->s, &x->list[i], &x->list[k], depth)) {
+          (x->list[i].side != x->list[k].side) == two_sides &&
+          alike(&x->s->terms, &x->list[i], &x->list[k]) &&
+          same_parts(x->s, &x->list[i], &x->list[k], depth)) {
         add_number(x, &x->list[i], &x->list[k]);
         x->list[k].number = 0;
       }
@@ -735,8 +832,15 @@ static gemel__pterm free_guard(const total *x) {
   return 0;
 }
 
-static int is_zero(total *x, int depth) {
-  collect_addends(x, depth);
+/* 1 if all parts cancel, or have no elements; HARD as in tidy. */
+static int is_zero(total *x, int depth, int hard) {
+  for (uint32_t k = 0; k < x->count && !x->failed; k++) {
+    if (x->list[k].number != 0) {
+      tidy(x, &x->list[k], hard);
+    }
+  }
+  collect_parts(x, 1, depth);
+  collect_parts(x, 0, depth);
   for (uint32_t k = 0; k < x->count && !x->failed; k++) {
     if (x->list[k].number != 0 && !is_empty(x->s, &x->list[k])) {
       return 0;
@@ -762,7 +866,7 @@ static int start(total *x, gemel__pscene *s, gemel__pterm_sort sort) {
   return x->list != NULL;
 }
 
-/* 1 if the addends of two elements are the elements: nothing was multiplied out. */
+/* 1 if the parts of two elements are the elements: nothing was multiplied out. */
 static int says_nothing(const total *x, gemel__pterm a, gemel__pterm b) {
   const sum_part *l = &x->list[0], *r = &x->list[1];
   return x->count == 2 && l->n_factors == 1 && l->factors[0] == a && r->n_factors == 1 &&
@@ -781,12 +885,12 @@ int gemel__same_sums(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth
   uint32_t first = x.count;
   expand(&x, b, depth);
   scale_from(&x, first, -1, 1);
-  for (uint32_t k = 0; k < x.count && !x.failed; k++) {
-    tidy(&x, &x.list[k]);
+  for (uint32_t k = first; k < x.count; k++) {
+    x.list[k].side = 1;
   }
   if (!x.failed && s->flow == GEMEL__P_GO && !says_nothing(&x, a, b)) {
     guard = free_guard(&x);
-    same = guard == 0 && is_zero(&x, depth);
+    same = guard == 0 && (is_zero(&x, depth, 0) || is_zero(&x, depth, 1));
   }
   gemel__free(x.list, MOST_PARTS * sizeof *x.list);
   return guard != 0 ? gemel__same_in_cases(s, a, b, guard, depth) : same;
