@@ -240,6 +240,41 @@ static void jobs(const void *data) {
   gemel_context_unref(context);
 }
 
+/* Beside what is measured, one at a time and three. */
+static void heard(void *user, const gemel_record *record) {
+  size_t *records = user;
+  int wrong = strcmp(record->name, "wrong") == 0;
+  CT_REQUIRE(record->proof != NULL);
+  CT_EQ_STR(record->proof->rule, record->name);
+  CT_EQ_INT(record->proof->elements == NULL, wrong);
+  CT_EQ_INT(strstr(record->proof->why, "rank 1, scene 2") != NULL, wrong);
+  ++*records;
+}
+
+static void beside(const void *data) {
+  static const char text[] =
+      "rule right in canonicalize: reverse(reverse(x, axes = a), axes = a) => x\n"
+      "rule wrong in canonicalize: join(x, y, axis = k) => join(y, x, axis = k)\n";
+  (void)data;
+  for (size_t jobs = 1; jobs <= 3; jobs += 2) {
+    size_t records = 0;
+    gemel_error error;
+    gemel_context *context = gemel_context_new(&error);
+    gemel_rules *rules = gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
+    const gemel_verify_options options = {.size = sizeof options,
+                                          .instances = 4,
+                                          .jobs = jobs,
+                                          .proofs = 1,
+                                          .sink = heard,
+                                          .user = &records};
+    CT_REQUIRE(rules != NULL);
+    CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, NULL, &error), GEMEL_OK);
+    CT_EQ_UINT(records, 2 * GEMEL_TIER_COUNT);
+    gemel_rules_unref(rules);
+    gemel_context_unref(context);
+  }
+}
+
 static void refused(const void *data) {
   gemel_error error;
   gemel_context *context = gemel_context_new(&error);
@@ -288,9 +323,13 @@ static void refused_memory(const void *data) {
 }
 
 static const ct_test tests[] = {
-    CT_TEST("polynomials", polynomials, NULL), CT_TEST("questions", questions, NULL),
-    CT_TEST("elementwise", elementwise, NULL), CT_TEST("jobs", jobs, NULL),
-    CT_TEST("refused", refused, NULL),         CT_TEST("refused_memory", refused_memory, NULL),
+    CT_TEST("polynomials", polynomials, NULL),
+    CT_TEST("questions", questions, NULL),
+    CT_TEST("elementwise", elementwise, NULL),
+    CT_TEST("jobs", jobs, NULL),
+    CT_TEST("beside", beside, NULL),
+    CT_TEST("refused", refused, NULL),
+    CT_TEST("refused_memory", refused_memory, NULL),
 };
 
 void ct_register(void) {

@@ -2,9 +2,9 @@
  *
  * The report of `gemel verify --html`: one file that needs nothing else. First the counts and a
  * plot of all rules, the largest error ÷ bound of the left side against that of the right; then the
- * table of verdicts, in which each subject leads to its evidence below: what carries each tier,
- * over how many instances, shapes and results, the class, and the counterexample of what was
- * refuted. It is written so that it is XML as well as HTML.
+ * table of verdicts, in which each subject leads to its evidence below: what is proved of a rule
+ * for all sizes, what carries each tier, over how many instances, shapes and results, the class,
+ * and the counterexample of what was refuted. It is written so that it is XML as well as HTML.
  */
 #include <math.h>
 #include <string.h>
@@ -132,6 +132,18 @@ static const char *class_of(gemel_verdict verdict) {
                                                    : "open";
 }
 
+/* What is proved, in a TAG; PROOF NULL: nobody asked. */
+static void print_proof(FILE *file, const char *tag, const gemel_proof *proof) {
+  char text[GEMEL__PROOF_TEXT] = "";
+  if (proof != NULL) {
+    gemel__proof_text(proof, text);
+  }
+  fprintf(file, "<%s class=\"%s\">", tag,
+          proof != NULL && proof->elements != NULL ? "passed" : "na");
+  gemel__escape(file, text);
+  fprintf(file, "</%s>", tag);
+}
+
 static void table_row(FILE *file, const gemel__records *records, size_t first) {
   size_t end = end_of(records, first), k;
   fprintf(file, "<tr><td><a href=\"#s%zu\">", first);
@@ -155,6 +167,9 @@ static void table_row(FILE *file, const gemel__records *records, size_t first) {
     }
     fputs("</td>", file);
   }
+  if (records->proofs) {
+    print_proof(file, "td", records->rows[first].proof);
+  }
   fputs("</tr>\n", file);
 }
 
@@ -163,6 +178,7 @@ static void print_table(FILE *file, const gemel__records *records) {
   for (int tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     fprintf(file, "<th>%s</th>", gemel_tier_name((gemel_tier)tier));
   }
+  fputs(records->proofs ? "<th>proved</th>" : "", file);
   fputs("</tr>\n", file);
   for (size_t k = 0; k < records->count; k = end_of(records, k)) {
     table_row(file, records, k);
@@ -232,6 +248,11 @@ static void print_evidence(FILE *file, const gemel__records *records, size_t fir
     print_words(file, "declares to give up", last->declared);
     print_words(file, "was measured to give up", last->needs);
     fprintf(file, "<p>%zu different shapes</p>\n", last->shapes);
+  }
+  if (last->proof != NULL) {
+    fputs("<p>proved: ", file);
+    print_proof(file, "span", last->proof);
+    fputs("</p>\n", file);
   }
   fputs("<ul>\n", file);
   for (k = first; k < end; k++) {

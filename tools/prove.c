@@ -15,24 +15,27 @@ typedef struct proofs {
   size_t rules, proved, all_ranks;
 } proofs;
 
-static void format_ranks(const gemel_proof *proof, char *text, size_t bytes) {
-  if (proof->all_ranks) {
-    snprintf(text, bytes, "all");
+void gemel__proof_text(const gemel_proof *proof, char text[GEMEL__PROOF_TEXT]) {
+  char ranks[20];
+  snprintf(ranks, sizeof ranks, "ranks to %d", proof->ranks);
+  if (proof->elements == NULL) {
+    snprintf(text, GEMEL__PROOF_TEXT, "open: %s", proof->why);
   } else {
-    snprintf(text, bytes, "to %d", proof->ranks);
+    snprintf(text, GEMEL__PROOF_TEXT, "%s%s, all sizes, %s", proof->elements,
+             strcmp(proof->elements, "any") == 0 ? " elements" : "",
+             proof->all_ranks ? "all ranks" : ranks);
   }
 }
 
 static void print_row(proofs *p, const gemel_proof *proof) {
-  char ranks[20];
-  format_ranks(proof, ranks, sizeof ranks);
-  if (proof->elements == NULL) {
-    fprintf(p->table, "%-34s  open: %s\n", proof->rule, proof->why);
-    return;
+  char text[GEMEL__PROOF_TEXT];
+  gemel__proof_text(proof, text);
+  fprintf(p->table, "%-34s  %s%s", proof->rule, proof->elements != NULL ? "proved: " : "", text);
+  if (proof->elements != NULL) {
+    fprintf(p->table, " (scenes: %zu)%s%s", proof->scenes, proof->why[0] != '\0' ? "; " : "",
+            proof->why);
   }
-  fprintf(p->table, "%-34s  proved: %s elements, all sizes, ranks %s (scenes: %zu)%s%s\n",
-          proof->rule, proof->elements, ranks, proof->scenes, proof->why[0] != '\0' ? "; " : "",
-          proof->why);
+  fputc('\n', p->table);
 }
 
 static void write_json(proofs *p, const gemel_proof *proof) {

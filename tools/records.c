@@ -27,13 +27,47 @@ static const char *copy(const char *text) {
   return text != NULL ? gemel__need_text("%s", text) : NULL;
 }
 
+/* PROOF (or NULL) without the rule's name, which the record has; to be freed with free_proof. */
+static const gemel_proof *copy_proof(const gemel_proof *proof) {
+  if (proof == NULL) {
+    return NULL;
+  }
+  gemel_proof *to = gemel__need(NULL, sizeof *to);
+  *to = *proof;
+  to->rule = NULL;
+  to->elements = copy(proof->elements);
+  to->why = copy(proof->why);
+  return to;
+}
+
+static void free_proof(const gemel_proof *proof) {
+  if (proof != NULL) {
+    free((char *)proof->elements);
+    free((char *)proof->why);
+    free((gemel_proof *)proof);
+  }
+}
+
+/* Counts what is proved of a rule, whose records come one after the other. */
+static void count_proof(gemel__records *records, const gemel_record *record) {
+  const gemel_record *before = records->count > 0 ? &records->rows[records->count - 1] : NULL;
+  records->proofs |= record->proof != NULL;
+  if (record->proof != NULL && record->proof->elements != NULL &&
+      (before == NULL || before->proof == NULL || strcmp(before->name, record->name) != 0)) {
+    records->proved++;
+    records->all_ranks += record->proof->all_ranks != 0;
+  }
+}
+
 static void keep(gemel__records *records, const gemel_record *record) {
   if (records->count == records->capacity) {
     records->capacity = records->capacity * 2 + 64;
     records->rows = gemel__need(records->rows, records->capacity * sizeof *records->rows);
   }
+  count_proof(records, record);
   gemel_record *row = &records->rows[records->count++];
   *row = *record;
+  row->proof = copy_proof(record->proof);
   row->kind = copy(record->kind);
   row->name = copy(record->name);
   row->detail = copy(record->detail != NULL ? record->detail : "");
@@ -132,6 +166,7 @@ void gemel__records_clear(gemel__records *records) {
     free((char *)row->replay);
     free((char *)row->text);
     free((char *)row->witnesses);
+    free_proof(row->proof);
   }
   free(records->rows);
   gemel__baseline_clear(&records->baseline);

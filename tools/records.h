@@ -28,6 +28,8 @@ typedef struct gemel__records {
   gemel_record *rows;  /* copies; their strings are our own */
   size_t count, capacity;
   size_t verdicts[GEMEL_VERDICT_COUNT];
+  size_t proved, all_ranks; /* rules that are, and for all ranks */
+  int proofs;               /* 1: some record says what is proved */
   gemel__baseline baseline; /* empty: none */
   int json;                 /* 1: OUTPUT is open */
   gemel__output output;
@@ -93,6 +95,12 @@ int gemel__records_html(const gemel__records *records, const char *path, uint64_
 
 /* gemel verify --proof (prove.c). */
 int gemel__prove(const gemel__args *args);
+
+enum { GEMEL__PROOF_TEXT = 300 };
+
+/* TEXT = what PROOF says, in its three parts: "any elements, all sizes, ranks to 3", or "open: ..."
+ * (prove.c). */
+void gemel__proof_text(const gemel_proof *proof, char text[GEMEL__PROOF_TEXT]);
 
 /* TEXT (NULL: nothing) as XML and HTML have it: without control characters, and with '?' for each
  * byte that is no UTF-8. */

@@ -2,8 +2,8 @@
  *
  * The table of verdicts: a row for each subject, a column for each tier. A cell says the verdict
  * and what carries it: the model that decided (field, cells, samples), or the largest error ÷
- * bound. Why something is not applicable stands below, once for each reason. What is worse than
- * that is printed in full.
+ * bound. Of a rule the last column says what is proved of it. Why something is not applicable
+ * stands below, once for each reason. What is worse than that is printed in full.
  */
 #include <string.h>
 #include <stdlib.h>
@@ -57,6 +57,22 @@ static int same_subject(const gemel_record *a, const gemel_record *b) {
   return strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
 }
 
+/* 1 if tier K is the last column. */
+static int is_last(const gemel__records *records, size_t k) {
+  return k + 1 == GEMEL_TIER_COUNT && !records->proofs;
+}
+
+/* The last column, if there are proofs. */
+static void print_proof(const gemel__records *records, const gemel_proof *proof) {
+  char text[GEMEL__PROOF_TEXT] = "-";
+  if (proof != NULL) {
+    gemel__proof_text(proof, text);
+  }
+  if (records->proofs) {
+    fprintf(records->table, "  %s", text);
+  }
+}
+
 /* Prints the row of the records FIRST .. END, which are of one subject. */
 static void print_row(const gemel__records *records, size_t first, size_t end, int width,
                       reasons *seen) {
@@ -71,8 +87,9 @@ static void print_row(const gemel__records *records, size_t first, size_t end, i
   fprintf(records->table, "%-*s", width, records->rows[first].name);
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
     format_cell(cells[k], seen, cell);
-    fprintf(records->table, k + 1 < GEMEL_TIER_COUNT ? "  %-15s" : "  %s", cell);
+    fprintf(records->table, is_last(records, k) ? "  %s" : "  %-15s", cell);
   }
+  print_proof(records, records->rows[first].proof);
   fputc('\n', records->table);
 }
 
@@ -100,9 +117,10 @@ void gemel__records_print(const gemel__records *records) {
   size_t k, first = 0;
   fprintf(records->table, "%-*s", width, "");
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
-    fprintf(records->table, k + 1 < GEMEL_TIER_COUNT ? "  %-15s" : "  %s",
+    fprintf(records->table, is_last(records, k) ? "  %s" : "  %-15s",
             gemel_tier_name((gemel_tier)k));
   }
+  fputs(records->proofs ? "  proved" : "", records->table);
   fputc('\n', records->table);
   for (k = 1; k <= records->count; k++) {
     if (k == records->count || !same_subject(&records->rows[first], &records->rows[k])) {

@@ -13,8 +13,9 @@ static const gemel__option options[] = {
      "rewrite rules and passes instead: those of gemel's own whose name, family, phase or tag "
      "matches, or the rules in the file"},
     {"proof", 'P', NULL,
-     "instead, say of rewrite rules what is proved for all sizes; with --rules, --jobs, --json and "
-     "--record only"},
+     "only say of rewrite rules what is proved for all sizes, which without --tier stands beside "
+     "what "
+     "is measured; with --rules, --jobs, --json and --record only"},
     {"record", 'E', "DIR",
      "with --proof: write the questions that each proof rests on to DIR, as SMT-LIB files for "
      "another solver (ci/recheck)"},
@@ -60,8 +61,13 @@ static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
   if (r->verdicts[GEMEL_VERDICT_OVERSTATED] > 0) {
     fprintf(r->table, "%zu overstated, ", r->verdicts[GEMEL_VERDICT_OVERSTATED]);
   }
-  fprintf(r->table, "%zu refuted (seed %llu, %.1f s)\n", r->verdicts[GEMEL_VERDICT_REFUTED],
+  fprintf(r->table, "%zu refuted (seed %llu, %.1f s)", r->verdicts[GEMEL_VERDICT_REFUTED],
           (unsigned long long)seed, gemel__now() - r->started);
+  if (r->proofs) {
+    fprintf(r->table, "; %zu rules proved for all sizes, %zu of them for all ranks", r->proved,
+            r->all_ranks);
+  }
+  fputc('\n', r->table);
 }
 
 /* The rules in a file, or those of gemel's own that a pattern names. */
@@ -196,6 +202,7 @@ static int read_settings(const gemel__args *args, gemel__records *records,
   settings->tick = seconds > 0 ? gemel__records_tick : NULL;
   records->seconds = seconds;
   settings->witnesses = html != NULL;
+  settings->proofs = tiers == NULL && gemel__arg(args, "replay") == NULL;
   return baseline != NULL ? gemel__baseline_read(&records->baseline, baseline) : GEMEL__GOOD;
 }
 
@@ -227,7 +234,9 @@ const gemel__command gemel__command_verify = {
     "rule.",
     "Evidence comes in tiers. " GEMEL__TIER_QUESTIONS "\n"
     "Of a rewrite rule, instances are made from its own text; besides the tiers, what it gives up "
-    "is measured, and `needs` must say exactly that.\n"
+    "is measured, and `needs` must say exactly that; and what is proved for all sizes is said, "
+    "unless "
+    "--tier chooses among what is measured.\n"
     "The verdicts are passed, not applicable (with its reason), not run, uninformative and refuted "
     "(with a counterexample). Exit status 0 if there are only the first two, or with --baseline "
     "nothing that is worse, else 1; 2 for usage and for what can't be read or written. With "

@@ -52,6 +52,21 @@ int gemel__list_names_rule(const char *list, const gemel_rule_info *info) {
   return 0;
 }
 
+/* 1 if the word stands for a rule of RULES. */
+static int names_rule_of(const void *rules, const char *word, size_t length) {
+  for (size_t k = 0; k < gemel_rules_count(rules); k++) {
+    if (gemel__word_names_rule(word, length, gemel_rule_describe(gemel_rules_at(rules, k)))) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+gemel_status gemel__list_check_rules(const char *list, const gemel_rules *rules,
+                                     gemel_error *error) {
+  return gemel__list_check(list, "rule, tag, family or phase", names_rule_of, rules, error);
+}
+
 static int has_tag(const gemel_rule_info *info, const char *tag) {
   for (size_t k = 0; k < info->n_tags; k++) {
     if (strcmp(info->tags[k], tag) == 0) {
@@ -122,11 +137,8 @@ static int names_any(const struct choosing *c, const char *word, size_t length) 
     }
   }
   for (size_t s = 0; s < n_sets(c); s++) {
-    for (size_t k = 0; k < gemel_rules_count(set_at(c, s)); k++) {
-      if (gemel__word_names_rule(word, length,
-                                 gemel_rule_describe(gemel_rules_at(set_at(c, s), k)))) {
-        return 1;
-      }
+    if (names_rule_of(set_at(c, s), word, length)) {
+      return 1;
     }
   }
   return 0;

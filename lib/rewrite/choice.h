@@ -12,6 +12,10 @@
 int gemel__word_names_rule(const char *word, size_t length, const gemel_rule_info *info);
 int gemel__list_names_rule(const char *list, const gemel_rule_info *info);
 
+/* GEMEL_NOT_FOUND if a word of LIST (NULL: none) stands for no rule of RULES. */
+gemel_status gemel__list_check_rules(const char *list, const gemel_rules *rules,
+                                     gemel_error *error);
+
 /* The last phase that there is in MODE. All rules that are chosen take part in it, so that what it
  * leaves alone is left alone for good. */
 gemel_phase gemel__last_phase(gemel_mode mode);

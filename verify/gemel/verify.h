@@ -73,6 +73,22 @@ const char *gemel_evidence_name(gemel_evidence evidence);
  * numbers. Thread-safe. */
 int gemel_verdict_severity(gemel_verdict verdict);
 
+/* What has been proved of a rule. A proof is for every size, start, stride and margin; ELEMENTS and
+ * RANKS say how far it goes beside that. It is about what both sides compute, not about what an
+ * engine knows or how sums are ordered: it stands beside what is measured, and replaces none of it.
+ * doc/verify.md says what is trusted. */
+typedef struct gemel_proof {
+  size_t size;          /* sizeof(gemel_proof) */
+  const char *rule;     /* its name */
+  const char *elements; /* "any": the proof doesn't look into elements, so it holds for all dtypes
+                           and all values; NULL: there is no proof */
+  int ranks;            /* for tensors of up to so many axes */
+  int all_ranks;        /* 1: for any number of axes */
+  size_t scenes;        /* structures (ranks, axes, broadcasts) that were gone through */
+  size_t questions;     /* to the solver */
+  const char *why;      /* why there is no more; "" if there is nothing to say */
+} gemel_proof;
+
 /* One verdict. Strings are borrowed for the duration of the call that hands the record over. */
 typedef struct gemel_record {
   size_t size;
@@ -96,6 +112,7 @@ typedef struct gemel_record {
   size_t shapes;            /* different shapes of the operands, of all INSTANCES */
   double before;            /* tier float: WORST of the left side */
   const char *text;         /* the rule as it was written */
+  const gemel_proof *proof; /* what is proved of it, borrowed as strings are; NULL: nobody asked */
   const char *witnesses;    /* tier special, if asked for and passed: for each word of NEEDS a line
                                with it, and where it shows */
   /* Tier special of a scalar operation: */
@@ -120,6 +137,7 @@ typedef struct gemel_verify_options {
   size_t jobs; /* operations, rules, or instantiations and tiers of a pair, verified at a time, each
                   on a thread of its own; 0: one, on the calling thread. What is reported, and its
                   order, doesn't depend on it */
+  int proofs;  /* 1: records of rules say what is proved of them */
   int witnesses;         /* 1: records say where each word of needs shows */
   int in_process;        /* gemel_verify_kernel: 1: no process of its own, for a debugger */
   double kernel_seconds; /* gemel_verify_kernel: CPU time that one call may take; 0: 10 */
@@ -243,22 +261,6 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
 
 /* ---- Proofs ---- */
 
-/* What has been proved of a rule. A proof is for every size, start, stride and margin; ELEMENTS and
- * RANKS say how far it goes beside that. It is about what both sides compute, not about what an
- * engine knows or how sums are ordered: it stands beside what is measured, and replaces none of it.
- * doc/verify.md says what is trusted. */
-typedef struct gemel_proof {
-  size_t size;          /* sizeof(gemel_proof) */
-  const char *rule;     /* its name */
-  const char *elements; /* "any": the proof doesn't look into elements, so it holds for all dtypes
-                           and all values; NULL: there is no proof */
-  int ranks;            /* for tensors of up to so many axes */
-  int all_ranks;        /* 1: for any number of axes */
-  size_t scenes;        /* structures (ranks, axes, broadcasts) that were gone through */
-  size_t questions;     /* to the solver */
-  const char *why;      /* why there is no more; "" if there is nothing to say */
-} gemel_proof;
-
 /* What each proof is handed to; PROOF lives during the call. */
 typedef void (*gemel_proof_sink)(void *user, const gemel_proof *proof);
 
@@ -317,7 +319,8 @@ void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *c
 
 /* Writes a record as one line of JSON into TEXT (truncated to BYTES with its NUL); returns the full
  * length. Fields: kind, name, tier, verdict, how, detail, instances, elements, seed, seconds,
- * worst, error_probability, and for a refutation counterexample and replay. */
+ * worst, error_probability, of a rule that was to be proved proof and why (as gemel_proof_json),
+ * and for a refutation counterexample and replay. */
 size_t gemel_record_json(const gemel_record *record, char *text, size_t bytes);
 
 /* The same of a proof. Fields: kind, name, proof (null, or elements, sizes, ranks), scenes,

@@ -56,14 +56,51 @@ static void strings_of(gemel_record *r, const char **at[STRINGS]) {
   at[7] = &r->ulps;
 }
 
+static void free_string(const char *string) {
+  if (string != NULL) {
+    gemel__free((char *)string, strlen(string) + 1);
+  }
+}
+
+/* A copy of STRING; NULL, and *FAILED where that is because memory is out. */
+static const char *copy_string(const char *string, int *failed) {
+  size_t bytes = string != NULL ? strlen(string) + 1 : 0;
+  char *copy = bytes > 0 ? gemel__alloc(bytes) : NULL;
+  if (copy != NULL) {
+    memcpy(copy, string, bytes);
+  }
+  *failed |= bytes > 0 && copy == NULL;
+  return copy;
+}
+
+static void free_proof(const gemel_proof *proof) {
+  if (proof != NULL) {
+    free_string(proof->rule);
+    free_string(proof->elements);
+    free_string(proof->why);
+    gemel__free((gemel_proof *)proof, sizeof *proof);
+  }
+}
+
+static const gemel_proof *copy_proof(const gemel_proof *from, int *failed) {
+  gemel_proof *to = from != NULL ? gemel__alloc(sizeof *to) : NULL;
+  if (to != NULL) {
+    *to = *from;
+    to->rule = copy_string(from->rule, failed);
+    to->elements = copy_string(from->elements, failed);
+    to->why = copy_string(from->why, failed);
+  }
+  *failed |= from != NULL && to == NULL;
+  return to;
+}
+
 static void clear_record(gemel_record *r) {
   const char **at[STRINGS];
   strings_of(r, at);
   for (size_t k = 0; k < STRINGS; k++) {
-    if (*at[k] != NULL) {
-      gemel__free((char *)*at[k], strlen(*at[k]) + 1);
-    }
+    free_string(*at[k]);
   }
+  free_proof(r->proof);
 }
 
 /* *TO = a copy of FROM. Returns 0, or −1 when memory is out; then there is nothing to release. */
@@ -73,14 +110,9 @@ static int copy_record(gemel_record *to, const gemel_record *from) {
   *to = *from;
   strings_of(to, at);
   for (size_t k = 0; k < STRINGS; k++) {
-    size_t bytes = *at[k] != NULL ? strlen(*at[k]) + 1 : 0;
-    char *copy = bytes > 0 ? gemel__alloc(bytes) : NULL;
-    if (copy != NULL) {
-      memcpy(copy, *at[k], bytes);
-    }
-    failed |= bytes > 0 && copy == NULL;
-    *at[k] = copy;
+    *at[k] = copy_string(*at[k], &failed);
   }
+  to->proof = copy_proof(from->proof, &failed);
   if (failed) {
     clear_record(to);
   }

@@ -479,16 +479,6 @@ void gemel__mutate_finish(gemel__mutate_summary *counted, gemel__mutate_summary 
   }
 }
 
-static int names_any(const void *user, const char *word, size_t length) {
-  const gemel_rules *rules = user;
-  for (size_t k = 0; k < gemel_rules_count(rules); k++) {
-    if (gemel__word_names_rule(word, length, gemel_rule_describe(gemel_rules_at(rules, k)))) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
 gemel_status gemel__mutate_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                  const gemel__mutate_options *options,
                                  gemel__mutate_summary *summary, gemel_error *error) {
@@ -510,7 +500,7 @@ gemel_status gemel__mutate_rules(gemel_context *context, const gemel_rules *rule
   if (status == GEMEL_OK) {
     status = gemel_rules_count(rules) == 0
                  ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
-                 : gemel__list_check(glob, "rule, tag, family or phase", names_any, rules, error);
+                 : gemel__list_check_rules(glob, rules, error);
   }
   for (size_t k = 0; status == GEMEL_OK && k < gemel_rules_count(rules); k++) {
     h.rule = gemel_rules_at(rules, k);

@@ -13,6 +13,38 @@
 
 /* ---- JSON ---- */
 
+/* What is proved, and why no more, as further fields of an object. */
+static void json_proof(gemel__buffer *b, const gemel_proof *proof) {
+  if (proof->elements == NULL) {
+    gemel__buffer_text(b, ", \"proof\": null");
+  } else {
+    char ranks[20];
+    snprintf(ranks, sizeof ranks, proof->all_ranks ? "all" : "%d", proof->ranks);
+    gemel__buffer_text(b, ", \"proof\": {\"elements\": ");
+    gemel__json_string(b, proof->elements);
+    gemel__json_field(b, "sizes", "all");
+    gemel__json_field(b, "ranks", ranks);
+    gemel__buffer_text(b, "}");
+  }
+  gemel__json_field(b, "why", proof->why);
+}
+
+size_t gemel_proof_json(const gemel_proof *proof, char *text, size_t bytes) {
+  gemel__buffer b = {text, text != NULL ? bytes : 0, 0, 0};
+  if (b.bytes > 0) {
+    text[0] = '\0';
+  }
+  if (proof == NULL) {
+    return 0;
+  }
+  gemel__buffer_text(&b, "{\"kind\": \"rule\"");
+  gemel__json_field(&b, "name", proof->rule);
+  json_proof(&b, proof);
+  gemel__buffer_format(&b, ", \"scenes\": %zu, \"questions\": %zu}", proof->scenes,
+                       proof->questions);
+  return b.used;
+}
+
 size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
   gemel__buffer b = {text, text != NULL ? bytes : 0, 0, 0};
   if (b.bytes > 0) {
@@ -41,6 +73,9 @@ size_t gemel_record_json(const gemel_record *r, char *text, size_t bytes) {
     gemel__json_field(&b, "declared", words);
     gemel__buffer_format(&b, ", \"shapes\": %zu", r->shapes);
     gemel__json_number(&b, "before", r->before);
+  }
+  if (r->proof != NULL) {
+    json_proof(&b, r->proof);
   }
   if (r->ulps != NULL) {
     gemel__json_number(&b, "ulp", r->ulp);

@@ -10,6 +10,7 @@
 #include "passes/passes.h"
 #include "rewrite/choice.h"
 #include "rules/trial.h"
+#include "unbounded/unbounded.h"
 
 int gemel__rule_named(const gemel_rule_info *info, const char *list) {
   return list == NULL || gemel__list_names_rule(list, info);
@@ -24,7 +25,17 @@ typedef struct rule_subject {
 
 static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
   const rule_subject *s = (const rule_subject *)user + k;
-  return gemel__rule_verify(run, s->rule, s->pass, &s->info, error);
+  gemel__claim claim;
+  gemel_proof proof;
+  gemel_status status = GEMEL_OK;
+  if (run->options.proofs && s->rule != NULL) {
+    status = gemel__prove_rule(s->rule, GEMEL__CLAIM_RANK, NULL, &claim, error);
+    proof = gemel__claim_proof(&claim, s->rule);
+    run->proof = &proof;
+  }
+  status = status == GEMEL_OK ? gemel__rule_verify(run, s->rule, s->pass, &s->info, error) : status;
+  run->proof = NULL;
+  return status;
 }
 
 static gemel_status subject_untried(gemel__run *run, const void *user, size_t k,

@@ -30,6 +30,7 @@ void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier
   record->needs = p->needs;
   record->shapes = p->n_shapes;
   record->text = p->info->text;
+  record->proof = p->run->proof;
 }
 
 void gemel__rule_emit(struct gemel__proof *p, gemel_record *record) {

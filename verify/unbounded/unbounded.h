@@ -8,7 +8,7 @@
 #ifndef GEMEL__UNBOUNDED_UNBOUNDED_H
 #define GEMEL__UNBOUNDED_UNBOUNDED_H
 
-#include <gemel/status.h>
+#include <gemel/verify.h>
 #include "rules/rule.h"
 #include "unbounded/scene.h"
 
@@ -37,5 +37,8 @@ enum {
  * folder in RECORD (NULL: nowhere). GEMEL_OK with *CLAIM, GEMEL_NO_MEMORY, or GEMEL_IO. */
 gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, const char *record,
                                gemel__claim *claim, gemel_error *error);
+
+/* CLAIM on RULE as programs see it; the strings are theirs. */
+gemel_proof gemel__claim_proof(const gemel__claim *claim, const struct gemel_rule *rule);
 
 #endif
