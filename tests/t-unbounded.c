@@ -154,6 +154,41 @@ static const claim claims[] = {
      "sum(reverse(x, axes = a) * reverse(y, axes = a), axes = a) => sum(x * y, axes = a)"
      " where same_shape(x, y), float(x)",
      2, 2},
+    {"max_of_negative", "max(-x, axes = a) => -max(x, axes = a)", 1, 0},
+    {"max_of_half_a_join", "max(join(x, y, axis = 0), axes = [0]) => max(x, axes = [0])", 1, 0},
+    {"max_of_sum", "max(x + y, axes = a) => max(x, axes = a) + max(y, axes = a)", 1, 0},
+    {"sum_of_maxima",
+     "max(x, axes = a) + max(y, axes = a) => max(x + y, axes = a) where same_shape(x, y)", 1, 0},
+    {"max_of_square", "max(sqr(x), axes = a) => sqr(max(x, axes = a))", 1, 0},
+    {"max_of_window",
+     "max(subtensor(x, start = a, size = b, step = c), axes = [0]) => max(x, axes = [0])", 1, 0},
+    {"max_of_pad",
+     "max(pad(x, 0, low = l, high = h, interior = i), axes = [0]) => max(x, axes = [0])"
+     " where l >= 0, h >= 0",
+     1, 0},
+    {"max_and_nothing",
+     "max(x, axes = [0]) => maximum(max(x, axes = [0]),"
+     " max(subtensor(x, start = [0], size = [0], step = [1]), axes = [0])) where rank(x) == 1",
+     1, 0},
+    {"max_of_maximum",
+     "maximum(max(x, axes = a), max(y, axes = a)) => max(maximum(x, y), axes = a)"
+     " where same_shape(x, y)",
+     2, 2},
+    {"max_of_relu", "relu(max(x, axes = a)) => max(relu(x), axes = a)", 2, 2},
+    {"prods_not_renumbered", "prod(prod(x, axes = a), axes = b) => prod(x, axes = [a, b])", 2, 1},
+    {"prod_of_sum",
+     "prod(x + y, axes = a) => prod(x, axes = a) * prod(y, axes = a) where same_shape(x, y)", 1, 0},
+    {"prod_of_squares", "prod(sqr(x), axes = a) => sqr(prod(x, axes = a)) where float(x)", 2, 2},
+    {"prod_of_negative", "prod(-x, axes = a) => -prod(x, axes = a) where float(x)", 1, 0},
+    {"prod_of_half_a_join", "prod(join(x, y, axis = 0), axes = [0]) => prod(y, axes = [0])", 1, 0},
+    {"prod_of_pad_by_one",
+     "prod(pad(x, 1, low = l, high = h, interior = i), axes = [0]) => prod(x, axes = [0])"
+     " where l >= 0, h >= 0, rank(x) == 1",
+     1, 1},
+    {"prod_of_pad_by_two",
+     "prod(pad(x, 2, low = l, high = h, interior = i), axes = [0]) => prod(x, axes = [0])"
+     " where l >= 0, h >= 0, rank(x) == 1",
+     1, 0},
     {"literals_of_dtypes", "where(p, x, 0) => where(logical_not(p), 0, x)", 2, 0},
 };
 

@@ -297,7 +297,7 @@ int gemel__same_at(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) 
   if (choice != 0) {
     return gemel__same_in_cases(s, a, b, choice, depth);
   }
-  if (gemel__same_sums(s, a, b, depth + 1)) {
+  if (gemel__same_sums(s, a, b, depth + 1) || gemel__same_extremes(s, a, b, depth + 1)) {
     return 1;
   }
   int kind = t->nodes[a].kind;

@@ -21,4 +21,7 @@ int gemel__same_in_cases(gemel__pscene *s, gemel__pterm a, gemel__pterm b, gemel
 /* 1 if A and B are the same as sums, in the reals or the ring of their dtype (sums.c). */
 int gemel__same_sums(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth);
 
+/* 1 if A and B are the same as products, or as maxima (extremes.c). */
+int gemel__same_extremes(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth);
+
 #endif

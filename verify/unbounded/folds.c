@@ -12,13 +12,18 @@
 
 static void shape_reduced(gemel__pscene *s, gemel__ptensor *t) {
   const gemel__ptensor *x = t->operands[0];
-  int listed[GEMEL__PAXES], count;
+  int listed[GEMEL__PAXES], count, is_max = strcmp(t->op->record.name, "max") == 0;
   int64_t keep = 0;
   uint32_t reduced = gemel__pull_axes(s, t, "axes", x->rank, 0, listed, &count);
   gemel__p_is_number(&s->terms, gemel__ptensor_attr(t, "keepdims")->list[0], &keep);
   t->rank = 0;
   for (int k = 0; k < x->rank && s->flow == GEMEL__P_GO; k++) {
     int goes = reduced >> k & 1;
+    if (goes && is_max) {
+      gemel__pscene_need(s,
+                         gemel__p_at_least(&s->terms, x->shape[k], gemel__p_number(&s->terms, 1)),
+                         1, "a maximum of nothing");
+    }
     if (!goes || keep) {
       t->shape[t->rank++] = goes ? gemel__p_number(&s->terms, 1) : x->shape[k];
     }

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Are two elements the same as products, or as maxima? As sums are (sums.c), but that parts are
+ * multiplied, or that the largest of them counts. Of products the number of a part is how often it
+ * is a factor. Maxima are the same if each part of one is somewhere a part of the other, and the
+ * other way round; functions that rise keep the place of the largest, so they go to the parts.
+ */
+#include <string.h>
+#include "unbounded/equal.h"
+#include "unbounded/parts.h"
+
+/* Adds the parts of A to X; there is one for products and one for maxima. */
+typedef void (*expansion)(gemel__parts *x, gemel__pterm a, int depth);
+
+static void expand_arms(gemel__parts *x, expansion expand, gemel__pterm a, int depth) {
+  gemel__pterms *t = &x->s->terms;
+  gemel__pterm truth = gemel__p_operand(t, a, 0);
+  for (uint32_t arm = 1; arm <= 2; arm++) {
+    uint32_t first = x->count;
+    gemel__pterm guard = arm == 1 ? truth : gemel__p_not(t, truth);
+    expand(x, gemel__p_operand(t, a, arm), depth);
+    for (uint32_t k = first; k < x->count; k++) {
+      gemel__part_guard(x, &x->list[k], guard);
+    }
+  }
+}
+
+/* What all expansions have in common: 1 if A is a choice or a call of one, a fold
+ * NAME, or nothing. */
+static int expand_usual(gemel__parts *x, expansion expand, gemel__pterm a, const char *name,
+                        int depth) {
+  gemel__pterms *t = &x->s->terms;
+  uint32_t first = x->count;
+  gemel__pterm lifted;
+  x->failed |= a == 0 || depth > GEMEL__SAME_DEPTH;
+  if (x->failed) {
+    return 1;
+  }
+  if (t->nodes[a].kind == GEMEL__P_CHOICE) {
+    expand_arms(x, expand, a, depth);
+    return 1;
+  }
+  if (t->nodes[a].kind == GEMEL__P_FOLD && strcmp(t->nodes[a].name, name) == 0) {
+    expand(x, gemel__p_operand(t, a, 0), depth);
+    gemel__parts_bind(x, first, a);
+    return 1;
+  }
+  if ((lifted = gemel__p_lifted(t, a)) != 0) {
+    expand(x, lifted, depth);
+    return 1;
+  }
+  return 0;
+}
+
+/* ---- Products ---- */
+
+static void expand_product(gemel__parts *x, gemel__pterm a, int depth) {
+  const gemel__pterms *t = &x->s->terms;
+  int64_t number, divisor;
+  uint32_t first = x->count;
+  if (expand_usual(x, expand_product, a, "prod", depth + 1)) {
+    return;
+  }
+  if (gemel__p_literal_number(t, a, &number, &divisor) && number == 1 && divisor == 1) {
+    return;
+  }
+  if (gemel__p_calls(t, a, "mul")) {
+    expand_product(x, gemel__p_operand(t, a, 0), depth + 1);
+    expand_product(x, gemel__p_operand(t, a, 1), depth + 1);
+  } else if (gemel__p_calls(t, a, "sqr")) {
+    expand_product(x, gemel__p_operand(t, a, 0), depth + 1);
+    gemel__parts_scale(x, first, 2, 1);
+  } else {
+    gemel__parts_factor(x, a);
+  }
+}
+
+/* ---- Maxima ---- */
+
+/* Functions of reals that rise, if not everywhere strictly. */
+static int rises(const gemel__pterms *t, gemel__pterm a) {
+  static const char *const names[] = {"exp",  "expm1", "log",  "log1p", "sqrt",  "sigmoid",
+                                      "tanh", "floor", "ceil", "round", "trunc", "sign",
+                                      "sinh", "asinh", "atan", "erf",   NULL};
+  for (int k = 0; names[k] != NULL; k++) {
+    if (gemel__p_calls(t, a, names[k])) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static void expand_maximum(gemel__parts *x, gemel__pterm a, int depth);
+
+/* A call whose operand K the parts have as their factors: these are the call of what they were. */
+static void expand_operand(gemel__parts *x, gemel__pterm a, uint32_t k, int depth) {
+  gemel__pterms *t = &x->s->terms;
+  gemel__pterm_node n = t->nodes[a];
+  uint32_t first = x->count;
+  expand_maximum(x, gemel__p_operand(t, a, k), depth + 1);
+  for (uint32_t i = first; i < x->count && !x->failed; i++) {
+    gemel__pterm operands[2];
+    for (uint32_t j = 0; j < n.count; j++) {
+      operands[j] = j == k ? x->list[i].factors[0] : gemel__p_operand(t, a, j);
+    }
+    x->list[i].factors[0] =
+        gemel__p_call(t, (gemel__pterm_sort)n.sort, n.name, n.value == 1, n.count, operands);
+    x->failed |= x->list[i].factors[0] == 0;
+  }
+}
+
+static void expand_maximum(gemel__parts *x, gemel__pterm a, int depth) {
+  gemel__pterms *t = &x->s->terms;
+  if (expand_usual(x, expand_maximum, a, "max", depth + 1)) {
+    return;
+  }
+  if (gemel__p_calls(t, a, "maximum")) {
+    expand_maximum(x, gemel__p_operand(t, a, 0), depth + 1);
+    expand_maximum(x, gemel__p_operand(t, a, 1), depth + 1);
+  } else if (gemel__p_calls(t, a, "relu")) {
+    expand_maximum(x, gemel__p_operand(t, a, 0), depth + 1);
+    gemel__parts_factor(x, gemel__p_literal(t, x->sort, "0"));
+  } else if (x->is_real && rises(t, a)) {
+    expand_operand(x, a, 0, depth);
+  } else if (x->is_real && gemel__p_calls(t, a, "add") &&
+             gemel__p_folds(t, gemel__p_operand(t, a, 0), "max") !=
+                 gemel__p_folds(t, gemel__p_operand(t, a, 1), "max")) {
+    expand_operand(x, a, gemel__p_folds(t, gemel__p_operand(t, a, 1), "max"), depth);
+  } else if (x->is_real && gemel__p_calls(t, a, "sub") &&
+             !gemel__p_folds(t, gemel__p_operand(t, a, 1), "max")) {
+    expand_operand(x, a, 0, depth);
+  } else {
+    gemel__parts_factor(x, a);
+  }
+}
+
+/* 1 if each part of SIDE is covered by one of the other side, or empty. */
+static int is_covered(gemel__parts *x, int side, int depth) {
+  for (uint32_t k = 0; k < x->count; k++) {
+    uint32_t at = x->list[k].side == side ? 0 : x->count;
+    if (at == x->count) {
+      continue;
+    }
+    while (
+        at < x->count && x->s->flow == GEMEL__P_GO &&
+        (x->list[at].side == side || !gemel__parts_cover(x->s, &x->list[at], &x->list[k], depth))) {
+      at++;
+    }
+    if (at == x->count && !gemel__part_is_empty(x->s, &x->list[k])) {
+      return 0;
+    }
+  }
+  return x->s->flow == GEMEL__P_GO;
+}
+
+/* ---- Comparing ---- */
+
+/* The parts of A and B; 0 if there is nothing to compare. */
+static int expand_both(gemel__parts *x, expansion expand, gemel__pterm a, gemel__pterm b) {
+  expand(x, a, 0);
+  uint32_t first = x->count;
+  expand(x, b, 0);
+  for (uint32_t k = first; k < x->count; k++) {
+    x->list[k].side = 1;
+  }
+  return !x->failed && x->s->flow == GEMEL__P_GO && !gemel__parts_say_nothing(x, a, b);
+}
+
+typedef int (*comparison)(gemel__parts *x, int depth);
+
+static int products_cancel(gemel__parts *x, int depth) {
+  x->is_real = 1; /* of the numbers, which count */
+  for (uint32_t k = 0; k < x->count; k++) {
+    gemel__part_scale(x, &x->list[k], x->list[k].side == 1 ? -1 : 1, 1);
+  }
+  return gemel__parts_cancel(x, depth, 0) || gemel__parts_cancel(x, depth, 1);
+}
+
+static int maxima_cover(gemel__parts *x, int depth) {
+  return is_covered(x, 0, depth) && is_covered(x, 1, depth);
+}
+
+static int same_as(gemel__pscene *s, expansion expand, comparison compare, gemel__pterm a,
+                   gemel__pterm b, int depth) {
+  gemel__parts x;
+  gemel__pterm guard = 0;
+  int same = 0;
+  if (!gemel__parts_start(&x, s, (gemel__pterm_sort)s->terms.nodes[a].sort)) {
+    return 0;
+  }
+  if (expand_both(&x, expand, a, b)) {
+    guard = gemel__parts_free_guard(&x);
+    same = guard == 0 && compare(&x, depth);
+  }
+  gemel__parts_end(&x);
+  return guard != 0 ? gemel__same_in_cases(s, a, b, guard, depth) : same;
+}
+
+int gemel__same_extremes(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
+  const gemel__pterms *t = &s->terms;
+  if (s->pass != GEMEL__PASS_VALUES || t->nodes[a].sort != t->nodes[b].sort) {
+    return 0;
+  }
+  return ((gemel__p_folds(t, a, "prod") || gemel__p_folds(t, b, "prod")) &&
+          same_as(s, expand_product, products_cancel, a, b, depth)) ||
+         ((gemel__p_folds(t, a, "max") || gemel__p_folds(t, b, "max")) &&
+          same_as(s, expand_maximum, maxima_cover, a, b, depth));
+}
