@@ -1,5 +1,5 @@
 # The harness (libgemel-verify.a) and what it stands on: exact arithmetic by GMP, MPFR, FLINT and Arb,
-# and the solver Z3. Built unless --disable-verify; then each of the five is required.
+# and the solver Z3. Built unless --disable-verify; then each is required, Z3 unless --without-z3.
 # SPDX-License-Identifier: MIT
 
 # GEMEL_NEED(HEADER, LIBRARY, FUNCTION, PACKAGE, OTHER-LIBRARIES)
@@ -15,7 +15,11 @@ AC_DEFUN([GEMEL_VERIFY], [
       [build without the harness (libgemel-verify.a, `gemel verify' and its kin); it needs GMP,
        MPFR, FLINT, Arb and Z3])],
     [], [enable_verify=yes])
-  gemel_have_verify=no
+  AC_ARG_WITH([z3],
+    [AS_HELP_STRING([--without-z3],
+      [build the harness without the solver: what it would decide stays open, and nothing is proved])],
+    [], [with_z3=yes])
+  gemel_have_verify=no gemel_z3= gemel_have_z3=no
   AC_CHECK_TYPES([__int128])
   AS_IF([test "x$enable_verify" != xno], [
     AS_IF([test "$ac_cv_type___int128" != yes],
@@ -25,22 +29,30 @@ AC_DEFUN([GEMEL_VERIFY], [
     GEMEL_NEED([flint/flint.h], [flint], [flint_malloc], [libflint-dev], [-lmpfr -lgmp])
     AC_CHECK_LIB([flint-arb], [arb_exp], [gemel_arb=flint-arb], [gemel_arb=arb], [-lflint -lmpfr -lgmp])
     GEMEL_NEED([arb.h], [$gemel_arb], [arb_exp], [libflint-arb-dev], [-lflint -lmpfr -lgmp])
-    GEMEL_NEED([z3.h], [z3], [Z3_mk_context], [libz3-dev])
-    VERIFY_LIBS="-lz3 -l$gemel_arb -lflint -lmpfr -lgmp"
+    AS_IF([test "x$with_z3" != xno], [
+      GEMEL_NEED([z3.h], [z3], [Z3_mk_context], [libz3-dev])
+      AC_DEFINE([HAVE_Z3], [1], [The harness asks the solver Z3.])
+      gemel_z3="-lz3 " gemel_have_z3=yes])
+    VERIFY_LIBS="$gemel_z3-l$gemel_arb -lflint -lmpfr -lgmp"
     gemel_save_libs=$LIBS LIBS="$VERIFY_LIBS $LIBS"
     AC_MSG_CHECKING([whether programs with the harness's libraries run])
     GEMEL_RUNS([AC_LANG_PROGRAM([[
 #include <arb.h>
+#ifdef HAVE_Z3
 #include <z3.h>
+#endif
 #include <mpfr.h>]], [[
 arb_t x;
 arb_init(x);
 mpfr_get_version();
-return Z3_get_full_version() == NULL;]])], [gemel_have_verify=yes], [])
+#ifdef HAVE_Z3
+return Z3_get_full_version() == NULL;
+#endif]])], [gemel_have_verify=yes], [])
     AC_MSG_RESULT([$gemel_have_verify])
     LIBS=$gemel_save_libs
     AS_IF([test "$gemel_have_verify" = no],
       [AC_MSG_ERROR([GMP, MPFR, FLINT, Arb and Z3 were found, but a program with them doesn't run (config.log): build without the harness by --disable-verify.])])
     AC_DEFINE([HAVE_VERIFY], [1], [The harness is built.])])
   AM_CONDITIONAL([VERIFY], [test "$gemel_have_verify" = yes])
+  AM_CONDITIONAL([Z3], [test "$gemel_have_z3" = yes])
   AC_SUBST([VERIFY_LIBS])])

@@ -79,7 +79,6 @@ verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-functions
 verify_tests += %reldir%/t-fuzz
 verify_tests += %reldir%/t-outputs
-verify_tests += %reldir%/t-unbounded
 verify_tests += %reldir%/t-unread
 verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs
@@ -104,7 +103,6 @@ verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
 verify_tests += %reldir%/t-rules-corpus
 verify_tests += %reldir%/t-rules-verify
-verify_tests += %reldir%/t-solver
 verify_tests += %reldir%/t-special
 verify_tests += %reldir%/t-stop
 verify_tests += %reldir%/t-chain
@@ -115,6 +113,10 @@ verify_tests += %reldir%/t-normal
 verify_tests += %reldir%/t-propose
 verify_tests += %reldir%/t-refused
 verify_tests += %reldir%/t-symbolize
+if Z3
+verify_tests += %reldir%/t-solver
+verify_tests += %reldir%/t-unbounded
+endif
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
@@ -308,8 +310,10 @@ TESTS += %reldir%/t-command.sh
 TESTS += %reldir%/t-documentation.sh
 TESTS += %reldir%/t-html.sh
 TESTS += %reldir%/t-newrule.sh
-TESTS += %reldir%/t-recheck.sh
 TESTS += %reldir%/t-refuted.sh
+if Z3
+TESTS += %reldir%/t-recheck.sh
+endif
 if GPU_SIM
 TESTS += %reldir%/t-simcc.sh
 endif

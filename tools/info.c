@@ -57,7 +57,13 @@ static void print_openmp(void) {
 
 static void print_harness(void) {
 #ifdef HAVE_VERIFY
-  printf("  harness   GMP %s, MPFR %s, FLINT %s\n", gmp_version, mpfr_get_version(), FLINT_VERSION);
+#ifdef HAVE_Z3
+  const char *solver = "Z3";
+#else
+  const char *solver = "no solver";
+#endif
+  printf("  harness   GMP %s, MPFR %s, FLINT %s, %s\n", gmp_version, mpfr_get_version(),
+         FLINT_VERSION, solver);
 #else
   puts("  harness   no");
 #endif

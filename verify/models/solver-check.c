@@ -10,6 +10,8 @@
  */
 #include "models/solver-check.h"
 
+#ifdef HAVE_Z3
+
 #include <pthread.h>
 #include <string.h>
 #include <z3.h>
@@ -649,3 +651,13 @@ gemel__solver_answer gemel__solver_check(const gemel__formulas *t, gemel__formul
   gemel__free(q.needed, q.n * sizeof *q.needed);
   return answer;
 }
+
+#else /* built without Z3 */
+
+gemel__solver_answer gemel__solver_check(const gemel__formulas *t, gemel__formula term,
+                                         unsigned work, fmpq *leaves) {
+  (void)t, (void)work, (void)leaves;
+  return term == GEMEL__FORMULA_FALSE ? GEMEL__SOLVER_NEVER : GEMEL__SOLVER_UNKNOWN;
+}
+
+#endif

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/gemel.h>
+#ifdef HAVE_Z3
 #include <z3.h>
+#endif
 #include "base/buffer.h"
 #include "core/alloc.h"
 #include "core/intern.h"
@@ -191,6 +193,12 @@ char *gemel__ask_text(const gemel__pterms *t, const gemel__pterm *known, size_t 
 
 /* ---- Answers ---- */
 
+#ifdef HAVE_Z3
+
+int gemel__ask_has_solver(void) {
+  return 1;
+}
+
 static void go_on(Z3_context context, Z3_error_code code) {
   (void)context, (void)code;
 }
@@ -219,6 +227,19 @@ static gemel__follows solve(const char *text, unsigned work) {
   Z3_del_context(context);
   return answer;
 }
+
+#else
+
+int gemel__ask_has_solver(void) {
+  return 0;
+}
+
+static gemel__follows solve(const char *text, unsigned work) {
+  (void)text, (void)work;
+  return GEMEL__FOLLOWS_OPEN;
+}
+
+#endif
 
 static int widen(gemel__ask *ask) {
   size_t size = ask->asked_size > 0 ? 2 * ask->asked_size : 256;

@@ -34,6 +34,9 @@ typedef struct gemel__ask {
   int no_memory;
 } gemel__ask;
 
+/* 0: this build has no solver, and each question is open. */
+int gemel__ask_has_solver(void);
+
 void gemel__ask_init(gemel__ask *ask, gemel__pterms *terms);
 void gemel__ask_clear(gemel__ask *ask);
 
