@@ -15,6 +15,7 @@
 #include "core/arena.h"
 #include "rules/rule.h"
 #include "unbounded/ask.h"
+#include "unbounded/axes.h"
 #include "unbounded/term.h"
 
 enum {
@@ -128,6 +129,7 @@ typedef struct gemel__pscene {
   gemel__ppass pass;
   unsigned dtypes; /* that variables may have: a bit for each; of the pass ANY none */
   int most_rank;
+  gemel__axes_report axes;
   int pointwise; /* all operations are elementwise: tensors stand for one element of theirs */
   /* Choices: GIVEN by who enumerates, then 0; LIMITS: how many each has. */
   unsigned char given[GEMEL__PCHOICES], limits[GEMEL__PCHOICES];

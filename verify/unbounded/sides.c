@@ -14,7 +14,7 @@
 #include "core/rows.h"
 #include "unbounded/pull.h"
 
-enum { MOST_PARTS = 3, MOST_NEW_AXES = 2, MOST_ORDERS = 255 };
+enum { MOST_PARTS = 3, MOST_ORDERS = 255 };
 
 /* ---- Pieces ---- */
 
@@ -228,7 +228,8 @@ static void give_ordered_axes(gemel__pscene *s, gemel__pvalue *v, int rank, uint
   give_numbers(s, v, (uint32_t)wanted, axes);
 }
 
-/* A permutation of some of RANK axes, with new ones (-1) among them. */
+/* A permutation of some of RANK axes, with new ones (-1) among them, as many as a tensor may have.
+ */
 static void give_order(gemel__pscene *s, gemel__pvalue *v, int rank) {
   gemel__pvalue kept = {0};
   uint32_t dropped = 0;
@@ -240,11 +241,8 @@ static void give_order(gemel__pscene *s, gemel__pvalue *v, int rank) {
     left += !(dropped >> k & 1);
   }
   give_ordered_axes(s, &kept, rank, dropped, left);
-  int most = s->most_rank + 1 - left;
-  uint32_t new = gemel__pscene_choose(s, (uint32_t)(most < 0               ? 0
-                                                    : most > MOST_NEW_AXES ? MOST_NEW_AXES
-                                                                           : most) +
-                                             1);
+  uint32_t new =
+      left <= s->most_rank ? gemel__pscene_choose(s, (uint32_t)(s->most_rank - left) + 1) : 0;
   v->kind = GEMEL__PV_LIST;
   v->count = 0;
   /* at each place the next kept axis or a new one */

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "rules/functions.h"
+#include "unbounded/axes.h"
 #include "unbounded/record.h"
 #include "unbounded/scene.h"
 
@@ -208,13 +209,18 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
   return scenes > 0 ? GEMEL__P_GO : GEMEL__P_SKIP;
 }
 
+/* 1 if what S's pass has proved up to RANK is so for all ranks (axes.c). */
+static int is_enough(const gemel__pscene *s, int rank) {
+  return s->axes.typed && rank >= s->axes.bound && (!s->axes.any || s->pass == GEMEL__PASS_ANY);
+}
+
 /* Proves S's rule by S's pass, rank after rank: FAILED if memory is out. *RANK is the last that was
  * proved; 0: none. *SOME is 1 if there was an instance. */
 static gemel__pflow prove_pass(gemel__pscene *s, int most_rank, gemel__claim *claim, int *rank,
                                int *some) {
   gemel__pflow flow = GEMEL__P_GO;
   *rank = *some = 0;
-  for (int r = 1; r <= (s->pointwise ? 1 : most_rank); r++) {
+  for (int r = 1; r <= (s->pointwise ? 1 : most_rank) && !(*rank > 0 && is_enough(s, *rank)); r++) {
     flow = prove_rank(s, r, claim);
     *some |= flow != GEMEL__P_SKIP;
     if (flow == GEMEL__P_GO) {
@@ -284,6 +290,16 @@ static gemel_status record_claim(gemel__pscene *s, const char *folder, const gem
   return status;
 }
 
+static void say_why_not_all(const gemel__pscene *s, gemel__claim *claim) {
+  if (!s->axes.typed) {
+    snprintf(claim->why, sizeof claim->why, "axes: %.180s", s->axes.why);
+  } else if (claim->rank < s->axes.bound) {
+    snprintf(claim->why, sizeof claim->why, "axes: for all ranks it takes %d", s->axes.bound);
+  } else {
+    snprintf(claim->why, sizeof claim->why, "axes: sums of values");
+  }
+}
+
 gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, const char *record,
                                gemel__claim *claim, gemel_error *error) {
   gemel_status status = GEMEL_OK;
@@ -297,8 +313,15 @@ gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, con
     gemel__free(s, sizeof *s);
     return gemel__no_memory(error, "a proof");
   }
-  gemel__pflow flow = prove(s, most_rank, claim);
-  claim->all_ranks = claim->rank > 0 && s->pointwise;
+  gemel__pflow flow = gemel__axes_check(rule, &s->axes, error) == GEMEL_OK
+                          ? prove(s, most_rank, claim)
+                          : GEMEL__P_FAILED;
+  claim->all_ranks = claim->rank > 0 && (s->pointwise || is_enough(s, claim->rank));
+  if (claim->all_ranks) {
+    claim->why[0] = '\0';
+  } else if (claim->rank > 0 && claim->why[0] == '\0') {
+    say_why_not_all(s, claim);
+  }
   claim->questions = s->ask.questions;
   if (flow == GEMEL__P_FAILED) {
     status = gemel__no_memory(error, "a proof");
