@@ -187,7 +187,7 @@ static const claim claims[] = {
     {"prod_of_pad_by_one",
      "prod(pad(x, 1, low = l, high = h, interior = i), axes = [0]) => prod(x, axes = [0])"
      " where l >= 0, h >= 0, rank(x) == 1",
-     1, 1},
+     1, ALL},
     {"prod_of_pad_by_two",
      "prod(pad(x, 2, low = l, high = h, interior = i), axes = [0]) => prod(x, axes = [0])"
      " where l >= 0, h >= 0, rank(x) == 1",
@@ -344,6 +344,8 @@ static const typed axes[] = {
      "subtensor(pad(x, v, low = l, high = h, interior = i), start = a, size = b, step = c)"
      " => pad(x, v, low = l - a, high = h, interior = i) where c == 1",
      2, 0},
+    {"ways_under_a_sum",
+     "sum(set_subtensor(x, x, start = a, step = c), axes = [0]) => sum(x, axes = [0])", 4, 0},
     {"three_reads",
      "reverse(x + x * y, axes = a) => reverse(x, axes = a) + y where same_shape(x, y)", 3, 0},
 };

@@ -20,6 +20,8 @@ typedef struct walk {
   int chosen;                       /* choices by elements */
   int swaps, most_swaps;            /* operations above whose operands may be swapped */
   int many;                         /* there are too many choices */
+  int under;  /* reductions along single axes above: at their places all ways are gone */
+  int single; /* all reductions are such */
 } walk;
 
 static uint32_t choose(walk *w, uint32_t count) {
@@ -64,10 +66,12 @@ static void go(walk *w, const gemel__rule_side *side, uint32_t node);
 /* In a window, or beside it: the operand INSIDE, or OUTSIDE. */
 static void go_either(walk *w, const gemel__rule_side *side, const gemel__pattern *p, int inside,
                       int outside) {
-  if (choose(w, 2) == 0) {
+  int way = w->under > 0 ? 2 : (int)choose(w, 2);
+  w->beside += way > 0;
+  if (way != 1) {
     go(w, side, p->operands[inside]);
-  } else {
-    w->beside++;
+  }
+  if (way != 0) {
     go(w, side, p->operands[outside]);
   }
 }
@@ -78,38 +82,58 @@ static void go_all(walk *w, const gemel__rule_side *side, const gemel__pattern *
   }
 }
 
+/* All operands, which may be swapped if COMMUTES. */
+static void go_swapped(walk *w, const gemel__rule_side *side, const gemel__pattern *p,
+                       int commutes) {
+  w->swaps += commutes;
+  w->most_swaps = w->swaps > w->most_swaps ? w->swaps : w->most_swaps;
+  go_all(w, side, p, 0);
+  w->swaps -= commutes;
+}
+
+static void go_inc(walk *w, const gemel__rule_side *side, const gemel__pattern *p) {
+  int way = w->under > 0 ? 2 : (int)choose(w, 2);
+  w->beside += way > 0;
+  if (way != 1) {
+    go_swapped(w, side, p, 1);
+  } else {
+    go(w, side, p->operands[0]);
+  }
+}
+
+static int is_reduction(const char *name) {
+  static const char *const names[] = {"argmax", "argsort", "cumsum", "max",
+                                      "prod",   "softmax", "sum",    NULL};
+  int k = 0;
+  while (names[k] != NULL && strcmp(names[k], name) != 0) {
+    k++;
+  }
+  return names[k] != NULL;
+}
+
 static void go_operation(walk *w, const gemel__rule_side *side, const gemel__pattern *p) {
   const gemel__op *op = gemel__op_at(w->x->rule->context, p->op);
   const char *name = op->record.name;
+  int under = w->single && is_reduction(name);
+  w->under += under;
   if (strcmp(name, "pad") == 0) {
     go_either(w, side, p, 0, 1);
   } else if (strcmp(name, "set_subtensor") == 0) {
     go_either(w, side, p, 1, 0);
   } else if (strcmp(name, "inc_subtensor") == 0) {
-    if (choose(w, 2) == 0) {
-      w->swaps++;
-      w->most_swaps = w->swaps > w->most_swaps ? w->swaps : w->most_swaps;
-      go_all(w, side, p, 0);
-      w->swaps--;
-    } else {
-      w->beside++;
-      go(w, side, p->operands[0]);
-    }
-  } else if (strcmp(name, "join") == 0) {
+    go_inc(w, side, p);
+  } else if (strcmp(name, "join") == 0 && w->under == 0) {
     go(w, side, p->operands[choose(w, p->n_operands)]);
-  } else if (strcmp(name, "where") == 0) {
+  } else if (strcmp(name, "where") == 0 && w->under == 0) {
     w->chosen++;
     go(w, side, p->operands[0]);
     go(w, side, p->operands[1 + choose(w, 2)]);
   } else if (strcmp(name, "fill") == 0) {
     go(w, side, p->operands[1]);
   } else {
-    int swaps = (op->record.flags & GEMEL_OP_COMMUTATIVE) != 0;
-    w->swaps += swaps;
-    w->most_swaps = w->swaps > w->most_swaps ? w->swaps : w->most_swaps;
-    go_all(w, side, p, 0);
-    w->swaps -= swaps;
+    go_swapped(w, side, p, (op->record.flags & GEMEL_OP_COMMUTATIVE) != 0);
   }
+  w->under -= under;
 }
 
 static void go(walk *w, const gemel__rule_side *side, uint32_t node) {
@@ -139,9 +163,9 @@ static int axes_of_way(const walk *w, int folds) {
 }
 
 int gemel__axes_of_elements(gemel__axes *x, int *any) {
-  walk w = {.x = x};
   const struct gemel_rule *rule = x->rule;
   int folds = x->folds > 0, most = 0;
+  walk w = {.x = x, .single = !folds};
   *any = folds;
   if (x->different || (folds && x->singles > 0)) {
     return -1;
