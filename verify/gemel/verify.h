@@ -81,7 +81,9 @@ typedef struct gemel_proof {
   size_t size;          /* sizeof(gemel_proof) */
   const char *rule;     /* its name */
   const char *elements; /* "any": the proof doesn't look into elements, so it holds for all dtypes
-                           and all values; NULL: there is no proof */
+                           and all values; "bits (f16 ...)": bit by bit in these formats; "values
+                           (reals, i8 ..., bool)": in the reals, in rings of integers, of truths,
+                           which may stand beside bits; NULL: there is no proof */
   int ranks;            /* for tensors of up to so many axes */
   int all_ranks;        /* 1: for any number of axes */
   size_t scenes;        /* structures (ranks, axes, broadcasts) that were gone through */

@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "core/alloc.h"
 #include "core/intern.h"
+#include "unbounded/scalar.h"
 
 void gemel__ask_init(gemel__ask *ask, gemel__pterms *terms) {
   memset(ask, 0, sizeof *ask);
@@ -39,13 +40,19 @@ static void say_number(gemel__buffer *b, int64_t value) {
 
 static const char *sort_name(gemel__pterm_sort sort) {
   static const char *const names[] = {"Int", "Bool", "E"};
-  return names[gemel__psort_is_element(sort) ? GEMEL__PSORT_ELEMENT : sort];
+  gemel_dtype dtype;
+  return gemel__psort_dtype(sort, &dtype) ? gemel__scalar_sort(dtype) : names[sort];
 }
 
-/* (OPERATOR operand ...) */
-static void say_applied(gemel__buffer *b, const gemel__pterms *t, const char *operator,
-                        gemel__pterm a) {
-  gemel__buffer_format(b, "(%s", operator);
+/* 1 if A is an operation on elements of a known dtype. */
+static int is_operation(const gemel__pterms *t, gemel__pterm a) {
+  const gemel__pterm_node *n = &t->nodes[a];
+  gemel_dtype dtype;
+  return n->kind == GEMEL__P_CALL && n->count > 0 &&
+         gemel__psort_dtype(t->nodes[gemel__p_operand(t, a, 0)].sort, &dtype);
+}
+
+static void say_operands(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a) {
   for (uint32_t k = 0; k < t->nodes[a].count; k++) {
     gemel__buffer_format(b, " t%u", gemel__p_operand(t, a, k));
   }
@@ -63,25 +70,47 @@ static void say_sum(gemel__buffer *b, const gemel__pterms *t, const gemel__pterm
   gemel__buffer_format(b, ")");
 }
 
-/* Functions are told apart by name and number of operands. */
+/* Functions are told apart by name, number of operands and the dtype of what they give. */
+static void say_function_name(gemel__buffer *b, const gemel__pterm_node *n) {
+  gemel_dtype dtype;
+  gemel__buffer_format(b, "|%s/%u", n->name, n->count);
+  if (gemel__psort_dtype(n->sort, &dtype)) {
+    gemel__buffer_format(b, ":%s", gemel_dtype_name(dtype));
+  }
+  gemel__buffer_text(b, "|");
+}
+
 static void say_function(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a) {
   const gemel__pterm_node *n = &t->nodes[a];
   if (n->count == 0) {
     gemel__buffer_format(b, "|%s|", n->name);
     return;
   }
-  char name[256];
-  snprintf(name, sizeof name, "|%s/%u|", n->name, n->count);
-  say_applied(b, t, name, a);
+  gemel__buffer_text(b, "(");
+  if (is_operation(t, a)) {
+    gemel__scalar_say_name(b, t, a);
+  } else {
+    say_function_name(b, n);
+  }
+  say_operands(b, t, a);
 }
 
-static void say_term(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a) {
+static int is_literal(const gemel__pterm_node *n) {
+  return n->kind == GEMEL__P_CALL && n->value == 2;
+}
+
+static void say_term(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a, int bits) {
   static const char *const operators[] = {
       [GEMEL__P_PRODUCT] = "*",  [GEMEL__P_DIVIDED] = "div", [GEMEL__P_REMAINDER] = "mod",
       [GEMEL__P_CHOICE] = "ite", [GEMEL__P_ZERO] = "= 0",    [GEMEL__P_NATURAL] = "<= 0",
       [GEMEL__P_SAME] = "=",     [GEMEL__P_NOT] = "not",     [GEMEL__P_AND] = "and",
       [GEMEL__P_OR] = "or"};
   const gemel__pterm_node *n = &t->nodes[a];
+  gemel_dtype dtype;
+  if (is_literal(n) && gemel__psort_dtype(n->sort, &dtype)) {
+    gemel__scalar_say_number(b, dtype, n->name, bits);
+    return;
+  }
   switch (n->kind) {
   case GEMEL__P_NUMBER:
     say_number(b, n->value);
@@ -99,26 +128,42 @@ static void say_term(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a) {
     gemel__buffer_format(b, n->value ? "true" : "false");
     return;
   default:
-    say_applied(b, t, operators[n->kind], a);
+    gemel__buffer_format(b, "(%s", operators[n->kind]);
+    say_operands(b, t, a);
   }
 }
 
-/* Declares what A is named by, unless an earlier term has done so. */
+/* 1 if A and B are named by one function. */
+static int same_function(const gemel__pterms *t, gemel__pterm a, gemel__pterm b) {
+  const gemel__pterm_node *n = &t->nodes[a], *m = &t->nodes[b];
+  return n->kind == m->kind && n->name == m->name && n->count == m->count && n->sort == m->sort &&
+         n->value == m->value &&
+         (!is_operation(t, a) ||
+          (is_operation(t, b) &&
+           t->nodes[gemel__p_operand(t, a, 0)].sort == t->nodes[gemel__p_operand(t, b, 0)].sort));
+}
+
+/* Declares or defines what A is named by, unless an earlier term has done so. */
 static void say_declaration(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a,
-                            const unsigned char *wanted) {
+                            const unsigned char *wanted, int bits) {
   const gemel__pterm_node *n = &t->nodes[a];
   for (gemel__pterm k = 1; k < a; k++) {
-    const gemel__pterm_node *other = &t->nodes[k];
-    if (wanted[k] && other->kind == n->kind && other->name == n->name && other->count == n->count) {
+    if (wanted[k] && same_function(t, k, a)) {
       return;
     }
+  }
+  if (is_operation(t, a)) {
+    gemel__scalar_say_meaning(b, t, a, bits);
+    return;
   }
   if (n->count == 0) {
     gemel__buffer_format(b, "(declare-fun |%s| () %s)\n", n->name,
                          sort_name((gemel__pterm_sort)n->sort));
     return;
   }
-  gemel__buffer_format(b, "(declare-fun |%s/%u| (", n->name, n->count);
+  gemel__buffer_text(b, "(declare-fun ");
+  say_function_name(b, n);
+  gemel__buffer_text(b, " (");
   for (uint32_t k = 0; k < n->count; k++) {
     gemel__buffer_format(b, "%s%s", k > 0 ? " " : "",
                          sort_name((gemel__pterm_sort)t->nodes[gemel__p_operand(t, a, k)].sort));
@@ -127,22 +172,23 @@ static void say_declaration(gemel__buffer *b, const gemel__pterms *t, gemel__pte
 }
 
 static void say_definition(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a,
-                           const unsigned char *wanted) {
+                           const unsigned char *wanted, int bits) {
   const gemel__pterm_node *n = &t->nodes[a];
   const char *sort = sort_name((gemel__pterm_sort)n->sort);
   if (n->kind == GEMEL__P_FOLD) {
     gemel__buffer_format(b, "(declare-fun t%u () %s)\n", a, sort);
     return;
   }
-  if (n->kind == GEMEL__P_SYMBOL || n->kind == GEMEL__P_CALL) {
-    say_declaration(b, t, a, wanted);
+  if ((n->kind == GEMEL__P_SYMBOL || n->kind == GEMEL__P_CALL) && !is_literal(n)) {
+    say_declaration(b, t, a, wanted, bits);
   }
   gemel__buffer_format(b, "(define-fun t%u () %s ", a, sort);
-  say_term(b, t, a);
+  say_term(b, t, a, bits);
   gemel__buffer_format(b, ")\n");
-  if (n->kind == GEMEL__P_CALL && n->value == 1 && n->count == 2) {
-    gemel__buffer_format(b, "(assert (= t%u (|%s/2| t%u t%u)))\n", a, n->name,
-                         gemel__p_operand(t, a, 1), gemel__p_operand(t, a, 0));
+  if (n->kind == GEMEL__P_CALL && n->value == 1 && n->count == 2 && !is_operation(t, a)) {
+    gemel__buffer_format(b, "(assert (= t%u (", a);
+    say_function_name(b, n);
+    gemel__buffer_format(b, " t%u t%u)))\n", gemel__p_operand(t, a, 1), gemel__p_operand(t, a, 0));
   }
 }
 
@@ -156,13 +202,32 @@ static void mark_operands(const gemel__pterms *t, gemel__pterm last, unsigned ch
   }
 }
 
+/* A bit for each dtype of the WANTED terms; *CASTS: there are casts among them. */
+static unsigned dtypes_of(const gemel__pterms *t, const unsigned char *wanted, int *casts) {
+  unsigned dtypes = 0;
+  *casts = 0;
+  for (gemel__pterm k = 1; k < t->count; k++) {
+    gemel_dtype dtype;
+    if (wanted[k] && gemel__psort_dtype(t->nodes[k].sort, &dtype)) {
+      dtypes |= 1u << dtype;
+      *casts |= is_operation(t, k) && strcmp(t->nodes[k].name, "cast") == 0;
+    }
+  }
+  return dtypes;
+}
+
 /* The question as text: it has no model if GOAL follows. */
-static void say_question(gemel__buffer *b, const gemel__pterms *t, const unsigned char *wanted,
+static void say_question(gemel__buffer *b, const gemel__ask *ask, const unsigned char *wanted,
                          const gemel__pterm *known, size_t count, gemel__pterm goal) {
-  gemel__buffer_format(b, "(declare-sort E 0)\n");
+  const gemel__pterms *t = ask->terms;
+  int casts;
+  unsigned dtypes = dtypes_of(t, wanted, &casts);
+  gemel__buffer_text(b, dtypes != 0 ? "" : "(declare-sort E 0)\n");
+  gemel__scalar_say_dtypes(b, dtypes, ask->bits);
+  gemel__scalar_say_rounding(b, casts && !ask->bits ? dtypes : 0);
   for (gemel__pterm k = 1; k < t->count; k++) {
     if (wanted[k]) {
-      say_definition(b, t, k, wanted);
+      say_definition(b, t, k, wanted, ask->bits);
     }
   }
   for (size_t k = 0; k < count; k++) {
@@ -171,8 +236,9 @@ static void say_question(gemel__buffer *b, const gemel__pterms *t, const unsigne
   gemel__buffer_format(b, "(assert (not t%u))\n(check-sat)\n", goal);
 }
 
-char *gemel__ask_text(const gemel__pterms *t, const gemel__pterm *known, size_t count,
+char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t count,
                       gemel__pterm goal) {
+  const gemel__pterms *t = ask->terms;
   gemel__buffer b = {0};
   unsigned char *wanted = gemel__alloc_zeroed(t->count);
   if (wanted == NULL) {
@@ -183,9 +249,9 @@ char *gemel__ask_text(const gemel__pterms *t, const gemel__pterm *known, size_t 
     wanted[known[k]] = 1;
   }
   mark_operands(t, (gemel__pterm)t->count - 1, wanted);
-  say_question(&b, t, wanted, known, count, goal);
+  say_question(&b, ask, wanted, known, count, goal);
   if (gemel__buffer_allocate(&b) == 0) {
-    say_question(&b, t, wanted, known, count, goal);
+    say_question(&b, ask, wanted, known, count, goal);
   }
   gemel__free(wanted, t->count);
   return gemel__buffer_finish(&b);
@@ -298,7 +364,7 @@ gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, si
       return GEMEL__FOLLOWS_YES;
     }
   }
-  char *text = gemel__ask_text(ask->terms, known, count, goal);
+  char *text = gemel__ask_text(ask, known, count, goal);
   ask->no_memory = text == NULL;
   if (text != NULL) {
     answer = answer_to(ask, text);

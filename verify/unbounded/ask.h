@@ -17,8 +17,9 @@ typedef enum gemel__follows {
   GEMEL__FOLLOWS_NO
 } gemel__follows;
 
-/* Units of the solver's work for a question: some tenths of a second. */
-enum { GEMEL__ASK_WORK = 500000 };
+/* Units of the solver's work for a question: some tenths of a second; of arithmetic on elements
+ * some seconds. */
+enum { GEMEL__ASK_WORK = 500000, GEMEL__ASK_ARITHMETIC = 6000000 };
 
 typedef struct gemel__pasked {
   uint64_t hash[2]; /* of the text */
@@ -28,6 +29,7 @@ typedef struct gemel__pasked {
 typedef struct gemel__ask {
   gemel__pterms *terms;
   unsigned work;
+  int bits;             /* floats are those of their format, not reals */
   gemel__pasked *asked; /* open addressing; HASH[0] 0: empty */
   size_t n_asked, asked_size;
   size_t questions, open; /* asked of the solver, and not answered */
@@ -42,7 +44,7 @@ void gemel__ask_clear(gemel__ask *ask);
 
 /* The question whether GOAL follows from COUNT truths KNOWN, as SMT-LIB text: it has no model if it
  * does. To be freed with gemel_text_free; NULL: memory is out. */
-char *gemel__ask_text(const gemel__pterms *t, const gemel__pterm *known, size_t count,
+char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t count,
                       gemel__pterm goal);
 
 /* Does GOAL follow from the COUNT truths KNOWN? YES: in every model; NO: there is a model in which

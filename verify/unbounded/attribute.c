@@ -136,10 +136,6 @@ void gemel__meaning_elements(const gemel__pcall *c) {
   give_integer(c, product_of(c, (uint32_t)t->rank, t->shape));
 }
 
-void gemel__meaning_value(const gemel__pcall *c) {
-  c->out->kind = GEMEL__PV_REAL;
-}
-
 void gemel__meaning_count(const gemel__pcall *c) {
   give_number(c, c->in[0].count);
 }
@@ -168,12 +164,16 @@ void gemel__meaning_broadcast_shape(const gemel__pcall *c) {
 
 typedef gemel__pterm (*two)(gemel__pterms *t, gemel__pterm a, gemel__pterm b);
 
+static int is_real(const gemel__pvalue *a, const gemel__pvalue *b) {
+  return a->kind == GEMEL__PV_REAL || b->kind == GEMEL__PV_REAL;
+}
+
 static void entry_by_entry(const gemel__pcall *c, const gemel__pvalue *a, const gemel__pvalue *b,
                            two f) {
   uint32_t count;
   gemel__pterm made[GEMEL__PLIST];
   unsigned char kind = a->kind == GEMEL__PV_LIST ? a->kind : b->kind;
-  if (a->kind == GEMEL__PV_REAL || b->kind == GEMEL__PV_REAL) {
+  if (is_real(a, b)) {
     c->out->kind = GEMEL__PV_REAL;
     return;
   }
@@ -187,6 +187,16 @@ static void entry_by_entry(const gemel__pcall *c, const gemel__pvalue *a, const 
   c->out->kind = kind;
   c->out->count = count;
   memcpy(c->out->list, made, count * sizeof *made);
+}
+
+/* F of entries; of the values of constants, operation NAME. */
+static void combine(const gemel__pcall *c, const char *name, two f) {
+  const gemel__pvalue *last = &c->in[c->n - 1];
+  if (is_real(&c->in[0], last)) {
+    gemel__combine_values(c, name);
+  } else {
+    entry_by_entry(c, &c->in[0], last, f);
+  }
 }
 
 /* Of one operand, over its entries; of several, over the operands. */
@@ -224,23 +234,23 @@ static gemel__pterm larger_of(gemel__pterms *t, gemel__pterm a, gemel__pterm unu
 }
 
 void gemel__meaning_abs(const gemel__pcall *c) {
-  entry_by_entry(c, &c->in[0], &c->in[0], larger_of);
+  combine(c, "abs", larger_of);
 }
 
 void gemel__meaning_add(const gemel__pcall *c) {
-  entry_by_entry(c, &c->in[0], &c->in[1], gemel__p_add);
+  combine(c, "add", gemel__p_add);
 }
 
 void gemel__meaning_sub(const gemel__pcall *c) {
-  entry_by_entry(c, &c->in[0], &c->in[1], gemel__p_sub);
+  combine(c, "sub", gemel__p_sub);
 }
 
 void gemel__meaning_mul(const gemel__pcall *c) {
-  entry_by_entry(c, &c->in[0], &c->in[1], gemel__p_mul);
+  combine(c, "mul", gemel__p_mul);
 }
 
 void gemel__meaning_div(const gemel__pcall *c) {
-  c->out->kind = GEMEL__PV_REAL;
+  gemel__combine_values(c, "div");
 }
 
 static gemel__pterm negative(gemel__pterms *t, gemel__pterm a, gemel__pterm unused) {
@@ -249,7 +259,7 @@ static gemel__pterm negative(gemel__pterms *t, gemel__pterm a, gemel__pterm unus
 }
 
 void gemel__meaning_neg(const gemel__pcall *c) {
-  entry_by_entry(c, &c->in[0], &c->in[0], negative);
+  combine(c, "neg", negative);
 }
 
 /* Division means something here by positive numbers only. */
@@ -287,12 +297,12 @@ void gemel__meaning_mod(const gemel__pcall *c) {
 
 /* ---- Comparisons ---- */
 
-/* All pairs of entries by F. */
-static void compare(const gemel__pcall *c, two f) {
+/* All pairs of entries by F; values of constants by operation NAME. */
+static void compare(const gemel__pcall *c, const char *name, two f) {
   uint32_t count;
   gemel__pterm all = gemel__p_truth(&c->s->terms, 1);
-  if (c->in[0].kind == GEMEL__PV_REAL || c->in[1].kind == GEMEL__PV_REAL) {
-    give_free(c);
+  if (is_real(&c->in[0], &c->in[1])) {
+    gemel__compare_values(c, name);
     return;
   }
   if (!paired(&c->in[0], &c->in[1], &count)) {
@@ -306,14 +316,11 @@ static void compare(const gemel__pcall *c, two f) {
   give_truth(c, all);
 }
 
-static int is_opaque(const gemel__pvalue *v) {
-  return v->kind == GEMEL__PV_REAL || v->kind == GEMEL__PV_OTHER;
-}
-
 static gemel__pterm equal(const gemel__pcall *c) {
   const gemel__pvalue *a = &c->in[0], *b = &c->in[1];
   uint32_t count;
-  if (is_opaque(a) || is_opaque(b)) {
+  if (a->kind == GEMEL__PV_OTHER || b->kind == GEMEL__PV_OTHER || a->kind == GEMEL__PV_TRUTH ||
+      b->kind == GEMEL__PV_TRUTH) {
     return gemel__pscene_free_truth(c->s);
   }
   if (a->kind == GEMEL__PV_DTYPE && b->kind == GEMEL__PV_DTYPE && c->s->pass != GEMEL__PASS_ANY) {
@@ -324,13 +331,10 @@ static gemel__pterm equal(const gemel__pcall *c) {
                ? gemel__p_truth(&c->s->terms, 1)
                : gemel__pscene_free_truth(c->s);
   }
-  if (a->kind == GEMEL__PV_TRUTH || b->kind == GEMEL__PV_TRUTH) {
-    return gemel__pscene_free_truth(c->s);
-  }
-  if (!paired(a, b, &count)) {
+  if (!is_real(a, b) && !paired(a, b, &count)) {
     return gemel__p_truth(&c->s->terms, a->kind == b->kind && a->kind == GEMEL__PV_ABSENT);
   }
-  compare(c, gemel__p_equal);
+  compare(c, "eq", gemel__p_equal);
   return c->out->list[0];
 }
 
@@ -343,7 +347,7 @@ void gemel__meaning_ne(const gemel__pcall *c) {
 }
 
 void gemel__meaning_lt(const gemel__pcall *c) {
-  compare(c, gemel__p_below);
+  compare(c, "lt", gemel__p_below);
 }
 
 static gemel__pterm at_most(gemel__pterms *t, gemel__pterm a, gemel__pterm b) {
@@ -351,7 +355,7 @@ static gemel__pterm at_most(gemel__pterms *t, gemel__pterm a, gemel__pterm b) {
 }
 
 void gemel__meaning_le(const gemel__pcall *c) {
-  compare(c, at_most);
+  compare(c, "le", at_most);
 }
 
 static gemel__pterm above(gemel__pterms *t, gemel__pterm a, gemel__pterm b) {
@@ -359,11 +363,11 @@ static gemel__pterm above(gemel__pterms *t, gemel__pterm a, gemel__pterm b) {
 }
 
 void gemel__meaning_gt(const gemel__pcall *c) {
-  compare(c, above);
+  compare(c, "gt", above);
 }
 
 void gemel__meaning_ge(const gemel__pcall *c) {
-  compare(c, gemel__p_at_least);
+  compare(c, "ge", gemel__p_at_least);
 }
 
 /* An operand of `and` and `or`: one without a value says nothing. */
@@ -407,12 +411,6 @@ void gemel__meaning_scalar(const gemel__pcall *c) {
   give_known(c, c->in[0].tensors[0]->rank == 0);
 }
 
-/* Of elements, dtypes, or the graph around: what the answer is doesn't matter to where elements go.
- */
-static void unknown_truth(const gemel__pcall *c) {
-  give_free(c);
-}
-
 void gemel__meaning_single_use(const gemel__pcall *c) {
   give_known(c, 1);
 }
@@ -453,6 +451,7 @@ static const meaning meanings[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_elements] = gemel__meaning_elements,
     [GEMEL__FUNCTION_value] = gemel__meaning_value,
     [GEMEL__FUNCTION_bits] = gemel__meaning_bits,
+    [GEMEL__FUNCTION_promote] = gemel__meaning_promote,
     [GEMEL__FUNCTION_count] = gemel__meaning_count,
     [GEMEL__FUNCTION_broadcast_shape] = gemel__meaning_broadcast_shape,
     [GEMEL__FUNCTION_length] = gemel__meaning_length,
@@ -487,8 +486,8 @@ static const meaning meanings[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_same] = gemel__meaning_same,
     [GEMEL__FUNCTION_same_shape] = gemel__meaning_same_shape,
     [GEMEL__FUNCTION_same_type] = gemel__meaning_same_type,
-    [GEMEL__FUNCTION_constant] = unknown_truth,
-    [GEMEL__FUNCTION_splat] = unknown_truth,
+    [GEMEL__FUNCTION_constant] = gemel__meaning_constant,
+    [GEMEL__FUNCTION_splat] = gemel__meaning_splat,
     [GEMEL__FUNCTION_float] = gemel__meaning_float,
     [GEMEL__FUNCTION_integer] = gemel__meaning_integer,
     [GEMEL__FUNCTION_signed] = gemel__meaning_signed,
@@ -497,12 +496,12 @@ static const meaning meanings[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_numeric] = gemel__meaning_numeric,
     [GEMEL__FUNCTION_exact_cast] = gemel__meaning_exact_cast,
     [GEMEL__FUNCTION_same_dtype] = gemel__meaning_same_dtype,
-    [GEMEL__FUNCTION_nonnegative] = unknown_truth,
-    [GEMEL__FUNCTION_positive] = unknown_truth,
-    [GEMEL__FUNCTION_nonzero] = unknown_truth,
-    [GEMEL__FUNCTION_not_nan] = unknown_truth,
-    [GEMEL__FUNCTION_finite] = unknown_truth,
-    [GEMEL__FUNCTION_power_of_two] = unknown_truth,
+    [GEMEL__FUNCTION_nonnegative] = gemel__meaning_nonnegative,
+    [GEMEL__FUNCTION_positive] = gemel__meaning_positive,
+    [GEMEL__FUNCTION_nonzero] = gemel__meaning_nonzero,
+    [GEMEL__FUNCTION_not_nan] = gemel__meaning_not_nan,
+    [GEMEL__FUNCTION_finite] = gemel__meaning_finite,
+    [GEMEL__FUNCTION_power_of_two] = gemel__meaning_power_of_two,
     [GEMEL__OPERATOR_add] = gemel__meaning_add,
     [GEMEL__OPERATOR_sub] = gemel__meaning_sub,
     [GEMEL__OPERATOR_mul] = gemel__meaning_mul,
@@ -543,7 +542,11 @@ static void apply(const gemel__pcall *c, uint32_t row) {
                        gemel__function_rows[row].name);
     return;
   }
-  meanings[c->s->pointwise && asks_of_axes(row) ? GEMEL__FUNCTION_value : row](c);
+  if (c->s->pointwise && asks_of_axes(row)) {
+    c->out->kind = GEMEL__PV_REAL;
+  } else {
+    meanings[row](c);
+  }
 }
 
 /* What CODE leaves on top of the stack, of which IN are the operands. */
@@ -574,10 +577,11 @@ static void run_code(gemel__pscene *s, const gemel__termcode *code, gemel__pvalu
     out->sort = s->pass == GEMEL__PASS_ANY ? GEMEL__PSORT_ELEMENT
                                            : gemel__psort_of((gemel_dtype)code->index);
     return;
+  case GEMEL__TERMCODE_REAL:
+    gemel__give_real_value(&c, code->real);
+    return;
   default:
-    out->kind = code->kind == GEMEL__TERMCODE_REAL     ? GEMEL__PV_REAL
-                : code->kind == GEMEL__TERMCODE_ABSENT ? GEMEL__PV_ABSENT
-                                                       : GEMEL__PV_OTHER;
+    out->kind = code->kind == GEMEL__TERMCODE_ABSENT ? GEMEL__PV_ABSENT : GEMEL__PV_OTHER;
   }
 }
 

@@ -114,6 +114,15 @@ static inline gemel__pterm product_of(const gemel__pcall *c, uint32_t count,
   return product;
 }
 
+/* ---- Values of constants (elements.c) ---- */
+
+void gemel__give_real_value(const gemel__pcall *c, double value);
+
+/* Operation NAME of one operand or two, of which one is a value; what can't be said is a number of
+ * which nothing is known, or a free truth. */
+void gemel__combine_values(const gemel__pcall *c, const char *name);
+void gemel__compare_values(const gemel__pcall *c, const char *name);
+
 /* ---- Meanings ---- */
 
 #define FUNCTION(name, min, max, kinds, summary) void gemel__meaning_##name(const gemel__pcall *c);

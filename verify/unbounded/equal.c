@@ -17,7 +17,7 @@ enum { MOST_QUOTIENTS = 48, MOST_LEMMAS = 400 };
 
 /* ---- Quotients ---- */
 
-static void add_lemma(gemel__pscene *s, gemel__pterm truth) {
+void gemel__pscene_lemma(gemel__pscene *s, gemel__pterm truth) {
   if (truth == 0 || gemel__p_is_true(&s->terms, truth)) {
     return;
   }
@@ -84,7 +84,7 @@ static void lemma_of_value(gemel__pscene *s, const divided *d, gemel__pterm cond
                            gemel__pterm value) {
   gemel__pterms *t = &s->terms;
   gemel__pterm is = gemel__p_and(t, d->divides, gemel__p_equal(t, d->quotient, value));
-  add_lemma(s, gemel__p_implies(t, condition, is));
+  gemel__pscene_lemma(s, gemel__p_implies(t, condition, is));
 }
 
 static void lemmas_of_one(gemel__pscene *s, const divided *d) {
@@ -92,7 +92,7 @@ static void lemmas_of_one(gemel__pscene *s, const divided *d) {
   gemel__pterm zero = gemel__p_number(t, 0), product = gemel__p_mul(t, d->quotient, d->step);
   gemel__pterm steps = gemel__p_not(t, gemel__p_equal(t, d->step, zero));
   gemel__pterm exact = exact_quotient(s, d->distance, d->step);
-  add_lemma(s, gemel__p_implies(t, d->divides, gemel__p_equal(t, product, d->distance)));
+  gemel__pscene_lemma(s, gemel__p_implies(t, d->divides, gemel__p_equal(t, product, d->distance)));
   lemma_of_value(s, d, gemel__p_and(t, steps, gemel__p_equal(t, d->distance, zero)), zero);
   lemma_of_value(s, d, gemel__p_equal(t, d->step, gemel__p_number(t, 1)), d->distance);
   lemma_of_value(s, d, gemel__p_equal(t, d->step, gemel__p_number(t, -1)),
@@ -112,12 +112,13 @@ static void lemmas_of_two(gemel__pscene *s, const divided *a, const divided *b) 
                                    gemel__p_implies(t, b->divides, a->divides));
   gemel__pterm exact = a->step == b->step ? exact_quotient(s, sum, a->step) : 0;
   if (sum == zero && gemel__p_add(t, a->step, b->step) == zero) {
-    add_lemma(s, gemel__p_and(t, both, gemel__p_equal(t, a->quotient, b->quotient)));
+    gemel__pscene_lemma(s, gemel__p_and(t, both, gemel__p_equal(t, a->quotient, b->quotient)));
   } else if (sum == zero || exact != 0) {
     gemel__pterm adds = gemel__p_equal(t, total, exact != 0 ? exact : zero);
     gemel__pterm one_step = gemel__p_equal(t, a->step, b->step);
-    add_lemma(s, gemel__p_implies(t, gemel__p_and(t, steps, one_step),
-                                  gemel__p_and(t, both, gemel__p_implies(t, a->divides, adds))));
+    gemel__pscene_lemma(
+        s, gemel__p_implies(t, gemel__p_and(t, steps, one_step),
+                            gemel__p_and(t, both, gemel__p_implies(t, a->divides, adds))));
   }
 }
 
@@ -135,8 +136,8 @@ static void lemma_of_product(gemel__pscene *s, gemel__pterm product, gemel__pter
       gemel__p_and(t, gemel__p_at_least(t, zero, product), gemel__p_at_least(t, product, end));
   gemel__pterm rises = gemel__p_at_least(t, factor, zero),
                falls = gemel__p_at_least(t, zero, factor);
-  add_lemma(s, gemel__p_implies(t, gemel__p_and(t, lies, rises), up));
-  add_lemma(s, gemel__p_implies(t, gemel__p_and(t, lies, falls), down));
+  gemel__pscene_lemma(s, gemel__p_implies(t, gemel__p_and(t, lies, rises), up));
+  gemel__pscene_lemma(s, gemel__p_implies(t, gemel__p_and(t, lies, falls), down));
 }
 
 static void lemmas_of_products(gemel__pscene *s) {
@@ -151,6 +152,39 @@ static void lemmas_of_products(gemel__pscene *s) {
   s->indices_seen = s->n_indices;
 }
 
+/* ---- Facts of elements ---- */
+
+static void lemma_of_fact(gemel__pscene *s, const gemel__pfact *fact, gemel__pterm element) {
+  const gemel__pterm_node *n = &s->terms.nodes[element];
+  if (n->kind == GEMEL__P_CALL && n->value == 0 && n->sort == fact->sort &&
+      strcmp(n->name, fact->name) == 0) {
+    gemel__pterm is = gemel__p_call(&s->terms, GEMEL__PSORT_TRUTH, fact->what, 0, 1, &element);
+    gemel__pscene_lemma(s, gemel__p_implies(&s->terms, fact->truth, is));
+  }
+}
+
+void gemel__pscene_fact(gemel__pscene *s, const char *name, gemel__pterm_sort sort,
+                        const char *what, gemel__pterm truth) {
+  const gemel__pfact fact = {name, what, sort, truth};
+  size_t end = s->terms.count < s->lemmas_for ? s->terms.count : s->lemmas_for;
+  if (s->n_facts < GEMEL__PFACTS) {
+    s->facts[s->n_facts++] = fact;
+  }
+  for (gemel__pterm k = 1; k < end; k++) {
+    lemma_of_fact(s, &fact, k);
+  }
+}
+
+static void lemmas_of_facts(gemel__pscene *s) {
+  for (gemel__pterm k = 1, end = (gemel__pterm)s->terms.count; k < end; k++) {
+    for (uint32_t i = 0; k >= s->lemmas_for && i < s->n_facts; i++) {
+      lemma_of_fact(s, &s->facts[i], k);
+    }
+  }
+}
+
+/* ---- All ---- */
+
 void gemel__pscene_lemmas(gemel__pscene *s) {
   gemel__pterm quotients[MOST_QUOTIENTS];
   size_t count = 0, end = s->terms.count;
@@ -158,6 +192,7 @@ void gemel__pscene_lemmas(gemel__pscene *s) {
     return;
   }
   lemmas_of_products(s);
+  lemmas_of_facts(s);
   for (gemel__pterm k = 1; k < end && count < MOST_QUOTIENTS; k++) {
     const gemel__pterm_node *n = &s->terms.nodes[k];
     if (n->kind == GEMEL__P_CALL && n->count == 2 && n->sort == GEMEL__PSORT_INTEGER &&
@@ -230,7 +265,7 @@ static int same_folds(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int dept
   gemel__pterm from[GEMEL__PAXES], to[GEMEL__PAXES];
   size_t before = s->n_known;
   uint32_t count = (n.count - 1) / 2;
-  int all = n.name == m.name && n.count == m.count && count <= GEMEL__PAXES;
+  int all = n.name == m.name && n.sort == m.sort && n.count == m.count && count <= GEMEL__PAXES;
   for (uint32_t k = 0; k < count && all; k++) {
     to[k] = gemel__p_operand(t, a, 2 * k + 1);
     from[k] = gemel__p_operand(t, b, 2 * k + 1);
@@ -271,7 +306,7 @@ static int same_operands(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int d
 static int same_calls(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
   const gemel__pterm_node n = s->terms.nodes[a], m = s->terms.nodes[b];
   int orders = n.value == 1 && n.count == 2 ? 2 : 1;
-  if (n.name != m.name || n.count != m.count) {
+  if (n.name != m.name || n.sort != m.sort || n.count != m.count) {
     return 0;
   }
   for (int order = 0; order < orders; order++) {
@@ -287,6 +322,23 @@ static int same_calls(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int dept
   return 0;
 }
 
+/* 1 if the solver says that A and B are the same, functions of reals being written for it. */
+static int same_by_solver(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
+  gemel__pterm goal = gemel__p_same(&s->terms, a, b);
+  gemel_dtype dtype;
+  if (s->pass == GEMEL__PASS_VALUES && gemel__psort_dtype(s->terms.nodes[a].sort, &dtype) &&
+      gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    if (gemel__laws_apply(s, a) || gemel__laws_apply(s, b)) {
+      gemel__pterm x = gemel__laws_cases(s, a), y = gemel__laws_cases(s, b);
+      if (x != a || y != b) {
+        return gemel__same_at(s, x, y, depth + 1);
+      }
+    }
+    goal = gemel__laws_same(s, a, b);
+  }
+  return gemel__pscene_provable(s, goal, GEMEL__PSTEP_SAME);
+}
+
 int gemel__same_at(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
   gemel__pterms *t = &s->terms;
   if (a == b || a == 0 || b == 0 || depth > GEMEL__SAME_DEPTH || s->flow != GEMEL__P_GO) {
@@ -297,6 +349,9 @@ int gemel__same_at(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) 
   if (choice != 0) {
     return gemel__same_in_cases(s, a, b, choice, depth);
   }
+  if (s->pointwise && s->pass != GEMEL__PASS_ANY) {
+    return same_by_solver(s, a, b, depth);
+  }
   if (gemel__same_sums(s, a, b, depth + 1) || gemel__same_extremes(s, a, b, depth + 1)) {
     return 1;
   }
@@ -305,7 +360,7 @@ int gemel__same_at(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) 
                                    (kind == GEMEL__P_CALL && same_calls(s, a, b, depth)))) {
     return 1;
   }
-  return gemel__pscene_provable(s, gemel__p_same(t, a, b), GEMEL__PSTEP_SAME);
+  return same_by_solver(s, a, b, depth);
 }
 
 int gemel__pscene_same(gemel__pscene *s, gemel__pterm a, gemel__pterm b) {

@@ -5,6 +5,7 @@
 #ifndef GEMEL__UNBOUNDED_EQUAL_H
 #define GEMEL__UNBOUNDED_EQUAL_H
 
+#include "unbounded/scalar.h"
 #include "unbounded/scene.h"
 
 /* How deep elements are looked into. */
@@ -23,5 +24,29 @@ int gemel__same_sums(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth
 
 /* 1 if A and B are the same as products, or as maxima (extremes.c). */
 int gemel__same_extremes(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth);
+
+/* ---- Reals ---- */
+
+/* Element or truth A with functions of reals written so that the solver knows them (laws.c); 0:
+ * memory is out. */
+gemel__pterm gemel__laws_write(gemel__pscene *s, gemel__pterm a);
+
+/* 1 if A has functions of reals that are more than sums, products and quotients. */
+int gemel__laws_apply(gemel__pscene *s, gemel__pterm a);
+
+/* A with what has a kink (abs, relu, maximum, minimum) as a choice. */
+gemel__pterm gemel__laws_cases(gemel__pscene *s, gemel__pterm a);
+
+/* That real elements A and B are the same, written so; 0: memory is out. */
+gemel__pterm gemel__laws_same(gemel__pscene *s, gemel__pterm a, gemel__pterm b);
+
+/* Where A is a number (defined.c); 0: memory is out. */
+gemel__pterm gemel__defined(gemel__pscene *s, gemel__pterm a);
+
+/* 1 if elements A and B are numbers at the same places. */
+int gemel__defined_alike(gemel__pscene *s, gemel__pterm a, gemel__pterm b);
+
+/* A is a number from here on. */
+void gemel__assume_defined(gemel__pscene *s, gemel__pterm a);
 
 #endif

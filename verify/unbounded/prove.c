@@ -24,7 +24,7 @@ typedef struct proving {
 
 gemel_proof gemel__claim_proof(const gemel__claim *claim, const struct gemel_rule *rule) {
   gemel_proof proof = {.size = sizeof proof, .rule = gemel_rule_describe(rule)->name};
-  proof.elements = claim->rank == 0 ? NULL : claim->pass == GEMEL__PASS_ANY ? "any" : "values";
+  proof.elements = claim->rank == 0 ? NULL : claim->elements;
   proof.ranks = claim->rank;
   proof.all_ranks = claim->all_ranks;
   proof.scenes = claim->scenes;

@@ -181,7 +181,7 @@ void gemel__precord_step(gemel__pscene *s, gemel__pstep step, const char *about,
                          gemel__pterm goal) {
   gemel__precord *r = s->record;
   char name[40] = "";
-  char *text = known != NULL ? gemel__ask_text(&s->terms, known, count, goal) : NULL;
+  char *text = known != NULL ? gemel__ask_text(&s->ask, known, count, goal) : NULL;
   if (known != NULL && text == NULL) {
     gemel__pscene_stop(s, GEMEL__P_FAILED, "memory is out");
     return;

@@ -54,6 +54,10 @@ gemel__pterm_sort gemel__pscene_choose_dtype(gemel__pscene *s) {
   for (; s->flow == GEMEL__P_GO && (!(s->dtypes >> dtype & 1) || at > 0); dtype++) {
     at -= s->dtypes >> dtype & 1;
   }
+  if (s->dropped >> dtype & 1) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "a dtype that is left out");
+  }
+  s->used |= 1u << dtype;
   return gemel__psort_of((gemel_dtype)dtype);
 }
 

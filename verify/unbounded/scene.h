@@ -19,10 +19,11 @@
 #include "unbounded/term.h"
 
 enum {
-  GEMEL__PAXES = 8,    /* most axes of a tensor */
-  GEMEL__PLIST = 32,   /* most entries of a list */
-  GEMEL__PPARTS = 8,   /* most operands */
-  GEMEL__PCHOICES = 48 /* most choices of a scene */
+  GEMEL__PAXES = 8,     /* most axes of a tensor */
+  GEMEL__PLIST = 32,    /* most entries of a list */
+  GEMEL__PPARTS = 8,    /* most operands */
+  GEMEL__PCHOICES = 48, /* most choices of a scene */
+  GEMEL__PFACTS = 16    /* most facts of elements that a rule asks for */
 };
 
 struct gemel__pscene;
@@ -46,6 +47,7 @@ struct gemel__precord;
     "it")                                                                                          \
   X(EMPTY, "no terms", "no index of this sum has its guards, so it is 0")                          \
   X(ONE, "one", "this size is 1, so an index below it is 0")                                       \
+  X(DEFINED, "defined", "where one side is a number, the other is")                                \
   X(SAME, "same term", "the element of the left side is that of the right one")                    \
   X(CONSISTENT, "no contradiction",                                                                \
     "what was asserted in this scene has a model, so that not just anything follows from it")
@@ -92,6 +94,13 @@ typedef struct gemel__pmap {
 
 enum { GEMEL__PMAP_SAME, GEMEL__PMAP_ZERO, GEMEL__PMAP_EITHER /* at 0 if the size is 1 */ };
 
+/* See gemel__pscene_fact. */
+typedef struct gemel__pfact {
+  const char *name, *what;
+  gemel__pterm_sort sort;
+  gemel__pterm truth;
+} gemel__pfact;
+
 /* A tensor is its sizes, and the element at an index as a term (its pull). */
 typedef struct gemel__ptensor {
   const struct gemel__ppull *pull; /* NULL: a variable of the rule, or a literal */
@@ -127,7 +136,10 @@ typedef struct gemel__pscene {
   struct gemel__precord *record; /* NULL: nobody keeps one */
   int right;                     /* the right side is looked at: what it needs is to be proved */
   gemel__ppass pass;
-  unsigned dtypes; /* that variables may have: a bit for each; of the pass ANY none */
+  unsigned dtypes;  /* that variables may have: a bit for each; of the pass ANY none */
+  unsigned used;    /* of these, those of the scene */
+  unsigned proved;  /* those of scenes that were proved */
+  unsigned dropped; /* those of which no more scenes are looked at */
   int most_rank;
   gemel__axes_report axes;
   int pointwise; /* all operations are elementwise: tensors stand for one element of theirs */
@@ -148,6 +160,8 @@ typedef struct gemel__pscene {
   unsigned char bound[GEMEL__RULE_VARIABLES], uniform[GEMEL__RULE_VARIABLES];
   gemel__pterm integers[4 * GEMEL__PLIST]; /* symbols that are plain integers of the graph */
   uint32_t n_integers;
+  gemel__pfact facts[GEMEL__PFACTS];
+  uint32_t n_facts;
   gemel__pterm indices[GEMEL__PCHOICES][2]; /* symbols that are indices, and the size above each */
   uint32_t n_indices;
   /* What is always so of products with an index, and of quotients by a step that is a symbol
@@ -187,6 +201,13 @@ int gemel__pscene_knows(gemel__pscene *s, gemel__pterm truth);
 
 /* A truth of which nothing is known. */
 gemel__pterm gemel__pscene_free_truth(gemel__pscene *s);
+
+/* TRUTH is so wherever it is used. */
+void gemel__pscene_lemma(gemel__pscene *s, gemel__pterm truth);
+
+/* TRUTH, which is free, is that WHAT is so of each element of variable NAME. */
+void gemel__pscene_fact(gemel__pscene *s, const char *name, gemel__pterm_sort sort,
+                        const char *what, gemel__pterm truth);
 
 /* The value of an attribute expression or a condition (attribute.c). */
 void gemel__pscene_evaluate(gemel__pscene *s, const gemel__termexpr *expr, gemel__pvalue *value);

@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "core/context.h"
 #include "core/dtype.h"
+#include "core/number.h"
 #include "core/rows.h"
 #include "unbounded/pull.h"
 
@@ -105,30 +106,86 @@ typedef struct operand_type {
   gemel__pterm_sort sort;
 } operand_type;
 
-/* A literal, which is called by its number and what gives it a dtype. On the left any constant of
- * that number matches, whatever its shape. */
+/* X with the fewest digits that read back to it. */
+static void say_shortest(double x, char *text, size_t bytes) {
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, bytes, "%.*g", digits, x);
+    if (strtod(text, NULL) == x) {
+      return;
+    }
+  }
+}
+
+/* NUMBER as a float of DTYPE: as it is written where floats are reals, else rounded. F32 alone
+ * stands for all floats, so there the right side's must be one in f16 too. 1: there is none. */
+static int say_float(gemel__pscene *s, const gemel__number *number, gemel_dtype dtype, char *text,
+                     size_t bytes) {
+  int alone = s->right && s->dtypes == 1u << GEMEL_F32;
+  double asked = gemel__number_double(number), stored;
+  unsigned char element[8] = {0};
+  if (gemel__number_store(number, alone ? GEMEL_F16 : dtype, element) != GEMEL_OK) {
+    return 1;
+  }
+  stored = gemel__dtype_load(alone ? GEMEL_F16 : dtype, element);
+  if (stored - stored != 0 && (s->pass == GEMEL__PASS_VALUES || asked - asked == 0)) {
+    return 1;
+  }
+  if (s->pass == GEMEL__PASS_VALUES) {
+    say_shortest(asked, text, bytes);
+  } else {
+    snprintf(text, bytes, "%.17g", stored);
+  }
+  return 0;
+}
+
+/* The decimal text of NUMBER as an element of DTYPE; 1: DTYPE has no such number. */
+static int say_number(gemel__pscene *s, const gemel__number *number, gemel_dtype dtype, char *text,
+                      size_t bytes) {
+  unsigned char element[8] = {0};
+  if (gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT) {
+    return say_float(s, number, dtype, text, bytes);
+  }
+  if (gemel__number_store(number, dtype, element) != GEMEL_OK) {
+    return 1;
+  }
+  gemel__number_format(dtype, element, text);
+  return 0;
+}
+
+/* What a literal is called where elements have no dtype: its number, and what gives it one. */
+static const char *literal_name(gemel__pscene *s, const gemel__number *number, const char *dtype,
+                                const char *format) {
+  char text[60];
+  if (number->is_float) {
+    snprintf(text, sizeof text, "%.17g", number->real);
+  } else {
+    snprintf(text, sizeof text, "%s%llu", number->negative ? "-" : "",
+             (unsigned long long)number->magnitude);
+  }
+  return text_of(s, format, text, dtype);
+}
+
+/* A literal. On the left any constant of that number matches, whatever its shape; a dtype that
+ * can't hold it has no such constant, and on the right is an error. */
 static const gemel__ptensor *literal_tensor(gemel__pscene *s, const gemel__pattern *p,
                                             const operand_type *type, int rank) {
   char number[60];
-  if (p->number.is_float) {
-    snprintf(number, sizeof number, "%.17g", p->number.real);
-  } else {
-    snprintf(number, sizeof number, "%s%llu", p->number.negative ? "-" : "",
-             (unsigned long long)p->number.magnitude);
-  }
-  const char *name = text_of(s, "%s:%s", number, type->dtype),
-             *number_text = text_of(s, "%s%s", number, "");
-  gemel__ptensor *t = symbolic_tensor(s, text_of(s, "%s#%s", number, type->dtype),
+  gemel_dtype dtype;
+  gemel__ptensor *t = symbolic_tensor(s, literal_name(s, &p->number, type->dtype, "%s#%s"),
                                       s->right ? 0 : choose_rank(s, rank));
-  if (t == NULL || name == NULL || number_text == NULL) {
+  if (t == NULL) {
     return NULL;
   }
-  t->name = name;
+  t->name = literal_name(s, &p->number, type->dtype, "%s:%s");
   t->dtype = type->dtype;
   t->uniform = 1;
-  if (s->pass != GEMEL__PASS_ANY) {
+  if (s->pass != GEMEL__PASS_ANY && gemel__psort_dtype(type->sort, &dtype)) {
+    if (say_number(s, &p->number, dtype, number, sizeof number)) {
+      gemel__pull_refuse(s, "a number that its dtype can't hold");
+      return NULL;
+    }
     t->is_number = 1;
-    t->name = number_text;
+    t->name = text_of(s, "%s%s", number, "");
     t->sort = type->sort;
   }
   return t;

@@ -555,8 +555,7 @@ gemel__pterm gemel__p_choose(gemel__pterms *t, gemel__pterm truth, gemel__pterm 
 
 /* ---- Replacing ---- */
 
-/* Operands of A, all of which have been replaced in TO, put together again. */
-static gemel__pterm again(gemel__pterms *t, gemel__pterm a, const gemel__pterm *to) {
+gemel__pterm gemel__p_with_operands(gemel__pterms *t, gemel__pterm a, const gemel__pterm *to) {
   enum { MOST = 64 };
   gemel__pterm_node n = t->nodes[a];
   gemel__pterm o[MOST] = {0}, made_of = 0;
@@ -629,7 +628,7 @@ gemel__pterm gemel__p_replace(gemel__pterms *t, gemel__pterm a, uint32_t count,
     if (new[k] != 0 && at < count) {
       new[k] = to[at];
     } else if (changed) {
-      new[k] = again(t, k, new);
+      new[k] = gemel__p_with_operands(t, k, new);
     }
     if (t->trouble) {
       break;

@@ -150,6 +150,9 @@ gemel__pterm gemel__p_replace(gemel__pterms *t, gemel__pterm a, uint32_t count,
 /* 1 if PART is A or among what A is made of; also where memory is out. */
 int gemel__p_contains(const gemel__pterms *t, gemel__pterm a, gemel__pterm part);
 
+/* A with its operands, each of which TO has something for, replaced by that. */
+gemel__pterm gemel__p_with_operands(gemel__pterms *t, gemel__pterm a, const gemel__pterm *to);
+
 /* Operand K of A. */
 static inline gemel__pterm gemel__p_operand(const gemel__pterms *t, gemel__pterm a, uint32_t k) {
   return t->operands[t->nodes[a].first + k];

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "rules/functions.h"
 #include "unbounded/axes.h"
+#include "unbounded/equal.h"
 #include "unbounded/record.h"
 #include "unbounded/scene.h"
 
@@ -77,6 +78,17 @@ static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
   }
   gemel__pterm l = gemel__ptensor_pull(s, left, index);
   gemel__pterm r = gemel__ptensor_pull_operand(s, &result, 0, index);
+  int reals = s->pass == GEMEL__PASS_VALUES;
+  gemel_dtype dtype;
+  if (s->used == 0 && gemel__psort_dtype((int)left->sort, &dtype)) {
+    s->used = 1u << dtype; /* no variable has one */
+  }
+  if (s->flow == GEMEL__P_GO && reals && !gemel__defined_alike(s, l, r)) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "elements that may be numbers on one side only");
+  }
+  if (s->flow == GEMEL__P_GO && reals) {
+    gemel__assume_defined(s, l);
+  }
   if (s->flow == GEMEL__P_GO && !gemel__pscene_same(s, l, r)) {
     gemel__pscene_stop(s, GEMEL__P_OPEN,
                        s->ask.open > 0 ? "elements: a question without an answer"
@@ -151,9 +163,10 @@ static void scene_again(gemel__pscene *s) {
   s->flow = GEMEL__P_GO;
   s->why[0] = 0;
   s->right = 0;
-  s->n_chosen = s->n_unknown = s->n_integers = s->n_indices = 0;
+  s->n_chosen = s->n_unknown = s->n_integers = s->n_indices = s->n_facts = 0;
   s->n_known = s->n_lemmas = s->lemmas_for = s->indices_seen = 0;
   s->n_solved = s->solved_for = 0;
+  s->used = 0;
 }
 
 static void scene_clear(gemel__pscene *s) {
@@ -183,12 +196,27 @@ static int next_choices(gemel__pscene *s) {
   return n > 0;
 }
 
+/* 1 if S's scene, which wasn't proved, had a question without an answer since OPEN of them, and is
+ * one of several dtypes: from here on the widest is left out. */
+static int leaves_out(gemel__pscene *s, size_t open) {
+  static const gemel_dtype wide[] = {GEMEL_F64, GEMEL_F32, GEMEL_I64, GEMEL_U64,
+                                     GEMEL_I32, GEMEL_U32, GEMEL_I16, GEMEL_U16};
+  for (size_t k = 0; s->ask.open > open && k < sizeof wide / sizeof *wide; k++) {
+    if (s->used >> wide[k] & 1 && s->dtypes != 1u << wide[k] && s->pointwise) {
+      s->dropped |= 1u << wide[k];
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* All scenes with up to RANK axes: 1 if each is proved or no instance, and some is one. */
 static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) {
   size_t scenes = 0, tried = 0, questions = s->ask.questions, open = s->ask.open;
   s->most_rank = s->pointwise ? 0 : rank;
   s->n_given = 0;
   do {
+    size_t before = s->ask.open;
     memset(s->variables, 0, GEMEL__RULE_VARIABLES * sizeof *s->variables);
     scene_again(s);
     if (tried++ == GEMEL__CLAIM_SCENES || is_exhausted(s, questions, open)) {
@@ -197,7 +225,8 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
       run_scene(s);
     }
     scenes += s->flow == GEMEL__P_GO;
-    if (s->flow == GEMEL__P_OPEN || s->flow == GEMEL__P_FAILED) {
+    s->proved |= s->flow == GEMEL__P_GO ? s->used : 0;
+    if ((s->flow == GEMEL__P_OPEN && !leaves_out(s, before)) || s->flow == GEMEL__P_FAILED) {
       snprintf(claim->why, sizeof claim->why, "rank %d, scene %zu: %.150s", rank, tried, s->why);
       return s->flow;
     }
@@ -232,52 +261,166 @@ static gemel__pflow prove_pass(gemel__pscene *s, int most_rank, gemel__claim *cl
   return flow;
 }
 
-/* Dtypes that are looked at together: a rule that has no instance of any holds for the rest. */
+/* ---- Passes ---- */
+
+/* Dtypes that are looked at together, where nothing distinguishes those that they stand for. F32
+ * alone stands for the reals. */
 static const unsigned groups[] = {
     1u << GEMEL_F32,
     1u << GEMEL_I8 | 1u << GEMEL_U8 | 1u << GEMEL_I64 | 1u << GEMEL_U64,
     1u << GEMEL_BOOL,
 };
 
-static gemel__pflow prove_values(gemel__pscene *s, int most_rank, gemel__claim *claim) {
-  int least = most_rank, rank, some;
-  s->pass = GEMEL__PASS_VALUES;
-  for (size_t k = 0; k < sizeof groups / sizeof *groups && least > 0; k++) {
-    s->dtypes = groups[k];
-    if (prove_pass(s, most_rank, claim, &rank, &some) == GEMEL__P_FAILED) {
-      return GEMEL__P_FAILED;
-    }
-    least = some && rank < least ? rank : least;
-    claim->dtypes |= some ? groups[k] : 0;
+/* S's dtypes by PASS: GO if proved, SKIP if there is no instance, else OPEN. What is proved is part
+ * of the claim. */
+static gemel__pflow prove_part(gemel__pscene *s, gemel__ppass pass, unsigned dtypes, int most_rank,
+                               gemel__claim *claim) {
+  int rank, some;
+  size_t scenes = claim->scenes;
+  s->pass = pass;
+  s->dtypes = dtypes;
+  s->dropped = s->proved = 0;
+  s->ask.bits = pass == GEMEL__PASS_BITS;
+  gemel__pflow flow = prove_pass(s, most_rank, claim, &rank, &some);
+  if (flow == GEMEL__P_FAILED || !some) {
+    return flow;
   }
-  claim->rank = claim->dtypes != 0 ? least : 0;
-  claim->pass = GEMEL__PASS_VALUES;
+  if (rank == 0 || claim->n_parts == GEMEL__CLAIM_PARTS) {
+    return GEMEL__P_OPEN;
+  }
+  claim->parts[claim->n_parts].pass = pass;
+  claim->parts[claim->n_parts++].dtypes = s->proved;
+  claim->scenes += scenes;
+  claim->rank = claim->rank == 0 || rank < claim->rank ? rank : claim->rank;
   return GEMEL__P_GO;
+}
+
+static gemel__pflow nothing_proved(gemel__claim *claim, gemel__pflow flow) {
+  claim->rank = 0;
+  claim->scenes = claim->n_parts = 0;
+  return flow;
+}
+
+static gemel__pflow prove_values(gemel__pscene *s, int most_rank, gemel__claim *claim) {
+  for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) {
+    gemel__pflow flow = prove_part(s, GEMEL__PASS_VALUES, groups[k], most_rank, claim);
+    if (flow > GEMEL__P_SKIP) {
+      return nothing_proved(claim, flow);
+    }
+  }
+  return GEMEL__P_GO;
+}
+
+/* ---- Passes of elementwise rules ---- */
+
+/* 1 if the rule, which is elementwise, has or asks for dtypes by name, or for what is of one dtype
+ * and not of another of its kind. */
+static int asks_dtypes(const struct gemel_rule *rule) {
+  int asks = 0;
+  for (int side = 0; side < 2; side++) {
+    const gemel__rule_side *nodes = side == 0 ? &rule->left : &rule->right;
+    for (uint32_t k = 0; k < nodes->count; k++) {
+      asks |= nodes->nodes[k].kind == GEMEL__PATTERN_APPLY && nodes->nodes[k].n_attrs > 0;
+    }
+  }
+  for (uint32_t k = 0; k < rule->n_conditions; k++) {
+    for (uint32_t i = 0; i < rule->conditions[k].count; i++) {
+      const gemel__termcode *c = &rule->conditions[k].code[i];
+      asks |= c->kind == GEMEL__TERMCODE_DTYPE ||
+              (c->kind == GEMEL__TERMCODE_FUNCTION &&
+               (c->index == GEMEL__FUNCTION_bits || c->index == GEMEL__FUNCTION_promote ||
+                c->index == GEMEL__FUNCTION_dtype || c->index == GEMEL__FUNCTION_exact_cast));
+    }
+  }
+  return asks;
+}
+
+/* Floats bit by bit, one format after the other: 1 if all that there are were proved. What isn't in
+ * the narrow ones isn't looked for in others; of those, one that takes too long is left out. */
+static int prove_formats(gemel__pscene *s, gemel__claim *claim, gemel__pflow *flow) {
+  static const gemel_dtype formats[] = {GEMEL_F16, GEMEL_BF16, GEMEL_F32, GEMEL_F64};
+  int all = 1;
+  uint32_t before = claim->n_parts;
+  for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
+    size_t open = s->ask.open;
+    *flow = prove_part(s, GEMEL__PASS_BITS, 1u << formats[k], 1, claim);
+    int waits = *flow == GEMEL__P_OPEN && s->ask.open > open;
+    if (*flow == GEMEL__P_FAILED || (*flow == GEMEL__P_OPEN && (k < 2 || !waits))) {
+      claim->n_parts = before;
+      return 0;
+    }
+    all &= *flow != GEMEL__P_OPEN;
+  }
+  return all;
+}
+
+/* Integers and truths, a dtype after the other: OPEN if something isn't proved of the narrow ones,
+ * or is no question of time. */
+static gemel__pflow prove_integers(gemel__pscene *s, gemel__claim *claim) {
+  static const gemel_dtype dtypes[] = {GEMEL_BOOL, GEMEL_I8,  GEMEL_U8,  GEMEL_I16, GEMEL_U16,
+                                       GEMEL_I32,  GEMEL_U32, GEMEL_I64, GEMEL_U64};
+  for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) {
+    size_t open = s->ask.open;
+    gemel__pflow flow = prove_part(s, GEMEL__PASS_VALUES, 1u << dtypes[k], 1, claim);
+    int waits = flow == GEMEL__P_OPEN && s->ask.open > open;
+    if (flow == GEMEL__P_FAILED || (flow == GEMEL__P_OPEN && (k < 3 || !waits))) {
+      return flow;
+    }
+  }
+  return GEMEL__P_GO;
+}
+
+/* Where dtypes meet, by casts: all of them in one go. */
+static gemel__pflow prove_mixed(gemel__pscene *s, gemel__claim *claim) {
+  const unsigned all = (1u << GEMEL_DTYPE_COUNT) - 1;
+  gemel__pflow flow = GEMEL__P_OPEN;
+  if (gemel_rule_describe(s->rule)->needs == 0) {
+    flow = prove_part(s, GEMEL__PASS_BITS, all, 1, claim);
+  }
+  return flow == GEMEL__P_OPEN ? prove_part(s, GEMEL__PASS_VALUES, all, 1, claim) : flow;
+}
+
+static gemel__pflow prove_elementwise(gemel__pscene *s, gemel__claim *claim) {
+  gemel__pflow flow = GEMEL__P_GO;
+  int all = 0;
+  s->ask.work = GEMEL__ASK_ARITHMETIC;
+  if (asks_dtypes(s->rule)) {
+    return prove_mixed(s, claim);
+  }
+  if (gemel_rule_describe(s->rule)->needs == 0) {
+    all = prove_formats(s, claim, &flow);
+  }
+  if (flow != GEMEL__P_FAILED && !all) {
+    uint32_t before = claim->n_parts;
+    flow = prove_part(s, GEMEL__PASS_VALUES, 1u << GEMEL_F32, 1, claim);
+    flow = flow == GEMEL__P_OPEN && before > 0 ? GEMEL__P_GO : flow;
+  }
+  flow = flow <= GEMEL__P_SKIP ? prove_integers(s, claim) : flow;
+  return flow <= GEMEL__P_SKIP ? GEMEL__P_GO : nothing_proved(claim, flow);
 }
 
 /* By the pass that says most of the elements. */
 static gemel__pflow prove(gemel__pscene *s, int most_rank, gemel__claim *claim) {
-  int some;
-  gemel__pflow flow = prove_pass(s, most_rank, claim, &claim->rank, &some);
-  if (flow == GEMEL__P_FAILED || !some || claim->rank > 0) {
+  gemel__pflow flow = prove_part(s, GEMEL__PASS_ANY, 0, most_rank, claim);
+  if (flow != GEMEL__P_OPEN) {
     return flow;
   }
-  return prove_values(s, most_rank, claim);
+  return s->pointwise ? prove_elementwise(s, claim) : prove_values(s, most_rank, claim);
 }
 
 /* Goes through the scenes of CLAIM, which has been proved, once more, and writes what it rests on
  * to FOLDER. All answers are known. */
 static gemel_status record_claim(gemel__pscene *s, const char *folder, const gemel__claim *claim,
                                  gemel_error *error) {
-  size_t count = claim->pass == GEMEL__PASS_ANY ? 1 : sizeof groups / sizeof *groups;
   gemel__precord record;
   gemel__claim again = {0};
   gemel__pflow flow = GEMEL__P_GO;
   gemel_status status = gemel__precord_open(&record, folder, s->rule, error);
   s->record = status == GEMEL_OK ? &record : NULL;
-  s->pass = claim->pass;
-  for (size_t k = 0; k < count && s->record != NULL && flow <= GEMEL__P_SKIP; k++) {
-    s->dtypes = claim->pass == GEMEL__PASS_ANY ? 0 : groups[k];
+  for (uint32_t k = 0; k < claim->n_parts && s->record != NULL && flow <= GEMEL__P_SKIP; k++) {
+    s->pass = claim->parts[k].pass;
+    s->dtypes = claim->parts[k].dtypes;
+    s->ask.bits = s->pass == GEMEL__PASS_BITS;
     flow = prove_rank(s, claim->rank, &again);
   }
   status = s->record != NULL ? gemel__precord_close(&record, error) : status;
@@ -323,6 +466,7 @@ gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, con
     say_why_not_all(s, claim);
   }
   claim->questions = s->ask.questions;
+  gemel__claim_say(claim);
   if (flow == GEMEL__P_FAILED) {
     status = gemel__no_memory(error, "a proof");
   } else if (record != NULL && claim->rank > 0) {

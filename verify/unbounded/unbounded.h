@@ -12,16 +12,29 @@
 #include "rules/rule.h"
 #include "unbounded/scene.h"
 
+/* What a part of a proof knows of elements, and the dtypes that it looked at: a bit for each; of
+ * the pass ANY none, and of VALUES F32 for the reals. */
+typedef struct gemel__claim_part {
+  gemel__ppass pass;
+  unsigned dtypes;
+} gemel__claim_part;
+
+enum { GEMEL__CLAIM_PARTS = GEMEL_DTYPE_COUNT + 1 };
+
 /* What has been proved of a rule. */
 typedef struct gemel__claim {
-  gemel__ppass pass; /* what the proof knows of elements */
-  unsigned dtypes;   /* that were looked at: a bit for each; of the pass ANY none */
-  int rank;          /* for all sizes up to this rank; 0: nothing */
-  int all_ranks;     /* and for any number of axes */
-  size_t scenes;     /* that are instances of the rule */
-  size_t questions;  /* to the solver */
-  char why[200];     /* why there is no more */
+  gemel__claim_part parts[GEMEL__CLAIM_PARTS];
+  uint32_t n_parts;
+  int rank;           /* for all sizes up to this rank; 0: nothing */
+  int all_ranks;      /* and for any number of axes */
+  size_t scenes;      /* that are instances of the rule */
+  size_t questions;   /* to the solver */
+  char elements[120]; /* what the parts say of elements, in words */
+  char why[200];      /* why there is no more */
 } gemel__claim;
+
+/* Sets CLAIM's words. */
+void gemel__claim_say(gemel__claim *claim);
 
 /* Ranks that are tried, and the most scenes of a rank, questions, and questions without an answer
  * that a rule may take. */
