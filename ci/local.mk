@@ -23,6 +23,7 @@ EXTRA_DIST += %reldir%/quickstart
 EXTRA_DIST += %reldir%/random
 EXTRA_DIST += %reldir%/layers
 EXTRA_DIST += %reldir%/lsan.supp
+EXTRA_DIST += %reldir%/proved
 EXTRA_DIST += %reldir%/recheck
 EXTRA_DIST += %reldir%/sanitize
 EXTRA_DIST += %reldir%/style

@@ -193,6 +193,7 @@ static void ignore_proof(void *user, const gemel_proof *given) {
 #define VALID_const_gemel_proof_p &proof
 static const gemel_prove_options prove_options = {
     .size = sizeof prove_options, .ranks = 1, .sink = ignore_proof};
+#define SAYS_gemel_proof(call) ((call).elements == NULL)
 #define VALID_const_gemel_prove_options_p &prove_options
 #define VALID_const_gemel_verify_options_p &verify
 #define VALID_gemel_pair_result_p &pair

@@ -12,6 +12,9 @@
 #endif
 #include <string.h>
 #include "tool.h"
+#ifdef HAVE_VERIFY
+#include "records.h"
+#endif
 
 static const gemel__option options[] = {
     {"ops", 'o', NULL, "list the operations: inputs, attributes, what they compute"},
@@ -144,10 +147,25 @@ static void print_rewrite(const char *name, const char *family, gemel_phase phas
   }
 }
 
+/* What is proved of the rule. */
+static void print_proof(const gemel_rule *rule) {
+#ifdef HAVE_VERIFY
+  char text[GEMEL__PROOF_TEXT];
+  gemel_proof proof = gemel_rule_proved(rule);
+  if (proof.elements != NULL) {
+    gemel__proof_text(&proof, text);
+    printf("    proved: %s\n", text);
+  }
+#else
+  (void)rule;
+#endif
+}
+
 static void print_rewrites(gemel_context *context, const gemel_rules *rules) {
   for (size_t k = 0; k < gemel_rules_count(rules); k++) {
     const gemel_rule_info *r = gemel_rule_describe(gemel_rules_at(rules, k));
     print_rewrite(r->name, r->family, r->phase, r->needs, r->documentation);
+    print_proof(gemel_rules_at(rules, k));
   }
   for (size_t k = 0; k < gemel_pass_count(context); k++) {
     const gemel_pass *p = gemel_pass_at(context, k);

@@ -11,6 +11,7 @@ typedef struct proofs {
   FILE *table;
   gemel__output output; /* of --json */
   int json;
+  uint64_t ranks;     /* what --ranks says; 0: nothing */
   const char *record; /* folder of --record, or NULL */
   size_t rules, proved, all_ranks;
 } proofs;
@@ -64,8 +65,12 @@ static gemel_status prove(proofs *p, const char *rules, size_t jobs, gemel_error
   gemel_context *context = gemel__context_need();
   gemel_rules *set = NULL;
   gemel_status status = GEMEL_NO_MEMORY;
-  const gemel_prove_options options = {
-      .size = sizeof options, .jobs = jobs, .sink = take, .user = p, .record_folder = p->record};
+  const gemel_prove_options options = {.size = sizeof options,
+                                       .ranks = (int)p->ranks,
+                                       .jobs = jobs,
+                                       .sink = take,
+                                       .user = p,
+                                       .record_folder = p->record};
   if (context != NULL) {
     status = rules != NULL ? gemel__rules_choose(context, &rules, &set, error) : GEMEL_OK;
     status = status ? status : gemel_prove_rules(context, set, rules, &options, error);
@@ -82,8 +87,8 @@ static int refuse_others(const gemel__args *args) {
                                        "seed",  "replay",   "replay-dir"};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
     if (gemel__arg(args, others[k]) != NULL) {
-      return gemel__complain("--proof takes --rules, --jobs, --json and --record, not --%s",
-                             others[k]);
+      return gemel__complain(
+          "--proof takes --rules, --ranks, --jobs, --json and --record, not --%s", others[k]);
     }
   }
   return GEMEL__GOOD;
@@ -98,6 +103,7 @@ int gemel__prove(const gemel__args *args) {
   p.record = gemel__arg(args, "record");
   if (refuse_others(args) != GEMEL__GOOD ||
       gemel__records_jobs(args, "jobs", &jobs) != GEMEL__GOOD ||
+      gemel__arg_number(args, "ranks", 1, 4, &p.ranks) != GEMEL__GOOD ||
       (p.record != NULL && gemel__folder_make(p.record) != GEMEL__GOOD) ||
       (json != NULL && gemel__output_open(&p.output, json) != GEMEL__GOOD)) {
     return GEMEL__BAD;

@@ -15,7 +15,8 @@ static const gemel__option options[] = {
     {"proof", 'P', NULL,
      "only say of rewrite rules what is proved for all sizes, which without --tier stands beside "
      "what "
-     "is measured; with --rules, --jobs, --json and --record only"},
+     "is measured; with --rules, --ranks, --jobs, --json and --record only"},
+    {"ranks", 'K', "R", "with --proof: for tensors of up to R axes, 1 to 4 (default 3)"},
     {"record", 'E', "DIR",
      "with --proof: write the questions that each proof rests on to DIR, as SMT-LIB files for "
      "another solver (ci/recheck)"},
@@ -212,8 +213,8 @@ static int run(const gemel__args *args) {
   if (gemel__arg(args, "proof") != NULL) {
     return gemel__prove(args);
   }
-  if (gemel__arg(args, "record") != NULL) {
-    return gemel__complain("--record needs --proof");
+  if (gemel__arg(args, "record") != NULL || gemel__arg(args, "ranks") != NULL) {
+    return gemel__complain("--record and --ranks need --proof");
   }
   int status = read_settings(args, &records, &settings);
   if (status == GEMEL__GOOD) {

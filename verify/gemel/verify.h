@@ -284,6 +284,11 @@ typedef struct gemel_prove_options {
 gemel_status gemel_prove_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                const gemel_prove_options *options, gemel_error *error);
 
+/* What was proved of RULE when this gemel was made, without proving it again: only of gemel's own
+ * rules; ELEMENTS is NULL for others, and where nothing is. SCENES and QUESTIONS are 0.
+ * Thread-safe. */
+gemel_proof gemel_rule_proved(const gemel_rule *rule);
+
 /* Repeats what a folder of OPTIONS->replay_folder, or OPTIONS->counterexample_folder, holds, and
  * hands the verdict to the sink. GEMEL_BAD_FILE (what is wrong, in which file), GEMEL_UNSUPPORTED
  * (a program's own kernel), what gemel_dump_load reports. */
