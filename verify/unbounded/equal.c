@@ -262,23 +262,23 @@ int gemel__same_in_cases(gemel__pscene *s, gemel__pterm a, gemel__pterm b, gemel
 static int same_folds(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
   gemel__pterms *t = &s->terms;
   const gemel__pterm_node n = t->nodes[a], m = t->nodes[b];
-  gemel__pterm from[GEMEL__PAXES], to[GEMEL__PAXES];
+  gemel__pterm of_a[GEMEL__PAXES], of_b[GEMEL__PAXES];
   size_t before = s->n_known;
-  uint32_t count = (n.count - 1) / 2;
+  uint32_t count = n.count / 2;
   int all = n.name == m.name && n.sort == m.sort && n.count == m.count && count <= GEMEL__PAXES;
   for (uint32_t k = 0; k < count && all; k++) {
-    to[k] = gemel__p_operand(t, a, 2 * k + 1);
-    from[k] = gemel__p_operand(t, b, 2 * k + 1);
     all = gemel__pscene_provable(
         s, gemel__p_equal(t, gemel__p_operand(t, a, 2 * k + 2), gemel__p_operand(t, b, 2 * k + 2)),
         GEMEL__PSTEP_FOLD);
   }
-  for (uint32_t k = 0; k < count && all; k++) {
-    gemel__pscene_index(s, to[k], gemel__p_operand(t, a, 2 * k + 2));
+  if (!all) {
+    return 0;
   }
-  all = all &&
-        gemel__same_at(s, gemel__p_operand(t, a, 0),
-                       gemel__p_replace(t, gemel__p_operand(t, b, 0), count, from, to), depth + 1);
+  gemel__pterm left = gemel__p_unfold(t, a, of_a), right = gemel__p_unfold(t, b, of_b);
+  for (uint32_t k = 0; k < count; k++) {
+    gemel__pscene_index(s, of_a[k], gemel__p_operand(t, a, 2 * k + 2));
+  }
+  all = gemel__same_at(s, left, gemel__p_replace(t, right, count, of_b, of_a), depth + 1);
   s->n_known = before;
   return all;
 }

@@ -41,8 +41,9 @@ static int expand_usual(gemel__parts *x, expansion expand, gemel__pterm a, const
     return 1;
   }
   if (t->nodes[a].kind == GEMEL__P_FOLD && strcmp(t->nodes[a].name, name) == 0) {
-    expand(x, gemel__p_operand(t, a, 0), depth);
-    gemel__parts_bind(x, first, a);
+    gemel__pterm symbols[GEMEL__PAXES];
+    expand(x, gemel__p_unfold(t, a, symbols), depth);
+    gemel__parts_bind(x, first, a, symbols);
     return 1;
   }
   if ((lifted = gemel__p_lifted(t, a)) != 0) {
@@ -153,6 +154,103 @@ static int is_covered(gemel__parts *x, int side, int depth) {
   return x->s->flow == GEMEL__P_GO;
 }
 
+/* ---- Places of the largest ---- */
+
+/* 1 if the real A is above 0, as it is written. */
+static int is_positive(const gemel__pterms *t, gemel__pterm a) {
+  while (gemel__p_calls(t, a, "inverse") ||
+         (t->nodes[a].kind == GEMEL__P_FOLD && strcmp(t->nodes[a].name, "sum") == 0)) {
+    a = gemel__p_operand(t, a, 0);
+  }
+  return gemel__p_calls(t, a, "exp") || gemel__p_calls(t, a, "sigmoid");
+}
+
+/* Functions that rise strictly. */
+static int rises_strictly(const gemel__pterms *t, gemel__pterm a) {
+  static const char *const names[] = {"exp",  "expm1", "log",   "log1p", "sqrt", "sigmoid",
+                                      "tanh", "sinh",  "asinh", "atan",  "erf",  NULL};
+  for (int k = 0; names[k] != NULL; k++) {
+    if (gemel__p_calls(t, a, names[k])) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* What is left of A when terms without SYMBOL and factors above 0 without it are taken away: the
+ * largest is at the same place. 0: more than one factor is. */
+static gemel__pterm without_offset(gemel__parts *x, gemel__pterm a, gemel__pterm symbol) {
+  const gemel__pterms *t = &x->s->terms;
+  gemel__pterm left = 0;
+  int many = 0;
+  x->count = 0;
+  gemel__expand_sum(x, a, 0);
+  for (uint32_t k = 0; k < x->count && !x->failed; k++) {
+    const gemel__part *p = &x->list[k];
+    uint32_t with = 0;
+    for (uint32_t i = 0; i < p->n_factors; i++) {
+      int uses = gemel__p_contains(t, p->factors[i], symbol);
+      many |= uses && left != 0;
+      left = uses ? p->factors[i] : left;
+      with += (uint32_t)uses;
+    }
+    for (uint32_t i = 0; i < p->n_factors && with > 0; i++) {
+      many |= p->factors[i] != left && !is_positive(t, p->factors[i]);
+    }
+    many |= with > 0 && (p->number <= 0 || p->n_bound > 0 || p->n_guards > 0);
+    for (uint32_t i = 0; i < p->n_guards; i++) {
+      many |= gemel__p_contains(t, p->guards[i], symbol);
+    }
+  }
+  return many || x->failed ? 0 : left;
+}
+
+/* Takes away from A what rises strictly with SYMBOL. */
+static gemel__pterm without_rising(gemel__pscene *s, gemel__pterm a, gemel__pterm symbol) {
+  gemel__parts x;
+  gemel__pterm inner = a;
+  if (!gemel__parts_start(&x, s, (gemel__pterm_sort)s->terms.nodes[a].sort)) {
+    return a;
+  }
+  x.is_sum = 1;
+  while (inner != 0 && x.is_real) {
+    a = inner;
+    inner = without_offset(&x, a, symbol);
+    if (inner != 0 && rises_strictly(&s->terms, inner)) {
+      inner = gemel__p_operand(&s->terms, inner, 0);
+    } else if (inner == a) {
+      break;
+    }
+  }
+  gemel__parts_end(&x);
+  return a;
+}
+
+/* 1 if the places A and B of largest elements are the same. */
+static int same_places(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
+  gemel__pterms *t = &s->terms;
+  gemel__pterm of_a, of_b;
+  size_t before = s->n_known;
+  gemel__pterm sizes = gemel__p_equal(t, gemel__p_operand(t, a, 2), gemel__p_operand(t, b, 2));
+  gemel__pterm left = gemel__p_unfold(t, a, &of_a), right = gemel__p_unfold(t, b, &of_b);
+  if (left == 0 || right == 0 || !gemel__pscene_provable(s, sizes, GEMEL__PSTEP_FOLD)) {
+    return 0;
+  }
+  right = gemel__p_replace(t, right, 1, &of_b, &of_a);
+  gemel__pscene_index(s, of_a, gemel__p_operand(t, a, 2));
+  left = without_rising(s, left, of_a);
+  right = without_rising(s, right, of_a);
+  int same =
+      t->nodes[left].sort == t->nodes[right].sort && gemel__same_at(s, left, right, depth + 1);
+  s->n_known = before;
+  return same;
+}
+
+static int is_place(const gemel__pterms *t, gemel__pterm a) {
+  return t->nodes[a].kind == GEMEL__P_FOLD && t->nodes[a].count == 3 &&
+         strcmp(t->nodes[a].name, "argmax") == 0;
+}
+
 /* ---- Comparing ---- */
 
 /* The parts of A and B; 0 if there is nothing to compare. */
@@ -166,7 +264,7 @@ static int expand_both(gemel__parts *x, expansion expand, gemel__pterm a, gemel_
   return !x->failed && x->s->flow == GEMEL__P_GO && !gemel__parts_say_nothing(x, a, b);
 }
 
-typedef int (*comparison)(gemel__parts *x, int depth);
+typedef int (*parts_relation)(gemel__parts *x, int depth);
 
 static int products_cancel(gemel__parts *x, int depth) {
   x->is_real = 1; /* of the numbers, which count */
@@ -180,7 +278,7 @@ static int maxima_cover(gemel__parts *x, int depth) {
   return is_covered(x, 0, depth) && is_covered(x, 1, depth);
 }
 
-static int same_as(gemel__pscene *s, expansion expand, comparison compare, gemel__pterm a,
+static int same_as(gemel__pscene *s, expansion expand, parts_relation compare, gemel__pterm a,
                    gemel__pterm b, int depth) {
   gemel__parts x;
   gemel__pterm guard = 0;
@@ -201,7 +299,8 @@ int gemel__same_extremes(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int d
   if (s->pass != GEMEL__PASS_VALUES || t->nodes[a].sort != t->nodes[b].sort) {
     return 0;
   }
-  return ((gemel__p_folds(t, a, "prod") || gemel__p_folds(t, b, "prod")) &&
+  return (is_place(t, a) && is_place(t, b) && same_places(s, a, b, depth)) ||
+         ((gemel__p_folds(t, a, "prod") || gemel__p_folds(t, b, "prod")) &&
           same_as(s, expand_product, products_cancel, a, b, depth)) ||
          ((gemel__p_folds(t, a, "max") || gemel__p_folds(t, b, "max")) &&
           same_as(s, expand_maximum, maxima_cover, a, b, depth));

@@ -134,6 +134,110 @@ static gemel__pterm pull_along(gemel__pscene *s, const gemel__ptensor *t,
   return gemel__pull_call(s, t, t->op->record.name, count, operands);
 }
 
+/* Element K along AXIS, and what of all is added up at INDEX: what comes before it, or behind. */
+static gemel__pterm cumsum_guard(gemel__pscene *s, const gemel__ptensor *t, gemel__pterm at,
+                                 gemel__pterm k) {
+  int64_t exclusive = 0, reverse = 0;
+  gemel__p_is_number(&s->terms, gemel__ptensor_attr(t, "exclusive")->list[0], &exclusive);
+  gemel__p_is_number(&s->terms, gemel__ptensor_attr(t, "reverse")->list[0], &reverse);
+  return reverse ? gemel__p_at_least(&s->terms, k, gemel__p_plus(&s->terms, at, exclusive != 0))
+                 : gemel__p_at_least(&s->terms, at, gemel__p_plus(&s->terms, k, exclusive != 0));
+}
+
+static gemel__pterm pull_cumsum(gemel__pscene *s, const gemel__ptensor *t,
+                                const gemel__pterm *index) {
+  const gemel__ptensor *x = t->operands[0];
+  int axis = gemel__pull_axis(s, t, "axis", t->rank);
+  gemel__pterm at[GEMEL__PAXES], k = new_index(s);
+  if (s->pass == GEMEL__PASS_ANY) {
+    return pull_along(s, t, index);
+  }
+  memcpy(at, index, (size_t)x->rank * sizeof *at);
+  at[axis] = k;
+  gemel__pterm body = gemel__p_choose(&s->terms, cumsum_guard(s, t, index[axis], k),
+                                      widened(s, t, gemel__ptensor_pull(s, x, at)),
+                                      gemel__p_literal(&s->terms, t->sort, "0"));
+  return gemel__p_fold(&s->terms, t->sort, "sum", body, 1, &k, &x->shape[axis]);
+}
+
+/* exp of operand 0 of T at INDEX, over the total of these along AXIS. */
+static gemel__pterm softmax_at(gemel__pscene *s, const gemel__ptensor *t, int axis,
+                               const gemel__pterm *index) {
+  gemel__pterms *terms = &s->terms;
+  const gemel__ptensor *x = t->operands[0];
+  gemel__pterm at[GEMEL__PAXES], k = new_index(s), all[2], both[2];
+  memcpy(at, index, (size_t)x->rank * sizeof *at);
+  at[axis] = k;
+  all[0] = gemel__ptensor_pull(s, x, index);
+  all[1] = gemel__ptensor_pull(s, x, at);
+  for (int i = 0; i < 2; i++) {
+    both[i] = gemel__p_call(terms, t->sort, "exp", 0, 1, &all[i]);
+  }
+  both[1] = gemel__p_fold(terms, t->sort, "sum", both[1], 1, &k, &x->shape[axis]);
+  both[1] = gemel__p_call(terms, t->sort, "inverse", 0, 1, &both[1]);
+  return gemel__p_call(terms, t->sort, "mul", 1, 2, both);
+}
+
+static gemel__pterm pull_softmax(gemel__pscene *s, const gemel__ptensor *t,
+                                 const gemel__pterm *index) {
+  return s->pass == GEMEL__PASS_ANY
+             ? pull_along(s, t, index)
+             : softmax_at(s, t, gemel__pull_axis(s, t, "axis", t->rank), index);
+}
+
+static gemel_dtype cross_entropy_dtype(const gemel__ptensor *t) {
+  gemel_dtype x = gemel__pull_dtype(t, 0), targets = gemel__pull_dtype(t, 1);
+  return gemel_dtype_kind(x) == GEMEL_KIND_FLOAT &&
+                 (targets == x || gemel_dtype_kind(targets) == GEMEL_KIND_SIGNED ||
+                  gemel_dtype_kind(targets) == GEMEL_KIND_UNSIGNED)
+             ? x
+             : GEMEL_DTYPE_COUNT;
+}
+
+static void shape_cross_entropy(gemel__pscene *s, gemel__ptensor *t) {
+  const gemel__ptensor *x = t->operands[0], *targets = t->operands[1];
+  int axis = gemel__pull_axis(s, t, "axis", x->rank), whole = targets->sort == x->sort, next = 0;
+  t->rank = 0;
+  if (s->pass == GEMEL__PASS_ANY) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "what targets are depends on their dtype");
+  } else if (targets->rank != x->rank - !whole) {
+    gemel__pull_refuse(s, "targets of another rank");
+  }
+  for (int k = 0; k < x->rank && s->flow == GEMEL__P_GO; k++) {
+    if (k != axis) {
+      t->shape[t->rank++] = x->shape[k];
+    }
+    if (k != axis || whole) {
+      gemel__pscene_need(s, gemel__p_equal(&s->terms, x->shape[k], targets->shape[next++]), 0,
+                         "targets of other sizes");
+    }
+  }
+}
+
+/* Minus the logarithm of the softmax at the target, or of all of them, times the targets. */
+static gemel__pterm pull_cross_entropy(gemel__pscene *s, const gemel__ptensor *t,
+                                       const gemel__pterm *index) {
+  gemel__pterms *terms = &s->terms;
+  const gemel__ptensor *x = t->operands[0], *targets = t->operands[1];
+  int axis = gemel__pull_axis(s, t, "axis", x->rank), whole = targets->sort == x->sort;
+  gemel__pterm at[GEMEL__PAXES], both[2], k = new_index(s);
+  for (int i = 0; i < x->rank; i++) {
+    at[i] = i < axis ? index[i] : i > axis ? index[i - 1] : k;
+  }
+  if (!whole) {
+    gemel__pterm target = gemel__ptensor_pull(s, targets, index);
+    at[axis] = gemel__p_call(terms, GEMEL__PSORT_INTEGER, "integer", 0, 1, &target);
+  }
+  both[0] = softmax_at(s, t, axis, at);
+  both[0] = gemel__p_call(terms, t->sort, "log", 0, 1, &both[0]);
+  if (whole) {
+    both[1] = gemel__ptensor_pull(s, targets, at);
+    both[0] = gemel__p_call(terms, t->sort, "mul", 1, 2, both);
+    both[0] = gemel__p_fold(terms, t->sort, "sum", both[0], 1, &k, &x->shape[axis]);
+  }
+  return gemel__p_call(terms, t->sort, "neg", 0, 1, &both[0]);
+}
+
 /* ---- Products ---- */
 
 typedef struct dot_axes {
@@ -268,11 +372,12 @@ static gemel__pterm pull_dot(gemel__pscene *s, const gemel__ptensor *t, const ge
 const gemel__ppull gemel__pulls_of_folds[] = {
     {"argmax", shape_argmax, pull_argmax, index_dtype},
     {"argsort", shape_along, pull_along, index_dtype},
-    {"cumsum", shape_along, pull_along, gemel__pull_wide_dtype},
+    {"cross_entropy", shape_cross_entropy, pull_cross_entropy, cross_entropy_dtype},
+    {"cumsum", shape_along, pull_cumsum, gemel__pull_wide_dtype},
     {"dot", shape_dot, pull_dot, NULL},
     {"max", shape_reduced, pull_reduced, NULL},
     {"prod", shape_reduced, pull_reduced, gemel__pull_wide_dtype},
-    {"softmax", shape_along, pull_along, float_dtype},
+    {"softmax", shape_along, pull_softmax, float_dtype},
     {"sum", shape_reduced, pull_reduced, gemel__pull_wide_dtype},
     {NULL, NULL, NULL, NULL},
 };

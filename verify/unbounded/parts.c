@@ -188,6 +188,25 @@ static void rename_bound(gemel__parts *x, gemel__part *a) {
   memcpy(a->bound, to, a->n_bound * sizeof *to);
 }
 
+gemel__pterm gemel__p_inverse(gemel__parts *x, gemel__pterm a) {
+  return gemel__p_calls(&x->s->terms, a, "inverse")
+             ? gemel__p_operand(&x->s->terms, a, 0)
+             : gemel__p_call(&x->s->terms, x->sort, "inverse", 0, 1, &a);
+}
+
+void gemel__part_cancel_inverses(gemel__parts *x, gemel__part *a) {
+  for (uint32_t k = 0; k < a->n_factors; k++) {
+    gemel__pterm inverse = gemel__p_inverse(x, a->factors[k]);
+    for (uint32_t i = k + 1; i < a->n_factors; i++) {
+      if (a->factors[i] == inverse) {
+        a->factors[i] = a->factors[--a->n_factors];
+        a->factors[k--] = a->factors[--a->n_factors];
+        break;
+      }
+    }
+  }
+}
+
 /* Multiplies A by B, whose bound indices are renamed. */
 void gemel__part_multiply(gemel__parts *x, gemel__part *a, const gemel__part *b) {
   gemel__part other = *b;
@@ -202,14 +221,15 @@ void gemel__part_multiply(gemel__parts *x, gemel__part *a, const gemel__part *b)
   for (uint32_t k = 0; k < other.n_bound; k++) {
     gemel__part_bind(x, a, other.bound[k], other.sizes[k]);
   }
+  gemel__part_cancel_inverses(x, a);
 }
 
-void gemel__parts_bind(gemel__parts *x, uint32_t first, gemel__pterm fold) {
+void gemel__parts_bind(gemel__parts *x, uint32_t first, gemel__pterm fold,
+                       const gemel__pterm *symbols) {
   const gemel__pterms *t = &x->s->terms;
   for (uint32_t k = first; k < x->count; k++) {
-    for (uint32_t i = 1; i < t->nodes[fold].count; i += 2) {
-      gemel__part_bind(x, &x->list[k], gemel__p_operand(t, fold, i),
-                       gemel__p_operand(t, fold, i + 1));
+    for (uint32_t i = 0; i < t->nodes[fold].count / 2; i++) {
+      gemel__part_bind(x, &x->list[k], symbols[i], gemel__p_operand(t, fold, 2 * i + 2));
     }
     rename_bound(x, &x->list[k]);
   }
@@ -284,7 +304,7 @@ static void unbind(gemel__parts *x, gemel__part *a, uint32_t k, int one) {
 }
 
 /* HARD: sizes that take a question to be 1 are asked for. */
-static void tidy(gemel__parts *x, gemel__part *a, int hard) {
+void gemel__part_tidy(gemel__parts *x, gemel__part *a, int hard) {
   gemel__pterms *t = &x->s->terms;
   gemel__pterm one = gemel__p_number(t, 1);
   for (uint32_t k = a->n_factors; k > 0 && hard; k--) {
@@ -651,7 +671,10 @@ gemel__pterm gemel__parts_free_guard(const gemel__parts *x) {
 int gemel__parts_cancel(gemel__parts *x, int depth, int hard) {
   for (uint32_t k = 0; k < x->count && !x->failed; k++) {
     if (x->list[k].number != 0) {
-      tidy(x, &x->list[k], hard);
+      gemel__part_tidy(x, &x->list[k], hard);
+      if (hard && x->is_sum) {
+        gemel__part_cancel_total(x, &x->list[k], depth);
+      }
     }
   }
   collect_parts(x, 1, depth);

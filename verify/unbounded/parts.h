@@ -51,12 +51,33 @@ void gemel__part_guard(gemel__parts *x, gemel__part *a, gemel__pterm guard);
 void gemel__part_bind(gemel__parts *x, gemel__part *a, gemel__pterm symbol, gemel__pterm size);
 void gemel__part_multiply(gemel__parts *x, gemel__part *a, const gemel__part *b);
 
-/* The bound indices of the fold A become those of parts FIRST ..., each with symbols of its own. */
-void gemel__parts_bind(gemel__parts *x, uint32_t first, gemel__pterm fold);
+/* 1 ÷ the factor A, and what makes use of it: a factor and its inverse are taken out of A. */
+gemel__pterm gemel__p_inverse(gemel__parts *x, gemel__pterm a);
+void gemel__part_cancel_inverses(gemel__parts *x, gemel__part *a);
+
+/* SYMBOLS, which gemel__p_unfold gave for the bound indices of FOLD, become bound indices of parts
+ * FIRST ..., each with symbols of its own. */
+void gemel__parts_bind(gemel__parts *x, uint32_t first, gemel__pterm fold,
+                       const gemel__pterm *symbols);
+
+/* Takes out bound indices of A that say nothing: those of one element, and those of which nothing
+ * depends. HARD: sizes that take a question to be 1 are asked for. */
+void gemel__part_tidy(gemel__parts *x, gemel__part *a, int hard);
 
 /* The numbers of parts FIRST ... multiplied; these parts added up where they are written alike. */
 void gemel__parts_scale(gemel__parts *x, uint32_t first, int64_t number, int64_t divisor);
 void gemel__parts_merge(gemel__parts *x, uint32_t first);
+
+/* Adds the parts of A, multiplied out, to X. */
+void gemel__expand_sum(gemel__parts *x, gemel__pterm a, int depth);
+
+/* Divides parts FIRST ... of X by BY; adds those of exp and log, of which A is a call. */
+void gemel__expand_quotient(gemel__parts *x, uint32_t first, gemel__pterm by, int depth);
+void gemel__expand_exp(gemel__parts *x, gemel__pterm a, int depth);
+void gemel__expand_log(gemel__parts *x, gemel__pterm a, int depth);
+
+/* If A is a sum over the inverse of that sum, it is what is left. */
+void gemel__part_cancel_total(gemel__parts *x, gemel__part *a, int depth);
 
 /* A new part with the factor A. */
 void gemel__parts_factor(gemel__parts *x, gemel__pterm a);

@@ -452,7 +452,7 @@ static int selects(const gemel__ptensor *t) {
 }
 
 /* The sort that operand K of T must have, where that isn't free: 0. */
-static gemel__pterm_sort wanted_sort(const gemel__pscene *s, const gemel__ptensor *t, uint32_t k) {
+static gemel__pterm_sort wanted_sort(gemel__pscene *s, const gemel__ptensor *t, uint32_t k) {
   const gemel__scalar_row *row = gemel__scalar_row_of(&t->op->record);
   static const char *const alike[] = {"join", "set_subtensor", "inc_subtensor", "pad", "dot", NULL};
   uint32_t like = selects(t) ? 1 : 0;
@@ -462,7 +462,12 @@ static gemel__pterm_sort wanted_sort(const gemel__pscene *s, const gemel__ptenso
   if (row != NULL && (row->code == GEMEL__TYPE_LOGIC || k < like)) {
     return gemel__psort_of(GEMEL_BOOL);
   }
-  if (strcmp(t->op->record.name, "take") == 0 && k == 1) {
+  if (strcmp(t->op->record.name, "cross_entropy") == 0 && k == 1 &&
+      gemel__pscene_choose(s, 2) == 0) {
+    return t->operands[0]->sort;
+  }
+  if (k == 1 && (strcmp(t->op->record.name, "take") == 0 ||
+                 strcmp(t->op->record.name, "cross_entropy") == 0)) {
     return gemel__psort_of(GEMEL_I64);
   }
   int alike_here = row != NULL || is_one_of(t->op->record.name, alike);

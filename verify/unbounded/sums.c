@@ -11,12 +11,10 @@
 
 /* ---- Multiplying out ---- */
 
-static void expand(gemel__parts *x, gemel__pterm a, int depth);
-
 /* Addends FIRST ... of X times what the term A is. */
 static void multiply_by(gemel__parts *x, uint32_t first, gemel__pterm a, int depth) {
   uint32_t middle = x->count;
-  expand(x, a, depth);
+  gemel__expand_sum(x, a, depth);
   uint32_t left = middle - first, right = x->count - middle, end = x->count;
   for (uint32_t i = 0; i < left * right && !x->failed; i++) {
     const gemel__part product = x->list[first + i / right];
@@ -36,7 +34,7 @@ static void multiply_by(gemel__parts *x, uint32_t first, gemel__pterm a, int dep
 static void expand_where(gemel__parts *x, gemel__pterm a, gemel__pterm guard, int64_t number,
                          int depth) {
   uint32_t first = x->count;
-  expand(x, a, depth);
+  gemel__expand_sum(x, a, depth);
   gemel__parts_scale(x, first, number, 1);
   for (uint32_t k = first; k < x->count; k++) {
     gemel__part_guard(x, &x->list[k], guard);
@@ -53,7 +51,7 @@ static void expand_choice(gemel__parts *x, gemel__pterm a, int depth) {
   expand_where(x, inner, truth, 1, depth);
   if (t->nodes[truth].kind == GEMEL__P_AND) {
     expand_where(x, outer, truth, -1, depth);
-    expand(x, outer, depth);
+    gemel__expand_sum(x, outer, depth);
     gemel__parts_merge(x, first);
   } else {
     expand_where(x, outer, gemel__p_not(t, truth), 1, depth);
@@ -61,36 +59,36 @@ static void expand_choice(gemel__parts *x, gemel__pterm a, int depth) {
 }
 
 static void expand_fold(gemel__parts *x, gemel__pterm a, int depth) {
+  gemel__pterm symbols[GEMEL__PAXES];
   uint32_t first = x->count;
-  expand(x, gemel__p_operand(&x->s->terms, a, 0), depth);
-  gemel__parts_bind(x, first, a);
+  gemel__expand_sum(x, gemel__p_unfold(&x->s->terms, a, symbols), depth);
+  gemel__parts_bind(x, first, a, symbols);
 }
 
-/* A quotient of reals: by a number, or by a factor 1 ÷ it. */
-static void expand_quotient(gemel__parts *x, gemel__pterm a, int depth) {
-  gemel__pterms *t = &x->s->terms;
-  gemel__pterm by = gemel__p_operand(t, a, 1);
-  uint32_t first = x->count;
-  int64_t number, divisor;
-  expand(x, gemel__p_operand(t, a, 0), depth);
-  if (gemel__p_literal_number(t, by, &number, &divisor) && number != 0) {
-    gemel__parts_scale(x, first, number < 0 ? -divisor : divisor, number < 0 ? -number : number);
-    return;
+/* If A is an element at the place of the largest of the elements that are so read: the maximum. */
+static gemel__pterm largest(gemel__pterms *t, gemel__pterm a) {
+  const gemel__pterm_node n = t->nodes[a];
+  for (uint32_t k = 0; k < n.count; k++) {
+    gemel__pterm integer = t->operands[n.first + k], symbol;
+    gemel__pterm fold = gemel__p_calls(t, integer, "integer") ? gemel__p_operand(t, integer, 0) : 0;
+    if (fold != 0 && t->nodes[fold].kind == GEMEL__P_FOLD && t->nodes[fold].count == 3 &&
+        strcmp(t->nodes[fold].name, "argmax") == 0) {
+      gemel__pterm body = gemel__p_unfold(t, fold, &symbol), size = gemel__p_operand(t, fold, 2);
+      if (gemel__p_replace(t, body, 1, &symbol, &integer) == a) {
+        return gemel__p_fold(t, (gemel__pterm_sort)n.sort, "max", body, 1, &symbol, &size);
+      }
+    }
   }
-  const gemel__pterm inverse[2] = {gemel__p_literal(t, x->sort, "1"), by};
-  gemel__pterm factor = gemel__p_call(t, x->sort, "div", 0, 2, inverse);
-  for (uint32_t k = first; k < x->count; k++) {
-    gemel__part_factor(x, &x->list[k], factor);
-  }
+  return 0;
 }
 
 /* A call of which nothing is known here, but that it is a function. */
 static void expand_opaque(gemel__parts *x, gemel__pterm a, int depth) {
-  gemel__pterm lifted = gemel__p_lifted(&x->s->terms, a);
+  gemel__pterm lifted = gemel__p_lifted(&x->s->terms, a), maximum = largest(&x->s->terms, a);
   if (lifted == 0) {
-    gemel__parts_factor(x, a);
+    gemel__parts_factor(x, maximum != 0 ? maximum : a);
   } else {
-    expand(x, lifted, depth);
+    gemel__expand_sum(x, lifted, depth);
   }
 }
 
@@ -135,10 +133,10 @@ static void expand_cast(gemel__parts *x, gemel__pterm a, int depth) {
   }
   if (is_wide_integer(t, inner)) {
     gemel__pterm integer = gemel__p_operand(t, inner, 0);
-    expand(x, gemel__p_call(t, sort, "element", 0, 1, &integer), depth);
+    gemel__expand_sum(x, gemel__p_call(t, sort, "element", 0, 1, &integer), depth);
     return;
   }
-  expand(x, inner, depth);
+  gemel__expand_sum(x, inner, depth);
   for (uint32_t k = first; k < x->count; k++) {
     for (uint32_t i = 0; i < x->list[k].n_factors && !x->is_real; i++) {
       x->list[k].factors[i] = cast_factor(t, x->list[k].factors[i], sort);
@@ -177,18 +175,26 @@ static void expand_call(gemel__parts *x, gemel__pterm a, int depth) {
   gemel__pterms *t = &x->s->terms;
   uint32_t first = x->count;
   if (gemel__p_calls(t, a, "add") || gemel__p_calls(t, a, "sub")) {
-    expand(x, gemel__p_operand(t, a, 0), depth);
+    gemel__expand_sum(x, gemel__p_operand(t, a, 0), depth);
     first = x->count;
-    expand(x, gemel__p_operand(t, a, 1), depth);
+    gemel__expand_sum(x, gemel__p_operand(t, a, 1), depth);
     gemel__parts_scale(x, first, gemel__p_calls(t, a, "sub") ? -1 : 1, 1);
   } else if (gemel__p_calls(t, a, "neg")) {
-    expand(x, gemel__p_operand(t, a, 0), depth);
+    gemel__expand_sum(x, gemel__p_operand(t, a, 0), depth);
     gemel__parts_scale(x, first, -1, 1);
   } else if (gemel__p_calls(t, a, "mul") || gemel__p_calls(t, a, "sqr")) {
-    expand(x, gemel__p_operand(t, a, 0), depth);
+    gemel__expand_sum(x, gemel__p_operand(t, a, 0), depth);
     multiply_by(x, first, gemel__p_operand(t, a, gemel__p_calls(t, a, "mul")), depth);
   } else if (gemel__p_calls(t, a, "div") && x->is_real) {
-    expand_quotient(x, a, depth);
+    gemel__expand_sum(x, gemel__p_operand(t, a, 0), depth);
+    gemel__expand_quotient(x, first, gemel__p_operand(t, a, 1), depth);
+  } else if (gemel__p_calls(t, a, "inverse")) {
+    gemel__part_new(x);
+    gemel__expand_quotient(x, first, gemel__p_operand(t, a, 0), depth);
+  } else if (gemel__p_calls(t, a, "exp") && x->is_real && gemel__p_lifted(t, a) == 0) {
+    gemel__expand_exp(x, a, depth);
+  } else if (gemel__p_calls(t, a, "log") && x->is_real && gemel__p_lifted(t, a) == 0) {
+    gemel__expand_log(x, a, depth);
   } else if (gemel__p_calls(t, a, "cast")) {
     expand_cast(x, a, depth);
   } else if (gemel__p_calls(t, a, "element")) {
@@ -199,7 +205,7 @@ static void expand_call(gemel__parts *x, gemel__pterm a, int depth) {
 }
 
 /* Adds the parts of A to X. */
-static void expand(gemel__parts *x, gemel__pterm a, int depth) {
+void gemel__expand_sum(gemel__parts *x, gemel__pterm a, int depth) {
   gemel__pterms *t = &x->s->terms;
   int64_t number, divisor;
   if (x->failed || a == 0 || depth > GEMEL__SAME_DEPTH) {
@@ -233,9 +239,9 @@ int gemel__same_sums(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth
     return 0;
   }
   x.is_sum = 1;
-  expand(&x, a, depth);
+  gemel__expand_sum(&x, a, depth);
   uint32_t first = x.count;
-  expand(&x, b, depth);
+  gemel__expand_sum(&x, b, depth);
   gemel__parts_scale(&x, first, -1, 1);
   for (uint32_t k = first; k < x.count; k++) {
     x.list[k].side = 1;

@@ -12,7 +12,7 @@
 #include "core/alloc.h"
 #include "core/intern.h"
 
-enum { MOST_TERMS = 400, NAME_BYTES = 200 };
+enum { MOST_TERMS = 400, NAME_BYTES = 200, MOST_BOUND = 8 };
 
 /* ---- The table ---- */
 
@@ -101,11 +101,15 @@ static gemel__pterm made(gemel__pterms *t, gemel__pterm_node node, const gemel__
                          const int64_t *coefficients) {
   uint64_t plain[4] = {(uint64_t)node.kind << 8 | node.sort, node.count, (uint64_t)node.value,
                        (uint64_t)(uintptr_t)node.name};
+  node.level = 0;
   for (uint32_t k = 0; k < node.count; k++) {
     if (operands[k] == 0) {
       return 0;
     }
+    uint32_t level = t->nodes[operands[k]].level;
+    node.level = level > node.level ? level : node.level;
   }
+  node.level += node.kind == GEMEL__P_FOLD;
   node.hash = gemel__hash_bytes(gemel__hash_bytes(1, plain, sizeof plain), operands,
                                 node.count * sizeof *operands);
   if (coefficients != NULL) {
@@ -172,22 +176,43 @@ gemel__pterm gemel__p_literal(gemel__pterms *t, gemel__pterm_sort sort, const ch
   return node.name != NULL ? made(t, node, NULL, NULL) : 0;
 }
 
+/* The bound symbols of a fold of LEVEL are called by it, so that folds which are the same but for
+ * the names of these are one term. Those of folds within have lower levels. */
+static gemel__pterm bound_symbol(gemel__pterms *t, uint32_t level, uint32_t k) {
+  char text[60];
+  snprintf(text, sizeof text, "bound!%u.%u", level, k);
+  return gemel__p_symbol(t, GEMEL__PSORT_INTEGER, text);
+}
+
 gemel__pterm gemel__p_fold(gemel__pterms *t, gemel__pterm_sort sort, const char *name,
                            gemel__pterm body, uint32_t count, const gemel__pterm *symbols,
                            const gemel__pterm *sizes) {
-  enum { MOST = 2 * 8 + 1 };
-  gemel__pterm operands[MOST] = {body};
+  gemel__pterm operands[2 * MOST_BOUND + 1] = {body}, own[MOST_BOUND];
   gemel__pterm_node node = {
       .kind = GEMEL__P_FOLD, .sort = (unsigned char)sort, .count = 2 * count + 1};
   node.name = interned(t, name);
-  if (node.name == NULL || node.count > MOST) {
-    return fail(t, GEMEL__PTERM_TOO_LARGE);
+  if (body == 0 || node.name == NULL || count > MOST_BOUND) {
+    return body == 0 ? 0 : fail(t, GEMEL__PTERM_TOO_LARGE);
   }
   for (uint32_t k = 0; k < count; k++) {
-    operands[2 * k + 1] = symbols[k];
+    own[k] = bound_symbol(t, t->nodes[body].level, k);
+    operands[2 * k + 1] = own[k];
     operands[2 * k + 2] = sizes[k];
   }
+  if (memcmp(own, symbols, count * sizeof *own) != 0) {
+    operands[0] = gemel__p_replace(t, body, count, symbols, own);
+  }
   return made(t, node, operands, NULL);
+}
+
+gemel__pterm gemel__p_unfold(gemel__pterms *t, gemel__pterm a, gemel__pterm *symbols) {
+  gemel__pterm own[MOST_BOUND];
+  uint32_t count = t->nodes[a].count / 2;
+  for (uint32_t k = 0; k < count; k++) {
+    own[k] = gemel__p_operand(t, a, 2 * k + 1);
+    symbols[k] = gemel__p_fresh(t, GEMEL__PSORT_INTEGER, "k");
+  }
+  return gemel__p_replace(t, gemel__p_operand(t, a, 0), count, own, symbols);
 }
 
 /* ---- Polynomials ---- */
@@ -555,6 +580,17 @@ gemel__pterm gemel__p_choose(gemel__pterms *t, gemel__pterm truth, gemel__pterm 
 
 /* ---- Replacing ---- */
 
+static gemel__pterm fold_again(gemel__pterms *t, const gemel__pterm_node *n,
+                               const gemel__pterm *operands) {
+  gemel__pterm symbols[MOST_BOUND], sizes[MOST_BOUND];
+  uint32_t count = n->count / 2;
+  for (uint32_t k = 0; k < count; k++) {
+    symbols[k] = operands[2 * k + 1];
+    sizes[k] = operands[2 * k + 2];
+  }
+  return gemel__p_fold(t, (gemel__pterm_sort)n->sort, n->name, operands[0], count, symbols, sizes);
+}
+
 gemel__pterm gemel__p_with_operands(gemel__pterms *t, gemel__pterm a, const gemel__pterm *to) {
   enum { MOST = 64 };
   gemel__pterm_node n = t->nodes[a];
@@ -597,6 +633,8 @@ gemel__pterm gemel__p_with_operands(gemel__pterms *t, gemel__pterm a, const geme
   case GEMEL__P_AND:
   case GEMEL__P_OR:
     return joined(t, o[0], o[1], n.kind == GEMEL__P_OR);
+  case GEMEL__P_FOLD:
+    return fold_again(t, &n, o);
   default:
     n.first = 0;
     return made(t, n, o, NULL);

@@ -66,6 +66,7 @@ typedef enum gemel__pterm_kind {
 typedef struct gemel__pterm_node {
   unsigned char kind, sort;
   uint32_t count, first; /* operands: FIRST ... of the table's */
+  uint32_t level;        /* how deep folds are nested in it */
   const char *name;      /* one pointer for each text */
   int64_t value;
   uint64_t hash;
@@ -138,10 +139,15 @@ gemel__pterm gemel__p_call(gemel__pterms *t, gemel__pterm_sort sort, const char 
 /* The element that is the number TEXT. */
 gemel__pterm gemel__p_literal(gemel__pterms *t, gemel__pterm_sort sort, const char *text);
 
-/* An element: BODY folded over COUNT symbols, each below its size. */
+/* An element: BODY folded over COUNT symbols, each below its size. The fold has bound symbols of
+ * its own. */
 gemel__pterm gemel__p_fold(gemel__pterms *t, gemel__pterm_sort sort, const char *name,
                            gemel__pterm body, uint32_t count, const gemel__pterm *symbols,
                            const gemel__pterm *sizes);
+
+/* What the fold A folds, with new symbols for its bound ones, which *SYMBOLS gets: so that they
+ * can't be taken for those of another fold. */
+gemel__pterm gemel__p_unfold(gemel__pterms *t, gemel__pterm a, gemel__pterm *symbols);
 
 /* A with terms FROM replaced by TO; bound symbols may be among them. */
 gemel__pterm gemel__p_replace(gemel__pterms *t, gemel__pterm a, uint32_t count,

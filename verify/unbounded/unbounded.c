@@ -66,6 +66,11 @@ static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
   result.operands[0] = right;
   gemel__ptensor_map(s, &result, 0);
   for (int k = 0; k < left->rank; k++) {
+    gemel__pterm one = gemel__p_equal(&s->terms, left->shape[k], gemel__p_number(&s->terms, 1));
+    if (gemel__pscene_plain(s, one)) {
+      index[k] = gemel__p_number(&s->terms, 0);
+      continue;
+    }
     index[k] = gemel__p_fresh(&s->terms, GEMEL__PSORT_INTEGER, "index");
     gemel__pscene_index(s, index[k], left->shape[k]);
   }
