@@ -120,9 +120,8 @@ static uint32_t bound_symbols(gemel__pscene *s, gemel__pterm a, gemel__pterm *sy
     for (uint32_t i = 0; wanted[k] && i < n->count; i++) {
       wanted[gemel__p_operand(t, k, i)] = 1;
     }
-    if (wanted[k] && n->kind == GEMEL__P_FOLD && folds < most &&
-        (n->count - 1) / 2 <= GEMEL__PAXES) {
-      counts[folds] = (n->count - 1) / 2;
+    if (wanted[k] && n->kind == GEMEL__P_FOLD && folds < most && n->count / 2 <= GEMEL__PAXES) {
+      counts[folds] = n->count / 2;
       for (uint32_t i = 0; i < counts[folds]; i++) {
         symbols[folds * GEMEL__PAXES + i] = gemel__p_operand(t, k, 2 * i + 1);
       }
