@@ -225,6 +225,37 @@ static void is_stopped(const void *data) {
   }
 }
 
+/* ---- Rules that are proved ---- */
+
+/* Nothing is asked of a rule that is proved; another one that is called so is asked about. */
+static void proved_is_taken(const void *data) {
+  static const char text[] = "graph g(p: bool[3], x: f32[3]) { return r = where(p, x, x) }";
+  static const char other[] = "rule where_same in canonicalize: where(p, x, y) => -x";
+  (void)data;
+  for (int own = 1; own >= 0; own--) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *graph = gemel_parse(context, text, strlen(text), "same.gmt", NULL, &error);
+    gemel_rules *rules = gemel_rules_parse(context, other, strlen(other), "other.rules", &error);
+    const gemel_rules *const sets[] = {rules};
+    gemel_certify_counts counts = {.size = sizeof counts};
+    gemel_rewrite_options options = {.size = sizeof options, .include = "where_same", .certify = 1};
+    options.without_builtin = !own;
+    options.rules = own ? NULL : sets;
+    options.n_rules = !own;
+    CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
+    gemel_graph *result = gemel_rewrite(graph, &options, &error);
+    gemel_certify_counted(context, &counts);
+    CT_EQ_INT(result != NULL, own);
+    CT_EQ_UINT(counts.applications, 1);
+    CT_EQ_UINT(counts.proved, own);
+    CT_CHECK((counts.regions > 0) == !own);
+    gemel_graph_unref(result);
+    gemel_graph_unref(graph);
+    gemel_rules_unref(rules);
+    gemel_context_unref(context);
+  }
+}
+
 /* ---- Passes ---- */
 
 /* Replaces exp(x) + y by what DATA says; asks for x and y, or (of "deep") for x alone. */
@@ -599,6 +630,7 @@ void ct_register(void) {
                                            "  l, m, h, i = scan(n, s, k, x, body = step,\n"
                                            "    states = 2, sequences = 1, limited = 1)\n"
                                            "  return h, m\n}"),
+                                   CT_TEST("proved_is_taken", proved_is_taken, NULL),
                                    CT_TEST("needs_the_harness", needs_the_harness, NULL),
                                    CT_TEST("asks_once", asks_once, NULL),
                                    CT_TEST("survives_refusals", survives_refusals, NULL)};

@@ -508,6 +508,8 @@ static void refused(const void *data) {
   gemel_prove_options options = asked(0, 1, take, &o);
   CT_EQ_INT(gemel_prove_rules(context, NULL, "no_such_rule", &options, &error), GEMEL_NOT_FOUND);
   CT_EQ_INT(gemel_prove_rules(NULL, NULL, NULL, &options, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_prove_rules(context, NULL, "passes", &options, &error), GEMEL_NOT_FOUND);
+  CT_HAS_STR(error.text, "only rules are proved");
   options.record_folder = "no/such/folder";
   CT_EQ_INT(gemel_prove_rules(context, NULL, "set_w*", &options, &error), GEMEL_IO);
   options = asked(-1, 1, take, &o);

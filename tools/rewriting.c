@@ -111,10 +111,11 @@ void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *con
   if (r->options.certify) {
     gemel_certify_counted(context, &counts);
     fprintf(stderr,
-            "certified: %llu applications, %llu different questions, %llu of them open (%llu agree "
-            "in samples)\n",
-            (unsigned long long)counts.applications, (unsigned long long)counts.regions,
-            (unsigned long long)counts.open, (unsigned long long)counts.sampled);
+            "certified: %llu applications, %llu of them of proved rules, %llu different questions, "
+            "%llu of them open (%llu agree in samples)\n",
+            (unsigned long long)counts.applications, (unsigned long long)counts.proved,
+            (unsigned long long)counts.regions, (unsigned long long)counts.open,
+            (unsigned long long)counts.sampled);
   }
 #else
   (void)r;

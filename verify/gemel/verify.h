@@ -319,6 +319,8 @@ typedef struct gemel_certify_counts {
   uint64_t regions;      /* different questions that these asked */
   uint64_t open;         /* of which nothing decides: no refutation, and no more than samples */
   uint64_t sampled;      /* open ones whose samples, all of them, agreed */
+  uint64_t proved;       /* applications of which nothing was asked: their rule is proved for any
+                            elements, all sizes and all ranks */
 } gemel_certify_counts;
 
 /* Fills in COUNTS; zeros if gemel_certify_enable hasn't been called. Thread-safe. */

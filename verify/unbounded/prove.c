@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "harness/jobs.h"
+#include "passes/passes.h"
 #include "rewrite/choice.h"
 #include "unbounded/unbounded.h"
 
@@ -115,11 +116,24 @@ static gemel_status open_index(const char *folder, FILE **index, gemel_error *er
   return *index != NULL ? GEMEL_OK : gemel__fail(error, GEMEL_IO, "%s: %s", path, strerror(errno));
 }
 
+/* Each word of GLOB (NULL: none) must name a rule; a pass is none. */
+static gemel_status check_glob(gemel_context *context, const gemel_rules *rules, const char *glob,
+                               gemel_error *error) {
+  gemel_status status = gemel__list_check_rules(glob, rules, error);
+  for (size_t k = 0; status == GEMEL_NOT_FOUND && k < gemel_pass_count(context); k++) {
+    gemel_rule_info info = gemel__pass_info(gemel_pass_at(context, k));
+    if (gemel__list_names_rule(glob, &info)) {
+      return gemel__fail(error, GEMEL_NOT_FOUND, "%s is a pass: only rules are proved", info.name);
+    }
+  }
+  return status;
+}
+
 static gemel_status prove_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                 const gemel_prove_options *options, gemel_error *error) {
   size_t most = gemel_rules_count(rules);
   proving p = {.options = options};
-  gemel_status status = gemel__list_check_rules(glob, rules, error);
+  gemel_status status = check_glob(context, rules, glob, error);
   if (status != GEMEL_OK) {
     return status;
   }

@@ -4,6 +4,7 @@
  * proofs.
  */
 #include <string.h>
+#include "core/context.h"
 #include "unbounded/unbounded.h"
 
 typedef struct proved_row {
@@ -17,12 +18,11 @@ static const proved_row rows[] = {
 #undef PROVED
 };
 
-/* 1 if RULE is one of gemel's own, and not only called like it. */
+/* 1 if RULE is one of gemel's own, and not only called like it. If these haven't been made yet, it
+ * is none. */
 static int is_builtin(const gemel_rule *rule) {
-  gemel_rules *builtin = gemel_rules_builtin(rule->context, NULL);
-  int is = builtin != NULL && gemel_rules_find(builtin, rule->info.name) == rule;
-  gemel_rules_unref(builtin);
-  return is;
+  const gemel_rules *builtin = __atomic_load_n(&rule->context->rules, __ATOMIC_ACQUIRE);
+  return builtin != NULL && gemel_rules_find(builtin, rule->info.name) == rule;
 }
 
 gemel_proof gemel_rule_proved(const gemel_rule *rule) {
