@@ -116,6 +116,7 @@ verify_tests += %reldir%/t-symbolize
 if Z3
 verify_tests += %reldir%/t-solver
 verify_tests += %reldir%/t-unbounded
+verify_tests += %reldir%/t-unbounded-scalar
 endif
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.

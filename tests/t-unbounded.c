@@ -228,6 +228,7 @@ static const claim claims[] = {
 
 typedef struct outcome {
   int ranks, all_ranks, calls;
+  char elements[200];
   char why[200];
 } outcome;
 
@@ -237,6 +238,7 @@ static void take(void *user, const gemel_proof *proof) {
   o->ranks = proof->ranks;
   o->all_ranks = proof->all_ranks;
   snprintf(o->why, sizeof o->why, "%s", proof->why);
+  snprintf(o->elements, sizeof o->elements, "%s", proof->elements != NULL ? proof->elements : "");
   CT_EQ_INT(proof->elements != NULL, proof->ranks > 0);
 }
 
@@ -269,6 +271,73 @@ static void claimed(const void *data) {
   outcome o = prove(c->name, c->text, c->most);
   ct_context("%s: to rank %d, %s", c->name, o.ranks, o.why);
   CT_EQ_INT(o.all_ranks ? ALL : o.ranks, c->ranks);
+}
+
+/* What is claimed of elements, by arithmetic; "": open. */
+typedef struct arithmetic {
+  const char *name, *text, *elements;
+} arithmetic;
+
+#define FORMATS "bits (f16 bf16 f32 f64)"
+#define INTEGERS "i8 i16 i32 i64 u8 u16 u32 u64"
+
+static const arithmetic sums[] = {
+    {"times_one", "x * 1 => x", FORMATS ", values (" INTEGERS ", bool)"},
+    {"plus_zero", "x + 0 => x where float(x)", "values (reals)"},
+    {"plus_minus_zero", "x + -0.0 => x where float(x)", FORMATS},
+    {"minus_itself", "x - x => 0 where integer(x)", "values (" INTEGERS ")"},
+    {"bools", "x + y => logical_or(x, y) where bool(x)", "values (bool)"},
+    {"comparison", "logical_not(x <= y) => y < x where not float(x)",
+     "values (" INTEGERS ", bool)"},
+    {"factors", "(x * y) * z => x * (y * z)", "values (reals, " INTEGERS ", bool)"},
+    {"exponents", "exp(x) / exp(y * 0.5) => exp(x - y / 2)", "values (reals)"},
+    {"logarithms", "log(exp(x) * y) => x + log(y)", "values (reals)"},
+    {"logistic", "1 - sigmoid(x) => sigmoid(-x)", "values (reals)"},
+    {"half_power", "pow(x, -0.5) => 1 / sqrt(x)", "values (reals)"},
+    {"odd", "sin(y - x) => -sin(x - y)", "values (reals)"},
+    {"fact", "abs(x) => x where float(x), positive(x)", FORMATS},
+    {"value", "x / c => x where float(x), value(c) == 1", FORMATS},
+    {"wide_and_back", "cast(cast(x, dtype = i64), dtype = d) => x where dtype(x) == d, integer(x)",
+     "values (" INTEGERS ")"},
+    {"mask", "cast(p, dtype = d) * x => where(p, x, 0) where bool(p), integer(x)",
+     "values (" INTEGERS ", bool)"},
+    /* numbers on one side only */
+    {"over_itself", "x / x => 1 where float(x)", ""},
+    {"zero_of_quotient", "(x / y) * 0 => 0", ""},
+    {"square_first", "log(sqr(x)) => log(x) * 2", ""},
+    {"root_first", "sqr(sqrt(x)) => x", ""},
+    {"zero_over_zero", "sum(x, axes = a) / y => sum(x / y, axes = a) where float(x), rank(y) == 0",
+     ""},
+    /* other numbers */
+    {"root_of_square", "sqrt(sqr(x)) => x", ""},
+    {"least", "abs(x) >= 0 => 1 where signed(x)", ""},
+    {"order_of_nan", "logical_not(x <= y) => y < x where f16 == dtype(x)", "values (reals)"},
+    {"signed_zero", "0 - x => -x where float(x)", "values (reals)"},
+    {"product_of_exponents", "exp(x) * exp(y) => exp(x * y)", ""},
+    {"logarithm_of_sum", "log(exp(x) + y) => x + log(y)", ""},
+    {"odd_and_even", "cos(-x) => -cos(x)", ""},
+    {"not_odd", "sigmoid(-x) => -sigmoid(x)", ""},
+    /* numbers and casts that a dtype hasn't */
+    {"twice_bools", "x + x => x * 2", ""},
+    {"beyond_f16", "x + x => (x * 140000) / 70000 where float(x)", ""},
+    {"cast_by_builder", "x - x => log(x * 0 + 1) where integer(x)", ""},
+    {"narrow_and_back", "cast(cast(x, dtype = f16), dtype = f32) => x where dtype(x) == f32", ""},
+    {"signs_and_back",
+     "cast(cast(x, dtype = u8), dtype = i64) => cast(x, dtype = i64)"
+     " where dtype(x) == i8",
+     ""},
+    {"two_dtypes", "cast(x, dtype = d) + y => x + y", ""},
+    /* what isn't known */
+    {"not_positive", "abs(x) => -x where float(x), not positive(x)", ""},
+    {"of_another", "abs(x) + y => x + y where float(x), nonnegative(y)", ""},
+    {"no_value", "x + c => x where float(x), value(c) == 0 or c == c", ""},
+};
+
+static void of_elements(const void *data) {
+  const arithmetic *r = data;
+  outcome o = prove(r->name, r->text, 1);
+  ct_context("%s: %s", r->name, o.why);
+  CT_EQ_STR(o.elements, r->elements);
 }
 
 static void elementwise(const void *data) {
@@ -564,6 +633,9 @@ void ct_register(void) {
   ct_suite("unbounded", tests, CT_COUNT(tests));
   for (size_t k = 0; k < CT_COUNT(claims); k++) {
     CT_ADD("claims", claims[k].name, claimed, &claims[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(sums); k++) {
+    CT_ADD("elements", sums[k].name, of_elements, &sums[k]);
   }
   for (size_t k = 0; k < CT_COUNT(axes); k++) {
     CT_ADD("axes", axes[k].name, has_type, &axes[k]);

@@ -178,8 +178,11 @@ static const scalar_meaning meanings[] = {
 
 static const char defined[] = "defined:";
 
-/* The text for operation NAME of DTYPE; NULL: there is none. */
-static const char *text_of(const char *name, gemel_dtype dtype, int bits) {
+const char *gemel__scalar_operation(size_t k) {
+  return k < sizeof meanings / sizeof *meanings ? meanings[k].name : NULL;
+}
+
+const char *gemel__scalar_text(const char *name, gemel_dtype dtype, int bits) {
   size_t prefix = strncmp(name, defined, sizeof defined - 1) == 0 ? sizeof defined - 1 : 0;
   domain d = domain_of(dtype, bits);
   for (size_t k = 0; k < sizeof meanings / sizeof *meanings; k++) {
@@ -354,7 +357,7 @@ static void say_text(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a, c
 
 void gemel__scalar_say_meaning(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a, int bits) {
   gemel_dtype from = operand_dtype(t, a, 0);
-  const char *text = text_of(t->nodes[a].name, from, bits);
+  const char *text = gemel__scalar_text(t->nodes[a].name, from, bits);
   int unknown = !is_cast(t, a) && (text == NULL || strstr(text, "@f") != NULL);
   if (unknown) {
     gemel__buffer_text(b, "(declare-fun ");

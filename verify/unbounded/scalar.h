@@ -28,6 +28,13 @@ void gemel__scalar_say_name(gemel__buffer *b, const gemel__pterms *t, gemel__pte
 /* Its definition. The truth "defined:NAME" says where operation NAME is a number. */
 void gemel__scalar_say_meaning(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a, int bits);
 
+/* The operation of row K of scalar.def; NULL: there are no more. */
+const char *gemel__scalar_operation(size_t k);
+
+/* The row's text for operation NAME of DTYPE; "defined:NAME": where it is a number. NULL: there is
+ * none. */
+const char *gemel__scalar_text(const char *name, gemel_dtype dtype, int bits);
+
 /* 1 if operation NAME of reals isn't a number everywhere. */
 int gemel__scalar_is_partial(const char *name);
 
