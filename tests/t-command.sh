@@ -548,6 +548,10 @@ if [ "$harness" != 0 ]; then
   refuses verify/list-empty 'no operation is named' verify --ops ,
   gives verify/rules-list 0 '^gemel verify: 0 operations, 2 rules, ' verify --rules sqr_exp,log_exp --tier real --instances 4
   refuses verify/rules-list-typo "matches 'lgo'" verify --rules sqr_exp,lgo
+  printf 'rule swapped in canonicalize:\n  reverse(dimshuffle(x, order = p), axes = a)\n  => dimshuffle(reverse(x, axes = a), order = p)\n' >swapped.rules
+  run "$gemel" verify --rules swapped.rules --instances 1 --tier real
+  grep -q '^gemel: warning: swapped.rules:3:35: rule swapped: axes of a tensor .* of p are used as axes of x' "$scratch/err" &&
+    good verify/axes-warned || wrong verify/axes-warned "no warning of axes"
   refuses mutate/list-typo "no scalar operation matches 'lgo'" mutate --ops exp,lgo
   refuses mutate/rules-list-typo "matches 'lgo'" mutate --rules sqr_exp,lgo
   refuses verify/none 'nothing*' verify --ops 'nothing*' --json new.json

@@ -60,6 +60,15 @@ static void take(void *user, const gemel_proof *proof) {
   }
 }
 
+void gemel__warn_of_axes(const gemel_rules *set) {
+  gemel_error error;
+  for (size_t k = 0; set != NULL && k < gemel_rules_count(set); k++) {
+    if (gemel_rule_check_axes(gemel_rules_at(set, k), &error) == GEMEL_BAD_TEXT) {
+      fprintf(stderr, "gemel: warning: %s\n", error.text);
+    }
+  }
+}
+
 /* Proves what RULES (GLOB|FILE; NULL: all of gemel's own) names. */
 static gemel_status prove(proofs *p, const char *rules, size_t jobs, gemel_error *error) {
   gemel_context *context = gemel__context_need();
@@ -73,6 +82,7 @@ static gemel_status prove(proofs *p, const char *rules, size_t jobs, gemel_error
                                        .record_folder = p->record};
   if (context != NULL) {
     status = rules != NULL ? gemel__rules_choose(context, &rules, &set, error) : GEMEL_OK;
+    gemel__warn_of_axes(set);
     status = status ? status : gemel_prove_rules(context, set, rules, &options, error);
     gemel_rules_unref(set);
   }

@@ -96,6 +96,10 @@ int gemel__records_html(const gemel__records *records, const char *path, uint64_
 /* gemel verify --proof (prove.c). */
 int gemel__prove(const gemel__args *args);
 
+/* Warns of rules of SET (NULL: gemel's own, of which none is so) that use axes of one tensor as
+ * those of another. */
+void gemel__warn_of_axes(const gemel_rules *set);
+
 enum { GEMEL__PROOF_TEXT = 300 };
 
 /* TEXT = what PROOF says, in its three parts: "any elements, all sizes, ranks to 3", or "open: ..."

@@ -77,7 +77,10 @@ static gemel_status run_rules(gemel_context *context, const char *rules,
   gemel_rules *set = NULL;
   gemel_status status;
   status = gemel__rules_choose(context, &rules, &set, error);
-  status = status ? status : gemel_verify_rules(context, set, rules, settings, NULL, error);
+  if (status == GEMEL_OK) {
+    gemel__warn_of_axes(set);
+    status = gemel_verify_rules(context, set, rules, settings, NULL, error);
+  }
   gemel_rules_unref(set);
   return status;
 }

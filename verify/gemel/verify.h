@@ -289,6 +289,12 @@ gemel_status gemel_prove_rules(gemel_context *context, const gemel_rules *rules,
  * Thread-safe. */
 gemel_proof gemel_rule_proved(const gemel_rule *rule);
 
+/* GEMEL_BAD_TEXT, with the place in its text, if attributes or conditions of RULE use axes of one
+ * tensor as those of another, as q[p] does for p[q], where p and q are the orders of two
+ * permutations one after the other: such a rule may be right for two axes and wrong for three. No
+ * instance is looked at; GEMEL_OK says only that nothing of the kind was seen. GEMEL_NO_MEMORY. */
+gemel_status gemel_rule_check_axes(const gemel_rule *rule, gemel_error *error);
+
 /* Repeats what a folder of OPTIONS->replay_folder, or OPTIONS->counterexample_folder, holds, and
  * hands the verdict to the sink. GEMEL_BAD_FILE (what is wrong, in which file), GEMEL_UNSUPPORTED
  * (a program's own kernel), what gemel_dump_load reports. */

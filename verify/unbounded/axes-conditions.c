@@ -88,18 +88,30 @@ static void compare_length(const typing *t, int op, const gemel__axes_value *len
   give_truth(t, holds, fails);
 }
 
-/* 1 if no axis of the one sort goes without one of the other, where there are as many: a list that
- * has all axes once, or some of the others. */
-static int is_part(gemel__axes *x, uint16_t part, uint16_t of) {
-  const gemel__axes_sort *s = &x->sorts[gemel__axes_find(x, part)];
-  if (s->how == GEMEL__AXES_LIST) {
-    return x->proper[s->key] && gemel__axes_same(x, s->a, of);
+/* The sort that SORT's axes are some of, each once: a list of axes is of the sort of its entries.
+ * -1: there is none, or that isn't known. */
+static int whole_of(gemel__axes *x, uint16_t sort) {
+  const gemel__axes_sort *s = &x->sorts[sort];
+  if (s->how == GEMEL__AXES_ENTRIES) {
+    const gemel__axes_text *text = &x->texts[s->key];
+    return text->kind == GEMEL__TERMCODE_FUNCTION && text->index == GEMEL__FUNCTION_places ? s->a
+                                                                                           : -1;
   }
-  const gemel__axes_text *text = s->how == GEMEL__AXES_ENTRIES ? &x->texts[s->key] : NULL;
-  return (s->how == GEMEL__AXES_WITHOUT ||
-          (text != NULL && text->kind == GEMEL__TERMCODE_FUNCTION &&
-           text->index == GEMEL__FUNCTION_places)) &&
-         gemel__axes_same(x, s->a, of);
+  return s->how == GEMEL__AXES_WITHOUT || (s->how == GEMEL__AXES_LIST && x->proper[s->key]) ? s->a
+                                                                                            : -1;
+}
+
+/* 1 if PART's axes are some of those of OF: if there are as many, all. */
+static int is_part(gemel__axes *x, uint16_t part, uint16_t of) {
+  int sort = gemel__axes_find(x, part);
+  for (uint32_t k = 0; k < x->n_sorts && sort >= 0; k++) {
+    sort = whole_of(x, (uint16_t)sort);
+    sort = sort >= 0 ? gemel__axes_find(x, (uint16_t)sort) : -1;
+    if (sort >= 0 && gemel__axes_same(x, (uint16_t)sort, of)) {
+      return 1;
+    }
+  }
+  return 0;
 }
 
 static void compare_lengths(const typing *t, int op) {

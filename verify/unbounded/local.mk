@@ -20,6 +20,7 @@ libgemel_verify_a_SOURCES += %reldir%/exponentials.c
 libgemel_verify_a_SOURCES += %reldir%/extremes.c
 libgemel_verify_a_SOURCES += %reldir%/folds.c
 libgemel_verify_a_SOURCES += %reldir%/laws.c
+libgemel_verify_a_SOURCES += %reldir%/lint.c
 libgemel_verify_a_SOURCES += %reldir%/lists.c
 libgemel_verify_a_SOURCES += %reldir%/parts.c
 libgemel_verify_a_SOURCES += %reldir%/parts.h
