@@ -239,6 +239,7 @@ static void proved_is_taken(const void *data) {
     const gemel_rules *const sets[] = {rules};
     gemel_certify_counts counts = {.size = sizeof counts};
     gemel_rewrite_options options = {.size = sizeof options, .include = "where_same", .certify = 1};
+    gemel_rules_unref(gemel_rules_builtin(context, &error)); /* they are there in any case */
     options.without_builtin = !own;
     options.rules = own ? NULL : sets;
     options.n_rules = !own;
