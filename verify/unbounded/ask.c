@@ -192,16 +192,6 @@ static void say_definition(gemel__buffer *b, const gemel__pterms *t, gemel__pter
   }
 }
 
-/* Marks what the marked terms up to LAST are made of; not what a fold is. */
-static void mark_operands(const gemel__pterms *t, gemel__pterm last, unsigned char *wanted) {
-  for (gemel__pterm k = last; k > 0; k--) {
-    const gemel__pterm_node *n = &t->nodes[k];
-    for (uint32_t i = 0; wanted[k] && n->kind != GEMEL__P_FOLD && i < n->count; i++) {
-      wanted[gemel__p_operand(t, k, i)] = 1;
-    }
-  }
-}
-
 /* A bit for each dtype of the WANTED terms; *CASTS: there are casts among them. */
 static unsigned dtypes_of(const gemel__pterms *t, const unsigned char *wanted, int *casts) {
   unsigned dtypes = 0;
@@ -248,7 +238,7 @@ char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t c
   for (size_t k = 0; k < count; k++) {
     wanted[known[k]] = 1;
   }
-  mark_operands(t, (gemel__pterm)t->count - 1, wanted);
+  gemel__p_mark(t, (gemel__pterm)t->count - 1, 0, wanted);
   say_question(&b, ask, wanted, known, count, goal);
   if (gemel__buffer_allocate(&b) == 0) {
     say_question(&b, ask, wanted, known, count, goal);

@@ -115,11 +115,9 @@ static uint32_t bound_symbols(gemel__pscene *s, gemel__pterm a, gemel__pterm *sy
     return 0;
   }
   wanted[a] = 1;
+  gemel__p_mark(t, a, 1, wanted);
   for (gemel__pterm k = a; k > 0; k--) {
     const gemel__pterm_node *n = &t->nodes[k];
-    for (uint32_t i = 0; wanted[k] && i < n->count; i++) {
-      wanted[gemel__p_operand(t, k, i)] = 1;
-    }
     if (wanted[k] && n->kind == GEMEL__P_FOLD && folds < most && n->count / 2 <= GEMEL__PAXES) {
       counts[folds] = n->count / 2;
       for (uint32_t i = 0; i < counts[folds]; i++) {

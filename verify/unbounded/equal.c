@@ -228,13 +228,11 @@ static gemel__pterm first_choice(gemel__pscene *s, gemel__pterm a) {
     return 0;
   }
   wanted[a] = 1;
+  gemel__p_mark(t, a, 0, wanted);
   for (gemel__pterm k = a; k > 0 && found == 0; k--) {
-    const gemel__pterm_node *n = &t->nodes[k];
-    if (wanted[k] && n->kind == GEMEL__P_CHOICE && gemel__psort_is_element(n->sort)) {
+    if (wanted[k] && t->nodes[k].kind == GEMEL__P_CHOICE &&
+        gemel__psort_is_element(t->nodes[k].sort)) {
       found = gemel__p_operand(t, k, 0);
-    }
-    for (uint32_t i = 0; wanted[k] && n->kind != GEMEL__P_FOLD && i < n->count; i++) {
-      wanted[gemel__p_operand(t, k, i)] = 1;
     }
   }
   gemel__free(wanted, (size_t)a + 1);

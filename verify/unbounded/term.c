@@ -677,6 +677,16 @@ gemel__pterm gemel__p_replace(gemel__pterms *t, gemel__pterm a, uint32_t count,
   return result;
 }
 
+void gemel__p_mark(const gemel__pterms *t, gemel__pterm last, int into_folds,
+                   unsigned char *marked) {
+  for (gemel__pterm k = last; k > 0; k--) {
+    int enter = marked[k] && (into_folds || t->nodes[k].kind != GEMEL__P_FOLD);
+    for (uint32_t i = 0; enter && i < t->nodes[k].count; i++) {
+      marked[gemel__p_operand(t, k, i)] = 1;
+    }
+  }
+}
+
 int gemel__p_contains(const gemel__pterms *t, gemel__pterm a, gemel__pterm part) {
   unsigned char *wanted = a > part ? gemel__alloc_zeroed((size_t)(a - part) + 1) : NULL;
   if (wanted == NULL) {

@@ -159,6 +159,10 @@ int gemel__p_contains(const gemel__pterms *t, gemel__pterm a, gemel__pterm part)
 /* A with its operands, each of which TO has something for, replaced by that. */
 gemel__pterm gemel__p_with_operands(gemel__pterms *t, gemel__pterm a, const gemel__pterm *to);
 
+/* Marks what the marked terms up to LAST are made of, but what folds are only with INTO_FOLDS. */
+void gemel__p_mark(const gemel__pterms *t, gemel__pterm last, int into_folds,
+                   unsigned char *marked);
+
 /* Operand K of A. */
 static inline gemel__pterm gemel__p_operand(const gemel__pterms *t, gemel__pterm a, uint32_t k) {
   return t->operands[t->nodes[a].first + k];
