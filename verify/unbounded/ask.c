@@ -354,6 +354,9 @@ gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, si
       return GEMEL__FOLLOWS_YES;
     }
   }
+  if (gemel__ask_example(ask, known, count, goal)) {
+    return GEMEL__FOLLOWS_NO;
+  }
   char *text = gemel__ask_text(ask, known, count, goal);
   ask->no_memory = text == NULL;
   if (text != NULL) {

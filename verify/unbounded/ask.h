@@ -52,4 +52,8 @@ char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t c
 gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, size_t count,
                                   gemel__pterm goal);
 
+/* 1 if it doesn't, as an example shows (example.c). */
+int gemel__ask_example(const gemel__ask *ask, const gemel__pterm *known, size_t count,
+                       gemel__pterm goal);
+
 #endif

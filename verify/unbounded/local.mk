@@ -16,6 +16,7 @@ libgemel_verify_a_SOURCES += %reldir%/defined.c
 libgemel_verify_a_SOURCES += %reldir%/elements.c
 libgemel_verify_a_SOURCES += %reldir%/equal.c
 libgemel_verify_a_SOURCES += %reldir%/equal.h
+libgemel_verify_a_SOURCES += %reldir%/example.c
 libgemel_verify_a_SOURCES += %reldir%/exponentials.c
 libgemel_verify_a_SOURCES += %reldir%/extremes.c
 libgemel_verify_a_SOURCES += %reldir%/folds.c
