@@ -358,7 +358,7 @@ gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, si
     return GEMEL__FOLLOWS_NO;
   }
   char *text = gemel__ask_text(ask, known, count, goal);
-  ask->no_memory = text == NULL;
+  ask->no_memory |= text == NULL;
   if (text != NULL) {
     answer = answer_to(ask, text);
     gemel_text_free(text);

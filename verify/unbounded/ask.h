@@ -53,7 +53,6 @@ gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, si
                                   gemel__pterm goal);
 
 /* 1 if it doesn't, as an example shows (example.c). */
-int gemel__ask_example(const gemel__ask *ask, const gemel__pterm *known, size_t count,
-                       gemel__pterm goal);
+int gemel__ask_example(gemel__ask *ask, const gemel__pterm *known, size_t count, gemel__pterm goal);
 
 #endif

@@ -141,12 +141,13 @@ static int contradicts(const gemel__pterms *t, const gemel__pterm *known, size_t
   return holds;
 }
 
-int gemel__ask_example(const gemel__ask *ask, const gemel__pterm *known, size_t count,
+int gemel__ask_example(gemel__ask *ask, const gemel__pterm *known, size_t count,
                        gemel__pterm goal) {
   const gemel__pterms *t = ask->terms;
   value *values = gemel__alloc_zeroed(t->count * sizeof *values);
   int found = 0;
   if (values == NULL) {
+    ask->no_memory = 1;
     return 0;
   }
   values[goal].wanted = 1;
