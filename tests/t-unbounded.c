@@ -294,6 +294,7 @@ static const arithmetic sums[] = {
     {"logarithms", "log(exp(x) * y) => x + log(y)", "values (reals)"},
     {"logistic", "1 - sigmoid(x) => sigmoid(-x)", "values (reals)"},
     {"half_power", "pow(x, -0.5) => 1 / sqrt(x)", "values (reals)"},
+    {"kinks", "log(exp(x) + exp(y)) => minimum(y, x) + log1p(exp(abs(y - x)))", "values (reals)"},
     {"odd", "sin(y - x) => -sin(x - y)", "values (reals)"},
     {"fact", "abs(x) => x where float(x), positive(x)", FORMATS},
     {"value", "x / c => x where float(x), value(c) == 1", FORMATS},
@@ -315,6 +316,7 @@ static const arithmetic sums[] = {
     {"signed_zero", "0 - x => -x where float(x)", "values (reals)"},
     {"product_of_exponents", "exp(x) * exp(y) => exp(x * y)", ""},
     {"logarithm_of_sum", "log(exp(x) + y) => x + log(y)", ""},
+    {"kinks_swapped", "log(exp(x) + exp(y)) => minimum(y, x) + log1p(exp(-abs(y - x)))", ""},
     {"odd_and_even", "cos(-x) => -cos(x)", ""},
     {"not_odd", "sigmoid(-x) => -sigmoid(x)", ""},
     /* numbers and casts that a dtype hasn't */

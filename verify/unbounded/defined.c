@@ -48,6 +48,10 @@ static gemel__pterm operation_defined(gemel__pscene *s, gemel__pterm a) {
   if (strcmp(n.name, "pow") == 0 && exponent->kind == GEMEL__P_CALL && exponent->value == 2) {
     return power_defined(s, operands[0], exponent->name);
   }
+  if (strcmp(n.name, "tan") == 0) {
+    gemel__pterm cosine = call(s, (gemel__pterm_sort)n.sort, "cos", 1, operands);
+    return gemel__p_not(&s->terms, compared(s, "eq", cosine, "0"));
+  }
   strncat(name, n.name, sizeof name - sizeof "defined:");
   return call(s, GEMEL__PSORT_TRUTH, name, n.count, operands);
 }

@@ -6,6 +6,9 @@
  * a constant is an element: a number of f64 for floats, of i64 for integers.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/dtype.h"
 #include "unbounded/attribute.h"
 
 /* ---- Dtypes ---- */
@@ -146,9 +149,49 @@ static int values_of(const gemel__pcall *c, const gemel__pvalue *a, const gemel_
          c->s->terms.nodes[both[0]].sort == c->s->terms.nodes[both[1]].sort;
 }
 
+/* 1 if X is a number of the float DTYPE. */
+static int fits(gemel_dtype dtype, double x) {
+  float single = (float)x;
+  float half = dtype == GEMEL_F16    ? gemel__f16_to_f32(gemel__f32_to_f16(single))
+               : dtype == GEMEL_BF16 ? gemel__bf16_to_f32(gemel__f32_to_bf16(single))
+                                     : single;
+  return dtype == GEMEL_F64 || (single == x && half == single);
+}
+
+/* The float that A was before a cast to f64 that is of DTYPE, or is in f64 too; else 0. */
+static gemel__pterm before_cast(const gemel__pcall *c, gemel__pterm a, gemel_dtype dtype) {
+  gemel__pterms *t = &c->s->terms;
+  const gemel__pterm_node *n = &t->nodes[a];
+  if (n->kind != GEMEL__P_CALL) {
+    return 0;
+  }
+  if (n->value == 2) {
+    return fits(dtype, strtod(n->name, NULL)) ? literal(c, dtype, n->name) : 0;
+  }
+  return n->count == 1 && strcmp(n->name, "cast") == 0 &&
+                 t->nodes[gemel__p_operand(t, a, 0)].sort == gemel__psort_of(dtype)
+             ? gemel__p_operand(t, a, 0)
+             : 0;
+}
+
+/* Casts to f64 keep the order: what both numbers were in a narrower dtype says the same, and asks
+ * less. */
+static void narrow(const gemel__pcall *c, gemel__pterm *both) {
+  for (int dtype = GEMEL_F16; dtype < GEMEL_F64 && c->s->pass == GEMEL__PASS_BITS; dtype++) {
+    gemel__pterm a = before_cast(c, both[0], (gemel_dtype)dtype);
+    gemel__pterm b = before_cast(c, both[1], (gemel_dtype)dtype);
+    if (a != 0 && b != 0) {
+      both[0] = a;
+      both[1] = b;
+      return;
+    }
+  }
+}
+
 void gemel__compare_values(const gemel__pcall *c, const char *name) {
   gemel__pterm both[2];
   if (values_of(c, &c->in[0], &c->in[1], both)) {
+    narrow(c, both);
     give_truth(c, truth(c, name, both[0], both[1]));
   } else {
     give_free(c);

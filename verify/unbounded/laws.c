@@ -429,19 +429,46 @@ static gemel__pterm write_call(law_writer *w, gemel__pterm a) {
   return of;
 }
 
+/* Which of X and Y is larger, as a truth that is the same for all pairs that differ by as much, or
+ * by the opposite: *LARGER if it holds, else *SMALLER, which at 0 are one. Y 0: the number 0. */
+static gemel__pterm order_of(law_writer *w, gemel__pterm x, gemel__pterm y, gemel__pterm *larger,
+                             gemel__pterm *smaller) {
+  real_polynomial p = polynomial_of(w, x, 0);
+  int64_t by = 1;
+  *larger = w->written[x];
+  *smaller = y != 0 ? w->written[y] : number(w, 0);
+  p = y != 0 ? plus(w, p, polynomial_of(w, y, 0), -1) : p;
+  if (p.divisor == 0) {
+    return truth_of(w, "ge", *larger, *smaller);
+  }
+  addend_at(&w->s->terms, p.sum, 0, &by);
+  if (by < 0) {
+    gemel__pterm other = *larger;
+    *larger = *smaller;
+    *smaller = other;
+    p = divided(w, p, -1, 1);
+  }
+  return truth_of(w, "ge", element_from(w, p), number(w, 0));
+}
+
 /* By cases: what has a kink. 0: the call A hasn't. */
 static gemel__pterm write_cases(law_writer *w, gemel__pterm a) {
+  static const char *const kinks[] = {"abs", "relu", "maximum", "minimum", NULL};
   gemel__pterms *t = &w->s->terms;
   const char *name = t->nodes[a].name;
-  gemel__pterm x = w->written[gemel__p_operand(t, a, 0)], zero = number(w, 0);
-  gemel__pterm y = t->nodes[a].count > 1 ? w->written[gemel__p_operand(t, a, 1)] : zero;
+  if (!is_one_of(name, kinks)) {
+    return 0;
+  }
+  gemel__pterm x = gemel__p_operand(t, a, 0), larger, smaller;
+  gemel__pterm y = t->nodes[a].count > 1 ? gemel__p_operand(t, a, 1) : 0;
+  gemel__pterm order = order_of(w, x, y, &larger, &smaller);
   if (strcmp(name, "abs") == 0) {
-    return gemel__p_choose(t, truth_of(w, "ge", x, zero), x, op(w, "neg", x, 0));
+    int opposite = larger != w->written[x];
+    gemel__pterm same = w->written[x], negative = op(w, "neg", same, 0);
+    return gemel__p_choose(t, order, opposite ? negative : same, opposite ? same : negative);
   }
-  if (strcmp(name, "relu") == 0 || strcmp(name, "maximum") == 0) {
-    return gemel__p_choose(t, truth_of(w, "gt", x, y), x, y);
-  }
-  return strcmp(name, "minimum") == 0 ? gemel__p_choose(t, truth_of(w, "lt", x, y), x, y) : 0;
+  return strcmp(name, "minimum") == 0 ? gemel__p_choose(t, order, smaller, larger)
+                                      : gemel__p_choose(t, order, larger, smaller);
 }
 
 /* ---- Whole terms ---- */

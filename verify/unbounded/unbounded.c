@@ -287,6 +287,8 @@ static gemel__pflow prove_part(gemel__pscene *s, gemel__ppass pass, unsigned dty
   s->dropped = s->proved = 0;
   s->ask.bits = pass == GEMEL__PASS_BITS;
   gemel__pflow flow = prove_pass(s, most_rank, claim, &rank, &some);
+  size_t proved = rank > 0 ? claim->scenes : 0;
+  claim->scenes = scenes;
   if (flow == GEMEL__P_FAILED || !some) {
     return flow;
   }
@@ -295,7 +297,7 @@ static gemel__pflow prove_part(gemel__pscene *s, gemel__ppass pass, unsigned dty
   }
   claim->parts[claim->n_parts].pass = pass;
   claim->parts[claim->n_parts++].dtypes = s->proved;
-  claim->scenes += scenes;
+  claim->scenes += proved;
   claim->rank = claim->rank == 0 || rank < claim->rank ? rank : claim->rank;
   return GEMEL__P_GO;
 }
