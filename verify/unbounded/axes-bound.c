@@ -128,6 +128,8 @@ static void go_operation(walk *w, const gemel__rule_side *side, const gemel__pat
     w->chosen++;
     go(w, side, p->operands[0]);
     go(w, side, p->operands[1 + choose(w, 2)]);
+  } else if (strcmp(name, "dot") == 0) {
+    go_swapped(w, side, p, 1);
   } else if (strcmp(name, "fill") == 0) {
     go(w, side, p->operands[1]);
   } else {

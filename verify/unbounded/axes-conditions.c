@@ -19,10 +19,20 @@ static void type_scalar(const typing *t) {
   give_truth(t, 0, 1);
 }
 
+static void have_one_shape(gemel__axes *x, const gemel__axes_text *a, const gemel__axes_text *b) {
+  if (a->kind == GEMEL__TERMCODE_VARIABLE && b->kind == GEMEL__TERMCODE_VARIABLE) {
+    unsigned char one = x->shapes[a->index], other = x->shapes[b->index];
+    for (uint32_t k = 0; k < GEMEL__RULE_VARIABLES; k++) {
+      x->shapes[k] = x->shapes[k] == other ? one : x->shapes[k];
+    }
+  }
+}
+
 static void type_same_shape(const typing *t) {
   uint16_t a = t->in[0].of, b = t->in[1].of;
   if (t->top) {
     gemel__axes_unite(t->x, a, b);
+    have_one_shape(t->x, &t->x->texts[t->in[0].text], &t->x->texts[t->in[1].text]);
   }
   int aligned = gemel__axes_aligned(t->x, a, b);
   give_truth(t, aligned ? 0 : GEMEL__AXES_ALL, aligned ? 1 : GEMEL__AXES_ALL);

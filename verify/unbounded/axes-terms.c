@@ -548,6 +548,20 @@ static const gemel__axes_type types[GEMEL__ROW_COUNT] = {
     [GEMEL__OPERATOR_index] = type_index,
 };
 
+uint32_t gemel__axes_text_number(gemel__axes *x, const gemel__axes_text *text) {
+  for (uint32_t k = 1; k < x->n_texts; k++) {
+    if (memcmp(&x->texts[k], text, sizeof *text) == 0) {
+      return k;
+    }
+  }
+  if (x->n_texts == GEMEL__AXES_TEXTS) {
+    gemel__axes_fail(x, "too many expressions");
+    return 0;
+  }
+  x->texts[x->n_texts] = *text;
+  return x->n_texts++;
+}
+
 /* The number of the expression that CODE makes of the operands IN. A list of one is that one. */
 static uint32_t text_of(gemel__axes *x, const gemel__termcode *code, const gemel__axes_value *in) {
   gemel__axes_text text;
@@ -568,17 +582,7 @@ static uint32_t text_of(gemel__axes *x, const gemel__termcode *code, const gemel
   for (uint32_t k = 0; k < text.count; k++) {
     text.operands[k] = in[k].text;
   }
-  for (uint32_t k = 1; k < x->n_texts; k++) {
-    if (memcmp(&x->texts[k], &text, sizeof text) == 0) {
-      return k;
-    }
-  }
-  if (x->n_texts == GEMEL__AXES_TEXTS) {
-    gemel__axes_fail(x, "too many expressions");
-    return 0;
-  }
-  x->texts[x->n_texts] = text;
-  return x->n_texts++;
+  return gemel__axes_text_number(x, &text);
 }
 
 static void type_code(gemel__axes *x, const gemel__termcode *code, const gemel__axes_value *in,

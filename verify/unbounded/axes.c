@@ -6,7 +6,6 @@
  */
 #include "unbounded/axes.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
@@ -21,196 +20,6 @@ enum {
   KEY_LITERAL = KEY_ARANGE + GEMEL__RULE_NODES,
   KEY_UNKNOWN = KEY_LITERAL + GEMEL__RULE_NODES
 };
-
-/* ---- Sorts ---- */
-
-uint16_t gemel__axes_find(gemel__axes *x, uint16_t sort) {
-  while (x->sorts[sort].same != sort) {
-    sort = x->sorts[sort].same;
-  }
-  return sort;
-}
-
-uint16_t gemel__axes_frame(gemel__axes *x, uint16_t sort) {
-  sort = gemel__axes_find(x, sort);
-  while (x->sorts[sort].frame != sort) {
-    sort = gemel__axes_find(x, x->sorts[sort].frame);
-  }
-  return sort;
-}
-
-static uint16_t length_of(gemel__axes *x, uint16_t sort) {
-  sort = gemel__axes_find(x, sort);
-  while (x->sorts[sort].length != sort) {
-    sort = gemel__axes_find(x, x->sorts[sort].length);
-  }
-  return sort;
-}
-
-int gemel__axes_same(gemel__axes *x, uint16_t a, uint16_t b) {
-  return gemel__axes_find(x, a) == gemel__axes_find(x, b);
-}
-
-int gemel__axes_aligned(gemel__axes *x, uint16_t a, uint16_t b) {
-  return gemel__axes_frame(x, a) == gemel__axes_frame(x, b);
-}
-
-int gemel__axes_same_length(gemel__axes *x, uint16_t a, uint16_t b) {
-  return length_of(x, a) == length_of(x, b);
-}
-
-int gemel__axes_count(gemel__axes *x, uint16_t sort) {
-  return x->sorts[gemel__axes_find(x, sort)].count;
-}
-
-void gemel__axes_set_count(gemel__axes *x, uint16_t sort, int64_t count) {
-  gemel__axes_sort *s = &x->sorts[gemel__axes_find(x, sort)];
-  if (count >= 0 && count < GEMEL__AXES_ALL && s->count != (int)count) {
-    s->count = (int)count;
-    x->changed = 1;
-  }
-}
-
-void gemel__axes_keep_first(gemel__axes *x, uint16_t sort, int64_t count) {
-  gemel__axes_sort *s = &x->sorts[gemel__axes_find(x, sort)];
-  s->first = count > s->first ? (count > GEMEL__AXES_ALL ? GEMEL__AXES_ALL : (int)count) : s->first;
-}
-
-void gemel__axes_align(gemel__axes *x, uint16_t a, uint16_t b) {
-  a = gemel__axes_frame(x, a);
-  b = gemel__axes_frame(x, b);
-  if (a != b) {
-    x->sorts[b].frame = a;
-    x->changed = 1;
-  }
-}
-
-void gemel__axes_as_long(gemel__axes *x, uint16_t a, uint16_t b) {
-  a = length_of(x, a);
-  b = length_of(x, b);
-  if (a != b) {
-    x->sorts[b].length = a;
-    x->changed = 1;
-  }
-}
-
-/* 1 if S's axes are kept where they come from. */
-static int is_derived(const gemel__axes *x, const gemel__axes_sort *s) {
-  return s->how == GEMEL__AXES_NUMBERS || s->how == GEMEL__AXES_ENTRIES ||
-         (s->how == GEMEL__AXES_LIST && x->alias[s->key] != 0);
-}
-
-void gemel__axes_unite(gemel__axes *x, uint16_t a, uint16_t b) {
-  gemel__axes_align(x, a, b);
-  gemel__axes_as_long(x, a, b);
-  uint16_t frame = gemel__axes_frame(x, a), length = length_of(x, a);
-  a = gemel__axes_find(x, a);
-  b = gemel__axes_find(x, b);
-  if (a == b) {
-    return;
-  }
-  if (is_derived(x, &x->sorts[a])) { /* the one that stays is the one whose axes are counted */
-    uint16_t other = a;
-    a = b;
-    b = other;
-  }
-  gemel__axes_sort *s = &x->sorts[a], *t = &x->sorts[b];
-  s->count = s->count < 0 ? t->count : s->count;
-  s->first = s->first > t->first ? s->first : t->first;
-  t->same = a;
-  s->frame = frame == b ? a : frame;
-  s->length = length == b ? a : length;
-  x->changed = 1;
-}
-
-/* The sort that comes about so, which may be there already. */
-uint16_t gemel__axes_make(gemel__axes *x, gemel__axes_how how, uint16_t a, uint16_t b,
-                          uint32_t key) {
-  if (how == GEMEL__AXES_BROADCAST && (gemel__axes_same(x, a, b) || gemel__axes_count(x, b) == 0)) {
-    return a;
-  }
-  if (how == GEMEL__AXES_BROADCAST && gemel__axes_count(x, a) == 0) {
-    return b;
-  }
-  for (uint16_t k = 0; k < x->n_sorts; k++) {
-    const gemel__axes_sort *s = &x->sorts[k];
-    int equal = gemel__axes_same(x, s->a, a) && gemel__axes_same(x, s->b, b);
-    int swapped = how == GEMEL__AXES_BROADCAST && gemel__axes_same(x, s->a, b) &&
-                  gemel__axes_same(x, s->b, a);
-    if (s->how == how && s->key == key && (equal || swapped)) {
-      return k;
-    }
-  }
-  if (x->n_sorts == GEMEL__AXES_SORTS) {
-    gemel__axes_fail(x, "too many sorts of axes");
-    return 0;
-  }
-  uint16_t made = (uint16_t)x->n_sorts++;
-  x->sorts[made] = (gemel__axes_sort){
-      .how = (unsigned char)how, .a = a, .b = b, .key = key, .same = made, .frame = made};
-  x->sorts[made].length = made;
-  x->sorts[made].count = how == GEMEL__AXES_NONE ? 0 : -1;
-  if (how == GEMEL__AXES_BROADCAST) {
-    gemel__axes_align(x, a, made);
-  }
-  return made;
-}
-
-/* ---- What has no type ---- */
-
-void gemel__axes_fail(gemel__axes *x, const char *format, ...) {
-  va_list list;
-  if (x->failed) {
-    return;
-  }
-  x->failed = 1;
-  va_start(list, format);
-  vsnprintf(x->why, sizeof x->why, format, list);
-  va_end(list);
-}
-
-/* What SORT's axes are called. */
-static void name_of(gemel__axes *x, uint16_t sort, char *text, size_t bytes) {
-  const gemel__axes_sort *s = &x->sorts[gemel__axes_find(x, sort)];
-  char inner[60] = "";
-  switch (s->how) {
-  case GEMEL__AXES_TENSOR:
-    snprintf(text, bytes, "%s", x->rule->variables[s->key].name);
-    return;
-  case GEMEL__AXES_LIST:
-    snprintf(text, bytes, "a tensor with an axis for each entry of %s",
-             x->rule->variables[s->key].name);
-    return;
-  case GEMEL__AXES_WITHOUT:
-    name_of(x, s->a, inner, sizeof inner);
-    snprintf(text, bytes, "%s without some of its axes", inner);
-    return;
-  case GEMEL__AXES_BROADCAST:
-    snprintf(text, bytes, "a result of broadcasting");
-    return;
-  default:
-    snprintf(text, bytes, "another list");
-  }
-}
-
-/* 1 if SORT is that of a tensor of which the rule's text says which it is. */
-static int is_plain(gemel__axes *x, uint16_t sort) {
-  const gemel__axes_sort *s = &x->sorts[gemel__axes_find(x, sort)];
-  return s->count < 0 && (s->how == GEMEL__AXES_TENSOR || s->how == GEMEL__AXES_LIST ||
-                          (s->how == GEMEL__AXES_WITHOUT && is_plain(x, s->a)));
-}
-
-void gemel__axes_clash(gemel__axes *x, uint16_t of, uint16_t sort) {
-  char a[90], b[90];
-  name_of(x, of, a, sizeof a);
-  name_of(x, sort, b, sizeof b);
-  if (!x->failed && is_plain(x, of) && is_plain(x, sort)) {
-    x->clashes = 1;
-    x->clash = x->expr;
-    x->clash_code = x->code < x->expr->count ? x->code : x->expr->count - 1;
-  }
-  gemel__axes_fail(x, "axes of %s are used as axes of %s", a, b);
-}
 
 /* ---- Operations ---- */
 
@@ -274,14 +83,17 @@ static void sizes(const typed_node *a, const char *name, uint16_t sort) {
   }
 }
 
-/* A list of axes of SORT, each once: 1 and *V; 0 if it is absent, or has no type. */
-static int axes(const typed_node *a, const char *name, uint16_t sort, gemel__axes_value *v) {
+/* A list of axes of SORT, each once, which has one for each entry of the list AS_MANY (NULL: any
+ * number): 1 and *V; 0 if it is absent, or has no type. */
+static int axes(const typed_node *a, const char *name, uint16_t sort, gemel__axes_value *v,
+                const gemel__axes_value *as_many) {
   gemel__axes *x = a->x;
   uint32_t variable = variable_of(a, name);
   gemel__axes_value bound = {
       .kind = GEMEL__AXES_IS_LIST, .entry = GEMEL__AXES_AXIS, .of = sort, .natural = 1};
   if (!x->right && x->variables[variable].kind == GEMEL__AXES_UNBOUND) {
-    bound.over = gemel__axes_make(x, GEMEL__AXES_LIST, sort, 0, variable);
+    bound.over =
+        as_many != NULL ? as_many->over : gemel__axes_make(x, GEMEL__AXES_LIST, sort, 0, variable);
     x->proper[variable] = 1;
   }
   if (!attribute(a, name, &bound, v)) {
@@ -410,7 +222,7 @@ static void type_dimshuffle(typed_node *a) {
 
 static void type_reverse(typed_node *a) {
   gemel__axes_value v;
-  axes(a, "axes", a->in[0], &v);
+  axes(a, "axes", a->in[0], &v, NULL);
   a->out = a->in[0];
 }
 
@@ -434,7 +246,7 @@ static void type_reduction(typed_node *a) {
   static const gemel__axes_value bound = {.kind = GEMEL__AXES_IS_OTHER};
   gemel__axes *x = a->x;
   gemel__axes_value v, keep = {.kind = GEMEL__AXES_IS_NUMBER};
-  int some = axes(a, "axes", a->in[0], &v);
+  int some = axes(a, "axes", a->in[0], &v, NULL);
   if (x->failed) {
     return;
   }
@@ -522,9 +334,66 @@ static void type_arange(typed_node *a) {
 }
 
 static void type_size(typed_node *a) {
-  static const char *const none[] = {NULL};
-  plain_attributes(a, none);
+  static const char *const others[] = {"value", NULL};
+  const gemel__axes_value bound = {.kind = GEMEL__AXES_IS_OTHER};
+  gemel__axes_value v;
+  plain_attributes(a, others);
+  if (attribute(a, "value", &bound, &v)) {
+    int is_size = v.kind == GEMEL__AXES_IS_OTHER ||
+                  (v.kind == GEMEL__AXES_IS_NUMBER &&
+                   (v.entry <= GEMEL__AXES_SIZE || v.entry == GEMEL__AXES_SIZES));
+    a->x->counts_elements |= v.kind == GEMEL__AXES_IS_NUMBER && v.entry == GEMEL__AXES_SIZES;
+    if (!is_size) {
+      gemel__axes_fail(a->x, "value of size depends on axes");
+    }
+  }
   a->out = 0;
+}
+
+/* The lists of axes that a product sums over (K 0) or goes along (1): the number of the text of
+ * both; 0: it has none. Those of y are as many as those of x. */
+static uint32_t product_axes(typed_node *a, int k) {
+  static const char *const names[2][2] = {{"contract_x", "contract_y"}, {"batch_x", "batch_y"}};
+  gemel__axes_value x, y;
+  gemel__axes_text both;
+  memset(&both, 0, sizeof both); /* compared as bytes */
+  int some = axes(a, names[k][0], a->in[0], &x, NULL);
+  int others = !a->x->failed && axes(a, names[k][1], a->in[1], &y, some ? &x : NULL);
+  if (!some && !others) {
+    return 0;
+  }
+  if (!some || !others || x.kind != GEMEL__AXES_IS_LIST || y.kind != GEMEL__AXES_IS_LIST ||
+      !gemel__axes_same(a->x, x.over, y.over)) {
+    gemel__axes_fail(a->x, "axes of a product that aren't known to be as many");
+    return 0;
+  }
+  both.kind = GEMEL__TERMCODE_LIST;
+  both.count = 2;
+  both.operands[0] = x.text;
+  both.operands[1] = y.text;
+  return gemel__axes_text_number(a->x, &both);
+}
+
+static void type_dot(typed_node *a) {
+  gemel__axes *x = a->x;
+  gemel__axes_text all;
+  memset(&all, 0, sizeof all);
+  all.kind = GEMEL__TERMCODE_LIST;
+  all.count = 2;
+  all.operands[0] = product_axes(a, 0);
+  all.operands[1] = x->failed ? 0 : product_axes(a, 1);
+  if (!x->failed && all.operands[0] == 0) {
+    gemel__axes_fail(x, "a product whose axes aren't mentioned");
+  }
+  if (!x->failed) {
+    uint32_t key = gemel__axes_text_number(x, &all);
+    a->out = gemel__axes_make(x, GEMEL__AXES_PRODUCT, a->in[0], a->in[1], key);
+    x->different |=
+        x->folds > 0 && (x->folded != key || !gemel__axes_same(x, x->folded_of, a->out));
+    x->folded = key;
+    x->folded_of = a->out;
+    x->folds++;
+  }
 }
 
 typedef struct operation {
@@ -533,15 +402,25 @@ typedef struct operation {
 } operation;
 
 static const operation operations[] = {
-    {"arange", type_arange},    {"argmax", type_argmax},
-    {"argsort", type_along},    {"broadcast_to", type_broadcast_to},
-    {"cumsum", type_along},     {"dimshuffle", type_dimshuffle},
-    {"fill", type_fill},        {"inc_subtensor", type_window},
-    {"join", type_join},        {"max", type_reduction},
-    {"pad", type_pad},          {"prod", type_reduction},
-    {"reverse", type_reverse},  {"set_subtensor", type_window},
-    {"size", type_size},        {"softmax", type_along},
-    {"subtensor", type_window}, {"sum", type_reduction},
+    {"arange", type_arange},
+    {"argmax", type_argmax},
+    {"argsort", type_along},
+    {"broadcast_to", type_broadcast_to},
+    {"cumsum", type_along},
+    {"dimshuffle", type_dimshuffle},
+    {"dot", type_dot},
+    {"fill", type_fill},
+    {"inc_subtensor", type_window},
+    {"join", type_join},
+    {"max", type_reduction},
+    {"pad", type_pad},
+    {"prod", type_reduction},
+    {"reverse", type_reverse},
+    {"set_subtensor", type_window},
+    {"size", type_size},
+    {"softmax", type_along},
+    {"subtensor", type_window},
+    {"sum", type_reduction},
 };
 
 static void type_operation(typed_node *a) {
@@ -611,6 +490,7 @@ static uint16_t side_sort(gemel__axes *x, const gemel__rule_side *side) {
           (gemel__axes_value){.kind = GEMEL__AXES_IS_TENSOR, .of = made[k]};
     }
   }
+  memcpy(x->sides[x->right], made, sizeof made);
   return made[side->count - 1];
 }
 
@@ -655,47 +535,18 @@ static void conditions(gemel__axes *x) {
 /* The left side and the conditions once: the sort of its result. */
 static uint16_t one_round(gemel__axes *x) {
   x->failed = x->changed = x->kept = x->clashes = 0;
-  x->folds = x->singles = x->different = 0;
+  x->folds = x->singles = x->different = x->counts_elements = 0;
   x->right = 0;
   for (uint32_t k = 0; k < x->n_sorts; k++) {
-    x->sorts[k].first = 0;
+    x->sorts[k].first = x->sorts[k].used = 0;
+  }
+  for (uint32_t k = 0; k < GEMEL__RULE_VARIABLES; k++) {
+    x->shapes[k] = (unsigned char)k;
   }
   bind_tensors(x);
   uint16_t left = side_sort(x, &x->rule->left);
   conditions(x);
   return left;
-}
-
-/* ---- Links ---- */
-
-static uint16_t component_of(gemel__axes *x, uint16_t sort) {
-  sort = gemel__axes_frame(x, sort);
-  while (x->sorts[sort].component != sort) {
-    sort = x->sorts[sort].component;
-  }
-  return sort;
-}
-
-/* Each sort that is made from another is linked to it. 0 if links come back to where they began:
- * then one axis may be linked to another of its own tensor. */
-static int links_are_trees(gemel__axes *x) {
-  for (uint16_t k = 0; k < x->n_sorts; k++) {
-    x->sorts[k].component = k;
-  }
-  for (uint16_t k = 0; k < x->n_sorts; k++) {
-    const gemel__axes_sort *s = &x->sorts[k];
-    int links = s->how == GEMEL__AXES_WITHOUT || s->how == GEMEL__AXES_ENTRIES ||
-                s->how == GEMEL__AXES_FRONT || s->how == GEMEL__AXES_AND_ONE ||
-                (s->how == GEMEL__AXES_LIST && gemel__axes_count(x, s->a) != 0);
-    if (links) {
-      uint16_t a = component_of(x, k), b = component_of(x, s->a);
-      if (a == b) {
-        return 0;
-      }
-      x->sorts[b].component = a;
-    }
-  }
-  return 1;
 }
 
 /* ---- Ranks that are given ---- */
@@ -740,19 +591,6 @@ static int given_rank(gemel__axes *x) {
 
 /* ---- Rules ---- */
 
-/* All axes that are kept, whatever the elements are. */
-static int kept(gemel__axes *x) {
-  int all = x->kept;
-  for (uint16_t k = 0; k < x->n_sorts && all < GEMEL__AXES_ALL; k++) {
-    const gemel__axes_sort *s = &x->sorts[k];
-    int count = s->count > 0 && !is_derived(x, s) ? s->count : 0;
-    if (s->same == k) {
-      all += count > s->first ? count : s->first;
-    }
-  }
-  return all;
-}
-
 /* The node of the tree at NODE that is number *LEFT in post-order, which is that of its code; 0: it
  * has fewer, and *LEFT is what is left. */
 static uint32_t nth(const gemel__syntax *syntax, uint32_t node, uint32_t *left) {
@@ -776,6 +614,22 @@ static void place(gemel__axes *x, gemel__axes_report *report) {
   }
 }
 
+static void set_bounds(gemel__axes *x, gemel__axes_report *report) {
+  int any, elements = gemel__axes_of_elements(x, &any), all = gemel__axes_kept(x);
+  int sums = gemel__axes_of_sums(x);
+  elements = x->counts_elements ? -1 : elements;
+  int least = sums >= 0 && (elements < 0 || sums < elements) ? sums : elements;
+  report->typed = least >= 0 && all + least < GEMEL__AXES_ALL;
+  if (report->typed) {
+    int of_values = any ? sums : least;
+    report->bound = all + (least > 1 ? least : 1);
+    report->bound_of_values = of_values < 0 ? 0 : all + (of_values > 1 ? of_values : 1);
+  } else {
+    gemel__axes_fail(x, x->counts_elements ? "a number of elements that is an element"
+                                           : "reductions along different axes");
+  }
+}
+
 static void type_right(gemel__axes *x, uint16_t left, gemel__axes_report *report) {
   x->right = 1;
   uint16_t right = side_sort(x, &x->rule->right);
@@ -784,15 +638,10 @@ static void type_right(gemel__axes *x, uint16_t left, gemel__axes_report *report
   }
   if (gemel__axes_count(x, right) != 0 && !gemel__axes_aligned(x, left, right)) {
     gemel__axes_fail(x, "the result has axes that aren't known to be those of the left side");
-  } else if (!links_are_trees(x)) {
+  } else if (!gemel__axes_are_trees(x)) {
     gemel__axes_fail(x, "axes of a tensor may be linked to each other");
   } else {
-    int elements = gemel__axes_of_elements(x, &report->any), all = kept(x);
-    report->bound = all + (elements > 1 ? elements : 1);
-    report->typed = elements >= 0 && report->bound < GEMEL__AXES_ALL;
-    if (!report->typed) {
-      gemel__axes_fail(x, "reductions along different axes");
-    }
+    set_bounds(x, report);
   }
 }
 
@@ -800,6 +649,8 @@ static void check(gemel__axes *x, gemel__axes_report *report) {
   uint16_t left = 0;
   gemel__axes_make(x, GEMEL__AXES_NONE, 0, 0, 0);
   x->n_texts = 1;
+  bind_tensors(x);
+  conditions(x); /* which operands are scalars, before they are aligned with others */
   for (int round = 0; round < 8 && (round == 0 || x->changed); round++) {
     left = one_round(x);
   }
@@ -815,10 +666,10 @@ static void check(gemel__axes *x, gemel__axes_report *report) {
   }
   report->clashes = x->clashes;
   snprintf(report->why, sizeof report->why, "%s", report->typed ? "" : x->why);
-  if (rank >= 0 && !(report->typed && !report->any && report->bound <= rank)) {
+  if (rank >= 0 && !(report->typed && report->bound_of_values > 0 &&
+                     report->bound_of_values <= rank && report->bound <= rank)) {
     report->typed = 1;
-    report->any = 0;
-    report->bound = rank > 1 ? rank : 1;
+    report->bound = report->bound_of_values = rank > 1 ? rank : 1;
   }
 }
 

@@ -30,7 +30,7 @@ typedef enum gemel__axes_how {
   GEMEL__AXES_BROADCAST, /* of A and B, aligned at their last axes */
   GEMEL__AXES_FRONT,     /* those of A before its last ones, of which there are as many as B has */
   GEMEL__AXES_AND_ONE,   /* of A, and one more */
-  GEMEL__AXES_PRODUCT    /* of a product of A and B along the axes KEY */
+  GEMEL__AXES_PRODUCT    /* of a product of A and B along the lists of axes that KEY has */
 } gemel__axes_how;
 
 typedef struct gemel__axes_sort {
@@ -40,6 +40,7 @@ typedef struct gemel__axes_sort {
   uint16_t same, frame; /* a sort that has these axes, one that is aligned with it; or itself */
   uint16_t length;      /* one of which it is known that it has as many axes; or itself */
   uint16_t component;   /* of those that are linked; only at the end */
+  int used;             /* in the last round */
   int count;            /* how many axes there are; -1: any number */
   int first;            /* how many of the first axes are kept */
 } gemel__axes_sort;
@@ -103,10 +104,13 @@ typedef struct gemel__axes {
   uint32_t folded;
   uint16_t folded_of;
   int folds, singles, different;
+  uint16_t sides[2][GEMEL__RULE_NODES]; /* the sort of each node of the left and the right side */
+  unsigned char shapes[GEMEL__RULE_VARIABLES]; /* the same of tensors of which that is known */
+  int counts_elements;                         /* an element is a number of elements */
   char why[200];
 } gemel__axes;
 
-/* ---- Sorts (axes.c) ---- */
+/* ---- Sorts (axes-sorts.c) ---- */
 
 uint16_t gemel__axes_find(gemel__axes *x, uint16_t sort);
 uint16_t gemel__axes_frame(gemel__axes *x, uint16_t sort);
@@ -122,6 +126,13 @@ int gemel__axes_same_length(gemel__axes *x, uint16_t a, uint16_t b);
 int gemel__axes_count(gemel__axes *x, uint16_t sort);
 void gemel__axes_set_count(gemel__axes *x, uint16_t sort, int64_t count);
 
+/* 0 if links between the sorts of the last round come back to where they began: then one axis may
+ * be linked to another of its own tensor. */
+int gemel__axes_are_trees(gemel__axes *x);
+
+/* All axes that are kept, whatever the elements are. */
+int gemel__axes_kept(gemel__axes *x);
+
 /* No type; and that, because axes OF a sort stand where those of SORT are wanted. */
 void gemel__axes_fail(gemel__axes *x, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -131,6 +142,9 @@ void gemel__axes_clash(gemel__axes *x, uint16_t of, uint16_t sort);
 
 void gemel__axes_evaluate(gemel__axes *x, const gemel__termexpr *expr, gemel__axes_value *value);
 
+/* The number of TEXT, the same for the same. */
+uint32_t gemel__axes_text_number(gemel__axes *x, const gemel__axes_text *text);
+
 /* 1 if V's entries are axes of SORT (or -1): else says so. Numbers that are written out are kept.
  */
 int gemel__axes_are(gemel__axes *x, const gemel__axes_value *v, uint16_t sort);
@@ -138,9 +152,9 @@ int gemel__axes_are(gemel__axes *x, const gemel__axes_value *v, uint16_t sort);
 /* ---- Rules ---- */
 
 typedef struct gemel__axes_report {
-  int typed;   /* 0: WHY not */
-  int bound;   /* of a typed rule: what is proved up to this rank is so for all */
-  int any;     /* and only of proofs for any elements */
+  int typed; /* 0: WHY not */
+  int bound; /* of a typed rule: what is proved for any elements up to this rank is so for all */
+  int bound_of_values; /* and of proofs that look at elements; 0: none is enough */
   int clashes; /* axes of one tensor are used as those of another: WHY, at line and column */
   int line, column;
   char why[200];
@@ -153,5 +167,9 @@ gemel_status gemel__axes_check(const struct gemel_rule *rule, gemel__axes_report
 /* The axes at which the elements of both sides must be kept apart (axes-bound.c); *ANY: if nothing
  * is known of elements. -1: no number is enough. */
 int gemel__axes_of_elements(gemel__axes *x, int *any);
+
+/* The same of a rule that has elementwise operations and reductions along one list of axes only, so
+ * that axes which are reduced may be made one (axes-sums.c); -1: it is none. */
+int gemel__axes_of_sums(gemel__axes *x);
 
 #endif

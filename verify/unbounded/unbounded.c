@@ -243,9 +243,13 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
   return scenes > 0 ? GEMEL__P_GO : GEMEL__P_SKIP;
 }
 
-/* 1 if what S's pass has proved up to RANK is so for all ranks (axes.c). */
-static int is_enough(const gemel__pscene *s, int rank) {
-  return s->axes.typed && rank >= s->axes.bound && (!s->axes.any || s->pass == GEMEL__PASS_ANY);
+/* The rank up to which a proof by PASS is enough for all (axes.c); 0: none is. */
+static int bound_of(const gemel__pscene *s, gemel__ppass pass) {
+  return !s->axes.typed ? 0 : pass == GEMEL__PASS_ANY ? s->axes.bound : s->axes.bound_of_values;
+}
+
+static int is_enough(const gemel__pscene *s, gemel__ppass pass, int rank) {
+  return bound_of(s, pass) > 0 && rank >= bound_of(s, pass);
 }
 
 /* Proves S's rule by S's pass, rank after rank: FAILED if memory is out. *RANK is the last that was
@@ -254,7 +258,8 @@ static gemel__pflow prove_pass(gemel__pscene *s, int most_rank, gemel__claim *cl
                                int *some) {
   gemel__pflow flow = GEMEL__P_GO;
   *rank = *some = 0;
-  for (int r = 1; r <= (s->pointwise ? 1 : most_rank) && !(*rank > 0 && is_enough(s, *rank)); r++) {
+  for (int r = 1;
+       r <= (s->pointwise ? 1 : most_rank) && !(*rank > 0 && is_enough(s, s->pass, *rank)); r++) {
     flow = prove_rank(s, r, claim);
     *some |= flow != GEMEL__P_SKIP;
     if (flow == GEMEL__P_GO) {
@@ -440,13 +445,23 @@ static gemel_status record_claim(gemel__pscene *s, const char *folder, const gem
   return status;
 }
 
+/* 1 if the ranks of CLAIM are enough for all, by each pass that it rests on. */
+static int is_for_all_ranks(const gemel__pscene *s, const gemel__claim *claim) {
+  int all = claim->rank > 0;
+  for (uint32_t k = 0; k < claim->n_parts; k++) {
+    all &= s->pointwise || is_enough(s, claim->parts[k].pass, claim->rank);
+  }
+  return all;
+}
+
 static void say_why_not_all(const gemel__pscene *s, gemel__claim *claim) {
+  int bound = bound_of(s, claim->n_parts > 0 ? claim->parts[0].pass : GEMEL__PASS_ANY);
   if (!s->axes.typed) {
     snprintf(claim->why, sizeof claim->why, "axes: %.180s", s->axes.why);
-  } else if (claim->rank < s->axes.bound) {
-    snprintf(claim->why, sizeof claim->why, "axes: for all ranks it takes %d", s->axes.bound);
+  } else if (bound > 0) {
+    snprintf(claim->why, sizeof claim->why, "axes: for all ranks it takes %d", bound);
   } else {
-    snprintf(claim->why, sizeof claim->why, "axes: sums of values");
+    snprintf(claim->why, sizeof claim->why, "axes: reductions of values");
   }
 }
 
@@ -466,10 +481,10 @@ gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, con
   gemel__pflow flow = gemel__axes_check(rule, &s->axes, error) == GEMEL_OK
                           ? prove(s, most_rank, claim)
                           : GEMEL__P_FAILED;
-  claim->all_ranks = claim->rank > 0 && (s->pointwise || is_enough(s, claim->rank));
+  claim->all_ranks = is_for_all_ranks(s, claim);
   if (claim->all_ranks) {
     claim->why[0] = '\0';
-  } else if (claim->rank > 0 && claim->why[0] == '\0') {
+  } else if (claim->rank > 0 && (claim->rank >= most_rank || claim->why[0] == '\0')) {
     say_why_not_all(s, claim);
   }
   claim->questions = s->ask.questions;
