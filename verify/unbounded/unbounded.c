@@ -252,15 +252,28 @@ static int is_enough(const gemel__pscene *s, gemel__ppass pass, int rank) {
   return bound_of(s, pass) > 0 && rank >= bound_of(s, pass);
 }
 
+/* 1 if rank R is gone through: up to MOST, and one more where that would be enough for all, and the
+ * last took few questions. */
+static int is_wanted(const gemel__pscene *s, int r, int most, size_t questions) {
+  if (s->pointwise || r <= most) {
+    return r <= (s->pointwise ? 1 : most);
+  }
+  return most == GEMEL__CLAIM_RANK && r == bound_of(s, s->pass) && r <= GEMEL__CLAIM_MOST_RANK &&
+         questions <= GEMEL__CLAIM_FEW;
+}
+
 /* Proves S's rule by S's pass, rank after rank: FAILED if memory is out. *RANK is the last that was
  * proved; 0: none. *SOME is 1 if there was an instance. */
 static gemel__pflow prove_pass(gemel__pscene *s, int most_rank, gemel__claim *claim, int *rank,
                                int *some) {
   gemel__pflow flow = GEMEL__P_GO;
+  size_t questions = 0;
   *rank = *some = 0;
   for (int r = 1;
-       r <= (s->pointwise ? 1 : most_rank) && !(*rank > 0 && is_enough(s, s->pass, *rank)); r++) {
+       is_wanted(s, r, most_rank, questions) && !(*rank > 0 && is_enough(s, s->pass, *rank)); r++) {
+    size_t before = s->ask.questions;
     flow = prove_rank(s, r, claim);
+    questions = s->ask.questions - before;
     *some |= flow != GEMEL__P_SKIP;
     if (flow == GEMEL__P_GO) {
       *rank = r;

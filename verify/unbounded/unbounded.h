@@ -43,6 +43,7 @@ enum {
   GEMEL__CLAIM_MOST_RANK = 4,
   GEMEL__CLAIM_SCENES = 200000,
   GEMEL__CLAIM_QUESTIONS = 2000,
+  GEMEL__CLAIM_FEW = 100, /* after which one more rank is tried, where it is the last needed */
   GEMEL__CLAIM_OPEN = 8
 };
 
