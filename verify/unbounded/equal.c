@@ -175,8 +175,28 @@ void gemel__pscene_fact(gemel__pscene *s, const char *name, gemel__pterm_sort so
   }
 }
 
+/* The integers 0 and 1 are those numbers in every dtype; others may be rounded or wrapped. */
+static void lemma_of_integer(gemel__pscene *s, gemel__pterm element) {
+  gemel__pterms *t = &s->terms;
+  const gemel__pterm_node n = t->nodes[element];
+  gemel_dtype dtype;
+  if (n.kind != GEMEL__P_CALL || n.count != 1 || !gemel__psort_dtype(n.sort, &dtype) ||
+      strcmp(n.name, "element") != 0) {
+    return;
+  }
+  for (int number = 0; number < 2; number++) {
+    gemel__pterm is =
+        gemel__p_equal(t, gemel__p_operand(t, element, 0), gemel__p_number(t, number));
+    gemel__pterm as = gemel__p_literal(t, (gemel__pterm_sort)n.sort, number ? "1" : "0");
+    gemel__pscene_lemma(s, gemel__p_implies(t, is, gemel__p_same(t, element, as)));
+  }
+}
+
 static void lemmas_of_facts(gemel__pscene *s) {
   for (gemel__pterm k = 1, end = (gemel__pterm)s->terms.count; k < end; k++) {
+    if (k >= s->lemmas_for) {
+      lemma_of_integer(s, k);
+    }
     for (uint32_t i = 0; k >= s->lemmas_for && i < s->n_facts; i++) {
       lemma_of_fact(s, &s->facts[i], k);
     }

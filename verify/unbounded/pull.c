@@ -768,7 +768,8 @@ static void shape_arange(gemel__pscene *s, gemel__ptensor *t) {
 static gemel_dtype given_dtype(const gemel__ptensor *t) {
   const gemel__pvalue *v = gemel__ptensor_attr(t, "dtype");
   gemel_dtype dtype;
-  return v == NULL ? GEMEL_I64 : gemel__psort_dtype(v->sort, &dtype) ? dtype : GEMEL_DTYPE_COUNT;
+  int refused = v != NULL && (!gemel__psort_dtype(v->sort, &dtype) || dtype == GEMEL_BOOL);
+  return v == NULL ? GEMEL_I64 : refused ? GEMEL_DTYPE_COUNT : dtype;
 }
 
 /* The element that INTEGER is in T's dtype. */
