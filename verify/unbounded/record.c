@@ -191,6 +191,8 @@ void gemel__precord_step(gemel__pscene *s, gemel__pstep step, const char *about,
   }
   gemel_text_free(text);
   fprintf(r->scenes, "%s{\"step\": \"%s\"", r->steps++ > 0 ? ", " : "", step_names[step]);
-  fprintf(r->scenes, about != NULL ? ", \"about\": \"%s\"" : "", about);
+  if (about != NULL) {
+    fprintf(r->scenes, ", \"about\": \"%s\"", about);
+  }
   fprintf(r->scenes, known != NULL ? ", \"file\": \"%s\"}" : ", \"file\": null}", name);
 }
