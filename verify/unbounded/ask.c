@@ -340,6 +340,31 @@ static gemel__follows answer_to(gemel__ask *ask, const char *text) {
   return ask->asked[at].answer;
 }
 
+/* 1 if each part of GOAL, which may be parts joined by `and`, is among what is known. */
+static int is_known(const gemel__pterms *t, const gemel__pterm *known, size_t count,
+                    gemel__pterm goal) {
+  enum { MOST = 64 };
+  gemel__pterm parts[MOST] = {goal};
+  for (uint32_t left = 1; left > 0;) {
+    gemel__pterm part = parts[--left];
+    const gemel__pterm_node *n = &t->nodes[part];
+    size_t at = 0;
+    while (at < count && known[at] != part && !gemel__p_is_false(t, known[at])) {
+      at++;
+    }
+    if (at < count || gemel__p_is_true(t, part)) {
+      continue;
+    }
+    if (n->kind != GEMEL__P_AND || left + n->count > MOST) {
+      return 0;
+    }
+    for (uint32_t k = 0; k < n->count; k++) {
+      parts[left++] = gemel__p_operand(t, part, k);
+    }
+  }
+  return 1;
+}
+
 gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, size_t count,
                                   gemel__pterm goal) {
   gemel__follows answer = GEMEL__FOLLOWS_OPEN;
@@ -349,10 +374,8 @@ gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, si
   if (gemel__p_is_true(ask->terms, goal)) {
     return GEMEL__FOLLOWS_YES;
   }
-  for (size_t k = 0; k < count; k++) {
-    if (known[k] == goal || gemel__p_is_false(ask->terms, known[k])) {
-      return GEMEL__FOLLOWS_YES;
-    }
+  if (is_known(ask->terms, known, count, goal)) {
+    return GEMEL__FOLLOWS_YES;
   }
   if (gemel__ask_example(ask, known, count, goal)) {
     return GEMEL__FOLLOWS_NO;

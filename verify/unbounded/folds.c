@@ -374,7 +374,7 @@ const gemel__ppull gemel__pulls_of_folds[] = {
     {"argsort", shape_along, pull_along, index_dtype},
     {"cross_entropy", shape_cross_entropy, pull_cross_entropy, cross_entropy_dtype},
     {"cumsum", shape_along, pull_cumsum, gemel__pull_wide_dtype},
-    {"dot", shape_dot, pull_dot, NULL},
+    {"dot", shape_dot, pull_dot, gemel__pull_common_dtype},
     {"max", shape_reduced, pull_reduced, NULL},
     {"prod", shape_reduced, pull_reduced, gemel__pull_wide_dtype},
     {"softmax", shape_along, pull_softmax, float_dtype},

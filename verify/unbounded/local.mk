@@ -14,6 +14,7 @@ libgemel_verify_a_SOURCES += %reldir%/axes-typing.h
 libgemel_verify_a_SOURCES += %reldir%/axes.c
 libgemel_verify_a_SOURCES += %reldir%/axes.h
 libgemel_verify_a_SOURCES += %reldir%/claim.c
+libgemel_verify_a_SOURCES += %reldir%/convs.c
 libgemel_verify_a_SOURCES += %reldir%/defined.c
 libgemel_verify_a_SOURCES += %reldir%/elements.c
 libgemel_verify_a_SOURCES += %reldir%/equal.c

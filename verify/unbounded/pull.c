@@ -764,6 +764,15 @@ static void shape_arange(gemel__pscene *s, gemel__ptensor *t) {
   gemel__pscene_need(s, natural(s, t->shape[0]), 0, "a size below 0");
 }
 
+/* That of all operands, which must be one. */
+gemel_dtype gemel__pull_common_dtype(const gemel__ptensor *t) {
+  gemel_dtype dtype = gemel__pull_dtype(t, 0);
+  for (uint32_t k = 1; k < t->count; k++) {
+    dtype = gemel__pull_dtype(t, k) == dtype ? dtype : GEMEL_DTYPE_COUNT;
+  }
+  return dtype;
+}
+
 /* Says `dtype`, or 64 bits where T has no such attribute. */
 static gemel_dtype given_dtype(const gemel__ptensor *t) {
   const gemel__pvalue *v = gemel__ptensor_attr(t, "dtype");
@@ -832,12 +841,12 @@ static const gemel__ppull moves[] = {
     {"broadcast_to", shape_broadcast_to, pull_broadcast_to, NULL},
     {"dimshuffle", shape_dimshuffle, pull_dimshuffle, NULL},
     {"fill", shape_fill, pull_fill, second_dtype},
-    {"inc_subtensor", shape_set, pull_inc_subtensor, NULL},
-    {"join", shape_join, pull_join, NULL},
-    {"pad", shape_pad, pull_pad, NULL},
+    {"inc_subtensor", shape_set, pull_inc_subtensor, gemel__pull_common_dtype},
+    {"join", shape_join, pull_join, gemel__pull_common_dtype},
+    {"pad", shape_pad, pull_pad, gemel__pull_common_dtype},
     {"reshape", shape_reshape, pull_reshape, NULL},
     {"reverse", shape_reverse, pull_reverse, NULL},
-    {"set_subtensor", shape_set, pull_set_subtensor, NULL},
+    {"set_subtensor", shape_set, pull_set_subtensor, gemel__pull_common_dtype},
     {"size", shape_size, pull_size, given_dtype},
     {"split", shape_split, pull_split, NULL},
     {"subtensor", shape_subtensor, pull_subtensor, NULL},
@@ -846,8 +855,8 @@ static const gemel__ppull moves[] = {
 };
 
 const gemel__ppull *gemel__ppull_of(const gemel__op *op) {
-  static const gemel__ppull *const tables[] = {moves, gemel__pulls_of_folds};
-  for (int k = 0; k < 2; k++) {
+  static const gemel__ppull *const tables[] = {moves, gemel__pulls_of_folds, gemel__pulls_of_convs};
+  for (int k = 0; k < 3; k++) {
     for (const gemel__ppull *row = tables[k]; row->operation != NULL; row++) {
       if (strcmp(row->operation, op->record.name) == 0) {
         return row;

@@ -8,7 +8,10 @@
 #include "unbounded/scene.h"
 
 /* Tables of pulls; each ends with a row without an operation. */
-extern const gemel__ppull gemel__pulls_of_folds[];
+extern const gemel__ppull gemel__pulls_of_folds[], gemel__pulls_of_convs[];
+
+/* What the attribute `padding` says, as the number in its value. */
+enum { GEMEL__PADDING_VALID, GEMEL__PADDING_FULL, GEMEL__PADDING_HALF };
 
 /* Where the axes of an attribute are wrong: no instance, or no proof. */
 void gemel__pull_refuse(gemel__pscene *s, const char *what);
@@ -27,6 +30,9 @@ gemel__pterm gemel__pull_call(gemel__pscene *s, const gemel__ptensor *t, const c
 
 /* The dtype of T's operand K; GEMEL_DTYPE_COUNT if that isn't known. */
 gemel_dtype gemel__pull_dtype(const gemel__ptensor *t, uint32_t k);
+
+/* That of all operands, which must be one. */
+gemel_dtype gemel__pull_common_dtype(const gemel__ptensor *t);
 
 /* The dtype that totals of operand 0 have: integers and bools as 64 bits. */
 gemel_dtype gemel__pull_wide_dtype(const gemel__ptensor *t);

@@ -343,6 +343,46 @@ static int is_one_of(const char *name, const char *const *names) {
   return *names != NULL;
 }
 
+static void give_positives(gemel__pscene *s, gemel__pvalue *v, const char *name, uint32_t count) {
+  give_symbols(s, v, name, count, 1);
+  for (uint32_t k = 0; k < count; k++) {
+    gemel__pscene_assume(s, gemel__p_at_least(&s->terms, v->list[k], gemel__p_number(&s->terms, 1)),
+                         0);
+  }
+}
+
+/* Attributes of convolutions: margins are given, or the kernel gives them; padding says which. 0:
+ * it is another attribute. */
+static int draw_of_conv(gemel__pscene *s, const gemel__ptensor *t, const gemel_attr_spec *spec,
+                        const char *variable, gemel__pvalue *v) {
+  const gemel__pvalue *low = gemel__ptensor_attr(t, "low");
+  int backwards = strcmp(t->op->record.name, "corr_grad_inputs") == 0;
+  uint32_t axes = (uint32_t)t->operands[backwards]->rank - 2;
+  if (axes > GEMEL__PAXES) {
+    gemel__pscene_stop(s, GEMEL__P_SKIP, "an image without spatial axes");
+  } else if (strcmp(spec->name, "stride") == 0 || strcmp(spec->name, "dilation") == 0) {
+    give_positives(s, v, variable, axes);
+  } else if (strcmp(spec->name, "low") == 0 && gemel__pscene_choose(s, 2) == 1) {
+    v->kind = GEMEL__PV_ABSENT;
+  } else if (strcmp(spec->name, "high") == 0 && low->kind == GEMEL__PV_ABSENT) {
+    v->kind = GEMEL__PV_ABSENT;
+  } else if (strcmp(spec->name, "low") == 0 || strcmp(spec->name, "high") == 0) {
+    give_symbols(s, v, variable, axes, 1);
+  } else if (strcmp(spec->name, "padding") == 0) {
+    int given = low->kind != GEMEL__PV_ABSENT;
+    give_number(s, v,
+                given ? GEMEL__PADDING_VALID
+                      : GEMEL__PADDING_FULL + (int64_t)gemel__pscene_choose(s, 2));
+    v->kind = GEMEL__PV_OTHER;
+  } else if (strcmp(spec->name, "groups") == 0) {
+    give_positives(s, v, variable, 1);
+    v->kind = GEMEL__PV_INTEGER;
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
 /* What attribute NAME of the operation of T may be, of the variable VARIABLE. */
 static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const gemel_attr_spec *spec,
                            const char *variable, gemel__pvalue *v) {
@@ -352,6 +392,9 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
   const gemel__ptensor *x = t->count > 0 ? t->operands[0] : NULL;
   uint32_t rank = x != NULL ? (uint32_t)x->rank : 0;
   int kind = spec->kind & ~GEMEL_ATTR_LIST, list = (spec->kind & GEMEL_ATTR_LIST) != 0;
+  if (strncmp(t->op->record.name, "corr", 4) == 0 && draw_of_conv(s, t, spec, variable, v)) {
+    return;
+  }
   if (strcmp(spec->name, "order") == 0) {
     give_order(s, v, (int)rank);
   } else if (strcmp(spec->name, "axes") == 0) {
@@ -397,6 +440,9 @@ static void give_fallback(gemel__pscene *s, const gemel__ptensor *t, const gemel
     if (number < 0 && strcmp(spec->name, "axis") == 0 && t->count > 0) {
       give_number(s, v, number + t->operands[0]->rank);
     }
+  } else if (strcmp(spec->name, "padding") == 0) {
+    give_number(s, v, GEMEL__PADDING_VALID);
+    v->kind = GEMEL__PV_OTHER;
   } else if ((spec->kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_DTYPE && spec->fallback != NULL) {
     gemel_dtype dtype;
     v->kind = GEMEL__PV_DTYPE;

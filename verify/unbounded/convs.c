@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What convolutions pull. All three are one sum: element k of the kernel meets place o of the
+ * result at o * stride + k * dilation - low of the image, and each such meeting is one product.
+ * They differ in which of its indices are given. Which group a channel is of is a function of it,
+ * of how many channels there are and of the number of groups, of which nothing more is known.
+ */
+#include <string.h>
+#include "core/context.h"
+#include "unbounded/pull.h"
+
+enum { MOST_AXES = 3 };
+
+/* The sizes of a convolution: channels and filters are those of all groups. */
+typedef struct conv {
+  int axes, flip, unshared;
+  gemel__pterm groups, batch, channels, filters, of_group; /* OF_GROUP: channels of one */
+  gemel__pterm image[MOST_AXES], kernel[MOST_AXES], places[MOST_AXES];
+  gemel__pterm stride[MOST_AXES], dilation[MOST_AXES], low[MOST_AXES], high[MOST_AXES];
+} conv;
+
+/* ---- Attributes ---- */
+
+static int flag(gemel__pscene *s, const gemel__ptensor *t, const char *name) {
+  int64_t number = 0;
+  gemel__p_is_number(&s->terms, gemel__ptensor_attr(t, name)->list[0], &number);
+  return number != 0;
+}
+
+/* Entry K of a list of T for its spatial axes, or what stands for one that is absent. */
+static gemel__pterm entry_or(const gemel__ptensor *t, const char *name, int k,
+                             gemel__pterm fallback) {
+  const gemel__pvalue *v = gemel__ptensor_attr(t, name);
+  return v->kind == GEMEL__PV_ABSENT ? fallback : (uint32_t)k < v->count ? v->list[k] : 0;
+}
+
+/* Padding that the kernel gives: its span less 1, or half of its span. */
+static gemel__pterm kernel_padding(gemel__pscene *s, const gemel__ptensor *t, gemel__pterm span) {
+  int64_t kind = 0;
+  const gemel__pvalue *v = gemel__ptensor_attr(t, "padding");
+  if (v->count == 1) {
+    gemel__p_is_number(&s->terms, v->list[0], &kind);
+  }
+  return kind == GEMEL__PADDING_FULL ? gemel__p_plus(&s->terms, span, -1)
+         : kind == GEMEL__PADDING_HALF
+             ? gemel__p_div(&s->terms, span, gemel__p_number(&s->terms, 2))
+             : gemel__p_number(&s->terms, 0);
+}
+
+/* How often the kernel fits along axis K; it must once. */
+static void set_axis(gemel__pscene *s, const gemel__ptensor *t, conv *c, int k) {
+  gemel__pterms *terms = &s->terms;
+  gemel__pterm one = gemel__p_number(terms, 1);
+  c->stride[k] = entry_or(t, "stride", k, one);
+  c->dilation[k] = entry_or(t, "dilation", k, one);
+  gemel__pterm span = gemel__p_plus(
+      terms, gemel__p_mul(terms, gemel__p_plus(terms, c->kernel[k], -1), c->dilation[k]), 1);
+  gemel__pterm padding = kernel_padding(s, t, span);
+  c->low[k] = entry_or(t, "low", k, padding);
+  c->high[k] = entry_or(t, "high", k, padding);
+  gemel__pterm room = gemel__p_sub(
+      terms, gemel__p_add(terms, c->image[k], gemel__p_add(terms, c->low[k], c->high[k])), span);
+  c->places[k] = gemel__p_plus(terms, gemel__p_div(terms, room, c->stride[k]), 1);
+  gemel__pscene_need(s, gemel__p_at_least(terms, c->kernel[k], one), 0, "a kernel of nothing");
+  gemel__pscene_need(s, gemel__p_at_least(terms, c->stride[k], one), 0, "a stride below 1");
+  gemel__pscene_need(s, gemel__p_at_least(terms, c->dilation[k], one), 0, "a dilation below 1");
+  gemel__pscene_need(s, gemel__p_at_least(terms, room, gemel__p_number(terms, 0)), 0,
+                     "a kernel that doesn't fit");
+}
+
+/* ---- Sizes ---- */
+
+static void need_equal(gemel__pscene *s, gemel__pterm a, gemel__pterm b, const char *what) {
+  gemel__pscene_need(s, gemel__p_equal(&s->terms, a, b), 0, what);
+}
+
+/* What the image of RANK and the attributes of T say; 0: T is no such operation. */
+static int begin(gemel__pscene *s, const gemel__ptensor *t, conv *c, int rank) {
+  memset(c, 0, sizeof *c);
+  c->axes = rank - 2;
+  c->flip = flag(s, t, "flip");
+  c->unshared = flag(s, t, "unshared");
+  c->groups = gemel__ptensor_attr(t, "groups")->list[0];
+  if (c->axes < 1 || c->axes > MOST_AXES) {
+    gemel__pull_refuse(s, "an image without spatial axes");
+  }
+  return s->flow == GEMEL__P_GO;
+}
+
+/* The weights' sizes. */
+static int read_weights(gemel__pscene *s, const gemel__ptensor *w, conv *c) {
+  int behind = c->unshared ? c->axes : 0;
+  if (w->rank != 2 + behind + c->axes) {
+    gemel__pull_refuse(s, "weights of another rank");
+    return 0;
+  }
+  c->filters = w->shape[0];
+  c->of_group = w->shape[1 + behind];
+  memcpy(c->kernel, w->shape + 2 + behind, (size_t)c->axes * sizeof *c->kernel);
+  return 1;
+}
+
+/* COUNT channels or filters are GROUPS groups of as many. */
+static void need_groups(gemel__pscene *s, const conv *c, gemel__pterm count) {
+  const gemel__pterm both[2] = {count, c->groups};
+  gemel__pscene_need(s, gemel__p_at_least(&s->terms, c->groups, gemel__p_number(&s->terms, 1)), 0,
+                     "no groups");
+  if (!gemel__pscene_plain(s,
+                           gemel__p_equal(&s->terms, c->groups, gemel__p_number(&s->terms, 1)))) {
+    gemel__pscene_need(s, gemel__p_call(&s->terms, GEMEL__PSORT_TRUTH, "in groups", 0, 2, both), 0,
+                       "channels that are no groups");
+  }
+}
+
+/* The group of channel K of COUNT: its first of C's channels of the other kind, of which each group
+ * has MANY. */
+static gemel__pterm group_start(gemel__pscene *s, const conv *c, gemel__pterm k, gemel__pterm count,
+                                gemel__pterm many) {
+  gemel__pterms *t = &s->terms;
+  const gemel__pterm operands[3] = {k, count, c->groups};
+  if (gemel__pscene_plain(s, gemel__p_equal(t, c->groups, gemel__p_number(t, 1)))) {
+    return gemel__p_number(t, 0);
+  }
+  gemel__pterm group = gemel__p_call(t, GEMEL__PSORT_INTEGER, "group", 0, 3, operands);
+  gemel__pterm first = gemel__p_mul(t, group, many), all = gemel__p_mul(t, c->groups, many);
+  gemel__pscene_assume(s, gemel__p_at_least(t, first, gemel__p_number(t, 0)), 0);
+  gemel__pscene_assume(s, gemel__p_at_least(t, all, gemel__p_add(t, first, many)), 0);
+  return first;
+}
+
+static int conv_of_corr(gemel__pscene *s, const gemel__ptensor *t, conv *c) {
+  const gemel__ptensor *x = t->operands[0], *w = t->operands[1];
+  if (!begin(s, t, c, x->rank) || !read_weights(s, w, c)) {
+    return 0;
+  }
+  c->batch = x->shape[0];
+  c->channels = x->shape[1];
+  memcpy(c->image, x->shape + 2, (size_t)c->axes * sizeof *c->image);
+  for (int k = 0; k < c->axes; k++) {
+    set_axis(s, t, c, k);
+  }
+  return s->flow == GEMEL__P_GO;
+}
+
+static void shape_corr(gemel__pscene *s, gemel__ptensor *t) {
+  conv c;
+  if (!conv_of_corr(s, t, &c)) {
+    return;
+  }
+  need_groups(s, &c, c.filters);
+  need_equal(s, c.channels, gemel__p_mul(&s->terms, c.groups, c.of_group),
+             "channels that don't go with the weights");
+  t->rank = c.axes + 2;
+  t->shape[0] = c.batch;
+  t->shape[1] = c.filters;
+  for (int k = 0; k < c.axes; k++) {
+    t->shape[k + 2] = c.places[k];
+    if (c.unshared) {
+      need_equal(s, t->operands[1]->shape[1 + k], c.places[k], "kernels for other places");
+    }
+  }
+}
+
+/* ---- Elements ---- */
+
+static gemel__pterm bound(gemel__pscene *s, gemel__pterm size, gemel__pterm *symbols,
+                          gemel__pterm *sizes, uint32_t *count) {
+  gemel__pterm symbol = gemel__p_fresh(&s->terms, GEMEL__PSORT_INTEGER, "k");
+  symbols[*count] = symbol;
+  sizes[(*count)++] = size;
+  return symbol;
+}
+
+/* Where element K of the kernel meets place O, along AXIS. */
+static gemel__pterm meets(gemel__pscene *s, const conv *c, int axis, gemel__pterm o,
+                          gemel__pterm k) {
+  gemel__pterms *t = &s->terms;
+  gemel__pterm along = c->flip ? gemel__p_plus(t, gemel__p_sub(t, c->kernel[axis], k), -1) : k;
+  gemel__pterm at = gemel__p_add(t, gemel__p_mul(t, o, c->stride[axis]),
+                                 gemel__p_mul(t, along, c->dilation[axis]));
+  return gemel__p_sub(t, at, c->low[axis]);
+}
+
+static gemel__pterm weight_at(gemel__pscene *s, const gemel__ptensor *w, const conv *c,
+                              gemel__pterm filter, gemel__pterm channel, const gemel__pterm *o,
+                              const gemel__pterm *k) {
+  gemel__pterm at[2 + 2 * MOST_AXES] = {filter};
+  int rank = 1;
+  for (int axis = 0; axis < c->axes && c->unshared; axis++) {
+    at[rank++] = o[axis];
+  }
+  at[rank++] = channel;
+  memcpy(at + rank, k, (size_t)c->axes * sizeof *k);
+  return gemel__ptensor_pull(s, w, at);
+}
+
+/* A and B multiplied where TRUTH holds, added up over COUNT symbols. */
+static gemel__pterm total(gemel__pscene *s, const gemel__ptensor *t, gemel__pterm truth,
+                          gemel__pterm a, gemel__pterm b, uint32_t count,
+                          const gemel__pterm *symbols, const gemel__pterm *sizes) {
+  const gemel__pterm both[2] = {a, b};
+  gemel__pterm body =
+      gemel__p_choose(&s->terms, truth, gemel__p_call(&s->terms, t->sort, "mul", 1, 2, both),
+                      gemel__p_literal(&s->terms, t->sort, "0"));
+  return gemel__p_fold(&s->terms, t->sort, "dot", body, count, symbols, sizes);
+}
+
+static gemel__pterm pull_corr(gemel__pscene *s, const gemel__ptensor *t,
+                              const gemel__pterm *index) {
+  gemel__pterms *terms = &s->terms;
+  gemel__pterm symbols[1 + MOST_AXES], sizes[1 + MOST_AXES], k[MOST_AXES], at[2 + MOST_AXES];
+  gemel__pterm inside = gemel__p_truth(terms, 1);
+  uint32_t count = 0;
+  conv c;
+  if (!conv_of_corr(s, t, &c)) {
+    return 0;
+  }
+  gemel__pterm channel = bound(s, c.of_group, symbols, sizes, &count);
+  at[0] = index[0];
+  at[1] = gemel__p_add(terms, channel, group_start(s, &c, index[1], c.filters, c.of_group));
+  for (int axis = 0; axis < c.axes; axis++) {
+    k[axis] = bound(s, c.kernel[axis], symbols, sizes, &count);
+    gemel__pterm where = at[axis + 2] = meets(s, &c, axis, index[axis + 2], k[axis]);
+    inside =
+        gemel__p_and(terms, inside,
+                     gemel__p_and(terms, gemel__p_at_least(terms, where, gemel__p_number(terms, 0)),
+                                  gemel__p_below(terms, where, c.image[axis])));
+  }
+  gemel__pterm image = gemel__ptensor_pull(s, t->operands[0], at);
+  gemel__pterm weight = weight_at(s, t->operands[1], &c, index[1], channel, index + 2, k);
+  return total(s, t, inside, image, weight, count, symbols, sizes);
+}
+
+/* ---- The table ---- */
+
+const gemel__ppull gemel__pulls_of_convs[] = {
+    {"corr", shape_corr, pull_corr, gemel__pull_common_dtype},
+    {NULL, NULL, NULL, NULL},
+};
