@@ -12,12 +12,12 @@
 enum { MOST_AXES = 3 };
 
 /* The sizes of a convolution: channels and filters are those of all groups. */
-typedef struct conv {
+typedef struct pulled_conv {
   int axes, flip, unshared;
   gemel__pterm groups, batch, channels, filters, of_group; /* OF_GROUP: channels of one */
   gemel__pterm image[MOST_AXES], kernel[MOST_AXES], places[MOST_AXES];
   gemel__pterm stride[MOST_AXES], dilation[MOST_AXES], low[MOST_AXES], high[MOST_AXES];
-} conv;
+} pulled_conv;
 
 /* ---- Attributes ---- */
 
@@ -48,7 +48,7 @@ static gemel__pterm kernel_padding(gemel__pscene *s, const gemel__ptensor *t, ge
 }
 
 /* How often the kernel fits along axis K; it must once. */
-static void set_axis(gemel__pscene *s, const gemel__ptensor *t, conv *c, int k) {
+static void set_axis(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c, int k) {
   gemel__pterms *terms = &s->terms;
   gemel__pterm one = gemel__p_number(terms, 1);
   c->stride[k] = entry_or(t, "stride", k, one);
@@ -75,7 +75,7 @@ static void need_equal(gemel__pscene *s, gemel__pterm a, gemel__pterm b, const c
 }
 
 /* What the image of RANK and the attributes of T say; 0: T is no such operation. */
-static int begin(gemel__pscene *s, const gemel__ptensor *t, conv *c, int rank) {
+static int begin(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c, int rank) {
   memset(c, 0, sizeof *c);
   c->axes = rank - 2;
   c->flip = flag(s, t, "flip");
@@ -88,7 +88,7 @@ static int begin(gemel__pscene *s, const gemel__ptensor *t, conv *c, int rank) {
 }
 
 /* The weights' sizes. */
-static int read_weights(gemel__pscene *s, const gemel__ptensor *w, conv *c) {
+static int read_weights(gemel__pscene *s, const gemel__ptensor *w, pulled_conv *c) {
   int behind = c->unshared ? c->axes : 0;
   if (w->rank != 2 + behind + c->axes) {
     gemel__pull_refuse(s, "weights of another rank");
@@ -101,7 +101,7 @@ static int read_weights(gemel__pscene *s, const gemel__ptensor *w, conv *c) {
 }
 
 /* COUNT channels or filters are GROUPS groups of as many. */
-static void need_groups(gemel__pscene *s, const conv *c, gemel__pterm count) {
+static void need_groups(gemel__pscene *s, const pulled_conv *c, gemel__pterm count) {
   const gemel__pterm both[2] = {count, c->groups};
   gemel__pscene_need(s, gemel__p_at_least(&s->terms, c->groups, gemel__p_number(&s->terms, 1)), 0,
                      "no groups");
@@ -114,8 +114,8 @@ static void need_groups(gemel__pscene *s, const conv *c, gemel__pterm count) {
 
 /* The group of channel K of COUNT: its first of C's channels of the other kind, of which each group
  * has MANY. */
-static gemel__pterm group_start(gemel__pscene *s, const conv *c, gemel__pterm k, gemel__pterm count,
-                                gemel__pterm many) {
+static gemel__pterm group_start(gemel__pscene *s, const pulled_conv *c, gemel__pterm k,
+                                gemel__pterm count, gemel__pterm many) {
   gemel__pterms *t = &s->terms;
   const gemel__pterm operands[3] = {k, count, c->groups};
   if (gemel__pscene_plain(s, gemel__p_equal(t, c->groups, gemel__p_number(t, 1)))) {
@@ -128,7 +128,7 @@ static gemel__pterm group_start(gemel__pscene *s, const conv *c, gemel__pterm k,
   return first;
 }
 
-static int conv_of_corr(gemel__pscene *s, const gemel__ptensor *t, conv *c) {
+static int conv_of_corr(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c) {
   const gemel__ptensor *x = t->operands[0], *w = t->operands[1];
   if (!begin(s, t, c, x->rank) || !read_weights(s, w, c)) {
     return 0;
@@ -143,7 +143,7 @@ static int conv_of_corr(gemel__pscene *s, const gemel__ptensor *t, conv *c) {
 }
 
 static void shape_corr(gemel__pscene *s, gemel__ptensor *t) {
-  conv c;
+  pulled_conv c;
   if (!conv_of_corr(s, t, &c)) {
     return;
   }
@@ -172,7 +172,7 @@ static gemel__pterm bound(gemel__pscene *s, gemel__pterm size, gemel__pterm *sym
 }
 
 /* Where element K of the kernel meets place O, along AXIS. */
-static gemel__pterm meets(gemel__pscene *s, const conv *c, int axis, gemel__pterm o,
+static gemel__pterm meets(gemel__pscene *s, const pulled_conv *c, int axis, gemel__pterm o,
                           gemel__pterm k) {
   gemel__pterms *t = &s->terms;
   gemel__pterm along = c->flip ? gemel__p_plus(t, gemel__p_sub(t, c->kernel[axis], k), -1) : k;
@@ -181,7 +181,7 @@ static gemel__pterm meets(gemel__pscene *s, const conv *c, int axis, gemel__pter
   return gemel__p_sub(t, at, c->low[axis]);
 }
 
-static gemel__pterm weight_at(gemel__pscene *s, const gemel__ptensor *w, const conv *c,
+static gemel__pterm weight_at(gemel__pscene *s, const gemel__ptensor *w, const pulled_conv *c,
                               gemel__pterm filter, gemel__pterm channel, const gemel__pterm *o,
                               const gemel__pterm *k) {
   gemel__pterm at[2 + 2 * MOST_AXES] = {filter};
@@ -211,7 +211,7 @@ static gemel__pterm pull_corr(gemel__pscene *s, const gemel__ptensor *t,
   gemel__pterm symbols[1 + MOST_AXES], sizes[1 + MOST_AXES], k[MOST_AXES], at[2 + MOST_AXES];
   gemel__pterm inside = gemel__p_truth(terms, 1);
   uint32_t count = 0;
-  conv c;
+  pulled_conv c;
   if (!conv_of_corr(s, t, &c)) {
     return 0;
   }

@@ -424,13 +424,20 @@ static gemel__pflow prove_elementwise(gemel__pscene *s, gemel__claim *claim) {
   return flow <= GEMEL__P_SKIP ? GEMEL__P_GO : nothing_proved(claim, flow);
 }
 
-/* By the pass that says most of the elements. */
+/* By the pass that says most of the elements; but what is proved of any up to some rank only may be
+ * so of values up to a higher one. */
 static gemel__pflow prove(gemel__pscene *s, int most_rank, gemel__claim *claim) {
   gemel__pflow flow = prove_part(s, GEMEL__PASS_ANY, 0, most_rank, claim);
-  if (flow != GEMEL__P_OPEN) {
-    return flow;
+  if (flow == GEMEL__P_OPEN) {
+    return s->pointwise ? prove_elementwise(s, claim) : prove_values(s, most_rank, claim);
   }
-  return s->pointwise ? prove_elementwise(s, claim) : prove_values(s, most_rank, claim);
+  if (flow == GEMEL__P_GO && s->flow == GEMEL__P_OPEN && claim->rank < most_rank) {
+    gemel__claim values = {0};
+    flow = prove_values(s, most_rank, &values);
+    flow = flow == GEMEL__P_FAILED ? flow : GEMEL__P_GO;
+    *claim = values.rank > claim->rank ? values : *claim;
+  }
+  return flow;
 }
 
 /* Goes through the scenes of CLAIM, which has been proved, once more, and writes what it rests on
