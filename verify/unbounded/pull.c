@@ -331,7 +331,7 @@ static proper_axes proper_axes_of(gemel__pscene *s, const gemel__ptensor *t,
                                   const gemel__pterm *index) {
   proper_axes p = {0};
   for (int k = 0; k < t->rank; k++) {
-    if (!gemel__pscene_provable(s, equal_to(s, t->shape[k], 1), GEMEL__PSTEP_FOLLOWS)) {
+    if (!gemel__pscene_provable(s, equal_to(s, t->shape[k], 1), GEMEL__PSTEP_ONE)) {
       p.axis[p.count] = k;
       p.size[p.count] = t->shape[k];
       p.index[p.count++] = index != NULL ? index[k] : 0;

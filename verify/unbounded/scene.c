@@ -180,6 +180,21 @@ int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth) {
           is_natural(s, gemel__p_operand(&s->terms, truth, 0)));
 }
 
+/* 1 if TRUTH is about a product of three factors or more. On a few such the solver may take
+ * minutes, whatever its limit. */
+static int is_cubic(const gemel__pterms *t, gemel__pterm truth) {
+  gemel__pterm sum = t->nodes[truth].count == 1 ? gemel__p_operand(t, truth, 0) : truth;
+  const gemel__pterm_node *n = &t->nodes[sum];
+  for (uint32_t k = 0; k < (n->kind == GEMEL__P_SUM ? n->count : 1); k++) {
+    const gemel__pterm_node *term =
+        &t->nodes[n->kind == GEMEL__P_SUM ? gemel__p_operand(t, sum, k) : sum];
+    if (term->kind == GEMEL__P_PRODUCT && term->count > 2) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* Asks whether TRUTH follows, for a step and what it is ABOUT (NULL: nothing more to say). */
 static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const char *about) {
   gemel__pterm *facts;
@@ -192,8 +207,10 @@ static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const ch
     return 0;
   }
   for (size_t k = 0; k < s->n_known; k++) {
-    if (step != GEMEL__PSTEP_KNOWN || !s->at_run_time[k]) {
-      facts[count++] = with_solutions(s, s->known[k]);
+    gemel__pterm fact = with_solutions(s, s->known[k]);
+    if ((step != GEMEL__PSTEP_KNOWN || !s->at_run_time[k]) &&
+        (step != GEMEL__PSTEP_ONE || fact == 0 || !is_cubic(&s->terms, fact))) {
+      facts[count++] = fact;
     }
   }
   for (size_t k = 0; k < s->n_lemmas; k++) {

@@ -108,8 +108,9 @@ static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
 /* 1 if the rule has taken all the questions that it may since there were QUESTIONS, of which OPEN.
  * Not while what has been proved is recorded: all answers are there. */
 static int is_exhausted(const gemel__pscene *s, size_t questions, size_t open) {
-  return s->record == NULL && (s->ask.questions > questions + GEMEL__CLAIM_QUESTIONS ||
-                               s->ask.open > open + GEMEL__CLAIM_OPEN);
+  size_t most = s->pointwise ? GEMEL__CLAIM_ELEMENTWISE : GEMEL__CLAIM_QUESTIONS;
+  return s->record == NULL &&
+         (s->ask.questions > questions + most || s->ask.open > open + GEMEL__CLAIM_OPEN);
 }
 
 /* One scene: SKIP, OPEN or FAILED, or GO if it is proved. */
