@@ -135,16 +135,17 @@ static void expand_maximum(gemel__parts *x, gemel__pterm a, int depth) {
   }
 }
 
-/* 1 if each part of SIDE is covered by one of the other side, or empty. */
+/* 1 if each part of SIDE is covered by one of the other side, or empty. A part with the number 0 is
+ * none: its guards contradict each other. */
 static int is_covered(gemel__parts *x, int side, int depth) {
   for (uint32_t k = 0; k < x->count; k++) {
-    uint32_t at = x->list[k].side == side ? 0 : x->count;
-    if (at == x->count) {
+    uint32_t at = 0;
+    if (x->list[k].side != side || x->list[k].number == 0) {
       continue;
     }
-    while (
-        at < x->count && x->s->flow == GEMEL__P_GO &&
-        (x->list[at].side == side || !gemel__parts_cover(x->s, &x->list[at], &x->list[k], depth))) {
+    while (at < x->count && x->s->flow == GEMEL__P_GO &&
+           (x->list[at].side == side || x->list[at].number == 0 ||
+            !gemel__parts_cover(x->s, &x->list[at], &x->list[k], depth))) {
       at++;
     }
     if (at == x->count && !gemel__part_is_empty(x->s, &x->list[k])) {
