@@ -31,7 +31,9 @@ static void say_values(gemel__buffer *b, unsigned dtypes) {
     say_dtypes(b, dtypes & ~float_dtypes & ~(1u << GEMEL_BOOL));
     comma = ", ";
   }
-  gemel__buffer_format(b, dtypes >> GEMEL_BOOL & 1 ? "%sbool" : "", comma);
+  if (dtypes >> GEMEL_BOOL & 1) {
+    gemel__buffer_format(b, "%sbool", comma);
+  }
 }
 
 /* Integers are the same in both passes. */

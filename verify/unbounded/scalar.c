@@ -81,7 +81,9 @@ static void say_real(gemel__buffer *b, const char *text) {
   gemel__buffer_text(b, negative ? "(- " : "");
   gemel__buffer_text(b, zeros < 0 ? "(/ " : "");
   for (size_t k = negative; k < end; k++) {
-    gemel__buffer_format(b, text[k] == '.' ? "" : "%c", text[k]);
+    if (text[k] != '.') {
+      gemel__buffer_format(b, "%c", text[k]);
+    }
   }
   for (long k = 0; k < zeros; k++) {
     gemel__buffer_text(b, "0");
