@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What convolutions pull. All three are one sum: element k of the kernel meets place o of the
- * result at o * stride + k * dilation - low of the image, and each such meeting is one product.
- * They differ in which of its indices are given. Which group a channel is of is a function of it,
- * of how many channels there are and of the number of groups, of which nothing more is known.
+ * What a correlation pulls: element k of the kernel meets place o of the result at o * stride + k *
+ * dilation - low of the image, and each such meeting is one product in the sum. Which group a
+ * channel is of is a function of it, of how many channels there are and of the number of groups, of
+ * which nothing more is known. Gradients of correlations have no pull.
  */
 #include <string.h>
 #include "core/context.h"

@@ -78,17 +78,24 @@ static void expand_product(gemel__parts *x, gemel__pterm a, int depth) {
 
 /* ---- Maxima ---- */
 
-/* Functions of reals that rise, if not everywhere strictly. */
-static int rises(const gemel__pterms *t, gemel__pterm a) {
-  static const char *const names[] = {"exp",  "expm1", "log",  "log1p", "sqrt",  "sigmoid",
-                                      "tanh", "floor", "ceil", "round", "trunc", "sign",
-                                      "sinh", "asinh", "atan", "erf",   NULL};
-  for (int k = 0; names[k] != NULL; k++) {
-    if (gemel__p_calls(t, a, names[k])) {
-      return 1;
-    }
+static int calls_one_of(const gemel__pterms *t, gemel__pterm a, const char *const *names) {
+  while (*names != NULL && !gemel__p_calls(t, a, *names)) {
+    names++;
   }
-  return 0;
+  return *names != NULL;
+}
+
+/* Functions of reals that rise strictly. */
+static int rises_strictly(const gemel__pterms *t, gemel__pterm a) {
+  static const char *const names[] = {"exp",  "expm1", "log",   "log1p", "sqrt", "sigmoid",
+                                      "tanh", "sinh",  "asinh", "atan",  "erf",  NULL};
+  return calls_one_of(t, a, names);
+}
+
+/* Those that rise, if not everywhere strictly. */
+static int rises(const gemel__pterms *t, gemel__pterm a) {
+  static const char *const steps[] = {"floor", "ceil", "round", "trunc", "sign", NULL};
+  return rises_strictly(t, a) || calls_one_of(t, a, steps);
 }
 
 static void expand_maximum(gemel__parts *x, gemel__pterm a, int depth);
@@ -164,18 +171,6 @@ static int is_positive(const gemel__pterms *t, gemel__pterm a) {
     a = gemel__p_operand(t, a, 0);
   }
   return gemel__p_calls(t, a, "exp") || gemel__p_calls(t, a, "sigmoid");
-}
-
-/* Functions that rise strictly. */
-static int rises_strictly(const gemel__pterms *t, gemel__pterm a) {
-  static const char *const names[] = {"exp",  "expm1", "log",   "log1p", "sqrt", "sigmoid",
-                                      "tanh", "sinh",  "asinh", "atan",  "erf",  NULL};
-  for (int k = 0; names[k] != NULL; k++) {
-    if (gemel__p_calls(t, a, names[k])) {
-      return 1;
-    }
-  }
-  return 0;
 }
 
 /* What is left of A when terms without SYMBOL and factors above 0 without it are taken away: the
