@@ -3,13 +3,19 @@
  * Are two elements the same as products, or as maxima? As sums are (sums.c), but that parts are
  * multiplied, or that the largest of them counts. Of products the number of a part is how often it
  * is a factor. Maxima are the same if each part of one is somewhere a part of the other, and the
- * other way round; functions that rise keep the place of the largest, so they go to the parts.
+ * other way round; functions that rise keep the place of the largest, so they go to the parts. Of
+ * bools, a sum and a maximum are both their or, and a part is the and of its factors: where all of
+ * them hold, so do some of them.
  */
 #include <string.h>
 #include "unbounded/equal.h"
 #include "unbounded/parts.h"
 
-/* Adds the parts of A to X; there is one for products and one for maxima. */
+static int is_fold(const gemel__pterms *t, gemel__pterm a, const char *name) {
+  return t->nodes[a].kind == GEMEL__P_FOLD && strcmp(t->nodes[a].name, name) == 0;
+}
+
+/* Adds the parts of A to X; there is one for products, one for maxima and one for bools. */
 typedef void (*expansion)(gemel__parts *x, gemel__pterm a, int depth);
 
 static void expand_arms(gemel__parts *x, expansion expand, gemel__pterm a, int depth) {
@@ -40,7 +46,7 @@ static int expand_usual(gemel__parts *x, expansion expand, gemel__pterm a, const
     expand_arms(x, expand, a, depth);
     return 1;
   }
-  if (t->nodes[a].kind == GEMEL__P_FOLD && strcmp(t->nodes[a].name, name) == 0) {
+  if (is_fold(t, a, name)) {
     gemel__pterm symbols[GEMEL__PAXES];
     expand(x, gemel__p_unfold(t, a, symbols), depth);
     gemel__parts_bind(x, first, a, symbols);
@@ -142,6 +148,32 @@ static void expand_maximum(gemel__parts *x, gemel__pterm a, int depth) {
   }
 }
 
+/* A bool as the or of parts, which are ands of their factors. */
+static void expand_or(gemel__parts *x, gemel__pterm a, int depth) {
+  gemel__pterms *t = &x->s->terms;
+  static const char *const ors[] = {"add", "maximum", "logical_or", NULL};
+  static const char *const ands[] = {"mul", "minimum", "logical_and", NULL};
+  const char *fold = is_fold(t, a, "dot") ? "dot" : "max";
+  int64_t number, divisor;
+  uint32_t first = x->count, middle;
+  if (expand_usual(x, expand_or, a, fold, depth + 1)) {
+    return;
+  }
+  int all = calls_one_of(t, a, ands);
+  if (all || calls_one_of(t, a, ors)) {
+    expand_or(x, gemel__p_operand(t, a, 0), depth + 1);
+    middle = x->count;
+    expand_or(x, gemel__p_operand(t, a, 1), depth + 1);
+    if (all) {
+      gemel__parts_multiply(x, first, middle);
+    }
+  } else if (!gemel__p_literal_number(t, a, &number, &divisor) || divisor != 1 || number >> 1) {
+    gemel__parts_factor(x, a);
+  } else if (number == 1) {
+    gemel__part_new(x);
+  }
+}
+
 /* 1 if each part of SIDE is covered by one of the other side, or empty. A part with the number 0 is
  * none: its guards contradict each other. */
 static int is_covered(gemel__parts *x, int side, int depth) {
@@ -166,8 +198,7 @@ static int is_covered(gemel__parts *x, int side, int depth) {
 
 /* 1 if the real A is above 0, as it is written. */
 static int is_positive(const gemel__pterms *t, gemel__pterm a) {
-  while (gemel__p_calls(t, a, "inverse") ||
-         (t->nodes[a].kind == GEMEL__P_FOLD && strcmp(t->nodes[a].name, "sum") == 0)) {
+  while (gemel__p_calls(t, a, "inverse") || is_fold(t, a, "sum")) {
     a = gemel__p_operand(t, a, 0);
   }
   return gemel__p_calls(t, a, "exp") || gemel__p_calls(t, a, "sigmoid");
@@ -243,8 +274,7 @@ static int same_places(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int dep
 }
 
 static int is_place(const gemel__pterms *t, gemel__pterm a) {
-  return t->nodes[a].kind == GEMEL__P_FOLD && t->nodes[a].count == 3 &&
-         strcmp(t->nodes[a].name, "argmax") == 0;
+  return is_fold(t, a, "argmax") && t->nodes[a].count == 3;
 }
 
 /* ---- Comparing ---- */
@@ -292,12 +322,14 @@ static int same_as(gemel__pscene *s, expansion expand, parts_relation compare, g
 
 int gemel__same_extremes(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int depth) {
   const gemel__pterms *t = &s->terms;
+  int is_bool = t->nodes[a].sort == gemel__psort_of(GEMEL_BOOL);
   if (s->pass != GEMEL__PASS_VALUES || t->nodes[a].sort != t->nodes[b].sort) {
     return 0;
   }
   return (is_place(t, a) && is_place(t, b) && same_places(s, a, b, depth)) ||
          ((gemel__p_folds(t, a, "prod") || gemel__p_folds(t, b, "prod")) &&
           same_as(s, expand_product, products_cancel, a, b, depth)) ||
-         ((gemel__p_folds(t, a, "max") || gemel__p_folds(t, b, "max")) &&
-          same_as(s, expand_maximum, maxima_cover, a, b, depth));
+         ((gemel__p_folds(t, a, "max") || gemel__p_folds(t, b, "max") ||
+           (is_bool && (gemel__p_folds(t, a, "dot") || gemel__p_folds(t, b, "dot")))) &&
+          same_as(s, is_bool ? expand_or : expand_maximum, maxima_cover, a, b, depth));
 }

@@ -224,6 +224,22 @@ void gemel__part_multiply(gemel__parts *x, gemel__part *a, const gemel__part *b)
   gemel__part_cancel_inverses(x, a);
 }
 
+void gemel__parts_multiply(gemel__parts *x, uint32_t first, uint32_t middle) {
+  uint32_t left = middle - first, right = x->count - middle, end = x->count;
+  for (uint32_t i = 0; i < left * right && !x->failed; i++) {
+    const gemel__part product = x->list[first + i / right];
+    gemel__part *made = gemel__part_new(x);
+    if (made != NULL) {
+      *made = product;
+      gemel__part_multiply(x, made, &x->list[middle + i % right]);
+    }
+  }
+  if (!x->failed) {
+    memmove(&x->list[first], &x->list[end], (x->count - end) * sizeof *x->list);
+    x->count -= end - first;
+  }
+}
+
 void gemel__parts_bind(gemel__parts *x, uint32_t first, gemel__pterm fold,
                        const gemel__pterm *symbols) {
   const gemel__pterms *t = &x->s->terms;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * An element as parts that are added up (a sum), multiplied (a product) or of which the largest
- * counts (a maximum): a number and factors, for bound indices in their ranges where guards hold.
+ * counts (a maximum): a number and factors, for bound indices in their ranges where guards hold. A
+ * sum of bools is their or, which is a maximum too: a part holds where all its factors do.
  */
 #ifndef GEMEL__UNBOUNDED_PARTS_H
 #define GEMEL__UNBOUNDED_PARTS_H
@@ -51,6 +52,9 @@ void gemel__part_guard(gemel__parts *x, gemel__part *a, gemel__pterm guard);
 void gemel__part_bind(gemel__parts *x, gemel__part *a, gemel__pterm symbol, gemel__pterm size);
 void gemel__part_multiply(gemel__parts *x, gemel__part *a, const gemel__part *b);
 
+/* In the place of parts FIRST ...: each of those before MIDDLE times each of the others. */
+void gemel__parts_multiply(gemel__parts *x, uint32_t first, uint32_t middle);
+
 /* 1 ÷ the factor A, and what makes use of it: a factor and its inverse are taken out of A. */
 gemel__pterm gemel__p_inverse(gemel__parts *x, gemel__pterm a);
 void gemel__part_cancel_inverses(gemel__parts *x, gemel__part *a);
@@ -88,7 +92,7 @@ void gemel__part_assume(gemel__pscene *s, const gemel__part *a);
 /* 1 if A and B are the same but for their numbers. */
 int gemel__parts_same(gemel__pscene *s, const gemel__part *a, const gemel__part *b, int depth);
 
-/* 1 if A is somewhere, whatever B's indices are, what B is. */
+/* 1 if A, whatever B's indices are, is somewhere what B is, or has some of B's factors only. */
 int gemel__parts_cover(gemel__pscene *s, const gemel__part *a, const gemel__part *b, int depth);
 
 /* 1 if no index of A's ranges has its guards, or an axis has no elements. */

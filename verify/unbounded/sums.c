@@ -15,19 +15,7 @@
 static void multiply_by(gemel__parts *x, uint32_t first, gemel__pterm a, int depth) {
   uint32_t middle = x->count;
   gemel__expand_sum(x, a, depth);
-  uint32_t left = middle - first, right = x->count - middle, end = x->count;
-  for (uint32_t i = 0; i < left * right && !x->failed; i++) {
-    const gemel__part product = x->list[first + i / right];
-    gemel__part *made = gemel__part_new(x);
-    if (made != NULL) {
-      *made = product;
-      gemel__part_multiply(x, made, &x->list[middle + i % right]);
-    }
-  }
-  if (!x->failed) {
-    memmove(&x->list[first], &x->list[end], (x->count - end) * sizeof *x->list);
-    x->count -= end - first;
-  }
+  gemel__parts_multiply(x, first, middle);
 }
 
 /* The term A where GUARD holds, NUMBER times. */
