@@ -116,6 +116,7 @@ verify_tests += %reldir%/t-symbolize
 if Z3
 verify_tests += %reldir%/t-solver
 verify_tests += %reldir%/t-unbounded
+verify_tests += %reldir%/t-unbounded-pulls
 verify_tests += %reldir%/t-unbounded-scalar
 endif
 
