@@ -268,6 +268,11 @@ static const claim claims[] = {
     {"log_of_sum", "log(x + y) => log(x) + log(y)", 1, 0},
     {"quotient_by_sum", "x / (y + z) => x / y + x / z where float(x)", 1, 0},
     {"quotient_of_sum", "(x + y) / z => x / z + y / z where float(x)", 1, ALL},
+    {"start_of_value",
+     "reverse(x + c, axes = a) => subtensor(reverse(x + c, axes = a),"
+     " start = repeat(value(c), rank(x)), size = shape(x))"
+     " where scalar(c), splat(c), value(c) >= 0",
+     1, 0},
     {"literals_of_dtypes", "where(p, x, 0) => where(logical_not(p), 0, x)", 2, ALL},
 };
 
@@ -374,6 +379,15 @@ static const arithmetic sums[] = {
      " where dtype(x) == i8",
      ""},
     {"two_dtypes", "cast(x, dtype = d) + y => x + y", ""},
+    {"cast_of_sum",
+     "sum(cast(x, dtype = d), axes = a) => cast(sum(x, axes = a), dtype = d)"
+     " where float(d), not bool(x)",
+     ""},
+    {"sum_in_single", "sum(x, axes = a) => sum(cast(x, dtype = f32), axes = a) where float(x)", ""},
+    {"joined_dtypes",
+     "logical_and(x <= x, y <= y) => x + y <= y + x where integer(x), integer(y)", ""},
+    {"one_dtype", "reverse(x - x, axes = a) => reverse(x * 0, axes = a) where dtype(x) == i32",
+     "values (i32)"},
     /* what isn't known */
     {"not_positive", "abs(x) => -x where float(x), not positive(x)", ""},
     {"of_another", "abs(x) + y => x + y where float(x), nonnegative(y)", ""},

@@ -547,6 +547,12 @@ static void apply(const gemel__pcall *c, uint32_t row) {
   } else {
     meanings[row](c);
   }
+  for (uint32_t k = 0; k < c->n && c->out->kind == GEMEL__PV_NO_VALUE; k++) {
+    if (c->in[k].kind == GEMEL__PV_REAL) {
+      gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() of a number that isn't known here",
+                         gemel__function_rows[row].name);
+    }
+  }
 }
 
 /* What CODE leaves on top of the stack, of which IN are the operands. */

@@ -50,6 +50,7 @@ gemel__pterm_sort gemel__pscene_choose_dtype(gemel__pscene *s) {
   if (s->pass == GEMEL__PASS_ANY) {
     return GEMEL__PSORT_ELEMENT;
   }
+  s->n_dtypes++;
   uint32_t at = gemel__pscene_choose(s, count), dtype = 0;
   for (; s->flow == GEMEL__P_GO && (!(s->dtypes >> dtype & 1) || at > 0); dtype++) {
     at -= s->dtypes >> dtype & 1;

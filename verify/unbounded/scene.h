@@ -140,6 +140,8 @@ typedef struct gemel__pscene {
   unsigned used;    /* of these, those of the scene */
   unsigned proved;  /* those of scenes that were proved */
   unsigned dropped; /* those of which no more scenes are looked at */
+  /* How many tensors and attributes of the scene have a dtype of their own; the most of a scene. */
+  uint32_t n_dtypes, most_dtypes;
   int most_rank;
   gemel__axes_report axes;
   int pointwise; /* all operations are elementwise: tensors stand for one element of theirs */

@@ -172,7 +172,7 @@ static void scene_again(gemel__pscene *s) {
   s->n_chosen = s->n_unknown = s->n_integers = s->n_indices = s->n_facts = 0;
   s->n_known = s->n_lemmas = s->lemmas_for = s->indices_seen = 0;
   s->n_solved = s->solved_for = 0;
-  s->used = 0;
+  s->used = s->n_dtypes = 0;
 }
 
 static void scene_clear(gemel__pscene *s) {
@@ -232,6 +232,7 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
     }
     scenes += s->flow == GEMEL__P_GO;
     s->proved |= s->flow == GEMEL__P_GO ? s->used : 0;
+    s->most_dtypes = s->n_dtypes > s->most_dtypes ? s->n_dtypes : s->most_dtypes;
     if ((s->flow == GEMEL__P_OPEN && !leaves_out(s, before)) || s->flow == GEMEL__P_FAILED) {
       snprintf(claim->why, sizeof claim->why, "rank %d, scene %zu: %.150s", rank, tried, s->why);
       return s->flow;
@@ -239,9 +240,11 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
   } while (next_choices(s));
   claim->scenes = scenes;
   if (scenes == 0) {
-    snprintf(claim->why, sizeof claim->why, "no instance up to rank %d", rank);
+    snprintf(claim->why, sizeof claim->why,
+             s->dropped ? "rank %d: a question without an answer" : "no instance up to rank %d",
+             rank);
   }
-  return scenes > 0 ? GEMEL__P_GO : GEMEL__P_SKIP;
+  return scenes > 0 ? GEMEL__P_GO : s->dropped ? GEMEL__P_OPEN : GEMEL__P_SKIP;
 }
 
 /* The rank up to which a proof by PASS is enough for all (axes.c); 0: none is. */
@@ -287,6 +290,8 @@ static gemel__pflow prove_pass(gemel__pscene *s, int most_rank, gemel__claim *cl
 
 /* ---- Passes ---- */
 
+static const unsigned every_dtype = (1u << GEMEL_DTYPE_COUNT) - 1;
+
 /* Dtypes that are looked at together, where nothing distinguishes those that they stand for. F32
  * alone stands for the reals. */
 static const unsigned groups[] = {
@@ -327,39 +332,79 @@ static gemel__pflow nothing_proved(gemel__claim *claim, gemel__pflow flow) {
   return flow;
 }
 
-static gemel__pflow prove_values(gemel__pscene *s, int most_rank, gemel__claim *claim) {
-  for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) {
-    gemel__pflow flow = prove_part(s, GEMEL__PASS_VALUES, groups[k], most_rank, claim);
-    if (flow > GEMEL__P_SKIP) {
-      return nothing_proved(claim, flow);
+/* 1 if EXPR names a dtype, or asks for what is of one dtype and not of another of its kind. */
+static int names_dtype(const gemel__termexpr *expr) {
+  for (uint32_t i = 0; i < expr->count; i++) {
+    const gemel__termcode *c = &expr->code[i];
+    if (c->kind == GEMEL__TERMCODE_DTYPE ||
+        (c->kind == GEMEL__TERMCODE_FUNCTION &&
+         (c->index == GEMEL__FUNCTION_bits || c->index == GEMEL__FUNCTION_promote ||
+          c->index == GEMEL__FUNCTION_dtype || c->index == GEMEL__FUNCTION_exact_cast))) {
+      return 1;
     }
   }
-  return GEMEL__P_GO;
+  return 0;
 }
 
-/* ---- Passes of elementwise rules ---- */
-
-/* 1 if the rule, which is elementwise, has or asks for dtypes by name, or for what is of one dtype
- * and not of another of its kind. */
-static int asks_dtypes(const struct gemel_rule *rule) {
-  int asks = 0;
-  for (int side = 0; side < 2; side++) {
-    const gemel__rule_side *nodes = side == 0 ? &rule->left : &rule->right;
-    for (uint32_t k = 0; k < nodes->count; k++) {
-      asks |= nodes->nodes[k].kind == GEMEL__PATTERN_APPLY && nodes->nodes[k].n_attrs > 0;
+/* 1 if an operation of SIDE is given a dtype, by whatever name. */
+static int gives_dtype(const struct gemel_rule *rule, const gemel__rule_side *side) {
+  for (uint32_t k = 0; k < side->count; k++) {
+    const gemel__pattern *p = &side->nodes[k];
+    const gemel_attr_spec *specs =
+        p->kind == GEMEL__PATTERN_APPLY ? gemel__op_at(rule->context, p->op)->record.attrs : NULL;
+    for (uint32_t i = 0; specs != NULL && i < p->n_attrs; i++) {
+      if (p->attrs[i].count > 0 && (specs[i].kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_DTYPE) {
+        return 1;
+      }
     }
   }
-  for (uint32_t k = 0; k < rule->n_conditions; k++) {
-    for (uint32_t i = 0; i < rule->conditions[k].count; i++) {
-      const gemel__termcode *c = &rule->conditions[k].code[i];
-      asks |= c->kind == GEMEL__TERMCODE_DTYPE ||
-              (c->kind == GEMEL__TERMCODE_FUNCTION &&
-               (c->index == GEMEL__FUNCTION_bits || c->index == GEMEL__FUNCTION_promote ||
-                c->index == GEMEL__FUNCTION_dtype || c->index == GEMEL__FUNCTION_exact_cast));
-    }
+  return 0;
+}
+
+/* 1 if dtypes of different kinds may meet in the rule, or some of one kind are told apart. */
+static int asks_dtypes(const struct gemel_rule *rule) {
+  int asks = gives_dtype(rule, &rule->left) || gives_dtype(rule, &rule->right);
+  for (uint32_t k = 0; k < rule->n_conditions && !asks; k++) {
+    asks = names_dtype(&rule->conditions[k]);
   }
   return asks;
 }
+
+/* What was proved of one group after the other, where a scene has tensors of several dtypes: that
+ * the rule holds for tensors of different groups, too. */
+static gemel__pflow prove_together(gemel__pscene *s, int most_rank, gemel__claim *claim) {
+  gemel__claim together = {0};
+  unsigned dtypes = 0;
+  for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) {
+    dtypes |= groups[k];
+  }
+  gemel__pflow flow = s->most_dtypes > 1 ? prove_part(s, GEMEL__PASS_VALUES, dtypes, most_rank,
+                                                      &together)
+                                         : GEMEL__P_SKIP;
+  if (flow == GEMEL__P_OPEN) {
+    memcpy(claim->why, together.why, sizeof claim->why);
+  } else if (flow == GEMEL__P_GO && together.rank < claim->rank) {
+    claim->rank = together.rank;
+  }
+  return flow;
+}
+
+/* Where a dtype is asked for, all pairs of dtypes are gone through; else groups, one after the
+ * other. */
+static gemel__pflow prove_values(gemel__pscene *s, int most_rank, gemel__claim *claim) {
+  gemel__pflow flow = GEMEL__P_GO;
+  if (asks_dtypes(s->rule)) {
+    flow = prove_part(s, GEMEL__PASS_VALUES, every_dtype, most_rank, claim);
+    return flow > GEMEL__P_SKIP ? nothing_proved(claim, flow) : GEMEL__P_GO;
+  }
+  for (size_t k = 0; k < sizeof groups / sizeof *groups && flow <= GEMEL__P_SKIP; k++) {
+    flow = prove_part(s, GEMEL__PASS_VALUES, groups[k], most_rank, claim);
+  }
+  flow = flow <= GEMEL__P_SKIP ? prove_together(s, most_rank, claim) : flow;
+  return flow > GEMEL__P_SKIP ? nothing_proved(claim, flow) : GEMEL__P_GO;
+}
+
+/* ---- Passes of elementwise rules ---- */
 
 /* Floats bit by bit, one format after the other: 1 if all that there are were proved. What isn't in
  * the narrow ones isn't looked for in others; of those, one that takes too long is left out. */
@@ -398,12 +443,11 @@ static gemel__pflow prove_integers(gemel__pscene *s, gemel__claim *claim) {
 
 /* Where dtypes meet, by casts: all of them in one go. */
 static gemel__pflow prove_mixed(gemel__pscene *s, gemel__claim *claim) {
-  const unsigned all = (1u << GEMEL_DTYPE_COUNT) - 1;
   gemel__pflow flow = GEMEL__P_OPEN;
   if (gemel_rule_describe(s->rule)->needs == 0) {
-    flow = prove_part(s, GEMEL__PASS_BITS, all, 1, claim);
+    flow = prove_part(s, GEMEL__PASS_BITS, every_dtype, 1, claim);
   }
-  return flow == GEMEL__P_OPEN ? prove_part(s, GEMEL__PASS_VALUES, all, 1, claim) : flow;
+  return flow == GEMEL__P_OPEN ? prove_part(s, GEMEL__PASS_VALUES, every_dtype, 1, claim) : flow;
 }
 
 static gemel__pflow prove_elementwise(gemel__pscene *s, gemel__claim *claim) {
@@ -422,6 +466,7 @@ static gemel__pflow prove_elementwise(gemel__pscene *s, gemel__claim *claim) {
     flow = flow == GEMEL__P_OPEN && before > 0 ? GEMEL__P_GO : flow;
   }
   flow = flow <= GEMEL__P_SKIP ? prove_integers(s, claim) : flow;
+  flow = flow <= GEMEL__P_SKIP ? prove_together(s, 1, claim) : flow;
   return flow <= GEMEL__P_SKIP ? GEMEL__P_GO : nothing_proved(claim, flow);
 }
 

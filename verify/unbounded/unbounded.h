@@ -41,7 +41,7 @@ void gemel__claim_say(gemel__claim *claim);
 enum {
   GEMEL__CLAIM_RANK = 3,
   GEMEL__CLAIM_MOST_RANK = 4,
-  GEMEL__CLAIM_SCENES = 60000,
+  GEMEL__CLAIM_SCENES = 200000,
   GEMEL__CLAIM_QUESTIONS = 600,
   GEMEL__CLAIM_ELEMENTWISE = 2000, /* questions on elementwise rules, of which there is one rank */
   GEMEL__CLAIM_FEW = 100, /* after which one more rank is tried, where it is the last needed */
