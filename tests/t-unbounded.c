@@ -384,8 +384,8 @@ static const arithmetic sums[] = {
      " where float(d), not bool(x)",
      ""},
     {"sum_in_single", "sum(x, axes = a) => sum(cast(x, dtype = f32), axes = a) where float(x)", ""},
-    {"joined_dtypes",
-     "logical_and(x <= x, y <= y) => x + y <= y + x where integer(x), integer(y)", ""},
+    {"joined_dtypes", "logical_and(x <= x, y <= y) => x + y <= y + x where integer(x), integer(y)",
+     ""},
     {"one_dtype", "reverse(x - x, axes = a) => reverse(x * 0, axes = a) where dtype(x) == i32",
      "values (i32)"},
     /* what isn't known */

@@ -378,9 +378,9 @@ static gemel__pflow prove_together(gemel__pscene *s, int most_rank, gemel__claim
   for (size_t k = 0; k < sizeof groups / sizeof *groups; k++) {
     dtypes |= groups[k];
   }
-  gemel__pflow flow = s->most_dtypes > 1 ? prove_part(s, GEMEL__PASS_VALUES, dtypes, most_rank,
-                                                      &together)
-                                         : GEMEL__P_SKIP;
+  gemel__pflow flow = s->most_dtypes > 1
+                          ? prove_part(s, GEMEL__PASS_VALUES, dtypes, most_rank, &together)
+                          : GEMEL__P_SKIP;
   if (flow == GEMEL__P_OPEN) {
     memcpy(claim->why, together.why, sizeof claim->why);
   } else if (flow == GEMEL__P_GO && together.rank < claim->rank) {
