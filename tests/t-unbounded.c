@@ -178,6 +178,13 @@ static const claim claims[] = {
      " where same_shape(x, y)",
      2, ALL},
     {"max_of_relu", "relu(max(x, axes = a)) => max(relu(x), axes = a)", 2, ALL},
+    {"wraps_where_rank_2", "sum(-x, axes = a) => -sum(x, axes = a) where float(x) or rank(x) == 2",
+     2, 1},
+    {"too_many_axes",
+     "dot(dot(x, y, contract_x = cx, contract_y = cy), z, contract_x = dx, contract_y = dz)"
+     " => dot(dot(x, y, contract_x = cx, contract_y = cy), z, contract_x = dx, contract_y = dz)"
+     " where float(x), length(cx) > 0",
+     3, 2},
     {"or_of_repeated",
      "dot(x, y, contract_x = [0], contract_y = [0]) + dot(x, y, contract_x = [0], contract_y = [0])"
      " => dot(x, y, contract_x = [0], contract_y = [0]) where bool(x)",
@@ -214,6 +221,24 @@ static const claim claims[] = {
      "dot(broadcast_to(c, shape = s), broadcast_to(d, shape = s), contract_x = [0],"
      " contract_y = [0]) => c * d where bool(c), scalar(c), scalar(d), length(s) == 1, s >= 1",
      1, ALL},
+    {"or_of_padded",
+     "dot(pad(x, v, low = l, high = h), y, contract_x = [0], contract_y = [0])"
+     " => dot(x, subtensor(y, start = l, size = shape(x)), contract_x = [0], contract_y = [0])"
+     " where bool(x), rank(x) == 1, rank(y) == 1, l >= 0, h >= 0, splat(v), value(v) == 0",
+     1, ALL},
+    {"or_of_padded_by_true",
+     "dot(pad(x, v, low = l, high = h), y, contract_x = [0], contract_y = [0])"
+     " => dot(x, subtensor(y, start = l, size = shape(x)), contract_x = [0], contract_y = [0])"
+     " where bool(x), rank(x) == 1, rank(y) == 1, l >= 0, h >= 0, splat(v)",
+     1, 0},
+    {"or_padded_by_false",
+     "max(pad(x, v, low = l, high = h), axes = [0]) => max(x, axes = [0])"
+     " where bool(x), rank(x) == 1, l >= 0, h >= 0, shape(x) > 0, splat(v), value(v) == 0",
+     1, ALL},
+    {"max_padded_by_zero",
+     "max(pad(x, v, low = l, high = h), axes = [0]) => max(x, axes = [0])"
+     " where rank(x) == 1, l >= 0, h >= 0, shape(x) > 0, splat(v), value(v) == 0",
+     1, 0},
     {"or_of_half_a_join",
      "dot(join(x, y, axis = 0), c, contract_x = [0], contract_y = [0])"
      " => dot(x, subtensor(c, start = [0], size = shape(x)), contract_x = [0], contract_y = [0])"

@@ -174,8 +174,14 @@ static void expand_or(gemel__parts *x, gemel__pterm a, int depth) {
   }
 }
 
-/* 1 if each part of SIDE is covered by one of the other side, or empty. A part with the number 0 is
- * none: its guards contradict each other. */
+/* 1 if A is nowhere: no index has its guards, or it is an and with what is false. */
+static int is_nowhere(gemel__parts *x, const gemel__part *a) {
+  return gemel__part_is_empty(x->s, a) ||
+         (x->sort == gemel__psort_of(GEMEL_BOOL) && gemel__part_has_zero(x, a));
+}
+
+/* 1 if each part of SIDE is covered by one of the other side, or nowhere. A part with the number 0
+ * is none: its guards contradict each other. */
 static int is_covered(gemel__parts *x, int side, int depth) {
   for (uint32_t k = 0; k < x->count; k++) {
     uint32_t at = 0;
@@ -187,7 +193,7 @@ static int is_covered(gemel__parts *x, int side, int depth) {
             !gemel__parts_cover(x->s, &x->list[at], &x->list[k], depth))) {
       at++;
     }
-    if (at == x->count && !gemel__part_is_empty(x->s, &x->list[k])) {
+    if (at == x->count && !is_nowhere(x, &x->list[k])) {
       return 0;
     }
   }

@@ -683,10 +683,9 @@ gemel__pterm gemel__parts_free_guard(const gemel__parts *x) {
   return 0;
 }
 
-/* 1 if a factor of A that is one number everywhere is known to be 0. */
-static int has_zero(gemel__parts *x, const gemel__part *a) {
+int gemel__part_has_zero(gemel__parts *x, const gemel__part *a) {
   gemel__pterms *t = &x->s->terms;
-  for (uint32_t k = 0; k < a->n_factors && x->is_sum; k++) {
+  for (uint32_t k = 0; k < a->n_factors; k++) {
     const gemel__pterm_node n = t->nodes[a->factors[k]];
     gemel__pterm zero = gemel__p_literal(t, (gemel__pterm_sort)n.sort, "0");
     if (n.kind == GEMEL__P_CALL && n.count == 0 && n.value != 2 &&
@@ -710,7 +709,7 @@ int gemel__parts_cancel(gemel__parts *x, int depth, int hard) {
   collect_parts(x, 1, depth);
   collect_parts(x, 0, depth);
   for (uint32_t k = 0; k < x->count && !x->failed; k++) {
-    if (x->list[k].number != 0 && !has_zero(x, &x->list[k]) &&
+    if (x->list[k].number != 0 && !(x->is_sum && gemel__part_has_zero(x, &x->list[k])) &&
         !gemel__part_is_empty(x->s, &x->list[k])) {
       return 0;
     }

@@ -98,6 +98,9 @@ int gemel__parts_cover(gemel__pscene *s, const gemel__part *a, const gemel__part
 /* 1 if no index of A's ranges has its guards, or an axis has no elements. */
 int gemel__part_is_empty(gemel__pscene *s, const gemel__part *a);
 
+/* 1 if a factor of A that is one number everywhere is known to be 0. */
+int gemel__part_has_zero(gemel__parts *x, const gemel__part *a);
+
 /* A guard that is about no bound index; 0: none is. */
 gemel__pterm gemel__parts_free_guard(const gemel__parts *x);
 

@@ -143,6 +143,7 @@ typedef struct gemel__pscene {
   /* How many tensors and attributes of the scene have a dtype of their own; the most of a scene. */
   uint32_t n_dtypes, most_dtypes;
   int most_rank;
+  int without; /* up to this rank there is no instance of these dtypes */
   gemel__axes_report axes;
   int pointwise; /* all operations are elementwise: tensors stand for one element of theirs */
   /* Choices: GIVEN by who enumerates, then 0; LIMITS: how many each has. */

@@ -239,7 +239,7 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
     }
   } while (next_choices(s));
   claim->scenes = scenes;
-  if (scenes == 0) {
+  if (scenes == 0 && (claim->n_parts == 0 || s->dropped)) {
     snprintf(claim->why, sizeof claim->why,
              s->dropped ? "rank %d: a question without an answer" : "no instance up to rank %d",
              rank);
@@ -272,7 +272,7 @@ static gemel__pflow prove_pass(gemel__pscene *s, int most_rank, gemel__claim *cl
                                int *some) {
   gemel__pflow flow = GEMEL__P_GO;
   size_t questions = 0;
-  *rank = *some = 0;
+  *rank = *some = s->without = 0;
   for (int r = 1;
        is_wanted(s, r, most_rank, questions) && !(*rank > 0 && is_enough(s, s->pass, *rank)); r++) {
     size_t before = s->ask.questions;
@@ -283,6 +283,8 @@ static gemel__pflow prove_pass(gemel__pscene *s, int most_rank, gemel__claim *cl
       *rank = r;
     } else if (flow != GEMEL__P_SKIP) {
       break;
+    } else {
+      s->without = r;
     }
   }
   return flow;
@@ -399,6 +401,11 @@ static gemel__pflow prove_values(gemel__pscene *s, int most_rank, gemel__claim *
   }
   for (size_t k = 0; k < sizeof groups / sizeof *groups && flow <= GEMEL__P_SKIP; k++) {
     flow = prove_part(s, GEMEL__PASS_VALUES, groups[k], most_rank, claim);
+    if (flow == GEMEL__P_OPEN && s->without > 0) { /* what is open is of higher ranks only */
+      flow = GEMEL__P_SKIP;
+      most_rank = s->without;
+      claim->rank = claim->rank < most_rank ? claim->rank : most_rank;
+    }
   }
   flow = flow <= GEMEL__P_SKIP ? prove_together(s, most_rank, claim) : flow;
   return flow > GEMEL__P_SKIP ? nothing_proved(claim, flow) : GEMEL__P_GO;
