@@ -306,6 +306,7 @@ EXTRA_DIST += %reldir%/t-planted.sh
 EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 EXTRA_DIST += %reldir%/t-simcc.sh
+EXTRA_DIST += %reldir%/t-xla.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-catalogue.sh
 TESTS += %reldir%/t-command.sh
@@ -315,6 +316,7 @@ TESTS += %reldir%/t-newrule.sh
 TESTS += %reldir%/t-refuted.sh
 if Z3
 TESTS += %reldir%/t-recheck.sh
+TESTS += %reldir%/t-xla.sh
 endif
 if GPU_SIM
 TESTS += %reldir%/t-simcc.sh

@@ -395,6 +395,7 @@ static gemel__pflow prove_together(gemel__pscene *s, int most_rank, gemel__claim
  * other. */
 static gemel__pflow prove_values(gemel__pscene *s, int most_rank, gemel__claim *claim) {
   gemel__pflow flow = GEMEL__P_GO;
+  char why[sizeof claim->why] = "";
   if (asks_dtypes(s->rule)) {
     flow = prove_part(s, GEMEL__PASS_VALUES, every_dtype, most_rank, claim);
     return flow > GEMEL__P_SKIP ? nothing_proved(claim, flow) : GEMEL__P_GO;
@@ -405,7 +406,11 @@ static gemel__pflow prove_values(gemel__pscene *s, int most_rank, gemel__claim *
       flow = GEMEL__P_SKIP;
       most_rank = s->without;
       claim->rank = claim->rank < most_rank ? claim->rank : most_rank;
+      memcpy(why, claim->why, sizeof why);
     }
+  }
+  if (why[0] != '\0') {
+    memcpy(claim->why, why, sizeof why);
   }
   flow = flow <= GEMEL__P_SKIP ? prove_together(s, most_rank, claim) : flow;
   return flow > GEMEL__P_SKIP ? nothing_proved(claim, flow) : GEMEL__P_GO;
