@@ -27,6 +27,9 @@ int gemel__same_extremes(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int d
 
 /* ---- Reals ---- */
 
+/* 1 if A is a call of a function of reals that rises, if not everywhere strictly (extremes.c). */
+int gemel__p_rises(const gemel__pterms *t, gemel__pterm a);
+
 /* Element or truth A with functions of reals written so that the solver knows them (laws.c); 0:
  * memory is out. */
 gemel__pterm gemel__laws_write(gemel__pscene *s, gemel__pterm a);

@@ -98,8 +98,7 @@ static int rises_strictly(const gemel__pterms *t, gemel__pterm a) {
   return calls_one_of(t, a, names);
 }
 
-/* Those that rise, if not everywhere strictly. */
-static int rises(const gemel__pterms *t, gemel__pterm a) {
+int gemel__p_rises(const gemel__pterms *t, gemel__pterm a) {
   static const char *const steps[] = {"floor", "ceil", "round", "trunc", "sign", NULL};
   return rises_strictly(t, a) || calls_one_of(t, a, steps);
 }
@@ -134,7 +133,7 @@ static void expand_maximum(gemel__parts *x, gemel__pterm a, int depth) {
   } else if (gemel__p_calls(t, a, "relu")) {
     expand_maximum(x, gemel__p_operand(t, a, 0), depth + 1);
     gemel__parts_factor(x, gemel__p_literal(t, x->sort, "0"));
-  } else if (x->is_real && rises(t, a)) {
+  } else if (x->is_real && gemel__p_rises(t, a)) {
     expand_operand(x, a, 0, depth);
   } else if (x->is_real && gemel__p_calls(t, a, "add") &&
              gemel__p_folds(t, gemel__p_operand(t, a, 0), "max") !=

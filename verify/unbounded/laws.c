@@ -7,6 +7,7 @@
  *   log a is an unknown l with exp(l / 2) squared = a; what has logarithms is compared by its exp
  *   sqrt a is an unknown, not below 0, whose square is a
  *   expm1, log1p, sigmoid, tanh, sinh, cosh, powers by their formulas
+ *   pow of x above 0 is exp(y log x)
  *   odd and even functions: of the argument or its negative, whichever has the first sign +
  *
  * Each is so where its operands are those for which the function is a number, which the caller sees
@@ -312,6 +313,18 @@ static gemel__pterm write_power(law_writer *w, gemel__pterm x, int64_t numerator
   return twice < 0 ? op(w, "div", one, raised) : raised;
 }
 
+/* X above 0 to the power Y is exp(Y log X). */
+static void lemma_of_power(law_writer *w, gemel__pterm x, gemel__pterm y) {
+  gemel__pterms *t = &w->s->terms;
+  gemel__pterm base = gathered(w, x);
+  real_polynomial p = times(w, polynomial_of(w, y, 0), atom(w, write_log(w, base)));
+  if (p.divisor != 0) {
+    gemel__pterm raised = op(w, "pow", w->written[x], w->written[y]);
+    gemel__pscene_lemma(w->s, gemel__p_implies(t, truth_of(w, "gt", base, number(w, 0)),
+                                               truth_of(w, "eq", raised, exponential(w, p))));
+  }
+}
+
 static gemel__pterm write_pow(law_writer *w, gemel__pterm x, gemel__pterm y) {
   gemel__pterms *t = &w->s->terms;
   int64_t numerator, divisor;
@@ -319,6 +332,7 @@ static gemel__pterm write_pow(law_writer *w, gemel__pterm x, gemel__pterm y) {
     return write_power(w, w->written[x], numerator, divisor);
   }
   if (!is_called(t, x, "exp")) {
+    lemma_of_power(w, x, y);
     return 0;
   }
   real_polynomial p =
@@ -389,6 +403,15 @@ static void lemma_of_circle(law_writer *w, gemel__pterm a) {
                      number(w, 1)));
 }
 
+/* NAME, a remainder, of X by Y: that of a remainder by the same is itself. */
+static gemel__pterm write_remainder(law_writer *w, const char *name, gemel__pterm x,
+                                    gemel__pterm y) {
+  const gemel__pterms *t = &w->s->terms;
+  return is_called(t, x, name) && w->written[gemel__p_operand(t, x, 1)] == w->written[y]
+             ? w->written[x]
+             : 0;
+}
+
 /* The call A, whose operands are written; 0: as it stands. */
 static gemel__pterm write_call(law_writer *w, gemel__pterm a) {
   static const char *const by_exp[] = {"exp", "expm1", "sigmoid", "tanh", "sinh", "cosh", NULL};
@@ -416,6 +439,9 @@ static gemel__pterm write_call(law_writer *w, gemel__pterm a) {
   }
   if (strcmp(name, "pow") == 0) {
     return write_pow(w, x, y);
+  }
+  if (strcmp(name, "fmod") == 0 || strcmp(name, "mod") == 0) {
+    return write_remainder(w, name, x, y);
   }
   gemel__pterm inverse = write_inverse(w, name, x);
   if (inverse != 0 || !(is_odd || strcmp(name, "cos") == 0)) {
@@ -451,6 +477,24 @@ static gemel__pterm order_of(law_writer *w, gemel__pterm x, gemel__pterm y, geme
   return truth_of(w, "ge", element_from(w, p), number(w, 0));
 }
 
+/* The same of two calls of one function that rises: it keeps the order of its operands. */
+static gemel__pterm order_of_calls(law_writer *w, gemel__pterm x, gemel__pterm y,
+                                   gemel__pterm *larger, gemel__pterm *smaller) {
+  const gemel__pterms *t = &w->s->terms;
+  gemel__pterm of_x = x, of_y = y;
+  while (y != 0 && gemel__p_rises(t, of_x) && is_called(t, of_y, t->nodes[of_x].name)) {
+    of_x = gemel__p_operand(t, of_x, 0);
+    of_y = gemel__p_operand(t, of_y, 0);
+  }
+  gemel__pterm order = order_of(w, of_x, of_y, larger, smaller);
+  if (of_x != x) {
+    int swapped = *larger != w->written[of_x];
+    *larger = w->written[swapped ? y : x];
+    *smaller = w->written[swapped ? x : y];
+  }
+  return order;
+}
+
 /* By cases: what has a kink. 0: the call A hasn't. */
 static gemel__pterm write_cases(law_writer *w, gemel__pterm a) {
   static const char *const kinks[] = {"abs", "relu", "maximum", "minimum", NULL};
@@ -461,7 +505,7 @@ static gemel__pterm write_cases(law_writer *w, gemel__pterm a) {
   }
   gemel__pterm x = gemel__p_operand(t, a, 0), larger, smaller;
   gemel__pterm y = t->nodes[a].count > 1 ? gemel__p_operand(t, a, 1) : 0;
-  gemel__pterm order = order_of(w, x, y, &larger, &smaller);
+  gemel__pterm order = order_of_calls(w, x, y, &larger, &smaller);
   if (strcmp(name, "abs") == 0) {
     int opposite = larger != w->written[x];
     gemel__pterm same = w->written[x], negative = op(w, "neg", same, 0);
