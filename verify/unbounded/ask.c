@@ -7,6 +7,7 @@
 #include "unbounded/ask.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <gemel/gemel.h>
 #ifdef HAVE_Z3
@@ -226,12 +227,37 @@ static void say_question(gemel__buffer *b, const gemel__ask *ask, const unsigned
   gemel__buffer_format(b, "(assert (not t%u))\n(check-sat)\n", goal);
 }
 
+/* Numbers the terms that TEXT defines anew, in their order, so that one question has one text. */
+static void renumber(char *text, gemel__pterm *numbers) {
+  gemel__pterm last = 0;
+  char *to = text;
+  for (const char *from = text; *from != '\0';) {
+    int starts = from > text && (from[-1] == ' ' || from[-1] == '(') && from[0] == 't' &&
+                 from[1] >= '0' && from[1] <= '9';
+    if (!starts) {
+      *to++ = *from++;
+      continue;
+    }
+    char *end, name[12];
+    unsigned long k = strtoul(from + 1, &end, 10);
+    numbers[k] = numbers[k] != 0 ? numbers[k] : ++last;
+    int length = snprintf(name, sizeof name, "t%u", numbers[k]);
+    memcpy(to, name, (size_t)length); /* no longer than what was there */
+    to += length;
+    from = end;
+  }
+  *to = '\0';
+}
+
 char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t count,
                       gemel__pterm goal) {
   const gemel__pterms *t = ask->terms;
   gemel__buffer b = {0};
   unsigned char *wanted = gemel__alloc_zeroed(t->count);
-  if (wanted == NULL) {
+  gemel__pterm *numbers = gemel__alloc_zeroed(t->count * sizeof *numbers);
+  if (wanted == NULL || numbers == NULL) {
+    gemel__free(wanted, t->count);
+    gemel__free(numbers, t->count * sizeof *numbers);
     return NULL;
   }
   wanted[goal] = 1;
@@ -243,8 +269,13 @@ char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t c
   if (gemel__buffer_allocate(&b) == 0) {
     say_question(&b, ask, wanted, known, count, goal);
   }
+  char *text = gemel__buffer_finish(&b);
+  if (text != NULL) {
+    renumber(text, numbers);
+  }
   gemel__free(wanted, t->count);
-  return gemel__buffer_finish(&b);
+  gemel__free(numbers, t->count * sizeof *numbers);
+  return text;
 }
 
 /* ---- Answers ---- */

@@ -52,6 +52,9 @@ char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t c
 gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, size_t count,
                                   gemel__pterm goal);
 
+/* How many of the COUNT FACTS, none of which is 0, can matter to GOAL; these come first. */
+size_t gemel__ask_relevant(gemel__ask *ask, gemel__pterm *facts, size_t count, gemel__pterm goal);
+
 /* 1 if it doesn't, as an example shows (example.c). */
 int gemel__ask_example(gemel__ask *ask, const gemel__pterm *known, size_t count, gemel__pterm goal);
 

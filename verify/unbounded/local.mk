@@ -35,6 +35,7 @@ libgemel_verify_a_SOURCES += %reldir%/pull.c
 libgemel_verify_a_SOURCES += %reldir%/pull.h
 libgemel_verify_a_SOURCES += %reldir%/record.c
 libgemel_verify_a_SOURCES += %reldir%/record.h
+libgemel_verify_a_SOURCES += %reldir%/relevant.c
 libgemel_verify_a_SOURCES += %reldir%/scalar.c
 libgemel_verify_a_SOURCES += %reldir%/scalar.def
 libgemel_verify_a_SOURCES += %reldir%/scalar.h

@@ -218,6 +218,7 @@ static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const ch
     facts[count++] = with_solutions(s, s->lemmas[k]);
   }
   truth = with_solutions(s, truth);
+  count = gemel__ask_relevant(&s->ask, facts, count, truth);
   gemel__follows answer = gemel__ask_follows(&s->ask, facts, count, truth);
   if (s->record != NULL && truth != 0 &&
       (answer == GEMEL__FOLLOWS_YES) != (step == GEMEL__PSTEP_CONSISTENT)) {
