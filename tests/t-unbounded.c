@@ -293,6 +293,19 @@ static const claim claims[] = {
     {"log_of_sum", "log(x + y) => log(x) + log(y)", 1, 0},
     {"quotient_by_sum", "x / (y + z) => x / y + x / z where float(x)", 1, 0},
     {"quotient_of_sum", "(x + y) / z => x / z + y / z where float(x)", 1, ALL},
+    {"joined_many",
+     "reverse(join(x, ..ys, axis = k), axes = a) => join(x, ..ys, axis = k)"
+     " where a == [] or count(ys) > 3",
+     1, 0},
+    {"parts_many",
+     "reverse(split(x, sizes = s, axis = j)@k, axes = a) => split(x, sizes = s, axis = j)@k"
+     " where a == [] or length(s) == 4",
+     1, 0},
+    {"part_behind",
+     "reverse(split(x, sizes = s, axis = j)@k, axes = a) => split(x, sizes = s, axis = j)@k"
+     " where a == [] or k == 3",
+     1, 0},
+    {"sum_of_probabilities", "sum(softmax(x, axis = k), axes = a) => 1 where a == [k]", 1, 0},
     {"start_of_value",
      "reverse(x + c, axes = a) => subtensor(reverse(x + c, axes = a),"
      " start = repeat(value(c), rank(x)), size = shape(x))"
@@ -432,6 +445,15 @@ static const arithmetic sums[] = {
      " where dtype(x) == i8",
      ""},
     {"two_dtypes", "cast(x, dtype = d) + y => x + y", ""},
+    {"or_of_shape", "abs(x) => x where nonnegative(x) or shape(x)[0] == 3", ""},
+    {"or_of_sizes", "relu(x) => x where float(x), positive(x) or length(places(shape(x), 1)) > 0",
+     ""},
+    {"or_of_bits",
+     "sum(relu(x), axes = a) => sum(x, axes = a) where float(x), nonnegative(x) or bits(x) == 16",
+     ""},
+    {"rounded_number", "(x + 2049) - 2048 => x + 1 where float(x)", ""},
+    {"rounded_value", "x * c => 0 where float(x), scalar(c), value(c) + 1e20 == 1e20", ""},
+    {"below_infinity", "x < inf => x <= 65504 where float(x)", ""},
     {"cast_of_sum",
      "sum(cast(x, dtype = d), axes = a) => cast(sum(x, axes = a), dtype = d)"
      " where float(d), not bool(x)",

@@ -137,7 +137,11 @@ void gemel__meaning_elements(const gemel__pcall *c) {
 }
 
 void gemel__meaning_count(const gemel__pcall *c) {
-  give_number(c, c->in[0].count);
+  if (c->in[0].count == GEMEL__PVARIADIC) {
+    give_integer(c, at_least(c, c->in[0].tensors[0]->name, c->in[0].count));
+  } else {
+    give_number(c, c->in[0].count);
+  }
 }
 
 void gemel__meaning_broadcast_shape(const gemel__pcall *c) {
@@ -396,6 +400,9 @@ void gemel__meaning_index(const gemel__pcall *c) {
   }
   give_list(c);
   for (uint32_t k = 0; k < c->in[1].count; k++) {
+    if (at[k] >= c->in[0].count && c->in[0].more) {
+      gemel__pscene_stop(c->s, GEMEL__P_OPEN, "one of many parts");
+    }
     if (at[k] < -1 || at[k] >= c->in[0].count) {
       give_nothing(c);
       return;
@@ -529,29 +536,81 @@ static int asks_of_axes(uint32_t row) {
          row == GEMEL__FUNCTION_broadcast_shape;
 }
 
+/* 1 if ROW is a function of numbers of which nothing may be known. */
+static int takes_unknown(const gemel__pcall *c, uint32_t row) {
+  switch (row) {
+  case GEMEL__FUNCTION_min:
+  case GEMEL__FUNCTION_max:
+    return c->n > 1;
+  case GEMEL__FUNCTION_abs:
+  case GEMEL__FUNCTION_power_of_two:
+    return 1;
+  default:
+    return row >= GEMEL__OPERATOR_add && row != GEMEL__OPERATOR_floordiv &&
+           row != GEMEL__OPERATOR_mod && row != GEMEL__OPERATOR_index;
+  }
+}
+
+/* Nothing is known of what ROW gives: a number or truth where it is one, but no list. */
+static void give_unknown(const gemel__pcall *c, uint32_t row) {
+  c->out->kind = GEMEL__PV_REAL;
+  if (!c->s->pointwise && row != GEMEL__OPERATOR_floordiv && row != GEMEL__OPERATOR_mod) {
+    gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() of a number that isn't known here",
+                       gemel__function_rows[row].name);
+  }
+}
+
+/* V as it is compared: the place of a last part stands for those behind it, too. */
+static gemel__pvalue as_compared(const gemel__pcall *c, const gemel__pvalue *v) {
+  gemel__pvalue value = *v;
+  int64_t number;
+  if (v->more && v->kind == GEMEL__PV_INTEGER &&
+      gemel__p_is_number(&c->s->terms, v->list[0], &number)) {
+    value.list[0] = at_least(c, "part", number);
+    value.more = 0;
+  }
+  return value;
+}
+
+/* What ROW gives of what stands for as many or more: parts of a split, or the place of the last. */
+static void apply_to_more(const gemel__pcall *c, uint32_t row) {
+  if (row >= GEMEL__OPERATOR_eq && row <= GEMEL__OPERATOR_ge) {
+    const gemel__pvalue in[2] = {as_compared(c, &c->in[0]), as_compared(c, &c->in[1])};
+    const gemel__pcall compared = {c->s, in, 2, c->out};
+    if (!in[0].more && !in[1].more) {
+      meanings[row](&compared);
+      return;
+    }
+  } else if (row == GEMEL__FUNCTION_length || row == GEMEL__FUNCTION_total ||
+             row == GEMEL__FUNCTION_range || row == GEMEL__OPERATOR_index) {
+    meanings[row](c);
+    c->out->more = row == GEMEL__FUNCTION_range;
+    return;
+  }
+  gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() of parts of which there may be more",
+                     gemel__function_rows[row].name);
+}
+
 static void apply(const gemel__pcall *c, uint32_t row) {
   int any = row == GEMEL__OPERATOR_logical_and || row == GEMEL__OPERATOR_logical_or;
-  for (uint32_t k = 0; k < c->n && !any; k++) {
-    if (c->in[k].kind == GEMEL__PV_NO_VALUE) {
+  int unknown = 0, more = 0;
+  for (uint32_t k = 0; k < c->n; k++) {
+    if (c->in[k].kind == GEMEL__PV_NO_VALUE && !any) {
       give_nothing(c);
       return;
     }
+    unknown |= c->in[k].kind == GEMEL__PV_REAL;
+    more |= c->in[k].more != 0;
   }
   if (meanings[row] == NULL) {
     gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() in a condition or attribute",
                        gemel__function_rows[row].name);
-    return;
-  }
-  if (c->s->pointwise && asks_of_axes(row)) {
-    c->out->kind = GEMEL__PV_REAL;
+  } else if ((c->s->pointwise && asks_of_axes(row)) || (unknown && !takes_unknown(c, row))) {
+    give_unknown(c, row);
+  } else if (more) {
+    apply_to_more(c, row);
   } else {
     meanings[row](c);
-  }
-  for (uint32_t k = 0; k < c->n && c->out->kind == GEMEL__PV_NO_VALUE; k++) {
-    if (c->in[k].kind == GEMEL__PV_REAL) {
-      gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() of a number that isn't known here",
-                         gemel__function_rows[row].name);
-    }
   }
 }
 

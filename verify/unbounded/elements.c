@@ -198,7 +198,8 @@ void gemel__compare_values(const gemel__pcall *c, const char *name) {
   }
 }
 
-/* Sums and products of integers that aren't wrapped aren't known here. */
+/* Sums and products of integers that aren't wrapped aren't known here, nor are those of f64 that
+ * are rounded where floats are reals. */
 void gemel__combine_values(const gemel__pcall *c, const char *name) {
   gemel__pterm both[2];
   const gemel__pvalue *second = &c->in[c->n > 1 ? 1 : 0];
@@ -207,8 +208,8 @@ void gemel__combine_values(const gemel__pcall *c, const char *name) {
   if (known) {
     gemel__psort_dtype(c->s->terms.nodes[both[0]].sort, &dtype);
   }
-  give_element(c,
-               known && (dtype == GEMEL_F64 || c->n == 1) ? call(c, dtype, name, c->n, both) : 0);
+  known &= c->n == 1 || (dtype == GEMEL_F64 && c->s->pass == GEMEL__PASS_BITS);
+  give_element(c, known ? call(c, dtype, name, c->n, both) : 0);
 }
 
 void gemel__meaning_power_of_two(const gemel__pcall *c) {

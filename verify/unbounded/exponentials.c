@@ -198,6 +198,17 @@ void gemel__expand_log(gemel__parts *x, gemel__pterm a, int depth) {
 
 /* ---- Sums over their inverses ---- */
 
+/* 1 if the sum A has an index. A sum of nothing is 0, and was never divided by 0. */
+static int has_terms(gemel__parts *x, const gemel__part *a) {
+  gemel__pterms *t = &x->s->terms;
+  int all = a->n_guards == 0;
+  for (uint32_t k = 0; k < a->n_bound && all; k++) {
+    all = gemel__pscene_provable(x->s, gemel__p_at_least(t, a->sizes[k], gemel__p_number(t, 1)),
+                                 GEMEL__PSTEP_DEFINED);
+  }
+  return all;
+}
+
 /* If factor K of A is the inverse of the sum that A is but for factors outside of it: takes both
  * away. */
 static int cancel_total_at(gemel__parts *x, gemel__part *a, uint32_t k, int depth) {
@@ -218,7 +229,7 @@ static int cancel_total_at(gemel__parts *x, gemel__part *a, uint32_t k, int dept
   if (inner.count == 1 && inner.list[0].number == 1 && inner.list[0].divisor == 1 &&
       inner.list[0].n_bound == sum.n_bound && inner.list[0].n_factors == sum.n_factors) {
     sum.number = sum.divisor = 1;
-    cancels = gemel__parts_same(x->s, &sum, &inner.list[0], depth + 1);
+    cancels = has_terms(x, &sum) && gemel__parts_same(x->s, &sum, &inner.list[0], depth + 1);
   }
   if (cancels) {
     outer.number = a->number;

@@ -9,7 +9,12 @@
 /* ---- Lists ---- */
 
 void gemel__meaning_length(const gemel__pcall *c) {
-  give_number(c, c->in[0].count);
+  if (c->in[0].more) {
+    const char *first = c->s->terms.nodes[c->in[0].list[0]].name;
+    give_integer(c, at_least(c, first != NULL ? first : "list", c->in[0].count));
+  } else {
+    give_number(c, c->in[0].count);
+  }
 }
 
 void gemel__meaning_range(const gemel__pcall *c) {

@@ -79,6 +79,12 @@ void gemel__pscene_assume(gemel__pscene *s, gemel__pterm truth, int at_run_time)
   s->known[s->n_known++] = truth;
 }
 
+void gemel__pscene_plain_integer(gemel__pscene *s, gemel__pterm symbol) {
+  if (s->n_integers < sizeof s->integers / sizeof *s->integers) {
+    s->integers[s->n_integers++] = symbol;
+  }
+}
+
 void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm size) {
   gemel__pscene_assume(s, gemel__p_at_least(&s->terms, symbol, gemel__p_number(&s->terms, 0)), 0);
   gemel__pscene_assume(s, gemel__p_below(&s->terms, symbol, size), 0);

@@ -22,6 +22,7 @@ enum {
   GEMEL__PAXES = 8,     /* most axes of a tensor */
   GEMEL__PLIST = 32,    /* most entries of a list */
   GEMEL__PPARTS = 8,    /* most operands */
+  GEMEL__PVARIADIC = 2, /* operands that stand for as many or more */
   GEMEL__PCHOICES = 48, /* most choices of a scene */
   GEMEL__PFACTS = 16    /* most facts of elements that a rule asks for */
 };
@@ -79,6 +80,7 @@ typedef enum gemel__pvalue_kind {
 
 typedef struct gemel__pvalue {
   unsigned char kind;
+  unsigned char more; /* the entries stand for as many or more */
   uint32_t count;
   gemel__pterm list[GEMEL__PLIST];
   const char *name;
@@ -185,6 +187,9 @@ uint32_t gemel__pscene_choose(gemel__pscene *s, uint32_t count);
 
 /* TRUTH holds from here on. AT_RUN_TIME: a check finds that out when the graph runs. */
 void gemel__pscene_assume(gemel__pscene *s, gemel__pterm truth, int at_run_time);
+
+/* SYMBOL is a plain integer of the graph: what is asked of it is known. */
+void gemel__pscene_plain_integer(gemel__pscene *s, gemel__pterm symbol);
 
 /* SYMBOL is an index of an axis of SIZE from here on. */
 void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm size);

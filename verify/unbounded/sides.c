@@ -116,8 +116,8 @@ static void say_shortest(double x, char *text, size_t bytes) {
   }
 }
 
-/* NUMBER as a float of DTYPE: as it is written where floats are reals, else rounded. F32 alone
- * stands for all floats, so there the right side's must be one in f16 too. 1: there is none. */
+/* NUMBER as a float of DTYPE. F32 alone stands for all floats, so there the right side's must be
+ * one in f16 too. 1: there is none. */
 static int say_float(gemel__pscene *s, const gemel__number *number, gemel_dtype dtype, char *text,
                      size_t bytes) {
   int alone = s->right && s->dtypes == 1u << GEMEL_F32;
@@ -131,7 +131,7 @@ static int say_float(gemel__pscene *s, const gemel__number *number, gemel_dtype 
     return 1;
   }
   if (s->pass == GEMEL__PASS_VALUES) {
-    say_shortest(asked, text, bytes);
+    say_shortest(alone ? asked : stored, text, bytes);
   } else {
     snprintf(text, bytes, "%.17g", stored);
   }
@@ -165,6 +165,20 @@ static const char *literal_name(gemel__pscene *s, const gemel__number *number, c
   return text_of(s, format, text, dtype);
 }
 
+/* 1 if F32 stands for all floats, not all of which have NUMBER as it is written. */
+static int is_rounded(const gemel__pscene *s, const gemel__number *number, gemel_dtype dtype) {
+  static const gemel_dtype narrow[] = {GEMEL_F16, GEMEL_BF16};
+  double asked = gemel__number_double(number);
+  unsigned char element[8] = {0};
+  int rounded = 0;
+  for (size_t k = 0; k < sizeof narrow / sizeof *narrow; k++) {
+    rounded |= gemel__number_store(number, narrow[k], element) != GEMEL_OK ||
+               gemel__dtype_load(narrow[k], element) != asked;
+  }
+  return rounded && s->pass == GEMEL__PASS_VALUES && dtype == GEMEL_F32 &&
+         !(s->dtypes >> GEMEL_F64 & 1);
+}
+
 /* A literal. On the left any constant of that number matches, whatever its shape; a dtype that
  * can't hold it has no such constant, and on the right is an error. */
 static const gemel__ptensor *literal_tensor(gemel__pscene *s, const gemel__pattern *p,
@@ -184,8 +198,8 @@ static const gemel__ptensor *literal_tensor(gemel__pscene *s, const gemel__patte
       gemel__pull_refuse(s, "a number that its dtype can't hold");
       return NULL;
     }
-    t->is_number = 1;
-    t->name = text_of(s, "%s%s", number, "");
+    t->is_number = !is_rounded(s, &p->number, dtype);
+    t->name = t->is_number ? text_of(s, "%s%s", number, "") : t->name;
     t->sort = type->sort;
   }
   return t;
@@ -199,7 +213,7 @@ static void bind_variadic(gemel__pscene *s, uint32_t variable, int rank, gemel__
     return;
   }
   v->kind = GEMEL__PV_TENSORS;
-  v->count = gemel__pscene_choose(s, 3);
+  v->count = gemel__pscene_choose(s, GEMEL__PVARIADIC + 1);
   s->bound[variable] = 1;
   for (uint32_t k = 0; k < v->count && s->flow == GEMEL__P_GO; k++) {
     snprintf(name, sizeof name, "%s_%u", s->rule->variables[variable].name, k);
@@ -220,8 +234,8 @@ static void give_symbols(gemel__pscene *s, gemel__pvalue *v, const char *name, u
   v->count = count;
   for (uint32_t k = 0; k < count; k++) {
     v->list[k] = size_symbol(s, name, (int)k);
-    if (plain && s->n_integers < sizeof s->integers / sizeof *s->integers) {
-      s->integers[s->n_integers++] = v->list[k];
+    if (plain) {
+      gemel__pscene_plain_integer(s, v->list[k]);
     }
   }
 }
@@ -411,6 +425,7 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
     give_symbols(s, v, variable, rank, is_one_of(spec->name, numbers));
   } else if (strcmp(spec->name, "sizes") == 0) {
     give_symbols(s, v, variable, 1 + gemel__pscene_choose(s, MOST_PARTS), 0);
+    v->more = v->count == MOST_PARTS;
   } else if (kind == GEMEL_ATTR_DIM && !list) {
     v->kind = GEMEL__PV_INTEGER;
     v->count = 1;
@@ -469,6 +484,9 @@ static void bind_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
   }
   if (s->flow == GEMEL__P_GO && v->kind == GEMEL__PV_NO_VALUE) {
     gemel__pscene_stop(s, GEMEL__P_SKIP, "an attribute without a value");
+  }
+  if (v->kind == GEMEL__PV_REAL) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "an attribute that is a value of elements");
   }
   if (v->kind == GEMEL__PV_INTEGER && (spec->kind & GEMEL_ATTR_LIST)) {
     v->kind = GEMEL__PV_LIST;
@@ -637,6 +655,10 @@ static gemel__ptensor *apply(gemel__pscene *s, const operands_of *o) {
     bind_attribute(s, &counted, &p->output, &which, &output);
     gemel__p_is_number(&s->terms, output.list[0], &number);
     t->output = (int)number;
+    int variable = gemel__termexpr_variable(&p->output);
+    if (variable >= 0 && !s->right && parts != NULL && parts->more) {
+      s->variables[variable].more = number + 1 == parts->count;
+    }
   }
   if (s->flow == GEMEL__P_GO) {
     t->dtype = dtype_of(s, t);

@@ -473,13 +473,18 @@ static gemel__pflow prove_elementwise(gemel__pscene *s, gemel__claim *claim) {
     all = prove_formats(s, claim, &flow);
   }
   if (flow != GEMEL__P_FAILED && !all) {
-    uint32_t before = claim->n_parts;
+    int formats = claim->n_parts > 0, open = flow == GEMEL__P_OPEN;
     flow = prove_part(s, GEMEL__PASS_VALUES, 1u << GEMEL_F32, 1, claim);
-    flow = flow == GEMEL__P_OPEN && before > 0 ? GEMEL__P_GO : flow;
+    if (flow == GEMEL__P_OPEN && formats) {
+      flow = GEMEL__P_GO;
+    } else if (flow == GEMEL__P_SKIP && open && !formats) {
+      snprintf(claim->why, sizeof claim->why, "floats that aren't reals");
+      flow = GEMEL__P_OPEN;
+    }
   }
   flow = flow <= GEMEL__P_SKIP ? prove_integers(s, claim) : flow;
   flow = flow <= GEMEL__P_SKIP ? prove_together(s, 1, claim) : flow;
-  return flow <= GEMEL__P_SKIP ? GEMEL__P_GO : nothing_proved(claim, flow);
+  return flow <= GEMEL__P_SKIP && claim->n_parts > 0 ? GEMEL__P_GO : nothing_proved(claim, flow);
 }
 
 /* By the pass that says most of the elements; but what is proved of any up to some rank only may be
