@@ -142,7 +142,8 @@ static void print_indented(FILE *file, const char *text) {
   }
 }
 
-/* A command line that meets the same instance again: from a replay, or by drawing it anew. */
+/* A command line that meets the same instance again: from a replay, or by drawing it anew. A rule's
+ * may be one that a proof suggested, of which there is none with --tier. */
 static void print_repeat(const gemel__records *records, const gemel_record *r) {
   FILE *file = records->table;
   int of_rule = (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) &&
@@ -155,9 +156,12 @@ static void print_repeat(const gemel__records *records, const gemel_record *r) {
     int length = of_rule                ? (int)strlen(rules)
                  : records->ops != NULL ? (int)strlen(ops)
                                         : (int)strcspn(ops, ".");
-    fprintf(file, "  repeat: gemel verify --%s '%.*s' --tier %s --seed %llu",
-            of_rule ? "rules" : "ops", length, of_rule ? rules : ops, gemel_tier_name(r->tier),
-            (unsigned long long)r->seed);
+    fprintf(file, "  repeat: gemel verify --%s '%.*s'", of_rule ? "rules" : "ops", length,
+            of_rule ? rules : ops);
+    if (!of_rule || !records->proofs) {
+      fprintf(file, " --tier %s", gemel_tier_name(r->tier));
+    }
+    fprintf(file, " --seed %llu", (unsigned long long)r->seed);
     if (records->instances > 0) {
       fprintf(file, " --instances %zu", records->instances);
     }

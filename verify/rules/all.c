@@ -32,9 +32,11 @@ static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gem
     status = gemel__prove_rule(s->rule, GEMEL__CLAIM_RANK, NULL, &claim, error);
     proof = gemel__claim_proof(&claim, s->rule);
     run->proof = &proof;
+    run->hints = &claim.hints;
   }
   status = status == GEMEL_OK ? gemel__rule_verify(run, s->rule, s->pass, &s->info, error) : status;
   run->proof = NULL;
+  run->hints = NULL;
   return status;
 }
 

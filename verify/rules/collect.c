@@ -18,6 +18,7 @@
 #include "passes/passes.h"
 #include "rules/arms.h"
 #include "rules/trial.h"
+#include "unbounded/hint.h"
 
 enum { DRAW_TRIES = 60, FEW_TRIES = 8, GIVE_UP = 4, ELEMENTS = 24 };
 
@@ -299,6 +300,26 @@ static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_k
   return status;
 }
 
+/* Adds instances that hints of an open proof suggest, of floats, integers and truths. */
+static gemel_status collect_hints(struct gemel__proof *p, gemel_error *error) {
+  static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_BOOL};
+  enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+  const gemel__hints *hints = p->run->hints;
+  size_t wanted = hints != NULL ? DTYPES * hints->count : 0;
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 6, &random);
+  for (size_t k = 0; k < wanted && p->n < p->room && status == GEMEL_OK; k++) {
+    gemel__rule_wish wish = {.dtype = dtypes[k % DTYPES],
+                             .max_elements = ELEMENTS,
+                             .tries = DRAW_TRIES,
+                             .plain = 1,
+                             .hint = &hints->at[k / DTYPES]};
+    status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
+  }
+  return status;
+}
+
 /* ---- Arms ---- */
 
 /* How many examples with elements throughout take arm K; alone, if it is an arm and not a boundary.
@@ -392,6 +413,7 @@ gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
   for (size_t k = 0; asks && k < sizeof kinds / sizeof *kinds && status == GEMEL_OK; k++) {
     status = collect_constants(p, kinds[k], &turn, error);
   }
+  status = status || p->rule == NULL ? status : collect_hints(p, error);
   return status || p->rule == NULL ? status : collect_arms(p, error);
 }
 

@@ -357,24 +357,27 @@ static gemel_status try_left(gemel__rule_instance *instance, const gemel__arms *
   return status;
 }
 
-/* The arm to aim at: the one that WISH names, or a random one; NULL: the rule has none. */
+/* The arm to aim at: the one that WISH names, or a random one; NULL: the rule has none, or a hint
+ * says which are taken. */
 static const gemel__arm *aim(const gemel__arms *arms, const gemel__rule_wish *wish,
                              gemel__random *random) {
   size_t arm = wish->arm > 0       ? wish->arm - 1
                : arms->n_arms == 0 ? 0
                                    : gemel__random_below(random, arms->n_arms);
-  return wish->arm > 0 || arms->n_arms > 0 ? &arms->at[arm] : NULL;
+  return wish->hint == NULL && (wish->arm > 0 || arms->n_arms > 0) ? &arms->at[arm] : NULL;
+}
+
+/* 1 if INSTANCE has so many elements that references take long. */
+static int is_too_large(const gemel__rule_instance *instance, const gemel__rule_wish *wish) {
+  enum { MOST_ELEMENTS = 10000 };
+  return (wish->arm > 0 || wish->hint != NULL) &&
+         gemel__graph_elements(instance->left, 1) > MOST_ELEMENTS;
 }
 
 /* 1 if try K is good enough although it doesn't take ARM alone: after half of the tries it may take
- * it beside another; after three quarters any will do, unless the arm is wished for. Then many
- * operands of many elements, which references take long for, aren't good enough. */
+ * it beside another; after three quarters any will do, unless the arm is wished for. */
 static int suffices(const gemel__rule_instance *instance, const gemel__rule_wish *wish, size_t arm,
                     int k) {
-  enum { MOST_ELEMENTS = 10000 };
-  if (wish->arm > 0 && gemel__graph_elements(instance->left, 1) > MOST_ELEMENTS) {
-    return 0;
-  }
   return (instance->alone >> arm & 1) || (2 * k >= wish->tries && (instance->taken >> arm & 1)) ||
          (4 * k >= 3 * wish->tries && wish->arm == 0);
 }
@@ -401,8 +404,9 @@ gemel_status gemel__rule_draw(gemel__rule_engine *engine, const gemel__rule_wish
     }
     draws->tried++;
     status = try_left(instance, &engine->arms, &how, random, &goal, draws, &constants, error);
-    if (status == GEMEL_OK && arm != NULL &&
-        !suffices(instance, wish, (size_t)(arm - engine->arms.at), k)) {
+    if (status == GEMEL_OK &&
+        (is_too_large(instance, wish) ||
+         (arm != NULL && !suffices(instance, wish, (size_t)(arm - engine->arms.at), k)))) {
       draws->unmatched++;
       status = GEMEL_DECLINED;
     }

@@ -63,6 +63,7 @@ typedef struct gemel__rule_wish {
   int64_t length; /* not 0: sizes are this or 1 if there is a choice */
   int eager;      /* 1: sizes that the rule names are frequent, after smaller ones failed */
   size_t arm;     /* 1 + the arm or boundary that is to be taken; 0: any */
+  const struct gemel__hint *hint; /* sizes and attributes of variables; NULL: are drawn */
 } gemel__rule_wish;
 
 /* The engine with one rule, which it borrows. It is made once for all instances, and is for one

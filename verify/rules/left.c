@@ -17,6 +17,7 @@
 #include "core/tensor.h"
 #include "ops/ops.h"
 #include "rules/functions.h"
+#include "rules/hinted.h"
 #include "core/attrs.h"
 #include "sample/points.h"
 #include "sample/propose.h"
@@ -43,6 +44,7 @@ struct left {
   unsigned facts[GEMEL__RULE_VARIABLES]; /* GEMEL_FACT_… that conditions ask for */
   gemel__ref values[GEMEL__RULE_NODES];
   const gemel__goal *goal;
+  const gemel__hint *hint; /* NULL: none */
   gemel__rule_numbers numbers;
   gemel__constants_kind constants;
   gemel__left_constants *outcome;
@@ -172,11 +174,15 @@ static int solve(const struct left *l, const gemel__atom_goal *atom, uint32_t va
   return 0;
 }
 
-/* 1 and *TERM, if the value of the attribute EXPR is known or follows from the goal. */
+/* 1 and *TERM, if the value of the attribute EXPR is known, hinted at or follows from the goal. */
 static int attr_term(const struct left *l, const gemel__termexpr *expr, gemel__term *term) {
   int variable = gemel__termexpr_variable(expr);
   if (all_bound(l, expr)) {
     return gemel__term_evaluate(expr, l->scene, term) == GEMEL_OK;
+  }
+  if (variable >= 0 && l->hint != NULL &&
+      gemel__hint_attr(l->hint, (uint32_t)variable, l->scene->arena, term)) {
+    return 1;
   }
   for (size_t k = 0; variable >= 0 && k < l->goal->count; k++) {
     if (solve(l, &l->goal->atoms[k], (uint32_t)variable, term)) {
@@ -491,9 +497,12 @@ struct operand_layout {
   gemel__ref refs[GEMEL__PROPOSAL_INPUTS];
 };
 
-/* How many operands `..xs` matches. */
-static uint32_t draw_count(struct left *l) {
+/* How many operands `..xs`, which is VARIABLE, matches. */
+static uint32_t draw_count(struct left *l, uint32_t variable) {
   enum { MOST = 16, MOST_FAR = 64 };
+  if (l->hint != NULL && l->hint->values[variable].kind == GEMEL__HINT_TENSORS) {
+    return l->hint->values[variable].count;
+  }
   if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, l->reach ? 2 : 4)) {
     int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
     if (n <= (l->reach ? MOST_FAR : MOST)) {
@@ -513,7 +522,7 @@ static gemel_status lay_out(struct left *l, const gemel__pattern *p, struct oper
     } else if (is_bound(l, operand->variable)) {
       n += l->terms[operand->variable].count;
     } else {
-      n += draw_count(l);
+      n += draw_count(l, operand->variable);
     }
   }
   at->first[p->n_operands] = n;
@@ -566,6 +575,20 @@ static void know_scalars(struct left *l, const gemel__pattern *p, gemel__proposa
     if (scalar) {
       proposal->inputs[at->first[k]] = gemel_type_of_shape(l->context, dtype, 0, NULL);
       proposal->known_input[at->first[k]] = 1;
+    }
+  }
+}
+
+/* Tells the proposal the types that the hint has for variables that are met for the first time. */
+static void know_hints(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
+                       const struct operand_layout *at) {
+  for (uint32_t k = 0; k < p->n_operands && l->hint != NULL; k++) {
+    const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
+    if ((operand->kind == GEMEL__PATTERN_VARIABLE || operand->kind == GEMEL__PATTERN_VARIADIC) &&
+        !is_bound(l, operand->variable) &&
+        gemel__hint_types(l->hint, operand->variable, l->context, l->dtype, l->random,
+                          &proposal->inputs[at->first[k]])) {
+      memset(&proposal->known_input[at->first[k]], 1, at->first[k + 1] - at->first[k]);
     }
   }
 }
@@ -697,6 +720,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   gemel__proposal first = proposal;
   know_operands(l, p, &first, &at);
   know_scalars(l, p, &first, &at);
+  know_hints(l, p, &first, &at);
   know_attrs(l, p, &first);
   status = gemel__propose(&first, l->error);
   status = status ? status : bind_operands(l, p, &first, &at);
@@ -847,6 +871,7 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
   l.context = scene->graph->context;
   l.error = error;
   l.goal = goal;
+  l.hint = wish->hint;
   l.constants = wish->constants;
   l.outcome = constants;
   memset(constants, 0, sizeof *constants);

@@ -249,22 +249,31 @@ static void renumber(char *text, gemel__pterm *numbers) {
   *to = '\0';
 }
 
+/* A mark for each term of the question; NULL: memory is out. */
+static unsigned char *terms_of(const gemel__pterms *t, const gemel__pterm *known, size_t count,
+                               gemel__pterm goal) {
+  unsigned char *wanted = gemel__alloc_zeroed(t->count);
+  if (wanted != NULL) {
+    wanted[goal] = 1;
+    for (size_t k = 0; k < count; k++) {
+      wanted[known[k]] = 1;
+    }
+    gemel__p_mark(t, (gemel__pterm)t->count - 1, 0, wanted);
+  }
+  return wanted;
+}
+
 char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t count,
                       gemel__pterm goal) {
   const gemel__pterms *t = ask->terms;
   gemel__buffer b = {0};
-  unsigned char *wanted = gemel__alloc_zeroed(t->count);
+  unsigned char *wanted = terms_of(t, known, count, goal);
   gemel__pterm *numbers = gemel__alloc_zeroed(t->count * sizeof *numbers);
   if (wanted == NULL || numbers == NULL) {
-    gemel__free(wanted, t->count);
-    gemel__free(numbers, t->count * sizeof *numbers);
+    gemel__free(wanted, wanted != NULL ? t->count : 0);
+    gemel__free(numbers, numbers != NULL ? t->count * sizeof *numbers : 0);
     return NULL;
   }
-  wanted[goal] = 1;
-  for (size_t k = 0; k < count; k++) {
-    wanted[known[k]] = 1;
-  }
-  gemel__p_mark(t, (gemel__pterm)t->count - 1, 0, wanted);
   say_question(&b, ask, wanted, known, count, goal);
   if (gemel__buffer_allocate(&b) == 0) {
     say_question(&b, ask, wanted, known, count, goal);
@@ -290,10 +299,35 @@ static void go_on(Z3_context context, Z3_error_code code) {
   (void)context, (void)code;
 }
 
-/* What Z3 says to TEXT within WORK units. On polynomials Z3 checks its limit too seldom, so a
- * question may take minutes. Its other options belong to the process, not to a context: they stay
- * as they are. */
-static gemel__follows solve(const char *text, unsigned work) {
+/* Asks for the numbers of ASK's model, which are terms of the question that CONTEXT found a model
+ * of. What is said is "((t7 5)\n (t9 (- 3)))". */
+static void read_model(Z3_context context, gemel__ask *ask) {
+  gemel__pmodel *m = &ask->model;
+  char text[20 + 12 * GEMEL__PMODEL] = "(get-value (";
+  gemel__buffer b = {text, sizeof text, strlen(text), 0};
+  for (uint32_t k = 0; k < m->count; k++) {
+    gemel__buffer_format(&b, "t%u ", m->names[k]);
+  }
+  gemel__buffer_text(&b, "))");
+  const char *said = m->count > 0 ? Z3_eval_smtlib2_string(context, text) : "";
+  m->is = said != NULL;
+  for (uint32_t k = 0; k < m->count && m->is; k++) {
+    unsigned symbol;
+    unsigned long long number;
+    int minus = 0;
+    said = strstr(said, "(t");
+    m->is = said != NULL && sscanf(said, "(t%u (- %llu", &symbol, &number) == 2;
+    minus = m->is;
+    m->is |= said != NULL && sscanf(said, "(t%u %llu", &symbol, &number) == 2;
+    m->is &= said != NULL && number <= INT32_MAX && symbol == m->names[k];
+    m->numbers[k] = m->is ? (minus ? -(int64_t)number : (int64_t)number) : 0;
+    said += m->is;
+  }
+}
+
+/* What Z3 says to TEXT. On polynomials Z3 checks its limit too seldom, so a question may take
+ * minutes. Its other options belong to the process, not to a context: they stay as they are. */
+static gemel__follows solve(gemel__ask *ask, const char *text) {
   char options[60];
   Z3_config config = Z3_mk_config();
   Z3_context context = config != NULL ? Z3_mk_context(config) : NULL;
@@ -303,13 +337,16 @@ static gemel__follows solve(const char *text, unsigned work) {
     return GEMEL__FOLLOWS_OPEN;
   }
   Z3_set_error_handler(context, go_on);
-  snprintf(options, sizeof options, "(set-option :rlimit %u)\n", work);
+  snprintf(options, sizeof options, "(set-option :rlimit %u)\n", ask->work);
   Z3_eval_smtlib2_string(context, options);
   const char *said = Z3_eval_smtlib2_string(context, text);
   if (said != NULL && strcmp(said, "unsat\n") == 0) {
     answer = GEMEL__FOLLOWS_YES;
   } else if (said != NULL && strcmp(said, "sat\n") == 0) {
     answer = GEMEL__FOLLOWS_NO;
+    if (ask->wants_model && ask->model.count <= GEMEL__PMODEL) {
+      read_model(context, ask);
+    }
   }
   Z3_del_context(context);
   return answer;
@@ -321,8 +358,8 @@ int gemel__ask_has_solver(void) {
   return 0;
 }
 
-static gemel__follows solve(const char *text, unsigned work) {
-  (void)text, (void)work;
+static gemel__follows solve(gemel__ask *ask, const char *text) {
+  (void)ask, (void)text;
   return GEMEL__FOLLOWS_OPEN;
 }
 
@@ -364,7 +401,7 @@ static gemel__follows answer_to(gemel__ask *ask, const char *text) {
     }
   }
   memcpy(ask->asked[at].hash, hash, sizeof hash);
-  ask->asked[at].answer = solve(text, ask->work);
+  ask->asked[at].answer = solve(ask, text);
   ask->n_asked++;
   ask->questions++;
   ask->open += ask->asked[at].answer == GEMEL__FOLLOWS_OPEN;
@@ -396,9 +433,29 @@ static int is_known(const gemel__pterms *t, const gemel__pterm *known, size_t co
   return 1;
 }
 
+/* The symbols of a model: the integers of the question. COUNT is how many there are, if there is
+ * no room for all. */
+static void list_symbols(gemel__ask *ask, const gemel__pterm *known, size_t count,
+                         gemel__pterm goal) {
+  const gemel__pterms *t = ask->terms;
+  unsigned char *wanted = terms_of(t, known, count, goal);
+  ask->no_memory |= wanted == NULL;
+  ask->model.count = 0;
+  for (gemel__pterm k = 1, named = 0; wanted != NULL && k < t->count; k++) {
+    named += wanted[k];
+    if (wanted[k] && t->nodes[k].kind == GEMEL__P_SYMBOL &&
+        t->nodes[k].sort == GEMEL__PSORT_INTEGER && ask->model.count++ < GEMEL__PMODEL) {
+      ask->model.symbols[ask->model.count - 1] = k;
+      ask->model.names[ask->model.count - 1] = named;
+    }
+  }
+  gemel__free(wanted, wanted != NULL ? t->count : 0);
+}
+
 gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, size_t count,
                                   gemel__pterm goal) {
   gemel__follows answer = GEMEL__FOLLOWS_OPEN;
+  ask->model.is = 0;
   if (goal == 0 || ask->terms->trouble || ask->no_memory) {
     return GEMEL__FOLLOWS_OPEN;
   }
@@ -407,6 +464,9 @@ gemel__follows gemel__ask_follows(gemel__ask *ask, const gemel__pterm *known, si
   }
   if (is_known(ask->terms, known, count, goal)) {
     return GEMEL__FOLLOWS_YES;
+  }
+  if (ask->wants_model) {
+    list_symbols(ask, known, count, goal);
   }
   if (gemel__ask_example(ask, known, count, goal)) {
     return GEMEL__FOLLOWS_NO;

@@ -26,6 +26,18 @@ typedef struct gemel__pasked {
   gemel__follows answer;
 } gemel__pasked;
 
+enum { GEMEL__PMODEL = 96 }; /* most integers of a model */
+
+/* Of an answer NO: integers for which all that is known holds and the goal doesn't, with the right
+ * elements and truths. */
+typedef struct gemel__pmodel {
+  int is; /* 0: there is none, since the answer is another, or was known, or has too many */
+  uint32_t count;
+  gemel__pterm symbols[GEMEL__PMODEL];
+  uint32_t names[GEMEL__PMODEL]; /* in the question's text, where terms are numbered anew */
+  int64_t numbers[GEMEL__PMODEL];
+} gemel__pmodel;
+
 typedef struct gemel__ask {
   gemel__pterms *terms;
   unsigned work;
@@ -33,6 +45,8 @@ typedef struct gemel__ask {
   gemel__pasked *asked; /* open addressing; HASH[0] 0: empty */
   size_t n_asked, asked_size;
   size_t questions, open; /* asked of the solver, and not answered */
+  int wants_model;        /* MODEL is wanted of answers NO */
+  gemel__pmodel model;    /* of the last answer */
   int no_memory;
 } gemel__ask;
 
@@ -57,5 +71,10 @@ size_t gemel__ask_relevant(gemel__ask *ask, gemel__pterm *facts, size_t count, g
 
 /* 1 if it doesn't, as an example shows (example.c). */
 int gemel__ask_example(gemel__ask *ask, const gemel__pterm *known, size_t count, gemel__pterm goal);
+
+/* The integers TERMS in ASK's model, of which symbols that the question didn't have are 1. HAS:
+ * which have a value there. */
+void gemel__ask_numbers(gemel__ask *ask, size_t count, const gemel__pterm *terms, int64_t *numbers,
+                        unsigned char *has);
 
 #endif

@@ -89,6 +89,9 @@ static void evaluate(const gemel__pterms *t, gemel__pterm a, value *values, int 
     set(v, n->value);
     break;
   case GEMEL__P_SYMBOL:
+    if (v->is) {
+      break;
+    }
     if (n->sort == GEMEL__PSORT_INTEGER) {
       set(v, symbol_value(n, a, example));
     } else if (n->sort == GEMEL__PSORT_TRUTH) {
@@ -141,27 +144,76 @@ static int contradicts(const gemel__pterms *t, const gemel__pterm *known, size_t
   return holds;
 }
 
-int gemel__ask_example(gemel__ask *ask, const gemel__pterm *known, size_t count,
-                       gemel__pterm goal) {
+/* Room for the values of ASK's terms, of which TERMS and what they are made of are wanted. NULL:
+ * memory is out. */
+static value *new_values(gemel__ask *ask, const gemel__pterm *terms, size_t count) {
   const gemel__pterms *t = ask->terms;
   value *values = gemel__alloc_zeroed(t->count * sizeof *values);
-  int found = 0;
   if (values == NULL) {
     ask->no_memory = 1;
-    return 0;
+    return NULL;
   }
-  values[goal].wanted = 1;
   for (size_t k = 0; k < count; k++) {
-    values[known[k]].wanted = 1;
+    values[terms[k]].wanted = 1;
   }
+  return values;
+}
+
+static void want_operands(const gemel__pterms *t, value *values) {
   for (gemel__pterm k = (gemel__pterm)t->count - 1; k > 0; k--) {
     for (uint32_t i = 0; values[k].wanted && i < t->nodes[k].count; i++) {
       values[gemel__p_operand(t, k, i)].wanted = 1;
     }
   }
+}
+
+static void take_model(gemel__pmodel *model, const value *values) {
+  model->is = model->count <= GEMEL__PMODEL;
+  for (uint32_t k = 0; k < model->count && model->is; k++) {
+    model->numbers[k] = values[model->symbols[k]].is_number;
+  }
+}
+
+int gemel__ask_example(gemel__ask *ask, const gemel__pterm *known, size_t count,
+                       gemel__pterm goal) {
+  const gemel__pterms *t = ask->terms;
+  value *values = new_values(ask, known, count);
+  int found = 0;
+  if (values == NULL) {
+    return 0;
+  }
+  values[goal].wanted = 1;
+  want_operands(t, values);
   for (int example = 0; example < EXAMPLES && !found; example++) {
     found = contradicts(t, known, count, goal, values, example);
   }
+  if (found && ask->wants_model) {
+    take_model(&ask->model, values);
+  }
   gemel__free(values, t->count * sizeof *values);
   return found;
+}
+
+void gemel__ask_numbers(gemel__ask *ask, size_t count, const gemel__pterm *terms, int64_t *numbers,
+                        unsigned char *has) {
+  const gemel__pterms *t = ask->terms;
+  value *values = new_values(ask, terms, count);
+  memset(has, 0, count);
+  if (values == NULL) {
+    return;
+  }
+  want_operands(t, values);
+  for (uint32_t k = 0; k < ask->model.count; k++) {
+    set(&values[ask->model.symbols[k]], ask->model.numbers[k]);
+  }
+  for (gemel__pterm k = 1; k < t->count; k++) {
+    if (values[k].wanted) {
+      evaluate(t, k, values, 0);
+    }
+  }
+  for (size_t k = 0; k < count; k++) {
+    has[k] = values[terms[k]].is;
+    numbers[k] = values[terms[k]].is_number;
+  }
+  gemel__free(values, t->count * sizeof *values);
 }

@@ -202,6 +202,12 @@ static int is_cubic(const gemel__pterms *t, gemel__pterm truth) {
   return 0;
 }
 
+/* 1 if what is asked for STEP must be so. Else the proof goes on in another way. */
+static int is_needed(gemel__pstep step) {
+  return step == GEMEL__PSTEP_VALID || step == GEMEL__PSTEP_FOLD || step == GEMEL__PSTEP_OPERANDS ||
+         step == GEMEL__PSTEP_MAP || step == GEMEL__PSTEP_DEFINED || step == GEMEL__PSTEP_SAME;
+}
+
 /* Asks whether TRUTH follows, for a step and what it is ABOUT (NULL: nothing more to say). */
 static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const char *about) {
   gemel__pterm *facts;
@@ -226,6 +232,9 @@ static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const ch
   truth = with_solutions(s, truth);
   count = gemel__ask_relevant(&s->ask, facts, count, truth);
   gemel__follows answer = gemel__ask_follows(&s->ask, facts, count, truth);
+  if (answer == GEMEL__FOLLOWS_NO && s->right && is_needed(step)) {
+    gemel__hints_note(s);
+  }
   if (s->record != NULL && truth != 0 &&
       (answer == GEMEL__FOLLOWS_YES) != (step == GEMEL__PSTEP_CONSISTENT)) {
     gemel__precord_step(s, step, about, answer, facts, count, truth);

@@ -16,6 +16,7 @@
 #include "rules/rule.h"
 #include "unbounded/ask.h"
 #include "unbounded/axes.h"
+#include "unbounded/hint.h"
 #include "unbounded/term.h"
 
 enum {
@@ -136,6 +137,7 @@ typedef struct gemel__pscene {
   gemel__pflow flow;
   char why[200];
   struct gemel__precord *record; /* NULL: nobody keeps one */
+  gemel__hints hints;            /* of scenes that are open, and of this one */
   int right;                     /* the right side is looked at: what it needs is to be proved */
   gemel__ppass pass;
   unsigned dtypes;  /* that variables may have: a bit for each; of the pass ANY none */

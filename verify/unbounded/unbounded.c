@@ -157,6 +157,7 @@ static int scene_init(gemel__pscene *s, const struct gemel_rule *rule, int most_
   s->rule = rule;
   s->most_rank = most_rank;
   s->pointwise = is_elementwise(rule, &rule->left) && is_elementwise(rule, &rule->right);
+  s->ask.wants_model = !s->pointwise;
   s->variables = gemel__alloc_zeroed(GEMEL__RULE_VARIABLES * sizeof *s->variables);
   return s->variables == NULL;
 }
@@ -230,6 +231,7 @@ static gemel__pflow prove_rank(gemel__pscene *s, int rank, gemel__claim *claim) 
     } else {
       run_scene(s);
     }
+    gemel__hints_end(s);
     scenes += s->flow == GEMEL__P_GO;
     s->proved |= s->flow == GEMEL__P_GO ? s->used : 0;
     s->most_dtypes = s->n_dtypes > s->most_dtypes ? s->n_dtypes : s->most_dtypes;
@@ -571,6 +573,7 @@ gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, con
     say_why_not_all(s, claim);
   }
   claim->questions = s->ask.questions;
+  claim->hints = s->hints;
   gemel__claim_say(claim);
   if (flow == GEMEL__P_FAILED) {
     status = gemel__no_memory(error, "a proof");

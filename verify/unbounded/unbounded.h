@@ -31,6 +31,7 @@ typedef struct gemel__claim {
   size_t questions;   /* to the solver */
   char elements[120]; /* what the parts say of elements, in words */
   char why[200];      /* why there is no more */
+  gemel__hints hints; /* what to try where it isn't proved */
 } gemel__claim;
 
 /* Sets CLAIM's words. */
