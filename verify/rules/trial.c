@@ -317,7 +317,7 @@ static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel_
 struct real_inquiry {
   gemel_record record;
   gemel__answer total; /* sum of the instances that the models were asked about */
-  size_t asked;
+  size_t asked, swept; /* instances that the models were asked about, and those at one point more */
   double started;
   int refuted;
 };
@@ -353,11 +353,13 @@ static gemel_status ask_models(struct gemel__proof *p, size_t k, struct real_inq
 static void conclude_real(struct gemel__proof *p, struct real_inquiry *q) {
   const gemel__answer *total = &q->total;
   char detail[300];
-  snprintf(detail, sizeof detail, "%s%s%zu instances, %zu shapes, %zu with symbolic sizes",
-           total->detail, total->detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic);
+  snprintf(detail, sizeof detail,
+           "%s%s%zu instances, %zu shapes, %zu with symbolic sizes; %zu more at one point",
+           total->detail, total->detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic,
+           q->swept);
   q->record.verdict = q->asked > 0 ? total->verdict : GEMEL_VERDICT_NOT_APPLICABLE;
   q->record.how = total->how;
-  q->record.instances = p->n;
+  q->record.instances = p->n + q->swept;
   q->record.elements = total->compared;
   q->record.error_probability = total->error_probability;
   q->record.detail = q->asked > 0 ? detail : "no instance has inputs of a float dtype";
@@ -455,8 +457,8 @@ static gemel__rule_wish sweep_wish(const struct gemel__proof *p, gemel_dtype dty
 
 /* Checks many more instances at one point each: a fault that only few attributes show is found so.
  * They are of integers if the rule is for integers. Up to twice as many are drawn, since some come
- * up repeatedly. */
-static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *refuted,
+ * up repeatedly. *SWEPT: so many. */
+static gemel_status sweep(struct gemel__proof *p, gemel_record *record, size_t *swept, int *refuted,
                           gemel_error *error) {
   static const gemel_dtype dtypes[2][SWEPT] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
                                                {GEMEL_I32, GEMEL_U8, GEMEL_I64, GEMEL_I16}};
@@ -480,6 +482,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, int *ref
     gemel__rule_instance_clear(&drawn);
     status = status == GEMEL_DECLINED ? GEMEL_OK : status;
   }
+  *swept = number - p->n;
   return status;
 }
 
@@ -530,7 +533,7 @@ static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error 
     }
   }
   if (status == GEMEL_OK && !q.refuted && q.asked > 0 && !sweeps_integers(p)) {
-    status = sweep(p, &q.record, &q.refuted, error);
+    status = sweep(p, &q.record, &q.swept, &q.refuted, error);
   }
   if (status == GEMEL_OK && !q.refuted) {
     conclude_real(p, &q);
@@ -630,6 +633,7 @@ static void conclude_integer(struct gemel__proof *p, gemel_record *record) {
 
 static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
+  size_t swept = 0;
   int refuted = 0;
   gemel_status status = GEMEL_OK;
   double started = gemel__clock();
@@ -651,7 +655,8 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
     }
   }
   if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && sweeps_integers(p)) {
-    status = sweep(p, &record, &refuted, error);
+    status = sweep(p, &record, &swept, &refuted, error);
+    record.instances += swept;
   }
   if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
     status = check_lengths(p, &record, error);
