@@ -66,15 +66,13 @@ static void emit_from(struct gemel__proof *p, int tier, gemel_verdict verdict, c
 static void report_problem(struct gemel__proof *p, const struct gemel__example *e, gemel_tier tier,
                            size_t number) {
   gemel_record record;
-  gemel__instance symbolic;
   int with = e->drawn.symbolic_left != NULL;
+  gemel__instance symbolic = {.graph = e->drawn.symbolic_left};
   char *text;
   gemel__rule_record(p, &record, tier);
   record.instances = number;
   record.detail = with ? "the engine refuses the right side (symbolic sizes)"
                        : "the engine refuses the right side";
-  memset(&symbolic, 0, sizeof symbolic);
-  symbolic.graph = with ? e->drawn.symbolic_left : e->drawn.left;
   text = gemel__counterexample(with ? &symbolic : &e->pair.a, NULL, NULL, e->drawn.problem.text,
                                NULL, NULL);
   record.verdict = GEMEL_VERDICT_REFUTED; /* without a right side there is nothing to replay */
@@ -378,11 +376,10 @@ static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
   while (k < *n && seen[k] != text) {
     k++;
   }
-  if (k < *n) {
-    return 1;
-  }
-  seen[(*n)++] = text;
-  return 0;
+  int is = k < *n;
+  seen[k] = text;
+  *n += !is;
+  return is;
 }
 
 /* Checks instance NUMBER, DRAWN in a sweep. *REFUTED: it shows a difference. */
@@ -455,14 +452,21 @@ static gemel__rule_wish sweep_wish(const struct gemel__proof *p, gemel_dtype dty
   return wish;
 }
 
-/* Checks many more instances at one point each: a fault that only few attributes show is found so.
- * They are of integers if the rule is for integers. Up to twice as many are drawn, since some come
- * up repeatedly. *SWEPT: so many. */
+/* Half as many where a proof is for all sizes and ranks, twice as many where none is. */
+static size_t sweep_times(const gemel_proof *proof) {
+  return proof == NULL             ? SWEEP_TIMES
+         : proof->elements == NULL ? 2 * SWEEP_TIMES
+                                   : SWEEP_TIMES / (proof->all_ranks ? 2 : 1);
+}
+
+/* Checks *SWEPT more instances at one point each, of integers if the rule is for these: a fault
+ * that few attributes show is found so. Up to twice as many are drawn, since some come up again. */
 static gemel_status sweep(struct gemel__proof *p, gemel_record *record, size_t *swept, int *refuted,
                           gemel_error *error) {
   static const gemel_dtype dtypes[2][SWEPT] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
                                                {GEMEL_I32, GEMEL_U8, GEMEL_I64, GEMEL_I16}};
-  size_t number = p->n, n_seen = 0, wanted = SWEEP_TIMES * p->run->options.instances, which = 0;
+  size_t number = p->n, n_seen = 0, wanted = sweep_times(p->run->proof) * p->run->options.instances,
+         which = 0;
   uint64_t seen[MOST_SWEPT];
   struct turns turns = {{0}, {0}};
   gemel_status status = GEMEL_OK;
