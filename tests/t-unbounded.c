@@ -293,6 +293,26 @@ static const claim claims[] = {
     {"log_of_sum", "log(x + y) => log(x) + log(y)", 1, 0},
     {"quotient_by_sum", "x / (y + z) => x / y + x / z where float(x)", 1, 0},
     {"quotient_of_sum", "(x + y) / z => x / z + y / z where float(x)", 1, ALL},
+    {"gradient_turned",
+     "corr_grad_inputs(reverse(w, axes = r), y, stride = s, dilation = d, low = a, high = b,"
+     " padding = p, groups = g, flip = f, unshared = u, image = n)"
+     " => corr_grad_inputs(w, y, stride = s, dilation = d, low = a, high = b, padding = p,"
+     " groups = g, flip = 1 - f, unshared = u, image = n)"
+     " where sorted(r) == range(rank(w) - rank(y) + 2, rank(w))",
+     3, 3},
+    {"gradient_as_it_was",
+     "corr_grad_inputs(reverse(w, axes = r), y, stride = s, dilation = d, low = a, high = b,"
+     " padding = p, groups = g, flip = f, unshared = u, image = n)"
+     " => corr_grad_inputs(w, y, stride = s, dilation = d, low = a, high = b, padding = p,"
+     " groups = g, flip = f, unshared = u, image = n)"
+     " where sorted(r) == range(rank(w) - rank(y) + 2, rank(w))",
+     3, 0},
+    {"filters_of_groups",
+     "corr_grad_weights(x, reverse(y, axes = r), stride = s, dilation = d, low = a, high = b,"
+     " padding = p, groups = g, flip = f, unshared = u, kernel = k)"
+     " => reverse(corr_grad_weights(x, y, stride = s, dilation = d, low = a, high = b,"
+     " padding = p, groups = g, flip = f, unshared = u, kernel = k), axes = [0]) where r == [1]",
+     3, 0},
     {"joined_many",
      "reverse(join(x, ..ys, axis = k), axes = a) => join(x, ..ys, axis = k)"
      " where a == [] or count(ys) > 3",

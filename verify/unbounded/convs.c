@@ -2,8 +2,9 @@
  *
  * What a correlation pulls: element k of the kernel meets place o of the result at o * stride + k *
  * dilation - low of the image, and each such meeting is one product in the sum. Which group a
- * channel is of is a function of it, of how many channels there are and of the number of groups, of
- * which nothing more is known. Gradients of correlations have no pull.
+ * channel is of is a function of it, of how many channels there are and of the number of groups; of
+ * that only the range is known. A gradient by the weights is the sum over the meetings of one
+ * element of the kernel, one by the image that over the meetings of one of the image.
  */
 #include <string.h>
 #include "core/context.h"
@@ -142,6 +143,69 @@ static int conv_of_corr(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *
   return s->flow == GEMEL__P_GO;
 }
 
+/* The sizes of a gradient by the image, or else by the weights, of which the other and Y are given:
+ * those that it is asked for are ATTRIBUTE's. */
+static int conv_of_gradient(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c,
+                            int by_image) {
+  gemel__pterms *terms = &s->terms;
+  const gemel__ptensor *given = t->operands[0], *y = t->operands[1];
+  const gemel__pvalue *asked = gemel__ptensor_attr(t, by_image ? "image" : "kernel");
+  if (!begin(s, t, c, y->rank) || (by_image && !read_weights(s, given, c))) {
+    return 0;
+  }
+  if (t->count != 2 || (!by_image && given->rank != y->rank) || (int)asked->count != c->axes) {
+    gemel__pull_refuse(s, "a gradient of other axes");
+    return 0;
+  }
+  c->batch = y->shape[0];
+  c->filters = y->shape[1];
+  memcpy(by_image ? c->image : c->kernel, asked->list, (size_t)c->axes * sizeof *c->image);
+  if (by_image) {
+    c->channels = gemel__p_mul(terms, c->groups, c->of_group);
+    need_equal(s, given->shape[0], c->filters, "filters of another number");
+  } else {
+    c->channels = given->shape[1];
+    c->of_group = gemel__p_div(terms, c->channels, c->groups);
+    memcpy(c->image, given->shape + 2, (size_t)c->axes * sizeof *c->image);
+    need_equal(s, c->channels, gemel__p_mul(terms, c->groups, c->of_group),
+               "channels that are no groups");
+    need_equal(s, given->shape[0], c->batch, "images of another number");
+  }
+  for (int k = 0; k < c->axes; k++) {
+    set_axis(s, t, c, k);
+    need_equal(s, c->places[k], y->shape[k + 2], "places of another number");
+    if (by_image && c->unshared) {
+      need_equal(s, given->shape[1 + k], c->places[k], "kernels for other places");
+    }
+  }
+  return s->flow == GEMEL__P_GO;
+}
+
+static void shape_gradient(gemel__pscene *s, gemel__ptensor *t, int by_image) {
+  pulled_conv c;
+  if (!conv_of_gradient(s, t, &c, by_image)) {
+    return;
+  }
+  need_groups(s, &c, c.filters);
+  t->rank = 0;
+  t->shape[t->rank++] = by_image ? c.batch : c.filters;
+  for (int k = 0; k < c.axes && !by_image && c.unshared; k++) {
+    t->shape[t->rank++] = c.places[k];
+  }
+  t->shape[t->rank++] = by_image ? c.channels : c.of_group;
+  for (int k = 0; k < c.axes; k++) {
+    t->shape[t->rank++] = by_image ? c.image[k] : c.kernel[k];
+  }
+}
+
+static void shape_by_image(gemel__pscene *s, gemel__ptensor *t) {
+  shape_gradient(s, t, 1);
+}
+
+static void shape_by_weights(gemel__pscene *s, gemel__ptensor *t) {
+  shape_gradient(s, t, 0);
+}
+
 static void shape_corr(gemel__pscene *s, gemel__ptensor *t) {
   pulled_conv c;
   if (!conv_of_corr(s, t, &c)) {
@@ -169,6 +233,12 @@ static gemel__pterm bound(gemel__pscene *s, gemel__pterm size, gemel__pterm *sym
   symbols[*count] = symbol;
   sizes[(*count)++] = size;
   return symbol;
+}
+
+/* 0 <= AT < SIZE. */
+static gemel__pterm lies_in(gemel__pscene *s, gemel__pterm at, gemel__pterm size) {
+  return gemel__p_and(&s->terms, gemel__p_at_least(&s->terms, at, gemel__p_number(&s->terms, 0)),
+                      gemel__p_below(&s->terms, at, size));
 }
 
 /* Where element K of the kernel meets place O, along AXIS. */
@@ -220,20 +290,74 @@ static gemel__pterm pull_corr(gemel__pscene *s, const gemel__ptensor *t,
   at[1] = gemel__p_add(terms, channel, group_start(s, &c, index[1], c.filters, c.of_group));
   for (int axis = 0; axis < c.axes; axis++) {
     k[axis] = bound(s, c.kernel[axis], symbols, sizes, &count);
-    gemel__pterm where = at[axis + 2] = meets(s, &c, axis, index[axis + 2], k[axis]);
-    inside =
-        gemel__p_and(terms, inside,
-                     gemel__p_and(terms, gemel__p_at_least(terms, where, gemel__p_number(terms, 0)),
-                                  gemel__p_below(terms, where, c.image[axis])));
+    at[axis + 2] = meets(s, &c, axis, index[axis + 2], k[axis]);
+    inside = gemel__p_and(terms, inside, lies_in(s, at[axis + 2], c.image[axis]));
   }
   gemel__pterm image = gemel__ptensor_pull(s, t->operands[0], at);
   gemel__pterm weight = weight_at(s, t->operands[1], &c, index[1], channel, index + 2, k);
   return total(s, t, inside, image, weight, count, symbols, sizes);
 }
 
+/* The sum over images, and over places unless each has a kernel of its own. */
+static gemel__pterm pull_by_weights(gemel__pscene *s, const gemel__ptensor *t,
+                                    const gemel__pterm *index) {
+  gemel__pterms *terms = &s->terms;
+  gemel__pterm symbols[1 + MOST_AXES], sizes[1 + MOST_AXES];
+  gemel__pterm x[2 + MOST_AXES], y[2 + MOST_AXES], inside = gemel__p_truth(terms, 1);
+  uint32_t count = 0;
+  pulled_conv c;
+  if (!conv_of_gradient(s, t, &c, 0)) {
+    return 0;
+  }
+  int behind = c.unshared ? c.axes : 0;
+  x[0] = y[0] = bound(s, c.batch, symbols, sizes, &count);
+  y[1] = index[0];
+  x[1] =
+      gemel__p_add(terms, index[1 + behind], group_start(s, &c, index[0], c.filters, c.of_group));
+  for (int axis = 0; axis < c.axes; axis++) {
+    y[axis + 2] = c.unshared ? index[1 + axis] : bound(s, c.places[axis], symbols, sizes, &count);
+    x[axis + 2] = meets(s, &c, axis, y[axis + 2], index[2 + behind + axis]);
+    inside = gemel__p_and(terms, inside, lies_in(s, x[axis + 2], c.image[axis]));
+  }
+  return total(s, t, inside, gemel__ptensor_pull(s, t->operands[0], x),
+               gemel__ptensor_pull(s, t->operands[1], y), count, symbols, sizes);
+}
+
+/* The sum over the filters of the channel's group, places and kernel, where they meet at INDEX. */
+static gemel__pterm pull_by_image(gemel__pscene *s, const gemel__ptensor *t,
+                                  const gemel__pterm *index) {
+  gemel__pterms *terms = &s->terms;
+  gemel__pterm symbols[1 + 2 * MOST_AXES], sizes[1 + 2 * MOST_AXES], k[MOST_AXES];
+  gemel__pterm y[2 + MOST_AXES] = {index[0]}, here = gemel__p_truth(terms, 1);
+  uint32_t count = 0;
+  pulled_conv c;
+  if (!conv_of_gradient(s, t, &c, 1)) {
+    return 0;
+  }
+  gemel__pterm filters = gemel__p_div(terms, c.filters, c.groups);
+  gemel__pterm channel =
+      gemel__p_sub(terms, index[1], group_start(s, &c, index[1], c.channels, c.of_group));
+  gemel__pscene_assume(
+      s, gemel__p_implies(terms, lies_in(s, index[1], c.channels), lies_in(s, channel, c.of_group)),
+      0);
+  y[1] = gemel__p_add(terms, bound(s, filters, symbols, sizes, &count),
+                      group_start(s, &c, index[1], c.channels, filters));
+  for (int axis = 0; axis < c.axes; axis++) {
+    y[axis + 2] = bound(s, c.places[axis], symbols, sizes, &count);
+    k[axis] = bound(s, c.kernel[axis], symbols, sizes, &count);
+    here = gemel__p_and(
+        terms, here,
+        gemel__p_equal(terms, index[axis + 2], meets(s, &c, axis, y[axis + 2], k[axis])));
+  }
+  return total(s, t, here, weight_at(s, t->operands[0], &c, y[1], channel, y + 2, k),
+               gemel__ptensor_pull(s, t->operands[1], y), count, symbols, sizes);
+}
+
 /* ---- The table ---- */
 
 const gemel__ppull gemel__pulls_of_convs[] = {
     {"corr", shape_corr, pull_corr, gemel__pull_common_dtype},
+    {"corr_grad_weights", shape_by_weights, pull_by_weights, gemel__pull_common_dtype},
+    {"corr_grad_inputs", shape_by_image, pull_by_image, gemel__pull_common_dtype},
     {NULL, NULL, NULL, NULL},
 };

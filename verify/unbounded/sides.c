@@ -370,12 +370,14 @@ static void give_positives(gemel__pscene *s, gemel__pvalue *v, const char *name,
 static int draw_of_conv(gemel__pscene *s, const gemel__ptensor *t, const gemel_attr_spec *spec,
                         const char *variable, gemel__pvalue *v) {
   const gemel__pvalue *low = gemel__ptensor_attr(t, "low");
-  int backwards = strcmp(t->op->record.name, "corr_grad_inputs") == 0;
+  int backwards = strcmp(t->op->record.name, "corr") != 0;
   uint32_t axes = (uint32_t)t->operands[backwards]->rank - 2;
   if (axes > GEMEL__PAXES) {
     gemel__pscene_stop(s, GEMEL__P_SKIP, "an image without spatial axes");
   } else if (strcmp(spec->name, "stride") == 0 || strcmp(spec->name, "dilation") == 0) {
     give_positives(s, v, variable, axes);
+  } else if (strcmp(spec->name, "image") == 0 || strcmp(spec->name, "kernel") == 0) {
+    give_symbols(s, v, variable, axes, 0);
   } else if (strcmp(spec->name, "low") == 0 && gemel__pscene_choose(s, 2) == 1) {
     v->kind = GEMEL__PV_ABSENT;
   } else if (strcmp(spec->name, "high") == 0 && low->kind == GEMEL__PV_ABSENT) {
