@@ -344,7 +344,7 @@ static void comes_out(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules = rules_of(context, o->rule);
   struct heard heard = {o->mutation, GEMEL__FATE_COUNT, 0, 0, ""};
-  gemel__mutate_options options = {1, 8, hear, &heard, 1};
+  gemel__mutate_options options = {1, 8, hear, &heard, 1, 0};
   gemel__mutate_summary summary = {0};
   size_t sum = 0;
   CT_REQUIRE(rules != NULL);
@@ -370,7 +370,7 @@ static void wrong_itself(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules = rules_of(context, "rule r in canonicalize: maximum(x, x + y) => x");
   struct heard heard = {"none: the rule itself", GEMEL__FATE_COUNT, 0, 0, ""};
-  gemel__mutate_options options = {1, 8, hear, &heard, 1};
+  gemel__mutate_options options = {1, 8, hear, &heard, 1, 0};
   gemel__mutate_summary summary = {0};
   (void)data;
   CT_REQUIRE(rules != NULL);
@@ -381,6 +381,24 @@ static void wrong_itself(const void *data) {
     CT_EQ_UINT(summary.fates[k], k == GEMEL__FATE_REFUTED);
   }
   CT_EQ_UINT(summary.subjects, 0);
+  gemel_rules_unref(rules);
+  gemel_context_unref(context);
+}
+
+/* Mutants that the prover is asked: what it doesn't prove isn't judged, and of what it proves
+ * nothing is refuted but for tensors of more axes than the claim says. */
+static void proves_nothing_wrong(const void *data) {
+  static const char rule[] = "rule r in canonicalize: reverse(reverse(x, axes = a), axes = b)"
+                             " => reverse(x, axes = [without(a, b), without(b, a)])";
+  gemel_context *context = gemel_context_new(&error);
+  gemel_rules *rules = rules_of(context, rule);
+  gemel__mutate_options options = {.seed = 1, .instances = 8, .one_in = 3, .proofs = 1};
+  gemel__mutate_summary summary = {0};
+  (void)data;
+  CT_REQUIRE(rules != NULL);
+  CT_EQ_INT(gemel__mutate_rules(context, rules, NULL, &options, &summary, &error), GEMEL_OK);
+  CT_CHECK(summary.fates[GEMEL__FATE_OPEN] > 0);
+  CT_EQ_UINT(summary.contradicted, 0);
   gemel_rules_unref(rules);
   gemel_context_unref(context);
 }
@@ -457,7 +475,7 @@ static void hear_row(void *user, const gemel__mutant *mutant) {
 static void row_comes_out(const void *data) {
   const struct row_outcome *o = data;
   struct row_heard heard = {o, 0};
-  gemel__mutate_options options = {1, 8, hear_row, &heard, 0};
+  gemel__mutate_options options = {1, 8, hear_row, &heard, 0, 0};
   gemel__mutate_summary summary = {0};
   CT_EQ_INT(gemel__mutate_operations(o->op, &options, &summary, &error), GEMEL_OK);
   CT_EQ_UINT(heard.count, 1);
@@ -499,9 +517,11 @@ static void chooses(const void *data) {
   CT_CHECK(differ > 0);
 }
 
-static const ct_test tests[] = {CT_TEST("chooses", chooses, NULL), CT_TEST("needs", words, NULL),
+static const ct_test tests[] = {CT_TEST("chooses", chooses, NULL),
+                                CT_TEST("needs", words, NULL),
                                 CT_TEST("emptiness", emptiness, NULL),
                                 CT_TEST("wrong_itself", wrong_itself, NULL),
+                                CT_TEST("proves_nothing_wrong", proves_nothing_wrong, NULL),
                                 CT_TEST("refuses", refuses, NULL)};
 
 void ct_register(void) {

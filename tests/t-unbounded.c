@@ -105,6 +105,10 @@ static const claim claims[] = {
      "reshape(x, shape = s) => dimshuffle(x, order = [1, 0]) where rank(x) == 2, s == "
      "[shape(x)[1], shape(x)[0]]",
      2, 0},
+    {"pad_by_no_scalar",
+     "join(broadcast_to(v, shape = s), x, axis = a) => pad(x, v, low = replace(repeat(0, rank(x)),"
+     " a, s[a]), high = repeat(0, rank(x)))",
+     1, 0},
     {"join_of_one", "join(x, axis = k) => x", 2, ALL},
     {"join_swapped", "join(x, y, axis = k) => join(y, x, axis = k)", 2, 0},
     {"elementwise_moves", "reverse(exp(x), axes = a) => exp(reverse(x, axes = a))", 2, ALL},

@@ -17,6 +17,9 @@ static const gemel__option options[] = {
     {"instances", 'n', "N",
      "random instances of each mutant and tier (default 24; a rule's that pass: 96)"},
     {"one-in", 'i', "N", "of N mutants judge one, by chance: an estimate in an Nth of the time"},
+    {"proof", 'p', NULL,
+     "ask the prover each mutant of a rule, and judge only those of which it proves something: "
+     "whether anything wrong is proved"},
     {"seed", 's', "S", "of everything random, a number (default 1) or 'random'; always printed"},
     {"json", 'j', "F",
      "write one JSON object a mutant a line to F; '-' is stdout, then the table goes to stderr"},
@@ -34,7 +37,7 @@ typedef struct report {
   size_t n_rows;
   char **listed; /* survivors, and those alike, each as it is printed */
   size_t n_listed, n_mutants;
-  int json, markdown;
+  int json, markdown, proofs;
   const char *subjects; /* what mutants are made of */
   gemel__output output;
   FILE *table;
@@ -45,13 +48,16 @@ static void write_json(report *r, const gemel__mutant *mutant) {
   char *text = gemel__need(NULL, length + 1);
   gemel__mutant_json(mutant, text, length + 1);
   fprintf(r->output.file, "%s\n", text);
+  fflush(r->output.file); /* a run that takes hours may be ended */
   free(text);
 }
 
-static void keep(report *r, const gemel__mutant *m) {
+/* CALLED: its fate, or that its proof is contradicted. */
+static void keep(report *r, const char *called, const gemel__mutant *m) {
   r->listed = gemel__need(r->listed, (r->n_listed + 1) * sizeof *r->listed);
-  r->listed[r->n_listed++] = gemel__need_text("%s: %s, %s\n  %s\n%s\n", gemel__fate_name(m->fate),
-                                              m->name, m->mutation, m->detail, m->text);
+  r->listed[r->n_listed++] =
+      gemel__need_text("%s: %s, %s\n  %s%s%s\n%s\n%s", called, m->name, m->mutation, m->proof,
+                       m->proof[0] != 0 ? "\n  " : "", m->detail, m->text, m->counterexample);
 }
 
 static void sink(void *user, const gemel__mutant *mutant) {
@@ -63,9 +69,11 @@ static void sink(void *user, const gemel__mutant *mutant) {
   }
   r->rows[r->n_rows - 1].fates[mutant->fate]++;
   r->n_mutants += mutant->fate != GEMEL__FATE_REFUTED;
-  if (mutant->fate == GEMEL__FATE_SURVIVED || mutant->fate == GEMEL__FATE_ALIKE ||
-      mutant->fate == GEMEL__FATE_REFUTED) {
-    keep(r, mutant);
+  if (mutant->contradicted) {
+    keep(r, "proof contradicted", mutant);
+  } else if (mutant->fate == GEMEL__FATE_SURVIVED || mutant->fate == GEMEL__FATE_ALIKE ||
+             mutant->fate == GEMEL__FATE_REFUTED) {
+    keep(r, gemel__fate_name(mutant->fate), mutant);
   }
   if (r->json) {
     write_json(r, mutant);
@@ -97,7 +105,7 @@ static void print_rows(const report *r) {
   for (int fate = 0; fate < GEMEL__FATE_COUNT; fate++) {
     fprintf(r->table, "%s%10s", bar, gemel__fate_name((gemel__fate)fate));
   }
-  fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|---:|---:|\n" : "\n", r->table);
+  fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n" : "\n", r->table);
   for (size_t k = 0; k < r->n_rows; k++) {
     fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->rows[k].name);
     for (int fate = 0; fate < GEMEL__FATE_COUNT; fate++) {
@@ -124,6 +132,9 @@ static void print(const report *r, const gemel__mutate_summary *s, uint64_t seed
     fprintf(r->table, ": score %.2f %%, strict %.2f %%", 100 * s->score, 100 * s->strict);
   } else {
     fputs(": no score", r->table);
+  }
+  if (r->proofs) {
+    fprintf(r->table, "; %zu proofs contradicted", s->contradicted);
   }
   fprintf(r->table, " (seed %llu, %.1f s)\n", (unsigned long long)seed, seconds);
 }
@@ -164,10 +175,10 @@ static int hunt(report *r, const char *rules, const char *ops,
     return gemel__complain_error(NULL, &error);
   }
   print(r, &summary, settings->seed, gemel__now() - started);
-  return closed != GEMEL__GOOD ? closed
-         : summary.fates[GEMEL__FATE_SURVIVED] + summary.fates[GEMEL__FATE_REFUTED] > 0
-             ? GEMEL__REFUTED
-             : GEMEL__GOOD;
+  size_t bad = settings->proofs
+                   ? summary.contradicted
+                   : summary.fates[GEMEL__FATE_SURVIVED] + summary.fates[GEMEL__FATE_REFUTED];
+  return closed != GEMEL__GOOD ? closed : bad > 0 ? GEMEL__REFUTED : GEMEL__GOOD;
 }
 
 static int run(const gemel__args *args) {
@@ -187,6 +198,7 @@ static int run(const gemel__args *args) {
   }
   settings.instances = (size_t)instances;
   settings.one_in = (size_t)one_in;
+  settings.proofs = r.proofs = gemel__arg_set(args, "proof");
   r.markdown = gemel__arg_set(args, "markdown");
   r.table = json != NULL && strcmp(json, "-") == 0 ? stderr : stdout;
   if (json != NULL && gemel__output_open(&r.output, json) != GEMEL__GOOD) {
@@ -212,7 +224,9 @@ const gemel__command gemel__command_mutate = {
     "something else than its rule; narrower if it rewrites less than its rule, in the same way; "
     "alike if no instance tells it from its rule; else it has survived. The score is killed ÷ "
     "(killed + survived); the strict score counts those alike as survivors. Exit status 0 if none "
-    "has survived, else 1; 2 for usage and for what can't be read or written.",
+    "has survived, with --proof if no proof is contradicted, else 1; 2 for usage and for what "
+    "can't "
+    "be read or written.",
     options,
     0,
     0,

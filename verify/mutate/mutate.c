@@ -18,6 +18,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/graph.h"
 #include "core/words.h"
 #include "mutate/mutate.h"
 #include "base/buffer.h"
@@ -25,6 +26,7 @@
 #include "rules/arms.h"
 #include "rules/draw.h"
 #include "harness/run.h"
+#include "unbounded/unbounded.h"
 
 enum {
   DEFAULT_INSTANCES = 24,
@@ -59,6 +61,11 @@ size_t gemel__mutant_json(const gemel__mutant *m, char *text, size_t bytes) {
   gemel__json_field(&b, "verdict", gemel__fate_name(m->fate));
   gemel__json_field(&b, "tier", m->tier);
   gemel__json_field(&b, "detail", m->detail);
+  if (m->proof[0] != 0) {
+    gemel__json_field(&b, "proof", m->proof);
+    gemel__json_field(&b, "counterexample", m->counterexample);
+    gemel__buffer_format(&b, ", \"contradicted\": %d", m->contradicted);
+  }
   gemel__buffer_format(&b, ", \"seed\": %llu", (unsigned long long)m->seed);
   gemel__json_number(&b, "seconds", m->seconds);
   gemel__buffer_text(&b, "}");
@@ -83,6 +90,9 @@ struct judgement {
   int barren;
   const char *tier;
   char detail[400];
+  gemel__claim claim; /* what is proved of it, if that was asked */
+  char proof[160];    /* the same in words */
+  char counterexample[4000];
 };
 
 /* ---- The harness's verdict ---- */
@@ -98,6 +108,8 @@ static void note(void *user, const gemel_record *record) {
     j->barren = record->verdict == GEMEL_VERDICT_UNINFORMATIVE;
     j->tier = gemel_tier_name(record->tier);
     snprintf(j->detail, sizeof j->detail, "%s", record->detail);
+    snprintf(j->counterexample, sizeof j->counterexample, "%s",
+             record->counterexample != NULL ? record->counterexample : "");
   }
 }
 
@@ -360,13 +372,28 @@ static int claims_more(const gemel__mutated_rule *mutant) {
   return strcmp(mutant->mutation, "needs: with improves") == 0;
 }
 
+/* Asks the prover. Where nothing is proved the mutant is open. */
+static gemel_status prove_mutant(struct rule_hunt *h, struct judgement *j, gemel_error *error) {
+  gemel__claim *claim = &j->claim;
+  gemel_status status = gemel__prove_rule(h->mutant, GEMEL__CLAIM_RANK, NULL, claim, error);
+  if (status == GEMEL_OK && claim->all_ranks) {
+    snprintf(j->proof, sizeof j->proof, "%s, all ranks", claim->elements);
+  } else if (status == GEMEL_OK && claim->rank > 0) {
+    snprintf(j->proof, sizeof j->proof, "%s, ranks to %d", claim->elements, claim->rank);
+  } else {
+    j->fate = GEMEL__FATE_OPEN;
+    snprintf(j->detail, sizeof j->detail, "%s", claim->why);
+  }
+  return status;
+}
+
 static gemel_status judge(struct rule_hunt *h, const gemel__mutated_rule *mutant,
                           struct judgement *j, gemel_error *error) {
   const char *text = mutant->text;
   const gemel_rule_info *info = gemel_rule_describe(h->rule);
   gemel_error reason = {GEMEL_OK, 0, 0, ""};
   gemel_rules *set = gemel_rules_parse(h->context, text, strlen(text), info->file, &reason);
-  gemel_status status;
+  gemel_status status = GEMEL_OK;
   memset(j, 0, sizeof *j);
   j->fate = GEMEL__FATE_SURVIVED;
   j->tier = "";
@@ -376,6 +403,13 @@ static gemel_status judge(struct rule_hunt *h, const gemel__mutated_rule *mutant
     return reason.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
   }
   h->mutant = gemel_rules_at(set, 0);
+  if (h->options.proofs) {
+    status = prove_mutant(h, j, error);
+  }
+  if (status != GEMEL_OK || j->fate == GEMEL__FATE_OPEN) {
+    gemel_rules_unref(set);
+    return status;
+  }
   status = verify_mutant(h, set, j, error);
   if (status == GEMEL_OK && j->fate == GEMEL__FATE_SURVIVED && claims_more(mutant)) {
     j->fate = GEMEL__FATE_EQUIVALENT;
@@ -396,9 +430,54 @@ int gemel__mutant_chosen(uint64_t seed, size_t one_in, size_t at) {
   return at % one_in == gemel__random_below(&random, one_in);
 }
 
+/* 1 if CLAIM is about elements of DTYPE; REALS: about real numbers, not the bits of floats. */
+static int speaks_of(const gemel__claim *claim, gemel_dtype dtype, int reals) {
+  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT, speaks = 0;
+  for (uint32_t k = 0; k < claim->n_parts; k++) {
+    const gemel__claim_part *part = &claim->parts[k];
+    int of = is_float && part->pass == GEMEL__PASS_VALUES ? GEMEL_F32 : (int)dtype;
+    speaks |= part->pass == GEMEL__PASS_ANY ||
+              ((part->dtypes >> of & 1) && !(reals && is_float && part->pass == GEMEL__PASS_BITS));
+  }
+  return speaks;
+}
+
+/* 1 if the counterexample is one of the ranks and dtypes that J's claim is about, or can't be read.
+ */
+static int is_claimed(const struct rule_hunt *h, const struct judgement *j) {
+  gemel_context *context = h->context;
+  const char *text = j->counterexample;
+  gemel_error error;
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "counterexample", NULL, &error);
+  int reals = strcmp(j->tier, gemel_tier_name(GEMEL_TIER_REAL)) == 0, claimed = 1;
+  for (uint32_t node = 0; graph != NULL && node < graph->n_nodes; node++) {
+    for (uint32_t k = 0; k < gemel__node_at(graph, node)->n_outputs; k++) {
+      int rank = gemel_type_rank(context, gemel__node_type(graph, node, k));
+      claimed &= j->claim.all_ranks || rank <= j->claim.rank;
+    }
+  }
+  for (size_t k = 0; graph != NULL && k < gemel_graph_input_count(graph); k++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
+    claimed &= speaks_of(&j->claim, gemel_type_dtype(context, type), reals);
+  }
+  gemel_graph_unref(graph);
+  return claimed;
+}
+
+/* 1 if what refuted the mutant speaks against what is proved of it: other values, or a right side
+ * that isn't valid. Rules that go in circles, and roundings, don't. */
+static int contradicts(const struct rule_hunt *h, const struct judgement *j) {
+  return j->proof[0] != 0 && j->fate == GEMEL__FATE_KILLED && !j->barren &&
+         (strcmp(j->tier, gemel_tier_name(GEMEL_TIER_REAL)) == 0 ||
+          strcmp(j->tier, gemel_tier_name(GEMEL_TIER_INTEGER)) == 0) &&
+         strstr(j->counterexample, "rules go in circles") == NULL && is_claimed(h, j);
+}
+
 static void tell(struct rule_hunt *h, const char *mutation, const char *text,
                  const struct judgement *j, double started) {
   h->summary.fates[j->fate]++;
+  int contradicted = contradicts(h, j);
+  h->summary.contradicted += (size_t)contradicted;
   if (h->options.sink != NULL) {
     gemel__mutant mutant = {"rule",
                             gemel_rule_describe(h->rule)->name,
@@ -407,6 +486,9 @@ static void tell(struct rule_hunt *h, const char *mutation, const char *text,
                             j->fate,
                             j->tier,
                             j->detail,
+                            j->proof,
+                            j->counterexample,
+                            contradicted,
                             h->options.seed,
                             gemel__clock() - started};
     h->options.sink(h->options.user, &mutant);
@@ -434,9 +516,9 @@ static gemel_status judge_rule(struct rule_hunt *h, int *sound, gemel_error *err
 static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
   gemel__mutants mutants;
   struct judgement j;
-  int sound;
+  int sound = 1;
   memset(&mutants, 0, sizeof mutants);
-  gemel_status status = judge_rule(h, &sound, error);
+  gemel_status status = h->options.proofs ? GEMEL_OK : judge_rule(h, &sound, error);
   if (status != GEMEL_OK || !sound) {
     return status;
   }
@@ -444,7 +526,9 @@ static gemel_status mutate_rule(struct rule_hunt *h, gemel_error *error) {
   h->summary.subjects += mutants.count > 0;
   for (size_t k = 0; k < mutants.count && status == GEMEL_OK; k++) {
     double started = gemel__clock();
-    if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
+    int of_needs = strncmp(mutants.list[k].mutation, "needs", 5) == 0;
+    if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++) ||
+        (of_needs && h->options.proofs)) { /* a proof says nothing of these */
       continue;
     }
     status = judge(h, &mutants.list[k], &j, error);

@@ -24,6 +24,7 @@
   X(NARROWER, "narrower", "no mistake: it rewrites less than its rule, and the same way")          \
   X(ALIKE, "alike", "it does on every instance what its rule does")                                \
   X(SURVIVED, "survived", "the harness passes it")                                                 \
+  X(OPEN, "open", "the prover was asked, and proves nothing: it isn't judged")                     \
   X(REFUTED, "refuted", "no mutant: the harness doesn't pass what it would be of")
 
 typedef enum gemel__fate {
@@ -44,8 +45,11 @@ typedef struct gemel__mutant {
   const char *mutation; /* the change, as "where: drops float(x)" */
   const char *text;     /* the whole mutant */
   gemel__fate fate;
-  const char *tier;   /* the tier that refuted it, or "" */
-  const char *detail; /* why */
+  const char *tier;           /* the tier that refuted it, or "" */
+  const char *detail;         /* why */
+  const char *proof;          /* what is proved of it, if that was asked; or "" */
+  const char *counterexample; /* with a proof: what refuted it, as in a record; or "" */
+  int contradicted;           /* 1: what is proved of it isn't so, as the counterexample shows */
   uint64_t seed;
   double seconds;
 } gemel__mutant;
@@ -59,15 +63,17 @@ typedef struct gemel__mutate_options {
   gemel__mutant_sink sink; /* called for each mutant, on the calling thread */
   void *user;
   size_t one_in; /* one mutant in so many is judged, chosen by SEED; 0 and 1: all */
+  int proofs; /* 1: mutants of rules are asked of the prover, and only what is proved is judged */
 } gemel__mutate_options;
 
 /* Counts of a run. */
 typedef struct gemel__mutate_summary {
   size_t subjects; /* rules or operations that have mutants */
   size_t fates[GEMEL__FATE_COUNT];
-  size_t barren; /* killed since no instance of the rule was found */
-  double score;  /* killed ÷ (killed + survived); 1 if there are none */
-  double strict; /* killed ÷ (killed + alike + survived); 1 if there are none */
+  size_t barren;       /* killed since no instance of the rule was found */
+  size_t contradicted; /* proved, and killed in tier real or integer by what the proof is about */
+  double score;        /* killed ÷ (killed + survived); 1 if there are none */
+  double strict;       /* killed ÷ (killed + alike + survived); 1 if there are none */
 } gemel__mutate_summary;
 
 /* Makes mutants of the rules of RULES (NULL: gemel's own) that match GLOB, as in

@@ -164,6 +164,9 @@ static void tell(struct row_hunt *h, const struct row_mutant *m, const char *mut
                             m->fate,
                             m->tier,
                             m->detail,
+                            "",
+                            "",
+                            0,
                             h->options.seed,
                             gemel__clock() - started};
     h->options.sink(h->options.user, &mutant);

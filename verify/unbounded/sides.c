@@ -94,7 +94,7 @@ static const gemel__ptensor *variable_tensor(gemel__pscene *s, uint32_t variable
   const gemel__pvalue *v = &s->variables[variable];
   if (v->kind != GEMEL__PV_TENSOR || (rank >= 0 && v->tensors[0]->rank != rank) ||
       (!s->right && sort != 0 && v->tensors[0]->sort != sort)) {
-    gemel__pscene_stop(s, GEMEL__P_SKIP, "a variable of another rank or dtype");
+    gemel__pull_refuse(s, "a variable of another rank or dtype");
     return NULL;
   }
   return v->tensors[0];
