@@ -329,6 +329,22 @@ static const claim claims[] = {
      "reverse(split(x, sizes = s, axis = j)@k, axes = a) => split(x, sizes = s, axis = j)@k"
      " where a == [] or k == 3",
      1, 0},
+    {"last_part",
+     "split(x, sizes = s, axis = k)@p => subtensor(x, start = replace(repeat(0, rank(x)), k,"
+     " shape(x)[k] - s[p]), size = replace(shape(x), k, s[p])) where p >= 2",
+     1, 0},
+    {"behind_two_parts",
+     "split(x, sizes = s, axis = k)@p => subtensor(x, start = replace(repeat(0, rank(x)), k,"
+     " s[0] + s[1]), size = replace(shape(x), k, s[p])) where p >= 2",
+     1, 0},
+    {"three_parts",
+     "join(split(x, sizes = s, axis = k)@0, split(x, sizes = s, axis = k)@1,"
+     " split(x, sizes = s, axis = k)@2, axis = k) => x",
+     1, 0},
+    {"parts_before",
+     "split(x, sizes = s, axis = k)@p => subtensor(x, start = replace(repeat(0, rank(x)), k,"
+     " total(s[range(p)])), size = replace(shape(x), k, s[p]))",
+     2, 2},
     {"sum_of_probabilities", "sum(softmax(x, axis = k), axes = a) => 1 where a == [k]", 1, 0},
     {"start_of_value",
      "reverse(x + c, axes = a) => subtensor(reverse(x + c, axes = a),"

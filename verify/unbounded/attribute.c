@@ -400,7 +400,7 @@ void gemel__meaning_index(const gemel__pcall *c) {
   }
   give_list(c);
   for (uint32_t k = 0; k < c->in[1].count; k++) {
-    if (at[k] >= c->in[0].count && c->in[0].more) {
+    if (c->in[0].more && (at[k] >= c->in[0].count || (c->s->any_place && !c->in[1].more))) {
       gemel__pscene_stop(c->s, GEMEL__P_OPEN, "one of many parts");
     }
     if (at[k] < -1 || at[k] >= c->in[0].count) {
@@ -584,7 +584,11 @@ static void apply_to_more(const gemel__pcall *c, uint32_t row) {
   } else if (row == GEMEL__FUNCTION_length || row == GEMEL__FUNCTION_total ||
              row == GEMEL__FUNCTION_range || row == GEMEL__OPERATOR_index) {
     meanings[row](c);
-    c->out->more = row == GEMEL__FUNCTION_range;
+    int counts = row == GEMEL__FUNCTION_range || c->in[c->n - 1].kind == GEMEL__PV_LIST;
+    c->out->more = counts && row != GEMEL__FUNCTION_total && row != GEMEL__FUNCTION_length &&
+                           c->in[c->n - 1].more
+                       ? GEMEL__PMORE_PLACE
+                       : 0;
     return;
   }
   gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() of parts of which there may be more",

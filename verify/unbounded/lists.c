@@ -281,6 +281,9 @@ void gemel__meaning_total(const gemel__pcall *c) {
   for (uint32_t k = 0; k < c->in[0].count; k++) {
     total = gemel__p_add(&c->s->terms, total, c->in[0].list[k]);
   }
+  if (c->in[0].more == GEMEL__PMORE_PARTS) {
+    total = gemel__p_add(&c->s->terms, total, gemel__pscene_rest(c->s, &c->in[0]));
+  }
   give_integer(c, total);
 }
 

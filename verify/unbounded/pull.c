@@ -737,6 +737,9 @@ static void shape_split(gemel__pscene *s, gemel__ptensor *t) {
     gemel__pscene_need(s, natural(s, sizes->list[k]), 0, "a part of a size below 0");
     total = gemel__p_add(&s->terms, total, sizes->list[k]);
   }
+  if (sizes->more) {
+    total = gemel__p_add(&s->terms, total, gemel__pscene_rest(s, sizes));
+  }
   if (s->flow == GEMEL__P_GO) {
     gemel__pscene_need(s, gemel__p_equal(&s->terms, total, t->shape[axis]), 0,
                        "parts of another sum");

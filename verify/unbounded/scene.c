@@ -94,6 +94,15 @@ void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm siz
   }
 }
 
+gemel__pterm gemel__pscene_rest(gemel__pscene *s, const gemel__pvalue *list) {
+  char text[200];
+  const char *first = list->count > 0 ? s->terms.nodes[list->list[0]].name : NULL;
+  snprintf(text, sizeof text, "%s.rest", first != NULL ? first : "parts");
+  gemel__pterm rest = gemel__p_symbol(&s->terms, GEMEL__PSORT_INTEGER, text);
+  gemel__pscene_assume(s, gemel__p_at_least(&s->terms, rest, gemel__p_number(&s->terms, 0)), 0);
+  return rest;
+}
+
 /* ---- Equations ---- */
 
 /* If D == 0 says what a symbol is, that symbol, and *VALUE; else 0. */

@@ -79,9 +79,13 @@ typedef enum gemel__pvalue_kind {
   GEMEL__PV_OTHER
 } gemel__pvalue_kind;
 
+/* Of what is not told how much there is: PARTS of a split, or more, all of them; the PLACE of such
+ * a part, or one further behind, and what is counted up to there. */
+enum { GEMEL__PMORE_PARTS = 1, GEMEL__PMORE_PLACE };
+
 typedef struct gemel__pvalue {
   unsigned char kind;
-  unsigned char more; /* the entries stand for as many or more */
+  unsigned char more; /* GEMEL__PMORE_..., else 0 */
   uint32_t count;
   gemel__pterm list[GEMEL__PLIST];
   const char *name;
@@ -163,6 +167,7 @@ typedef struct gemel__pscene {
   uint64_t solved_hash;                  /* of these truths */
   gemel__pterm unknown[GEMEL__PCHOICES]; /* truths that were asked for, and aren't known */
   uint32_t n_unknown;
+  int any_place;            /* a part of a split is meant, or one further behind */
   gemel__pvalue *variables; /* of the rule; kind NO_VALUE: not bound yet */
   unsigned char bound[GEMEL__RULE_VARIABLES], uniform[GEMEL__RULE_VARIABLES];
   gemel__pterm integers[4 * GEMEL__PLIST]; /* symbols that are plain integers of the graph */
@@ -202,6 +207,9 @@ int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, gemel__pstep st
 
 /* 1 if TRUTH is plain, without a question: by equations, and by sizes that aren't negative. */
 int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth);
+
+/* The sizes of the parts that there are more than LIST has, added up. */
+gemel__pterm gemel__pscene_rest(gemel__pscene *s, const gemel__pvalue *list);
 
 /* What makes an operation valid: assumed of the left side, to be proved of the right one. */
 void gemel__pscene_need(gemel__pscene *s, gemel__pterm truth, int at_run_time, const char *what);

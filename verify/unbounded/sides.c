@@ -427,7 +427,7 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
     give_symbols(s, v, variable, rank, is_one_of(spec->name, numbers));
   } else if (strcmp(spec->name, "sizes") == 0) {
     give_symbols(s, v, variable, 1 + gemel__pscene_choose(s, MOST_PARTS), 0);
-    v->more = v->count == MOST_PARTS;
+    v->more = v->count == MOST_PARTS ? GEMEL__PMORE_PARTS : 0;
   } else if (kind == GEMEL_ATTR_DIM && !list) {
     v->kind = GEMEL__PV_INTEGER;
     v->count = 1;
@@ -658,8 +658,11 @@ static gemel__ptensor *apply(gemel__pscene *s, const operands_of *o) {
     gemel__p_is_number(&s->terms, output.list[0], &number);
     t->output = (int)number;
     int variable = gemel__termexpr_variable(&p->output);
-    if (variable >= 0 && !s->right && parts != NULL && parts->more) {
-      s->variables[variable].more = number + 1 == parts->count;
+    if (variable >= 0 && !s->right && parts != NULL && parts->more && number + 1 == parts->count) {
+      s->variables[variable].more = GEMEL__PMORE_PLACE;
+      s->any_place = 1;
+    } else if (s->any_place && !output.more && parts != NULL && parts->more) {
+      gemel__pscene_stop(s, GEMEL__P_OPEN, "one of many parts");
     }
   }
   if (s->flow == GEMEL__P_GO) {

@@ -174,6 +174,7 @@ static void scene_again(gemel__pscene *s) {
   s->n_known = s->n_lemmas = s->lemmas_for = s->indices_seen = 0;
   s->n_solved = s->solved_for = 0;
   s->used = s->n_dtypes = 0;
+  s->any_place = 0;
 }
 
 static void scene_clear(gemel__pscene *s) {
