@@ -329,6 +329,13 @@ static const claim claims[] = {
      "reverse(split(x, sizes = s, axis = j)@k, axes = a) => split(x, sizes = s, axis = j)@k"
      " where a == [] or k == 3",
      1, 0},
+    {"behind_a_fold",
+     "sum(subtensor(x, start = u, size = w, step = c), axes = a) +"
+     " subtensor(y, start = l, size = z, step = c)"
+     " => sum(subtensor(x, start = l, size = w, step = c), axes = a) +"
+     " subtensor(y, start = l + 1 - min(1, w[0]), size = z, step = c)"
+     " where rank(x) == 1, a == [0], rank(y) == 1, c == 1, u == l, l >= 0, l + z < shape(y)",
+     1, 0},
     {"last_part",
      "split(x, sizes = s, axis = k)@p => subtensor(x, start = replace(repeat(0, rank(x)), k,"
      " shape(x)[k] - s[p]), size = replace(shape(x), k, s[p])) where p >= 2",
@@ -494,6 +501,8 @@ static const arithmetic sums[] = {
     {"rounded_number", "(x + 2049) - 2048 => x + 1 where float(x)", ""},
     {"rounded_value", "x * c => 0 where float(x), scalar(c), value(c) + 1e20 == 1e20", ""},
     {"below_infinity", "x < inf => x <= 65504 where float(x)", ""},
+    {"casts_swapped", "cast(cast(x, dtype = d), dtype = e) => cast(cast(x, dtype = e), dtype = d)",
+     ""},
     {"cast_of_sum",
      "sum(cast(x, dtype = d), axes = a) => cast(sum(x, axes = a), dtype = d)"
      " where float(d), not bool(x)",
