@@ -315,7 +315,7 @@ static void has_no_mutants(const void *data) {
   (void)data;
   for (size_t k = 0; k < CT_COUNT(ids); k++) {
     struct told told = {0};
-    gemel__mutate_options options = {1, 8, hear, &told, 1};
+    gemel__mutate_options options = {1, 8, hear, &told, 1, 0};
     gemel__mutate_summary summary = {0};
     gemel__fault_active = ids[k];
     CT_EQ_INT(gemel__mutate_operations(home_of(ids[k]), &options, &summary, NULL), GEMEL_OK);
