@@ -94,6 +94,11 @@ static void clear(report *r) {
 
 /* ---- Printing ---- */
 
+/* Without proofs no mutant is left open. */
+static int is_shown(const report *r, int fate) {
+  return r->proofs || fate != GEMEL__FATE_OPEN;
+}
+
 static void print_rows(const report *r) {
   const char *bar = r->markdown ? " | " : "  ";
   int width = (int)strlen(r->subjects);
@@ -103,13 +108,21 @@ static void print_rows(const report *r) {
   }
   fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->subjects);
   for (int fate = 0; fate < GEMEL__FATE_COUNT; fate++) {
-    fprintf(r->table, "%s%10s", bar, gemel__fate_name((gemel__fate)fate));
+    if (is_shown(r, fate)) {
+      fprintf(r->table, "%s%10s", bar, gemel__fate_name((gemel__fate)fate));
+    }
   }
-  fputs(r->markdown ? " |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n" : "\n", r->table);
+  fputs(r->markdown ? " |\n|---|" : "\n", r->table);
+  for (int fate = 0; fate < GEMEL__FATE_COUNT && r->markdown; fate++) {
+    fputs(is_shown(r, fate) ? "---:|" : "", r->table);
+  }
+  fputs(r->markdown ? "\n" : "", r->table);
   for (size_t k = 0; k < r->n_rows; k++) {
     fprintf(r->table, "%s%-*s", r->markdown ? "| " : "", width, r->rows[k].name);
     for (int fate = 0; fate < GEMEL__FATE_COUNT; fate++) {
-      fprintf(r->table, "%s%10zu", bar, r->rows[k].fates[fate]);
+      if (is_shown(r, fate)) {
+        fprintf(r->table, "%s%10zu", bar, r->rows[k].fates[fate]);
+      }
     }
     fputs(r->markdown ? " |\n" : "\n", r->table);
   }
@@ -122,7 +135,9 @@ static void print(const report *r, const gemel__mutate_summary *s, uint64_t seed
   }
   fprintf(r->table, "\ngemel mutate: %zu %s, %zu mutants", s->subjects, r->subjects, r->n_mutants);
   for (int fate = 0; fate < GEMEL__FATE_COUNT; fate++) {
-    fprintf(r->table, ", %zu %s", s->fates[fate], gemel__fate_name((gemel__fate)fate));
+    if (is_shown(r, fate)) {
+      fprintf(r->table, ", %zu %s", s->fates[fate], gemel__fate_name((gemel__fate)fate));
+    }
     if (fate == GEMEL__FATE_KILLED) {
       fprintf(r->table, " (%zu of them match nothing)", s->barren);
     }
