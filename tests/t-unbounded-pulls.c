@@ -219,17 +219,6 @@ static void set_result(world *w, int output, int right) {
   }
 }
 
-static void scene_clear(gemel__pscene *s) {
-  gemel__free(s->known, s->known_capacity * sizeof *s->known);
-  gemel__free(s->at_run_time, s->run_time_capacity);
-  gemel__free(s->solved, s->solved_capacity * sizeof *s->solved);
-  gemel__free(s->solutions, s->solution_capacity * sizeof *s->solutions);
-  gemel__free(s->lemmas, s->lemma_capacity * sizeof *s->lemmas);
-  gemel__arena_clear(&s->arena);
-  gemel__ask_clear(&s->ask);
-  gemel__pterms_clear(&s->terms);
-}
-
 /* ---- Comparing ---- */
 
 /* 1 if all that is assumed, from number FROM on, and the lemmas hold. */
@@ -386,7 +375,7 @@ static void compare_output(world *w, int k, gemel__ppass pass, int symbolic, int
     w->symbolic = symbolic;
     found = compare_scene(w, k, right);
     more = next_choices(s, given, &count) && tried < MOST_SCENES;
-    scene_clear(s);
+    gemel__pscene_clear(s);
   }
   if (!found) {
     fails(&w->n, "no scene is this instance, of %u", tried);

@@ -5,7 +5,6 @@
 #ifndef GEMEL__UNBOUNDED_ATTRIBUTE_H
 #define GEMEL__UNBOUNDED_ATTRIBUTE_H
 
-#include <stdio.h>
 #include "rules/functions.h"
 #include "unbounded/scene.h"
 
@@ -31,12 +30,8 @@ static inline void give_number(const gemel__pcall *c, int64_t value) {
 
 /* A plain integer that is COUNT or more, and is called after NAME. */
 static inline gemel__pterm at_least(const gemel__pcall *c, const char *name, int64_t count) {
-  gemel__pscene *s = c->s;
-  char text[200];
-  snprintf(text, sizeof text, "%s.count", name);
-  gemel__pterm many = gemel__p_symbol(&s->terms, GEMEL__PSORT_INTEGER, text);
-  gemel__pscene_assume(s, gemel__p_at_least(&s->terms, many, gemel__p_number(&s->terms, count)), 0);
-  gemel__pscene_plain_integer(s, many);
+  gemel__pterm many = gemel__pscene_at_least(c->s, name, "count", count);
+  gemel__pscene_plain_integer(c->s, many);
   return many;
 }
 

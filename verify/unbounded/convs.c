@@ -143,8 +143,8 @@ static int conv_of_corr(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *
   return s->flow == GEMEL__P_GO;
 }
 
-/* The sizes of a gradient by the image, or else by the weights, of which the other and Y are given:
- * those that it is asked for are ATTRIBUTE's. */
+/* The sizes of a gradient BY_IMAGE, or else by the weights. Operands are the other of these two,
+ * and what corr would give; the sizes that are asked for are an attribute. */
 static int conv_of_gradient(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c,
                             int by_image) {
   gemel__pterms *terms = &s->terms;

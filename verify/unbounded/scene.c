@@ -10,6 +10,17 @@
 #include "core/intern.h"
 #include "unbounded/record.h"
 
+void gemel__pscene_clear(gemel__pscene *s) {
+  gemel__free(s->known, s->known_capacity * sizeof *s->known);
+  gemel__free(s->at_run_time, s->run_time_capacity);
+  gemel__free(s->solved, s->solved_capacity * sizeof *s->solved);
+  gemel__free(s->solutions, s->solution_capacity * sizeof *s->solutions);
+  gemel__free(s->lemmas, s->lemma_capacity * sizeof *s->lemmas);
+  gemel__arena_clear(&s->arena);
+  gemel__ask_clear(&s->ask);
+  gemel__pterms_clear(&s->terms);
+}
+
 void gemel__pscene_stop(gemel__pscene *s, gemel__pflow flow, const char *format, ...) {
   va_list list;
   if (s->flow != GEMEL__P_GO) {
@@ -94,13 +105,19 @@ void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm siz
   }
 }
 
-gemel__pterm gemel__pscene_rest(gemel__pscene *s, const gemel__pvalue *list) {
+gemel__pterm gemel__pscene_at_least(gemel__pscene *s, const char *name, const char *what,
+                                    int64_t least) {
   char text[200];
+  snprintf(text, sizeof text, "%s.%s", name, what);
+  gemel__pterm symbol = gemel__p_symbol(&s->terms, GEMEL__PSORT_INTEGER, text);
+  gemel__pscene_assume(s, gemel__p_at_least(&s->terms, symbol, gemel__p_number(&s->terms, least)),
+                       0);
+  return symbol;
+}
+
+gemel__pterm gemel__pscene_rest(gemel__pscene *s, const gemel__pvalue *list) {
   const char *first = list->count > 0 ? s->terms.nodes[list->list[0]].name : NULL;
-  snprintf(text, sizeof text, "%s.rest", first != NULL ? first : "parts");
-  gemel__pterm rest = gemel__p_symbol(&s->terms, GEMEL__PSORT_INTEGER, text);
-  gemel__pscene_assume(s, gemel__p_at_least(&s->terms, rest, gemel__p_number(&s->terms, 0)), 0);
-  return rest;
+  return gemel__pscene_at_least(s, first != NULL ? first : "parts", "rest", 0);
 }
 
 /* ---- Equations ---- */

@@ -79,8 +79,9 @@ typedef enum gemel__pvalue_kind {
   GEMEL__PV_OTHER
 } gemel__pvalue_kind;
 
-/* Of what is not told how much there is: PARTS of a split, or more, all of them; the PLACE of such
- * a part, or one further behind, and what is counted up to there. */
+/* What a value of one length stands for besides itself. PARTS: the sizes of a split's parts, behind
+ * which there may be more. PLACE: the place of a part, for that of any part behind it; or a list
+ * with an entry for each part before it. */
 enum { GEMEL__PMORE_PARTS = 1, GEMEL__PMORE_PLACE };
 
 typedef struct gemel__pvalue {
@@ -182,6 +183,9 @@ typedef struct gemel__pscene {
   size_t n_lemmas, lemma_capacity, lemmas_for, indices_seen;
 } gemel__pscene;
 
+/* Releases all that S has, but for the rule's variables. */
+void gemel__pscene_clear(gemel__pscene *s);
+
 /* Ends the scene, unless it has ended. */
 void gemel__pscene_stop(gemel__pscene *s, gemel__pflow flow, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -208,7 +212,11 @@ int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, gemel__pstep st
 /* 1 if TRUTH is plain, without a question: by equations, and by sizes that aren't negative. */
 int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth);
 
-/* The sizes of the parts that there are more than LIST has, added up. */
+/* The symbol NAME.WHAT, an integer that is LEAST or more. */
+gemel__pterm gemel__pscene_at_least(gemel__pscene *s, const char *name, const char *what,
+                                    int64_t least);
+
+/* The sizes of the parts behind those that LIST has, added up. */
 gemel__pterm gemel__pscene_rest(gemel__pscene *s, const gemel__pvalue *list);
 
 /* What makes an operation valid: assumed of the left side, to be proved of the right one. */

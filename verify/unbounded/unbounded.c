@@ -177,18 +177,6 @@ static void scene_again(gemel__pscene *s) {
   s->any_place = 0;
 }
 
-static void scene_clear(gemel__pscene *s) {
-  gemel__free(s->variables, GEMEL__RULE_VARIABLES * sizeof *s->variables);
-  gemel__free(s->known, s->known_capacity * sizeof *s->known);
-  gemel__free(s->at_run_time, s->run_time_capacity);
-  gemel__free(s->solved, s->solved_capacity * sizeof *s->solved);
-  gemel__free(s->solutions, s->solution_capacity * sizeof *s->solutions);
-  gemel__free(s->lemmas, s->lemma_capacity * sizeof *s->lemmas);
-  gemel__arena_clear(&s->arena);
-  gemel__ask_clear(&s->ask);
-  gemel__pterms_clear(&s->terms);
-}
-
 /* ---- All scenes ---- */
 
 /* The choices behind those of the scene that has ended; 0: that was the last. */
@@ -581,7 +569,8 @@ gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, con
   } else if (record != NULL && claim->rank > 0) {
     status = record_claim(s, record, claim, error);
   }
-  scene_clear(s);
+  gemel__free(s->variables, GEMEL__RULE_VARIABLES * sizeof *s->variables);
+  gemel__pscene_clear(s);
   gemel__free(s, sizeof *s);
   return status;
 }
