@@ -43,10 +43,12 @@ GEMEL__FUNCTION double gemel__polynomial(const double *coefficients, int n, doub
   return y;
 }
 
-/* On [1, 2]. The root, 1.4616…, is cut in three, so that what is left of x near it is right. */
-GEMEL__FUNCTION double gemel__digamma_middle(double x) {
+/* At x + rest, for x on [1, 2] and a rest below its last place. The root, 1.4616…, is cut in three,
+ * so that what is left of x near it is right. */
+GEMEL__FUNCTION double gemel__digamma_middle(double x, double rest) {
   double y = gemel__polynomial(digamma_polynomial, DIGAMMA_TERMS, x - 1.5);
-  return ((x - 0x1.762d86356b000p+0) - 0x1.c7edc35390000p-41 - 0x1.0cbc149e0d62ap-81) * y;
+  double above = (x - 0x1.762d86356b000p+0) - 0x1.c7edc35390000p-41 - 0x1.0cbc149e0d62ap-81;
+  return (above + rest) * y;
 }
 
 /* From 10 on. */
@@ -68,7 +70,7 @@ GEMEL__FUNCTION double gemel__digamma_above(double x) {
     sum = -1 / x;
     x += 1;
   }
-  return sum + gemel__digamma_middle(x);
+  return sum + gemel__digamma_middle(x, 0);
 }
 
 /* pi cot(pi f) for |f| <= 1/2, where it is 0. */
@@ -77,13 +79,19 @@ GEMEL__FUNCTION double gemel__pi_cot_pi(double f) {
   return fabs(f) < 0.25 ? pi / tan(pi * f) : copysign(pi * tan(pi * (0.5 - fabs(f))), f);
 }
 
+/* At 1 - x, below 0. What 1 - x loses by rounding counts on [1, 2], where there is a root. */
+GEMEL__FUNCTION double gemel__digamma_mirrored(double x) {
+  double y = 1 - x;
+  return y < 2 ? gemel__digamma_middle(y, (1 - y) - x) : gemel__digamma_above(y);
+}
+
 GEMEL__FUNCTION double gemel__digamma(double x) {
   double f = x - rint(x);
   if (x > 0 || x != x) {
     return gemel__digamma_above(x);
   }
   if (f != 0) {
-    return gemel__digamma_above(1 - x) - gemel__pi_cot_pi(f);
+    return gemel__digamma_mirrored(x) - gemel__pi_cot_pi(f);
   }
   return x == 0 ? -1 / x : (double)NAN; /* a pole */
 }
