@@ -622,6 +622,20 @@ static long double sigmoid_of(long double x) {
   return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
 }
 
+/* Not where its argument is 0 or a negative integer. Abramowitz and Stegun, 6.3.5 and 6.3.18. */
+static long double digamma_of(long double x) {
+  static const long double terms[] = {1 / 12.0L, -1 / 120.0L, 1 / 252.0L, -1 / 240.0L, 1 / 132.0L};
+  long double before = 0, z, y = 0;
+  for (; x < 40; x += 1) {
+    before += 1 / x;
+  }
+  z = 1 / (x * x);
+  for (int k = 4; k >= 0; k--) {
+    y = (y + terms[k]) * z;
+  }
+  return logl(x) - 0.5L / x - y - before;
+}
+
 typedef struct accurate {
   const char *op;
   long double (*exact)(long double);
@@ -633,7 +647,7 @@ static const accurate accurates[] = {
     {"log", logl, 0, 1e300},  {"log1p", log1pl, -1, 2},       {"log1p", log1pl, -1e-3, 1e-3},
     {"expm1", expm1l, -1, 1}, {"expm1", expm1l, -40, 90},     {"tanh", tanhl, -1, 1},
     {"tanh", tanhl, -20, 20}, {"sigmoid", sigmoid_of, -1, 1}, {"sigmoid", sigmoid_of, -740, 40},
-    {"sqrt", sqrtl, 0, 100},
+    {"sqrt", sqrtl, 0, 100},  {"digamma", digamma_of, 2, 30}, {"digamma", digamma_of, -0.5, -0.45},
 };
 
 /* Distance of GOT from EXACT in units of the last place that EXACT has in DTYPE. */
