@@ -624,16 +624,13 @@ static long double sigmoid_of(long double x) {
 
 /* Not where its argument is 0 or a negative integer. Abramowitz and Stegun, 6.3.5 and 6.3.18. */
 static long double digamma_of(long double x) {
-  static const long double terms[] = {1 / 12.0L, -1 / 120.0L, 1 / 252.0L, -1 / 240.0L, 1 / 132.0L};
-  long double before = 0, z, y = 0;
+  long double before = 0, z;
   for (; x < 40; x += 1) {
     before += 1 / x;
   }
   z = 1 / (x * x);
-  for (int k = 4; k >= 0; k--) {
-    y = (y + terms[k]) * z;
-  }
-  return logl(x) - 0.5L / x - y - before;
+  z *= 1 / 12.0L - z * (1 / 120.0L - z * (1 / 252.0L - z * (1 / 240.0L - z / 132)));
+  return logl(x) - 0.5L / x - z - before;
 }
 
 typedef struct accurate {

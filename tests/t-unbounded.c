@@ -808,25 +808,6 @@ static void beside(const void *data) {
   }
 }
 
-/* The list speaks of gemel's own rules, not of what is called like one. */
-static void listed(const void *data) {
-  static const char text[] = "rule set_whole in canonicalize: -(-x) => x";
-  gemel_error error;
-  gemel_context *context = gemel_context_new(&error);
-  gemel_rules *own = gemel_rules_builtin(context, &error);
-  gemel_rules *others = gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
-  (void)data;
-  CT_REQUIRE(own != NULL && others != NULL);
-  gemel_proof proof = gemel_rule_proved(gemel_rules_find(own, "set_whole"));
-  CT_EQ_STR(proof.rule, "set_whole");
-  CT_EQ_STR(proof.elements, "any");
-  CT_CHECK(proof.ranks > 0 || proof.all_ranks);
-  CT_CHECK(gemel_rule_proved(gemel_rules_find(others, "set_whole")).elements == NULL);
-  gemel_rules_unref(own);
-  gemel_rules_unref(others);
-  gemel_context_unref(context);
-}
-
 static void refused(const void *data) {
   gemel_error error;
   gemel_context *context = gemel_context_new(&error);
@@ -876,11 +857,15 @@ static void refused_memory(const void *data) {
 }
 
 static const ct_test tests[] = {
-    CT_TEST("polynomials", polynomials, NULL), CT_TEST("questions", questions, NULL),
-    CT_TEST("elementwise", elementwise, NULL), CT_TEST("all_ranks", all_ranks, NULL),
-    CT_TEST("clashes", clashes, NULL),         CT_TEST("jobs", jobs, NULL),
-    CT_TEST("beside", beside, NULL),           CT_TEST("listed", listed, NULL),
-    CT_TEST("refused", refused, NULL),         CT_TEST("refused_memory", refused_memory, NULL),
+    CT_TEST("polynomials", polynomials, NULL),
+    CT_TEST("questions", questions, NULL),
+    CT_TEST("elementwise", elementwise, NULL),
+    CT_TEST("all_ranks", all_ranks, NULL),
+    CT_TEST("clashes", clashes, NULL),
+    CT_TEST("jobs", jobs, NULL),
+    CT_TEST("beside", beside, NULL),
+    CT_TEST("refused", refused, NULL),
+    CT_TEST("refused_memory", refused_memory, NULL),
 };
 
 void ct_register(void) {

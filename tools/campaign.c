@@ -209,24 +209,6 @@ static void last_line(const char *log, char *text, size_t bytes) {
   }
 }
 
-static volatile sig_atomic_t is_stopped; /* by a signal */
-
-static void stop(int signal) {
-  (void)signal;
-  is_stopped = 1;
-}
-
-/* What ends the campaign ends it in order: what is under way is ended, what was judged is told. */
-static void catch_signals(void) {
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = stop;
-  for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) {
-    sigaction(signals[k], &action, NULL);
-  }
-}
-
 /* A child in a group of its own, so that all that it starts can be ended; as fork. It is ended
  * after LIMIT seconds, 0: never. */
 static pid_t fork_group(double limit) {
@@ -234,9 +216,7 @@ static pid_t fork_group(double limit) {
   pid_t child = fork();
   if (child == 0) {
     setpgid(0, 0);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
+    gemel__signals_release();
     if (limit > 0) {
       alarm((unsigned)limit);
     }
@@ -251,7 +231,7 @@ static pid_t fork_group(double limit) {
 static int wait_for(pid_t child, int *status) {
   int how = 0;
   while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
-    if (is_stopped) {
+    if (gemel__signals_caught()) {
       kill(-child, SIGKILL);
     }
   }
@@ -373,10 +353,11 @@ static void compare(campaign *c, char *before, char *after, char *folder, const 
   }
   close(ends[1]);
   ssize_t got = 0;
-  while (child > 0 && (got = read(ends[0], s, sizeof *s)) < 0 && errno == EINTR && !is_stopped) {
+  while (child > 0 && (got = read(ends[0], s, sizeof *s)) < 0 && errno == EINTR &&
+         !gemel__signals_caught()) {
   }
   int whole = child > 0 && got == (ssize_t)sizeof *s;
-  if (is_stopped && child > 0) {
+  if (gemel__signals_caught() && child > 0) {
     kill(-child, SIGKILL);
   }
   close(ends[0]);
@@ -526,7 +507,8 @@ static void compare_and_keep(campaign *c, char *before, char *after, char *folde
   gemel__equal_summary *s = &row->summary;
   char problem[sizeof s->detail] = "";
   compare(c, before, after, folder, log, row);
-  if (folder != NULL && row->outcome == GEMEL__OUTCOME_OPEN && !s->ended && !is_stopped) {
+  if (folder != NULL && row->outcome == GEMEL__OUTCOME_OPEN && !s->ended &&
+      !gemel__signals_caught()) {
     snprintf(problem, sizeof problem, "%s", s->detail);
     memset(s, 0, sizeof *s);
     compare(c, before, after, NULL, log, row);
@@ -586,7 +568,7 @@ static void judge_all(campaign *c, const found_list *models) {
   for (size_t k = c->shard - 1; k < models->count; k += c->shards) {
     gemel__campaign_row *row = &c->sum.rows[c->sum.count];
     judge_model(c, &models->items[k], row);
-    if (is_stopped) {
+    if (gemel__signals_caught()) {
       free(row->model);
       break;
     }
@@ -610,7 +592,8 @@ static void judge_all(campaign *c, const found_list *models) {
     fprintf(table, "; shard %llu of %llu of %zu models", (unsigned long long)c->shard,
             (unsigned long long)c->shards, models->count);
   }
-  fprintf(table, "%s (%.1f s)\n", is_stopped ? ", then a signal ended it" : "", c->sum.seconds);
+  fprintf(table, "%s (%.1f s)\n", gemel__signals_caught() ? ", then a signal ended it" : "",
+          c->sum.seconds);
 }
 
 /* Writes a report of the whole to the file that option NAME says. */
@@ -679,7 +662,7 @@ static int judge_and_report(campaign *c, const found_list *models) {
   if (status != GEMEL__GOOD) {
     return status;
   }
-  catch_signals();
+  gemel__signals_catch();
   judge_all(c, models);
   status = report(c, "junit", gemel__campaign_junit) == GEMEL__GOOD ? status : GEMEL__BAD;
   status = report(c, "html", gemel__campaign_html) == GEMEL__GOOD ? status : GEMEL__BAD;
@@ -710,8 +693,9 @@ static int run(const gemel__args *args) {
   free(c.sum.rows);
   free(c.scratch);
   clear_found(&models);
-  return status != GEMEL__GOOD                                                 ? status
-         : is_stopped || c.unwritten + c.sum.counts[GEMEL__OUTCOME_CLOSED] > 0 ? GEMEL__BAD
+  return status != GEMEL__GOOD ? status
+         : gemel__signals_caught() || c.unwritten + c.sum.counts[GEMEL__OUTCOME_CLOSED] > 0
+             ? GEMEL__BAD
          : c.sum.counts[GEMEL__OUTCOME_EQUAL] + c.sum.counts[GEMEL__OUTCOME_UNREAD] < c.sum.count
              ? GEMEL__REFUTED
              : GEMEL__GOOD;

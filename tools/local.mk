@@ -22,6 +22,7 @@ gemel_SOURCES += %reldir%/rewriting.c
 gemel_SOURCES += %reldir%/run.c
 gemel_SOURCES += %reldir%/say.c
 gemel_SOURCES += %reldir%/show.c
+gemel_SOURCES += %reldir%/signals.c
 gemel_SOURCES += %reldir%/tool.h
 gemel_SOURCES += %reldir%/values.c
 if VERIFY
@@ -37,6 +38,7 @@ gemel_SOURCES += %reldir%/mutate.c
 gemel_SOURCES += %reldir%/prove.c
 gemel_SOURCES += %reldir%/records.c
 gemel_SOURCES += %reldir%/records.h
+gemel_SOURCES += %reldir%/subjects.c
 gemel_SOURCES += %reldir%/table.c
 gemel_SOURCES += %reldir%/verify.c
 endif

@@ -56,6 +56,7 @@ static void count_proof(gemel__records *records, const gemel_record *record) {
       (before == NULL || before->proof == NULL || strcmp(before->name, record->name) != 0)) {
     records->proved++;
     records->all_ranks += record->proof->all_ranks != 0;
+    records->recorded += record->proof->recorded != 0;
   }
 }
 
@@ -78,8 +79,18 @@ static void keep(gemel__records *records, const gemel_record *record) {
   row->ulps = NULL; /* long, and in the JSON already */
 }
 
+/* Counts the subject before RECORD, if that begins another one, as done. */
+static void count_done(gemel__records *records, const gemel_record *record) {
+  const gemel_record *last = records->count > 0 ? &records->rows[records->count - 1] : NULL;
+  if (last != NULL &&
+      (strcmp(last->kind, record->kind) != 0 || strcmp(last->name, record->name) != 0)) {
+    records->done += gemel__subjects_weight(last->kind);
+  }
+}
+
 static void sink(void *user, const gemel_record *record) {
   gemel__records *records = user;
+  count_done(records, record);
   if ((unsigned)record->verdict < GEMEL_VERDICT_COUNT) {
     records->verdicts[record->verdict]++;
   }
@@ -87,10 +98,7 @@ static void sink(void *user, const gemel_record *record) {
   if (records->json) {
     write_json(records, record);
   }
-  gemel__progress("gemel %s: %s, %s: %s (%zu verdicts, %zu refuted, %.0f s)", records->command,
-                  record->name, gemel_tier_name(record->tier), gemel_verdict_name(record->verdict),
-                  records->count, records->verdicts[GEMEL_VERDICT_REFUTED],
-                  gemel__now() - records->started);
+  gemel__records_stream(records);
 }
 
 int gemel__records_open(gemel__records *records, const gemel__args *args,
@@ -100,7 +108,7 @@ int gemel__records_open(gemel__records *records, const gemel__args *args,
   memset(records, 0, sizeof *records);
   records->command = args->command->name;
   records->table = stdout;
-  records->started = gemel__now();
+  records->started = records->told = gemel__now();
   memset(options, 0, sizeof *options);
   options->size = sizeof *options;
   options->seed = 1;
@@ -135,15 +143,42 @@ int gemel__records_jobs(const gemel__args *args, const char *name, size_t *jobs)
   return GEMEL__GOOD;
 }
 
-int gemel__records_tick(void *user, const char *doing) {
-  const double often = 0.1; /* seconds */
-  gemel__records *records = user;
+/* TEXT = how far it is: a share of the plan with the time that is left, or what is being done. */
+static void progress_text(const gemel__records *records, const char *doing, char *text,
+                          size_t bytes) {
+  double spent = gemel__now() - records->started;
+  size_t done = records->done, all = records->all;
+  if (all == 0 || done == 0 || done > all) {
+    snprintf(text, bytes, "gemel %s: %s (%.0f s)", records->command, doing, spent);
+    return;
+  }
+  snprintf(
+      text, bytes, "gemel %s: %zu %% done, %zu verdicts, %zu refuted, %.0f s, about %.0f s left",
+      records->command, 100 * done / all, records->count, records->verdicts[GEMEL_VERDICT_REFUTED],
+      spent, spent * (double)(all - done) / (double)done);
+}
+
+/* Shows it on a terminal; in a pipe, seldom, as a line. */
+static void show_progress(gemel__records *records, const char *doing) {
+  const double often = 0.1, seldom = 10; /* seconds */
   double now = gemel__now();
+  char text[300];
   if (now - records->shown >= often) {
     records->shown = now;
-    gemel__progress("gemel %s: %s (%.0f s)", records->command, doing, now - records->started);
+    progress_text(records, doing, text, sizeof text);
+    gemel__progress("%s", text);
+    if (now - records->told >= seldom && !isatty(STDERR_FILENO)) {
+      records->told = now;
+      fprintf(stderr, "%s\n", text);
+    }
   }
-  return records->seconds > 0 && now - records->started >= records->seconds;
+}
+
+int gemel__records_tick(void *user, const char *doing) {
+  gemel__records *records = user;
+  show_progress(records, doing);
+  return gemel__signals_caught() ||
+         (records->seconds > 0 && gemel__now() - records->started >= records->seconds);
 }
 
 int gemel__records_close(gemel__records *records, int keep_it) {

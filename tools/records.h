@@ -20,11 +20,27 @@ typedef struct gemel__baseline {
   size_t count, capacity;
 } gemel__baseline;
 
+/* Reasons for not applicable, numbered as they come. */
+typedef struct gemel__reasons {
+  const char *texts[99];
+  size_t counts[99];
+  size_t count;
+} gemel__reasons;
+
+/* The table, which is printed row by row as subjects end (table.c). */
+typedef struct gemel__table {
+  int width;      /* of names; 0: that of the longest known when the first row is printed */
+  int streams;    /* 1: rows as they come, else all at the end */
+  int begun;      /* 1: its head is printed */
+  size_t printed; /* records in the rows above */
+  gemel__reasons reasons;
+} gemel__table;
+
 typedef struct gemel__records {
   const char *command; /* for progress */
   const char *rules;   /* what --rules says; NULL: nothing */
   const char *ops;     /* the file that --ops names; NULL: it is a pattern */
-  size_t instances;    /* what --instances says; 0: nothing */
+  size_t instances;    /* what --instances says, or the depth; 0: as usual */
   gemel_record *rows;  /* copies; their strings are our own */
   size_t count, capacity;
   size_t verdicts[GEMEL_VERDICT_COUNT];
@@ -33,10 +49,14 @@ typedef struct gemel__records {
   gemel__baseline baseline; /* empty: none */
   int json;                 /* 1: OUTPUT is open */
   gemel__output output;
-  FILE *table;    /* where text for people goes: stdout, or stderr if JSON takes that */
-  double started; /* gemel__now() */
-  double seconds; /* after which gemel__records_tick says stop; 0: never */
-  double shown;   /* when it last showed how far the harness is */
+  FILE *table; /* where text for people goes: stdout, or stderr if JSON takes that */
+  gemel__table rows_printed;
+  size_t done, all; /* how far the harness is, and has to go; ALL 0: unknown */
+  size_t recorded;  /* proofs that were taken from the record */
+  double started;   /* gemel__now() */
+  double seconds;   /* after which gemel__records_tick says stop; 0: never */
+  double shown;     /* when it last showed how far the harness is, on a terminal */
+  double told;      /* and in a pipe */
 } gemel__records;
 
 /* The row of --tier; what each tier asks, for the text below the options. */
@@ -52,7 +72,7 @@ typedef struct gemel__records {
 
 /* The options that both commands have, for their tables, and what they say about output. */
 #define GEMEL__RECORD_OPTIONS                                                                      \
-  {"instances", 'n', "N", "random instances for each subject and tier (default 96)"},              \
+  {"instances", 'n', "N", "random instances for each subject and tier (default: 96)"},             \
       {"seed", 's', "S",                                                                           \
        "of everything random, a number (default 1) or 'random'; always printed"},                  \
       {"json", 'j', "F",                                                                           \
@@ -79,8 +99,8 @@ int gemel__records_open(gemel__records *records, const gemel__args *args,
  * given. GEMEL__BAD (said). */
 int gemel__records_jobs(const gemel__args *args, const char *name, size_t *jobs);
 
-/* For options whose sink is RECORDS: shows what is being done, and says stop when the time is up.
- */
+/* For options whose sink is RECORDS: shows what is being done, in a pipe a line each ten seconds,
+ * and says stop when the time is up or a signal came. */
 int gemel__records_tick(void *user, const char *doing);
 
 /* Ends the JSON file: KEEP it (GEMEL__BAD, said, if that fails) or leave nothing. */
@@ -170,8 +190,21 @@ int gemel__records_accepts(const gemel__records *records, const gemel_record *r)
 /* 1 if there are verdicts, and each is accepted. */
 int gemel__records_good(const gemel__records *records);
 
-/* The table of subjects and tiers, reasons, and what didn't pass, to RECORDS->table. */
-void gemel__records_print(const gemel__records *records);
+/* Adds what is about to be verified to RECORDS' plan: how far it has to go, and how wide names are
+ * (subjects.c). Operations that LIST names (NULL: all); rules of SET, or of gemel's own with its
+ * passes if that is NULL, that LIST names. */
+void gemel__subjects_operations(gemel__records *records, gemel_context *context, const char *list);
+void gemel__subjects_rules(gemel__records *records, gemel_context *context, const gemel_rules *set,
+                           const char *list);
+
+/* How much of the plan verifying a subject of this KIND is. */
+size_t gemel__subjects_weight(const char *kind);
+
+/* Prints the rows of the table that are complete: all but that of the last record's subject. */
+void gemel__records_stream(gemel__records *records);
+
+/* The rest of the table of subjects and tiers, reasons, and what didn't pass, to RECORDS->table. */
+void gemel__records_print(gemel__records *records);
 
 /* Every record whose verdict is FROM or worse, in full: reason, counterexample, how to repeat it.
  */

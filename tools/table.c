@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of verdicts: a row for each subject, a column for each tier. A cell says the verdict
+ * The table of verdicts: a row for each subject, printed when its last verdict is there, a column
+ * for each tier. A cell says the verdict
  * and what carries it: the model that decided (field, cells, samples), or the largest error ÷
  * bound. Of a rule the last column says what is proved of it. Why something is not applicable
  * stands below, once for each reason. What is worse than that is printed in full.
@@ -8,24 +9,19 @@
 #include <string.h>
 #include <stdlib.h>
 #include "records.h"
+#include "harness/jobs.h"
 
-enum { CELL = 16, MAX_REASONS = 99 };
-
-typedef struct reasons {
-  const char *texts[MAX_REASONS];
-  size_t counts[MAX_REASONS];
-  size_t count;
-} reasons;
+enum { CELL = 16 };
 
 /* The number of this reason, from 1; 0 when there are too many. */
-static size_t reason_number(reasons *seen, const char *text) {
+static size_t reason_number(gemel__reasons *seen, const char *text) {
   for (size_t k = 0; k < seen->count; k++) {
     if (strcmp(seen->texts[k], text) == 0) {
       seen->counts[k]++;
       return k + 1;
     }
   }
-  if (seen->count == MAX_REASONS || text[0] == '\0') {
+  if (seen->count == sizeof seen->texts / sizeof *seen->texts || text[0] == '\0') {
     return 0;
   }
   seen->texts[seen->count] = text;
@@ -33,7 +29,7 @@ static size_t reason_number(reasons *seen, const char *text) {
   return ++seen->count;
 }
 
-static void format_cell(const gemel_record *r, reasons *seen, char *cell) {
+static void format_cell(const gemel_record *r, gemel__reasons *seen, char *cell) {
   size_t number;
   if (r == NULL) {
     snprintf(cell, CELL, "-");
@@ -73,9 +69,18 @@ static void print_proof(const gemel__records *records, const gemel_proof *proof)
   }
 }
 
+/* 1 if the records FIRST .. END were never tried, which is said once for all. */
+static int is_untried(const gemel__records *records, size_t first, size_t end) {
+  size_t k = first;
+  while (k < end && records->rows[k].verdict == GEMEL_VERDICT_NOT_RUN &&
+         strcmp(records->rows[k].detail, GEMEL__UNTRIED) == 0) {
+    k++;
+  }
+  return k == end;
+}
+
 /* Prints the row of the records FIRST .. END, which are of one subject. */
-static void print_row(const gemel__records *records, size_t first, size_t end, int width,
-                      reasons *seen) {
+static void print_row(gemel__records *records, size_t first, size_t end) {
   const gemel_record *cells[GEMEL_TIER_COUNT] = {NULL};
   char cell[CELL];
   size_t k;
@@ -84,25 +89,33 @@ static void print_row(const gemel__records *records, size_t first, size_t end, i
       cells[records->rows[k].tier] = &records->rows[k];
     }
   }
-  fprintf(records->table, "%-*s", width, records->rows[first].name);
+  fprintf(records->table, "%-*s", records->rows_printed.width, records->rows[first].name);
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
-    format_cell(cells[k], seen, cell);
+    format_cell(cells[k], &records->rows_printed.reasons, cell);
     fprintf(records->table, is_last(records, k) ? "  %s" : "  %-15s", cell);
   }
   print_proof(records, records->rows[first].proof);
   fputc('\n', records->table);
 }
 
-static int name_width(const gemel__records *records) {
-  size_t k, width = 9;
-  for (k = 0; k < records->count; k++) {
-    size_t length = strlen(records->rows[k].name);
-    width = length > width && length <= 40 ? length : width;
+static void print_head(gemel__records *records) {
+  gemel__table *t = &records->rows_printed;
+  enum { NARROWEST = 9, WIDEST = 40 };
+  for (size_t k = 0; k < records->count; k++) {
+    int length = (int)strlen(records->rows[k].name);
+    t->width = length > t->width && length <= WIDEST ? length : t->width;
   }
-  return (int)width;
+  t->width = t->width > NARROWEST ? t->width : NARROWEST;
+  t->begun = 1;
+  fprintf(records->table, "%-*s", t->width, "");
+  for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
+    fprintf(records->table, is_last(records, k) ? "  %s" : "  %-15s",
+            gemel_tier_name((gemel_tier)k));
+  }
+  fputs(records->proofs ? "  proved\n" : "\n", records->table);
 }
 
-static void print_reasons(FILE *file, const reasons *seen) {
+static void print_reasons(FILE *file, const gemel__reasons *seen) {
   if (seen->count > 0) {
     fputs("\nnot applicable:\n", file);
   }
@@ -111,24 +124,38 @@ static void print_reasons(FILE *file, const reasons *seen) {
   }
 }
 
-void gemel__records_print(const gemel__records *records) {
-  reasons seen = {{NULL}, {0}, 0};
-  int width = name_width(records);
-  size_t k, first = 0;
-  fprintf(records->table, "%-*s", width, "");
-  for (k = 0; k < GEMEL_TIER_COUNT; k++) {
-    fprintf(records->table, is_last(records, k) ? "  %s" : "  %-15s",
-            gemel_tier_name((gemel_tier)k));
+/* Prints the rows of the records before END that aren't printed yet, which are whole subjects. */
+static void print_rows(gemel__records *records, size_t end) {
+  gemel__table *t = &records->rows_printed;
+  if (!t->begun) {
+    print_head(records);
   }
-  fputs(records->proofs ? "  proved" : "", records->table);
-  fputc('\n', records->table);
-  for (k = 1; k <= records->count; k++) {
-    if (k == records->count || !same_subject(&records->rows[first], &records->rows[k])) {
-      print_row(records, first, k, width, &seen);
-      first = k;
+  for (size_t k = t->printed + 1; t->printed < end; k++) {
+    if (k == end || !same_subject(&records->rows[t->printed], &records->rows[k])) {
+      if (!is_untried(records, t->printed, k)) {
+        print_row(records, t->printed, k);
+      }
+      t->printed = k;
     }
   }
-  print_reasons(records->table, &seen);
+}
+
+void gemel__records_stream(gemel__records *records) {
+  size_t last = records->count > 0 ? records->count - 1 : 0;
+  while (last > records->rows_printed.printed &&
+         same_subject(&records->rows[last - 1], &records->rows[last])) {
+    last--;
+  }
+  if (records->rows_printed.streams && last > records->rows_printed.printed) {
+    gemel__progress(NULL);
+    print_rows(records, last);
+    fflush(records->table);
+  }
+}
+
+void gemel__records_print(gemel__records *records) {
+  print_rows(records, records->count);
+  print_reasons(records->table, &records->rows_printed.reasons);
   gemel__records_print_failures(records, GEMEL_VERDICT_NOT_RUN);
 }
 

@@ -210,6 +210,18 @@ int gemel__complain_error(const char *what, const gemel_error *error);
 /* Prints "\r" and a message without a newline to stderr if that is a terminal; NULL clears it. */
 void gemel__progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* ---- Signals (signals.c) ---- */
+
+/* From now on SIGINT, SIGTERM and SIGHUP (unless it is ignored) only ask the command to end; a
+ * second one ends the process. */
+void gemel__signals_catch(void);
+
+/* In a child: they end it. */
+void gemel__signals_release(void);
+
+/* The signal that asked the command to end; 0: none. */
+int gemel__signals_caught(void);
+
 /* Seconds of a monotonic clock. */
 double gemel__now(void);
 

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "records.h"
+#include "harness/run.h"
 
 static const gemel__option options[] = {
     {"ops", 'o', "GLOB[,GLOB]...|FILE",
@@ -20,6 +21,10 @@ static const gemel__option options[] = {
     {"record", 'E', "DIR",
      "with --proof: write the questions that each proof rests on to DIR, as SMT-LIB files for "
      "another solver (ci/recheck)"},
+    {"thorough", 'T', NULL,
+     "before a release: 128 instances, and proofs that are looked for anew (default: 96 for what "
+     "--ops "
+     "or --rules chooses; 8 of the whole catalogue, with proofs as they were recorded)"},
     GEMEL__TIER_OPTION,
     {"jobs", 'J', "N",
      "operations or rules that are verified at a time (default: as many threads as OpenMP would "
@@ -50,7 +55,23 @@ static size_t count_subjects(const gemel__records *records, const char *kind) {
   return count;
 }
 
-static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
+enum { THOROUGH = 128 }; /* instances */
+
+/* What is proved, and whether that is known from the record. */
+static void print_proved(const gemel__records *r) {
+  size_t anew = r->proved - r->recorded;
+  fprintf(r->table, "; %zu rules proved for all sizes, %zu of them for all ranks", r->proved,
+          r->all_ranks);
+  if (r->recorded > 0) {
+    fputs(", as recorded", r->table);
+  }
+  if (r->recorded > 0 && anew > 0) {
+    fprintf(r->table, " but for %zu", anew);
+  }
+}
+
+static void print_summary(const gemel__records *r, const gemel_verify_options *settings,
+                          uint64_t seed, int replay) {
   fputs("\ngemel verify: ", r->table);
   if (!replay) {
     fprintf(r->table, "%zu operations, %zu rules, %zu passes, ", count_subjects(r, "operation"),
@@ -65,20 +86,25 @@ static void print_summary(const gemel__records *r, uint64_t seed, int replay) {
   fprintf(r->table, "%zu refuted (seed %llu, %.1f s)", r->verdicts[GEMEL_VERDICT_REFUTED],
           (unsigned long long)seed, gemel__now() - r->started);
   if (r->proofs) {
-    fprintf(r->table, "; %zu rules proved for all sizes, %zu of them for all ranks", r->proved,
-            r->all_ranks);
+    print_proved(r);
+  }
+  if (settings->quick) {
+    fprintf(r->table,
+            "; a quick look: --thorough tries %d instances where this tried %zu, and proves anew",
+            THOROUGH, r->instances);
   }
   fputc('\n', r->table);
 }
 
 /* The rules in a file, or those of gemel's own that a pattern names. */
-static gemel_status run_rules(gemel_context *context, const char *rules,
+static gemel_status run_rules(gemel_context *context, gemel__records *records, const char *rules,
                               const gemel_verify_options *settings, gemel_error *error) {
   gemel_rules *set = NULL;
   gemel_status status;
   status = gemel__rules_choose(context, &rules, &set, error);
   if (status == GEMEL_OK) {
     gemel__warn_of_axes(set);
+    gemel__subjects_rules(records, context, set, rules);
     status = gemel_verify_rules(context, set, rules, settings, NULL, error);
   }
   gemel_rules_unref(set);
@@ -86,11 +112,14 @@ static gemel_status run_rules(gemel_context *context, const char *rules,
 }
 
 /* The operations that the file OPS defines, one after the other. */
-static gemel_status run_defined(gemel_context *context, const char *ops,
+static gemel_status run_defined(gemel_context *context, gemel__records *records, const char *ops,
                                 const gemel_verify_options *settings, gemel_error *error) {
   gemel_verify_options each = *settings;
   size_t before = gemel_operation_count(context), k;
   gemel_status status = gemel__define_from(context, ops, error);
+  for (k = before; status == GEMEL_OK && k < gemel_operation_count(context); k++) {
+    gemel__subjects_operations(records, context, gemel_operation_at(context, k)->name);
+  }
   for (k = before; status == GEMEL_OK && k < gemel_operation_count(context); k++) {
     each.ops = gemel_operation_at(context, k)->name;
     status = gemel_verify_operations(context, &each, NULL, error);
@@ -98,18 +127,23 @@ static gemel_status run_defined(gemel_context *context, const char *ops,
   return status;
 }
 
-/* Runs the harness with SETTINGS; REPLAY and RULES may be NULL. */
-static gemel_status run_harness(gemel_context *context, const char *replay, const char *rules,
+/* Runs the harness with SETTINGS; REPLAY may be NULL. */
+static gemel_status run_harness(gemel_context *context, gemel__records *records, const char *replay,
                                 const gemel_verify_options *settings, gemel_error *error) {
+  const char *rules = records->rules;
   gemel_status status;
   if (replay != NULL) {
     return gemel_verify_replay(context, replay, settings, NULL, error);
   }
   if (rules != NULL) {
-    return run_rules(context, rules, settings, error);
+    return run_rules(context, records, rules, settings, error);
   }
   if (settings->ops != NULL && strpbrk(settings->ops, "./") != NULL) {
-    return run_defined(context, settings->ops, settings, error);
+    return run_defined(context, records, settings->ops, settings, error);
+  }
+  gemel__subjects_operations(records, context, settings->ops);
+  if (settings->ops == NULL) {
+    gemel__subjects_rules(records, context, NULL, NULL);
   }
   status = gemel_verify_operations(context, settings, NULL, error);
   return status == GEMEL_OK && settings->ops == NULL
@@ -163,7 +197,7 @@ static int verify(gemel__records *records, const gemel__args *args,
     gemel_context_unref(context);
     return GEMEL__BAD;
   }
-  status = run_harness(context, replay, records->rules, settings, &error);
+  status = run_harness(context, records, replay, settings, &error);
   gemel_context_unref(context);
   closed = gemel__records_close(records, status == GEMEL_OK);
   if (status != GEMEL_OK) {
@@ -173,7 +207,7 @@ static int verify(gemel__records *records, const gemel__args *args,
     closed = GEMEL__BAD;
   }
   gemel__records_print(records);
-  print_summary(records,
+  print_summary(records, settings,
                 replay != NULL && records->count > 0 ? records->rows[0].seed : settings->seed,
                 replay != NULL);
   if (gemel__arg(args, "baseline") != NULL) {
@@ -203,11 +237,24 @@ static int read_settings(const gemel__args *args, gemel__records *records,
   }
   settings->tiers = bits;
   settings->jobs = jobs;
-  settings->tick = seconds > 0 ? gemel__records_tick : NULL;
+  settings->tick = gemel__records_tick;
   records->seconds = seconds;
   settings->witnesses = html != NULL;
   settings->proofs = tiers == NULL && gemel__arg(args, "replay") == NULL;
   return baseline != NULL ? gemel__baseline_read(&records->baseline, baseline) : GEMEL__GOOD;
+}
+
+/* How many instances there are, and whether proofs are taken from the record. */
+static void choose_depth(gemel__records *records, const gemel__args *args,
+                         gemel_verify_options *settings) {
+  int whole = records->rules == NULL && settings->ops == NULL && gemel__arg(args, "replay") == NULL;
+  int thorough = gemel__arg(args, "thorough") != NULL;
+  settings->quick = whole && !thorough;
+  if (settings->instances == 0 && (thorough || settings->quick)) {
+    records->instances = settings->instances = thorough ? THOROUGH : GEMEL__QUICK_INSTANCES;
+  }
+  records->proofs = settings->proofs && (records->rules != NULL || whole);
+  records->rows_printed.streams = 1;
 }
 
 static int run(const gemel__args *args) {
@@ -224,6 +271,8 @@ static int run(const gemel__args *args) {
     records.rules = gemel__arg(args, "rules");
     settings.ops = gemel__arg(args, "ops");
     records.ops = settings.ops != NULL && strpbrk(settings.ops, "./") != NULL ? settings.ops : NULL;
+    choose_depth(&records, args, &settings);
+    gemel__signals_catch();
     status = verify(&records, args, &settings);
   }
   gemel__records_close(&records, 0);

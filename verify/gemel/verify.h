@@ -89,6 +89,9 @@ typedef struct gemel_proof {
   size_t scenes;        /* structures (ranks, axes, broadcasts) that were gone through */
   size_t questions;     /* to the solver */
   const char *why;      /* why there is no more; "" if there is nothing to say */
+  int recorded;         /* 1: it wasn't looked for now, but when this gemel was made */
+  uint64_t text_hash;   /* of the rule's text (FNV-1a) and of the prover's sources, to which a */
+  uint32_t prover;      /* record is bound */
 } gemel_proof;
 
 /* One verdict. Strings are borrowed for the duration of the call that hands the record over. */
@@ -156,6 +159,10 @@ typedef struct gemel_verify_options {
                         real, 2 of 5" (borrowed for the call). Other than 0: stop. NULL: nobody is
                         asked. Of operations and rules: those that are being verified come to their
                         end, the others are not run */
+  int quick; /* 1: a look at many operations and rules in little time. INSTANCES 0 means 8; what is
+                proved of gemel's own rules is taken from the record (gemel_rule_proved) where it
+                has them; a word of needs that the instances don't show isn't looked for further, so
+                a rule that declares too much passes */
 } gemel_verify_options;
 
 /* Counts of a run. */
@@ -284,9 +291,9 @@ typedef struct gemel_prove_options {
 gemel_status gemel_prove_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                const gemel_prove_options *options, gemel_error *error);
 
-/* What was proved of RULE when this gemel was made, without proving it again: only of gemel's own
- * rules; ELEMENTS is NULL for others, and where nothing is. SCENES and QUESTIONS are 0.
- * Thread-safe. */
+/* What was proved of RULE when this gemel was made, without proving it again. RECORDED is 1 for
+ * gemel's own rules, unless the text of the rule, or the prover, has changed since; ELEMENTS is
+ * NULL for others, and where nothing is proved. SCENES and QUESTIONS are 0. Thread-safe. */
 gemel_proof gemel_rule_proved(const gemel_rule *rule);
 
 /* GEMEL_BAD_TEXT, with the place in its text, if attributes or conditions of RULE use axes of one
@@ -334,12 +341,13 @@ void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *c
 
 /* Writes a record as one line of JSON into TEXT (truncated to BYTES with its NUL); returns the full
  * length. Fields: kind, name, tier, verdict, how, detail, instances, elements, seed, seconds,
- * worst, error_probability, of a rule that was to be proved proof and why (as gemel_proof_json),
+ * worst, error_probability, of a rule that was to be proved proof, why and recorded (as
+ * gemel_proof_json),
  * and for a refutation counterexample and replay. */
 size_t gemel_record_json(const gemel_record *record, char *text, size_t bytes);
 
-/* The same of a proof. Fields: kind, name, proof (null, or elements, sizes, ranks), scenes,
- * questions, why. */
+/* The same of a proof. Fields: kind, name, proof (null, or elements, sizes, ranks), why, recorded,
+ * text_hash and prover (of its sources; to both a record of proofs is bound), scenes, questions. */
 size_t gemel_proof_json(const gemel_proof *proof, char *text, size_t bytes);
 
 #ifdef __cplusplus

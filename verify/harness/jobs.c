@@ -297,9 +297,52 @@ struct subjects {
   const void *user;
 };
 
+static int is_uninformative(const struct result *r) {
+  size_t k = 0;
+  while (k < r->n && r->records[k].verdict != GEMEL_VERDICT_UNINFORMATIVE) {
+    k++;
+  }
+  return k < r->n;
+}
+
+/* Subject K with so many INSTANCES; its records are in R. */
+static gemel_status try_with(const gemel__run *run, const struct subjects *s, size_t k,
+                             size_t instances, struct result *r, gemel_error *error) {
+  gemel__run mine = *run;
+  clear_result(r);
+  mine.options.sink = keep;
+  mine.options.user = r;
+  mine.options.instances = instances;
+  gemel_status status = s->job(&mine, s->user, k, error);
+  if (status == GEMEL_OK && r->status != GEMEL_OK) {
+    *error = r->error;
+    status = r->status;
+  }
+  return status;
+}
+
+/* Where few instances say nothing, the usual number is tried. */
+static gemel_status try_quickly(gemel__run *run, const struct subjects *s, size_t k,
+                                gemel_error *error) {
+  struct result r = {.status = GEMEL_OK};
+  size_t few = run->options.instances;
+  gemel_status status = try_with(run, s, k, few, &r, error);
+  if (status == GEMEL_OK && few < GEMEL__USUAL_INSTANCES && is_uninformative(&r)) {
+    status = try_with(run, s, k, GEMEL__USUAL_INSTANCES, &r, error);
+  }
+  for (size_t j = 0; j < r.n; j++) {
+    gemel__record_emit(run, &r.records[j]);
+  }
+  clear_result(&r);
+  return status;
+}
+
 static gemel_status try_subject(gemel__run *run, const void *user, size_t k, gemel_error *error) {
   const struct subjects *s = user;
-  return (gemel__stopped(run->between) ? s->untried : s->job)(run, s->user, k, error);
+  if (gemel__stopped(run->between)) {
+    return s->untried(run, s->user, k, error);
+  }
+  return run->options.quick ? try_quickly(run, s, k, error) : s->job(run, s->user, k, error);
 }
 
 gemel_status gemel__run_subjects(gemel__run *run, size_t n, gemel__job job, gemel__job untried,
@@ -309,6 +352,7 @@ gemel_status gemel__run_subjects(gemel__run *run, size_t n, gemel__job job, geme
   gemel__ticker_init(&ticker, run->options.tick, run->options.user);
   gemel__ticker_stage(&ticker, "verifying");
   run->between = &ticker;
+  gemel__tick(&ticker); /* whoever wants to stop already */
   gemel_status status = gemel__run_jobs(run, n, try_subject, &subjects, error);
   run->between = NULL;
   return status;

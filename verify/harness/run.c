@@ -21,7 +21,7 @@ gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
     status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
   }
   if (run->options.instances == 0) {
-    run->options.instances = GEMEL__USUAL_INSTANCES;
+    run->options.instances = run->options.quick ? GEMEL__QUICK_INSTANCES : GEMEL__USUAL_INSTANCES;
   }
   if (run->options.tiers == 0) {
     run->options.tiers = (1u << GEMEL_TIER_COUNT) - 1;

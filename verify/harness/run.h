@@ -37,7 +37,7 @@ int gemel__run_wants(const gemel__run *run, gemel_tier tier);
 void gemel__run_random(const gemel__run *run, const char *name, gemel_tier tier, size_t k,
                        gemel__random *random);
 
-enum { GEMEL__USUAL_INSTANCES = 96 }; /* unless options say otherwise */
+enum { GEMEL__USUAL_INSTANCES = 96, GEMEL__QUICK_INSTANCES = 8 }; /* unless options say otherwise */
 
 /* What a tier's loop over instances collects. */
 typedef struct gemel__evidence {

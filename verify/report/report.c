@@ -2,6 +2,7 @@
  *
  * Records as JSON, and counterexamples as text.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static void json_proof(gemel__buffer *b, const gemel_proof *proof) {
     gemel__buffer_text(b, "}");
   }
   gemel__json_field(b, "why", proof->why);
+  gemel__buffer_text(b, proof->recorded ? ", \"recorded\": true" : ", \"recorded\": false");
 }
 
 size_t gemel_proof_json(const gemel_proof *proof, char *text, size_t bytes) {
@@ -40,6 +42,8 @@ size_t gemel_proof_json(const gemel_proof *proof, char *text, size_t bytes) {
   gemel__buffer_text(&b, "{\"kind\": \"rule\"");
   gemel__json_field(&b, "name", proof->rule);
   json_proof(&b, proof);
+  gemel__buffer_format(&b, ", \"text_hash\": \"%#" PRIx64 "\", \"prover\": \"%" PRIu32 "\"",
+                       proof->text_hash, proof->prover);
   gemel__buffer_format(&b, ", \"scenes\": %zu, \"questions\": %zu}", proof->scenes,
                        proof->questions);
   return b.used;

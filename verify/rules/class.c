@@ -107,6 +107,9 @@ static gemel_status measure_one(struct gemel__proof *p, const gemel__rule_instan
 
 /* COUNT, which is meant for the usual number of instances, scaled to the number of this run. */
 static size_t scaled(const struct gemel__proof *p, size_t count) {
+  if (p->quick) {
+    return (count + 3) / 4;
+  }
   return p->wanted > GEMEL__USUAL_INSTANCES ? count * p->wanted / GEMEL__USUAL_INSTANCES : count;
 }
 
@@ -141,7 +144,7 @@ static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error)
 static gemel_status measure_lengths(struct gemel__proof *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  size_t turns = gemel__proof_long_turns(p), measured = 0;
+  size_t turns = scaled(p, gemel__proof_long_turns(p)), measured = 0;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 3, &random);
   for (size_t k = 0; k < turns && status == GEMEL_OK && !is_refuted(p); k++) {
     struct gemel__example e;
@@ -327,7 +330,9 @@ static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
   status = status == GEMEL_OK ? measure_lengths(p, error) : status;
   status = status == GEMEL_OK ? measure_meetings(p, error) : status;
   status = status == GEMEL_OK ? gemel__rule_special(p, error) : status;
-  status = status == GEMEL_OK && p->compared > 0 ? measure_more(p, error) : status;
+  if (status == GEMEL_OK && p->compared > 0 && !p->quick) {
+    status = measure_more(p, error);
+  }
   p->needs = given_up(p);
   return status;
 }
@@ -468,16 +473,38 @@ static gemel_status emit_passed(struct gemel__proof *p, gemel_record *record, ge
   return GEMEL_OK;
 }
 
+/* "class: nsz, reassoc", and the words that were declared and not seen. */
+static void describe_class(const struct gemel__proof *p, unsigned unseen_words, char *text,
+                           size_t bytes) {
+  char words[100], unseen_text[100] = "";
+  unsigned improves = p->improves ? GEMEL__NEED(IMPROVES) : 0;
+  gemel__needs_text(p->needs | improves, words, sizeof words);
+  if (unseen_words != 0) {
+    gemel__needs_text(unseen_words, unseen_text, sizeof unseen_text);
+  }
+  snprintf(text, bytes, "class: %s%s%s%s", p->needs == 0 ? "bitwise" : words,
+           p->needs == 0 && improves ? ", improves" : "", unseen_words != 0 ? "; not seen: " : "",
+           unseen_text);
+}
+
+/* 1 if the usual number of instances may tell what fewer didn't. However few were asked for,
+ * declared words must be found; in a quick look only words that aren't declared are more closely
+ * looked at. */
+static int asks_more(const struct gemel__proof *p) {
+  unsigned undeclared = p->needs & ~p->info->needs;
+  return p->wanted < GEMEL__USUAL_INSTANCES && !is_refuted(p) &&
+         (p->quick ? undeclared : unseen(p)) != 0;
+}
+
 gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
-  char words[100], detail[300];
+  char detail[300];
   double started = gemel__clock();
   unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
   unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
   gemel_status status = measure(p, error);
-  /* however few were asked for, declared words must be found */
-  if (status == GEMEL_OK && unseen(p) != 0 && !is_refuted(p) &&
-      p->wanted < GEMEL__USUAL_INSTANCES) {
+  if (status == GEMEL_OK && asks_more(p)) {
+    p->quick = 0;
     status = gemel__proof_collect_usual(p, error);
     status = status ? status : measure(p, error);
   }
@@ -494,14 +521,10 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
     status = report_undeclared(p, &record, p->needs & ~declared, error);
   } else if (improves != 0 && p->worse.values != NULL) {
     report_worse(p, &record);
-  } else if (idle != 0) {
+  } else if (idle != 0 && !p->quick) {
     report_overstated(p, &record, idle);
   } else {
-    gemel__needs_text(p->needs | (p->improves ? GEMEL__NEED(IMPROVES) : 0), words, sizeof words);
-    snprintf(detail, sizeof detail, "class: %s%s", p->needs == 0 ? "bitwise" : "",
-             p->needs == 0 && p->improves ? ", improves"
-             : p->needs == 0              ? ""
-                                          : words);
+    describe_class(p, idle, detail, sizeof detail);
     record.detail = detail;
     record.verdict = p->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
     if (p->compared == 0) {

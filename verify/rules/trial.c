@@ -870,13 +870,9 @@ void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_ru
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error) {
   enum { MOST_WANTED = 65536 };
-  struct gemel__proof p;
+  struct gemel__proof p = {
+      .run = run, .rule = rule, .pass = pass, .info = info, .quick = run->options.quick};
   gemel_status status;
-  memset(&p, 0, sizeof p);
-  p.run = run;
-  p.rule = rule;
-  p.pass = pass;
-  p.info = info;
   p.wanted = run->options.instances < MOST_WANTED ? run->options.instances : MOST_WANTED;
   p.room = (p.wanted > GEMEL__USUAL_INSTANCES ? p.wanted : GEMEL__USUAL_INSTANCES) +
            GEMEL__MORE_EXAMPLES;

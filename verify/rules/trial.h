@@ -30,6 +30,7 @@ struct gemel__proof {
   struct gemel__example *examples;
   size_t room;   /* for so many examples */
   size_t wanted; /* how many are asked for, not counting those for special purposes */
+  int quick;     /* 1: words of needs that the instances don't show are not looked for */
   size_t n, n_shapes, n_symbolic;
   size_t n_full; /* instances that are real and full */
   unsigned ranks, dtypes;

@@ -31,6 +31,8 @@ gemel_proof gemel__claim_proof(const gemel__claim *claim, const struct gemel_rul
   proof.scenes = claim->scenes;
   proof.questions = claim->questions;
   proof.why = claim->why;
+  proof.text_hash = gemel__rule_hash(rule);
+  proof.prover = gemel__prover();
   return proof;
 }
 

@@ -54,6 +54,10 @@ enum {
 gemel_status gemel__prove_rule(const struct gemel_rule *rule, int most_rank, const char *record,
                                gemel__claim *claim, gemel_error *error);
 
+/* What a record of proofs is bound to: the sources of the prover, and the text of RULE. */
+uint32_t gemel__prover(void);
+uint64_t gemel__rule_hash(const struct gemel_rule *rule);
+
 /* CLAIM on RULE as programs see it; the strings are theirs. */
 gemel_proof gemel__claim_proof(const gemel__claim *claim, const struct gemel_rule *rule);
 
