@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #ifdef HAVE_DNNL
-#include <dnnl.h>
+#include "cpu/onednn.h"
 #endif
 #include "call.h"
 #include "core/tensor.h"
@@ -92,44 +92,43 @@ static void bare_close(bare *p) {
   dnnl_engine_destroy(p->engine);
 }
 
+/* Describes a pass of C, whose layouts are set. */
+static dnnl_status_t bare_describe_with(const bare *p, gemel__onednn_conv *c, conv_pass pass,
+                                        dnnl_primitive_desc_t *made) {
+  dnnl_primitive_desc_t hint = NULL;
+  c->kind = dnnl_forward_training;
+  dnnl_status_t status =
+      gemel__onednn_describe(c, p->engine, NULL, NULL, pass == FORWARD ? made : &hint);
+  if (status == dnnl_success && pass != FORWARD) {
+    c->kind = pass == WEIGHTS ? dnnl_backward_weights : dnnl_backward_data;
+    status = gemel__onednn_describe(c, p->engine, hint, NULL, made);
+    dnnl_primitive_desc_destroy(hint);
+  }
+  return status;
+}
+
 /* Describes a pass whose operands lie as TAGS say. */
 static dnnl_status_t bare_describe(const bare *p, const layer *l, conv_pass pass,
                                    const dnnl_format_tag_t *tags, dnnl_primitive_desc_t *made) {
   dnnl_dims_t dims[OPERANDS] = {{l->batch, l->channels, l->image, l->image},
                                 {l->filters, l->channels, l->kernel, l->kernel},
                                 {l->batch, l->filters, places(l), places(l)}};
-  dnnl_dims_t one = {1, 1}, none = {0, 0};
-  dnnl_memory_desc_t md[OPERANDS];
-  dnnl_convolution_desc_t forward, desc;
-  dnnl_primitive_desc_t hint = NULL;
+  gemel__onednn_layout layouts[OPERANDS];
+  gemel__onednn_conv c = {.stride = {1, 1}};
   dnnl_status_t status = dnnl_success;
+  memset(layouts, 0, sizeof layouts);
   for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
-    status = dnnl_memory_desc_init_by_tag(&md[k], 4, dims[k], dnnl_f32, tags[k]);
-  }
-  if (status != dnnl_success) {
-    return status;
-  }
-  status =
-      dnnl_convolution_forward_desc_init(&forward, dnnl_forward_training, dnnl_convolution_direct,
-                                         &md[X], &md[W], NULL, &md[Y], one, none, none);
-  if (status != dnnl_success || pass == FORWARD) {
-    return status != dnnl_success
-               ? status
-               : dnnl_primitive_desc_create(made, &forward, NULL, p->engine, NULL);
-  }
-  status = dnnl_primitive_desc_create(&hint, &forward, NULL, p->engine, NULL);
-  if (status == dnnl_success) {
-    status =
-        pass == WEIGHTS
-            ? dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &md[X],
-                                                          &md[W], NULL, &md[Y], one, none, none)
-            : dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &md[X],
-                                                       &md[W], &md[Y], one, none, none);
+    status = gemel__onednn_tagged(&layouts[k], 4, dims[k], tags[k]);
   }
   if (status == dnnl_success) {
-    status = dnnl_primitive_desc_create(made, &desc, NULL, p->engine, hint);
+    c.x = gemel__onednn_md_of(&layouts[X]);
+    c.w = gemel__onednn_md_of(&layouts[W]);
+    c.y = gemel__onednn_md_of(&layouts[Y]);
+    status = bare_describe_with(p, &c, pass, made);
   }
-  dnnl_primitive_desc_destroy(hint);
+  for (int k = 0; k < OPERANDS; k++) {
+    gemel__onednn_release(&layouts[k]);
+  }
   return status;
 }
 
@@ -141,8 +140,7 @@ static dnnl_status_t bare_fill(bare *p, conv_pass pass, dnnl_primitive_desc_t pd
   dnnl_status_t status = dnnl_primitive_create(&p->primitive, pd);
   for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
     int argument = arguments[pass][k];
-    const dnnl_memory_desc_t *md =
-        dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, argument);
+    gemel__onednn_md md = dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, argument);
     void *data;
     status = dnnl_memory_create(&p->memories[k], md, p->engine, DNNL_MEMORY_ALLOCATE);
     p->arguments[k] = (dnnl_exec_arg_t){argument, p->memories[k]};

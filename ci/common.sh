@@ -1,11 +1,12 @@
 # What the scripts in ci/ share: the Debian packages by purpose, how to get them, and how to build.
-# Sourced by bash with the project's root as the current folder. One place names each package.
+# Sourced by bash with the project's root as the current folder. One place names each package; one with a ? is
+# wanted where the system has it: Arb is a package of its own until Debian 12, and a part of FLINT since.
 # SPDX-License-Identifier: MIT
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build_packages="autoconf automake g++ gcc libc6-dev libdnnl-dev libflint-arb-dev libflint-dev libgmp-dev libmpfr-dev libopenblas-dev libz3-dev make pkg-config"
+build_packages="autoconf automake g++ gcc libc6-dev libdnnl-dev libflint-arb-dev? libflint-dev libgmp-dev libmpfr-dev libopenblas-dev libz3-dev make pkg-config"
 test_packages="clang clang-format libgtest-dev libomp-dev libonnx-testdata mandoc patch pmccabe"
 extra_packages="lcov valgrind xz-utils"
 package_packages="abigail-tools autopkgtest build-essential cmake debhelper dpkg-dev fakeroot lintian"
@@ -13,23 +14,37 @@ cross_packages="g++-aarch64-linux-gnu g++-i686-linux-gnu googletest musl-tools q
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 
+installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+# existing PACKAGE...: these, without those with a ? that the system doesn't have.
+existing() {
+  local package
+  for package in "$@"; do
+    case $package in
+    *'?') ! apt-cache show --no-all-versions "${package%?}" 2>/dev/null | grep -q . || printf ' %s' "${package%?}" ;;
+    *) printf ' %s' "$package" ;;
+    esac
+  done
+}
 # need PACKAGE...: install what is missing, or say in one sentence what to ask for.
 need() {
   type dpkg-query >/dev/null 2>&1 || return 0
   local package missing=
   for package in "$@"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=" $package"
+    installed "${package%'?'}" || missing+=" $package"
   done
-  [ -n "$missing" ] || return 0
+  [ -n "$(existing $missing)" ] || return 0
   if [ "$(id -u)" != 0 ]; then
-    say "not root, so ask for: apt-get install -y --no-install-recommends$missing"
+    say "not root, so ask for: apt-get install -y --no-install-recommends$(existing $missing)"
     exit 2
   fi
-  say "installing$missing"
   export DEBIAN_FRONTEND=noninteractive
   local log
   log=$(mktemp)
-  if ! { apt-get update && apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+  if apt-get update >"$log" 2>&1; then
+    missing=$(existing $missing)
+    say "installing$missing"
+  fi
+  if ! apt-get install -y --no-install-recommends $missing >>"$log" 2>&1; then
     tail -5 "$log" >&2
     say "apt-get could not install$missing"
     exit 2

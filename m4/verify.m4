@@ -27,17 +27,27 @@ AC_DEFUN([GEMEL_VERIFY], [
     GEMEL_NEED([gmp.h], [gmp], [__gmpz_init], [libgmp-dev])
     GEMEL_NEED([mpfr.h], [mpfr], [mpfr_init2], [libmpfr-dev], [-lgmp])
     GEMEL_NEED([flint/flint.h], [flint], [flint_malloc], [libflint-dev], [-lmpfr -lgmp])
-    AC_CHECK_LIB([flint-arb], [arb_exp], [gemel_arb=flint-arb], [gemel_arb=arb], [-lflint -lmpfr -lgmp])
-    GEMEL_NEED([arb.h], [$gemel_arb], [arb_exp], [libflint-arb-dev], [-lflint -lmpfr -lgmp])
+    # Arb is a part of FLINT from version 3 on.
+    gemel_arb=
+    AC_CHECK_HEADER([flint/arb.h],
+      [AC_DEFINE([HAVE_FLINT_ARB], [1], [FLINT has Arb.])
+       GEMEL_NEED([flint/arb.h], [flint], [arb_exp], [libflint-dev], [-lmpfr -lgmp])],
+      [AC_CHECK_LIB([flint-arb], [arb_exp], [gemel_arb=flint-arb], [gemel_arb=arb], [-lflint -lmpfr -lgmp])
+       GEMEL_NEED([arb.h], [$gemel_arb], [arb_exp], [libflint-arb-dev], [-lflint -lmpfr -lgmp])
+       gemel_arb="-l$gemel_arb "])
     AS_IF([test "x$with_z3" != xno], [
       GEMEL_NEED([z3.h], [z3], [Z3_mk_context], [libz3-dev])
       AC_DEFINE([HAVE_Z3], [1], [The harness asks the solver Z3.])
       gemel_z3="-lz3 " gemel_have_z3=yes])
-    VERIFY_LIBS="$gemel_z3-l$gemel_arb -lflint -lmpfr -lgmp"
+    VERIFY_LIBS="$gemel_z3$gemel_arb-lflint -lmpfr -lgmp"
     gemel_save_libs=$LIBS LIBS="$VERIFY_LIBS $LIBS"
     AC_MSG_CHECKING([whether programs with the harness's libraries run])
     GEMEL_RUNS([AC_LANG_PROGRAM([[
+#ifdef HAVE_FLINT_ARB
+#include <flint/arb.h>
+#else
 #include <arb.h>
+#endif
 #ifdef HAVE_Z3
 #include <z3.h>
 #endif

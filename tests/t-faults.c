@@ -275,6 +275,7 @@ static found run(int id, const char *ops, unsigned tiers, uint64_t seed) {
   options.ops = ops;
   options.tiers = tiers;
   options.instances = id == GEMEL__FAULT_NONE ? FEW : 0;
+  options.quick = getenv("GEMEL_QUICK_LOOK") != NULL;
   options.sink = take;
   options.tick = is_settled;
   options.user = &f;

@@ -19,6 +19,7 @@
 #include "core/fault.h"
 #include "core/nested.h"
 #include "core/strided.h"
+#include "cpu/onednn.h"
 #include "cpu/walk.h"
 #include "ops/conv.h"
 #include "ops/rule.h"
@@ -42,7 +43,6 @@ gemel_status gemel__conv_onednn_run(const gemel_kernel_call *call, gemel__conv_k
 
 #else
 
-#include <dnnl.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -197,7 +197,7 @@ static int addressable(const gemel__conv *g, const gemel_view *view, int which) 
 
 /* The layout that VIEW has, or its row-major copy in f32 if it is PACKED. */
 static dnnl_status_t given_layout(const gemel__conv *g, const gemel_view *view, int which,
-                                  int packed, dnnl_memory_desc_t *md) {
+                                  int packed, gemel__onednn_layout *layout) {
   int64_t item = sizeof(float), packed_strides[GEMEL_MAX_RANK];
   const int64_t *bytes = view->strides;
   dnnl_dims_t dims, strides;
@@ -218,58 +218,74 @@ static dnnl_status_t given_layout(const gemel__conv *g, const gemel_view *view, 
       strides[k] = k + 1 < rank ? strides[k + 1] * dims[k + 1] : 1;
     }
   }
-  return dnnl_memory_desc_init_by_strides(md, rank, dims, dnnl_f32, strides);
+  return gemel__onednn_strided(layout, rank, dims, strides);
 }
 
 /* The layout in which the primitive is to have an operand: oneDNN's choice, unless these are images
  * with channels last and TAKES them so. */
 static dnnl_status_t asked_layout(const gemel__conv *g, const gemel_view *view, int which,
-                                  int takes, dnnl_memory_desc_t *md) {
+                                  int takes, gemel__onednn_layout *layout) {
   static const dnnl_format_tag_t last[] = {dnnl_nwc, dnnl_nhwc, dnnl_ndhwc};
   dnnl_dims_t dims;
   int rank = dims_of(g, view, which, dims);
   int stays = takes && which != W && gemel__view_channels_last(view);
-  return dnnl_memory_desc_init_by_tag(md, rank, dims, dnnl_f32,
-                                      stays ? last[g->axes - 1] : dnnl_format_tag_any);
+  return gemel__onednn_tagged(layout, rank, dims, stays ? last[g->axes - 1] : dnnl_format_tag_any);
 }
 
-/* 1 if A and B, of the same dims, mean the same places. oneDNN's own comparison minds the strides
- * of axes of size 1. */
-static int same_places(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b) {
-  const dnnl_blocking_desc_t *x = &a->format_desc.blocking, *y = &b->format_desc.blocking;
-  int same = a->format_kind == dnnl_blocked && b->format_kind == dnnl_blocked &&
-             x->inner_nblks == 0 && y->inner_nblks == 0;
-  for (int k = 0; k < a->ndims; k++) {
-    same &= a->dims[k] == 1 || x->strides[k] == y->strides[k];
+/* 1 if A and B, the layouts of VIEW, mean the same places. oneDNN's own comparison minds the
+ * strides of axes of size 1. */
+static int same_places(const gemel__conv *g, const gemel_view *view, int which, gemel__onednn_md a,
+                       gemel__onednn_md b) {
+  const dnnl_dim_t *x = gemel__onednn_strides(a), *y = gemel__onednn_strides(b);
+  int same = x != NULL && y != NULL;
+  dnnl_dims_t dims;
+  int rank = dims_of(g, view, which, dims);
+  for (int k = 0; same && k < rank; k++) {
+    same = dims[k] == 1 || x[k] == y[k];
   }
   return same || dnnl_memory_desc_equal(a, b);
 }
 
 /* ---- The primitive ---- */
 
-typedef struct spatial_dims {
-  dnnl_dims_t stride, dilation, low, high;
-} spatial_dims;
-
-static spatial_dims spatial_of(const gemel__conv *g) {
-  spatial_dims s;
+/* Strides, dilations and padding of G, in C. */
+static void set_places(const gemel__conv *g, gemel__onednn_conv *c) {
   for (int k = 0; k < g->axes; k++) {
     int from = GEMEL__SPATIAL_AXES - g->axes + k;
     int64_t low = GEMEL__FAULT(conv_onednn_low) ? g->high[from] : g->low[from];
-    s.stride[k] = g->stride[from];
-    s.dilation[k] = g->dilation[from] - !GEMEL__FAULT(conv_onednn_dilation);
-    s.low[k] = low;
+    c->stride[k] = g->stride[from];
+    c->dilation[k] = g->dilation[from] - !GEMEL__FAULT(conv_onednn_dilation);
+    c->low[k] = low;
     /* what is beyond the last place isn't read */
-    s.high[k] = (g->out[from] - 1) * g->stride[from] + (g->kernel[from] - 1) * (s.dilation[k] + 1) +
-                1 - g->image[from] - low;
+    c->high[k] = (g->out[from] - 1) * g->stride[from] +
+                 (g->kernel[from] - 1) * (c->dilation[k] + 1) + 1 - g->image[from] - low;
   }
-  return s;
 }
 
 /* A number for each of the filters of all groups. */
-static dnnl_status_t bias_layout(const gemel__conv *g, dnnl_memory_desc_t *md) {
+static dnnl_status_t bias_layout(const gemel__conv *g, gemel__onednn_layout *layout) {
   dnnl_dims_t dims = {g->filters * g->groups};
-  return dnnl_memory_desc_init_by_tag(md, 1, dims, dnnl_f32, dnnl_a);
+  return gemel__onednn_tagged(layout, 1, dims, dnnl_a);
+}
+
+/* The primitive of KIND for C, whose layouts are set. */
+static dnnl_status_t describe_with(gemel__onednn_conv *c, gemel__conv_kind kind,
+                                   const_dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *made) {
+  dnnl_primitive_desc_t hint = NULL;
+  dnnl_status_t status;
+  if (kind == GEMEL__CONV_FORWARD) {
+    c->kind = dnnl_forward_inference;
+    return gemel__onednn_describe(c, engine(), NULL, attr, made);
+  }
+  c->kind = dnnl_forward_training;
+  c->bias = NULL;
+  status = gemel__onednn_describe(c, engine(), NULL, attr, &hint);
+  if (status == dnnl_success) {
+    c->kind = kind == GEMEL__CONV_WEIGHTS ? dnnl_backward_weights : dnnl_backward_data;
+    status = gemel__onednn_describe(c, engine(), hint, attr, made);
+    dnnl_primitive_desc_destroy(hint);
+  }
+  return status;
 }
 
 /* The description of the primitive of KIND, BIASED or not. CHANNELS_LAST: it takes images so where
@@ -277,42 +293,31 @@ static dnnl_status_t bias_layout(const gemel__conv *g, dnnl_memory_desc_t *md) {
 static dnnl_status_t describe(const gemel__conv *g, const gemel_view *const operands[OPERANDS],
                               gemel__conv_kind kind, int channels_last, int biased,
                               dnnl_primitive_desc_t *made) {
-  dnnl_memory_desc_t md[OPERANDS], bias;
-  dnnl_convolution_desc_t forward, desc;
-  dnnl_primitive_desc_t hint = NULL;
+  gemel__onednn_layout layouts[OPERANDS + 1];
+  gemel__onednn_conv c;
   dnnl_primitive_attr_t attr = NULL;
-  spatial_dims s = spatial_of(g);
-  dnnl_status_t status = bias_layout(g, &bias);
+  dnnl_status_t status;
+  memset(layouts, 0, sizeof layouts);
+  memset(&c, 0, sizeof c);
+  set_places(g, &c);
+  status = bias_layout(g, &layouts[OPERANDS]);
   for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
-    status = asked_layout(g, operands[k], k, channels_last, &md[k]);
+    status = asked_layout(g, operands[k], k, channels_last, &layouts[k]);
   }
-  if (status != dnnl_success ||
-      (status = dnnl_dilated_convolution_forward_desc_init(
-           &forward, kind == GEMEL__CONV_FORWARD ? dnnl_forward_inference : dnnl_forward_training,
-           dnnl_convolution_direct, &md[X], &md[W], biased ? &bias : NULL, &md[Y], s.stride,
-           s.dilation, s.low, s.high)) != dnnl_success ||
-      (status = dnnl_primitive_attr_create(&attr)) != dnnl_success) {
-    return status;
-  }
-  desc = forward;
-  status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-  if (status == dnnl_success && kind != GEMEL__CONV_FORWARD) {
-    status = dnnl_primitive_desc_create(&hint, &forward, attr, engine(), NULL);
-  }
-  if (status == dnnl_success && kind == GEMEL__CONV_WEIGHTS) {
-    status = dnnl_dilated_convolution_backward_weights_desc_init(
-        &desc, dnnl_convolution_direct, &md[X], &md[W], NULL, &md[Y], s.stride, s.dilation, s.low,
-        s.high);
-  } else if (status == dnnl_success && kind == GEMEL__CONV_INPUTS) {
-    status = dnnl_dilated_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct,
-                                                              &md[X], &md[W], &md[Y], s.stride,
-                                                              s.dilation, s.low, s.high);
+  if (status == dnnl_success && (status = dnnl_primitive_attr_create(&attr)) == dnnl_success) {
+    status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
   }
   if (status == dnnl_success) {
-    status = dnnl_primitive_desc_create(made, &desc, attr, engine(), hint);
+    c.x = gemel__onednn_md_of(&layouts[X]);
+    c.w = gemel__onednn_md_of(&layouts[W]);
+    c.y = gemel__onednn_md_of(&layouts[Y]);
+    c.bias = biased ? gemel__onednn_md_of(&layouts[OPERANDS]) : NULL;
+    status = describe_with(&c, kind, attr, made);
   }
-  dnnl_primitive_desc_destroy(hint);
   dnnl_primitive_attr_destroy(attr);
+  for (int k = 0; k <= OPERANDS; k++) {
+    gemel__onednn_release(&layouts[k]);
+  }
   return status;
 }
 
@@ -359,7 +364,7 @@ static int64_t place(gemel_kernel_call *call, size_t bytes) {
   return at;
 }
 
-static dnnl_status_t make_reorder(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to,
+static dnnl_status_t make_reorder(gemel__onednn_md from, gemel__onednn_md to,
                                   dnnl_primitive_t *made) {
   dnnl_primitive_desc_t pd = NULL;
   dnnl_status_t status =
@@ -388,52 +393,67 @@ static dnnl_status_t make_room(gemel_kernel_call *call, int kept, size_t bytes, 
   return o->kept != NULL ? dnnl_success : dnnl_out_of_memory;
 }
 
+/* Makes the memory of operand WHICH in the layout WANTED, where it isn't GIVEN so, and the reorder
+ * between the two. */
+static dnnl_status_t make_wanted(gemel_kernel_call *call, const gemel__conv *g, int which,
+                                 gemel__onednn_md given, gemel__onednn_md wanted,
+                                 onednn_operand *o) {
+  int is_result = which == result_of(g->kind);
+  dnnl_status_t status = make_room(call, version_of(call, g->kind, which) != NULL,
+                                   dnnl_memory_desc_get_size(wanted), o);
+  o->wanted = NULL;
+  if (status == dnnl_success) {
+    status = dnnl_memory_create(&o->wanted, wanted, engine(), DNNL_MEMORY_NONE);
+  }
+  if (status == dnnl_success) {
+    status = make_reorder(is_result ? wanted : given, is_result ? given : wanted, &o->reorder);
+  }
+  return status;
+}
+
 /* Makes the memories of operand WHICH and the reorder between them. */
 static dnnl_status_t make_operand(gemel_kernel_call *call, const gemel__conv *g,
-                                  const gemel_view *view, int which,
-                                  const dnnl_memory_desc_t *wanted, onednn_operand *o) {
-  int is_result = which == result_of(g->kind);
-  dnnl_memory_desc_t given;
+                                  const gemel_view *view, int which, gemel__onednn_md wanted,
+                                  onednn_operand *o) {
+  gemel__onednn_layout layout;
+  memset(&layout, 0, sizeof layout);
   int packed = !addressable(g, view, which);
-  dnnl_status_t status = given_layout(g, view, which, packed, &given);
+  dnnl_status_t status = given_layout(g, view, which, packed, &layout);
+  gemel__onednn_md given = gemel__onednn_md_of(&layout);
   o->packed_at = o->wanted_at = NOWHERE;
   if (packed) {
     size_t bytes = sizeof(float) + (is_half(view) ? sizeof(uint16_t) : 0);
     o->packed_at = place(call, (size_t)gemel__view_elements(view) * bytes);
   }
   if (status == dnnl_success) {
-    status = dnnl_memory_create(&o->given, &given, engine(), DNNL_MEMORY_NONE);
+    status = dnnl_memory_create(&o->given, given, engine(), DNNL_MEMORY_NONE);
   }
   o->wanted = o->given;
-  if (status == dnnl_success && !same_places(&given, wanted)) {
-    o->wanted = NULL;
-    status = make_room(call, version_of(call, g->kind, which) != NULL,
-                       dnnl_memory_desc_get_size(wanted), o);
-    if (status == dnnl_success) {
-      status = dnnl_memory_create(&o->wanted, wanted, engine(), DNNL_MEMORY_NONE);
-    }
-    if (status == dnnl_success) {
-      status = make_reorder(is_result ? wanted : &given, is_result ? &given : wanted, &o->reorder);
-    }
+  if (status == dnnl_success && !same_places(g, view, which, given, wanted)) {
+    status = make_wanted(call, g, which, given, wanted, o);
   }
+  gemel__onednn_release(&layout);
   return status;
 }
 
 /* The memory of the bias, if CALL takes one. */
 static dnnl_status_t make_bias(const gemel_kernel_call *call, const gemel__conv *g,
                                onednn_plan *plan) {
-  dnnl_memory_desc_t md;
-  dnnl_status_t status = bias_layout(g, &md);
-  return status == dnnl_success && takes_bias(call)
-             ? dnnl_memory_create(&plan->bias, &md, engine(), DNNL_MEMORY_NONE)
-             : status;
+  gemel__onednn_layout layout;
+  memset(&layout, 0, sizeof layout);
+  dnnl_status_t status = bias_layout(g, &layout);
+  if (status == dnnl_success && takes_bias(call)) {
+    gemel__onednn_md md = gemel__onednn_md_of(&layout);
+    status = dnnl_memory_create(&plan->bias, md, engine(), DNNL_MEMORY_NONE);
+  }
+  gemel__onednn_release(&layout);
+  return status;
 }
 
 static dnnl_status_t make_plan(gemel_kernel_call *call, const gemel__conv *g,
                                const gemel_view *const operands[OPERANDS], gemel__conv_kind kind,
                                dnnl_primitive_desc_t pd, onednn_plan *plan) {
-  const dnnl_memory_desc_t *workspace =
-      dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+  gemel__onednn_md workspace = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
   dnnl_status_t status = dnnl_primitive_create(&plan->primitive, pd);
   plan->workspace_at = place(call, dnnl_memory_desc_get_size(workspace));
   if (status == dnnl_success) {
@@ -443,7 +463,7 @@ static dnnl_status_t make_plan(gemel_kernel_call *call, const gemel__conv *g,
     status = dnnl_stream_create(&plan->stream, engine(), dnnl_stream_default_flags);
   }
   for (int k = 0; k < OPERANDS && status == dnnl_success; k++) {
-    const dnnl_memory_desc_t *wanted =
+    gemel__onednn_md wanted =
         dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, argument_of(kind, k));
     status = make_operand(call, g, operands[k], k, wanted, &plan->operands[k]);
   }

@@ -5,7 +5,7 @@
 #ifndef GEMEL__DOMAINS_BOUND_ELEMENT_H
 #define GEMEL__DOMAINS_BOUND_ELEMENT_H
 
-#include <arb.h>
+#include "domains/arb.h"
 #include "domains/bound.h"
 
 typedef struct gemel__bounded {

@@ -5,10 +5,7 @@
 #ifndef GEMEL__DOMAINS_FUNCTIONS_H
 #define GEMEL__DOMAINS_FUNCTIONS_H
 
-#include <arb.h>
-#include <arb_hypgeom.h>
-#include <arb_poly.h>
-#include <mpfr.h>
+#include "domains/arb.h"
 #include "domains/domain.h"
 
 typedef struct gemel__real_row {

@@ -1,6 +1,7 @@
 # Number systems of the harness: prime-field chains, exact rationals and balls, duals, error bounds.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/arb.h
 libgemel_verify_a_SOURCES += %reldir%/bound-element.h
 libgemel_verify_a_SOURCES += %reldir%/bound-verdict.c
 libgemel_verify_a_SOURCES += %reldir%/bound.c

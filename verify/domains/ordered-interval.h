@@ -11,7 +11,7 @@
 #ifndef GEMEL__DOMAINS_ORDERED_INTERVAL_H
 #define GEMEL__DOMAINS_ORDERED_INTERVAL_H
 
-#include <arb.h>
+#include "domains/arb.h"
 #include <flint/fmpq.h>
 
 typedef struct gemel__interval {

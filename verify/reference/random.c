@@ -9,8 +9,7 @@
  * a hundred bits, and domains of numbers get that interval. In domain F, which has no such
  * function, it is a random (keyed) function of the fraction.
  */
-#include <arb.h>
-#include <arb_hypgeom.h>
+#include "domains/arb.h"
 #include <math.h>
 #include "reference/common.h"
 #include "reference/twin.h"
