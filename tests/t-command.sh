@@ -775,6 +775,12 @@ if [ -d "$models" ]; then
     python3 -c 'import sys, xml.dom.minidom as x; [x.parse(f) for f in sys.argv[1:]]' all.xml &&
       grep -q '<testsuite .*tests="4" failures="1" errors="1" skipped="1"' all.xml &&
       good campaign/junit || wrong campaign/junit "not XML, or other counts"
+    python3 -c 'import xml.dom.minidom as x; x.parse("all.html")' && grep -q '^<p class="verdict">Different</p>$' all.html &&
+      grep -q '^<h1>gemel campaign <code>some models</code></h1>$' all.html &&
+      grep -q '<b class="tag refuted">1 differs</b> <b class="tag open">1 no result</b> <b class="tag passed">1 equal</b> <b class="tag na">1 not read</b>' all.html &&
+      [ "$(sed -n 's/^<tr><td class="\([a-z]*\)">.*<td class="name">\([^<]*\)<.*/\1 \2/p' all.html | paste -sd ,)" = \
+        "refuted relu.onnx,open abs.onnx,passed below/it's.onnx,na cut.onnx" ] &&
+      good campaign/html || wrong campaign/html "not XML, or other verdicts, or in another order"
     for k in 1 2 3; do
       "$gemel" campaign 'some models' --optimizer "$optimizer" --seconds 20 --shard $k/3 --json shard-$k.json >"$scratch/out"
     done
@@ -800,9 +806,10 @@ if [ -d "$models" ]; then
       good campaign/bytes/read || wrong campaign/bytes/read "reports aren't JSON and XML"
     # A signal ends the optimiser too, and what was judged is told.
     (sleep 1; kill -TERM $(cat campaign.pid)) &
-    sh -c 'echo $$ >campaign.pid; exec "$@"' sh "$gemel" campaign 'some models/below' --json stopped.json \
+    sh -c 'echo $$ >campaign.pid; exec "$@"' sh "$gemel" campaign 'some models/below' --json stopped.json --html stopped.html \
       --optimizer 'case {in} in *it*) sleep 600 ;; esac; cp {in} {out}' >"$scratch/out" 2>"$scratch/err"
-    [ $? = 2 ] && grep -q '1 models, 1 equal, then a signal ended it' "$scratch/out" && [ "$(wc -l <stopped.json)" = 1 ] &&
+    [ $? = 2 ] && grep -q '1 models, 1 equal, then a signal ended it' "$scratch/out" &&
+      grep -q '^<p class="verdict">Open</p>$' stopped.html && grep -q 'Then a signal ended the campaign' stopped.html && [ "$(wc -l <stopped.json)" = 1 ] &&
       good campaign/signal || wrong campaign/signal "not told what was judged"
     [ -z "$(ls scratch)" ] && good campaign/scratch || wrong campaign/scratch "its folder is left"
     unset TMPDIR

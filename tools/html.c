@@ -102,15 +102,20 @@ static html_report report_new(const gemel__records *records) {
   return r;
 }
 
-/* The record with the worst verdict, the first of several. */
-static const gemel_record *worst_of(const html_report *r, const card *s) {
-  const gemel_record *worst = &r->records->rows[s->first];
+/* 1 if B's verdict says more of a subject than A's: the worst does, then passed. */
+static int says_more(const gemel_record *b, const gemel_record *a) {
+  return is_bad(a) || is_bad(b)
+             ? gemel_verdict_severity(b->verdict) > gemel_verdict_severity(a->verdict)
+             : b->verdict == GEMEL_VERDICT_PASSED && a->verdict != GEMEL_VERDICT_PASSED;
+}
+
+/* The record whose verdict stands for the subject, the first of several. */
+static const gemel_record *sum_of(const html_report *r, const card *s) {
+  const gemel_record *sum = &r->records->rows[s->first];
   for (size_t k = s->first; k < s->end; k++) {
-    const gemel_record *at = &r->records->rows[k];
-    worst =
-        gemel_verdict_severity(at->verdict) > gemel_verdict_severity(worst->verdict) ? at : worst;
+    sum = says_more(&r->records->rows[k], sum) ? &r->records->rows[k] : sum;
   }
-  return worst;
+  return sum;
 }
 
 /* ---- Plots ---- */
@@ -357,9 +362,9 @@ static size_t print_record(FILE *file, const gemel__records *records, const geme
     gemel__page_text(file, "counterexample", r->counterexample);
   }
   if (r->replay != NULL) {
-    fputs("<p>repeat: <code>gemel verify --replay ", file);
+    fputs("<p>repeat: <code>gemel verify --replay '", file);
     gemel__escape(file, r->replay);
-    fputs("</code></p>", file);
+    fputs("'</code></p>", file);
   }
   fputs("</li>\n", file);
   return n;
@@ -385,13 +390,12 @@ static void print_about(FILE *file, const gemel_record *last) {
 
 /* The section is what the table's links lead to: a browser unfolds what it is in. */
 static void print_evidence(FILE *file, const html_report *r, const card *s) {
-  const gemel_record *rows = r->records->rows, *worst = worst_of(r, s);
+  const gemel_record *rows = r->records->rows, *sum = sum_of(r, s);
   int is_open = s->standing <= UNDECIDED || r->count == 1;
   fprintf(file, "<details class=\"card\"%s>\n<summary><h3>", is_open ? " open=\"open\"" : "");
   gemel__escape(file, rows[s->first].name);
   fputs("</h3> ", file);
-  gemel__page_tag(file, tone_of(r->records, worst),
-                  is_bad(worst) ? gemel_verdict_name(worst->verdict) : "passed");
+  gemel__page_tag(file, tone_of(r->records, sum), gemel_verdict_name(sum->verdict));
   fputs(s->standing == KNOWN ? " as in the baseline" : "", file);
   fprintf(file, "</summary>\n<section id=\"s%zu\">\n", s->first);
   print_about(file, &rows[s->end - 1]);
