@@ -4,6 +4,7 @@
 EXTRA_DIST += %reldir%/abi
 EXTRA_DIST += %reldir%/api
 EXTRA_DIST += %reldir%/api.awk
+EXTRA_DIST += %reldir%/browser
 EXTRA_DIST += %reldir%/calls.awk
 EXTRA_DIST += %reldir%/clang
 EXTRA_DIST += %reldir%/common.sh

@@ -808,6 +808,12 @@ if [ -d "$models" ]; then
     python3 -c 'import sys, xml.dom.minidom as x; [x.parse(f) for f in sys.argv[1:]]' all.xml &&
       grep -q '<testsuite .*tests="4" failures="1" errors="1" skipped="1"' all.xml &&
       good campaign/junit || wrong campaign/junit "not XML, or other counts"
+    python3 -c 'import xml.dom.minidom as x; x.parse("all.html")' && grep -q '^<p class="verdict">Different</p>$' all.html &&
+      grep -q '^<h1>gemel campaign <code>some models</code></h1>$' all.html &&
+      grep -q '<b class="tag refuted">1 differs</b> <b class="tag open">1 no result</b> <b class="tag passed">1 equal</b> <b class="tag na">1 not read</b>' all.html &&
+      [ "$(sed -n 's/^<tr><td class="\([a-z]*\)">.*<td class="name">\([^<]*\)<.*/\1 \2/p' all.html | paste -sd ,)" = \
+        "refuted relu.onnx,open abs.onnx,passed below/it's.onnx,na cut.onnx" ] &&
+      good campaign/html || wrong campaign/html "not XML, or other verdicts, or in another order"
     for k in 1 2 3; do
       "$gemel" campaign 'some models' --optimizer "$optimizer" --seconds 20 --shard $k/3 --json shard-$k.json >"$scratch/out"
     done
@@ -828,14 +834,15 @@ if [ -d "$models" ]; then
     cp relu.onnx "$(printf 'some models/below/\001\377.onnx')"
     gives campaign/bytes 0 ' 2 equal (' campaign 'some models/below' --optimizer "$(printf 'cp {in} {out} #\001\357\277\277\303\251<')" \
       --json bytes.json --junit bytes.xml --html bytes.html
-    grep -q "$(printf '{out} #???\303\251&lt;</code>')" bytes.html && good campaign/bytes/html || wrong campaign/bytes/html "other bytes"
+    grep -q "$(printf '{out} #???\303\251&lt;')" bytes.html && good campaign/bytes/html || wrong campaign/bytes/html "other bytes"
     python3 -c 'import json, xml.dom.minidom as x; x.parse("bytes.xml"); print([json.loads(l) for l in open("bytes.json", encoding="utf-8")])' &&
       good campaign/bytes/read || wrong campaign/bytes/read "reports aren't JSON and XML"
     # A signal ends the optimiser too, and what was judged is told.
     (sleep 1; kill -TERM $(cat campaign.pid)) &
-    sh -c 'echo $$ >campaign.pid; exec "$@"' sh "$gemel" campaign 'some models/below' --json stopped.json \
+    sh -c 'echo $$ >campaign.pid; exec "$@"' sh "$gemel" campaign 'some models/below' --json stopped.json --html stopped.html \
       --optimizer 'case {in} in *it*) sleep 600 ;; esac; cp {in} {out}' >"$scratch/out" 2>"$scratch/err"
-    [ $? = 2 ] && grep -q '1 models, 1 equal, then a signal ended it' "$scratch/out" && [ "$(wc -l <stopped.json)" = 1 ] &&
+    [ $? = 2 ] && grep -q '1 models, 1 equal, then a signal ended it' "$scratch/out" &&
+      grep -q '^<p class="verdict">Open</p>$' stopped.html && grep -q 'Then a signal ended the campaign' stopped.html && [ "$(wc -l <stopped.json)" = 1 ] &&
       good campaign/signal || wrong campaign/signal "not told what was judged"
     [ -z "$(ls scratch)" ] && good campaign/scratch || wrong campaign/scratch "its folder is left"
     unset TMPDIR

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The reports of gemel verify. --html: well-formed, with every rule and its evidence, nothing from
-# elsewhere, and text that looks like markup escaped. --junit, of gemel equal too: well-formed, a case
+# The reports of gemel verify. --html, of gemel equal too: well-formed, the verdict first, failures
+# before passes, every rule and its evidence, nothing from elsewhere, and text that looks like
+# markup escaped; ci/browser looks at them in a browser. --junit, of gemel equal too: well-formed, a case
 # a verdict, red where the exit status is 1. --baseline: only what is worse is red.
 # SPDX-License-Identifier: MIT
 . "$(dirname "$0")/command.sh"
@@ -34,7 +35,7 @@ rule wrong_one in canonicalize: x - y => maximum(x, y) where float(x)
 rule whole in canonicalize: -(-x) => x where integer(x)
 rule never in canonicalize: x + 0 => x where rank(x) < 0
 RULES
-"$gemel" verify --rules mine.rules --instances 24 --html report.html --junit report.xml --json report.json >out 2>&1
+SOURCE_DATE_EPOCH=1000000000 "$gemel" verify --rules mine.rules --instances 24 --html report.html --junit report.xml --json report.json >out 2>&1
 [ $? = 1 ] || { fail "the exit status is not 1"; cat out; }
 well_formed report.html || fail "it is not well-formed"
 for rule in needs_words wrong_one whole never; do
@@ -49,8 +50,30 @@ grep -q '<td class="refuted">refuted' report.html || fail "nothing is refuted"
 grep -q '<pre>graph counterexample(' report.html || fail "there is no counterexample"
 grep -q '^# nsz: element [0-9]*: left 0, right -0' report.html || fail "there is no witness of nsz"
 grep -q 'was measured to give up: nsz' report.html || fail "what was measured isn't there"
-[ "$(grep -c '<svg' report.html)" -ge 2 ] && grep -q '<circle' report.html && grep -q 'class="after"' report.html ||
-  fail "there are no plots"
+# A plot needs two points, bars an error above 0: none is empty.
+grep -q '<svg\|<figure' report.html && fail "there is a plot of nothing"
+cat >plotted.rules <<'RULES'
+rule regroup in canonicalize needs reassoc, contract: x * y * y => x * (y * y) where float(x)
+rule keep in canonicalize: x * 1 => x where float(x)
+RULES
+"$gemel" verify --rules plotted.rules --instances 8 --tier float --html plotted.html >out.plotted 2>&1 || { fail "rules with errors"; cat out.plotted; }
+well_formed plotted.html || fail "the report with plots is not well-formed"
+[ "$(grep -c '<circle' plotted.html) $(grep -c 'class="plot"' plotted.html) $(grep -c 'class="bars"' plotted.html)" = '2 1 1' ] &&
+  grep -q 'class="before"' plotted.html && grep -q 'class="after"' plotted.html || fail "there are no plots"
+# The head: the verdict, files, version, date, the command line.
+grep -q '^<title>Refuted: gemel verify rules mine.rules</title>$' report.html &&
+  grep -q '^<p class="verdict">Refuted</p>$' report.html && grep -q '^<h1>gemel verify rules <code>mine.rules</code></h1>$' report.html ||
+  fail "the head doesn't say what is refuted"
+grep -q '^<dt>date</dt><dd><time datetime="2001-09-09T01:46:40Z">2001-09-09T01:46:40Z</time></dd>$' report.html || fail "the date isn't that of SOURCE_DATE_EPOCH"
+grep -q "^<dt>version</dt><dd>$("$gemel" --version)</dd>\$" report.html || fail "there is no version"
+grep -qF '<pre>gemel verify --rules mine.rules --instances 24 --html report.html --junit report.xml --json report.json</pre>' report.html ||
+  fail "there is no command line"
+grep -q '<p>4 rules: 1 refuted, 1 open, 2 passed\.' report.html || fail "the head doesn't count the rules"
+# Failures come first, in full; passes below the table, folded.
+order=$(grep -n '<h3>\|<h2>' report.html | sed 's/.*<h[23]>\([^<]*\)<.*/\1/' | tr '\n' ',')
+[ "$order" = 'Not passed,wrong_one,never,All verdicts,Evidence,needs_words,whole,' ] || fail "the order is $order"
+[ "$(sed -n 's/.*<a href="#s[0-9]*">\([a-z_]*\)<.*/\1/p' report.html | tr '\n' ',')" = 'wrong_one,never,needs_words,whole,' ] || fail "the order of the table"
+[ "$(grep -c '<details class="card" open="open">' report.html) $(grep -c '<details class="card">' report.html)" = '2 2' ] || fail "other things are folded"
 # what is proved stands beside what is measured: in the table, the report, and each record; without a solver nothing is
 if grep -q '^whole  .*  open: no solver$' out; then
   [ "$(grep -c '"proof": null, "why": "no solver"' report.json)" = 20 ] || fail "not each record says that there is no solver"
@@ -60,8 +83,8 @@ else
   proved=$(grep -c '^[a-z_]*  .*, all sizes, ' out)
   { [ "$proved" -ge 1 ] && tail -1 out | grep -q "; $proved rules proved for all sizes, $(grep -c '^[a-z_]*  .*, all sizes, all ranks$' out) of them for all ranks\$"; } ||
     fail "what is proved isn't counted"
-  grep -q '>whole</a></td>.*<td class="passed">[^<]*, all sizes, all ranks</td></tr>$' report.html || fail "the report doesn't say what is proved"
-  grep -q '>wrong_one</a></td>.*<td class="na">open: [^<]*</td></tr>$' report.html || fail "the report doesn't say what is open"
+  grep -q '>whole</a></td>.*<td class="more passed">[^<]*, all sizes, all ranks</td></tr>$' report.html || fail "the report doesn't say what is proved"
+  grep -q '>wrong_one</a></td>.*<td class="more na">open: [^<]*</td></tr>$' report.html || fail "the report doesn't say what is open"
   [ "$(grep -c '"name": "whole", .*"proof": {"elements": "[^"]*", "sizes": "all", "ranks": "all"}, "why": "' report.json)" = 5 ] ||
     fail "not each record says what is proved"
   [ "$(grep -c '"name": "wrong_one", .*"proof": null, "why": "rank 1, ' report.json)" = 5 ] || fail "not each record says why it isn't proved"
@@ -70,11 +93,53 @@ fi
 grep -q 'proved' out && fail "with --tier something is proved"
 grep -E 'https?:|src=|url\(|<script|<link|@import' report.html && fail "it needs something from elsewhere"
 
-"$gemel" verify --ops exp --instances 6 --html ops.html >out 2>&1 || fail "operations"
+SOURCE_DATE_EPOCH=soon "$gemel" verify --ops exp --instances 6 --html ops.html >out 2>&1 || fail "operations"
 well_formed ops.html || fail "the report of operations is not well-formed"
 grep -q '<h3>exp.grad</h3>' ops.html || fail "there is no exp.grad"
+grep -q '^<p class="verdict">Passed</p>$' ops.html && grep -q '<p>1 operation, 1 derivative: all passed\.' ops.html || fail "the verdict on operations"
+grep -q '<h2>Not passed\|<svg\|<figure' ops.html && fail "what isn't there has a place"
+grep -q "<time datetime=\"$(date -u +%Y-%m)" ops.html || fail "the date isn't today's"
 "$gemel" verify --ops exp --html nowhere/report.html >out 2>&1
 [ $? = 2 ] && grep -q 'No such file' out || fail "a folder that isn't there is no error"
+
+# What wasn't run is named once, folded.
+"$gemel" verify --ops 'e*' --seconds 0.000001 --jobs 1 --html stopped.html >out 2>&1
+[ $? = 1 ] && well_formed stopped.html && grep -q '^<p class="verdict">Open</p>$' stopped.html && [ "$(grep -c '<h3>' stopped.html)" = 0 ] &&
+  [ "$(sed -n 's,^<h2>Not run: \([0-9]*\)</h2>$,\1,p' stopped.html)" = "$(grep -c '<br/>$' stopped.html)" ] || fail "what wasn't run"
+
+# ---- equal ----
+
+# pair STATUS VERDICT SENTENCE ARGUMENT...: the report of gemel equal.
+pair() {
+  status=$1 verdict=$2 sentence=$3
+  shift 3
+  "$gemel" equal "$@" --html pair.html >out 2>&1
+  [ $? = "$status" ] && well_formed pair.html && grep -q "^<p class=\"verdict\">$verdict</p>\$" pair.html && grep -q "^<p>$sentence</p>\$" pair.html ||
+    { fail "the report of a pair isn't $verdict"; cat out; }
+  grep -q '<table\|<svg' pair.html && fail "the report of a pair has a table or a plot"
+}
+cp "$GEMEL_SRCDIR"/examples/square[12].gmt .
+pair 0 Equal 'They are the same function, up to ninf, reassoc, for sizes up to [0-9]*\.' square1.gmt square2.gmt --instances 24
+pair 1 Different 'They differ, told apart by ninf, reassoc, worsens\. Not allowed: worsens\.' square2.gmt square1.gmt --instances 24
+grep -q '^<h1>gemel equal <code>square2.gmt</code> and <code>square1.gmt</code></h1>$' pair.html || fail "the files aren't named"
+[ "$(sed -n 's/^<li class="\([a-z]*\)"><b>special.*/\1/p;/^<li/q' pair.html)" = refuted ] || fail "the refuted tier isn't the first"
+pair 1 Open 'They were not shown to be the same function\.' square1.gmt square2.gmt --seconds 0.000001
+# Text from outside: a file's and a graph's name, on the command line, and in an optimiser's output.
+evil="<img src=x onerror=alert(1)>$(printf '\342\200\256')&\"'.gmt"
+sed 's/^graph square/graph b/' square1.gmt >"$evil"
+pair 0 Equal 'They are the same function, bitwise\.' "$evil" "$evil" --instances 4
+grep -q '<img' pair.html && fail "a file's name is markup"
+grep -q "^<pre>gemel equal --instances 4 --html pair.html '&lt;img src=x onerror=alert(1)&gt;???&amp;&quot;'\\\\''.gmt'\|<code>&lt;img src=x onerror=alert(1)&gt;???&amp;&quot;'.gmt</code>" pair.html ||
+  fail "a file's name isn't there, escaped"
+# A long counterexample is folded.
+{
+  echo "graph many($(seq -s ', ' -f 'x%g: f64[2]' 1 40)) {"
+  echo "  return z = $(seq -s ' + ' -f 'x%g' 1 40)"
+  echo '}'
+} >sum.gmt
+sed "s/z = .*/z = $(seq -s ' + ' -f 'x%g' 40 -1 2) - x1/" sum.gmt >other.gmt
+pair 1 Different 'They differ.*' sum.gmt other.gmt --instances 4
+grep -q '<details><summary>counterexample, [0-9]* lines</summary><pre>graph first(' pair.html || fail "a long counterexample isn't folded"
 
 # ---- JUnit ----
 

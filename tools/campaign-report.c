@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "campaign.h"
+#include "page.h"
 
 const char *gemel__outcome_text(gemel__campaign_outcome outcome) {
   static const char *const texts[] = {
@@ -107,34 +108,80 @@ void gemel__campaign_junit(FILE *file, const gemel__campaign *c) {
 
 /* ---- HTML ---- */
 
-static void html_row(FILE *file, const gemel__campaign_row *row) {
+/* The order of models in the page, and how each outcome is shown. */
+static const struct {
+  gemel__campaign_outcome outcome;
+  gemel__tone tone;
+} order[] = {{GEMEL__OUTCOME_DIFFERS, GEMEL__TONE_BAD}, {GEMEL__OUTCOME_OPEN, GEMEL__TONE_OPEN},
+             {GEMEL__OUTCOME_FAILED, GEMEL__TONE_OPEN}, {GEMEL__OUTCOME_CRASHED, GEMEL__TONE_OPEN},
+             {GEMEL__OUTCOME_CLOSED, GEMEL__TONE_OPEN}, {GEMEL__OUTCOME_EQUAL, GEMEL__TONE_GOOD},
+             {GEMEL__OUTCOME_UNREAD, GEMEL__TONE_QUIET}};
+enum { N_ORDER = sizeof order / sizeof *order };
+_Static_assert((int)N_ORDER == (int)GEMEL__OUTCOME_COUNT, "an outcome has no place");
+
+static void html_row(FILE *file, const gemel__campaign_row *row, gemel__tone tone) {
   char text[700];
   say(row, text, sizeof text);
-  fprintf(file, "<tr class=\"%s\"><td>",
-          row->outcome == GEMEL__OUTCOME_EQUAL     ? "passed"
-          : row->outcome == GEMEL__OUTCOME_DIFFERS ? "refuted"
-                                                   : "open");
+  fprintf(file, "<tr><td class=\"%s\">%s</td><td class=\"name\">", gemel__tone_class(tone),
+          gemel__outcome_text(row->outcome));
   gemel__escape(file, row->model);
-  fprintf(file, "</td><td>%s</td><td>%.1f s</td><td>", gemel__outcome_text(row->outcome),
-          row->seconds);
+  fputs("</td><td class=\"more\">", file);
   gemel__escape(file, text);
-  fputs("</td></tr>\n", file);
+  fprintf(file, "</td><td>%.1f s</td></tr>\n", row->seconds);
+}
+
+/* All models, those that need attention first. */
+static void html_table(FILE *file, const gemel__campaign *c) {
+  if (c->count == 0) {
+    return;
+  }
+  fputs("<h2>Models</h2>\n", file);
+  gemel__page_table(file);
+  fputs("<tr><th>outcome</th><th>model</th><th>reason</th><th>time</th></tr>\n", file);
+  for (size_t place = 0; place < N_ORDER; place++) {
+    for (size_t k = 0; k < c->count; k++) {
+      if (c->rows[k].outcome == order[place].outcome) {
+        html_row(file, &c->rows[k], order[place].tone);
+      }
+    }
+  }
+  gemel__page_table_end(file);
+}
+
+/* The verdict on the whole; TONE says whether it is a good one. */
+static const char *html_verdict(const gemel__campaign *c, gemel__tone *tone) {
+  size_t equal = c->counts[GEMEL__OUTCOME_EQUAL], unread = c->counts[GEMEL__OUTCOME_UNREAD];
+  *tone = c->counts[GEMEL__OUTCOME_DIFFERS] > 0     ? GEMEL__TONE_BAD
+          : c->stopped || equal + unread < c->count ? GEMEL__TONE_OPEN
+          : equal > 0                               ? GEMEL__TONE_GOOD
+                                                    : GEMEL__TONE_QUIET;
+  static const char *const words[] = {[GEMEL__TONE_GOOD] = "Equal",
+                                      [GEMEL__TONE_BAD] = "Different",
+                                      [GEMEL__TONE_OPEN] = "Open",
+                                      [GEMEL__TONE_QUIET] = "Nothing compared"};
+  return words[*tone];
+}
+
+static void html_head(FILE *file, const gemel__campaign *c) {
+  gemel__page_count counts[N_ORDER];
+  gemel__page page = {.command = "campaign", .what = "", .names = &c->folder, .n_names = 1};
+  page.verdict = html_verdict(c, &page.tone);
+  gemel__page_begin(file, &page);
+  fprintf(file, "<p>%zu models, each judged against what the optimiser made of it.%s</p>\n",
+          c->count, c->stopped ? " Then a signal ended the campaign." : "");
+  for (size_t place = 0; place < N_ORDER; place++) {
+    counts[place] =
+        (gemel__page_count){c->counts[order[place].outcome],
+                            gemel__outcome_text(order[place].outcome), order[place].tone};
+  }
+  gemel__page_counts(file, counts, N_ORDER);
+  gemel__page_facts(file);
+  gemel__page_fact(file, "time", "%.1f s", c->seconds);
+  gemel__page_facts_end(file);
 }
 
 void gemel__campaign_html(FILE *file, const gemel__campaign *c) {
-  fputs("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"/><title>gemel campaign</title>\n"
-        "<style>body { font-family: sans-serif } td, th { padding: 2px 12px; text-align: left } "
-        ".passed { background: #dfd } .refuted { background: #fbb } .open { background: #ffd }"
-        "</style></head>\n<body>\n<h1>gemel campaign</h1>\n<p><code>",
-        file);
-  gemel__escape(file, c->optimizer);
-  fprintf(file, "</code></p>\n<p>%zu models", c->count);
-  for (int k = 0; k < GEMEL__OUTCOME_COUNT; k++) {
-    fprintf(file, ", %zu %s", c->counts[k], gemel__outcome_text((gemel__campaign_outcome)k));
-  }
-  fputs("</p>\n<table>\n<tr><th>model</th><th>outcome</th><th>time</th><th></th></tr>\n", file);
-  for (size_t k = 0; k < c->count; k++) {
-    html_row(file, &c->rows[k]);
-  }
-  fputs("</table>\n</body></html>\n", file);
+  html_head(file, c);
+  html_table(file, c);
+  gemel__page_end(file);
 }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "campaign.h"
+#include "page.h"
 
 static const gemel__option options[] = {
     {"optimizer", 'o', "COMMAND",
@@ -582,6 +583,7 @@ static void judge_all(campaign *c, const found_list *models) {
     }
   }
   c->sum.seconds = gemel__now() - c->sum.seconds;
+  c->sum.stopped = is_stopped;
   fprintf(table, "\ngemel campaign: %zu models", c->sum.count);
   for (int k = 0; k < GEMEL__OUTCOME_COUNT; k++) {
     if (c->sum.counts[k] > 0) {
@@ -631,6 +633,7 @@ static int read_shard(const char *text, campaign *c) {
 static int read_options(campaign *c) {
   const gemel__args *args = c->args;
   double seconds = 0;
+  c->sum.folder = args->operands[0];
   c->sum.optimizer = gemel__arg(args, "optimizer");
   if (c->sum.optimizer == NULL || strstr(c->sum.optimizer, "{in}") == NULL ||
       strstr(c->sum.optimizer, "{out}") == NULL) {

@@ -30,7 +30,8 @@ typedef struct gemel__equal_summary {
   int first_read; /* 1: the first graph was read */
   int good, differs, bitwise;
   unsigned needs, refused;
-  char detail[600]; /* of the worst record */
+  int64_t symbols_up_to; /* as in gemel_pair_result */
+  char detail[600];      /* of the worst record */
 } gemel__equal_summary;
 
 /* As the command `gemel equal` with ARGS, its exit status; fills in SUMMARY. */
@@ -44,11 +45,12 @@ typedef struct gemel__campaign_row {
 } gemel__campaign_row;
 
 typedef struct gemel__campaign {
-  const char *optimizer;
+  const char *folder, *optimizer;
   gemel__campaign_row *rows;
   size_t count;
   size_t counts[GEMEL__OUTCOME_COUNT];
   double seconds;
+  int stopped; /* 1: by a signal, before the last model */
 } gemel__campaign;
 
 const char *gemel__outcome_text(gemel__campaign_outcome outcome);

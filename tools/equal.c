@@ -171,6 +171,7 @@ static void summarise(const gemel__records *records, const gemel_pair_result *re
   s->bitwise = result->bitwise;
   s->needs = result->needs;
   s->refused = result->refused;
+  s->symbols_up_to = result->symbols_up_to;
   for (size_t k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
     worst =
@@ -198,7 +199,7 @@ static int write_reports(const gemel__records *records, const pair_question *q, 
                              .verdict = s->differs ? "differ" : "not shown to be the same function",
                              .detail = s->detail};
   int status = GEMEL__GOOD;
-  if (html != NULL && gemel__records_html(records, html, seed) != GEMEL__GOOD) {
+  if (html != NULL && gemel__records_html(records, html, seed, s) != GEMEL__GOOD) {
     status = GEMEL__BAD;
   }
   if (junit != NULL && gemel__records_junit(records, junit, &whole) != GEMEL__GOOD) {

@@ -5,6 +5,7 @@
  * counts stand first. The second part makes a case of each of the harness's records.
  */
 #include <string.h>
+#include "page.h"
 #include "records.h"
 
 /* ---- Any cases ---- */

@@ -107,6 +107,7 @@ int gemel__records_open(gemel__records *records, const gemel__args *args,
   uint64_t instances = 0;
   memset(records, 0, sizeof *records);
   records->command = args->command->name;
+  records->args = args;
   records->table = stdout;
   records->started = records->told = gemel__now();
   memset(options, 0, sizeof *options);

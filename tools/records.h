@@ -38,10 +38,11 @@ typedef struct gemel__table {
 
 typedef struct gemel__records {
   const char *command; /* for progress */
-  const char *rules;   /* what --rules says; NULL: nothing */
-  const char *ops;     /* the file that --ops names; NULL: it is a pattern */
-  size_t instances;    /* what --instances says, or the depth; 0: as usual */
-  gemel_record *rows;  /* copies; their strings are our own */
+  const gemel__args *args;
+  const char *rules;  /* what --rules says; NULL: nothing */
+  const char *ops;    /* the file that --ops names; NULL: it is a pattern */
+  size_t instances;   /* what --instances says, or the depth; 0: as usual */
+  gemel_record *rows; /* copies; their strings are our own */
   size_t count, capacity;
   size_t verdicts[GEMEL_VERDICT_COUNT];
   size_t proved, all_ranks; /* rules that are, and for all ranks */
@@ -110,8 +111,11 @@ void gemel__records_clear(gemel__records *records);
 /* GEMEL__BAD (said) if the file PATH (NULL: none) can't be written: before work, not behind it. */
 int gemel__records_probe(const char *path);
 
-/* Writes the report, a file that needs no other, to PATH (html.c). GEMEL__BAD (said). */
-int gemel__records_html(const gemel__records *records, const char *path, uint64_t seed);
+/* Writes the report, a file that needs no other, to PATH (html.c); of a pair with its SUMMARY, else
+ * NULL. GEMEL__BAD (said). */
+struct gemel__equal_summary;
+int gemel__records_html(const gemel__records *records, const char *path, uint64_t seed,
+                        const struct gemel__equal_summary *summary);
 
 /* gemel verify --proof (prove.c). */
 int gemel__prove(const gemel__args *args);
@@ -125,13 +129,6 @@ enum { GEMEL__PROOF_TEXT = 300 };
 /* TEXT = what PROOF says, in its three parts: "any elements, all sizes, ranks to 3", or "open: ..."
  * (prove.c). */
 void gemel__proof_text(const gemel_proof *proof, char text[GEMEL__PROOF_TEXT]);
-
-/* TEXT (NULL: nothing) as XML and HTML have it: without control characters, and with '?' for each
- * byte that is no UTF-8. */
-void gemel__escape(FILE *file, const char *text);
-
-/* How many bytes the character at TEXT has, in UTF-8; 0 if it is none, or no printable one. */
-size_t gemel__character(const char *text);
 
 /* ---- JUnit (junit.c) ---- */
 

@@ -176,7 +176,7 @@ static void print_worse(const gemel__records *r) {
 static int write_reports(const gemel__records *records, const gemel__args *args, uint64_t seed) {
   const char *html = gemel__arg(args, "html"), *junit = gemel__arg(args, "junit");
   int status = GEMEL__GOOD;
-  if (html != NULL && gemel__records_html(records, html, seed) != GEMEL__GOOD) {
+  if (html != NULL && gemel__records_html(records, html, seed, NULL) != GEMEL__GOOD) {
     status = GEMEL__BAD;
   }
   if (junit != NULL && gemel__records_junit(records, junit, NULL) != GEMEL__GOOD) {
