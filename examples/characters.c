@@ -4,7 +4,7 @@
  * characters of a window; weights and what the optimizer (Adam) remembers of them are states,
  * which each call of the training function replaces where they lie.
  *
- *   cc -std=c11 characters.c $(pkg-config --cflags --libs gemel) -lm &&
+ *   cc -std=c11 characters.c $(pkg-config --cflags --libs gemel) &&
  *   ./a.out [TEXT [STEPS [SEED [HIDDEN [BATCH]]]]]
  *
  * TEXT is any file; gemel's own documentation is one of some length. Without it the network reads

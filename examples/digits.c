@@ -4,7 +4,7 @@
  * Weights and momenta are states: they live in shared variables, a call of the training function
  * replaces them, and a second function reads the same variables to classify what was held back.
  *
- *   cc -std=c11 digits.c $(pkg-config --cflags --libs gemel) -lm && ./a.out [SEED]
+ *   cc -std=c11 digits.c $(pkg-config --cflags --libs gemel) && ./a.out [SEED]
  *
  * How it is trained, and on what, is in digits.h.
  */

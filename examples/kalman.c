@@ -4,7 +4,7 @@
  * is seen through noise. The filter, a loop over what is seen, says how likely all of it is for
  * given strengths of push and noise; going up the gradient of that finds them.
  *
- *   cc -std=c11 kalman.c $(pkg-config --cflags --libs gemel) -lm && ./a.out [ROUNDS [SEED]]
+ *   cc -std=c11 kalman.c $(pkg-config --cflags --libs gemel) && ./a.out [ROUNDS [SEED]]
  */
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * in shared variables, a call of the training function replaces them, and a second function reads
  * the same variables to classify what was held back.
  *
- *   cc -std=c11 lenet.c $(pkg-config --cflags --libs gemel) -lm && ./a.out [SEED]
+ *   cc -std=c11 lenet.c $(pkg-config --cflags --libs gemel) && ./a.out [SEED]
  *
  * How it is trained, and on what, is in digits.h.
  */

@@ -2,10 +2,10 @@
 # What README.md, CONTRIBUTING.md and doc/*.md print is true: every block of code that is a file of rules
 # is verified, every graph and operation is read, an error is the one that its text gives, and a
 # transcript ("$ gemel …") is run and compared, where "…" stands for anything. YAML is read, by Python's yaml
-# if it is there. Of every other mention of a
-# command, in blocks and in backquotes, the options are those that it has. Each check is one line of
-# output and one case in the JUnit XML. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR,
-# GEMEL_JUNIT. (tests/t-adding.sh has the patches, ci/outsider the program in README.md.)
+# if it is there; Python that loads the library runs where NumPy is installed, and is parsed where Python is. Each block of README.md is one of these, a program, or a recipe that another check runs.
+# Of every other mention of a command, in blocks and in backquotes, the options are those that it has. Each check is
+# one line of output and one case in the JUnit XML. Environment as `make check` sets it: GEMEL, GEMEL_SRCDIR,
+# GEMEL_JUNIT. (tests/t-adding.sh has the patches, ci/outsider the programs, with the lines that compile them.)
 # SPDX-License-Identifier: MIT
 set -u
 LC_ALL=C
@@ -20,7 +20,7 @@ scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/blocks" "$scratch/here" && cd "$scratch/here" || exit 99
 ln -s "$source/examples" examples
-passed=0 failed=0 rules=0 graphs=0 errors=0 transcripts=0 yaml=0
+passed=0 failed=0 rules=0 graphs=0 errors=0 transcripts=0 yaml=0 python=0 programs=0 recipes=0
 : >"$scratch/cases"
 
 result() { # NAME [WHY [FILE]]: failed if there is a WHY
@@ -82,6 +82,17 @@ yaml_block() {
       !/^ *(- )?[.A-Za-z_-]+:( |$)/ && !/^ *- / && !/^$/ { print; exit 1 }' "$1" >out
   fi && result "$2" || result "$2" "it is no YAML" out
 }
+# A program in Python that loads the library.
+python_block() {
+  python=$((python + 1))
+  mkdir -p libraries
+  ln -sf "$(dirname "$gemel")/libgemel.so" libraries/libgemel.so.0
+  if [ -e libraries/libgemel.so.0 ] && python3 -c 'import numpy' 2>/dev/null; then
+    LD_LIBRARY_PATH=$PWD/libraries python3 "$1" >out 2>&1
+  elif type python3 >/dev/null 2>&1; then
+    python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$1" >out 2>&1
+  fi && result "$2" || result "$2" "Python refuses it" out
+}
 # FILE:LINE:COLUMN: message, and below it that line of the file: what stands before that is made up.
 error_block() {
   errors=$((errors + 1))
@@ -127,17 +138,21 @@ finish_command() {
   name=$1
   case $command in
     '') return ;;
+    'cat '*/*) result "$name" "$command: a file of the sources is shown by grep -v" ;;
     'cat '*) cp wanted "${command#cat }" ;; # which its reader has written
     'grep '*)
       eval "$command" >out 2>&1
       sed '/^$/d' wanted | diff - out >differs && result "$name" || result "$name" "$command prints otherwise" differs ;;
-    'gemel '*)
+    'gemel '*) # prints to its standard output what is wanted, or to both
       transcripts=$((transcripts + 1))
       eval "'$gemel' ${command#gemel }" >out 2>err
       status=$?
+      cat err out >both
       if [ $status -gt 1 ]; then result "$name" "$command ends with status $status" err
-      elif says wanted out >differs; then result "$name"
-      else cat out >>differs; result "$name" "$command prints otherwise" differs; fi ;;
+      elif says wanted out >differs || says wanted both >differs; then result "$name"
+      else cat both >>differs; result "$name" "$command prints otherwise" differs; fi ;;
+    'cc '*' && ./a.out' | 'c++ '*' && ./a.out') ;; # in ci/outsider
+    *) result "$name" "nothing runs: $command" ;;
   esac
 }
 transcript_block() {
@@ -153,8 +168,23 @@ transcript_block() {
   finish_command "$2/$number"
 }
 
-# what README.md leaves to its reader: a graph with two permutations, of equal sizes, so that types fit
-echo 'graph g(x: f32[3, 3, 3]) { return y = dimshuffle(dimshuffle(x, order = [1, 2, 0]), order = [0, 2, 1]) }' >graph.gmt
+# ---- Blocks of README.md that take minutes, or ask for root ----
+
+# Each line is one of these, word for word, but for a comment: .ci/run runs them, ci/quickstart on a fresh system,
+# configure and its targets from the tarball.
+recipe_block() {
+  recipes=$((recipes + 1))
+  sed 's/ *#.*//; /^$/d' "$1" >steps
+  while IFS= read -r step; do
+    case $step in
+      ci/quickstart | ci/test) [ -x "$source/$step" ] || { result "$2" "there is no $step"; return; } ;;
+      './configure && make && make check && make install') ;;
+      *) result "$2" "nothing runs: $step"; return ;;
+    esac
+  done <steps
+  result "$2"
+}
+
 for block in "$scratch"/blocks/*; do
   name=$(basename "$block")
   first=$(grep -v '^#' "$block" | head -1)
@@ -164,9 +194,16 @@ for block in "$scratch"/blocks/*; do
     'operation '*'{') operation_block "$block" "$name" ;;
     'name: '* | 'stages: '*) yaml_block "$block" "$name" ;;
     '$ '*) transcript_block "$block" "$name" ;;
+    'import ctypes') python_block "$block" "$name" ;;
     *.rules:[0-9]*:[0-9]*:\ *|*.gmt:[0-9]*:[0-9]*:\ *) error_block "$block" "$name" ;;
+    *) case $name in README*)
+        if grep -q '^int main(' "$block"; then programs=$((programs + 1)); else recipe_block "$block" "$name"; fi ;;
+      esac ;;
   esac
 done
+[ $programs = "$(grep -cE '^    \$ c(c|\+\+) .* && \./a\.out$' "$source/README.md")" ] && [ $programs -ge 1 ] && result README.programs ||
+  result README.programs "$programs programs in README.md, but not as many lines that compile one"
+[ $recipes -ge 2 ] && result README.recipes || result README.recipes "$recipes recipes in README.md are too few"
 
 # ---- Options of all commands that are mentioned ----
 
@@ -184,8 +221,8 @@ while read -r _ command rest; do
 done <mentioned
 
 [ "$(wc -l <mentioned)" -gt 15 ] && result mentioned || result mentioned "commands are not found" mentioned
-[ $rules -ge 1 ] && [ $graphs -ge 5 ] && [ $errors -ge 2 ] && [ $transcripts -ge 3 ] && [ $yaml -ge 2 ] && result found ||
-  result found "$rules files of rules, $graphs graphs, $errors errors, $transcripts transcripts, $yaml files of YAML are too few"
+[ $rules -ge 1 ] && [ $graphs -ge 5 ] && [ $errors -ge 2 ] && [ $transcripts -ge 3 ] && [ $yaml -ge 2 ] && [ $python -ge 1 ] && result found ||
+  result found "$rules files of rules, $graphs graphs, $errors errors, $transcripts transcripts, $yaml files of YAML, $python programs in Python are too few"
 if [ -n "$junit" ] && mkdir -p "$junit"; then
   { echo '<?xml version="1.0" encoding="UTF-8"?>'
     echo "<testsuites><testsuite name=\"documentation\" failures=\"$failed\">"
