@@ -583,7 +583,7 @@ static void judge_all(campaign *c, const found_list *models) {
     }
   }
   c->sum.seconds = gemel__now() - c->sum.seconds;
-  c->sum.stopped = is_stopped;
+  c->sum.stopped = gemel__signals_caught();
   fprintf(table, "\ngemel campaign: %zu models", c->sum.count);
   for (int k = 0; k < GEMEL__OUTCOME_COUNT; k++) {
     if (c->sum.counts[k] > 0) {
