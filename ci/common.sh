@@ -11,6 +11,7 @@ test_packages="clang clang-format libgtest-dev libomp-dev libonnx-testdata mando
 extra_packages="lcov valgrind xz-utils"
 package_packages="abigail-tools autopkgtest build-essential cmake debhelper dpkg-dev fakeroot lintian"
 browser_packages="chromium fonts-dejavu-core"
+picture_packages=pngquant
 cross_packages="g++-aarch64-linux-gnu g++-i686-linux-gnu googletest musl-tools qemu-user"
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

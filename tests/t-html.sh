@@ -50,16 +50,13 @@ grep -q '<td class="refuted">refuted' report.html || fail "nothing is refuted"
 grep -q '<pre>graph counterexample(' report.html || fail "there is no counterexample"
 grep -q '^# nsz: element [0-9]*: left 0, right -0' report.html || fail "there is no witness of nsz"
 grep -q 'was measured to give up: nsz' report.html || fail "what was measured isn't there"
-# A plot needs two points, bars an error above 0: none is empty.
+# A plot needs some points, bars an error above 0: none is empty.
 grep -q '<svg\|<figure' report.html && fail "there is a plot of nothing"
-cat >plotted.rules <<'RULES'
-rule regroup in canonicalize needs reassoc, contract: x * y * y => x * (y * y) where float(x)
-rule keep in canonicalize: x * 1 => x where float(x)
-RULES
-"$gemel" verify --rules plotted.rules --instances 8 --tier float --html plotted.html >out.plotted 2>&1 || { fail "rules with errors"; cat out.plotted; }
+"$gemel" verify --rules 'dot_*' --instances 3 --tier float --html plotted.html >out.plotted 2>&1 || { fail "rules with errors"; cat out.plotted; }
 well_formed plotted.html || fail "the report with plots is not well-formed"
-[ "$(grep -c '<circle' plotted.html) $(grep -c 'class="plot"' plotted.html) $(grep -c 'class="bars"' plotted.html)" = '2 1 1' ] &&
-  grep -q 'class="before"' plotted.html && grep -q 'class="after"' plotted.html || fail "there are no plots"
+rules=$(sed -n 's,^<p>\([0-9]*\) rules: all passed\.</p>$,\1,p' plotted.html)
+[ "${rules:-0}" -ge 8 ] && [ "$(grep -c '<circle' plotted.html) $(grep -c 'class="plot"' plotted.html)" = "$rules 1" ] || fail "there is no plot of all rules"
+[ "$(grep -c 'class="bars"' plotted.html)" -ge 1 ] && grep -q 'class="before"' plotted.html && grep -q 'class="after"' plotted.html || fail "there are no bars"
 # The head: the verdict, files, version, date, the command line.
 grep -q '^<title>Refuted: gemel verify rules mine.rules</title>$' report.html &&
   grep -q '^<p class="verdict">Refuted</p>$' report.html && grep -q '^<h1>gemel verify rules <code>mine.rules</code></h1>$' report.html ||

@@ -12,7 +12,7 @@
 #include "campaign.h"
 #include "page.h"
 
-enum { PLOT = 360, MARGIN = 48, DECADES = 6, BAR = 240 };
+enum { PLOT = 360, MARGIN = 48, DECADES = 6, BAR = 240, MIN_POINTS = 8 };
 
 /* Where a subject stands; the worst come first. */
 typedef enum standing {
@@ -161,13 +161,14 @@ static void plot_axes(FILE *file) {
           PLOT / 2, PLOT / 2);
 }
 
-/* Every rule as a point: below the diagonal it became more accurate. One rule makes no plot. */
+/* Every rule as a point: below the diagonal it became more accurate. Few rules make no plot:
+ * each has bars of its own. */
 static void plot_rules(FILE *file, const gemel__records *records) {
   size_t points = 0;
   for (size_t k = 0; k < records->count; k++) {
     points += (size_t)is_point(&records->rows[k]);
   }
-  if (points < 2) {
+  if (points < MIN_POINTS) {
     return;
   }
   fprintf(file,
@@ -332,6 +333,23 @@ static void print_carrier(FILE *file, const gemel_record *r) {
   }
 }
 
+/* The command line that meets a refutation again, if there is one. */
+static void print_repeat(FILE *file, const gemel__records *records, const gemel_record *r) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *memory = open_memstream(&text, &bytes);
+  if (memory != NULL) {
+    gemel__records_print_repeat(memory, records, r);
+    fclose(memory);
+  }
+  if (bytes > 0) {
+    fputs("<p><code>", file);
+    gemel__escape(file, text + strspn(text, " "));
+    fputs("</code></p>\n", file);
+  }
+  free(text);
+}
+
 /* 1 if A and B, of one subject, say the same of two tiers, and no more than a reason. */
 static int same_reason(const gemel_record *a, const gemel_record *b) {
   return a->verdict == b->verdict && a->instances == 0 && b->instances == 0 &&
@@ -361,10 +379,8 @@ static size_t print_record(FILE *file, const gemel__records *records, const geme
   if (r->counterexample != NULL) {
     gemel__page_text(file, "counterexample", r->counterexample);
   }
-  if (r->replay != NULL) {
-    fputs("<p>repeat: <code>gemel verify --replay '", file);
-    gemel__escape(file, r->replay);
-    fputs("'</code></p>", file);
+  if (tone == GEMEL__TONE_BAD) {
+    print_repeat(file, records, r);
   }
   fputs("</li>\n", file);
   return n;
@@ -455,7 +471,10 @@ static const char *verdict_on(const html_report *r, gemel__tone *tone) {
   int is_good = gemel__records_good(r->records), is_refuted = r->counts[REFUTED] > 0;
   int is_bad = is_refuted || r->counts[OVERSTATED] > 0;
   *tone = is_good ? GEMEL__TONE_GOOD : is_bad ? GEMEL__TONE_BAD : GEMEL__TONE_OPEN;
-  return is_good ? "Passed" : is_refuted ? "Refuted" : is_bad ? "Overstated" : "Open";
+  return is_good      ? r->counts[KNOWN] > 0 ? "As in the baseline" : "Passed"
+         : is_refuted ? "Refuted"
+         : is_bad     ? "Overstated"
+                      : "Open";
 }
 
 static const char *verdict_on_pair(const gemel__equal_summary *pair, gemel__tone *tone) {
@@ -541,10 +560,12 @@ static void print_counts(FILE *file, const gemel__records *records) {
   enum { N = sizeof order / sizeof *order };
   gemel__page_count counts[N];
   for (size_t k = 0; k < N; k++) {
-    gemel_record as = {.verdict = order[k]};
     counts[k] = (gemel__page_count){records->verdicts[order[k]], gemel_verdict_name(order[k]),
-                                    order[k] == GEMEL_VERDICT_NOT_RUN ? GEMEL__TONE_OPEN
-                                                                      : tone_of(NULL, &as)};
+                                    GEMEL__TONE_QUIET};
+    for (size_t i = 0; i < records->count && counts[k].tone == GEMEL__TONE_QUIET; i++) {
+      const gemel_record *r = &records->rows[i];
+      counts[k].tone = r->verdict == order[k] ? tone_of(records, r) : GEMEL__TONE_QUIET;
+    }
   }
   gemel__page_counts(file, counts, N);
 }

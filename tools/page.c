@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Pages of HTML (page.h). All of them have one style, which is in the page itself: colours for a
- * light and a dark screen, and widths for a telephone, where tables and long lines scroll in a box
- * of their own. The page forbids scripts and anything from elsewhere (Content-Security-Policy), so
- * that a name that got through unescaped would do nothing.
+ * light and a dark screen, and widths for a telephone, where long lines are broken and tables
+ * scroll in a box of their own. The page forbids scripts and anything from elsewhere
+ * (Content-Security-Policy), so that a name that got through unescaped would do nothing.
  */
 #include "page.h"
 #include <stdarg.h>
@@ -97,9 +97,8 @@ static const char style[] =
     ".facts { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0.15rem 1rem; "
     "margin: 1rem 0; font-size: 0.9375rem } dt, .dim { color: var(--dim) }\n"
     "pre { background: var(--box); border-radius: 6px; margin: 0.5rem 0; padding: 0.6rem 0.75rem; "
-    "overflow-x: auto; overflow-wrap: normal }\n"
-    ".facts pre { background: none; margin: 0; padding: 0; white-space: pre-wrap; "
-    "overflow-wrap: anywhere }\n"
+    "white-space: pre-wrap }\n"
+    ".facts pre { background: none; margin: 0; padding: 0 }\n"
     "summary { cursor: pointer } .card { border: 1px solid var(--line); border-radius: 6px; "
     "padding: 0.4rem 0.75rem; margin: 0.5rem 0 }\n"
     ".card[open] { padding-bottom: 0.75rem } section { scroll-margin-top: 4rem; margin-top: 0.5rem "
@@ -113,7 +112,7 @@ static const char style[] =
     "tr + tr td { border-top: 1px solid var(--line) } th { background: var(--box) } "
     "td[class] { color: var(--tone) }\n"
     "td.refuted, td.open { font-weight: 600; background: var(--tint) } "
-    ".name, .more { white-space: normal; overflow-wrap: anywhere; min-width: 7rem } "
+    ".name, .more { white-space: normal; overflow-wrap: anywhere; min-width: 11rem } "
     ".more { min-width: 12rem }\n"
     "svg { display: block; width: 100%; height: auto; margin: 0.5rem 0 } svg text { font-size: "
     "12px; "

@@ -203,6 +203,10 @@ void gemel__records_stream(gemel__records *records);
 /* The rest of the table of subjects and tiers, reasons, and what didn't pass, to RECORDS->table. */
 void gemel__records_print(gemel__records *records);
 
+/* "  repeat: ", a command line that meets again what refuted R, and a newline; nothing if there is
+ * none. */
+void gemel__records_print_repeat(FILE *file, const gemel__records *records, const gemel_record *r);
+
 /* Every record whose verdict is FROM or worse, in full: reason, counterexample, how to repeat it.
  */
 void gemel__records_print_failures(const gemel__records *records, gemel_verdict from);

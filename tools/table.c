@@ -171,8 +171,7 @@ static void print_indented(FILE *file, const char *text) {
 
 /* A command line that meets the same instance again: from a replay, or by drawing it anew. A rule's
  * may be one that a proof suggested, of which there is none with --tier. */
-static void print_repeat(const gemel__records *records, const gemel_record *r) {
-  FILE *file = records->table;
+void gemel__records_print_repeat(FILE *file, const gemel__records *records, const gemel_record *r) {
   int of_rule = (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) &&
                 (r->verdict == GEMEL_VERDICT_REFUTED || r->verdict == GEMEL_VERDICT_OVERSTATED);
   if (r->replay != NULL) {
@@ -243,6 +242,6 @@ void gemel__records_print_failures(const gemel__records *records, gemel_verdict 
     if (r->counterexample != NULL) {
       print_indented(file, r->counterexample);
     }
-    print_repeat(records, r);
+    gemel__records_print_repeat(file, records, r);
   }
 }
