@@ -68,7 +68,8 @@ static gemel_status softmax(const gemel_kernel_call *call, int axis, double scal
   return GEMEL_OK;
 }
 
-/* softmax has the one attribute "axis", which may count from behind. */
+/* softmax has the one attribute "axis", which may count from behind: a kernel gets attributes as
+ * the graph has them, with fallbacks filled in. */
 static int axis_of(const gemel_kernel_call *call) {
   return (int)call->attrs[0].u.i;
 }

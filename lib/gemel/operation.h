@@ -98,13 +98,19 @@ typedef struct gemel_step {
   int output; /* of the call; -1: only steps read it */
 } gemel_step;
 
-/* What a kernel sees: views of its operands. ATTRS as in gemel_infer, dims in them evaluated (kind
- * GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM). Outputs are allocated, row-major (but for what
- * CHANNELS_LAST of the record says), uninitialised, and don't overlap the inputs. PREPARE runs once
- * a shape signature and may return GEMEL_DECLINED (then the next candidate is tried), ask for
- * SCRATCH_BYTES of scratch memory for each call and keep up to 256 bytes in PREPARED; the data
- * pointers are not valid yet. RUN runs at each call. THREADS is how many threads the call may use;
- * DETERMINISTIC asks for results that don't depend on it. */
+/* What a kernel sees: views of its operands, and attributes. ATTRS has all of them in schema order:
+ * one that wasn't given has its fallback (kind GEMEL_ATTR_NONE where that is "none"), and dims are
+ * evaluated (kind GEMEL_ATTR_INT in place of GEMEL_ATTR_DIM), in PREPARE too. The type rule has
+ * accepted them; else they are as the graph has them. Rewriting brings them to the operation's
+ * normal form (NORMALIZE of the record: axes counted from 0, in ascending order where their order
+ * is all the same, an absent list spelt out), but a graph that is compiled as written,
+ * gemel_evaluate and the harness don't: so a kernel takes `axis = -1`, `axes = [2, 0]` and no axes
+ * at all. Outputs are allocated, row-major (but for what CHANNELS_LAST of the record says),
+ * uninitialised, and don't overlap the inputs. PREPARE runs once a shape signature and may return
+ * GEMEL_DECLINED (then the next candidate is tried), ask for SCRATCH_BYTES of scratch memory for
+ * each call and keep up to 256 bytes in PREPARED; the data pointers are not valid yet. RUN runs at
+ * each call. THREADS is how many threads the call may use; DETERMINISTIC asks for results that
+ * don't depend on it. */
 typedef struct gemel_kernel_call {
   size_t size;
   size_t n_inputs;
