@@ -66,6 +66,7 @@ grep -q "^<dt>version</dt><dd>$("$gemel" --version)</dd>\$" report.html || fail 
 grep -qF '<pre>gemel verify --rules mine.rules --instances 24 --html report.html --junit report.xml --json report.json</pre>' report.html ||
   fail "there is no command line"
 grep -q '<p>4 rules: 1 refuted, 1 open, 2 passed\.' report.html || fail "the head doesn't count the rules"
+grep -qF "<p><code>repeat: gemel verify --rules 'mine.rules' --seed 1 --instances 24 --replay-dir ." report.html || fail "it isn't said how to repeat"
 # Failures come first, in full; passes below the table, folded.
 order=$(grep -n '<h3>\|<h2>' report.html | sed 's/.*<h[23]>\([^<]*\)<.*/\1/' | tr '\n' ',')
 [ "$order" = 'Not passed,wrong_one,never,All verdicts,Evidence,needs_words,whole,' ] || fail "the order is $order"
@@ -178,12 +179,14 @@ done
 
 # held STATUS LINE: with the baseline base.json the exit status is STATUS, and LINE is printed.
 held() {
-  "$gemel" verify --rules mine.rules --tier real,integer --instances 8 --baseline base.json --junit held.xml >out 2>&1
+  "$gemel" verify --rules mine.rules --tier real,integer --instances 8 --baseline base.json --junit held.xml --html held.html >out 2>&1
   status=$?
   [ $status = "$1" ] && grep -q "^$2\$" out || { fail "exit status $status, or no line '$2'"; tail -3 out; }
 }
 cp report.json base.json
 held 0 'gemel verify: 0 verdicts are worse than in the baseline, 4 as bad as there'
+grep -q '^<p class="verdict">As in the baseline</p>$' held.html && grep -q '<dt>baseline</dt><dd>base.json</dd>' held.html ||
+  fail "the report doesn't say that all is as in the baseline"
 counts held.xml 8 0 0 6
 grep -q 'name="wrong_one real" .*<skipped message="refuted: ' held.xml || fail "what is known isn't skipped"
 sed '/"wrong_one", "tier": "real"/s/"refuted"/"uninformative"/' report.json >base.json
