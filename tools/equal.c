@@ -294,6 +294,7 @@ int gemel__equal_run(const gemel__args *args, gemel__equal_summary *summary) {
 
 static int run(const gemel__args *args) {
   gemel__equal_summary summary = {0};
+  gemel__signals_catch();
   return gemel__equal_run(args, &summary);
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Signals that ask the command to end. It ends in order: what is under way is finished or given up,
- * and what is known is printed and written. A second signal ends it at once.
+ * and what is known is printed and written. A second signal ends it at once; so does a minute, for
+ * who sends but one.
  */
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 #include "tool.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -20,7 +22,9 @@ static void release_signals(void) {
 }
 
 static void take(int number) {
+  enum { PATIENCE = 60 }; /* seconds */
   caught = number;
+  alarm(PATIENCE);
   release_signals();
 }
 

@@ -212,8 +212,8 @@ void gemel__progress(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* ---- Signals (signals.c) ---- */
 
-/* From now on SIGINT, SIGTERM and SIGHUP (unless it is ignored) only ask the command to end; a
- * second one ends the process. */
+/* From now on SIGINT, SIGTERM and SIGHUP, unless they are ignored, only ask the command to end; a
+ * second one, or a minute, ends the process. */
 void gemel__signals_catch(void);
 
 /* In a child: they end it. */
