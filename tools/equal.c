@@ -82,8 +82,9 @@ static void print_needs(FILE *file, unsigned needs) {
 
 static void print_evidence(FILE *file, const gemel_record *r) {
   const char *between = "";
-  fprintf(file, "%-9s  %-15s", gemel_tier_name(r->tier),
-          r->verdict == GEMEL_VERDICT_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
+  fprintf(file, "%-9s  ", gemel_tier_name(r->tier));
+  gemel__paint(file, gemel__verdict_tone(r->verdict), 15,
+               r->verdict == GEMEL_VERDICT_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
   if (r->how != GEMEL_EVIDENCE_NONE) {
     fprintf(file, "by %s", gemel_evidence_name(r->how));
     between = ", ";
@@ -131,11 +132,14 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
     fputs("\nno counterexample was written: no inputs are known at which the results differ\n",
           file);
   }
-  fprintf(file, "\ngemel equal: %s and %s %s", a, b,
-          good ? "are the same function"
-          : result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0
-              ? "differ"
-              : "were not shown to be the same function");
+  fprintf(file, "\ngemel equal: %s and %s ", a, b);
+  if (good) {
+    gemel__paint(file, GEMEL__WELL, 0, "are the same function");
+  } else if (result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0) {
+    gemel__paint(file, GEMEL__WRONG, 0, "differ");
+  } else {
+    gemel__paint(file, GEMEL__DOUBTED, 0, "were not shown to be the same function");
+  }
   if (result->bitwise) {
     fputs(", bitwise", file);
   } else if (result->needs != 0) {

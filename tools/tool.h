@@ -210,6 +210,21 @@ int gemel__complain_error(const char *what, const gemel_error *error);
 /* Prints "\r" and a message without a newline to stderr if that is a terminal; NULL clears it. */
 void gemel__progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* What a word says to a glance, and so its colour. */
+typedef enum gemel__tone {
+  GEMEL__PLAIN,
+  GEMEL__WELL,    /* green */
+  GEMEL__DOUBTED, /* yellow */
+  GEMEL__WRONG    /* red and bold */
+} gemel__tone;
+
+/* 1 if FILE is a terminal that shows colours and nobody asked for none: NO_COLOR is unset or empty,
+ * TERM is neither unset nor "dumb". */
+int gemel__is_coloured(FILE *file);
+
+/* Prints WORD to FILE, in TONE's colour if FILE is coloured, and spaces behind it up to WIDTH. */
+void gemel__paint(FILE *file, gemel__tone tone, int width, const char *word);
+
 /* Seconds of a monotonic clock. */
 double gemel__now(void);
 
