@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "campaign.h"
+#include "core/suggest.h"
 #include "models.h"
 
 static const gemel__option options[] = {
@@ -42,6 +43,16 @@ const char *gemel__pair_word(unsigned k) {
   return needs_names[k];
 }
 
+static int no_such_word(const char *text, size_t length) {
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, text, length);
+  for (unsigned k = 0; k < GEMEL_PAIR_COUNT; k++) {
+    gemel__suggestion_offer(&near, needs_names[k], strlen(needs_names[k]));
+  }
+  return gemel__complain("--allow: there is no word '%.*s'%s; see gemel equal --help", (int)length,
+                         text, gemel__suggestion_text(&near));
+}
+
 /* *NEEDS = the bits of the words in TEXT. */
 static int read_needs(const char *text, unsigned *needs) {
   *needs = 0;
@@ -61,8 +72,7 @@ static int read_needs(const char *text, unsigned *needs) {
       k++;
     }
     if (k == GEMEL_PAIR_COUNT) {
-      return gemel__complain("--allow: there is no word '%.*s'; see gemel equal --help",
-                             (int)length, text);
+      return no_such_word(text, length);
     }
     *needs |= 1u << k;
     text += length;
