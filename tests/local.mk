@@ -308,6 +308,7 @@ EXTRA_DIST += %reldir%/t-planted.sh
 EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 EXTRA_DIST += %reldir%/t-simcc.sh
+EXTRA_DIST += %reldir%/t-terminal.sh
 EXTRA_DIST += %reldir%/t-xla.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-catalogue.sh
@@ -316,6 +317,7 @@ TESTS += %reldir%/t-documentation.sh
 TESTS += %reldir%/t-html.sh
 TESTS += %reldir%/t-newrule.sh
 TESTS += %reldir%/t-refuted.sh
+TESTS += %reldir%/t-terminal.sh
 if Z3
 TESTS += %reldir%/t-recheck.sh
 TESTS += %reldir%/t-xla.sh

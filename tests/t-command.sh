@@ -369,6 +369,30 @@ refuses opt/circle 'asks for what it replaces): b, a' opt --rules circle.rules s
 
 refuses usage/command "'frobnicate'" frobnicate
 refuses usage/option "'--frobnicate'" --frobnicate
+
+# nothing_near NAME: the message that refuses NAME has no "did you mean" in it.
+nothing_near() {
+  grep -q 'did you mean' "$scratch/err" && wrong "$1" "something is near" || good "$1"
+}
+nothing_near near/no-option
+refuses near/command "there is no command 'covnert'; did you mean convert?" covnert a b
+refuses near/no-command "there is no command 'matmul'; see" matmul
+refuses near/option 'run: there is no option --autotnue; did you mean autotune?; see' run --autotnue f.gmt
+refuses near/option-value 'opt: there is no option --exlcude; did you mean exclude?' opt --exlcude=x f.gmt
+refuses near/several 'run: several options begin with --d; see' run --d=1 f.gmt
+refuses near/rule 'exclude: no rule, tag, family or phase is called mul_noe; did you mean mul_one?' opt --exclude mul_noe f.gmt
+refuses near/pattern 'is called mul_noe*' opt --exclude 'mul_noe*' f.gmt
+nothing_near near/no-pattern
+GEMEL_FLAGS=sede=7 refuses near/flag "there is no flag 'sede'; did you mean seed?" run f.gmt
+printf 'graph f(x: f32[3, 3]) {\n  return y = softmax(x, axes = 0)\n}\n' >axes.gmt
+refuses near/attribute "softmax has no attribute called 'axes'; did you mean axis?" show axes.gmt
+if [ "$harness" != 0 ]; then
+  refuses near/ops "no operation matches 'sofmax'; did you mean softmax?" verify --ops exp,sofmax
+  refuses near/rules "no rule, pass, tag, family or phase matches 'ad_zero'; did you mean add_zero?" verify --rules ad_zero
+  refuses near/proof "no rule, tag, family or phase matches 'ad_zero'; did you mean add_zero?" verify --proof --rules ad_zero
+  refuses near/tier "there is no tier 'flaot'; did you mean float?" verify --tier flaot
+  refuses near/allow "there is no word 'reasoc'; did you mean reassoc?" equal --allow reasoc f.gmt f.gmt
+fi
 refuses usage/many 'one argument too many' info more
 for command in $commands; do
   refuses "usage/$command/option" '--frobnicate' "$command" --frobnicate

@@ -171,6 +171,15 @@ static void bad_arguments(const void *data) {
   REFUSED(gemel_scalar(g, GEMEL_I8, 200), GEMEL_BAD_VALUE);
   REFUSED(gemel_scalar(g, GEMEL_I32, 0.5), GEMEL_BAD_VALUE);
 #undef REFUSED
+  CT_CHECK(gemel_is_null(gemel_apply(g, "sgimoid", 1, &x, 0, NULL)));
+  CT_HAS_STR(gemel_graph_error(g)->text,
+             "there is no operation called sgimoid; did you mean sigmoid?");
+  gemel_graph_clear_error(g);
+  stray.name = "axes";
+  CT_CHECK(gemel_is_null(gemel_apply(g, "softmax", 1, &x, 1, &stray)));
+  CT_HAS_STR(gemel_graph_error(g)->text,
+             "softmax has no attribute called axes; did you mean axis?");
+  gemel_graph_clear_error(g);
   CT_EQ_INT(gemel_output(none, "r"), GEMEL_NULL_VALUE);
   CT_EQ_INT(gemel_output(x, "r"), GEMEL_OK);
   CT_EQ_INT(gemel_output(x, "r"), GEMEL_BAD_ARGUMENT);

@@ -14,7 +14,7 @@
 #include "core/dtype.h"
 #include "rules/facts.h"
 #include "rules/functions.h"
-#include "rules/suggest.h"
+#include "core/suggest.h"
 #include "rules/term.h"
 #include "ct.h"
 
@@ -286,7 +286,7 @@ static const term_case wrong[] = {
     {"rnk(x)", "no function called rnk among attributes; did you mean rank?"},
     {"exp(x)", "no function called exp among attributes"},
     {"permutaton(p)", "did you mean permutation?"},
-    {"add(1, 2)", "no function called add among attributes; did you mean abs?"},
+    {"add(1, 2)", "no function called add among attributes"}, /* abs isn't near */
     {"rank(x, x)", "rank takes 1 operand, not 2"},
     {"range()", "range takes 1 to 2 operands, not 0"},
     {"concat(p, half, half, half, half, half, half, half, half)",
@@ -354,10 +354,22 @@ static void distances(const void *data) {
   static const struct {
     const char *a, *b;
     unsigned distance;
-  } pairs[] = {
-      {"", "", 0},          {"a", "", 1},         {"rank", "rank", 0}, {"rnk", "rank", 1},
-      {"arnk", "rank", 2},  {"range", "rank", 2}, {"ab", "cde", 3},    {"kitten", "sitting", 3},
-      {"abc", "abcdef", 3}, {"flaw", "lawn", 2}};
+  } pairs[] = {{"", "", 0},
+               {"a", "", 1},
+               {"rank", "rank", 0},
+               {"rnk", "rank", 1},
+               {"arnk", "rank", 1},
+               {"range", "rank", 2},
+               {"ab", "cde", 3},
+               {"kitten", "sitting", 3},
+               {"abc", "abcdef", 3},
+               {"flaw", "lawn", 2},
+               {"rankxy", "ranky", 1},
+               {"ca", "abc", 3},
+               {"baab", "abba", 2},
+               {"axis", "axes", 1},
+               {"SUM", "sum", 0},
+               {"Softmxa", "softmax", 1}};
   gemel__suggestion s;
   char longest[70];
   (void)data;
@@ -375,6 +387,15 @@ static void distances(const void *data) {
   gemel__suggestion_offer(&s, "xb", 2);
   gemel__suggestion_offer(&s, "yb", 2);
   CT_EQ_STR(gemel__suggestion_text(&s), "; did you mean xb?");
+  gemel__suggestion_start(&s, "axis", 4); /* 1 is near at any length, 2 from five letters on */
+  gemel__suggestion_offer(&s, "atom", 4);
+  gemel__suggestion_offer(&s, "axle", 4);
+  CT_EQ_STR(gemel__suggestion_text(&s), "");
+  gemel__suggestion_offer(&s, "axes", 4);
+  CT_EQ_STR(gemel__suggestion_text(&s), "; did you mean axes?");
+  gemel__suggestion_start(&s, "sofmxa", 6);
+  gemel__suggestion_offer(&s, "softmax", 7);
+  CT_EQ_STR(gemel__suggestion_text(&s), "; did you mean softmax?");
 }
 
 /* ---- Attributes ---- */

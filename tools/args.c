@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/suggest.h"
 #include "tool.h"
 
 enum { HELP = 256, FIRST = 257, HELP_COLUMN = 26, HELP_WIDTH = 78 };
@@ -101,6 +102,23 @@ static const gemel__option *find_option(const gemel__command *command, int code)
   return o->name != NULL ? o : NULL;
 }
 
+/* There is no long option as it is written in ARGUMENT, "--name" or "--name=value"; perhaps it is
+ * begun by several. */
+static int refuse_long(const gemel__command *command, const char *argument) {
+  const char *written = argument + strspn(argument, "-");
+  size_t length = strcspn(written, "="), fitting = 0;
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, written, length);
+  for (const gemel__option *o = command->options; o->name != NULL; o++) {
+    gemel__suggestion_offer(&near, o->name, strlen(o->name));
+    fitting += strncmp(o->name, written, length) == 0;
+  }
+  return gemel__complain("%s: %s --%.*s%s; see gemel %s --help", command->name,
+                         fitting > 1 ? "several options begin with" : "there is no option",
+                         (int)length, written, fitting > 1 ? "" : gemel__suggestion_text(&near),
+                         command->name);
+}
+
 /* What getopt_long refused: ':' a missing value, '?' anything else; CODE is what it left in optopt.
  */
 static int refuse(const gemel__command *command, int code, const char *argument, int missing) {
@@ -115,7 +133,7 @@ static int refuse(const gemel__command *command, int code, const char *argument,
   if (code != 0) {
     return gemel__complain("%s: there is no option -%c; see gemel %s --help", name, code, name);
   }
-  return gemel__complain("%s: there is no option %s; see gemel %s --help", name, argument, name);
+  return refuse_long(command, argument);
 }
 
 static int read_options(gemel__args *args, int argc, char **argv, const struct option *longs,

@@ -44,8 +44,12 @@ static void say(const gemel__campaign_row *row, char *text, size_t bytes) {
 void gemel__campaign_print(FILE *file, const gemel__campaign_row *row) {
   char text[700];
   say(row, text, sizeof text);
-  fprintf(file, "%-10s  %6.1f s  %s%s%s\n", gemel__outcome_text(row->outcome), row->seconds,
-          row->model, text[0] != '\0' ? ": " : "", text);
+  gemel__paint(file,
+               row->outcome == GEMEL__OUTCOME_EQUAL     ? GEMEL__WELL
+               : row->outcome == GEMEL__OUTCOME_DIFFERS ? GEMEL__WRONG
+                                                        : GEMEL__DOUBTED,
+               10, gemel__outcome_text(row->outcome));
+  fprintf(file, "  %6.1f s  %s%s%s\n", row->seconds, row->model, text[0] != '\0' ? ": " : "", text);
 }
 
 /* ---- JSON ---- */

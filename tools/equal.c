@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "campaign.h"
+#include "core/suggest.h"
 #include "models.h"
 
 static const gemel__option options[] = {
@@ -42,6 +43,16 @@ const char *gemel__pair_word(unsigned k) {
   return needs_names[k];
 }
 
+static int no_such_word(const char *text, size_t length) {
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, text, length);
+  for (unsigned k = 0; k < GEMEL_PAIR_COUNT; k++) {
+    gemel__suggestion_offer(&near, needs_names[k], strlen(needs_names[k]));
+  }
+  return gemel__complain("--allow: there is no word '%.*s'%s; see gemel equal --help", (int)length,
+                         text, gemel__suggestion_text(&near));
+}
+
 /* *NEEDS = the bits of the words in TEXT. */
 static int read_needs(const char *text, unsigned *needs) {
   *needs = 0;
@@ -61,8 +72,7 @@ static int read_needs(const char *text, unsigned *needs) {
       k++;
     }
     if (k == GEMEL_PAIR_COUNT) {
-      return gemel__complain("--allow: there is no word '%.*s'; see gemel equal --help",
-                             (int)length, text);
+      return no_such_word(text, length);
     }
     *needs |= 1u << k;
     text += length;
@@ -82,8 +92,9 @@ static void print_needs(FILE *file, unsigned needs) {
 
 static void print_evidence(FILE *file, const gemel_record *r) {
   const char *between = "";
-  fprintf(file, "%-9s  %-15s", gemel_tier_name(r->tier),
-          r->verdict == GEMEL_VERDICT_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
+  fprintf(file, "%-9s  ", gemel_tier_name(r->tier));
+  gemel__paint(file, gemel__verdict_tone(r->verdict), 15,
+               r->verdict == GEMEL_VERDICT_REFUTED ? "REFUTED" : gemel_verdict_name(r->verdict));
   if (r->how != GEMEL_EVIDENCE_NONE) {
     fprintf(file, "by %s", gemel_evidence_name(r->how));
     between = ", ";
@@ -131,11 +142,14 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
     fputs("\nno counterexample was written: no inputs are known at which the results differ\n",
           file);
   }
-  fprintf(file, "\ngemel equal: %s and %s %s", a, b,
-          good ? "are the same function"
-          : result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0
-              ? "differ"
-              : "were not shown to be the same function");
+  fprintf(file, "\ngemel equal: %s and %s ", a, b);
+  if (good) {
+    gemel__paint(file, GEMEL__WELL, 0, "are the same function");
+  } else if (result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0) {
+    gemel__paint(file, GEMEL__WRONG, 0, "differ");
+  } else {
+    gemel__paint(file, GEMEL__DOUBTED, 0, "were not shown to be the same function");
+  }
   if (result->bitwise) {
     fputs(", bitwise", file);
   } else if (result->needs != 0) {

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "core/suggest.h"
 #include "tool.h"
 
 static struct {
@@ -31,7 +32,13 @@ static int set_flag(const char *item, size_t length) {
       return GEMEL__GOOD;
     }
   }
-  return gemel__complain("GEMEL_FLAGS: there is no flag '%.*s'; see gemel --help", (int)name, item);
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, item, name);
+  for (k = 0; k < FLAG_COUNT; k++) {
+    gemel__suggestion_offer(&near, flags[k].name, strlen(flags[k].name));
+  }
+  return gemel__complain("GEMEL_FLAGS: there is no flag '%.*s'%s; see gemel --help", (int)name,
+                         item, gemel__suggestion_text(&near));
 }
 
 int gemel__flags_read(void) {

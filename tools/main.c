@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "core/suggest.h"
 #include "tool.h"
 
 static const gemel__command *const commands[] = {
@@ -47,8 +48,14 @@ static int complain_unknown(const char *name) {
     return gemel__complain("%s: this gemel was built without the harness (--disable-verify)", name);
   }
 #endif
-  return gemel__complain("there is no %s '%s'; see gemel --help",
-                         name[0] == '-' ? "option" : "command", name);
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, name, strlen(name));
+  for (size_t k = 0; k < COMMAND_COUNT; k++) {
+    gemel__suggestion_offer(&near, commands[k]->name, strlen(commands[k]->name));
+  }
+  return gemel__complain("there is no %s '%s'%s; see gemel --help",
+                         name[0] == '-' ? "option" : "command", name,
+                         gemel__suggestion_text(&near));
 }
 
 static int run_command(const gemel__command *command, int argc, char **argv) {

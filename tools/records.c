@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "core/suggest.h"
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -256,6 +257,17 @@ int gemel__records_probe(const char *path) {
                                                           : GEMEL__BAD;
 }
 
+static int no_tier(const char *text, size_t length) {
+  gemel__suggestion near;
+  gemel__suggestion_start(&near, text, length);
+  for (int k = 0; k < GEMEL_TIER_COUNT; k++) {
+    const char *name = gemel_tier_name((gemel_tier)k);
+    gemel__suggestion_offer(&near, name, strlen(name));
+  }
+  return gemel__complain("--tier: there is no tier '%.*s'%s; see --help", (int)length, text,
+                         gemel__suggestion_text(&near));
+}
+
 int gemel__read_tiers(const char *text, unsigned *tiers) {
   *tiers = 0;
   do {
@@ -266,7 +278,7 @@ int gemel__read_tiers(const char *text, unsigned *tiers) {
       k++;
     }
     if (k == GEMEL_TIER_COUNT) {
-      return gemel__complain("--tier: there is no tier '%.*s'; see --help", (int)length, text);
+      return no_tier(text, length);
     }
     *tiers |= 1u << k;
     text += length;

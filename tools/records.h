@@ -184,6 +184,9 @@ const gemel_record *gemel__records_refuted_before(const gemel__records *records,
  * one; or it is not run because of a refutation that the baseline has. */
 int gemel__records_accepts(const gemel__records *records, const gemel_record *r);
 
+/* How VERDICT looks in a table. */
+gemel__tone gemel__verdict_tone(gemel_verdict verdict);
+
 /* 1 if there are verdicts, and each is accepted. */
 int gemel__records_good(const gemel__records *records);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Messages to people: complaints and progress. A complaint is one message that begins with
+ * Messages to people: complaints, progress and colours. A complaint is one message that begins with
  * "gemel: "; progress is shown on a terminal only, on one line that is written over and cleared.
+ * Colours are for terminals, too: what goes to a file or a pipe has no escape codes in it.
  */
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +49,20 @@ void gemel__progress(const char *format, ...) {
     va_end(args);
   }
   fflush(stderr);
+}
+
+int gemel__is_coloured(FILE *file) {
+  const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+  return (none == NULL || none[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
+         isatty(fileno(file));
+}
+
+void gemel__paint(FILE *file, gemel__tone tone, int width, const char *word) {
+  static const char *const begin[] = {"", "\033[32m", "\033[33m", "\033[1;31m"};
+  int coloured = tone != GEMEL__PLAIN && gemel__is_coloured(file);
+  int spaces = width - (int)strlen(word);
+  fprintf(file, "%s%s%s%*s", coloured ? begin[tone] : "", word, coloured ? "\033[m" : "",
+          spaces > 0 ? spaces : 0, "");
 }
 
 double gemel__now(void) {

@@ -49,6 +49,13 @@ static void format_cell(const gemel_record *r, gemel__reasons *seen, char *cell)
   }
 }
 
+gemel__tone gemel__verdict_tone(gemel_verdict verdict) {
+  return verdict == GEMEL_VERDICT_PASSED           ? GEMEL__WELL
+         : verdict == GEMEL_VERDICT_REFUTED        ? GEMEL__WRONG
+         : verdict == GEMEL_VERDICT_NOT_APPLICABLE ? GEMEL__PLAIN
+                                                   : GEMEL__DOUBTED;
+}
+
 static int same_subject(const gemel_record *a, const gemel_record *b) {
   return strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
 }
@@ -92,7 +99,10 @@ static void print_row(gemel__records *records, size_t first, size_t end) {
   fprintf(records->table, "%-*s", records->rows_printed.width, records->rows[first].name);
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
     format_cell(cells[k], &records->rows_printed.reasons, cell);
-    fprintf(records->table, is_last(records, k) ? "  %s" : "  %-15s", cell);
+    fputs("  ", records->table);
+    gemel__paint(records->table,
+                 cells[k] != NULL ? gemel__verdict_tone(cells[k]->verdict) : GEMEL__PLAIN,
+                 is_last(records, k) ? 0 : 15, cell);
   }
   print_proof(records, records->rows[first].proof);
   fputc('\n', records->table);
@@ -237,8 +247,10 @@ void gemel__records_print_failures(const gemel__records *records, gemel_verdict 
       k = last;
       continue;
     }
-    fprintf(file, "\n%s: %s, tier %s%s%s\n", gemel_verdict_name(r->verdict), r->name,
-            gemel_tier_name(r->tier), r->detail[0] != '\0' ? ": " : "", r->detail);
+    fputc('\n', file);
+    gemel__paint(file, gemel__verdict_tone(r->verdict), 0, gemel_verdict_name(r->verdict));
+    fprintf(file, ": %s, tier %s%s%s\n", r->name, gemel_tier_name(r->tier),
+            r->detail[0] != '\0' ? ": " : "", r->detail);
     if (r->counterexample != NULL) {
       print_indented(file, r->counterexample);
     }

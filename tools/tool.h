@@ -222,6 +222,21 @@ void gemel__signals_release(void);
 /* The signal that asked the command to end; 0: none. */
 int gemel__signals_caught(void);
 
+/* What a word says to a glance, and so its colour. */
+typedef enum gemel__tone {
+  GEMEL__PLAIN,
+  GEMEL__WELL,    /* green */
+  GEMEL__DOUBTED, /* yellow */
+  GEMEL__WRONG    /* red and bold */
+} gemel__tone;
+
+/* 1 if FILE is a terminal that shows colours and nobody asked for none: NO_COLOR is unset or empty,
+ * TERM is neither unset nor "dumb". */
+int gemel__is_coloured(FILE *file);
+
+/* Prints WORD to FILE, in TONE's colour if FILE is coloured, and spaces behind it up to WIDTH. */
+void gemel__paint(FILE *file, gemel__tone tone, int width, const char *word);
+
 /* Seconds of a monotonic clock. */
 double gemel__now(void);
 

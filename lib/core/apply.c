@@ -14,6 +14,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/intern.h"
+#include "core/registry.h"
 #include "core/sizes.h"
 #include "core/rows.h"
 
@@ -421,6 +422,13 @@ static int failed_before(const gemel_graph *graph, size_t n_inputs, const gemel_
   return 0;
 }
 
+static gemel_value no_operation(gemel_graph *graph, const char *written, gemel_location where) {
+  gemel__suggestion near;
+  return gemel__graph_fail_at(
+      graph, where, GEMEL_NOT_FOUND, "there is no operation called %s%s", written,
+      gemel__op_suggestion(graph->context, written, strlen(written), &near));
+}
+
 gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
                            const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                            gemel_location where) {
@@ -440,8 +448,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   }
   op = operation != NULL ? gemel__op_find(graph->context, operation) : 0;
   if (op == 0) {
-    return gemel__graph_fail_at(graph, where, GEMEL_NOT_FOUND, "there is no operation called %s",
-                                operation != NULL ? operation : "(null)");
+    return no_operation(graph, operation != NULL ? operation : "(null)", where);
   }
   if (op == GEMEL__OP_input) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,

@@ -209,6 +209,24 @@ static const char *fault_of(gemel_context *context, const gemel_attr *a, char te
   return NULL;
 }
 
+const char *gemel__attr_suggestion(const gemel__op *op, const char *written, size_t length,
+                                   gemel__suggestion *near) {
+  gemel__suggestion_start(near, written, length);
+  for (size_t k = 0; k < op->n_attrs; k++) {
+    gemel__suggestion_offer(near, op->record.attrs[k].name, strlen(op->record.attrs[k].name));
+  }
+  return gemel__suggestion_text(near);
+}
+
+static gemel_status no_attribute(const struct attrs_candidate *c, const char *written,
+                                 gemel_error *error) {
+  gemel__suggestion near;
+  written = written != NULL ? written : "(null)";
+  return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s has no attribute called %s%s",
+                     c->op->record.name, written,
+                     gemel__attr_suggestion(c->op, written, strlen(written), &near));
+}
+
 static gemel_status take_given(struct attrs_candidate *c, const gemel_attr *given,
                                gemel_error *error) {
   const gemel_attr_spec *schema = c->op->record.attrs;
@@ -221,8 +239,7 @@ static gemel_status take_given(struct attrs_candidate *c, const gemel_attr *give
     }
   }
   if (k == c->op->n_attrs) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s has no attribute called %s", name,
-                       given->name != NULL ? given->name : "(null)");
+    return no_attribute(c, given->name, error);
   }
   if (c->values[k].name != NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s is given twice", name,

@@ -6,9 +6,15 @@
 #define GEMEL__CORE_ATTRS_H
 
 #include "core/context.h"
+#include "core/suggest.h"
 
 /* "int", "dim", … for a kind, list or not. */
 const char *gemel__attr_kind_name(int kind);
+
+/* "; did you mean NAME?" of OP's attribute that is near to what was written, or "". Lives in NEAR.
+ */
+const char *gemel__attr_suggestion(const gemel__op *op, const char *written, size_t length,
+                                   gemel__suggestion *near);
 
 /* 1 if A and B have the same kind and value, whatever their names. */
 int gemel__attr_same(const gemel_attr *a, const gemel_attr *b);

@@ -58,6 +58,40 @@ gemel_status gemel_dtype_find(const char *name, gemel_dtype *dtype) {
   return GEMEL_NOT_FOUND;
 }
 
+/* 1 if NAME is WORD without some of its letters, u8 of uint8: the first is there, and all digits.
+ */
+static int is_short_for(const char *name, const char *word, size_t length) {
+  size_t k = 0;
+  if (length == 0 || name[0] != word[0]) {
+    return 0;
+  }
+  for (size_t i = 0; i < length; i++) {
+    int same = name[k] == word[i];
+    if (!same && word[i] >= '0' && word[i] <= '9') {
+      return 0;
+    }
+    k += (size_t)same;
+  }
+  return name[k] == '\0';
+}
+
+void gemel__dtype_offer(gemel__suggestion *near) {
+  for (int k = 0; k < GEMEL_DTYPE_COUNT; k++) {
+    if (is_short_for(infos[k].name, near->wanted, near->wanted_length)) {
+      near->name = infos[k].name;
+      near->length = strlen(infos[k].name);
+      near->distance = 0;
+    }
+    gemel__suggestion_offer(near, infos[k].name, strlen(infos[k].name));
+  }
+}
+
+const char *gemel__dtype_suggestion(const char *written, size_t length, gemel__suggestion *near) {
+  gemel__suggestion_start(near, written, length);
+  gemel__dtype_offer(near);
+  return gemel__suggestion_text(near);
+}
+
 /* ---- Formats ---- */
 
 static const gemel__format formats[GEMEL_DTYPE_COUNT] = {

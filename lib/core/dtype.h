@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <gemel/dtype.h>
+#include "core/suggest.h"
 
 static inline int gemel__is_float(gemel_dtype dtype) {
   return gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
@@ -107,6 +108,13 @@ void gemel__half_from_f32(gemel_dtype dtype, size_t count, uint16_t *out, const 
 
 /* "the dtypes are bool i8 …", for messages. */
 extern const char gemel__dtype_names[];
+
+/* "; did you mean NAME?" of the dtype that is near to what was written, or short for it as f32 is
+ * for float32; or "". Lives in NEAR. */
+const char *gemel__dtype_suggestion(const char *written, size_t length, gemel__suggestion *near);
+
+/* Offers all dtypes to NEAR. */
+void gemel__dtype_offer(gemel__suggestion *near);
 
 /* The element at DATA as a double (64-bit integers are rounded). */
 double gemel__dtype_load(gemel_dtype dtype, const void *data);

@@ -198,3 +198,14 @@ const gemel_operation *gemel_operation_at(gemel_context *context, size_t k) {
   return k < gemel_operation_count(context) ? &gemel__op_at(context, (uint32_t)k + 1)->record
                                             : NULL;
 }
+
+const char *gemel__op_suggestion(gemel_context *context, const char *written, size_t length,
+                                 gemel__suggestion *near) {
+  size_t n = gemel_operation_count(context);
+  gemel__suggestion_start(near, written, length);
+  for (uint32_t id = 1; id <= n; id++) {
+    const char *name = gemel__op_at(context, id)->record.name;
+    gemel__suggestion_offer(near, name, strlen(name));
+  }
+  return gemel__suggestion_text(near);
+}

@@ -6,6 +6,7 @@
 #define GEMEL__CORE_REGISTRY_H
 
 #include "core/context.h"
+#include "core/suggest.h"
 
 /* Frees what a stored operation owns besides arena memory. */
 void gemel__op_release(gemel__op *op);
@@ -16,5 +17,10 @@ int gemel__is_name(const char *text);
 /* gemel_register_operation for one of gemel's own operations, whose row is ROW. */
 gemel_status gemel__register(gemel_context *context, const gemel_operation *operation,
                              const struct gemel__row *row, gemel_error *error);
+
+/* "; did you mean NAME?" of the operation that is near to what was written, or "". Lives in NEAR.
+ */
+const char *gemel__op_suggestion(gemel_context *context, const char *written, size_t length,
+                                 gemel__suggestion *near);
 
 #endif

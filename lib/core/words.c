@@ -39,8 +39,26 @@ int gemel__list_names(const char *list, const char *name) {
   return 0;
 }
 
-gemel_status gemel__list_check(const char *list, const char *what,
-                               int (*names_any)(const void *user, const char *word, size_t length),
+int gemel__word_names_or_offers(const char *word, size_t length, const char *name,
+                                gemel__suggestion *near) {
+  int names = gemel__word_names(word, length, name);
+  if (!names && near != NULL) {
+    gemel__suggestion_offer(near, name, strlen(name));
+  }
+  return names;
+}
+
+const char *gemel__word_suggestion(const char *word, size_t length, gemel__names_any names_any,
+                                   const void *user, gemel__suggestion *near) {
+  gemel__suggestion_start(near, word, length);
+  if (memchr(word, '*', length) == NULL && memchr(word, '?', length) == NULL &&
+      memchr(word, '[', length) == NULL) {
+    names_any(user, word, length, near);
+  }
+  return gemel__suggestion_text(near);
+}
+
+gemel_status gemel__list_check(const char *list, const char *what, gemel__names_any names_any,
                                const void *user, gemel_error *error) {
   size_t length;
   if (list == NULL) {
@@ -51,8 +69,10 @@ gemel_status gemel__list_check(const char *list, const char *what,
     return gemel__fail(error, GEMEL_NOT_FOUND, "no %s is named", what);
   }
   for (; length > 0; list = gemel__next_word(list + length, &length)) {
-    if (!names_any(user, list, length)) {
-      return gemel__fail(error, GEMEL_NOT_FOUND, "no %s matches '%.*s'", what, (int)length, list);
+    if (!names_any(user, list, length, NULL)) {
+      gemel__suggestion near;
+      return gemel__fail(error, GEMEL_NOT_FOUND, "no %s matches '%.*s'%s", what, (int)length, list,
+                         gemel__word_suggestion(list, length, names_any, user, &near));
     }
   }
   return GEMEL_OK;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "core/error.h"
+#include "core/registry.h"
 #include "core/rows.h"
 
 struct gemel__kernel_list {
@@ -107,7 +108,9 @@ gemel_status gemel_register_kernel(gemel_context *context, int space, const char
   uint32_t id = gemel__op_find(context, operation);
   const gemel_device *device = gemel_device_of_space(context, space);
   if (id == 0) {
-    return gemel__fail(error, GEMEL_NOT_FOUND, "there is no operation called %s", operation);
+    gemel__suggestion near;
+    return gemel__fail(error, GEMEL_NOT_FOUND, "there is no operation called %s%s", operation,
+                       gemel__op_suggestion(context, operation, strlen(operation), &near));
   }
   if (device == NULL) {
     return gemel__fail(error, GEMEL_NOT_FOUND,

@@ -17,18 +17,21 @@
 /* Sets THERE[k] for each of N NAMES that a word of LIST, of WHAT, stands for. GEMEL_NOT_FOUND. */
 static gemel_status choose(const char *list, const char *what, const char *const *names, size_t n,
                            unsigned char *there, gemel_error *error) {
+  gemel__suggestion near;
   size_t length;
   list = list != NULL ? list : "";
   for (list = gemel__next_word(list, &length); length > 0;
        list = gemel__next_word(list + length, &length)) {
     int found = 0;
+    gemel__suggestion_start(&near, list, length);
     for (size_t k = 0; k < n; k++) {
-      int fits = gemel__word_names(list, length, names[k]);
+      int fits = gemel__word_names_or_offers(list, length, names[k], &near);
       there[k] |= (unsigned char)fits;
       found |= fits;
     }
     if (!found) {
-      return gemel__fail(error, GEMEL_NOT_FOUND, "there is no %s '%.*s'", what, (int)length, list);
+      return gemel__fail(error, GEMEL_NOT_FOUND, "there is no %s '%.*s'%s", what, (int)length, list,
+                         gemel__suggestion_text(&near));
     }
   }
   return GEMEL_OK;

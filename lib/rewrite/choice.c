@@ -27,18 +27,23 @@ struct choosing {
 
 /* ---- Choosing ---- */
 
-int gemel__word_names_rule(const char *word, size_t length, const gemel_rule_info *info) {
-  if (gemel__word_names(word, length, info->name) ||
-      gemel__word_names(word, length, info->family) ||
-      gemel__word_names(word, length, gemel_phase_name(info->phase))) {
+int gemel__word_names_rule_or_offers(const char *word, size_t length, const gemel_rule_info *info,
+                                     gemel__suggestion *near) {
+  if (gemel__word_names_or_offers(word, length, info->name, near) ||
+      gemel__word_names_or_offers(word, length, info->family, near) ||
+      gemel__word_names_or_offers(word, length, gemel_phase_name(info->phase), near)) {
     return 1;
   }
   for (size_t k = 0; k < info->n_tags; k++) {
-    if (gemel__word_names(word, length, info->tags[k])) {
+    if (gemel__word_names_or_offers(word, length, info->tags[k], near)) {
       return 1;
     }
   }
   return 0;
+}
+
+int gemel__word_names_rule(const char *word, size_t length, const gemel_rule_info *info) {
+  return gemel__word_names_rule_or_offers(word, length, info, NULL);
 }
 
 int gemel__list_names_rule(const char *list, const gemel_rule_info *info) {
@@ -52,10 +57,12 @@ int gemel__list_names_rule(const char *list, const gemel_rule_info *info) {
   return 0;
 }
 
-/* 1 if the word stands for a rule of RULES. */
-static int names_rule_of(const void *rules, const char *word, size_t length) {
+/* 1 if the word stands for a rule of RULES; else their names are offered to NEAR (or NULL). */
+static int names_rule_of(const void *rules, const char *word, size_t length,
+                         gemel__suggestion *near) {
   for (size_t k = 0; k < gemel_rules_count(rules); k++) {
-    if (gemel__word_names_rule(word, length, gemel_rule_describe(gemel_rules_at(rules, k)))) {
+    const gemel_rule_info *info = gemel_rule_describe(gemel_rules_at(rules, k));
+    if (gemel__word_names_rule_or_offers(word, length, info, near)) {
       return 1;
     }
   }
@@ -127,17 +134,18 @@ static gemel_status check_names(const struct choosing *c) {
   return status;
 }
 
-/* 1 if any rule or pass is called so. */
-static int names_any(const struct choosing *c, const char *word, size_t length) {
+/* 1 if any rule or pass is called so; else their names are offered to NEAR (or NULL). */
+static int names_any(const void *user, const char *word, size_t length, gemel__suggestion *near) {
+  const struct choosing *c = user;
   const gemel_pass *pass;
   for (size_t k = 0; (pass = gemel_pass_at(c->context, k)) != NULL; k++) {
     gemel_rule_info info = gemel__pass_info(pass);
-    if (gemel__word_names_rule(word, length, &info)) {
+    if (gemel__word_names_rule_or_offers(word, length, &info, near)) {
       return 1;
     }
   }
   for (size_t s = 0; s < n_sets(c); s++) {
-    if (names_rule_of(set_at(c, s), word, length)) {
+    if (names_rule_of(set_at(c, s), word, length, near)) {
       return 1;
     }
   }
@@ -157,10 +165,11 @@ static gemel_status check_list(const struct choosing *c, const char *list, const
       const char *phase = gemel_phase_name((gemel_phase)k);
       known = strlen(phase) == length && memcmp(phase, list, length) == 0;
     }
-    if (!known && !names_any(c, list, length)) {
+    if (!known && !names_any(c, list, length, NULL)) {
+      gemel__suggestion near;
       return gemel__fail(c->error, GEMEL_NOT_FOUND,
-                         "%s: no rule, tag, family or phase is called %.*s", what, (int)length,
-                         list);
+                         "%s: no rule, tag, family or phase is called %.*s%s", what, (int)length,
+                         list, gemel__word_suggestion(list, length, names_any, c, &near));
     }
   }
   return GEMEL_OK;

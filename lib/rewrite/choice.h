@@ -5,12 +5,17 @@
 #ifndef GEMEL__REWRITE_CHOICE_H
 #define GEMEL__REWRITE_CHOICE_H
 
+#include "core/suggest.h"
 #include "rewrite/dispatch.h"
 
 /* 1 if the word, or one of LIST (core/words.h), stands for the rule's name, family, phase or a tag.
  */
 int gemel__word_names_rule(const char *word, size_t length, const gemel_rule_info *info);
 int gemel__list_names_rule(const char *list, const gemel_rule_info *info);
+
+/* 1 if the word stands for the rule; else each of these names is offered to NEAR (or NULL). */
+int gemel__word_names_rule_or_offers(const char *word, size_t length, const gemel_rule_info *info,
+                                     gemel__suggestion *near);
 
 /* GEMEL_NOT_FOUND if a word of LIST (NULL: none) stands for no rule of RULES. */
 gemel_status gemel__list_check_rules(const char *list, const gemel_rules *rules,

@@ -7,10 +7,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "core/attrs.h"
 #include "core/context.h"
+#include "core/registry.h"
+#include "core/suggest.h"
 #include "rules/functions.h"
 #include "rules/rule.h"
-#include "rules/suggest.h"
 
 enum { MAX_WORDS = 16 };
 
@@ -179,12 +181,8 @@ static const gemel_attr_spec *find_spec(const gemel__op *op, const gemel__syntax
 static gemel_status no_attribute(const rule_compiler *c, uint32_t node, const gemel__op *op) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   gemel__suggestion near;
-  gemel__suggestion_start(&near, s->key, s->key_length);
-  for (size_t k = 0; k < op->n_attrs; k++) {
-    gemel__suggestion_offer(&near, op->record.attrs[k].name, strlen(op->record.attrs[k].name));
-  }
   return fail(c, node, "%s has no attribute called %.*s%s", op->record.name, (int)s->key_length,
-              s->key, gemel__suggestion_text(&near));
+              s->key, gemel__attr_suggestion(op, s->key, s->key_length, &near));
 }
 
 /* The named arguments of the call at NODE, into an array over the operation's schema. */
@@ -263,13 +261,8 @@ static gemel_status no_operation(const rule_compiler *c, uint32_t node) {
   if (gemel__syntax_is(s, "floordiv")) {
     return fail(c, node, "there is no operation called floordiv ('//' is for attributes)");
   }
-  gemel__suggestion_start(&near, s->text, s->length);
-  for (size_t k = 0; k < gemel_operation_count(c->context); k++) {
-    const char *name = gemel_operation_at(c->context, k)->name;
-    gemel__suggestion_offer(&near, name, strlen(name));
-  }
   return fail(c, node, "there is no operation called %.*s%s", (int)s->length, s->text,
-              gemel__suggestion_text(&near));
+              gemel__op_suggestion(c->context, s->text, s->length, &near));
 }
 
 /* The operation that the call at NODE names. */

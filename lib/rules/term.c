@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/attrs.h"
+#include "core/dtype.h"
+#include "core/suggest.h"
 #include "rules/functions.h"
-#include "rules/suggest.h"
 
 enum { FUNCTION, NUMBER, VARIABLE, LIST, REAL, DTYPE, ABSENT, OTHER }; /* kinds of code */
 enum { MAX_CODE = 256, MAX_DEPTH = 200 };
@@ -112,6 +113,7 @@ static void offer_names(const term_compiler *c, gemel__suggestion *s) {
   for (size_t k = 0; k < N_CONSTANTS; k++) {
     gemel__suggestion_offer(s, constants[k].name, strlen(constants[k].name));
   }
+  gemel__dtype_offer(s);
 }
 
 static gemel_status emit_name(term_compiler *c, const gemel__syntax_node *node) {

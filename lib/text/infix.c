@@ -11,6 +11,7 @@
  */
 #include <string.h>
 #include "core/alloc.h"
+#include "core/attrs.h"
 #include "core/registry.h"
 #include "text/infix.h"
 #include "text/program.h"
@@ -155,8 +156,13 @@ static gemel_status variable(infix_parser *p) {
   char found[64];
   if (!p->scope || !p->scope->value ||
       !p->scope->value(p->scope->user, lex->token, lex->length, &ref)) {
-    return gemel__lex_fail(lex, p->error, GEMEL_BAD_TEXT, "%s is not defined",
-                           gemel__lex_describe(lex, found));
+    gemel__suggestion near;
+    gemel__suggestion_start(&near, lex->token, lex->length);
+    if (p->scope && p->scope->offer) {
+      p->scope->offer(p->scope->user, &near);
+    }
+    return gemel__lex_fail(lex, p->error, GEMEL_BAD_TEXT, "%s is not defined%s",
+                           gemel__lex_describe(lex, found), gemel__suggestion_text(&near));
   }
   gemel_status status =
       gemel__expr_program_variable(p->program, ref, lex->token_line, &index, p->error);
@@ -225,10 +231,14 @@ static gemel_status literal(infix_parser *p) {
 
 static gemel_status begin_call(infix_parser *p) {
   char found[64];
-  uint32_t op = find_op(p, p->lex->token, p->lex->length);
+  gemel__suggestion near;
+  const gemel__lex *lex = p->lex;
+  uint32_t op = find_op(p, lex->token, lex->length);
   if (!op) {
-    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "there is no operation called %s",
-                           gemel__lex_describe(p->lex, found));
+    return gemel__lex_fail(
+        lex, p->error, GEMEL_BAD_TEXT, "there is no operation called %s%s",
+        gemel__lex_describe(lex, found),
+        gemel__op_suggestion(p->program->context, lex->token, lex->length, &near));
   }
   gemel_status status = push_frame(p, FRAME_CALL, 0, op);
   gemel__lex_next(p->lex);
@@ -319,8 +329,10 @@ static gemel_status attribute(infix_parser *p) {
   char found[64];
   gemel__expr_attr bound = {{0}, -1};
   if (!spec) {
-    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "%s has no attribute called %s",
-                           op->record.name, gemel__lex_describe(p->lex, found));
+    gemel__suggestion near;
+    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "%s has no attribute called %s%s",
+                           op->record.name, gemel__lex_describe(p->lex, found),
+                           gemel__attr_suggestion(op, p->lex->token, p->lex->length, &near));
   }
   for (size_t k = call->pending; k < program->n_pending; k++) {
     if (!strcmp(program->pending[k].attr.name, spec->name)) {

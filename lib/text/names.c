@@ -156,3 +156,11 @@ void gemel__names_clear(gemel__names *names) {
   gemel__free(names->slots, names->slot_count * sizeof *names->slots);
   memset(names, 0, sizeof *names);
 }
+
+void gemel__names_offer(const gemel__names *names, gemel__suggestion *near) {
+  for (size_t k = 0; k < names->slot_count; k++) {
+    if (names->slots[k].name != NULL) {
+      gemel__suggestion_offer(near, names->slots[k].name, names->slots[k].length);
+    }
+  }
+}

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "core/graph.h"
 #include "core/lex.h"
+#include "core/suggest.h"
 
 /* A name as it is looked up: how many characters stand before its number, and that number. */
 typedef struct gemel__name {
@@ -48,6 +49,9 @@ int gemel__names_find(const gemel__names *names, const gemel__name *name, gemel_
 
 /* Defines NAME: 0; 1 if it is defined already, -1 when memory is out. */
 int gemel__names_add(gemel__names *names, const gemel__name *name, gemel__ref ref);
+
+/* Offers the names that aren't numbered to NEAR, and those numbers that are far from others'. */
+void gemel__names_offer(const gemel__names *names, gemel__suggestion *near);
 
 /* Zeroed: empty. */
 void gemel__names_clear(gemel__names *names);

@@ -63,6 +63,10 @@ static int find_value(void *user, const char *name, size_t length, gemel__ref *r
   return gemel__names_find(&((body *)user)->names, &key, ref);
 }
 
+static void offer_names(void *user, gemel__suggestion *near) {
+  gemel__names_offer(&((const body *)user)->names, near);
+}
+
 static int find_size(void *user, const char *name, size_t length, gemel_dim *dim,
                      gemel_error *error) {
   body *b = (body *)user;
@@ -145,7 +149,7 @@ static gemel_status define(body *b, const gemel__lex *at, gemel__ref ref, gemel_
 
 /* Reads an expression and builds it. */
 static gemel_status expression(body *b, gemel__lex *lex, gemel_value *value, gemel_error *error) {
-  gemel__scope scope = {b, find_value, NULL, find_size, find_graph};
+  gemel__scope scope = {b, find_value, NULL, find_size, find_graph, offer_names};
   gemel__expr_program *program = &b->program;
   gemel_location where = {b->file->name, lex->token_line};
   uint32_t index;
@@ -213,8 +217,11 @@ static gemel_status output(body *b, gemel__lex *lex, gemel_error *error) {
   } else if (find_token(&b->names, &at, &ref)) {
     value = gemel__value(b->graph, ref);
   } else {
-    status = gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "%s is not defined",
-                             gemel__lex_describe(&at, found));
+    gemel__suggestion near;
+    gemel__suggestion_start(&near, at.token, at.length);
+    offer_names(b, &near);
+    status = gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "%s is not defined%s",
+                             gemel__lex_describe(&at, found), gemel__suggestion_text(&near));
   }
   if (!status && gemel__lex_copy(&at, name, sizeof name)) {
     status = gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "the name is too long");

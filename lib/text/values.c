@@ -269,10 +269,12 @@ gemel_status gemel__dim_read(gemel_context *context, gemel__lex *lex, const geme
 
 gemel_status gemel__dtype_read(gemel__lex *lex, gemel_dtype *dtype, gemel_error *error) {
   char name[16], found[64];
+  gemel__suggestion near;
   if (lex->kind != GEMEL__TOKEN_NAME || gemel__lex_copy(lex, name, sizeof name) ||
       gemel_dtype_find(name, dtype)) {
-    return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected a dtype, found %s; %s",
-                           gemel__lex_describe(lex, found), gemel__dtype_names);
+    return gemel__lex_fail(lex, error, GEMEL_BAD_TEXT, "expected a dtype, found %s; %s%s",
+                           gemel__lex_describe(lex, found), gemel__dtype_names,
+                           gemel__dtype_suggestion(lex->token, lex->length, &near));
   }
   gemel__lex_next(lex);
   return GEMEL_OK;

@@ -10,6 +10,7 @@
 #include "core/graph.h"
 #include "core/lex.h"
 #include "core/number.h"
+#include "core/suggest.h"
 
 /* What names mean to the reader of an expression. Functions that are NULL know no names. */
 typedef struct gemel__scope {
@@ -23,6 +24,8 @@ typedef struct gemel__scope {
   int (*size)(void *user, const char *name, size_t length, gemel_dim *dim, gemel_error *error);
   /* A graph at the token, by name or inline: a new reference, or NULL. */
   gemel_graph *(*graph)(void *user, gemel__lex *lex, gemel_error *error);
+  /* Offers the names of values. */
+  void (*offer)(void *user, gemel__suggestion *near);
 } gemel__scope;
 
 /* Where what attributes point at lives until they are interned. Zeroed: empty. */

@@ -276,10 +276,10 @@ static gemel_status mutate_row(struct row_hunt *h, gemel_context *context,
   return status;
 }
 
-static int names_any(const void *user, const char *word, size_t length) {
+static int names_any(const void *user, const char *word, size_t length, gemel__suggestion *near) {
   (void)user;
   for (int r = 0; r < GEMEL__SCALAR_COUNT; r++) {
-    if (gemel__word_names(word, length, gemel__scalar_rows[r].name)) {
+    if (gemel__word_names_or_offers(word, length, gemel__scalar_rows[r].name, near)) {
       return 1;
     }
   }

@@ -792,10 +792,10 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
   return status;
 }
 
-static int names_any(const void *user, const char *word, size_t length) {
+static int names_any(const void *user, const char *word, size_t length, gemel__suggestion *near) {
   gemel_context *context = (gemel_context *)user;
   for (size_t k = 0; k < gemel_operation_count(context); k++) {
-    if (gemel__word_names(word, length, gemel_operation_at(context, k)->name)) {
+    if (gemel__word_names_or_offers(word, length, gemel_operation_at(context, k)->name, near)) {
       return 1;
     }
   }

@@ -60,15 +60,25 @@ static gemel_status subject_untried(gemel__run *run, const void *user, size_t k,
   return GEMEL_OK;
 }
 
-/* Writes the rules of SET and the first N_PASSES passes that GLOB names to SUBJECTS; returns how
- * many. */
-static size_t match(gemel_context *context, const gemel_rules *set, size_t n_passes,
-                    const char *glob, rule_subject *subjects) {
-  size_t k, n = 0, n_rules = gemel_rules_count(set);
-  for (k = 0; k < n_rules + n_passes; k++) {
-    rule_subject s = {k < n_rules ? gemel_rules_at(set, k) : NULL, NULL, {0}};
-    s.pass = s.rule == NULL ? gemel_pass_at(context, k - n_rules) : NULL;
-    s.info = s.rule != NULL ? *gemel_rule_describe(s.rule) : gemel__pass_info(s.pass);
+/* The rules of a set and the first passes of a context, among which is chosen. */
+typedef struct rule_subjects {
+  gemel_context *context;
+  const gemel_rules *set;
+  size_t n_rules, n_passes;
+} rule_subjects;
+
+static rule_subject subject_at(const rule_subjects *all, size_t k) {
+  rule_subject s = {k < all->n_rules ? gemel_rules_at(all->set, k) : NULL, NULL, {0}};
+  s.pass = s.rule == NULL ? gemel_pass_at(all->context, k - all->n_rules) : NULL;
+  s.info = s.rule != NULL ? *gemel_rule_describe(s.rule) : gemel__pass_info(s.pass);
+  return s;
+}
+
+/* Writes those that GLOB names to SUBJECTS; returns how many. */
+static size_t match(const rule_subjects *all, const char *glob, rule_subject *subjects) {
+  size_t n = 0;
+  for (size_t k = 0; k < all->n_rules + all->n_passes; k++) {
+    rule_subject s = subject_at(all, k);
     if (gemel__rule_named(&s.info, glob)) {
       subjects[n++] = s;
     }
@@ -76,16 +86,11 @@ static size_t match(gemel_context *context, const gemel_rules *set, size_t n_pas
   return n;
 }
 
-/* The selected rules and passes: each word of the list must name one. */
-typedef struct rule_subjects {
-  const rule_subject *first;
-  size_t n;
-} rule_subjects;
-
-static int names_any(const void *user, const char *word, size_t length) {
+static int names_any(const void *user, const char *word, size_t length, gemel__suggestion *near) {
   const rule_subjects *all = user;
-  for (size_t k = 0; k < all->n; k++) {
-    if (gemel__word_names_rule(word, length, &all->first[k].info)) {
+  for (size_t k = 0; k < all->n_rules + all->n_passes; k++) {
+    rule_subject s = subject_at(all, k);
+    if (gemel__word_names_rule_or_offers(word, length, &s.info, near)) {
       return 1;
     }
   }
@@ -94,10 +99,10 @@ static int names_any(const void *user, const char *word, size_t length) {
 
 static gemel_status verify_matching(gemel__run *run, const gemel_rules *set, size_t n_passes,
                                     const char *glob, gemel_error *error) {
-  size_t most = gemel_rules_count(set) + n_passes;
+  rule_subjects all = {run->context, set, gemel_rules_count(set), n_passes};
+  size_t most = all.n_rules + n_passes;
   rule_subject *subjects = gemel__alloc_array(most, sizeof *subjects);
-  size_t n = subjects != NULL ? match(run->context, set, n_passes, glob, subjects) : 0;
-  rule_subjects all = {subjects, n};
+  size_t n = subjects != NULL ? match(&all, glob, subjects) : 0;
   gemel_status status = subjects == NULL ? gemel__no_memory(error, "rules")
                         : most == 0      ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
                                     : gemel__list_check(glob, "rule, pass, tag, family or phase",

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * "Did you mean ...?": the nearest of some names, by the number of letters put in, left out or
- * exchanged (Levenshtein distance). Start with the name that was written, offer candidates, and ask
- * for the text to put behind a message.
+ * "Did you mean ...?": the nearest of some names, by the number of letters put in, left out,
+ * replaced, or exchanged with their neighbour (Damerau's distance, each pair of neighbours
+ * exchanged once at most); capitals are as small letters. Start with the name that was written,
+ * offer each name of the table, and ask for the text to put behind a message.
  */
-#ifndef GEMEL__RULES_SUGGEST_H
-#define GEMEL__RULES_SUGGEST_H
+#ifndef GEMEL__CORE_SUGGEST_H
+#define GEMEL__CORE_SUGGEST_H
 
 #include <stddef.h>
 
@@ -18,14 +19,15 @@ typedef struct gemel__suggestion {
   char text[96];
 } gemel__suggestion;
 
-/* Levenshtein distance of A and B if it is at most 2, else 3. */
+/* The distance of A and B if it is at most 2, else 3. */
 unsigned gemel__edit_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
 /* Starts with the name that is not known. */
 void gemel__suggestion_start(gemel__suggestion *s, const char *wanted, size_t length);
 
 /* Offers a name, which must live as long as S: it is taken if it is nearer than those before. A
- * name that shares no letter with what was written is never near. */
+ * distance of 1 is near, 2 is for names of five letters or more; a name that shares no letter with
+ * what was written is never near. */
 void gemel__suggestion_offer(gemel__suggestion *s, const char *name, size_t length);
 
 /* "; did you mean NAME?", or "" if no name is near. Lives in S. */
