@@ -45,9 +45,9 @@ void gemel__campaign_print(FILE *file, const gemel__campaign_row *row) {
   char text[700];
   say(row, text, sizeof text);
   gemel__paint(file,
-               row->outcome == GEMEL__OUTCOME_EQUAL     ? GEMEL__WELL
-               : row->outcome == GEMEL__OUTCOME_DIFFERS ? GEMEL__WRONG
-                                                        : GEMEL__DOUBTED,
+               row->outcome == GEMEL__OUTCOME_EQUAL     ? GEMEL__TONE_GOOD
+               : row->outcome == GEMEL__OUTCOME_DIFFERS ? GEMEL__TONE_BAD
+                                                        : GEMEL__TONE_OPEN,
                10, gemel__outcome_text(row->outcome));
   fprintf(file, "  %6.1f s  %s%s%s\n", row->seconds, row->model, text[0] != '\0' ? ": " : "", text);
 }

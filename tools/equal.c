@@ -144,11 +144,11 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
   }
   fprintf(file, "\ngemel equal: %s and %s ", a, b);
   if (good) {
-    gemel__paint(file, GEMEL__WELL, 0, "are the same function");
+    gemel__paint(file, GEMEL__TONE_GOOD, 0, "are the same function");
   } else if (result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0) {
-    gemel__paint(file, GEMEL__WRONG, 0, "differ");
+    gemel__paint(file, GEMEL__TONE_BAD, 0, "differ");
   } else {
-    gemel__paint(file, GEMEL__DOUBTED, 0, "were not shown to be the same function");
+    gemel__paint(file, GEMEL__TONE_OPEN, 0, "were not shown to be the same function");
   }
   if (result->bitwise) {
     fputs(", bitwise", file);

@@ -9,21 +9,9 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include "tool.h"
 
-/* How a verdict is shown. X(name, the class in HTML). */
-#define GEMEL__TONE_TABLE(X)                                                                       \
-  X(GOOD, "passed")                                                                                \
-  X(BAD, "refuted")                                                                                \
-  X(OPEN, "open") /* it couldn't be judged */                                                      \
-  X(QUIET, "na")  /* there is nothing to judge */
-
-typedef enum gemel__tone {
-#define GEMEL__TONE(NAME, text) GEMEL__TONE_##NAME,
-  GEMEL__TONE_TABLE(GEMEL__TONE)
-#undef GEMEL__TONE
-      GEMEL__TONE_COUNT
-} gemel__tone;
-
+/* Its class in HTML. */
 const char *gemel__tone_class(gemel__tone tone);
 
 /* What stands at the head of a page; texts are borrowed and may come from outside. */

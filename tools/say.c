@@ -58,8 +58,11 @@ int gemel__is_coloured(FILE *file) {
 }
 
 void gemel__paint(FILE *file, gemel__tone tone, int width, const char *word) {
-  static const char *const begin[] = {"", "\033[32m", "\033[33m", "\033[1;31m"};
-  int coloured = tone != GEMEL__PLAIN && gemel__is_coloured(file);
+  static const char *const begin[] = {[GEMEL__TONE_QUIET] = "",
+                                      [GEMEL__TONE_GOOD] = "\033[32m",
+                                      [GEMEL__TONE_OPEN] = "\033[33m",
+                                      [GEMEL__TONE_BAD] = "\033[1;31m"};
+  int coloured = tone != GEMEL__TONE_QUIET && gemel__is_coloured(file);
   int spaces = width - (int)strlen(word);
   fprintf(file, "%s%s%s%*s", coloured ? begin[tone] : "", word, coloured ? "\033[m" : "",
           spaces > 0 ? spaces : 0, "");

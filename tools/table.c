@@ -50,10 +50,10 @@ static void format_cell(const gemel_record *r, gemel__reasons *seen, char *cell)
 }
 
 gemel__tone gemel__verdict_tone(gemel_verdict verdict) {
-  return verdict == GEMEL_VERDICT_PASSED           ? GEMEL__WELL
-         : verdict == GEMEL_VERDICT_REFUTED        ? GEMEL__WRONG
-         : verdict == GEMEL_VERDICT_NOT_APPLICABLE ? GEMEL__PLAIN
-                                                   : GEMEL__DOUBTED;
+  return verdict == GEMEL_VERDICT_PASSED           ? GEMEL__TONE_GOOD
+         : verdict == GEMEL_VERDICT_REFUTED        ? GEMEL__TONE_BAD
+         : verdict == GEMEL_VERDICT_NOT_APPLICABLE ? GEMEL__TONE_QUIET
+                                                   : GEMEL__TONE_OPEN;
 }
 
 static int same_subject(const gemel_record *a, const gemel_record *b) {
@@ -101,7 +101,7 @@ static void print_row(gemel__records *records, size_t first, size_t end) {
     format_cell(cells[k], &records->rows_printed.reasons, cell);
     fputs("  ", records->table);
     gemel__paint(records->table,
-                 cells[k] != NULL ? gemel__verdict_tone(cells[k]->verdict) : GEMEL__PLAIN,
+                 cells[k] != NULL ? gemel__verdict_tone(cells[k]->verdict) : GEMEL__TONE_QUIET,
                  is_last(records, k) ? 0 : 15, cell);
   }
   print_proof(records, records->rows[first].proof);

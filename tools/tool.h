@@ -222,12 +222,19 @@ void gemel__signals_release(void);
 /* The signal that asked the command to end; 0: none. */
 int gemel__signals_caught(void);
 
-/* What a word says to a glance, and so its colour. */
+/* How a verdict is shown: on a terminal green, red and bold, yellow, and as it is. X(name, the
+ * class in HTML). */
+#define GEMEL__TONE_TABLE(X)                                                                       \
+  X(GOOD, "passed")                                                                                \
+  X(BAD, "refuted")                                                                                \
+  X(OPEN, "open") /* it couldn't be judged */                                                      \
+  X(QUIET, "na")  /* there is nothing to judge */
+
 typedef enum gemel__tone {
-  GEMEL__PLAIN,
-  GEMEL__WELL,    /* green */
-  GEMEL__DOUBTED, /* yellow */
-  GEMEL__WRONG    /* red and bold */
+#define GEMEL__TONE(NAME, text) GEMEL__TONE_##NAME,
+  GEMEL__TONE_TABLE(GEMEL__TONE)
+#undef GEMEL__TONE
+      GEMEL__TONE_COUNT
 } gemel__tone;
 
 /* 1 if FILE is a terminal that shows colours and nobody asked for none: NO_COLOR is unset or empty,
