@@ -13,10 +13,11 @@
 
 /* A layout that somebody else owns. */
 #if DNNL_VERSION_MAJOR >= 3
-typedef const_dnnl_memory_desc_t gemel__onednn_md;
+#define GEMEL__ONEDNN_MD const_dnnl_memory_desc_t
 #else
-typedef const dnnl_memory_desc_t *gemel__onednn_md;
+#define GEMEL__ONEDNN_MD const dnnl_memory_desc_t *
 #endif
+typedef GEMEL__ONEDNN_MD gemel__onednn_md;
 
 /* A layout of one's own; zeros: none. Release with gemel__onednn_release. */
 typedef struct gemel__onednn_layout {
