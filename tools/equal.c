@@ -272,10 +272,10 @@ static int read_graphs(pair_question *q) {
   if (gemel__is_model(paths[0]) && gemel__is_model(paths[1])) {
     return gemel__models_read(q->context, q->args, q->graphs, &q->name);
   }
-  q->graphs[0] = gemel__graph_read(q->context, paths[0], &q->name, q->args);
-  q->graphs[1] =
-      q->graphs[0] != NULL ? gemel__graph_read(q->context, paths[1], NULL, q->args) : NULL;
-  return q->graphs[1] != NULL ? GEMEL__GOOD : GEMEL__BAD;
+  int status = gemel__graph_read(q->context, paths[0], &q->graphs[0], &q->name, q->args);
+  return status == GEMEL__GOOD
+             ? gemel__graph_read(q->context, paths[1], &q->graphs[1], NULL, q->args)
+             : status;
 }
 
 static int read_and_ask(pair_question *q) {
@@ -328,7 +328,8 @@ const gemel__command gemel__command_equal = {
     "that are integers or truths "
     "differ. Finite results that are further apart than rounding permits are never allowed.\n"
     "Exit status 0 if every tier passed or isn't applicable and what tells them apart is allowed; "
-    "else 1; 2 for usage and for what can't be read or written.",
+    "else 1; 2 for usage and for what can't be read or written; 3 where a model has something that "
+    "gemel hasn't.",
     options,
     2,
     2,
