@@ -628,6 +628,36 @@ if [ "$harness" != 0 ]; then
   done
   gives equal/differs 1 '^gemel equal: f.gmt and differs.gmt differ' equal f.gmt differs.gmt --json pair.json --replay-dir replays
   grep -q '"verdict": "refuted".*"counterexample": "graph .*"replay": "replays/' pair.json && good equal/json || wrong equal/json "no counterexample with its replay"
+  cp f.gmt "$(printf 'name\303\251\377\t"\\.gmt')"
+  "$gemel" equal name* differs.gmt --json odd.json >/dev/null
+  "$gemel" equal f.gmt f.gemel --json bitwise.json >/dev/null
+  "$gemel" equal f.gmt equal.gmt --json upto.json --match name >/dev/null
+  "$gemel" equal f.gmt equal.gmt --allow none --json refused.json >/dev/null
+  "$gemel" equal f.gmt equal.gmt --seconds 0.000001 --json open.json >/dev/null
+  cat >whole.py <<'END'
+import json
+def whole(path, **expected):
+    lines = [json.loads(line) for line in open(path, encoding="utf-8")]
+    last = lines.pop()
+    assert all(line["kind"] == "pair" for line in lines), path
+    assert last["kind"] == "whole" and last["name"] == "f" and last["seed"] == 1 and 0 <= last["seconds"] < 600, last
+    for field, value in expected.items():
+        assert last.get(field) == value, (path, field, last)
+    return last
+last = whole("pair.json", first="f.gmt", second="differs.gmt", verdict="differs", bitwise=False)
+assert last["detail"].startswith("tier real: refuted"), last
+whole("odd.json", first="nameé?\t\"\\.gmt", second="differs.gmt", verdict="differs")
+whole("bitwise.json", second="f.gemel", verdict="equal", bitwise=True, needs=[], not_allowed=[], detail="", sizes_up_to=None)
+last = whole("upto.json", verdict="equal", bitwise=False, not_allowed=[])
+assert "reassoc" in last["needs"] and last["sizes_up_to"] > 1, last
+last = whole("refused.json", verdict="differs", sizes_up_to=None)
+assert "reassoc" in last["needs"] and "reassoc" in last["not_allowed"], last
+last = whole("open.json", verdict="open")
+assert "not run" in last["detail"], last
+END
+  run python3 whole.py
+  [ "$status" = 0 ] && good equal/whole || wrong equal/whole "another last line of JSON"
+  gives equal/whole-baseline 0 '^gemel verify: 0 verdicts are worse' verify --ops neg --tier real --baseline bitwise.json
   for file in replays/*; do
     gives equal/replay 1 ' 1 refuted (seed ' verify --replay "$file"
     for part in question first/graph.gmt first/inputs.npz second/graph.gmt; do

@@ -113,6 +113,14 @@ void gemel__escape(FILE *file, const char *text);
 /* How many bytes the character at TEXT has, in UTF-8; 0 if it is none, or no printable one. */
 size_t gemel__character(const char *text);
 
+/* ---- JSON (json.c) ---- */
+
+/* TEXT in quotes, with '?' for each byte that is no UTF-8. */
+void gemel__json_text(FILE *file, const char *text);
+
+/* `, "NAME": [...]`, of the words whose bits are set (gemel__pair_word). */
+void gemel__json_words(FILE *file, const char *name, unsigned words);
+
 /* ---- JUnit (junit.c) ---- */
 
 typedef enum gemel__junit_end {
