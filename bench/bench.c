@@ -196,7 +196,8 @@ const gemel__command gemel__command_bench = {
     "all, which is all but gpu:\n" GEMEL__BENCH_TABLE(
         SUITE_HELP) "Exit status 0 if every target is met, 1 if one is missed, 2 for usage and for "
                     "what can't be "
-                    "done. Figures are only as good as the machine is idle.",
+                    "done, 3 where a model has something that gemel hasn't. Figures are only as "
+                    "good as the machine is idle.",
     options,
     1,
     1,

@@ -11,10 +11,13 @@
 int gemel__bench_file(gemel__bench *b, const char *path) {
   gemel_context *context =
       b->context != NULL ? gemel_context_ref(b->context) : gemel__context_need();
-  gemel_graph *graph = context != NULL ? gemel__graph_read(context, path, NULL, b->args) : NULL;
+  gemel_graph *graph = NULL;
   gemel__call call;
   gemel__bench_contender alone = {gemel__call_complete, &call, 0, 0};
   int status = GEMEL__BAD;
+  if (context != NULL) {
+    status = gemel__graph_read(context, path, &graph, NULL, b->args);
+  }
   memset(&call, 0, sizeof call);
   if (graph != NULL) {
     status = gemel__call_open_graph(&call, b, graph, path);

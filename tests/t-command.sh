@@ -54,15 +54,15 @@ gives() {
   fi
 }
 
-# refuses NAME TEXT ARGUMENT...: exit status 2, nothing on stdout, one message on stderr that begins
-# with "gemel: " and has TEXT in it, and every file as it was.
-refuses() {
-  name=$1 text=$2
-  shift 2
+# fails STATUS NAME TEXT ARGUMENT...: this exit status, nothing on stdout, one message on stderr that
+# begins with "gemel: " and has TEXT in it, and every file as it was.
+fails() {
+  wanted=$1 name=$2 text=$3
+  shift 3
   before=$(files)
   run "$gemel" "$@"
-  if [ "$status" != 2 ]; then
-    wrong "$name" "exit status $status, not 2"
+  if [ "$status" != "$wanted" ]; then
+    wrong "$name" "exit status $status, not $wanted"
   elif [ -s "$scratch/out" ]; then
     wrong "$name" "there is something on stdout"
   elif [ "$(grep -c '^gemel: ' "$scratch/err")" != 1 ] || [ "$(head -c 7 "$scratch/err")" != "gemel: " ]; then
@@ -75,6 +75,10 @@ refuses() {
     good "$name"
   fi
 }
+
+# What can't be read or written; what a model has and gemel hasn't.
+refuses() { fails 2 "$@"; }
+lacks() { fails 3 "$@"; }
 
 # same NAME FILE FILE: they have the same bytes.
 same() {
@@ -184,6 +188,7 @@ gives show/binary 0 '^graph f' show f.gemel
 same convert/same shown.gmt "$scratch/out"
 gives convert/text 0 '' convert f.gemel back.gmt
 same convert/back shown.gmt back.gmt
+lacks convert/compressed "compressed" convert "$source/tests/corpus/npy/bad-compressed.npz" x.npz
 gives convert/npz 0 '' convert "$x" x.npz
 gives convert/npy 0 '' convert x.npz x2.npy
 same convert/npy-same "$x" x2.npy
@@ -656,6 +661,36 @@ if [ "$harness" != 0 ]; then
   done
   gives equal/differs 1 '^gemel equal: f.gmt and differs.gmt differ' equal f.gmt differs.gmt --json pair.json --replay-dir replays
   grep -q '"verdict": "refuted".*"counterexample": "graph .*"replay": "replays/' pair.json && good equal/json || wrong equal/json "no counterexample with its replay"
+  cp f.gmt "$(printf 'name\303\251\377\t"\\.gmt')"
+  "$gemel" equal name* differs.gmt --json odd.json >/dev/null
+  "$gemel" equal f.gmt f.gemel --json bitwise.json >/dev/null
+  "$gemel" equal f.gmt equal.gmt --json upto.json --match name >/dev/null
+  "$gemel" equal f.gmt equal.gmt --allow none --json refused.json >/dev/null
+  "$gemel" equal f.gmt equal.gmt --seconds 0.000001 --json open.json >/dev/null
+  cat >whole.py <<'END'
+import json
+def whole(path, **expected):
+    lines = [json.loads(line) for line in open(path, encoding="utf-8")]
+    last = lines.pop()
+    assert all(line["kind"] == "pair" for line in lines), path
+    assert last["kind"] == "whole" and last["name"] == "f" and last["seed"] == 1 and 0 <= last["seconds"] < 600, last
+    for field, value in expected.items():
+        assert last.get(field) == value, (path, field, last)
+    return last
+last = whole("pair.json", first="f.gmt", second="differs.gmt", verdict="differs", bitwise=False)
+assert last["detail"].startswith("tier real: refuted"), last
+whole("odd.json", first="nameé?\t\"\\.gmt", second="differs.gmt", verdict="differs")
+whole("bitwise.json", second="f.gemel", verdict="equal", bitwise=True, needs=[], not_allowed=[], detail="", sizes_up_to=None)
+last = whole("upto.json", verdict="equal", bitwise=False, not_allowed=[])
+assert "reassoc" in last["needs"] and last["sizes_up_to"] > 1, last
+last = whole("refused.json", verdict="differs", sizes_up_to=None)
+assert "reassoc" in last["needs"] and "reassoc" in last["not_allowed"], last
+last = whole("open.json", verdict="open")
+assert "not run" in last["detail"], last
+END
+  run python3 whole.py
+  [ "$status" = 0 ] && good equal/whole || wrong equal/whole "another last line of JSON"
+  gives equal/whole-baseline 0 '^gemel verify: 0 verdicts are worse' verify --ops neg --tier real --baseline bitwise.json
   for file in replays/*; do
     gives equal/replay 1 ' 1 refuted (seed ' verify --replay "$file"
     for part in question first/graph.gmt first/inputs.npz second/graph.gmt; do
@@ -885,6 +920,21 @@ if [ -d "$models" ]; then
     refuses campaign/none "No such file" campaign nowhere --optimizer 'cp {in} {out}'
   }
   refuses onnx/cut "cut.onnx: byte " show cut.onnx
+  cp "$models/node/test_nonzero_example/model.onnx" nonzero.onnx
+  lacked="gemel doesn't know this operator, of which the model has 1"
+  for command in show run grad opt; do
+    lacks onnx/lacks/$command "$lacked" $command nonzero.onnx
+  done
+  lacks onnx/lacks/convert "$lacked" convert nonzero.onnx nonzero.gmt
+  gives onnx/lacks/bench 3 '' bench ./nonzero.onnx
+  if [ "$harness" != 0 ]; then
+    lacks onnx/lacks/fuzz "$lacked" fuzz nonzero.onnx
+    lacks onnx/lacks/equal-first "$lacked" equal nonzero.onnx relu.onnx --json lacked.json --junit lacked.xml
+    lacks onnx/lacks/equal-second "$lacked" equal relu.onnx nonzero.onnx
+    refuses onnx/lacks/equal-cut "cut.onnx: byte " equal cut.onnx nonzero.onnx
+    mkdir unread && cp nonzero.onnx unread
+    gives onnx/lacks/campaign 0 '^not read .*nonzero.onnx: ' campaign unread --optimizer 'cp {in} {out}'
+  fi
   refuses onnx/dim-malformed "--dim: 'N' should be NAME=SIZE" show relu.onnx --dim N
   refuses onnx/dim-unknown "no input has a size called N" show relu.onnx --dim N=2
   refuses onnx/missing "none.onnx: No such file" show none.onnx

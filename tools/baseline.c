@@ -91,7 +91,11 @@ static int by_key(const void *a, const void *b) {
 static int push(gemel__baseline *b, const char *line) {
   written f[FIELDS];
   int verdict = 0;
-  if (!read_line(line, f)) {
+  int read = read_line(line, f);
+  if (is(f[KIND], "whole")) { /* gemel equal's last line, which is about no tier */
+    return 1;
+  }
+  if (!read) {
     return 0;
   }
   while (verdict < GEMEL_VERDICT_COUNT && !is(f[VERDICT], gemel_verdict_name(verdict))) {

@@ -54,39 +54,14 @@ void gemel__campaign_print(FILE *file, const gemel__campaign_row *row) {
 
 /* ---- JSON ---- */
 
-static void json_string(FILE *file, const char *text) {
-  fputc('"', file);
-  for (; *text != '\0'; text++) {
-    unsigned char byte = (unsigned char)*text;
-    if (byte < 0x20) {
-      fprintf(file, "\\u%04x", byte);
-    } else {
-      fprintf(file, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
-    }
-  }
-  fputc('"', file);
-}
-
-static void json_words(FILE *file, const char *name, unsigned words) {
-  const char *between = "";
-  fprintf(file, ", \"%s\": [", name);
-  for (unsigned k = 0; k < GEMEL_PAIR_COUNT; k++) {
-    if (words >> k & 1) {
-      fprintf(file, "%s\"%s\"", between, gemel__pair_word(k));
-      between = ", ";
-    }
-  }
-  fputc(']', file);
-}
-
 void gemel__campaign_json(FILE *file, const gemel__campaign_row *row) {
   fputs("{\"model\": ", file);
-  json_string(file, row->model);
+  gemel__json_text(file, row->model);
   fprintf(file, ", \"outcome\": \"%s\"", gemel__outcome_text(row->outcome));
-  json_words(file, "needs", row->summary.needs);
-  json_words(file, "not_allowed", row->summary.refused);
+  gemel__json_words(file, "needs", row->summary.needs);
+  gemel__json_words(file, "not_allowed", row->summary.refused);
   fputs(", \"detail\": ", file);
-  json_string(file, row->summary.detail);
+  gemel__json_text(file, row->summary.detail);
   fprintf(file, ", \"seconds\": %.3f}\n", row->seconds);
 }
 

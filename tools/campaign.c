@@ -330,11 +330,11 @@ static void judge(const campaign *c, char *before, char *after, char *folder, co
 }
 
 static gemel__campaign_outcome outcome_of(const gemel__equal_summary *s, int status) {
-  return s->good                     ? GEMEL__OUTCOME_EQUAL
-         : s->differs                ? GEMEL__OUTCOME_DIFFERS
-         : s->ended || s->first_read ? GEMEL__OUTCOME_OPEN
-         : status == GEMEL__BAD      ? GEMEL__OUTCOME_UNREAD
-                                     : GEMEL__OUTCOME_CRASHED;
+  return s->good                                            ? GEMEL__OUTCOME_EQUAL
+         : s->differs                                       ? GEMEL__OUTCOME_DIFFERS
+         : s->ended || s->first_read                        ? GEMEL__OUTCOME_OPEN
+         : status == GEMEL__BAD || status == GEMEL__LACKING ? GEMEL__OUTCOME_UNREAD
+                                                            : GEMEL__OUTCOME_CRASHED;
 }
 
 /* Compares BEFORE and AFTER in a process of its own. */

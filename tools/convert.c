@@ -48,7 +48,7 @@ static int convert_named(const char *in, const char *out) {
   gemel_error error;
   tensors t;
   if (gemel__tensors_load(in, &t.names, &t.values, &t.count, &error) != GEMEL_OK) {
-    return gemel__complain_error(in, &error);
+    return gemel__complain_unread(in, &error);
   }
   int status = write_tensors(&t, in, out);
   gemel_npz_free(t.names, t.values, t.count);
@@ -59,7 +59,7 @@ static int convert_npy(const char *in, const char *out) {
   gemel_error error;
   gemel_tensor *tensor = gemel_npy_load(in, &error);
   if (tensor == NULL) {
-    return gemel__complain_error(in, &error);
+    return gemel__complain_unread(in, &error);
   }
   char *name = stem(in);
   tensors t = {&name, &tensor, 1};
@@ -83,7 +83,10 @@ static int convert_graph(const char *in, const char *out, const gemel__args *arg
   gemel_graph *graph = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;
-  if (context != NULL && (graph = gemel__graph_read(context, in, &name, args)) != NULL) {
+  if (context != NULL) {
+    status = gemel__graph_read(context, in, &graph, &name, args);
+  }
+  if (graph != NULL) {
     status = gemel__graph_write(graph, name, out);
   }
   gemel_text_free(name);

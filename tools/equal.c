@@ -175,6 +175,37 @@ typedef struct pair_question {
   gemel__equal_summary *summary;
 } pair_question;
 
+/* What became of the pair, in the word that a campaign has for it. */
+static const char *outcome_word(const gemel__equal_summary *s) {
+  return gemel__outcome_text(s->good      ? GEMEL__OUTCOME_EQUAL
+                             : s->differs ? GEMEL__OUTCOME_DIFFERS
+                                          : GEMEL__OUTCOME_OPEN);
+}
+
+/* The last line of the JSON: the verdict on the pair as a whole. */
+static void write_whole(const gemel__records *records, const gemel_pair_result *result,
+                        const pair_question *q, uint64_t seed) {
+  FILE *file = records->output.file;
+  const gemel__equal_summary *s = q->summary;
+  fputs("{\"kind\": \"whole\", \"name\": ", file);
+  gemel__json_text(file, q->name != NULL ? q->name : "pair");
+  fputs(", \"first\": ", file);
+  gemel__json_text(file, q->args->operands[0]);
+  fputs(", \"second\": ", file);
+  gemel__json_text(file, q->args->operands[1]);
+  fprintf(file, ", \"verdict\": \"%s\", \"bitwise\": %s", outcome_word(s),
+          s->bitwise ? "true" : "false");
+  gemel__json_words(file, "needs", s->needs);
+  gemel__json_words(file, "not_allowed", s->refused);
+  if (s->good && result->symbols_up_to > 0) {
+    fprintf(file, ", \"sizes_up_to\": %lld", (long long)result->symbols_up_to);
+  }
+  fputs(", \"detail\": ", file);
+  gemel__json_text(file, s->detail);
+  fprintf(file, ", \"seed\": %llu, \"seconds\": %.3f}\n", (unsigned long long)seed,
+          gemel__now() - records->started);
+}
+
 /* The result, with the reason of the worst record. */
 static void summarise(const gemel__records *records, const gemel_pair_result *result,
                       gemel__equal_summary *s) {
@@ -231,11 +262,16 @@ static int compare(gemel__records *records, const pair_question *q,
   gemel_status status =
       gemel_verify_pair(q->graphs[0], q->graphs[1], q->name != NULL ? q->name : "pair", q->allow,
                         settings, &result, &error);
+  if (status == GEMEL_OK) {
+    summarise(records, &result, q->summary);
+  }
+  if (status == GEMEL_OK && records->json) {
+    write_whole(records, &result, q, settings->seed);
+  }
   int closed = gemel__records_close(records, status == GEMEL_OK);
   if (status != GEMEL_OK) {
     return gemel__complain_error(NULL, &error);
   }
-  summarise(records, &result, q->summary);
   print_result(records, &result, q->args->operands[0], q->args->operands[1], settings);
   if (closed != GEMEL__GOOD) {
     return closed;
@@ -273,10 +309,10 @@ static int read_graphs(pair_question *q) {
   if (gemel__is_model(paths[0]) && gemel__is_model(paths[1])) {
     return gemel__models_read(q->context, q->args, q->graphs, &q->name);
   }
-  q->graphs[0] = gemel__graph_read(q->context, paths[0], &q->name, q->args);
-  q->graphs[1] =
-      q->graphs[0] != NULL ? gemel__graph_read(q->context, paths[1], NULL, q->args) : NULL;
-  return q->graphs[1] != NULL ? GEMEL__GOOD : GEMEL__BAD;
+  int status = gemel__graph_read(q->context, paths[0], &q->graphs[0], &q->name, q->args);
+  return status == GEMEL__GOOD
+             ? gemel__graph_read(q->context, paths[1], &q->graphs[1], NULL, q->args)
+             : status;
 }
 
 static int read_and_ask(pair_question *q) {
@@ -330,7 +366,8 @@ const gemel__command gemel__command_equal = {
     "that are integers or truths "
     "differ. Finite results that are further apart than rounding permits are never allowed.\n"
     "Exit status 0 if every tier passed or isn't applicable and what tells them apart is allowed; "
-    "else 1; 2 for usage and for what can't be read or written.",
+    "else 1; 2 for usage and for what can't be read or written; 3 where a model has something that "
+    "gemel hasn't.",
     options,
     2,
     2,

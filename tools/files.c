@@ -91,20 +91,18 @@ int gemel__readable(const char *path) {
   return 1;
 }
 
-gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name,
-                               const gemel__args *args) {
+int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,
+                      const gemel__args *args) {
   gemel_error error;
+  *graph = NULL;
   if (gemel__is_model(path)) {
-    return gemel__model_read(context, path, name, args);
+    return gemel__model_read(context, path, graph, name, args);
   }
   if (!gemel__readable(path)) {
-    return NULL;
+    return GEMEL__BAD;
   }
-  gemel_graph *graph = gemel_load(context, path, name, &error);
-  if (graph == NULL) {
-    gemel__complain_error(path, &error);
-  }
-  return graph;
+  *graph = gemel_load(context, path, name, &error);
+  return *graph != NULL ? GEMEL__GOOD : gemel__complain_unread(path, &error);
 }
 
 /* ---- Writing ---- */

@@ -143,9 +143,10 @@ static int fuzz_random(fuzz_session *s, uint64_t graphs) {
 
 static int fuzz_file(fuzz_session *s, gemel_context *context) {
   gemel_error error;
-  gemel_graph *graph = gemel__graph_read(context, s->args->operands[0], NULL, s->args);
-  if (graph == NULL) {
-    return GEMEL__BAD;
+  gemel_graph *graph;
+  int read = gemel__graph_read(context, s->args->operands[0], &graph, NULL, s->args);
+  if (read != GEMEL__GOOD) {
+    return read;
   }
   gemel_status status = gemel__fuzz_graph(graph, &s->options, &s->summary, &error);
   gemel_graph_unref(graph);
@@ -197,7 +198,7 @@ const gemel__command gemel__command_fuzz = {
     "strategy, gives a wrong result there, or the device finds a mistake.\n"
     "A finding is printed with the smallest graph found that shows the same, and the command that "
     "does so again. Exit status 0 if nothing was found, else 1; 2 for usage and for what can't be "
-    "read or written.",
+    "read or written; 3 where a model has something that gemel hasn't.",
     options,
     0,
     1,

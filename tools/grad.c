@@ -145,8 +145,10 @@ static int run(const gemel__args *args) {
   gemel_graph *graph = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;
-  if (context != NULL &&
-      (graph = gemel__graph_read(context, args->operands[0], &name, args)) != NULL) {
+  if (context != NULL) {
+    status = gemel__graph_read(context, args->operands[0], &graph, &name, args);
+  }
+  if (graph != NULL) {
     status = differentiate(graph, args);
   }
   if (status == GEMEL__GOOD) {

@@ -33,6 +33,7 @@ gemel_SOURCES += %reldir%/campaign.h
 gemel_SOURCES += %reldir%/equal.c
 gemel_SOURCES += %reldir%/fuzz.c
 gemel_SOURCES += %reldir%/html.c
+gemel_SOURCES += %reldir%/json.c
 gemel_SOURCES += %reldir%/junit.c
 gemel_SOURCES += %reldir%/mutate.c
 gemel_SOURCES += %reldir%/page.c

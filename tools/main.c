@@ -2,7 +2,8 @@
  *
  * The gemel command: finds the sub-command in a table, reads its arguments and runs it. Each
  * sub-command stands in a file of its own name. Exit status 0: all is well; 1: something was
- * refuted or differs; 2: usage, or something can't be read or written.
+ * refuted or differs; 2: usage, or something can't be read or written; 3: a file has what gemel
+ * lacks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static int print_help(FILE *file) {
   fputs("\n  --help     print this, or after a command what it takes\n"
         "  --version  print the version\n"
         "\nExit status: 0 all is well; 1 something was refuted or differs; 2 usage, or something "
-        "can't\nbe read or written. GEMEL_FLAGS=name=value,... sets defaults:\n\n",
+        "can't\nbe read or written; 3 a model, or another file, has something that gemel hasn't.\n"
+        "GEMEL_FLAGS=name=value,... sets defaults:\n\n",
         file);
 #define FLAG_ROW(name, summary) fprintf(file, "  %-13s  %s\n", #name, summary);
   GEMEL__FLAG_TABLE(FLAG_ROW)

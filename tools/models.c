@@ -60,41 +60,30 @@ static int read_symbols(const gemel__args *args, symbols *s) {
 
 /* ---- One model ---- */
 
-static gemel_onnx *open_model(const char *path) {
-  gemel_error error;
-  if (!gemel__readable(path)) {
-    return NULL;
-  }
-  gemel_onnx *model = gemel_onnx_load(path, &error);
-  if (model == NULL) {
-    gemel__complain_error(NULL, &error);
-  }
-  return model;
-}
-
-static gemel_graph *make_graph(gemel_context *context, const gemel_onnx *model, const symbols *s,
-                               char **name) {
+/* *GRAPH = that of the model in the file PATH, NULL on failure (said). */
+static int read_model(gemel_context *context, const char *path, const symbols *s,
+                      gemel_graph **graph, char **name) {
   gemel_onnx_options options = {
       .size = sizeof options, .n_symbols = s->count, .symbols = s->names, .sizes = s->sizes};
   gemel_error error;
-  gemel_graph *graph = gemel_onnx_graph(model, context, &options, name, &error);
-  if (graph == NULL) {
-    gemel__complain_error(NULL, &error);
+  *graph = NULL;
+  if (!gemel__readable(path)) {
+    return GEMEL__BAD;
   }
-  return graph;
+  gemel_onnx *model = gemel_onnx_load(path, &error);
+  *graph = model != NULL ? gemel_onnx_graph(model, context, &options, name, &error) : NULL;
+  gemel_onnx_free(model);
+  return *graph != NULL ? GEMEL__GOOD : gemel__complain_unread(NULL, &error);
 }
 
-gemel_graph *gemel__model_read(gemel_context *context, const char *path, char **name,
-                               const gemel__args *args) {
-  gemel_graph *graph = NULL;
+int gemel__model_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,
+                      const gemel__args *args) {
   symbols s;
-  gemel_onnx *model = read_symbols(args, &s) == GEMEL__GOOD ? open_model(path) : NULL;
-  if (model != NULL) {
-    graph = make_graph(context, model, &s, name);
-  }
-  gemel_onnx_free(model);
+  int status = read_symbols(args, &s);
+  *graph = NULL;
+  status = status == GEMEL__GOOD ? read_model(context, path, &s, graph, name) : status;
   clear_symbols(&s);
-  return graph;
+  return status;
 }
 
 /* ---- A pair of models ---- */
@@ -145,10 +134,7 @@ int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_gr
   int status = read_symbols(args, &s);
   graphs[0] = graphs[1] = NULL;
   for (int k = 0; k < 2 && status == GEMEL__GOOD; k++) {
-    gemel_onnx *model = open_model(args->operands[k]); /* its file goes before the next one comes */
-    graphs[k] = model != NULL ? make_graph(context, model, &s, k == 0 ? name : NULL) : NULL;
-    status = graphs[k] != NULL ? GEMEL__GOOD : GEMEL__BAD;
-    gemel_onnx_free(model);
+    status = read_model(context, args->operands[k], &s, &graphs[k], k == 0 ? name : NULL);
   }
   if (status == GEMEL__GOOD) {
     add_unread(graphs[0], graphs[1]);

@@ -10,13 +10,13 @@
 /* 1 if PATH is called as ONNX models are. */
 int gemel__is_model(const char *path);
 
-/* The graph of the model in the file PATH, with the sizes that ARGS (NULL: none) give by --dim;
- * NULL (said) on failure. *NAME as gemel_load has it. */
-gemel_graph *gemel__model_read(gemel_context *context, const char *path, char **name,
-                               const gemel__args *args);
+/* *GRAPH = that of the model in the file PATH, with the sizes that ARGS (NULL: none) give by --dim.
+ * GEMEL__BAD, GEMEL__LACKING (said), and *GRAPH is NULL. *NAME as gemel_load has it. */
+int gemel__model_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,
+                      const gemel__args *args);
 
-/* The graphs of the two models that are ARGS' operands. GEMEL__BAD (said) on failure; GRAPHS are
- * the caller's in any case. */
+/* The graphs of the two models that are ARGS' operands. GEMEL__BAD, GEMEL__LACKING (said); GRAPHS
+ * are the caller's in any case, or NULL. */
 int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_graph *graphs[2],
                        char **name);
 

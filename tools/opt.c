@@ -106,8 +106,7 @@ static int run_with(gemel_context *context, const gemel__args *args) {
     status = gemel__device_read(&lift, context, args, &r.options);
   }
   if (status == GEMEL__GOOD) {
-    graph = gemel__graph_read(context, args->operands[0], &name, args);
-    status = graph != NULL ? GEMEL__GOOD : GEMEL__BAD;
+    status = gemel__graph_read(context, args->operands[0], &graph, &name, args);
   }
   if (gemel__arg_set(args, "profile") || gemel__arg(args, "json") != NULL) {
     r.options.profile = gemel_rewrite_profile_new();
@@ -140,7 +139,8 @@ const gemel__command gemel__command_opt = {
     "Rewrite a graph by rules into an equal one that is cheaper or more accurate.",
     "LIST is names with commas between them, * and ? as in a shell.\n"
     "Exit status 1 if --certify refutes a rewrite: which one, both sides and inputs at which they "
-    "differ go to stderr; 2 for usage and for what can't be read or written.",
+    "differ go to stderr; 2 for usage and for what can't be read or written; 3 where a model "
+    "has something that gemel hasn't.",
     options,
     1,
     1,

@@ -130,6 +130,14 @@ enum { GEMEL__PROOF_TEXT = 300 };
  * (prove.c). */
 void gemel__proof_text(const gemel_proof *proof, char text[GEMEL__PROOF_TEXT]);
 
+/* ---- JSON (json.c) ---- */
+
+/* TEXT in quotes, with '?' for each byte that is no UTF-8. */
+void gemel__json_text(FILE *file, const char *text);
+
+/* `, "NAME": [...]`, of the words whose bits are set (gemel__pair_word). */
+void gemel__json_words(FILE *file, const char *name, unsigned words);
+
 /* ---- JUnit (junit.c) ---- */
 
 typedef enum gemel__junit_end {

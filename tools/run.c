@@ -103,7 +103,7 @@ static int read_named(graph_binding *b, const char *path) {
     return GEMEL__BAD;
   }
   if (gemel__tensors_load(path, &names, &tensors, &count, &error) != GEMEL_OK) {
-    return gemel__complain_error(path, &error);
+    return gemel__complain_unread(path, &error);
   }
   for (k = 0; k < count && status == GEMEL__GOOD; k++) {
     status = bind_input(b, path, names[k], tensors[k]);
@@ -119,7 +119,7 @@ static int read_npy(graph_binding *b, const char *name, const char *path) {
   }
   gemel_tensor *tensor = gemel_npy_load(path, &error);
   if (tensor == NULL) {
-    return gemel__complain_error(path, &error);
+    return gemel__complain_unread(path, &error);
   }
   int status = bind_input(b, path, name, tensor);
   gemel_tensor_unref(tensor);
@@ -460,8 +460,8 @@ static int run_file(gemel_context *context, const gemel__args *args, gemel_optio
   settings->rewrite = &r.options;
   settings->lift = lift.space != GEMEL_SPACE_HOST ? &lift : NULL;
   if (status == GEMEL__GOOD) {
-    graph = gemel__graph_read(context, args->operands[0], NULL, args);
-    status = graph != NULL ? with_graph(graph, args, settings) : GEMEL__BAD;
+    status = gemel__graph_read(context, args->operands[0], &graph, NULL, args);
+    status = graph != NULL ? with_graph(graph, args, settings) : status;
   }
   if (status == GEMEL__GOOD) {
     gemel__rewriting_report(&r, context);
@@ -510,7 +510,9 @@ const gemel__command gemel__command_run = {
     "inputs. NPY has no name for bf16: cast to or from it in the graph, or use safetensors. A "
     "folder DIR that --dump "
     "wrote is run again, and compared bit for bit with the results in it: exit status 1 if they "
-    "differ; and if --certify refutes a rewrite, as gemel opt does.",
+    "differ; and if --certify refutes a rewrite, as gemel opt does. Exit status 3 where a model, "
+    "or a "
+    "file of tensors, has something that gemel hasn't.",
     options,
     1,
     1,

@@ -32,6 +32,11 @@ int gemel__complain_error(const char *what, const gemel_error *error) {
   return gemel__complain("%s: %s", what, text);
 }
 
+int gemel__complain_unread(const char *what, const gemel_error *error) {
+  gemel__complain_error(what, error);
+  return error->status == GEMEL_UNSUPPORTED ? GEMEL__LACKING : GEMEL__BAD;
+}
+
 void gemel__progress(const char *format, ...) {
   static int terminal = -1;
   va_list args;

@@ -51,8 +51,10 @@ static int run(const gemel__args *args) {
     return gemel__complain("--format: there is no format '%s'; see gemel show --help", format);
   }
   gemel_context *context = gemel__context_need();
-  if (context != NULL &&
-      (graph = gemel__graph_read(context, args->operands[0], &name, args)) != NULL) {
+  if (context != NULL) {
+    status = gemel__graph_read(context, args->operands[0], &graph, &name, args);
+  }
+  if (graph != NULL) {
     status = show(graph, name, k, out != NULL ? out : "-");
   }
   gemel_text_free(name);

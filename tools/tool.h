@@ -14,7 +14,8 @@
 enum {
   GEMEL__GOOD = 0,
   GEMEL__REFUTED = 1, /* something was refuted, or differs */
-  GEMEL__BAD = 2      /* usage, input that can't be read, output that can't be written */
+  GEMEL__BAD = 2,     /* usage, input that can't be read, output that can't be written */
+  GEMEL__LACKING = 3  /* a model, or another file, has something that gemel hasn't */
 };
 
 /* Defaults that the environment variable GEMEL_FLAGS may set. X(name, summary). An option of the
@@ -207,6 +208,10 @@ int gemel__complain(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* The same for an error of the library about WHAT (a path; NULL: nothing to name). */
 int gemel__complain_error(const char *what, const gemel_error *error);
 
+/* The same for a file WHAT that wasn't read: GEMEL__LACKING if gemel lacks what is in it
+ * (GEMEL_UNSUPPORTED), else GEMEL__BAD. */
+int gemel__complain_unread(const char *what, const gemel_error *error);
+
 /* Prints "\r" and a message without a newline to stderr if that is a terminal; NULL clears it. */
 void gemel__progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -266,10 +271,11 @@ gemel_status gemel__tensors_load(const char *path, char ***names, gemel_tensor *
 gemel_status gemel__tensors_save(const char *path, const char *const *names,
                                  gemel_tensor *const *tensors, size_t count, gemel_error *error);
 
-/* A graph from a file, an ONNX model if it ends in .onnx, whose symbols get the sizes that ARGS
- * (NULL: none) give by --dim; *NAME is freed with gemel_text_free. NULL (said) on failure. */
-gemel_graph *gemel__graph_read(gemel_context *context, const char *path, char **name,
-                               const gemel__args *args);
+/* *GRAPH = the graph in a file, an ONNX model if it ends in .onnx, whose symbols get the sizes that
+ * ARGS (NULL: none) give by --dim; *NAME is freed with gemel_text_free. GEMEL__BAD, GEMEL__LACKING
+ * (said), and *GRAPH is NULL. */
+int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,
+                      const gemel__args *args);
 
 /* A row for the table of options of commands that read models. */
 #define GEMEL__DIM_OPTION                                                                          \

@@ -618,7 +618,7 @@ def run_gemel(path, model, nodes):
     """What gemel says of a size, and how many blocks or steps it has."""
     command = [path, "bench", "optimizer", "--case", model, "--nodes", str(nodes), "--json", "-"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode == 2:
+    if done.returncode > 1:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     value = {r["metric"]: r["value"] for r in rows if r["case"] == f"{model} of {nodes}"}

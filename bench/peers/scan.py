@@ -63,7 +63,7 @@ def bench(arguments, folder):
     command = [arguments.gemel, "bench", "scan", "--case", arguments.case, "--threads", str(arguments.threads), "--matrix",
                str(arguments.units), "--time", str(arguments.time), "--json", "-", "--graphs", folder]
     out = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if out.returncode == 2:
+    if out.returncode > 1:
         sys.exit(out.stderr)
     cases = {}
     for row in map(json.loads, out.stdout.splitlines()):

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <gemel/text.h>
 #include "core/alloc.h"
+#include "core/lex.h"
 
 void gemel__buffer_text(gemel__buffer *b, const char *text) {
   size_t length = strlen(text);
@@ -62,16 +63,21 @@ char *gemel__buffer_finish(gemel__buffer *b) {
 
 void gemel__json_string(gemel__buffer *b, const char *text) {
   const unsigned char *p = (const unsigned char *)(text != NULL ? text : "");
+  size_t length;
   gemel__buffer_text(b, "\"");
-  for (; *p != '\0'; p++) {
+  for (; *p != '\0'; p += length > 0 ? length : 1) {
+    const char *at = (const char *)p;
+    length = gemel__utf8_bytes(at, at + strnlen(at, 4));
     if (*p == '"' || *p == '\\') {
       gemel__buffer_format(b, "\\%c", *p);
     } else if (*p == '\n') {
       gemel__buffer_text(b, "\\n");
     } else if (*p < 0x20) {
       gemel__buffer_format(b, "\\u%04x", *p);
+    } else if (length == 0) {
+      gemel__buffer_text(b, "?"); /* names of files are any bytes, JSON is UTF-8 */
     } else {
-      gemel__buffer_format(b, "%c", *p);
+      gemel__buffer_format(b, "%.*s", (int)length, at);
     }
   }
   gemel__buffer_text(b, "\"");

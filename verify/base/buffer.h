@@ -28,8 +28,8 @@ int gemel__buffer_allocate(gemel__buffer *buffer);
 /* The text, which the caller frees with gemel_text_free; NULL if the buffer has failed. */
 char *gemel__buffer_finish(gemel__buffer *buffer);
 
-/* JSON: TEXT as a string (NULL: ""); a further field of an object, with a string or a number. JSON
- * has no infinities and NaN, so these become strings. */
+/* JSON: TEXT as a string (NULL: ""), with '?' for each byte that is no UTF-8; a further field of an
+ * object, with a string or a number. JSON has no infinities and NaN, so these become strings. */
 void gemel__json_string(gemel__buffer *buffer, const char *text);
 void gemel__json_field(gemel__buffer *buffer, const char *name, const char *text);
 void gemel__json_number(gemel__buffer *buffer, const char *name, double x);
