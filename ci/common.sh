@@ -22,7 +22,7 @@ existing() {
   local package
   for package in "$@"; do
     case $package in
-    *'?') ! apt-cache show --no-all-versions "${package%?}" 2>/dev/null | grep -q . || printf ' %s' "${package%?}" ;;
+    *'?') [ -z "$(apt-cache show --no-all-versions "${package%?}" 2>/dev/null)" ] || printf ' %s' "${package%?}" ;;
     *) printf ' %s' "$package" ;;
     esac
   done
