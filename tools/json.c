@@ -3,6 +3,7 @@
  * JSON of the commands' own: strings, and lists of the words that may tell two graphs apart.
  * Records of the harness are written by gemel_record_json.
  */
+#include "page.h"
 #include "records.h"
 
 void gemel__json_text(FILE *file, const char *text) {
