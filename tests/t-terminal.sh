@@ -17,7 +17,7 @@ rule never in canonicalize: x + 0 => x where rank(x) < 0
 END
 # on_terminal FILE COMMAND: what is written to the terminal, without progress.
 on_terminal() {
-  script -qec "$2" /dev/null </dev/null 2>&1 | tr '\r' '\n' | sed "s/^$escape\[K//" | grep -v '^gemel verify: [a-z_]*, [a-z]*: ' >"$1"
+  script -qec "$2" /dev/null </dev/null 2>&1 | tr '\r' '\n' | sed "s/^$escape\[K//" | grep -vE '^gemel verify: (verifying|[0-9]+ % done)' >"$1"
 }
 verify="'$gemel' verify --rules two.rules --instances 8"
 on_terminal coloured "$verify"
