@@ -42,11 +42,11 @@ need() {
   export DEBIAN_FRONTEND=noninteractive
   local log
   log=$(mktemp)
-  if apt-get update >"$log" 2>&1; then
+  if ! apt-get update >"$log" 2>&1 || ! {
     missing=$(existing $missing)
     say "installing$missing"
-  fi
-  if ! apt-get install -y --no-install-recommends $missing >>"$log" 2>&1; then
+    apt-get install -y --no-install-recommends $missing >>"$log" 2>&1
+  }; then
     tail -5 "$log" >&2
     say "apt-get could not install$missing"
     exit 2

@@ -43,10 +43,6 @@ static int is_rule(const gemel_record *r) {
   return strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0;
 }
 
-static int same_subject(const gemel_record *a, const gemel_record *b) {
-  return strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
-}
-
 static int is_bad(const gemel_record *r) {
   return gemel_verdict_severity(r->verdict) > gemel_verdict_severity(GEMEL_VERDICT_NOT_APPLICABLE);
 }
@@ -93,7 +89,8 @@ static html_report report_new(const gemel__records *records) {
   r.subjects = gemel__need(NULL, (records->count + 1) * sizeof *r.subjects);
   for (size_t first = 0, end; first < records->count; first = end) {
     for (end = first;
-         end < records->count && same_subject(&records->rows[first], &records->rows[end]); end++) {
+         end < records->count && gemel__same_subject(&records->rows[first], &records->rows[end]);
+         end++) {
     }
     standing is = standing_of(records, first, end);
     r.counts[is]++;

@@ -80,11 +80,14 @@ static void keep(gemel__records *records, const gemel_record *record) {
   row->ulps = NULL; /* long, and in the JSON already */
 }
 
+int gemel__same_subject(const gemel_record *a, const gemel_record *b) {
+  return strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
+}
+
 /* Counts the subject before RECORD, if that begins another one, as done. */
 static void count_done(gemel__records *records, const gemel_record *record) {
   const gemel_record *last = records->count > 0 ? &records->rows[records->count - 1] : NULL;
-  if (last != NULL &&
-      (strcmp(last->kind, record->kind) != 0 || strcmp(last->name, record->name) != 0)) {
+  if (last != NULL && !gemel__same_subject(last, record)) {
     records->done += gemel__subjects_weight(last->kind);
   }
 }
@@ -212,8 +215,7 @@ void gemel__records_clear(gemel__records *records) {
 const gemel_record *gemel__records_refuted_before(const gemel__records *records,
                                                   const gemel_record *r) {
   const gemel_record *before = r;
-  while (before > records->rows && strcmp(before[-1].name, r->name) == 0 &&
-         strcmp(before[-1].kind, r->kind) == 0) {
+  while (before > records->rows && gemel__same_subject(&before[-1], r)) {
     if ((--before)->verdict == GEMEL_VERDICT_REFUTED) {
       return before;
     }

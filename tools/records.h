@@ -183,6 +183,9 @@ const gemel__earlier *gemel__baseline_find(const gemel__baseline *baseline, cons
 /* Word K of those that may tell two graphs apart (GEMEL_PAIR_COUNT). */
 const char *gemel__pair_word(unsigned k);
 
+/* 1 if A and B are about one subject. */
+int gemel__same_subject(const gemel_record *a, const gemel_record *b);
+
 /* The record before R, one of RECORDS, in which a tier refuted what R is about; NULL: there is
  * none. */
 const gemel_record *gemel__records_refuted_before(const gemel__records *records,

@@ -15,17 +15,11 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static volatile sig_atomic_t caught;
 
-static void release_signals(void) {
-  for (size_t k = 0; k < SIGNALS; k++) {
-    signal(signals[k], SIG_DFL);
-  }
-}
-
 static void take(int number) {
   enum { PATIENCE = 60 }; /* seconds */
   caught = number;
   alarm(PATIENCE);
-  release_signals();
+  gemel__signals_release();
 }
 
 void gemel__signals_catch(void) {
@@ -41,7 +35,9 @@ void gemel__signals_catch(void) {
 }
 
 void gemel__signals_release(void) {
-  release_signals();
+  for (size_t k = 0; k < SIGNALS; k++) {
+    signal(signals[k], SIG_DFL);
+  }
 }
 
 int gemel__signals_caught(void) {

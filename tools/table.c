@@ -56,10 +56,6 @@ gemel__tone gemel__verdict_tone(gemel_verdict verdict) {
                                                    : GEMEL__TONE_OPEN;
 }
 
-static int same_subject(const gemel_record *a, const gemel_record *b) {
-  return strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
-}
-
 /* 1 if tier K is the last column. */
 static int is_last(const gemel__records *records, size_t k) {
   return k + 1 == GEMEL_TIER_COUNT && !records->proofs;
@@ -141,7 +137,7 @@ static void print_rows(gemel__records *records, size_t end) {
     print_head(records);
   }
   for (size_t k = t->printed + 1; t->printed < end; k++) {
-    if (k == end || !same_subject(&records->rows[t->printed], &records->rows[k])) {
+    if (k == end || !gemel__same_subject(&records->rows[t->printed], &records->rows[k])) {
       if (!is_untried(records, t->printed, k)) {
         print_row(records, t->printed, k);
       }
@@ -153,7 +149,7 @@ static void print_rows(gemel__records *records, size_t end) {
 void gemel__records_stream(gemel__records *records) {
   size_t last = records->count > 0 ? records->count - 1 : 0;
   while (last > records->rows_printed.printed &&
-         same_subject(&records->rows[last - 1], &records->rows[last])) {
+         gemel__same_subject(&records->rows[last - 1], &records->rows[last])) {
     last--;
   }
   if (records->rows_printed.streams && last > records->rows_printed.printed) {
@@ -211,7 +207,7 @@ static int said_already(const gemel__records *records, size_t k) {
   if (r->verdict != GEMEL_VERDICT_NOT_RUN && r->verdict != GEMEL_VERDICT_UNINFORMATIVE) {
     return 0;
   }
-  for (; k > 0 && same_subject(&records->rows[k - 1], r); k--) {
+  for (; k > 0 && gemel__same_subject(&records->rows[k - 1], r); k--) {
     const gemel_record *before = &records->rows[k - 1];
     if (r->verdict == GEMEL_VERDICT_NOT_RUN ? before->verdict == GEMEL_VERDICT_REFUTED
                                             : strcmp(before->detail, r->detail) == 0) {
@@ -241,7 +237,7 @@ void gemel__records_print_failures(const gemel__records *records, gemel_verdict 
       continue;
     }
     size_t last = last_not_run(records, k);
-    if (!same_subject(r, &records->rows[last])) {
+    if (!gemel__same_subject(r, &records->rows[last])) {
       fprintf(file, "\nnot run: %s to %s, %zu verdicts: %s\n", r->name, records->rows[last].name,
               last - k + 1, r->detail);
       k = last;
