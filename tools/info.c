@@ -24,6 +24,7 @@ static const gemel__option options[] = {
     {"rules", 'r', NULL,
      "list the rules and passes: family, phase, what they give up, what they do"},
     {"onnx", 0, NULL, "list the operators of ONNX that gemel reads"},
+    {"completions", 0, "SHELL", "print the script by which bash, zsh or fish completes arguments"},
     {NULL, 0, NULL, NULL}};
 
 /* ---- Libraries ---- */
@@ -200,6 +201,8 @@ static void print_operators(void) {
 
 static int run(const gemel__args *args) {
   gemel_error error;
+  const char *shell = gemel__arg(args, "completions");
+  int status = GEMEL__GOOD;
   gemel_context *context = gemel__context_need();
   if (context == NULL) {
     return GEMEL__BAD;
@@ -209,7 +212,9 @@ static int run(const gemel__args *args) {
     gemel_context_unref(context);
     return gemel__complain_error(NULL, &error);
   }
-  if (gemel__arg_set(args, "ops")) {
+  if (shell != NULL) {
+    status = gemel__completions(context, shell);
+  } else if (gemel__arg_set(args, "ops")) {
     print_operations(context);
   } else if (gemel__arg_set(args, "onnx")) {
     print_operators();
@@ -230,7 +235,7 @@ static int run(const gemel__args *args) {
   }
   gemel_rules_unref(rules);
   gemel_context_unref(context);
-  return GEMEL__GOOD;
+  return status;
 }
 
 const gemel__command gemel__command_info = {
