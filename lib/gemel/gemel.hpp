@@ -667,9 +667,7 @@ public:
     gemel_error e;
     std::unique_ptr<char, void (*)(char *)> t(gemel_print_string(get(), name.c_str(), &e),
                                               gemel_text_free);
-    if (t == nullptr) {
-      throw error(e);
-    }
+    check(t != nullptr ? GEMEL_OK : e.status, e);
     return t.get();
   }
   /* Binary if PATH ends in ".gemel", else text. */
