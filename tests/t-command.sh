@@ -193,7 +193,11 @@ gives convert/npz 0 '' convert "$x" x.npz
 gives convert/npy 0 '' convert x.npz x2.npy
 same convert/npy-same "$x" x2.npy
 gives info 0 '^  dtypes    bool i8 .* f64$' info
-gives info/ops 0 '^softmax: 1 input, axis: int = -1$' info --ops
+gives info/ops 0 '^softmax(x, axis: int = -1)$' info --ops
+for line in 'where(x, y, z)' 'take(x, indices, axis: int = 0)' 'join(xs\.\.\., axis: int = 0)' \
+  'reshape(x, shape: dims)' 'arange(n: dim, dtype: dtype = i64)'; do
+  grep -q "^$line\$" "$scratch/out" && good "info/ops/${line%%(*}" || wrong "info/ops/${line%%(*}" "no line '$line'"
+done
 gives info/rules 0 '^mul_one: .*, canonicalize$' info --rules
 gives info/passes 0 '^scan_push_rows: pass, canonicalize, needs reassoc$' info --rules
 

@@ -269,6 +269,17 @@ static void files(const void *) {
   CT_EQ_UINT(all.size(), 2);
   CT_CHECK(all.at("w").elements<double>() == a.elements<double>());
   CT_EQ_INT(all.at("n").item<int64_t>(), 5);
+  const gemel::tensors &same = all;
+  CT_EQ_INT(same.at("n").item<int64_t>(), 5);
+  for (bool constant : {false, true}) {
+    try {
+      CT_CHECK(!(constant ? same.at("v") : all.at("v")));
+      CT_FAIL("nothing was thrown");
+    } catch (const gemel::error &e) {
+      CT_EQ_INT(e.status(), GEMEL_NOT_FOUND);
+      CT_EQ_STR(e.what(), "there is no tensor called 'v'; there are n, w");
+    }
+  }
   tensor half(GEMEL_F16, {2, 3});
   CT_EQ_INT(half.dtype(), GEMEL_F16);
   gemel::graph g = gemel::graph::parse("graph f(x: f32[N]) { return y = x + x }");
@@ -297,6 +308,18 @@ static void numbers_have_dtypes(const void *) {
 
 /* ---- Exceptions ---- */
 
+/* The message names the line once, at its beginning (__FILE__'s folders before it), and no function
+ * of C. */
+static void check_message(const std::string &text, int line) {
+  std::string place = "t-cpp.cc:" + std::to_string(line) + ": ";
+  std::size_t at = text.find(place);
+  ct_context("%s", text.c_str());
+  CT_CHECK(at != std::string::npos && text.find(' ') > at);
+  CT_CHECK(text.find(place, at + 1) == std::string::npos);
+  CT_CHECK(text.find("gemel_") == std::string::npos);
+  ct_context(NULL);
+}
+
 /* The statement throws, with this status, and the message names its line. */
 #define THROWS(statement, wanted)                                                                  \
   do {                                                                                             \
@@ -306,7 +329,7 @@ static void numbers_have_dtypes(const void *) {
     } catch (const gemel::error &e) {                                                              \
       thrown = true;                                                                               \
       CT_EQ_INT(e.status(), wanted);                                                               \
-      CT_HAS_STR(e.what(), ("t-cpp.cc:" + std::to_string(__LINE__) + ": ").c_str());               \
+      check_message(e.what(), __LINE__);                                                           \
     }                                                                                              \
     CT_CHECK(thrown);                                                                              \
   } while (0)
@@ -341,6 +364,14 @@ static void lines(const void *) {
   THROWS(gemel::slice(x, 0, 7), GEMEL_BAD_VALUE);
   THROWS(gemel::concatenate({x, i}), GEMEL_BAD_SHAPE);
   THROWS(gemel::gradient(x, x), GEMEL_BAD_TYPE);
+  THROWS(gemel::gradient(x * x, x), GEMEL_BAD_TYPE);
+  THROWS(gemel::gradient(gemel::sum(x), gemel::cast(x, GEMEL_I8)), GEMEL_BAD_TYPE);
+  THROWS(g.update(x, x), GEMEL_BAD_ARGUMENT);
+  THROWS(g.update(value(), x), GEMEL_BAD_ARGUMENT);
+  THROWS(g.update(value(), value()), GEMEL_NULL_VALUE);
+  THROWS(g.output(x, "9"), GEMEL_BAD_ARGUMENT);
+  THROWS(g.output(stranger, "9"), GEMEL_BAD_ARGUMENT);
+  THROWS(g.output(value(), "r"), GEMEL_NULL_VALUE);
   THROWS(g.input("x: f32[2]"), GEMEL_BAD_ARGUMENT);
   THROWS(g.input("z: f32[2"), GEMEL_BAD_TEXT);
   THROWS(x + stranger, GEMEL_BAD_ARGUMENT);
@@ -362,6 +393,7 @@ static void lines(const void *) {
          GEMEL_BAD_ARGUMENT);
   /* what was thrown is no longer the graph's error */
   CT_EQ_INT(gemel_graph_error(g.get())->status, GEMEL_OK);
+  CT_EQ_INT(gemel_graph_error(other.get())->status, GEMEL_OK);
   CT_EQ_STR((x + x).type().c_str(), "f32[2]");
 }
 

@@ -459,6 +459,60 @@ static void no_others(const void *data) {
   gemel_graph_unref(g);
 }
 
+/* Its derivative fails in a builder, at the place that is its node's. */
+static gemel_status failing(gemel_derive *call) {
+  gemel_value two[] = {call->inputs[0], gemel_graph_input(call->graph, 1)};
+  call->d_inputs[0] = gemel_apply_at(call->graph, "add", 2, two, 0, NULL, call->where);
+  return GEMEL_OK;
+}
+
+/* How often TEXT has PART in it. */
+static int count_of(const char *text, const char *part) {
+  int n = 0;
+  while ((text = strstr(text, part)) != NULL) {
+    text++;
+    n++;
+  }
+  return n;
+}
+
+/* A message has its place once, at its beginning, however many functions it comes through. */
+static void places(const void *data) {
+  static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};
+  gemel_operation op = {.size = sizeof op,
+                        .name = "failing",
+                        .min_inputs = 1,
+                        .max_inputs = 1,
+                        .version = 1,
+                        .infer = same_type,
+                        .kernels = kernels,
+                        .grad = failing};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *g = gemel_graph_new(context, NULL);
+  gemel_error error;
+  gemel_value d;
+  char place[100];
+  (void)data;
+  CT_REQUIRE(gemel_register_operation(context, &op, NULL) == GEMEL_OK);
+  gemel_value x = gemel_declare(g, "x: f64[2]");
+  gemel_declare(g, "w: f64[3]");
+  snprintf(place, sizeof place, "t-grad.c:%d: ", __LINE__ + 1);
+  CT_CHECK(gemel_is_null(gemel_gradient(gemel_exp(x), x)));
+  CT_EQ_INT(count_of(gemel_graph_error(g)->text, place), 1);
+  CT_HAS_STR(gemel_graph_error(g)->text, "is not a scalar and has no seed");
+  gemel_graph_clear_error(g);
+  snprintf(place, sizeof place, "t-grad.c:%d: ", __LINE__ + 1);
+  gemel_value y = gemel_sum(gemel_apply(g, "failing", 1, &x, 0, NULL));
+  CT_CHECK(gemel_grad(1, &y, NULL, 1, &x, &d, &error) == GEMEL_BAD_SHAPE);
+  ct_context("%s", error.text);
+  CT_EQ_INT(count_of(error.text, place), 1);
+  CT_HAS_STR(error.text, "derivative of failing (node ");
+  CT_HAS_STR(error.text, "): add(f64[2], f64[3]): ");
+  ct_context(NULL);
+  gemel_graph_unref(g);
+  gemel_context_unref(context);
+}
+
 /* Its derivative is a value in another type than its input's, of which it can't be told whether it
  * is the same size. */
 static gemel_status other_size(gemel_derive *call) {
@@ -561,6 +615,7 @@ void ct_register(void) {
       CT_TEST("many_kinds", many_kinds, NULL),
       CT_TEST("no_others", no_others, NULL),
       CT_TEST("unlike_sizes", unlike_sizes, NULL),
+      CT_TEST("places", places, NULL),
       CT_TEST("against_forward", against_forward, NULL),
       CT_TEST("depth", depth, NULL),
   };

@@ -526,7 +526,7 @@ static const gemel_value none = {NULL, 0, 0};
 static void strangers(const void *data) {
   scene a = open_scene();
   gemel_graph *body = gemel_loop_body(a.loop), *other = gemel_graph_new(NULL, NULL);
-  const char *enters = "gemel_loop_constant or gemel_loop_row";
+  const char *enters = "as a constant or a row of the loop";
   (void)data;
   CT_CHECK(other == NULL);
   CT_CHECK(a.s.graph == body && a.row.graph == body);
@@ -673,7 +673,7 @@ static void lengths(const void *data) {
   CT_CHECK(!gemel_is_null(gemel_loop_last(loop, s)));
   SAYS(a.graph, gemel_loop_rows(loop, s), "keeps the last values alone");
   SAYS(a.graph, gemel_loop_history(loop, s), "keeps the last values alone");
-  SAYS(a.graph, gemel_loop_stacked(loop, s), "gemel_loop_stack was not given");
+  SAYS(a.graph, gemel_loop_stacked(loop, s), "the value isn't one of those that are stacked");
   SAYS(a.graph, gemel_loop_last(loop, gemel_add(s, s)), "no state of the loop");
   SAYS(a.graph, gemel_loop_last(loop, a.y), "a value of the graph around the loop");
   gemel_loop_free(loop);

@@ -132,8 +132,17 @@ static void builders(const void *data) {
   gemel_graph *graph = gemel_graph_new(context, &error);
   gemel_value x = f32_input(graph, "x", NULL, 2), null = {NULL, 0, 0};
   gemel_value w = gemel_state(graph, "w", gemel_value_type(x));
+  char place[100];
   (void)data;
   CT_CHECK(gemel_is_state(w) && !gemel_is_state(x) && !gemel_is_state(null));
+  snprintf(place, sizeof place, "t-shared.c:%d: update of x: it is no state", __LINE__ + 1);
+  CT_EQ_INT(gemel_update(x, x), GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(gemel_graph_error(graph)->text, place);
+  gemel_graph_clear_error(graph);
+  snprintf(place, sizeof place, "t-shared.c:%d: output 9: malformed name", __LINE__ + 1);
+  CT_EQ_INT(gemel_output(x, "9"), GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(gemel_graph_error(graph)->text, place);
+  gemel_graph_clear_error(graph);
   CT_EQ_INT(gemel_update(x, w), GEMEL_BAD_ARGUMENT);
   gemel_graph_clear_error(graph);
   CT_EQ_INT(gemel_update(w, null), GEMEL_BAD_ARGUMENT);

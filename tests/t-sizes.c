@@ -81,6 +81,23 @@ static gemel_status call_once(gemel_function *f, gemel_tensor *a, gemel_tensor *
   return gemel_call(f, 2, in, gemel_function_output_count(f), out, &error);
 }
 
+/* Where a size is wrong that is a number, or follows from another one. */
+static void fixed_sizes(gemel_context *c, gemel_tensor *t3, gemel_tensor *t4) {
+  gemel_graph *g = gemel_graph_new(c, &error);
+  gemel_output(gemel_sum(gemel_declare(g, "a: f32[3]")), "y");
+  gemel_output(gemel_sum(gemel_declare(g, "b: f32[N]")), "z");
+  gemel_output(gemel_sum(gemel_declare(g, "d: f32[N + 1]")), "r");
+  gemel_function *f = compile(g, 0, 0);
+  gemel_tensor *wrong[] = {t4, t3, t4}, *follows[] = {t3, t3, t3}, *outs[3] = {NULL, NULL, NULL};
+  CT_EQ_INT(gemel_call(f, 3, wrong, 3, outs, &error), GEMEL_BAD_SHAPE);
+  CT_EQ_STR(error.text, "axis 0 is 4, not 3: input a should be f32[3] and is f32[4]");
+  CT_EQ_INT(gemel_call(f, 3, follows, 3, outs, &error), GEMEL_BAD_SHAPE);
+  CT_EQ_STR(error.text, "axis 0 is 3, not N + 1 = 4: input d should be f32[N + 1] and is f32[3]");
+  CT_CHECK(outs[0] == NULL);
+  gemel_function_free(f);
+  gemel_graph_unref(g);
+}
+
 static void messages(const void *data) {
   gemel_context *c = context_new();
   gemel_graph *g = gemel_graph_new(c, &error);
@@ -106,6 +123,7 @@ static void messages(const void *data) {
   CT_EQ_INT(call_once(f, t1, t3, &out), GEMEL_BAD_SHAPE);
   CT_EQ_INT(call_once(f, t3, i3, &out), GEMEL_BAD_TYPE);
   CT_HAS_STR(error.text, "input b should be f32[M] and is i64[3]");
+  fixed_sizes(c, t3, t4);
   CT_EQ_INT(call_once(f, t3, NULL, &out), GEMEL_BAD_ARGUMENT);
   CT_HAS_STR(error.text, "input b");
   CT_EQ_INT(call_once(f, t3, t3, &wrong), GEMEL_BAD_SHAPE);

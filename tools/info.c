@@ -11,16 +11,20 @@
 #include <flint/flint.h>
 #endif
 #include <string.h>
+#include "core/context.h"
+#include "core/rows.h"
 #include "tool.h"
 #ifdef HAVE_VERIFY
 #include "records.h"
 #endif
 
 static const gemel__option options[] = {
-    {"ops", 'o', NULL, "list the operations: inputs, attributes, what they compute"},
+    {"ops", 'o', NULL,
+     "list the operations: operands in their order, attributes, what they compute"},
     {"rules", 'r', NULL,
      "list the rules and passes: family, phase, what they give up, what they do"},
     {"onnx", 0, NULL, "list the operators of ONNX that gemel reads"},
+    {"completions", 0, "SHELL", "print the script by which bash, zsh or fish completes arguments"},
     {NULL, 0, NULL, NULL}};
 
 /* ---- Libraries ---- */
@@ -102,27 +106,34 @@ static const char *kind_name(int kind) {
   return k < sizeof names / sizeof *names ? names[k] : "?";
 }
 
-static void print_arity(const gemel_operation *op) {
-  if (op->max_inputs < 0) {
-    printf("%d or more inputs", op->min_inputs);
-  } else if (op->min_inputs != op->max_inputs) {
-    printf("%d to %d inputs", op->min_inputs, op->max_inputs);
-  } else {
-    printf("%d input%s", op->min_inputs, op->min_inputs == 1 ? "" : "s");
+/* The operands of a row, as a call has them: "x, y" or "xs..."; run-time sizes, which nobody
+ * writes, are left out. Returns what stands between the last and what follows. */
+static const char *print_operands(const char *inputs) {
+  const char *between = "";
+  while (*inputs != '\0') {
+    size_t length = strcspn(inputs, ",");
+    if (length > 0 && inputs[length - 1] != '*') {
+      printf("%s%.*s", between, (int)length, inputs);
+      between = ", ";
+    }
+    inputs += length + strspn(inputs + length, ", ");
   }
+  return between;
 }
 
-static void print_operation(const gemel_operation *op) {
-  const gemel_attr_spec *a = op->attrs;
-  printf("%s: ", op->name);
-  print_arity(op);
-  for (; a != NULL && a->name != NULL; a++) {
-    printf(", %s: %s%s", a->name, kind_name(a->kind), a->kind & GEMEL_ATTR_LIST ? "s" : "");
+/* "softmax(x, axis: int = -1)", and below what it computes. */
+static void print_operation(const gemel_operation *op, const struct gemel__row *row) {
+  printf("%s(", op->name);
+  const char *between = print_operands(row->inputs);
+  for (const gemel_attr_spec *a = op->attrs; a != NULL && a->name != NULL; a++) {
+    printf("%s%s: %s%s", between, a->name, kind_name(a->kind),
+           a->kind & GEMEL_ATTR_LIST ? "s" : "");
     if (a->fallback != NULL) {
       printf(" = %s", a->fallback);
     }
+    between = ", ";
   }
-  printf("%s\n    %s\n", op->grad == NULL ? "; not differentiable" : "",
+  printf(")%s\n    %s\n", op->grad == NULL ? "; not differentiable" : "",
          op->summary != NULL ? op->summary : "");
 }
 
@@ -175,7 +186,8 @@ static void print_rewrites(gemel_context *context, const gemel_rules *rules) {
 
 static void print_operations(gemel_context *context) {
   for (size_t k = 0; k < gemel_operation_count(context); k++) {
-    print_operation(gemel_operation_at(context, k));
+    const gemel__op *op = gemel__op_at(context, (uint32_t)k + 1);
+    print_operation(&op->record, op->row); /* all have one: none is registered here */
   }
 }
 
@@ -189,6 +201,8 @@ static void print_operators(void) {
 
 static int run(const gemel__args *args) {
   gemel_error error;
+  const char *shell = gemel__arg(args, "completions");
+  int status = GEMEL__GOOD;
   gemel_context *context = gemel__context_need();
   if (context == NULL) {
     return GEMEL__BAD;
@@ -198,7 +212,9 @@ static int run(const gemel__args *args) {
     gemel_context_unref(context);
     return gemel__complain_error(NULL, &error);
   }
-  if (gemel__arg_set(args, "ops")) {
+  if (shell != NULL) {
+    status = gemel__completions(context, shell);
+  } else if (gemel__arg_set(args, "ops")) {
     print_operations(context);
   } else if (gemel__arg_set(args, "onnx")) {
     print_operators();
@@ -219,7 +235,7 @@ static int run(const gemel__args *args) {
   }
   gemel_rules_unref(rules);
   gemel_context_unref(context);
-  return GEMEL__GOOD;
+  return status;
 }
 
 const gemel__command gemel__command_info = {

@@ -4,6 +4,7 @@
 
 gemel_SOURCES += %reldir%/args.c
 gemel_SOURCES += %reldir%/attrs.c
+gemel_SOURCES += %reldir%/completions.c
 gemel_SOURCES += %reldir%/convert.c
 gemel_SOURCES += %reldir%/debug.c
 gemel_SOURCES += %reldir%/device.c
@@ -45,3 +46,11 @@ gemel_SOURCES += %reldir%/subjects.c
 gemel_SOURCES += %reldir%/table.c
 gemel_SOURCES += %reldir%/verify.c
 endif
+
+# Scripts that ask the command what can be completed, where the shells look for them.
+bashcompletionsdir = $(datadir)/bash-completion/completions
+dist_bashcompletions_DATA = %reldir%/completions/gemel
+zshcompletionsdir = $(datadir)/zsh/site-functions
+dist_zshcompletions_DATA = %reldir%/completions/_gemel
+fishcompletionsdir = $(datadir)/fish/vendor_completions.d
+dist_fishcompletions_DATA = %reldir%/completions/gemel.fish

@@ -17,6 +17,10 @@ static const gemel__command *const commands[] = {
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
+const gemel__command *gemel__command_at(size_t k) {
+  return k < COMMAND_COUNT ? commands[k] : NULL;
+}
+
 static int print_help(FILE *file) {
   fputs("usage: gemel COMMAND [ARGUMENT]...\n\n", file);
   for (size_t k = 0; k < COMMAND_COUNT; k++) {

@@ -83,6 +83,13 @@ typedef struct gemel__command {
 GEMEL__COMMAND_TABLE(GEMEL__COMMAND_DECLARE)
 #undef GEMEL__COMMAND_DECLARE
 
+/* The K-th of them, NULL behind the last (main.c). */
+const gemel__command *gemel__command_at(size_t k);
+
+/* Prints the script by which SHELL completes gemel's arguments (completions.c). GEMEL__BAD (said).
+ */
+int gemel__completions(gemel_context *context, const char *shell);
+
 /* ---- Arguments (args.c, flags.c) ---- */
 
 /* Reads GEMEL_FLAGS. GEMEL__BAD (said) if it is malformed. */

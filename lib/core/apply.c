@@ -340,14 +340,15 @@ const char *gemel__stranger(const gemel_graph *graph, gemel_value value) {
   }
   for (const gemel_graph *g = graph->around; g != NULL; g = g->around) {
     if (g == value.graph) {
-      return "a value of the graph around the loop; it enters the body by gemel_loop_constant or "
-             "gemel_loop_row";
+      return "a value of the graph around the loop; it enters the body as a constant or a row of "
+             "the loop";
     }
   }
   for (const gemel_graph *g = graph->inside; g != NULL; g = g->inside) {
     if (g == value.graph) {
-      return "a value of a loop's body; others enter that by gemel_loop_constant or "
-             "gemel_loop_row, and what it computes leaves it by gemel_loop_last, _rows or _stacked";
+      return "a value of a loop's body; another enters that as a constant or a row of the loop, "
+             "and "
+             "what it computes leaves it as a state's last value or rows, or stacked";
     }
   }
   return "a value of another graph";
@@ -452,7 +453,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   }
   if (op == GEMEL__OP_input) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
-                                "an input is made by gemel_input, or the graph wouldn't list it");
+                                "an input is declared, not applied, or the graph wouldn't list it");
   }
   if (n_attrs == 0 && gemel__op_at(graph->context, op)->n_attrs == 0) {
     return gemel__apply(graph, op, 0, n_inputs, inputs, where);

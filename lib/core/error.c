@@ -90,8 +90,26 @@ void gemel__error_prefix(gemel_error *error, const char *format, ...) {
   snprintf(error->text + used, sizeof error->text - used, ": %s", old);
 }
 
+/* How many bytes "file:line: " takes at the beginning of the message; 0: it isn't there. */
+static size_t place_length(const gemel_error *error, gemel_location where) {
+  char place[sizeof error->text];
+  if (error == NULL || !gemel__is_place(where)) {
+    return 0;
+  }
+  snprintf(place, sizeof place, "%s:%d: ", where.file, where.line);
+  size_t length = strlen(place);
+  return strncmp(error->text, place, length) == 0 ? length : 0;
+}
+
 void gemel__error_place(gemel_error *error, gemel_location where) {
-  if (where.file != NULL && where.file[0] != '\0') {
+  if (gemel__is_place(where) && place_length(error, where) == 0) {
     gemel__error_prefix(error, "%s:%d", where.file, where.line);
+  }
+}
+
+void gemel__error_unplace(gemel_error *error, gemel_location where) {
+  size_t length = place_length(error, where);
+  if (length > 0) {
+    memmove(error->text, error->text + length, strlen(error->text + length) + 1);
   }
 }

@@ -39,8 +39,17 @@ gemel_status gemel__take_options(void *taken, size_t bytes, const void *given, c
 /* Sets GEMEL_NO_MEMORY; WHAT names what there was no memory for. Needs none itself. */
 gemel_status gemel__no_memory(gemel_error *error, const char *what);
 
-/* Puts "file:line: " before the message that is already there, if WHERE is known. */
+/* 1 if WHERE is known. */
+static inline int gemel__is_place(gemel_location where) {
+  return where.file != NULL && where.file[0] != '\0';
+}
+
+/* Puts "file:line: " before the message that is already there, if WHERE is known and the message
+ * doesn't begin so: what several functions on the way out place, has its place once. */
 void gemel__error_place(gemel_error *error, gemel_location where);
+
+/* Takes that "file:line: " away, for a message that is to stand behind other words. */
+void gemel__error_unplace(gemel_error *error, gemel_location where);
 
 /* Puts more behind the message that is already there. */
 void gemel__error_add(gemel_error *error, const char *format, ...) GEMEL__PRINTF(2, 3);

@@ -238,7 +238,7 @@ static const char *output_fault(gemel_value value, const char *name) {
 
 /* 1 unless NAME is a state's, whose next value VALUE would be, and the types differ: then that is
  * the graph's error. */
-static int fits_state(gemel_value value, const char *name) {
+static int fits_state(gemel_value value, const char *name, gemel_location where) {
   gemel_graph *graph = value.graph;
   long k = gemel__state_called(graph, name);
   gemel_type type = gemel_value_type(value);
@@ -249,18 +249,18 @@ static int fits_state(gemel_value value, const char *name) {
   }
   gemel_type_format(graph->context, type, is, sizeof is);
   gemel_type_format(graph->context, wanted, should, sizeof should);
-  gemel__graph_fail_at(graph, gemel_value_where(value), GEMEL_BAD_TYPE,
+  gemel__graph_fail_at(graph, where, GEMEL_BAD_TYPE,
                        "the update of state %s is %s, and the state is %s", name, is, should);
   return 0;
 }
 
-gemel_status gemel_output(gemel_value value, const char *name) {
+gemel_status gemel_output_at(gemel_value value, const char *name, gemel_location where) {
   gemel_graph *graph = value.graph;
   gemel__ref ref = {value.node, value.output};
-  gemel_location where = gemel_value_where(value);
   if (graph == NULL) {
     return GEMEL_NULL_VALUE;
   }
+  where = gemel__is_place(where) ? where : gemel_value_where(value);
   const char *fault = output_fault(value, name);
   if (fault != NULL) {
     gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "output %s: %s",
@@ -274,7 +274,7 @@ gemel_status gemel_output(gemel_value value, const char *name) {
                          name);
     return GEMEL_BAD_ARGUMENT;
   }
-  if (interned != NULL && !fits_state(value, interned)) {
+  if (interned != NULL && !fits_state(value, interned, where)) {
     return GEMEL_BAD_TYPE;
   }
   if (interned == NULL || gemel__add_named_output(graph, ref, interned) != 0) {
@@ -282,6 +282,13 @@ gemel_status gemel_output(gemel_value value, const char *name) {
     return GEMEL_NO_MEMORY;
   }
   return graph->error.status;
+}
+
+/* For programs that were compiled when it was no macro. */
+gemel_status(gemel_output)(gemel_value value, const char *name);
+gemel_status(gemel_output)(gemel_value value, const char *name) {
+  gemel_location nowhere = {"", 0};
+  return gemel_output_at(value, name, nowhere);
 }
 
 /* ---- Looking ---- */

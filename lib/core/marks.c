@@ -140,13 +140,40 @@ gemel_value gemel_state_at(gemel_graph *graph, const char *name, gemel_type type
   return made;
 }
 
-gemel_status gemel_update(gemel_value state, gemel_value value) {
+/* What VALUE is called in messages: an input's name, or the operation's. */
+static const char *called(gemel_value value) {
+  long k = gemel__is_value(value) ? gemel__input_index(value.graph, value.node) : -1;
+  return k >= 0                   ? value.graph->input_names[k]
+         : gemel__is_value(value) ? gemel_value_operation(value)
+                                  : "nothing";
+}
+
+/* What keeps STATE from becoming VALUE; NULL: nothing that can be said before their types. */
+static const char *update_fault(gemel_value state, gemel_value value) {
+  if (gemel_is_null(state) || gemel_is_null(value)) {
+    return gemel_is_null(state) ? "the state is null" : "its next value is null";
+  }
+  if (!gemel_is_state(state)) {
+    return "it is no state";
+  }
+  return value.graph != state.graph ? "its next value is of another graph" : NULL;
+}
+
+gemel_status gemel_update_at(gemel_value state, gemel_value value, gemel_location where) {
   gemel_graph *graph = state.graph != NULL ? state.graph : value.graph;
-  if (graph == NULL || !gemel_is_state(state) || value.graph != state.graph) {
-    gemel_location where = gemel_value_where(gemel_is_null(state) ? value : state);
-    gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
-                         "an update takes a state and a value of one graph");
+  const char *fault = update_fault(state, value);
+  if (fault != NULL) {
+    where = gemel__is_place(where) ? where : gemel_value_where(state);
+    gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "update of %s: %s", called(state),
+                         fault);
     return GEMEL_BAD_ARGUMENT;
   }
-  return gemel_output(value, graph->input_names[gemel__input_index(graph, state.node)]);
+  return gemel_output_at(value, graph->input_names[gemel__input_index(graph, state.node)], where);
+}
+
+/* For programs that were compiled when it was no macro. */
+gemel_status(gemel_update)(gemel_value state, gemel_value value);
+gemel_status(gemel_update)(gemel_value state, gemel_value value) {
+  gemel_location nowhere = {"", 0};
+  return gemel_update_at(state, value, nowhere);
 }

@@ -654,19 +654,20 @@ public:
     return checked(gemel_arange_at(get(), n.in(gemel_graph_context(get())), &o, {file, line}),
                    get());
   }
-  void output(const value &v, const std::string &name) {
-    settle(gemel_output(v, name.c_str()));
+  void output(const value &v, const std::string &name, const char *file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+    settle(gemel_output_at(v, name.c_str(), {file, line}), v.graph, {file, line});
   }
-  void update(const value &state, const value &next) {
-    settle(gemel_update(state, next));
+  void update(const value &state, const value &next, const char *file = __builtin_FILE(),
+              int line = __builtin_LINE()) {
+    settle(gemel_update_at(state, next, {file, line}),
+           state.graph != nullptr ? state.graph : next.graph, {file, line});
   }
   std::string text(const std::string &name = "graph") const {
     gemel_error e;
     std::unique_ptr<char, void (*)(char *)> t(gemel_print_string(get(), name.c_str(), &e),
                                               gemel_text_free);
-    if (t == nullptr) {
-      throw error(e);
-    }
+    check(t != nullptr ? GEMEL_OK : e.status, e);
     return t.get();
   }
   /* Binary if PATH ends in ".gemel", else text. */
@@ -676,9 +677,10 @@ public:
   }
 
 private:
-  void settle(gemel_status status) {
+  /* The error is on the graph OF what was given, which is this one unless by mistake. */
+  static void settle(gemel_status status, gemel_graph *of, gemel_location where) {
     if (status != GEMEL_OK) {
-      checked(gemel_value{nullptr, 0, 0}, get());
+      checked(gemel_value{nullptr, 0, 0}, of, where);
     }
   }
 };

@@ -240,14 +240,16 @@ gemel_value gemel_graph_updated_state(const gemel_graph *graph, size_t k);
  * output that is called as the state. A state that has no update stays as it is. Errors: as
  * gemel_output; GEMEL_BAD_ARGUMENT (STATE is none, an update of it is there), GEMEL_BAD_TYPE (the
  * types differ: sizes too must provably be the same). */
-gemel_status gemel_update(gemel_value state, gemel_value value);
+gemel_status gemel_update_at(gemel_value state, gemel_value value, gemel_location where);
+#define gemel_update(...) gemel_update_at(__VA_ARGS__, GEMEL_HERE)
 
 /* Makes VALUE an output called NAME (unique among outputs); outputs keep the order of these calls.
  * One that is called as a state is that state's update. Returns the graph's error status, GEMEL_OK
  * if it has no error (an older one doesn't keep the output from being added), or GEMEL_NULL_VALUE:
  * a null value has no graph to keep an error on. Errors: GEMEL_BAD_ARGUMENT (no such value, name
  * malformed or taken), GEMEL_BAD_TYPE (a state of that name has another type), GEMEL_NO_MEMORY. */
-gemel_status gemel_output(gemel_value value, const char *name);
+gemel_status gemel_output_at(gemel_value value, const char *name, gemel_location where);
+#define gemel_output(...) gemel_output_at(__VA_ARGS__, GEMEL_HERE)
 
 /* A constant that holds a copy of TENSOR. */
 gemel_value gemel_constant_at(gemel_graph *graph, gemel_tensor *tensor, gemel_location where);

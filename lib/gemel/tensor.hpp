@@ -210,8 +210,31 @@ inline void save_npy(const std::string &path, const tensor &t) {
   check(gemel_npy_save(path.c_str(), t ? &view : nullptr, &e), e);
 }
 
-/* Tensors by their names. */
-using tensors = std::map<std::string, tensor>;
+/* Tensors by their names, as in a file. */
+class tensors : public std::map<std::string, tensor> {
+public:
+  using std::map<std::string, tensor>::map;
+  /* The tensor called NAME; the exception otherwise says which there are. */
+  const tensor &at(const std::string &name) const {
+    auto found = find(name);
+    return found != end() ? found->second : missing(name);
+  }
+  tensor &at(const std::string &name) {
+    auto found = find(name);
+    return found != end() ? found->second : missing(name);
+  }
+
+private:
+  [[noreturn]] tensor &missing(const std::string &name) const {
+    std::string text = "there is no tensor called '" + name + "'";
+    const char *between = "; there are ";
+    for (const auto &[other, t] : *this) {
+      text += between + other;
+      between = ", ";
+    }
+    fail(GEMEL_NOT_FOUND, text);
+  }
+};
 
 namespace detail {
 inline tensors load(decltype(gemel_npz_load) *loader, const std::string &path) {

@@ -128,6 +128,7 @@ gemel_status gemel__sweep_fail(gemel__sweep *s, uint32_t node, gemel_status stat
   if (error->status != status) {
     gemel__fail(error, status, "%s", gemel_status_text(status));
   }
+  gemel__error_unplace(error, where);
   gemel__error_prefix(error, "derivative of %s (node %u)",
                       gemel__node_op(s->graph, node)->record.name, node);
   gemel__error_place(error, where);
@@ -216,9 +217,13 @@ gemel_status gemel__sweep_ready(const gemel_graph *graph, size_t n, const gemel_
 gemel_status gemel__bad_value(gemel_value value, const char *what, size_t k, const char *fault,
                               gemel_error *error) {
   char type[200];
+  gemel_location where = gemel_value_where(value);
   gemel_type_format(value.graph->context, gemel_value_type(value), type, sizeof type);
-  gemel__fail(error, GEMEL_BAD_TYPE, "%s %zu (%s, node %u, %s) %s", what, k,
-              gemel_value_operation(value), value.node, type, fault);
-  gemel__error_place(error, gemel_value_where(value));
+  gemel__fail(error, GEMEL_BAD_TYPE, "%s %zu (%s, node %u, %s", what, k,
+              gemel_value_operation(value), value.node, type);
+  if (gemel__is_place(where)) {
+    gemel__error_add(error, ", made at %s:%d", where.file, where.line);
+  }
+  gemel__error_add(error, ") %s", fault);
   return GEMEL_BAD_TYPE;
 }

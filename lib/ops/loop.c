@@ -660,7 +660,7 @@ static gemel_status check_end(gemel_loop *loop, const gemel_loop_options *o, gem
   if (loop->body->n_inputs != loop->n_inputs || loop->body->n_outputs > 0) {
     return loop_fail(loop, where,
                      "the body of a loop has no inputs and outputs but those that "
-                     "gemel_loop_state and its kin make");
+                     "its states, rows, constants and stacks make");
   }
   if (!gemel_is_null(o->steps) && !is_of(loop, loop->graph, o->steps, where)) {
     return loop_status(loop);
@@ -810,7 +810,7 @@ gemel_value gemel_loop_stacked_at(gemel_loop *loop, gemel_value value, gemel_loc
                                          : rows_of_parts(loop, loop->scan.states + k, rest, where);
     }
   }
-  loop_fail(loop, where, "gemel_loop_stack was not given the value");
+  loop_fail(loop, where, "the value isn't one of those that are stacked");
   return null_value;
 }
 

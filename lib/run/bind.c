@@ -130,6 +130,22 @@ static gemel_status check_input(const gemel_function *f, uint32_t input, const g
   return GEMEL_OK;
 }
 
+/* Puts before the message: axis AXIS is of GIVEN elements, and DIM comes to SIZE. */
+static gemel_status wrong_size(gemel_context *context, gemel_dim dim, int axis, int64_t size,
+                               int64_t given, gemel_error *error) {
+  char text[200];
+  int64_t number;
+  if (gemel_dim_is_constant(context, dim, &number)) {
+    gemel__error_prefix(error, "axis %d is %lld, not %lld", axis, (long long)given,
+                        (long long)size);
+  } else {
+    gemel_dim_format(context, dim, text, sizeof text);
+    gemel__error_prefix(error, "axis %d is %lld, not %s = %lld", axis, (long long)given, text,
+                        (long long)size);
+  }
+  return GEMEL_BAD_SHAPE;
+}
+
 static gemel_status check_axes(const gemel_function *f, gemel__plan *plan, uint32_t input,
                                const gemel_tensor *tensor, gemel_error *error) {
   gemel_context *context = f->program.context;
@@ -138,7 +154,6 @@ static gemel_status check_axes(const gemel_function *f, gemel__plan *plan, uint3
   int axis;
   for (axis = 0; axis < tensor->rank; axis++) {
     int64_t size;
-    char text[200];
     gemel_status status =
         gemel__dim_evaluate(context, dims[axis], look_up_symbol, plan, &size, error);
     if (status == GEMEL_NOT_FOUND) {
@@ -148,11 +163,8 @@ static gemel_status check_axes(const gemel_function *f, gemel__plan *plan, uint3
       return status;
     }
     if (size != tensor->shape[axis]) {
-      gemel_dim_format(context, dims[axis], text, sizeof text);
       wrong_input(f, input, tensor, GEMEL_BAD_SHAPE, error);
-      gemel__error_prefix(error, "axis %d: %s = %lld, not %lld", axis, text, (long long)size,
-                          (long long)tensor->shape[axis]);
-      return GEMEL_BAD_SHAPE;
+      return wrong_size(context, dims[axis], axis, size, tensor->shape[axis], error);
     }
   }
   return GEMEL_OK;
