@@ -386,8 +386,8 @@ nothing_near() {
 nothing_near near/no-option
 refuses near/command "there is no command 'covnert'; did you mean convert?" covnert a b
 refuses near/no-command "there is no command 'matmul'; see" matmul
-refuses near/option 'run: there is no option --autotnue; did you mean autotune?; see' run --autotnue f.gmt
-refuses near/option-value 'opt: there is no option --exlcude; did you mean exclude?' opt --exlcude=x f.gmt
+refuses near/option 'run: there is no option --autotnue; did you mean --autotune?; see' run --autotnue f.gmt
+refuses near/option-value 'opt: there is no option --exlcude; did you mean --exclude?' opt --exlcude=x f.gmt
 refuses near/several 'run: several options begin with --d; see' run --d=1 f.gmt
 refuses near/rule 'exclude: no rule, tag, family or phase is called mul_noe; did you mean mul_one?' opt --exclude mul_noe f.gmt
 refuses near/pattern 'is called mul_noe*' opt --exclude 'mul_noe*' f.gmt
@@ -721,10 +721,10 @@ END
   printf 'rule around in stabilize:\n    sigmoid(x) => sqr(sigmoid(-x))\n' >around.rules
   gives fuzz 0 '^gemel fuzz: .* findings: fails 0, unsettled 0, order 0, differs 0, lifted 0 (seed 1, ' fuzz --graphs 50 --evaluate 25
   mkdir found
-  gives fuzz/finds 1 '^Again: gemel fuzz --rules around.rules found/fails-1-' fuzz --graphs 60 --rules around.rules --replay-dir found
+  gives fuzz/finds 1 '^Again: gemel fuzz --rules .around.rules. .found/fails-1-' fuzz --graphs 60 --rules around.rules --replay-dir found
   again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | head -1)
   gives fuzz/again 1 '^fails: rules go in circles .*around' $again
-  gives fuzz/number 1 '^Again: gemel fuzz --rules around.rules --seed 1 --first [0-9]* --graphs 1' fuzz --graphs 60 --rules around.rules
+  gives fuzz/number 1 '^Again: gemel fuzz --rules .around.rules. --seed 1 --first [0-9]* --graphs 1' fuzz --graphs 60 --rules around.rules
   again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | tail -1)
   gives fuzz/number-again 1 ' findings: fails 1, ' $again
   # what certified rewriting asked: questions, not more than applications, and those left open

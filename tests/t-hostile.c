@@ -234,7 +234,7 @@ static void input_by_name(const void *data) {
   attrs[1] = gemel_attr_dtype("dtype", GEMEL_F32);
   attrs[2] = gemel_attr_dims("shape", 0, NULL);
   CT_CHECK(gemel_is_null(gemel_apply(g, "input", 0, NULL, 3, attrs)));
-  failed(g, GEMEL_BAD_ARGUMENT, "gemel_input");
+  failed(g, GEMEL_BAD_ARGUMENT, "an input is declared, not applied");
   gemel_graph_unref(g);
 }
 

@@ -474,7 +474,7 @@ static void derivatives(const void *data) {
     CT_CHECK(((float *)gemel_tensor_data(out[1]))[k] == wanted);
   }
   CT_EQ_INT(gemel_grad(1, &y, NULL, 1, &key, &none, &error), GEMEL_BAD_TYPE);
-  CT_HAS_STR(error.text, "u64[2]) is not of a float dtype");
+  CT_HAS_STR(error.text, "u64[2], made at test:1) is not of a float dtype");
   gemel_tensor_unref(u);
   for (int k = 0; k < 2; k++) {
     gemel_tensor_unref(in[k]);

@@ -113,10 +113,11 @@ static int refuse_long(const gemel__command *command, const char *argument) {
     gemel__suggestion_offer(&near, o->name, strlen(o->name));
     fitting += strncmp(o->name, written, length) == 0;
   }
-  return gemel__complain("%s: %s --%.*s%s; see gemel %s --help", command->name,
+  int meant = fitting <= 1 && near.name != NULL;
+  return gemel__complain("%s: %s --%.*s%s%s%s; see gemel %s --help", command->name,
                          fitting > 1 ? "several options begin with" : "there is no option",
-                         (int)length, written, fitting > 1 ? "" : gemel__suggestion_text(&near),
-                         command->name);
+                         (int)length, written, meant ? "; did you mean --" : "",
+                         meant ? near.name : "", meant ? "?" : "", command->name);
 }
 
 /* What getopt_long refused: ':' a missing value, '?' anything else; CODE is what it left in optopt.

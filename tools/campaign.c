@@ -156,16 +156,10 @@ static void append(char **text, const char *bytes, size_t length) {
 }
 
 /* Appends PATH as one word of the shell. */
-static void append_quoted(char **text, const char *path) {
-  append(text, "'", 1);
-  for (; *path != '\0'; path++) {
-    if (*path == '\'') {
-      append(text, "'\\''", 4);
-    } else {
-      append(text, path, 1);
-    }
-  }
-  append(text, "'", 1);
+static void append_word(char **text, const char *path) {
+  char *word = gemel__shell_word(path, strlen(path));
+  append(text, word, strlen(word));
+  free(word);
 }
 
 /* The command with {in} and {out} replaced, to be freed. */
@@ -173,10 +167,10 @@ static char *command_for(const char *command, const char *in, const char *out) {
   char *text = gemel__need_text("%s", "");
   while (*command != '\0') {
     if (strncmp(command, "{in}", 4) == 0) {
-      append_quoted(&text, in);
+      append_word(&text, in);
       command += 4;
     } else if (strncmp(command, "{out}", 5) == 0) {
-      append_quoted(&text, out);
+      append_word(&text, out);
       command += 5;
     } else {
       append(&text, command++, 1);

@@ -36,6 +36,20 @@ char *gemel__need_text(const char *format, ...) {
   return text;
 }
 
+/* In quotes; a quote within leaves them, and stands behind a backslash. */
+char *gemel__shell_word(const char *text, size_t length) {
+  static const char quote[] = "'\\''";
+  char *word = gemel__need(NULL, length * (sizeof quote - 1) + 3), *end = word;
+  *end++ = '\'';
+  for (size_t k = 0; k < length; k++) {
+    size_t n = text[k] == '\'' ? sizeof quote - 1 : 1;
+    memcpy(end, text[k] == '\'' ? quote : &text[k], n);
+    end += n;
+  }
+  memcpy(end, "'", 2);
+  return word;
+}
+
 int gemel__ends_in(const char *path, const char *suffix) {
   size_t length = strlen(path), tail = strlen(suffix);
   return length >= tail && strcmp(path + length - tail, suffix) == 0;

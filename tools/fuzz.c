@@ -43,14 +43,21 @@ static uint64_t findings_of(const gemel__fuzz_summary *s) {
   return n;
 }
 
+/* BEFORE, and VALUE as one word of the shell. */
+static void print_word(const char *before, const char *value) {
+  char *word = gemel__shell_word(value, strlen(value));
+  printf("%s%s", before, word);
+  free(word);
+}
+
 /* " --device NAME" and " --rules F" as they were given. */
 static void print_options(const fuzz_session *s) {
   if (gemel__arg(s->args, "device") != NULL) {
-    printf(" --device %s", gemel__arg(s->args, "device"));
+    print_word(" --device ", gemel__arg(s->args, "device"));
   }
   for (int k = 0; k < s->args->n_given; k++) {
     if (strcmp(s->args->given[k].option->name, "rules") == 0) {
-      printf(" --rules %s", s->args->given[k].value);
+      print_word(" --rules ", s->args->given[k].value);
     }
   }
 }
@@ -78,13 +85,14 @@ static void sink(void *user, const gemel__fuzz_finding *f) {
   printf("%s: %s\n%s\nAgain: gemel fuzz", gemel__fuzz_kind_name(f->kind), f->detail, f->graph);
   print_options(s);
   if (s->args->n_operands > 0) {
-    printf(" %s\n\n", s->args->operands[0]);
+    print_word(" ", s->args->operands[0]);
   } else if (path != NULL) {
-    printf(" %s\n\n", path);
+    print_word(" ", path);
   } else {
-    printf(" --seed %llu --first %llu --graphs 1\n\n", (unsigned long long)f->seed,
+    printf(" --seed %llu --first %llu --graphs 1", (unsigned long long)f->seed,
            (unsigned long long)f->number);
   }
+  fputs("\n\n", stdout);
   free(path);
 }
 

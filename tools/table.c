@@ -181,15 +181,17 @@ void gemel__records_print_repeat(FILE *file, const gemel__records *records, cons
   int of_rule = (strcmp(r->kind, "rule") == 0 || strcmp(r->kind, "pass") == 0) &&
                 (r->verdict == GEMEL_VERDICT_REFUTED || r->verdict == GEMEL_VERDICT_OVERSTATED);
   if (r->replay != NULL) {
-    fprintf(file, "  repeat: gemel verify --replay '%s'\n", r->replay);
+    char *path = gemel__shell_word(r->replay, strlen(r->replay));
+    fprintf(file, "  repeat: gemel verify --replay %s\n", path);
+    free(path);
   } else if (of_rule || strcmp(r->kind, "operation") == 0 || strcmp(r->kind, "gradient") == 0) {
     const char *rules = records->rules != NULL ? records->rules : r->name;
     const char *ops = records->ops != NULL ? records->ops : r->name;
-    int length = of_rule                ? (int)strlen(rules)
-                 : records->ops != NULL ? (int)strlen(ops)
-                                        : (int)strcspn(ops, ".");
-    fprintf(file, "  repeat: gemel verify --%s '%.*s'", of_rule ? "rules" : "ops", length,
-            of_rule ? rules : ops);
+    size_t length = records->ops != NULL ? strlen(ops) : strcspn(ops, ".");
+    char *chosen =
+        of_rule ? gemel__shell_word(rules, strlen(rules)) : gemel__shell_word(ops, length);
+    fprintf(file, "  repeat: gemel verify --%s %s", of_rule ? "rules" : "ops", chosen);
+    free(chosen);
     if (!of_rule || !records->proofs) {
       fprintf(file, " --tier %s", gemel_tier_name(r->tier));
     }

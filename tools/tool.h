@@ -266,6 +266,9 @@ double gemel__now(void);
 void *gemel__need(void *block, size_t bytes);
 char *gemel__need_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* LENGTH bytes of TEXT as one word of the shell, to be freed. */
+char *gemel__shell_word(const char *text, size_t length);
+
 /* 1 if PATH ends in SUFFIX. */
 int gemel__ends_in(const char *path, const char *suffix);
 

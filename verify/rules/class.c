@@ -432,8 +432,8 @@ static void report_overstated(struct gemel__proof *p, gemel_record *record, unsi
   gemel__needs_text(idle, words, sizeof words);
   gemel__needs_text(p->needs, measured, sizeof measured);
   snprintf(detail, sizeof detail,
-           "overstated: %s is declared and nothing shows it; measured over %zu results: %s", words,
-           p->compared, p->needs == 0 ? "bitwise equal" : measured);
+           "%s is declared and nothing shows it; measured over %zu results: %s", words, p->compared,
+           p->needs == 0 ? "bitwise equal" : measured);
   record->verdict = GEMEL_VERDICT_OVERSTATED;
   record->detail = detail;
   gemel__record_emit(p->run, record);
