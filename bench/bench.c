@@ -11,7 +11,7 @@
 
 static const gemel__option options[] = {
     GEMEL__DIM_OPTION,
-    {"json", 'j', "F",
+    {"json", 'j', gemel__written_file,
      "write one JSON object a measurement, a line each, to F; '-' is stdout, then the table goes "
      "to "
      "stderr"},

@@ -20,6 +20,7 @@ EXTRA_DIST += %reldir%/headers
 EXTRA_DIST += %reldir%/names
 EXTRA_DIST += %reldir%/outsider
 EXTRA_DIST += %reldir%/package
+EXTRA_DIST += %reldir%/parsed
 EXTRA_DIST += %reldir%/quickstart
 EXTRA_DIST += %reldir%/random
 EXTRA_DIST += %reldir%/layers

@@ -723,10 +723,10 @@ END
   mkdir found
   gives fuzz/finds 1 '^Again: gemel fuzz --rules .around.rules. .found/fails-1-' fuzz --graphs 60 --rules around.rules --replay-dir found
   again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | head -1)
-  gives fuzz/again 1 '^fails: rules go in circles .*around' $again
+  eval "gives fuzz/again 1 '^fails: rules go in circles .*around' $again"
   gives fuzz/number 1 '^Again: gemel fuzz --rules .around.rules. --seed 1 --first [0-9]* --graphs 1' fuzz --graphs 60 --rules around.rules
   again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | tail -1)
-  gives fuzz/number-again 1 ' findings: fails 1, ' $again
+  eval "gives fuzz/number-again 1 ' findings: fails 1, ' $again"
   # what certified rewriting asked: questions, not more than applications, and those left open
   printf 'graph c(x: f32[3], y: f32[3]) { return z = exp(log(1 + exp(x))) * 1 + (y + 0) * 1 }\n' >certify.gmt
   run "$gemel" opt --certify certify.gmt
@@ -777,7 +777,18 @@ END
   gives equal/match-list 0 'are the same function' equal there.gmt here.gmt --match x=u,r=s
   refuses equal/match-slip "'x=q'" equal there.gmt here.gmt --match x=q
   gives equal/tier 0 '^real ' equal there.gmt there.gmt --tier real
+  gives equal/tier-alone 0 'there.gmt agree by no tier but real (' equal there.gmt there.gmt --tier real
   refuses equal/no-tier "'reel'" equal there.gmt there.gmt --tier reel
+  refuses equal/report-on-input "--json: './there.gmt' is what the command reads" equal there.gmt here.gmt --json ./there.gmt
+  refuses equal/reports "--json and --html name one file, 'one'" equal there.gmt here.gmt --json one --html one
+  examples=$source/examples
+  "$gemel" equal "$examples/square1.gmt" "$examples/square2.gmt" --instances 1000000 --json stopped.json --html stopped.html >"$scratch/out" 2>"$scratch/err" &
+  sleep 1
+  kill -TERM $!
+  wait $!
+  status=$?
+  [ $status = 1 ] && grep -q '^{"kind": "whole".*"verdict": "open"' stopped.json && grep -q '</html>' stopped.html && [ -z "$(ls stopped.*.??????  2>/dev/null)" ] &&
+    good equal/signal || wrong equal/signal "no reports"
   gives equal/folder-of-difference 1 ' differ ' equal there.gmt other.gmt --counterexample found
   gives equal/folder-first 0 '^r: f32.* is the same, bit for bit$' run found/first
   gives equal/folder-second 0 '^r: f32.* is the same, bit for bit$' run found/second
@@ -883,6 +894,9 @@ if [ -d "$models" ]; then
     cat shard-?.json | sort | sed 's/, "seconds.*//' >shards
     sort all.json | sed 's/, "seconds.*//' | cmp -s - shards && [ "$(wc -l <shards)" = 4 ] &&
       good campaign/shards || wrong campaign/shards "three shards aren't the whole"
+    for option in '--allow reasoc' '--tier flaot' '--threads 0' '--dim N=x' '--instances 0' '--seed x'; do
+      refuses "campaign/$option" "${option%% *}: " campaign 'some models' --optimizer 'cp {in} {out}' $option
+    done
     gives campaign/equal 0 ' 1 equal (' campaign 'some models/below' --optimizer 'cp {in} {out}'
     # An optimiser that hangs, one that writes no model, one that writes what gemel doesn't read; links in a circle.
     ln -s . 'some models/below/circle'

@@ -371,6 +371,12 @@ static void lines(const void *) {
   THROWS(g.update(value(), value()), GEMEL_NULL_VALUE);
   THROWS(g.output(x, "9"), GEMEL_BAD_ARGUMENT);
   THROWS(g.output(stranger, "9"), GEMEL_BAD_ARGUMENT);
+  THROWS(g.output(stranger, "good"), GEMEL_BAD_ARGUMENT);
+  THROWS(g.update(stranger, stranger), GEMEL_BAD_ARGUMENT);
+  CT_EQ_UINT(gemel_graph_output_count(other.get()), 0);
+  THROWS(gemel::concatenate({}), GEMEL_NULL_VALUE);
+  THROWS(gemel::stack({value(), value()}), GEMEL_NULL_VALUE);
+  THROWS(gemel::einsum("ij->ji", {}), GEMEL_NULL_VALUE);
   THROWS(g.output(value(), "r"), GEMEL_NULL_VALUE);
   THROWS(g.input("x: f32[2]"), GEMEL_BAD_ARGUMENT);
   THROWS(g.input("z: f32[2"), GEMEL_BAD_TEXT);

@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "core/suggest.h"
 #include "tool.h"
 
@@ -168,6 +169,58 @@ static int check_operands(const gemel__args *args) {
   return GEMEL__GOOD;
 }
 
+const char gemel__written_file[] = "F";
+
+/* 1 if A and B name one file, there or not. */
+static int same_file(const char *a, const char *b) {
+  struct stat of_a, of_b;
+  return strcmp(a, b) == 0 ||
+         (stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && S_ISREG(of_a.st_mode) &&
+          of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino);
+}
+
+/* The file that an option's value names, NULL if none: F, F.npz, NAME=F.npy, GLOB|FILE. */
+static const char *path_in(const gemel__given *given) {
+  const char *called = given->option->value, *equals = strchr(given->value, '=');
+  if (called == NULL || strchr(called, 'F') == NULL) {
+    return NULL;
+  }
+  if (strstr(called, "=F") != NULL) {
+    return equals != NULL ? equals + 1 : NULL;
+  }
+  return called[0] == 'F' || strpbrk(given->value, "./") != NULL ? given->value : NULL;
+}
+
+/* What is written to the value of option number OPTION must not be lost by what another
+ * option writes, nor replace what is read. */
+static int check_written(const gemel__args *args, int option) {
+  const gemel__given *o = &args->given[option];
+  for (int k = 0; k < args->n_operands; k++) {
+    if (same_file(o->value, args->operands[k])) {
+      return gemel__complain("--%s: '%s' is what the command reads", o->option->name, o->value);
+    }
+  }
+  for (int k = 0; k < args->n_given; k++) {
+    const gemel__given *other = &args->given[k];
+    const char *path = path_in(other);
+    if (other->option != o->option && path != NULL && same_file(o->value, path)) {
+      return gemel__complain("--%s and --%s name one file, '%s'", o->option->name,
+                             other->option->name, o->value);
+    }
+  }
+  return GEMEL__GOOD;
+}
+
+static int check_files(const gemel__args *args) {
+  int status = GEMEL__GOOD;
+  for (int k = 0; k < args->n_given && status == GEMEL__GOOD; k++) {
+    if (args->given[k].option->value == gemel__written_file) {
+      status = check_written(args, k);
+    }
+  }
+  return status;
+}
+
 int gemel__args_read(gemel__args *args, const gemel__command *command, int argc, char **argv) {
   struct option *longs;
   size_t n = 0;
@@ -185,7 +238,8 @@ int gemel__args_read(gemel__args *args, const gemel__command *command, int argc,
   args->n_operands = argc - optind;
   free(longs);
   free(shorts);
-  return status == GEMEL__GOOD ? check_operands(args) : status;
+  status = status == GEMEL__GOOD ? check_operands(args) : status;
+  return status == GEMEL__GOOD ? check_files(args) : status;
 }
 
 void gemel__args_clear(gemel__args *args) {

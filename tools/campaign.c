@@ -34,9 +34,9 @@ static const gemel__option options[] = {
      "of each pair that differs, a folder in DIR: before.onnx, after.onnx, inputs at which they "
      "differ (input_0.pb, ..., as ONNX's tests have them), and what gemel equal --counterexample "
      "writes"},
-    {"json", 'j', "F", "write one JSON object a model a line to F; '-' is stdout"},
-    {"junit", 'u', "F", "write the outcomes as JUnit's XML to F"},
-    {"html", 'H', "F", "write the outcomes as a page of HTML to F"},
+    {"json", 'j', gemel__written_file, "write one JSON object a model a line to F; '-' is stdout"},
+    {"junit", 'u', gemel__written_file, "write the outcomes as JUnit's XML to F"},
+    {"html", 'H', gemel__written_file, "write the outcomes as a page of HTML to F"},
     {NULL, 0, NULL, NULL}};
 
 /* What of it is handed on to gemel equal. */
@@ -635,16 +635,14 @@ static int read_options(campaign *c) {
   }
   if (read_shard(gemel__arg(args, "shard"), c) != GEMEL__GOOD ||
       gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
+      gemel__equal_check(args) != GEMEL__GOOD ||
       gemel__records_probe(gemel__arg(args, "junit")) != GEMEL__GOOD ||
       gemel__records_probe(gemel__arg(args, "html")) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
   c->limit = seconds > 0 ? 3 * seconds + 10 : 0;
   const char *folder = gemel__arg(args, "counterexample");
-  int status = folder == NULL ? GEMEL__GOOD : gemel__folder_make(folder);
-  return status != GEMEL__GOOD || folder == NULL || access(folder, W_OK | X_OK) == 0
-             ? status
-             : gemel__complain("%s: %s", folder, strerror(errno));
+  return folder == NULL ? GEMEL__GOOD : gemel__folder_writable(folder);
 }
 
 static int make_scratch(campaign *c) {

@@ -30,9 +30,14 @@ typedef struct gemel__equal_summary {
   int first_read; /* 1: the first graph was read */
   int good, differs, bitwise;
   unsigned needs, refused;
+  unsigned tiers;        /* the bits of those asked, if some were left out; else 0 */
   int64_t symbols_up_to; /* as in gemel_pair_result */
   char detail[600];      /* of the worst record */
 } gemel__equal_summary;
+
+/* Reads the options that `gemel equal` shares with other commands. GEMEL__BAD (said) if one is
+ * wrong. */
+int gemel__equal_check(const gemel__args *args);
 
 /* As the command `gemel equal` with ARGS, its exit status; fills in SUMMARY. */
 int gemel__equal_run(const gemel__args *args, gemel__equal_summary *summary);

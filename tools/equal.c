@@ -28,7 +28,7 @@ static const gemel__option options[] = {
     {"threads", 'T', "N",
      "how many threads may work (default: as many as OpenMP would use); what is printed doesn't "
      "depend on it"},
-    {"html", 'H', "F", "write a report with the evidence to F"},
+    {"html", 'H', gemel__written_file, "write a report with the evidence to F"},
     GEMEL__JUNIT_OPTION,
     GEMEL__RECORD_OPTIONS,
     {NULL, 0, NULL, NULL}};
@@ -123,6 +123,21 @@ static int is_equal(const gemel__records *records, const gemel_pair_result *resu
          result->refused == 0;
 }
 
+/* 1 if TIERS, as --tier says them, leave some out: what they miss is not known then. */
+static int is_part(unsigned tiers) {
+  return tiers != 0 && (~tiers & ((1u << GEMEL_TIER_COUNT) - 1)) != 0;
+}
+
+static void print_tiers(FILE *file, unsigned tiers) {
+  const char *between = "";
+  for (int tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+    if (tiers >> tier & 1) {
+      fprintf(file, "%s%s", between, gemel_tier_name((gemel_tier)tier));
+      between = ", ";
+    }
+  }
+}
+
 static void print_result(const gemel__records *records, const gemel_pair_result *result,
                          const char *a, const char *b, const gemel_verify_options *settings) {
   FILE *file = records->table;
@@ -143,14 +158,18 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
           file);
   }
   fprintf(file, "\ngemel equal: %s and %s ", a, b);
-  if (good) {
+  if (good && is_part(settings->tiers)) {
+    gemel__paint(file, GEMEL__TONE_GOOD, 0, "agree");
+    fputs(" by no tier but ", file);
+    print_tiers(file, settings->tiers);
+  } else if (good) {
     gemel__paint(file, GEMEL__TONE_GOOD, 0, "are the same function");
   } else if (result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0) {
     gemel__paint(file, GEMEL__TONE_BAD, 0, "differ");
   } else {
     gemel__paint(file, GEMEL__TONE_OPEN, 0, "were not shown to be the same function");
   }
-  if (result->bitwise) {
+  if (result->bitwise && !is_part(settings->tiers)) {
     fputs(", bitwise", file);
   } else if (result->needs != 0) {
     fputs(good ? ", up to " : ", told apart by ", file);
@@ -200,6 +219,11 @@ static void write_whole(const gemel__records *records, const gemel_pair_result *
   if (s->good && result->symbols_up_to > 0) {
     fprintf(file, ", \"sizes_up_to\": %lld", (long long)result->symbols_up_to);
   }
+  if (s->tiers != 0) {
+    fputs(", \"tiers\": \"", file);
+    print_tiers(file, s->tiers);
+    fputc('"', file);
+  }
   fputs(", \"detail\": ", file);
   gemel__json_text(file, s->detail);
   fprintf(file, ", \"seed\": %llu, \"seconds\": %.3f}\n", (unsigned long long)seed,
@@ -208,12 +232,13 @@ static void write_whole(const gemel__records *records, const gemel_pair_result *
 
 /* The result, with the reason of the worst record. */
 static void summarise(const gemel__records *records, const gemel_pair_result *result,
-                      gemel__equal_summary *s) {
+                      unsigned tiers, gemel__equal_summary *s) {
   const gemel_record *worst = NULL;
   s->ended = 1;
   s->good = is_equal(records, result);
   s->differs = !s->good && (result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0);
-  s->bitwise = result->bitwise;
+  s->tiers = is_part(tiers) ? tiers : 0;
+  s->bitwise = result->bitwise && s->tiers == 0;
   s->needs = result->needs;
   s->refused = result->refused;
   s->symbols_up_to = result->symbols_up_to;
@@ -263,7 +288,7 @@ static int compare(gemel__records *records, const pair_question *q,
       gemel_verify_pair(q->graphs[0], q->graphs[1], q->name != NULL ? q->name : "pair", q->allow,
                         settings, &result, &error);
   if (status == GEMEL_OK) {
-    summarise(records, &result, q->summary);
+    summarise(records, &result, q->tiers, q->summary);
   }
   if (status == GEMEL_OK && records->json) {
     write_whole(records, &result, q, settings->seed);
@@ -325,13 +350,31 @@ static int read_and_ask(pair_question *q) {
   return status;
 }
 
-int gemel__equal_run(const gemel__args *args, gemel__equal_summary *summary) {
+static int read_settings(const gemel__args *args, pair_question *q) {
   const char *words = gemel__arg(args, "allow"), *tiers = gemel__arg(args, "tier");
-  pair_question q = {.args = args, .allow = GEMEL_PAIR_DEFAULT, .threads = 1, .summary = summary};
-  if ((words != NULL && read_needs(words, &q.allow) != GEMEL__GOOD) ||
-      (tiers != NULL && gemel__read_tiers(tiers, &q.tiers) != GEMEL__GOOD) ||
-      gemel__arg_seconds(args, "seconds", &q.seconds) != GEMEL__GOOD ||
-      gemel__records_jobs(args, "threads", &q.threads) != GEMEL__GOOD ||
+  q->allow = GEMEL_PAIR_DEFAULT;
+  q->threads = 1;
+  return (words != NULL && read_needs(words, &q->allow) != GEMEL__GOOD) ||
+                 (tiers != NULL && gemel__read_tiers(tiers, &q->tiers) != GEMEL__GOOD) ||
+                 gemel__arg_seconds(args, "seconds", &q->seconds) != GEMEL__GOOD ||
+                 gemel__records_jobs(args, "threads", &q->threads) != GEMEL__GOOD
+             ? GEMEL__BAD
+             : GEMEL__GOOD;
+}
+
+int gemel__equal_check(const gemel__args *args) {
+  pair_question q = {.args = args};
+  gemel_verify_options settings;
+  return read_settings(args, &q) == GEMEL__GOOD &&
+                 gemel__records_settings(args, &settings) == GEMEL__GOOD &&
+                 gemel__model_sizes_check(args) == GEMEL__GOOD
+             ? GEMEL__GOOD
+             : GEMEL__BAD;
+}
+
+int gemel__equal_run(const gemel__args *args, gemel__equal_summary *summary) {
+  pair_question q = {.args = args, .summary = summary};
+  if (read_settings(args, &q) != GEMEL__GOOD ||
       gemel__records_probe(gemel__arg(args, "html")) != GEMEL__GOOD ||
       gemel__records_probe(gemel__arg(args, "junit")) != GEMEL__GOOD) {
     return GEMEL__BAD;

@@ -6,7 +6,6 @@
  * pipe, /dev/full) is written directly.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,31 +136,16 @@ int gemel__folder_make(const char *path) {
   return GEMEL__GOOD;
 }
 
+int gemel__folder_writable(const char *path) {
+  int status = gemel__folder_make(path);
+  return status != GEMEL__GOOD || access(path, W_OK | X_OK) == 0
+             ? status
+             : gemel__complain("%s: %s", path, strerror(errno));
+}
+
 void gemel__folder_unmake(void) {
   if (made != NULL) {
     rmdir(made); /* which fails, and may, if something is in it */
-  }
-}
-
-/* What an interrupted command has to take back; one file is written at a time. */
-static char *volatile pending;
-
-static void take_back(int number) {
-  if (pending != NULL) {
-    unlink(pending);
-  }
-  signal(number, SIG_DFL);
-  raise(number);
-}
-
-/* PATH is being written aside (NULL: no longer). */
-static void set_pending(char *path) {
-  static const int numbers[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
-  pending = path;
-  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
-    if (signal(numbers[k], path != NULL ? take_back : SIG_DFL) == SIG_IGN) {
-      signal(numbers[k], SIG_IGN);
-    }
   }
 }
 
@@ -186,7 +170,7 @@ static int open_aside(gemel__output *output) {
     free(output->path);
     return GEMEL__BAD;
   }
-  set_pending(output->aside);
+  gemel__signals_aside(output->aside);
   output->file = fdopen(descriptor, "wb");
   if (fchmod(descriptor, 0666 & ~mask) != 0 || output->file == NULL) {
     gemel__complain("%s: %s", output->path, strerror(errno));
@@ -237,11 +221,11 @@ int gemel__output_close(gemel__output *output, int keep) {
     good = 0;
     cause = errno;
   }
-  if (output->aside != NULL) {
-    set_pending(NULL);
-  }
   if (output->aside != NULL && !(good && keep)) {
     unlink(output->aside);
+  }
+  if (output->aside != NULL) {
+    gemel__signals_kept(output->aside);
   }
   if (!good && keep) {
     status = gemel__complain("%s: %s", output->path, strerror(cause));

@@ -11,7 +11,8 @@ static const gemel__option options[] = {
     {"wrt", 'w', "X[,Y]...", "the inputs to differentiate by (default: all of a float dtype)"},
     {"output", 'y', "NAME",
      "the output to differentiate, a scalar (may be left out if there is only one)"},
-    {"out", 'o', "F", "write to F, binary if it ends in .gemel (default: text to stdout)"},
+    {"out", 'o', gemel__written_file,
+     "write to F, binary if it ends in .gemel (default: text to stdout)"},
     {NULL, 0, NULL, NULL}};
 
 /* The output called NAME, the only one if NAME is NULL; null (said) otherwise. */

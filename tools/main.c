@@ -49,6 +49,7 @@ static const gemel__command *find_command(const char *name) {
 
 /* What NAME, which is no command, may be. */
 static int complain_unknown(const char *name) {
+  static const char *const options[] = {"--help", "--version"};
 #ifndef HAVE_VERIFY
   if (strcmp(name, "verify") == 0 || strcmp(name, "equal") == 0) {
     return gemel__complain("%s: this gemel was built without the harness (--disable-verify)", name);
@@ -58,6 +59,9 @@ static int complain_unknown(const char *name) {
   gemel__suggestion_start(&near, name, strlen(name));
   for (size_t k = 0; k < COMMAND_COUNT; k++) {
     gemel__suggestion_offer(&near, commands[k]->name, strlen(commands[k]->name));
+  }
+  for (size_t k = 0; name[0] == '-' && k < sizeof options / sizeof *options; k++) {
+    gemel__suggestion_offer(&near, options[k], strlen(options[k]));
   }
   return gemel__complain("there is no %s '%s'%s; see gemel --help",
                          name[0] == '-' ? "option" : "command", name,
@@ -81,24 +85,28 @@ static int run_command(const gemel__command *command, int argc, char **argv) {
   return status < 0 ? GEMEL__GOOD : status;
 }
 
+/* gemel help NAME: as gemel NAME --help. */
+static int help_on(char *name) {
+  char help[] = "--help", *argv[] = {name, help, NULL};
+  const gemel__command *command = find_command(name);
+  return command != NULL ? run_command(command, 2, argv) : complain_unknown(name);
+}
+
 static int dispatch(int argc, char **argv) {
   if (argc < 2) {
     print_help(stderr);
     return GEMEL__BAD;
   }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-      (strcmp(argv[1], "help") == 0 && argc == 2)) {
-    return print_help(stdout);
+  const char *name = argv[1];
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    return argc == 3 && name[0] == 'h' ? help_on(argv[2]) : print_help(stdout);
   }
-  if (strcmp(argv[1], "--version") == 0) {
+  if (strcmp(name, "--version") == 0) {
     printf("gemel %s\n", gemel_version());
     return GEMEL__GOOD;
   }
-  const gemel__command *command = find_command(argv[1]);
-  if (command == NULL) {
-    return complain_unknown(argv[1]);
-  }
-  return run_command(command, argc - 1, argv + 1);
+  const gemel__command *command = find_command(name);
+  return command != NULL ? run_command(command, argc - 1, argv + 1) : complain_unknown(name);
 }
 
 char **gemel__arguments;

@@ -58,6 +58,13 @@ static int read_symbols(const gemel__args *args, symbols *s) {
   return status;
 }
 
+int gemel__model_sizes_check(const gemel__args *args) {
+  symbols s;
+  int status = read_symbols(args, &s);
+  clear_symbols(&s);
+  return status;
+}
+
 /* ---- One model ---- */
 
 /* *GRAPH = that of the model in the file PATH, NULL on failure (said). */

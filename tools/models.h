@@ -10,6 +10,9 @@
 /* 1 if PATH is called as ONNX models are. */
 int gemel__is_model(const char *path);
 
+/* GEMEL__BAD (said) if a --dim is no NAME=SIZE. */
+int gemel__model_sizes_check(const gemel__args *args);
+
 /* *GRAPH = that of the model in the file PATH, with the sizes that ARGS (NULL: none) give by --dim.
  * GEMEL__BAD, GEMEL__LACKING (said), and *GRAPH is NULL. *NAME as gemel_load has it. */
 int gemel__model_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,

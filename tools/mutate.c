@@ -21,7 +21,7 @@ static const gemel__option options[] = {
      "ask the prover each mutant of a rule, and judge only those of which it proves something: "
      "whether anything wrong is proved"},
     {"seed", 's', "S", "of everything random, a number (default 1) or 'random'; always printed"},
-    {"json", 'j', "F",
+    {"json", 'j', gemel__written_file,
      "write one JSON object a mutant a line to F; '-' is stdout, then the table goes to stderr"},
     {"markdown", 'm', NULL, "the table as Markdown"},
     {NULL, 0, NULL, NULL}};

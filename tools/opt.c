@@ -10,8 +10,10 @@ static const gemel__option options[] = {
     GEMEL__REWRITE_OPTIONS('i'),
     GEMEL__DEVICE_OPTIONS,
     {"profile", 'p', NULL, "print what each phase and rule did, and in what time, to stderr"},
-    {"json", 'j', "F", "write the profile to F, one JSON object a line; '-' is stdout"},
-    {"out", 'o', "F", "write to F, binary if it ends in .gemel (default: text to stdout)"},
+    {"json", 'j', gemel__written_file,
+     "write the profile to F, one JSON object a line; '-' is stdout"},
+    {"out", 'o', gemel__written_file,
+     "write to F, binary if it ends in .gemel (default: text to stdout)"},
     {NULL, 0, NULL, NULL}};
 
 /* ---- The profile ---- */

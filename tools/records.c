@@ -105,26 +105,34 @@ static void sink(void *user, const gemel_record *record) {
   gemel__records_stream(records);
 }
 
+int gemel__records_settings(const gemel__args *args, gemel_verify_options *options) {
+  uint64_t instances = 0;
+  memset(options, 0, sizeof *options);
+  options->size = sizeof *options;
+  options->seed = 1;
+  if (gemel__arg_seed(args, &options->seed) != GEMEL__GOOD ||
+      gemel__arg_number(args, "instances", 1, 1000000, &instances) != GEMEL__GOOD) {
+    return GEMEL__BAD;
+  }
+  options->instances = (size_t)instances;
+  return GEMEL__GOOD;
+}
+
 int gemel__records_open(gemel__records *records, const gemel__args *args,
                         gemel_verify_options *options) {
   const char *json = gemel__arg(args, "json"), *folder = gemel__arg(args, "replay-dir");
-  uint64_t instances = 0;
   memset(records, 0, sizeof *records);
   records->command = args->command->name;
   records->args = args;
   records->table = stdout;
   records->started = records->told = gemel__now();
-  memset(options, 0, sizeof *options);
-  options->size = sizeof *options;
-  options->seed = 1;
-  options->sink = sink;
-  options->user = records;
-  if (gemel__arg_seed(args, &options->seed) != GEMEL__GOOD ||
-      gemel__arg_number(args, "instances", 1, 1000000, &instances) != GEMEL__GOOD ||
-      (folder != NULL && gemel__folder_make(folder) != GEMEL__GOOD)) {
+  if (gemel__records_settings(args, options) != GEMEL__GOOD ||
+      (folder != NULL && gemel__folder_writable(folder) != GEMEL__GOOD)) {
     return GEMEL__BAD;
   }
-  records->instances = options->instances = (size_t)instances;
+  records->instances = options->instances;
+  options->sink = sink;
+  options->user = records;
   options->replay_folder = folder;
   if (json != NULL) {
     records->table = strcmp(json, "-") == 0 ? stderr : stdout;

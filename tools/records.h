@@ -76,7 +76,7 @@ typedef struct gemel__records {
   {"instances", 'n', "N", "random instances for each subject and tier (default: 96)"},             \
       {"seed", 's', "S",                                                                           \
        "of everything random, a number (default 1) or 'random'; always printed"},                  \
-      {"json", 'j', "F",                                                                           \
+      {"json", 'j', gemel__written_file,                                                           \
        "write one JSON object a record a line to F; '-' is stdout, then the table goes to "        \
        "stderr"},                                                                                  \
   {                                                                                                \
@@ -86,10 +86,13 @@ typedef struct gemel__records {
 
 /* The row of --junit, of commands that write it (gemel__records_junit). */
 #define GEMEL__JUNIT_OPTION                                                                        \
-  { "junit", 'u', "F", "write the verdicts as JUnit's XML to F" }
+  { "junit", 'u', gemel__written_file, "write the verdicts as JUnit's XML to F" }
 
 /* *TIERS = the bits of the tiers in TEXT, separated by commas. GEMEL__BAD (said). */
 int gemel__read_tiers(const char *text, unsigned *tiers);
+
+/* Reads --seed and --instances into OPTIONS, all else zero. GEMEL__BAD (said). */
+int gemel__records_settings(const gemel__args *args, gemel_verify_options *options);
 
 /* Reads these options into OPTIONS, whose sink becomes RECORDS, and opens the JSON file.
  * GEMEL__BAD (said). */

@@ -48,8 +48,8 @@ static int read_fastmath(const char *text, gemel_rewrite_options *o) {
     }
     if (k == GEMEL_NEEDS_COUNT) {
       return gemel__complain(
-          "--fastmath: '%.*s' is neither none, default, all nor one of the words "
-          "that rules need",
+          "--fastmath: '%.*s' is none of the words that rules need, nor is it none, default or all "
+          "by itself",
           (int)length, text);
     }
     o->allow |= 1u << k;

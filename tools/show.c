@@ -10,7 +10,7 @@ static const gemel__option options[] = {
     {"format", 'f', "FORMAT",
      "text: graph text (the default); debug: every node with its number, type and the line that "
      "made it; dot: for Graphviz"},
-    {"out", 'o', "F", "write to F (default: stdout)"},
+    {"out", 'o', gemel__written_file, "write to F (default: stdout)"},
     {NULL, 0, NULL, NULL}};
 
 static const struct {

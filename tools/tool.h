@@ -47,6 +47,10 @@ typedef struct gemel__option {
   const char *help;
 } gemel__option;
 
+/* What the value of an option is called that says where a file is written: "F". No two such name
+ * one file, nor one that is read. */
+extern const char gemel__written_file[];
+
 /* One option as it was given. */
 typedef struct gemel__given {
   const gemel__option *option;
@@ -187,8 +191,10 @@ void gemel__lift_print(const gemel_lift_report *report);
 #define GEMEL__OBSERVE_OPTIONS                                                                     \
   {"calls", 'c', "N", "compute it N times, to profile it (default: 1)"},                           \
       {"profile", 'P', NULL, "print to stderr where the time went, by operation and by node"},     \
-      {"json", 'j', "F", "write the profile to F, one JSON object a line; '-' is stdout"},         \
-      {"trace", 'T', "F", "write when each instruction ran to F, for Chrome's trace viewer"},      \
+      {"json", 'j', gemel__written_file,                                                           \
+       "write the profile to F, one JSON object a line; '-' is stdout"},                           \
+      {"trace", 'T', gemel__written_file,                                                          \
+       "write when each instruction ran to F, for Chrome's trace viewer"},                         \
       {"list", 'l', NULL,                                                                          \
        "print to stderr how it was computed: instructions, kernels, and where results were "       \
        "stored"},                                                                                  \
@@ -228,11 +234,17 @@ void gemel__progress(const char *format, ...) __attribute__((format(printf, 1, 2
  * second one, or a minute, ends the process. */
 void gemel__signals_catch(void);
 
-/* In a child: they end it. */
+/* In a child: they end it, and it removes nothing of its parent's. */
 void gemel__signals_release(void);
 
 /* The signal that asked the command to end; 0: none. */
 int gemel__signals_caught(void);
+
+/* The file at PATH, which must live so long, is removed where a signal ends the process at once. */
+void gemel__signals_aside(char *path);
+
+/* It isn't any more. */
+void gemel__signals_kept(char *path);
 
 /* How a verdict is shown: on a terminal green, red and bold, yellow, and as it is. X(name, the
  * class in HTML). */
@@ -308,6 +320,9 @@ int gemel__readable(const char *path);
 /* Makes the folder PATH, which lives as long as the command, if it isn't there. GEMEL__BAD (said).
  */
 int gemel__folder_make(const char *path);
+
+/* The same, and files can be made in it. */
+int gemel__folder_writable(const char *path);
 
 /* Removes the folder that gemel__folder_make has made, if it is empty. */
 void gemel__folder_unmake(void);

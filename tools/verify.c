@@ -32,7 +32,7 @@ static const gemel__option options[] = {
     {"seconds", 'S', "S",
      "begin no more operations or rules after so many seconds, decimals allowed: they are not run "
      "(default: no limit)"},
-    {"html", 'H', "F", "write a report with the evidence and plots to F"},
+    {"html", 'H', gemel__written_file, "write a report with the evidence and plots to F"},
     GEMEL__JUNIT_OPTION,
     {"baseline", 'b', "F",
      "accept what isn't worse than in F, the JSON lines of an earlier run: only what is makes the "
@@ -117,6 +117,10 @@ static gemel_status run_defined(gemel_context *context, gemel__records *records,
   gemel_verify_options each = *settings;
   size_t before = gemel_operation_count(context), k;
   gemel_status status = gemel__define_from(context, ops, error);
+  if (status == GEMEL_OK && gemel_operation_count(context) == before) {
+    snprintf(error->text, sizeof error->text, "%s defines no operation", ops);
+    status = error->status = GEMEL_NOT_FOUND;
+  }
   for (k = before; status == GEMEL_OK && k < gemel_operation_count(context); k++) {
     gemel__subjects_operations(records, context, gemel_operation_at(context, k)->name);
   }
@@ -265,6 +269,9 @@ static int run(const gemel__args *args) {
   }
   if (gemel__arg(args, "record") != NULL || gemel__arg(args, "ranks") != NULL) {
     return gemel__complain("--record and --ranks need --proof");
+  }
+  if (gemel__arg(args, "rules") != NULL && gemel__arg(args, "ops") != NULL) {
+    return gemel__complain("verify: --rules and --ops are two questions: ask one");
   }
   int status = read_settings(args, &records, &settings);
   if (status == GEMEL__GOOD) {

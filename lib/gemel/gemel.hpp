@@ -9,16 +9,13 @@
  *   float y = gemel::evaluate(g, {rows})[0].item<float>();
  *
  * A handle (context, graph, tensor, shared) refers to one object of C; a copy takes a reference
- * more, as cheap as a std::shared_ptr's. get() is the pointer for functions of C, borrowed. A value
- * is a gemel_value, and belongs to its graph, which must live as long: any builder of <gemel/ops.h>
- * or <gemel/composite.h> takes it, and checked() makes a value of what that returns.
- *
- * A function that is called as one of C (exp for gemel_exp, slice for gemel_slice_step) does what
- * that does, and in place of the null value and an error on the graph throws.
- *
- * What fails throws gemel::error, with the message that C gives, which names the line of the
- * program; the graph's own error is cleared then, and building may go on. Besides std::bad_alloc
- * from the containers of C++ nothing else is thrown. Threads: as the functions of C.
+ * more. get() is the pointer for functions of C, borrowed. A value is a gemel_value, and belongs to
+ * its graph, which must live as long: any builder of C takes it, and checked() makes a value of
+ * what that returns. A function that is called as one of C (exp for gemel_exp, slice for
+ * gemel_slice_step) does what that does, and throws in place of the null value.
+ * What fails throws gemel::error, with C's message, which names the line of the program; the
+ * graph's own error is cleared then, and building may go on. Only containers of C++ throw anything
+ * else, std::bad_alloc. Threads: as the functions of C.
  */
 #ifndef GEMEL_GEMEL_HPP
 #define GEMEL_GEMEL_HPP
@@ -85,13 +82,15 @@ inline value checked(gemel_value result, gemel_graph *graph, gemel_location wher
     gemel_error e = *gemel_graph_error(graph);
     gemel_graph_clear_error(graph);
     if (graph == nullptr || e.status == GEMEL_OK) {
-      std::string place = std::string(where.file) + ":" + std::to_string(where.line) + ": ";
-      fail(GEMEL_NULL_VALUE, (where.line > 0 ? place : "") +
-                                 (graph == nullptr ? "a null value" : "the graph can't change"));
+      throw failure(where, GEMEL_NULL_VALUE,
+                    graph == nullptr ? "a null value" : "the graph can't change");
     }
     throw error(e);
   }
   return result;
+}
+inline value checked(gemel_value result, const std::vector<value> &xs, gemel_location where) {
+  return checked(result, xs.empty() ? nullptr : xs[0].graph, where);
 }
 inline value checked(gemel_value result, const value &of) {
   return checked(result, of.graph);
@@ -462,18 +461,15 @@ inline std::vector<value> split(const operand &x, const dims &parts, int64_t axi
 }
 inline value concatenate(const std::vector<value> &xs, int64_t axis = 0,
                          const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return checked(gemel_concatenate_at(axis, xs.size(), xs.data(), {file, line}),
-                 xs.empty() ? nullptr : xs[0].graph);
+  return checked(gemel_concatenate_at(axis, xs.size(), xs.data(), {file, line}), xs, {file, line});
 }
 inline value einsum(const char *equation, const std::vector<value> &xs,
                     const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return checked(gemel_einsum_at(equation, xs.size(), xs.data(), {file, line}),
-                 xs.empty() ? nullptr : xs[0].graph);
+  return checked(gemel_einsum_at(equation, xs.size(), xs.data(), {file, line}), xs, {file, line});
 }
 inline value stack(const std::vector<value> &xs, int64_t axis = 0,
                    const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return checked(gemel_stack_at(axis, xs.size(), xs.data(), {file, line}),
-                 xs.empty() ? nullptr : xs[0].graph);
+  return checked(gemel_stack_at(axis, xs.size(), xs.data(), {file, line}), xs, {file, line});
 }
 
 /* ---- Products, convolutions, windows ---- */
@@ -647,7 +643,6 @@ public:
   value size(const dim &d, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return checked(gemel_size_at(get(), d.in(gemel_graph_context(get())), {file, line}), get());
   }
-  /* 0, 1, …, n - 1 */
   value arange(const dim &n, gemel_dtype dtype = GEMEL_I64, const char *file = __builtin_FILE(),
                int line = __builtin_LINE()) {
     gemel_arange_options o = {dtype};
@@ -656,12 +651,14 @@ public:
   }
   void output(const value &v, const std::string &name, const char *file = __builtin_FILE(),
               int line = __builtin_LINE()) {
-    settle(gemel_output_at(v, name.c_str(), {file, line}), v.graph, {file, line});
+    gemel_location at = {file, line};
+    settle(gemel_output_at(own(v, at), name.c_str(), at), v.graph, at);
   }
   void update(const value &state, const value &next, const char *file = __builtin_FILE(),
               int line = __builtin_LINE()) {
-    settle(gemel_update_at(state, next, {file, line}),
-           state.graph != nullptr ? state.graph : next.graph, {file, line});
+    gemel_location at = {file, line};
+    settle(gemel_update_at(own(state, at), own(next, at), at),
+           state.graph != nullptr ? state.graph : next.graph, at);
   }
   std::string text(const std::string &name = "graph") const {
     gemel_error e;
@@ -677,7 +674,10 @@ public:
   }
 
 private:
-  /* The error is on the graph OF what was given, which is this one unless by mistake. */
+  const value &own(const value &v, gemel_location at) const {
+    bool foreign = v.graph != nullptr && v.graph != get();
+    return foreign ? throw failure(at, GEMEL_BAD_ARGUMENT, "a value of another graph") : v;
+  }
   static void settle(gemel_status status, gemel_graph *of, gemel_location where) {
     if (status != GEMEL_OK) {
       checked(gemel_value{nullptr, 0, 0}, of, where);
@@ -688,9 +688,9 @@ private:
 /* The outputs of BODY where its inputs are xs. */
 inline std::vector<value> invoke(const graph &body, const std::vector<value> &xs,
                                  const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return detail::outputs_of(checked(gemel_invoke_at(xs.size(), xs.data(), body.get(), {file, line}),
-                                    xs.empty() ? nullptr : xs[0].graph),
-                            gemel_graph_output_count(body.get()));
+  return detail::outputs_of(
+      checked(gemel_invoke_at(xs.size(), xs.data(), body.get(), {file, line}), xs, {file, line}),
+      gemel_graph_output_count(body.get()));
 }
 
 /* ---- Loops ---- */

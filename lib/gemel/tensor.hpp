@@ -36,10 +36,16 @@ private:
   gemel_error details_;
 };
 
-[[noreturn]] inline void fail(gemel_status status, const std::string &text) {
+/* What the call at WHERE, line 0 if it isn't known, does wrong. */
+inline error failure(gemel_location where, gemel_status status, const std::string &text) {
   gemel_error e = {status, 0, 0, {0}};
-  std::strncpy(e.text, text.c_str(), sizeof e.text - 1);
-  throw error(e);
+  std::string place = std::string(where.file) + ":" + std::to_string(where.line) + ": ";
+  std::strncpy(e.text, ((where.line > 0 ? place : "") + text).c_str(), sizeof e.text - 1);
+  return error(e);
+}
+
+[[noreturn]] inline void fail(gemel_status status, const std::string &text) {
+  throw failure({"", 0}, status, text);
 }
 
 inline void check(gemel_status status, const gemel_error &e) {
