@@ -779,6 +779,7 @@ END
   gives equal/tier 0 '^real ' equal there.gmt there.gmt --tier real
   gives equal/tier-alone 0 'there.gmt agree by no tier but real (' equal there.gmt there.gmt --tier real
   refuses equal/no-tier "'reel'" equal there.gmt there.gmt --tier reel
+  refuses equal/dim '--dim is for a model of ONNX' equal there.gmt here.gmt --dim N=3
   refuses equal/report-on-input "--json: './there.gmt' is what the command reads" equal there.gmt here.gmt --json ./there.gmt
   refuses equal/reports "--json and --html name one file, 'one'" equal there.gmt here.gmt --json one --html one
   examples=$source/examples

@@ -291,6 +291,16 @@ static void message(const void *data) {
   CT_CHECK(!gemel_parse(context, text, strlen(text), NULL, NULL, &error));
   CT_EQ_STR(error.text, "line 2, column 1: expected a value, found '}'\n}\n^");
   CT_CHECK(!gemel_parse(context, text, strlen(text), NULL, NULL, NULL));
+  text = "graph g(x: f32[3]) {\n  return y = x, y = x\n}";
+  CT_CHECK(!gemel_parse(context, text, strlen(text), "g.gmt", NULL, &error));
+  CT_EQ_STR(error.text, "g.gmt:2:17: there is an output called y already\n  return y = x, y = x\n"
+                        "                ^");
+  CT_CHECK(!gemel_parse(context, text, strlen(text), NULL, NULL, NULL));
+  text = "graph g(x: f32[3]) {\n  y = x\n  return z = softmax(y, axis = 4)\n}";
+  CT_CHECK(!gemel_parse(context, text, strlen(text), NULL, NULL, &error));
+  CT_HAS_STR(error.text, "line 3: softmax(f32[3]): axis 4 is out of range");
+  CT_CHECK(!gemel_parse(context, text, strlen(text), "g.gmt", NULL, &error));
+  CT_HAS_STR(error.text, "g.gmt:3: softmax(f32[3]): axis 4 is out of range");
   gemel_context_unref(context);
 }
 

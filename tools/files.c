@@ -104,12 +104,28 @@ int gemel__readable(const char *path) {
   return 1;
 }
 
+/* 1 if ARGS give a size by --dim, and have no model whose it could be. */
+static int is_size_idle(const gemel__args *args) {
+  if (args == NULL || gemel__arg(args, "dim") == NULL) {
+    return 0;
+  }
+  for (int k = 0; k < args->n_operands; k++) {
+    if (gemel__is_model(args->operands[k])) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
 int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,
                       const gemel__args *args) {
   gemel_error error;
   *graph = NULL;
   if (gemel__is_model(path)) {
     return gemel__model_read(context, path, graph, name, args);
+  }
+  if (is_size_idle(args)) {
+    return gemel__complain("--dim is for a model of ONNX, which %s is not", path);
   }
   if (!gemel__readable(path)) {
     return GEMEL__BAD;

@@ -126,14 +126,26 @@ static gemel_status expect_name(const gemel__lex *lex, const char *what, gemel_e
                          gemel__lex_describe(lex, found));
 }
 
-/* The graph's own error, with the line that it names. */
-static gemel_status graph_error(const body *b, int line, gemel_error *error) {
+/* The graph's own error, with the line that it names; a text without a name has its line alone. */
+static gemel_status graph_error(const body *b, gemel_location where, gemel_error *error) {
   if (error) {
     *error = b->graph->error;
-    error->line = line;
+    error->line = where.line;
     error->column = 0;
+    if (!gemel__is_place(where)) {
+      gemel__error_prefix(error, "line %d", where.line);
+    }
   }
   return b->graph->error.status;
+}
+
+/* The graph's own error at AT, not where VALUE, which it refuses as an output, was made. */
+static gemel_status output_error(const gemel__lex *at, gemel_value value, gemel_error *error) {
+  if (error) {
+    *error = *gemel_graph_error(value.graph);
+    gemel__error_unplace(error, gemel_value_where(value));
+  }
+  return gemel__lex_locate(at, error);
 }
 
 /* Makes NAME stand for REF. */
@@ -162,7 +174,7 @@ static gemel_status expression(body *b, gemel__lex *lex, gemel_value *value, gem
     return gemel__no_memory(error, "an expression");
   }
   *value = gemel__expr_program_run(program, b->graph, NULL, NULL, where, 1, b->values);
-  return gemel_is_null(*value) ? graph_error(b, where.line, error) : GEMEL_OK;
+  return gemel_is_null(*value) ? graph_error(b, where, error) : GEMEL_OK;
 }
 
 /* Gives the names on the left to the outputs of VALUE's node. */
@@ -227,8 +239,7 @@ static gemel_status output(body *b, gemel__lex *lex, gemel_error *error) {
     status = gemel__lex_fail(&at, error, GEMEL_BAD_TEXT, "the name is too long");
   }
   if (!status && gemel_output(value, name)) {
-    *error = b->graph->error;
-    status = gemel__lex_locate(&at, error);
+    status = output_error(&at, value, error);
   }
   return status;
 }
@@ -252,8 +263,7 @@ static gemel_status nameless_output(body *b, gemel__lex *lex, gemel_error *error
   gemel_value value;
   gemel_status status = expression(b, lex, &value, error);
   if (!status && gemel_output(value, "result")) {
-    *error = b->graph->error;
-    status = gemel__lex_locate(&at, error);
+    status = output_error(&at, value, error);
   }
   return status;
 }
@@ -364,7 +374,7 @@ static gemel_status input(body *b, gemel__lex *lex, gemel_error *error) {
   }
   gemel_value value = declare(b->graph, &d, where);
   if (gemel_is_null(value)) {
-    return graph_error(b, where.line, error);
+    return graph_error(b, where, error);
   }
   if (gemel_assume(value, d.facts) != GEMEL_OK) {
     return gemel__no_memory(error, "what is assumed of an input");
