@@ -721,10 +721,10 @@ END
   printf 'rule around in stabilize:\n    sigmoid(x) => sqr(sigmoid(-x))\n' >around.rules
   gives fuzz 0 '^gemel fuzz: .* findings: fails 0, unsettled 0, order 0, differs 0, lifted 0 (seed 1, ' fuzz --graphs 50 --evaluate 25
   mkdir found
-  gives fuzz/finds 1 '^Again: gemel fuzz --rules .around.rules. .found/fails-1-' fuzz --graphs 60 --rules around.rules --replay-dir found
+  gives fuzz/finds 1 "^Again: gemel fuzz --rules 'around.rules' 'found/fails-1-" fuzz --graphs 60 --rules around.rules --replay-dir found
   again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | head -1)
   eval "gives fuzz/again 1 '^fails: rules go in circles .*around' $again"
-  gives fuzz/number 1 '^Again: gemel fuzz --rules .around.rules. --seed 1 --first [0-9]* --graphs 1' fuzz --graphs 60 --rules around.rules
+  gives fuzz/number 1 "^Again: gemel fuzz --rules 'around.rules' --seed 1 --first [0-9]* --graphs 1" fuzz --graphs 60 --rules around.rules
   again=$(sed -n 's/^Again: gemel //p' "$scratch/out" | tail -1)
   eval "gives fuzz/number-again 1 ' findings: fails 1, ' $again"
   # what certified rewriting asked: questions, not more than applications, and those left open
@@ -777,9 +777,12 @@ END
   gives equal/match-list 0 'are the same function' equal there.gmt here.gmt --match x=u,r=s
   refuses equal/match-slip "'x=q'" equal there.gmt here.gmt --match x=q
   gives equal/tier 0 '^real ' equal there.gmt there.gmt --tier real
-  gives equal/tier-alone 0 'there.gmt agree by no tier but real (' equal there.gmt there.gmt --tier real
+  gives equal/tier-alone 0 'there.gmt agree in the tiers that were asked: real (' equal there.gmt there.gmt --tier real
   refuses equal/no-tier "'reel'" equal there.gmt there.gmt --tier reel
   refuses equal/dim '--dim is for a model of ONNX' equal there.gmt here.gmt --dim N=3
+  cp there.gmt 'in place.gmt'
+  gives opt/in-place 0 '' opt 'in place.gmt' --out 'in place.gmt'
+  gives show/format-and-out 0 '' show there.gmt --format dot --out dot
   refuses equal/report-on-input "--json: './there.gmt' is what the command reads" equal there.gmt here.gmt --json ./there.gmt
   refuses equal/reports "--json and --html name one file, 'one'" equal there.gmt here.gmt --json one --html one
   examples=$source/examples

@@ -220,7 +220,7 @@ static int read_state(const step *s, float *now) {
   return failed;
 }
 
-/* So may the call. */
+/* Calls, and what they leave; while another's targets are wrong, a call may fail for these. */
 static void train(worker *w, step *s, int k) {
   gemel_tensor *out[RESULTS] = {NULL};
   float now[30];

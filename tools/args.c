@@ -179,23 +179,34 @@ static int same_file(const char *a, const char *b) {
           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino);
 }
 
-/* The file that an option's value names, NULL if none: F, F.npz, NAME=F.npy, GLOB|FILE. */
+int gemel__is_path_label(const char *label) {
+  static const char *const paths[] = {"F", "D", "DIR", "FILE", "FOLDER", "F.npz", "F.npy"};
+  const char *last = strpbrk(label, "=|");
+  last = last != NULL ? last + 1 : label;
+  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+    if (strcmp(last, paths[k]) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The path that an option's value names, behind NAME= perhaps; NULL: none, as of a GLOB. */
 static const char *path_in(const gemel__given *given) {
-  const char *called = given->option->value, *equals = strchr(given->value, '=');
-  if (called == NULL || strchr(called, 'F') == NULL) {
+  const char *label = given->option->value, *equals = strchr(given->value, '=');
+  if (label == NULL || !gemel__is_path_label(label) ||
+      (strchr(label, '|') != NULL && strpbrk(given->value, "./") == NULL)) {
     return NULL;
   }
-  if (strstr(called, "=F") != NULL) {
-    return equals != NULL ? equals + 1 : NULL;
-  }
-  return called[0] == 'F' || strpbrk(given->value, "./") != NULL ? given->value : NULL;
+  return strchr(label, '=') != NULL && equals != NULL ? equals + 1 : given->value;
 }
 
 /* What is written to the value of option number OPTION must not be lost by what another
- * option writes, nor replace what is read. */
+ * option writes; a report must not replace what is read, as a result may. */
 static int check_written(const gemel__args *args, int option) {
   const gemel__given *o = &args->given[option];
-  for (int k = 0; k < args->n_operands; k++) {
+  int is_result = strcmp(o->option->name, "out") == 0;
+  for (int k = 0; k < args->n_operands && !is_result; k++) {
     if (same_file(o->value, args->operands[k])) {
       return gemel__complain("--%s: '%s' is what the command reads", o->option->name, o->value);
     }

@@ -100,25 +100,12 @@ static const struct worded *words_of(const gemel__option *o) {
   return k < WORDED_COUNT ? &worded[k] : NULL;
 }
 
-/* 1 if a value that --help calls LABEL is a path: F, D, DIR, FILE or FOLDER, alone or at an end. */
-static int is_path(const char *label) {
-  static const char *const paths[] = {"F", "D", "DIR", "FILE", "FOLDER", "F.npz", "F.npy"};
-  const char *last = strpbrk(label, "=|");
-  last = last != NULL ? last + 1 : label;
-  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
-    if (strcmp(last, paths[k]) == 0) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
 /* Rules of which there is only a file, as of gemel opt, are no words. */
 static value_kind kind_of(const gemel__option *o) {
   if (o->value == NULL) {
     return NO_VALUE;
   }
-  int path = is_path(o->value), bare = path && strpbrk(o->value, "=|") == NULL;
+  int path = gemel__is_path_label(o->value), bare = path && strpbrk(o->value, "=|") == NULL;
   if (words_of(o) != NULL && !bare) {
     return path ? WORDS_OR_FILE : WORDS;
   }

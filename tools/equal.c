@@ -160,7 +160,7 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
   fprintf(file, "\ngemel equal: %s and %s ", a, b);
   if (good && is_part(settings->tiers)) {
     gemel__paint(file, GEMEL__TONE_GOOD, 0, "agree");
-    fputs(" by no tier but ", file);
+    fputs(" in the tiers that were asked: ", file);
     print_tiers(file, settings->tiers);
   } else if (good) {
     gemel__paint(file, GEMEL__TONE_GOOD, 0, "are the same function");

@@ -490,8 +490,8 @@ static void print_pair_words(FILE *file, const char *before, unsigned words) {
 
 static void print_pair(FILE *file, const gemel__equal_summary *pair) {
   fprintf(file, "<p>%s",
-          pair->good ? pair->tiers != 0 ? "They agree by the tiers that were asked, others left out"
-                                        : "They are the same function"
+          pair->good      ? pair->tiers != 0 ? "They agree in the tiers that were asked"
+                                             : "They are the same function"
           : pair->differs ? "They differ"
                           : "They were not shown to be the same function");
   if (pair->bitwise) {

@@ -48,8 +48,11 @@ typedef struct gemel__option {
 } gemel__option;
 
 /* What the value of an option is called that says where a file is written: "F". No two such name
- * one file, nor one that is read. */
+ * one file; only --out may name one that is read. */
 extern const char gemel__written_file[];
+
+/* 1 if a value that --help calls LABEL is a path: F, D, DIR, FILE or FOLDER, alone or at an end. */
+int gemel__is_path_label(const char *label);
 
 /* One option as it was given. */
 typedef struct gemel__given {
