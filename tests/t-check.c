@@ -202,12 +202,13 @@ static void out_of_memory(const void *data) {
 
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("names", names, NULL),   CT_TEST("doubled", doubled, NULL),
-      CT_TEST("bodies", bodies, NULL), CT_TEST("out_of_memory", out_of_memory, NULL),
-      CT_TEST("end", end, NULL),
+      CT_TEST("names", names, NULL),
+      CT_TEST("doubled", doubled, NULL),
+      CT_TEST("bodies", bodies, NULL),
+      CT_TEST("out_of_memory", out_of_memory, NULL),
   };
   size_t k;
-  CT_ADD("check", "begin", begin, NULL);
+  shared();
   for (k = 0; k < CT_COUNT(damages); k++) {
     CT_ADD_TO("check", "planted", damages[k].name, planted, &damages[k]);
   }

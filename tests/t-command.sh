@@ -778,6 +778,8 @@ END
   refuses equal/match-slip "'x=q'" equal there.gmt here.gmt --match x=q
   gives equal/tier 0 '^real ' equal there.gmt there.gmt --tier real
   gives equal/tier-alone 0 'there.gmt agree in the tiers that were asked: real (' equal there.gmt there.gmt --tier real
+  gives equal/tiers 0 '' equal there.gmt there.gmt --tier real,special --json tiers.json
+  grep -q '^{"kind": "whole".*, "tiers": \["real", "special"\], ' tiers.json && good equal/tiers-json || wrong equal/tiers-json "$(tail -1 tiers.json)"
   refuses equal/no-tier "'reel'" equal there.gmt there.gmt --tier reel
   refuses equal/dim '--dim is for a model of ONNX' equal there.gmt here.gmt --dim N=3
   cp there.gmt 'in place.gmt'

@@ -625,5 +625,4 @@ void ct_register(void) {
     snprintf(name, sizeof name, "alike/%s", gemel__scalar_rows[k].name);
     CT_ADD("grad", name, alike_nodes, &gemel__scalar_rows[k]);
   }
-  CT_ADD("grad", "end", end, NULL);
 }

@@ -635,7 +635,6 @@ void ct_register(void) {
       CT_TEST("threads", graphs_on_threads, NULL),
       CT_TEST("refused_allocations", refused_allocations, NULL),
       CT_TEST("references", references, NULL),
-      CT_TEST("end", end, NULL),
   };
   ct_suite("graph", tests, CT_COUNT(tests));
 }

@@ -679,7 +679,6 @@ static void bad_options(const void *data) {
 
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("begin", begin, NULL),
       CT_TEST("contexts", contexts, NULL),
       CT_TEST("dims", strange_dims, NULL),
       CT_TEST("types", strange_types, NULL),
@@ -700,7 +699,7 @@ void ct_register(void) {
       CT_TEST("derivative_rules", derivative_rules, NULL),
       CT_TEST("derivatives", derivatives, NULL),
       CT_TEST("replays", replays, NULL),
-      CT_TEST("end", end, NULL),
   };
+  shared();
   ct_suite("hostile", tests, CT_COUNT(tests));
 }

@@ -4,8 +4,8 @@
  * inputs and the results that belong to them, compared as ONNX's own runner does. A model that
  * gemel reads must give those results; one that it doesn't read is refused with the node and the
  * reason, and how many there are of these is asserted, so that a model that is no longer read is
- * seen. GEMEL_ONNX_DATA names another folder of such tests, of which those that are refused or
- * differ are printed.
+ * seen, of the versions of the package that are known. GEMEL_ONNX_DATA names another folder of such
+ * tests, of which those that are refused or differ are printed.
  */
 #include <dirent.h>
 #include <math.h>
@@ -170,8 +170,44 @@ static void release(gemel_tensor **tensors) {
   }
 }
 
-/* Its results are those of an epsilon of 0.01, which its model doesn't have. */
-static const char mistaken[] = ROOT "node/test_adam_multiple";
+/* The package: 0 of ONNX 1.12, which Debian 12 has, 1 of 1.17, Debian 13's; -1: another. */
+static int package_version(void) {
+  static int version = -2;
+  if (version == -2) {
+    char line[200] = "";
+    FILE *said = popen("dpkg-query -W -f '${Version}' libonnx-testdata 2>/dev/null", "r");
+    if (said != NULL) {
+      (void)!fgets(line, sizeof line, said);
+      pclose(said);
+    }
+    version = strncmp(line, "1.12.", 5) == 0 ? 0 : strncmp(line, "1.17.", 5) == 0 ? 1 : -1;
+  }
+  return version;
+}
+
+/* Tests whose results aren't those of their models, and two that can't be met: all in the package
+ * of ONNX 1.17 but for the first, which is in both. */
+static const char *const mistaken[] = {
+    /* of an epsilon of 0.01, which its model doesn't have */
+    "node/test_adam_multiple",
+    /* numbers beyond i8 are wrapped, where QLinearMatMul saturates; ONNX 1.23 has other results */
+    "node/test_qlinearmatmul_2D_int8_float16", "node/test_qlinearmatmul_2D_int8_float32",
+    "node/test_qlinearmatmul_3D_int8_float16", "node/test_qlinearmatmul_3D_int8_float32",
+    /* the last windows are divided by places beyond the padding; ONNX 1.23 has other results */
+    "node/"
+    "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True",
+    /* sums of ten numbers in f32 whose value is 0, and which should be 0 but for 1e-7 */
+    "node/test_dft_inverse", "node/test_dft_inverse_opset19"};
+
+static int is_mistaken(const char *folder) {
+  size_t n = package_version() == 0 ? 1 : CT_COUNT(mistaken);
+  for (size_t k = 0; k < n && strncmp(folder, ROOT, strlen(ROOT)) == 0; k++) {
+    if (strcmp(folder + strlen(ROOT), mistaken[k]) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
 
 static void judge_folder(const char *folder) {
   node_test *t = calloc(1, sizeof *t);
@@ -190,15 +226,21 @@ static void judge_folder(const char *folder) {
 
 /* ---- All ---- */
 
+/* Of those whose data are of gemel's types: how many are read, and how many refused. */
+typedef struct counts {
+  size_t read, refused;
+} counts;
+
+/* A collection, with its counts in the packages of ONNX 1.12 and 1.17. */
 typedef struct collection {
   const char *name;
-  size_t read, refused; /* of those whose data are of gemel's types */
+  counts known[2];
 } collection;
 
-static const collection collections[] = {{"node", 854, 35},
-                                         {"pytorch-converted", 82, 0},
-                                         {"pytorch-operator", 35, 0},
-                                         {"simple", 7, 10}};
+static const collection collections[] = {{"node", {{854, 35}, {1095, 58}}},
+                                         {"pytorch-converted", {{82, 0}, {82, 0}}},
+                                         {"pytorch-operator", {{35, 0}, {35, 0}}},
+                                         {"simple", {{7, 10}, {7, 10}}}};
 
 /* Judges each test of a folder: 1, or 0 if there is no such folder. */
 static int judge_all(const char *root) {
@@ -210,7 +252,7 @@ static int judge_all(const char *root) {
   }
   for (struct dirent *entry; (entry = readdir(all)) != NULL;) {
     snprintf(folder, sizeof folder, "%s/%s", root, entry->d_name);
-    if (strncmp(entry->d_name, "test_", 5) == 0 && strcmp(folder, mistaken) != 0) {
+    if (strncmp(entry->d_name, "test_", 5) == 0 && !is_mistaken(folder)) {
       judge_folder(folder);
     }
   }
@@ -226,8 +268,13 @@ static void all_of(const void *data) {
   if (!judge_all(root)) {
     CT_SKIP("libonnx-testdata isn't installed");
   }
-  CT_EQ_INT(read_count, of->read);
-  CT_EQ_INT(refused_count, of->refused);
+  int version = package_version();
+  if (version >= 0) {
+    CT_EQ_INT(read_count, of->known[version].read);
+    CT_EQ_INT(refused_count, of->known[version].refused);
+  } else {
+    printf("read %zu, refused %zu of an unknown version\n", read_count, refused_count);
+  }
 }
 
 static void others(const void *data) {

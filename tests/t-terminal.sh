@@ -4,6 +4,7 @@
 # script(1). SPDX-License-Identifier: MIT
 . "$(dirname "$0")/command.sh"
 command -v script >/dev/null 2>&1 || { echo "$self: there is no script(1), so no terminal"; exit 77; }
+script -qec true /dev/null </dev/null >terminal 2>&1 || { echo "$self: $(cat terminal)"; exit 77; }
 unset NO_COLOR
 TERM=xterm
 export TERM

@@ -433,7 +433,6 @@ static const int alone = 0, together = 1;
 
 void ct_register(void) {
   static const ct_test tests[] = {
-      CT_TEST("begin", begin, NULL),
       CT_TEST("interning", interning, NULL),
       CT_TEST("registering", registering, NULL),
       CT_TEST("graphs", graphs, NULL),
@@ -443,7 +442,7 @@ void ct_register(void) {
       CT_TEST("passes", passes, NULL),
       CT_TEST("defining", defining, NULL),
       CT_TEST("references", references, NULL),
-      CT_TEST("end", end, NULL),
   };
+  shared();
   ct_suite("threads", tests, CT_COUNT(tests));
 }

@@ -138,18 +138,42 @@ static void print_tiers(FILE *file, unsigned tiers) {
   }
 }
 
+/* The verdict, and what it is up to. */
+static void print_verdict(FILE *file, const gemel__equal_summary *s, const char *a, const char *b) {
+  fprintf(file, "\ngemel equal: %s and %s ", a, b);
+  if (s->good && s->tiers != 0) {
+    gemel__paint(file, GEMEL__TONE_GOOD, 0, "agree");
+    fputs(" in the tiers that were asked: ", file);
+    print_tiers(file, s->tiers);
+  } else if (s->good) {
+    gemel__paint(file, GEMEL__TONE_GOOD, 0, "are the same function");
+  } else if (s->differs) {
+    gemel__paint(file, GEMEL__TONE_BAD, 0, "differ");
+  } else {
+    gemel__paint(file, GEMEL__TONE_OPEN, 0, "were not shown to be the same function");
+  }
+  if (s->bitwise) {
+    fputs(", bitwise", file);
+  } else if (s->needs != 0) {
+    fputs(s->good ? ", up to " : ", told apart by ", file);
+    print_needs(file, s->needs);
+  }
+  if (s->good && s->symbols_up_to > 0) {
+    fprintf(file, ", for sizes up to %lld", (long long)s->symbols_up_to);
+  }
+}
+
 static void print_result(const gemel__records *records, const gemel_pair_result *result,
-                         const char *a, const char *b, const gemel_verify_options *settings) {
+                         const gemel__equal_summary *s, char *const operands[2],
+                         const gemel_verify_options *settings) {
   FILE *file = records->table;
-  int good = is_equal(records, result);
-  size_t k;
-  for (k = 0; k < records->count; k++) {
+  for (size_t k = 0; k < records->count; k++) {
     print_evidence(file, &records->rows[k]);
   }
   gemel__records_print_failures(records, GEMEL_VERDICT_REFUTED); /* the others are said above */
-  if (result->refused != 0) {
+  if (s->refused != 0) {
     fputs("\nnot allowed: ", file);
-    print_needs(file, result->refused);
+    print_needs(file, s->refused);
     fputc('\n', file);
   }
   if (settings->counterexample_folder != NULL && result->verdict == GEMEL_VERDICT_REFUTED &&
@@ -157,27 +181,7 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
     fputs("\nno counterexample was written: no inputs are known at which the results differ\n",
           file);
   }
-  fprintf(file, "\ngemel equal: %s and %s ", a, b);
-  if (good && is_part(settings->tiers)) {
-    gemel__paint(file, GEMEL__TONE_GOOD, 0, "agree");
-    fputs(" in the tiers that were asked: ", file);
-    print_tiers(file, settings->tiers);
-  } else if (good) {
-    gemel__paint(file, GEMEL__TONE_GOOD, 0, "are the same function");
-  } else if (result->verdict == GEMEL_VERDICT_REFUTED || result->refused != 0) {
-    gemel__paint(file, GEMEL__TONE_BAD, 0, "differ");
-  } else {
-    gemel__paint(file, GEMEL__TONE_OPEN, 0, "were not shown to be the same function");
-  }
-  if (result->bitwise && !is_part(settings->tiers)) {
-    fputs(", bitwise", file);
-  } else if (result->needs != 0) {
-    fputs(good ? ", up to " : ", told apart by ", file);
-    print_needs(file, result->needs);
-  }
-  if (good && result->symbols_up_to > 0) {
-    fprintf(file, ", for sizes up to %lld", (long long)result->symbols_up_to);
-  }
+  print_verdict(file, s, operands[0], operands[1]);
   fprintf(file, " (seed %llu, %.1f s)\n", (unsigned long long)settings->seed,
           gemel__now() - records->started);
 }
@@ -201,6 +205,20 @@ static const char *outcome_word(const gemel__equal_summary *s) {
                                           : GEMEL__OUTCOME_OPEN);
 }
 
+/* The member that lists TIERS, if they are a part. */
+static void write_tiers(FILE *file, unsigned tiers) {
+  const char *before = ", \"tiers\": [";
+  for (int tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+    if (tiers >> tier & 1) {
+      fprintf(file, "%s\"%s\"", before, gemel_tier_name((gemel_tier)tier));
+      before = ", ";
+    }
+  }
+  if (tiers != 0) {
+    fputc(']', file);
+  }
+}
+
 /* The last line of the JSON: the verdict on the pair as a whole. */
 static void write_whole(const gemel__records *records, const gemel_pair_result *result,
                         const pair_question *q, uint64_t seed) {
@@ -219,11 +237,7 @@ static void write_whole(const gemel__records *records, const gemel_pair_result *
   if (s->good && result->symbols_up_to > 0) {
     fprintf(file, ", \"sizes_up_to\": %lld", (long long)result->symbols_up_to);
   }
-  if (s->tiers != 0) {
-    fputs(", \"tiers\": \"", file);
-    print_tiers(file, s->tiers);
-    fputc('"', file);
-  }
+  write_tiers(file, s->tiers);
   fputs(", \"detail\": ", file);
   gemel__json_text(file, s->detail);
   fprintf(file, ", \"seed\": %llu, \"seconds\": %.3f}\n", (unsigned long long)seed,
@@ -297,11 +311,11 @@ static int compare(gemel__records *records, const pair_question *q,
   if (status != GEMEL_OK) {
     return gemel__complain_error(NULL, &error);
   }
-  print_result(records, &result, q->args->operands[0], q->args->operands[1], settings);
+  print_result(records, &result, q->summary, q->args->operands, settings);
   if (closed != GEMEL__GOOD) {
     return closed;
   }
-  return is_equal(records, &result) ? GEMEL__GOOD : GEMEL__REFUTED;
+  return q->summary->good ? GEMEL__GOOD : GEMEL__REFUTED;
 }
 
 /* Compares the two graphs, with a report if one is asked for. */

@@ -48,8 +48,7 @@ static int read_fastmath(const char *text, gemel_rewrite_options *o) {
     }
     if (k == GEMEL_NEEDS_COUNT) {
       return gemel__complain(
-          "--fastmath: '%.*s' is none of the words that rules need, nor is it none, default or all "
-          "by itself",
+          "--fastmath: '%.*s' is no word of a rule's needs (none, default and all stand alone)",
           (int)length, text);
     }
     o->allow |= 1u << k;

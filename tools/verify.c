@@ -271,7 +271,7 @@ static int run(const gemel__args *args) {
     return gemel__complain("--record and --ranks need --proof");
   }
   if (gemel__arg(args, "rules") != NULL && gemel__arg(args, "ops") != NULL) {
-    return gemel__complain("verify: --rules and --ops are two questions: ask one");
+    return gemel__complain("verify: --rules and --ops cannot be given together");
   }
   int status = read_settings(args, &records, &settings);
   if (status == GEMEL__GOOD) {

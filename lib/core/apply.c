@@ -347,8 +347,7 @@ const char *gemel__stranger(const gemel_graph *graph, gemel_value value) {
   for (const gemel_graph *g = graph->inside; g != NULL; g = g->inside) {
     if (g == value.graph) {
       return "a value of a loop's body; another enters that as a constant or a row of the loop, "
-             "and "
-             "what it computes leaves it as a state's last value or rows, or stacked";
+             "and what it computes leaves it as a state's last value or rows, or stacked";
     }
   }
   return "a value of another graph";
