@@ -665,6 +665,17 @@ if [ "$harness" != 0 ]; then
   done
   gives equal/differs 1 '^gemel equal: f.gmt and differs.gmt differ' equal f.gmt differs.gmt --json pair.json --replay-dir replays
   grep -q '"verdict": "refuted".*"counterexample": "graph .*"replay": "replays/' pair.json && good equal/json || wrong equal/json "no counterexample with its replay"
+  # A folder of somebody else's is believed in nothing.
+  damaged=0
+  for edit in 's/^calls = .*/calls = 8/' 's/^calls = .*/calls = 99999999999999999999/' 's/^range = .*/range = 99 0 0/' \
+    's/^range = .*/range = 6 5 5/' 's/^range = .*/range = 0 3 1/' 's/^range = .*/range = 0 x/' 's/^tier = .*/tier = none/' \
+    's/^kind = .*/kind = kernel/' 's/^seed = .*//' 's/^name = .*//'; do
+    damaged=$((damaged + 1))
+    rm -rf damaged
+    cp -r replays/*.replay damaged
+    sed -i "$edit" damaged/question
+    refuses "verify/replay-damaged-$damaged" 'damaged' verify --replay damaged
+  done
   cp f.gmt "$(printf 'name\303\251\377\t"\\.gmt')"
   "$gemel" equal name* differs.gmt --json odd.json >/dev/null
   "$gemel" equal f.gmt f.gemel --json bitwise.json >/dev/null

@@ -134,8 +134,6 @@ static const rewritten cases[] = {
      "(x: f32[5]) { y = -x c, b = split(y, sizes = [2, 3], axis = 0) "
      "a = subtensor(y, start = [0], size = [2], step = [1]) r = join(b, a) return r, a, b }"},
     /* use counts */
-    {R("a") "neg(abs(x)) => sqr(x) where single_use(x), single_use(abs(x))",
-     "(x: f32) { r = -abs(x) return r }", "(x: f32) { r = -abs(x) return r }"},
     {R("a") "neg(y) => sqr(y) where single_use(y)",
      "(x: f32) { y = abs(x) z = exp(x) r = -y s = -z t = z return r, s, t }",
      "(x: f32) { y = abs(x) z = exp(x) r = sqr(y) s = -z t = z return r, s, t }"},
@@ -246,6 +244,17 @@ static const broken mistakes[] = {
     {"rule a in stabilize: -x => x rule a in stabilize: -x => x", "there is a rule a", 1, 35},
     {"rule a in stabilize: sum(x, axes = x) => x", "x is a tensor, not an attribute", 1, 36},
     {"rule a in stabilize: -x x", "expected '=>'", 1, 25},
+    {"rule a in stabilize: cast(x, dtype = d) => x where dtype(d) == d",
+     "a tensor, and this is a dtype", 1, 58},
+    {"rule a in stabilize: sum(x, axes = a) => x where scalar(a)", "a tensor, and this is a list",
+     1, 57},
+    {"rule a in stabilize: cast(x, dtype = d) => x where d",
+     "a condition is a number, and this is a dtype", 1, 52},
+    {"rule a in stabilize: cast(x, dtype = d) => cast(x, dtype = rank(x))",
+     "a dtype, and this is a number", 1, 60},
+    {"rule a in stabilize: neg(x) => x where single_use(abs(x))", "a list, and this is a tensor", 1,
+     55},
+    {"rule a in stabilize: neg(x) => x where x == x", "no tensors, and this is a tensor", 1, 40},
 };
 
 static void mistake(const void *data) {

@@ -162,8 +162,8 @@ static void same_files(const char *ours, const char *theirs) {
   gemel_error error;
   char *a, *b;
   size_t n, m;
-  CT_REQUIRE(!gemel__file_read(ours, &a, &n, &error));
-  CT_REQUIRE(!gemel__file_read(theirs, &b, &m, &error));
+  CT_REQUIRE(!gemel__file_read(ours, GEMEL__MOST_BYTES, &a, &n, &error));
+  CT_REQUIRE(!gemel__file_read(theirs, GEMEL__MOST_BYTES, &b, &m, &error));
   CT_EQ_UINT(n, m);
   CT_CHECK(n == m && CT_EQ_MEM(a, b, n));
   gemel__free(a, n + 1);
@@ -372,7 +372,7 @@ static void damaged(const void *data) {
     char *bytes;
     size_t n;
     gemel_error error;
-    CT_REQUIRE(!gemel__file_read(corpus(files[j]), &bytes, &n, &error));
+    CT_REQUIRE(!gemel__file_read(corpus(files[j]), GEMEL__MOST_BYTES, &bytes, &n, &error));
     for (size_t k = 0; k < n; k++) {
       ct_context("%s, %zu bytes", files[j], k);
       CT_CHECK(parse(bytes, k, &error) != GEMEL_OK);

@@ -12,6 +12,7 @@
 #include "core/registry.h"
 #include "core/suggest.h"
 #include "rules/functions.h"
+#include "rules/kinds.h"
 #include "rules/rule.h"
 
 enum { MAX_WORDS = 16 };
@@ -71,6 +72,16 @@ static int find_variable(void *user, const char *name, size_t length) {
   return -1;
 }
 
+/* The same for expressions. */
+static int look_up(void *user, const char *name, size_t length, unsigned *kinds) {
+  const struct gemel_rule *rule = user;
+  int found = find_variable(user, name, length);
+  if (found >= 0) {
+    *kinds = rule->variables[found].kinds;
+  }
+  return found;
+}
+
 static const char *kind_name(int kind) {
   return kind == GEMEL__TERM_TENSOR    ? "a tensor"
          : kind == GEMEL__TERM_TENSORS ? "a list of tensors"
@@ -108,6 +119,7 @@ static gemel_status variable(rule_compiler *c, uint32_t node, int kind, uint32_t
     found = (int)c->rule->n_variables;
     v = &c->rule->variables[found];
     v->kind = (unsigned char)kind;
+    v->kinds = kind == GEMEL__TERM_ABSENT ? 0 : 1u << kind;
     v->name = keep_text(c, s->text, s->length);
     if (v->name == NULL) {
       return GEMEL_NO_MEMORY;
@@ -133,12 +145,26 @@ static gemel_status name_result(rule_compiler *c, uint32_t node, gemel__pattern 
     return fail(c, node, "more than %d variables", GEMEL__RULE_VARIABLES);
   }
   v->kind = GEMEL__TERM_TENSOR;
+  v->kinds = GEMEL__KINDS_OF(TENSOR);
   v->name = keep_text(c, s->as, s->as_length);
   p->named = ++c->rule->n_variables;
   return v->name != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
 }
 
 /* ---- Attributes ---- */
+
+/* The expression at NODE: WHAT, which is one of KINDS. */
+static gemel_status expression(const rule_compiler *c, uint32_t node, const char *what,
+                               unsigned kinds, gemel__termexpr *expr) {
+  char is[100], wanted[100];
+  gemel_status status =
+      gemel__term_compile(&c->rule->syntax, node, look_up, c->rule, c->arena, expr, c->error);
+  if (status == GEMEL_OK && gemel__kinds_apart(expr->kinds, kinds)) {
+    return fail(c, node, "%s is %s, and this is %s", what, gemel__kinds_text(kinds, wanted),
+                gemel__kinds_text(expr->kinds, is));
+  }
+  return status;
+}
 
 /* 1 if a bare name is a constant and no variable. */
 static int is_constant_name(const gemel__syntax_node *s) {
@@ -153,8 +179,9 @@ static int is_constant_name(const gemel__syntax_node *s) {
          gemel_dtype_find(name, &dtype) == GEMEL_OK;
 }
 
-/* An expression in attribute position; on the left, a new bare name binds. */
-static gemel_status attribute(rule_compiler *c, uint32_t node, gemel__termexpr *expr) {
+/* An expression where an attribute of KINDS stands; on the left, a new bare name binds. */
+static gemel_status attribute(rule_compiler *c, uint32_t node, unsigned kinds,
+                              gemel__termexpr *expr) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
   if (c->left && s->kind == GEMEL__SYNTAX_NAME && !is_constant_name(s)) {
     uint32_t index;
@@ -162,9 +189,9 @@ static gemel_status attribute(rule_compiler *c, uint32_t node, gemel__termexpr *
     if (status != GEMEL_OK) {
       return status;
     }
+    c->rule->variables[index].kinds |= kinds;
   }
-  return gemel__term_compile(&c->rule->syntax, node, find_variable, c->rule, c->arena, expr,
-                             c->error);
+  return expression(c, node, "the attribute", kinds, expr);
 }
 
 static const gemel_attr_spec *find_spec(const gemel__op *op, const gemel__syntax_node *s,
@@ -206,7 +233,8 @@ static gemel_status call_attributes(rule_compiler *c, uint32_t node, const gemel
     if (attrs[k].count != 0) {
       return fail(c, child, "attribute %s is given twice", op->record.attrs[k].name);
     }
-    gemel_status status = attribute(c, child, &attrs[k]);
+    gemel_status status =
+        attribute(c, child, gemel__kinds_of_attr(&op->record.attrs[k]), &attrs[k]);
     if (status != GEMEL_OK) {
       return status;
     }
@@ -336,7 +364,7 @@ static gemel_status output(rule_compiler *c, uint32_t node, gemel__pattern *p, u
   if (nodes[inner].kind != GEMEL__SYNTAX_CALL) {
     return fail(c, node, "'@' stands behind a call");
   }
-  gemel_status status = attribute(c, k, &p->output);
+  gemel_status status = attribute(c, k, GEMEL__KINDS_OF(NUMBER), &p->output);
   p->any_output = 1;
   p->syntax = inner;
   return status ? status : call(c, inner, p, index);
@@ -520,9 +548,8 @@ static gemel_status parse_conditions(rule_compiler *c) {
                              GEMEL__RULE_NODES);
     }
     status = gemel__syntax_parse(&c->rule->syntax, c->lex, &root, c->error);
-    status = status ? status
-                    : gemel__term_compile(&c->rule->syntax, root, find_variable, c->rule, c->arena,
-                                          &list[n], c->error);
+    status =
+        status ? status : expression(c, root, "a condition", gemel__kinds_given('b'), &list[n]);
     n++;
   } while (status == GEMEL_OK && c->lex->kind == ',');
   if (status == GEMEL_OK) {

@@ -29,6 +29,7 @@ typedef struct gemel__termcall {
 typedef struct gemel__function {
   const char *name;
   const char *kinds;
+  char gives;
   const char *summary;
   gemel_status (*run)(gemel__termcall *call);
   unsigned char min, max;
@@ -36,12 +37,12 @@ typedef struct gemel__function {
 } gemel__function;
 
 enum {
-#define FUNCTION(name, min, max, kinds, summary) GEMEL__FUNCTION_##name,
+#define FUNCTION(name, min, max, kinds, gives, summary) GEMEL__FUNCTION_##name,
 #include "rules/functions.def"
 #undef FUNCTION
   GEMEL__FUNCTION_COUNT,
   GEMEL__LAST_FUNCTION = GEMEL__FUNCTION_COUNT - 1,
-#define OPERATOR(name, min, max, kinds, summary) GEMEL__OPERATOR_##name,
+#define OPERATOR(name, min, max, kinds, gives, summary) GEMEL__OPERATOR_##name,
 #include "rules/functions.def"
 #undef OPERATOR
   GEMEL__ROW_COUNT
@@ -50,9 +51,9 @@ enum {
 /* The rows: functions, then operators. */
 extern const gemel__function gemel__function_rows[GEMEL__ROW_COUNT];
 
-#define FUNCTION(name, min, max, kinds, summary)                                                   \
+#define FUNCTION(name, min, max, kinds, gives, summary)                                            \
   gemel_status gemel__function_##name(gemel__termcall *call);
-#define OPERATOR(name, min, max, kinds, summary)                                                   \
+#define OPERATOR(name, min, max, kinds, gives, summary)                                            \
   gemel_status gemel__operator_##name(gemel__termcall *call);
 #include "rules/functions.def"
 #undef FUNCTION

@@ -40,6 +40,7 @@ enum {
 typedef struct gemel__variable {
   const char *name;   /* in the rule's arena */
   unsigned char kind; /* GEMEL__TERM_TENSOR, _TENSORS, or _ABSENT for an attribute */
+  unsigned kinds;     /* which kinds of terms it may be: see kinds.h */
 } gemel__variable;
 
 /* One side of a rule; the last node is the root. */

@@ -217,7 +217,7 @@ gemel_rules *gemel_rules_load(gemel_context *context, const char *path, gemel_er
     gemel__fail(error, GEMEL_BAD_ARGUMENT, "the %s is null", context == NULL ? "context" : "path");
     return NULL;
   }
-  if (gemel__file_read(path, &text, &length, error) != GEMEL_OK) {
+  if (gemel__file_read(path, GEMEL__MOST_TEXT, &text, &length, error) != GEMEL_OK) {
     return NULL;
   }
   gemel_rules *rules = gemel_rules_parse(context, text, length, path, error);

@@ -14,17 +14,18 @@
 #include "core/dtype.h"
 #include "core/suggest.h"
 #include "rules/functions.h"
+#include "rules/kinds.h"
 
 enum { FUNCTION, NUMBER, VARIABLE, LIST, REAL, DTYPE, ABSENT, OTHER }; /* kinds of code */
 enum { MAX_CODE = 256, MAX_DEPTH = 200 };
 
 const gemel__function gemel__function_rows[GEMEL__ROW_COUNT] = {
-#define FUNCTION(name, min, max, kinds, summary)                                                   \
-  {#name, kinds, summary, gemel__function_##name, min, max, 0},
+#define FUNCTION(name, min, max, kinds, gives, summary)                                            \
+  {#name, kinds, gives, summary, gemel__function_##name, min, max, 0},
 #include "rules/functions.def"
 #undef FUNCTION
-#define OPERATOR(name, min, max, kinds, summary)                                                   \
-  {#name, kinds, summary, gemel__operator_##name, min, max, 1},
+#define OPERATOR(name, min, max, kinds, gives, summary)                                            \
+  {#name, kinds, gives, summary, gemel__operator_##name, min, max, 1},
 #include "rules/functions.def"
 #undef OPERATOR
 };
@@ -51,16 +52,19 @@ typedef struct term_compiler {
   gemel_error *error;
   gemel__termcode code[MAX_CODE];
   uint32_t count;
-  uint32_t stack; /* terms on it after the code so far */
+  uint32_t stack;                            /* terms on it after the code so far */
+  gemel__kinds kinds[GEMEL__TERM_STACK + 1]; /* what each of them may be */
 } term_compiler;
 
-/* Appends CODE, which takes its COUNT operands from the stack and puts one term there. */
-static gemel_status emit(term_compiler *c, const gemel__syntax_node *node, gemel__termcode code) {
+/* Appends CODE, which takes its COUNT operands from the stack and puts one term of KINDS there. */
+static gemel_status emit(term_compiler *c, const gemel__syntax_node *node, gemel__termcode code,
+                         gemel__kinds kinds) {
   c->stack += 1u - code.count;
   if (c->count == MAX_CODE || c->stack > GEMEL__TERM_STACK) {
     return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT, "the expression is too long");
   }
   c->code[c->count++] = code;
+  c->kinds[c->stack - 1] = kinds;
   return GEMEL_OK;
 }
 
@@ -74,7 +78,7 @@ static gemel_status emit_number(term_compiler *c, const gemel__syntax_node *node
     return gemel__lex_fail(&node->at, c->error, GEMEL_BAD_TEXT,
                            "the number doesn't fit into 64 bits");
   }
-  return emit(c, node, code);
+  return emit(c, node, code, code.kind == REAL ? GEMEL__KINDS_OF(REAL) : GEMEL__KINDS_OF(NUMBER));
 }
 
 static gemel_status emit_string(term_compiler *c, const gemel__syntax_node *node) {
@@ -86,7 +90,7 @@ static gemel_status emit_string(term_compiler *c, const gemel__syntax_node *node
   memcpy(text, node->text, node->length);
   text[node->length] = '\0';
   *attr = gemel_attr_string("", text);
-  return emit(c, node, (gemel__termcode){.kind = OTHER, .attr = attr});
+  return emit(c, node, (gemel__termcode){.kind = OTHER, .attr = attr}, GEMEL__KINDS_OF(OTHER));
 }
 
 /* Constants that are written as names. */
@@ -104,9 +108,11 @@ enum { N_CONSTANTS = sizeof constants / sizeof *constants };
 
 /* Offers what a NAME could have been: a constant, or a variable of the same rule. */
 static void offer_names(const term_compiler *c, gemel__suggestion *s) {
+  gemel__kinds kinds;
   for (size_t k = 1; k < c->syntax->count; k++) {
     const gemel__syntax_node *other = &c->syntax->nodes[k];
-    if (other->kind == GEMEL__SYNTAX_NAME && c->lookup(c->user, other->text, other->length) >= 0) {
+    if (other->kind == GEMEL__SYNTAX_NAME &&
+        c->lookup(c->user, other->text, other->length, &kinds) >= 0) {
       gemel__suggestion_offer(s, other->text, other->length);
     }
   }
@@ -116,15 +122,23 @@ static void offer_names(const term_compiler *c, gemel__suggestion *s) {
   gemel__dtype_offer(s);
 }
 
+/* What a constant is. */
+static gemel__kinds kinds_of_constant(const gemel__termcode *code) {
+  return code->kind == NUMBER  ? GEMEL__KINDS_OF(NUMBER)
+         : code->kind == DTYPE ? GEMEL__KINDS_OF(DTYPE)
+                               : GEMEL__KINDS_OF(ABSENT);
+}
+
 static gemel_status emit_name(term_compiler *c, const gemel__syntax_node *node) {
   gemel__termcode code = {.kind = VARIABLE};
+  gemel__kinds kinds;
   gemel__suggestion near;
   for (size_t k = 0; k < N_CONSTANTS; k++) {
     if (gemel__syntax_is(node, constants[k].name)) {
-      return emit(c, node, constants[k].code);
+      return emit(c, node, constants[k].code, kinds_of_constant(&constants[k].code));
     }
   }
-  int variable = c->lookup(c->user, node->text, node->length);
+  int variable = c->lookup(c->user, node->text, node->length, &kinds);
   if (variable < 0) {
     gemel__suggestion_start(&near, node->text, node->length);
     offer_names(c, &near);
@@ -132,7 +146,7 @@ static gemel_status emit_name(term_compiler *c, const gemel__syntax_node *node) 
                            (int)node->length, node->text, gemel__suggestion_text(&near));
   }
   code.index = (uint32_t)variable;
-  return emit(c, node, code);
+  return emit(c, node, code, kinds);
 }
 
 /* The row of a CALL; GEMEL__ROW_COUNT if there is none. */
@@ -177,6 +191,35 @@ static gemel_status check_count(term_compiler *c, const gemel__syntax_node *node
                          f->name, f->min, f->max, (unsigned)node->n_children);
 }
 
+/* The operands of CODE, the topmost of the stack, may be what it takes; else what is said of the
+ * one that can't. */
+static gemel_status check_kinds(term_compiler *c, const gemel__syntax_node *node,
+                                const gemel__termcode *code) {
+  const gemel__function *f = code->kind == FUNCTION ? &gemel__function_rows[code->index] : NULL;
+  const char *letter = f != NULL ? f->kinds : "e";
+  uint32_t child = node->child, first = c->stack - code->count;
+  char is[100], wanted[100];
+  for (uint32_t k = 0; k < code->count; k++, child = c->syntax->nodes[child].next) {
+    gemel__kinds takes = gemel__kinds_taken(*letter);
+    if ((c->kinds[first + k] & takes) == 0) {
+      const char *name = f == NULL ? "a list" : f->infix ? "an operator" : f->name;
+      const char *what =
+          takes & GEMEL__KINDS_OF(OTHER) ? "no tensors" : gemel__kinds_text(takes, wanted);
+      return gemel__lex_fail(&c->syntax->nodes[child].at, c->error, GEMEL_BAD_TEXT,
+                             "%s takes %s, and this is %s", name, what,
+                             gemel__kinds_text(c->kinds[first + k], is));
+    }
+    letter += letter[1] != '\0';
+  }
+  return GEMEL_OK;
+}
+
+/* What CODE leaves on the stack. */
+static gemel__kinds kinds_of_call(const gemel__termcode *code) {
+  return code->kind == LIST ? GEMEL__KINDS_OF(LIST)
+                            : gemel__kinds_given(gemel__function_rows[code->index].gives);
+}
+
 /* What comes after the operands of a CALL, INDEX or LIST. */
 static gemel_status emit_call(term_compiler *c, const gemel__syntax_node *node) {
   gemel__termcode code = {.kind = FUNCTION, .index = GEMEL__OPERATOR_index};
@@ -192,7 +235,8 @@ static gemel_status emit_call(term_compiler *c, const gemel__syntax_node *node) 
     status = code.index == GEMEL__ROW_COUNT ? no_such_function(c, node)
                                             : check_count(c, node, code.index);
   }
-  return status ? status : emit(c, node, code);
+  status = status ? status : check_kinds(c, node, &code);
+  return status ? status : emit(c, node, code, kinds_of_call(&code));
 }
 
 /* Recurses on the nesting of the text, which is limited here too: the parser doesn't count what
@@ -252,6 +296,7 @@ gemel_status gemel__term_compile(const gemel__syntax *syntax, uint32_t node,
     expr->code = gemel__arena_copy(arena, c.code, c.count * sizeof *c.code);
     expr->count = c.count;
     expr->root = node;
+    expr->kinds = c.kinds[0];
     status = expr->code != NULL ? GEMEL_OK : gemel__no_memory(error, "a rule");
   }
   return status;
@@ -331,6 +376,10 @@ static int fits(char kind, const gemel__term *x) {
     return x->kind == GEMEL__TERM_DTYPE;
   case 'e':
     return gemel__has_entries(x);
+  case 'a':
+    return gemel__has_entries(x) || x->kind == GEMEL__TERM_REAL;
+  case 'x':
+    return gemel__has_integers(x) || x->kind == GEMEL__TERM_ABSENT;
   case 'l':
     return x->kind == GEMEL__TERM_LIST;
   case 'i':

@@ -82,16 +82,18 @@ typedef struct gemel__termcode {
 typedef struct gemel__termexpr {
   const gemel__termcode *code;
   uint32_t count;
-  uint32_t root; /* in the syntax it was compiled from */
+  uint32_t root;  /* in the syntax it was compiled from */
+  unsigned kinds; /* what it may be: see kinds.h */
 } gemel__termexpr;
 
 enum { GEMEL__TERM_STACK = 64 };
 
-/* Looks up a variable: its number, or -1. */
-typedef int (*gemel__term_lookup)(void *user, const char *name, size_t length);
+/* Looks up a variable: its number, or -1, and which kinds of terms it may be (see kinds.h). */
+typedef int (*gemel__term_lookup)(void *user, const char *name, size_t length, unsigned *kinds);
 
 /* Compiles the tree at NODE into EXPR, whose code lives in ARENA. Names of dtypes (f32, …) and
- * `none` are constants. GEMEL_BAD_TEXT with place and, where a name is nearly one of the table's or
+ * `none` are constants. An operand that can't be what its function takes is an error.
+ * GEMEL_BAD_TEXT with place and, where a name is nearly one of the table's or
  * of the variables', a suggestion ("did you mean ...?"); GEMEL_NO_MEMORY. */
 gemel_status gemel__term_compile(const gemel__syntax *syntax, uint32_t node,
                                  gemel__term_lookup lookup, void *user, gemel__arena *arena,

@@ -177,7 +177,7 @@ gemel_status gemel__dump_read_lines(gemel_graph *graph, const char *path, gemel_
   if (access(path, F_OK) != 0 && errno == ENOENT) {
     return GEMEL_OK;
   }
-  gemel_status status = gemel__file_read(path, &text, &length, error);
+  gemel_status status = gemel__file_read(path, GEMEL__MOST_TEXT, &text, &length, error);
   if (status == GEMEL_OK) {
     status = read_text(&r, text, length);
     gemel__free(text, length + 1);

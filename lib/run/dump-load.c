@@ -99,7 +99,7 @@ static gemel_status read_rules(dump_reader *r, const char *name) {
   size_t length;
   snprintf(file, sizeof file, GEMEL__DUMP_RULES, r->n_rules);
   GEMEL__TRY(gemel__dump_path(r->folder, file, path, r->error));
-  GEMEL__TRY(gemel__file_read(path, &bytes, &length, r->error));
+  GEMEL__TRY(gemel__file_read(path, GEMEL__MOST_TEXT, &bytes, &length, r->error));
   gemel_rules *set = gemel_rules_parse(r->context, bytes, length, name, r->error);
   gemel__free(bytes, length + 1);
   if (set == NULL) {
@@ -242,7 +242,8 @@ static gemel_status read_options(dump_reader *r) {
   size_t length;
   gemel_dumped *d = &r->dumped;
   gemel_status status = gemel__dump_path(r->folder, GEMEL__DUMP_OPTIONS, path, r->error);
-  status = status == GEMEL_OK ? gemel__file_read(path, &bytes, &length, r->error) : status;
+  status = status == GEMEL_OK ? gemel__file_read(path, GEMEL__MOST_TEXT, &bytes, &length, r->error)
+                              : status;
   if (status != GEMEL_OK) {
     return status;
   }

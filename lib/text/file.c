@@ -17,12 +17,20 @@ static gemel_status system_failed(const char *path, const char *what, gemel_erro
   return gemel__fail(error, GEMEL_IO, "%s: %s: %s", path, what, strerror(errno));
 }
 
-/* Reads the rest of STREAM, which may be a pipe, into a block that grows. */
-static gemel_status read_stream(FILE *stream, const char *path, size_t expected, char **bytes,
-                                size_t *length, gemel_error *error) {
+static gemel_status too_long(const char *path, size_t most, gemel_error *error) {
+  return gemel__fail(error, GEMEL_BAD_FILE, "%s: is a text of more than %zu bytes", path, most);
+}
+
+/* Reads the rest of STREAM, which may be a pipe, into a block that grows to MOST bytes. */
+static gemel_status read_stream(FILE *stream, const char *path, size_t expected, size_t most,
+                                char **bytes, size_t *length, gemel_error *error) {
   size_t capacity = 0, used = 0, n;
   char *block = NULL;
   do {
+    if (used > most) {
+      gemel__free(block, capacity);
+      return too_long(path, most, error);
+    }
     if (gemel__grow(&block, &capacity, used + (used == 0 ? expected + 2 : 4096), 1)) {
       gemel__free(block, capacity);
       return gemel__no_memory(error, path);
@@ -43,7 +51,8 @@ static gemel_status read_stream(FILE *stream, const char *path, size_t expected,
   return GEMEL_OK;
 }
 
-gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, gemel_error *error) {
+gemel_status gemel__file_read(const char *path, size_t most, char **bytes, size_t *length,
+                              gemel_error *error) {
   struct stat info;
   FILE *stream = path ? fopen(path, "rb") : NULL;
   if (!path) {
@@ -56,8 +65,9 @@ gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, ge
   if (fstat(fileno(stream), &info) != 0 || S_ISDIR(info.st_mode)) {
     status = gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
   } else {
-    status = read_stream(stream, path, S_ISREG(info.st_mode) ? (size_t)info.st_size : 0, bytes,
-                         length, error);
+    size_t expected = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+    status = expected > most ? too_long(path, most, error)
+                             : read_stream(stream, path, expected, most, bytes, length, error);
   }
   fclose(stream);
   return status;
@@ -133,6 +143,13 @@ gemel_status gemel__file_commit(gemel__file *file, gemel_status status, gemel_er
 
 /* ---- Graphs ---- */
 
+/* A text is limited, so that an endless one is an error soon; a graph file, whose name says so,
+ * holds weights. */
+static size_t most_bytes(const char *path) {
+  size_t n = path ? strlen(path) : 0;
+  return n >= 6 && strcmp(path + n - 6, ".gemel") == 0 ? GEMEL__MOST_BYTES : GEMEL__MOST_GRAPH_TEXT;
+}
+
 gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, gemel_error *error) {
   char *bytes;
   size_t length;
@@ -143,7 +160,7 @@ gemel_graph *gemel_load(gemel_context *context, const char *path, char **name, g
     gemel__null(error, "the context");
     return NULL;
   }
-  if (gemel__file_read(path, &bytes, &length, error)) {
+  if (gemel__file_read(path, most_bytes(path), &bytes, &length, error)) {
     return NULL;
   }
   if (length >= 8 && memcmp(bytes, GEMEL__MAGIC, 8) == 0) {

@@ -7,12 +7,24 @@
 #define GEMEL__TEXT_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <gemel/status.h>
 
+/* Bytes of a text that somebody wrote: rules, a dump's options and lines. */
+#define GEMEL__MOST_TEXT ((size_t)64 << 20)
+
+/* Bytes of a graph's text, which programs write: ten million lines are less. */
+#define GEMEL__MOST_GRAPH_TEXT ((size_t)2 << 30)
+
+/* No limit. */
+#define GEMEL__MOST_BYTES (SIZE_MAX - 4096)
+
 /* The file's bytes, to be released with gemel__free(*BYTES, *LENGTH + 1); a NUL follows them.
- * GEMEL_IO (with the system's reason), GEMEL_NO_MEMORY. */
-gemel_status gemel__file_read(const char *path, char **bytes, size_t *length, gemel_error *error);
+ * GEMEL_IO (with the system's reason), GEMEL_BAD_FILE (more than MOST of them; no more are read),
+ * GEMEL_NO_MEMORY. */
+gemel_status gemel__file_read(const char *path, size_t most, char **bytes, size_t *length,
+                              gemel_error *error);
 
 /* A file being written: STATE for gemel__file_write is the struct. */
 typedef struct gemel__file {

@@ -16,7 +16,7 @@
 #include "text/infix.h"
 #include "text/program.h"
 
-enum { MAX_FRAMES = 10000, MAX_ATTRS = 32 };
+enum { MAX_ATTRS = 32 };
 
 enum { FRAME_INFIX, FRAME_PREFIX, FRAME_PARENTHESIS, FRAME_CALL };
 
@@ -96,10 +96,6 @@ static gemel_status push_operand(infix_parser *p, uint32_t index) {
 
 static gemel_status push_frame(infix_parser *p, int kind, int strength, uint32_t op) {
   gemel__expr_program *program = p->program;
-  if (program->n_frames - p->base >= MAX_FRAMES) {
-    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT,
-                           "the expression is nested deeper than %d", MAX_FRAMES);
-  }
   if (gemel__grow(&program->frames, &program->frame_capacity, program->n_frames + 1,
                   sizeof *program->frames)) {
     return gemel__no_memory(p->error, "an expression");

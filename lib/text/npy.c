@@ -268,7 +268,7 @@ gemel_tensor *gemel__npy_parse(const char *bytes, size_t length, const char *wha
 gemel_tensor *gemel_npy_load(const char *path, gemel_error *error) {
   char *bytes;
   size_t length;
-  if (gemel__file_read(path, &bytes, &length, error)) {
+  if (gemel__file_read(path, GEMEL__MOST_BYTES, &bytes, &length, error)) {
     return NULL;
   }
   gemel_tensor *tensor = gemel__npy_parse(bytes, length, path, error);

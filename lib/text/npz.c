@@ -328,7 +328,7 @@ gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***ten
   if (!names || !tensors || !count) {
     return gemel__null(error, "the room for names, tensors or their count");
   }
-  gemel_status status = gemel__file_read(path, &bytes, &length, error);
+  gemel_status status = gemel__file_read(path, GEMEL__MOST_BYTES, &bytes, &length, error);
   if (!status) {
     status = gemel__npz_parse(bytes, length, path, names, tensors, count, error);
     gemel__free(bytes, length + 1);

@@ -305,7 +305,7 @@ static gemel_status take_apart(struct scout *s, gemel__pair *pair, gemel_tensor 
 }
 
 /* *APART: the difference of OUTPUT's results in domain O, as a share of the largest; infinite where
- * one has no value. */
+ * one has no value, or there are more of one than of the other. */
 static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *values, size_t output,
                               double *apart, gemel_error *error) {
   size_t n = gemel_graph_output_count(pair->a.graph);
@@ -318,14 +318,19 @@ static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *valu
     status =
         gemel__instance_reference(instance, &o->domain, values, room + (size_t)side * n, error);
   }
-  for (size_t i = 0; status == GEMEL_OK && i < room[output].count; i++) {
+  size_t count = status == GEMEL_OK ? room[output].count : 0;
+  if (status == GEMEL_OK && room[n + output].count != count) {
+    count = 0;
+    off = INFINITY;
+  }
+  for (size_t i = 0; i < count; i++) {
     double x[2], y[2];
     gemel__ordered_bounds(&o->domain, gemel__rtensor_at(&room[output], i), &x[0], &x[1]);
     gemel__ordered_bounds(&o->domain, gemel__rtensor_at(&room[n + output], i), &y[0], &y[1]);
     most = fmax(most, fmin(fabs(x[0]), fabs(x[1])));
     off = fmax(off, fmax(fabs(x[1] - y[0]), fabs(y[1] - x[0])));
   }
-  *apart = off > 0 ? off / most : 0;
+  *apart = isinf(off) ? off : off > 0 ? off / most : 0;
   if (room != NULL) {
     gemel__rtensors_clear(2 * n, room);
   }

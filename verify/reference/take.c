@@ -81,7 +81,7 @@ static gemel_status reference_take(gemel__rcall *call) {
   for (size_t i = 0; status == GEMEL_OK && i < call->outputs[0].count; i++) {
     void *e = gemel__rtensor_at(&call->outputs[0], i);
     for (int k = 0; k < l.x->rank; k++) {
-      at[k] = index[k < l.axis ? k : k - 1 + l.indices->rank];
+      at[k] = k == l.axis ? 0 : index[k < l.axis ? k : k - 1 + l.indices->rank];
     }
     at[l.axis] = l.places[index_number(&l, index)];
     if (at[l.axis] < 0) {

@@ -315,15 +315,35 @@ static int read_question(FILE *file, gemel__saved *s, gemel__instance *run) {
          run->calls <= MOST_CALLS; /* or a damaged file could cost hours */
 }
 
-static void read_domains(FILE *file, gemel__instance *instance) {
-  int range;
+/* The values that inputs may have, a line each; a question about two graphs that a model asked has
+ * none. 0: the file is damaged. */
+static int read_domains(FILE *file, gemel__instance *instance) {
   for (size_t k = 0; k < instance->n_leaves; k++) {
     gemel__leaf *l = &instance->leaves[k];
-    if (fscanf(file, "range = %d %" SCNd64 " %" SCNd64 "\n", &range, &l->low, &l->high) != 3) {
-      return;
+    int64_t low, high;
+    int range, n = fscanf(file, "range = %d %" SCNd64 " %" SCNd64 "\n", &range, &low, &high);
+    if (n == EOF && k == 0) {
+      return 1;
+    }
+    int indices = range == GEMEL_RANGE_INDEX && l->count > 0;
+    if (n != 3 || range < 0 || range > GEMEL_RANGE_DEFINITE || low > high ||
+        (indices && low == high)) {
+      return 0;
     }
     l->range = (gemel_range)range;
+    l->low = low;
+    l->high = high;
   }
+  return 1;
+}
+
+/* 1 if RUN is a way to run what S has: only one graph with states is called several times. */
+static int can_run(const gemel__saved *s, const gemel__instance *run) {
+  int states = 0;
+  for (size_t k = 0; k < gemel_graph_input_count(s->first->graph); k++) {
+    states |= gemel_is_state(gemel_graph_input(s->first->graph, k));
+  }
+  return run->calls == 0 || (s->second == NULL && states);
 }
 
 /* 1 if results K of both graphs have the same shape; sizes known at run time only aren't compared.
@@ -424,12 +444,18 @@ static gemel_status read_all(gemel__saved *s, gemel_context *context, const char
   if (status != GEMEL_OK) {
     return status;
   }
+  if (!can_run(s, &run)) {
+    return gemel__fail(error, GEMEL_BAD_FILE, "%s/question: calls = %zu isn't for these graphs",
+                       folder, run.calls);
+  }
   s->compared = s->compared && s->second != NULL;
   s->pair.a.ulp = run.ulp;
-  s->pair.a.elementwise = run.elementwise;
+  s->pair.a.elementwise = run.elementwise && s->pair.a.n_leaves > 0;
   s->pair.a.calls = run.calls;
   s->pair.a.in_sequence = run.in_sequence && run.calls == 0;
-  read_domains(file, &s->pair.a);
+  if (!read_domains(file, &s->pair.a)) {
+    return gemel__fail(error, GEMEL_BAD_FILE, "%s/question: a range is damaged", folder);
+  }
   return check_values(s, folder, error);
 }
 

@@ -200,7 +200,7 @@ static gemel_status list(struct listing *l, struct part part, const struct part 
   for (int k = 0; k < 2 && status == GEMEL_OK; k++) {
     uint32_t row = expr->code[part.end - 1].index;
     if (choice && !l->boundaries && !gemel__is_operator(expr, sides[k].end, row)) {
-      add(l, sides[k], 0, (gemel__termexpr){NULL, 0, 0});
+      add(l, sides[k], 0, (gemel__termexpr){.code = NULL});
     }
     status = list(l, sides[k], choice ? &sides[!k] : other);
   }

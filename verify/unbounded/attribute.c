@@ -595,14 +595,44 @@ static void apply_to_more(const gemel__pcall *c, uint32_t row) {
                      gemel__function_rows[row].name);
 }
 
+/* 1 if V is what LETTER of functions.def asks for, a number that isn't known being any; where it
+ * isn't, a rule has no value when it is applied, either. A truth where a number is asked for ends
+ * the scene: it is one there. */
+static int fits(const gemel__pcall *c, const gemel__pvalue *v, char letter) {
+  switch (letter) {
+  case 't':
+  case 'g':
+    return v->kind == GEMEL__PV_TENSOR;
+  case 's':
+    return v->kind == GEMEL__PV_TENSORS;
+  case 'k':
+    return v->kind == GEMEL__PV_TENSOR || v->kind == GEMEL__PV_DTYPE;
+  case 'd':
+    return v->kind == GEMEL__PV_DTYPE;
+  case '?':
+    return 1;
+  case '.':
+    return v->kind != GEMEL__PV_NO_VALUE;
+  default:
+    break;
+  }
+  if (v->kind == GEMEL__PV_TRUTH) {
+    gemel__pscene_stop(c->s, GEMEL__P_OPEN, "a truth where a number is asked for");
+  }
+  return v->kind == GEMEL__PV_REAL || (v->kind == GEMEL__PV_INTEGER && letter != 'l') ||
+         (v->kind == GEMEL__PV_LIST && letter != 'n' && letter != 'v') ||
+         (v->kind == GEMEL__PV_ABSENT && letter == 'x');
+}
+
 static void apply(const gemel__pcall *c, uint32_t row) {
-  int any = row == GEMEL__OPERATOR_logical_and || row == GEMEL__OPERATOR_logical_or;
+  const char *letter = gemel__function_rows[row].kinds;
   int unknown = 0, more = 0;
   for (uint32_t k = 0; k < c->n; k++) {
-    if (c->in[k].kind == GEMEL__PV_NO_VALUE && !any) {
+    if (!fits(c, &c->in[k], *letter)) {
       give_nothing(c);
       return;
     }
+    letter += letter[1] != '\0';
     unknown |= c->in[k].kind == GEMEL__PV_REAL;
     more |= c->in[k].more != 0;
   }
@@ -616,6 +646,20 @@ static void apply(const gemel__pcall *c, uint32_t row) {
   } else {
     meanings[row](c);
   }
+}
+
+/* One list of all entries of the operands. */
+static void make_list(const gemel__pcall *c) {
+  for (uint32_t k = 0; k < c->n; k++) {
+    if (!fits(c, &c->in[k], 'e')) {
+      give_nothing(c);
+      return;
+    }
+    if (c->in[k].kind == GEMEL__PV_REAL) {
+      gemel__pscene_stop(c->s, GEMEL__P_OPEN, "a list of a number that isn't known here");
+    }
+  }
+  gemel__meaning_concat(c);
 }
 
 /* What CODE leaves on top of the stack, of which IN are the operands. */
@@ -638,7 +682,7 @@ static void run_code(gemel__pscene *s, const gemel__termcode *code, gemel__pvalu
     }
     return;
   case GEMEL__TERMCODE_LIST:
-    gemel__meaning_concat(&c);
+    make_list(&c);
     return;
   case GEMEL__TERMCODE_DTYPE:
     out->kind = GEMEL__PV_DTYPE;

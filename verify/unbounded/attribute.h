@@ -62,6 +62,14 @@ static inline void append(const gemel__pcall *c, gemel__pterm entry) {
   c->out->list[c->out->count++] = entry;
 }
 
+/* 1 if a list may have COUNT entries; else the scene ends. */
+static inline int is_short(const gemel__pcall *c, int64_t count) {
+  if (count > GEMEL__PLIST) {
+    gemel__pscene_stop(c->s, GEMEL__P_OPEN, "a list of more than %d entries", GEMEL__PLIST);
+  }
+  return count <= GEMEL__PLIST;
+}
+
 static inline void give_nothing(const gemel__pcall *c) {
   c->out->kind = GEMEL__PV_NO_VALUE;
   c->out->count = 0;
@@ -132,8 +140,10 @@ void gemel__compare_values(const gemel__pcall *c, const char *name);
 
 /* ---- Meanings ---- */
 
-#define FUNCTION(name, min, max, kinds, summary) void gemel__meaning_##name(const gemel__pcall *c);
-#define OPERATOR(name, min, max, kinds, summary) FUNCTION(name, min, max, kinds, summary)
+#define FUNCTION(name, min, max, kinds, gives, summary)                                            \
+  void gemel__meaning_##name(const gemel__pcall *c);
+#define OPERATOR(name, min, max, kinds, gives, summary)                                            \
+  FUNCTION(name, min, max, kinds, gives, summary)
 #include "rules/functions.def"
 #undef FUNCTION
 #undef OPERATOR

@@ -18,8 +18,9 @@ void gemel__meaning_length(const gemel__pcall *c) {
 }
 
 void gemel__meaning_range(const gemel__pcall *c) {
-  int64_t from = 0, to;
-  if ((c->n == 2 && !number_of(c, &c->in[0], &from)) || !number_of(c, &c->in[c->n - 1], &to)) {
+  int64_t from = 0, to, count;
+  if ((c->n == 2 && !number_of(c, &c->in[0], &from)) || !number_of(c, &c->in[c->n - 1], &to) ||
+      __builtin_sub_overflow(to, from, &count) || count < 0 || !is_short(c, count)) {
     give_nothing(c);
     return;
   }
@@ -101,7 +102,7 @@ void gemel__meaning_reversed(const gemel__pcall *c) {
 
 void gemel__meaning_repeat(const gemel__pcall *c) {
   int64_t times;
-  if (!number_of(c, &c->in[1], &times) || times < 0 || c->in[0].kind != GEMEL__PV_INTEGER) {
+  if (!number_of(c, &c->in[1], &times) || times < 0 || !is_short(c, times)) {
     give_nothing(c);
     return;
   }
@@ -214,7 +215,7 @@ void gemel__meaning_places(const gemel__pcall *c) {
 
 /* The axes that IN[1] names of IN[0]: a bit each, and in their order; -1 if they aren't numbers. */
 static int axes_of(const gemel__pcall *c, int64_t *rank, int64_t *axes, uint32_t *count) {
-  if (!number_of(c, &c->in[0], rank) ||
+  if (!number_of(c, &c->in[0], rank) || *rank < 0 || !is_short(c, *rank) ||
       (c->in[1].kind != GEMEL__PV_ABSENT && !numbers_of(c, &c->in[1], axes))) {
     return 0;
   }
@@ -259,7 +260,7 @@ void gemel__meaning_axes_kept(const gemel__pcall *c) {
 
 void gemel__meaning_aligned(const gemel__pcall *c) {
   int64_t rank;
-  if (!number_of(c, &c->in[1], &rank) || c->in[0].count > rank) {
+  if (!number_of(c, &c->in[1], &rank) || c->in[0].count > rank || !is_short(c, rank)) {
     give_nothing(c);
     return;
   }

@@ -829,11 +829,11 @@ static gemel__pterm pull_take(gemel__pscene *s, const gemel__ptensor *t,
   int axis = gemel__pull_axis(s, t, "axis", x->rank);
   gemel__pterm element = gemel__ptensor_pull(s, i, index + axis), at[GEMEL__PAXES];
   gemel__pterm number = gemel__p_call(terms, GEMEL__PSORT_INTEGER, "integer", 0, 1, &element);
+  gemel__pterm place = gemel__p_choose(terms, natural(s, number), number,
+                                       gemel__p_add(terms, number, x->shape[axis]));
   for (int k = 0; k < x->rank; k++) {
-    at[k] = k < axis ? index[k] : index[k - 1 + i->rank];
+    at[k] = k == axis ? place : index[k < axis ? k : k - 1 + i->rank];
   }
-  at[axis] = gemel__p_choose(terms, natural(s, number), number,
-                             gemel__p_add(terms, number, x->shape[axis]));
   return gemel__ptensor_pull(s, x, at);
 }
 
