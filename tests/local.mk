@@ -117,6 +117,7 @@ if Z3
 verify_tests += %reldir%/t-solver
 verify_tests += %reldir%/t-rule-kinds
 verify_tests += %reldir%/t-unbounded
+verify_tests += %reldir%/t-unbounded-parts
 verify_tests += %reldir%/t-unbounded-pulls
 verify_tests += %reldir%/t-unbounded-recorded
 verify_tests += %reldir%/t-unbounded-hints

@@ -1,5 +1,6 @@
 /*
- * The record of proofs: what gemel_rule_proved says of gemel's own rules without proving them.
+ * The record of proofs: what gemel_rule_proved says of gemel's own rules without proving them. And
+ * proofs that a counterexample withdraws.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,6 +10,7 @@
 
 #include <gemel/verify.h>
 #include "rules/rule.h"
+#include "rules/withdraw.h"
 
 /* Each of gemel's own rules is in the record, proved or open with a reason. A rule whose text
  * changes leaves it. */
@@ -49,6 +51,71 @@ static void listed(const void *data) {
   gemel_context_unref(context);
 }
 
+/* ---- Withdrawn ---- */
+
+/* What refutes: a counterexample of this type in this tier. */
+typedef struct refutation {
+  const char *elements; /* the claim, for tensors of up to RANKS axes; 0: of any */
+  int ranks;
+  gemel_tier tier;
+  const char *text; /* of the counterexample */
+  int withdraws;
+} refutation;
+
+#define OF(type) "graph g(x: " type ") { return left = x, right = x }\n# input x = 1\n"
+
+static const refutation refutations[] = {
+    {"any", 0, GEMEL_TIER_REAL, OF("f32[2, 2]"), 1},
+    {"any", 0, GEMEL_TIER_INTEGER, OF("u8[]"), 1},
+    {"any", 1, GEMEL_TIER_REAL, OF("f32[2]"), 1},
+    {"any", 1, GEMEL_TIER_REAL, OF("f32[2, 2]"), 0},
+    {"any", 0, GEMEL_TIER_FLOAT, OF("f32[]"), 0},
+    {"any", 0, GEMEL_TIER_SPECIAL, OF("f32[]"), 0},
+    {"any", 0, GEMEL_TIER_REAL, "the engine refuses the right side", 1},
+    {"any", 0, GEMEL_TIER_REAL, "rules go in circles", 0},
+    {"any", 0, GEMEL_TIER_REAL, NULL, 0},
+    {NULL, 0, GEMEL_TIER_REAL, OF("f32[]"), 0},
+    {"values (reals)", 0, GEMEL_TIER_REAL, OF("f64[3]"), 1},
+    {"values (reals)", 0, GEMEL_TIER_INTEGER, OF("i32[3]"), 0},
+    {"values (i8, i32)", 0, GEMEL_TIER_INTEGER, OF("i32[3]"), 1},
+    {"values (i8 i32)", 0, GEMEL_TIER_REAL, OF("f32[3]"), 0},
+    {"bits (f32)", 0, GEMEL_TIER_REAL, OF("f32[3]"), 0},
+    {"bits (f32)", 0, GEMEL_TIER_INTEGER, OF("f32[3]"), 1},
+    {"bits (f16 bf16), values (reals, bool)", 0, GEMEL_TIER_REAL, OF("f32[3]"), 1},
+    {"bits (f16 bf16), values (reals, bool)", 0, GEMEL_TIER_INTEGER, OF("bool[3]"), 1},
+    {"bits (f16 bf16), values (i16)", 0, GEMEL_TIER_INTEGER, OF("f32[3]"), 0},
+};
+
+/* Each with a record before it that passed, and that has the same proof. */
+static void judge_refutation(const refutation *r) {
+  gemel_context *context = gemel_context_new(NULL);
+  const gemel_proof proof = {
+      .elements = r->elements, .ranks = r->ranks, .all_ranks = r->ranks == 0, .why = ""};
+  const gemel_record records[] = {{.tier = GEMEL_TIER_REAL, .proof = &proof},
+                                  {.tier = r->tier,
+                                   .verdict = GEMEL_VERDICT_REFUTED,
+                                   .counterexample = r->text,
+                                   .proof = &proof}};
+  gemel_proof room;
+  const gemel_proof *now = gemel__settle_proof(context, 2, records, &room);
+  CT_EQ_INT(now != NULL, r->withdraws);
+  if (now != NULL) {
+    CT_CHECK(now->elements == NULL);
+    CT_HAS_STR(now->why, "withdrawn: refuted");
+  }
+  CT_CHECK(gemel__settle_proof(context, 1, records, &room) == NULL);
+  gemel_context_unref(context);
+}
+
+static void withdrawn(const void *data) {
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(refutations); k++) {
+    ct_context("case %zu", k);
+    judge_refutation(&refutations[k]);
+  }
+}
+
 void ct_register(void) {
   CT_ADD("recorded", "rules", listed, NULL);
+  CT_ADD("recorded", "withdrawn", withdrawn, NULL);
 }

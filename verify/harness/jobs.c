@@ -321,6 +321,22 @@ static gemel_status try_with(const gemel__run *run, const struct subjects *s, si
   return status;
 }
 
+gemel_status gemel__run_settled(gemel__run *run, gemel__job job, const void *user, size_t k,
+                                gemel__settle settle, gemel_error *error) {
+  const struct subjects s = {job, NULL, user};
+  struct result r = {.status = GEMEL_OK};
+  gemel_proof room;
+  gemel_status status = try_with(run, &s, k, run->options.instances, &r, error);
+  const gemel_proof *proof = settle(run->context, r.n, r.records, &room);
+  for (size_t j = 0; j < r.n; j++) {
+    gemel_record record = r.records[j];
+    record.proof = proof != NULL ? proof : record.proof;
+    gemel__record_emit(run, &record);
+  }
+  clear_result(&r);
+  return status;
+}
+
 /* Where few instances say nothing, the usual number is tried. */
 static gemel_status try_quickly(gemel__run *run, const struct subjects *s, size_t k,
                                 gemel_error *error) {

@@ -24,6 +24,16 @@ gemel_status gemel__run_jobs(gemel__run *run, size_t n, gemel__job job, const vo
 gemel_status gemel__run_subjects(gemel__run *run, size_t n, gemel__job job, gemel__job untried,
                                  const void *user, gemel_error *error);
 
+/* What is to be reported as proved in place of what RECORDS, N of one subject, say; NULL: what they
+ * say. It may be in ROOM. */
+typedef const gemel_proof *(*gemel__settle)(gemel_context *context, size_t n,
+                                            const gemel_record *records, gemel_proof *room);
+
+/* Calls JOB for subject K of USER, and passes its records on when it has ended and SETTLE has seen
+ * them. GEMEL_NO_MEMORY, and what JOB reports. */
+gemel_status gemel__run_settled(gemel__run *run, gemel__job job, const void *user, size_t k,
+                                gemel__settle settle, gemel_error *error);
+
 #define GEMEL__UNTRIED "the run was stopped before it was tried"
 
 #endif

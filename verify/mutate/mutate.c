@@ -25,6 +25,7 @@
 #include "rewrite/choice.h"
 #include "rules/arms.h"
 #include "rules/draw.h"
+#include "rules/withdraw.h"
 #include "harness/run.h"
 #include "unbounded/unbounded.h"
 
@@ -88,7 +89,8 @@ struct rule_hunt {
 struct judgement {
   gemel__fate fate;
   int barren;
-  const char *tier;
+  const char *tier; /* OF_TIER's name */
+  gemel_tier of_tier;
   char detail[400];
   gemel__claim claim; /* what is proved of it, if that was asked */
   char proof[160];    /* the same in words */
@@ -106,6 +108,7 @@ static void note(void *user, const gemel_record *record) {
       record->verdict == GEMEL_VERDICT_UNINFORMATIVE) {
     j->fate = GEMEL__FATE_KILLED;
     j->barren = record->verdict == GEMEL_VERDICT_UNINFORMATIVE;
+    j->of_tier = record->tier;
     j->tier = gemel_tier_name(record->tier);
     snprintf(j->detail, sizeof j->detail, "%s", record->detail);
     snprintf(j->counterexample, sizeof j->counterexample, "%s",
@@ -430,47 +433,15 @@ int gemel__mutant_chosen(uint64_t seed, size_t one_in, size_t at) {
   return at % one_in == gemel__random_below(&random, one_in);
 }
 
-/* 1 if CLAIM is about elements of DTYPE; REALS: about real numbers, not the bits of floats. */
-static int speaks_of(const gemel__claim *claim, gemel_dtype dtype, int reals) {
-  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT, speaks = 0;
-  for (uint32_t k = 0; k < claim->n_parts; k++) {
-    const gemel__claim_part *part = &claim->parts[k];
-    int of = is_float && part->pass == GEMEL__PASS_VALUES ? GEMEL_F32 : (int)dtype;
-    speaks |= part->pass == GEMEL__PASS_ANY ||
-              ((part->dtypes >> of & 1) && !(reals && is_float && part->pass == GEMEL__PASS_BITS));
-  }
-  return speaks;
-}
-
-/* 1 if the counterexample is one of the ranks and dtypes that J's claim is about, or can't be read.
- */
-static int is_claimed(const struct rule_hunt *h, const struct judgement *j) {
-  gemel_context *context = h->context;
-  const char *text = j->counterexample;
-  gemel_error error;
-  gemel_graph *graph = gemel_parse(context, text, strlen(text), "counterexample", NULL, &error);
-  int reals = strcmp(j->tier, gemel_tier_name(GEMEL_TIER_REAL)) == 0, claimed = 1;
-  for (uint32_t node = 0; graph != NULL && node < graph->n_nodes; node++) {
-    for (uint32_t k = 0; k < gemel__node_at(graph, node)->n_outputs; k++) {
-      int rank = gemel_type_rank(context, gemel__node_type(graph, node, k));
-      claimed &= j->claim.all_ranks || rank <= j->claim.rank;
-    }
-  }
-  for (size_t k = 0; graph != NULL && k < gemel_graph_input_count(graph); k++) {
-    gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
-    claimed &= speaks_of(&j->claim, gemel_type_dtype(context, type), reals);
-  }
-  gemel_graph_unref(graph);
-  return claimed;
-}
-
-/* 1 if what refuted the mutant speaks against what is proved of it: other values, or a right side
- * that isn't valid. Rules that go in circles, and roundings, don't. */
+/* 1 if what refuted the mutant speaks against what is proved of it. */
 static int contradicts(const struct rule_hunt *h, const struct judgement *j) {
-  return j->proof[0] != 0 && j->fate == GEMEL__FATE_KILLED && !j->barren &&
-         (strcmp(j->tier, gemel_tier_name(GEMEL_TIER_REAL)) == 0 ||
-          strcmp(j->tier, gemel_tier_name(GEMEL_TIER_INTEGER)) == 0) &&
-         strstr(j->counterexample, "rules go in circles") == NULL && is_claimed(h, j);
+  const gemel_proof proof = {.elements = j->proof[0] != 0 ? j->claim.elements : NULL,
+                             .ranks = j->claim.rank,
+                             .all_ranks = j->claim.all_ranks};
+  const gemel_record record = {
+      .verdict = GEMEL_VERDICT_REFUTED, .tier = j->of_tier, .counterexample = j->counterexample};
+  return j->fate == GEMEL__FATE_KILLED && !j->barren &&
+         gemel__refutes_proof(h->context, &record, &proof);
 }
 
 static void tell(struct rule_hunt *h, const char *mutation, const char *text,

@@ -10,6 +10,7 @@
 #include "passes/passes.h"
 #include "rewrite/choice.h"
 #include "rules/trial.h"
+#include "rules/withdraw.h"
 #include "unbounded/unbounded.h"
 
 int gemel__rule_named(const gemel_rule_info *info, const char *list) {
@@ -39,7 +40,8 @@ static gemel_status prove(gemel__run *run, const gemel_rule *rule, gemel__claim 
   return status;
 }
 
-static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+/* Proves and verifies subject K. */
+static gemel_status try_subject(gemel__run *run, const void *user, size_t k, gemel_error *error) {
   const rule_subject *s = (const rule_subject *)user + k;
   gemel__claim claim;
   gemel_proof proof;
@@ -50,6 +52,14 @@ static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gem
   run->proof = NULL;
   run->hints = NULL;
   return status;
+}
+
+/* The records of a rule wait for the last, which may withdraw what the first says to be proved. */
+static gemel_status subject_job(gemel__run *run, const void *user, size_t k, gemel_error *error) {
+  const rule_subject *s = (const rule_subject *)user + k;
+  return run->options.proofs && s->rule != NULL
+             ? gemel__run_settled(run, try_subject, user, k, gemel__settle_proof, error)
+             : try_subject(run, user, k, error);
 }
 
 static gemel_status subject_untried(gemel__run *run, const void *user, size_t k,

@@ -22,4 +22,6 @@ libgemel_verify_a_SOURCES += %reldir%/report.h
 libgemel_verify_a_SOURCES += %reldir%/special.c
 libgemel_verify_a_SOURCES += %reldir%/trial.c
 libgemel_verify_a_SOURCES += %reldir%/trial.h
+libgemel_verify_a_SOURCES += %reldir%/withdraw.c
+libgemel_verify_a_SOURCES += %reldir%/withdraw.h
 EXTRA_DIST += %reldir%/README.md

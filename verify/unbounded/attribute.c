@@ -137,11 +137,7 @@ void gemel__meaning_elements(const gemel__pcall *c) {
 }
 
 void gemel__meaning_count(const gemel__pcall *c) {
-  if (c->in[0].count == GEMEL__PVARIADIC) {
-    give_integer(c, at_least(c, c->in[0].tensors[0]->name, c->in[0].count));
-  } else {
-    give_number(c, c->in[0].count);
-  }
+  give_number(c, c->in[0].count);
 }
 
 void gemel__meaning_broadcast_shape(const gemel__pcall *c) {
@@ -400,9 +396,6 @@ void gemel__meaning_index(const gemel__pcall *c) {
   }
   give_list(c);
   for (uint32_t k = 0; k < c->in[1].count; k++) {
-    if (c->in[0].more && (at[k] >= c->in[0].count || (c->s->any_place && !c->in[1].more))) {
-      gemel__pscene_stop(c->s, GEMEL__P_OPEN, "one of many parts");
-    }
     if (at[k] < -1 || at[k] >= c->in[0].count) {
       give_nothing(c);
       return;
@@ -560,41 +553,6 @@ static void give_unknown(const gemel__pcall *c, uint32_t row) {
   }
 }
 
-/* V as it is compared: the place of a last part stands for those behind it, too. */
-static gemel__pvalue as_compared(const gemel__pcall *c, const gemel__pvalue *v) {
-  gemel__pvalue value = *v;
-  int64_t number;
-  if (v->more && v->kind == GEMEL__PV_INTEGER &&
-      gemel__p_is_number(&c->s->terms, v->list[0], &number)) {
-    value.list[0] = at_least(c, "part", number);
-    value.more = 0;
-  }
-  return value;
-}
-
-/* What ROW gives of what stands for as many or more: parts of a split, or the place of the last. */
-static void apply_to_more(const gemel__pcall *c, uint32_t row) {
-  if (row >= GEMEL__OPERATOR_eq && row <= GEMEL__OPERATOR_ge) {
-    const gemel__pvalue in[2] = {as_compared(c, &c->in[0]), as_compared(c, &c->in[1])};
-    const gemel__pcall compared = {c->s, in, 2, c->out};
-    if (!in[0].more && !in[1].more) {
-      meanings[row](&compared);
-      return;
-    }
-  } else if (row == GEMEL__FUNCTION_length || row == GEMEL__FUNCTION_total ||
-             row == GEMEL__FUNCTION_range || row == GEMEL__OPERATOR_index) {
-    meanings[row](c);
-    int counts = row == GEMEL__FUNCTION_range || c->in[c->n - 1].kind == GEMEL__PV_LIST;
-    c->out->more = counts && row != GEMEL__FUNCTION_total && row != GEMEL__FUNCTION_length &&
-                           c->in[c->n - 1].more
-                       ? GEMEL__PMORE_PLACE
-                       : 0;
-    return;
-  }
-  gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() of parts of which there may be more",
-                     gemel__function_rows[row].name);
-}
-
 /* 1 if V is what LETTER of functions.def asks for, a number that isn't known being any; where it
  * isn't, a rule has no value when it is applied, either. A truth where a number is asked for ends
  * the scene: it is one there. */
@@ -626,7 +584,7 @@ static int fits(const gemel__pcall *c, const gemel__pvalue *v, char letter) {
 
 static void apply(const gemel__pcall *c, uint32_t row) {
   const char *letter = gemel__function_rows[row].kinds;
-  int unknown = 0, more = 0;
+  int unknown = 0;
   for (uint32_t k = 0; k < c->n; k++) {
     if (!fits(c, &c->in[k], *letter)) {
       give_nothing(c);
@@ -634,15 +592,12 @@ static void apply(const gemel__pcall *c, uint32_t row) {
     }
     letter += letter[1] != '\0';
     unknown |= c->in[k].kind == GEMEL__PV_REAL;
-    more |= c->in[k].more != 0;
   }
   if (meanings[row] == NULL) {
     gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() in a condition or attribute",
                        gemel__function_rows[row].name);
   } else if ((c->s->pointwise && asks_of_axes(row)) || (unknown && !takes_unknown(c, row))) {
     give_unknown(c, row);
-  } else if (more) {
-    apply_to_more(c, row);
   } else {
     meanings[row](c);
   }

@@ -28,13 +28,6 @@ static inline void give_number(const gemel__pcall *c, int64_t value) {
   give_integer(c, gemel__p_number(&c->s->terms, value));
 }
 
-/* A plain integer that is COUNT or more, and is called after NAME. */
-static inline gemel__pterm at_least(const gemel__pcall *c, const char *name, int64_t count) {
-  gemel__pterm many = gemel__pscene_at_least(c->s, name, "count", count);
-  gemel__pscene_plain_integer(c->s, many);
-  return many;
-}
-
 static inline void give_truth(const gemel__pcall *c, gemel__pterm truth) {
   c->out->kind = GEMEL__PV_TRUTH;
   c->out->count = 1;

@@ -212,6 +212,9 @@ static void shape_cross_entropy(gemel__pscene *s, gemel__ptensor *t) {
                          "targets of other sizes");
     }
   }
+  if (!whole && s->flow == GEMEL__P_GO) {
+    gemel__pscene_look_up(s, targets, x->shape[axis]);
+  }
 }
 
 /* Minus the logarithm of the softmax at the target, or of all of them, times the targets. */

@@ -9,12 +9,7 @@
 /* ---- Lists ---- */
 
 void gemel__meaning_length(const gemel__pcall *c) {
-  if (c->in[0].more) {
-    const char *first = c->s->terms.nodes[c->in[0].list[0]].name;
-    give_integer(c, at_least(c, first != NULL ? first : "list", c->in[0].count));
-  } else {
-    give_number(c, c->in[0].count);
-  }
+  give_number(c, c->in[0].count);
 }
 
 void gemel__meaning_range(const gemel__pcall *c) {
@@ -281,9 +276,6 @@ void gemel__meaning_total(const gemel__pcall *c) {
   gemel__pterm total = gemel__p_number(&c->s->terms, 0);
   for (uint32_t k = 0; k < c->in[0].count; k++) {
     total = gemel__p_add(&c->s->terms, total, c->in[0].list[k]);
-  }
-  if (c->in[0].more == GEMEL__PMORE_PARTS) {
-    total = gemel__p_add(&c->s->terms, total, gemel__pscene_rest(c->s, &c->in[0]));
   }
   give_integer(c, total);
 }

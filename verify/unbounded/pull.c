@@ -737,9 +737,6 @@ static void shape_split(gemel__pscene *s, gemel__ptensor *t) {
     gemel__pscene_need(s, natural(s, sizes->list[k]), 0, "a part of a size below 0");
     total = gemel__p_add(&s->terms, total, sizes->list[k]);
   }
-  if (sizes->more) {
-    total = gemel__p_add(&s->terms, total, gemel__pscene_rest(s, sizes));
-  }
   if (s->flow == GEMEL__P_GO) {
     gemel__pscene_need(s, gemel__p_equal(&s->terms, total, t->shape[axis]), 0,
                        "parts of another sum");
@@ -820,6 +817,7 @@ static void shape_take(gemel__pscene *s, gemel__ptensor *t) {
                   : k < axis + i->rank ? i->shape[k - axis]
                                        : x->shape[k - i->rank + 1];
   }
+  gemel__pscene_look_up(s, i, x->shape[axis]);
 }
 
 static gemel__pterm pull_take(gemel__pscene *s, const gemel__ptensor *t,

@@ -105,21 +105,6 @@ void gemel__pscene_index(gemel__pscene *s, gemel__pterm symbol, gemel__pterm siz
   }
 }
 
-gemel__pterm gemel__pscene_at_least(gemel__pscene *s, const char *name, const char *what,
-                                    int64_t least) {
-  char text[200];
-  snprintf(text, sizeof text, "%s.%s", name, what);
-  gemel__pterm symbol = gemel__p_symbol(&s->terms, GEMEL__PSORT_INTEGER, text);
-  gemel__pscene_assume(s, gemel__p_at_least(&s->terms, symbol, gemel__p_number(&s->terms, least)),
-                       0);
-  return symbol;
-}
-
-gemel__pterm gemel__pscene_rest(gemel__pscene *s, const gemel__pvalue *list) {
-  const char *first = list->count > 0 ? s->terms.nodes[list->list[0]].name : NULL;
-  return gemel__pscene_at_least(s, first != NULL ? first : "parts", "rest", 0);
-}
-
 /* ---- Equations ---- */
 
 /* If D == 0 says what a symbol is, that symbol, and *VALUE; else 0. */

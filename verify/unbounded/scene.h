@@ -22,8 +22,7 @@
 enum {
   GEMEL__PAXES = 8,     /* most axes of a tensor */
   GEMEL__PLIST = 32,    /* most entries of a list */
-  GEMEL__PPARTS = 8,    /* most operands */
-  GEMEL__PVARIADIC = 2, /* operands that stand for as many or more */
+  GEMEL__PPARTS = 12,   /* most operands */
   GEMEL__PCHOICES = 48, /* most choices of a scene */
   GEMEL__PFACTS = 16    /* most facts of elements that a rule asks for */
 };
@@ -79,14 +78,8 @@ typedef enum gemel__pvalue_kind {
   GEMEL__PV_OTHER
 } gemel__pvalue_kind;
 
-/* What a value of one length stands for besides itself. PARTS: the sizes of a split's parts, behind
- * which there may be more. PLACE: the place of a part, for that of any part behind it; or a list
- * with an entry for each part before it. */
-enum { GEMEL__PMORE_PARTS = 1, GEMEL__PMORE_PLACE };
-
 typedef struct gemel__pvalue {
   unsigned char kind;
-  unsigned char more; /* GEMEL__PMORE_..., else 0 */
   uint32_t count;
   gemel__pterm list[GEMEL__PLIST];
   const char *name;
@@ -126,6 +119,12 @@ typedef struct gemel__ptensor {
   gemel__pmap maps[GEMEL__PPARTS][GEMEL__PAXES];
   int output; /* which output of the operation this is */
 } gemel__ptensor;
+
+/* INDICES into SIZE places, all of which are looked up. */
+typedef struct gemel__plookup {
+  const gemel__ptensor *indices;
+  gemel__pterm size;
+} gemel__plookup;
 
 typedef enum gemel__pflow {
   GEMEL__P_GO,
@@ -168,7 +167,8 @@ typedef struct gemel__pscene {
   uint64_t solved_hash;                  /* of these truths */
   gemel__pterm unknown[GEMEL__PCHOICES]; /* truths that were asked for, and aren't known */
   uint32_t n_unknown;
-  int any_place;            /* a part of a split is meant, or one further behind */
+  gemel__plookup looked_up[GEMEL__PPARTS]; /* by the left side */
+  uint32_t n_looked_up;
   gemel__pvalue *variables; /* of the rule; kind NO_VALUE: not bound yet */
   unsigned char bound[GEMEL__RULE_VARIABLES], uniform[GEMEL__RULE_VARIABLES];
   gemel__pterm integers[4 * GEMEL__PLIST]; /* symbols that are plain integers of the graph */
@@ -212,12 +212,13 @@ int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, gemel__pstep st
 /* 1 if TRUTH is plain, without a question: by equations, and by sizes that aren't negative. */
 int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth);
 
-/* The symbol NAME.WHAT, an integer that is LEAST or more. */
-gemel__pterm gemel__pscene_at_least(gemel__pscene *s, const char *name, const char *what,
-                                    int64_t least);
+/* The side that is looked at has INDICES, or classes, into SIZE places. That they are inside is so
+ * on the left, and to be shown on the right (indices.c). */
+void gemel__pscene_look_up(gemel__pscene *s, const gemel__ptensor *indices, gemel__pterm size);
 
-/* The sizes of the parts behind those that LIST has, added up. */
-gemel__pterm gemel__pscene_rest(gemel__pscene *s, const gemel__pvalue *list);
+/* How many operands or parts there are, from LEAST to USUAL, or as many as the rule's text asks for
+ * (many.c): a choice. */
+uint32_t gemel__pscene_how_many(gemel__pscene *s, uint32_t least, uint32_t usual);
 
 /* What makes an operation valid: assumed of the left side, to be proved of the right one. */
 void gemel__pscene_need(gemel__pscene *s, gemel__pterm truth, int at_run_time, const char *what);

@@ -15,7 +15,7 @@
 #include "core/rows.h"
 #include "unbounded/pull.h"
 
-enum { MOST_PARTS = 3, MOST_ORDERS = 255 };
+enum { MOST_ORDERS = 255, MANY_OPERANDS = 2, MANY_PARTS = 3 };
 
 /* ---- Pieces ---- */
 
@@ -205,7 +205,7 @@ static const gemel__ptensor *literal_tensor(gemel__pscene *s, const gemel__patte
   return t;
 }
 
-/* The operands that `..xs` took: none, one or two; more are joins of those. */
+/* The operands that `..xs` took. */
 static void bind_variadic(gemel__pscene *s, uint32_t variable, int rank, gemel__pterm_sort sort) {
   gemel__pvalue *v = &s->variables[variable];
   char name[100];
@@ -213,7 +213,7 @@ static void bind_variadic(gemel__pscene *s, uint32_t variable, int rank, gemel__
     return;
   }
   v->kind = GEMEL__PV_TENSORS;
-  v->count = gemel__pscene_choose(s, GEMEL__PVARIADIC + 1);
+  v->count = gemel__pscene_how_many(s, 0, MANY_OPERANDS);
   s->bound[variable] = 1;
   for (uint32_t k = 0; k < v->count && s->flow == GEMEL__P_GO; k++) {
     snprintf(name, sizeof name, "%s_%u", s->rule->variables[variable].name, k);
@@ -426,8 +426,7 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
   } else if (is_one_of(spec->name, sizes) || is_one_of(spec->name, numbers)) {
     give_symbols(s, v, variable, rank, is_one_of(spec->name, numbers));
   } else if (strcmp(spec->name, "sizes") == 0) {
-    give_symbols(s, v, variable, 1 + gemel__pscene_choose(s, MOST_PARTS), 0);
-    v->more = v->count == MOST_PARTS ? GEMEL__PMORE_PARTS : 0;
+    give_symbols(s, v, variable, gemel__pscene_how_many(s, 1, MANY_PARTS), 0);
   } else if (kind == GEMEL_ATTR_DIM && !list) {
     v->kind = GEMEL__PV_INTEGER;
     v->count = 1;
@@ -597,7 +596,11 @@ static void set_operand(gemel__pscene *s, gemel__ptensor *t, const operands_of *
   if (p->kind == GEMEL__PATTERN_VARIADIC) {
     bind_variadic(s, p->variable, wanted_rank(t, t->count), wanted_sort(s, t, t->count));
     const gemel__pvalue *v = &s->variables[p->variable];
-    for (uint32_t k = 0; k < v->count && t->count < GEMEL__PPARTS; k++) {
+    if (t->count + v->count > GEMEL__PPARTS) {
+      gemel__pscene_stop(s, GEMEL__P_OPEN, "too many operands");
+      return;
+    }
+    for (uint32_t k = 0; k < v->count; k++) {
       t->operands[t->count++] = v->tensors[k];
     }
     return;
@@ -655,15 +658,11 @@ static gemel__ptensor *apply(gemel__pscene *s, const operands_of *o) {
         .count = 1,
         .operands = {&(gemel__ptensor){.rank = parts != NULL ? (int)parts->count : 1}}};
     bind_attribute(s, &counted, &p->output, &which, &output);
-    gemel__p_is_number(&s->terms, output.list[0], &number);
-    t->output = (int)number;
-    int variable = gemel__termexpr_variable(&p->output);
-    if (variable >= 0 && !s->right && parts != NULL && parts->more && number + 1 == parts->count) {
-      s->variables[variable].more = GEMEL__PMORE_PLACE;
-      s->any_place = 1;
-    } else if (s->any_place && !output.more && parts != NULL && parts->more) {
-      gemel__pscene_stop(s, GEMEL__P_OPEN, "one of many parts");
+    if (s->flow == GEMEL__P_GO && (parts == NULL || output.kind != GEMEL__PV_INTEGER ||
+                                   !gemel__p_is_number(&s->terms, output.list[0], &number))) {
+      gemel__pscene_stop(s, GEMEL__P_OPEN, "an output that isn't a number here");
     }
+    t->output = (int)number;
   }
   if (s->flow == GEMEL__P_GO) {
     t->dtype = dtype_of(s, t);

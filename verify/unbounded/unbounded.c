@@ -173,8 +173,7 @@ static void scene_again(gemel__pscene *s) {
   s->n_chosen = s->n_unknown = s->n_integers = s->n_indices = s->n_facts = 0;
   s->n_known = s->n_lemmas = s->lemmas_for = s->indices_seen = 0;
   s->n_solved = s->solved_for = 0;
-  s->used = s->n_dtypes = 0;
-  s->any_place = 0;
+  s->used = s->n_dtypes = s->n_looked_up = 0;
 }
 
 /* ---- All scenes ---- */
