@@ -13,7 +13,7 @@
 
 typedef struct parts_case {
   const char *name, *text;
-  int right;
+  int right; /* and proved */
 } parts_case;
 
 /* Part p as a slice from START on. */
@@ -62,10 +62,13 @@ static const parts_case cases[] = {
      " where b == [] or count(xs) + count(zs) == 4",
      0},
     {"limits_swapped", JOINED("62 <= count(xs)"), 0},
+    {"rank_squared", TURNED("p >= rank(x) * rank(x)"), 0},
+    {"beside_an_axis", TURNED("p == a + 4"), 0},
+    /* right, but a number of parts is computed with an axis */
+    {"slice_to_the_end", SLICE("shape(x)[a] - total(s[range(p, length(s))])"), 0},
     /* right for all */
     {"slice", SLICE("total(s[range(p)])"), 1},
     {"slice_limited", SLICE("total(s[range(p)])") " where length(s) <= 64", 1},
-    {"slice_to_the_end", SLICE("shape(x)[a] - total(s[range(p, length(s))])"), 1},
     {"slice_of_first",
      "split(x, sizes = s, axis = a)@0 => subtensor(x, start = repeat(0, rank(x)),"
      " size = replace(shape(x), a, s[0]))",

@@ -5,8 +5,9 @@
  * only change where it passes a number that the rule's text makes, so they are gone through up to
  * two beyond the largest of these. That is at most the sum or the product of all numbers that are
  * written in such expressions, with one for each entry of a list and each operator. A condition
- * that is no more than a limit of these numbers, beyond all scenes, isn't counted: what holds
- * without it holds with it. Where that is more than there are scenes for, the rule is open.
+ * that is no more than a limit of these numbers isn't counted: what holds without it holds with it.
+ * Where that is more than there are scenes for, the rule is open; so it is where such a number is
+ * computed with one of axes, whose limits stand elsewhere.
  */
 #include <math.h>
 #include <string.h>
@@ -85,6 +86,19 @@ static void add_number(many_numbers *w, double number) {
   w->product *= number > 1 ? number : 1;
 }
 
+/* 1 if CODE makes another number of its operands, or compares them. */
+static int computes(const gemel__termcode *code) {
+  static const unsigned char others[] = {
+      GEMEL__FUNCTION_min,      GEMEL__FUNCTION_max,    GEMEL__FUNCTION_abs,
+      GEMEL__FUNCTION_position, GEMEL__FUNCTION_places, GEMEL__FUNCTION_contains,
+      GEMEL__FUNCTION_without,  GEMEL__FUNCTION_subset, GEMEL__FUNCTION_disjoint};
+  int is = code->index >= GEMEL__OPERATOR_add && code->index < GEMEL__OPERATOR_logical_and;
+  for (size_t k = 0; k < sizeof others && !is; k++) {
+    is = code->index == others[k];
+  }
+  return code->kind == GEMEL__TERMCODE_FUNCTION && is;
+}
+
 static void add_code(many_numbers *w, const gemel__termcode *code) {
   switch (code->kind) {
   case GEMEL__TERMCODE_NUMBER:
@@ -97,29 +111,44 @@ static void add_code(many_numbers *w, const gemel__termcode *code) {
     w->others += code->count;
     break;
   case GEMEL__TERMCODE_FUNCTION:
-    w->others += gemel__function_rows[code->index].infix && code->index != GEMEL__OPERATOR_index &&
-                 code->index < GEMEL__OPERATOR_logical_and;
+    w->others += computes(code);
     break;
   default:
     break;
   }
 }
 
-static void add_expression(many_numbers *w, const gemel__termexpr *expr) {
+/* 1 if EXPR, which has to do with how many there are, computes with numbers of axes, too. */
+static int mixes(const struct gemel_rule *rule, const many_numbers *w,
+                 const gemel__termexpr *expr) {
+  int computed = 0, axes = 0;
+  for (uint32_t k = 0; k < expr->count; k++) {
+    const gemel__termcode *code = &expr->code[k];
+    computed |= computes(code);
+    axes |= (code->kind == GEMEL__TERMCODE_FUNCTION && code->index == GEMEL__FUNCTION_rank) ||
+            (code->kind == GEMEL__TERMCODE_VARIABLE && !w->counts[code->index] &&
+             rule->variables[code->index].kind == GEMEL__TERM_ABSENT);
+  }
+  return computed && axes;
+}
+
+static void add_expression(const struct gemel_rule *rule, many_numbers *w,
+                           const gemel__termexpr *expr) {
+  w->others += mixes(rule, w, expr) ? INFINITY : 0;
   for (uint32_t k = 0; k < expr->count; k++) {
     add_code(w, &expr->code[k]);
   }
 }
 
-static void add_side(many_numbers *w, const gemel__rule_side *side) {
+static void add_side(const struct gemel_rule *rule, many_numbers *w, const gemel__rule_side *side) {
   for (uint32_t k = 0; k < side->count; k++) {
     const gemel__pattern *p = &side->nodes[k];
     for (uint32_t i = 0; i < p->n_attrs; i++) {
       if (counts(w, &p->attrs[i])) {
-        add_expression(w, &p->attrs[i]);
+        add_expression(rule, w, &p->attrs[i]);
       }
     }
-    add_expression(w, &p->output); /* which part, in numbers too */
+    add_expression(rule, w, &p->output); /* which part, in numbers too */
   }
 }
 
@@ -128,11 +157,11 @@ static double enough(const struct gemel_rule *rule) {
   many_numbers w = {.product = 1};
   note_side(&w, rule, &rule->left);
   note_side(&w, rule, &rule->right);
-  add_side(&w, &rule->left);
-  add_side(&w, &rule->right);
+  add_side(rule, &w, &rule->left);
+  add_side(rule, &w, &rule->right);
   for (uint32_t k = 0; k < rule->n_conditions; k++) {
     if (counts(&w, &rule->conditions[k]) && !is_limit(&rule->conditions[k])) {
-      add_expression(&w, &rule->conditions[k]);
+      add_expression(rule, &w, &rule->conditions[k]);
     }
   }
   return (w.sum > 1 && w.product > w.sum ? w.product : w.sum) + w.others + BEYOND;

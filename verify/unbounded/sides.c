@@ -404,6 +404,8 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
                            const char *variable, gemel__pvalue *v) {
   static const char *const sizes[] = {"start", "size", NULL}, *const numbers[] = {"low", "high",
                                                                                   "step", NULL};
+  static const char *const flags[] = {"keepdims", "exclusive", "reverse", "descending",
+                                      "flip",     "unshared",  NULL};
   static const char *const products[] = {"contract_x", "contract_y", "batch_x", "batch_y", NULL};
   const gemel__ptensor *x = t->count > 0 ? t->operands[0] : NULL;
   uint32_t rank = x != NULL ? (uint32_t)x->rank : 0;
@@ -433,7 +435,7 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
     v->list[0] = size_symbol(s, variable, 0);
     gemel__pscene_assume(s, gemel__p_at_least(&s->terms, v->list[0], gemel__p_number(&s->terms, 0)),
                          0);
-  } else if (kind == GEMEL_ATTR_INT && !list) {
+  } else if (kind == GEMEL_ATTR_INT && !list && is_one_of(spec->name, flags)) {
     give_number(s, v, gemel__pscene_choose(s, 2));
   } else if (kind == GEMEL_ATTR_DTYPE && !list) {
     v->kind = GEMEL__PV_DTYPE;
