@@ -3,7 +3,8 @@
  * Indices and classes, of which one outside is an error when a graph runs: the right side of a rule
  * must not look up what the left one doesn't. All elements of the left side's indices are looked
  * up, so those of the right are inside if they are elements of these, moved or some of them, for as
- * many places. Other indices leave the rule open.
+ * many places. So they are where argmax, argsort or arange makes them, of no more places. Other
+ * indices leave the rule open.
  */
 #include <string.h>
 #include "unbounded/pull.h"
@@ -18,6 +19,22 @@ static int is_one_of(const gemel__ptensor *t, const char *const *names) {
     names++;
   }
   return t->op != NULL && *names != NULL;
+}
+
+/* 1 if INDICES are places of SIZE by what makes them. */
+static int are_places(gemel__pscene *s, const gemel__ptensor *indices, gemel__pterm size) {
+  static const char *const places[] = {"argmax", "argsort", NULL};
+  static const char *const numbers[] = {"arange", NULL};
+  gemel__pterm most = size;
+  if (is_one_of(indices, places)) {
+    const gemel__ptensor *x = indices->operands[0];
+    most = x->shape[gemel__pull_axis(s, indices, "axis", x->rank)];
+  } else if (is_one_of(indices, numbers)) {
+    most = gemel__ptensor_attr(indices, "n")->list[0];
+  } else {
+    return 0;
+  }
+  return gemel__pscene_provable(s, gemel__p_at_least(&s->terms, size, most), GEMEL__PSTEP_VALID);
 }
 
 void gemel__pscene_look_up(gemel__pscene *s, const gemel__ptensor *indices, gemel__pterm size) {
@@ -40,6 +57,9 @@ void gemel__pscene_look_up(gemel__pscene *s, const gemel__ptensor *indices, geme
           gemel__pscene_provable(s, same, GEMEL__PSTEP_VALID)) {
         return;
       }
+    }
+    if (are_places(s, indices, size)) {
+      return;
     }
     if (!is_one_of(indices, choices)) {
       break;
