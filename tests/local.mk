@@ -115,6 +115,7 @@ verify_tests += %reldir%/t-refused
 verify_tests += %reldir%/t-symbolize
 if Z3
 verify_tests += %reldir%/t-solver
+verify_tests += %reldir%/t-claims
 verify_tests += %reldir%/t-rule-kinds
 verify_tests += %reldir%/t-unbounded
 verify_tests += %reldir%/t-unbounded-parts

@@ -177,6 +177,7 @@ typedef struct outcome {
 static void take(void *user, const gemel_proof *proof) {
   outcome *o = user;
   o->proved = proof->elements != NULL;
+  CT_CHECK(proof->counterexample == NULL); /* a mistake that the check of claims had to find */
   snprintf(o->why, sizeof o->why, "%s", proof->why);
 }
 

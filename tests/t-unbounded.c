@@ -374,6 +374,7 @@ static void take(void *user, const gemel_proof *proof) {
   o->all_ranks = proof->all_ranks;
   snprintf(o->why, sizeof o->why, "%s", proof->why);
   snprintf(o->elements, sizeof o->elements, "%s", proof->elements != NULL ? proof->elements : "");
+  CT_CHECK(proof->counterexample == NULL); /* a mistake that the check of claims had to find */
   CT_EQ_INT(proof->elements != NULL, proof->ranks > 0);
 }
 

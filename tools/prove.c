@@ -13,7 +13,7 @@ typedef struct proofs {
   int json;
   uint64_t ranks;     /* what --ranks says; 0: nothing */
   const char *record; /* folder of --record, or NULL */
-  size_t rules, proved, all_ranks;
+  size_t rules, proved, all_ranks, withdrawn;
 } proofs;
 
 void gemel__proof_text(const gemel_proof *proof, char text[GEMEL__PROOF_TEXT]) {
@@ -33,10 +33,13 @@ static void print_row(proofs *p, const gemel_proof *proof) {
   gemel__proof_text(proof, text);
   fprintf(p->table, "%-34s  %s%s", proof->rule, proof->elements != NULL ? "proved: " : "", text);
   if (proof->elements != NULL) {
-    fprintf(p->table, " (scenes: %zu)%s%s", proof->scenes, proof->why[0] != '\0' ? "; " : "",
-            proof->why);
+    fprintf(p->table, " (scenes: %zu; checked: %zu)%s%s", proof->scenes, proof->checked,
+            proof->why[0] != '\0' ? "; " : "", proof->why);
   }
   fputc('\n', p->table);
+  if (proof->counterexample != NULL) {
+    fprintf(p->table, "%s\n", proof->counterexample);
+  }
 }
 
 static void write_json(proofs *p, const gemel_proof *proof) {
@@ -52,6 +55,7 @@ static void take(void *user, const gemel_proof *proof) {
   proofs *p = user;
   p->rules++;
   p->proved += proof->elements != NULL;
+  p->withdrawn += proof->counterexample != NULL;
   p->all_ranks += proof->elements != NULL && proof->all_ranks;
   print_row(p, proof);
   fflush(p->table);
@@ -128,5 +132,5 @@ int gemel__prove(const gemel__args *args) {
           "\ngemel verify --proof: %zu rules, %zu proved for all sizes, %zu of them for all ranks, "
           "%zu open (%.1f s)\n",
           p.rules, p.proved, p.all_ranks, p.rules - p.proved, gemel__now() - start);
-  return closed;
+  return closed != GEMEL__GOOD || p.withdrawn == 0 ? closed : GEMEL__REFUTED;
 }

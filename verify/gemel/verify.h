@@ -92,6 +92,10 @@ typedef struct gemel_proof {
   int recorded;         /* 1: it wasn't looked for now, but when this gemel was made */
   uint64_t text_hash;   /* of the rule's text (FNV-1a) and of the prover's sources, to which a */
   uint32_t prover;      /* record is bound */
+  size_t checked;       /* small instances of the claim on which both sides were compared; 0: it
+                           is recorded, or there is none */
+  const char *counterexample; /* to what was claimed: the prover is wrong, and the claim withdrawn;
+                                 NULL: none was found */
 } gemel_proof;
 
 /* One verdict. Strings are borrowed for the duration of the call that hands the record over. */

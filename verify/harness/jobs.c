@@ -78,6 +78,7 @@ static void free_proof(const gemel_proof *proof) {
     free_string(proof->rule);
     free_string(proof->elements);
     free_string(proof->why);
+    free_string(proof->counterexample);
     gemel__free((gemel_proof *)proof, sizeof *proof);
   }
 }
@@ -89,6 +90,7 @@ static const gemel_proof *copy_proof(const gemel_proof *from, int *failed) {
     to->rule = copy_string(from->rule, failed);
     to->elements = copy_string(from->elements, failed);
     to->why = copy_string(from->why, failed);
+    to->counterexample = copy_string(from->counterexample, failed);
   }
   *failed |= from != NULL && to == NULL;
   return to;

@@ -44,8 +44,12 @@ size_t gemel_proof_json(const gemel_proof *proof, char *text, size_t bytes) {
   json_proof(&b, proof);
   gemel__buffer_format(&b, ", \"text_hash\": \"%#" PRIx64 "\", \"prover\": \"%" PRIu32 "\"",
                        proof->text_hash, proof->prover);
-  gemel__buffer_format(&b, ", \"scenes\": %zu, \"questions\": %zu}", proof->scenes,
-                       proof->questions);
+  gemel__buffer_format(&b, ", \"scenes\": %zu, \"questions\": %zu, \"checked\": %zu", proof->scenes,
+                       proof->questions, proof->checked);
+  if (proof->counterexample != NULL) {
+    gemel__json_field(&b, "counterexample", proof->counterexample);
+  }
+  gemel__buffer_text(&b, "}");
   return b.used;
 }
 

@@ -3,12 +3,16 @@
  * Selects the rules and passes that `gemel verify --rules` is asked about, and verifies several at
  * a time. trial.c verifies one.
  */
+#include <string.h>
+#include <gemel/text.h>
+#include "claims/check.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/words.h"
 #include "harness/jobs.h"
 #include "passes/passes.h"
 #include "rewrite/choice.h"
+#include "rules/report.h"
 #include "rules/trial.h"
 #include "rules/withdraw.h"
 #include "unbounded/unbounded.h"
@@ -24,10 +28,11 @@ typedef struct rule_subject {
   gemel_rule_info info;
 } rule_subject;
 
-/* *PROOF = what is proved of RULE; unless it is taken from the record, by CLAIM, which has hints.
+/* *PROOF = what is proved of RULE; unless it is taken from the record, by CLAIM, which has hints,
+ * and not contradicted by FOUND.
  */
 static gemel_status prove(gemel__run *run, const gemel_rule *rule, gemel__claim *claim,
-                          gemel_proof *proof, gemel_error *error) {
+                          gemel_proof *proof, gemel__contradiction *found, gemel_error *error) {
   gemel_status status;
   *proof = gemel_rule_proved(rule);
   run->proof = proof;
@@ -37,7 +42,41 @@ static gemel_status prove(gemel__run *run, const gemel_rule *rule, gemel__claim 
   status = gemel__prove_rule(rule, GEMEL__CLAIM_RANK, NULL, claim, error);
   *proof = gemel__claim_proof(claim, rule);
   run->hints = &claim->hints;
+  status = status ? status : gemel__check_claim(run->context, rule, proof, found, error);
+  proof->checked = found->fired;
   return status;
+}
+
+/* Reports a rule that FOUND refutes, of which PROOF claimed something. */
+static gemel_status contradicted(gemel__run *run, const rule_subject *s, gemel_proof *proof,
+                                 const gemel__contradiction *found, gemel_error *error) {
+  gemel_tier shown = found->bits ? GEMEL_TIER_SPECIAL : GEMEL_TIER_REAL;
+  char *text = gemel__contradiction_text(found);
+  if (text == NULL) {
+    return gemel__no_memory(error, "a counterexample");
+  }
+  gemel__withdraw(proof, text);
+  for (unsigned tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
+    gemel_record record;
+    gemel__record_init(&record, run, "rule", s->info.name, (gemel_tier)tier);
+    record.declared = s->info.needs;
+    record.text = s->info.text;
+    record.proof = proof;
+    record.instances = found->fired;
+    record.detail = "an instance of what was proved has sides that differ";
+    if (tier != shown) {
+      gemel__record_emit(run, &record);
+    } else if (found->pair.b.graph != NULL) {
+      gemel__rule_refuted(run, &record, &found->pair, 0, found->values, found->place, found->left,
+                          found->right, run->options.seed);
+    } else {
+      record.verdict = GEMEL_VERDICT_REFUTED;
+      record.counterexample = text;
+      gemel__record_emit(run, &record);
+    }
+  }
+  gemel_text_free(text);
+  return GEMEL_OK;
 }
 
 /* Proves and verifies subject K. */
@@ -45,10 +84,16 @@ static gemel_status try_subject(gemel__run *run, const void *user, size_t k, gem
   const rule_subject *s = (const rule_subject *)user + k;
   gemel__claim claim;
   gemel_proof proof;
+  gemel__contradiction found;
+  memset(&found, 0, sizeof found);
   gemel_status status = run->options.proofs && s->rule != NULL
-                            ? prove(run, s->rule, &claim, &proof, error)
+                            ? prove(run, s->rule, &claim, &proof, &found, error)
                             : GEMEL_OK;
-  status = status == GEMEL_OK ? gemel__rule_verify(run, s->rule, s->pass, &s->info, error) : status;
+  if (status == GEMEL_OK) {
+    status = found.found ? contradicted(run, s, &proof, &found, error)
+                         : gemel__rule_verify(run, s->rule, s->pass, &s->info, error);
+  }
+  gemel__contradiction_clear(&found);
   run->proof = NULL;
   run->hints = NULL;
   return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a claim says of elements, in words.
+ * What a claim says, in words, and as programs see it.
  */
 #include <stdio.h>
 #include "base/buffer.h"
@@ -60,4 +60,17 @@ void gemel__claim_say(gemel__claim *claim) {
     say_values(&b, values);
     gemel__buffer_text(&b, ")");
   }
+}
+
+gemel_proof gemel__claim_proof(const gemel__claim *claim, const struct gemel_rule *rule) {
+  gemel_proof proof = {.size = sizeof proof, .rule = gemel_rule_describe(rule)->name};
+  proof.elements = claim->rank == 0 ? NULL : claim->elements;
+  proof.ranks = claim->rank;
+  proof.all_ranks = claim->all_ranks;
+  proof.scenes = claim->scenes;
+  proof.questions = claim->questions;
+  proof.why = claim->why;
+  proof.text_hash = gemel__rule_hash(rule);
+  proof.prover = gemel__prover();
+  return proof;
 }

@@ -33,7 +33,6 @@ prover_sources += %reldir%/lists.c
 prover_sources += %reldir%/many.c
 prover_sources += %reldir%/parts.c
 prover_sources += %reldir%/parts.h
-prover_sources += %reldir%/prove.c
 prover_sources += %reldir%/pull.c
 prover_sources += %reldir%/pull.h
 prover_sources += %reldir%/record.c

@@ -3,11 +3,13 @@
  * Proofs of many rules, as jobs of the harness. What came out is passed on in the order of the
  * rules, and listed in the record's index.
  */
+#include <gemel/text.h>
 #include <gemel/verify.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "claims/check.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "harness/jobs.h"
@@ -23,31 +25,24 @@ typedef struct proving {
   gemel_status status; /* of writing to it */
 } proving;
 
-gemel_proof gemel__claim_proof(const gemel__claim *claim, const struct gemel_rule *rule) {
-  gemel_proof proof = {.size = sizeof proof, .rule = gemel_rule_describe(rule)->name};
-  proof.elements = claim->rank == 0 ? NULL : claim->elements;
-  proof.ranks = claim->rank;
-  proof.all_ranks = claim->all_ranks;
-  proof.scenes = claim->scenes;
-  proof.questions = claim->questions;
-  proof.why = claim->why;
-  proof.text_hash = gemel__rule_hash(rule);
-  proof.prover = gemel__prover();
-  return proof;
-}
-
 static gemel_status prove_one(gemel__run *run, const void *user, size_t k, gemel_error *error) {
   const proving *p = user;
   gemel__claim claim;
   gemel_record record;
   gemel_status status =
       gemel__prove_rule(p->rules[k], p->options->ranks, p->options->record_folder, &claim, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel_proof proof = gemel__claim_proof(&claim, p->rules[k]);
+  char *counterexample = NULL;
+  status = gemel__keep_claim(run->context, p->rules[k], &proof, &counterexample, error);
   if (status == GEMEL_OK) {
-    gemel_proof proof = gemel__claim_proof(&claim, p->rules[k]);
     gemel__record_init(&record, run, "rule", proof.rule, GEMEL_TIER_REAL);
     record.proof = &proof;
     gemel__record_emit(run, &record);
   }
+  gemel_text_free(counterexample);
   return status;
 }
 

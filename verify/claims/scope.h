@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a claim is about: dtypes, ranks, and what of elements.
+ */
+#ifndef GEMEL__CLAIMS_SCOPE_H
+#define GEMEL__CLAIMS_SCOPE_H
+
+#include <gemel/verify.h>
+
+/* What a claim may say of elements of a dtype. */
+enum {
+  GEMEL__CLAIMS_VALUES = 1, /* of floats: real numbers; of integers and truths: all there is */
+  GEMEL__CLAIMS_BITS = 2    /* every bit, all NaNs being one */
+};
+
+/* What the claim ELEMENTS ("any", or "bits (f16 f32), values (reals, i8 i16)", either of the two by
+ * itself, too) says of elements of DTYPE: bits; 0: nothing. */
+unsigned gemel__claimed_of_dtype(const char *elements, gemel_dtype dtype);
+
+/* What PROOF says of an instance like GRAPH, by the dtypes of its inputs and the ranks of all its
+ * values. A graph without inputs has the dtype of its outputs. */
+unsigned gemel__claimed_of_graph(const gemel_proof *proof, const gemel_graph *graph);
+
+/* Takes back what PROOF claims, since COUNTEREXAMPLE, which is borrowed, contradicts it. */
+void gemel__withdraw(gemel_proof *proof, const char *counterexample);
+
+#endif
