@@ -228,8 +228,13 @@ tests_t_cuda_scan_on_gpu_LDADD = $(on_gpu_ldadd)
 tests_t_gpu_examples_on_gpu_SOURCES = %reldir%/t-gpu-examples.c
 tests_t_gpu_examples_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
 tests_t_gpu_examples_on_gpu_LDADD = $(on_gpu_ldadd)
+EXTRA_DIST += %reldir%/fuzz-binary.c
 EXTRA_DIST += %reldir%/fuzz-onnx.c
+EXTRA_DIST += %reldir%/fuzz-pairs.c
+EXTRA_DIST += %reldir%/fuzz-replay.c
+EXTRA_DIST += %reldir%/fuzz-rules.c
 EXTRA_DIST += %reldir%/fuzz-safetensors.c
+EXTRA_DIST += %reldir%/fuzz-text.c
 EXTRA_DIST += %reldir%/gpu-check
 if GPU_CHECK
 gpu-check: gemel gemel-cuda $(gpu_tests)

@@ -120,7 +120,7 @@ static const claim_case right[] = {
     /* wrong, but not of what is claimed */
     {"wrong_for_i8", "x + 1 > x => x == x where dtype(x) == i8 or elements(x) == 0", "values (i32)",
      ALL},
-    {"wrong_for_rank_three", "reverse(x, axes = b) => x where rank(x) == 3", ANY, 2},
+    {"wrong_for_rank_three", "reverse(x, axes = b) => x where b == [] or rank(x) == 3", ANY, 2},
     {"wrong_for_infinities", "x == x => x - x == 0", REALS, ALL},
     {"wrong_for_zeros", "x + 0 => x", REALS, ALL},
     {"wrong_for_floats", "x - x => x * 0", INTEGERS, ALL},

@@ -1,7 +1,8 @@
 /*
  * Proofs of rules with parts of a split and with variadic operands. Each number of them is looked
  * at up to two beyond the largest that the rule's text makes, so what is wrong from some part or
- * number of operands on isn't proved, however that number is made.
+ * number of operands on isn't proved, however that number is made. And corners: what is proved of
+ * sizes, dtypes and uses must hold of all of them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -169,6 +170,68 @@ static const parts_case lookups[] = {
      "-cross_entropy(x, i) => -cross_entropy(x, i) where integer(i), rank(x) == 2", 1},
 };
 
+/* Flags that are computed, what a rule doesn't say of a value's uses, truths as numbers, dtypes
+ * that the right side hasn't. */
+#define TURNED_OR(WHEN) "reverse(x, axes = a) => x where length(a) == 0 or " WHEN
+
+static const parts_case corners[] = {
+    /* flags */
+    {"flag_of_size", "cumsum(x, axis = k) => cumsum(x, axis = k, exclusive = shape(x)[k])", 0},
+    {"flag_of_large_size",
+     "cumsum(x, axis = k) => cumsum(x, axis = k, reverse = shape(x)[k] // 5000)", 0},
+    {"flag_of_start",
+     "cumsum(subtensor(x, start = s, size = n), axis = k) => cumsum(subtensor(x, start = s, size = "
+     "n), axis = k, exclusive = s[k])",
+     0},
+    {"flag_kept", "sum(x, axes = a, keepdims = 1) => sum(x, axes = a, keepdims = shape(x)[0])", 0},
+    {"flag_of_conv", "corr(x, w) => corr(x, w, flip = shape(x)[0] // 2000)", 0},
+    {"flag_computed",
+     "cumsum(x, axis = k, exclusive = e) => cumsum(x, axis = k, exclusive = 1 - (1 - e))", 1},
+    /* uses, truths, bits */
+    {"used_once", TURNED_OR("not single_use(x)"), 0},
+    {"truth_below_one", TURNED_OR("(rank(x) == 0) < 1"), 0},
+    {"truth_at_least", TURNED_OR("1 >= (rank(x) == 1)"), 0},
+    {"truth_equal", TURNED_OR("(rank(x) == 1) == 1"), 0},
+    {"part_of_bits",
+     "split(x, sizes = s, axis = a)@k => subtensor(x, start = repeat(0, rank(x)), size = "
+     "replace(shape(x), a, s[k])) where k == 0 or k == bits(dtype(x))",
+     0},
+    {"operands_of_bits",
+     "reverse(join(..xs, axis = a), axes = b) => join(..xs, axis = a) where b == [] or count(xs) > "
+     "bits(i8)",
+     0},
+    {"used_and_turned", "reverse(reverse(x, axes = a) as y, axes = a) => x where single_use(y)", 1},
+    /* dtypes */
+    {"index_unsigned",
+     "reverse(take(x, i, axis = 0), axes = a) => take(x, i, axis = 0) where length(a) == 0 or "
+     "unsigned(i)",
+     0},
+    {"index_narrow",
+     "reverse(take(x, i, axis = 0), axes = a) => take(x, i, axis = 0) where length(a) == 0 or "
+     "dtype(i) == i32",
+     0},
+    {"filled_by_literal", "dimshuffle(fill(x, 1), order = p) => fill(dimshuffle(x, order = p), 1)",
+     0},
+    {"filled",
+     "dimshuffle(fill(x, y), order = p) => fill(dimshuffle(x, order = p), y) where scalar(y)", 1},
+    {"fills_of_two",
+     "set_subtensor(fill(x, z), fill(y, z), start = s) => fill(set_subtensor(x, y, start = s), z)",
+     0},
+    {"refused_of_bool", "reverse(x, axes = a) => reverse(where(neg(x) == x, x, x), axes = a)", 0},
+    {"refused_of_floats", "reverse(x, axes = a) => reverse(where(bit_not(x) == x, x, x), axes = a)",
+     0},
+    {"refused_of_integers",
+     "reverse(x, axes = a) => reverse(where(softmax(x, axis = 0) == 0, x, x), axes = a) where "
+     "rank(x) > 0",
+     0},
+    {"literal_of_floats", "reverse(x, axes = a) => reverse(where(x == 0.5, x, x), axes = a)", 0},
+    {"literal_too_large", "reverse(x, axes = a) => reverse(where(x == 70000, x, x), axes = a)", 0},
+    {"literal_of_all", "reverse(x, axes = a) => reverse(where(x == 1, x, x), axes = a)", 1},
+    {"empty_of_another", "reverse(x, axes = a) => exp(x) where elements(x) == 0", 0},
+    {"empty_sums", "cumsum(x, axis = a) => x where shape(x)[a] == 0", 0},
+    {"never_drawn", "corr(x, w, padding = \"half\") => corr(x, w)", 0},
+};
+
 typedef struct outcome {
   int proved;
   char why[200];
@@ -202,6 +265,9 @@ static void check(const void *data) {
 void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(lookups); k++) {
     CT_ADD_TO("indices", lookups[k].right ? "right" : "wrong", lookups[k].name, check, &lookups[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(corners); k++) {
+    CT_ADD_TO("corners", corners[k].right ? "right" : "wrong", corners[k].name, check, &corners[k]);
   }
   for (size_t k = 0; k < CT_COUNT(cases); k++) {
     CT_ADD_TO("parts", cases[k].right ? "right" : "wrong", cases[k].name, check, &cases[k]);

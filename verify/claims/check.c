@@ -26,7 +26,7 @@
 
 /* How many left sides are built at most, how many of those that the rule fits are wanted, and how
  * many elements they may have. */
-enum { MOST_TRIED = 4000, WANTED = 400, ELEMENTS = 600 };
+enum { MOST_TRIED = 4000, WANTED = 400, ELEMENTS = 1200 };
 
 struct check {
   gemel_context *context;
@@ -46,7 +46,7 @@ struct check {
 
 /* How many parts and operands are tried at least, and up to which numbers those of the rule count.
  */
-enum { LEAST = 6, SMALL = 12, LARGE = 100 };
+enum { LEAST = 6, SMALL = 12, LARGE = 512 };
 
 static void note_number(gemel__claim_range *range, int64_t n) {
   n = n < 0 ? -n : n;
@@ -90,6 +90,10 @@ static gemel__claim_range range_of(const gemel_proof *proof, const struct gemel_
   read_rule(&range, rule);
   for (int k = 0; k < GEMEL_DTYPE_COUNT; k++) {
     range.dtypes |= gemel__claimed_of_dtype(proof->elements, (gemel_dtype)k) != 0 ? 1u << k : 0;
+  }
+  for (size_t k = 0; k < range.n_numbers; k++) {
+    int64_t n = range.numbers[k];
+    range.axes = n > range.axes && n <= GEMEL__CLAIM_MOST_AXES ? (int)n : range.axes;
   }
   if (!proof->all_ranks && proof->ranks < range.axes) {
     range.axes = proof->ranks;
@@ -404,6 +408,7 @@ gemel_status gemel__keep_claim(gemel_context *context, const gemel_rule *rule, g
     status = *text != NULL ? GEMEL_OK : gemel__no_memory(error, "a counterexample");
     gemel__withdraw(proof, *text);
   }
+  gemel__drop_unchecked(proof);
   gemel__contradiction_clear(&found);
   return status;
 }

@@ -30,8 +30,8 @@ gemel_status gemel__check_claim(gemel_context *context, const gemel_rule *rule,
 void gemel__contradiction_clear(gemel__contradiction *found);
 
 /* Checks PROOF, which may claim something of RULE, and withdraws it where an instance contradicts
- * it: *TEXT, to be freed with gemel_text_free, is that instance, else NULL. GEMEL_OK or
- * GEMEL_NO_MEMORY. */
+ * it, or no instance was found: *TEXT, to be freed with gemel_text_free, is that instance, else
+ * NULL. GEMEL_OK or GEMEL_NO_MEMORY. */
 gemel_status gemel__keep_claim(gemel_context *context, const gemel_rule *rule, gemel_proof *proof,
                                char **text, gemel_error *error);
 

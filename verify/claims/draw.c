@@ -157,15 +157,17 @@ static gemel_dtype draw_dtype(gemel__claim_draw *d) {
   if (d->n_known > 0 && !one_in(d, 3)) {
     return gemel_type_dtype(d->context, d->known[gemel__random_below(d->random, d->n_known)]);
   }
-  return nth_dtype(d->range->dtypes,
-                   gemel__random_below(d->random, count_dtypes(d->range->dtypes)));
+  return one_in(d, 2) /* of what may be no more than an index, a claim says nothing */
+             ? (gemel_dtype)gemel__random_below(d->random, GEMEL_DTYPE_COUNT)
+             : nth_dtype(d->range->dtypes,
+                         gemel__random_below(d->random, count_dtypes(d->range->dtypes)));
 }
 
 gemel_type gemel__claim_type(gemel__claim_draw *d) {
   gemel_dtype dtype = draw_dtype(d);
   shape s = draw_shape(d);
-  if (s.rank > GEMEL__CLAIM_AXES) {
-    s.rank = GEMEL__CLAIM_AXES;
+  if (s.rank > d->range->axes) {
+    s.rank = d->range->axes;
   }
   return gemel_type_of_shape(d->context, dtype, s.rank, s.sizes);
 }

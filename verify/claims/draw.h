@@ -12,6 +12,7 @@
 
 enum {
   GEMEL__CLAIM_AXES = 4,
+  GEMEL__CLAIM_MOST_AXES = 8,
   GEMEL__CLAIM_SIZE = 3,
   GEMEL__CLAIM_KNOWN = 24,
   GEMEL__CLAIM_NUMBERS = 24
@@ -20,7 +21,7 @@ enum {
 /* What is drawn from. */
 typedef struct gemel__claim_range {
   unsigned dtypes;  /* a bit for each */
-  int axes;         /* the most, up to GEMEL__CLAIM_AXES */
+  int axes;         /* the most: GEMEL__CLAIM_AXES, or a number of the rule */
   int64_t longest;  /* the rule's longest list or largest small number */
   size_t n_numbers; /* that the rule names */
   int64_t numbers[GEMEL__CLAIM_NUMBERS];

@@ -153,7 +153,9 @@ static gemel_status draw_types(struct builder *b, struct attempt *a) {
     const gemel__pattern *operand = &b->rule->left.nodes[a->p->operands[a->from[k]]];
     if (!a->known[k]) {
       int literal = operand->kind == GEMEL__PATTERN_LITERAL;
-      int first = !b->any && b->draw.n_known == 0 && !literal;
+      int first =
+          !b->any && b->draw.n_known == 0 && !literal &&
+          (b->draw.range->axes <= GEMEL__CLAIM_AXES || gemel__random_chance(b->draw.random, 1, 2));
       a->types[k] = first ? gemel__claim_tensor(b->draw.context, b->draw.range, b->number)
                           : gemel__claim_type(&b->draw);
       int scalar = literal || (operand->kind == GEMEL__PATTERN_VARIABLE &&

@@ -5,6 +5,7 @@
 #include "claims/scope.h"
 
 #include <string.h>
+#include "core/alloc.h"
 #include "core/graph.h"
 
 /* 1 if WORD is one of those in the parentheses behind HEAD in ELEMENTS. */
@@ -35,33 +36,87 @@ unsigned gemel__claimed_of_dtype(const char *elements, gemel_dtype dtype) {
   return bits || lists(elements, "values (", name) ? GEMEL__CLAIMS_VALUES | GEMEL__CLAIMS_BITS : 0;
 }
 
-static unsigned claimed_of_value(const gemel_proof *proof, gemel_value value) {
-  return gemel__claimed_of_dtype(
-      proof->elements, gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value)));
+/* The operands of node K of GRAPH whose elements are among those of its result, or are computed
+ * with: not indices, classes, and what is asked by `where`, of which a claim says nothing: they may
+ * be of any dtype. A bit each; operands beyond 31 are like the last. */
+static uint32_t element_operands(const gemel_graph *graph, uint32_t k) {
+  static const char *const indexed[] = {"take", "put", "cross_entropy"};
+  const char *name = gemel__op_at(graph->context, gemel__node_at(graph, k)->op)->record.name;
+  uint32_t operands = UINT32_MAX;
+  for (size_t j = 0; j < sizeof indexed / sizeof *indexed; j++) {
+    operands &= strcmp(name, indexed[j]) == 0 ? ~(uint32_t)2 : UINT32_MAX;
+  }
+  return strcmp(name, "where") == 0 ? ~(uint32_t)1 : operands;
 }
 
-unsigned gemel__claimed_of_graph(const gemel_proof *proof, const gemel_graph *graph) {
-  unsigned claimed = GEMEL__CLAIMS_VALUES | GEMEL__CLAIMS_BITS;
-  size_t n = gemel_graph_input_count(graph);
-  for (uint32_t node = 0; node < graph->n_nodes && !proof->all_ranks; node++) {
-    for (uint32_t k = 0; k < gemel__node_at(graph, node)->n_outputs; k++) {
-      int rank = gemel_type_rank(graph->context, gemel__node_type(graph, node, k));
-      claimed = rank <= proof->ranks ? claimed : 0;
+/* Marks in ELEMENTS the nodes whose elements the claim is about: those that results are made of,
+ * other than as indices. */
+static void mark_elements(const gemel_graph *graph, unsigned char *elements) {
+  for (size_t k = 0; k < gemel_graph_output_count(graph); k++) {
+    elements[gemel_graph_output(graph, k).node] = 1;
+  }
+  for (uint32_t k = (uint32_t)graph->n_nodes; k-- > 0;) {
+    uint32_t count, operands = element_operands(graph, k);
+    const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
+    for (uint32_t j = 0; j < count && elements[k]; j++) {
+      elements[inputs[j].node] |= operands >> (j < 31 ? j : 31) & 1;
     }
   }
-  for (size_t k = 0; k < n; k++) {
-    claimed &= claimed_of_value(proof, gemel_graph_input(graph, k));
-  }
-  for (size_t k = 0; n == 0 && k < gemel_graph_output_count(graph); k++) {
-    claimed &= claimed_of_value(proof, gemel_graph_output(graph, k));
+}
+
+static unsigned claimed_of_value(const gemel_proof *proof, gemel_value value) {
+  gemel_context *context = gemel_graph_context(value.graph);
+  return gemel__claimed_of_dtype(proof->elements,
+                                 gemel_type_dtype(context, gemel_value_type(value)));
+}
+
+/* 1 if all values of GRAPH have as many axes as PROOF is about. */
+static int has_claimed_ranks(const gemel_proof *proof, const gemel_graph *graph) {
+  int claimed = 1;
+  for (uint32_t node = 0; node < graph->n_nodes && !proof->all_ranks; node++) {
+    for (uint32_t k = 0; k < gemel__node_at(graph, node)->n_outputs; k++) {
+      claimed &= gemel_type_rank(graph->context, gemel__node_type(graph, node, k)) <= proof->ranks;
+    }
   }
   return claimed;
 }
 
-void gemel__withdraw(gemel_proof *proof, const char *counterexample) {
+unsigned gemel__claimed_of_graph(const gemel_proof *proof, const gemel_graph *graph) {
+  unsigned claimed = GEMEL__CLAIMS_VALUES | GEMEL__CLAIMS_BITS;
+  size_t n = gemel_graph_input_count(graph), about = 0;
+  unsigned char *elements = gemel__alloc_zeroed(graph->n_nodes + 1);
+  if (elements == NULL || !has_claimed_ranks(proof, graph)) {
+    gemel__free(elements, elements != NULL ? graph->n_nodes + 1 : 0);
+    return 0;
+  }
+  mark_elements(graph, elements);
+  for (size_t k = 0; k < n; k++) {
+    gemel_value input = gemel_graph_input(graph, k);
+    claimed &= elements[input.node] ? claimed_of_value(proof, input) : claimed;
+    about += elements[input.node];
+  }
+  for (size_t k = 0; about == 0 && k < gemel_graph_output_count(graph); k++) {
+    claimed &= claimed_of_value(proof, gemel_graph_output(graph, k));
+  }
+  gemel__free(elements, graph->n_nodes + 1);
+  return claimed;
+}
+
+static void claim_nothing(gemel_proof *proof, const char *why) {
   proof->elements = NULL;
   proof->ranks = proof->all_ranks = 0;
+  proof->why = why;
+}
+
+void gemel__drop_unchecked(gemel_proof *proof) {
+  if (proof->elements != NULL && proof->checked == 0) {
+    claim_nothing(proof, "no instance was found to check the proof with");
+  }
+}
+
+void gemel__withdraw(gemel_proof *proof, const char *counterexample) {
   proof->counterexample = counterexample;
-  proof->why =
-      "withdrawn: refuted, although it was proved; a mistake of the prover, please report it";
+  claim_nothing(proof,
+                "withdrawn: refuted, although it was proved; a mistake of the prover, please "
+                "report it");
 }

@@ -17,11 +17,15 @@ enum {
  * itself, too) says of elements of DTYPE: bits; 0: nothing. */
 unsigned gemel__claimed_of_dtype(const char *elements, gemel_dtype dtype);
 
-/* What PROOF says of an instance like GRAPH, by the dtypes of its inputs and the ranks of all its
- * values. A graph without inputs has the dtype of its outputs. */
+/* What PROOF says of an instance like GRAPH, by the ranks of all its values and the dtypes of its
+ * inputs, but those that are indices, classes, or asked by `where` only. Where these are all, the
+ * dtypes of its outputs count. Memory being out, nothing. */
 unsigned gemel__claimed_of_graph(const gemel_proof *proof, const gemel_graph *graph);
 
 /* Takes back what PROOF claims, since COUNTEREXAMPLE, which is borrowed, contradicts it. */
 void gemel__withdraw(gemel_proof *proof, const char *counterexample);
+
+/* Takes back what PROOF claims if no instance was found to check it with. */
+void gemel__drop_unchecked(gemel_proof *proof);
 
 #endif

@@ -44,6 +44,7 @@ static gemel_status prove(gemel__run *run, const gemel_rule *rule, gemel__claim 
   run->hints = &claim->hints;
   status = status ? status : gemel__check_claim(run->context, rule, proof, found, error);
   proof->checked = found->fired;
+  gemel__drop_unchecked(proof);
   return status;
 }
 

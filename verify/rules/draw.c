@@ -420,6 +420,9 @@ gemel_status gemel__rule_draw(gemel__rule_engine *engine, const gemel__rule_wish
       status = status ? status : rewrite_instance(instance, engine, wish, draws);
     }
   }
+  if (status == GEMEL_NO_MEMORY && instance->problem.status == status && error != NULL) {
+    *error = instance->problem;
+  }
   if (status != GEMEL_OK) {
     gemel__rule_instance_clear(instance);
   }

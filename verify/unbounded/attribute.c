@@ -301,6 +301,10 @@ void gemel__meaning_mod(const gemel__pcall *c) {
 static void compare(const gemel__pcall *c, const char *name, two f) {
   uint32_t count;
   gemel__pterm all = gemel__p_truth(&c->s->terms, 1);
+  if (c->in[0].kind == GEMEL__PV_TRUTH || c->in[1].kind == GEMEL__PV_TRUTH) {
+    give_free(c); /* a truth counts as 1 or 0 there */
+    return;
+  }
   if (is_real(&c->in[0], &c->in[1])) {
     gemel__compare_values(c, name);
     return;
@@ -411,8 +415,9 @@ void gemel__meaning_scalar(const gemel__pcall *c) {
   give_known(c, c->in[0].tensors[0]->rank == 0);
 }
 
+/* What else uses a value the rule doesn't say. */
 void gemel__meaning_single_use(const gemel__pcall *c) {
-  give_known(c, 1);
+  give_free(c);
 }
 
 void gemel__meaning_same(const gemel__pcall *c) {

@@ -17,6 +17,7 @@ prover_sources += %reldir%/axes.h
 prover_sources += %reldir%/claim.c
 prover_sources += %reldir%/convs.c
 prover_sources += %reldir%/defined.c
+prover_sources += %reldir%/dtypes.c
 prover_sources += %reldir%/elements.c
 prover_sources += %reldir%/equal.c
 prover_sources += %reldir%/equal.h

@@ -110,8 +110,8 @@ static void add_code(many_numbers *w, const gemel__termcode *code) {
   case GEMEL__TERMCODE_LIST:
     w->others += code->count;
     break;
-  case GEMEL__TERMCODE_FUNCTION:
-    w->others += computes(code);
+  case GEMEL__TERMCODE_FUNCTION: /* what bits() gives isn't written */
+    w->others += code->index == GEMEL__FUNCTION_bits ? INFINITY : computes(code);
     break;
   default:
     break;

@@ -37,4 +37,7 @@ gemel_dtype gemel__pull_common_dtype(const gemel__ptensor *t);
 /* The dtype that totals of operand 0 have: integers and bools as 64 bits. */
 gemel_dtype gemel__pull_wide_dtype(const gemel__ptensor *t);
 
+/* 1 if, elements being any, RIGHT has a dtype wherever LEFT has, and the same (dtypes.c). */
+int gemel__pscene_dtypes_agree(const gemel__ptensor *left, const gemel__ptensor *right);
+
 #endif

@@ -13,6 +13,7 @@
 #include "core/dtype.h"
 #include "core/number.h"
 #include "core/rows.h"
+#include "rules/functions.h"
 #include "unbounded/pull.h"
 
 enum { MOST_ORDERS = 255, MANY_OPERANDS = 2, MANY_PARTS = 3 };
@@ -399,13 +400,18 @@ static int draw_of_conv(gemel__pscene *s, const gemel__ptensor *t, const gemel_a
   return 1;
 }
 
+/* Attributes that are 0 or 1, which operations read as numbers. */
+static int is_flag(const gemel_attr_spec *spec) {
+  static const char *const flags[] = {"keepdims", "exclusive", "reverse", "descending",
+                                      "flip",     "unshared",  NULL};
+  return spec->kind == GEMEL_ATTR_INT && is_one_of(spec->name, flags);
+}
+
 /* What attribute NAME of the operation of T may be, of the variable VARIABLE. */
 static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const gemel_attr_spec *spec,
                            const char *variable, gemel__pvalue *v) {
   static const char *const sizes[] = {"start", "size", NULL}, *const numbers[] = {"low", "high",
                                                                                   "step", NULL};
-  static const char *const flags[] = {"keepdims", "exclusive", "reverse", "descending",
-                                      "flip",     "unshared",  NULL};
   static const char *const products[] = {"contract_x", "contract_y", "batch_x", "batch_y", NULL};
   const gemel__ptensor *x = t->count > 0 ? t->operands[0] : NULL;
   uint32_t rank = x != NULL ? (uint32_t)x->rank : 0;
@@ -435,7 +441,7 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
     v->list[0] = size_symbol(s, variable, 0);
     gemel__pscene_assume(s, gemel__p_at_least(&s->terms, v->list[0], gemel__p_number(&s->terms, 0)),
                          0);
-  } else if (kind == GEMEL_ATTR_INT && !list && is_one_of(spec->name, flags)) {
+  } else if (is_flag(spec)) {
     give_number(s, v, gemel__pscene_choose(s, 2));
   } else if (kind == GEMEL_ATTR_DTYPE && !list) {
     v->kind = GEMEL__PV_DTYPE;
@@ -473,6 +479,16 @@ static void give_fallback(gemel__pscene *s, const gemel__ptensor *t, const gemel
   }
 }
 
+/* A flag that is computed must be a number in the scene. What isn't 0 is 1. */
+static void settle_flag(gemel__pscene *s, const gemel_attr_spec *spec, gemel__pvalue *v) {
+  int64_t number;
+  if (v->kind != GEMEL__PV_INTEGER || !gemel__p_is_number(&s->terms, v->list[0], &number)) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "%s that isn't known", spec->name);
+  } else {
+    give_number(s, v, number != 0);
+  }
+}
+
 static void bind_attribute(gemel__pscene *s, const gemel__ptensor *t, const gemel__termexpr *expr,
                            const gemel_attr_spec *spec, gemel__pvalue *v) {
   int variable = gemel__termexpr_variable(expr);
@@ -499,6 +515,9 @@ static void bind_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
     }
     v->kind = GEMEL__PV_INTEGER;
   }
+  if (s->flow == GEMEL__P_GO && is_flag(spec) && v->kind != GEMEL__PV_ABSENT) {
+    settle_flag(s, spec, v);
+  }
 }
 
 /* ---- Operations ---- */
@@ -518,6 +537,32 @@ static int selects(const gemel__ptensor *t) {
   return row != NULL && row->code == GEMEL__TYPE_SELECT;
 }
 
+/* 1 if RULE has a function that looks at dtypes, or a cast, whose dtype is an attribute. */
+static int looks_at_dtypes(const struct gemel_rule *rule) {
+  int looks = 0;
+  for (uint32_t k = 0; k < rule->n_conditions; k++) {
+    const gemel__termexpr *e = &rule->conditions[k];
+    for (uint32_t i = 0; i < e->count; i++) {
+      looks |= e->code[i].kind == GEMEL__TERMCODE_DTYPE ||
+               (e->code[i].kind == GEMEL__TERMCODE_FUNCTION &&
+                strchr(gemel__function_rows[e->code[i].index].kinds, 'k') != NULL) ||
+               (e->code[i].kind == GEMEL__TERMCODE_FUNCTION &&
+                (e->code[i].index == GEMEL__FUNCTION_dtype ||
+                 e->code[i].index == GEMEL__FUNCTION_same_type));
+    }
+  }
+  return looks;
+}
+
+/* The dtype of indices and classes: the widest, a narrow and an unsigned one; where the rule looks
+ * at dtypes, each that there is. */
+static gemel__pterm_sort choose_index_sort(gemel__pscene *s) {
+  static const gemel_dtype dtypes[] = {GEMEL_I64, GEMEL_I8,  GEMEL_U8,  GEMEL_I16,
+                                       GEMEL_I32, GEMEL_U16, GEMEL_U32, GEMEL_U64};
+  uint32_t n = looks_at_dtypes(s->rule) ? sizeof dtypes / sizeof *dtypes : 3;
+  return gemel__psort_of(dtypes[gemel__pscene_choose(s, n)]);
+}
+
 /* The sort that operand K of T must have, where that isn't free: 0. */
 static gemel__pterm_sort wanted_sort(gemel__pscene *s, const gemel__ptensor *t, uint32_t k) {
   const gemel__scalar_row *row = gemel__scalar_row_of(&t->op->record);
@@ -535,7 +580,7 @@ static gemel__pterm_sort wanted_sort(gemel__pscene *s, const gemel__ptensor *t, 
   }
   if (k == 1 && (strcmp(t->op->record.name, "take") == 0 ||
                  strcmp(t->op->record.name, "cross_entropy") == 0)) {
-    return gemel__psort_of(GEMEL_I64);
+    return choose_index_sort(s);
   }
   int alike_here = row != NULL || is_one_of(t->op->record.name, alike);
   return k > like && alike_here && t->operands[like] != NULL ? t->operands[like]->sort : 0;
@@ -577,6 +622,9 @@ typedef struct operands_of {
 static operand_type literal_type(gemel__pscene *s, const operands_of *o, const gemel__ptensor *t) {
   uint32_t first = selects(t) ? 1 : 0;
   operand_type type = o->outer;
+  if (!s->right && strcmp(t->op->record.name, "fill") == 0) {
+    return (operand_type){"fill", choose_sort(s, 0)}; /* of any dtype */
+  }
   for (uint32_t k = t->count < first ? o->p->n_operands : first; k < o->p->n_operands; k++) {
     const gemel__pattern *other = &o->side->nodes[o->p->operands[k]];
     const gemel__ptensor *x = o->made[o->p->operands[k]];

@@ -12,6 +12,7 @@
 #include "rules/functions.h"
 #include "unbounded/axes.h"
 #include "unbounded/equal.h"
+#include "unbounded/pull.h"
 #include "unbounded/record.h"
 #include "unbounded/scene.h"
 
@@ -76,6 +77,10 @@ static void compare_elements(gemel__pscene *s, const gemel__ptensor *left,
   }
   if (s->flow == GEMEL__P_GO && left->sort != right->sort) {
     gemel__pscene_stop(s, GEMEL__P_OPEN, "the right side has another dtype");
+  }
+  if (s->flow == GEMEL__P_GO && s->pass == GEMEL__PASS_ANY &&
+      !gemel__pscene_dtypes_agree(left, right)) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN, "the right side may have other dtypes, or none");
   }
   if (s->flow != GEMEL__P_GO ||
       gemel__pscene_provable(s, gemel__p_truth(&s->terms, 0), GEMEL__PSTEP_NO_ELEMENT)) {
