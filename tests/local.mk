@@ -35,6 +35,7 @@ library_tests += %reldir%/t-safetensors
 library_tests += %reldir%/t-dlpack
 library_tests += %reldir%/t-onnx
 library_tests += %reldir%/t-onnx-attention
+library_tests += %reldir%/t-onnx-edges
 library_tests += %reldir%/t-onnx-fused
 library_tests += %reldir%/t-onnx-linear-attention
 library_tests += %reldir%/t-onnx-loops

@@ -394,6 +394,8 @@ static const twin_case of_runtime[] = {
     P("added_to_all", "", "f 12", "w 2N 3: 1 1 0 0 1 1", "", "f 1 1 3 3"),
     M(PACKED, packed_attention, "packed_sizes", "num_heads=2 qkv_hidden_sizes=4,4,2", "f 1 2 2",
       "f 1 2 3", "f 3 10", "f 10"),
+    M(PACKED, packed_attention, "packed_usual_filter", "num_heads=1 scale=1.0", "f 1 2 1",
+      "f 1 2 1: 1 -1", "f 1 3: 1 2 1", "", "w 1 2: 0 1", "", "f 1 1 2 2: 10000 0 10001 0"),
     M(PACKED, packed_attention, "packed_half", "num_heads=1 unidirectional=1", "h 1 2 2", "h 1 2 3",
       "h 3 6", "h 6"),
     {{"packed_past",

@@ -299,6 +299,8 @@ static const twin_case normalizations[] = {
     OF("MeanVarianceNormalization", mean_variance, "mean_variance", "", "f 2 2 2 2", "f 2N 2 2 2"),
     OF("MeanVarianceNormalization", mean_variance, "mean_variance_axes", "axes=-1,0", "f 2 2 3",
        "f 2N 2 3"),
+    OF("MeanVarianceNormalization", mean_variance, "mean_variance_small", "axes=1,", "f 2 4",
+       "f 2 4 *1e-6"),
     OF("LpNormalization", lp_normalization, "lp", "", "f 2 3", "f 2N 3"),
     OF("LpNormalization", lp_normalization, "lp_1", "p=1 axis=0", "f 2 3", "f 2N 3"),
     OF("LpNormalization", lp_normalization, "lp_of_zeros", "", "f 2 2", "f 2 2: 0 0 3 -4"),
