@@ -82,6 +82,7 @@ static const node_case cases[] = {
     GIVES("slice_of_sizes_1", "Slice-1", "starts=1, ends=-1,", "i 1: 8", "=i 3: 7 8 9"),
     GIVES("cast_of_large", "Cast", "to=1", "f 2: 16777216 -3", "=i 2: 16777217 -3"),
     SLICE("reversed", "-1", "-99999999999", "-1", "f 6: 5 4 3 2 1 0"),
+    SLICE("to_first", "-1", "-9223372036854775808", "-1", "f 6: 5 4 3 2 1 0"),
     SLICE("from_far", "99999999999", "0", "-1", "f 5: 5 4 3 2 1"),
     SLICE("by_two", "-1", "-99999999999", "-2", "f 3: 5 3 1"),
     SLICE("inner", "-2", "1", "-1", "f 3: 4 3 2"),
@@ -229,6 +230,70 @@ static const node_case failing[] = {
             "index 4 (element 0 of the indices) is outside of axis 0", FOUR, "i 1: 4", "f 1"),
 };
 
+/* ---- What is computed of shapes ---- */
+
+#define ROWS "f 4N 3"
+/* CHAIN(name, nodes, result, inputs…) */
+#define CHAIN(name, nodes, result, ...)                                                            \
+  {                                                                                                \
+    "shape_" name, nodes, "", {__VA_ARGS__}, {                                                     \
+      result                                                                                       \
+    }                                                                                              \
+  }
+
+static const node_case chains[] = {
+    CHAIN("half", "Shape a > s; Gather s b > n; Div n c > v", "i 1: 2", ROWS, FIRST, "=i 1: 2"),
+    CHAIN("half_below_0", "Shape a > s; Gather s b > n; Div n c > v", "i 1: -2", ROWS, FIRST,
+          "=i 1: -2"),
+    CHAIN("scalar", "Shape a > s; Gather s b > n; Cast n > v | to=6", "w: 4", ROWS, "=i: 0"),
+    CHAIN("of_part", "Shape a > v | start=-1 end=9", "i 1: 3", ROWS),
+    CHAIN("of_nothing", "Shape a > v | start=2 end=-2", "i 0:", ROWS),
+    CHAIN("size", "Size a > v", "i: 12", ROWS),
+    CHAIN("product", "Shape a > s; ReduceProd s > v | keepdims=0", "i: 12", ROWS),
+    CHAIN("product_kept", "Shape a > s; ReduceProd s > v | noop_with_empty_axes=1", "i 2: 4 3",
+          ROWS),
+    CHAIN("arithmetic", "Shape a > s; Add s b > t; Sub t c > u; Min u c > v", "i 2: 3 2", ROWS,
+          "=i 2: 2 2", "=i: 3"),
+    CHAIN("largest", "Shape a > s; Neg s > t; Max t b > v", "i 2: -4 -2", ROWS, "=i 2: -9 -2"),
+    CHAIN("equal_below_0", "Shape a > s; Equal s b > v", "b 2: 0 1", ROWS, "=i 2: -1 3"),
+    CHAIN("below_0_equal", "Shape a > s; Equal b s > v", "b 2: 0 0", ROWS, "=i 1: -1"),
+    CHAIN("equal_next", "Shape a > s; Add s b > t; Equal s t > v", "b 2: 0 0", ROWS, "=i 1: 1"),
+    CHAIN("equal_perhaps", "Shape a > s; Equal s b > v", "b 2: 1 0", ROWS, "=i 2: 4 4"),
+    CHAIN("equal_of_others", "Shape a > s; Equal s b > v", "b 2 2: 1 0 0 1", ROWS,
+          "=i 2 2: 4 4 3 3"),
+    CHAIN("gather_unknown", "Shape a > s; Gather s b > v", "i 1: 3", ROWS, "i 1: 1"),
+    CHAIN("gather_from_end", "Shape a > s; Gather s b > v", "i 1: 4", ROWS, "=i 1: -2"),
+    CHAIN("concat", "Shape a > s; Concat s b s > v | axis=0", "i 5: 4 3 7 4 3", ROWS, "=i 1: 7"),
+    CHAIN("concat_unknown", "Shape a > s; Concat s b > v | axis=0", "i 3: 4 3 7", ROWS, "i 1: 7"),
+    CHAIN("reshaped", "Shape a > s; Reshape s b > t; Add t t > v", "i 2: 8 6", ROWS, "=i 1: -1"),
+    CHAIN("reshaped_by_size", "Shape a > s; Reshape s b > v", "i 2: 4 3", ROWS, "=i 1: 2"),
+    CHAIN("reshaped_to_matrix", "Shape a > s; Reshape s b > v", "i 1 2: 4 3", ROWS, "=i 2: 1 2"),
+    CHAIN("raised", "Shape a > s; Unsqueeze s b > t; Squeeze t b > v", "i 2: 4 3", ROWS, FIRST),
+    CHAIN("slice", "Shape a > s; Slice s b c > v", "i 1: 3", ROWS, "=i 1: 1", "=i 1: 9"),
+    CHAIN("slice_by_two", "Shape a > s; Slice s b c b d > v", "i 1: 4", ROWS, FIRST, "=i 1: 9",
+          "=i 1: 2"),
+    CHAIN("chosen", "Shape a > s; Where b s c > v", "i 2: 4 7", ROWS, "=b 2: 1 0", "=i 2: 7 7"),
+    CHAIN("chosen_unknown", "Shape a > s; Where b s c > v", "i 2: 4 7", ROWS, "b 2: 1 0",
+          "=i 2: 7 7"),
+    CHAIN("through_floats", "Shape a > s; Cast s > t | to=1; Cast t > u | to=7; Expand b u > v",
+          "f 4 3: 2 2 2 2 2 2 2 2 2 2 2 2", ROWS, "f: 2"),
+    CHAIN("into_half", "Shape a > s; Cast s > v | to=10", "h 2: 4 3", ROWS),
+    CHAIN("filled", "Shape a > s; ConstantOfShape s > v", "f 4 3: 0 0 0 0 0 0 0 0 0 0 0 0", ROWS),
+    CHAIN("reshape_of_it", "Shape a > s; Gather s b > n; Concat c n > t | axis=0; Reshape a t > v",
+          "f 3 4: 0 1 2 3 4 5 6 7 8 9 10 11", "f 4N 3: 0 1 2 3 4 5 6 7 8 9 10 11", FIRST,
+          "=i 1: -1"),
+};
+
+static const node_case refused_chains[] = {
+    CHAIN("slice_axis_of_symbol", "Shape a > s; Slice a s s s > v",
+          "an axis or a step that depends on symbols", ROWS),
+    CHAIN("top_of_symbol", "Shape a > s; Gather s b > n; TopK a n > v",
+          "input 1 depends on sizes that are symbols", ROWS, FIRST),
+    CHAIN("squeeze_of_two", "Shape a > s; Squeeze s b > v", "axis 0 is left out of the order", ROWS,
+          FIRST),
+    CHAIN("made_by_none", "Shape a > s; Abs s > t", "nothing makes the output v", ROWS),
+};
+
 /* ---- Functions ---- */
 
 /* In FUNCTION a node of OPERATOR, of x to y, whose attribute NAME is that of the function called
@@ -255,6 +320,7 @@ static void put_function(message *model, const char *name, message *function,
   put_text(function, 10, "own");
   put_text(function, 4, "x");
   put_text(function, 5, "y");
+  put_text(function, 5, "x");
   put_int(&opset, 2, 16);
   put_message(function, 9, &opset);
   if (fallback != NULL) {
@@ -280,7 +346,7 @@ static void attributes_handed_on(const void *data) {
     message model = {0}, function = {0}, graph = {0}, attributes = {0};
     static const int64_t two = 2;
     gemel_error error = {0};
-    gemel_tensor *y = NULL;
+    gemel_tensor *results[2] = {NULL, NULL};
     numbers in, out;
     ct_context("case %zu", k);
     read_numbers("f 2: -4 4", &in);
@@ -292,31 +358,61 @@ static void attributes_handed_on(const void *data) {
     put_function(&model, "Outer", &function, ways[k].fallback);
     put_attributes(&attributes, ways[k].said);
     put_text(&attributes, 7, "own");
-    put_node(&graph, "Outer", "a", "v", &attributes);
+    put_node(&graph, "Outer", "a", "v w", &attributes);
     put_text(&graph, 2, "g");
     put_value(&graph, 11, "a", ONNX_FLOAT, 1, &two);
     put_value(&graph, 12, "v", ONNX_FLOAT, 1, &two);
+    put_value(&graph, 12, "w", ONNX_FLOAT, 1, &two);
     put_opset(&model, "own", 3, 1);
     put_model(&model, &graph);
     gemel_context *context = gemel_context_new(&error);
     gemel_onnx *read = gemel_onnx_parse(model.bytes, model.length, "m.onnx", NULL, &error);
     gemel_graph *made = read != NULL ? gemel_onnx_graph(read, context, NULL, NULL, &error) : NULL;
     if (made != NULL) {
-      run_node(made, &in, 1, &y, &error);
+      run_node(made, &in, 2, results, &error);
     }
     if (CT_EQ_STR(error.text, "")) {
-      same_numbers(y, &out);
+      same_numbers(results[0], &out);
+      same_numbers(results[1], &in);
     }
-    gemel_tensor_unref(y);
+    gemel_tensor_unref(results[0]);
+    gemel_tensor_unref(results[1]);
     gemel_graph_unref(made);
     gemel_onnx_free(read);
     gemel_context_unref(context);
   }
 }
 
+/* ---- Files ---- */
+
+static void no_such_files(const void *data) {
+  gemel_error error = {0};
+  char path[600];
+  (void)data;
+  snprintf(path, sizeof path, "%s/none.onnx", ct_scratch());
+  CT_CHECK(gemel_onnx_load(path, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_IO);
+  CT_HAS_STR(error.text, "none.onnx");
+  CT_CHECK(gemel_onnx_load(NULL, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+  CT_CHECK(gemel_onnx_tensor_load(path, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_IO);
+  CT_CHECK(gemel_onnx_tensor_load(NULL, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+  CT_CHECK(gemel_onnx_parse(NULL, 1, "m.onnx", NULL, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+  CT_CHECK(gemel_onnx_parse(NULL, 0, NULL, NULL, &error) == NULL);
+  CT_HAS_STR(error.text, "no model of ONNX");
+  CT_CHECK(gemel_onnx_weight(NULL, 3, &error) == NULL);
+  CT_HAS_STR(error.text, "there is no weight 3");
+}
+
 void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(cases); k++) {
     CT_ADD("onnx_edges", cases[k].name, node_gives, &cases[k]);
+    if (k % 8 == 0) {
+      CT_ADD("onnx_edges_memory", cases[k].name, node_without_memory, &cases[k]);
+    }
   }
   for (size_t k = 0; k < CT_COUNT(refused); k++) {
     CT_ADD("onnx_edges_refused", refused[k].name, node_is_refused, &refused[k]);
@@ -324,5 +420,13 @@ void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(failing); k++) {
     CT_ADD("onnx_edges_fail", failing[k].name, node_fails, &failing[k]);
   }
+  for (size_t k = 0; k < CT_COUNT(chains); k++) {
+    CT_ADD("onnx_shapes", chains[k].name, node_gives, &chains[k]);
+    CT_ADD("onnx_shapes_memory", chains[k].name, node_without_memory, &chains[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(refused_chains); k++) {
+    CT_ADD("onnx_shapes_refused", refused_chains[k].name, node_is_refused, &refused_chains[k]);
+  }
+  CT_ADD("onnx_files", "no_such_files", no_such_files, NULL);
   CT_ADD("onnx_functions", "attributes_handed_on", attributes_handed_on, NULL);
 }

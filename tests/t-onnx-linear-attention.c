@@ -245,6 +245,10 @@ void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(causal); k++) {
     CT_ADD("onnx_causal_conv", causal[k].node.name, node_is_as_twin, &causal[k]);
   }
+  CT_ADD("onnx_linear_memory", "linear_half", node_without_memory,
+         &linear[CT_COUNT(linear) - 2].node);
+  CT_ADD("onnx_linear_memory", "causal_half", node_without_memory,
+         &causal[CT_COUNT(causal) - 1].node);
   for (size_t k = 0; k < CT_COUNT(refused); k++) {
     CT_ADD("onnx_linear_refused", refused[k].name, node_is_refused, &refused[k]);
   }
