@@ -326,6 +326,19 @@ gemel__wire_span gemel__onnx_text(const gemel__onnx_call *c, const char *name) {
   return gemel__proto_span(gemel__onnx_attribute(c, name), GEMEL__ATTRIBUTE_S);
 }
 
+int gemel__onnx_is_one_of(gemel__onnx_call *c, const char *name, const char *words) {
+  gemel__wire_span text = gemel__onnx_text(c, name);
+  for (size_t length; *words != '\0'; words += length + (words[length] == ' ')) {
+    length = strcspn(words, " ");
+    if (text.length == 0 || (text.length == length && memcmp(text.bytes, words, length) == 0)) {
+      return 1;
+    }
+  }
+  gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "%s = %.*s", name, (int)text.length,
+                     (const char *)text.bytes);
+  return 0;
+}
+
 gemel__wire_span gemel__onnx_text_at(const gemel__onnx_call *c, const char *name, size_t k) {
   gemel__wire_span attribute = gemel__onnx_attribute(c, name);
   gemel__wire_field field;
