@@ -208,7 +208,7 @@ static void attention(const node_case *of, const numbers *in, numbers *out) {
 
 /* A case of attention with these attributes, inputs and results. */
 #define A(name, attributes, outputs, ...)                                                          \
-  { {"attention_" name, "Attention", attributes, {__VA_ARGS__}, {outputs}}, attention }
+  { {"attention_" name, "Attention-25", attributes, {__VA_ARGS__}, {outputs}}, attention }
 
 static const twin_case attentions[] = {
     A("of_one", "", "f 1 1 1 1", "f 1 1 1 1", "f 1 1 1 1", "f 1 1 1 1"),
@@ -509,6 +509,17 @@ static void group_bias(const node_case *of, const numbers *in, const heads *q, c
   }
 }
 
+/* How many keys are BEFORE the new ones of each sample, and the PLACES of its queries. */
+static void place_queries(const numbers *in, int batch, int length, int *before, double *places) {
+  for (int b = 0; b < batch; b++) {
+    int is_first = !in[3].is_given || in[6].values[0] == length;
+    before[b] = is_first ? 0 : (int)in[5].values[b] + 1 - length;
+    for (int i = 0; i < length; i++) {
+      places[b * length + i] = in[9].is_given ? in[9].values[b * length + i] : before[b] + i;
+    }
+  }
+}
+
 static void group_query(const node_case *of, const numbers *in, numbers *out) {
   static heads parts[3], y;
   static scores s;
@@ -520,13 +531,7 @@ static void group_query(const node_case *of, const numbers *in, numbers *out) {
     split(&parts[k], &in[is_packed ? 0 : k], k == 0 ? n : few,
           is_packed && k > 0 ? (n + (k - 1) * few) * size : 0, size);
   }
-  for (int b = 0; b < parts[0].batch; b++) {
-    int is_first = !in[3].is_given || in[6].values[0] == length;
-    before[b] = is_first ? 0 : (int)in[5].values[b] + 1 - length;
-    for (int i = 0; i < length; i++) {
-      places[b * length + i] = in[9].is_given ? in[9].values[b * length + i] : before[b] + i;
-    }
-  }
+  place_queries(in, parts[0].batch, length, before, places);
   for (int k = 0; k < 2 && attribute_number(of, "do_rotary", 0) != 0; k++) {
     turn(&parts[k], places, in[7].values, in[8].values, (int)in[7].shape[1],
          attribute_number(of, "rotary_interleaved", 0) != 0);
@@ -623,6 +628,17 @@ static const node_case refused[] = {
      {"a mask of 3 keys, where there are 2"}},
     {"mask_of_integers", "Attention", "", {ONE, ONE, ONE, "i 2 1: 0 1"}, {"i64 can't hold -inf"}},
     {"size_of_symbol", "Attention", "", {"f 1 1 2 2N", "f 1 1 2 2N", ONE}, {"a size of heads"}},
+    {"of_integers", "Attention", "", {"w 1 1 2 2: 1 2 3 4", ONE, ONE}, {"i32 can't hold 0.84"}},
+    {"places_of_floats",
+     ROTARY,
+     "num_heads=1",
+     {"f 1 2 4", "f 1: 0", ANGLES},
+     {"indices of dtype f64 are no integers"}},
+    {"group_total_of_floats",
+     GROUP_QUERY,
+     TWO_HEADS,
+     {GQ, "f 1 1 3 2", "f 1 1 3 2", "w 1: 3", "f"},
+     {"a size must be an integer scalar"}},
     {"precision", "Attention", "softmax_precision=8", {ONE, ONE, ONE}, {"softmax_precision: "}},
     {"past_keys_alone",
      "Attention",

@@ -372,8 +372,27 @@ static void put_function(message *model, const char *name, message *function,
   put_message(model, 25, function);
 }
 
-/* LeakyRelu, whose alpha goes through two functions: as the node says it or, where it doesn't, as
- * the outer function's default says or, if there is none, as LeakyRelu has it. */
+/* A model of LeakyRelu, whose alpha goes through two functions: the node SAID it or, where it
+ * didn't, the outer function has a FALLBACK or NULL. The second result is x. */
+static void put_nested(message *model, const char *said, const char *fallback) {
+  static const int64_t two = 2;
+  message function = {0}, graph = {0}, attributes = {0};
+  put_handed_on(&function, "LeakyRelu", "", "alpha", "slope");
+  put_function(model, "Inner", &function, NULL);
+  put_handed_on(&function, "Inner", "own", "slope", "slope");
+  put_function(model, "Outer", &function, fallback);
+  put_attributes(&attributes, said);
+  put_text(&attributes, 7, "own");
+  put_node(&graph, "Outer", "a", "v w", &attributes);
+  put_text(&graph, 2, "g");
+  put_value(&graph, 11, "a", ONNX_FLOAT, 1, &two);
+  put_value(&graph, 12, "v", ONNX_FLOAT, 1, &two);
+  put_value(&graph, 12, "w", ONNX_FLOAT, 1, &two);
+  put_opset(model, "own", 3, 1);
+  put_model(model, &graph);
+}
+
+/* Where nobody says alpha, it is as LeakyRelu has it. */
 static void attributes_handed_on(const void *data) {
   static const struct {
     const char *said, *fallback;
@@ -382,8 +401,7 @@ static void attributes_handed_on(const void *data) {
       {"slope=0.25", NULL, 0.25}, {"slope=0.25", "0.5", 0.25}, {"", "0.5", 0.5}, {"", NULL, 0.01}};
   (void)data;
   for (size_t k = 0; k < CT_COUNT(ways); k++) {
-    message model = {0}, function = {0}, graph = {0}, attributes = {0};
-    static const int64_t two = 2;
+    message model = {0};
     gemel_error error = {0};
     gemel_tensor *results[2] = {NULL, NULL};
     numbers in, out;
@@ -391,19 +409,7 @@ static void attributes_handed_on(const void *data) {
     read_numbers("f 2: -4 4", &in);
     read_numbers("f 2: 0 4", &out);
     out.values[0] = -4 * ways[k].alpha;
-    put_handed_on(&function, "LeakyRelu", "", "alpha", "slope");
-    put_function(&model, "Inner", &function, NULL);
-    put_handed_on(&function, "Inner", "own", "slope", "slope");
-    put_function(&model, "Outer", &function, ways[k].fallback);
-    put_attributes(&attributes, ways[k].said);
-    put_text(&attributes, 7, "own");
-    put_node(&graph, "Outer", "a", "v w", &attributes);
-    put_text(&graph, 2, "g");
-    put_value(&graph, 11, "a", ONNX_FLOAT, 1, &two);
-    put_value(&graph, 12, "v", ONNX_FLOAT, 1, &two);
-    put_value(&graph, 12, "w", ONNX_FLOAT, 1, &two);
-    put_opset(&model, "own", 3, 1);
-    put_model(&model, &graph);
+    put_nested(&model, ways[k].said, ways[k].fallback);
     gemel_context *context = gemel_context_new(&error);
     gemel_onnx *read = gemel_onnx_parse(model.bytes, model.length, "m.onnx", NULL, &error);
     gemel_graph *made = read != NULL ? gemel_onnx_graph(read, context, NULL, NULL, &error) : NULL;
