@@ -126,18 +126,22 @@ static gemel_value seen_by_place(gemel__onnx_call *c, gemel_dim queries, gemel_d
   return seen;
 }
 
-/* The mask, whose last axis may be shorter than KEYS: nothing is seen there. */
+/* The mask, of one axis at least, whose last may be shorter than KEYS: nothing is seen there. */
 static gemel_value mask_of(gemel__onnx_call *c, gemel_dim keys) {
   gemel_value mask = gemel__onnx_input(c, MASK);
   int rank = gemel__onnx_rank(mask);
   int64_t low[GEMEL_MAX_RANK] = {0}, high[GEMEL_MAX_RANK] = {0}, size, wanted;
   if (rank == 0 || gemel__onnx_dims(mask)[rank - 1] == keys) {
-    return mask;
+    return rank == 0 ? gemel_expand_dims_at(mask, 0, c->where) : mask;
   }
   if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(mask)[rank - 1], &size) ||
       !gemel_dim_is_constant(c->context, keys, &wanted)) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
                               "a mask whose last size isn't known to be the number of keys");
+  }
+  if (size > wanted) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "a mask of %lld keys, where there are %lld",
+                              (long long)size, (long long)wanted);
   }
   high[rank - 1] = wanted - size;
   int is_bool = gemel__onnx_dtype_of(mask) == GEMEL_BOOL;

@@ -155,7 +155,8 @@ int gemel__onnx_number(gemel__onnx_call *c, size_t k, double *number) {
   return is_one;
 }
 
-/* The elements of TENSOR, i64 or i32, a scalar or a short vector, as sizes; NULL: it isn't such. */
+/* The elements of TENSOR, i64 or i32, a scalar or a short vector, as sizes; NULL: it isn't such, or
+ * memory is out (the graph's error). */
 static const gemel__sizes *read_sizes(gemel__onnx_call *c, const gemel_tensor *tensor) {
   gemel_view view = gemel_tensor_view(tensor);
   int64_t count = gemel_tensor_elements(tensor);
@@ -165,13 +166,16 @@ static const gemel__sizes *read_sizes(gemel__onnx_call *c, const gemel_tensor *t
   }
   gemel__sizes *sizes = gemel__arena_alloc(&c->importer->arena, sizeof *sizes);
   gemel_dim *dims = gemel__arena_alloc(&c->importer->arena, ((size_t)count + 1) * sizeof *dims);
-  if (sizes == NULL || dims == NULL) {
-    return NULL;
-  }
-  for (int64_t k = 0; k < count; k++) {
+  int is_whole = sizes != NULL && dims != NULL;
+  for (int64_t k = 0; is_whole && k < count; k++) {
     int64_t n =
         view.dtype == GEMEL_I64 ? ((const int64_t *)view.data)[k] : ((const int32_t *)view.data)[k];
     dims[k] = gemel_dim_constant(c->context, n);
+    is_whole = dims[k] != GEMEL_DIM_NONE;
+  }
+  if (!is_whole) {
+    gemel__onnx_refuse(c, GEMEL_NO_MEMORY, "out of memory for sizes");
+    return NULL;
   }
   *sizes = (gemel__sizes){view.dtype, view.rank, (size_t)count, dims};
   return sizes;
@@ -320,6 +324,19 @@ double gemel__onnx_float_at(const gemel__onnx_call *c, const char *name, size_t 
 
 gemel__wire_span gemel__onnx_text(const gemel__onnx_call *c, const char *name) {
   return gemel__proto_span(gemel__onnx_attribute(c, name), GEMEL__ATTRIBUTE_S);
+}
+
+int gemel__onnx_is_one_of(gemel__onnx_call *c, const char *name, const char *words) {
+  gemel__wire_span text = gemel__onnx_text(c, name);
+  for (size_t length; *words != '\0'; words += length + (words[length] == ' ')) {
+    length = strcspn(words, " ");
+    if (text.length == 0 || (text.length == length && memcmp(text.bytes, words, length) == 0)) {
+      return 1;
+    }
+  }
+  gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "%s = %.*s", name, (int)text.length,
+                     (const char *)text.bytes);
+  return 0;
 }
 
 gemel__wire_span gemel__onnx_text_at(const gemel__onnx_call *c, const char *name, size_t k) {

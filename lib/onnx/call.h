@@ -105,6 +105,10 @@ double gemel__onnx_float_at(const gemel__onnx_call *c, const char *name, size_t 
 /* The text of attribute NAME; no bytes, NULL, if it is absent. */
 gemel__wire_span gemel__onnx_text(const gemel__onnx_call *c, const char *name);
 
+/* 1 if the text of attribute NAME is one of WORDS, which have spaces between them, or it is absent;
+ * else 0 and the graph's error. */
+int gemel__onnx_is_one_of(gemel__onnx_call *c, const char *name, const char *words);
+
 /* Text K of the list that is attribute NAME; no bytes, NULL, if there is none. */
 gemel__wire_span gemel__onnx_text_at(const gemel__onnx_call *c, const char *name, size_t k);
 

@@ -329,13 +329,11 @@ gemel_value gemel__onnx_gelu_of(gemel__onnx_call *c, gemel_value x, int by_tanh)
 }
 
 gemel_value gemel__onnx_gelu(gemel__onnx_call *c) {
-  gemel__wire_span form = gemel__onnx_text(c, "approximate");
-  int by_tanh = gemel__wire_is(form, "tanh");
-  if (!by_tanh && form.length > 0 && !gemel__wire_is(form, "none")) {
-    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "approximate = %.*s", (int)form.length,
-                              (const char *)form.bytes);
+  if (!gemel__onnx_is_one_of(c, "approximate", "none tanh")) {
+    return (gemel_value){NULL, 0, 0};
   }
-  return gemel__onnx_gelu_of(c, gemel__onnx_input(c, 0), by_tanh);
+  return gemel__onnx_gelu_of(c, gemel__onnx_input(c, 0),
+                             gemel__wire_is(gemel__onnx_text(c, "approximate"), "tanh"));
 }
 
 /* ---- Activations by name ---- */

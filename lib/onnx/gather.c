@@ -203,7 +203,7 @@ gemel_value gemel__onnx_tensor_scatter(gemel__onnx_call *c) {
   int rank = gemel__onnx_rank(x);
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -2), rank);
   int64_t order[GEMEL_MAX_RANK];
-  if (axis < 0) {
+  if (axis < 0 || !gemel__onnx_is_one_of(c, "mode", "linear circular")) {
     return null_value;
   }
   if (axis == 0 || gemel__onnx_rank(y) != rank) {

@@ -20,18 +20,29 @@ enum { QUERY, KEY, VALUE, PAST, DECAY, BETA };
 /* X [batch, length, HEADS * size] in f32 as rows for the loop: [length, batch, heads, size]. */
 static gemel_value as_rows(gemel__onnx_call *c, size_t k, int64_t heads) {
   static const int64_t order[4] = {2, 0, 1, 3};
-  gemel_value x = gemel__onnx_by_heads(c, gemel__onnx_input(c, k), heads);
+  gemel_value x = gemel__onnx_input(c, k);
+  if (gemel__onnx_rank(x) != 3) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "input %zu must be [batch, length, heads * size]",
+                              k);
+  }
+  x = gemel__onnx_by_heads(c, x, heads);
   return gemel_permute_at(gemel__onnx_widened(c, x), 4, order, c->where);
 }
 
-/* Input K, [batch, length, heads or 1] or, of several for a head, [batch, length, heads * size], as
- * rows. */
+/* Input K, [batch, length, heads], or [batch, length, heads * size] (DECAY), or [batch, length, 1]
+ * (BETA), as rows. */
 static gemel_value gate_rows(gemel__onnx_call *c, size_t k, int64_t heads) {
   gemel_value x = gemel__onnx_input(c, k);
-  int64_t size = 0;
-  gemel_dim_is_constant(c->context,
-                        gemel__onnx_rank(x) == 3 ? gemel__onnx_dims(x)[2] : GEMEL_DIM_NONE, &size);
-  return as_rows(c, k, size == 1 ? 1 : heads);
+  int64_t n;
+  if (gemel__onnx_rank(x) != 3 || !gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[2], &n)) {
+    return as_rows(c, k, heads);
+  }
+  if (k == BETA ? n != 1 && n != heads : n % heads != 0) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE,
+                              "input %zu has %lld numbers a place for %lld heads", k, (long long)n,
+                              (long long)heads);
+  }
+  return as_rows(c, k, n == 1 ? 1 : heads);
 }
 
 /* The sum over the keys of STATE [B, H, K, V] times X [B, H, K]. */
@@ -158,6 +169,12 @@ gemel_value gemel__onnx_linear_attention(gemel__onnx_call *c) {
 static gemel_value behind_past(gemel__onnx_call *c, gemel_value x, int64_t k) {
   if (gemel__onnx_given(c, 3)) {
     gemel_value parts[2] = {gemel__onnx_input(c, 3), x};
+    int64_t n;
+    if (gemel__onnx_rank(parts[0]) == 3 &&
+        gemel_dim_is_constant(c->context, gemel__onnx_dims(parts[0])[2], &n) && n != k - 1) {
+      return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "a past of %lld places, and not of %lld",
+                                (long long)n, (long long)k - 1);
+    }
     return gemel_concatenate_at(2, 2, parts, c->where);
   }
   const int64_t low[3] = {0, 0, k - 1}, high[3] = {0, 0, 0};
@@ -180,6 +197,9 @@ gemel_value gemel__onnx_causal_conv(gemel__onnx_call *c) {
                               (const char *)activation.bytes);
   }
   gemel_value all = behind_past(c, x, k);
+  if (gemel_is_null(all)) {
+    return null_value;
+  }
   gemel_corr_options options = {.groups = channels};
   gemel_value y = gemel_corr_at(all, w, &options, c->where);
   if (gemel__onnx_given(c, 2)) {
@@ -187,9 +207,6 @@ gemel_value gemel__onnx_causal_conv(gemel__onnx_call *c) {
   }
   if (c->n_outputs > 1) {
     const gemel_dim *d = gemel__onnx_dims(all);
-    if (d == NULL) {
-      return null_value;
-    }
     gemel_dim kept = gemel_dim_constant(c->context, k - 1),
               zero = gemel_dim_constant(c->context, 0);
     gemel_dim start[3] = {zero, zero, gemel_dim_sub(c->context, d[2], kept)};

@@ -54,6 +54,9 @@ static gemel_value weights_of(gemel__onnx_call *c, gemel_value x, gemel_value ta
 static gemel_value likelihood_loss(gemel__onnx_call *c, gemel_value log_probabilities,
                                    gemel_value target) {
   gemel__wire_span reduction = gemel__onnx_text(c, "reduction");
+  if (!gemel__onnx_is_one_of(c, "reduction", "none mean sum")) {
+    return null_value;
+  }
   if (gemel__onnx_rank(log_probabilities) < 2 ||
       gemel__onnx_rank(log_probabilities) != gemel__onnx_rank(target) + 1) {
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE,

@@ -2,6 +2,7 @@
  *
  * Operators of ONNX that normalise: by a mean and a variance, by a norm, to a distribution.
  */
+#include "onnx/model.h"
 #include "onnx/operators.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
@@ -110,6 +111,9 @@ gemel_value gemel__onnx_instance_normalization(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
   int rank = gemel__onnx_rank(x);
   int64_t axes[GEMEL_MAX_RANK];
+  if (rank < 3) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes [N, C, D, ...]");
+  }
   gemel_sum_options spatial = over(2, rank, axes);
   gemel_var_options squares = {.axes = spatial.axes, .keepdims = 1};
   gemel_value normal = standard(c, wide, gemel_mean_at(wide, &spatial, c->where),
@@ -130,11 +134,29 @@ static int from_axis(gemel__onnx_call *c, gemel_value x, int64_t *axes, gemel_su
   return 1;
 }
 
+/* 1 and the DTYPE of statistics, which attribute "stash_type" numbers; or 0 and the error. */
+static int dtype_of_statistics(gemel__onnx_call *c, gemel_dtype *dtype) {
+  int64_t number = gemel__onnx_int(c, "stash_type", 1);
+  gemel_error error;
+  if (gemel__onnx_dtype(number, dtype, &error) != GEMEL_OK ||
+      gemel_dtype_kind(*dtype) != GEMEL_KIND_FLOAT) {
+    gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "stash_type %lld", (long long)number);
+    return 0;
+  }
+  return 1;
+}
+
+/* X in DTYPE. */
+static gemel_value as_dtype(gemel__onnx_call *c, gemel_value x, gemel_dtype dtype) {
+  return gemel__onnx_dtype_of(x) == dtype ? x : gemel_cast_at(x, dtype, c->where);
+}
+
 gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), wide = gemel__onnx_widened(c, x);
   int64_t axes[GEMEL_MAX_RANK];
   gemel_sum_options last;
-  if (!from_axis(c, x, axes, &last)) {
+  gemel_dtype dtype;
+  if (!from_axis(c, x, axes, &last) || !dtype_of_statistics(c, &dtype)) {
     return null_value;
   }
   gemel_var_options squares = {.axes = last.axes, .keepdims = 1};
@@ -144,11 +166,12 @@ gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
                                      gemel__onnx_dtype_of(x), c->where);
   gemel_value y = gemel_mul_at(normal, gemel__onnx_input(c, 1), c->where);
   if (c->n_outputs > 1) {
-    c->outputs[1] = mean;
+    c->outputs[1] = as_dtype(c, mean, dtype);
   }
   if (c->n_outputs > 2) {
     gemel_value deviation = gemel_sqrt_at(add_number(c, variance, epsilon_of(c)), c->where);
-    c->outputs[2] = gemel_div_at(gemel_scalar_like_at(deviation, 1, c->where), deviation, c->where);
+    gemel_value one = gemel_scalar_like_at(deviation, 1, c->where);
+    c->outputs[2] = as_dtype(c, gemel_div_at(one, deviation, c->where), dtype);
   }
   return gemel__onnx_given(c, 2) ? gemel_add_at(y, gemel__onnx_input(c, 2), c->where) : y;
 }

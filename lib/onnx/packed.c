@@ -13,7 +13,7 @@ static const gemel_value null_value = {NULL, 0, 0};
 
 /* Inputs of the first, and of the second. */
 enum { INPUT, WEIGHTS, BIAS, MASK, PAST, SCORE_BIAS };
-enum { QUERY, KEY, VALUE, BIASES, KEY_MASK, ADDED, PAST_KEY, PAST_VALUE, PAST_LENGTH };
+enum { QUERY, KEY, VALUE, BIASES, KEY_MASK, ADDED, PAST_KEY, PAST_VALUE, PAST_LENGTH, BEAMS };
 
 /* What a key that doesn't count is given in place of its score. */
 static double filter_of(const gemel__onnx_call *c) {
@@ -36,6 +36,11 @@ static int project(gemel__onnx_call *c, int64_t heads, gemel_value parts[3]) {
   }
   for (int k = 0; k < 3; k++) {
     int64_t size = found > 0 ? sizes.values[k] : all / 3;
+    if (size < 0 || size > all - at || (k == 2 && size < all - at)) {
+      gemel__onnx_refuse(c, GEMEL_BAD_SHAPE,
+                         "queries, keys and values of other sizes than all %lld", (long long)all);
+      return 0;
+    }
     gemel_value part = gemel_slice_at(x, -1, at, at + size, c->where);
     parts[k] = gemel__onnx_by_heads(c, part, heads);
     at += size;
@@ -165,7 +170,8 @@ gemel_value gemel__onnx_multi_head_attention(gemel__onnx_call *c) {
   int64_t heads = gemel__onnx_int(c, "num_heads", 0);
   gemel_value parts[3];
   if (!gemel__onnx_given(c, KEY) || !gemel__onnx_given(c, VALUE) || c->n_outputs > 3 ||
-      gemel__onnx_given(c, PAST_LENGTH) || gemel__onnx_rank(gemel__onnx_input(c, QUERY)) != 3) {
+      gemel__onnx_given(c, PAST_LENGTH) || gemel__onnx_given(c, BEAMS) ||
+      gemel__onnx_rank(gemel__onnx_input(c, QUERY)) != 3) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
                               "it takes queries of 3 axes, keys and values, and a past as long as "
                               "it is, and gives no scores");

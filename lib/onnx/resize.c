@@ -394,6 +394,17 @@ static int interpolates(const gemel__onnx_call *c, gemel_dtype dtype) {
          (is_linear && (dtype == GEMEL_U8 || dtype == GEMEL_I8 || dtype == GEMEL_I32));
 }
 
+/* 1 if what attributes name is known; else 0 and the error. */
+static int are_known_ways(gemel__onnx_call *c) {
+  return gemel__onnx_is_one_of(c, "mode", "nearest linear bilinear cubic") &&
+         gemel__onnx_is_one_of(c, "coordinate_transformation_mode",
+                               "half_pixel half_pixel_symmetric pytorch_half_pixel align_corners "
+                               "asymmetric tf_crop_and_resize tf_half_pixel_for_nn") &&
+         gemel__onnx_is_one_of(c, "nearest_mode",
+                               "round_prefer_floor round_prefer_ceil floor ceil") &&
+         gemel__onnx_is_one_of(c, "keep_aspect_ratio_policy", "stretch not_larger not_smaller");
+}
+
 gemel_value gemel__onnx_resize(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
   gemel__wire_span mode = gemel__onnx_text(c, "mode");
@@ -403,6 +414,9 @@ gemel_value gemel__onnx_resize(gemel__onnx_call *c) {
   resized r;
   if (!by_place && !interpolates(c, dtype)) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "interpolation of %s", gemel_dtype_name(dtype));
+  }
+  if (!are_known_ways(c)) {
+    return null_value;
   }
   if (gemel_is_null(x) || !read_request(c, gemel__onnx_rank(x), &q)) {
     return null_value;

@@ -57,6 +57,20 @@ static gemel_value turned(gemel__onnx_call *c, gemel_value x, gemel_value cosine
   return together(c, real, imaginary, size, interleaved);
 }
 
+/* 1 if X, of angles, has PAIRS of them for each place, or a number of them that isn't known; else 0
+ * and the error. */
+static int are_angles(gemel__onnx_call *c, gemel_value x, int64_t pairs) {
+  const gemel_dim *d = gemel__onnx_dims(x);
+  int64_t n;
+  if (d == NULL || !gemel_dim_is_constant(c->context, d[gemel__onnx_rank(x) - 1], &n) ||
+      n == pairs) {
+    return d != NULL;
+  }
+  gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "angles for %lld pairs of elements, and not for %lld",
+                     (long long)n, (long long)pairs);
+  return 0;
+}
+
 gemel_value gemel__onnx_rotated(gemel__onnx_call *c, gemel_value heads, gemel_value cosine,
                                 gemel_value sine, int64_t turns, int interleaved) {
   int64_t size;
@@ -71,6 +85,9 @@ gemel_value gemel__onnx_rotated(gemel__onnx_call *c, gemel_value heads, gemel_va
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "%lld of %lld elements of a head",
                               (long long)turns, (long long)size);
   }
+  if (!are_angles(c, cosine, turns / 2) || !are_angles(c, sine, turns / 2)) {
+    return null_value;
+  }
   gemel_value first = gemel_slice_at(heads, -1, 0, turns, c->where);
   gemel_value y = turned(c, first, cosine, sine, turns, interleaved);
   if (turns < size) {
@@ -84,6 +101,10 @@ gemel_value gemel__onnx_rotated(gemel__onnx_call *c, gemel_value heads, gemel_va
 gemel_value gemel__onnx_rotary_embedding(gemel__onnx_call *c) {
   int is_other = c->row->domain[0] != '\0';
   gemel_value x = gemel__onnx_input(c, 0);
+  if (is_other &&
+      (gemel__onnx_float(c, "scale", 1) != 1 || gemel__onnx_int(c, "is_packed_batching", 0) != 0)) {
+    return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a scale, or a batch of ragged sequences");
+  }
   gemel_value heads = gemel__onnx_by_heads(c, x, gemel__onnx_int(c, "num_heads", 0));
   if (gemel_is_null(heads)) {
     return null_value;

@@ -209,7 +209,10 @@ gemel_value gemel__onnx_grid_sample(gemel__onnx_call *c) {
   int64_t order[GEMEL_MAX_RANK];
   int rank = gemel__onnx_rank(x);
   sampling s;
-  if (gemel_is_null(x) || gemel_is_null(grid) || !read_sampling(c, x, &s)) {
+  if (gemel_is_null(x) || gemel_is_null(grid) ||
+      !gemel__onnx_is_one_of(c, "mode", "linear bilinear nearest cubic bicubic") ||
+      !gemel__onnx_is_one_of(c, "padding_mode", "zeros border reflection") ||
+      !read_sampling(c, x, &s)) {
     return null_value;
   }
   if (gemel__onnx_rank(grid) != rank) {

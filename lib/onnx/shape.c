@@ -246,6 +246,9 @@ static gemel_value regroup(gemel__onnx_call *c, gemel_value x, const gemel_dim p
 /* *BLOCK = the attribute's, and 1 if X is as these operators take it; else 0 and the error. */
 static int images_in_blocks(gemel__onnx_call *c, gemel_value x, int64_t *block) {
   *block = gemel__onnx_int(c, "blocksize", 0);
+  if (!gemel__onnx_is_one_of(c, "mode", "DCR CRD")) {
+    return 0;
+  }
   if (gemel__onnx_rank(x) != 4 || *block <= 0) {
     gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes images of 4 axes and a blocksize above 0");
     return 0;

@@ -392,7 +392,7 @@ static int by_slice(gemel__onnx_call *c) {
 static int by_product(gemel__onnx_call *c) {
   const gemel__sizes *x = gemel__onnx_sizes(c, 0);
   gemel_dim product = gemel_dim_constant(c->context, 1);
-  if (x == NULL || x->rank != 1) {
+  if (x == NULL || x->rank != 1 || gemel__onnx_int(c, "noop_with_empty_axes", 0)) {
     return 0;
   }
   for (size_t k = 0; k < x->count; k++) {

@@ -113,7 +113,7 @@ gemel_value gemel__onnx_adam(gemel__onnx_call *c) {
 /* v = alpha v + beta g, with beta 1 at the first step; x - r v, or by Nesterov x - r (g + alpha v).
  */
 gemel_value gemel__onnx_momentum(gemel__onnx_call *c) {
-  size_t n = count_variables(c, 1);
+  size_t n = gemel__onnx_is_one_of(c, "mode", "standard nesterov") ? count_variables(c, 1) : 0;
   double alpha = gemel__onnx_float(c, "alpha", 0), beta = gemel__onnx_float(c, "beta", 0);
   int nesterov = gemel__wire_is(gemel__onnx_text(c, "mode"), "nesterov");
   for (size_t k = 0; k < n; k++) {
