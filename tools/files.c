@@ -18,7 +18,7 @@
 void *gemel__need(void *block, size_t bytes) {
   block = realloc(block, bytes > 0 ? bytes : 1);
   if (block == NULL) {
-    exit(gemel__complain("out of memory"));
+    exit(gemel__end_with(gemel__complain("out of memory")));
   }
   return block;
 }
@@ -191,7 +191,7 @@ static int open_aside(gemel__output *output) {
   if (fchmod(descriptor, 0666 & ~mask) != 0 || output->file == NULL) {
     gemel__complain("%s: %s", output->path, strerror(errno));
     unlink(output->aside);
-    exit(GEMEL__BAD);
+    exit(gemel__end_with(GEMEL__BAD));
   }
   return GEMEL__GOOD;
 }

@@ -9,6 +9,7 @@ gemel_SOURCES += %reldir%/convert.c
 gemel_SOURCES += %reldir%/debug.c
 gemel_SOURCES += %reldir%/device.c
 gemel_SOURCES += %reldir%/dot.c
+gemel_SOURCES += %reldir%/end.c
 gemel_SOURCES += %reldir%/files.c
 gemel_SOURCES += %reldir%/flags.c
 gemel_SOURCES += %reldir%/grad.c

@@ -249,6 +249,17 @@ void gemel__signals_aside(char *path);
 /* It isn't any more. */
 void gemel__signals_kept(char *path);
 
+/* Removes the files that are written aside, in a process that ends at once. */
+void gemel__signals_clear(void);
+
+/* ---- The end (end.c) ---- */
+
+/* From now on a library that ends the process ends it with GEMEL__BAD, and says so. */
+void gemel__end_watch(void);
+
+/* Notes that the command itself ends with STATUS, for exit() or main's return; returns STATUS. */
+int gemel__end_with(int status);
+
 /* How a verdict is shown: on a terminal green, red and bold, yellow, and as it is. X(name, the
  * class in HTML). */
 #define GEMEL__TONE_TABLE(X)                                                                       \
