@@ -33,18 +33,18 @@ enum { LIBRARIES_END = 1 };
 enum { LIBRARIES_END = 0 };
 #endif
 
-/* Says that a library ended the process by WHAT; safe in a handler of a signal. Where several
- * threads end it, the first one does. */
-static void give_up(const char *what) {
+#define BY_LIBRARY                                                                                 \
+  " was called by a library that gemel stands on, as when memory or threads run out\n"
+
+/* Ends the process for what TEXT says; safe in a handler of a signal. Where several threads end it,
+ * the first one does. */
+static void give_up(const char *text) {
   static atomic_flag taken = ATOMIC_FLAG_INIT;
   while (atomic_flag_test_and_set(&taken)) {
     pause();
   }
-  static const char text[] =
-      " was called by a library that gemel stands on, as when memory or threads run out\n";
   ssize_t written = write(STDERR_FILENO, "gemel: ", 7);
-  written = write(STDERR_FILENO, what, strlen(what));
-  written = write(STDERR_FILENO, text, sizeof text - 1);
+  written = write(STDERR_FILENO, text, strlen(text));
   (void)written;
   gemel__signals_clear();
   if (getpid() == watched) {
@@ -57,7 +57,7 @@ static void give_up(const char *what) {
 static void on_exit_called(void) {
   fflush(NULL);
   if (own == NOT_YET) {
-    give_up("exit()");
+    give_up("exit()" BY_LIBRARY);
   }
   if (!LIBRARIES_END) {
     _exit(own);
@@ -66,7 +66,7 @@ static void on_exit_called(void) {
 
 static void on_abort(int number) {
   (void)number;
-  give_up("abort()");
+  give_up("abort()" BY_LIBRARY);
 }
 
 void gemel__end_watch(void) {
@@ -81,4 +81,35 @@ void gemel__end_watch(void) {
 int gemel__end_with(int status) {
   own = status;
   return status;
+}
+
+/* ---- Children ---- */
+
+static void on_late(int number) {
+  (void)number;
+  give_up("no process can be started: a library that gemel stands on waits for memory\n");
+}
+
+/* OpenBLAS ends its threads before a fork, and one that has found no memory never ends. */
+pid_t gemel__fork(void) {
+  enum { PATIENCE = 10 /* seconds */ };
+  struct sigaction action, before;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_late;
+  fflush(NULL);
+  unsigned left = alarm(0);
+  sigaction(SIGALRM, &action, &before);
+  alarm(PATIENCE);
+  pid_t child = fork();
+  alarm(0);
+  sigaction(SIGALRM, &before, NULL);
+  if (child != 0) {
+    alarm(left);
+  }
+  return child;
+}
+
+void gemel__end_child(int status) {
+  WRITE_COUNTS();
+  _exit(status);
 }

@@ -6,6 +6,7 @@
  * pipe, /dev/full) is written directly.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,14 @@ int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **gr
 }
 
 /* ---- Writing ---- */
+
+void gemel__stream_to_null(int descriptor) {
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0 && null != descriptor) {
+    dup2(null, descriptor);
+    close(null);
+  }
+}
 
 /* The folder that the command has made; a command makes one at most. */
 static const char *made;

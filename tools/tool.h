@@ -9,6 +9,7 @@
 
 #include <gemel/gemel.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Exit statuses. */
 enum {
@@ -260,6 +261,12 @@ void gemel__end_watch(void);
 /* Notes that the command itself ends with STATUS, for exit() or main's return; returns STATUS. */
 int gemel__end_with(int status);
 
+/* As fork(), with streams flushed; where that never returns, the process ends with GEMEL__BAD. */
+pid_t gemel__fork(void);
+
+/* Ends a child that is a copy of the command, without what that does at its end. */
+_Noreturn void gemel__end_child(int status);
+
 /* How a verdict is shown: on a terminal green, red and bold, yellow, and as it is. X(name, the
  * class in HTML). */
 #define GEMEL__TONE_TABLE(X)                                                                       \
@@ -327,6 +334,9 @@ gemel_status gemel__rules_choose(gemel_context *context, const char **rules, gem
 
 /* A context, or NULL (said). */
 gemel_context *gemel__context_need(void);
+
+/* Makes the DESCRIPTOR of a standard stream one of the null device. */
+void gemel__stream_to_null(int descriptor);
 
 /* 1 if PATH can be read as a regular file (or the like); else says what it is. */
 int gemel__readable(const char *path);
