@@ -10,6 +10,7 @@
 #include <gemel/gemel.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include "text/file.h"
 
 /* Exit statuses. */
 enum {
@@ -351,11 +352,11 @@ int gemel__folder_writable(const char *path);
 /* Removes the folder that gemel__folder_make has made, if it is empty. */
 void gemel__folder_unmake(void);
 
-/* A file being written. What goes to a regular file is written aside and renamed at the end. */
+/* A file being written, as the library writes files. */
 typedef struct gemel__output {
   FILE *file;
-  char *path;  /* where it shall be */
-  char *aside; /* where it is until then; NULL: there, or stdout */
+  gemel__file target; /* unless FILE is stdout */
+  char *aside;        /* where it is written first, for a signal; NULL: nowhere */
 } gemel__output;
 
 /* PATH "-" is stdout. GEMEL__BAD (said). */
