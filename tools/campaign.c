@@ -6,14 +6,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "campaign.h"
+#include "children.h"
 #include "page.h"
 
 static const gemel__option options[] = {
@@ -50,6 +49,7 @@ typedef struct campaign {
   FILE *json;    /* or NULL */
   gemel__output json_output;
   size_t unwritten; /* counterexamples */
+  size_t crashed;   /* pairs that couldn't be judged, for another reason than time */
   uint64_t shard, shards;
   double limit; /* seconds of a pair's process; 0: none */
 } campaign;
@@ -179,98 +179,40 @@ static char *command_for(const char *command, const char *in, const char *out) {
   return text;
 }
 
-/* Sends stdout and stderr of this process to the file LOG. */
-static int redirect(const char *log) {
-  return freopen(log, "w", stdout) != NULL && dup2(STDOUT_FILENO, STDERR_FILENO) >= 0;
-}
-
-/* The last line of the file LOG, however long that is, into TEXT, shortened to fit. */
-static void last_line(const char *log, char *text, size_t bytes) {
-  enum { TAIL = 4096 };
-  char line[500];
-  FILE *file = fopen(log, "r");
-  text[0] = '\0';
-  if (file != NULL && fseek(file, -TAIL, SEEK_END) != 0) {
-    rewind(file); /* it is shorter */
-  }
-  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-    line[strcspn(line, "\r\n")] = '\0';
-    if (line[0] != '\0') {
-      snprintf(text, bytes, "%s", line);
-    }
-  }
-  if (file != NULL) {
-    fclose(file);
-  }
-}
-
-/* A child in a group of its own, so that all that it starts can be ended; as fork. It is ended
- * after LIMIT seconds, 0: never. */
-static pid_t fork_group(double limit) {
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    setpgid(0, 0);
-    gemel__signals_release();
-    if (limit > 0) {
-      alarm((unsigned)limit);
-    }
-  } else if (child > 0) {
-    setpgid(child, child);
-  }
-  return child;
-}
-
-/* Waits for CHILD and ends what is left of its group; 1 if it ended by itself with *STATUS, else
- * *STATUS is the signal. */
-static int wait_for(pid_t child, int *status) {
-  int how = 0;
-  while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
-    if (gemel__signals_caught()) {
-      kill(-child, SIGKILL);
-    }
-  }
-  kill(-child, SIGKILL);
-  *status = WIFEXITED(how) ? WEXITSTATUS(how) : WTERMSIG(how);
-  return WIFEXITED(how);
-}
-
-/* What went wrong with the optimiser, into DETAIL. */
-static void say_failed(int started, int ended, int status, const char *log, char *detail,
-                       size_t bytes) {
-  char line[400];
-  last_line(log, line, sizeof line);
-  if (!started) {
-    snprintf(detail, bytes, "the optimiser wasn't started: %s", strerror(errno));
-  } else if (!ended && status == SIGALRM) {
-    snprintf(detail, bytes, "the optimiser didn't end in time");
+/* How a child called NAME ended, into TEXT. */
+static void say_end(const char *name, const gemel__child_end *end, char *text, size_t bytes) {
+  const char *line = end->line, *colon = line[0] != '\0' ? ": " : "";
+  if (end->problem != 0) {
+    snprintf(text, bytes, "%s wasn't started: %s", name, strerror(end->problem));
+  } else if (end->late) {
+    snprintf(text, bytes, "%s didn't end in time", name);
+  } else if (end->signal != 0) {
+    snprintf(text, bytes, "%s was ended by signal %d%s%.400s", name, end->signal, colon, line);
   } else {
-    snprintf(detail, bytes, "the optimiser %s %d%s%s",
-             !ended        ? "was ended by signal"
-             : status != 0 ? "ended with status"
-                           : "wrote no file and ended with status",
-             status, line[0] != '\0' ? ": " : "", line);
+    snprintf(text, bytes, "%s %s status %d%s%.400s", name,
+             end->status != 0 ? "ended with" : "wrote no file and ended with", end->status, colon,
+             line);
   }
+}
+
+static int is_well(const gemel__child_end *end) {
+  return end->problem == 0 && !end->late && end->signal == 0;
+}
+
+static void be_shell(void *command) {
+  execl("/bin/sh", "sh", "-c", (const char *)command, (char *)NULL);
 }
 
 /* Runs the optimiser on IN; 1 if it wrote a model to OUT, else why not in DETAIL. */
-static int optimise(campaign *c, const char *in, const char *out, const char *log, char *detail,
-                    size_t bytes) {
+static int optimise(campaign *c, const char *in, const char *out, char *detail, size_t bytes) {
   char *command = command_for(c->sum.optimizer, in, out);
   gemel_error error;
   struct stat about;
-  int status = 0;
-  pid_t child = fork_group(c->limit);
-  if (child == 0) {
-    if (redirect(log)) {
-      execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-    }
-    _exit(127);
-  }
+  gemel__child_end end;
+  gemel__child_run(be_shell, command, c->limit, &end);
   free(command);
-  int ended = child > 0 && wait_for(child, &status);
-  if (!ended || status != 0 || stat(out, &about) != 0 || !S_ISREG(about.st_mode)) {
-    say_failed(child > 0, ended, status, log, detail, bytes);
+  if (!is_well(&end) || end.status != 0 || stat(out, &about) != 0 || !S_ISREG(about.st_mode)) {
+    say_end("the optimiser", &end, detail, bytes);
     return 0;
   }
   gemel_onnx *model = gemel_onnx_load(out, &error);
@@ -305,22 +247,29 @@ static char **arguments(const campaign *c, char *before, char *after, char *fold
   return argv;
 }
 
-/* The child's part: judges the pair and writes the summary to PIPE. Doesn't return. */
-static void judge(const campaign *c, char *before, char *after, char *folder, const char *log,
-                  int pipe) {
+/* What a child is to judge, and the pipe for the summary. */
+typedef struct pair_to_judge {
+  const campaign *c;
+  char *before, *after, *folder;
+  int pipe;
+} pair_to_judge;
+
+/* The child's part: judges the pair and writes the summary to the pipe. Doesn't return. */
+static void judge(void *user) {
+  const pair_to_judge *q = user;
   gemel__equal_summary summary;
   gemel__args args;
   int n, status = GEMEL__BAD;
   memset(&summary, 0, sizeof summary);
-  char **argv = arguments(c, before, after, folder, &n);
-  if (redirect(log) && gemel__args_read(&args, &gemel__command_equal, n, argv) == GEMEL__GOOD) {
+  char **argv = arguments(q->c, q->before, q->after, q->folder, &n);
+  if (gemel__args_read(&args, &gemel__command_equal, n, argv) == GEMEL__GOOD) {
     status = gemel__equal_run(&args, &summary);
   }
   fflush(stdout);
-  if (write(pipe, &summary, sizeof summary) != (ssize_t)sizeof summary) {
+  if (write(q->pipe, &summary, sizeof summary) != (ssize_t)sizeof summary) {
     status = GEMEL__BAD;
   }
-  _exit(status);
+  gemel__end_child(status);
 }
 
 static gemel__campaign_outcome outcome_of(const gemel__equal_summary *s, int status) {
@@ -332,42 +281,31 @@ static gemel__campaign_outcome outcome_of(const gemel__equal_summary *s, int sta
 }
 
 /* Compares BEFORE and AFTER in a process of its own. */
-static void compare(campaign *c, char *before, char *after, char *folder, const char *log,
+static void compare(campaign *c, char *before, char *after, char *folder,
                     gemel__campaign_row *row) {
-  int ends[2], status = 0;
+  int ends[2];
+  gemel__child_end end;
   gemel__equal_summary *s = &row->summary;
   row->outcome = GEMEL__OUTCOME_CRASHED;
-  if (pipe(ends) != 0) {
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     snprintf(s->detail, sizeof s->detail, "no pipe: %s", strerror(errno));
+    c->crashed++;
     return;
   }
-  pid_t child = fork_group(c->limit);
-  if (child == 0) {
-    close(ends[0]);
-    judge(c, before, after, folder, log, ends[1]);
-  }
-  close(ends[1]);
-  ssize_t got = 0;
-  while (child > 0 && (got = read(ends[0], s, sizeof *s)) < 0 && errno == EINTR &&
-         !gemel__signals_caught()) {
-  }
-  int whole = child > 0 && got == (ssize_t)sizeof *s;
-  if (gemel__signals_caught() && child > 0) {
-    kill(-child, SIGKILL);
-  }
+  pair_to_judge q = {c, before, after, folder, ends[1]};
+  gemel__child_run(judge, &q, c->limit, &end);
+  ssize_t got = read(ends[0], s, sizeof *s);
   close(ends[0]);
-  int ended = child > 0 && wait_for(child, &status);
-  if (!whole || !ended) {
+  close(ends[1]);
+  if (got != (ssize_t)sizeof *s || !is_well(&end)) {
     memset(s, 0, sizeof *s);
-    snprintf(s->detail, sizeof s->detail,
-             status == SIGALRM ? "gemel equal didn't end in time"
-                               : "gemel equal was ended by signal %d",
-             status);
+    say_end("gemel equal", &end, s->detail, sizeof s->detail);
+    c->crashed += !end.late;
     return;
   }
-  row->outcome = outcome_of(s, status);
+  row->outcome = outcome_of(s, end.status);
   if (!s->ended) {
-    last_line(log, s->detail, sizeof s->detail);
+    snprintf(s->detail, sizeof s->detail, "%.*s", (int)sizeof s->detail - 1, end.line);
   }
 }
 
@@ -441,21 +379,6 @@ static char *folder_for(const campaign *c, const char *model) {
 
 /* ---- One model ---- */
 
-static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *at) {
-  (void)about;
-  (void)kind;
-  if (at->level > 0) {
-    remove(path);
-  }
-  return 0;
-}
-
-/* Removes what is in the scratch folder. */
-static void clear_scratch(const campaign *c) {
-  enum { OPEN_FOLDERS = 16 };
-  nftw(c->scratch, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
-}
-
 /* Makes each byte of TEXT that no report can have a question mark: names are any bytes. */
 static void make_printable(char *text) {
   while (*text != '\0') {
@@ -497,16 +420,16 @@ static int is_model(const char *before, const model_found *item, gemel__campaign
 
 /* Compares BEFORE and AFTER, and keeps in FOLDER (NULL: nowhere) what a pair that differs needs. If
  * that can't be written, the verdict stands all the same, and ROW says so. */
-static void compare_and_keep(campaign *c, char *before, char *after, char *folder, const char *log,
+static void compare_and_keep(campaign *c, char *before, char *after, char *folder,
                              gemel__campaign_row *row) {
   gemel__equal_summary *s = &row->summary;
   char problem[sizeof s->detail] = "";
-  compare(c, before, after, folder, log, row);
+  compare(c, before, after, folder, row);
   if (folder != NULL && row->outcome == GEMEL__OUTCOME_OPEN && !s->ended &&
       !gemel__signals_caught()) {
     snprintf(problem, sizeof problem, "%s", s->detail);
     memset(s, 0, sizeof *s);
-    compare(c, before, after, NULL, log, row);
+    compare(c, before, after, NULL, row);
   }
   if (folder == NULL || row->outcome != GEMEL__OUTCOME_DIFFERS) {
     return;
@@ -523,9 +446,9 @@ static void compare_and_keep(campaign *c, char *before, char *after, char *folde
 }
 
 static void optimise_and_compare(campaign *c, char *before, char *after, char *folder,
-                                 const char *log, gemel__campaign_row *row) {
-  if (optimise(c, before, after, log, row->summary.detail, sizeof row->summary.detail)) {
-    compare_and_keep(c, before, after, folder, log, row);
+                                 gemel__campaign_row *row) {
+  if (optimise(c, before, after, row->summary.detail, sizeof row->summary.detail)) {
+    compare_and_keep(c, before, after, folder, row);
   } else {
     row->outcome = GEMEL__OUTCOME_FAILED;
   }
@@ -535,23 +458,22 @@ static void judge_model(campaign *c, const model_found *item, gemel__campaign_ro
   const char *model = item->name;
   char *before = gemel__need_text("%s/%s", c->args->operands[0], model);
   char *after = gemel__need_text("%s/after.onnx", c->scratch);
-  char *log = gemel__need_text("%s/log", c->scratch), *folder = folder_for(c, model);
+  char *folder = folder_for(c, model);
   double started = gemel__now();
   memset(row, 0, sizeof *row);
   row->model = gemel__need_text("%s", model);
   gemel__progress("gemel campaign: %s", model);
   char *detail = row->summary.detail;
   if (is_model(before, item, row)) {
-    optimise_and_compare(c, before, after, folder, log, row);
+    optimise_and_compare(c, before, after, folder, row);
   }
   row->seconds = gemel__now() - started;
   make_printable(row->model);
   drop_scratch(c, detail);
   make_printable(detail);
-  clear_scratch(c);
+  gemel__folder_clear(c->scratch);
   free(before);
   free(after);
-  free(log);
   free(folder);
 }
 
@@ -648,8 +570,7 @@ static int read_options(campaign *c) {
 static int make_scratch(campaign *c) {
   const char *folder = getenv("TMPDIR");
   c->scratch = gemel__need_text("%s/gemel-campaign-XXXXXX", folder != NULL ? folder : "/tmp");
-  return mkdtemp(c->scratch) != NULL ? GEMEL__GOOD
-                                     : gemel__complain("%s: %s", c->scratch, strerror(errno));
+  return gemel__guard_start(c->scratch);
 }
 
 static int judge_and_report(campaign *c, const found_list *models) {
@@ -661,7 +582,7 @@ static int judge_and_report(campaign *c, const found_list *models) {
   judge_all(c, models);
   status = report(c, "junit", gemel__campaign_junit) == GEMEL__GOOD ? status : GEMEL__BAD;
   status = report(c, "html", gemel__campaign_html) == GEMEL__GOOD ? status : GEMEL__BAD;
-  rmdir(c->scratch);
+  gemel__guard_end();
   return status;
 }
 
@@ -689,7 +610,8 @@ static int run(const gemel__args *args) {
   free(c.scratch);
   clear_found(&models);
   return status != GEMEL__GOOD ? status
-         : gemel__signals_caught() || c.unwritten + c.sum.counts[GEMEL__OUTCOME_CLOSED] > 0
+         : gemel__signals_caught() ||
+                 c.unwritten + c.crashed + c.sum.counts[GEMEL__OUTCOME_CLOSED] > 0
              ? GEMEL__BAD
          : c.sum.counts[GEMEL__OUTCOME_EQUAL] + c.sum.counts[GEMEL__OUTCOME_UNREAD] < c.sum.count
              ? GEMEL__REFUTED
@@ -707,8 +629,9 @@ const gemel__command gemel__command_campaign = {
     "verdict (gemel failed), no access (the model, or a folder, can't be read). Shards may run at "
     "once, on one machine or many; all together judge "
     "what one run would.\n"
-    "Exit status 0 if all models that gemel reads are equal; else 1; 2 for usage and for what "
-    "can't be read or written.",
+    "Exit status 0 if all models that gemel reads are equal; else 1; 2 for usage, for what can't "
+    "be "
+    "read or written, and where gemel failed.",
     options,
     1,
     1,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading graphs and writing files. A file that is written is written aside, in the same folder,
- * and renamed when every byte of it has reached the system; so a reader sees the old one or the new
- * one, and after an error neither a part nor a rest of it. What is no regular file (a terminal, a
- * pipe, /dev/full) is written directly.
+ * Reading graphs and writing files. A file is written as the library does (text/file.h): aside, in
+ * the same folder, and renamed when every byte of it has reached the system; so a reader sees the
+ * old one or the new one, and after an error neither a part nor a rest of it, nor after a signal
+ * (signals.c). What is no regular file (a terminal, a pipe, /dev/full) is written directly.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 void *gemel__need(void *block, size_t bytes) {
   block = realloc(block, bytes > 0 ? bytes : 1);
   if (block == NULL) {
-    exit(gemel__complain("out of memory"));
+    exit(gemel__end_with(gemel__complain("out of memory")));
   }
   return block;
 }
@@ -136,6 +137,14 @@ int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **gr
 
 /* ---- Writing ---- */
 
+void gemel__stream_to_null(int descriptor) {
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0 && null != descriptor) {
+    dup2(null, descriptor);
+    close(null);
+  }
+}
+
 /* The folder that the command has made; a command makes one at most. */
 static const char *made;
 
@@ -165,57 +174,22 @@ void gemel__folder_unmake(void) {
   }
 }
 
-static int open_direct(gemel__output *output) {
-  output->file = fopen(output->path, "wb");
-  if (output->file == NULL) {
-    gemel__complain("%s: %s", output->path, strerror(errno));
-    free(output->path);
-    return GEMEL__BAD;
-  }
-  return GEMEL__GOOD;
-}
-
-static int open_aside(gemel__output *output) {
-  mode_t mask = umask(0);
-  umask(mask);
-  output->aside = gemel__need_text("%s.XXXXXX", output->path);
-  int descriptor = mkstemp(output->aside);
-  if (descriptor < 0) {
-    gemel__complain("%s: %s", output->path, strerror(errno));
-    free(output->aside);
-    free(output->path);
-    return GEMEL__BAD;
-  }
-  gemel__signals_aside(output->aside);
-  output->file = fdopen(descriptor, "wb");
-  if (fchmod(descriptor, 0666 & ~mask) != 0 || output->file == NULL) {
-    gemel__complain("%s: %s", output->path, strerror(errno));
-    unlink(output->aside);
-    exit(GEMEL__BAD);
-  }
-  return GEMEL__GOOD;
-}
-
 int gemel__output_open(gemel__output *output, const char *path) {
-  struct stat about;
+  gemel_error error;
   memset(output, 0, sizeof *output);
   if (strcmp(path, "-") == 0) {
-    output->path = gemel__need_text("standard output");
     output->file = stdout;
     return GEMEL__GOOD;
   }
-  char *real = realpath(path, NULL); /* a link stays a link */
-  output->path = gemel__need_text("%s", real != NULL ? real : path);
-  free(real);
-  if (stat(output->path, &about) != 0) {
-    return open_aside(output);
+  if (gemel__file_create(&output->target, path, &error) != GEMEL_OK) {
+    return gemel__complain_error(NULL, &error);
   }
-  if (S_ISDIR(about.st_mode)) {
-    gemel__complain("%s: is a folder, a file is needed", path);
-    free(output->path);
-    return GEMEL__BAD;
+  output->file = output->target.stream;
+  if (output->target.aside != NULL) {
+    output->aside = gemel__need_text("%s", output->target.aside);
+    gemel__signals_aside(output->aside);
   }
-  return S_ISREG(about.st_mode) ? open_aside(output) : open_direct(output);
+  return GEMEL__GOOD;
 }
 
 int gemel__stream_write(void *stream, const void *bytes, size_t count) {
@@ -226,32 +200,26 @@ int gemel__output_write(void *output, const void *bytes, size_t count) {
   return gemel__stream_write(((gemel__output *)output)->file, bytes, count);
 }
 
+static int close_stdout(int keep) {
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || !keep) {
+    return GEMEL__GOOD;
+  }
+  int status = gemel__complain("standard output: %s", strerror(errno));
+  clearerr(stdout); /* said already */
+  return status;
+}
+
 int gemel__output_close(gemel__output *output, int keep) {
-  int good = fflush(output->file) == 0 && !ferror(output->file);
-  int cause = errno, status = GEMEL__GOOD;
-  if (output->file != stdout && fclose(output->file) != 0 && good) {
-    good = 0;
-    cause = errno;
+  gemel_error error;
+  if (output->file == stdout) {
+    return close_stdout(keep);
   }
-  if (good && keep && output->aside != NULL && rename(output->aside, output->path) != 0) {
-    good = 0;
-    cause = errno;
-  }
-  if (output->aside != NULL && !(good && keep)) {
-    unlink(output->aside);
-  }
+  gemel_status status = gemel__file_commit(&output->target, keep ? GEMEL_OK : GEMEL_IO, &error);
   if (output->aside != NULL) {
     gemel__signals_kept(output->aside);
+    free(output->aside);
   }
-  if (!good && keep) {
-    status = gemel__complain("%s: %s", output->path, strerror(cause));
-    if (output->file == stdout) {
-      clearerr(stdout); /* said already */
-    }
-  }
-  free(output->path);
-  free(output->aside);
-  return status;
+  return keep && status != GEMEL_OK ? gemel__complain_error(NULL, &error) : GEMEL__GOOD;
 }
 
 int gemel__graph_write(const gemel_graph *graph, const char *name, const char *path) {

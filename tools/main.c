@@ -2,8 +2,8 @@
  *
  * The gemel command: finds the sub-command in a table, reads its arguments and runs it. Each
  * sub-command stands in a file of its own name. Exit status 0: all is well; 1: something was
- * refuted or differs; 2: usage, or something can't be read or written; 3: a file has what gemel
- * lacks.
+ * refuted or differs; 2: usage, or something can't be read, written or computed; 3: a file has what
+ * gemel lacks. 1 is said by the command alone, whatever ends the process (end.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -113,10 +113,11 @@ char **gemel__arguments;
 
 int main(int argc, char **argv) {
   gemel__arguments = argv;
+  gemel__end_watch();
   int status = dispatch(argc, argv);
   /* What stdout could not take is an error like any other. */
   if (fflush(stdout) != 0 || ferror(stdout)) {
     status = gemel__complain("standard output can't be written");
   }
-  return status;
+  return gemel__end_with(status);
 }

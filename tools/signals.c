@@ -21,12 +21,16 @@ static volatile sig_atomic_t in_order, caught;
 /* Files that are written aside, to be removed; NULL: a place that is free. */
 static char *volatile aside[MOST_ASIDE];
 
-static void end_at_once(int number) {
+void gemel__signals_clear(void) {
   for (size_t k = 0; k < MOST_ASIDE; k++) {
     if (aside[k] != NULL) {
       unlink(aside[k]);
     }
   }
+}
+
+static void end_at_once(int number) {
+  gemel__signals_clear();
   signal(number, SIG_DFL);
   raise(number);
 }

@@ -9,6 +9,8 @@
 
 #include <gemel/gemel.h>
 #include <stdio.h>
+#include <sys/types.h>
+#include "text/file.h"
 
 /* Exit statuses. */
 enum {
@@ -249,6 +251,23 @@ void gemel__signals_aside(char *path);
 /* It isn't any more. */
 void gemel__signals_kept(char *path);
 
+/* Removes the files that are written aside, in a process that ends at once. */
+void gemel__signals_clear(void);
+
+/* ---- The end (end.c) ---- */
+
+/* From now on a library that ends the process ends it with GEMEL__BAD, and says so. */
+void gemel__end_watch(void);
+
+/* Notes that the command itself ends with STATUS, for exit() or main's return; returns STATUS. */
+int gemel__end_with(int status);
+
+/* As fork(), with streams flushed; where that never returns, the process ends with GEMEL__BAD. */
+pid_t gemel__fork(void);
+
+/* Ends a child that is a copy of the command, without what that does at its end. */
+_Noreturn void gemel__end_child(int status);
+
 /* How a verdict is shown: on a terminal green, red and bold, yellow, and as it is. X(name, the
  * class in HTML). */
 #define GEMEL__TONE_TABLE(X)                                                                       \
@@ -317,6 +336,9 @@ gemel_status gemel__rules_choose(gemel_context *context, const char **rules, gem
 /* A context, or NULL (said). */
 gemel_context *gemel__context_need(void);
 
+/* Makes the DESCRIPTOR of a standard stream one of the null device. */
+void gemel__stream_to_null(int descriptor);
+
 /* 1 if PATH can be read as a regular file (or the like); else says what it is. */
 int gemel__readable(const char *path);
 
@@ -330,11 +352,11 @@ int gemel__folder_writable(const char *path);
 /* Removes the folder that gemel__folder_make has made, if it is empty. */
 void gemel__folder_unmake(void);
 
-/* A file being written. What goes to a regular file is written aside and renamed at the end. */
+/* A file being written, as the library writes files. */
 typedef struct gemel__output {
   FILE *file;
-  char *path;  /* where it shall be */
-  char *aside; /* where it is until then; NULL: there, or stdout */
+  gemel__file target; /* unless FILE is stdout */
+  char *aside;        /* where it is written first, for a signal; NULL: nowhere */
 } gemel__output;
 
 /* PATH "-" is stdout. GEMEL__BAD (said). */

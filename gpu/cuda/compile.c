@@ -109,7 +109,8 @@ static void keep(const char *path, const char *text, const machine_code *code) {
   FILE *file;
   int written;
   snprintf(other, sizeof other, "%s.%ld", path, (long)getpid());
-  file = fopen(other, "wb");
+  remove(other); /* a rest, or a link that somebody left */
+  file = fopen(other, "wbx");
   if (file == NULL) {
     return;
   }

@@ -65,8 +65,8 @@ int64_t gemel_tensor_elements(const gemel_tensor *tensor);
 gemel_tensor *gemel_npy_load(const char *path, gemel_error *error);
 
 /* Writes a .npy file, version 1.0, row-major. The file appears whole or not at all (written aside
- * and renamed; what a link points to is replaced, and a pipe or a device is written to). bf16 has
- * no NPY name: GEMEL_UNSUPPORTED. */
+ * and renamed; what a link points to is replaced, unless the link is neither the user's nor root's:
+ * then it is itself; a pipe or a device is written to). bf16 has no NPY name: GEMEL_UNSUPPORTED. */
 gemel_status gemel_npy_save(const char *path, const gemel_view *view, gemel_error *error);
 
 /* Reads a .npz file whose entries are stored (not compressed). NAMES and TENSORS get *COUNT entries

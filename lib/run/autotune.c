@@ -195,7 +195,9 @@ static gemel_status read_file(gemel__tuner *tuner) {
   char path[KEY];
   struct stat about;
   gemel_status status = GEMEL_OK;
-  int file = path_of(tuner, path, sizeof path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+  int file = path_of(tuner, path, sizeof path)
+                 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+                 : -1;
   if (file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
       about.st_size <= MOST_BYTES) {
     status = read_lines(tuner, file, (size_t)about.st_size);
@@ -210,9 +212,10 @@ static gemel_status read_file(gemel__tuner *tuner) {
 static void append(const gemel__tuner *tuner, const char *line, size_t bytes) {
   char path[KEY], last = '\n', whole[KEY + 256];
   struct stat about;
-  int file = path_of(tuner, path, sizeof path)
-                 ? open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600)
-                 : -1;
+  int file =
+      path_of(tuner, path, sizeof path)
+          ? open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600)
+          : -1;
   if (file < 0) {
     return;
   }

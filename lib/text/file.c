@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whole files: reading one into a block, writing one beside its place and renaming it, and loading
- * and saving graphs.
+ * and saving graphs. In a folder that many may write to, somebody may have left a link where a file
+ * is to be written, and whoever writes through it changes a file elsewhere. So links are followed
+ * one by one, and only those of the user or of the system; another's is replaced, not followed. The
+ * file aside is new, under a name that can't be foreseen.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "core/alloc.h"
 #include "core/error.h"
@@ -73,52 +79,124 @@ gemel_status gemel__file_read(const char *path, size_t most, char **bytes, size_
   return status;
 }
 
-static void clear_names(gemel__file *file) {
-  gemel__free(file->path, file->bytes);
-  gemel__free(file->aside, file->bytes + 32);
+/* ---- Where a file is written ---- */
+
+enum { MOST_LINKS = 40, MOST_TRIES = 100, SUFFIX = 32 };
+
+/* A place, and what is there. */
+typedef struct place {
+  char path[PATH_MAX];
+  int is_direct; /* 1: a pipe or a device, which is opened as it is */
+} place;
+
+static int is_trusted(const struct stat *link) {
+  return link->st_uid == geteuid() || link->st_uid == 0;
 }
 
-/* Where the file really is, as links say, and beside it the place to write it first. */
-static gemel_status set_names(gemel__file *file, const char *path, int aside, gemel_error *error) {
-  char *real = realpath(path, NULL); /* NULL: there is none yet */
-  const char *name = real ? real : path;
-  file->bytes = strlen(name) + 1;
+/* Replaces the link at PATH by what it says; 0: errno says why not. */
+static int follow(char path[PATH_MAX]) {
+  char target[PATH_MAX], *slash = strrchr(path, '/');
+  ssize_t n = readlink(path, target, sizeof target - 1);
+  size_t folder = n > 0 && target[0] != '/' && slash ? (size_t)(slash + 1 - path) : 0;
+  if (n <= 0 || folder + (size_t)n >= PATH_MAX) {
+    errno = n <= 0 ? errno : ENAMETOOLONG;
+    return 0;
+  }
+  memcpy(path + folder, target, (size_t)n);
+  path[folder + (size_t)n] = 0;
+  return 1;
+}
+
+/* 1 if P is where to write, 0 if what it has now stands for that, -1: errno. */
+static int settle(place *p) {
+  struct stat here, there;
+  if (lstat(p->path, &here) != 0 || (S_ISLNK(here.st_mode) && !is_trusted(&here))) {
+    return 1;
+  }
+  int is_there = stat(p->path, &there) == 0;
+  if (is_there && S_ISDIR(there.st_mode)) {
+    errno = EISDIR;
+    return -1;
+  }
+  p->is_direct = is_there && !S_ISREG(there.st_mode);
+  if (!S_ISLNK(here.st_mode) || p->is_direct) {
+    return 1;
+  }
+  return follow(p->path) ? 0 : -1;
+}
+
+/* *P = the place that PATH stands for. */
+static gemel_status find_place(const char *path, place *p, gemel_error *error) {
+  int settled = 0;
+  p->is_direct = 0;
+  if (strlen(path) >= sizeof p->path) {
+    errno = ENAMETOOLONG;
+    return system_failed(path, "can't be written", error);
+  }
+  memcpy(p->path, path, strlen(path) + 1);
+  for (int k = 0; k < MOST_LINKS && settled == 0; k++) {
+    settled = settle(p);
+  }
+  errno = settled == 0 ? ELOOP : errno;
+  return settled > 0       ? GEMEL_OK
+         : errno == EISDIR ? gemel__fail(error, GEMEL_IO, "%s: is a folder", path)
+                           : system_failed(path, "can't be written", error);
+}
+
+FILE *gemel__file_new(char *name, size_t bytes, const char *path) {
+  int descriptor = -1;
+  for (int k = 0; k < MOST_TRIES && descriptor < 0; k++) {
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(name, bytes, "%s.%lx.%lx.tmp", path, (long)getpid(), (long)(now.tv_nsec + k));
+    descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0 && errno != EEXIST) {
+      break;
+    }
+  }
+  FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+  if (descriptor >= 0 && !file) {
+    close(descriptor);
+    unlink(name);
+  }
+  return file;
+}
+
+/* ---- Writing ---- */
+
+static void clear_names(gemel__file *file) {
+  gemel__free(file->path, file->bytes);
+  gemel__free(file->aside, file->bytes + SUFFIX);
+}
+
+static gemel_status set_names(gemel__file *file, const place *p, gemel_error *error) {
+  file->bytes = strlen(p->path) + 1;
   file->path = (char *)gemel__alloc(file->bytes);
-  file->aside = aside ? (char *)gemel__alloc(file->bytes + 32) : NULL;
-  if (file->path) {
-    memcpy(file->path, name, file->bytes);
-  }
-  if (file->aside) {
-    snprintf(file->aside, file->bytes + 32, "%s.%ld.tmp", name, (long)getpid());
-  }
-  free(real);
-  if (!file->path || (aside && !file->aside)) {
+  file->aside = p->is_direct ? NULL : (char *)gemel__alloc(file->bytes + SUFFIX);
+  if (!file->path || (!p->is_direct && !file->aside)) {
     clear_names(file);
-    return gemel__no_memory(error, path);
+    return gemel__no_memory(error, p->path);
   }
+  memcpy(file->path, p->path, file->bytes);
   return GEMEL_OK;
 }
 
 gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error) {
-  struct stat info;
+  place p;
   memset(file, 0, sizeof *file);
   if (!path) {
     return gemel__null(error, "the path");
   }
-  int there = stat(path, &info) == 0;
-  if (there && S_ISDIR(info.st_mode)) {
-    return gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
-  }
-  gemel_status status = set_names(file, path, !there || S_ISREG(info.st_mode), error);
-  if (status) {
+  GEMEL__TRY(find_place(path, &p, error));
+  GEMEL__TRY(set_names(file, &p, error));
+  file->stream = file->aside ? gemel__file_new(file->aside, file->bytes + SUFFIX, file->path)
+                             : fopen(file->path, "wb");
+  if (!file->stream) {
+    gemel_status status = system_failed(path, "can't be written", error);
+    clear_names(file);
     return status;
   }
-  file->stream = fopen(file->aside ? file->aside : file->path, "wb");
-  if (!file->stream) {
-    status = system_failed(path, "can't be written", error);
-    clear_names(file);
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 int gemel__file_write(void *file, const void *bytes, size_t count) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whole files: read into memory, or written aside and renamed, so that a file appears whole or not
- * at all. A link stays a link, and a pipe or a device is written to as it is.
+ * at all. A link of the user's or of the system's stays a link; anybody else's is replaced, and
+ * what it points to stays as it is. A pipe or a device is written to as it is.
  */
 #ifndef GEMEL__TEXT_FILE_H
 #define GEMEL__TEXT_FILE_H
@@ -36,6 +37,10 @@ typedef struct gemel__file {
 
 gemel_status gemel__file_create(gemel__file *file, const char *path, gemel_error *error);
 int gemel__file_write(void *file, const void *bytes, size_t count);
+
+/* A new file beside PATH, whose name goes to NAME of BYTES, which must be 32 more than PATH has;
+ * NULL: errno. */
+FILE *gemel__file_new(char *name, size_t bytes, const char *path);
 
 /* Closes; renames to its own name if STATUS is GEMEL_OK, else removes it and returns STATUS. */
 gemel_status gemel__file_commit(gemel__file *file, gemel_status status, gemel_error *error);

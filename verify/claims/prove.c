@@ -109,7 +109,7 @@ static gemel_status open_index(const char *folder, FILE **index, gemel_error *er
   if (access(path, F_OK) == 0) {
     return gemel__fail(error, GEMEL_IO, "%s is there: a record begins in an empty folder", path);
   }
-  *index = fopen(path, "w");
+  *index = fopen(path, "wx"); /* nor through a link */
   return *index != NULL ? GEMEL_OK : gemel__fail(error, GEMEL_IO, "%s: %s", path, strerror(errno));
 }
 

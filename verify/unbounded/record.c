@@ -38,7 +38,7 @@ static void fail(gemel__precord *record, const char *path) {
 static FILE *new_file(gemel__precord *record, const char *name) {
   char path[700];
   snprintf(path, sizeof path, "%s/%s", record->folder, name);
-  FILE *file = access(path, F_OK) != 0 ? fopen(path, "w") : NULL;
+  FILE *file = access(path, F_OK) != 0 ? fopen(path, "wx") : NULL;
   if (file == NULL && access(path, F_OK) != 0) {
     fail(record, path);
   }
