@@ -120,6 +120,7 @@ verify_tests += %reldir%/t-symbolize
 if Z3
 verify_tests += %reldir%/t-solver
 verify_tests += %reldir%/t-claims
+verify_tests += %reldir%/t-claims-altered
 verify_tests += %reldir%/t-rule-kinds
 verify_tests += %reldir%/t-unbounded
 verify_tests += %reldir%/t-unbounded-parts
