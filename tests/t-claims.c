@@ -54,6 +54,7 @@ static const claim_case wrong[] = {
     {"empty_sum", "sum(x, axes = a) => sum(x, axes = a) + 1 where elements(x) == 0", ANY, ALL},
     {"last_axis", "sum(x, axes = a) => sum(x, axes = [rank(x) - 1]) where length(a) == 1", ANY,
      ALL},
+    {"used_again", "reverse(x, axes = b) => x where b == [] or not single_use(x)", ANY, ALL},
     {"inverse_order",
      "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = "
      "q[p])",
@@ -102,6 +103,8 @@ static const claim_case right[] = {
     {"order_of_order",
      "dimshuffle(dimshuffle(x, order = p), order = q) => dimshuffle(x, order = p[q])", ANY, ALL},
     {"slice_of_part", SLICE("total(s[range(p)])"), ANY, ALL},
+    {"used_once", "reverse(reverse(x, axes = a) as y, axes = a) => x where single_use(y)", ANY,
+     ALL},
     {"reversed_twice", "reverse(reverse(x, axes = a), axes = a) => x", ANY, ALL},
     {"sum_reversed", "sum(reverse(x, axes = a), axes = a) => sum(x, axes = a)", ANY, ALL},
     {"sums_of_sums",

@@ -315,7 +315,7 @@ static gemel_status check_left(struct check *c, gemel_graph *left) {
   if (c->claimed == 0 || elements_of(left) > ELEMENTS) {
     return GEMEL_OK;
   }
-  gemel_status status = gemel__claim_right(c->rule, left, &right, &problem, c->error);
+  gemel_status status = gemel__claim_right(c->rule, left, &c->random, &right, &problem, c->error);
   if (right == NULL) {
     return status == GEMEL_OK && problem.status != GEMEL_OK ? check_refused(c, left, &problem)
                                                             : status;

@@ -76,8 +76,21 @@ static gemel_status build(const gemel_rule *rule, gemel__scene *scene, gemel_val
   return status;
 }
 
+/* How often each node of GRAPH is used: in half of the cases once, in the others often twice. In
+ * ARENA; NULL: memory is out. */
+static const uint32_t *draw_uses(const gemel_graph *graph, gemel__random *random,
+                                 gemel__arena *arena) {
+  uint32_t *uses = gemel__arena_alloc(arena, (graph->n_nodes + 1) * sizeof *uses);
+  int again = gemel__random_chance(random, 1, 2);
+  for (size_t k = 0; uses != NULL && k < graph->n_nodes; k++) {
+    uses[k] = 1 + (again && gemel__random_chance(random, 1, 2));
+  }
+  return uses;
+}
+
 gemel_status gemel__claim_right(const gemel_rule *rule, const gemel_graph *left,
-                                gemel_graph **right, gemel_error *problem, gemel_error *error) {
+                                gemel__random *random, gemel_graph **right, gemel_error *problem,
+                                gemel_error *error) {
   gemel__arena arena = {NULL, 0};
   gemel_value root, value;
   gemel_graph *graph = gemel_graph_new(left->context, error);
@@ -85,6 +98,10 @@ gemel_status gemel__claim_right(const gemel_rule *rule, const gemel_graph *left,
   *right = NULL;
   *problem = (gemel_error){GEMEL_OK, 0, 0, ""};
   gemel_status status = graph != NULL ? copy(left, graph, &root, error) : GEMEL_NO_MEMORY;
+  if (status == GEMEL_OK) {
+    scene.uses = draw_uses(graph, random, &arena);
+    status = scene.uses != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+  }
   status = status ? status : build(rule, &scene, root, &value, problem);
   status = status ? status : gemel_output(value, gemel_graph_output_name(left, 0));
   gemel__arena_clear(&arena);

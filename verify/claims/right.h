@@ -5,13 +5,16 @@
 #ifndef GEMEL__CLAIMS_RIGHT_H
 #define GEMEL__CLAIMS_RIGHT_H
 
+#include "base/random.h"
 #include "core/graph.h"
 #include "rules/rule.h"
 
 /* *RIGHT = a graph with LEFT's inputs whose one output is what RULE makes of LEFT's output, applied
- * there once; *RIGHT NULL: it doesn't match, a condition doesn't hold, or (PROBLEM has a status) an
- * operation refuses, or the result has another type. GEMEL_OK or GEMEL_NO_MEMORY. */
+ * there once, as if a larger graph used some values again; *RIGHT NULL: it doesn't match, a
+ * condition doesn't hold, or (PROBLEM has a status) an operation refuses, or the result has another
+ * type. GEMEL_OK or GEMEL_NO_MEMORY. */
 gemel_status gemel__claim_right(const gemel_rule *rule, const gemel_graph *left,
-                                gemel_graph **right, gemel_error *problem, gemel_error *error);
+                                gemel__random *random, gemel_graph **right, gemel_error *problem,
+                                gemel_error *error);
 
 #endif
