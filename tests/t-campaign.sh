@@ -40,10 +40,10 @@ alive() { # PIDFILE: any of these processes, but for those that only wait to be 
   return 1
 }
 
-# killed SIGNALS OPTIMIZER: ten seconds after these signals, whatever became of gemel, nothing is left of it.
+# killed SIGNALS OPTIMIZER: ten seconds after these signals, which whoever runs this may ignore, nothing is left of it.
 killed() {
   rm -f pids
-  "$gemel" campaign models --json killed.json --optimizer "echo \$\$ >>pids; $2; : {in} {out}" >out 2>err &
+  env --default-signal=HUP,TERM "$gemel" campaign models --json killed.json --optimizer "echo \$\$ >>pids; $2; : {in} {out}" >out 2>err &
   gemel_pid=$!
   waited=0
   while [ "$(wc -l 2>/dev/null <pids)" != 2 ] && [ $waited -lt 300 ]; do
