@@ -301,7 +301,7 @@ const gemel__command gemel__command_verify = {
     "(with a counterexample). Exit status 0 if there are only the first two, or with --baseline "
     "nothing that is worse, else 1; 2 for usage and for what can't be read or written. With "
     "--proof it "
-    "is 0 or 2: what is open says nothing against a rule.",
+    "is 1 only where a claim is withdrawn: what is open says nothing against a rule.",
     options,
     0,
     0,
