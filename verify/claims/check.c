@@ -24,9 +24,9 @@
 #include "report/report.h"
 #include "rules/rule.h"
 
-/* How many left sides are built at most, how many of those that the rule fits are wanted, and how
- * many elements they may have. */
-enum { MOST_TRIED = 4000, WANTED = 400, ELEMENTS = 1200 };
+/* How many left sides are built at most, and at most without an instance of the rule; how many
+ * instances are wanted, and how many elements they may have. */
+enum { MOST_TRIED = 4000, MOST_IN_VAIN = 1500, WANTED = 400, ELEMENTS = 1200 };
 
 struct check {
   gemel_context *context;
@@ -336,7 +336,7 @@ static gemel_status check_left(struct check *c, gemel_graph *left) {
 /* How many left sides are looked at: all tensors of the first variable, and as many as are wanted
  * where few are instances. */
 static int goes_on(const struct check *c, uint64_t k) {
-  return !c->found->found && k < MOST_TRIED &&
+  return !c->found->found && k < (c->found->fired > 0 ? MOST_TRIED : MOST_IN_VAIN) &&
          (c->found->fired < WANTED || k < gemel__claim_tensors(&c->range));
 }
 

@@ -175,6 +175,59 @@ static gemel_status draw_types(struct builder *b, struct attempt *a) {
 
 /* ---- Attributes ---- */
 
+/* 1 if N codes at CODE leave one term on the stack, and take none that was there. */
+static int is_operand(const gemel__termcode *code, uint32_t n) {
+  uint32_t depth = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    uint32_t taken =
+        code[k].kind == GEMEL__TERMCODE_FUNCTION || code[k].kind == GEMEL__TERMCODE_LIST
+            ? code[k].count
+            : 0;
+    if (taken > depth) {
+      return 0;
+    }
+    depth += 1 - taken;
+  }
+  return depth == 1;
+}
+
+/* 1 and what VARIABLE must equal, if a condition says so. */
+static int find_equal(const struct builder *b, uint32_t variable, gemel__termexpr *other) {
+  for (uint32_t k = 0; k < b->rule->n_conditions; k++) {
+    const gemel__termexpr *e = &b->rule->conditions[k];
+    const gemel__termcode *code = e->code;
+    uint32_t n = e->count;
+    if (n < 3 || code[n - 1].kind != GEMEL__TERMCODE_FUNCTION ||
+        code[n - 1].index != GEMEL__OPERATOR_eq) {
+      continue;
+    }
+    for (uint32_t at = 0; at < 2; at++) { /* it stands first, or last */
+      const gemel__termcode *v = at == 0 ? &code[0] : &code[n - 2];
+      *other = *e;
+      other->code = at == 0 ? code + 1 : code;
+      other->count = n - 2;
+      if (v->kind == GEMEL__TERMCODE_VARIABLE && v->index == variable &&
+          is_operand(other->code, other->count) && all_bound(b, other)) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+/* 1 and *TERM, what attribute EXPR of the rule is: it is computed or, three times in four, a
+ * condition asks for it. */
+static int attr_term(struct builder *b, const gemel__termexpr *expr, gemel__term *term) {
+  gemel__termexpr other;
+  int variable = gemel__termexpr_variable(expr);
+  if (all_bound(b, expr)) {
+    return gemel__term_evaluate(expr, &b->scene, term) == GEMEL_OK;
+  }
+  return variable >= 0 && find_equal(b, (uint32_t)variable, &other) &&
+         gemel__random_chance(b->draw.random, 3, 4) &&
+         gemel__term_evaluate(&other, &b->scene, term) == GEMEL_OK;
+}
+
 /* Attributes that the rule computes, or leaves out. */
 static gemel_status know_attrs(struct builder *b, struct attempt *a) {
   gemel_status status = GEMEL_OK;
@@ -183,9 +236,9 @@ static gemel_status know_attrs(struct builder *b, struct attempt *a) {
     const gemel__termexpr *expr = &a->p->attrs[k];
     gemel__term term = {.kind = GEMEL__TERM_ABSENT};
     a->attrs[k].kind = GEMEL_ATTR_NONE;
-    a->known_attr[k] = (unsigned char)all_bound(b, expr);
-    if (expr->count > 0 && a->known_attr[k]) {
-      status = gemel__term_evaluate(expr, &b->scene, &term);
+    a->known_attr[k] = (unsigned char)(expr->count == 0 || attr_term(b, expr, &term));
+    if (!a->known_attr[k] && all_bound(b, expr)) {
+      status = GEMEL_DECLINED; /* it has no value */
     }
     if (status == GEMEL_OK && term.kind != GEMEL__TERM_ABSENT) {
       status = gemel__term_to_attr(&b->scene, &term, &a->op->record.attrs[k], &a->attrs[k]);
