@@ -105,16 +105,17 @@ static gemel__claim_range range_of(const gemel_proof *proof, const struct gemel_
 
 enum fill { FILL_SMALL, FILL_EXTREME, FILL_SPECIAL, FILLS };
 
-static long double extreme(const gemel__format *format, int is_float, uint64_t k) {
-  long double top = is_float ? ldexpl(2 - ldexpl(1, 1 - format->digits), format->highest)
-                             : ldexpl(1, format->digits) - 1;
+static long double extreme(gemel_dtype dtype, uint64_t k) {
+  int is_float = gemel__is_float(dtype);
+  long double top = is_float ? (long double)gemel__largest(dtype)
+                             : ldexpl(1, gemel__dtype_format(dtype)->digits) - 1;
   switch (k) {
   case 0:
     return top;
   case 1:
     return -top;
   case 2:
-    return is_float ? ldexpl(1, gemel__format_unit(format)) : -top - 1;
+    return is_float ? (long double)gemel__least_subnormal(dtype) : -top - 1;
   case 3:
     return is_float ? -0.5L : top - 1;
   default:
@@ -124,12 +125,11 @@ static long double extreme(const gemel__format *format, int is_float, uint64_t k
 
 static long double draw_element(gemel_dtype dtype, enum fill fill, gemel__random *random) {
   static const long double specials[] = {NAN, INFINITY, -INFINITY, -0.0L, 0, 1, -1, -0.0L};
-  int is_float = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT;
-  if (fill == FILL_SPECIAL && is_float && gemel__random_chance(random, 1, 2)) {
+  if (fill == FILL_SPECIAL && gemel__is_float(dtype) && gemel__random_chance(random, 1, 2)) {
     return specials[gemel__random_below(random, sizeof specials / sizeof *specials)];
   }
   if (fill != FILL_SMALL && gemel__random_chance(random, 1, 2) && dtype != GEMEL_BOOL) {
-    return extreme(gemel__dtype_format(dtype), is_float, gemel__random_below(random, 5));
+    return extreme(dtype, gemel__random_below(random, 5));
   }
   return gemel__random_between(random, -1, 3);
 }
@@ -145,13 +145,12 @@ static void fill_leaf(const gemel__leaf *leaf, enum fill fill, gemel__random *ra
                         : draw_element(leaf->dtype, fill, random);
     gemel__leaf_put(leaf, (char *)elements + k * bytes, x);
   }
-  gemel__leaf_settle(leaf, leaf->count, elements);
 }
 
 static gemel_status draw_values(const gemel__instance *instance, enum fill fill,
                                 gemel__random *random, gemel_tensor ***values, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  *values = gemel__alloc_zeroed((instance->n_leaves + 1) * sizeof **values);
+  *values = gemel__alloc_zeroed(instance->n_leaves * sizeof **values);
   if (*values == NULL) {
     return gemel__no_memory(error, "values");
   }
@@ -166,17 +165,10 @@ static gemel_status draw_values(const gemel__instance *instance, enum fill fill,
   return status;
 }
 
-static void free_values(const gemel__instance *instance, gemel_tensor **values) {
-  for (size_t k = 0; values != NULL && k < instance->n_leaves; k++) {
-    gemel_tensor_unref(values[k]);
-  }
-  gemel__free(values, values != NULL ? (instance->n_leaves + 1) * sizeof *values : 0);
-}
-
 /* ---- Comparing ---- */
 
-/* 1 if X and Y, elements of domain S, are the same. EXACT: numbers count, too. */
-static int same_special(const struct check *c, const void *x, const void *y, int exact) {
+/* 1 if X and Y, elements of domain S, are the same; unless they are rounded, all numbers are. */
+static int same_special(const struct check *c, const void *x, const void *y) {
   gemel__domain *d = &c->special->domain;
   double a = gemel__special_value(d, x), b = gemel__special_value(d, y);
   if (d->state(d, x) != GEMEL__DEFINED || d->state(d, y) != GEMEL__DEFINED) {
@@ -191,12 +183,11 @@ static int same_special(const struct check *c, const void *x, const void *y, int
   if (a == 0 && b == 0) {
     return c->sums || gemel__special_sign_bit(d, x) == gemel__special_sign_bit(d, y);
   }
-  return !exact || d->equal(d, x, y) != 0;
+  return c->special->unrounded || d->equal(d, x, y) != 0;
 }
 
 static int is_same(const struct check *c, int bits, const void *x, const void *y) {
-  int exact = strncmp(c->proof->elements, "any", 3) != 0;
-  return bits ? same_special(c, x, y, exact) : gemel__ordered_overlap(&c->ordered->domain, x, y);
+  return bits ? same_special(c, x, y) : gemel__ordered_overlap(&c->ordered->domain, x, y);
 }
 
 /* Compares the results L and R. */
@@ -275,7 +266,7 @@ static gemel_status check_pair(struct check *c, gemel__pair *pair) {
       c->found->values = values;
       memset(pair, 0, sizeof *pair);
     } else {
-      free_values(&pair->a, values);
+      gemel__values_free(&pair->a, values);
     }
   }
   return status;
@@ -287,16 +278,6 @@ static gemel_status make_pair(gemel_graph *left, gemel_graph *right, gemel__pair
   memset(pair, 0, sizeof *pair);
   gemel_status status = gemel__instance_of_graph(&pair->a, left, NULL, error);
   return status || right == NULL ? status : gemel__instance_of_graph(&pair->b, right, NULL, error);
-}
-
-static double elements_of(const gemel_graph *graph) {
-  double n = 0;
-  for (uint32_t k = 0; k < graph->n_nodes; k++) {
-    for (uint32_t j = 0; j < gemel__node_at(graph, k)->n_outputs; j++) {
-      n += gemel__type_elements(graph->context, gemel__node_type(graph, k, j), 1);
-    }
-  }
-  return n;
 }
 
 static gemel_status check_refused(struct check *c, gemel_graph *left, const gemel_error *problem) {
@@ -312,7 +293,7 @@ static gemel_status check_left(struct check *c, gemel_graph *left) {
   gemel_error problem;
   gemel__pair pair;
   c->claimed = gemel__claimed_of_graph(c->proof, left);
-  if (c->claimed == 0 || elements_of(left) > ELEMENTS) {
+  if (c->claimed == 0 || gemel__graph_elements(left, 1) > ELEMENTS) {
     return GEMEL_OK;
   }
   gemel_status status = gemel__claim_right(c->rule, left, &c->random, &right, &problem, c->error);
@@ -321,7 +302,7 @@ static gemel_status check_left(struct check *c, gemel_graph *left) {
                                                             : status;
   }
   c->found->fired++;
-  if (elements_of(right) <= 4 * ELEMENTS) {
+  if (gemel__graph_elements(right, 1) <= 4 * ELEMENTS) {
     c->sums = has_sums(left) || has_sums(right);
     status = make_pair(left, right, &pair, c->error);
     status = status ? status : check_pair(c, &pair);
@@ -382,7 +363,7 @@ gemel_status gemel__check_claim(gemel_context *context, const gemel_rule *rule,
 }
 
 void gemel__contradiction_clear(gemel__contradiction *found) {
-  free_values(&found->pair.a, found->values);
+  gemel__values_free(&found->pair.a, found->values);
   gemel__pair_clear(&found->pair);
   memset(found, 0, sizeof *found);
 }

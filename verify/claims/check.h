@@ -15,7 +15,7 @@ typedef struct gemel__contradiction {
   int found;
   gemel__pair pair;      /* left and right; b.graph NULL: there is no right side */
   gemel_tensor **values; /* of the inputs; NULL: they don't matter */
-  int bits;              /* 1: as numbers the sides are the same */
+  int bits;              /* 1: the sides were compared bit by bit, not as numbers */
   char place[80];        /* "element 3" */
   char left[80], right[240];
   size_t tried, fired, compared; /* left sides that were built, rewritten, and points */

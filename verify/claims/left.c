@@ -3,8 +3,8 @@
  * Builds left sides, see left.h. The pattern's operations are built from the inside out. What is
  * open at one, the types of variables that are met there first and attributes that the rule binds,
  * is drawn until the operation's type rule accepts it; attributes are then in their normal form, as
- * they are where rules are applied. Where drawing doesn't find anything, a
- * sampler's proposal is taken (sample/propose.h). Whether conditions hold is the matcher's matter.
+ * they are where rules are applied. Where drawing doesn't find anything, a sampler's proposal is
+ * taken (sample/propose.h). Whether conditions hold is the matcher's matter.
  */
 #include "claims/left.h"
 
@@ -247,7 +247,7 @@ static gemel_status know_attrs(struct builder *b, struct attempt *a) {
   return status;
 }
 
-/* The same variable as an attribute before it: J; else K itself. */
+/* The first attribute of P that is the same variable as attribute K; else K itself. */
 static uint32_t same_attr(const gemel__pattern *p, uint32_t k) {
   int variable = gemel__termexpr_variable(&p->attrs[k]);
   uint32_t j = 0;

@@ -537,7 +537,7 @@ static int selects(const gemel__ptensor *t) {
   return row != NULL && row->code == GEMEL__TYPE_SELECT;
 }
 
-/* 1 if RULE has a function that looks at dtypes, or a cast, whose dtype is an attribute. */
+/* 1 if a condition of RULE names a dtype, or has a function that looks at one. */
 static int looks_at_dtypes(const struct gemel_rule *rule) {
   int looks = 0;
   for (uint32_t k = 0; k < rule->n_conditions; k++) {
