@@ -497,6 +497,27 @@ static int asks_more(const struct gemel__proof *p) {
          (p->quick ? undeclared : unseen(p)) != 0;
 }
 
+/* 1 if an operation of the instances adds up products by itself. */
+static int sums_products(const struct gemel__proof *p) {
+  static const unsigned both = GEMEL__SUMS | GEMEL__PRODUCTS;
+  int found = 0;
+  for (size_t k = 0; k < p->n && !found; k++) {
+    const gemel_graph *left = p->examples[k].drawn.left;
+    for (uint32_t node = 0; left != NULL && node < left->n_nodes && !found; node++) {
+      found = (gemel__arithmetic(left, node) & both) == both;
+    }
+  }
+  return found;
+}
+
+/* The words that are declared and idle. Whether a matrix product fuses multiply and add depends on
+ * BLAS and CPU; where it doesn't, nothing shows `contract`. */
+static unsigned idle_words(const struct gemel__proof *p) {
+  unsigned idle = p->info->needs & ~p->needs & ~GEMEL__NEED(IMPROVES);
+  idle |= p->improves ? 0 : p->info->needs & GEMEL__NEED(IMPROVES);
+  return idle & GEMEL__NEED(CONTRACT) && sums_products(p) ? idle & ~GEMEL__NEED(CONTRACT) : idle;
+}
+
 gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   gemel_record record;
   char detail[300];
@@ -509,7 +530,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
     status = gemel__proof_collect_usual(p, error);
     status = status ? status : measure(p, error);
   }
-  unsigned idle = (declared & ~p->needs) | (p->improves ? 0 : improves);
+  unsigned idle = idle_words(p);
   gemel__rule_record(p, &record, GEMEL_TIER_SPECIAL);
   record.seconds = gemel__clock() - started;
   record.instances = p->n;
