@@ -129,17 +129,19 @@ int gemel__entry_less(gemel_context *context, gemel__entry a, gemel__entry b) {
 
 /* ---- Arithmetic ---- */
 
-/* X as a double, if it is a real or an integer that a double holds. */
+/* X as a double, if it is a real or an integer within 2^53: doubles hold each of those, and the
+ * next integer would be rounded to 2^53. */
 static int real_of(const gemel__term *x, double *value) {
+  static const int64_t most = (int64_t)1 << 53;
   if (x->kind == GEMEL__TERM_REAL) {
     *value = x->u.real;
     return 1;
   }
-  if (!gemel__is_integer(x)) {
+  if (!gemel__is_integer(x) || x->list[0].value > most || x->list[0].value < -most) {
     return 0;
   }
   *value = (double)x->list[0].value;
-  return fabs(*value) <= 0x1p53;
+  return 1;
 }
 
 static int any_real(const gemel__termcall *call) {
