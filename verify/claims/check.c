@@ -302,6 +302,7 @@ static gemel_status check_left(struct check *c, gemel_graph *left) {
                                                             : status;
   }
   c->found->fired++;
+  c->claimed &= gemel__claims_bits_of_graph(c->proof, right) ? c->claimed : GEMEL__CLAIMS_VALUES;
   if (gemel__graph_elements(right, 1) <= 4 * ELEMENTS) {
     c->sums = has_sums(left) || has_sums(right);
     status = make_pair(left, right, &pair, c->error);

@@ -70,6 +70,21 @@ static unsigned claimed_of_value(const gemel_proof *proof, gemel_value value) {
                                  gemel_type_dtype(context, gemel_value_type(value)));
 }
 
+/* 1 if GRAPH computes with no floats, among its ELEMENTS, of which the claim says nothing of
+ * rounding. */
+static int computes_in_bits(const gemel_proof *proof, const gemel_graph *graph,
+                            const unsigned char *elements) {
+  int in_bits = 1;
+  for (uint32_t node = 0; node < graph->n_nodes; node++) {
+    for (uint32_t k = 0; elements[node] && k < gemel__node_at(graph, node)->n_outputs; k++) {
+      gemel_dtype dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, node, k));
+      in_bits &= gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT ||
+                 (gemel__claimed_of_dtype(proof->elements, dtype) & GEMEL__CLAIMS_BITS) != 0;
+    }
+  }
+  return in_bits;
+}
+
 /* 1 if all values of GRAPH have as many axes as PROOF is about. */
 static int has_claimed_ranks(const gemel_proof *proof, const gemel_graph *graph) {
   int claimed = 1;
@@ -98,8 +113,20 @@ unsigned gemel__claimed_of_graph(const gemel_proof *proof, const gemel_graph *gr
   for (size_t k = 0; about == 0 && k < gemel_graph_output_count(graph); k++) {
     claimed &= claimed_of_value(proof, gemel_graph_output(graph, k));
   }
+  claimed &= computes_in_bits(proof, graph, elements) ? claimed : ~(unsigned)GEMEL__CLAIMS_BITS;
   gemel__free(elements, graph->n_nodes + 1);
   return claimed;
+}
+
+int gemel__claims_bits_of_graph(const gemel_proof *proof, const gemel_graph *graph) {
+  unsigned char *elements = gemel__alloc_zeroed(graph->n_nodes + 1);
+  if (elements == NULL) {
+    return 0;
+  }
+  mark_elements(graph, elements);
+  int in_bits = computes_in_bits(proof, graph, elements);
+  gemel__free(elements, graph->n_nodes + 1);
+  return in_bits;
 }
 
 static void claim_nothing(gemel_proof *proof, const char *why) {

@@ -19,8 +19,13 @@ unsigned gemel__claimed_of_dtype(const char *elements, gemel_dtype dtype);
 
 /* What PROOF says of an instance like GRAPH, by the ranks of all its values and the dtypes of its
  * inputs, but those that are indices, classes, or asked by `where` only. Where these are all, the
- * dtypes of its outputs count. Memory being out, nothing. */
+ * dtypes of its outputs count. No bits are claimed of integers that are computed by way of floats
+ * of which only values are. Memory being out, nothing. */
 unsigned gemel__claimed_of_graph(const gemel_proof *proof, const gemel_graph *graph);
+
+/* 1 if GRAPH, a right side, computes with no floats of which PROOF claims only values; 0: memory is
+ * out. */
+int gemel__claims_bits_of_graph(const gemel_proof *proof, const gemel_graph *graph);
 
 /* Takes back what PROOF claims, since COUNTEREXAMPLE, which is borrowed, contradicts it. */
 void gemel__withdraw(gemel_proof *proof, const char *counterexample);
