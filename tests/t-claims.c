@@ -68,6 +68,19 @@ static const claim_case wrong[] = {
      "subtensor(subtensor(x, start = s, size = n, step = t), start = q, size = m, step = u) => "
      "subtensor(x, start = s + q, size = m, step = t * u)",
      ANY, ALL},
+    /* of sizes that are symbols when the rule is applied */
+    {"joined_sizes",
+     "join(x, y, axis = 0) => reverse(join(x, y, axis = 0), axes = without([1], places(shape(x), "
+     "shape(y)[1]))) where rank(x) == 2",
+     ANY, ALL},
+    {"reshaped_size",
+     "reshape(x, shape = s) => reverse(reshape(x, shape = s), axes = without([0], "
+     "places(shape(x), s[0]))) where rank(x) == 1, length(s) == 1",
+     ANY, ALL},
+    {"total_of_parts",
+     "split(x, sizes = s, axis = 0)@0 => reverse(split(x, sizes = s, axis = 0)@0, axes = "
+     "without([0], places(shape(x), total(s)))) where rank(x) == 1",
+     ANY, ALL},
     /* in some dtypes, signs or numbers */
     {"only_i8", "x + 1 > x => x == x where dtype(x) == i8", INTEGERS, ALL},
     {"promoted", "x - (x - y) => x - y where numeric(x), rank(x) == rank(y)", NUMBERS, ALL},

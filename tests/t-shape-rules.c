@@ -48,6 +48,12 @@ static const rewritten cases[] = {
      "s = broadcast_to(x, shape = [4, 3]) + 1 return r, s }",
      "(x: f32[3], b: f32[N, 3]) { r = broadcast_to(-x, shape = [N, 3]) "
      "s = broadcast_to(x + 1, shape = [4, 3]) return r, s }"},
+    /* of N it isn't known that it is 1, and only a literal 1 is repeated */
+    {"(x: f32[N]) { r = broadcast_to(broadcast_to(x, shape = [1]), shape = [5]) return r }",
+     "(x: f32[N]) { r = broadcast_to(broadcast_to(x, shape = [1]), shape = [5]) return r }"},
+    {"(x: f32[1, N]) { r = broadcast_to(broadcast_to(x, shape = [3, M]), shape = [2, 3, M]) "
+     "return r }",
+     "(x: f32[1, N]) { r = broadcast_to(x, shape = [2, 3, M]) return r }"},
     /* of N and M it isn't known that they are the same */
     {"(x: f32[N], y: f32[M]) { r = broadcast_to(x, shape = [N]) + y return r }",
      "(x: f32[N], y: f32[M]) { r = x + y return r }"},

@@ -5,7 +5,8 @@
  * result; then they are symbols, and what was pulled once, at a symbol for each index, is evaluated
  * for every index. An element must be the reference's; what a pull has assumed on the way must
  * hold, at indices outside of the result too; and of the scenes that it chose between one must be
- * the instance's.
+ * the instance's. Then a number of an attribute, or a size of an operand, becomes another one:
+ * where gemel refuses the operation, a proof must not take it for valid on the right side.
  *
  * GEMEL_PULL_SEEDS says how often (2). GEMEL_PULL_SEEDS=40 tests/t-unbounded-pulls are 12,000
  * instances.
@@ -33,6 +34,7 @@ enum {
   MOVING = 10,     /* instances of an operation that isn't elementwise, for each of one that is */
   SYMBOLIC = 4,    /* one in so many has symbols too */
   OUTSIDE = 4,     /* indices outside of a result */
+  ALTERED = 24,    /* numbers of an instance, one at a time */
   ELEMENTS = 40,   /* of an operand */
   MOST_ATTRS = 12, /* of an operation */
   MOST_SCENES = 3000
@@ -163,8 +165,8 @@ static void set_attribute(world *w, const gemel_attr *attr, gemel__pvalue *v) {
   }
 }
 
-/* Attributes in their normal form, as rules meet them; what wasn't given may be absent, too. */
-static void set_attributes(world *w) {
+/* Attributes in their normal form, as rules meet them. */
+static const gemel_attr *normal_attributes(const world *w) {
   const gemel_graph *graph = w->instance.graph;
   uint32_t node = gemel_graph_output(graph, 0).node, normal = 0;
   gemel_type types[GEMEL_SAMPLE_MAX_INPUTS];
@@ -175,7 +177,14 @@ static void set_attributes(world *w) {
   CT_EQ_INT(gemel__normal_attrs(w->n.context, w->n.op, graph->nodes[node].attrs, w->n.n_inputs,
                                 types, &normal, &error),
             GEMEL_OK);
-  const gemel_attr *attrs = gemel__attrs_at(w->n.context, normal)->values;
+  return gemel__attrs_at(w->n.context, normal)->values;
+}
+
+/* These; what wasn't given may be absent, too. */
+static void set_attributes(world *w) {
+  const gemel_graph *graph = w->instance.graph;
+  uint32_t node = gemel_graph_output(graph, 0).node;
+  const gemel_attr *attrs = normal_attributes(w);
   const gemel_attr *written = gemel__attrs_at(w->n.context, graph->nodes[node].attrs)->values;
   for (size_t k = 0; k < w->n.op->n_attrs; k++) {
     int as_written =
@@ -427,6 +436,24 @@ static void clear_instance(world *w) {
   gemel__instance_clear(&w->instance);
 }
 
+static int open_world(world *w) {
+  gemel_error error;
+  w->n.context = gemel_context_new(&error);
+  w->special = gemel__special_new();
+  if (w->n.context == NULL || w->special == NULL) {
+    return 0;
+  }
+  w->n.d = &w->special->domain;
+  w->special->unrounded = 1;
+  return 1;
+}
+
+static void close_world(world *w) {
+  gemel__special_free(w->special);
+  gemel_context_unref(w->n.context);
+  free(w);
+}
+
 /* Draws an instance, number NUMBER of OP; 0: there is none. */
 static int draw(world *w, const gemel__op *op, uint64_t number) {
   gemel_error error;
@@ -461,17 +488,208 @@ static void compare_instance(world *w, uint64_t number) {
   }
 }
 
+/* ---- What is refused ---- */
+
+/* An operation with one number changed: entry ENTRY of attribute ATTR, or, if that is -1, of the
+ * shape of operand OPERAND, is NUMBER, or there are LONGER entries more, the last of which is. */
+typedef struct change {
+  int attr, entry, longer;
+  uint32_t operand;
+  int64_t number;
+} change;
+
+static int entries_of(const gemel_attr *attr) {
+  switch (attr->kind) {
+  case GEMEL_ATTR_INT:
+  case GEMEL_ATTR_DIM:
+    return 1;
+  case GEMEL_ATTR_INT | GEMEL_ATTR_LIST:
+  case GEMEL_ATTR_DIM | GEMEL_ATTR_LIST:
+    return (int)attr->count;
+  default:
+    return 0;
+  }
+}
+
+/* Flags are 0 or 1 when they come to a pull. */
+static int is_flag(const char *name) {
+  static const char *const names[] = {"keepdims", "exclusive", "reverse",
+                                      "flip",     "unshared",  "descending"};
+  size_t k = 0;
+  while (k < CT_COUNT(names) && strcmp(names[k], name) != 0) {
+    k++;
+  }
+  return k < CT_COUNT(names);
+}
+
+static int64_t changed_number(world *w, int64_t number) {
+  return gemel__random_chance(&w->random, 1, 2) ? number + gemel__random_between(&w->random, -2, 2)
+                                                : gemel__random_between(&w->random, -3, 3);
+}
+
+/* A change of a number; 0: the operation has none at the place that was drawn. */
+static int draw_change(world *w, const gemel_attr *attrs, change *c) {
+  uint64_t places = w->n.op->n_attrs + w->n_operands;
+  uint64_t place = gemel__random_below(&w->random, places);
+  int is_attr = place < w->n.op->n_attrs;
+  c->attr = is_attr ? (int)place : -1;
+  c->operand = is_attr ? 0 : (uint32_t)(place - w->n.op->n_attrs);
+  int count = is_attr ? entries_of(&attrs[place]) : w->n.inputs[c->operand].rank;
+  if (count == 0 || (is_attr && is_flag(attrs[place].name))) {
+    return 0;
+  }
+  c->entry = (int)gemel__random_below(&w->random, (uint64_t)count);
+  int list = !is_attr || (attrs[place].kind & GEMEL_ATTR_LIST) != 0;
+  c->longer = list && gemel__random_chance(&w->random, 1, 4)
+                  ? (gemel__random_chance(&w->random, 1, 2) ? 1 : -1)
+                  : 0;
+  c->number = changed_number(w, is_attr ? entry_of(w, &attrs[place], (size_t)c->entry)
+                                        : w->n.inputs[c->operand].shape[c->entry]);
+  return is_attr || c->number >= 0;
+}
+
+/* ATTR with C's number, in the arrays given. */
+static gemel_attr changed_attribute(world *w, const gemel_attr *attr, const change *c,
+                                    int64_t *ints, gemel_dim *dims) {
+  gemel_attr a = *attr;
+  int count = entries_of(attr) + c->longer;
+  for (int i = 0; i < count; i++) {
+    int here = c->longer ? i + 1 == count : i == c->entry;
+    ints[i] = here ? c->number : entry_of(w, attr, (size_t)i);
+    dims[i] = gemel_dim_constant(w->n.context, ints[i]);
+  }
+  a.count = a.kind & GEMEL_ATTR_LIST ? (size_t)count : a.count;
+  switch (a.kind) {
+  case GEMEL_ATTR_INT:
+    a.u.i = c->number;
+    break;
+  case GEMEL_ATTR_DIM:
+    a.u.dim = dims[0];
+    break;
+  case GEMEL_ATTR_INT | GEMEL_ATTR_LIST:
+    a.u.ints = ints;
+    break;
+  default:
+    a.u.dims = dims;
+  }
+  return a;
+}
+
+/* 1 if gemel makes a node of the operation on the operands, with ATTRS. */
+static int is_taken(world *w, const gemel_attr *attrs) {
+  gemel_attr given[MOST_ATTRS];
+  gemel_value operands[GEMEL__PPARTS];
+  gemel_error error = {0};
+  size_t n = 0;
+  gemel_graph *graph = gemel_graph_new(w->n.context, &error);
+  for (uint32_t k = 0; k < w->n_operands; k++) {
+    const gemel__rtensor *x = &w->n.inputs[k];
+    char name[20];
+    snprintf(name, sizeof name, "x%u", k);
+    operands[k] =
+        gemel_input(graph, name, gemel_type_of_shape(w->n.context, x->dtype, x->rank, x->shape));
+  }
+  for (size_t k = 0; k < w->n.op->n_attrs; k++) {
+    given[n] = attrs[k];
+    n += attrs[k].kind != GEMEL_ATTR_NONE;
+  }
+  gemel_apply(graph, w->n.op->record.name, w->n_operands, operands, n, given);
+  gemel_status status = gemel_graph_error(graph)->status;
+  CT_CHECK(status != GEMEL_NO_MEMORY && status != GEMEL_NOT_FOUND);
+  gemel_graph_unref(graph);
+  return status == GEMEL_OK;
+}
+
+/* 1 if a proof takes the operation with ATTRS on the operands for valid on the right side. Indices
+ * are looked up on the left, too. */
+static int is_valid(world *w, const gemel_attr *attrs) {
+  gemel__pscene *s = &w->scene;
+  gemel__ptensor *t = &w->result;
+  memset(s, 0, sizeof *s);
+  gemel__pterms_init(&s->terms);
+  gemel__ask_init(&s->ask, &s->terms);
+  s->pass = GEMEL__PASS_VALUES;
+  s->right = 1;
+  w->n.terms = &s->terms;
+  w->symbolic = 0;
+  *t = (gemel__ptensor){.op = w->n.op, .count = w->n_operands, .attrs = w->attrs};
+  t->pull = gemel__ppull_of(w->n.op);
+  t->dtype = "result";
+  t->sort = gemel__psort_of(w->n.outputs[0].dtype);
+  set_operands(w);
+  for (size_t k = 0; k < w->n.op->n_attrs; k++) {
+    set_attribute(w, &attrs[k], &w->attrs[k]);
+  }
+  for (int axis = 0; w->n_operands == 2 && axis < w->operands[0].rank; axis++) {
+    s->looked_up[s->n_looked_up++] = (gemel__plookup){&w->operands[1], w->operands[0].shape[axis]};
+  }
+  t->pull->shape(s, t);
+  int valid = s->flow == GEMEL__P_GO;
+  gemel__pscene_clear(s);
+  return valid;
+}
+
+/* Changes one number of the instance: what gemel refuses must not be valid. */
+static void compare_change(world *w, const gemel_attr *attrs, size_t *refused, size_t *taken) {
+  gemel_attr changed[MOST_ATTRS];
+  int64_t ints[GEMEL__PLIST];
+  gemel_dim dims[GEMEL__PLIST];
+  change c;
+  if (!draw_change(w, attrs, &c)) {
+    return;
+  }
+  gemel__rtensor *x = &w->n.inputs[c.operand];
+  const gemel__rtensor before = *x;
+  memcpy(changed, attrs, w->n.op->n_attrs * sizeof *attrs);
+  if (c.attr >= 0) {
+    changed[c.attr] = changed_attribute(w, &attrs[c.attr], &c, ints, dims);
+  } else {
+    x->rank += c.longer;
+    x->shape[c.longer > 0 ? x->rank - 1 : c.entry] = c.number;
+  }
+  int takes = is_taken(w, changed), valid = is_valid(w, changed);
+  *refused += !takes;
+  *taken += takes && valid;
+  if (valid && !takes) {
+    CT_FAIL("valid on the right side, but refused: %s %u, entry %d is %lld (%+d)",
+            c.attr >= 0 ? attrs[c.attr].name : "operand", c.operand, c.entry, (long long)c.number,
+            c.longer);
+  }
+  x->rank = before.rank;
+  memcpy(x->shape, before.shape, sizeof before.shape);
+}
+
+/* 1 if sizes of the instance are known when it runs only. */
+static int has_sizes_of_values(const world *w) {
+  return w->n.n_inputs != w->n_operands;
+}
+
+static void compare_validity(const void *data) {
+  world *w = calloc(1, sizeof *w);
+  size_t refused = 0, taken = 0;
+  CT_REQUIRE(w != NULL && open_world(w));
+  const gemel__op *op = gemel__op_at(w->n.context, *(const uint32_t *)data);
+  uint64_t wanted = ct_seeds("GEMEL_PULL_SEEDS", SEEDS) * MOVING;
+  for (uint64_t number = 0; number < wanted && draw(w, op, number); number++) {
+    const gemel_attr *attrs = normal_attributes(w);
+    ct_context("%s, instance %d", op->record.name, (int)number);
+    for (int k = 0; k < ALTERED && !has_sizes_of_values(w); k++) {
+      compare_change(w, attrs, &refused, &taken);
+    }
+    clear_instance(w);
+  }
+  ct_context("%s", op->record.name);
+  CT_CHECK(taken > 0);
+  ct_property("refused", (long long)refused);
+  ct_property("taken", (long long)taken);
+  close_world(w);
+}
+
 /* All instances of an operation. */
 static void compare_operation(const void *data) {
   world *w = calloc(1, sizeof *w);
-  gemel_error error;
   uint64_t seen = 0;
-  CT_REQUIRE(w != NULL);
-  w->n.context = gemel_context_new(&error);
-  w->special = gemel__special_new();
-  CT_REQUIRE(w->n.context != NULL && w->special != NULL);
-  w->n.d = &w->special->domain;
-  w->special->unrounded = 1;
+  CT_REQUIRE(w != NULL && open_world(w));
   const gemel__op *op = gemel__op_at(w->n.context, *(const uint32_t *)data);
   int moves = !(op->record.flags & GEMEL_OP_ELEMENTWISE);
   uint64_t wanted = ct_seeds("GEMEL_PULL_SEEDS", SEEDS) * (moves ? MOVING : 1);
@@ -484,9 +702,7 @@ static void compare_operation(const void *data) {
   ct_context("%s", op->record.name);
   CT_EQ_UINT(seen, wanted);
   ct_property("instances", (long long)seen);
-  gemel__special_free(w->special);
-  gemel_context_unref(w->n.context);
-  free(w);
+  close_world(w);
 }
 
 void ct_register(void) {
@@ -497,6 +713,10 @@ void ct_register(void) {
     ids[op] = op;
     if (gemel__ppull_of(gemel__op_at(context, op)) != NULL) {
       CT_ADD("pulls", gemel__rows[op].name, compare_operation, &ids[op]);
+    }
+    if (gemel__ppull_of(gemel__op_at(context, op)) != NULL &&
+        !(gemel__op_at(context, op)->record.flags & GEMEL_OP_ELEMENTWISE)) {
+      CT_ADD("validity", gemel__rows[op].name, compare_validity, &ids[op]);
     }
   }
   gemel_context_unref(context);

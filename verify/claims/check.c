@@ -3,7 +3,8 @@
  * Checks claims, see check.h. Values claimed of an instance are compared in domain O (reals and
  * wrapping integers), bits in domain S (IEEE). Where a claim covers any elements, floats in S are
  * told apart by what they are (NaN, an infinity and its sign, a zero and its sign, a number), since
- * sums may be rounded in another order; the zero's sign only where nothing is summed.
+ * sums may be rounded in another order; the zero's sign only where nothing is summed. Some left
+ * sides are rewritten with symbols for their sizes, too.
  */
 #include "claims/check.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 #include "claims/left.h"
 #include "claims/right.h"
+#include "claims/symbols.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -287,27 +289,87 @@ static gemel_status check_refused(struct check *c, gemel_graph *left, const geme
   return make_pair(left, NULL, &c->found->pair, c->error);
 }
 
-/* LEFT, rewritten by the rule, if the claim covers it. */
-static gemel_status check_left(struct check *c, gemel_graph *left) {
+/* Asks about LEFT and RIGHT, which is what the rule makes of it. */
+static gemel_status check_sides(struct check *c, gemel_graph *left, gemel_graph *right) {
+  gemel__pair pair;
+  if (gemel__graph_elements(right, 1) > 4 * ELEMENTS) {
+    return GEMEL_OK;
+  }
+  c->sums = has_sums(left) || has_sums(right);
+  gemel_status status = make_pair(left, right, &pair, c->error);
+  status = status ? status : check_pair(c, &pair);
+  gemel__pair_clear(&pair);
+  return status;
+}
+
+/* What of RIGHT is claimed. */
+static void narrow_claim(struct check *c, const gemel_graph *right) {
+  c->claimed &= gemel__claims_bits_of_graph(c->proof, right) ? c->claimed : GEMEL__CLAIMS_VALUES;
+}
+
+/* Asks about what the rule makes of SYMBOLIC, at SIZES, at which it is LEFT. */
+static gemel_status check_at_sizes(struct check *c, gemel_graph *left, gemel_graph *symbolic,
+                                   const gemel__claim_sizes *sizes) {
   gemel_graph *right;
   gemel_error problem;
   gemel__pair pair;
+  gemel_status status =
+      gemel__claim_right(c->rule, symbolic, &c->random, &right, &problem, c->error);
+  if (right == NULL) {
+    return status == GEMEL_OK && problem.status != GEMEL_OK ? check_refused(c, left, &problem)
+                                                            : status;
+  }
+  narrow_claim(c, right);
+  memset(&pair, 0, sizeof pair);
+  status = gemel__pair_draw_at(&pair, symbolic, right, sizes->count, sizes->names, sizes->sizes,
+                               &c->random, &problem);
+  if (status == GEMEL_OK) {
+    status = check_sides(c, pair.a.graph, pair.b.graph);
+  } else if (status != GEMEL_NO_MEMORY) {
+    status = check_refused(c, left, &problem);
+  }
+  if (c->found->found) {
+    size_t n = strlen(c->found->place);
+    snprintf(c->found->place + n, sizeof c->found->place - n, ", applied where sizes are symbols");
+  }
+  gemel__pair_clear(&pair);
+  gemel_graph_unref(right);
+  return status;
+}
+
+/* The same rule where LEFT's sizes are symbols. */
+static gemel_status check_symbols(struct check *c, gemel_graph *left) {
+  gemel__claim_sizes sizes;
+  gemel_graph *symbolic;
+  gemel_status status = gemel__claim_symbolic(left, &c->random, &sizes, &symbolic);
+  if (symbolic != NULL) {
+    status = check_at_sizes(c, left, symbolic, &sizes);
+    gemel_graph_unref(symbolic);
+  }
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(c->error, "symbols") : status;
+}
+
+/* LEFT, rewritten by the rule, if the claim covers it; now and then with symbols for its sizes. */
+static gemel_status check_left(struct check *c, gemel_graph *left) {
+  gemel_graph *right;
+  gemel_error problem;
   c->claimed = gemel__claimed_of_graph(c->proof, left);
   if (c->claimed == 0 || gemel__graph_elements(left, 1) > ELEMENTS) {
     return GEMEL_OK;
   }
   gemel_status status = gemel__claim_right(c->rule, left, &c->random, &right, &problem, c->error);
-  if (right == NULL) {
-    return status == GEMEL_OK && problem.status != GEMEL_OK ? check_refused(c, left, &problem)
-                                                            : status;
+  if (right == NULL && status == GEMEL_OK && problem.status != GEMEL_OK) {
+    return check_refused(c, left, &problem);
   }
-  c->found->fired++;
-  c->claimed &= gemel__claims_bits_of_graph(c->proof, right) ? c->claimed : GEMEL__CLAIMS_VALUES;
-  if (gemel__graph_elements(right, 1) <= 4 * ELEMENTS) {
-    c->sums = has_sums(left) || has_sums(right);
-    status = make_pair(left, right, &pair, c->error);
-    status = status ? status : check_pair(c, &pair);
-    gemel__pair_clear(&pair);
+  if (right != NULL) {
+    unsigned claimed = c->claimed;
+    c->found->fired++;
+    narrow_claim(c, right);
+    status = check_sides(c, left, right);
+    c->claimed = claimed;
+  }
+  if (status == GEMEL_OK && !c->found->found && gemel__random_chance(&c->random, 1, 4)) {
+    status = check_symbols(c, left);
   }
   gemel_graph_unref(right);
   return status;

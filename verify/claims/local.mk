@@ -12,3 +12,5 @@ libgemel_verify_a_SOURCES += %reldir%/right.c
 libgemel_verify_a_SOURCES += %reldir%/right.h
 libgemel_verify_a_SOURCES += %reldir%/scope.c
 libgemel_verify_a_SOURCES += %reldir%/scope.h
+libgemel_verify_a_SOURCES += %reldir%/symbols.c
+libgemel_verify_a_SOURCES += %reldir%/symbols.h

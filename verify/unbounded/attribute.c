@@ -9,6 +9,7 @@
  */
 #include <string.h>
 #include "unbounded/attribute.h"
+#include "unbounded/bounds.h"
 
 /* ---- Tensors and dtypes ---- */
 
@@ -668,6 +669,9 @@ void gemel__pscene_evaluate(gemel__pscene *s, const gemel__termexpr *expr, gemel
             : 0;
     top -= taken;
     run_code(s, &expr->code[k], &stack[top], &made);
+    if (s->right) {
+      gemel__pscene_bound(s, &made);
+    }
     stack[top++] = made;
   }
   if (s->flow == GEMEL__P_GO) {

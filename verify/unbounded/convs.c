@@ -51,7 +51,7 @@ static gemel__pterm kernel_padding(gemel__pscene *s, const gemel__ptensor *t, ge
 /* How often the kernel fits along axis K; it must once. */
 static void set_axis(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c, int k) {
   gemel__pterms *terms = &s->terms;
-  gemel__pterm one = gemel__p_number(terms, 1);
+  gemel__pterm one = gemel__p_number(terms, 1), zero = gemel__p_number(terms, 0);
   c->stride[k] = entry_or(t, "stride", k, one);
   c->dilation[k] = entry_or(t, "dilation", k, one);
   gemel__pterm span = gemel__p_plus(
@@ -62,21 +62,24 @@ static void set_axis(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c, 
   gemel__pterm room = gemel__p_sub(
       terms, gemel__p_add(terms, c->image[k], gemel__p_add(terms, c->low[k], c->high[k])), span);
   c->places[k] = gemel__p_plus(terms, gemel__p_div(terms, room, c->stride[k]), 1);
-  gemel__pscene_need(s, gemel__p_at_least(terms, c->kernel[k], one), 0, "a kernel of nothing");
+  gemel__pscene_need(s, gemel__p_at_least(terms, c->image[k], zero), 1, "an image below 0");
+  gemel__pscene_need(s, gemel__p_at_least(terms, c->kernel[k], one), 1, "a kernel of nothing");
   gemel__pscene_need(s, gemel__p_at_least(terms, c->stride[k], one), 0, "a stride below 1");
   gemel__pscene_need(s, gemel__p_at_least(terms, c->dilation[k], one), 0, "a dilation below 1");
-  gemel__pscene_need(s, gemel__p_at_least(terms, room, gemel__p_number(terms, 0)), 0,
-                     "a kernel that doesn't fit");
+  gemel__pscene_need(s, gemel__p_at_least(terms, c->low[k], zero), 0, "padding below 0");
+  gemel__pscene_need(s, gemel__p_at_least(terms, c->high[k], zero), 0, "padding below 0");
+  gemel__pscene_need(s, gemel__p_at_least(terms, room, zero), 1, "a kernel that doesn't fit");
 }
 
 /* ---- Sizes ---- */
 
 static void need_equal(gemel__pscene *s, gemel__pterm a, gemel__pterm b, const char *what) {
-  gemel__pscene_need(s, gemel__p_equal(&s->terms, a, b), 0, what);
+  gemel__pscene_need(s, gemel__p_equal(&s->terms, a, b), 1, what);
 }
 
 /* What the image of RANK and the attributes of T say; 0: T is no such operation. */
 static int begin(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c, int rank) {
+  static const char *const lists[] = {"stride", "dilation", "low", "high"};
   memset(c, 0, sizeof *c);
   c->axes = rank - 2;
   c->flip = flag(s, t, "flip");
@@ -84,6 +87,9 @@ static int begin(gemel__pscene *s, const gemel__ptensor *t, pulled_conv *c, int 
   c->groups = gemel__ptensor_attr(t, "groups")->list[0];
   if (c->axes < 1 || c->axes > MOST_AXES) {
     gemel__pull_refuse(s, "an image without spatial axes");
+  }
+  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+    gemel__pull_has_length(s, t, lists[k], c->axes, 1);
   }
   return s->flow == GEMEL__P_GO;
 }
@@ -108,7 +114,7 @@ static void need_groups(gemel__pscene *s, const pulled_conv *c, gemel__pterm cou
                      "no groups");
   if (!gemel__pscene_plain(s,
                            gemel__p_equal(&s->terms, c->groups, gemel__p_number(&s->terms, 1)))) {
-    gemel__pscene_need(s, gemel__p_call(&s->terms, GEMEL__PSORT_TRUTH, "in groups", 0, 2, both), 0,
+    gemel__pscene_need(s, gemel__p_call(&s->terms, GEMEL__PSORT_TRUTH, "in groups", 0, 2, both), 1,
                        "channels that are no groups");
   }
 }

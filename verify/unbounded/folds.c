@@ -87,7 +87,7 @@ static void shape_argmax(gemel__pscene *s, gemel__ptensor *t) {
     } else {
       gemel__pscene_need(s,
                          gemel__p_at_least(&s->terms, x->shape[k], gemel__p_number(&s->terms, 1)),
-                         0, "argmax of nothing");
+                         1, "argmax of nothing");
     }
   }
 }
@@ -208,7 +208,7 @@ static void shape_cross_entropy(gemel__pscene *s, gemel__ptensor *t) {
       t->shape[t->rank++] = x->shape[k];
     }
     if (k != axis || whole) {
-      gemel__pscene_need(s, gemel__p_equal(&s->terms, x->shape[k], targets->shape[next++]), 0,
+      gemel__pscene_need(s, gemel__p_equal(&s->terms, x->shape[k], targets->shape[next++]), 1,
                          "targets of other sizes");
     }
   }
@@ -332,11 +332,11 @@ static void shape_dot(gemel__pscene *s, gemel__ptensor *t) {
     t->shape[t->rank++] = x->shape[d.batch[0][k]];
     gemel__pscene_need(s,
                        gemel__p_equal(&s->terms, x->shape[d.batch[0][k]], y->shape[d.batch[1][k]]),
-                       0, "a product of different sizes");
+                       1, "a product of different sizes");
   }
   for (int k = 0; k < d.n_contract; k++) {
     gemel__pscene_need(
-        s, gemel__p_equal(&s->terms, x->shape[d.contract[0][k]], y->shape[d.contract[1][k]]), 0,
+        s, gemel__p_equal(&s->terms, x->shape[d.contract[0][k]], y->shape[d.contract[1][k]]), 1,
         "a product of different sizes");
   }
   for (int side = 0; side < 2; side++) {

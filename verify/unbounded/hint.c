@@ -78,15 +78,15 @@ static int add_solved(gemel__pscene *s) {
   gemel__pmodel *m = &s->ask.model;
   int64_t numbers[MOST_SOLVED];
   unsigned char has[MOST_SOLVED];
-  if (s->n_solved > MOST_SOLVED || m->count + s->n_solved > GEMEL__PMODEL) {
+  if (s->solved.count > MOST_SOLVED || m->count + s->solved.count > GEMEL__PMODEL) {
     return 0;
   }
-  gemel__ask_numbers(&s->ask, s->n_solved, s->solutions, numbers, has);
-  for (size_t k = 0; k < s->n_solved; k++) {
+  gemel__ask_numbers(&s->ask, s->solved.count, s->solved.terms, numbers, has);
+  for (size_t k = 0; k < s->solved.count; k++) {
     if (!has[k]) {
       return 0;
     }
-    m->symbols[m->count] = s->solved[k];
+    m->symbols[m->count] = s->solved.symbols[k];
     m->numbers[m->count++] = numbers[k];
   }
   return 1;

@@ -37,9 +37,8 @@ void gemel__pull_refuse(gemel__pscene *s, const char *what) {
   gemel__pscene_stop(s, s->right ? GEMEL__P_OPEN : GEMEL__P_SKIP, "the right side: %s", what);
 }
 
-/* 1 if the list NAME of T has COUNT entries, or is absent and may be. */
-static int has_length(gemel__pscene *s, const gemel__ptensor *t, const char *name, int count,
-                      int optional) {
+int gemel__pull_has_length(gemel__pscene *s, const gemel__ptensor *t, const char *name, int count,
+                           int optional) {
   const gemel__pvalue *v = gemel__ptensor_attr(t, name);
   if (v->kind == GEMEL__PV_ABSENT ? !optional
                                   : v->kind != GEMEL__PV_LIST || (int)v->count != count) {
@@ -100,48 +99,6 @@ static gemel__pterm natural(gemel__pscene *s, gemel__pterm a) {
 /* INDEX lies in an axis of SIZE. */
 static gemel__pterm inside(gemel__pscene *s, gemel__pterm index, gemel__pterm size) {
   return gemel__p_and(&s->terms, natural(s, index), gemel__p_below(&s->terms, index, size));
-}
-
-void gemel__ptensor_map(gemel__pscene *s, gemel__ptensor *t, uint32_t k) {
-  gemel__pterms *terms = &s->terms;
-  const gemel__ptensor *x = t->operands[k];
-  int shift = t->rank - x->rank;
-  if (shift < 0) {
-    gemel__pull_refuse(s, "a broadcast to fewer axes");
-    return;
-  }
-  for (int axis = 0; axis < x->rank && s->flow == GEMEL__P_GO; axis++) {
-    gemel__pterm same = gemel__p_equal(terms, x->shape[axis], t->shape[shift + axis]);
-    gemel__pterm one = equal_to(s, x->shape[axis], 1);
-    gemel__pterm either = gemel__p_or(terms, same, one);
-    gemel__pmap *map = &t->maps[k][axis];
-    map->along = (unsigned char)(shift + axis);
-    if (!gemel__p_is_true(terms, same) && gemel__pscene_plain(s, one)) {
-      map->kind = GEMEL__PMAP_ZERO;
-    } else if (gemel__pscene_provable(s, same, GEMEL__PSTEP_FOLLOWS)) {
-      map->kind = GEMEL__PMAP_SAME;
-    } else if (gemel__pscene_provable(s, one, GEMEL__PSTEP_FOLLOWS)) {
-      map->kind = GEMEL__PMAP_ZERO;
-    } else {
-      map->kind = GEMEL__PMAP_EITHER;
-      gemel__pscene_need(s, either, 0, "sizes that don't broadcast");
-    }
-  }
-}
-
-gemel__pterm gemel__ptensor_pull_operand(gemel__pscene *s, const gemel__ptensor *t, uint32_t k,
-                                         const gemel__pterm *index) {
-  gemel__pterms *terms = &s->terms;
-  const gemel__ptensor *x = t->operands[k];
-  gemel__pterm at[GEMEL__PAXES], zero = gemel__p_number(terms, 0);
-  for (int axis = 0; axis < x->rank; axis++) {
-    const gemel__pmap *map = &t->maps[k][axis];
-    at[axis] = map->kind == GEMEL__PMAP_ZERO ? zero : index[map->along];
-    if (map->kind == GEMEL__PMAP_EITHER) {
-      at[axis] = gemel__p_choose(terms, equal_to(s, x->shape[axis], 1), zero, at[axis]);
-    }
-  }
-  return gemel__ptensor_pull(s, x, at);
 }
 
 gemel__pterm gemel__pull_call(gemel__pscene *s, const gemel__ptensor *t, const char *name,
@@ -263,7 +220,7 @@ static void shape_dimshuffle(gemel__pscene *s, gemel__ptensor *t) {
   uint32_t kept = gemel__pull_axes(s, t, "order", x->rank, 1, order, &t->rank);
   for (int k = 0; k < x->rank && s->flow == GEMEL__P_GO; k++) {
     if (!(kept >> k & 1)) {
-      gemel__pscene_need(s, equal_to(s, x->shape[k], 1), 0,
+      gemel__pscene_need(s, equal_to(s, x->shape[k], 1), 1,
                          "an axis is dropped whose size isn't 1");
     }
   }
@@ -298,7 +255,7 @@ static void sizes_from(gemel__pscene *s, gemel__ptensor *t, const char *name) {
   t->rank = (int)v->count;
   for (int k = 0; k < t->rank; k++) {
     t->shape[k] = v->list[k];
-    gemel__pscene_need(s, natural(s, t->shape[k]), 0, "a size below 0");
+    gemel__pscene_need(s, natural(s, t->shape[k]), 1, "a size below 0");
   }
 }
 
@@ -315,7 +272,7 @@ static void shape_reshape(gemel__pscene *s, gemel__ptensor *t) {
   if (s->flow == GEMEL__P_GO) {
     gemel__pscene_need(s,
                        gemel__p_equal(&s->terms, elements_of(s, t), elements_of(s, t->operands[0])),
-                       0, "reshape to another number of elements");
+                       1, "reshape to another number of elements");
   }
 }
 
@@ -435,7 +392,7 @@ static void shape_broadcast_to(gemel__pscene *s, gemel__ptensor *t) {
       int repeated = gemel__pscene_choose(s, 2) == 1;
       gemel__pscene_assume(
           s, repeated ? equal_to(s, x->shape[k], 1) : gemel__p_equal(&s->terms, x->shape[k], size),
-          0);
+          !repeated);
     }
   }
   if (s->flow == GEMEL__P_GO) {
@@ -535,7 +492,7 @@ static gemel__pterm gaps_of(gemel__pscene *s, gemel__pterm size, gemel__pterm in
     return gemel__p_max(t, less, zero);
   }
   int empty = gemel__pscene_choose(s, 2) == 1;
-  gemel__pscene_assume(s, empty ? equal_to(s, size, 0) : some, 0);
+  gemel__pscene_assume(s, empty ? equal_to(s, size, 0) : some, 1);
   return empty ? zero : less;
 }
 
@@ -547,8 +504,9 @@ static void shape_pad(gemel__pscene *s, gemel__ptensor *t) {
     gemel__pull_refuse(s, "a pad by no scalar");
     return;
   }
-  if (!has_length(s, t, "low", x->rank, 0) || !has_length(s, t, "high", x->rank, 0) ||
-      !has_length(s, t, "interior", x->rank, 1)) {
+  if (!gemel__pull_has_length(s, t, "low", x->rank, 0) ||
+      !gemel__pull_has_length(s, t, "high", x->rank, 0) ||
+      !gemel__pull_has_length(s, t, "interior", x->rank, 1)) {
     return;
   }
   for (int k = 0; k < x->rank && s->flow == GEMEL__P_GO; k++) {
@@ -558,7 +516,7 @@ static void shape_pad(gemel__pscene *s, gemel__ptensor *t) {
     size = gemel__p_add(terms, size, entry_of(s, t, "low", k, 0));
     t->shape[k] = gemel__p_add(terms, size, entry_of(s, t, "high", k, 0));
     gemel__pscene_need(s, natural(s, interior), 0, "pad with an interior below 0");
-    gemel__pscene_need(s, natural(s, t->shape[k]), 0, "pad to a size below 0");
+    gemel__pscene_need(s, natural(s, t->shape[k]), 1, "pad to a size below 0");
   }
 }
 
@@ -585,9 +543,26 @@ static void need_window(gemel__pscene *s, gemel__pterm length, gemel__pterm star
   gemel__pterms *t = &s->terms;
   gemel__pterm last = gemel__p_add(t, start, gemel__p_mul(t, gemel__p_plus(t, size, -1), step));
   gemel__pterm lies = gemel__p_and(t, inside(s, start, length), inside(s, last, length));
-  gemel__pscene_need(s, natural(s, size), 0, "a window of a size below 0");
+  gemel__pscene_need(s, natural(s, size), 1, "a window of a size below 0");
   gemel__pscene_need(s, gemel__p_or(t, equal_to(s, size, 0), lies), 1,
                      "a window beyond its tensor");
+}
+
+/* A window that is read has a STEP, which isn't 0. The left side's are known only where that is
+ * asked of the right side's: elsewhere they make questions harder. */
+static void need_step(gemel__pscene *s, gemel__pterm step) {
+  gemel__pterm some = gemel__p_not(&s->terms, equal_to(s, step, 0));
+  size_t before = s->n_known;
+  if (!s->right && s->n_steps < sizeof s->steps / sizeof *s->steps) {
+    s->steps[s->n_steps++] = some;
+  }
+  for (uint32_t k = 0; s->right && k < s->n_steps; k++) {
+    gemel__pscene_assume(s, s->steps[k], 0);
+  }
+  if (s->right) {
+    gemel__pscene_need(s, some, 0, "a window in steps of 0");
+  }
+  s->n_known = before;
 }
 
 /* Element INDEX of axis K of the window T lies in what T is a window of. */
@@ -602,8 +577,9 @@ static void element_of_window(gemel__pscene *s, const gemel__ptensor *t, int k,
 
 static void shape_subtensor(gemel__pscene *s, gemel__ptensor *t) {
   const gemel__ptensor *x = t->operands[0];
-  if (!has_length(s, t, "start", x->rank, 0) || !has_length(s, t, "size", x->rank, 0) ||
-      !has_length(s, t, "step", x->rank, 1)) {
+  if (!gemel__pull_has_length(s, t, "start", x->rank, 0) ||
+      !gemel__pull_has_length(s, t, "size", x->rank, 0) ||
+      !gemel__pull_has_length(s, t, "step", x->rank, 1)) {
     return;
   }
   t->rank = x->rank;
@@ -611,6 +587,7 @@ static void shape_subtensor(gemel__pscene *s, gemel__ptensor *t) {
     t->shape[k] = entry_of(s, t, "size", k, 0);
     gemel__pterm start = entry_of(s, t, "start", k, 0), step = entry_of(s, t, "step", k, 1);
     need_window(s, x->shape[k], start, t->shape[k], step);
+    need_step(s, step);
     if (x->pull != NULL && x->pull->pull == pull_subtensor) {
       gemel__pterm steps = gemel__p_mul(&s->terms, gemel__p_plus(&s->terms, t->shape[k], -1), step);
       element_of_window(s, x, k, start);
@@ -637,7 +614,8 @@ static void shape_set(gemel__pscene *s, gemel__ptensor *t) {
     gemel__pull_refuse(s, "a write of other axes");
     return;
   }
-  if (!has_length(s, t, "start", t->rank, 0) || !has_length(s, t, "step", t->rank, 1)) {
+  if (!gemel__pull_has_length(s, t, "start", t->rank, 0) ||
+      !gemel__pull_has_length(s, t, "step", t->rank, 1)) {
     return;
   }
   for (int k = 0; k < t->rank && s->flow == GEMEL__P_GO; k++) {
@@ -698,7 +676,7 @@ static void shape_join(gemel__pscene *s, gemel__ptensor *t) {
       if (i == axis) {
         t->shape[i] = gemel__p_add(&s->terms, t->shape[i], x->shape[i]);
       } else {
-        gemel__pscene_need(s, gemel__p_equal(&s->terms, t->operands[0]->shape[i], x->shape[i]), 0,
+        gemel__pscene_need(s, gemel__p_equal(&s->terms, t->operands[0]->shape[i], x->shape[i]), 1,
                            "a join of different sizes");
       }
     }
@@ -734,11 +712,11 @@ static void shape_split(gemel__pscene *s, gemel__ptensor *t) {
     return;
   }
   for (uint32_t k = 0; k < sizes->count && s->flow == GEMEL__P_GO; k++) {
-    gemel__pscene_need(s, natural(s, sizes->list[k]), 0, "a part of a size below 0");
+    gemel__pscene_need(s, natural(s, sizes->list[k]), 1, "a part of a size below 0");
     total = gemel__p_add(&s->terms, total, sizes->list[k]);
   }
   if (s->flow == GEMEL__P_GO) {
-    gemel__pscene_need(s, gemel__p_equal(&s->terms, total, t->shape[axis]), 0,
+    gemel__pscene_need(s, gemel__p_equal(&s->terms, total, t->shape[axis]), 1,
                        "parts of another sum");
     t->shape[axis] = sizes->list[t->output];
   }
@@ -761,7 +739,7 @@ static gemel__pterm pull_split(gemel__pscene *s, const gemel__ptensor *t,
 static void shape_arange(gemel__pscene *s, gemel__ptensor *t) {
   t->rank = 1;
   t->shape[0] = gemel__ptensor_attr(t, "n")->list[0];
-  gemel__pscene_need(s, natural(s, t->shape[0]), 0, "a size below 0");
+  gemel__pscene_need(s, natural(s, t->shape[0]), 1, "a size below 0");
 }
 
 /* That of all operands, which must be one. */

@@ -16,6 +16,10 @@ enum { GEMEL__PADDING_VALID, GEMEL__PADDING_FULL, GEMEL__PADDING_HALF };
 /* Where the axes of an attribute are wrong: no instance, or no proof. */
 void gemel__pull_refuse(gemel__pscene *s, const char *what);
 
+/* 1 if the list NAME of T has COUNT entries, or is absent and may be. */
+int gemel__pull_has_length(gemel__pscene *s, const gemel__ptensor *t, const char *name, int count,
+                           int optional);
+
 /* The axes in the attribute NAME of T, for RANK axes: a bit each; LISTED gets them in their order,
  * and -1 stays if NEW is allowed. Absent: all. */
 uint32_t gemel__pull_axes(gemel__pscene *s, const gemel__ptensor *t, const char *name, int rank,

@@ -10,12 +10,18 @@
 #include "core/intern.h"
 #include "unbounded/record.h"
 
+static void clear_solutions(gemel__psolutions *x) {
+  gemel__free(x->symbols, x->symbol_capacity * sizeof *x->symbols);
+  gemel__free(x->terms, x->term_capacity * sizeof *x->terms);
+}
+
 void gemel__pscene_clear(gemel__pscene *s) {
   gemel__free(s->known, s->known_capacity * sizeof *s->known);
   gemel__free(s->at_run_time, s->run_time_capacity);
-  gemel__free(s->solved, s->solved_capacity * sizeof *s->solved);
-  gemel__free(s->solutions, s->solution_capacity * sizeof *s->solutions);
+  clear_solutions(&s->solved);
+  clear_solutions(&s->solved_known);
   gemel__free(s->lemmas, s->lemma_capacity * sizeof *s->lemmas);
+  gemel__free(s->magnitudes, s->magnitude_capacity * sizeof *s->magnitudes);
   gemel__arena_clear(&s->arena);
   gemel__ask_clear(&s->ask);
   gemel__pterms_clear(&s->terms);
@@ -128,46 +134,49 @@ static gemel__pterm solve(gemel__pscene *s, gemel__pterm d, gemel__pterm *value)
   return 0;
 }
 
-static void add_solution(gemel__pscene *s, gemel__pterm symbol, gemel__pterm value) {
-  if (gemel__grow(&s->solved, &s->solved_capacity, s->n_solved + 1, sizeof *s->solved) ||
-      gemel__grow(&s->solutions, &s->solution_capacity, s->n_solved + 1, sizeof *s->solutions)) {
+static void add_solution(gemel__pscene *s, gemel__psolutions *x, gemel__pterm symbol,
+                         gemel__pterm value) {
+  if (gemel__grow(&x->symbols, &x->symbol_capacity, x->count + 1, sizeof *x->symbols) ||
+      gemel__grow(&x->terms, &x->term_capacity, x->count + 1, sizeof *x->terms)) {
     gemel__pscene_stop(s, GEMEL__P_FAILED, "memory is out");
     return;
   }
-  for (size_t k = 0; k < s->n_solved; k++) {
-    s->solutions[k] = gemel__p_replace(&s->terms, s->solutions[k], 1, &symbol, &value);
+  for (size_t k = 0; k < x->count; k++) {
+    x->terms[k] = gemel__p_replace(&s->terms, x->terms[k], 1, &symbol, &value);
   }
-  s->solved[s->n_solved] = symbol;
-  s->solutions[s->n_solved++] = value;
+  x->symbols[x->count] = symbol;
+  x->terms[x->count++] = value;
 }
 
-static gemel__pterm with_solutions(gemel__pscene *s, gemel__pterm a) {
-  return s->n_solved > 0
-             ? gemel__p_replace(&s->terms, a, (uint32_t)s->n_solved, s->solved, s->solutions)
-             : a;
+static gemel__pterm with_solutions(gemel__pscene *s, const gemel__psolutions *x, gemel__pterm a) {
+  return x->count > 0 ? gemel__p_replace(&s->terms, a, (uint32_t)x->count, x->symbols, x->terms)
+                      : a;
 }
 
-/* Solves what is known now, from the start if it isn't only more than before. */
-static void solve_known(gemel__pscene *s) {
-  uint64_t hash = gemel__hash_bytes(
-      1, s->known, (s->n_known < s->solved_for ? 0 : s->solved_for) * sizeof *s->known);
-  if (s->solved_for > s->n_known || hash != s->solved_hash) {
-    s->n_solved = s->solved_for = 0;
+/* Solves what holds now, from the start if it isn't only more than before. */
+static void solve_for(gemel__pscene *s, gemel__psolutions *x) {
+  size_t before = s->n_known < x->solved_for ? 0 : x->solved_for;
+  uint64_t hash = gemel__hash_bytes(1, s->known, before * sizeof *s->known);
+  if (x->solved_for > s->n_known || hash != x->hash) {
+    x->count = x->solved_for = 0;
   }
-  for (; s->solved_for < s->n_known; s->solved_for++) {
-    gemel__pterm truth = with_solutions(s, s->known[s->solved_for]), value = 0;
+  for (; x->solved_for < s->n_known; x->solved_for++) {
+    if (x == &s->solved_known && s->at_run_time[x->solved_for]) {
+      continue;
+    }
+    gemel__pterm truth = with_solutions(s, x, s->known[x->solved_for]), value = 0;
     gemel__pterm symbol = truth != 0 && s->terms.nodes[truth].kind == GEMEL__P_ZERO
                               ? solve(s, gemel__p_operand(&s->terms, truth, 0), &value)
                               : 0;
-    if (symbol != 0 && !s->at_run_time[s->solved_for]) {
-      add_solution(s, symbol, value);
+    if (symbol != 0) {
+      add_solution(s, x, symbol, value);
     }
   }
-  s->solved_hash = gemel__hash_bytes(1, s->known, s->solved_for * sizeof *s->known);
+  x->hash = gemel__hash_bytes(1, s->known, x->solved_for * sizeof *s->known);
 }
 
-/* 1 if the integer A is a sum of what is known to be 0 or more. */
-static int is_natural(gemel__pscene *s, gemel__pterm a) {
+/* 1 if the integer A is a sum of what is 0 or more, by what X was solved for. */
+static int is_natural(gemel__pscene *s, const gemel__psolutions *x, gemel__pterm a) {
   const gemel__pterms *t = &s->terms;
   const gemel__pterm_node n = t->nodes[a];
   if (n.kind == GEMEL__P_NUMBER) {
@@ -177,7 +186,8 @@ static int is_natural(gemel__pscene *s, gemel__pterm a) {
     gemel__pterm one = n.kind == GEMEL__P_SUM ? gemel__p_operand(t, a, k) : a;
     gemel__pterm natural = gemel__p_at_least(&s->terms, one, gemel__p_number(&s->terms, 0));
     size_t at = 0;
-    while (at < s->n_known && s->known[at] != natural) {
+    while (at < s->n_known &&
+           (s->known[at] != natural || (x == &s->solved_known && s->at_run_time[at]))) {
       at++;
     }
     if (at == s->n_known || (n.kind == GEMEL__P_SUM && t->coefficients[n.first + k] < 0)) {
@@ -187,15 +197,31 @@ static int is_natural(gemel__pscene *s, gemel__pterm a) {
   return n.kind != GEMEL__P_SUM || n.value >= 0;
 }
 
-int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth) {
-  solve_known(s);
-  truth = with_solutions(s, truth);
+static int is_plain(gemel__pscene *s, gemel__psolutions *x, gemel__pterm truth) {
+  solve_for(s, x);
+  truth = with_solutions(s, x, truth);
   if (truth == 0 || s->flow != GEMEL__P_GO) {
     return 0;
   }
   return gemel__p_is_true(&s->terms, truth) ||
          (s->terms.nodes[truth].kind == GEMEL__P_NATURAL &&
-          is_natural(s, gemel__p_operand(&s->terms, truth, 0)));
+          is_natural(s, x, gemel__p_operand(&s->terms, truth, 0)));
+}
+
+int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth) {
+  return is_plain(s, &s->solved, truth);
+}
+
+int gemel__pscene_is_literal_one(gemel__pscene *s, gemel__pterm a) {
+  int64_t number;
+  solve_for(s, &s->solved_known);
+  return gemel__p_is_number(&s->terms, with_solutions(s, &s->solved_known, a), &number) &&
+         number == 1;
+}
+
+/* The solutions that may be used for STEP. */
+static gemel__psolutions *solutions_for(gemel__pscene *s, gemel__pstep step) {
+  return step == GEMEL__PSTEP_KNOWN ? &s->solved_known : &s->solved;
 }
 
 /* 1 if TRUTH is about a product of three factors or more. On a few such the solver may take
@@ -223,7 +249,9 @@ static int is_needed(gemel__pstep step) {
 static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const char *about) {
   gemel__pterm *facts;
   size_t count = 0, room;
+  gemel__psolutions *x = solutions_for(s, step);
   gemel__pscene_lemmas(s);
+  solve_for(s, x);
   room = s->n_known + s->n_lemmas + 1;
   facts = gemel__alloc_array(room, sizeof *facts);
   if (facts == NULL) {
@@ -231,16 +259,16 @@ static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const ch
     return 0;
   }
   for (size_t k = 0; k < s->n_known; k++) {
-    gemel__pterm fact = with_solutions(s, s->known[k]);
+    gemel__pterm fact = with_solutions(s, x, s->known[k]);
     if ((step != GEMEL__PSTEP_KNOWN || !s->at_run_time[k]) &&
         (step != GEMEL__PSTEP_ONE || fact == 0 || !is_cubic(&s->terms, fact))) {
       facts[count++] = fact;
     }
   }
   for (size_t k = 0; k < s->n_lemmas; k++) {
-    facts[count++] = with_solutions(s, s->lemmas[k]);
+    facts[count++] = with_solutions(s, x, s->lemmas[k]);
   }
-  truth = with_solutions(s, truth);
+  truth = with_solutions(s, x, truth);
   count = gemel__ask_relevant(&s->ask, facts, count, truth);
   gemel__follows answer = gemel__ask_follows(&s->ask, facts, count, truth);
   if (answer == GEMEL__FOLLOWS_NO && s->right && is_needed(step)) {
@@ -255,7 +283,7 @@ static int ask(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const ch
 }
 
 static int shows(gemel__pscene *s, gemel__pterm truth, gemel__pstep step, const char *about) {
-  if (!gemel__pscene_plain(s, truth)) {
+  if (!is_plain(s, solutions_for(s, step), truth)) {
     return ask(s, truth, step, about);
   }
   if (s->record != NULL && !gemel__p_is_true(&s->terms, truth)) {
@@ -328,26 +356,32 @@ gemel__pterm gemel__pscene_free_truth(gemel__pscene *s) {
   return gemel__p_fresh(&s->terms, GEMEL__PSORT_TRUTH, "free");
 }
 
+/* 1 if A and B broadcast in WAY: they are the same, A is repeated, or B is. */
+static int broadcasts(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int way) {
+  gemel__pterm same = gemel__p_equal(&s->terms, a, b);
+  return way == 0 ? gemel__pscene_provable(s, same, GEMEL__PSTEP_FOLLOWS)
+                  : gemel__pscene_is_literal_one(s, way == 1 ? a : b);
+}
+
 gemel__pterm gemel__pscene_broadcast(gemel__pscene *s, gemel__pterm a, gemel__pterm b) {
   gemel__pterms *t = &s->terms;
   gemel__pterm one = gemel__p_number(t, 1);
-  gemel__pterm ways[3] = {gemel__p_equal(t, a, b), gemel__p_equal(t, a, one),
-                          gemel__p_equal(t, b, one)};
   const gemel__pterm sizes[3] = {a, b, a};
-  for (int k = 0; k < 3; k++) {
-    if (gemel__pscene_plain(s, ways[k])) {
-      return sizes[k];
+  if (gemel__pscene_plain(s, gemel__p_equal(t, a, b))) {
+    return a;
+  }
+  for (int way = 1; way < 3; way++) {
+    if (broadcasts(s, a, b, way)) {
+      return sizes[way];
     }
   }
   if (!s->right) {
     uint32_t way = gemel__pscene_choose(s, 3);
-    gemel__pscene_assume(s, ways[way], 0);
+    gemel__pscene_assume(s, gemel__p_equal(t, way == 2 ? b : a, way == 0 ? b : one), way == 0);
     return sizes[way];
   }
-  for (int k = 0; k < 3; k++) {
-    if (gemel__pscene_provable(s, ways[k], GEMEL__PSTEP_FOLLOWS)) {
-      return sizes[k];
-    }
+  if (broadcasts(s, a, b, 0)) {
+    return a;
   }
   gemel__pscene_stop(s, GEMEL__P_OPEN,
                      "the right side: sizes that broadcast in ways that aren't known");

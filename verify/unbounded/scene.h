@@ -24,7 +24,8 @@ enum {
   GEMEL__PLIST = 32,    /* most entries of a list */
   GEMEL__PPARTS = 12,   /* most operands */
   GEMEL__PCHOICES = 48, /* most choices of a scene */
-  GEMEL__PFACTS = 16    /* most facts of elements that a rule asks for */
+  GEMEL__PFACTS = 16,   /* most facts of elements that a rule asks for */
+  GEMEL__PHELD = 512    /* most sizes and attributes of the left side that are remembered */
 };
 
 struct gemel__pscene;
@@ -126,6 +127,13 @@ typedef struct gemel__plookup {
   gemel__pterm size;
 } gemel__plookup;
 
+/* Symbols that are another term, by equations among the first SOLVED_FOR truths of a scene. */
+typedef struct gemel__psolutions {
+  gemel__pterm *symbols, *terms;
+  size_t count, symbol_capacity, term_capacity, solved_for;
+  uint64_t hash; /* of these truths */
+} gemel__psolutions;
+
 typedef enum gemel__pflow {
   GEMEL__P_GO,
   GEMEL__P_SKIP,   /* these choices are no instance of the rule */
@@ -161,16 +169,21 @@ typedef struct gemel__pscene {
   gemel__pterm *known;
   unsigned char *at_run_time;
   size_t n_known, known_capacity, run_time_capacity;
-  /* Symbols that are another term, by equations among the first SOLVED_FOR of what is known. */
-  gemel__pterm *solved, *solutions;
-  size_t n_solved, solved_capacity, solution_capacity, solved_for;
-  uint64_t solved_hash;                  /* of these truths */
-  gemel__pterm unknown[GEMEL__PCHOICES]; /* truths that were asked for, and aren't known */
+  gemel__psolutions solved, solved_known; /* by all of it; by what is known then */
+  gemel__pterm unknown[GEMEL__PCHOICES];  /* truths that were asked for, and aren't known */
   uint32_t n_unknown;
   gemel__plookup looked_up[GEMEL__PPARTS]; /* by the left side */
   uint32_t n_looked_up;
+  /* What the left side has for sizes and attributes, and the numbers of elements of its tensors;
+   * how large each of the first N_MAGNITUDES terms may be (bounds.c). */
+  gemel__pterm held[GEMEL__PHELD], areas[2 * GEMEL__RULE_NODES];
+  uint32_t n_held, n_areas;
+  double *magnitudes;
+  size_t n_magnitudes, magnitude_capacity;
   gemel__pvalue *variables; /* of the rule; kind NO_VALUE: not bound yet */
   unsigned char bound[GEMEL__RULE_VARIABLES], uniform[GEMEL__RULE_VARIABLES];
+  gemel__pterm steps[GEMEL__PLIST]; /* that those of the left side's windows aren't 0 */
+  uint32_t n_steps;
   gemel__pterm integers[4 * GEMEL__PLIST]; /* symbols that are plain integers of the graph */
   uint32_t n_integers;
   gemel__pfact facts[GEMEL__PFACTS];
@@ -211,6 +224,10 @@ int gemel__pscene_provable(gemel__pscene *s, gemel__pterm truth, gemel__pstep st
 
 /* 1 if TRUTH is plain, without a question: by equations, and by sizes that aren't negative. */
 int gemel__pscene_plain(gemel__pscene *s, gemel__pterm truth);
+
+/* 1 if A is the number 1 as gemel's sizes are written when the rule is applied: such an axis, and
+ * no other, is repeated where operands broadcast. */
+int gemel__pscene_is_literal_one(gemel__pscene *s, gemel__pterm a);
 
 /* The side that is looked at has INDICES, or classes, into SIZE places. That they are inside is so
  * on the left, and to be shown on the right (indices.c). */

@@ -14,6 +14,7 @@
 #include "core/number.h"
 #include "core/rows.h"
 #include "rules/functions.h"
+#include "unbounded/bounds.h"
 #include "unbounded/pull.h"
 
 enum { MOST_ORDERS = 255, MANY_OPERANDS = 2, MANY_PARTS = 3 };
@@ -59,7 +60,7 @@ static gemel__ptensor *symbolic_tensor(gemel__pscene *s, const char *name, int r
   for (int k = 0; k < rank; k++) {
     t->shape[k] = size_symbol(s, name, k);
     gemel__pscene_assume(
-        s, gemel__p_at_least(&s->terms, t->shape[k], gemel__p_number(&s->terms, 0)), 0);
+        s, gemel__p_at_least(&s->terms, t->shape[k], gemel__p_number(&s->terms, 0)), 1);
   }
   return t;
 }
@@ -440,7 +441,7 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
     v->count = 1;
     v->list[0] = size_symbol(s, variable, 0);
     gemel__pscene_assume(s, gemel__p_at_least(&s->terms, v->list[0], gemel__p_number(&s->terms, 0)),
-                         0);
+                         1);
   } else if (is_flag(spec)) {
     give_number(s, v, gemel__pscene_choose(s, 2));
   } else if (kind == GEMEL_ATTR_DTYPE && !list) {
@@ -748,5 +749,6 @@ gemel__ptensor *gemel__pscene_left(gemel__pscene *s) {
 }
 
 gemel__ptensor *gemel__pscene_right(gemel__pscene *s, const gemel__ptensor *left) {
+  gemel__pscene_hold(s, left);
   return side_of(s, &s->rule->right, (operand_type){left->dtype, left->sort});
 }

@@ -177,8 +177,9 @@ static void scene_again(gemel__pscene *s) {
   s->right = 0;
   s->n_chosen = s->n_unknown = s->n_integers = s->n_indices = s->n_facts = 0;
   s->n_known = s->n_lemmas = s->lemmas_for = s->indices_seen = 0;
-  s->n_solved = s->solved_for = 0;
-  s->used = s->n_dtypes = s->n_looked_up = 0;
+  s->solved.count = s->solved.solved_for = 0;
+  s->solved_known.count = s->solved_known.solved_for = 0;
+  s->used = s->n_dtypes = s->n_looked_up = s->n_steps = 0;
 }
 
 /* ---- All scenes ---- */
