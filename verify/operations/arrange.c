@@ -159,12 +159,20 @@ static gemel_value on_the_right(const arranged *a, size_t k, gemel_value other, 
              : apply_both(a, names[k % (sizeof names / sizeof *names)], other, y);
 }
 
-/* Adds a chain over LENGTH elements in which operand CHOSEN is computed, the others read. */
+/* Adds a chain over LENGTH elements in which operand CHOSEN is computed. The others are read, or
+ * the same everywhere, in turn; or both operands are the one that is computed. */
 static void add_chain(arranged *a, size_t k, size_t chosen, int64_t length) {
+  enum { READ, FIXED, BOTH, TURNS };
+  const gemel__leaf *leaves = a->base->leaves;
+  size_t turn = k % TURNS, n = a->base->n_leaves;
   int64_t start = length % STARTS;
-  for (size_t j = 0; j < a->base->n_leaves; j++) {
-    gemel_value x = operand(a, j, start, length);
+  for (size_t j = 0; j < n; j++) {
+    gemel_value x = operand(a, j, start, j != chosen && turn == FIXED ? 1 : length);
     a->operands[j] = j != chosen ? x : computed(a, j, x, operand(a, j, start + 1, length));
+  }
+  if (turn == BOTH && n == 2 && leaves[0].dtype == leaves[1].dtype &&
+      leaves[0].range == leaves[1].range) {
+    a->operands[1 - chosen] = a->operands[chosen];
   }
   gemel_value y = apply_base(a), other = operand(a, a->base->n_leaves - 1, start + 2, length);
   add_output(a, on_the_right(a, k, other, y));

@@ -232,15 +232,31 @@ static int goes_along(const struct subject *s, const gemel__instance *instance, 
   return x->count > 0 && x->shape[axis] > 1 && (along < 0 ? along + x->rank : along) == axis;
 }
 
+/* Few lanes, lanes of which many lie side by side, and lanes longer than what a kernel holds. */
+static gemel__wanted masked_as(size_t place, int axis, gemel__random *random, int64_t *most) {
+  enum { RANK = 3, SIDE_BY_SIDE = 12, LONG = 24, LONGEST = 2200 };
+  gemel__wanted wanted = {RANK, 0, RANK - 1};
+  *most = GEMEL__SMALL_ELEMENTS;
+  if (place >= LONG) {
+    wanted.length = *most = LONGEST;
+    wanted.axis = axis;
+  } else if (place >= SIDE_BY_SIDE) {
+    wanted.length = gemel__random_between(random, 17, 40);
+    *most = wanted.length * 6;
+  }
+  return wanted;
+}
+
 static gemel_status draw_masked(struct subject *s, const aim *a, turn t, gemel__instance *instance,
                                 gemel_error *error) {
-  enum { DRAWS = 60, RANK = 3 };
-  int64_t most = t.place % 2 == 0 ? GEMEL__SMALL_ELEMENTS : GEMEL__LARGE_ELEMENTS / 4;
+  enum { DRAWS = 60, AXES = 3 };
+  int axis = (int)(t.place % AXES);
+  int64_t most;
   gemel_status status = GEMEL_DECLINED;
   for (int k = 0; k < DRAWS && status == GEMEL_DECLINED; k++) {
-    status = draw_one(s, a, t.place / RANK, most, (gemel__wanted){RANK, 0, 0}, t.random, instance,
-                      error);
-    if (status == GEMEL_OK && !goes_along(s, instance, (int)(t.place % RANK))) {
+    gemel__wanted wanted = masked_as(t.place, axis, t.random, &most);
+    status = draw_one(s, a, t.place / AXES, most, wanted, t.random, instance, error);
+    if (status == GEMEL_OK && !goes_along(s, instance, axis)) {
       gemel__instance_clear(instance);
       status = GEMEL_DECLINED;
     }
@@ -339,13 +355,13 @@ static const aim aims[] = {
      is_random, draw_remainder, NULL},
     {PLAN(FLOAT, FULL, gemel__check_float, float_dtypes, BOUND), 2 * GEMEL__BLOCK, 2, 0, is_softmax,
      draw_remainder, NULL},
-    {PLAN(FLOAT, MASKED, gemel__check_float, float_dtypes, BOUND), 24, 3, 0, has_logits,
+    {PLAN(FLOAT, MASKED, gemel__check_float, float_dtypes, BOUND), 27, 3, 0, has_logits,
      draw_masked, NULL},
     {PLAN(INTEGER, SMALL, gemel__check_machine, all_dtypes, BITS), 12, 2, 0, is_product,
      draw_batches, NULL},
     {PLAN(INTEGER, SMALL, gemel__check_machine, all_dtypes, BITS), 24, 3, 1, takes_many, draw_many,
      NULL},
-    {PLAN(INTEGER, SMALL, gemel__check_machine, all_dtypes, BITS), 12, 1, 0, takes_indices,
+    {PLAN(INTEGER, SMALL, gemel__check_machine, all_dtypes, BITS), 6, 1, 0, takes_indices,
      draw_meeting, NULL},
 };
 #undef PLAN
