@@ -107,15 +107,24 @@ static int is_elementwise(const struct subject *s) {
   return !s->derivative && gemel__scalar_row_of(s->op) != NULL;
 }
 
-/* An instance with vectors of LENGTH elements, the first operand among them. */
-static gemel_status draw_vector(struct subject *s, const aim *a, turn t, int64_t length,
+/* 1 if the first N operands have LENGTH elements. */
+static int are_long(const gemel__instance *instance, size_t n, int64_t length) {
+  size_t k = 0;
+  while (k < n && instance->leaves[k].count == (size_t)length) {
+    k++;
+  }
+  return k == n;
+}
+
+/* An instance with vectors of LENGTH elements: ALL operands, or the first and perhaps others. */
+static gemel_status draw_vector(struct subject *s, const aim *a, turn t, int64_t length, int all,
                                 gemel__instance *instance, gemel_error *error) {
-  enum { DRAWS = 20 };
+  enum { DRAWS = 60 };
   gemel_status status = GEMEL_DECLINED;
   for (int k = 0; k < DRAWS && status == GEMEL_DECLINED; k++) {
     status =
         draw_one(s, a, t.place, length, (gemel__wanted){1, length, 0}, t.random, instance, error);
-    if (status == GEMEL_OK && instance->leaves[0].count != (size_t)length) {
+    if (status == GEMEL_OK && !are_long(instance, all ? instance->n_leaves : 1, length)) {
       gemel__instance_clear(instance);
       status = GEMEL_DECLINED;
     }
@@ -134,7 +143,7 @@ static gemel__lengths lengths_for(const struct subject *s, gemel__random *random
 static gemel_status draw_lengths(struct subject *s, const aim *a, turn t, gemel__instance *instance,
                                  gemel_error *error) {
   gemel__instance base;
-  gemel_status status = draw_vector(s, a, t, GEMEL__LENGTHS_ROOM, &base, error);
+  gemel_status status = draw_vector(s, a, t, GEMEL__LENGTHS_ROOM, 0, &base, error);
   if (status == GEMEL_OK) {
     status = gemel__arrange_lengths(instance, &base, (gemel__lengths){0, 1}, error);
     gemel__instance_clear(&base);
@@ -145,7 +154,7 @@ static gemel_status draw_lengths(struct subject *s, const aim *a, turn t, gemel_
 static gemel_status reduce_lengths(struct subject *s, const aim *a, turn t, size_t output,
                                    gemel__instance *instance, gemel_error *error) {
   gemel__instance base;
-  gemel_status status = draw_vector(s, a, t, GEMEL__LENGTHS_ROOM, &base, error);
+  gemel_status status = draw_vector(s, a, t, GEMEL__LENGTHS_ROOM, 0, &base, error);
   if (status == GEMEL_OK) {
     gemel__lengths one = {output / 2, GEMEL__BLOCK};
     status = gemel__arrange_lengths(instance, &base, one, error);
@@ -158,7 +167,7 @@ static gemel_status draw_chains(struct subject *s, const aim *a, turn t, gemel__
                                 gemel_error *error) {
   enum { SHORT_STEP = 16 };
   gemel__instance base;
-  gemel_status status = draw_vector(s, a, t, GEMEL__CHAIN_ROOM, &base, error);
+  gemel_status status = draw_vector(s, a, t, GEMEL__CHAIN_ROOM, 1, &base, error);
   if (status == GEMEL_OK) {
     status = gemel__arrange_chains(instance, &base, lengths_for(s, t.random, SHORT_STEP), error);
     gemel__instance_clear(&base);
