@@ -72,6 +72,7 @@ library_tests += %reldir%/t-waits
 verify_tests =
 verify_tests += %reldir%/t-verify
 verify_tests += %reldir%/t-assumed
+verify_tests += %reldir%/t-besides
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
 verify_tests += %reldir%/t-certify-wrong

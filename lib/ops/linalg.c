@@ -409,6 +409,33 @@ static void place_axes(gemel_sample *sample, int rank, const int *role, const in
   }
 }
 
+/* Two or three batch axes and a matrix on each side, in any order of axes: batches that don't lie
+ * one in the other, and matrices that are turned. Large enough for the kernels of libraries, or
+ * small. */
+static gemel_status sample_batches(gemel_sample *sample) {
+  static const char *const names[2][2] = {{"contract_x", "batch_x"}, {"contract_y", "batch_y"}};
+  int n_batch = (int)gemel__sample_int(sample, 2, 3);
+  int64_t most = gemel__sample_chance(sample, 2) ? 40 : 6,
+          summed = gemel__sample_int(sample, 2, most);
+  int64_t size[5], shape[5], contract[1], batch[3];
+  int role[5];
+  for (int k = 0; k < n_batch; k++) {
+    role[k] = k;
+    size[k] = 2 + (k == 0 && gemel__sample_chance(sample, 2));
+  }
+  role[n_batch] = 10;
+  role[n_batch + 1] = 20;
+  for (int side = 0; side < 2; side++) {
+    size[n_batch] = summed;
+    size[n_batch + 1] = gemel__sample_int(sample, 2, most);
+    place_axes(sample, n_batch + 2, role, size, shape, contract, batch);
+    gemel__sample_input(sample, sample->dtype, n_batch + 2, shape, GEMEL_RANGE_ANY);
+    gemel__sample_ints(sample, names[side][0], 1, contract);
+    gemel__sample_ints(sample, names[side][1], (size_t)n_batch, batch);
+  }
+  return gemel__sample_status(sample);
+}
+
 static gemel_status sample_general(gemel_sample *sample) {
   int counts[3] = {(int)gemel__sample_int(sample, 0, 1), (int)gemel__sample_int(sample, 0, 2), 0};
   int64_t shared[3], own[2], shape[4], contract[2], batch[1], size[4];
@@ -438,6 +465,10 @@ static gemel_status sample_general(gemel_sample *sample) {
 }
 
 static gemel_status sample_dot(gemel_sample *sample) {
+  if (sample->length == 0 && sample->rank == 0 && sample->max_elements >= GEMEL__BATCHES_ELEMENTS &&
+      sample->max_elements <= GEMEL__LONG_ELEMENTS) {
+    return sample_batches(sample);
+  }
   return sample->length > 0 || sample->rank > 4 || sample->max_elements > GEMEL__LONG_ELEMENTS ||
                  gemel__sample_chance(sample, 2)
              ? sample_matmul(sample)

@@ -12,6 +12,10 @@
  * computed: what works in blocks is given several. */
 enum { GEMEL__LONG_ELEMENTS = 100000 };
 
+/* From so many on, but below that, matrix products come in batches of several axes that don't lie
+ * one in the other. */
+enum { GEMEL__BATCHES_ELEMENTS = 20000 };
+
 /* A number in LOW..HIGH, both included. */
 int64_t gemel__sample_int(gemel_sample *sample, int64_t low, int64_t high);
 

@@ -494,10 +494,12 @@ static gemel_status jvp_split(gemel_derive *call) {
 }
 
 static gemel_status sample_split(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK], sizes[4], left;
+  enum { FEW = 4, MANY = 12 };
+  int64_t shape[GEMEL_MAX_RANK], sizes[MANY], left;
   int rank = gemel__sample_rank(sample, 1, 4);
   int axis = (int)gemel__sample_int(sample, 0, rank - 1);
-  int count = (int)gemel__sample_int(sample, 1, 4);
+  int count = gemel__sample_chance(sample, 4) ? (int)gemel__sample_int(sample, FEW + 1, MANY)
+                                              : (int)gemel__sample_int(sample, 1, FEW);
   gemel__sample_shape(sample, rank, shape);
   left = shape[axis];
   for (int k = 0; k < count - 1; k++) {

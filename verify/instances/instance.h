@@ -61,7 +61,9 @@ typedef enum gemel__fill {
                          * least number, in floats −∞ */
   GEMEL__FILL_GREATEST, /* the same with the greatest number */
   GEMEL__FILL_LATE,     /* small numbers, and a larger one as the last element; truths are all 1 */
-  GEMEL__FILL_POINTS    /* points for domain O: ties, constants, magnitudes (points.h) */
+  GEMEL__FILL_SMALL,    /* small integers in every dtype */
+  GEMEL__FILL_MASKED, /* GEMEL__FILL_FULL; of logits (GEMEL_RANGE_MODERATE), one in three is −∞ */
+  GEMEL__FILL_POINTS /* points for domain O: ties, constants, magnitudes (points.h) */
 } gemel__fill;
 
 /* Draws an instance of the operation RECORD in DTYPE, with operands of at most MAX_ELEMENTS.

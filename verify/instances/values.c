@@ -120,12 +120,16 @@ static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random 
       values[k] = (double)gemel__random_between(random, leaf->low, leaf->high - 1);
     } else if (fill == GEMEL__FILL_SIGNS) {
       values[k] = signed_zero(random, side, plus);
-    } else if (fill == GEMEL__FILL_FULL || fill == GEMEL__FILL_MEETING) {
+    } else if (fill == GEMEL__FILL_MASKED && leaf->range == GEMEL_RANGE_MODERATE &&
+               gemel__random_chance(random, 1, 3)) {
+      values[k] = -INFINITY;
+    } else if (fill == GEMEL__FILL_FULL || fill == GEMEL__FILL_MEETING ||
+               fill == GEMEL__FILL_MASKED) {
       values[k] = full_number(random, leaf->range);
     } else if (fill == GEMEL__FILL_POWERS) {
       values[k] = into_range(leaf->range, ldexp(gemel__random_sign(random),
                                                 (int)gemel__random_between(random, -3, 3)));
-    } else if (fill == GEMEL__FILL_INTEGERS) {
+    } else if (fill == GEMEL__FILL_INTEGERS || fill == GEMEL__FILL_SMALL) {
       values[k] = small_integer(random, leaf->range);
     } else {
       values[k] =
@@ -172,6 +176,18 @@ static void fill_with_end(const gemel__leaf *leaf, int is_greatest, void *data) 
   }
 }
 
+/* Integers from -4 (or 0) to 4, and indices. */
+static void fill_small(const gemel__leaf *leaf, gemel__random *random, void *data) {
+  int is_index = leaf->range == GEMEL_RANGE_INDEX;
+  int64_t low = is_index ? leaf->low : gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED ? -4 : 0;
+  int64_t high = is_index ? leaf->high - 1 : leaf->dtype == GEMEL_BOOL ? 1 : 4;
+  for (size_t i = 0; i < leaf->count; i++) {
+    double x = (double)gemel__random_between(random, low, high);
+    gemel__leaf_put(leaf, (char *)data + i * gemel_dtype_size(leaf->dtype),
+                    into_range(leaf->range, x));
+  }
+}
+
 /* Puts numbers on the diagonals of matrices that are larger than what else is in their row of the
  * symmetric matrix with this lower triangle. */
 static void make_definite(const gemel__leaf *leaf, void *data) {
@@ -201,6 +217,10 @@ static gemel_status fill_leaf(const gemel__leaf *leaf, gemel__fill fill, gemel__
   }
   if (fill == GEMEL__FILL_LATE) {
     gemel__leaf_fill_late(leaf, random, data);
+    return GEMEL_OK;
+  }
+  if (fill == GEMEL__FILL_SMALL && !is_float(leaf)) {
+    fill_small(leaf, random, data);
     return GEMEL_OK;
   }
   size_t bytes = leaf->count * sizeof(double);

@@ -1,6 +1,9 @@
 # `gemel verify`: operations and their derivatives in every tier, surveys of scalar ones.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/arrange.c
+libgemel_verify_a_SOURCES += %reldir%/arrange.h
+libgemel_verify_a_SOURCES += %reldir%/besides.c
 libgemel_verify_a_SOURCES += %reldir%/gradient.c
 libgemel_verify_a_SOURCES += %reldir%/kernel-extent.c
 libgemel_verify_a_SOURCES += %reldir%/law.c

@@ -27,6 +27,7 @@ struct subject {
   int took;                    /* 1: the kernel took an instance in this tier */
   int embedded;                /* 1: the operation stands inside a larger graph */
   int stateful;                /* 1: that graph has states, too */
+  int arranged;                /* 1: the instance at hand is none of the sampler's (besides.c) */
   int in_sequence;             /* 1: each instance is also run in a sequence of calls */
   gemel__fill fill;            /* how its values are drawn */
   int decides;                 /* 1: half of the values lie at or beside numbers of the reference */
@@ -83,6 +84,17 @@ void gemel__subject_place(const struct subject *s, const gemel__outcome *outcome
 
 /* TOTAL = ONE, with the counts of both added up. */
 void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one);
+
+/* The plan of the instances in PLAN's tier that are larger than the usual ones, and their *COUNT
+ * (besides.c). */
+const struct tier_plan *gemel__subject_larger(const struct subject *s, const struct tier_plan *plan,
+                                              size_t *count);
+
+/* Tries what chance gives too rarely: every remainder of a block, chains, many operands, indices
+ * that meet, batches that can't be merged, logits that are −∞ (besides.c). */
+gemel_status gemel__subject_besides(struct subject *s, const struct tier_plan *plan,
+                                    gemel_record *record, gemel__evidence *e, int *done,
+                                    gemel_error *error);
 
 /* Tries a program's kernel on more than the usual instances (kernel-extent.c): many calls on a few
  * states, empty operands, axes of every length, large operands. */

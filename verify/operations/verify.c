@@ -26,16 +26,8 @@
 #include "text/expr.h"
 
 /* Most elements of an operand. SMALL: two instances in three. LARGE: the third, where loops over
- * vectors, tiles and blocks have several rounds and a remainder. HUGE and BLOCKS: a few, where
- * threads share the work or kernels work in several blocks. */
-enum {
-  SMALL_ELEMENTS = GEMEL__SMALL_ELEMENTS,
-  LARGE_ELEMENTS = GEMEL__LARGE_ELEMENTS,
-  HUGE_ELEMENTS = 90000,
-  BLOCKS_ELEMENTS = GEMEL__LONG_ELEMENTS + 1
-};
-/* One huge instance for each HUGE_SHARE usual ones; one of several blocks for each BLOCKS_SHARE. */
-enum { HUGE_SHARE = 4, BLOCKS_SHARE = 12 };
+ * vectors, tiles and blocks have several rounds and a remainder. */
+enum { SMALL_ELEMENTS = GEMEL__SMALL_ELEMENTS, LARGE_ELEMENTS = GEMEL__LARGE_ELEMENTS };
 enum { KERNEL_RANK_EVERY = 4 }; /* one in so many instances of a kernel has a rank above 4 */
 /* How many instances are offered to a kernel that has taken none: in its first tier, and in a later
  * one. */
@@ -47,8 +39,6 @@ static const gemel_dtype float_dtypes[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEME
 static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_BOOL, GEMEL_I8,
                                          GEMEL_U8,  GEMEL_F16, GEMEL_I16, GEMEL_U16,  GEMEL_BF16,
                                          GEMEL_U32, GEMEL_I64, GEMEL_U64};
-
-static const gemel_dtype block_dtypes[] = {GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_I32};
 
 /* ---- Drawing ---- */
 
@@ -114,16 +104,6 @@ static const struct tier_plan plans[] = {
     GEMEL__TIER_CHECKS(PLAN)
 #undef PLAN
 };
-
-/* Drawn besides in tiers float and integer: instances on which threads share the work, or kernels
- * work in several blocks. They are too large for references, so only the variants are compared. */
-static const struct tier_plan huge_plan = {
-    GEMEL_TIER_FLOAT,        GEMEL__FILL_FULL,     gemel__check_agreement, float_dtypes,
-    NUMBER_OF(float_dtypes), GEMEL_EVIDENCE_BOUND, HUGE_ELEMENTS};
-static const struct tier_plan blocks_plan = {
-    GEMEL_TIER_INTEGER, GEMEL__FILL_INTEGERS,    gemel__check_exact_agreement,
-    block_dtypes,       NUMBER_OF(block_dtypes), GEMEL_EVIDENCE_BITS,
-    BLOCKS_ELEMENTS};
 
 void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one) {
   size_t compared = total->compared + one->compared;
@@ -378,7 +358,8 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
     if (outcome.refuted) {
       *done = 1;
       record->seconds = gemel__clock() - e->started;
-      status = report_refuted(s, plan, check, redraw, record, instance, &values, &trial, e, error);
+      status = report_refuted(s, plan, check, s->arranged ? NULL : redraw, record, instance,
+                              &values, &trial, e, error);
     }
   }
   gemel__values_free(instance, values);
@@ -408,8 +389,9 @@ static gemel_status draw_numbered(struct subject *s, const struct tier_plan *pla
   most = plan->elements > 0                   ? plan->elements
          : gemel__random_chance(random, 1, 3) ? LARGE_ELEMENTS
                                               : SMALL_ELEMENTS;
-  s->embedded = s->kernel == NULL && !s->derivative && !about_end && plan != &blocks_plan &&
-                plan->tier != GEMEL_TIER_SPECIAL && gemel__random_chance(random, 1, 2);
+  s->embedded = s->kernel == NULL && !s->derivative && !about_end &&
+                plan->check != gemel__check_exact_agreement && plan->tier != GEMEL_TIER_SPECIAL &&
+                gemel__random_chance(random, 1, 2);
   s->in_sequence = s->kernel == NULL && plan->tier == GEMEL_TIER_INTEGER;
   s->stateful = s->embedded && gemel__random_chance(random, 1, 2);
   s->wanted.rank = s->kernel != NULL ? kernel_rank(s->took ? k : k + attempt) : 0;
@@ -610,29 +592,6 @@ static void begin_trial(gemel__kernel_trial *trial) {
   memset(&trial->offers, 0, sizeof trial->offers);
 }
 
-/* 1 if the operation adds up or compares many elements and divides nothing. Kernels do that in
- * blocks, and on small integers every order of additions gives the same result. */
-static int works_in_blocks(const struct subject *s) {
-  uint32_t id = gemel__op_find(s->run->context, s->op->name);
-  unsigned arithmetic = gemel__twin_of(id)->arithmetic;
-  const struct gemel__row *row = gemel__op_at(s->run->context, id)->row;
-  int family = row != NULL ? (int)row->family : GEMEL__FAMILY_source;
-  return (family == GEMEL__FAMILY_conv || family == GEMEL__FAMILY_linalg ||
-          family == GEMEL__FAMILY_pool || family == GEMEL__FAMILY_reduce) &&
-         (arithmetic == GEMEL__EXACT || (arithmetic & ~(unsigned)GEMEL__PRODUCTS) == GEMEL__SUMS);
-}
-
-/* The plan of the additional instances, and their *COUNT. */
-static const struct tier_plan *plan_besides(const struct subject *s, const struct tier_plan *plan,
-                                            size_t *count) {
-  size_t instances = s->kernel == NULL ? s->run->options.instances : 0;
-  int blocks = plan->tier == GEMEL_TIER_INTEGER && !s->derivative && works_in_blocks(s);
-  *count = blocks                           ? instances / BLOCKS_SHARE
-           : plan->tier == GEMEL_TIER_FLOAT ? instances / HUGE_SHARE
-                                            : 0;
-  return blocks ? &blocks_plan : &huge_plan;
-}
-
 static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
                                 gemel_error *error) {
   gemel_record record;
@@ -640,7 +599,7 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   gemel_status status = GEMEL_OK;
   size_t k, n = gemel__subject_instances(s);
   size_t more;
-  const struct tier_plan *besides = plan_besides(s, plan, &more);
+  const struct tier_plan *larger = gemel__subject_larger(s, plan, &more);
   int done = 0;
   memset(&e, 0, sizeof e);
   s->took = 0;
@@ -650,7 +609,10 @@ static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
   gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
   e.started = gemel__clock();
   for (k = 0; k < n + more && status == GEMEL_OK && !done && hopeful(s); k++) {
-    status = try_instance(s, k < n ? plan : besides, k, &record, &e, &done, error);
+    status = try_instance(s, k < n ? plan : larger, k, &record, &e, &done, error);
+  }
+  if (s->kernel == NULL && status == GEMEL_OK && !done) {
+    status = gemel__subject_besides(s, plan, &record, &e, &done, error);
   }
   if (s->kernel != NULL && status == GEMEL_OK && !done) {
     s->kernel->fruitless = !s->took;

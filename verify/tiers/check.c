@@ -8,6 +8,8 @@
  * number (+0 and −0 being equal). Other elements (a transcendental function, an overflow of the
  * significand, an integer that depends on a rounding) are counted as inexact and not compared.
  *
+ * Domain M gives the same for small integers, much faster, to the sizes that are drawn besides.
+ *
  * Tier float: error ÷ bound ≤ 1 in domain B. Tier special: domain S, see element_special.
  *
  * In every tier, variants that do the same arithmetic in the same order must agree in every bit.
@@ -24,6 +26,7 @@
 #include "core/graph.h"
 #include "device/kernels.h"
 #include "domains/bound.h"
+#include "domains/machine.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
 #include "kernels/kernel.h"
@@ -92,8 +95,7 @@ static void judge_tensor(struct judge *j, size_t output, const gemel_tensor *ten
   }
 }
 
-/* The run failed with STATUS: a refutation, unless memory is out. */
-static gemel_status judge_failure(gemel_status status, const char *variant,
+gemel_status gemel__judge_failure(gemel_status status, const char *variant,
                                   const gemel_error *problem, gemel__outcome *outcome,
                                   gemel_error *error) {
   if (status == GEMEL_NO_MEMORY || status == GEMEL_DECLINED) {
@@ -141,9 +143,12 @@ static enum agreement agreement_of(gemel_context *context, const gemel__op *op) 
   case GEMEL__FAMILY_random:
   case GEMEL__FAMILY_source:
     return AGREE_ALL;
+  case GEMEL__FAMILY_along:
   case GEMEL__FAMILY_pool:
   case GEMEL__FAMILY_reduce:
+  case GEMEL__FAMILY_search:
   case GEMEL__FAMILY_softmax:
+  case GEMEL__FAMILY_take:
     return AGREE_THREADS;
   default:
     return AGREE_NOT;
@@ -237,7 +242,7 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
   size_t k;
   status = gemel__execute(j->instance, variant, values, trial->random, outputs, &problem);
   if (status != GEMEL_OK) {
-    return judge_failure(status, variant->name, &problem, outcome, error);
+    return gemel__judge_failure(status, variant->name, &problem, outcome, error);
   }
   for (k = 0; k < j->n_outputs && !outcome->refuted; k++) {
     int judged = j->first[k] != NULL && must_agree(j, k, variant);
@@ -452,6 +457,27 @@ gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor 
   gemel__ordered_free(o);
   gemel__bound_free(b);
   return status;
+}
+
+/* ---- Integer, by machine numbers ---- */
+
+static int element_machine(struct judge *j, size_t output, size_t i, const void *computed,
+                           gemel__outcome *outcome) {
+  const gemel__rtensor *r = &j->reference[output];
+  const void *exact = gemel__rtensor_at(r, i);
+  if (j->domain->state(j->domain, exact) != GEMEL__DEFINED) {
+    outcome->inexact++;
+    return -1;
+  }
+  outcome->informative += gemel__machine_value(exact) != 0;
+  return gemel__decode(r->dtype, computed) == gemel__machine_value(exact);
+}
+
+gemel_status gemel__check_machine(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error) {
+  struct judge j = {.instance = instance, .element = element_machine, .domain = gemel__machine()};
+  return judge_instance(&j, values, trial, outcome, error);
 }
 
 /* ---- Float ---- */

@@ -39,6 +39,20 @@ const gemel__variant gemel__variants[] = {
      .one_in = 1},
     {.name = NULL}};
 
+const gemel__variant gemel__few_variants[] = {
+    {.name = "fused", .threads = 3, .poison = 1},
+    {.name = "plain", .threads = 1, .plain = 1},
+    {.name = "odd layout", .threads = 2, .poison = 1, .scattered = 1},
+    {.name = NULL}};
+
+const gemel__variant gemel__repeated_variants[] = {
+    {.name = "one thread", .threads = 1},
+    {.name = "fused", .threads = 3, .poison = 1},
+    {.name = "fused, again", .threads = 3, .poison = 1},
+    {.name = "fused, a third time", .threads = 3, .poison = 1},
+    {.name = "fused, a fourth time", .threads = 2, .poison = 1},
+    {.name = NULL}};
+
 /* With GEMEL_LIFT_CHEAPEST small values stay on the host unless they lie on the device already. */
 const gemel__variant gemel__lifted_variants[] = {
     {.name = "fused", .threads = 1},

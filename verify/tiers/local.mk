@@ -10,5 +10,6 @@ libgemel_verify_a_SOURCES += %reldir%/sequence.c
 libgemel_verify_a_SOURCES += %reldir%/taylor.c
 libgemel_verify_a_SOURCES += %reldir%/taylor.h
 libgemel_verify_a_SOURCES += %reldir%/tiers.h
+libgemel_verify_a_SOURCES += %reldir%/twofold.c
 libgemel_verify_a_SOURCES += %reldir%/ulps.c
 libgemel_verify_a_SOURCES += %reldir%/ulps.h

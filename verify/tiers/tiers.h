@@ -41,6 +41,25 @@ gemel_status gemel__check_exact_agreement(const gemel__instance *instance,
                                           gemel_tensor *const *values, const gemel__trial *trial,
                                           gemel__outcome *outcome, gemel_error *error);
 
+/* Compares with the reference on domain M: for small integers, and fast, so that many sizes and
+ * large ones can be tried. */
+gemel_status gemel__check_machine(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error);
+
+/* Checks that the outputs 2 k and 2 k + 1 are the same in every bit, and that variants agree as in
+ * gemel__check_agreement. For arrangements that compute one thing in two ways
+ * (operations/arrange.h). (twofold.c) */
+gemel_status gemel__check_twofold(const gemel__instance *instance, gemel_tensor *const *values,
+                                  const gemel__trial *trial, gemel__outcome *outcome,
+                                  gemel_error *error);
+
+/* A run as VARIANT failed with STATUS, as PROBLEM says: a refutation, which goes to OUTCOME, unless
+ * memory is out or a kernel declined, which is returned and goes to ERROR. (check.c) */
+gemel_status gemel__judge_failure(gemel_status status, const char *variant,
+                                  const gemel_error *problem, gemel__outcome *outcome,
+                                  gemel_error *error);
+
 /* Check of a pair: does domain O tell the instance from TRIAL->other at VALUES? (pair.c) */
 gemel_status gemel__check_pair(const gemel__instance *instance, gemel_tensor *const *values,
                                const gemel__trial *trial, gemel__outcome *outcome,
@@ -105,6 +124,11 @@ typedef struct gemel__variant {
 
 /* The variants, ending with a NULL name. */
 extern const gemel__variant gemel__variants[];
+
+/* For instances of which many are tried: three threads, plain kernels, odd layouts. For those whose
+ * threads may meet at a place: three threads time and again, and one. */
+extern const gemel__variant gemel__few_variants[];
+extern const gemel__variant gemel__repeated_variants[];
 
 /* The variants of an instance for a device: the first one, and lifted by each strategy. */
 extern const gemel__variant gemel__lifted_variants[];
