@@ -128,6 +128,7 @@ verify_tests += %reldir%/t-unbounded-pulls
 verify_tests += %reldir%/t-unbounded-recorded
 verify_tests += %reldir%/t-unbounded-hints
 verify_tests += %reldir%/t-unbounded-scalar
+verify_tests += %reldir%/t-unbounded-terms
 endif
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
