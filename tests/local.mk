@@ -324,6 +324,7 @@ EXTRA_DIST += %reldir%/t-links.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
 EXTRA_DIST += %reldir%/t-planted.sh
 EXTRA_DIST += %reldir%/t-recheck.sh
+EXTRA_DIST += %reldir%/t-record.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 EXTRA_DIST += %reldir%/t-simcc.sh
 EXTRA_DIST += %reldir%/t-terminal.sh
@@ -342,6 +343,7 @@ TESTS += %reldir%/t-refuted.sh
 TESTS += %reldir%/t-terminal.sh
 if Z3
 TESTS += %reldir%/t-recheck.sh
+TESTS += %reldir%/t-record.sh
 TESTS += %reldir%/t-xla.sh
 endif
 if GPU_SIM
