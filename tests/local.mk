@@ -129,6 +129,7 @@ verify_tests += %reldir%/t-unbounded-pulls
 verify_tests += %reldir%/t-unbounded-recorded
 verify_tests += %reldir%/t-unbounded-hints
 verify_tests += %reldir%/t-unbounded-scalar
+verify_tests += %reldir%/t-unbounded-terms
 endif
 
 # What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
@@ -324,6 +325,7 @@ EXTRA_DIST += %reldir%/t-links.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
 EXTRA_DIST += %reldir%/t-planted.sh
 EXTRA_DIST += %reldir%/t-recheck.sh
+EXTRA_DIST += %reldir%/t-record.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 EXTRA_DIST += %reldir%/t-simcc.sh
 EXTRA_DIST += %reldir%/t-terminal.sh
@@ -342,6 +344,7 @@ TESTS += %reldir%/t-refuted.sh
 TESTS += %reldir%/t-terminal.sh
 if Z3
 TESTS += %reldir%/t-recheck.sh
+TESTS += %reldir%/t-record.sh
 TESTS += %reldir%/t-xla.sh
 endif
 if GPU_SIM

@@ -5,10 +5,10 @@
  */
 #include <gemel/text.h>
 #include <gemel/verify.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "claims/check.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -98,6 +98,24 @@ static gemel_status take_options(gemel_prove_options *taken, const gemel_prove_o
   return status;
 }
 
+/* GEMEL_IO unless FOLDER can be read and nothing is in it: what is left of another record would be
+ * taken for a part of this one. */
+static gemel_status expect_empty(const char *folder, gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  DIR *entries = opendir(folder);
+  if (entries == NULL) {
+    return gemel__fail(error, GEMEL_IO, "%s: %s", folder, strerror(errno));
+  }
+  for (struct dirent *entry; status == GEMEL_OK && (entry = readdir(entries)) != NULL;) {
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+      status = gemel__fail(error, GEMEL_IO, "%s/%s is there: a record begins in an empty folder",
+                           folder, entry->d_name);
+    }
+  }
+  closedir(entries);
+  return status;
+}
+
 /* *INDEX = a new file for a line a rule; NULL if no record is wanted. */
 static gemel_status open_index(const char *folder, FILE **index, gemel_error *error) {
   char path[600];
@@ -105,10 +123,10 @@ static gemel_status open_index(const char *folder, FILE **index, gemel_error *er
   if (folder == NULL) {
     return GEMEL_OK;
   }
-  snprintf(path, sizeof path, "%s/index.jsonl", folder);
-  if (access(path, F_OK) == 0) {
-    return gemel__fail(error, GEMEL_IO, "%s is there: a record begins in an empty folder", path);
+  if (snprintf(path, sizeof path, "%s/index.jsonl", folder) >= (int)sizeof path) {
+    return gemel__fail(error, GEMEL_IO, "%s: the path is too long", folder);
   }
+  GEMEL__TRY(expect_empty(folder, error));
   *index = fopen(path, "wx"); /* nor through a link */
   return *index != NULL ? GEMEL_OK : gemel__fail(error, GEMEL_IO, "%s: %s", path, strerror(errno));
 }

@@ -284,8 +284,9 @@ typedef struct gemel_prove_options {
   size_t jobs; /* rules at a time, each on a thread of its own; 0: one, on the calling one */
   gemel_proof_sink sink; /* called for each rule in their order, on the calling thread */
   void *user;
-  const char *record_folder; /* a folder that is there, and gets the questions that each proof rests
-                                on, as SMT-LIB, and index.jsonl, a line a rule; NULL: nowhere */
+  const char *record_folder; /* a folder that is there and empty (else GEMEL_IO), and gets the
+                                questions that each proof rests on, as SMT-LIB, and index.jsonl, a
+                                line a rule; NULL: nowhere */
 } gemel_prove_options;
 
 /* Proves what it can of the rules of RULES (NULL: gemel's own) whose name, family, phase or tag
