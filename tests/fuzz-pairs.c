@@ -1,51 +1,49 @@
 /* SPDX-License-Identifier: MIT
  *
- * A target for libFuzzer (ci/fuzz): any bytes as the text of two graphs, with a line "==" between
- * them, which are compared: of other shapes, ranks, dtypes, inputs, outputs and symbols, too.
+ * A target for libFuzzer (ci/fuzz): any bytes as the text of two graphs, which are compared: of
+ * other shapes, ranks, dtypes, inputs, outputs and symbols, too. Between them stands a line "==",
+ * or
+ * "==HOW" where HOW is what `gemel equal --match` is given.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <gemel/verify.h>
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void take(void *user, const gemel_record *record) {
-  (void)user;
-  (void)record;
-}
-
-static int count_ticks(void *user, const char *doing) {
-  size_t *ticks = user;
-  (void)doing;
-  return ++*ticks > 200;
-}
-
-static void compare(const gemel_graph *a, const gemel_graph *b) {
+static void compare(const gemel_graph *a, const gemel_graph *b, const char *words) {
   gemel_error error;
-  size_t ticks = 0;
+  double until;
   gemel_pair_result result = {.size = sizeof result};
-  const gemel_verify_options options = {
-      .size = sizeof options, .instances = 3, .sink = take, .tick = count_ticks, .user = &ticks};
+  gemel_verify_options options = fuzz_options(words[0], &until);
+  const char *match = options.tiers != 0 ? words + 1 : words;
+  options.match = match[0] != '\0' ? match : NULL;
   gemel_verify_pair(a, b, "fuzzed", GEMEL_PAIR_DEFAULT, &options, &result, &error);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
+static void read_and_compare(const char *text, const char *cut, const char *line_end,
+                             const char *end) {
+  char words[100];
   gemel_error error;
-  const char *text = (const char *)bytes,
-             *cut = length > 4 ? memmem(bytes, length, "\n==\n", 4) : NULL;
-  gemel_context *context = cut != NULL ? gemel_context_new(&error) : NULL;
-  if (context == NULL) {
-    return 0;
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *a = NULL, *b = NULL;
+  snprintf(words, sizeof words, "%.*s", (int)(line_end - cut - 3), cut + 3);
+  if (context != NULL) {
+    a = gemel_parse(context, text, (size_t)(cut - text), "a.gmt", NULL, &error);
   }
-  size_t first = (size_t)(cut - text);
-  gemel_graph *a = gemel_parse(context, text, first, "a.gmt", NULL, &error);
-  gemel_graph *b =
-      a != NULL ? gemel_parse(context, cut + 4, length - first - 4, "b.gmt", NULL, &error) : NULL;
+  if (a != NULL) {
+    b = gemel_parse(context, line_end, (size_t)(end - line_end), "b.gmt", NULL, &error);
+  }
   if (b != NULL) {
-    compare(a, b);
+    compare(a, b, words);
   }
   gemel_graph_unref(a);
   gemel_graph_unref(b);
   gemel_context_unref(context);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
+  const char *text = (const char *)bytes, *end = text + length;
+  const char *cut = length > 0 ? memmem(text, length, "\n==", 3) : NULL;
+  const char *line_end = cut != NULL ? memchr(cut + 3, '\n', (size_t)(end - cut - 3)) : NULL;
+  if (line_end != NULL) {
+    read_and_compare(text, cut, line_end, end);
+  }
   return 0;
 }

@@ -242,6 +242,7 @@ EXTRA_DIST += %reldir%/fuzz-replay.c
 EXTRA_DIST += %reldir%/fuzz-rules.c
 EXTRA_DIST += %reldir%/fuzz-safetensors.c
 EXTRA_DIST += %reldir%/fuzz-text.c
+EXTRA_DIST += %reldir%/fuzz.h
 EXTRA_DIST += %reldir%/gpu-check
 if GPU_CHECK
 gpu-check: gemel gemel-cuda $(gpu_tests)

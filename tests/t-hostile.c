@@ -9,6 +9,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
 #include "shared.h"
@@ -654,6 +655,69 @@ static void replays(const void *data) {
   }
 }
 
+/* A folder that asks TIER about one graph, its input X in these STRIDES. */
+static void ask_with_strides(const char *path, const char *tier, const int64_t *strides) {
+  static const int64_t shape[] = {30, 40};
+  static float values[4800];
+  char name[320];
+  gemel_graph *graph = parse(c, "graph g(x: f32[30, 40]) {\n  return y = x + x\n}\n");
+  for (size_t k = 0; k < CT_COUNT(values); k++) {
+    values[k] = (float)(k % 97);
+  }
+  gemel_tensor *x =
+      gemel_tensor_wrap(GEMEL_F32, 2, shape, strides, values + 2400, NULL, NULL, NULL);
+  CT_EQ_INT(mkdir(path, 0777), 0);
+  snprintf(name, sizeof name, "%s/first", path);
+  CT_EQ_INT(gemel_dump(graph, NULL, 1, &x, 0, NULL, name, NULL), GEMEL_OK);
+  snprintf(name, sizeof name, "%s/question", path);
+  FILE *file = fopen(name, "w");
+  CT_REQUIRE(file != NULL);
+  fprintf(file, "kind = operation\nname = asked\ntier = %s\nseed = 1\nvalues = 1\n", tier);
+  fclose(file);
+  gemel_tensor_unref(x);
+  gemel_graph_unref(graph);
+}
+
+/* Inputs that lie in other orders, some elements at one place, are read where they are. */
+static void replays_with_strides(const void *data) {
+  static const int64_t strides[][2] = {{4, 120}, {0, 0}, {-160, 4}, {8, 240}};
+  static const char *const tiers[] = {"integer", "float", "special"};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(strides) * CT_COUNT(tiers); k++) {
+    char path[300];
+    gemel_verify_summary summary = {0};
+    snprintf(path, sizeof path, "%s/strides-%zu", ct_scratch(), k);
+    ask_with_strides(path, tiers[k % CT_COUNT(tiers)], strides[k / CT_COUNT(tiers)]);
+    ct_context("%s", path);
+    CT_EQ_INT(gemel_verify_replay(c, path, NULL, &summary, NULL), GEMEL_OK);
+    CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_PASSED], 1);
+  }
+}
+
+/* Sizes of many symbols are looked for in little time, though none fits; one that does is found. */
+static void replays_with_symbols(const void *data) {
+  static const char fits[] = "graph g(x: f32[N * 2]) {\n  return y = x\n}\n";
+  enum { SYMBOLS = 32 };
+  char graph[1000] = "graph g(", path[300];
+  gemel_verify_summary summary = {0};
+  size_t used = strlen(graph);
+  clock_t before = clock();
+  (void)data;
+  for (int k = 0; k < SYMBOLS; k++) {
+    const char *head = k == 0 ? "x: f32[" : k == SYMBOLS / 2 ? "], y: f32[" : ", ";
+    used += (size_t)snprintf(graph + used, sizeof graph - used, "%sN%d * 2 + 1", head, k);
+  }
+  snprintf(graph + used, sizeof graph - used, "]) {\n  return y = x\n}\n");
+  snprintf(path, sizeof path, "%s/symbols", ct_scratch());
+  ct_question(c, path, "real", 1, graph, graph);
+  CT_EQ_INT(gemel_verify_replay(c, path, NULL, &summary, NULL), GEMEL_BAD_FILE);
+  CT_CHECK(clock() - before < 15 * CLOCKS_PER_SEC);
+  snprintf(path, sizeof path, "%s/fitting", ct_scratch());
+  ct_question(c, path, "real", 1, fits, fits);
+  CT_EQ_INT(gemel_verify_replay(c, path, NULL, &summary, NULL), GEMEL_OK);
+  CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_PASSED], 1);
+}
+
 /* What is wrong with options is said. */
 static void bad_options(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
@@ -699,6 +763,8 @@ void ct_register(void) {
       CT_TEST("derivative_rules", derivative_rules, NULL),
       CT_TEST("derivatives", derivatives, NULL),
       CT_TEST("replays", replays, NULL),
+      CT_TEST("replays_with_strides", replays_with_strides, NULL),
+      CT_TEST("replays_with_symbols", replays_with_symbols, NULL),
   };
   shared();
   ct_suite("hostile", tests, CT_COUNT(tests));

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include "graph-text.h"
 
-/* FOLDER/SIDE = a call of the graph in TEXT, whose sizes are numbers, at zeros. */
+/* FOLDER/SIDE = a call of the graph in TEXT at zeros; sizes that aren't numbers are 2. */
 static inline void ct_question_side(gemel_context *context, const char *folder, const char *side,
                                     const char *text) {
   char path[400];
@@ -21,6 +21,7 @@ static inline void ct_question_side(gemel_context *context, const char *folder, 
     gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
     int64_t shape[GEMEL_MAX_RANK];
     for (int j = 0; j < gemel_type_rank(context, type); j++) {
+      shape[j] = 2;
       gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &shape[j]);
     }
     zeros[k] = gemel_tensor_new(gemel_type_dtype(context, type), gemel_type_rank(context, type),

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/element.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
@@ -61,10 +62,15 @@ static gemel_tensor *find(const gemel__point *point, const char *name) {
   return k < point->n ? gemel_tensor_ref(point->given[k].tensor) : NULL;
 }
 
+/* What may be spent on finding sizes, in bytes of the text of dims that are evaluated: well below a
+ * second, whatever a damaged file says. */
+enum { MOST_EFFORT = 1 << 24 };
+
 /* A graph and tensors for its inputs; missing ones are NULL. */
 struct given {
   const gemel_graph *graph;
   gemel_tensor *const *tensors;
+  int64_t effort; /* that is left, MOST_EFFORT at first */
 };
 
 struct symbol_size {
@@ -83,17 +89,26 @@ static int try_symbol(void *user, const gemel__atom *atom, int64_t *value) {
   return 0;
 }
 
-/* 1 if every axis whose size depends on T's symbol alone has the size that T says. */
-static int sizes_fit(const struct given *s, struct symbol_size *t) {
+/* The axes of S's input K; none if its tensor is missing, or has another rank. */
+static int axes_of(const struct given *s, size_t k, const gemel_dim **dims) {
   gemel_context *context = gemel_graph_context(s->graph);
+  gemel_type type = gemel_value_type(gemel_graph_input(s->graph, k));
+  int rank = gemel_type_rank(context, type);
+  *dims = gemel_type_dims(context, type);
+  return s->tensors[k] != NULL && gemel_tensor_rank(s->tensors[k]) == rank ? rank : 0;
+}
+
+/* 1 if every axis whose size depends on T's symbol alone has the size that T says. */
+static int sizes_fit(struct given *s, struct symbol_size *t) {
+  gemel_context *context = gemel_graph_context(s->graph);
+  const gemel_dim *dims;
   for (size_t k = 0; k < gemel_graph_input_count(s->graph); k++) {
-    gemel_type type = gemel_value_type(gemel_graph_input(s->graph, k));
-    int rank = s->tensors[k] != NULL ? gemel_type_rank(context, type) : 0;
-    for (int j = 0; j < rank && rank == gemel_tensor_rank(s->tensors[k]); j++) {
+    int rank = axes_of(s, k, &dims);
+    for (int j = 0; j < rank; j++) {
       int64_t size;
       t->used = 0;
-      if (gemel__dim_evaluate(context, gemel_type_dims(context, type)[j], try_symbol, t, &size,
-                              NULL) == GEMEL_OK &&
+      s->effort -= (int64_t)gemel_dim_format(context, dims[j], NULL, 0);
+      if (gemel__dim_evaluate(context, dims[j], try_symbol, t, &size, NULL) == GEMEL_OK &&
           t->used) {
         t->shown = 1;
         if (size != gemel_tensor_shape(s->tensors[k])[j]) {
@@ -105,14 +120,36 @@ static int sizes_fit(const struct given *s, struct symbol_size *t) {
   return 1;
 }
 
+/* The size of an axis that is SYMBOL itself; -1 if there is none. */
+static int64_t size_of_axis(const struct given *s, const char *symbol) {
+  gemel_dim alone = gemel_dim_symbol(gemel_graph_context(s->graph), symbol);
+  const gemel_dim *dims;
+  for (size_t k = 0; k < gemel_graph_input_count(s->graph); k++) {
+    int rank = axes_of(s, k, &dims), j = 0;
+    while (j < rank && dims[j] != alone) {
+      j++;
+    }
+    if (j < rank) {
+      return gemel_tensor_shape(s->tensors[k])[j];
+    }
+  }
+  return -1;
+}
+
 /* The size of SYMBOL as the given inputs show it; 1 if they don't. */
-static int64_t size_of(const struct given *s, const char *symbol) {
+static int64_t size_of(struct given *s, const char *symbol) {
   enum { MOST = 1 << 20 };
   struct symbol_size t = {symbol, 0, 0, 0};
-  while (!sizes_fit(s, &t) && t.size < MOST) {
-    t.size++;
+  int64_t seen = size_of_axis(s, symbol);
+  if (seen >= 0) {
+    return seen;
   }
-  return t.shown && t.size < MOST ? t.size : 1;
+  int fit = sizes_fit(s, &t);
+  while (!fit && t.size < MOST && s->effort > 0) {
+    t.size++;
+    fit = sizes_fit(s, &t);
+  }
+  return fit && t.shown ? t.size : 1;
 }
 
 static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
@@ -127,7 +164,7 @@ static int look_up(void *user, const gemel__atom *atom, int64_t *value) {
  */
 static gemel_status make_zeros(const gemel_graph *graph, gemel_tensor **tensors, size_t k,
                                gemel_error *error) {
-  struct given s = {graph, tensors};
+  struct given s = {graph, tensors, MOST_EFFORT};
   gemel_context *context = gemel_graph_context(graph);
   gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
   int64_t shape[GEMEL_MAX_RANK];
@@ -367,7 +404,7 @@ static gemel_status make_pair(gemel__saved *s, gemel_error *error) {
   const gemel_graph *a = s->first->graph, *b = s->second->graph;
   const char *names[GEMEL__MOST_SYMBOLS];
   int64_t sizes[GEMEL__MOST_SYMBOLS];
-  struct given given = {a, s->first->inputs};
+  struct given given = {a, s->first->inputs, MOST_EFFORT};
   gemel__random random;
   gemel_error why;
   gemel_status status = gemel__pair_check(a, b, &why);
@@ -410,6 +447,21 @@ static gemel_status check_values(const gemel__saved *s, const char *folder, geme
   return GEMEL_OK;
 }
 
+/* Has the inputs lie on the host in row-major order, as all that checks them expects. */
+static gemel_status lay_out_plainly(gemel_dumped *dumped, gemel_error *error) {
+  for (size_t k = 0; k < dumped->n_inputs; k++) {
+    gemel_tensor *given = dumped->inputs[k];
+    if (gemel_tensor_device(given) != gemel_host() || gemel__tensor_plain(given) == NULL) {
+      dumped->inputs[k] = gemel_tensor_transfer(given, gemel_host(), error);
+      gemel_tensor_unref(given);
+      if (dumped->inputs[k] == NULL) {
+        return error->status;
+      }
+    }
+  }
+  return GEMEL_OK;
+}
+
 /* Reads one of the calls. *DUMPED stays NULL if it is OPTIONAL and doesn't exist. */
 static gemel_status read_call(gemel_context *context, const char *folder, const char *side,
                               int optional, gemel_dumped **dumped, gemel_error *error) {
@@ -420,7 +472,7 @@ static gemel_status read_call(gemel_context *context, const char *folder, const 
     return status;
   }
   *dumped = gemel_dump_load(context, path, error);
-  return *dumped != NULL ? GEMEL_OK : error->status;
+  return *dumped != NULL ? lay_out_plainly(*dumped, error) : error->status;
 }
 
 static gemel_status read_all(gemel__saved *s, gemel_context *context, const char *folder,
