@@ -230,6 +230,15 @@ static const parts_case corners[] = {
     {"empty_of_another", "reverse(x, axes = a) => exp(x) where elements(x) == 0", 0},
     {"empty_sums", "cumsum(x, axis = a) => x where shape(x)[a] == 0", 0},
     {"never_drawn", "corr(x, w, padding = \"half\") => corr(x, w)", 0},
+    /* the greatest of a number and of one that isn't known */
+    {"greatest_of_value",
+     "reverse(x * c, axes = b) => x * c where scalar(c), length(b) == 0 or max(1.0, value(c)) > "
+     "4.0",
+     0},
+    {"least_of_value",
+     "reverse(x * c, axes = b) => x * c where scalar(c), length(b) == 0 or min(5.0, value(c)) < "
+     "4.0",
+     0},
     /* what is found out when the graph runs isn't known when the rule is applied */
     {"joined_sizes",
      "join(x, y, axis = 0) => reverse(join(x, y, axis = 0), axes = without([1], places(shape(x), "

@@ -76,7 +76,7 @@ void gemel__meaning_bits(const gemel__pcall *c) {
   if (dtype_at(c, 0, &dtype)) {
     give_number(c, 8 * (int64_t)gemel_dtype_size(dtype));
   } else {
-    c->out->kind = GEMEL__PV_REAL;
+    give_real_unknown(c);
   }
 }
 
@@ -175,7 +175,7 @@ static void entry_by_entry(const gemel__pcall *c, const gemel__pvalue *a, const 
   gemel__pterm made[GEMEL__PLIST];
   unsigned char kind = a->kind == GEMEL__PV_LIST ? a->kind : b->kind;
   if (is_real(a, b)) {
-    c->out->kind = GEMEL__PV_REAL;
+    give_real_unknown(c);
     return;
   }
   if (!paired(a, b, &count)) {
@@ -552,7 +552,7 @@ static int takes_unknown(const gemel__pcall *c, uint32_t row) {
 
 /* Nothing is known of what ROW gives: a number or truth where it is one, but no list. */
 static void give_unknown(const gemel__pcall *c, uint32_t row) {
-  c->out->kind = GEMEL__PV_REAL;
+  give_real_unknown(c);
   if (!c->s->pointwise && row != GEMEL__OPERATOR_floordiv && row != GEMEL__OPERATOR_mod) {
     gemel__pscene_stop(c->s, GEMEL__P_OPEN, "%s() of a number that isn't known here",
                        gemel__function_rows[row].name);

@@ -68,6 +68,12 @@ static inline void give_nothing(const gemel__pcall *c) {
   c->out->count = 0;
 }
 
+/* A number of which nothing is known. */
+static inline void give_real_unknown(const gemel__pcall *c) {
+  c->out->kind = GEMEL__PV_REAL;
+  c->out->count = 0;
+}
+
 static inline int has_entries(const gemel__pvalue *v) {
   return v->kind == GEMEL__PV_INTEGER || v->kind == GEMEL__PV_LIST;
 }
