@@ -272,6 +272,20 @@ static const parts_case corners[] = {
     /* only a literal 1 is repeated */
     {"broadcast_of_broadcast",
      "broadcast_to(broadcast_to(x, shape = s), shape = t) => broadcast_to(x, shape = t)", 0},
+    {"dropped_axis", "-dimshuffle(x, order = []) + y => -x + y where rank(x) == 1, rank(y) == 1",
+     0},
+    {"reshaped_axis", "-reshape(x, shape = [1]) * y => -x * y where rank(x) == 1, rank(y) == 1", 0},
+    {"only_part",
+     "fill(y, -split(x, sizes = [1], axis = 0)@0) => fill(y, -x) where rank(x) == 1, rank(y) == 1",
+     0},
+    {"size_of_either",
+     "(x + y) as z => reverse(z, axes = without([0], places(shape(z), shape(x)[0]))) where rank(x) "
+     "== 1, rank(y) == 1",
+     0},
+    {"size_of_itself",
+     "(x + y) as z => reverse(z, axes = without([0], places(shape(z), shape(z)[0]))) where rank(x) "
+     "== 1, rank(y) == 1",
+     1},
     {"comes_to_one", "-arange(n = n) => 0 - arange(n = max(n, 1))", 0},
     {"one_by_arithmetic",
      "-fill(x, v) => broadcast_to(-v, shape = max(shape(x), 3) + min(shape(x), 3) - shape(x) - 2) "
@@ -302,6 +316,8 @@ static const parts_case corners[] = {
      "reshape(x, shape = s) => reshape(x, shape = s * 10000000000000 // 10000000000000)", 0},
     {"size_of_three",
      "size(value = a) * size(value = b) * size(value = c) => size(value = a * b * c)", 0},
+    {"size_below_0", "-size(value = n) => 0 - size(value = max(n, 0)) where n * n > 30", 0},
+    {"size_below_0_as_size", "-size(value = n) => -size(value = n) + sum(arange(n = n)) * 0", 0},
     {"size_of_two", "size(value = a) * size(value = b) => size(value = a * b)", 1},
     {"size_of_elements",
      "reshape(reshape(x, shape = s), shape = t) => reshape(reshape(x, shape = [product(s)]), shape "

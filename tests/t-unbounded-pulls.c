@@ -194,6 +194,32 @@ static void set_attributes(world *w) {
   w->result.attrs = w->attrs;
 }
 
+/* Sizes that operands have in common are symbols. The fact that one is what D is without it, D
+ * being 0, gives it its number; of two the later one. */
+static void set_common_size(world *w, gemel__pterm d) {
+  gemel__pterms *t = &w->scene.terms;
+  uint32_t first = t->nodes[d].first;
+  for (uint32_t k = t->nodes[d].count; t->nodes[d].kind == GEMEL__P_SUM && k > 0; k--) {
+    gemel__pterm symbol = t->operands[first + k - 1];
+    if (t->nodes[symbol].kind == GEMEL__P_SYMBOL &&
+        strncmp(t->nodes[symbol].name, "size!", 5) == 0) {
+      set_symbol(&w->n, symbol, 0);
+      set_symbol(&w->n, symbol, -integer_of(&w->n, d) * t->coefficients[first + k - 1]);
+      return;
+    }
+  }
+}
+
+static void set_common_sizes(world *w) {
+  gemel__pterms *t = &w->scene.terms;
+  for (size_t k = 0; k < w->scene.n_known; k++) {
+    gemel__pterm truth = w->scene.known[k];
+    if (t->nodes[truth].kind == GEMEL__P_ZERO) {
+      set_common_size(w, gemel__p_operand(t, truth, 0));
+    }
+  }
+}
+
 /* The operation as a tensor, of which this is output OUTPUT, ready to be pulled. */
 static void set_result(world *w, int output, int right) {
   gemel__pscene *s = &w->scene;
@@ -216,6 +242,7 @@ static void set_result(world *w, int output, int right) {
     }
   }
   t->pull->shape(s, t);
+  set_common_sizes(w);
   if (right && s->flow == GEMEL__P_GO) { /* what it needs is known by now */
     const gemel__ptensor left = *t;
     s->right = 1;

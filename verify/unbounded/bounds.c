@@ -115,8 +115,12 @@ static double of_product(const gemel__pscene *s, gemel__pterm a) {
   return most > most_elements && is_part_of_tensor(s, a) ? most_elements : most;
 }
 
-/* The most that A can be, either way; of what is no integer 0. */
+/* The most that A can be, either way; of what is no integer 0; of no term, which no node stands
+ * for, without bound. */
 static double magnitude(const gemel__pscene *s, gemel__pterm a) {
+  if (a == 0) {
+    return HUGE_VAL;
+  }
   const gemel__pterm_node *n = &s->terms.nodes[a];
   const gemel__pterm *x = &s->terms.operands[n->first];
   if (n->sort != GEMEL__PSORT_INTEGER) {

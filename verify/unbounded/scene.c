@@ -356,34 +356,45 @@ gemel__pterm gemel__pscene_free_truth(gemel__pscene *s) {
   return gemel__p_fresh(&s->terms, GEMEL__PSORT_TRUTH, "free");
 }
 
-/* 1 if A and B broadcast in WAY: they are the same, A is repeated, or B is. */
-static int broadcasts(gemel__pscene *s, gemel__pterm a, gemel__pterm b, int way) {
-  gemel__pterm same = gemel__p_equal(&s->terms, a, b);
-  return way == 0 ? gemel__pscene_provable(s, same, GEMEL__PSTEP_FOLLOWS)
-                  : gemel__pscene_is_literal_one(s, way == 1 ? a : b);
+/* What sizes A and B, of which neither is a literal 1, come to where they are the same. That is
+ * found out when the graph runs; till then it is the number of the two, if one is, or either: by
+ * the order of operands, which a rule doesn't know. */
+static gemel__pterm same_size(gemel__pscene *s, gemel__pterm a, gemel__pterm b) {
+  int64_t number;
+  if (a == b || s->right || gemel__p_is_number(&s->terms, a, &number)) {
+    return a;
+  }
+  if (gemel__p_is_number(&s->terms, b, &number)) {
+    return b;
+  }
+  gemel__pterm either = gemel__p_fresh(&s->terms, GEMEL__PSORT_INTEGER, "size");
+  gemel__pscene_assume(s, gemel__p_equal(&s->terms, either, a), 1);
+  return either;
 }
 
 gemel__pterm gemel__pscene_broadcast(gemel__pscene *s, gemel__pterm a, gemel__pterm b) {
-  gemel__pterms *t = &s->terms;
-  gemel__pterm one = gemel__p_number(t, 1);
-  const gemel__pterm sizes[3] = {a, b, a};
-  if (gemel__pscene_plain(s, gemel__p_equal(t, a, b))) {
+  gemel__pterm same = gemel__p_equal(&s->terms, a, b), one = gemel__p_number(&s->terms, 1);
+  if (a != b && (gemel__pscene_is_literal_one(s, a) || gemel__pscene_is_literal_one(s, b))) {
+    return gemel__pscene_is_literal_one(s, a) ? b : a;
+  }
+  if (gemel__pscene_plain(s, same) ||
+      (s->right && gemel__pscene_provable(s, same, GEMEL__PSTEP_FOLLOWS))) {
+    return same_size(s, a, b);
+  }
+  if (s->right) {
+    gemel__pscene_stop(s, GEMEL__P_OPEN,
+                       "the right side: sizes that broadcast in ways that aren't known");
     return a;
   }
-  for (int way = 1; way < 3; way++) {
-    if (broadcasts(s, a, b, way)) {
-      return sizes[way];
-    }
-  }
-  if (!s->right) {
-    uint32_t way = gemel__pscene_choose(s, 3);
-    gemel__pscene_assume(s, gemel__p_equal(t, way == 2 ? b : a, way == 0 ? b : one), way == 0);
-    return sizes[way];
-  }
-  if (broadcasts(s, a, b, 0)) {
+  switch (gemel__pscene_choose(s, 3)) {
+  case 0:
+    gemel__pscene_assume(s, same, 1);
+    return same_size(s, a, b);
+  case 1:
+    gemel__pscene_assume(s, gemel__p_equal(&s->terms, a, one), 0);
+    return b;
+  default:
+    gemel__pscene_assume(s, gemel__p_equal(&s->terms, b, one), 0);
     return a;
   }
-  gemel__pscene_stop(s, GEMEL__P_OPEN,
-                     "the right side: sizes that broadcast in ways that aren't known");
-  return a;
 }

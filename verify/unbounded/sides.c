@@ -436,12 +436,10 @@ static void draw_attribute(gemel__pscene *s, const gemel__ptensor *t, const geme
     give_symbols(s, v, variable, rank, is_one_of(spec->name, numbers));
   } else if (strcmp(spec->name, "sizes") == 0) {
     give_symbols(s, v, variable, gemel__pscene_how_many(s, 1, MANY_PARTS), 0);
-  } else if (kind == GEMEL_ATTR_DIM && !list) {
+  } else if (kind == GEMEL_ATTR_DIM && !list) { /* that of `size` may be below 0 */
     v->kind = GEMEL__PV_INTEGER;
     v->count = 1;
     v->list[0] = size_symbol(s, variable, 0);
-    gemel__pscene_assume(s, gemel__p_at_least(&s->terms, v->list[0], gemel__p_number(&s->terms, 0)),
-                         1);
   } else if (is_flag(spec)) {
     give_number(s, v, gemel__pscene_choose(s, 2));
   } else if (kind == GEMEL_ATTR_DTYPE && !list) {
