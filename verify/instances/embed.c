@@ -254,7 +254,8 @@ static gemel_status build_outputs(struct embedding *e, gemel__random *random, ge
       status = epilogue(e->out[k], k, random, error);
     } else if (k != left_out) {
       snprintf(label, sizeof label, "y%zu", k);
-      status = gemel_output(e->out[k], label);
+      gemel_output(e->out[k], label);
+      status = refused(e->graph, error);
     }
   }
   return status;

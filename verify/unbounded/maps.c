@@ -37,6 +37,8 @@ static unsigned char map_axis(gemel__pscene *s, gemel__pterm a, gemel__pterm b) 
   if (!s->right) {
     gemel__pscene_assume(s, either, 1);
   } else if (!holds_already(s, either)) {
+    gemel__pscene_need(s, either, 1,
+                       "sizes that don't broadcast"); /* where it isn't so is a hint */
     gemel__pscene_stop(s, GEMEL__P_OPEN, "the right side: sizes that don't broadcast");
   }
   return GEMEL__PMAP_EITHER;
