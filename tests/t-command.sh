@@ -615,7 +615,7 @@ if [ "$harness" != 0 ]; then
     sh -c 'echo $$ >verify.pid; exec env "$@"' sh $default "$gemel" verify --json cut.json --junit cut.xml --html cut.html --jobs 2 \
       >"$scratch/out" 2>"$scratch/err" &
     waited=0
-    while ! grep -q '^size  ' "$scratch/out" && [ $waited -lt 300 ]; do
+    while ! grep -q '^size  ' "$scratch/out" && [ $waited -lt 1500 ]; do
       sleep 0.2
       waited=$((waited + 1))
     done
