@@ -114,16 +114,26 @@ static int64_t entry_of(world *w, const gemel_attr *attr, size_t k) {
   }
 }
 
-/* Axes, their order and what is chosen by a number are structure. */
-static int is_structure(const char *name) {
-  static const char *const names[] = {
-      "order",    "axes",      "axis",    "contract_x", "contract_y", "batch_x",   "batch_y",
-      "keepdims", "exclusive", "reverse", "flip",       "unshared",   "descending"};
+static int is_one_of(const char *name, const char *const *names, size_t n) {
   size_t k = 0;
-  while (k < CT_COUNT(names) && strcmp(names[k], name) != 0) {
+  while (k < n && strcmp(names[k], name) != 0) {
     k++;
   }
-  return k < CT_COUNT(names);
+  return k < n;
+}
+
+/* Flags are 0 or 1 when they come to a pull. */
+static int is_flag(const char *name) {
+  static const char *const names[] = {"keepdims", "exclusive", "reverse",
+                                      "flip",     "unshared",  "descending"};
+  return is_one_of(name, names, CT_COUNT(names));
+}
+
+/* Axes, their order and flags are structure. */
+static int is_structure(const char *name) {
+  static const char *const names[] = {"order",      "axes",    "axis",   "contract_x",
+                                      "contract_y", "batch_x", "batch_y"};
+  return is_flag(name) || is_one_of(name, names, CT_COUNT(names));
 }
 
 static void set_list(world *w, const gemel_attr *attr, gemel__pvalue *v) {
@@ -536,17 +546,6 @@ static int entries_of(const gemel_attr *attr) {
   default:
     return 0;
   }
-}
-
-/* Flags are 0 or 1 when they come to a pull. */
-static int is_flag(const char *name) {
-  static const char *const names[] = {"keepdims", "exclusive", "reverse",
-                                      "flip",     "unshared",  "descending"};
-  size_t k = 0;
-  while (k < CT_COUNT(names) && strcmp(names[k], name) != 0) {
-    k++;
-  }
-  return k < CT_COUNT(names);
 }
 
 static int64_t changed_number(world *w, int64_t number) {

@@ -140,27 +140,26 @@ static gemel__lengths lengths_for(const struct subject *s, gemel__random *random
   return (gemel__lengths){(size_t)gemel__random_below(random, step), step};
 }
 
-static gemel_status draw_lengths(struct subject *s, const aim *a, turn t, gemel__instance *instance,
-                                 gemel_error *error) {
+/* The graph of LENGTHS of a vector that is drawn. */
+static gemel_status draw_lengths_of(struct subject *s, const aim *a, turn t, gemel__lengths lengths,
+                                    gemel__instance *instance, gemel_error *error) {
   gemel__instance base;
   gemel_status status = draw_vector(s, a, t, GEMEL__LENGTHS_ROOM, 0, &base, error);
   if (status == GEMEL_OK) {
-    status = gemel__arrange_lengths(instance, &base, (gemel__lengths){0, 1}, error);
+    status = gemel__arrange_lengths(instance, &base, lengths, error);
     gemel__instance_clear(&base);
   }
   return status;
 }
 
+static gemel_status draw_lengths(struct subject *s, const aim *a, turn t, gemel__instance *instance,
+                                 gemel_error *error) {
+  return draw_lengths_of(s, a, t, (gemel__lengths){0, 1}, instance, error);
+}
+
 static gemel_status reduce_lengths(struct subject *s, const aim *a, turn t, size_t output,
                                    gemel__instance *instance, gemel_error *error) {
-  gemel__instance base;
-  gemel_status status = draw_vector(s, a, t, GEMEL__LENGTHS_ROOM, 0, &base, error);
-  if (status == GEMEL_OK) {
-    gemel__lengths one = {output / 2, GEMEL__BLOCK};
-    status = gemel__arrange_lengths(instance, &base, one, error);
-    gemel__instance_clear(&base);
-  }
-  return status;
+  return draw_lengths_of(s, a, t, (gemel__lengths){output / 2, GEMEL__BLOCK}, instance, error);
 }
 
 static gemel_status draw_chains(struct subject *s, const aim *a, turn t, gemel__instance *instance,
