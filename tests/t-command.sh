@@ -36,6 +36,19 @@ run() {
   "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
   status=$?
 }
+# Waits up to five minutes for a condition: until COMMAND...
+until_so() {
+  tries=0
+  until "$@" || [ $tries -ge 1500 ]; do
+    sleep 0.2
+    tries=$((tries + 1))
+  done
+}
+# A process has its own handler of SIGTERM.
+handles_term() {
+  [ ! -r "/proc/$1/status" ] && sleep 5 && return
+  [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") & 0x4000)) != 0 ]
+}
 # Names of folders; names, sizes and times of all else.
 files() { find . -type d -print -o -exec ls -ld --time-style=full-iso {} + | sort; }
 
@@ -614,11 +627,7 @@ if [ "$harness" != 0 ]; then
     fi
     sh -c 'echo $$ >verify.pid; exec env "$@"' sh $default "$gemel" verify --json cut.json --junit cut.xml --html cut.html --jobs 2 \
       >"$scratch/out" 2>"$scratch/err" &
-    waited=0
-    while ! grep -q '^size  ' "$scratch/out" && [ $waited -lt 1500 ]; do
-      sleep 0.2
-      waited=$((waited + 1))
-    done
+    until_so grep -q '^size  ' "$scratch/out"
     grep -q '^size  ' "$scratch/out" && ! grep -q '^gemel verify: ' "$scratch/out" && good verify/rows/$signal || wrong verify/rows/$signal "rows come at the end"
     kill -$signal "$(cat verify.pid)"
     wait $!
@@ -800,7 +809,7 @@ END
   refuses equal/reports "--json and --html name one file, 'one'" equal there.gmt here.gmt --json one --html one
   examples=$source/examples
   "$gemel" equal "$examples/square1.gmt" "$examples/square2.gmt" --instances 1000000 --json stopped.json --html stopped.html >"$scratch/out" 2>"$scratch/err" &
-  sleep 1
+  until_so handles_term $!
   kill -TERM $!
   wait $!
   status=$?
@@ -932,9 +941,9 @@ if [ -d "$models" ]; then
     python3 -c 'import json, xml.dom.minidom as x; x.parse("bytes.xml"); print([json.loads(l) for l in open("bytes.json", encoding="utf-8")])' &&
       good campaign/bytes/read || wrong campaign/bytes/read "reports aren't JSON and XML"
     # A signal ends the optimiser too, and what was judged is told.
-    (sleep 1; kill -TERM $(cat campaign.pid)) &
+    (until_so [ -e hangs ]; kill -TERM $(cat campaign.pid)) &
     sh -c 'echo $$ >campaign.pid; exec "$@"' sh "$gemel" campaign 'some models/below' --json stopped.json --html stopped.html \
-      --optimizer 'case {in} in *it*) sleep 600 ;; esac; cp {in} {out}' >"$scratch/out" 2>"$scratch/err"
+      --optimizer "case {in} in *it*) : >$PWD/hangs; sleep 600 ;; esac; cp {in} {out}" >"$scratch/out" 2>"$scratch/err"
     [ $? = 2 ] && grep -q '1 models, 1 equal, then a signal ended it' "$scratch/out" &&
       grep -q '^<p class="verdict">Open</p>$' stopped.html && grep -q 'Then a signal ended the campaign' stopped.html && [ "$(wc -l <stopped.json)" = 1 ] &&
       good campaign/signal || wrong campaign/signal "not told what was judged"
