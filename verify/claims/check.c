@@ -417,6 +417,7 @@ gemel_status gemel__check_claim(gemel_context *context, const gemel_rule *rule,
                             ? gemel__no_memory(error, "a claim's check")
                             : GEMEL_OK;
   if (status == GEMEL_OK) {
+    c.ordered->finite = 1;
     c.special->unrounded = strncmp(proof->elements, "any", 3) == 0;
     status = check_all(&c);
   }
@@ -450,7 +451,7 @@ gemel_status gemel__keep_claim(gemel_context *context, const gemel_rule *rule, g
   if (status == GEMEL_OK && found.found) {
     *text = gemel__contradiction_text(&found);
     status = *text != NULL ? GEMEL_OK : gemel__no_memory(error, "a counterexample");
-    gemel__withdraw(proof, *text);
+    gemel__withdraw(proof, *text, 0);
   }
   gemel__drop_unchecked(proof);
   gemel__contradiction_clear(&found);

@@ -141,9 +141,9 @@ void gemel__drop_unchecked(gemel_proof *proof) {
   }
 }
 
-void gemel__withdraw(gemel_proof *proof, const char *counterexample) {
+void gemel__withdraw(gemel_proof *proof, const char *counterexample, int poles) {
   proof->counterexample = counterexample;
-  claim_nothing(proof,
-                "withdrawn: refuted, although it was proved; a mistake of the prover, please "
-                "report it");
+  claim_nothing(proof, poles ? "withdrawn: refuted, perhaps where something on the way is no number"
+                             : "withdrawn: refuted, although it was proved; a mistake of the "
+                               "prover, please report it");
 }

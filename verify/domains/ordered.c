@@ -433,8 +433,7 @@ static int inside_positive(gemel__domain *d, ordered *e, const ordered *a) {
   return 0;
 }
 
-/* log 0 is −∞. If it is undecided whether A is 0, only interval evaluation has an element for
- * it. */
+/* If it is undecided whether A is 0, only interval evaluation has an element for log A. */
 static void ordered_log(gemel__domain *d, void *e, const void *a) {
   if (!both_defined(d, e, a, NULL) || !inside_positive(d, e, a))
     return;
@@ -442,6 +441,8 @@ static void ordered_log(gemel__domain *d, void *e, const void *a) {
   int sign = sign_of(a);
   if (is_number(a, 1)) {
     set_small(e, 0);
+  } else if (sign == 0 && self(d)->finite) {
+    ordered_set_state(d, e, GEMEL__UNDEFINED);
   } else if (sign == 2 && !d->hull) {
     leave_undecided(d, e);
   } else {
@@ -791,15 +792,11 @@ void gemel__ordered_bounds(gemel__domain *d, const void *e, double *low, double 
 }
 
 int gemel__ordered_infinity(gemel__domain *d, const void *e) {
-  (void)d;
-  const ordered *x = e;
-  return x->state == GEMEL__DEFINED ? infinity_of(x) : 0;
+  return ordered_state(d, e) == GEMEL__DEFINED ? infinity_of(e) : 0;
 }
 
 int gemel__ordered_is_exact(gemel__domain *d, const void *e) {
-  (void)d;
-  const ordered *x = e;
-  return x->state == GEMEL__DEFINED && x->exact;
+  return ordered_state(d, e) == GEMEL__DEFINED && ((const ordered *)e)->exact;
 }
 
 static void ordered_format(gemel__domain *d, const void *e, char *text, size_t bytes) {

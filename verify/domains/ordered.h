@@ -40,6 +40,7 @@ typedef struct gemel__ordered {
   /* How many signs, floors and borders of a function's domain couldn't be decided since the caller
    * last set this to 0. (What is computed from an undecided element doesn't count again.) */
   size_t undecided;
+  int finite; /* 1: log 0 has no value, as 1 ÷ 0 has none. 0 in a new domain. */
   /* If not NULL, each sign() and floor() pushes its decision: −1, 0, 1 or GEMEL__UNORDERED; or the
    * floor, INT64_MIN if that is undecided or doesn't fit, ±GEMEL__FLOOR_INFINITE for an
    * infinity. */

@@ -56,7 +56,7 @@ static gemel_status contradicted(gemel__run *run, const rule_subject *s, gemel_p
   if (text == NULL) {
     return gemel__no_memory(error, "a counterexample");
   }
-  gemel__withdraw(proof, text);
+  gemel__withdraw(proof, text, 0);
   for (unsigned tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
     gemel_record record;
     gemel__record_init(&record, run, "rule", s->info.name, (gemel_tier)tier);

@@ -34,7 +34,7 @@ const gemel_proof *gemel__settle_proof(gemel_context *context, size_t n,
   for (size_t k = 0; k < n; k++) {
     if (gemel__refutes_proof(context, &records[k], records[k].proof)) {
       *room = *records[k].proof;
-      gemel__withdraw(room, records[k].counterexample);
+      gemel__withdraw(room, records[k].counterexample, records[k].tier == GEMEL_TIER_REAL);
       return room;
     }
   }
