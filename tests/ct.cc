@@ -7,6 +7,7 @@
  */
 #include "ct.h"
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -24,6 +25,7 @@
 namespace {
 
 std::string context;
+std::atomic<unsigned long long> asserted;
 
 class Fixture : public testing::Test {
 public:
@@ -33,8 +35,11 @@ public:
 private:
   void TestBody() override {
     context.clear();
+    asserted = 0;
     test_.run(test_.data);
     context.clear();
+    if (asserted == 0 && !IsSkipped())
+      ADD_FAILURE_AT(test_.file, test_.line) << "  this test asserted nothing";
   }
 
   ct_test test_;
@@ -47,6 +52,7 @@ std::string format_text(const char *format, va_list arguments) {
 }
 
 int report(bool ok, const char *file, int line, const std::string &text) {
+  asserted++;
   if (!ok) {
     ADD_FAILURE_AT(file, line) << text << (context.empty() ? "" : "\n  with ") << context;
   }
@@ -100,7 +106,15 @@ unsigned long long ct_seeds(const char *variable, unsigned long long usual) {
   const char *text = std::getenv(variable);
   bool one =
       std::getenv("GEMEL_QUICK") || std::getenv("GEMEL_VALGRIND") || std::getenv("GEMEL_SANITIZED");
-  return text ? std::strtoull(text, nullptr, 10) : one ? 1 : usual;
+  if (!text)
+    return one ? 1 : usual;
+  char *end;
+  unsigned long long seeds = std::strtoull(text, &end, 10);
+  if (seeds == 0 || seeds > 1000000000 || *end != '\0' || *text < '0' || *text > '9') {
+    std::fprintf(stderr, "%s: '%s' is no number of seeds\n", variable, text);
+    std::exit(2);
+  }
+  return seeds;
 }
 
 void ct_property(const char *key, long long value) {
@@ -153,7 +167,7 @@ int ct_eq_mem(const void *a, const void *b, size_t size, const char *sa, const c
 }
 
 int ct_has_str(const char *text, const char *part, const char *st, const char *file, int line) {
-  bool found = text && part && std::strstr(text, part);
+  bool found = text && part && *part && std::strstr(text, part); /* "" is in any text */
   return report(found, file, line,
                 std::string("  ") + st + "\n    is " + quoted(text) + ", should hold\n    " +
                     quoted(part));

@@ -296,7 +296,9 @@ if VERIFY
 check_LIBRARIES += libgemel-faults.a
 check_PROGRAMS += $(fault_tests) $(verify_tests)
 endif
+sim_is_built = no
 if GPU_SIM
+sim_is_built = yes
 check_PROGRAMS += $(sim_tests)
 endif
 check_PROGRAMS += $(library_tests)
@@ -365,6 +367,7 @@ AM_TESTS_ENVIRONMENT = \
 	OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; \
 	GEMEL='$(abs_builddir)/gemel'; export GEMEL; \
 	GEMEL_SRCDIR='$(abs_srcdir)'; export GEMEL_SRCDIR; \
+	GEMEL_HAS_SIM='$(sim_is_built)'; export GEMEL_HAS_SIM; \
 	GEMEL_JUNIT='$(abs_builddir)/tests/junit'; export GEMEL_JUNIT;
 
 clean-local: clean-junit

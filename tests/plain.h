@@ -22,6 +22,7 @@
 #include "domains/ordered.h"
 #include "domains/special.h"
 #include "reference/common.h"
+#include "support/near.h"
 
 /* ---- The domain ---- */
 
@@ -304,10 +305,7 @@ static gemel__rtensor read_tensor(gemel__domain *d, const char *text) {
 /* The expected numbers are rounded and so are the domain's steps: 18 units of a double for a
  * handful of roundings. NaN equals NaN, and zeros of float dtypes differ in sign. */
 static int same_double(double a, double b) {
-  if (a != a || b != b) {
-    return a != a && b != b;
-  }
-  return a == b ? signbit(a) == signbit(b) : fabs(a - b) <= 4e-15 * fabs(b);
+  return a == b ? signbit(a) == signbit(b) : is_near_or_nan(a, b, 4e-15 * fabs(b));
 }
 
 static void same_tensor(const gemel__rtensor *got, const gemel__rtensor *wanted) {

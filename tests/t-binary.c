@@ -3,7 +3,6 @@
  * The binary form: graphs come back as they were, sections of a newer writer are skipped, and files
  * that are cut off, damaged, or put together by an enemy are refused without harm.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "text/binary.h"
 #include "text/write.h"
 #include "ct.h"
+#include "support/corpus.h"
 #include "support/graph-text.h"
 #include "support/small-stack.h"
 #include "support/watched-memory.h"
@@ -71,10 +71,11 @@ static void check_trip(gemel_context *context, const gemel_graph *graph) {
 }
 
 static void round_trip(const void *data) {
+  const corpus_file *file = data;
   gemel_context *context = gemel_context_new(NULL);
   gemel_error error = {0};
   gemel_graph *graph =
-      data ? gemel_load(context, (const char *)data, NULL, &error) : parse(context, sample);
+      file ? gemel_load(context, file->path, NULL, &error) : parse(context, sample);
   CT_EQ_STR(error.text, "");
   CT_REQUIRE(graph != NULL);
   check_trip(context, graph);
@@ -494,22 +495,7 @@ static const ct_test tests[] = {
 };
 
 void ct_register(void) {
-  static char paths[100][600];
-  size_t used = 0;
-  const char *source = getenv("GEMEL_SRCDIR");
-  char path[500], name[400];
-  struct dirent *entry;
+  static corpus graphs = {.folder = "tests/corpus/graphs", .end = ".gmt", .least = 8};
   ct_suite("binary", tests, CT_COUNT(tests));
-  snprintf(path, sizeof path, "%s/tests/corpus/graphs", source ? source : ".");
-  DIR *dir = opendir(path);
-  while (dir && (entry = readdir(dir)) != NULL) {
-    if (strstr(entry->d_name, ".gmt") && used < CT_COUNT(paths)) {
-      snprintf(paths[used], sizeof paths[used], "%s/%.80s", path, entry->d_name);
-      snprintf(name, sizeof name, "round_trip/%.80s", entry->d_name);
-      CT_ADD("binary", name, round_trip, paths[used++]);
-    }
-  }
-  if (dir) {
-    closedir(dir);
-  }
+  corpus_add(&graphs, "binary", "round_trip", round_trip);
 }

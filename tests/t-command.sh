@@ -153,6 +153,10 @@ run "$gemel"
 [ "$status" = 2 ] && grep -q '^usage:' "$scratch/err" && good no-arguments || wrong no-arguments "exit status $status"
 commands=$("$gemel" --help | sed -n 's/^  \([a-z]*\)  .*[.]$/\1/p')
 harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e campaign -e mutate -e fuzz)
+[ "$(printf '%s\n' $commands | grep -c -x -e run -e grad -e opt -e show -e convert -e bench -e info)" = 7 ] &&
+  good commands || wrong commands "--help lists other commands: $commands"
+if "$gemel" verify --help >/dev/null 2>&1; then all=5; else all=0; fi
+[ "$harness" = $all ] && good commands/harness || wrong commands/harness "--help lists $harness commands of the harness, not $all"
 page=$source/doc/gemel.1
 for command in $commands; do
   gives "help/$command" 0 "^usage: gemel $command " "$command" --help
@@ -613,7 +617,7 @@ if [ "$harness" != 0 ]; then
   # nothing is begun after the time is up; the table has what was tried, and a line the rest
   for jobs in 1 2; do
     gives verify/seconds/$jobs 1 '^not run: .* to .*, [0-9]* verdicts: the run was stopped before it was tried$' verify --ops '[es]*' --seconds 0.001 --instances 6 --jobs $jobs
-    [ "$(grep -c '^not run: ' "$scratch/out")" = 1 ] && ! grep -q '  not run *not run$' "$scratch/out" &&
+    [ "$(grep -c '^not run: ' "$scratch/out")" = 1 ] && ! grep -q '^[^ ]*\( *not run\)\{5\}$' "$scratch/out" &&
       good verify/seconds-table/$jobs || wrong verify/seconds-table/$jobs "what wasn't tried isn't one line"
     gives verify/seconds-rules/$jobs 1 ' 0 operations, [1-9][0-9]* rules, .* not run, 0 refuted' verify --rules canonicalize --seconds 0.001 --instances 6 --jobs $jobs
   done

@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gemel/status.h>
 #include <gemel/version.h>
 
 #include "core/alloc.h"
+#include "support/near.h"
 
 static void checks_pass(const void *data) {
   const char text[] = "ab";
@@ -99,6 +101,11 @@ static void wrong(const void *data) {
     ct_oom(uses_memory, &fault);
     break;
   }
+  case 13:
+    break;
+  case 14:
+    CT_HAS_STR("abc", "");
+    break;
   default:
     ct_context("case %d", *(const int *)data);
     CT_FAIL("as planned");
@@ -106,10 +113,11 @@ static void wrong(const void *data) {
 }
 
 static const int answer = 42;
-static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
-static const char *const names[] = {"check",    "require",    "int",       "string",   "memory",
-                                    "nan/left", "nan/right",  "substring", "unsigned", "skip",
-                                    "oom/leak", "oom/ignore", "oom/size",  "context"};
+static const int numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static const char *const names[] = {"check",    "require",  "int",       "string",
+                                    "memory",   "nan/left", "nan/right", "substring",
+                                    "unsigned", "skip",     "oom/leak",  "oom/ignore",
+                                    "oom/size", "nothing",  "empty",     "context"};
 
 /* Runs this program with the suite "wrong" alone and counts the failures it reports. */
 static void wrong_is_found(const void *data) {
@@ -126,7 +134,7 @@ static void wrong_is_found(const void *data) {
     failed += strncmp(line, "[  FAILED  ] wrong.", 19) == 0 && strstr(line, " ms)");
     skipped += strncmp(line, "[  SKIPPED ] wrong.skip", 23) == 0 && strstr(line, " ms)");
     located += strstr(line, "t-ct.c:") != NULL && strstr(line, ": Failure") != NULL;
-    context += strstr(line, "with case 13") != NULL;
+    context += strstr(line, "with case 15") != NULL;
   }
   CT_CHECK(pclose(output) != 0);
   CT_EQ_UINT(failed, CT_COUNT(numbers) - 1);
@@ -135,11 +143,47 @@ static void wrong_is_found(const void *data) {
   CT_EQ_UINT(context, 1);
 }
 
+/* A bound that has become infinite, or a NaN, allows nothing. */
+static void infinities_are_far(const void *data) {
+  (void)data;
+  CT_CHECK(is_near(1, 1 + 1e-10, 1e-9) && !is_near(1, 1 + 1e-8, 1e-9));
+  CT_CHECK(is_near(INFINITY, INFINITY, INFINITY) && is_near(-INFINITY, -INFINITY, NAN));
+  CT_CHECK(!is_near(INFINITY, -INFINITY, INFINITY) && !is_near(5, INFINITY, INFINITY));
+  CT_CHECK(!is_near(5, 6, INFINITY) && !is_near(5, 6, NAN) && !is_near(NAN, NAN, 1));
+  CT_CHECK(is_near_or_nan(NAN, NAN, 1) && !is_near_or_nan(NAN, 5, INFINITY));
+}
+
+/* The status with which this program ends, if there are to be SEEDS of them. */
+static int status_with_seeds(const char *self, const char *seeds) {
+  char command[1200];
+  snprintf(command, sizeof command,
+           "GEMEL_CT_SEEDS='%s' GEMEL_JUNIT= '%s' --gtest_filter='ct.seeds' >/dev/null 2>&1", seeds,
+           self);
+  int status = system(command);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* No seeds, or what is no number of them, ends the program. */
+static void seeds_are_counted(const void *data) {
+  (void)data;
+  static const char *const refused[] = {"0", "", "x", "3x", "-1", " 3", "99999999999999999999"};
+  char self[1000] = "";
+  if (getenv("GEMEL_CT_SEEDS")) {
+    CT_EQ_UINT(ct_seeds("GEMEL_CT_SEEDS", 7), 3);
+    return;
+  }
+  CT_REQUIRE(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+  CT_EQ_INT(status_with_seeds(self, "3"), 0);
+  for (size_t k = 0; k < CT_COUNT(refused); k++) {
+    ct_context("'%s'", refused[k]);
+    CT_EQ_INT(status_with_seeds(self, refused[k]), 2);
+  }
+}
+
 static const ct_test tests[] = {
-    CT_TEST("checks/pass", checks_pass, &answer),
-    CT_TEST("oom/passes", oom_passes, NULL),
-    CT_TEST("version", version_is_known, NULL),
-    CT_TEST("wrong/is_found", wrong_is_found, NULL),
+    CT_TEST("near", infinities_are_far, NULL),    CT_TEST("seeds", seeds_are_counted, NULL),
+    CT_TEST("checks/pass", checks_pass, &answer), CT_TEST("oom/passes", oom_passes, NULL),
+    CT_TEST("version", version_is_known, NULL),   CT_TEST("wrong/is_found", wrong_is_found, NULL),
 };
 
 void ct_register(void) {

@@ -8,6 +8,7 @@
 #include <gemel/lift.h>
 #include "run.h"
 #include "support/graph-text.h"
+#include "support/near.h"
 #include "support/on-gpu.h"
 #include "support/watched-memory.h"
 
@@ -247,17 +248,18 @@ static gemel_status call(calls *c) {
   return gemel_call(c->f, c->inputs, c->in, c->outputs, c->out, &error);
 }
 
-/* GOT, on a device, is W, on the host; NEAR: but for rounding. */
-static void check_tensor(const gemel_tensor *got, const gemel_tensor *w, int near) {
+/* GOT, on a device, is W, on the host; ROUNDED: but for rounding. */
+static void check_tensor(const gemel_tensor *got, const gemel_tensor *w, int rounded) {
   gemel_tensor *here = gemel_tensor_transfer(got, gemel_host(), &error);
   here = here != NULL ? here : gemel_tensor_transfer(got, gemel_host(), &error);
   size_t bytes = (size_t)gemel_tensor_elements(w) * gemel_dtype_size(gemel_tensor_dtype(w));
   CT_REQUIRE(here != NULL);
   CT_EQ_INT(gemel_tensor_elements(here), gemel_tensor_elements(w));
-  for (int64_t i = 0; near && i < gemel_tensor_elements(w); i++) {
-    CT_CHECK(fabsf(float_at(here, i) - float_at(w, i)) <= 1e-4f * (1 + fabsf(float_at(w, i))));
+  for (int64_t i = 0; rounded && i < gemel_tensor_elements(w); i++) {
+    double wanted = float_at(w, i);
+    CT_CHECK(is_near(float_at(here, i), wanted, 1e-4 * (1 + fabs(wanted))));
   }
-  if (!near) {
+  if (!rounded) {
     CT_EQ_MEM(gemel_tensor_data(here), gemel_tensor_data(w), bytes);
   }
   gemel_tensor_unref(here);

@@ -22,47 +22,7 @@
 
 static const char three[] = "x: f64[6], y: f64[6], z: f64[6]";
 
-enum { SEEDS = 4, MAX_PAIRS = 64 };
-
-/* ---- Loading ---- */
-
-static gemel_graph *load(gemel_context *context, const char *kind, const char *name, char side) {
-  char path[600];
-  gemel_error error;
-  gemel_graph *graph;
-  const char *root = getenv("GEMEL_SRCDIR");
-  snprintf(path, sizeof path, "%s/tests/pairs/%s/%s.%c.gmt", root != NULL ? root : ".", kind, name,
-           side);
-  graph = gemel_load(context, path, NULL, &error);
-  if (graph == NULL) {
-    CT_FAIL("%s", error.text);
-  }
-  return graph;
-}
-
-/* GRAPH's derivative: d_x for each input x. Takes the reference. */
-static gemel_graph *differentiate(gemel_graph *graph) {
-  size_t n = gemel_graph_input_count(graph), k;
-  gemel_graph *result = gemel_graph_new(gemel_graph_context(graph), NULL);
-  gemel_value inputs[8], gradients[8], loss;
-  gemel_error error = {GEMEL_OK, 0, 0, ""};
-  for (k = 0; k < n; k++) {
-    inputs[k] = gemel_input(result, gemel_graph_input_name(graph, k),
-                            gemel_value_type(gemel_graph_input(graph, k)));
-  }
-  if (gemel__graph_inline(result, graph, inputs, &loss, &error) != GEMEL_OK ||
-      gemel_grad(1, &loss, NULL, n, inputs, gradients, &error) != GEMEL_OK) {
-    CT_FAIL("%s", error.text);
-    n = 0;
-  }
-  for (k = 0; k < n; k++) {
-    char label[32];
-    snprintf(label, sizeof label, "d_%s", gemel_graph_input_name(graph, k));
-    gemel_output(gradients[k], label);
-  }
-  gemel_graph_unref(graph);
-  return result;
-}
+enum { SEEDS = 4 };
 
 /* ---- Asking ---- */
 
@@ -110,51 +70,6 @@ static heard ask_tiers(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t 
 static heard ask(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
                  gemel_pair_result *result) {
   return ask_tiers(a, b, allow, seed, 0, result);
-}
-
-/* ---- The pairs ---- */
-
-typedef struct pair {
-  const char *kind;
-  char name[48];
-} pair;
-
-static pair pairs[MAX_PAIRS];
-static size_t n_pairs, n_right, n_asked;
-
-static void is_right(const void *data) {
-  const pair *p = data;
-  gemel_context *context = gemel_context_new(NULL);
-  gemel_graph *a = load(context, p->kind, p->name, 'a'), *b = load(context, p->kind, p->name, 'b');
-  uint64_t seed;
-  int right = 1;
-  if (a != NULL && strncmp(p->name, "grad-", 5) == 0) {
-    a = differentiate(a);
-  }
-  for (seed = 1; a != NULL && b != NULL && seed <= ct_seeds("GEMEL_PAIR_SEEDS", SEEDS); seed++) {
-    gemel_pair_result result = {0};
-    heard h = ask(a, b, GEMEL_NEEDS_ALL, seed, &result);
-    int equal = strcmp(p->kind, "equal") == 0;
-    ct_context("%s, seed %llu: %s by %s (%s)\n%s", p->name, (unsigned long long)seed,
-               gemel_verdict_name(result.verdict), h.how, h.detail, h.counterexample);
-    right &= CT_EQ_STR(gemel_verdict_name(result.verdict),
-                       gemel_verdict_name(equal ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_REFUTED));
-    if (seed == 1) {
-      printf("  %s: %s by %s (%s)\n", p->name, gemel_verdict_name(result.verdict), h.how, h.detail);
-    }
-  }
-  n_asked++;
-  n_right += (size_t)(right && a != NULL && b != NULL);
-  gemel_graph_unref(a);
-  gemel_graph_unref(b);
-  gemel_context_unref(context);
-}
-
-static void summary(const void *data) {
-  (void)data;
-  printf("%zu of %zu pairs right, %d seeds\n", n_right, n_asked,
-         (int)ct_seeds("GEMEL_PAIR_SEEDS", SEEDS));
-  CT_EQ_UINT(n_right, n_asked);
 }
 
 /* ---- What tells two graphs apart ---- */
@@ -443,7 +358,7 @@ static void large_sizes(const void *data) {
     h = ask(graphs[0], graphs[1], GEMEL_NEEDS_ALL, 1, &result);
     ct_context("%s and %s: %s", cases[k].a, cases[k].b, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), cases[k].verdict);
-    CT_HAS_STR(h.detail, cases[k].says);
+    CT_CHECK(strstr(h.detail, cases[k].says) != NULL); /* "": of sizes that aren't scaled */
     CT_EQ_INT(strstr(h.detail, "scaled") != NULL, cases[k].says[0] != '\0');
     gemel_graph_unref(graphs[0]);
     gemel_graph_unref(graphs[1]);
@@ -846,52 +761,6 @@ static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kep
                                      CT_TEST("whole_numbers", whole_numbers, NULL),
                                      CT_TEST("zeros", zeros_say_nothing, NULL)};
 
-/* ---- Registration ---- */
-
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const pair *)a)->name, ((const pair *)b)->name);
-}
-
-static void find_pairs(const char *kind) {
-  char path[600];
-  const char *root = getenv("GEMEL_SRCDIR");
-  struct dirent *entry;
-  size_t first = n_pairs;
-  DIR *folder;
-  snprintf(path, sizeof path, "%s/tests/pairs/%s", root != NULL ? root : ".", kind);
-  folder = opendir(path);
-  while (folder != NULL && (entry = readdir(folder)) != NULL && n_pairs < MAX_PAIRS) {
-    const char *end = strstr(entry->d_name, ".a.gmt");
-    if (end != NULL && end - entry->d_name < 48) {
-      pairs[n_pairs].kind = kind;
-      snprintf(pairs[n_pairs].name, sizeof pairs[n_pairs].name, "%.*s", (int)(end - entry->d_name),
-               entry->d_name);
-      n_pairs++;
-    }
-  }
-  if (folder != NULL) {
-    closedir(folder);
-  }
-  qsort(pairs + first, n_pairs - first, sizeof *pairs, by_name);
-}
-
-static void there_are_thirty(const void *data) {
-  (void)data;
-  CT_CHECK(n_pairs >= 30);
-}
-
-static const ct_test last_tests[] = {CT_TEST("thirty", there_are_thirty, NULL),
-                                     CT_TEST("summary", summary, NULL)};
-
 void ct_register(void) {
-  size_t k;
-  char name[64];
-  find_pairs("equal");
-  find_pairs("differ");
-  for (k = 0; k < n_pairs; k++) {
-    snprintf(name, sizeof name, "%s/%s", pairs[k].kind, pairs[k].name);
-    CT_ADD("pairs", name, is_right, &pairs[k]);
-  }
-  ct_suite("pairs", last_tests, CT_COUNT(last_tests));
   ct_suite("equal", ieee_tests, CT_COUNT(ieee_tests));
 }

@@ -10,6 +10,7 @@
  */
 #include "graphs.h"
 #include "run.h"
+#include "support/near.h"
 
 enum { MAX_VALUES = 48, MAX_RANK = 8 };
 
@@ -103,7 +104,7 @@ static void agree(const gemel_tensor *a, const gemel_tensor *b, const char *name
   double bound = floats ? 1e-4 * largest(b, name) + 1e-6 : 0;
   CT_EQ_INT(gemel_tensor_elements(a), gemel_tensor_elements(b));
   for (int64_t k = 0; k < gemel_tensor_elements(b); k++) {
-    if (!(fabs(element(a, k) - element(b, k)) <= bound)) {
+    if (!is_near(element(a, k), element(b, k), bound)) {
       CT_FAIL("%s: element %lld is %.9g, and %.9g by plain kernels", name, (long long)k,
               element(a, k), element(b, k));
       return;
@@ -155,14 +156,13 @@ static void release(const gemel_graph *graph, gemel_tensor **outputs) {
 
 /* What is printed reads back and prints the same; the graph is called as its file. */
 static void is_text(const void *data) {
-  const char *name = data;
+  const corpus_file *file = data;
   gemel_context *context = context_new();
   char *graph_name = NULL, *first = NULL, *second = NULL;
-  gemel_graph *graph = load_graph(context, name, &graph_name), *again = NULL;
+  gemel_graph *graph = load_graph(context, file, &graph_name), *again = NULL;
   if (graph != NULL) {
     CT_EQ_INT(gemel_graph_check(graph, &error), GEMEL_OK);
-    CT_CHECK(strncmp(graph_name, name, strlen(graph_name)) == 0 &&
-             strcmp(name + strlen(graph_name), ".gmt") == 0);
+    CT_EQ_STR(graph_name, file->name);
     first = gemel_print_string(graph, graph_name, &error);
   }
   if (first != NULL) {
@@ -253,30 +253,19 @@ static void has_gradient(const void *data) {
     double size = element(outputs[m - 1], 0);
     ct_context("forward %.9g, reverse %.9g, of %.9g", forward, reverse, size);
     CT_CHECK(ones || size > 0);
-    CT_CHECK(fabs(forward - reverse) <= rounding_of(graph) * size);
+    CT_CHECK(is_near(forward, reverse, rounding_of(graph) * size));
     release(graph, outputs);
   }
   gemel_graph_unref(graph);
   gemel_context_unref(context);
 }
 
-static void there_are_twelve(const void *data) {
-  (void)data;
-  CT_CHECK(n_graph_files >= 12);
-}
-
 void ct_register(void) {
-  char name[80];
-  size_t k;
-  find_graphs();
-  CT_ADD("graphs", "count", there_are_twelve, NULL);
-  for (k = 0; k < n_graph_files; k++) {
-    int length = (int)strcspn(graph_files[k], ".");
-    snprintf(name, sizeof name, "text/%.*s", length, graph_files[k]);
-    CT_ADD("graphs", name, is_text, graph_files[k]);
-    snprintf(name, sizeof name, "run/%.*s", length, graph_files[k]);
-    CT_ADD("graphs", name, runs, graph_files[k]);
-    snprintf(name, sizeof name, "gradient/%.*s", length, graph_files[k]);
-    CT_ADD("graphs", name, has_gradient, graph_files[k]);
+  corpus_read(&graph_files, "graphs");
+  for (size_t k = 0; k < graph_files.count; k++) {
+    const corpus_file *file = &graph_files.files[k];
+    CT_ADD_TO("graphs", "text", file->name, is_text, file);
+    CT_ADD_TO("graphs", "run", file->name, runs, file);
+    CT_ADD_TO("graphs", "gradient", file->name, has_gradient, file);
   }
 }

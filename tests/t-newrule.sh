@@ -1,6 +1,6 @@
 #!/bin/sh
-# The way of someone who writes a rule: a wrong one is refuted with a counterexample that can be
-# replayed; corrected, it passes; then `gemel opt` applies it. SPDX-License-Identifier: MIT
+# The way of someone who writes a rule: a wrong one is refuted with a counterexample, also
+# where that is repeated; corrected, it passes; then `gemel opt` applies it. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/command.sh"
 
 # p and q are composed the wrong way round.
@@ -13,11 +13,10 @@ RULE
 [ $? = 1 ] || fail "a wrong rule must end with status 1"
 grep -q '^my_transposes .*REFUTED' "$dir/wrong" || fail "the table doesn't say REFUTED"
 grep -q 'dimshuffle(' "$dir/wrong" || fail "there is no counterexample"
-replay=$(sed -n 's/.*gemel verify --replay \([^ ]*\).*/\1/p' "$dir/wrong" | head -1)
-if [ -n "$replay" ]; then
-  (cd "$dir" && "$gemel" verify --replay "$replay") >/dev/null 2>&1
-  [ $? = 1 ] || fail "the replay of $replay doesn't refute"
-fi
+repeat=$(sed -n 's/^  repeat: gemel verify //p' "$dir/wrong")
+[ -n "$repeat" ] || fail "it isn't said how to repeat it"
+(cd "$dir" && eval "'$gemel' verify $repeat") >"$dir/again" 2>&1
+[ $? = 1 ] && grep -q '^my_transposes .*REFUTED' "$dir/again" || fail "verify $repeat doesn't refute"
 
 # A slip in the text shows its place.
 sed 's/dimshuffle(x, order/dimshufle(x, order/' "$dir/mine.rules" >"$dir/slip.rules"

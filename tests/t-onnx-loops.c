@@ -11,6 +11,7 @@
 #include <gemel/gemel.h>
 #include "ct.h"
 #include "onnx-writer.h"
+#include "support/near.h"
 
 enum { STEPS = 4, BATCH = 3, WIDTH = 2, HIDDEN = 2, MOST = 200 };
 
@@ -279,7 +280,7 @@ static void same_numbers(const gemel_tensor *is, int64_t n, const double *should
   const float *values = gemel_tensor_data(is);
   CT_REQUIRE(gemel_tensor_elements(is) == n);
   for (int64_t k = 0; k < n; k++) {
-    CT_LE_DOUBLE(fabs((double)values[k] - should[k]), 1e-5 * (1 + fabs(should[k])));
+    CT_CHECK(is_near((double)values[k], should[k], 1e-5 * (1 + fabs(should[k]))));
   }
 }
 

@@ -15,6 +15,7 @@
 #include <gemel/gemel.h>
 #include "core/dtype.h"
 #include "ct.h"
+#include "support/near.h"
 
 #define ROOT "/usr/share/libonnx-testdata/data/"
 
@@ -85,8 +86,7 @@ static double element(const gemel_tensor *t, int64_t k) {
  * place; NaN is NaN and infinity itself. */
 static int is_close(gemel_dtype dtype, double is, double should) {
   double relative = dtype == GEMEL_BF16 ? 0x1p-6 : dtype == GEMEL_F16 ? 0x1p-9 : 1e-3;
-  return (isnan(is) && isnan(should)) || is == should ||
-         fabs(is - should) <= 1e-7 + relative * fabs(should);
+  return is_near_or_nan(is, should, 1e-7 + relative * fabs(should));
 }
 
 static void same_tensor(const gemel_tensor *is, const gemel_tensor *should) {
@@ -97,7 +97,8 @@ static void same_tensor(const gemel_tensor *is, const gemel_tensor *should) {
   }
   for (int64_t k = 0; k < gemel_tensor_elements(is); k++) {
     if (!is_close(gemel_tensor_dtype(is), element(is, k), element(should, k))) {
-      CT_LE_DOUBLE(fabs(element(is, k) - element(should, k)), 1e-7);
+      CT_FAIL("element %lld is %.9g, should be %.9g", (long long)k, element(is, k),
+              element(should, k));
       return;
     }
   }

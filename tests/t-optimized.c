@@ -18,6 +18,7 @@ static void keep(void *user, const gemel_record *record) {
 }
 
 static void is_equal(const void *data) {
+  const corpus_file *file = data;
   gemel_context *context;
   gemel_graph *graph, *optimized = NULL;
   gemel_verify_options options = {0};
@@ -29,7 +30,7 @@ static void is_equal(const void *data) {
     CT_SKIP("minutes of exact arithmetic");
   }
   context = gemel_context_new(NULL);
-  graph = load_graph(context, data, NULL);
+  graph = load_graph(context, file, NULL);
   if (graph != NULL) {
     optimized = gemel_rewrite(graph, NULL, &error);
   }
@@ -39,8 +40,9 @@ static void is_equal(const void *data) {
     options.tiers = 1u << GEMEL_TIER_REAL;
     options.sink = keep;
     options.user = said;
-    CT_EQ_INT(gemel_verify_pair(graph, optimized, data, GEMEL_NEEDS_ALL, &options, &result, &error),
-              GEMEL_OK);
+    CT_EQ_INT(
+        gemel_verify_pair(graph, optimized, file->name, GEMEL_NEEDS_ALL, &options, &result, &error),
+        GEMEL_OK);
     ct_context("%s", said);
     CT_EQ_INT(result.verdict, GEMEL_VERDICT_PASSED);
   }
@@ -50,8 +52,5 @@ static void is_equal(const void *data) {
 }
 
 void ct_register(void) {
-  find_graphs();
-  for (size_t k = 0; k < n_graph_files; k++) {
-    CT_ADD("optimized", graph_files[k], is_equal, graph_files[k]);
-  }
+  corpus_add(&graph_files, "optimized", "graphs", is_equal);
 }

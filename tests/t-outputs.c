@@ -447,7 +447,11 @@ static void outputs_are_checked(const void *data) {
   CT_EQ_INT(gemel_certify_enable(context, 1, &error), GEMEL_OK);
   gemel_graph *result = rewrite(graph, "outputs", 1, NULL, &error);
   CT_CHECK((result == NULL) == c->wrong);
-  CT_HAS_STR(error.text, c->wrong ? "pass outputs doesn't hold" : "");
+  if (c->wrong) {
+    CT_HAS_STR(error.text, "pass outputs doesn't hold");
+  } else {
+    CT_EQ_STR(error.text, "");
+  }
   gemel_certify_counted(context, &counts);
   CT_EQ_UINT(counts.open, c->wrong);
   CT_CHECK(c->wrong || counts.applications == c->times);

@@ -11,6 +11,7 @@
 #include <gemel/ops.h>
 #include "ops/random.h"
 #include "support/graph-text.h"
+#include "support/near.h"
 
 static int valgrind(void) {
   return getenv("GEMEL_VALGRIND") != NULL;
@@ -186,10 +187,10 @@ static const inverse inverses_f64[] = {
 };
 
 /* X is within 8 units in the last place, of DIGITS bits, of Z: what doc/conventions.md promises. */
-static void near(double x, double z, int digits, uint64_t word) {
+static void within_units(double x, double z, int digits, uint64_t word) {
   enum { UNITS = 8 };
   double unit = ldexp(1, ilogb(z) + 1 - digits);
-  if (!(fabs(x - z) <= UNITS * unit)) {
+  if (!is_near(x, z, UNITS * unit)) {
     CT_FAIL("of %llx, %.17g, wanted %.17g", (unsigned long long)word, x, z);
   }
 }
@@ -202,7 +203,7 @@ static void inverses(const void *data) {
     uint32_t words[2] = {(uint32_t)inverses_f32[k].word, ~(uint32_t)inverses_f32[k].word};
     float z[2];
     p->normal_f32(2, words, z);
-    near((double)z[0], inverses_f32[k].z, 24, inverses_f32[k].word);
+    within_units((double)z[0], inverses_f32[k].z, 24, inverses_f32[k].word);
     CT_CHECK(z[1] == -z[0]);
   }
   for (size_t k = 0; k < CT_COUNT(inverses_f64); k++) {
@@ -211,7 +212,7 @@ static void inverses(const void *data) {
     double z[2];
     memcpy(words, pairs, sizeof words);
     p->normal_f64(2, words, z);
-    near(z[0], inverses_f64[k].z, 53, inverses_f64[k].word);
+    within_units(z[0], inverses_f64[k].z, 53, inverses_f64[k].word);
     CT_CHECK(z[1] == -z[0]);
   }
 }

@@ -14,6 +14,7 @@
 #include <gemel/gemel.h>
 #include "core/dtype.h"
 #include "ops/reduce.h"
+#include "support/near.h"
 #include "support/random.h"
 
 /* ---- Types ---- */
@@ -476,7 +477,7 @@ static void accuracy(const void *data) {
     size += fabs((double)x[k]);
   }
   CT_EQ_INT(reduce("sum", &view, -1, NULL, &got, 1, &error), GEMEL_OK);
-  CT_LE_DOUBLE(fabs((double)got - exact), (64 + 6 + 8) * 0x1p-24 * size);
+  CT_CHECK(is_near((double)got, exact, (64 + 6 + 8) * 0x1p-24 * size));
   free(x);
 }
 

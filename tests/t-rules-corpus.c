@@ -9,15 +9,13 @@
  */
 #include "ct.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/verify.h>
+#include "support/corpus.h"
 
-enum { SEEDS = 1, MOST_RULES = 64, MOST_FILES = 64, INSTANCES = 40 };
-
-static char files[MOST_FILES][64];
+enum { SEEDS = 1, MOST_RULES = 64, INSTANCES = 40 };
 
 /* What the records of one rule say. */
 struct seen {
@@ -48,17 +46,11 @@ static void note(void *user, const gemel_record *record) {
   }
 }
 
-static void path_of(const char *file, char *path, size_t bytes) {
-  const char *root = getenv("GEMEL_SRCDIR");
-  snprintf(path, bytes, "%s/tests/rules/%s", root != NULL ? root : ".", file);
-}
-
-static void verify(const char *file, uint64_t seed, struct all *all) {
+static void verify(const corpus_file *file, uint64_t seed, struct all *all) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&error);
   gemel_verify_options options;
   gemel_rules *rules;
-  char path[600];
   memset(all, 0, sizeof *all);
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
@@ -67,9 +59,8 @@ static void verify(const char *file, uint64_t seed, struct all *all) {
   options.instances = options.quick ? 0 : INSTANCES;
   options.sink = note;
   options.user = all;
-  path_of(file, path, sizeof path);
-  rules = gemel_rules_load(context, path, &error);
-  ct_context("%s: %s", file, error.text);
+  rules = gemel_rules_load(context, file->path, &error);
+  ct_context("%s: %s", file->name, error.text);
   CT_CHECK(rules != NULL);
   if (rules != NULL) {
     CT_EQ_UINT(gemel_rules_count(rules) <= MOST_RULES, 1);
@@ -80,21 +71,21 @@ static void verify(const char *file, uint64_t seed, struct all *all) {
   gemel_context_unref(context);
 }
 
-static void corpus(const void *data) {
-  const char *file = data;
-  int wrong = strstr(file, ".wrong.") != NULL, dead = strstr(file, ".dead.") != NULL;
+static void is_judged(const void *data) {
+  const corpus_file *file = data;
+  int wrong = strstr(file->name, ".wrong") != NULL, dead = strstr(file->name, ".dead") != NULL;
   for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     static struct all all;
     verify(file, seed, &all);
     for (size_t k = 0; k < all.n; k++) {
       const struct seen *seen = &all.rules[k];
-      ct_context("%s: %s, seed %d: %s", file, seen->name, (int)seed, seen->text);
+      ct_context("%s: %s, seed %d: %s", file->name, seen->name, (int)seed, seen->text);
       if (wrong) {
         CT_CHECK(seen->verdicts[GEMEL_VERDICT_REFUTED] > 0);
       } else if (dead) {
         CT_EQ_UINT(seen->verdicts[GEMEL_VERDICT_PASSED] + seen->verdicts[GEMEL_VERDICT_REFUTED], 0);
         CT_CHECK(seen->verdicts[GEMEL_VERDICT_UNINFORMATIVE] > 0);
-        if (strcmp(file, "empty.dead.rules") == 0) {
+        if (strcmp(file->name, "empty.dead") == 0) {
           CT_HAS_STR(seen->text, "no instance with elements was drawn");
         } else {
           CT_HAS_STR(seen->text, "no instance takes the arm");
@@ -110,31 +101,7 @@ static void corpus(const void *data) {
   }
 }
 
-static int is_rules(const struct dirent *entry) {
-  const char *dot = strrchr(entry->d_name, '.');
-  return dot != NULL && strcmp(dot, ".rules") == 0;
-}
-
-static void corpus_is_there(const void *data) {
-  (void)data;
-  CT_FAIL("no corpus is found, or too many: GEMEL_SRCDIR names the source folder");
-}
-
 void ct_register(void) {
-  struct dirent **entries = NULL;
-  char path[600];
-  int n;
-  path_of("", path, sizeof path);
-  n = scandir(path, &entries, is_rules, alphasort);
-  for (int k = 0; k < n; k++) {
-    if (k < MOST_FILES) {
-      snprintf(files[k], sizeof files[k], "%.63s", entries[k]->d_name);
-      CT_ADD("corpus", files[k], corpus, files[k]);
-    }
-    free(entries[k]);
-  }
-  free(entries);
-  if (n <= 0 || n > MOST_FILES) {
-    CT_ADD("corpus", "files", corpus_is_there, NULL);
-  }
+  static corpus rules = {.folder = "tests/rules", .end = ".rules", .least = 43};
+  corpus_add(&rules, "corpus", "rules", is_judged);
 }

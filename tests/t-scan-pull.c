@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include "passes/edit.h"
 #include "support/graph-text.h"
+#include "support/near.h"
 #include "support/random.h"
 
 enum { MOST = 16, N = 2, H = 3 };
@@ -236,7 +237,7 @@ static void same_numbers(const gemel_tensor *a, const gemel_tensor *b) {
   for (int64_t k = 0; k < gemel_tensor_elements(a) && gemel_tensor_dtype(a) == GEMEL_F64; k++) {
     double x = ((const double *)gemel_tensor_data(a))[k];
     double y = ((const double *)gemel_tensor_data(b))[k];
-    CT_CHECK(fabs(x - y) <= 1e-13 * (1 + fabs(x)));
+    CT_CHECK(is_near(x, y, 1e-13 * (1 + fabs(x))));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <gemel/gemel.h>
 #include <math.h>
 #include <stdio.h>
+#include "support/near.h"
 #include "support/unrolled.h"
 
 enum { MOST_IN = 6, N = 2, D = 3, H = 4, ROWS = 5 };
@@ -104,7 +105,7 @@ static void same_values(const gemel_graph *graph, int64_t rows) {
     const double *p = gemel_tensor_data(a[k]), *q = gemel_tensor_data(b[k]);
     CT_EQ_INT(gemel_tensor_elements(a[k]), gemel_tensor_elements(b[k]));
     for (int64_t i = 0; i < gemel_tensor_elements(a[k]); i++) {
-      CT_CHECK(fabs(p[i] - q[i]) <= 1e-13 * (1 + fabs(q[i])));
+      CT_CHECK(is_near(p[i], q[i], 1e-13 * (1 + fabs(q[i]))));
     }
     gemel_tensor_unref(a[k]);
     gemel_tensor_unref(b[k]);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include "core/dtype.h"
 #include "support/graph-text.h"
+#include "support/near.h"
 #include "support/random.h"
 #include "support/unrolled.h"
 
@@ -242,11 +243,9 @@ static double within_bound(const gemel_tensor *a, const gemel_tensor *b, const c
     sum += isfinite(y[i]) ? fabs(y[i]) : 0;
   }
   for (int64_t i = 0; i < gemel_tensor_elements(a); i++) {
-    int special = !isfinite(x[i]) || !isfinite(y[i]);
-    if (special ? !(x[i] == y[i] || (x[i] != x[i] && y[i] != y[i]))
-                : !(fabs(x[i] - y[i]) <= 1e-12 * sum)) {
+    if (!is_near_or_nan(x[i], y[i], 1e-12 * sum)) {
       CT_FAIL("%s, element %lld is %.17g, unrolled %.17g", what, (long long)i, x[i], y[i]);
-    } else if (!special) {
+    } else if (isfinite(x[i])) {
       worst = fmax(worst, fabs(x[i] - y[i]) / (1e-12 * sum));
     }
   }

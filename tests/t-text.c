@@ -4,7 +4,6 @@
  * the same, that errors say where they are, and that no text, however long, deep or damaged, does
  * harm.
  */
-#include <dirent.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "text/write.h"
 #include "ops/ops.h"
 #include "ct.h"
+#include "support/corpus.h"
 #include "support/graph-text.h"
 #include "support/small-stack.h"
 #include "support/random.h"
@@ -215,13 +215,14 @@ static void check_trip(gemel_context *context, const gemel_graph *graph) {
 }
 
 static void corpus_graph(const void *data) {
+  const corpus_file *file = data;
   gemel_context *context = begin();
   gemel_error error = {0};
   char *name = NULL;
-  gemel_graph *graph = gemel_load(context, (const char *)data, &name, &error);
+  gemel_graph *graph = gemel_load(context, file->path, &name, &error);
   CT_EQ_STR(error.text, "");
   CT_REQUIRE(graph != NULL);
-  CT_CHECK(name && (strstr((const char *)data, name) || strcmp(name, "graph") == 0));
+  CT_CHECK(name && (strstr(file->path, name) || strcmp(name, "graph") == 0));
   check_trip(context, graph);
   gemel_text_free(name);
   gemel_graph_unref(graph);
@@ -231,12 +232,13 @@ static void corpus_graph(const void *data) {
 /* A broken text's first line says where the error is and what it is about: # error LINE COLUMN PART
  */
 static void corpus_broken(const void *data) {
+  const corpus_file *file = data;
   gemel_context *context = begin();
   gemel_error error = {0};
   char *bytes, part[200] = "";
   size_t length;
   int line = 0, column = 0;
-  CT_REQUIRE(!gemel__file_read((const char *)data, GEMEL__MOST_BYTES, &bytes, &length, &error));
+  CT_REQUIRE(!gemel__file_read(file->path, GEMEL__MOST_BYTES, &bytes, &length, &error));
   CT_EQ_INT(sscanf(bytes, "# error %d %d %199[^\n]", &line, &column, part), 3);
   for (char *p = part; *p; p++) { /* a full stop stands for a quotation mark */
     *p = *p == '.' ? '\'' : *p;
@@ -854,29 +856,10 @@ static const ct_test tests[] = {
     CT_TEST("memory", memory, NULL),
 };
 
-/* One test for each file of a folder of the corpus. */
-static void add_corpus(const char *folder, ct_fn *run) {
-  static char paths[200][600];
-  static size_t used;
-  const char *source = getenv("GEMEL_SRCDIR");
-  char path[500], name[400];
-  snprintf(path, sizeof path, "%s/tests/corpus/%s", source ? source : ".", folder);
-  DIR *dir = opendir(path);
-  struct dirent *entry;
-  while (dir && (entry = readdir(dir)) != NULL) {
-    if (strstr(entry->d_name, ".gmt") && used < CT_COUNT(paths)) {
-      snprintf(paths[used], sizeof paths[used], "%s/%.80s", path, entry->d_name);
-      snprintf(name, sizeof name, "%s/%.80s", folder, entry->d_name);
-      CT_ADD("text", name, run, paths[used++]);
-    }
-  }
-  if (dir) {
-    closedir(dir);
-  }
-}
-
 void ct_register(void) {
+  static corpus graphs = {.folder = "tests/corpus/graphs", .end = ".gmt", .least = 8};
+  static corpus broken = {.folder = "tests/corpus/broken", .end = ".gmt", .least = 33};
   ct_suite("text", tests, CT_COUNT(tests));
-  add_corpus("graphs", corpus_graph);
-  add_corpus("broken", corpus_broken);
+  corpus_add(&graphs, "text", "graphs", corpus_graph);
+  corpus_add(&broken, "text", "broken", corpus_broken);
 }

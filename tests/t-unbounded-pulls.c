@@ -25,6 +25,7 @@
 #include "core/graph.h"
 #include "domains/special.h"
 #include "instances/instance.h"
+#include "support/near.h"
 #include "support/term-numbers.h"
 #include "unbounded/pull.h"
 
@@ -287,8 +288,7 @@ static int agree(world *w, const void *a, const void *b, gemel_dtype dtype) {
   if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
     return w->n.d->equal(w->n.d, a, b) == 1;
   }
-  return w->n.d->equal(w->n.d, a, b) == 1 || x == y || (isnan(x) && isnan(y)) ||
-         fabs(x - y) <= 1e-12 * size + 1e-40;
+  return w->n.d->equal(w->n.d, a, b) == 1 || is_near_or_nan(x, y, 1e-12 * size + 1e-40);
 }
 
 /* ELEMENT is that of the reference at INDEX. */

@@ -287,7 +287,7 @@ static void verified(const void *data) {
   CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
   CT_EQ_STR(error.text, "");
   CT_CHECK(*wrong ? h.refuted > 0 : h.refuted == 0 && h.passed >= 2);
-  CT_HAS_STR(h.text, *wrong ? "some results" : "");
+  CT_CHECK((strstr(h.text, "some results") != NULL) == (*wrong != 0));
   gemel_context_unref(context);
 }
 

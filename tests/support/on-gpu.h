@@ -14,6 +14,7 @@
 #include "sim/sim.h"
 
 #ifdef GEMEL_ON_GPU
+enum { NO_GPU = 77 };
 static inline int sim_reports(void) {
   return 0;
 }
@@ -23,6 +24,7 @@ static inline gemel__sim_alive sim_living(void) {
 static inline void sim_forget(void) {
 }
 #else
+enum { NO_GPU = 1 };
 static inline int sim_reports(void) {
   return gemel__sim_reports();
 }
@@ -34,13 +36,14 @@ static inline void sim_forget(void) {
 }
 #endif
 
-/* Ends the program, as one that is skipped, where there is no GPU. For ct_register. */
+/* Ends the program where there is no GPU: as one that is skipped, or with the sim, which always has
+ * one, as one that failed. For ct_register. */
 static inline void need_gpu(void) {
   gemel_error problem;
   gemel_cuda *cuda = gemel_cuda_open(0, &problem);
   if (cuda == NULL && problem.status == GEMEL_UNSUPPORTED) {
     fprintf(stderr, "there is no GPU, so nothing is checked: %s\n", problem.text);
-    exit(77);
+    exit(NO_GPU);
   }
   gemel_cuda_close(cuda);
 }

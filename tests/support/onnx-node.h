@@ -24,6 +24,7 @@
 #include "core/dtype.h"
 #include "../ct.h"
 #include "../onnx-writer.h"
+#include "near.h"
 #include "random.h"
 
 enum { MOST_INPUTS = 12, MOST_OUTPUTS = 5, MOST_ELEMENTS = 256, USUAL_OPSET = 24 };
@@ -135,8 +136,9 @@ static inline void same_numbers(const gemel_tensor *is, const numbers *should) {
     double b = should->values[k],
            a = gemel__dtype_load(should->dtype,
                                  (const char *)gemel_tensor_data(is) + (size_t)k * width);
-    CT_CHECK(a == b || (isfinite(a) && isfinite(b)));
-    CT_LE_DOUBLE(a == b ? 0 : fabs(a - b), should->error * (1 + fabs(b)));
+    if (!is_near(a, b, should->error * (1 + fabs(b)))) {
+      CT_FAIL("element %lld is %.17g, should be %.17g", (long long)k, a, b);
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #define GEMEL_TESTS_SLOPES_H
 
 #include <math.h>
+#include "near.h"
 #include "text-case.h"
 #include "unrolled.h"
 
@@ -118,7 +119,7 @@ static inline void close_together(const gemel_tensor *a, const gemel_tensor *b) 
   }
   for (size_t i = 0; i < (size_t)gemel_tensor_elements(a); i++) {
     double p = gemel__dtype_load(dtype, x + i * item), q = gemel__dtype_load(dtype, y + i * item);
-    if (!CT_LE_DOUBLE(fabs(p - q), 1e-12 * sum)) {
+    if (!is_near(p, q, 1e-12 * sum)) {
       CT_FAIL("element %zu is %.17g, wanted %.17g", i, p, q);
     }
   }

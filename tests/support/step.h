@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include "../run.h"
 #include "graph-text.h"
+#include "near.h"
 #include "sim/sim.h"
 
 /* A step of training, with a product, a cluster, an index that is read at run time and targets. */
@@ -137,7 +138,7 @@ static void check_state(const step *s, int number) {
 
 static void check_call(const step *s, int number, gemel_tensor **out) {
   CT_EQ_MEM(gemel_tensor_data(out[1]), wanted_part[number], sizeof wanted_part[number]);
-  CT_CHECK(fabsf(float_at(out[0], 0) - wanted_loss[number]) < 1e-4f * (1 + wanted_loss[number]));
+  CT_CHECK(is_near(float_at(out[0], 0), wanted_loss[number], 1e-4 * (1 + wanted_loss[number])));
   check_state(s, number + 1);
 }
 
