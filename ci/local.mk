@@ -28,6 +28,7 @@ EXTRA_DIST += %reldir%/lsan.supp
 EXTRA_DIST += %reldir%/proved
 EXTRA_DIST += %reldir%/recheck
 EXTRA_DIST += %reldir%/sanitize
+EXTRA_DIST += %reldir%/skips
 EXTRA_DIST += %reldir%/style
 EXTRA_DIST += %reldir%/suites
 EXTRA_DIST += %reldir%/symbols

@@ -289,6 +289,11 @@ EXTRA_DIST += %reldir%/run.h
 EXTRA_DIST += %reldir%/shared.h
 EXTRA_DIST += %reldir%/support
 EXTRA_DIST += %reldir%/terms.def
+if GPU_SIM
+sim_is_built = yes
+else
+sim_is_built = no
+endif
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
 # Those that take long begin first, so that all processors are busy to the end.
@@ -296,9 +301,7 @@ if VERIFY
 check_LIBRARIES += libgemel-faults.a
 check_PROGRAMS += $(fault_tests) $(verify_tests)
 endif
-sim_is_built = no
 if GPU_SIM
-sim_is_built = yes
 check_PROGRAMS += $(sim_tests)
 endif
 check_PROGRAMS += $(library_tests)

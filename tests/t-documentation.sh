@@ -207,9 +207,12 @@ done
 
 # ---- Options of all commands that are mentioned ----
 
-{ cat "$scratch"/blocks/*
-  cat "$source"/doc/*.md "$source/README.md" "$source/CONTRIBUTING.md" | sed '/^```/,/^```/d' | grep -o '`gemel [^`]*`' | tr -d '`'
-} | grep -oE '(^|[ /`])gemel [a-z]+( [^|;&#]*)?' | sed 's/.*gemel /gemel /' | sort -u >mentioned
+cat "$source"/doc/*.md "$source/README.md" "$source/CONTRIBUTING.md" | sed '/^```/,/^```/d' | grep -o '`gemel [^`]*`' | tr -d '`' >quoted
+sed -n 's/^gemel \([a-z][a-z]*\).*/\1/p' quoted | sort -u | while read -r command; do
+  "$gemel" "$command" --help >/dev/null 2>&1 || echo "$command"
+done >unknown
+[ ! -s unknown ] && result commands || result commands "gemel has no such commands" unknown
+cat "$scratch"/blocks/* quoted | grep -oE '(^|[ /`])gemel [a-z]+( [^|;&#]*)?' | sed 's/.*gemel /gemel /' | sort -u >mentioned
 while read -r _ command rest; do
   "$gemel" "$command" --help >help 2>/dev/null || continue
   for word in $rest; do

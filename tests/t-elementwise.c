@@ -7,7 +7,6 @@
  */
 #include "ct.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <gemel/gemel.h>
 #include "core/dtype.h"
 #include "ops/elementwise.h"
+#include "support/promised.h"
 #include "support/random.h"
 
 static const gemel__scalar_row *row_called(const char *name) {
@@ -647,16 +647,12 @@ static const accurate accurates[] = {
     {"sqrt", sqrtl, 0, 100},  {"digamma", digamma_of, 2, 30}, {"digamma", digamma_of, -0.5, -0.45},
 };
 
-/* Distance of GOT from EXACT in units of the last place that EXACT has in DTYPE. */
-static double ulps(gemel_dtype dtype, double got, long double exact) {
-  int bits = dtype == GEMEL_F32 ? 24 : 53, least = dtype == GEMEL_F32 ? -149 : -1074, e;
-  double largest = dtype == GEMEL_F32 ? (double)FLT_MAX : DBL_MAX;
-  if (isinf(got) && fabsl(exact) > (long double)largest * (1 + 0x1p-54L)) {
-    return 0;
+static void promises(const void *data) {
+  (void)data;
+  for (int k = 0; k < GEMEL__SCALAR_COUNT; k++) {
+    ct_context("%s", gemel__scalar_rows[k].name);
+    CT_LE_DOUBLE(gemel__scalar_rows[k].ulp, promise(gemel__scalar_rows[k].name));
   }
-  frexpl(exact, &e);
-  e = e - bits < least || exact == 0 ? least : e - bits;
-  return (double)(fabsl((long double)got - exact) / ldexpl(1, e));
 }
 
 /* Valgrind computes long double as double. */
@@ -687,7 +683,7 @@ static void accuracy(const void *data) {
       worst = error > worst || error != error ? error : worst;
     }
     ct_context("%s of %s on [%g, %g]", a->op, gemel_dtype_name(both[d]), a->low, a->high);
-    CT_LE_DOUBLE(worst, row->ulp);
+    CT_LE_DOUBLE(worst, promise(a->op));
   }
 }
 
@@ -800,8 +796,8 @@ static void derivative_types(const void *data) {
   static const gemel_dtype floats[] = {GEMEL_F32, GEMEL_F64, GEMEL_F16, GEMEL_BF16};
   gemel_context *context = gemel_context_new(NULL);
   const gemel_operation *record = gemel_operation_find(context, row->name);
-  int trial, k, differentiable = row->code != GEMEL__TYPE_INTEGER;
-  for (trial = 0; trial < (differentiable ? 40 : 0); trial++) {
+  int trial, k;
+  for (trial = 0; trial < 40; trial++) {
     gemel_graph *graph = gemel_graph_new(context, NULL);
     gemel_sample sample = {.size = sizeof sample,
                            .context = context,
@@ -873,7 +869,7 @@ static void no_memory(const void *data) {
 static const ct_test tests[] = {
     CT_TEST("refused-dtype", refused_dtype, NULL), CT_TEST("comparisons", comparisons, NULL),
     CT_TEST("kernels-complete", complete, NULL),   CT_TEST("plain-strides", plain_strides, NULL),
-    CT_TEST("no-memory", no_memory, NULL),
+    CT_TEST("no-memory", no_memory, NULL),         CT_TEST("promises", promises, NULL),
 };
 
 /* Adds a test for each element of a table. */
@@ -895,5 +891,10 @@ void ct_register(void) {
   ADD_CASES("accuracy", accurates, accuracy, accurates[k].op)
   ADD_CASES("slope", slope_cases, slope, slope_cases[k].op)
   ADD_CASES("variants", gemel__scalar_rows, variants, gemel__scalar_rows[k].name)
-  ADD_CASES("derivative", gemel__scalar_rows, derivative_types, gemel__scalar_rows[k].name)
+  for (k = 0; k < CT_COUNT(gemel__scalar_rows); k++) {
+    if (gemel__scalar_rows[k].code != GEMEL__TYPE_INTEGER) {
+      CT_ADD_TO("elementwise", "derivative", gemel__scalar_rows[k].name, derivative_types,
+                &gemel__scalar_rows[k]);
+    }
+  }
 }

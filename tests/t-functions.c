@@ -31,11 +31,37 @@ static double point(gemel__random *random, size_t k) {
              : gemel__random_sign(random) * gemel__random_magnitude(random, -30, 4);
 }
 
+typedef int (*of_mpfr)(mpfr_t y, const mpfr_t x, mpfr_rnd_t round);
+
+/* MPFR's function for F, by its name where MPFR has it; the others are the row's own. */
+static of_mpfr mpfr_of(gemel__real_function f) {
+  switch (f) {
+  case GEMEL__REAL_SIN:
+    return mpfr_sin;
+  case GEMEL__REAL_COS:
+    return mpfr_cos;
+  case GEMEL__REAL_ATAN:
+    return mpfr_atan;
+  case GEMEL__REAL_ERF:
+    return mpfr_erf;
+  case GEMEL__REAL_POLYGAMMA0:
+    return mpfr_digamma;
+  case GEMEL__REAL_TANH:
+    return mpfr_tanh;
+  case GEMEL__REAL_EXPM1:
+    return mpfr_expm1;
+  case GEMEL__REAL_LOG1P:
+    return mpfr_log1p;
+  default:
+    return gemel__real_functions[f].number;
+  }
+}
+
 static double by_mpfr(gemel__real_function f, double x) {
   mpfr_t t;
   mpfr_init2(t, 53);
   mpfr_set_d(t, x, MPFR_RNDN);
-  gemel__real_functions[f].number(t, t, MPFR_RNDN);
+  mpfr_of(f)(t, t, MPFR_RNDN);
   double y = mpfr_get_d(t, MPFR_RNDN);
   mpfr_clear(t);
   return y;
@@ -120,6 +146,50 @@ static void encloses_intervals(const void *data) {
   gemel__elements_free(d, e, 1);
   gemel__ordered_free(o);
   gemel__domains_cleanup();
+}
+
+/* The distance of A from B, as a part of B. */
+static double relative(const mpfr_t a, const mpfr_t b) {
+  mpfr_t t;
+  mpfr_init2(t, 100);
+  mpfr_reldiff(t, b, a, MPFR_RNDN);
+  double distance = fabs(mpfr_get_d(t, MPFR_RNDN));
+  mpfr_clear(t);
+  return distance;
+}
+
+/* Where MPFR has no function by the name: erf undoes erfinv, and the derivative n of digamma at 1
+ * is
+ * (-1)^(n + 1) n! zeta(n + 1). */
+static void of_no_name(const void *data) {
+  mpfr_t a, b;
+  (void)data;
+  mpfr_init2(a, 100);
+  mpfr_init2(b, 100);
+  for (int k = -9; k < 10; k++) {
+    mpfr_set_si(b, k, MPFR_RNDN);
+    mpfr_div_ui(b, b, 10, MPFR_RNDN);
+    gemel__real_functions[GEMEL__REAL_ERFINV].number(a, b, MPFR_RNDN);
+    mpfr_erf(a, a, MPFR_RNDN);
+    CT_CHECK(k == 0 ? mpfr_zero_p(a) : relative(a, b) < 0x1p-90);
+  }
+  for (unsigned long n = 1; n < GEMEL__POLYGAMMAS; n++) {
+    mpfr_set_ui(b, 1, MPFR_RNDN);
+    gemel__real_functions[GEMEL__REAL_POLYGAMMA0 + n].number(a, b, MPFR_RNDN);
+    mpfr_fac_ui(b, n, MPFR_RNDN);
+    mpfr_neg(b, b, MPFR_RNDN);
+    if (n % 2 != 0) {
+      mpfr_neg(b, b, MPFR_RNDN);
+    }
+    mpfr_t zeta;
+    mpfr_init2(zeta, 100);
+    mpfr_zeta_ui(zeta, n + 1, MPFR_RNDN);
+    mpfr_mul(b, b, zeta, MPFR_RNDN);
+    mpfr_clear(zeta);
+    CT_LE_DOUBLE(relative(a, b), 0x1p-90);
+  }
+  mpfr_clear(a);
+  mpfr_clear(b);
 }
 
 /* IEEE values, rounded to f64: MPFR's own. */
@@ -224,6 +294,7 @@ static const gemel__real_function functions[] = {
 };
 
 void ct_register(void) {
+  CT_ADD("functions", "of_no_name", of_no_name, NULL);
   for (size_t k = 0; k < CT_COUNT(functions); k++) {
     const char *name = gemel__real_functions[k].name;
     CT_ADD_TO("functions", "enclosed", name, enclosed, &functions[k]);

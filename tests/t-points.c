@@ -133,13 +133,14 @@ static void ranges_are_kept(const void *data) {
   gemel__points_add_constant(&p, -DBL_MAX);
   gemel__points_add_constant(&p, 0x1p-1074);
   double x[20];
+  size_t outside = 0;
   for (int i = 0; i < 3000; i++) {
     gemel__points_begin(&p, &r);
     gemel__points_draw(&p, &r, range, -3, 4, CT_COUNT(x), x);
     for (size_t k = 0; k < CT_COUNT(x); k++)
-      if (!isfinite(x[k]) || !is_inside(x[k], range) || (x[k] == 0 && signbit(x[k])))
-        CT_FAIL("%a is outside", x[k]);
+      outside += !isfinite(x[k]) || !is_inside(x[k], range) || (x[k] == 0 && signbit(x[k]));
   }
+  CT_EQ_UINT(outside, 0);
   gemel__points_clear(&p);
 }
 

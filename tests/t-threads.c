@@ -57,9 +57,8 @@ static void run(void *(*work)(void *), struct job *jobs) {
   }
   for (k = 0; k < THREADS; k++) {
     pthread_join(threads[k], NULL);
-    if (jobs[k].wrong != 0) {
-      CT_FAIL("thread %d: line %d", k, jobs[k].wrong);
-    }
+    ct_context("thread %d: line", k);
+    CT_EQ_INT(jobs[k].wrong, 0);
   }
 }
 

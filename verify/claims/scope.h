@@ -27,8 +27,8 @@ unsigned gemel__claimed_of_graph(const gemel_proof *proof, const gemel_graph *gr
  * out. */
 int gemel__claims_bits_of_graph(const gemel_proof *proof, const gemel_graph *graph);
 
-/* Takes back what PROOF claims, since COUNTEREXAMPLE, which is borrowed, contradicts it. POLES: 1 if
- * something on the way may be infinite there, such as log 0, of which nothing is claimed. */
+/* Takes back what PROOF claims, since COUNTEREXAMPLE, which is borrowed, contradicts it. POLES: 1
+ * if something on the way may be infinite there, such as log 0, of which nothing is claimed. */
 void gemel__withdraw(gemel_proof *proof, const char *counterexample, int poles);
 
 /* Takes back what PROOF claims if no instance was found to check it with. */
