@@ -127,6 +127,7 @@ verify_tests += %reldir%/t-unbounded
 verify_tests += %reldir%/t-unbounded-parts
 verify_tests += %reldir%/t-unbounded-pulls
 verify_tests += %reldir%/t-unbounded-recorded
+verify_tests += %reldir%/t-unbounded-exponentials
 verify_tests += %reldir%/t-unbounded-hints
 verify_tests += %reldir%/t-unbounded-scalar
 verify_tests += %reldir%/t-unbounded-terms

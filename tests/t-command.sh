@@ -197,6 +197,19 @@ gives show/twice 0 '^graph f' show shown.gmt
 same show/same shown.gmt "$scratch/out"
 gives show/debug 0 '= mul(%0, %1): f32\[N, 3\]  # f.gmt:2$' show --format debug f.gmt
 gives show/debug-attributes 0 '= reshape(%[0-9]*, shape = \[4, 3\]): f32\[4, 3\]' show --format=debug make.gmt
+cat >attributes.gmt <<'END'
+graph attributes(x: f32[9, N]) {
+  a, b, c, d, e, f, g, h, i = split(x, sizes = [1, 1, 1, 1, 1, 1, 1, 1, 1])
+  j = invoke(a, body = graph (x: f32[1, N]) { return r = -x })
+  k = reshape(b, shape = [N])
+  return y = cast(j, dtype = f64), k = k, l = tensor(f32[2, 2], [1, 2, 3, 4]), s = searchsorted(k, k, side = "right")
+}
+END
+gives show/attributes 0 '' show --format debug attributes.gmt
+for said in 'split(%0, sizes = \[1, 1, 1, 1, 1, 1, 1, 1, \.\.\.\], axis = 0)' 'invoke(%1, body = graph of 2 nodes)' 'reshape(%1:1, shape = \[N\])' \
+  'constant(value = f32\[2, 2\])' 'cast(%2, dtype = f64)' 'searchsorted(%3, %3, side = right)'; do
+  grep -q -e "$said" "$scratch/out" && good "show/attributes/${said%%(*}" || wrong "show/attributes/${said%%(*}" "no line has $said"
+done
 gives show/dot 0 '^  n0 -> n2 \[label="0: f32\[N, 3\]"\];' show -f dot f.gmt
 gives show/out 0 '' show f.gmt -o shown2.gmt
 same show/out-same shown.gmt shown2.gmt
@@ -375,6 +388,17 @@ refuses opt/lift "neither aggressive nor cheapest" opt --lift backward opt.gmt
 gives opt/host 0 '= mul(n4, n0)$' opt --mode none --device host --lift aggressive opt.gmt
 if "$gemel" opt --device abacus opt.gmt 2>&1 | grep -q 'knows.* sim'; then
   gives opt/sim 0 'transfer(x, space = 1)$' opt --mode none --device sim --lift aggressive opt.gmt
+  cat >stay.gmt <<'END'
+graph stay(x: f32[4, 4]) {
+  return y = exp(cholesky(dot(x, x))) * 2:f32
+}
+END
+  gives opt/sim-profile 0 'dot(n0, n0' opt --mode none --device sim --lift aggressive --profile stay.gmt
+  grep -q '^lift  *mul  *[0-9.]*  *1  *2$' "$scratch/err" && grep -q '^lifted 4 nodes, 0 stay .* transfers 1 values to the device and 1 from it, its plan 1$' "$scratch/err" &&
+    good opt/sim-report || wrong opt/sim-report "no report of what is lifted"
+  gives opt/sim-cheapest 0 '' opt --mode none --device sim --lift cheapest --profile stay.gmt
+  grep -q '^stay.gmt:2: cholesky stays on the host: transfers would take longer' "$scratch/err" && grep -q '^by the model .* a call takes [0-9.]* us$' "$scratch/err" &&
+    good opt/sim-stays || wrong opt/sim-stays "no report of what stays"
   gives run/sim 0 '^\[1e-08 1e-08\]$' run opt.gmt -i x=tiny/x.npy -i y=tiny/y.npy --device sim --lift aggressive \
     --dump lifted
   gives replay/sim 0 'is the same, bit for bit$' run lifted --device sim

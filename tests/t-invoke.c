@@ -215,7 +215,7 @@ static void refused(const void *data) {
   gemel_value in[2] = {s.x, s.y}, z = gemel_invoke(r->arguments, in, body);
   CT_CHECK((r->status != GEMEL_OK) == gemel_is_null(z));
   CT_EQ_INT(gemel_graph_error(s.graph)->status, r->status);
-  CT_HAS_STR(gemel_graph_error(s.graph)->text, r->message);
+  CT_CHECK(strstr(gemel_graph_error(s.graph)->text, r->message) != NULL);
   gemel_graph_unref(body);
   close_scene(&s);
 }

@@ -335,7 +335,7 @@ static void refuses(const void *data) {
     gemel_status status = parse(bytes, 8 + n + headers[k].data, &error);
     CT_EQ_INT(status, error.status);
     CT_CHECK((status == GEMEL_OK) == (headers[k].says[0] == 0));
-    CT_HAS_STR(error.text, headers[k].says);
+    CT_CHECK(strstr(error.text, headers[k].says) != NULL);
     CT_CHECK(status == GEMEL_OK || strstr(error.text, "f.safetensors: ") == error.text);
   }
   ct_context(NULL);
