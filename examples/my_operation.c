@@ -285,7 +285,7 @@ static void print(void *user, const gemel_record *record) {
 static int judge(gemel_context *context, const gemel_operation *operation,
                  const gemel_reference *reference, int right) {
   gemel_verify_options options = {0};
-  gemel_verify_summary summary = {0};
+  gemel_verify_summary summary = {.size = sizeof summary};
   gemel_error error = {0};
   options.size = sizeof options;
   options.ops = operation->name;

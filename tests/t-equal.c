@@ -101,7 +101,7 @@ static void needs_are_named(const void *data) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = graph_returning(context, three, c->a),
                 *b = graph_returning(context, three, c->b);
-    gemel_pair_result all = {0}, none = {0}, others = {0};
+    gemel_pair_result all = {.size = sizeof all}, none = all, others = all;
     heard h = ask(a, b, GEMEL_NEEDS_ALL, 3, &all);
     ct_context("%s and %s: %s", c->a, c->b, h.detail);
     CT_EQ_STR(gemel_verdict_name(all.verdict), "passed");
@@ -154,7 +154,7 @@ static void parting_is_named(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *a = graph_returning(context, three, "exp(x * y) + sum(z)"),
               *b = graph_returning(context, three, "exp(x * y) + prod(z)");
-  gemel_pair_result result = {0};
+  gemel_pair_result result = {.size = sizeof result};
   heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
   (void)data;
   CT_EQ_STR(gemel_verdict_name(result.verdict), "refuted");
@@ -232,8 +232,8 @@ static void big_graphs_shrink(const void *data) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = long_chain(context, all[k].left), *b = long_chain(context, all[k].right);
     gemel_verify_options options = {0};
-    gemel_verify_summary summary = {0};
-    gemel_pair_result result = {0};
+    gemel_verify_summary summary = {.size = sizeof summary};
+    gemel_pair_result result = {.size = sizeof result};
     repeated r = {"", GEMEL_VERDICT_PASSED, ""};
     options.size = sizeof options;
     summary.size = sizeof summary;
@@ -276,7 +276,7 @@ static void known_signs(const void *data) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = graph_returning(context, three, cases[k][0]),
                 *b = graph_returning(context, three, cases[k][1]);
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
     ct_context("%s: %s %s", cases[k][0], h.how, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), "passed");
@@ -291,7 +291,7 @@ static void zeros_say_nothing(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *a = graph_returning(context, three, "relu(x - exp(x) - 1e-30:f64 * abs(z))");
   gemel_graph *b = graph_returning(context, three, "relu(x - exp(x) - 3e-30:f64 * abs(z))");
-  gemel_pair_result result = {0};
+  gemel_pair_result result = {.size = sizeof result};
   heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
   (void)data;
   ct_context("%s %s", h.how, h.detail);
@@ -346,7 +346,7 @@ static void large_sizes(const void *data) {
   for (k = 0; k < CT_COUNT(cases); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *graphs[2];
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     heard h;
     int side;
     for (side = 0; side < 2; side++) {
@@ -405,7 +405,7 @@ static void rounded_constants(const void *data) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = of_input(context, cases[k].dtype, cases[k].a);
     gemel_graph *b = of_input(context, cases[k].dtype, cases[k].b);
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
     ct_context("%s and %s: %s", cases[k].a, cases[k].b, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), cases[k].verdict);
@@ -444,7 +444,7 @@ static void folded_halves(const void *data) {
   for (size_t k = 0; k < 2 * CT_COUNT(cases); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = halves(context, w, r), *b = halves(context, cases[k / 2].w, cases[k / 2].r);
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     heard h = ask(k % 2 == 0 ? a : b, k % 2 == 0 ? b : a, GEMEL_PAIR_DEFAULT, 1, &result);
     ct_context("case %zu: %s", k, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), cases[k / 2].right ? "passed" : "refuted");
@@ -563,7 +563,7 @@ static void parts_are_counted(const void *data) {
   for (size_t k = 0; k < CT_COUNT(cases); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = layers(context, cases[k].a), *b = layers(context, cases[k].b);
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
     CT_EQ_STR(gemel_verdict_name(result.verdict), "passed");
     CT_HAS_STR(h.detail, cases[k].says);
@@ -622,7 +622,7 @@ static void rounded_decisions(const void *data) {
   for (k = 0; k < CT_COUNT(all); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_verify_options options = {0};
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     char text[300];
     gemel_graph *graph;
     snprintf(text, sizeof text, "graph f(x: f32[9], y: f32[9]) {\n  return r = %s\n}\n", all[k]);
@@ -649,7 +649,7 @@ static void whole_numbers(const void *data) {
     const char *dtype = dtypes[k / CT_COUNT(tiers)];
     gemel_graph *a = of_input(context, dtype, "maximum(9223372036854775805, x) - 0 * x");
     gemel_graph *b = of_input(context, dtype, "maximum(9223372036854775804, x) - 0 * x");
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     heard h = ask_tiers(a, b, GEMEL_NEEDS_ALL, 1, 1u << tiers[k % CT_COUNT(tiers)], &result);
     ct_context("%s, tier %s\n%s", dtype, gemel_tier_name(tiers[k % CT_COUNT(tiers)]),
                h.counterexample);
@@ -665,7 +665,7 @@ static void many_inputs(const void *data) {
   enum { N = 10000 };
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graphs[2];
-  gemel_pair_result result = {0};
+  gemel_pair_result result = {.size = sizeof result};
   gemel_verify_options options = {0};
   int side, k;
   (void)data;
@@ -727,7 +727,7 @@ static void large_constants(const void *data) {
     v[k] = w[k] * s[k % N];
   }
   for (int wrong = 0; wrong < 2; wrong++) {
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     v[N * N / 3] *= wrong ? 1.00005f : 1;
     gemel_graph *a = layer(context, w, s), *b = layer(context, v, NULL);
     heard h = ask(a, b, GEMEL_PAIR_DEFAULT, 1, &result);

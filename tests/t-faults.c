@@ -377,7 +377,7 @@ static void keep_file(void *user, const gemel_record *record) {
 
 static gemel_verdict replayed(const char *path, int id) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel_verify_summary summary = {0};
+  gemel_verify_summary summary = {.size = sizeof summary};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_status status;
   gemel__fault_active = id;

@@ -639,7 +639,7 @@ static void replays(const void *data) {
   for (size_t k = 0; k < CT_COUNT(others) * CT_COUNT(tiers); k++) {
     const char *other = others[k / CT_COUNT(tiers)], *tier = tiers[k % CT_COUNT(tiers)];
     char path[300], second[300];
-    gemel_verify_summary summary = {0};
+    gemel_verify_summary summary = {.size = sizeof summary};
     gemel_error error;
     snprintf(path, sizeof path, "%s/hostile-%zu", ct_scratch(), k);
     snprintf(second, sizeof second, "graph second(%s\n}\n", other);
@@ -685,7 +685,7 @@ static void replays_with_strides(const void *data) {
   (void)data;
   for (size_t k = 0; k < CT_COUNT(strides) * CT_COUNT(tiers); k++) {
     char path[300];
-    gemel_verify_summary summary = {0};
+    gemel_verify_summary summary = {.size = sizeof summary};
     snprintf(path, sizeof path, "%s/strides-%zu", ct_scratch(), k);
     ask_with_strides(path, tiers[k % CT_COUNT(tiers)], strides[k / CT_COUNT(tiers)]);
     ct_context("%s", path);
@@ -699,7 +699,7 @@ static void replays_with_symbols(const void *data) {
   static const char fits[] = "graph g(x: f32[N * 2]) {\n  return y = x\n}\n";
   enum { SYMBOLS = 32 };
   char graph[1000] = "graph g(", path[300];
-  gemel_verify_summary summary = {0};
+  gemel_verify_summary summary = {.size = sizeof summary};
   size_t used = strlen(graph);
   clock_t before = clock();
   (void)data;

@@ -22,7 +22,7 @@ static void is_equal(const void *data) {
   gemel_context *context;
   gemel_graph *graph, *optimized = NULL;
   gemel_verify_options options = {0};
-  gemel_pair_result result = {0};
+  gemel_pair_result result = {.size = sizeof result};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   char said[600] = "";
   CT_SKIP_IF_QUICK();

@@ -370,7 +370,7 @@ static void one_pair(const void *data) {
   b = make_side(context, c->inputs, c->b);
   for (seed = 1; a != NULL && b != NULL && seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     gemel_verify_options options = {0};
-    gemel_pair_result result = {0};
+    gemel_pair_result result = {.size = sizeof result};
     struct heard h = {0, 0, 0, 0, ""};
     options.size = sizeof options;
     options.seed = seed;
@@ -496,7 +496,7 @@ static void defined(const void *data) {
   gemel_graph *formula =
                   parse(context, "graph f(x: f64[N]) {\n  return r = x * sigmoid(x) * 2\n}\n"),
               *again;
-  gemel_pair_result result = {0};
+  gemel_pair_result result = {.size = sizeof result};
   struct heard h = {0, 0, 0, 0, ""};
   char *text = gemel_print_string(graph, "f", &error), *second;
   (void)data;
@@ -570,7 +570,7 @@ static void deciding_pair(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_verify_options options = {.size = sizeof options, .instances = 24};
-  gemel_pair_result result = {0};
+  gemel_pair_result result = {.size = sizeof result};
   gemel_graph *a, *b;
   CT_EQ_INT(define(context, DECIDING_TEXT, &error), GEMEL_OK);
   a = make_side(context, "x: f64[N]", c->a);

@@ -172,7 +172,7 @@ static void catalogue_by_few(const void *data) {
 static void replay(const char *path) {
   gemel_context *context = gemel_context_new(&error);
   gemel_verify_options options;
-  gemel_verify_summary summary;
+  gemel_verify_summary summary = {.size = sizeof summary};
   memset(&options, 0, sizeof options);
   options.size = sizeof options;
   CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, &error), GEMEL_OK);

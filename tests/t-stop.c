@@ -166,6 +166,7 @@ static void ask(const pair *p, size_t jobs, struct heard *h) {
   a = parse(context, p->a);
   b = parse(context, p->b);
   h->asked = clock();
+  h->result.size = sizeof h->result;
   CT_EQ_INT(gemel_verify_pair(a, b, p->name, p->allow, &options, &h->result, &error), GEMEL_OK);
   gemel_graph_unref(a);
   gemel_graph_unref(b);
@@ -298,6 +299,7 @@ static void older_callers(const void *data) {
   (void)data;
   h.text = calloc(1, ROOM);
   h.thread = pthread_self();
+  h.result.size = sizeof h.result;
   CT_EQ_INT(gemel_verify_pair(a, b, "older", GEMEL_NEEDS_ALL, &options, &h.result, NULL), GEMEL_OK);
   CT_EQ_UINT(h.ticks, 0);
   CT_EQ_INT(h.result.verdict, GEMEL_VERDICT_PASSED);
@@ -433,7 +435,7 @@ static int small_run(void *data) {
                                   .tiers = 1u << GEMEL_TIER_REAL};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&error);
-  gemel_pair_result result = {0};
+  gemel_pair_result result = {.size = sizeof result};
   gemel_graph *a = NULL, *b = NULL;
   gemel_status status = error.status;
   if (context != NULL && (a = gemel_parse(context, SUM_A, strlen(SUM_A), "a", NULL, &error)) &&

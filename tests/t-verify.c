@@ -67,7 +67,7 @@ static gemel_verify_options options_for(heard *h, uint64_t seed, size_t instance
 static heard whole(uint64_t seed, size_t instances) {
   heard h;
   gemel_verify_options options = options_for(&h, seed, instances, NULL);
-  gemel_verify_summary summary = {0};
+  gemel_verify_summary summary = {.size = sizeof summary};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(NULL);
   size_t k;
@@ -155,6 +155,29 @@ static void derivatives_alone(const void *data) {
   CT_EQ_INT(gemel_verify_operations(context, &options, NULL, NULL), GEMEL_OK);
   ct_context("%s", h.bad);
   CT_EQ_UINT(h.verdicts[GEMEL_VERDICT_PASSED], 2);
+  gemel_context_unref(context);
+}
+
+/* A summary of a program that was compiled with a shorter one, or a longer one. */
+static void other_sizes(const void *data) {
+  struct {
+    gemel_verify_summary summary;
+    size_t more;
+  } longer = {{sizeof longer, 0, {0}}, 7}, shorter = {{0}, 7};
+  heard h;
+  gemel_verify_options options = options_for(&h, 1, 4, "add");
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  shorter.summary.size = offsetof(gemel_verify_summary, verdicts);
+  shorter.summary.verdicts[GEMEL_VERDICT_PASSED] = 99;
+  CT_EQ_INT(gemel_verify_operations(context, &options, &shorter.summary, NULL), GEMEL_OK);
+  CT_EQ_UINT(shorter.summary.records, h.records);
+  CT_EQ_UINT(shorter.summary.size, offsetof(gemel_verify_summary, verdicts));
+  CT_EQ_UINT(shorter.summary.verdicts[GEMEL_VERDICT_PASSED], 99);
+  CT_EQ_INT(gemel_verify_operations(context, &options, &longer.summary, NULL), GEMEL_OK);
+  CT_CHECK(longer.summary.verdicts[GEMEL_VERDICT_PASSED] > 0);
+  CT_EQ_UINT(longer.summary.size, sizeof longer);
+  CT_EQ_UINT(longer.more, 0);
   gemel_context_unref(context);
 }
 
@@ -255,6 +278,8 @@ static void sizeless(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_verify_options verify = {0};
   gemel_rewrite_options rewrite = {0};
+  gemel_verify_summary summary = {.size = 0};
+  gemel_pair_result result = {.size = 0};
   gemel_kernel kernel = {"mine", NULL, right_square};
   gemel_graph *graph = gemel_graph_new(context, NULL);
   gemel_error error;
@@ -271,6 +296,12 @@ static void sizeless(const void *data) {
   REFUSED(gemel_verify_pair(graph, graph, NULL, 0, &verify, NULL, &error), "gemel_verify_options");
   REFUSED(gemel_verify_rules(context, NULL, NULL, &verify, NULL, &error), "gemel_verify_options");
   REFUSED(gemel_verify_replay(context, "none", &verify, NULL, &error), "gemel_verify_options");
+  REFUSED(gemel_verify_operations(context, NULL, &summary, &error), "gemel_verify_summary");
+  REFUSED(gemel_verify_kernel(context, "sqr", &kernel, NULL, &summary, &error),
+          "gemel_verify_summary");
+  REFUSED(gemel_verify_rules(context, NULL, NULL, NULL, &summary, &error), "gemel_verify_summary");
+  REFUSED(gemel_verify_replay(context, "none", NULL, &summary, &error), "gemel_verify_summary");
+  REFUSED(gemel_verify_pair(graph, graph, NULL, 0, NULL, &result, &error), "gemel_pair_result");
   REFUSED(gemel_rewrite(graph, &rewrite, &error) == NULL ? error.status : GEMEL_OK,
           "gemel_rewrite_options");
 #undef REFUSED
@@ -420,8 +451,8 @@ static void replay(const void *data) {
   gemel_graph *left = gemel_parse(context, a, strlen(a), "a", NULL, NULL);
   gemel_graph *right = gemel_parse(context, b, strlen(b), "b", NULL, NULL);
   gemel_verify_options options = {0};
-  gemel_verify_summary summary = {0};
-  gemel_pair_result result;
+  gemel_verify_summary summary = {.size = sizeof summary};
+  gemel_pair_result result = {.size = sizeof result};
   char path[300] = "";
   (void)data;
   options.size = sizeof options;
@@ -451,7 +482,7 @@ static void replay_without_values(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   (void)data;
   for (size_t k = 0; k < 6; k++) {
-    gemel_verify_summary summary = {0};
+    gemel_verify_summary summary = {.size = sizeof summary};
     gemel_error error = {GEMEL_OK, 0, 0, ""};
     char path[300], second[300];
     snprintf(path, sizeof path, "%s/none-%zu", ct_scratch(), k);
@@ -484,7 +515,7 @@ static void zero_is_no_good_verdict(const void *data) {
   gemel_graph *left = gemel_parse(context, a, strlen(a), "a", NULL, NULL);
   gemel_graph *right = gemel_parse(context, b, strlen(b), "b", NULL, NULL);
   gemel_verify_options options = {0};
-  gemel_pair_result result;
+  gemel_pair_result result = {.size = sizeof result};
   size_t k;
   (void)data;
   CT_CHECK(!good((gemel_verdict)0));
@@ -517,6 +548,7 @@ static const ct_test tests[] = {CT_TEST("zero", zero_is_no_good_verdict, NULL),
                                 CT_TEST("derivatives_alone", derivatives_alone, NULL),
                                 CT_TEST("kernels", own_kernels, NULL),
                                 CT_TEST("sizeless", sizeless, NULL),
+                                CT_TEST("other_sizes", other_sizes, NULL),
                                 CT_TEST("own_operation", own_operation, NULL),
                                 CT_TEST("json", json_is_well_formed, NULL),
                                 CT_TEST("memory", out_of_memory, NULL)};

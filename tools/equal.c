@@ -294,7 +294,7 @@ static int write_reports(const gemel__records *records, const pair_question *q, 
 
 static int compare(gemel__records *records, const pair_question *q,
                    const gemel_verify_options *settings) {
-  gemel_pair_result result;
+  gemel_pair_result result = {.size = sizeof result};
   gemel_error error;
   memset(&result, 0, sizeof result);
   result.size = sizeof result;

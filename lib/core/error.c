@@ -48,14 +48,27 @@ gemel_status gemel__null(gemel_error *error, const char *what) {
   return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s is null", what);
 }
 
+gemel_status gemel__check_result(const void *result, const char *name, gemel_error *error) {
+  return result == NULL || *(const size_t *)result != 0
+             ? GEMEL_OK
+             : gemel__fail(error, GEMEL_BAD_ARGUMENT, "the size of %s is 0: set it to sizeof(%s)",
+                           name, name);
+}
+
+void gemel__give_result(void *result, const void *made, size_t bytes) {
+  size_t size = result != NULL ? *(size_t *)result : 0;
+  if (size > sizeof size) {
+    size_t given = size < bytes ? size : bytes;
+    memset((char *)result + sizeof size, 0, size - sizeof size);
+    memcpy((char *)result + sizeof size, (const char *)made + sizeof size, given - sizeof size);
+  }
+}
+
 gemel_status gemel__take_options(void *taken, size_t bytes, const void *given, const char *name,
                                  gemel_error *error) {
   size_t size = given != NULL ? *(const size_t *)given : 0;
   memset(taken, 0, bytes);
-  if (given != NULL && size == 0) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the size of %s is 0: set it to sizeof(%s)", name,
-                       name);
-  }
+  GEMEL__TRY(gemel__check_result(given, name, error));
   if (given != NULL) {
     memcpy(taken, given, size < bytes ? size : bytes);
   }

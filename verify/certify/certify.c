@@ -458,7 +458,6 @@ void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *c
   if (counts == NULL) {
     return;
   }
-  size_t size = counts->size < sizeof *counts ? counts->size : sizeof *counts;
   memset(&total, 0, sizeof total);
   if (hook != NULL) {
     certifier *c = (certifier *)hook;
@@ -466,6 +465,5 @@ void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *c
     total = c->total;
     pthread_mutex_unlock(&c->lock);
   }
-  total.size = size;
-  memcpy(counts, &total, size);
+  gemel__give_result(counts, &total, sizeof total);
 }

@@ -71,7 +71,7 @@ static gemel_status prove(gemel_context *context, proving *p, gemel_error *error
   gemel__run run;
   const gemel_verify_options options = {
       .size = sizeof options, .jobs = p->options->jobs, .sink = pass_on, .user = p};
-  gemel_status status = gemel__run_init(&run, context, &options, error);
+  gemel_status status = gemel__run_init(&run, context, &options, NULL, error);
   status = status == GEMEL_OK ? gemel__run_jobs(&run, p->count, prove_one, p, error) : status;
   if (p->index != NULL && fclose(p->index) != 0 && p->status == GEMEL_OK) {
     p->status = GEMEL_IO;

@@ -234,7 +234,7 @@ static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_
 static int ask_once(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
   uint64_t hash = gemel__asked_hash(part);
   int passed = gemel__asked_answer(&p->asked, part, hash);
-  gemel_pair_result result;
+  gemel_pair_result result = {.size = sizeof result};
   if (passed < 0) {
     passed = ask_part(p, part, &result, error);
     if (passed >= 0 && gemel__asked_keep(&p->asked, part, hash, passed) != 0) {
@@ -864,7 +864,8 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
   gemel_graph *matched = NULL;
   gemel__ticker ticker;
   struct parts *p = gemel__alloc_zeroed(sizeof *p);
-  gemel_status status = gemel__run_init(&run, gemel_graph_context(a), options, error);
+  gemel_status status = gemel__run_init(&run, gemel_graph_context(a), options, NULL, error);
+  status = status ? status : gemel__check_result(result, "gemel_pair_result", error);
   gemel__ticker_init(&ticker, run.options.tick, run.options.user);
   run.ticker = &ticker;
   if (p == NULL) {
@@ -888,9 +889,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
   if (status != GEMEL_OK) {
     mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_VERDICT_NOT_RUN};
   }
-  if (result != NULL) {
-    *result = mine;
-  }
+  gemel__give_result(result, &mine, sizeof mine);
   gemel_graph_unref(matched);
   if (p != NULL) {
     clear(p);

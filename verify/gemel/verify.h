@@ -171,7 +171,7 @@ typedef struct gemel_verify_options {
 
 /* Counts of a run. */
 typedef struct gemel_verify_summary {
-  size_t size;
+  size_t size; /* sizeof(gemel_verify_summary), set by the caller */
   size_t records;
   size_t verdicts[GEMEL_VERDICT_COUNT];
 } gemel_verify_summary;
@@ -229,7 +229,7 @@ enum {
 
 /* What gemel_verify_pair found. */
 typedef struct gemel_pair_result {
-  size_t size;
+  size_t size;           /* sizeof(gemel_pair_result), set by the caller */
   gemel_verdict verdict; /* the worst of the tiers that were applicable; GEMEL_VERDICT_NOT_RUN if
                             none was, or if the call failed */
   int bitwise;           /* 1: no difference in any bit was seen */

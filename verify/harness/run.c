@@ -12,11 +12,13 @@
 #include "report/report.h"
 
 gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
-                             const gemel_verify_options *options, gemel_error *error) {
+                             const gemel_verify_options *options,
+                             const gemel_verify_summary *summary, gemel_error *error) {
   memset(run, 0, sizeof *run);
   run->context = context;
   gemel_status status = gemel__take_options(&run->options, sizeof run->options, options,
                                             "gemel_verify_options", error);
+  status = status ? status : gemel__check_result(summary, "gemel_verify_summary", error);
   if (status == GEMEL_OK && context == NULL) {
     status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
   }
@@ -31,9 +33,7 @@ gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
 }
 
 void gemel__run_finish(const gemel__run *run, gemel_verify_summary *summary) {
-  if (summary != NULL) {
-    *summary = run->summary;
-  }
+  gemel__give_result(summary, &run->summary, sizeof run->summary);
 }
 
 int gemel__run_wants(const gemel__run *run, gemel_tier tier) {

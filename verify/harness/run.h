@@ -25,9 +25,11 @@ typedef struct gemel__run {
   const char *scaled; /* of a pair: which sizes the caller scaled; NULL or "": none */
 } gemel__run;
 
-/* Fills in RUN with OPTIONS and their defaults. GEMEL_BAD_ARGUMENT: options of size 0. */
+/* Fills in RUN with OPTIONS and their defaults. GEMEL_BAD_ARGUMENT: options, or a SUMMARY that
+ * gemel__run_finish is to fill, of size 0. */
 gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
-                             const gemel_verify_options *options, gemel_error *error);
+                             const gemel_verify_options *options,
+                             const gemel_verify_summary *summary, gemel_error *error);
 void gemel__run_finish(const gemel__run *run, gemel_verify_summary *summary);
 
 /* 1 if TIER is asked for. */

@@ -154,7 +154,7 @@ static void note_decision(void *user, const gemel_record *record) {
 gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, uint64_t seed,
                                   size_t instances, gemel__decision *decision, gemel_error *error) {
   gemel_verify_options options;
-  gemel_pair_result result;
+  gemel_pair_result result = {.size = sizeof result};
   memset(decision, 0, sizeof *decision);
   memset(&options, 0, sizeof options);
   memset(&result, 0, sizeof result);

@@ -804,7 +804,7 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
                                      gemel_verify_summary *summary, gemel_error *error) {
   gemel__run run;
   size_t total = gemel_operation_count(context), n;
-  gemel_status status = gemel__run_init(&run, context, options, error);
+  gemel_status status = gemel__run_init(&run, context, options, summary, error);
   if (status != GEMEL_OK) {
     return status;
   }
@@ -825,7 +825,7 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
   gemel__run run;
   struct subject s;
   int found;
-  gemel_status status = gemel__run_init(&run, context, options, error);
+  gemel_status status = gemel__run_init(&run, context, options, summary, error);
   if (status != GEMEL_OK) {
     return status;
   }

@@ -121,7 +121,7 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
                                  gemel_error *error) {
   gemel__saved saved;
   gemel__run run;
-  gemel_status status = gemel__run_init(&run, context, options, error);
+  gemel_status status = gemel__run_init(&run, context, options, summary, error);
   if (status == GEMEL_OK) {
     status = gemel__saved_read(&saved, context, path, error);
     status = status ? status : replay(&run, &saved, error);

@@ -176,7 +176,7 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
   gemel__run run;
   gemel_rules *builtin = rules == NULL ? gemel_rules_builtin(context, error) : NULL;
   const gemel_rules *set = rules != NULL ? rules : builtin;
-  gemel_status status = gemel__run_init(&run, context, options, error);
+  gemel_status status = gemel__run_init(&run, context, options, summary, error);
   if (context == NULL) {
     status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
   } else if (status == GEMEL_OK) {
