@@ -88,6 +88,10 @@ static const char *kind_name(int kind) {
                                        : "an attribute";
 }
 
+static int is_word(const gemel__syntax_node *s, const char *word) {
+  return s->length == strlen(word) && memcmp(s->text, word, s->length) == 0;
+}
+
 /* A name on the right that is not bound. */
 static gemel_status unbound(const rule_compiler *c, uint32_t node) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
@@ -96,8 +100,9 @@ static gemel_status unbound(const rule_compiler *c, uint32_t node) {
   for (uint32_t k = 0; k < c->rule->n_variables; k++) {
     gemel__suggestion_offer(&near, c->rule->variables[k].name, strlen(c->rule->variables[k].name));
   }
+  int truth = is_word(s, "true") || is_word(s, "false");
   return fail(c, node, "%.*s isn't bound on the left side%s", (int)s->length, s->text,
-              gemel__suggestion_text(&near));
+              truth ? "; truths are the numbers 1 and 0" : gemel__suggestion_text(&near));
 }
 
 /* The variable that NODE names, used as KIND: known, or new on the left side. */
@@ -390,8 +395,11 @@ static gemel_status side_node(rule_compiler *c, uint32_t node, uint32_t *index) 
   case GEMEL__SYNTAX_OUTPUT:
     return output(c, node, &p, index);
   default:
-    return fail(c, node, "%s can't be a tensor",
-                s->kind == GEMEL__SYNTAX_VARIADIC ? "'..'" : "a list or an element of one");
+    return s->kind == GEMEL__SYNTAX_VARIADIC
+               ? fail(c, node, "'..' can't be a tensor")
+               : fail(c, node,
+                      "a list or an element of one can't be a tensor; a size is "
+                      "size(value = ...)");
   }
 }
 
