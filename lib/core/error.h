@@ -36,8 +36,9 @@ gemel_status gemel__null(gemel_error *error, const char *what);
 gemel_status gemel__take_options(void *taken, size_t bytes, const void *given, const char *name,
                                  gemel_error *error);
 
-/* A struct that a public function fills, which begins with its size, set by the caller, and is older
- * or newer than MADE, of BYTES: what fits becomes MADE, but for the size, and the rest 0. NULL: nothing to do. */
+/* A struct that a public function fills, which begins with its size, set by the caller, and is
+ * older or newer than MADE, of BYTES: what fits becomes MADE, but for the size, and the rest 0.
+ * NULL: nothing to do. */
 void gemel__give_result(void *result, const void *made, size_t bytes);
 
 /* GEMEL_BAD_ARGUMENT: the size of RESULT, which may be NULL, is 0; NAME is what it is called. */
