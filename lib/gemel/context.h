@@ -2,7 +2,8 @@
  *
  * The context: what graphs share. It interns strings, dims, types and attributes, so that equality
  * of any of them is equality of a number, and it holds the table of operations. It is counted and
- * locked: graphs of one context may be built on several threads (each graph on one at a time).
+ * locked: graphs of one context may be built on several threads (each graph on one at a time), and
+ * all functions below may be called on several at once.
  */
 #ifndef GEMEL_CONTEXT_H
 #define GEMEL_CONTEXT_H
@@ -22,7 +23,8 @@ typedef struct gemel_context gemel_context;
  * NULL on failure, with *ERROR filled in (GEMEL_NO_MEMORY). Thread-safe. */
 gemel_context *gemel_context_new(gemel_error *error);
 
-/* Takes one more reference and returns CONTEXT. Graphs hold one each. Thread-safe. */
+/* Takes one more reference and returns CONTEXT, NULL for NULL. Graphs hold one each. Thread-safe.
+ */
 gemel_context *gemel_context_ref(gemel_context *context);
 
 /* Gives a reference back; the last one frees everything. NULL is ignored. Thread-safe. */
@@ -78,7 +80,7 @@ gemel_type gemel_type_of_shape(gemel_context *context, gemel_dtype dtype, int ra
                                const int64_t *shape);
 
 /* Parts of a type of this context (those of a scalar of bools for an id that is none).
- * gemel_type_dims returns RANK dims, owned by the context. */
+ * gemel_type_dims returns RANK dims, owned by the context; NULL for an id that is none. */
 gemel_dtype gemel_type_dtype(gemel_context *context, gemel_type type);
 int gemel_type_rank(gemel_context *context, gemel_type type);
 const gemel_dim *gemel_type_dims(gemel_context *context, gemel_type type);
