@@ -40,13 +40,13 @@ typedef uint32_t gemel_dim;
 /* The constant VALUE. Returns GEMEL_DIM_NONE when memory is out. Thread-safe, as all below. */
 gemel_dim gemel_dim_constant(gemel_context *context, int64_t value);
 
-/* The symbol NAME ([A-Za-z_][A-Za-z0-9_]*). GEMEL_DIM_NONE if the name is malformed or memory out.
- */
+/* The symbol NAME ([A-Za-z_][A-Za-z0-9_]*). GEMEL_DIM_NONE if the name is malformed or longer than
+ * 4000 bytes, or memory out. */
 gemel_dim gemel_dim_symbol(gemel_context *context, const char *name);
 
 /* a + b, a - b, a * b, floor(a / b), min(a, b), max(a, b), in normal form. GEMEL_DIM_NONE if either
- * is, if memory is out, if a constant overflows 64 bits, or if b is the constant 0 in a quotient.
- */
+ * is, if memory is out, if a constant overflows 64 bits, if b is the constant 0 in a quotient, or
+ * if the result is too large (it has at most 4000 bytes as text). */
 gemel_dim gemel_dim_add(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_sub(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_mul(gemel_context *context, gemel_dim a, gemel_dim b);
