@@ -4,6 +4,10 @@
  * stream; kernels are gemel's own, cuBLAS's for matrix products, and for clusters of elementwise
  * operations made when they are first met, by NVRTC. What a function asks for in a row is a CUDA
  * graph from the second call with the same addresses on.
+ *
+ * All functions may be called on several threads at once, but a GPU is closed when no other thread
+ * uses it. An index that is outside, in work that one thread asked for, may also fail a call of
+ * another thread that waits for the GPU meanwhile.
  */
 #ifndef GEMEL_CUDA_H
 #define GEMEL_CUDA_H
@@ -18,15 +22,16 @@ extern "C" {
 typedef struct gemel_cuda gemel_cuda;
 
 /* The GPU of number ORDINAL (from 0, as CUDA counts), to be closed by the caller. NULL on failure:
- * GEMEL_UNSUPPORTED (no such GPU, no driver, a library of CUDA refuses), GEMEL_NO_MEMORY.
- * Thread-safe. */
+ * GEMEL_UNSUPPORTED (no such GPU, no driver, or one that is too old), GEMEL_INTERNAL (whatever else
+ * CUDA or cuBLAS says), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error);
 
-/* Its record, for gemel_register_device, whose state is CUDA; it lives as long as CUDA does. */
+/* Its record, for gemel_register_device, whose state is CUDA; it lives as long as CUDA does. NULL
+ * for NULL. */
 const gemel_device *gemel_cuda_device(const gemel_cuda *cuda);
 
 /* Waits for its work and gives all back. No context may use it any more, and no tensor may lie on
- * it. NULL is fine. */
+ * it. NULL is ignored. */
 void gemel_cuda_close(gemel_cuda *cuda);
 
 /* What the device was asked for since it was opened. Copies and launches that are part of a graph
@@ -39,7 +44,7 @@ typedef struct gemel_cuda_counts {
   size_t allocations, bytes; /* of CUDA: blocks, and their bytes, that are held now */
 } gemel_cuda_counts;
 
-/* GEMEL_BAD_ARGUMENT: SIZE is too small. Thread-safe. */
+/* Fills in COUNTS. GEMEL_BAD_ARGUMENT: NULL, or SIZE is too small. Thread-safe. */
 gemel_status gemel_cuda_count(gemel_cuda *cuda, gemel_cuda_counts *counts);
 
 #ifdef __cplusplus

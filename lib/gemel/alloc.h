@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Allocator hooks: every byte that gemel allocates for itself comes through these three functions,
- * so a program can count, pool or refuse memory. A refused allocation is an ordinary error.
- * (Libraries that gemel calls, such as oneDNN and GMP, allocate for themselves.)
+ * so a program can count, pool or refuse memory. A refused allocation is an ordinary error. The
+ * hooks are called on several threads at once; they are set while no other thread is in the
+ * library. (Libraries that gemel calls, such as oneDNN and GMP, allocate for themselves.)
  */
 #ifndef GEMEL_ALLOC_H
 #define GEMEL_ALLOC_H

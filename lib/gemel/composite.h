@@ -262,8 +262,10 @@ gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value target
  * is thread-safe against another call on the loop, its body or the graph. */
 typedef struct gemel_loop gemel_loop;
 
-/* Begins a loop in GRAPH, of which it holds a reference; the caller owns the loop. Loops may be
- * nested: GRAPH is then the body of another. NULL on failure. */
+/* Begins a loop in GRAPH, of which it holds a reference; the caller owns the loop. Whatever comes
+ * of it, it is freed with gemel_loop_free. Loops may be nested: GRAPH is then the body of another.
+ * NULL on failure: GEMEL_BAD_ARGUMENT (no graph, or one that is an attribute and can't change),
+ * GEMEL_NO_MEMORY, in ERROR and not on the graph. */
 gemel_loop *gemel_loop_begin(gemel_graph *graph, gemel_error *error);
 
 /* Frees the loop and its body, of which no value may be used any more. What has been made in the
@@ -271,7 +273,7 @@ gemel_loop *gemel_loop_begin(gemel_graph *graph, gemel_error *error);
 void gemel_loop_free(gemel_loop *loop);
 
 /* The graph of which the body is built, for builders that take a graph (gemel_scalar, gemel_full,
- * gemel_arange, gemel_loop_begin). Borrowed. */
+ * gemel_arange, gemel_loop_begin). Borrowed from LOOP; NULL for NULL. */
 gemel_graph *gemel_loop_body(const gemel_loop *loop);
 
 /* A state that begins as INITIAL, which is of the graph around: its value before the step. */

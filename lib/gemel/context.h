@@ -2,7 +2,8 @@
  *
  * The context: what graphs share. It interns strings, dims, types and attributes, so that equality
  * of any of them is equality of a number, and it holds the table of operations. It is counted and
- * locked: graphs of one context may be built on several threads (each graph on one at a time).
+ * locked: graphs of one context may be built on several threads (each graph on one at a time), and
+ * all functions below may be called on several at once.
  */
 #ifndef GEMEL_CONTEXT_H
 #define GEMEL_CONTEXT_H
@@ -22,7 +23,8 @@ typedef struct gemel_context gemel_context;
  * NULL on failure, with *ERROR filled in (GEMEL_NO_MEMORY). Thread-safe. */
 gemel_context *gemel_context_new(gemel_error *error);
 
-/* Takes one more reference and returns CONTEXT. Graphs hold one each. Thread-safe. */
+/* Takes one more reference and returns CONTEXT, NULL for NULL. Graphs hold one each. Thread-safe.
+ */
 gemel_context *gemel_context_ref(gemel_context *context);
 
 /* Gives a reference back; the last one frees everything. NULL is ignored. Thread-safe. */
@@ -38,13 +40,13 @@ typedef uint32_t gemel_dim;
 /* The constant VALUE. Returns GEMEL_DIM_NONE when memory is out. Thread-safe, as all below. */
 gemel_dim gemel_dim_constant(gemel_context *context, int64_t value);
 
-/* The symbol NAME ([A-Za-z_][A-Za-z0-9_]*). GEMEL_DIM_NONE if the name is malformed or memory out.
- */
+/* The symbol NAME ([A-Za-z_][A-Za-z0-9_]*). GEMEL_DIM_NONE if the name is malformed or longer than
+ * 4000 bytes, or memory out. */
 gemel_dim gemel_dim_symbol(gemel_context *context, const char *name);
 
 /* a + b, a - b, a * b, floor(a / b), min(a, b), max(a, b), in normal form. GEMEL_DIM_NONE if either
- * is, if memory is out, if a constant overflows 64 bits, or if b is the constant 0 in a quotient.
- */
+ * is, if memory is out, if a constant overflows 64 bits, if b is the constant 0 in a quotient, or
+ * if the result is too large (it has at most 4000 bytes as text). */
 gemel_dim gemel_dim_add(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_sub(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_mul(gemel_context *context, gemel_dim a, gemel_dim b);
@@ -78,7 +80,7 @@ gemel_type gemel_type_of_shape(gemel_context *context, gemel_dtype dtype, int ra
                                const int64_t *shape);
 
 /* Parts of a type of this context (those of a scalar of bools for an id that is none).
- * gemel_type_dims returns RANK dims, owned by the context. */
+ * gemel_type_dims returns RANK dims, owned by the context; NULL for an id that is none. */
 gemel_dtype gemel_type_dtype(gemel_context *context, gemel_type type);
 int gemel_type_rank(gemel_context *context, gemel_type type);
 const gemel_dim *gemel_type_dims(gemel_context *context, gemel_type type);

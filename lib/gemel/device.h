@@ -4,7 +4,8 @@
  * functions. The host is one; a program registers others with a context, each as a memory space,
  * and the types of values say in which space they lie (f32[3]@1). `transfer` is the only operation
  * whose result lies in another space than its input. A function may use several devices; inputs and
- * outputs are tensors of the devices that the graph's types name.
+ * outputs are tensors of the devices that the graph's types name. All functions may be called on
+ * several threads at once, and so may those of a device.
  */
 #ifndef GEMEL_DEVICE_H
 #define GEMEL_DEVICE_H
@@ -81,16 +82,18 @@ gemel_status gemel_register_device(gemel_context *context, int space, const geme
 /* The device of memory space SPACE; NULL if it has none. Thread-safe. */
 const gemel_device *gemel_device_of_space(gemel_context *context, int space);
 
-/* The host. */
+/* The host; never NULL, in static storage. */
 const gemel_device *gemel_host(void);
 
 /* A tensor of zeros in DEVICE's memory, row-major, with one reference owned by the caller. NULL on
- * failure: what gemel_tensor_new says, and what the device says. */
+ * failure: what gemel_tensor_new says, what the device says, GEMEL_BAD_ARGUMENT (no device). The
+ * device's record must outlive the tensor. */
 gemel_tensor *gemel_tensor_new_on(const gemel_device *device, gemel_dtype dtype, int rank,
                                   const int64_t *shape, gemel_error *error);
 
-/* A row-major copy of TENSOR in DEVICE's memory, complete when this returns. NULL on failure:
- * GEMEL_BAD_ARGUMENT, GEMEL_NO_MEMORY, what the devices say. */
+/* A row-major copy of TENSOR in DEVICE's memory, complete when this returns. It has one reference,
+ * owned by the caller. NULL on failure: GEMEL_BAD_ARGUMENT (NULL), GEMEL_NO_MEMORY, what the
+ * devices say. */
 gemel_tensor *gemel_tensor_transfer(const gemel_tensor *tensor, const gemel_device *device,
                                     gemel_error *error);
 

@@ -4,7 +4,8 @@
  * the layout of those in DLPack's own header and other names, so both headers may be included, in
  * any order; a pointer to one is cast to the other: gemel_dlpack is DLManagedTensorVersioned of
  * DLPack 1, gemel_dlpack_unversioned is DLManagedTensor, which came before. In Python they are what
- * the capsules "dltensor_versioned" and "dltensor" hold.
+ * the capsules "dltensor_versioned" and "dltensor" hold. All functions may be called on several
+ * threads at once, for one tensor too.
  * Source: dmlc.github.io/dlpack/latest/c_api.html.
  */
 #ifndef GEMEL_DLPACK_H
@@ -67,7 +68,7 @@ typedef struct gemel_dlpack_unversioned {
  * GEMEL_UNSUPPORTED (the tensor isn't on the host), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_dlpack *gemel_tensor_to_dlpack(gemel_tensor *tensor, uint64_t flags, gemel_error *error);
 
-/* The same as DLPack was before version 1, which knows no flags. */
+/* The same as DLPack was before version 1, which knows no flags. NULL on failure, as there. */
 gemel_dlpack_unversioned *gemel_tensor_to_dlpack_unversioned(gemel_tensor *tensor,
                                                              gemel_error *error);
 
@@ -80,7 +81,7 @@ gemel_dlpack_unversioned *gemel_tensor_to_dlpack_unversioned(gemel_tensor *tenso
  * more than GEMEL_MAX_RANK axes), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_tensor *gemel_tensor_from_dlpack(gemel_dlpack *managed, gemel_error *error);
 
-/* The same of DLPack before version 1. */
+/* The same of DLPack before version 1. NULL on failure, as there. */
 gemel_tensor *gemel_tensor_from_dlpack_unversioned(gemel_dlpack_unversioned *managed,
                                                    gemel_error *error);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Element types. One table names them; everything else about them is derived from it.
+ * Element types. One table names them; everything else about them is derived from it. All functions
+ * may be called on several threads at once.
  */
 #ifndef GEMEL_DTYPE_H
 #define GEMEL_DTYPE_H
@@ -45,13 +46,14 @@ typedef enum gemel_kind {
   GEMEL_KIND_FLOAT
 } gemel_kind;
 
-/* Name as in text ("f32"), "?" for a value outside the enum. Static storage; thread-safe. */
+/* Name as in text ("f32"), "?" for a value outside the enum, never NULL. Static storage;
+ * thread-safe. */
 const char *gemel_dtype_name(gemel_dtype dtype);
 
 /* Bytes of one element; 0 for a value outside the enum. Thread-safe. */
 size_t gemel_dtype_size(gemel_dtype dtype);
 
-/* Kind of number. Thread-safe. */
+/* Kind of number; GEMEL_KIND_BOOL for a value outside the enum. Thread-safe. */
 gemel_kind gemel_dtype_kind(gemel_dtype dtype);
 
 /* Finds the dtype with this name. GEMEL_NOT_FOUND if there is none; *DTYPE is then untouched.
@@ -59,7 +61,8 @@ gemel_kind gemel_dtype_kind(gemel_dtype dtype);
 gemel_status gemel_dtype_find(const char *name, gemel_dtype *dtype);
 
 /* The smallest dtype that holds both, by NumPy's table (i32 with f32 gives f64, u64 with i64 gives
- * f64; bf16 with f16 gives f32, bf16 otherwise behaves as f16 does). Thread-safe.
+ * f64; bf16 with f16 gives f32, bf16 otherwise behaves as f16 does). GEMEL_DTYPE_COUNT if one is
+ * outside the enum. Thread-safe.
  * Source: numpy.promote_types; compared with NumPy 2.4.6. */
 gemel_dtype gemel_promote(gemel_dtype a, gemel_dtype b);
 

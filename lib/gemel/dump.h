@@ -17,6 +17,9 @@
  * (operations, devices, passes) is not in it: to read such a folder, a program registers the same
  * in the context first, and gemel run can't do the call, unless all that it lacks is the device
  * that `gemel run --device` names.
+ *
+ * Folders may be written and read on several threads at once; what is loaded is one thread's at a
+ * time.
  */
 #ifndef GEMEL_DUMP_H
 #define GEMEL_DUMP_H
@@ -34,7 +37,8 @@ extern "C" {
  * updates too, as a call gave them; NULL: not stored. Threads that OPTIONS leave open are written
  * as they are now. Errors: GEMEL_BAD_ARGUMENT (another number of inputs or outputs, with the names
  * of those wanted; an input is missing; OPTIONS are malformed), GEMEL_IO (with the system's reason;
- * FOLDER is there already), GEMEL_NO_MEMORY, what devices say. Time linear in what is written. */
+ * FOLDER is there already), GEMEL_NO_MEMORY, what devices say. Time linear in what is written.
+ * Thread-safe. */
 gemel_status gemel_dump(const gemel_graph *graph, const gemel_options *options, size_t n_inputs,
                         gemel_tensor *const *inputs, size_t n_outputs, gemel_tensor *const *outputs,
                         const char *folder, gemel_error *error);
@@ -54,7 +58,8 @@ typedef struct gemel_dumped {
 
 /* Reads FOLDER into CONTEXT. NULL on failure: GEMEL_IO (a file can't be read), GEMEL_BAD_FILE,
  * GEMEL_BAD_TEXT (what is wrong, in which file), what the graph's operations say, GEMEL_UNSUPPORTED
- * (a memory space that has no device in CONTEXT), GEMEL_NO_MEMORY. Thread-safe. */
+ * (a memory space that has no device in CONTEXT), GEMEL_BAD_ARGUMENT (NULL), GEMEL_NO_MEMORY. To be
+ * freed with gemel_dump_free. Thread-safe. */
 gemel_dumped *gemel_dump_load(gemel_context *context, const char *folder, gemel_error *error);
 
 /* Frees what gemel_dump_load returned; NULL is ignored. */

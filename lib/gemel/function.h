@@ -2,7 +2,8 @@
  *
  * Functions: a graph made ready to run. The schedule and the memory plan are made once for each
  * signature of input shapes and strides; a call with a known signature allocates nothing when it is
- * given its results' tensors.
+ * given its results' tensors. All functions may be called on several threads at once, for one
+ * function too; but it is freed when no other thread uses it.
  */
 #ifndef GEMEL_FUNCTION_H
 #define GEMEL_FUNCTION_H
@@ -69,9 +70,11 @@ typedef struct gemel_options {
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be
- * NULL. The function copies what it needs: the graph may be freed or grow afterwards. NULL on
- * failure (GEMEL_UNSUPPORTED: an operation has no kernel, a value lies in a memory space that has
- * no device; GEMEL_NO_MEMORY; what gemel_rewrite and gemel_lift say; GEMEL_BAD_ARGUMENT). */
+ * NULL. The function, which the caller owns (gemel_function_free), copies what it needs: the graph
+ * may be freed or grow afterwards. NULL on failure (GEMEL_UNSUPPORTED: an operation has no kernel,
+ * a value lies in a memory space that has no device; GEMEL_NO_MEMORY; what gemel_rewrite and
+ * gemel_lift say; the graph's own error if it has one; GEMEL_BAD_ARGUMENT). Thread-safe, but where
+ * OPTIONS name the same profile, report or shared variable: these are for one thread at a time. */
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error);
 
@@ -84,12 +87,12 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
  * one: it is written when all has been computed. New tensors share memory with nothing. On failure
  * they are released and OUTPUTS is as before, though given tensors that overlap no input may be
  * partly written. Errors: GEMEL_BAD_TYPE, GEMEL_BAD_SHAPE (with both names and sizes),
- * GEMEL_BAD_VALUE (an index out of range, what gemel_options.guard found), GEMEL_BAD_ARGUMENT
- * (another number of inputs or outputs, with the names of those wanted; two elements of given
- * tensors in one place), GEMEL_UNSUPPORTED (bodies nested deeper than GEMEL_MAX_NESTING),
- * GEMEL_NO_MEMORY. Thread-safe: a function may be called on several threads at once, also while
- * their states are the same; calls that change a state wait for one another. Each call at a time
- * has memory and plans of its own, which are kept for later calls. */
+ * GEMEL_BAD_VALUE (an index out of range, what gemel_options.guard found), what devices say,
+ * GEMEL_BAD_ARGUMENT (another number of inputs or outputs, with the names of those wanted; two
+ * elements of given tensors in one place), GEMEL_UNSUPPORTED (bodies nested deeper than
+ * GEMEL_MAX_NESTING), GEMEL_NO_MEMORY. Thread-safe: a function may be called on several threads at
+ * once, also while their states are the same; calls that change a state wait for one another. Each
+ * call at a time has memory and plans of its own, which are kept for later calls. */
 gemel_status gemel_call(gemel_function *function, size_t n_inputs, gemel_tensor *const *inputs,
                         size_t n_outputs, gemel_tensor **outputs, gemel_error *error);
 
@@ -97,15 +100,18 @@ gemel_status gemel_call(gemel_function *function, size_t n_inputs, gemel_tensor 
 size_t gemel_function_input_count(const gemel_function *function);
 size_t gemel_function_output_count(const gemel_function *function);
 
-/* Compiles GRAPH as it is written, calls once and frees. As gemel_compile and gemel_call. */
+/* Compiles GRAPH as it is written, calls once and frees. Inputs, outputs and errors as of
+ * gemel_compile and gemel_call. */
 gemel_status gemel_evaluate(const gemel_graph *graph, size_t n_inputs, gemel_tensor *const *inputs,
                             size_t n_outputs, gemel_tensor **outputs, gemel_error *error);
 
-/* Bytes of intermediate memory that the plan of the call that ended last holds, bodies' too. */
+/* Bytes of intermediate memory that the plan of the call that ended last holds, bodies' too; 0
+ * before any has ended, and for NULL. */
 size_t gemel_function_bytes(const gemel_function *function);
 
 /* How many kernels the call that ended last ran: each takes a number of elementwise operations, one
- * other operation, or a copy. Views need none. A function that calls a body counts as one. */
+ * other operation, or a copy. Views need none. A function that calls a body counts as one. 0 before
+ * any call has ended, and for NULL. */
 size_t gemel_function_kernels(const gemel_function *function);
 
 /* Prints the plan of the call that ended last: inputs, values that need no work, and each
@@ -113,7 +119,7 @@ size_t gemel_function_kernels(const gemel_function *function);
  * result is stored (an output, or a place in the arena) and whose memory it takes over, and the
  * line of the program that made the node; where a body is called, its plan. Values are numbered as
  * in the program of the function, or of the body, which rewriting made: the profile and the guard
- * use the same numbers. GEMEL_NOT_FOUND: no call has ended; GEMEL_IO: WRITE refused;
+ * use the same numbers. Errors: GEMEL_NOT_FOUND: no call has ended; GEMEL_IO: WRITE refused;
  * GEMEL_NO_MEMORY; GEMEL_BAD_ARGUMENT. Linear time. Thread-safe. */
 gemel_status gemel_function_print(const gemel_function *function, gemel_write write, void *user,
                                   gemel_error *error);

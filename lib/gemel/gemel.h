@@ -7,6 +7,9 @@
  * the null value, GEMEL_DIM_NONE, GEMEL_TYPE_NONE, 0. Where a function allows it, its header says
  * what it means; a `gemel_error *` may always be NULL. Not looked at are the insides of what is
  * given: arrays shorter than their count, objects already freed.
+ *
+ * What may be called on several threads at once says each header at its beginning. As a rule all
+ * that makes a new object, and all that looks at one; a graph is built on one thread at a time.
  */
 #ifndef GEMEL_GEMEL_H
 #define GEMEL_GEMEL_H

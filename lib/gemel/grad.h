@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Derivatives as more graph: reverse mode and forward mode, each applicable to what the other
- * built. Conventions at ties, kinks and where a function ends stand in doc/conventions.md.
+ * built. Conventions at ties, kinks and where a function ends stand in doc/conventions.md. The
+ * graph grows, so as for all builders it is one thread's at a time.
  */
 #ifndef GEMEL_GRAD_H
 #define GEMEL_GRAD_H

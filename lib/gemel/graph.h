@@ -5,7 +5,9 @@
  * passed by value. A builder that fails returns the null value and records the first error on the
  * graph; builders given a null value return it. So write an expression and check once.
  *
- * A graph belongs to one thread at a time; graphs of one context may be used on several threads.
+ * A graph belongs to one thread at a time, or to several that only look at it: what takes a `const
+ * gemel_graph *`, here or in another header, and what looks at a value (gemel_value_type and its
+ * like) changes nothing in it. Graphs of one context may be used on several threads.
  *
  * NULL for a graph, and values that are null or made up, are harmless everywhere, as NULL for any
  * pointer is (see <gemel/gemel.h>).
@@ -174,13 +176,13 @@ static inline gemel_attr gemel_attr_graph(const char *name, gemel_graph *value) 
  * NULL on failure (GEMEL_NO_MEMORY; GEMEL_BAD_ARGUMENT if CONTEXT is NULL). Thread-safe. */
 gemel_graph *gemel_graph_new(gemel_context *context, gemel_error *error);
 
-/* Takes one more reference / gives one back (NULL is ignored). Thread-safe. The graph of an
- * attribute (gemel_value_attr) is the context's own frozen copy: builders on it return the null
- * value. */
+/* Takes one more reference and returns GRAPH (NULL for NULL) / gives one back (NULL is ignored).
+ * Thread-safe. The graph of an attribute (gemel_value_attr) is the context's own frozen copy:
+ * builders on it return the null value. */
 gemel_graph *gemel_graph_ref(gemel_graph *graph);
 void gemel_graph_unref(gemel_graph *graph);
 
-/* The context of the graph (borrowed). */
+/* The context of the graph (borrowed); NULL for NULL. */
 gemel_context *gemel_graph_context(const gemel_graph *graph);
 
 /* The graph's first error, or one with status GEMEL_OK. Borrowed; valid as long as the graph. For
@@ -292,7 +294,8 @@ gemel_value gemel_value_output(gemel_value value, uint32_t k);
 /* Type of a value; GEMEL_TYPE_NONE for the null value. */
 gemel_type gemel_value_type(gemel_value value);
 
-/* Name of the operation that made the value ("add", "input", …); "" for the null value. */
+/* Name of the operation that made the value ("add", "input", …); "" for the null value, never NULL.
+ * Borrowed from the context. */
 const char *gemel_value_operation(gemel_value value);
 
 /* Where the value's node was created; file is "" when unknown. Borrowed from the graph. */

@@ -9,6 +9,9 @@
  *   gemel_graph *there = gemel_lift(rewritten, &options, &error);
  *
  * Shared variables that such a graph's function is bound to move to the device with its first call.
+ *
+ * Graphs may be lifted on several threads at once, one graph too; a report is one thread's at a
+ * time.
  */
 #ifndef GEMEL_LIFT_H
 #define GEMEL_LIFT_H
@@ -34,7 +37,7 @@ typedef enum gemel_lift_strategy {
       GEMEL_LIFT_STRATEGY_COUNT
 } gemel_lift_strategy;
 
-/* Name of a strategy; NULL out of range. */
+/* Name of a strategy; NULL out of range. Static storage; thread-safe. */
 const char *gemel_lift_strategy_name(gemel_lift_strategy strategy);
 
 /* Why a node stays on the host. X(enum, meaning) */
@@ -53,7 +56,8 @@ typedef enum gemel_lift_reason {
       GEMEL_LIFT_REASON_COUNT
 } gemel_lift_reason;
 
-/* What a reason means, a sentence without its full stop; NULL out of range. */
+/* What a reason means, a sentence without its full stop; NULL out of range. Static storage;
+ * thread-safe. */
 const char *gemel_lift_reason_meaning(gemel_lift_reason reason);
 
 typedef struct gemel_lift_report gemel_lift_report;
@@ -96,8 +100,7 @@ gemel_graph *gemel_lift(const gemel_graph *graph, const gemel_lift_options *opti
 
 /* ---- Report ---- */
 
-/* An empty report, freed with gemel_lift_report_free (NULL is ignored); NULL: no memory. It is one
- * thread's at a time. */
+/* An empty report, freed with gemel_lift_report_free (NULL is ignored); NULL: no memory. */
 gemel_lift_report *gemel_lift_report_new(void);
 void gemel_lift_report_free(gemel_lift_report *report);
 
@@ -139,7 +142,8 @@ typedef struct gemel_lift_row {
   uint64_t created;
 } gemel_lift_row;
 
-/* Rows by time, the slowest first; as above. */
+/* How many rows, and the K-th by time, the slowest first; NULL out of range. They are valid as long
+ * as the nodes above. */
 size_t gemel_lift_report_row_count(const gemel_lift_report *report);
 const gemel_lift_row *gemel_lift_report_row_at(const gemel_lift_report *report, size_t k);
 

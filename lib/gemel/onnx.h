@@ -3,7 +3,8 @@
  * ONNX models as graphs: a model is read (gemel_onnx_load), and made into a graph of a context
  * (gemel_onnx_graph) as often as you like. Each operator becomes gemel's own operations; what is
  * computed of shapes becomes sizes, so that nothing of it is left in the graph. doc/onnx.md
- * says what is read, and gemel_onnx_operator lists the operators.
+ * says what is read, and gemel_onnx_operator lists the operators. All functions may be called on
+ * several threads at once, for one model too; but it is freed when no other thread uses it.
  */
 #ifndef GEMEL_ONNX_H
 #define GEMEL_ONNX_H
@@ -21,17 +22,18 @@ typedef struct gemel_onnx gemel_onnx;
 
 /* Reads the model in the file PATH. The file is mapped into memory, not copied; it must not change
  * while the model, or a tensor of gemel_onnx_weight, lives. Files of weights beside it (external
- * data) are mapped when they are asked for; they must lie in its folder or below. NULL on failure:
- * GEMEL_IO, GEMEL_BAD_FILE (no model of ONNX; the byte), GEMEL_NO_MEMORY. Thread-safe. */
+ * data) are mapped when they are asked for; they must lie in its folder or below. To be freed with
+ * gemel_onnx_free. NULL on failure: GEMEL_IO, GEMEL_BAD_FILE (no model of ONNX; the byte),
+ * GEMEL_BAD_ARGUMENT (no PATH), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_onnx *gemel_onnx_load(const char *path, gemel_error *error);
 
 /* As gemel_onnx_load, of LENGTH BYTES in memory, which must outlive the model and its tensors. NAME
  * stands for the file in messages. FOLDER is that of external data; NULL: a model with such is
- * refused. */
+ * refused, when the data is asked for. NULL on failure, as gemel_onnx_load but for GEMEL_IO. */
 gemel_onnx *gemel_onnx_parse(const void *bytes, size_t length, const char *name, const char *folder,
                              gemel_error *error);
 
-/* Frees the model; NULL is ignored. Graphs made of it stay. */
+/* Frees the model; NULL is ignored. Graphs made of it stay, and tensors. */
 void gemel_onnx_free(gemel_onnx *model);
 
 /* How many weights (initialisers of the main graph) the model has. */
@@ -44,7 +46,8 @@ const char *gemel_onnx_weight_name(const gemel_onnx *model, size_t k);
 /* Weight K as a tensor, in the file's own bytes where they are aligned, to be released with
  * gemel_tensor_unref. NULL on failure: GEMEL_BAD_FILE (what it is made of doesn't fit its shape, a
  * file outside the folder), GEMEL_UNSUPPORTED (strings, complex numbers, fewer than 8 bits),
- * GEMEL_IO, GEMEL_NO_MEMORY. */
+ * GEMEL_BAD_SHAPE as gemel_tensor_new, GEMEL_BAD_ARGUMENT (no such weight), GEMEL_IO,
+ * GEMEL_NO_MEMORY. */
 gemel_tensor *gemel_onnx_weight(const gemel_onnx *model, size_t k, gemel_error *error);
 
 /* How many inputs the model has, without those that are weights, and the name of input K as a graph
@@ -75,8 +78,9 @@ typedef struct gemel_onnx_options {
  * location is the model's name and the number of the node, from 1. NULL on failure:
  * GEMEL_UNSUPPORTED (an operator that isn't known: the node, and how many the model has of it),
  * GEMEL_BAD_FILE (a name that nothing makes, a missing attribute), GEMEL_NOT_FOUND (a symbol among
- * OPTIONS that isn't the model's), or the error of an operation, all with the node's name. Costs
- * time linear in the model's size. Thread-safe. */
+ * OPTIONS that isn't the model's), or the error of an operation, all with the node's name;
+ * GEMEL_BAD_ARGUMENT (NULL, OPTIONS' size is 0), GEMEL_NO_MEMORY. The graph has one reference,
+ * owned by the caller. Costs time linear in the model's size. Thread-safe. */
 gemel_graph *gemel_onnx_graph(const gemel_onnx *model, gemel_context *context,
                               const gemel_onnx_options *options, char **name, gemel_error *error);
 
@@ -89,7 +93,8 @@ const char *gemel_onnx_operator(size_t k, const char **domain);
 gemel_tensor *gemel_onnx_tensor_load(const char *path, gemel_error *error);
 
 /* Writes TENSOR to the file PATH in that form, called NAME (NULL: nothing), whole or not at all.
- * Errors: GEMEL_IO, GEMEL_NO_MEMORY. Thread-safe. */
+ * TENSOR lies on the host. Errors: GEMEL_IO, GEMEL_BAD_ARGUMENT (no TENSOR, no PATH),
+ * GEMEL_NO_MEMORY. Thread-safe. */
 gemel_status gemel_onnx_tensor_save(const gemel_tensor *tensor, const char *name, const char *path,
                                     gemel_error *error);
 

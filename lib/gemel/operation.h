@@ -3,6 +3,9 @@
  * The record of an operation: what gemel's own rows fill in, and what a program fills in to
  * register an operation of its own at run time. Structs begin with their size, so that fields can
  * be added. Hooks report failure by filling in ERROR and returning a status; they never abort.
+ *
+ * All functions may be called on several threads at once, and so are hooks and kernels, also while
+ * others are at work in them; each with a call of its own, whose PREPARED no other call has then.
  */
 #ifndef GEMEL_OPERATION_H
 #define GEMEL_OPERATION_H
@@ -302,7 +305,8 @@ gemel_status gemel_register_operation(gemel_context *context, const gemel_operat
 /* The record of operation NAME, or NULL. Borrowed from the context. Thread-safe. */
 const gemel_operation *gemel_operation_find(gemel_context *context, const char *name);
 
-/* How many operations there are, and the K-th in the order of registration. Thread-safe. */
+/* How many operations there are, and the K-th in the order of registration, borrowed from the
+ * context; NULL out of range. Thread-safe. */
 size_t gemel_operation_count(gemel_context *context);
 const gemel_operation *gemel_operation_at(gemel_context *context, size_t k);
 

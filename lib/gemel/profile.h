@@ -4,7 +4,9 @@
  * gemel_options.profile times each instruction of each call; a profile is what it has seen so far,
  * with a row for each instruction: an operation's kernel, a loop that takes several elementwise
  * nodes together, or a copy. Rows name the lines of the user's program, through all rewrites.
- * Timing costs two readings of a clock an instruction; without the option nothing is read.
+ * Timing costs two readings of a clock an instruction; without the option nothing is read. A
+ * profile doesn't change once it is made, so threads may share it: all functions may be called on
+ * several threads at once, but for the one that frees it.
  */
 #ifndef GEMEL_PROFILE_H
 #define GEMEL_PROFILE_H
@@ -92,13 +94,14 @@ gemel_status gemel_call_profile_print(const gemel_call_profile *profile, gemel_w
                                       void *user, gemel_error *error);
 
 /* The same as JSON, an object a line: {"kind": "summary", …}, then {"kind": "loop", …} and so on
- * for each row; names are those of the structs above. */
+ * for each row; names are those of the structs above. Errors: as gemel_call_profile_print. */
 gemel_status gemel_call_profile_json(const gemel_call_profile *profile, gemel_write write,
                                      void *user, gemel_error *error);
 
 /* Each instruction of each call on a time line, in the format of Chrome's trace viewer (JSON;
  * https://ui.perfetto.dev shows it), calls at a time on lines of their own. There are events if the
- * function was compiled with GEMEL_PROFILE_TRACE; the first 2^20 are kept. */
+ * function was compiled with GEMEL_PROFILE_TRACE; the first 2^20 are kept. Errors: as
+ * gemel_call_profile_print. */
 gemel_status gemel_call_profile_trace(const gemel_call_profile *profile, gemel_write write,
                                       void *user, gemel_error *error);
 

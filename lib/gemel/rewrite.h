@@ -4,6 +4,10 @@
  * (doc/rules.md is the language's reference). gemel's own come with the library; a program may
  * parse rules of its own, and register passes written in C. A rewrite makes a new graph and leaves
  * the old one as it is; when anything fails there is an error and no new graph.
+ *
+ * Rules don't change, so threads may share them, and graphs may be rewritten on several threads at
+ * once, one graph too. A profile, and a graph that a pass is at work on, are one thread's at a
+ * time.
  */
 #ifndef GEMEL_REWRITE_H
 #define GEMEL_REWRITE_H
@@ -49,7 +53,8 @@ enum {
   (GEMEL_NEEDS_ALL & ~(GEMEL_NEEDS_BIT(NNAN) | GEMEL_NEEDS_BIT(WORSENS)))
 #define GEMEL_FASTMATH_ALL GEMEL_NEEDS_ALL
 
-/* Word K (0 .. GEMEL_NEEDS_COUNT - 1), and what it means; NULL out of range. */
+/* Word K (0 .. GEMEL_NEEDS_COUNT - 1), and what it means; NULL out of range. Static storage;
+ * thread-safe. */
 const char *gemel_needs_word(int k);
 const char *gemel_needs_meaning(int k);
 
@@ -66,7 +71,7 @@ typedef enum gemel_phase {
       GEMEL_PHASE_COUNT
 } gemel_phase;
 
-/* Name of a phase; NULL out of range. */
+/* Name of a phase; NULL out of range. Static storage; thread-safe. */
 const char *gemel_phase_name(gemel_phase phase);
 
 /* ---- Rules ---- */
@@ -95,18 +100,21 @@ typedef struct gemel_rule_info {
 gemel_rules *gemel_rules_parse(gemel_context *context, const char *text, size_t length,
                                const char *file, gemel_error *error);
 
-/* The same for a file: GEMEL_IO if it can't be read. */
+/* The same for a file: GEMEL_IO if it can't be read, GEMEL_BAD_FILE if it is longer than 64 MiB.
+ * Thread-safe. */
 gemel_rules *gemel_rules_load(gemel_context *context, const char *path, gemel_error *error);
 
 /* gemel's own rules for this context, with a reference for the caller; made at the first call.
  * NULL: GEMEL_NO_MEMORY. Thread-safe. */
 gemel_rules *gemel_rules_builtin(gemel_context *context, gemel_error *error);
 
-/* One more reference / one fewer (NULL is ignored). Thread-safe. */
+/* Takes one more reference and returns RULES (NULL for NULL) / gives one back (NULL is ignored).
+ * Thread-safe. */
 gemel_rules *gemel_rules_ref(gemel_rules *rules);
 void gemel_rules_unref(gemel_rules *rules);
 
-/* How many rules, the K-th (NULL out of range), and the one called NAME (NULL). */
+/* How many rules, the K-th (NULL out of range), and the one called NAME (NULL: none is); they live
+ * as long as the set. */
 size_t gemel_rules_count(const gemel_rules *rules);
 const gemel_rule *gemel_rules_at(const gemel_rules *rules, size_t k);
 const gemel_rule *gemel_rules_find(const gemel_rules *rules, const char *name);
@@ -194,7 +202,7 @@ typedef enum gemel_mode {
       GEMEL_MODE_COUNT
 } gemel_mode;
 
-/* Name of a mode; NULL out of range. */
+/* Name of a mode; NULL out of range. Static storage; thread-safe. */
 const char *gemel_mode_name(gemel_mode mode);
 
 typedef struct gemel_rewrite_profile gemel_rewrite_profile;
@@ -244,11 +252,13 @@ typedef struct gemel_rewrite_row {
   uint64_t after;
 } gemel_rewrite_row;
 
-/* An empty profile, freed with gemel_rewrite_profile_free; NULL: no memory. */
+/* An empty profile, freed with gemel_rewrite_profile_free (NULL is ignored); NULL: no memory. */
 gemel_rewrite_profile *gemel_rewrite_profile_new(void);
 void gemel_rewrite_profile_free(gemel_rewrite_profile *profile);
 
-/* Rows in order: each phase's own, then its rules and passes by time. */
+/* How many rows, and the K-th: each phase's own, then its rules and passes by time; behind them
+ * those of the next rewriting that the profile is given to. NULL out of range. A row is valid until
+ * the profile is used again. */
 size_t gemel_rewrite_profile_count(const gemel_rewrite_profile *profile);
 const gemel_rewrite_row *gemel_rewrite_profile_at(const gemel_rewrite_profile *profile, size_t k);
 

@@ -6,7 +6,8 @@
  * makes of it the others see at their next call.
  *
  * Variables, and functions that are bound to them, may be used on several threads at once: each
- * call sees its states as they are after a whole number of other calls.
+ * call sees its states as they are after a whole number of other calls. Only gemel_compile, which
+ * binds them, is for one thread at a time where two would bind the same variable.
  *
  * A variable lives where it is used. A call whose state's type names another device than the value
  * lies on moves the value there first, as a whole, and it stays: so a function that was lifted with
@@ -26,11 +27,12 @@ extern "C" {
 typedef struct gemel_shared gemel_shared;
 
 /* A shared variable with one reference, owned by the caller, and a copy of VALUE (any strides).
- * NULL on failure: GEMEL_BAD_ARGUMENT (no value), GEMEL_NO_MEMORY. */
+ * The copy lies on VALUE's device. NULL on failure: GEMEL_BAD_ARGUMENT (no value),
+ * GEMEL_NO_MEMORY, what the device says. */
 gemel_shared *gemel_shared_new(const gemel_tensor *value, gemel_error *error);
 
-/* Takes one more reference / gives one back (NULL is ignored). Thread-safe. A function holds a
- * reference to each variable that it is bound to. */
+/* Takes one more reference and returns SHARED (NULL for NULL) / gives one back (NULL is ignored).
+ * Thread-safe. A function holds a reference to each variable that it is bound to. */
 gemel_shared *gemel_shared_ref(gemel_shared *shared);
 void gemel_shared_unref(gemel_shared *shared);
 
@@ -40,9 +42,9 @@ void gemel_shared_unref(gemel_shared *shared);
  * last call had it (gemel_tensor_device, gemel_tensor_transfer). NULL for NULL. */
 gemel_tensor *gemel_shared_get(const gemel_shared *shared);
 
-/* The variable's value becomes a copy of VALUE. The dtype and rank that a function's state wants
- * are compared when it is called. On failure the value is as before: GEMEL_BAD_ARGUMENT (NULL),
- * GEMEL_NO_MEMORY. */
+/* The variable's value becomes a copy of VALUE, on VALUE's device. The dtype and rank that a
+ * function's state wants are compared when it is called. On failure the value is as before:
+ * GEMEL_BAD_ARGUMENT (NULL), GEMEL_NO_MEMORY, what the device says. */
 gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, gemel_error *error);
 
 #ifdef __cplusplus

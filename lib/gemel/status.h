@@ -2,7 +2,8 @@
  *
  * Status codes and error texts. Functions that can fail return a gemel_status and take a
  * `gemel_error *` as their last argument; it may be NULL. The error text lies inside the struct,
- * so reporting an error needs no memory. On success the struct is left as it was.
+ * so reporting an error needs no memory. On success the struct is left as it was. A struct is
+ * one thread's at a time.
  */
 #ifndef GEMEL_STATUS_H
 #define GEMEL_STATUS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The part of <gemel/gemel.hpp> that needs no graph: errors, handles, tensors and their files,
- * shared variables, sizes.
+ * shared variables, sizes. Threads: as the functions of C.
  */
 #ifndef GEMEL_TENSOR_HPP
 #define GEMEL_TENSOR_HPP

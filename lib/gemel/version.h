@@ -1,5 +1,5 @@
 /*
- * Version of the library that a program is linked with.
+ * Version of the library that a program is linked with; any thread may ask for it.
  *
  * SPDX-License-Identifier: MIT
  */

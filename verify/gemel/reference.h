@@ -14,6 +14,9 @@
  * the definition as a textbook has it, in an arithmetic order that an implementation may take too.
  *
  * doc/verify.md says how each tier uses references; examples/my_operation.c has one of each kind.
+ *
+ * A reference may be called on several threads at once. What it is handed, a call and its elements,
+ * is for the thread that it is called on, until it returns.
  */
 #ifndef GEMEL_REFERENCE_H
 #define GEMEL_REFERENCE_H
@@ -79,20 +82,23 @@ typedef struct gemel_reference_shape {
   size_t count;         /* of elements */
 } gemel_reference_shape;
 
-/* How many inputs there are; dtype and shape of input K; its element I, in row-major order. */
+/* How many inputs there are; dtype and shape of input K, of no elements if there is none; its
+ * element I, in row-major order, borrowed, NULL if there is none. */
 size_t gemel_reference_input_count(const gemel_reference_call *call);
 gemel_reference_shape gemel_reference_input(const gemel_reference_call *call, size_t k);
 const gemel_element *gemel_reference_at(const gemel_reference_call *call, size_t k, size_t i);
 
-/* The attribute called NAME, dims in it as integers; NULL if the schema has none. */
+/* The attribute called NAME, dims in it as integers; NULL if the schema has none. Borrowed. */
 const gemel_attr *gemel_reference_attr(const gemel_reference_call *call, const char *name);
 
-/* The reference's DATA. */
+/* The reference's DATA; NULL for NULL. */
 const void *gemel_reference_data(const gemel_reference_call *call);
 
 /* Makes output K, of this dtype and shape, which the harness compares with what the type rule says.
  * Output 0 sets the working dtype: its own, f32 for f16 and bf16, which are computed in f32.
- * GEMEL_NO_MEMORY, GEMEL_BAD_VALUE (no such output, or more than 2^24 elements). */
+ * Errors, which end the call: GEMEL_BAD_TYPE (no such output, or it is made already),
+ * GEMEL_BAD_VALUE (a rank or size that no tensor has, or more than 2^24 elements),
+ * GEMEL_NO_MEMORY. */
 gemel_status gemel_reference_output(gemel_reference_call *call, size_t k, gemel_dtype dtype,
                                     int rank, const int64_t *sizes);
 
@@ -100,14 +106,16 @@ gemel_status gemel_reference_output(gemel_reference_call *call, size_t k, gemel_
  * the result is a truth, say. */
 void gemel_reference_work_in(gemel_reference_call *call, gemel_dtype dtype);
 
-/* Stores X as element I of output K: rounded once more where that is of a half type. */
+/* Stores X as element I of output K: rounded once more where that is of a half type. An element
+ * that isn't there ends the call with GEMEL_BAD_ARGUMENT. */
 void gemel_reference_store(gemel_reference_call *call, size_t k, size_t i, const gemel_element *x);
 
 /* ---- Computing ----
  *
  * A result E may be one of the operands. Nothing here fails by itself: what has no value (an
  * inverse of 0, a comparison that can't be decided) is an element without one, and memory that runs
- * out ends the call with GEMEL_NO_MEMORY when the function returns. E may be NULL then. */
+ * out ends the call with GEMEL_NO_MEMORY when the function returns. E may be NULL then; elsewhere
+ * an element that is NULL ends it with GEMEL_BAD_ARGUMENT. */
 
 /* A new element, 0, which lives until the function returns. NULL if memory is out. */
 gemel_element *gemel_element_new(gemel_reference_call *call);

@@ -2,6 +2,10 @@
  *
  * The harness: evidence that what is shipped computes what its reference says, or a small
  * counterexample. Evidence comes in tiers, each with its own question; doc/verify.md explains them.
+ *
+ * Functions may be called on several threads at once, each with a context of its own; those that
+ * are called thread-safe below, with one context too. What OPTIONS have called (sinks, tick) is
+ * called on the calling thread.
  */
 #ifndef GEMEL_VERIFY_H
 #define GEMEL_VERIFY_H
@@ -64,13 +68,14 @@ typedef enum gemel_evidence {
       GEMEL_EVIDENCE_COUNT
 } gemel_evidence;
 
-/* Names of tiers, verdicts and kinds of evidence; static storage; thread-safe. */
+/* Names of tiers, verdicts and kinds of evidence; "?" out of range, never NULL. Static storage;
+ * thread-safe. */
 const char *gemel_tier_name(gemel_tier tier);
 const char *gemel_verdict_name(gemel_verdict verdict);
 const char *gemel_evidence_name(gemel_evidence evidence);
 
-/* How bad a verdict is, by the table; 5 for what is none. Compare verdicts by this, not by their
- * numbers. Thread-safe. */
+/* How bad a verdict is, by the table; for what is none more than any. Compare verdicts by this, not
+ * by their numbers. Thread-safe. */
 int gemel_verdict_severity(gemel_verdict verdict);
 
 /* What has been proved of a rule. A proof is for every size, start, stride and margin; ELEMENTS and
@@ -179,8 +184,9 @@ typedef struct gemel_verify_summary {
 /* Verifies every operation of CONTEXT whose name matches OPTIONS->ops, and its first and second
  * derivatives, in every tier; where CONTEXT has a device in memory space 1, on the host and there.
  * Verdicts go to the sink; the return value is about the run itself: GEMEL_NOT_FOUND (nothing
- * matches), GEMEL_NO_MEMORY. SUMMARY may be NULL. With OPTIONS->jobs, what a program registered is
- * called on several threads. Thread-safe for different contexts. */
+ * matches), GEMEL_BAD_ARGUMENT (no context, OPTIONS' size is 0), GEMEL_NO_MEMORY. SUMMARY may be
+ * NULL. With OPTIONS->jobs, what a program registered is called on several threads. Thread-safe for
+ * different contexts. */
 gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
                                      gemel_verify_summary *summary, gemel_error *error);
 
@@ -204,8 +210,9 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
  * and what the kernel changes in the program's memory, or prints without flushing, is lost. What
  * can't be copied (threads of the program, a device that it has opened) isn't there in a child.
  * With OPTIONS->in_process all calls are made here, and a crash is one of the program.
- * GEMEL_NOT_FOUND, GEMEL_BAD_ARGUMENT (no run function), GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED (no
- * process can be started). */
+ * GEMEL_NOT_FOUND, GEMEL_BAD_ARGUMENT (no context, no run function, OPTIONS' size is 0),
+ * GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED (no process can be started). Thread-safe for different
+ * contexts. */
 gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  const gemel_kernel *kernel, const gemel_verify_options *options,
                                  gemel_verify_summary *summary, gemel_error *error);
@@ -255,7 +262,12 @@ typedef struct gemel_pair_result {
  * stop, the call ends soon, with GEMEL_OK: the tiers that had ended keep their records, those that
  * hadn't are GEMEL_VERDICT_NOT_RUN, unless they had found a refutation, and so is RESULT's verdict
  * at best.
- */
+ *
+ * A and B stay as they are; OPTIONS, NAME (then "pair") and RESULT may be NULL. Errors, after which
+ * RESULT is GEMEL_VERDICT_NOT_RUN and records that were handed over count: GEMEL_BAD_TYPE,
+ * GEMEL_BAD_ARGUMENT (no graph, graphs of two contexts, OPTIONS->match fits neither graph, OPTIONS'
+ * size is 0), GEMEL_IO (OPTIONS->counterexample_folder), GEMEL_NO_MEMORY. Thread-safe for graphs of
+ * different contexts. */
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);
@@ -266,7 +278,8 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
  * the pass; one record a tier goes to the sink, with kind "rule" or "pass". A rule is refuted if
  * its sides aren't the same function, if their types differ, and if they give up more than `needs`
  * says. It is overstated if it declares a word, `improves` among them, that nothing shows, and
- * uninformative if no instance was found. GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY.
+ * uninformative if no instance was found. GEMEL_NOT_FOUND (nothing matches), GEMEL_BAD_ARGUMENT (no
+ * context, OPTIONS' size is 0), GEMEL_NO_MEMORY.
  * SUMMARY may be NULL. Thread-safe for different contexts. */
 gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                 const gemel_verify_options *options, gemel_verify_summary *summary,
@@ -304,12 +317,14 @@ gemel_proof gemel_rule_proved(const gemel_rule *rule);
 /* GEMEL_BAD_TEXT, with the place in its text, if attributes or conditions of RULE use axes of one
  * tensor as those of another, as q[p] does for p[q], where p and q are the orders of two
  * permutations one after the other: such a rule may be right for two axes and wrong for three. No
- * instance is looked at; GEMEL_OK says only that nothing of the kind was seen. GEMEL_NO_MEMORY. */
+ * instance is looked at; GEMEL_OK says only that nothing of the kind was seen. GEMEL_BAD_ARGUMENT
+ * (no rule), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_status gemel_rule_check_axes(const gemel_rule *rule, gemel_error *error);
 
 /* Repeats what a folder of OPTIONS->replay_folder, or OPTIONS->counterexample_folder, holds, and
  * hands the verdict to the sink. GEMEL_BAD_FILE (what is wrong, in which file), GEMEL_UNSUPPORTED
- * (a program's own kernel), what gemel_dump_load reports. */
+ * (a program's own kernel), what gemel_dump_load reports, GEMEL_BAD_ARGUMENT (no context, OPTIONS'
+ * size is 0), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for different contexts. */
 gemel_status gemel_verify_replay(gemel_context *context, const char *path,
                                  const gemel_verify_options *options, gemel_verify_summary *summary,
                                  gemel_error *error);
@@ -347,12 +362,12 @@ void gemel_certify_counted(const gemel_context *context, gemel_certify_counts *c
 /* Writes a record as one line of JSON into TEXT (truncated to BYTES with its NUL); returns the full
  * length. Fields: kind, name, tier, verdict, how, detail, instances, elements, seed, seconds,
  * worst, error_probability, of a rule that was to be proved proof, why and recorded (as
- * gemel_proof_json),
- * and for a refutation counterexample and replay. */
+ * gemel_proof_json), and for a refutation counterexample and replay. 0 for NULL. Thread-safe. */
 size_t gemel_record_json(const gemel_record *record, char *text, size_t bytes);
 
 /* The same of a proof. Fields: kind, name, proof (null, or elements, sizes, ranks), why, recorded,
- * text_hash and prover (of its sources; to both a record of proofs is bound), scenes, questions. */
+ * text_hash and prover (of its sources; to both a record of proofs is bound), scenes, questions. 0
+ * for NULL. Thread-safe. */
 size_t gemel_proof_json(const gemel_proof *proof, char *text, size_t bytes);
 
 #ifdef __cplusplus
