@@ -295,6 +295,11 @@ sim_is_built = yes
 else
 sim_is_built = no
 endif
+if COVERAGE
+is_covered = yes
+else
+is_covered = no
+endif
 if GTEST
 check_LIBRARIES += %reldir%/libct.a
 # Those that take long begin first, so that all processors are busy to the end.
@@ -371,6 +376,7 @@ AM_TESTS_ENVIRONMENT = \
 	OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; \
 	GEMEL='$(abs_builddir)/gemel'; export GEMEL; \
 	GEMEL_SRCDIR='$(abs_srcdir)'; export GEMEL_SRCDIR; \
+	GEMEL_COVERED='$(is_covered)'; export GEMEL_COVERED; \
 	GEMEL_HAS_SIM='$(sim_is_built)'; export GEMEL_HAS_SIM; \
 	GEMEL_JUNIT='$(abs_builddir)/tests/junit'; export GEMEL_JUNIT;
 

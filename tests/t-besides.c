@@ -13,6 +13,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 #include "core/graph.h"
+#include "domains/machine.h"
 #include "operations/arrange.h"
 
 enum { SEEDS = 3, REMAINDER = 127, MANY = 6, ENOUGH = 1 << 16 };
@@ -274,6 +275,36 @@ static const ct_test tests[] = {CT_TEST("wrong_kernels", wrong_kernels, NULL),
                                 CT_TEST("chains_on_the_right", chains_on_the_right, NULL),
                                 CT_TEST("many_operands", many_operands, NULL)};
 
+/* Domain M decides nothing that a kernel may round, and no function. */
+static void machine_numbers(const void *data) {
+  gemel__domain *d = gemel__machine();
+  char *e = gemel__elements_new(d, 3), *x = e, *y = e + d->bytes, *z = e + 2 * d->bytes;
+  (void)data;
+  CT_REQUIRE(e != NULL);
+  d->from_double(d, x, -2.5);
+  d->floor(d, y, x);
+  d->from_integer(d, z, -3);
+  CT_EQ_INT(d->equal(d, y, z), 1);
+  CT_EQ_INT(d->equal(d, y, x), 0);
+  void (*const functions[])(gemel__domain *, void *, const void *) = {d->exp, d->log, d->sqrt};
+  for (size_t k = 0; k < CT_COUNT(functions); k++) {
+    functions[k](d, y, z);
+    CT_EQ_INT(d->state(d, y), GEMEL__UNDECIDED);
+    CT_EQ_INT(d->equal(d, y, z), -1);
+  }
+  d->pow(d, y, x, z);
+  CT_EQ_INT(d->state(d, y), GEMEL__UNDECIDED);
+  d->apply(d, y, GEMEL__REAL_SIN, z);
+  CT_EQ_INT(d->state(d, y), GEMEL__UNDECIDED);
+  d->round(d, x, GEMEL_BOOL, 0);
+  CT_CHECK(gemel__machine_value(x) == 1);
+  d->set_state(d, x, GEMEL__GAP);
+  d->exp(d, y, x);
+  CT_EQ_INT(d->state(d, y), GEMEL__GAP);
+  gemel__elements_free(d, e, 3);
+}
+
 void ct_register(void) {
+  CT_ADD("besides", "machine", machine_numbers, NULL);
   ct_suite("besides", tests, CT_COUNT(tests));
 }

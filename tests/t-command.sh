@@ -1013,6 +1013,13 @@ if [ -d "$models" ]; then
 else
   skip onnx
 fi
+for shell in bash zsh fish; do
+  gives info/completions/$shell 0 '\<replay-dir\>' info --completions $shell
+  for command in $commands; do
+    grep -q "\<$command\>" "$scratch/out" || wrong info/completions/$shell/$command "no such command"
+  done
+done
+refuses info/completions "'tcsh'" info --completions tcsh
 gives info/onnx 0 '^com.microsoft.FusedConv$' info --onnx
 
 for file in "$source"/examples/*.gmt; do

@@ -24,6 +24,7 @@ static void names(const void *data) {
   CT_EQ_STR(gemel_dtype_name(GEMEL_DTYPE_COUNT), "?");
   CT_EQ_INT(gemel_dtype_find("f128", &found), GEMEL_NOT_FOUND);
   CT_EQ_INT(gemel_dtype_find(NULL, &found), GEMEL_NOT_FOUND);
+  CT_EQ_INT(gemel_dtype_find("f32", NULL), GEMEL_NOT_FOUND);
   CT_EQ_INT(found, GEMEL_DTYPE_COUNT - 1);
   CT_EQ_UINT(gemel_dtype_size(GEMEL_BOOL), 1);
   CT_EQ_UINT(gemel_dtype_size(GEMEL_BF16), 2);

@@ -3,6 +3,7 @@
 # status is 2, with one message, and the process ends. Wherever it is, the limit changes no verdict.
 # SPDX-License-Identifier: MIT
 . "$(dirname "$0")/command.sh"
+[ "${GEMEL_COVERED:-}" != yes ] || { echo "$self: gcov crashes where memory is out"; exit 77; }
 "$gemel" info | grep -q 'build .*sanitizers' && { echo "$self: sanitizers need address space"; exit 77; }
 export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2
 

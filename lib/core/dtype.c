@@ -49,7 +49,7 @@ gemel_kind gemel_dtype_kind(gemel_dtype dtype) {
 }
 
 gemel_status gemel_dtype_find(const char *name, gemel_dtype *dtype) {
-  for (int k = 0; name != NULL && k < GEMEL_DTYPE_COUNT; k++) {
+  for (int k = 0; name != NULL && dtype != NULL && k < GEMEL_DTYPE_COUNT; k++) {
     if (strcmp(name, infos[k].name) == 0) {
       *dtype = (gemel_dtype)k;
       return GEMEL_OK;

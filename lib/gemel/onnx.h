@@ -93,7 +93,7 @@ const char *gemel_onnx_operator(size_t k, const char **domain);
 gemel_tensor *gemel_onnx_tensor_load(const char *path, gemel_error *error);
 
 /* Writes TENSOR to the file PATH in that form, called NAME (NULL: nothing), whole or not at all.
- * TENSOR lies on the host. Errors: GEMEL_IO, GEMEL_BAD_ARGUMENT (no TENSOR, no PATH),
+ * Errors: GEMEL_IO, GEMEL_BAD_ARGUMENT (no TENSOR, or it isn't on the host, no PATH),
  * GEMEL_NO_MEMORY. Thread-safe. */
 gemel_status gemel_onnx_tensor_save(const gemel_tensor *tensor, const char *name, const char *path,
                                     gemel_error *error);

@@ -96,10 +96,10 @@ gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***ten
  * reference to each tensor, of which the program may have taken more. */
 void gemel_npz_free(char **names, gemel_tensor **tensors, size_t count);
 
-/* Writes a stored .npz file of COUNT named tensors, whole or not at all as gemel_npy_save. They lie
- * on the host. That two have one name isn't looked for. Errors: GEMEL_BAD_ARGUMENT (NULL, also
- * among names and tensors, a name that is empty or longer than 65531 bytes), GEMEL_UNSUPPORTED
- * (bf16), GEMEL_IO, GEMEL_NO_MEMORY. */
+/* Writes a stored .npz file of COUNT named tensors, whole or not at all as gemel_npy_save. That two
+ * have one name isn't looked for. Errors: GEMEL_BAD_ARGUMENT (NULL, also among names and tensors, a
+ * tensor that isn't on the host, a name that is empty or longer than 65531 bytes),
+ * GEMEL_UNSUPPORTED (bf16), GEMEL_IO, GEMEL_NO_MEMORY. */
 gemel_status gemel_npz_save(const char *path, const char *const *names,
                             gemel_tensor *const *tensors, size_t count, gemel_error *error);
 

@@ -6,6 +6,7 @@
 
 #include <gemel/onnx.h>
 #include "core/error.h"
+#include "core/tensor.h"
 #include "onnx/model.h"
 #include "onnx/proto.h"
 #include "text/file.h"
@@ -59,6 +60,9 @@ gemel_status gemel_onnx_tensor_save(const gemel_tensor *tensor, const char *name
   gemel__file file;
   if (tensor == NULL || path == NULL) {
     return gemel__null(error, tensor == NULL ? "the tensor" : "the path");
+  }
+  if (tensor->device != NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the tensor to save is not on the host");
   }
   gemel_view view = gemel_tensor_view(tensor);
   gemel_tensor *packed = gemel_tensor_copy(&view, error);

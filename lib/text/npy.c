@@ -317,9 +317,10 @@ gemel_status gemel_npy_save(const char *path, const gemel_view *view, gemel_erro
   if (status) {
     return status;
   }
-  gemel_tensor *packed = gemel_tensor_copy(view, error);
+  gemel_error why = {GEMEL_OK, 0, 0, ""};
+  gemel_tensor *packed = gemel_tensor_copy(view, &why);
   if (!packed) {
-    return GEMEL_NO_MEMORY;
+    return gemel__fail(error, why.status, "%s", why.text);
   }
   status = gemel__file_create(&file, path, error);
   if (!status) {

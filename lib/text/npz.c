@@ -9,6 +9,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/tensor.h"
 #include "text/file.h"
 #include "text/npy.h"
 #include "text/write.h"
@@ -456,6 +457,10 @@ gemel_status gemel__check_named(const char *const *names, gemel_tensor *const *t
     }
     if (!tensors || !tensors[k]) {
       return gemel__null(error, "a tensor to save");
+    }
+    if (tensors[k]->device) {
+      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "tensor '%.100s' to save is not on the host",
+                         names[k]);
     }
   }
   return GEMEL_OK;

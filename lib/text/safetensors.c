@@ -579,10 +579,6 @@ static gemel_status sort_named(named_tensor *all, size_t count, gemel_error *err
   char text[SHOWN];
   for (size_t k = 0; k < count; k++) {
     GEMEL__TRY(check_name(all[k].name, error));
-    if (all[k].tensor->device) {
-      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "tensor '%s' to save is not on the host",
-                         shown(all[k].name, text));
-    }
     while (dtypes[all[k].order].dtype != all[k].tensor->dtype) {
       all[k].order++;
     }
