@@ -428,6 +428,54 @@ static void references(const void *data) {
   }
 }
 
+/* ---- Functions of one shared variable ---- */
+
+static const char two_states[] =
+    "graph two(state a: f32[2], state b: f32[2]) { update a = b update b = a }";
+
+static gemel_shared *variables[2]; /* of all threads */
+
+static gemel_function *bind(const gemel_graph *graph, gemel_shared *const *states,
+                            gemel_error *error) {
+  const gemel_options options = {.size = sizeof options, .states = states, .n_states = 2};
+  return gemel_compile(graph, &options, error);
+}
+
+static void *bind_often(void *user) {
+  struct job *job = user;
+  gemel_graph *graph = gemel_parse(c, two_states, sizeof two_states - 1, "two", NULL, NULL);
+  gemel_shared *crossed[] = {variables[job->number % 2], variables[1 - job->number % 2]};
+  wait_for_all();
+  for (int k = 0; k < 200 && graph != NULL; k++) {
+    gemel_function *f = bind(graph, crossed, NULL);
+    MUST(f != NULL);
+    gemel_function_free(f);
+  }
+  gemel_graph_unref(graph);
+  return NULL;
+}
+
+/* Threads may bind the same variables; two states of one graph may not. */
+static void binding(const void *data) {
+  static struct job jobs[THREADS];
+  static const int64_t size = 2;
+  gemel_error error = {GEMEL_OK, 0, 0, ""};
+  gemel_tensor *value = gemel_tensor_new(GEMEL_F32, 1, &size, NULL);
+  gemel_graph *graph = gemel_parse(c, two_states, sizeof two_states - 1, "two", NULL, NULL);
+  (void)data;
+  variables[0] = gemel_shared_new(value, NULL);
+  variables[1] = gemel_shared_new(value, NULL);
+  gemel_shared *twice[] = {variables[0], variables[0]};
+  CT_CHECK(bind(graph, twice, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "state b is given the shared variable of another state");
+  run(bind_often, jobs);
+  gemel_shared_unref(variables[0]);
+  gemel_shared_unref(variables[1]);
+  gemel_tensor_unref(value);
+  gemel_graph_unref(graph);
+}
+
 static const int alone = 0, together = 1;
 
 void ct_register(void) {
@@ -441,6 +489,7 @@ void ct_register(void) {
       CT_TEST("passes", passes, NULL),
       CT_TEST("defining", defining, NULL),
       CT_TEST("references", references, NULL),
+      CT_TEST("binding", binding, NULL),
   };
   shared();
   ct_suite("threads", tests, CT_COUNT(tests));

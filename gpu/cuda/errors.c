@@ -16,6 +16,7 @@ gemel_status gemel__cuda_fail(gemel_error *error, gemel_status status, const cha
   va_list arguments;
   if (error != NULL) {
     error->status = status;
+    error->line = error->column = 0;
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);

@@ -74,7 +74,7 @@ typedef struct gemel_options {
  * may be freed or grow afterwards. NULL on failure (GEMEL_UNSUPPORTED: an operation has no kernel,
  * a value lies in a memory space that has no device; GEMEL_NO_MEMORY; what gemel_rewrite and
  * gemel_lift say; the graph's own error if it has one; GEMEL_BAD_ARGUMENT). Thread-safe, but where
- * OPTIONS name the same profile, report or shared variable: these are for one thread at a time. */
+ * OPTIONS name the same profile or report: these are for one thread at a time. */
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error);
 

@@ -6,8 +6,8 @@
  * makes of it the others see at their next call.
  *
  * Variables, and functions that are bound to them, may be used on several threads at once: each
- * call sees its states as they are after a whole number of other calls. Only gemel_compile, which
- * binds them, is for one thread at a time where two would bind the same variable.
+ * call sees its states as they are after a whole number of other calls. They are bound on several
+ * threads at once, too.
  *
  * A variable lives where it is used. A call whose state's type names another device than the value
  * lies on moves the value there first, as a whole, and it stays: so a function that was lifted with

@@ -27,7 +27,6 @@ struct gemel_shared {
   gemel_tensor *spare;   /* of an earlier value, or NULL */
   pthread_rwlock_t lock; /* of value and spare */
   uint64_t version;      /* as in gemel_kernel_call; changed while the lock is held for writing */
-  int bound;             /* while a function is bound: a state of it has this variable already */
 };
 
 /* ---- Variables ---- */
@@ -111,19 +110,14 @@ static gemel_status allocate(gemel_function *f, gemel_error *error) {
                                              : gemel__no_memory(error, "the states of a function");
 }
 
-/* Binds input K to VARIABLE, which no other state may be bound to. */
+/* Binds input K to VARIABLE. */
 static gemel_status bind_state(gemel_function *f, size_t k, gemel_shared *variable,
                                gemel_error *error) {
   const char *name = f->program.inputs[k].name;
   if (variable == NULL) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "state %s has no shared variable", name);
   }
-  if (variable->bound) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT,
-                       "state %s is given the shared variable of another state", name);
-  }
   f->states[k] = gemel_shared_ref(variable);
-  variable->bound = 1;
   return GEMEL_OK;
 }
 
@@ -136,12 +130,18 @@ static gemel_status bind_states(gemel_function *f, const gemel_graph *graph,
       status = bind_state(f, k, variables != NULL ? variables[next++] : NULL, error);
     }
   }
-  for (size_t k = 0; k < graph->n_inputs; k++) {
-    if (f->states[k] != NULL) {
-      f->states[k]->bound = 0;
-    }
-  }
   return status;
+}
+
+/* The error that VARIABLE is that of two states, which names the last. */
+static gemel_status variable_of_two(const gemel_function *f, size_t k, const gemel_shared *variable,
+                                    gemel_error *error) {
+  while (f->states[k - 1] != variable) {
+    k--;
+  }
+  return gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                     "state %s is given the shared variable of another state",
+                     f->program.inputs[k - 1].name);
 }
 
 static int by_address(const void *a, const void *b) {
@@ -149,8 +149,8 @@ static int by_address(const void *a, const void *b) {
   return (x->shared > y->shared) - (x->shared < y->shared);
 }
 
-/* F's updates, and which states a call locks in which order. */
-static void bind_updates(gemel_function *f, const gemel_graph *graph) {
+/* Which states a call locks in which order. */
+static gemel_status order_states(gemel_function *f, const gemel_graph *graph, gemel_error *error) {
   for (size_t k = 0, n = 0; k < graph->n_inputs; k++) {
     if (f->states[k] != NULL) {
       f->holds[n++] = (gemel__hold){f->states[k], f->program.inputs[k].device, 0};
@@ -159,6 +159,15 @@ static void bind_updates(gemel_function *f, const gemel_graph *graph) {
   if (f->n_states > 1) {
     qsort(f->holds, f->n_states, sizeof *f->holds, by_address);
   }
+  for (size_t n = 1; n < f->n_states; n++) {
+    if (f->holds[n].shared == f->holds[n - 1].shared) {
+      return variable_of_two(f, graph->n_inputs, f->holds[n].shared, error);
+    }
+  }
+  return GEMEL_OK;
+}
+
+static void bind_updates(gemel_function *f, const gemel_graph *graph) {
   for (size_t k = 0; k < graph->n_outputs; k++) {
     long state = gemel__state_called(graph, graph->output_names[k]);
     if (state >= 0) {
@@ -183,6 +192,9 @@ gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, siz
   status = allocate(f, error);
   if (status == GEMEL_OK) {
     status = bind_states(f, graph, variables, error);
+  }
+  if (status == GEMEL_OK) {
+    status = order_states(f, graph, error);
   }
   if (status == GEMEL_OK) {
     bind_updates(f, graph);

@@ -871,8 +871,12 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
   if (p == NULL) {
     status = gemel__no_memory(error, "the parts of two graphs");
   } else if (status == GEMEL_OK && run.options.match != NULL) {
-    matched = gemel__graph_matched(a, b, run.options.match, error);
-    status = matched == NULL ? GEMEL_BAD_ARGUMENT : GEMEL_OK;
+    gemel_error why = {GEMEL_OK, 0, 0, ""};
+    matched = gemel__graph_matched(a, b, run.options.match, &why);
+    status = why.status;
+    if (status != GEMEL_OK && error != NULL) {
+      *error = why;
+    }
   }
   if (status == GEMEL_OK) {
     p->run = &run;
