@@ -153,7 +153,7 @@ static const verifier rules_verifier = verify_rules, operations_verifier = verif
 static void same_report(const void *data) {
   static const size_t jobs[] = {1, 2, 7, 1000};
   const verifier verify = *(const verifier *)data;
-  gemel_verify_summary summary, another;
+  gemel_verify_summary summary = {.size = sizeof summary}, another = {.size = sizeof another};
   struct heard alone = verify(0, &summary);
   CT_CHECK(alone.records >= GEMEL_TIER_COUNT * RULES);
   CT_CHECK(verify != verify_rules || alone.refuted >= 4);

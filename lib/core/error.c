@@ -59,7 +59,6 @@ void gemel__give_result(void *result, const void *made, size_t bytes) {
   size_t size = result != NULL ? *(size_t *)result : 0;
   if (size > sizeof size) {
     size_t given = size < bytes ? size : bytes;
-    memset((char *)result + sizeof size, 0, size - sizeof size);
     memcpy((char *)result + sizeof size, (const char *)made + sizeof size, given - sizeof size);
   }
 }

@@ -37,7 +37,7 @@ gemel_status gemel__take_options(void *taken, size_t bytes, const void *given, c
                                  gemel_error *error);
 
 /* A struct that a public function fills, which begins with its size, set by the caller, and is
- * older or newer than MADE, of BYTES: what fits becomes MADE, but for the size, and the rest 0.
+ * older or newer than MADE, of BYTES: what fits becomes MADE, but for the size; the rest stays.
  * NULL: nothing to do. */
 void gemel__give_result(void *result, const void *made, size_t bytes);
 
