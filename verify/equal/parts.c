@@ -871,12 +871,9 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
   if (p == NULL) {
     status = gemel__no_memory(error, "the parts of two graphs");
   } else if (status == GEMEL_OK && run.options.match != NULL) {
-    gemel_error why = {GEMEL_OK, 0, 0, ""};
-    matched = gemel__graph_matched(a, b, run.options.match, &why);
-    status = why.status;
-    if (status != GEMEL_OK && error != NULL) {
-      *error = why;
-    }
+    gemel_error unheard, *why = error != NULL ? error : &unheard;
+    matched = gemel__graph_matched(a, b, run.options.match, why);
+    status = matched == NULL ? why->status : GEMEL_OK;
   }
   if (status == GEMEL_OK) {
     p->run = &run;
