@@ -22,8 +22,6 @@
 
 static const char three[] = "x: f64[6], y: f64[6], z: f64[6]";
 
-enum { SEEDS = 4 };
-
 /* ---- Asking ---- */
 
 typedef struct heard {

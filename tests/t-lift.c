@@ -10,6 +10,8 @@
 #include "run.h"
 
 #include <time.h>
+#include <unistd.h>
+#include <gemel/onnx.h>
 #include "support/graph-text.h"
 #include "support/small-stack.h"
 
@@ -657,6 +659,29 @@ static void turns(const void *data) {
   leave(context);
 }
 
+/* ---- Saved ---- */
+
+/* What isn't on the host isn't saved, and no file is left. */
+static void not_saved(const void *data) {
+  gemel_context *context = context_with_devices();
+  gemel_tensor *x = vector_of(GEMEL_F32, 4, 0.5);
+  gemel_tensor *there = gemel_tensor_transfer(x, &device.record, &error), *both[2] = {x, there};
+  static const char *const names[] = {"here", "there"};
+  char path[400];
+  (void)data;
+  snprintf(path, sizeof path, "%s/there", ct_scratch());
+  CT_EQ_INT(gemel_npz_save(path, names, both, 2, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "tensor 'there' to save is not on the host");
+  CT_EQ_INT(gemel_safetensors_save(path, names, both, 2, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "tensor 'there' to save is not on the host");
+  CT_EQ_INT(gemel_onnx_tensor_save(there, "there", path, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(error.text, "the tensor to save is not on the host");
+  CT_CHECK(access(path, F_OK) != 0);
+  gemel_tensor_unref(there);
+  gemel_tensor_unref(x);
+  leave(context);
+}
+
 /* ---- Dumped ---- */
 
 /* A lifted call in a folder says how it was lifted: done again, it gives the same bits. Without its
@@ -819,6 +844,7 @@ void ct_register(void) {
       CT_TEST("compiled", compiled, NULL),
       CT_TEST("refused", refused, NULL),
       CT_TEST("big", big, NULL),
+      CT_TEST("not_saved", not_saved, NULL),
       CT_TEST("dumped", dumped, NULL),
   };
   ct_suite("lift", tests, CT_COUNT(tests));

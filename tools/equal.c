@@ -296,8 +296,6 @@ static int compare(gemel__records *records, const pair_question *q,
                    const gemel_verify_options *settings) {
   gemel_pair_result result = {.size = sizeof result};
   gemel_error error;
-  memset(&result, 0, sizeof result);
-  result.size = sizeof result;
   gemel_status status =
       gemel_verify_pair(q->graphs[0], q->graphs[1], q->name != NULL ? q->name : "pair", q->allow,
                         settings, &result, &error);

@@ -88,10 +88,6 @@ static const char *kind_name(int kind) {
                                        : "an attribute";
 }
 
-static int is_word(const gemel__syntax_node *s, const char *word) {
-  return s->length == strlen(word) && memcmp(s->text, word, s->length) == 0;
-}
-
 /* A name on the right that is not bound. */
 static gemel_status unbound(const rule_compiler *c, uint32_t node) {
   const gemel__syntax_node *s = &c->rule->syntax.nodes[node];
@@ -100,7 +96,7 @@ static gemel_status unbound(const rule_compiler *c, uint32_t node) {
   for (uint32_t k = 0; k < c->rule->n_variables; k++) {
     gemel__suggestion_offer(&near, c->rule->variables[k].name, strlen(c->rule->variables[k].name));
   }
-  int truth = is_word(s, "true") || is_word(s, "false");
+  int truth = gemel__syntax_is(s, "true") || gemel__syntax_is(s, "false");
   return fail(c, node, "%.*s isn't bound on the left side%s", (int)s->length, s->text,
               truth ? "; truths are the numbers 1 and 0" : gemel__suggestion_text(&near));
 }

@@ -3,8 +3,8 @@
  * Numbers that are the same but for rounding. A bound that grows with what is compared is infinite
  * where that is, and would allow anything: an infinity is near itself alone, a NaN near nothing.
  */
-#ifndef TESTS_NEAR_H
-#define TESTS_NEAR_H
+#ifndef GEMEL_TESTS_NEAR_H
+#define GEMEL_TESTS_NEAR_H
 
 #include <math.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * How accurate the scalar operations are. Rows in lib/ops/scalar.def say so too, and kernels are
- * verified by what those say; a row that promises less than this fails.
+ * verified by what those say; a row that promises less than this fails. And how far off a result
+ * is.
  */
 #ifndef GEMEL_TESTS_PROMISED_H
 #define GEMEL_TESTS_PROMISED_H

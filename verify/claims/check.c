@@ -417,7 +417,7 @@ gemel_status gemel__check_claim(gemel_context *context, const gemel_rule *rule,
                             ? gemel__no_memory(error, "a claim's check")
                             : GEMEL_OK;
   if (status == GEMEL_OK) {
-    c.ordered->finite = 1;
+    c.ordered->finite = 1; /* as to the prover */
     c.special->unrounded = strncmp(proof->elements, "any", 3) == 0;
     status = check_all(&c);
   }

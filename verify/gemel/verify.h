@@ -184,9 +184,9 @@ typedef struct gemel_verify_summary {
 /* Verifies every operation of CONTEXT whose name matches OPTIONS->ops, and its first and second
  * derivatives, in every tier; where CONTEXT has a device in memory space 1, on the host and there.
  * Verdicts go to the sink; the return value is about the run itself: GEMEL_NOT_FOUND (nothing
- * matches), GEMEL_BAD_ARGUMENT (no context, OPTIONS' size is 0), GEMEL_NO_MEMORY. SUMMARY may be
- * NULL. With OPTIONS->jobs, what a program registered is called on several threads. Thread-safe for
- * different contexts. */
+ * matches), GEMEL_BAD_ARGUMENT (no context, OPTIONS or SUMMARY of size 0), GEMEL_NO_MEMORY. SUMMARY
+ * may be NULL. With OPTIONS->jobs, what a program registered is called on several threads.
+ * Thread-safe for different contexts. */
 gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_options *options,
                                      gemel_verify_summary *summary, gemel_error *error);
 
@@ -210,7 +210,7 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
  * and what the kernel changes in the program's memory, or prints without flushing, is lost. What
  * can't be copied (threads of the program, a device that it has opened) isn't there in a child.
  * With OPTIONS->in_process all calls are made here, and a crash is one of the program.
- * GEMEL_NOT_FOUND, GEMEL_BAD_ARGUMENT (no context, no run function, OPTIONS' size is 0),
+ * GEMEL_NOT_FOUND, GEMEL_BAD_ARGUMENT (no context, no run function, OPTIONS or SUMMARY of size 0),
  * GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED (no process can be started). Thread-safe for different
  * contexts. */
 gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
@@ -265,9 +265,9 @@ typedef struct gemel_pair_result {
  *
  * A and B stay as they are; OPTIONS, NAME (then "pair") and RESULT may be NULL. Errors, after which
  * RESULT is GEMEL_VERDICT_NOT_RUN and records that were handed over count: GEMEL_BAD_TYPE,
- * GEMEL_BAD_ARGUMENT (no graph, graphs of two contexts, OPTIONS->match fits neither graph, OPTIONS'
- * size is 0), GEMEL_IO (OPTIONS->counterexample_folder), GEMEL_NO_MEMORY. Thread-safe for graphs of
- * different contexts. */
+ * GEMEL_BAD_ARGUMENT (no graph, graphs of two contexts, OPTIONS->match fits neither graph, OPTIONS
+ * or RESULT of size 0), GEMEL_IO (OPTIONS->counterexample_folder), GEMEL_NO_MEMORY. Thread-safe for
+ * graphs of different contexts. */
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
                                unsigned allow, const gemel_verify_options *options,
                                gemel_pair_result *result, gemel_error *error);
@@ -279,7 +279,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
  * its sides aren't the same function, if their types differ, and if they give up more than `needs`
  * says. It is overstated if it declares a word, `improves` among them, that nothing shows, and
  * uninformative if no instance was found. GEMEL_NOT_FOUND (nothing matches), GEMEL_BAD_ARGUMENT (no
- * context, OPTIONS' size is 0), GEMEL_NO_MEMORY.
+ * context, OPTIONS or SUMMARY of size 0), GEMEL_NO_MEMORY.
  * SUMMARY may be NULL. Thread-safe for different contexts. */
 gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                 const gemel_verify_options *options, gemel_verify_summary *summary,
@@ -323,8 +323,9 @@ gemel_status gemel_rule_check_axes(const gemel_rule *rule, gemel_error *error);
 
 /* Repeats what a folder of OPTIONS->replay_folder, or OPTIONS->counterexample_folder, holds, and
  * hands the verdict to the sink. GEMEL_BAD_FILE (what is wrong, in which file), GEMEL_UNSUPPORTED
- * (a program's own kernel), what gemel_dump_load reports, GEMEL_BAD_ARGUMENT (no context, OPTIONS'
- * size is 0), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for different contexts. */
+ * (a program's own kernel), what gemel_dump_load reports, GEMEL_BAD_ARGUMENT (no context, OPTIONS
+ * or SUMMARY of size 0), GEMEL_NO_MEMORY. SUMMARY may be NULL. Thread-safe for different contexts.
+ */
 gemel_status gemel_verify_replay(gemel_context *context, const char *path,
                                  const gemel_verify_options *options, gemel_verify_summary *summary,
                                  gemel_error *error);

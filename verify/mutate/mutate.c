@@ -157,9 +157,7 @@ gemel_status gemel__mutant_decide(const gemel_graph *a, const gemel_graph *b, ui
   gemel_pair_result result = {.size = sizeof result};
   memset(decision, 0, sizeof *decision);
   memset(&options, 0, sizeof options);
-  memset(&result, 0, sizeof result);
   options.size = sizeof options;
-  result.size = sizeof result;
   options.seed = seed;
   options.instances = instances;
   options.tiers = 1u << GEMEL_TIER_REAL | 1u << GEMEL_TIER_INTEGER;
