@@ -104,7 +104,7 @@ static const gemel__bench_target one = {GEMEL__BENCH_AT_MOST, 1}, none = {GEMEL_
 
 static gemel_cuda_counts count(const gemel__bench *b) {
   gemel_cuda_counts counts = {.size = sizeof counts};
-  gemel_cuda_count(cuda_of(b), &counts);
+  gemel_cuda_counted(cuda_of(b), &counts);
   return counts;
 }
 

@@ -103,9 +103,9 @@ static gemel_status try_way(const machine *m, const char *name, int shared, geme
   for (int k = 0; k < WARM_UP && status == GEMEL_OK; k++) {
     status = call(m, f, shared, &y, error);
   }
-  gemel_cuda_count(m->cuda, &before);
+  gemel_cuda_counted(m->cuda, &before);
   status = status == GEMEL_OK ? run(m, f, shared, variables[X], error) : status;
-  gemel_cuda_count(m->cuda, &after);
+  gemel_cuda_counted(m->cuda, &after);
   if (status == GEMEL_OK) {
     printf("%-10s %zu transfers to the GPU, %zu from it, %zu graphs and %zu kernels launched\n",
            name, after.uploads - before.uploads, after.downloads - before.downloads,

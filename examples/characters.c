@@ -68,7 +68,7 @@ static gemel_value build_loss(gemel_value codes, const gemel_value *w) {
   gemel_value all = run_lstm(gates_of_x(codes, w), w[1]);
   gemel_value logits = gemel_add(gemel_dot(all, w[3]), w[4]);
   gemel_value next = gemel_flatten(gemel_slice(codes, 0, 1, GEMEL_TO_END));
-  return gemel_mean(gemel_cross_entropy(logits, next));
+  return gemel_mean(gemel_cross_entropy(logits, next, -1));
 }
 
 /* Adam, with the rate corrected for the first steps by the caller: m and v are means of the slope

@@ -161,7 +161,7 @@ static void free_network(network *n) {
 /* ---- The data ---- */
 
 static int load_digits(digits *d, gemel_error *error) {
-  if (gemel_npz_load("digits.npz", &d->names, &d->tensors, &d->n_tensors, error) != GEMEL_OK) {
+  if (gemel_npz_load("digits.npz", &d->n_tensors, &d->names, &d->tensors, error) != GEMEL_OK) {
     return -1;
   }
   for (size_t k = 0; k < d->n_tensors; k++) {
@@ -278,7 +278,7 @@ static int learn_digits(const model *m, int argc, char **argv) {
     fprintf(stderr, "%s\n", error.text);
   }
   free_network(&n);
-  gemel_npz_free(d.names, d.tensors, d.n_tensors);
+  gemel_npz_free(d.n_tensors, d.names, d.tensors);
   free(d.order);
   return right < 0.95;
 }

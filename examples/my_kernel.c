@@ -120,7 +120,7 @@ static int judge(gemel_context *context, const gemel_kernel *kernel, int right) 
 static int install(gemel_context *context, const gemel_kernel *kernel) {
   gemel_error error = {0};
   gemel_graph *graph = gemel_graph_new(context, &error);
-  gemel_output(gemel_softmax(gemel_declare(graph, "x: f64[2]")), "y");
+  gemel_output(gemel_softmax(gemel_declare(graph, "x: f64[2]"), -1), "y");
   double data[] = {0, 0};
   gemel_tensor *y = NULL, *x = gemel_tensor_wrap(GEMEL_F64, GEMEL_LIST(int64_t, 2), NULL, data,
                                                  NULL, NULL, &error);

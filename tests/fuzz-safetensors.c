@@ -31,8 +31,8 @@ static void again(named n) {
   char path[100];
   named m = {0};
   snprintf(path, sizeof path, "/dev/shm/gemel-fuzz-%ld.safetensors", (long)getpid());
-  if (gemel_safetensors_save(path, (const char *const *)n.names, n.tensors, n.count, NULL) ||
-      gemel_safetensors_load(path, &m.names, &m.tensors, &m.count, NULL) || m.count != n.count) {
+  if (gemel_safetensors_save(n.count, (const char *const *)n.names, n.tensors, path, NULL) ||
+      gemel_safetensors_load(path, &m.count, &m.names, &m.tensors, NULL) || m.count != n.count) {
     abort();
   }
   for (size_t k = 0; k < n.count; k++) {
@@ -44,7 +44,7 @@ static void again(named n) {
       abort();
     }
   }
-  gemel_npz_free(m.names, m.tensors, m.count);
+  gemel_npz_free(m.count, m.names, m.tensors);
   remove(path);
 }
 
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
   if (gemel__safetensors_parse((const char *)bytes, length, NULL, "fuzzed.safetensors", &n.names,
                                &n.tensors, &n.count, &error) == GEMEL_OK) {
     again(n);
-    gemel_npz_free(n.names, n.tensors, n.count);
+    gemel_npz_free(n.count, n.names, n.tensors);
   }
   return 0;
 }

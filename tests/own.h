@@ -479,7 +479,7 @@ static gemel_value attention_formula(gemel_value x, gemel_value y) {
   const int64_t rows[2][3] = {{0, -1, 0}, {0, 1, -1}}, columns[2][3] = {{-1, 0, 0}, {0, -1, 1}};
   gemel_value row = gemel_dimshuffle(x, (size_t)rank + 1, rows[rank - 1]);
   gemel_value column = gemel_dimshuffle(x, (size_t)rank + 1, columns[rank - 1]);
-  gemel_value weights = gemel_softmax(gemel_mul(row, column));
+  gemel_value weights = gemel_softmax(gemel_mul(row, column), -1);
   (void)y;
   return gemel_sum_with(gemel_mul(weights, column), .axes = {1, &last});
 }

@@ -206,7 +206,7 @@ static void stop_once(const wrong_rule *w, uint64_t seed) {
     applies(d.graph, d.rules);
     certified = rewrite(d.graph, d.rules, 1, &error);
     if (CT_CHECK(certified == NULL)) {
-      CT_EQ_INT(error.status, GEMEL_INTERNAL);
+      CT_EQ_INT(error.status, GEMEL_WRONG_RULE);
       CT_HAS_STR(error.text, "rule wrong doesn't hold");
       CT_HAS_STR(error.text, "test:1");
       CT_HAS_STR(error.text, "graph before");
@@ -503,7 +503,7 @@ static void wrong_constant(const void *data) {
   right = gemel_constant(graph, result);
   wrong = number(graph, f->dtype, f->wrong);
   CT_EQ_INT(testify(context, graph, sum, right), GEMEL_OK);
-  CT_EQ_INT(testify(context, graph, sum, wrong), GEMEL_INTERNAL);
+  CT_EQ_INT(testify(context, graph, sum, wrong), GEMEL_WRONG_RULE);
   CT_HAS_STR(error.text, "constant folding doesn't hold");
   char *report = gemel_certify_report(context, &error);
   CT_HAS_STR(report, "constant folding doesn't hold");
@@ -602,7 +602,7 @@ static int refute_all(void *data) {
   if (graph != NULL) {
     gemel_graph_unref(rewrite(graph, rules, 1, &problem));
   }
-  if (problem.status == GEMEL_INTERNAL) {
+  if (problem.status == GEMEL_WRONG_RULE) {
     report = gemel_certify_report(context, &problem);
   }
   gemel_graph_unref(graph);

@@ -24,7 +24,7 @@ static gemel_graph *good_graph(void) {
   two[0] = two[1] = gemel_dim_constant(c, 2);
   parts = gemel_split(gemel_add(x, y), 2, two);
   product = gemel_mul(parts, gemel_value_output(parts, 1));
-  gemel_output(gemel_softmax(product), "r");
+  gemel_output(gemel_softmax(product, -1), "r");
   gemel_output(gemel_value_output(parts, 1), "s");
   CT_EQ_INT(gemel_graph_node_count(g), 6);
   CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);

@@ -273,7 +273,7 @@ typedef struct cost {
 
 static cost count(const bench *b) {
   cost c = {.cuda = {.size = sizeof c.cuda}};
-  gemel_cuda_count(b->cuda, &c.cuda);
+  gemel_cuda_counted(b->cuda, &c.cuda);
   c.blocks = atomic_load(&watched.asked);
   return c;
 }

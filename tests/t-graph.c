@@ -560,7 +560,7 @@ static int build_refused(void *user) {
   {
     gemel_value x = gemel_input(g, "x", gemel_type_of_shape(own, GEMEL_F32, 1, shape));
     gemel_value y = gemel_tanh(gemel_mul(x, gemel_scalar(g, GEMEL_F32, 3)));
-    gemel_value loss = gemel_sum(gemel_softmax(y)), d;
+    gemel_value loss = gemel_sum(gemel_softmax(y, -1)), d;
     gemel_output(loss, "loss");
     status = gemel_graph_error(g)->status;
     /* a null type or dim is what a refused allocation gives to the builder that needs it */
@@ -616,6 +616,44 @@ static void references(const void *data) {
   gemel_context_unref(own);
 }
 
+/* Options that are all zero are as good as none. */
+#define ZERO_IS_NONE(name, ...)                                                                    \
+  do {                                                                                             \
+    gemel_##name##_options zero = {0};                                                             \
+    gemel_value without = gemel_##name##_at(__VA_ARGS__, NULL, GEMEL_HERE);                        \
+    gemel_value with = gemel_##name##_at(__VA_ARGS__, &zero, GEMEL_HERE);                          \
+    ct_context("%s: %s", #name, gemel_graph_error(g)->text);                                       \
+    CT_CHECK(!gemel_is_null(without) && without.node == with.node);                                \
+  } while (0)
+
+static void zero_options(const void *data) {
+  gemel_context *own = gemel_context_new(NULL);
+  gemel_graph *g = gemel_graph_new(own, NULL);
+  gemel_value v = gemel_declare(g, "v: f32[6]"), m = gemel_declare(g, "m: f32[6, 6]");
+  gemel_value x = gemel_declare(g, "x: f32[1, 1, 6, 6]"), i = gemel_declare(g, "i: i64[6]");
+  gemel_value two[2] = {v, v};
+  gemel_dim sizes[2] = {gemel_dim_constant(own, 2), gemel_dim_constant(own, 4)};
+  int64_t window[2] = {2, 2};
+  (void)data;
+  ZERO_IS_NONE(sum, m);
+  ZERO_IS_NONE(prod, m);
+  ZERO_IS_NONE(max, m);
+  ZERO_IS_NONE(cumsum, m);
+  ZERO_IS_NONE(argsort, m, 1);
+  ZERO_IS_NONE(take, m, i);
+  ZERO_IS_NONE(put, v, i, v);
+  ZERO_IS_NONE(searchsorted, v, v);
+  ZERO_IS_NONE(triangular_solve, m, m);
+  ZERO_IS_NONE(join, 2, two);
+  ZERO_IS_NONE(split, v, 2, sizes);
+  ZERO_IS_NONE(subtensor, v, 1, sizes, 1, sizes);
+  ZERO_IS_NONE(corr, x, x);
+  ZERO_IS_NONE(max_pool, x, 2, window);
+  ZERO_IS_NONE(avg_pool, x, 2, window);
+  gemel_graph_unref(g);
+  gemel_context_unref(own);
+}
+
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("consing", consing, NULL),
@@ -635,6 +673,7 @@ void ct_register(void) {
       CT_TEST("threads", graphs_on_threads, NULL),
       CT_TEST("refused_allocations", refused_allocations, NULL),
       CT_TEST("references", references, NULL),
+      CT_TEST("zero_options", zero_options, NULL),
   };
   ct_suite("graph", tests, CT_COUNT(tests));
 }

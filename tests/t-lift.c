@@ -670,9 +670,9 @@ static void not_saved(const void *data) {
   char path[400];
   (void)data;
   snprintf(path, sizeof path, "%s/there", ct_scratch());
-  CT_EQ_INT(gemel_npz_save(path, names, both, 2, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_npz_save(2, names, both, path, &error), GEMEL_BAD_ARGUMENT);
   CT_EQ_STR(error.text, "tensor 'there' to save is not on the host");
-  CT_EQ_INT(gemel_safetensors_save(path, names, both, 2, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_safetensors_save(2, names, both, path, &error), GEMEL_BAD_ARGUMENT);
   CT_EQ_STR(error.text, "tensor 'there' to save is not on the host");
   CT_EQ_INT(gemel_onnx_tensor_save(there, "there", path, &error), GEMEL_BAD_ARGUMENT);
   CT_EQ_STR(error.text, "the tensor to save is not on the host");

@@ -19,6 +19,8 @@ static gemel_value leave(gemel_loop *loop, gemel_value x) {
 
 /* ---- What leaves a loop ---- */
 
+#define LOOP(...) ((gemel_loop_options){.size = sizeof(gemel_loop_options), __VA_ARGS__})
+
 /* s = s * c + x for each row, from y on; WHAT of s, with these options. */
 static gemel_value horner(gemel_graph *g, const gemel_value *in,
                           gemel_value what(gemel_loop *, gemel_value, gemel_location),
@@ -32,34 +34,34 @@ static gemel_value horner(gemel_graph *g, const gemel_value *in,
 }
 
 LOOP_FORM(last) {
-  return horner(g, in, gemel_loop_last_at, (gemel_loop_options){0});
+  return horner(g, in, gemel_loop_last_at, LOOP());
 }
 LOOP_FORM(rows) {
-  return horner(g, in, gemel_loop_rows_at, (gemel_loop_options){0});
+  return horner(g, in, gemel_loop_rows_at, LOOP());
 }
 LOOP_FORM(history) {
-  return horner(g, in, gemel_loop_history_at, (gemel_loop_options){0});
+  return horner(g, in, gemel_loop_history_at, LOOP());
 }
 LOOP_FORM(last_reversed) {
-  return horner(g, in, gemel_loop_last_at, (gemel_loop_options){.reverse = 1});
+  return horner(g, in, gemel_loop_last_at, LOOP(.reverse = 1));
 }
 LOOP_FORM(rows_reversed) {
-  return horner(g, in, gemel_loop_rows_at, (gemel_loop_options){.reverse = 1});
+  return horner(g, in, gemel_loop_rows_at, LOOP(.reverse = 1));
 }
 LOOP_FORM(history_reversed) {
-  return horner(g, in, gemel_loop_history_at, (gemel_loop_options){.reverse = 1});
+  return horner(g, in, gemel_loop_history_at, LOOP(.reverse = 1));
 }
 LOOP_FORM(two_steps) {
   gemel_value two = gemel_scalar(g, GEMEL_I64, 2);
-  return horner(g, in, gemel_loop_history_at, (gemel_loop_options){.steps = two});
+  return horner(g, in, gemel_loop_history_at, LOOP(.steps = two));
 }
 LOOP_FORM(two_steps_reversed) {
   gemel_value two = gemel_scalar(g, GEMEL_I64, 2);
-  return horner(g, in, gemel_loop_rows_at, (gemel_loop_options){.steps = two, .reverse = 1});
+  return horner(g, in, gemel_loop_rows_at, LOOP(.steps = two, .reverse = 1));
 }
 LOOP_FORM(truncated) {
   gemel_dim two = gemel_dim_constant(gemel_graph_context(g), 2);
-  return horner(g, in, gemel_loop_last_at, (gemel_loop_options){.truncate = two});
+  return horner(g, in, gemel_loop_last_at, LOOP(.truncate = two));
 }
 
 /* A map, which has no state: the squares of rows. */
@@ -81,7 +83,7 @@ LOOP_FORM(crosswise) {
   gemel_loop_end_with(loop, .length = gemel_dim_constant(gemel_graph_context(g), 4));
   gemel_value parts[] = {gemel_loop_stacked(loop, sum), gemel_loop_stacked(loop, difference),
                          gemel_loop_rows(loop, a), gemel_loop_rows(loop, b)};
-  return leave(loop, gemel_stack_at(0, 4, parts, GEMEL_HERE));
+  return leave(loop, gemel_stack_at(4, parts, 0, GEMEL_HERE));
 }
 
 /* Numbers of steps: of rows, of a length, of a limit, until something. */
@@ -89,7 +91,7 @@ LOOP_FORM(counts) {
   gemel_value parts[4], halt;
   for (int k = 0; k < 4; k++) {
     gemel_loop *loop = gemel_loop_begin(g, NULL);
-    gemel_loop_options options = {0};
+    gemel_loop_options options = {.size = sizeof options};
     gemel_value s = gemel_loop_state(loop, in[1]);
     gemel_loop_next(loop, s, gemel_add(s, s));
     if (k == 0 || k == 2) {
@@ -105,7 +107,7 @@ LOOP_FORM(counts) {
     parts[k] = gemel_loop_count(loop);
     gemel_loop_free(loop);
   }
-  return gemel_stack_at(0, 4, parts, GEMEL_HERE);
+  return gemel_stack_at(4, parts, 0, GEMEL_HERE);
 }
 
 /* The smallest power of two above a number; no number of steps is known. */
@@ -342,7 +344,7 @@ static const op_case entering[] = {
 
 #define BY_THREES(form, what, way)                                                                 \
   LOOP_FORM(form) {                                                                                \
-    return horner(g, in, what, (gemel_loop_options){.every = 3, .reverse = way});                  \
+    return horner(g, in, what, LOOP(.every = 3, .reverse = way));                                  \
   }
 BY_THREES(last_by_threes, gemel_loop_last_at, 0)
 BY_THREES(rows_by_threes, gemel_loop_rows_at, 0)
@@ -640,7 +642,8 @@ static gemel_value next_named(scene *a) {
 }
 
 static void ends(const void *data) {
-  gemel_loop_options plain = {0}, back = {.reverse = 1}, twos = {.every = 2}, less = {.every = -1};
+  gemel_loop_options plain = LOOP(), back = LOOP(.reverse = 1), twos = LOOP(.every = 2);
+  gemel_loop_options less = LOOP(.every = -1), unsized = {.every = 2};
   (void)data;
   ends_with(next_scalar, plain, 0, GEMEL_BAD_TYPE,
             "state s0 begins as f64[2] and becomes f64[] (n0)");
@@ -650,6 +653,7 @@ static void ends(const void *data) {
   ends_with(next_declared, plain, 0, GEMEL_BAD_ARGUMENT, "no inputs and outputs but");
   ends_with(next_named, plain, 0, GEMEL_BAD_ARGUMENT, "no inputs and outputs but");
   ends_with(next_row, back, 1, GEMEL_UNSUPPORTED, "until and reverse");
+  ends_with(next_row, unsized, 0, GEMEL_BAD_ARGUMENT, "the size of gemel_loop_options is 0");
   ends_with(next_row, less, 0, GEMEL_BAD_ARGUMENT, "every step or more");
   ends_with(next_row, twos, 1, GEMEL_UNSUPPORTED, "has no steps, stop or truncate");
   ends_with(next_scalar, twos, 0, GEMEL_BAD_TYPE, "begins as f64[2] and becomes f64[]");

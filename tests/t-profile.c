@@ -577,7 +577,7 @@ static void *profile_deep(void *data) {
   gemel_options options = {
       .size = sizeof options, .threads = 1, .as_written = 1, .profile = GEMEL_PROFILE_TRACE};
   for (int k = 0; k < n; k++)
-    y = gemel_softmax(gemel_reverse(y, 1, (const int64_t[]){0}));
+    y = gemel_softmax(gemel_reverse(y, 1, (const int64_t[]){0}), -1);
   gemel_output(y, "y");
   gemel_function *f = gemel_compile(g, &options, &error);
   gemel_tensor *in = vector_of(GEMEL_F32, 3, 1);

@@ -284,7 +284,7 @@ static void fails_with(const char *rule_text, const char *graph_text, const char
   gemel_graph *graph = graph_of(context, graph_text);
   gemel_error error = {0};
   CT_CHECK(rewrite_with(graph, rules, &error) == NULL);
-  CT_EQ_INT(error.status, GEMEL_INTERNAL);
+  CT_EQ_INT(error.status, GEMEL_WRONG_RULE);
   if (!CT_CHECK(strstr(error.text, message) != NULL)) {
     CT_FAIL("%s", error.text);
   }

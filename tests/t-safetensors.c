@@ -40,13 +40,13 @@ typedef struct named {
 static named load(const char *path) {
   named n = {0};
   gemel_error error = {0};
-  CT_EQ_INT(gemel_safetensors_load(path, &n.names, &n.tensors, &n.count, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_safetensors_load(path, &n.count, &n.names, &n.tensors, &error), GEMEL_OK);
   CT_EQ_STR(error.text, "");
   return n;
 }
 
 static void release(named n) {
-  gemel_npz_free(n.names, n.tensors, n.count);
+  gemel_npz_free(n.count, n.names, n.tensors);
 }
 
 typedef struct expected {
@@ -185,7 +185,7 @@ static void writes(const void *data) {
       n.names[other] = name, n.tensors[other] = tensor;
     }
     CT_EQ_INT(
-        gemel_safetensors_save(scratch(), (const char *const *)n.names, n.tensors, n.count, &error),
+        gemel_safetensors_save(n.count, (const char *const *)n.names, n.tensors, scratch(), &error),
         GEMEL_OK);
     release(n);
     same_files(scratch(), corpus(files[j]));
@@ -200,7 +200,7 @@ static void writes_views(const void *data) {
   const expected wanted = {"x", GEMEL_I16, 2, {2, 3}};
   gemel_error error = {0};
   gemel_tensor *t = gemel_tensor_wrap(GEMEL_I16, 2, shape, strides, memory, NULL, NULL, &error);
-  CT_EQ_INT(gemel_safetensors_save(scratch(), (const char *[]){"x"}, &t, 1, &error), GEMEL_OK);
+  CT_EQ_INT(gemel_safetensors_save(1, (const char *[]){"x"}, &t, scratch(), &error), GEMEL_OK);
   gemel_tensor_unref(t);
   named n = load(scratch());
   check(n, &wanted, 1);
@@ -214,7 +214,7 @@ static gemel_status save(const char *path, const char *first, const char *second
   gemel_tensor *b = gemel_tensor_new(GEMEL_I8, 0, NULL, NULL);
   const char *names[] = {first, second};
   gemel_tensor *tensors[] = {a, b};
-  gemel_status status = gemel_safetensors_save(path, names, tensors, 2, error);
+  gemel_status status = gemel_safetensors_save(2, names, tensors, path, error);
   gemel_tensor_unref(a);
   gemel_tensor_unref(b);
   return status;
@@ -354,11 +354,11 @@ static void refuses_lengths(const void *data) {
   CT_HAS_STR(error.text, "at most 100000000, is 100000001");
   CT_EQ_INT(parse((const char *)most, 10, &error), GEMEL_BAD_FILE);
   CT_EQ_INT(parse("", 0, &error), GEMEL_BAD_FILE);
-  CT_EQ_INT(gemel_safetensors_load("no-such-file", &n.names, &n.tensors, &n.count, &error),
+  CT_EQ_INT(gemel_safetensors_load("no-such-file", &n.count, &n.names, &n.tensors, &error),
             GEMEL_IO);
-  CT_EQ_INT(gemel_safetensors_load(".", &n.names, &n.tensors, &n.count, &error), GEMEL_IO);
+  CT_EQ_INT(gemel_safetensors_load(".", &n.count, &n.names, &n.tensors, &error), GEMEL_IO);
   close(open(scratch(), O_WRONLY | O_CREAT, 0600));
-  CT_EQ_INT(gemel_safetensors_load(scratch(), &n.names, &n.tensors, &n.count, &error),
+  CT_EQ_INT(gemel_safetensors_load(scratch(), &n.count, &n.names, &n.tensors, &error),
             GEMEL_BAD_FILE);
   CT_HAS_STR(error.text, "has 0 bytes");
   remove(scratch());
@@ -394,11 +394,11 @@ static int load_and_save(void *data) {
   named n = {0};
   gemel_error error;
   (void)data;
-  gemel_status status = gemel_safetensors_load(corpus("unaligned.safetensors"), &n.names,
-                                               &n.tensors, &n.count, &error);
+  gemel_status status = gemel_safetensors_load(corpus("unaligned.safetensors"), &n.count, &n.names,
+                                               &n.tensors, &error);
   if (status == GEMEL_OK) {
     status =
-        gemel_safetensors_save(scratch(), (const char *const *)n.names, n.tensors, n.count, &error);
+        gemel_safetensors_save(n.count, (const char *const *)n.names, n.tensors, scratch(), &error);
     release(n);
   }
   return status;

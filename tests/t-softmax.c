@@ -82,12 +82,12 @@ static void exact_softmax(long double *s) {
 /* Each of these makes one vector or scalar from x (the logits), v (the direction) and a target. */
 static gemel_value make_softmax(gemel_value x, gemel_value v, gemel_value target) {
   (void)v, (void)target;
-  return gemel_softmax(x);
+  return gemel_softmax(x, -1);
 }
 
 static gemel_value make_loss(gemel_value x, gemel_value v, gemel_value target) {
   (void)v;
-  return gemel_cross_entropy(x, target);
+  return gemel_cross_entropy(x, target, -1);
 }
 
 static gemel_value make_slope(gemel_value x, gemel_value v, gemel_value target) {
@@ -120,11 +120,11 @@ static gemel_value unit(gemel_value target) {
 
 static gemel_value make_float_loss(gemel_value x, gemel_value v, gemel_value target) {
   (void)v;
-  return gemel_cross_entropy(x, unit(target));
+  return gemel_cross_entropy(x, unit(target), -1);
 }
 
 static gemel_value make_target_slope(gemel_value x, gemel_value v, gemel_value target) {
-  gemel_value t = unit(target), loss = gemel_cross_entropy(x, t), slope = {NULL, 0, 0};
+  gemel_value t = unit(target), loss = gemel_cross_entropy(x, t, -1), slope = {NULL, 0, 0};
   (void)v;
   gemel_grad(1, &loss, NULL, 1, &t, &slope, NULL);
   return slope;

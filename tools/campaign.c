@@ -340,7 +340,7 @@ static int write_inputs(const char *folder) {
   gemel_error error;
   int status = GEMEL__GOOD;
   if (access(path, R_OK) == 0 && /* a formula alone may have told them apart */
-      gemel_npz_load(path, &names, &tensors, &n, &error) != GEMEL_OK) {
+      gemel_npz_load(path, &n, &names, &tensors, &error) != GEMEL_OK) {
     status = gemel__complain_error(path, &error);
   }
   for (size_t k = 0; k < n && status == GEMEL__GOOD; k++) {
@@ -350,7 +350,7 @@ static int write_inputs(const char *folder) {
     }
     free(to);
   }
-  gemel_npz_free(names, tensors, n);
+  gemel_npz_free(n, names, tensors);
   free(path);
   return status;
 }

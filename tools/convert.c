@@ -34,10 +34,10 @@ static int write_tensors(const tensors *t, const char *in, const char *out) {
   gemel_error error;
   gemel_status status;
   if (gemel__is_tensors_file(out)) {
-    status = gemel__tensors_save(out, (const char *const *)t->names, t->values, t->count, &error);
+    status = gemel__tensors_save(t->count, (const char *const *)t->names, t->values, out, &error);
   } else if (t->count == 1) {
     gemel_view view = gemel_tensor_view(t->values[0]);
-    status = gemel_npy_save(out, &view, &error);
+    status = gemel_npy_save(&view, out, &error);
   } else {
     return gemel__complain("%s: holds %zu tensors, %s can hold only one", in, t->count, out);
   }
@@ -47,11 +47,11 @@ static int write_tensors(const tensors *t, const char *in, const char *out) {
 static int convert_named(const char *in, const char *out) {
   gemel_error error;
   tensors t;
-  if (gemel__tensors_load(in, &t.names, &t.values, &t.count, &error) != GEMEL_OK) {
+  if (gemel__tensors_load(in, &t.count, &t.names, &t.values, &error) != GEMEL_OK) {
     return gemel__complain_unread(in, &error);
   }
   int status = write_tensors(&t, in, out);
-  gemel_npz_free(t.names, t.values, t.count);
+  gemel_npz_free(t.count, t.names, t.values);
   return status;
 }
 

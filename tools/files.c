@@ -65,16 +65,17 @@ int gemel__is_tensors_file(const char *path) {
   return gemel__ends_in(path, ".npz") || is_safetensors(path);
 }
 
-gemel_status gemel__tensors_load(const char *path, char ***names, gemel_tensor ***tensors,
-                                 size_t *count, gemel_error *error) {
-  return (is_safetensors(path) ? gemel_safetensors_load : gemel_npz_load)(path, names, tensors,
-                                                                          count, error);
+gemel_status gemel__tensors_load(const char *path, size_t *count, char ***names,
+                                 gemel_tensor ***tensors, gemel_error *error) {
+  return (is_safetensors(path) ? gemel_safetensors_load : gemel_npz_load)(path, count, names,
+                                                                          tensors, error);
 }
 
-gemel_status gemel__tensors_save(const char *path, const char *const *names,
-                                 gemel_tensor *const *tensors, size_t count, gemel_error *error) {
-  return (is_safetensors(path) ? gemel_safetensors_save : gemel_npz_save)(path, names, tensors,
-                                                                          count, error);
+gemel_status gemel__tensors_save(size_t count, const char *const *names,
+                                 gemel_tensor *const *tensors, const char *path,
+                                 gemel_error *error) {
+  return (is_safetensors(path) ? gemel_safetensors_save : gemel_npz_save)(count, names, tensors,
+                                                                          path, error);
 }
 
 /* ---- Reading ---- */

@@ -125,7 +125,7 @@ void gemel__rewriting_report(const gemel__rewriting *r, const gemel_context *con
 int gemel__complain_rewrite(const gemel_context *context, const char *what,
                             const gemel_error *error) {
 #ifdef HAVE_VERIFY
-  char *report = error->status == GEMEL_INTERNAL ? gemel_certify_report(context, NULL) : NULL;
+  char *report = error->status == GEMEL_WRONG_RULE ? gemel_certify_report(context, NULL) : NULL;
   if (report != NULL) {
     size_t length = strlen(report);
     gemel__complain("%.*s", (int)(length - 1), report); /* without its last newline */

@@ -102,13 +102,13 @@ static int read_named(graph_binding *b, const char *path) {
   if (!gemel__readable(path)) {
     return GEMEL__BAD;
   }
-  if (gemel__tensors_load(path, &names, &tensors, &count, &error) != GEMEL_OK) {
+  if (gemel__tensors_load(path, &count, &names, &tensors, &error) != GEMEL_OK) {
     return gemel__complain_unread(path, &error);
   }
   for (k = 0; k < count && status == GEMEL__GOOD; k++) {
     status = bind_input(b, path, names[k], tensors[k]);
   }
-  gemel_npz_free(names, tensors, count);
+  gemel_npz_free(count, names, tensors);
   return status;
 }
 
@@ -199,7 +199,7 @@ static int write_states(const graph_binding *b) {
       values[n++] = values[k];
     }
   }
-  if (gemel__tensors_save(b->state, names, values, n, &error) != GEMEL_OK) {
+  if (gemel__tensors_save(n, names, values, b->state, &error) != GEMEL_OK) {
     status = gemel__complain_error(b->state, &error);
   }
   free(names);
@@ -330,7 +330,7 @@ static int write_named(const graph_binding *b) {
       values[n++] = b->outputs[k];
     }
   }
-  int status = gemel__tensors_save(b->named, names, values, n, &error) == GEMEL_OK
+  int status = gemel__tensors_save(n, names, values, b->named, &error) == GEMEL_OK
                    ? GEMEL__GOOD
                    : gemel__complain_error(b->named, &error);
   free(names);
@@ -344,7 +344,7 @@ static int write_outputs(const graph_binding *b) {
   for (size_t k = 0; k < b->n_outputs; k++) {
     if (b->files[k] != NULL) {
       gemel_view view = gemel_tensor_view(b->outputs[k]);
-      if (gemel_npy_save(b->files[k], &view, &error) != GEMEL_OK) {
+      if (gemel_npy_save(&view, b->files[k], &error) != GEMEL_OK) {
         return gemel__complain_error(b->files[k], &error);
       }
     } else if (!is_kept(b, k) && b->named == NULL) {

@@ -310,10 +310,11 @@ int gemel__ends_in(const char *path, const char *suffix);
 int gemel__is_tensors_file(const char *path);
 
 /* gemel_npz_load and gemel_npz_save, or those of safetensors. */
-gemel_status gemel__tensors_load(const char *path, char ***names, gemel_tensor ***tensors,
-                                 size_t *count, gemel_error *error);
-gemel_status gemel__tensors_save(const char *path, const char *const *names,
-                                 gemel_tensor *const *tensors, size_t count, gemel_error *error);
+gemel_status gemel__tensors_load(const char *path, size_t *count, char ***names,
+                                 gemel_tensor ***tensors, gemel_error *error);
+gemel_status gemel__tensors_save(size_t count, const char *const *names,
+                                 gemel_tensor *const *tensors, const char *path,
+                                 gemel_error *error);
 
 /* *GRAPH = the graph in a file, an ONNX model if it ends in .onnx, whose symbols get the sizes that
  * ARGS (NULL: none) give by --dim; *NAME is freed with gemel_text_free. GEMEL__BAD, GEMEL__LACKING

@@ -251,7 +251,7 @@ void gemel_cuda_close(gemel_cuda *cuda) {
   free(cuda);
 }
 
-gemel_status gemel_cuda_count(gemel_cuda *cuda, gemel_cuda_counts *counts) {
+gemel_status gemel_cuda_counted(gemel_cuda *cuda, gemel_cuda_counts *counts) {
   if (cuda == NULL || counts == NULL || counts->size < sizeof *counts) {
     return GEMEL_BAD_ARGUMENT;
   }

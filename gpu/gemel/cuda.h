@@ -45,7 +45,7 @@ typedef struct gemel_cuda_counts {
 } gemel_cuda_counts;
 
 /* Fills in COUNTS. GEMEL_BAD_ARGUMENT: NULL, or SIZE is too small. Thread-safe. */
-gemel_status gemel_cuda_count(gemel_cuda *cuda, gemel_cuda_counts *counts);
+gemel_status gemel_cuda_counted(gemel_cuda *cuda, gemel_cuda_counts *counts);
 
 #ifdef __cplusplus
 }

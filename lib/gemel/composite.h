@@ -57,6 +57,7 @@ gemel_value gemel_mean_at(gemel_value x, const gemel_sum_options *options, gemel
 #define gemel_mean(...) gemel_mean_at(__VA_ARGS__, NULL, GEMEL_HERE)
 
 typedef struct gemel_var_options {
+  size_t size; /* sizeof(gemel_var_options): gemel_var_with and gemel_std_with set it */
   gemel_ints axes;
   int64_t keepdims;
   int64_t ddof; /* what the number of elements is reduced by before it divides: 0, or 1 for samples
@@ -120,12 +121,12 @@ gemel_value gemel_flatten_at(gemel_value x, gemel_location where);
 
 /* XS one behind the other along AXIS; dtypes are promoted. gemel_concatenate(0, x, y) in C. Errors:
  * GEMEL_BAD_SHAPE (no such axis, sizes of the others that differ), GEMEL_BAD_ARGUMENT (none). */
-gemel_value gemel_concatenate_at(int64_t axis, size_t n_xs, const gemel_value *xs,
+gemel_value gemel_concatenate_at(size_t n_xs, const gemel_value *xs, int64_t axis,
                                  gemel_location where);
 
 /* XS, all of one shape, along a new axis, which is axis AXIS of the result. As
  * gemel_concatenate_at. */
-gemel_value gemel_stack_at(int64_t axis, size_t n_xs, const gemel_value *xs, gemel_location where);
+gemel_value gemel_stack_at(size_t n_xs, const gemel_value *xs, int64_t axis, gemel_location where);
 
 /* ---- Parts ---- */
 
@@ -232,7 +233,7 @@ gemel_value gemel_mean_absolute_error_at(gemel_value x, gemel_value y, gemel_loc
 
 /* Mean of -(t log(p) + (1 - t) log(1 - p)), where p = sigmoid(logits) and t = TARGETS in 0..1,
  * computed as max(x, 0) - x t + log(1 + exp(-|x|)), which neither overflows nor cancels. (For
- * classes: gemel_mean(gemel_cross_entropy(logits, labels)).) */
+ * classes: gemel_mean(gemel_cross_entropy(logits, labels, -1)).) */
 gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value targets,
                                           gemel_location where);
 #define gemel_binary_cross_entropy(...) gemel_binary_cross_entropy_at(__VA_ARGS__, GEMEL_HERE)
@@ -326,6 +327,7 @@ gemel_status gemel_loop_until_at(gemel_loop *loop, gemel_value stop, gemel_locat
 #define gemel_loop_until(...) gemel_loop_until_at(__VA_ARGS__, GEMEL_HERE)
 
 typedef struct gemel_loop_options {
+  size_t size;        /* sizeof(gemel_loop_options): gemel_loop_end_with sets it */
   gemel_dim length;   /* number of steps of a loop that reads no rows */
   int64_t reverse;    /* from the last row to the first */
   gemel_value steps;  /* an i64 scalar of the graph around: only this many of the rows, the first
@@ -377,8 +379,10 @@ gemel_value gemel_loop_count_at(gemel_loop *loop, gemel_location where);
 
 #ifndef __cplusplus
 #define gemel_mean_with(x, ...) gemel_mean_at(x, &(gemel_sum_options){__VA_ARGS__}, GEMEL_HERE)
-#define gemel_var_with(x, ...) gemel_var_at(x, &(gemel_var_options){__VA_ARGS__}, GEMEL_HERE)
-#define gemel_std_with(x, ...) gemel_std_at(x, &(gemel_var_options){__VA_ARGS__}, GEMEL_HERE)
+#define gemel_var_with(x, ...)                                                                     \
+  gemel_var_at(x, &(gemel_var_options){.size = sizeof(gemel_var_options), __VA_ARGS__}, GEMEL_HERE)
+#define gemel_std_with(x, ...)                                                                     \
+  gemel_std_at(x, &(gemel_var_options){.size = sizeof(gemel_var_options), __VA_ARGS__}, GEMEL_HERE)
 #define gemel_min_with(x, ...) gemel_min_at(x, &(gemel_max_options){__VA_ARGS__}, GEMEL_HERE)
 #define gemel_cumprod_with(x, ...)                                                                 \
   gemel_cumprod_at(x, &(gemel_cumsum_options){__VA_ARGS__}, GEMEL_HERE)
@@ -392,16 +396,17 @@ gemel_value gemel_loop_count_at(gemel_loop *loop, gemel_location where);
 #define gemel_all_over(x, ...) gemel_all_with(x, .axes = GEMEL_INTS(__VA_ARGS__))
 
 #define gemel_loop_end_with(loop, ...)                                                             \
-  gemel_loop_end_at(loop, &(gemel_loop_options){__VA_ARGS__}, GEMEL_HERE)
+  gemel_loop_end_at(loop, &(gemel_loop_options){.size = sizeof(gemel_loop_options), __VA_ARGS__},  \
+                    GEMEL_HERE)
 #define gemel_permute(x, ...) gemel_permute_at(x, GEMEL_LIST(int64_t, __VA_ARGS__), GEMEL_HERE)
 #define gemel_reshape_to(x, ...)                                                                   \
   gemel_reshape_to_at(x, GEMEL_LIST(int64_t, __VA_ARGS__), GEMEL_HERE)
 #define gemel_concatenate(axis, ...)                                                               \
-  gemel_concatenate_at(axis, GEMEL_LIST(gemel_value, __VA_ARGS__), GEMEL_HERE)
+  gemel_concatenate_at(GEMEL_LIST(gemel_value, __VA_ARGS__), axis, GEMEL_HERE)
 #define gemel_einsum(equation, ...)                                                                \
   gemel_einsum_at(equation, GEMEL_LIST(gemel_value, __VA_ARGS__), GEMEL_HERE)
 #define gemel_stack(axis, ...)                                                                     \
-  gemel_stack_at(axis, GEMEL_LIST(gemel_value, __VA_ARGS__), GEMEL_HERE)
+  gemel_stack_at(GEMEL_LIST(gemel_value, __VA_ARGS__), axis, GEMEL_HERE)
 #define gemel_full(graph, dtype, value, ...)                                                       \
   gemel_full_at(graph, dtype, value, GEMEL_LIST(int64_t, __VA_ARGS__), GEMEL_HERE)
 #define gemel_zeros(graph, dtype, ...) gemel_full(graph, dtype, 0, __VA_ARGS__)

@@ -212,7 +212,6 @@ private:
 GEMEL_ELEMENTWISE_TABLE(GEMEL__CPP_1, GEMEL__CPP_2, GEMEL__CPP_3)
 GEMEL_REDUCTION_TABLE(GEMEL__CPP_ROW)
 GEMEL__CPP_REDUCTION(mean, gemel_sum_options)
-GEMEL__CPP_REDUCTION(var, gemel_var_options)
 GEMEL__CPP_REDUCTION(min, gemel_max_options)
 GEMEL__CPP_REDUCTION(any, gemel_sum_options)
 GEMEL__CPP_REDUCTION(all, gemel_sum_options)
@@ -265,31 +264,29 @@ inline value operator-(const operand &x) {
   return neg(x);
 }
 
-/* DDOF is what the number of elements is reduced by before it divides. */
-inline value var(const operand &x, const std::vector<int64_t> &axes, bool keepdims, int64_t ddof) {
-  gemel_var_options o = {detail::given(axes), keepdims, ddof};
-  return checked(gemel_var_at(x.v, &o, x.where), x.v.graph, x.where);
-}
-/* The standard deviation. */
-inline value stddev(const operand &x) {
-  return checked(gemel_std_at(x.v, nullptr, x.where), x.v.graph, x.where);
-}
-inline value stddev(const operand &x, const std::vector<int64_t> &axes, bool keepdims = false,
-                    int64_t ddof = 0) {
-  gemel_var_options o = {detail::given(axes), keepdims, ddof};
-  return checked(gemel_std_at(x.v, &o, x.where), x.v.graph, x.where);
-}
+/* The variance and the standard deviation (std in C). DDOF is what the number of elements is
+ * reduced by before it divides. */
+#define GEMEL__CPP_SPREAD(name, c_name)                                                            \
+  inline value name(const operand &x) {                                                            \
+    return checked(gemel_##c_name##_at(x.v, nullptr, x.where), x.v.graph, x.where);                \
+  }                                                                                                \
+  inline value name(const operand &x, const std::vector<int64_t> &axes, bool keepdims = false,     \
+                    int64_t ddof = 0) {                                                            \
+    gemel_var_options o = {sizeof o, detail::given(axes), keepdims, ddof};                         \
+    return checked(gemel_##c_name##_at(x.v, &o, x.where), x.v.graph, x.where);                     \
+  }
+GEMEL__CPP_SPREAD(var, var)
+GEMEL__CPP_SPREAD(stddev, std)
+#undef GEMEL__CPP_SPREAD
 
 inline value cast(const operand &x, gemel_dtype dtype) {
   return checked(gemel_cast_at(x.v, dtype, x.where), x.v.graph, x.where);
 }
 inline value softmax(const operand &x, int64_t axis = -1) {
-  gemel_softmax_options o = {axis};
-  return checked(gemel_softmax_at(x.v, &o, x.where), x.v.graph, x.where);
+  return checked(gemel_softmax_at(x.v, axis, x.where), x.v.graph, x.where);
 }
 inline value cross_entropy(const operand &logits, const operand &targets, int64_t axis = -1) {
-  gemel_cross_entropy_options o = {axis};
-  return checked(gemel_cross_entropy_at(logits.v, targets.v, &o, logits.where), logits.v.graph,
+  return checked(gemel_cross_entropy_at(logits.v, targets.v, axis, logits.where), logits.v.graph,
                  logits.where);
 }
 inline value triangular_solve(const operand &a, const operand &b, bool lower = false,
@@ -461,7 +458,7 @@ inline std::vector<value> split(const operand &x, const dims &parts, int64_t axi
 }
 inline value concatenate(const std::vector<value> &xs, int64_t axis = 0,
                          const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return checked(gemel_concatenate_at(axis, xs.size(), xs.data(), {file, line}), xs, {file, line});
+  return checked(gemel_concatenate_at(xs.size(), xs.data(), axis, {file, line}), xs, {file, line});
 }
 inline value einsum(const char *equation, const std::vector<value> &xs,
                     const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -469,7 +466,7 @@ inline value einsum(const char *equation, const std::vector<value> &xs,
 }
 inline value stack(const std::vector<value> &xs, int64_t axis = 0,
                    const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return checked(gemel_stack_at(axis, xs.size(), xs.data(), {file, line}), xs, {file, line});
+  return checked(gemel_stack_at(xs.size(), xs.data(), axis, {file, line}), xs, {file, line});
 }
 
 /* ---- Products, convolutions, windows ---- */
@@ -800,6 +797,7 @@ inline scanned scan(const std::vector<value> &initial, const std::vector<tap> &s
     l.check(gemel_loop_until_at(l.get(), made.stop, where));
   }
   gemel_loop_options o = {};
+  o.size = sizeof o;
   gemel_context *context = gemel_graph_context(l.around());
   o.length = options.length ? options.length->in(context) : GEMEL_DIM_NONE;
   o.reverse = options.reverse;

@@ -150,7 +150,7 @@ gemel_value gemel_edit_value(gemel_edit *edit, gemel_value old);
  * these values are, as certified compilation checks; but where they are outputs of a node of which
  * OLD or BY needs another output, whatever that node's operands are. Errors, which end the pass
  * also if it goes on: GEMEL_BAD_ARGUMENT (OLD was asked for, copied or replaced already; another
- * graph's value), GEMEL_INTERNAL (another type; certified: it isn't right), and the new graph's
+ * graph's value), GEMEL_WRONG_RULE (another type; certified: it isn't right), and the new graph's
  * error if BY is null. */
 gemel_status gemel_edit_replace(gemel_edit *edit, gemel_value old, gemel_value by);
 
@@ -229,10 +229,10 @@ typedef struct gemel_rewrite_options {
 /* A new graph with GRAPH's inputs and outputs, rewritten; one reference owned by the caller. The
  * same graph and options give the same graph, node for node. NULL on failure: GEMEL_NOT_FOUND (see
  * INCLUDE), GEMEL_BAD_ARGUMENT (SIZE is 0, a null set of rules, one of another context, two rules
- * of one name in any sets, chosen or not), GEMEL_INTERNAL (a rule whose right side has another type
- * than its left, or rules that go in circles; the message names them), GEMEL_UNSUPPORTED (certify
- * without the harness), GEMEL_INTERNAL again (certify: the rewrite that doesn't hold, with the
- * region before and after), GEMEL_NO_MEMORY. OPTIONS may be NULL. Time linear in the size of GRAPH.
+ * of one name in any sets, chosen or not), GEMEL_WRONG_RULE (a rule whose right side has another
+ * type than its left, rules that go in circles, which the message names, and by certify the rewrite
+ * that doesn't hold, with the region before and after), GEMEL_UNSUPPORTED (certify without the
+ * harness), GEMEL_NO_MEMORY. OPTIONS may be NULL. Time linear in the size of GRAPH.
  * A graph of which values lie on devices is not changed: rewrite first, then put transfers in.
  */
 gemel_graph *gemel_rewrite(const gemel_graph *graph, const gemel_rewrite_options *options,

@@ -25,6 +25,7 @@ extern "C" {
   X(BAD_VALUE, 6, "value out of range")                                                            \
   X(NOT_FOUND, 7, "no such thing")                                                                 \
   X(NULL_VALUE, 8, "null value: what should have made it failed, and its graph may say why")       \
+  X(WRONG_RULE, 9, "a rewrite rule or pass is wrong")                                              \
   X(UNSUPPORTED, 20, "not supported")                                                              \
   X(NOT_DIFFERENTIABLE, 21, "not differentiable")                                                  \
   X(DECLINED, 22, "declined")                                                                      \

@@ -82,26 +82,26 @@ gemel_tensor *gemel_npy_load(const char *path, gemel_error *error);
  * the link is neither the user's nor root's: then it is itself; a pipe or a device is written to).
  * Errors: GEMEL_UNSUPPORTED (bf16, which has no name in NPY), GEMEL_IO, GEMEL_BAD_ARGUMENT (NULL),
  * GEMEL_NO_MEMORY. */
-gemel_status gemel_npy_save(const char *path, const gemel_view *view, gemel_error *error);
+gemel_status gemel_npy_save(const gemel_view *view, const char *path, gemel_error *error);
 
 /* Reads a .npz file whose entries are stored (not compressed). *NAMES and *TENSORS become arrays of
- * *COUNT entries each, owned by the caller: release with gemel_npz_free. On failure the three are
- * as before: GEMEL_BAD_FILE (what is no NPZ, a checksum that doesn't fit, an entry that
+ * *N_TENSORS entries each, owned by the caller: release with gemel_npz_free. On failure the three
+ * are as before: GEMEL_BAD_FILE (what is no NPZ, a checksum that doesn't fit, an entry that
  * gemel_npy_load would refuse), GEMEL_UNSUPPORTED (entries that are compressed or encrypted),
  * GEMEL_BAD_SHAPE as gemel_tensor_new, GEMEL_IO, GEMEL_BAD_ARGUMENT (NULL), GEMEL_NO_MEMORY. */
-gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***tensors, size_t *count,
-                            gemel_error *error);
+gemel_status gemel_npz_load(const char *path, size_t *n_tensors, char ***names,
+                            gemel_tensor ***tensors, gemel_error *error);
 
 /* Frees what gemel_npz_load or gemel_safetensors_load returned: both arrays, the names, and a
  * reference to each tensor, of which the program may have taken more. */
-void gemel_npz_free(char **names, gemel_tensor **tensors, size_t count);
+void gemel_npz_free(size_t n_tensors, char **names, gemel_tensor **tensors);
 
-/* Writes a stored .npz file of COUNT named tensors, whole or not at all as gemel_npy_save. That two
- * have one name isn't looked for. Errors: GEMEL_BAD_ARGUMENT (NULL, also among names and tensors, a
- * tensor that isn't on the host, a name that is empty or longer than 65531 bytes),
- * GEMEL_UNSUPPORTED (bf16), GEMEL_IO, GEMEL_NO_MEMORY. */
-gemel_status gemel_npz_save(const char *path, const char *const *names,
-                            gemel_tensor *const *tensors, size_t count, gemel_error *error);
+/* Writes a stored .npz file of N_TENSORS named tensors, whole or not at all as gemel_npy_save.
+ * Errors: GEMEL_BAD_ARGUMENT (NULL, also among names and tensors, a tensor that isn't on the host,
+ * a name that comes twice, is empty or longer than 65531 bytes), GEMEL_UNSUPPORTED (bf16),
+ * GEMEL_IO, GEMEL_NO_MEMORY. */
+gemel_status gemel_npz_save(size_t n_tensors, const char *const *names,
+                            gemel_tensor *const *tensors, const char *path, gemel_error *error);
 
 /* Reads a .safetensors file: NAMES and TENSORS as gemel_npz_load, in the order of the data. The
  * file is mapped into memory and tensors lie in it, until the last of them goes; those that aren't
@@ -112,15 +112,16 @@ gemel_status gemel_npz_save(const char *path, const char *const *names,
  * and more than GEMEL_MAX_RANK axes; GEMEL_BAD_SHAPE as gemel_tensor_new; GEMEL_IO (also a pipe or
  * a device), GEMEL_BAD_ARGUMENT (NULL), GEMEL_NO_MEMORY. On failure the three are as before.
  * Source: github.com/huggingface/safetensors, version 0.8. */
-gemel_status gemel_safetensors_load(const char *path, char ***names, gemel_tensor ***tensors,
-                                    size_t *count, gemel_error *error);
+gemel_status gemel_safetensors_load(const char *path, size_t *n_tensors, char ***names,
+                                    gemel_tensor ***tensors, gemel_error *error);
 
-/* Writes a .safetensors file of COUNT named tensors, as safetensors' own writer does without
+/* Writes a .safetensors file of N_TENSORS named tensors, as safetensors' own writer does without
  * metadata, whole or not at all. GEMEL_BAD_ARGUMENT: a name comes twice, is "__metadata__" or no
  * UTF-8, a tensor isn't on the host, or something is NULL; GEMEL_UNSUPPORTED: the names need more
  * than 100 MB; GEMEL_IO, GEMEL_NO_MEMORY. */
-gemel_status gemel_safetensors_save(const char *path, const char *const *names,
-                                    gemel_tensor *const *tensors, size_t count, gemel_error *error);
+gemel_status gemel_safetensors_save(size_t n_tensors, const char *const *names,
+                                    gemel_tensor *const *tensors, const char *path,
+                                    gemel_error *error);
 
 #ifdef __cplusplus
 }

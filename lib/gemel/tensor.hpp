@@ -213,7 +213,7 @@ inline tensor load_npy(const std::string &path) {
 inline void save_npy(const std::string &path, const tensor &t) {
   gemel_error e;
   gemel_view view = gemel_tensor_view(t.get());
-  check(gemel_npy_save(path.c_str(), t ? &view : nullptr, &e), e);
+  check(gemel_npy_save(t ? &view : nullptr, path.c_str(), &e), e);
 }
 
 /* Tensors by their names, as in a file. */
@@ -248,8 +248,8 @@ inline tensors load(decltype(gemel_npz_load) *loader, const std::string &path) {
   char **names = nullptr;
   gemel_tensor **list = nullptr;
   std::size_t count = 0;
-  check(loader(path.c_str(), &names, &list, &count, &e), e);
-  auto release = [count, list](char **n) { gemel_npz_free(n, list, count); };
+  check(loader(path.c_str(), &count, &names, &list, &e), e);
+  auto release = [count, list](char **n) { gemel_npz_free(count, n, list); };
   std::unique_ptr<char *, decltype(release)> all(names, release);
   tensors result;
   for (std::size_t k = 0; k < count; k++) {
@@ -265,7 +265,7 @@ inline void save(decltype(gemel_npz_save) *saver, const std::string &path, const
     names.push_back(name.c_str());
     list.push_back(t.get());
   }
-  check(saver(path.c_str(), names.data(), list.data(), list.size(), &e), e);
+  check(saver(list.size(), names.data(), list.data(), path.c_str(), &e), e);
 }
 } // namespace detail
 

@@ -67,7 +67,7 @@ static gemel_value with_past(gemel__onnx_call *c, gemel_value x, size_t past) {
     return x;
   }
   gemel_value parts[2] = {gemel__onnx_input(c, past), x};
-  return gemel_concatenate_at(2, 2, parts, c->where);
+  return gemel_concatenate_at(2, parts, 2, c->where);
 }
 
 /* ---- Which keys a query sees ---- */
@@ -220,7 +220,7 @@ static gemel_value shares(gemel__onnx_call *c, const scores *s, gemel_value x) {
   if (precision != 0 && gemel__onnx_dtype(precision, &wide, &error) != GEMEL_OK) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "softmax_precision: %s", error.text);
   }
-  gemel_value p = gemel_softmax_at(gemel_cast_at(x, wide, c->where), NULL, c->where);
+  gemel_value p = gemel_softmax_at(gemel_cast_at(x, wide, c->where), -1, c->where);
   return where_any_seen(c, s, gemel_cast_at(p, dtype, c->where));
 }
 

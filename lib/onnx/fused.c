@@ -71,7 +71,7 @@ static gemel_value normalized(gemel__onnx_call *c, gemel_value sum, gemel_value 
                               gemel_value bias) {
   int64_t last = -1;
   gemel_sum_options mean = {.axes = {1, &last}, .keepdims = 1};
-  gemel_var_options squares = {.axes = {1, &last}, .keepdims = 1};
+  gemel_var_options squares = {.size = sizeof squares, .axes = {1, &last}, .keepdims = 1};
   gemel_value x = gemel__onnx_widened(c, sum);
   gemel_value centre = gemel_sub_at(x, gemel_mean_at(x, &mean, c->where), c->where);
   gemel_value variance =

@@ -199,7 +199,7 @@ static gemel_value with_past(gemel__onnx_call *c, const grouped *g, gemel_value 
   static const int64_t order[4] = {0, 2, 1, 3};
   gemel_value both[2] = {gemel__onnx_input(c, past), x};
   gemel_value all =
-      gemel_permute_at(gemel_concatenate_at(2, 2, both, c->where), 4, order, c->where);
+      gemel_permute_at(gemel_concatenate_at(2, both, 2, c->where), 4, order, c->where);
   const gemel_dim *d = gemel__onnx_dims(all);
   if (d == NULL) {
     return null_value;
@@ -258,10 +258,10 @@ static gemel_value sink(gemel__onnx_call *c, const grouped *g, gemel_value score
 
 static gemel_value shares(gemel__onnx_call *c, const grouped *g, gemel_value scores) {
   if (!gemel__onnx_given(c, SINK) && gemel__onnx_int(c, "smooth_softmax", 0) == 0) {
-    return gemel_softmax_at(scores, NULL, c->where);
+    return gemel_softmax_at(scores, -1, c->where);
   }
   gemel_value both[2] = {scores, sink(c, g, scores)};
-  gemel_value p = gemel_softmax_at(gemel_concatenate_at(-1, 2, both, c->where), NULL, c->where);
+  gemel_value p = gemel_softmax_at(gemel_concatenate_at(2, both, -1, c->where), -1, c->where);
   return gemel_slice_at(p, -1, 0, -1, c->where);
 }
 

@@ -92,7 +92,7 @@ static gemel_value grid_of(gemel__onnx_call *c, gemel_value like, int axes, cons
     rows[k] = gemel_broadcast_to_at(along, (size_t)axes, shape, c->where);
   }
   rows[axes] = gemel_ones_like(rows[0]);
-  return gemel_stack_at(-1, (size_t)axes + 1, rows, c->where);
+  return gemel_stack_at((size_t)axes + 1, rows, -1, c->where);
 }
 
 /* Each place of a grid, turned by the matrices THETA [batch, axes, axes + 1]. */

@@ -175,7 +175,7 @@ static gemel_value behind_past(gemel__onnx_call *c, gemel_value x, int64_t k) {
       return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "a past of %lld places, and not of %lld",
                                 (long long)n, (long long)k - 1);
     }
-    return gemel_concatenate_at(2, 2, parts, c->where);
+    return gemel_concatenate_at(2, parts, 2, c->where);
   }
   const int64_t low[3] = {0, 0, k - 1}, high[3] = {0, 0, 0};
   return gemel_pad_at(x, gemel_scalar_like_at(x, 0, c->where), 3, low, 3, high, NULL, c->where);

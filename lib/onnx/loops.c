@@ -216,7 +216,7 @@ static gemel_value turned(gemel__onnx_call *c, gemel_value x, int is_turned) {
 static int scan_rows(gemel__onnx_call *c, gemel_graph *graph, size_t n_states, size_t n_values,
                      gemel_value *values, size_t n_results, gemel_value steps) {
   const char *directions = c->opset < 9 ? "directions" : "scan_input_directions";
-  gemel_loop_options options = {.steps = steps};
+  gemel_loop_options options = {.size = sizeof options, .steps = steps};
   onnx_loop l;
   int done = begin(&l, c, graph) && read_body(&l, 0, 0, n_states);
   if (done && (l.n_inputs != n_values || l.n_results < n_results)) {
@@ -392,7 +392,8 @@ static gemel_value rows_done(const onnx_loop *l, gemel_value v) {
 
 static void run_loop(onnx_loop *l, const onnx_trips *trips) {
   gemel__onnx_call *c = l->c;
-  gemel_loop_options options = {.length = trips->most, .steps = trips->steps};
+  gemel_loop_options options = {
+      .size = sizeof options, .length = trips->most, .steps = trips->steps};
   if (!make_body(l)) {
     return;
   }

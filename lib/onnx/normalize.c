@@ -71,7 +71,7 @@ static gemel_value training_batch(gemel__onnx_call *c) {
     axes[k - 1] = k;
   }
   gemel_sum_options all = {.axes = {(size_t)rank - 1, axes}, .keepdims = 1};
-  gemel_var_options squares = {.axes = all.axes, .keepdims = 1};
+  gemel_var_options squares = {.size = sizeof squares, .axes = all.axes, .keepdims = 1};
   gemel_value mean = gemel_mean_at(wide, &all, c->where);
   gemel_value variance = gemel_var_at(wide, &squares, c->where);
   if (c->n_outputs > 1) {
@@ -115,7 +115,7 @@ gemel_value gemel__onnx_instance_normalization(gemel__onnx_call *c) {
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes [N, C, D, ...]");
   }
   gemel_sum_options spatial = over(2, rank, axes);
-  gemel_var_options squares = {.axes = spatial.axes, .keepdims = 1};
+  gemel_var_options squares = {.size = sizeof squares, .axes = spatial.axes, .keepdims = 1};
   gemel_value normal = standard(c, wide, gemel_mean_at(wide, &spatial, c->where),
                                 gemel_var_at(wide, &squares, c->where), epsilon_of(c));
   normal = gemel_cast_at(normal, gemel__onnx_dtype_of(x), c->where);
@@ -159,7 +159,7 @@ gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
   if (!from_axis(c, x, axes, &last) || !dtype_of_statistics(c, &dtype)) {
     return null_value;
   }
-  gemel_var_options squares = {.axes = last.axes, .keepdims = 1};
+  gemel_var_options squares = {.size = sizeof squares, .axes = last.axes, .keepdims = 1};
   gemel_value mean = gemel_mean_at(wide, &last, c->where);
   gemel_value variance = gemel_var_at(wide, &squares, c->where);
   gemel_value normal = gemel_cast_at(standard(c, wide, mean, variance, epsilon_of(c)),
@@ -208,7 +208,7 @@ gemel_value gemel__onnx_group_normalization(gemel__onnx_call *c) {
   }
   gemel_value grouped = gemel_reshape_at(wide, (size_t)rank + 1, parts, c->where);
   gemel_sum_options within = over(2, rank + 1, axes);
-  gemel_var_options squares = {.axes = within.axes, .keepdims = 1};
+  gemel_var_options squares = {.size = sizeof squares, .axes = within.axes, .keepdims = 1};
   gemel_value normal = standard(c, grouped, gemel_mean_at(grouped, &within, c->where),
                                 gemel_var_at(grouped, &squares, c->where), epsilon_of(c));
   int of_groups = c->opset < 21;
@@ -277,10 +277,9 @@ gemel_value gemel__onnx_log_softmax(gemel__onnx_call *c, gemel_value x, int axis
 }
 
 static gemel_value along_axis(gemel__onnx_call *c, gemel_value x, int axis) {
-  gemel_softmax_options options = {.axis = axis};
   return c->row->as[0] == 'l'   ? gemel__onnx_log_softmax(c, x, axis)
          : c->row->as[0] == 'h' ? one_at_largest(c, x, axis)
-                                : gemel_softmax_at(x, &options, c->where);
+                                : gemel_softmax_at(x, axis, c->where);
 }
 
 /* Before opset 13 the axes from AXIS on are one. */

@@ -53,10 +53,10 @@ static void put_past(gemel__onnx_call *c, gemel_value parts[3]) {
   for (int k = 0; k < 2 && gemel__onnx_given(c, PAST); k++) {
     gemel_value both[2] = {gemel_index_at(gemel__onnx_input(c, PAST), 0, k, c->where),
                            parts[k + 1]};
-    parts[k + 1] = gemel_concatenate_at(2, 2, both, c->where);
+    parts[k + 1] = gemel_concatenate_at(2, both, 2, c->where);
   }
   if (c->n_outputs > 1) {
-    c->outputs[1] = gemel_stack_at(0, 2, &parts[1], c->where);
+    c->outputs[1] = gemel_stack_at(2, &parts[1], 0, c->where);
   }
 }
 
@@ -133,7 +133,7 @@ static gemel_value attend(gemel__onnx_call *c, const gemel_value parts[3], size_
   if (gemel__onnx_int(c, "unidirectional", 0) && !gemel_is_null(s)) {
     s = in_order(c, s, gemel__onnx_dims(s)[2], gemel__onnx_dims(s)[3]);
   }
-  gemel_value p = gemel_softmax_at(s, NULL, c->where);
+  gemel_value p = gemel_softmax_at(s, -1, c->where);
   return gemel__onnx_heads_together(c, gemel_matmul_at(p, parts[2], c->where));
 }
 
@@ -186,7 +186,7 @@ gemel_value gemel__onnx_multi_head_attention(gemel__onnx_call *c) {
     parts[k] = gemel__onnx_by_heads(c, parts[k], heads);
     if (k != QUERY && gemel__onnx_given(c, PAST_KEY + k - 1)) {
       gemel_value all[2] = {gemel__onnx_input(c, PAST_KEY + k - 1), parts[k]};
-      parts[k] = gemel_concatenate_at(2, 2, all, c->where);
+      parts[k] = gemel_concatenate_at(2, all, 2, c->where);
     }
     if (k != QUERY && k < c->n_outputs) {
       c->outputs[k] = parts[k];

@@ -16,7 +16,7 @@ gemel_value gemel__onnx_concat(gemel__onnx_call *c) {
     xs[k] = gemel__onnx_input(c, k);
   }
   /* opsets before 4 have axis 1 by default */
-  return xs != NULL ? gemel_concatenate_at(gemel__onnx_int(c, "axis", 1), c->n_inputs, xs, c->where)
+  return xs != NULL ? gemel_concatenate_at(c->n_inputs, xs, gemel__onnx_int(c, "axis", 1), c->where)
                     : null_value;
 }
 
@@ -363,7 +363,7 @@ static gemel_value pad_axis(gemel__onnx_call *c, gemel_value x, int64_t axis, in
   if (high > 0) {
     parts[n++] = side(c, x, axis, high, 1);
   }
-  return n == 1 ? x : gemel_concatenate_at(axis, n, parts, c->where);
+  return n == 1 ? x : gemel_concatenate_at(n, parts, axis, c->where);
 }
 
 gemel_value gemel__onnx_pad(gemel__onnx_call *c) {

@@ -223,7 +223,7 @@ static gemel_value bring_inputs(recurrence *r, int64_t d, gemel_value *inner) {
     gemel_value parts[2] = {all_but_last(r, own, 3), null_value};
     *inner = gemel_value_output(parts[0], 1);
     parts[1] = gemel_zeros_like(*inner);
-    own = gemel_concatenate_at(0, 2, parts, where);
+    own = gemel_concatenate_at(2, parts, 0, where);
   }
   return gemel_add_at(all, gemel_add_at(w, own, where), where);
 }
@@ -258,7 +258,7 @@ static void build_loop(recurrent_cell *cell, int64_t d, int reverse) {
   cell->running =
       gemel_is_null(r->running) ? null_value : gemel_loop_row_at(cell->loop, r->running, where);
   take_step(cell);
-  gemel_loop_options options = {.reverse = reverse};
+  gemel_loop_options options = {.size = sizeof options, .reverse = reverse};
   gemel_loop_end_at(cell->loop, &options, where);
   cell->rows = gemel_loop_rows_at(cell->loop, cell->h, where);
   cell->last = gemel_loop_last_at(cell->loop, cell->h, where);
@@ -342,12 +342,12 @@ static gemel_value collect(gemel__onnx_call *c, const recurrent_cell *cells, siz
     memory[k] = cells[k].last_memory;
   }
   if (c->n_outputs > 1) {
-    c->outputs[1] = gemel_stack_at(layout ? 1 : 0, n, last, c->where);
+    c->outputs[1] = gemel_stack_at(n, last, layout ? 1 : 0, c->where);
   }
   if (c->n_outputs > 2 && !gemel_is_null(memory[0])) {
-    c->outputs[2] = gemel_stack_at(layout ? 1 : 0, n, memory, c->where);
+    c->outputs[2] = gemel_stack_at(n, memory, layout ? 1 : 0, c->where);
   }
-  gemel_value all = gemel_stack_at(1, n, rows, c->where);
+  gemel_value all = gemel_stack_at(n, rows, 1, c->where);
   return layout ? gemel_permute_at(all, 4, batch_first, c->where) : all;
 }
 

@@ -40,10 +40,10 @@ static gemel_value together(gemel__onnx_call *c, gemel_value a, gemel_value b, i
   gemel_value both[2] = {a, b};
   const gemel_dim *d = gemel__onnx_dims(a);
   if (!interleaved || d == NULL) {
-    return gemel_concatenate_at(-1, 2, both, c->where);
+    return gemel_concatenate_at(2, both, -1, c->where);
   }
   gemel_dim shape[4] = {d[0], d[1], d[2], gemel_dim_constant(c->context, size)};
-  return gemel_reshape_at(gemel_stack_at(-1, 2, both, c->where), 4, shape, c->where);
+  return gemel_reshape_at(gemel_stack_at(2, both, -1, c->where), 4, shape, c->where);
 }
 
 /* X [batch, heads, length, SIZE], turned. */
@@ -92,7 +92,7 @@ gemel_value gemel__onnx_rotated(gemel__onnx_call *c, gemel_value heads, gemel_va
   gemel_value y = turned(c, first, cosine, sine, turns, interleaved);
   if (turns < size) {
     gemel_value parts[2] = {y, gemel_slice_at(heads, -1, turns, size, c->where)};
-    y = gemel_concatenate_at(-1, 2, parts, c->where);
+    y = gemel_concatenate_at(2, parts, -1, c->where);
   }
   return y;
 }

@@ -60,10 +60,14 @@ function add_operands(inputs,    n, i, p, part) {
 
 function add_param(params, args) { PARAMS = PARAMS SEP params; ARGS = ARGS SEP args; SEP = ", " }
 
+# Whether an optional scalar falls back to another value than 0, and 0 is one of its values too: a
+# member of a struct could not tell whether it was named, so it is an argument too.
+function is_argument() { return OPTIONAL && !LIST && FALLBACK ~ /^-/ }
+
 # Required attributes are parameters, optional ones members of a struct.
-function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, several) {
+function emit(name, inputs, attrs, summary,    n, i, m, q, body, members) {
   add_operands(inputs)
-  m = 0; body = ""; members = ""; several = gsub(/=/, "=", attrs) > 1
+  m = 0; body = ""; members = ""
   n = split(attrs, q, ",")
   for (i = 1; i <= n; i++) {
     if (trim(q[i]) == "") continue
@@ -71,7 +75,7 @@ function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, severa
     if (!OPTIONAL && LIST) {
       add_param("size_t n_" AN ", const " declared(c_type(KIND), "") "*" AN, "n_" AN ", " AN)
       body = body fill_in("n_" AN, AN)
-    } else if (!OPTIONAL) {
+    } else if (!OPTIONAL || is_argument()) {
       add_param(declared(c_type(KIND), AN), AN)
       body = body fill_in("", AN, "1")
     } else if (LIST) {
@@ -80,7 +84,7 @@ function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, severa
       sub(/n_attrs \+= options != NULL \? options->[a-z_]*.values : NULL != NULL/, "n_attrs += options != NULL \\&\\& options->" AN ".values != NULL", body)
     } else {
       members = members "  " declared(c_type(KIND), AN) ";\n"
-      body = body fill_in("", "options != NULL ? options->" AN " : (" c_type(KIND) ")0", several && FALLBACK != "0" ? "options != NULL && options->" AN " != 0" : "options != NULL")
+      body = body fill_in("", "options != NULL ? options->" AN " : (" c_type(KIND) ")0", FALLBACK != "0" && KIND != "dtype" ? "options != NULL && options->" AN " != 0" : "options != NULL")
     }
   }
   if (OPERANDS == 0 && VARIADIC == "") { PARAMS = "gemel_graph *graph" SEP PARAMS; ARGS = "graph" SEP ARGS }
@@ -141,9 +145,10 @@ BEGIN {
   print " *   gemel_sum_at(x, &options, where)                        the function behind both; options may be NULL"
   print " *"
   print " * Attributes that an operation needs are arguments (lists are a count and an array), those that it can"
-  print " * do without are options: a list that isn't named is absent; where options are given, a scalar that"
-  print " * isn't named is 0, which stands for what the operation falls back to if it has several. Sizes known only"
-  print " * at run time are dims made by gemel_dim_of. All builders return the null value when an input is null or"
+  print " * do without are options: a list, size or string that isn't named is absent, and an integer that isn't"
+  print " * named, or is 0, is what the operation falls back to. A dtype must be named where there are options."
+  print " * An axis that would be the last is an argument too. Sizes known only at run time are dims made by"
+  print " * gemel_dim_of. All builders return the null value when an input is null or"
   print " * the graph refuses, with the first error on the graph; none is thread-safe against another call on the"
   print " * same graph.\n */"
   print "#ifndef GEMEL_OPS_H\n#define GEMEL_OPS_H\n"

@@ -273,20 +273,22 @@ gemel_value gemel_mean_at(gemel_value value, const gemel_sum_options *options,
 
 gemel_value gemel_var_at(gemel_value value, const gemel_var_options *options,
                          gemel_location where) {
-  gemel_sum_options along = {{0, NULL}, 1};
+  gemel_var_options o;
+  gemel_error problem;
   operand x;
   gemel_value wide, distance;
   if (!look(&x, value, "var", where)) {
     return null_value;
   }
-  if (options != NULL) {
-    along.axes = options->axes;
+  if (gemel__take_options(&o, sizeof o, options, "gemel_var_options", &problem) != GEMEL_OK) {
+    return gemel__graph_fail_at(value.graph, where, problem.status, "%s", problem.text);
   }
+  gemel_sum_options along = {.axes = o.axes, .keepdims = 1};
   wide = to_dtype(value, mean_dtype(x.dtype, 1), where);
   distance = gemel_sub_at(wide, gemel_mean_at(wide, &along, where), where);
-  along.keepdims = options != NULL && options->keepdims;
-  return divided(gemel_sum_at(gemel_sqr_at(distance, where), &along, where), &x, along.axes,
-                 options != NULL ? options->ddof : 0, where);
+  along.keepdims = o.keepdims;
+  return divided(gemel_sum_at(gemel_sqr_at(distance, where), &along, where), &x, along.axes, o.ddof,
+                 where);
 }
 
 gemel_value gemel_std_at(gemel_value x, const gemel_var_options *options, gemel_location where) {
@@ -347,7 +349,7 @@ gemel_value gemel_all_at(gemel_value x, const gemel_sum_options *options, gemel_
 /* The products of ROWS before each (EXCLUSIVE) or with it. */
 static gemel_value multiply_rows(gemel_value rows, int exclusive, int backwards,
                                  gemel_location where) {
-  gemel_loop_options options = {.reverse = backwards};
+  gemel_loop_options options = {.size = sizeof options, .reverse = backwards};
   gemel_error error = {0};
   int rank;
   const gemel_dim *dims = gemel__value_dims(rows, &rank);
@@ -548,12 +550,12 @@ static gemel_value join(int64_t axis, size_t n, const gemel_value *xs, int stack
   return result;
 }
 
-gemel_value gemel_concatenate_at(int64_t axis, size_t n_xs, const gemel_value *xs,
+gemel_value gemel_concatenate_at(size_t n_xs, const gemel_value *xs, int64_t axis,
                                  gemel_location where) {
   return join(axis, n_xs, xs, 0, where);
 }
 
-gemel_value gemel_stack_at(int64_t axis, size_t n_xs, const gemel_value *xs, gemel_location where) {
+gemel_value gemel_stack_at(size_t n_xs, const gemel_value *xs, int64_t axis, gemel_location where) {
   return join(axis, n_xs, xs, 1, where);
 }
 

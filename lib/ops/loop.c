@@ -626,7 +626,7 @@ static gemel_value rows_of_parts(const gemel_loop *loop, size_t y, gemel_value r
   uint32_t output = (uint32_t)(2 * loop->scan.states + y);
   parts[0] = with_axes(gemel_value_output(loop->blocks, output), 2, 1, &loop->blocked, where);
   parts[1] = rest;
-  return gemel_is_null(loop->rest) ? parts[0] : gemel_concatenate_at(0, 2, parts, where);
+  return gemel_is_null(loop->rest) ? parts[0] : gemel_concatenate_at(2, parts, 0, where);
 }
 
 /* The rows of state K of such a loop. */
@@ -648,7 +648,7 @@ static gemel_value state_history(const gemel_loop *loop, const loop_input *input
   gemel_value first = gemel_expand_dims_at(input->outer, 0, where);
   gemel_value rows = state_rows(loop, input->number, where);
   gemel_value parts[2] = {loop->scan.reverse ? rows : first, loop->scan.reverse ? first : rows};
-  return gemel_concatenate_at(0, 2, parts, where);
+  return gemel_concatenate_at(2, parts, 0, where);
 }
 
 /* What must hold of the body and OPTIONS before the end. */
@@ -717,19 +717,20 @@ static gemel_status end_loop(gemel_loop *loop, const gemel_loop_options *o, geme
 
 gemel_status gemel_loop_end_at(gemel_loop *loop, const gemel_loop_options *options,
                                gemel_location where) {
-  static const gemel_loop_options none;
-  const gemel_loop_options *o = options != NULL ? options : &none;
+  gemel_loop_options o;
+  gemel_error problem;
   if (loop == NULL) {
     return GEMEL_BAD_ARGUMENT;
   }
   if (!is_open(loop, where)) {
     return loop_status(loop);
   }
-  gemel_status status = check_end(loop, o, where);
+  gemel_status status = gemel__take_options(&o, sizeof o, options, "gemel_loop_options", &problem);
+  status = status == GEMEL_OK ? check_end(loop, &o, where) : loop_fail(loop, where, problem.text);
   loop->ended = 1;
   if (status == GEMEL_OK) {
-    describe(loop, o);
-    status = end_loop(loop, o, where);
+    describe(loop, &o);
+    status = end_loop(loop, &o, where);
   }
   return status;
 }

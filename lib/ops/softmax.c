@@ -158,7 +158,7 @@ static gemel_value unit_vectors(const loss *l) {
 
 /* dL/dx for a cotangent of ones. */
 static gemel_value slope_of_logits(const loss *l) {
-  gemel_value s = gemel_softmax_at(l->logits, &(gemel_softmax_options){.axis = l->axis}, l->where);
+  gemel_value s = gemel_softmax_at(l->logits, l->axis, l->where);
   if (l->by_index) {
     return GEMEL__FAULT(cross_entropy_no_target) ? s : gemel_sub_at(s, unit_vectors(l), l->where);
   }

@@ -253,8 +253,8 @@ static gemel_status refuse_type(const gemel_edit *e, gemel__ref old, gemel_value
   char a[100], b[100];
   gemel_type_format(e->from->context, gemel__node_type(e->from, old.node, old.output), a, sizeof a);
   gemel_type_format(e->from->context, gemel_value_type(by), b, sizeof b);
-  return gemel__fail(e->error, GEMEL_INTERNAL, "replaces %s (node %u) by %s", a, (unsigned)old.node,
-                     b);
+  return gemel__fail(e->error, GEMEL_WRONG_RULE, "replaces %s (node %u) by %s", a,
+                     (unsigned)old.node, b);
 }
 
 gemel_status gemel__edit_replace(gemel_edit *e, gemel__ref old, gemel_value by) {

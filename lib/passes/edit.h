@@ -34,7 +34,7 @@ typedef struct gemel__pass_run {
 
 /* Runs PASS on *GRAPH, and on the graphs among its attributes, to the nesting that can run;
  * *GRAPH's reference is given back for the new one, if anything changed. Errors: what the pass
- * says, with its name before; GEMEL_INTERNAL if it replaces a value by one of another type. */
+ * says, with its name before; GEMEL_WRONG_RULE if it replaces a value by one of another type. */
 gemel_status gemel__pass_apply(const gemel_pass *pass, gemel_graph **graph, gemel__pass_run *run,
                                gemel_error *error);
 

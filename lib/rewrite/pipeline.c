@@ -108,7 +108,7 @@ static gemel_status endless(const struct pipeline *p, const gemel__selection *se
       used += n > 0 ? (size_t)n : 0;
     }
   }
-  return gemel__fail(p->error, GEMEL_INTERNAL,
+  return gemel__fail(p->error, GEMEL_WRONG_RULE,
                      "rules go in circles (%d passes leave something to do): %s", (int)ROUNDS,
                      names);
 }
@@ -237,7 +237,7 @@ static gemel_status come_to_rest(const struct pipeline *p, gemel_graph **graph) 
   gemel_phase last = gemel__last_phase(p->options.mode);
   for (int round = 0; *p->done > 0; round++) {
     if (round == ROUNDS) {
-      return gemel__fail(p->error, GEMEL_INTERNAL,
+      return gemel__fail(p->error, GEMEL_WRONG_RULE,
                          "passes and rules go in circles (after %d rounds there is more to do)",
                          (int)ROUNDS);
     }

@@ -90,7 +90,7 @@ static gemel_status circle(const gemel__engine *e, size_t first, const char *wha
       named++;
     }
   }
-  return gemel__fail(e->error, GEMEL_INTERNAL, "rules go in circles (%s): %s", what, names);
+  return gemel__fail(e->error, GEMEL_WRONG_RULE, "rules go in circles (%s): %s", what, names);
 }
 
 static size_t frame_replacing(const gemel__engine *e, gemel__ref value) {
@@ -344,7 +344,7 @@ static gemel_status settle(gemel__engine *e, gemel__ref *value, gemel_location w
 static gemel_status ill_typed(const gemel__engine *e, const struct gemel_rule *rule) {
   gemel__engine_take_error(e);
   gemel__error_prefix(e->error, "rule %s: its right side", rule->info.name);
-  e->error->status = e->error->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_INTERNAL;
+  e->error->status = e->error->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : GEMEL_WRONG_RULE;
   return e->error->status;
 }
 
@@ -374,8 +374,8 @@ static gemel_status match_shape(gemel__engine *e, struct gemel__settle_frame *f,
   if (f->has_broadcast || gemel_type_dtype(context, have) != gemel_type_dtype(context, want)) {
     gemel_type both[2] = {want, have};
     gemel__format_types(context, 2, both, types, sizeof types);
-    return gemel__fail(e->error, GEMEL_INTERNAL, "rule %s: the two sides have different types (%s)",
-                       rule->info.name, types);
+    return gemel__fail(e->error, GEMEL_WRONG_RULE,
+                       "rule %s: the two sides have different types (%s)", rule->info.name, types);
   }
   gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(context, want),
                                      gemel_type_dims(context, want));

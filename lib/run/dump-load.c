@@ -324,7 +324,7 @@ static gemel_status read_tensors(dump_reader *r, const char *file, int inputs, s
   gemel_tensor **stored;
   size_t count;
   gemel_status status = gemel__dump_path(r->folder, file, path, r->error);
-  status = status == GEMEL_OK ? gemel_npz_load(path, &names, &stored, &count, r->error) : status;
+  status = status == GEMEL_OK ? gemel_npz_load(path, &count, &names, &stored, r->error) : status;
   if (status != GEMEL_OK) {
     return status;
   }
@@ -338,7 +338,7 @@ static gemel_status read_tensors(dump_reader *r, const char *file, int inputs, s
   } else {
     status = revive_all(r, file, n, names, stored, inputs, *values);
   }
-  gemel_npz_free(names, stored, count);
+  gemel_npz_free(count, names, stored);
   return status;
 }
 

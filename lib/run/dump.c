@@ -203,7 +203,7 @@ static gemel_status write_tensors(const dump_writer *w, const char *file, size_t
     status = stored[k] != NULL ? GEMEL_OK : w->error->status;
   }
   if (status == GEMEL_OK) {
-    status = gemel_npz_save(path, names, stored, n, w->error);
+    status = gemel_npz_save(n, names, stored, path, w->error);
   }
   for (size_t k = 0; k < n && stored != NULL; k++) {
     gemel_tensor_unref(stored[k]);

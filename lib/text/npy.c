@@ -308,7 +308,7 @@ gemel_status gemel__npy_head(const gemel_view *view, char head[GEMEL__NPY_HEAD],
   return GEMEL_OK;
 }
 
-gemel_status gemel_npy_save(const char *path, const gemel_view *view, gemel_error *error) {
+gemel_status gemel_npy_save(const gemel_view *view, const char *path, gemel_error *error) {
   char head[GEMEL__NPY_HEAD];
   size_t length;
   gemel__file file;

@@ -22,9 +22,9 @@ enum { GEMEL__NPY_HEAD = 1024 };
 gemel_status gemel__npy_head(const gemel_view *view, char head[GEMEL__NPY_HEAD], size_t *length,
                              gemel_error *error);
 
-/* GEMEL_OK if each of COUNT tensors to save is there, and has a name. */
-gemel_status gemel__check_named(const char *const *names, gemel_tensor *const *tensors,
-                                size_t count, gemel_error *error);
+/* GEMEL_OK if each of COUNT tensors to save is there, on the host, and has a name of its own. */
+gemel_status gemel__check_named(size_t count, const char *const *names,
+                                gemel_tensor *const *tensors, gemel_error *error);
 
 /* gemel_safetensors_load on LENGTH bytes. They are part of MAP (NULL: they are not, and elements
  * are copied). */

@@ -6,6 +6,7 @@
  * are; the 64-bit extension (ZIP64), which NumPy uses for entries of 4 GiB and in streamed ones, is
  * read and, for large archives, written. Source: APPNOTE.TXT of PKWARE, version 6.3.10.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
@@ -270,7 +271,7 @@ static gemel_status read_entries(archive *a) {
   return at == a->directory_end ? GEMEL_OK : bad(a, "malformed directory of the archive");
 }
 
-void gemel_npz_free(char **names, gemel_tensor **tensors, size_t count) {
+void gemel_npz_free(size_t count, char **names, gemel_tensor **tensors) {
   for (size_t k = 0; k < count; k++) {
     gemel__free_string(names ? names[k] : NULL);
     gemel_tensor_unref(tensors ? tensors[k] : NULL);
@@ -322,7 +323,7 @@ gemel_status gemel__npz_parse(const char *bytes, size_t length, const char *what
   return status;
 }
 
-gemel_status gemel_npz_load(const char *path, char ***names, gemel_tensor ***tensors, size_t *count,
+gemel_status gemel_npz_load(const char *path, size_t *count, char ***names, gemel_tensor ***tensors,
                             gemel_error *error) {
   char *bytes;
   size_t length;
@@ -449,8 +450,33 @@ static gemel_status finish(archive_maker *m, uint64_t count) {
   return status ? status : emit(m, record, (size_t)(p - record));
 }
 
-gemel_status gemel__check_named(const char *const *names, gemel_tensor *const *tensors,
-                                size_t count, gemel_error *error) {
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* GEMEL_BAD_ARGUMENT: two of the COUNT NAMES, none of them NULL, are the same. */
+static gemel_status check_distinct(size_t count, const char *const *names, gemel_error *error) {
+  const char **sorted = (const char **)gemel__alloc_array(count, sizeof *sorted);
+  gemel_status status = GEMEL_OK;
+  if (!sorted) {
+    return gemel__no_memory(error, "names of tensors");
+  }
+  for (size_t k = 0; k < count; k++) {
+    sorted[k] = names[k];
+  }
+  qsort(sorted, count, sizeof *sorted, by_text);
+  for (size_t k = 1; k < count && !status; k++) {
+    if (by_text(&sorted[k - 1], &sorted[k]) == 0) {
+      status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "two tensors to save are called '%.100s'",
+                           sorted[k]);
+    }
+  }
+  gemel__free((void *)sorted, count * sizeof *sorted);
+  return status;
+}
+
+gemel_status gemel__check_named(size_t count, const char *const *names,
+                                gemel_tensor *const *tensors, gemel_error *error) {
   for (size_t k = 0; k < count; k++) {
     if (!names || !names[k]) {
       return gemel__null(error, "the name of a tensor to save");
@@ -463,16 +489,16 @@ gemel_status gemel__check_named(const char *const *names, gemel_tensor *const *t
                          names[k]);
     }
   }
-  return GEMEL_OK;
+  return check_distinct(count, names, error);
 }
 
-gemel_status gemel_npz_save(const char *path, const char *const *names,
-                            gemel_tensor *const *tensors, size_t count, gemel_error *error) {
+gemel_status gemel_npz_save(size_t count, const char *const *names, gemel_tensor *const *tensors,
+                            const char *path, gemel_error *error) {
   archive_maker m;
   memset(&m, 0, sizeof m);
   m.error = error;
   make_crc_table(m.table);
-  gemel_status status = gemel__check_named(names, tensors, count, error);
+  gemel_status status = gemel__check_named(count, names, tensors, error);
   status = status ? status : gemel__file_create(&m.file, path, error);
   if (status) {
     return status;

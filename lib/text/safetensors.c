@@ -521,8 +521,8 @@ gemel_status gemel__safetensors_parse(const char *bytes, size_t length, gemel__f
   return status;
 }
 
-gemel_status gemel_safetensors_load(const char *path, char ***names, gemel_tensor ***tensors,
-                                    size_t *count, gemel_error *error) {
+gemel_status gemel_safetensors_load(const char *path, size_t *count, char ***names,
+                                    gemel_tensor ***tensors, gemel_error *error) {
   gemel_error local;
   error = error ? error : &local;
   if (!names || !tensors || !count) {
@@ -576,18 +576,10 @@ static gemel_status check_name(const char *name, gemel_error *error) {
 
 /* Puts COUNT tensors into the order of the file. */
 static gemel_status sort_named(named_tensor *all, size_t count, gemel_error *error) {
-  char text[SHOWN];
   for (size_t k = 0; k < count; k++) {
     GEMEL__TRY(check_name(all[k].name, error));
     while (dtypes[all[k].order].dtype != all[k].tensor->dtype) {
       all[k].order++;
-    }
-  }
-  qsort(all, count, sizeof *all, by_own_name);
-  for (size_t k = 1; k < count; k++) {
-    if (by_own_name(&all[k - 1], &all[k]) == 0) {
-      return gemel__fail(error, GEMEL_BAD_ARGUMENT, "two tensors to save are called '%s'",
-                         shown(all[k].name, text));
     }
   }
   qsort(all, count, sizeof *all, by_dtype);
@@ -696,10 +688,10 @@ static gemel_status write_named(named_tensor *all, size_t count, const char *pat
   return status;
 }
 
-gemel_status gemel_safetensors_save(const char *path, const char *const *names,
-                                    gemel_tensor *const *tensors, size_t count,
+gemel_status gemel_safetensors_save(size_t count, const char *const *names,
+                                    gemel_tensor *const *tensors, const char *path,
                                     gemel_error *error) {
-  GEMEL__TRY(gemel__check_named(names, tensors, count, error));
+  GEMEL__TRY(gemel__check_named(count, names, tensors, error));
   named_tensor *all = (named_tensor *)gemel__alloc_array(count, sizeof *all);
   if (!all) {
     return gemel__no_memory(error, "a list of tensors");

@@ -88,7 +88,7 @@ static gemel_status refuse(certify_session *s, gemel_value before, const char *n
   char *left = gemel_print_string(sides[0], "before", NULL);
   char *right = gemel_print_string(sides[1], "after", NULL);
   gemel_error head; /* ERROR may be null */
-  gemel__fail(&head, GEMEL_INTERNAL, "%s doesn't hold here; nothing was compiled:", name);
+  gemel__fail(&head, GEMEL_WRONG_RULE, "%s doesn't hold here; nothing was compiled:", name);
   gemel__error_place(&head, gemel_value_where(before));
   gemel_text_free(s->report);
   s->report = NULL;
@@ -100,7 +100,7 @@ static gemel_status refuse(certify_session *s, gemel_value before, const char *n
   }
   gemel_text_free(left);
   gemel_text_free(right);
-  return s->report != NULL ? gemel__fail(error, GEMEL_INTERNAL, "%s", head.text)
+  return s->report != NULL ? gemel__fail(error, GEMEL_WRONG_RULE, "%s", head.text)
                            : gemel__no_memory(error, "what doesn't hold");
 }
 
@@ -320,7 +320,7 @@ static gemel_status witness_change(void *user, const gemel__change *c, gemel_err
   gemel_error refusal;
   s->counts.applications++;
   gemel_status status = read_change(s, c, 0, &refusal);
-  if (status == GEMEL_INTERNAL) {
+  if (status == GEMEL_WRONG_RULE) {
     gemel_status again = read_change(s, c, 1, &refusal);
     status = again == GEMEL_DECLINED ? status : again;
     if (status == GEMEL_OK) {

@@ -46,7 +46,7 @@ static gemel_status settle_type(gemel_graph *graph, gemel_value root, gemel_valu
     return GEMEL_OK;
   }
   gemel__format_types(context, 2, both, types, sizeof types);
-  gemel__fail(problem, GEMEL_INTERNAL, "both sides have other types: %s", types);
+  gemel__fail(problem, GEMEL_WRONG_RULE, "both sides have other types: %s", types);
   return GEMEL_DECLINED;
 }
 

@@ -334,7 +334,7 @@ gemel_status gemel_verify_replay(gemel_context *context, const char *path,
 
 /* Lets rewrites in CONTEXT ask for `certify` (gemel_rewrite_options): each application of a rule is
  * then checked on its matched region, by the models of tier real, and each folded constant is
- * computed again by the references; the first that doesn't hold is GEMEL_INTERNAL, with the rule,
+ * computed again by the references; the first that doesn't hold is GEMEL_WRONG_RULE, with the rule,
  * the place of the node in the program, and the region before and after. Regions that ask the same
  * question are checked once. SEED is of the random residues. A second call changes nothing.
  * GEMEL_BAD_ARGUMENT, GEMEL_NO_MEMORY. Thread-safe. */

@@ -268,7 +268,7 @@ gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance) {
   return hash_graph(graph, &instance->content);
 }
 
-/* Rewrites the left side, and its symbolic version. GEMEL_INTERNAL from the engine is what the
+/* Rewrites the left side, and its symbolic version. GEMEL_WRONG_RULE from the engine is what the
  * instance shows (PROBLEM); other errors are returned. */
 static gemel_status rewrite_instance(gemel__rule_instance *instance, gemel__rule_engine *engine,
                                      const gemel__rule_wish *wish, gemel__rule_draws *draws) {
