@@ -384,6 +384,25 @@ static void no_gpu(const void *data) {
   nothing_left();
 }
 
+/* What <gemel/cuda.h> says of NULL, and of sizes. */
+static void nulls(const void *data) {
+  gemel_cuda *cuda = gemel_cuda_open(0, NULL);
+  gemel_cuda_counts counts = {.size = sizeof counts}, unsized = {0};
+  (void)data;
+  CT_CHECK(gemel_cuda_open(-1, NULL) == NULL && gemel_cuda_open(GPUS, NULL) == NULL);
+  CT_CHECK(gemel_cuda_device(NULL) == NULL && gemel_cuda_device(cuda) != NULL);
+  CT_EQ_INT(gemel_cuda_counted(NULL, &counts), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_cuda_counted(cuda, NULL), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_cuda_counted(cuda, &unsized), GEMEL_BAD_ARGUMENT);
+  counts.kernels = counts.bytes = 77;
+  counts.size = offsetof(gemel_cuda_counts, bytes);
+  CT_EQ_INT(gemel_cuda_counted(cuda, &counts), GEMEL_OK);
+  CT_CHECK(counts.kernels != 77 && counts.bytes == 77);
+  gemel_cuda_close(NULL);
+  gemel_cuda_close(cuda);
+  nothing_left();
+}
+
 /* What is done on GPU NUMBER while the first is current; -1 unless that stays so and results are
  * right. */
 static gemel_status work_on(int number) {
@@ -503,6 +522,7 @@ void ct_register(void) {
       CT_TEST("memory", memory_of, NULL),
       CT_TEST("threads", threads, NULL),
       CT_TEST("no-gpu", no_gpu, NULL),
+      CT_TEST("nulls", nulls, NULL),
       CT_TEST("refused", refused, NULL),
       CT_TEST("failed/opening", failed_opening, NULL),
       CT_TEST("failed/calls", failed_calls, &first),

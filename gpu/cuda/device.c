@@ -252,15 +252,19 @@ void gemel_cuda_close(gemel_cuda *cuda) {
 }
 
 gemel_status gemel_cuda_counted(gemel_cuda *cuda, gemel_cuda_counts *counts) {
-  if (cuda == NULL || counts == NULL || counts->size < sizeof *counts) {
+  if (cuda == NULL || counts == NULL || counts->size < sizeof counts->size) {
     return GEMEL_BAD_ARGUMENT;
   }
-  counts->uploads = __atomic_load_n(&cuda->counts.uploads, __ATOMIC_RELAXED);
-  counts->downloads = __atomic_load_n(&cuda->counts.downloads, __ATOMIC_RELAXED);
-  counts->kernels = __atomic_load_n(&cuda->counts.kernels, __ATOMIC_RELAXED);
-  counts->graphs = __atomic_load_n(&cuda->counts.graphs, __ATOMIC_RELAXED);
-  counts->allocations = __atomic_load_n(&cuda->counts.allocations, __ATOMIC_RELAXED);
-  counts->bytes = __atomic_load_n(&cuda->counts.bytes, __ATOMIC_RELAXED);
+  gemel_cuda_counts now = {
+      .size = counts->size,
+      .uploads = __atomic_load_n(&cuda->counts.uploads, __ATOMIC_RELAXED),
+      .downloads = __atomic_load_n(&cuda->counts.downloads, __ATOMIC_RELAXED),
+      .kernels = __atomic_load_n(&cuda->counts.kernels, __ATOMIC_RELAXED),
+      .graphs = __atomic_load_n(&cuda->counts.graphs, __ATOMIC_RELAXED),
+      .allocations = __atomic_load_n(&cuda->counts.allocations, __ATOMIC_RELAXED),
+      .bytes = __atomic_load_n(&cuda->counts.bytes, __ATOMIC_RELAXED),
+  };
+  memcpy(counts, &now, counts->size < sizeof now ? counts->size : sizeof now);
   return GEMEL_OK;
 }
 

@@ -44,7 +44,7 @@ typedef struct gemel_cuda_counts {
   size_t allocations, bytes; /* of CUDA: blocks, and their bytes, that are held now */
 } gemel_cuda_counts;
 
-/* Fills in COUNTS. GEMEL_BAD_ARGUMENT: NULL, or SIZE is too small. Thread-safe. */
+/* Fills in COUNTS as far as its SIZE says. GEMEL_BAD_ARGUMENT: NULL, or SIZE is 0. Thread-safe. */
 gemel_status gemel_cuda_counted(gemel_cuda *cuda, gemel_cuda_counts *counts);
 
 #ifdef __cplusplus
