@@ -124,7 +124,9 @@ static void keep(const char *path, const char *text, const machine_code *code) {
 /* ---- Compiling ---- */
 
 static gemel_status status_of(nvrtcResult result) {
-  return result == NVRTC_ERROR_OUT_OF_MEMORY ? GEMEL_NO_MEMORY : GEMEL_INTERNAL;
+  return result == NVRTC_ERROR_OUT_OF_MEMORY ? GEMEL_NO_MEMORY
+         : result == NVRTC_ERROR_COMPILATION ? GEMEL_INTERNAL /* the text is gemel's */
+                                             : GEMEL_DEVICE;
 }
 
 static gemel_status refused(nvrtcProgram program, nvrtcResult result, gemel_error *error) {

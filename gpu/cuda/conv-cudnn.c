@@ -532,7 +532,7 @@ static gemel_status execute(const gemel_kernel_call *call, const graph_plan *g, 
     cudnnStatus_t result = execute_here(cuda, g, data, workspace);
     status = check(call->error, result);
     if (status == GEMEL_DECLINED) {
-      status = gemel__cuda_fail(call->error, GEMEL_INTERNAL, "a convolution: cuDNN says %s (%d)",
+      status = gemel__cuda_fail(call->error, GEMEL_DEVICE, "a convolution: cuDNN says %s (%d)",
                                 cudnnGetErrorString(result), (int)result);
     }
   }

@@ -68,7 +68,7 @@ struct gemel_cuda {
 gemel_status gemel__cuda_enter(const gemel_cuda *cuda, int *before, gemel_error *error);
 void gemel__cuda_leave(const gemel_cuda *cuda, int before);
 
-/* GEMEL_OK if RESULT is success; else GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED or GEMEL_INTERNAL, and
+/* GEMEL_OK if RESULT is success; else GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED or GEMEL_DEVICE, and
  * ERROR says what CUDA says of WHAT. */
 gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const char *what);
 gemel_status gemel__cuda_check_blas(gemel_error *error, cublasStatus_t result, const char *what);

@@ -37,7 +37,7 @@ gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const cha
                         : result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver ||
                                 result == cudaErrorInvalidDevice
                             ? GEMEL_UNSUPPORTED
-                            : GEMEL_INTERNAL;
+                            : GEMEL_DEVICE;
   if (result == cudaSuccess) {
     return GEMEL_OK;
   }
@@ -56,7 +56,7 @@ gemel_status gemel__cuda_check_blas(gemel_error *error, cublasStatus_t result, c
   }
   gemel__cuda_forget_error();
   return gemel__cuda_fail(
-      error, result == CUBLAS_STATUS_ALLOC_FAILED ? GEMEL_NO_MEMORY : GEMEL_INTERNAL,
+      error, result == CUBLAS_STATUS_ALLOC_FAILED ? GEMEL_NO_MEMORY : GEMEL_DEVICE,
       "%s: cuBLAS says %s (%d)", what, cublasGetStatusString(result), (int)result);
 }
 

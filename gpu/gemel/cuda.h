@@ -22,7 +22,7 @@ extern "C" {
 typedef struct gemel_cuda gemel_cuda;
 
 /* The GPU of number ORDINAL (from 0, as CUDA counts), to be closed by the caller. NULL on failure:
- * GEMEL_UNSUPPORTED (no such GPU, no driver, or one that is too old), GEMEL_INTERNAL (whatever else
+ * GEMEL_UNSUPPORTED (no such GPU, no driver, or one that is too old), GEMEL_DEVICE (whatever else
  * CUDA or cuBLAS says), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error);
 
