@@ -476,6 +476,60 @@ static void binding(const void *data) {
   gemel_graph_unref(graph);
 }
 
+/* ---- One graph that several look at ---- */
+
+static const char looked_at[] = "graph seen(x: f32[N, 4], state w: f32[4]) {\n"
+                                "  y = exp(x * w) + 0\n"
+                                "  update w = sum(y, axes = [0])\n"
+                                "  return total = sum(y)\n}\n";
+
+static gemel_graph *seen;
+static char *seen_text, *seen_rewritten;
+
+/* 1 if GRAPH, which is given back, is printed as WANTED. */
+static int is_printed(gemel_graph *graph, const char *wanted) {
+  char *text = gemel_print_string(graph, "seen", NULL);
+  int same = text != NULL && strcmp(text, wanted) == 0;
+  gemel_text_free(text);
+  gemel_graph_unref(graph);
+  return same;
+}
+
+static void *look(void *user) {
+  struct job *job = user;
+  gemel_lift_options lift = {.size = sizeof lift, .space = 1};
+  wait_for_all();
+  for (int k = 0; k < 20; k++) {
+    gemel_value y = gemel_graph_output(seen, 1); /* behind the update */
+    gemel_function *f = gemel_compile(seen, NULL, NULL);
+    MUST(f != NULL);
+    gemel_function_free(f);
+    MUST(is_printed(gemel_graph_ref(seen), seen_text));
+    MUST(is_printed(gemel_rewrite(seen, NULL, NULL), seen_rewritten));
+    gemel_graph_unref(gemel_lift(seen, &lift, NULL)); /* NULL: no such device */
+    MUST(gemel_graph_check(seen, NULL) == GEMEL_OK);
+    MUST(strcmp(gemel_value_operation(gemel_value_input(y, 0)), "add") == 0);
+    MUST(gemel_type_rank(c, gemel_value_type(y)) == 0 && gemel_value_where(y).line == 4);
+  }
+  return NULL;
+}
+
+static void looking(const void *data) {
+  static struct job jobs[THREADS];
+  (void)data;
+  seen = gemel_parse(c, looked_at, sizeof looked_at - 1, "seen", NULL, NULL);
+  gemel_graph *rewritten = gemel_rewrite(seen, NULL, NULL);
+  seen_text = gemel_print_string(seen, "seen", NULL);
+  seen_rewritten = gemel_print_string(rewritten, "seen", NULL);
+  CT_REQUIRE(seen_text != NULL && seen_rewritten != NULL);
+  CT_CHECK(strcmp(seen_text, seen_rewritten) != 0);
+  run(look, jobs);
+  gemel_text_free(seen_text);
+  gemel_text_free(seen_rewritten);
+  gemel_graph_unref(rewritten);
+  gemel_graph_unref(seen);
+}
+
 static const int alone = 0, together = 1;
 
 void ct_register(void) {
@@ -490,6 +544,7 @@ void ct_register(void) {
       CT_TEST("defining", defining, NULL),
       CT_TEST("references", references, NULL),
       CT_TEST("binding", binding, NULL),
+      CT_TEST("looking", looking, NULL),
   };
   shared();
   ct_suite("threads", tests, CT_COUNT(tests));
