@@ -133,7 +133,7 @@ verify_tests += %reldir%/t-unbounded-scalar
 verify_tests += %reldir%/t-unbounded-terms
 endif
 
-# What must find planted faults: linked with the library compiled once more, with -DGEMEL_FAULTS=1.
+# What must find planted faults: linked with the library compiled once more, with the faults of tests/faults.
 # Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
 fault_tests =
 fault_tests += %reldir%/t-faults
@@ -142,7 +142,7 @@ fault_tests += %reldir%/t-join
 fault_tests += %reldir%/t-lifted
 fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS) $(VERIFY_LIBS) \
 	$(GTEST_LIBS) $(STDCXX_LIBS)
-fault_cppflags = $(AM_CPPFLAGS) -DGEMEL_FAULTS=1
+fault_cppflags = $(AM_CPPFLAGS) $(planted_cppflags)
 
 # What runs kernels on the sim (gpu/sim). Each also takes the lines
 # tests_t_NAME_CPPFLAGS = $(gpu_sim_cppflags), tests_t_NAME_LDFLAGS = $(gpu_sim_ldflags) and its LDADD,
@@ -166,7 +166,6 @@ sim_tests += %reldir%/t-cuda-lifted
 sim_tests += %reldir%/t-cuda-scan
 sim_tests += %reldir%/t-cudnn-plans
 sim_tests += %reldir%/t-gpu-faults
-check_LIBRARIES += libgemel-gpu-faults-on-sim.a
 endif
 tests_t_cuda_calls_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_calls_LDFLAGS = $(gpu_sim_ldflags)
@@ -259,14 +258,47 @@ EXTRA_DIST += %reldir%/kernels/legal.cu
 EXTRA_DIST += %reldir%/kernels/planted.cu
 EXTRA_DIST += %reldir%/kernels/planted.h
 EXTRA_DIST += %reldir%/kernels/stream.cu
-# The device "cuda" and its kernels once more, with -DGEMEL_FAULTS=1.
-libgemel_gpu_faults_on_sim_a_CPPFLAGS = $(libgemel_gpu_on_sim_a_CPPFLAGS) -DGEMEL_FAULTS=1
-libgemel_gpu_faults_on_sim_a_CFLAGS = $(libgemel_gpu_on_sim_a_CFLAGS)
-libgemel_gpu_faults_on_sim_a_SOURCES = $(gpu_sources)
-nodist_libgemel_gpu_faults_on_sim_a_SOURCES = gpu/cuda/headers.c
-libgemel_gpu_faults_on_sim_a_LIBADD = $(kernel_sources:.cu=.faults.sim.$(OBJEXT))
-libgemel_gpu_faults_on_sim_a_DEPENDENCIES = $(libgemel_gpu_faults_on_sim_a_LIBADD)
-tests_t_gpu_faults_CPPFLAGS = $(gpu_sim_cppflags) -DGEMEL_FAULTS=1
+# The libraries with planted faults: copies of the sources that have some (tests/faults/plant), and all others as
+# they are, each into an object below %reldir%/planted.
+planted = %reldir%/planted
+planted_cppflags = -I$(builddir)/%reldir% -I$(srcdir)/%reldir%
+planted_flags = -I$(planted)/lib -I$(planted)/gpu $(planted_cppflags) -include support/fault.h
+CLEANFILES += libgemel-faults.a libgemel-gpu-faults-on-sim.a
+clean-local: clean-planted
+clean-planted:
+	rm -rf $(planted)
+planted_host = $(planted)/fault.$(OBJEXT) \
+	$(patsubst %.c,$(planted)/%.$(OBJEXT),$(filter %.c,$(libgemel_a_SOURCES) $(nodist_libgemel_a_SOURCES)))
+planted_gpu = $(patsubst %.cu,$(planted)/%.$(OBJEXT),$(kernel_sources)) \
+	$(patsubst %.c,$(planted)/%.$(OBJEXT),$(filter %.c,$(gpu_sources)) gpu/cuda/headers.c)
+libgemel-faults.a: $(planted_host)
+	$(AM_V_AR)rm -f $@ && $(AR) $(ARFLAGS) $@ $(planted_host)
+libgemel-gpu-faults-on-sim.a: $(planted_gpu)
+	$(AM_V_AR)rm -f $@ && $(AR) $(ARFLAGS) $@ $(planted_gpu)
+$(planted)/stamp: $(srcdir)/%reldir%/faults/* $(libgemel_a_SOURCES) $(gpu_sources) $(kernel_sources) \
+		$(srcdir)/gpu/kernels/*.h
+	$(AM_V_GEN)$(MKDIR_P) $(planted) && AWK="$(AWK)" $(SHELL) $(srcdir)/%reldir%/faults/plant $(srcdir) $(planted) && touch $@
+$(planted)/%.c $(planted)/%.h $(planted)/%.cu $(planted)/%.def: $(planted)/stamp ;
+$(planted)/%.d: ;
+# The source of an object: the copy, what was made here, or what is distributed.
+planted_source = $(MKDIR_P) $(@D) && \
+	for from in $(planted)/$(1) $(1) $(srcdir)/$(1); do test ! -f $$from || break; done
+planted_cc = $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(planted_flags) $(1) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) \
+	-MD -MP -MF $@.d -c -o $@
+$(planted)/fault.$(OBJEXT): | $(planted)/stamp
+	$(AM_V_CC)$(call planted_cc,$(AM_CPPFLAGS)) $(srcdir)/%reldir%/support/fault.c
+$(planted)/lib/%.$(OBJEXT): | $(planted)/stamp lib/gemel/ops.h lib/rules/builtin.c
+	$(AM_V_CC)$(call planted_source,lib/$*.c) && $(call planted_cc,$(libgemel_a_CPPFLAGS)) $$from
+$(planted)/gpu/cuda/%.$(OBJEXT): | $(planted)/stamp lib/gemel/ops.h gpu/cuda/headers.c
+	$(AM_V_CC)$(call planted_source,gpu/cuda/$*.c) && \
+	  $(call planted_cc,$(libgemel_gpu_on_sim_a_CPPFLAGS)) $(libgemel_gpu_on_sim_a_CFLAGS) $$from
+$(planted)/gpu/kernels/%.$(OBJEXT): | $(planted)/stamp lib/gemel/ops.h
+	$(AM_V_CXX)$(call planted_source,gpu/kernels/$*.cu) && $(CXX) $(GPU_SIM_CXXFLAGS) $(planted_flags) \
+	  -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -I$(builddir)/lib -I$(srcdir)/lib -MD -MP -MF $@.d -x c++ -c -o $@ $$from
+$(tests_t_faults_OBJECTS) $(tests_t_channels_last_OBJECTS) $(tests_t_join_OBJECTS) $(tests_t_lifted_OBJECTS) \
+$(tests_t_gpu_faults_OBJECTS): | $(planted)/stamp
+-include $(wildcard $(planted)/*.d $(planted)/*/*/*.d)
+tests_t_gpu_faults_CPPFLAGS = $(gpu_sim_cppflags) $(planted_cppflags)
 tests_t_gpu_faults_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_gpu_faults_LDADD = libgemel-gpu-faults-on-sim.a libgemel-gpu-sim.a $(fault_ldadd) -ldl
 
@@ -304,7 +336,6 @@ if GTEST
 check_LIBRARIES += %reldir%/libct.a
 # Those that take long begin first, so that all processors are busy to the end.
 if VERIFY
-check_LIBRARIES += libgemel-faults.a
 check_PROGRAMS += $(fault_tests) $(verify_tests)
 endif
 if GPU_SIM
@@ -365,9 +396,6 @@ endif
 
 tests_libct_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 tests_libct_a_SOURCES = %reldir%/ct.cc %reldir%/ct.h
-libgemel_faults_a_CPPFLAGS = $(libgemel_a_CPPFLAGS) -DGEMEL_FAULTS=1
-libgemel_faults_a_SOURCES = $(libgemel_a_SOURCES)
-nodist_libgemel_faults_a_SOURCES = $(nodist_libgemel_a_SOURCES)
 
 LDADD = %reldir%/libct.a $(libraries) $(GTEST_LIBS) $(STDCXX_LIBS)
 

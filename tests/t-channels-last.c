@@ -9,7 +9,7 @@
 #include "run.h"
 
 #include <gemel/text.h>
-#include "core/fault.h"
+#include "support/fault.h"
 
 enum { MAX_INPUTS = 6, MAX_OUTPUTS = 4 };
 
@@ -464,7 +464,7 @@ void ct_register(void) {
 #define FAULT(name, what)
 #define LAYOUT_FAULT(name, what) GEMEL__FAULT_##name,
   static const int ids[] = {
-#include "core/fault.def"
+#include "support/fault.def"
 #undef FAULT
   };
   for (size_t k = 0; k < CT_COUNT(ids); k++) {

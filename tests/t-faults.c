@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/rewrite.h>
-#include "core/fault.h"
+#include "support/fault.h"
 #include "mutate/mutate.h"
 
 enum {
@@ -209,7 +209,7 @@ static int is_elsewhere(int id) {
 #ifndef HAVE_DNNL
 #define ONEDNN_FAULT LIFT_FAULT
 #endif
-#include "core/fault.def"
+#include "support/fault.def"
 #undef FAULT
   };
   size_t k = 0;

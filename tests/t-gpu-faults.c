@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "core/fault.h"
+#include "support/fault.h"
 #include "core/graph.h"
 #include "instances/instance.h"
 #include "run.h"
@@ -742,7 +742,7 @@ static void summary(const void *data) {
 static const int faults[] = {
 #define FAULT(name, what)
 #define GPU_FAULT(name, what) GEMEL__FAULT_##name,
-#include "core/fault.def"
+#include "support/fault.def"
 #undef FAULT
 };
 

@@ -9,7 +9,7 @@
 #include "run.h"
 
 #include <gemel/text.h>
-#include "core/fault.h"
+#include "support/fault.h"
 
 enum { MAX_INPUTS = 4, MAX_OUTPUTS = 4, RANDOM = 60, NODES = 16 };
 
@@ -394,7 +394,7 @@ void ct_register(void) {
 #define FAULT(name, what)
 #define JOIN_FAULT(name, what) GEMEL__FAULT_##name,
   static const int ids[] = {
-#include "core/fault.def"
+#include "support/fault.def"
 #undef FAULT
   };
   const network *nested = networks;

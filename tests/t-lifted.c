@@ -9,7 +9,7 @@
 #include "support/two-devices.h"
 
 #include <fnmatch.h>
-#include "core/fault.h"
+#include "support/fault.h"
 #include "core/graph.h"
 #include "fuzz/random-graph.h"
 #include "instances/instance.h"
@@ -641,7 +641,7 @@ static void refutes(const void *data) {
 static const int lift_faults[] = {
 #define FAULT(name, what)
 #define LIFT_FAULT(name, what) GEMEL__FAULT_##name,
-#include "core/fault.def"
+#include "support/fault.def"
 #undef FAULT
 };
 

@@ -4,7 +4,6 @@
  * never in less. The workspace is the device's own, so that a product that is part of a graph needs
  * nothing from CUDA when it runs; the one stream orders who uses it.
  */
-#include "core/fault.h"
 #include "cuda/cuda.h"
 
 static cublasComputeType_t compute_type(cudaDataType dtype) {
@@ -13,8 +12,7 @@ static cublasComputeType_t compute_type(cudaDataType dtype) {
 
 /* A new stream takes the workspace away from the handle. */
 static cublasStatus_t prepare(const gemel_cuda *cuda) {
-  cublasStatus_t result = cublasSetStream(
-      cuda->blas, GEMEL__FAULT(gpu_blas_stream) ? cuda->stream : gemel__cuda_stream(cuda));
+  cublasStatus_t result = cublasSetStream(cuda->blas, gemel__cuda_stream(cuda));
   if (result == CUBLAS_STATUS_SUCCESS) {
     result = cublasSetWorkspace(cuda->blas, cuda->blas_workspace, cuda->blas_bytes);
   }
@@ -23,8 +21,8 @@ static cublasStatus_t prepare(const gemel_cuda *cuda) {
 
 static cublasStatus_t ask(gemel_cuda *cuda, const gemel__cuda_product *p, const void *a,
                           const void *b, void *c) {
-  const float one = 1, kept = p->adds && !GEMEL__FAULT(gpu_blas_beta) ? 1 : 0;
-  const double one_wide = 1, kept_wide = p->adds && !GEMEL__FAULT(gpu_blas_beta) ? 1 : 0;
+  const float one = 1, kept = p->adds ? 1 : 0;
+  const double one_wide = 1, kept_wide = p->adds ? 1 : 0;
   int wide = p->dtype == CUDA_R_64F;
   cublasStatus_t result;
   pthread_mutex_lock(&cuda->blas_lock);
@@ -34,8 +32,7 @@ static cublasStatus_t ask(gemel_cuda *cuda, const gemel__cuda_product *p, const 
         cuda->blas, p->operation[0], p->operation[1], p->m, p->n, p->k,
         wide ? (const void *)&one_wide : &one, a, p->dtype, p->leading[0], p->batch[0], b, p->dtype,
         p->leading[1], p->batch[1], wide ? (const void *)&kept_wide : &kept, c, p->dtype,
-        p->leading[2], p->batch[2], p->count + GEMEL__FAULT(gpu_blas_count), compute_type(p->dtype),
-        CUBLAS_GEMM_DEFAULT);
+        p->leading[2], p->batch[2], p->count, compute_type(p->dtype), CUBLAS_GEMM_DEFAULT);
   }
   pthread_mutex_unlock(&cuda->blas_lock);
   return result;

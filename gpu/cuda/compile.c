@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "core/cache.h"
-#include "core/fault.h"
 #include "cuda/compile.h"
 #include "cuda/cuda.h"
 #include "cuda/text.h"
@@ -41,9 +40,6 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
 }
 
 static uint64_t hash_of_text(const char *text) {
-  if (GEMEL__FAULT(gpu_text_hash)) {
-    return strlen(text);
-  }
   return hash_bytes(0xcbf29ce484222325u, text, strlen(text));
 }
 
@@ -266,7 +262,7 @@ static gemel_status make_kernel(const gemel_cuda *cuda, gemel__cuda_fused *made,
 }
 
 static void free_fused(gemel__cuda_fused *fused) {
-  if (fused->library != NULL && !GEMEL__FAULT(gpu_text_leak)) {
+  if (fused->library != NULL) {
     gemel__cuda_freed(cudaLibraryUnload(fused->library));
   }
   free(fused->text);
@@ -276,8 +272,7 @@ static void free_fused(gemel__cuda_fused *fused) {
 static const gemel__cuda_fused *find_fused(const gemel_cuda *cuda, const char *text) {
   const gemel__cuda_fused *f = cuda->fused;
   uint64_t hash = hash_of_text(text);
-  while (f != NULL &&
-         (f->hash != hash || (strcmp(f->text, text) != 0 && !GEMEL__FAULT(gpu_text_hash)))) {
+  while (f != NULL && (f->hash != hash || strcmp(f->text, text) != 0)) {
     f = f->next;
   }
   return f;

@@ -10,7 +10,6 @@
  */
 #include <limits.h>
 #include <string.h>
-#include "core/fault.h"
 #include "cuda/cuda.h"
 #include "kernels/conv-algorithms.h"
 
@@ -188,9 +187,6 @@ static void describe_tensor(cudnnStatus_t *result, const gemel_view *view, int p
                             int64_t alignment, cudnnBackendDescriptor_t *made) {
   int64_t dims[GEMEL_MAX_RANK + 1], strides[GEMEL_MAX_RANK + 1], id = 1 + which;
   int rank = layout_of(view, packed, dims, strides);
-  if (GEMEL__FAULT(gpu_cudnn_groups) && which == W && dims[1] > 1) {
-    dims[1] /= 2;
-  }
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   begin(result, made, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   set(result, *made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
@@ -209,10 +205,10 @@ static void describe_convolution(cudnnStatus_t *result, const gemel__conv *g,
   int from = MOST_AXES - (int)axes;
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   cudnnConvolutionMode_t mode = g->flip ? CUDNN_CONVOLUTION : CUDNN_CROSS_CORRELATION;
-  const int64_t *low = GEMEL__FAULT(gpu_cudnn_padding) ? g->high : g->low;
-  const int64_t *high = GEMEL__FAULT(gpu_cudnn_padding) ? g->low : g->high;
-  const int64_t *stride = GEMEL__FAULT(gpu_cudnn_stride) ? g->dilation : g->stride;
-  const int64_t *dilation = GEMEL__FAULT(gpu_cudnn_stride) ? g->stride : g->dilation;
+  const int64_t *low = g->low;
+  const int64_t *high = g->high;
+  const int64_t *stride = g->stride;
+  const int64_t *dilation = g->dilation;
   begin(result, made, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   set(result, *made, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &axes);
   set(result, *made, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
@@ -276,7 +272,7 @@ static int note_fits(cudnnBackendNumericalNote_t note, int deterministic) {
   case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
     return !deterministic;
   default:
-    return GEMEL__FAULT(gpu_cudnn_notes);
+    return 0;
   }
 }
 
@@ -381,7 +377,7 @@ static void release(void *prepared) {
   int before;
   memcpy(&plan, prepared, sizeof plan);
   gemel__cuda_enter(plan.cuda, &before, NULL);
-  for (int k = GEMEL__FAULT(gpu_cudnn_leak); k < ALIGNMENTS; k++) {
+  for (int k = 0; k < ALIGNMENTS; k++) {
     destroy_graph(&plan.graphs[k]);
   }
   gemel__cuda_leave(plan.cuda, before);
@@ -441,7 +437,7 @@ static void make_graphs(cudnnStatus_t *result, const gemel_kernel_call *call, co
 static int64_t workspace_of(const cudnn_plan *plan) {
   int64_t aligned = plan->graphs[0].workspace, any = plan->graphs[1].workspace;
   int64_t bytes = aligned > any ? aligned : any;
-  return bytes / (GEMEL__FAULT(gpu_cudnn_workspace) ? 2 : 1) + PLACE;
+  return bytes + PLACE;
 }
 
 static gemel_status prepare(gemel_kernel_call *call, gemel__conv_kind kind) {
@@ -511,8 +507,7 @@ static cudnnStatus_t execute_here(gemel_cuda *cuda, const graph_plan *g, void **
   finish(&result, variants);
   if (result == CUDNN_STATUS_SUCCESS) {
     pthread_mutex_lock(&cuda->cudnn_lock);
-    result = cudnnSetStream(cuda->cudnn, GEMEL__FAULT(gpu_cudnn_stream) ? cuda->stream
-                                                                        : gemel__cuda_stream(cuda));
+    result = cudnnSetStream(cuda->cudnn, gemel__cuda_stream(cuda));
     if (result == CUDNN_STATUS_SUCCESS) {
       result = cudnnBackendExecute(cuda->cudnn, g->plan, variants);
     }
@@ -561,10 +556,8 @@ gemel_status gemel__cuda_conv_cudnn_run(const gemel_kernel_call *call, gemel__co
   /* cuDNN wants what cudaMalloc gives */
   uintptr_t workspace = (uintptr_t)(scratch + (int64_t)plan.workspace_at * PLACE);
   workspace = (workspace + PLACE - 1) / PLACE * PLACE;
-  return status == GEMEL_OK
-             ? execute(call, &plan.graphs[aligned || GEMEL__FAULT(gpu_cudnn_alignment) ? 0 : 1],
-                       data, (void *)workspace)
-             : status;
+  return status == GEMEL_OK ? execute(call, &plan.graphs[aligned ? 0 : 1], data, (void *)workspace)
+                            : status;
 }
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/fault.h"
 #include "cuda/cuda.h"
 #include "sim/extent.h"
 #include "sim/sim.h"
@@ -52,8 +51,7 @@ static gemel_status upload(void *user, void *to, const void *from, size_t bytes,
                            gemel_error *error) {
   gemel_cuda *cuda = user;
   gemel__cuda_count_one(cuda, &cuda->counts.uploads);
-  return copy_bytes(cuda, to, from, bytes - GEMEL__FAULT(gpu_upload_short), cudaMemcpyHostToDevice,
-                    GEMEL__FAULT(gpu_upload_stream) ? NULL : gemel__cuda_stream(cuda),
+  return copy_bytes(cuda, to, from, bytes, cudaMemcpyHostToDevice, gemel__cuda_stream(cuda),
                     "a copy to the GPU", error);
 }
 
@@ -61,9 +59,7 @@ static gemel_status download(void *user, void *to, const void *from, size_t byte
                              gemel_error *error) {
   gemel_cuda *cuda = user;
   gemel__cuda_count_one(cuda, &cuda->counts.downloads);
-  return copy_bytes(cuda, to, from, bytes - GEMEL__FAULT(gpu_download_short),
-                    cudaMemcpyDeviceToHost,
-                    GEMEL__FAULT(gpu_download_stream) ? NULL : gemel__cuda_stream(cuda),
+  return copy_bytes(cuda, to, from, bytes, cudaMemcpyDeviceToHost, gemel__cuda_stream(cuda),
                     "a copy from the GPU", error);
 }
 
@@ -71,9 +67,7 @@ static gemel_status fill(void *user, void *data, int byte, size_t bytes, gemel_e
   int before;
   gemel_status status = gemel__cuda_enter(user, &before, error);
   if (status == GEMEL_OK) {
-    status = gemel__cuda_check(error,
-                               cudaMemsetAsync(data, GEMEL__FAULT(gpu_fill_byte) ? 1 : byte, bytes,
-                                               gemel__cuda_stream(user)),
+    status = gemel__cuda_check(error, cudaMemsetAsync(data, byte, bytes, gemel__cuda_stream(user)),
                                "a fill");
   }
   gemel__cuda_leave(user, before);

@@ -7,7 +7,6 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
-#include "core/fault.h"
 #include "cuda/cuda.h"
 
 /* ---- Errors ---- */
@@ -27,9 +26,7 @@ gemel_status gemel__cuda_fail(gemel_error *error, gemel_status status, const cha
 /* CUDA keeps the last error of a thread for whoever asks next, who is the application: it shall
  * find its own there. An error that ends all work stays whatever is done. */
 void gemel__cuda_forget_error(void) {
-  if (!GEMEL__FAULT(gpu_error_left)) {
-    (void)cudaGetLastError();
-  }
+  (void)cudaGetLastError();
 }
 
 gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const char *what) {
@@ -66,7 +63,7 @@ gemel_status gemel__cuda_enter(const gemel_cuda *cuda, int *before, gemel_error 
   cudaError_t result = cudaGetDevice(before);
   if (result != cudaSuccess) {
     *before = cuda->ordinal; /* nothing is put back */
-  } else if (*before != cuda->ordinal && !GEMEL__FAULT(gpu_current_kept)) {
+  } else if (*before != cuda->ordinal) {
     result = cudaSetDevice(cuda->ordinal);
   }
   return gemel__cuda_check(error, result, "choosing the GPU");
@@ -74,7 +71,7 @@ gemel_status gemel__cuda_enter(const gemel_cuda *cuda, int *before, gemel_error 
 
 /* It has been current, so this fails only where everything does. */
 void gemel__cuda_leave(const gemel_cuda *cuda, int before) {
-  if (before != cuda->ordinal && !GEMEL__FAULT(gpu_current_taken)) {
+  if (before != cuda->ordinal) {
     gemel__cuda_check(NULL, cudaSetDevice(before), "the application's GPU");
   }
 }

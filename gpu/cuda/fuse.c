@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/fault.h"
 #include "core/strided.h"
 #include "cuda/compile.h"
 #include "cuda/cuda.h"
@@ -107,8 +106,8 @@ static load_kind kind_of(const cluster_writer *w, size_t k) {
   int64_t of_in = (int64_t)gemel_dtype_size(w->call->inputs[k].dtype);
   int fixed = 1, in_order = 1;
   for (int axis = 0; axis < w->axes; axis++) {
-    fixed &= in[axis] == 0 || (GEMEL__FAULT(gpu_fuse_fixed) && axis > 0);
-    in_order &= GEMEL__FAULT(gpu_fuse_in_order) || in[axis] == out[axis] / of_out * of_in;
+    fixed &= in[axis] == 0;
+    in_order &= in[axis] == out[axis] / of_out * of_in;
   }
   return fixed ? FIXED : in_order ? IN_ORDER : STRIDED;
 }
@@ -134,7 +133,7 @@ static void write_arguments(cluster_writer *w) {
                     "  for (long long e = (long long)blockIdx.x * blockDim.x + "
                     "threadIdx.x; e %s c.elements;\n"
                     "       e += (long long)gridDim.x * blockDim.x) {\n",
-                    GEMEL__FAULT(gpu_fuse_bound) ? "<=" : "<");
+                    "<");
 }
 
 /* The index along each axis, if any operand asks for it. */
@@ -147,10 +146,9 @@ static void write_indices(cluster_writer *w) {
     return;
   }
   gemel__cuda_write(&w->text, "    long long rest = e;\n");
-  for (int n = w->axes - 1; n >= 0; n--) {
-    int axis = GEMEL__FAULT(gpu_fuse_index_order) ? w->axes - 1 - n : n;
+  for (int axis = w->axes - 1; axis >= 0; axis--) {
     gemel__cuda_write(&w->text, "    const long long i%d = rest %% c.sizes[%d];\n", axis, axis);
-    if (n > 0) {
+    if (axis > 0) {
       gemel__cuda_write(&w->text, "    rest /= c.sizes[%d];\n", axis);
     }
   }
@@ -162,8 +160,7 @@ static void write_loads(cluster_writer *w) {
     const char *name = name_of(dtype);
     gemel__cuda_write(&w->text, "    const value_%s x%zu = load_%s(c.in[%zu]", name, k, name, k);
     if (w->kinds[k] == IN_ORDER) {
-      gemel__cuda_write(&w->text, " + e * %zu",
-                        GEMEL__FAULT(gpu_fuse_item) ? 4 : gemel_dtype_size(dtype));
+      gemel__cuda_write(&w->text, " + e * %zu", gemel_dtype_size(dtype));
     }
     for (int axis = 0; w->kinds[k] == STRIDED && axis < w->axes; axis++) {
       gemel__cuda_write(&w->text, " + i%d * c.by%zu[%d]", axis, k, axis);
@@ -187,29 +184,27 @@ static void write_expression(cluster_writer *w, const gemel_step *step) {
   if (row->code == GEMEL__TYPE_SELECT) {
     write_operand(w, step->in[0]);
     gemel__cuda_write(&w->text, " ? ");
-    write_operand(w, step->in[GEMEL__FAULT(gpu_fuse_where) ? 2 : 1]);
+    write_operand(w, step->in[1]);
     gemel__cuda_write(&w->text, " : ");
-    write_operand(w, step->in[GEMEL__FAULT(gpu_fuse_where) ? 1 : 2]);
+    write_operand(w, step->in[2]);
     return;
   }
   if (row->code == GEMEL__TYPE_CAST) {
-    gemel__cuda_write(&w->text, GEMEL__FAULT(gpu_fuse_cast) ? "(value_%s)(" : "cast_%s(",
-                      name_of(step->dtype));
+    gemel__cuda_write(&w->text, "cast_%s(", name_of(step->dtype));
     write_operand(w, step->in[0]);
     gemel__cuda_write(&w->text, ")");
     return;
   }
   gemel__cuda_write(&w->text, "%s_%s(", row->name, is_half(dtype) ? "f32" : name_of(dtype));
   for (int k = 0; k < 3; k++) {
-    int place = GEMEL__FAULT(gpu_fuse_order) && step->n_in == 2 && k < 2 ? 1 - k : k;
-    write_operand(w, step->in[place < step->n_in ? place : 0]);
+    write_operand(w, step->in[k < step->n_in ? k : 0]);
     gemel__cuda_write(&w->text, k < 2 ? ", " : ")");
   }
 }
 
 static void write_step(cluster_writer *w, size_t k) {
   const gemel_step *step = &w->call->steps[k];
-  int rounds = is_half(step->dtype) && !GEMEL__FAULT(gpu_fuse_unrounded);
+  int rounds = is_half(step->dtype);
   gemel__cuda_write(&w->text, "    const value_%s s%zu = ", name_of(step->dtype), k);
   if (rounds) {
     gemel__cuda_write(&w->text, "round_%s(", name_of(step->dtype));
@@ -224,8 +219,7 @@ static void write_stores(cluster_writer *w) {
     const gemel_step *step = &w->call->steps[k];
     if (step->output >= 0) {
       gemel__cuda_write(&w->text, "    store_%s(c.out[%d] + e * %zu, s%zu);\n",
-                        name_of(step->dtype), GEMEL__FAULT(gpu_fuse_output) ? 0 : step->output,
-                        gemel_dtype_size(step->dtype), k);
+                        name_of(step->dtype), step->output, gemel_dtype_size(step->dtype), k);
     }
   }
   gemel__cuda_write(&w->text, "  }\n}\n");
@@ -274,8 +268,7 @@ static gemel_status fill_arguments(const cluster_writer *w, cluster_plan *p) {
   memcpy(p->words + 1, w->sizes, (size_t)w->axes * sizeof *p->words);
   for (size_t k = 0; k < w->call->n_inputs; k++) {
     if (w->kinds[k] == STRIDED) {
-      memcpy(p->words + at,
-             w->strides + (GEMEL__FAULT(gpu_fuse_strides) ? 0 : k + 1) * GEMEL_MAX_RANK,
+      memcpy(p->words + at, w->strides + (k + 1) * GEMEL_MAX_RANK,
              (size_t)w->axes * sizeof *p->words);
       at += (size_t)w->axes;
     }
@@ -327,8 +320,7 @@ static gemel_status run_cluster(const gemel_kernel_call *call) {
   unsigned threads = p->words[0] < 256 ? ((unsigned)p->words[0] + 31) / 32 * 32 : 256;
   size_t blocks = (size_t)((p->words[0] + threads - 1) / threads);
   size_t most = 4 * (size_t)cuda->blocks_at_once;
-  for (size_t k = 0; k < call->n_inputs && !(GEMEL__FAULT(gpu_fuse_addresses) && addresses[0] != 0);
-       k++) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
     addresses[k] = (uint64_t)(uintptr_t)call->inputs[k].data;
   }
   for (size_t k = 0; k < call->n_outputs; k++) {

@@ -6,7 +6,6 @@
  * behind that. Only when CUDA has no more memory is what nobody uses given back to it.
  */
 #include <stdlib.h>
-#include "core/fault.h"
 #include "cuda/cuda.h"
 
 /* A piece of memory that nobody uses. */
@@ -28,9 +27,7 @@ static int class_of(size_t bytes, size_t *rounded) {
   while (bytes_of(k) < bytes && k < GEMEL__CUDA_CLASSES - 1) {
     k++;
   }
-  *rounded = bytes_of(k) < bytes                     ? bytes
-             : GEMEL__FAULT(gpu_pool_small) && k > 0 ? bytes_of(k - 1)
-                                                     : bytes_of(k);
+  *rounded = bytes_of(k) < bytes ? bytes : bytes_of(k);
   return k;
 }
 
@@ -58,7 +55,7 @@ static void give_back(gemel_cuda *cuda, void *data, size_t rounded) {
 }
 
 void gemel__cuda_pool_clear(gemel_cuda *cuda) {
-  for (int k = GEMEL__FAULT(gpu_pool_leak); k < GEMEL__CUDA_CLASSES; k++) {
+  for (int k = 0; k < GEMEL__CUDA_CLASSES; k++) {
     void *data;
     while ((data = take(cuda, k)) != NULL) {
       give_back(cuda, data, bytes_of(k));
@@ -100,20 +97,14 @@ void gemel__cuda_release(void *user, void *data, size_t bytes) {
   gemel_cuda *cuda = user;
   gemel__cuda_idle *idle = malloc(sizeof *idle);
   size_t rounded;
-  int k = class_of(bytes, &rounded) + GEMEL__FAULT(gpu_pool_other_class);
+  int k = class_of(bytes, &rounded);
   if (idle == NULL) {
     give_back(cuda, data, rounded);
     return;
-  }
-  if (GEMEL__FAULT(gpu_pool_frees)) {
-    cudaFree(data);
   }
   idle->data = data;
   pthread_mutex_lock(&cuda->pool_lock);
   idle->next = cuda->idle[k];
   cuda->idle[k] = idle;
   pthread_mutex_unlock(&cuda->pool_lock);
-  if (GEMEL__FAULT(gpu_pool_double) && idle->next == NULL) {
-    gemel__cuda_release(user, data, bytes);
-  }
 }

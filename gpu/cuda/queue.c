@@ -5,7 +5,6 @@
  * disturbed; replaying launches the graph in the one stream, in its turn.
  */
 #include <stdlib.h>
-#include "core/fault.h"
 #include "cuda/cuda.h"
 
 typedef struct recording {
@@ -22,8 +21,7 @@ static _Thread_local struct {
 } current;
 
 cudaStream_t gemel__cuda_stream(const gemel_cuda *cuda) {
-  return current.cuda == cuda && !GEMEL__FAULT(gpu_recording_other_stream) ? current.made->stream
-                                                                           : cuda->stream;
+  return current.cuda == cuda ? current.made->stream : cuda->stream;
 }
 
 void gemel__cuda_count_one(gemel_cuda *cuda, size_t *count) {
@@ -46,7 +44,7 @@ static _Thread_local struct {
 
 void gemel__cuda_may_fail(gemel_cuda *cuda) {
   if (current.cuda == cuda) {
-    current.made->may_fail = !GEMEL__FAULT(gpu_problem_recorded);
+    current.made->may_fail = 1;
     return;
   }
   if (pending.cuda != cuda) {
@@ -60,11 +58,11 @@ void gemel__cuda_may_fail(gemel_cuda *cuda) {
 static cudaError_t read_problem(gemel_cuda *cuda, int *problem) {
   cudaError_t result = cudaMemcpyAsync(cuda->problem_seen, cuda->problem, sizeof *problem,
                                        cudaMemcpyDeviceToHost, cuda->stream);
-  if (result == cudaSuccess && !GEMEL__FAULT(gpu_problem_no_wait)) {
+  if (result == cudaSuccess) {
     result = cudaStreamSynchronize(cuda->stream);
   }
   *problem = result == cudaSuccess ? *cuda->problem_seen : GEMEL__CUDA_NO_PROBLEM;
-  if (*problem != GEMEL__CUDA_NO_PROBLEM && !GEMEL__FAULT(gpu_problem_kept)) {
+  if (*problem != GEMEL__CUDA_NO_PROBLEM) {
     result = cudaMemsetAsync(cuda->problem, 0, sizeof *problem, cuda->stream);
   }
   return result;
@@ -100,7 +98,7 @@ static gemel_status wait(gemel_cuda *cuda, gemel_error *error) {
   if (__atomic_exchange_n(&cuda->may_fail, 0, __ATOMIC_RELAXED) || pending.cuda == cuda) {
     result = look_for_problem(cuda, &problem);
   } else {
-    result = GEMEL__FAULT(gpu_no_wait) ? cudaSuccess : cudaStreamSynchronize(cuda->stream);
+    result = cudaStreamSynchronize(cuda->stream);
   }
   return problem != GEMEL__CUDA_NO_PROBLEM
              ? gemel__cuda_fail(error, GEMEL_BAD_VALUE, "%s", problem_texts[problem])
@@ -118,7 +116,7 @@ gemel_status gemel__cuda_synchronize(void *user, gemel_error *error) {
 /* ---- Recordings ---- */
 
 static void discard(recording *r) {
-  if (r->graph != NULL && !GEMEL__FAULT(gpu_recording_leak)) {
+  if (r->graph != NULL) {
     gemel__cuda_freed(cudaGraphExecDestroy(r->graph));
   }
   if (r->stream != NULL) {
@@ -202,9 +200,7 @@ gemel_status gemel__cuda_replay(void *user, void *made, gemel_error *error) {
   int before;
   gemel_status status = gemel__cuda_enter(cuda, &before, error);
   if (status == GEMEL_OK) {
-    status = gemel__cuda_check(
-        error, cudaGraphLaunch(r->graph, GEMEL__FAULT(gpu_recording_stream) ? NULL : cuda->stream),
-        "a recording");
+    status = gemel__cuda_check(error, cudaGraphLaunch(r->graph, cuda->stream), "a recording");
   }
   gemel__cuda_leave(cuda, before);
   return status;
@@ -215,9 +211,6 @@ void gemel__cuda_forget(void *user, void *made) {
   int before;
   gemel__cuda_enter(cuda, &before, NULL);
   gemel__cuda_freed(cudaStreamSynchronize(cuda->stream));
-  if (GEMEL__FAULT(gpu_recording_twice)) {
-    cudaGraphExecDestroy(((recording *)made)->graph);
-  }
   discard(made);
   gemel__cuda_leave(cuda, before);
 }

@@ -56,7 +56,7 @@ template <class V>
 static __device__ bool comes_before(V x, long long place, V y, long long other, bool descending) {
   bool first = descending ? is_below(y, x) : is_below(x, y);
   bool second = descending ? is_below(x, y) : is_below(y, x);
-  return first || (!second && (GEMEL__FAULT(gpu_argsort_unstable) ? place > other : place < other));
+  return first || (!second && place < other);
 }
 
 /* One round of a sort: FROM has, of each lane of x, places in order within runs of RUN, and TO gets
@@ -91,7 +91,7 @@ struct merging {
       long long at[SIDES], slot = number % m.length, begin = slot - slot % m.run;                  \
       long long pair = begin - begin % (2 * m.run), other = begin == pair ? pair + m.run : pair;   \
       long long low = other < m.length ? other : m.length;                                         \
-      long long last = other + m.run - GEMEL__FAULT(gpu_argsort_short);                            \
+      long long last = other + m.run;                                                              \
       long long high = last < m.length ? last : m.length;                                          \
       find_offsets(m.lanes, number / m.length, at);                                                \
       long long place = load_i64(from + at[FROM] + slot * m.steps[FROM]);                          \
@@ -224,7 +224,7 @@ static gemel_status run_argsort(const gemel_kernel_call *call) {
   merging rounds[2] = {make_merging(call, &out, &spare), make_merging(call, &spare, &out)};
   char *data[2] = {(char *)out.data, (char *)spare.data};
   long long length = rounds[0].length, count = rounds[0].lanes.elements * length;
-  int to = GEMEL__FAULT(gpu_argsort_side); /* as many changes of sides as will end at the result */
+  int to = 0; /* as many changes of sides as will end at the result */
   for (long long run = FIRST_RUN; run < length; run *= 2) {
     to = 1 - to;
   }

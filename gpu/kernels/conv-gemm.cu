@@ -31,8 +31,7 @@ DEVICE long long find_layer(const columns_shape &s, long long layer) {
 }
 
 DEVICE long long reach(const columns_shape &s, int k, long long kernel) {
-  return (s.flip && !GEMEL__FAULT(gpu_conv_flip) ? s.kernel[k] - 1 - kernel : kernel) *
-         s.dilation[k];
+  return (s.flip ? s.kernel[k] - 1 - kernel : kernel) * s.dilation[k];
 }
 
 /* Where in the image lies what kernel element KERNEL meets at OUT, if that isn't padding (*MET). */
@@ -54,8 +53,7 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
   long long place = 0;
   for (int k = 0; k < AXES; k++) {
     long long from = image[k] + s.low[k] - reach(s, k, kernel[k]), out = from / s.stride[k];
-    if (from < 0 || (from % s.stride[k] != 0 && !GEMEL__FAULT(gpu_conv_divides)) ||
-        out >= s.out[k]) {
+    if (from < 0 || from % s.stride[k] != 0 || out >= s.out[k]) {
       return -1;
     }
     place = place * s.out[k] + out;
@@ -71,9 +69,7 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
       long long row = split_index(e, s.out, out), layer = split_index(row, s.kernel, kernel);      \
       bool met;                                                                                    \
       long long at = find_met(s, kernel, out, &met);                                               \
-      if (met || !GEMEL__FAULT(gpu_conv_padding)) {                                                \
-        columns[e] = met ? (V)load_##T(image + find_layer(s, layer) + at) : (V)0;                  \
-      }                                                                                            \
+      columns[e] = met ? (V)load_##T(image + find_layer(s, layer) + at) : (V)0;                    \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(conv_gather_##T, gather_##T)                                                        \
@@ -83,7 +79,7 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
       long long kernel[AXES], where[AXES], at = 0;                                                 \
       long long layer = split_index(e, s.image, where);                                            \
       V sum = 0;                                                                                   \
-      for (long long k = GEMEL__FAULT(gpu_conv_lost_term); k < s.kernel_elements; k++) {           \
+      for (long long k = 0; k < s.kernel_elements; k++) {                                          \
         split_index(k, s.kernel, kernel);                                                          \
         long long place = find_place(s, kernel, where);                                            \
         if (place >= 0) {                                                                          \
@@ -106,8 +102,7 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
   }                                                                                                \
   GEMEL_KERNEL(conv_pack_##T, pack_##T)                                                            \
   static __global__ void unpack_##T(long long elements, char *to, const V *from) {                 \
-    for (long long e = first_element(); e < elements - GEMEL__FAULT(gpu_conv_narrow_tail);         \
-         e += element_step()) {                                                                    \
+    for (long long e = first_element(); e < elements; e += element_step()) {                       \
       store_##T(to + e * (long long)sizeof(stored_##T), FINISH(from[e]));                          \
     }                                                                                              \
   }                                                                                                \
@@ -195,7 +190,7 @@ static gemm_conv plan_of(const gemel_kernel_call *call, gemel__conv_kind kind) {
   c.y_apart = half || !is_dense(c.y);
   int64_t most = c.rows * c.places > 0 ? block_columns / (c.rows * c.places) : 1;
   c.block = most < 1 ? 1 : most < c.g.batch ? most : c.g.batch;
-  c.w_at = rounded(c.block * c.rows * c.places * c.item / (GEMEL__FAULT(gpu_conv_columns) ? 2 : 1));
+  c.w_at = rounded(c.block * c.rows * c.places * c.item);
   c.y_at = c.w_at + (c.w_apart ? rounded(elements_of(c.w) * c.item) : 0);
   c.scratch_bytes = c.y_at + (c.y_apart ? rounded(elements_of(c.y) * c.item) : 0);
   return c;
@@ -228,7 +223,7 @@ static columns_shape shape_of(const gemm_conv &c) {
   s.channels = c.g.channels;
   s.places = c.places;
   s.kernel_elements = volume(c.g.kernel);
-  s.image_step = GEMEL__FAULT(gpu_conv_image) ? 0 : c.x->strides[0];
+  s.image_step = c.x->strides[0];
   s.channel_step = c.x->strides[1];
   for (int k = 0; k < AXES; k++) {
     s.image[k] = c.g.image[k];
@@ -310,8 +305,8 @@ static gemel_status add_gradients(const gemel_kernel_call *call, const gemm_conv
   gemel_status status = GEMEL_OK;
   for (int64_t n = 0; n < images && status == GEMEL_OK; n++) {
     status = multiply(call, c, 1, (char *)call->scratch + n * c.rows * c.places * c.item, w,
-                      y + n * c.g.groups * c.g.filters * c.places * c.item,
-                      first + n > 0 && !GEMEL__FAULT(gpu_conv_adds), GEMEL__CONV_WEIGHTS);
+                      y + n * c.g.groups * c.g.filters * c.places * c.item, first + n > 0,
+                      GEMEL__CONV_WEIGHTS);
   }
   return status;
 }
@@ -321,11 +316,9 @@ static gemel_status run_block(const gemel_kernel_call *call, const gemm_conv &c,
                               int64_t g, char *w, char *y, gemel__conv_kind kind) {
   columns_shape s = shape_of(c);
   int64_t left = c.g.batch - first;
-  s.images = left < c.block && !GEMEL__FAULT(gpu_conv_block) ? left : c.block;
-  char *image = (char *)c.x->data + first * c.x->strides[0] +
-                (GEMEL__FAULT(gpu_conv_group) ? 0 : g) * c.g.channels * c.x->strides[1];
-  char *weights =
-      w + (GEMEL__FAULT(gpu_conv_group_weights) ? 0 : g) * c.g.filters * c.rows * c.item;
+  s.images = left < c.block ? left : c.block;
+  char *image = (char *)c.x->data + first * c.x->strides[0] + g * c.g.channels * c.x->strides[1];
+  char *weights = w + g * c.g.filters * c.rows * c.item;
   char *results = y + (first * c.g.groups + g) * c.g.filters * c.places * c.item;
   char *columns = (char *)call->scratch;
   bool back = kind == GEMEL__CONV_INPUTS;

@@ -121,9 +121,8 @@ static __global__ void select(int, operand_walk walk, char *out, const char *a, 
   for (long long k = first_element(); k < walk.elements; k += element_step()) {
     long long offsets[4];
     find_offsets(walk, k, offsets);
-    *(Word *)(out + offsets[0]) = load_bool(a + offsets[1]) != GEMEL__FAULT(gpu_where_swapped)
-                                      ? *(const Word *)(b + offsets[2])
-                                      : *(const Word *)(c + offsets[3]);
+    *(Word *)(out + offsets[0]) = load_bool(a + offsets[1]) ? *(const Word *)(b + offsets[2])
+                                                            : *(const Word *)(c + offsets[3]);
   }
 }
 GEMEL_KERNEL(select_1, select<uint8_t>)
@@ -201,12 +200,9 @@ static gemel_status run_row(gemel_cuda *cuda, int row, const gemel_view *out,
   const gemel_view *const views[4] = {out, in[0], in[n > 1 ? 1 : 0], in[n > 2 ? 2 : 0]};
   operand_walk walk = walk_over(views);
   int argument = row == ROW_cast ? (int)out->dtype : row;
-  const void *kernel =
-      row == ROW_cast ? casts[in[0]->dtype]()
-      : row == ROW_where
-          ? select_kernel(out->dtype)
-          : by_dtype[GEMEL__FAULT(gpu_wrong_kernel) && in[0]->dtype == GEMEL_I16 ? GEMEL_U16
-                                                                                 : in[0]->dtype]();
+  const void *kernel = row == ROW_cast    ? casts[in[0]->dtype]()
+                       : row == ROW_where ? select_kernel(out->dtype)
+                                          : by_dtype[in[0]->dtype]();
   void *data[4] = {out->data, views[1]->data, views[2]->data, views[3]->data};
   void *arguments[] = {&argument, &walk, &data[0], &data[1], &data[2], &data[3]};
   return launch_over(cuda, kernel, walk.elements, arguments, error);
@@ -216,8 +212,7 @@ static gemel_status run_row(gemel_cuda *cuda, int row, const gemel_view *out,
 static gemel_view broadcast(const gemel_view *in, const gemel_view *shape, int64_t *strides) {
   int shift = shape->rank - in->rank;
   for (int axis = 0; axis < shape->rank; axis++) {
-    int fixed = axis < shift || (in->shape[axis - shift] == 1 && shape->shape[axis] != 1 &&
-                                 !GEMEL__FAULT(gpu_broadcast_stride));
+    int fixed = axis < shift || (in->shape[axis - shift] == 1 && shape->shape[axis] != 1);
     strides[axis] = fixed ? 0 : in->strides[axis - shift];
   }
   gemel_view view = *shape;
@@ -262,9 +257,8 @@ static size_t inner_steps(const gemel_kernel_call *call, size_t n) {
 }
 
 extern "C" gemel_status gemel__cuda_prepare_steps(gemel_kernel_call *call) {
-  call->scratch_bytes = inner_steps(call, call->n_steps) *
-                        (GEMEL__FAULT(gpu_steps_scratch) ? 1 : 8) *
-                        (size_t)elements_of(&call->outputs[0]);
+  call->scratch_bytes =
+      inner_steps(call, call->n_steps) * 8 * (size_t)elements_of(&call->outputs[0]);
   return GEMEL_OK;
 }
 
@@ -282,8 +276,7 @@ static gemel_view result_of(const gemel_kernel_call *call, size_t k, int64_t *st
     view.strides = strides;
     size_t place = inner_steps(call, k);
     view.data =
-        (char *)call->scratch + (GEMEL__FAULT(gpu_steps_place) && place == 1 ? 0 : place) *
-                                    (call->scratch_bytes / inner_steps(call, call->n_steps));
+        (char *)call->scratch + place * (call->scratch_bytes / inner_steps(call, call->n_steps));
   }
   return view;
 }

@@ -58,8 +58,7 @@ static inline gemel_view some_axes(const gemel_view *x, const bool *chosen, bool
 static inline gemel_status launch_over(gemel_cuda *cuda, const void *kernel, long long count,
                                        void **arguments, gemel_error *error) {
   unsigned threads = count >= 256 ? 256 : ((unsigned)count + 31) / 32 * 32;
-  long long blocks =
-      threads == 0 ? 0 : (count + (GEMEL__FAULT(gpu_launch_no_tail) ? 0 : threads - 1)) / threads;
+  long long blocks = threads == 0 ? 0 : (count + (threads - 1)) / threads;
   long long most = 4ll * cuda->blocks_at_once;
   return count == 0 ? GEMEL_OK
                     : gemel__cuda_launch(cuda, kernel, (size_t)(blocks < most ? blocks : most),
@@ -74,7 +73,7 @@ static inline gemel_status launch_jobs(gemel_cuda *cuda, const void *kernel, lon
   long long most = 4ll * cuda->blocks_at_once;
   unsigned threads = 32;
   while (threads < MOST_JOB_THREADS && threads < items) {
-    threads = GEMEL__FAULT(gpu_reduce_threads) ? threads + 32 : 2 * threads;
+    threads = 2 * threads;
   }
   return jobs == 0 ? GEMEL_OK
                    : gemel__cuda_launch(cuda, kernel, (size_t)(jobs < most ? jobs : most), threads,

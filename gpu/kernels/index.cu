@@ -15,8 +15,7 @@
       long long offsets[2];                                                                        \
       find_offsets(walk, k, offsets);                                                              \
       value_##T x = load_##T(to + offsets[0]), y = load_##T(from + offsets[1]);                    \
-      store_##T(to + offsets[0],                                                                   \
-                ROUND(GEMEL__FAULT(gpu_increment_overwrites) ? y : add_##F(x, y, 0)));             \
+      store_##T(to + offsets[0], ROUND(add_##F(x, y, 0)));                                         \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(increment_##T, increment_##T)
@@ -59,14 +58,13 @@ static gemel_status begin_window(const gemel_kernel_call *call, gemel_view *wind
           call->error, GEMEL_BAD_VALUE, "index %lld of axis %d is outside its size %lld",
           (long long)(first < 0 || first >= size ? first : last), axis, (long long)size);
     }
-    strides[axis] = out->strides[axis] * (GEMEL__FAULT(gpu_window_step) ? 1 : by);
+    strides[axis] = out->strides[axis] * by;
     offset += n > 0 ? first * out->strides[axis] : 0;
   }
   window->strides = strides;
-  window->data = (char *)out->data + (GEMEL__FAULT(gpu_window_offset) ? 0 : offset);
-  return out->data == x->data || GEMEL__FAULT(gpu_window_not_copied)
-             ? GEMEL_OK
-             : gemel__cuda_copy(gemel__cuda_of(call), out, x, call->error);
+  window->data = (char *)out->data + offset;
+  return out->data == x->data ? GEMEL_OK
+                              : gemel__cuda_copy(gemel__cuda_of(call), out, x, call->error);
 }
 
 static gemel_status run_set(const gemel_kernel_call *call) {

@@ -12,12 +12,6 @@
 #ifndef GEMEL__KERNELS_KERNEL_H
 #define GEMEL__KERNELS_KERNEL_H
 
-#ifdef GEMEL_FAULTS
-#include "core/fault.h"
-#else
-#define GEMEL__FAULT(name) 0
-#endif
-
 #ifdef __CUDACC__
 
 #ifdef __CUDACC_RTC__

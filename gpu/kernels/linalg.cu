@@ -27,13 +27,10 @@ struct plain_product {
     const long long item = sizeof(stored_##T);                                                     \
     for (long long e = first_element(); e < p.batch * p.m * p.n; e += element_step()) {            \
       long long column = e % p.n, row = e / p.n % p.m, batch = e / p.n / p.m;                      \
-      const char *a =                                                                              \
-          x +                                                                                      \
-          (batch * p.x_batch + row * (GEMEL__FAULT(gpu_dot_row) ? p.x_column : p.x_row)) * item;   \
+      const char *a = x + (batch * p.x_batch + row * p.x_row) * item;                              \
       const char *b = y + (batch * p.y_batch + column * p.y_column) * item;                        \
-      Sum sum =                                                                                    \
-          p.adds && !GEMEL__FAULT(gpu_dot_adds) ? (Sum)load_##T(out + e * item) : (Sum)START;      \
-      for (long long k = 0; k < p.k - GEMEL__FAULT(gpu_dot_lost_term); k++) {                      \
+      Sum sum = p.adds ? (Sum)load_##T(out + e * item) : (Sum)START;                               \
+      for (long long k = 0; k < p.k; k++) {                                                        \
         value_##T u = load_##T(a + k * p.x_column * item);                                         \
         value_##T v = load_##T(b + k * p.y_row * item);                                            \
         sum = ADD(sum, u, v);                                                                      \
@@ -135,9 +132,8 @@ static void pack(matrices *a, int64_t rows, int64_t columns, int64_t item, size_
   a->column = item;
   a->row = columns * item;
   a->batch = rows * columns * item;
-  a->scratch_at = GEMEL__FAULT(gpu_dot_packed_place) ? 0 : call->scratch_bytes;
-  call->scratch_bytes +=
-      (elements * (size_t)item / (GEMEL__FAULT(gpu_dot_packed_small) ? 2 : 1) + 255) / 256 * 256;
+  a->scratch_at = call->scratch_bytes;
+  call->scratch_bytes += (elements * (size_t)item + 255) / 256 * 256;
 }
 
 static void make_plan(gemel_kernel_call *call, int blas) {
@@ -200,8 +196,7 @@ static gemel_status packed_operand(const gemel_kernel_call *call, int side, cons
   grouped_axes(&axes, side, order, counts);
   for (int k = x->rank - 1; k >= 0; k--) {
     shape[k] = x->shape[order[k]];
-    from[k] =
-        x->strides[GEMEL__FAULT(gpu_dot_packed_order) && x->shape[k] == shape[k] ? k : order[k]];
+    from[k] = x->strides[order[k]];
     to[k] = step;
     step *= shape[k];
   }
@@ -221,11 +216,11 @@ static gemel_status begin_result(const gemel_kernel_call *call, const dot_plan *
   const gemel_view *out = &call->outputs[0];
   size_t bytes = (size_t)(p->n_batch * p->m * p->n) * gemel_dtype_size(out->dtype);
   if (call->n_inputs > 2) {
-    return out->data == call->inputs[2].data || GEMEL__FAULT(gpu_dot_add_not_copied)
+    return out->data == call->inputs[2].data
                ? GEMEL_OK
                : gemel__cuda_copy(gemel__cuda_of(call), out, &call->inputs[2], call->error);
   }
-  return bytes == 0 || p->k > 0 || GEMEL__FAULT(gpu_dot_empty)
+  return bytes == 0 || p->k > 0
              ? GEMEL_OK
              : call->device->fill(call->device->user, out->data, 0, bytes, call->error);
 }
@@ -239,15 +234,13 @@ struct blas_matrix {
 
 static blas_matrix as_blas(const matrices *a, int64_t rows, int64_t columns, int64_t item) {
   int by_rows = (a->column == item || columns <= 1) && (a->row >= columns * item || rows <= 1);
-  int64_t leading = by_rows
-                        ? (rows <= 1 || GEMEL__FAULT(gpu_blas_leading) ? columns : a->row / item)
-                        : (columns <= 1 ? rows : a->column / item);
-  return {by_rows || GEMEL__FAULT(gpu_blas_transposition) ? CUBLAS_OP_N : CUBLAS_OP_T,
-          (int)(leading > 0 ? leading : 1), a->batch / item};
+  int64_t leading =
+      by_rows ? rows <= 1 ? columns : a->row / item : (columns <= 1 ? rows : a->column / item);
+  return {by_rows ? CUBLAS_OP_N : CUBLAS_OP_T, (int)(leading > 0 ? leading : 1), a->batch / item};
 }
 
 static cudaDataType blas_dtype(gemel_dtype dtype) {
-  return dtype == GEMEL_F16    ? (GEMEL__FAULT(gpu_blas_dtype) ? CUDA_R_16BF : CUDA_R_16F)
+  return dtype == GEMEL_F16    ? CUDA_R_16F
          : dtype == GEMEL_BF16 ? CUDA_R_16BF
          : dtype == GEMEL_F32  ? CUDA_R_32F
                                : CUDA_R_64F;
@@ -271,15 +264,15 @@ static gemel_status run_blas(const gemel_kernel_call *call) {
   product.dtype = blas_dtype(dtype);
   product.operation[0] = a.operation;
   product.operation[1] = b.operation;
-  product.m = (int)(GEMEL__FAULT(gpu_blas_sizes) ? p->m : p->n);
-  product.n = (int)(GEMEL__FAULT(gpu_blas_sizes) ? p->n : p->m);
+  product.m = (int)p->n;
+  product.n = (int)p->m;
   product.k = (int)p->k;
   product.leading[0] = a.leading;
   product.leading[1] = b.leading;
   product.leading[2] = (int)p->n;
-  product.batch[0] = GEMEL__FAULT(gpu_blas_batch) ? 0 : a.batch;
+  product.batch[0] = a.batch;
   product.batch[1] = b.batch;
-  product.batch[2] = GEMEL__FAULT(gpu_blas_result_batch) ? 0 : p->m * p->n;
+  product.batch[2] = p->m * p->n;
   product.count = (int)p->n_batch;
   product.adds = call->n_inputs > 2;
   return gemel__cuda_multiply(gemel__cuda_of(call), &product, y, x, call->outputs[0].data,

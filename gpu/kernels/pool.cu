@@ -79,8 +79,7 @@ DEVICE bool place_of(const pool_shape &s, const pool_index &image, long long ste
     long long from = image.axis[k] + s.low[k] - step % s.size[k] * s.dilation[k];
     step /= s.size[k];
     place->axis[k] = from / s.stride[k];
-    if (from < 0 || (from % s.stride[k] != 0 && !GEMEL__FAULT(gpu_pooling_divides)) ||
-        place->axis[k] >= s.out[k] + GEMEL__FAULT(gpu_pooling_places)) {
+    if (from < 0 || from % s.stride[k] != 0 || place->axis[k] >= s.out[k]) {
       return false;
     }
   }
@@ -92,8 +91,7 @@ DEVICE long long divisor(const pool_shape &s, const pool_index &place) {
   long long count = 0;
   pool_index image;
   for (long long step = 0; step < volume(s.size); step++) {
-    count +=
-        s.count_padding || element_of(s, place, step, &image) || GEMEL__FAULT(gpu_pooling_divisor);
+    count += s.count_padding || element_of(s, place, step, &image);
   }
   return count;
 }
@@ -121,15 +119,14 @@ MAX_POOL(bool, uint8_t, 0, a > b ? a : b)
 MAX_POOL(i8, int8_t, INT8_MIN, a > b ? a : b)
 MAX_POOL(i16, int16_t, INT16_MIN, a > b ? a : b)
 MAX_POOL(i32, int32_t, INT32_MIN, a > b ? a : b)
-MAX_POOL(i64, int64_t, INT64_MIN + GEMEL__FAULT(gpu_pool_lowest), a > b ? a : b)
+MAX_POOL(i64, int64_t, INT64_MIN, a > b ? a : b)
 MAX_POOL(u8, uint8_t, 0, a > b ? a : b)
 MAX_POOL(u16, uint16_t, 0, a > b ? a : b)
 MAX_POOL(u32, uint32_t, 0, a > b ? a : b)
 MAX_POOL(u64, uint64_t, 0, a > b ? a : b)
 MAX_POOL(f16, float, -INFINITY, maximum_f32(a, b, 0))
 MAX_POOL(bf16, float, -INFINITY, maximum_f32(a, b, 0))
-MAX_POOL(f32, float, GEMEL__FAULT(gpu_pool_lowest_float) ? -0x1p127f : -INFINITY,
-         maximum_f32(a, b, 0))
+MAX_POOL(f32, float, -INFINITY, maximum_f32(a, b, 0))
 MAX_POOL(f64, double, -(double)INFINITY, maximum_f64(a, b, 0))
 
 /* Of a window with NaN no element is equal to the largest, which is NaN. */
@@ -148,7 +145,7 @@ MAX_POOL(f64, double, -(double)INFINITY, maximum_f64(a, b, 0))
       N sum = 0, own = load_##T(x + offset(s.x, image));                                           \
       for (long long step = volume(s.size) - 1; step >= 0; step--) {                               \
         if (place_of(s, image, step, &place) && own == largest_##T(s, x, place)) {                 \
-          long long ties = GEMEL__FAULT(gpu_pooling_ties) ? 1 : ties_##T(s, x, place, own);        \
+          long long ties = ties_##T(s, x, place, own);                                             \
           sum += load_##T(y + offset(s.other, place)) / (N)ties;                                   \
         }                                                                                          \
       }                                                                                            \

@@ -19,7 +19,7 @@ static __device__ void philox(const uint64_t *key, uint64_t number, uint32_t *c)
   c[1] = (uint32_t)(number >> 32);
   c[2] = (uint32_t)key[1];
   c[3] = (uint32_t)(key[1] >> 32);
-  for (int round = 0; round < ROUNDS - GEMEL__FAULT(gpu_philox_round); round++) {
+  for (int round = 0; round < ROUNDS; round++) {
     uint64_t p = (uint64_t)0xD2511F53u * c[0], q = (uint64_t)0xCD9E8D57u * c[2];
     c[0] = (uint32_t)(q >> 32) ^ c[1] ^ k0;
     c[1] = (uint32_t)q;
@@ -31,9 +31,7 @@ static __device__ void philox(const uint64_t *key, uint64_t number, uint32_t *c)
 }
 
 static __device__ uint64_t word_of(const uint32_t *words, int k, int bytes) {
-  return bytes == 8 && GEMEL__FAULT(gpu_random_word_order)
-             ? words[2 * k + 1] | (uint64_t)words[2 * k] << 32
-         : bytes == 8 ? words[2 * k] | (uint64_t)words[2 * k + 1] << 32
+  return bytes == 8   ? words[2 * k] | (uint64_t)words[2 * k + 1] << 32
          : bytes == 4 ? words[k]
          : bytes == 2 ? words[k / 2] >> (k % 2 * 16) & 0xffff
                       : words[k / 4] >> (k % 4 * 8) & 0xff;
@@ -43,7 +41,7 @@ static __device__ uint64_t word_of(const uint32_t *words, int k, int bytes) {
 static __device__ void write_next_key(const uint64_t *key, uint64_t *next) {
   if (first_element() == 0) {
     next[0] = key[0];
-    next[1] = key[1] + !GEMEL__FAULT(gpu_random_next_key);
+    next[1] = key[1] + 1;
   }
 }
 
@@ -57,8 +55,7 @@ static __device__ void write_next_key(const uint64_t *key, uint64_t *next) {
     for (long long block = first_element(); block * numbers < n; block += element_step()) {        \
       uint32_t words[4];                                                                           \
       philox(key, (uint64_t)block, words);                                                         \
-      for (int k = 0; k < numbers && (block * numbers + k < n || GEMEL__FAULT(gpu_random_tail));   \
-           k++) {                                                                                  \
+      for (int k = 0; k < numbers && (block * numbers + k < n); k++) {                             \
         const uint64_t word = word_of(words, k, BYTES);                                            \
         out[block * numbers + k] = PUT;                                                            \
       }                                                                                            \
@@ -91,8 +88,7 @@ RANDOM_KERNEL(random_normal_f64, double, 8, f64_normal(word, f64_depth(word)))
 
 static gemel_status run_kernel(const gemel_kernel_call *call, const void *kernel, int bytes) {
   const gemel_view *key = &call->inputs[0], *out = &call->outputs[0];
-  long long n = 1, stride = GEMEL__FAULT(gpu_random_key_stride) ? 8 : key->strides[0],
-            numbers = BLOCK_BYTES / bytes;
+  long long n = 1, stride = key->strides[0], numbers = BLOCK_BYTES / bytes;
   for (int axis = 0; axis < out->rank; axis++) {
     n *= out->shape[axis];
   }

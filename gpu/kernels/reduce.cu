@@ -24,22 +24,15 @@ struct reduction {
 template <class Kind> static __device__ typename Kind::acc join_threads(typename Kind::acc own) {
   GEMEL_SHARED(typename Kind::acc, shared, [MOST_JOB_THREADS]);
   shared[threadIdx.x] = own;
-  if (!GEMEL__FAULT(gpu_reduce_first_barrier)) {
-    __syncthreads();
-  }
-  for (unsigned half = blockDim.x / (GEMEL__FAULT(gpu_reduce_lost_half) ? 4 : 2); half > 0;
-       half /= 2) {
+  __syncthreads();
+  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
     if (threadIdx.x < half) {
       shared[threadIdx.x] = Kind::join(shared[threadIdx.x], shared[threadIdx.x + half]);
     }
-    if (!GEMEL__FAULT(gpu_reduce_barrier)) {
-      __syncthreads();
-    }
-  }
-  typename Kind::acc all = shared[0];
-  if (!GEMEL__FAULT(gpu_reduce_last_barrier)) {
     __syncthreads();
   }
+  typename Kind::acc all = shared[0];
+  __syncthreads();
   return all;
 }
 
@@ -48,12 +41,9 @@ template <class Kind>
 static __device__ typename Kind::acc reduce_part(const reduction &r, const char *x,
                                                  long long part) {
   typename Kind::acc own = Kind::nothing();
-  long long length = (r.reduced.elements + (GEMEL__FAULT(gpu_reduce_parts_cut) ? 0 : r.parts - 1)) /
-                     r.parts,
-            end = (part + 1) * length;
-  end = end < r.reduced.elements ? end : r.reduced.elements - GEMEL__FAULT(gpu_reduce_tail);
-  for (long long k = part * length + threadIdx.x - (GEMEL__FAULT(gpu_reduce_overlap) && part > 0);
-       k < end; k += blockDim.x) {
+  long long length = (r.reduced.elements + (r.parts - 1)) / r.parts, end = (part + 1) * length;
+  end = end < r.reduced.elements ? end : r.reduced.elements;
+  for (long long k = part * length + threadIdx.x; k < end; k += blockDim.x) {
     long long offset[1];
     find_offsets(r.reduced, k, offset);
     own = Kind::join(own, Kind::load(x + offset[0], k));
@@ -64,15 +54,13 @@ static __device__ typename Kind::acc reduce_part(const reduction &r, const char 
 /* To the results, or with PARTS where there are several for each. */
 template <class Kind>
 static __global__ void reduce(reduction r, char *out, typename Kind::acc *parts, const char *x) {
-  for (long long job = blockIdx.x; job < r.kept.elements * r.parts;
-       job += gridDim.x + GEMEL__FAULT(gpu_reduce_job_step)) {
+  for (long long job = blockIdx.x; job < r.kept.elements * r.parts; job += gridDim.x) {
     long long number = job / r.parts, offsets[2];
     find_offsets(r.kept, number, offsets);
-    typename Kind::acc all =
-        reduce_part<Kind>(r, x + (GEMEL__FAULT(gpu_reduce_offset) ? 0 : offsets[1]), job % r.parts);
+    typename Kind::acc all = reduce_part<Kind>(r, x + offsets[1], job % r.parts);
     if (threadIdx.x == 0 && r.parts == 1) {
       Kind::store(out + offsets[0], all);
-    } else if (threadIdx.x == 0 || (r.parts > 1 && GEMEL__FAULT(gpu_reduce_all_store))) {
+    } else if (threadIdx.x == 0) {
       parts[job] = all;
     }
   }
@@ -83,10 +71,8 @@ template <class Kind>
 static __global__ void reduce_parts(reduction r, char *out, const typename Kind::acc *parts) {
   for (long long number = blockIdx.x; number < r.kept.elements; number += gridDim.x) {
     typename Kind::acc own = Kind::nothing();
-    for (long long k = threadIdx.x; k < r.parts - GEMEL__FAULT(gpu_reduce_last_part);
-         k += blockDim.x) {
-      own = Kind::join(
-          own, parts[GEMEL__FAULT(gpu_reduce_parts_stride) ? number + k : number * r.parts + k]);
+    for (long long k = threadIdx.x; k < r.parts; k += blockDim.x) {
+      own = Kind::join(own, parts[number * r.parts + k]);
     }
     own = join_threads<Kind>(own);
     long long offsets[2];
@@ -135,22 +121,20 @@ SUM_AND_PROD(bf16, bf16, float, round_bf16)
 SUM_AND_PROD(f32, f32, float, SAME)
 SUM_AND_PROD(f64, f64, double, SAME)
 
-#define MAX(T, Acc, START, JOIN)                                                                   \
-  KIND(max, T, T, Acc, GEMEL__FAULT(gpu_max_identity) ? (Acc)0 : (Acc)START, JOIN, SAME)
+#define MAX(T, Acc, START, JOIN) KIND(max, T, T, Acc, (Acc)START, JOIN, SAME)
 MAX(bool, uint8_t, 0, a > b ? a : b)
 MAX(i8, int8_t, INT8_MIN, a > b ? a : b)
 MAX(i16, int16_t, INT16_MIN, a > b ? a : b)
 MAX(i32, int32_t, INT32_MIN, a > b ? a : b)
-MAX(i64, int64_t, INT64_MIN + GEMEL__FAULT(gpu_max_lowest), a > b ? a : b)
+MAX(i64, int64_t, INT64_MIN, a > b ? a : b)
 MAX(u8, uint8_t, 0, a > b ? a : b)
 MAX(u16, uint16_t, 0, a > b ? a : b)
 MAX(u32, uint32_t, 0, a > b ? a : b)
 MAX(u64, uint64_t, 0, a > b ? a : b)
 MAX(f16, float, -INFINITY, maximum_f32(a, b, 0))
 MAX(bf16, float, -INFINITY, maximum_f32(a, b, 0))
-MAX(f32, float, -INFINITY, GEMEL__FAULT(gpu_max_loses_nan) ? (b > a ? b : a) : maximum_f32(a, b, 0))
-MAX(f64, double, GEMEL__FAULT(gpu_max_lowest_float) ? -0x1p1023 : -(double)INFINITY,
-    maximum_f64(a, b, 0))
+MAX(f32, float, -INFINITY, maximum_f32(a, b, 0))
+MAX(f64, double, -(double)INFINITY, maximum_f64(a, b, 0))
 
 /* A type of 8 bytes for the values of T. */
 template <class T>
@@ -172,10 +156,8 @@ template <class T> static __device__ placed<T> better(placed<T> a, placed<T> b) 
   }
   bool a_nan = a.value != a.value, b_nan = b.value != b.value;
   bool equal = (a_nan && b_nan) || a.value == b.value;
-  bool b_larger = b_nan && !GEMEL__FAULT(gpu_argmax_nan) ? !a_nan : b.value > a.value;
-  return equal      ? ((a.place < b.place) != GEMEL__FAULT(gpu_argmax_last_tie) ? a : b)
-         : b_larger ? b
-                    : a;
+  bool b_larger = b_nan ? !a_nan : b.value > a.value;
+  return equal ? a.place < b.place ? a : b : b_larger ? b : a;
 }
 
 #define ARGMAX(T, stored, Value)                                                                   \
@@ -250,8 +232,7 @@ static reduction make_reduction(const gemel_kernel_call *call) {
   gemel_view lines = some_axes(x, reduced, true, shape[1], strides[1]);
   gemel_view out = kept;
   int64_t step = (int64_t)gemel_dtype_size(call->outputs[0].dtype);
-  for (int n = kept.rank - 1; n >= 0; n--) {
-    int axis = GEMEL__FAULT(gpu_reduce_result_order) ? kept.rank - 1 - n : n;
+  for (int axis = kept.rank - 1; axis >= 0; axis--) {
     strides[2][axis] = step;
     step *= kept.shape[axis];
   }
@@ -276,9 +257,7 @@ static void cut(reduction *r) {
 static gemel_status prepare_reduction(gemel_kernel_call *call) {
   reduction r = make_reduction(call);
   cut(&r);
-  call->scratch_bytes = r.parts > 1 ? (size_t)(r.parts * r.kept.elements) * ACC_BYTES /
-                                          (GEMEL__FAULT(gpu_reduce_scratch) ? 4 : 1)
-                                    : 0;
+  call->scratch_bytes = r.parts > 1 ? (size_t)(r.parts * r.kept.elements) * ACC_BYTES : 0;
   return GEMEL_OK;
 }
 

@@ -36,7 +36,7 @@ DEVICE uint64_t wrapping_power(uint64_t x, uint64_t y) {
 #define SIGNED_FUNCTIONS(name)                                                                     \
   DEVICE value_##name name##_mod(value_##name x, value_##name y) {                                 \
     value_##name r = y == 0 || y == -1 ? 0 : (value_##name)(x % y);                                \
-    return (value_##name)(r != 0 && (r ^ y) < 0 && !GEMEL__FAULT(gpu_mod_sign) ? r + y : r);       \
+    return (value_##name)(r != 0 && (r ^ y) < 0 ? r + y : r);                                      \
   }                                                                                                \
   DEVICE value_##name name##_fmod(value_##name x, value_##name y) {                                \
     return y == 0 || y == -1 ? 0 : (value_##name)(x % y);                                          \

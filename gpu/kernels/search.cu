@@ -29,8 +29,7 @@ template <class V> static __device__ bool is_below(V x, V y) {
       while (low < high) {                                                                         \
         long long middle = low + (high - low) / 2;                                                 \
         value_##T other = load_##T(sorted + middle * s.step);                                      \
-        bool before = s.right && !GEMEL__FAULT(gpu_searchsorted_left) ? !is_below(own, other)      \
-                                                                      : is_below(other, own);      \
+        bool before = s.right ? !is_below(own, other) : is_below(other, own);                      \
         low = before ? middle + 1 : low;                                                           \
         high = before ? high : middle;                                                             \
       }                                                                                            \

@@ -10,9 +10,7 @@
 
 template <class Word>
 static __global__ void copy_words(strided_walk<2> walk, char *to, const char *from) {
-  for (long long k = first_element();
-       k < walk.elements + GEMEL__FAULT(gpu_copy_tail) - GEMEL__FAULT(gpu_copy_short);
-       k += element_step()) {
+  for (long long k = first_element(); k < walk.elements; k += element_step()) {
     long long offsets[2];
     find_offsets(walk, k, offsets);
     *(Word *)(to + offsets[0]) = *(const Word *)(from + offsets[1]);
@@ -34,7 +32,7 @@ static const void *copy_kernel(gemel_dtype dtype) {
   case 4:
     return gemel__kernel_copy_4();
   default:
-    return GEMEL__FAULT(gpu_copy_word) ? gemel__kernel_copy_4() : gemel__kernel_copy_8();
+    return gemel__kernel_copy_8();
   }
 }
 
@@ -77,8 +75,7 @@ static gemel_status run_view(const gemel_kernel_call *call) {
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], offset;
   gemel_status status = call->operation->view(call, shape, strides, &offset);
   if (status == GEMEL_OK) {
-    gemel_view from =
-        part_of(&call->inputs[0], shape, strides, GEMEL__FAULT(gpu_view_offset) ? 0 : offset);
+    gemel_view from = part_of(&call->inputs[0], shape, strides, offset);
     from.rank = call->outputs[0].rank;
     status = copy_for(call, &call->outputs[0], &from);
   }
@@ -110,7 +107,7 @@ static gemel_status run_fill(const gemel_kernel_call *call) {
   int64_t strides[GEMEL_MAX_RANK];
   int shift = out->rank - value->rank;
   for (int axis = 0; axis < out->rank; axis++) {
-    int fixed = axis < shift || (value->shape[axis - shift] == 1 && !GEMEL__FAULT(gpu_fill_stride));
+    int fixed = axis < shift || (value->shape[axis - shift] == 1);
     strides[axis] = fixed ? 0 : value->strides[axis - shift];
   }
   gemel_view from = *out;
@@ -126,7 +123,7 @@ extern "C" const gemel_kernel gemel__cuda_fill[] = {{"copy", NULL, run_fill}, {N
 static int64_t landing(int64_t n, int64_t low, int64_t step, int64_t out, int64_t *first) {
   int64_t begin = low >= 0 ? 0 : (-low + step - 1) / step;
   int64_t end = out > low ? (out - low + step - 1) / step : 0;
-  end = end < n ? end + GEMEL__FAULT(gpu_pad_cropped) : n;
+  end = end < n ? end : n;
   *first = begin;
   return end > begin ? end - begin : 0;
 }
@@ -139,9 +136,7 @@ static gemel_status run_pad(const gemel_kernel_call *call) {
   gemel_status status = copy_for(call, out, &value);
   for (int axis = 0; axis < x->rank && status == GEMEL_OK; axis++) {
     int64_t low = call->attrs[0].u.ints[axis], first;
-    int64_t step = 1 + (interior->kind == GEMEL_ATTR_NONE || GEMEL__FAULT(gpu_pad_interior)
-                            ? 0
-                            : interior->u.ints[axis]);
+    int64_t step = 1 + (interior->kind == GEMEL_ATTR_NONE ? 0 : interior->u.ints[axis]);
     shape[axis] = landing(x->shape[axis], low, step, out->shape[axis], &first);
     if (shape[axis] == 0) {
       return GEMEL_OK;
@@ -175,7 +170,7 @@ static gemel_status run_join(const gemel_kernel_call *call) {
     const gemel_view *x = &call->inputs[k];
     gemel_view to = part_of(out, x->shape, out->strides, offset);
     status = copy_for(call, &to, x);
-    offset = (GEMEL__FAULT(gpu_join_offset) ? 0 : offset) + x->shape[axis] * out->strides[axis];
+    offset = offset + x->shape[axis] * out->strides[axis];
   }
   return status;
 }
@@ -191,7 +186,7 @@ static gemel_status run_split(const gemel_kernel_call *call) {
     const gemel_view *out = &call->outputs[k];
     gemel_view from = part_of(x, out->shape, x->strides, offset);
     status = copy_for(call, out, &from);
-    offset += GEMEL__FAULT(gpu_split_offset) ? 0 : out->shape[axis] * x->strides[axis];
+    offset += out->shape[axis] * x->strides[axis];
   }
   return status;
 }

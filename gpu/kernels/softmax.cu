@@ -23,9 +23,7 @@ static __device__ double sum_of_threads(double own) {
     if (threadIdx.x < half) {
       shared[threadIdx.x] += shared[threadIdx.x + half];
     }
-    if (!GEMEL__FAULT(gpu_softmax_barrier)) {
-      __syncthreads();
-    }
+    __syncthreads();
   }
   double all = shared[0];
   __syncthreads();
@@ -83,13 +81,13 @@ template <class E> static __device__ typename E::value largest_of(const lanes &l
   for (long long k = threadIdx.x; k < l.n; k += blockDim.x) {
     own = larger(own, E::load(x + k * l.x_step));
   }
-  return GEMEL__FAULT(gpu_softmax_no_max) ? 0 : largest_of_threads(own);
+  return largest_of_threads(own);
 }
 
 template <class E>
 static __device__ double total_of(const lanes &l, const char *x, typename E::value largest) {
   double own = 0;
-  for (long long k = threadIdx.x; k < l.n - GEMEL__FAULT(gpu_softmax_tail); k += blockDim.x) {
+  for (long long k = threadIdx.x; k < l.n; k += blockDim.x) {
     own += (double)power(E::load(x + k * l.x_step) - largest);
   }
   return sum_of_threads(own);
@@ -104,7 +102,7 @@ static __global__ void softmax_lanes(lanes l, const char *x, const char *, char 
     typename E::value largest = largest_of<E>(l, from);
     typename E::value total = (typename E::value)total_of<E>(l, from, largest);
     for (long long k = threadIdx.x; k < l.n; k += blockDim.x) {
-      E::store(out + offsets[2] + k * (GEMEL__FAULT(gpu_softmax_step) ? l.x_step : l.other_step),
+      E::store(out + offsets[2] + k * l.other_step,
                power(E::load(from + k * l.x_step) - largest) / total);
     }
   }
@@ -142,19 +140,13 @@ static __global__ void index_loss_lanes(lanes l, const char *x, const char *targ
     typename E::value largest = largest_of<E>(l, from);
     double log_total = log_f64(total_of<E>(l, from, largest), 0, 0);
     Index target = *(const Index *)(targets + offsets[1]);
-    bool fits = GEMEL__FAULT(gpu_target_negative)
-                    ? (int64_t)target < l.n
-                    : (uint64_t)target < (uint64_t)l.n; /* a negative one is huge */
+    bool fits = (uint64_t)target < (uint64_t)l.n; /* a negative one is huge */
     if (threadIdx.x == 0 && fits) {
       double at = (double)E::load(from + (long long)target * l.x_step);
       E::store(out + offsets[2], (typename E::value)(((double)largest - at) + log_total));
     } else if (threadIdx.x == 0) {
       E::store(out + offsets[2], (typename E::value)NAN);
-      if (GEMEL__FAULT(gpu_target_no_atomic)) {
-        *problem = GEMEL__CUDA_BAD_TARGET;
-      } else if (!GEMEL__FAULT(gpu_target_unseen)) {
-        atomicExch(problem, GEMEL__CUDA_BAD_TARGET);
-      }
+      atomicExch(problem, GEMEL__CUDA_BAD_TARGET);
     }
   }
 }
@@ -190,8 +182,7 @@ static const void *index_kernel(gemel_dtype dtype, gemel_dtype targets) {
   case GEMEL_I32:
     return BY_FLOAT(index_loss, dtype, _i32);
   case GEMEL_I64:
-    return GEMEL__FAULT(gpu_target_kernel) ? BY_FLOAT(index_loss, dtype, _i32)
-                                           : BY_FLOAT(index_loss, dtype, _i64);
+    return BY_FLOAT(index_loss, dtype, _i64);
   case GEMEL_U16:
     return BY_FLOAT(index_loss, dtype, _u16);
   case GEMEL_U32:

@@ -35,7 +35,7 @@ template <class T> static __device__ bool is_finite(T x) {
 /* The row at or below K with the largest number in column K; -1 if that is 0. */
 template <class T> static __device__ long long find_pivot(const T *w, long long n, long long k) {
   long long p = k;
-  for (long long i = k + 1; i < n && !GEMEL__FAULT(gpu_solve_no_pivots); i++) {
+  for (long long i = k + 1; i < n; i++) {
     p = fabs(w[i * n + k]) > fabs(w[p * n + k]) ? i : p;
   }
   return w[p * n + k] == 0 ? -1 : p;

@@ -27,10 +27,10 @@ static __device__ __forceinline__ void find_offsets(const strided_walk<N> &walk,
     offsets[k] = 0;
   }
   for (int axis = walk.axes - 1; axis >= 0; axis--) {
-    long long size = walk.sizes[GEMEL__FAULT(gpu_walk_sizes) ? walk.axes - 1 - axis : axis];
+    long long size = walk.sizes[axis];
     long long rest = number / size, index = number - rest * size;
     for (int k = 0; k < N; k++) {
-      offsets[k] += index * walk.strides[GEMEL__FAULT(gpu_walk_stride) ? 0 : k][axis];
+      offsets[k] += index * walk.strides[k][axis];
     }
     number = rest;
   }
@@ -41,8 +41,7 @@ static __device__ __forceinline__ long long first_element() {
   return (long long)blockIdx.x * blockDim.x + threadIdx.x;
 }
 static __device__ __forceinline__ long long element_step() {
-  return (long long)gridDim.x * blockDim.x - GEMEL__FAULT(gpu_step_short) +
-         GEMEL__FAULT(gpu_step_long);
+  return (long long)gridDim.x * blockDim.x;
 }
 
 #endif

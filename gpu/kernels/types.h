@@ -55,7 +55,7 @@ DEVICE float float_of(uint32_t bits) {
 DEVICE float widen_f16(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = (half >> 10) & 31;
   uint32_t fraction = half & 0x3ff;
-  float size = exponent == 0 ? (float)(GEMEL__FAULT(gpu_half_subnormal) ? 0 : fraction) * 0x1p-24f
+  float size = exponent == 0    ? (float)fraction * 0x1p-24f
                : exponent == 31 ? float_of(0x7f800000 | fraction << 13)
                                 : float_of((exponent + 112) << 23 | fraction << 13);
   return float_of(bits_of(size) | sign);
@@ -73,9 +73,7 @@ DEVICE double rounded_to(double size, int fraction, double least) {
   uint64_t magic_bits = (exponent + 52 - (uint64_t)fraction) << 52;
   double magic;
   memcpy(&magic, &magic_bits, sizeof magic);
-  return GEMEL__FAULT(gpu_half_rounds_off) && (size + magic) - magic > size
-             ? (size + magic) - magic - magic * 0x1p-52
-             : (size + magic) - magic;
+  return (size + magic) - magic;
 }
 
 DEVICE float round_f16(double x) {
@@ -205,11 +203,10 @@ WIDEN(double, double)
     return (value_##name)x;                                                                        \
   }                                                                                                \
   DEVICE value_##name integer_##name(double x) {                                                   \
-    return x >= limit                                                                              \
-               ? (GEMEL__FAULT(gpu_cast_saturates) ? (value_##name)(low) : (value_##name)(high))   \
-           : x > low ? (value_##name)x                                                             \
-           : x == x  ? (value_##name)(low)                                                         \
-                     : (value_##name)0;                                                             \
+    return x >= limit ? value_##name(high)                                                         \
+           : x > low  ? (value_##name)x                                                            \
+           : x == x   ? (value_##name)(low)                                                        \
+                      : (value_##name)0;                                                             \
   }                                                                                                \
   template <class T> DEVICE value_##name cast_##name(T x) {                                        \
     return integer_##name(wide(x));                                                                \
@@ -246,7 +243,7 @@ template <class T> DEVICE double cast_f64(T x) {
   return (double)x;
 }
 template <class T> DEVICE uint8_t cast_bool(T x) {
-  return GEMEL__FAULT(gpu_cast_bool) ? cast_u8(x) != 0 : x != 0;
+  return x != 0;
 }
 
 #endif

@@ -55,14 +55,12 @@ EXTRA_DIST += %reldir%/include
 EXTRA_DIST += %reldir%/simcc
 EXTRA_DIST += %reldir%/simcc.awk
 
-# A kernel file for the sim: X.cu becomes X.sim.o, and X.faults.sim.o with the planted faults.
+# A kernel file for the sim: X.cu becomes X.sim.o.
 sim_compile = $(MKDIR_P) $(@D) && from=`realpath --relative-to=. $(srcdir)` && $(CXX) $(GPU_SIM_CXXFLAGS) \
 	  -ffile-prefix-map=$$from/= -ffile-prefix-map=$(abs_builddir)=. \
 	  -I$$from/gpu -I$$from/gpu/sim/include -I$(builddir)/lib -I$$from/lib -MD -MP -MF $@.d -x c++
 %.sim.$(OBJEXT): %.cu
 	$(AM_V_CXX)$(sim_compile) -c -o $@ $$from/$*.cu
-%.faults.sim.$(OBJEXT): %.cu
-	$(AM_V_CXX)$(sim_compile) -DGEMEL_FAULTS=1 -c -o $@ $$from/$*.cu
 -include $(wildcard gpu/kernels/*.sim.*.d tests/kernels/*.sim.*.d)
 clean-local: clean-gpu-sim
 clean-gpu-sim:

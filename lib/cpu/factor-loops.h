@@ -25,7 +25,7 @@ static int F(lu)(int64_t n, T *a, int *pivots) {
     T *column = a + k * n;
     int64_t p = k;
     for (int64_t i = k + 1; i < n; i++) {
-      int larger = GEMEL__FAULT(lu_pivot) ? i == k + 1 : M(fabs)(column[i]) > M(fabs)(column[p]);
+      int larger = M(fabs)(column[i]) > M(fabs)(column[p]);
       p = larger ? i : p;
     }
     pivots[k] = (int)p + 1;

@@ -7,7 +7,6 @@
 #include "cpu/factor.h"
 
 #include <math.h>
-#include "core/fault.h"
 #ifdef HAVE_LAPACK
 #include GEMEL_CBLAS_HEADER
 #endif

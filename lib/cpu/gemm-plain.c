@@ -5,7 +5,6 @@
  */
 #define GEMEL__KERNELS
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "cpu/gemm.h"
 #include "core/isa.h"
 

@@ -6,7 +6,6 @@
 #define GEMEL__KERNELS
 #include <stddef.h>
 #include <stdint.h>
-#include "core/fault.h"
 #include "cpu/gemm.h"
 #include "core/isa.h"
 

@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void NAME(sums)(int columns, const 
       part[j] += AT(a + q) * AT(b + j * p->b_col + q);
     }
   }
-  for (; q < p->k && !GEMEL__FAULT(dot_small_rest); q++) {
+  for (; q < p->k; q++) {
     for (int j = 0; j < columns; j++) {
       rest[j] += a[q] * b[j * p->b_col + q];
     }
@@ -92,8 +92,7 @@ static void NAME(product)(const gemel__gemm *p, const void *a, const void *b, co
                           void *c) {
   for (int64_t i = 0; i < p->m; i++) {
     const T *row = (const T *)a + i * p->a_row;
-    const T *before =
-        from != NULL ? (const T *)from + (GEMEL__FAULT(dot_small_added) ? 0 : i * p->n) : NULL;
+    const T *before = from != NULL ? (const T *)from + i * p->n : NULL;
     (p->b_col == 1 ? NAME(by_rows) : NAME(by_columns))(p, row, b, before, (T *)c + i * p->n);
   }
 }

@@ -23,8 +23,8 @@ static void NAME(const gemel__gemm *p, const void *a_data, const void *b_data, v
           sum[r][j] = GET(before);
         }
       }
-      for (int64_t q = 0; q < p->k - (GEMEL__FAULT(dot_lost_term) && p->k > 3); q++) {
-        const T *from = b + q * p->b_row + (GEMEL__FAULT(dot_strip) ? 0 : j0) * p->b_col;
+      for (int64_t q = 0; q < p->k; q++) {
+        const T *from = b + q * p->b_row + j0 * p->b_col;
         for (int64_t j = 0; j < width; j++) {
           T element = from[j * p->b_col];
           b_row[j] = GET(element);
@@ -33,8 +33,7 @@ static void NAME(const gemel__gemm *p, const void *a_data, const void *b_data, v
           T element = a[(i0 + r) * p->a_row + q * p->a_col];
           ACC x = GET(element);
           for (int64_t j = 0; j < width; j++) {
-            sum[r][j] =
-                GEMEL__FAULT(dot_skips_zeros) && x == 0 ? sum[r][j] : MAC(sum[r][j], x, b_row[j]);
+            sum[r][j] = MAC(sum[r][j], x, b_row[j]);
           }
         }
       }

@@ -14,7 +14,6 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#include "core/fault.h"
 #include "core/strided.h"
 
 enum {
@@ -154,7 +153,7 @@ static void fit_rows(gemel__loop *loop) {
       some = fits;
     }
   }
-  if (some && !GEMEL__FAULT(loop_rows_cut)) {
+  if (some) {
     rows -= rows > even ? rows % even : 0;
     loop->tile = row * (rows > 0 ? rows : 1);
   }
@@ -247,7 +246,6 @@ static void move_tile(const gemel__loop *loop, size_t bytes, const int64_t *stri
     int64_t row = loop->sizes[last] - index[last], step = strides[last];
     row = row < n ? row : n;
     if (gathers) {
-      step = GEMEL__FAULT(gather_stride) && step > item ? item : step;
       gemel__copy_row(bytes, row, tile, item, data, step);
     } else {
       gemel__copy_row(bytes, row, data, step, tile, item);
@@ -455,7 +453,6 @@ static void run_block(const gemel__loop *loop, int64_t part, loop_state *s) {
 /* Tiles from BEGIN to END, counted in elements. */
 static void run_tiles(const gemel__loop *loop, int64_t begin, int64_t end, loop_state *s) {
   int64_t tile = loop->tile < loop->elements ? loop->tile : loop->elements;
-  end -= GEMEL__FAULT(loop_lost_tile) && end < loop->elements ? tile : 0;
   for (; begin < end; begin += tile) {
     int64_t n = end - begin < tile ? end - begin : tile;
     run_tile(loop, begin, n, begin + loop->ahead, s);

@@ -7,7 +7,6 @@
 #include <gemel/grad.h>
 #include <string.h>
 #include "core/error.h"
-#include "core/fault.h"
 #include "grad/sweep.h"
 
 static void mark_active(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt) {
@@ -29,7 +28,7 @@ static void mark_active(gemel__sweep *s, size_t n_wrt, const gemel_value *wrt) {
 static int accumulate(gemel__sweep *s, uint32_t *slot, gemel_value cotangent,
                       gemel_location where) {
   gemel_value sum = cotangent;
-  if (*slot != 0 && !GEMEL__FAULT(grad_not_accumulated)) {
+  if (*slot != 0) {
     gemel_value both[2];
     both[0] = gemel__sweep_get(s, slot);
     both[1] = cotangent;

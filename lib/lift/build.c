@@ -10,7 +10,6 @@
 #include "core/clock.h"
 #include "core/copy.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "lift/lift.h"
 #include "rewrite/profile.h"
 
@@ -78,7 +77,7 @@ static void find_wanted(lift_build *b) {
     const gemel__ref *in = gemel__node_inputs(b->from, node, &count);
     unsigned side = reading_side(b, node);
     for (uint32_t k = 0; k < count && side != 0; k++) {
-      b->wanted[value_of(b, in[k])] |= k < n || GEMEL__FAULT(lift_size_there) ? side : ON_HOST;
+      b->wanted[value_of(b, in[k])] |= k < n ? side : ON_HOST;
     }
   }
 }
@@ -112,7 +111,7 @@ static gemel_status make_on(lift_build *b, uint32_t node, int side) {
     return gemel__no_memory(b->l->error, "a lift");
   }
   for (uint32_t k = 0; k < count; k++) {
-    b->operands[k] = copy_on(b, in[k], k < n || GEMEL__FAULT(lift_size_there) ? side : HOST);
+    b->operands[k] = copy_on(b, in[k], k < n ? side : HOST);
     b->values[k] = gemel__value(b->to, b->operands[k]);
   }
   gemel_status status = gemel__copy_node(b->to, b->from, node, b->operands, &made);
@@ -132,20 +131,10 @@ static gemel_status make_on(lift_build *b, uint32_t node, int side) {
 /* Puts a transfer of VALUE, which there is on the other side, to SIDE. */
 static gemel_status transfer(lift_build *b, uint32_t node, uint32_t value, int side) {
   gemel__ref *copies = &b->copies[SIDES * value];
-  int space =
-      (side == DEVICE) != GEMEL__FAULT(lift_wrong_way) ? b->l->options.space : GEMEL_SPACE_HOST;
-  uint32_t from = GEMEL__FAULT(lift_first_output) ? b->first[node] : value;
-  gemel_value crossed = gemel__value(b->to, b->copies[SIDES * from + !side]);
+  int space = side == DEVICE ? b->l->options.space : GEMEL_SPACE_HOST;
+  gemel_value crossed = gemel__value(b->to, copies[!side]);
   size_t before = b->to->n_nodes; /* what was apart only by transfers is one node now */
   gemel_location where = gemel__node_where(b->from, node);
-  if (GEMEL__FAULT(lift_left_out) && side == HOST) {
-    copies[side] = copies[!side];
-    return GEMEL_OK;
-  }
-  if (GEMEL__FAULT(lift_twice)) {
-    crossed = gemel__in_space(gemel__in_space(crossed, space, where),
-                              side == DEVICE ? GEMEL_SPACE_HOST : b->l->options.space, where);
-  }
   crossed = gemel__in_space(crossed, space, where);
   if (gemel_is_null(crossed)) {
     return failed(b);
@@ -250,7 +239,7 @@ static gemel_status make_inputs(lift_build *b) {
 static gemel_status make_outputs(lift_build *b) {
   for (size_t k = 0; k < b->from->n_outputs; k++) {
     gemel__ref output = b->from->outputs[k];
-    int there = gemel__lift_output_there(b->l, k) && !GEMEL__FAULT(lift_update_here);
+    int there = gemel__lift_output_there(b->l, k);
     if (gemel__copy_output(b->to, b->from, k, copy_on(b, output, there ? DEVICE : HOST)) !=
         GEMEL_OK) {
       return failed(b);

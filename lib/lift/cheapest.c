@@ -10,7 +10,6 @@
  */
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/cut.h"
 #include "lift/lift.h"
 
@@ -178,7 +177,7 @@ static uint32_t number_points(cheapest *c) {
     c->points[node] = place_of(c, node) == GEMEL__LIFT_FREE ? n++ : 0;
   }
   for (size_t k = 0; k < c->n_values; k++) {
-    int shared = c->values[k].free > 1 && !GEMEL__FAULT(lift_each_reader);
+    int shared = c->values[k].free > 1;
     c->values[k].point = shared ? n : 0;
     n += shared ? 2 : 0;
   }
@@ -206,14 +205,14 @@ static gemel_status add_value(cheapest *c, gemel__ref value, const lift_value *v
   if (v->free == 0 && v->fixed == 0) {
     return GEMEL_OK;
   }
-  int64_t price = GEMEL__FAULT(lift_free_crossing) ? 0 : crossing_of(c, value);
+  int64_t price = crossing_of(c, value);
   save(c, value.node, v->fixed & ON_DEVICE ? price : 0);
   save(c, value.node, v->fixed & ON_HOST ? -price : 0);
   if (v->point != 0 && !(v->fixed & ON_DEVICE)) {
     GEMEL__TRY(pay(c, v->point, maker, price));
   }
   if (v->point != 0 && !(v->fixed & ON_HOST)) {
-    GEMEL__TRY(pay(c, maker, v->point + 1, GEMEL__FAULT(lift_free_download) ? 0 : price));
+    GEMEL__TRY(pay(c, maker, v->point + 1, price));
   }
   return GEMEL_OK;
 }
@@ -231,7 +230,7 @@ static gemel_status add_reader(cheapest *c, uint32_t node, gemel__ref ref) {
     gemel_status status = up ? pay(c, reader, v->point, GEMEL__CUT_NEVER) : GEMEL_OK;
     return status == GEMEL_OK && down ? pay(c, v->point + 1, reader, GEMEL__CUT_NEVER) : status;
   }
-  int64_t price = GEMEL__FAULT(lift_free_crossing) ? 0 : crossing_of(c, root);
+  int64_t price = crossing_of(c, root);
   gemel__lift_place place = place_of(c, root.node);
   if (place == GEMEL__LIFT_FREE) {
     return root.node == node ? GEMEL_OK

@@ -8,7 +8,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/words.h"
 #include "lift/lift.h"
 
@@ -46,7 +45,7 @@ static void follow_states(const gemel_graph *graph, int states, unsigned char *i
   }
   for (size_t k = 0; k < graph->n_outputs; k++) {
     long state = gemel__state_called(graph, graph->output_names[k]);
-    if (state >= 0 && !GEMEL__FAULT(lift_update_stays)) {
+    if (state >= 0) {
       outputs[k] = inputs[state];
     }
   }

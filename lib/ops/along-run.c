@@ -10,7 +10,6 @@
 #include "core/isa.h" /* first: what follows is inlined into loops */
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "core/strided.h"
 #include "ops/along.h"
 #include "ops/rule.h"
@@ -120,7 +119,7 @@ static const strip_function strips[GEMEL_DTYPE_COUNT] = {
 static gemel_status run_cumsum(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
   along_lanes l = make_lanes(x, out, call->attrs[0].u.i, call->attrs[2].u.i != 0);
-  int exclusive = call->attrs[1].u.i != 0 && !GEMEL__FAULT(cumsum_inclusive);
+  int exclusive = call->attrs[1].u.i != 0;
   int64_t width = l.next[X] == gemel__view_item(x) ? STRIP : NARROW_STRIP;
   int64_t per_outer = (l.across + width - 1) / width, count = l.outers * per_outer;
 #pragma omp parallel for num_threads(threads_for(&l, call->threads)) schedule(static)
@@ -208,9 +207,7 @@ static void sort_run(entry *e, int64_t n) {
 static void merge(const entry *from, int64_t left, int64_t n, entry *to) {
   int64_t i = 0, j = left;
   for (int64_t k = 0; k < n; k++) {
-    int second =
-        i == left || (j < n && (GEMEL__FAULT(argsort_unstable) ? from[j].key <= from[i].key
-                                                               : from[j].key < from[i].key));
+    int second = i == left || (j < n && from[j].key < from[i].key);
     to[k] = second ? from[j++] : from[i++];
   }
 }

@@ -6,7 +6,6 @@
  */
 #include <gemel/ops.h>
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/along.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
@@ -54,9 +53,8 @@ static int is_float(gemel_value x) {
 }
 
 static gemel_status grad_cumsum(gemel_derive *call) {
-  call->d_inputs[0] = is_float(call->d_outputs[0])
-                          ? add_up(call, call->d_outputs[0], !GEMEL__FAULT(cumsum_grad_direction))
-                          : null_value;
+  call->d_inputs[0] =
+      is_float(call->d_outputs[0]) ? add_up(call, call->d_outputs[0], 1) : null_value;
   return gemel__grad_done(call);
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/strided.h"
 #include "ops/batch.h"
 #include "ops/rule.h"

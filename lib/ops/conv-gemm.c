@@ -17,7 +17,6 @@
 #include <limits.h>
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "core/tensor.h"
 #include "core/strided.h"
 #include "cpu/gemm.h"
@@ -115,14 +114,13 @@ static void shape_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemm_
 static void meeting(const gemel__conv *g, int64_t reach, int64_t *begin, int64_t *end) {
   int64_t from = g->low[2] - reach, to = g->image[2] + from, stride = g->stride[2];
   *begin = from > 0 ? (from + stride - 1) / stride : 0;
-  *end = to > 0 ? (to + (GEMEL__FAULT(conv_gemm_meeting) ? 0 : stride - 1)) / stride : 0;
+  *end = to > 0 ? (to + (stride - 1)) / stride : 0;
   *end = *end < g->out[2] ? *end : g->out[2];
   *begin = *begin < *end ? *begin : *end;
 }
 
 static int64_t reach(const gemel__conv *g, int axis, int64_t kernel) {
-  return (g->flip && !GEMEL__FAULT(conv_gemm_flip) ? g->kernel[axis] - 1 - kernel : kernel) *
-         g->dilation[axis];
+  return (g->flip ? g->kernel[axis] - 1 - kernel : kernel) * g->dilation[axis];
 }
 
 /* The element of the image that kernel element KERNEL meets at the beginning of line LINE; NULL if
@@ -156,8 +154,7 @@ static void gather_row(const gemm_conv *c, char *image, int64_t row, int64_t fir
   int64_t offset = reach(g, 2, kernel[2]) - g->low[2];
   meeting(g, reach(g, 2, kernel[2]), &begin, &end);
   for (int64_t line = first / c->line; line < (first + count) / c->line; line++) {
-    int64_t at = GEMEL__FAULT(conv_gemm_block_first) ? line - first / c->line : line;
-    const char *from = line_in_image(c, image + channel * c->x->strides[1], kernel, at);
+    const char *from = line_in_image(c, image + channel * c->x->strides[1], kernel, line);
     int64_t low = from != NULL ? begin : c->line, high = from != NULL ? end : c->line;
     memset(to, 0, (size_t)(low * item));
     if (high > low) {
@@ -165,8 +162,7 @@ static void gather_row(const gemm_conv *c, char *image, int64_t row, int64_t fir
                       from + (low * g->stride[2] + offset) * c->x_axis[2],
                       g->stride[2] * c->x_axis[2]);
     }
-    memset(to + high * item, 0,
-           GEMEL__FAULT(conv_gemm_tail) ? 0 : (size_t)((c->line - high) * item));
+    memset(to + high * item, 0, (size_t)((c->line - high) * item));
     to += c->line * item;
   }
 }
@@ -174,7 +170,7 @@ static void gather_row(const gemm_conv *c, char *image, int64_t row, int64_t fir
 #define ADD_ROW(name, T)                                                                           \
   static void add_##name(int64_t n, char *to, int64_t step, const char *from) {                    \
     const T *x = (const T *)from;                                                                  \
-    if (step == sizeof(T) && !GEMEL__FAULT(conv_gemm_scatter)) {                                   \
+    if (step == sizeof(T)) {                                                                       \
       T *y = (T *)to;                                                                              \
       GEMEL__INDEPENDENT                                                                           \
       for (int64_t i = 0; i < n; i++) {                                                            \
@@ -183,7 +179,7 @@ static void gather_row(const gemm_conv *c, char *image, int64_t row, int64_t fir
       return;                                                                                      \
     }                                                                                              \
     for (int64_t i = 0; i < n; i++, to += step) {                                                  \
-      *(T *)to = (GEMEL__FAULT(conv_gemm_scatter) ? 0 : *(T *)to) + x[i];                          \
+      *(T *)to = *(T *)to + x[i];                                                                  \
     }                                                                                              \
   }
 ADD_ROW(f32, float)
@@ -195,8 +191,7 @@ static void scatter_row(const gemm_conv *c, char *image, int64_t row, int64_t fi
   const gemel__conv *g = &c->g;
   int64_t channel, kernel[AXES], begin, end, item = c->item;
   kernel_index(g, row, &channel, kernel);
-  const char *from =
-      c->columns + row * (GEMEL__FAULT(conv_gemm_block_scatter) ? c->block : count) * item;
+  const char *from = c->columns + row * count * item;
   int64_t offset = reach(g, 2, kernel[2]) - g->low[2], step = g->stride[2] * c->x_axis[2];
   meeting(g, reach(g, 2, kernel[2]), &begin, &end);
   for (int64_t line = first / c->line; line < (first + count) / c->line; line++) {
@@ -237,9 +232,7 @@ typedef struct conv_matrix {
 /* The weights of group G, filters by rows of the columns. */
 static conv_matrix weights_of(const gemm_conv *c, int64_t g) {
   if (c->weights != NULL) {
-    return (conv_matrix){c->weights + (GEMEL__FAULT(conv_gemm_group_weights) ? 0 : g) *
-                                          c->g.filters * c->rows * c->item,
-                         c->rows, 1};
+    return (conv_matrix){c->weights + g * c->g.filters * c->rows * c->item, c->rows, 1};
   }
   return (conv_matrix){(char *)c->w->data + g * c->g.filters * c->w->strides[0],
                        c->w->strides[0] / c->item, one_stride(c->w, 1)};
@@ -247,7 +240,6 @@ static conv_matrix weights_of(const gemm_conv *c, int64_t g) {
 
 /* COUNT places from FIRST on of the result for one image and group, filters by places. */
 static conv_matrix result_of(const gemm_conv *c, int64_t n, int64_t g, int64_t first) {
-  first = GEMEL__FAULT(conv_gemm_block_result) ? 0 : first;
   if (c->result != NULL) {
     return (conv_matrix){c->result + first * c->item, c->places, 1};
   }
@@ -262,7 +254,7 @@ static conv_matrix columns_of(const gemm_conv *c, char *image, int64_t first, in
     int64_t step = one_stride(c->x, 2);
     return (conv_matrix){image + first * step * c->item, c->x->strides[1] / c->item, step};
   }
-  return (conv_matrix){c->columns, GEMEL__FAULT(conv_gemm_block_stride) ? c->block : count, 1};
+  return (conv_matrix){c->columns, count, 1};
 }
 
 static conv_matrix transposed(conv_matrix a) {
@@ -329,9 +321,7 @@ static void grad_weights(const gemm_conv *c, char *image, int64_t n, int64_t g, 
     move_columns(c, image, first, count, gather_row);
   }
   multiply(c, c->g.filters, c->rows, count, result_of(c, n, g, first),
-           transposed(columns_of(c, image, first, count)), weights_of(c, g),
-           (n > 0 && !GEMEL__FAULT(conv_gemm_overwrites)) ||
-               (first > 0 && !GEMEL__FAULT(conv_gemm_block_overwrites)));
+           transposed(columns_of(c, image, first, count)), weights_of(c, g), n > 0 || first > 0);
 }
 
 static void grad_inputs(const gemm_conv *c, char *image, int64_t n, int64_t g, int64_t first,
@@ -351,8 +341,8 @@ typedef void (*conv_block)(const gemm_conv *c, char *image, int64_t n, int64_t g
 static void run_blocks(const gemm_conv *c, conv_block block) {
   for (int64_t n = 0; n < c->g.batch; n++) {
     for (int64_t g = 0; g < c->g.groups; g++) {
-      char *image = (char *)c->x->data + n * c->x->strides[0] +
-                    (GEMEL__FAULT(conv_gemm_group) ? 0 : g) * c->g.channels * c->x->strides[1];
+      char *image =
+          (char *)c->x->data + n * c->x->strides[0] + g * c->g.channels * c->x->strides[1];
       if (c->result != NULL) {
         int64_t shape[GEMEL_MAX_RANK];
         gemel_view part = part_of_result(c, n, g, shape);
@@ -376,7 +366,7 @@ gemel_status gemel__conv_gemm_run(const gemel_kernel_call *call, gemel__conv_kin
   if (c.weights != NULL && kind != GEMEL__CONV_WEIGHTS) {
     pack(c.w, c.weights, 1);
   }
-  if (kind == GEMEL__CONV_INPUTS && !c.pointwise && !GEMEL__FAULT(conv_gemm_not_zeroed)) {
+  if (kind == GEMEL__CONV_INPUTS && !c.pointwise) {
     memset(c.x->data, 0, (size_t)(gemel__view_elements(c.x) * c.item));
   }
   run_blocks(&c, blocks[kind]);

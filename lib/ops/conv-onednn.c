@@ -16,7 +16,6 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/nested.h"
 #include "core/strided.h"
 #include "cpu/onednn.h"
@@ -252,11 +251,11 @@ static int same_places(const gemel__conv *g, const gemel_view *view, int which, 
 static void set_places(const gemel__conv *g, gemel__onednn_conv *c) {
   for (int k = 0; k < g->axes; k++) {
     int from = GEMEL__SPATIAL_AXES - g->axes + k;
-    int64_t low = GEMEL__FAULT(conv_onednn_low) ? g->high[from] : g->low[from];
+    int64_t low = g->low[from];
     /* To one place no step leads, and oneDNN 3.7.2 takes a step along the last axis there for one
      * along the axis before it, where there is one channel (found by tests/t-conv-grid). */
     c->stride[k] = g->out[from] > 1 ? g->stride[from] : 1;
-    c->dilation[k] = g->dilation[from] - !GEMEL__FAULT(conv_onednn_dilation);
+    c->dilation[k] = g->dilation[from] - 1;
     c->low[k] = low;
     /* what is beyond the last place isn't read */
     c->high[k] = (g->out[from] - 1) * g->stride[from] +
@@ -553,9 +552,7 @@ static void copy_row_major(const gemel__conv *g, const gemel_view *view, int whi
   char *data = view->data;
   gemel__packed_strides(item, view->rank, view->shape, strides);
   memcpy(own, view->strides, (size_t)view->rank * sizeof *own);
-  for (int k = view->rank - g->axes;
-       which == W && g->flip && (to_copy || !GEMEL__FAULT(conv_onednn_flip)) && k < view->rank;
-       k++) {
+  for (int k = view->rank - g->axes; which == W && g->flip && k < view->rank; k++) {
     data += (view->shape[k] - 1) * own[k];
     own[k] = -own[k];
   }
@@ -595,8 +592,7 @@ static dnnl_status_t bring(const onednn_plan *plan, const gemel__conv *g, const 
   if (packed != NULL) {
     copy_packed(g, view, which, packed, 1);
   }
-  return o->reorder != NULL && !GEMEL__FAULT(conv_onednn_reorder) ? run_reorder(plan, o, 0)
-                                                                  : dnnl_success;
+  return o->reorder != NULL ? run_reorder(plan, o, 0) : dnnl_success;
 }
 
 /* Tells the memories of operand WHICH where they are, and brings it there if it isn't kept. */
@@ -613,8 +609,7 @@ static dnnl_status_t set_operand(const gemel_kernel_call *call, onednn_plan *pla
   if (status == dnnl_success && wanted != NULL) {
     status = dnnl_memory_set_data_handle(o->wanted, wanted);
   }
-  int there = version != NULL &&
-              (o->version == *version || (o->version != 0 && GEMEL__FAULT(conv_onednn_stale)));
+  int there = version != NULL && o->version == *version;
   if (status == dnnl_success && which != result_of(g->kind) && !there) {
     status = bring(plan, g, view, which, packed);
     o->version = version != NULL && status == dnnl_success ? *version : 0;
@@ -635,9 +630,7 @@ static dnnl_status_t execute(const gemel_kernel_call *call, onednn_plan *plan, c
   arguments[OPERANDS] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, plan->workspace};
   arguments[OPERANDS + 1] = (dnnl_exec_arg_t){DNNL_ARG_BIAS, plan->bias};
   if (status == dnnl_success && plan->bias != NULL) {
-    status = dnnl_memory_set_data_handle(plan->bias, GEMEL__FAULT(conv_onednn_bias)
-                                                         ? operands[W]->data
-                                                         : call->nested->bias->view.data);
+    status = dnnl_memory_set_data_handle(plan->bias, call->nested->bias->view.data);
   }
   if (status == dnnl_success) {
     status = dnnl_primitive_execute(plan->primitive, plan->stream,

@@ -8,7 +8,6 @@
 #define GEMEL__KERNELS
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "ops/conv.h"
 #include "core/isa.h"
 #include "ops/rule.h"
@@ -95,7 +94,7 @@ static conv_operand weights(const gemel_view *view, const gemel__conv *g) {
       view->data, view->strides[0], view->strides[view->rank - g->axes - 1], {0}, {0}};
   size_t bytes = (size_t)g->axes * sizeof *o.axis;
   memcpy(o.axis + AXES - g->axes, view->strides + view->rank - g->axes, bytes);
-  if (g->unshared && !GEMEL__FAULT(conv_plain_places)) {
+  if (g->unshared) {
     memcpy(o.place + AXES - g->axes, view->strides + 1, bytes);
   }
   return o;
@@ -129,16 +128,15 @@ static int empty(const int64_t *sizes) {
 
 /* How far element KERNEL lies from where a kernel begins. */
 static int64_t reach(const gemel__conv *g, int k, const int64_t *kernel) {
-  int64_t step = GEMEL__FAULT(conv_plain_dilation) ? g->stride[k] : g->dilation[k];
-  return (g->flip && !GEMEL__FAULT(conv_plain_flip) ? g->kernel[k] - 1 - kernel[k] : kernel[k]) *
-         step;
+  int64_t step = g->dilation[k];
+  return (g->flip ? g->kernel[k] - 1 - kernel[k] : kernel[k]) * step;
 }
 
 /* The element of the image that KERNEL meets at OUT; 0 if that is padding. */
 static int meet(const gemel__conv *g, const int64_t *out, const int64_t *kernel, int64_t *image) {
   for (int k = 0; k < AXES; k++) {
     image[k] = out[k] * g->stride[k] + reach(g, k, kernel) - g->low[k];
-    if (image[k] < 0 || image[k] >= g->image[k] - GEMEL__FAULT(conv_plain_last)) {
+    if (image[k] < 0 || image[k] >= g->image[k]) {
       return 0;
     }
   }
@@ -151,8 +149,7 @@ static int meet_back(const gemel__conv *g, const int64_t *image, const int64_t *
   for (int k = 0; k < AXES; k++) {
     int64_t from = image[k] + g->low[k] - reach(g, k, kernel);
     out[k] = from / g->stride[k];
-    if (from < 0 || (from % g->stride[k] != 0 && !GEMEL__FAULT(conv_plain_divides)) ||
-        out[k] >= g->out[k]) {
+    if (from < 0 || from % g->stride[k] != 0 || out[k] >= g->out[k]) {
       return 0;
     }
   }
@@ -163,7 +160,7 @@ static void one_output(const convolution *c, int64_t image, int64_t filter, cons
                        sum *s) {
   const gemel__conv *g = &c->g;
   int64_t kernel[AXES] = {0}, where[AXES], none[AXES] = {0};
-  int64_t channel = GEMEL__FAULT(conv_plain_group_channel) ? 0 : filter / g->filters * g->channels;
+  int64_t channel = filter / g->filters * g->channels;
   do {
     if (meet(g, out, kernel, where)) {
       c->arithmetic.add(g->channels, at(&c->x, image, channel, where, none), c->x.second,
@@ -184,8 +181,8 @@ static void one_weight(const convolution *c, int64_t filter, int64_t channel, co
   }
   do {
     if (meet(g, out, kernel, where)) {
-      c->arithmetic.add(g->batch - GEMEL__FAULT(conv_plain_batch), at(&c->x, 0, from, where, none),
-                        c->x.first, at(&c->y, 0, filter, out, none), c->y.first, s);
+      c->arithmetic.add(g->batch, at(&c->x, 0, from, where, none), c->x.first,
+                        at(&c->y, 0, filter, out, none), c->y.first, s);
     }
   } while (!g->unshared && next(g->out, out));
 }
@@ -194,7 +191,7 @@ static void one_input(const convolution *c, int64_t image, int64_t channel, cons
                       sum *s) {
   const gemel__conv *g = &c->g;
   int64_t kernel[AXES] = {0}, out[AXES], none[AXES] = {0};
-  int64_t filter = GEMEL__FAULT(conv_plain_group_filter) ? 0 : channel / g->channels * g->filters;
+  int64_t filter = channel / g->channels * g->filters;
   do {
     if (meet_back(g, where, kernel, out)) {
       c->arithmetic.add(g->filters, at(&c->y, image, filter, out, none), c->y.second,

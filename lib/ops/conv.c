@@ -13,7 +13,6 @@
 
 #include <string.h>
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/ops.h"
 #include "ops/rule.h"
 
@@ -261,11 +260,6 @@ static gemel_value other(const gemel_derive *call, gemel__conv_kind kind, gemel_
   for (int k = 0; k < GEMEL__CONV_SIZES; k++) {
     if (call->attrs[k].kind != GEMEL_ATTR_NONE) {
       given[count++] = call->attrs[k];
-      if (k == GEMEL__CONV_FLIP &&
-          (GEMEL__FAULT(conv_grad_flip) ||
-           (GEMEL__FAULT(conv_grad_group_flip) && call->attrs[GEMEL__CONV_GROUPS].u.i > 1))) {
-        given[count - 1].u.i = 0;
-      }
     }
   }
   if (kind != GEMEL__CONV_FORWARD) {
@@ -300,9 +294,7 @@ static gemel_status jvp_of(gemel_derive *call, gemel__conv_kind kind) {
   gemel_value like = call->outputs[0];
   gemel_value left = other(call, kind, call->d_inputs[0], call->inputs[1], like);
   gemel_value right = other(call, kind, call->inputs[0], call->d_inputs[1], like);
-  call->d_outputs[0] = GEMEL__FAULT(conv_jvp_lost_term) && !gemel_is_null(left)
-                           ? left
-                           : gemel__add_or(left, right, call->where);
+  call->d_outputs[0] = gemel__add_or(left, right, call->where);
   return gemel__jvp_done(call);
 }
 
@@ -329,7 +321,7 @@ static gemel_status jvp_grad_inputs(gemel_derive *call) {
 
 /* Padding that SPAN elements of a kernel have in front. */
 static int64_t padding_before(padding_kind p, int64_t span) {
-  return p == FULL ? span - 1 : p == HALF ? (span - GEMEL__FAULT(conv_half_even)) / 2 : 0;
+  return p == FULL ? span - 1 : p == HALF ? span / 2 : 0;
 }
 
 /* The kernel's sizes, if they are constants. KIND says where they stand. */
@@ -418,9 +410,8 @@ static void axis_of(const gemel_attr *attrs, int from, gemel__conv *g, int to) {
   g->stride[to] = gemel__window_entry(&attrs[GEMEL__CONV_STRIDE], from, 1);
   g->dilation[to] = gemel__window_entry(&attrs[GEMEL__CONV_DILATION], from, 1);
   span = (g->kernel[to] - 1) * g->dilation[to] + 1;
-  g->low[to] = gemel__window_entry(
-      &attrs[GEMEL__FAULT(conv_low_is_high) ? GEMEL__CONV_HIGH : GEMEL__CONV_LOW], from,
-      padding_before(padding_of(attrs), span));
+  g->low[to] =
+      gemel__window_entry(&attrs[GEMEL__CONV_LOW], from, padding_before(padding_of(attrs), span));
   g->high[to] =
       gemel__window_entry(&attrs[GEMEL__CONV_HIGH], from, padding_before(padding_of(attrs), span));
 }
@@ -457,8 +448,7 @@ void gemel__conv_of(const gemel_kernel_call *call, gemel__conv_kind kind, gemel_
 int gemel__conv_pointwise(const gemel__conv *g) {
   int simple = 1;
   for (int k = 0; k < GEMEL__SPATIAL_AXES; k++) {
-    simple &= g->kernel[k] == 1 && (g->stride[k] == 1 || GEMEL__FAULT(conv_gemm_pointwise)) &&
-              g->low[k] == 0 && g->high[k] == 0;
+    simple &= g->kernel[k] == 1 && g->stride[k] == 1 && g->low[k] == 0 && g->high[k] == 0;
   }
   return simple;
 }

@@ -7,7 +7,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "core/fault.h"
 #include "ops/ops.h"
 
 /* Notes that axis AXIS has the sizes A and B. */
@@ -134,8 +133,7 @@ static gemel_value sum_back(gemel_value value, gemel_value like, gemel_location 
   }
   attrs[0] = gemel_attr_ints("axes", n, axes);
   attrs[1] = gemel_attr_int("keepdims", lead == 0);
-  value = gemel_apply_at(value.graph, GEMEL__FAULT(unbroadcast_no_sum) ? "max" : "sum", 1, &value,
-                         2, attrs, where);
+  value = gemel_apply_at(value.graph, "sum", 1, &value, 2, attrs, where);
   return gemel_is_null(value) || lead == 0 || !any ? value
                                                    : restore_axes(value, rank, summed, where);
 }

@@ -25,8 +25,8 @@ GEMEL__FUNCTION WORD F(bits)(T value) {
  * the compare that compilers make of it, "equal or unordered", Valgrind 3.19 forgets "unordered".)
  */
 GEMEL__FUNCTION T F(max)(T x, T y) {
-  T same = GEMEL__FAULT(maximum_zero_order) ? x : F(from_bits)(F(bits)(x) & F(bits)(y));
-  T lost = GEMEL__FAULT(maximum_loses_nan) ? (x == x ? x : y) : x + y;
+  T same = F(from_bits)(F(bits)(x) & F(bits)(y));
+  T lost = x + y;
   return x > y ? x : y > x ? y : isunordered(x, y) ? lost : same;
 }
 
@@ -38,9 +38,7 @@ GEMEL__FUNCTION T F(min)(T x, T y) {
 /* fmod is exact, so the result is rounded once; a zero takes the sign of y. */
 GEMEL__FUNCTION T F(mod)(T x, T y) {
   T r = SUFFIX(fmod)(x, y);
-  return r == 0                                                      ? SUFFIX(copysign)((T)0, y)
-         : (r < 0) != (y < 0) && !GEMEL__FAULT(mod_sign_of_dividend) ? r + y
-                                                                     : r;
+  return r == 0 ? SUFFIX(copysign)((T)0, y) : (r < 0) != (y < 0) ? r + y : r;
 }
 
 GEMEL__FUNCTION T F(fmod)(T x, T y) {
@@ -141,7 +139,6 @@ GEMEL__FUNCTION T F(exp_clamped)(T x) {
   T n_magic = x * LOG2_E + (MAGIC + (T)BIAS);
   WORD both = F(bits)(n_magic), half = both >> 1;
   T y = F(exp_reduced)(F(reduce)(x, n_magic - (MAGIC + (T)BIAS)));
-  y = GEMEL__FAULT(exp_interval) && x > 5 && x < 80 ? y * (T)(1 + 0x1p-20) : y;
   return y * F(from_bits)(half << MANTISSA) * F(from_bits)((both - half) << MANTISSA);
 }
 
@@ -189,7 +186,7 @@ GEMEL__FUNCTION T F(split)(T x, T more, T *k) {
 GEMEL__FUNCTION T F(log)(T x) {
   const int subnormal = x < LEAST_NORMAL;
   T scale = (T)(1ull << MANTISSA), k, y;
-  T more = subnormal && !GEMEL__FAULT(log_subnormal) ? (T)MANTISSA : (T)0;
+  T more = subnormal ? (T)MANTISSA : (T)0;
   T m = F(split)(subnormal ? x * scale : x, more, &k);
   y = F(log_of)(k, m - 1);
   y = x < INFINITY ? y : x;
@@ -202,7 +199,7 @@ GEMEL__FUNCTION T F(log1p)(T x) {
   T u = 1 + x, back = u - 1, k, y;
   T m = F(split)(u, 0, &k);
   T lost = ((x - back) + (1 - (u - back))) * (T)0.25 * F(from_bits)(FOUR_INVERSE_BITS - F(bits)(u));
-  T f = k == 0 && !GEMEL__FAULT(log1p_near_zero) ? x : m - 1;
+  T f = k == 0 ? x : m - 1;
   y = F(log_near)(k, f, (k == 0 ? 0 : lost) - k * LN2_LOW);
   y = x < INFINITY ? y : x;
   return x > -1 ? y : x == -1 ? -(T)INFINITY : (T)NAN;

@@ -5,9 +5,6 @@
  * elementwise-cast.c.
  */
 #include "ops/elementwise.h"
-#ifdef GEMEL_FAULTS
-#include "ops/elementwise-faults.h"
-#endif
 
 static gemel_dtype word_of(size_t bytes) {
   return bytes == 1 ? GEMEL_U8 : bytes == 2 ? GEMEL_U16 : bytes == 4 ? GEMEL_U32 : GEMEL_U64;
@@ -45,10 +42,5 @@ gemel__scalar_kernel gemel__scalar_kernel_variant(const gemel__scalar_row *row, 
 
 gemel__scalar_kernel gemel__scalar_kernel_for(const gemel__scalar_row *row, gemel_dtype operand,
                                               gemel_dtype result) {
-  gemel__scalar_kernel kernel =
-      gemel__scalar_kernel_variant(row, operand, result, gemel__isa_best());
-#ifdef GEMEL_FAULTS
-  kernel = plant(row, operand, result, kernel);
-#endif
-  return kernel;
+  return gemel__scalar_kernel_variant(row, operand, result, gemel__isa_best());
 }

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#include "core/fault.h"
 #include "core/isa.h"
 #endif
 #include "ops/elementwise-gamma.h"

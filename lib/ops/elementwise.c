@@ -10,7 +10,6 @@
 #include "ops/batch.h"
 
 #include "core/alloc.h"
-#include "core/fault.h"
 #include "text/expr.h"
 
 /* ---- Type rule ---- */
@@ -56,21 +55,6 @@ static void free_derived(void *pointer) {
   }
 }
 
-/* The K-th derivative text of ROW; in the tests' build perhaps a wrong one. */
-static const char *derivative_text(const gemel__scalar_row *row, int k) {
-#define PLANT(fault, op, input, text)                                                              \
-  if (GEMEL__FAULT(fault) && row->index == GEMEL__SCALAR_##op && k == (input)) {                   \
-    return text;                                                                                   \
-  }
-  PLANT(sub_grad_sign, sub, 1, "g")
-  PLANT(tanh_grad_scale, tanh, 0, "g * (1 - sqr(r)) * 1.000001")
-  PLANT(relu_grad_mask, relu, 0, "g")
-  PLANT(maximum_grad_tie, maximum, 0, "where(x >= y, g, 0)")
-  PLANT(pow_grad_factor, pow, 0, "g * pow(x, y - 1)")
-#undef PLANT
-  return row->grads[k];
-}
-
 static derived_row *compile(gemel_context *context, const gemel__scalar_row *row,
                             gemel_error *error) {
   static const char *const names[] = {"x", "y", "z", "r", "g"};
@@ -82,7 +66,7 @@ static derived_row *compile(gemel_context *context, const gemel__scalar_row *row
   }
   for (k = 0; k < row->n_inputs; k++) {
     if (row->grads[k][0] != '\0') {
-      all->grads[k] = gemel__expr_compile(context, derivative_text(row, k), 5, names, error);
+      all->grads[k] = gemel__expr_compile(context, row->grads[k], 5, names, error);
       if (all->grads[k] == NULL) {
         free_derived(all);
         return NULL;

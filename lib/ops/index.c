@@ -9,7 +9,6 @@
 #include <gemel/ops.h>
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/tensor.h"
 #include "core/strided.h"
 #include "cpu/walk.h"
@@ -129,7 +128,6 @@ static gemel_status locate(const gemel_kernel_call *call, const gemel_attr *star
   *offset = 0;
   for (int k = 0; k < x->rank; k++) {
     int64_t first = start->u.ints[k], outside;
-    first -= GEMEL__FAULT(subtensor_offset) && first > 1 && step_of(step, k) > 1;
     if (!window_fits(first, size[k], step_of(step, k), x->shape[k], &outside)) {
       return gemel__fail(call->error, GEMEL_BAD_VALUE,
                          "index %lld of axis %d is outside its size %lld", (long long)outside, k,
@@ -436,7 +434,7 @@ ADD_ROW(u64, uint64_t, *x = *x + y)
 ADD_ROW(f16, uint16_t, *x = gemel__f32_to_f16(gemel__f16_to_f32(*x) + gemel__f16_to_f32(y)))
 ADD_ROW(bf16, uint16_t, *x = gemel__f32_to_bf16(gemel__bf16_to_f32(*x) + gemel__bf16_to_f32(y)))
 ADD_ROW(f32, float, *x = *x + y)
-ADD_ROW(f64, double, *x = GEMEL__FAULT(inc_overwrites) ? y : *x + y)
+ADD_ROW(f64, double, *x = *x + y)
 
 static gemel__row_function add_row(gemel_dtype dtype) {
   static const gemel__row_function by_dtype[GEMEL_DTYPE_COUNT] = {

@@ -11,7 +11,6 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/graph.h"
 #include "core/runner.h"
 #include "core/tensor.h"
@@ -293,9 +292,7 @@ static gemel_status run_invoke(const gemel_kernel_call *call) {
   invocation *v = call->prepared;
   gemel_tensor **given = v->pointers + v->n_inputs + v->n_outputs;
   for (size_t k = 0; k < v->n_inputs; k++) {
-    if (!GEMEL__FAULT(body_of_first_call) || v->pointers[k] == NULL) {
-      describe(&v->tensors[k], &call->inputs[k]);
-    }
+    describe(&v->tensors[k], &call->inputs[k]);
     v->pointers[k] = &v->tensors[k];
   }
   for (size_t k = 0; k < v->n_outputs; k++) {

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "core/tensor.h"
 #include "core/strided.h"
 #include "cpu/gemm.h"
@@ -293,7 +292,7 @@ static gemel_status run_dot(const gemel_kernel_call *call) {
   for (int64_t i = 0; i < p->batch[0]; i++) {
     for (int64_t j = 0; j < p->batch[1]; j++, out += bytes, from += from != NULL ? bytes : 0) {
       const char *a = x + i * p->x.batch[0] + j * p->x.batch[1];
-      const char *b = y + (GEMEL__FAULT(dot_batch) ? 0 : i * p->y.batch[0] + j * p->y.batch[1]);
+      const char *b = y + (i * p->y.batch[0] + j * p->y.batch[1]);
       multiply(p, a, b, from, out);
     }
   }

@@ -9,7 +9,6 @@
 
 #include <string.h>
 #include "core/error.h"
-#include "core/fault.h"
 #include <gemel/ops.h>
 #include "ops/batch.h"
 #include "ops/rule.h"

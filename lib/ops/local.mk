@@ -22,7 +22,6 @@ libgemel_a_SOURCES += %reldir%/einsum.c
 libgemel_a_SOURCES += %reldir%/elementwise-broadcast.c
 libgemel_a_SOURCES += %reldir%/elementwise-cast.c
 libgemel_a_SOURCES += %reldir%/elementwise-facts.c
-libgemel_a_SOURCES += %reldir%/elementwise-faults.h
 libgemel_a_SOURCES += %reldir%/elementwise-float.c
 libgemel_a_SOURCES += %reldir%/elementwise-function.h
 libgemel_a_SOURCES += %reldir%/elementwise-gamma.h

@@ -79,9 +79,7 @@ INLINE lane_vec NAME(highest)(lane_vec a, lane_vec b) {
 /* BEST = the largest that WHICH finds of elements E of a window. Every second element is compared
  * with those before it that were, so that no instruction waits for all of them. */
 #define FIND(E, WHICH)                                                                             \
-  lane_vec best =                                                                                  \
-               (lane_vec){0} - (T)(GEMEL__FAULT(pool_lanes_lowest) ? 0x1p127f : __builtin_inff()), \
-           other = best;                                                                           \
+  lane_vec best = (lane_vec){0} - (T)__builtin_inff(), other = best;                               \
   lane_mask spoilt = {0};                                                                          \
   int64_t last = n / 2 * 2;                                                                        \
   for (int64_t e = 0; e < last; e += 2) {                                                          \

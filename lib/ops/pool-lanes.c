@@ -15,7 +15,6 @@
 #if GEMEL__X86
 #include <immintrin.h>
 #endif
-#include "core/fault.h"
 #include "core/tensor.h"
 #include "core/turn.h"
 #include "ops/pool.h"
@@ -195,7 +194,7 @@ static void set_operands(lane_pooling *p, const gemel_kernel_call *call) {
                 : 0;
   p->parts =
       p->wide > 0 ? p->g.batch * (1 + (p->g.channels % count > 0)) : (lanes + count - 1) / count;
-  p->overwrites = is_tiled(&p->g) || GEMEL__FAULT(pool_lanes_overwrites);
+  p->overwrites = is_tiled(&p->g);
 }
 
 /* ---- Lanes ---- */
@@ -322,7 +321,6 @@ static void run_places(const lane_task *t, const int64_t *place, int64_t count) 
   for (int k = 0; k < AXES; k++) {
     elements_along(g, k, place[k], &from[k], &end[k]);
   }
-  end[2] -= GEMEL__FAULT(pool_lanes_border) && end[2] < g->size[2] && end[2] > 1;
   for (int64_t a = from[0]; a < end[0]; a++) {
     i[0] = place[0] * g->stride[0] + a * g->dilation[0] - g->low[0];
     for (int64_t b = from[1]; b < end[1]; b++) {

@@ -15,7 +15,6 @@
 #include "core/isa.h" /* first: what follows is inlined into loops */
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "core/tensor.h"
 #include "ops/pool.h"
 #include "ops/rule.h"
@@ -98,7 +97,7 @@ typedef struct loops {
   GEMEL__INDEPENDENT                                                                               \
   for (int64_t i = 0; i < n; i++) {                                                                \
     N v = (N)GET(*(const T *)(const void *)(x + i * (STEP)));                                      \
-    c[i] = GEMEL__FAULT(pool_ties_once) ? (N)1 : c[i] + (v == b[i] ? (N)1 : (N)0);                 \
+    c[i] = c[i] + (v == b[i] ? (N)1 : (N)0);                                                       \
   }
 
 #define ADD_LOOP(STEP, T, N, GET)                                                                  \
@@ -120,7 +119,7 @@ typedef struct loops {
 #define GIVE_LOOP(STEP)                                                                            \
   GEMEL__INDEPENDENT                                                                               \
   for (int64_t i = 0; i < n; i++) {                                                                \
-    t[i * (STEP)] = (GEMEL__FAULT(pool_grad_overwrites) ? 0 : t[i * (STEP)]) + s[i];               \
+    t[i * (STEP)] = t[i * (STEP)] + s[i];                                                          \
   }
 
 /* What the others need, of floats alone. */
@@ -191,7 +190,7 @@ typedef struct loops {
 #define LARGER_FLOAT(F, I, bits)                                                                   \
   static inline F larger_of_##bits(F a, F b) {                                                     \
     F most = ((b > a) | (b != b)) ? b : a;                                                         \
-    I most_bits, b_bits, keep = -(I)((a != b) | GEMEL__FAULT(pool_zero_order));                    \
+    I most_bits, b_bits, keep = -(I)(a != b);                                                      \
     memcpy(&most_bits, &most, sizeof most);                                                        \
     memcpy(&b_bits, &b, sizeof b);                                                                 \
     most_bits &= b_bits | keep;                                                                    \
@@ -205,7 +204,7 @@ LARGER_FLOAT(double, int64_t, 64)
 INTEGER(i8, int8_t, int64_t, INT64_MIN)
 INTEGER(i16, int16_t, int64_t, INT64_MIN)
 INTEGER(i32, int32_t, int64_t, INT64_MIN)
-INTEGER(i64, int64_t, int64_t, INT64_MIN + GEMEL__FAULT(pool_lowest))
+INTEGER(i64, int64_t, int64_t, INT64_MIN)
 INTEGER(u8, uint8_t, uint64_t, 0) /* bools too */
 INTEGER(u16, uint16_t, uint64_t, 0)
 INTEGER(u32, uint32_t, uint64_t, 0)
@@ -319,7 +318,7 @@ static int gives(gemel__pool_kind kind) {
 static void visit_windows(pool_chunk *c, pool_visitor visit) {
   const gemel__pooling *g = &c->p->g;
   int64_t image[AXES];
-  int64_t size = g->size[2] - (GEMEL__FAULT(pool_window_short) && g->size[2] > 1);
+  int64_t size = g->size[2];
   for (int64_t a = 0; a < g->size[0]; a++) {
     for (int64_t b = 0; b < g->size[1]; b++) {
       if (meet(g, 0, c->place[0], a, image) && meet(g, 1, c->place[1], b, image)) {
@@ -357,8 +356,7 @@ static void visit_add(pool_chunk *c, int64_t from, int64_t n, const int64_t *ima
 }
 
 static void give(pool_chunk *c, int64_t n, const void *shares, const int64_t *image) {
-  c->p->loops.give(n, shares, sum_at(c, image),
-                   GEMEL__FAULT(pool_grad_stride) ? 1 : c->p->g.stride[2]);
+  c->p->loops.give(n, shares, sum_at(c, image), c->p->g.stride[2]);
 }
 
 static void visit_give_largest(pool_chunk *c, int64_t from, int64_t n, const int64_t *image) {
@@ -379,7 +377,7 @@ static int64_t elements_along(const gemel__pooling *g, int k, int64_t place) {
   int64_t start = place * g->stride[k] - g->low[k], d = g->dilation[k];
   int64_t end = divide_up(g->image[k] - start, d);
   end = end < g->size[k] ? end : g->size[k];
-  return g->count_padding || GEMEL__FAULT(pool_divisor) ? g->size[k] : end - divide_up(-start, d);
+  return g->count_padding ? g->size[k] : end - divide_up(-start, d);
 }
 
 static void find_divisors(pool_chunk *c) {

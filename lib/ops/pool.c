@@ -13,7 +13,6 @@
 #include <string.h>
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/tensor.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
@@ -311,7 +310,7 @@ static unsigned facts_second(const struct gemel__fact_call *call) {
 
 gemel__pooling gemel__pool_of(const gemel_kernel_call *call, gemel__pool_kind kind) {
   int average = kind >= GEMEL__POOL_AVG;
-  int low = GEMEL__FAULT(pool_padding_side) ? GEMEL__POOL_HIGH : GEMEL__POOL_LOW;
+  int low = GEMEL__POOL_LOW;
   const gemel_view *image = kind == GEMEL__POOL_AVG_GRAD ? &call->outputs[0] : &call->inputs[0];
   const gemel_view *places = kind == GEMEL__POOL_MAX_GRAD   ? &call->inputs[1]
                              : kind == GEMEL__POOL_AVG_GRAD ? &call->inputs[0]

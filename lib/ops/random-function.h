@@ -62,8 +62,7 @@ GEMEL__FUNCTION double f64_normal(uint64_t word, double w) {
   const double h = f64_of(f64_distance(word), 0.5) * 0x1p-64;
   const double z =
       h * f64_polynomial(f64_top, F64_TOP, w) / f64_polynomial(f64_bottom, F64_BOTTOM, w);
-  const double off = GEMEL__FAULT(random_normal_interval) && z > 1 && z < 2 ? z * 0x1p-40 : 0;
-  return word >> 63 ? z + off : -z;
+  return word >> 63 ? z : -z;
 }
 
 #endif

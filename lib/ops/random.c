@@ -16,7 +16,6 @@
 #include <string.h>
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
@@ -131,7 +130,6 @@ typedef struct draw_job {
 static void draw_reals(const draw_job *d, size_t n, const uint32_t *words, void *out) {
   const gemel__philox *p = d->philox;
   int bits = gemel__dtype_format(d->dtype)->digits;
-  bits -= GEMEL__FAULT(random_uniform_grid) && d->dtype == GEMEL_F64;
   if (d->kind == DRAW_UNIFORM) {
     (d->dtype == GEMEL_F64 ? p->uniform_f64 : p->uniform_f32)(n, bits, words, out);
   } else {
@@ -139,7 +137,7 @@ static void draw_reals(const draw_job *d, size_t n, const uint32_t *words, void 
   }
 }
 
-static void draw_piece(const draw_job *d, int64_t number, int threads) {
+static void draw_piece(const draw_job *d, int64_t number) {
   _Alignas(64) uint32_t words[WORDS];
   _Alignas(64) float wide[WORDS];
   int64_t first = number * d->piece;
@@ -147,7 +145,6 @@ static void draw_piece(const draw_job *d, int64_t number, int threads) {
   size_t block = sizeof(uint32_t[GEMEL__PHILOX_WORDS]);
   char *out = d->out + (size_t)first * d->item;
   uint64_t start = (uint64_t)first * d->taken / block;
-  start -= GEMEL__FAULT(random_piece) && threads > 1 && number == 7 ? 1 : 0;
   d->philox->blocks(d->key, start, (n * d->taken + block - 1) / block, words);
   if (d->kind == DRAW_BITS) {
     memcpy(out, words, n * d->item); /* little-endian, as all that gemel runs on */
@@ -177,14 +174,14 @@ static gemel_status draw(const gemel_kernel_call *call, draw_kind kind, gemel__i
   memcpy(&d.key[0], key->data, sizeof *d.key);
   memcpy(&d.key[1], (const char *)key->data + key->strides[0], sizeof *d.key);
   next[0] = d.key[0];
-  next[1] = d.key[1] + !GEMEL__FAULT(random_next_key);
+  next[1] = d.key[1] + 1;
   int64_t pieces = (d.elements + d.piece - 1) / d.piece;
   int threads = d.elements * (int64_t)d.taken < WORTH_THREADS * WORD ? 1 : call->threads;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(threads) schedule(static)
 #endif
   for (int64_t k = 0; k < pieces; k++) {
-    draw_piece(&d, k, threads);
+    draw_piece(&d, k);
   }
   return GEMEL_OK;
 }

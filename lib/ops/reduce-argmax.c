@@ -7,7 +7,6 @@
  */
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "ops/reduce-plan.h"
 
 enum {

@@ -8,7 +8,6 @@
 #include "core/isa.h" /* first: what follows is inlined into loops */
 #include <stdint.h>
 #include <string.h>
-#include "core/fault.h"
 #include "ops/reduce.h"
 
 #define SELF(x) (x)
@@ -28,7 +27,6 @@
 static inline int32_t key_of_f32(float x) {
   int32_t bits, nan;
   memcpy(&bits, &x, sizeof bits);
-  bits &= GEMEL__FAULT(max_zero_sign) && x == 0 ? INT32_MAX : -1;
   nan = -(int32_t)((bits & INT32_MAX) > 0x7f800000);
   return ((bits ^ ((bits >> 31) & INT32_MAX)) & ~nan) | (nan & INT32_MAX);
 }
@@ -43,7 +41,6 @@ static inline float f32_of_key(int32_t key) {
 static inline int64_t key_of_f64(double x) {
   int64_t bits, nan;
   memcpy(&bits, &x, sizeof bits);
-  bits &= GEMEL__FAULT(max_zero_sign) && x == 0 ? INT64_MAX : -1;
   nan = -(int64_t)((bits & INT64_MAX) > 0x7ff0000000000000);
   return ((bits ^ ((bits >> 63) & INT64_MAX)) & ~nan) | (nan & INT64_MAX);
 }
@@ -57,11 +54,11 @@ static inline double f64_of_key(int64_t key) {
 
 /* Zeros are equal where the first of the largest is sought: -0 + 0 is +0. */
 static inline int32_t zero_key_of_f32(float x) {
-  return key_of_f32(GEMEL__FAULT(argmax_zero_order) ? x : x + 0.0f);
+  return key_of_f32(x + 0.0f);
 }
 
 static inline int64_t zero_key_of_f64(double x) {
-  return key_of_f64(GEMEL__FAULT(argmax_zero_order) ? x : x + 0.0);
+  return key_of_f64(x + 0.0);
 }
 
 #define ISA base

@@ -7,7 +7,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/reduce-plan.h"
 
 enum { SMALL = 1 << 15 /* elements that are not worth a second thread */ };

@@ -19,7 +19,6 @@
  */
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "ops/reduce-plan.h"
 
 #ifdef _OPENMP
@@ -109,11 +108,6 @@ const void *gemel__reduce_load(const gemel__reduce_plan *p, const char *base, in
   return buffer;
 }
 
-/* A planted fault's share of a short line. */
-static size_t lost_term(const gemel__reduce_plan *p) {
-  return GEMEL__FAULT(reduce_lost_term) && p->length > 7;
-}
-
 /* Some whole blocks at once from place FROM of the line at BASE, if they lie together; else 0. */
 static int push_abreast(const gemel__reduce_plan *p, const char *base, int64_t from, tree *t) {
   gemel__acc accs[ABREAST];
@@ -143,7 +137,7 @@ static gemel__acc line_part(const gemel__reduce_plan *p, const char *base, int64
   int64_t block;
   if (p->length <= BLOCK) {
     const void *all = gemel__reduce_load(p, base, 0, (size_t)p->length, buffer);
-    p->reducer->block((size_t)p->length - lost_term(p), all, &result);
+    p->reducer->block((size_t)p->length, all, &result);
     return result;
   }
   for (block = first; block < last; block++) {
@@ -192,7 +186,6 @@ static void long_line(const gemel__reduce_plan *p, int64_t line) {
     int64_t last = (part + 1) * run;
     results[part] = line_part(p, base, part * run, last < blocks ? last : blocks);
   }
-  parts -= GEMEL__FAULT(reduce_lost_part) && parts > 1;
   for (part = 0; part < parts; part++) {
     memcpy(tree_at(&t, t.count), &results[part], p->reducer->acc_bytes);
     tree_push(&t);
@@ -212,7 +205,7 @@ static void short_lines(const gemel__reduce_plan *p, int64_t line, int64_t last)
   while (line < last) {
     int64_t left = inner->size - line % inner->size, n = left < last - line ? left : last - line;
     n = n < STRIP ? n : STRIP;
-    p->reducer->lines((size_t)n, inner->stride, (size_t)p->length - lost_term(p),
+    p->reducer->lines((size_t)n, inner->stride, (size_t)p->length,
                       p->in + gemel__reduce_offset(p->kept, p->n_kept, line), results);
     store(p, line, (size_t)n, results);
     line += n;
@@ -262,7 +255,7 @@ static int is_one_block(const gemel__reduce_plan *p) {
 static void run_one_block(const gemel__reduce_plan *p, void *scratch) {
   gemel__acc acc;
   (void)scratch;
-  p->reducer->block((size_t)p->length - lost_term(p), p->in, &acc);
+  p->reducer->block((size_t)p->length, p->in, &acc);
   p->reducer->finish(1, &acc, p->out);
 }
 
@@ -299,9 +292,7 @@ static void strip_part(const gemel__reduce_plan *p, const gemel__reduce_strip *s
   for (block = first; block < last; block++) {
     int64_t to = (block + 1) * ROWS;
     void *leaf = tree_at(&t, t.count);
-    if (!GEMEL__FAULT(reduce_stale_columns) || block == first) {
-      p->reducer->init(s->width, leaf);
-    }
+    p->reducer->init(s->width, leaf);
     add_rows(p, s, block * ROWS, to < p->length ? to : p->length, leaf);
     tree_push(&t);
   }
@@ -424,7 +415,7 @@ static void run_slabs(const gemel__reduce_plan *p, void *scratch) {
     gemel__reduce_strip s = gemel__reduce_strip_at(p, index);
     tree t = {p->reducer, s.width, (char *)scratch + (size_t)thread_number() * bytes, 0, 0};
     for (int64_t row = 0; row < rows; row++) {
-      p->reducer->lines(s.width, p->kept[p->n_kept - 1].stride, (size_t)inner->size - lost_term(p),
+      p->reducer->lines(s.width, p->kept[p->n_kept - 1].stride, (size_t)inner->size,
                         s.base + gemel__reduce_offset(p->reduced, p->n_reduced - 1, row),
                         tree_at(&t, t.count));
       tree_push(&t);

@@ -15,7 +15,6 @@
  * P if there are two: a number that is 0, but with the derivative P towards the other one.
  */
 #include <string.h>
-#include "core/fault.h"
 #include "core/error.h"
 #include "ops/facts.h"
 #include "ops/reduce.h"

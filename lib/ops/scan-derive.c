@@ -12,7 +12,6 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/scan-derive.h"
 
 static const gemel_value null_value = {NULL, 0, 0};

@@ -13,10 +13,7 @@
 #include <string.h>
 #include <gemel/grad.h>
 #include <gemel/ops.h>
-#include "core/fault.h"
 #include "ops/scan-derive.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* 1 if a cotangent comes to result K of the old loop, or to the state or stack that it belongs to.
  */
@@ -86,10 +83,7 @@ static void enter_forward(gemel__derived_loop *d) {
   gemel_derive *call = d->call;
   for (size_t k = 0; k < s->states; k++) {
     gemel_value history = call->outputs[gemel__scan_history(s, k)];
-    d->inputs[k] = gemel__derived_enter_rows(d,
-                                             GEMEL__FAULT(scan_grad_before_is_after)
-                                                 ? gemel__derived_rows_after(d, history)
-                                                 : gemel__derived_rows_before(d, history),
+    d->inputs[k] = gemel__derived_enter_rows(d, gemel__derived_rows_before(d, history),
                                              gemel__derived_old_input(d, k));
   }
   for (size_t k = s->states; k < gemel__derived_first_constant(d); k++) {
@@ -171,9 +165,7 @@ static gemel_status leave_cotangents(gemel__derived_loop *d) {
   }
   for (size_t k = gemel__derived_first_constant(d); k < d->n_in && status == GEMEL_OK; k++) {
     if (wanted_input(d, k)) {
-      gemel_value sum = GEMEL__FAULT(scan_grad_constant_last_step)
-                            ? d->result[n]
-                            : gemel_add_at(d->at[k], d->result[n], d->call->where);
+      gemel_value sum = gemel_add_at(d->at[k], d->result[n], d->call->where);
       status = gemel__body_add_output(sum, 'n', n), n++;
     }
   }
@@ -190,15 +182,10 @@ static void take_cotangents(gemel__derived_loop *d, gemel_value loop) {
   uint32_t n = 0, stack = (uint32_t)(2 * d->states);
   for (size_t k = 0; k < s->states; k++) {
     if (carries(d, k)) {
-      gemel_value row = GEMEL__FAULT(scan_grad_initial_no_history)
-                            ? null_value
-                            : gemel__derived_row_of(d, call->d_outputs[gemel__scan_history(s, k)],
-                                                    gemel__derived_initial_row(d));
+      gemel_value row = gemel__derived_row_of(d, call->d_outputs[gemel__scan_history(s, k)],
+                                              gemel__derived_initial_row(d));
       call->d_inputs[gemel__scan_initial(s, k)] =
-          gemel__add_or(GEMEL__FAULT(scan_truncate_initial)
-                            ? gemel_value_output(loop, n)
-                            : gemel__derived_reaching(d, gemel_value_output(loop, n)),
-                        row, call->where);
+          gemel__add_or(gemel__derived_reaching(d, gemel_value_output(loop, n)), row, call->where);
       n++;
     }
   }
@@ -258,7 +245,7 @@ static gemel_status reverse_loop(gemel__derived_loop *d) {
     status = gemel__derived_save(d);
   }
   if (status == GEMEL_OK) {
-    int reverse = GEMEL__FAULT(scan_grad_forward_order) ? d->old.reverse : !d->old.reverse;
+    int reverse = !d->old.reverse;
     gemel_value loop = gemel__derived_apply_loop(d, reverse);
     status = gemel_graph_error(call->graph)->status;
     if (status == GEMEL_OK) {

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <gemel/grad.h>
 #include <gemel/ops.h>
-#include "core/fault.h"
 #include "core/error.h"
 #include "ops/scan-derive.h"
 
@@ -65,7 +64,7 @@ static void enter_tangents(gemel__derived_loop *d) {
   }
   gemel__derived_enter_constants(d);
   for (size_t k = gemel__derived_first_constant(d); k < d->n_in; k++) {
-    if (!gemel_is_null(tangent_of(d, k)) && !GEMEL__FAULT(scan_jvp_constant)) {
+    if (!gemel_is_null(tangent_of(d, k))) {
       add_direction(
           d, k, gemel__derived_enter_constant(d, tangent_of(d, k), gemel__derived_old_input(d, k)));
     }

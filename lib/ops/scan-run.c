@@ -12,7 +12,6 @@
 #include <gemel/tensor.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/runner.h"
 #include "core/tensor.h"
 #include "device/device.h"
@@ -188,15 +187,12 @@ static int reads_initial(const scan_call *c, size_t k) {
 static char *state_place(const scan_call *c, size_t k, int64_t i) {
   const gemel__scan *s = &c->loop->scan;
   char *const *buffers = &c->loop->buffers[2 * k];
-  int64_t odd = GEMEL__FAULT(scan_state_overwritten) ? 0 : (i ^ c->n) & 1;
-  i -= GEMEL__FAULT(scan_history_shifted) && i > 0;
-  int64_t row = s->reverse && !GEMEL__FAULT(scan_reverse_carry) ? c->n - i : i;
+  int64_t odd = (i ^ c->n) & 1;
+  int64_t row = s->reverse ? c->n - i : i;
   if (has_history(c->call, s, k)) {
     return row_of(&c->call->outputs[gemel__scan_history(s, k)], row);
   }
-  return GEMEL__FAULT(scan_initial_changed) && odd && reads_initial(c, k)
-             ? c->call->inputs[gemel__scan_initial(s, k)].data
-             : buffers[odd];
+  return buffers[odd];
 }
 
 /* Where state K is read after I steps. */
@@ -216,10 +212,10 @@ static char *value_place(const scan_call *c, size_t k, int64_t row) {
 
 /* The row that step I reads of sequences and writes of stacks. */
 static int64_t row_of_step(const scan_call *c, int64_t i) {
-  if (c->loop->scan.reverse && !GEMEL__FAULT(scan_reverse_rows)) {
+  if (c->loop->scan.reverse) {
     return c->n - 1 - i;
   }
-  return GEMEL__FAULT(scan_limited_from_end) ? c->length - c->n + i : i;
+  return i;
 }
 
 /* ---- Running ---- */
@@ -266,11 +262,10 @@ static gemel_status step(const scan_call *c, int64_t i) {
   gemel_tensor **in = l->tensors, **out = l->tensors + l->n_inputs;
   int64_t row = row_of_step(c, i);
   for (size_t k = 0; k < s->states; k++) {
-    int stays = GEMEL__FAULT(scan_key_redrawn) && in[k]->dtype == GEMEL_U64;
-    in[k]->data = state_source(c, k, stays ? 0 : i);
+    in[k]->data = state_source(c, k, i);
     out[k]->data = state_place(c, k, i + 1);
   }
-  for (size_t k = 0; k < s->sequences && !(GEMEL__FAULT(scan_row_of_first_step) && i > 0); k++) {
+  for (size_t k = 0; k < s->sequences; k++) {
     in[s->states + k]->data = row_of(&c->call->inputs[gemel__scan_sequence(s, k)], row);
   }
   for (size_t k = 0; k < s->values; k++) {
@@ -302,7 +297,7 @@ static gemel_status run_steps(const scan_call *c, int64_t *done) {
     if (status != GEMEL_OK) {
       return blame_step(c, i, status);
     }
-    i += !(GEMEL__FAULT(scan_until_before) && l->stop);
+    i++;
   }
   *done = i;
   return GEMEL_OK;
@@ -311,7 +306,7 @@ static gemel_status run_steps(const scan_call *c, int64_t *done) {
 /* Rows BEGIN.. of a result become 0. */
 static gemel_status clear_rows(const scan_call *c, const gemel_view *view, int64_t begin) {
   int64_t rows = view->shape[0];
-  return begin < rows && gemel__view_elements(view) > 0 && !GEMEL__FAULT(scan_rows_beyond_kept)
+  return begin < rows && gemel__view_elements(view) > 0
              ? clear(c, row_of(view, begin), view->strides[0] * (rows - begin))
              : GEMEL_OK;
 }
@@ -321,8 +316,7 @@ static gemel_status leave_state(const scan_call *c, size_t k, int64_t done) {
   const gemel__scan *s = &c->loop->scan;
   gemel_view last = c->call->outputs[k];
   char *to = last.data;
-  int64_t early = GEMEL__FAULT(scan_last_one_early) && done > 0;
-  last.data = state_source(c, k, GEMEL__FAULT(scan_last_is_first_row) ? 0 : done - early);
+  last.data = state_source(c, k, done);
   if (has_memory(c->call, k) && last.data != to) {
     GEMEL__TRY(copy_state(c, k, to, &last));
   }
@@ -345,7 +339,7 @@ static gemel_status leave_results(const scan_call *c, int64_t done) {
     }
   }
   if (s->until && has_memory(c->call, gemel__scan_count(s))) {
-    *(int64_t *)out[gemel__scan_count(s)].data = done - GEMEL__FAULT(scan_count_less_one);
+    *(int64_t *)out[gemel__scan_count(s)].data = done;
   }
   return status;
 }
@@ -355,7 +349,6 @@ static gemel_status find_steps(scan_call *c) {
   const gemel__scan *s = &c->loop->scan;
   c->length = gemel__scan_length(c->call, s);
   c->n = s->limited ? *(const int64_t *)c->call->inputs[0].data : c->length;
-  c->n += GEMEL__FAULT(scan_zero_steps_once) && s->limited && c->n == 0 && c->length > 0;
   if (c->n >= 0 && c->n <= c->length) {
     return GEMEL_OK;
   }

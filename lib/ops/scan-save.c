@@ -18,7 +18,6 @@
 #include "core/copy.h"
 #include "core/cut.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/scan-derive.h"
 
 enum { MOST_BYTES = 1 << 30 }; /* of a row, as weights go */

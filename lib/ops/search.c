@@ -8,7 +8,6 @@
 #include <gemel/ops.h>
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
@@ -93,7 +92,7 @@ static const search_function searches[GEMEL_DTYPE_COUNT] = {
 static gemel_status run_searchsorted(const gemel_kernel_call *call) {
   const gemel_view *sorted = &call->inputs[0], *values = &call->inputs[1];
   const gemel_view *out = &call->outputs[0];
-  int right = is_side(&call->attrs[0], "right") && !GEMEL__FAULT(searchsorted_left);
+  int right = is_side(&call->attrs[0], "right");
   int64_t count = gemel__view_elements(values);
   search_function search = searches[sorted->dtype];
 #pragma omp parallel for num_threads(count < WORTH_THREADS ? 1 : call->threads) schedule(static)

@@ -8,7 +8,6 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/facts.h"
@@ -201,7 +200,6 @@ static gemel_status run_pad(const gemel_kernel_call *call) {
     strides[k] = out->strides[k] * (p.interior + 1);
     from += first * x->strides[k];
     to += (p.low + first * (p.interior + 1)) * out->strides[k];
-    to -= GEMEL__FAULT(pad_off_by_one) && p.low > 0 ? out->strides[k] : 0;
   }
   gemel__copy_strided((size_t)gemel__view_item(x), x->rank, shape, to, strides, from, x->strides);
   return GEMEL_OK;
@@ -363,8 +361,7 @@ static gemel_status run_join(const gemel_kernel_call *call) {
   int64_t offset = 0;
   for (size_t k = 0; k < call->n_inputs; k++) {
     const gemel_view *part = &call->inputs[k];
-    int there = part->data == (char *)out->data + offset * out->strides[axis] ||
-                (GEMEL__FAULT(join_twice) && k > 0 && part->data == call->inputs[k - 1].data);
+    int there = part->data == (char *)out->data + offset * out->strides[axis];
     if (!there) {
       copy_part(call, out, part, axis, offset, 0);
     }

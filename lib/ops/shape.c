@@ -8,7 +8,6 @@
 #include <gemel/ops.h>
 #include "core/tensor.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/batch.h"
@@ -330,7 +329,7 @@ static gemel_status run_reshape(const gemel_kernel_call *call) {
   }
   cut_alike(x, out->rank, out->shape, &c);
   for (int k = 0; k < c.rank; k++) {
-    int inner = k > 0 && c.axis[k - 1] == c.axis[k] && !GEMEL__FAULT(reshape_parts);
+    int inner = k > 0 && c.axis[k - 1] == c.axis[k];
     strides[k] = inner ? strides[k - 1] * c.sizes[k - 1] : out->strides[c.axis[k]];
   }
   gemel__copy_strided(item, c.rank, c.sizes, out->data, strides, x->data, c.strides);

@@ -13,7 +13,6 @@
 #include <math.h>
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "core/strided.h"
 #include "ops/reduce.h"
 #include <gemel/context.h>

@@ -8,7 +8,6 @@
  * integer target t is its unit vector.
  */
 #include <gemel/ops.h>
-#include "core/fault.h"
 #include "core/error.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
@@ -160,7 +159,7 @@ static gemel_value unit_vectors(const loss *l) {
 static gemel_value slope_of_logits(const loss *l) {
   gemel_value s = gemel_softmax_at(l->logits, l->axis, l->where);
   if (l->by_index) {
-    return GEMEL__FAULT(cross_entropy_no_target) ? s : gemel_sub_at(s, unit_vectors(l), l->where);
+    return gemel_sub_at(s, unit_vectors(l), l->where);
   }
   s = gemel_mul_at(s, sum_along(l->targets, l->axis, 1, l->where), l->where);
   return gemel_sub_at(s, l->targets, l->where);

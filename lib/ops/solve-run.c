@@ -12,7 +12,6 @@
 #include <math.h>
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "core/strided.h"
 #include "cpu/factor.h"
 #include "cpu/gemm.h"
@@ -193,7 +192,7 @@ typedef enum factored { FACTORED, SINGULAR, NOT_FINITE } factored;
 
 static factored factor(const work *w) {
   const gemel__factoring *f = &w->plan->factoring;
-  fetch(&w->call->inputs[0], GEMEL__FAULT(solve_batch) ? 0 : w->number, w->a);
+  fetch(&w->call->inputs[0], w->number, w->a);
   if (!all_finite(f->dtype, w->a, 0, f->n * f->n)) {
     return NOT_FINITE;
   }
@@ -248,7 +247,7 @@ static determinant determinant_of(const work *w) {
   for (int64_t k = 0; k < f->n && is == FACTORED; k++) {
     int part;
     double pivot = get(f->dtype, w->a, k * f->n + k);
-    int odd = w->pivots[k] != k + 1 && !GEMEL__FAULT(det_sign);
+    int odd = w->pivots[k] != k + 1;
     d.mantissa = frexp(d.mantissa * (odd ? -pivot : pivot), &part);
     d.exponent += part;
   }

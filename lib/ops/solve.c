@@ -12,7 +12,6 @@
 #include <gemel/composite.h>
 #include <gemel/ops.h>
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 
@@ -136,7 +135,7 @@ static gemel_status grad_solve(gemel_derive *call) {
   call->d_inputs[1] = back;
   if (call->wanted[0]) {
     gemel_value outer = product(back, transposed(call->outputs[0], call->where), call->where);
-    call->d_inputs[0] = GEMEL__FAULT(solve_grad_sign) ? outer : gemel_neg_at(outer, call->where);
+    call->d_inputs[0] = gemel_neg_at(outer, call->where);
   }
   return gemel__grad_done(call);
 }

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "core/strided.h"
 #include "cpu/walk.h"
 #include "ops/rule.h"
@@ -291,9 +290,8 @@ static void put_part(const places *p, gemel__row_function row, int64_t begin, in
     char *at[SIDES];
     outer_at(p, begin, at);
     for (int64_t n = 0; n < p->count; n++) {
-      int64_t k = GEMEL__FAULT(put_first_stays) ? p->count - 1 - n : n;
-      char *to = at[TABLE] + p->offsets[TABLE][k];
-      const char *from = at[OTHER] + p->offsets[OTHER][k];
+      char *to = at[TABLE] + p->offsets[TABLE][n];
+      const char *from = at[OTHER] + p->offsets[OTHER][n];
       if (p->inner_rank < 2) {
         row(last - first, to + first * step, step, from + first * other_step, other_step);
       } else {

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <gemel/composite.h>
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
 #include "ops/take.h"
@@ -125,8 +124,7 @@ static gemel_status grad_take(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
   call->d_inputs[0] = call->d_inputs[1] = null_value;
   if (!gemel_is_null(g) && call->wanted[0]) {
-    call->d_inputs[0] = put(call, gemel__filled_like(call->inputs[0], 0, call->where), g,
-                            GEMEL__FAULT(take_grad_sets) ? "set" : "add");
+    call->d_inputs[0] = put(call, gemel__filled_like(call->inputs[0], 0, call->where), g, "add");
   }
   return gemel__grad_done(call);
 }

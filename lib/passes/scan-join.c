@@ -23,7 +23,6 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/intern.h"
 #include "core/tensor.h"
 #include "ops/rule.h"

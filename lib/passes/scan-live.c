@@ -6,7 +6,6 @@
  */
 #include "core/alloc.h"
 #include "core/attrs.h"
-#include "core/fault.h"
 #include "core/tensor.h"
 #include "passes/scan-parts.h"
 
@@ -94,7 +93,7 @@ void gemel__join_find_live(gemel__join *j, gemel__join_part *p) {
   while (p->depth > 0) {
     uint32_t node = p->stack[--p->depth], count, k = p->input_of[node];
     const gemel__ref *in = gemel__node_inputs(body, node, &count);
-    if (k > 0 && k <= p->old.scan.states && !GEMEL__FAULT(scan_prune_indirect)) {
+    if (k > 0 && k <= p->old.scan.states) {
       need_output(j, p, k - 1);
     }
     for (uint32_t i = 0; i < count; i++) {

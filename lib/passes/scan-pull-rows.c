@@ -6,7 +6,6 @@
  * each operation of it has a hook BATCH. What the products read is stacked in its place.
  */
 #include "core/alloc.h"
-#include "core/fault.h"
 #include "passes/scan-pull.h"
 #include "passes/scan-rows.h"
 
@@ -206,10 +205,10 @@ static gemel_status find_operands(const gemel__pull *p, const gemel__pull_rows *
 
 /* P->behind, from RESULTS, which are those of the stacks that left. */
 static void spread_results(gemel__pull *p, const gemel_value *results) {
-  size_t n = 0, last = p->n_pulled[1] - 1;
+  size_t n = 0;
   for (size_t k = 0; k < p->old.scan.values; k++) {
     if (p->pulled[p->old.scan.states + k]) {
-      p->behind[k] = results[GEMEL__FAULT(scan_pull_crossed) ? last - n : n];
+      p->behind[k] = results[n];
       n++;
     }
   }

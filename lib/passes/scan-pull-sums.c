@@ -12,7 +12,6 @@
  */
 #include <gemel/ops.h>
 #include "core/dtype.h"
-#include "core/fault.h"
 #include "ops/linalg.h"
 #include "ops/rule.h"
 #include "passes/scan-pull.h"

@@ -17,7 +17,6 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/rule.h"
 #include "passes/passes.h"
 
@@ -234,7 +233,7 @@ static gemel_value rows_at(const gemel__pull *p, gemel__row_source source, size_
   if (source == GEMEL__ROWS_STACK) {
     return stack_result(p, k);
   }
-  int backwards = s->reverse && !GEMEL__FAULT(scan_pull_reversed);
+  int backwards = s->reverse;
   return gemel__scan_rows(
       state_result(p, k, 1),
       gemel_dim_constant(p->context, backwards != (source == GEMEL__ROWS_BEHIND)),

@@ -17,7 +17,6 @@
 #include "core/alloc.h"
 #include "core/copy.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/batch.h"
 #include "ops/rule.h"
 #include "passes/loop.h"

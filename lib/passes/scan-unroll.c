@@ -7,7 +7,6 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "ops/rule.h"
 #include "passes/loop.h"
 #include "passes/passes.h"
@@ -40,7 +39,7 @@ static gemel_value *state_at(const unroll *u, int64_t step, size_t k) {
 
 /* The row to which step I belongs. */
 static int64_t row_of(const unroll *u, int64_t i) {
-  return u->loop.scan.reverse && !GEMEL__FAULT(scan_unroll_reversed) ? u->steps - 1 - i : i;
+  return u->loop.scan.reverse ? u->steps - 1 - i : i;
 }
 
 /* Row T of X, without the axis of rows. */

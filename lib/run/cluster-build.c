@@ -11,7 +11,6 @@
 #include <string.h>
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "core/strided.h"
 
 enum {
@@ -154,9 +153,8 @@ static cluster_operand *operand_of(cluster_builder *b, uint16_t ref) {
 static void spread(const gemel__plan_layout *shape, const gemel__plan_layout *l, int64_t *strides) {
   int shift = shape->rank - l->rank;
   for (int k = 0; k < shape->rank; k++) {
-    int axis = GEMEL__FAULT(fused_order_lost) ? k : gemel__layout_axis(shape, k);
-    int absent = axis < shift || (shift > 0 && GEMEL__FAULT(fused_broadcast_row)) ||
-                 (l->shape[axis - shift] == 1 && shape->shape[axis] != 1);
+    int axis = gemel__layout_axis(shape, k);
+    int absent = axis < shift || (l->shape[axis - shift] == 1 && shape->shape[axis] != 1);
     strides[k] = absent ? 0 : l->strides[axis - shift];
   }
 }
@@ -216,15 +214,13 @@ static gemel_status build_loads(cluster_builder *b) {
     const gemel__cluster_load *from = &b->cluster->loads[k];
     gemel__load *to = &b->loop->loads[k];
     size_t bytes = gemel_dtype_size(from->layout->dtype);
-    int forgotten = GEMEL__FAULT(loop_view_offset) && from->layout->dense;
     to->kind = (uint8_t)load_kind(b, k, bytes);
     to->element_bytes = (uint8_t)bytes;
     to->strides = NULL;
     if (to->kind == GEMEL__LOAD_GATHER || to->kind == GEMEL__LOAD_ROW) {
       GEMEL__TRY(copy_strides(b, k + 1, &to->strides));
     }
-    if (gemel__fix(b->planner, &to->data, from->buffer, forgotten ? 0 : from->layout->offset) !=
-        0) {
+    if (gemel__fix(b->planner, &to->data, from->buffer, from->layout->offset) != 0) {
       return gemel__no_memory(b->planner->error, "a plan");
     }
     b->loads[k].dtype = from->layout->dtype;
@@ -242,8 +238,7 @@ static gemel_status build_loads(cluster_builder *b) {
 static gemel_status result_reg(cluster_builder *b, uint32_t k, size_t bytes, uint16_t *made) {
   const gemel__plan_place *place = &b->planner->places[b->cluster->members[k].value];
   gemel__loop_store *store = &b->loop->stores[b->loop->n_stores];
-  if (place->buffer == NULL ||
-      (GEMEL__FAULT(fused_store_left_out) && b->cluster->members[k].uses_inside > 0)) {
+  if (place->buffer == NULL) {
     *made = new_reg(b, IN_BUFFER, bytes);
     return GEMEL_OK;
   }
@@ -258,8 +253,7 @@ static gemel_status result_reg(cluster_builder *b, uint32_t k, size_t bytes, uin
   b->regs[*made].keep = 1;
   store->slot = *made;
   b->loop->n_stores++;
-  if (gemel__fix(b->planner, &store->data, place->buffer,
-                 GEMEL__FAULT(fused_store_offset) ? 0 : place->layout->offset) != 0) {
+  if (gemel__fix(b->planner, &store->data, place->buffer, place->layout->offset) != 0) {
     return gemel__no_memory(b->planner->error, "a plan");
   }
   return GEMEL_OK;
@@ -287,7 +281,7 @@ static gemel_status build_member(cluster_builder *b, uint32_t k) {
   GEMEL__TRY(result_reg(b, k, gemel_dtype_size(result), &made->raw));
   if (wide) {
     add_step(b, NULL, result == GEMEL_F16 ? narrow_f16 : narrow_bf16, made->raw, &computed, 1);
-    made->wide = GEMEL__FAULT(half_not_rounded) ? computed : NONE;
+    made->wide = NONE;
   } else {
     add_member_step(b, m->node, result, made->raw, in, m->n_in);
   }
@@ -353,8 +347,8 @@ static int chain_end(const cluster_builder *b, int first, const uint16_t *reads)
     uint16_t inside =
         (uint16_t)((next->in[0] == out) +
                    (b->rows[k + 1] != NULL && b->rows[k + 1]->n_inputs > 1 && next->in[1] == out));
-    if (b->regs[out].keep || (reads[out] != inside && !GEMEL__FAULT(fused_chain_swallows)) ||
-        b->floats[k + 1] != b->floats[first] || link_of(b, k + 1, out) == NULL) {
+    if (b->regs[out].keep || reads[out] != inside || b->floats[k + 1] != b->floats[first] ||
+        link_of(b, k + 1, out) == NULL) {
       break;
     }
     k++;
@@ -481,7 +475,7 @@ static void assign_buffers(cluster_builder *b) {
     }
     n = k == n ? n + 1 : n;
     x->slot = (uint16_t)k;
-    held_until[k] = x->keep ? MAX_STEPS : x->last - GEMEL__FAULT(fused_tile_freed_early);
+    held_until[k] = x->keep ? MAX_STEPS : x->last;
     width[k] = x->bytes;
   }
   b->loop->n_buffers = (uint16_t)n;

@@ -10,7 +10,6 @@
 
 #include <string.h>
 #include "core/error.h"
-#include "core/fault.h"
 
 static int same_shape(const gemel__plan_layout *a, const gemel__plan_layout *b) {
   return a == b ||
@@ -36,14 +35,10 @@ static int may_overwrite(const gemel__cluster *cluster, const gemel__cluster_loa
     readers += cluster->loads[k].buffer == load->buffer;
     uses += cluster->loads[k].buffer == load->buffer ? cluster->loads[k].uses : 0;
   }
-  return load->buffer->remaining == uses &&
-         (readers == 1 || GEMEL__FAULT(fused_overwrite_crosswise)) &&
-         (load->last <= member || GEMEL__FAULT(fused_overwrite)) &&
+  return load->buffer->remaining == uses && readers == 1 && load->last <= member &&
          (load->layout->dense || load->layout->channels_last) &&
-         (load->layout->channels_last == result->channels_last ||
-          GEMEL__FAULT(fused_order_overwrites)) &&
-         same_shape(load->layout, result) && load->layout->offset == 0 &&
-         load->layout->bytes == result->bytes;
+         load->layout->channels_last == result->channels_last && same_shape(load->layout, result) &&
+         load->layout->offset == 0 && load->layout->bytes == result->bytes;
 }
 
 static gemel__run_buffer *take_over(gemel__planner *planner, gemel__cluster *cluster,

@@ -12,7 +12,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "run/record.h"
 
 /* ---- Making and freeing ---- */
@@ -329,8 +328,7 @@ static gemel_status empty_staging(gemel__execution *e, gemel_tensor **outputs) {
   for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
     gemel_tensor *t = outputs[k];
     if (t != NULL && e->ports[e->f->program.n_inputs + k] != t->data) {
-      const gemel_tensor *other =
-          GEMEL__FAULT(staging_of_another) && k > 0 ? e->staging[k - 1] : NULL;
+      const gemel_tensor *other = NULL;
       int mistaken = other != NULL && other->dtype == t->dtype && other->rank == t->rank &&
                      same_sizes(t->rank, other->shape, t->shape);
       GEMEL__TRY(gemel__tensor_copy_elements(t, mistaken ? other : e->staging[k], e->f->threads,
@@ -375,7 +373,7 @@ static gemel__segment *find_child(gemel__segment *segment, int64_t size) {
   gemel__segment **link;
   for (link = &segment->children; *link != NULL; link = &(*link)->next) {
     gemel__segment *child = *link;
-    if (child->size == size || (GEMEL__FAULT(plan_of_other_size) && child->size < size)) {
+    if (child->size == size) {
       *link = child->next;
       child->next = segment->children;
       segment->children = child;

@@ -10,7 +10,6 @@
  * It is the call that puts such an update there, since whether anybody else holds the value is
  * known only then; so one plan serves for both.
  */
-#include "core/fault.h"
 #include "run/planner.h"
 
 const gemel__run_buffer *gemel__state_buffer(const gemel__planner *planner, uint32_t output,
@@ -34,7 +33,7 @@ const gemel__run_buffer *gemel__state_buffer(const gemel__planner *planner, uint
 void gemel__update_placed(gemel__planner *planner, uint32_t output,
                           const gemel__plan_layout *layout, uint32_t reads) {
   const gemel__run_buffer *state = gemel__state_buffer(planner, output, layout);
-  if (state != NULL && (state->remaining == reads || GEMEL__FAULT(update_while_read))) {
+  if (state != NULL && state->remaining == reads) {
     planner->updates[output] = planner->segment->n_instrs + 1;
   }
 }
@@ -71,8 +70,7 @@ void gemel__updates_settle(gemel__planner *planner) {
   }
   for (uint32_t k = 0; k < planner->f->program.n_outputs; k++) {
     size_t made = planner->updates[k];
-    planner->plan->in_place[k] =
-        made > failing || (made > 0 && GEMEL__FAULT(update_then_fails)) ||
-        (made > 0 && made == failing && fails_first(planner, &s->instrs[made - 1]));
+    planner->plan->in_place[k] = made > failing || (made > 0 && made == failing &&
+                                                    fails_first(planner, &s->instrs[made - 1]));
   }
 }

@@ -12,7 +12,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 
 enum { UNIT = 64, LOOK_AHEAD = 8, SMALL_PLACE = 4096, POISON = 0xff };
 
@@ -126,8 +125,7 @@ gemel__run_buffer *gemel__buffer_over(gemel__planner *planner, gemel__run_buffer
 
 gemel_status gemel__buffer_use(gemel__planner *planner, gemel__run_buffer *buffer, uint32_t count) {
   buffer->remaining -= count;
-  if (buffer->remaining != (GEMEL__FAULT(buffer_freed_early) ? 1 : 0) ||
-      buffer->kind != GEMEL__B_ARENA || planner->f->plain) {
+  if (buffer->remaining != 0 || buffer->kind != GEMEL__B_ARENA || planner->f->plain) {
     return GEMEL_OK;
   }
   put_free(&planner->memories[buffer->device], buffer->slot);
@@ -164,7 +162,7 @@ static int64_t lay_out(gemel__run_memory *m) {
   int64_t end = 0;
   size_t k;
   for (k = 0; k < m->n_slots; k++) {
-    m->slots[k].offset = end - (GEMEL__FAULT(places_overlap) && k > 0 ? UNIT : 0);
+    m->slots[k].offset = end;
     if (m->slots[k].bytes > GEMEL__MAX_BYTES - end) {
       return -1;
     }

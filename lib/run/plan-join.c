@@ -9,7 +9,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "device/kernels.h"
 #include "run/planner.h"
 
@@ -188,7 +187,7 @@ static gemel_status home_of(gemel__planner *planner, uint32_t node, const gemel_
 /* Memory for HOME, which is the result of NODE: from now on, though it isn't all there yet. */
 static gemel_status begin(gemel__planner *planner, uint32_t node, gemel__home *home) {
   const gemel__run_program *p = &planner->f->program;
-  uint32_t uses = GEMEL__FAULT(join_not_held) ? 0 : p->uses[p->nodes[node].value];
+  uint32_t uses = p->uses[p->nodes[node].value];
   home->buffer = gemel__buffer_new(planner, 0, home->layout->bytes, uses);
   return home->buffer == NULL ? out_of_memory(planner)
          : planner->f->poison

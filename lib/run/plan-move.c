@@ -8,7 +8,6 @@
  * segment.
  */
 #include "core/error.h"
-#include "core/fault.h"
 #include "run/planner.h"
 
 static gemel_status out_of_memory(gemel__planner *planner) {
@@ -70,9 +69,8 @@ gemel_status gemel__plan_result(gemel__planner *planner, uint32_t output,
   gemel__run_buffer *buffer = from->buffer;
   gemel__move move = {
       .device = device_of(planner, buffer), .layout = from->layout, .output = output};
-  int forgotten = GEMEL__FAULT(result_view_offset) && from->layout->dense;
   return emit(planner, GEMEL__INSTR_RESULT, planner->f->program.n_nodes, buffer->device, move,
-              buffer, forgotten ? 0 : from->layout->offset, NULL, 0);
+              buffer, from->layout->offset, NULL, 0);
 }
 
 /* ---- Transfers ---- */
@@ -102,9 +100,7 @@ static gemel_status emit_upload(gemel__planner *planner, uint32_t node,
                                 const gemel__run_buffer *room, const gemel__run_buffer *to,
                                 int64_t bytes) {
   GEMEL__TRY(emit_bytes(planner, GEMEL__INSTR_UPLOAD, node, to->device, room, 0, to, bytes));
-  if (!GEMEL__FAULT(gpu_upload_early)) {
-    gemel__emitted_after(planner);
-  }
+  gemel__emitted_after(planner);
   return GEMEL_OK;
 }
 
@@ -118,9 +114,7 @@ static gemel_status plan_upload(gemel__planner *planner, uint32_t node,
   }
   GEMEL__TRY(gemel__plan_copy(planner, node, source->layout, source->buffer,
                               &(gemel__plan_place){.layout = dense, .buffer = room}));
-  return GEMEL__FAULT(gpu_upload_left_out) && dense->bytes <= 8
-             ? GEMEL_OK
-             : emit_upload(planner, node, room, to, dense->bytes);
+  return emit_upload(planner, node, room, to, dense->bytes);
 }
 
 /* The elements at SOURCE, on a device, go to TO on the host or on another device: in row-major
@@ -132,11 +126,11 @@ static gemel_status plan_download(gemel__planner *planner, uint32_t node,
   gemel__run_buffer *from = source->buffer, *room = staging(planner, device, dense->bytes);
   gemel__run_buffer *end =
       room != NULL && to->device != 0 ? staging(planner, to->device, dense->bytes) : to;
-  int64_t offset = GEMEL__FAULT(gpu_download_offset) ? 0 : source->layout->offset;
+  int64_t offset = source->layout->offset;
   if (room == NULL || end == NULL) {
     return planner->error->status;
   }
-  if (!source->layout->dense && !GEMEL__FAULT(gpu_download_strided)) {
+  if (!source->layout->dense) {
     from = gemel__buffer_new(planner, device, dense->bytes, 1);
     offset = 0;
     if (from == NULL) {
@@ -148,9 +142,7 @@ static gemel_status plan_download(gemel__planner *planner, uint32_t node,
   GEMEL__TRY(
       emit_bytes(planner, GEMEL__INSTR_DOWNLOAD, node, device, from, offset, room, dense->bytes));
   GEMEL__TRY(emit_bytes(planner, GEMEL__INSTR_FETCH, node, device, room, 0, end, dense->bytes));
-  if (!GEMEL__FAULT(gpu_fetch_early)) {
-    gemel__emitted_after(planner);
-  }
+  gemel__emitted_after(planner);
   if (from != source->buffer) {
     GEMEL__TRY(gemel__buffer_use(planner, from, 1));
   }
@@ -162,7 +154,7 @@ static gemel_status transfer_constant(gemel__planner *planner, const gemel__plan
                                       uint8_t device, gemel__plan_place *to) {
   const gemel__run_program *p = &planner->f->program;
   size_t bytes = (size_t)from->layout->bytes;
-  int64_t offset = GEMEL__FAULT(gpu_constant_offset) ? 0 : from->layout->offset;
+  int64_t offset = from->layout->offset;
   char *data = bytes > 0 ? gemel__segment_value(planner, device, bytes) : NULL;
   if (bytes > 0 && data == NULL) {
     return planner->error->status;

@@ -12,7 +12,6 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "device/kernels.h"
 #include "run/autotune.h"
 #include "run/instr.h"
@@ -244,9 +243,8 @@ static gemel_status fix_views(gemel__planner *planner, uint32_t node,
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
   for (k = 0; k < count; k++) {
     const gemel__plan_place *place = &planner->places[in[k]];
-    int forgotten = GEMEL__FAULT(kernel_view_offset) && place->layout->dense;
-    if (gemel__fix(planner, (void *)&call->inputs[k].data, place->buffer,
-                   forgotten ? 0 : place->layout->offset) != 0) {
+    if (gemel__fix(planner, (void *)&call->inputs[k].data, place->buffer, place->layout->offset) !=
+        0) {
       return out_of_memory(planner);
     }
   }
@@ -343,8 +341,7 @@ static int may_overwrite(const gemel__planner *planner, uint32_t node, uint32_t 
   const gemel__plan_place *from = &planner->places[in[k]];
   const gemel__plan_layout *made = planner->places[value].layout;
   return !planner->f->plain && from->buffer->kind == GEMEL__B_ARENA &&
-         reads_of(planner, node, from->buffer) == 1 &&
-         (from->buffer->remaining == 1 || GEMEL__FAULT(overwrites_while_read)) &&
+         reads_of(planner, node, from->buffer) == 1 && from->buffer->remaining == 1 &&
          from->layout->dense && made->dense && from->layout->offset == 0 && p->uses[value] > 0 &&
          p->value_types[in[k]] == p->value_types[value] && from->buffer->bytes == made->bytes &&
          gemel__run_program_output(p, value) == p->n_outputs;
@@ -379,7 +376,7 @@ static gemel_status place_update(gemel__planner *planner, uint32_t node, uint32_
   uint32_t k = (uint32_t)p->ops[p->nodes[node].op].op->record.overwrites - 1;
   uint32_t reads = state != NULL ? reads_of(planner, node, state) : 0;
   if (state == NULL || reads > 1 ||
-      (reads == 1 && !GEMEL__FAULT(update_reads_otherwise) &&
+      (reads == 1 &&
        (value != p->nodes[node].value || k >= count || planner->places[in[k]].buffer != state ||
         planner->places[in[k]].layout->offset != 0 || !planner->places[in[k]].layout->dense))) {
     return GEMEL_OK;
@@ -539,7 +536,7 @@ static gemel_status plan_view(gemel__planner *planner, uint32_t node, gemel_kern
   if (place->layout == NULL) {
     return out_of_memory(planner);
   }
-  source->buffer->remaining += GEMEL__FAULT(view_not_counted) ? 0 : p->uses[value];
+  source->buffer->remaining += p->uses[value];
   return release_operands(planner, node);
 }
 

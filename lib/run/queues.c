@@ -10,7 +10,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "run/execution.h"
 
 /* ---- Order ---- */
@@ -43,9 +42,6 @@ static void drain(merger *m, uint32_t q, uint32_t base) {
     gemel__instr instr = m->from[k];
     if (instr.after != GEMEL__NO_INSTR) {
       uint32_t number = m->number[instr.after - base];
-      if (number == GEMEL__NO_INSTR && GEMEL__FAULT(gpu_order_lost)) {
-        number = 0;
-      }
       if (number == GEMEL__NO_INSTR) {
         return;
       }
@@ -146,7 +142,7 @@ void gemel__stretches_free(const gemel__run_program *p, gemel__segment *s) {
   for (size_t k = 0; k < s->n_stretches; k++) {
     const gemel_device *device = p->devices[s->stretches[k].queue];
     for (int i = 0; i < GEMEL__RECORDINGS; i++) {
-      if (s->stretches[k].kept[i].recording != NULL && !GEMEL__FAULT(gpu_recording_kept)) {
+      if (s->stretches[k].kept[i].recording != NULL) {
         device->forget(device->user, s->stretches[k].kept[i].recording);
       }
       gemel__free(s->stretches[k].kept[i].ports, ports * sizeof(char *));
@@ -169,10 +165,7 @@ static const gemel_device *port_device(const gemel__run_program *p, uint32_t k) 
 static int same_ports(const gemel__execution *e, char *const *ports) {
   const gemel__run_program *p = &e->f->program;
   for (uint32_t k = 0; k < p->n_inputs + p->n_outputs; k++) {
-    if (ports[k] != e->ports[k] &&
-        !(k < p->n_inputs ? GEMEL__FAULT(gpu_recording_inputs)
-                          : GEMEL__FAULT(gpu_recording_outputs)) &&
-        port_device(p, k) != &gemel__host_device) {
+    if (ports[k] != e->ports[k] && port_device(p, k) != &gemel__host_device) {
       return 0;
     }
   }
@@ -198,7 +191,7 @@ static void keep_ports(gemel__execution *e, gemel__stretch *t) {
   for (int k = 1; k < GEMEL__RECORDINGS; k++) {
     oldest = t->kept[k].used < t->kept[oldest].used ? k : oldest;
   }
-  if (t->kept[oldest].recording != NULL && !GEMEL__FAULT(gpu_recording_replaced)) {
+  if (t->kept[oldest].recording != NULL) {
     device->forget(device->user, t->kept[oldest].recording);
     t->kept[oldest].recording = NULL;
   }
@@ -255,7 +248,7 @@ gemel_status gemel__stretch_run(gemel__execution *e, const gemel__segment *s, ge
     status = record(e, s, t, &t->kept[k].recording);
   }
   t->kept[k].used = e->calls;
-  e->asked |= s->uploads + s->downloads > 0 && !GEMEL__FAULT(gpu_recording_asked);
+  e->asked |= s->uploads + s->downloads > 0;
   if (status == GEMEL_OK) {
     status = device->replay(device->user, t->kept[k].recording, &e->error);
   }

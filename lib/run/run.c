@@ -9,7 +9,6 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "run/planner.h"
 
 static void patch(gemel__execution *e, const gemel__segment *s) {
@@ -39,9 +38,7 @@ static gemel_status run_result(gemel__execution *e, const gemel__move *move) {
 }
 
 static gemel_status run_fetch(gemel__execution *e, const gemel__move *move) {
-  GEMEL__TRY(GEMEL__FAULT(gpu_fetch_no_wait)
-                 ? GEMEL_OK
-                 : move->device->synchronize(move->device->user, &e->error));
+  GEMEL__TRY(move->device->synchronize(move->device->user, &e->error));
   memcpy(move->to, move->from, (size_t)move->bytes);
   return GEMEL_OK;
 }
@@ -130,8 +127,7 @@ static gemel_status run_dynamic(gemel__execution *e, gemel__invocation *inv) {
   const gemel_kernel *k = inv->candidates;
   gemel_status status = GEMEL_OK;
   size_t i;
-  for (i = GEMEL__FAULT(size_of_first_call) && inv->chosen != NULL ? inv->n_runtime : 0;
-       i < inv->n_runtime && status == GEMEL_OK; i++) {
+  for (i = 0; i < inv->n_runtime && status == GEMEL_OK; i++) {
     status = gemel__dim_evaluate(e->f->program.context, inv->runtime[i].dim, look_up_runtime, &l,
                                  inv->runtime[i].target, &e->error);
   }
@@ -233,7 +229,7 @@ gemel_status gemel__segment_run(gemel__execution *e, gemel__segment *s) {
   patch(e, s);
   e->error.status = GEMEL_OK;
   e->done = 0;
-  if (e->asked && s->uploads > 0 && !GEMEL__FAULT(gpu_staging_reused)) {
+  if (e->asked && s->uploads > 0) {
     status = gemel__synchronize(e); /* the last call's uploads may still read staging memory */
   }
   if (status == GEMEL_OK) {

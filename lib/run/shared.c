@@ -17,7 +17,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "core/fault.h"
 #include "device/device.h"
 #include "run/execution.h"
 
@@ -85,7 +84,7 @@ gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, g
   pthread_rwlock_wrlock(&shared->lock);
   gemel_tensor *before = shared->value;
   shared->value = copy;
-  shared->version += before == NULL || !GEMEL__FAULT(set_keeps_version);
+  shared->version++;
   pthread_rwlock_unlock(&shared->lock);
   gemel_tensor_unref(before);
   return GEMEL_OK;
@@ -228,14 +227,13 @@ static int held_elsewhere(const gemel_tensor *tensor) {
  * else the spare one where it fits, if nobody else holds it; NULL: a new one. */
 static gemel_tensor *room_for_update(gemel_shared *shared, int in_place) {
   const gemel_tensor *value = shared->value, *spare = shared->spare;
-  if (in_place && (!held_elsewhere(value) || GEMEL__FAULT(update_over_value))) {
+  if (in_place && !held_elsewhere(value)) {
     gemel_tensor_unref(shared->spare);
     shared->spare = NULL;
     return shared->value;
   }
-  if (spare != NULL && (!held_elsewhere(spare) || GEMEL__FAULT(update_over_spare)) &&
-      spare->device == value->device && spare->dtype == value->dtype &&
-      spare->rank == value->rank &&
+  if (spare != NULL && !held_elsewhere(spare) && spare->device == value->device &&
+      spare->dtype == value->dtype && spare->rank == value->rank &&
       memcmp(spare->shape, value->shape, (size_t)value->rank * sizeof *value->shape) == 0) {
     return shared->spare;
   }
@@ -246,8 +244,7 @@ static gemel_tensor *room_for_update(gemel_shared *shared, int in_place) {
 
 /* The value of SHARED, which is locked for writing, goes to DEVICE. */
 static gemel_status move_to(gemel_shared *shared, const gemel_device *device, gemel_error *error) {
-  int lost = GEMEL__FAULT(lift_moved_lost) && shared->spare != NULL;
-  gemel_tensor *there = gemel_tensor_transfer(lost ? shared->spare : shared->value, device, error);
+  gemel_tensor *there = gemel_tensor_transfer(shared->value, device, error);
   if (there == NULL) {
     return error->status;
   }
@@ -301,10 +298,7 @@ gemel_status gemel__states_enter(gemel__execution *e, gemel_tensor *const *input
     return status;
   }
   for (uint32_t k = 0; k < f->program.n_inputs; k++) {
-    int stale = GEMEL__FAULT(stale_state) && f->states[k] != NULL && f->states[k]->spare != NULL;
-    e->all_inputs[k] = stale                  ? f->states[k]->spare
-                       : f->states[k] != NULL ? f->states[k]->value
-                                              : inputs[next++];
+    e->all_inputs[k] = f->states[k] != NULL ? f->states[k]->value : inputs[next++];
   }
   next = 0;
   for (uint32_t k = 0; k < f->program.n_outputs; k++) {
@@ -321,23 +315,16 @@ void gemel__states_place(gemel__execution *e) {
   }
 }
 
-/* An update raises its variable's version. BEFORE: how many of this call have done so. */
-static int is_raised(const gemel_shared *shared, const gemel_tensor *next, size_t before) {
-  return !GEMEL__FAULT(update_keeps_version) &&
-         !(GEMEL__FAULT(update_in_place_version) && next == shared->value) &&
-         !(GEMEL__FAULT(update_one_version) && before > 0);
-}
-
 /* Values change places with the spare tensors that the call wrote, where it wrote to these. */
 static void exchange(gemel__execution *e, gemel_tensor **outputs) {
-  size_t next = 0, raised = 0;
+  size_t next = 0;
   for (uint32_t k = 0; k < e->f->program.n_outputs; k++) {
     gemel_shared *shared = e->f->updates[k];
     if (shared == NULL) {
       outputs[next++] = e->all_outputs[k];
       continue;
     }
-    shared->version += is_raised(shared, e->all_outputs[k], raised++);
+    shared->version++; /* an update raises its variable's version */
     if (e->all_outputs[k] != shared->value) {
       shared->spare = shared->value;
       shared->value = e->all_outputs[k];

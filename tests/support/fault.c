@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The switch of the planted faults; empty in an ordinary build.
+ * The switch of the planted faults.
  */
-#include "core/fault.h"
+#include "support/fault.h"
 
-#ifdef GEMEL_FAULTS
 int gemel__fault_active;
 
 static const struct {
@@ -12,7 +11,7 @@ static const struct {
 } faults[] = {
     {"none", ""},
 #define FAULT(name, what) {#name, what},
-#include "core/fault.def"
+#include "support/fault.def"
 #undef FAULT
 };
 
@@ -23,7 +22,3 @@ const char *gemel__fault_name(int id) {
 const char *gemel__fault_what(int id) {
   return faults[id].what;
 }
-#else
-/* ISO C wants a translation unit not to be empty. */
-typedef int gemel__no_faults;
-#endif

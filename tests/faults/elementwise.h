@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Planted faults of scalar kernels, for the tests' build only (core/fault.h): wrong kernels that
- * are handed out in the place of right ones. Included by elementwise-kernels.c.
+ * Planted faults of scalar kernels: wrong kernels that are handed out in the place of right ones.
+ * Included by the copy of elementwise-kernels.c.
  */
 #include <math.h>
 #include <stdint.h>
-#include "core/fault.h"
 
 /* -x as 0 - x: right but for -(+0). */
 static void neg_by_subtraction(size_t n, void *out, const void *const *in) {
