@@ -27,6 +27,10 @@ function read_attr(text) {
   if (LIST) sub(/s$/, "", KIND)
 }
 
+# What stands for an option that isn't named, and whether VALUE is anything else.
+function nothing() { return KIND == "dim" ? "GEMEL_DIM_NONE" : "(" c_type(KIND) ")0" }
+function is_given(value) { return KIND == "dim" ? "!gemel_dim_is_none(" value ")" : value " != 0" }
+
 function declared(type, name) { return type (type ~ /\*$/ ? "" : " ") name }
 
 # The statements that fill in one attribute from COUNT, VALUES (of a list) or VALUE.
@@ -80,7 +84,7 @@ function emit(name, inputs, attrs, summary,    n, i, m, q, body, members, severa
       sub(/n_attrs \+= options != NULL \? options->[a-z_]*.values : NULL != NULL/, "n_attrs += options != NULL \\&\\& options->" AN ".values != NULL", body)
     } else {
       members = members "  " declared(c_type(KIND), AN) ";\n"
-      body = body fill_in("", "options != NULL ? options->" AN " : (" c_type(KIND) ")0", several && FALLBACK != "0" ? "options != NULL && options->" AN " != 0" : "options != NULL")
+      body = body fill_in("", "options != NULL ? options->" AN " : " nothing(), several && FALLBACK != "0" ? "options != NULL && " is_given("options->" AN) : "options != NULL")
     }
   }
   if (OPERANDS == 0 && VARIADIC == "") { PARAMS = "gemel_graph *graph" SEP PARAMS; ARGS = "graph" SEP ARGS }
@@ -142,7 +146,7 @@ BEGIN {
   print " *"
   print " * Attributes that an operation needs are arguments (lists are a count and an array), those that it can"
   print " * do without are options: a list that isn't named is absent; where options are given, a scalar that"
-  print " * isn't named is 0, which stands for what the operation falls back to if it has several. Sizes known only"
+  print " * isn't named is 0, or no dim, which stands for what the operation falls back to if it has several. Sizes known only"
   print " * at run time are dims made by gemel_dim_of. All builders return the null value when an input is null or"
   print " * the graph refuses, with the first error on the graph; none is thread-safe against another call on the"
   print " * same graph.\n */"
