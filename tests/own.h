@@ -161,7 +161,7 @@ static gemel_status sample_own(gemel_sample *call) {
   for (k = 0; k < (int)call->n_inputs; k++) {
     call->inputs[k] = gemel_type_of_shape(call->context, call->dtype, rank, shape);
     call->ranges[k] = o->range;
-    if (call->inputs[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(call->inputs[k])) {
       return GEMEL_NO_MEMORY;
     }
   }

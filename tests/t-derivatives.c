@@ -41,7 +41,7 @@ static gemel_value scaled(gemel_value x, double c) {
 static gemel_status infer(gemel_infer *call) {
   call->n_outputs = 2;
   call->outputs[0] = call->outputs[1] = call->inputs[0];
-  return call->inputs[0] == call->inputs[1] ? GEMEL_OK : GEMEL_BAD_TYPE;
+  return gemel_type_equal(call->inputs[0], call->inputs[1]) ? GEMEL_OK : GEMEL_BAD_TYPE;
 }
 
 static gemel_status build(gemel_reference_build *call) {

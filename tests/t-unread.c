@@ -238,7 +238,7 @@ static gemel_status sample_two(gemel_sample *call) {
   call->n_inputs = 1;
   call->inputs[0] = gemel_type_of_shape(call->context, GEMEL_F64, 1, &n);
   call->ranges[0] = GEMEL_RANGE_ANY;
-  return call->inputs[0] != GEMEL_TYPE_NONE ? GEMEL_OK : GEMEL_NO_MEMORY;
+  return gemel_type_is_none(call->inputs[0]) ? GEMEL_NO_MEMORY : GEMEL_OK;
 }
 
 static gemel_status build_two(gemel_reference_build *call) {

@@ -147,7 +147,7 @@ static struct memo_type *memo_entry(const struct application *a, struct memo_typ
   memcpy(wanted->inputs, a->types, a->n * sizeof *a->types);
   uint64_t hash = wanted->what;
   for (int k = 0; k < MEMO_INPUTS; k++) {
-    hash = gemel__mix(hash ^ wanted->inputs[k]);
+    hash = gemel__mix(hash ^ wanted->inputs[k].id);
   }
   return &a->graph->memo->types[hash % MEMO_TYPES];
 }
@@ -254,8 +254,7 @@ static gemel_status check_outputs(const struct application *a, gemel_error *erro
     return gemel__fail(error, GEMEL_BAD_TYPE, "the type rule gives %zu outputs", a->n_outputs);
   }
   for (size_t k = 0; k < a->n_outputs; k++) {
-    if (a->outputs[k] == GEMEL_TYPE_NONE ||
-        !gemel__stable_has(&a->graph->context->types, a->outputs[k])) {
+    if (!gemel__type_exists(a->graph->context, a->outputs[k])) {
       return gemel__fail(error, GEMEL_BAD_TYPE, "the type rule gives output %zu no type", k);
     }
   }

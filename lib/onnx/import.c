@@ -487,7 +487,7 @@ static gemel_status read_type(gemel__importer *in, gemel__wire_span value, const
     rank++;
   }
   *type = gemel_type_new(in->context, dtype, rank, dims, GEMEL_SPACE_HOST);
-  return *type != GEMEL_TYPE_NONE ? GEMEL_OK : gemel__no_memory(in->error, "an input's type");
+  return gemel_type_is_none(*type) ? gemel__no_memory(in->error, "an input's type") : GEMEL_OK;
 }
 
 static gemel_status take_graph_error(gemel__importer *in) {
@@ -551,7 +551,7 @@ static gemel_status weight_as_input(gemel__importer *in, size_t k, gemel_value *
   const char *name = in->options->inputs[k];
   gemel_tensor_unref(tensor);
   *value = input_called(in, name);
-  if (gemel_is_null(*value) || gemel_value_type(*value) != type) {
+  if (gemel_is_null(*value) || !gemel_type_equal(gemel_value_type(*value), type)) {
     *value = gemel_input_at(in->graph, name, type, nowhere);
   }
   return gemel_is_null(*value) ? take_graph_error(in) : GEMEL_OK;
