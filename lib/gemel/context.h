@@ -66,7 +66,9 @@ gemel_dim gemel_dim_symbol(gemel_context *context, const char *name);
 
 /* a + b, a - b, a * b, floor(a / b), min(a, b), max(a, b), in normal form. GEMEL_DIM_NONE if either
  * is, if memory is out, if a constant overflows 64 bits, if b is the constant 0 in a quotient, or
- * if the result is too large (it has at most 4000 bytes as text). */
+ * if the result is too large: it has at most 4000 bytes as text, 128 terms, 32 factors in a term,
+ * and 32 sizes in a min or max. Where b is 0 at a call, a quotient is an error of the call, unless
+ * the normal form has none: N / N is 1. */
 gemel_dim gemel_dim_add(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_sub(gemel_context *context, gemel_dim a, gemel_dim b);
 gemel_dim gemel_dim_mul(gemel_context *context, gemel_dim a, gemel_dim b);
@@ -113,7 +115,7 @@ gemel_type gemel_type_of_shape(gemel_context *context, gemel_dtype dtype, int ra
                                const int64_t *shape);
 
 /* Parts of a type of this context (those of a scalar of bools for an id that is none).
- * gemel_type_dims returns RANK dims, owned by the context; NULL for an id that is none. */
+ * gemel_type_dims returns RANK dims, owned by the context; NULL for a NULL context. */
 gemel_dtype gemel_type_dtype(gemel_context *context, gemel_type type);
 int gemel_type_rank(gemel_context *context, gemel_type type);
 const gemel_dim *gemel_type_dims(gemel_context *context, gemel_type type);

@@ -628,6 +628,25 @@ static int has_symbol(gemel__importer *in, const char *name) {
   return 0;
 }
 
+/* Arrays beside a count that isn't 0 are there, and names in them. */
+static gemel_status check_arrays(const gemel_onnx_options *o, gemel_error *error) {
+  if ((o->n_symbols > 0 && (o->symbols == NULL || o->sizes == NULL)) ||
+      (o->n_constants > 0 && (o->names == NULL || o->tensors == NULL))) {
+    return gemel__null(error, "an array of gemel_onnx_options");
+  }
+  for (size_t k = 0; k < o->n_symbols; k++) {
+    if (o->symbols[k] == NULL) {
+      return gemel__null(error, "a symbol of gemel_onnx_options");
+    }
+  }
+  for (size_t k = 0; k < o->n_constants; k++) {
+    if (o->names[k] == NULL) {
+      return gemel__null(error, "a name of gemel_onnx_options");
+    }
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status check_symbols(gemel__importer *in) {
   for (size_t k = 0; in->options != NULL && k < in->options->n_symbols; k++) {
     if (!has_symbol(in, in->options->symbols[k])) {
@@ -656,8 +675,9 @@ gemel_graph *gemel_onnx_graph(const gemel_onnx *model, gemel_context *context,
     gemel__null(error, model == NULL ? "the model" : "the context");
     return NULL;
   }
-  if (options != NULL &&
-      gemel__take_options(&taken, sizeof taken, options, "gemel_onnx_options", error) != GEMEL_OK) {
+  if (options != NULL && (gemel__take_options(&taken, sizeof taken, options, "gemel_onnx_options",
+                                              error) != GEMEL_OK ||
+                          check_arrays(&taken, error) != GEMEL_OK)) {
     return NULL;
   }
   gemel__importer in = {.model = model,
