@@ -62,9 +62,9 @@ static inline gemel_verify_options heard_by(heard *h, gemel_verify_options optio
 /* A run that ended with STATUS, which is a failure unless GEMEL_OK, was about WHAT: so are the
  * checks that follow. */
 static inline void heard_of(const heard *h, const char *what, uint64_t seed, gemel_status status,
-                            const gemel_error *error) {
+                            const gemel_error *problem) {
   ct_context("%s, seed %llu: %s%s", what, (unsigned long long)seed, h->bad,
-             status != GEMEL_OK ? error->text : "");
+             status != GEMEL_OK ? problem->text : "");
   CT_EQ_INT(status, GEMEL_OK);
 }
 
@@ -72,37 +72,47 @@ static inline void heard_of(const heard *h, const char *what, uint64_t seed, gem
 static inline heard hear_operations(gemel_context *context, const char *what,
                                     gemel_verify_options options) {
   heard h;
-  gemel_error error;
+  gemel_error problem;
   options = heard_by(&h, options);
-  gemel_status status = gemel_verify_operations(context, &options, NULL, &error);
-  heard_of(&h, what, options.seed, status, &error);
+  gemel_status status = gemel_verify_operations(context, &options, NULL, &problem);
+  heard_of(&h, what, options.seed, status, &problem);
   return h;
 }
 
-/* What is said of A and B; WHAT is for messages. */
+/* What is said of KERNEL for OPERATION; WHAT is for messages. */
+static inline heard hear_kernel(gemel_context *context, const char *what, const char *operation,
+                                const gemel_kernel *kernel, gemel_verify_options options) {
+  heard h;
+  gemel_error problem;
+  options = heard_by(&h, options);
+  gemel_status status = gemel_verify_kernel(context, operation, kernel, &options, NULL, &problem);
+  heard_of(&h, what, options.seed, status, &problem);
+  return h;
+}
+
+/* What is said of A and B, a pair called WHAT. */
 static inline heard hear_pair(const gemel_graph *a, const gemel_graph *b, unsigned allow,
                               const char *what, gemel_verify_options options) {
   heard h;
-  gemel_error error;
+  gemel_error problem;
   options = heard_by(&h, options);
-  gemel_status status = gemel_verify_pair(a, b, "pair", allow, &options, &h.result, &error);
-  heard_of(&h, what, options.seed, status, &error);
+  gemel_status status = gemel_verify_pair(a, b, what, allow, &options, &h.result, &problem);
+  heard_of(&h, what, options.seed, status, &problem);
   return h;
 }
 
 /* What is said of the rules in TEXT; NULL: of gemel's own. */
 static inline heard hear_rules(const char *text, gemel_verify_options options) {
   heard h;
-  gemel_error error;
-  gemel_context *context = gemel_context_new(&error);
-  gemel_rules *rules = text == NULL
-                           ? gemel_rules_builtin(context, &error)
-                           : gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
+  gemel_error problem;
+  gemel_context *context = gemel_context_new(&problem);
+  gemel_rules *rules =
+      text != NULL ? gemel_rules_parse(context, text, strlen(text), "t.rules", &problem) : NULL;
   options = heard_by(&h, options);
-  gemel_status status = rules == NULL ? error.status
-                                      : gemel_verify_rules(context, text != NULL ? rules : NULL,
-                                                           NULL, &options, NULL, &error);
-  heard_of(&h, text != NULL ? text : "gemel's own", options.seed, status, &error);
+  gemel_status status = text != NULL && rules == NULL
+                            ? problem.status
+                            : gemel_verify_rules(context, rules, NULL, &options, NULL, &problem);
+  heard_of(&h, text != NULL ? text : "gemel's own", options.seed, status, &problem);
   gemel_rules_unref(rules);
   gemel_context_unref(context);
   return h;
