@@ -14,6 +14,7 @@
 #include <gemel/verify.h>
 #include "run.h"
 #include "support/graph-text.h"
+#include "support/heard.h"
 #include "support/on-device.h"
 
 /* ---- The catalogue ---- */
@@ -38,27 +39,15 @@ static void catalogue(const void *data) {
 
 /* ---- The harness ---- */
 
-static void keep_worst(void *user, const gemel_record *record) {
-  gemel_record *worst = user;
-  if (gemel_verdict_severity(record->verdict) > gemel_verdict_severity(worst->verdict)) {
-    *worst = *record;
-  }
-}
-
 /* The harness tries the device of space 1: a kernel there that is wrong is refuted, and by that
  * variant. */
 static void harness(const void *data) {
   const int *wrong = data;
   gemel_context *context = context_with_devices();
-  gemel_record worst = {.verdict = GEMEL_VERDICT_PASSED};
-  gemel_verify_options options = {.size = sizeof options,
-                                  .ops = "sub",
-                                  .tiers = 1u << GEMEL_TIER_INTEGER,
-                                  .sink = keep_worst,
-                                  .user = &worst};
   device.exchanges = *wrong;
-  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-  CT_EQ_INT(worst.verdict, *wrong ? GEMEL_VERDICT_REFUTED : GEMEL_VERDICT_PASSED);
+  heard h = hear_operations(
+      context, "sub", (gemel_verify_options){.ops = "sub", .tiers = 1u << GEMEL_TIER_INTEGER});
+  CT_EQ_INT(h.worst, *wrong ? GEMEL_VERDICT_REFUTED : GEMEL_VERDICT_PASSED);
   CT_CHECK(device.clusters > 0);
   leave(context);
 }
