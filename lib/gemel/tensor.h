@@ -38,8 +38,8 @@ gemel_tensor *gemel_tensor_new(gemel_dtype dtype, int rank, const int64_t *shape
                                gemel_error *error);
 
 /* As gemel_tensor_new, with the elements of VIEW copied in. They lie on the host; VIEW isn't needed
- * any more afterwards. NULL on failure: as gemel_tensor_new, GEMEL_BAD_ARGUMENT (no view, or no data for
- * its elements). Strides that are NULL are those of row-major order. */
+ * any more afterwards. NULL on failure: as gemel_tensor_new, GEMEL_BAD_ARGUMENT (no view, or no
+ * data for its elements). Strides that are NULL are those of row-major order. */
 gemel_tensor *gemel_tensor_copy(const gemel_view *view, gemel_error *error);
 
 /* Wraps memory of the program's own, which must outlive the tensor; RELEASE (may be NULL) is called
