@@ -68,7 +68,7 @@ static gemel_status sample(gemel_sample *call) {
   call->n_inputs = 1;
   call->inputs[0] = gemel_type_of_shape(call->context, call->dtype, 2, shape);
   call->ranges[0] = GEMEL_RANGE_MODERATE;
-  return call->inputs[0] != GEMEL_TYPE_NONE ? GEMEL_OK : GEMEL_NO_MEMORY;
+  return gemel_type_is_none(call->inputs[0]) ? GEMEL_NO_MEMORY : GEMEL_OK;
 }
 
 static gemel_value number(gemel_value like, double x) {

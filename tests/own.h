@@ -161,7 +161,7 @@ static gemel_status sample_own(gemel_sample *call) {
   for (k = 0; k < (int)call->n_inputs; k++) {
     call->inputs[k] = gemel_type_of_shape(call->context, call->dtype, rank, shape);
     call->ranges[k] = o->range;
-    if (call->inputs[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(call->inputs[k])) {
       return GEMEL_NO_MEMORY;
     }
   }
@@ -518,30 +518,5 @@ static const own right[] = {
     {"attention", 0, NULL, attention, {NULL}, NULL, attention_formula, NULL, GEMEL_RANGE_MODERATE},
     {"leaky", 1, leaky, NULL, {leaky_slope}, NULL, leaky_formula, NULL, GEMEL_RANGE_ANY},
 };
-
-/* ---- Asking ---- */
-
-struct heard {
-  size_t records, good, passed, refuted;
-  char text[1200];
-};
-
-static void take(void *user, const gemel_record *r) {
-  struct heard *h = user;
-  int good = r->verdict == GEMEL_VERDICT_PASSED || r->verdict == GEMEL_VERDICT_NOT_APPLICABLE;
-  h->records++;
-  h->good += (size_t)good;
-  h->passed += r->verdict == GEMEL_VERDICT_PASSED;
-  h->refuted += r->verdict == GEMEL_VERDICT_REFUTED;
-  if (!good && h->text[0] == '\0') {
-    snprintf(h->text, sizeof h->text, "%s, %s: %s (%s) %s", r->name, gemel_tier_name(r->tier),
-             gemel_verdict_name(r->verdict), r->detail,
-             r->counterexample != NULL ? r->counterexample : "");
-  }
-  if (getenv("OPERATION_VERBOSE") != NULL) {
-    printf("    %s %s: %s by %s (%s)\n", r->name, gemel_tier_name(r->tier),
-           gemel_verdict_name(r->verdict), gemel_evidence_name(r->how), r->detail);
-  }
-}
 
 #endif

@@ -173,7 +173,7 @@ static void bodies(const void *data) {
   gemel_output(gemel_invoke(2, in, outer), "r");
   CT_EQ_INT(gemel_graph_check(g, NULL), GEMEL_OK);
   was = stored->node_types[2];
-  stored->node_types[2] = vector(GEMEL_F64, 4);
+  stored->node_types[2] = vector(GEMEL_F64, 4).id;
   CT_EQ_INT(gemel_graph_check(g, &error), GEMEL_INTERNAL);
   CT_HAS_STR(error.text, "body");
   CT_HAS_STR(error.text, "node 2");

@@ -118,7 +118,7 @@ static size_t compare_gradient(const grid_problem *p, gemel_value value, const g
       gemel_operation_find(gemel_graph_context(value.graph), gemel_value_operation(value));
   gemel_type type = gemel_value_type(value), like = gemel_value_type(in[wanted]);
   gemel_attr attrs[GEMEL_SAMPLE_MAX_ATTRS] = {{0}};
-  int right = strcmp(record->name, conv_names[wanted]) == 0 && type == like;
+  int right = strcmp(record->name, conv_names[wanted]) == 0 && gemel_type_equal(type, like);
   for (size_t k = 0; k < 2 && right; k++) {
     right = gemel_value_input(value, k).node == in[operands_of[wanted][k]].node;
   }

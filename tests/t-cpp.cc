@@ -194,6 +194,10 @@ static void graphs(const void *) {
   CT_EQ_UINT(gemel_assumed(x), GEMEL_FACT_FINITE | GEMEL_FACT_NOT_NAN);
   CT_EQ_STR((g.symbol("N") * 2 - 1).text().c_str(), "2*N - 1");
   CT_EQ_STR(gemel::dim(3).text().c_str(), "3");
+  CT_CHECK(x.shape()[0].in(c.get()) == g.symbol("N").in(c.get()));
+  CT_CHECK(g.symbol("N").in(c.get()) != GEMEL_DIM_NONE);
+  CT_CHECK(gemel_value_type(x) != gemel_value_type(n) &&
+           gemel_value_type(x) == gemel_value_type(-x));
   g.output(gemel::invoke(body, {x})[1], "z");
   g.output(g.arange(gemel::size_of(n), GEMEL_F64), "r");
   g.output(g.size(x.shape()[0]), "size");

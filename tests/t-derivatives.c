@@ -11,6 +11,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include <gemel/verify.h>
+#include "support/heard.h"
 
 enum { SEEDS = 3 };
 
@@ -41,7 +42,7 @@ static gemel_value scaled(gemel_value x, double c) {
 static gemel_status infer(gemel_infer *call) {
   call->n_outputs = 2;
   call->outputs[0] = call->outputs[1] = call->inputs[0];
-  return call->inputs[0] == call->inputs[1] ? GEMEL_OK : GEMEL_BAD_TYPE;
+  return gemel_type_equal(call->inputs[0], call->inputs[1]) ? GEMEL_OK : GEMEL_BAD_TYPE;
 }
 
 static gemel_status build(gemel_reference_build *call) {
@@ -111,29 +112,12 @@ static gemel_status run(const gemel_kernel_call *call) {
 
 /* ---- Asking ---- */
 
-struct heard {
-  size_t passed, refuted, records;
-  char text[800];
-};
-
-static void take(void *user, const gemel_record *r) {
-  struct heard *h = user;
-  size_t used = strlen(h->text);
-  h->records++;
-  h->passed += r->verdict == GEMEL_VERDICT_PASSED;
-  h->refuted += r->verdict == GEMEL_VERDICT_REFUTED;
-  snprintf(h->text + used, sizeof h->text - used, "%s: %s (%s)\n", r->name,
-           gemel_verdict_name(r->verdict), r->detail);
-}
-
-static struct heard ask(const int *how, uint64_t seed) {
+static heard ask(const int *how, uint64_t seed) {
   static const gemel_kernel kernels[] = {{"plain", NULL, run}, {NULL, NULL, NULL}};
   gemel_context *context = gemel_context_new(NULL);
-  gemel_verify_options options = {.size = sizeof options, .seed = seed, .ops = "two"};
   gemel_reference reference = {.size = sizeof reference, .build = build};
   gemel_operation op = {.size = sizeof op, .name = "two", .min_inputs = 2, .max_inputs = 2};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  struct heard h = {0, 0, 0, ""};
   op.version = 1;
   op.infer = infer;
   op.grad = *how & NO_GRAD ? NULL : grad;
@@ -141,14 +125,12 @@ static struct heard ask(const int *how, uint64_t seed) {
   op.sample = sample;
   op.kernels = kernels;
   op.data = how;
-  options.instances = 24;
-  options.tiers = 1u << GEMEL_TIER_GRADIENT;
-  options.sink = take;
-  options.user = &h;
   CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
   CT_EQ_INT(gemel_verify_reference(context, "two", &reference, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-  ct_context("seed %llu: %s %s", (unsigned long long)seed, h.text, error.text);
+  heard h = hear_operations(
+      context, "two",
+      (gemel_verify_options){
+          .seed = seed, .instances = 24, .ops = "two", .tiers = 1u << GEMEL_TIER_GRADIENT});
   gemel_context_unref(context);
   return h;
 }
@@ -156,7 +138,7 @@ static struct heard ask(const int *how, uint64_t seed) {
 static void judged(const void *data) {
   const int *how = data;
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-    struct heard h = ask(how, seed);
+    heard h = ask(how, seed);
     CT_EQ_UINT(h.records, 2);
     if (*how & REFUTED) {
       CT_CHECK(h.refuted > 0);

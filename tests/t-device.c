@@ -14,6 +14,7 @@
 #include <gemel/verify.h>
 #include "run.h"
 #include "support/graph-text.h"
+#include "support/heard.h"
 #include "support/on-device.h"
 
 /* ---- The catalogue ---- */
@@ -38,27 +39,15 @@ static void catalogue(const void *data) {
 
 /* ---- The harness ---- */
 
-static void keep_worst(void *user, const gemel_record *record) {
-  gemel_record *worst = user;
-  if (gemel_verdict_severity(record->verdict) > gemel_verdict_severity(worst->verdict)) {
-    *worst = *record;
-  }
-}
-
 /* The harness tries the device of space 1: a kernel there that is wrong is refuted, and by that
  * variant. */
 static void harness(const void *data) {
   const int *wrong = data;
   gemel_context *context = context_with_devices();
-  gemel_record worst = {.verdict = GEMEL_VERDICT_PASSED};
-  gemel_verify_options options = {.size = sizeof options,
-                                  .ops = "sub",
-                                  .tiers = 1u << GEMEL_TIER_INTEGER,
-                                  .sink = keep_worst,
-                                  .user = &worst};
   device.exchanges = *wrong;
-  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-  CT_EQ_INT(worst.verdict, *wrong ? GEMEL_VERDICT_REFUTED : GEMEL_VERDICT_PASSED);
+  heard h = hear_operations(
+      context, "sub", (gemel_verify_options){.ops = "sub", .tiers = 1u << GEMEL_TIER_INTEGER});
+  CT_EQ_INT(h.worst, *wrong ? GEMEL_VERDICT_REFUTED : GEMEL_VERDICT_PASSED);
   CT_CHECK(device.clusters > 0);
   leave(context);
 }
@@ -412,6 +401,45 @@ static void refused(const void *data) {
   leave(context);
 }
 
+/* A device that fails without a word. */
+static gemel_status gives_nothing(void *user, size_t bytes, void **data, gemel_error *e) {
+  (void)user, (void)bytes, (void)data, (void)e;
+  return *(gemel_status *)user;
+}
+
+static void silent(const void *data) {
+  static gemel_status answers[] = {GEMEL_NO_MEMORY, GEMEL_DECLINED, GEMEL_DEVICE, GEMEL_OK};
+  const int64_t size = 2;
+  gemel_device bad = device.record, unfinished = {0};
+  gemel_error before = {GEMEL_OK, 0, 0, ""};
+  (void)data;
+  CT_CHECK(gemel_tensor_new_on(&unfinished, GEMEL_F32, 1, &size, &error) == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+  for (size_t k = 0; k < CT_COUNT(answers); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_tensor *x = vector_of(GEMEL_F32, 2, 1), *out = NULL;
+    bad.allocate = gives_nothing;
+    bad.user = &answers[k];
+    CT_EQ_INT(gemel_register_device(context, 1, &bad, &error), GEMEL_OK);
+    gemel_graph *graph = graph_of(context, "(x: f32[2]) {\n"
+                                           "  there = transfer(x, space = 1)\n"
+                                           "  return z = transfer(exp(there), space = 0)\n"
+                                           "}\n");
+    gemel_function *f = compile(graph, 1, 0);
+    error = before;
+    gemel_status status = gemel_call(f, 1, &x, 1, &out, &error);
+    ct_context("%d: %d, %s", (int)answers[k], (int)status, error.text);
+    CT_CHECK(status != GEMEL_OK && error.status == status && error.text[0] != '\0');
+    error = before;
+    CT_CHECK(gemel_tensor_new_on(&bad, GEMEL_F32, 1, &size, &error) == NULL);
+    CT_CHECK(error.status != GEMEL_OK && error.text[0] != '\0');
+    gemel_function_free(f);
+    gemel_graph_unref(graph);
+    gemel_tensor_unref(x);
+    gemel_context_unref(context);
+  }
+}
+
 static const int plain = 1, optimized = 0, right = 0, wrong = 1;
 
 void ct_register(void) {
@@ -431,6 +459,7 @@ void ct_register(void) {
       CT_TEST("tensors", tensors, NULL),
       CT_TEST("registering", registering, NULL),
       CT_TEST("refused", refused, NULL),
+      CT_TEST("silent", silent, NULL),
   };
   ct_suite("device", tests, CT_COUNT(tests));
 }

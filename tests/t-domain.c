@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/verify.h>
+#include "support/heard.h"
 
 enum { SEEDS = 2, FEW = 24 /* instances, and so a quarter of the numbers */, FULL = 96 };
 
@@ -71,43 +72,20 @@ static gemel_status run(const gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 
-typedef struct heard {
-  size_t refuted, passed;
-  char text[400];
-} heard;
-
-static void take(void *user, const gemel_record *r) {
-  heard *h = user;
-  h->refuted += r->verdict == GEMEL_VERDICT_REFUTED;
-  h->passed += r->verdict == GEMEL_VERDICT_PASSED;
-  snprintf(h->text, sizeof h->text, "tier %s: %s %.200s", gemel_tier_name(r->tier),
-           gemel_verdict_name(r->verdict),
-           r->verdict == GEMEL_VERDICT_REFUTED ? r->counterexample : r->detail);
-}
-
 /* What the tiers that a scalar operation is surveyed in say of the kernel. */
 static heard judge(const planted *p, uint64_t seed) {
   static const gemel_kernel kernel = {"planted", prepare, run};
-  heard h = {0, 0, ""};
-  gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(NULL);
-  gemel_verify_options options = {0};
   int floats =
       gemel_dtype_kind(p->from) == GEMEL_KIND_FLOAT || gemel_dtype_kind(p->to) == GEMEL_KIND_FLOAT;
-  options.size = sizeof options;
-  options.seed = seed;
-  options.instances = p->instances > 0 ? p->instances : FEW;
-  options.in_process = 1; /* they don't crash */
-  options.tiers = 1u << (floats ? GEMEL_TIER_SPECIAL : GEMEL_TIER_INTEGER);
-  options.sink = take;
-  options.user = &h;
   active = p;
-  ct_context("%s, seed %llu", p->name, (unsigned long long)seed);
-  if (!CT_CHECK(gemel_verify_kernel(context, p->op, &kernel, &options, NULL, &error) == GEMEL_OK)) {
-    printf("%s\n", error.text);
-  }
+  heard h = hear_kernel(
+      context, p->name, p->op, &kernel,
+      (gemel_verify_options){.seed = seed,
+                             .instances = p->instances > 0 ? p->instances : FEW,
+                             .in_process = 1, /* they don't crash */
+                             .tiers = 1u << (floats ? GEMEL_TIER_SPECIAL : GEMEL_TIER_INTEGER)});
   gemel_context_unref(context);
-  ct_context("%s, seed %llu: %s", p->name, (unsigned long long)seed, h.text);
   return h;
 }
 
@@ -164,7 +142,7 @@ static size_t plant_each(const planted *p, int first, double highest, double low
         plant(e, sign, highest, lowest, seed / 3);
         h = judge(p, seed);
         ct_context("%s, seed %llu, wrong from %g to %g: %s", p->name, (unsigned long long)seed,
-                   wrong_from, wrong_to, h.text);
+                   wrong_from, wrong_to, h.bad);
         CT_CHECK(h.refuted == 1);
         tried++;
       }

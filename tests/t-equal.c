@@ -19,19 +19,20 @@
 #include "equal/constants.h"
 #include "equal/loops.h"
 #include "support/graph-text.h"
+#include "support/heard.h"
 
 static const char three[] = "x: f64[6], y: f64[6], z: f64[6]";
 
 /* ---- Asking ---- */
 
-typedef struct heard {
+typedef struct told {
   gemel_verdict worst;
   char how[32], detail[300], counterexample[2000];
   size_t records;
-} heard;
+} told;
 
 static void take(void *user, const gemel_record *record) {
-  heard *h = user;
+  told *h = user;
   h->records++;
   if (record->tier == GEMEL_TIER_REAL ||
       (gemel_verdict_severity(record->verdict) > gemel_verdict_severity(h->worst) &&
@@ -47,9 +48,9 @@ static void take(void *user, const gemel_record *record) {
 }
 
 /* TIERS: those to run, as in the options. */
-static heard ask_tiers(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
-                       unsigned tiers, gemel_pair_result *result) {
-  heard h = {GEMEL_VERDICT_PASSED, "", "", "", 0};
+static told ask_tiers(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed, unsigned tiers,
+                      gemel_pair_result *result) {
+  told h = {GEMEL_VERDICT_PASSED, "", "", "", 0};
   gemel_verify_options options = {0};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   options.size = sizeof options;
@@ -65,8 +66,8 @@ static heard ask_tiers(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t 
   return h;
 }
 
-static heard ask(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
-                 gemel_pair_result *result) {
+static told ask(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed,
+                gemel_pair_result *result) {
   return ask_tiers(a, b, allow, seed, 0, result);
 }
 
@@ -100,7 +101,7 @@ static void needs_are_named(const void *data) {
     gemel_graph *a = graph_returning(context, three, c->a),
                 *b = graph_returning(context, three, c->b);
     gemel_pair_result all = {.size = sizeof all}, none = all, others = all;
-    heard h = ask(a, b, GEMEL_NEEDS_ALL, 3, &all);
+    told h = ask(a, b, GEMEL_NEEDS_ALL, 3, &all);
     ct_context("%s and %s: %s", c->a, c->b, h.detail);
     CT_EQ_STR(gemel_verdict_name(all.verdict), "passed");
     CT_EQ_UINT(all.needs, c->needs);
@@ -153,7 +154,7 @@ static void parting_is_named(const void *data) {
   gemel_graph *a = graph_returning(context, three, "exp(x * y) + sum(z)"),
               *b = graph_returning(context, three, "exp(x * y) + prod(z)");
   gemel_pair_result result = {.size = sizeof result};
-  heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+  told h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
   (void)data;
   CT_EQ_STR(gemel_verdict_name(result.verdict), "refuted");
   CT_HAS_STR(h.counterexample, "up to here their values agree: first graph sum");
@@ -197,23 +198,6 @@ static size_t graph_lines(const char *text) {
   return most;
 }
 
-typedef struct repeated {
-  char path[300];
-  gemel_verdict verdict;
-  char counterexample[2000];
-} repeated;
-
-static void note_refutation(void *user, const gemel_record *record) {
-  repeated *r = user;
-  if (record->verdict == GEMEL_VERDICT_REFUTED) {
-    r->verdict = GEMEL_VERDICT_REFUTED;
-    snprintf(r->counterexample, sizeof r->counterexample, "%s", record->counterexample);
-    if (record->replay != NULL) {
-      snprintf(r->path, sizeof r->path, "%s", record->replay);
-    }
-  }
-}
-
 /* One difference among 150 nodes: both graphs of the counterexample are a few lines, and replaying
  * it refutes it. */
 static void big_graphs_shrink(const void *data) {
@@ -229,28 +213,17 @@ static void big_graphs_shrink(const void *data) {
   for (k = 0; k < CT_COUNT(all); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = long_chain(context, all[k].left), *b = long_chain(context, all[k].right);
-    gemel_verify_options options = {0};
     gemel_verify_summary summary = {.size = sizeof summary};
-    gemel_pair_result result = {.size = sizeof result};
-    repeated r = {"", GEMEL_VERDICT_PASSED, ""};
-    options.size = sizeof options;
-    summary.size = sizeof summary;
-    options.seed = 3;
-    options.instances = 10;
-    options.sink = note_refutation;
-    options.user = &r;
-    options.replay_folder = ct_scratch();
-    CT_EQ_INT(gemel_verify_pair(a, b, "long", GEMEL_NEEDS_ALL, &options, &result, NULL), GEMEL_OK);
-    ct_context("pair %zu\n%s", k, r.counterexample);
-    CT_EQ_INT(r.verdict, GEMEL_VERDICT_REFUTED);
-    CT_LE_DOUBLE((double)graph_lines(r.counterexample), 12);
-    CT_LE_DOUBLE(3, (double)graph_lines(r.counterexample));
-    CT_CHECK(all[k].of == NULL || strstr(r.counterexample, "(at") != NULL ||
-             strstr(r.counterexample, ", at") != NULL);
-    r.verdict = GEMEL_VERDICT_PASSED;
-    options.replay_folder = NULL;
-    CT_EQ_INT(gemel_verify_replay(context, r.path, &options, &summary, NULL), GEMEL_OK);
-    CT_EQ_INT(r.verdict, GEMEL_VERDICT_REFUTED);
+    heard h = hear_pair(
+        a, b, GEMEL_NEEDS_ALL, "long",
+        (gemel_verify_options){.seed = 3, .instances = 10, .replay_folder = ct_scratch()});
+    CT_CHECK(h.refuted > 0);
+    CT_LE_DOUBLE((double)graph_lines(h.counterexample), 12);
+    CT_LE_DOUBLE(3, (double)graph_lines(h.counterexample));
+    CT_CHECK(all[k].of == NULL || strstr(h.counterexample, "(at") != NULL ||
+             strstr(h.counterexample, ", at") != NULL);
+    CT_EQ_INT(gemel_verify_replay(context, h.replay, NULL, &summary, NULL), GEMEL_OK);
+    CT_CHECK(summary.verdicts[GEMEL_VERDICT_REFUTED] > 0);
     gemel_graph_unref(a);
     gemel_graph_unref(b);
     gemel_context_unref(context);
@@ -275,7 +248,7 @@ static void known_signs(const void *data) {
     gemel_graph *a = graph_returning(context, three, cases[k][0]),
                 *b = graph_returning(context, three, cases[k][1]);
     gemel_pair_result result = {.size = sizeof result};
-    heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+    told h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
     ct_context("%s: %s %s", cases[k][0], h.how, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), "passed");
     gemel_graph_unref(a);
@@ -290,7 +263,7 @@ static void zeros_say_nothing(const void *data) {
   gemel_graph *a = graph_returning(context, three, "relu(x - exp(x) - 1e-30:f64 * abs(z))");
   gemel_graph *b = graph_returning(context, three, "relu(x - exp(x) - 3e-30:f64 * abs(z))");
   gemel_pair_result result = {.size = sizeof result};
-  heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+  told h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
   (void)data;
   ct_context("%s %s", h.how, h.detail);
   CT_EQ_STR(gemel_verdict_name(result.verdict), "uninformative");
@@ -345,7 +318,7 @@ static void large_sizes(const void *data) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *graphs[2];
     gemel_pair_result result = {.size = sizeof result};
-    heard h;
+    told h;
     int side;
     for (side = 0; side < 2; side++) {
       char text[500];
@@ -404,7 +377,7 @@ static void rounded_constants(const void *data) {
     gemel_graph *a = of_input(context, cases[k].dtype, cases[k].a);
     gemel_graph *b = of_input(context, cases[k].dtype, cases[k].b);
     gemel_pair_result result = {.size = sizeof result};
-    heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+    told h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
     ct_context("%s and %s: %s", cases[k].a, cases[k].b, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), cases[k].verdict);
     gemel_graph_unref(a);
@@ -443,7 +416,7 @@ static void folded_halves(const void *data) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = halves(context, w, r), *b = halves(context, cases[k / 2].w, cases[k / 2].r);
     gemel_pair_result result = {.size = sizeof result};
-    heard h = ask(k % 2 == 0 ? a : b, k % 2 == 0 ? b : a, GEMEL_PAIR_DEFAULT, 1, &result);
+    told h = ask(k % 2 == 0 ? a : b, k % 2 == 0 ? b : a, GEMEL_PAIR_DEFAULT, 1, &result);
     ct_context("case %zu: %s", k, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), cases[k / 2].right ? "passed" : "refuted");
     CT_CHECK(!cases[k / 2].right || result.needs == GEMEL_PAIR_BIT(FOLDED));
@@ -562,7 +535,7 @@ static void parts_are_counted(const void *data) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_graph *a = layers(context, cases[k].a), *b = layers(context, cases[k].b);
     gemel_pair_result result = {.size = sizeof result};
-    heard h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
+    told h = ask(a, b, GEMEL_NEEDS_ALL, 1, &result);
     CT_EQ_STR(gemel_verdict_name(result.verdict), "passed");
     CT_HAS_STR(h.detail, cases[k].says);
     gemel_graph_unref(a);
@@ -648,7 +621,7 @@ static void whole_numbers(const void *data) {
     gemel_graph *a = of_input(context, dtype, "maximum(9223372036854775805, x) - 0 * x");
     gemel_graph *b = of_input(context, dtype, "maximum(9223372036854775804, x) - 0 * x");
     gemel_pair_result result = {.size = sizeof result};
-    heard h = ask_tiers(a, b, GEMEL_NEEDS_ALL, 1, 1u << tiers[k % CT_COUNT(tiers)], &result);
+    told h = ask_tiers(a, b, GEMEL_NEEDS_ALL, 1, 1u << tiers[k % CT_COUNT(tiers)], &result);
     ct_context("%s, tier %s\n%s", dtype, gemel_tier_name(tiers[k % CT_COUNT(tiers)]),
                h.counterexample);
     CT_HAS_STR(h.counterexample, "first 9223372036854775805, second 9223372036854775804\n");
@@ -728,7 +701,7 @@ static void large_constants(const void *data) {
     gemel_pair_result result = {.size = sizeof result};
     v[N * N / 3] *= wrong ? 1.00005f : 1;
     gemel_graph *a = layer(context, w, s), *b = layer(context, v, NULL);
-    heard h = ask(a, b, GEMEL_PAIR_DEFAULT, 1, &result);
+    told h = ask(a, b, GEMEL_PAIR_DEFAULT, 1, &result);
     ct_context("wrong %d: %s", wrong, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), wrong ? "refuted" : "passed");
     CT_HAS_STR(h.detail, wrong ? "in f64" : "sizes scaled: 400 → 3");

@@ -14,6 +14,7 @@
 #include <gemel/rewrite.h>
 #include "support/fault.h"
 #include "mutate/mutate.h"
+#include "support/heard.h"
 
 enum {
   SEEDS = 2, /* GEMEL_FAULT_SEEDS asks for more */
@@ -231,26 +232,10 @@ static const char *home_of(int id) {
 
 /* ---- Runs ---- */
 
-typedef struct found {
-  size_t refuted, bad;
-  char first[200];
-} found;
-
-static void take(void *user, const gemel_record *record) {
-  found *f = user;
-  int bad =
-      record->verdict != GEMEL_VERDICT_PASSED && record->verdict != GEMEL_VERDICT_NOT_APPLICABLE;
-  f->refuted += record->verdict == GEMEL_VERDICT_REFUTED;
-  if (bad && f->bad++ == 0) {
-    snprintf(f->first, sizeof f->first, "%s %s: %s %s", record->name, gemel_tier_name(record->tier),
-             gemel_verdict_name(record->verdict), record->detail);
-  }
-}
-
 /* What is refuted needs no further operations. */
 static int is_settled(void *user, const char *doing) {
   (void)doing;
-  return ((const found *)user)->refuted > 0;
+  return ((const heard *)user)->refuted > 0;
 }
 
 static int is_pass(gemel_context *context, const char *name) {
@@ -264,21 +249,18 @@ static int is_pass(gemel_context *context, const char *name) {
 }
 
 /* What a run over TIERS (0: all) finds with fault ID switched on, or FEW instances with none. */
-static found run(int id, const char *ops, unsigned tiers, uint64_t seed) {
-  found f = {0, 0, ""};
+static heard run(int id, const char *ops, unsigned tiers, uint64_t seed) {
+  heard f;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&error);
-  gemel_verify_options options = {0};
   gemel_status status;
-  options.size = sizeof options;
-  options.seed = seed;
-  options.ops = ops;
-  options.tiers = tiers;
-  options.instances = id == GEMEL__FAULT_NONE ? FEW : 0;
-  options.quick = getenv("GEMEL_QUICK_LOOK") != NULL;
-  options.sink = take;
-  options.tick = is_settled;
-  options.user = &f;
+  gemel_verify_options options =
+      heard_by(&f, (gemel_verify_options){.seed = seed,
+                                          .ops = ops,
+                                          .tiers = tiers,
+                                          .instances = id == GEMEL__FAULT_NONE ? FEW : 0,
+                                          .quick = getenv("GEMEL_QUICK_LOOK") != NULL,
+                                          .tick = is_settled});
   gemel__fault_active = id;
   status = is_pass(context, ops) ? gemel_verify_rules(context, NULL, ops, &options, NULL, &error)
                                  : gemel_verify_operations(context, &options, NULL, &error);
@@ -303,7 +285,7 @@ struct told {
   char kind[20];
 };
 
-static void hear(void *user, const gemel__mutant *mutant) {
+static void hear_mutant(void *user, const gemel__mutant *mutant) {
   struct told *t = user;
   t->count++;
   t->fate = mutant->fate;
@@ -316,7 +298,7 @@ static void has_no_mutants(const void *data) {
   (void)data;
   for (size_t k = 0; k < CT_COUNT(ids); k++) {
     struct told told = {0};
-    gemel__mutate_options options = {1, 8, hear, &told, 1, 0};
+    gemel__mutate_options options = {1, 8, hear_mutant, &told, 1, 0};
     gemel__mutate_summary summary = {0};
     gemel__fault_active = ids[k];
     CT_EQ_INT(gemel__mutate_operations(home_of(ids[k]), &options, &summary, NULL), GEMEL_OK);
@@ -345,22 +327,13 @@ static void part_derivatives(const void *data) {
        "rule r in canonicalize: maximum(x - y, 1.0) => maximum(x + -y, 1.0) where float(x)"}};
   (void)data;
   for (size_t k = 0; k < CT_COUNT(cases); k++) {
-    gemel_context *context = gemel_context_new(NULL);
-    gemel_rules *rules =
-        gemel_rules_parse(context, cases[k].rule, strlen(cases[k].rule), "t.rules", NULL);
-    CT_REQUIRE(rules != NULL);
     for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_FAULT_SEEDS", SEEDS); seed++) {
-      gemel_verify_options options = {.size = sizeof options, .seed = seed};
-      gemel_verify_summary summary = {.size = sizeof summary};
-      options.tiers = 1u << GEMEL_TIER_GRADIENT;
       gemel__fault_active = cases[k].id;
-      CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, &summary, NULL), GEMEL_OK);
+      heard h = hear_rules(
+          cases[k].rule, (gemel_verify_options){.seed = seed, .tiers = 1u << GEMEL_TIER_GRADIENT});
       gemel__fault_active = GEMEL__FAULT_NONE;
-      ct_context("%s, seed %llu", gemel__fault_name(cases[k].id), (unsigned long long)seed);
-      CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_REFUTED], 1);
+      CT_EQ_UINT(h.refuted, 1);
     }
-    gemel_rules_unref(rules);
-    gemel_context_unref(context);
   }
 }
 
@@ -432,9 +405,9 @@ static size_t tried, refuted;
 
 /* Tier after tier, until one refutes, the one that did so last first: what a tier draws doesn't
  * depend on the others, so what it refutes by itself is refuted in a run of all. */
-static found run_tiers(int id, uint64_t seed, unsigned *last) {
+static heard run_tiers(int id, uint64_t seed, unsigned *last) {
   unsigned first = *last, k;
-  found f = run(id, home_of(id), 1u << first, seed);
+  heard f = run(id, home_of(id), 1u << first, seed);
   for (k = GEMEL_TIER_COUNT; k-- > 0 && f.refuted == 0;) {
     if (k != first) {
       f = run(id, home_of(id), 1u << k, seed);
@@ -450,12 +423,12 @@ static void refutes(const void *data) {
   uint64_t seed;
   int all = 1;
   for (seed = 1; seed <= ct_seeds("GEMEL_FAULT_SEEDS", SEEDS); seed++) {
-    found f = run_tiers(id, seed, &last);
+    heard f = run_tiers(id, seed, &last);
     ct_context("%s (%s), seed %llu", gemel__fault_name(id), gemel__fault_what(id),
                (unsigned long long)seed);
     all &= CT_CHECK(f.refuted > 0);
     if (seed == 1) {
-      printf("  %s: %s\n", gemel__fault_name(id), f.first);
+      printf("  %s: %s\n", gemel__fault_name(id), f.bad);
     }
   }
   tried++;
@@ -473,18 +446,18 @@ static void without_hints(const void *data) {
     if (is_elsewhere(id)) {
       continue;
     }
-    found f = run(id, NULL, 0, 1);
+    heard f = run(id, NULL, 0, 1);
     ct_context("%s (%s)", gemel__fault_name(id), gemel__fault_what(id));
     CT_CHECK(f.refuted > 0);
   }
 }
 
 static void none_is_good(const void *data) {
-  found f;
+  heard f;
   (void)data;
   f = run(GEMEL__FAULT_NONE, NULL, 0, 1);
-  ct_context("%s", f.first);
-  CT_EQ_UINT(f.bad, 0);
+  ct_context("%s", f.bad);
+  CT_EQ_UINT(f.good, f.records);
 }
 
 static void summary(const void *data) {

@@ -12,6 +12,7 @@
 #include <gemel/verify.h>
 #include <math.h>
 #include <string.h>
+#include "support/heard.h"
 #include "support/two-devices.h"
 
 /* ---- Kernels ---- */
@@ -204,30 +205,21 @@ static void on_device(const void *data) {
 
 /* ---- In the harness ---- */
 
-static void say(void *user, const gemel_record *record) {
-  (void)user;
-  if (record->verdict == GEMEL_VERDICT_REFUTED) {
-    ct_context("%s: %s", record->detail, record->counterexample);
-  }
-}
-
-static gemel_verify_summary verify(gemel_context *context, uint64_t seed) {
-  gemel_verify_options options = {
-      .size = sizeof options, .seed = seed, .instances = 96, .ops = "maximum", .sink = say};
-  gemel_verify_summary summary = {.size = sizeof summary};
-  CT_EQ_INT(gemel_verify_operations(context, &options, &summary, NULL), GEMEL_OK);
-  return summary;
+static size_t refuted(gemel_context *context, uint64_t seed) {
+  return hear_operations(context, "maximum",
+                         (gemel_verify_options){.seed = seed, .instances = 96, .ops = "maximum"})
+      .refuted;
 }
 
 static void verified(const void *data) {
   gemel_context *good = with(&right), *bad = gemel_context_new(NULL);
   (void)data;
-  CT_EQ_UINT(verify(good, 1).verdicts[GEMEL_VERDICT_REFUTED], 0);
+  CT_EQ_UINT(refuted(good, 1), 0);
   CT_CHECK(runs > 100);
   CT_EQ_INT(incomplete, 0);
   CT_EQ_INT(gemel_register_kernel(bad, GEMEL_SPACE_HOST, "maximum", &wrong, NULL), GEMEL_OK);
   for (uint64_t seed = 1; seed <= 5; seed++) {
-    CT_CHECK(verify(bad, seed).verdicts[GEMEL_VERDICT_REFUTED] > 0);
+    CT_CHECK(refuted(bad, seed) > 0);
   }
   gemel_context_unref(good);
   gemel_context_unref(bad);
@@ -237,13 +229,11 @@ static void verified(const void *data) {
  * that runs once it is installed. */
 static void judged(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel_verify_options options = {
-      .size = sizeof options, .instances = 12, .in_process = 1, .sink = say};
-  gemel_verify_summary summary = {.size = sizeof summary};
   (void)data;
   begin();
-  CT_EQ_INT(gemel_verify_kernel(context, "maximum", &right, &options, &summary, NULL), GEMEL_OK);
-  CT_EQ_UINT(summary.verdicts[GEMEL_VERDICT_REFUTED], 0);
+  heard h = hear_kernel(context, "judged", "maximum", &right,
+                        (gemel_verify_options){.instances = 12, .in_process = 1});
+  CT_EQ_UINT(h.refuted, 0);
   CT_CHECK(runs > 0);
   CT_EQ_INT(incomplete, 0);
   CT_EQ_INT(gemel_register_kernel(context, GEMEL_SPACE_HOST, "maximum", &right, NULL), GEMEL_OK);

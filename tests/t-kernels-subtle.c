@@ -520,12 +520,12 @@ static const candidate right[] = {
                     AS_CANDIDATE(NONE, "dot_add in place", "dot_add", dot_add, I | F, "")
                         AS_CANDIDATE(NONE, "pad with channels last", "pad", pad, I | S, "")};
 
-static verdicts judge(const candidate *c, uint64_t seed) {
+static heard judge(const candidate *c, uint64_t seed) {
   const gemel_verify_options options = {.seed = seed, .instances = 24, .tiers = c->tiers};
   planted = c->fault;
-  verdicts v = judge_kernel(c->name, c->operation, &c->kernel, options);
+  heard h = judge_kernel(c->name, c->operation, &c->kernel, options);
   planted = NONE;
-  return v;
+  return h;
 }
 
 static void passes(const void *data) {
@@ -534,9 +534,8 @@ static void passes(const void *data) {
     CT_SKIP("child processes by the thousand");
   }
   for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
-    verdicts v = judge(c, seed);
-    CT_CHECK(v.refuted == 0 && v.not_run == 0 && v.not_applicable == 0 && v.other == 0 &&
-             v.passed > 0);
+    heard h = judge(c, seed);
+    CT_CHECK(h.passed > 0 && h.passed == h.records);
   }
 }
 
@@ -546,10 +545,9 @@ static void is_refuted(const void *data) {
     CT_SKIP("child processes by the thousand");
   }
   for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
-    verdicts v = judge(c, seed);
-    CT_CHECK(v.refuted > 0);
-    ct_context("%s", v.text);
-    CT_CHECK(strstr(v.text, c->says) != NULL);
+    heard h = judge(c, seed);
+    CT_CHECK(h.refuted > 0);
+    CT_CHECK(strstr(h.bad, c->says) != NULL);
   }
 }
 
@@ -583,8 +581,9 @@ static void shrinks(const void *data) {
   for (size_t k = 0; k < CT_COUNT(lengths); k++) {
     const smallest *l = &lengths[k];
     const candidate c = {"small", l->operation, l->fault, I, l->kernel, ""};
-    verdicts v = judge(&c, 1);
-    const char *at = strstr(v.text, "counterexample("), *end = at != NULL ? strchr(at, ')') : NULL;
+    heard h = judge(&c, 1);
+    const char *at = strstr(h.counterexample, "counterexample("),
+               *end = at != NULL ? strchr(at, ')') : NULL;
     int found = 0;
     for (at = at != NULL ? strchr(at, '[') : NULL; end != NULL && at != NULL && at < end;) {
       char *next;

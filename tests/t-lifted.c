@@ -316,7 +316,7 @@ static gemel_type drawn_type(gemel_context *context, gemel__random *random) {
 static gemel_value drawn_node(gemel_graph *graph, gemel_value x, gemel_value y,
                               gemel__random *random) {
   static const int64_t swap[] = {1, 0};
-  int same = gemel_value_type(x) == gemel_value_type(y);
+  int same = gemel_type_equal(gemel_value_type(x), gemel_value_type(y));
   switch (gemel__random_below(random, 8)) {
   case 0:
     return gemel_exp(x);

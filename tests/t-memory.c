@@ -206,7 +206,7 @@ static void saw(struct life *l, gemel_status status) {
 static gemel_type floats(struct life *l, const char *symbol, int64_t n) {
   gemel_dim dim = symbol ? gemel_dim_symbol(l->c, symbol) : gemel_dim_constant(l->c, n);
   gemel_type type = gemel_type_new(l->c, GEMEL_F32, 1, &dim, GEMEL_SPACE_HOST);
-  saw(l, type == GEMEL_TYPE_NONE ? GEMEL_NO_MEMORY : GEMEL_OK); /* nothing else can be wrong */
+  saw(l, gemel_type_is_none(type) ? GEMEL_NO_MEMORY : GEMEL_OK); /* nothing else can be wrong */
   return type;
 }
 
@@ -297,7 +297,7 @@ static gemel_graph *body(struct life *l, double number) {
     return NULL;
   }
   gemel_type type = floats(l, "N", 0);
-  if (type != GEMEL_TYPE_NONE) {
+  if (!gemel_type_is_none(type)) {
     gemel_value x = gemel_input(g, "x", type);
     gemel_value y = gemel_tanh(gemel_mul(x, gemel_scalar(g, GEMEL_F32, number)));
     saw(l, gemel_output(y, "y") == GEMEL_BAD_ARGUMENT ? gemel_graph_error(g)->status : GEMEL_OK);
@@ -341,8 +341,9 @@ static void attributes(struct life *l) {
   a[6] = list("floats", GEMEL_ATTR_FLOAT, 3, numbers);
   if (l->status == GEMEL_OK) {
     gemel_type type = floats(l, NULL, 3);
-    gemel_value x = type ? gemel_input(l->g, "x", type) : (gemel_value){NULL, 0, 0};
-    if (type) {
+    gemel_value x =
+        gemel_type_is_none(type) ? (gemel_value){NULL, 0, 0} : gemel_input(l->g, "x", type);
+    if (!gemel_type_is_none(type)) {
       gemel_apply(l->g, "every_list", 1, &x, 7, a);
     }
   }
@@ -384,7 +385,7 @@ static void inlining(struct life *l) {
       saw(l, gemel__graph_inline(l->g, b, &x, &y, &l->error));
     }
     if (l->status == GEMEL_OK) {
-      CT_CHECK(gemel_value_type(y) == type);
+      CT_CHECK(gemel_type_equal(gemel_value_type(y), type));
     }
   }
   gemel_graph_unref(b);
@@ -394,7 +395,7 @@ static void several_outputs(struct life *l) {
   gemel_type type = floats(l, NULL, 6);
   gemel_dim sizes[3];
   sizes[0] = sizes[1] = sizes[2] = gemel_dim_constant(l->c, 2);
-  saw(l, sizes[0] != GEMEL_DIM_NONE ? GEMEL_OK : GEMEL_NO_MEMORY);
+  saw(l, gemel_dim_is_none(sizes[0]) ? GEMEL_NO_MEMORY : GEMEL_OK);
   register_own(l, "forty", NULL, forty_types);
   if (l->status == GEMEL_OK) {
     gemel_value x = gemel_input(l->g, "x", type), parts = gemel_split(x, 3, sizes), y, d;
@@ -414,11 +415,11 @@ static void several_outputs(struct life *l) {
 
 static void runtime_sizes(struct life *l) {
   gemel_type type = gemel_type_of_shape(l->c, GEMEL_I64, 0, NULL);
-  saw(l, type != GEMEL_TYPE_NONE ? GEMEL_OK : GEMEL_NO_MEMORY);
+  saw(l, gemel_type_is_none(type) ? GEMEL_NO_MEMORY : GEMEL_OK);
   if (l->status == GEMEL_OK) {
     gemel_value n = gemel_input(l->g, "n", type), r;
     gemel_dim size = gemel_dim_of(gemel_add(n, n));
-    if (size != GEMEL_DIM_NONE) {
+    if (!gemel_dim_is_none(size)) {
       r = gemel_arange_with(l->g, size, .dtype = GEMEL_F32);
       gemel_output(gemel_mul(r, r), "r");
     }

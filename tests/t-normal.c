@@ -55,7 +55,8 @@ static gemel_graph *rewritten(const gemel__instance *instance, uint32_t node, ui
     char name[24];
     gemel_value output = gemel_value_output(result, (uint32_t)k);
     snprintf(name, sizeof name, "y%zu", k);
-    CT_EQ_UINT(gemel_value_type(output), gemel_value_type(gemel_graph_output(from, k)));
+    CT_CHECK(
+        gemel_type_equal(gemel_value_type(output), gemel_value_type(gemel_graph_output(from, k))));
     gemel_output(output, name);
   }
   CT_EQ_STR(gemel_graph_error(graph)->text, "");
@@ -236,8 +237,8 @@ static int oom_body(void *data) {
   if (context != NULL) {
     const gemel__op *op = gemel__op_at(context, gemel__op_find(context, "sum"));
     gemel_type type = gemel_type_of_shape(context, GEMEL_F32, 2, shape);
-    status = type == GEMEL_TYPE_NONE ? GEMEL_NO_MEMORY
-                                     : gemel__attrs_intern(context, op, 0, NULL, &id, &local);
+    status = gemel_type_is_none(type) ? GEMEL_NO_MEMORY
+                                      : gemel__attrs_intern(context, op, 0, NULL, &id, &local);
     if (status == GEMEL_OK) {
       status = gemel__normal_attrs(context, op, id, 1, &type, &normal, &local);
       CT_CHECK(status != GEMEL_OK || normal != id);

@@ -355,6 +355,25 @@ static void npz_writes(const void *data) {
   remove(scratch(".npz"));
 }
 
+/* A view without strides is row-major, one without elements is refused; a device has an end. */
+static void bare_views(const void *data) {
+  gemel_error error = {0};
+  const int64_t shape[2] = {2, 3};
+  float elements[6] = {1, 2, 3, 4, 5, 6};
+  gemel_view view = {GEMEL_F32, 2, shape, NULL, elements};
+  gemel_tensor *t = gemel_tensor_copy(&view, &error);
+  (void)data;
+  CT_REQUIRE(t != NULL);
+  CT_EQ_MEM(gemel_tensor_data(t), elements, sizeof elements);
+  gemel_tensor_unref(t);
+  CT_EQ_INT(gemel_npy_save(&view, scratch(".npy"), &error), GEMEL_OK);
+  remove(scratch(".npy"));
+  view.data = NULL;
+  CT_CHECK(gemel_tensor_copy(&view, &error) == NULL);
+  CT_EQ_INT(gemel_npy_save(&view, scratch(".npy"), &error), GEMEL_BAD_ARGUMENT);
+  CT_CHECK(gemel_npy_load("/dev/zero", &error) == NULL && error.text[0] != '\0');
+}
+
 static void npz_twice(const void *data) {
   gemel_error error = {0};
   gemel_tensor *t = gemel_tensor_new(GEMEL_F32, 0, NULL, &error);
@@ -484,6 +503,7 @@ static const ct_test tests[] = {
     CT_TEST("npz/reads", npz_reads, NULL),
     CT_TEST("npz/writes", npz_writes, NULL),
     CT_TEST("npz/twice", npz_twice, NULL),
+    CT_TEST("bare_views", bare_views, NULL),
     CT_TEST("npz/damaged", npz_damaged, NULL),
     CT_TEST("memory", memory, NULL),
 };

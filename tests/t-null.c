@@ -220,8 +220,8 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_gemel_status(call) ((call) != GEMEL_OK)
 #define SAYS_unsigned(call) ((call) == 0)
 #define SAYS_gemel_value(call) gemel_is_null(call)
-#define SAYS_gemel_dim(call) ((call) == GEMEL_DIM_NONE)
-#define SAYS_gemel_type(call) ((call) == GEMEL_TYPE_NONE)
+#define SAYS_gemel_dim(call) gemel_dim_is_none(call)
+#define SAYS_gemel_type(call) gemel_type_is_none(call)
 #define SAYS_NULL(call) ((call) == NULL)
 #define SAYS_char_p SAYS_NULL
 #define SAYS_const_gemel_call_row_p SAYS_NULL

@@ -9,6 +9,7 @@
 #include "ct.h"
 
 #include "own.h"
+#include "support/heard.h"
 
 /* ---- Wrong kernels and wrong derivatives ---- */
 
@@ -215,20 +216,12 @@ static const own wrong[] = {
 
 /* ---- Asking ---- */
 
-static struct heard ask(const own *o, uint64_t seed) {
+static heard ask(const own *o, uint64_t seed) {
   gemel_context *context = gemel_context_new(NULL);
-  gemel_verify_options options = {0};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  struct heard h = {0, 0, 0, 0, ""};
-  options.size = sizeof options;
-  options.seed = seed;
-  options.ops = "own";
-  options.sink = take;
-  options.user = &h;
   CT_EQ_INT(register_as(context, o, "own", &error), GEMEL_OK);
   CT_EQ_INT(give_reference(context, o, "own", &error), GEMEL_OK);
-  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-  ct_context("%s, seed %llu: %s %s", o->name, (unsigned long long)seed, h.text, error.text);
+  heard h = hear_operations(context, o->name, (gemel_verify_options){.seed = seed, .ops = "own"});
   gemel_context_unref(context);
   return h;
 }
@@ -236,9 +229,8 @@ static struct heard ask(const own *o, uint64_t seed) {
 static void right_one(const void *data) {
   const own *o = data;
   int derivatives = o->slope[0] != NULL || o->pull != NULL;
-  uint64_t seed;
-  for (seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
-    struct heard h = ask(o, seed);
+  for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
+    heard h = ask(o, seed);
     CT_EQ_UINT(h.records, derivatives ? 2 * GEMEL_TIER_COUNT : GEMEL_TIER_COUNT);
     CT_EQ_UINT(h.good, h.records);
     CT_CHECK(h.passed >= (derivatives ? 5 : 2));
@@ -246,9 +238,8 @@ static void right_one(const void *data) {
 }
 
 static void wrong_one(const void *data) {
-  uint64_t seed;
-  for (seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
-    struct heard h = ask(data, seed);
+  for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
+    heard h = ask(data, seed);
     CT_CHECK(h.refuted > 0);
   }
 }

@@ -11,6 +11,7 @@
 
 #include "own.h"
 #include "support/graph-text.h"
+#include "support/heard.h"
 
 /* ---- A graph as reference; attributes and signs in a function ---- */
 
@@ -26,25 +27,16 @@ static gemel_status give_graph(gemel_context *context, const char *name, const c
   return status;
 }
 
-static struct heard verify_in(gemel_context *context, uint64_t seed, gemel_error *error) {
-  gemel_verify_options options = {0};
-  struct heard h = {0, 0, 0, 0, ""};
-  options.size = sizeof options;
-  options.seed = seed;
-  options.instances = 24;
-  options.ops = "own";
-  options.sink = take;
-  options.user = &h;
-  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, error), GEMEL_OK);
-  ct_context("seed %llu: %s %s", (unsigned long long)seed, h.text, error->text);
-  return h;
+static heard verify_in(gemel_context *context, uint64_t seed) {
+  return hear_operations(context, "own",
+                         (gemel_verify_options){.seed = seed, .instances = 24, .ops = "own"});
 }
 
 /* Graphs for some types: the others are said to be left out. */
 static void graphs(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  struct heard h;
+  heard h;
   (void)data;
   CT_EQ_INT(register_as(context, &right[1], "own", &error), GEMEL_OK);
   CT_EQ_INT(
@@ -53,7 +45,7 @@ static void graphs(const void *data) {
   CT_EQ_INT(give_graph(context, "own", "graph f(x: f64[N, M]) {\n  return y = x * sigmoid(x)\n}\n",
                        &error),
             GEMEL_OK);
-  h = verify_in(context, 1, &error);
+  h = verify_in(context, 1);
   CT_EQ_UINT(h.records, 2 * GEMEL_TIER_COUNT);
   CT_EQ_UINT(h.good, h.records);
   CT_CHECK(h.passed >= 5);
@@ -63,7 +55,7 @@ static void graphs(const void *data) {
   CT_EQ_INT(
       give_graph(context, "own", "graph f(x: f64[N]) {\n  return y = x * tanh(x)\n}\n", &error),
       GEMEL_OK);
-  CT_CHECK(verify_in(context, 1, &error).refuted > 0);
+  CT_CHECK(verify_in(context, 1).refuted > 0);
   gemel_context_unref(context);
 }
 
@@ -122,7 +114,7 @@ static void attributes(const void *data) {
     gemel_error error = {GEMEL_OK, 0, 0, ""};
     gemel_reference reference = {0};
     gemel_operation op = {0};
-    struct heard h;
+    heard h;
     op.size = sizeof op;
     op.name = "own";
     op.min_inputs = op.max_inputs = 1;
@@ -137,7 +129,7 @@ static void attributes(const void *data) {
     reference.data = &off[k];
     CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
     CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_OK);
-    h = verify_in(context, 1, &error);
+    h = verify_in(context, 1);
     CT_EQ_INT(h.refuted > 0, k == 1);
     CT_CHECK(k == 1 || h.good == h.records);
     gemel_context_unref(context);
@@ -209,17 +201,13 @@ static void faulty(const void *data) {
   for (k = 0; k < CT_COUNT(cases); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_reference reference = {0};
-    gemel_verify_options options = {0};
     gemel_error error = {GEMEL_OK, 0, 0, ""};
-    struct heard h = {0, 0, 0, 0, ""};
+    heard h;
+    gemel_verify_options options =
+        heard_by(&h, (gemel_verify_options){.ops = "own", .instances = 4});
     reference.size = sizeof reference;
     reference.function = cases[k].function;
     reference.build = cases[k].build;
-    options.size = sizeof options;
-    options.ops = "own";
-    options.instances = 4;
-    options.sink = take;
-    options.user = &h;
     CT_EQ_INT(register_as(context, &right[1], "own", &error), GEMEL_OK);
     CT_EQ_INT(register_as(context, &right[1], "other", &error), GEMEL_OK);
     CT_EQ_INT(gemel_verify_reference(context, "own", &reference, &error), GEMEL_OK);
@@ -227,9 +215,9 @@ static void faulty(const void *data) {
     reference.build = build_itself;
     CT_EQ_INT(gemel_verify_reference(context, "other", &reference, &error), GEMEL_OK);
     CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), cases[k].status);
-    ct_context("case %zu: %s %s", k, h.text, error.text);
+    ct_context("case %zu: %s %s", k, h.bad, error.text);
     CT_EQ_INT(h.refuted > 0, cases[k].status == GEMEL_OK);
-    CT_HAS_STR(cases[k].status == GEMEL_OK ? h.text : error.text, cases[k].says);
+    CT_HAS_STR(cases[k].status == GEMEL_OK ? h.bad : error.text, cases[k].says);
     gemel_context_unref(context);
   }
 }
@@ -348,12 +336,6 @@ static const struct pair_case pairs[] = {
     {0, "x: f32[N]", "gelu(x)", "norm(x)", "refuted"},
 };
 
-static gemel_graph *make_side(gemel_context *context, const char *inputs, const char *expression) {
-  char text[400];
-  snprintf(text, sizeof text, "graph f(%s) {\n  return r = %s\n}\n", inputs, expression);
-  return parse(context, text);
-}
-
 static void one_pair(const void *data) {
   const struct pair_case *c = data;
   gemel_context *context = gemel_context_new(NULL);
@@ -366,22 +348,12 @@ static void one_pair(const void *data) {
   if (c->known) {
     CT_EQ_INT(give_reference(context, &right[0], "gelu", &error), GEMEL_OK);
   }
-  a = make_side(context, c->inputs, c->a);
-  b = make_side(context, c->inputs, c->b);
+  a = graph_returning(context, c->inputs, c->a);
+  b = graph_returning(context, c->inputs, c->b);
   for (seed = 1; a != NULL && b != NULL && seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
-    gemel_verify_options options = {0};
-    gemel_pair_result result = {.size = sizeof result};
-    struct heard h = {0, 0, 0, 0, ""};
-    options.size = sizeof options;
-    options.seed = seed;
-    options.instances = 40;
-    options.sink = take;
-    options.user = &h;
-    CT_EQ_INT(gemel_verify_pair(a, b, "pair", GEMEL_NEEDS_ALL, &options, &result, &error),
-              GEMEL_OK);
-    ct_context("%s and %s, seed %llu: %s %s", c->a, c->b, (unsigned long long)seed, h.text,
-               error.text);
-    CT_EQ_STR(gemel_verdict_name(result.verdict), c->verdict);
+    heard h = hear_pair(a, b, GEMEL_NEEDS_ALL, c->b,
+                        (gemel_verify_options){.seed = seed, .instances = 40});
+    CT_EQ_STR(gemel_verdict_name(h.result.verdict), c->verdict);
   }
   gemel_graph_unref(a);
   gemel_graph_unref(b);
@@ -465,7 +437,7 @@ static void threshold(const void *data) {
     gemel_error error = {GEMEL_OK, 0, 0, ""};
     CT_EQ_INT(register_as(context, &c->own, "own", &error), GEMEL_OK);
     CT_EQ_INT(give_reference(context, &c->own, "own", &error), GEMEL_OK);
-    struct heard h = verify_in(context, seed, &error);
+    heard h = verify_in(context, seed);
     CT_EQ_INT(h.refuted == 0, c->right);
     CT_EQ_INT(h.good == h.records, c->right);
     gemel_context_unref(context);
@@ -489,15 +461,12 @@ static gemel_status define(gemel_context *context, const char *text, gemel_error
 /* They are verified, with derivatives; a graph that needs them prints them, and reads back. */
 static void defined(const void *data) {
   gemel_context *context = gemel_context_new(NULL), *fresh = gemel_context_new(NULL);
-  gemel_verify_options options = {0};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_graph *graph =
       parse(context, SWISH_TEXT TWICE_TEXT "graph f(x: f64[N]) {\n  return r = twice(x)\n}\n");
   gemel_graph *formula =
                   parse(context, "graph f(x: f64[N]) {\n  return r = x * sigmoid(x) * 2\n}\n"),
               *again;
-  gemel_pair_result result = {.size = sizeof result};
-  struct heard h = {0, 0, 0, 0, ""};
   char *text = gemel_print_string(graph, "f", &error), *second;
   (void)data;
   CT_HAS_STR(text, SWISH_TEXT);
@@ -505,18 +474,12 @@ static void defined(const void *data) {
   again = parse(fresh, text);
   second = gemel_print_string(again, "f", &error);
   CT_EQ_STR(second, text);
-  options.size = sizeof options;
-  options.instances = 24;
-  options.sink = take;
-  options.user = &h;
-  options.ops = "[st]wi[sc][he]";
-  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-  ct_context("%s", h.text);
+  heard h = hear_operations(context, "defined",
+                            (gemel_verify_options){.instances = 24, .ops = "[st]wi[sc][he]"});
   CT_EQ_UINT(h.records, 4 * GEMEL_TIER_COUNT);
   CT_EQ_UINT(h.good, h.records);
-  CT_EQ_INT(gemel_verify_pair(graph, formula, "pair", GEMEL_NEEDS_ALL, &options, &result, &error),
-            GEMEL_OK);
-  CT_EQ_INT(result.verdict, GEMEL_VERDICT_PASSED);
+  h = hear_pair(graph, formula, GEMEL_NEEDS_ALL, "twice", (gemel_verify_options){.instances = 24});
+  CT_EQ_INT(h.result.verdict, GEMEL_VERDICT_PASSED);
   gemel_text_free(text);
   gemel_text_free(second);
   gemel_graph_unref(graph);
@@ -538,15 +501,10 @@ static void defined(const void *data) {
 static void deciding(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel_verify_options options = {.size = sizeof options, .instances = 24, .ops = "d_*"};
-  gemel_verify_summary summary = {.size = sizeof summary};
-  struct heard h = {0, 0, 0, 0, ""};
   (void)data;
-  options.sink = take;
-  options.user = &h;
   CT_EQ_INT(define(context, DECIDING_TEXT, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_verify_operations(context, &options, &summary, &error), GEMEL_OK);
-  ct_context("%s %s", h.text, error.text);
+  heard h =
+      hear_operations(context, "deciding", (gemel_verify_options){.instances = 24, .ops = "d_*"});
   CT_EQ_UINT(h.records, 12 * GEMEL_TIER_COUNT);
   CT_EQ_UINT(h.good, h.records);
   gemel_context_unref(context);
@@ -569,15 +527,12 @@ static void deciding_pair(const void *data) {
   const struct deciding_case *c = data;
   gemel_context *context = gemel_context_new(NULL);
   gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel_verify_options options = {.size = sizeof options, .instances = 24};
-  gemel_pair_result result = {.size = sizeof result};
   gemel_graph *a, *b;
   CT_EQ_INT(define(context, DECIDING_TEXT, &error), GEMEL_OK);
-  a = make_side(context, "x: f64[N]", c->a);
-  b = make_side(context, "x: f64[N]", c->b);
-  CT_EQ_INT(gemel_verify_pair(a, b, "pair", GEMEL_NEEDS_ALL, &options, &result, &error), GEMEL_OK);
-  ct_context("%s and %s: %s", c->a, c->b, error.text);
-  CT_EQ_INT(result.verdict, c->verdict);
+  a = graph_returning(context, "x: f64[N]", c->a);
+  b = graph_returning(context, "x: f64[N]", c->b);
+  heard h = hear_pair(a, b, GEMEL_NEEDS_ALL, c->b, (gemel_verify_options){.instances = 24});
+  CT_EQ_INT(h.result.verdict, c->verdict);
   gemel_graph_unref(a);
   gemel_graph_unref(b);
   gemel_context_unref(context);
@@ -614,14 +569,14 @@ static void defined_reference(const void *data) {
   for (k = 0; k < 2; k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_error error = {GEMEL_OK, 0, 0, ""};
-    struct heard h;
+    heard h;
     CT_EQ_INT(register_as(context, &right[1], "own", &error), GEMEL_OK);
     CT_EQ_INT(define(context,
                      k == 0 ? "operation own(x) { return x * sigmoid(x) }"
                             : "operation own(x) { return x * tanh(x) }",
                      &error),
               GEMEL_OK);
-    h = verify_in(context, 1, &error);
+    h = verify_in(context, 1);
     CT_EQ_INT(h.refuted > 0, k == 1);
     CT_CHECK(k == 1 || h.good == h.records);
     gemel_context_unref(context);
@@ -677,7 +632,7 @@ static void without_instance(const void *data) {
   for (size_t k = 0; k < CT_COUNT(texts); k++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_error error = {GEMEL_OK, 0, 0, ""};
-    struct heard h;
+    heard h;
     if (texts[k] != NULL) {
       CT_EQ_INT(define(context, texts[k], &error), GEMEL_OK);
     } else {
@@ -690,16 +645,14 @@ static void without_instance(const void *data) {
       CT_EQ_INT(give_graph(context, "own", "graph f(x: f64[N]) {\n  return y = x * x\n}\n", &error),
                 GEMEL_OK);
     }
-    h = verify_in(context, 1, &error);
+    h = verify_in(context, 1);
     CT_EQ_UINT(h.good, 0);
     CT_EQ_UINT(h.refuted, 0);
-    CT_HAS_STR(h.text, "no instance");
+    CT_HAS_STR(h.bad, "no instance");
     if (texts[k] == NULL) {
       gemel_kernel kernel = {.name = "plain", .run = run_own};
-      gemel_verify_options options = {.size = sizeof options, .instances = 4, .sink = take};
-      struct heard of_kernel = {0, 0, 0, 0, ""};
-      options.user = &of_kernel;
-      CT_EQ_INT(gemel_verify_kernel(context, "own", &kernel, &options, NULL, &error), GEMEL_OK);
+      heard of_kernel =
+          hear_kernel(context, "own", "own", &kernel, (gemel_verify_options){.instances = 4});
       CT_EQ_UINT(of_kernel.good, 0);
       CT_EQ_UINT(of_kernel.records, 3);
     }
@@ -716,14 +669,9 @@ static void out_of_range(const void *data) {
   for (uint64_t seed = 1; seed <= ct_seeds("GEMEL_CORPUS_SEEDS", SEEDS); seed++) {
     gemel_context *context = gemel_context_new(NULL);
     gemel_error error = {GEMEL_OK, 0, 0, ""};
-    gemel_verify_options options = {.size = sizeof options, .seed = seed, .instances = 24};
-    struct heard h = {0, 0, 0, 0, ""};
-    options.ops = "at,own";
-    options.sink = take;
-    options.user = &h;
     CT_EQ_INT(define(context, text, &error), GEMEL_OK);
-    CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-    ct_context("seed %llu: %s %s", (unsigned long long)seed, h.text, error.text);
+    heard h = hear_operations(
+        context, "at,own", (gemel_verify_options){.seed = seed, .instances = 24, .ops = "at,own"});
     CT_EQ_UINT(h.records, 4 * GEMEL_TIER_COUNT);
     CT_EQ_UINT(h.refuted, 0);
     CT_CHECK(h.passed >= 5);

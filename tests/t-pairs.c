@@ -26,6 +26,7 @@
 #include <gemel/verify.h>
 #include "core/graph.h"
 #include "support/corpus.h"
+#include "support/heard.h"
 
 enum { SEEDS = 2, MOST_BYTES = 1 << 22 };
 
@@ -91,21 +92,6 @@ static const char *read_case(const char *text, corpus_case *c) {
 
 /* ---- Asking ---- */
 
-typedef struct heard {
-  char details[4000];
-  size_t used;
-} heard;
-
-static void take(void *user, const gemel_record *record) {
-  heard *h = user;
-  int n = snprintf(h->details + h->used, sizeof h->details - h->used, "%s: %s%s%s; %s\n",
-                   gemel_tier_name(record->tier), gemel_verdict_name(record->verdict),
-                   record->how != GEMEL_EVIDENCE_NONE ? " by " : "",
-                   gemel_evidence_name(record->how), record->detail);
-  h->used += n > 0 ? (size_t)n : 0;
-  h->used = h->used < sizeof h->details ? h->used : sizeof h->details - 1;
-}
-
 static unsigned needs_of(const char *words) {
   static const char *const names[] = {
 #define NAME(E, name, meaning) #name,
@@ -128,21 +114,14 @@ static const char *verdict_of(const corpus_case *c) {
 }
 
 static int ask(const corpus_case *c, const gemel_graph *a, const gemel_graph *b, uint64_t seed) {
-  heard h = {"", 0};
-  gemel_pair_result result = {.size = sizeof result};
-  gemel_error error = {GEMEL_OK, 0, 0, ""};
-  gemel_verify_options options = {
-      .size = sizeof options, .seed = seed, .instances = c->instances, .sink = take, .user = &h};
   int right;
   ct_context("%s, seed %llu", c->name, (unsigned long long)seed);
-  if (gemel_verify_pair(a, b, c->name, needs_of(c->allow), &options, &result, &error) != GEMEL_OK) {
-    CT_FAIL("%s", error.text);
-    return 0;
-  }
-  ct_context("%s, seed %llu\n%s", c->name, (unsigned long long)seed, h.details);
-  right = CT_EQ_STR(gemel_verdict_name(result.verdict), verdict_of(c));
+  heard h = hear_pair(a, b, needs_of(c->allow), c->name,
+                      (gemel_verify_options){.seed = seed, .instances = c->instances});
+  ct_context("%s, seed %llu\n%s", c->name, (unsigned long long)seed, h.all);
+  right = CT_EQ_STR(gemel_verdict_name(h.result.verdict), verdict_of(c));
   if (c->says[0] != '\0') {
-    right &= CT_HAS_STR(h.details, c->says);
+    right &= CT_HAS_STR(h.all, c->says);
   }
   return right;
 }

@@ -14,6 +14,7 @@
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
 #include "instances/instance.h"
+#include "support/heard.h"
 #include "support/watched-memory.h"
 
 /* ---- Verifying ---- */
@@ -22,29 +23,13 @@ typedef struct wrong {
   const char *name, *text;
 } wrong;
 
-typedef struct verdict {
-  gemel_verdict worst;
-  char counterexample[2000];
-} verdict;
-
-static void note(void *user, const gemel_record *record) {
-  verdict *v = user;
-  if (record->verdict == GEMEL_VERDICT_REFUTED) {
-    v->worst = GEMEL_VERDICT_REFUTED;
-    snprintf(v->counterexample, sizeof v->counterexample, "%s", record->counterexample);
-  }
-}
-
-static gemel_status verify(const char *text, verdict *v) {
-  gemel_verify_options options = {.size = sizeof options, .instances = 8};
+static gemel_status verify(const char *text, heard *h) {
+  gemel_verify_options options = heard_by(h, (gemel_verify_options){.instances = 8});
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel_context *context = gemel_context_new(&error);
   gemel_rules *rules =
       context != NULL ? gemel_rules_parse(context, text, strlen(text), "test", &error) : NULL;
   gemel_status status = error.status;
-  *v = (verdict){GEMEL_VERDICT_PASSED, ""};
-  options.sink = note;
-  options.user = v;
   if (rules != NULL) {
     status = gemel_verify_rules(context, rules, "*", &options, NULL, &error);
   }
@@ -54,9 +39,9 @@ static gemel_status verify(const char *text, verdict *v) {
 }
 
 /* REFUSE: the allocation that must be refused; 0: none. */
-static gemel_status verify_with(const char *text, long refuse, verdict *v) {
+static gemel_status verify_with(const char *text, long refuse, heard *h) {
   watch_memory(refuse);
-  gemel_status status = verify(text, v);
+  gemel_status status = verify(text, h);
   CT_EQ_INT(unwatch_memory(), refuse != 0);
   return status;
 }
@@ -64,22 +49,22 @@ static gemel_status verify_with(const char *text, long refuse, verdict *v) {
 static void refusals_end_it(const void *data) {
   enum { PLACES = 100 };
   const wrong *rule = data;
-  verdict whole, v;
+  heard whole, h;
   long all;
   size_t ended = 0;
   CT_EQ_INT(verify_with(rule->text, 0, &whole), GEMEL_OK);
-  CT_EQ_INT(whole.worst, GEMEL_VERDICT_REFUTED);
+  CT_CHECK(whole.refuted > 0);
   all = atomic_load(&watched.asked);
   for (long k = 0; k < PLACES; k++) {
     long at = all - all * k / PLACES;
-    gemel_status status = verify_with(rule->text, at, &v);
+    gemel_status status = verify_with(rule->text, at, &h);
     ct_context("allocation %ld of %ld", at, all);
     ended += status == GEMEL_NO_MEMORY;
     if (status != GEMEL_NO_MEMORY) {
       CT_EQ_INT(status, GEMEL_OK);
-      CT_EQ_INT(v.worst, GEMEL_VERDICT_REFUTED);
-      CT_CHECK(strcmp(v.counterexample, whole.counterexample) == 0 ||
-               strcmp(v.counterexample, "(out of memory)") == 0);
+      CT_CHECK(h.refuted > 0);
+      CT_CHECK(strcmp(h.counterexample, whole.counterexample) == 0 ||
+               strcmp(h.counterexample, "(out of memory)") == 0);
     }
   }
   CT_CHECK(ended > PLACES / 2);

@@ -783,8 +783,8 @@ static gemel_status use_everything(gemel_context *c, gemel_error *e) {
   int k;
   gemel_dim dim = gemel_dim_symbol(c, "N");
   gemel_type scalar = gemel_type_new(c, GEMEL_I64, 0, NULL, 0);
-  gemel_type vector = dim ? gemel_type_new(c, GEMEL_F32, 1, &dim, 0) : GEMEL_TYPE_NONE;
-  if (!scalar || !vector)
+  gemel_type vector = gemel_type_new(c, GEMEL_F32, 1, &dim, 0);
+  if (gemel_type_is_none(scalar) || gemel_type_is_none(vector))
     status = GEMEL_NO_MEMORY;
   if (status == GEMEL_OK) {
     gemel_value a = gemel_input_at(g, "n", scalar, nowhere);

@@ -95,7 +95,7 @@ static gemel_status add_attrs(stage *s) {
   gemel_dim n = gemel_dim_symbol(s->context, "N"), m = gemel_dim_symbol(s->context, "M");
   gemel_dim shape[3];
   gemel_attr absent = {.name = "gone"};
-  gemel_status status = n && m ? GEMEL_OK : GEMEL_NO_MEMORY;
+  gemel_status status = gemel_dim_is_none(n) || gemel_dim_is_none(m) ? GEMEL_NO_MEMORY : GEMEL_OK;
   label = gemel_attr_string("text", "half");
   other = gemel_attr_string("other", "full");
   shape[0] = n;

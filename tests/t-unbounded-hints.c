@@ -8,6 +8,7 @@
 
 #include <gemel/verify.h>
 #include <string.h>
+#include "support/heard.h"
 #include "unbounded/ask.h"
 #include "unbounded/term.h"
 
@@ -40,27 +41,11 @@ static void models(const void *data) {
 }
 
 /* Wrong at a size or a step that isn't drawn: what the proof can't do without is tried. */
-static void count_refuted(void *user, const gemel_record *record) {
-  size_t *refuted = user;
-  *refuted += record->verdict == GEMEL_VERDICT_REFUTED;
-}
-
 static size_t refuted_with(const char *text, int proofs) {
-  size_t refuted = 0;
-  gemel_error error;
-  gemel_context *context = gemel_context_new(&error);
-  gemel_rules *rules = gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
-  const gemel_verify_options options = {.size = sizeof options,
-                                        .instances = 24,
-                                        .tiers = 1u << GEMEL_TIER_REAL,
-                                        .proofs = proofs,
-                                        .sink = count_refuted,
-                                        .user = &refuted};
-  CT_CHECK(rules != NULL);
-  CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, NULL, &error), GEMEL_OK);
-  gemel_rules_unref(rules);
-  gemel_context_unref(context);
-  return refuted;
+  return hear_rules(text, (gemel_verify_options){.instances = 24,
+                                                 .tiers = 1u << GEMEL_TIER_REAL,
+                                                 .proofs = proofs})
+      .refuted;
 }
 
 static void hinted(const void *data) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "support/heard.h"
 #include "unbounded/ask.h"
 #include "unbounded/axes.h"
 #include "unbounded/term.h"
@@ -775,7 +776,7 @@ static void jobs(const void *data) {
 }
 
 /* Beside what is measured, one at a time and three. */
-static void heard(void *user, const gemel_record *record) {
+static void is_beside(void *user, const gemel_record *record) {
   size_t *records = user;
   int wrong = strcmp(record->name, "wrong") == 0;
   CT_REQUIRE(record->proof != NULL);
@@ -792,20 +793,10 @@ static void beside(const void *data) {
   (void)data;
   for (size_t jobs = 1; jobs <= 3; jobs += 2) {
     size_t records = 0;
-    gemel_error error;
-    gemel_context *context = gemel_context_new(&error);
-    gemel_rules *rules = gemel_rules_parse(context, text, strlen(text), "t.rules", &error);
-    const gemel_verify_options options = {.size = sizeof options,
-                                          .instances = 4,
-                                          .jobs = jobs,
-                                          .proofs = 1,
-                                          .sink = heard,
-                                          .user = &records};
-    CT_REQUIRE(rules != NULL);
-    CT_EQ_INT(gemel_verify_rules(context, rules, NULL, &options, NULL, &error), GEMEL_OK);
+    hear_rules(text,
+               (gemel_verify_options){
+                   .instances = 4, .jobs = jobs, .proofs = 1, .sink = is_beside, .user = &records});
     CT_EQ_UINT(records, 2 * GEMEL_TIER_COUNT);
-    gemel_rules_unref(rules);
-    gemel_context_unref(context);
   }
 }
 

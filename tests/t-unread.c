@@ -14,6 +14,7 @@
 #include <gemel/verify.h>
 #include "ct.h"
 #include "support/graph-text.h"
+#include "support/heard.h"
 
 enum { N = 4096, PARTS = 3 };
 
@@ -238,7 +239,7 @@ static gemel_status sample_two(gemel_sample *call) {
   call->n_inputs = 1;
   call->inputs[0] = gemel_type_of_shape(call->context, GEMEL_F64, 1, &n);
   call->ranges[0] = GEMEL_RANGE_ANY;
-  return call->inputs[0] != GEMEL_TYPE_NONE ? GEMEL_OK : GEMEL_NO_MEMORY;
+  return gemel_type_is_none(call->inputs[0]) ? GEMEL_NO_MEMORY : GEMEL_OK;
 }
 
 static gemel_status build_two(gemel_reference_build *call) {
@@ -248,26 +249,11 @@ static gemel_status build_two(gemel_reference_build *call) {
   return GEMEL_OK;
 }
 
-struct heard {
-  unsigned refuted, passed;
-  char text[1000];
-};
-
-static void hear(void *user, const gemel_record *r) {
-  struct heard *h = user;
-  h->passed += r->verdict == GEMEL_VERDICT_PASSED;
-  if (r->verdict == GEMEL_VERDICT_REFUTED && h->refuted++ == 0) {
-    snprintf(h->text, sizeof h->text, "%s %s", r->detail,
-             r->counterexample != NULL ? r->counterexample : "");
-  }
-}
-
 static void verified(const void *data) {
   static const gemel_kernel kernels[] = {{"plain", NULL, run_two}, {NULL, NULL, NULL}};
   const int *wrong = data;
   gemel_context *context = gemel_context_new(NULL);
   gemel_error error = {0};
-  struct heard h = {0, 0, ""};
   gemel_operation op = {.size = sizeof op,
                         .name = "two",
                         .min_inputs = 1,
@@ -279,15 +265,15 @@ static void verified(const void *data) {
                         .kernels = kernels,
                         .data = wrong};
   gemel_reference reference = {.size = sizeof reference, .build = build_two};
-  gemel_verify_options options = {
-      .size = sizeof options, .seed = 1, .instances = 8, .ops = "two", .sink = hear, .user = &h};
-  options.tiers = 1u << GEMEL_TIER_INTEGER | 1u << GEMEL_TIER_FLOAT | 1u << GEMEL_TIER_SPECIAL;
+  const unsigned tiers =
+      1u << GEMEL_TIER_INTEGER | 1u << GEMEL_TIER_FLOAT | 1u << GEMEL_TIER_SPECIAL;
   CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
   CT_EQ_INT(gemel_verify_reference(context, "two", &reference, &error), GEMEL_OK);
-  CT_EQ_INT(gemel_verify_operations(context, &options, NULL, &error), GEMEL_OK);
-  CT_EQ_STR(error.text, "");
+  heard h = hear_operations(
+      context, "two",
+      (gemel_verify_options){.seed = 1, .instances = 8, .ops = "two", .tiers = tiers});
   CT_CHECK(*wrong ? h.refuted > 0 : h.refuted == 0 && h.passed >= 2);
-  CT_CHECK((strstr(h.text, "some results") != NULL) == (*wrong != 0));
+  CT_CHECK((strstr(h.bad, "some results") != NULL) == (*wrong != 0));
   gemel_context_unref(context);
 }
 

@@ -79,6 +79,7 @@ gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t 
                           const gemel_value *input_values, size_t max_outputs, size_t *n_outputs,
                           gemel_type *outputs, gemel_error *error) {
   gemel_infer call;
+  gemel_error own; /* what succeeds leaves ERROR as it is */
   gemel_status status = check_spaces(context, op, attrs, n_inputs, inputs, error);
   unsigned failures = gemel__dim_memory_failures(context);
   if (status != GEMEL_OK) {
@@ -94,20 +95,19 @@ gemel_status gemel__infer(gemel_context *context, const gemel__op *op, uint32_t 
   call.n_attrs = gemel__attrs_at(context, attrs)->count;
   call.max_outputs = max_outputs;
   call.outputs = outputs;
-  call.error = error;
+  call.error = &own;
   call.data = op->record.data;
-  if (error != NULL) { /* for rules that fail without a word */
-    error->status = GEMEL_OK;
-    error->text[0] = '\0';
-  }
+  own.status = GEMEL_OK;
+  own.line = own.column = 0;
+  own.text[0] = '\0';
   status = op->record.infer(&call);
   *n_outputs = call.n_outputs;
   /* a rule that got no dim may have thought that two sizes differ, or that nothing is known */
   if (gemel__dim_memory_failures(context) != failures) {
     return gemel__no_memory(error, "sizes");
   }
-  if (status != GEMEL_OK && error != NULL && error->status != status) {
-    gemel__fail(error, status, "%s", gemel_status_text(status));
+  if (gemel__told(&own, status) != GEMEL_OK && error != NULL) {
+    *error = own;
   }
   return status;
 }
@@ -147,7 +147,7 @@ static struct memo_type *memo_entry(const struct application *a, struct memo_typ
   memcpy(wanted->inputs, a->types, a->n * sizeof *a->types);
   uint64_t hash = wanted->what;
   for (int k = 0; k < MEMO_INPUTS; k++) {
-    hash = gemel__mix(hash ^ wanted->inputs[k]);
+    hash = gemel__mix(hash ^ wanted->inputs[k].id);
   }
   return &a->graph->memo->types[hash % MEMO_TYPES];
 }
@@ -254,8 +254,7 @@ static gemel_status check_outputs(const struct application *a, gemel_error *erro
     return gemel__fail(error, GEMEL_BAD_TYPE, "the type rule gives %zu outputs", a->n_outputs);
   }
   for (size_t k = 0; k < a->n_outputs; k++) {
-    if (a->outputs[k] == GEMEL_TYPE_NONE ||
-        !gemel__stable_has(&a->graph->context->types, a->outputs[k])) {
+    if (!gemel__type_exists(a->graph->context, a->outputs[k])) {
       return gemel__fail(error, GEMEL_BAD_TYPE, "the type rule gives output %zu no type", k);
     }
   }

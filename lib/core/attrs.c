@@ -507,7 +507,7 @@ static gemel_status substitute_attr(gemel_context *context, gemel_attr *a, gemel
   }
   for (k = 0; k < n; k++) {
     room[k] = gemel__dim_substitute(context, dims[k], replace, user);
-    if (room[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(room[k])) {
       return gemel__dim_memory_failures(context) != failures
                  ? gemel__no_memory(error, "dims")
                  : gemel__fail(error, GEMEL_BAD_SHAPE, "attribute %s: a size can't be represented",

@@ -46,8 +46,7 @@ static const char *types_fault(const gemel_graph *g, uint32_t id) {
     return "it has not the one output that it has a type for";
   }
   for (k = 0; k < n; k++) {
-    type = gemel__node_type(g, id, k);
-    if (type == GEMEL_TYPE_NONE || !gemel__stable_has(&g->context->types, type)) {
+    if (!gemel__type_exists(g->context, gemel__node_type(g, id, k))) {
       return "an output has no type";
     }
   }
@@ -114,7 +113,7 @@ static gemel_status check_types(struct checking *c, uint32_t id, gemel_error *er
     return fail_node(g, id, "it has not as many outputs as the operation gives", error);
   }
   for (k = 0; k < n_outputs; k++) {
-    if (c->outputs[k] != gemel__node_type(g, id, k)) {
+    if (!gemel_type_equal(c->outputs[k], gemel__node_type(g, id, k))) {
       return fail_node(g, id, "an output has not the type that the operation gives", error);
     }
   }
@@ -215,8 +214,8 @@ static int input_fits(const struct checking *c, size_t k) {
 static int update_fits(const gemel_graph *g, size_t k) {
   gemel__ref output = g->outputs[k];
   long state = gemel__state_called(g, g->output_names[k]);
-  return state < 0 || gemel__node_type(g, g->inputs[state].node, 0) ==
-                          gemel__node_type(g, output.node, output.output);
+  return state < 0 || gemel_type_equal(gemel__node_type(g, g->inputs[state].node, 0),
+                                       gemel__node_type(g, output.node, output.output));
 }
 
 static gemel_status check_lists(const struct checking *c, gemel_error *error) {

@@ -244,7 +244,7 @@ static void write_node(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t n
                                    .line = (uint32_t)line,
                                    .file = (uint32_t)file};
   if (n_outputs == 1) {
-    graph->node_types[at] = types[0];
+    graph->node_types[at] = types[0].id;
   } else {
     graph->node_types[at] = GEMEL__SEVERAL | (uint32_t)graph->n_types;
     memcpy(graph->types + graph->n_types, types, n_outputs * sizeof *types);

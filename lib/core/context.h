@@ -205,7 +205,11 @@ double gemel__guess_elements(gemel_context *context, gemel_type type);
 
 static inline const struct gemel__type *gemel__type_at(const gemel_context *context,
                                                        gemel_type type) {
-  return (const struct gemel__type *)gemel__stable_at(&context->types, type);
+  return (const struct gemel__type *)gemel__stable_at(&context->types, type.id);
+}
+/* 1 if TYPE is a type of CONTEXT. */
+static inline int gemel__type_exists(const gemel_context *context, gemel_type type) {
+  return !gemel_type_is_none(type) && gemel__stable_has(&context->types, type.id);
 }
 static inline const struct gemel__attrs *gemel__attrs_at(const gemel_context *context,
                                                          uint32_t attrs) {

@@ -18,10 +18,11 @@ static gemel_status fail(gemel_graph *graph, gemel_status status, gemel_location
   return status;
 }
 
-/* The types of NODE's outputs. */
-static const gemel_type *types_of(const gemel_graph *graph, uint32_t node) {
-  const uint32_t *type = &graph->node_types[node];
-  return *type & GEMEL__SEVERAL ? graph->types + (*type & ~GEMEL__SEVERAL) : type;
+/* The types of NODE's outputs; a single one is put into *ONLY. */
+static const gemel_type *types_of(const gemel_graph *graph, uint32_t node, gemel_type *only) {
+  uint32_t type = graph->node_types[node];
+  *only = (gemel_type){type};
+  return type & GEMEL__SEVERAL ? graph->types + (type & ~GEMEL__SEVERAL) : only;
 }
 
 /* 1 if the types of OLD's results follow from those of its inputs, and INPUTS have the same. */
@@ -33,8 +34,8 @@ static int has_same_types(const gemel_graph *to, const gemel_graph *from, uint32
   int same = node->op <= from->context->n_builtins &&
              (node->attrs == 0 || !gemel__attrs_at(from->context, node->attrs)->has_runtime);
   for (uint32_t k = 0; k < count; k++) {
-    same &= gemel__node_type(from, in[k].node, in[k].output) ==
-            gemel__node_type(to, inputs[k].node, inputs[k].output);
+    same &= gemel_type_equal(gemel__node_type(from, in[k].node, in[k].output),
+                             gemel__node_type(to, inputs[k].node, inputs[k].output));
   }
   return same;
 }
@@ -50,9 +51,11 @@ gemel_status gemel__copy_node(gemel_graph *to, const gemel_graph *from, uint32_t
   if (gemel__cons_find(to, record->op, record->attrs, count, inputs, &place, node)) {
     return GEMEL_OK;
   }
+  gemel_type only;
+  const gemel_type *types = types_of(from, old, &only);
   gemel_location where = gemel__node_where(from, old);
   gemel_status status = gemel__cons_append(to, record->op, record->attrs, count, inputs, &place,
-                                           record->n_outputs, types_of(from, old), where, node);
+                                           record->n_outputs, types, where, node);
   return status == GEMEL_OK ? GEMEL_OK : fail(to, status, where);
 }
 

@@ -69,8 +69,9 @@ gemel__bounds gemel__mono_bounds(const struct gemel__dims *dims, const gemel__mo
 }
 
 static gemel__bounds quotient_bounds(const struct gemel__dims *dims, const gemel__dim_atom *atom) {
-  const gemel__dim *divisor = gemel__dim_at(dims, atom->b);
-  gemel__bounds above = gemel__dim_at(dims, atom->a)->facts.bounds, result = unbounded;
+  const gemel__dim *divisor = gemel__dim_at(dims, gemel__divisor(atom));
+  gemel__bounds above = gemel__dim_at(dims, gemel__dividend(atom))->facts.bounds,
+                result = unbounded;
   int64_t k;
   if (gemel__dim_constant_of(divisor, &k) && k > 0) {
     result.low = above.low == INT64_MIN ? INT64_MIN : gemel__floor_quotient(above.low, k);
@@ -277,8 +278,8 @@ static void shrink(gemel__poly *poly, int64_t g) {
 static int add_quotient(struct gemel__dims *dims, const gemel__poly *a, const gemel__poly *b,
                         gemel__poly *result) {
   gemel__dim_atom atom = {.kind = GEMEL__ATOM_QUOTIENT};
-  atom.a = gemel__dim_intern(dims, a);
-  atom.b = atom.a ? gemel__dim_intern(dims, b) : 0;
+  atom.a = gemel__dim_intern(dims, a).id;
+  atom.b = atom.a ? gemel__dim_intern(dims, b).id : 0;
   gemel__dim_factor factor = {atom.b ? gemel__atom_intern(dims, &atom) : 0, 1};
   uint32_t mono = factor.atom ? gemel__mono_intern(dims, &factor, 1) : 0;
   return mono ? add_term(result, 1, mono) : -1;
@@ -313,11 +314,11 @@ static int unnest(struct gemel__dims *dims, gemel__poly *rest, int64_t *k) {
   }
   const gemel__dim_atom *atom = gemel__dim_atom_at(dims, mono->factors[0].atom);
   if (atom->kind != GEMEL__ATOM_QUOTIENT ||
-      !gemel__dim_constant_of(gemel__dim_at(dims, atom->b), &m) || m <= 0 ||
+      !gemel__dim_constant_of(gemel__dim_at(dims, gemel__divisor(atom)), &m) || m <= 0 ||
       __builtin_mul_overflow(*k, m, &km) || __builtin_mul_overflow(c, m, &cm)) {
     return 0;
   }
-  gemel__poly_load(dims, atom->a, &inner);
+  gemel__poly_load(dims, gemel__dividend(atom), &inner);
   shift.count = cm != 0;
   shift.terms[0] = (gemel__dim_term){cm, GEMEL__MONO_ONE};
   if (gemel__poly_combine(&inner, &shift, 1, rest)) {
@@ -455,7 +456,7 @@ static int add_candidate(const struct gemel__dims *dims, int kind, gemel_dim *li
   if (n == GEMEL__DIM_LIST) {
     return -1;
   }
-  while (place < n && list[place] < dim) {
+  while (place < n && list[place].id < dim.id) {
     place++;
   }
   memmove(list + place + 1, list + place, (n - place) * sizeof *list);

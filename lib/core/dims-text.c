@@ -43,7 +43,7 @@ static void sort_by_text(uint32_t *index, uint32_t n,
 }
 
 static const char *dim_text(const void *user, uint32_t id) {
-  return gemel__dim_at((const struct gemel__dims *)user, id)->facts.text;
+  return gemel__dim_at((const struct gemel__dims *)user, (gemel_dim){id})->facts.text;
 }
 
 static const char *atom_text(const void *user, uint32_t id) {
@@ -57,7 +57,8 @@ static int is_quotient(const struct gemel__dims *dims, const gemel__mono *mono) 
 }
 
 static void put_quotient(const struct gemel__dims *dims, const gemel__dim_atom *atom, buffer *out) {
-  const gemel__dim *above = gemel__dim_at(dims, atom->a), *below = gemel__dim_at(dims, atom->b);
+  const gemel__dim *above = gemel__dim_at(dims, gemel__dividend(atom)),
+                   *below = gemel__dim_at(dims, gemel__divisor(atom));
   put_in_parentheses(out, above->facts.text,
                      above->count > 1 || (above->count && above->terms[0].coefficient < 0));
   put(out, "//");
@@ -87,7 +88,9 @@ int gemel__atom_text(const struct gemel__dims *dims, const gemel__dim_atom *atom
     put_quotient(dims, atom, &out);
     break;
   default:
-    memcpy(order, atom->list, atom->count * sizeof *order);
+    for (uint32_t k = 0; k < atom->count; k++) {
+      order[k] = atom->list[k].id;
+    }
     sort_by_text(order, atom->count, dim_text, dims);
     put(&out, atom->kind == GEMEL__ATOM_MIN ? "min(" : "max(");
     for (uint32_t k = 0; k < atom->count; k++) {

@@ -9,10 +9,10 @@
 
 gemel__relation gemel__dim_compare(gemel_context *context, gemel_dim a, gemel_dim b) {
   gemel__poly left, right, difference;
-  if (a == b) {
+  if (gemel_dim_equal(a, b)) {
     return GEMEL__EQUAL;
   }
-  if (!a || !b) {
+  if (gemel_dim_is_none(a) || gemel_dim_is_none(b)) {
     return GEMEL__UNKNOWN;
   }
   gemel__poly_load(context->dims, a, &left);
@@ -49,7 +49,7 @@ static gemel__atom public_atom(const gemel__dim_atom *atom) {
 
 int gemel__dim_is_atom(gemel_context *context, gemel_dim dim, gemel__atom *atom) {
   const struct gemel__dims *dims = context->dims;
-  const gemel__dim *stored = dim ? gemel__dim_at(dims, dim) : NULL;
+  const gemel__dim *stored = gemel_dim_is_none(dim) ? NULL : gemel__dim_at(dims, dim);
   if (!stored || stored->count != 1 || stored->terms[0].coefficient != 1) {
     return 0;
   }
@@ -83,8 +83,8 @@ static gemel_status overflow(const dims_evaluation *e, const char *text) {
 static gemel_status evaluate_quotient(const dims_evaluation *e, const gemel__dim_atom *atom,
                                       int64_t *value) {
   int64_t above, below;
-  gemel_status status = evaluate(e, atom->a, &above);
-  status = status ? status : evaluate(e, atom->b, &below);
+  gemel_status status = evaluate(e, gemel__dividend(atom), &above);
+  status = status ? status : evaluate(e, gemel__divisor(atom), &below);
   if (status) {
     return status;
   }
@@ -156,7 +156,7 @@ gemel_status gemel__dim_evaluate(gemel_context *context, gemel_dim dim,
                                  void *user, int64_t *value, gemel_error *error) {
   dims_evaluation e = {context->dims, lookup, user, error};
   int64_t result;
-  if (!dim) {
+  if (gemel_dim_is_none(dim)) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "no size to evaluate");
   }
   gemel_status status = evaluate(&e, dim, &result);
@@ -194,14 +194,17 @@ static gemel_dim substitute_atom(const substitution *s, uint32_t id) {
   if (atom->kind <= GEMEL__ATOM_INPUT) {
     gemel__atom given = public_atom(atom);
     gemel_dim self = lone(s->context, id);
-    return self ? s->replace(s->user, &given, self) : GEMEL_DIM_NONE;
+    return gemel_dim_is_none(self) ? self : s->replace(s->user, &given, self);
   }
   if (atom->kind == GEMEL__ATOM_QUOTIENT) {
-    gemel_dim above = substitute(s, atom->a);
-    return above ? gemel_dim_floordiv(s->context, above, substitute(s, atom->b)) : GEMEL_DIM_NONE;
+    gemel_dim above = substitute(s, gemel__dividend(atom));
+    if (gemel_dim_is_none(above)) {
+      return above;
+    }
+    return gemel_dim_floordiv(s->context, above, substitute(s, gemel__divisor(atom)));
   }
   gemel_dim result = substitute(s, atom->list[0]);
-  for (uint32_t k = 1; k < atom->count && result; k++) {
+  for (uint32_t k = 1; k < atom->count && !gemel_dim_is_none(result); k++) {
     gemel_dim x = substitute(s, atom->list[k]);
     result = atom->kind == GEMEL__ATOM_MIN ? gemel_dim_min(s->context, result, x)
                                            : gemel_dim_max(s->context, result, x);
@@ -212,10 +215,10 @@ static gemel_dim substitute_atom(const substitution *s, uint32_t id) {
 static gemel_dim substitute(const substitution *s, gemel_dim dim) {
   const gemel__dim *stored = gemel__dim_at(s->context->dims, dim);
   gemel_dim sum = gemel_dim_constant(s->context, 0);
-  for (uint32_t k = 0; k < stored->count && sum; k++) {
+  for (uint32_t k = 0; k < stored->count && !gemel_dim_is_none(sum); k++) {
     const gemel__mono *mono = gemel__mono_at(s->context->dims, stored->terms[k].mono);
     gemel_dim product = gemel_dim_constant(s->context, stored->terms[k].coefficient);
-    for (uint32_t i = 0; i < mono->count && product; i++) {
+    for (uint32_t i = 0; i < mono->count && !gemel_dim_is_none(product); i++) {
       gemel_dim atom = substitute_atom(s, mono->factors[i].atom);
       for (uint32_t p = 0; p < mono->factors[i].power; p++) {
         product = gemel_dim_mul(s->context, product, atom);
@@ -232,7 +235,7 @@ gemel_dim gemel__dim_substitute(gemel_context *context, gemel_dim dim,
                                 void *user) {
   substitution s = {context, replace, user};
   int64_t constant;
-  if (!dim || gemel_dim_is_constant(context, dim, &constant)) {
+  if (gemel_dim_is_none(dim) || gemel_dim_is_constant(context, dim, &constant)) {
     return dim;
   }
   return substitute(&s, dim);

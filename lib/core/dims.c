@@ -109,7 +109,7 @@ static void absorb(gemel__dim_facts *whole, const gemel__dim_facts *part, int de
 static int same_dim(const void *user, uint32_t id) {
   const probe *p = (const probe *)user;
   const gemel__poly *key = (const gemel__poly *)p->key;
-  const gemel__dim *dim = gemel__dim_at(p->dims, id);
+  const gemel__dim *dim = gemel__dim_at(p->dims, (gemel_dim){id});
   if (dim->count != key->count) {
     return 0;
   }
@@ -123,7 +123,7 @@ static int same_dim(const void *user, uint32_t id) {
 }
 
 static uint64_t dim_hash_of(const void *user, uint32_t id) {
-  return gemel__dim_at((const struct gemel__dims *)user, id)->facts.hash;
+  return gemel__dim_at((const struct gemel__dims *)user, (gemel_dim){id})->facts.hash;
 }
 
 /* Fills in DIM, all but its place in the table. */
@@ -155,8 +155,8 @@ gemel_dim gemel__dim_intern(struct gemel__dims *dims, const gemel__poly *poly) {
     hash = mix(mix(hash, poly->terms[k].mono), (uint64_t)poly->terms[k].coefficient);
   }
   hash = (uint32_t)hash;
-  uint32_t id = gemel__idtable_find(&dims->dim_table, hash, same_dim, &key);
-  if (id) {
+  gemel_dim id = {gemel__idtable_find(&dims->dim_table, hash, same_dim, &key)};
+  if (!gemel_dim_is_none(id)) {
     return id;
   }
   if (describe_dim(dims, poly, hash, &dim)) {
@@ -164,14 +164,17 @@ gemel_dim gemel__dim_intern(struct gemel__dims *dims, const gemel__poly *poly) {
   }
   gemel__dim *stored = (gemel__dim *)gemel__stable_push(&dims->dims);
   if (!stored) {
-    return no_room(dims);
+    return (gemel_dim){no_room(dims)};
   }
-  id = dims->dims.count - 1;
+  id.id = dims->dims.count - 1;
   *stored = dim;
   if (stored->count < 2) {
     stored->terms = &stored->only;
   }
-  return gemel__idtable_add(&dims->dim_table, hash, id, dim_hash_of, dims) ? no_room(dims) : id;
+  if (gemel__idtable_add(&dims->dim_table, hash, id.id, dim_hash_of, dims)) {
+    id.id = no_room(dims);
+  }
+  return id;
 }
 
 /* ---- Monomials ---- */
@@ -262,8 +265,8 @@ static int describe_atom(struct gemel__dims *dims, uint64_t hash, gemel__dim_ato
   char text[GEMEL__DIM_TEXT + 1];
   atom->facts.runtime = atom->kind == GEMEL__ATOM_VALUE || atom->kind == GEMEL__ATOM_INPUT;
   if (atom->kind == GEMEL__ATOM_QUOTIENT) {
-    absorb(&atom->facts, &gemel__dim_at(dims, atom->a)->facts, 1);
-    absorb(&atom->facts, &gemel__dim_at(dims, atom->b)->facts, 1);
+    absorb(&atom->facts, &gemel__dim_at(dims, gemel__dividend(atom))->facts, 1);
+    absorb(&atom->facts, &gemel__dim_at(dims, gemel__divisor(atom))->facts, 1);
   }
   for (uint32_t k = 0; k < atom->count; k++) {
     absorb(&atom->facts, &gemel__dim_at(dims, atom->list[k])->facts, 1);
@@ -288,7 +291,7 @@ uint32_t gemel__atom_intern(struct gemel__dims *dims, const gemel__dim_atom *wan
   uint64_t hash = mix(mix(mix(3, (uint64_t)atom.kind), atom.a), atom.b);
   hash = mix(hash, hash_text(atom.name));
   for (uint32_t k = 0; k < atom.count; k++) {
-    hash = mix(hash, atom.list[k]);
+    hash = mix(hash, atom.list[k].id);
   }
   hash = (uint32_t)hash;
   uint32_t id = gemel__idtable_find(&dims->atom_table, hash, same_atom, &key);
@@ -310,7 +313,7 @@ uint32_t gemel__atom_intern(struct gemel__dims *dims, const gemel__dim_atom *wan
 /* ---- Public: leaves ---- */
 
 int gemel__dim_exists(gemel_context *context, gemel_dim dim) {
-  return context && dim && gemel__stable_has(&context->dims->dims, dim);
+  return context && !gemel_dim_is_none(dim) && gemel__stable_has(&context->dims->dims, dim.id);
 }
 
 gemel_dim gemel_dim_constant(gemel_context *context, int64_t value) {
@@ -320,9 +323,9 @@ gemel_dim gemel_dim_constant(gemel_context *context, int64_t value) {
     return GEMEL_DIM_NONE;
   }
   if (small) {
-    uint32_t id = atomic_load_explicit(&dims->small[value], memory_order_acquire);
-    if (id) {
-      return id;
+    gemel_dim known = {atomic_load_explicit(&dims->small[value], memory_order_acquire)};
+    if (!gemel_dim_is_none(known)) {
+      return known;
     }
   }
   gemel__poly poly;
@@ -331,7 +334,7 @@ gemel_dim gemel_dim_constant(gemel_context *context, int64_t value) {
   pthread_mutex_lock(&context->lock);
   gemel_dim dim = gemel__dim_intern(dims, &poly);
   if (small) {
-    atomic_store_explicit(&dims->small[value], dim, memory_order_release);
+    atomic_store_explicit(&dims->small[value], dim.id, memory_order_release);
   }
   pthread_mutex_unlock(&context->lock);
   return dim;
@@ -492,5 +495,5 @@ size_t gemel_dim_format(gemel_context *context, gemel_dim dim, char *text, size_
 }
 
 int gemel__dim_has_runtime(gemel_context *context, gemel_dim dim) {
-  return dim && gemel__dim_at(context->dims, dim)->facts.runtime;
+  return !gemel_dim_is_none(dim) && gemel__dim_at(context->dims, dim)->facts.runtime;
 }

@@ -51,7 +51,7 @@ typedef struct gemel__dim_atom {
   gemel__dim_facts facts;
   int kind;
   const char *name; /* of a symbol */
-  uint32_t a, b;    /* of a VALUE or INPUT; dividend and divisor of a QUOTIENT */
+  uint32_t a, b;    /* of a VALUE or INPUT; ids of dividend and divisor of a QUOTIENT */
   uint32_t count;   /* operands of a MIN or MAX, ascending ids */
   const gemel_dim *list;
 } gemel__dim_atom;
@@ -96,7 +96,7 @@ typedef struct gemel__poly {
 } gemel__poly;
 
 static inline const gemel__dim *gemel__dim_at(const struct gemel__dims *dims, gemel_dim dim) {
-  return (const gemel__dim *)gemel__stable_at(&dims->dims, dim);
+  return (const gemel__dim *)gemel__stable_at(&dims->dims, dim.id);
 }
 static inline const gemel__mono *gemel__mono_at(const struct gemel__dims *dims, uint32_t mono) {
   return (const gemel__mono *)gemel__stable_at(&dims->monos, mono);
@@ -104,6 +104,14 @@ static inline const gemel__mono *gemel__mono_at(const struct gemel__dims *dims, 
 static inline const gemel__dim_atom *gemel__dim_atom_at(const struct gemel__dims *dims,
                                                         uint32_t atom) {
   return (const gemel__dim_atom *)gemel__stable_at(&dims->atoms, atom);
+}
+
+/* Dividend and divisor of the quotient ATOM. */
+static inline gemel_dim gemel__dividend(const gemel__dim_atom *atom) {
+  return (gemel_dim){atom->a};
+}
+static inline gemel_dim gemel__divisor(const gemel__dim_atom *atom) {
+  return (gemel_dim){atom->b};
 }
 
 /* If DIM is a constant, 1 and its value. */
@@ -116,7 +124,7 @@ static inline int gemel__dim_constant_of(const gemel__dim *dim, int64_t *value) 
   return dim->count == 1 && dim->terms[0].mono == GEMEL__MONO_ONE;
 }
 
-/* ---- dims.c: interning; call with the context locked. 0 on failure. ---- */
+/* ---- dims.c: interning; call with the context locked. 0, or no dim, on failure. ---- */
 gemel_dim gemel__dim_intern(struct gemel__dims *dims, const gemel__poly *poly);
 uint32_t gemel__mono_intern(struct gemel__dims *dims, const gemel__dim_factor *factors,
                             uint32_t count);

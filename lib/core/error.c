@@ -48,6 +48,15 @@ gemel_status gemel__null(gemel_error *error, const char *what) {
   return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s is null", what);
 }
 
+gemel_status gemel__told(gemel_error *error, gemel_status status) {
+  if (status != GEMEL_OK && error != NULL && error->status != status) {
+    int silent = error->status == GEMEL_OK;
+    error->status = status;
+    return silent ? gemel__fail(error, status, "%s", gemel_status_text(status)) : status;
+  }
+  return status;
+}
+
 gemel_status gemel__check_result(const void *result, const char *name, gemel_error *error) {
   return result == NULL || *(const size_t *)result != 0
              ? GEMEL_OK

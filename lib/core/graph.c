@@ -204,7 +204,7 @@ gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "malformed name of an input: %s",
                                 name != NULL ? name : "(null)");
   }
-  if (type == GEMEL_TYPE_NONE || !gemel__stable_has(&graph->context->types, type)) {
+  if (!gemel__type_exists(graph->context, type)) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT,
                                 "input %s has no type: a size was negative or none, the rank above "
                                 "%d, the dtype or the memory space unknown, or memory was out",
@@ -244,7 +244,7 @@ static int fits_state(gemel_value value, const char *name, gemel_location where)
   gemel_type type = gemel_value_type(value);
   gemel_type wanted = k < 0 ? type : gemel__node_type(graph, graph->inputs[k].node, 0);
   char is[300], should[300];
-  if (type == wanted) {
+  if (gemel_type_equal(type, wanted)) {
     return 1;
   }
   gemel_type_format(graph->context, type, is, sizeof is);

@@ -124,7 +124,8 @@ static inline gemel_location gemel__node_where(const gemel_graph *graph, uint32_
 static inline gemel_type gemel__node_type(const gemel_graph *graph, uint32_t node,
                                           uint32_t output) {
   uint32_t type = graph->node_types[node];
-  return type & GEMEL__SEVERAL ? graph->types[(type & ~GEMEL__SEVERAL) + output] : type;
+  return type & GEMEL__SEVERAL ? graph->types[(type & ~GEMEL__SEVERAL) + output]
+                               : (gemel_type){type};
 }
 
 /* 1 if NODE exists and has an output OUTPUT. */

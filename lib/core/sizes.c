@@ -29,7 +29,7 @@ gemel_dim gemel_dim_of(gemel_value value) {
     return GEMEL_DIM_NONE;
   }
   gemel_dim dim = gemel__dim_value(value.graph->context, value.node, value.output);
-  if (dim == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(dim)) {
     gemel__graph_fail(value.graph, GEMEL_NO_MEMORY, "out of memory for a size");
   }
   return dim;
@@ -119,7 +119,7 @@ static long take_attr(struct size_inputs *s, gemel_attr *a, gemel_dim *room) {
       return -1;
     }
     room[j] = gemel__dim_substitute(s->graph->context, dims[j], take_atom, s);
-    if (room[j] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(room[j])) {
       return gemel__dim_memory_failures(s->graph->context) == failures && !s->no_memory ? -1 : -2;
     }
   }

@@ -260,10 +260,17 @@ gemel_tensor *gemel_tensor_copy(const gemel_view *view, gemel_error *error) {
     return NULL;
   }
   tensor = gemel__tensor_raw(view->dtype, view->rank, view->shape, error);
-  if (tensor != NULL) {
-    gemel__copy_strided(gemel_dtype_size(view->dtype), view->rank, view->shape, tensor->data,
-                        tensor->strides, view->data, view->strides);
+  if (tensor == NULL || gemel_tensor_elements(tensor) == 0) {
+    return tensor;
   }
+  if (view->data == NULL) {
+    gemel_tensor_unref(tensor);
+    gemel__fail(error, GEMEL_BAD_ARGUMENT, "the elements to copy are missing");
+    return NULL;
+  }
+  gemel__copy_strided(gemel_dtype_size(view->dtype), view->rank, view->shape, tensor->data,
+                      tensor->strides, view->data,
+                      view->strides != NULL ? view->strides : tensor->strides);
   return tensor;
 }
 

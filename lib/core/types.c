@@ -22,14 +22,14 @@ static uint32_t hash_type(const struct gemel__type *type) {
 static int same_type(const void *user, uint32_t id) {
   const struct type_key *key = user;
   const struct gemel__type *a = &key->type;
-  const struct gemel__type *b = gemel__type_at(key->context, id);
+  const struct gemel__type *b = gemel__type_at(key->context, (gemel_type){id});
   return a->hash == b->hash && a->dtype == b->dtype && a->rank == b->rank && a->space == b->space &&
          memcmp(a->dims, b->dims, a->rank * sizeof(gemel_dim)) == 0;
 }
 
 static uint64_t stored_type_hash(const void *user, uint32_t id) {
   const struct type_key *key = user;
-  return gemel__type_at(key->context, id)->hash;
+  return gemel__type_at(key->context, (gemel_type){id})->hash;
 }
 
 /* Appends the key's type; its dims are copied. Call with the lock held. */
@@ -49,7 +49,7 @@ static gemel_type add_type(gemel_context *context, struct type_key *key) {
     gemel__dim_count_memory_failure(context);
     return GEMEL_TYPE_NONE;
   }
-  return id;
+  return (gemel_type){id};
 }
 
 static int dims_valid(gemel_context *context, int rank, const gemel_dim *dims, int *runtime) {
@@ -70,7 +70,7 @@ gemel_type gemel_type_new(gemel_context *context, gemel_dtype dtype, int rank,
   static const gemel_dim no_dims[1];
   struct type_key key;
   int runtime;
-  gemel_type id;
+  gemel_type type;
   if (context == NULL || rank < 0 || rank > GEMEL_MAX_RANK || (rank > 0 && dims == NULL) ||
       space < 0 || space > 255 || (unsigned)dtype >= GEMEL_DTYPE_COUNT ||
       !dims_valid(context, rank, dims, &runtime)) {
@@ -85,12 +85,12 @@ gemel_type gemel_type_new(gemel_context *context, gemel_dtype dtype, int rank,
   key.type.dims = rank > 0 ? dims : no_dims;
   key.type.hash = hash_type(&key.type);
   pthread_mutex_lock(&context->lock);
-  id = gemel__idtable_find(&context->type_table, key.type.hash, same_type, &key);
-  if (id == 0) {
-    id = add_type(context, &key);
+  type.id = gemel__idtable_find(&context->type_table, key.type.hash, same_type, &key);
+  if (gemel_type_is_none(type)) {
+    type = add_type(context, &key);
   }
   pthread_mutex_unlock(&context->lock);
-  return id;
+  return type;
 }
 
 gemel_type gemel_type_of_shape(gemel_context *context, gemel_dtype dtype, int rank,
@@ -112,7 +112,7 @@ static const struct gemel__type *look_at(const gemel_context *context, gemel_typ
   if (context == NULL) {
     return &none;
   }
-  return gemel__type_at(context, gemel__stable_has(&context->types, type) ? type : GEMEL_TYPE_NONE);
+  return gemel__type_at(context, gemel__type_exists(context, type) ? type : GEMEL_TYPE_NONE);
 }
 
 gemel_dtype gemel_type_dtype(gemel_context *context, gemel_type type) {
@@ -169,7 +169,7 @@ size_t gemel_type_format(gemel_context *context, gemel_type type, char *text, si
   if (bytes > 0) {
     text[0] = '\0';
   }
-  if (context == NULL || type == GEMEL_TYPE_NONE || !gemel__stable_has(&context->types, type)) {
+  if (context == NULL || !gemel__type_exists(context, type)) {
     append(text, bytes, &used, "no type");
     return used;
   }

@@ -7,6 +7,10 @@
 
 #include <gemel/device.h>
 
+/* BYTES > 0 bytes of DEVICE's memory in *DATA; what fails says why in ERROR. */
+gemel_status gemel__device_memory(const gemel_device *device, size_t bytes, void **data,
+                                  gemel_error *error);
+
 /* Memory of BYTES > 0 bytes for a value. */
 gemel_status gemel__value_memory(const gemel_device *device, size_t bytes, void **data,
                                  gemel_error *error);

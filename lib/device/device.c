@@ -22,18 +22,25 @@ static int is_complete(const gemel_device *d) {
          (d->begin == NULL) == (d->forget == NULL);
 }
 
+static gemel_status check_device(const gemel_device *device, gemel_error *error) {
+  if (device == NULL) {
+    return gemel__null(error, "the device");
+  }
+  return is_complete(device)
+             ? GEMEL_OK
+             : gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                           "the record of a device lacks a function, or its size is too small");
+}
+
 gemel_status gemel_register_device(gemel_context *context, int space, const gemel_device *device,
                                    gemel_error *error) {
   const gemel_device *before;
-  if (context == NULL || device == NULL) {
-    return gemel__null(error, context == NULL ? "the context" : "the device");
+  if (context == NULL) {
+    return gemel__null(error, "the context");
   }
+  GEMEL__TRY(check_device(device, error));
   if (space < 1 || space > 255) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "memory space %d is outside 1..255", space);
-  }
-  if (!is_complete(device)) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT,
-                       "the record of a device lacks a function, or its size is too small");
   }
   pthread_mutex_lock(&context->lock);
   before = context->devices[space - 1];
@@ -93,13 +100,13 @@ gemel_tensor *gemel_tensor_new_on(const gemel_device *device, gemel_dtype dtype,
                                   const int64_t *shape, gemel_error *error) {
   gemel_tensor *tensor;
   size_t bytes;
-  if (device == NULL) {
-    gemel__null(error, "the device");
+  if (check_device(device, error) != GEMEL_OK) {
     return NULL;
   }
   tensor = gemel__tensor_raw_on(device, dtype, rank, shape, error);
   bytes = tensor != NULL ? (size_t)gemel_tensor_elements(tensor) * gemel_dtype_size(dtype) : 0;
-  if (bytes > 0 && device->fill(device->user, tensor->data, 0, bytes, error) != GEMEL_OK) {
+  if (bytes > 0 &&
+      gemel__told(error, device->fill(device->user, tensor->data, 0, bytes, error)) != GEMEL_OK) {
     gemel_tensor_unref(tensor);
     return NULL;
   }
@@ -132,9 +139,9 @@ typedef gemel_status (*mover)(const gemel_device *device, void *to, const void *
 gemel_status gemel__staging_new(const gemel_device *device, size_t bytes, void **data,
                                 gemel_error *error) {
   const gemel_device *host = &gemel__host_device;
-  return device->allocate_staging != NULL
-             ? device->allocate_staging(device->user, bytes, data, error)
-             : host->allocate(host->user, bytes, data, error);
+  return device->allocate_staging == NULL
+             ? host->allocate(host->user, bytes, data, error)
+             : gemel__told(error, device->allocate_staging(device->user, bytes, data, error));
 }
 
 void gemel__staging_free(const gemel_device *device, void *data, size_t bytes) {
@@ -149,13 +156,15 @@ void gemel__staging_free(const gemel_device *device, void *data, size_t bytes) {
 static gemel_status upload(const gemel_device *device, void *to, const void *from, size_t bytes,
                            gemel_error *error) {
   gemel_status status = device->upload(device->user, to, from, bytes, error);
-  return status == GEMEL_OK ? device->synchronize(device->user, error) : status;
+  status = status == GEMEL_OK ? device->synchronize(device->user, error) : status;
+  return gemel__told(error, status);
 }
 
 static gemel_status download(const gemel_device *device, void *to, const void *from, size_t bytes,
                              gemel_error *error) {
   gemel_status status = device->download(device->user, to, from, bytes, error);
-  return status == GEMEL_OK ? device->synchronize(device->user, error) : status;
+  status = status == GEMEL_OK ? device->synchronize(device->user, error) : status;
+  return gemel__told(error, status);
 }
 
 static gemel_status upload_staged(const gemel_device *device, void *to, const void *from,
@@ -216,13 +225,16 @@ gemel_tensor *gemel_tensor_transfer(const gemel_tensor *tensor, const gemel_devi
   const gemel_device *from = gemel_tensor_device(tensor);
   gemel_tensor *dense, *made;
   size_t bytes;
-  if (tensor == NULL || device == NULL) {
-    gemel__null(error, tensor == NULL ? "the tensor" : "the device");
+  if (tensor == NULL) {
+    gemel__null(error, "the tensor");
+    return NULL;
+  }
+  if (check_device(device, error) != GEMEL_OK) {
     return NULL;
   }
   if (from == device) {
     made = gemel__tensor_clone(tensor, error);
-    if (made != NULL && device->synchronize(device->user, error) != GEMEL_OK) {
+    if (made != NULL && gemel__told(error, device->synchronize(device->user, error)) != GEMEL_OK) {
       gemel_tensor_unref(made);
       return NULL;
     }

@@ -99,7 +99,7 @@ inline value checked(gemel_value result, const value &of) {
 /* The size that v, an integer scalar, holds at run time. */
 inline dim size_of(const value &v) {
   gemel_dim id = gemel_dim_of(v);
-  if (id == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(id)) {
     checked(gemel_value{nullptr, 0, 0}, v.graph);
   }
   return dim(gemel_graph_context(v.graph), id);

@@ -38,7 +38,8 @@ gemel_tensor *gemel_tensor_new(gemel_dtype dtype, int rank, const int64_t *shape
                                gemel_error *error);
 
 /* As gemel_tensor_new, with the elements of VIEW copied in. They lie on the host; VIEW isn't needed
- * any more afterwards. NULL on failure: as gemel_tensor_new, GEMEL_BAD_ARGUMENT (no view). */
+ * any more afterwards. NULL on failure: as gemel_tensor_new, GEMEL_BAD_ARGUMENT (no view, or no
+ * data for its elements). Strides that are NULL are those of row-major order. */
 gemel_tensor *gemel_tensor_copy(const gemel_view *view, gemel_error *error);
 
 /* Wraps memory of the program's own, which must outlive the tensor; RELEASE (may be NULL) is called
@@ -80,8 +81,8 @@ gemel_tensor *gemel_npy_load(const char *path, gemel_error *error);
 /* Writes a .npy file, version 1.0, row-major. The elements of VIEW lie on the host. The file
  * appears whole or not at all (written aside and renamed; what a link points to is replaced, unless
  * the link is neither the user's nor root's: then it is itself; a pipe or a device is written to).
- * Errors: GEMEL_UNSUPPORTED (bf16, which has no name in NPY), GEMEL_IO, GEMEL_BAD_ARGUMENT (NULL),
- * GEMEL_NO_MEMORY. */
+ * A file that is replaced gets the mode of a new one. Errors: GEMEL_UNSUPPORTED (bf16, which has no
+ * name in NPY), GEMEL_IO, what gemel_tensor_copy says of the view, GEMEL_NO_MEMORY. */
 gemel_status gemel_npy_save(const gemel_view *view, const char *path, gemel_error *error);
 
 /* Reads a .npz file whose entries are stored (not compressed). *NAMES and *TENSORS become arrays of

@@ -17,6 +17,20 @@
 #include <vector>
 #include <gemel/gemel.h>
 
+/* The dims and types of C, as gemel_dim_equal and gemel_type_equal compare them. */
+inline bool operator==(gemel_dim a, gemel_dim b) noexcept {
+  return gemel_dim_equal(a, b) != 0;
+}
+inline bool operator!=(gemel_dim a, gemel_dim b) noexcept {
+  return !(a == b);
+}
+inline bool operator==(gemel_type a, gemel_type b) noexcept {
+  return gemel_type_equal(a, b) != 0;
+}
+inline bool operator!=(gemel_type a, gemel_type b) noexcept {
+  return !(a == b);
+}
+
 namespace gemel {
 
 /* ---- Errors ---- */
@@ -307,14 +321,14 @@ public:
   dim(T n) : number_(static_cast<int64_t>(n)) {
   }
   dim(gemel_context *context, gemel_dim id) : context_(context), id_(id) {
-    if (id == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(id)) {
       fail(GEMEL_BAD_ARGUMENT, "no size");
     }
   }
-  /* Its number in C. */
+  /* The dim of C. */
   gemel_dim in(gemel_context *context) const {
     gemel_dim id = context_ != nullptr ? id_ : gemel_dim_constant(context, number_);
-    if (id == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(id)) {
       fail(GEMEL_NO_MEMORY, "out of memory for a size");
     }
     return id;

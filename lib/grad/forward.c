@@ -89,7 +89,7 @@ static gemel_status check_tangents(size_t n_wrt, const gemel_value *wrt,
                                    const gemel_value *tangents, gemel_error *error) {
   size_t k;
   for (k = 0; k < n_wrt; k++) {
-    if (gemel_value_type(tangents[k]) != gemel_value_type(wrt[k])) {
+    if (!gemel_type_equal(gemel_value_type(tangents[k]), gemel_value_type(wrt[k]))) {
       return gemel__bad_value(tangents[k], "tangent", k, "has not the type of its value", error);
     }
   }

@@ -49,7 +49,7 @@ static gemel_status seed_outputs(gemel__sweep *s, size_t n, const gemel_value *o
     if (seeds == NULL && gemel_type_rank(s->graph->context, type) != 0) {
       return gemel__bad_value(outputs[k], "output", k, "is not a scalar and has no seed", error);
     }
-    if (seeds != NULL && gemel_value_type(seeds[k]) != type) {
+    if (seeds != NULL && !gemel_type_equal(gemel_value_type(seeds[k]), type)) {
       return gemel__bad_value(seeds[k], "seed", k, "has not the type of its output", error);
     }
     seed =

@@ -143,7 +143,7 @@ int gemel__sweep_fits(const gemel__sweep *s, gemel_value derivative, gemel_value
   if (derivative.graph != s->graph || !gemel__is_value(derivative)) {
     return 0;
   }
-  if (gemel_value_type(derivative) == gemel_value_type(value)) {
+  if (gemel_type_equal(gemel_value_type(derivative), gemel_value_type(value))) {
     return 1;
   }
   const struct gemel__type *d = gemel__type_at(context, gemel_value_type(derivative));

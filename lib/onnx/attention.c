@@ -52,7 +52,7 @@ gemel_value gemel__onnx_heads_together(gemel__onnx_call *c, gemel_value x) {
 
 gemel_value gemel__onnx_for_queries(gemel__onnx_call *c, gemel_value x, gemel_dim heads) {
   const gemel_dim *d = gemel__onnx_dims(x);
-  if (d == NULL || d[1] == heads) {
+  if (d == NULL || gemel_dim_equal(d[1], heads)) {
     return x;
   }
   gemel_dim wide[5] = {d[0], d[1], gemel_dim_floordiv(c->context, heads, d[1]), d[2], d[3]};
@@ -131,7 +131,7 @@ static gemel_value mask_of(gemel__onnx_call *c, gemel_dim keys) {
   gemel_value mask = gemel__onnx_input(c, MASK);
   int rank = gemel__onnx_rank(mask);
   int64_t low[GEMEL_MAX_RANK] = {0}, high[GEMEL_MAX_RANK] = {0}, size, wanted;
-  if (rank == 0 || gemel__onnx_dims(mask)[rank - 1] == keys) {
+  if (rank == 0 || gemel_dim_equal(gemel__onnx_dims(mask)[rank - 1], keys)) {
     return rank == 0 ? gemel_expand_dims_at(mask, 0, c->where) : mask;
   }
   if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(mask)[rank - 1], &size) ||

@@ -171,7 +171,7 @@ static const gemel__sizes *read_sizes(gemel__onnx_call *c, const gemel_tensor *t
     int64_t n =
         view.dtype == GEMEL_I64 ? ((const int64_t *)view.data)[k] : ((const int32_t *)view.data)[k];
     dims[k] = gemel_dim_constant(c->context, n);
-    is_whole = dims[k] != GEMEL_DIM_NONE;
+    is_whole = !gemel_dim_is_none(dims[k]);
   }
   if (!is_whole) {
     gemel__onnx_refuse(c, GEMEL_NO_MEMORY, "out of memory for sizes");

@@ -125,7 +125,7 @@ static int find_places(gemel__onnx_call *c, grouped *g) {
     return 1;
   }
   if (gemel__onnx_rank(gemel__onnx_input(c, PAST_KEY)) != 4 ||
-      (total = total_of(c)) == GEMEL_DIM_NONE) {
+      gemel_dim_is_none(total = total_of(c))) {
     gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "a past of other than 4 axes, or no total length");
     return 0;
   }
@@ -236,7 +236,7 @@ static gemel_value seen(gemel__onnx_call *c, const grouped *g) {
 /* What is added to scores, of all keys that there are: a cache may have more places. */
 static gemel_value bias_of(gemel__onnx_call *c, const grouped *g) {
   gemel_value bias = gemel__onnx_input(c, BIAS);
-  if (gemel__onnx_rank(bias) != 4 || gemel__onnx_dims(bias)[3] == g->keys) {
+  if (gemel__onnx_rank(bias) != 4 || gemel_dim_equal(gemel__onnx_dims(bias)[3], g->keys)) {
     return bias;
   }
   gemel_dim one = gemel_dim_constant(c->context, 1);

@@ -487,7 +487,7 @@ static gemel_status read_type(gemel__importer *in, gemel__wire_span value, const
     rank++;
   }
   *type = gemel_type_new(in->context, dtype, rank, dims, GEMEL_SPACE_HOST);
-  return *type != GEMEL_TYPE_NONE ? GEMEL_OK : gemel__no_memory(in->error, "an input's type");
+  return gemel_type_is_none(*type) ? gemel__no_memory(in->error, "an input's type") : GEMEL_OK;
 }
 
 static gemel_status take_graph_error(gemel__importer *in) {
@@ -551,7 +551,7 @@ static gemel_status weight_as_input(gemel__importer *in, size_t k, gemel_value *
   const char *name = in->options->inputs[k];
   gemel_tensor_unref(tensor);
   *value = input_called(in, name);
-  if (gemel_is_null(*value) || gemel_value_type(*value) != type) {
+  if (gemel_is_null(*value) || !gemel_type_equal(gemel_value_type(*value), type)) {
     *value = gemel_input_at(in->graph, name, type, nowhere);
   }
   return gemel_is_null(*value) ? take_graph_error(in) : GEMEL_OK;
@@ -628,6 +628,25 @@ static int has_symbol(gemel__importer *in, const char *name) {
   return 0;
 }
 
+/* Arrays beside a count that isn't 0 are there, and names in them. */
+static gemel_status check_arrays(const gemel_onnx_options *o, gemel_error *error) {
+  if ((o->n_symbols > 0 && (o->symbols == NULL || o->sizes == NULL)) ||
+      (o->n_constants > 0 && (o->names == NULL || o->tensors == NULL))) {
+    return gemel__null(error, "an array of gemel_onnx_options");
+  }
+  for (size_t k = 0; k < o->n_symbols; k++) {
+    if (o->symbols[k] == NULL) {
+      return gemel__null(error, "a symbol of gemel_onnx_options");
+    }
+  }
+  for (size_t k = 0; k < o->n_constants; k++) {
+    if (o->names[k] == NULL) {
+      return gemel__null(error, "a name of gemel_onnx_options");
+    }
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status check_symbols(gemel__importer *in) {
   for (size_t k = 0; in->options != NULL && k < in->options->n_symbols; k++) {
     if (!has_symbol(in, in->options->symbols[k])) {
@@ -656,8 +675,9 @@ gemel_graph *gemel_onnx_graph(const gemel_onnx *model, gemel_context *context,
     gemel__null(error, model == NULL ? "the model" : "the context");
     return NULL;
   }
-  if (options != NULL &&
-      gemel__take_options(&taken, sizeof taken, options, "gemel_onnx_options", error) != GEMEL_OK) {
+  if (options != NULL && (gemel__take_options(&taken, sizeof taken, options, "gemel_onnx_options",
+                                              error) != GEMEL_OK ||
+                          check_arrays(&taken, error) != GEMEL_OK)) {
     return NULL;
   }
   gemel__importer in = {.model = model,

@@ -61,7 +61,8 @@ static gemel__onnx_value *take_branch(gemel__onnx_call *c, const char *name) {
 static gemel_value chosen(gemel__onnx_call *c, size_t k, gemel_value condition,
                           gemel__onnx_value *yes, gemel__onnx_value *no) {
   gemel_value a = gemel__onnx_value_in(c, yes), b = gemel__onnx_value_in(c, no);
-  if (!gemel_is_null(a) && !gemel_is_null(b) && gemel_value_type(a) != gemel_value_type(b)) {
+  if (!gemel_is_null(a) && !gemel_is_null(b) &&
+      !gemel_type_equal(gemel_value_type(a), gemel_value_type(b))) {
     char types[2][200];
     gemel_type_format(c->context, gemel_value_type(a), types[0], sizeof types[0]);
     gemel_type_format(c->context, gemel_value_type(b), types[1], sizeof types[1]);
@@ -343,7 +344,7 @@ static int read_trips(gemel__onnx_call *c, onnx_trips *trips) {
   if (gemel__onnx_given(c, 1) && known_truth(c, c->inputs[1], &truth)) {
     trips->most = truth ? trips->most : gemel_dim_constant(c->context, 0);
   } else if (gemel__onnx_given(c, 1)) {
-    gemel_value all = trips->most == GEMEL_DIM_NONE
+    gemel_value all = gemel_dim_is_none(trips->most)
                           ? gemel_scalar_at(c->graph, GEMEL_I64, (double)ENDLESS, c->where)
                           : gemel_size_at(c->graph, trips->most, c->where);
     trips->steps = gemel_where_at(gemel__onnx_scalar(c, gemel__onnx_input(c, 1)), all,
@@ -355,7 +356,7 @@ static int read_trips(gemel__onnx_call *c, onnx_trips *trips) {
 /* The number of the step, which is input 0 of the body. */
 static gemel_value step_number(onnx_loop *l, const onnx_trips *trips) {
   gemel_location where = l->c->where;
-  if (trips->most != GEMEL_DIM_NONE) {
+  if (!gemel_dim_is_none(trips->most)) {
     return gemel_loop_row_at(l->entry.loop,
                              gemel_arange_at(l->entry.around, trips->most, NULL, where), where);
   }
@@ -398,12 +399,12 @@ static void run_loop(onnx_loop *l, const onnx_trips *trips) {
     return;
   }
   int ends = stop_by_condition(l), cut = ends || !gemel_is_null(trips->steps);
-  if (!ends && trips->most == GEMEL_DIM_NONE) {
+  if (!ends && gemel_dim_is_none(trips->most)) {
     gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
                        "neither a condition nor a number below 2^31 - 1 ends it");
     return;
   }
-  if (c->n_outputs > l->n_states && trips->most == GEMEL_DIM_NONE) {
+  if (c->n_outputs > l->n_states && gemel_dim_is_none(trips->most)) {
     gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
                        "rows of as many steps as a condition holds, without a number that is the "
                        "most");

@@ -118,7 +118,7 @@ gemel_value gemel__onnx_one_hot(gemel__onnx_call *c) {
   if (axis < 0) {
     return null_value;
   }
-  if (depth == GEMEL_DIM_NONE || rank > GEMEL_MAX_RANK) {
+  if (gemel_dim_is_none(depth) || rank > GEMEL_MAX_RANK) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a depth that isn't known");
   }
   gemel_value whole = gemel_cast_at(indices, GEMEL_I64, c->where);

@@ -67,7 +67,8 @@ static gemel_value between_ends(gemel__onnx_call *c, gemel_value mask, gemel_dim
   static const int64_t order[4] = {0, -1, -1, -1};
   gemel_dim n = gemel__onnx_dims(mask)[0], halves[2] = {batch, batch};
   int64_t given, wanted;
-  int has_starts = n == gemel_dim_mul(c->context, batch, gemel_dim_constant(c->context, 2));
+  int has_starts =
+      gemel_dim_equal(n, gemel_dim_mul(c->context, batch, gemel_dim_constant(c->context, 2)));
   if (!has_starts && gemel_dim_is_constant(c->context, n, &given) &&
       gemel_dim_is_constant(c->context, batch, &wanted) && given != wanted) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a mask of %lld numbers for a batch of %lld",

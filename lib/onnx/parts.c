@@ -141,7 +141,7 @@ static gemel_dim from_front(gemel_context *context, gemel_dim at, gemel_dim size
   gemel_dim zero = gemel_dim_constant(context, 0), one = gemel_dim_constant(context, 1);
   gemel_dim below = gemel_dim_max(context, zero, gemel_dim_sub(context, zero, at));
   gemel_dim is_below = gemel_dim_min(context, one, below);
-  return gemel_dim_add(context, at, size) == zero
+  return gemel_dim_equal(gemel_dim_add(context, at, size), zero)
              ? zero
              : gemel_dim_add(context, at, gemel_dim_mul(context, is_below, size));
 }
@@ -167,14 +167,14 @@ static int is_far(gemel_context *context, gemel_dim at, int64_t step) {
  * of size 0 is an error of the call: an axis of min(1, N) elements wouldn't be broadcast. */
 static gemel_dim forwards(gemel_context *context, const slice *s, gemel_dim *start) {
   gemel_dim zero = gemel_dim_constant(context, 0), one = gemel_dim_constant(context, 1);
-  int to_end = s->end == s->size || is_far(context, s->end, 1);
+  int to_end = gemel_dim_equal(s->end, s->size) || is_far(context, s->end, 1);
   gemel_dim from = is_far(context, s->start, -1)  ? zero
                    : is_far(context, s->start, 1) ? s->size
                                                   : from_front(context, s->start, s->size);
   gemel_dim to = to_end                        ? s->size
                  : is_far(context, s->end, -1) ? zero
                                                : from_front(context, s->end, s->size);
-  if (s->step == 1 && gemel_dim_sub(context, to, from) == one) {
+  if (s->step == 1 && gemel_dim_equal(gemel_dim_sub(context, to, from), one)) {
     *start = from;
     return one;
   }
@@ -192,7 +192,7 @@ static gemel_dim backwards(gemel_context *context, const slice *s, gemel_dim *st
   gemel_dim to = is_far(context, s->end, -1)  ? before
                  : is_far(context, s->end, 1) ? last
                                               : from_front(context, s->end, s->size);
-  if (is_far(context, s->start, 1) || s->start == before) {
+  if (is_far(context, s->start, 1) || gemel_dim_equal(s->start, before)) {
     *start = last;
     return count_of(context, limited(context, before, to, last), last, -s->step);
   }

@@ -338,8 +338,9 @@ static int64_t repeats_of(const gemel__onnx_call *c, gemel_dim dim, const reques
                ? (int64_t)q->scales[k]
                : 0;
   }
-  while (times <= MOST && gemel_dim_mul(c->context, dim, gemel_dim_constant(c->context, times)) !=
-                              q->sizes->dims[k]) {
+  while (times <= MOST &&
+         !gemel_dim_equal(gemel_dim_mul(c->context, dim, gemel_dim_constant(c->context, times)),
+                          q->sizes->dims[k])) {
     times++;
   }
   return times <= MOST && only_repeats(c, times) ? times : 0;
@@ -355,7 +356,8 @@ static int axis_of(gemel__onnx_call *c, gemel_value x, const request *q, size_t 
     r->end = q->roi[q->n + k];
   }
   int whole = r->start == 0 && r->end == 1;
-  if (whole && common == 0 && (q->scales != NULL ? q->scales[k] == 1 : q->sizes->dims[k] == dim)) {
+  if (whole && common == 0 &&
+      (q->scales != NULL ? q->scales[k] == 1 : gemel_dim_equal(q->sizes->dims[k], dim))) {
     return 0;
   }
   if (!gemel_dim_is_constant(c->context, dim, &r->from) && whole && common == 0) {

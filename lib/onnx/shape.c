@@ -137,7 +137,7 @@ static gemel_dim size_left(gemel__onnx_call *c, gemel_value x, const gemel_dim *
   gemel_dim above = gemel_dim_constant(c->context, 1), below = above;
   for (size_t k = 0; k < count; k++) {
     int same = 0;
-    while (same < rank && (used[same] || dims[same] != shape[k])) {
+    while (same < rank && (used[same] || !gemel_dim_equal(dims[same], shape[k]))) {
       same++;
     }
     if (k != unknown && same < rank) {
@@ -194,7 +194,7 @@ static int broadcast(gemel__onnx_call *c, gemel_value x, const gemel__sizes *sha
   for (int k = 0; k < both; k++) {
     gemel_dim a = k < both - rank ? one : dims[k - (both - rank)];
     gemel_dim b = k < both - other ? one : shape->dims[k - (both - other)];
-    out[k] = b == one ? a : b;
+    out[k] = gemel_dim_equal(b, one) ? a : b;
   }
   return both;
 }

@@ -84,7 +84,7 @@ gemel_value gemel__onnx_sizes_value(gemel__onnx_call *c, const gemel__sizes *s) 
 /* ---- Arithmetic ---- */
 
 static int is_nonnegative(gemel_context *context, gemel_dim dim) {
-  return gemel_dim_max(context, dim, gemel_dim_constant(context, 0)) == dim;
+  return gemel_dim_equal(gemel_dim_max(context, dim, gemel_dim_constant(context, 0)), dim);
 }
 
 /* The quotient rounded towards 0, as ONNX divides integers; no dim where it isn't known whether
@@ -126,7 +126,7 @@ static int by_arithmetic(gemel__onnx_call *c) {
   for (size_t k = 0; dims != NULL && k < count; k++) {
     dims[k] = combine(c->context, c->row->name, a->dims[a->count == 1 ? 0 : k],
                       b->dims[b->count == 1 ? 0 : k]);
-    if (dims[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[k])) {
       c->first.sizes = NULL;
       return 0;
     }
@@ -151,7 +151,7 @@ static int is_same(gemel_context *context, gemel_dim a, gemel_dim b) {
   int64_t x, y, difference;
   int known_x = gemel_dim_is_constant(context, a, &x),
       known_y = gemel_dim_is_constant(context, b, &y);
-  if (a == b) {
+  if (gemel_dim_equal(a, b)) {
     return 1;
   }
   return (known_x && known_y) || (known_y && y < 0 && is_nonnegative(context, a)) ||
@@ -238,7 +238,7 @@ static int by_size(gemel__onnx_call *c) {
     product = gemel_dim_mul(c->context, product, gemel__onnx_dims(x)[k]);
   }
   dims[0] = product;
-  return product != GEMEL_DIM_NONE ? 1 : -1;
+  return gemel_dim_is_none(product) ? -1 : 1;
 }
 
 static int by_gather(gemel__onnx_call *c) {
@@ -398,7 +398,7 @@ static int by_product(gemel__onnx_call *c) {
   for (size_t k = 0; k < x->count; k++) {
     product = gemel_dim_mul(c->context, product, x->dims[k]);
   }
-  if (product == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(product)) {
     return 0;
   }
   gemel_dim *dims = new_sizes(c, x->dtype, gemel__onnx_int(c, "keepdims", 1) != 0, 1);

@@ -39,7 +39,7 @@ static const gemel_dim *argument_dims(const gemel_infer *call,
 
 static size_t find_symbol(const symbol_binding *b, gemel_dim symbol) {
   size_t k = 0;
-  while (k < b->count && b->symbols[k] != symbol) {
+  while (k < b->count && !gemel_dim_equal(b->symbols[k], symbol)) {
     k++;
   }
   return k;
@@ -82,7 +82,7 @@ static gemel_status substitute(const gemel_infer *call, symbol_binding *b, gemel
   const gemel_dim *formal = gemel_type_dims(call->context, type);
   for (int j = 0; j < rank; j++) {
     dims[j] = gemel__dim_substitute(call->context, formal[j], replace_symbol, b);
-    if (dims[j] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[j])) {
       return gemel__no_memory(call->error, "a size");
     }
   }
@@ -205,7 +205,7 @@ gemel_status gemel__body_infer(const gemel_infer *call, const gemel_graph *body,
 /* What DIM, a size of the graph around, is in the body; GEMEL_DIM_NONE: nothing yet. */
 static gemel_dim known_size(const gemel__body_sizes *sizes, gemel_dim dim) {
   for (size_t k = 0; k < sizes->count; k++) {
-    if (sizes->pairs[k].outer == dim) {
+    if (gemel_dim_equal(sizes->pairs[k].outer, dim)) {
       return sizes->pairs[k].inner;
     }
   }
@@ -214,7 +214,7 @@ static gemel_dim known_size(const gemel__body_sizes *sizes, gemel_dim dim) {
 
 static int is_taken(const gemel__body_sizes *sizes, gemel_dim inner) {
   for (size_t k = 0; k < sizes->count; k++) {
-    if (sizes->pairs[k].inner == inner) {
+    if (gemel_dim_equal(sizes->pairs[k].inner, inner)) {
       return 1;
     }
   }
@@ -232,8 +232,8 @@ static gemel_dim replace_atom(void *user, const gemel__atom *atom, gemel_dim sel
   size_search *s = user;
   gemel_dim inner = known_size(s->sizes, self);
   (void)atom;
-  s->unknown |= inner == GEMEL_DIM_NONE;
-  return inner != GEMEL_DIM_NONE ? inner : self;
+  s->unknown |= gemel_dim_is_none(inner);
+  return gemel_dim_is_none(inner) ? self : inner;
 }
 
 /* A symbol that the body doesn't use yet. */
@@ -244,7 +244,7 @@ static gemel_dim new_symbol(gemel_context *context, const gemel__body_sizes *siz
     char name[32];
     snprintf(name, sizeof name, "_%zu", k++);
     symbol = gemel_dim_symbol(context, name);
-  } while (symbol != GEMEL_DIM_NONE && is_taken(sizes, symbol));
+  } while (!gemel_dim_is_none(symbol) && is_taken(sizes, symbol));
   return symbol;
 }
 
@@ -252,17 +252,17 @@ gemel_dim gemel__body_size(gemel_context *context, gemel__body_sizes *sizes, gem
   gemel_dim inner = known_size(sizes, dim);
   size_search search = {sizes, 0};
   gemel__atom atom;
-  if (inner != GEMEL_DIM_NONE) {
+  if (!gemel_dim_is_none(inner)) {
     return inner;
   }
   inner = gemel__dim_substitute(context, dim, replace_atom, &search);
-  if (inner == GEMEL_DIM_NONE || !search.unknown) {
+  if (gemel_dim_is_none(inner) || !search.unknown) {
     return inner;
   }
   int stays = gemel__dim_is_atom(context, dim, &atom) && atom.kind == GEMEL__ATOM_SYMBOL &&
               !is_taken(sizes, dim);
   inner = stays ? dim : new_symbol(context, sizes);
-  if (inner == GEMEL_DIM_NONE ||
+  if (gemel_dim_is_none(inner) ||
       gemel__grow(&sizes->pairs, &sizes->room, sizes->count + 1, sizeof *sizes->pairs) != 0) {
     return GEMEL_DIM_NONE;
   }

@@ -27,6 +27,10 @@ function read_attr(text) {
   if (LIST) sub(/s$/, "", KIND)
 }
 
+# What stands for an option that isn't named, and whether VALUE is anything else.
+function nothing() { return KIND == "dim" ? "GEMEL_DIM_NONE" : "(" c_type(KIND) ")0" }
+function is_given(value) { return KIND == "dim" ? "!gemel_dim_is_none(" value ")" : value " != 0" }
+
 function declared(type, name) { return type (type ~ /\*$/ ? "" : " ") name }
 
 # The statements that fill in one attribute from COUNT, VALUES (of a list) or VALUE.
@@ -84,7 +88,7 @@ function emit(name, inputs, attrs, summary,    n, i, m, q, body, members) {
       sub(/n_attrs \+= options != NULL \? options->[a-z_]*.values : NULL != NULL/, "n_attrs += options != NULL \\&\\& options->" AN ".values != NULL", body)
     } else {
       members = members "  " declared(c_type(KIND), AN) ";\n"
-      body = body fill_in("", "options != NULL ? options->" AN " : (" c_type(KIND) ")0", FALLBACK != "0" && KIND != "dtype" ? "options != NULL && options->" AN " != 0" : "options != NULL")
+      body = body fill_in("", "options != NULL ? options->" AN " : " nothing(), FALLBACK != "0" && KIND != "dtype" ? "options != NULL && " is_given("options->" AN) : "options != NULL")
     }
   }
   if (OPERANDS == 0 && VARIADIC == "") { PARAMS = "gemel_graph *graph" SEP PARAMS; ARGS = "graph" SEP ARGS }

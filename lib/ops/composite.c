@@ -502,7 +502,7 @@ gemel_value gemel_reshape_to_at(gemel_value value, size_t n_shape, const int64_t
                                 open > 1 ? "only one size can be -1" : "too many axes");
   }
   for (size_t k = 0; k < n_shape; k++) {
-    if (dims[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[k])) {
       return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_SHAPE,
                                   "reshape: what the -1 stands for can't be told");
     }

@@ -24,10 +24,10 @@ static gemel_status refuse(gemel_context *context, size_t n, const gemel_type *t
 /* Joins size NEXT into *SIZE, the size so far (a literal 1 or what operands agreed on). */
 static int join_size(gemel_context *context, gemel_dim one, gemel_dim *size, gemel_dim next) {
   int64_t value;
-  if (next == *size || next == one) {
+  if (gemel_dim_equal(next, *size) || gemel_dim_equal(next, one)) {
     return 0;
   }
-  if (*size == one) {
+  if (gemel_dim_equal(*size, one)) {
     *size = next;
     return 0;
   }
@@ -56,7 +56,7 @@ static gemel_status join_operand(gemel_context *context, size_t n, const gemel_t
 
 static int all_alike(size_t n, const gemel_type *types) {
   for (size_t k = 1; k < n; k++) {
-    if (types[k] != types[0]) {
+    if (!gemel_type_equal(types[k], types[0])) {
       return 0;
     }
   }
@@ -80,7 +80,7 @@ gemel_status gemel__broadcast(gemel_context *context, size_t n, const gemel_type
     return GEMEL_OK;
   }
   one = gemel_dim_constant(context, 1);
-  if (one == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(one)) {
     return gemel__no_memory(error, "a size");
   }
   for (axis = 0; axis < *rank; axis++) {
@@ -119,7 +119,8 @@ static gemel_value sum_back(gemel_value value, gemel_value like, gemel_location 
   int lead = from->rank - to->rank, rank = to->rank, axis, any = 0;
   size_t n = 0;
   for (axis = 0; axis < from->rank; axis++) {
-    int thin = axis >= lead && to->dims[axis - lead] == one && from->dims[axis] != one;
+    int thin = axis >= lead && gemel_dim_equal(to->dims[axis - lead], one) &&
+               !gemel_dim_equal(from->dims[axis], one);
     if (axis < lead || thin) {
       axes[n++] = axis;
     }
@@ -143,11 +144,11 @@ static gemel_value sum_back(gemel_value value, gemel_value like, gemel_location 
 gemel_value gemel__unbroadcast(gemel_value cotangent, gemel_value like, gemel_location where) {
   gemel_value inputs[2];
   gemel_type wanted = gemel_value_type(like);
-  if (gemel_is_null(cotangent) || gemel_value_type(cotangent) == wanted) {
+  if (gemel_is_null(cotangent) || gemel_type_equal(gemel_value_type(cotangent), wanted)) {
     return cotangent;
   }
   cotangent = sum_back(cotangent, like, where);
-  if (gemel_is_null(cotangent) || gemel_value_type(cotangent) == wanted) {
+  if (gemel_is_null(cotangent) || gemel_type_equal(gemel_value_type(cotangent), wanted)) {
     return cotangent;
   }
   inputs[0] = like;
@@ -168,7 +169,7 @@ gemel_status gemel__infer_result(gemel_infer *call, gemel_dtype dtype, int rank,
                                  const gemel_dim *dims) {
   int space = call->n_inputs > 0 ? gemel__type_at(call->context, call->inputs[0])->space : 0;
   gemel_type type = gemel_type_new(call->context, dtype, rank, dims, space);
-  if (type == GEMEL_TYPE_NONE) {
+  if (gemel_type_is_none(type)) {
     return gemel__no_memory(call->error, "a type");
   }
   call->n_outputs = 1;

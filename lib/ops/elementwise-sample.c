@@ -76,7 +76,7 @@ gemel_status gemel__scalar_sample(gemel_sample *call) {
   for (int k = 0; k < row->n_inputs; k++) {
     int is_mask = row->code == GEMEL__TYPE_SELECT && k == 0;
     call->inputs[k] = sample_operand(call, is_mask ? GEMEL_BOOL : call->dtype, rank, shape);
-    if (call->inputs[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(call->inputs[k])) {
       return GEMEL_NO_MEMORY;
     }
     call->ranges[k] = row->ranges[k];

@@ -161,7 +161,7 @@ static gemel_status outcome(const gemel_derive *call) {
 static gemel_value derivative(const gemel_derive *call, const derived_row *all, size_t k,
                               const gemel_value values[VARIABLES], gemel_type like) {
   gemel_value made = gemel__expr_build(all->grads[k], call->graph, values, call->where);
-  if (gemel_is_null(made) || type_of(made) == like) {
+  if (gemel_is_null(made) || gemel_type_equal(type_of(made), like)) {
     return made;
   }
   made = cast_like(made, call->inputs[k], call->where);
@@ -173,15 +173,15 @@ static gemel_status scalar_grad(gemel_derive *call) {
   gemel_value values[VARIABLES];
   gemel_type flow =
       gemel_is_null(call->d_outputs[0]) ? GEMEL_TYPE_NONE : type_of(call->d_outputs[0]);
-  int flows = all != NULL && flow != GEMEL_TYPE_NONE && carries(call, flow);
+  int flows = all != NULL && !gemel_type_is_none(flow) && carries(call, flow);
   take_variables(call, values);
   values[FLOW] = call->d_outputs[0];
   for (size_t k = 0; k < call->n_inputs; k++) {
     gemel_type type = type_of(call->inputs[k]);
-    call->d_inputs[k] =
-        flows && call->wanted[k] && all->grads[k] != NULL && (type == flow || carries(call, type))
-            ? derivative(call, all, k, values, type)
-            : null_value;
+    call->d_inputs[k] = flows && call->wanted[k] && all->grads[k] != NULL &&
+                                (gemel_type_equal(type, flow) || carries(call, type))
+                            ? derivative(call, all, k, values, type)
+                            : null_value;
   }
   return outcome(call);
 }
@@ -189,7 +189,7 @@ static gemel_status scalar_grad(gemel_derive *call) {
 /* VALUE in the shape of LIKE; only where an operand was broadcast do they differ. */
 static gemel_value spread(gemel_value value, gemel_value like, gemel_location where) {
   gemel_value inputs[2];
-  if (gemel_is_null(value) || gemel_value_type(value) == gemel_value_type(like)) {
+  if (gemel_is_null(value) || gemel_type_equal(gemel_value_type(value), gemel_value_type(like))) {
     return value;
   }
   inputs[0] = like;

@@ -158,7 +158,7 @@ static gemel_type inner_type(gemel_loop *loop, gemel_value value, int skip) {
   for (int axis = skip; axis < rank; axis++) {
     dims[axis - skip] =
         gemel__body_size(context, &loop->sizes, gemel_type_dims(context, type)[axis]);
-    if (dims[axis - skip] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[axis - skip])) {
       return GEMEL_TYPE_NONE;
     }
   }
@@ -179,8 +179,8 @@ static gemel_value new_input(gemel_loop *loop, const char *name, const loop_inpu
                              gemel_location where) {
   gemel_value inner = null_value;
   gemel_type type = inner_type(loop, input->outer, skip);
-  if (type != GEMEL_TYPE_NONE && gemel__grow(&loop->inputs, &loop->input_room, loop->n_inputs + 1,
-                                             sizeof *loop->inputs) == 0) {
+  if (!gemel_type_is_none(type) && gemel__grow(&loop->inputs, &loop->input_room, loop->n_inputs + 1,
+                                               sizeof *loop->inputs) == 0) {
     inner = gemel_input_at(loop->body, name, type, where);
   } else {
     no_memory(loop, where);
@@ -250,7 +250,7 @@ static gemel_dim rows_of(gemel_loop *loop, gemel_value x, gemel_location where) 
 
 gemel_value gemel_loop_tap_at(gemel_loop *loop, gemel_value x, int64_t offset,
                               gemel_location where) {
-  if (rows_of(loop, x, where) == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(rows_of(loop, x, where))) {
     return null_value;
   }
   if (offset < -INT32_MAX || offset > INT32_MAX) { /* so that sums of them don't overflow */
@@ -266,7 +266,7 @@ gemel_value gemel_loop_tap_at(gemel_loop *loop, gemel_value x, int64_t offset,
 static int has_rows(gemel_loop *loop, gemel_value initial, size_t n, gemel_location where) {
   gemel_dim rows = rows_of(loop, initial, where);
   int64_t count;
-  if (rows == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(rows)) {
     return 0;
   }
   if (n == 0 || n > INT32_MAX) {
@@ -564,18 +564,18 @@ static gemel_value apply_part(loop_end *e, const gemel_loop_options *o, gemel_gr
   gemel_dim axes[2] = {blocks, gemel_dim_constant(loop->graph->context, o->every)};
   gemel_scan_options options = {.states = (int64_t)states,
                                 .sequences = (int64_t)rows,
-                                .length = rows > 0                   ? GEMEL_DIM_NONE
-                                          : blocks != GEMEL_DIM_NONE ? blocks
-                                                                     : count,
+                                .length = rows > 0                    ? GEMEL_DIM_NONE
+                                          : gemel_dim_is_none(blocks) ? count
+                                                                      : blocks,
                                 .reverse = o->reverse,
-                                .recompute = blocks != GEMEL_DIM_NONE ? 1 : o->recompute};
+                                .recompute = gemel_dim_is_none(blocks) ? o->recompute : 1};
   for (size_t k = 0; k < loop->n_inputs; k++) {
     gemel_value x = e->operands[k];
     if (k < states && !gemel_is_null(after)) {
       x = gemel_value_output(after, (uint32_t)k);
     } else if (k >= states && k < states + rows) {
       x = gemel__scan_rows(x, first, count, e->where);
-      x = blocks != GEMEL_DIM_NONE ? with_axes(x, 1, 2, axes, e->where) : x;
+      x = gemel_dim_is_none(blocks) ? x : with_axes(x, 1, 2, axes, e->where);
     }
     e->part[k] = x;
   }
@@ -585,7 +585,7 @@ static gemel_value apply_part(loop_end *e, const gemel_loop_options *o, gemel_gr
 /* 1 if there is a whole block, as far as is known. */
 static int has_checkpoints(const gemel_loop *loop, const gemel_loop_options *o) {
   int64_t length;
-  return o->every > 0 && loop->length != GEMEL_DIM_NONE &&
+  return o->every > 0 && !gemel_dim_is_none(loop->length) &&
          !(gemel_dim_is_constant(loop->graph->context, loop->length, &length) && length < o->every);
 }
 
@@ -672,7 +672,7 @@ static gemel_status check_end(gemel_loop *loop, const gemel_loop_options *o, gem
     return loop_fail(loop, where, "checkpoints stand every step or more");
   }
   if (o->every > 0 &&
-      (!gemel_is_null(o->steps) || !gemel_is_null(loop->stop) || o->truncate != GEMEL_DIM_NONE)) {
+      (!gemel_is_null(o->steps) || !gemel_is_null(loop->stop) || !gemel_dim_is_none(o->truncate))) {
     gemel__graph_fail_at(loop->graph, where, GEMEL_UNSUPPORTED,
                          "a loop with checkpoints (every) has no steps, stop or truncate");
     return loop_status(loop);
@@ -689,7 +689,7 @@ static void describe(gemel_loop *loop, const gemel_loop_options *o) {
   loop->scan.reverse = o->reverse != 0;
   loop->scan.limited = !gemel_is_null(o->steps);
   loop->scan.until = !gemel_is_null(loop->stop);
-  loop->scan.rows = loop->count[ROW] > 0 || o->length != GEMEL_DIM_NONE;
+  loop->scan.rows = loop->count[ROW] > 0 || !gemel_dim_is_none(o->length);
 }
 
 static gemel_status end_loop(gemel_loop *loop, const gemel_loop_options *o, gemel_location where) {

@@ -43,7 +43,7 @@ static gemel_status infer_numbers(gemel_infer *call) {
   call->n_outputs = 2;
   call->outputs[1] = gemel_type_new(call->context, GEMEL_U64, 1, &two,
                                     gemel_type_space(call->context, call->inputs[0]));
-  return call->outputs[1] == GEMEL_TYPE_NONE ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
+  return gemel_type_is_none(call->outputs[1]) ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
 }
 
 static gemel_status infer_bits(gemel_infer *call) {

@@ -56,7 +56,7 @@ static gemel_status infer_reduced(gemel_infer *call, gemel_dtype dtype, const un
   int rank, axis, count = 0;
   const gemel_dim *dims = gemel__infer_dims(call, 0, &rank);
   gemel_dim one = gemel_dim_constant(call->context, 1);
-  if (one == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(one)) {
     return gemel__no_memory(call->error, "a size");
   }
   for (axis = 0; axis < rank; axis++) {
@@ -491,7 +491,7 @@ static gemel_status sample_input(gemel_sample *call, int rank, const int64_t *sh
   call->n_inputs = 1;
   call->ranges[0] = GEMEL_RANGE_ANY;
   call->inputs[0] = gemel_type_of_shape(call->context, call->dtype, rank, shape);
-  return call->inputs[0] == GEMEL_TYPE_NONE ? GEMEL_NO_MEMORY : GEMEL_OK;
+  return gemel_type_is_none(call->inputs[0]) ? GEMEL_NO_MEMORY : GEMEL_OK;
 }
 
 /* Random axes, counted from either end; none at all one time in four, which means all. Reduced

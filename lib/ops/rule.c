@@ -21,7 +21,7 @@ gemel_status gemel__rule_result(gemel_infer *call, gemel_dtype dtype, int rank,
                             rank, GEMEL_MAX_RANK);
   }
   for (int k = 0; k < rank; k++) {
-    if (dims[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[k])) {
       return gemel__no_memory(call->error, "the size of an axis (or it exceeds 64 bits)");
     }
     if (gemel_dim_is_constant(call->context, dims[k], &size) && size < 0) {
@@ -70,7 +70,7 @@ gemel_status gemel__rule_dims(const gemel_infer *call, const gemel_attr *attr, g
     } else {
       dims[k] = gemel__infer_resolve(call, list ? attr->u.dims[k] : attr->u.dim);
     }
-    if (dims[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[k])) {
       return gemel__no_memory(call->error, "a size");
     }
   }

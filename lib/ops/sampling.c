@@ -156,7 +156,7 @@ void gemel__sample_sizes(gemel_sample *sample, const char *name, size_t count,
 
 gemel_status gemel__sample_status(const gemel_sample *sample) {
   for (size_t k = 0; k < sample->n_inputs; k++) {
-    if (sample->inputs[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(sample->inputs[k])) {
       return GEMEL_NO_MEMORY;
     }
   }

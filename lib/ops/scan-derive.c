@@ -138,7 +138,7 @@ static gemel_status find_window(gemel__derived_loop *d) {
   }
   gemel__derive_dims(d->call, truncate, &most);
   d->window = gemel_dim_min(context, most, d->length);
-  d->truncated = d->window != d->length;
+  d->truncated = !gemel_dim_equal(d->window, d->length);
   if (d->truncated && gemel_is_null(d->steps)) {
     d->first = d->old.reverse ? d->first : gemel_dim_sub(context, d->length, d->window);
   } else if (d->truncated) {

@@ -204,7 +204,7 @@ static gemel_status build_body(random_body *b, const drawn_loop *l) {
   }
   gemel_value drawn = {NULL, 0, 0};
   if (!gemel_is_null(key)) {
-    drawn = gemel_random_bits(key, 0, &(gemel_dim){GEMEL_DIM_NONE});
+    drawn = gemel_random_bits(key, 0, &GEMEL_DIM_NONE);
     keep(b, gemel_cast(gemel_lt(drawn, gemel_scalar(b->graph, GEMEL_U32, 1u << 31)), b->dtype));
   }
   for (int64_t k = gemel__sample_int(b->sample, 1, MAX_NODES); k > 0; k--) {

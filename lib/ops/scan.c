@@ -143,7 +143,7 @@ static gemel_status find_length(const gemel_infer *call, scan_types *t) {
   GEMEL__TRY(attribute_dim(call, GEMEL__SCAN_LENGTH, &t->length));
   for (size_t k = 0; k < s->sequences; k++) {
     gemel_dim rows = gemel_type_dims(call->context, call->inputs[gemel__scan_sequence(s, k)])[0];
-    if (t->length == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(t->length)) {
       t->length = rows;
     } else if (gemel__dim_compare(call->context, t->length, rows) == GEMEL__DIFFERENT) {
       char a[200], b[200];
@@ -155,10 +155,9 @@ static gemel_status find_length(const gemel_infer *call, scan_types *t) {
   }
   if (s->rows) {
     t->rows = gemel_dim_add(call->context, t->length, gemel_dim_constant(call->context, 1));
-    GEMEL__TRY(
-        t->rows != GEMEL_DIM_NONE
-            ? GEMEL_OK
-            : gemel__no_memory(call->error, "the rows of a history (or they exceed 64 bits)"));
+    GEMEL__TRY(gemel_dim_is_none(t->rows)
+                   ? gemel__no_memory(call->error, "the rows of a history (or they exceed 64 bits)")
+                   : GEMEL_OK);
   }
   return GEMEL_OK;
 }
@@ -249,7 +248,7 @@ static gemel_status put_results(gemel_infer *call, const scan_types *t) {
   if (status == GEMEL_OK && s->until) {
     gemel_type count = gemel_type_new(call->context, GEMEL_I64, 0, NULL, GEMEL_SPACE_HOST);
     put(call, gemel__scan_count(s), count);
-    status = count != GEMEL_TYPE_NONE ? GEMEL_OK : gemel__no_memory(call->error, "a type");
+    status = gemel_type_is_none(count) ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
   }
   call->n_outputs = gemel__scan_results(s);
   return status;
@@ -296,7 +295,7 @@ static gemel_status normalize_scan(gemel_normalize *call) {
       gemel__scan_sequence(&s, 0) < call->n_inputs) {
     gemel_type type = call->inputs[gemel__scan_sequence(&s, 0)];
     if (gemel_type_rank(call->context, type) > 0 &&
-        gemel_type_dims(call->context, type)[0] == length->u.dim) {
+        gemel_dim_equal(gemel_type_dims(call->context, type)[0], length->u.dim)) {
       *length = (gemel_attr){.name = length->name, .kind = GEMEL_ATTR_NONE};
     }
   }

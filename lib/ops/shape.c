@@ -171,7 +171,7 @@ static gemel_dim count_elements(gemel_context *context, int rank, const gemel_di
       return dims[k];
     }
   }
-  for (int k = 0; k < rank && count != GEMEL_DIM_NONE; k++) {
+  for (int k = 0; k < rank && !gemel_dim_is_none(count); k++) {
     count = gemel_dim_mul(context, count, dims[k]);
   }
   return count;
@@ -186,7 +186,7 @@ static gemel_status infer_reshape(gemel_infer *call) {
   GEMEL__TRY(gemel__rule_result(call, gemel__rule_dtype(call, 0), to_rank, shape));
   from = count_elements(call->context, rank, dims);
   to = count_elements(call->context, to_rank, shape);
-  if (from == GEMEL_DIM_NONE || to == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(from) || gemel_dim_is_none(to)) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "more elements than 64 bits can count");
   }
   if (gemel__dim_compare(call->context, from, to) == GEMEL__DIFFERENT) {

@@ -19,7 +19,7 @@ static gemel_status infer_input(gemel_infer *call) {
   call->n_outputs = 1;
   call->outputs[0] = gemel_type_new(call->context, call->attrs[1].u.dtype, (int)shape->count, dims,
                                     (int)call->attrs[3].u.i);
-  if (call->outputs[0] == GEMEL_TYPE_NONE) {
+  if (gemel_type_is_none(call->outputs[0])) {
     return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "malformed shape or memory space");
   }
   return GEMEL_OK;
@@ -35,7 +35,7 @@ static gemel_status infer_constant(gemel_infer *call) {
   call->n_outputs = 1;
   call->outputs[0] = gemel_type_of_shape(call->context, gemel_tensor_dtype(tensor),
                                          gemel_tensor_rank(tensor), gemel_tensor_shape(tensor));
-  return call->outputs[0] == GEMEL_TYPE_NONE ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
+  return gemel_type_is_none(call->outputs[0]) ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
 }
 
 static gemel_status run_constant(const gemel_kernel_call *call) {

@@ -45,7 +45,7 @@ static gemel_value along(gemel_value indices, int axis, int rank, gemel_dim n, g
   for (int k = 0; k < rank; k++) {
     order[k] = k == axis ? 0 : -1;
   }
-  all = n == x_n ? all : gemel__places_at(all, x_n, where);
+  all = gemel_dim_equal(n, x_n) ? all : gemel__places_at(all, x_n, where);
   return gemel_is_null(all) ? all : gemel_dimshuffle_at(all, (size_t)rank, order, where);
 }
 

@@ -21,7 +21,7 @@ static gemel_status infer_transfer(gemel_infer *call) {
   call->n_outputs = 1;
   call->outputs[0] =
       gemel_type_new(call->context, gemel__rule_dtype(call, 0), rank, dims, (int)space);
-  return call->outputs[0] != GEMEL_TYPE_NONE ? GEMEL_OK : gemel__no_memory(call->error, "a type");
+  return gemel_type_is_none(call->outputs[0]) ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
 }
 
 static int64_t space_of(gemel_value value) {

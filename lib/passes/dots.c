@@ -216,7 +216,7 @@ static gemel_value columns_of(dots *d, gemel_value product, int shared, int64_t 
   for (int k = 0; k < rank; k++) {
     from[k] = gemel_dim_constant(context, k == axis ? start : 0);
     size[k] = k == axis ? gemel_dim_constant(context, count) : gemel_type_dims(context, type)[k];
-    if (from[k] == GEMEL_DIM_NONE || size[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(from[k]) || gemel_dim_is_none(size[k])) {
       gemel__no_memory(d->error, "products");
       return (gemel_value){NULL, 0, 0};
     }

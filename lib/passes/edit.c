@@ -235,9 +235,9 @@ gemel_value gemel_edit_value(gemel_edit *e, gemel_value old) {
 int gemel__edit_fits(const gemel_edit *e, gemel__ref old, gemel_value by) {
   gemel_context *context = e->from->context;
   gemel_type a = gemel__node_type(e->from, old.node, old.output), b = gemel_value_type(by);
-  return a == b || (gemel__type_at(context, a)->has_runtime &&
-                    gemel_type_dtype(context, a) == gemel_type_dtype(context, b) &&
-                    gemel_type_rank(context, a) == gemel_type_rank(context, b));
+  return gemel_type_equal(a, b) || (gemel__type_at(context, a)->has_runtime &&
+                                    gemel_type_dtype(context, a) == gemel_type_dtype(context, b) &&
+                                    gemel_type_rank(context, a) == gemel_type_rank(context, b));
 }
 
 static gemel_status refuse(const gemel_edit *e, gemel__ref old, const char *why) {

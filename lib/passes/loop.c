@@ -30,7 +30,7 @@ static gemel_status find_length(gemel__scan_node *loop) {
     loop->length = gemel_dim_sub(context, result_dims(loop, gemel__scan_history(s, 0))[0],
                                  gemel_dim_constant(context, 1));
   }
-  return loop->length != GEMEL_DIM_NONE ? GEMEL_OK : GEMEL_DECLINED;
+  return gemel_dim_is_none(loop->length) ? GEMEL_DECLINED : GEMEL_OK;
 }
 
 /* For gemel__dim_substitute: what a size in an attribute of NODE depends on. */
@@ -65,7 +65,7 @@ static gemel_dim outer_atom(void *user, const gemel__atom *atom, gemel_dim self)
   for (size_t k = 0; k < gemel_graph_input_count(loop->scan.body); k++) {
     gemel_type formal = gemel__body_input(loop->scan.body, k);
     for (int axis = 0; axis < gemel_type_rank(context, formal); axis++) {
-      if (gemel_type_dims(context, formal)[axis] == self) {
+      if (gemel_dim_equal(gemel_type_dims(context, formal)[axis], self)) {
         return gemel__scan_node_argument(loop, k)[axis];
       }
     }
@@ -79,7 +79,7 @@ static int has_sizes(const gemel__scan_node *loop, gemel_type formal, const geme
   for (int axis = 0; axis < gemel_type_rank(context, formal); axis++) {
     gemel_dim dim = gemel__dim_substitute(context, gemel_type_dims(context, formal)[axis],
                                           outer_atom, (void *)loop);
-    if (dim == GEMEL_DIM_NONE || gemel__dim_compare(context, dim, actual[axis]) != GEMEL__EQUAL) {
+    if (gemel_dim_is_none(dim) || gemel__dim_compare(context, dim, actual[axis]) != GEMEL__EQUAL) {
       return 0;
     }
   }
@@ -96,7 +96,7 @@ static int is_proved(const gemel__scan_node *loop) {
     const gemel_dim *actual = gemel__scan_node_argument(loop, k);
     if (!has_sizes(loop, gemel__body_input(s->body, k), actual) ||
         (k < s->states && !has_sizes(loop, gemel__body_output(s->body, k), actual)) ||
-        (gemel__scan_node_kind(loop, k) == GEMEL__ROW_INPUT && loop->length != GEMEL_DIM_NONE &&
+        (gemel__scan_node_kind(loop, k) == GEMEL__ROW_INPUT && !gemel_dim_is_none(loop->length) &&
          gemel__dim_compare(context, actual[-1], loop->length) != GEMEL__EQUAL)) {
       return 0;
     }
@@ -108,7 +108,7 @@ int gemel__scan_node_steps_hold(const gemel__scan_node *loop) {
   gemel__atom atom;
   int64_t number;
   return !loop->scan.limited &&
-         (loop->scan.sequences > 0 || loop->length == GEMEL_DIM_NONE ||
+         (loop->scan.sequences > 0 || gemel_dim_is_none(loop->length) ||
           gemel_dim_is_constant(loop->graph->context, loop->length, &number) ||
           (gemel__dim_is_atom(loop->graph->context, loop->length, &atom) &&
            atom.kind == GEMEL__ATOM_SYMBOL));
@@ -128,7 +128,7 @@ gemel_status gemel__scan_node_read(const gemel_graph *graph, uint32_t node,
   loop->operands = gemel__node_inputs(graph, node, &count) + gemel__scan_initial(&loop->scan, 0);
   if (attrs[GEMEL__SCAN_TRUNCATE].kind == GEMEL_ATTR_DIM) {
     loop->truncate = gemel__attr_size(graph, node, attrs[GEMEL__SCAN_TRUNCATE].u.dim);
-    if (loop->truncate == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(loop->truncate)) {
       return GEMEL_DECLINED;
     }
   }
@@ -165,7 +165,7 @@ gemel_type gemel__scan_inner_type(gemel_context *context, const gemel__scan_symb
   int rank = gemel_type_rank(context, type);
   for (int axis = 0; axis < rank; axis++) {
     dims[axis] = gemel__scan_inner_dim(context, symbols, gemel_type_dims(context, type)[axis]);
-    if (dims[axis] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[axis])) {
       return GEMEL_TYPE_NONE;
     }
   }
@@ -185,7 +185,7 @@ static int is_known(const gemel__scan_symbols *s, const char *name) {
 static int bind(gemel_context *context, gemel__body_sizes *sizes, gemel__scan_symbols *s,
                 const char *name, gemel_dim outer) {
   gemel_dim inner = gemel__body_size(context, sizes, outer);
-  if (inner == GEMEL_DIM_NONE ||
+  if (gemel_dim_is_none(inner) ||
       gemel__grow(&s->names, &s->name_room, s->count + 1, sizeof *s->names) != 0 ||
       gemel__grow(&s->sizes, &s->size_room, s->count + 1, sizeof *s->sizes) != 0) {
     return -1;
@@ -227,7 +227,7 @@ static gemel_dim new_atom(void *user, const gemel__atom *atom, gemel_dim self) {
 }
 
 gemel_dim gemel__edit_size(gemel_edit *edit, gemel_dim dim) {
-  return dim == GEMEL_DIM_NONE
+  return gemel_dim_is_none(dim)
              ? dim
              : gemel__dim_substitute(gemel_edit_graph(edit)->context, dim, new_atom, edit);
 }
@@ -298,9 +298,10 @@ gemel_value gemel__new_scan_apply(gemel__new_scan *scan, gemel_edit *edit,
   if (options.sequences > 0) { /* which say it themselves, also where a run tells it */
     gemel_value rows = operands[options.limited + options.states];
     int rank;
-    options.length = !gemel_is_null(rows) && gemel__value_dims(rows, &rank)[0] == options.length
-                         ? GEMEL_DIM_NONE
-                         : options.length;
+    options.length =
+        !gemel_is_null(rows) && gemel_dim_equal(gemel__value_dims(rows, &rank)[0], options.length)
+            ? GEMEL_DIM_NONE
+            : options.length;
   }
   return target == NULL ? (gemel_value){NULL, 0, 0}
                         : gemel_scan_at(n, operands, scan->body, &options,

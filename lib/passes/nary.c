@@ -120,7 +120,7 @@ double gemel__nary_weight(const gemel__nary *n, uint32_t node) {
 /* The group of TYPE; beyond those that there are, none. */
 static uint32_t group_of(gemel__nary *n, gemel_type type) {
   uint32_t g = 0;
-  while (g < n->n_groups && n->groups[g] != type) {
+  while (g < n->n_groups && !gemel_type_equal(n->groups[g], type)) {
     g++;
   }
   if (g == GEMEL__NARY_GROUPS) {
@@ -256,7 +256,7 @@ static gemel_value build(gemel__nary *n, uint32_t root) {
     made = n->form->build(n, values, to, where);
   }
   gemel__free(values, (n->n_terms + 1) * sizeof *values);
-  if (gemel_is_null(made) || gemel_value_type(made) == type) {
+  if (gemel_is_null(made) || gemel_type_equal(gemel_value_type(made), type)) {
     return made;
   }
   gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(n->from->context, type),

@@ -15,15 +15,26 @@
 
 /* ---- The sample ---- */
 
-/* The number that the sample has for attribute NAME; 0 if it has none. */
-static int64_t number_of(const gemel_sample *sample, const char *name) {
+/* The sample's attribute NAME; NULL: it has none. */
+static const gemel_attr *attr_of(const gemel_sample *sample, const char *name) {
   for (size_t k = 0; k < sample->n_attrs; k++) {
     if (strcmp(sample->attrs[k].name, name) == 0) {
-      return sample->attrs[k].kind == GEMEL_ATTR_DIM ? (int64_t)sample->attrs[k].u.dim
-                                                     : sample->attrs[k].u.i;
+      return &sample->attrs[k];
     }
   }
-  return 0;
+  return NULL;
+}
+
+/* The number that the sample has for attribute NAME; 0 if it has none. */
+static int64_t number_of(const gemel_sample *sample, const char *name) {
+  const gemel_attr *attr = attr_of(sample, name);
+  return attr != NULL ? attr->u.i : 0;
+}
+
+/* How many steps the derivatives of the sample take; GEMEL_DIM_NONE: all. */
+static gemel_dim truncate_of(const gemel_sample *sample) {
+  const gemel_attr *attr = attr_of(sample, "truncate");
+  return attr != NULL ? attr->u.dim : GEMEL_DIM_NONE;
 }
 
 static void take_attributes(gemel__drawn_scan *d, const gemel_sample *sample, gemel_dim rows) {
@@ -34,7 +45,7 @@ static void take_attributes(gemel__drawn_scan *d, const gemel_sample *sample, ge
   d->options.limited = number_of(sample, "limited");
   d->options.until = number_of(sample, "until");
   d->options.recompute = number_of(sample, "recompute");
-  d->options.truncate = (gemel_dim)number_of(sample, "truncate");
+  d->options.truncate = truncate_of(sample);
   d->options.length = d->options.sequences == 0 ? rows : GEMEL_DIM_NONE;
 }
 
@@ -52,7 +63,7 @@ static gemel_value draw_operand(const gemel__drawn_scan *d, gemel_type type) {
   gemel_dtype dtype = gemel_type_dtype(context, type);
   uint64_t way = gemel__draw_below(&d->by, 6);
   for (size_t k = d->n_operands; k-- > 0 && way < 2;) {
-    if (gemel_value_type(d->operands[k]) == type) {
+    if (gemel_type_equal(gemel_value_type(d->operands[k]), type)) {
       return d->operands[k];
     }
   }
@@ -109,7 +120,7 @@ static int is_wanted(const gemel_sample *sample, gemel__draw_kind kind, int64_t 
   int until = number_of(sample, "until") != 0;
   return kind == GEMEL__DRAW_ANY || (kind == GEMEL__DRAW_WITHOUT_UNTIL && !until) ||
          (kind == GEMEL__DRAW_SHORT && !(until && rows > 1) && number_of(sample, "limited") == 0 &&
-          number_of(sample, "truncate") == 0);
+          gemel_dim_is_none(truncate_of(sample)));
 }
 
 gemel_status gemel__draw_scan(gemel__drawn_scan *d, gemel_graph *graph,

@@ -54,7 +54,7 @@ static gemel_status find_equal_operands(gemel__join *j, int states) {
     }
     in->same = k;
     uint32_t first = gemel__join_is_operand(in) ? gemel__map_find(&map, key) : 0;
-    if (first != 0 && j->inputs[first - 1].type == in->type) {
+    if (first != 0 && gemel_type_equal(j->inputs[first - 1].type, in->type)) {
       in->same = first - 1;
     } else if (first == 0 && gemel__join_is_operand(in)) {
       failed = gemel__map_put(&map, key, (uint32_t)k + 1) != 0;
@@ -133,7 +133,7 @@ static gemel_value literal_input(gemel__join *j, const gemel__join_input *in) {
   gemel_location where = gemel__node_where(j->graph, in->outer.node);
   gemel_value value = gemel_constant_at(j->scan.body, (gemel_tensor *)tensor, where);
   size_t rank = (size_t)gemel_type_rank(j->context, in->type);
-  return gemel_is_null(value) || gemel_value_type(value) == in->type
+  return gemel_is_null(value) || gemel_type_equal(gemel_value_type(value), in->type)
              ? value
              : gemel_broadcast_to_at(value, rank, gemel_type_dims(j->context, in->type), where);
 }
@@ -229,12 +229,12 @@ static int has_rows_of(const gemel__join *j, const gemel__join_part *p, size_t k
       rank != gemel_type_rank(j->context, row) + 1 - skip) {
     return 0;
   }
-  while (axis < rank && gemel_type_dims(j->context, type)[axis] ==
-                            gemel_type_dims(j->context, row)[axis - 1 + skip]) {
+  while (axis < rank && gemel_dim_equal(gemel_type_dims(j->context, type)[axis],
+                                        gemel_type_dims(j->context, row)[axis - 1 + skip])) {
     axis++;
   }
-  return axis == rank &&
-         (!skip || gemel_type_dims(j->context, type)[0] == gemel_type_dims(j->context, row)[0]);
+  return axis == rank && (!skip || gemel_dim_equal(gemel_type_dims(j->context, type)[0],
+                                                   gemel_type_dims(j->context, row)[0]));
 }
 
 /* What stack K of P, whose rows are input IN of the body (or if AFTER its next value), is a view
@@ -525,7 +525,7 @@ static gemel_status enter_part(gemel__join *j, gemel__join_part *p) {
     in->same = p->first_input + k;
     in->facts = gemel_assumed(old);
     in->type = gemel__scan_inner_type(j->context, &p->symbols, gemel_value_type(old));
-    status = in->type != GEMEL_TYPE_NONE ? GEMEL_OK : gemel__join_no_memory(j);
+    status = gemel_type_is_none(in->type) ? gemel__join_no_memory(j) : GEMEL_OK;
   }
   if (status == GEMEL_OK) {
     gemel__join_find_live(j, p);

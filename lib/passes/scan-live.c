@@ -146,7 +146,7 @@ static gemel_status use_symbols(gemel__join *j, gemel__join_part *p) {
 static int has_axis(const gemel__join *j, const gemel__join_input *in, gemel_dim dim) {
   const gemel_dim *dims = gemel_type_dims(j->context, in->type);
   int rank = gemel_type_rank(j->context, in->type), axis = 0;
-  while (axis < rank && dims[axis] != dim) {
+  while (axis < rank && !gemel_dim_equal(dims[axis], dim)) {
     axis++;
   }
   return axis < rank;
@@ -200,7 +200,7 @@ static gemel_status keep_sizes(gemel__join *j, gemel__join_part *p, int *more) {
     if (p->used[k]) {
       gemel__dim_substitute(j->context, p->symbols.sizes[k], find_untold, &u);
     }
-    if (u.dim != GEMEL_DIM_NONE) {
+    if (!gemel_dim_is_none(u.dim)) {
       status = keep_teller(j, u.dim);
       *more = 1;
     }

@@ -100,8 +100,8 @@ static int order(uint64_t a, uint64_t b) {
 /* In what loops must agree, levels first. */
 static int compare(const merge_candidate *a, const merge_candidate *b) {
   int by[] = {order(a->level, b->level),
-              order(a->length, b->length),
-              order(a->truncate, b->truncate),
+              order(a->length.id, b->length.id),
+              order(a->truncate.id, b->truncate.id),
               order((uint64_t)a->reverse, (uint64_t)b->reverse),
               order((uint64_t)a->limited, (uint64_t)b->limited),
               order((uint64_t)a->recompute, (uint64_t)b->recompute),
@@ -165,7 +165,7 @@ static gemel_status draw_another(const gemel__drawn_scan *d, gemel_value fed_by)
   for (size_t k = first; k < d->n_operands && status == GEMEL_OK; k++) {
     size_t from = first + (size_t)gemel__draw_below(&d->by, d->n_operands - first);
     if (gemel__draw_below(&d->by, 3) == 0 &&
-        gemel_value_type(d->operands[from]) == gemel_value_type(d->operands[k])) {
+        gemel_type_equal(gemel_value_type(d->operands[from]), gemel_value_type(d->operands[k]))) {
       other.operands[k] = d->operands[from];
     }
     if (!gemel_is_null(fed_by) && k < first + d->scan.states) {

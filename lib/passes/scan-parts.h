@@ -97,7 +97,7 @@ static inline int gemel__join_is_partial(const gemel__join *j) {
 
 /* 1 if what comes of derivatives through a step isn't the same for all steps, as it is outside. */
 static inline int gemel__join_is_truncated(const gemel__join *j) {
-  return j->parts[0].old.truncate != GEMEL_DIM_NONE;
+  return !gemel_dim_is_none(j->parts[0].old.truncate);
 }
 
 /* The value that REF of GRAPH is if it is a constant of few elements; NULL. */

@@ -95,19 +95,19 @@ static int find_row(row_read *r) {
       continue;
     }
     gemel_dim start = gemel__attr_size(r->graph, r->views[k], attrs[START].u.dims[axis]);
-    if (start == GEMEL_DIM_NONE || (attrs[SIZE].u.dims[axis] == one) != (k == 0)) {
+    if (gemel_dim_is_none(start) || gemel_dim_equal(attrs[SIZE].u.dims[axis], one) != (k == 0)) {
       return 0;
     }
     r->row = gemel_dim_add(context, r->row, start);
   }
-  return axis >= 0 && r->row != GEMEL_DIM_NONE;
+  return axis >= 0 && !gemel_dim_is_none(r->row);
 }
 
 /* What the row is; null: neither the last state nor the initial value, as far as can be seen. */
 static gemel_value value_of_row(row_read *r) {
   const gemel__scan *s = &r->loop.scan;
-  int first = r->row == gemel_dim_constant(r->graph->context, 0);
-  int last = r->row == r->loop.length && !s->until;
+  int first = gemel_dim_equal(r->row, gemel_dim_constant(r->graph->context, 0));
+  int last = gemel_dim_equal(r->row, r->loop.length) && !s->until;
   if (s->reverse ? last : first) {
     return gemel__edit_value(r->edit, r->loop.operands[r->state]);
   }
@@ -131,7 +131,7 @@ static gemel_value slice_again(row_read *r, uint32_t node, int axis, gemel_value
     if (k != axis) {
       start[k] = gemel__edit_size(r->edit, from);
       size[k] = gemel__edit_size(r->edit, count);
-      whole &= size[k] == dims[k];
+      whole &= gemel_dim_equal(size[k], dims[k]);
     }
   }
   return whole ? value

@@ -133,7 +133,7 @@ static int climb(const gemel__pull *p, gemel__ref *at, gemel__ref *term, int *mi
   gemel__ref x = gemel__pull_operand(p, up, 0);
   int op = gemel__pull_op(p, up), first = gemel__pull_is_same(x, *at);
   if ((op != GEMEL__OP_add && (op != GEMEL__OP_sub || !first)) ||
-      gemel__pull_type(p, up) != gemel__pull_type(p, *at)) {
+      !gemel_type_equal(gemel__pull_type(p, up), gemel__pull_type(p, *at))) {
     return 0;
   }
   *term = first ? gemel__pull_operand(p, up, 1) : x;
@@ -218,7 +218,7 @@ static gemel_dim outer_atom(void *user, const gemel__atom *atom, gemel_dim self)
         gemel_type_dims(p->context, gemel__node_type(p->old.graph, operand.node, operand.output));
     int skip = gemel__scan_node_kind(&p->old, k) == GEMEL__ROW_INPUT;
     for (int axis = 0; axis < gemel__pull_rank(p, p->body->inputs[k]); axis++) {
-      if (formal[axis] == self) {
+      if (gemel_dim_equal(formal[axis], self)) {
         return actual[axis + skip];
       }
     }

@@ -285,7 +285,7 @@ static int is_told(const gemel__pull *p, gemel_dim dim) {
   for (size_t k = 0; k < gemel_graph_input_count(p->scan.body); k++) {
     gemel_type type = gemel__body_input(p->scan.body, k);
     for (int axis = 0; axis < gemel_type_rank(p->context, type); axis++) {
-      if (gemel_type_dims(p->context, type)[axis] == dim) {
+      if (gemel_dim_equal(gemel_type_dims(p->context, type)[axis], dim)) {
         return 1;
       }
     }
@@ -421,7 +421,7 @@ static gemel_status pull(gemel_edit *edit, uint32_t node, int sums, const uint32
   gemel__pull p = {.edit = edit, .error = error, .context = graph->context, .uses = uses};
   gemel__pull_rows rows = {.marks = NULL};
   if (gemel__scan_node_read(graph, node, &p.old) != GEMEL_OK || !p.old.scan.rows ||
-      p.old.scan.limited || p.old.scan.until || p.old.truncate != GEMEL_DIM_NONE) {
+      p.old.scan.limited || p.old.scan.until || !gemel_dim_is_none(p.old.truncate)) {
     return GEMEL_OK;
   }
   p.body = p.old.scan.body;

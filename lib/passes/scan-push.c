@@ -431,11 +431,11 @@ static gemel_value draw_same(const drawn_product *p) {
 static gemel_status draw_body(const drawn_product *from, gemel_graph *body) {
   drawn_product p = *from;
   p.by.graph = body;
-  gemel_value h = gemel_input(body, "h", drawn_type(&p, 2, p.n, p.h, 0));
-  p.x = gemel_input(body, "x", drawn_type(&p, 2, p.n, p.d, 0));
-  p.w = gemel_input(body, "w", drawn_type(&p, 2, p.d, p.h, 0));
+  gemel_value h = gemel_input(body, "h", drawn_type(&p, 2, p.n, p.h, GEMEL_DIM_NONE));
+  p.x = gemel_input(body, "x", drawn_type(&p, 2, p.n, p.d, GEMEL_DIM_NONE));
+  p.w = gemel_input(body, "w", drawn_type(&p, 2, p.d, p.h, GEMEL_DIM_NONE));
   p.v = gemel_input(body, "v", drawn_type(&p, 3, p.n, p.d, p.h));
-  p.m = gemel_input(body, "m", drawn_type(&p, 2, p.n, p.h, 0));
+  p.m = gemel_input(body, "m", drawn_type(&p, 2, p.n, p.h, GEMEL_DIM_NONE));
   gemel_value next = gemel_sub(p.hoists ? draw_same(&p) : draw_product(&p), h);
   if (gemel__draw_below(&p.by, 2)) {
     next = gemel_add(next, gemel_mul(h, draw_product(&p)));
@@ -471,11 +471,11 @@ static gemel_status draw_pushing(gemel_graph *graph, uint64_t (*random)(void *us
   gemel_graph *body = gemel_graph_new(context, NULL);
   gemel_status status = body != NULL ? draw_body(&p, body) : GEMEL_NO_MEMORY;
   if (status == GEMEL_OK) {
-    gemel_value operands[] = {gemel_input(graph, "h", drawn_type(&p, 2, p.n, p.h, 0)),
+    gemel_value operands[] = {gemel_input(graph, "h", drawn_type(&p, 2, p.n, p.h, GEMEL_DIM_NONE)),
                               gemel_input(graph, "x", drawn_type(&p, 3, rows, p.n, p.d)),
-                              gemel_input(graph, "w", drawn_type(&p, 2, p.d, p.h, 0)),
+                              gemel_input(graph, "w", drawn_type(&p, 2, p.d, p.h, GEMEL_DIM_NONE)),
                               gemel_input(graph, "v", drawn_type(&p, 3, p.n, p.d, p.h)),
-                              gemel_input(graph, "m", drawn_type(&p, 2, p.n, p.h, 0))};
+                              gemel_input(graph, "m", drawn_type(&p, 2, p.n, p.h, GEMEL_DIM_NONE))};
     gemel_scan_options options = {.states = 1, .sequences = 1};
     options.reverse = (int64_t)gemel__draw_below(&p.by, 2);
     gemel_value loop = gemel_scan_at(5, operands, body, &options, GEMEL_HERE);

@@ -35,7 +35,7 @@ static int is_size(const gemel_graph *body, gemel_dim symbol) {
   for (size_t k = 0; k < body->n_inputs; k++) {
     gemel_type type = gemel__body_input(body, k);
     for (int axis = 0; axis < gemel_type_rank(body->context, type); axis++) {
-      if (gemel_type_dims(body->context, type)[axis] == symbol) {
+      if (gemel_dim_equal(gemel_type_dims(body->context, type)[axis], symbol)) {
         return 1;
       }
     }
@@ -47,7 +47,7 @@ static int is_size(const gemel_graph *body, gemel_dim symbol) {
 static gemel_dim new_symbol(const gemel_graph *body) {
   char name[40] = "rows";
   gemel_dim symbol = gemel_dim_symbol(body->context, name);
-  for (unsigned k = 1; symbol != GEMEL_DIM_NONE && is_size(body, symbol); k++) {
+  for (unsigned k = 1; !gemel_dim_is_none(symbol) && is_size(body, symbol); k++) {
     snprintf(name, sizeof name, "rows%u", k);
     symbol = gemel_dim_symbol(body->context, name);
   }
@@ -79,7 +79,7 @@ gemel_status gemel__all_rows_begin(gemel__all_rows *all) {
   all->n_inputs = 0;
   all->rows = new_symbol(all->body);
   all->graph = gemel_graph_new(all->body->context, all->error);
-  if (all->graph == NULL || all->rows == GEMEL_DIM_NONE) {
+  if (all->graph == NULL || gemel_dim_is_none(all->rows)) {
     return gemel__no_memory(all->error, "a loop");
   }
   for (size_t k = 0; k < all->body->n_inputs; k++) {

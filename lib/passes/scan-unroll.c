@@ -74,7 +74,8 @@ static gemel_status take_step(unroll *u, int64_t i) {
     gemel_value *at =
         k < s->states ? state_at(u, i + 1, k) : &u->stacked[(size_t)i * s->values + k - s->states];
     *at = u->out[k];
-    if (k < s->states && gemel_value_type(*at) != gemel_value_type(*state_at(u, i, k))) {
+    if (k < s->states &&
+        !gemel_type_equal(gemel_value_type(*at), gemel_value_type(*state_at(u, i, k)))) {
       return GEMEL_DECLINED;
     }
   }
@@ -171,7 +172,7 @@ static gemel_status replace(unroll *u) {
 /* 1 if the loop is short: it takes all its steps, and derivatives see all of them. */
 static int is_short(unroll *u) {
   const gemel__scan_node *loop = &u->loop;
-  return loop->scan.rows && !loop->scan.limited && loop->truncate == GEMEL_DIM_NONE &&
+  return loop->scan.rows && !loop->scan.limited && gemel_dim_is_none(loop->truncate) &&
          gemel_dim_is_constant(loop->graph->context, loop->length, &u->steps) &&
          u->steps <= (loop->scan.until ? 1 : MOST_STEPS) &&
          (u->steps <= 1 || (size_t)u->steps * loop->scan.body->n_nodes <= MOST_NODES);

@@ -37,7 +37,7 @@ static gemel_status evaluate_node(const gemel__pattern *p, const gemel__scene *s
   if (status == GEMEL_OK && p->any_output) {
     status = gemel__term_evaluate(&p->output, scene, &term);
     if (status == GEMEL_OK &&
-        (term.kind != GEMEL__TERM_NUMBER || term.list[0].dim != GEMEL_DIM_NONE)) {
+        (term.kind != GEMEL__TERM_NUMBER || !gemel_dim_is_none(term.list[0].dim))) {
       return GEMEL_DECLINED;
     }
     out->output = status == GEMEL_OK ? (uint32_t)term.list[0].value : 0;

@@ -176,6 +176,9 @@ static gemel_status check_list(const struct choosing *c, const char *list, const
 }
 
 static gemel_status check_sets(const struct choosing *c) {
+  if (c->options->n_rules > 0 && c->options->rules == NULL) {
+    return gemel__null(c->error, "the array of rule sets");
+  }
   for (size_t k = 0; k < c->options->n_rules; k++) {
     const gemel_rules *set = c->options->rules[k];
     if (set == NULL ||

@@ -163,7 +163,7 @@ static gemel_status run_kernel(struct fold_call *v, const gemel_kernel *kernel,
   if (call->release != NULL) {
     call->release(v->prepared);
   }
-  return status;
+  return status == GEMEL_DECLINED ? status : gemel__told(error, status);
 }
 
 static gemel_status run(struct fold_call *v, gemel_context *context, gemel_error *error) {

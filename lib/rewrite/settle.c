@@ -368,7 +368,7 @@ static gemel_status match_shape(gemel__engine *e, struct gemel__settle_frame *f,
     value->output = 0;
   }
   have = type_of(e, *value);
-  if (have == want) {
+  if (gemel_type_equal(have, want)) {
     return gemel__engine_reserve(e);
   }
   if (f->has_broadcast || gemel_type_dtype(context, have) != gemel_type_dtype(context, want)) {

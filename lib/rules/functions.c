@@ -362,8 +362,8 @@ gemel_status gemel__function_axes_kept(gemel__termcall *call) {
 /* The size of an axis of a sum whose operands have sizes A and B there. */
 static gemel_status broadcast(gemel_context *context, gemel__entry a, gemel__entry b,
                               gemel__entry *size) {
-  int one = a.dim == GEMEL_DIM_NONE && a.value == 1;
-  int other = b.dim == GEMEL_DIM_NONE && b.value == 1;
+  int one = gemel_dim_is_none(a.dim) && a.value == 1;
+  int other = gemel_dim_is_none(b.dim) && b.value == 1;
   *size = one ? b : a;
   return one || other || gemel__entry_equal(context, a, b) == 1 ? GEMEL_OK : GEMEL_DECLINED;
 }

@@ -21,7 +21,7 @@ gemel__entry gemel__entry_dim(gemel_context *context, gemel_dim dim) {
 }
 
 gemel_dim gemel__dim_of_entry(gemel_context *context, gemel__entry entry) {
-  return entry.dim != GEMEL_DIM_NONE ? entry.dim : gemel_dim_constant(context, entry.value);
+  return gemel_dim_is_none(entry.dim) ? gemel_dim_constant(context, entry.value) : entry.dim;
 }
 
 static int64_t floor_quotient(int64_t a, int64_t b) {
@@ -82,12 +82,12 @@ gemel_status gemel__entry_combine(const gemel__scene *scene, gemel__arithmetic o
   gemel_context *context = scene->graph->context;
   unsigned failures = gemel__dim_memory_failures(context);
   gemel_dim dim;
-  if (a.dim == GEMEL_DIM_NONE && b.dim == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(a.dim) && gemel_dim_is_none(b.dim)) {
     result->dim = GEMEL_DIM_NONE;
     return combine_integers(op, a.value, b.value, &result->value);
   }
   dim = combine_dims(context, op, gemel__dim_of_entry(context, a), gemel__dim_of_entry(context, b));
-  if (dim == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(dim)) {
     return gemel__dim_memory_failures(context) == failures
                ? GEMEL_DECLINED
                : gemel__no_memory(scene->error, "a size");
@@ -99,7 +99,7 @@ gemel_status gemel__entry_combine(const gemel__scene *scene, gemel__arithmetic o
 /* Dims of two entries of which one is symbolic; MAYBE is said when memory is out, too: nothing is
  * claimed then, and what comes next will notice. */
 int gemel__entry_equal(gemel_context *context, gemel__entry a, gemel__entry b) {
-  if (a.dim == GEMEL_DIM_NONE && b.dim == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(a.dim) && gemel_dim_is_none(b.dim)) {
     return a.value == b.value;
   }
   switch (gemel__dim_compare(context, gemel__dim_of_entry(context, a),
@@ -115,12 +115,12 @@ int gemel__entry_equal(gemel_context *context, gemel__entry a, gemel__entry b) {
 
 int gemel__entry_less(gemel_context *context, gemel__entry a, gemel__entry b) {
   int64_t low, high;
-  if (a.dim == GEMEL_DIM_NONE && b.dim == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(a.dim) && gemel_dim_is_none(b.dim)) {
     return a.value < b.value;
   }
   gemel_dim left = gemel__dim_of_entry(context, a);
   gemel_dim right = gemel__dim_of_entry(context, b);
-  if (left == GEMEL_DIM_NONE || right == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(left) || gemel_dim_is_none(right)) {
     return GEMEL__MAYBE;
   }
   gemel__dim_difference(context, left, right, &low, &high);

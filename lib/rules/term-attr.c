@@ -40,7 +40,7 @@ static gemel_status load_dim(const owner *o, gemel_dim dim, gemel__entry *entry)
   if (gemel__dim_has_runtime(context, dim)) {
     dim = gemel__dim_substitute(context, dim, name_input, (void *)o);
   }
-  if (dim == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(dim)) {
     return gemel__dim_memory_failures(context) == failures
                ? GEMEL_DECLINED
                : gemel__no_memory(o->scene->error, "a size");
@@ -113,7 +113,7 @@ static gemel_status to_dims(const gemel__scene *scene, const gemel__term *term, 
   }
   for (uint32_t k = 0; k < term->count; k++) {
     dims[k] = gemel__dim_of_entry(scene->graph->context, term->list[k]);
-    if (dims[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[k])) {
       return gemel__no_memory(scene->error, "an attribute");
     }
   }
@@ -127,7 +127,8 @@ static gemel_status to_number(const gemel__scene *scene, const gemel__term *term
   int64_t value;
   if (attr->kind == GEMEL_ATTR_DIM) {
     attr->u.dim = gemel__dim_of_entry(scene->graph->context, term->list[0]);
-    return attr->u.dim ? GEMEL_OK : gemel__no_memory(scene->error, "an attribute");
+    return gemel_dim_is_none(attr->u.dim) ? gemel__no_memory(scene->error, "an attribute")
+                                          : GEMEL_OK;
   }
   if (!gemel__is_integer(term)) {
     return GEMEL_DECLINED;

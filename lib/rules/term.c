@@ -353,13 +353,13 @@ int gemel__has_entries(const gemel__term *x) {
 int gemel__has_integers(const gemel__term *x) {
   int all = gemel__has_entries(x);
   for (uint32_t k = 0; all && k < x->count; k++) {
-    all = x->list[k].dim == GEMEL_DIM_NONE;
+    all = gemel_dim_is_none(x->list[k].dim);
   }
   return all;
 }
 
 int gemel__is_integer(const gemel__term *x) {
-  return x->kind == GEMEL__TERM_NUMBER && x->list[0].dim == GEMEL_DIM_NONE;
+  return x->kind == GEMEL__TERM_NUMBER && gemel_dim_is_none(x->list[0].dim);
 }
 
 /* 1 if X is what KIND, a letter of functions.def, asks for. */
@@ -505,7 +505,7 @@ int gemel__term_holds(const gemel__term *term) {
 static int same_entries(const gemel__term *a, const gemel__term *b) {
   int all = a->count == b->count;
   for (uint32_t k = 0; all && k < a->count; k++) {
-    all = a->list[k].dim == b->list[k].dim && a->list[k].value == b->list[k].value;
+    all = gemel_dim_equal(a->list[k].dim, b->list[k].dim) && a->list[k].value == b->list[k].value;
   }
   return all;
 }
@@ -568,7 +568,7 @@ static void put(writer *w, const char *piece) {
 static void put_entry(writer *w, gemel__entry entry) {
   size_t room;
   char *at = place(w, &room);
-  if (entry.dim != GEMEL_DIM_NONE) {
+  if (!gemel_dim_is_none(entry.dim)) {
     w->used += gemel_dim_format(w->context, entry.dim, at, room);
   } else {
     w->used += (size_t)snprintf(at, room, "%lld", (long long)entry.value);

@@ -318,7 +318,7 @@ gemel_status gemel__plan_row_major(gemel__planner *planner, uint32_t type,
 }
 
 gemel_type gemel__layout_type(gemel__planner *planner, gemel__plan_layout *layout) {
-  if (layout->type == GEMEL_TYPE_NONE) {
+  if (gemel_type_is_none(layout->type)) {
     layout->type = gemel_type_of_shape(planner->f->program.context, layout->dtype, layout->rank,
                                        layout->shape);
   }
@@ -359,7 +359,7 @@ static gemel_status plan_attr(gemel__planner *planner, const gemel_attr *attr, g
       }
     }
     constants[k] = gemel_dim_constant(context, sizes[k]);
-    if (constants[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(constants[k])) {
       return gemel__no_memory(planner->error, "a plan");
     }
   }
@@ -488,10 +488,10 @@ static gemel_status compare_types(gemel__planner *planner, uint32_t node, size_t
   for (k = 0; k < n; k++) {
     gemel_type wanted =
         gemel__layout_type(planner, planner->places[p->nodes[node].value + k].layout);
-    if (wanted == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(wanted)) {
       return gemel__no_memory(planner->error, "a plan");
     }
-    if (wanted != found[k]) {
+    if (!gemel_type_equal(wanted, found[k])) {
       char a[200], b[200];
       gemel_type_format(p->context, found[k], a, sizeof a);
       gemel_type_format(p->context, wanted, b, sizeof b);
@@ -521,7 +521,7 @@ static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gem
   for (k = 0; k < count; k++) {
     types[k] = gemel__layout_type(planner, planner->places[in[k]].layout);
     declared[k] = gemel__value_type(p, in[k]);
-    if (types[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(types[k])) {
       return gemel__no_memory(planner->error, "a plan");
     }
   }

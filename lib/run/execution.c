@@ -342,7 +342,7 @@ gemel_status gemel__synchronize(gemel__execution *e) {
   const gemel__run_program *p = &e->f->program;
   gemel_status status = GEMEL_OK;
   for (uint32_t k = 1; k < p->n_devices && status == GEMEL_OK; k++) {
-    status = p->devices[k]->synchronize(p->devices[k]->user, &e->error);
+    status = gemel__told(&e->error, p->devices[k]->synchronize(p->devices[k]->user, &e->error));
   }
   e->asked = 0;
   return status;

@@ -216,7 +216,7 @@ void *gemel__segment_memory(gemel__planner *planner, uint8_t device, size_t byte
   gemel__device_block block = {planner->f->program.devices[device], NULL, bytes,
                                GEMEL__BLOCK_ARENA};
   if (reserve_block(planner) != GEMEL_OK ||
-      block.device->allocate(block.device->user, bytes, &block.data, planner->error) != GEMEL_OK) {
+      gemel__device_memory(block.device, bytes, &block.data, planner->error) != GEMEL_OK) {
     return NULL;
   }
   return keep_block(planner->segment, &block);
@@ -259,7 +259,8 @@ static gemel_status allocate_places(gemel__planner *planner, uint8_t device, cha
     return planner->error->status;
   }
   return bytes > 0 && planner->f->poison && !told
-             ? d->fill(d->user, *base, POISON, (size_t)bytes, planner->error)
+             ? gemel__told(planner->error,
+                           d->fill(d->user, *base, POISON, (size_t)bytes, planner->error))
              : GEMEL_OK;
 }
 

@@ -318,7 +318,7 @@ gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *c
   }
   return status == GEMEL_DECLINED
              ? gemel__fail(planner->error, GEMEL_UNSUPPORTED, "every kernel declines")
-             : status;
+             : gemel__told(planner->error, status);
 }
 
 /* How many inputs of NODE lie in BUFFER. */

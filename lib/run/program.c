@@ -95,17 +95,17 @@ static gemel_status number_device(copier *c, uint32_t node, int space) {
 
 static int is_sought(const void *user, uint32_t id) {
   const copier *c = user;
-  return c->types[id - 1] == c->sought;
+  return gemel_type_equal(c->types[id - 1], c->sought);
 }
 
 static uint64_t number_hash(const void *user, uint32_t id) {
-  return gemel__mix(((const copier *)user)->types[id - 1]);
+  return gemel__mix(((const copier *)user)->types[id - 1].id);
 }
 
 /* The new number + 1 of TYPE; 0: it has none. */
 static uint32_t number_of(copier *c, gemel_type type) {
   c->sought = type;
-  return gemel__idtable_find(&c->type_numbers, gemel__mix(type), is_sought, c);
+  return gemel__idtable_find(&c->type_numbers, gemel__mix(type.id), is_sought, c);
 }
 
 static gemel_status number_type(copier *c, gemel_type type) {
@@ -117,7 +117,7 @@ static gemel_status number_type(copier *c, gemel_type type) {
     return gemel__no_memory(c->error, "a function");
   }
   c->types[n] = type;
-  if (gemel__idtable_add(&c->type_numbers, gemel__mix(type), n + 1, number_hash, c) != 0) {
+  if (gemel__idtable_add(&c->type_numbers, gemel__mix(type.id), n + 1, number_hash, c) != 0) {
     return gemel__no_memory(c->error, "a function");
   }
   c->p->n_types++;

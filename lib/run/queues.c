@@ -208,14 +208,14 @@ static gemel_status record(gemel__execution *e, const gemel__segment *s, gemel__
                            void **recording) {
   const gemel_device *device = e->f->program.devices[t->queue];
   gemel_error first;
-  gemel_status status = device->begin(device->user, &e->error), ended;
+  gemel_status status = gemel__told(&e->error, device->begin(device->user, &e->error)), ended;
   if (status != GEMEL_OK) {
     return status;
   }
   status = gemel__instrs_run(e, s, t->begin, t->end);
   e->done = t->begin; /* the device has recorded the instructions, not run them */
   first = e->error;
-  ended = device->end(device->user, recording, &e->error);
+  ended = gemel__told(&e->error, device->end(device->user, recording, &e->error));
   if (status != GEMEL_OK) {
     if (ended == GEMEL_OK) {
       device->forget(device->user, *recording);
@@ -250,7 +250,7 @@ gemel_status gemel__stretch_run(gemel__execution *e, const gemel__segment *s, ge
   t->kept[k].used = e->calls;
   e->asked |= s->uploads + s->downloads > 0;
   if (status == GEMEL_OK) {
-    status = device->replay(device->user, t->kept[k].recording, &e->error);
+    status = gemel__told(&e->error, device->replay(device->user, t->kept[k].recording, &e->error));
   }
   e->done = status == GEMEL_OK ? t->end : e->done;
   return status;

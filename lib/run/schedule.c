@@ -62,8 +62,8 @@ static int is_candidate(const gemel_graph *graph, uint32_t node) {
   }
   const gemel_operation *maker = &gemel__node_op(graph, in[k - 1].node)->record;
   return !(maker->flags & GEMEL_OP_SOURCE) && maker->view == NULL &&
-         gemel__node_type(graph, node, 0) ==
-             gemel__node_type(graph, in[k - 1].node, in[k - 1].output);
+         gemel_type_equal(gemel__node_type(graph, node, 0),
+                          gemel__node_type(graph, in[k - 1].node, in[k - 1].output));
 }
 
 static int any_candidate(const gemel_graph *graph, const unsigned char *live) {

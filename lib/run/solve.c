@@ -75,7 +75,7 @@ static gemel_status add_known(gemel__plan *plan, gemel_dim dim, int64_t size, ge
 int gemel__plan_known(const gemel__plan *plan, gemel_dim dim, int64_t *size) {
   size_t k;
   for (k = 0; k < plan->n_known; k++) {
-    if (plan->known[k].dim == dim) {
+    if (gemel_dim_equal(plan->known[k].dim, dim)) {
       *size = plan->known[k].size;
       return 1;
     }

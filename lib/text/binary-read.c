@@ -251,7 +251,7 @@ static void read_types(cursor *c, deserializer *d) {
     }
     to[k] = c->status ? GEMEL_TYPE_NONE
                       : gemel_type_new(d->context, dtype, (int)rank, dims, (int)space);
-    if (!to[k]) {
+    if (gemel_type_is_none(to[k])) {
       fail(c, "a type is malformed");
       break;
     }
@@ -318,7 +318,7 @@ static uint64_t get_element(cursor *c, deserializer *d, int kind) {
     return get_u64(c);
   case GEMEL_ATTR_DIM:
     found = row(c, &d->dims, get_u32(c), "no such size");
-    return found ? *(const gemel_dim *)found : 0;
+    return found ? ((const gemel_dim *)found)->id : 0;
   case GEMEL_ATTR_DTYPE:
     get_dtype(c, d, &dtype);
     return (uint64_t)dtype;
@@ -354,7 +354,7 @@ static void set_element(int kind, void *data, size_t k, uint64_t value) {
     ((uint64_t *)data)[k] = value;
     break;
   case GEMEL_ATTR_DIM:
-    ((gemel_dim *)data)[k] = (gemel_dim)value;
+    ((gemel_dim *)data)[k].id = (uint32_t)value;
     break;
   case GEMEL_ATTR_DTYPE:
     ((gemel_dtype *)data)[k] = (gemel_dtype)value;

@@ -109,7 +109,7 @@ static uint32_t op_index(serializer *s, uint32_t op) {
 static uint32_t dim_index(serializer *s, gemel_dim dim) {
   int is_new;
   char text[4096];
-  uint32_t index = lookup(s, &s->dims, dim, &is_new);
+  uint32_t index = lookup(s, &s->dims, dim.id, &is_new);
   if (is_new) {
     gemel_dim_format(s->context, dim, text, sizeof text);
     put_u32(s, &s->dims.payload, string_index(s, text));
@@ -119,7 +119,7 @@ static uint32_t dim_index(serializer *s, gemel_dim dim) {
 
 static uint32_t type_index(serializer *s, gemel_type type) {
   int is_new, rank = gemel_type_rank(s->context, type);
-  uint32_t index = lookup(s, &s->types, type, &is_new);
+  uint32_t index = lookup(s, &s->types, type.id, &is_new);
   gemel__text_memory *to = &s->types.payload;
   if (is_new) {
     const gemel_dim *dims = gemel_type_dims(s->context, type);

@@ -302,7 +302,7 @@ static gemel_status prepare(gemel_kernel_call *call) {
   for (size_t k = 0; k < call->n_inputs && k < MOST_OPERANDS; k++) {
     const gemel_view *x = &call->inputs[k];
     types[k] = gemel_type_of_shape(d->context, x->dtype, x->rank, x->shape);
-    if (types[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(types[k])) {
       return gemel__no_memory(call->error, "a type");
     }
   }
@@ -373,7 +373,7 @@ static gemel_status draw(gemel_sample *call, size_t n) {
     call->ranges[k] = what == 0   ? GEMEL_RANGE_POSITIVE
                       : what == 1 ? GEMEL_RANGE_ANY
                                   : GEMEL_RANGE_MODERATE;
-    if (call->inputs[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(call->inputs[k])) {
       return GEMEL_NO_MEMORY;
     }
   }
@@ -478,7 +478,7 @@ static gemel_status try_out(const gemel__definition *d, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   for (size_t k = 0; k < d->operands; k++) {
     types[k] = gemel_type_of_shape(d->context, GEMEL_F64, 0, NULL);
-    if (types[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(types[k])) {
       return gemel__no_memory(error, "a type");
     }
   }

@@ -27,6 +27,9 @@ static gemel_status too_long(const char *path, size_t most, gemel_error *error) 
   return gemel__fail(error, GEMEL_BAD_FILE, "%s: is a text of more than %zu bytes", path, most);
 }
 
+/* A device may have no end. */
+enum { MOST_OF_DEVICE = 1 << 26 };
+
 /* Reads the rest of STREAM, which may be a pipe, into a block that grows to MOST bytes. */
 static gemel_status read_stream(FILE *stream, const char *path, size_t expected, size_t most,
                                 char **bytes, size_t *length, gemel_error *error) {
@@ -72,6 +75,7 @@ gemel_status gemel__file_read(const char *path, size_t most, char **bytes, size_
     status = gemel__fail(error, GEMEL_IO, "%s: is a folder", path);
   } else {
     size_t expected = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+    most = S_ISCHR(info.st_mode) && most > MOST_OF_DEVICE ? MOST_OF_DEVICE : most;
     status = expected > most ? too_long(path, most, error)
                              : read_stream(stream, path, expected, most, bytes, length, error);
   }

@@ -312,15 +312,15 @@ gemel_status gemel_npy_save(const gemel_view *view, const char *path, gemel_erro
   char head[GEMEL__NPY_HEAD];
   size_t length;
   gemel__file file;
-  gemel_status status = view ? gemel__npy_head(view, head, &length, error)
-                             : gemel__null(error, "the elements to write");
-  if (status) {
-    return status;
-  }
   gemel_error why = {GEMEL_OK, 0, 0, ""};
   gemel_tensor *packed = gemel_tensor_copy(view, &why);
   if (!packed) {
     return gemel__fail(error, why.status, "%s", why.text);
+  }
+  gemel_status status = gemel__npy_head(view, head, &length, error);
+  if (status) {
+    gemel_tensor_unref(packed);
+    return status;
   }
   status = gemel__file_create(&file, path, error);
   if (!status) {

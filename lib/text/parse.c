@@ -75,7 +75,7 @@ static int find_size(void *user, const char *name, size_t length, gemel_dim *dim
     return 0;
   }
   *dim = gemel_dim_of(gemel__value(b->graph, ref));
-  if (!*dim) {
+  if (gemel_dim_is_none(*dim)) {
     if (b->graph->error.status && error) {
       *error = b->graph->error;
     } else {

@@ -76,7 +76,7 @@ static gemel_status push_operator(dim_reader *r, int op) {
 }
 
 static gemel_status push_dim(dim_reader *r, gemel_dim dim) {
-  if (!dim) {
+  if (gemel_dim_is_none(dim)) {
     return dim_fail(r);
   }
   if (r->n_values == DIM_DEPTH) {
@@ -137,7 +137,7 @@ static gemel_status dim_name(dim_reader *r) {
   }
   if (r->scope && r->scope->size &&
       r->scope->size(r->scope->user, lex->token, lex->length, &dim, r->error)) {
-    return dim ? push_dim(r, dim) : gemel__lex_locate(lex, r->error);
+    return gemel_dim_is_none(dim) ? gemel__lex_locate(lex, r->error) : push_dim(r, dim);
   }
   return push_dim(r, gemel_dim_symbol(r->context, name));
 }
@@ -326,7 +326,7 @@ gemel_status gemel__type_read(gemel_context *context, gemel__lex *lex, gemel_typ
     return status;
   }
   *type = gemel_type_new(context, dtype, rank, dims, (int)space);
-  return *type ? GEMEL_OK : gemel__no_memory(error, "a type");
+  return gemel_type_is_none(*type) ? gemel__no_memory(error, "a type") : GEMEL_OK;
 }
 
 /* ---- Tensors ---- */

@@ -233,7 +233,7 @@ static gemel_status new_input(change_sides *s, gemel__ref image, gemel_value *nu
   r->any[r->n] = GEMEL_RANGE_ANY;
   r->ranges[r->n] = gemel__region_range(to, image);
   r->facts_key = gemel__mix(r->facts_key ^ (uint64_t)r->ranges[r->n]);
-  r->key = gemel__mix(r->key ^ type);
+  r->key = gemel__mix(r->key ^ type.id);
   *number = (gemel_value){r->left, (uint32_t)r->n++, 0};
   return put(&s->numbers, image, *number) != 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
 }

@@ -95,7 +95,7 @@ static int read_pattern(gemel__region *r) {
 }
 
 static uint64_t hash_value(const gemel__region *r, gemel__ref ref, uint64_t key) {
-  return hash(key, gemel__node_type(r->a->graph, ref.node, ref.output));
+  return hash(key, gemel__node_type(r->a->graph, ref.node, ref.output).id);
 }
 
 static void hash_node(const gemel__region *r, uint32_t node, uint64_t *key) {

@@ -178,7 +178,8 @@ static void find_small(const gemel_graph *graph, const gemel__literals *l, gemel
  * different shapes. */
 static int is_pair(const gemel_graph *a, const gemel_graph *b) {
   return gemel__pair_check(a, b, NULL) == GEMEL_OK &&
-         gemel_value_type(gemel_graph_output(a, 0)) == gemel_value_type(gemel_graph_output(b, 0));
+         gemel_type_equal(gemel_value_type(gemel_graph_output(a, 0)),
+                          gemel_value_type(gemel_graph_output(b, 0)));
 }
 
 int gemel__sizes_cut(const gemel_graph *const graphs[2], const gemel__literals *literals,

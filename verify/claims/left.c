@@ -160,11 +160,12 @@ static gemel_status draw_types(struct builder *b, struct attempt *a) {
                           : gemel__claim_type(&b->draw);
       int scalar = literal || (operand->kind == GEMEL__PATTERN_VARIABLE &&
                                (b->scalars >> operand->variable & 1));
-      if (scalar && a->types[k] != GEMEL_TYPE_NONE && gemel__random_chance(b->draw.random, 3, 4)) {
+      if (scalar && !gemel_type_is_none(a->types[k]) &&
+          gemel__random_chance(b->draw.random, 3, 4)) {
         a->types[k] = gemel_type_of_shape(b->draw.context,
                                           gemel_type_dtype(b->draw.context, a->types[k]), 0, NULL);
       }
-      if (a->types[k] == GEMEL_TYPE_NONE) {
+      if (gemel_type_is_none(a->types[k])) {
         return GEMEL_NO_MEMORY;
       }
       know_type(b, a->types[k]);
@@ -368,7 +369,8 @@ static int share(struct builder *b, uint32_t variable, gemel_type type, gemel__r
   for (uint32_t k = 0; k < b->rule->n_variables && (b->asked >> variable & 1); k++) {
     const gemel__term *term = &b->terms[k];
     if (is_bound(b, k) && (b->asked >> k & 1) && term->kind == GEMEL__TERM_TENSOR &&
-        gemel__node_type(b->graph, term->u.tensor.node, term->u.tensor.output) == type &&
+        gemel_type_equal(gemel__node_type(b->graph, term->u.tensor.node, term->u.tensor.output),
+                         type) &&
         gemel__random_chance(b->draw.random, 1, 2)) {
       *ref = term->u.tensor;
       return 1;
@@ -593,7 +595,7 @@ gemel_status gemel__claim_left(gemel_context *context, const gemel_rule *rule,
   b.number = number;
   b.error = error;
   b.graph = gemel_graph_new(context, error);
-  b.draw = (gemel__claim_draw){context, random, &arena, range, 0, {0}};
+  b.draw = (gemel__claim_draw){context, random, &arena, range, 0, {{0}}};
   b.scene = (gemel__scene){b.graph, NULL, &arena, b.terms, error};
   read_rule(&b);
   gemel_status status = b.graph != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;

@@ -36,13 +36,14 @@ static gemel_status settle_type(gemel_graph *graph, gemel_value root, gemel_valu
   gemel_type type = gemel_value_type(root), made = gemel_value_type(*value);
   char types[200];
   gemel_type both[2] = {type, made};
-  if (made != type && gemel_type_dtype(context, made) == gemel_type_dtype(context, type)) {
+  if (!gemel_type_equal(made, type) &&
+      gemel_type_dtype(context, made) == gemel_type_dtype(context, type)) {
     gemel_attr shape = gemel_attr_dims("shape", (size_t)gemel_type_rank(context, type),
                                        gemel_type_dims(context, type));
     *value = gemel_apply_at(graph, "broadcast_to", 1, value, 1, &shape, nowhere);
     made = gemel_is_null(*value) ? GEMEL_TYPE_NONE : gemel_value_type(*value);
   }
-  if (made == type) {
+  if (gemel_type_equal(made, type)) {
     return GEMEL_OK;
   }
   gemel__format_types(context, 2, both, types, sizeof types);

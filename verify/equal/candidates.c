@@ -36,7 +36,7 @@ static const double golden = 0.6180339887498949;
 /* ---- Digests ---- */
 
 int gemel__digests_agree(const gemel__digest *x, const gemel__digest *y) {
-  int agree = x->type == y->type;
+  int agree = gemel_type_equal(x->type, y->type);
   if (x->scale[0] == 0 || y->scale[0] == 0) {
     return -1;
   }
@@ -253,8 +253,8 @@ static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph
 
 static int by_sum(const void *x, const void *y) {
   const gemel__digest *a = x, *b = y;
-  if (a->type != b->type) {
-    return a->type < b->type ? -1 : 1;
+  if (!gemel_type_equal(a->type, b->type)) {
+    return a->type.id < b->type.id ? -1 : 1;
   }
   return a->sum[0] < b->sum[0] ? -1 : a->sum[0] > b->sum[0];
 }
@@ -284,8 +284,8 @@ gemel_status gemel__candidates_make(gemel__candidates *c, gemel__joint *joint, c
   }
   for (k = 0; k < c->n; k++) {
     c->of[k].node = (uint32_t)k;
-    c->of[k].type =
-        has_digest(joint, (uint32_t)k) ? gemel__node_type(joint->graph, (uint32_t)k, 0) : 0;
+    c->of[k].type = has_digest(joint, (uint32_t)k) ? gemel__node_type(joint->graph, (uint32_t)k, 0)
+                                                   : GEMEL_TYPE_NONE;
   }
   if (gemel__graph_elements(joint->graph, SYMBOL) > MOST_ELEMENTS) {
     return GEMEL_OK;

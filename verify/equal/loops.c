@@ -51,7 +51,8 @@ static int same_results(const gemel__joint *j, uint32_t u, uint32_t v) {
   if (n != gemel__node_at(j->graph, v)->n_outputs) {
     return 0;
   }
-  while (k < n && gemel__node_type(j->graph, u, k) == gemel__node_type(j->graph, v, k)) {
+  while (k < n &&
+         gemel_type_equal(gemel__node_type(j->graph, u, k), gemel__node_type(j->graph, v, k))) {
     k++;
   }
   return k == n;

@@ -113,7 +113,10 @@ static void form_broadcast(struct linear *l) {
 static void form_part(struct linear *l) {
   int map[GEMEL_MAX_RANK];
   for (int a = 0; a < GEMEL_MAX_RANK; a++) {
-    map[a] = a < l->from->rank && a < l->to->rank && l->from->dims[a] == l->to->dims[a] ? a : -1;
+    map[a] =
+        a < l->from->rank && a < l->to->rank && gemel_dim_equal(l->from->dims[a], l->to->dims[a])
+            ? a
+            : -1;
   }
   map_form(l, map);
 }
@@ -176,11 +179,11 @@ static void form_reshape(struct linear *l) {
   int map[GEMEL_MAX_RANK], first = 0, last = 0, a;
   int n = l->from->rank, m = l->to->rank;
   const gemel__form from = l->c->forms[l->inputs[0].node];
-  while (first < n && first < m && l->from->dims[first] == l->to->dims[first]) {
+  while (first < n && first < m && gemel_dim_equal(l->from->dims[first], l->to->dims[first])) {
     first++;
   }
   while (last < n - first && last < m - first &&
-         l->from->dims[n - 1 - last] == l->to->dims[m - 1 - last]) {
+         gemel_dim_equal(l->from->dims[n - 1 - last], l->to->dims[m - 1 - last])) {
     last++;
   }
   for (a = 0; a < GEMEL_MAX_RANK; a++) {

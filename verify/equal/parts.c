@@ -563,7 +563,7 @@ static void emit_kept(struct parts *p, const struct gathered *kept, int parted) 
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     int part = k == GEMEL_TIER_REAL && parted;
     gemel_record record = kept[k].record;
-    char detail[600];
+    char detail[800];
     if (!kept[k].used) {
       continue;
     }

@@ -75,7 +75,7 @@ static gemel_value value_of_type(graph_maker *m, gemel_type type) {
   size_t n = m->graph->n_nodes, start = gemel__random_below(m->random, n);
   for (size_t k = 0; k < n; k++) {
     gemel__ref ref = {(uint32_t)((start + n - k) % n), 0};
-    if (gemel__node_type(m->graph, ref.node, 0) == type) {
+    if (gemel_type_equal(gemel__node_type(m->graph, ref.node, 0), type)) {
       return gemel__value(m->graph, ref);
     }
   }
@@ -116,7 +116,7 @@ static gemel_value take(graph_maker *m, gemel_type type) {
   }
   if (gemel_is_null(found) && m->graph->n_nodes > 0 && one_in(m, 2)) {
     found = cast(shaped(m, any_value(m), type), gemel_type_dtype(m->context, type));
-    if (gemel_is_null(found) || gemel_value_type(found) != type) {
+    if (gemel_is_null(found) || !gemel_type_equal(gemel_value_type(found), type)) {
       failed(m);
       found.graph = NULL;
     }

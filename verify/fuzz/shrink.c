@@ -145,8 +145,8 @@ static int simplify_node(struct shrinker *s, uint32_t node) {
   }
   for (uint32_t k = 0; k < count && took == 0; k++) {
     gemel__edit edit = {GEMEL__EDIT_VALUE, inputs[k], 0};
-    if (gemel__node_type(s->graph, inputs[k].node, inputs[k].output) ==
-        gemel__node_type(s->graph, node, 0)) {
+    if (gemel_type_equal(gemel__node_type(s->graph, inputs[k].node, inputs[k].output),
+                         gemel__node_type(s->graph, node, 0))) {
       took = edit_node(s, node, &edit);
     }
   }

@@ -177,7 +177,7 @@ static void update_from(struct embedding *e, size_t k, gemel__random *random) {
   gemel_value x = e->states[k], other = e->others[k], y = none;
   size_t n = gemel_graph_output_count(e->base->graph);
   for (size_t j = 0; j < n && e->base->leaves[e->of[k]].range == GEMEL_RANGE_ANY; j++) {
-    y = gemel_value_type(e->out[j]) == gemel_value_type(x) ? e->out[j] : y;
+    y = gemel_type_equal(gemel_value_type(e->out[j]), gemel_value_type(x)) ? e->out[j] : y;
   }
   if (!gemel_is_null(other)) {
     gemel_update(other, x);

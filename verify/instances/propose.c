@@ -114,7 +114,7 @@ static gemel_status fill_attr(gemel__draft *d, const gemel_attr_spec *spec, geme
                               gemel_dim *dims, gemel_attr *attr) {
   for (int k = 0; k < list->count; k++) {
     dims[k] = gemel_dim_constant(d->context, list->at[k]);
-    if (dims[k] == GEMEL_DIM_NONE) {
+    if (gemel_dim_is_none(dims[k])) {
       return GEMEL_NO_MEMORY;
     }
   }
@@ -160,7 +160,7 @@ static gemel_status candidate_of(gemel__draft *d, const gemel__proposal *p,
     c->inputs[k] = p->known_input[k]
                        ? p->inputs[k]
                        : gemel_type_of_shape(p->context, shape->dtype, shape->rank, shape->dims);
-    if (c->inputs[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(c->inputs[k])) {
       return GEMEL_NO_MEMORY;
     }
   }

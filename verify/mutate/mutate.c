@@ -174,7 +174,8 @@ static int both_empty(const gemel_graph *a, const gemel_graph *b) {
   size_t n = gemel_graph_output_count(a);
   int same = n == gemel_graph_output_count(b) && !gemel__rule_has_elements(a);
   for (size_t k = 0; k < n && same; k++) {
-    same = gemel_value_type(gemel_graph_output(a, k)) == gemel_value_type(gemel_graph_output(b, k));
+    same = gemel_type_equal(gemel_value_type(gemel_graph_output(a, k)),
+                            gemel_value_type(gemel_graph_output(b, k)));
   }
   return same;
 }

@@ -33,7 +33,7 @@ static gemel_value part(const arranged *a, gemel_value x, int64_t start, int64_t
   gemel_context *context = gemel_graph_context(a->graph);
   gemel_dim begin = gemel_dim_constant(context, start), size = gemel_dim_constant(context, n);
   gemel_attr attrs[2] = {gemel_attr_dims("start", 1, &begin), gemel_attr_dims("size", 1, &size)};
-  if (begin == GEMEL_DIM_NONE || size == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(begin) || gemel_dim_is_none(size)) {
     return gemel__graph_fail(a->graph, GEMEL_NO_MEMORY, "memory is out: a size");
   }
   return gemel_apply(a->graph, "subtensor", 1, &x, 2, attrs);

@@ -57,7 +57,7 @@ static gemel_graph *build_side(gemel_context *context, const char *text, size_t 
     gemel_graph_unref(graph);
     return NULL;
   }
-  if (type == GEMEL_TYPE_NONE) {
+  if (gemel_type_is_none(type)) {
     gemel__no_memory(error, "a type");
     gemel_graph_unref(graph);
     return NULL;

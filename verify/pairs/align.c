@@ -256,7 +256,8 @@ static int descend(struct parting *p) {
       return 0;
     }
     if (differs(p, in[j], to[j])) {
-      if (gemel_value_type(gemel__value(a, in[j])) != gemel_value_type(gemel__value(b, to[j])) ||
+      if (!gemel_type_equal(gemel_value_type(gemel__value(a, in[j])),
+                            gemel_value_type(gemel__value(b, to[j]))) ||
           (found && !(same_ref(next[0], in[j]) && same_ref(next[1], to[j])))) {
         return 0;
       }

@@ -172,7 +172,8 @@ static int is_alike(const void *user, uint32_t other) {
   const gemel__node *x = gemel__node_at(j->graph, q->node), *y = gemel__node_at(j->graph, other);
   uint32_t n = operand_count(j, q->node), k = 0;
   if (x->op != y->op || x->attrs != y->attrs || n != operand_count(j, other) ||
-      gemel__node_type(j->graph, q->node, 0) != gemel__node_type(j->graph, other, 0)) {
+      !gemel_type_equal(gemel__node_type(j->graph, q->node, 0),
+                        gemel__node_type(j->graph, other, 0))) {
     return 0;
   }
   while (k < n && key_of(operand(j, q->node, k)) == key_of(operand(j, other, k))) {

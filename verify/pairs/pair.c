@@ -53,8 +53,8 @@ static gemel_status check_inputs(const gemel_graph *a, const gemel_graph *b, gem
     if (at < 0) {
       return gemel__fail(error, GEMEL_BAD_TYPE, "the second graph has no input called %s", name);
     }
-    if (gemel_value_type(gemel_graph_input(a, k)) !=
-        gemel_value_type(gemel_graph_input(b, (size_t)at))) {
+    if (!gemel_type_equal(gemel_value_type(gemel_graph_input(a, k)),
+                          gemel_value_type(gemel_graph_input(b, (size_t)at)))) {
       return types_differ("input", name, gemel_graph_input(a, k), gemel_graph_input(b, (size_t)at),
                           error);
     }
@@ -179,7 +179,7 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
     const char *name = gemel_graph_input_name(order, k);
     long at = find_input(from, name);
     gemel_type type = concrete(s, gemel_value_type(gemel_graph_input(from, (size_t)at)), error);
-    if (type == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(type)) {
       return gemel__fail(error, GEMEL_BAD_SHAPE, "input %s: its sizes can't be instantiated", name);
     }
     inputs[at] =

@@ -48,7 +48,7 @@ static void add_sizes(const gemel_graph *graph, struct sizes *s) {
     gemel_type type = gemel__has_output(graph, (uint32_t)k, 0)
                           ? gemel__node_type(graph, (uint32_t)k, 0)
                           : GEMEL_TYPE_NONE;
-    int rank = type != GEMEL_TYPE_NONE ? gemel_type_rank(context, type) : 0;
+    int rank = gemel_type_is_none(type) ? 0 : gemel_type_rank(context, type);
     for (int j = 0; j < rank; j++) {
       int64_t size;
       if (gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size)) {

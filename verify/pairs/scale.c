@@ -331,7 +331,7 @@ static int scalable(const struct scaled *s, uint32_t node) {
   }
   for (size_t k = 0; record->attrs != 0 && k < attrs->count; k++) {
     if ((attrs->values[k].kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_TENSOR &&
-        scaled_type(s, type) != type) {
+        !gemel_type_equal(scaled_type(s, type), type)) {
       return 0;
     }
   }

@@ -179,7 +179,7 @@ static gemel_status add_inputs(const gemel__rcall *call, gemel_graph *graph, gem
     const gemel__rtensor *t = call->inputs[k];
     snprintf(label, sizeof label, "x%zu", k);
     type = gemel_type_of_shape(call->context, t->dtype, t->rank, t->shape);
-    if (type == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(type)) {
       return gemel__no_memory(call->error, "a type");
     }
     inputs[k] = gemel_input(graph, label, type);
@@ -299,7 +299,7 @@ static gemel_status defined(gemel__rcall *call, const gemel__definition *definit
   for (k = 0; k < call->n_inputs && status == GEMEL_OK; k++) {
     const gemel__rtensor *t = call->inputs[k];
     types[k] = gemel_type_of_shape(call->context, t->dtype, t->rank, t->shape);
-    status = types[k] == GEMEL_TYPE_NONE ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
+    status = gemel_type_is_none(types[k]) ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
   }
   if (status == GEMEL_OK) {
     gemel_error problem = {GEMEL_OK, 0, 0, ""};
@@ -375,7 +375,7 @@ static gemel_status compare_types(const gemel_graph *graph, const gemel_operatio
       return gemel__fail(error, GEMEL_BAD_TYPE, "the reference has %zu outputs, %s has others",
                          graph->n_outputs, op->name);
     }
-    if (gemel_value_type(y) != gemel_value_type(z)) {
+    if (!gemel_type_equal(gemel_value_type(y), gemel_value_type(z))) {
       gemel_type_format(context, gemel_value_type(z), left, sizeof left);
       gemel_type_format(context, gemel_value_type(y), right, sizeof right);
       return gemel__fail(error, GEMEL_BAD_TYPE,

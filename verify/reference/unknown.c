@@ -114,7 +114,7 @@ static gemel_status build(struct node *v, gemel_error *error) {
     const gemel__rtensor *t = call->inputs[k];
     snprintf(label, sizeof label, "x%zu", k);
     type = gemel_type_of_shape(call->context, dtype_of(v, t->dtype), t->rank, t->shape);
-    if (type == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(type)) {
       gemel__free(inputs, n * sizeof *inputs);
       return gemel__no_memory(error, "a type");
     }

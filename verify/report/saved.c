@@ -126,7 +126,7 @@ static int64_t size_of_axis(const struct given *s, const char *symbol) {
   const gemel_dim *dims;
   for (size_t k = 0; k < gemel_graph_input_count(s->graph); k++) {
     int rank = axes_of(s, k, &dims), j = 0;
-    while (j < rank && dims[j] != alone) {
+    while (j < rank && !gemel_dim_equal(dims[j], alone)) {
       j++;
     }
     if (j < rank) {

@@ -173,7 +173,7 @@ gemel_status gemel__rule_symbolic(const gemel_graph *left, gemel_graph **symboli
 static uint64_t hash_types(const gemel_graph *graph) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
-    hash = (hash ^ gemel_value_type(gemel_graph_input(graph, k))) * 0x100000001b3u;
+    hash = (hash ^ gemel_value_type(gemel_graph_input(graph, k)).id) * 0x100000001b3u;
   }
   return hash;
 }
@@ -202,7 +202,7 @@ static gemel_status hash_graph(const gemel_graph *graph, uint64_t *hash) {
   *hash = graph->n_nodes;
   for (uint32_t k = 0; k < graph->n_nodes; k++) {
     const gemel__node *node = gemel__node_at(graph, k);
-    uint64_t type = gemel__has_output(graph, k, 0) ? gemel__node_type(graph, k, 0) : 0;
+    uint64_t type = gemel__has_output(graph, k, 0) ? gemel__node_type(graph, k, 0).id : 0;
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
     if (node->attrs != 0 && !attrs_tell(graph->context, node->attrs)) {

@@ -430,8 +430,7 @@ static gemel_value proved(struct left *l, uint32_t variable, const char *name, g
   if (!gemel_is_null(value) && kind == GEMEL_KIND_FLOAT && gemel__random_chance(l->random, 1, 4)) {
     value = gemel_apply_at(l->graph, "neg", 1, &value, 0, NULL, nowhere);
   }
-  return !gemel_is_null(value) && gemel_value_type(value) == type ? value
-                                                                  : (gemel_value){NULL, 0, 0};
+  return gemel_type_equal(gemel_value_type(value), type) ? value : (gemel_value){NULL, 0, 0};
 }
 
 static gemel_value leaf(struct left *l, uint32_t variable, const char *name, gemel_type type) {

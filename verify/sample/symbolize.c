@@ -37,7 +37,7 @@ static int add_symbol(gemel_context *context, gemel__symbols *symbols, gemel_dim
   }
   snprintf(name, sizeof name, "n%lld", (long long)size);
   gemel_dim made = gemel_dim_symbol(context, name);
-  if (made == GEMEL_DIM_NONE) {
+  if (gemel_dim_is_none(made)) {
     return -1;
   }
   symbols->sizes[symbols->count] = size;
@@ -67,7 +67,7 @@ gemel_status gemel__symbolize(gemel_context *context, size_t n, const gemel_type
       }
     }
     symbolic[k] = gemel__symbolized(context, types[k], symbols);
-    if (symbolic[k] == GEMEL_TYPE_NONE) {
+    if (gemel_type_is_none(symbolic[k])) {
       return gemel__no_memory(error, "a type");
     }
   }

@@ -64,10 +64,13 @@ static int is_builtin(const gemel_rule *rule) {
 
 gemel_proof gemel_rule_proved(const gemel_rule *rule) {
   gemel_proof proof = {.size = sizeof proof, .why = ""};
-  if (rule == NULL || !is_builtin(rule)) {
+  if (rule == NULL) {
     return proof;
   }
   proof.rule = rule->info.name;
+  if (!is_builtin(rule)) {
+    return proof;
+  }
   proof.text_hash = gemel__rule_hash(rule);
   proof.prover = GEMEL__PROVER;
   for (size_t k = 0; recorded_prover == GEMEL__PROVER && k < sizeof rows / sizeof *rows; k++) {
