@@ -1,5 +1,5 @@
 /*
- * The harness finds planted faults. Each fault of lib/core/fault.def is switched on in turn; a
+ * The harness finds planted faults. Each fault of tests/faults/*.fault is switched on in turn; a
  * whole run of `gemel verify` without any hint must refute something, for each of several seeds,
  * and with none switched on it must refute nothing. Which record refuted is printed.
  *

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Faults that take statements of their own, so that lib/core/fault.def can't plant them in one word.
+# Faults that are patches.
 # Each patch of tests/faults is applied to a copy of the files that it names; these are compiled as
 # the build at hand compiles them, but without optimisation, and linked in front of the library. The
 # command that this makes must refute what the patch's second line names, for the seeds 1 to
