@@ -10,14 +10,6 @@ AC_DEFUN([GEMEL_BUILD_KINDS], [
   AS_IF([test "x$enable_debug" != xno],
     [AC_DEFINE([GEMEL_DEBUG], [1], [One malloc an object, graphs checked after every step.])])
 
-  AC_ARG_ENABLE([faults],
-    [AS_HELP_STRING([--enable-faults],
-      [plant the faults that the harness must find into the installed library too, switched at run
-       time; never for use (`make check' builds its own copy without this option)])],
-    [], [enable_faults=no])
-  AS_IF([test "x$enable_faults" != xno],
-    [AC_DEFINE([GEMEL_FAULTS], [1], [Switchable faults are compiled into kernels and gradients.])])
-
   AC_ARG_ENABLE([sanitizers],
     [AS_HELP_STRING([--enable-sanitizers=LIST],
       [build with the compiler's sanitizers; LIST is comma-separated @<:@address,undefined@:>@])],

@@ -79,9 +79,7 @@ static void print_harness(void) {
 /* What ./configure --enable-... changed. */
 static void print_build(void) {
   const char *kind = "release";
-#if defined(GEMEL_FAULTS)
-  kind = "with planted faults: never for use";
-#elif defined(GEMEL_SANITIZED)
+#if defined(GEMEL_SANITIZED)
   kind = "with sanitizers";
 #elif defined(GEMEL_DEBUG)
   kind = "debug arena";
