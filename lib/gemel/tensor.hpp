@@ -297,11 +297,11 @@ inline void save_safetensors(const std::string &path, const tensors &named) {
 }
 
 namespace detail {
-/* What FORMAT, a function of C, writes of WHAT, however long. */
-template <class format, class what>
-std::string whole_text(format *write, gemel_context *context, what of) {
-  std::string text(write(context, of, nullptr, 0), '\0');
-  write(context, of, &text[0], text.size() + 1);
+/* The text of ID, however long, by FORMAT: gemel_dim_format or gemel_type_format. */
+template <class Format, class Id>
+std::string whole_text(Format *format, gemel_context *context, Id id) {
+  std::string text(format(context, id, nullptr, 0), '\0');
+  format(context, id, &text[0], text.size() + 1);
   return text;
 }
 } // namespace detail
@@ -367,7 +367,7 @@ private:
     gemel_context *c = a.context() != nullptr ? a.context() : b.context();                         \
     if (c == nullptr) {                                                                            \
       throw failure({"", 0}, GEMEL_BAD_ARGUMENT,                                                   \
-                    "two numbers are no size of a graph: add them in C++");                        \
+                    "two numbers are no size of a graph: compute in C++");                         \
     }                                                                                              \
     return dim(c, function(c, a.in(c), b.in(c)));                                                  \
   }
