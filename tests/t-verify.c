@@ -13,6 +13,7 @@
 #include <string.h>
 #include <gemel/verify.h>
 #include "support/question.h"
+#include "support/operation.h"
 
 enum { SEEDS = 3, FEW = 8, MAX_RECORDS = 4000 };
 
@@ -311,17 +312,6 @@ static void sizeless(const void *data) {
 
 /* ---- An operation of the program's own ---- */
 
-static gemel_status infer_same(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
-static gemel_status run_nothing(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_OK;
-}
-
 /* Nothing says what it ought to compute: that is no good verdict. */
 static void own_operation(const void *data) {
   static const gemel_kernel kernels[] = {{"plain", NULL, run_nothing}, {NULL, NULL, NULL}};
@@ -335,7 +325,7 @@ static void own_operation(const void *data) {
   op.name = "mystery";
   op.min_inputs = op.max_inputs = 1;
   op.version = 1;
-  op.infer = infer_same;
+  op.infer = same_type;
   op.kernels = kernels;
   CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
   ct_context("%s", error.text);
