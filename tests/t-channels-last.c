@@ -10,6 +10,8 @@
 
 #include <gemel/text.h>
 #include "core/fault.h"
+#include "support/operation.h"
+#include "support/listing.h"
 
 enum { MAX_INPUTS = 6, MAX_OUTPUTS = 4 };
 
@@ -146,12 +148,6 @@ static const network networks[] = {
 
 /* ---- A program's operation ---- */
 
-static gemel_status infer(gemel_infer *call) {
-  call->outputs[0] = call->inputs[0];
-  call->n_outputs = 1;
-  return GEMEL_OK;
-}
-
 static float *element(const gemel_view *view, int64_t i) {
   char *at = view->data;
   for (int axis = view->rank - 1; axis >= 0; axis--) {
@@ -187,7 +183,7 @@ static void register_doubled(gemel_context *context) {
                             .min_inputs = 1,
                             .max_inputs = 1,
                             .version = 1,
-                            .infer = infer,
+                            .infer = same_type,
                             .kernels = kernels,
                             .overwrites = 1,
                             .channels_last = always};
@@ -219,34 +215,6 @@ static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
          memcmp(x.data, y.data, bytes) == 0;
 }
 
-typedef struct counted {
-  char text[20000];
-  size_t used;
-} counted;
-
-static int keep_text(void *user, const void *data, size_t bytes) {
-  counted *c = user;
-  if (c->used + bytes >= sizeof c->text) {
-    return -1;
-  }
-  memcpy(c->text + c->used, data, bytes);
-  c->used += bytes;
-  return 0;
-}
-
-/* How often FUNCTION's listing says "channels last". */
-static int marks(const gemel_function *function) {
-  static const char words[] = "channels last";
-  counted *c = calloc(1, sizeof *c);
-  int count = 0;
-  CT_EQ_INT(gemel_function_print(function, keep_text, c, &error), GEMEL_OK);
-  for (const char *at = c->text; (at = strstr(at, words)) != NULL; at += sizeof words - 1) {
-    count++;
-  }
-  free(c);
-  return count;
-}
-
 typedef struct call {
   gemel_context *context;
   gemel_graph *graph;
@@ -260,7 +228,7 @@ static int run_graph(call *c, int threads, int plain, gemel_tensor **outputs, in
                                                gemel_graph_output_count(c->graph), outputs, &error),
                                     GEMEL_OK);
   if (good && marked != NULL) {
-    *marked = marks(f);
+    *marked = times_in(listing_of(f), "channels last");
   }
   gemel_function_free(f);
   return good;

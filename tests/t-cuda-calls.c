@@ -298,14 +298,6 @@ static void threads(const void *data) {
   nothing_left();
 }
 
-static void prepare(const void *data) {
-  bench b;
-  (void)data;
-  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
-  find_wanted(b.graph);
-  close_bench(&b);
-}
-
 static const flaw index_flaw = INDEX, target_flaw = TARGET;
 static const int careful = 0, careless = 1;
 

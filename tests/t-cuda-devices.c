@@ -505,14 +505,6 @@ static void odd_state(const void *data) {
   nothing_left();
 }
 
-static void prepare(const void *data) {
-  bench b;
-  (void)data;
-  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
-  find_wanted(b.graph);
-  close_bench(&b);
-}
-
 static const int first = 0, second = 1;
 
 void ct_register(void) {

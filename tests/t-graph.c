@@ -10,6 +10,7 @@
 #include <gemel/gemel.h>
 #include "core/graph.h"
 #include "shared.h"
+#include "support/operation.h"
 
 static gemel_type f32(int rank, const int64_t *shape) {
   return gemel_type_of_shape(shared(), GEMEL_F32, rank, shape);
@@ -285,12 +286,6 @@ static const gemel_attr_spec every_kind[] = {{"i", GEMEL_ATTR_INT, "7"},
                                              {"ls", GEMEL_ATTR_LIST | GEMEL_ATTR_STRING, "none"},
                                              {"lg", GEMEL_ATTR_LIST | GEMEL_ATTR_GRAPH, "none"},
                                              {NULL, 0, NULL}};
-
-static gemel_status same_type(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
 
 static gemel_status copy_run(const gemel_kernel_call *call) {
   const gemel_view *in = &call->inputs[0], *out = &call->outputs[0];

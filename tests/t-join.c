@@ -10,6 +10,7 @@
 
 #include <gemel/text.h>
 #include "core/fault.h"
+#include "support/listing.h"
 
 enum { MAX_INPUTS = 4, MAX_OUTPUTS = 4, RANDOM = 60, NODES = 16 };
 
@@ -170,38 +171,12 @@ static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
          memcmp(x.data, y.data, bytes) == 0;
 }
 
-typedef struct listing {
-  char text[40000];
-  size_t used;
-} listing;
-
-static int keep_text(void *user, const void *data, size_t bytes) {
-  listing *l = user;
-  if (l->used + bytes >= sizeof l->text) {
-    return -1;
-  }
-  memcpy(l->text + l->used, data, bytes);
-  l->used += bytes;
-  return 0;
-}
-
-static int count(const char *at, const char *words) {
-  int n = 0;
-  for (; (at = strstr(at, words)) != NULL; at += strlen(words)) {
-    n++;
-  }
-  return n;
-}
-
 /* How many joins and copies are instructions of FUNCTION. */
 static void count_moves(const gemel_function *function, int *joins, int *copies) {
-  listing *l = calloc(1, sizeof *l);
-  CT_EQ_INT(gemel_function_print(function, keep_text, l, &error), GEMEL_OK);
-  const char *instructions = strstr(l->text, "\ninstructions");
+  const char *instructions = strstr(listing_of(function), "\ninstructions");
   instructions = instructions != NULL ? instructions : "";
-  *joins = count(instructions, " = join(");
-  *copies = count(instructions, " copy of");
-  free(l);
+  *joins = times_in(instructions, " = join(");
+  *copies = times_in(instructions, " copy of");
 }
 
 typedef struct call {

@@ -11,6 +11,7 @@
 #include "certify/change.h"
 #include "ct.h"
 #include "support/graph-text.h"
+#include "support/operation.h"
 
 /* ---- A pass that a table describes ---- */
 
@@ -240,13 +241,8 @@ static gemel_status infer_two(gemel_infer *call) {
   return GEMEL_OK;
 }
 
-static gemel_status run_nothing(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_UNSUPPORTED;
-}
-
 static void register_two(gemel_context *context) {
-  static const gemel_kernel kernels[] = {{"none", NULL, run_nothing}, {NULL, NULL, NULL}};
+  static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};
   gemel_error problem = {0};
   gemel_operation op = {.size = sizeof op,
                         .name = "twice_and_square",
@@ -275,17 +271,11 @@ static gemel_status replace_outputs(gemel_edit *edit, const void *data, gemel_er
   return GEMEL_OK;
 }
 
-static gemel_status make_no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *user,
-                                     const void *data) {
-  (void)random, (void)user, (void)data;
-  return gemel_graph_error(graph)->status;
-}
-
 static gemel_pass pass_of(const output_case *c) {
   return (gemel_pass){.size = sizeof(gemel_pass),
                       .name = "outputs",
                       .rewrite = replace_outputs,
-                      .generate = make_no_instance,
+                      .generate = no_instance,
                       .data = c};
 }
 
@@ -396,7 +386,7 @@ static void outputs_are_refused(const void *data) {
     gemel_pass pass = {.size = sizeof pass,
                        .name = "own",
                        .rewrite = misuse_outputs,
-                       .generate = make_no_instance,
+                       .generate = no_instance,
                        .data = rows[k].how};
     CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);
     CT_CHECK(rewrite(graph, "own", 0, NULL, &error) == NULL);
@@ -415,7 +405,7 @@ static void uses_are_counted(const void *data) {
   gemel_pass pass = {.size = sizeof pass,
                      .name = "own",
                      .rewrite = count_uses,
-                     .generate = make_no_instance,
+                     .generate = no_instance,
                      .data = &looked};
   (void)data;
   CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);

@@ -15,6 +15,7 @@
 #include "ct.h"
 #include "support/graph-text.h"
 #include "support/small-stack.h"
+#include "support/operation.h"
 
 /* Parses TEXT as a graph called g. */
 /* GRAPH rewritten with everything allowed by what INCLUDE names; *APPLIED: by the pass of that
@@ -746,12 +747,6 @@ static gemel_status say_nothing(gemel_edit *edit, const void *data, gemel_error 
   return GEMEL_UNSUPPORTED;
 }
 
-static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *user,
-                                     const void *data) {
-  (void)random, (void)user, (void)data;
-  return gemel_graph_error(graph)->status;
-}
-
 static void registered(const void *data) {
   static const struct {
     const char *name, *how, *says;
@@ -777,7 +772,7 @@ static void registered(const void *data) {
                        .tags = tags,
                        .n_tags = 1,
                        .rewrite = rows[k].rewrite,
-                       .generate = generate_nothing,
+                       .generate = no_instance,
                        .data = rows[k].how};
     gemel_rewrite_options options = {.size = sizeof options, .without_builtin = 1};
     ct_context("%s", rows[k].name);
@@ -807,7 +802,7 @@ static void refused(const void *data) {
   (void)data;
   CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_BAD_ARGUMENT);
   CT_CHECK(strstr(error.text, "no generator") != NULL);
-  pass.generate = generate_nothing;
+  pass.generate = no_instance;
   pass.rewrite = NULL;
   CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_BAD_ARGUMENT);
   pass.rewrite = say_no;

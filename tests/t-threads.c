@@ -15,6 +15,7 @@
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
 #include "shared.h"
+#include "support/operation.h"
 
 enum { THREADS = 6, ROUNDS = 150 };
 
@@ -102,17 +103,6 @@ static void interning(const void *data) {
 }
 
 /* ---- Operations ---- */
-
-static gemel_status same_type(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
-static gemel_status no_run(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_UNSUPPORTED;
-}
 
 static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};
 static const gemel_attr_spec schema[] = {

@@ -169,6 +169,15 @@ static gemel_status open_bench(bench *b, int ordinal) {
   return status != GEMEL_OK ? status : b->graph != NULL ? GEMEL_OK : error.status;
 }
 
+/* Before all others: what the host makes of the calls. */
+static void prepare(const void *data) {
+  bench b;
+  (void)data;
+  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
+  find_wanted(b.graph);
+  close_bench(&b);
+}
+
 static void nothing_left(void) {
   gemel__sim_alive a = gemel__sim_living();
   if (gemel__sim_reports() > 0) {
