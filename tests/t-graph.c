@@ -645,6 +645,14 @@ static void zero_options(const void *data) {
   ZERO_IS_NONE(corr, x, x);
   ZERO_IS_NONE(max_pool, x, 2, window);
   ZERO_IS_NONE(avg_pool, x, 2, window);
+  gemel_sum_options nowhere = {.axes = {1, NULL}};
+  gemel_var_options nor = {.size = sizeof nor, .axes = {1, NULL}};
+  CT_CHECK(gemel_is_null(gemel_sum_at(m, &nowhere, GEMEL_HERE)));
+  CT_EQ_INT(gemel_graph_error(g)->status, GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(gemel_graph_error(g)->text, "axes is null");
+  CT_CHECK(gemel_is_null(gemel_mean_at(m, &nowhere, GEMEL_HERE)));
+  CT_CHECK(gemel_is_null(gemel_any_at(m, &nowhere, GEMEL_HERE)));
+  CT_CHECK(gemel_is_null(gemel_var_at(m, &nor, GEMEL_HERE)));
   gemel_graph_unref(g);
   gemel_context_unref(own);
 }
