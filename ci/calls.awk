@@ -7,6 +7,7 @@ function argument(parameter) {
   if (parameter ~ /\*/) return "NULL"
   if (parameter ~ /^gemel_value /) return "x"
   if (parameter ~ /^gemel_dtype /) return "GEMEL_F32"
+  if (parameter ~ /^gemel_dim /) return "gemel_dim_of(x)"
   return parameter ~ /^size_t n_/ ? "0" : "1"
 }
 

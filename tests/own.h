@@ -14,6 +14,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include <gemel/verify.h>
+#include "support/operation.h"
 
 enum { SEEDS = 1 /* GEMEL_CORPUS_SEEDS asks for others */ };
 
@@ -57,39 +58,6 @@ static gemel_status infer_first(gemel_infer *call) {
   call->n_outputs = 1;
   call->outputs[0] = call->inputs[0];
   return GEMEL_OK;
-}
-
-static char *place(const gemel_view *view, int64_t i) {
-  char *at = view->data;
-  int axis;
-  for (axis = view->rank - 1; axis >= 0; axis--) {
-    at += i % view->shape[axis] * view->strides[axis];
-    i /= view->shape[axis];
-  }
-  return at;
-}
-
-static double load(const gemel_view *view, int64_t i) {
-  const void *at = place(view, i);
-  return view->dtype == GEMEL_F32 ? (double)*(const float *)at : *(const double *)at;
-}
-
-static void store(const gemel_view *view, int64_t i, double x) {
-  void *at = place(view, i);
-  if (view->dtype == GEMEL_F32) {
-    *(float *)at = (float)x;
-  } else {
-    *(double *)at = x;
-  }
-}
-
-static int64_t elements(const gemel_view *view) {
-  int64_t n = 1;
-  int axis;
-  for (axis = 0; axis < view->rank; axis++) {
-    n *= view->shape[axis];
-  }
-  return n;
 }
 
 static gemel_status run_own(const gemel_kernel_call *call) {

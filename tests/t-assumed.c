@@ -16,6 +16,7 @@
 #include "pairs/pair.h"
 #include "tiers/tiers.h"
 #include "support/graph-text.h"
+#include "support/heard.h"
 
 static gemel_error error;
 
@@ -147,17 +148,18 @@ static size_t check_input(const char *text, const char *name, unsigned facts) {
   return n;
 }
 
-struct heard {
+/* What a counterexample holds, of pairs that all differ. */
+struct refuted {
   const struct differing *of;
-  size_t refuted, numbers;
+  size_t count, numbers;
 };
 
 static void take(void *user, const gemel_record *record) {
-  struct heard *h = user;
+  struct refuted *r = user;
   if (record->verdict == GEMEL_VERDICT_REFUTED && record->counterexample != NULL) {
-    h->refuted++;
-    h->numbers += check_input(record->counterexample, "x", h->of->x);
-    h->numbers += check_input(record->counterexample, "y", h->of->y);
+    r->count++;
+    r->numbers += check_input(record->counterexample, "x", r->of->x);
+    r->numbers += check_input(record->counterexample, "y", r->of->y);
   }
 }
 
@@ -173,16 +175,13 @@ static void counterexamples(const void *data) {
     gemel_graph *a = graph_returning(context, differing[k].inputs, differing[k].left);
     gemel_graph *b = graph_returning(context, differing[k].inputs, differing[k].right);
     for (seed = 1; seed <= 6; seed++) {
-      struct heard h = {&differing[k], 0, 0};
-      gemel_verify_options options = {
-          .size = sizeof options, .seed = seed, .instances = 40, .sink = take, .user = &h};
-      gemel_pair_result result = {.size = sizeof result};
-      CT_EQ_INT(gemel_verify_pair(a, b, "f", differing[k].allow, &options, &result, &error),
-                GEMEL_OK);
+      struct refuted r = {&differing[k], 0, 0};
+      hear_pair(a, b, differing[k].allow, "f",
+                (gemel_verify_options){.seed = seed, .instances = 40, .sink = take, .user = &r});
       ct_context("%s: %s against %s, seed %d", differing[k].inputs, differing[k].left,
                  differing[k].right, (int)seed);
-      CT_CHECK(h.refuted > 0);
-      numbers += h.numbers;
+      CT_CHECK(r.count > 0);
+      numbers += r.numbers;
     }
     gemel_graph_unref(a);
     gemel_graph_unref(b);
@@ -236,11 +235,10 @@ static void matched(const void *data) {
   gemel_context *context = gemel_context_new(&error);
   gemel_graph *a = graph_returning(context, "x: f32[2]", "abs(x)");
   gemel_graph *b = graph_returning(context, "y: f32[2] nonnegative", "y");
-  gemel_verify_options options = {.size = sizeof options, .instances = 20, .match = "place"};
-  gemel_pair_result result = {.size = sizeof result};
   (void)data;
-  CT_EQ_INT(gemel_verify_pair(a, b, "f", GEMEL_NEEDS_ALL, &options, &result, &error), GEMEL_OK);
-  CT_EQ_INT(result.verdict, GEMEL_VERDICT_PASSED);
+  heard h = hear_pair(a, b, GEMEL_NEEDS_ALL, "f",
+                      (gemel_verify_options){.instances = 20, .match = "place"});
+  CT_EQ_INT(h.result.verdict, GEMEL_VERDICT_PASSED);
   gemel_graph_unref(a);
   gemel_graph_unref(b);
   gemel_context_unref(context);

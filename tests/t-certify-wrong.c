@@ -19,6 +19,7 @@
 #include "core/cons.h"
 #include "core/graph.h"
 #include "rewrite/engine.h"
+#include "support/operation.h"
 
 static gemel_error error;
 
@@ -285,12 +286,6 @@ static gemel_status replace_output(gemel_edit *edit, const void *data, gemel_err
   x = gemel_edit_value(edit, gemel_value_input(old, 0));
   y = gemel_edit_value(edit, gemel_value_input(old, 1));
   return gemel_edit_replace(edit, old, c->make(x, y));
-}
-
-static gemel_status no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *user,
-                                const void *data) {
-  (void)random, (void)user, (void)data;
-  return gemel_graph_error(graph)->status;
 }
 
 static void pass_once(const pass_case *c, uint64_t seed) {

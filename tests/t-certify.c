@@ -13,6 +13,7 @@
 #include "core/graph.h"
 #include "rewrite/engine.h"
 #include "support/graph-text.h"
+#include "support/operation.h"
 
 static gemel_error error;
 
@@ -277,12 +278,6 @@ static gemel_status replace_sum(gemel_edit *edit, const void *data, gemel_error 
     }
   }
   return GEMEL_OK;
-}
-
-static gemel_status no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *user,
-                                const void *data) {
-  (void)random, (void)user, (void)data;
-  return gemel_graph_error(graph)->status;
 }
 
 /* Values at which neither side has a result, here a number of steps beyond the rows, or a row

@@ -6,12 +6,9 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "run.h"
-
-#include <gemel/text.h>
 #include "support/fault.h"
-
-enum { MAX_INPUTS = 6, MAX_OUTPUTS = 4 };
+#include "support/network.h"
+#include "support/operation.h"
 
 typedef struct network {
   const char *name;
@@ -146,29 +143,9 @@ static const network networks[] = {
 
 /* ---- A program's operation ---- */
 
-static gemel_status infer(gemel_infer *call) {
-  call->outputs[0] = call->inputs[0];
-  call->n_outputs = 1;
-  return GEMEL_OK;
-}
-
-static float *element(const gemel_view *view, int64_t i) {
-  char *at = view->data;
-  for (int axis = view->rank - 1; axis >= 0; axis--) {
-    at += i % view->shape[axis] * view->strides[axis];
-    i /= view->shape[axis];
-  }
-  return (float *)(void *)at;
-}
-
 static gemel_status double_elements(const gemel_kernel_call *call) {
-  const gemel_view *x = &call->inputs[0];
-  int64_t n = 1;
-  for (int axis = 0; axis < x->rank; axis++) {
-    n *= x->shape[axis];
-  }
-  for (int64_t i = 0; i < n; i++) {
-    *element(&call->outputs[0], i) = 2 * *element(x, i);
+  for (int64_t i = 0; i < elements(&call->inputs[0]); i++) {
+    store(&call->outputs[0], i, 2 * load(&call->inputs[0], i));
   }
   return GEMEL_OK;
 }
@@ -187,140 +164,34 @@ static void register_doubled(gemel_context *context) {
                             .min_inputs = 1,
                             .max_inputs = 1,
                             .version = 1,
-                            .infer = infer,
+                            .infer = same_type,
                             .kernels = kernels,
                             .overwrites = 1,
                             .channels_last = always};
   CT_EQ_INT(gemel_register_operation(context, &record, &error), GEMEL_OK);
 }
 
-/* ---- Calls ---- */
-
-static gemel_tensor *integers(gemel_graph *graph, size_t k) {
-  gemel_context *c = gemel_graph_context(graph);
-  gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
-  int64_t shape[GEMEL_MAX_RANK], n = 1;
-  int rank = gemel_type_rank(c, type);
-  for (int axis = 0; axis < rank; axis++) {
-    gemel_dim_is_constant(c, gemel_type_dims(c, type)[axis], &shape[axis]);
-    n *= shape[axis];
-  }
-  gemel_tensor *t = gemel_tensor_new(GEMEL_F32, rank, shape, &error);
-  for (int64_t i = 0; t != NULL && i < n; i++) {
-    ((float *)gemel_tensor_data(t))[i] = (float)(pick(7) - 3);
-  }
-  return t;
-}
-
-static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
-  gemel_view x = gemel_tensor_view(a), y = gemel_tensor_view(b);
-  size_t bytes = (size_t)gemel_tensor_elements(a) * gemel_dtype_size(x.dtype);
-  return x.dtype == y.dtype && gemel_tensor_elements(a) == gemel_tensor_elements(b) &&
-         memcmp(x.data, y.data, bytes) == 0;
-}
-
-typedef struct counted {
-  char text[20000];
-  size_t used;
-} counted;
-
-static int keep_text(void *user, const void *data, size_t bytes) {
-  counted *c = user;
-  if (c->used + bytes >= sizeof c->text) {
-    return -1;
-  }
-  memcpy(c->text + c->used, data, bytes);
-  c->used += bytes;
-  return 0;
-}
-
-/* How often FUNCTION's listing says "channels last". */
-static int marks(const gemel_function *function) {
-  static const char words[] = "channels last";
-  counted *c = calloc(1, sizeof *c);
-  int count = 0;
-  CT_EQ_INT(gemel_function_print(function, keep_text, c, &error), GEMEL_OK);
-  for (const char *at = c->text; (at = strstr(at, words)) != NULL; at += sizeof words - 1) {
-    count++;
-  }
-  free(c);
-  return count;
-}
-
-typedef struct call {
-  gemel_context *context;
-  gemel_graph *graph;
-  gemel_tensor *inputs[MAX_INPUTS], *wanted[MAX_OUTPUTS];
-} call;
-
-static int run_graph(call *c, int threads, int plain, gemel_tensor **outputs, int *marked) {
-  gemel_function *f = compile(c->graph, threads, plain);
-  memset(outputs, 0, MAX_OUTPUTS * sizeof *outputs);
-  int good = f != NULL && CT_EQ_INT(gemel_call(f, gemel_graph_input_count(c->graph), c->inputs,
-                                               gemel_graph_output_count(c->graph), outputs, &error),
-                                    GEMEL_OK);
-  if (good && marked != NULL) {
-    *marked = marks(f);
-  }
-  gemel_function_free(f);
-  return good;
-}
-
-static void drop(gemel_tensor **tensors, size_t n) {
-  for (size_t k = 0; k < n; k++) {
-    gemel_tensor_unref(tensors[k]);
-  }
-}
-
-static int open_call(call *c, const network *n) {
-  memset(c, 0, sizeof *c);
-  c->context = context_new();
-  register_doubled(c->context);
-  c->graph = gemel_parse(c->context, n->text, strlen(n->text), n->name, NULL, &error);
-  if (c->graph == NULL) {
-    CT_FAIL("%s: %s", n->name, error.text);
-    gemel_context_unref(c->context);
-    return 0;
-  }
-  for (size_t k = 0; k < gemel_graph_input_count(c->graph); k++) {
-    c->inputs[k] = integers(c->graph, k);
-  }
-  return run_graph(c, 1, 1, c->wanted, NULL);
-}
-
-static void close_call(call *c) {
-  drop(c->inputs, MAX_INPUTS);
-  drop(c->wanted, MAX_OUTPUTS);
-  gemel_graph_unref(c->graph);
-  gemel_context_unref(c->context);
-}
-
-/* How many outputs of a call on THREADS threads are other than the plain function's. */
-static size_t wrong(call *c, int threads, int *marked) {
-  gemel_tensor *outputs[MAX_OUTPUTS];
-  size_t bad = 0;
-  if (run_graph(c, threads, 0, outputs, marked)) {
-    for (size_t k = 0; k < gemel_graph_output_count(c->graph); k++) {
-      bad += !same_tensor(outputs[k], c->wanted[k]);
-    }
-  }
-  drop(outputs, MAX_OUTPUTS);
-  return bad;
+static gemel_context *context_with_doubled(void) {
+  gemel_context *context = context_new();
+  register_doubled(context);
+  return context;
 }
 
 /* ---- Tests ---- */
 
 static void as_plain(const void *data) {
   const network *n = data;
-  call c;
-  if (open_call(&c, n)) {
+  gemel_context *context = context_with_doubled();
+  program c;
+  if (open_call(&c, context, n->name, n->text)) {
     for (int threads = 1; threads <= 2; threads++) {
-      int marked = 0;
-      CT_EQ_UINT(wrong(&c, threads, &marked), 0);
-      CT_EQ_INT(marked, n->marked);
+      const char *listing = NULL;
+      CT_EQ_UINT(wrong(&c, as_written(threads, 0, 0), &listing), 0);
+      CT_EQ_INT(times_in(listing, "channels last"), n->marked);
     }
-    close_call(&c);
   }
+  close_call(&c);
+  gemel_context_unref(context);
 }
 
 /* ---- Weights that are kept ---- */
@@ -348,16 +219,16 @@ static gemel_function *bound(gemel_context *context, const char *text, gemel_sha
 
 /* How many results of READER are other than those of C, whose weights are an input, given the value
  * of W. */
-static size_t wrong_now(gemel_function *reader, call *c, gemel_shared *w) {
+static size_t wrong_now(gemel_function *reader, program *c, gemel_shared *w) {
   gemel_tensor *outputs[MAX_OUTPUTS] = {NULL}, *wanted[MAX_OUTPUTS];
   gemel_tensor *all[MAX_INPUTS] = {c->inputs[0], c->inputs[1], gemel_shared_get(w)};
-  call plain = *c;
+  program plain = *c;
   size_t bad = 0;
   memcpy(plain.inputs, all, sizeof all);
   CT_EQ_INT(gemel_call(reader, gemel_function_input_count(reader), all,
                        gemel_function_output_count(reader), outputs, &error),
             GEMEL_OK);
-  run_graph(&plain, 1, 1, wanted, NULL);
+  CT_EQ_INT(run_call(&plain, as_written(1, 1, 0), wanted, NULL), GEMEL_OK);
   for (size_t k = 0; k < gemel_graph_output_count(c->graph); k++) {
     bad += !same_tensor(outputs[k], wanted[k]);
   }
@@ -370,14 +241,16 @@ static size_t wrong_now(gemel_function *reader, call *c, gemel_shared *w) {
 /* The same over calls between which the variable stays, is set, and is updated by another function.
  */
 static size_t stale_results(void) {
-  const network n = {"kept", as_inputs, 0};
-  call c;
+  gemel_context *context = context_with_doubled();
+  program c;
   size_t bad = 0;
-  if (!open_call(&c, &n)) {
+  if (!open_call(&c, context, "kept", as_inputs)) {
+    close_call(&c);
+    gemel_context_unref(context);
     return 0;
   }
   gemel_shared *w = gemel_shared_new(c.inputs[2], &error);
-  gemel_function *reader = bound(c.context, reads, w), *writer = bound(c.context, doubles, w);
+  gemel_function *reader = bound(context, reads, w), *writer = bound(context, doubles, w);
   gemel_tensor *other = integers(c.graph, 2);
   for (int k = 0; k < 6 && reader != NULL && writer != NULL; k++) {
     bad += wrong_now(reader, &c, w);
@@ -392,6 +265,7 @@ static size_t stale_results(void) {
   gemel_function_free(writer);
   gemel_shared_unref(w);
   close_call(&c);
+  gemel_context_unref(context);
   return bad;
 }
 
@@ -404,16 +278,18 @@ static void kept_weights(const void *data) {
 /* Each fault of layouts shows in some network, or in weights that are kept. */
 static void shows(const void *data) {
   int id = *(const int *)data;
+  gemel_context *context = context_with_doubled();
   size_t bad = 0;
   for (size_t k = 0; k < CT_COUNT(networks); k++) {
-    call c;
-    if (open_call(&c, &networks[k])) {
+    program c;
+    if (open_call(&c, context, networks[k].name, networks[k].text)) {
       gemel__fault_active = id;
-      bad += wrong(&c, 2, NULL);
+      bad += wrong(&c, as_written(2, 0, 0), NULL);
       gemel__fault_active = GEMEL__FAULT_NONE;
-      close_call(&c);
     }
+    close_call(&c);
   }
+  gemel_context_unref(context);
   gemel__fault_active = id;
   bad += stale_results();
   gemel__fault_active = GEMEL__FAULT_NONE;
@@ -421,36 +297,13 @@ static void shows(const void *data) {
 }
 #endif
 
-static int compile_and_call(const network *n, call *c) {
-  gemel_tensor *outputs[MAX_OUTPUTS] = {NULL};
-  gemel_options options = {.size = sizeof options, .threads = 2, .as_written = 1};
-  gemel_function *f = NULL;
-  error.status = GEMEL_OK;
-  c->graph = gemel_parse(c->context, n->text, strlen(n->text), n->name, NULL, &error);
-  for (size_t k = 0; c->graph != NULL && k < gemel_graph_input_count(c->graph); k++) {
-    c->inputs[k] = integers(c->graph, k);
-    if (c->inputs[k] == NULL) {
-      return GEMEL_NO_MEMORY;
-    }
-  }
-  f = c->graph != NULL ? gemel_compile(c->graph, &options, &error) : NULL;
-  gemel_status status = f != NULL ? gemel_call(f, gemel_graph_input_count(c->graph), c->inputs,
-                                               gemel_graph_output_count(c->graph), outputs, &error)
-                                  : GEMEL_NO_MEMORY;
-  gemel_function_free(f);
-  drop(outputs, MAX_OUTPUTS);
-  return status;
-}
-
-static int call_once(void *data) {
-  call c = {.context = gemel_context_new(&error)};
-  gemel_status status = c.context != NULL ? compile_and_call(data, &c) : GEMEL_NO_MEMORY;
-  close_call(&c);
-  return (int)status;
+static int on_two_threads(void *data) {
+  const network *n = data;
+  return (int)call_once(n->name, n->text, as_written(2, 0, 0));
 }
 
 static void without_memory(const void *data) {
-  ct_oom(call_once, (void *)(uintptr_t)data);
+  ct_oom(on_two_threads, (void *)(uintptr_t)data);
 }
 
 void ct_register(void) {

@@ -638,11 +638,12 @@ if [ "$harness" != 0 ]; then
     sed 's/"seconds": [^,]*,//' jobs.$jobs >jobs.$jobs.timeless
   done
   same verify/jobs jobs.1.timeless jobs.3.timeless
-  # nothing is begun after the time is up; the table has what was tried, and a line the rest
+  # nothing is begun after the time is up; the table has what was tried, and a line the rest: a thread that took an operation and
+  # was too late leaves one between those that others began
   for jobs in 1 2; do
     gives verify/seconds/$jobs 1 '^not run: .* to .*, [0-9]* verdicts: the run was stopped before it was tried$' verify --ops '[es]*' --seconds 0.001 --instances 6 --jobs $jobs
-    [ "$(grep -c '^not run: ' "$scratch/out")" = 1 ] && ! grep -q '^[^ ]*\( *not run\)\{5\}$' "$scratch/out" &&
-      good verify/seconds-table/$jobs || wrong verify/seconds-table/$jobs "what wasn't tried isn't one line"
+    [ "$(grep -c '^not run: ' "$scratch/out")" -le $jobs ] && ! grep -q '^[^ ]*\( *not run\)\{5\}$' "$scratch/out" &&
+      good verify/seconds-table/$jobs || wrong verify/seconds-table/$jobs "what wasn't tried isn't a line for each thread at most"
     gives verify/seconds-rules/$jobs 1 ' 0 operations, [1-9][0-9]* rules, .* not run, 0 refuted' verify --rules canonicalize --seconds 0.001 --instances 6 --jobs $jobs
   done
   # A signal does the same, and the reports are there; rows come as operations end.

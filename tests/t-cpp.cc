@@ -457,6 +457,21 @@ static void exceptions(const void *) {
   CT_CHECK((f({two})[0].elements<float>() == std::vector<float>{2, 4}));
 }
 
+/* An operand that is null leaves no error on the graph, whichever it is. */
+static void null_operands(const void *) {
+  gemel::graph g;
+  value x = g.input("x: f32[3]"), none;
+  const std::function<void()> calls[] = {
+      [&] { gemel::concatenate({none, x}); },   [&] { gemel::stack({none, x}); },
+      [&] { gemel::einsum("i,i", {none, x}); }, [&] { gemel::cross_entropy(none, x); },
+      [&] { gemel::cross_entropy(x, none); },   [&] { gemel::searchsorted(x, none); },
+      [&] { gemel::searchsorted(none, x); }};
+  for (const auto &call : calls) {
+    CT_CHECK(thrown_by(call) != GEMEL_OK);
+    CT_EQ_INT(gemel_graph_error(g.get())->status, GEMEL_OK);
+  }
+}
+
 /* ---- Handles ---- */
 
 static void tensors(const void *) {
@@ -520,6 +535,13 @@ static void texts(const void *) {
   h.constant(tensor(1.0f)); /* not needed by an output, so not printed */
   CT_EQ_STR(h.text("f").c_str(), g.text("f").c_str());
   CT_HAS_STR(g.text().c_str(), "graph graph(x: f32[N])");
+  gemel::dim sum = x.shape()[0];
+  for (int k = 0; k < 100; k++) {
+    sum = sum + h.symbol("symbol_" + std::to_string(k));
+  }
+  CT_CHECK(sum.text().size() > 900);
+  CT_HAS_STR(sum.text().c_str(), "symbol_99");
+  CT_EQ_INT(thrown_by([] { gemel::dim(3) + gemel::dim(4); }), GEMEL_BAD_ARGUMENT);
 }
 
 /* ---- Memory ---- */
@@ -586,6 +608,7 @@ static const ct_test tests[] = {CT_TEST("whole_numbers", whole_numbers, nullptr)
                                 CT_TEST("numbers", numbers_have_dtypes, nullptr),
                                 CT_TEST("lines", lines, nullptr),
                                 CT_TEST("exceptions", exceptions, nullptr),
+                                CT_TEST("null_operands", null_operands, nullptr),
                                 CT_TEST("tensors", tensors, nullptr),
                                 CT_TEST("states", states, nullptr),
                                 CT_TEST("texts", texts, nullptr),

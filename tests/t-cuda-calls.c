@@ -83,20 +83,8 @@ static gemel_status whole_program(void) {
 
 /* The texts of kernels are compiled once, before anything is refused. */
 static void refused_by_cuda(const void *data) {
-  long refused = 0;
   (void)data;
-  CT_EQ_INT(whole_program(), GEMEL_OK);
-  for (int was = 1; was; refused += was) {
-    gemel__sim_seed((uint64_t)refused);
-    gemel__sim_refuse(refused);
-    gemel_status status = whole_program();
-    was = gemel__sim_refuse(-1);
-    ct_context("call %ld of CUDA is refused: %s", refused, error.text);
-    CT_CHECK(status == GEMEL_OK || (was && status == GEMEL_NO_MEMORY));
-    nothing_left();
-  }
-  printf("  each of %ld calls of CUDA refused\n", refused);
-  CT_CHECK(refused > 100);
+  each_call_refused(whole_program);
 }
 
 /* One call of a function whose cluster is compiled for it. */
@@ -296,14 +284,6 @@ static void threads(const void *data) {
   gemel_graph_unref(graph);
   close_bench(&b);
   nothing_left();
-}
-
-static void prepare(const void *data) {
-  bench b;
-  (void)data;
-  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
-  find_wanted(b.graph);
-  close_bench(&b);
 }
 
 static const flaw index_flaw = INDEX, target_flaw = TARGET;

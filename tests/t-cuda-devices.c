@@ -5,7 +5,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <cuda_runtime_api.h>
 #include "instances/instance.h"
 #include "base/random.h"
 #include "support/step.h"
@@ -435,21 +434,13 @@ static gemel_status work_on(int number) {
 }
 
 /* Each call of CUDA that may fail is refused in turn. */
+static gemel_status work_on_one(void) {
+  return work_on(1);
+}
+
 static void refused(const void *data) {
-  long refused = 0;
   (void)data;
-  CT_EQ_INT(work_on(1), GEMEL_OK);
-  for (int was = 1; was; refused += was) {
-    gemel__sim_seed((uint64_t)refused);
-    gemel__sim_refuse(refused);
-    gemel_status status = work_on(1);
-    was = gemel__sim_refuse(-1);
-    ct_context("call %ld of CUDA is refused: %s", refused, error.text);
-    CT_CHECK(status == GEMEL_OK || (was && status == GEMEL_NO_MEMORY));
-    CT_EQ_INT(cudaSetDevice(0), cudaSuccess);
-    nothing_left();
-  }
-  CT_CHECK(refused > 100);
+  each_call_refused(work_on_one);
 }
 
 /* Opening with each call of CUDA failing in turn: none of them is passed over. */
@@ -503,14 +494,6 @@ static void odd_state(const void *data) {
   CT_EQ_INT(work_on(0), GEMEL_OK);
   gemel__sim_processors(0, 4);
   nothing_left();
-}
-
-static void prepare(const void *data) {
-  bench b;
-  (void)data;
-  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
-  find_wanted(b.graph);
-  close_bench(&b);
 }
 
 static const int first = 0, second = 1;

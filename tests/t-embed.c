@@ -18,6 +18,7 @@
 #include "instances/instance.h"
 #include "support/watched-memory.h"
 #include "text/write.h"
+#include "support/listing.h"
 
 enum { EMBEDDED = 48 }; /* half of the instances of a tier */
 
@@ -45,18 +46,14 @@ static int updates_state(const gemel_graph *graph, const gemel_operation *op) {
 
 /* What the listing of F says: a loop of several nodes, memory in which another value was. */
 static void look(const gemel_function *f, counts *c) {
-  gemel__text_memory text = {0};
-  const char *at;
+  const char *text = listing_of(f), *at;
   int most = 0;
-  CT_EQ_INT(gemel_function_print(f, gemel__memory_write, &text, NULL), GEMEL_OK);
-  gemel__memory_write(&text, "", 1);
-  for (at = strstr(text.bytes, "loop of "); at != NULL; at = strstr(at + 1, "loop of ")) {
+  for (at = strstr(text, "loop of "); at != NULL; at = strstr(at + 1, "loop of ")) {
     int n = atoi(at + strlen("loop of "));
     most = n > most ? n : most;
   }
   c->fused += most > 1;
-  c->in_place += strstr(text.bytes, "in place of") != NULL;
-  gemel__free(text.bytes, text.capacity);
+  c->in_place += strstr(text, "in place of") != NULL;
 }
 
 /* Results of a size that only the call shows are given up: the next may be larger. *SOME: there are

@@ -28,12 +28,10 @@ static const char three[] = "x: f64[6], y: f64[6], z: f64[6]";
 typedef struct told {
   gemel_verdict worst;
   char how[32], detail[300], counterexample[2000];
-  size_t records;
 } told;
 
 static void take(void *user, const gemel_record *record) {
   told *h = user;
-  h->records++;
   if (record->tier == GEMEL_TIER_REAL ||
       (gemel_verdict_severity(record->verdict) > gemel_verdict_severity(h->worst) &&
        gemel_verdict_severity(record->verdict) > gemel_verdict_severity(GEMEL_VERDICT_NOT_RUN))) {
@@ -50,7 +48,7 @@ static void take(void *user, const gemel_record *record) {
 /* TIERS: those to run, as in the options. */
 static told ask_tiers(gemel_graph *a, gemel_graph *b, unsigned allow, uint64_t seed, unsigned tiers,
                       gemel_pair_result *result) {
-  told h = {GEMEL_VERDICT_PASSED, "", "", "", 0};
+  told h = {GEMEL_VERDICT_PASSED, "", "", ""};
   gemel_verify_options options = {0};
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   options.size = sizeof options;
@@ -592,19 +590,10 @@ static void rounded_decisions(const void *data) {
   (void)data;
   for (k = 0; k < CT_COUNT(all); k++) {
     gemel_context *context = gemel_context_new(NULL);
-    gemel_verify_options options = {0};
-    gemel_pair_result result = {.size = sizeof result};
-    char text[300];
-    gemel_graph *graph;
-    snprintf(text, sizeof text, "graph f(x: f32[9], y: f32[9]) {\n  return r = %s\n}\n", all[k]);
-    graph = gemel_parse(context, text, strlen(text), "test", NULL, NULL);
-    options.size = sizeof options;
-    options.instances = 60;
-    options.tiers = 1u << GEMEL_TIER_INTEGER;
-    ct_context("%s", all[k]);
-    CT_EQ_INT(gemel_verify_pair(graph, graph, "one", GEMEL_NEEDS_ALL, &options, &result, NULL),
-              GEMEL_OK);
-    CT_CHECK(result.verdict != GEMEL_VERDICT_REFUTED);
+    gemel_graph *graph = graph_returning(context, "x: f32[9], y: f32[9]", all[k]);
+    heard h = hear_pair(graph, graph, GEMEL_NEEDS_ALL, all[k],
+                        (gemel_verify_options){.instances = 60, .tiers = 1u << GEMEL_TIER_INTEGER});
+    CT_CHECK(h.result.verdict != GEMEL_VERDICT_REFUTED);
     gemel_graph_unref(graph);
     gemel_context_unref(context);
   }
@@ -636,8 +625,6 @@ static void many_inputs(const void *data) {
   enum { N = 10000 };
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *graphs[2];
-  gemel_pair_result result = {.size = sizeof result};
-  gemel_verify_options options = {0};
   int side, k;
   (void)data;
   for (side = 0; side < 2; side++) {
@@ -653,13 +640,9 @@ static void many_inputs(const void *data) {
       gemel_output(at % 2 == 0 ? x : gemel_apply(graphs[side], "neg", 1, &x, 0, NULL), name);
     }
   }
-  options.size = sizeof options;
-  options.instances = 2;
-  options.tiers = 1u << GEMEL_TIER_REAL;
-  CT_EQ_INT(
-      gemel_verify_pair(graphs[0], graphs[1], "many", GEMEL_NEEDS_ALL, &options, &result, NULL),
-      GEMEL_OK);
-  CT_EQ_STR(gemel_verdict_name(result.verdict), "passed");
+  heard h = hear_pair(graphs[0], graphs[1], GEMEL_NEEDS_ALL, "many",
+                      (gemel_verify_options){.instances = 2, .tiers = 1u << GEMEL_TIER_REAL});
+  CT_EQ_STR(gemel_verdict_name(h.result.verdict), "passed");
   gemel_graph_unref(graphs[0]);
   gemel_graph_unref(graphs[1]);
   gemel_context_unref(context);

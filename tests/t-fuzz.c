@@ -7,6 +7,7 @@
 #include <string.h>
 #include "fuzz/fuzz.h"
 #include "support/two-devices.h"
+#include "support/operation.h"
 
 /* What was found, last. */
 typedef struct found {
@@ -209,12 +210,6 @@ static gemel_status waver(gemel_edit *edit, const void *data, gemel_error *error
   return gemel_edit_replace(edit, old, is_tanh ? gemel_sigmoid(x) : gemel_tanh(x));
 }
 
-static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *user,
-                                     const void *data) {
-  (void)random, (void)user, (void)data;
-  return gemel_graph_error(graph)->status;
-}
-
 /* Asks of a graph on which only the pass does something. */
 static void ask_wavering(wavering *w, found *f) {
   const char *text = "graph g(x: f32) { r = sigmoid(x) return r = r }";
@@ -224,7 +219,7 @@ static void ask_wavering(wavering *w, found *f) {
   gemel__fuzz_options options = {.sink = keep, .user = f};
   memset(f, 0, sizeof *f);
   pass.phase = GEMEL_PHASE_SPECIALIZE;
-  pass.generate = generate_nothing;
+  pass.generate = no_instance;
   CT_EQ_INT(gemel_register_pass(context, &pass, NULL), GEMEL_OK);
   CT_EQ_INT(gemel__fuzz_graph(graph, &options, NULL, NULL), GEMEL_OK);
   gemel_graph_unref(graph);

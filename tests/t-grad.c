@@ -15,6 +15,7 @@
 #include "shared.h"
 #include "support/near.h"
 #include "support/small-stack.h"
+#include "support/operation.h"
 
 static gemel_value input(gemel_graph *g, const char *name, int64_t n) {
   return gemel_input(g, name, gemel_type_of_shape(shared(), GEMEL_F64, n >= 0, &n));
@@ -270,17 +271,6 @@ static void refusals(const void *data) {
   CT_EQ_INT(gemel_graph_node_count(g), before);
   gemel_graph_unref(g);
   gemel_graph_unref(h);
-}
-
-static gemel_status same_type(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
-static gemel_status no_run(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_UNSUPPORTED;
 }
 
 /* The message names the operation and the line that made the node. */

@@ -10,6 +10,7 @@
 #include <gemel/gemel.h>
 #include "core/graph.h"
 #include "shared.h"
+#include "support/operation.h"
 
 static gemel_type f32(int rank, const int64_t *shape) {
   return gemel_type_of_shape(shared(), GEMEL_F32, rank, shape);
@@ -285,12 +286,6 @@ static const gemel_attr_spec every_kind[] = {{"i", GEMEL_ATTR_INT, "7"},
                                              {"ls", GEMEL_ATTR_LIST | GEMEL_ATTR_STRING, "none"},
                                              {"lg", GEMEL_ATTR_LIST | GEMEL_ATTR_GRAPH, "none"},
                                              {NULL, 0, NULL}};
-
-static gemel_status same_type(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
 
 static gemel_status copy_run(const gemel_kernel_call *call) {
   const gemel_view *in = &call->inputs[0], *out = &call->outputs[0];
@@ -650,6 +645,14 @@ static void zero_options(const void *data) {
   ZERO_IS_NONE(corr, x, x);
   ZERO_IS_NONE(max_pool, x, 2, window);
   ZERO_IS_NONE(avg_pool, x, 2, window);
+  gemel_sum_options nowhere = {.axes = {1, NULL}};
+  gemel_var_options nor = {.size = sizeof nor, .axes = {1, NULL}};
+  CT_CHECK(gemel_is_null(gemel_sum_at(m, &nowhere, GEMEL_HERE)));
+  CT_EQ_INT(gemel_graph_error(g)->status, GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(gemel_graph_error(g)->text, "axes is null");
+  CT_CHECK(gemel_is_null(gemel_mean_at(m, &nowhere, GEMEL_HERE)));
+  CT_CHECK(gemel_is_null(gemel_any_at(m, &nowhere, GEMEL_HERE)));
+  CT_CHECK(gemel_is_null(gemel_var_at(m, &nor, GEMEL_HERE)));
   gemel_graph_unref(g);
   gemel_context_unref(own);
 }

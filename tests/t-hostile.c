@@ -14,6 +14,7 @@
 #include <gemel/verify.h>
 #include "shared.h"
 #include "support/question.h"
+#include "support/operation.h"
 
 static const gemel_value none = {NULL, 0, 0};
 
@@ -289,17 +290,6 @@ static void strange_attributes(const void *data) {
 #undef REFUSED
   CT_EQ_INT(gemel_graph_node_count(g), 1);
   gemel_graph_unref(g);
-}
-
-static gemel_status same_type(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
-static gemel_status no_run(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_UNSUPPORTED;
 }
 
 static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};

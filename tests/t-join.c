@@ -6,12 +6,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "run.h"
-
-#include <gemel/text.h>
 #include "support/fault.h"
+#include "support/network.h"
 
-enum { MAX_INPUTS = 4, MAX_OUTPUTS = 4, RANDOM = 60, NODES = 16 };
+enum { RANDOM = 60, NODES = 16 };
 
 typedef struct network {
   const char *name;
@@ -138,151 +136,21 @@ static const network networks[] = {
 #endif
 };
 
-/* ---- Calls ---- */
-
-static gemel_tensor *integers(gemel_graph *graph, size_t k) {
-  gemel_context *c = gemel_graph_context(graph);
-  gemel_type type = gemel_value_type(gemel_graph_input(graph, k));
-  gemel_dtype dtype = gemel_type_dtype(c, type);
-  int64_t shape[GEMEL_MAX_RANK], n = 1;
-  int rank = gemel_type_rank(c, type);
-  for (int axis = 0; axis < rank; axis++) {
-    if (!gemel_dim_is_constant(c, gemel_type_dims(c, type)[axis], &shape[axis])) {
-      shape[axis] = 3 + (int64_t)k;
-    }
-    n *= shape[axis];
-  }
-  gemel_tensor *t = gemel_tensor_new(dtype, rank, shape, &error);
-  for (int64_t i = 0; t != NULL && i < n; i++) {
-    if (dtype == GEMEL_F32) {
-      ((float *)gemel_tensor_data(t))[i] = (float)(pick(7) - 3);
-    } else {
-      ((int64_t *)gemel_tensor_data(t))[i] = 2;
-    }
-  }
-  return t;
-}
-
-static int same_tensor(const gemel_tensor *a, const gemel_tensor *b) {
-  gemel_view x = gemel_tensor_view(a), y = gemel_tensor_view(b);
-  size_t bytes = (size_t)gemel_tensor_elements(a) * gemel_dtype_size(x.dtype);
-  return x.dtype == y.dtype && gemel_tensor_elements(a) == gemel_tensor_elements(b) &&
-         memcmp(x.data, y.data, bytes) == 0;
-}
-
-typedef struct listing {
-  char text[40000];
-  size_t used;
-} listing;
-
-static int keep_text(void *user, const void *data, size_t bytes) {
-  listing *l = user;
-  if (l->used + bytes >= sizeof l->text) {
-    return -1;
-  }
-  memcpy(l->text + l->used, data, bytes);
-  l->used += bytes;
-  return 0;
-}
-
-static int count(const char *at, const char *words) {
-  int n = 0;
-  for (; (at = strstr(at, words)) != NULL; at += strlen(words)) {
-    n++;
-  }
-  return n;
-}
-
-/* How many joins and copies are instructions of FUNCTION. */
-static void count_moves(const gemel_function *function, int *joins, int *copies) {
-  listing *l = calloc(1, sizeof *l);
-  CT_EQ_INT(gemel_function_print(function, keep_text, l, &error), GEMEL_OK);
-  const char *instructions = strstr(l->text, "\ninstructions");
-  instructions = instructions != NULL ? instructions : "";
-  *joins = count(instructions, " = join(");
-  *copies = count(instructions, " copy of");
-  free(l);
-}
-
-typedef struct call {
-  gemel_graph *graph;
-  gemel_tensor *inputs[MAX_INPUTS], *wanted[MAX_OUTPUTS];
-} call;
-
-static void drop(gemel_tensor **tensors, size_t n) {
-  for (size_t k = 0; k < n; k++) {
-    gemel_tensor_unref(tensors[k]);
-  }
-}
-
-static gemel_status run_graph(call *c, const gemel_options *options, gemel_tensor **outputs,
-                              int *joins, int *copies) {
-  gemel_function *f = gemel_compile(c->graph, options, &error);
-  memset(outputs, 0, MAX_OUTPUTS * sizeof *outputs);
-  gemel_status status = f != NULL ? gemel_call(f, gemel_graph_input_count(c->graph), c->inputs,
-                                               gemel_graph_output_count(c->graph), outputs, &error)
-                                  : error.status;
-  if (status == GEMEL_OK && joins != NULL) {
-    count_moves(f, joins, copies);
-  }
-  gemel_function_free(f);
-  return status;
-}
-
-static gemel_options as_written(int threads, int plain, int poison) {
-  return (gemel_options){.size = sizeof(gemel_options),
-                         .threads = threads,
-                         .plain = plain,
-                         .poison = poison,
-                         .as_written = 1};
-}
-
-static int open_call(call *c, gemel_context *context, const char *name, const char *text) {
-  gemel_options plain = as_written(1, 1, 0);
-  memset(c, 0, sizeof *c);
-  c->graph = gemel_parse(context, text, strlen(text), name, NULL, &error);
-  for (size_t k = 0; c->graph != NULL && k < gemel_graph_input_count(c->graph); k++) {
-    c->inputs[k] = integers(c->graph, k);
-  }
-  int good = c->graph != NULL && run_graph(c, &plain, c->wanted, NULL, NULL) == GEMEL_OK;
-  if (!good) {
-    CT_FAIL("%s: %s\n%s", name, error.text, text);
-  }
-  return good;
-}
-
-static void close_call(call *c) {
-  drop(c->inputs, MAX_INPUTS);
-  drop(c->wanted, MAX_OUTPUTS);
-  gemel_graph_unref(c->graph);
-}
-
-/* How many outputs are other than the plain function's. */
-static size_t wrong(call *c, int threads, int poison, int *joins, int *copies) {
-  gemel_options options = as_written(threads, 0, poison);
-  gemel_tensor *outputs[MAX_OUTPUTS];
-  size_t bad = 0;
-  CT_EQ_INT(run_graph(c, &options, outputs, joins, copies), GEMEL_OK);
-  for (size_t k = 0; k < gemel_graph_output_count(c->graph); k++) {
-    bad += outputs[k] == NULL || !same_tensor(outputs[k], c->wanted[k]);
-  }
-  drop(outputs, MAX_OUTPUTS);
-  return bad;
-}
-
 /* ---- Tests ---- */
 
 static void as_plain(const void *data) {
   const network *n = data;
   gemel_context *context = context_new();
-  call c;
+  program c;
   if (open_call(&c, context, n->name, n->text)) {
-    int joins = -1, copies = -1;
-    CT_EQ_UINT(wrong(&c, 2, 0, NULL, NULL), 0);
-    CT_EQ_UINT(wrong(&c, 1, 1, NULL, NULL), 0);
-    CT_EQ_UINT(wrong(&c, 1, 0, &joins, &copies), 0);
-    CT_EQ_INT(joins, n->joins);
-    CT_EQ_INT(copies, n->copies);
+    const char *listing = NULL;
+    CT_EQ_UINT(wrong(&c, as_written(2, 0, 0), NULL), 0);
+    CT_EQ_UINT(wrong(&c, as_written(1, 0, 1), NULL), 0);
+    CT_EQ_UINT(wrong(&c, as_written(1, 0, 0), &listing), 0);
+    const char *instructions = listing != NULL ? strstr(listing, "\ninstructions") : NULL;
+    CT_REQUIRE(instructions != NULL);
+    CT_EQ_INT(times_in(instructions, " = join("), n->joins);
+    CT_EQ_INT(times_in(instructions, " copy of"), n->copies);
   }
   close_call(&c);
   gemel_context_unref(context);
@@ -316,9 +184,9 @@ static void random_graphs(const void *data) {
   char text[4000];
   (void)data;
   for (int k = 0; k < RANDOM; k++) {
-    call c;
+    program c;
     write_random(text, sizeof text);
-    if (open_call(&c, context, "random", text) && wrong(&c, 1, k % 2, NULL, NULL) != 0) {
+    if (open_call(&c, context, "random", text) && wrong(&c, as_written(1, 0, k % 2), NULL) != 0) {
       CT_FAIL("%s", text);
     }
     close_call(&c);
@@ -331,15 +199,12 @@ static void random_graphs(const void *data) {
 static void misfits(const void *data) {
   static const char text[] = "graph f(x: f32[N, 5], y: f32[M, 4]) {"
                              "  a = exp(x)  return z = join(a, y + 1, axis = 1) * 3 }";
-  gemel_options options = as_written(1, 0, 0);
   gemel_context *context = context_new();
   gemel_tensor *outputs[MAX_OUTPUTS];
-  call c = {.graph = gemel_parse(context, text, strlen(text), "misfits", NULL, &error)};
+  program c;
   (void)data;
-  for (size_t k = 0; k < 2 && c.graph != NULL; k++) {
-    c.inputs[k] = integers(c.graph, k);
-  }
-  CT_EQ_INT(run_graph(&c, &options, outputs, NULL, NULL), GEMEL_BAD_SHAPE);
+  CT_CHECK(begin_call(&c, context, "misfits", text));
+  CT_EQ_INT(run_call(&c, as_written(1, 0, 0), outputs, NULL), GEMEL_BAD_SHAPE);
   CT_CHECK(strstr(error.text, "join(") != NULL);
   close_call(&c);
   gemel_context_unref(context);
@@ -350,10 +215,10 @@ static void shows(const void *data) {
   gemel_context *context = context_new();
   size_t bad = 0;
   for (size_t k = 0; k < CT_COUNT(networks); k++) {
-    call c;
+    program c;
     if (open_call(&c, context, networks[k].name, networks[k].text)) {
       gemel__fault_active = *(const int *)data;
-      bad += wrong(&c, 1, 0, NULL, NULL);
+      bad += wrong(&c, as_written(1, 0, 0), NULL);
       gemel__fault_active = GEMEL__FAULT_NONE;
     }
     close_call(&c);
@@ -362,32 +227,13 @@ static void shows(const void *data) {
   gemel_context_unref(context);
 }
 
-static int call_once(void *data) {
+static int poisoned(void *data) {
   const network *n = data;
-  gemel_options options = as_written(1, 0, 1);
-  gemel_context *context = gemel_context_new(&error);
-  gemel_tensor *outputs[MAX_OUTPUTS] = {NULL};
-  call c = {.graph = NULL};
-  gemel_status status = GEMEL_NO_MEMORY;
-  if (context != NULL) {
-    c.graph = gemel_parse(context, n->text, strlen(n->text), n->name, NULL, &error);
-  }
-  int good = c.graph != NULL;
-  for (size_t k = 0; good && k < gemel_graph_input_count(c.graph); k++) {
-    c.inputs[k] = integers(c.graph, k);
-    good = c.inputs[k] != NULL;
-  }
-  if (good) {
-    status = run_graph(&c, &options, outputs, NULL, NULL);
-  }
-  drop(outputs, MAX_OUTPUTS);
-  close_call(&c);
-  gemel_context_unref(context);
-  return (int)status;
+  return (int)call_once(n->name, n->text, as_written(1, 0, 1));
 }
 
 static void without_memory(const void *data) {
-  ct_oom(call_once, (void *)(uintptr_t)data);
+  ct_oom(poisoned, (void *)(uintptr_t)data);
 }
 
 void ct_register(void) {

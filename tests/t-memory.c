@@ -15,6 +15,7 @@
 #include "core/graph.h"
 #include "core/intern.h"
 #include "ct.h"
+#include "support/operation.h"
 
 /* ---- Containers ---- */
 
@@ -234,12 +235,6 @@ static gemel_status live(void (*work)(struct life *)) {
   return l.status;
 }
 
-static gemel_status same_type(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
 /* More outputs than the funnel has room for at first. */
 static gemel_status forty_types(gemel_infer *call) {
   size_t k;
@@ -248,11 +243,6 @@ static gemel_status forty_types(gemel_infer *call) {
     call->outputs[k] = call->inputs[0];
   }
   return GEMEL_OK;
-}
-
-static gemel_status no_run(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_UNSUPPORTED;
 }
 
 static void register_own(struct life *l, const char *name, const gemel_attr_spec *schema,

@@ -11,6 +11,7 @@
 #include "certify/change.h"
 #include "ct.h"
 #include "support/graph-text.h"
+#include "support/operation.h"
 
 /* ---- A pass that a table describes ---- */
 
@@ -234,26 +235,15 @@ static const output_case output_cases[] = {
 };
 
 /* An operation that only this program knows: x + x and x * x. It is never run. */
-static gemel_status infer_two(gemel_infer *call) {
-  call->n_outputs = 2;
-  call->outputs[0] = call->outputs[1] = call->inputs[0];
-  return GEMEL_OK;
-}
-
-static gemel_status run_nothing(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_UNSUPPORTED;
-}
-
 static void register_two(gemel_context *context) {
-  static const gemel_kernel kernels[] = {{"none", NULL, run_nothing}, {NULL, NULL, NULL}};
+  static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};
   gemel_error problem = {0};
   gemel_operation op = {.size = sizeof op,
                         .name = "twice_and_square",
                         .min_inputs = 1,
                         .max_inputs = 1,
                         .version = 1,
-                        .infer = infer_two,
+                        .infer = same_type_twice,
                         .kernels = kernels};
   CT_EQ_INT(gemel_register_operation(context, &op, &problem), GEMEL_OK);
 }
@@ -275,17 +265,11 @@ static gemel_status replace_outputs(gemel_edit *edit, const void *data, gemel_er
   return GEMEL_OK;
 }
 
-static gemel_status make_no_instance(gemel_graph *graph, uint64_t (*random)(void *), void *user,
-                                     const void *data) {
-  (void)random, (void)user, (void)data;
-  return gemel_graph_error(graph)->status;
-}
-
 static gemel_pass pass_of(const output_case *c) {
   return (gemel_pass){.size = sizeof(gemel_pass),
                       .name = "outputs",
                       .rewrite = replace_outputs,
-                      .generate = make_no_instance,
+                      .generate = no_instance,
                       .data = c};
 }
 
@@ -314,17 +298,6 @@ static gemel_graph *rewrite(const gemel_graph *graph, const char *include, int c
   return result;
 }
 
-/* GRAPH as text, with what is common to all rewriting done and nothing else. */
-static char *plain_text(const gemel_graph *graph) {
-  gemel_error error = {0};
-  gemel_graph *plain = rewrite(graph, "slow", 0, NULL, &error);
-  char *text = gemel_print_string(plain, "g", NULL);
-  CT_EQ_STR(error.text, "");
-  CT_EQ_INT(gemel_graph_check(graph, &error), GEMEL_OK);
-  gemel_graph_unref(plain);
-  return text;
-}
-
 /* Outputs are replaced one by one: the others stay, and a node goes when none is left. */
 static void outputs_are_replaced(const void *data) {
   const output_case *c = data;
@@ -337,7 +310,7 @@ static void outputs_are_replaced(const void *data) {
   CT_EQ_STR(error.text, "");
   CT_EQ_UINT(applied, c->times);
   if (CT_CHECK(result != NULL)) {
-    same_texts(plain_text(result), plain_text(after));
+    same_plain_text(result, after);
   }
   gemel_graph_unref(result);
   gemel_graph_unref(after);
@@ -396,7 +369,7 @@ static void outputs_are_refused(const void *data) {
     gemel_pass pass = {.size = sizeof pass,
                        .name = "own",
                        .rewrite = misuse_outputs,
-                       .generate = make_no_instance,
+                       .generate = no_instance,
                        .data = rows[k].how};
     CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);
     CT_CHECK(rewrite(graph, "own", 0, NULL, &error) == NULL);
@@ -415,7 +388,7 @@ static void uses_are_counted(const void *data) {
   gemel_pass pass = {.size = sizeof pass,
                      .name = "own",
                      .rewrite = count_uses,
-                     .generate = make_no_instance,
+                     .generate = no_instance,
                      .data = &looked};
   (void)data;
   CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_OK);

@@ -15,8 +15,8 @@
 #include "ct.h"
 #include "support/graph-text.h"
 #include "support/small-stack.h"
+#include "support/operation.h"
 
-/* Parses TEXT as a graph called g. */
 /* GRAPH rewritten with everything allowed by what INCLUDE names; *APPLIED: by the pass of that
  * name.
  */
@@ -151,17 +151,6 @@ static const form forms[] = {
           "return p = p, q = dot(x, v + sum(p)), r = r }"},
 };
 
-/* GRAPH as text, with what is common to all rewriting done and nothing else. */
-static char *plain_text(const gemel_graph *graph) {
-  gemel_error error = {0};
-  gemel_graph *plain = rewrite_by(graph, "slow", NULL, &error);
-  char *text = gemel_print_string(plain, "g", NULL);
-  CT_EQ_STR(error.text, "");
-  CT_EQ_INT(gemel_graph_check(graph, &error), GEMEL_OK);
-  gemel_graph_unref(plain);
-  return text;
-}
-
 static void normal_form(const void *data) {
   const form *f = data;
   gemel_context *context = gemel_context_new(NULL);
@@ -174,7 +163,7 @@ static void normal_form(const void *data) {
   CT_EQ_STR(error.text, "");
   CT_CHECK((applied > 0) == (f->wanted != NULL));
   if (CT_CHECK(result != NULL)) {
-    same_texts(plain_text(result), plain_text(wanted));
+    same_plain_text(result, wanted);
   }
   gemel_graph_unref(result);
   gemel_graph_unref(wanted);
@@ -369,7 +358,7 @@ static void hold_instance(const gemel_pass *pass, gemel_context *context, uint64
   CT_EQ_INT(pass->generate(graph, next_random, state, pass->data), GEMEL_OK);
   once = rewrite_by(graph, pass->name, &applied, &error);
   CT_REQUIRE(once != NULL);
-  plain = rewrite_by(graph, "slow", NULL, &error);
+  plain = rewritten_plainly(graph);
   CT_CHECK(applied > 0);
   CT_EQ_INT(gemel_graph_check(once, &error), GEMEL_OK);
   CT_CHECK(grows_nothing(once, plain, strcmp(pass->name, "scan_unroll") == 0 ? 4 : 1));
@@ -450,7 +439,7 @@ static void expressions(const void *data) {
     gemel_graph *other = random_expression(contexts[1], &state[1]);
     gemel_error error = {0};
     const char *include = passes[run % 3];
-    gemel_graph *plain = rewrite_by(graph, "slow", NULL, &error);
+    gemel_graph *plain = rewritten_plainly(graph);
     gemel_graph *a = rewrite_by(graph, include, NULL, &error);
     gemel_graph *b = rewrite_by(other, include, NULL, &error);
     seed = state[0];
@@ -746,12 +735,6 @@ static gemel_status say_nothing(gemel_edit *edit, const void *data, gemel_error 
   return GEMEL_UNSUPPORTED;
 }
 
-static gemel_status generate_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *user,
-                                     const void *data) {
-  (void)random, (void)user, (void)data;
-  return gemel_graph_error(graph)->status;
-}
-
 static void registered(const void *data) {
   static const struct {
     const char *name, *how, *says;
@@ -777,7 +760,7 @@ static void registered(const void *data) {
                        .tags = tags,
                        .n_tags = 1,
                        .rewrite = rows[k].rewrite,
-                       .generate = generate_nothing,
+                       .generate = no_instance,
                        .data = rows[k].how};
     gemel_rewrite_options options = {.size = sizeof options, .without_builtin = 1};
     ct_context("%s", rows[k].name);
@@ -807,7 +790,7 @@ static void refused(const void *data) {
   (void)data;
   CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_BAD_ARGUMENT);
   CT_CHECK(strstr(error.text, "no generator") != NULL);
-  pass.generate = generate_nothing;
+  pass.generate = no_instance;
   pass.rewrite = NULL;
   CT_EQ_INT(gemel_register_pass(context, &pass, &error), GEMEL_BAD_ARGUMENT);
   pass.rewrite = say_no;

@@ -16,6 +16,8 @@
 #include "text/write.h"
 #include "support/graph-text.h"
 #include "support/small-stack.h"
+#include "support/operation.h"
+#include "support/listing.h"
 
 /* TEXT compiled as it is written, for one thread. */
 static gemel_function *function_of(gemel_context *context, const char *text) {
@@ -48,12 +50,6 @@ enum { NAP_MICROSECONDS = 4000 };
 
 static double napped; /* seconds, since a test set it to 0 */
 
-static gemel_status infer_nap(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
 static gemel_status run_nap(const gemel_kernel_call *call) {
   double start = gemel__seconds();
   usleep(NAP_MICROSECONDS);
@@ -76,7 +72,7 @@ static gemel_context *context_with_nap(void) {
                             .min_inputs = 1,
                             .max_inputs = 1,
                             .version = 1,
-                            .infer = infer_nap,
+                            .infer = same_type,
                             .kernels = kernels,
                             .cost = cost_nap};
   gemel_context *context = context_new();
@@ -85,14 +81,6 @@ static gemel_context *context_with_nap(void) {
 }
 
 /* ---- Listing ---- */
-
-/* What F's listing is, NUL-terminated. */
-static char *listing(const gemel_function *f, gemel__text_memory *memory) {
-  memset(memory, 0, sizeof *memory);
-  CT_EQ_INT(gemel_function_print(f, gemel__memory_write, memory, &error), GEMEL_OK);
-  gemel__memory_write(memory, "", 1);
-  return memory->bytes;
-}
 
 static const char network[] = "graph f(x: f32[N, 3], w: f32[3, 4]) {\n"
                               "  h = tanh(dot(x, w) * 2:f32 + 1:f32)\n"
@@ -130,12 +118,10 @@ static void lists(const void *data) {
   gemel_context *context = context_new();
   gemel_function *f = function_of(context, network);
   gemel_tensor *in[] = {matrix(5, 3, 0), matrix(3, 4, -1)};
-  gemel__text_memory memory = {0};
   (void)data;
-  CT_EQ_INT(gemel_function_print(f, gemel__memory_write, &memory, &error), GEMEL_NOT_FOUND);
+  CT_EQ_INT(gemel_function_print(f, to_file, stdout, &error), GEMEL_NOT_FOUND);
   CT_EQ_INT(call(f, in, 3), GEMEL_OK);
-  CT_EQ_STR(listing(f, &memory), network_listing);
-  gemel__free(memory.bytes, memory.capacity);
+  CT_EQ_STR(listing_of(f), network_listing);
   gemel_tensor_unref(in[0]);
   gemel_tensor_unref(in[1]);
   gemel_function_free(f);
@@ -152,13 +138,11 @@ static void lists_reuse(const void *data) {
                                            "  return y = softmax(c)\n"
                                            "}\n");
   gemel_tensor *in = vector_of(GEMEL_F32, 8, 1);
-  gemel__text_memory memory;
   (void)data;
   CT_EQ_INT(call(f, &in, 1), GEMEL_OK);
-  const char *text = listing(f, &memory);
+  const char *text = listing_of(f);
   CT_HAS_STR(text, "128 bytes of intermediate results (192 if none shared a place)");
   CT_HAS_STR(text, "%3 = softmax(%2): f32[8] -> host arena + 0, where %1 was  # test:4\n");
-  gemel__free(memory.bytes, memory.capacity);
   gemel_tensor_unref(in);
   gemel_function_free(f);
   gemel_context_unref(context);
@@ -172,18 +156,16 @@ static void lists_sizes(const void *data) {
   gemel_output(gemel_arange(g, gemel_dim_of(twice)), "r");
   gemel_function *f = compile(g, 1, 0);
   gemel_tensor *in = gemel_tensor_new(GEMEL_I64, 0, NULL, &error);
-  gemel__text_memory memory;
   (void)data;
   for (int64_t size = 3; size < 6; size++) {
     char wanted[80];
     *(int64_t *)gemel_tensor_data(in) = size;
     CT_EQ_INT(call(f, &in, 1), GEMEL_OK);
     snprintf(wanted, sizeof wanted, "planned for %%1 being %d, ", (int)size * 2);
-    const char *text = listing(f, &memory);
+    const char *text = listing_of(f);
     CT_HAS_STR(text, wanted);
     snprintf(wanted, sizeof wanted, "arange(%%1): i64[%d] -> output r", (int)size * 2);
     CT_HAS_STR(text, wanted);
-    gemel__free(memory.bytes, memory.capacity);
   }
   gemel_tensor_unref(in);
   gemel_function_free(f);
@@ -235,15 +217,12 @@ static void lists_bodies(const void *data) {
   gemel_context *context = context_with_nap();
   gemel_function *f = function_of(context, loops);
   gemel_tensor *in[] = {vector_of(GEMEL_F32, 3, 1), matrix(5, 3, 0)}, *none = matrix(0, 3, 0);
-  gemel__text_memory memory;
   (void)data;
   CT_EQ_INT(call(f, (gemel_tensor *[]){in[0], none}, 1), GEMEL_OK);
-  CT_HAS_STR(listing(f, &memory), "whose body is not called yet\n");
-  gemel__free(memory.bytes, memory.capacity);
+  CT_HAS_STR(listing_of(f), "whose body is not called yet\n");
   CT_EQ_INT(call(f, in, 1), GEMEL_OK);
-  CT_HAS_STR(listing(f, &memory), loops_listing);
+  CT_HAS_STR(listing_of(f), loops_listing);
   CT_EQ_UINT(gemel_function_bytes(f), 64 + 128); /* bodies' are a part of it, once */
-  gemel__free(memory.bytes, memory.capacity);
   gemel_tensor_unref(none);
   gemel_tensor_unref(in[0]);
   gemel_tensor_unref(in[1]);
@@ -257,15 +236,13 @@ static void *list_deep(void *data) {
   gemel_context *context = context_new();
   gemel_graph *g = gemel_graph_new(context, &error);
   gemel_value x = f32_input(g, "x", NULL, 3), y = x;
-  gemel__text_memory memory;
   for (int k = 0; k < n; k++)
     y = k % 2 ? gemel_neg(y) : gemel_reverse(y, 1, (const int64_t[]){0});
   gemel_output(y, "y");
   gemel_function *f = compile(g, 1, 0);
   gemel_tensor *in = vector_of(GEMEL_F32, 3, 1);
   CT_EQ_INT(call(f, &in, 1), GEMEL_OK);
-  CT_HAS_STR(listing(f, &memory), " -> output y");
-  gemel__free(memory.bytes, memory.capacity);
+  CT_HAS_STR(listing_of(f), " -> output y");
   gemel_tensor_unref(in);
   gemel_function_free(f);
   gemel_graph_unref(g);
@@ -325,19 +302,15 @@ static void is_at(const gemel_call_row *row, size_t k, int line) {
 typedef gemel_status (*profile_writer)(const gemel_call_profile *, gemel_write, void *,
                                        gemel_error *);
 
-static char *text_of(const gemel_call_profile *p, profile_writer write,
-                     gemel__text_memory *memory) {
-  memset(memory, 0, sizeof *memory);
-  CT_EQ_INT(write(p, gemel__memory_write, memory, &error), GEMEL_OK);
-  gemel__memory_write(memory, "", 1);
-  return memory->bytes;
-}
-
-static size_t count_of(const char *text, const char *part) {
-  size_t n = 0;
-  for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
-    n++;
-  return n;
+/* What WRITE says of P, until it is asked again. */
+static const char *text_of(const gemel_call_profile *p, profile_writer write) {
+  static char *text;
+  size_t bytes;
+  free(text);
+  FILE *file = open_memstream(&text, &bytes);
+  CT_EQ_INT(write(p, to_file, file, &error), GEMEL_OK);
+  fclose(file);
+  return text;
 }
 
 static const char slow[] = "graph f(x: f32[N]) {\n"
@@ -432,7 +405,6 @@ static void profile_bodies(const void *data) {
   gemel_context *context = context_with_nap();
   gemel_function *f = profiled(context, loops, GEMEL_PROFILE_TRACE, 1);
   gemel_tensor *in[] = {vector_of(GEMEL_F32, 3, 1), matrix(STEPS, 3, 0)};
-  gemel__text_memory memory;
   (void)data;
   napped = 0;
   for (int k = 0; k < CALLS; k++)
@@ -457,15 +429,13 @@ static void profile_bodies(const void *data) {
   CT_EQ_UINT(s->plans, 4);
   CT_EQ_UINT(s->bytes, gemel_function_bytes(f));
   is_at(nap, 0, 3);
-  const char *text = text_of(p, gemel_call_profile_print, &memory);
+  const char *text = text_of(p, gemel_call_profile_print);
   CT_HAS_STR(text, "  scan/scan/nap -> %2/%2/%1 (asleep)  # test:3\n");
   char rest[60];
   snprintf(rest, sizeof rest, "  scan -> %%2 (steps), and %.6f s in its body", scan->inside);
   CT_HAS_STR(text, rest);
-  gemel__free(memory.bytes, memory.capacity);
-  text = text_of(p, gemel_call_profile_trace, &memory);
-  CT_EQ_INT(count_of(text, "\"tid\": 1"), count_of(text, "\"tid\""));
-  gemel__free(memory.bytes, memory.capacity);
+  text = text_of(p, gemel_call_profile_trace);
+  CT_EQ_INT(times_in(text, "\"tid\": 1"), times_in(text, "\"tid\""));
   gemel_call_profile_free(p);
   gemel_tensor_unref(in[0]);
   gemel_tensor_unref(in[1]);
@@ -531,20 +501,18 @@ static void profile_texts(const void *data) {
   gemel_context *context = context_with_nap();
   gemel_function *f = profiled(context, slow, GEMEL_PROFILE_TRACE, 0);
   gemel_tensor *in = vector_of(GEMEL_F32, 4, 1);
-  gemel__text_memory memory;
   (void)data;
   CT_EQ_INT(call(f, &in, 2), GEMEL_OK);
   CT_EQ_INT(call(f, &in, 2), GEMEL_OK);
   gemel_call_profile *p = gemel_function_profile(f, &error);
-  const char *text = text_of(p, gemel_call_profile_print, &memory);
+  const char *text = text_of(p, gemel_call_profile_print);
   CT_HAS_STR(text, "calls                 2\n");
   CT_HAS_STR(text, "\nClass\n");
   CT_HAS_STR(text, "  elementwise\n");
   CT_HAS_STR(text, "  log1p+tanh+mul -> %");
   CT_HAS_STR(text, "  # test:3,4\n");
   CT_HAS_STR(text, "  nap -> %1 (asleep)  # test:2\n");
-  gemel__free(memory.bytes, memory.capacity);
-  text = text_of(p, gemel_call_profile_json, &memory);
+  text = text_of(p, gemel_call_profile_json);
   char summary[80];
   snprintf(summary, sizeof summary, "{\"kind\": \"summary\", \"calls\": 2, \"seconds\": %.9f, ",
            gemel_call_profile_summary(p)->seconds);
@@ -553,13 +521,11 @@ static void profile_texts(const void *data) {
                    "\"log1p+tanh+mul\", \"kernel\": \"\", ");
   CT_HAS_STR(text, "\"places\": [{\"file\": \"test\", \"line\": 3}, {\"file\": \"test\", "
                    "\"line\": 4}]}\n");
-  CT_EQ_INT(count_of(text, "\n"), 5);
-  gemel__free(memory.bytes, memory.capacity);
-  text = text_of(p, gemel_call_profile_trace, &memory);
-  CT_EQ_INT(count_of(text, "\"ph\": \"X\""), 2 * 5);
-  CT_EQ_INT(count_of(text, "{\"name\": \"call\""), 2);
-  CT_EQ_INT(count_of(text, "{\"name\": \"nap\", \"cat\": \"other\""), 2);
-  gemel__free(memory.bytes, memory.capacity);
+  CT_EQ_INT(times_in(text, "\n"), 5);
+  text = text_of(p, gemel_call_profile_trace);
+  CT_EQ_INT(times_in(text, "\"ph\": \"X\""), 2 * 5);
+  CT_EQ_INT(times_in(text, "{\"name\": \"call\""), 2);
+  CT_EQ_INT(times_in(text, "{\"name\": \"nap\", \"cat\": \"other\""), 2);
   CT_EQ_INT(gemel_call_profile_print(p, refuse, NULL, &error), GEMEL_IO);
   CT_EQ_INT(gemel_call_profile_trace(p, refuse, NULL, &error), GEMEL_IO);
   gemel_call_profile_free(p);
@@ -581,7 +547,6 @@ static void *profile_deep(void *data) {
   gemel_output(y, "y");
   gemel_function *f = gemel_compile(g, &options, &error);
   gemel_tensor *in = vector_of(GEMEL_F32, 3, 1);
-  gemel__text_memory memory;
   CT_EQ_INT(call(f, &in, 1), GEMEL_OK);
   CT_EQ_INT(call(f, &in, 1), GEMEL_OK);
   gemel_call_profile *p = gemel_function_profile(f, &error);
@@ -589,10 +554,9 @@ static void *profile_deep(void *data) {
   CT_EQ_INT(gemel_call_profile_count(p), n);
   CT_EQ_INT(s->events + s->lost_events, 2 * (n + 1));
   CT_EQ_INT(s->events, n > 1 << 19 ? 1 << 20 : 2 * (n + 1));
-  const char *text = text_of(p, gemel_call_profile_print, &memory);
+  const char *text = text_of(p, gemel_call_profile_print);
   CT_HAS_STR(text, "more rows, ");
   CT_CHECK((strstr(text, "events of the trace   1048576 are kept, ") != NULL) == (n > 1 << 19));
-  gemel__free(memory.bytes, memory.capacity);
   gemel_call_profile_free(p);
   gemel_tensor_unref(in);
   gemel_function_free(f);
@@ -832,7 +796,6 @@ static void devices(const void *data) {
                            .threads = 1,
                            .profile = GEMEL_PROFILE_TIMES,
                            .guard = GEMEL_GUARD_NAN};
-  gemel__text_memory memory;
   gemel_tensor *out = NULL, *host = vector_of(GEMEL_F32, 3, -1);
   (void)data;
   CT_CHECK(guarded_open(&device, "guarded") == 0);
@@ -844,11 +807,10 @@ static void devices(const void *data) {
                                       "}\n");
   gemel_function *f = gemel_compile(graph, &options, &error);
   CT_EQ_INT(gemel_call(f, 1, &in, 1, &out, &error), GEMEL_OK);
-  const char *text = listing(f, &memory);
+  const char *text = listing_of(f);
   CT_HAS_STR(text, "%1 = log(%0): f32[3] -> guarded arena + 0  # test:2\n");
   CT_HAS_STR(text, "download of 12 bytes\n       for %2 -> guarded staging + 0");
   CT_HAS_STR(text, "fetch of 12 bytes\n       for %2 -> host arena + ");
-  gemel__free(memory.bytes, memory.capacity);
   gemel_call_profile *p = gemel_function_profile(f, &error);
   CT_CHECK(row_of(p, "log")->calls == 1 && row_of(p, "download")->bytes == 24);
   gemel_call_profile_free(p);

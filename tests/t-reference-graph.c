@@ -8,6 +8,7 @@
 #include "plain.h"
 
 #include <gemel/gemel.h>
+#include "support/operation.h"
 
 /* ---- Graphs ---- */
 
@@ -163,12 +164,6 @@ static void graph_with_wrong_reference(const void *data) {
 }
 
 /* An operation of the program's own without a reference; with one, it gets the record's data. */
-static gemel_status infer_same(gemel_infer *call) {
-  call->outputs[0] = call->inputs[0];
-  call->n_outputs = 1;
-  return GEMEL_OK;
-}
-
 static gemel_status run_zeros(const gemel_kernel_call *call) {
   const gemel_view *y = &call->outputs[0];
   for (int64_t i = 0; i < y->shape[0]; i++) {
@@ -205,7 +200,7 @@ static void graph_with_own_operation(const void *data) {
                          .min_inputs = 1,
                          .max_inputs = 1,
                          .version = 1,
-                         .infer = infer_same,
+                         .infer = same_type,
                          .kernels = kernels,
                          .data = &seven};
   CT_REQUIRE(CT_EQ_INT(gemel_register_operation(w.context, &own, NULL), GEMEL_OK));

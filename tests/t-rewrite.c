@@ -12,6 +12,7 @@
 #include <gemel/gemel.h>
 #include "ct.h"
 #include "support/graph-text.h"
+#include "support/operation.h"
 
 typedef struct rewritten {
   const char *rules;
@@ -790,12 +791,6 @@ static gemel_status keep_first(gemel_edit *edit, const void *data, gemel_error *
   return GEMEL_OK;
 }
 
-static gemel_status make_nothing(gemel_graph *graph, uint64_t (*random)(void *), void *user,
-                                 const void *data) {
-  (void)random, (void)user, (void)data;
-  return gemel_graph_error(graph)->status;
-}
-
 /* What a pass has seen and kept stays as it was, though rules go on. */
 static void kept_graph(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
@@ -806,7 +801,7 @@ static void kept_graph(const void *data) {
                      .phase = GEMEL_PHASE_SPECIALIZE,
                      .before = 1,
                      .rewrite = keep_first,
-                     .generate = make_nothing,
+                     .generate = no_instance,
                      .data = &at};
   gemel_rules *rules = rules_of(context, "rule s in specialize: tanh(x) => sqr(x)");
   gemel_graph *graph = graph_of(context, "(x: f32) { r = exp(tanh(x)) return r }");

@@ -9,6 +9,7 @@
 
 #include "run.h"
 #include "support/graph-text.h"
+#include "support/operation.h"
 
 /* ---- Graphs as matrices ---- */
 
@@ -346,12 +347,6 @@ static void kept(const void *data) {
 static const float *second; /* operand of the second of three kernels, dead when the third is run */
 static int calls, unwritten, dead;
 
-static gemel_status infer_same(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
 static gemel_status run_looks(const gemel_kernel_call *call) {
   const float *x = call->inputs[0].data;
   float *y = call->outputs[0].data;
@@ -383,7 +378,7 @@ static void poison(const void *data) {
                             .min_inputs = 1,
                             .max_inputs = 1,
                             .version = 1,
-                            .infer = infer_same,
+                            .infer = same_type,
                             .kernels = kernels};
   gemel_options options = {.size = sizeof options, .as_written = 1, .poison = 1};
   gemel_context *c = context_new();

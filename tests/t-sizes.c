@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "run.h"
+#include "support/operation.h"
 
 /* ---- Sizes known at run time ---- */
 
@@ -308,12 +309,6 @@ static void many_sizes(const void *data) {
   gemel_context_unref(c);
 }
 
-static gemel_status infer_first(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
 static gemel_status run_count(const gemel_kernel_call *call) {
   *(int64_t *)call->outputs[0].data = (int64_t)call->n_inputs * 1000 + call->attrs[0].u.i;
   return GEMEL_OK;
@@ -331,7 +326,7 @@ static void many_operands(const void *data) {
                         .max_inputs = -1,
                         .version = 1,
                         .attrs = schema,
-                        .infer = infer_first,
+                        .infer = same_type,
                         .kernels = kernels};
   gemel_type scalar = gemel_type_new(c, GEMEL_I64, 0, NULL, GEMEL_SPACE_HOST);
   gemel_value n = gemel_input(g, "n", scalar), xs[PARTS];

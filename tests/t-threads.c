@@ -15,6 +15,7 @@
 #include <gemel/gemel.h>
 #include <gemel/verify.h>
 #include "shared.h"
+#include "support/operation.h"
 
 enum { THREADS = 6, ROUNDS = 150 };
 
@@ -102,17 +103,6 @@ static void interning(const void *data) {
 }
 
 /* ---- Operations ---- */
-
-static gemel_status same_type(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
-static gemel_status no_run(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_UNSUPPORTED;
-}
 
 static const gemel_kernel kernels[] = {{"none", NULL, no_run}, {NULL, NULL, NULL}};
 static const gemel_attr_spec schema[] = {
@@ -498,7 +488,6 @@ static int is_printed(gemel_graph *graph, const char *wanted) {
 
 static void *look(void *user) {
   struct job *job = user;
-  gemel_lift_options lift = {.size = sizeof lift, .space = 1};
   wait_for_all();
   for (int k = 0; k < 20; k++) {
     gemel_value y = gemel_graph_output(seen, 1); /* behind the update */
@@ -507,7 +496,6 @@ static void *look(void *user) {
     gemel_function_free(f);
     MUST(is_printed(gemel_graph_ref(seen), seen_text));
     MUST(is_printed(gemel_rewrite(seen, NULL, NULL), seen_rewritten));
-    gemel_graph_unref(gemel_lift(seen, &lift, NULL)); /* NULL: no such device */
     MUST(gemel_graph_check(seen, NULL) == GEMEL_OK);
     MUST(strcmp(gemel_value_operation(gemel_value_input(y, 0)), "add") == 0);
     MUST(gemel_type_rank(c, gemel_value_type(y)) == 0 && gemel_value_where(y).line == 4);

@@ -12,53 +12,40 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/verify.h>
+#include "support/heard.h"
+#include "support/operation.h"
 #include "support/question.h"
 
 enum { SEEDS = 3, FEW = 8, MAX_RECORDS = 4000 };
 
-typedef struct heard {
-  size_t records, verdicts[GEMEL_VERDICT_COUNT], passed[GEMEL_TIER_COUNT];
-  unsigned char all[MAX_RECORDS]; /* verdict by verdict, in order */
-  char bad[300];
-  size_t instances; /* of the last record */
-  size_t declined;  /* records that say so */
-} heard;
-
-static int good(gemel_verdict verdict) {
-  return verdict == GEMEL_VERDICT_PASSED || verdict == GEMEL_VERDICT_NOT_APPLICABLE;
-}
+/* Of the records that were heard last, besides what is counted. */
+static struct {
+  unsigned char verdicts[MAX_RECORDS]; /* verdict by verdict, in order */
+  size_t instances;                    /* of the last record */
+  size_t declined;                     /* records that say so */
+} seen;
 
 static void take(void *user, const gemel_record *r) {
   heard *h = user;
   if (h->records < MAX_RECORDS) {
-    h->all[h->records] = (unsigned char)r->verdict;
+    seen.verdicts[h->records] = (unsigned char)r->verdict;
   }
-  h->records++;
-  h->verdicts[r->verdict]++;
-  h->passed[r->tier] += r->verdict == GEMEL_VERDICT_PASSED;
   CT_CHECK(r->size == sizeof *r);
   CT_CHECK(r->verdict != GEMEL_VERDICT_NOT_APPLICABLE || r->detail[0] != '\0');
   CT_CHECK(r->verdict != GEMEL_VERDICT_PASSED ||
            (r->instances > 0 && r->elements > 0 && r->how != GEMEL_EVIDENCE_NONE));
   CT_CHECK((r->verdict == GEMEL_VERDICT_REFUTED) == (r->counterexample != NULL));
-  h->instances = r->instances;
-  h->declined += strstr(r->detail, "the kernel declined") != NULL;
-  if (!good(r->verdict)) {
-    snprintf(h->bad, sizeof h->bad, "%s %s: %s %s", r->name, gemel_tier_name(r->tier),
-             gemel_verdict_name(r->verdict), r->detail);
-  }
+  seen.instances = r->instances;
+  seen.declined += strstr(r->detail, "the kernel declined") != NULL;
+  hear(h, r);
 }
 
 static gemel_verify_options options_for(heard *h, uint64_t seed, size_t instances,
                                         const char *ops) {
-  gemel_verify_options options = {0};
-  memset(h, 0, sizeof *h);
-  options.size = sizeof options;
-  options.seed = seed;
-  options.instances = instances;
-  options.ops = ops;
+  gemel_verify_options options =
+      heard_by(h, (gemel_verify_options){.seed = seed, .instances = instances, .ops = ops});
+  memset(&seen, 0, sizeof seen);
   options.sink = take;
-  options.user = h;
   return options;
 }
 
@@ -74,8 +61,8 @@ static heard whole(uint64_t seed, size_t instances) {
   ct_context("seed %llu", (unsigned long long)seed);
   CT_EQ_INT(gemel_verify_operations(context, &options, &summary, &error), GEMEL_OK);
   ct_context("seed %llu: %s %s", (unsigned long long)seed, h.bad, error.text);
-  CT_EQ_UINT(h.records,
-             h.verdicts[GEMEL_VERDICT_PASSED] + h.verdicts[GEMEL_VERDICT_NOT_APPLICABLE]);
+  CT_EQ_UINT(h.records, h.good);
+  CT_EQ_UINT(h.good, h.verdicts[GEMEL_VERDICT_PASSED] + h.verdicts[GEMEL_VERDICT_NOT_APPLICABLE]);
   CT_CHECK(h.records <= MAX_RECORDS);
   CT_EQ_UINT(summary.records, h.records);
   for (k = 0; k < GEMEL_VERDICT_COUNT; k++) {
@@ -99,24 +86,26 @@ static void every_operation(const void *data) {
   const char *text = getenv("GEMEL_VERIFY_INSTANCES");
   size_t instances = text != NULL ? strtoul(text, NULL, 10) : FEW, operations;
   gemel_context *context;
+  unsigned char verdicts[MAX_RECORDS];
   heard first;
   (void)data;
   CT_SKIP_IF_QUICK();
   context = gemel_context_new(NULL);
   operations = gemel_operation_count(context);
   first = whole(1, 0);
+  memcpy(verdicts, seen.verdicts, sizeof verdicts);
   CT_CHECK(first.records >= operations * GEMEL_TIER_COUNT);
   for (size_t tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
-    ct_context("tier %s passed %zu", gemel_tier_name((gemel_tier)tier), first.passed[tier]);
-    CT_CHECK(first.passed[tier] >= asked[tier]);
+    ct_context("tier %s passed %zu", gemel_tier_name((gemel_tier)tier),
+               first.tiers[tier][GEMEL_VERDICT_PASSED]);
+    CT_CHECK(first.tiers[tier][GEMEL_VERDICT_PASSED] >= asked[tier]);
   }
   printf("  %zu operations, %zu verdicts: %zu passed, %zu not applicable\n", operations,
-         first.records, first.verdicts[GEMEL_VERDICT_PASSED],
-         first.verdicts[GEMEL_VERDICT_NOT_APPLICABLE]);
+         first.records, first.passed, first.verdicts[GEMEL_VERDICT_NOT_APPLICABLE]);
   for (uint64_t seed = 2; seed <= ct_seeds("GEMEL_TEST_SEEDS", SEEDS); seed++) {
     heard h = whole(seed, instances);
     CT_EQ_UINT(h.records, first.records);
-    CT_EQ_MEM(h.all, first.all, sizeof h.all);
+    CT_EQ_MEM(seen.verdicts, verdicts, sizeof verdicts);
   }
   gemel_context_unref(context);
 }
@@ -154,7 +143,7 @@ static void derivatives_alone(const void *data) {
   options.tiers = 1u << GEMEL_TIER_GRADIENT;
   CT_EQ_INT(gemel_verify_operations(context, &options, NULL, NULL), GEMEL_OK);
   ct_context("%s", h.bad);
-  CT_EQ_UINT(h.verdicts[GEMEL_VERDICT_PASSED], 2);
+  CT_EQ_UINT(h.passed, 2);
   gemel_context_unref(context);
 }
 
@@ -250,11 +239,11 @@ static void judge_kernel(gemel_status (*run)(const gemel_kernel_call *), int rig
   ct_context("%s %s", h.bad, error.text);
   CT_EQ_INT(held, 0);
   CT_EQ_UINT(h.records, 3);
-  CT_EQ_INT(h.verdicts[GEMEL_VERDICT_REFUTED] == 0, right);
-  CT_EQ_INT(h.verdicts[GEMEL_VERDICT_PASSED] == 3, right);
+  CT_EQ_INT(h.refuted == 0, right);
+  CT_EQ_INT(h.passed == 3, right);
   if (right) { /* what it declines is drawn again: hardly an instance is lost */
-    CT_EQ_UINT(h.declined, 3);
-    CT_CHECK(h.instances >= 80);
+    CT_EQ_UINT(seen.declined, 3);
+    CT_CHECK(seen.instances >= 80);
   }
   gemel_context_unref(context);
 }
@@ -311,17 +300,6 @@ static void sizeless(const void *data) {
 
 /* ---- An operation of the program's own ---- */
 
-static gemel_status infer_same(gemel_infer *call) {
-  call->n_outputs = 1;
-  call->outputs[0] = call->inputs[0];
-  return GEMEL_OK;
-}
-
-static gemel_status run_nothing(const gemel_kernel_call *call) {
-  (void)call;
-  return GEMEL_OK;
-}
-
 /* Nothing says what it ought to compute: that is no good verdict. */
 static void own_operation(const void *data) {
   static const gemel_kernel kernels[] = {{"plain", NULL, run_nothing}, {NULL, NULL, NULL}};
@@ -335,7 +313,7 @@ static void own_operation(const void *data) {
   op.name = "mystery";
   op.min_inputs = op.max_inputs = 1;
   op.version = 1;
-  op.infer = infer_same;
+  op.infer = same_type;
   op.kernels = kernels;
   CT_EQ_INT(gemel_register_operation(context, &op, &error), GEMEL_OK);
   ct_context("%s", error.text);
@@ -437,12 +415,6 @@ static void out_of_memory(const void *data) {
   }
 }
 
-static void keep_path(void *user, const gemel_record *record) {
-  if (record->replay != NULL) {
-    snprintf(user, 300, "%s", record->replay);
-  }
-}
-
 /* What a refutation wrote is refuted again when it is read; what isn't there is a bad file. */
 static void replay(const void *data) {
   static const char a[] = "graph f(x: f32[2]) {\n  y = x + 1\n  return y\n}\n";
@@ -450,26 +422,20 @@ static void replay(const void *data) {
   gemel_context *context = gemel_context_new(NULL);
   gemel_graph *left = gemel_parse(context, a, strlen(a), "a", NULL, NULL);
   gemel_graph *right = gemel_parse(context, b, strlen(b), "b", NULL, NULL);
-  gemel_verify_options options = {0};
   gemel_verify_summary summary = {.size = sizeof summary};
-  gemel_pair_result result = {.size = sizeof result};
-  char path[300] = "";
+  char path[400];
   (void)data;
-  options.size = sizeof options;
-  options.replay_folder = ct_scratch();
-  options.sink = keep_path;
-  options.user = path;
-  CT_EQ_INT(gemel_verify_pair(left, right, "replayed", GEMEL_NEEDS_ALL, &options, &result, NULL),
-            GEMEL_OK);
-  CT_EQ_INT(result.verdict, GEMEL_VERDICT_REFUTED);
-  CT_CHECK(path[0] != '\0');
-  options.replay_folder = NULL;
-  CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, NULL), GEMEL_OK);
+  heard h = hear_pair(left, right, GEMEL_NEEDS_ALL, "replayed",
+                      (gemel_verify_options){.replay_folder = ct_scratch()});
+  CT_EQ_INT(h.result.verdict, GEMEL_VERDICT_REFUTED);
+  CT_CHECK(h.replay[0] != '\0');
+  snprintf(path, sizeof path, "%s", h.replay);
+  CT_EQ_INT(gemel_verify_replay(context, path, NULL, &summary, NULL), GEMEL_OK);
   CT_EQ_INT(summary.verdicts[GEMEL_VERDICT_REFUTED], 1);
   strcat(path, "/question");
   remove(path);
   *strrchr(path, '/') = '\0';
-  CT_EQ_INT(gemel_verify_replay(context, path, &options, &summary, NULL), GEMEL_BAD_FILE);
+  CT_EQ_INT(gemel_verify_replay(context, path, NULL, &summary, NULL), GEMEL_BAD_FILE);
   gemel_graph_unref(left);
   gemel_graph_unref(right);
   gemel_context_unref(context);
@@ -518,7 +484,7 @@ static void zero_is_no_good_verdict(const void *data) {
   gemel_pair_result result = {.size = sizeof result};
   size_t k;
   (void)data;
-  CT_CHECK(!good((gemel_verdict)0));
+  CT_CHECK(GEMEL_VERDICT_PASSED != 0 && GEMEL_VERDICT_NOT_APPLICABLE != 0);
   for (k = 0; k < CT_COUNT(order); k++) {
     CT_EQ_INT(gemel_verdict_severity(order[k]), (int)k);
   }

@@ -49,12 +49,9 @@ gemel_status gemel__null(gemel_error *error, const char *what) {
 }
 
 gemel_status gemel__told(gemel_error *error, gemel_status status) {
-  if (status != GEMEL_OK && error != NULL && error->status != status) {
-    int silent = error->status == GEMEL_OK;
-    error->status = status;
-    return silent ? gemel__fail(error, status, "%s", gemel_status_text(status)) : status;
-  }
-  return status;
+  return status == GEMEL_OK || (error != NULL && error->status == status)
+             ? status
+             : gemel__fail(error, status, "%s", gemel_status_text(status));
 }
 
 gemel_status gemel__check_result(const void *result, const char *name, gemel_error *error) {

@@ -30,8 +30,8 @@ gemel_status gemel__wrong_count(gemel_error *error, const char *who, const char 
 /* GEMEL_BAD_ARGUMENT: "WHAT is null", for what a public function can't do without. */
 gemel_status gemel__null(gemel_error *error, const char *what);
 
-/* STATUS, which a program's own function returned that was given ERROR (may be NULL): a failure
- * that ERROR doesn't say is said there. */
+/* STATUS, which a function returned that was given ERROR (may be NULL), and may be a program's: if
+ * it is a failure of which ERROR says nothing, ERROR becomes it, with the words of the status. */
 gemel_status gemel__told(gemel_error *error, gemel_status status);
 
 /* Options of a public function, which begin with their size: the BYTES of TAKEN become GIVEN, whose

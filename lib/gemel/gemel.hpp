@@ -40,9 +40,8 @@ struct value : gemel_value {
   value(gemel_value v) noexcept : gemel_value(v) {
   }
   std::string type() const {
-    char text[512];
-    gemel_type_format(gemel_graph_context(graph), gemel_value_type(*this), text, sizeof text);
-    return text;
+    gemel_context *c = gemel_graph_context(graph);
+    return detail::whole_text(gemel_type_format, c, gemel_value_type(*this));
   }
   dims shape() const {
     gemel_context *c = gemel_graph_context(graph);
@@ -90,7 +89,11 @@ inline value checked(gemel_value result, gemel_graph *graph, gemel_location wher
   return result;
 }
 inline value checked(gemel_value result, const std::vector<value> &xs, gemel_location where) {
-  return checked(result, xs.empty() ? nullptr : xs[0].graph, where);
+  std::size_t k = 0;
+  while (k + 1 < xs.size() && xs[k].graph == nullptr) {
+    k++;
+  }
+  return checked(result, xs.empty() ? nullptr : xs[k].graph, where);
 }
 inline value checked(gemel_value result, const value &of) {
   return checked(result, of.graph);
@@ -286,8 +289,8 @@ inline value softmax(const operand &x, int64_t axis = -1) {
   return checked(gemel_softmax_at(x.v, axis, x.where), x.v.graph, x.where);
 }
 inline value cross_entropy(const operand &logits, const operand &targets, int64_t axis = -1) {
-  return checked(gemel_cross_entropy_at(logits.v, targets.v, axis, logits.where), logits.v.graph,
-                 logits.where);
+  operands<2> o({logits, targets});
+  return checked(gemel_cross_entropy_at(o.v[0], o.v[1], axis, o.where), o.graph, o.where);
 }
 inline value triangular_solve(const operand &a, const operand &b, bool lower = false,
                               bool trans = false, bool unit_diagonal = false) {
@@ -302,8 +305,8 @@ inline value argmin(const operand &x, int64_t axis) {
 }
 inline value searchsorted(const operand &sorted, const operand &values, bool right = false) {
   gemel_searchsorted_options options = {right ? "right" : "left"};
-  return checked(gemel_searchsorted_at(sorted.v, values.v, &options, values.where), values.v.graph,
-                 values.where);
+  operands<2> o({sorted, values});
+  return checked(gemel_searchsorted_at(o.v[0], o.v[1], &options, o.where), o.graph, o.where);
 }
 inline value bitcast(const operand &x, gemel_dtype dtype) {
   return checked(gemel_bitcast_at(x.v, dtype, x.where), x.v.graph, x.where);

@@ -296,6 +296,16 @@ inline void save_safetensors(const std::string &path, const tensors &named) {
   detail::save(gemel_safetensors_save, path, named);
 }
 
+namespace detail {
+/* The text of ID, however long, by FORMAT: gemel_dim_format or gemel_type_format. */
+template <class Format, class Id>
+std::string whole_text(Format *format, gemel_context *context, Id id) {
+  std::string text(format(context, id, nullptr, 0), '\0');
+  format(context, id, &text[0], text.size() + 1);
+  return text;
+}
+} // namespace detail
+
 /* ---- Shared variables ---- */
 
 class shared : public handle<gemel_shared, gemel_shared_ref, gemel_shared_unref> {
@@ -334,12 +344,8 @@ public:
     return id;
   }
   std::string text() const {
-    char text[512];
-    if (context_ == nullptr) {
-      return std::to_string(number_);
-    }
-    gemel_dim_format(context_, id_, text, sizeof text);
-    return text;
+    return context_ == nullptr ? std::to_string(number_)
+                               : detail::whole_text(gemel_dim_format, context_, id_);
   }
   /* NULL of a number of C++, which number() is. */
   gemel_context *context() const noexcept {
@@ -359,6 +365,10 @@ private:
 #define GEMEL__CPP_DIM(op, function)                                                               \
   inline dim operator op(const dim &a, const dim &b) {                                             \
     gemel_context *c = a.context() != nullptr ? a.context() : b.context();                         \
+    if (c == nullptr) {                                                                            \
+      throw failure({"", 0}, GEMEL_BAD_ARGUMENT,                                                   \
+                    "two numbers are no size of a graph: compute in C++");                         \
+    }                                                                                              \
     return dim(c, function(c, a.in(c), b.in(c)));                                                  \
   }
 GEMEL__CPP_DIM(+, gemel_dim_add)

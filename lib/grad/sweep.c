@@ -125,9 +125,7 @@ gemel_status gemel__sweep_fail(gemel__sweep *s, uint32_t node, gemel_status stat
   } else if (status == GEMEL_OK) {
     status = GEMEL_INTERNAL;
   }
-  if (error->status != status) {
-    gemel__fail(error, status, "%s", gemel_status_text(status));
-  }
+  gemel__told(error, status);
   gemel__error_unplace(error, where);
   gemel__error_prefix(error, "derivative of %s (node %u)",
                       gemel__node_op(s->graph, node)->record.name, node);

@@ -85,7 +85,7 @@ function emit(name, inputs, attrs, summary,    n, i, m, q, body, members) {
     } else if (LIST) {
       members = members "  gemel_" KIND "s " AN ";\n"
       body = body fill_in("options != NULL ? options->" AN ".count : 0", "options != NULL ? options->" AN ".values : NULL")
-      sub(/n_attrs \+= options != NULL \? options->[a-z_]*.values : NULL != NULL/, "n_attrs += options != NULL \\&\\& options->" AN ".values != NULL", body)
+      sub(/n_attrs \+= options != NULL \? options->[a-z_]*.values : NULL != NULL/, "n_attrs += options != NULL \\&\\& (options->" AN ".values != NULL || options->" AN ".count > 0)", body)
     } else {
       members = members "  " declared(c_type(KIND), AN) ";\n"
       body = body fill_in("", "options != NULL ? options->" AN " : " nothing(), FALLBACK != "0" && KIND != "dtype" ? "options != NULL && " is_given("options->" AN) : "options != NULL")

@@ -173,9 +173,7 @@ gemel_status gemel__instr_run(gemel__execution *e, const gemel__instr *instr) {
 }
 
 gemel_status gemel__instr_failed(gemel__execution *e, uint32_t node, gemel_status status) {
-  if (e->error.status != status) {
-    gemel__fail(&e->error, status, "%s", gemel_status_text(status));
-  }
+  gemel__told(&e->error, status);
   gemel__blame(&e->f->program, node, &e->error);
   return status;
 }

@@ -6,6 +6,7 @@
 #ifndef GEMEL_TESTS_GRAPH_TEXT_H
 #define GEMEL_TESTS_GRAPH_TEXT_H
 
+#include <gemel/rewrite.h>
 #include <gemel/text.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,24 @@ static inline void same_texts(char *a, char *b) {
 /* Two graphs print alike. */
 static inline void same_text(const gemel_graph *a, const gemel_graph *b) {
   same_texts(gemel_print_string(a, "g", NULL), gemel_print_string(b, "g", NULL));
+}
+
+/* GRAPH with what is common to all rewriting done and nothing else. */
+static inline gemel_graph *rewritten_plainly(const gemel_graph *graph) {
+  gemel_rewrite_options options = {.size = sizeof options, .include = "slow"};
+  gemel_error problem = {0};
+  gemel_graph *plain = gemel_rewrite(graph, &options, &problem);
+  CT_EQ_STR(problem.text, "");
+  CT_EQ_INT(gemel_graph_check(graph, &problem), GEMEL_OK);
+  return plain;
+}
+
+/* Two graphs print alike after that. */
+static inline void same_plain_text(const gemel_graph *a, const gemel_graph *b) {
+  gemel_graph *x = rewritten_plainly(a), *y = rewritten_plainly(b);
+  same_text(x, y);
+  gemel_graph_unref(x);
+  gemel_graph_unref(y);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef GEMEL_TESTS_STEP_H
 #define GEMEL_TESTS_STEP_H
 
+#include <cuda_runtime_api.h>
 #include <gemel/cuda.h>
 #include <gemel/lift.h>
 #include <stdlib.h>
@@ -169,6 +170,15 @@ static gemel_status open_bench(bench *b, int ordinal) {
   return status != GEMEL_OK ? status : b->graph != NULL ? GEMEL_OK : error.status;
 }
 
+/* Before all others: what the host makes of the calls. */
+static void prepare(const void *data) {
+  bench b;
+  (void)data;
+  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
+  find_wanted(b.graph);
+  close_bench(&b);
+}
+
 static void nothing_left(void) {
   gemel__sim_alive a = gemel__sim_living();
   if (gemel__sim_reports() > 0) {
@@ -177,6 +187,24 @@ static void nothing_left(void) {
   CT_EQ_INT(a.allocations + a.pinned + a.streams + a.events + a.graphs, 0);
   CT_EQ_INT(a.libraries + a.handles + a.programs, 0);
   gemel__sim_forget();
+}
+
+/* What RUN does with each of its calls of CUDA refused in turn: no memory, and nothing is left. */
+static inline void each_call_refused(gemel_status (*run)(void)) {
+  long refused = 0;
+  CT_EQ_INT(run(), GEMEL_OK);
+  for (int was = 1; was; refused += was) {
+    gemel__sim_seed((uint64_t)refused);
+    gemel__sim_refuse(refused);
+    gemel_status status = run();
+    was = gemel__sim_refuse(-1);
+    ct_context("call %ld of CUDA is refused: %s", refused, error.text);
+    CT_CHECK(status == GEMEL_OK || (was && status == GEMEL_NO_MEMORY));
+    CT_EQ_INT(cudaSetDevice(0), cudaSuccess);
+    nothing_left();
+  }
+  printf("  each of %ld calls of CUDA refused\n", refused);
+  CT_CHECK(refused > 100);
 }
 
 #endif

@@ -293,9 +293,9 @@ typedef void (*gemel_proof_sink)(void *user, const gemel_proof *proof);
 /* Options; start from {0} and set SIZE, which as 0 is GEMEL_BAD_ARGUMENT. */
 typedef struct gemel_prove_options {
   size_t size;
-  int ranks;   /* for up to so many axes; 0: as many as the prover likes */
+  int ranks;   /* for up to so many axes, at most 4; 0: as many as the prover likes */
   size_t jobs; /* rules at a time, each on a thread of its own; 0: one, on the calling one */
-  gemel_proof_sink sink; /* called for each rule in their order, on the calling thread */
+  gemel_proof_sink sink; /* called for each rule in their order, on the calling thread; needed */
   void *user;
   const char *record_folder; /* a folder that is there and empty (else GEMEL_IO), and gets the
                                 questions that each proof rests on, as SMT-LIB, and index.jsonl, a
@@ -304,8 +304,9 @@ typedef struct gemel_prove_options {
 
 /* Proves what it can of the rules of RULES (NULL: gemel's own) whose name, family, phase or tag
  * matches a word of GLOB (NULL: all). What comes out depends neither on OPTIONS->jobs nor on time.
- * GEMEL_BAD_ARGUMENT, GEMEL_NOT_FOUND (nothing matches), GEMEL_NO_MEMORY, GEMEL_IO (a record can't
- * be written, or one is there). Thread-safe for different contexts. */
+ * GEMEL_BAD_ARGUMENT (no context, no OPTIONS or sink, too many ranks), GEMEL_NOT_FOUND (nothing
+ * matches), GEMEL_NO_MEMORY, GEMEL_IO (a record can't be written, or one is there). Thread-safe for
+ * different contexts. */
 gemel_status gemel_prove_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                const gemel_prove_options *options, gemel_error *error);
 
