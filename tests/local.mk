@@ -351,7 +351,6 @@ TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 # The two that build for themselves begin before the programs: a minute or more each.
 TESTS = %reldir%/t-adding.sh
-TESTS += %reldir%/t-planted.sh
 TESTS += $(tried_programs)
 EXTRA_DIST += %reldir%/t-adding.sh
 EXTRA_DIST += %reldir%/t-campaign.sh
@@ -364,7 +363,6 @@ EXTRA_DIST += %reldir%/t-exit.sh
 EXTRA_DIST += %reldir%/t-html.sh
 EXTRA_DIST += %reldir%/t-links.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
-EXTRA_DIST += %reldir%/t-planted.sh
 EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/t-record.sh
 EXTRA_DIST += %reldir%/t-refuted.sh

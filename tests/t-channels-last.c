@@ -314,8 +314,8 @@ void ct_register(void) {
     bias = strcmp(networks[k].name, "bias_alone") == 0 ? &networks[k] : bias;
   }
 #ifdef HAVE_DNNL
-#define FAULT(name, what)
-#define LAYOUT_FAULT(name, what) GEMEL__FAULT_##name,
+#define FAULT(name, what, where)
+#define LAYOUT_FAULT(name, what, where) GEMEL__FAULT_##name,
   static const int ids[] = {
 #include "support/fault.def"
 #undef FAULT

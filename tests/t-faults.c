@@ -1,5 +1,5 @@
 /*
- * The harness finds planted faults. Each fault of tests/faults/*.fault is switched on in turn; a
+ * The harness finds planted faults. Each fault of tests/faults is switched on in turn; a
  * whole run of `gemel verify` without any hint must refute something, for each of several seeds,
  * and with none switched on it must refute nothing. Which record refuted is printed.
  *
@@ -30,177 +30,13 @@ const char *__asan_default_suppressions(void) {
 }
 #endif
 
-/* Where to look for each fault: a hint about time, not about the answer. What is drawn for an
- * operation depends on the seed, its name and the tier alone, so a run over everything holds the
- * very instances that the run over one operation does. */
-static const struct {
-  int id;
-  const char *ops;
-} homes[] = {
-#define HOME(name, ops)                                                                            \
-  { GEMEL__FAULT_##name, ops }
-    HOME(sub_grad_sign, "sub"),
-    HOME(tanh_grad_scale, "tanh"),
-    HOME(relu_grad_mask, "relu"),
-    HOME(maximum_grad_tie, "maximum"),
-    HOME(pow_grad_factor, "pow"),
-    HOME(unbroadcast_no_sum, "add"),
-    HOME(maximum_loses_nan, "maximum"),
-    HOME(mod_sign_of_dividend, "mod"),
-    HOME(log1p_near_zero, "log1p"),
-    HOME(exp_interval, "exp"),
-    HOME(log_subnormal, "log"),
-    HOME(maximum_zero_order, "maximum"),
-    HOME(relu_zero_sign, "relu"),
-    HOME(sign_zero, "sign"),
-    HOME(neg_zero, "neg"),
-    HOME(mul_scale, "mul"),
-    HOME(add_saturates, "add"),
-    HOME(cast_rounds, "cast"),
-    HOME(sqrt_tail, "sqrt"),
-    HOME(sub_unwritten, "sub"),
-    HOME(reduce_lost_term, "sum"),
-    HOME(reduce_lost_part, "sum"),
-    HOME(reduce_stale_columns, "sum"),
-    HOME(max_zero_sign, "max"),
-    HOME(max_lowest, "max"),
-    HOME(argmax_zero_order, "argmax"),
-    HOME(dot_batch, "dot"),
-    HOME(dot_skips_zeros, "dot"),
-    HOME(dot_lost_term, "dot"),
-    HOME(dot_small_rest, "dot"),
-    HOME(dot_small_added, "dot_add"),
-    HOME(dot_strip, "dot"),
-    HOME(subtensor_offset, "subtensor"),
-    HOME(inc_overwrites, "inc_subtensor"),
-    HOME(pad_off_by_one, "pad"),
-    HOME(pool_padding_side, "max_pool"),
-    HOME(pool_window_short, "max_pool"),
-    HOME(pool_zero_order, "max_pool"),
-    HOME(pool_ties_once, "max_pool_grad"),
-    HOME(pool_divisor, "avg_pool"),
-    HOME(pool_grad_stride, "avg_pool_grad"),
-    HOME(pool_lowest, "max_pool"),
-    HOME(pool_lanes_lowest, "max_pool"),
-    HOME(pool_lanes_border, "max_pool"),
-    HOME(pool_lanes_overwrites, "avg_pool_grad"),
-    HOME(pool_grad_overwrites, "avg_pool_grad"),
-    HOME(cross_entropy_no_target, "cross_entropy"),
-    HOME(take_grad_sets, "take"),
-    HOME(put_first_stays, "put"),
-    HOME(cumsum_inclusive, "cumsum"),
-    HOME(cumsum_grad_direction, "cumsum"),
-    HOME(argsort_unstable, "argsort"),
-    HOME(lu_pivot, "solve"),
-    HOME(solve_batch, "det"),
-    HOME(solve_grad_sign, "solve"),
-    HOME(det_sign, "det"),
-    HOME(searchsorted_left, "searchsorted"),
-    HOME(gather_stride, "add"),
-    HOME(grad_not_accumulated, "pad"),
-    HOME(buffer_freed_early, "pad"),
-    HOME(fused_overwrite, "dimshuffle"),
-    HOME(view_not_counted, "sum"),
-    HOME(places_overlap, "pad"),
-    HOME(kernel_view_offset, "sum"),
-    HOME(loop_view_offset, "add"),
-    HOME(result_view_offset, "subtensor"),
-    HOME(fused_overwrite_crosswise, "[jps][opa]*"),
-    HOME(fused_store_left_out, "pad"),
-    HOME(fused_broadcast_row, "add"),
-    HOME(fused_tile_freed_early, "add"),
-    HOME(fused_chain_swallows, "m*"),
-    HOME(update_while_read, "pad"),
-    HOME(update_reads_otherwise, "pad"),
-    HOME(update_over_value, "pad"),
-    HOME(update_over_spare, "pad"),
-    HOME(stale_state, "pad"),
-    HOME(update_keeps_version, "corr"),
-    HOME(update_in_place_version, "corr"),
-    HOME(update_one_version, "corr"),
-    HOME(set_keeps_version, "corr"),
-    HOME(update_then_fails, "dimshuffle"),
-    HOME(overlap_missed, "softmax"),
-    HOME(overlap_by_start, "softmax"),
-    HOME(staging_of_another, "split"),
-    HOME(size_of_first_call, "subtensor"),
-    HOME(plan_of_other_size, "arange"),
-    HOME(body_of_first_call, "invoke"),
-    HOME(scan_last_one_early, "scan"),
-    HOME(scan_reverse_rows, "scan"),
-    HOME(scan_reverse_carry, "scan"),
-    HOME(scan_rows_beyond_kept, "scan"),
-    HOME(scan_limited_from_end, "scan"),
-    HOME(scan_until_before, "scan"),
-    HOME(scan_count_less_one, "scan"),
-    HOME(scan_last_is_first_row, "scan"),
-    HOME(scan_history_shifted, "scan"),
-    HOME(scan_state_overwritten, "scan"),
-    HOME(scan_initial_changed, "scan"),
-    HOME(scan_zero_steps_once, "scan"),
-    HOME(scan_key_redrawn, "scan"),
-    HOME(scan_row_of_first_step, "scan"),
-    HOME(scan_grad_constant_last_step, "scan"),
-    HOME(scan_grad_initial_no_history, "scan"),
-    HOME(scan_grad_before_is_after, "scan"),
-    HOME(scan_grad_forward_order, "scan"),
-    HOME(scan_truncate_initial, "scan"),
-    HOME(scan_jvp_constant, "scan"),
-    HOME(scan_prune_indirect, "scan_prune"),
-    HOME(scan_pull_reversed, "scan_pull_sums"),
-    HOME(scan_pull_crossed, "scan_pull_rows"),
-    HOME(scan_unroll_reversed, "scan_unroll"),
-    HOME(overwrites_while_read, "inc_subtensor"),
-    HOME(half_not_rounded, "div"),
-    HOME(loop_lost_tile, "dimshuffle"),
-    HOME(philox_round, "random_bits"),
-    HOME(philox_multipliers, "random_bits"),
-    HOME(philox_counter_word, "random_bits"),
-    HOME(random_next_key, "random_uniform"),
-    HOME(random_piece, "random_uniform"),
-    HOME(random_uniform_grid, "random_uniform"),
-    HOME(random_normal_interval, "random_normal"),
-    HOME(conv_grad_flip, "corr"),
-    HOME(conv_grad_group_flip, "corr"),
-    HOME(conv_jvp_lost_term, "corr"),
-    HOME(conv_half_even, "corr"),
-    HOME(conv_low_is_high, "corr"),
-    HOME(conv_plain_flip, "corr"),
-    HOME(conv_plain_dilation, "corr"),
-    HOME(conv_plain_last, "corr"),
-    HOME(conv_plain_divides, "corr_grad_inputs"),
-    HOME(conv_plain_group_channel, "corr"),
-    HOME(conv_plain_group_filter, "corr_grad_inputs"),
-    HOME(conv_plain_batch, "corr_grad_weights"),
-    HOME(conv_plain_places, "corr"),
-    HOME(conv_gemm_flip, "corr*"),
-    HOME(conv_gemm_tail, "corr*"),
-    HOME(conv_gemm_meeting, "corr*"),
-    HOME(conv_gemm_pointwise, "corr*"),
-    HOME(conv_gemm_group, "corr*"),
-    HOME(conv_gemm_group_weights, "corr*"),
-    HOME(conv_gemm_overwrites, "corr*"),
-    HOME(conv_gemm_block_overwrites, "corr_grad_weights"),
-    HOME(conv_gemm_block_stride, "corr"),
-    HOME(conv_gemm_block_scatter, "corr_grad_inputs"),
-    HOME(conv_gemm_block_first, "corr"),
-    HOME(conv_gemm_block_result, "corr"),
-    HOME(conv_gemm_not_zeroed, "corr*"),
-    HOME(conv_gemm_scatter, "corr*"),
-    HOME(conv_onednn_dilation, "corr*"),
-    HOME(conv_onednn_low, "corr*"),
-    HOME(conv_onednn_flip, "corr*"),
-    HOME(conv_onednn_reorder, "corr*"),
-#undef HOME
-};
-
 /* 1 for a fault that only lifted graphs, devices or images with channels last meet
  * (tests/t-lifted.c, tests/t-gpu-faults.c and tests/t-channels-last.c have those), or of a library
  * that this build has not. */
 static int is_elsewhere(int id) {
   static const int ids[] = {
-#define FAULT(name, what)
-#define LIFT_FAULT(name, what) GEMEL__FAULT_##name,
+#define FAULT(name, what, where)
+#define LIFT_FAULT(name, what, where) GEMEL__FAULT_##name,
 #define GPU_FAULT LIFT_FAULT
 #define LAYOUT_FAULT LIFT_FAULT
 #define JOIN_FAULT LIFT_FAULT
@@ -218,16 +54,6 @@ static int is_elsewhere(int id) {
     k++;
   }
   return k < sizeof ids / sizeof *ids;
-}
-
-static const char *home_of(int id) {
-  size_t k;
-  for (k = 0; k < sizeof homes / sizeof *homes; k++) {
-    if (homes[k].id == id) {
-      return homes[k].ops;
-    }
-  }
-  return NULL;
 }
 
 /* ---- Runs ---- */
@@ -301,7 +127,8 @@ static void has_no_mutants(const void *data) {
     gemel__mutate_options options = {1, 8, hear_mutant, &told, 1, 0};
     gemel__mutate_summary summary = {0};
     gemel__fault_active = ids[k];
-    CT_EQ_INT(gemel__mutate_operations(home_of(ids[k]), &options, &summary, NULL), GEMEL_OK);
+    CT_EQ_INT(gemel__mutate_operations(gemel__fault_where(ids[k]), &options, &summary, NULL),
+              GEMEL_OK);
     gemel__fault_active = GEMEL__FAULT_NONE;
     ct_context("%s", gemel__fault_name(ids[k]));
     CT_EQ_UINT(told.count, 1);
@@ -385,7 +212,7 @@ static void replays(const void *data) {
     memset(files, 0, sizeof files);
     options.size = sizeof options;
     options.seed = 1;
-    options.ops = home_of(cases[k].id);
+    options.ops = gemel__fault_where(cases[k].id);
     options.replay_folder = ct_scratch();
     options.sink = keep_file;
     gemel__fault_active = cases[k].id;
@@ -407,10 +234,10 @@ static size_t tried, refuted;
  * depend on the others, so what it refutes by itself is refuted in a run of all. */
 static heard run_tiers(int id, uint64_t seed, unsigned *last) {
   unsigned first = *last, k;
-  heard f = run(id, home_of(id), 1u << first, seed);
+  heard f = run(id, gemel__fault_where(id), 1u << first, seed);
   for (k = GEMEL_TIER_COUNT; k-- > 0 && f.refuted == 0;) {
     if (k != first) {
-      f = run(id, home_of(id), 1u << k, seed);
+      f = run(id, gemel__fault_where(id), 1u << k, seed);
       *last = k;
     }
   }

@@ -212,185 +212,6 @@ static const scenario scenarios[] = {
      .from_host = 1},
 };
 
-/* Where to look for each fault: an operation of the catalogue, or one of the graphs; or VERIFY and
- * an operation that is verified as the command does it. */
-#define VERIFY "verify "
-static const struct {
-  int id;
-  const char *home;
-} homes[] = {
-#define HOME(name, home)                                                                           \
-  { GEMEL__FAULT_gpu_##name, home }
-    HOME(walk_sizes, "wide"),
-    HOME(walk_stride, "add"),
-    HOME(step_short, "large"),
-    HOME(step_long, "large"),
-    HOME(launch_no_tail, "add"),
-    HOME(current_kept, "mixed"),
-    HOME(current_taken, "mixed"),
-    HOME(error_left, "mixed"),
-    HOME(copy_tail, "dimshuffle"),
-    HOME(copy_short, "dimshuffle"),
-    HOME(copy_word, "wide"),
-    HOME(view_offset, "subtensor"),
-    HOME(fill_stride, "fill"),
-    HOME(pad_interior, "pad"),
-    HOME(pad_cropped, "pad"),
-    HOME(join_offset, "join"),
-    HOME(split_offset, "split"),
-    HOME(increment_overwrites, "inc_subtensor"),
-    HOME(window_step, "inc_subtensor"),
-    HOME(window_offset, "set_subtensor"),
-    HOME(window_not_copied, "set_subtensor"),
-    HOME(philox_round, "random_bits"),
-    HOME(random_word_order, "random_bits"),
-    HOME(random_next_key, "random_uniform"),
-    HOME(random_tail, "random_uniform"),
-    HOME(random_key_stride, "random"),
-    HOME(reduce_barrier, "sum"),
-    HOME(reduce_first_barrier, "sum"),
-    HOME(reduce_last_barrier, "rows"),
-    HOME(reduce_lost_half, "sum"),
-    HOME(reduce_parts_cut, "long"),
-    HOME(reduce_tail, "sum"),
-    HOME(reduce_overlap, "long"),
-    HOME(reduce_job_step, "rows"),
-    HOME(reduce_offset, "max"),
-    HOME(reduce_last_part, "long"),
-    HOME(reduce_parts_stride, "long"),
-    HOME(reduce_all_store, "long"),
-    HOME(max_identity, "max"),
-    HOME(max_lowest, VERIFY "max"),
-    HOME(max_lowest_float, VERIFY "max"),
-    HOME(max_loses_nan, "max"),
-    HOME(argmax_last_tie, "argmax"),
-    HOME(argmax_nan, "argmax"),
-    HOME(argsort_unstable, "order"),
-    HOME(argsort_side, "order"),
-    HOME(argsort_short, "order"),
-    HOME(searchsorted_left, "order"),
-    HOME(reduce_scratch, "long"),
-    HOME(reduce_threads, "kept"),
-    HOME(reduce_result_order, "kept"),
-    HOME(solve_no_pivots, "solve"),
-    HOME(softmax_no_max, "softmax"),
-    HOME(softmax_barrier, "softmax"),
-    HOME(softmax_step, "views"),
-    HOME(softmax_tail, "softmax"),
-    HOME(target_negative, "targets"),
-    HOME(target_unseen, "targets"),
-    HOME(target_no_atomic, "targets"),
-    HOME(target_kernel, "targets"),
-    HOME(broadcast_stride, "add"),
-    HOME(wrong_kernel, "integers"),
-    HOME(where_swapped, "where"),
-    HOME(steps_scratch, "steps"),
-    HOME(steps_place, "steps"),
-    HOME(half_rounds_off, "halves"),
-    HOME(half_subnormal, "maximum"),
-    HOME(cast_saturates, "casts"),
-    HOME(cast_bool, "casts"),
-    HOME(mod_sign, "integers"),
-    HOME(dot_lost_term, "dot"),
-    HOME(dot_adds, "dot_add"),
-    HOME(dot_row, "dot"),
-    HOME(dot_packed_small, "products"),
-    HOME(dot_packed_order, "products"),
-    HOME(dot_packed_place, "products"),
-    HOME(dot_add_not_copied, "dot_add"),
-    HOME(dot_empty, "products"),
-    HOME(blas_leading, "products"),
-    HOME(blas_transposition, "products"),
-    HOME(blas_batch, "products"),
-    HOME(blas_result_batch, "products"),
-    HOME(blas_sizes, "products"),
-    HOME(blas_beta, "dot_add"),
-    HOME(blas_count, "products"),
-    HOME(blas_stream, "products"),
-    HOME(blas_dtype, "products"),
-    HOME(fuse_order, "fused"),
-    HOME(fuse_index_order, "fused"),
-    HOME(fuse_fixed, "fused"),
-    HOME(fuse_in_order, "fused"),
-    HOME(fuse_item, "fused words"),
-    HOME(fuse_bound, "fused"),
-    HOME(fuse_cast, "fused casts"),
-    HOME(fuse_where, "fused"),
-    HOME(fuse_unrounded, "fused words"),
-    HOME(fuse_output, "fused"),
-    HOME(fuse_strides, "fused"),
-    HOME(fuse_addresses, "fused"),
-    HOME(text_hash, "fused texts"),
-    HOME(text_leak, "fused"),
-    HOME(no_wait, "mixed"),
-    HOME(problem_kept, "targets"),
-    HOME(problem_no_wait, "targets"),
-    HOME(problem_recorded, "targets"),
-    HOME(recording_leak, "mixed"),
-    HOME(recording_stream, "mixed"),
-    HOME(recording_other_stream, "mixed"),
-    HOME(recording_twice, "mixed"),
-    HOME(pool_small, "sizes"),
-    HOME(pool_other_class, "sizes"),
-    HOME(pool_leak, "mixed"),
-    HOME(pool_frees, "mixed"),
-    HOME(pool_double, "mixed"),
-    HOME(upload_short, "mixed"),
-    HOME(upload_stream, "mixed"),
-    HOME(download_stream, "mixed"),
-    HOME(download_short, "mixed"),
-    HOME(fill_byte, "products"),
-    HOME(order_lost, "mixed"),
-    HOME(recording_inputs, "mixed"),
-    HOME(recording_outputs, "mixed"),
-    HOME(recording_kept, "mixed"),
-    HOME(recording_replaced, "mixed"),
-    HOME(recording_asked, "mixed"),
-    HOME(upload_early, "islands"),
-    HOME(fetch_early, "mixed"),
-    HOME(download_offset, "views"),
-    HOME(download_strided, "views"),
-    HOME(upload_left_out, "mixed"),
-    HOME(constant_offset, "constants"),
-    HOME(fetch_no_wait, "mixed"),
-    HOME(staging_reused, "mixed"),
-    HOME(pooling_divides, "avg_pool_grad"),
-    HOME(pooling_places, "max_pool_grad"),
-    HOME(pooling_divisor, "avg_pool"),
-    HOME(pooling_ties, "max_pool_grad"),
-    HOME(pool_lowest, VERIFY "max_pool"),
-    HOME(pool_lowest_float, VERIFY "max_pool"),
-    HOME(conv_flip, "convolutions"),
-    HOME(conv_divides, "convolutions"),
-    HOME(conv_padding, "convolutions"),
-    HOME(conv_lost_term, "convolutions"),
-    HOME(conv_narrow_tail, "convolutions"),
-    HOME(conv_columns, "convolutions"),
-    HOME(conv_group, "convolutions"),
-    HOME(conv_group_weights, "convolutions"),
-    HOME(conv_adds, "convolutions"),
-    HOME(conv_image, "convolutions"),
-    HOME(conv_block, "convolutions in blocks"),
-    HOME(cudnn_padding, "convolutions by cuDNN"),
-    HOME(cudnn_stride, "convolutions by cuDNN"),
-    HOME(cudnn_groups, "convolutions by cuDNN"),
-    HOME(cudnn_workspace, "convolutions by cuDNN"),
-    HOME(cudnn_alignment, "convolutions by cuDNN"),
-    HOME(cudnn_notes, "convolutions by cuDNN"),
-    HOME(cudnn_stream, "convolutions by cuDNN"),
-    HOME(cudnn_leak, "convolutions by cuDNN"),
-#undef HOME
-};
-
-static const char *home_of(int id) {
-  for (size_t k = 0; k < CT_COUNT(homes); k++) {
-    if (homes[k].id == id) {
-      return homes[k].home;
-    }
-  }
-  return NULL;
-}
-
 /* ---- One process ---- */
 
 /* What was found first. */
@@ -604,6 +425,8 @@ static int try_operation(gemel_context *context, const char *name, uint64_t seed
          (compared == 0 && find("nothing was compared%s", ""));
 }
 
+#define VERIFY "verify "
+
 static int is_verified(const char *home) {
   return strncmp(home, VERIFY, strlen(VERIFY)) == 0;
 }
@@ -700,11 +523,9 @@ static size_t tried, refuted;
  * tried for five. */
 static void refutes(const void *data) {
   int id = (int)(intptr_t)data;
-  const char *home = home_of(id);
+  const char *home = gemel__fault_where(id);
   uint64_t n = ct_seeds("GEMEL_FAULT_SEEDS", SEEDS), seen = 0;
   char what[1200], first[1200] = "nothing";
-  ct_context("%s has no home", gemel__fault_name(id));
-  CT_REQUIRE(home != NULL);
   for (uint64_t seed = 1; seed <= n; seed++) {
     int wrong = look_apart(id, home, seed, what, sizeof what);
     if (wrong && seen++ == 0) {
@@ -740,8 +561,8 @@ static void summary(const void *data) {
 }
 
 static const int faults[] = {
-#define FAULT(name, what)
-#define GPU_FAULT(name, what) GEMEL__FAULT_##name,
+#define FAULT(name, what, where)
+#define GPU_FAULT(name, what, where) GEMEL__FAULT_##name,
 #include "support/fault.def"
 #undef FAULT
 };
@@ -753,16 +574,15 @@ void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(scenarios); k++) {
     CT_ADD_TO("gpu_faults", "none/", scenarios[k].name, none_is_good, scenarios[k].name);
   }
-  for (size_t k = 0; k < CT_COUNT(homes); k++) {
+  for (size_t k = 0; k < CT_COUNT(faults); k++) {
+    const char *home = gemel__fault_where(faults[k]);
     size_t j = 0;
-    while (strcmp(homes[j].home, homes[k].home) != 0) {
+    while (strcmp(gemel__fault_where(faults[j]), home) != 0) {
       j++;
     }
-    if (j == k && scenario_of(homes[k].home) == NULL) {
-      CT_ADD_TO("gpu_faults", "none/", homes[k].home, none_is_good, homes[k].home);
+    if (j == k && scenario_of(home) == NULL) {
+      CT_ADD_TO("gpu_faults", "none/", home, none_is_good, home);
     }
-  }
-  for (size_t k = 0; k < CT_COUNT(faults); k++) {
     CT_ADD("gpu_faults", gemel__fault_name(faults[k]), refutes, (const void *)(intptr_t)faults[k]);
   }
   ct_suite("gpu_faults", last, CT_COUNT(last));

@@ -237,8 +237,8 @@ static void without_memory(const void *data) {
 }
 
 void ct_register(void) {
-#define FAULT(name, what)
-#define JOIN_FAULT(name, what) GEMEL__FAULT_##name,
+#define FAULT(name, what, where)
+#define JOIN_FAULT(name, what, where) GEMEL__FAULT_##name,
   static const int ids[] = {
 #include "support/fault.def"
 #undef FAULT

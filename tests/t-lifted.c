@@ -639,8 +639,8 @@ static void refutes(const void *data) {
 }
 
 static const int lift_faults[] = {
-#define FAULT(name, what)
-#define LIFT_FAULT(name, what) GEMEL__FAULT_##name,
+#define FAULT(name, what, where)
+#define LIFT_FAULT(name, what, where) GEMEL__FAULT_##name,
 #include "support/fault.def"
 #undef FAULT
 };

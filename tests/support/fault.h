@@ -9,7 +9,7 @@
 
 enum gemel__fault_id {
   GEMEL__FAULT_NONE,
-#define FAULT(name, what) GEMEL__FAULT_##name,
+#define FAULT(name, what, where) GEMEL__FAULT_##name,
 #include "support/fault.def"
 #undef FAULT
   GEMEL__FAULT_COUNT
@@ -19,8 +19,10 @@ enum gemel__fault_id {
 extern int gemel__fault_active;
 #define GEMEL__FAULT(name) (gemel__fault_active == GEMEL__FAULT_##name)
 
-/* Name and description of fault ID (1 ... GEMEL__FAULT_COUNT - 1). */
+/* Name and description of fault ID (1 ... GEMEL__FAULT_COUNT - 1), and where it shows (fault.def).
+ */
 const char *gemel__fault_name(int id);
 const char *gemel__fault_what(int id);
+const char *gemel__fault_where(int id);
 
 #endif
