@@ -261,7 +261,7 @@ EXTRA_DIST += %reldir%/kernels/stream.cu
 # they are, each into an object below %reldir%/planted.
 planted = %reldir%/planted
 planted_cppflags = -I$(builddir)/%reldir% -I$(srcdir)/%reldir%
-planted_flags = -I$(planted)/lib -I$(planted)/gpu $(planted_cppflags) -include support/fault.h
+planted_flags = -I$(planted)/lib -I$(planted)/gpu -I$(planted)/verify $(planted_cppflags) -include support/fault.h
 CLEANFILES += libgemel-faults.a libgemel-gpu-faults-on-sim.a
 clean-local: clean-planted
 clean-planted:
@@ -274,7 +274,7 @@ libgemel-faults.a: $(planted_host)
 	$(AM_V_AR)rm -f $@ && $(AR) $(ARFLAGS) $@ $(planted_host)
 libgemel-gpu-faults-on-sim.a: $(planted_gpu)
 	$(AM_V_AR)rm -f $@ && $(AR) $(ARFLAGS) $@ $(planted_gpu)
-$(planted)/stamp: $(srcdir)/%reldir%/faults/* $(libgemel_a_SOURCES) $(gpu_sources) $(kernel_sources) \
+$(planted)/stamp: $(srcdir)/%reldir%/faults/* $(libgemel_a_SOURCES) $(libgemel_verify_a_SOURCES) $(gpu_sources) $(kernel_sources) \
 		$(srcdir)/gpu/kernels/*.h
 	$(AM_V_GEN)$(MKDIR_P) $(planted) && AWK="$(AWK)" $(SHELL) $(srcdir)/%reldir%/faults/plant $(srcdir) $(planted) && touch $@
 $(planted)/%.c $(planted)/%.h $(planted)/%.cu $(planted)/%.def: $(planted)/stamp ;
@@ -297,6 +297,16 @@ $(planted)/gpu/kernels/%.$(OBJEXT): | $(planted)/stamp lib/gemel/ops.h
 $(tests_t_faults_OBJECTS) $(tests_t_channels_last_OBJECTS) $(tests_t_join_OBJECTS) $(tests_t_lifted_OBJECTS) \
 $(tests_t_gpu_faults_OBJECTS): | $(planted)/stamp
 -include $(wildcard $(planted)/*.d $(planted)/*/*/*.d)
+# The tests of proofs with a prover that has faults, which tests/t-traps.sh runs.
+planted_proofs = $(planted)/t-unbounded $(planted)/t-unbounded-pulls $(planted)/t-unbounded-scalar
+planted_prover = $(planted)/fault.$(OBJEXT) \
+	$(patsubst %.c,$(planted)/%.$(OBJEXT),$(filter verify/unbounded/%.c,$(libgemel_verify_a_SOURCES)))
+$(planted)/verify/%.$(OBJEXT): | $(planted)/stamp lib/gemel/ops.h verify/unbounded/prover.h
+	$(AM_V_CC)$(call planted_source,verify/$*.c) && $(call planted_cc,$(libgemel_verify_a_CPPFLAGS)) $$from
+$(planted_proofs): $(planted)/%: %reldir%/%.$(OBJEXT) $(planted_prover) %reldir%/libct.a $(check_LIBRARIES) \
+		libgemel-verify.a libgemel.a
+	$(AM_V_CCLD)$(CXX) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< $(planted_prover) $(LDADD) $(LIBS)
+tests/t-traps.log: $(planted_proofs)
 tests_t_gpu_faults_CPPFLAGS = $(gpu_sim_cppflags) $(planted_cppflags)
 tests_t_gpu_faults_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_gpu_faults_LDADD = libgemel-gpu-faults-on-sim.a libgemel-gpu-sim.a $(fault_ldadd) -ldl
@@ -363,11 +373,13 @@ EXTRA_DIST += %reldir%/t-exit.sh
 EXTRA_DIST += %reldir%/t-html.sh
 EXTRA_DIST += %reldir%/t-links.sh
 EXTRA_DIST += %reldir%/t-newrule.sh
+EXTRA_DIST += %reldir%/t-plant.sh
 EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/t-record.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 EXTRA_DIST += %reldir%/t-simcc.sh
 EXTRA_DIST += %reldir%/t-terminal.sh
+EXTRA_DIST += %reldir%/t-traps.sh
 EXTRA_DIST += %reldir%/t-xla.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-campaign.sh
@@ -379,11 +391,13 @@ TESTS += %reldir%/t-exit.sh
 TESTS += %reldir%/t-html.sh
 TESTS += %reldir%/t-links.sh
 TESTS += %reldir%/t-newrule.sh
+TESTS += %reldir%/t-plant.sh
 TESTS += %reldir%/t-refuted.sh
 TESTS += %reldir%/t-terminal.sh
 if Z3
 TESTS += %reldir%/t-recheck.sh
 TESTS += %reldir%/t-record.sh
+TESTS += %reldir%/t-traps.sh
 TESTS += %reldir%/t-xla.sh
 endif
 if GPU_SIM

@@ -40,6 +40,7 @@ static int is_elsewhere(int id) {
 #define GPU_FAULT LIFT_FAULT
 #define LAYOUT_FAULT LIFT_FAULT
 #define JOIN_FAULT LIFT_FAULT
+#define PROOF_FAULT LIFT_FAULT
 #ifndef HAVE_CBLAS
 #define CBLAS_FAULT LIFT_FAULT
 #endif

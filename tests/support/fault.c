@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The switch of the planted faults.
+ * The switch of the planted faults. The environment variable GEMEL_FAULT, a name, switches one on from the start.
  */
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "support/fault.h"
 
 int gemel__fault_active;
@@ -26,4 +28,15 @@ const char *gemel__fault_what(int id) {
 
 const char *gemel__fault_where(int id) {
   return faults[id].where;
+}
+
+__attribute__((constructor)) static void switch_on(void) {
+  const char *name = getenv("GEMEL_FAULT");
+  for (int id = 1; name != NULL && id < GEMEL__FAULT_COUNT; id++) {
+    gemel__fault_active = strcmp(faults[id].name, name) == 0 ? id : gemel__fault_active;
+  }
+  if (name != NULL && gemel__fault_active == GEMEL__FAULT_NONE) {
+    fprintf(stderr, "there is no fault %s\n", name);
+    exit(2);
+  }
 }
