@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The switch of the planted faults. The environment variable GEMEL_FAULT, a name, switches one on from the start.
+ * The switch of the planted faults. The environment variable GEMEL_FAULT, a name, switches one on
+ * from the start.
  */
 #include <stdio.h>
 #include <stdlib.h>
