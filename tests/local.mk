@@ -75,6 +75,7 @@ verify_tests += %reldir%/t-assumed
 verify_tests += %reldir%/t-besides
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
+verify_tests += %reldir%/t-channels-last
 verify_tests += %reldir%/t-certify-wrong
 verify_tests += %reldir%/t-device
 verify_tests += %reldir%/t-domain
@@ -88,6 +89,8 @@ verify_tests += %reldir%/t-unread
 verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs
+verify_tests += %reldir%/t-join
+verify_tests += %reldir%/t-lifted
 verify_tests += %reldir%/t-kernels
 verify_tests += %reldir%/t-kernels-subtle
 verify_tests += %reldir%/t-hostile
@@ -133,12 +136,8 @@ verify_tests += %reldir%/t-unbounded-terms
 endif
 
 # What must find planted faults: linked with the library compiled once more, with the faults of tests/faults.
-# Each also takes the lines tests_t_NAME_LDADD = $(fault_ldadd), tests_t_NAME_CPPFLAGS = $(fault_cppflags).
 fault_tests =
 fault_tests += %reldir%/t-faults
-fault_tests += %reldir%/t-channels-last
-fault_tests += %reldir%/t-join
-fault_tests += %reldir%/t-lifted
 fault_ldadd = %reldir%/libct.a libgemel-verify.a libgemel-faults.a $(gemel_LIBS) $(VERIFY_LIBS) \
 	$(GTEST_LIBS) $(STDCXX_LIBS)
 fault_cppflags = $(AM_CPPFLAGS) $(planted_cppflags)
@@ -294,19 +293,21 @@ $(planted)/gpu/cuda/%.$(OBJEXT): | $(planted)/stamp lib/gemel/ops.h gpu/cuda/hea
 $(planted)/gpu/kernels/%.$(OBJEXT): | $(planted)/stamp lib/gemel/ops.h
 	$(AM_V_CXX)$(call planted_source,gpu/kernels/$*.cu) && $(CXX) $(GPU_SIM_CXXFLAGS) $(planted_flags) \
 	  -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -I$(builddir)/lib -I$(srcdir)/lib -MD -MP -MF $@.d -x c++ -c -o $@ $$from
-$(tests_t_faults_OBJECTS) $(tests_t_channels_last_OBJECTS) $(tests_t_join_OBJECTS) $(tests_t_lifted_OBJECTS) \
-$(tests_t_gpu_faults_OBJECTS): | $(planted)/stamp
+$(tests_t_faults_OBJECTS) $(tests_t_gpu_faults_OBJECTS): | $(planted)/stamp
 -include $(wildcard $(planted)/*.d $(planted)/*/*/*.d)
-# The tests of proofs with a prover that has faults, which tests/t-traps.sh runs.
+# What tests/t-planted.sh runs: tests with a library, or a prover, that has faults.
+planted_tests = $(planted)/t-channels-last $(planted)/t-join $(planted)/t-lifted
 planted_proofs = $(planted)/t-unbounded $(planted)/t-unbounded-pulls $(planted)/t-unbounded-scalar
 planted_prover = $(planted)/fault.$(OBJEXT) \
 	$(patsubst %.c,$(planted)/%.$(OBJEXT),$(filter verify/unbounded/%.c,$(libgemel_verify_a_SOURCES)))
+planted_link = $(AM_V_CCLD)$(CXX) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
 $(planted)/verify/%.$(OBJEXT): | $(planted)/stamp lib/gemel/ops.h verify/unbounded/prover.h
 	$(AM_V_CC)$(call planted_source,verify/$*.c) && $(call planted_cc,$(libgemel_verify_a_CPPFLAGS)) $$from
-$(planted_proofs): $(planted)/%: %reldir%/%.$(OBJEXT) $(planted_prover) %reldir%/libct.a $(check_LIBRARIES) \
-		libgemel-verify.a libgemel.a
-	$(AM_V_CCLD)$(CXX) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< $(planted_prover) $(LDADD) $(LIBS)
-tests/t-traps.log: $(planted_proofs)
+$(planted_tests): $(planted)/%: %reldir%/%.$(OBJEXT) %reldir%/libct.a libgemel-faults.a libgemel-verify.a
+	$(planted_link) $< $(fault_ldadd) $(LIBS)
+$(planted_proofs): $(planted)/%: %reldir%/%.$(OBJEXT) $(planted_prover) %reldir%/libct.a libgemel-verify.a libgemel.a
+	$(planted_link) $< $(planted_prover) $(LDADD) $(LIBS)
+tests/t-planted.log: $(planted_tests) $(planted_proofs)
 tests_t_gpu_faults_CPPFLAGS = $(gpu_sim_cppflags) $(planted_cppflags)
 tests_t_gpu_faults_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_gpu_faults_LDADD = libgemel-gpu-faults-on-sim.a libgemel-gpu-sim.a $(fault_ldadd) -ldl
@@ -379,7 +380,7 @@ EXTRA_DIST += %reldir%/t-record.sh
 EXTRA_DIST += %reldir%/t-refuted.sh
 EXTRA_DIST += %reldir%/t-simcc.sh
 EXTRA_DIST += %reldir%/t-terminal.sh
-EXTRA_DIST += %reldir%/t-traps.sh
+EXTRA_DIST += %reldir%/t-planted.sh
 EXTRA_DIST += %reldir%/t-xla.sh
 TESTS += %reldir%/t-bench.sh
 TESTS += %reldir%/t-campaign.sh
@@ -397,7 +398,7 @@ TESTS += %reldir%/t-terminal.sh
 if Z3
 TESTS += %reldir%/t-recheck.sh
 TESTS += %reldir%/t-record.sh
-TESTS += %reldir%/t-traps.sh
+TESTS += %reldir%/t-planted.sh
 TESTS += %reldir%/t-xla.sh
 endif
 if GPU_SIM
@@ -431,12 +432,6 @@ $(tests_t_cpp_OBJECTS): lib/gemel/ops.h
 tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
 tests_t_faults_CPPFLAGS = $(fault_cppflags)
 tests_t_faults_LDADD = $(fault_ldadd)
-tests_t_channels_last_CPPFLAGS = $(fault_cppflags)
-tests_t_join_CPPFLAGS = $(fault_cppflags)
-tests_t_channels_last_LDADD = $(fault_ldadd)
-tests_t_join_LDADD = $(fault_ldadd)
-tests_t_lifted_CPPFLAGS = $(fault_cppflags)
-tests_t_lifted_LDADD = $(fault_ldadd)
 tests_t_field_SOURCES = %reldir%/t-field.c %reldir%/formula.h
 
 # A call of every public function of gemel and its harness, made from the headers.

@@ -6,7 +6,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "support/fault.h"
 #include "support/network.h"
 #include "support/operation.h"
 
@@ -274,29 +273,6 @@ static void kept_weights(const void *data) {
   CT_EQ_UINT(stale_results(), 0);
 }
 
-#ifdef HAVE_DNNL
-/* Each fault of layouts shows in some network, or in weights that are kept. */
-static void shows(const void *data) {
-  int id = *(const int *)data;
-  gemel_context *context = context_with_doubled();
-  size_t bad = 0;
-  for (size_t k = 0; k < CT_COUNT(networks); k++) {
-    program c;
-    if (open_call(&c, context, networks[k].name, networks[k].text)) {
-      gemel__fault_active = id;
-      bad += wrong(&c, as_written(2, 0, 0), NULL);
-      gemel__fault_active = GEMEL__FAULT_NONE;
-    }
-    close_call(&c);
-  }
-  gemel_context_unref(context);
-  gemel__fault_active = id;
-  bad += stale_results();
-  gemel__fault_active = GEMEL__FAULT_NONE;
-  CT_CHECK(bad > 0);
-}
-#endif
-
 static int on_two_threads(void *data) {
   const network *n = data;
   return (int)call_once(n->name, n->text, as_written(2, 0, 0));
@@ -313,17 +289,6 @@ void ct_register(void) {
     residual = strcmp(networks[k].name, "residual") == 0 ? &networks[k] : residual;
     bias = strcmp(networks[k].name, "bias_alone") == 0 ? &networks[k] : bias;
   }
-#ifdef HAVE_DNNL
-#define FAULT(name, what, where)
-#define LAYOUT_FAULT(name, what, where) GEMEL__FAULT_##name,
-  static const int ids[] = {
-#include "support/fault.def"
-#undef FAULT
-  };
-  for (size_t k = 0; k < CT_COUNT(ids); k++) {
-    CT_ADD("layout_faults", gemel__fault_name(ids[k]), shows, &ids[k]);
-  }
-#endif
   CT_ADD("channels_last", "kept_weights", kept_weights, NULL);
   CT_ADD("channels_last", "without_memory", without_memory, residual);
   CT_ADD("channels_last", "without_memory_for_a_bias", without_memory, bias);

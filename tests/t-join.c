@@ -6,7 +6,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "support/fault.h"
 #include "support/network.h"
 
 enum { RANDOM = 60, NODES = 16 };
@@ -210,23 +209,6 @@ static void misfits(const void *data) {
   gemel_context_unref(context);
 }
 
-/* Each fault of joins shows in some network. */
-static void shows(const void *data) {
-  gemel_context *context = context_new();
-  size_t bad = 0;
-  for (size_t k = 0; k < CT_COUNT(networks); k++) {
-    program c;
-    if (open_call(&c, context, networks[k].name, networks[k].text)) {
-      gemel__fault_active = *(const int *)data;
-      bad += wrong(&c, as_written(1, 0, 0), NULL);
-      gemel__fault_active = GEMEL__FAULT_NONE;
-    }
-    close_call(&c);
-  }
-  CT_CHECK(bad > 0);
-  gemel_context_unref(context);
-}
-
 static int poisoned(void *data) {
   const network *n = data;
   return (int)call_once(n->name, n->text, as_written(1, 0, 1));
@@ -237,19 +219,10 @@ static void without_memory(const void *data) {
 }
 
 void ct_register(void) {
-#define FAULT(name, what, where)
-#define JOIN_FAULT(name, what, where) GEMEL__FAULT_##name,
-  static const int ids[] = {
-#include "support/fault.def"
-#undef FAULT
-  };
   const network *nested = networks;
   for (size_t k = 0; k < CT_COUNT(networks); k++) {
     CT_ADD("join", networks[k].name, as_plain, &networks[k]);
     nested = strcmp(networks[k].name, "nested_kernels") == 0 ? &networks[k] : nested;
-  }
-  for (size_t k = 0; k < CT_COUNT(ids); k++) {
-    CT_ADD("join_faults", gemel__fault_name(ids[k]), shows, &ids[k]);
   }
   CT_ADD("join", "random_graphs", random_graphs, NULL);
   CT_ADD("join", "misfits", misfits, NULL);

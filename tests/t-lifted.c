@@ -9,7 +9,6 @@
 #include "support/two-devices.h"
 
 #include <fnmatch.h>
-#include "support/fault.h"
 #include "core/graph.h"
 #include "fuzz/random-graph.h"
 #include "instances/instance.h"
@@ -613,38 +612,6 @@ static void long_chain(const void *data) {
   leave(context);
 }
 
-/* ---- Planted faults ---- */
-
-/* Each fault is refuted by a check of this program that is green without it. */
-static void refutes(const void *data) {
-  char what[1200] = "";
-  int id = (int)(intptr_t)data, wrong = 0;
-  gemel__fault_active = id;
-  wrong = wrong_bodies(what, sizeof what);
-  if (wrong == 0) {
-    wrong = wrong_states(what, sizeof what);
-  }
-  if (wrong == 0) {
-    random_graphs(100, &wrong, what, sizeof what);
-  }
-  if (wrong == 0) {
-    int split;
-    wrong = not_least(50, &split);
-    snprintf(what, sizeof what, "%d of 50 graphs are not the cheapest", wrong);
-  }
-  gemel__fault_active = GEMEL__FAULT_NONE;
-  ct_context("%s (%s)", gemel__fault_name(id), gemel__fault_what(id));
-  CT_CHECK(wrong > 0);
-  printf("  %s: %s\n", gemel__fault_name(id), what);
-}
-
-static const int lift_faults[] = {
-#define FAULT(name, what, where)
-#define LIFT_FAULT(name, what, where) GEMEL__FAULT_##name,
-#include "support/fault.def"
-#undef FAULT
-};
-
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("gradients", gradients, NULL), CT_TEST("states", states, NULL),
@@ -652,8 +619,4 @@ void ct_register(void) {
       CT_TEST("cuts", cuts, NULL),           CT_TEST("long_chain", long_chain, NULL),
   };
   ct_suite("lifted", tests, CT_COUNT(tests));
-  for (size_t k = 0; k < CT_COUNT(lift_faults); k++) {
-    CT_ADD("lifted", gemel__fault_name(lift_faults[k]), refutes,
-           (const void *)(intptr_t)lift_faults[k]);
-  }
 }

@@ -33,11 +33,12 @@ const char *gemel__fault_where(int id) {
 
 __attribute__((constructor)) static void switch_on(void) {
   const char *name = getenv("GEMEL_FAULT");
-  for (int id = 1; name != NULL && id < GEMEL__FAULT_COUNT; id++) {
-    gemel__fault_active = strcmp(faults[id].name, name) == 0 ? id : gemel__fault_active;
+  int id = 0;
+  while (name != NULL && strcmp(faults[id].name, name) != 0) {
+    if (++id == GEMEL__FAULT_COUNT) {
+      fprintf(stderr, "there is no fault %s\n", name);
+      exit(2);
+    }
   }
-  if (name != NULL && gemel__fault_active == GEMEL__FAULT_NONE) {
-    fprintf(stderr, "there is no fault %s\n", name);
-    exit(2);
-  }
+  gemel__fault_active = id;
 }
