@@ -29,4 +29,3 @@ install-exec-hook:
 	  mv -f $$so $$so.$(PACKAGE_VERSION) && ln -sf $$so.$(PACKAGE_VERSION) $$so.$(soversion) && ln -sf $$so.$(soversion) $$so || exit 1; done
 uninstall-hook:
 	@for so in $(soexec_PROGRAMS); do rm -f "$(DESTDIR)$(libdir)/$$so".*; done
-EXTRA_DIST += %reldir%/libgemel.so.0.abi %reldir%/libgemel-verify.so.0.abi
