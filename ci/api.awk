@@ -74,7 +74,7 @@ function finish_declaration(    text, name) {
   gsub(/[ \t]+/, " ", text)
   sub(/^ ?static inline /, "", text)
   text = trim(text)
-  if (text !~ /\(/ || text ~ /^(typedef|struct|enum|extern)/ || text ~ /^[^(]*=/) return
+  if (text !~ /\(/ || text ~ /^(typedef|extern)/ || text ~ /^[^(]*[={]/) return
   name = text
   sub(/ *\(.*/, "", name)
   sub(/.*[ *]/, "", name)

@@ -1,7 +1,9 @@
 /*
  * The only C++ of the tests: the bridge from the C tables of ct.h to GoogleTest. Every test is one
- * object of the same fixture class, whose body calls the C function with its data. The fixture sets
- * aside what a test left behind (context text).
+ * object of the same fixture class, whose body calls the C function with its data. A test that
+ * asserts nothing fails, and so does one after which blocks of gemel's are left. What is allocated,
+ * and what is freed, is filled with a pattern: memory that nothing wrote never holds the right
+ * answer.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,6 +17,7 @@
 #include <cstring>
 #include <mutex>
 #include <ftw.h>
+#include <malloc.h>
 #include <string>
 #include <unistd.h>
 #include <unordered_map>
@@ -27,6 +30,49 @@ namespace {
 std::string context;
 std::atomic<unsigned long long> asserted;
 
+/* Counts the blocks that are alive. */
+std::atomic<long> alive;
+bool shares;
+
+void *counted_allocate(void *, size_t bytes) {
+  void *block = std::malloc(bytes);
+  alive += block != nullptr;
+  return block;
+}
+
+void *counted_reallocate(void *, void *old, size_t, size_t bytes) {
+  void *block = std::realloc(old, bytes);
+  alive += old == nullptr && block != nullptr;
+  return block;
+}
+
+void counted_release(void *, void *block, size_t) {
+  alive -= block != nullptr;
+  std::free(block);
+}
+
+void count_blocks() {
+  gemel_allocator hooks = {sizeof hooks, counted_allocate, counted_reallocate, counted_release,
+                           nullptr};
+  gemel_set_allocator(&hooks);
+}
+
+/* What is alive beyond BEFORE, unless the test had an allocator of its own. */
+long blocks_left(long before) {
+  long left = gemel_get_allocator().allocate == counted_allocate ? alive - before : 0;
+  count_blocks();
+  return left;
+}
+
+void fail_for_blocks() {
+  long left = blocks_left(0);
+  if (left > 0) {
+    std::printf("FAIL: at the end blocks are left: %ld\n", left);
+    std::fflush(stdout);
+    _exit(1);
+  }
+}
+
 class Fixture : public testing::Test {
 public:
   explicit Fixture(const ct_test &test) : test_(test) {
@@ -36,8 +82,12 @@ private:
   void TestBody() override {
     context.clear();
     asserted = 0;
+    long before = alive;
     test_.run(test_.data);
     context.clear();
+    long left = blocks_left(before);
+    if (left > 0 && !shares)
+      ADD_FAILURE_AT(test_.file, test_.line) << "  blocks leaked: " << left;
     if (asserted == 0 && !IsSkipped())
       ADD_FAILURE_AT(test_.file, test_.line) << "  this test asserted nothing";
   }
@@ -74,8 +124,14 @@ std::string two_sides(const char *sa, const T &a, const char *sb, const T &b,
 
 } // namespace
 
+void ct_shares(void) {
+  shares = true;
+}
+
 void ct_add(const char *suite, const ct_test *test) {
   ct_test copy = *test;
+  if (!std::strncmp(test->name, "DISABLED_", 9))
+    std::abort(); /* GoogleTest would leave it out */
   testing::RegisterTest(suite, test->name, nullptr, nullptr, test->file, test->line,
                         [copy]() -> Fixture * { return new Fixture(copy); });
 }
@@ -102,19 +158,23 @@ void ct_context(const char *format, ...) {
   va_end(arguments);
 }
 
-unsigned long long ct_seeds(const char *variable, unsigned long long usual) {
+unsigned long long ct_number(const char *variable, unsigned long long usual) {
   const char *text = std::getenv(variable);
-  bool one =
-      std::getenv("GEMEL_QUICK") || std::getenv("GEMEL_VALGRIND") || std::getenv("GEMEL_SANITIZED");
   if (!text)
-    return one ? 1 : usual;
+    return usual;
   char *end;
-  unsigned long long seeds = std::strtoull(text, &end, 10);
-  if (seeds == 0 || seeds > 1000000000 || *end != '\0' || *text < '0' || *text > '9') {
-    std::fprintf(stderr, "%s: '%s' is no number of seeds\n", variable, text);
+  unsigned long long number = std::strtoull(text, &end, 10);
+  if (number == 0 || number > 1000000000 || *end != '\0' || *text < '0' || *text > '9') {
+    std::fprintf(stderr, "%s: '%s' is no number from 1 to 1000000000\n", variable, text);
     std::exit(2);
   }
-  return seeds;
+  return number;
+}
+
+unsigned long long ct_seeds(const char *variable, unsigned long long usual) {
+  bool one =
+      std::getenv("GEMEL_QUICK") || std::getenv("GEMEL_VALGRIND") || std::getenv("GEMEL_SANITIZED");
+  return ct_number(variable, one ? 1 : usual);
 }
 
 void ct_property(const char *key, long long value) {
@@ -255,7 +315,7 @@ bool oom_run(ct_oom_fn *fn, void *data, size_t k, bool rest, const char *file, i
   gemel_set_allocator(&hooks);
   context = "allocation " + std::to_string(k) + (rest ? " and all after it" : "") + " refused";
   int status = fn(data);
-  gemel_set_allocator(nullptr);
+  count_blocks();
   int wanted = memory.did_refuse ? GEMEL_NO_MEMORY : GEMEL_OK;
   bool good = report(status == wanted, file, line,
                      std::string("  the status is ") + gemel_status_text(gemel_status(status)) +
@@ -314,6 +374,9 @@ size_t ct_oom_at(ct_oom_fn *fn, void *data, const char *file, int line) {
 }
 
 int main(int argc, char **argv) {
+  mallopt(M_PERTURB, 0x5a);
+  count_blocks();
+  std::atexit(fail_for_blocks);
   choose_report(argv[0]);
   testing::InitGoogleTest(&argc, argv);
   ct_register();

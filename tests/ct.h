@@ -42,6 +42,10 @@ typedef struct {
 /* Defined by the test program: registers its tests, by ct_suite() or one at a time by ct_add(). */
 void ct_register(void);
 
+/* Says that tests share objects: blocks that are left are counted at the end of the program alone.
+ */
+void ct_shares(void);
+
 /* Registers a table; names are copied. The suite's name must not hold '/'. */
 void ct_suite(const char *suite, const ct_test *tests, size_t count);
 
@@ -66,6 +70,10 @@ void ct_property(const char *key, long long value);
    where each takes much longer, or the suite has been run already. CONTRIBUTING.md lists the
    variables. */
 unsigned long long ct_seeds(const char *variable, unsigned long long usual);
+
+/* What the environment's VARIABLE says, else USUAL. What isn't a number above 0 ends the program.
+ */
+unsigned long long ct_number(const char *variable, unsigned long long usual);
 
 /* A folder for files, which belongs to the program alone: made when it is first asked for, removed
    with what is in it when all tests are done. */

@@ -90,6 +90,7 @@ verify_tests += %reldir%/t-pairs
 verify_tests += %reldir%/t-needs
 verify_tests += %reldir%/t-jobs
 verify_tests += %reldir%/t-join
+verify_tests += %reldir%/t-teams
 verify_tests += %reldir%/t-lifted
 verify_tests += %reldir%/t-kernels
 verify_tests += %reldir%/t-kernels-subtle
@@ -336,6 +337,11 @@ sim_is_built = yes
 else
 sim_is_built = no
 endif
+if VERIFY
+harness_is_built = yes
+else
+harness_is_built = no
+endif
 if COVERAGE
 is_covered = yes
 else
@@ -412,6 +418,8 @@ LDADD = %reldir%/libct.a $(libraries) $(GTEST_LIBS) $(STDCXX_LIBS)
 
 # Programs run side by side, so idle threads must not spin.
 AM_TESTS_ENVIRONMENT = \
+	unset GTEST_FILTER GTEST_REPEAT GTEST_TOTAL_SHARDS GTEST_SHARD_INDEX GTEST_OUTPUT; \
+	GEMEL_HAS_HARNESS='$(harness_is_built)'; export GEMEL_HAS_HARNESS; \
 	OMP_WAIT_POLICY=passive; export OMP_WAIT_POLICY; \
 	GEMEL='$(abs_builddir)/gemel'; export GEMEL; \
 	GEMEL_SRCDIR='$(abs_srcdir)'; export GEMEL_SRCDIR; \

@@ -278,18 +278,23 @@ static void opt_run(const void *data) {
       wanted[n_wanted++] = out.tensor;
     }
   }
-  for (int run = 0; run < OPT_LAYOUTS * OPT_MODES && error.status == GEMEL_OK; run++) {
+  int built = error.status == GEMEL_OK;
+  for (int run = 0; run < OPT_LAYOUTS * OPT_MODES && built; run++) {
     gemel_tensor *lying[OPT_INPUTS + 1];
+    error.status = GEMEL_OK;
     ct_context("layout %d, mode %d", run % OPT_LAYOUTS, run / OPT_LAYOUTS);
     for (size_t k = 0; k < n_in; k++) {
       lying[k] = opt_lay(in[k].tensor, run % OPT_LAYOUTS);
     }
     opt_call(c, graph, lying, wanted, run / OPT_LAYOUTS, &error);
+    opt_verdict(c, &error);
     for (size_t k = 0; k < n_in; k++) {
       gemel_tensor_unref(lying[k]);
     }
   }
-  opt_verdict(c, &error);
+  if (!built) {
+    opt_verdict(c, &error);
+  }
   for (size_t k = 0; k < n_in; k++) {
     gemel_tensor_unref(in[k].tensor);
   }

@@ -22,6 +22,7 @@ static inline void release_shared(void) {
 static inline gemel_context *shared(void) {
   if (c == NULL && (c = gemel_context_new(NULL)) != NULL) {
     atexit(release_shared);
+    ct_shares();
   }
   return c;
 }

@@ -172,9 +172,8 @@ static size_t compare_gradients(const grid_problem *p, gemel_context *context) {
 /* ---- The grid ---- */
 
 static uint64_t grid_part(void) {
-  const char *given = getenv("GEMEL_GRID_PART");
   int quick = getenv("GEMEL_QUICK") != NULL || getenv("GEMEL_VALGRIND") != NULL;
-  return given != NULL ? strtoull(given, NULL, 10) : quick ? 997 : 97;
+  return ct_number("GEMEL_GRID_PART", quick ? 997 : 97);
 }
 
 /* 1 if this build has the library that algorithm K needs for DTYPE. */

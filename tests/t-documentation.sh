@@ -15,7 +15,7 @@ gemel=${GEMEL:?the path of the gemel command}
 source=$(cd "${GEMEL_SRCDIR:?the source folder}" && pwd)
 gemel=$(cd "$(dirname "$gemel")" && pwd)/$(basename "$gemel")
 junit=${GEMEL_JUNIT:-}
-"$gemel" verify --help >/dev/null 2>&1 || { echo "t-documentation: built without the harness"; exit 77; }
+[ "${GEMEL_HAS_HARNESS:-yes}" = yes ] || { echo "t-documentation: built without the harness"; exit 77; }
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/blocks" "$scratch/here" && cd "$scratch/here" || exit 99

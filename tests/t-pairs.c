@@ -240,10 +240,7 @@ static void cases_are_right(const void *data) {
 /* Runs last: none was passed over. */
 static void were_run(const void *data) {
   (void)data;
-  if (getenv("GEMEL_CORPUS_CASE") != NULL) {
-    CT_SKIP("GEMEL_CORPUS_CASE says which");
-  }
-  CT_CHECK(cases >= 636);
+  CT_CHECK(cases >= (getenv("GEMEL_CORPUS_CASE") != NULL ? 1 : 636));
 }
 
 void ct_register(void) {

@@ -29,6 +29,9 @@ grep -q '"name": "wrong", "proof": null' record/index.jsonl || fail "the index h
 questions=$(find record/windows -name '*.smt2' | wc -l)
 [ "$questions" -ge 3 ] || fail "only $questions questions"
 rechecked 0 "^$questions agreed, 0 not answered by $solver, 0 contradicted or missing$"
+mv record/windows/scenes.jsonl scenes
+rechecked 2 "has no scenes.jsonl"
+mv scenes record/windows/scenes.jsonl
 "$gemel" verify --proof --rules two.rules --record record >out 2>&1 && fail "a second record in one folder"
 
 file=$(grep -l -x '(set-info :status unsat)' record/windows/*.smt2 | head -1)

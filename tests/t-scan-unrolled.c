@@ -326,8 +326,7 @@ static void try_loop(drawn *d, uint64_t number, tally *t) {
 }
 
 static void random_loops(const void *data) {
-  const char *wanted = getenv("GEMEL_SCAN_LOOPS");
-  uint64_t n = wanted != NULL ? strtoull(wanted, NULL, 10) : getenv("GEMEL_VALGRIND") ? 60 : 1000;
+  uint64_t n = ct_number("GEMEL_SCAN_LOOPS", getenv("GEMEL_VALGRIND") ? 60 : 1000);
   gemel_context *context = gemel_context_new(NULL);
   tally t = {0};
   (void)data;

@@ -493,7 +493,7 @@ static void alike(const void *data) {
   if (!open_real(&real))
     CT_SKIP("NVIDIA's cuDNN, 9.8 or later, is not beside the toolkit, or sanitizers are");
   begin();
-  int graphs = getenv("GEMEL_GRAPHS") != NULL ? atoi(getenv("GEMEL_GRAPHS")) : d->graphs;
+  int graphs = (int)ct_number("GEMEL_GRAPHS", (unsigned)d->graphs);
   for (int seed = 0; seed < graphs; seed++) {
     own[0] = other[0] = '\0';
     try_graph(&sims, (uint64_t)seed, d->flaws, own);

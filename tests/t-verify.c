@@ -80,11 +80,10 @@ static const size_t asked[GEMEL_TIER_COUNT] = {[GEMEL_TIER_REAL] = 91,
                                                [GEMEL_TIER_GRADIENT] = 166,
                                                [GEMEL_TIER_SPECIAL] = 98};
 
-/* One seed by all instances that a run has; others by few, or by GEMEL_VERIFY_INSTANCES (0: all):
+/* One seed by all instances that a run has; others by few, or by GEMEL_VERIFY_INSTANCES:
  * each has the same verdicts. */
 static void every_operation(const void *data) {
-  const char *text = getenv("GEMEL_VERIFY_INSTANCES");
-  size_t instances = text != NULL ? strtoul(text, NULL, 10) : FEW, operations;
+  size_t instances = ct_number("GEMEL_VERIFY_INSTANCES", FEW), operations;
   gemel_context *context;
   unsigned char verdicts[MAX_RECORDS];
   heard first;
