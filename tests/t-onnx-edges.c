@@ -294,14 +294,11 @@ static const refused_case refused_chains[] = {
 /* A model of LeakyRelu, whose alpha goes through two functions, from the attribute SLOPE of the
  * outer one, which may have a default. The node SAID it or not. The second result is x. */
 static message nested(const char *said, const char *slope) {
-  char text[600];
-  snprintf(
-      text, sizeof text,
-      "<ai.onnx: 13, own: 1> g (float[2] a) => (float[2] v, float[2] w) {  v, w = own.Outer <%s> "
-      "(a)}<ai.onnx: 16> own.Inner <slope> (x) => (y, x) { y = LeakyRelu <alpha = @slope> (x) "
-      "}<ai.onnx: 16> own.Outer <%s> (x) => (y, x) { y = own.Inner <slope = @slope> (x) }",
+  return onnx_format(
+      "<ai.onnx: 13, own: 1> g (float[2] a) => (float[2] v, float[2] w) {v, w = own.Outer<%s>(a)}"
+      "<ai.onnx: 16> own.Inner<slope>(x) => (y, x) {y = LeakyRelu<alpha = @slope>(x)}"
+      "<ai.onnx: 16> own.Outer<%s>(x) => (y, x) {y = own.Inner<slope = @slope>(x)}",
       said, slope);
-  return onnx_model(text);
 }
 
 /* Where nobody says alpha, it is as LeakyRelu has it. */

@@ -24,7 +24,9 @@
 #ifndef GEMEL_TESTS_ONNX_TEXT_H
 #define GEMEL_TESTS_ONNX_TEXT_H
 
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/gemel.h>
@@ -394,6 +396,16 @@ static inline message onnx_model(const char *text) {
     put_message(&model, 25, &part);
   }
   return model;
+}
+
+/* The same of a text that is made as printf makes it. */
+__attribute__((format(printf, 1, 2))) static inline message onnx_format(const char *format, ...) {
+  char text[4096];
+  va_list values;
+  va_start(values, format);
+  CT_CHECK(vsnprintf(text, sizeof text, format, values) < (int)sizeof text);
+  va_end(values);
+  return onnx_model(text);
 }
 
 /* The graph of MODEL, and its *NAME unless that is NULL; NULL and *ERROR on failure. */
