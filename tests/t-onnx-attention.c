@@ -260,8 +260,8 @@ static const node_case attentions[] = {
      "Attention-25<is_causal=1>(f 3 1 3 2, f 3 1 5 2, f 3 1 5 1, , , , i 3: 5 1 0) => f 3 1 3 1"},
     {"attention_lengths_window", "Attention-25<left_window_size=1, right_window_size=0>("
                                  "f 2 1 2 2, f 2 1 4 2, f 2 1 4 1, , , , i 2: 4 2) => f 2 1 2 1"},
-    {"attention_lengths_short_mask", "Attention-25(f 2 1 2 2, f 2 1 4 2, f 2 1 4 1, f 2 3: 0 1 2 3 "
-                                     "4 5, , , i 2: 3 2) => f 2 1 2 1"},
+    {"attention_lengths_short_mask", "Attention-25(f 2 1 2 2, f 2 1 4 2, f 2 1 4 1, "
+                                     "f 2 3: 0 1 2 3 4 5, , , i 2: 3 2) => f 2 1 2 1"},
     {"attention_past", "Attention<is_causal=1, q_num_heads=4, kv_num_heads=2>(f 2 2 8, f 2 2 4, "
                        "f 2 2 6, , f 2 2 3 2, f 2 2 3 3) => f 2 2 12, f 2 2 5 2, f 2 2 5 3"},
     {"attention_past_of_symbol",
@@ -393,8 +393,8 @@ static const node_case of_runtime[] = {
     {"packed_past_of_0",
      PACKED "<num_heads=1>(f 1 2 3, f 3 6, f 6, , f 2 1 1 0 2) => f 1 2 2, f 2 1 1 2 2"},
     {"heads_plain", MULTI_HEAD "<num_heads=2>(f 2N 3 4, f 2N 5 4, f 2N 5 6) => f 2 3 6"},
-    {"heads_scaled", MULTI_HEAD "<num_heads=2, scale=2.0, unidirectional=1>(f 2N 3 4, "
-                                "f 2N 5 4, f 2N 5 6) => f 2 3 6"},
+    {"heads_scaled", MULTI_HEAD "<num_heads=2, scale=2.0, unidirectional=1>(f 2N 3 4, f 2N 5 4, "
+                                "f 2N 5 6) => f 2 3 6"},
     {"heads_bias", MULTI_HEAD "<num_heads=2>(f 2N 3 4, f 2N 5 4, f 2N 5 6, f 14) => f 2 3 6"},
     {"heads_mask", MULTI_HEAD "<num_heads=2>(f 2N 3 4, f 2N 5 4, f 2N 5 6, f 14, "
                               "w 2N 5: 1 1 0 1 0 0 1 1 1 1) => f 2 3 6"},
@@ -541,8 +541,8 @@ static void group_query(const node *of, const numbers *in, numbers *out) {
 static const node_case groups[] = {
     {"group_without_past",
      GROUPS ">(f 2 3 8, f 2 3 4, f 2 3 4, , , w 2: 2 2, w: 3) => f 2 3 8, f 2 2 3 2, f 2 2 3 2"},
-    {"group_packed", GROUPS ", local_window_size=2>(f 2 3 16, , , , , w 2: 2 2, w: 3)"
-                            " => f 2 3 8, f 2 2 3 2, f 2 2 3 2"},
+    {"group_packed", GROUPS ", local_window_size=2>(f 2 3 16, , , , , w 2: 2 2, w: 3) => f 2 3 8, "
+                            "f 2 2 3 2, f 2 2 3 2"},
     {"group_one_prompt", GROUPS ">(f 2 2 8, f 2 2 4, f 2 2 4, f 2 2 0 2, f 2 2 0 2, w 2: 1 1, "
                                 "w: 2) => f 2 2 8, f 2 2 2 2, f 2 2 2 2"},
     {"group_prompt_in_cache", GROUPS ">(f 2 2 8, f 2 2 4, f 2 2 4, f 2 2 5 2, f 2 2 5 2, "

@@ -383,12 +383,12 @@ static const node_case products[] = {
     {"conv_bias", FUSED_CONV "<activation=Relu>(f 2N 2 4, f 3 2 2, f 3) => f 2 3 3"},
     {"conv_sum", FUSED_CONV "<activation=Tanh>(f 2N 2 4, f 3 2 2, f 3, f 2N 3 3) => f 2 3 3"},
     {"conv_sum_alone", FUSED_CONV "<activation=''>(f 2N 2 4, f 3 2 2, , f 2N 3 3) => f 2 3 3"},
-    {"conv_leaky",
-     FUSED_CONV "<activation=LeakyRelu, activation_params=[0.25]>(f 2N 2 4, f 3 2 2, ) => f 2 3 3"},
+    {"conv_leaky", FUSED_CONV "<activation=LeakyRelu, activation_params=[0.25]>(f 2N 2 4, "
+                              "f 3 2 2, ) => f 2 3 3"},
     {"conv_clip", FUSED_CONV "<activation=Clip, activation_params=[-0.5, 1.25]>(f 2N 2 4, "
                              "f 3 2 2, ) => f 2 3 3"},
-    {"conv_hard", FUSED_CONV "<activation=HardSigmoid, activation_params=[0.5, 0.25]>("
-                             "f 2N 2 4, f 3 2 2, ) => f 2 3 3"},
+    {"conv_hard", FUSED_CONV "<activation=HardSigmoid, activation_params=[0.5, 0.25]>(f 2N 2 4, "
+                             "f 3 2 2, ) => f 2 3 3"},
     {"gemm_plain", FUSED_GEMM "(f 2N 4, f 4 3) => f 2 3"},
     {"gemm_turned", FUSED_GEMM "<transA=1, transB=1, alpha=0.5, beta=-2.0, activation=Relu>("
                                "f 4 2N, f 3 4, f 3) => f 2 3"},

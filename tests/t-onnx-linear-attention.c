@@ -95,8 +95,8 @@ static const node_case linear[] = {
             ", f 2 2 2 3, f 2 3 4, f 2 3 2) => f 2 3 12, f 2 2 2 3"},
     {"linear_both_unsaid", LINEAR "<q_num_heads=4, kv_num_heads=2>(" ROWS
                                   ", f 2 2 2 3, f 2 3 2, f 2 3 1) => f 2 3 12, f 2 2 2 3"},
-    {"linear_of_one_head", LINEAR "<q_num_heads=1, kv_num_heads=1>(f 1 4 1, f 1 4 1, "
-                                  "f 1 4 1, , f 1 4 1, f 1 4 1) => f 1 4 1"},
+    {"linear_of_one_head", LINEAR "<q_num_heads=1, kv_num_heads=1>(f 1 4 1, f 1 4 1, f 1 4 1, , "
+                                  "f 1 4 1, f 1 4 1) => f 1 4 1"},
     {"linear_of_no_steps", LINEAR "<q_num_heads=2, kv_num_heads=1, update_rule=linear>(f 1 0 4, "
                                   "f 1 0 2, f 1 0 3, f 1 1 2 3) => f 1 0 6, f 1 1 2 3"},
     {"linear_half", LINEAR "<q_num_heads=2, kv_num_heads=1>(h 1 2 4, h 1 2 2, h 1 2 2, f 1 1 2 2, "
@@ -169,12 +169,12 @@ static const refused_case refused[] = {
      "the number of channels is 2 and should be 4"},
     {"causal_past", CAUSAL "(f 1 2 3, f 2 1 2, , f 1 2 2)", "a past of 2 places"},
     {"linear_beta",
-     LINEAR "<q_num_heads=2, kv_num_heads=2, update_rule=delta>(f 1 1 4, "
-            "f 1 1 4, f 1 1 4, , , f 1 1 4)",
+     LINEAR "<q_num_heads=2, kv_num_heads=2, update_rule=delta>(f 1 1 4, f 1 1 4, "
+            "f 1 1 4, , , f 1 1 4)",
      "4 numbers a place for 2 heads"},
     {"linear_decay_of_one",
-     LINEAR "<q_num_heads=2, kv_num_heads=2, update_rule=gated>("
-            "f 1 1 4, f 1 1 4, f 1 1 4, , f 1 1 1)",
+     LINEAR "<q_num_heads=2, kv_num_heads=2, update_rule=gated>(f 1 1 4, "
+            "f 1 1 4, f 1 1 4, , f 1 1 1)",
      "1 numbers a place for 2 heads"},
 };
 
