@@ -7,13 +7,13 @@
  *
  * A tensor is "f 2 3: 1 2 3 4 5 6", f32[2, 3]; onnx_dtypes lists the letters. Without numbers,
  * "f 2 3", it has random ones between -2 and 2 that all dtypes of floats have; "f 2 3 *100" has
- * 100 times those. A size with N behind it, "f 2N 3", is a symbol in the model. What isn't there is
- * left out; "=" before the letter makes a constant of the model. Of the results "-" is left out,
- * and
- * "?" is one of which nothing is said. Attributes are those of onnx-text.h. "Softmax-11" is an
- * operator of opset 11. Nodes in braces may stand in the place of an operator, "{s = Shape(a)
- * v = Gather<axis=0>(s, b)}(f 2 3, =i 1: 0) => i 1: 2": inputs are called a, b, ..., results v, w,
- * ...
+ * 100 times those. A size with N behind it, "f 2N 3", is a symbol in the model; "=" before the
+ * letter makes a constant of the model. Nothing between two commas is left out, and so is a result
+ * "-". Of a result "?" nothing is said; where no results stand there is one of these. Attributes
+ * are those of onnx-text.h. "Softmax-11" is an operator of opset 11. Nodes in braces may stand in
+ * the place of an operator: inputs are called a, b, ..., results v, w, ...
+ *
+ *   {s = Shape(a) v = Gather<axis=0>(s, b)}(f 2 3, =i 1: 0) => i 1: 2
  *
  * SPDX-License-Identifier: MIT
  */
@@ -107,7 +107,9 @@ static inline void read_numbers(const char *text, numbers *t) {
   double times = strncmp(at, " *", 2) == 0 ? strtod(at + 2, &at) : 1;
   at += !is_random;
   for (int64_t k = 0; k < t->elements; k++) {
+    const char *before = at;
     t->values[k] = is_random ? ((double)rnd(256) - 128) / 64 * times : strtod(at, &at);
+    CT_CHECK(is_random || at > before); /* there are as many numbers as the shape says */
   }
   CT_CHECK(strchr(",)", *at) != NULL);
 }

@@ -14,7 +14,8 @@
  * then functions. What stands before the point of an operator is its domain. A name between commas
  * may be absent. An attribute is an integer, a float (with a point), a word, a list of one of
  * these, a graph, or that of the function around it, "@slope". A tensor has as many elements as
- * stand there, be they those of its shape or not. A text that can't be read fails the test.
+ * stand there, be they those of its shape or not, and they are read as doubles. A text that can't
+ * be read fails the test.
  *
  * The bytes are those of protocol buffers: messages put together from the inside out. A message
  * that is put into another is emptied.
@@ -87,7 +88,7 @@ typedef struct onnx_text {
 
 static inline void onnx_bad(onnx_text *t, const char *wanted) {
   if (!t->is_bad) {
-    CT_FAIL("a model's text should have %s here: %.60s", wanted, t->at);
+    CT_FAIL("a model's text should have %s: %.60s", wanted, t->at);
   }
   t->is_bad = 1;
 }
@@ -175,7 +176,7 @@ static inline const onnx_dtype *onnx_read_dtype(onnx_text *t) {
       return &onnx_dtypes[k];
     }
   }
-  onnx_bad(t, "a type behind this word");
+  onnx_bad(t, "a type before this");
   return &onnx_dtypes[0];
 }
 
@@ -225,7 +226,7 @@ static inline void onnx_tensor(onnx_text *t, message *graph) {
   while (onnx_next(t, "}")) {
     double value = strtod(onnx_name(t, word), &end);
     if (*end != '\0' || gemel__dtype_store(of->dtype, value, element) != GEMEL_OK) {
-      onnx_bad(t, "a number behind this word");
+      onnx_bad(t, "a number before this");
     }
     put_bytes(&elements, element, gemel_dtype_size(of->dtype));
   }
@@ -266,9 +267,12 @@ static inline void onnx_list(onnx_text *t, message *attribute) {
   while (onnx_next(t, "]")) {
     int next = onnx_scalar(attribute, BEHIND_LIST, onnx_name(t, word));
     if (kind != 0 && next != kind) {
-      onnx_bad(t, "elements of one kind before it and");
+      onnx_bad(t, "elements of one kind before this");
     }
     kind = next;
+  }
+  if (kind == 0) {
+    onnx_bad(t, "elements before this");
   }
   put_int(attribute, 20, kind + A_GRAPH);
 }
@@ -363,10 +367,13 @@ static inline void onnx_opsets(onnx_text *t, message *m, unsigned number, int64_
     put_message(m, number, &opset);
   }
   while (is_given && onnx_next(t, ">")) {
-    char word[LONGEST_WORD];
+    char word[LONGEST_WORD], *end;
     put_text(&opset, 1, strcmp(onnx_name(t, word), "ai.onnx") == 0 ? "" : word);
     onnx_want(t, ":");
-    put_int(&opset, 2, strtoll(onnx_name(t, word), NULL, 10));
+    put_int(&opset, 2, strtoll(onnx_name(t, word), &end, 10));
+    if (*end != '\0') {
+      onnx_bad(t, "a version before this");
+    }
     put_message(m, number, &opset);
   }
 }
