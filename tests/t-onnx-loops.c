@@ -164,8 +164,7 @@ static void recurrent(const node *of, const numbers *in, numbers *out) {
 
 enum { LENGTH = 3 };
 
-static const int64_t vector[1] = {LENGTH};
-static const float begin_at[LENGTH] = {0.5F, -1, 0.25F}, factor[LENGTH] = {1.5F, -0.5F, 2};
+static const double begin_at[LENGTH] = {0.5, -1, 0.25}, factor[LENGTH] = {1.5, -0.5, 2};
 
 #define FACTOR "float[3] f = {1.5, -0.5, 2}"
 
@@ -194,35 +193,14 @@ static void same_vector(const gemel_tensor *is, const expectation *should) {
   }
 }
 
-/* The results of MODEL's graph for x and, if it has them, m and c; error.text says why there are
- * none. */
-static void results_of(const message *model, int64_t steps, uint8_t condition, size_t n,
-                       gemel_tensor **results, gemel_error *error) {
-  float data[LENGTH];
-  memcpy(data, begin_at, sizeof data);
-  gemel_context *context = gemel_context_new(error);
-  gemel_graph *graph = onnx_graph_of(model, context, NULL, NULL, error);
-  gemel_tensor *inputs[2] = {NULL, NULL};
-  if (graph != NULL) {
-    inputs[0] = gemel_tensor_wrap(GEMEL_F32, 1, vector, NULL, data, NULL, NULL, error);
-    inputs[1] = gemel_graph_input_count(graph) == 1 ? NULL
-                : gemel_graph_input_name(graph, 1)[0] == 'm'
-                    ? gemel_tensor_wrap(GEMEL_I64, 0, NULL, NULL, &steps, NULL, NULL, error)
-                    : gemel_tensor_wrap(GEMEL_BOOL, 0, NULL, NULL, &condition, NULL, NULL, error);
-    gemel_evaluate(graph, gemel_graph_input_count(graph), inputs, n, results, error);
-  }
-  gemel_tensor_unref(inputs[0]);
-  gemel_tensor_unref(inputs[1]);
-  gemel_graph_unref(graph);
-  gemel_context_unref(context);
-}
-
-/* MODEL gives these N results for STEPS and CONDITION. */
-static void gives(const message *model, int64_t steps, uint8_t condition, size_t n,
-                  const expectation *should) {
+/* MODEL gives these N results of a and B. */
+static void gives(const message *model, const char *b, size_t n, const expectation *should) {
   gemel_tensor *results[2] = {NULL, NULL};
   gemel_error error = {0};
-  results_of(model, steps, condition, n, results, &error);
+  numbers in[2];
+  read_numbers("f 3: 0.5 -1 0.25", &in[0]);
+  read_numbers(b, &in[1]);
+  run_model(model, in, n, results, &error);
   CT_EQ_STR(error.text, "");
   for (size_t k = 0; k < n; k++) {
     if (CT_CHECK(results[k] != NULL)) {
@@ -233,24 +211,24 @@ static void gives(const message *model, int64_t steps, uint8_t condition, size_t
 }
 
 static void is_refused(const message *model, const char *reason) {
-  gemel_tensor *result = NULL;
   gemel_error error = {0};
-  results_of(model, 0, 1, 1, &result, &error);
-  CT_CHECK(result == NULL);
+  gemel_context *context = gemel_context_new(&error);
+  CT_CHECK(onnx_graph_of(model, context, NULL, NULL, &error) == NULL);
   CT_HAS_STR(error.text, reason);
+  gemel_context_unref(context);
 }
 
 /* GROWING for at most MOST steps: how many there are, the last state and the rows. */
-static int grow(int64_t most, double *last, double *rows) {
+static int grow(int most, double *last, double *rows) {
   int n = 0;
   double squares = 0;
   for (int k = 0; k < LENGTH; k++) {
-    last[k] = (double)begin_at[k];
+    last[k] = begin_at[k];
   }
   while (n < most && squares < 20) {
     squares = 0;
     for (int k = 0; k < LENGTH; k++) {
-      last[k] *= (double)factor[k];
+      last[k] *= factor[k];
       rows[n * LENGTH + k] = last[k] + n;
       squares += last[k] * last[k];
     }
@@ -262,12 +240,14 @@ static int grow(int64_t most, double *last, double *rows) {
 /* Loop with a number of steps at most, which a call brings, and a condition. */
 static void loop_of_few_steps(const void *data) {
   double last[LENGTH], rows[MOST];
-  message model = onnx_model("(float[3] x, int64 m) => (float[N, 3] z, float[3] y) <" FACTOR "> {"
-                             "  y, z = Loop<body = " GROWING(", float[3] r") ">(m, , x)}");
+  message model = onnx_model("(float[3] a, int64 b) => (float[N, 3] z, float[3] y) <" FACTOR "> {"
+                             "  y, z = Loop<body = " GROWING(", float[3] r") ">(b, , a)}");
   (void)data;
-  for (int64_t most = 0; most < 8; most += 3) {
+  for (int most = 0; most < 8; most += 3) {
+    char steps[20];
     int n = grow(most, last, rows);
-    gives(&model, most, 0, 2, (expectation[]){{(int64_t)n * LENGTH, rows}, {LENGTH, last}});
+    snprintf(steps, sizeof steps, "i: %d", most);
+    gives(&model, steps, 2, (expectation[]){{(int64_t)n * LENGTH, rows}, {LENGTH, last}});
   }
   CT_CHECK(grow(7, last, rows) < 7);
 }
@@ -275,44 +255,44 @@ static void loop_of_few_steps(const void *data) {
 /* Loop with a condition alone, that is known at a call, and what is refused of it. */
 static void loop_while(const void *data) {
   double last[LENGTH], rows[MOST];
-  message model = onnx_model("(float[3] x, bool c) => (float[3] y) <" FACTOR "> {"
-                             "  y = Loop<body = " GROWING("") ">(, c, x)}");
+  message model = onnx_model("(float[3] a, bool b) => (float[3] y) <" FACTOR "> {"
+                             "  y = Loop<body = " GROWING("") ">(, b, a)}");
   (void)data;
-  for (uint8_t condition = 0; condition < 2; condition++) {
+  for (int condition = 0; condition < 2; condition++) {
     grow(condition ? 20 : 0, last, rows);
-    gives(&model, 0, condition, 1, &(expectation){LENGTH, last});
+    gives(&model, condition ? "b: 1" : "b: 0", 1, &(expectation){LENGTH, last});
   }
-  model = onnx_model("(float[3] x) => (float[3] y) <" FACTOR "> {"
-                     "  w, y = Loop<body = " GROWING(", float[3] r") ">(, , x)}");
+  model = onnx_model("(float[3] a) => (float[3] y) <" FACTOR "> {"
+                     "  w, y = Loop<body = " GROWING(", float[3] r") ">(, , a)}");
   is_refused(&model, "node 1 (Loop): rows of as many steps as a condition holds");
 }
 
 /* A number that is too large for steps is none. */
 static void loop_without_end(const void *data) {
   message model =
-      onnx_model("(float[3] x) => (float[3] y) <" FACTOR ", int64 n = {4611686018427387904}> {"
+      onnx_model("(float[3] a) => (float[3] y) <" FACTOR ", int64 n = {4611686018427387904}> {"
                  "  y = Loop<body = b (int64 i, bool c, float[3] u) => (bool d, float[3] w) {"
                  "    w = Add(u, u)"
                  "    d = Identity(c)"
-                 "  }>(n, , x)"
+                 "  }>(n, , a)"
                  "}");
   (void)data;
   is_refused(&model, "node 1 (Loop): neither a condition nor a number below 2^31 - 1 ends it");
 }
 
-/* Five times: three times u = (u + x) s, from f, then s = u - f; and f is added. Bodies read x and
+/* Five times: three times u = (u + a) s, from f, then s = u - f; and f is added. Bodies read a and
  * f of the graph around both, and the inner one s of the outer one. */
 static message nested_model(void) {
   return onnx_model(
-      "(float[3] x) => (float[3] y) <" FACTOR ", int64 five = {5}, int64 three = {3}> {"
-      "  z = Loop<body = outer (int64 i, bool c, float[3] s) => (bool c, float[3] b) {"
-      "    a = Loop<body = inner (int64 i, bool c, float[3] u) => (bool d, float[3] w) {"
-      "      v = Add(u, x)"
+      "(float[3] a) => (float[3] y) <" FACTOR ", int64 five = {5}, int64 three = {3}> {"
+      "  z = Loop<body = outer (int64 i, bool c, float[3] s) => (bool c, float[3] g) {"
+      "    e = Loop<body = inner (int64 i, bool c, float[3] u) => (bool d, float[3] w) {"
+      "      v = Add(u, a)"
       "      w = Mul(v, s)"
       "      d = Identity(c)"
       "    }>(three, , f)"
-      "    b = Sub(a, f)"
-      "  }>(five, , x)"
+      "    g = Sub(e, f)"
+      "  }>(five, , a)"
       "  y = Add(z, f)"
       "}");
 }
@@ -322,18 +302,18 @@ static void loop_in_a_loop(const void *data) {
   message model = nested_model();
   (void)data;
   for (int k = 0; k < LENGTH; k++) {
-    double x = (double)begin_at[k], f = (double)factor[k];
-    s[k] = x;
+    double a = begin_at[k], f = factor[k];
+    s[k] = a;
     for (int step = 0; step < 5; step++) {
       double u = f;
       for (int n = 0; n < 3; n++) {
-        u = (u + x) * s[k];
+        u = (u + a) * s[k];
       }
       s[k] = u - f;
     }
     s[k] += f;
   }
-  gives(&model, 0, 0, 1, &(expectation){LENGTH, s});
+  gives(&model, NULL, 1, &(expectation){LENGTH, s});
 }
 
 static int read_it(void *model) {
@@ -352,9 +332,9 @@ static void memory_runs_out(const void *data) {
 }
 
 #define IF(operator_)                                                                              \
-  onnx_model("(float[3] x, bool c) => (float[3] y) <" FACTOR "> {"                                 \
-             "  y = If<then_branch = yes () => (float[3] a) {a = Mul(x, f)},"                      \
-             "         else_branch = no () => (float[3] b) {b = " operator_ "(x)}>(c)"             \
+  onnx_model("(float[3] a, bool b) => (float[3] y) <" FACTOR "> {"                                 \
+             "  y = If<then_branch = yes () => (float[3] p) {p = Mul(a, f)},"                      \
+             "         else_branch = no () => (float[3] q) {q = " operator_ "(a)}>(b)"             \
              "}")
 
 /* If by a condition that only a call knows, and branches of two types. */
@@ -362,11 +342,11 @@ static void if_of_both(const void *data) {
   double expected[LENGTH];
   message model = IF("Neg");
   (void)data;
-  for (uint8_t condition = 0; condition < 2; condition++) {
+  for (int condition = 0; condition < 2; condition++) {
     for (int k = 0; k < LENGTH; k++) {
-      expected[k] = (double)begin_at[k] * (condition ? (double)factor[k] : -1);
+      expected[k] = begin_at[k] * (condition ? factor[k] : -1);
     }
-    gives(&model, 0, condition, 1, &(expectation){LENGTH, expected});
+    gives(&model, condition ? "b: 1" : "b: 0", 1, &(expectation){LENGTH, expected});
   }
   model = IF("Shape");
   is_refused(&model, "node 1 (If): a condition that isn't known before the graph runs, and "
@@ -380,24 +360,24 @@ static void scan_of_columns(const void *data) {
   static const double matrix[LENGTH * COLUMNS] = {-2, -1, 2, 0, 0, 2, -1, -2, -1, 2, 0, 0};
   double stacked[LENGTH * COLUMNS], last[LENGTH];
   message model = onnx_model(
-      "(float[3] x) => (float[3, 4] z, float[3] y)"
+      "(float[3] a) => (float[3, 4] z, float[3] y)"
       "<" FACTOR ", float[3, 4] matrix = {-2, -1, 2, 0, 0, 2, -1, -2, -1, 2, 0, 0}> {"
       "  y, z = Scan<num_scan_inputs = 1, scan_input_axes = [-1], scan_input_directions = [1],"
       "              scan_output_axes = [1], scan_output_directions = [1],"
-      "              body = b (float[3] s, float[3] a) => (float[3] t, float[3] r) {"
-      "    t = Add(s, a)"
+      "              body = g (float[3] s, float[3] e) => (float[3] t, float[3] r) {"
+      "    t = Add(s, e)"
       "    r = Mul(t, f)"
-      "  }>(x, matrix)"
+      "  }>(a, matrix)"
       "}");
   (void)data;
   for (int k = 0; k < LENGTH; k++) {
-    last[k] = (double)begin_at[k];
+    last[k] = begin_at[k];
     for (int j = COLUMNS - 1; j >= 0; j--) {
       last[k] += matrix[k * COLUMNS + j];
-      stacked[k * COLUMNS + j] = last[k] * (double)factor[k];
+      stacked[k * COLUMNS + j] = last[k] * factor[k];
     }
   }
-  gives(&model, 0, 0, 2, (expectation[]){{LENGTH * COLUMNS, stacked}, {LENGTH, last}});
+  gives(&model, NULL, 2, (expectation[]){{LENGTH * COLUMNS, stacked}, {LENGTH, last}});
 }
 
 static const ct_test bodies[] = {

@@ -309,6 +309,18 @@ static inline void run_node(const gemel_graph *graph, const numbers *in, size_t 
   }
 }
 
+/* The results of MODEL for the inputs IN; error->text says why there are none. */
+static inline void run_model(const message *model, const numbers *in, size_t n_results,
+                             gemel_tensor **results, gemel_error *error) {
+  gemel_context *context = gemel_context_new(error);
+  gemel_graph *graph = onnx_graph_of(model, context, NULL, NULL, error);
+  if (graph != NULL) {
+    run_node(graph, in, n_results, results, error);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* A call as it is judged. */
 typedef struct judged_node {
   node of;
