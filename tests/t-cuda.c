@@ -147,13 +147,20 @@ static void refused_memory(const void *data) {
   CT_CHECK(n > 100);
 }
 #endif
+/* Holds the operations' names until the end. */
+static gemel_context *names;
+
+static void release_names(void) {
+  gemel_context_unref(names);
+}
 
 void ct_register(void) {
   static ct_test tests[200];
   static char titles[200][60];
   size_t n = 0;
   need_gpu();
-  gemel_context *names = gemel_context_new(&error); /* of the library's rows, which stay */
+  names = gemel_context_new(&error);
+  atexit(release_names);
   for (size_t k = 0; k < gemel_operation_count(names); k++) {
     const gemel_operation *record = gemel_operation_at(names, k);
     if (record->max_inputs != 0 && record->min_inputs != 0 && strcmp(record->name, "invoke") != 0) {
@@ -169,5 +176,4 @@ void ct_register(void) {
   tests[n++] = (ct_test)CT_TEST("cudnn/refused", refused_memory, NULL);
 #endif
   ct_suite("cuda", tests, n);
-  gemel_context_unref(names);
 }
