@@ -147,6 +147,7 @@ static void refused_memory(const void *data) {
   CT_CHECK(n > 100);
 }
 #endif
+
 /* Holds the operations' names until the end. */
 static gemel_context *names;
 
