@@ -13,6 +13,7 @@
 #include <time.h>
 #include <gemel/gemel.h>
 #include "ct.h"
+#include "sample/generators.h"
 #include "support/graph-text.h"
 #include "support/small-stack.h"
 #include "support/operation.h"
@@ -355,7 +356,7 @@ static void hold_instance(const gemel_pass *pass, gemel_context *context, uint64
   gemel_graph *graph = gemel_graph_new(context, NULL), *plain, *once, *twice;
   gemel_error error = {0};
   uint64_t applied = 0, again = 0;
-  CT_EQ_INT(pass->generate(graph, next_random, state, pass->data), GEMEL_OK);
+  CT_EQ_INT(gemel__generator_of(pass)(graph, next_random, state, pass->data), GEMEL_OK);
   once = rewrite_by(graph, pass->name, &applied, &error);
   CT_REQUIRE(once != NULL);
   plain = rewritten_plainly(graph);
@@ -814,6 +815,7 @@ static gemel_status register_copies(gemel_context *context, gemel_error *error) 
   for (size_t k = 0; k < count && k < CT_COUNT(copies) && status == GEMEL_OK; k++) {
     gemel_pass pass = *gemel_pass_at(context, k);
     pass.name = copies[k];
+    pass.generate = no_instance;
     status = gemel_register_pass(context, &pass, error);
   }
   return status;

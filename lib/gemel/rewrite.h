@@ -159,7 +159,8 @@ gemel_status gemel_edit_replace(gemel_edit *edit, gemel_value old, gemel_value b
  * nothing where that would make the graph cost more. It is called for the graphs among attributes
  * too, and again for what it made, until it replaces nothing. GENERATE appends inputs and outputs
  * to GRAPH, which is empty, on which the pass fires: a random instance, by RANDOM(USER), which
- * gives 64 fresh bits; it returns the graph's status. DATA is handed to both. */
+ * gives 64 fresh bits; it returns the graph's status; of gemel's own passes it is NULL, for the
+ * harness has it. DATA is handed to both. */
 typedef struct gemel_pass {
   size_t size; /* sizeof(gemel_pass) */
   const char *name;

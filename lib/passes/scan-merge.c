@@ -13,7 +13,6 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "passes/passes.h"
-#include "passes/scan-draw.h"
 #include "passes/scan-join.h"
 
 /* A loop that may be merged with others: those that agree in all but the node. */
@@ -152,48 +151,4 @@ gemel_status gemel__pass_merge_scans(gemel_edit *edit, const void *data, gemel_e
   }
   gemel__free(m.all, m.capacity * sizeof *m.all);
   return status == GEMEL_OK ? gemel__scan_sizes_status(m.graph->context, failures, error) : status;
-}
-
-/* ---- Instances ---- */
-
-/* A loop as D says it with a body that gives more, and with some operands exchanged; of some states
- * the initial value is the last of loop FED_BY, if that isn't null. */
-static gemel_status draw_another(const gemel__drawn_scan *d, gemel_value fed_by) {
-  gemel__drawn_scan other;
-  gemel_status status = gemel__draw_longer(d, &other);
-  size_t first = (size_t)d->scan.limited;
-  for (size_t k = first; k < d->n_operands && status == GEMEL_OK; k++) {
-    size_t from = first + (size_t)gemel__draw_below(&d->by, d->n_operands - first);
-    if (gemel__draw_below(&d->by, 3) == 0 &&
-        gemel_type_equal(gemel_value_type(d->operands[from]), gemel_value_type(d->operands[k]))) {
-      other.operands[k] = d->operands[from];
-    }
-    if (!gemel_is_null(fed_by) && k < first + d->scan.states) {
-      other.operands[k] = gemel_value_output(fed_by, (uint32_t)(k - first));
-    }
-  }
-  if (status == GEMEL_OK) {
-    status = gemel__draw_scan_outputs(&other, gemel__draw_scan_loop(&other), 0);
-  }
-  gemel__drawn_scan_clear(&other);
-  return status;
-}
-
-gemel_status gemel__generate_merge_scans(gemel_graph *graph, uint64_t (*random)(void *user),
-                                         void *user, const void *data) {
-  gemel__drawn_scan d;
-  (void)data;
-  gemel_status status = gemel__draw_scan(&d, graph, random, user, GEMEL__DRAW_WITHOUT_UNTIL);
-  if (status == GEMEL_OK) {
-    gemel_value loop = gemel__draw_scan_loop(&d);
-    status = gemel__draw_scan_outputs(&d, loop, 0);
-    if (status == GEMEL_OK) {
-      status = draw_another(&d, (gemel_value){NULL, 0, 0});
-    }
-    if (status == GEMEL_OK && gemel__draw_below(&d.by, 4) == 0) {
-      status = draw_another(&d, loop);
-    }
-  }
-  gemel__drawn_scan_clear(&d);
-  return status;
 }

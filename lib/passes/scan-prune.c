@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "ops/rule.h"
 #include "passes/passes.h"
-#include "passes/scan-draw.h"
 #include "passes/scan-join.h"
 
 enum { MOST_VIEWS = 8 };
@@ -190,21 +189,4 @@ gemel_status gemel__pass_scan_prune(gemel_edit *edit, const void *data, gemel_er
     }
   }
   return gemel__scan_sizes_status(graph->context, failures, error);
-}
-
-/* A loop of which one stack at least isn't read. */
-gemel_status gemel__generate_scan_prune(gemel_graph *graph, uint64_t (*random)(void *user),
-                                        void *user, const void *data) {
-  gemel__drawn_scan d, longer = {.body = NULL};
-  (void)data;
-  gemel_status status = gemel__draw_scan(&d, graph, random, user, GEMEL__DRAW_ANY);
-  if (status == GEMEL_OK) {
-    status = gemel__draw_longer(&d, &longer);
-  }
-  if (status == GEMEL_OK) {
-    status = gemel__draw_scan_outputs(&d, gemel__draw_scan_loop(&longer), 1);
-  }
-  gemel__drawn_scan_clear(&longer);
-  gemel__drawn_scan_clear(&d);
-  return status;
 }

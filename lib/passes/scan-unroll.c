@@ -10,7 +10,6 @@
 #include "ops/rule.h"
 #include "passes/loop.h"
 #include "passes/passes.h"
-#include "passes/scan-draw.h"
 
 /* So many steps at most, and so many nodes in all of them. */
 enum { MOST_STEPS = 4, MOST_NODES = 256 };
@@ -229,17 +228,4 @@ gemel_status gemel__pass_scan_unroll(gemel_edit *edit, const void *data, gemel_e
     GEMEL__TRY(uses[k] > 0 ? unroll_node(edit, k, uses, error) : GEMEL_OK);
   }
   return GEMEL_OK;
-}
-
-/* A short loop. */
-gemel_status gemel__generate_scan_unroll(gemel_graph *graph, uint64_t (*random)(void *user),
-                                         void *user, const void *data) {
-  gemel__drawn_scan d;
-  (void)data;
-  gemel_status status = gemel__draw_scan(&d, graph, random, user, GEMEL__DRAW_SHORT);
-  if (status == GEMEL_OK) {
-    status = gemel__draw_scan_outputs(&d, gemel__draw_scan_loop(&d), 1);
-  }
-  gemel__drawn_scan_clear(&d);
-  return status;
 }

@@ -21,6 +21,7 @@
 #include "core/graph.h"
 #include "pairs/pair.h"
 #include "rules/left.h"
+#include "sample/generators.h"
 #include "sample/propose.h"
 
 enum { MAX_ELEMENTS = 30, LEFT_TRIES = 4, LATE = 8, MOST_INPUTS = 40, MOST_OUTPUTS = 40 };
@@ -203,10 +204,9 @@ static gemel_status add_pass(graph_maker *m) {
   size_t k = gemel__random_below(m->random, gemel_pass_count(m->context));
   const gemel_pass *pass = gemel_pass_at(m->context, k);
   gemel_graph *graph = gemel_graph_new(m->context, NULL);
-  gemel_status status = graph == NULL ? GEMEL_NO_MEMORY
-                        : pass->generate == NULL
-                            ? GEMEL_DECLINED
-                            : pass->generate(graph, gemel__random_source, m->random, pass->data);
+  gemel_status status =
+      graph == NULL ? GEMEL_NO_MEMORY
+                    : gemel__generator_of(pass)(graph, gemel__random_source, m->random, pass->data);
   gemel__pair pair = {0};
   /* with its symbols replaced by numbers, as sizes here are numbers */
   if (status == GEMEL_OK) {

@@ -11,6 +11,7 @@
 #include "passes/edit.h"
 #include "pairs/pair.h"
 #include "rules/trial.h"
+#include "sample/generators.h"
 
 /* The number of elements of the largest input. */
 static int64_t most_elements(const gemel_graph *graph) {
@@ -120,7 +121,8 @@ static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel_
     return GEMEL_NO_MEMORY;
   }
   draws->tried++;
-  status = p->pass->generate(instance->left, gemel__random_source, random, p->pass->data);
+  status =
+      gemel__generator_of(p->pass)(instance->left, gemel__random_source, random, p->pass->data);
   if (status != GEMEL_OK || gemel_graph_output_count(instance->left) == 0) {
     draws->unbuilt++;
     snprintf(draws->reason, sizeof draws->reason, "%.150s",

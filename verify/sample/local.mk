@@ -4,6 +4,11 @@
 libgemel_verify_a_SOURCES += %reldir%/aims.h
 libgemel_verify_a_SOURCES += %reldir%/draft.c
 libgemel_verify_a_SOURCES += %reldir%/draft.h
+libgemel_verify_a_SOURCES += %reldir%/generate-loops.c
+libgemel_verify_a_SOURCES += %reldir%/generate-pulls.c
+libgemel_verify_a_SOURCES += %reldir%/generate-pushes.c
+libgemel_verify_a_SOURCES += %reldir%/generators.c
+libgemel_verify_a_SOURCES += %reldir%/generators.h
 libgemel_verify_a_SOURCES += %reldir%/inverse.c
 libgemel_verify_a_SOURCES += %reldir%/inverse.h
 libgemel_verify_a_SOURCES += %reldir%/ordinal.c

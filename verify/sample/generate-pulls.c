@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Drawing loops out of which scan-pull.c pulls a sum or a stack.
+ * Generators of the passes that pull a sum or a stack out of a loop.
  */
 #include <stdio.h>
 #include <gemel/composite.h>
