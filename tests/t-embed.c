@@ -16,6 +16,7 @@
 #include "core/context.h"
 #include "core/graph.h"
 #include "instances/instance.h"
+#include "reference/twin.h"
 #include "support/watched-memory.h"
 #include "text/write.h"
 #include "support/listing.h"
@@ -145,7 +146,7 @@ static void forms(const void *data) {
   for (size_t k = 0; k < gemel_operation_count(context); k++) {
     const gemel_operation *op = gemel_operation_at(context, k);
     counts c = {0, 0, 0, 0, 0};
-    if (op->sample == NULL)
+    if (gemel__sampler_of(context, op) == NULL)
       continue;
     for (uint64_t seed = 0; seed < EMBEDDED; seed++)
       embed(context, op, seed, &c);

@@ -13,6 +13,7 @@
 #include "core/attrs.h"
 #include "core/graph.h"
 #include "instances/instance.h"
+#include "reference/twin.h"
 #include "tiers/tiers.h"
 
 enum { INSTANCES = 60 };
@@ -128,7 +129,7 @@ static void bits_stay(const void *data) {
       }
     }
     ct_context("%s: %zu instances, %zu changed", op->name, seen, changed);
-    CT_CHECK(op->sample == NULL || seen >= 20);
+    CT_CHECK(gemel__sampler_of(context, op) == NULL || seen >= 20);
     CT_CHECK((changed > 0) == (op->normalize != NULL)); /* so that the above is put to the test */
     CT_CHECK(2 * compared >= changed);
   }

@@ -6,6 +6,7 @@
  */
 #include "core/ids.h"
 #include "plain.h"
+#include "reference/twin.h"
 
 #include <gemel/gemel.h>
 #include "support/operation.h"
@@ -339,8 +340,9 @@ static void sampled_operations(const void *data) {
   size_t with_sampler = 0, instances = 0;
   for (size_t k = 0; k < gemel_operation_count(context); k++) {
     const gemel_operation *op = gemel_operation_at(context, k);
-    with_sampler += op->sample != NULL;
-    for (int i = 0; op->sample && i < 20 * GEMEL_DTYPE_COUNT; i++) {
+    gemel__sampler sampler = gemel__sampler_of(context, op);
+    with_sampler += sampler != NULL;
+    for (int i = 0; sampler != NULL && i < 20 * GEMEL_DTYPE_COUNT; i++) {
       static gemel_sample sample;
       sample = (gemel_sample){.size = sizeof sample,
                               .context = context,
@@ -350,7 +352,7 @@ static void sampled_operations(const void *data) {
                               .max_elements = 30,
                               .data = op->data};
       ct_context("%s, %s, instance %d", op->name, gemel_dtype_name(sample.dtype), i);
-      if (op->sample(&sample) == GEMEL_OK) {
+      if (sampler(&sample) == GEMEL_OK) {
         run_sample(context, op, &sample, &seed);
         instances++;
       }

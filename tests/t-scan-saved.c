@@ -8,6 +8,7 @@
  */
 #include <gemel/gemel.h>
 #include <stdio.h>
+#include "sample/sampling.h"
 #include "support/random.h"
 #include "support/unrolled.h"
 
@@ -210,7 +211,7 @@ static gemel_graph *draw(gemel_context *context) {
                     .max_elements = 30,
                     .data = gemel_operation_find(context, "scan")->data};
   gemel_value in[GEMEL_SAMPLE_MAX_INPUTS];
-  if (gemel_operation_find(context, "scan")->sample(&s) != GEMEL_OK) {
+  if (gemel__sampler_scan(&s) != GEMEL_OK) {
     return NULL;
   }
   gemel_graph *graph = gemel_graph_new(context, NULL);

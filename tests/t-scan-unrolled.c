@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "core/dtype.h"
+#include "sample/sampling.h"
 #include "support/graph-text.h"
 #include "support/near.h"
 #include "support/random.h"
@@ -104,7 +105,7 @@ static int draw(drawn *d, gemel_context *context, uint64_t number) {
                                .dtype = number % 4 == 3 ? GEMEL_I32 : GEMEL_F64,
                                .max_elements = ELEMENTS,
                                .data = op->data};
-    status = op->sample(&d->sample);
+    status = gemel__sampler_scan(&d->sample);
   }
   if (status == GEMEL_OK) {
     d->seed = bits64() | 1;

@@ -27,7 +27,7 @@ void gemel__subjects_operations(gemel__records *records, gemel_context *context,
   for (size_t k = 0; k < gemel_operation_count(context); k++) {
     const gemel_operation *op = gemel_operation_at(context, k);
     if (gemel__list_names(list, op->name)) {
-      int derived = op->sample != NULL && (op->grad != NULL || op->jvp != NULL);
+      int derived = (op->flags & GEMEL_OP_SOURCE) == 0 && (op->grad != NULL || op->jvp != NULL);
       add(records, "operation", strlen(op->name) + (derived ? strlen(".grad") : 0));
     }
   }

@@ -21,7 +21,6 @@ typedef struct gemel__hooks {
   gemel_status (*infer)(gemel_infer *call);
   gemel_status (*grad)(gemel_derive *call);
   gemel_status (*jvp)(gemel_derive *call);
-  gemel_status (*sample)(gemel_sample *call);
   const gemel_kernel *kernels;
   gemel_status (*view)(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
                        int64_t *offset);

@@ -270,9 +270,11 @@ typedef struct gemel_operation {
   int version;                  /* for the binary form; from 1 */
   const gemel_attr_spec *attrs; /* ends with a NULL name; NULL: none */
   gemel_status (*infer)(gemel_infer *call);
-  gemel_status (*grad)(gemel_derive *call);   /* NULL: not differentiable */
-  gemel_status (*jvp)(gemel_derive *call);    /* NULL: not differentiable forward */
-  gemel_status (*sample)(gemel_sample *call); /* NULL: can't be verified by itself */
+  gemel_status (*grad)(gemel_derive *call); /* NULL: not differentiable */
+  gemel_status (*jvp)(gemel_derive *call);  /* NULL: not differentiable forward */
+  /* NULL: can't be verified by itself. gemel's own operations have none here: the harness draws
+   * their instances itself. */
+  gemel_status (*sample)(gemel_sample *call);
   const gemel_kernel *kernels;
   /* View operations: given views of the inputs, describes output 0 as a view of input 0's memory
    * (shape and strides go to the arrays, room for GEMEL_MAX_RANK; *OFFSET in bytes), or declines.

@@ -9,7 +9,6 @@
 #include "ops/along.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -64,42 +63,6 @@ static gemel_status jvp_cumsum(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-/* ---- Samples ---- */
-
-/* x, and the attribute axis, which may be left out if it is FALLBACK. */
-static void sample_along(gemel_sample *sample, int64_t fallback) {
-  int64_t shape[GEMEL_MAX_RANK];
-  int rank = gemel__sample_rank(sample, 1, 4);
-  gemel__sample_shape(sample, rank, shape);
-  int64_t axis = gemel__sample_int(sample, -rank, rank - 1);
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  if (fallback >= -rank && gemel__sample_chance(sample, 4)) {
-    axis = fallback;
-  }
-  if (axis != fallback || gemel__sample_chance(sample, 2)) {
-    gemel__sample_attr(sample, gemel_attr_int("axis", axis));
-  }
-}
-
-static void sample_flag(gemel_sample *sample, const char *name) {
-  if (gemel__sample_chance(sample, 2)) {
-    gemel__sample_attr(sample, gemel_attr_int(name, gemel__sample_chance(sample, 4) ? 0 : 1));
-  }
-}
-
-static gemel_status sample_cumsum(gemel_sample *sample) {
-  sample_along(sample, 0);
-  sample_flag(sample, "exclusive");
-  sample_flag(sample, "reverse");
-  return gemel__sample_status(sample);
-}
-
-static gemel_status sample_argsort(gemel_sample *sample) {
-  sample_along(sample, INT64_MIN);
-  sample_flag(sample, "descending");
-  return gemel__sample_status(sample);
-}
-
 /* ---- Hooks ---- */
 
 static gemel_status normalize_cumsum(gemel_normalize *call) {
@@ -137,7 +100,6 @@ static void cost_argsort(const gemel_kernel_call *call, double *flops, double *b
 const gemel__hooks gemel__hooks_cumsum = {.infer = infer_cumsum,
                                           .grad = grad_cumsum,
                                           .jvp = jvp_cumsum,
-                                          .sample = sample_cumsum,
                                           .kernels = gemel__cumsum_kernels,
                                           .cost = cost_cumsum,
                                           .normalize = normalize_cumsum,
@@ -145,7 +107,6 @@ const gemel__hooks gemel__hooks_cumsum = {.infer = infer_cumsum,
 const gemel__hooks gemel__hooks_argsort = {.infer = infer_argsort,
                                            .grad = gemel__grad_nothing,
                                            .jvp = gemel__jvp_nothing,
-                                           .sample = sample_argsort,
                                            .kernels = gemel__argsort_kernels,
                                            .cost = cost_argsort,
                                            .normalize = normalize_argsort,

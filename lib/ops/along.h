@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * cumsum and argsort: results of x's shape, made lane by lane; a lane is what lies along the axis.
- * Type rules, derivatives and samples are in along.c, kernels in along-run.c.
+ * Type rules and derivatives are in along.c, kernels in along-run.c.
  */
 #ifndef GEMEL__OPS_ALONG_H
 #define GEMEL__OPS_ALONG_H

@@ -10,7 +10,6 @@
 #include "core/strided.h"
 #include "ops/batch.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 static gemel_status infer_bitcast(gemel_infer *call) {
   int rank;
@@ -30,23 +29,6 @@ static gemel_status infer_bitcast(gemel_infer *call) {
                             gemel_dtype_name(from));
   }
   return gemel__rule_result(call, to, rank, dims);
-}
-
-static gemel_status sample_bitcast(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK];
-  gemel_dtype to[GEMEL_DTYPE_COUNT];
-  int rank = gemel__sample_rank(sample, 0, 4), count = 0;
-  for (int dtype = 0; dtype < GEMEL_DTYPE_COUNT; dtype++) {
-    if (gemel_dtype_size((gemel_dtype)dtype) == gemel_dtype_size(sample->dtype) &&
-        (dtype != GEMEL_BOOL || sample->dtype == GEMEL_BOOL)) {
-      to[count++] = (gemel_dtype)dtype;
-    }
-  }
-  gemel__sample_shape(sample, rank, shape);
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  gemel__sample_attr(sample,
-                     gemel_attr_dtype("dtype", to[gemel__sample_int(sample, 0, count - 1)]));
-  return gemel__sample_status(sample);
 }
 
 static gemel_status view_bitcast(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
@@ -75,7 +57,6 @@ static const gemel_kernel kernels[] = {{"plain", NULL, run_bitcast}, {NULL, NULL
 const gemel__hooks gemel__hooks_bitcast = {.infer = infer_bitcast,
                                            .grad = gemel__grad_nothing,
                                            .jvp = gemel__jvp_nothing,
-                                           .sample = sample_bitcast,
                                            .kernels = kernels,
                                            .view = view_bitcast,
                                            .cost = gemel__cost_move,

@@ -71,8 +71,4 @@ extern const gemel_kernel gemel__corr_kernels[];
 extern const gemel_kernel gemel__corr_grad_weights_kernels[];
 extern const gemel_kernel gemel__corr_grad_inputs_kernels[];
 
-gemel_status gemel__sample_corr(gemel_sample *sample);
-gemel_status gemel__sample_corr_grad_weights(gemel_sample *sample);
-gemel_status gemel__sample_corr_grad_inputs(gemel_sample *sample);
-
 #endif

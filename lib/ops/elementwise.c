@@ -3,7 +3,7 @@
  * What all rows of scalar.def share: the table of rows as C sees it, which dtypes a row takes and
  * gives, the type rule, and both derivatives. A derivative is the row's text, compiled when it is
  * first needed and kept with the operation, built for the node at hand, cast and summed back to the
- * operand's type. Kernels are in elementwise-kernels.c, samples in elementwise-sample.c.
+ * operand's type. Kernels are in elementwise-kernels.c.
  */
 #include "ops/elementwise.h"
 #include "core/error.h"
@@ -237,7 +237,6 @@ static gemel_status scalar_batch(gemel__batch *call) {
 const gemel__hooks gemel__scalar_hooks = {.infer = scalar_infer,
                                           .grad = scalar_grad,
                                           .jvp = scalar_jvp,
-                                          .sample = gemel__scalar_sample,
                                           .kernels = gemel__scalar_kernels,
                                           .batch = scalar_batch,
                                           .release = free_derived};

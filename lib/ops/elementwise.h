@@ -9,8 +9,7 @@
 #include "core/isa.h"
 #include "ops/ops.h"
 
-/* Hooks that stand in files of their own: elementwise-sample.c, elementwise-plain.c. */
-gemel_status gemel__scalar_sample(gemel_sample *call);
+/* Kernels of the hooks, in elementwise-plain.c. */
 extern const gemel_kernel gemel__scalar_kernels[];
 
 /* gemel__scalar_kernel_for with a chosen instruction set, which the machine must have. */

@@ -16,7 +16,6 @@
 #include "core/tensor.h"
 #include "ops/body.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -200,42 +199,6 @@ static gemel_status jvp_invoke(gemel_derive *call) {
   return status != GEMEL_OK ? status : gemel__jvp_done(call);
 }
 
-/* ---- Samples ---- */
-
-/* A body of two inputs and two outputs that every dtype goes through. */
-static gemel_status build_body(gemel_graph *body, gemel_dtype dtype) {
-  gemel_context *context = gemel_graph_context(body);
-  gemel_dim dims[2] = {gemel_dim_symbol(context, "N"), gemel_dim_symbol(context, "M")};
-  int64_t axis = 0;
-  gemel_value x = gemel_input(body, "x", gemel_type_new(context, dtype, 2, dims, 0));
-  gemel_value y = gemel_input(body, "y", gemel_type_new(context, dtype, 1, &dims[1], 0));
-  gemel_value z = gemel_add(gemel_mul(x, y), x);
-  gemel_output(z, "z");
-  return gemel_output(gemel_sum_with(z, .axes = {1, &axis}), "total");
-}
-
-/* The attribute holds the context's own copy of the body, so nobody has to release it. */
-static gemel_status sample_invoke(gemel_sample *sample) {
-  uint32_t op = gemel__op_find(sample->context, "invoke"), id;
-  gemel_graph *body = gemel_graph_new(sample->context, NULL);
-  int64_t shape[2];
-  gemel_status status = body == NULL ? GEMEL_NO_MEMORY : build_body(body, sample->dtype);
-  if (status == GEMEL_OK) {
-    gemel_attr attr = gemel_attr_graph("body", body);
-    status = gemel__attrs_intern(sample->context, gemel__op_at(sample->context, op), 1, &attr, &id,
-                                 NULL);
-  }
-  gemel_graph_unref(body);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  gemel__sample_attr(sample, gemel__attrs_at(sample->context, id)->values[0]);
-  gemel__sample_shape(sample, 2, shape);
-  gemel__sample_input(sample, sample->dtype, 2, shape, GEMEL_RANGE_ANY);
-  gemel__sample_input(sample, sample->dtype, 1, &shape[1], GEMEL_RANGE_ANY);
-  return gemel__sample_status(sample);
-}
-
 /* ---- Kernel ---- */
 
 /* A compiled body and the tensors that it is called with, whose data pointers are set at each call;
@@ -309,6 +272,5 @@ const gemel__hooks gemel__hooks_invoke = {
     .infer = infer_invoke,
     .grad = grad_invoke,
     .jvp = jvp_invoke,
-    .sample = sample_invoke,
     .kernels = invoke_kernels,
 };

@@ -1,4 +1,4 @@
-# Operations: the tables, and for each family its type rule, gradient, sampler and CPU kernel.
+# Operations: the tables, and for each family its type rule, gradient and CPU kernel.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_a_SOURCES += %reldir%/along-run.c
@@ -14,7 +14,6 @@ libgemel_a_SOURCES += %reldir%/conv-gemm.c
 libgemel_a_SOURCES += %reldir%/conv-kernels.c
 libgemel_a_SOURCES += %reldir%/conv-onednn.c
 libgemel_a_SOURCES += %reldir%/conv-plain.c
-libgemel_a_SOURCES += %reldir%/conv-sample.c
 libgemel_a_SOURCES += %reldir%/conv.c
 libgemel_a_SOURCES += %reldir%/conv.def
 libgemel_a_SOURCES += %reldir%/conv.h
@@ -31,7 +30,6 @@ libgemel_a_SOURCES += %reldir%/elementwise-loops.h
 libgemel_a_SOURCES += %reldir%/elementwise-math.h
 libgemel_a_SOURCES += %reldir%/elementwise-normal.h
 libgemel_a_SOURCES += %reldir%/elementwise-plain.c
-libgemel_a_SOURCES += %reldir%/elementwise-sample.c
 libgemel_a_SOURCES += %reldir%/elementwise-signed.c
 libgemel_a_SOURCES += %reldir%/elementwise-unsigned.c
 libgemel_a_SOURCES += %reldir%/elementwise.c
@@ -48,7 +46,6 @@ libgemel_a_SOURCES += %reldir%/ops.h
 libgemel_a_SOURCES += %reldir%/pool-lanes-loops.h
 libgemel_a_SOURCES += %reldir%/pool-lanes.c
 libgemel_a_SOURCES += %reldir%/pool-plain.c
-libgemel_a_SOURCES += %reldir%/pool-sample.c
 libgemel_a_SOURCES += %reldir%/pool.c
 libgemel_a_SOURCES += %reldir%/pool.h
 libgemel_a_SOURCES += %reldir%/random-function.h
@@ -66,15 +63,12 @@ libgemel_a_SOURCES += %reldir%/reduce.c
 libgemel_a_SOURCES += %reldir%/reduce.h
 libgemel_a_SOURCES += %reldir%/rule.c
 libgemel_a_SOURCES += %reldir%/rule.h
-libgemel_a_SOURCES += %reldir%/sampling.c
-libgemel_a_SOURCES += %reldir%/sampling.h
 libgemel_a_SOURCES += %reldir%/scalar.def
 libgemel_a_SOURCES += %reldir%/scan-derive.c
 libgemel_a_SOURCES += %reldir%/scan-derive.h
 libgemel_a_SOURCES += %reldir%/scan-grad.c
 libgemel_a_SOURCES += %reldir%/scan-jvp.c
 libgemel_a_SOURCES += %reldir%/scan-run.c
-libgemel_a_SOURCES += %reldir%/scan-sample.c
 libgemel_a_SOURCES += %reldir%/scan-save.c
 libgemel_a_SOURCES += %reldir%/scan.c
 libgemel_a_SOURCES += %reldir%/scan.h

@@ -359,7 +359,6 @@ static void cost_of(const gemel_kernel_call *call, gemel__pool_kind kind, double
   const gemel__hooks gemel__hooks_##name = {.infer = infer_##name,                                 \
                                             .grad = grad_##name,                                   \
                                             .jvp = jvp_##name,                                     \
-                                            .sample = gemel__sample_##name,                        \
                                             .kernels = gemel__##name##_kernels,                    \
                                             .cost = cost_##name,                                   \
                                             .normalize = normalize_##form,                         \

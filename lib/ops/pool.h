@@ -57,10 +57,4 @@ extern const gemel_kernel gemel__max_pool_pick_kernels[];
 extern const gemel_kernel gemel__avg_pool_kernels[];
 extern const gemel_kernel gemel__avg_pool_grad_kernels[];
 
-gemel_status gemel__sample_max_pool(gemel_sample *sample);
-gemel_status gemel__sample_max_pool_grad(gemel_sample *sample);
-gemel_status gemel__sample_max_pool_pick(gemel_sample *sample);
-gemel_status gemel__sample_avg_pool(gemel_sample *sample);
-gemel_status gemel__sample_avg_pool_grad(gemel_sample *sample);
-
 #endif

@@ -18,7 +18,6 @@
 #include "core/error.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 /* ---- Type rules ---- */
 
@@ -62,47 +61,6 @@ static gemel_status infer_reals(gemel_infer *call) {
                             gemel_dtype_name(dtype));
   }
   return infer_numbers(call);
-}
-
-/* ---- Samples ---- */
-
-static gemel_status sample_numbers(gemel_sample *sample) {
-  static const int64_t two = 2;
-  int64_t shape[GEMEL_MAX_RANK];
-  gemel_dim dims[GEMEL_MAX_RANK];
-  int rank = (int)gemel__sample_int(sample, 0, 4);
-  gemel__sample_shape(sample, rank, shape);
-  gemel__sample_input(sample, GEMEL_U64, 1, &two, GEMEL_RANGE_ANY);
-  for (int k = 0; k < rank; k++) {
-    dims[k] = k == 0 && gemel__sample_chance(sample, 3)
-                  ? gemel__sample_size(sample, 0, shape[k] + 1)
-                  : gemel_dim_constant(sample->context, shape[k]);
-  }
-  gemel__sample_dims(sample, "shape", (size_t)rank, dims);
-  gemel__sample_attr(sample, gemel_attr_dtype("dtype", sample->dtype));
-  return gemel__sample_status(sample);
-}
-
-static gemel_status sample_bits(gemel_sample *sample) {
-  return gemel_dtype_kind(sample->dtype) == GEMEL_KIND_UNSIGNED ? sample_numbers(sample)
-                                                                : GEMEL_DECLINED;
-}
-
-static gemel_status sample_uniform(gemel_sample *sample) {
-  return gemel_dtype_kind(sample->dtype) == GEMEL_KIND_FLOAT ? sample_numbers(sample)
-                                                             : GEMEL_DECLINED;
-}
-
-/* A reference takes a while for each: there are no more than make two pieces, but where nothing is
- * compared but bits of several threads. */
-static gemel_status sample_normal(gemel_sample *sample) {
-  enum { FEW = 600, WITH_REFERENCE = 1 << 14 };
-  int64_t limit = sample->max_elements;
-  gemel_status status;
-  sample->max_elements = limit > FEW && limit < WITH_REFERENCE ? FEW : limit;
-  status = sample_uniform(sample);
-  sample->max_elements = limit;
-  return status;
 }
 
 /* ---- Kernels ---- */
@@ -222,20 +180,17 @@ static unsigned facts_normal(const gemel__fact_call *call) {
 const gemel__hooks gemel__hooks_random_bits = {.infer = infer_bits,
                                                .grad = gemel__grad_nothing,
                                                .jvp = gemel__jvp_nothing,
-                                               .sample = sample_bits,
                                                .kernels = bits_kernels,
                                                .cost = cost_numbers};
 const gemel__hooks gemel__hooks_random_uniform = {.infer = infer_reals,
                                                   .grad = gemel__grad_nothing,
                                                   .jvp = gemel__jvp_nothing,
-                                                  .sample = sample_uniform,
                                                   .kernels = uniform_kernels,
                                                   .cost = cost_numbers,
                                                   .facts = facts_uniform};
 const gemel__hooks gemel__hooks_random_normal = {.infer = infer_reals,
                                                  .grad = gemel__grad_nothing,
                                                  .jvp = gemel__jvp_nothing,
-                                                 .sample = sample_normal,
                                                  .kernels = normal_kernels,
                                                  .cost = cost_numbers,
                                                  .facts = facts_normal};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sum, prod, max and argmax: type rules, derivatives and samples. How they run is in reduce-run.c
- * and reduce-argmax.c.
+ * sum, prod, max and argmax: type rules and derivatives. How they run is in reduce-run.c and
+ * reduce-argmax.c.
  *
  * The derivative of a product is made of products of all the others. Along an axis of known size
  * these come from halving: elements are multiplied in pairs, the products of the other pairs are
@@ -20,7 +20,6 @@
 #include "ops/reduce.h"
 #include "ops/batch.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 /* ---- Types ---- */
 
@@ -461,88 +460,6 @@ static gemel_status jvp_argmax(gemel_derive *call) {
   return GEMEL_OK;
 }
 
-/* ---- Samples ---- */
-
-enum { USUAL_RANK = 4 };
-
-static int64_t below(gemel_sample *call, uint64_t bound) {
-  return (int64_t)(call->random(call->user) % bound);
-}
-
-/* Sizes of a random operand of rank 0 to 4, or the wanted one, with at most LIMIT elements. */
-static int sample_shape(gemel_sample *call, int least_rank, int64_t limit, int64_t *shape) {
-  int rank = gemel__sample_rank(call, least_rank, USUAL_RANK), axis;
-  int64_t room = limit > 1 ? limit : 1;
-  if (rank > USUAL_RANK) {
-    gemel__sample_shape(call, rank, shape);
-    return rank;
-  }
-  for (axis = 0; axis < rank; axis++) {
-    int64_t die = below(call, 16);
-    int64_t size = die == 0 ? 0 : die < 3 ? 1 : die < 13 ? 2 + below(call, 4) : 2 + below(call, 40);
-    shape[axis] = size > room ? room : size;
-    room /= shape[axis] > 0 ? shape[axis] : 1;
-  }
-  gemel__sample_grow(call, limit, rank, shape);
-  return rank;
-}
-
-static gemel_status sample_input(gemel_sample *call, int rank, const int64_t *shape) {
-  call->n_inputs = 1;
-  call->ranges[0] = GEMEL_RANGE_ANY;
-  call->inputs[0] = gemel_type_of_shape(call->context, call->dtype, rank, shape);
-  return gemel_type_is_none(call->inputs[0]) ? GEMEL_NO_MEMORY : GEMEL_OK;
-}
-
-/* Random axes, counted from either end; none at all one time in four, which means all. Reduced
- * sizes are at least LEAST and at most MOST. */
-static gemel_status sample_axes(gemel_sample *call, int64_t limit, int64_t least, int64_t most) {
-  int64_t shape[GEMEL_MAX_RANK], *axes = call->storage.ints;
-  int rank = sample_shape(call, 0, limit, shape), axis;
-  int all = below(call, 4) == 0;
-  size_t n = 0;
-  for (axis = 0; axis < rank; axis++) {
-    if (all || below(call, 2) == 0) {
-      axes[n++] = below(call, 2) == 0 ? axis : axis - rank;
-      shape[axis] = shape[axis] < least ? least : shape[axis] > most ? most : shape[axis];
-    }
-  }
-  call->storage_used = n;
-  call->attrs[0] = gemel_attr_ints("axes", n, axes);
-  if (all) {
-    memset(&call->attrs[0], 0, sizeof call->attrs[0]);
-    call->attrs[0].name = "axes";
-    call->attrs[0].kind = GEMEL_ATTR_NONE;
-  }
-  call->attrs[1] = gemel_attr_int("keepdims", below(call, 2));
-  call->n_attrs = 2;
-  return sample_input(call, rank, shape);
-}
-
-static gemel_status sample_sum(gemel_sample *call) {
-  return sample_axes(call, call->max_elements, 0, INT64_MAX);
-}
-
-/* Short, or else products overflow and say nothing. */
-static gemel_status sample_prod(gemel_sample *call) {
-  int64_t limit = call->max_elements < 64 ? call->max_elements : 64;
-  return sample_axes(call, limit, 0, 3);
-}
-
-static gemel_status sample_max(gemel_sample *call) {
-  return sample_axes(call, call->max_elements, 1, INT64_MAX);
-}
-
-static gemel_status sample_argmax(gemel_sample *call) {
-  int64_t shape[GEMEL_MAX_RANK];
-  int rank = sample_shape(call, 1, call->max_elements, shape);
-  int axis = (int)below(call, (uint64_t)rank);
-  shape[axis] += shape[axis] == 0;
-  call->attrs[0] = gemel_attr_int("axis", below(call, 2) == 0 ? axis : axis - rank);
-  call->n_attrs = 1;
-  return sample_input(call, rank, shape);
-}
-
 /* ---- Hooks ---- */
 
 static double elements(const gemel_view *view) {
@@ -621,7 +538,6 @@ static gemel_status batch_axes(gemel__batch *call) {
 const gemel__hooks gemel__hooks_sum = {.infer = infer_total,
                                        .grad = grad_sum,
                                        .jvp = jvp_sum,
-                                       .sample = sample_sum,
                                        .kernels = gemel__sum_kernels,
                                        .cost = cost,
                                        .normalize = normalize_axes,
@@ -630,7 +546,6 @@ const gemel__hooks gemel__hooks_sum = {.infer = infer_total,
 const gemel__hooks gemel__hooks_prod = {.infer = infer_total,
                                         .grad = grad_prod,
                                         .jvp = jvp_prod,
-                                        .sample = sample_prod,
                                         .kernels = gemel__prod_kernels,
                                         .cost = cost,
                                         .normalize = normalize_axes,
@@ -639,7 +554,6 @@ const gemel__hooks gemel__hooks_prod = {.infer = infer_total,
 const gemel__hooks gemel__hooks_max = {.infer = infer_max,
                                        .grad = grad_max,
                                        .jvp = jvp_max,
-                                       .sample = sample_max,
                                        .kernels = gemel__max_kernels,
                                        .cost = cost,
                                        .normalize = normalize_axes,
@@ -648,7 +562,6 @@ const gemel__hooks gemel__hooks_max = {.infer = infer_max,
 const gemel__hooks gemel__hooks_argmax = {.infer = infer_argmax,
                                           .grad = grad_argmax,
                                           .jvp = jvp_argmax,
-                                          .sample = sample_argmax,
                                           .kernels = gemel__argmax_kernels,
                                           .cost = cost,
                                           .normalize = normalize_axis,

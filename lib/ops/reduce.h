@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the reduce family share: reduce.c (types, derivatives, samples), reduce-run.c
- * (how a reduction is cut into blocks and threads), reduce-argmax.c (the same for argmax) and
+ * What the files of the reduce family share: reduce.c (types, derivatives), reduce-run.c (how a
+ * reduction is cut into blocks and threads), reduce-argmax.c (the same for argmax) and
  * reduce-kernels.c (the loops on contiguous elements).
  */
 #ifndef GEMEL__OPS_REDUCE_H

@@ -2,7 +2,7 @@
  *
  * scan: a body applied again and again, each time to the states that it gave the time before and to
  * the next row of each sequence. This file has its type rule; scan-run.c runs it, scan-grad.c
- * and scan-jvp.c differentiate it, scan-sample.c draws instances.
+ * and scan-jvp.c differentiate it.
  */
 #include "ops/scan.h"
 
@@ -325,7 +325,6 @@ const gemel__hooks gemel__hooks_scan = {
     .infer = infer_scan,
     .grad = gemel__scan_grad,
     .jvp = gemel__scan_jvp,
-    .sample = gemel__scan_sample,
     .kernels = gemel__scan_kernels,
     .normalize = normalize_scan,
     .follows = follows,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan: what its type rule, kernel, derivatives, sampler and the passes on loops have in common.
+ * scan: what its type rule, kernel, derivatives and the passes on loops have in common.
  *
  * Operands: `steps` if limited, initial values of the states, sequences, constants, run-time sizes.
  * Inputs of the body: states, a row of each sequence, constants. Outputs of the body: the next
@@ -84,7 +84,6 @@ gemel_value gemel__scan_as_row(gemel_value x, gemel_location where);
 
 gemel_status gemel__scan_grad(gemel_derive *call);
 gemel_status gemel__scan_jvp(gemel_derive *call);
-gemel_status gemel__scan_sample(gemel_sample *sample);
 extern const gemel_kernel gemel__scan_kernels[];
 
 #endif

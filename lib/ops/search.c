@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 enum { WORTH_THREADS = 1 << 12 };
 
@@ -32,20 +31,6 @@ static gemel_status infer_searchsorted(gemel_infer *call) {
   }
   GEMEL__TRY(gemel__rule_same_dtype(call, 0, 1));
   return gemel__rule_result(call, GEMEL_I64, rank, dims);
-}
-
-static gemel_status sample_searchsorted(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK];
-  gemel__sample_shape(sample, 1, shape);
-  gemel__sample_input(sample, sample->dtype, 1, shape, GEMEL_RANGE_ANY);
-  int rank = gemel__sample_rank(sample, 0, 4);
-  gemel__sample_shape(sample, rank, shape);
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  if (gemel__sample_chance(sample, 2)) {
-    const char *side = gemel__sample_chance(sample, 4) ? "left" : "right";
-    gemel__sample_attr(sample, gemel_attr_string("side", side));
-  }
-  return gemel__sample_status(sample);
 }
 
 /* ---- Kernel ---- */
@@ -115,7 +100,6 @@ static const gemel_kernel kernels[] = {{"plain", NULL, run_searchsorted}, {NULL,
 const gemel__hooks gemel__hooks_searchsorted = {.infer = infer_searchsorted,
                                                 .grad = gemel__grad_nothing,
                                                 .jvp = gemel__jvp_nothing,
-                                                .sample = sample_searchsorted,
                                                 .kernels = kernels,
                                                 .cost = cost,
                                                 .facts = gemel__facts_nonnegative};

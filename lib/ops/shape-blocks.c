@@ -12,7 +12,6 @@
 #include "cpu/walk.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -138,38 +137,6 @@ static gemel_status jvp_pad(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-static int64_t spread_size(int64_t n, int64_t interior) {
-  return n > 0 ? n + (n - 1) * interior : 0;
-}
-
-static gemel_status sample_pad(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK], low[GEMEL_MAX_RANK], high[GEMEL_MAX_RANK];
-  int64_t interior[GEMEL_MAX_RANK], left = sample->max_elements;
-  int rank = gemel__sample_rank(sample, 0, 4);
-  int with_interior = gemel__sample_chance(sample, 2);
-  gemel__sample_shape(sample, rank, shape);
-  for (int k = 0; k < rank; k++) {
-    int64_t out;
-    interior[k] = with_interior ? gemel__sample_int(sample, 0, 2) : 0;
-    low[k] = gemel__sample_int(sample, -2, 3);
-    high[k] = gemel__sample_int(sample, -2, 3);
-    out = spread_size(shape[k], interior[k]) + low[k] + high[k];
-    if (out < 0 || out > left) {
-      low[k] = high[k] = interior[k] = 0;
-      out = shape[k];
-    }
-    left /= out > 0 ? out : 1;
-  }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  gemel__sample_input(sample, sample->dtype, 0, NULL, GEMEL_RANGE_ANY);
-  gemel__sample_ints(sample, "low", (size_t)rank, low);
-  gemel__sample_ints(sample, "high", (size_t)rank, high);
-  if (with_interior) {
-    gemel__sample_ints(sample, "interior", (size_t)rank, interior);
-  }
-  return gemel__sample_status(sample);
-}
-
 /* Elements FIRST..FIRST + COUNT - 1 of an axis of N land inside the result. */
 static int64_t landing(int64_t n, padding p, int64_t out, int64_t *first) {
   int64_t step = p.interior + 1;
@@ -215,7 +182,6 @@ static gemel_status normalize_pad(gemel_normalize *call) {
 const gemel__hooks gemel__hooks_pad = {.infer = infer_pad,
                                        .grad = grad_pad,
                                        .jvp = jvp_pad,
-                                       .sample = sample_pad,
                                        .kernels = pad_kernels,
                                        .cost = gemel__cost_move,
                                        .normalize = normalize_pad,
@@ -322,26 +288,6 @@ static gemel_status jvp_join(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-static gemel_status sample_join(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK];
-  int rank = gemel__sample_rank(sample, 1, 4);
-  int axis = (int)gemel__sample_int(sample, 0, rank - 1);
-  int count = (int)gemel__sample_int(sample, 1, 4);
-  int64_t limit = sample->max_elements;
-  sample->max_elements = limit >= 4 ? limit / 4 : limit;
-  gemel__sample_shape(sample, rank, shape);
-  sample->max_elements = limit;
-  for (int k = 0; k < count; k++) {
-    shape[axis] = shape[axis] > 0 ? gemel__sample_int(sample, 0, shape[axis]) : 0;
-    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  }
-  if (gemel__sample_chance(sample, 3)) {
-    axis -= rank;
-  }
-  gemel__sample_attr(sample, gemel_attr_int("axis", axis));
-  return gemel__sample_status(sample);
-}
-
 /* Copies the block of PART's shape between PART and the place OFFSET along AXIS of WHOLE. */
 static void copy_part(const gemel_kernel_call *call, const gemel_view *whole,
                       const gemel_view *part, int axis, int64_t offset, int to_part) {
@@ -399,7 +345,6 @@ static unsigned join_facts(const gemel__fact_call *call) {
 const gemel__hooks gemel__hooks_join = {.infer = infer_join,
                                         .grad = grad_join,
                                         .jvp = jvp_join,
-                                        .sample = sample_join,
                                         .kernels = join_kernels,
                                         .cost = gemel__cost_move,
                                         .normalize = normalize_join,
@@ -490,29 +435,6 @@ static gemel_status jvp_split(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-static gemel_status sample_split(gemel_sample *sample) {
-  enum { FEW = 4, MANY = 12 };
-  int64_t shape[GEMEL_MAX_RANK], sizes[MANY], left;
-  int rank = gemel__sample_rank(sample, 1, 4);
-  int axis = (int)gemel__sample_int(sample, 0, rank - 1);
-  int count = gemel__sample_chance(sample, 4) ? (int)gemel__sample_int(sample, FEW + 1, MANY)
-                                              : (int)gemel__sample_int(sample, 1, FEW);
-  gemel__sample_shape(sample, rank, shape);
-  left = shape[axis];
-  for (int k = 0; k < count - 1; k++) {
-    sizes[k] = gemel__sample_int(sample, 0, left);
-    left -= sizes[k];
-  }
-  sizes[count - 1] = left;
-  if (gemel__sample_chance(sample, 3)) {
-    axis -= rank;
-  }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  gemel__sample_sizes(sample, "sizes", (size_t)count, sizes);
-  gemel__sample_attr(sample, gemel_attr_int("axis", axis));
-  return gemel__sample_status(sample);
-}
-
 static gemel_status run_split(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0];
   int axis = gemel__axis(call->attrs[1].u.i, x->rank);
@@ -534,7 +456,6 @@ static gemel_status normalize_split(gemel_normalize *call) {
 const gemel__hooks gemel__hooks_split = {.infer = infer_split,
                                          .grad = grad_split,
                                          .jvp = jvp_split,
-                                         .sample = sample_split,
                                          .kernels = split_kernels,
                                          .cost = gemel__cost_move,
                                          .normalize = normalize_split,

@@ -12,7 +12,6 @@
 #include "cpu/walk.h"
 #include "ops/batch.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
 
@@ -104,25 +103,6 @@ static gemel_status jvp_dimshuffle(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-static gemel_status sample_dimshuffle(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK], permutation[GEMEL_MAX_RANK], order[2 * GEMEL_MAX_RANK];
-  int rank = gemel__sample_rank(sample, 0, 4);
-  size_t count = 0;
-  gemel__sample_shape(sample, rank, shape);
-  gemel__sample_permutation(sample, rank, permutation);
-  for (int k = 0; k < rank; k++) {
-    if (gemel__sample_chance(sample, 4) && count + (size_t)(rank - k) < GEMEL_MAX_RANK) {
-      order[count++] = -1;
-    }
-    if (shape[permutation[k]] != 1 || gemel__sample_chance(sample, 2)) {
-      order[count++] = permutation[k];
-    }
-  }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  gemel__sample_ints(sample, "order", count, order);
-  return gemel__sample_status(sample);
-}
-
 static gemel_status view_dimshuffle(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
                                     int64_t *offset) {
   const gemel_view *x = &call->inputs[0];
@@ -152,7 +132,6 @@ static gemel_status batch_dimshuffle(gemel__batch *call) {
 const gemel__hooks gemel__hooks_dimshuffle = {.infer = infer_dimshuffle,
                                               .grad = grad_dimshuffle,
                                               .jvp = jvp_dimshuffle,
-                                              .sample = sample_dimshuffle,
                                               .kernels = dimshuffle_kernels,
                                               .view = view_dimshuffle,
                                               .cost = gemel__cost_move,
@@ -216,35 +195,6 @@ static gemel_status grad_reshape(gemel_derive *call) {
 static gemel_status jvp_reshape(gemel_derive *call) {
   call->d_outputs[0] = reshape_like(call->d_inputs[0], call->outputs[0], call->where);
   return gemel__jvp_done(call);
-}
-
-/* Cuts a random shape into prime factors and puts them together anew. */
-static gemel_status sample_reshape(gemel_sample *sample) {
-  int64_t from[GEMEL_MAX_RANK], to[GEMEL_MAX_RANK];
-  int rank = gemel__sample_rank(sample, 0, 4), to_rank = gemel__sample_rank(sample, 1, 4);
-  int64_t count = 1;
-  gemel__sample_shape(sample, rank, from);
-  for (int k = 0; k < rank; k++) {
-    count *= from[k];
-  }
-  for (int k = 0; k < to_rank; k++) {
-    to[k] = 1;
-  }
-  for (int64_t p = 2; p <= count; p++) {
-    for (; count % p == 0 && count > 1; count /= p) {
-      to[gemel__sample_int(sample, 0, to_rank - 1)] *= p;
-    }
-  }
-  if (count == 0) {
-    gemel__sample_shape(sample, to_rank, to);
-    to[gemel__sample_int(sample, 0, to_rank - 1)] = 0;
-  }
-  if (count == 1 && to_rank == 1 && to[0] == 1 && gemel__sample_chance(sample, 2)) {
-    to_rank = 0;
-  }
-  gemel__sample_input(sample, sample->dtype, rank, from, GEMEL_RANGE_ANY);
-  gemel__sample_sizes(sample, "shape", (size_t)to_rank, to);
-  return gemel__sample_status(sample);
 }
 
 /* Axes of which both x's and the result's are made, row-major: the sizes, x's strides, and the axis
@@ -373,7 +323,6 @@ static gemel_status batch_reshape(gemel__batch *call) {
 const gemel__hooks gemel__hooks_reshape = {.infer = infer_reshape,
                                            .grad = grad_reshape,
                                            .jvp = jvp_reshape,
-                                           .sample = sample_reshape,
                                            .kernels = reshape_kernels,
                                            .view = view_reshape,
                                            .cost = gemel__cost_move,
@@ -441,26 +390,6 @@ static gemel_status jvp_broadcast_to(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-/* Fills FROM with a shape that broadcasts to SHAPE; returns its rank. */
-static int sample_broadcastable(gemel_sample *sample, int rank, const int64_t *shape,
-                                int64_t *from) {
-  int from_rank = (int)gemel__sample_int(sample, 0, rank);
-  for (int k = 0; k < from_rank; k++) {
-    from[k] = gemel__sample_chance(sample, 3) ? 1 : shape[rank - from_rank + k];
-  }
-  return from_rank;
-}
-
-static gemel_status sample_broadcast_to(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK], from[GEMEL_MAX_RANK];
-  int rank = gemel__sample_rank(sample, 0, 4), from_rank;
-  gemel__sample_shape(sample, rank, shape);
-  from_rank = sample_broadcastable(sample, rank, shape, from);
-  gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_RANGE_ANY);
-  gemel__sample_sizes(sample, "shape", (size_t)rank, shape);
-  return gemel__sample_status(sample);
-}
-
 /* Writes strides with which X looks like something of RANK axes of SHAPE. */
 static void broadcast_strides(const gemel_view *x, int rank, const int64_t *shape,
                               int64_t *strides) {
@@ -494,7 +423,6 @@ static gemel_status batch_broadcast_to(gemel__batch *call) {
 const gemel__hooks gemel__hooks_broadcast_to = {.infer = infer_broadcast_to,
                                                 .grad = grad_broadcast_to,
                                                 .jvp = jvp_broadcast_to,
-                                                .sample = sample_broadcast_to,
                                                 .kernels = broadcast_to_kernels,
                                                 .view = view_broadcast_to,
                                                 .cost = gemel__cost_move,
@@ -526,16 +454,6 @@ static gemel_status jvp_fill(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-static gemel_status sample_fill(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK], from[GEMEL_MAX_RANK];
-  int rank = gemel__sample_rank(sample, 0, 4), from_rank;
-  gemel__sample_shape(sample, rank, shape);
-  from_rank = sample_broadcastable(sample, rank, shape, from);
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  gemel__sample_input(sample, sample->dtype, from_rank, from, GEMEL_RANGE_ANY);
-  return gemel__sample_status(sample);
-}
-
 static gemel_status run_fill(const gemel_kernel_call *call) {
   const gemel_view *out = &call->outputs[0], *value = &call->inputs[1];
   int64_t strides[GEMEL_MAX_RANK];
@@ -550,7 +468,6 @@ static const gemel_kernel fill_kernels[] = {{"plain", NULL, run_fill}, {NULL, NU
 const gemel__hooks gemel__hooks_fill = {.infer = infer_fill,
                                         .grad = grad_fill,
                                         .jvp = jvp_fill,
-                                        .sample = sample_fill,
                                         .kernels = fill_kernels,
                                         .cost = gemel__cost_move,
                                         .moves = 2};
@@ -582,21 +499,6 @@ static gemel_status jvp_reverse(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-static gemel_status sample_reverse(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK], axes[GEMEL_MAX_RANK];
-  int rank = gemel__sample_rank(sample, 0, 4);
-  size_t count = 0;
-  gemel__sample_shape(sample, rank, shape);
-  for (int k = 0; k < rank; k++) {
-    if (gemel__sample_chance(sample, 2)) {
-      axes[count++] = gemel__sample_chance(sample, 4) ? k - rank : k;
-    }
-  }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  gemel__sample_ints(sample, "axes", count, axes);
-  return gemel__sample_status(sample);
-}
-
 static gemel_status view_reverse(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
                                  int64_t *offset) {
   const gemel_view *x = &call->inputs[0];
@@ -624,7 +526,6 @@ static gemel_status normalize_reverse(gemel_normalize *call) {
 const gemel__hooks gemel__hooks_reverse = {.infer = infer_reverse,
                                            .grad = grad_reverse,
                                            .jvp = jvp_reverse,
-                                           .sample = sample_reverse,
                                            .kernels = reverse_kernels,
                                            .view = view_reverse,
                                            .cost = gemel__cost_move,

@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 #include "ops/softmax.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
@@ -210,67 +209,6 @@ static gemel_status jvp_cross_entropy(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-/* ---- Samples ---- */
-
-static int sample_logits(gemel_sample *sample, int64_t *shape, int *axis) {
-  int rank = gemel__sample_rank(sample, 1, 4);
-  gemel__sample_shape(sample, rank, shape);
-  *axis = (int)gemel__sample_int(sample, 0, rank - 1);
-  if (gemel__sample_chance(sample, 2)) {
-    *axis = rank - 1;
-  }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_MODERATE);
-  return rank;
-}
-
-static void sample_axis(gemel_sample *sample, int axis, int rank) {
-  if (axis != rank - 1 || gemel__sample_chance(sample, 2)) {
-    gemel__sample_attr(
-        sample, gemel_attr_int("axis", gemel__sample_chance(sample, 3) ? axis - rank : axis));
-  }
-}
-
-static gemel_status sample_softmax(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK];
-  int axis, rank;
-  if (gemel_dtype_kind(sample->dtype) != GEMEL_KIND_FLOAT) {
-    return GEMEL_DECLINED;
-  }
-  rank = sample_logits(sample, shape, &axis);
-  sample_axis(sample, axis, rank);
-  return gemel__sample_status(sample);
-}
-
-static gemel_status sample_cross_entropy(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK];
-  int axis, rank;
-  if (gemel_dtype_kind(sample->dtype) != GEMEL_KIND_FLOAT) {
-    return GEMEL_DECLINED;
-  }
-  rank = sample_logits(sample, shape, &axis);
-  if (gemel__sample_chance(sample, 2)) {
-    static const gemel_dtype integers[] = {GEMEL_I64, GEMEL_I32, GEMEL_U8, GEMEL_U64};
-    int64_t classes = shape[axis], rest[GEMEL_MAX_RANK];
-    if (classes == 0) {
-      classes = shape[axis] = 1;
-      sample->inputs[0] = gemel_type_of_shape(sample->context, sample->dtype, rank, shape);
-    }
-    for (int k = 0, j = 0; k < rank; k++) {
-      if (k != axis) {
-        rest[j++] = shape[k];
-      }
-    }
-    gemel__sample_input(sample, integers[gemel__sample_int(sample, 0, 3)], rank - 1, rest,
-                        GEMEL_RANGE_INDEX);
-    sample->low[1] = 0;
-    sample->high[1] = classes;
-  } else {
-    gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  }
-  sample_axis(sample, axis, rank);
-  return gemel__sample_status(sample);
-}
-
 /* ---- Kernels ---- */
 
 static gemel_status run_softmax(const gemel_kernel_call *call) {
@@ -320,7 +258,6 @@ static gemel_status normalize_axis(gemel_normalize *call) {
 const gemel__hooks gemel__hooks_softmax = {.infer = infer_softmax,
                                            .grad = grad_softmax,
                                            .jvp = jvp_softmax,
-                                           .sample = sample_softmax,
                                            .kernels = softmax_kernels,
                                            .cost = cost_lanes,
                                            .normalize = normalize_axis,
@@ -328,7 +265,6 @@ const gemel__hooks gemel__hooks_softmax = {.infer = infer_softmax,
 const gemel__hooks gemel__hooks_cross_entropy = {.infer = infer_cross_entropy,
                                                  .grad = grad_cross_entropy,
                                                  .jvp = jvp_cross_entropy,
-                                                 .sample = sample_cross_entropy,
                                                  .kernels = loss_kernels,
                                                  .cost = cost_lanes,
                                                  .normalize = normalize_axis};

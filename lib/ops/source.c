@@ -8,7 +8,6 @@
 #include "cpu/walk.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 /* ---- input ---- */
 
@@ -64,27 +63,11 @@ static gemel_status run_size(const gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 
-static gemel_status sample_size(gemel_sample *sample) {
-  if (sample->dtype != GEMEL_I64) {
-    return GEMEL_DECLINED;
-  }
-  if (gemel__sample_chance(sample, 2)) {
-    gemel_dim dim = gemel__sample_size(sample, -3, 9);
-    gemel_dim two = gemel_dim_constant(sample->context, 2);
-    gemel__sample_attr(sample, gemel_attr_dim("value", gemel_dim_mul(sample->context, dim, two)));
-  } else {
-    gemel_dim dim = gemel_dim_constant(sample->context, gemel__sample_int(sample, -3, 9));
-    gemel__sample_attr(sample, gemel_attr_dim("value", dim));
-  }
-  return gemel__sample_status(sample);
-}
-
 static const gemel_kernel size_kernels[] = {{"plain", NULL, run_size}, {NULL, NULL, NULL}};
 
 const gemel__hooks gemel__hooks_size = {.infer = infer_size,
                                         .grad = gemel__grad_nothing,
                                         .jvp = gemel__jvp_nothing,
-                                        .sample = sample_size,
                                         .kernels = size_kernels};
 
 /* ---- arange ---- */
@@ -141,19 +124,6 @@ static gemel_status run_arange(const gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 
-static gemel_status sample_arange(gemel_sample *sample) {
-  int64_t top = sample->max_elements < 12 ? sample->max_elements : 12;
-  if (sample->dtype == GEMEL_BOOL) {
-    return GEMEL_DECLINED;
-  }
-  gemel_dim n = gemel__sample_chance(sample, 3)
-                    ? gemel__sample_size(sample, 0, top + 1)
-                    : gemel_dim_constant(sample->context, gemel__sample_int(sample, 0, top));
-  gemel__sample_attr(sample, gemel_attr_dim("n", n));
-  gemel__sample_attr(sample, gemel_attr_dtype("dtype", sample->dtype));
-  return gemel__sample_status(sample);
-}
-
 /* 0, 1, ... in a dtype that doesn't wrap; too large for f16 it is inf. */
 static unsigned arange_facts(const gemel__fact_call *call) {
   return GEMEL__NOT_NAN |
@@ -165,7 +135,6 @@ static const gemel_kernel arange_kernels[] = {{"plain", NULL, run_arange}, {NULL
 const gemel__hooks gemel__hooks_arange = {.infer = infer_arange,
                                           .grad = gemel__grad_nothing,
                                           .jvp = gemel__jvp_nothing,
-                                          .sample = sample_arange,
                                           .kernels = arange_kernels,
                                           .cost = gemel__cost_move,
                                           .facts = arange_facts};

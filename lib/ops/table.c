@@ -156,7 +156,6 @@ static gemel_status register_row(gemel_context *context, const struct gemel__row
                             .infer = row->hooks->infer,
                             .grad = row->hooks->grad,
                             .jvp = row->hooks->jvp,
-                            .sample = row->hooks->sample,
                             .kernels = row->hooks->kernels,
                             .view = row->hooks->view,
                             .cost = row->hooks->cost,

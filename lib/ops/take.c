@@ -17,7 +17,6 @@
 #include <gemel/composite.h>
 #include "core/error.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 #include "ops/take.h"
 
 static const gemel_value null_value = {NULL, 0, 0};
@@ -331,92 +330,6 @@ static gemel_status jvp_put(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-/* ---- Samples ---- */
-
-static int64_t count_of(int rank, const int64_t *shape) {
-  int64_t n = 1;
-  for (int k = 0; k < rank; k++) {
-    n *= shape[k];
-  }
-  return n;
-}
-
-/* Of indices into N elements, of at most LIMIT of them: their dtype and shape; their rank. */
-static int sample_indices(gemel_sample *sample, int most_rank, int64_t n, int64_t limit,
-                          gemel_dtype *dtype, int64_t *shape) {
-  static const gemel_dtype wide[] = {GEMEL_I64, GEMEL_I32, GEMEL_U64, GEMEL_U32};
-  static const gemel_dtype narrow[] = {GEMEL_I64, GEMEL_I32, GEMEL_U64, GEMEL_U32,
-                                       GEMEL_I8,  GEMEL_I16, GEMEL_U8,  GEMEL_U16};
-  gemel_sample small = *sample;
-  int rank = (int)gemel__sample_int(sample, 0, most_rank < 2 ? most_rank : 2);
-  *dtype =
-      n < 128 ? narrow[gemel__sample_int(sample, 0, 7)] : wide[gemel__sample_int(sample, 0, 3)];
-  small.max_elements = limit;
-  small.length = 0;
-  gemel__sample_shape(&small, rank, shape);
-  if (n == 0 && rank > 0) {
-    shape[gemel__sample_int(sample, 0, rank - 1)] = 0;
-  }
-  return rank;
-}
-
-/* x, and indices into an axis of it, along which there is at least one element unless there are no
- * indices. *TAKEN: the shape at the indices; its rank. */
-static int sample_place(gemel_sample *sample, int *axis, int64_t *taken) {
-  int64_t shape[GEMEL_MAX_RANK], indices[GEMEL_MAX_RANK], n;
-  int rank = gemel__sample_rank(sample, 1, 4), index_rank, count = 0;
-  gemel_dtype dtype;
-  gemel__sample_shape(sample, rank, shape);
-  *axis = (int)gemel__sample_int(sample, 0, rank - 1);
-  n = shape[*axis];
-  shape[*axis] = 1;
-  int64_t rest = count_of(rank, shape);
-  shape[*axis] = n;
-  index_rank = sample_indices(sample, GEMEL_MAX_RANK - rank + 1, n,
-                              rest > 0 ? sample->max_elements / rest : 64, &dtype, indices);
-  if (count_of(index_rank, indices) > 0 && n == 0) {
-    n = shape[*axis] = 1;
-  }
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  gemel__sample_input(sample, dtype, index_rank, indices, GEMEL_RANGE_INDEX);
-  sample->low[1] = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ? -n : 0;
-  sample->high[1] = n > 0 ? n : 1;
-  for (int k = 0; k < rank; k++) {
-    for (int j = 0; k == *axis && j < index_rank; j++) {
-      taken[count++] = indices[j];
-    }
-    if (k != *axis) {
-      taken[count++] = shape[k];
-    }
-  }
-  *axis -= gemel__sample_chance(sample, 3) ? rank : 0;
-  return count;
-}
-
-static void sample_axis(gemel_sample *sample, int axis) {
-  if (axis != 0 || gemel__sample_chance(sample, 2)) {
-    gemel__sample_attr(sample, gemel_attr_int("axis", axis));
-  }
-}
-
-static gemel_status sample_take(gemel_sample *sample) {
-  int64_t taken[GEMEL_MAX_RANK];
-  int axis;
-  sample_place(sample, &axis, taken);
-  sample_axis(sample, axis);
-  return gemel__sample_status(sample);
-}
-
-static gemel_status sample_put(gemel_sample *sample) {
-  int64_t taken[GEMEL_MAX_RANK];
-  int axis, rank = sample_place(sample, &axis, taken);
-  gemel__sample_input(sample, sample->dtype, rank, taken, GEMEL_RANGE_ANY);
-  sample_axis(sample, axis);
-  gemel__sample_attr(
-      sample, gemel_attr_string("mode", modes[gemel__sample_int(sample, 0, GEMEL__PUT_MODES - 1)]));
-  return gemel__sample_status(sample);
-}
-
 /* ---- Hooks ---- */
 
 static gemel_status normalize(gemel_normalize *call) {
@@ -434,7 +347,6 @@ static void cost(const gemel_kernel_call *call, double *flops, double *bytes) {
 const gemel__hooks gemel__hooks_take = {.infer = infer_take,
                                         .grad = grad_take,
                                         .jvp = jvp_take,
-                                        .sample = sample_take,
                                         .kernels = gemel__take_kernels,
                                         .cost = cost,
                                         .normalize = normalize,
@@ -442,7 +354,6 @@ const gemel__hooks gemel__hooks_take = {.infer = infer_take,
 const gemel__hooks gemel__hooks_put = {.infer = infer_put,
                                        .grad = grad_put,
                                        .jvp = jvp_put,
-                                       .sample = sample_put,
                                        .kernels = gemel__put_kernels,
                                        .overwrites = 1,
                                        .cost = cost,

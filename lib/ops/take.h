@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * take and put: x at indices along an axis, read and written. Type rules, derivatives and samples
- * are in take.c, kernels in take-run.c.
+ * take and put: x at indices along an axis, read and written. Type rules and derivatives are in
+ * take.c, kernels in take-run.c.
  */
 #ifndef GEMEL__OPS_TAKE_H
 #define GEMEL__OPS_TAKE_H

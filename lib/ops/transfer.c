@@ -8,7 +8,6 @@
 #include <gemel/ops.h>
 #include "core/strided.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 
 static gemel_status infer_transfer(gemel_infer *call) {
   int rank;
@@ -43,16 +42,6 @@ static gemel_status jvp_transfer(gemel_derive *call) {
   return gemel__jvp_done(call);
 }
 
-/* From the host to the host: there are no others that every program has. */
-static gemel_status sample_transfer(gemel_sample *sample) {
-  int64_t shape[GEMEL_MAX_RANK];
-  int rank = gemel__sample_rank(sample, 0, 4);
-  gemel__sample_shape(sample, rank, shape);
-  gemel__sample_input(sample, sample->dtype, rank, shape, GEMEL_RANGE_ANY);
-  gemel__sample_attr(sample, gemel_attr_int("space", GEMEL_SPACE_HOST));
-  return gemel__sample_status(sample);
-}
-
 static gemel_status view_transfer(const gemel_kernel_call *call, int64_t *shape, int64_t *strides,
                                   int64_t *offset) {
   const gemel_view *x = &call->inputs[0];
@@ -74,7 +63,6 @@ static const gemel_kernel kernels[] = {{"plain", NULL, run_transfer}, {NULL, NUL
 const gemel__hooks gemel__hooks_transfer = {.infer = infer_transfer,
                                             .grad = grad_transfer,
                                             .jvp = jvp_transfer,
-                                            .sample = sample_transfer,
                                             .kernels = kernels,
                                             .view = view_transfer,
                                             .cost = gemel__cost_move,

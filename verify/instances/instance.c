@@ -12,6 +12,7 @@
 #include "core/graph.h"
 #include "instances/assumed.h"
 #include "ops/ops.h"
+#include "reference/twin.h"
 
 #define MOST_ELEMENTS ((size_t)1 << 32)
 
@@ -122,6 +123,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
                                          int64_t max_elements, gemel__wanted wanted,
                                          gemel__random *random, gemel_error *error) {
   gemel_sample sample;
+  gemel__sampler sampler;
   const gemel__scalar_row *row = gemel__scalar_row_of(record);
   gemel_status status;
   size_t k;
@@ -137,10 +139,11 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
   sample.length = wanted.length;
   sample.axis = wanted.axis;
   sample.data = record->data;
-  if (record->sample == NULL) {
+  sampler = gemel__sampler_of(context, record);
+  if (sampler == NULL) {
     return GEMEL_DECLINED;
   }
-  status = record->sample(&sample);
+  status = sampler(&sample);
   if (status != GEMEL_OK) {
     return status == GEMEL_DECLINED
                ? status

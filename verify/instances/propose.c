@@ -278,7 +278,8 @@ static gemel_status merge_sample(const gemel__proposal *p, const gemel_sample *s
 static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *error) {
   gemel_sample sample;
   struct proposal_candidate c;
-  if (p->op->record.sample == NULL) {
+  gemel__sampler sampler = gemel__sampler_of(p->context, &p->op->record);
+  if (sampler == NULL) {
     return GEMEL_DECLINED;
   }
   memset(&sample, 0, sizeof sample);
@@ -289,7 +290,7 @@ static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *e
   sample.dtype = p->dtype;
   sample.max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
   sample.data = p->op->record.data;
-  gemel_status status = p->op->record.sample(&sample);
+  gemel_status status = sampler(&sample);
   if (status == GEMEL_OK) {
     status = merge_sample(p, &sample, &c);
   }

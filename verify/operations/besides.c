@@ -11,7 +11,7 @@
 #include "operations/arrange.h"
 #include "operations/subject.h"
 #include "ops/ops.h"
-#include "ops/sampling.h"
+#include "sample/sampling.h"
 #include "reference/twin.h"
 
 #define NUMBER_OF(array) (sizeof array / sizeof *array)

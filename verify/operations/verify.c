@@ -14,7 +14,6 @@
 #include "core/words.h"
 #include "ops/ops.h"
 #include "ops/rule.h"
-#include "ops/sampling.h"
 #include "harness/jobs.h"
 #include "kernels/kernel.h"
 #include "reference/own.h"
@@ -22,6 +21,7 @@
 #include "operations/subject.h"
 #include "operations/survey.h"
 #include "reference/twin.h"
+#include "sample/sampling.h"
 #include "tiers/ulps.h"
 #include "text/expr.h"
 
@@ -733,7 +733,7 @@ static gemel_status verify_operation(gemel__run *run, const gemel_operation *op,
     emit_all(&s, GEMEL_VERDICT_NOT_APPLICABLE, "a graph's input or constant: nothing is computed");
     return GEMEL_OK;
   }
-  if (op->sample == NULL) {
+  if (gemel__sampler_of(run->context, op) == NULL) {
     emit_all(&s, GEMEL_VERDICT_NOT_RUN, "it has no sampler");
     return GEMEL_OK;
   }

@@ -61,8 +61,10 @@ static gemel_status reference_cumsum(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_cumsum = {
-    .reference = reference_cumsum, .propose = gemel__propose_along, .arithmetic = GEMEL__SUMS};
+const gemel__twin gemel__twin_cumsum = {.reference = reference_cumsum,
+                                        .sample = gemel__sampler_cumsum,
+                                        .propose = gemel__propose_along,
+                                        .arithmetic = GEMEL__SUMS};
 
 /* ---- argsort ---- */
 
@@ -140,5 +142,7 @@ static gemel_status reference_argsort(gemel__rcall *call) {
   return status == GEMEL_OK ? sort_lanes(call, axis) : status;
 }
 
-const gemel__twin gemel__twin_argsort = {
-    .reference = reference_argsort, .propose = gemel__propose_along, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_argsort = {.reference = reference_argsort,
+                                         .sample = gemel__sampler_argsort,
+                                         .propose = gemel__propose_along,
+                                         .arithmetic = GEMEL__EXACT};

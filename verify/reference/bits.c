@@ -122,5 +122,7 @@ static gemel_status reference_bitcast(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-const gemel__twin gemel__twin_bitcast = {
-    .reference = reference_bitcast, .propose = gemel__propose_bitcast, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_bitcast = {.reference = reference_bitcast,
+                                         .sample = gemel__sampler_bitcast,
+                                         .propose = gemel__propose_bitcast,
+                                         .arithmetic = GEMEL__EXACT};

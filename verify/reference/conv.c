@@ -345,14 +345,17 @@ static gemel_status reference_grad_inputs(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_corr = {.reference = reference_corr,
+                                      .sample = gemel__sampler_corr,
                                       .propose = gemel__propose_corr,
                                       .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS,
                                       .linear = GEMEL__LINEAR_CORRELATION};
 const gemel__twin gemel__twin_corr_grad_weights = {.reference = reference_grad_weights,
+                                                   .sample = gemel__sampler_corr_grad_weights,
                                                    .propose = gemel__propose_corr_grad_weights,
                                                    .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS,
                                                    .linear = GEMEL__LINEAR_CORRELATIONS};
 const gemel__twin gemel__twin_corr_grad_inputs = {.reference = reference_grad_inputs,
+                                                  .sample = gemel__sampler_corr_grad_inputs,
                                                   .propose = gemel__propose_corr_grad_inputs,
                                                   .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS,
                                                   .linear = GEMEL__LINEAR_CORRELATED};

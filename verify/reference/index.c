@@ -72,6 +72,7 @@ static gemel_status reference_subtensor(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_subtensor = {.reference = reference_subtensor,
+                                           .sample = gemel__sampler_subtensor,
                                            .propose = gemel__propose_subtensor,
                                            .arithmetic = GEMEL__EXACT,
                                            .linear = GEMEL__LINEAR_PART};
@@ -108,6 +109,7 @@ static gemel_status reference_set_subtensor(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_set_subtensor = {.reference = reference_set_subtensor,
+                                               .sample = gemel__sampler_set_subtensor,
                                                .propose = gemel__propose_write,
                                                .arithmetic = GEMEL__EXACT,
                                                .linear = GEMEL__LINEAR_WRITE};
@@ -134,6 +136,7 @@ static gemel_status reference_inc_subtensor(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_inc_subtensor = {.reference = reference_inc_subtensor,
+                                               .sample = gemel__sampler_inc_subtensor,
                                                .propose = gemel__propose_write,
                                                .arithmetic = GEMEL__SUMS,
                                                .linear = GEMEL__LINEAR_WRITE};

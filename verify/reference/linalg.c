@@ -246,10 +246,12 @@ static gemel_status reference_dot_add(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_dot = {.reference = reference_dot,
+                                     .sample = gemel__sampler_dot,
                                      .propose = gemel__propose_dot,
                                      .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS,
                                      .linear = GEMEL__LINEAR_CONTRACTION};
 const gemel__twin gemel__twin_dot_add = {.reference = reference_dot_add,
+                                         .sample = gemel__sampler_dot_add,
                                          .propose = gemel__propose_dot_add,
                                          .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS,
                                          .linear = GEMEL__LINEAR_CONTRACTION};

@@ -414,21 +414,26 @@ static gemel_status reference_avg_pool_grad(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_max_pool = {.reference = reference_max_pool,
+                                          .sample = gemel__sampler_max_pool,
                                           .propose = gemel__propose_max_pool,
                                           .arithmetic = GEMEL__EXACT};
 const gemel__twin gemel__twin_max_pool_grad = {.reference = reference_max_pool_grad,
+                                               .sample = gemel__sampler_max_pool_grad,
                                                .propose = gemel__propose_max_pool_grad,
                                                .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS,
                                                .linear = GEMEL__LINEAR_SECOND};
 const gemel__twin gemel__twin_max_pool_pick = {.reference = reference_max_pool_pick,
+                                               .sample = gemel__sampler_max_pool_pick,
                                                .propose = gemel__propose_max_pool_pick,
                                                .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS,
                                                .linear = GEMEL__LINEAR_SECOND};
 const gemel__twin gemel__twin_avg_pool = {.reference = reference_avg_pool,
+                                          .sample = gemel__sampler_avg_pool,
                                           .propose = gemel__propose_avg_pool,
                                           .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS,
                                           .linear = GEMEL__LINEAR_PART};
 const gemel__twin gemel__twin_avg_pool_grad = {.reference = reference_avg_pool_grad,
+                                               .sample = gemel__sampler_avg_pool_grad,
                                                .propose = gemel__propose_avg_pool_grad,
                                                .arithmetic = GEMEL__SUMS | GEMEL__QUOTIENTS,
                                                .linear = GEMEL__LINEAR_PAD};

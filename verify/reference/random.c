@@ -150,8 +150,10 @@ static gemel_status reference_bits(gemel__rcall *call) {
   return numbers(call, bits_element);
 }
 
-const gemel__twin gemel__twin_random_bits = {
-    .reference = reference_bits, .propose = gemel__propose_random_bits, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_random_bits = {.reference = reference_bits,
+                                             .sample = gemel__sampler_random_bits,
+                                             .propose = gemel__propose_random_bits,
+                                             .arithmetic = GEMEL__EXACT};
 
 /* ---- Uniform ---- */
 
@@ -178,6 +180,7 @@ static gemel_status reference_uniform(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_random_uniform = {.reference = reference_uniform,
+                                                .sample = gemel__sampler_random_uniform,
                                                 .propose = gemel__propose_random_reals,
                                                 .arithmetic = GEMEL__EXACT};
 
@@ -266,5 +269,6 @@ static gemel_status reference_normal(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_random_normal = {.reference = reference_normal,
+                                               .sample = gemel__sampler_random_normal,
                                                .propose = gemel__propose_random_reals,
                                                .arithmetic = GEMEL__FUNCTIONS};

@@ -86,6 +86,7 @@ static gemel_status reference_sum(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_sum = {.reference = reference_sum,
+                                     .sample = gemel__sampler_sum,
                                      .propose = gemel__propose_reduction,
                                      .arithmetic = GEMEL__SUMS,
                                      .linear = GEMEL__LINEAR_REDUCTION};
@@ -107,6 +108,7 @@ static gemel_status reference_prod(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_prod = {.reference = reference_prod,
+                                      .sample = gemel__sampler_prod,
                                       .propose = gemel__propose_reduction,
                                       .arithmetic = GEMEL__PRODUCTS};
 
@@ -140,8 +142,10 @@ static gemel_status reference_max(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_max = {
-    .reference = reference_max, .propose = gemel__propose_largest, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_max = {.reference = reference_max,
+                                     .sample = gemel__sampler_max,
+                                     .propose = gemel__propose_largest,
+                                     .arithmetic = GEMEL__EXACT};
 
 /* ---- argmax ---- */
 
@@ -195,5 +199,7 @@ static gemel_status reference_argmax(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_argmax = {
-    .reference = reference_argmax, .propose = gemel__propose_argmax, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_argmax = {.reference = reference_argmax,
+                                        .sample = gemel__sampler_argmax,
+                                        .propose = gemel__propose_argmax,
+                                        .arithmetic = GEMEL__EXACT};

@@ -820,6 +820,7 @@ static gemel_status evaluate(gemel__rcall *call, const twin *t) {
     return evaluate(call, &t);                                                                     \
   }                                                                                                \
   const gemel__twin gemel__twin_##name = {.reference = reference_##name,                           \
+                                          .sample = gemel__sampler_scalar,                         \
                                           .propose = gemel__propose_elementwise,                   \
                                           .invert = inverse,                                       \
                                           .arithmetic = GEMEL__##kind,                             \

@@ -86,5 +86,6 @@ static gemel_status reference_searchsorted(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_searchsorted = {.reference = reference_searchsorted,
+                                              .sample = gemel__sampler_searchsorted,
                                               .propose = gemel__propose_searchsorted,
                                               .arithmetic = GEMEL__EXACT};

@@ -64,6 +64,7 @@ static gemel_status reference_dimshuffle(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_dimshuffle = {.reference = reference_dimshuffle,
+                                            .sample = gemel__sampler_dimshuffle,
                                             .propose = gemel__propose_dimshuffle,
                                             .arithmetic = GEMEL__EXACT,
                                             .linear = GEMEL__LINEAR_SHUFFLE};
@@ -88,6 +89,7 @@ static gemel_status reference_reshape(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_reshape = {.reference = reference_reshape,
+                                         .sample = gemel__sampler_reshape,
                                          .propose = gemel__propose_reshape,
                                          .arithmetic = GEMEL__EXACT,
                                          .linear = GEMEL__LINEAR_RESHAPE};
@@ -123,6 +125,7 @@ static gemel_status reference_broadcast_to(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_broadcast_to = {.reference = reference_broadcast_to,
+                                              .sample = gemel__sampler_broadcast_to,
                                               .propose = gemel__propose_broadcast_to,
                                               .arithmetic = GEMEL__EXACT,
                                               .linear = GEMEL__LINEAR_BROADCAST};
@@ -133,6 +136,7 @@ static gemel_status reference_fill(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_fill = {.reference = reference_fill,
+                                      .sample = gemel__sampler_fill,
                                       .propose = gemel__propose_fill,
                                       .arithmetic = GEMEL__EXACT,
                                       .linear = GEMEL__LINEAR_FILL};
@@ -159,6 +163,7 @@ static gemel_status reference_reverse(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_reverse = {.reference = reference_reverse,
+                                         .sample = gemel__sampler_reverse,
                                          .propose = gemel__propose_reverse,
                                          .arithmetic = GEMEL__EXACT,
                                          .linear = GEMEL__LINEAR_PART};
@@ -229,6 +234,7 @@ static gemel_status reference_pad(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_pad = {.reference = reference_pad,
+                                     .sample = gemel__sampler_pad,
                                      .propose = gemel__propose_pad,
                                      .arithmetic = GEMEL__EXACT,
                                      .linear = GEMEL__LINEAR_PAD};
@@ -284,6 +290,7 @@ static gemel_status reference_join(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_join = {.reference = reference_join,
+                                      .sample = gemel__sampler_join,
                                       .propose = gemel__propose_join,
                                       .arithmetic = GEMEL__EXACT,
                                       .linear = GEMEL__LINEAR_JOIN};
@@ -330,6 +337,7 @@ static gemel_status reference_split(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_split = {.reference = reference_split,
+                                       .sample = gemel__sampler_split,
                                        .propose = gemel__propose_split,
                                        .arithmetic = GEMEL__EXACT,
                                        .linear = GEMEL__LINEAR_PART};

@@ -162,6 +162,7 @@ static gemel_status reference_softmax(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_softmax = {.reference = reference_softmax,
+                                         .sample = gemel__sampler_softmax,
                                          .propose = gemel__propose_softmax,
                                          .arithmetic = GEMEL__FUNCTIONS};
 
@@ -288,5 +289,6 @@ static gemel_status reference_cross_entropy(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_cross_entropy = {.reference = reference_cross_entropy,
+                                               .sample = gemel__sampler_cross_entropy,
                                                .propose = gemel__propose_cross_entropy,
                                                .arithmetic = GEMEL__FUNCTIONS};

@@ -620,6 +620,7 @@ static gemel_status reference(gemel__rcall *call, enum which which) {
     return reference(call, WHICH);                                                                 \
   }                                                                                                \
   const gemel__twin gemel__twin_##name = {.reference = reference_##name,                           \
+                                          .sample = gemel__sampler_##name,                         \
                                           .propose = gemel__propose_solve,                         \
                                           .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS |            \
                                                         GEMEL__QUOTIENTS | GEMEL__FUNCTIONS};

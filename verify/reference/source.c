@@ -31,8 +31,10 @@ static gemel_status reference_size(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_size = {
-    .reference = reference_size, .propose = gemel__propose_size, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_size = {.reference = reference_size,
+                                      .sample = gemel__sampler_size,
+                                      .propose = gemel__propose_size,
+                                      .arithmetic = GEMEL__EXACT};
 
 /* out[i] = i, rounded to the dtype (an i8 wraps, an f16 has no 2049) */
 static gemel_status reference_arange(gemel__rcall *call) {
@@ -60,5 +62,7 @@ static gemel_status reference_arange(gemel__rcall *call) {
   return GEMEL_OK;
 }
 
-const gemel__twin gemel__twin_arange = {
-    .reference = reference_arange, .propose = gemel__propose_arange, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_arange = {.reference = reference_arange,
+                                        .sample = gemel__sampler_arange,
+                                        .propose = gemel__propose_arange,
+                                        .arithmetic = GEMEL__EXACT};

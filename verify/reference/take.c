@@ -95,8 +95,10 @@ static gemel_status reference_take(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_take = {
-    .reference = reference_take, .propose = gemel__propose_take, .arithmetic = GEMEL__EXACT};
+const gemel__twin gemel__twin_take = {.reference = reference_take,
+                                      .sample = gemel__sampler_take,
+                                      .propose = gemel__propose_take,
+                                      .arithmetic = GEMEL__EXACT};
 
 /* ---- put ---- */
 
@@ -230,5 +232,6 @@ static gemel_status reference_put(gemel__rcall *call) {
 }
 
 const gemel__twin gemel__twin_put = {.reference = reference_put,
+                                     .sample = gemel__sampler_put,
                                      .propose = gemel__propose_put,
                                      .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS};

@@ -15,5 +15,7 @@ static gemel_status reference_transfer(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_transfer = {
-    .reference = reference_transfer, .arithmetic = GEMEL__EXACT, .linear = GEMEL__LINEAR_PART};
+const gemel__twin gemel__twin_transfer = {.reference = reference_transfer,
+                                          .sample = gemel__sampler_transfer,
+                                          .arithmetic = GEMEL__EXACT,
+                                          .linear = GEMEL__LINEAR_PART};

@@ -4,6 +4,8 @@
  */
 #include "reference/twin.h"
 
+#include "core/context.h"
+
 static const gemel__twin unknown;
 
 static const gemel__twin *const twins[GEMEL__OP_COUNT] = {
@@ -18,4 +20,9 @@ static const gemel__twin *const twins[GEMEL__OP_COUNT] = {
 
 const gemel__twin *gemel__twin_of(uint32_t op) {
   return op < GEMEL__OP_COUNT ? twins[op] : &unknown;
+}
+
+gemel__sampler gemel__sampler_of(gemel_context *context, const gemel_operation *record) {
+  return record->sample != NULL ? record->sample
+                                : gemel__twin_of(gemel__op_find(context, record->name))->sample;
 }

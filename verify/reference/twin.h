@@ -10,6 +10,7 @@
 #include "reference/reference.h"
 #include "sample/draft.h"
 #include "sample/inverse.h"
+#include "sample/sampling.h"
 
 /* Kinds of arithmetic: how results of float dtype round. */
 enum {
@@ -54,6 +55,7 @@ typedef enum gemel__linearity {
 
 typedef struct gemel__twin {
   gemel__reference reference;
+  gemel__sampler sample;   /* NULL: can't be verified by itself */
   gemel__proposer propose; /* proposes instances; NULL: those of the sampler */
   gemel__inverse *invert;  /* NULL: an operand is aimed at the same number as the result */
   unsigned arithmetic;     /* 0: unknown, taken for a function */
@@ -69,5 +71,9 @@ typedef struct gemel__twin {
 
 /* The twin of operation OP (an id). For a program's operation all members are 0. */
 const gemel__twin *gemel__twin_of(uint32_t op);
+
+/* What draws instances of the operation of this RECORD: the record's own sampler, as a program's
+ * operation has it, or else its twin's; NULL: there is none. */
+gemel__sampler gemel__sampler_of(gemel_context *context, const gemel_operation *record);
 
 #endif

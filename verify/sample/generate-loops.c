@@ -14,6 +14,7 @@
 #include "ops/scan.h"
 #include "passes/instances.h"
 #include "passes/passes.h"
+#include "sample/sampling.h"
 
 /* A random loop: its body and operands in a graph. */
 typedef struct drawn_scan {
@@ -158,7 +159,7 @@ static gemel_status draw_scan(drawn_scan *d, gemel_graph *graph, uint64_t (*rand
     sample.user = user;
     sample.dtype = d->by.dtype;
     sample.max_elements = rows > 5 ? 8 : 40;
-    status = gemel__scan_sample(&sample);
+    status = gemel__sampler_scan(&sample);
   } while (status == GEMEL_OK && !is_wanted(&sample, kind, rows));
   if (status != GEMEL_OK) {
     return status;

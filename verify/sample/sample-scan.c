@@ -8,11 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <gemel/ops.h>
-#include "core/attrs.h"
-#include "core/context.h"
 #include "ops/body.h"
-#include "ops/sampling.h"
-#include "ops/scan.h"
+#include "sample/sampling.h"
 
 enum { MAX_GROUP = 3, MAX_POOL = 32, MAX_LENGTH = 5, MAX_NODES = 8 };
 
@@ -275,26 +272,21 @@ static void draw_shape(gemel_sample *sample, int64_t length, random_body *b) {
   b->shape[1] = gemel__sample_chance(sample, 2) ? b->shape[0] : gemel__sample_int(sample, 0, side);
 }
 
-gemel_status gemel__scan_sample(gemel_sample *sample) {
+gemel_status gemel__sampler_scan(gemel_sample *sample) {
   random_body b = {.sample = sample, .dtype = sample->dtype};
   drawn_loop l;
-  uint32_t op = gemel__op_find(sample->context, "scan"), id;
   draw_loop(sample, &l);
   draw_shape(sample, l.length, &b);
   b.nested = gemel__sample_chance(sample, 8);
   b.graph = gemel_graph_new(sample->context, NULL);
   gemel_status status = b.graph == NULL ? GEMEL_NO_MEMORY : build_body(&b, &l);
   if (status == GEMEL_OK) {
-    gemel_attr attr = gemel_attr_graph("body", b.graph);
-    /* the attribute holds the context's own copy of the body, so nobody has to release it */
-    status = gemel__attrs_intern(sample->context, gemel__op_at(sample->context, op), 1, &attr, &id,
-                                 NULL);
+    status = gemel__sample_body(sample, "scan", b.graph);
   }
   gemel_graph_unref(b.graph);
   if (status != GEMEL_OK) {
     return status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
   }
-  gemel__sample_attr(sample, gemel__attrs_at(sample->context, id)->values[0]);
   sample_attributes(sample, &l);
   sample_operands(sample, &b, &l);
   return gemel__sample_status(sample);

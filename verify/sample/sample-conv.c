@@ -8,7 +8,7 @@
  */
 #include <string.h>
 #include "ops/conv.h"
-#include "ops/sampling.h"
+#include "sample/sampling.h"
 
 enum { LARGE = 1024 }; /* elements of an operand, where there is room for libraries */
 
@@ -21,18 +21,13 @@ typedef struct drawn {
   int64_t low[GEMEL__SPATIAL_AXES], high[GEMEL__SPATIAL_AXES];
 } drawn;
 
-/* Mostly 1, else up to MOST. */
-static int64_t step(gemel_sample *sample, int64_t most) {
-  return gemel__sample_chance(sample, 2) ? 1 : gemel__sample_int(sample, 1, most);
-}
-
 static void draw_axis(gemel_sample *sample, drawn *d, int k, int64_t most) {
   int64_t span;
   d->image[k] = gemel__sample_chance(sample, 16) ? 0 : gemel__sample_int(sample, 1, most);
   d->image[k] = gemel__sample_wants(sample, 0, 3) ? sample->length : d->image[k];
   d->kernel[k] = d->pointwise ? 1 : gemel__sample_int(sample, 1, most < 4 ? most : 4);
-  d->stride[k] = d->pointwise ? gemel__sample_int(sample, 1, 3) : step(sample, 3);
-  d->dilation[k] = step(sample, 3);
+  d->stride[k] = d->pointwise ? gemel__sample_int(sample, 1, 3) : gemel__sample_step(sample, 3);
+  d->dilation[k] = gemel__sample_step(sample, 3);
   d->low[k] = d->high[k] = 0;
   span = (d->kernel[k] - 1) * d->dilation[k] + 1;
   if (d->padding == NULL) {
@@ -47,14 +42,6 @@ static void draw_axis(gemel_sample *sample, drawn *d, int k, int64_t most) {
   d->out[k] = (d->image[k] + d->low[k] + d->high[k] - span) / d->stride[k] + 1;
 }
 
-static int64_t product(int axes, const int64_t *sizes) {
-  int64_t elements = 1;
-  for (int k = 0; k < axes; k++) {
-    elements *= sizes[k];
-  }
-  return elements;
-}
-
 /* A number of channels, filters or images. */
 static int64_t draw_count(gemel_sample *sample, int64_t most) {
   int64_t pick = gemel__sample_int(sample, 0, 15);
@@ -63,10 +50,10 @@ static int64_t draw_count(gemel_sample *sample, int64_t most) {
 
 /* The largest operand. */
 static int64_t elements_of(const drawn *d) {
-  int64_t x = d->batch * d->channels * d->groups * product(d->axes, d->image);
-  int64_t y = d->batch * d->filters * d->groups * product(d->axes, d->out);
-  int64_t w = d->filters * d->groups * d->channels * product(d->axes, d->kernel);
-  w *= d->unshared ? product(d->axes, d->out) : 1;
+  int64_t x = d->batch * d->channels * d->groups * gemel__sample_elements(d->axes, d->image);
+  int64_t y = d->batch * d->filters * d->groups * gemel__sample_elements(d->axes, d->out);
+  int64_t w = d->filters * d->groups * d->channels * gemel__sample_elements(d->axes, d->kernel);
+  w *= d->unshared ? gemel__sample_elements(d->axes, d->out) : 1;
   return x > y ? (x > w ? x : w) : y > w ? y : w;
 }
 
@@ -104,8 +91,8 @@ static void draw_blocks(gemel_sample *sample, drawn *d) {
   for (int k = 0; k < 2; k++) {
     d->kernel[k] = gemel__sample_int(sample, 3, 5);
     d->out[k] = gemel__sample_int(sample, 17, 24);
-    d->stride[k] = k == 1 ? step(sample, 2) : 1;
-    d->dilation[k] = step(sample, 2);
+    d->stride[k] = k == 1 ? gemel__sample_step(sample, 2) : 1;
+    d->dilation[k] = gemel__sample_step(sample, 2);
     d->low[k] = gemel__sample_int(sample, 0, 2);
     d->high[k] = gemel__sample_int(sample, 0, 2);
     d->image[k] = (d->out[k] - 1) * d->stride[k] + (d->kernel[k] - 1) * d->dilation[k] + 1 -
@@ -119,14 +106,11 @@ static void draw(gemel_sample *sample, drawn *d) {
   static const char *const paddings[] = {"valid", "full", "half", NULL, NULL};
   int large = sample->max_elements > LARGE && !gemel__sample_chance(sample, 4);
   int64_t most = large && gemel__sample_chance(sample, 2) ? 12 : 5;
-  int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__SPATIAL_AXES ? sample->rank : 0;
   if (sample->max_elements > GEMEL__LONG_ELEMENTS && !gemel__sample_chance(sample, 4)) {
     draw_blocks(sample, d);
     return;
   }
-  d->axes = sample->length > 0 ? 1
-            : rank > 0         ? rank - 2
-                               : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
+  d->axes = gemel__sample_spatial_axes(sample);
   most = d->axes == 3 && most > 5 ? 5 : most;
   d->unshared = gemel__sample_chance(sample, large ? 8 : 4);
   d->pointwise = large && gemel__sample_chance(sample, 6);
@@ -182,18 +166,7 @@ static void add_attrs(gemel_sample *sample, const drawn *d) {
   gemel__sample_attr(sample, gemel_attr_int("unshared", d->unshared));
 }
 
-/* The sizes that a gradient is given; now and then one is known only at run time. */
-static void add_sizes(gemel_sample *sample, const drawn *d, const char *name,
-                      const int64_t *sizes) {
-  gemel_dim dims[GEMEL__SPATIAL_AXES];
-  for (int k = 0; k < d->axes; k++) {
-    dims[k] = gemel__sample_chance(sample, 8) ? gemel__sample_size(sample, sizes[k], sizes[k] + 1)
-                                              : gemel_dim_constant(sample->context, sizes[k]);
-  }
-  gemel__sample_dims(sample, name, (size_t)d->axes, dims);
-}
-
-gemel_status gemel__sample_corr(gemel_sample *sample) {
+gemel_status gemel__sampler_corr(gemel_sample *sample) {
   drawn d;
   draw(sample, &d);
   add_spatial(sample, &d, d.channels, d.image);
@@ -202,22 +175,22 @@ gemel_status gemel__sample_corr(gemel_sample *sample) {
   return gemel__sample_status(sample);
 }
 
-gemel_status gemel__sample_corr_grad_weights(gemel_sample *sample) {
+gemel_status gemel__sampler_corr_grad_weights(gemel_sample *sample) {
   drawn d;
   draw(sample, &d);
   add_spatial(sample, &d, d.channels, d.image);
   add_spatial(sample, &d, d.filters, d.out);
   add_attrs(sample, &d);
-  add_sizes(sample, &d, "kernel", d.kernel);
+  gemel__sample_image(sample, "kernel", d.axes, d.kernel);
   return gemel__sample_status(sample);
 }
 
-gemel_status gemel__sample_corr_grad_inputs(gemel_sample *sample) {
+gemel_status gemel__sampler_corr_grad_inputs(gemel_sample *sample) {
   drawn d;
   draw(sample, &d);
   add_weights(sample, &d);
   add_spatial(sample, &d, d.filters, d.out);
   add_attrs(sample, &d);
-  add_sizes(sample, &d, "image", d.image);
+  gemel__sample_image(sample, "image", d.axes, d.image);
   return gemel__sample_status(sample);
 }

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 #include "ops/pool.h"
-#include "ops/sampling.h"
+#include "sample/sampling.h"
 
 typedef struct drawn_pool {
   int axes;
@@ -15,18 +15,14 @@ typedef struct drawn_pool {
   int64_t lists[GEMEL__POOL_HIGH + 1][GEMEL__SPATIAL_AXES]; /* the attributes */
 } drawn_pool;
 
-/* Mostly 1, else up to MOST. */
-static int64_t step(gemel_sample *sample, int64_t most) {
-  return gemel__sample_chance(sample, 2) ? 1 : gemel__sample_int(sample, 1, most);
-}
-
 static int64_t draw_padding(gemel_sample *sample, int64_t reach) {
   return gemel__sample_chance(sample, 2) ? 0 : gemel__sample_int(sample, 0, reach < 3 ? reach : 3);
 }
 
 static void draw_axis(gemel_sample *sample, drawn_pool *d, int k, int64_t most) {
-  int64_t size = gemel__sample_int(sample, 1, most < 4 ? most : 4), dilation = step(sample, 3);
-  int64_t stride = step(sample, 3), reach = (size - 1) * dilation, room;
+  int64_t size = gemel__sample_int(sample, 1, most < 4 ? most : 4),
+          dilation = gemel__sample_step(sample, 3);
+  int64_t stride = gemel__sample_step(sample, 3), reach = (size - 1) * dilation, room;
   int64_t low = draw_padding(sample, reach), high = draw_padding(sample, reach);
   int64_t image = gemel__sample_int(sample, 1, most);
   image = gemel__sample_wants(sample, 0, 3) ? sample->length : image;
@@ -62,10 +58,7 @@ static int64_t draw_count(gemel_sample *sample, int64_t most) {
 /* Where there is room, larger images. */
 static void draw(gemel_sample *sample, drawn_pool *d) {
   int large = sample->max_elements > 1024 && gemel__sample_chance(sample, 2);
-  int rank = sample->rank >= 3 && sample->rank <= 2 + GEMEL__SPATIAL_AXES ? sample->rank : 0;
-  d->axes = sample->length > 0 ? 1
-            : rank > 0         ? rank - 2
-                               : (int)gemel__sample_int(sample, 1, GEMEL__SPATIAL_AXES);
+  d->axes = gemel__sample_spatial_axes(sample);
   for (int k = 0; k < d->axes; k++) {
     draw_axis(sample, d, k, !large ? 6 : d->axes == 3 ? 9 : 24);
   }
@@ -107,17 +100,6 @@ static void add_attrs(gemel_sample *sample, const drawn_pool *d) {
   }
 }
 
-/* The image's sizes; now and then one is known only at run time. */
-static void add_sizes(gemel_sample *sample, const drawn_pool *d) {
-  gemel_dim dims[GEMEL__SPATIAL_AXES];
-  for (int k = 0; k < d->axes; k++) {
-    dims[k] = gemel__sample_chance(sample, 8)
-                  ? gemel__sample_size(sample, d->image[k], d->image[k] + 1)
-                  : gemel_dim_constant(sample->context, d->image[k]);
-  }
-  gemel__sample_dims(sample, "image", (size_t)d->axes, dims);
-}
-
 static gemel_status sample_kind(gemel_sample *sample, gemel__pool_kind kind) {
   drawn_pool d;
   if (kind != GEMEL__POOL_MAX && gemel_dtype_kind(sample->dtype) != GEMEL_KIND_FLOAT) {
@@ -133,23 +115,23 @@ static gemel_status sample_kind(gemel_sample *sample, gemel__pool_kind kind) {
     gemel__sample_attr(sample, gemel_attr_int("count_padding", gemel__sample_chance(sample, 2)));
   }
   if (kind == GEMEL__POOL_AVG_GRAD) {
-    add_sizes(sample, &d);
+    gemel__sample_image(sample, "image", d.axes, d.image);
   }
   return gemel__sample_status(sample);
 }
 
-gemel_status gemel__sample_max_pool(gemel_sample *sample) {
+gemel_status gemel__sampler_max_pool(gemel_sample *sample) {
   return sample_kind(sample, GEMEL__POOL_MAX);
 }
-gemel_status gemel__sample_max_pool_grad(gemel_sample *sample) {
+gemel_status gemel__sampler_max_pool_grad(gemel_sample *sample) {
   return sample_kind(sample, GEMEL__POOL_MAX_GRAD);
 }
-gemel_status gemel__sample_max_pool_pick(gemel_sample *sample) {
+gemel_status gemel__sampler_max_pool_pick(gemel_sample *sample) {
   return sample_kind(sample, GEMEL__POOL_MAX_PICK);
 }
-gemel_status gemel__sample_avg_pool(gemel_sample *sample) {
+gemel_status gemel__sampler_avg_pool(gemel_sample *sample) {
   return sample_kind(sample, GEMEL__POOL_AVG);
 }
-gemel_status gemel__sample_avg_pool_grad(gemel_sample *sample) {
+gemel_status gemel__sampler_avg_pool_grad(gemel_sample *sample) {
   return sample_kind(sample, GEMEL__POOL_AVG_GRAD);
 }

@@ -3,48 +3,23 @@
  * Random instances of scalar operations: a result shape of rank 0 to 4 with sizes 0 and 1 among its
  * axes, and operands that broadcast to it (leading axes left out, axes shrunk to 1).
  */
-#include "ops/elementwise.h"
-#include "ops/sampling.h"
+#include "core/rows.h"
+#include "sample/sampling.h"
 
-enum { USUAL_RANK = 4, ORDERS = 5 /* of derivatives, an operand of range INDEX */ };
-
-static int64_t below(gemel_sample *call, uint64_t bound) {
-  return (int64_t)(call->random(call->user) % bound);
-}
-
-/* Mostly small sizes; 0 one time in sixteen, 1 three times in sixteen. */
-static int64_t sample_size(gemel_sample *call) {
-  int64_t die = below(call, 16);
-  return die == 0 ? 0 : die < 4 ? 1 : die < 13 ? 2 + below(call, 4) : 2 + below(call, 30);
-}
-
-static int sample_shape(gemel_sample *call, int64_t *shape) {
-  int rank = gemel__sample_rank(call, 0, USUAL_RANK), axis;
-  int64_t room = call->max_elements > 1 ? call->max_elements : 1;
-  if (rank > USUAL_RANK) {
-    gemel__sample_shape(call, rank, shape);
-    return rank;
-  }
-  for (axis = 0; axis < rank; axis++) {
-    int64_t size = sample_size(call);
-    shape[axis] = size > room ? room : size;
-    room /= shape[axis] > 0 ? shape[axis] : 1;
-  }
-  gemel__sample_grow(call, call->max_elements, rank, shape);
-  return rank;
-}
+enum { ORDERS = 5 };         /* of derivatives, an operand of range INDEX */
+enum { ONES = 3, FAR = 30 }; /* as gemel__sample_wide_shape takes them */
 
 /* An operand's type: half of them have the result's shape. */
 static gemel_type sample_operand(gemel_sample *call, gemel_dtype dtype, int rank,
                                  const int64_t *shape) {
   int64_t own[GEMEL_MAX_RANK];
   int skip = 0, axis;
-  int broadcast = below(call, 2) == 0;
-  if (broadcast && below(call, 2) == 0) {
-    skip = (int)below(call, (uint64_t)rank + 1);
+  int broadcast = gemel__sample_below(call, 2) == 0;
+  if (broadcast && gemel__sample_below(call, 2) == 0) {
+    skip = (int)gemel__sample_below(call, (uint64_t)rank + 1);
   }
   for (axis = skip; axis < rank; axis++) {
-    own[axis - skip] = broadcast && below(call, 3) == 0 ? 1 : shape[axis];
+    own[axis - skip] = broadcast && gemel__sample_below(call, 3) == 0 ? 1 : shape[axis];
   }
   return gemel_type_of_shape(call->context, dtype, rank - skip, own);
 }
@@ -65,13 +40,13 @@ static int makes_sense(gemel__type_code code, gemel_dtype dtype) {
   }
 }
 
-gemel_status gemel__scalar_sample(gemel_sample *call) {
+gemel_status gemel__sampler_scalar(gemel_sample *call) {
   const gemel__scalar_row *row = call->data;
   int64_t shape[GEMEL_MAX_RANK];
   if (!makes_sense(row->code, call->dtype)) {
     return GEMEL_DECLINED;
   }
-  int rank = sample_shape(call, shape);
+  int rank = gemel__sample_wide_shape(call, 0, call->max_elements, ONES, FAR, shape);
   call->n_inputs = (size_t)row->n_inputs;
   for (int k = 0; k < row->n_inputs; k++) {
     int is_mask = row->code == GEMEL__TYPE_SELECT && k == 0;
@@ -85,7 +60,8 @@ gemel_status gemel__scalar_sample(gemel_sample *call) {
   }
   call->n_attrs = 0;
   if (row->code == GEMEL__TYPE_CAST) {
-    call->attrs[0] = gemel_attr_dtype("dtype", (gemel_dtype)below(call, GEMEL_DTYPE_COUNT));
+    call->attrs[0] =
+        gemel_attr_dtype("dtype", (gemel_dtype)gemel__sample_below(call, GEMEL_DTYPE_COUNT));
     call->n_attrs = 1;
   }
   return GEMEL_OK;
