@@ -322,7 +322,6 @@ EXTRA_DIST += %reldir%/graphs.h
 EXTRA_DIST += %reldir%/judged.h
 EXTRA_DIST += %reldir%/no-googletest
 EXTRA_DIST += %reldir%/null-calls.awk
-EXTRA_DIST += %reldir%/onnx-writer.h
 EXTRA_DIST += %reldir%/optable.h
 EXTRA_DIST += %reldir%/own.h
 EXTRA_DIST += %reldir%/pairs

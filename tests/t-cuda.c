@@ -148,7 +148,12 @@ static void refused_memory(const void *data) {
 }
 #endif
 
+/* Holds the operations' names until the end. */
 static gemel_context *names;
+
+static void release_names(void) {
+  gemel_context_unref(names);
+}
 
 void ct_register(void) {
   static ct_test tests[200];
@@ -156,6 +161,7 @@ void ct_register(void) {
   size_t n = 0;
   need_gpu();
   names = gemel_context_new(&error);
+  atexit(release_names);
   for (size_t k = 0; k < gemel_operation_count(names); k++) {
     const gemel_operation *record = gemel_operation_at(names, k);
     if (record->max_inputs != 0 && record->min_inputs != 0 && strcmp(record->name, "invoke") != 0) {

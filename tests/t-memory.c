@@ -174,6 +174,7 @@ static void *asking_allocate(void *user, size_t bytes) {
 
 /* Hooks that hand on to what was there; big blocks come through them too. */
 static void hooks_on_hooks(const void *data) {
+  CT_EQ_INT(gemel_set_allocator(NULL), GEMEL_OK);
   gemel_allocator below = gemel_get_allocator(), mine = below;
   void *block;
   (void)data;

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "ct.h"
-#include "onnx-writer.h"
+#include "support/onnx-text.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -76,10 +76,7 @@ static gemel_lift_options lift = {.size = sizeof lift, .space = 1};
 
 /* A model without nodes. */
 static gemel_onnx *new_model(void) {
-  message empty = {0};
-  model_bytes.length = 0;
-  put_text(&empty, 2, "g");
-  put_model(&model_bytes, &empty);
+  model_bytes = onnx_model("g () => () {}");
   return gemel_onnx_parse(model_bytes.bytes, model_bytes.length, "model", NULL, NULL);
 }
 

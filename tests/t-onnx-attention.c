@@ -151,8 +151,7 @@ static double seen_if(int is_seen) {
 }
 
 /* What inputs 3 (mask), 4 (past) and 6 (lengths) make of key PLACE[3] for query PLACE[2]. */
-static double attention_bias(const node_case *of, const numbers *in, const int place[4],
-                             int queries) {
+static double attention_bias(const node *of, const numbers *in, const int place[4], int queries) {
   double bias = 0, left = attribute_number(of, "left_window_size", -1);
   double right = attribute_number(of, "right_window_size", -1);
   int p = place[2], j = place[3];
@@ -168,7 +167,7 @@ static double attention_bias(const node_case *of, const numbers *in, const int p
   return bias + seen_if(!in[6].is_given || j < in[6].values[place[0]]);
 }
 
-static void attention(const node_case *of, const numbers *in, numbers *out) {
+static void attention(const node *of, const numbers *in, numbers *out) {
   static heads q, k, v, y;
   static scores s;
   int few = (int)attribute_number(of, "kv_num_heads", 0);
@@ -195,84 +194,81 @@ static void attention(const node_case *of, const numbers *in, numbers *out) {
 
 #define SEEN "b 2 4: 1 0 1 1 0 0 0 0"
 #define ADDED "f 1 2 2 4: 0.5 -1 2 0 -inf -inf -inf -inf -inf 1 -inf 0.25 -3 -inf -inf -inf"
-#define FOUR_BY_HEADS "f 1 2 2 3", "f 1 2 4 3", "f 1 2 4 2"
+#define FOUR_BY_HEADS "f 1 2 2 3, f 1 2 4 3, f 1 2 4 2"
 #define MODE(k)                                                                                    \
   {                                                                                                \
-    {"attention_mode_" #k,                                                                         \
-     "Attention",                                                                                  \
-     "softcap=0.75 qk_matmul_output_mode=" #k,                                                     \
-     {"f 1 2 2 3", "f 1 2 3 3", "f 1 2 3 2", ADDED, "f 1 2 1 3", "f 1 2 1 2"},                     \
-     {"f 1 2 2 2", "f 1 2 4 3", "f 1 2 4 2", "f 1 2 2 4"}},                                        \
-        attention                                                                                  \
+    "attention_mode_" #k, "Attention<softcap=0.75, qk_matmul_output_mode=" #k                      \
+                          ">(f 1 2 2 3, f 1 2 3 3, f 1 2 3 2, " ADDED                              \
+                          ", f 1 2 1 3, f 1 2 1 2) => f 1 2 2 2, f 1 2 4 3, f 1 2 4 2, f 1 2 2 4"  \
   }
 
-/* A case of attention with these attributes, inputs and results. */
-#define A(name, attributes, outputs, ...)                                                          \
-  { {"attention_" name, "Attention-25", attributes, {__VA_ARGS__}, {outputs}}, attention }
-
-static const twin_case attentions[] = {
-    A("of_one", "", "f 1 1 1 1", "f 1 1 1 1", "f 1 1 1 1", "f 1 1 1 1"),
-    A("packed", "q_num_heads=2 kv_num_heads=2", "f 2 3 6", "f 2N 3 4", "f 2N 5 4", "f 2N 5 6"),
-    A("groups", "q_num_heads=4 kv_num_heads=2", "f 1 2 4", "f 1 2 8", "f 1 3 4", "f 1 3 2"),
-    A("of_one_key_head", "", "f 2 4 2 1", "f 2 4 2 2", "f 2 1 3 2", "f 2 1 3 1"),
-    A("scaled", "scale=2.5", "f 1 2 2 2", FOUR_BY_HEADS),
-    A("scaled_by_symbol", "scale=0.5", "f 1 1 2 1", "f 1 1 2 3N", "f 1 1 2 3N", "f 1 1 2 1"),
-    A("large", "", "f 1 2 2 2", "f 1 2 2 3 *1e4", "f 1 2 4 3 *1e4", "f 1 2 4 2 *1e4"),
-    A("capped", "softcap=0.5", "f 1 2 2 2", FOUR_BY_HEADS),
-    A("no_batch", "", "f 0 1 2 1", "f 0 1 2 3", "f 0 1 2 3", "f 0 1 2 1"),
-    A("no_queries", "is_causal=1", "f 1 1 0 1", "f 1 1 0 3", "f 1 1 2 3", "f 1 1 2 1"),
-    A("no_keys", "", "f 1 1 2 1", "f 1 1 2 3", "f 1 1 0 3", "f 1 1 0 1"),
-    A("no_keys_in_order", "is_causal=1", "f 1 1 2 1", "f 1 1 2 3", "f 1 1 0 3", "f 1 1 0 1"),
-    A("seen", "", "f 1 2 2 2", FOUR_BY_HEADS, SEEN),
-    A("nothing_seen", "", "f 1 2 2 2", FOUR_BY_HEADS, "b 1 1: 0"),
-    A("added", "", "f 1 2 2 2", FOUR_BY_HEADS, ADDED),
-    A("added_to_all", "", "f 1 2 2 2", FOUR_BY_HEADS, "f: 3.5"),
-    A("added_to_first", "", "f 1 2 2 2", FOUR_BY_HEADS, "f 1 2 2 1: 0.5 -1 2 -inf"),
-    A("first_seen", "", "f 1 2 2 2", FOUR_BY_HEADS, "b 2 1: 1 0"),
-    A("nothing_added", "", "f 1 2 2 2", FOUR_BY_HEADS, "f 1: -inf"),
-    A("short_seen", "", "f 1 2 2 2", FOUR_BY_HEADS, "b 2 3: 1 0 1 0 0 0"),
-    A("short_added", "is_causal=1", "f 1 2 2 2", FOUR_BY_HEADS, "f 2 3: 0.5 -inf 2 -inf 0 1"),
-    A("in_order", "is_causal=1", "f 1 2 2 2", FOUR_BY_HEADS),
-    A("in_order_added", "is_causal=1", "f 1 2 2 2", FOUR_BY_HEADS, ADDED),
-    A("in_order_seen", "is_causal=1", "f 1 2 2 2", FOUR_BY_HEADS, SEEN),
-    A("left", "left_window_size=1", "f 1 1 5 1", "f 1 1 5 2", "f 1 1 5 2", "f 1 1 5 1"),
-    A("right", "right_window_size=0", "f 1 1 5 1", "f 1 1 5 2", "f 1 1 5 2", "f 1 1 5 1"),
-    A("window", "left_window_size=2 right_window_size=1", "f 1 1 4 1", "f 1 1 4 2", "f 1 1 6 2",
-      "f 1 1 6 1"),
-    A("window_in_order", "left_window_size=0 right_window_size=2 is_causal=1", "f 1 1 3 1",
-      "f 1 1 3 2", "f 1 1 3 2", "f 1 1 3 1"),
-    A("window_of_nothing", "left_window_size=0", "f 1 1 4 1", "f 1 1 4 2", "f 1 1 2 2",
-      "f 1 1 2 1"),
-    A("of_half", "is_causal=1", "h 1 2 2 2", "h 1 2 2 3", "h 1 2 4 3", "h 1 2 4 2",
-      "h 2 4: 0.5 -1 2 0 1 -inf 2 3"),
-    A("of_bf16", "", "B 1 2 2 2", "B 1 2 2 3", "B 1 2 4 3", "B 1 2 4 2"),
-    A("of_double", "softmax_precision=11", "d 1 2 2 2", "d 1 2 2 3", "d 1 2 4 3", "d 1 2 4 2"),
-    A("wide_softmax", "softmax_precision=1", "h 1 2 2 2", "h 1 2 2 3", "h 1 2 4 3", "h 1 2 4 2"),
-    A("lengths", "", "f 2 1 2 1", "f 2N 1 2 2", "f 2N 1 4 2", "f 2N 1 4 1", "", "", "", "i 2: 4 1"),
-    A("lengths_in_order", "is_causal=1", "f 3 1 3 1", "f 3 1 3 2", "f 3 1 5 2", "f 3 1 5 1", "", "",
-      "", "i 3: 5 1 0"),
-    A("lengths_window", "left_window_size=1 right_window_size=0", "f 2 1 2 1", "f 2 1 2 2",
-      "f 2 1 4 2", "f 2 1 4 1", "", "", "", "i 2: 4 2"),
-    A("lengths_short_mask", "", "f 2 1 2 1", "f 2 1 2 2", "f 2 1 4 2", "f 2 1 4 1",
-      "f 2 3: 0 1 2 3 4 5", "", "", "i 2: 3 2"),
-    {{"attention_past",
-      "Attention",
-      "is_causal=1 q_num_heads=4 kv_num_heads=2",
-      {"f 2 2 8", "f 2 2 4", "f 2 2 6", "", "f 2 2 3 2", "f 2 2 3 3"},
-      {"f 2 2 12", "f 2 2 5 2", "f 2 2 5 3"}},
-     attention},
-    {{"attention_past_of_symbol",
-      "Attention",
-      "left_window_size=1 right_window_size=0",
-      {"f 1 1 2 2", "f 1 1 2 2", "f 1 1 2 3", "", "f 1 1 3N 2", "f 1 1 3N 3"},
-      {"f 1 1 2 3", "f 1 1 5 2", "f 1 1 5 3"}},
-     attention},
-    {{"attention_past_of_0",
-      "Attention",
-      "is_causal=1",
-      {"f 1 1 2 2", "f 1 1 2 2", "f 1 1 2 3", "", "f 1 1 0 2", "f 1 1 0 3"},
-      {"f 1 1 2 3", "f 1 1 2 2", "f 1 1 2 3"}},
-     attention},
+static const node_case attentions[] = {
+    {"attention_of_one", "Attention-25(f 1 1 1 1, f 1 1 1 1, f 1 1 1 1) => f 1 1 1 1"},
+    {"attention_packed",
+     "Attention-25<q_num_heads=2, kv_num_heads=2>(f 2N 3 4, f 2N 5 4, f 2N 5 6) => f 2 3 6"},
+    {"attention_groups",
+     "Attention-25<q_num_heads=4, kv_num_heads=2>(f 1 2 8, f 1 3 4, f 1 3 2) => f 1 2 4"},
+    {"attention_of_one_key_head", "Attention-25(f 2 4 2 2, f 2 1 3 2, f 2 1 3 1) => f 2 4 2 1"},
+    {"attention_scaled", "Attention-25<scale=2.5>(" FOUR_BY_HEADS ") => f 1 2 2 2"},
+    {"attention_scaled_by_symbol",
+     "Attention-25<scale=0.5>(f 1 1 2 3N, f 1 1 2 3N, f 1 1 2 1) => f 1 1 2 1"},
+    {"attention_large",
+     "Attention-25(f 1 2 2 3 *1e4, f 1 2 4 3 *1e4, f 1 2 4 2 *1e4) => f 1 2 2 2"},
+    {"attention_capped", "Attention-25<softcap=0.5>(" FOUR_BY_HEADS ") => f 1 2 2 2"},
+    {"attention_no_batch", "Attention-25(f 0 1 2 3, f 0 1 2 3, f 0 1 2 1) => f 0 1 2 1"},
+    {"attention_no_queries",
+     "Attention-25<is_causal=1>(f 1 1 0 3, f 1 1 2 3, f 1 1 2 1) => f 1 1 0 1"},
+    {"attention_no_keys", "Attention-25(f 1 1 2 3, f 1 1 0 3, f 1 1 0 1) => f 1 1 2 1"},
+    {"attention_no_keys_in_order",
+     "Attention-25<is_causal=1>(f 1 1 2 3, f 1 1 0 3, f 1 1 0 1) => f 1 1 2 1"},
+    {"attention_seen", "Attention-25(" FOUR_BY_HEADS ", " SEEN ") => f 1 2 2 2"},
+    {"attention_nothing_seen", "Attention-25(" FOUR_BY_HEADS ", b 1 1: 0) => f 1 2 2 2"},
+    {"attention_added", "Attention-25(" FOUR_BY_HEADS ", " ADDED ") => f 1 2 2 2"},
+    {"attention_added_to_all", "Attention-25(" FOUR_BY_HEADS ", f: 3.5) => f 1 2 2 2"},
+    {"attention_added_to_first",
+     "Attention-25(" FOUR_BY_HEADS ", f 1 2 2 1: 0.5 -1 2 -inf) => f 1 2 2 2"},
+    {"attention_first_seen", "Attention-25(" FOUR_BY_HEADS ", b 2 1: 1 0) => f 1 2 2 2"},
+    {"attention_nothing_added", "Attention-25(" FOUR_BY_HEADS ", f 1: -inf) => f 1 2 2 2"},
+    {"attention_short_seen", "Attention-25(" FOUR_BY_HEADS ", b 2 3: 1 0 1 0 0 0) => f 1 2 2 2"},
+    {"attention_short_added",
+     "Attention-25<is_causal=1>(" FOUR_BY_HEADS ", f 2 3: 0.5 -inf 2 -inf 0 1) => f 1 2 2 2"},
+    {"attention_in_order", "Attention-25<is_causal=1>(" FOUR_BY_HEADS ") => f 1 2 2 2"},
+    {"attention_in_order_added",
+     "Attention-25<is_causal=1>(" FOUR_BY_HEADS ", " ADDED ") => f 1 2 2 2"},
+    {"attention_in_order_seen",
+     "Attention-25<is_causal=1>(" FOUR_BY_HEADS ", " SEEN ") => f 1 2 2 2"},
+    {"attention_left",
+     "Attention-25<left_window_size=1>(f 1 1 5 2, f 1 1 5 2, f 1 1 5 1) => f 1 1 5 1"},
+    {"attention_right",
+     "Attention-25<right_window_size=0>(f 1 1 5 2, f 1 1 5 2, f 1 1 5 1) => f 1 1 5 1"},
+    {"attention_window", "Attention-25<left_window_size=2, right_window_size=1>(f 1 1 4 2, "
+                         "f 1 1 6 2, f 1 1 6 1) => f 1 1 4 1"},
+    {"attention_window_in_order", "Attention-25<left_window_size=0, right_window_size=2, "
+                                  "is_causal=1>(f 1 1 3 2, f 1 1 3 2, f 1 1 3 1) => f 1 1 3 1"},
+    {"attention_window_of_nothing",
+     "Attention-25<left_window_size=0>(f 1 1 4 2, f 1 1 2 2, f 1 1 2 1) => f 1 1 4 1"},
+    {"attention_of_half", "Attention-25<is_causal=1>(h 1 2 2 3, h 1 2 4 3, h 1 2 4 2, "
+                          "h 2 4: 0.5 -1 2 0 1 -inf 2 3) => h 1 2 2 2"},
+    {"attention_of_bf16", "Attention-25(B 1 2 2 3, B 1 2 4 3, B 1 2 4 2) => B 1 2 2 2"},
+    {"attention_of_double",
+     "Attention-25<softmax_precision=11>(d 1 2 2 3, d 1 2 4 3, d 1 2 4 2) => d 1 2 2 2"},
+    {"attention_wide_softmax",
+     "Attention-25<softmax_precision=1>(h 1 2 2 3, h 1 2 4 3, h 1 2 4 2) => h 1 2 2 2"},
+    {"attention_lengths",
+     "Attention-25(f 2N 1 2 2, f 2N 1 4 2, f 2N 1 4 1, , , , i 2: 4 1) => f 2 1 2 1"},
+    {"attention_lengths_in_order",
+     "Attention-25<is_causal=1>(f 3 1 3 2, f 3 1 5 2, f 3 1 5 1, , , , i 3: 5 1 0) => f 3 1 3 1"},
+    {"attention_lengths_window", "Attention-25<left_window_size=1, right_window_size=0>("
+                                 "f 2 1 2 2, f 2 1 4 2, f 2 1 4 1, , , , i 2: 4 2) => f 2 1 2 1"},
+    {"attention_lengths_short_mask", "Attention-25(f 2 1 2 2, f 2 1 4 2, f 2 1 4 1, "
+                                     "f 2 3: 0 1 2 3 4 5, , , i 2: 3 2) => f 2 1 2 1"},
+    {"attention_past", "Attention<is_causal=1, q_num_heads=4, kv_num_heads=2>(f 2 2 8, f 2 2 4, "
+                       "f 2 2 6, , f 2 2 3 2, f 2 2 3 3) => f 2 2 12, f 2 2 5 2, f 2 2 5 3"},
+    {"attention_past_of_symbol",
+     "Attention<left_window_size=1, right_window_size=0>(f 1 1 2 2, f 1 1 2 2, f 1 1 2 3, , "
+     "f 1 1 3N 2, f 1 1 3N 3) => f 1 1 2 3, f 1 1 5 2, f 1 1 5 3"},
+    {"attention_past_of_0", "Attention<is_causal=1>(f 1 1 2 2, f 1 1 2 2, f 1 1 2 3, , f 1 1 0 2, "
+                            "f 1 1 0 3) => f 1 1 2 3, f 1 1 2 2, f 1 1 2 3"},
     MODE(0),
     MODE(1),
     MODE(2),
@@ -292,8 +288,8 @@ static int counts(const numbers *mask, int batch, int b, int i, int j) {
 }
 
 /* Attends to K and V with what is ADDED to scores and the MASK. */
-static void attend_masked(const node_case *of, heads parts[3], const numbers *added,
-                          const numbers *mask, numbers *out) {
+static void attend_masked(const node *of, heads parts[3], const numbers *added, const numbers *mask,
+                          numbers *out) {
   static heads y;
   static scores s;
   heads *q = &parts[0], *k = &parts[1];
@@ -325,7 +321,7 @@ static void project(const numbers *x, const numbers *w, const numbers *bias, num
   }
 }
 
-static void packed_attention(const node_case *of, const numbers *in, numbers *out) {
+static void packed_attention(const node *of, const numbers *in, numbers *out) {
   static heads parts[3];
   static numbers all;
   project(&in[0], &in[1], &in[2], &all);
@@ -345,7 +341,7 @@ static void packed_attention(const node_case *of, const numbers *in, numbers *ou
   attend_masked(of, parts, &in[5], &in[3], out);
 }
 
-static void multi_head_attention(const node_case *of, const numbers *in, numbers *out) {
+static void multi_head_attention(const node *of, const numbers *in, numbers *out) {
   static heads parts[3];
   static numbers x;
   int n = (int)attribute_number(of, "num_heads", 0), first = 0;
@@ -365,65 +361,52 @@ static void multi_head_attention(const node_case *of, const numbers *in, numbers
   attend_masked(of, parts, &in[5], &in[4], out);
 }
 
-/* A case of ONNX Runtime's OPERATOR with these attributes, inputs and results. */
-#define M(operator_, twin, name, attributes, outputs, ...)                                         \
-  { {name, operator_, attributes, {__VA_ARGS__}, {outputs}}, twin }
-#define P(name, attributes, ...)                                                                   \
-  M(PACKED, packed_attention, "packed_" name, "num_heads=2" attributes, "f 2 3 4", "f 2N 3 3",     \
-    "f 3 12", __VA_ARGS__)
-#define MH(name, attributes, ...)                                                                  \
-  M(MULTI_HEAD, multi_head_attention, "heads_" name, "num_heads=2" attributes, "f 2 3 6",          \
-    "f 2N 3 4", __VA_ARGS__)
-#define KEYS "f 2N 5 4", "f 2N 5 6"
-
-static const twin_case of_runtime[] = {
-    P("without_bias", "", ""),
-    P("bias", "", "f 12"),
-    P("scale", " scale=0.75", "f 12"),
-    P("in_order", " unidirectional=1", "f 12"),
-    P("mask", "", "f 12", "w 2N 3: 1 1 0 0 1 1"),
-    P("mask_of_queries", "", "f 12", "w 2N 3 3: 1 1 0 0 1 1 0 0 1 1 0 0 0 1 0 1 1 1"),
-    P("mask_of_nothing", " mask_filter_value=-16.0", "f 12", "w 2N 3: 0 0 0 1 0 0"),
-    P("filter", " mask_filter_value=-1.5", "f 12", "w 2N 3: 1 1 0 0 0 1"),
-    P("lengths", "", "f 12", "w 2N: 3 1"),
-    M(PACKED, packed_attention, "packed_ends", "num_heads=2 unidirectional=1", "f 2 3 4", "f 2 3 3",
-      "f 3 12", "f 12", "w 4: 3 2 0 0"),
-    M(PACKED, packed_attention, "packed_starts", "num_heads=2 mask_filter_value=-16.0", "f 2 3 4",
-      "f 2 3 3", "f 3 12", "f 12", "w 4: 3 2 1 2"),
-    P("added", "", "f 12", "", "", "f 2N 2 3 3"),
-    P("added_to_all", "", "f 12", "w 2N 3: 1 1 0 0 1 1", "", "f 1 1 3 3"),
-    M(PACKED, packed_attention, "packed_sizes", "num_heads=2 qkv_hidden_sizes=4,4,2", "f 1 2 2",
-      "f 1 2 3", "f 3 10", "f 10"),
-    M(PACKED, packed_attention, "packed_usual_filter", "num_heads=1 scale=1.0", "f 1 2 1",
-      "f 1 2 1: 1 -1", "f 1 3: 1 2 1", "", "w 1 2: 0 1", "", "f 1 1 2 2: 10000 0 10001 0"),
-    M(PACKED, packed_attention, "packed_half", "num_heads=1 unidirectional=1", "h 1 2 2", "h 1 2 3",
-      "h 3 6", "h 6"),
-    {{"packed_past",
-      PACKED,
-      "num_heads=2 unidirectional=1",
-      {"f 2 2 3", "f 3 12", "f 12", "w 2 5: 1 0 1 1 1 0 1 1 1 1", "f 2 2 2 3 2", "f 1 2 2 5"},
-      {"f 2 2 4", "f 2 2 2 5 2"}},
-     packed_attention},
-    {{"packed_past_of_0",
-      PACKED,
-      "num_heads=1",
-      {"f 1 2 3", "f 3 6", "f 6", "", "f 2 1 1 0 2"},
-      {"f 1 2 2", "f 2 1 1 2 2"}},
-     packed_attention},
-    MH("plain", "", KEYS),
-    MH("scaled", " scale=2.0 unidirectional=1", KEYS),
-    MH("bias", "", KEYS, "f 14"),
-    MH("mask", "", KEYS, "f 14", "w 2N 5: 1 1 0 1 0 0 1 1 1 1"),
-    MH("lengths", " mask_filter_value=-2.5", KEYS, "", "w 2N: 4 2"),
-    MH("added", "", KEYS, "", "", "f 1 2 3 5"),
-    MH("keys_by_heads", "", "f 2N 2 5 2", "f 2N 2 5 3"),
-    {{"heads_past",
-      MULTI_HEAD,
-      "num_heads=2",
-      {"f 1 2 4", "f 1 2 4", "f 1 2 6", "f 14", "w 1 2 5: 1 0 1 1 1 0 1 1 1 1", "f 1 1 2 5",
-       "f 1 2 3 2", "f 1 2 3 3"},
-      {"f 1 2 6", "f 1 2 5 2", "f 1 2 5 3"}},
-     multi_head_attention},
+static const node_case of_runtime[] = {
+    {"packed_without_bias", PACKED "<num_heads=2>(f 2N 3 3, f 3 12, ) => f 2 3 4"},
+    {"packed_bias", PACKED "<num_heads=2>(f 2N 3 3, f 3 12, f 12) => f 2 3 4"},
+    {"packed_scale", PACKED "<num_heads=2, scale=0.75>(f 2N 3 3, f 3 12, f 12) => f 2 3 4"},
+    {"packed_in_order",
+     PACKED "<num_heads=2, unidirectional=1>(f 2N 3 3, f 3 12, f 12) => f 2 3 4"},
+    {"packed_mask", PACKED "<num_heads=2>(f 2N 3 3, f 3 12, f 12, w 2N 3: 1 1 0 0 1 1) => f 2 3 4"},
+    {"packed_mask_of_queries", PACKED "<num_heads=2>(f 2N 3 3, f 3 12, f 12, "
+                                      "w 2N 3 3: 1 1 0 0 1 1 0 0 1 1 0 0 0 1 0 1 1 1) => f 2 3 4"},
+    {"packed_mask_of_nothing", PACKED "<num_heads=2, mask_filter_value=-16.0>(f 2N 3 3, f 3 12, "
+                                      "f 12, w 2N 3: 0 0 0 1 0 0) => f 2 3 4"},
+    {"packed_filter", PACKED "<num_heads=2, mask_filter_value=-1.5>(f 2N 3 3, f 3 12, f 12, "
+                             "w 2N 3: 1 1 0 0 0 1) => f 2 3 4"},
+    {"packed_lengths", PACKED "<num_heads=2>(f 2N 3 3, f 3 12, f 12, w 2N: 3 1) => f 2 3 4"},
+    {"packed_ends",
+     PACKED "<num_heads=2, unidirectional=1>(f 2 3 3, f 3 12, f 12, w 4: 3 2 0 0) => f 2 3 4"},
+    {"packed_starts", PACKED "<num_heads=2, mask_filter_value=-16.0>(f 2 3 3, f 3 12, f 12, "
+                             "w 4: 3 2 1 2) => f 2 3 4"},
+    {"packed_added", PACKED "<num_heads=2>(f 2N 3 3, f 3 12, f 12, , , f 2N 2 3 3) => f 2 3 4"},
+    {"packed_added_to_all",
+     PACKED "<num_heads=2>(f 2N 3 3, f 3 12, f 12, w 2N 3: 1 1 0 0 1 1, , f 1 1 3 3) => f 2 3 4"},
+    {"packed_sizes",
+     PACKED "<num_heads=2, qkv_hidden_sizes=[4, 4, 2]>(f 1 2 3, f 3 10, f 10) => f 1 2 2"},
+    {"packed_usual_filter", PACKED "<num_heads=1, scale=1.0>(f 1 2 1: 1 -1, f 1 3: 1 2 1, , "
+                                   "w 1 2: 0 1, , f 1 1 2 2: 10000 0 10001 0) => f 1 2 1"},
+    {"packed_half", PACKED "<num_heads=1, unidirectional=1>(h 1 2 3, h 3 6, h 6) => h 1 2 2"},
+    {"packed_past",
+     PACKED "<num_heads=2, unidirectional=1>(f 2 2 3, f 3 12, f 12, w 2 5: 1 0 1 1 1 0 1 1 1 1, "
+            "f 2 2 2 3 2, f 1 2 2 5) => f 2 2 4, f 2 2 2 5 2"},
+    {"packed_past_of_0",
+     PACKED "<num_heads=1>(f 1 2 3, f 3 6, f 6, , f 2 1 1 0 2) => f 1 2 2, f 2 1 1 2 2"},
+    {"heads_plain", MULTI_HEAD "<num_heads=2>(f 2N 3 4, f 2N 5 4, f 2N 5 6) => f 2 3 6"},
+    {"heads_scaled", MULTI_HEAD "<num_heads=2, scale=2.0, unidirectional=1>(f 2N 3 4, f 2N 5 4, "
+                                "f 2N 5 6) => f 2 3 6"},
+    {"heads_bias", MULTI_HEAD "<num_heads=2>(f 2N 3 4, f 2N 5 4, f 2N 5 6, f 14) => f 2 3 6"},
+    {"heads_mask", MULTI_HEAD "<num_heads=2>(f 2N 3 4, f 2N 5 4, f 2N 5 6, f 14, "
+                              "w 2N 5: 1 1 0 1 0 0 1 1 1 1) => f 2 3 6"},
+    {"heads_lengths", MULTI_HEAD "<num_heads=2, mask_filter_value=-2.5>(f 2N 3 4, f 2N 5 4, "
+                                 "f 2N 5 6, , w 2N: 4 2) => f 2 3 6"},
+    {"heads_added",
+     MULTI_HEAD "<num_heads=2>(f 2N 3 4, f 2N 5 4, f 2N 5 6, , , f 1 2 3 5) => f 2 3 6"},
+    {"heads_keys_by_heads",
+     MULTI_HEAD "<num_heads=2>(f 2N 3 4, f 2N 2 5 2, f 2N 2 5 3) => f 2 3 6"},
+    {"heads_past",
+     MULTI_HEAD "<num_heads=2>(f 1 2 4, f 1 2 4, f 1 2 6, f 14, w 1 2 5: 1 0 1 1 1 0 1 1 1 1, "
+                "f 1 1 2 5, f 1 2 3 2, f 1 2 3 3) => f 1 2 6, f 1 2 5 2, f 1 2 5 3"},
 };
 
 /* ---- Rotation ---- */
@@ -444,7 +427,7 @@ static void turn(heads *t, const double *places, const double *cosines, const do
 }
 
 /* Places, as input PLACES has them, one that the sequence begins with, or rows of the tables. */
-static void rotary(const node_case *of, const numbers *in, numbers *out) {
+static void rotary(const node *of, const numbers *in, numbers *out) {
   static heads t;
   double places[MOST_ELEMENTS];
   int is_other = strcmp(of->operator_, ROTARY) == 0;
@@ -460,24 +443,26 @@ static void rotary(const node_case *of, const numbers *in, numbers *out) {
   store(&t, out);
 }
 
-#define ANGLES "f 5 2", "f 5 2"
 #define PLACES "i 2N 3: 4 0 2 1 1 3"
-#define R(operator_, name, attributes, ...)                                                        \
-  { {"rotary_" name, operator_, attributes, {__VA_ARGS__}, {"f 2 3 8"}}, rotary }
 
-static const twin_case rotations[] = {
-    R("RotaryEmbedding", "halves", "num_heads=2", "f 2N 3 8", ANGLES, PLACES),
-    R("RotaryEmbedding", "neighbours", "num_heads=2 interleaved=1", "f 2N 3 8", ANGLES, PLACES),
-    R("RotaryEmbedding", "rows", "num_heads=2", "f 2 3 8", "f 2 3 2", "f 2 3 2"),
-    R("RotaryEmbedding", "part", "num_heads=1 rotary_embedding_dim=4", "f 2 3 8", ANGLES, PLACES),
-    R("RotaryEmbedding", "neighbours_part", "num_heads=1 rotary_embedding_dim=4 interleaved=1",
-      "f 2 3 8", ANGLES, PLACES),
-    R(ROTARY, "other_halves", "num_heads=2", "f 2N 3 8", PLACES, ANGLES),
-    R(ROTARY, "other_first", "num_heads=2 interleaved=1 scale=1.0", "f 2N 3 8", "i 1: 2", ANGLES),
-    R(ROTARY, "other_part", "num_heads=1 rotary_embedding_dim=4", "f 2 3 8", PLACES, ANGLES),
-    {{"rotary_by_heads", "RotaryEmbedding", "", {"f 2 3 3 4", ANGLES, PLACES}, {"f 2 3 3 4"}},
-     rotary},
-    {{"rotary_half", ROTARY, "", {"h 1 2 2 4", "i 1: 3", "h 5 2", "h 5 2"}, {"h 1 2 2 4"}}, rotary},
+static const node_case rotations[] = {
+    {"rotary_halves",
+     "RotaryEmbedding<num_heads=2>(f 2N 3 8, f 5 2, f 5 2, " PLACES ") => f 2 3 8"},
+    {"rotary_neighbours",
+     "RotaryEmbedding<num_heads=2, interleaved=1>(f 2N 3 8, f 5 2, f 5 2, " PLACES ") => f 2 3 8"},
+    {"rotary_rows", "RotaryEmbedding<num_heads=2>(f 2 3 8, f 2 3 2, f 2 3 2) => f 2 3 8"},
+    {"rotary_part",
+     "RotaryEmbedding<num_heads=1, rotary_embedding_dim=4>(f 2 3 8, f 5 2, f 5 2, " PLACES
+     ") => f 2 3 8"},
+    {"rotary_neighbours_part", "RotaryEmbedding<num_heads=1, rotary_embedding_dim=4, "
+                               "interleaved=1>(f 2 3 8, f 5 2, f 5 2, " PLACES ") => f 2 3 8"},
+    {"rotary_other_halves", ROTARY "<num_heads=2>(f 2N 3 8, " PLACES ", f 5 2, f 5 2) => f 2 3 8"},
+    {"rotary_other_first",
+     ROTARY "<num_heads=2, interleaved=1, scale=1.0>(f 2N 3 8, i 1: 2, f 5 2, f 5 2) => f 2 3 8"},
+    {"rotary_other_part",
+     ROTARY "<num_heads=1, rotary_embedding_dim=4>(f 2 3 8, " PLACES ", f 5 2, f 5 2) => f 2 3 8"},
+    {"rotary_by_heads", "RotaryEmbedding(f 2 3 3 4, f 5 2, f 5 2, " PLACES ") => f 2 3 3 4"},
+    {"rotary_half", ROTARY "(h 1 2 2 4, i 1: 3, h 5 2, h 5 2) => h 1 2 2 4"},
 };
 
 /* ---- GroupQueryAttention ---- */
@@ -497,7 +482,7 @@ static void update(heads *t, const numbers *past, const int *before, int keys) {
   *t = all;
 }
 
-static void group_bias(const node_case *of, const numbers *in, const heads *q, const int *before,
+static void group_bias(const node *of, const numbers *in, const heads *q, const int *before,
                        int keys, double *bias) {
   double window = attribute_number(of, "local_window_size", -1);
   for (int g = 0; g < q->batch * q->n * q->length * keys; g++) {
@@ -520,7 +505,7 @@ static void place_queries(const numbers *in, int batch, int length, int *before,
   }
 }
 
-static void group_query(const node_case *of, const numbers *in, numbers *out) {
+static void group_query(const node *of, const numbers *in, numbers *out) {
   static heads parts[3], y;
   static scores s;
   int n = (int)attribute_number(of, "num_heads", 0), before[8];
@@ -551,257 +536,161 @@ static void group_query(const node_case *of, const numbers *in, numbers *out) {
   store(&y, out);
 }
 
-#define TWO_FOR_ONE "num_heads=4 kv_num_heads=2"
-#define STEP "f 2 1 8", "f 2 1 4", "f 2 1 4", "f 2 2 3 2", "f 2 2 3 2", "w 2: 3 1", "w: 4"
-#define TABLES "f 6 1", "f 6 1"
-#define G(name, attributes, length, keys, ...)                                                     \
-  {                                                                                                \
-    {"group_" name,                                                                                \
-     GROUP_QUERY,                                                                                  \
-     TWO_FOR_ONE attributes,                                                                       \
-     {__VA_ARGS__},                                                                                \
-     {"f 2 " length " 8", "f 2 2 " keys " 2", "f 2 2 " keys " 2"}},                                \
-        group_query                                                                                \
-  }
+#define GROUPS GROUP_QUERY "<num_heads=4, kv_num_heads=2"
 
-static const twin_case groups[] = {
-    G("without_past", "", "3", "3", "f 2 3 8", "f 2 3 4", "f 2 3 4", "", "", "w 2: 2 2", "w: 3"),
-    G("packed", " local_window_size=2", "3", "3", "f 2 3 16", "", "", "", "", "w 2: 2 2", "w: 3"),
-    G("one_prompt", "", "2", "2", "f 2 2 8", "f 2 2 4", "f 2 2 4", "f 2 2 0 2", "f 2 2 0 2",
-      "w 2: 1 1", "w: 2"),
-    G("prompt_in_cache", "", "2", "5", "f 2 2 8", "f 2 2 4", "f 2 2 4", "f 2 2 5 2", "f 2 2 5 2",
-      "w 2: 1 1", "w: 2"),
-    G("step", "", "1", "4", "f 2 1 8", "f 2 1 4", "f 2 1 4", "f 2 2 3 2", "f 2 2 3 2", "w 2: 3 3",
-      "w: 4"),
-    G("known_total", "", "1", "4", "f 2 1 8", "f 2 1 4", "f 2 1 4", "f 2 2 3 2", "f 2 2 3 2",
-      "w 2: 3 3", "=w: 4"),
-    G("step_in_cache", " scale=0.5 softcap=1.5", "1", "5", "f 2 1 8", "f 2 1 4", "f 2 1 4",
-      "f 2 2 5 2", "f 2 2 5 2", "w 2: 3 1", "w: 4"),
-    G("steps", " local_window_size=3", "2", "5", "f 2 2 8", "f 2 2 4", "f 2 2 4", "f 2 2 5 2",
-      "f 2 2 5 2", "w 2: 4 3", "w: 5"),
-    G("rotary", " do_rotary=1", "1", "5", "f 2 1 8", "f 2 1 4", "f 2 1 4", "f 2 2 5 2", "f 2 2 5 2",
-      "w 2: 4 2", "w: 5", TABLES),
-    G("neighbours", " do_rotary=1 rotary_interleaved=1", "2", "2", "f 2 2 8", "f 2 2 4", "f 2 2 4",
-      "", "", "w 2: 1 1", "w: 2", TABLES),
-    G("places", " do_rotary=1", "1", "5", "f 2 1 8", "f 2 1 4", "f 2 1 4", "f 2 2 5 2", "f 2 2 5 2",
-      "w 2: 4 2", "w: 5", TABLES, "i 2 1: 5 0"),
-    G("added", "", "2", "5", "f 2 2 8", "f 2 2 4", "f 2 2 4", "f 2 2 5 2", "f 2 2 5 2", "w 2: 3 2",
-      "w: 4", "", "", "", "f 1 4 2 4"),
-    G("added_to_all", "", "2", "2", "f 2 2 8", "f 2 2 4", "f 2 2 4", "", "", "w 2: 1 1", "w: 2", "",
-      "", "", "f 2 1 2 2"),
-    G("smooth", " smooth_softmax=1", "2", "2", "f 2 2 8", "f 2 2 4", "f 2 2 4", "", "", "w 2: 1 1",
-      "w: 2"),
-    G("sink", "", "2", "2", "f 2 2 8", "f 2 2 4", "f 2 2 4", "", "", "w 2: 1 1", "w: 2", "", "", "",
-      "", "f 4"),
+static const node_case groups[] = {
+    {"group_without_past",
+     GROUPS ">(f 2 3 8, f 2 3 4, f 2 3 4, , , w 2: 2 2, w: 3) => f 2 3 8, f 2 2 3 2, f 2 2 3 2"},
+    {"group_packed", GROUPS ", local_window_size=2>(f 2 3 16, , , , , w 2: 2 2, w: 3) => f 2 3 8, "
+                            "f 2 2 3 2, f 2 2 3 2"},
+    {"group_one_prompt", GROUPS ">(f 2 2 8, f 2 2 4, f 2 2 4, f 2 2 0 2, f 2 2 0 2, w 2: 1 1, "
+                                "w: 2) => f 2 2 8, f 2 2 2 2, f 2 2 2 2"},
+    {"group_prompt_in_cache", GROUPS ">(f 2 2 8, f 2 2 4, f 2 2 4, f 2 2 5 2, f 2 2 5 2, "
+                                     "w 2: 1 1, w: 2) => f 2 2 8, f 2 2 5 2, f 2 2 5 2"},
+    {"group_step", GROUPS ">(f 2 1 8, f 2 1 4, f 2 1 4, f 2 2 3 2, f 2 2 3 2, w 2: 3 3, w: 4)"
+                          " => f 2 1 8, f 2 2 4 2, f 2 2 4 2"},
+    {"group_known_total", GROUPS ">(f 2 1 8, f 2 1 4, f 2 1 4, f 2 2 3 2, f 2 2 3 2, w 2: 3 3, "
+                                 "=w: 4) => f 2 1 8, f 2 2 4 2, f 2 2 4 2"},
+    {"group_step_in_cache",
+     GROUPS ", scale=0.5, softcap=1.5>(f 2 1 8, f 2 1 4, f 2 1 4, f 2 2 5 2, f 2 2 5 2, w 2: 3 1, "
+            "w: 4) => f 2 1 8, f 2 2 5 2, f 2 2 5 2"},
+    {"group_steps", GROUPS ", local_window_size=3>(f 2 2 8, f 2 2 4, f 2 2 4, f 2 2 5 2, "
+                           "f 2 2 5 2, w 2: 4 3, w: 5) => f 2 2 8, f 2 2 5 2, f 2 2 5 2"},
+    {"group_rotary", GROUPS ", do_rotary=1>(f 2 1 8, f 2 1 4, f 2 1 4, f 2 2 5 2, f 2 2 5 2, "
+                            "w 2: 4 2, w: 5, f 6 1, f 6 1) => f 2 1 8, f 2 2 5 2, f 2 2 5 2"},
+    {"group_neighbours",
+     GROUPS ", do_rotary=1, rotary_interleaved=1>(f 2 2 8, f 2 2 4, f 2 2 4, , , w 2: 1 1, w: 2, "
+            "f 6 1, f 6 1) => f 2 2 8, f 2 2 2 2, f 2 2 2 2"},
+    {"group_places",
+     GROUPS ", do_rotary=1>(f 2 1 8, f 2 1 4, f 2 1 4, f 2 2 5 2, f 2 2 5 2, w 2: 4 2, w: 5, "
+            "f 6 1, f 6 1, i 2 1: 5 0) => f 2 1 8, f 2 2 5 2, f 2 2 5 2"},
+    {"group_added", GROUPS ">(f 2 2 8, f 2 2 4, f 2 2 4, f 2 2 5 2, f 2 2 5 2, w 2: 3 2, w: 4, , "
+                           ", , f 1 4 2 4) => f 2 2 8, f 2 2 5 2, f 2 2 5 2"},
+    {"group_added_to_all", GROUPS ">(f 2 2 8, f 2 2 4, f 2 2 4, , , w 2: 1 1, w: 2, , , , "
+                                  "f 2 1 2 2) => f 2 2 8, f 2 2 2 2, f 2 2 2 2"},
+    {"group_smooth", GROUPS ", smooth_softmax=1>(f 2 2 8, f 2 2 4, f 2 2 4, , , w 2: 1 1, w: 2)"
+                            " => f 2 2 8, f 2 2 2 2, f 2 2 2 2"},
+    {"group_sink", GROUPS ">(f 2 2 8, f 2 2 4, f 2 2 4, , , w 2: 1 1, w: 2, , , , , f 4)"
+                          " => f 2 2 8, f 2 2 2 2, f 2 2 2 2"},
 };
 
 /* ---- What is refused ---- */
 
-#define ONE "f 1 1 2 2"
-#define GQ "f 1 1 4", "f 1 1 2", "f 1 1 2"
-#define GQ_PAST GQ, "f 1 1 3 2", "f 1 1 3 2", "w 1: 3", "w: 4"
-#define TWO_HEADS "num_heads=2 kv_num_heads=1"
+#define GQ_PAST "f 1 1 4, f 1 1 2, f 1 1 2, f 1 1 3 2, f 1 1 3 2, w 1: 3, w: 4"
+#define TWO_HEADS GROUP_QUERY "<num_heads=2, kv_num_heads=1"
 
-static const node_case refused[] = {
-    {"rank", "Attention", "", {"f 2 2", "f 2 2", "f 2 2"}, {"it takes tensors of 4 axes, or of 3"}},
-    {"no_heads", "Attention", "", {"f 1 2 2", "f 1 2 2", "f 1 2 2"}, {"and numbers of heads"}},
-    {"heads_size",
-     "Attention",
-     "q_num_heads=2 kv_num_heads=1",
-     {"f 1 2 3", "f 1 2 1", "f 1 2 1"},
-     {"6 elements don't make f32[1, 2, 2, 1]"}},
-    {"heads_of_keys",
-     "Attention",
-     "",
-     {"f 1 3 1 1", "f 1 2 1 1", "f 1 2 1 1"},
-     {"2 elements don't make f32[1, 3, 1, 1]"}},
-    {"size_of_keys",
-     "Attention",
-     "",
-     {ONE, "f 1 1 2 3", ONE},
-     {"axis 3 of x and axis 2 of y differ in size"}},
-    {"mask_of_symbol", "Attention", "", {ONE, ONE, ONE, "b 2 2N: 1 1 1 1"}, {"isn't known to be"}},
-    {"mask_too_long",
-     "Attention",
-     "",
-     {ONE, ONE, ONE, "b 2 3: 1 1 1 1 1 1"},
-     {"a mask of 3 keys, where there are 2"}},
-    {"mask_of_integers", "Attention", "", {ONE, ONE, ONE, "i 2 1: 0 1"}, {"i64 can't hold -inf"}},
-    {"size_of_symbol", "Attention", "", {"f 1 1 2 2N", "f 1 1 2 2N", ONE}, {"a size of heads"}},
-    {"of_integers", "Attention", "", {"w 1 1 2 2: 1 2 3 4", ONE, ONE}, {"i32 can't hold 0.84"}},
-    {"places_of_floats",
-     ROTARY,
-     "num_heads=1",
-     {"f 1 2 4", "f 1: 0", ANGLES},
-     {"indices of dtype f64 are no integers"}},
+static const refused_case refused[] = {
+    {"rank", "Attention(f 2 2, f 2 2, f 2 2)", "it takes tensors of 4 axes, or of 3"},
+    {"no_heads", "Attention(f 1 2 2, f 1 2 2, f 1 2 2)", "and numbers of heads"},
+    {"heads_size", "Attention<q_num_heads=2, kv_num_heads=1>(f 1 2 3, f 1 2 1, f 1 2 1)",
+     "6 elements don't make f32[1, 2, 2, 1]"},
+    {"heads_of_keys", "Attention(f 1 3 1 1, f 1 2 1 1, f 1 2 1 1)",
+     "2 elements don't make f32[1, 3, 1, 1]"},
+    {"size_of_keys", "Attention(f 1 1 2 2, f 1 1 2 3, f 1 1 2 2)",
+     "axis 3 of x and axis 2 of y differ in size"},
+    {"mask_of_symbol", "Attention(f 1 1 2 2, f 1 1 2 2, f 1 1 2 2, b 2 2N: 1 1 1 1)",
+     "isn't known to be"},
+    {"mask_too_long", "Attention(f 1 1 2 2, f 1 1 2 2, f 1 1 2 2, b 2 3: 1 1 1 1 1 1)",
+     "a mask of 3 keys, where there are 2"},
+    {"mask_of_integers", "Attention(f 1 1 2 2, f 1 1 2 2, f 1 1 2 2, i 2 1: 0 1)",
+     "i64 can't hold -inf"},
+    {"size_of_symbol", "Attention(f 1 1 2 2N, f 1 1 2 2N, f 1 1 2 2)", "a size of heads"},
+    {"of_integers", "Attention(w 1 1 2 2: 1 2 3 4, f 1 1 2 2, f 1 1 2 2)", "i32 can't hold 0.84"},
+    {"places_of_floats", ROTARY "<num_heads=1>(f 1 2 4, f 1: 0, f 5 2, f 5 2)",
+     "indices of dtype f64 are no integers"},
     {"group_total_of_floats",
-     GROUP_QUERY,
-     TWO_HEADS,
-     {GQ, "f 1 1 3 2", "f 1 1 3 2", "w 1: 3", "f"},
-     {"a size must be an integer scalar"}},
-    {"precision", "Attention", "softmax_precision=8", {ONE, ONE, ONE}, {"softmax_precision: "}},
-    {"past_keys_alone",
-     "Attention",
-     "",
-     {ONE, ONE, ONE, "", ONE},
-     {"matmul: axis 3 of x and axis 2 of y differ"}},
-    {"mode",
-     "Attention",
-     "qk_matmul_output_mode=4",
-     {ONE, ONE, ONE},
-     {"qk_matmul_output_mode 4", "", "", ""}},
-    {"rotary_rank", ROTARY, "num_heads=1", {"f 2 2", "i 1: 0", ANGLES}, {"it takes tensors of 4"}},
+     TWO_HEADS ">(f 1 1 4, f 1 1 2, f 1 1 2, f 1 1 3 2, f 1 1 3 2, w 1: 3, f)",
+     "a size must be an integer scalar"},
+    {"precision", "Attention<softmax_precision=8>(f 1 1 2 2, f 1 1 2 2, f 1 1 2 2)",
+     "softmax_precision: "},
+    {"past_keys_alone", "Attention(f 1 1 2 2, f 1 1 2 2, f 1 1 2 2, , f 1 1 2 2)",
+     "matmul: axis 3 of x and axis 2 of y differ"},
+    {"mode", "Attention<qk_matmul_output_mode=4>(f 1 1 2 2, f 1 1 2 2, f 1 1 2 2) => ?, ?, ?, ?",
+     "qk_matmul_output_mode 4"},
+    {"rotary_rank", ROTARY "<num_heads=1>(f 2 2, i 1: 0, f 5 2, f 5 2)", "it takes tensors of 4"},
     {"rotary_too_many",
-     ROTARY,
-     "num_heads=1 rotary_embedding_dim=4",
-     {"f 1 2 2", "i 1: 0", ANGLES},
-     {"4 of 2 elements"}},
-    {"rotary_odd", ROTARY, "num_heads=1", {"f 1 2 3", "i 1: 0", ANGLES}, {"3 of 3 elements"}},
-    {"rotary_symbol", ROTARY, "", {"f 1 1 2 4N", "i 1: 0", ANGLES}, {"a size of heads"}},
-    {"rotary_angles",
-     "RotaryEmbedding",
-     "",
-     {"f 1 1 2 4", "f 5 1", "f 5 1", "i 1 2: 0 1"},
-     {"angles for 1 pairs"}},
-    {"rotary_scale", ROTARY, "scale=2.0", {"f 1 1 2 4", "i 1: 0", ANGLES}, {"scale"}},
-    {"rotary_ragged", ROTARY, "is_packed_batching=1", {"f 1 1 2 4", "i 1: 0", ANGLES}, {"ragged"}},
-    {"packed_rotary", PACKED, "num_heads=1 do_rotary=1", {"f 1 2 2", "f 2 6"}, {"do_rotary"}},
-    {"packed_rank", PACKED, "num_heads=1", {"f 2 2", "f 2 6"}, {"it takes [batch, length, size]"}},
-    {"packed_size", PACKED, "num_heads=1", {"f 1 2 2", "f 2 6N"}, {"of a known size"}},
-    {"packed_two_sizes",
-     PACKED,
-     "num_heads=1 qkv_hidden_sizes=3,3",
-     {"f 1 2 2", "f 2 6"},
-     {"of a known size"}},
-    {"packed_thirds", PACKED, "num_heads=1", {"f 1 2 2", "f 2 7"}, {"of other sizes than all 7"}},
-    {"packed_sum",
-     PACKED,
-     "num_heads=1 qkv_hidden_sizes=2,2,1",
-     {"f 1 2 2", "f 2 6"},
-     {"of other sizes than all 6"}},
-    {"packed_below_0",
-     PACKED,
-     "num_heads=1 qkv_hidden_sizes=4,-2,4",
-     {"f 1 2 2", "f 2 6"},
-     {"of other sizes than all 6"}},
-    {"packed_no_heads", PACKED, "", {"f 1 2 2", "f 2 6"}, {"numbers of heads"}},
-    {"packed_mask", PACKED, "num_heads=1", {"f 1 2 2", "f 2 6", "", "w: 1"}, {"a mask of 0 axes"}},
-    {"packed_mask_of_4",
-     PACKED,
-     "num_heads=1",
-     {"f 1 2 2", "f 2 6", "", "w 1 1 1 2: 1 1"},
-     {"a mask of 4 axes"}},
-    {"packed_lengths",
-     PACKED,
-     "num_heads=1",
-     {"f 2 2 2", "f 2 6", "", "w 3: 1 1 1"},
-     {"a mask of 3 numbers for a batch of 2"}},
-    {"heads_without_keys", MULTI_HEAD, "num_heads=1", {"f 1 2 2"}, {"it takes queries of 3 axes"}},
-    {"heads_by_heads", MULTI_HEAD, "num_heads=1", {ONE, ONE, ONE}, {"it takes queries of 3 axes"}},
+     ROTARY "<num_heads=1, rotary_embedding_dim=4>(f 1 2 2, i 1: 0, f 5 2, f 5 2)",
+     "4 of 2 elements"},
+    {"rotary_odd", ROTARY "<num_heads=1>(f 1 2 3, i 1: 0, f 5 2, f 5 2)", "3 of 3 elements"},
+    {"rotary_symbol", ROTARY "(f 1 1 2 4N, i 1: 0, f 5 2, f 5 2)", "a size of heads"},
+    {"rotary_angles", "RotaryEmbedding(f 1 1 2 4, f 5 1, f 5 1, i 1 2: 0 1)", "angles for 1 pairs"},
+    {"rotary_scale", ROTARY "<scale=2.0>(f 1 1 2 4, i 1: 0, f 5 2, f 5 2)", "scale"},
+    {"rotary_ragged", ROTARY "<is_packed_batching=1>(f 1 1 2 4, i 1: 0, f 5 2, f 5 2)", "ragged"},
+    {"packed_rotary", PACKED "<num_heads=1, do_rotary=1>(f 1 2 2, f 2 6)", "do_rotary"},
+    {"packed_rank", PACKED "<num_heads=1>(f 2 2, f 2 6)", "it takes [batch, length, size]"},
+    {"packed_size", PACKED "<num_heads=1>(f 1 2 2, f 2 6N)", "of a known size"},
+    {"packed_two_sizes", PACKED "<num_heads=1, qkv_hidden_sizes=[3, 3]>(f 1 2 2, f 2 6)",
+     "of a known size"},
+    {"packed_thirds", PACKED "<num_heads=1>(f 1 2 2, f 2 7)", "of other sizes than all 7"},
+    {"packed_sum", PACKED "<num_heads=1, qkv_hidden_sizes=[2, 2, 1]>(f 1 2 2, f 2 6)",
+     "of other sizes than all 6"},
+    {"packed_below_0", PACKED "<num_heads=1, qkv_hidden_sizes=[4, -2, 4]>(f 1 2 2, f 2 6)",
+     "of other sizes than all 6"},
+    {"packed_no_heads", PACKED "(f 1 2 2, f 2 6)", "numbers of heads"},
+    {"packed_mask", PACKED "<num_heads=1>(f 1 2 2, f 2 6, , w: 1)", "a mask of 0 axes"},
+    {"packed_mask_of_4", PACKED "<num_heads=1>(f 1 2 2, f 2 6, , w 1 1 1 2: 1 1)",
+     "a mask of 4 axes"},
+    {"packed_lengths", PACKED "<num_heads=1>(f 2 2 2, f 2 6, , w 3: 1 1 1)",
+     "a mask of 3 numbers for a batch of 2"},
+    {"heads_without_keys", MULTI_HEAD "<num_heads=1>(f 1 2 2)", "it takes queries of 3 axes"},
+    {"heads_by_heads", MULTI_HEAD "<num_heads=1>(f 1 1 2 2, f 1 1 2 2, f 1 1 2 2)",
+     "it takes queries of 3 axes"},
     {"heads_past_length",
-     MULTI_HEAD,
-     "num_heads=1",
-     {"f 1 2 2", "f 1 2 2", "f 1 2 2", "", "", "", ONE, ONE, "w 1: 1"},
-     {"a past as long as it is"}},
+     MULTI_HEAD "<num_heads=1>(f 1 2 2, f 1 2 2, f 1 2 2, , , , f 1 1 2 2, f 1 1 2 2, w 1: 1)",
+     "a past as long as it is"},
     {"heads_of_beams",
-     MULTI_HEAD,
-     "num_heads=1",
-     {"f 1 2 2", "f 1 2 2", "f 1 2 2", "", "", "", ONE, ONE, "", "w 1 1 2: 0 0"},
-     {"a past as long as it is"}},
-    {"heads_scores",
-     MULTI_HEAD,
-     "num_heads=1",
-     {"f 1 2 2", "f 1 2 2", "f 1 2 2"},
-     {"gives no scores", "", "", ""}},
-    {"heads_bias",
-     MULTI_HEAD,
-     "num_heads=1",
-     {"f 1 2 2", ONE, ONE, "f 6"},
-     {"a bias of keys that are by heads"}},
-    {"heads_short_bias",
-     MULTI_HEAD,
-     "num_heads=1",
-     {"f 1 2 2", "f 1 2 2", "f 1 2 2", "f 5"},
-     {"the parts have 6 in all, axis 0 has 5"}},
-    {"heads_size_of_symbol",
-     MULTI_HEAD,
-     "num_heads=1",
-     {"f 1 2 2N", "f 1 2 2N", "f 1 2 2"},
-     {"a size of heads"}},
-    {"group_window", GROUP_QUERY, TWO_HEADS " local_window_size=0", {GQ_PAST}, {"a window of 0"}},
-    {"group_quantized",
-     GROUP_QUERY,
-     TWO_HEADS " k_quant_type=PER_TENSOR",
-     {GQ_PAST},
-     {"quantized"}},
-    {"group_quantized_values",
-     GROUP_QUERY,
-     TWO_HEADS " v_quant_type=ALL_",
-     {GQ_PAST},
-     {"quantized"}},
-    {"group_keys_alone",
-     GROUP_QUERY,
-     TWO_HEADS " k_quant_type=NONE",
-     {"f 1 1 4", "f 1 1 2", "", "", "", "w 1: 0", "w: 1"},
-     {"keys without values"}},
-    {"group_past_keys_alone",
-     GROUP_QUERY,
-     TWO_HEADS,
-     {GQ, "f 1 1 3 2", "", "w 1: 3", "w: 4"},
-     {"past keys without values"}},
-    {"group_rank", GROUP_QUERY, TWO_HEADS, {"f 1 4", "", "", "", "", "w 1: 0", "w: 1"}, {"3 axes"}},
-    {"group_past_rank",
-     GROUP_QUERY,
-     TWO_HEADS,
-     {GQ, "f 1 3 2", "f 1 3 2", "w 1: 3", "w: 4"},
-     {"a past of other than 4 axes"}},
-    {"group_angles",
-     GROUP_QUERY,
-     TWO_HEADS " do_rotary=1",
-     {GQ_PAST, "f 5 1N", "f 5 1N"},
-     {"angles of a size not known"}},
-    {"group_size_of_symbol",
-     GROUP_QUERY,
-     TWO_HEADS,
-     {"f 1 1 4N", "f 1 1 2N", "f 1 1 2", "", "", "w 1: 0", "w: 1"},
-     {"a size of heads"}},
+     MULTI_HEAD "<num_heads=1>(f 1 2 2, f 1 2 2, f 1 2 2, , , , f 1 1 2 2, "
+                "f 1 1 2 2, , w 1 1 2: 0 0)",
+     "a past as long as it is"},
+    {"heads_scores", MULTI_HEAD "<num_heads=1>(f 1 2 2, f 1 2 2, f 1 2 2) => ?, ?, ?, ?",
+     "gives no scores"},
+    {"heads_bias", MULTI_HEAD "<num_heads=1>(f 1 2 2, f 1 1 2 2, f 1 1 2 2, f 6)",
+     "a bias of keys that are by heads"},
+    {"heads_short_bias", MULTI_HEAD "<num_heads=1>(f 1 2 2, f 1 2 2, f 1 2 2, f 5)",
+     "the parts have 6 in all, axis 0 has 5"},
+    {"heads_size_of_symbol", MULTI_HEAD "<num_heads=1>(f 1 2 2N, f 1 2 2N, f 1 2 2)",
+     "a size of heads"},
+    {"group_window", TWO_HEADS ", local_window_size=0>(" GQ_PAST ")", "a window of 0"},
+    {"group_quantized", TWO_HEADS ", k_quant_type=PER_TENSOR>(" GQ_PAST ")", "quantized"},
+    {"group_quantized_values", TWO_HEADS ", v_quant_type=ALL_>(" GQ_PAST ")", "quantized"},
+    {"group_keys_alone", TWO_HEADS ", k_quant_type=NONE>(f 1 1 4, f 1 1 2, , , , w 1: 0, w: 1)",
+     "keys without values"},
+    {"group_past_keys_alone", TWO_HEADS ">(f 1 1 4, f 1 1 2, f 1 1 2, f 1 1 3 2, , w 1: 3, w: 4)",
+     "past keys without values"},
+    {"group_rank", TWO_HEADS ">(f 1 4, , , , , w 1: 0, w: 1)", "3 axes"},
+    {"group_past_rank", TWO_HEADS ">(f 1 1 4, f 1 1 2, f 1 1 2, f 1 3 2, f 1 3 2, w 1: 3, w: 4)",
+     "a past of other than 4 axes"},
+    {"group_angles", TWO_HEADS ", do_rotary=1>(" GQ_PAST ", f 5 1N, f 5 1N)",
+     "angles of a size not known"},
+    {"group_size_of_symbol", TWO_HEADS ">(f 1 1 4N, f 1 1 2N, f 1 1 2, , , w 1: 0, w: 1)",
+     "a size of heads"},
 };
 
-static const node_case failing[] = {
-    {"mask_of_other_queries",
-     "Attention",
-     "",
-     {"f 1 1 2N 2", ONE, ONE, "b 3 2: 1 1 1 1 1 1"},
-     {"axis 2 of operand 1 has size N = 2, which should be 3"}},
-    {"rotary_place",
-     ROTARY,
-     "",
-     {"f 1 1 2 4", "i 1: 4", ANGLES},
-     {"index 5 (element 1 of the indices) is outside of axis 0"}},
+static const refused_case failing[] = {
+    {"mask_of_other_queries", "Attention(f 1 1 2N 2, f 1 1 2 2, f 1 1 2 2, b 3 2: 1 1 1 1 1 1)",
+     "axis 2 of operand 1 has size N = 2, which should be 3"},
+    {"rotary_place", ROTARY "(f 1 1 2 4, i 1: 4, f 5 2, f 5 2)",
+     "index 5 (element 1 of the indices) is outside of axis 0"},
 };
+
+static const onnx_definition definitions[] = {{"Attention", attention},
+                                              {PACKED, packed_attention},
+                                              {MULTI_HEAD, multi_head_attention},
+                                              {"RotaryEmbedding", rotary},
+                                              {ROTARY, rotary},
+                                              {GROUP_QUERY, group_query},
+                                              {NULL, NULL}};
 
 void ct_register(void) {
-  static const struct {
-    const char *suite;
-    const twin_case *cases;
-    size_t n;
-  } suites[] = {{"onnx_attention", attentions, CT_COUNT(attentions)},
-                {"onnx_attention_of_runtime", of_runtime, CT_COUNT(of_runtime)},
-                {"onnx_rotary", rotations, CT_COUNT(rotations)},
-                {"onnx_group_query", groups, CT_COUNT(groups)}};
-  for (size_t s = 0; s < CT_COUNT(suites); s++) {
-    for (size_t k = 0; k < suites[s].n; k++) {
-      const twin_case *of = &suites[s].cases[k];
-      CT_ADD(suites[s].suite, of->node.name, node_is_as_twin, of);
-      if (k % 8 == 7) {
-        CT_ADD("onnx_attention_memory", of->node.name, node_without_memory, &of->node);
-      }
-    }
-  }
-  for (size_t k = 0; k < CT_COUNT(refused); k++) {
-    CT_ADD("onnx_attention_refused", refused[k].name, node_is_refused, &refused[k]);
-  }
-  for (size_t k = 0; k < CT_COUNT(failing); k++) {
-    CT_ADD("onnx_attention_fails", failing[k].name, node_fails, &failing[k]);
-  }
+  onnx_definitions = definitions;
+  NODE_SUITE("onnx_attention", attentions, node_is_as_twin);
+  NODE_MEMORY("onnx_attention_memory", attentions, 7, 8);
+  NODE_SUITE("onnx_attention_of_runtime", of_runtime, node_is_as_twin);
+  NODE_MEMORY("onnx_attention_memory", of_runtime, 7, 8);
+  NODE_SUITE("onnx_rotary", rotations, node_is_as_twin);
+  NODE_MEMORY("onnx_attention_memory", rotations, 7, 8);
+  NODE_SUITE("onnx_group_query", groups, node_is_as_twin);
+  NODE_MEMORY("onnx_attention_memory", groups, 7, 8);
+  NODE_SUITE("onnx_attention_refused", refused, node_is_refused);
+  NODE_SUITE("onnx_attention_fails", failing, node_fails);
 }

@@ -7,7 +7,7 @@
 
 #define LINEAR "LinearAttention-27"
 #define CAUSAL "CausalConvWithState-27"
-#define ONE_HEAD "q_num_heads=1 kv_num_heads=1"
+#define ONE_HEAD LINEAR "<q_num_heads=1, kv_num_heads=1"
 
 /* ---- LinearAttention ---- */
 
@@ -53,7 +53,7 @@ static double recall(const numbers *q, int n, const int place[3], const double *
   return sum;
 }
 
-static void linear_attention(const node_case *of, const numbers *in, numbers *out) {
+static void linear_attention(const node *of, const numbers *in, numbers *out) {
   int n = (int)attribute_number(of, "q_num_heads", 0), length = (int)in[0].shape[1];
   int few = (int)attribute_number(of, "kv_num_heads", 0), values = (int)in[2].shape[2] / few;
   int elements = (int)in[0].shape[2] / n * values;
@@ -75,55 +75,39 @@ static void linear_attention(const node_case *of, const numbers *in, numbers *ou
   }
 }
 
-#define ROWS "f 2N 3 8", "f 2N 3 4", "f 2N 3 6"
-#define L(name, attributes, ...)                                                                   \
-  {                                                                                                \
-    {"linear_" name,                                                                               \
-     LINEAR,                                                                                       \
-     "q_num_heads=4 kv_num_heads=2" attributes,                                                    \
-     {__VA_ARGS__},                                                                                \
-     {"f 2 3 12", "f 2 2 2 3"}},                                                                   \
-        linear_attention                                                                           \
-  }
+#define ROWS "f 2N 3 8, f 2N 3 4, f 2N 3 6"
 
-static const twin_case linear[] = {
-    L("linear", " update_rule=linear", ROWS),
-    L("past", " update_rule=linear scale=0.75", ROWS, "f 2 2 2 3"),
-    L("gated", " update_rule=gated", ROWS, "", "f 2 3 2"),
-    L("gated_by_element", " update_rule=gated", ROWS, "f 2 2 2 3", "f 2 3 4"),
-    L("delta", " update_rule=delta", ROWS, "", "", "f 2 3 2"),
-    L("delta_of_one", " update_rule=delta", ROWS, "f 2 2 2 3", "", "f 2 3 1"),
-    L("both", " update_rule=gated_delta chunk_size=2", ROWS, "f 2 2 2 3", "f 2 3 4", "f 2 3 2"),
-    L("both_unsaid", "", ROWS, "f 2 2 2 3", "f 2 3 2", "f 2 3 1"),
-    {{"linear_of_one_head",
-      LINEAR,
-      "q_num_heads=1 kv_num_heads=1",
-      {"f 1 4 1", "f 1 4 1", "f 1 4 1", "", "f 1 4 1", "f 1 4 1"},
-      {"f 1 4 1"}},
-     linear_attention},
-    {{"linear_of_no_steps",
-      LINEAR,
-      "q_num_heads=2 kv_num_heads=1 update_rule=linear",
-      {"f 1 0 4", "f 1 0 2", "f 1 0 3", "f 1 1 2 3"},
-      {"f 1 0 6", "f 1 1 2 3"}},
-     linear_attention},
-    {{"linear_half",
-      LINEAR,
-      "q_num_heads=2 kv_num_heads=1",
-      {"h 1 2 4", "h 1 2 2", "h 1 2 2", "f 1 1 2 2", "h 1 2 2", "h 1 2 1"},
-      {"h 1 2 4", "f 1 1 2 2"}},
-     linear_attention},
-    {{"linear_half_without_past",
-      LINEAR,
-      "q_num_heads=1 kv_num_heads=1 update_rule=linear",
-      {"h 1 2 2", "h 1 2 2", "h 1 2 2"},
-      {"h 1 2 2", "h 1 1 2 2"}},
-     linear_attention},
+static const node_case linear[] = {
+    {"linear_linear",
+     LINEAR "<q_num_heads=4, kv_num_heads=2, update_rule=linear>(" ROWS ") => f 2 3 12, f 2 2 2 3"},
+    {"linear_past", LINEAR "<q_num_heads=4, kv_num_heads=2, update_rule=linear, scale=0.75>(" ROWS
+                           ", f 2 2 2 3) => f 2 3 12, f 2 2 2 3"},
+    {"linear_gated", LINEAR "<q_num_heads=4, kv_num_heads=2, update_rule=gated>(" ROWS
+                            ", , f 2 3 2) => f 2 3 12, f 2 2 2 3"},
+    {"linear_gated_by_element", LINEAR "<q_num_heads=4, kv_num_heads=2, update_rule=gated>(" ROWS
+                                       ", f 2 2 2 3, f 2 3 4) => f 2 3 12, f 2 2 2 3"},
+    {"linear_delta", LINEAR "<q_num_heads=4, kv_num_heads=2, update_rule=delta>(" ROWS
+                            ", , , f 2 3 2) => f 2 3 12, f 2 2 2 3"},
+    {"linear_delta_of_one", LINEAR "<q_num_heads=4, kv_num_heads=2, update_rule=delta>(" ROWS
+                                   ", f 2 2 2 3, , f 2 3 1) => f 2 3 12, f 2 2 2 3"},
+    {"linear_both",
+     LINEAR "<q_num_heads=4, kv_num_heads=2, update_rule=gated_delta, chunk_size=2>(" ROWS
+            ", f 2 2 2 3, f 2 3 4, f 2 3 2) => f 2 3 12, f 2 2 2 3"},
+    {"linear_both_unsaid", LINEAR "<q_num_heads=4, kv_num_heads=2>(" ROWS
+                                  ", f 2 2 2 3, f 2 3 2, f 2 3 1) => f 2 3 12, f 2 2 2 3"},
+    {"linear_of_one_head", LINEAR "<q_num_heads=1, kv_num_heads=1>(f 1 4 1, f 1 4 1, f 1 4 1, , "
+                                  "f 1 4 1, f 1 4 1) => f 1 4 1"},
+    {"linear_of_no_steps", LINEAR "<q_num_heads=2, kv_num_heads=1, update_rule=linear>(f 1 0 4, "
+                                  "f 1 0 2, f 1 0 3, f 1 1 2 3) => f 1 0 6, f 1 1 2 3"},
+    {"linear_half", LINEAR "<q_num_heads=2, kv_num_heads=1>(h 1 2 4, h 1 2 2, h 1 2 2, f 1 1 2 2, "
+                           "h 1 2 2, h 1 2 1) => h 1 2 4, f 1 1 2 2"},
+    {"linear_half_without_past", LINEAR "<q_num_heads=1, kv_num_heads=1, update_rule=linear>("
+                                        "h 1 2 2, h 1 2 2, h 1 2 2) => h 1 2 2, h 1 1 2 2"},
 };
 
 /* ---- CausalConvWithState ---- */
 
-static void causal_conv(const node_case *of, const numbers *in, numbers *out) {
+static void causal_conv(const node *of, const numbers *in, numbers *out) {
   int n = (int)in[0].shape[0], channels = (int)in[0].shape[1], length = (int)in[0].shape[2];
   int k = (int)in[1].shape[2], is_silu = !attribute_is(of, "activation", "none");
   is_silu = is_silu && attribute_text(of, "activation") != NULL;
@@ -145,111 +129,63 @@ static void causal_conv(const node_case *of, const numbers *in, numbers *out) {
   }
 }
 
-#define C(name, attributes, ...)                                                                   \
-  {                                                                                                \
-    {"causal_" name,                                                                               \
-     CAUSAL,                                                                                       \
-     attributes,                                                                                   \
-     {"f 2N 3 4", "f 3 1 3", __VA_ARGS__},                                                         \
-     {"f 2 3 4", "f 2 3 2"}},                                                                      \
-        causal_conv                                                                                \
-  }
-
-static const twin_case causal[] = {
-    C("plain", "", ""),
-    C("bias", "activation=none", "f 3"),
-    C("past", "activation=silu", "", "f 2N 3 2"),
-    C("bias_past", "activation=swish", "f 3", "f 2N 3 2"),
-    {{"causal_of_one", CAUSAL, "", {"f 1 2 3", "f 2 1 1"}, {"f 1 2 3"}}, causal_conv},
-    {{"causal_short", CAUSAL, "", {"f 1 2 1", "f 2 1 4", "", "f 1 2 3"}, {"f 1 2 1", "f 1 2 3"}},
-     causal_conv},
-    {{"causal_half",
-      CAUSAL,
-      "activation=silu",
-      {"h 1 2 3", "h 2 1 2", "h 2", "h 1 2 1"},
-      {"h 1 2 3", "h 1 2 1"}},
-     causal_conv},
+static const node_case causal[] = {
+    {"causal_plain", CAUSAL "(f 2N 3 4, f 3 1 3, ) => f 2 3 4, f 2 3 2"},
+    {"causal_bias", CAUSAL "<activation=none>(f 2N 3 4, f 3 1 3, f 3) => f 2 3 4, f 2 3 2"},
+    {"causal_past", CAUSAL "<activation=silu>(f 2N 3 4, f 3 1 3, , f 2N 3 2) => f 2 3 4, f 2 3 2"},
+    {"causal_bias_past",
+     CAUSAL "<activation=swish>(f 2N 3 4, f 3 1 3, f 3, f 2N 3 2) => f 2 3 4, f 2 3 2"},
+    {"causal_of_one", CAUSAL "(f 1 2 3, f 2 1 1) => f 1 2 3"},
+    {"causal_short", CAUSAL "(f 1 2 1, f 2 1 4, , f 1 2 3) => f 1 2 1, f 1 2 3"},
+    {"causal_half", CAUSAL "<activation=silu>(h 1 2 3, h 2 1 2, h 2, h 1 2 1) => h 1 2 3, h 1 2 1"},
 };
 
 /* ---- What is refused ---- */
 
-static const node_case refused[] = {
-    {"linear_heads",
-     LINEAR,
-     "q_num_heads=3 kv_num_heads=2",
-     {"f 1 1 3", "f 1 1 2", "f 1 1 2"},
-     {"3 heads of queries for 2 of keys"}},
-    {"linear_without_heads", LINEAR, "", {"f 1 1 3", "f 1 1 2", "f 1 1 2"}, {"0 heads of queries"}},
-    {"linear_rule",
-     LINEAR,
-     ONE_HEAD " update_rule=cubic",
-     {"f 1 1 2", "f 1 1 2", "f 1 1 2"},
-     {"update_rule cubic"}},
-    {"linear_without_decay",
-     LINEAR,
-     ONE_HEAD " update_rule=gated",
-     {"f 1 1 2", "f 1 1 2", "f 1 1 2"},
-     {"decay or beta don't belong"}},
-    {"linear_with_beta",
-     LINEAR,
-     ONE_HEAD " update_rule=linear",
-     {"f 1 1 2", "f 1 1 2", "f 1 1 2", "", "", "f 1 1 1"},
-     {"decay or beta don't belong"}},
-    {"linear_by_heads",
-     LINEAR,
-     ONE_HEAD " update_rule=linear",
-     {"f 1 1 2 2", "f 1 2 2", "f 1 2 2"},
-     {"input 0 must be [batch, length, heads * size]"}},
-    {"linear_decay_rank",
-     LINEAR,
-     ONE_HEAD " update_rule=gated",
-     {"f 1 1 2", "f 1 1 2", "f 1 1 2", "", "f 1 2"},
-     {"input 4 must be [batch, length, heads * size]"}},
-    {"linear_size_of_symbol",
-     LINEAR,
-     ONE_HEAD " update_rule=linear",
-     {"f 1 1 2N", "f 1 1 2N", "f 1 1 2"},
-     {"a size of heads"}},
-    {"linear_past",
-     LINEAR,
-     ONE_HEAD " update_rule=linear",
-     {"f 1 1 2", "f 1 1 2", "f 1 1 2", "f 1 1 3 2"},
-     {"sizes 3 and 2 along axis 2"}},
-    {"causal_rank", CAUSAL, "", {"f 2 3", "f 2 1 2"}, {"it takes [batch, channels, length]"}},
-    {"causal_weights", CAUSAL, "", {"f 1 2 3", "f 2 2"}, {"weights of known sizes"}},
-    {"causal_channels", CAUSAL, "", {"f 1 2N 3", "f 2 1 2"}, {"weights of known sizes"}},
-    {"causal_no_weights", CAUSAL, "", {"f 1 2 3", "f 2 1 0"}, {"weights of known sizes"}},
-    {"causal_activation", CAUSAL, "activation=relu", {"f 1 2 3", "f 2 1 2"}, {"activation relu"}},
-    {"causal_not_depthwise",
-     CAUSAL,
-     "",
-     {"f 1 2 3", "f 2 2 2"},
-     {"the number of channels is 2 and should be 4"}},
-    {"causal_past", CAUSAL, "", {"f 1 2 3", "f 2 1 2", "", "f 1 2 2"}, {"a past of 2 places"}},
+static const refused_case refused[] = {
+    {"linear_heads", LINEAR "<q_num_heads=3, kv_num_heads=2>(f 1 1 3, f 1 1 2, f 1 1 2)",
+     "3 heads of queries for 2 of keys"},
+    {"linear_without_heads", LINEAR "(f 1 1 3, f 1 1 2, f 1 1 2)", "0 heads of queries"},
+    {"linear_rule", ONE_HEAD ", update_rule=cubic>(f 1 1 2, f 1 1 2, f 1 1 2)",
+     "update_rule cubic"},
+    {"linear_without_decay", ONE_HEAD ", update_rule=gated>(f 1 1 2, f 1 1 2, f 1 1 2)",
+     "decay or beta don't belong"},
+    {"linear_with_beta", ONE_HEAD ", update_rule=linear>(f 1 1 2, f 1 1 2, f 1 1 2, , , f 1 1 1)",
+     "decay or beta don't belong"},
+    {"linear_by_heads", ONE_HEAD ", update_rule=linear>(f 1 1 2 2, f 1 2 2, f 1 2 2)",
+     "input 0 must be [batch, length, heads * size]"},
+    {"linear_decay_rank", ONE_HEAD ", update_rule=gated>(f 1 1 2, f 1 1 2, f 1 1 2, , f 1 2)",
+     "input 4 must be [batch, length, heads * size]"},
+    {"linear_size_of_symbol", ONE_HEAD ", update_rule=linear>(f 1 1 2N, f 1 1 2N, f 1 1 2)",
+     "a size of heads"},
+    {"linear_past", ONE_HEAD ", update_rule=linear>(f 1 1 2, f 1 1 2, f 1 1 2, f 1 1 3 2)",
+     "sizes 3 and 2 along axis 2"},
+    {"causal_rank", CAUSAL "(f 2 3, f 2 1 2)", "it takes [batch, channels, length]"},
+    {"causal_weights", CAUSAL "(f 1 2 3, f 2 2)", "weights of known sizes"},
+    {"causal_channels", CAUSAL "(f 1 2N 3, f 2 1 2)", "weights of known sizes"},
+    {"causal_no_weights", CAUSAL "(f 1 2 3, f 2 1 0)", "weights of known sizes"},
+    {"causal_activation", CAUSAL "<activation=relu>(f 1 2 3, f 2 1 2)", "activation relu"},
+    {"causal_not_depthwise", CAUSAL "(f 1 2 3, f 2 2 2)",
+     "the number of channels is 2 and should be 4"},
+    {"causal_past", CAUSAL "(f 1 2 3, f 2 1 2, , f 1 2 2)", "a past of 2 places"},
     {"linear_beta",
-     LINEAR,
-     "q_num_heads=2 kv_num_heads=2 update_rule=delta",
-     {"f 1 1 4", "f 1 1 4", "f 1 1 4", "", "", "f 1 1 4"},
-     {"4 numbers a place for 2 heads"}},
+     LINEAR "<q_num_heads=2, kv_num_heads=2, update_rule=delta>(f 1 1 4, f 1 1 4, "
+            "f 1 1 4, , , f 1 1 4)",
+     "4 numbers a place for 2 heads"},
     {"linear_decay_of_one",
-     LINEAR,
-     "q_num_heads=2 kv_num_heads=2 update_rule=gated",
-     {"f 1 1 4", "f 1 1 4", "f 1 1 4", "", "f 1 1 1"},
-     {"1 numbers a place for 2 heads"}},
+     LINEAR "<q_num_heads=2, kv_num_heads=2, update_rule=gated>(f 1 1 4, "
+            "f 1 1 4, f 1 1 4, , f 1 1 1)",
+     "1 numbers a place for 2 heads"},
 };
 
+static const onnx_definition definitions[] = {
+    {"LinearAttention", linear_attention}, {"CausalConvWithState", causal_conv}, {NULL, NULL}};
+
 void ct_register(void) {
-  for (size_t k = 0; k < CT_COUNT(linear); k++) {
-    CT_ADD("onnx_linear_attention", linear[k].node.name, node_is_as_twin, &linear[k]);
-  }
-  for (size_t k = 0; k < CT_COUNT(causal); k++) {
-    CT_ADD("onnx_causal_conv", causal[k].node.name, node_is_as_twin, &causal[k]);
-  }
-  CT_ADD("onnx_linear_memory", "linear_half", node_without_memory,
-         &linear[CT_COUNT(linear) - 2].node);
-  CT_ADD("onnx_linear_memory", "causal_half", node_without_memory,
-         &causal[CT_COUNT(causal) - 1].node);
-  for (size_t k = 0; k < CT_COUNT(refused); k++) {
-    CT_ADD("onnx_linear_refused", refused[k].name, node_is_refused, &refused[k]);
-  }
+  onnx_definitions = definitions;
+  NODE_SUITE("onnx_linear_attention", linear, node_is_as_twin);
+  NODE_SUITE("onnx_causal_conv", causal, node_is_as_twin);
+  NODE_MEMORY("onnx_linear_memory", linear, CT_COUNT(linear) - 2, 2);
+  NODE_MEMORY("onnx_linear_memory", causal, CT_COUNT(causal) - 1, 1);
+  NODE_SUITE("onnx_linear_refused", refused, node_is_refused);
 }

@@ -268,7 +268,8 @@ static gemel_status run_trial(struct trials *t, gemel__domain *field, int k,
 /* How many trials show with error probability 1e-9 that polynomials of this degree are the same. */
 static int trials_for(const struct trials *t) {
   static const double delta = 1e-9;
-  double each = t->pair->a.elementwise ? (double)t->pair->a.leaves[0].count : 1;
+  const gemel__instance *a = &t->pair->a;
+  double each = a->elementwise && a->n_leaves > 0 ? (double)a->leaves[0].count : 1;
   double n = t->degree < 20 ? gemel__field_trials(t->degree, delta) / each : MANY;
   return n <= MOST_TRIALS ? (int)ceil(n) : MOST_TRIALS + 1;
 }

@@ -365,7 +365,8 @@ static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, ge
   int found = rounding_words >> word & 1 || witness->values == NULL;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX, &random);
   for (size_t k = 0; k < DRAWS && !found && status != GEMEL_NO_MEMORY; k++) {
-    gemel__rule_wish wish = {.dtype = witness->pair.a.leaves[0].dtype,
+    const gemel__instance *a = &witness->pair.a;
+    gemel__rule_wish wish = {.dtype = a->n_leaves > 0 ? a->leaves[0].dtype : GEMEL_F64,
                              .max_elements = (int64_t)1 << k / 10,
                              .empty = k % 10 == 0,
                              .tries = 10};
