@@ -39,6 +39,34 @@ int gemel__run_wants(const gemel__run *run, gemel_tier tier);
 void gemel__run_random(const gemel__run *run, const char *name, gemel_tier tier, size_t k,
                        gemel__random *random);
 
+/* Random streams beside those of instances: for run_random, in place of K. What has one number is
+ * asked in different tiers, or by different subjects. */
+enum {
+  /* of pairs, tier real */
+  GEMEL__ASIDE_AGREE = 0,
+  GEMEL__ASIDE_SCOUT = 1,
+  GEMEL__ASIDE_SHARE = 2,
+  GEMEL__ASIDE_DIVIDE = 3,
+  GEMEL__ASIDE_LOOK = 4,
+  GEMEL__ASIDE_GENERAL = 16, /* and those behind it */
+  /* of rules: instances, with GEMEL_TIER_COUNT */
+  GEMEL__ASIDE_FULL = 0,
+  GEMEL__ASIDE_SWEEP = 1,
+  GEMEL__ASIDE_EDGES = 2,
+  GEMEL__ASIDE_ARMS = 4,
+  GEMEL__ASIDE_FULL_INTEGERS = 5,
+  GEMEL__ASIDE_HINTS = 6,
+  GEMEL__ASIDE_CONSTANTS = 8, /* and those behind it */
+  /* of rules, tiers integer and special */
+  GEMEL__ASIDE_SMALLER_WITNESS = 0,
+  GEMEL__ASIDE_MEASURE_MORE = 1,
+  GEMEL__ASIDE_MEETINGS = 2,
+  GEMEL__ASIDE_LENGTHS = 3
+};
+static inline size_t gemel__aside(size_t number) {
+  return SIZE_MAX - number;
+}
+
 enum { GEMEL__USUAL_INSTANCES = 96, GEMEL__QUICK_INSTANCES = 8 }; /* unless options say otherwise */
 
 /* Initialises a record: seed, empty texts, verdict not run. */

@@ -146,7 +146,8 @@ static gemel_status measure_lengths(struct gemel__proof *p, gemel_error *error) 
   gemel_status status = GEMEL_OK;
   gemel__random random;
   size_t turns = scaled(p, gemel__proof_long_turns(p)), measured = 0;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 3, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, gemel__aside(GEMEL__ASIDE_LENGTHS),
+                    &random);
   for (size_t k = 0; k < turns && status == GEMEL_OK && !is_refuted(p); k++) {
     struct gemel__example e;
     gemel__needs_plan plan = {.points = 2, .rounding = k % GEMEL__LENGTHS == 0, .finite = 1};
@@ -228,7 +229,8 @@ static gemel_status measure_meetings(struct gemel__proof *p, gemel_error *error)
   gemel__random random;
   size_t met = 0, wanted = scaled(p, MET), measured = 0;
   int zeros = p->rule != NULL && gemel__rule_asks_constants(p->rule);
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 2, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, gemel__aside(GEMEL__ASIDE_MEETINGS),
+                    &random);
   for (size_t k = 0; k < DRAWS * wanted && met < wanted && status == GEMEL_OK && !is_refuted(p) &&
                      (p->needs & special_words) != special_words;
        k++) {
@@ -309,7 +311,8 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
   int large = any_reduces(p);
   gemel__random random;
   gemel_status status = GEMEL_OK;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 1, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL,
+                    gemel__aside(GEMEL__ASIDE_MEASURE_MORE), &random);
   if (large) {
     status = measure_large(p, &random, error);
   }
@@ -363,7 +366,8 @@ static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, ge
   gemel_status status = GEMEL_OK;
   gemel__random random;
   int found = rounding_words >> word & 1 || witness->values == NULL;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL,
+                    gemel__aside(GEMEL__ASIDE_SMALLER_WITNESS), &random);
   for (size_t k = 0; k < DRAWS && !found && status != GEMEL_NO_MEMORY; k++) {
     const gemel__instance *a = &witness->pair.a;
     gemel__rule_wish wish = {.dtype = a->n_leaves > 0 ? a->leaves[0].dtype : GEMEL_F64,

@@ -469,7 +469,8 @@ static gemel_status sweep(struct gemel__proof *p, gemel__inquiry *q, size_t *swe
   struct turns turns = {{0}, {0}};
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 1, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, gemel__aside(GEMEL__ASIDE_SWEEP),
+                    &random);
   wanted = p->pass != NULL ? 0 : wanted < MOST_SWEPT ? wanted : MOST_SWEPT;
   for (size_t k = 0; k < 2 * wanted && n_seen < wanted && which < SWEPT && !status && !q->refuted;
        k++, which = turn_of(&turns, k)) {
@@ -611,7 +612,8 @@ static gemel_status check_lengths(struct gemel__proof *p, gemel__inquiry *q, gem
   gemel_status status = GEMEL_OK;
   gemel__random random;
   size_t turns = gemel__proof_long_turns(p);
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, SIZE_MAX - 3, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, gemel__aside(GEMEL__ASIDE_LENGTHS),
+                    &random);
   for (size_t k = 0; k < turns && status == GEMEL_OK && !q->refuted; k++) {
     struct gemel__example e;
     status = gemel__proof_draw_long(p, k, &random, &e, error);
