@@ -312,20 +312,20 @@ static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel_
 }
 
 /* What the models said of the instances that they were asked about. */
-struct asked {
+struct modelled {
   gemel__answer total;
   size_t count;
 };
 
-static void begin_asked(struct asked *a) {
+static void begin_asked(struct modelled *a) {
   memset(a, 0, sizeof *a);
   a->total.how = GEMEL_EVIDENCE_NONE;
   gemel__sites_init(&a->total.sites);
 }
 
 /* Asks both models of instance K. */
-static gemel_status ask_models(struct gemel__proof *p, gemel__inquiry *q, struct asked *a, size_t k,
-                               gemel_error *error) {
+static gemel_status ask_models(struct gemel__proof *p, gemel__inquiry *q, struct modelled *a,
+                               size_t k, gemel_error *error) {
   gemel__random random;
   gemel__pair pair;
   gemel__answer answer;
@@ -349,7 +349,7 @@ static gemel_status ask_models(struct gemel__proof *p, gemel__inquiry *q, struct
   return status;
 }
 
-static void conclude_real(struct gemel__proof *p, gemel__inquiry *q, const struct asked *a,
+static void conclude_real(struct gemel__proof *p, gemel__inquiry *q, const struct modelled *a,
                           size_t swept) {
   const gemel__answer *total = &a->total;
   char detail[300];
@@ -513,7 +513,7 @@ static gemel_status aimed_checks(struct gemel__proof *p, gemel__inquiry *q, size
   return GEMEL_OK;
 }
 
-static gemel_status ask_real(struct gemel__proof *p, gemel__inquiry *q, struct asked *a,
+static gemel_status ask_real(struct gemel__proof *p, gemel__inquiry *q, struct modelled *a,
                              gemel_error *error) {
   enum { ASKED = 8 };
   size_t aimed = 0, swept = 0;
@@ -540,7 +540,7 @@ static gemel_status ask_real(struct gemel__proof *p, gemel__inquiry *q, struct a
 
 static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error *error) {
   gemel__inquiry q;
-  struct asked a;
+  struct modelled a;
   begin_asked(&a);
   gemel__rule_begin(p, &q, GEMEL_TIER_REAL);
   gemel_status status = ask_real(p, &q, &a, error);
@@ -630,7 +630,7 @@ static gemel_status check_lengths(struct gemel__proof *p, gemel__inquiry *q, gem
 static gemel_status check_equalities(struct gemel__proof *p, gemel__inquiry *q,
                                      gemel_error *error) {
   enum { ASKED = 2 };
-  struct asked a;
+  struct modelled a;
   gemel_status status = GEMEL_OK;
   begin_asked(&a);
   for (size_t k = 0; k < p->n && a.count < ASKED && status == GEMEL_OK && !q->refuted; k++) {
