@@ -60,13 +60,18 @@ grep -q '^#define HAVE_VERIFY 1' "$build/config.h" || skip "built without the ha
 
 # ---- What doc/adding.md shows ----
 
-# shown NAME: the patch stands in doc/adding.md between its markers, line by line.
+# shown NAME: what stands in doc/adding.md between its markers are lines that the patch adds, file by file and in its order; it
+# names each file of the patch.
 shown() {
-  sed -n "/^<!-- doc\/adding\/$1.patch -->\$/,/^<!-- end -->\$/p" "$source/doc/adding.md" |
-    sed '1d;$d' | sed '/^```/d' | cmp -s - "$source/doc/adding/$1.patch"
+  sed -n "/^<!-- doc\/adding\/$1.patch -->\$/,/^<!-- end -->\$/p" "$source/doc/adding.md" | sed '1d;$d' | sed '/^```/d' >"$scratch/shown"
+  awk 'FNR == NR { if (/^[+][+][+] b\//) file = substr($0, 7); else if (/^[+]/) { line[++n] = substr($0, 2); of[n] = file }; next }
+    /^@ / { file = substr($0, 3); named[file] = 1; next }
+    /^…$/ { next }
+    { while (++at <= n && !(line[at] == $0 && of[at] == file)); if (at > n) { print file ": " $0; bad = 1; exit } }
+    END { for (k = 1; k <= n; k++) if (!(of[k] in named)) bad = 1; exit bad || !at }' "$source/doc/adding/$1.patch" "$scratch/shown"
 }
 files_of() { grep -c '^+++ ' "$source/doc/adding/$1.patch"; }
-for name in $patches; do check "$name/shown" "doc/adding.md shows another patch" shown "$name"; done
+for name in $patches; do check "$name/shown" "doc/adding.md shows what the patch has not" shown "$name"; done
 for row in scalar:2 function:3 tensor:3 rule:1 pass:3 gpu:2 tier:2 domain:3 question:3 source:3; do
   check "${row%:*}/files" "it takes another number of files" test "$(files_of "${row%:*}")" = "${row#*:}"
 done

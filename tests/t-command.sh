@@ -648,7 +648,7 @@ if [ "$harness" != 0 ]; then
   done
   # A signal does the same, and the reports are there; rows come as operations end.
   for signal in INT TERM; do
-    rm -f cut.json cut.xml cut.html
+    rm -f cut.json cut.xml cut.html "$scratch/out"
     default=$(env --default-signal=INT true 2>/dev/null && echo --default-signal=INT) # a shell's jobs ignore it
     if [ $signal = INT ] && [ -z "$default" ]; then
       skip verify/signal/INT
@@ -656,7 +656,7 @@ if [ "$harness" != 0 ]; then
     fi
     sh -c 'echo $$ >verify.pid; exec env "$@"' sh $default "$gemel" verify --json cut.json --junit cut.xml --html cut.html --jobs 2 \
       >"$scratch/out" 2>"$scratch/err" &
-    until_so grep -q '^size  ' "$scratch/out"
+    until_so grep -qs '^size  ' "$scratch/out"
     grep -q '^size  ' "$scratch/out" && ! grep -q '^gemel verify: ' "$scratch/out" && good verify/rows/$signal || wrong verify/rows/$signal "rows come at the end"
     kill -$signal "$(cat verify.pid)"
     wait $!
