@@ -6,12 +6,11 @@
  */
 #include <gemel/ops.h>
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/along.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/sampling.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Type rules ---- */
 
@@ -54,13 +53,13 @@ static int is_float(gemel_value x) {
 
 static gemel_status grad_cumsum(gemel_derive *call) {
   call->d_inputs[0] =
-      is_float(call->d_outputs[0]) ? add_up(call, call->d_outputs[0], 1) : null_value;
+      is_float(call->d_outputs[0]) ? add_up(call, call->d_outputs[0], 1) : gemel__no_value;
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_cumsum(gemel_derive *call) {
   call->d_outputs[0] =
-      is_float(call->d_inputs[0]) ? add_up(call, call->d_inputs[0], 0) : null_value;
+      is_float(call->d_inputs[0]) ? add_up(call, call->d_inputs[0], 0) : gemel__no_value;
   return gemel__jvp_done(call);
 }
 
