@@ -806,7 +806,10 @@ static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
 
 static gemel_status all_tiers(struct gemel__proof *p, gemel_error *error) {
   static gemel_status (*const later[GEMEL_TIER_COUNT])(struct gemel__proof *, gemel_error *) = {
-      NULL, tier_integer, tier_float, tier_gradient, gemel__rule_class};
+      [GEMEL_TIER_INTEGER] = tier_integer,
+      [GEMEL_TIER_FLOAT] = tier_float,
+      [GEMEL_TIER_GRADIENT] = tier_gradient,
+      [GEMEL_TIER_SPECIAL] = gemel__rule_class};
   int refuted = 0;
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
     GEMEL__TRY(tier_real(p, &refuted, error));
@@ -816,7 +819,7 @@ static gemel_status all_tiers(struct gemel__proof *p, gemel_error *error) {
     return GEMEL_OK;
   }
   for (int tier = GEMEL_TIER_REAL + 1; tier < GEMEL_TIER_COUNT; tier++) {
-    if (gemel__run_wants(p->run, (gemel_tier)tier)) {
+    if (later[tier] != NULL && gemel__run_wants(p->run, (gemel_tier)tier)) {
       GEMEL__TRY(later[tier](p, error));
     }
   }
