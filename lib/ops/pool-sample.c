@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random instances of pooling. A geometry (drawn_pool) is drawn once for all operations: sizes of
- * image and result, and the attributes; each operation then adds the operands that it takes. Among
- * the geometries are padding on one side and on both, strides that don't divide the image, windows
- * as large as the padded image, images of one element, and batches without images or channels.
+ * Random instances of pooling. An instance has a geometry (drawn_pool), the sizes of image and
+ * result and the attributes, which is drawn alike for all operations; each then adds the operands
+ * that it takes. Among the geometries are padding on one side and on both, strides that don't
+ * divide the image, windows as large as the padded image, images of one element, and batches
+ * without images or channels.
  */
 #include <string.h>
 #include "ops/pool.h"
