@@ -1,9 +1,9 @@
 #!/bin/sh
-# What gemel verify --proof --record DIR writes, as doc/verify.md says: claims, scenes and their steps, and
+# What gemel verify --proof --record DIR writes, as doc/proofs.md says: claims, scenes and their steps, and
 # a question for each step that needed one, which says where it is asked. The same whatever the number of jobs,
 # and only to an empty folder. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/command.sh"
-doc=$GEMEL_SRCDIR/doc/verify.md
+doc=$GEMEL_SRCDIR/doc/proofs.md
 
 cat >five.rules <<'END'
 rule windows in canonicalize:

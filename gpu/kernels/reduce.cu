@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * sum, prod, max and argmax. A result is made by one block: its threads take every so-many-th
- * element, in order, and join what they have in a tree. Where there are few results and many
- * elements, several blocks share one: their parts go to scratch memory and are reduced in the same
- * way. So the order of operations depends on the shape alone, never on which block comes first.
+ * sum, prod, max and argmax. One block of T threads computes a result: thread k reduces elements k,
+ * k + T, k + 2 T and so on, in this order; the values of the threads are then reduced by a tree in
+ * shared memory. If there are few results of many elements each, several blocks share one: each
+ * writes a partial result to scratch memory, and a second kernel reduces these in the same way. So
+ * the order of operations depends on the shape alone, and not on which block runs first.
  */
 #include <type_traits>
 #include "kernels/host.h"
@@ -13,14 +14,15 @@ enum { ELEMENTS_A_THREAD = 16, MOST_PARTS = 1024 };
 
 /* ---- Device ---- */
 
-/* KEPT leads to the result's first element, of operands result and x; REDUCED over x from there. */
+/* KEPT walks over the results: for each its offset in the result, and that of its first element in
+ * x. REDUCED walks over the elements of x from there. PARTS: how many blocks share a result. */
 struct reduction {
   strided_walk<2> kept;
   strided_walk<1> reduced;
   long long parts;
 };
 
-/* Joins the values of all threads; thread 0 has the outcome. */
+/* Reduces the values of all threads of the block to one, which it returns. */
 template <class Kind> static __device__ typename Kind::acc join_threads(typename Kind::acc own) {
   GEMEL_SHARED(typename Kind::acc, shared, [MOST_JOB_THREADS]);
   shared[threadIdx.x] = own;
@@ -36,7 +38,7 @@ template <class Kind> static __device__ typename Kind::acc join_threads(typename
   return all;
 }
 
-/* Reduces part PART of result NUMBER. */
+/* Reduces part PART of the elements from X on. */
 template <class Kind>
 static __device__ typename Kind::acc reduce_part(const reduction &r, const char *x,
                                                  long long part) {
@@ -51,7 +53,7 @@ static __device__ typename Kind::acc reduce_part(const reduction &r, const char 
   return join_threads<Kind>(own);
 }
 
-/* To the results, or with PARTS where there are several for each. */
+/* Writes the results, or the parts to PARTS if there are several for each. */
 template <class Kind>
 static __global__ void reduce(reduction r, char *out, typename Kind::acc *parts, const char *x) {
   for (long long job = blockIdx.x; job < r.kept.elements * r.parts; job += gridDim.x) {
@@ -66,7 +68,7 @@ static __global__ void reduce(reduction r, char *out, typename Kind::acc *parts,
   }
 }
 
-/* The parts of each result. */
+/* Reduces the parts of each result. */
 template <class Kind>
 static __global__ void reduce_parts(reduction r, char *out, const typename Kind::acc *parts) {
   for (long long number = blockIdx.x; number < r.kept.elements; number += gridDim.x) {
@@ -245,8 +247,8 @@ static reduction make_reduction(const gemel_kernel_call *call) {
   return r;
 }
 
-/* As many parts as it takes to fill a large GPU, none too short; not this GPU, since others are to
- * give the same bits. */
+/* Sets how many parts a result has: enough to fill a large GPU, unless parts would be too short.
+ * The GPU at hand isn't asked, so that all GPUs give the same bits. */
 static void cut(reduction *r) {
   long long most = r->reduced.elements / (MOST_JOB_THREADS * ELEMENTS_A_THREAD);
   long long wanted = r->kept.elements == 0 ? 1 : MOST_PARTS / r->kept.elements;

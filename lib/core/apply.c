@@ -17,6 +17,7 @@
 #include "core/registry.h"
 #include "core/sizes.h"
 #include "core/rows.h"
+#include "core/value.h"
 
 enum { MEMO_TYPES = 256, MEMO_SCALARS = 64, MEMO_INPUTS = 3, LOCAL = 16 };
 
@@ -48,8 +49,6 @@ void gemel__memo_free(struct gemel__apply_memo *memo) {
 size_t gemel__memo_bytes(const struct gemel__apply_memo *memo) {
   return memo != NULL ? sizeof *memo : 0;
 }
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Types ---- */
 
@@ -325,12 +324,12 @@ static gemel_value check_and_append(struct application *a) {
     return fail_here(a, GEMEL_BAD_ARGUMENT, "the graph is an attribute and can't change");
   }
   if (check_and_promote(a) != 0) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__cons_find(a->graph, a->op->id, a->attrs, a->n, a->refs, &place, &value.node)) {
     return value;
   }
-  return find_types(a) == 0 ? append(a, &place) : null_value;
+  return find_types(a) == 0 ? append(a, &place) : gemel__no_value;
 }
 
 const char *gemel__stranger(const gemel_graph *graph, gemel_value value) {
@@ -372,7 +371,7 @@ static int take_inputs(struct application *a, const gemel_value *inputs) {
 static gemel_value apply_many(struct application *a, const gemel_value *inputs) {
   size_t each = sizeof *a->values + sizeof *a->refs + sizeof *a->types;
   char *block = a->n <= SIZE_MAX / 64 ? gemel__alloc(a->n * each) : NULL;
-  gemel_value value = null_value;
+  gemel_value value = gemel__no_value;
   if (block == NULL) {
     return gemel__graph_fail_at(a->graph, a->where, GEMEL_NO_MEMORY, "out of memory for inputs");
   }
@@ -397,7 +396,7 @@ gemel_value gemel__apply(gemel_graph *graph, uint32_t op, uint32_t attrs, size_t
                           values, where,
                           0,      LOCAL,
                           outputs};
-  gemel_value value = null_value;
+  gemel_value value = gemel__no_value;
   if (n_inputs > LOCAL) {
     value = apply_many(&a, inputs);
   } else if (take_inputs(&a, inputs)) {
@@ -435,7 +434,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   uint32_t op, id;
   gemel_status status;
   if (graph == NULL || graph->frozen) {
-    return null_value;
+    return gemel__no_value;
   }
   if ((n_inputs > 0 && inputs == NULL) || (n_attrs > 0 && attrs == NULL)) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "%s: the %s are null",
@@ -443,7 +442,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
                                 n_inputs > 0 && inputs == NULL ? "inputs" : "attributes");
   }
   if (failed_before(graph, n_inputs, inputs)) {
-    return null_value;
+    return gemel__no_value;
   }
   op = operation != NULL ? gemel__op_find(graph->context, operation) : 0;
   if (op == 0) {
@@ -506,7 +505,7 @@ gemel_value gemel_scalar_at(gemel_graph *graph, gemel_dtype dtype, double value,
   gemel_value result = {graph, 0, 0};
   uint64_t bits;
   if (graph == NULL || graph->frozen) {
-    return null_value;
+    return gemel__no_value;
   }
   memcpy(&bits, &value, sizeof bits);
   m = &graph->memo->scalars[gemel__mix(bits ^ (uint64_t)dtype) % MEMO_SCALARS];
@@ -535,7 +534,7 @@ gemel_value gemel__in_space(gemel_value value, int space, gemel_location where) 
 gemel_value gemel__scalar_with(gemel_value like, gemel_dtype dtype, double number,
                                gemel_location where) {
   if (gemel_is_null(like)) {
-    return null_value;
+    return gemel__no_value;
   }
   return gemel__in_space(gemel_scalar_at(like.graph, dtype, number, where),
                          gemel_type_space(like.graph->context, gemel_value_type(like)), where);

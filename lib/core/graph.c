@@ -13,8 +13,7 @@
 #include "core/cons.h"
 #include "core/error.h"
 #include "core/registry.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 static void free_arrays(gemel_graph *graph) {
   gemel__free(graph->nodes, graph->node_capacity * sizeof *graph->nodes);
@@ -198,7 +197,7 @@ gemel_value gemel_input_at(gemel_graph *graph, const char *name, gemel_type type
                            gemel_location where) {
   const char *interned;
   if (graph == NULL || graph->frozen) {
-    return null_value;
+    return gemel__no_value;
   }
   if (!gemel__is_name(name)) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "malformed name of an input: %s",
@@ -295,7 +294,7 @@ gemel_status(gemel_output)(gemel_value value, const char *name) {
 
 gemel_value gemel_value_output(gemel_value value, uint32_t k) {
   if (value.graph == NULL || !gemel__has_output(value.graph, value.node, k)) {
-    return null_value;
+    return gemel__no_value;
   }
   value.output = k;
   return value;
@@ -331,10 +330,10 @@ size_t gemel_value_input_count(gemel_value value) {
 gemel_value gemel_value_input(gemel_value value, size_t k) {
   uint32_t count;
   if (!gemel__is_value(value)) {
-    return null_value;
+    return gemel__no_value;
   }
   const gemel__ref *inputs = gemel__node_inputs(value.graph, value.node, &count);
-  return k < count ? gemel__value(value.graph, inputs[k]) : null_value;
+  return k < count ? gemel__value(value.graph, inputs[k]) : gemel__no_value;
 }
 
 gemel_status gemel_value_attr(gemel_value value, const char *name, gemel_attr *attr) {
@@ -365,12 +364,13 @@ size_t gemel_graph_output_count(const gemel_graph *graph) {
 }
 
 gemel_value gemel_graph_input(const gemel_graph *graph, size_t k) {
-  return graph != NULL && k < graph->n_inputs ? gemel__value(graph, graph->inputs[k]) : null_value;
+  return graph != NULL && k < graph->n_inputs ? gemel__value(graph, graph->inputs[k])
+                                              : gemel__no_value;
 }
 
 gemel_value gemel_graph_output(const gemel_graph *graph, size_t k) {
   return graph != NULL && k < graph->n_outputs ? gemel__value(graph, graph->outputs[k])
-                                               : null_value;
+                                               : gemel__no_value;
 }
 
 const char *gemel_graph_input_name(const gemel_graph *graph, size_t k) {

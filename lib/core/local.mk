@@ -32,6 +32,7 @@ libgemel_a_SOURCES += %reldir%/dtype.c
 libgemel_a_SOURCES += %reldir%/dtype.h
 libgemel_a_SOURCES += %reldir%/error.c
 libgemel_a_SOURCES += %reldir%/error.h
+libgemel_a_SOURCES += %reldir%/value.h
 libgemel_a_SOURCES += %reldir%/freeze.c
 libgemel_a_SOURCES += %reldir%/graph.c
 libgemel_a_SOURCES += %reldir%/graph.h

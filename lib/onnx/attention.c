@@ -10,8 +10,7 @@
 #include "onnx/attention.h"
 #include "onnx/model.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* Inputs of the operator. */
 enum { QUERY, KEY, VALUE, MASK, PAST_KEY, PAST_VALUE, LENGTHS };
@@ -44,7 +43,7 @@ gemel_value gemel__onnx_heads_together(gemel__onnx_call *c, gemel_value x) {
   static const int64_t order[4] = {0, 2, 1, 3};
   const gemel_dim *d = gemel__onnx_dims(x);
   if (d == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_dim shape[3] = {d[0], d[2], gemel_dim_mul(c->context, d[1], d[3])};
   return gemel_reshape_at(gemel_permute_at(x, 4, order, c->where), 3, shape, c->where);
@@ -94,7 +93,7 @@ static gemel_value positions(gemel__onnx_call *c, gemel_dim queries) {
   index = gemel_expand_dims_at(index, 1, c->where);
   if (gemel__onnx_given(c, PAST_KEY)) {
     const gemel_dim *d = gemel__onnx_dims(gemel__onnx_input(c, PAST_KEY));
-    return d == NULL ? null_value
+    return d == NULL ? gemel__no_value
                      : gemel_add_at(index, gemel_size_at(c->graph, d[2], c->where), c->where);
   }
   if (gemel__onnx_given(c, LENGTHS)) {
@@ -109,8 +108,8 @@ static gemel_value seen_by_place(gemel__onnx_call *c, gemel_dim queries, gemel_d
   int64_t left = gemel__onnx_int(c, "left_window_size", -1);
   int64_t right = gemel__onnx_int(c, "right_window_size", -1);
   int causal = gemel__onnx_int(c, "is_causal", 0) != 0;
-  gemel_value seen = null_value, key = gemel_arange_at(c->graph, keys, NULL, c->where);
-  gemel_value at = causal || left >= 0 || right >= 0 ? positions(c, queries) : null_value;
+  gemel_value seen = gemel__no_value, key = gemel_arange_at(c->graph, keys, NULL, c->where);
+  gemel_value at = causal || left >= 0 || right >= 0 ? positions(c, queries) : gemel__no_value;
   if (causal) {
     seen = gemel_le_at(key, at, c->where);
   }
@@ -151,7 +150,7 @@ static gemel_value mask_of(gemel__onnx_call *c, gemel_dim keys) {
 
 static void mask_scores(gemel__onnx_call *c, scores *s, gemel_dim queries, gemel_dim keys) {
   s->visible = seen_by_place(c, queries, keys);
-  s->bias = null_value;
+  s->bias = gemel__no_value;
   if (gemel__onnx_given(c, MASK)) {
     gemel_value mask = mask_of(c, keys);
     if (gemel__onnx_dtype_of(mask) == GEMEL_BOOL) {
@@ -175,7 +174,7 @@ static gemel_value products(gemel__onnx_call *c, gemel_value q, gemel_value k) {
   const gemel_dim *d = gemel__onnx_dims(q);
   int64_t size = 1;
   if (d == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__onnx_attribute(c, "scale").bytes == NULL &&
       !gemel_dim_is_constant(c->context, d[3], &size)) {
@@ -242,7 +241,7 @@ static void put_scores(gemel__onnx_call *c, gemel_value raw, gemel_value soft, g
 }
 
 static gemel_value attend(gemel__onnx_call *c, gemel_value q, gemel_value k, gemel_value v) {
-  scores s = {null_value, null_value, null_value};
+  scores s = {gemel__no_value, gemel__no_value, gemel__no_value};
   gemel_dim heads = gemel__onnx_dims(q)[1];
   mask_scores(c, &s, gemel__onnx_dims(q)[2], gemel__onnx_dims(k)[2]);
   gemel_value raw = products(c, q, gemel__onnx_for_queries(c, k, heads));
@@ -261,7 +260,7 @@ gemel_value gemel__onnx_attention(gemel__onnx_call *c) {
   gemel_value v =
       with_past(c, gemel__onnx_by_heads(c, gemel__onnx_input(c, VALUE), heads), PAST_VALUE);
   if (gemel_is_null(q) || gemel_is_null(k) || gemel_is_null(v)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (c->n_outputs > 1) {
     c->outputs[1] = k;

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 enum { MOST_AXES = 3 };
 
@@ -179,7 +178,7 @@ static gemel_value with_bias(gemel__onnx_call *c, gemel_value x, size_t k, int a
 gemel_value gemel__onnx_correlate(gemel__onnx_call *c, gemel_value x, gemel_value weights) {
   onnx_window w;
   if (!spatial_axes(c, x, &w.axes) || !kernel_of(c, weights, &w) || !read_window(c, x, &w)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_corr_options options = {.stride = list_of(&w, w.stride),
                                 .dilation = list_of(&w, w.dilation),
@@ -234,12 +233,12 @@ gemel_value gemel__onnx_conv_transpose(gemel__onnx_call *c) {
   int same = gemel__wire_is(gemel__onnx_text(c, "auto_pad"), "SAME_UPPER") ||
              gemel__wire_is(gemel__onnx_text(c, "auto_pad"), "SAME_LOWER");
   if (!spatial_axes(c, x, &w.axes) || !kernel_of(c, weights, &w) || !read_steps(c, &w)) {
-    return null_value;
+    return gemel__no_value;
   }
   memset(w.low, 0, sizeof w.low);
   memset(w.high, 0, sizeof w.high);
   if ((!same && !read_pads(c, &w, NULL)) || !transposed_sizes(c, x, &w, image)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_corr_grad_inputs_options options = {.stride = list_of(&w, w.stride),
                                             .dilation = list_of(&w, w.dilation),
@@ -361,9 +360,9 @@ static gemel_value largest_at(gemel__onnx_call *c, gemel_value x, const onnx_win
   double least = gemel_dtype_kind(dtype) == GEMEL_KIND_FLOAT ? (double)-INFINITY
                  : dtype == GEMEL_I8                         ? -128
                                                              : 0;
-  gemel_value best = null_value, at = null_value;
+  gemel_value best = gemel__no_value, at = gemel__no_value;
   if (!image_sizes(c, x, w->axes, image)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int k = 0; k < w->axes && offsets <= MOST_OFFSETS; k++) {
     offsets *= w->kernel[k];
@@ -379,7 +378,7 @@ static gemel_value largest_at(gemel__onnx_call *c, gemel_value x, const onnx_win
     gemel_value number = window_part(c, w, numbers, none, image, k);
     gemel_value better =
         k == 0
-            ? null_value
+            ? gemel__no_value
             : gemel_logical_or_at(gemel_gt_at(part, best, c->where),
                                   gemel_lt_at(at, gemel_scalar_like_at(at, 0, c->where), c->where),
                                   c->where);
@@ -394,7 +393,7 @@ gemel_value gemel__onnx_max_pool(gemel__onnx_call *c) {
   int64_t extra[MOST_AXES];
   onnx_window w;
   if (!read_pool(c, x, &w, extra)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (c->n_outputs > 1) {
     c->outputs[1] = largest_at(c, x, &w);
@@ -417,7 +416,7 @@ gemel_value gemel__onnx_max_unpool(gemel__onnx_call *c) {
   if (!spatial_axes(c, x, &w.axes) || !read_list(c, "kernel_shape", w.axes, 0, w.kernel) ||
       !read_window(c, x, &w) || !image_sizes(c, x, w.axes, image) ||
       (gemel__onnx_given(c, 2) && !gemel__onnx_integers(c, 2, &wanted))) {
-    return null_value;
+    return gemel__no_value;
   }
   size_t rank = (size_t)w.axes + 2;
   shape[0] = gemel__onnx_dims(x)[0];
@@ -460,7 +459,7 @@ static gemel_value part_inside(gemel__onnx_call *c, gemel_value x, const onnx_wi
     all += extra[k];
   }
   if (all == 0 || !image_sizes(c, x, w->axes, image)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int k = 0; k < w->axes; k++) {
     shape[k + 2] = image[k] + w->low[k] + w->high[k] - extra[k];
@@ -477,10 +476,10 @@ gemel_value gemel__onnx_average_pool(gemel__onnx_call *c) {
   int64_t extra[MOST_AXES], counted = gemel__onnx_int(c, "count_include_pad", 0);
   onnx_window w;
   if (!read_pool(c, x, &w, extra)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value mean = mean_of_windows(c, x, &w, counted);
-  gemel_value inside = counted ? part_inside(c, x, &w, extra) : null_value;
+  gemel_value inside = counted ? part_inside(c, x, &w, extra) : gemel__no_value;
   return gemel_is_null(inside) ? mean : gemel_div_at(mean, inside, c->where);
 }
 
@@ -510,7 +509,7 @@ gemel_value gemel__onnx_lp_pool(gemel__onnx_call *c) {
   int64_t extra[MOST_AXES];
   onnx_window w;
   if (p == 0 || !read_pool(c, x, &w, extra)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int k = 0; k < w.axes; k++) {
     elements *= (double)w.kernel[k];
@@ -534,7 +533,7 @@ gemel_value gemel__onnx_global_pool(gemel__onnx_call *c) {
   }
   if (c->row->as[1] == 'p') {
     double p = norm_power(c);
-    gemel_value powers = p > 0 ? to_power(c, gemel_abs_at(x, c->where), p) : null_value;
+    gemel_value powers = p > 0 ? to_power(c, gemel_abs_at(x, c->where), p) : gemel__no_value;
     return gemel_is_null(powers) ? powers
                                  : to_power(c, gemel_sum_at(powers, &all, c->where), 1 / p);
   }
@@ -593,7 +592,7 @@ gemel_value gemel__onnx_col2im(gemel__onnx_call *c) {
   int64_t elements = 1, rows, size;
   onnx_window w;
   if (!read_columns(c, &w, image)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__onnx_rank(x) != 3 ||
       !gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[1], &rows)) {

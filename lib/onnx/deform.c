@@ -6,8 +6,7 @@
  * Zhu et al., "Deformable ConvNets v2", 2018.
  */
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* The node, its sizes as numbers (but for N), and its operands by offset groups. */
 typedef struct deformed {
@@ -181,7 +180,7 @@ static gemel_value elements_at(const deformed *d, gemel_value row, gemel_value c
 /* All samples, times the mask (input 4): [N, groups, channels, samples]. */
 static gemel_value samples_of(const deformed *d) {
   gemel_location where = d->c->where;
-  gemel_value y = places(d, 0), x = places(d, 1), sum = null_value;
+  gemel_value y = places(d, 0), x = places(d, 1), sum = gemel__no_value;
   int64_t one[3] = {d->offset_groups, 1, d->kernel[0] * d->kernel[1]};
   one[2] *= d->result[0] * d->result[1];
   for (int corner = 0; corner < 4; corner++) {
@@ -205,7 +204,7 @@ gemel_value gemel__onnx_deform_conv(gemel__onnx_call *c) {
   static const int64_t order[4] = {1, 0, 3, 2}, per_filter[3] = {0, -1, -1};
   deformed d;
   if (!read_deformed(&d, c)) {
-    return null_value;
+    return gemel__no_value;
   }
   int64_t elements = d.channels / d.groups * d.kernel[0] * d.kernel[1];
   int64_t columns[3] = {d.groups, elements, d.result[0] * d.result[1]};

@@ -8,8 +8,7 @@
 #include "onnx/call.h"
 #include "onnx/model.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* NUMBER as a scalar to calculate with X. */
 static gemel_value number_for(gemel__onnx_call *c, gemel_value x, double number) {
@@ -140,11 +139,11 @@ gemel_value gemel__onnx_reciprocal(gemel__onnx_call *c) {
 /* Limits are attributes before opset 11; one that is left out is none. */
 static gemel_value limit(gemel__onnx_call *c, gemel_value x, size_t k, const char *name) {
   if (c->opset >= 11) {
-    return gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : null_value;
+    return gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : gemel__no_value;
   }
   return gemel__onnx_attribute(c, name).bytes != NULL
              ? number_for(c, x, gemel__onnx_float(c, name, 0))
-             : null_value;
+             : gemel__no_value;
 }
 
 gemel_value gemel__onnx_clip(gemel__onnx_call *c) {

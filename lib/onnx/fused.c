@@ -4,8 +4,7 @@
  * is made of what it stands for, so that a model and its optimised form meet in the same graph.
  */
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* ---- Activations ---- */
 
@@ -28,7 +27,7 @@ static gemel_value activated(gemel__onnx_call *c, gemel_value x) {
   }
   const gemel__onnx_activation *a = gemel__onnx_activation_find(c, name);
   return a == NULL
-             ? null_value
+             ? gemel__no_value
              : a->build(c, x, parameter(c, 0, a->fallback[0]), parameter(c, 1, a->fallback[1]));
 }
 
@@ -85,7 +84,7 @@ static gemel_value normalized(gemel__onnx_call *c, gemel_value sum, gemel_value 
 }
 
 static gemel_value input_or_null(gemel__onnx_call *c, size_t k) {
-  return gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : null_value;
+  return gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : gemel__no_value;
 }
 
 /* LayerNormalization of the sum of inputs 0, 1 and 4 along the last axis; output 3 is that sum. */

@@ -6,8 +6,7 @@
  */
 #include "onnx/operators.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* ---- Along an axis ---- */
 
@@ -17,7 +16,7 @@ gemel_value gemel__onnx_gather(gemel__onnx_call *c) {
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", 0), gemel__onnx_rank(x));
   int64_t index, size;
   if (axis < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   if (at != NULL && at->rank == 0 && gemel_dim_is_constant(c->context, at->dims[0], &index) &&
       gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[axis], &size) &&
@@ -55,7 +54,7 @@ static const char *mode_of(gemel__onnx_call *c) {
 
 gemel_value gemel__onnx_scatter_elements(gemel__onnx_call *c) {
   const char *mode = mode_of(c);
-  return mode == NULL ? null_value
+  return mode == NULL ? gemel__no_value
                       : gemel_put_along_axis_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1),
                                                 gemel__onnx_input(c, 2),
                                                 gemel__onnx_int(c, "axis", 0), mode, c->where);
@@ -69,7 +68,7 @@ gemel_value gemel__onnx_compress(gemel__onnx_call *c) {
   gemel_tensor *condition = gemel__onnx_known(c, 1);
   if (condition == NULL || gemel_tensor_dtype(condition) != GEMEL_BOOL || axis < 0) {
     gemel_tensor_unref(condition);
-    return axis < 0 ? null_value
+    return axis < 0 ? gemel__no_value
                     : gemel__onnx_refuse(c, GEMEL_UNSUPPORTED,
                                          "a condition that isn't known, so nor is the shape");
   }
@@ -82,7 +81,7 @@ gemel_value gemel__onnx_compress(gemel__onnx_call *c) {
   }
   gemel_tensor_unref(condition);
   return numbers == NULL
-             ? null_value
+             ? gemel__no_value
              : gemel_take_at(all ? gemel_flatten_at(x, c->where) : x,
                              gemel_vector_at(c->graph, GEMEL_I64, (size_t)kept, numbers, c->where),
                              &(gemel_take_options){.axis = axis}, c->where);
@@ -96,7 +95,7 @@ static gemel_value place_of(gemel__onnx_call *c, gemel_value x, gemel_value indi
                             int n) {
   int rank = gemel__onnx_rank(indices) - 1;
   const gemel_dim *dims = gemel__onnx_dims(x);
-  gemel_value place = null_value;
+  gemel_value place = gemel__no_value;
   for (int k = 0; k < first; k++) {
     int64_t order[GEMEL_MAX_RANK];
     for (int j = 0; j < rank; j++) {
@@ -148,7 +147,7 @@ gemel_value gemel__onnx_gather_nd(gemel__onnx_call *c) {
   int64_t first = gemel__onnx_int(c, "batch_dims", 0);
   int n = indices_each(c, x, indices, first);
   if (n < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value place = place_of(c, x, indices, (int)first, n);
   return gemel_take_at(merged(c, x, (int)first + n), place, NULL, c->where);
@@ -159,7 +158,7 @@ gemel_value gemel__onnx_scatter_nd(gemel__onnx_call *c) {
   const char *mode = mode_of(c);
   int n = mode != NULL ? indices_each(c, x, indices, 0) : -1;
   if (n < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_put_options options = {.mode = mode};
   gemel_value all = gemel_put_at(merged(c, x, n), place_of(c, x, indices, 0, n),
@@ -204,7 +203,7 @@ gemel_value gemel__onnx_tensor_scatter(gemel__onnx_call *c) {
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -2), rank);
   int64_t order[GEMEL_MAX_RANK];
   if (axis < 0 || !gemel__onnx_is_one_of(c, "mode", "linear circular")) {
-    return null_value;
+    return gemel__no_value;
   }
   if (axis == 0 || gemel__onnx_rank(y) != rank) {
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "axis 0 is that of the batch, or ranks differ");
@@ -234,7 +233,7 @@ gemel_value gemel__onnx_cumulative(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
   gemel__int_list axis = {0, NULL};
   if (!gemel__onnx_integers(c, 1, &axis)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (axis.count != 1) {
     return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "%zu axes", axis.count);
@@ -251,7 +250,7 @@ gemel_value gemel__onnx_top_k(gemel__onnx_call *c) {
   gemel__int_list k = {0, NULL};
   gemel_value indices;
   if (c->opset >= 10 && !gemel__onnx_integers(c, 1, &k)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (c->opset >= 10 && k.count != 1) {
     return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "k is %zu numbers", k.count);

@@ -11,8 +11,7 @@
 
 #include "onnx/attention.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 enum { QUERY, KEY, VALUE, PAST_KEY, PAST_VALUE, LENGTHS, TOTAL, COSINE, SINE, PLACES, BIAS, SINK };
 enum { FIRST_REFUSED = SINK + 1, LAST_REFUSED = 16 };
@@ -202,7 +201,7 @@ static gemel_value with_past(gemel__onnx_call *c, const grouped *g, gemel_value 
       gemel_permute_at(gemel_concatenate_at(2, both, 2, c->where), 4, order, c->where);
   const gemel_dim *d = gemel__onnx_dims(all);
   if (d == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_dim rows[3] = {gemel_dim_mul(c->context, d[0], d[1]), d[2], d[3]};
   gemel_value begin = gemel_mul_at(numbers(c, d[0]), number(c, d[1]), c->where);
@@ -286,7 +285,7 @@ static gemel_value attend(gemel__onnx_call *c, const grouped *g, gemel_value k, 
 gemel_value gemel__onnx_group_query_attention(gemel__onnx_call *c) {
   grouped g = {0};
   if (!is_read(c) || !find_heads(c, &g) || !find_places(c, &g)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__onnx_int(c, "do_rotary", 0) != 0) {
     rotate(c, &g);
@@ -300,6 +299,6 @@ gemel_value gemel__onnx_group_query_attention(gemel__onnx_call *c) {
     }
   }
   return gemel_is_null(g.parts[QUERY]) || gemel_is_null(kept[0]) || gemel_is_null(kept[1])
-             ? null_value
+             ? gemel__no_value
              : gemel__onnx_heads_together(c, attend(c, &g, kept[0], kept[1]));
 }

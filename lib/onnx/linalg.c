@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 gemel_value gemel__onnx_matmul(gemel__onnx_call *c) {
   return gemel_matmul_at(gemel__onnx_input(c, 0), gemel__onnx_input(c, 1), c->where);
@@ -39,7 +38,7 @@ gemel_value gemel__onnx_einsum(gemel__onnx_call *c) {
   char *equation = gemel__onnx_room(c, text.length + 1);
   gemel_value *xs = gemel__onnx_room(c, c->n_inputs * sizeof *xs);
   if (equation == NULL || xs == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   memcpy(equation, text.length > 0 ? (const char *)text.bytes : "", text.length);
   equation[text.length] = '\0';
@@ -101,7 +100,7 @@ gemel_value gemel__onnx_affine_grid(gemel__onnx_call *c) {
   gemel__int_list size;
   static const int64_t last[1] = {2}, order[4][5] = {{0}, {0}, {0, 2, 3, 1}, {0, 2, 3, 4, 1}};
   if (!gemel__onnx_integers(c, 1, &size)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__onnx_rank(theta) != 3 || size.count < 4 || size.count > 5) {
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes matrices and 4 or 5 sizes");

@@ -7,10 +7,9 @@
 #include <math.h>
 
 #include "core/graph.h"
+#include "core/value.h"
 #include "onnx/attention.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* Inputs of LinearAttention. */
 enum { QUERY, KEY, VALUE, PAST, DECAY, BETA };
@@ -122,7 +121,8 @@ gemel_value gemel__onnx_linear_attention(gemel__onnx_call *c) {
   static const int64_t order[4] = {1, 2, 0, 3};
   int64_t heads = gemel__onnx_int(c, "q_num_heads", 0), size = 1;
   int64_t kv_heads = gemel__onnx_int(c, "kv_num_heads", 0);
-  gemel_value rows[6] = {null_value, null_value, null_value, null_value, null_value, null_value};
+  gemel_value rows[6] = {gemel__no_value, gemel__no_value, gemel__no_value,
+                         gemel__no_value, gemel__no_value, gemel__no_value};
   gemel_error error;
   int gated, delta;
   if (heads <= 0 || kv_heads <= 0 || heads % kv_heads != 0) {
@@ -130,15 +130,15 @@ gemel_value gemel__onnx_linear_attention(gemel__onnx_call *c) {
                               (long long)heads, (long long)kv_heads);
   }
   if (!read_rule(c, &gated, &delta)) {
-    return null_value;
+    return gemel__no_value;
   }
   rows[QUERY] = as_rows(c, QUERY, heads);
   rows[KEY] = as_rows(c, KEY, kv_heads);
   rows[VALUE] = as_rows(c, VALUE, kv_heads);
-  rows[DECAY] = gated ? gate_rows(c, DECAY, kv_heads) : null_value;
-  rows[BETA] = delta ? gate_rows(c, BETA, kv_heads) : null_value;
+  rows[DECAY] = gated ? gate_rows(c, DECAY, kv_heads) : gemel__no_value;
+  rows[BETA] = delta ? gate_rows(c, BETA, kv_heads) : gemel__no_value;
   if (gemel_graph_error(c->graph)->status != GEMEL_OK) {
-    return null_value;
+    return gemel__no_value;
   }
   double scale = gemel__onnx_float(c, "scale", 0);
   if (scale == 0 && !gemel_dim_is_constant(c->context, gemel__onnx_dims(rows[QUERY])[3], &size)) {
@@ -198,7 +198,7 @@ gemel_value gemel__onnx_causal_conv(gemel__onnx_call *c) {
   }
   gemel_value all = behind_past(c, x, k);
   if (gemel_is_null(all)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_corr_options options = {.groups = channels};
   gemel_value y = gemel_corr_at(all, w, &options, c->where);

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "core/graph.h"
+#include "core/value.h"
 #include "onnx/import.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* Room for N of what the body of a node takes or gives. */
 static gemel__onnx_value *room_for(gemel__onnx_call *c, size_t n) {
@@ -80,7 +79,7 @@ gemel_value gemel__onnx_if(gemel__onnx_call *c) {
   if (!gemel__onnx_given(c, 0) || known_truth(c, c->inputs[0], &truth)) {
     gemel__onnx_value *results = take_branch(c, truth ? "then_branch" : "else_branch");
     if (results == NULL) {
-      return null_value;
+      return gemel__no_value;
     }
     gemel__onnx_results(c, results);
     return results[0].value;
@@ -248,7 +247,7 @@ static int scan_rows(gemel__onnx_call *c, gemel_graph *graph, size_t n_states, s
  * Input 0 may be how many rows each has. */
 static int scan_batch(gemel__onnx_call *c, size_t n_states, size_t n_values, gemel_value *values,
                       size_t n_results) {
-  gemel_value steps = null_value;
+  gemel_value steps = gemel__no_value;
   onnx_loop l;
   int done = begin(&l, c, c->graph);
   for (size_t k = 0; done && k < n_values; k++) {
@@ -295,7 +294,7 @@ gemel_value gemel__onnx_scan(gemel__onnx_call *c) {
   int64_t n_rows = gemel__onnx_int(c, "num_scan_inputs", 0);
   gemel_value *values = gemel__onnx_room(c, (n_values + c->n_outputs + 1) * sizeof *values);
   if (values == NULL || n_rows < 1 || n_rows > (int64_t)n_values) {
-    return values == NULL ? null_value
+    return values == NULL ? gemel__no_value
                           : gemel__onnx_refuse(c, GEMEL_BAD_FILE, "it has %lld tensors to scan",
                                                (long long)n_rows);
   }
@@ -303,8 +302,8 @@ gemel_value gemel__onnx_scan(gemel__onnx_call *c) {
   if (!scan_operands(c, first, n_states, n_values, values) ||
       !(c->opset < 9
             ? scan_batch(c, n_states, n_values, values, c->n_outputs)
-            : scan_rows(c, c->graph, n_states, n_values, values, c->n_outputs, null_value))) {
-    return null_value;
+            : scan_rows(c, c->graph, n_states, n_values, values, c->n_outputs, gemel__no_value))) {
+    return gemel__no_value;
   }
   for (size_t k = 0; k < c->n_outputs; k++) {
     int axis = 0;
@@ -313,7 +312,7 @@ gemel_value gemel__onnx_scan(gemel__onnx_call *c) {
       axis = gemel__onnx_axis(c, listed(c, "scan_output_axes", k - n_states),
                               gemel__onnx_rank(values[k]));
     }
-    c->outputs[k] = axis < 0 ? null_value : moved(c, values[k], 0, axis);
+    c->outputs[k] = axis < 0 ? gemel__no_value : moved(c, values[k], 0, axis);
   }
   return c->outputs[0];
 }
@@ -332,7 +331,7 @@ static int read_trips(gemel__onnx_call *c, onnx_trips *trips) {
   const gemel__sizes *count = gemel__onnx_sizes(c, 0);
   int64_t number;
   int truth = 1;
-  *trips = (onnx_trips){GEMEL_DIM_NONE, null_value};
+  *trips = (onnx_trips){GEMEL_DIM_NONE, gemel__no_value};
   if (count != NULL && count->count == 1) {
     trips->most = gemel_dim_max(c->context, count->dims[0], gemel_dim_constant(c->context, 0));
     if (gemel_dim_is_constant(c->context, trips->most, &number) && number >= ENDLESS) {

@@ -5,8 +5,7 @@
  * target outside of the classes picks nothing.
  */
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* The numbers 0, 1, ... of X's axis AXIS, along that axis of RANK. */
 static gemel_value class_numbers(gemel__onnx_call *c, gemel_dim n, int axis, int rank) {
@@ -38,7 +37,7 @@ static gemel_value pick(gemel__onnx_call *c, gemel_value x, gemel_value target, 
  * null if all count 1. */
 static gemel_value weights_of(gemel__onnx_call *c, gemel_value x, gemel_value target) {
   gemel_value weights =
-      gemel__onnx_given(c, 2) ? pick(c, gemel__onnx_input(c, 2), target, x) : null_value;
+      gemel__onnx_given(c, 2) ? pick(c, gemel__onnx_input(c, 2), target, x) : gemel__no_value;
   if (gemel__onnx_attribute(c, "ignore_index").bytes == NULL) {
     return weights;
   }
@@ -55,7 +54,7 @@ static gemel_value likelihood_loss(gemel__onnx_call *c, gemel_value log_probabil
                                    gemel_value target) {
   gemel__wire_span reduction = gemel__onnx_text(c, "reduction");
   if (!gemel__onnx_is_one_of(c, "reduction", "none mean sum")) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__onnx_rank(log_probabilities) < 2 ||
       gemel__onnx_rank(log_probabilities) != gemel__onnx_rank(target) + 1) {
@@ -116,7 +115,7 @@ gemel_value gemel__onnx_one_hot(gemel__onnx_call *c) {
   int rank = gemel__onnx_rank(indices) + 1;
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), rank);
   if (axis < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel_dim_is_none(depth) || rank > GEMEL_MAX_RANK) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a depth that isn't known");

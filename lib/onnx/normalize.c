@@ -4,8 +4,7 @@
  */
 #include "onnx/model.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* Axes FROM to TO of a reduction that keeps them, in AXES. */
 static gemel_sum_options over(int from, int to, int64_t *axes) {
@@ -157,7 +156,7 @@ gemel_value gemel__onnx_layer_normalization(gemel__onnx_call *c) {
   gemel_sum_options last;
   gemel_dtype dtype;
   if (!from_axis(c, x, axes, &last) || !dtype_of_statistics(c, &dtype)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_var_options squares = {.size = sizeof squares, .axes = last.axes, .keepdims = 1};
   gemel_value mean = gemel_mean_at(wide, &last, c->where);
@@ -181,7 +180,7 @@ gemel_value gemel__onnx_rms_normalization(gemel__onnx_call *c) {
   int64_t axes[GEMEL_MAX_RANK];
   gemel_sum_options last;
   if (!from_axis(c, x, axes, &last)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value mean = gemel_mean_at(gemel_sqr_at(wide, c->where), &last, c->where);
   gemel_value norm = gemel_sqrt_at(add_number(c, mean, epsilon_of(c)), c->where);
@@ -226,7 +225,7 @@ gemel_value gemel__onnx_mean_variance(gemel__onnx_call *c) {
   gemel__int_list axes;
   int found = gemel__onnx_axes(c, 1, gemel__onnx_rank(x), &axes);
   if (found < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_ints list = found > 0 ? (gemel_ints){axes.count, axes.values} : (gemel_ints){3, usual};
   gemel_sum_options mean = {.axes = list, .keepdims = 1};
@@ -240,7 +239,7 @@ gemel_value gemel__onnx_lp_normalization(gemel__onnx_call *c) {
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", -1), gemel__onnx_rank(x));
   int64_t along = axis, p = gemel__onnx_int(c, "p", 2);
   if (axis < 0 || (p != 1 && p != 2)) {
-    return axis < 0 ? null_value : gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "p must be 1 or 2");
+    return axis < 0 ? gemel__no_value : gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "p must be 1 or 2");
   }
   gemel_sum_options sum = {.axes = {1, &along}, .keepdims = 1};
   gemel_value powers = p == 1 ? gemel_abs_at(x, c->where) : gemel_sqr_at(x, c->where);
@@ -288,7 +287,7 @@ gemel_value gemel__onnx_softmax(gemel__onnx_call *c) {
   int rank = gemel__onnx_rank(x);
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", c->opset < 13 ? 1 : -1), rank);
   if (axis < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   if (c->opset >= 13 || axis == rank - 1) {
     return along_axis(c, x, axis);

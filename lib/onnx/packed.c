@@ -8,8 +8,7 @@
 
 #include "onnx/attention.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* Inputs of the first, and of the second. */
 enum { INPUT, WEIGHTS, BIAS, MASK, PAST, SCORE_BIAS };
@@ -144,7 +143,7 @@ gemel_value gemel__onnx_packed_attention(gemel__onnx_call *c) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "do_rotary");
   }
   if (!project(c, gemel__onnx_int(c, "num_heads", 0), parts)) {
-    return null_value;
+    return gemel__no_value;
   }
   put_past(c, parts);
   return attend(c, parts, SCORE_BIAS, MASK);
@@ -181,7 +180,7 @@ gemel_value gemel__onnx_multi_head_attention(gemel__onnx_call *c) {
     parts[k] = gemel__onnx_input(c, k);
   }
   if (gemel__onnx_given(c, BIASES) && !add_biases(c, parts)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (size_t k = QUERY; k <= VALUE; k++) {
     parts[k] = gemel__onnx_by_heads(c, parts[k], heads);

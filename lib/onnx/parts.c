@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* ---- Together ---- */
 
@@ -17,7 +16,7 @@ gemel_value gemel__onnx_concat(gemel__onnx_call *c) {
   }
   /* opsets before 4 have axis 1 by default */
   return xs != NULL ? gemel_concatenate_at(c->n_inputs, xs, gemel__onnx_int(c, "axis", 1), c->where)
-                    : null_value;
+                    : gemel__no_value;
 }
 
 /* ---- Split ---- */
@@ -66,7 +65,7 @@ gemel_value gemel__onnx_split(gemel__onnx_call *c) {
   }
   const gemel_dim *sizes = axis >= 0 ? split_sizes(c, x, axis, &n) : NULL;
   if (sizes == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   if (n < c->n_outputs) {
     return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "%zu sizes for %zu outputs", n, c->n_outputs);
@@ -246,7 +245,7 @@ gemel_value gemel__onnx_slice(gemel__onnx_call *c) {
   for (size_t k = 0; k < 4; k++) {
     int found = slice_list(c, k, &lists[k]);
     if (found < 0 || (k < 2 && found == 0) || (found > 0 && lists[k].count != lists[0].count)) {
-      return found < 0 ? null_value
+      return found < 0 ? gemel__no_value
                        : gemel__onnx_refuse(c, GEMEL_BAD_FILE,
                                             "starts, ends, axes and steps don't belong together");
     }
@@ -259,7 +258,7 @@ gemel_value gemel__onnx_slice(gemel__onnx_call *c) {
     }
     s.size = s.axis >= 0 ? gemel__onnx_dims(x)[s.axis] : GEMEL_DIM_NONE;
     s.step = step;
-    x = s.axis >= 0 ? slice_axis(c, x, &s) : null_value;
+    x = s.axis >= 0 ? slice_axis(c, x, &s) : gemel__no_value;
   }
   return x;
 }
@@ -274,7 +273,7 @@ gemel_value gemel__onnx_center_crop_pad(gemel__onnx_call *c) {
   gemel__int_list axes, wanted;
   int found = gemel__onnx_axes(c, c->n_inputs, rank, &axes);
   if (found < 0 || !gemel__onnx_integers(c, 1, &wanted)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (wanted.count != (found > 0 ? axes.count : (size_t)rank)) {
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "%zu sizes for other axes", wanted.count);
@@ -372,7 +371,7 @@ gemel_value gemel__onnx_pad(gemel__onnx_call *c) {
   int64_t low[GEMEL_MAX_RANK] = {0}, high[GEMEL_MAX_RANK] = {0};
   int rank = gemel__onnx_rank(x);
   if (!read_pads(c, rank, low, high)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__wire_is(mode, "reflect") || gemel__wire_is(mode, "edge") ||
       gemel__wire_is(mode, "wrap")) {

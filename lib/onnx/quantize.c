@@ -7,8 +7,7 @@
  */
 #include "onnx/model.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* ---- Scales and zero points ---- */
 
@@ -47,7 +46,7 @@ static gemel_value beside(gemel__onnx_call *c, size_t k, gemel_value x) {
   }
   int axis = gemel__onnx_axis(c, gemel__onnx_int(c, "axis", 1), rank);
   if (axis < 0 || (own != 1 && own != rank)) {
-    return axis < 0 ? null_value
+    return axis < 0 ? gemel__no_value
                     : gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "input %zu has %d axes", k, own);
   }
   if (own == rank && block > 0) {
@@ -97,22 +96,22 @@ gemel_value gemel__onnx_quantize(gemel__onnx_call *c) {
   gemel_dtype dtype;
   if (!wanted_dtype(c, has_zero ? gemel__onnx_dtype_of(gemel__onnx_input(c, 2)) : GEMEL_U8,
                     &dtype)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value scale = gemel__onnx_widened(c, beside(c, 1, x));
   gemel_value wide = gemel_cast_at(x, gemel__onnx_dtype_of(scale), c->where);
-  return rounded(c, gemel_div_at(wide, scale, c->where), has_zero ? beside(c, 2, x) : null_value,
-                 dtype);
+  return rounded(c, gemel_div_at(wide, scale, c->where),
+                 has_zero ? beside(c, 2, x) : gemel__no_value, dtype);
 }
 
 gemel_value gemel__onnx_dequantize(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), scale = beside(c, 1, x);
   gemel_dtype dtype;
   if (!wanted_dtype(c, gemel__onnx_dtype_of(scale), &dtype)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value wide = gemel__onnx_widened(c, scale);
-  gemel_value q = less(c, x, gemel__onnx_given(c, 2) ? beside(c, 2, x) : null_value);
+  gemel_value q = less(c, x, gemel__onnx_given(c, 2) ? beside(c, 2, x) : gemel__no_value);
   q = gemel_cast_at(q, gemel__onnx_dtype_of(wide), c->where);
   return gemel_cast_at(gemel_mul_at(q, wide, c->where), dtype, c->where);
 }
@@ -125,7 +124,7 @@ gemel_value gemel__onnx_dynamic_quantize(gemel__onnx_call *c) {
   gemel_value range = gemel_sub_at(largest, least, c->where);
   gemel_value scale = gemel_div_at(range, gemel_scalar_like_at(x, 255, c->where), c->where);
   gemel_value point = rounded(c, gemel_div_at(gemel_neg_at(least, c->where), scale, c->where),
-                              null_value, GEMEL_U8);
+                              gemel__no_value, GEMEL_U8);
   if (c->n_outputs > 1) {
     c->outputs[1] = scale;
   }
@@ -140,7 +139,7 @@ gemel_value gemel__onnx_dynamic_quantize(gemel__onnx_call *c) {
 /* Input K, if it is given, one for all or, behind the axes that are summed over, for each row of a
  * matrix (ROWS) or for each column. */
 static gemel_value of_matrix(gemel__onnx_call *c, size_t k, int rows) {
-  gemel_value v = gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : null_value;
+  gemel_value v = gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : gemel__no_value;
   int64_t one;
   if (gemel__onnx_rank(v) == 1 && gemel_dim_is_constant(c->context, gemel__onnx_dims(v)[0], &one) &&
       one == 1) {

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "core/graph.h"
+#include "core/value.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 enum { MOST_GATES = 4, MOST_ACTIVATIONS = 3 };
 
@@ -68,7 +67,7 @@ static gemel_value all_but_last(const recurrence *r, gemel_value v, size_t n) {
 static gemel_value input_of(const recurrence *r, size_t k, int64_t d, int rank, int is_state) {
   gemel__onnx_call *c = r->c;
   if (!gemel__onnx_given(c, k)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value v = gemel__onnx_input(c, k);
   if (gemel__onnx_rank(v) != rank) {
@@ -169,7 +168,7 @@ static gemel_value where_running(const recurrent_cell *cell, gemel_value value, 
 
 static void take_step(recurrent_cell *cell) {
   gemel_location where = cell->r->c->where;
-  gemel_value memory = null_value;
+  gemel_value memory = gemel__no_value;
   gemel_value h = cell->r->kind == 'r'   ? step_rnn(cell)
                   : cell->r->kind == 'g' ? step_gru(cell)
                                          : step_lstm(cell, &memory);
@@ -211,7 +210,7 @@ static gemel_value bring_inputs(recurrence *r, int64_t d, gemel_value *inner) {
   gemel_location where = r->c->where;
   gemel_value all = product(r, r->x, input_of(r, 1, d, 3, 0));
   gemel_value biases = input_of(r, 3, d, 2, 0);
-  *inner = null_value;
+  *inner = gemel__no_value;
   if (gemel_is_null(biases)) {
     return all;
   }
@@ -220,7 +219,7 @@ static gemel_value bring_inputs(recurrence *r, int64_t d, gemel_value *inner) {
   gemel_dim halves[2] = {half, half};
   gemel_value w = gemel_split_at(biases, 2, halves, NULL, where), own = gemel_value_output(w, 1);
   if (r->kind == 'g' && gemel__onnx_int(r->c, "linear_before_reset", 0)) {
-    gemel_value parts[2] = {all_but_last(r, own, 3), null_value};
+    gemel_value parts[2] = {all_but_last(r, own, 3), gemel__no_value};
     *inner = gemel_value_output(parts[0], 1);
     parts[1] = gemel_zeros_like(*inner);
     own = gemel_concatenate_at(2, parts, 0, where);
@@ -250,20 +249,20 @@ static void build_loop(recurrent_cell *cell, int64_t d, int reverse) {
   gemel_location where = r->c->where;
   gemel_value inner, inputs = bring_inputs(r, d, &inner);
   cell->h = begin_state(cell, 5, d);
-  cell->memory = r->kind == 'l' ? begin_state(cell, 6, d) : null_value;
+  cell->memory = r->kind == 'l' ? begin_state(cell, 6, d) : gemel__no_value;
   cell->inputs = gemel_loop_row_at(cell->loop, inputs, where);
   cell->weights = constant(cell, input_of(r, 2, d, 3, 0));
   cell->bias = constant(cell, inner);
-  cell->peephole = r->kind == 'l' ? constant(cell, input_of(r, 7, d, 2, 0)) : null_value;
-  cell->running =
-      gemel_is_null(r->running) ? null_value : gemel_loop_row_at(cell->loop, r->running, where);
+  cell->peephole = r->kind == 'l' ? constant(cell, input_of(r, 7, d, 2, 0)) : gemel__no_value;
+  cell->running = gemel_is_null(r->running) ? gemel__no_value
+                                            : gemel_loop_row_at(cell->loop, r->running, where);
   take_step(cell);
   gemel_loop_options options = {.size = sizeof options, .reverse = reverse};
   gemel_loop_end_at(cell->loop, &options, where);
   cell->rows = gemel_loop_rows_at(cell->loop, cell->h, where);
   cell->last = gemel_loop_last_at(cell->loop, cell->h, where);
   cell->last_memory =
-      r->kind == 'l' ? gemel_loop_last_at(cell->loop, cell->memory, where) : null_value;
+      r->kind == 'l' ? gemel_loop_last_at(cell->loop, cell->memory, where) : gemel__no_value;
   if (!gemel_is_null(r->running)) {
     gemel_value zero = gemel_scalar_like_at(r->x, 0, where);
     cell->rows = gemel_where_at(r->running, cell->rows, zero, where);
@@ -293,7 +292,7 @@ static int run_direction(recurrence *r, int64_t d, int reverse, recurrent_cell *
 static gemel_value running_steps(recurrence *r) {
   gemel__onnx_call *c = r->c;
   if (!gemel__onnx_given(c, 4)) {
-    return null_value;
+    return gemel__no_value;
   }
   static const int64_t down[3] = {0, -1, -1}, across[3] = {-1, 0, -1};
   gemel_value steps = gemel_arange_at(c->graph, gemel__onnx_dims(r->x)[0], NULL, c->where);
@@ -364,7 +363,7 @@ gemel_value gemel__onnx_recurrent(gemel__onnx_call *c) {
   if (!read_recurrence(&r, c) ||
       !run_direction(&r, 0, gemel__wire_is(direction, "reverse"), &cells[0]) ||
       (both && !run_direction(&r, 1, 1, &cells[1]))) {
-    return null_value;
+    return gemel__no_value;
   }
   return collect(c, cells, both ? 2 : 1);
 }

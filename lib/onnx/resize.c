@@ -10,9 +10,8 @@
 
 #include "core/dtype.h"
 #include "core/tensor.h"
+#include "core/value.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 enum { MOST_TAPS = 512 };
 
@@ -147,7 +146,7 @@ static gemel_value by_nearest(gemel__onnx_call *c, gemel_value x, const resized 
   for (int64_t k = 0; indices != NULL && k < r->to; k++) {
     indices[k] = (double)clamped(nearest(c, r, place_of(c, r, k)), r->from);
   }
-  return indices != NULL ? elements_at(c, x, r->axis, r->to, indices) : null_value;
+  return indices != NULL ? elements_at(c, x, r->axis, r->to, indices) : gemel__no_value;
 }
 
 /* The sum over the taps, each for all places at once. */
@@ -155,10 +154,10 @@ static gemel_value by_weights(gemel__onnx_call *c, gemel_value x, const resized 
   kernel of;
   double all[MOST_TAPS];
   if (!kernel_of(c, r, &of)) {
-    return null_value;
+    return gemel__no_value;
   }
   double *indices = gemel__onnx_room(c, (size_t)(2 * r->to + 1) * sizeof *indices);
-  gemel_value sum = null_value;
+  gemel_value sum = gemel__no_value;
   for (int64_t t = 0; indices != NULL && t < of.taps; t++) {
     double *weights = indices + r->to, largest = 0;
     for (int64_t k = 0; k < r->to; k++) {
@@ -186,7 +185,7 @@ static gemel_value extrapolated(gemel__onnx_call *c, gemel_value y, const resize
     outside[k] = place < 0 || place > (double)(r->from - 1);
   }
   if (outside == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value is_out = gemel_cast_at(along(c, y, r->axis, r->to, outside), GEMEL_BOOL, c->where);
   return gemel_where_at(is_out, gemel_scalar_like_at(y, beyond, c->where), y, c->where);
@@ -418,10 +417,10 @@ gemel_value gemel__onnx_resize(gemel__onnx_call *c) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "interpolation of %s", gemel_dtype_name(dtype));
   }
   if (!are_known_ways(c)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel_is_null(x) || !read_request(c, gemel__onnx_rank(x), &q)) {
-    return null_value;
+    return gemel__no_value;
   }
   double common = common_scale(c, x, &q);
   gemel_value y = by_place ? x
@@ -430,7 +429,7 @@ gemel_value gemel__onnx_resize(gemel__onnx_call *c) {
                       : gemel__onnx_widened(c, x);
   for (size_t k = 0; k < q.n && !gemel_is_null(y); k++) {
     int changes = axis_of(c, x, &q, k, common, &r);
-    y = changes > 0 ? resize_axis(c, y, &r) : changes == 0 ? y : null_value;
+    y = changes > 0 ? resize_axis(c, y, &r) : changes == 0 ? y : gemel__no_value;
   }
   return gemel_is_null(y) || gemel__onnx_dtype_of(y) == dtype ? y
                                                               : gemel_cast_at(y, dtype, c->where);

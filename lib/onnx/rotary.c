@@ -6,8 +6,7 @@
  */
 #include "onnx/attention.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* Places of LENGTH elements: input K, or from its one number on. */
 static gemel_value places_of(gemel__onnx_call *c, size_t k, gemel_dim length) {
@@ -75,7 +74,7 @@ gemel_value gemel__onnx_rotated(gemel__onnx_call *c, gemel_value heads, gemel_va
                                 gemel_value sine, int64_t turns, int interleaved) {
   int64_t size;
   if (gemel_is_null(heads)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(heads)[3], &size)) {
     return gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "a size of heads that is a symbol");
@@ -86,7 +85,7 @@ gemel_value gemel__onnx_rotated(gemel__onnx_call *c, gemel_value heads, gemel_va
                               (long long)turns, (long long)size);
   }
   if (!are_angles(c, cosine, turns / 2) || !are_angles(c, sine, turns / 2)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value first = gemel_slice_at(heads, -1, 0, turns, c->where);
   gemel_value y = turned(c, first, cosine, sine, turns, interleaved);
@@ -107,7 +106,7 @@ gemel_value gemel__onnx_rotary_embedding(gemel__onnx_call *c) {
   }
   gemel_value heads = gemel__onnx_by_heads(c, x, gemel__onnx_int(c, "num_heads", 0));
   if (gemel_is_null(heads)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_dim length = gemel__onnx_dims(heads)[2];
   gemel_value y = gemel__onnx_rotated(

@@ -6,8 +6,7 @@
  * interpolation for digital image processing", 1981.
  */
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 enum { MOST_TAPS = 4, MOST_AXES = 3 };
 
@@ -86,7 +85,7 @@ static void put_tap(gemel__onnx_call *c, const sampling *s, axis_taps *axis, int
   axis->index[k] = gemel_cast_at(padded(c, s, x, axis->size), GEMEL_I64, c->where);
   axis->inside[k] =
       s->padding != ZEROS
-          ? null_value
+          ? gemel__no_value
           : gemel_logical_and_at(gemel_ge_at(x, number(c, x, 0), c->where),
                                  gemel_le_at(x, number(c, x, last), c->where), c->where);
 }
@@ -98,7 +97,7 @@ static void find_taps(gemel__onnx_call *c, const sampling *s, axis_taps *axis, g
                  : linear(c, x, size / 2, (size - 1) / 2);
   if (s->taps == 1) {
     put_tap(c, s, axis, 0, gemel_round_at(x, c->where));
-    axis->weight[0] = null_value;
+    axis->weight[0] = gemel__no_value;
     return;
   }
   x = s->padding == ZEROS ? x : padded(c, s, x, axis->size);
@@ -123,7 +122,7 @@ static gemel_value both(gemel__onnx_call *c, gemel_value x, gemel_value y) {
  * weight. SAMPLE has the row at which each sample of the batch begins. */
 static gemel_value term(gemel__onnx_call *c, const sampling *s, const int *tap, gemel_value rows,
                         gemel_value sample) {
-  gemel_value at = null_value, weight = null_value, inside = null_value;
+  gemel_value at = gemel__no_value, weight = gemel__no_value, inside = gemel__no_value;
   for (int k = 0; k < s->axes; k++) {
     const axis_taps *axis = &s->axis[k];
     gemel_value index = axis->index[tap[k]];
@@ -144,7 +143,7 @@ static gemel_value term(gemel__onnx_call *c, const sampling *s, const int *tap, 
 static gemel_value sum_of_taps(gemel__onnx_call *c, const sampling *s, gemel_value rows,
                                gemel_value sample) {
   int tap[MOST_AXES] = {0}, k;
-  gemel_value sum = null_value;
+  gemel_value sum = gemel__no_value;
   do {
     gemel_value one = term(c, s, tap, rows, sample);
     sum = gemel_is_null(sum) ? one : gemel_add_at(sum, one, c->where);
@@ -213,7 +212,7 @@ gemel_value gemel__onnx_grid_sample(gemel__onnx_call *c) {
       !gemel__onnx_is_one_of(c, "mode", "linear bilinear nearest cubic bicubic") ||
       !gemel__onnx_is_one_of(c, "padding_mode", "zeros border reflection") ||
       !read_sampling(c, x, &s)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__onnx_rank(grid) != rank) {
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "a grid of %d axes for %d",

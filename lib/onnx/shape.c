@@ -7,10 +7,9 @@
 
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "onnx/import.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* What is computed of sizes alone was done before a row's function is called. */
 gemel_value gemel__onnx_sizes_only(gemel__onnx_call *c) {
@@ -23,7 +22,7 @@ gemel_value gemel__onnx_transpose(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
   gemel__int_list order;
   int found = gemel__onnx_ints(c, "perm", &order);
-  return found < 0    ? null_value
+  return found < 0    ? gemel__no_value
          : found == 0 ? gemel_transpose_at(x, c->where)
                       : gemel_permute_at(x, order.count, order.values, c->where);
 }
@@ -33,7 +32,7 @@ gemel_value gemel__onnx_unsqueeze(gemel__onnx_call *c) {
   gemel__int_list axes = {0, NULL};
   int found = gemel__onnx_ints(c, "axes", &axes);
   if (found < 0 || (found == 0 && !gemel__onnx_integers(c, 1, &axes))) {
-    return null_value;
+    return gemel__no_value;
   }
   size_t all = (size_t)gemel__onnx_rank(x) + axes.count;
   int rank = (int)all, next = 0;
@@ -46,7 +45,7 @@ gemel_value gemel__onnx_unsqueeze(gemel__onnx_call *c) {
   for (size_t k = 0; k < axes.count; k++) {
     int axis = gemel__onnx_axis(c, axes.values[k], rank);
     if (axis < 0 || order[axis] < 0) {
-      return axis < 0 ? null_value
+      return axis < 0 ? gemel__no_value
                       : gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "axis %d is there twice", axis);
     }
     order[axis] = -1;
@@ -66,7 +65,7 @@ gemel_value gemel__onnx_squeeze(gemel__onnx_call *c) {
   size_t kept = 0;
   int found = gemel__onnx_axes(c, 1, rank, &axes);
   if (found < 0 || gemel_is_null(x)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (size_t k = 0; found > 0 && k < axes.count; k++) {
     dropped[axes.values[k]] = 1;
@@ -263,7 +262,7 @@ gemel_value gemel__onnx_depth_to_space(gemel__onnx_call *c) {
   int columns = gemel__wire_is(gemel__onnx_text(c, "mode"), "CRD");
   int64_t block;
   if (!images_in_blocks(c, x, &block)) {
-    return null_value;
+    return gemel__no_value;
   }
   const gemel_dim *d = gemel__onnx_dims(x);
   gemel_dim b = gemel_dim_constant(context, block);
@@ -281,7 +280,7 @@ gemel_value gemel__onnx_space_to_depth(gemel__onnx_call *c) {
   int columns = gemel__wire_is(gemel__onnx_text(c, "mode"), "CRD");
   int64_t block;
   if (!images_in_blocks(c, x, &block)) {
-    return null_value;
+    return gemel__no_value;
   }
   const gemel_dim *d = gemel__onnx_dims(x);
   gemel_dim b = gemel_dim_constant(context, block);
@@ -309,7 +308,7 @@ static gemel_value float_vector(gemel__onnx_call *c, gemel__wire_span attribute)
     values[count++] = (double)value;
   }
   return values != NULL ? gemel_vector_at(c->graph, GEMEL_F32, count, values, c->where)
-                        : null_value;
+                        : gemel__no_value;
 }
 
 static gemel_value integers_as_sizes(gemel__onnx_call *c, int rank, size_t count,
@@ -325,14 +324,14 @@ static gemel_value integers_as_sizes(gemel__onnx_call *c, int rank, size_t count
   }
   *sizes = (gemel__sizes){GEMEL_I64, rank, count, dims};
   c->first.sizes = sizes;
-  return null_value;
+  return gemel__no_value;
 }
 
 gemel_value gemel__onnx_constant(gemel__onnx_call *c) {
   gemel__int_list list;
   c->first.tensor = gemel__proto_span(gemel__onnx_attribute(c, "value"), GEMEL__ATTRIBUTE_T);
   if (c->first.tensor.bytes != NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__onnx_attribute(c, "value_int").bytes != NULL) {
     int64_t number = gemel__onnx_int(c, "value_int", 0);
@@ -394,7 +393,8 @@ static gemel_value known_range(gemel__onnx_call *c, double start, double limit, 
     values[k] = start + (double)k * delta;
   }
   gemel_dtype dtype = gemel__onnx_dtype_of(gemel__onnx_input(c, 0));
-  return values != NULL ? gemel_vector_at(c->graph, dtype, count, values, c->where) : null_value;
+  return values != NULL ? gemel_vector_at(c->graph, dtype, count, values, c->where)
+                        : gemel__no_value;
 }
 
 gemel_value gemel__onnx_range(gemel__onnx_call *c) {
@@ -459,7 +459,7 @@ gemel_value gemel__onnx_trilu(gemel__onnx_call *c) {
     return gemel__onnx_refuse(c, GEMEL_BAD_SHAPE, "it takes matrices");
   }
   if (gemel__onnx_given(c, 1) && !gemel__onnx_integers(c, 1, &k)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value kept =
       columns_from(c, x, k.count > 0 ? k.values[0] : 0, upper ? gemel_ge_at : gemel_le_at);

@@ -10,10 +10,9 @@
 #include "core/dtype.h"
 #include "core/graph.h"
 #include "core/tensor.h"
+#include "core/value.h"
 #include "onnx/model.h"
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 static const double pi = 3.14159265358979323846;
 
@@ -86,12 +85,12 @@ gemel_value gemel__onnx_window(gemel__onnx_call *c) {
   gemel_dtype dtype;
   int64_t n;
   if (!known_integer(c, 0, &n) || !result_dtype(c, &dtype)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_tensor *window = new_constant(c, dtype, 1, &n);
   double round = (double)(gemel__onnx_int(c, "periodic", 1) ? n : n - 1);
   if (window == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int64_t k = 0; k < n; k++) {
     double angle = round > 0 ? 2 * pi * (double)k / round : 0;
@@ -127,7 +126,7 @@ static gemel_value coefficients(gemel__onnx_call *c, const transform *t) {
   int64_t shape[4] = {t->used, t->parts, t->kept, t->result_parts}, at = 0;
   gemel_tensor *matrix = new_constant(c, GEMEL_F64, 4, shape);
   if (matrix == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int64_t n = 0; n < t->used; n++) {
     for (int in = 0; in < t->parts; in++) {
@@ -185,11 +184,11 @@ gemel_value gemel__onnx_dft(gemel__onnx_call *c) {
   int rank = gemel__onnx_rank(x);
   if ((gemel__onnx_given(c, 1) && !known_integer(c, 1, &length)) ||
       (gemel__onnx_given(c, 2) && !known_integer(c, 2, &along))) {
-    return null_value;
+    return gemel__no_value;
   }
   int axis = gemel__onnx_axis(c, along, rank);
   if (axis < 0 || axis == rank - 1) {
-    return axis < 0 ? null_value
+    return axis < 0 ? gemel__no_value
                     : gemel__onnx_refuse(c, GEMEL_BAD_SHAPE,
                                          "the last axis is that of real and imaginary parts");
   }
@@ -211,7 +210,7 @@ static gemel_value frames(gemel__onnx_call *c, gemel_value x, int64_t size, int6
 
 /* The length of frames: input 3, the window's, or the signal's. */
 static int frame_length(gemel__onnx_call *c, int64_t size, int64_t *length) {
-  gemel_value window = gemel__onnx_given(c, 2) ? gemel__onnx_input(c, 2) : null_value;
+  gemel_value window = gemel__onnx_given(c, 2) ? gemel__onnx_input(c, 2) : gemel__no_value;
   *length = size;
   if (gemel__onnx_given(c, 3)) {
     return known_integer(c, 3, length);
@@ -229,7 +228,7 @@ gemel_value gemel__onnx_stft(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
   int64_t step, length, size;
   if (!known_integer(c, 1, &step)) {
-    return null_value;
+    return gemel__no_value;
   }
   x = gemel__onnx_rank(x) == 2 ? gemel_expand_dims_at(x, 2, c->where) : x;
   if (gemel__onnx_rank(x) != 3 ||
@@ -238,7 +237,7 @@ gemel_value gemel__onnx_stft(gemel__onnx_call *c) {
                               "it takes signals [batch, size, parts], whose size is a number");
   }
   if (!frame_length(c, size, &length)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (step < 1 || length < 1 || length > size) {
     return gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "frames of %lld places, %lld apart, of %lld",
@@ -285,7 +284,7 @@ gemel_value gemel__onnx_mel_weights(gemel__onnx_call *c) {
   gemel_dtype dtype;
   if (!known_integer(c, 0, &bins) || !known_integer(c, 1, &length) || !known_integer(c, 2, &rate) ||
       !known_number(c, 3, &low) || !known_number(c, 4, &high) || !result_dtype(c, &dtype)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (bins < 1 || length < 1 || rate < 1 || !(low >= 0) || !(high > low) || !isfinite(high)) {
     return gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "no bins, no length, no rate or no range");
@@ -294,7 +293,7 @@ gemel_value gemel__onnx_mel_weights(gemel__onnx_call *c) {
   shape[1] = bins;
   gemel_tensor *matrix = new_constant(c, dtype, 2, shape);
   if (matrix == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   memset(matrix->data, 0, (size_t)(shape[0] * shape[1]) * gemel_dtype_size(dtype));
   double step = (mel_of(high) - mel_of(low)) / (double)(bins + 2);

@@ -5,8 +5,7 @@
  * of steps t so far, and then all variables, all gradients, all that is remembered.
  */
 #include "onnx/operators.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
+#include "core/value.h"
 
 /* One variable, as the step begins. */
 typedef struct variable {
@@ -43,7 +42,7 @@ static gemel_value later(const variable *s, gemel_value yes, gemel_value no) {
 
 /* Variable K of N, each with REMEMBERED values, and the gradient of a penalty added to its own. */
 static variable variable_of(gemel__onnx_call *c, size_t k, size_t n, size_t remembered) {
-  variable s = {.c = c, .v = null_value, .h = null_value};
+  variable s = {.c = c, .v = gemel__no_value, .h = gemel__no_value};
   s.x = gemel__onnx_input(c, 2 + k);
   gemel_dtype dtype = gemel__onnx_dtype_of(s.x);
   s.r = gemel_cast_at(gemel__onnx_scalar(c, gemel__onnx_input(c, 0)), dtype, c->where);
@@ -51,7 +50,7 @@ static variable variable_of(gemel__onnx_call *c, size_t k, size_t n, size_t reme
   s.g = plus(&s, scaled(&s, s.x, gemel__onnx_float(c, "norm_coefficient", 0)),
              gemel__onnx_input(c, 2 + n + k));
   s.v = gemel__onnx_input(c, 2 + 2 * n + k);
-  s.h = remembered > 1 ? gemel__onnx_input(c, 2 + 3 * n + k) : null_value;
+  s.h = remembered > 1 ? gemel__onnx_input(c, 2 + 3 * n + k) : gemel__no_value;
   return s;
 }
 

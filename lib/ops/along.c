@@ -6,11 +6,10 @@
  */
 #include <gemel/ops.h>
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/along.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Type rules ---- */
 
@@ -53,13 +52,13 @@ static int is_float(gemel_value x) {
 
 static gemel_status grad_cumsum(gemel_derive *call) {
   call->d_inputs[0] =
-      is_float(call->d_outputs[0]) ? add_up(call, call->d_outputs[0], 1) : null_value;
+      is_float(call->d_outputs[0]) ? add_up(call, call->d_outputs[0], 1) : gemel__no_value;
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_cumsum(gemel_derive *call) {
   call->d_outputs[0] =
-      is_float(call->d_inputs[0]) ? add_up(call, call->d_inputs[0], 0) : null_value;
+      is_float(call->d_inputs[0]) ? add_up(call, call->d_inputs[0], 0) : gemel__no_value;
   return gemel__jvp_done(call);
 }
 

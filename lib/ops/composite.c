@@ -10,9 +10,8 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* A value and the parts of its type. */
 typedef struct operand {
@@ -167,7 +166,7 @@ static gemel_value batched(pairing *p, gemel_location where) {
                                .batch_x = {0, p->shared[0]},
                                .batch_y = {0, p->shared[1]}};
   if (match_batch(p, where) != 0) {
-    return null_value;
+    return gemel__no_value;
   }
   options.batch_x.count = options.batch_y.count = p->n_shared;
   for (int side = 0; side < 2; side++) {
@@ -193,7 +192,7 @@ gemel_value gemel_matmul_at(gemel_value x, gemel_value y, gemel_location where) 
     return gemel_dot_at(x, y, NULL, where); /* which says what is wrong */
   }
   if (!look(&p.x[0], x, "matmul", where) || !look(&p.x[1], y, "matmul", where)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_dtype dtype = gemel_promote(p.x[0].dtype, p.x[1].dtype);
   for (int side = 0; side < 2; side++) {
@@ -201,7 +200,7 @@ gemel_value gemel_matmul_at(gemel_value x, gemel_value y, gemel_location where) 
     p.n_batch = p.x[side].rank - 2 > p.n_batch ? p.x[side].rank - 2 : p.n_batch;
   }
   if (gemel_is_null(p.x[0].value) || gemel_is_null(p.x[1].value)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (p.x[0].rank == 0 || p.x[1].rank == 0) {
     return gemel__graph_fail_at(x.graph, where, GEMEL_BAD_SHAPE,
@@ -265,7 +264,7 @@ gemel_value gemel_mean_at(gemel_value value, const gemel_sum_options *options,
   operand x;
   gemel_value sum;
   if (!look(&x, value, "mean", where)) {
-    return null_value;
+    return gemel__no_value;
   }
   sum = gemel_sum_at(to_dtype(value, mean_dtype(x.dtype, 1), where), options, where);
   return divided(sum, &x, options != NULL ? options->axes : all, 0, where);
@@ -278,7 +277,7 @@ gemel_value gemel_var_at(gemel_value value, const gemel_var_options *options,
   operand x;
   gemel_value wide, distance;
   if (!look(&x, value, "var", where)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__take_options(&o, sizeof o, options, "gemel_var_options", &problem) != GEMEL_OK) {
     return gemel__graph_fail_at(value.graph, where, problem.status, "%s", problem.text);
@@ -314,7 +313,7 @@ gemel_value gemel_min_at(gemel_value value, const gemel_max_options *options,
                          gemel_location where) {
   operand x;
   if (!look(&x, value, "min", where)) {
-    return null_value;
+    return gemel__no_value;
   }
   return reversed(&x, gemel_max_at(reversed(&x, value, where), options, where), where);
 }
@@ -322,7 +321,7 @@ gemel_value gemel_min_at(gemel_value value, const gemel_max_options *options,
 gemel_value gemel_argmin_at(gemel_value value, int64_t axis, gemel_location where) {
   operand x;
   return look(&x, value, "argmin", where) ? gemel_argmax_at(reversed(&x, value, where), axis, where)
-                                          : null_value;
+                                          : gemel__no_value;
 }
 
 /* How many of these bools are true, against 0. */
@@ -372,7 +371,7 @@ gemel_value gemel_cumprod_at(gemel_value value, const gemel_cumsum_options *opti
   operand x;
   int axis = look(&x, value, "cumprod", where) ? axis_of(&x, o.axis, x.rank, "cumprod", where) : -1;
   if (axis < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_kind kind = gemel_dtype_kind(x.dtype);
   gemel_dtype dtype = kind == GEMEL_KIND_FLOAT      ? x.dtype
@@ -392,7 +391,7 @@ gemel_value gemel_transpose_at(gemel_value value, gemel_location where) {
   int64_t order[GEMEL_MAX_RANK];
   operand x;
   if (!look(&x, value, "transpose", where)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int k = 0; k < x.rank; k++) {
     order[k] = x.rank - 1 - k;
@@ -405,7 +404,7 @@ gemel_value gemel_permute_at(gemel_value value, size_t n_axes, const int64_t *ax
   int64_t order[GEMEL_MAX_RANK];
   operand x;
   if (axes == NULL || !look(&x, value, "permute", where)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (n_axes != (size_t)x.rank) {
     return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_SHAPE,
@@ -414,7 +413,7 @@ gemel_value gemel_permute_at(gemel_value value, size_t n_axes, const int64_t *ax
   for (int k = 0; k < x.rank; k++) {
     order[k] = axis_of(&x, axes[k], x.rank, "permute", where);
     if (order[k] < 0) {
-      return null_value;
+      return gemel__no_value;
     }
   }
   return gemel_dimshuffle_at(value, n_axes, order, where);
@@ -424,12 +423,12 @@ gemel_value gemel_swapaxes_at(gemel_value value, int64_t a, int64_t b, gemel_loc
   int64_t order[GEMEL_MAX_RANK];
   operand x;
   if (!look(&x, value, "swapaxes", where)) {
-    return null_value;
+    return gemel__no_value;
   }
   int i = axis_of(&x, a, x.rank, "swapaxes", where);
   int j = axis_of(&x, b, x.rank, "swapaxes", where);
   if (i < 0 || j < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int k = 0; k < x.rank; k++) {
     order[k] = k == i ? j : k == j ? i : k;
@@ -443,7 +442,7 @@ gemel_value gemel_expand_dims_at(gemel_value value, int64_t axis, gemel_location
   int new;
   if (!look(&x, value, "expand_dims", where) ||
       (new = axis_of(&x, axis, x.rank + 1, "expand_dims", where)) < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int k = 0; k <= x.rank; k++) {
     order[k] = k == new ? -1 : k < new ? k : k - 1;
@@ -465,7 +464,7 @@ gemel_value gemel_squeeze_at(gemel_value value, int64_t axis, gemel_location whe
   int old;
   if (!look(&x, value, "squeeze", where) ||
       (old = axis_of(&x, axis, x.rank, "squeeze", where)) < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   return without_axis(&x, value, old, where);
 }
@@ -490,7 +489,7 @@ gemel_value gemel_reshape_to_at(gemel_value value, size_t n_shape, const int64_t
   operand x;
   size_t open = 0;
   if ((n_shape > 0 && shape == NULL) || !look(&x, value, "reshape", where)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (size_t k = 0; k < n_shape && k < GEMEL_MAX_RANK; k++) {
     open += shape[k] == -1;
@@ -534,7 +533,7 @@ static gemel_value join(int64_t axis, size_t n, const gemel_value *xs, int stack
   gemel_value *parts, result;
   gemel_dtype dtype;
   if (graph == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   parts = gemel__alloc(n * sizeof *parts);
   if (parts == NULL) {
@@ -605,7 +604,7 @@ gemel_value gemel_slice_step_at(gemel_value value, int64_t axis, int64_t start, 
   gemel_dim n, from, to;
   int k;
   if (!look(&x, value, "slice", where) || (k = axis_of(&x, axis, x.rank, "slice", where)) < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   if (step == 0 || step == INT64_MIN) {
     return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_VALUE, "slice: step %lld",
@@ -635,7 +634,7 @@ gemel_value gemel_index_at(gemel_value value, int64_t axis, int64_t index, gemel
   operand x;
   int k;
   if (!look(&x, value, "index", where) || (k = axis_of(&x, axis, x.rank, "index", where)) < 0) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_value part =
       window(&x, k, bound(x.context, index, x.dims[k]), gemel_dim_constant(x.context, 1), 1, where);
@@ -647,7 +646,7 @@ gemel_value gemel_index_at(gemel_value value, int64_t axis, int64_t index, gemel
 gemel_value gemel_scalar_like_at(gemel_value value, double number, gemel_location where) {
   operand x;
   return look(&x, value, "scalar_like", where) ? gemel__scalar_with(value, x.dtype, number, where)
-                                               : null_value;
+                                               : gemel__no_value;
 }
 
 gemel_value gemel_full_like_at(gemel_value value, double number, gemel_location where) {
@@ -664,7 +663,7 @@ gemel_value gemel_full_at(gemel_graph *graph, gemel_dtype dtype, double value, s
   gemel_value scalar = gemel_scalar_at(graph, dtype, value, where);
   gemel_dim dims[GEMEL_MAX_RANK];
   if (gemel_is_null(scalar) || (n_shape > 0 && shape == NULL)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (n_shape > GEMEL_MAX_RANK) {
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_SHAPE, "full: too many axes");
@@ -692,11 +691,11 @@ static gemel_status store(gemel_tensor *tensor, size_t n, const double *values,
 gemel_value gemel_vector_at(gemel_graph *graph, gemel_dtype dtype, size_t n_values,
                             const double *values, gemel_location where) {
   gemel_error error;
-  gemel_value value = null_value;
+  gemel_value value = gemel__no_value;
   int64_t size = (int64_t)n_values;
   gemel_tensor *tensor;
   if (graph == NULL || values == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   tensor = gemel_tensor_new(dtype, 1, &size, &error);
   if (tensor == NULL || store(tensor, n_values, values, &error) != GEMEL_OK) {
@@ -727,9 +726,9 @@ gemel_value gemel_dropout_at(gemel_value value, gemel_value key, double rate, ge
   gemel_value other, result;
   operand x;
   next = next != NULL ? next : &other;
-  *next = null_value;
+  *next = gemel__no_value;
   if (!look(&x, value, "dropout", where) || gemel_is_null(key)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel_dtype_kind(x.dtype) != GEMEL_KIND_FLOAT) {
     return gemel__graph_fail_at(value.graph, where, GEMEL_BAD_TYPE, "dropout: %s is no float",
@@ -744,7 +743,7 @@ gemel_value gemel_dropout_at(gemel_value value, gemel_value key, double rate, ge
     return rate == 0 ? value : gemel_full_like_at(value, 0, where);
   }
   result = drop(&x, key, rate, next, where);
-  *next = gemel_is_null(result) ? null_value : *next;
+  *next = gemel_is_null(result) ? gemel__no_value : *next;
   return result;
 }
 

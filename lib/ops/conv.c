@@ -13,10 +13,9 @@
 
 #include <string.h>
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/ops.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Attributes ---- */
 
@@ -255,7 +254,7 @@ static gemel_value other(const gemel_derive *call, gemel__conv_kind kind, gemel_
   size_t count = 0;
   int rank, y_rank;
   if (gemel_is_null(a) || gemel_is_null(b)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int k = 0; k < GEMEL__CONV_SIZES; k++) {
     if (call->attrs[k].kind != GEMEL_ATTR_NONE) {
@@ -274,7 +273,7 @@ static gemel_value other(const gemel_derive *call, gemel__conv_kind kind, gemel_
 static gemel_status grad_of(gemel_derive *call, gemel__conv_kind kind) {
   gemel_value a = call->inputs[0], b = call->inputs[1], g = call->d_outputs[0];
   for (size_t k = 0; k < call->n_inputs; k++) {
-    call->d_inputs[k] = null_value;
+    call->d_inputs[k] = gemel__no_value;
   }
   if (call->wanted[0]) {
     call->d_inputs[0] = kind == GEMEL__CONV_FORWARD   ? other(call, GEMEL__CONV_INPUTS, b, g, a)
@@ -284,8 +283,8 @@ static gemel_status grad_of(gemel_derive *call, gemel__conv_kind kind) {
   if (call->wanted[1]) {
     call->d_inputs[1] = kind == GEMEL__CONV_FORWARD ? other(call, GEMEL__CONV_WEIGHTS, a, g, b)
                         : kind == GEMEL__CONV_WEIGHTS
-                            ? other(call, GEMEL__CONV_FORWARD, a, g, null_value)
-                            : other(call, GEMEL__CONV_FORWARD, g, a, null_value);
+                            ? other(call, GEMEL__CONV_FORWARD, a, g, gemel__no_value)
+                            : other(call, GEMEL__CONV_FORWARD, g, a, gemel__no_value);
   }
   return gemel__grad_done(call);
 }

@@ -8,9 +8,8 @@
 #include <gemel/composite.h>
 
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* Labels: letters in the order of ASCII, and behind them axes of an ellipsis, so numbered that the
  * last axis has the last number, whatever the rank. */
@@ -317,7 +316,7 @@ static gemel_value contract(einsum *e, size_t n, einsum_term *terms) {
       sum_unused(e, &terms[k], &terms[0]);
       if (gemel_is_null(terms[0].value) || gemel_is_null(terms[k].value) ||
           !multiply(e, &terms[0], &terms[k])) {
-        return null_value;
+        return gemel__no_value;
       }
     }
   }
@@ -332,7 +331,7 @@ gemel_value gemel_einsum_at(const char *equation, size_t n_xs, const gemel_value
   einsum e = {.equation = equation, .at = equation, .where = where};
   e.graph = gemel__graph_of(n_xs, xs);
   if (e.graph == NULL) {
-    return null_value;
+    return gemel__no_value;
   }
   e.context = gemel_graph_context(e.graph);
   if (equation == NULL || n_xs > MOST) {
@@ -348,12 +347,12 @@ gemel_value gemel_einsum_at(const char *equation, size_t n_xs, const gemel_value
     dtype = gemel_promote(dtype, gemel_type_dtype(e.context, gemel_value_type(xs[k])));
   }
   if (!read_equation(&e, n_xs, xs, terms)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (size_t k = 0; k < n_xs; k++) {
     terms[k].value = to_dtype(&e, terms[k].value, dtype);
     if (gemel_is_null(terms[k].value)) {
-      return null_value;
+      return gemel__no_value;
     }
   }
   return contract(&e, n_xs, terms);

@@ -10,6 +10,7 @@
 #include "ops/batch.h"
 
 #include "core/alloc.h"
+#include "core/value.h"
 #include "text/expr.h"
 
 /* ---- Type rule ---- */
@@ -116,8 +117,6 @@ static const derived_row *derived_of(const gemel_derive *call, const gemel__scal
   return all;
 }
 
-static const gemel_value null_value = {NULL, 0, 0};
-
 static inline gemel_type type_of(gemel_value value) {
   return gemel__node_type(value.graph, value.node, value.output);
 }
@@ -143,7 +142,7 @@ enum { FLOW = 4, VARIABLES };
 
 static void take_variables(const gemel_derive *call, gemel_value values[VARIABLES]) {
   for (size_t j = 0; j < 3; j++) {
-    values[j] = j < call->n_inputs ? call->inputs[j] : null_value;
+    values[j] = j < call->n_inputs ? call->inputs[j] : gemel__no_value;
   }
   values[3] = call->outputs[0];
 }
@@ -181,7 +180,7 @@ static gemel_status scalar_grad(gemel_derive *call) {
     call->d_inputs[k] = flows && call->wanted[k] && all->grads[k] != NULL &&
                                 (gemel_type_equal(type, flow) || carries(call, type))
                             ? derivative(call, all, k, values, type)
-                            : null_value;
+                            : gemel__no_value;
   }
   return outcome(call);
 }
@@ -199,10 +198,10 @@ static gemel_value spread(gemel_value value, gemel_value like, gemel_location wh
 
 static gemel_status scalar_jvp(gemel_derive *call) {
   const derived_row *all = derived_of(call, call->data);
-  gemel_value out = call->outputs[0], total = null_value, pair[2], values[VARIABLES];
+  gemel_value out = call->outputs[0], total = gemel__no_value, pair[2], values[VARIABLES];
   take_variables(call, values);
   for (size_t k = 0; all != NULL && carries(call, type_of(out)) && k < call->n_inputs; k++) {
-    gemel_value term = null_value;
+    gemel_value term = gemel__no_value;
     values[FLOW] = call->d_inputs[k];
     if (!gemel_is_null(values[FLOW]) && all->grads[k] != NULL) {
       term = gemel__expr_build(all->grads[k], call->graph, values, call->where);

@@ -11,11 +11,10 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "core/strided.h"
+#include "core/value.h"
 #include "cpu/walk.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 static int64_t step_of(const gemel_attr *step, int axis) {
   return step->kind == GEMEL_ATTR_NONE ? 1 : step->u.ints[axis];
@@ -184,7 +183,7 @@ static gemel_value set_window(const gemel_derive *call, gemel_value x, gemel_val
 }
 
 static gemel_status grad_subtensor(gemel_derive *call) {
-  call->d_inputs[0] = null_value;
+  call->d_inputs[0] = gemel__no_value;
   if (!gemel_is_null(call->d_outputs[0])) {
     gemel_value zeros = gemel__filled_like(call->inputs[0], 0, call->where);
     call->d_inputs[0] =
@@ -262,7 +261,7 @@ static gemel_status infer_write(gemel_infer *call) {
 
 static gemel_status grad_set_subtensor(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = call->d_inputs[1] = null_value;
+  call->d_inputs[0] = call->d_inputs[1] = gemel__no_value;
   if (!gemel_is_null(g) && call->wanted[0]) {
     gemel_value zeros = gemel__filled_like(call->inputs[1], 0, call->where);
     call->d_inputs[0] = set_window(call, g, zeros, &call->attrs[0], &call->attrs[1]);
@@ -275,8 +274,8 @@ static gemel_status grad_set_subtensor(gemel_derive *call) {
 
 static gemel_status grad_inc_subtensor(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = call->wanted[0] ? g : null_value;
-  call->d_inputs[1] = null_value;
+  call->d_inputs[0] = call->wanted[0] ? g : gemel__no_value;
+  call->d_inputs[1] = gemel__no_value;
   if (!gemel_is_null(g) && call->wanted[1]) {
     call->d_inputs[1] = window_of(call, g, call->inputs[1], &call->attrs[0], &call->attrs[1]);
   }

@@ -14,10 +14,9 @@
 #include "core/graph.h"
 #include "core/runner.h"
 #include "core/tensor.h"
+#include "core/value.h"
 #include "ops/body.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Type rule ---- */
 
@@ -120,7 +119,7 @@ static gemel_status apply_derived(derived_body *d, const gemel_derive *call, siz
 
 static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
   size_t n_seeds = 0, n_wanted = 0;
-  gemel_value applied = null_value;
+  gemel_value applied = gemel__no_value;
   gemel_value *outputs = d->block + 6 * d->room; /* those with a cotangent */
   for (size_t k = 0; k < d->n_outputs; k++) {
     if (!gemel_is_null(call->d_outputs[k])) {
@@ -150,7 +149,7 @@ static gemel_status reverse_body(derived_body *d, gemel_derive *call) {
 
 static gemel_status forward_body(derived_body *d, gemel_derive *call) {
   size_t n_from = 0, n_floats = 0;
-  gemel_value applied = null_value;
+  gemel_value applied = gemel__no_value;
   gemel_value *outputs = d->block + 6 * d->room; /* those that can have a tangent */
   for (size_t k = 0; k < d->n_inputs; k++) {
     if (!gemel_is_null(call->d_inputs[k])) {

@@ -9,11 +9,10 @@
 
 #include <string.h>
 #include "core/error.h"
+#include "core/value.h"
 #include <gemel/ops.h>
 #include "ops/batch.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 enum { CONTRACT_X, CONTRACT_Y, BATCH_X, BATCH_Y };
 
@@ -264,7 +263,7 @@ static gemel_status grad_dot(gemel_derive *call) {
   gemel__value_dims(y, &y_rank);
   gemel__dot_axes_of(call->attrs, x_rank, y_rank, &axes);
   n_batch = axes.n_batch, free_x = axes.n_free[0], free_y = axes.n_free[1];
-  call->d_inputs[0] = call->d_inputs[1] = null_value;
+  call->d_inputs[0] = call->d_inputs[1] = gemel__no_value;
   if (gemel_is_null(g)) {
     return GEMEL_OK;
   }
@@ -284,7 +283,7 @@ static gemel_status grad_dot(gemel_derive *call) {
 
 static gemel_status grad_dot_add(gemel_derive *call) {
   gemel_status status = grad_dot(call);
-  call->d_inputs[2] = call->wanted[2] ? call->d_outputs[0] : null_value;
+  call->d_inputs[2] = call->wanted[2] ? call->d_outputs[0] : gemel__no_value;
   return status;
 }
 
@@ -298,7 +297,7 @@ static gemel_value same_dot(const gemel_derive *call, gemel_value x, gemel_value
     }
   }
   if (gemel_is_null(x) || gemel_is_null(y)) {
-    return null_value;
+    return gemel__no_value;
   }
   return gemel_apply_at(call->graph, "dot", 2, inputs, count, given, call->where);
 }

@@ -92,3 +92,4 @@ libgemel_a_SOURCES += %reldir%/take.h
 libgemel_a_SOURCES += %reldir%/transfer.c
 libgemel_a_SOURCES += %reldir%/window.c
 libgemel_a_SOURCES += %reldir%/window.h
+EXTRA_DIST += %reldir%/README.md

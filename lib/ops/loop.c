@@ -22,11 +22,10 @@
 #include "core/cons.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "ops/body.h"
 #include "ops/rule.h"
 #include "ops/scan.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 enum { STATE, ROW, CONSTANT, KINDS };
 static const char letters[KINDS] = {'s', 'x', 'c'};
@@ -177,7 +176,7 @@ static loop_input *input_of(const gemel_loop *loop, gemel_value value) {
 /* OUTER without its first SKIP axes, as a new input of the body. */
 static gemel_value new_input(gemel_loop *loop, const char *name, const loop_input *input, int skip,
                              gemel_location where) {
-  gemel_value inner = null_value;
+  gemel_value inner = gemel__no_value;
   gemel_type type = inner_type(loop, input->outer, skip);
   if (!gemel_type_is_none(type) && gemel__grow(&loop->inputs, &loop->input_room, loop->n_inputs + 1,
                                                sizeof *loop->inputs) == 0) {
@@ -199,10 +198,10 @@ static gemel_value new_input(gemel_loop *loop, const char *name, const loop_inpu
 
 static gemel_value enter(gemel_loop *loop, int kind, gemel_value outer, int64_t offset,
                          gemel_location where) {
-  loop_input input = {kind, 0, outer, offset, null_value};
+  loop_input input = {kind, 0, outer, offset, gemel__no_value};
   char name[80];
   if (!is_open(loop, where) || !is_of(loop, loop->graph, outer, where)) {
-    return null_value;
+    return gemel__no_value;
   }
   input.number = loop->count[kind];
   if (kind == STATE) {
@@ -214,7 +213,7 @@ static gemel_value enter(gemel_loop *loop, int kind, gemel_value outer, int64_t 
   const char *interned = gemel__intern_string(loop->graph->context, name);
   if (interned == NULL) {
     no_memory(loop, where);
-    return null_value;
+    return gemel__no_value;
   }
   long k = gemel__name_find(&loop->body->input_table, loop->body->input_names, interned);
   return k >= 0 ? gemel_graph_input(loop->body, (size_t)k)
@@ -251,11 +250,11 @@ static gemel_dim rows_of(gemel_loop *loop, gemel_value x, gemel_location where) 
 gemel_value gemel_loop_tap_at(gemel_loop *loop, gemel_value x, int64_t offset,
                               gemel_location where) {
   if (gemel_dim_is_none(rows_of(loop, x, where))) {
-    return null_value;
+    return gemel__no_value;
   }
   if (offset < -INT32_MAX || offset > INT32_MAX) { /* so that sums of them don't overflow */
     loop_fail(loop, where, "an offset is beyond 2^31");
-    return null_value;
+    return gemel__no_value;
   }
   loop->first = offset < loop->first ? offset : loop->first;
   loop->last = offset > loop->last ? offset : loop->last;
@@ -287,7 +286,7 @@ gemel_value gemel_loop_state_taps_at(gemel_loop *loop, gemel_value initial, size
   n = values != NULL ? n : 0;
   int fits = has_rows(loop, initial, n, where);
   for (size_t k = 0; k < n; k++) {
-    values[k] = null_value;
+    values[k] = gemel__no_value;
     if (fits) {
       gemel_value begin = gemel_index_at(initial, 0, (int64_t)(n - 1 - k), where);
       values[k] = gemel_loop_state_at(loop, begin, where);
@@ -296,7 +295,7 @@ gemel_value gemel_loop_state_taps_at(gemel_loop *loop, gemel_value initial, size
       gemel_loop_next_at(loop, values[k], values[k - 1], where);
     }
   }
-  return fits ? values[0] : null_value;
+  return fits ? values[0] : gemel__no_value;
 }
 
 /* ---- What leaves ---- */
@@ -323,12 +322,12 @@ gemel_status gemel_loop_next_at(gemel_loop *loop, gemel_value state, gemel_value
 
 gemel_value gemel_loop_stack_at(gemel_loop *loop, gemel_value value, gemel_location where) {
   if (!is_open(loop, where) || !is_of(loop, loop->body, value, where)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (gemel__grow(&loop->stacks, &loop->stack_room, loop->n_stacks + 1, sizeof *loop->stacks) !=
       0) {
     no_memory(loop, where);
-    return null_value;
+    return gemel__no_value;
   }
   loop->stacks[loop->n_stacks++] = value;
   return value;
@@ -632,7 +631,7 @@ static gemel_value rows_of_parts(const gemel_loop *loop, size_t y, gemel_value r
 /* The rows of state K of such a loop. */
 static gemel_value state_rows(const gemel_loop *loop, size_t k, gemel_location where) {
   gemel_context *context = loop->graph->context;
-  gemel_value rest = null_value;
+  gemel_value rest = gemel__no_value;
   if (!gemel_is_null(loop->rest)) {
     gemel_dim first = gemel_dim_constant(context, !loop->scan.reverse);
     rest = gemel_value_output(loop->rest, (uint32_t)gemel__scan_history(&loop->scan, k));
@@ -771,7 +770,8 @@ static const loop_input *state_of(gemel_loop *loop, gemel_value value, int rows,
 
 gemel_value gemel_loop_last_at(gemel_loop *loop, gemel_value state, gemel_location where) {
   const loop_input *input = state_of(loop, state, 0, where);
-  return input != NULL ? gemel_value_output(loop->result, (uint32_t)input->number) : null_value;
+  return input != NULL ? gemel_value_output(loop->result, (uint32_t)input->number)
+                       : gemel__no_value;
 }
 
 gemel_value gemel_loop_history_at(gemel_loop *loop, gemel_value state, gemel_location where) {
@@ -782,13 +782,13 @@ gemel_value gemel_loop_history_at(gemel_loop *loop, gemel_value state, gemel_loc
   return input != NULL
              ? gemel_value_output(loop->result,
                                   (uint32_t)gemel__scan_history(&loop->scan, input->number))
-             : null_value;
+             : gemel__no_value;
 }
 
 gemel_value gemel_loop_rows_at(gemel_loop *loop, gemel_value state, gemel_location where) {
   if (loop != NULL && !gemel_is_null(loop->blocks)) {
     const loop_input *input = state_of(loop, state, 1, where);
-    return input != NULL ? state_rows(loop, input->number, where) : null_value;
+    return input != NULL ? state_rows(loop, input->number, where) : gemel__no_value;
   }
   gemel_value history = gemel_loop_history_at(loop, state, where);
   if (gemel_is_null(history)) {
@@ -800,24 +800,24 @@ gemel_value gemel_loop_rows_at(gemel_loop *loop, gemel_value state, gemel_locati
 
 gemel_value gemel_loop_stacked_at(gemel_loop *loop, gemel_value value, gemel_location where) {
   if (!is_done(loop, where) || !is_of(loop, loop->body, value, where)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (size_t k = 0; k < loop->n_stacks; k++) {
     if (loop->stacks[k].node == value.node && loop->stacks[k].output == value.output) {
       uint32_t output = (uint32_t)gemel__scan_stack(&loop->scan, k);
       gemel_value rest =
-          gemel_is_null(loop->rest) ? null_value : gemel_value_output(loop->rest, output);
+          gemel_is_null(loop->rest) ? gemel__no_value : gemel_value_output(loop->rest, output);
       return gemel_is_null(loop->blocks) ? gemel_value_output(loop->result, output)
                                          : rows_of_parts(loop, loop->scan.states + k, rest, where);
     }
   }
   loop_fail(loop, where, "the value isn't one of those that are stacked");
-  return null_value;
+  return gemel__no_value;
 }
 
 gemel_value gemel_loop_count_at(gemel_loop *loop, gemel_location where) {
   if (!is_done(loop, where)) {
-    return null_value;
+    return gemel__no_value;
   }
   if (loop->scan.until) {
     return gemel_value_output(loop->result, (uint32_t)gemel__scan_count(&loop->scan));

@@ -14,10 +14,9 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/tensor.h"
+#include "core/value.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Type rules ---- */
 
@@ -194,7 +193,7 @@ static gemel_value other(const gemel_derive *call, gemel__pool_kind kind, gemel_
   gemel_attr given[GEMEL__POOL_IMAGE + 1];
   size_t count = 0;
   if (!carries(a) || (two && !carries(b))) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int k = 0; k <= (average ? GEMEL__POOL_COUNT_PADDING : GEMEL__POOL_HIGH); k++) {
     if (call->attrs[k].kind != GEMEL_ATTR_NONE) {
@@ -210,27 +209,27 @@ static gemel_value other(const gemel_derive *call, gemel__pool_kind kind, gemel_
 
 /* Of an operation with operands x and what it is linear in: the derivative by the latter. */
 static gemel_status grad_by_second(gemel_derive *call, gemel__pool_kind transposed) {
-  call->d_inputs[0] = null_value;
-  call->d_inputs[1] = call->wanted[1]
-                          ? other(call, transposed, call->inputs[0], call->d_outputs[0], null_value)
-                          : null_value;
+  call->d_inputs[0] = gemel__no_value;
+  call->d_inputs[1] = call->wanted[1] ? other(call, transposed, call->inputs[0], call->d_outputs[0],
+                                              gemel__no_value)
+                                      : gemel__no_value;
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_by_second(gemel_derive *call, gemel__pool_kind same) {
-  call->d_outputs[0] = other(call, same, call->inputs[0], call->d_inputs[1], null_value);
+  call->d_outputs[0] = other(call, same, call->inputs[0], call->d_inputs[1], gemel__no_value);
   return gemel__jvp_done(call);
 }
 
 static gemel_status grad_max_pool(gemel_derive *call) {
   call->d_inputs[0] = call->wanted[0] ? other(call, GEMEL__POOL_MAX_GRAD, call->inputs[0],
-                                              call->d_outputs[0], null_value)
-                                      : null_value;
+                                              call->d_outputs[0], gemel__no_value)
+                                      : gemel__no_value;
   return gemel__grad_done(call);
 }
 static gemel_status jvp_max_pool(gemel_derive *call) {
   call->d_outputs[0] =
-      other(call, GEMEL__POOL_MAX_PICK, call->inputs[0], call->d_inputs[0], null_value);
+      other(call, GEMEL__POOL_MAX_PICK, call->inputs[0], call->d_inputs[0], gemel__no_value);
   return gemel__jvp_done(call);
 }
 static gemel_status grad_max_pool_grad(gemel_derive *call) {
@@ -249,15 +248,16 @@ static gemel_status jvp_max_pool_pick(gemel_derive *call) {
 /* KIND of the cotangent; what is left out is null. */
 static gemel_status grad_avg(gemel_derive *call, gemel__pool_kind transposed) {
   for (size_t k = 0; k < call->n_inputs; k++) {
-    call->d_inputs[k] = null_value;
+    call->d_inputs[k] = gemel__no_value;
   }
   if (call->wanted[0]) {
-    call->d_inputs[0] = other(call, transposed, call->d_outputs[0], null_value, call->inputs[0]);
+    call->d_inputs[0] =
+        other(call, transposed, call->d_outputs[0], gemel__no_value, call->inputs[0]);
   }
   return gemel__grad_done(call);
 }
 static gemel_status jvp_avg(gemel_derive *call, gemel__pool_kind same) {
-  call->d_outputs[0] = other(call, same, call->d_inputs[0], null_value, call->outputs[0]);
+  call->d_outputs[0] = other(call, same, call->d_inputs[0], gemel__no_value, call->outputs[0]);
   return gemel__jvp_done(call);
 }
 static gemel_status grad_avg_pool(gemel_derive *call) {

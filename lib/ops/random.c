@@ -135,6 +135,7 @@ static gemel_status draw(const gemel_kernel_call *call, draw_kind kind, gemel__i
   next[1] = d.key[1] + 1;
   int64_t pieces = (d.elements + d.piece - 1) / d.piece;
   int threads = d.elements * (int64_t)d.taken < WORTH_THREADS * WORD ? 1 : call->threads;
+  (void)threads; /* without OpenMP */
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(threads) schedule(static)
 #endif

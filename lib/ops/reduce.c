@@ -16,6 +16,7 @@
  */
 #include <string.h>
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/facts.h"
 #include "ops/reduce.h"
 #include "ops/batch.h"
@@ -125,15 +126,13 @@ static gemel_status infer_argmax(gemel_infer *call) {
 
 /* ---- Building derivatives ---- */
 
-static const gemel_value null_value = {NULL, 0, 0};
-
 static gemel_value apply2(const gemel_derive *call, const char *name, gemel_value x,
                           gemel_value y) {
   gemel_value both[2];
   both[0] = x;
   both[1] = y;
   return gemel_is_null(x) || gemel_is_null(y)
-             ? null_value
+             ? gemel__no_value
              : gemel_apply_at(call->graph, name, 2, both, 0, NULL, call->where);
 }
 
@@ -143,7 +142,7 @@ static gemel_value where3(const gemel_derive *call, gemel_value x, gemel_value y
   all[1] = y;
   all[2] = z;
   return gemel_is_null(x) || gemel_is_null(y) || gemel_is_null(z)
-             ? null_value
+             ? gemel__no_value
              : gemel_apply_at(call->graph, "where", 3, all, 0, NULL, call->where);
 }
 
@@ -221,7 +220,7 @@ static int carries(gemel_value value) {
 /* ---- sum ---- */
 
 static gemel_status grad_sum(gemel_derive *call) {
-  call->d_inputs[0] = null_value;
+  call->d_inputs[0] = gemel__no_value;
   if (call->wanted[0] && carries(call->d_outputs[0])) {
     call->d_inputs[0] = apply2(call, "fill", call->inputs[0], expand(call, call->d_outputs[0]));
   }
@@ -229,7 +228,7 @@ static gemel_status grad_sum(gemel_derive *call) {
 }
 
 static gemel_status jvp_sum(gemel_derive *call) {
-  call->d_outputs[0] = null_value;
+  call->d_outputs[0] = gemel__no_value;
   if (carries(call->d_inputs[0])) {
     call->d_outputs[0] = reduce(call, "sum", call->d_inputs[0], keeps_dims(call));
   }
@@ -282,7 +281,7 @@ static halving cut(const gemel_derive *call, gemel_value x, int axis, int64_t ha
   gemel_context *context = gemel_graph_context(call->graph);
   gemel_dim sizes[3];
   gemel_attr attrs[2];
-  halving h = {null_value, null_value, null_value};
+  halving h = {gemel__no_value, gemel__no_value, gemel__no_value};
   sizes[0] = sizes[1] = gemel_dim_constant(context, half);
   sizes[2] = gemel_dim_constant(context, rest);
   attrs[0] = gemel_attr_dims("sizes", rest > 0 ? 3 : 2, sizes);
@@ -293,7 +292,7 @@ static halving cut(const gemel_derive *call, gemel_value x, int axis, int64_t ha
   gemel_value parts = gemel_apply_at(call->graph, "split", 1, &x, 2, attrs, call->where);
   h.first = gemel_value_output(parts, 0);
   h.second = gemel_value_output(parts, 1);
-  h.rest = rest > 0 ? gemel_value_output(parts, 2) : null_value;
+  h.rest = rest > 0 ? gemel_value_output(parts, 2) : gemel__no_value;
   return h;
 }
 
@@ -302,7 +301,7 @@ static gemel_value join_parts(const gemel_derive *call, int axis, size_t n,
   gemel_attr attr = gemel_attr_int("axis", axis);
   for (size_t k = 0; k < n; k++) {
     if (gemel_is_null(parts[k])) {
-      return null_value;
+      return gemel__no_value;
     }
   }
   return gemel_apply_at(call->graph, "join", n, parts, 1, &attr, call->where);
@@ -317,9 +316,9 @@ static gemel_value pair_up(const gemel_derive *call, int axis, const halving *h)
 /* From the products of the other pairs (null: there are none) to those of the other elements. */
 static gemel_value undo_pairs(const gemel_derive *call, int axis, const halving *h,
                               gemel_value pairs, int64_t half, int64_t rest) {
-  gemel_value parts[3] = {h->second, h->first, null_value};
+  gemel_value parts[3] = {h->second, h->first, gemel__no_value};
   if (half + rest > 1) {
-    halving p = {pairs, null_value, null_value};
+    halving p = {pairs, gemel__no_value, gemel__no_value};
     if (rest > 0) { /* the half of PAIRS that is pairs, and the one element that is left */
       gemel_context *context = gemel_graph_context(call->graph);
       gemel_dim sizes[2] = {gemel_dim_constant(context, half), gemel_dim_constant(context, rest)};
@@ -349,7 +348,7 @@ static gemel_value others_on_axis(const gemel_derive *call, gemel_value x, int a
   if (n == 0) { /* one element, whose others are none; or no element */
     return apply2(call, "fill", x, number_like(call, x, 1));
   }
-  for (y = null_value; n-- > 0;) {
+  for (y = gemel__no_value; n-- > 0;) {
     y = undo_pairs(call, axis, &rounds[n], y, sizes[n] / 2, sizes[n] % 2);
   }
   return y;
@@ -359,7 +358,7 @@ static gemel_value others_on_axis(const gemel_derive *call, gemel_value x, int a
 static gemel_value others_by_halving(const gemel_derive *call, const unsigned char *mask,
                                      gemel_value x) {
   int rank = gemel_type_rank(gemel_graph_context(call->graph), gemel_value_type(x)), axis;
-  gemel_value result = null_value;
+  gemel_value result = gemel__no_value;
   for (axis = 0; axis < rank && !gemel_is_null(x); axis++) {
     int64_t index = axis;
     gemel_attr attrs[2] = {gemel_attr_ints("axes", 1, &index), gemel_attr_int("keepdims", 1)};
@@ -379,7 +378,7 @@ static gemel_value others(const gemel_derive *call) {
   unsigned char mask[GEMEL_MAX_RANK];
   int known = 1, any = 0;
   if (gemel__reduced_axes(&call->attrs[0], rank, mask, NULL) != GEMEL_OK) {
-    return null_value;
+    return gemel__no_value;
   }
   for (axis = 0; axis < rank; axis++) {
     known &= !mask[axis] || known_size(x, axis) >= 0;
@@ -395,7 +394,7 @@ static gemel_value others(const gemel_derive *call) {
 
 static gemel_status grad_prod(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = null_value;
+  call->d_inputs[0] = gemel__no_value;
   if (call->wanted[0] && carries(g)) {
     call->d_inputs[0] = apply2(call, "mul", expand(call, g), others(call));
   }
@@ -404,7 +403,7 @@ static gemel_status grad_prod(gemel_derive *call) {
 
 static gemel_status jvp_prod(gemel_derive *call) {
   gemel_value tangent = call->d_inputs[0];
-  call->d_outputs[0] = null_value;
+  call->d_outputs[0] = gemel__no_value;
   if (carries(tangent)) {
     gemel_value products = apply2(call, "mul", tangent, others(call));
     call->d_outputs[0] = reduce(call, "sum", products, keeps_dims(call));
@@ -429,7 +428,7 @@ static gemel_value share(const gemel_derive *call, gemel_value flow) {
 
 static gemel_status grad_max(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = null_value;
+  call->d_inputs[0] = gemel__no_value;
   if (call->wanted[0] && carries(g)) {
     gemel_value x = call->inputs[0];
     call->d_inputs[0] = cast_to(call, share(call, expand(call, g)), dtype_of_value(x));
@@ -439,7 +438,7 @@ static gemel_status grad_max(gemel_derive *call) {
 
 static gemel_status jvp_max(gemel_derive *call) {
   gemel_value tangent = call->d_inputs[0];
-  call->d_outputs[0] = null_value;
+  call->d_outputs[0] = gemel__no_value;
   if (carries(tangent)) {
     gemel_value sum = reduce(call, "sum", share(call, tangent), keeps_dims(call));
     call->d_outputs[0] = cast_to(call, sum, dtype_of_value(tangent));
@@ -451,12 +450,12 @@ static gemel_status jvp_max(gemel_derive *call) {
 
 /* An index is constant but where it jumps. */
 static gemel_status grad_argmax(gemel_derive *call) {
-  call->d_inputs[0] = null_value;
+  call->d_inputs[0] = gemel__no_value;
   return GEMEL_OK;
 }
 
 static gemel_status jvp_argmax(gemel_derive *call) {
-  call->d_outputs[0] = null_value;
+  call->d_outputs[0] = gemel__no_value;
   return GEMEL_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <gemel/ops.h>
 #include "core/tensor.h"
+#include "core/value.h"
 #include "ops/facts.h"
 
 /* ---- Type rules ---- */
@@ -235,18 +236,16 @@ gemel_value gemel__add_or(gemel_value x, gemel_value y, gemel_location where) {
   return gemel_is_null(y) ? x : gemel_add_at(x, y, where);
 }
 
-static const gemel_value null_value = {NULL, 0, 0};
-
 gemel_status gemel__grad_nothing(gemel_derive *call) {
   for (size_t k = 0; k < call->n_inputs; k++) {
-    call->d_inputs[k] = null_value;
+    call->d_inputs[k] = gemel__no_value;
   }
   return GEMEL_OK;
 }
 
 gemel_status gemel__jvp_nothing(gemel_derive *call) {
   for (size_t k = 0; k < call->n_outputs; k++) {
-    call->d_outputs[k] = null_value;
+    call->d_outputs[k] = gemel__no_value;
   }
   return GEMEL_OK;
 }

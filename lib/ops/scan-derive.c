@@ -12,9 +12,8 @@
 #include <gemel/ops.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/scan-derive.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Which inputs of the body matter ---- */
 
@@ -104,7 +103,7 @@ static gemel_value old_steps(const gemel__derived_loop *d) {
   if (d->old.until) {
     return d->call->outputs[gemel__scan_count(&d->old)];
   }
-  return d->old.limited ? d->call->inputs[0] : null_value;
+  return d->old.limited ? d->call->inputs[0] : gemel__no_value;
 }
 
 static void find_length(gemel__derived_loop *d) {
@@ -264,7 +263,7 @@ gemel_value gemel__derived_row_of(gemel__derived_loop *d, gemel_value history, g
   int64_t order[GEMEL_MAX_RANK];
   int rank;
   if (gemel_is_null(history)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel__value_dims(history, &rank);
   for (int axis = 1; axis < rank; axis++) {

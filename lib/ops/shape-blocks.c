@@ -9,11 +9,10 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/strided.h"
+#include "core/value.h"
 #include "cpu/walk.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- pad ---- */
 
@@ -125,8 +124,8 @@ static gemel_value padding_sum(const gemel_derive *call, gemel_value g) {
 
 static gemel_status grad_pad(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = gemel_is_null(g) || !call->wanted[0] ? null_value : unpad(call, g);
-  call->d_inputs[1] = gemel_is_null(g) || !call->wanted[1] ? null_value : padding_sum(call, g);
+  call->d_inputs[0] = gemel_is_null(g) || !call->wanted[0] ? gemel__no_value : unpad(call, g);
+  call->d_inputs[1] = gemel_is_null(g) || !call->wanted[1] ? gemel__no_value : padding_sum(call, g);
   return gemel__grad_done(call);
 }
 
@@ -235,7 +234,7 @@ static gemel_status infer_join(gemel_infer *call) {
 static gemel_status grad_join(gemel_derive *call) {
   int rank;
   gemel_dim *sizes;
-  gemel_value parts = null_value;
+  gemel_value parts = gemel__no_value;
   size_t n = call->n_inputs;
   gemel__value_dims(call->inputs[0], &rank);
   if (!gemel_is_null(call->d_outputs[0])) {
@@ -252,7 +251,7 @@ static gemel_status grad_join(gemel_derive *call) {
     gemel__free(sizes, n * sizeof *sizes);
   }
   for (size_t k = 0; k < n; k++) {
-    call->d_inputs[k] = call->wanted[k] ? gemel_value_output(parts, (uint32_t)k) : null_value;
+    call->d_inputs[k] = call->wanted[k] ? gemel_value_output(parts, (uint32_t)k) : gemel__no_value;
   }
   return gemel__grad_done(call);
 }
@@ -260,14 +259,14 @@ static gemel_status grad_join(gemel_derive *call) {
 /* Joins N values, zeros like LIKES[k] where one is null; null if all are. */
 static gemel_value join_or_zeros(size_t n, const gemel_value *values, const gemel_value *likes,
                                  int64_t axis, gemel_location where, gemel_error *error) {
-  gemel_value result = null_value;
+  gemel_value result = gemel__no_value;
   gemel_value *all = NULL;
   size_t present = 0;
   for (size_t k = 0; k < n; k++) {
     present += !gemel_is_null(values[k]);
   }
   if (present == 0) {
-    return null_value;
+    return gemel__no_value;
   }
   all = gemel__alloc_array(n, sizeof *all);
   if (all == NULL) {

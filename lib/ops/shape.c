@@ -9,11 +9,10 @@
 #include "core/tensor.h"
 #include "core/error.h"
 #include "core/strided.h"
+#include "core/value.h"
 #include "cpu/walk.h"
 #include "ops/batch.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* The kernel of operations whose view hook always succeeds and that are asked to copy all the same:
  * describes the result as a view of input 0 by VIEW and copies that. */
@@ -91,7 +90,7 @@ static gemel_status grad_dimshuffle(gemel_derive *call) {
   }
   call->d_inputs[0] =
       gemel_is_null(call->d_outputs[0])
-          ? null_value
+          ? gemel__no_value
           : gemel_dimshuffle_at(call->d_outputs[0], (size_t)rank, back, call->where);
   return gemel__grad_done(call);
 }
@@ -187,7 +186,7 @@ static gemel_value reshape_like(gemel_value x, gemel_value like, gemel_location 
 
 static gemel_status grad_reshape(gemel_derive *call) {
   call->d_inputs[0] = gemel_is_null(call->d_outputs[0])
-                          ? null_value
+                          ? gemel__no_value
                           : reshape_like(call->d_outputs[0], call->inputs[0], call->where);
   return gemel__grad_done(call);
 }
@@ -374,7 +373,7 @@ static gemel_status infer_broadcast_to(gemel_infer *call) {
 
 static gemel_status grad_broadcast_to(gemel_derive *call) {
   call->d_inputs[0] = gemel_is_null(call->d_outputs[0])
-                          ? null_value
+                          ? gemel__no_value
                           : gemel__unbroadcast(call->d_outputs[0], call->inputs[0], call->where);
   return gemel__grad_done(call);
 }
@@ -440,16 +439,16 @@ static gemel_status infer_fill(gemel_infer *call) {
 }
 
 static gemel_status grad_fill(gemel_derive *call) {
-  call->d_inputs[0] = null_value;
+  call->d_inputs[0] = gemel__no_value;
   call->d_inputs[1] = gemel_is_null(call->d_outputs[0]) || !call->wanted[1]
-                          ? null_value
+                          ? gemel__no_value
                           : gemel__unbroadcast(call->d_outputs[0], call->inputs[1], call->where);
   return gemel__grad_done(call);
 }
 
 static gemel_status jvp_fill(gemel_derive *call) {
   call->d_outputs[0] = gemel_is_null(call->d_inputs[1])
-                           ? null_value
+                           ? gemel__no_value
                            : gemel_fill_at(call->inputs[0], call->d_inputs[1], call->where);
   return gemel__jvp_done(call);
 }
@@ -485,7 +484,7 @@ static gemel_status infer_reverse(gemel_infer *call) {
 
 static gemel_value reverse_again(const gemel_derive *call, gemel_value x) {
   const gemel_attr *axes = &call->attrs[0];
-  return gemel_is_null(x) ? null_value
+  return gemel_is_null(x) ? gemel__no_value
                           : gemel_reverse_at(x, axes->count, axes->u.ints, call->where);
 }
 

@@ -9,11 +9,10 @@
  */
 #include <gemel/ops.h>
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/facts.h"
 #include "ops/rule.h"
 #include "ops/softmax.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Type rules ---- */
 
@@ -97,7 +96,7 @@ static gemel_value softmax_product(const gemel_derive *call, gemel_value v) {
 
 static gemel_status grad_softmax(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = gemel_is_null(g) ? null_value : softmax_product(call, g);
+  call->d_inputs[0] = gemel_is_null(g) ? gemel__no_value : softmax_product(call, g);
   return gemel__grad_done(call);
 }
 
@@ -184,7 +183,7 @@ static gemel_value slope_of_targets(const loss *l) {
 static gemel_status grad_cross_entropy(gemel_derive *call) {
   loss l = loss_of(call);
   gemel_value g = with_axis(call->d_outputs[0], l.axis, call->where);
-  call->d_inputs[0] = call->d_inputs[1] = null_value;
+  call->d_inputs[0] = call->d_inputs[1] = gemel__no_value;
   if (!gemel_is_null(g) && call->wanted[0]) {
     call->d_inputs[0] = gemel_mul_at(g, slope_of_logits(&l), call->where);
   }
@@ -196,7 +195,7 @@ static gemel_status grad_cross_entropy(gemel_derive *call) {
 
 static gemel_status jvp_cross_entropy(gemel_derive *call) {
   loss l = loss_of(call);
-  gemel_value x = call->d_inputs[0], t = call->d_inputs[1], result = null_value;
+  gemel_value x = call->d_inputs[0], t = call->d_inputs[1], result = gemel__no_value;
   if (!gemel_is_null(x)) {
     x = gemel_mul_at(x, slope_of_logits(&l), call->where);
     result = sum_along(x, l.axis, 0, call->where);

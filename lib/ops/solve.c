@@ -12,9 +12,8 @@
 #include <gemel/composite.h>
 #include <gemel/ops.h>
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Type rules ---- */
 
@@ -126,7 +125,7 @@ gemel_value gemel_inv_at(gemel_value a, gemel_location where) {
 
 static gemel_status grad_solve(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = call->d_inputs[1] = null_value;
+  call->d_inputs[0] = call->d_inputs[1] = gemel__no_value;
   if (gemel_is_null(g)) {
     return GEMEL_OK;
   }
@@ -176,7 +175,7 @@ static gemel_value read_part(const gemel_derive *call, gemel_value x) {
 static gemel_status grad_triangular_solve(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
   int trans = call->attrs[GEMEL__TRANS].u.i != 0;
-  call->d_inputs[0] = call->d_inputs[1] = null_value;
+  call->d_inputs[0] = call->d_inputs[1] = gemel__no_value;
   if (gemel_is_null(g)) {
     return GEMEL_OK;
   }
@@ -212,7 +211,7 @@ static gemel_value by_factor(const gemel_derive *call, gemel_value b, int trans)
 static gemel_status jvp_cholesky(gemel_derive *call) {
   gemel_value da = call->d_inputs[0];
   if (gemel_is_null(da)) {
-    call->d_outputs[0] = null_value;
+    call->d_outputs[0] = gemel__no_value;
     return GEMEL_OK;
   }
   da = gemel_add_at(part_of(da, "ge", call->where),
@@ -227,7 +226,7 @@ static gemel_status jvp_cholesky(gemel_derive *call) {
  * that of both. */
 static gemel_status grad_cholesky(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = null_value;
+  call->d_inputs[0] = gemel__no_value;
   if (gemel_is_null(g)) {
     return GEMEL_OK;
   }
@@ -249,7 +248,7 @@ static gemel_value with_matrix_axes(gemel_value x, gemel_location where) {
 }
 
 static gemel_status grad_of_log(gemel_derive *call, gemel_value g) {
-  call->d_inputs[0] = null_value;
+  call->d_inputs[0] = gemel__no_value;
   if (!gemel_is_null(g)) {
     call->d_inputs[0] = gemel_mul_at(
         with_matrix_axes(g, call->where),

@@ -8,9 +8,8 @@
  */
 #include <gemel/composite.h>
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/rule.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* The numbers 0, 1, … N - 1 in the memory space of LIKE. */
 static gemel_value numbers(gemel_dim n, gemel_value like, gemel_location where) {
@@ -27,7 +26,7 @@ gemel_value gemel__places_at(gemel_value indices, gemel_dim n, gemel_location wh
 gemel_value gemel__next_place(gemel_value place, gemel_dim n, gemel_value next,
                               gemel_location where) {
   if (gemel_is_null(place) || gemel_is_null(next)) {
-    return null_value;
+    return gemel__no_value;
   }
   gemel_type type = gemel_value_type(next);
   gemel_value size =
@@ -59,7 +58,7 @@ static gemel_value places_along(gemel_value x, gemel_value indices, int64_t axis
   const gemel_dim *dims = gemel__value_dims(x, &rank);
   const gemel_dim *index_dims = gemel__value_dims(indices, &index_rank);
   int at = gemel__axis(axis, rank);
-  gemel_value place = null_value;
+  gemel_value place = gemel__no_value;
   if (at < 0 || rank != index_rank) {
     return gemel__graph_fail_at(x.graph, where, GEMEL_BAD_SHAPE,
                                 at < 0 ? "%s: axis %lld is out of range for rank %d"

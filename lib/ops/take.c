@@ -16,10 +16,9 @@
 #include <string.h>
 #include <gemel/composite.h>
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/rule.h"
 #include "ops/take.h"
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 static const char *const modes[] = {
 #define NAME(name) #name,
@@ -121,7 +120,7 @@ static gemel_value number_like(const gemel_derive *call, gemel_value x, double n
 
 static gemel_status grad_take(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = call->d_inputs[1] = null_value;
+  call->d_inputs[0] = call->d_inputs[1] = gemel__no_value;
   if (!gemel_is_null(g) && call->wanted[0]) {
     call->d_inputs[0] = put(call, gemel__filled_like(call->inputs[0], 0, call->where), g, "add");
   }
@@ -130,7 +129,7 @@ static gemel_status grad_take(gemel_derive *call) {
 
 static gemel_status jvp_take(gemel_derive *call) {
   call->d_outputs[0] =
-      gemel_is_null(call->d_inputs[0]) ? null_value : take(call, call->d_inputs[0]);
+      gemel_is_null(call->d_inputs[0]) ? gemel__no_value : take(call, call->d_inputs[0]);
   return gemel__jvp_done(call);
 }
 
@@ -206,7 +205,8 @@ typedef struct put_factors {
 } put_factors;
 
 static put_factors factors_of(const gemel_derive *call, gemel_value x, gemel_dtype dtype) {
-  put_factors f = {gemel_cast_at(x, dtype, call->where), null_value, null_value, null_value};
+  put_factors f = {gemel_cast_at(x, dtype, call->where), gemel__no_value, gemel__no_value,
+                   gemel__no_value};
   gemel_value zero = number_like(call, f.all, 0), one = number_like(call, f.all, 1);
   f.is_zero = gemel_eq_at(f.all, zero, call->where);
   f.nonzero = gemel_where_at(f.is_zero, one, f.all, call->where);
@@ -255,7 +255,7 @@ static extremes extremes_of(const gemel_derive *call) {
   gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(out));
   gemel_dtype counted = counting_dtype(dtype);
   extremes e = {gemel_eq_at(call->inputs[0], out, call->where),
-                gemel_eq_at(call->inputs[2], take(call, out), call->where), null_value};
+                gemel_eq_at(call->inputs[2], take(call, out), call->where), gemel__no_value};
   e.count = put(call, gemel_cast_at(e.x, counted, call->where),
                 gemel_cast_at(e.y, counted, call->where), "add");
   return e;
@@ -271,13 +271,13 @@ static gemel_value share(const gemel_derive *call, gemel_value g, gemel_value co
 
 /* G flows to what stays of x (*X) and of y (*Y). */
 static void flow(const gemel_derive *call, gemel_value g, gemel_value *x, gemel_value *y) {
-  gemel_value at = call->wanted[2] ? take(call, g) : null_value;
+  gemel_value at = call->wanted[2] ? take(call, g) : gemel__no_value;
   extremes e;
   switch (gemel__put_mode_of(&call->attrs[1])) {
   case GEMEL__PUT_set:
     *x = put(call, g, gemel__filled_like(call->inputs[2], 0, call->where), "set");
     *y = call->wanted[2] ? gemel_where_at(winners(call), at, number_like(call, at, 0), call->where)
-                         : null_value;
+                         : gemel__no_value;
     return;
   case GEMEL__PUT_add:
     *x = g;
@@ -285,18 +285,18 @@ static void flow(const gemel_derive *call, gemel_value g, gemel_value *x, gemel_
     return;
   case GEMEL__PUT_mul:
     *x = put(call, g, call->inputs[2], "mul");
-    *y = call->wanted[2] ? gemel_mul_at(at, others(call), call->where) : null_value;
+    *y = call->wanted[2] ? gemel_mul_at(at, others(call), call->where) : gemel__no_value;
     return;
   default:
     e = extremes_of(call);
     *x = share(call, g, e.count, e.x, g);
-    *y = call->wanted[2] ? share(call, at, take(call, e.count), e.y, at) : null_value;
+    *y = call->wanted[2] ? share(call, at, take(call, e.count), e.y, at) : gemel__no_value;
   }
 }
 
 static gemel_status grad_put(gemel_derive *call) {
   gemel_value g = call->d_outputs[0];
-  call->d_inputs[0] = call->d_inputs[1] = call->d_inputs[2] = null_value;
+  call->d_inputs[0] = call->d_inputs[1] = call->d_inputs[2] = gemel__no_value;
   if (!gemel_is_null(g)) {
     flow(call, g, &call->d_inputs[0], &call->d_inputs[2]);
   }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * One loop for several. What is read of the old results says which outputs of the old bodies are
- * live, and those which inputs; a live state's next value is live too (scan-live.c). Live inputs
- * enter the new body: one input for operands that are equal, and none for a small constant, which
- * moves in.
+ * Replaces several loops by one. An output of an old body is live if its result is read, an input
+ * is live if a live output depends on it, and the next value of a live state is live (scan-live.c).
+ * The new body has one input for all live inputs with the same operand. A small constant isn't
+ * passed in as an operand; it is made a constant of the new body.
  *
- * Two states are one if they begin as the same value and a step makes the same of them. Whether it
- * does may depend on other states being one. So all states with equal initial values are taken for
- * one at first; the bodies are copied into one graph, where what is equal is one node; states with
- * other next values are told apart, and it begins anew, until nothing is told apart: what was
- * assumed is then shown for all steps by induction. A state that a step doesn't change is a
- * constant.
+ * Two states are merged if their initial values are the same and their next values are the same.
+ * The second may depend on other states being merged, so this is a fixed point. At first all states
+ * with equal initial values are merged, and the bodies are copied into one graph, in which equal
+ * nodes are one node. Merged states whose next values differ are separated, and the copy is made
+ * again, until none is separated: by induction the remaining merges then hold for all steps. A
+ * state that no step changes becomes a constant.
  *
- * Stacks of states, rows and constants are views of histories, sequences and operands, where that
- * holds of all rows: those that no step of a limited loop reaches are 0. Truncated derivatives tell
- * a row of the loop from the operand that it is, so there these stay stacks.
+ * A stack of states, rows or constants is replaced by a view of the history, the sequence or the
+ * operand if all rows agree with it. They don't in a limited loop, where rows that no step reaches
+ * are 0. If derivatives are truncated, that of the stack differs from that of the operand, so these
+ * stacks stay.
  */
 #include "passes/scan-join.h"
 
@@ -29,20 +30,21 @@
 #include "passes/scan-parts.h"
 #include "rewrite/engine.h"
 
-/* After so many rounds, all states are told apart. */
+/* After this many rounds all states are separated. */
 enum { MOST_ROUNDS = 8 };
 
-/* What a stack comes to: one of the new loop, rows before or after each step, a sequence, a
- * constant of the loop, or of the body. */
+/* What replaces an old stack: a stack of the new loop, the history before or after each step, a
+ * sequence, a constant operand of the loop, or a constant of the body. */
 enum { STACK, BEFORE, AFTER, ROWS, OPERAND, LITERAL };
 
-/* ---- What is one ---- */
+/* ---- Inputs that are merged ---- */
 
 static uint64_t key_of(uint32_t node, uint32_t output, int kind) {
   return (uint64_t)node << 32 | (uint64_t)kind << 24 | output;
 }
 
-/* Finds inputs of one kind with one operand. States that were told apart stay apart. */
+/* Merges inputs of the same kind with the same operand: `same` is the first of them. States only if
+ * STATES is 1, so that states which were separated stay separate. */
 static gemel_status find_equal_operands(gemel__join *j, int states) {
   gemel__map map = {NULL, 0, 0};
   int failed = 0;
@@ -78,7 +80,7 @@ static int by_next(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Tells states apart that were taken for one and have other next values: 1 if there are any. */
+/* Separates merged states whose next values differ: 1 if there are any. */
 static int tell_states_apart(gemel__join *j) {
   size_t n = 0;
   int any = 0;
@@ -101,10 +103,11 @@ static int tell_states_apart(gemel__join *j) {
   return any;
 }
 
-/* Makes states that no step changes constants: 1 if there are any. */
+/* Turns states that no step changes into constants: 1 if there are any. Merged states share the
+ * flag keeps_rows of the first of them, which is set if that of any of them is. */
 static int freeze_states(gemel__join *j) {
   int any = 0;
-  for (size_t k = 0; k < j->n_inputs; k++) { /* of one that is several, the first says it for all */
+  for (size_t k = 0; k < j->n_inputs; k++) {
     gemel__join_input *in = &j->inputs[k], *first = &j->inputs[in->same];
     first->keeps_rows |= in->kind == GEMEL__STATE_INPUT && in->keeps_rows;
   }
@@ -127,7 +130,7 @@ static int freeze_states(gemel__join *j) {
 
 /* ---- The new body ---- */
 
-/* The small constant that input IN is, in the body. */
+/* The small constant that takes the place of input IN in the new body. */
 static gemel_value literal_input(gemel__join *j, const gemel__join_input *in) {
   const gemel_tensor *tensor = gemel__join_moved_constant(j->graph, in->outer);
   gemel_location where = gemel__node_where(j->graph, in->outer.node);
@@ -139,7 +142,7 @@ static gemel_value literal_input(gemel__join *j, const gemel__join_input *in) {
 }
 
 static void enter_inputs(gemel__join *j) {
-  for (size_t k = 0; k < j->n_inputs; k++) { /* the first of those that are one comes first */
+  for (size_t k = 0; k < j->n_inputs; k++) { /* in->same <= k, so its facts are set already */
     gemel__join_input *in = &j->inputs[k];
     in->all_facts = in->facts;
     j->inputs[in->same].all_facts |= in->facts;
@@ -166,7 +169,7 @@ static void enter_inputs(gemel__join *j) {
   }
 }
 
-/* Copies what is live of the body of P. */
+/* Copies the live part of the body of P. */
 static gemel_status copy_part(gemel__join *j, gemel__join_part *p) {
   size_t n = 0;
   for (size_t k = 0; k < p->n_inputs; k++) {
@@ -199,7 +202,7 @@ static gemel_status copy_bodies(gemel__join *j) {
   return GEMEL_OK;
 }
 
-/* Copies the bodies, with states taken for one as far as that holds. */
+/* Copies the bodies, with as many states merged as the fixed point allows. */
 static gemel_status make_body(gemel__join *j) {
   gemel_status status = find_equal_operands(j, 1);
   for (int round = 0, more = 1; more && status == GEMEL_OK; round++) {
@@ -217,9 +220,10 @@ static gemel_status make_body(gemel__join *j) {
   return status;
 }
 
-/* ---- What leaves ---- */
+/* ---- Outputs of the new body ---- */
 
-/* 1 if old result K of P has the type of rows like OPERAND's elements. */
+/* 1 if old result K of P has the type of a stack of OPERANDs; with SKIP, the type of OPERAND
+ * itself, whose axis 0 counts the rows. */
 static int has_rows_of(const gemel__join *j, const gemel__join_part *p, size_t k,
                        gemel__ref operand, int skip) {
   gemel_type type = gemel__scan_node_type(&p->old, k);
@@ -237,8 +241,8 @@ static int has_rows_of(const gemel__join *j, const gemel__join_part *p, size_t k
                                                    gemel_type_dims(j->context, row)[0]));
 }
 
-/* What stack K of P, whose rows are input IN of the body (or if AFTER its next value), is a view
- * of, if it is. */
+/* What stack K of P can be a view of (STACK: nothing). Its rows are input IN of the body, or with
+ * AFTER the next value of IN. */
 static int view_of(const gemel__join *j, const gemel__join_part *p, size_t k,
                    const gemel__join_input *in, int after) {
   int partial = gemel__join_is_partial(j), cut = gemel__join_is_truncated(j),
@@ -257,8 +261,8 @@ static int view_of(const gemel__join *j, const gemel__join_part *p, size_t k,
   }
 }
 
-/* Finds what stacks come to. NUMBERS: by value of the body, 1 + the input that it is; the same of
- * next values; and 1 + the stack that it is. */
+/* Decides what replaces the stacks of P. NUMBERS maps a value of the body to 1 + the input that it
+ * is (key_of kind 0), 1 + the state whose next value it is (1), 1 + the stack that it is (2). */
 static gemel_status place_stacks(gemel__join *j, gemel__join_part *p, gemel__map *numbers) {
   for (size_t k = 0; k < p->old.scan.values; k++) {
     gemel__join_output *out = gemel__join_out(j, p, p->old.scan.states + k);
@@ -317,7 +321,7 @@ static gemel_status leave_body(gemel__join *j) {
   return status;
 }
 
-/* 1 if the new loop does less than the old one, or there are several. */
+/* 1 if the new loop replaces several old ones, or has fewer inputs or stacks than the old one. */
 static int is_less(const gemel__join *j) {
   const gemel__scan *s = &j->parts[0].old.scan;
   return j->n_parts > 1 || j->scan.inputs[GEMEL__STATE_INPUT] < s->states ||
@@ -327,7 +331,7 @@ static int is_less(const gemel__join *j) {
 
 /* ---- In the graph ---- */
 
-/* Asks for what the new loop is made of: OPERANDS; how many. */
+/* Asks the edit for the operands of the new loop, in J's values, and returns how many there are. */
 static size_t ask(gemel__join *j) {
   const gemel__scan_node *old = &j->parts[0].old;
   size_t n = 0;
@@ -394,7 +398,7 @@ static gemel_value new_result(const gemel__join *j, size_t k) {
   return gemel_value_output(j->loop, (uint32_t)k);
 }
 
-/* What state K of P becomes: its last value, or its history. */
+/* What replaces the last value, or with HISTORY the history, of state K of P. */
 static gemel_value state_result(gemel__join *j, const gemel__join_part *p, size_t k, int history) {
   const gemel__join_input *in = gemel__join_in(j, p, k);
   gemel__scan s = new_numbers(j);
@@ -406,7 +410,7 @@ static gemel_value state_result(gemel__join *j, const gemel__join_part *p, size_
   return new_result(j, history ? gemel__scan_history(&s, number) : number);
 }
 
-/* What stack K of P becomes. */
+/* What replaces stack K of P. */
 static gemel_value stack_result(gemel__join *j, const gemel__join_part *p, size_t k) {
   const gemel__join_output *out = &j->outputs[p->first_output + p->old.scan.states + k];
   const gemel__join_input *in = &j->inputs[out->number];
@@ -430,7 +434,7 @@ static gemel_value stack_result(gemel__join *j, const gemel__join_part *p, size_
                           gemel__edit_size(j->edit, p->old.length), where);
 }
 
-/* What old result K of P becomes. */
+/* What replaces old result K of P. */
 static gemel_value result_of(gemel__join *j, const gemel__join_part *p, size_t k) {
   const gemel__scan *s = &p->old.scan;
   if (k < gemel__scan_stack(s, 0)) {
@@ -443,7 +447,7 @@ static gemel_value result_of(gemel__join *j, const gemel__join_part *p, size_t k
   return new_result(j, gemel__scan_count(&all));
 }
 
-/* 1 if what becomes of the used results of P has their types. */
+/* 1 if what replaces the used results of P has their types. */
 static int results_fit(gemel__join *j, const gemel__join_part *p) {
   int fit = 1;
   for (size_t k = 0; k < gemel__scan_results(&p->old.scan) && fit; k++) {
@@ -511,7 +515,7 @@ static gemel_status make_arrays(gemel__join *j) {
              : gemel__join_no_memory(j);
 }
 
-/* What enters of P, with its types in the new body. */
+/* Fills in the inputs of P, with their types in the new body, and finds which are live. */
 static gemel_status enter_part(gemel__join *j, gemel__join_part *p) {
   gemel_status status = gemel__new_scan_bind(&j->scan, &p->old, &p->symbols, j->error);
   p->used = gemel__alloc_zeroed(p->symbols.count + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops that are to be joined, as scan-live.c sees what is live of them, and scan-join.c makes one
- * of that.
+ * Loops that are to be replaced by one: scan-live.c finds what is live in them, scan-join.c makes
+ * the new loop.
  */
 #ifndef GEMEL__PASSES_SCAN_PARTS_H
 #define GEMEL__PASSES_SCAN_PARTS_H
@@ -17,12 +17,12 @@ typedef struct gemel__join_input {
   gemel_type type;           /* in the new body */
   gemel_value value;         /* in the new body */
   gemel_value next;          /* of a state */
-  size_t same;               /* the first input that it is one with, perhaps itself */
+  size_t same;               /* the first input that it is merged with, perhaps itself */
   size_t number;             /* among those of its kind in the new body */
-  unsigned facts, all_facts; /* assumed of it; of all inputs that are one with it */
+  unsigned facts, all_facts; /* assumed of it; of all inputs merged with it */
   int kind;
-  int frozen;     /* 1: a state that is a constant */
-  int keeps_rows; /* 1: of a state, whose history is read where it isn't the same in all rows */
+  int frozen;     /* 1: a state that no step changes, so a constant */
+  int keeps_rows; /* 1: a state whose history is read and may have rows that no step writes */
 } gemel__join_input;
 
 /* An output of an old body. FROM and NUMBER are for scan-join.c. */
@@ -45,13 +45,13 @@ typedef struct gemel__join_part {
   size_t depth;
 } gemel__join_part;
 
-/* By what states are told apart. */
+/* States with equal keys, but for INDEX, are merged. */
 typedef struct gemel__state_key {
   size_t same, index;
   gemel_value next;
 } gemel__state_key;
 
-/* All of it. Arrays of inputs and outputs have those of all parts, one after the other. */
+/* The join. The arrays of inputs and outputs have those of all parts, one after the other. */
 typedef struct gemel__join {
   gemel_edit *edit;
   gemel_error *error;
@@ -90,7 +90,7 @@ static inline gemel__join_output *gemel__join_out(gemel__join *j, const gemel__j
   return &j->outputs[p->first_output + k];
 }
 
-/* 1 if some rows of results may be reached by no step. */
+/* 1 if there may be rows of results that no step writes. */
 static inline int gemel__join_is_partial(const gemel__join *j) {
   return j->parts[0].old.scan.limited || j->parts[0].old.scan.until;
 }

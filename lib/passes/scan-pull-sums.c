@@ -12,14 +12,13 @@
  */
 #include <gemel/ops.h>
 #include "core/dtype.h"
+#include "core/value.h"
 #include "ops/linalg.h"
 #include "ops/rule.h"
 #include "passes/scan-pull.h"
 
 /* How deep terms are looked into, and how many views may lie above a constant. */
 enum { MOST_DEPTH = 32, MOST_VIEWS = 8 };
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 static uint32_t uses_of(const gemel__pull *p, gemel__ref ref) {
   return p->inside.of[gemel__value_number(p->body, ref)];
@@ -303,7 +302,7 @@ static gemel_value total_of(const gemel__pull *p, gemel__ref ref) {
   uint32_t side = 0;
   gemel_location where = gemel__pull_where(p, ref);
   term_kind kind = kind_of(p, ref, &side);
-  gemel_value in[2] = {null_value, null_value};
+  gemel_value in[2] = {gemel__no_value, gemel__no_value};
   if (kind == PRODUCT) {
     return product_of(p, ref, gemel__pull_rows_of(p, gemel__pull_operand(p, ref, 0)),
                       gemel__pull_rows_of(p, gemel__pull_operand(p, ref, 1)), 1);

@@ -17,12 +17,11 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/value.h"
 #include "ops/rule.h"
 #include "passes/passes.h"
 
 enum { MOST_VIEWS = 8 }; /* above what has rows */
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Where rows are ---- */
 
@@ -135,7 +134,7 @@ static gemel_status enter(gemel__pull *p, gemel_value *inputs) {
   for (size_t k = 0; k < p->n_inputs; k++) {
     gemel_value old = gemel_graph_input((gemel_graph *)p->body, k);
     if (k < p->old.scan.states && p->pulled[k]) {
-      inputs[k] = null_value;
+      inputs[k] = gemel__no_value;
       continue;
     }
     gemel_type type = gemel__scan_inner_type(p->context, &p->symbols, gemel_value_type(old));
@@ -349,7 +348,7 @@ static gemel_status replace_loop(gemel__pull *p, const gemel__pull_rows *rows) {
   if (status == GEMEL_OK && is_anything_left(p)) {
     status = n > 0 && sizes_are_told(p) ? GEMEL_OK : GEMEL_DECLINED;
     p->loop = status == GEMEL_OK ? gemel__new_scan_apply(&p->scan, p->edit, &p->old, n, operands)
-                                 : null_value;
+                                 : gemel__no_value;
   }
   if (status == GEMEL_OK && p->n_pulled[1] > 0) {
     status = gemel__pull_compute_rows(p, rows);

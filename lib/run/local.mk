@@ -44,3 +44,4 @@ libgemel_a_SOURCES += %reldir%/schedule.h
 libgemel_a_SOURCES += %reldir%/shared.c
 libgemel_a_SOURCES += %reldir%/solve.c
 libgemel_a_SOURCES += %reldir%/watch.c
+EXTRA_DIST += %reldir%/README.md

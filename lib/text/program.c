@@ -8,6 +8,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/rows.h"
+#include "core/value.h"
 #include "text/program.h"
 
 enum { LOCAL = 16, MAX_BOUND = 32 };
@@ -163,8 +164,6 @@ typedef struct run {
   gemel_value *values;
 } run;
 
-static const gemel_value null_value = {NULL, 0, 0};
-
 static gemel_location place(const run *r, const gemel__code *code) {
   gemel_location where = r->where;
   if (r->lines) {
@@ -249,7 +248,7 @@ static gemel_value apply_to(const run *r, const gemel__code *code, gemel_value *
   for (uint32_t k = 0; k < code->count; k++) {
     inputs[k] = r->values[operands[k]];
     if (gemel_is_null(inputs[k])) {
-      return null_value;
+      return gemel__no_value;
     }
   }
   move_literals(r, code, inputs);
@@ -351,7 +350,7 @@ gemel_value gemel__expr_program_run(const gemel__expr_program *program, gemel_gr
     if (!program->code[k].weak) {
       values[k] = execute(&r, k);
       if (gemel_is_null(values[k])) {
-        return null_value;
+        return gemel__no_value;
       }
     }
   }

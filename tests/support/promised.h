@@ -35,7 +35,8 @@ static inline double promise(const char *op) {
 static inline double ulps(gemel_dtype dtype, double got, long double exact) {
   int bits = dtype == GEMEL_F32 ? 24 : 53, least = dtype == GEMEL_F32 ? -149 : -1074, e;
   double largest = dtype == GEMEL_F32 ? (double)FLT_MAX : DBL_MAX;
-  if (isinf(got) && fabsl(exact) > (long double)largest * (1 + 0x1p-54L)) {
+  if (isinf(got) && (got > 0) == (exact > 0) &&
+      fabsl(exact) > (long double)largest * (1 + 0x1p-54L)) {
     return 0;
   }
   frexpl(exact, &e);

@@ -11,5 +11,6 @@ libgemel_verify_a_SOURCES += %reldir%/names.c
 libgemel_verify_a_SOURCES += %reldir%/outcome.c
 libgemel_verify_a_SOURCES += %reldir%/outcome.h
 libgemel_verify_a_SOURCES += %reldir%/random.h
+libgemel_verify_a_SOURCES += %reldir%/status.h
 libgemel_verify_a_SOURCES += %reldir%/tick.c
 libgemel_verify_a_SOURCES += %reldir%/tick.h

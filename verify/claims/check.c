@@ -151,20 +151,19 @@ static void fill_leaf(const gemel__leaf *leaf, enum fill fill, gemel__random *ra
 
 static gemel_status draw_values(const gemel__instance *instance, enum fill fill,
                                 gemel__random *random, gemel_tensor ***values, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
   *values = gemel__alloc_zeroed(instance->n_leaves * sizeof **values);
   if (*values == NULL) {
     return gemel__no_memory(error, "values");
   }
-  for (size_t k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
     (*values)[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
-    status = (*values)[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
-    if (status == GEMEL_OK) {
-      fill_leaf(leaf, fill, random, gemel_tensor_data((*values)[k]));
+    if ((*values)[k] == NULL) {
+      return GEMEL_NO_MEMORY;
     }
+    fill_leaf(leaf, fill, random, gemel_tensor_data((*values)[k]));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Comparing ---- */
@@ -278,8 +277,8 @@ static gemel_status check_pair(struct check *c, gemel__pair *pair) {
 static gemel_status make_pair(gemel_graph *left, gemel_graph *right, gemel__pair *pair,
                               gemel_error *error) {
   memset(pair, 0, sizeof *pair);
-  gemel_status status = gemel__instance_of_graph(&pair->a, left, NULL, error);
-  return status || right == NULL ? status : gemel__instance_of_graph(&pair->b, right, NULL, error);
+  GEMEL__TRY(gemel__instance_of_graph(&pair->a, left, NULL, error));
+  return right == NULL ? GEMEL_OK : gemel__instance_of_graph(&pair->b, right, NULL, error);
 }
 
 static gemel_status check_refused(struct check *c, gemel_graph *left, const gemel_error *problem) {
@@ -385,20 +384,20 @@ static int goes_on(const struct check *c, uint64_t k) {
 }
 
 static gemel_status check_all(struct check *c) {
-  gemel_status status = GEMEL_OK;
   uint64_t seed = gemel__hash_bytes(0, c->rule->info.text, strlen(c->rule->info.text));
-  for (uint64_t k = 0; status == GEMEL_OK && goes_on(c, k); k++) {
+  for (uint64_t k = 0; goes_on(c, k); k++) {
     gemel_graph *left = NULL;
     gemel__random_split(&c->random, seed, k);
-    status = gemel__claim_left(c->context, c->rule, &c->range, k % gemel__claim_tensors(&c->range),
-                               &c->random, &left, c->error);
+    GEMEL__TRY(gemel__claim_left(c->context, c->rule, &c->range,
+                                 k % gemel__claim_tensors(&c->range), &c->random, &left, c->error));
     if (left != NULL) {
       c->found->tried++;
-      status = check_left(c, left);
+      gemel_status status = check_left(c, left);
       gemel_graph_unref(left);
+      GEMEL__TRY(status);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__check_claim(gemel_context *context, const gemel_rule *rule,

@@ -107,18 +107,17 @@ static gemel_status add_operand(struct attempt *a, uint32_t from, const gemel__r
 
 static gemel_status add_known(struct builder *b, struct attempt *a, uint32_t k, size_t n,
                               const gemel__ref *refs) {
-  gemel_status status = GEMEL_OK;
   a->count[k] = (uint32_t)n;
-  for (size_t j = 0; j < n && status == GEMEL_OK; j++) {
-    status = add_operand(a, k, &refs[j], gemel__node_type(b->graph, refs[j].node, refs[j].output));
+  for (size_t j = 0; j < n; j++) {
+    GEMEL__TRY(
+        add_operand(a, k, &refs[j], gemel__node_type(b->graph, refs[j].node, refs[j].output)));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Adds operand K of the pattern. */
 static gemel_status add_pattern(struct builder *b, struct attempt *a, uint32_t k) {
   const gemel__pattern *operand = &b->rule->left.nodes[a->p->operands[k]];
-  gemel_status status = GEMEL_OK;
   if (operand->kind == GEMEL__PATTERN_APPLY) {
     return add_known(b, a, k, 1, &b->values[a->p->operands[k]]);
   }
@@ -129,10 +128,10 @@ static gemel_status add_pattern(struct builder *b, struct attempt *a, uint32_t k
                : add_known(b, a, k, term->count, term->u.tensors);
   }
   a->count[k] = operand->kind == GEMEL__PATTERN_VARIADIC ? draw_count(b) : 1;
-  for (uint32_t j = 0; j < a->count[k] && status == GEMEL_OK; j++) {
-    status = add_operand(a, k, NULL, GEMEL_TYPE_NONE);
+  for (uint32_t j = 0; j < a->count[k]; j++) {
+    GEMEL__TRY(add_operand(a, k, NULL, GEMEL_TYPE_NONE));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static void know_type(struct builder *b, gemel_type type) {
@@ -231,21 +230,20 @@ static int attr_term(struct builder *b, const gemel__termexpr *expr, gemel__term
 
 /* Attributes that the rule computes, or leaves out. */
 static gemel_status know_attrs(struct builder *b, struct attempt *a) {
-  gemel_status status = GEMEL_OK;
   memset(a->known_attr, 0, sizeof a->known_attr);
-  for (uint32_t k = 0; k < a->p->n_attrs && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < a->p->n_attrs; k++) {
     const gemel__termexpr *expr = &a->p->attrs[k];
     gemel__term term = {.kind = GEMEL__TERM_ABSENT};
     a->attrs[k].kind = GEMEL_ATTR_NONE;
     a->known_attr[k] = (unsigned char)(expr->count == 0 || attr_term(b, expr, &term));
     if (!a->known_attr[k] && all_bound(b, expr)) {
-      status = GEMEL_DECLINED; /* it has no value */
+      return GEMEL_DECLINED; /* it has no value */
     }
-    if (status == GEMEL_OK && term.kind != GEMEL__TERM_ABSENT) {
-      status = gemel__term_to_attr(&b->scene, &term, &a->op->record.attrs[k], &a->attrs[k]);
+    if (term.kind != GEMEL__TERM_ABSENT) {
+      GEMEL__TRY(gemel__term_to_attr(&b->scene, &term, &a->op->record.attrs[k], &a->attrs[k]));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The first attribute of P that is the same variable as attribute K; else K itself. */
@@ -302,13 +300,11 @@ static gemel_status propose(struct builder *b, struct attempt *a) {
   memcpy(p.inputs, a->types, a->n * sizeof *p.inputs);
   memcpy(p.known_attr, a->known_attr, sizeof a->known_attr);
   memcpy(p.attrs, a->attrs, sizeof a->attrs);
-  gemel_status status = gemel__propose(&p, NULL);
-  if (status == GEMEL_OK) {
-    memcpy(a->types, p.inputs, a->n * sizeof *p.inputs);
-    a->attrs_id = p.attrs_id;
-    a->n_outputs = p.n_outputs;
-  }
-  return status;
+  GEMEL__TRY(gemel__propose(&p, NULL));
+  memcpy(a->types, p.inputs, a->n * sizeof *p.inputs);
+  a->attrs_id = p.attrs_id;
+  a->n_outputs = p.n_outputs;
+  return GEMEL_OK;
 }
 
 /* ---- Leaves ---- */
@@ -401,7 +397,6 @@ static gemel_status leaf(struct builder *b, uint32_t variable, size_t k, gemel_t
  * place. */
 static gemel_status make_operand(struct builder *b, struct attempt *a, uint32_t k, size_t at) {
   const gemel__pattern *operand = &b->rule->left.nodes[a->p->operands[k]];
-  gemel_status status = GEMEL_OK;
   if (operand->kind == GEMEL__PATTERN_LITERAL) {
     gemel_value value = constant(b, a->types[at], &operand->number);
     a->refs[at] = ref_of(value);
@@ -411,38 +406,37 @@ static gemel_status make_operand(struct builder *b, struct attempt *a, uint32_t 
     a->refs[at] = b->terms[operand->variable].u.tensor;
     return GEMEL_OK;
   }
-  for (size_t j = 0; j < a->count[k] && status == GEMEL_OK; j++) {
-    status = leaf(b, operand->variable, j, a->types[at + j], &a->refs[at + j]);
+  for (size_t j = 0; j < a->count[k]; j++) {
+    GEMEL__TRY(leaf(b, operand->variable, j, a->types[at + j], &a->refs[at + j]));
   }
-  if (status == GEMEL_OK && operand->kind == GEMEL__PATTERN_VARIABLE) {
+  if (operand->kind == GEMEL__PATTERN_VARIABLE) {
     bind(b, operand->variable, a->refs[at]);
-  } else if (status == GEMEL_OK) {
+  } else {
     gemel__term term = {.kind = GEMEL__TERM_TENSORS, .count = a->count[k]};
     term.u.tensors =
         gemel__arena_copy(b->draw.arena, &a->refs[at], (a->count[k] + 1) * sizeof *a->refs);
-    status = term.u.tensors != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+    GEMEL__TRY(term.u.tensors != NULL ? GEMEL_OK : GEMEL_NO_MEMORY);
     b->terms[operand->variable] = term;
     b->bound |= 1u << operand->variable;
   }
   b->any = 1;
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status make_operands(struct builder *b, struct attempt *a) {
-  gemel_status status = GEMEL_OK;
-  for (size_t at = 0; at < a->n && status == GEMEL_OK; at += a->count[a->from[at]]) {
+  for (size_t at = 0; at < a->n; at += a->count[a->from[at]]) {
     if (!a->known[at]) {
-      status = make_operand(b, a, a->from[at], at);
+      GEMEL__TRY(make_operand(b, a, a->from[at], at));
     }
   }
-  for (uint32_t k = 0; k < a->p->n_operands && status == GEMEL_OK; k++) { /* ..xs of none */
+  for (uint32_t k = 0; k < a->p->n_operands; k++) { /* ..xs of none */
     const gemel__pattern *operand = &b->rule->left.nodes[a->p->operands[k]];
     if (a->count[k] == 0 && !is_bound(b, operand->variable)) {
       b->terms[operand->variable] = (gemel__term){.kind = GEMEL__TERM_TENSORS};
       b->bound |= 1u << operand->variable;
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Operations ---- */
@@ -468,81 +462,76 @@ static gemel_status choose_output(struct builder *b, struct attempt *a, uint32_t
     *output = (uint32_t)gemel__random_below(b->draw.random, a->n_outputs);
     return bind_number(b, (uint32_t)variable, *output);
   }
-  gemel_status status = all_bound(b, &a->p->output)
-                            ? gemel__term_evaluate(&a->p->output, &b->scene, &term)
-                            : GEMEL_DECLINED;
-  if (status == GEMEL_OK && (term.kind != GEMEL__TERM_NUMBER || term.list[0].value < 0 ||
-                             (uint64_t)term.list[0].value >= a->n_outputs)) {
+  if (!all_bound(b, &a->p->output)) {
     return GEMEL_DECLINED;
   }
-  *output = status == GEMEL_OK ? (uint32_t)term.list[0].value : 0;
-  return status;
+  GEMEL__TRY(gemel__term_evaluate(&a->p->output, &b->scene, &term));
+  if (term.kind != GEMEL__TERM_NUMBER || term.list[0].value < 0 ||
+      (uint64_t)term.list[0].value >= a->n_outputs) {
+    return GEMEL_DECLINED;
+  }
+  *output = (uint32_t)term.list[0].value;
+  return GEMEL_OK;
 }
 
 /* Binds the attributes that the rule leaves open to those of NODE. */
 static gemel_status bind_attrs(struct builder *b, struct attempt *a, uint32_t node) {
   uint32_t id = gemel__node_at(b->graph, node)->attrs;
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < a->p->n_attrs && status == GEMEL_OK && id != 0; k++) {
+  for (uint32_t k = 0; k < a->p->n_attrs && id != 0; k++) {
     int variable = gemel__termexpr_variable(&a->p->attrs[k]);
     if (variable >= 0 && !is_bound(b, (uint32_t)variable)) {
-      status = gemel__term_of_attr(
-          &b->scene, node, &gemel__attrs_at(b->draw.context, id)->values[k], &b->terms[variable]);
+      GEMEL__TRY(gemel__term_of_attr(
+          &b->scene, node, &gemel__attrs_at(b->draw.context, id)->values[k], &b->terms[variable]));
       b->bound |= 1u << variable;
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Finds operands and attributes that the operation takes. */
 static gemel_status settle(struct builder *b, struct attempt *a) {
-  gemel_status status = know_attrs(b, a);
-  for (int k = 0; k < TRIES && status == GEMEL_OK; k++) {
-    status = draw_types(b, a);
-    if (status == GEMEL_OK) {
-      draw_attrs(b, a);
-      if (is_accepted(b, a)) {
-        return GEMEL_OK;
-      }
+  GEMEL__TRY(know_attrs(b, a));
+  for (int k = 0; k < TRIES; k++) {
+    GEMEL__TRY(draw_types(b, a));
+    draw_attrs(b, a);
+    if (is_accepted(b, a)) {
+      return GEMEL_OK;
     }
   }
-  return status == GEMEL_OK ? propose(b, a) : status;
+  return propose(b, a);
 }
 
 static gemel_status build_node(struct builder *b, uint32_t index) {
   struct attempt a;
   gemel_value inputs[MOST_OPERANDS];
-  gemel_status status = GEMEL_OK;
   a.p = &b->rule->left.nodes[index];
   a.op = gemel__op_at(b->draw.context, a.p->op);
   a.n = a.n_outputs = 0;
-  for (uint32_t k = 0; k < a.p->n_operands && status == GEMEL_OK; k++) {
-    status = add_pattern(b, &a, k);
+  for (uint32_t k = 0; k < a.p->n_operands; k++) {
+    GEMEL__TRY(add_pattern(b, &a, k));
   }
-  status = status == GEMEL_OK && a.p->n_attrs > GEMEL__PROPOSAL_ATTRS ? GEMEL_DECLINED : status;
-  status = status ? status : settle(b, &a);
-  status = status ? status : make_operands(b, &a);
-  for (size_t k = 0; k < a.n && status == GEMEL_OK; k++) {
+  if (a.p->n_attrs > GEMEL__PROPOSAL_ATTRS) {
+    return GEMEL_DECLINED;
+  }
+  GEMEL__TRY(settle(b, &a));
+  GEMEL__TRY(make_operands(b, &a));
+  for (size_t k = 0; k < a.n; k++) {
     inputs[k] = gemel__value(b->graph, a.refs[k]);
   }
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = gemel__normal_attrs(b->draw.context, a.op, a.attrs_id, a.n, a.types, &a.attrs_id, NULL);
-  if (status != GEMEL_OK) {
-    return status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
-  }
+  gemel_status status =
+      gemel__normal_attrs(b->draw.context, a.op, a.attrs_id, a.n, a.types, &a.attrs_id, NULL);
+  GEMEL__TRY(status == GEMEL_OK || status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED);
   gemel_value made = gemel__apply(b->graph, a.p->op, a.attrs_id, a.n, inputs, nowhere);
   if (gemel_is_null(made)) {
     return GEMEL_DECLINED;
   }
   b->values[index] = ref_of(made);
-  status = choose_output(b, &a, &b->values[index].output);
-  status = status ? status : bind_attrs(b, &a, made.node);
-  if (status == GEMEL_OK && a.p->named != 0) {
+  GEMEL__TRY(choose_output(b, &a, &b->values[index].output));
+  GEMEL__TRY(bind_attrs(b, &a, made.node));
+  if (a.p->named != 0) {
     bind(b, a.p->named - 1, b->values[index]);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- The rule ---- */
@@ -584,6 +573,14 @@ static void read_rule(struct builder *b) {
   }
 }
 
+static gemel_status build(struct builder *b) {
+  const gemel__rule_side *left = &b->rule->left;
+  for (uint32_t k = 0; k < left->count; k++) {
+    GEMEL__TRY(left->nodes[k].kind == GEMEL__PATTERN_APPLY ? build_node(b, k) : GEMEL_OK);
+  }
+  return gemel_output(gemel__value(b->graph, b->values[left->count - 1]), "y");
+}
+
 gemel_status gemel__claim_left(gemel_context *context, const gemel_rule *rule,
                                const gemel__claim_range *range, uint64_t number,
                                gemel__random *random, gemel_graph **left, gemel_error *error) {
@@ -598,13 +595,7 @@ gemel_status gemel__claim_left(gemel_context *context, const gemel_rule *rule,
   b.draw = (gemel__claim_draw){context, random, &arena, range, 0, {{0}}};
   b.scene = (gemel__scene){b.graph, NULL, &arena, b.terms, error};
   read_rule(&b);
-  gemel_status status = b.graph != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
-  for (uint32_t k = 0; k < rule->left.count && status == GEMEL_OK; k++) {
-    status = rule->left.nodes[k].kind == GEMEL__PATTERN_APPLY ? build_node(&b, k) : GEMEL_OK;
-  }
-  if (status == GEMEL_OK) {
-    status = gemel_output(gemel__value(b.graph, b.values[rule->left.count - 1]), "y");
-  }
+  gemel_status status = b.graph != NULL ? build(&b) : GEMEL_NO_MEMORY;
   gemel__arena_clear(&arena);
   if (status == GEMEL_OK) {
     *left = b.graph;

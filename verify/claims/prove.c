@@ -29,14 +29,12 @@ static gemel_status prove_one(gemel__run *run, const void *user, size_t k, gemel
   const proving *p = user;
   gemel__claim claim;
   gemel_record record;
-  gemel_status status =
-      gemel__prove_rule(p->rules[k], p->options->ranks, p->options->record_folder, &claim, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(
+      gemel__prove_rule(p->rules[k], p->options->ranks, p->options->record_folder, &claim, error));
   gemel_proof proof = gemel__claim_proof(&claim, p->rules[k]);
   char *counterexample = NULL;
-  status = gemel__keep_claim(run->context, p->rules[k], &proof, &counterexample, error);
+  gemel_status status =
+      gemel__keep_claim(run->context, p->rules[k], &proof, &counterexample, error);
   if (status == GEMEL_OK) {
     gemel__record_init(&record, run, "rule", proof.rule, GEMEL_TIER_REAL);
     record.proof = &proof;
@@ -72,7 +70,7 @@ static gemel_status prove(gemel_context *context, proving *p, gemel_error *error
   const gemel_verify_options options = {
       .size = sizeof options, .jobs = p->options->jobs, .sink = pass_on, .user = p};
   gemel_status status = gemel__run_init(&run, context, &options, NULL, error);
-  status = status == GEMEL_OK ? gemel__run_jobs(&run, p->count, prove_one, p, error) : status;
+  status = status ? status : gemel__run_jobs(&run, p->count, prove_one, p, error);
   if (p->index != NULL && fclose(p->index) != 0 && p->status == GEMEL_OK) {
     p->status = GEMEL_IO;
   }
@@ -87,15 +85,13 @@ static gemel_status prove(gemel_context *context, proving *p, gemel_error *error
 /* The options with their defaults. */
 static gemel_status take_options(gemel_prove_options *taken, const gemel_prove_options *given,
                                  gemel_error *error) {
-  gemel_status status =
-      gemel__take_options(taken, sizeof *taken, given, "gemel_prove_options", error);
-  if (status == GEMEL_OK &&
-      (taken->sink == NULL || taken->ranks < 0 || taken->ranks > GEMEL__CLAIM_MOST_RANK)) {
+  GEMEL__TRY(gemel__take_options(taken, sizeof *taken, given, "gemel_prove_options", error));
+  if (taken->sink == NULL || taken->ranks < 0 || taken->ranks > GEMEL__CLAIM_MOST_RANK) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "proofs need a sink, and up to %d ranks",
                        GEMEL__CLAIM_MOST_RANK);
   }
   taken->ranks = taken->ranks == 0 ? GEMEL__CLAIM_RANK : taken->ranks;
-  return status;
+  return GEMEL_OK;
 }
 
 /* GEMEL_IO unless FOLDER can be read and nothing is in it: what is left of another record would be
@@ -148,10 +144,7 @@ static gemel_status prove_rules(gemel_context *context, const gemel_rules *rules
                                 const gemel_prove_options *options, gemel_error *error) {
   size_t most = gemel_rules_count(rules);
   proving p = {.options = options};
-  gemel_status status = check_glob(context, rules, glob, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_glob(context, rules, glob, error));
   p.rules = gemel__alloc_array(most + 1, sizeof *p.rules);
   if (p.rules == NULL) {
     return gemel__no_memory(error, "rules");
@@ -162,8 +155,8 @@ static gemel_status prove_rules(gemel_context *context, const gemel_rules *rules
       p.rules[p.count++] = rule;
     }
   }
-  status = open_index(options->record_folder, &p.index, error);
-  status = status == GEMEL_OK ? prove(context, &p, error) : status;
+  gemel_status status = open_index(options->record_folder, &p.index, error);
+  status = status ? status : prove(context, &p, error);
   gemel__free(p.rules, (most + 1) * sizeof *p.rules);
   return status;
 }
@@ -171,16 +164,14 @@ static gemel_status prove_rules(gemel_context *context, const gemel_rules *rules
 gemel_status gemel_prove_rules(gemel_context *context, const gemel_rules *rules, const char *glob,
                                const gemel_prove_options *options, gemel_error *error) {
   gemel_prove_options taken;
-  gemel_status status = take_options(&taken, options, error);
-  if (status == GEMEL_OK && context == NULL) {
-    status = gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
-  }
-  if (status != GEMEL_OK) {
-    return status;
+  GEMEL__TRY(take_options(&taken, options, error));
+  if (context == NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the context is null");
   }
   gemel_rules *builtin = rules == NULL ? gemel_rules_builtin(context, error) : NULL;
   const gemel_rules *set = rules != NULL ? rules : builtin;
-  status = set == NULL ? GEMEL_NO_MEMORY : prove_rules(context, set, glob, &taken, error);
+  gemel_status status =
+      set == NULL ? GEMEL_NO_MEMORY : prove_rules(context, set, glob, &taken, error);
   gemel_rules_unref(builtin);
   return status;
 }

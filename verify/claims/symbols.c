@@ -64,10 +64,9 @@ static gemel_status copy(const gemel_graph *left, gemel__random *random, gemel__
     map[k] = gemel__input_like(into, gemel_graph_input_name(left, (size_t)input), type, old).node;
   }
   gemel_value root = gemel_graph_output(left, 0);
-  gemel_status status = gemel_graph_error(into)->status;
-  return status ? status
-                : gemel_output(gemel__value(into, (gemel__ref){map[root.node], root.output}),
-                               gemel_graph_output_name(left, 0));
+  GEMEL__TRY(gemel_graph_error(into)->status);
+  return gemel_output(gemel__value(into, (gemel__ref){map[root.node], root.output}),
+                      gemel_graph_output_name(left, 0));
 }
 
 gemel_status gemel__claim_symbolic(const gemel_graph *left, gemel__random *random,

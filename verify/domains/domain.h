@@ -3,8 +3,8 @@
  * A domain: a kind of number that references are evaluated on. The references in verify/reference
  * are written once, against this table of functions. They run on residues in a chain of prime
  * fields (F), exact rationals and intervals (O), values with an error bound (B), IEEE values with
- * NaN, infinities and signed zeros (S), formulas for a solver (symbolic.h), and pairs of value and
- * tangent over F or O (dual numbers).
+ * NaN, infinities and signed zeros (S), doubles as long as they are exact (M), formulas for a
+ * solver (symbolic.h), and pairs of value and tangent over another domain (dual numbers).
  *
  * An element is `bytes` bytes of memory, initialised by `init` and freed by `clear`. The result of
  * any function may be one of its arguments. An element without a value says why in its state: an
@@ -187,6 +187,7 @@ void gemel__tape_clear(gemel__tape *tape);
 /* O: exact rationals, else intervals of PRECISION bits (domains/ordered.c, ordered.h). */
 /* B: balls with propagated rounding error (domains/bound.c, bound.h). */
 /* S: IEEE special values on MPFR numbers (domains/special.c, special.h). */
+/* M: doubles, as long as they are exact (domains/machine.c, machine.h). */
 /* Dual numbers over any of them (domains/dual.c, dual.h); duals nest. */
 
 /* ---- Small helpers on top (domains/domain.c) ---- */

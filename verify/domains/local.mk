@@ -33,3 +33,4 @@ libgemel_verify_a_SOURCES += %reldir%/symbolic.c
 libgemel_verify_a_SOURCES += %reldir%/symbolic.h
 libgemel_verify_a_SOURCES += %reldir%/formula.c
 libgemel_verify_a_SOURCES += %reldir%/formula.h
+EXTRA_DIST += %reldir%/README.md

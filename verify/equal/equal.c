@@ -41,25 +41,23 @@ void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
   }
 }
 
-void gemel__equal_stopped(gemel__equality *q, gemel_tier tier) {
-  char text[60];
-  gemel_record record;
-  gemel__stopped_text(q->run->ticker, text, sizeof text);
-  gemel__record_init(&record, q->run, "pair", q->name, tier);
-  record.detail = text;
-  gemel__record_emit(q->run, &record);
+static void begin(gemel__equality *q, gemel__inquiry *asked, gemel_tier tier) {
+  gemel__inquiry_begin(asked, q->run, "pair", q->name, tier);
 }
 
 static void emit_simple(gemel__equality *q, gemel_tier tier, gemel_verdict verdict,
                         const char *detail) {
-  gemel_record record;
-  if (!gemel__run_wants(q->run, tier)) {
-    return;
+  gemel__inquiry asked;
+  if (gemel__run_wants(q->run, tier)) {
+    begin(q, &asked, tier);
+    gemel__inquiry_end(&asked, verdict, GEMEL_EVIDENCE_NONE, detail);
   }
-  gemel__record_init(&record, q->run, "pair", q->name, tier);
-  record.verdict = verdict;
-  record.detail = detail;
-  gemel__record_emit(q->run, &record);
+}
+
+void gemel__equal_stopped(gemel__equality *q, gemel_tier tier) {
+  char text[60];
+  gemel__stopped_text(q->run->ticker, text, sizeof text);
+  emit_simple(q, tier, GEMEL_VERDICT_NOT_RUN, text);
 }
 
 double gemel__equal_share(const gemel__run *run, const gemel__pair *pair) {
@@ -91,38 +89,46 @@ struct shipped {
   const char *stage;
 };
 
-static gemel_status try_shipped(gemel__equality *q, const struct shipped *t, size_t k,
-                                gemel_record *record, gemel__outcome *total, gemel_error *error) {
+/* A question of the shipped code. */
+struct shipping {
+  gemel__equality *q;
+  const struct shipped *how;
+};
+
+/* Compares one graph with its reference. */
+static gemel_status hold_graph(gemel__inquiry *asked, const struct shipping *s,
+                               const gemel__instance *graph, const char *which,
+                               gemel_tensor *const *values, gemel__random *random,
+                               gemel_error *error) {
+  gemel__trial trial = {NULL, random, NULL};
+  gemel__outcome outcome;
+  memset(&outcome, 0, sizeof outcome);
+  gemel_status status = s->how->check(graph, values, &trial, &outcome, error);
+  gemel__inquiry_add(asked, &outcome);
+  if (status == GEMEL_OK && outcome.refuted) {
+    char place[160];
+    snprintf(place, sizeof place, "%s graph, output %zu, element %zu (%s)", which, outcome.output,
+             outcome.element, outcome.variant);
+    asked->record.detail = "shipped code and reference differ";
+    gemel__equal_keep(s->q, s->how->tier, 0, graph, values);
+    gemel__inquiry_refute(asked, graph, NULL, values, place, outcome.expected, outcome.got);
+  }
+  return status;
+}
+
+static gemel_status try_shipped(gemel__inquiry *asked, void *user, size_t k, gemel_error *error) {
+  const struct shipping *s = user;
   gemel__random random;
   gemel__pair pair;
   gemel_tensor **values;
-  gemel_status status;
-  int side;
-  gemel__run_random(q->run, q->name, t->tier, k, &random);
-  status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
-  if (status != GEMEL_OK) {
-    return status;
+  gemel__run_random(s->q->run, s->q->name, s->how->tier, k, &random);
+  GEMEL__TRY(gemel__pair_draw(&pair, s->q->a, s->q->b, &random, error));
+  gemel_status status = gemel__values_draw(&pair.a, s->how->fill, &random, &values, error);
+  if (status == GEMEL_OK) {
+    status = hold_graph(asked, s, &pair.a, "first", values, &random, error);
   }
-  status = gemel__values_draw(&pair.a, t->fill, &random, &values, error);
-  for (side = 0; side < 2 && status == GEMEL_OK && record->verdict != GEMEL_VERDICT_REFUTED;
-       side++) {
-    const gemel__instance *instance = side == 0 ? &pair.a : &pair.b;
-    gemel__trial trial = {NULL, &random, NULL};
-    gemel__outcome outcome;
-    memset(&outcome, 0, sizeof outcome);
-    status = t->check(instance, values, &trial, &outcome, error);
-    total->compared += outcome.compared;
-    total->informative += outcome.informative;
-    total->worst = outcome.worst > total->worst ? outcome.worst : total->worst;
-    if (status == GEMEL_OK && outcome.refuted) {
-      char place[160];
-      snprintf(place, sizeof place, "%s graph, output %zu, element %zu (%s)",
-               side == 0 ? "first" : "second", outcome.output, outcome.element, outcome.variant);
-      record->detail = "shipped code and reference differ";
-      gemel__equal_keep(q, t->tier, 0, instance, values);
-      gemel__record_refuted(q->run, record, instance, NULL, values, place, outcome.expected,
-                            outcome.got, record->seed);
-    }
+  if (status == GEMEL_OK && !asked->refuted) {
+    status = hold_graph(asked, s, &pair.b, "second", values, &random, error);
   }
   gemel__values_free(&pair.a, values);
   gemel__pair_clear(&pair);
@@ -131,12 +137,12 @@ static gemel_status try_shipped(gemel__equality *q, const struct shipped *t, siz
 }
 
 /* Reports results that differ by more than half their digits at sizes too large for domain O. */
-static void report_apart(gemel__equality *q, gemel_record *record) {
+static void report_apart(gemel__equality *q, gemel__inquiry *asked) {
   const gemel__scouted *s = &q->scouted;
   char place[160];
   snprintf(place, sizeof place, "output %s, element %zu",
            gemel_graph_output_name(s->pair.a.graph, s->output), s->element);
-  record->detail =
+  asked->record.detail =
       s->wide
           ? "with folded constants taken for what they stand for, the shipped results differ in "
             "f64 by more than a millionth, at sizes that are too large for exact arithmetic"
@@ -146,69 +152,61 @@ static void report_apart(gemel__equality *q, gemel_record *record) {
   if (gemel__graph_elements(s->pair.a.graph, 1) > MOST_SHOWN) { /* graphs as text take minutes */
     char text[600];
     snprintf(text, sizeof text, "# %s: first %s, second %s\n", place, s->left, s->right);
-    record->verdict = GEMEL_VERDICT_REFUTED;
-    record->counterexample = text;
-    gemel__record_emit(q->run, record);
+    asked->record.counterexample = text;
+    gemel__inquiry_end(asked, GEMEL_VERDICT_REFUTED, asked->record.how, asked->record.detail);
     return;
   }
-  gemel__record_refuted(q->run, record, &s->pair.a, s->pair.b.graph, s->values, place, s->left,
-                        s->right, record->seed);
+  gemel__inquiry_refute(asked, &s->pair.a, s->pair.b.graph, s->values, place, s->left, s->right);
 }
 
-static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, gemel_error *error) {
-  gemel_record record;
-  gemel__outcome total;
-  gemel_status status = GEMEL_OK;
+/* Emits the record of a tier that refuted nothing, which counts for the result. */
+static void conclude(gemel__equality *q, gemel__inquiry *asked, gemel_verdict verdict,
+                     gemel_evidence how, const char *detail) {
+  gemel__equal_note(q, verdict);
+  gemel__inquiry_end(asked, verdict, how, detail);
+}
+
+static void conclude_shipped(gemel__equality *q, const struct shipped *t, gemel__inquiry *asked) {
   char detail[300] = "";
-  double started = gemel__clock();
-  size_t k, n = gemel__equal_affordable(q->share, q->run->options.instances / 2 + 1);
-  memset(&total, 0, sizeof total);
-  gemel__record_init(&record, q->run, "pair", q->name, t->tier);
-  record.how = t->how;
-  gemel__ticker_stage(q->run->ticker, t->stage);
-  for (k = 0; k < n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED &&
-              gemel__tick(q->run->ticker) == GEMEL_OK;
-       k++) {
-    gemel__ticker_at(q->run->ticker, k, n);
-    status = try_shipped(q, t, k, &record, &total, error);
-  }
-  if (record.verdict == GEMEL_VERDICT_REFUTED) {
-    gemel__equal_note(q, record.verdict);
-  } else if (gemel__stopped(q->run->ticker) && status != GEMEL_NO_MEMORY) {
-    status = GEMEL_OK; /* the status is that of an evaluation that was stopped */
-  }
-  if (status != GEMEL_OK || record.verdict == GEMEL_VERDICT_REFUTED) {
-    return status;
-  }
-  if (gemel__stopped(q->run->ticker)) {
-    gemel__equal_stopped(q, t->tier);
-    return GEMEL_OK;
-  }
-  record.seconds = gemel__clock() - started;
-  record.instances = n;
-  record.elements += total.compared;
-  record.detail = detail;
   if (q->scaled[0] != '\0') {
     snprintf(detail, sizeof detail, "sizes scaled: %s", q->scaled);
   }
-  record.worst = total.worst;
-  record.verdict = GEMEL_VERDICT_PASSED;
-  if (total.informative == 0) {
-    record.verdict = GEMEL_VERDICT_NOT_APPLICABLE;
-    record.how = GEMEL_EVIDENCE_NONE;
-    record.detail = t->tier == GEMEL_TIER_INTEGER ? "no result is exact on small integers"
-                                                  : "no result has a bound that says something";
+  asked->record.elements = asked->outcome.compared;
+  asked->record.worst = asked->outcome.worst;
+  if (asked->outcome.informative > 0) {
+    conclude(q, asked, GEMEL_VERDICT_PASSED, t->how, detail);
+  } else {
+    conclude(q, asked, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+             t->tier == GEMEL_TIER_INTEGER ? "no result is exact on small integers"
+                                           : "no result has a bound that says something");
   }
-  gemel__equal_note(q, record.verdict);
-  gemel__record_emit(q->run, &record);
-  return GEMEL_OK;
+}
+
+static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, gemel_error *error) {
+  gemel__inquiry asked;
+  struct shipping s = {q, t};
+  size_t n = gemel__equal_affordable(q->share, q->run->options.instances / 2 + 1);
+  begin(q, &asked, t->tier);
+  asked.record.how = t->how;
+  gemel__ticker_stage(q->run->ticker, t->stage);
+  gemel_status status = gemel__inquiry_each(&asked, n, try_shipped, &s, error);
+  if (asked.refuted) {
+    gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
+  } else if (gemel__stopped(q->run->ticker) && status != GEMEL_NO_MEMORY) {
+    status = GEMEL_OK; /* the status is that of an evaluation that was stopped */
+    gemel__equal_stopped(q, t->tier);
+  } else if (status == GEMEL_OK) {
+    asked.record.instances = n;
+    conclude_shipped(q, t, &asked);
+  }
+  return status;
 }
 
 /* ---- Tier special ---- */
 
 /* Reports the first word that isn't allowed, or a difference that no word allows, with the instance
  * that shows it. */
-static void report_refused(gemel__equality *q, gemel__needs *needs, gemel_record *record) {
+static void report_refused(gemel__equality *q, gemel__needs *needs, gemel__inquiry *asked) {
   const char *word = "";
   gemel__witness *witness = gemel__beyond_witness(needs, q->result->refused, &word);
   char words[100], detail[200], place[160];
@@ -216,35 +214,32 @@ static void report_refused(gemel__equality *q, gemel__needs *needs, gemel_record
   snprintf(detail, sizeof detail, "%s%s%s",
            words[0] != '\0' ? "told apart by " : "finite results are further apart than rounding",
            words, words[0] != '\0' ? ", which isn't allowed" : " permits here");
-  record->detail = detail;
-  gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
   if (witness->values == NULL) {
-    record->verdict = GEMEL_VERDICT_REFUTED;
-    record->counterexample = detail;
-    gemel__record_emit(q->run, record);
+    asked->record.counterexample = detail;
+    conclude(q, asked, GEMEL_VERDICT_REFUTED, asked->record.how, detail);
     return;
   }
+  asked->record.detail = detail;
+  gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
   snprintf(place, sizeof place, "%s%s: output %s, element %zu", word,
            witness->pair.plain ? ", by plain kernels" : "",
            gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
   gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
-  gemel__record_refuted(q->run, record, &witness->pair.a, witness->pair.b.graph, witness->values,
-                        place, witness->left, witness->right, record->seed);
+  gemel__inquiry_refute(asked, &witness->pair.a, witness->pair.b.graph, witness->values, place,
+                        witness->left, witness->right);
 }
 
-static void conclude_special(gemel__equality *q, const gemel__needs *needs, gemel_record *record) {
+static void conclude_special(gemel__equality *q, const gemel__needs *needs, gemel__inquiry *asked) {
   char words[100], detail[500];
   int plain = gemel__runs_plain(q->a) || gemel__runs_plain(q->b);
   gemel__needs_text(q->result->needs, words, sizeof words);
-  record->verdict = needs->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE;
   snprintf(detail, sizeof detail, "%s%s%s%s%s%s",
            q->result->needs != 0 ? "told apart by " : "bitwise", words,
            plain ? ", with the plain algorithm of convolutions" : "",
            needs->improves ? "; the second graph improves on the first" : "",
            q->scaled[0] != '\0' ? "; sizes scaled: " : "", q->scaled);
-  record->detail = detail;
-  gemel__equal_note(q, record->verdict);
-  gemel__record_emit(q->run, record);
+  conclude(q, asked, needs->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE,
+           GEMEL_EVIDENCE_BITS, detail);
 }
 
 /* Adds the words that were measured to the result. Returns 1 if one isn't allowed, or there is a
@@ -256,16 +251,16 @@ static int take_words(gemel__equality *q, const gemel__needs *needs) {
 }
 
 /* After a stop: a refutation counts, everything else is not run. */
-static void conclude_early(gemel__equality *q, gemel__needs *needs, gemel_record *record) {
+static void conclude_early(gemel__equality *q, gemel__needs *needs, gemel__inquiry *asked) {
   if (take_words(q, needs)) {
-    report_refused(q, needs, record);
+    report_refused(q, needs, asked);
   } else {
     gemel__equal_stopped(q, GEMEL_TIER_SPECIAL);
   }
 }
 
 static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
-  gemel_record record;
+  gemel__inquiry asked;
   gemel__needs needs;
   gemel__random random;
   size_t points = gemel__equal_affordable(q->share, q->run->options.instances);
@@ -278,29 +273,27 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
                             .folded = q->folded > 0,
                             .plain = 1,
                             .ticker = q->run->ticker};
-  double started = gemel__clock();
   gemel__ticker_stage(q->run->ticker, "tier special");
-  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_SPECIAL);
+  begin(q, &asked, GEMEL_TIER_SPECIAL);
   gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, 0, &random);
   gemel_status status =
       gemel__needs_measure(q->a, q->b, gemel__random_bits(&random), &plan, &needs, error);
   if (status == GEMEL_OK && q->scaled[0] != '\0') {
     status = gemel__needs_at_lengths(q->whole_a, q->whole_b, 0, &random, &plan, &needs, error);
   }
-  record.seconds = gemel__clock() - started;
-  record.instances = 2 * points;
-  record.elements = needs.compared;
-  record.how = GEMEL_EVIDENCE_BITS;
+  asked.record.instances = 2 * points;
+  asked.record.elements = needs.compared;
+  asked.record.how = GEMEL_EVIDENCE_BITS;
   if (gemel__stopped(q->run->ticker) && status != GEMEL_NO_MEMORY) {
     status = GEMEL_OK;
-    conclude_early(q, &needs, &record);
+    conclude_early(q, &needs, &asked);
   } else if (status == GEMEL_OK) {
     q->result->improves = needs.improves;
     if (take_words(q, &needs)) {
-      report_refused(q, &needs, &record);
+      report_refused(q, &needs, &asked);
     } else {
       q->result->bitwise = q->result->needs == 0;
-      conclude_special(q, &needs, &record);
+      conclude_special(q, &needs, &asked);
     }
   }
   gemel__needs_clear(&needs);
@@ -393,14 +386,14 @@ static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
 /* Reports that the shipped code refuted the pair at sizes too large for exact arithmetic. */
 static void refute_apart(gemel__equality *q) {
   static const char why[] = "tier float refuted the pair";
-  gemel_record record;
+  gemel__inquiry asked;
   emit_simple(q, GEMEL_TIER_REAL, GEMEL_VERDICT_NOT_RUN, why);
   emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_RUN, why);
-  gemel__record_init(&record, q->run, "pair", q->name, GEMEL_TIER_FLOAT);
-  record.how = GEMEL_EVIDENCE_BOUND;
-  record.instances = q->scouted.runs;
-  record.elements = q->scouted.elements;
-  report_apart(q, &record);
+  begin(q, &asked, GEMEL_TIER_FLOAT);
+  asked.record.how = GEMEL_EVIDENCE_BOUND;
+  asked.record.instances = q->scouted.runs;
+  asked.record.elements = q->scouted.elements;
+  report_apart(q, &asked);
   gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
   emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_NOT_RUN, why);
 }
@@ -435,7 +428,7 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
   gemel_status status;
   size_t k, i, useful = 0;
   int same = 1;
-  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX, &random);
+  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_AGREE), &random);
   for (k = 0; k < POINTS && same && gemel__tick(q->run->ticker) == GEMEL_OK; k++) {
     gemel__pair pair;
     gemel_tensor **values;
@@ -532,7 +525,7 @@ static void scale(gemel__equality *q, struct versions *v) {
 static gemel_status find_share(gemel__equality *q, gemel_error *error) {
   gemel__random random;
   gemel__pair pair;
-  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, SIZE_MAX - 2, &random);
+  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_SHARE), &random);
   gemel_status status = gemel__pair_draw(&pair, q->a, q->b, &random, error);
   if (status == GEMEL_OK) {
     q->share = gemel__equal_share(q->run, &pair);
@@ -610,7 +603,7 @@ gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel
   memset(result, 0, sizeof *result);
   result->size = sizeof *result;
   result->verdict = GEMEL_VERDICT_NOT_RUN;
-  gemel__run_random(run, name, GEMEL_TIER_REAL, SIZE_MAX - 1, &random);
+  gemel__run_random(run, name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_SCOUT), &random);
   status = gemel__scout(a, b, run->brief ? GEMEL__SCOUT_ROUGH : GEMEL__SCOUT_ALL, &random,
                         run->ticker, &q.scouted, error);
   if (status == GEMEL_OK || (status != GEMEL_NO_MEMORY && gemel__stopped(run->ticker))) {

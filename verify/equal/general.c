@@ -206,7 +206,7 @@ static gemel_status ask(gemel__run *run, const char *name, const struct general 
     gemel__random random;
     gemel__pair pair;
     gemel__answer answer;
-    gemel__run_random(run, name, GEMEL_TIER_REAL, SIZE_MAX - 16 - k, &random);
+    gemel__run_random(run, name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_GENERAL + k), &random);
     status = gemel__pair_draw(&pair, g->a, g->b, &random, error);
     if (status != GEMEL_OK) {
       return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/attrs.h"
+#include "core/value.h"
 #include "equal/offers-form.h"
 
 /* The node whose form is made. A MAP below has for each axis of an operand the axis of the result
@@ -24,8 +25,6 @@ struct linear {
 
 /* Multiplications in one product of constants, and in all. */
 enum { MOST_WORK = 1 << 22, MOST_ALL_WORK = 1 << 23 };
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 static void add_shift(struct linear *l, gemel_value t) {
   if (!gemel_is_null(t)) {
@@ -64,7 +63,7 @@ static gemel_value map_constant(gemel_value t, const int *map, int rank) {
     if (map[a] >= 0) {
       order[map[a]] = a;
     } else if (shape[a] != 1) {
-      return null_value;
+      return gemel__no_value;
     }
   }
   return gemel__offer_shuffle(t, rank, order);
@@ -217,7 +216,7 @@ static gemel_value sum_constant(struct linear *l, gemel_value t, const unsigned 
   for (int a = 0; a < n; a++) {
     if (summed[a]) {
       if (!gemel_dim_is_constant(l->c->by->context, l->from->dims[a], &shape[a])) {
-        return null_value;
+        return gemel__no_value;
       }
       axes[count++] = a;
     }
@@ -437,7 +436,7 @@ static void form_dot(struct linear *l) {
     add_shift(l, gemel__offer_copy(l->c, l->inputs[2]));
   } else if (l->count > 2) {
     l->form->n_shifts = 0;
-    l->form->scale = null_value;
+    l->form->scale = gemel__no_value;
     coefficients_of(l, 2, 1);
   }
 }
@@ -471,11 +470,11 @@ static gemel_value shift_correlated(struct linear *l, gemel_value t, gemel_value
   gemel_value operands[2];
   gemel__offer_shape(w, weights);
   if (shape[BATCH] != 1 || has_padding(l->attrs)) {
-    return null_value;
+    return gemel__no_value;
   }
   for (int a = CHANNELS + 1; a < n; a++) {
     if (shape[a] != 1) {
-      return null_value;
+      return gemel__no_value;
     }
     shape[a] = weights[a];
   }

@@ -15,6 +15,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/value.h"
 #include "tiers/tiers.h"
 #include "equal/elements.h"
 #include "equal/offers-form.h"
@@ -28,8 +29,6 @@ enum {
 };
 static const int64_t most_elements = 1 << 23; /* of all small offers together: takes some seconds */
 static const int64_t largest_offer = (int64_t)1 << 40; /* elements */
-
-static const gemel_value null_value = {NULL, 0, 0};
 
 /* ---- Expressions ---- */
 
@@ -68,7 +67,7 @@ gemel_value gemel__offer_make(gemel_graph *graph, const char *name, size_t n,
   gemel_dtype widest = GEMEL_DTYPE_COUNT;
   for (size_t k = 0; k < n; k++) {
     if (n > MOST_OPERANDS || gemel_is_null(operands[k])) {
-      return null_value;
+      return gemel__no_value;
     }
     if (is_float(operands[k])) {
       widest = widest == GEMEL_DTYPE_COUNT ? dtype_of(operands[k])
@@ -78,7 +77,7 @@ gemel_value gemel__offer_make(gemel_graph *graph, const char *name, size_t n,
   for (size_t k = 0; k < n; k++) {
     alike[k] = is_float(operands[k]) ? gemel__offer_cast(operands[k], widest) : operands[k];
     if (gemel_is_null(alike[k])) {
-      return null_value;
+      return gemel__no_value;
     }
   }
   return apply(graph, name, n, alike, n_attrs, attrs);
@@ -271,7 +270,7 @@ static int is_closed(const gemel__collecting *c, uint32_t node) {
 gemel_value gemel__offer_copy(const gemel__collecting *c, gemel__ref x) {
   gemel_value copy = c->copies[x.node];
   copy.output = x.output;
-  return gemel_is_null(copy) ? null_value : copy;
+  return gemel_is_null(copy) ? gemel__no_value : copy;
 }
 
 static void copy_node(gemel__collecting *c, uint32_t node) {
@@ -375,7 +374,7 @@ static gemel_value times_by_group(const gemel__coefficient *k, gemel_value facto
     fits &= shape[j] == 1 || j == k->axes[k->part];
   }
   if (!fits) {
-    return null_value;
+    return gemel__no_value;
   }
   for (j = 0; j <= rank; j++) {
     split[j] = has[j > k->blocks ? j - 1 : j];
@@ -396,7 +395,7 @@ gemel_value gemel__coefficient_times(const gemel__coefficient *k, gemel_value fa
   int64_t shape[GEMEL_MAX_RANK], has[GEMEL_MAX_RANK], order[GEMEL_MAX_RANK];
   int rank = gemel__offer_shape(k->value, has), n, axis, j;
   if (gemel_is_null(factor)) {
-    return null_value;
+    return gemel__no_value;
   }
   n = gemel__offer_shape(factor, shape);
   if (varies_by_group(k, n, shape)) {
@@ -406,7 +405,7 @@ gemel_value gemel__coefficient_times(const gemel__coefficient *k, gemel_value fa
     for (j = 0; j < rank && k->axes[j] != axis; j++) {
     }
     if (shape[axis] != 1 && (j == rank || has[j] != shape[axis])) {
-      return null_value;
+      return gemel__no_value;
     }
   }
   for (j = 0; j < rank; j++) {
@@ -441,12 +440,12 @@ static void add_shift(gemel__form *form, gemel_value x, int rank) {
 }
 
 static void offer_shifts(gemel__collecting *c, const gemel__form *form) {
-  gemel_value total = null_value;
+  gemel_value total = gemel__no_value;
   for (size_t k = 0; k < form->n_shifts; k++) {
     total = k == 0 ? form->shifts[0] : apply2("add", total, form->shifts[k]);
     gemel__offer(c, form->shifts[k]);
   }
-  gemel_value last = null_value; /* what was added since some point */
+  gemel_value last = gemel__no_value; /* what was added since some point */
   for (size_t k = form->n_shifts; k-- > 1;) {
     last = gemel_is_null(last) ? form->shifts[k] : apply2("add", form->shifts[k], last);
     gemel__offer(c, last);
@@ -464,7 +463,7 @@ static void offer_shifts(gemel__collecting *c, const gemel__form *form) {
 static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, gemel_value factor,
                      int quotient, int rank) {
   const gemel__form from = c->forms[x.node];
-  gemel_value root = null_value, one;
+  gemel_value root = gemel__no_value, one;
   gemel__coefficient scale = {.axes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
   factor = gemel__offer_aligned(factor, rank);
   if (gemel_is_null(factor)) {
@@ -530,7 +529,7 @@ static void form_sum(gemel__collecting *c, gemel__form *form, const gemel__ref *
     take(c, form, inputs[1], sign, rank);
   }
   if (gemel_is_null(x) && gemel_is_null(y)) {
-    form->scale = null_value;
+    form->scale = gemel__no_value;
   } else {
     add_shift(form, gemel_is_null(x) ? (sign < 0 ? apply1("neg", y) : y) : x, rank);
   }

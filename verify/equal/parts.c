@@ -668,7 +668,7 @@ static gemel_status look(struct parts *p, const gemel_graph *a, const gemel_grap
                          gemel__scouting how, int *differ, gemel_error *error) {
   gemel__random random;
   gemel__scouted scouted;
-  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 4, &random);
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_LOOK), &random);
   gemel_status status = gemel__scout(a, b, how, &random, p->run->ticker, &scouted, error);
   *differ = scouted.found != GEMEL__SCOUT_NOTHING;
   if (*differ && p->heavy) {
@@ -750,7 +750,7 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
   if (status != GEMEL_OK) {
     return status;
   }
-  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, SIZE_MAX - 3, &random);
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_DIVIDE), &random);
   gemel__ticker_stage(p->run->ticker, "running both");
   status = gemel__tick(p->run->ticker) != GEMEL_OK
                ? GEMEL_OK

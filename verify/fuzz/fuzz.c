@@ -200,17 +200,37 @@ static gemel_status check_exact(const gemel_graph *graph, const gemel_graph *onc
 static gemel_status check_results(const gemel__fuzz *fuzz, const gemel_graph *graph,
                                   const gemel_graph *once, uint64_t seed, gemel__fault *fault,
                                   gemel_error *error) {
-  gemel_status status = check_certified(fuzz, graph, once, seed, fault, error);
-  return status == GEMEL_OK && fault->kind == GEMEL__FUZZ_KIND_COUNT
-             ? check_exact(graph, once, seed, fault, error)
-             : status;
+  GEMEL__TRY(check_certified(fuzz, graph, once, seed, fault, error));
+  return fault->kind == GEMEL__FUZZ_KIND_COUNT ? check_exact(graph, once, seed, fault, error)
+                                               : GEMEL_OK;
+}
+
+/* 1 if KIND is asked for and nothing is found yet. */
+static int is_open(const gemel__fault *fault, unsigned asked, gemel__fuzz_kind kind) {
+  return fault->kind == GEMEL__FUZZ_KIND_COUNT && (asked >> kind & 1);
+}
+
+static gemel_status check_rewritten(const gemel__fuzz *fuzz, const gemel_graph *graph,
+                                    const gemel_graph *once, unsigned asked, uint64_t seed,
+                                    gemel__fault *fault, gemel_error *error) {
+  if (is_open(fault, asked, GEMEL__FUZZ_UNSETTLED)) {
+    GEMEL__TRY(check_settled(fuzz, once, fault, error));
+  }
+  if (is_open(fault, asked, GEMEL__FUZZ_ORDER)) {
+    GEMEL__TRY(check_order(fuzz, graph, seed, fault, error));
+  }
+  if (is_open(fault, asked, GEMEL__FUZZ_DIFFERS)) {
+    GEMEL__TRY(check_results(fuzz, graph, once, seed, fault, error));
+  }
+  return is_open(fault, asked, GEMEL__FUZZ_LIFTED)
+             ? gemel__fuzz_lifted(seed % 2 != 0 ? once : graph, seed, fault, error)
+             : GEMEL_OK;
 }
 
 gemel_status gemel__fuzz_check(const gemel__fuzz *fuzz, const gemel_graph *graph, unsigned asked,
                                uint64_t seed, gemel__fault *fault, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_graph *once = rewrite(fuzz, graph, NULL, &problem);
-  gemel_status status = GEMEL_OK;
   fault->kind = GEMEL__FUZZ_KIND_COUNT;
   fault->detail[0] = '\0';
   fault->left = 0;
@@ -220,21 +240,7 @@ gemel_status gemel__fuzz_check(const gemel__fuzz *fuzz, const gemel_graph *graph
     return problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "fuzzing") : GEMEL_OK;
   }
   fault->left = once->n_nodes;
-  if (asked >> GEMEL__FUZZ_UNSETTLED & 1) {
-    status = check_settled(fuzz, once, fault, error);
-  }
-  if (status == GEMEL_OK && fault->kind == GEMEL__FUZZ_KIND_COUNT &&
-      (asked >> GEMEL__FUZZ_ORDER & 1)) {
-    status = check_order(fuzz, graph, seed, fault, error);
-  }
-  if (status == GEMEL_OK && fault->kind == GEMEL__FUZZ_KIND_COUNT &&
-      (asked >> GEMEL__FUZZ_DIFFERS & 1)) {
-    status = check_results(fuzz, graph, once, seed, fault, error);
-  }
-  if (status == GEMEL_OK && fault->kind == GEMEL__FUZZ_KIND_COUNT &&
-      (asked >> GEMEL__FUZZ_LIFTED & 1)) {
-    status = gemel__fuzz_lifted(seed % 2 != 0 ? once : graph, seed, fault, error);
-  }
+  gemel_status status = check_rewritten(fuzz, graph, once, asked, seed, fault, error);
   gemel_graph_unref(once);
   return status;
 }

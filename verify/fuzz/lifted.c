@@ -42,12 +42,10 @@ gemel_status gemel__fuzz_lifted(const gemel_graph *graph, uint64_t seed, gemel__
   if (status == GEMEL_OK) {
     gemel__random_seed(&random, seed);
     instance.variants = gemel__lifted_variants;
+    const gemel__trial trial = {NULL, &random, NULL};
     status = gemel__values_draw(&instance, questions[k].fill, &random, &values, &problem);
-    if (status == GEMEL_OK) {
-      gemel__trial trial = {NULL, &random, NULL};
-      status = questions[k].check(&instance, values, &trial, &outcome, &problem);
-      gemel__values_free(&instance, values);
-    }
+    status = status ? status : questions[k].check(&instance, values, &trial, &outcome, &problem);
+    gemel__values_free(&instance, values);
     gemel__instance_clear(&instance);
   }
   if (status == GEMEL_OK && outcome.whole && outcome.variant == gemel__lifted_variants[0].name) {

@@ -209,10 +209,8 @@ static gemel_status add_pass(graph_maker *m) {
                     : gemel__generator_of(pass)(graph, gemel__random_source, m->random, pass->data);
   gemel__pair pair = {0};
   /* with its symbols replaced by numbers, as sizes here are numbers */
-  if (status == GEMEL_OK) {
-    status = gemel__pair_draw(&pair, graph, graph, m->random, NULL);
-  }
-  status = status == GEMEL_OK ? put_in(m, pair.a.graph) : status;
+  status = status ? status : gemel__pair_draw(&pair, graph, graph, m->random, NULL);
+  status = status ? status : put_in(m, pair.a.graph);
   gemel__pair_clear(&pair);
   gemel_graph_unref(graph);
   return status;
@@ -275,8 +273,8 @@ static gemel_status add_operation(graph_maker *m) {
     return GEMEL_DECLINED;
   }
   know_some(m, &p, operands);
-  gemel_status status = gemel__propose(&p, &error);
-  return status ? status : apply(m, &p, operands);
+  GEMEL__TRY(gemel__propose(&p, &error));
+  return apply(m, &p, operands);
 }
 
 /* ---- Outputs ---- */

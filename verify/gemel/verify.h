@@ -81,7 +81,7 @@ int gemel_verdict_severity(gemel_verdict verdict);
 /* What has been proved of a rule. A proof is for every size, start, stride and margin; ELEMENTS and
  * RANKS say how far it goes beside that. It is about what both sides compute, not about what an
  * engine knows or how sums are ordered: it stands beside what is measured, and replaces none of it.
- * doc/verify.md says what is trusted. */
+ * doc/proofs.md says what is trusted. */
 typedef struct gemel_proof {
   size_t size;          /* sizeof(gemel_proof) */
   const char *rule;     /* its name */

@@ -87,20 +87,74 @@ void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__i
   gemel__free_string(path);
 }
 
-void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *a,
-                          const gemel__instance *instance, const gemel_graph *other,
-                          uint64_t seed) {
+/* ---- Inquiries ---- */
+
+void gemel__inquiry_begin(gemel__inquiry *q, gemel__run *run, const char *kind, const char *name,
+                          gemel_tier tier) {
+  memset(q, 0, sizeof *q);
+  q->run = run;
+  q->started = gemel__clock();
+  gemel__record_init(&q->record, run, kind, name, tier);
+}
+
+void gemel__inquiry_add(gemel__inquiry *q, const gemel__outcome *one) {
+  gemel__outcome total = q->outcome;
+  q->outcome = *one;
+  q->outcome.compared += total.compared;
+  q->outcome.informative += total.informative;
+  q->outcome.inexact += total.inexact;
+  q->outcome.agreed += total.agreed;
+  q->outcome.worst = one->worst > total.worst ? one->worst : total.worst;
+}
+
+gemel_status gemel__inquiry_each(gemel__inquiry *q, size_t n, gemel__asker ask, void *user,
+                                 gemel_error *error) {
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < n && status == GEMEL_OK && !q->refuted; k++) {
+    if (gemel__tick(q->run->ticker) != GEMEL_OK) {
+      break;
+    }
+    gemel__ticker_at(q->run->ticker, k, n);
+    status = ask(q, user, k, error);
+  }
+  return status;
+}
+
+void gemel__inquiry_refute(gemel__inquiry *q, const gemel__instance *instance,
+                           const gemel_graph *other, gemel_tensor *const *values, const char *place,
+                           const char *expected, const char *got) {
+  q->refuted = 1;
+  q->record.seconds = gemel__clock() - q->started;
+  gemel__record_refuted(q->run, &q->record, instance, other, values, place, expected, got,
+                        q->record.seed);
+}
+
+void gemel__inquiry_end(gemel__inquiry *q, gemel_verdict verdict, gemel_evidence how,
+                        const char *detail) {
+  q->record.seconds = gemel__clock() - q->started;
+  q->record.verdict = verdict;
+  q->record.how = how;
+  q->record.detail = detail;
+  gemel__record_emit(q->run, &q->record);
+}
+
+void gemel__inquiry_answer(gemel__inquiry *q, const gemel__answer *a,
+                           const gemel__instance *instance, const gemel_graph *other,
+                           uint64_t seed) {
   char place[120];
-  record->verdict = a->verdict;
-  record->how = a->how;
-  record->detail = a->detail;
-  record->elements = a->compared;
-  record->error_probability = a->error_probability;
+  q->record.elements = a->compared;
+  q->record.error_probability = a->error_probability;
   if (a->verdict != GEMEL_VERDICT_REFUTED) {
-    gemel__record_emit(run, record);
+    gemel__inquiry_end(q, a->verdict, a->how, a->detail);
     return;
   }
+  q->refuted = 1;
+  q->record.seconds = gemel__clock() - q->started;
+  q->record.verdict = a->verdict;
+  q->record.how = a->how;
+  q->record.detail = a->detail;
   snprintf(place, sizeof place, "%s %zu, element %zu",
-           record->tier == GEMEL_TIER_GRADIENT ? "derivative" : "result", a->output, a->element);
-  gemel__record_refuted(run, record, instance, other, a->witness, place, a->expected, a->got, seed);
+           q->record.tier == GEMEL_TIER_GRADIENT ? "derivative" : "result", a->output, a->element);
+  gemel__record_refuted(q->run, &q->record, instance, other, a->witness, place, a->expected, a->got,
+                        seed);
 }

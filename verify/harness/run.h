@@ -39,20 +39,79 @@ int gemel__run_wants(const gemel__run *run, gemel_tier tier);
 void gemel__run_random(const gemel__run *run, const char *name, gemel_tier tier, size_t k,
                        gemel__random *random);
 
-enum { GEMEL__USUAL_INSTANCES = 96, GEMEL__QUICK_INSTANCES = 8 }; /* unless options say otherwise */
+/* Random streams beside those of instances: for run_random, in place of K. What has one number is
+ * asked in different tiers, or by different subjects. */
+enum {
+  /* of pairs, tier real */
+  GEMEL__ASIDE_AGREE = 0,
+  GEMEL__ASIDE_SCOUT = 1,
+  GEMEL__ASIDE_SHARE = 2,
+  GEMEL__ASIDE_DIVIDE = 3,
+  GEMEL__ASIDE_LOOK = 4,
+  GEMEL__ASIDE_GENERAL = 16, /* and those behind it */
+  /* of rules: instances, with GEMEL_TIER_COUNT */
+  GEMEL__ASIDE_FULL = 0,
+  GEMEL__ASIDE_SWEEP = 1,
+  GEMEL__ASIDE_EDGES = 2,
+  GEMEL__ASIDE_ARMS = 4,
+  GEMEL__ASIDE_FULL_INTEGERS = 5,
+  GEMEL__ASIDE_HINTS = 6,
+  GEMEL__ASIDE_CONSTANTS = 8, /* and those behind it */
+  /* of rules, tiers integer and special */
+  GEMEL__ASIDE_SMALLER_WITNESS = 0,
+  GEMEL__ASIDE_MEASURE_MORE = 1,
+  GEMEL__ASIDE_MEETINGS = 2,
+  GEMEL__ASIDE_LENGTHS = 3
+};
+static inline size_t gemel__aside(size_t number) {
+  return SIZE_MAX - number;
+}
 
-/* What a tier's loop over instances collects. */
-typedef struct gemel__evidence {
-  size_t instances;
-  size_t declined;        /* instances that the kernel on trial (or the reference) declined */
-  gemel__outcome outcome; /* counts summed over the instances; details of the refuted one */
-  double started;
-} gemel__evidence;
+enum { GEMEL__USUAL_INSTANCES = 96, GEMEL__QUICK_INSTANCES = 8 }; /* unless options say otherwise */
 
 /* Initialises a record: seed, empty texts, verdict not run. */
 void gemel__record_init(gemel_record *record, const gemel__run *run, const char *kind,
                         const char *name, gemel_tier tier);
 void gemel__record_emit(gemel__run *run, gemel_record *record);
+
+/* One tier of a question: what its loop over instances has found so far. */
+typedef struct gemel__inquiry {
+  gemel__run *run;
+  gemel_record record;    /* counts instances; emitted once */
+  gemel__outcome outcome; /* counts summed over the instances; details of the refuted one */
+  size_t declined;        /* instances that the kernel on trial (or the reference) declined */
+  int refuted;            /* 1: an instance was refuted, and the record is emitted */
+  double started;
+} gemel__inquiry;
+
+void gemel__inquiry_begin(gemel__inquiry *q, gemel__run *run, const char *kind, const char *name,
+                          gemel_tier tier);
+
+/* Adds the counts of ONE, whose details replace those that were there. */
+void gemel__inquiry_add(gemel__inquiry *q, const gemel__outcome *one);
+
+/* Asks about instance K. */
+typedef gemel_status (*gemel__asker)(gemel__inquiry *q, void *user, size_t k, gemel_error *error);
+
+/* Calls ASK for the instances 0 to N − 1, until one is refuted, the caller says stop, or ASK fails.
+ */
+gemel_status gemel__inquiry_each(gemel__inquiry *q, size_t n, gemel__asker ask, void *user,
+                                 gemel_error *error);
+
+/* Emits the record of a refutation, as gemel__record_refuted. */
+void gemel__inquiry_refute(gemel__inquiry *q, const gemel__instance *instance,
+                           const gemel_graph *other, gemel_tensor *const *values, const char *place,
+                           const char *expected, const char *got);
+
+/* Emits the record with the models' answer; for a refutation with counterexample and replay. OTHER
+ * is the second graph of a pair, or NULL. */
+void gemel__inquiry_answer(gemel__inquiry *q, const gemel__answer *answer,
+                           const gemel__instance *instance, const gemel_graph *other,
+                           uint64_t seed);
+
+/* Emits the record with VERDICT, which HOW carries, and DETAIL. */
+void gemel__inquiry_end(gemel__inquiry *q, gemel_verdict verdict, gemel_evidence how,
+                        const char *detail);
 
 /* Tier real of an operation: its row's law (operations/law.c). */
 gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const char *name,
@@ -62,10 +121,5 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
 void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
                            const gemel_graph *other, gemel_tensor *const *values, const char *place,
                            const char *expected, const char *got, uint64_t seed);
-
-/* Emits RECORD with the models' answer; for a refutation with counterexample and replay. OTHER is
- * the second graph of a pair, or NULL. */
-void gemel__record_answer(gemel__run *run, gemel_record *record, const gemel__answer *answer,
-                          const gemel__instance *instance, const gemel_graph *other, uint64_t seed);
 
 #endif

@@ -178,7 +178,6 @@ static gemel_status aim(const gemel_graph *graph, gemel__aims *aims, gemel_error
 
 gemel_status gemel__aims_of_graphs(const gemel_graph *a, const gemel_graph *b, gemel__aims *aims,
                                    gemel_error *error) {
-  gemel_status status;
   memset(aims, 0, sizeof *aims);
   aims->n_inputs = gemel_graph_input_count(a);
   aims->inputs = gemel__alloc_array(aims->n_inputs, sizeof *aims->inputs);
@@ -186,8 +185,8 @@ gemel_status gemel__aims_of_graphs(const gemel_graph *a, const gemel_graph *b, g
     aims->n_inputs = 0;
     return gemel__no_memory(error, "values");
   }
-  status = aim(a, aims, error);
-  return status == GEMEL_OK && b != NULL ? aim(b, aims, error) : status;
+  GEMEL__TRY(aim(a, aims, error));
+  return b != NULL ? aim(b, aims, error) : GEMEL_OK;
 }
 
 void gemel__aims_clear(gemel__aims *aims) {

@@ -18,6 +18,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "base/status.h"
 #include "instances/instance.h"
 
 enum { MAX_CONTINUED = 2 }; /* results that are used further; others are just outputs */
@@ -82,15 +83,6 @@ static const struct {
   int binary; /* f takes y twice */
 } pairs[] = {{"neg", "sub", 0}, {"add", "mul", 1}, {"mul", "add", 1}, {"mul", "maximum", 1}};
 
-/* The status of the graph's builders. */
-static gemel_status refused(const gemel_graph *graph, gemel_error *error) {
-  const gemel_error *problem = gemel_graph_error(graph);
-  if (problem->status != GEMEL_OK && error != NULL) {
-    *error = *problem;
-  }
-  return problem->status;
-}
-
 /* Makes A and B from a result Y by pair WHICH. Beyond the pairs, A reads Y in two orders. */
 static void go_on(gemel_value y, size_t which, gemel_value *a, gemel_value *b) {
   if (dtype_of(y) == GEMEL_BOOL) {
@@ -116,7 +108,7 @@ static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gem
   gemel_output(b, label);
   snprintf(label, sizeof label, "s%zu", k);
   gemel_output(apply("sum", a, none), label);
-  return refused(y.graph, error);
+  return gemel__graph_status(y.graph, error);
 }
 
 /* Adds the output max(X, sum(Y)), element by element. */
@@ -125,7 +117,7 @@ static gemel_status read_again(gemel_value x, gemel_value y, gemel_error *error)
   if (!boolean) {
     gemel_output(apply("maximum", x, apply("sum", y, none)), "again");
   }
-  return refused(x.graph, error);
+  return gemel__graph_status(x.graph, error);
 }
 
 /* ---- States ---- */
@@ -231,7 +223,8 @@ static gemel_status build_inputs(struct embedding *e, int stateful, gemel__rando
   }
   add_others(e, random);
   *computed = none;
-  for (size_t k = 0; k < e->base->n_leaves && refused(e->graph, error) == GEMEL_OK; k++) {
+  for (size_t k = 0; k < e->base->n_leaves && gemel__graph_status(e->graph, error) == GEMEL_OK;
+       k++) {
     gemel_value leaf = e->in[k];
     e->in[k] = prologue(&e->base->leaves[k], leaf, random);
     if (gemel_is_null(*computed) && e->in[k].node != leaf.node &&
@@ -239,7 +232,7 @@ static gemel_status build_inputs(struct embedding *e, int stateful, gemel__rando
       *computed = e->in[k];
     }
   }
-  return refused(e->graph, error);
+  return gemel__graph_status(e->graph, error);
 }
 
 /* Uses the results. One of several may be left out, so that nothing needs it. */
@@ -247,36 +240,30 @@ static gemel_status build_outputs(struct embedding *e, gemel__random *random, ge
   size_t n_out = gemel_graph_output_count(e->base->graph), k;
   size_t left_out =
       n_out > 1 && gemel__random_chance(random, 1, 3) ? gemel__random_below(random, n_out) : n_out;
-  gemel_status status = GEMEL_OK;
   char label[24];
-  for (k = 0; k < n_out && status == GEMEL_OK; k++) {
+  for (k = 0; k < n_out; k++) {
     if (k != left_out && k < MAX_CONTINUED) {
-      status = epilogue(e->out[k], k, random, error);
+      GEMEL__TRY(epilogue(e->out[k], k, random, error));
     } else if (k != left_out) {
       snprintf(label, sizeof label, "y%zu", k);
       gemel_output(e->out[k], label);
-      status = refused(e->graph, error);
+      GEMEL__TRY(gemel__graph_status(e->graph, error));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status build(struct embedding *e, int stateful, gemel__random *random,
                           gemel_error *error) {
   gemel_value computed;
-  gemel_status status = build_inputs(e, stateful, random, &computed, error);
-  if (status == GEMEL_OK) {
-    status = gemel__graph_inline(e->graph, e->base->graph, e->in, e->out, error);
-  }
-  if (status == GEMEL_OK) {
-    status = build_outputs(e, random, error);
-  }
-  if (status == GEMEL_OK && stateful) {
+  GEMEL__TRY(build_inputs(e, stateful, random, &computed, error));
+  GEMEL__TRY(gemel__graph_inline(e->graph, e->base->graph, e->in, e->out, error));
+  GEMEL__TRY(build_outputs(e, random, error));
+  if (stateful) {
     add_updates(e, random);
-    status = refused(e->graph, error);
+    GEMEL__TRY(gemel__graph_status(e->graph, error));
   }
-  return status == GEMEL_OK && !gemel_is_null(computed) ? read_again(computed, e->out[0], error)
-                                                        : status;
+  return gemel_is_null(computed) ? GEMEL_OK : read_again(computed, e->out[0], error);
 }
 
 /* Sets the leaves: as BASE's; the leaf of a state that accumulates results may have any value. */
@@ -304,9 +291,7 @@ gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__insta
     e.out = e.in + base->n_leaves;
     status = build(&e, stateful, random, error);
   }
-  if (status == GEMEL_OK) {
-    status = gemel__instance_of_graph(embedded, e.graph, NULL, error);
-  }
+  status = status ? status : gemel__instance_of_graph(embedded, e.graph, NULL, error);
   if (status == GEMEL_OK) {
     describe_leaves(&e, embedded);
     embedded->calls = stateful ? CALLS : 0;

@@ -42,20 +42,20 @@ static gemel_status leaf_of_type(gemel_context *context, gemel_type type, gemel_
 
 static gemel_status take_leaves(gemel__instance *instance, gemel_error *error) {
   gemel_graph *graph = instance->graph;
-  gemel_status status = GEMEL_OK;
   instance->n_leaves = gemel_graph_input_count(graph);
   instance->leaves = gemel__alloc_array(instance->n_leaves, sizeof *instance->leaves);
   if (instance->leaves == NULL) {
     instance->n_leaves = 0;
     return gemel__no_memory(error, "an instance");
   }
-  for (size_t k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
-    status = leaf_of_type(gemel_graph_context(graph), gemel_value_type(gemel_graph_input(graph, k)),
-                          &instance->leaves[k], error);
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    GEMEL__TRY(leaf_of_type(gemel_graph_context(graph),
+                            gemel_value_type(gemel_graph_input(graph, k)), &instance->leaves[k],
+                            error));
     instance->leaves[k].facts = gemel__input_facts(graph, k);
     instance->leaves[k].range = gemel__range_of_facts(instance->leaves[k].facts);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 void gemel__instance_clear(gemel__instance *instance) {
@@ -68,13 +68,11 @@ void gemel__instance_clear(gemel__instance *instance) {
 
 gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *graph,
                                       const gemel_range *ranges, gemel_error *error) {
-  gemel_status status;
-  size_t k;
   memset(instance, 0, sizeof *instance);
   instance->ulp = -1;
   instance->graph = gemel_graph_ref(graph);
-  status = take_leaves(instance, error);
-  for (k = 0; k < instance->n_leaves && status == GEMEL_OK && ranges != NULL; k++) {
+  gemel_status status = take_leaves(instance, error);
+  for (size_t k = 0; k < instance->n_leaves && status == GEMEL_OK && ranges != NULL; k++) {
     instance->leaves[k].range = ranges[k];
   }
   if (status != GEMEL_OK) {
@@ -118,15 +116,31 @@ gemel_status gemel__instance_draw(gemel__instance *instance, gemel_context *cont
                                      (gemel__wanted){0, 0, 0}, random, error);
 }
 
+static gemel_status fill_sampled(gemel__instance *instance, const gemel_operation *record,
+                                 const gemel_sample *sample, gemel_error *error) {
+  const gemel__scalar_row *row = gemel__scalar_row_of(record);
+  instance->ulp = row != NULL ? row->ulp : -1;
+  instance->elementwise = (record->flags & GEMEL_OP_ELEMENTWISE) != 0;
+  instance->graph = gemel_graph_new(sample->context, error);
+  if (instance->graph == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  GEMEL__TRY(build_sample(instance->graph, record->name, sample, error));
+  GEMEL__TRY(take_leaves(instance, error));
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    instance->leaves[k].range = sample->ranges[k];
+    instance->leaves[k].low = sample->low[k];
+    instance->leaves[k].high = sample->high[k];
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_context *context,
                                          const gemel_operation *record, gemel_dtype dtype,
                                          int64_t max_elements, gemel__wanted wanted,
                                          gemel__random *random, gemel_error *error) {
   gemel_sample sample;
   gemel__sampler sampler;
-  const gemel__scalar_row *row = gemel__scalar_row_of(record);
-  gemel_status status;
-  size_t k;
   memset(instance, 0, sizeof *instance);
   memset(&sample, 0, sizeof sample);
   sample.size = sizeof sample;
@@ -143,27 +157,13 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
   if (sampler == NULL) {
     return GEMEL_DECLINED;
   }
-  status = sampler(&sample);
+  gemel_status status = sampler(&sample);
   if (status != GEMEL_OK) {
     return status == GEMEL_DECLINED
                ? status
                : gemel__fail(error, status, "the sampler of %s failed", record->name);
   }
-  instance->ulp = row != NULL ? row->ulp : -1;
-  instance->elementwise = (record->flags & GEMEL_OP_ELEMENTWISE) != 0;
-  instance->graph = gemel_graph_new(context, error);
-  if (instance->graph == NULL) {
-    return GEMEL_NO_MEMORY;
-  }
-  status = build_sample(instance->graph, record->name, &sample, error);
-  if (status == GEMEL_OK) {
-    status = take_leaves(instance, error);
-  }
-  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
-    instance->leaves[k].range = sample.ranges[k];
-    instance->leaves[k].low = sample.low[k];
-    instance->leaves[k].high = sample.high[k];
-  }
+  status = fill_sampled(instance, record, &sample, error);
   if (status != GEMEL_OK) {
     gemel__instance_clear(instance);
   }
@@ -208,7 +208,6 @@ struct gradient {
 static gemel_status copy_instance(struct gradient *g, const gemel__instance *instance,
                                   gemel_error *error) {
   size_t k, n = 0;
-  gemel_status status;
   for (k = 0; k < g->n_in; k++) {
     gemel_value input = gemel_graph_input(instance->graph, k);
     g->in[k] = gemel__input_like(g->graph, gemel_graph_input_name(instance->graph, k),
@@ -217,11 +216,9 @@ static gemel_status copy_instance(struct gradient *g, const gemel__instance *ins
       g->wrt[g->n_wrt++] = g->in[k];
     }
   }
-  status = graph_error(g->graph, error);
-  if (status == GEMEL_OK) {
-    status = gemel__graph_inline(g->graph, instance->graph, g->in, g->out, error);
-  }
-  for (k = 0; k < g->n_out && status == GEMEL_OK; k++) {
+  GEMEL__TRY(graph_error(g->graph, error));
+  GEMEL__TRY(gemel__graph_inline(g->graph, instance->graph, g->in, g->out, error));
+  for (k = 0; k < g->n_out; k++) {
     if (is_float(g->out[k]) && gemel__partial_takes_output(g->part, k)) {
       /* a cotangent is an input, so no node can produce its size */
       if (gemel__type_at(gemel_graph_context(g->graph), gemel_value_type(g->out[k]))->has_runtime) {
@@ -231,7 +228,7 @@ static gemel_status copy_instance(struct gradient *g, const gemel__instance *ins
     }
   }
   g->n_out = n;
-  return status;
+  return GEMEL_OK;
 }
 
 /* Adds a cotangent under a name that no input has: u0, or v0 in a derivative's derivative, and so
@@ -258,17 +255,17 @@ static gemel_status derive(struct gradient *g, gemel_error *error) {
   for (size_t k = 0; k < g->n_out; k++) {
     g->seeds[k] = add_seed(g, k);
   }
-  gemel_status status = graph_error(g->graph, error);
-  if (status == GEMEL_OK && g->underived) {
+  GEMEL__TRY(graph_error(g->graph, error));
+  if (g->underived) {
     memcpy(g->result, g->wrt, g->n_wrt * sizeof *g->wrt);
-  } else if (status == GEMEL_OK) {
-    status = gemel_grad(g->n_out, g->out, g->seeds, g->n_wrt, g->wrt, g->result, error);
+  } else {
+    GEMEL__TRY(gemel_grad(g->n_out, g->out, g->seeds, g->n_wrt, g->wrt, g->result, error));
   }
-  for (size_t k = 0; k < g->n_wrt && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < g->n_wrt; k++) {
     snprintf(label, sizeof label, "d%zu", k);
-    status = gemel_output(g->result[k], label);
+    GEMEL__TRY(gemel_output(g->result[k], label));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
@@ -276,12 +273,26 @@ gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__in
   return gemel__instance_gradient_part(gradient, instance, (gemel__partial){0, 0}, 0, error);
 }
 
+static gemel_status make_gradient(struct gradient *g, const gemel__instance *instance,
+                                  gemel__instance *gradient, gemel_error *error) {
+  GEMEL__TRY(copy_instance(g, instance, error));
+  if (g->n_wrt == 0 || g->n_out == 0) {
+    return GEMEL_DECLINED;
+  }
+  GEMEL__TRY(derive(g, error));
+  GEMEL__TRY(gemel__instance_of_graph(gradient, g->graph, NULL, error));
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    gradient->leaves[k] = instance->leaves[k];
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__instance_gradient_part(gemel__instance *gradient,
                                            const gemel__instance *instance, gemel__partial part,
                                            int underived, gemel_error *error) {
   struct gradient g;
-  size_t k, n;
-  gemel_status status;
+  size_t n;
+  gemel_status status = GEMEL_OK;
   gemel_value *room;
   memset(&g, 0, sizeof g);
   g.part = part;
@@ -293,30 +304,17 @@ gemel_status gemel__instance_gradient_part(gemel__instance *gradient,
   room = gemel__alloc_array(n, sizeof *room);
   g.graph = gemel_graph_new(gemel_graph_context(instance->graph), error);
   if (room == NULL || g.graph == NULL) {
-    gemel__free(room, n * sizeof *room);
-    gemel_graph_unref(g.graph);
-    return gemel__no_memory(error, "a derivative");
-  }
-  g.in = room;
-  g.wrt = room + g.n_in;
-  g.result = room + 2 * g.n_in;
-  g.out = room + 3 * g.n_in;
-  g.seeds = g.out + g.n_out;
-  status = copy_instance(&g, instance, error);
-  if (status == GEMEL_OK && (g.n_wrt == 0 || g.n_out == 0)) {
-    status = GEMEL_DECLINED;
-  }
-  if (status == GEMEL_OK) {
-    status = derive(&g, error);
+    status = gemel__no_memory(error, "a derivative");
+  } else {
+    g.in = room;
+    g.wrt = room + g.n_in;
+    g.result = room + 2 * g.n_in;
+    g.out = room + 3 * g.n_in;
+    g.seeds = g.out + g.n_out;
+    status = make_gradient(&g, instance, gradient, error);
   }
   gemel__free(room, n * sizeof *room);
-  if (status == GEMEL_OK) {
-    status = gemel__instance_of_graph(gradient, g.graph, NULL, error);
-  }
   gemel_graph_unref(g.graph);
-  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
-    gradient->leaves[k] = instance->leaves[k];
-  }
   return status;
 }
 
@@ -336,22 +334,21 @@ static gemel_status copy_rtensor(gemel__rtensor *to, const gemel__rtensor *from,
                                  gemel_error *error) {
   gemel__domain *d = from->domain;
   gemel__rtensor_clear(to);
-  gemel_status status = gemel__rtensor_init(to, d, from->dtype, from->rank, from->shape, error);
-  for (size_t i = 0; i < from->count && status == GEMEL_OK; i++) {
+  GEMEL__TRY(gemel__rtensor_init(to, d, from->dtype, from->rank, from->shape, error));
+  for (size_t i = 0; i < from->count; i++) {
     d->set(d, gemel__rtensor_at(to, i), gemel__rtensor_at(from, i));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Sets the states among INPUTS, for the next call, to their updates in OUTPUTS. */
 static gemel_status update_states(const gemel_graph *graph, const gemel__rtensor *outputs,
                                   gemel__rtensor *inputs, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < graph->n_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < graph->n_outputs; k++) {
     long state = gemel__state_called(graph, graph->output_names[k]);
-    status = state < 0 ? GEMEL_OK : copy_rtensor(&inputs[state], &outputs[k], error);
+    GEMEL__TRY(state < 0 ? GEMEL_OK : copy_rtensor(&inputs[state], &outputs[k], error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__instance_reference_by(const gemel__instance *instance, gemel__domain *d,
@@ -366,12 +363,11 @@ gemel_status gemel__instance_reference_by(const gemel__instance *instance, gemel
   gemel_status status = gemel__rtensors_read(instance->n_leaves, inputs, d, values, error);
   for (k = 0; k < gemel__instance_results(instance) && status == GEMEL_OK; k += n) {
     status = k == 0 ? GEMEL_OK : update_states(instance->graph, outputs + k - n, inputs, error);
-    if (status == GEMEL_OK) {
-      status = gemel__reference_graph(instance->graph, d, inputs, outputs + k, extra, user, error);
-    }
+    status = status ? status
+                    : gemel__reference_graph(instance->graph, d, inputs, outputs + k, extra, user,
+                                             error);
   }
-  gemel__rtensors_clear(instance->n_leaves, inputs);
-  gemel__free(inputs, instance->n_leaves * sizeof *inputs);
+  gemel__rtensors_free(instance->n_leaves, inputs);
   return status;
 }
 

@@ -151,7 +151,9 @@ gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill
                                     gemel_error *error);
 /* Fills elements of LEAF by GEMEL__FILL_LATE; indices are the last ones. */
 void gemel__leaf_fill_late(const gemel__leaf *leaf, gemel__random *random, void *data);
+/* Releases N tensors, which become NULL; and frees the array too (may be NULL). */
 void gemel__tensors_release(size_t n, gemel_tensor **tensors);
+void gemel__tensors_free(size_t n, gemel_tensor **tensors);
 
 /* The same in a new array *VALUES; NULL if that fails. Release it with gemel__values_free. */
 gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fill,

@@ -81,7 +81,6 @@ static size_t input_count(const gemel__proposal *p) {
 }
 
 static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
-  gemel_status status = GEMEL_OK;
   d->context = p->context;
   d->random = p->random;
   d->op = p->op;
@@ -98,14 +97,14 @@ static gemel_status draft_of(const gemel__proposal *p, gemel__draft *d) {
   d->n_inputs = input_count(p);
   memset(d->in, 0, d->n_inputs * sizeof *d->in);
   memset(d->attrs, 0, p->op->n_attrs * sizeof *d->attrs);
-  for (size_t k = 0; k < d->n_inputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < d->n_inputs; k++) {
     d->in[k].dtype = p->dtype;
-    status = p->known_input[k] ? take_input(d, p, k) : GEMEL_OK;
+    GEMEL__TRY(p->known_input[k] ? take_input(d, p, k) : GEMEL_OK);
   }
-  for (size_t k = 0; k < p->op->n_attrs && status == GEMEL_OK; k++) {
-    status = p->known_attr[k] ? take_attr(d, p, k) : GEMEL_OK;
+  for (size_t k = 0; k < p->op->n_attrs; k++) {
+    GEMEL__TRY(p->known_attr[k] ? take_attr(d, p, k) : GEMEL_OK);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Out of a draft ---- */
@@ -165,16 +164,12 @@ static gemel_status candidate_of(gemel__draft *d, const gemel__proposal *p,
     }
   }
   for (size_t k = 0; k < p->op->n_attrs; k++) {
-    gemel_status status;
     if (p->known_attr[k]) {
       c->attrs[k] = p->attrs[k];
       c->attrs[k].name = p->op->record.attrs[k].name;
       continue;
     }
-    status = fill_attr(d, &p->op->record.attrs[k], &d->attrs[k], c->dims[k], &c->attrs[k]);
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(fill_attr(d, &p->op->record.attrs[k], &d->attrs[k], c->dims[k], &c->attrs[k]));
   }
   return GEMEL_OK;
 }
@@ -208,23 +203,21 @@ static int too_large(const gemel__proposal *p, const struct proposal_candidate *
 static gemel_status accept(gemel__proposal *p, const struct proposal_candidate *c, int any_size,
                            gemel_error *error) {
   uint32_t given, normal;
-  size_t n_outputs = 0;
+  size_t n = c->n_inputs, n_outputs = 0;
   gemel_type outputs[GEMEL__PROPOSAL_OUTPUTS];
   gemel_status status =
       gemel__attrs_intern(p->context, p->op, p->op->n_attrs, c->attrs, &given, error);
-  if (status == GEMEL_OK) {
-    status = gemel__normal_attrs(p->context, p->op, given, c->n_inputs, c->inputs, &normal, error);
-  }
-  if (status == GEMEL_OK) {
-    status = gemel__infer(p->context, p->op, normal, c->n_inputs, c->inputs, NULL,
-                          GEMEL__PROPOSAL_OUTPUTS, &n_outputs, outputs, error);
-  }
+  status =
+      status ? status : gemel__normal_attrs(p->context, p->op, given, n, c->inputs, &normal, error);
+  status = status ? status
+                  : gemel__infer(p->context, p->op, normal, n, c->inputs, NULL,
+                                 GEMEL__PROPOSAL_OUTPUTS, &n_outputs, outputs, error);
   if (status != GEMEL_OK || n_outputs > GEMEL__PROPOSAL_OUTPUTS ||
       (!any_size && too_large(p, c, n_outputs, outputs))) {
     return status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
   }
-  p->n_inputs = c->n_inputs;
-  memcpy(p->inputs, c->inputs, c->n_inputs * sizeof *p->inputs);
+  p->n_inputs = n;
+  memcpy(p->inputs, c->inputs, n * sizeof *p->inputs);
   p->attrs_id = normal;
   if (p->op->n_attrs > 0) {
     memcpy(p->attrs, gemel__attrs_at(p->context, normal)->values,
@@ -239,14 +232,10 @@ static gemel_status try_proposer(gemel__proposal *p, gemel__proposer proposer, i
                                  gemel_error *error) {
   gemel__draft draft;
   struct proposal_candidate c;
-  gemel_status status = draft_of(p, &draft);
-  if (status == GEMEL_OK) {
-    status = proposer(&draft);
-  }
-  if (status == GEMEL_OK) {
-    status = candidate_of(&draft, p, &c);
-  }
-  return status == GEMEL_OK ? accept(p, &c, any_size, error) : status;
+  GEMEL__TRY(draft_of(p, &draft));
+  GEMEL__TRY(proposer(&draft));
+  GEMEL__TRY(candidate_of(&draft, p, &c));
+  return accept(p, &c, any_size, error);
 }
 
 /* ---- By sampler ---- */
@@ -290,11 +279,9 @@ static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *e
   sample.dtype = p->dtype;
   sample.max_elements = p->max_elements > 0 ? p->max_elements : DEFAULT_ELEMENTS;
   sample.data = p->op->record.data;
-  gemel_status status = sampler(&sample);
-  if (status == GEMEL_OK) {
-    status = merge_sample(p, &sample, &c);
-  }
-  return status == GEMEL_OK ? accept(p, &c, any_size, error) : status;
+  GEMEL__TRY(sampler(&sample));
+  GEMEL__TRY(merge_sample(p, &sample, &c));
+  return accept(p, &c, any_size, error);
 }
 
 gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {

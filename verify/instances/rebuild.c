@@ -7,6 +7,7 @@
 #include "instances/rebuild.h"
 
 #include <string.h>
+#include "base/status.h"
 #include "core/alloc.h"
 
 struct rebuilding {
@@ -95,10 +96,9 @@ static gemel_status apply_node(struct rebuilding *b, size_t node, gemel_error *e
 }
 
 static gemel_status fill(struct rebuilding *b, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
   mark_live(b);
   add_inputs(b);
-  for (size_t k = 0; k < b->n && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < b->n; k++) {
     gemel__edit edit = edit_of(b, k);
     if (!b->live[k] || gemel__node_at(b->r->from, (uint32_t)k)->op == GEMEL__OP_input) {
       if (edit.kind == GEMEL__EDIT_LEAF && b->live[k]) {
@@ -107,21 +107,15 @@ static gemel_status fill(struct rebuilding *b, gemel_error *error) {
       continue;
     }
     if (edit.kind == GEMEL__EDIT_KEEP) {
-      status = apply_node(b, k, error);
+      GEMEL__TRY(apply_node(b, k, error));
     } else {
       b->map[k] = edit.kind == GEMEL__EDIT_LEAF ? b->leaves[edit.leaf] : mapped(b, edit.value);
     }
   }
-  for (size_t k = 0; k < b->r->n_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < b->r->n_outputs; k++) {
     gemel_output(mapped(b, b->r->outputs[k]), b->r->output_names[k]);
   }
-  if (status == GEMEL_OK && gemel_graph_error(b->into)->status != GEMEL_OK) {
-    status = gemel_graph_error(b->into)->status;
-    if (error != NULL) {
-      *error = *gemel_graph_error(b->into);
-    }
-  }
-  return status;
+  return gemel__graph_status(b->into, error);
 }
 
 gemel_graph *gemel__rebuild_graph(const gemel__rebuild *rebuild, gemel_error *error) {

@@ -44,9 +44,7 @@ static gemel_status try_smaller(gemel__instance *instance, gemel_tensor ***value
     return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
   }
   status = gemel__values_draw(&small, fill, trial->random, &drawn, NULL);
-  if (status == GEMEL_OK) {
-    status = still_refuted(&small, drawn, check, trial, outcome, refuted);
-  }
+  status = status ? status : still_refuted(&small, drawn, check, trial, outcome, refuted);
   if (*refuted) {
     gemel__values_free(instance, *values);
     gemel__instance_clear(instance);

@@ -19,6 +19,13 @@ void gemel__tensors_release(size_t n, gemel_tensor **tensors) {
   }
 }
 
+void gemel__tensors_free(size_t n, gemel_tensor **tensors) {
+  if (tensors != NULL) {
+    gemel__tensors_release(n, tensors);
+    gemel__free(tensors, n * sizeof *tensors);
+  }
+}
+
 static int is_float(const gemel__leaf *leaf) {
   return gemel__is_float(leaf->dtype);
 }
@@ -259,29 +266,36 @@ gemel_status gemel__instance_values(const gemel__instance *instance, gemel__fill
   return gemel__instance_points(instance, fill, NULL, 0, random, values, error);
 }
 
+static gemel_status fill_leaves(const gemel__instance *instance, gemel__fill fill,
+                                gemel__points *points, gemel__random *random, gemel_tensor **values,
+                                gemel_error *error) {
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    int is_usual = k > 0 && is_end(fill) && gemel__random_chance(random, 1, 2);
+    values[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
+    if (values[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    GEMEL__TRY(fill_leaf(leaf, is_usual ? GEMEL__FILL_INTEGERS : fill, random,
+                         instance->elementwise, points, gemel_tensor_data(values[k]), error));
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill fill,
                                     const double *constants, size_t n_constants,
                                     gemel__random *random, gemel_tensor **values,
                                     gemel_error *error) {
   gemel__points points = {0};
   gemel_status status = GEMEL_OK;
-  size_t k;
-  for (k = 0; k < n_constants && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < n_constants && status == GEMEL_OK; k++) {
     if (gemel__points_add_constant(&points, constants[k]) != 0) {
       status = gemel__no_memory(error, "constants");
     }
   }
   memset(values, 0, instance->n_leaves * sizeof *values);
   gemel__points_begin(&points, random);
-  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
-    const gemel__leaf *leaf = &instance->leaves[k];
-    int is_usual = k > 0 && is_end(fill) && gemel__random_chance(random, 1, 2);
-    values[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
-    status = values[k] == NULL
-                 ? GEMEL_NO_MEMORY
-                 : fill_leaf(leaf, is_usual ? GEMEL__FILL_INTEGERS : fill, random,
-                             instance->elementwise, &points, gemel_tensor_data(values[k]), error);
-  }
+  status = status ? status : fill_leaves(instance, fill, &points, random, values, error);
   gemel__points_clear(&points);
   if (status == GEMEL_OK && fill == GEMEL__FILL_MEETING) {
     gemel__meeting meeting = gemel__meeting_of(instance, gemel__random_bits(random) >> 16);
@@ -297,11 +311,11 @@ gemel_status gemel__values_around(const gemel__instance *instance, gemel__fill f
                                   const double *constants, size_t n_constants,
                                   gemel__random *random, gemel_tensor ***values,
                                   gemel_error *error) {
-  gemel_status status;
   *values = gemel__alloc_array(instance->n_leaves, sizeof **values);
-  status = *values == NULL ? gemel__no_memory(error, "values")
-                           : gemel__instance_points(instance, fill, constants, n_constants, random,
-                                                    *values, error);
+  gemel_status status =
+      *values == NULL
+          ? gemel__no_memory(error, "values")
+          : gemel__instance_points(instance, fill, constants, n_constants, random, *values, error);
   if (status != GEMEL_OK) {
     gemel__free(*values, instance->n_leaves * sizeof **values);
     *values = NULL;
@@ -315,10 +329,7 @@ gemel_status gemel__values_draw(const gemel__instance *instance, gemel__fill fil
 }
 
 void gemel__values_free(const gemel__instance *instance, gemel_tensor **values) {
-  if (values != NULL) {
-    gemel__tensors_release(instance->n_leaves, values);
-    gemel__free(values, instance->n_leaves * sizeof *values);
-  }
+  gemel__tensors_free(instance->n_leaves, values);
 }
 
 gemel_tensor **gemel__values_copy(const gemel__instance *instance, gemel_tensor *const *values,

@@ -134,17 +134,14 @@ static gemel_status build(gemel_graph *graph, const gemel__instance *base, gemel
                           gemel__random *random, gemel_tensor *const *given, gemel_tensor **stored,
                           gemel_error *error) {
   gemel_value *in = values, *out = values + base->n_leaves;
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < base->n_leaves && status == GEMEL_OK; k++) {
-    status = add_input(graph, base, k, random, given[k], &stored[k], &in[k], error);
+  for (size_t k = 0; k < base->n_leaves; k++) {
+    GEMEL__TRY(add_input(graph, base, k, random, given[k], &stored[k], &in[k], error));
   }
-  if (status == GEMEL_OK) {
-    status = gemel__graph_inline(graph, base->graph, in, out, error);
+  GEMEL__TRY(gemel__graph_inline(graph, base->graph, in, out, error));
+  for (size_t k = 0; k < gemel_graph_output_count(base->graph); k++) {
+    GEMEL__TRY(gemel_output(out[k], gemel_graph_output_name(base->graph, k)));
   }
-  for (size_t k = 0; k < gemel_graph_output_count(base->graph) && status == GEMEL_OK; k++) {
-    status = gemel_output(out[k], gemel_graph_output_name(base->graph, k));
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__instance_in_views(gemel__instance *made, const gemel__instance *base,
@@ -153,15 +150,12 @@ gemel_status gemel__instance_in_views(gemel__instance *made, const gemel__instan
   size_t n = base->n_leaves + gemel_graph_output_count(base->graph);
   gemel_graph *graph = gemel_graph_new(gemel_graph_context(base->graph), error);
   gemel_value *values = gemel__alloc_array(n, sizeof *values);
-  gemel_status status;
   memset(made, 0, sizeof *made);
   *stored = gemel__alloc_array(base->n_leaves, sizeof **stored);
-  status = graph == NULL || values == NULL || *stored == NULL
-               ? gemel__no_memory(error, "an instance")
-               : build(graph, base, values, random, given, *stored, error);
-  if (status == GEMEL_OK) {
-    status = gemel__instance_of_graph(made, graph, NULL, error);
-  }
+  gemel_status status = graph == NULL || values == NULL || *stored == NULL
+                            ? gemel__no_memory(error, "an instance")
+                            : build(graph, base, values, random, given, *stored, error);
+  status = status ? status : gemel__instance_of_graph(made, graph, NULL, error);
   if (status != GEMEL_OK) {
     gemel__values_free(base, *stored);
     *stored = NULL;

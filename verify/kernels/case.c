@@ -42,17 +42,15 @@ static gemel_status evaluate_attr(gemel_context *context, gemel__kernel_case *c,
 
 static gemel_status take_attrs(gemel__kernel_case *c, gemel_context *context,
                                const struct gemel__attrs *attrs) {
-  gemel_status status = GEMEL_OK;
-  size_t k;
   if (attrs->count > sizeof c->attrs / sizeof *c->attrs) {
     return GEMEL_DECLINED;
   }
   c->n_attrs = attrs->count;
-  for (k = 0; k < attrs->count && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < attrs->count; k++) {
     c->attrs[k] = attrs->values[k];
-    status = evaluate_attr(context, c, &c->attrs[k]);
+    GEMEL__TRY(evaluate_attr(context, c, &c->attrs[k]));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status take_outputs(gemel__kernel_case *c, const gemel_graph *graph) {
@@ -71,8 +69,6 @@ gemel_status gemel__kernel_case_init(gemel__kernel_case *c, const gemel__instanc
   gemel_graph *graph = instance->graph;
   gemel_context *context = gemel_graph_context(graph);
   uint32_t node = gemel_graph_output(graph, 0).node;
-  gemel_status status;
-  size_t k;
   memset(c, 0, sizeof *c);
   c->kernel = kernel;
   c->record = &gemel__node_op(graph, node)->record;
@@ -82,12 +78,12 @@ gemel_status gemel__kernel_case_init(gemel__kernel_case *c, const gemel__instanc
   if (c->n_in > GEMEL_SAMPLE_MAX_INPUTS || c->n_out > GEMEL_SAMPLE_MAX_INPUTS) {
     return GEMEL_DECLINED;
   }
-  for (k = 0; k < c->n_in; k++) {
+  for (size_t k = 0; k < c->n_in; k++) {
     c->in[k] = instance->leaves[k];
     c->values[k] = values != NULL ? gemel_tensor_data(values[k]) : NULL;
   }
-  status = take_attrs(c, context, gemel__attrs_at(context, gemel__node_at(graph, node)->attrs));
-  return status == GEMEL_OK ? take_outputs(c, graph) : status;
+  GEMEL__TRY(take_attrs(c, context, gemel__attrs_at(context, gemel__node_at(graph, node)->attrs)));
+  return take_outputs(c, graph);
 }
 
 /* ---- Results ---- */

@@ -252,47 +252,58 @@ static gemel_status count(const struct kernel_job *job, gemel__kernel_trial *tri
 /* Makes tensors of the results that differ from all earlier ones. */
 static gemel_status collect(const struct kernel_job *job, gemel__kernel_results *results,
                             gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  int v;
-  for (v = 0; v < GEMEL__KERNEL_VARIANTS && status == GEMEL_OK; v++) {
+  for (int v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
     const struct tried *t = &job->shared->tried[v];
     if (t->status == GEMEL_OK && t->as < 0) {
-      status =
-          gemel__kernel_case_tensors(job->c, row_of(job, v), results->outputs[results->n], error);
-      if (status == GEMEL_OK) {
-        results->variants[results->n] = v;
-        results->names[results->n++] = gemel__kernel_variants[v].name;
-      }
+      GEMEL__TRY(
+          gemel__kernel_case_tensors(job->c, row_of(job, v), results->outputs[results->n], error));
+      results->variants[results->n] = v;
+      results->names[results->n++] = gemel__kernel_variants[v].name;
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status conclude(const struct kernel_job *job, gemel__kernel_trial *trial,
                              const gemel__end *end, gemel__kernel_results *results,
                              gemel__outcome *outcome, gemel_error *error) {
   const struct tried *t = job->shared->tried;
-  gemel_status status;
-  int v;
   if (!end->good) {
     trial->hung |= end->hung;
     refute_call(job->c, job->shared->report.doing, job->seed, end->text, outcome);
     return GEMEL_OK;
   }
-  for (v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
+  for (int v = 0; v < GEMEL__KERNEL_VARIANTS; v++) {
     if (t[v].status != GEMEL_OK && t[v].status != GEMEL_DECLINED) {
       refute_call(job->c, v, job->seed, t[v].text, outcome);
       return GEMEL_OK;
     }
   }
-  status = count(job, trial);
-  if (status == GEMEL_OK) {
-    status = collect(job, results, error);
+  GEMEL__TRY(count(job, trial));
+  GEMEL__TRY(collect(job, results, error));
+  hold_together(job, &results->apart);
+  return GEMEL_OK;
+}
+
+/* Runs the job's case, which RESULTS own from now on. */
+static gemel_status run_case(struct kernel_job *job, gemel__kernel_case *c,
+                             gemel__kernel_trial *trial, gemel__kernel_results *results,
+                             gemel__outcome *outcome, gemel_error *error) {
+  double started = gemel__clock();
+  gemel__end end;
+  results->c = c;
+  results->n_out = c->n_out;
+  results->seed = job->seed;
+  results->memory_bytes = sizeof(struct kernel_shared) + GEMEL__KERNEL_VARIANTS * c->out_bytes;
+  results->memory = job->shared = gemel__process_memory(results->memory_bytes);
+  if (job->shared == NULL) {
+    return gemel__no_memory(error, "a kernel's results");
   }
-  if (status == GEMEL_OK) {
-    hold_together(job, &results->apart);
-  }
-  return status;
+  gemel_status status = gemel__process_run(try_all, job, &job->shared->report, trial->seconds,
+                                           trial->in_process, &end, error);
+  trial->slow |= gemel__clock() - started > SLOW_SECONDS;
+  GEMEL__TRY(status);
+  return conclude(job, trial, &end, results, outcome, error);
 }
 
 gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_trial *trial,
@@ -301,36 +312,18 @@ gemel_status gemel__kernel_run(const gemel__instance *instance, gemel__kernel_tr
                                gemel_error *error) {
   gemel__kernel_case *c = gemel__alloc(sizeof *c);
   struct kernel_job job = {c, NULL, gemel__random_bits(random), wanted_variants(trial)};
-  double started = gemel__clock();
-  gemel__end end;
-  gemel_status status;
   memset(results, 0, sizeof *results);
   if (c == NULL) {
     return gemel__no_memory(error, "a kernel's call");
   }
-  status = trial->hung || (trial->narrowing && trial->slow)
-               ? GEMEL_DECLINED
-               : gemel__kernel_case_init(c, instance, trial->kernel, values);
-  if (status == GEMEL_OK) {
-    results->c = c;
-    results->n_out = c->n_out;
-    results->seed = job.seed;
-    results->memory_bytes = sizeof(struct kernel_shared) + GEMEL__KERNEL_VARIANTS * c->out_bytes;
-    results->memory = job.shared = gemel__process_memory(results->memory_bytes);
-    status = job.shared == NULL ? gemel__no_memory(error, "a kernel's results") : GEMEL_OK;
-  }
-  if (status == GEMEL_OK) {
-    status = gemel__process_run(try_all, &job, &job.shared->report, trial->seconds,
-                                trial->in_process, &end, error);
-    trial->slow |= gemel__clock() - started > SLOW_SECONDS;
-  }
-  if (status == GEMEL_OK) {
-    status = conclude(&job, trial, &end, results, outcome, error);
-  }
-  if (results->c == NULL) {
+  gemel_status status = trial->hung || (trial->narrowing && trial->slow)
+                            ? GEMEL_DECLINED
+                            : gemel__kernel_case_init(c, instance, trial->kernel, values);
+  if (status != GEMEL_OK) {
     gemel__free(c, sizeof *c);
+    return status;
   }
-  return status;
+  return run_case(&job, c, trial, results, outcome, error);
 }
 
 void gemel__kernel_results_clear(gemel__kernel_results *results) {

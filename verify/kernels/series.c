@@ -465,14 +465,12 @@ static gemel_status judge_row(const struct series *s, gemel__series_case *one, i
                               int row, const char *as, const gemel__trial *trial,
                               gemel__check check, gemel__outcome *outcome, gemel_error *error) {
   gemel_tensor *outputs[GEMEL_SAMPLE_MAX_INPUTS];
-  gemel_status status = gemel__kernel_case_tensors(&s->cases[c], row_at(s, row), outputs, error);
-  if (status == GEMEL_OK) {
-    trial->kernel->given = outputs;
-    trial->kernel->given_as = as;
-    status = check(&one->instance, one->values[set], trial, outcome, error);
-    trial->kernel->given = NULL;
-    gemel__tensors_release(s->cases[c].n_out, outputs);
-  }
+  GEMEL__TRY(gemel__kernel_case_tensors(&s->cases[c], row_at(s, row), outputs, error));
+  trial->kernel->given = outputs;
+  trial->kernel->given_as = as;
+  gemel_status status = check(&one->instance, one->values[set], trial, outcome, error);
+  trial->kernel->given = NULL;
+  gemel__tensors_release(s->cases[c].n_out, outputs);
   return status;
 }
 
@@ -488,8 +486,6 @@ static gemel_status judge(const struct series *s, gemel__series_case *cases,
                           const gemel__trial *trial, gemel__check check, const gemel__end *ended,
                           size_t *guilty, int *set, gemel__outcome *outcome, gemel_error *error) {
   const struct series_shared *shared = s->shared;
-  gemel_status status = GEMEL_OK;
-  size_t c;
   *guilty = 0;
   *set = 0;
   if (!ended->good) {
@@ -502,39 +498,35 @@ static gemel_status judge(const struct series *s, gemel__series_case *cases,
   if (!any_usable(s)) {
     return GEMEL_DECLINED;
   }
-  for (c = 0; c < s->n && status == GEMEL_OK && !outcome->refuted; c++) {
-    for (*set = 0; *set < SETS && shared->usable[c] && status == GEMEL_OK; ++*set) {
+  for (size_t c = 0; c < s->n; c++) {
+    for (*set = 0; *set < SETS && shared->usable[c]; ++*set) {
       *guilty = c;
-      status = judge_row(s, &cases[c], (int)c, *set, (int)c * SETS + *set, "first of many calls",
-                         trial, check, outcome, error);
+      GEMEL__TRY(judge_row(s, &cases[c], (int)c, *set, (int)c * SETS + *set, "first of many calls",
+                           trial, check, outcome, error));
       if (outcome->refuted) {
-        return status;
+        return GEMEL_OK;
       }
     }
   }
-  if (status == GEMEL_OK && shared->wrong.found) {
+  if (shared->wrong.found) {
     *guilty = (size_t)shared->wrong.c;
     *set = shared->wrong.set;
     refute(s, &shared->wrong, &strict, outcome);
-  } else if (status == GEMEL_OK && shared->suspect.found) {
+  } else if (shared->suspect.found) {
     *guilty = (size_t)shared->suspect.c;
     *set = shared->suspect.set;
-    status = judge_row(s, &cases[*guilty], shared->suspect.c, *set, SUSPECT_ROW, loose.name, trial,
-                       check, outcome, error);
+    GEMEL__TRY(judge_row(s, &cases[*guilty], shared->suspect.c, *set, SUSPECT_ROW, loose.name,
+                         trial, check, outcome, error));
   }
   *set = *set < SETS ? *set : 0;
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status set_up(struct series *s, gemel__series_case *cases, const gemel_kernel *kernel,
                            gemel_error *error) {
-  size_t c;
-  for (c = 0; c < s->n; c++) {
-    gemel_status status =
-        gemel__kernel_case_init(&s->cases[c], &cases[c].instance, kernel, cases[c].values[0]);
-    if (status != GEMEL_OK) {
-      return status;
-    }
+  for (size_t c = 0; c < s->n; c++) {
+    GEMEL__TRY(
+        gemel__kernel_case_init(&s->cases[c], &cases[c].instance, kernel, cases[c].values[0]));
     s->row_bytes = s->cases[c].out_bytes > s->row_bytes ? s->cases[c].out_bytes : s->row_bytes;
   }
   s->shared = gemel__process_memory(sizeof *s->shared + ROWS * s->row_bytes);
@@ -550,14 +542,12 @@ gemel_status gemel__kernel_series(size_t n, gemel__series_case *cases, const gem
                      .in_process = trial->kernel->in_process,
                      .seed = gemel__random_bits(trial->random)};
   gemel__end ended;
-  gemel_status status;
-  size_t c, k, j;
   s.cases = gemel__alloc_array(CASES, sizeof *s.cases);
-  status = s.cases == NULL ? gemel__no_memory(error, "many calls of a kernel")
-                           : set_up(&s, cases, trial->kernel->kernel, error);
-  for (c = 0; c < n; c++) {
-    for (j = 0; j < SETS; j++) {
-      for (k = 0; k < cases[c].instance.n_leaves && k < GEMEL_SAMPLE_MAX_INPUTS; k++) {
+  gemel_status status = s.cases == NULL ? gemel__no_memory(error, "many calls of a kernel")
+                                        : set_up(&s, cases, trial->kernel->kernel, error);
+  for (size_t c = 0; c < n; c++) {
+    for (size_t j = 0; j < SETS; j++) {
+      for (size_t k = 0; k < cases[c].instance.n_leaves && k < GEMEL_SAMPLE_MAX_INPUTS; k++) {
         values[c][j][k] = gemel_tensor_data(cases[c].values[j][k]);
       }
     }
@@ -567,9 +557,7 @@ gemel_status gemel__kernel_series(size_t n, gemel__series_case *cases, const gem
                                 s.in_process, &ended, error);
     trial->kernel->offers.calls += s.shared->report.runs;
   }
-  if (status == GEMEL_OK) {
-    status = judge(&s, cases, trial, check, &ended, guilty, set, outcome, error);
-  }
+  status = status ? status : judge(&s, cases, trial, check, &ended, guilty, set, outcome, error);
   gemel__process_memory_free(s.shared, sizeof *s.shared + ROWS * s.row_bytes);
   gemel__free(s.cases, CASES * sizeof *s.cases);
   return status;

@@ -125,24 +125,20 @@ static gemel_status make_smaller(const struct shrinking *s, const struct axes *a
   gemel_status status = graph != NULL ? build(s, a, length, graph) : GEMEL_NO_MEMORY;
   memset(small, 0, sizeof *small);
   *values = NULL;
-  if (status == GEMEL_OK) {
-    status = gemel__instance_of_graph(small, graph, NULL, NULL);
-  }
+  status = status ? status : gemel__instance_of_graph(small, graph, NULL, NULL);
   gemel_graph_unref(graph);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(status);
   small->elementwise = from->elementwise;
   small->ulp = from->ulp;
   for (size_t k = 0; k < from->n_leaves; k++) {
     small->leaves[k].range = from->leaves[k].range;
   }
-  status = gemel__values_draw(small, GEMEL__FILL_INTEGERS, &random, values, NULL);
-  for (size_t k = 0; k < from->n_leaves && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__values_draw(small, GEMEL__FILL_INTEGERS, &random, values, NULL));
+  for (size_t k = 0; k < from->n_leaves; k++) {
     copy_part(&from->leaves[k], gemel_tensor_data((*s->values)[k]), &small->leaves[k],
               gemel_tensor_data((*values)[k]), last);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Trying ---- */
@@ -157,9 +153,7 @@ static gemel_status try_part(struct shrinking *s, const struct axes *a, int64_t 
   gemel_status status = make_smaller(s, a, length, last, &small, &values);
   memset(&outcome, 0, sizeof outcome);
   s->tries++;
-  if (status == GEMEL_OK) {
-    status = s->check(&small, values, s->trial, &outcome, NULL);
-  }
+  status = status ? status : s->check(&small, values, s->trial, &outcome, NULL);
   *refuted = status == GEMEL_OK && outcome.refuted;
   if (*refuted) {
     gemel__values_free(s->instance, *s->values);
@@ -176,8 +170,8 @@ static gemel_status try_part(struct shrinking *s, const struct axes *a, int64_t 
 
 static gemel_status try_length(struct shrinking *s, const struct axes *a, int64_t length,
                                int *refuted) {
-  gemel_status status = try_part(s, a, length, 0, refuted);
-  return status == GEMEL_OK && !*refuted ? try_part(s, a, length, 1, refuted) : status;
+  GEMEL__TRY(try_part(s, a, length, 0, refuted));
+  return *refuted ? GEMEL_OK : try_part(s, a, length, 1, refuted);
 }
 
 static int goes_on(const struct shrinking *s) {
@@ -198,43 +192,41 @@ static int64_t candidate(size_t k, int64_t size) {
 
 static gemel_status shorten(struct shrinking *s, struct axes a) {
   int64_t low = 0, high = a.size, length;
-  gemel_status status = GEMEL_OK;
   int refuted = 0;
-  for (size_t k = 0; !refuted && status == GEMEL_OK && goes_on(s); k++) {
+  for (size_t k = 0; !refuted && goes_on(s); k++) {
     length = candidate(k, high);
     if (length == 0 && k > RESTS) {
       break;
     }
     if (length > low && length < high) {
-      status = try_length(s, &a, length, &refuted);
+      GEMEL__TRY(try_length(s, &a, length, &refuted));
       *(refuted ? &high : &low) = length;
     }
   }
-  for (int64_t step = REST / 2; step > 1 && status == GEMEL_OK; step /= 2) {
-    for (refuted = 1; refuted && high - step > low && status == GEMEL_OK && goes_on(s);) {
+  for (int64_t step = REST / 2; step > 1; step /= 2) {
+    for (refuted = 1; refuted && high - step > low && goes_on(s);) {
       a.size = high;
-      status = try_length(s, &a, high - step, &refuted);
+      GEMEL__TRY(try_length(s, &a, high - step, &refuted));
       high -= refuted ? step : 0;
     }
   }
-  for (int k = 0; k < BISECTIONS && high - low > 1 && status == GEMEL_OK && goes_on(s); k++) {
+  for (int k = 0; k < BISECTIONS && high - low > 1 && goes_on(s); k++) {
     a.size = high;
     length = low + (high - low) / 2;
-    status = try_length(s, &a, length, &refuted);
+    GEMEL__TRY(try_length(s, &a, length, &refuted));
     *(refuted ? &high : &low) = length;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status shorten_all(struct shrinking *s, int alone) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < s->instance->n_leaves && status == GEMEL_OK; k++) {
-    for (int i = 0; i < s->instance->leaves[k].rank && status == GEMEL_OK; i++) {
+  for (size_t k = 0; k < s->instance->n_leaves; k++) {
+    for (int i = 0; i < s->instance->leaves[k].rank; i++) {
       struct axes a = {s->instance->leaves[k].shape[i], alone ? k : SIZE_MAX, i};
-      status = a.size > 1 ? shorten(s, a) : GEMEL_OK;
+      GEMEL__TRY(a.size > 1 ? shorten(s, a) : GEMEL_OK);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__kernel_shrink(gemel__instance *instance, gemel_tensor ***values,
@@ -245,9 +237,7 @@ gemel_status gemel__kernel_shrink(gemel__instance *instance, gemel_tensor ***val
   gemel__kernel_narrow(trial->kernel, outcome);
   for (int round = 0; round < ROUNDS && status == GEMEL_OK && can_shorten(instance); round++) {
     status = shorten_all(&s, 0);
-    if (status == GEMEL_OK) {
-      status = shorten_all(&s, 1);
-    }
+    status = status ? status : shorten_all(&s, 1);
   }
   return status == GEMEL_OK ? status : gemel__no_memory(error, "a counterexample");
 }

@@ -139,9 +139,7 @@ static int probe(struct drive *v) {
   s->o->watcher = v;
   gemel_status status = gemel__rtensors_read(n, v->inputs, &s->o->domain, v->point, &problem);
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
-  if (status == GEMEL_OK) {
-    status = side->evaluate(side, &s->o->domain, v->inputs, s->results, &problem);
-  }
+  status = status ? status : side->evaluate(side, &s->o->domain, v->inputs, s->results, &problem);
   s->o->domain.observer = observer;
   s->o->watch = NULL;
   v->failed |= status == GEMEL_NO_MEMORY;
@@ -417,21 +415,13 @@ static void count_numbers(struct drive *v, struct coordinate *numbers) {
 
 static gemel_status run_passes(struct drive *v, long double *values) {
   gemel__models *s = v->s;
-  gemel_status status = GEMEL_OK;
-  for (size_t pass = 0;
-       pass < PASSES + 2 && v->budget > 0 && !v->witness && !v->failed && status == GEMEL_OK;
-       pass++) {
-    status = gemel__values_around(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
-                                  s->q->n_constants, &s->random, &v->point, v->error);
-    if (status == GEMEL_OK) {
-      run_pass(v, pass, values);
-    }
+  for (size_t pass = 0; pass < PASSES + 2 && v->budget > 0 && !v->witness && !v->failed; pass++) {
+    GEMEL__TRY(gemel__values_around(s->q->leaves, GEMEL__FILL_POINTS, s->q->constants,
+                                    s->q->n_constants, &s->random, &v->point, v->error));
+    run_pass(v, pass, values);
     gemel__values_free(s->q->leaves, v->point);
   }
-  if (v->failed) {
-    return gemel__no_memory(v->error, "a search");
-  }
-  return status == GEMEL_OK ? v->status : status;
+  return v->failed ? gemel__no_memory(v->error, "a search") : v->status;
 }
 
 gemel_status gemel__models_drive(gemel__models *s, gemel_error *error) {
@@ -458,13 +448,12 @@ gemel_status gemel__models_drive(gemel__models *s, gemel_error *error) {
   } else {
     count_numbers(&v, v.numbers);
     status = run_passes(&v, values);
-    gemel__rtensors_clear(n, v.inputs);
   }
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
   gemel__free(v.signs, v.capacity * sizeof *v.signs);
   gemel__free(v.numbers, room * sizeof *v.numbers);
   gemel__free(v.moved, room * sizeof *v.moved);
-  gemel__free(v.inputs, n * sizeof *v.inputs);
+  gemel__rtensors_free(n, v.inputs);
   gemel__free(values, room * sizeof *values);
   return status;
 }

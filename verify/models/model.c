@@ -34,17 +34,16 @@ enum { SIGNS = 12 };
 static gemel_status evaluate_sides(gemel__models *s, gemel__domain *d, const gemel__rtensor *inputs,
                                    void (*before)(gemel__models *s, int side), gemel_error *error) {
   const gemel__model_side *sides[2] = {s->q->left, s->q->right};
-  gemel_status status = gemel__tick(s->q->ticker);
-  int k;
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
-  for (k = 0; k < 2 && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__tick(s->q->ticker));
+  for (int k = 0; k < 2; k++) {
     if (before != NULL) {
       before(s, k);
     }
-    status =
-        sides[k]->evaluate(sides[k], d, inputs, s->results + (size_t)k * s->q->n_outputs, error);
+    GEMEL__TRY(
+        sides[k]->evaluate(sides[k], d, inputs, s->results + (size_t)k * s->q->n_outputs, error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static void record_side(gemel__models *s, int side) {
@@ -80,12 +79,9 @@ static gemel_status evaluate_point(gemel__models *s, gemel_tensor *const *values
   do {
     s->o->undecided = 0;
     status = gemel__rtensors_read(n, inputs, &s->o->domain, values, error);
-    if (status == GEMEL_OK) {
-      status = evaluate_ordered(s, inputs, error);
-    }
+    status = status ? status : evaluate_ordered(s, inputs, error);
   } while (status == GEMEL_OK && s->o->undecided > 0 && gemel__ordered_raise(s->o));
-  gemel__rtensors_clear(n, inputs);
-  gemel__free(inputs, n * sizeof *inputs);
+  gemel__rtensors_free(n, inputs);
   return status;
 }
 
@@ -162,22 +158,18 @@ static gemel_status evaluate_signs(gemel__models *s, gemel_tensor *const *point,
   gemel__rtensor *inputs = gemel__alloc_array(in->n_leaves, sizeof *inputs);
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status = GEMEL_OK;
-  size_t k;
   if (inputs == NULL) {
     return gemel__no_memory(error, "a point");
   }
   gemel__ordered_intervals(s->o, 1);
   s->o->precision = 128;
-  for (k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
     status = whole_input(s, k, point, whole, &inputs[k], &problem);
   }
-  if (status == GEMEL_OK) {
-    status = evaluate_ordered(s, inputs, &problem);
-  }
+  status = status ? status : evaluate_ordered(s, inputs, &problem);
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
   gemel__ordered_intervals(s->o, 0);
-  gemel__rtensors_clear(in->n_leaves, inputs);
-  gemel__free(inputs, in->n_leaves * sizeof *inputs);
+  gemel__rtensors_free(in->n_leaves, inputs);
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a point") : GEMEL_OK;
 }
 
@@ -300,16 +292,15 @@ static gemel__field_leaf leaf_kind(gemel_range range) {
 static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, int signs,
                                  gemel__rtensor *inputs, gemel_error *error) {
   const gemel__instance *in = s->q->leaves;
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < in->n_leaves; k++) {
     const gemel__leaf *leaf = &in->leaves[k];
     gemel_view view = gemel_tensor_view(point[k]);
     if (!gemel__is_float(leaf->dtype) || leaf->range == GEMEL_RANGE_INDEX) {
-      status = gemel__rtensor_from_view(&inputs[k], s->f, &view, error);
+      GEMEL__TRY(gemel__rtensor_from_view(&inputs[k], s->f, &view, error));
       continue;
     }
-    status = gemel__rtensor_init(&inputs[k], s->f, view.dtype, view.rank, view.shape, error);
-    for (size_t i = 0; status == GEMEL_OK && i < leaf->count; i++) {
+    GEMEL__TRY(gemel__rtensor_init(&inputs[k], s->f, view.dtype, view.rank, view.shape, error));
+    for (size_t i = 0; i < leaf->count; i++) {
       gemel__field_leaf kind = leaf_kind(leaf->range);
       if (signs && kind == GEMEL__LEAF_ANY) {
         double x = gemel__decode(leaf->dtype, gemel__tensor_element(point[k], i));
@@ -318,12 +309,19 @@ static gemel_status field_inputs(gemel__models *s, gemel_tensor *const *point, i
       gemel__field_random(s->f, gemel__rtensor_at(&inputs[k], i), kind);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static void force_side(gemel__models *s, int side) {
   gemel__tape_rewind(&s->tapes[side]);
   gemel__field_force(s->f, &s->tapes[side]);
+}
+
+static gemel_status run_field(gemel__models *s, gemel_tensor *const *point, int forced,
+                              gemel__rtensor *inputs, gemel_error *error) {
+  GEMEL__TRY(gemel__field_trial(s->f, gemel__random_bits(&s->random), error));
+  GEMEL__TRY(field_inputs(s, point, forced, inputs, error));
+  return evaluate_sides(s, s->f, inputs, forced ? force_side : NULL, error);
 }
 
 /* One evaluation in F; FORCED: with the decisions on the tapes. *RESULT as field_agrees. The domain
@@ -332,21 +330,13 @@ static gemel_status field_trial(gemel__models *s, gemel_tensor *const *point, in
                                 int *result, gemel_error *error) {
   size_t n = s->q->leaves->n_leaves;
   gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
-  gemel_status status;
   if (inputs == NULL) {
     return gemel__no_memory(error, "a trial");
   }
-  status = gemel__field_trial(s->f, gemel__random_bits(&s->random), error);
-  if (status == GEMEL_OK) {
-    status = field_inputs(s, point, forced, inputs, error);
-  }
-  if (status == GEMEL_OK) {
-    status = evaluate_sides(s, s->f, inputs, forced ? force_side : NULL, error);
-  }
+  gemel_status status = run_field(s, point, forced, inputs, error);
   gemel__field_force(s->f, NULL);
   *result = status == GEMEL_OK ? field_agrees(s) : -1;
-  gemel__rtensors_clear(n, inputs);
-  gemel__free(inputs, n * sizeof *inputs);
+  gemel__rtensors_free(n, inputs);
   /* elements of one trial mean nothing in the next */
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
   return status;
@@ -399,14 +389,10 @@ static void note_keyed(gemel__models *s, const gemel__field_report *report) {
 static gemel_status cell_trial(gemel__models *s, gemel_tensor *const *point, int *result,
                                int *border, gemel_error *error) {
   const gemel__field_report *report = gemel__field_get_report(s->f);
-  int tries;
   *result = -1;
   *border = 0;
-  for (tries = 0; tries < REDRAWS && *result < 0 && !*border; tries++) {
-    gemel_status status = field_trial(s, point, 1, result, error);
-    if (status != GEMEL_OK) {
-      return status;
-    }
+  for (int tries = 0; tries < REDRAWS && *result < 0 && !*border; tries++) {
+    GEMEL__TRY(field_trial(s, point, 1, result, error));
     *border = report->ties > 0;
     /* no refutation where decisions contradict known facts (no such cell exists) or with a keyed
      * function */
@@ -428,10 +414,7 @@ static gemel_status check_cell(gemel__models *s, gemel_tensor *const *point, gem
     return GEMEL_OK;
   }
   for (k = 0; k < CHAINS_A_CELL && !border; k++) {
-    gemel_status status = cell_trial(s, point, &result, &border, error);
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(cell_trial(s, point, &result, &border, error));
     s->cell_accepted += result == 1;
     s->cell_rejected += result == 0;
     s->cell_open += result < 0 && !border;
@@ -466,30 +449,29 @@ static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, ge
 gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *witness,
                                  gemel_error *error) {
   gemel_status status = evaluate_point(s, point, 128, error);
-  int differs;
   *witness = 0;
   if (status != GEMEL_OK) {
     /* the point is outside both functions' domain, such as an index out of range */
     return gemel__is_no_point(status) ? GEMEL_OK : status;
   }
   s->answer->points++;
-  differs = !point_agrees(s);
+  int differs = !point_agrees(s);
   if (differs) {
     s->answer->verdict = GEMEL_VERDICT_REFUTED;
     s->answer->how = GEMEL_EVIDENCE_SAMPLES;
   } else if (s->f != NULL && !s->infinite) {
     gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
-    status = check_cell(s, point, error);
-    if (status == GEMEL_OK && s->cell_rejected > 0) {
-      status = look_closer(s, point, error);
+    GEMEL__TRY(check_cell(s, point, error));
+    if (s->cell_rejected > 0) {
+      GEMEL__TRY(look_closer(s, point, error));
     }
   }
-  if (status == GEMEL_OK && (differs || s->cell_rejected > 0)) {
+  if (differs || s->cell_rejected > 0) {
     *witness = 1;
     s->answer->witness = point;
     s->answer->n_witness = s->q->leaves->n_leaves;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Draws a point by FILL, the TURNth for QUESTION, lets the sources change it, and judges it. */
@@ -497,14 +479,13 @@ static gemel_status run_point(gemel__models *s, gemel__fill fill, unsigned quest
                               int *witness, gemel_error *error) {
   const gemel__question *q = s->q;
   gemel_tensor **point;
-  gemel_status status = gemel__values_around(q->leaves, fill, q->constants, q->n_constants,
-                                             &s->random, &point, error);
-  if (status == GEMEL_OK) {
-    const gemel__drawn at = {q->leaves, point, turn, &s->random};
-    gemel__sources_change(&at, question);
-    if (question == GEMEL__FOR_REAL && turn < SIGNS) {
-      status = evaluate_signs(s, point, turn % 2 != 0, error);
-    }
+  gemel_status status = GEMEL_OK;
+  GEMEL__TRY(gemel__values_around(q->leaves, fill, q->constants, q->n_constants, &s->random, &point,
+                                  error));
+  const gemel__drawn at = {q->leaves, point, turn, &s->random};
+  gemel__sources_change(&at, question);
+  if (question == GEMEL__FOR_REAL && turn < SIGNS) {
+    status = evaluate_signs(s, point, turn % 2 != 0, error);
   }
   status = status ? status : gemel__models_judge(s, point, witness, error);
   if (!*witness) {
@@ -514,13 +495,12 @@ static gemel_status run_point(gemel__models *s, gemel__fill fill, unsigned quest
 }
 
 static gemel_status run_points(gemel__models *s, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
   int witness = 0;
-  for (size_t k = 0; k < s->points && status == GEMEL_OK && !witness; k++) {
-    status = run_point(s, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS, GEMEL__FOR_REAL, k,
-                       &witness, error);
+  for (size_t k = 0; k < s->points && !witness; k++) {
+    GEMEL__TRY(run_point(s, k % 3 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS, GEMEL__FOR_REAL, k,
+                         &witness, error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Judges more points while some element was never compared, then the points with infinities that
@@ -593,12 +573,12 @@ static gemel_status run_trials(gemel__models *s, gemel_error *error) {
 /* Runs F first, and if it proves both sides the same polynomials of the leaves, reduces the number
  * of points: no point can tell polynomials apart, and they are defined everywhere. */
 static gemel_status spare_points(gemel__models *s, gemel_error *error) {
-  gemel_status status = s->q->spare && s->f != NULL ? run_trials(s, error) : GEMEL_OK;
-  if (status == GEMEL_OK && s->answer->trials > 0 && s->f_other == 0 && gemel__models_proven(s) &&
+  GEMEL__TRY(s->q->spare && s->f != NULL ? run_trials(s, error) : GEMEL_OK);
+  if (s->answer->trials > 0 && s->f_other == 0 && gemel__models_proven(s) &&
       s->points > SPARE_POINTS) {
     s->points = SPARE_POINTS;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The fields to try, the smallest error probability first. Each nested exponential needs one more
@@ -667,11 +647,41 @@ static gemel_status start(gemel__models *s, gemel_error *error) {
   return choose_field(s, error);
 }
 
+static gemel_status decide(gemel__models *s, gemel_error *error) {
+  gemel__answer *answer = s->answer;
+  gemel_error mine = {GEMEL_OK, 0, 0, ""};
+  GEMEL__TRY(start(s, error != NULL ? error : &mine));
+  GEMEL__TRY(spare_points(s, error));
+  GEMEL__TRY(run_points(s, error));
+  if (answer->witness == NULL) {
+    GEMEL__TRY(gemel__models_drive(s, error));
+  }
+  if (answer->witness == NULL) {
+    GEMEL__TRY(run_more_points(s, error));
+  }
+  if (answer->witness == NULL && s->f != NULL) {
+    GEMEL__TRY(run_trials(s, error));
+  }
+  if (s->q->solve && gemel__models_open(s)) {
+    GEMEL__TRY(gemel__solver_ask(s, error));
+  }
+  if (s->compared.failed) {
+    return gemel__no_memory(error, "what was compared");
+  }
+  if (answer->verdict != GEMEL_VERDICT_REFUTED && answer->witness == NULL &&
+      gemel__stopped(s->q->ticker)) {
+    return GEMEL_DECLINED; /* stopped early: not enough was tried for a verdict */
+  }
+  answer->compared = s->o_compared;
+  answer->elements = gemel__compared_elements(&s->compared);
+  answer->missing = gemel__compared_missing(&s->compared, &answer->missing_output);
+  gemel__models_decide(s);
+  return GEMEL_OK;
+}
+
 gemel_status gemel__decide(const gemel__question *question, gemel__answer *answer,
                            gemel_error *error) {
   gemel__models *s = gemel__alloc_zeroed(sizeof *s);
-  gemel_status status;
-  gemel_error mine = {GEMEL_OK, 0, 0, ""};
   memset(answer, 0, sizeof *answer);
   answer->how = GEMEL_EVIDENCE_NONE;
   gemel__sites_init(&answer->sites);
@@ -682,42 +692,11 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   s->answer = answer;
   gemel__random_seed(&s->random, question->seed);
   s->points = question->points;
-  status = start(s, error != NULL ? error : &mine);
-  if (status == GEMEL_OK) {
-    status = spare_points(s, error);
-  }
-  if (status == GEMEL_OK) {
-    status = run_points(s, error);
-  }
-  if (status == GEMEL_OK && answer->witness == NULL) {
-    status = gemel__models_drive(s, error);
-  }
-  if (status == GEMEL_OK && answer->witness == NULL) {
-    status = run_more_points(s, error);
-  }
-  if (status == GEMEL_OK && answer->witness == NULL && s->f != NULL) {
-    status = run_trials(s, error);
-  }
-  if (status == GEMEL_OK && question->solve && gemel__models_open(s)) {
-    status = gemel__solver_ask(s, error);
-  }
-  if (status == GEMEL_OK && s->compared.failed) {
-    status = gemel__no_memory(error, "what was compared");
-  }
-  if (status == GEMEL_OK && answer->verdict != GEMEL_VERDICT_REFUTED && answer->witness == NULL &&
-      gemel__stopped(question->ticker)) {
-    status = GEMEL_DECLINED; /* stopped early: not enough was tried for a verdict */
-  }
-  if (status == GEMEL_OK) {
-    answer->compared = s->o_compared;
-    answer->elements = gemel__compared_elements(&s->compared);
-    answer->missing = gemel__compared_missing(&s->compared, &answer->missing_output);
-    gemel__models_decide(s);
-  } else {
+  gemel_status status = decide(s, error);
+  if (status != GEMEL_OK) {
     gemel__answer_clear(answer);
   }
-  gemel__rtensors_clear(s->results != NULL ? 2 * question->n_outputs : 0, s->results);
-  gemel__free(s->results, 2 * question->n_outputs * sizeof *s->results);
+  gemel__rtensors_free(2 * question->n_outputs, s->results);
   gemel__compared_clear(&s->compared);
   gemel__tape_clear(&s->tapes[0]);
   gemel__tape_clear(&s->tapes[1]);
@@ -730,8 +709,7 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
 void gemel__answer_clear(gemel__answer *answer) {
   gemel__sites_clear(&answer->sites);
   if (answer->witness != NULL) {
-    gemel__tensors_release(answer->n_witness, answer->witness);
-    gemel__free(answer->witness, answer->n_witness * sizeof *answer->witness);
+    gemel__tensors_free(answer->n_witness, answer->witness);
     answer->witness = NULL;
   }
 }

@@ -133,11 +133,11 @@ static gemel_status verify_with(struct rule_hunt *h, const gemel_rules *set, siz
 static gemel_status verify_mutant(struct rule_hunt *h, const gemel_rules *set, struct judgement *j,
                                   gemel_error *error) {
   enum { AS_ANY = 96 };
-  gemel_status status = verify_with(h, set, h->options.instances, j, error);
-  if (status == GEMEL_OK && j->fate != GEMEL__FATE_KILLED && h->options.instances < AS_ANY) {
-    status = verify_with(h, set, AS_ANY, j, error);
+  GEMEL__TRY(verify_with(h, set, h->options.instances, j, error));
+  if (j->fate != GEMEL__FATE_KILLED && h->options.instances < AS_ANY) {
+    GEMEL__TRY(verify_with(h, set, AS_ANY, j, error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Equivalence ---- */
@@ -219,22 +219,23 @@ static int same_graph(const gemel_graph *a, const gemel_graph *b) {
 static gemel_status compare(const struct rule_hunt *h, const gemel__rule_instance *drawn,
                             uint64_t seed, gemel__mutant_contrast *c, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel_status status = GEMEL_OK;
   gemel_graph *other = gemel__rule_apply(h->with_rule, drawn->left, &problem);
   const gemel_graph *as_before = other != NULL ? other : drawn->left;
-  gemel_status status =
-      problem.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a mutant") : GEMEL_OK;
-  if (status == GEMEL_OK) {
-    int same = drawn->right == NULL ? 0 : same_graph(as_before, drawn->right);
-    c->drawn++;
-    c->telling += same == 0;
-    if (same < 0) {
-      status = gemel__no_memory(error, "a mutant");
-    } else if (same == 0 && drawn->right == NULL) {
-      c->refuted++;
-    } else if (same == 0 &&
-               (c->telling <= COMPARED || (c->exact < EXACT && c->telling <= MOST_COMPARED))) {
-      status = gemel__contrast_add(c, as_before, drawn->right, seed, h->options.instances, error);
-    }
+  if (problem.status == GEMEL_NO_MEMORY) {
+    gemel_graph_unref(other);
+    return gemel__no_memory(error, "a mutant");
+  }
+  int same = drawn->right == NULL ? 0 : same_graph(as_before, drawn->right);
+  c->drawn++;
+  c->telling += same == 0;
+  if (same < 0) {
+    status = gemel__no_memory(error, "a mutant");
+  } else if (same == 0 && drawn->right == NULL) {
+    c->refuted++;
+  } else if (same == 0 &&
+             (c->telling <= COMPARED || (c->exact < EXACT && c->telling <= MOST_COMPARED))) {
+    status = gemel__contrast_add(c, as_before, drawn->right, seed, h->options.instances, error);
   }
   gemel_graph_unref(other);
   return status;
@@ -264,8 +265,7 @@ static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, 
   int uses = gemel__rule_asks_uses(h->rule) || gemel__rule_asks_uses(h->mutant);
   size_t arms = gemel__rule_arms(engine)->count;
   size_t missed[DTYPES] = {0}, hits[DTYPES] = {0};
-  gemel_status status = GEMEL_OK;
-  for (size_t k = from; k < to && !enough(k, *found) && status == GEMEL_OK; k++) {
+  for (size_t k = from; k < to && !enough(k, *found); k++) {
     gemel__rule_instance drawn;
     gemel__rule_draws draws;
     gemel__random random;
@@ -282,17 +282,18 @@ static gemel_status seek(const struct rule_hunt *h, gemel__rule_engine *engine, 
     }
     memset(&draws, 0, sizeof draws);
     gemel__random_split(&random, h->options.seed ^ 0x6d7574616e74, k);
-    status = gemel__rule_draw(engine, &wish, &random, &drawn, &draws, error);
+    gemel_status status = gemel__rule_draw(engine, &wish, &random, &drawn, &draws, error);
     if (status == GEMEL_DECLINED) {
       missed[which]++;
-      status = GEMEL_OK;
-    } else if (status == GEMEL_OK) {
-      hits[which]++;
-      status = visit(h, &drawn, gemel__random_bits(&random), c, error);
-      gemel__rule_instance_clear(&drawn);
+      continue;
     }
+    GEMEL__TRY(status);
+    hits[which]++;
+    status = visit(h, &drawn, gemel__random_bits(&random), c, error);
+    gemel__rule_instance_clear(&drawn);
+    GEMEL__TRY(status);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Counts an instance of the rule, and whether the mutant leaves it alone. */
@@ -311,14 +312,14 @@ static gemel_status look_for_less(const struct rule_hunt *h, const gemel__rule_i
  */
 static gemel_status look_at_both(const struct rule_hunt *h, gemel__mutant_contrast *c,
                                  gemel_error *error) {
-  gemel_status status = seek(h, h->with_mutant, compare, 0, LONGER, c, &c->telling, error);
-  if (status == GEMEL_OK && c->telling == 0) {
-    status = seek(h, h->with_rule, look_for_less, 0, AT_MOST, c, &c->left_alone, error);
+  GEMEL__TRY(seek(h, h->with_mutant, compare, 0, LONGER, c, &c->telling, error));
+  if (c->telling == 0) {
+    GEMEL__TRY(seek(h, h->with_rule, look_for_less, 0, AT_MOST, c, &c->left_alone, error));
   }
-  if (status == GEMEL_OK && c->telling == 0 && c->left_alone == 0) {
-    status = seek(h, h->with_mutant, compare, LONGER, AT_MOST, c, &c->telling, error);
+  if (c->telling == 0 && c->left_alone == 0) {
+    GEMEL__TRY(seek(h, h->with_mutant, compare, LONGER, AT_MOST, c, &c->telling, error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static void conclude(const gemel__mutant_contrast *c, struct judgement *j) {
@@ -377,16 +378,16 @@ static int claims_more(const gemel__mutated_rule *mutant) {
 /* Asks the prover. Where nothing is proved the mutant is open. */
 static gemel_status prove_mutant(struct rule_hunt *h, struct judgement *j, gemel_error *error) {
   gemel__claim *claim = &j->claim;
-  gemel_status status = gemel__prove_rule(h->mutant, GEMEL__CLAIM_RANK, NULL, claim, error);
-  if (status == GEMEL_OK && claim->all_ranks) {
+  GEMEL__TRY(gemel__prove_rule(h->mutant, GEMEL__CLAIM_RANK, NULL, claim, error));
+  if (claim->all_ranks) {
     snprintf(j->proof, sizeof j->proof, "%s, all ranks", claim->elements);
-  } else if (status == GEMEL_OK && claim->rank > 0) {
+  } else if (claim->rank > 0) {
     snprintf(j->proof, sizeof j->proof, "%s, ranks to %d", claim->elements, claim->rank);
   } else {
     j->fate = GEMEL__FATE_OPEN;
     snprintf(j->detail, sizeof j->detail, "%s", claim->why);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status judge(struct rule_hunt *h, const gemel__mutated_rule *mutant,
@@ -551,11 +552,10 @@ gemel_status gemel__mutate_rules(gemel_context *context, const gemel_rules *rule
     rules = builtin = gemel_rules_builtin(context, error);
     status = builtin == NULL ? error->status : GEMEL_OK;
   }
-  if (status == GEMEL_OK) {
-    status = gemel_rules_count(rules) == 0
-                 ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
-                 : gemel__list_check_rules(glob, rules, error);
-  }
+  status = status ? status
+           : gemel_rules_count(rules) == 0
+               ? gemel__fail(error, GEMEL_NOT_FOUND, "there are no rules")
+               : gemel__list_check_rules(glob, rules, error);
   for (size_t k = 0; status == GEMEL_OK && k < gemel_rules_count(rules); k++) {
     h.rule = gemel_rules_at(rules, k);
     if (gemel__rule_named(gemel_rule_describe(h.rule), glob)) {

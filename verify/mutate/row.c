@@ -132,19 +132,19 @@ static gemel_status find_fate(struct row_hunt *h, struct row_mutant *m, const ch
                               gemel_error *error) {
   gemel_context *context = gemel_context_new(error);
   gemel_error problem;
-  gemel_graph *graph = NULL;
-  gemel_status status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
   m->fate = GEMEL__FATE_SURVIVED;
   m->tier = "";
-  if (context != NULL && m->input >= 0) {
-    graph = graph_of(context, m->row, text, &problem);
+  if (context == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  if (m->input >= 0) {
+    gemel_graph *graph = graph_of(context, m->row, text, &problem);
     m->fate = graph != NULL ? GEMEL__FATE_SURVIVED : GEMEL__FATE_STILLBORN;
     snprintf(m->detail, sizeof m->detail, "%.300s", graph != NULL ? "" : problem.text);
     gemel_graph_unref(graph);
   }
-  if (status == GEMEL_OK && m->fate == GEMEL__FATE_SURVIVED) {
-    status = verify_row(h, context, m, error);
-  }
+  gemel_status status =
+      m->fate == GEMEL__FATE_SURVIVED ? verify_row(h, context, m, error) : GEMEL_OK;
   if (status == GEMEL_OK && m->fate == GEMEL__FATE_SURVIVED) {
     status = acquit(h, context, m, error);
   }
@@ -179,11 +179,9 @@ static gemel_status judge(struct row_hunt *h, struct row_mutant *m, const char *
   if (!gemel__mutant_chosen(h->options.seed, h->options.one_in, h->seen++)) {
     return GEMEL_OK;
   }
-  gemel_status status = find_fate(h, m, text, error);
-  if (status == GEMEL_OK) {
-    tell(h, m, mutation, text, started);
-  }
-  return status;
+  GEMEL__TRY(find_fate(h, m, text, error));
+  tell(h, m, mutation, text, started);
+  return GEMEL_OK;
 }
 
 /* Judges the operation itself. *SOUND: it is passed. Every mutant of a wrong operation would be
@@ -241,8 +239,7 @@ static gemel_status mutate_derivative(struct row_hunt *h, gemel_context *context
 
 static gemel_status mutate_kernel(struct row_hunt *h, const gemel__scalar_row *row,
                                   gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  for (int k = 0; k < GEMEL__SCALAR_COUNT && status == GEMEL_OK; k++) {
+  for (int k = 0; k < GEMEL__SCALAR_COUNT; k++) {
     const gemel__scalar_row *other = &gemel__scalar_rows[k];
     char mutation[100];
     struct row_mutant m;
@@ -253,27 +250,27 @@ static gemel_status mutate_kernel(struct row_hunt *h, const gemel__scalar_row *r
       m.changed.index = k;
       m.input = OF_KERNEL;
       snprintf(mutation, sizeof mutation, "kernel: computes %s", other->name);
-      status = judge(h, &m, mutation, other->c_text, error);
+      GEMEL__TRY(judge(h, &m, mutation, other->c_text, error));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status mutate_row(struct row_hunt *h, gemel_context *context,
                                const gemel__scalar_row *row, gemel_error *error) {
   int sound;
-  gemel_status status = judge_row(h, row, &sound, error);
-  if (status != GEMEL_OK || !sound) {
-    return status;
+  GEMEL__TRY(judge_row(h, row, &sound, error));
+  if (!sound) {
+    return GEMEL_OK;
   }
   h->summary.subjects++;
-  status = mutate_kernel(h, row, error);
-  for (int k = 0; k < row->n_inputs && status == GEMEL_OK; k++) {
-    status = row->grads[k][0] != '\0' && row->code != GEMEL__TYPE_CAST
-                 ? mutate_derivative(h, context, row, k, error)
-                 : GEMEL_OK;
+  GEMEL__TRY(mutate_kernel(h, row, error));
+  for (int k = 0; k < row->n_inputs; k++) {
+    GEMEL__TRY(row->grads[k][0] != '\0' && row->code != GEMEL__TYPE_CAST
+                   ? mutate_derivative(h, context, row, k, error)
+                   : GEMEL_OK);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static int names_any(const void *user, const char *word, size_t length, gemel__suggestion *near) {
@@ -295,9 +292,7 @@ gemel_status gemel__mutate_operations(const char *glob, const gemel__mutate_opti
   h.options = gemel__mutate_take(options);
   gemel_context *context = gemel_context_new(error);
   gemel_status status = context != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
-  if (status == GEMEL_OK) {
-    status = gemel__list_check(glob, "scalar operation", names_any, NULL, error);
-  }
+  status = status ? status : gemel__list_check(glob, "scalar operation", names_any, NULL, error);
   for (int r = 0; r < GEMEL__SCALAR_COUNT && status == GEMEL_OK; r++) {
     const gemel__scalar_row *row = &gemel__scalar_rows[r];
     if (gemel__list_names(glob, row->name)) {

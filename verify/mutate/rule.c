@@ -130,15 +130,14 @@ static gemel_status try_number(gemel__editor *e, uint32_t node, rule_place p, co
 
 static gemel_status integer(gemel__editor *e, uint32_t node, rule_place p, int64_t v) {
   const int64_t others[] = {v + 1, v - 1, -v, 0, 1, 2 * v};
-  gemel_status status = GEMEL_OK;
   char text[40];
-  for (size_t k = 0; k < sizeof others / sizeof *others && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
     if (others[k] != v) {
       snprintf(text, sizeof text, "%lld", (long long)others[k]);
-      status = try_number(e, node, p, text);
+      GEMEL__TRY(try_number(e, node, p, text));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* V's neighbours are those in f32: neighbours in f64 would be the same number in all narrower
@@ -147,16 +146,15 @@ static gemel_status real(gemel__editor *e, uint32_t node, rule_place p, double v
   const double above = (double)nextafterf((float)v, INFINITY);
   const double below = (double)nextafterf((float)v, -INFINITY);
   const double others[] = {v + 1, v - 1, -v, 0, 1, 2 * v, above, below};
-  gemel_status status = GEMEL_OK;
   char text[40];
-  for (size_t k = 0; k < sizeof others / sizeof *others && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
     if (others[k] == v ? signbit(others[k]) != signbit(v) : others[k] == others[k]) {
       snprintf(text, sizeof text - 3, "%.17g", others[k]);
       strcat(text, strpbrk(text, ".einf") == NULL ? ".0" : "");
-      status = try_number(e, node, p, text);
+      GEMEL__TRY(try_number(e, node, p, text));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status number(gemel__editor *e, uint32_t node, rule_place p) {
@@ -177,7 +175,6 @@ static gemel_status name(gemel__editor *e, uint32_t node, rule_place p) {
   const struct gemel_rule *rule = e->rule;
   const gemel__variable *mine = NULL, *others[GEMEL__RULE_VARIABLES];
   size_t n = 0, order[GEMEL__RULE_VARIABLES];
-  gemel_status status = GEMEL_OK;
   char was[SHOWN];
   for (uint32_t k = 0; k < rule->n_variables; k++) {
     mine = gemel__syntax_is(s, rule->variables[k].name) ? &rule->variables[k] : mine;
@@ -191,12 +188,12 @@ static gemel_status name(gemel__editor *e, uint32_t node, rule_place p) {
     }
   }
   gemel__random_permutation(&e->random, n, order);
-  for (size_t k = 0; k < n && k < OTHERS && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < n && k < OTHERS; k++) {
     gemel__editor_node_text(e, node, was, sizeof was);
     at(e, node)->spelling = others[order[k]]->name;
-    status = gemel__editor_emit(e, "%s: %s becomes %s", p.name, was, others[order[k]]->name);
+    GEMEL__TRY(gemel__editor_emit(e, "%s: %s becomes %s", p.name, was, others[order[k]]->name));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Calls ---- */
@@ -231,59 +228,56 @@ static gemel_status try_word(gemel__editor *e, uint32_t node, rule_place p, cons
 /* Replaces the call of ROW at NODE by each other word of its group. */
 static gemel_status siblings(gemel__editor *e, uint32_t node, rule_place p, word_role role,
                              uint32_t row) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0, first = 0; k < WORDS && status == GEMEL_OK; k++) {
+  for (size_t k = 0, first = 0; k < WORDS; k++) {
     first = words[k].role == END_OF_GROUP ? k + 1 : first;
     if (words[k].role != role || words[k].row != row) {
       continue;
     }
-    for (size_t j = first; j < WORDS && words[j].role == role && status == GEMEL_OK; j++) {
+    for (size_t j = first; j < WORDS && words[j].role == role; j++) {
       if (j != k) {
-        status = try_word(e, node, p, words[j].spelling, role == OPERATION);
+        GEMEL__TRY(try_word(e, node, p, words[j].spelling, role == OPERATION));
       }
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status swaps(gemel__editor *e, uint32_t node, rule_place p) {
   uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
-  gemel_status status = GEMEL_OK;
   char was[SHOWN];
-  for (uint32_t k = 0; k + 1 < n && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k + 1 < n; k++) {
     gemel__editor_node_text(e, node, was, sizeof was);
     swap(e, node, list[k], list[k + 1]);
-    status = gemel__editor_emit(e, "%s: swaps operands %u and %u of %s", p.name, k + 1, k + 2, was);
+    GEMEL__TRY(
+        gemel__editor_emit(e, "%s: swaps operands %u and %u of %s", p.name, k + 1, k + 2, was));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status passes(gemel__editor *e, uint32_t node, rule_place p, uint32_t most) {
   uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < n && k < most && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < n && k < most; k++) {
     char was[SHOWN], left[SHOWN];
     gemel__editor_node_text(e, node, was, sizeof was);
     gemel__editor_node_text(e, list[k], left, sizeof left);
     if (at(e, list[k])->syntax.kind != GEMEL__SYNTAX_VARIADIC) {
       become(e, node, list[k]);
-      status = gemel__editor_emit(e, "%s: of %s only %s", p.name, was, left);
+      GEMEL__TRY(gemel__editor_emit(e, "%s: of %s only %s", p.name, was, left));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status leaves_out(gemel__editor *e, uint32_t node, rule_place p, const uint32_t *list,
                                uint32_t n) {
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < n; k++) {
     char was[SHOWN], gone[SHOWN];
     gemel__editor_node_text(e, node, was, sizeof was);
     gemel__editor_node_text(e, list[k], gone, sizeof gone);
     leave_out(e, node, list[k]);
-    status = gemel__editor_emit(e, "%s: %s without %s", p.name, was, gone);
+    GEMEL__TRY(gemel__editor_emit(e, "%s: %s without %s", p.name, was, gone));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Leaves out attributes, and makes reductions keep their axes. */
@@ -299,58 +293,56 @@ static gemel_status named(gemel__editor *e, uint32_t node, rule_place p,
       keeps |= s->key_length == 8 && memcmp(s->key, "keepdims", 8) == 0;
     }
   }
-  gemel_status status = leaves_out(e, node, p, list, keyed);
-  for (size_t k = 0; status == GEMEL_OK && p.right && !keeps && n > 0 && op->attrs != NULL &&
-                     op->attrs[k].name != NULL;
+  GEMEL__TRY(leaves_out(e, node, p, list, keyed));
+  for (size_t k = 0; p.right && !keeps && n > 0 && op->attrs != NULL && op->attrs[k].name != NULL;
        k++) {
     if (strcmp(op->attrs[k].name, "keepdims") == 0) {
       gemel__editor_node_text(e, node, was, sizeof was);
       at(e, all[n - 1])->after = ", keepdims = 1";
-      status = gemel__editor_emit(e, "%s: %s keeps its axes", p.name, was);
+      GEMEL__TRY(gemel__editor_emit(e, "%s: %s keeps its axes", p.name, was));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status operation(gemel__editor *e, uint32_t node, rule_place p) {
   uint32_t id = operation_of(e, &at(e, node)->syntax);
   const gemel_operation *op = &gemel__op_at(e->rule->context, id)->record;
   uint32_t list[MOST_OPERANDS], n = positional(e, node, list);
-  gemel_status status;
   if (id == 0) {
     return GEMEL_OK;
   }
-  status = siblings(e, node, p, OPERATION, id);
-  if (status == GEMEL_OK && !((op->flags & GEMEL_OP_COMMUTATIVE) && n == 2)) {
-    status = swaps(e, node, p);
+  GEMEL__TRY(siblings(e, node, p, OPERATION, id));
+  if (!((op->flags & GEMEL_OP_COMMUTATIVE) && n == 2)) {
+    GEMEL__TRY(swaps(e, node, p));
   }
-  if (status == GEMEL_OK && op->max_inputs < 0 && (int)n > op->min_inputs) {
-    status = leaves_out(e, node, p, list, n);
+  if (op->max_inputs < 0 && (int)n > op->min_inputs) {
+    GEMEL__TRY(leaves_out(e, node, p, list, n));
   }
-  status = status ? status : named(e, node, p, op);
+  GEMEL__TRY(named(e, node, p, op));
   /* on the left a lost operation makes another pattern; a lost arm of and, or, not makes it match
    * more */
   int arms =
       id == GEMEL__OP_logical_and || id == GEMEL__OP_logical_or || id == GEMEL__OP_logical_not;
-  return status == GEMEL_OK && (p.right || arms) ? passes(e, node, p, 2) : status;
+  return p.right || arms ? passes(e, node, p, 2) : GEMEL_OK;
 }
 
 static gemel_status function(gemel__editor *e, uint32_t node, rule_place p) {
   uint32_t row = function_of(&at(e, node)->syntax);
-  gemel_status status = siblings(e, node, p, FUNCTION, row);
-  if (status == GEMEL_OK && !has_role(COMMUTES, row)) {
-    status = swaps(e, node, p);
+  GEMEL__TRY(siblings(e, node, p, FUNCTION, row));
+  if (!has_role(COMMUTES, row)) {
+    GEMEL__TRY(swaps(e, node, p));
   }
-  if (status == GEMEL_OK && (has_role(FIRST, row) || has_role(BOTH, row))) {
-    status = passes(e, node, p, has_role(BOTH, row) ? 2 : 1);
+  if (has_role(FIRST, row) || has_role(BOTH, row)) {
+    GEMEL__TRY(passes(e, node, p, has_role(BOTH, row) ? 2 : 1));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status list(gemel__editor *e, uint32_t node, rule_place p) {
   uint32_t all[MOST_OPERANDS], n = children(e, node, all);
-  gemel_status status = leaves_out(e, node, p, all, n);
-  return status || p.set ? status : swaps(e, node, p);
+  GEMEL__TRY(leaves_out(e, node, p, all, n));
+  return p.set ? GEMEL_OK : swaps(e, node, p);
 }
 
 static int names_axes(const gemel__syntax_node *s) {
@@ -380,22 +372,21 @@ static gemel_status whole(gemel__editor *e, uint32_t node, rule_place p) {
                                          {"-(", ")", "negated"},
                                          {"reversed(", ")", "reversed"}};
   const gemel__syntax_node s = at(e, node)->syntax;
-  gemel_status status = GEMEL_OK;
   char was[SHOWN];
   if (s.kind == GEMEL__SYNTAX_NUMBER || !p.right) {
     return GEMEL_OK;
   }
-  for (size_t k = 0; k < sizeof wraps / sizeof *wraps && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < sizeof wraps / sizeof *wraps; k++) {
     if (is_idle(e, node, wraps[k][2])) {
       continue;
     }
     gemel__editor_node_text(e, node, was, sizeof was);
     at(e, node)->before = wraps[k][0];
     at(e, node)->after = wraps[k][1];
-    status = gemel__editor_emit(e, "%s: %.*s = %s is %s", p.name, (int)s.key_length, s.key, was,
-                                wraps[k][2]);
+    GEMEL__TRY(gemel__editor_emit(e, "%s: %.*s = %s is %s", p.name, (int)s.key_length, s.key, was,
+                                  wraps[k][2]));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- The walk ---- */
@@ -411,80 +402,75 @@ static int takes_out(const gemel__syntax_node *s) {
 static gemel_status visit_children(gemel__editor *e, uint32_t node, rule_place p) {
   uint32_t list[MOST_OPERANDS], n = children(e, node, list);
   int output = at(e, node)->syntax.kind == GEMEL__SYNTAX_OUTPUT;
-  gemel_status status = GEMEL_OK;
-  for (uint32_t k = 0; k < n && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < n; k++) {
     rule_place inner = p;
     int starts = !p.attribute && (at(e, list[k])->syntax.key != NULL || (output && k == 1));
     inner.attribute = p.attribute || starts;
     inner.set = names_axes(&at(e, list[k])->syntax) || (k == 1 && takes_out(&at(e, node)->syntax));
     if (starts && !output) {
-      status = whole(e, list[k], inner);
+      GEMEL__TRY(whole(e, list[k], inner));
     }
-    status = status ? status : visit(e, list[k], inner);
+    GEMEL__TRY(visit(e, list[k], inner));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Makes the mutants of NODE and of the nodes under it. The parser limits the depth. */
 static gemel_status visit(gemel__editor *e, uint32_t node, rule_place p) {
-  gemel_status status = GEMEL_OK;
   switch (at(e, node)->syntax.kind) {
   case GEMEL__SYNTAX_NUMBER:
-    status = number(e, node, p);
+    GEMEL__TRY(number(e, node, p));
     break;
   case GEMEL__SYNTAX_NAME:
-    status = name(e, node, p);
+    GEMEL__TRY(name(e, node, p));
     break;
   case GEMEL__SYNTAX_CALL:
-    status = p.attribute ? function(e, node, p) : operation(e, node, p);
+    GEMEL__TRY(p.attribute ? function(e, node, p) : operation(e, node, p));
     break;
   case GEMEL__SYNTAX_INDEX:
-    status = swaps(e, node, p);
-    status = status ? status : passes(e, node, p, 2);
+    GEMEL__TRY(swaps(e, node, p));
+    GEMEL__TRY(passes(e, node, p, 2));
     break;
   case GEMEL__SYNTAX_LIST:
-    status = list(e, node, p);
+    GEMEL__TRY(list(e, node, p));
     break;
   default:
     break;
   }
-  return status ? status : visit_children(e, node, p);
+  return visit_children(e, node, p);
 }
 
 static gemel_status conditions(gemel__editor *e) {
   const rule_place p = {"where", 0, 1, 0};
-  gemel_status status = GEMEL_OK;
   char was[SHOWN];
-  for (uint32_t k = 0; k < e->rule->n_conditions && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < e->rule->n_conditions; k++) {
     uint32_t root = e->conditions[k];
     gemel__editor_node_text(e, root, was, sizeof was);
     memmove(&e->conditions[k], &e->conditions[k + 1],
             (e->n_conditions - k - 1) * sizeof *e->conditions);
     e->n_conditions--;
-    status = gemel__editor_emit(e, "where: drops %s", was);
-    if (status == GEMEL_OK) {
-      at(e, root)->before = "not (";
-      at(e, root)->after = ")";
-      status = gemel__editor_emit(e, "where: negates %s", was);
-    }
-    status = status ? status : visit(e, root, p);
+    GEMEL__TRY(gemel__editor_emit(e, "where: drops %s", was));
+    at(e, root)->before = "not (";
+    at(e, root)->after = ")";
+    GEMEL__TRY(gemel__editor_emit(e, "where: negates %s", was));
+    GEMEL__TRY(visit(e, root, p));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Removes or adds each word of `needs`. `improves` isn't removed: a rule needn't say that it
  * improves. */
 static gemel_status needs(gemel__editor *e) {
-  gemel_status status = GEMEL_OK;
-  for (int k = 0; k < GEMEL_NEEDS_COUNT && status == GEMEL_OK; k++) {
+  for (int k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     int there = (int)(e->needs >> k & 1);
     if (there && 1u << k == GEMEL_NEEDS_BIT(IMPROVES)) {
       continue;
     }
     e->needs ^= 1u << k;
-    status = gemel__editor_emit(e, "needs: %s %s", there ? "without" : "with", gemel_needs_word(k));
+    GEMEL__TRY(
+        gemel__editor_emit(e, "needs: %s %s", there ? "without" : "with", gemel_needs_word(k)));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__mutants_of_rule(const struct gemel_rule *rule, uint64_t seed,

@@ -222,13 +222,12 @@ static gemel_status evaluate_orders(struct look *l, gemel_dtype dtype, gemel_err
       &l->pair->b, l->domain, l->values, l->exact + 2 * l->base->n, sums_exactly, bound, error);
   bound->exact = 0;
   l->ordered = 1;
-  if (status == GEMEL_OK) {
-    bound->rounded = 1;
-    bound->dtype = dtype;
-    status = gemel__instance_reference(&l->pair->a, l->domain, l->values, l->exact + 3 * l->base->n,
-                                       error);
-    bound->rounded = 0;
-  }
+  GEMEL__TRY(status);
+  bound->rounded = 1;
+  bound->dtype = dtype;
+  status = gemel__instance_reference(&l->pair->a, l->domain, l->values, l->exact + 3 * l->base->n,
+                                     error);
+  bound->rounded = 0;
   return status;
 }
 
@@ -259,10 +258,7 @@ static gemel_status look_for_losses(struct look *l, size_t output, size_t i, con
   l->here.range_alone |=
       l->temper == GEMEL__ONE_FAR && (lost == GEMEL__LOST_RANGE || gained == GEMEL__LOST_RANGE);
   if (lost != GEMEL__LOSSES && isfinite(y) && !l->ordered) {
-    gemel_status status = evaluate_orders(l, dtype, error);
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(evaluate_orders(l, dtype, error));
   }
   if (lost == GEMEL__LOSSES || (isfinite(y) && is_of_order(l, output, i, left, y))) {
     return GEMEL_OK;
@@ -277,46 +273,39 @@ static gemel_status look_at_element(struct look *l, size_t output, size_t i, gem
   const void *left = gemel__rtensor_at(&l->exact[output], i);
   const void *right = gemel__rtensor_at(&l->exact[l->base->n + output], i);
   double x = number_at(l->base->left[output], i), y = number_at(l->base->right[output], i);
-  gemel_status status = GEMEL_OK;
   if (l->plan->beyond && isfinite(x) && isfinite(y) && is_too_far(l, output, x, y, left, right)) {
-    status = note(l, GEMEL__BEYOND_BOUND, output, i, error);
+    GEMEL__TRY(note(l, GEMEL__BEYOND_BOUND, output, i, error));
   }
-  return status == GEMEL_OK && l->temper != GEMEL__WILD
-             ? look_for_losses(l, output, i, left, right, error)
-             : status;
+  return l->temper != GEMEL__WILD ? look_for_losses(l, output, i, left, right, error) : GEMEL_OK;
 }
 
 static gemel_status look_at_floats(struct look *l, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < l->base->n; k++) {
     size_t n = gemel__both_elements(l->base, k);
-    for (size_t i = 0; i < n && is_float(l->base->left[k]) && status == GEMEL_OK; i++) {
+    for (size_t i = 0; i < n && is_float(l->base->left[k]); i++) {
       if (is_apart(l, k, i) && i < l->exact[k].count && i < l->exact[l->base->n + k].count) {
-        status = look_at_element(l, k, i, error);
+        GEMEL__TRY(look_at_element(l, k, i, error));
       }
     }
   }
-  return status;
+  return GEMEL_OK;
+}
+
+static gemel_status look_at_exact(struct look *l, gemel_error *error) {
+  GEMEL__TRY(gemel__instance_reference(&l->pair->a, l->domain, l->values, l->exact, error));
+  GEMEL__TRY(
+      gemel__instance_reference(&l->pair->b, l->domain, l->values, l->exact + l->base->n, error));
+  return look_at_floats(l, error);
 }
 
 static gemel_status look_with_bounds(struct look *l, gemel_error *error) {
-  size_t n = l->base->n;
-  gemel__rtensor *exact = gemel__alloc_zeroed(4 * n * sizeof *exact);
-  gemel_status status = exact == NULL ? gemel__no_memory(error, "exact results") : GEMEL_OK;
-  if (status == GEMEL_OK) {
-    status = gemel__instance_reference(&l->pair->a, l->domain, l->values, exact, error);
+  size_t n = 4 * l->base->n;
+  l->exact = gemel__alloc_zeroed(n * sizeof *l->exact);
+  if (l->exact == NULL) {
+    return gemel__no_memory(error, "exact results");
   }
-  if (status == GEMEL_OK) {
-    status = gemel__instance_reference(&l->pair->b, l->domain, l->values, exact + n, error);
-  }
-  if (status == GEMEL_OK) {
-    l->exact = exact;
-    status = look_at_floats(l, error);
-  }
-  if (exact != NULL) {
-    gemel__rtensors_clear(4 * n, exact);
-  }
-  gemel__free(exact, 4 * n * sizeof *exact);
+  gemel_status status = look_at_exact(l, error);
+  gemel__rtensors_free(n, l->exact);
   return status;
 }
 
@@ -325,22 +314,22 @@ static int is_mere_order(const struct look *l) {
   return is_far(l) && only_multiplies(l->pair->a.graph) && only_multiplies(l->pair->b.graph);
 }
 
+static gemel_status look_at_results(struct look *l, gemel_error *error) {
+  for (size_t k = 0; k < l->base->n && l->plan->beyond; k++) {
+    if (!is_float(l->base->left[k])) {
+      GEMEL__TRY(look_at_integers(l, k, error));
+    }
+  }
+  int asked = l->plan->beyond || (l->temper != GEMEL__WILD && !is_mere_order(l));
+  return asked && any_apart(l) ? look_with_bounds(l, error) : GEMEL_OK;
+}
+
 gemel_status gemel__beyond_look(const gemel__pair *pair, gemel_tensor *const *values,
                                 const gemel__both *base, gemel__temper temper,
                                 const gemel__needs_plan *plan, gemel__bound *bound,
                                 gemel__needs *needs, gemel_error *error) {
   struct look l = {pair, values, base, temper, plan, &bound->domain, NULL, 0, needs, {{0}, 0, 0}};
-  gemel_status status = GEMEL_OK;
-  size_t k;
-  for (k = 0; k < base->n && plan->beyond && status == GEMEL_OK; k++) {
-    if (!is_float(base->left[k])) {
-      status = look_at_integers(&l, k, error);
-    }
-  }
-  int asked = plan->beyond || (temper != GEMEL__WILD && !is_mere_order(&l));
-  if (status == GEMEL_OK && asked && any_apart(&l)) {
-    status = look_with_bounds(&l, error);
-  }
+  gemel_status status = look_at_results(&l, error);
   gemel__losses_add(&needs->losses, &l.here);
   return status;
 }

@@ -167,25 +167,31 @@ static void make_positive(const gemel__instance *leaves, gemel_tensor **values) 
   }
 }
 
-static gemel_status evaluate(struct cutting *c, gemel__random *random, gemel_error *error) {
+/* Point K: VALUES, which the caller releases, and those of all nodes of both sides. */
+static gemel_status evaluate_point(struct cutting *c, size_t k, gemel__random *random,
+                                   gemel_tensor **values, gemel_error *error) {
   const gemel__instance *leaves = &c->pair->a;
-  gemel_tensor **values = gemel__alloc_array(leaves->n_leaves, sizeof *values);
+  GEMEL__TRY(gemel__instance_values(leaves, GEMEL__FILL_FULL, random, values, error));
+  if (k % 2 == 0) {
+    make_positive(leaves, values);
+  }
+  for (size_t side = 0; side < 2; side++) {
+    struct side *s = &c->sides[side];
+    GEMEL__TRY(gemel__instance_reference(&s->all, &c->o->domain, values,
+                                         s->values + k * s->n_values, error));
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status evaluate(struct cutting *c, gemel__random *random, gemel_error *error) {
+  size_t n = c->pair->a.n_leaves;
+  gemel_tensor **values = gemel__alloc_array(n, sizeof *values);
   gemel_status status = values == NULL ? gemel__no_memory(error, "cutting a pair") : GEMEL_OK;
   for (size_t k = 0; k < POINTS && status == GEMEL_OK; k++) {
-    status = gemel__instance_values(leaves, GEMEL__FILL_FULL, random, values, error);
-    if (status == GEMEL_OK && k % 2 == 0) {
-      make_positive(leaves, values);
-    }
-    for (size_t side = 0; side < 2 && status == GEMEL_OK; side++) {
-      struct side *s = &c->sides[side];
-      status = gemel__instance_reference(&s->all, &c->o->domain, values,
-                                         s->values + k * s->n_values, error);
-    }
-    if (values != NULL) {
-      gemel__tensors_release(leaves->n_leaves, values);
-    }
+    status = evaluate_point(c, k, random, values, error);
+    gemel__tensors_release(n, values);
   }
-  gemel__free(values, leaves->n_leaves * sizeof *values);
+  gemel__free(values, n * sizeof *values);
   return status;
 }
 
@@ -325,19 +331,18 @@ static gemel_status cut_side(const struct cut_plan *p, size_t side, gemel__insta
                             p->names};
   gemel_error mine = {GEMEL_OK, 0, 0, ""};
   gemel_graph *graph;
-  gemel_status status;
-  size_t k;
   if (edits == NULL) {
     return gemel__no_memory(error, "cutting a pair");
   }
-  for (k = 0; k < s->n; k++) {
+  for (size_t k = 0; k < s->n; k++) {
     if (s->leaf[k] != 0) {
       edits[k].kind = GEMEL__EDIT_LEAF;
       edits[k].leaf = s->leaf[k] - 1;
     }
   }
   graph = gemel__rebuild_graph(&rebuild, &mine);
-  status = graph == NULL ? mine.status : gemel__instance_of_graph(instance, graph, NULL, &mine);
+  gemel_status status =
+      graph == NULL ? mine.status : gemel__instance_of_graph(instance, graph, NULL, &mine);
   gemel_graph_unref(graph);
   gemel__free(edits, s->n * sizeof *edits);
   if (status != GEMEL_OK && error != NULL) {
@@ -366,7 +371,7 @@ static gemel_status cut_both(const struct cutting *c, gemel__pair *cut, gemel_er
     plan_outputs(&p);
     plan_leaves(&p);
     status = cut_side(&p, 0, &cut->a, error);
-    status = status == GEMEL_OK ? cut_side(&p, 1, &cut->b, error) : status;
+    status = status ? status : cut_side(&p, 1, &cut->b, error);
   }
   gemel__free(p.outputs[0], 2 * p.capacity * sizeof *p.outputs[0]);
   gemel__free(p.labels, p.capacity * sizeof *p.labels);
@@ -384,18 +389,14 @@ static gemel_status still_equal(const gemel__pair *cut, gemel__random *random,
   gemel_tensor **values = gemel__alloc_array(cut->a.n_leaves, sizeof *values);
   gemel__trial trial = {NULL, random, &cut->b};
   gemel_status status = values == NULL ? gemel__no_memory(error, "cutting a pair") : GEMEL_OK;
-  size_t k;
-  for (k = 0; k < CHECKS && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < CHECKS && status == GEMEL_OK; k++) {
     gemel__outcome outcome;
     memset(&outcome, 0, sizeof outcome);
     status = gemel__instance_values(&cut->a, k % 4 == 0 ? GEMEL__FILL_FULL : GEMEL__FILL_POINTS,
                                     random, values, error);
-    if (status == GEMEL_OK) {
-      status = gemel__check_pair(&cut->a, values, &trial, &outcome, error);
-      gemel__tensors_release(cut->a.n_leaves, values);
-    }
-    status = status == GEMEL_OK && outcome.refuted ? GEMEL_DECLINED : status;
-    status = status == GEMEL_OK ? gemel__tick(ticker) : status;
+    status = status ? status : gemel__check_pair(&cut->a, values, &trial, &outcome, error);
+    gemel__tensors_release(cut->a.n_leaves, values);
+    status = status ? status : outcome.refuted ? GEMEL_DECLINED : gemel__tick(ticker);
   }
   gemel__free(values, cut->a.n_leaves * sizeof *values);
   return status;
@@ -404,20 +405,19 @@ static gemel_status still_equal(const gemel__pair *cut, gemel__random *random,
 gemel_status gemel__pair_cut(gemel__pair *cut, const gemel__pair *pair, int constants,
                              gemel__random *random, gemel__ticker *ticker, gemel_error *error) {
   struct cutting c;
-  gemel_status status;
   memset(&c, 0, sizeof c);
   memset(cut, 0, sizeof *cut);
   c.pair = pair;
   c.o = gemel__ordered_new(256);
-  status = c.o == NULL ? gemel__no_memory(error, "cutting a pair")
-                       : open_side(&c.sides[0], &pair->a, constants, error);
-  status = status == GEMEL_OK ? open_side(&c.sides[1], &pair->b, constants, error) : status;
-  status = status == GEMEL_OK ? evaluate(&c, random, error) : status;
+  gemel_status status = c.o == NULL ? gemel__no_memory(error, "cutting a pair")
+                                    : open_side(&c.sides[0], &pair->a, constants, error);
+  status = status ? status : open_side(&c.sides[1], &pair->b, constants, error);
+  status = status ? status : evaluate(&c, random, error);
   if (status == GEMEL_OK) {
     match(&c);
     status = c.n_leaves > 0 ? cut_both(&c, cut, error) : GEMEL_DECLINED;
   }
-  status = status == GEMEL_OK ? still_equal(cut, random, ticker, error) : status;
+  status = status ? status : still_equal(cut, random, ticker, error);
   if (status != GEMEL_OK) {
     gemel__pair_clear(cut);
   }

@@ -81,19 +81,17 @@ static gemel_status judge_improvement(struct gemel__measure *m, gemel_tensor *co
                                       const gemel__both *base, const gemel__rtensor *exact,
                                       gemel_error *error) {
   gemel__domain *d = &m->bound->domain;
-  gemel_status status = GEMEL_OK;
-  size_t k, i;
-  for (k = 0; k < base->n; k++) {
+  for (size_t k = 0; k < base->n; k++) {
     const gemel__rtensor *left = &exact[k], *right = &exact[base->n + k];
     if (!gemel__is_float(right->dtype)) {
       continue;
     }
-    for (i = 0; i < right->count && i < left->count && status == GEMEL_OK; i++) {
+    for (size_t i = 0; i < right->count && i < left->count; i++) {
       struct yardstick y = yardstick_of(d, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i));
-      status = judge_element(m, &y, values, base, k, i, error);
+      GEMEL__TRY(judge_element(m, &y, values, base, k, i, error));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* 1 if some element may be wrong on one side: exact results, which take long, are needed. */
@@ -136,23 +134,20 @@ static int right_in_doubt(struct gemel__measure *m, const gemel__both *base,
 static gemel_status hold_against_exact(struct gemel__measure *m, gemel_tensor *const *values,
                                        const gemel__both *base, int only_worse,
                                        gemel_error *error) {
-  gemel__rtensor *exact;
   gemel__domain *d = &m->bound->domain;
-  gemel_status status;
   if (!any_apart(base)) {
     return GEMEL_OK;
   }
-  exact = gemel__alloc_array(2 * base->n, sizeof *exact);
+  gemel__rtensor *exact = gemel__alloc_array(2 * base->n, sizeof *exact);
   if (exact == NULL) {
     return gemel__no_memory(error, "exact results");
   }
-  status = gemel__instance_reference(&m->pair.b, d, values, exact + base->n, error);
+  gemel_status status = gemel__instance_reference(&m->pair.b, d, values, exact + base->n, error);
   if (status == GEMEL_OK && (!only_worse || right_in_doubt(m, base, exact + base->n))) {
     status = gemel__instance_reference(&m->pair.a, d, values, exact, error);
-    status = status == GEMEL_OK ? judge_improvement(m, values, base, exact, error) : status;
+    status = status ? status : judge_improvement(m, values, base, exact, error);
   }
-  gemel__rtensors_clear(2 * base->n, exact);
-  gemel__free(exact, 2 * base->n * sizeof *exact);
+  gemel__rtensors_free(2 * base->n, exact);
   return status;
 }
 
@@ -219,30 +214,30 @@ static gemel_status turn_leaf(struct gemel__measure *m, struct point_turn *t, si
 static gemel_status challenge(struct gemel__measure *m, gemel_tensor *const *values,
                               gemel_error *error);
 
+/* TURNED has room for the point. */
+static gemel_status judge_turn(struct gemel__measure *m, struct point_turn *t,
+                               gemel_tensor *const *values, int challenged, gemel_tensor **turned,
+                               gemel_error *error) {
+  size_t k, before = m->better;
+  gemel__both both;
+  for (k = 0; k < m->pair.a.n_leaves; k++) {
+    GEMEL__TRY(turn_leaf(m, t, k, values, turned, error));
+  }
+  GEMEL__TRY(gemel__both_run(&m->pair, turned, &m->random, &both, error));
+  gemel_status status = hold_against_exact(m, turned, &both, !challenged, error);
+  gemel__both_clear(&both);
+  return status == GEMEL_OK && challenged && m->better > before ? challenge(m, turned, error)
+                                                                : status;
+}
+
 /* CHALLENGED: if the right side is better there, variants of the point are tried. */
 static gemel_status judge_turned(struct gemel__measure *m, struct point_turn *t,
                                  gemel_tensor *const *values, int challenged, gemel_error *error) {
-  size_t n = m->pair.a.n_leaves, k, before = m->better;
+  size_t n = m->pair.a.n_leaves;
   gemel_tensor **turned = gemel__alloc_array(n, sizeof *turned);
-  gemel__both both;
-  gemel_status status = turned == NULL ? gemel__no_memory(error, "values") : GEMEL_OK;
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
-    status = turn_leaf(m, t, k, values, turned, error);
-  }
-  if (status == GEMEL_OK) {
-    status = gemel__both_run(&m->pair, turned, &m->random, &both, error);
-    if (status == GEMEL_OK) {
-      status = hold_against_exact(m, turned, &both, !challenged, error);
-      gemel__both_clear(&both);
-    }
-  }
-  if (status == GEMEL_OK && challenged && m->better > before) {
-    status = challenge(m, turned, error);
-  }
-  if (turned != NULL) {
-    gemel__tensors_release(n, turned);
-    gemel__free(turned, n * sizeof *turned);
-  }
+  gemel_status status = turned == NULL ? gemel__no_memory(error, "values")
+                                       : judge_turn(m, t, values, challenged, turned, error);
+  gemel__tensors_free(n, turned);
   return status;
 }
 
@@ -254,15 +249,12 @@ static gemel_status challenge(struct gemel__measure *m, gemel_tensor *const *val
   size_t n = m->pair.a.n_leaves, k;
   gemel_dtype dtype = gemel_tensor_dtype(values[0]);
   int top = gemel__dtype_format(dtype)->highest;
-  gemel_status status = GEMEL_OK;
   if (m->challenges++ >= CHALLENGES) {
     return GEMEL_OK;
   }
-  for (k = 0; k < TURNS && status == GEMEL_OK && m->worse == 0; k++) {
+  for (k = 0; k < TURNS && m->worse == 0; k++) {
     struct point_turn t = {0, 0, 0, 0, 0, 0, NULL};
-    if (gemel__tick(m->plan->ticker) != GEMEL_OK) {
-      return GEMEL_DECLINED;
-    }
+    GEMEL__TRY(gemel__tick(m->plan->ticker));
     t.shift = k / 2 % n;
     t.mirror = (int)(k % 2);
     t.vary = k >= 2 * n && gemel__random_chance(&m->random, 1, 2);
@@ -272,9 +264,9 @@ static gemel_status challenge(struct gemel__measure *m, gemel_tensor *const *val
       t.down = gemel__random_bits(&m->random);
     }
     t.tie = k >= 2 * n && gemel__random_chance(&m->random, 1, 2);
-    status = judge_turned(m, &t, values, 0, error);
+    GEMEL__TRY(judge_turned(m, &t, values, 0, error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Where the results nearly cancel, it shows which side is the better one. */
@@ -289,16 +281,16 @@ static gemel_status measure_cancelling(struct gemel__measure *m, gemel_tensor *c
 gemel_status gemel__measure_improvement(struct gemel__measure *m, gemel_tensor *const *values,
                                         const gemel__both *base, gemel_error *error) {
   size_t before = m->better;
-  gemel_status status = m->worse > 0 || m->pair.a.n_leaves == 0
-                            ? GEMEL_OK
-                            : hold_against_exact(m, values, base, 0, error);
-  if (status == GEMEL_OK && m->better > before && m->worse == 0) {
-    status = challenge(m, values, error);
+  GEMEL__TRY(m->worse > 0 || m->pair.a.n_leaves == 0
+                 ? GEMEL_OK
+                 : hold_against_exact(m, values, base, 0, error));
+  if (m->better > before && m->worse == 0) {
+    GEMEL__TRY(challenge(m, values, error));
   }
-  if (status == GEMEL_OK && m->worse == 0 && m->pair.a.n_leaves > 0) {
-    status = measure_cancelling(m, values, base, error);
+  if (m->worse == 0 && m->pair.a.n_leaves > 0) {
+    GEMEL__TRY(measure_cancelling(m, values, base, error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__challenge_rarity(struct gemel__measure *m, gemel_error *error) {

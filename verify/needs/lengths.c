@@ -4,6 +4,7 @@
  * can count. The words found are added to those found at other sizes.
  */
 #include "needs/needs.h"
+#include "core/error.h"
 #include "pairs/lengths.h"
 
 static void join(gemel__needs *needs, gemel__needs *one) {
@@ -44,7 +45,6 @@ gemel_status gemel__needs_at_lengths(const gemel_graph *left, const gemel_graph 
                                      const gemel__needs_plan *plan, gemel__needs *needs,
                                      gemel_error *error) {
   enum { SYMBOLS = 3 };
-  gemel_status status = GEMEL_OK;
   int narrow = gemel__narrows_counts(left) || gemel__narrows_counts(right);
   if (symbols == 0) {
     narrow &= gemel__graph_elements(left, 1) + gemel__graph_elements(right, 1) <=
@@ -53,15 +53,15 @@ gemel_status gemel__needs_at_lengths(const gemel_graph *left, const gemel_graph 
                    : measure(left, right, gemel__random_bits(random), plan, needs, error);
   }
   symbols = symbols < SYMBOLS ? symbols : SYMBOLS;
-  for (size_t k = 0; narrow && k < GEMEL__LENGTHS * symbols && status == GEMEL_OK; k++) {
+  for (size_t k = 0; narrow && k < GEMEL__LENGTHS * symbols; k++) {
     gemel__pair pair;
     uint64_t seed = gemel__random_bits(random);
-    status = gemel__pair_draw_long(&pair, left, right, k / symbols, k, random, error);
+    gemel_status status = gemel__pair_draw_long(&pair, left, right, k / symbols, k, random, error);
     if (status == GEMEL_OK && gemel__pair_elements(&pair) <= 2 * GEMEL__LENGTH_ELEMENTS) {
       status = measure(pair.a.graph, pair.b.graph, seed, plan, needs, error);
     }
     gemel__pair_clear(&pair);
-    status = gemel__is_no_point(status) ? GEMEL_OK : status;
+    GEMEL__TRY(gemel__is_no_point(status) ? GEMEL_OK : status);
   }
-  return status;
+  return GEMEL_OK;
 }

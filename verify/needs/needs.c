@@ -56,10 +56,9 @@ static gemel_status draw_values(struct gemel__measure *m, size_t k, gemel_tensor
   size_t n = sizeof styles / sizeof *styles, j;
   int moderate = k % 3 == 0;
   uint64_t common = m->plan->beyond ? gemel__random_bits(&m->random) : 0;
-  gemel_status status =
-      gemel__instance_values(&m->pair.a, GEMEL__FILL_FULL, &m->random, values, error);
+  GEMEL__TRY(gemel__instance_values(&m->pair.a, GEMEL__FILL_FULL, &m->random, values, error));
   m->temper = GEMEL__CALM;
-  for (j = 0; j < m->pair.a.n_leaves && status == GEMEL_OK; j++) {
+  for (j = 0; j < m->pair.a.n_leaves; j++) {
     gemel__style style = styles[k % n];
     gemel_kind kind = gemel_dtype_kind(m->pair.a.leaves[j].dtype);
     if (gemel__random_chance(&m->random, 1, 4)) {
@@ -77,7 +76,7 @@ static gemel_status draw_values(struct gemel__measure *m, size_t k, gemel_tensor
     }
     gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* What becomes of a number of a float leaf. */
@@ -145,10 +144,8 @@ static int from_minus_zero(const gemel__both *plus, size_t output, size_t i) {
 static gemel_status judge_finite(struct gemel__measure *m, gemel_tensor *const *values,
                                  const gemel__both *base, const gemel__both *plus, int moderate,
                                  gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  size_t k, i;
   moderate &= !m->plan->finite;
-  for (k = 0; k < base->n; k++) {
+  for (size_t k = 0; k < base->n; k++) {
     size_t n = gemel__both_elements(base, k);
     int floats = gemel__is_float(gemel_tensor_dtype(base->left[k]));
     if (gemel__both_identical(base, k) || (m->plan->beyond && !floats)) {
@@ -156,41 +153,42 @@ static gemel_status judge_finite(struct gemel__measure *m, gemel_tensor *const *
       m->needs->tried[GEMEL_NEEDS_INDEX_NSZ] += moderate ? n : 0;
       continue;
     }
-    for (i = 0; i < n && status == GEMEL_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
       gemel__contrast c = gemel__both_contrast(base, k, i);
       m->needs->compared++;
       m->needs->tried[GEMEL_NEEDS_INDEX_NSZ] += (size_t)moderate;
       if (c == GEMEL__ZERO_SIGN || c == GEMEL__INF_SIGN ||
           (c != GEMEL__SAME && from_minus_zero(plus, k, i))) {
-        status = moderate ? show(m, GEMEL_NEEDS_INDEX_NSZ, values, base, k, i, error) : GEMEL_OK;
+        GEMEL__TRY(moderate ? show(m, GEMEL_NEEDS_INDEX_NSZ, values, base, k, i, error) : GEMEL_OK);
       } else if (c != GEMEL__SAME && m->rounding.values == NULL) {
-        status = gemel__witness_take(&m->rounding, &m->pair, values, base, k, i, error);
+        GEMEL__TRY(gemel__witness_take(&m->rounding, &m->pair, values, base, k, i, error));
       }
     }
   }
-  return status;
+  return GEMEL_OK;
+}
+
+/* The same point with each −0 replaced, in the new array POSITIVE. PLUS stays as it is if there is
+ * no −0. */
+static gemel_status run_without_minus_zero(struct gemel__measure *m, gemel_tensor *const *values,
+                                           gemel_tensor **positive, gemel__both *plus,
+                                           gemel_error *error) {
+  size_t changed = 0;
+  GEMEL__TRY(changed_values(m, values, without_minus_zero, 1, positive, &changed, error));
+  return changed > 0 ? gemel__both_run(&m->pair, positive, &m->random, plus, error) : GEMEL_OK;
 }
 
 static gemel_status measure_finite(struct gemel__measure *m, gemel_tensor *const *values,
                                    const gemel__both *base, int moderate, gemel_error *error) {
-  gemel__both plus;
+  gemel__both plus = {0};
   gemel_tensor **positive = gemel__alloc_array(m->pair.a.n_leaves, sizeof *positive);
-  size_t changed = 0;
-  gemel_status status = positive == NULL ? gemel__no_memory(error, "values")
-                                         : changed_values(m, values, without_minus_zero, 1,
-                                                          positive, &changed, error);
-  memset(&plus, 0, sizeof plus);
-  if (status == GEMEL_OK && changed > 0) {
-    status = gemel__both_run(&m->pair, positive, &m->random, &plus, error);
+  if (positive == NULL) {
+    return gemel__no_memory(error, "values");
   }
-  if (status == GEMEL_OK) {
-    status = judge_finite(m, values, base, &plus, moderate, error);
-  }
+  gemel_status status = run_without_minus_zero(m, values, positive, &plus, error);
+  status = status ? status : judge_finite(m, values, base, &plus, moderate, error);
   gemel__both_clear(&plus);
-  if (positive != NULL) {
-    gemel__tensors_release(m->pair.a.n_leaves, positive);
-    gemel__free(positive, m->pair.a.n_leaves * sizeof *positive);
-  }
+  gemel__values_free(&m->pair.a, positive);
   return status;
 }
 
@@ -235,91 +233,96 @@ static gemel_status look_in_f64(const struct gemel__measure *m, gemel_tensor *co
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
 }
 
-/* At the infinite VALUES, zeros differ in sign. If they do so too with large numbers for
- * infinities, as in 0 - exp(x), the pair gives up nsz. */
-static gemel_status look_at_large(struct gemel__measure *m, gemel_tensor *const *values,
-                                  size_t output, size_t i, gemel_error *error) {
+/* Zeros differ in sign at VALUES, where infinities are. LARGE has room for values with large
+ * numbers for infinities: if zeros differ there too, as in 0 - exp(x), the pair gives up nsz. */
+static gemel_status compare_at_large(struct gemel__measure *m, gemel_tensor *const *values,
+                                     gemel_tensor **large, size_t output, size_t i,
+                                     gemel_error *error) {
   gemel__both both;
   gemel__random random = m->random;
-  gemel_tensor **large = gemel__alloc_array(m->pair.a.n_leaves, sizeof *large);
+  gemel_status status = GEMEL_OK;
   size_t changed = 0;
-  gemel_status status =
-      large == NULL ? gemel__no_memory(error, "values")
-                    : changed_values(m, values, large_for_infinite, 1, large, &changed, error);
-  if (status == GEMEL_OK) {
-    status = gemel__both_run(&m->pair, large, &random, &both, error);
-    if (status == GEMEL_OK) {
-      if (i < gemel__both_elements(&both, output) &&
-          gemel__both_contrast(&both, output, i) == GEMEL__ZERO_SIGN) {
-        status = show(m, GEMEL_NEEDS_INDEX_NSZ, large, &both, output, i, error);
-      }
-      gemel__both_clear(&both);
-    }
-    gemel__tensors_release(m->pair.a.n_leaves, large);
+  GEMEL__TRY(changed_values(m, values, large_for_infinite, 1, large, &changed, error));
+  GEMEL__TRY(gemel__both_run(&m->pair, large, &random, &both, error));
+  if (i < gemel__both_elements(&both, output) &&
+      gemel__both_contrast(&both, output, i) == GEMEL__ZERO_SIGN) {
+    status = show(m, GEMEL_NEEDS_INDEX_NSZ, large, &both, output, i, error);
   }
-  gemel__free(large, m->pair.a.n_leaves * sizeof *large);
+  gemel__both_clear(&both);
   return status;
+}
+
+static gemel_status look_at_large(struct gemel__measure *m, gemel_tensor *const *values,
+                                  size_t output, size_t i, gemel_error *error) {
+  gemel_tensor **large = gemel__alloc_array(m->pair.a.n_leaves, sizeof *large);
+  gemel_status status = large == NULL ? gemel__no_memory(error, "values")
+                                      : compare_at_large(m, values, large, output, i, error);
+  gemel__values_free(&m->pair.a, large);
+  return status;
+}
+
+static gemel_status judge_special_element(struct gemel__measure *m, size_t word,
+                                          gemel_tensor *const *values, gemel__contrast before,
+                                          const gemel__both *both, size_t k, size_t i,
+                                          gemel_error *error) {
+  gemel__contrast c = gemel__both_contrast(both, k, i);
+  int more = is_nan_at(both->right[k], i) && !is_nan_at(both->left[k], i);
+  int slight = c <= GEMEL__ROUNDING;
+  if (c == GEMEL__SAME || before >= GEMEL__FAR) {
+    return GEMEL_OK;
+  }
+  if (c == GEMEL__FAR && gemel__is_float(gemel_tensor_dtype(both->left[k])) &&
+      m->needs->witness[word].values == NULL) {
+    GEMEL__TRY(look_in_f64(m, values, k, i, &slight, error));
+  }
+  if (c == GEMEL__ZERO_SIGN && word == GEMEL_NEEDS_INDEX_NINF && m->slight[word].values == NULL) {
+    GEMEL__TRY(look_at_large(m, values, k, i, error));
+  }
+  return slight ? keep_slight(m, word, c, values, both, k, i, error)
+                : show(m, more ? (size_t)GEMEL_NEEDS_INDEX_NINF : word, values, both, k, i, error);
 }
 
 static gemel_status judge_special(struct gemel__measure *m, size_t word,
                                   gemel_tensor *const *values, const gemel__both *base,
                                   const gemel__both *both, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  size_t k, i;
-  for (k = 0; k < both->n; k++) {
+  for (size_t k = 0; k < both->n; k++) {
     size_t n = gemel__both_elements(both, k);
     if (gemel__both_identical(both, k)) {
       m->needs->compared += n;
       m->needs->tried[word] += n;
       continue;
     }
-    for (i = 0; i < n && i < gemel__both_elements(base, k) && status == GEMEL_OK; i++) {
+    for (size_t i = 0; i < n && i < gemel__both_elements(base, k); i++) {
       gemel__contrast before = gemel__both_contrast(base, k, i);
-      gemel__contrast c = gemel__both_contrast(both, k, i);
-      int more = is_nan_at(both->right[k], i) && !is_nan_at(both->left[k], i);
       m->needs->compared++;
       m->needs->tried[word]++;
-      if (c == GEMEL__SAME || before >= GEMEL__FAR) {
-        continue;
-      }
-      int slight = c <= GEMEL__ROUNDING;
-      if (c == GEMEL__FAR && gemel__is_float(gemel_tensor_dtype(both->left[k])) &&
-          m->needs->witness[word].values == NULL) {
-        status = look_in_f64(m, values, k, i, &slight, error);
-      }
-      if (status == GEMEL_OK && c == GEMEL__ZERO_SIGN && word == GEMEL_NEEDS_INDEX_NINF &&
-          m->slight[word].values == NULL) {
-        status = look_at_large(m, values, k, i, error);
-      }
-      if (status == GEMEL_OK && slight) {
-        status = keep_slight(m, word, c, values, both, k, i, error);
-      } else if (status == GEMEL_OK) {
-        status = show(m, more ? (size_t)GEMEL_NEEDS_INDEX_NINF : word, values, both, k, i, error);
-      }
+      GEMEL__TRY(judge_special_element(m, word, values, before, both, k, i, error));
     }
   }
+  return GEMEL_OK;
+}
+
+/* Runs the pair at SPECIAL, and holds that against BASE. */
+static gemel_status run_special(struct gemel__measure *m, size_t word, gemel_tensor *const *special,
+                                const gemel__both *base, gemel_error *error) {
+  gemel__both both;
+  GEMEL__TRY(gemel__both_run(&m->pair, special, &m->random, &both, error));
+  gemel_status status = judge_special(m, word, special, base, &both, error);
+  gemel__both_clear(&both);
   return status;
 }
 
 static gemel_status measure_special(struct gemel__measure *m, size_t word, change f,
                                     gemel_tensor *const *values, const gemel__both *base,
                                     gemel_error *error) {
-  gemel__both both;
   gemel_tensor **special = gemel__alloc_array(m->pair.a.n_leaves, sizeof *special);
   size_t changed = 0;
   gemel_status status = special == NULL ? gemel__no_memory(error, "values")
                                         : changed_values(m, values, f, 0, special, &changed, error);
   if (status == GEMEL_OK && changed > 0) {
-    status = gemel__both_run(&m->pair, special, &m->random, &both, error);
-    if (status == GEMEL_OK) {
-      status = judge_special(m, word, special, base, &both, error);
-      gemel__both_clear(&both);
-    }
+    status = run_special(m, word, special, base, error);
   }
-  if (special != NULL) {
-    gemel__tensors_release(m->pair.a.n_leaves, special);
-    gemel__free(special, m->pair.a.n_leaves * sizeof *special);
-  }
+  gemel__values_free(&m->pair.a, special);
   return status;
 }
 
@@ -344,27 +347,25 @@ static void settle_slight(struct gemel__measure *m) {
 
 /* Infinities and NaN are put among moderate numbers only: with large numbers an overflow, which is
  * rounding, couldn't be told from them. */
+static gemel_status measure_results(struct gemel__measure *m, gemel_tensor *const *values,
+                                    const gemel__both *base, int moderate, gemel_error *error) {
+  GEMEL__TRY(measure_finite(m, values, base, moderate, error));
+  if (m->plan->beyond || m->plan->losses > 0) {
+    GEMEL__TRY(
+        gemel__beyond_look(&m->pair, values, base, m->temper, m->plan, m->bound, m->needs, error));
+  }
+  if (moderate && !m->plan->finite) {
+    GEMEL__TRY(measure_special(m, GEMEL_NEEDS_INDEX_NINF, some_infinite, values, base, error));
+    GEMEL__TRY(measure_special(m, GEMEL_NEEDS_INDEX_NNAN, some_nan, values, base, error));
+  }
+  return m->plan->improvement ? gemel__measure_improvement(m, values, base, error) : GEMEL_OK;
+}
+
 static gemel_status measure_point(struct gemel__measure *m, gemel_tensor *const *values,
                                   int moderate, gemel_error *error) {
   gemel__both base;
-  gemel_status status = gemel__both_run(&m->pair, values, &m->random, &base, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = measure_finite(m, values, &base, moderate, error);
-  if (status == GEMEL_OK && (m->plan->beyond || m->plan->losses > 0)) {
-    status =
-        gemel__beyond_look(&m->pair, values, &base, m->temper, m->plan, m->bound, m->needs, error);
-  }
-  if (status == GEMEL_OK && moderate && !m->plan->finite) {
-    status = measure_special(m, GEMEL_NEEDS_INDEX_NINF, some_infinite, values, &base, error);
-  }
-  if (status == GEMEL_OK && moderate && !m->plan->finite) {
-    status = measure_special(m, GEMEL_NEEDS_INDEX_NNAN, some_nan, values, &base, error);
-  }
-  if (status == GEMEL_OK && m->plan->improvement) {
-    status = gemel__measure_improvement(m, values, &base, error);
-  }
+  GEMEL__TRY(gemel__both_run(&m->pair, values, &m->random, &base, error));
+  gemel_status status = measure_results(m, values, &base, moderate, error);
   gemel__both_clear(&base);
   return status;
 }
@@ -374,36 +375,34 @@ static gemel_status draw_and_measure(struct gemel__measure *m, size_t k, gemel_e
   gemel_tensor **values = gemel__alloc_array(m->pair.a.n_leaves, sizeof *values);
   gemel_status status =
       values == NULL ? gemel__no_memory(error, "values") : draw_values(m, k, values, error);
-  if (status == GEMEL_OK) {
-    status = measure_point(m, values, k % 3 == 0, error);
-    gemel__tensors_release(m->pair.a.n_leaves, values);
-  }
-  gemel__free(values, m->pair.a.n_leaves * sizeof *values);
+  status = status ? status : measure_point(m, values, k % 3 == 0, error);
+  gemel__values_free(&m->pair.a, values);
   return status;
 }
 
-/* A point at turn K that SOURCE changes. */
+/* Point VALUES at turn K, which SOURCE changes. */
+static gemel_status measure_changed(struct gemel__measure *m, const gemel__source *source,
+                                    gemel_tensor **values, size_t k, gemel_error *error) {
+  const gemel__drawn point = {&m->pair.a, values, k, &m->random};
+  gemel__both base;
+  int orders = (source->questions & GEMEL__FOR_ORDER) != 0;
+  gemel__source_put(&point, source);
+  GEMEL__TRY(gemel__both_run(&m->pair, values, &m->random, &base, error));
+  gemel_status status = measure_finite(m, values, &base, !orders, error);
+  if (status == GEMEL_OK && m->plan->beyond && orders) {
+    status = gemel__beyond_look(&m->pair, values, &base, GEMEL__WILD, m->plan, m->bound, m->needs,
+                                error);
+  }
+  gemel__both_clear(&base);
+  return status;
+}
+
 static gemel_status measure_source(struct gemel__measure *m, const gemel__source *source, size_t k,
                                    gemel_error *error) {
   gemel_tensor **values;
-  gemel__both base;
-  int orders = (source->questions & GEMEL__FOR_ORDER) != 0;
-  gemel_status status =
-      gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error);
-  if (status == GEMEL_OK) {
-    const gemel__drawn point = {&m->pair.a, values, k, &m->random};
-    gemel__source_put(&point, source);
-    status = gemel__both_run(&m->pair, values, &m->random, &base, error);
-    if (status == GEMEL_OK) {
-      status = measure_finite(m, values, &base, !orders, error);
-      if (status == GEMEL_OK && m->plan->beyond && orders) {
-        status = gemel__beyond_look(&m->pair, values, &base, GEMEL__WILD, m->plan, m->bound,
-                                    m->needs, error);
-      }
-      gemel__both_clear(&base);
-    }
-    gemel__values_free(&m->pair.a, values);
-  }
+  GEMEL__TRY(gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error));
+  gemel_status status = measure_changed(m, source, values, k, error);
+  gemel__values_free(&m->pair.a, values);
   return status;
 }
 
@@ -426,10 +425,20 @@ static gemel_status measure_sources(struct gemel__measure *m, size_t k, gemel_er
 /* Values for MEETING; from the same RANDOM they are the same. */
 static gemel_status draw_meeting(const struct gemel__measure *m, const gemel__meeting *meeting,
                                  gemel__random random, gemel_tensor ***values, gemel_error *error) {
-  gemel_status status = gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &random, values, error);
-  if (status == GEMEL_OK) {
-    gemel__meeting_arrange(meeting, &m->pair.a, &random, *values);
-  }
+  GEMEL__TRY(gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &random, values, error));
+  gemel__meeting_arrange(meeting, &m->pair.a, &random, *values);
+  return GEMEL_OK;
+}
+
+/* Holds the results at SPECIAL against those at FINITE. */
+static gemel_status judge_meeting(struct gemel__measure *m, size_t word, gemel_tensor **finite,
+                                  gemel_tensor *const *special, gemel_error *error) {
+  gemel__both base;
+  gemel__values_tame(&m->pair.a, finite);
+  GEMEL__TRY(gemel__both_run(&m->pair, finite, &m->random, &base, error));
+  gemel_status status = measure_finite(m, finite, &base, 1, error);
+  status = status ? status : run_special(m, word, special, &base, error);
+  gemel__both_clear(&base);
   return status;
 }
 
@@ -440,26 +449,13 @@ static gemel_status measure_meeting(struct gemel__measure *m, size_t number, uns
   gemel__meeting meeting = gemel__meeting_of(&m->pair.a, number);
   size_t word =
       meeting.special == GEMEL__MEET_NAN ? GEMEL_NEEDS_INDEX_NNAN : GEMEL_NEEDS_INDEX_NINF;
-  gemel__both base, both;
   if ((m->needs->needs | known) >> word & 1) {
     return GEMEL_OK;
   }
   gemel_status status = draw_meeting(m, &meeting, m->random, &finite, error);
   status = status ? status : draw_meeting(m, &meeting, m->random, &special, error);
-  if (status == GEMEL_OK) {
-    gemel__values_tame(&m->pair.a, finite);
-  }
   gemel__random_bits(&m->random);
-  status = status ? status : gemel__both_run(&m->pair, finite, &m->random, &base, error);
-  if (status == GEMEL_OK) {
-    status = measure_finite(m, finite, &base, 1, error);
-    status = status ? status : gemel__both_run(&m->pair, special, &m->random, &both, error);
-    if (status == GEMEL_OK) {
-      status = judge_special(m, word, special, &base, &both, error);
-      gemel__both_clear(&both);
-    }
-    gemel__both_clear(&base);
-  }
+  status = status ? status : judge_meeting(m, word, finite, special, error);
   gemel__values_free(&m->pair.a, finite);
   gemel__values_free(&m->pair.a, special);
   return status;
@@ -475,38 +471,29 @@ static void compile_ways(struct gemel__measure *m) {
 /* Before point K: where there are symbols, every now and then a pair of other sizes. */
 static gemel_status draw_pair(struct gemel__measure *m, size_t k, gemel_error *error) {
   enum { POINTS_A_PAIR = 12 };
-  gemel_status status;
   if (k > 0 && (k % POINTS_A_PAIR != 0 || m->pair.symbols == 0)) {
     return GEMEL_OK;
   }
   gemel__pair_clear(&m->pair);
-  status = gemel__pair_draw(&m->pair, m->left, m->right, &m->random, error);
-  if (status == GEMEL_OK) {
-    compile_ways(m);
-  }
-  return status;
+  GEMEL__TRY(gemel__pair_draw(&m->pair, m->left, m->right, &m->random, error));
+  compile_ways(m);
+  return GEMEL_OK;
 }
 
 static gemel_status measure_points(struct gemel__measure *m, size_t points, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
   /* while every result was empty: more sizes */
-  for (size_t k = 0; status == GEMEL_OK && (k < points || (m->needs->compared == 0 &&
-                                                           m->pair.symbols > 0 && k < 8 * points));
-       k++) {
+  for (size_t k = 0;
+       k < points || (m->needs->compared == 0 && m->pair.symbols > 0 && k < 8 * points); k++) {
     gemel__ticker_at(m->plan->ticker, k, points);
-    if (gemel__tick(m->plan->ticker) != GEMEL_OK) {
-      return GEMEL_DECLINED;
-    }
-    status = draw_pair(m, k, error);
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(gemel__tick(m->plan->ticker));
+    GEMEL__TRY(draw_pair(m, k, error));
     m->pair.plain = m->plan->plain && k % 2 != 0;
-    status = draw_and_measure(m, k, error);
-    status = status == GEMEL_OK ? measure_sources(m, k, error) : status;
-    status = gemel__is_no_point(status) ? GEMEL_OK : status; /* an index out of range: no point */
+    gemel_status status = draw_and_measure(m, k, error);
+    status = status ? status : measure_sources(m, k, error);
+    /* an index out of range: no point */
+    GEMEL__TRY(gemel__is_no_point(status) ? GEMEL_OK : status);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* A point at which digits are lost. */
@@ -514,16 +501,12 @@ static gemel_status measure_loss(struct gemel__measure *m, size_t turn, gemel_er
   const gemel__needs_plan alone = {.folded = m->plan->folded};
   gemel_tensor **values;
   gemel__both base;
-  gemel_status status =
-      gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__values_draw(&m->pair.a, GEMEL__FILL_FULL, &m->random, &values, error));
   gemel__temper temper = gemel__losses_fill(&m->pair, turn, &m->random, values);
   for (size_t j = 0; j < m->pair.a.n_leaves; j++) {
     gemel__tensor_settle(&m->pair.a.leaves[j], values[j]);
   }
-  status = gemel__both_run(&m->pair, values, &m->random, &base, error);
+  gemel_status status = gemel__both_run(&m->pair, values, &m->random, &base, error);
   if (status == GEMEL_OK) {
     status = gemel__beyond_look(&m->pair, values, &base, temper, &alone, m->bound, m->needs, error);
     gemel__both_clear(&base);
@@ -535,44 +518,31 @@ static gemel_status measure_loss(struct gemel__measure *m, size_t turn, gemel_er
 /* Points at which digits are lost, and more of them where a few have been. */
 static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error) {
   enum { MORE = 160 };
-  gemel__random other = m->random; /* later points don't depend on how many there are */
   size_t points = m->plan->losses, most = points > 0 ? points + MORE : 0;
   size_t first = 4 * gemel__random_below(&m->random, 3);
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; status == GEMEL_OK && !gemel__losses_worsen(&m->needs->losses) && k < most &&
+  for (size_t k = 0; !gemel__losses_worsen(&m->needs->losses) && k < most &&
                      (k < points || gemel__losses_open(&m->needs->losses) < GEMEL__LOSSES);
        k++) {
-    if (gemel__tick(m->plan->ticker) != GEMEL_OK) {
-      return GEMEL_DECLINED;
-    }
-    status = draw_pair(m, k + 1, error);
+    GEMEL__TRY(gemel__tick(m->plan->ticker));
+    gemel_status status = draw_pair(m, k + 1, error);
     m->pair.plain = m->plan->plain && k % 2 != 0;
     size_t open = k < points ? GEMEL__LOSSES : gemel__losses_open(&m->needs->losses);
     status = status ? status : measure_loss(m, gemel__losses_turn(open, first + k), error);
-    status = gemel__is_no_point(status) ? GEMEL_OK : status;
+    GEMEL__TRY(gemel__is_no_point(status) ? GEMEL_OK : status);
   }
-  m->random = other;
-  return status;
+  return GEMEL_OK;
 }
 
-static gemel_status measure_meetings(struct gemel__measure *m, const gemel__needs_plan *plan,
-                                     gemel_error *error) {
-  gemel__random other = m->random; /* later points don't depend on how many there are */
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < plan->meetings && !m->plan->finite && status == GEMEL_OK; k++) {
-    if (gemel__tick(m->plan->ticker) != GEMEL_OK) {
-      return GEMEL_DECLINED;
-    }
-    status = draw_pair(m, plan->points + k, error);
-    if (status != GEMEL_OK) {
-      return status;
-    }
-    m->pair.plain = m->plan->plain && k % 2 != 0;
-    status = measure_meeting(m, plan->meeting + k, plan->known, error);
-    status = gemel__is_no_point(status) ? GEMEL_OK : status;
+static gemel_status measure_meetings(struct gemel__measure *m, gemel_error *error) {
+  const gemel__needs_plan *plan = m->plan;
+  for (size_t k = 0; k < plan->meetings && !plan->finite; k++) {
+    GEMEL__TRY(gemel__tick(plan->ticker));
+    GEMEL__TRY(draw_pair(m, plan->points + k, error));
+    m->pair.plain = plan->plain && k % 2 != 0;
+    gemel_status status = measure_meeting(m, plan->meeting + k, plan->known, error);
+    GEMEL__TRY(gemel__is_no_point(status) ? GEMEL_OK : status);
   }
-  m->random = other;
-  return status;
+  return GEMEL_OK;
 }
 
 /* If one word of rounding is enough, any difference at finite numbers is its witness. */
@@ -593,8 +563,6 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
                                   const gemel__needs_plan *plan, gemel__needs *needs,
                                   gemel_error *error) {
   struct gemel__measure m;
-  gemel_status status;
-  size_t k;
   memset(&m, 0, sizeof m);
   memset(needs, 0, sizeof *needs);
   m.left = left;
@@ -603,10 +571,13 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   m.plan = plan;
   gemel__random_seed(&m.random, seed);
   m.bound = gemel__bound_new(256);
-  status = m.bound == NULL ? gemel__no_memory(error, "a measurement")
-                           : measure_points(&m, plan->points, error);
+  gemel_status status = m.bound == NULL ? gemel__no_memory(error, "a measurement")
+                                        : measure_points(&m, plan->points, error);
+  gemel__random other = m.random; /* what follows doesn't depend on how many points there are */
   status = status ? status : measure_losses(&m, error);
-  status = status ? status : measure_meetings(&m, plan, error);
+  m.random = other;
+  status = status ? status : measure_meetings(&m, error);
+  m.random = other;
   if (status == GEMEL_OK) {
     settle_slight(&m);
     status = gemel__challenge_rarity(&m, error);
@@ -628,7 +599,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
   gemel__pair_clear(&m.pair);
   gemel__bound_free(m.bound);
   gemel__witness_clear(&m.rounding);
-  for (k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+  for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness_clear(&m.slight[k]);
   }
   return status;

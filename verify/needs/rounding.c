@@ -148,10 +148,7 @@ static gemel_status watch(struct watched *w, const gemel__instance *instance, ge
   if (w->first == NULL || w->kinds == NULL || w->tainted == NULL) {
     return gemel__no_memory(error, "watching a graph");
   }
-  gemel_status status = gemel__instance_trace(&w->all, instance, w->first, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__instance_trace(&w->all, instance, w->first, error));
   w->n_values = gemel_graph_output_count(w->all.graph);
   w->values = gemel__alloc_array(w->n_values, sizeof *w->values);
   for (size_t k = 0; k < w->n; k++) {
@@ -161,10 +158,7 @@ static gemel_status watch(struct watched *w, const gemel__instance *instance, ge
 }
 
 static void unwatch(struct watched *w) {
-  if (w->values != NULL) {
-    gemel__rtensors_clear(w->n_values, w->values);
-  }
-  gemel__free(w->values, w->n_values * sizeof *w->values);
+  gemel__rtensors_free(w->n_values, w->values);
   gemel__free(w->first, w->n * sizeof *w->first);
   gemel__free(w->kinds, w->n * sizeof *w->kinds);
   gemel__free(w->tainted, w->n);
@@ -315,13 +309,10 @@ static gemel_status differs_unrounded(const gemel__pair *pair, gemel_tensor *con
   } else {
     u.round = u.special->domain.round;
     status = evaluate_unrounded(&u, &pair->a, values, room, error);
-    if (status == GEMEL_OK) {
-      status = evaluate_unrounded(&u, &pair->b, values, room + n, error);
-    }
+    status = status ? status : evaluate_unrounded(&u, &pair->b, values, room + n, error);
     *differs = status == GEMEL_OK && any_differs(&u.special->domain, n, room, room + n);
-    gemel__rtensors_clear(2 * n, room);
   }
-  gemel__free(room, 2 * n * sizeof *room);
+  gemel__rtensors_free(2 * n, room);
   gemel__special_free(u.special);
   return status;
 }
@@ -361,35 +352,30 @@ static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_ten
 
 static gemel_status promises_at(struct rounding_inquiry *q, struct watched *sides,
                                 gemel_tensor *const *values, unsigned *kept, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  size_t k;
+  gemel__domain *d = &q->bound->domain;
   *kept = ALL;
-  for (k = 0; k < 2 && status == GEMEL_OK; k++) {
-    gemel__domain *d = &q->bound->domain;
-    status = gemel__instance_reference(&sides[k].all, d, values, sides[k].values, error);
-    if (status == GEMEL_OK) {
-      *kept &= promises_kept(&sides[k], d);
-    }
+  for (size_t k = 0; k < 2; k++) {
+    gemel_status status =
+        gemel__instance_reference(&sides[k].all, d, values, sides[k].values, error);
+    *kept &= status == GEMEL_OK ? promises_kept(&sides[k], d) : 0;
     gemel__rtensors_clear(sides[k].n_values, sides[k].values);
+    GEMEL__TRY(status);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status note_point(struct rounding_inquiry *q, const gemel__pair *pair,
                                gemel_tensor *const *values, unsigned kept, gemel_error *error) {
   gemel__both both;
-  size_t k, i;
   int differs = 0;
-  gemel_status status = gemel__both_run(pair, values, q->random, &both, error);
   size_t output = 0, element = 0;
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  for (k = 0; k < both.n && !differs; k++) {
+  gemel_status status = GEMEL_OK;
+  GEMEL__TRY(gemel__both_run(pair, values, q->random, &both, error));
+  for (size_t k = 0; k < both.n && !differs; k++) {
     if (gemel__both_identical(&both, k)) {
       continue;
     }
-    for (i = 0; i < gemel__both_elements(&both, k) && !differs; i++) {
+    for (size_t i = 0; i < gemel__both_elements(&both, k) && !differs; i++) {
       differs = gemel__both_contrast(&both, k, i) >= GEMEL__ROUNDING;
       output = k;
       element = i;
@@ -409,31 +395,34 @@ static gemel_status note_point(struct rounding_inquiry *q, const gemel__pair *pa
   return status;
 }
 
+/* Point K at VALUES, which the caller releases; the first POINTS are of the usual kind. */
+static gemel_status ask_point(struct rounding_inquiry *q, const gemel__pair *pair,
+                              struct watched *sides, size_t k, size_t points, gemel_tensor **values,
+                              gemel_error *error) {
+  const gemel__drawn point = {&pair->a, values, k, q->random};
+  unsigned kept = ALL;
+  GEMEL__TRY(gemel__instance_values(&pair->a, GEMEL__FILL_FULL, q->random, values, error));
+  if (k < points) {
+    fill_point(pair, q->random, values);
+  } else {
+    gemel__source_put(&point, &gemel__sources[GEMEL__SOURCE_midpoints]);
+  }
+  GEMEL__TRY(promises_at(q, sides, values, &kept, error));
+  return note_point(q, pair, values, kept, error);
+}
+
 static gemel_status ask_points(struct rounding_inquiry *q, const gemel__pair *whole,
                                struct watched *sides, size_t points, gemel_error *error) {
   gemel__pair turn = *whole, *const pair = &turn; /* its graphs are WHOLE's */
   gemel_tensor **values = gemel__alloc_array(pair->a.n_leaves, sizeof *values);
   gemel_status status = values == NULL ? gemel__no_memory(error, "points") : GEMEL_OK;
-  size_t k;
   int twice = gemel__rounds_twice(pair->a.graph) || gemel__rounds_twice(pair->b.graph);
   size_t more = twice ? points / 2 : 0;
-  for (k = 0; k < points + more && status == GEMEL_OK && gemel__tick(q->ticker) == GEMEL_OK; k++) {
-    unsigned kept = ALL;
+  for (size_t k = 0; k < points + more && status == GEMEL_OK && gemel__tick(q->ticker) == GEMEL_OK;
+       k++) {
     pair->plain = q->plain && k % 2 != 0;
-    status = gemel__instance_values(&pair->a, GEMEL__FILL_FULL, q->random, values, error);
-    if (status == GEMEL_OK) {
-      const gemel__drawn point = {&pair->a, values, k, q->random};
-      if (k < points) {
-        fill_point(pair, q->random, values);
-      } else {
-        gemel__source_put(&point, &gemel__sources[GEMEL__SOURCE_midpoints]);
-      }
-      status = promises_at(q, sides, values, &kept, error);
-      if (status == GEMEL_OK) {
-        status = note_point(q, pair, values, kept, error);
-      }
-      gemel__tensors_release(pair->a.n_leaves, values);
-    }
+    status = ask_point(q, pair, sides, k, points, values, error);
+    gemel__tensors_release(pair->a.n_leaves, values);
     status = gemel__is_no_point(status) ? GEMEL_OK : status; /* an index out of range: no point */
   }
   gemel__free(values, pair->a.n_leaves * sizeof *values);
@@ -461,35 +450,36 @@ static unsigned fuses(struct watched *w) {
   return found;
 }
 
+static gemel_status ask_sides(struct rounding_inquiry *q, const gemel__pair *pair,
+                              struct watched *sides, size_t points, gemel_error *error) {
+  unsigned both = SUMS_OF_PRODUCTS;
+  GEMEL__TRY(watch(&sides[0], &pair->a, error));
+  GEMEL__TRY(watch(&sides[1], &pair->b, error));
+  for (size_t j = 0; j < 2; j++) {
+    unsigned one = fuses(&sides[j]);
+    both &= one;
+    q->found.kinds |= (one & ~(unsigned)SUMS_OF_PRODUCTS) | (j == 1 ? both : 0);
+    for (size_t k = 0; k < sides[j].n; k++) {
+      sides[j].kinds[k] &= ~(unsigned)CARRIES;
+      q->found.kinds |= sides[j].kinds[k];
+    }
+  }
+  return ask_points(q, pair, sides, points, error);
+}
+
 /* Points of a pair of concrete graphs, cut where that is possible. */
 static gemel_status ask_pair(struct rounding_inquiry *q, const gemel__pair *pair, size_t points,
                              gemel_error *error) {
   struct watched sides[2];
   gemel__pair cut;
-  const gemel__pair *use = &cut;
-  size_t k, j;
   gemel_status status = gemel__pair_cut(&cut, pair, 1, q->random, q->ticker, error);
   if (status == GEMEL_DECLINED) {
     status = gemel__pair_cut(&cut, pair, 0, q->random, q->ticker, error);
   }
-  if (status == GEMEL_DECLINED) {
-    use = pair;
-    status = GEMEL_OK;
-  }
   memset(sides, 0, sizeof sides);
-  status = status == GEMEL_OK ? watch(&sides[0], &use->a, error) : status;
-  status = status == GEMEL_OK ? watch(&sides[1], &use->b, error) : status;
-  unsigned both = SUMS_OF_PRODUCTS;
-  for (j = 0; j < 2 && status == GEMEL_OK; j++) {
-    unsigned one = fuses(&sides[j]);
-    both &= one;
-    q->found.kinds |= (one & ~(unsigned)SUMS_OF_PRODUCTS) | (j == 1 ? both : 0);
-    for (k = 0; k < sides[j].n; k++) {
-      sides[j].kinds[k] &= ~(unsigned)CARRIES;
-      q->found.kinds |= sides[j].kinds[k];
-    }
+  if (status == GEMEL_OK || status == GEMEL_DECLINED) {
+    status = ask_sides(q, status == GEMEL_OK ? &cut : pair, sides, points, error);
   }
-  status = status == GEMEL_OK ? ask_points(q, use, sides, points, error) : status;
   unwatch(&sides[0]);
   unwatch(&sides[1]);
   gemel__pair_clear(&cut);
@@ -638,13 +628,32 @@ int gemel__roundings_agree(const gemel__roundings *roundings, unsigned wanted) {
   return !gemel__roundings_refute(roundings, wanted);
 }
 
+enum { PAIRS = 8, CUTS = 2 }; /* of sizes drawn; of one pair of concrete sizes */
+
+/* POINTS, or a few more, at pairs of several sizes. */
+static gemel_status ask_pairs(struct rounding_inquiry *q, const gemel_graph *left,
+                              const gemel_graph *right, size_t points, gemel_error *error) {
+  size_t pairs = PAIRS;
+  for (size_t k = 0; k < pairs; k++) {
+    gemel__pair pair;
+    GEMEL__TRY(gemel__pair_draw(&pair, left, right, q->random, error));
+    pairs = pair.symbols > 0 ? PAIRS : CUTS;
+    gemel__pair_compile(&pair);
+    gemel_status status = ask_pair(q, &pair, (points / PAIRS + 1) * (PAIRS / pairs), error);
+    gemel__pair_clear(&pair);
+    GEMEL__TRY(status);
+    if (gemel__stopped(q->ticker)) {
+      return GEMEL_DECLINED;
+    }
+    gemel__ticker_at(q->ticker, k, pairs);
+  }
+  return GEMEL_OK;
+}
+
 gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *right,
                                    gemel__random *random, const gemel__needs_plan *plan,
                                    gemel__needs *needs, gemel_error *error) {
-  enum { PAIRS = 8, CUTS = 2 }; /* of sizes drawn; of one pair of concrete sizes */
   struct rounding_inquiry *q = gemel__alloc_zeroed(sizeof *q);
-  gemel_status status = GEMEL_OK;
-  size_t k, pairs = PAIRS;
   if (q == NULL || (q->bound = gemel__bound_new(128)) == NULL) {
     gemel__free(q, sizeof *q);
     return gemel__no_memory(error, "kinds of rounding");
@@ -653,22 +662,11 @@ gemel_status gemel__needs_rounding(const gemel_graph *left, const gemel_graph *r
   q->ticker = plan->ticker;
   q->plain = plan->plain;
   gemel__ticker_stage(q->ticker, "tier special, kinds of rounding");
-  for (k = 0; k < pairs && status == GEMEL_OK; k++) {
-    gemel__pair pair;
-    status = gemel__pair_draw(&pair, left, right, random, error);
-    if (status == GEMEL_OK) {
-      pairs = pair.symbols > 0 ? PAIRS : CUTS;
-      gemel__pair_compile(&pair);
-      status = ask_pair(q, &pair, (plan->rounding / PAIRS + 1) * (PAIRS / pairs), error);
-      gemel__pair_clear(&pair);
-    }
-    status = status == GEMEL_OK && gemel__stopped(q->ticker) ? GEMEL_DECLINED : status;
-    gemel__ticker_at(q->ticker, k, pairs);
-  }
+  gemel_status status = ask_pairs(q, left, right, plan->rounding, error);
   if (status == GEMEL_OK) {
     conclude(q, needs);
   }
-  for (k = 0; k < SETS; k++) {
+  for (size_t k = 0; k < SETS; k++) {
     gemel__witness_clear(&q->witness[k]);
   }
   gemel__bound_free(q->bound);

@@ -12,10 +12,7 @@
 #include "tiers/tiers.h"
 
 void gemel__witness_clear(gemel__witness *witness) {
-  if (witness->values != NULL) {
-    gemel__tensors_release(witness->pair.a.n_leaves, witness->values);
-    gemel__free(witness->values, witness->pair.a.n_leaves * sizeof *witness->values);
-  }
+  gemel__tensors_free(witness->pair.a.n_leaves, witness->values);
   gemel__pair_clear(&witness->pair);
   memset(witness, 0, sizeof *witness);
 }
@@ -29,12 +26,11 @@ void gemel__witness_move(gemel__witness *into, gemel__witness *from) {
 
 static gemel_status copy_instance(gemel__instance *to, const gemel__instance *from,
                                   gemel_error *error) {
-  gemel_status status = gemel__instance_of_graph(to, from->graph, NULL, error);
-  size_t k;
-  for (k = 0; k < from->n_leaves && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__instance_of_graph(to, from->graph, NULL, error));
+  for (size_t k = 0; k < from->n_leaves; k++) {
     to->leaves[k] = from->leaves[k];
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pair,
@@ -42,7 +38,7 @@ gemel_status gemel__witness_take(gemel__witness *witness, const gemel__pair *pai
                                  size_t output, size_t element, gemel_error *error) {
   size_t n = pair->a.n_leaves, k;
   gemel_status status = copy_instance(&witness->pair.a, &pair->a, error);
-  status = status == GEMEL_OK ? copy_instance(&witness->pair.b, &pair->b, error) : status;
+  status = status ? status : copy_instance(&witness->pair.b, &pair->b, error);
   witness->values = status == GEMEL_OK ? gemel__alloc_array(n, sizeof *witness->values) : NULL;
   if (witness->values == NULL) {
     gemel__pair_clear(&witness->pair);

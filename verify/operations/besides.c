@@ -401,7 +401,7 @@ static size_t count_of(const struct subject *s, const aim *a) {
 /* Judges INSTANCE, which stands for many. If it is refuted, it becomes what was refuted alone, to
  * be judged and reported like any other; *PASSED = 1 if it isn't. */
 static gemel_status judge_all(struct subject *s, const aim *a, size_t k, size_t count,
-                              gemel__random *random, gemel__instance *instance, gemel__evidence *e,
+                              gemel__random *random, gemel__instance *instance, gemel__inquiry *q,
                               int *passed, gemel_error *error) {
   gemel__instance small;
   gemel__outcome outcome = {0};
@@ -414,8 +414,8 @@ static gemel_status judge_all(struct subject *s, const aim *a, size_t k, size_t 
   }
   *passed = status == GEMEL_OK && !outcome.refuted;
   if (*passed) {
-    e->instances++;
-    gemel__outcome_add(&e->outcome, &outcome);
+    q->record.instances++;
+    gemel__inquiry_add(q, &outcome);
   } else if (status == GEMEL_OK) {
     turn t = turn_of(s, a, k, count, random);
     status = a->reduce(s, a, t, outcome.output, &small, error);
@@ -428,23 +428,21 @@ static gemel_status judge_all(struct subject *s, const aim *a, size_t k, size_t 
 }
 
 static gemel_status try_aim(struct subject *s, const aim *a, size_t k, size_t count,
-                            gemel_record *record, gemel__evidence *e, int *done,
-                            gemel_error *error) {
+                            gemel__inquiry *q, gemel_error *error) {
   gemel__random random;
   gemel__instance instance;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   int passed = 0;
   gemel_status status = a->draw(s, a, turn_of(s, a, k, count, &random), &instance, &problem);
   if (status != GEMEL_OK) {
-    status = gemel__subject_refuse(s, record, status, done, &problem);
+    status = gemel__subject_refuse(q, status, &problem);
   } else {
     s->fill = a->plan.fill;
     s->arranged = a->arranged;
-    status = a->reduce != NULL ? judge_all(s, a, k, count, &random, &instance, e, &passed, &problem)
+    status = a->reduce != NULL ? judge_all(s, a, k, count, &random, &instance, q, &passed, &problem)
                                : GEMEL_OK;
     if (status == GEMEL_OK && !passed) {
-      status = gemel__subject_judge(s, &a->plan, a->plan.check, &instance, &random, record, e, done,
-                                    &problem);
+      status = gemel__subject_judge(s, &a->plan, a->plan.check, &instance, &random, q, &problem);
     }
     gemel__instance_clear(&instance);
   }
@@ -455,15 +453,14 @@ static gemel_status try_aim(struct subject *s, const aim *a, size_t k, size_t co
 }
 
 gemel_status gemel__subject_besides(struct subject *s, const struct tier_plan *plan,
-                                    gemel_record *record, gemel__evidence *e, int *done,
-                                    gemel_error *error) {
+                                    gemel__inquiry *q, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   s->embedded = s->stateful = s->in_sequence = s->decides = 0;
   for (size_t i = 0; i < NUMBER_OF(aims); i++) {
     const aim *a = &aims[i];
     size_t count = plan->tier == a->plan.tier && a->applies(s) ? count_of(s, a) : 0;
-    for (size_t k = 0; k < count && status == GEMEL_OK && !*done; k++) {
-      status = try_aim(s, a, k, count, record, e, done, error);
+    for (size_t k = 0; k < count && status == GEMEL_OK && !q->refuted; k++) {
+      status = try_aim(s, a, k, count, q, error);
     }
   }
   s->arranged = 0;

@@ -27,16 +27,23 @@ static void inapplicable(struct subject *s, const char *reason) {
 
 /* ---- Against dual numbers ---- */
 
-/* As gemel__subject_refuse, but GEMEL_NOT_DIFFERENTIABLE is returned: the caller reports it. */
-static gemel_status refuse_gradient(struct subject *s, gemel_record *record, gemel_status status,
-                                    int *done, const gemel_error *error) {
-  return status == GEMEL_NOT_DIFFERENTIABLE ? status
-                                            : gemel__subject_refuse(s, record, status, done, error);
+/* Reports that STATUS, PROBLEM refutes, unless it says that there is nothing to judge. */
+static gemel_status refuse(gemel__inquiry *q, gemel_status status, const gemel_error *problem,
+                           gemel_error *error) {
+  status = gemel__subject_refuse(q, status, problem);
+  if (status != GEMEL_OK && error != NULL) {
+    *error = *problem;
+  }
+  return status;
 }
 
-static gemel_status keep_error(gemel_status status, const gemel_error *problem,
-                               gemel_error *error) {
-  if (status != GEMEL_OK && error != NULL) {
+/* The same, but GEMEL_NOT_DIFFERENTIABLE is returned: the caller reports it. */
+static gemel_status refuse_gradient(gemel__inquiry *q, gemel_status status,
+                                    const gemel_error *problem, gemel_error *error) {
+  if (status != GEMEL_NOT_DIFFERENTIABLE) {
+    return refuse(q, status, problem, error);
+  }
+  if (error != NULL) {
     *error = *problem;
   }
   return status;
@@ -88,83 +95,87 @@ static gemel_status add_answer(const gemel__instance *instance, gemel__answer *t
                                                     : GEMEL_OK;
 }
 
-static gemel_status try_gradient(struct subject *s, size_t k, gemel_record *record,
-                                 gemel__answer *total, size_t *instances, int *done,
-                                 gemel_error *error) {
-  gemel__random random;
-  gemel__instance instance;
+/* The answers of a subject's instances. */
+struct answers {
+  struct subject *subject;
+  gemel__answer total;
+};
+
+static gemel_status judge(gemel__inquiry *q, struct answers *a, const gemel__instance *instance,
+                          size_t k, uint64_t seed, gemel_error *error) {
+  const struct subject *s = a->subject;
   gemel__answer answer;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  uint64_t seed;
-  gemel_status status;
-  gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
-  s->embedded = 0;
-  status =
-      gemel__subject_draw(s, dtypes, DUAL_DTYPES, 0, DUAL_ELEMENTS, &random, &instance, &problem);
-  if (status != GEMEL_OK) {
-    return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
-  }
-  seed = gemel__random_bits(&random);
-  status = gemel__decide_gradient_part(&instance, (gemel__partial){0, 0}, seed,
-                                       s->derivative ? 3 : 5, 2, s->own, &answer, &problem);
+  gemel_status status = gemel__decide_gradient_part(
+      instance, (gemel__partial){0, 0}, seed, s->derivative ? 3 : 5, 2, s->own, &answer, &problem);
   if (status == GEMEL_OK && answer.verdict != GEMEL_VERDICT_REFUTED) {
-    status = decide_part(s, &instance, k, seed, &answer, &problem);
+    status = decide_part(s, instance, k, seed, &answer, &problem);
   }
   if (status != GEMEL_OK) {
-    gemel__answer_clear(&answer);
-    gemel__instance_clear(&instance);
-    return keep_error(refuse_gradient(s, record, status, done, &problem), &problem, error);
-  }
-  if (answer.verdict == GEMEL_VERDICT_REFUTED) {
-    *done = 1;
-    record->instances = *instances + 1;
-    gemel__record_answer(s->run, record, &answer, &instance, NULL, seed);
+    status = refuse_gradient(q, status, &problem, error);
+  } else if (answer.verdict == GEMEL_VERDICT_REFUTED) {
+    q->record.instances++;
+    gemel__inquiry_answer(q, &answer, instance, NULL, seed);
   } else {
-    status = add_answer(&instance, total, &answer, (*instances)++, error);
+    status = add_answer(instance, &a->total, &answer, q->record.instances++, error);
   }
   gemel__answer_clear(&answer);
+  return status;
+}
+
+static gemel_status try_gradient(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
+  struct answers *a = user;
+  gemel__random random;
+  gemel__instance instance;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel__run_random(q->run, a->subject->name, GEMEL_TIER_GRADIENT, k, &random);
+  a->subject->embedded = 0;
+  gemel_status status = gemel__subject_draw(a->subject, dtypes, DUAL_DTYPES, 0, DUAL_ELEMENTS,
+                                            &random, &instance, &problem);
+  if (status != GEMEL_OK) {
+    return refuse_gradient(q, status, &problem, error);
+  }
+  status = judge(q, a, &instance, k, gemel__random_bits(&random), error);
   gemel__instance_clear(&instance);
   return status;
 }
 
-gemel_status gemel__verify_gradient(struct subject *s, gemel_error *error) {
-  gemel_record record;
-  gemel__answer total;
-  double started = gemel__clock();
-  size_t k, instances = 0, wanted = gemel__subject_instances(s) / 2 + 1;
-  gemel_status status = GEMEL_OK;
-  int done = 0;
-  memset(&total, 0, sizeof total);
-  total.how = GEMEL_EVIDENCE_NONE;
-  gemel__sites_init(&total.sites);
-  gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
-  for (k = 0; status == GEMEL_OK && !done &&
-              (k < wanted || (k < wanted + MORE_INSTANCES && gemel__answer_one_way(&total)));
+/* While a branch of a derivative was never taken, there are more instances. */
+static gemel_status try_gradients(gemel__inquiry *q, struct answers *a, gemel_error *error) {
+  size_t wanted = gemel__subject_instances(a->subject) / 2 + 1, k = wanted;
+  gemel_status status = gemel__inquiry_each(q, wanted, try_gradient, a, error);
+  for (; status == GEMEL_OK && !q->refuted && k < wanted + MORE_INSTANCES &&
+         gemel__answer_one_way(&a->total);
        k++) {
-    status = try_gradient(s, k, &record, &total, &instances, &done, error);
-    record.seconds = gemel__clock() - started;
+    status = try_gradient(q, a, k, error);
   }
-  if (status == GEMEL_NOT_DIFFERENTIABLE && !done && instances == 0) {
+  return status;
+}
+
+gemel_status gemel__verify_gradient(struct subject *s, gemel_error *error) {
+  gemel__inquiry q;
+  struct answers a = {.subject = s, .total = {.how = GEMEL_EVIDENCE_NONE}};
+  gemel__sites_init(&a.total.sites);
+  gemel__inquiry_begin(&q, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
+  gemel_status status = try_gradients(&q, &a, error);
+  if (status == GEMEL_NOT_DIFFERENTIABLE && !q.refuted && q.record.instances == 0) {
     inapplicable(s, "not differentiable");
     status = GEMEL_OK;
-  } else if (status == GEMEL_OK && !done && instances == 0) {
+  } else if (status == GEMEL_OK && !q.refuted && q.record.instances == 0) {
     inapplicable(s, "nothing of a float dtype to differentiate");
-  } else if (status == GEMEL_OK && !done) {
-    record.instances = instances;
-    gemel__answer_settle(&total);
-    gemel__record_answer(s->run, &record, &total, NULL, NULL, 0);
+  } else if (status == GEMEL_OK && !q.refuted) {
+    gemel__answer_settle(&a.total);
+    gemel__inquiry_answer(&q, &a.total, NULL, NULL, 0);
   }
-  gemel__answer_clear(&total);
+  gemel__answer_clear(&a.total);
   return status;
 }
 
 /* ---- Without a reference ---- */
 
-static void conclude_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t) {
+static void conclude_taylor(gemel__inquiry *q, const gemel__taylor *t) {
   char detail[160];
-  record->elements = t->points;
-  record->how = GEMEL_EVIDENCE_TAYLOR;
-  record->verdict = t->moves > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE;
+  q->record.elements = t->points;
   if (t->moves == 0) {
     snprintf(detail, sizeof detail, "the function didn't change along any of %zu lines", t->points);
   } else if (isinf(t->least)) {
@@ -174,19 +185,18 @@ static void conclude_taylor(struct subject *s, gemel_record *record, const gemel
              "least order of Taylor's remainder along %zu lines: %.2f (2 if right, 1 if not)",
              t->points, t->least);
   }
-  record->detail = detail;
-  gemel__record_emit(s->run, record);
+  gemel__inquiry_end(q, t->moves > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE,
+                     GEMEL_EVIDENCE_TAYLOR, detail);
 }
 
-static void refute_taylor(struct subject *s, gemel_record *record, const gemel__taylor *t,
+static void refute_taylor(gemel__inquiry *q, const gemel__taylor *t,
                           const gemel__instance *instance) {
   char got[60];
   snprintf(got, sizeof got, "order %.2f", t->least);
-  record->how = GEMEL_EVIDENCE_TAYLOR;
-  record->elements = t->points;
-  record->detail = "what Taylor's theorem leaves isn't of order 2";
-  gemel__record_refuted(s->run, record, instance, NULL, NULL, t->place, "order 2", got,
-                        record->seed);
+  q->record.how = GEMEL_EVIDENCE_TAYLOR;
+  q->record.elements = t->points;
+  q->record.detail = "what Taylor's theorem leaves isn't of order 2";
+  gemel__inquiry_refute(q, instance, NULL, NULL, t->place, "order 2", got);
 }
 
 /* Checks the whole derivative, then one of its parts, in turn. */
@@ -200,46 +210,46 @@ static gemel_status check_taylor(const gemel__instance *instance, size_t k, geme
              : gemel__taylor_check(instance, parts[k % n], random, t, error);
 }
 
+struct lines {
+  struct subject *subject;
+  gemel__taylor taylor;
+};
+
+static gemel_status try_taylor(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
+  struct lines *l = user;
+  gemel__random random;
+  gemel__instance instance;
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  gemel__run_random(q->run, l->subject->name, GEMEL_TIER_GRADIENT, k, &random);
+  l->subject->embedded = 0;
+  gemel_status status =
+      gemel__subject_draw(l->subject, dtypes, 1, 0, DUAL_ELEMENTS, &random, &instance, &problem);
+  if (status == GEMEL_OK) {
+    status = check_taylor(&instance, k, &random, &l->taylor, &problem);
+    q->record.instances = k + 1;
+    if (status == GEMEL_OK && l->taylor.refuted) {
+      refute_taylor(q, &l->taylor, &instance);
+    }
+    gemel__instance_clear(&instance);
+  }
+  return status == GEMEL_OK ? GEMEL_OK : refuse(q, status, &problem, error);
+}
+
 /* Tier gradient of an operation without a reference: the order of the remainder in Taylor's
  * theorem. */
 static gemel_status verify_taylor(struct subject *s, gemel_error *error) {
-  gemel__taylor t = {0, 0, INFINITY, 0, ""};
-  gemel_record record;
-  double started = gemel__clock();
-  size_t k, wanted = gemel__subject_instances(s) / 2 + 1;
-  gemel_status status = GEMEL_OK;
-  int done = 0;
-  gemel__record_init(&record, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
-  for (k = 0; k < wanted && status == GEMEL_OK && !done; k++) {
-    gemel__random random;
-    gemel__instance instance;
-    gemel_error problem = {GEMEL_OK, 0, 0, ""};
-    gemel__run_random(s->run, s->name, GEMEL_TIER_GRADIENT, k, &random);
-    s->embedded = 0;
-    status = gemel__subject_draw(s, dtypes, 1, 0, DUAL_ELEMENTS, &random, &instance, &problem);
-    if (status == GEMEL_OK) {
-      status = check_taylor(&instance, k, &random, &t, &problem);
-      record.seconds = gemel__clock() - started;
-      record.instances = k + 1;
-      if (status == GEMEL_OK && t.refuted) {
-        done = 1;
-        refute_taylor(s, &record, &t, &instance);
-      }
-      gemel__instance_clear(&instance);
-    }
-    if (status != GEMEL_OK) {
-      status =
-          keep_error(gemel__subject_refuse(s, &record, status, &done, &problem), &problem, error);
-    }
-  }
-  if (status == GEMEL_OK && !done && t.points == 0) {
+  gemel__inquiry q;
+  struct lines l = {s, {0, 0, INFINITY, 0, ""}};
+  gemel__inquiry_begin(&q, s->run, s->kind, s->name, GEMEL_TIER_GRADIENT);
+  GEMEL__TRY(gemel__inquiry_each(&q, gemel__subject_instances(s) / 2 + 1, try_taylor, &l, error));
+  if (!q.refuted && l.taylor.points == 0) {
     gemel__subject_reason(s, GEMEL_TIER_GRADIENT, GEMEL_VERDICT_NOT_RUN,
                           "no instance in f64, whose digits Taylor's theorem needs: "
                           "gemel_verify_reference gives it a reference");
-  } else if (status == GEMEL_OK && !done) {
-    conclude_taylor(s, &record, &t);
+  } else if (!q.refuted) {
+    conclude_taylor(&q, &l.taylor);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__verify_unknown(struct subject *s, gemel_error *error) {

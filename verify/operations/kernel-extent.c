@@ -148,8 +148,7 @@ static void clear_case(gemel__series_case *one) {
 
 /* Makes many calls on a few states. GEMEL_DECLINED: the kernel takes none of the cases. */
 static gemel_status try_series(struct subject *s, const struct tier_plan *plan, size_t k,
-                               gemel_record *record, gemel__evidence *e, int *done,
-                               gemel_error *error) {
+                               gemel__inquiry *q, gemel_error *error) {
   enum { APART = 500000 };
   gemel__series_case cases[GEMEL__SERIES_CASES];
   gemel__random random;
@@ -168,17 +167,15 @@ static gemel_status try_series(struct subject *s, const struct tier_plan *plan, 
     status = gemel__kernel_series(n, cases, &trial, plan->check, &guilty, &set, &outcome, error);
   }
   if (status == GEMEL_OK) {
-    gemel__outcome_add(&e->outcome, &outcome);
+    gemel__inquiry_add(q, &outcome);
   }
   if (status == GEMEL_OK && outcome.refuted) {
-    *done = 1;
     gemel__subject_place(s, &outcome, place, sizeof place);
-    record->instances = e->instances;
-    record->elements = e->outcome.compared;
-    record->how = plan->how;
-    record->detail = place;
-    gemel__record_refuted(s->run, record, &cases[guilty].instance, NULL, cases[guilty].values[set],
-                          place, outcome.expected, outcome.got, record->seed);
+    q->record.elements = q->outcome.compared;
+    q->record.how = plan->how;
+    q->record.detail = place;
+    gemel__inquiry_refute(q, &cases[guilty].instance, NULL, cases[guilty].values[set], place,
+                          outcome.expected, outcome.got);
   }
   for (c = 0; c < n; c++) {
     clear_case(&cases[c]);
@@ -188,8 +185,7 @@ static gemel_status try_series(struct subject *s, const struct tier_plan *plan, 
 
 /* Tries one instance that is SUCH: large, or with an empty operand. */
 static gemel_status try_such(struct subject *s, const struct tier_plan *plan, size_t k,
-                             enum such such, gemel_record *record, gemel__evidence *e, int *done,
-                             gemel_error *error) {
+                             enum such such, gemel__inquiry *q, gemel_error *error) {
   enum { APART = 600000, DRAWS = 4, MOST = 140000 };
   gemel_status status = GEMEL_DECLINED;
   size_t j;
@@ -201,8 +197,7 @@ static gemel_status try_such(struct subject *s, const struct tier_plan *plan, si
     status = draw_taken(s, such, such == LARGE ? MOST : GEMEL__SMALL_ELEMENTS, &random, &instance,
                         error);
     if (status == GEMEL_OK) {
-      status =
-          gemel__subject_judge(s, plan, plan->check, &instance, &random, record, e, done, error);
+      status = gemel__subject_judge(s, plan, plan->check, &instance, &random, q, error);
       gemel__instance_clear(&instance);
     }
   }
@@ -244,8 +239,7 @@ static gemel__wanted wanted_of(size_t k, gemel__random *random) {
 /* Tries the K-th length: in the dense variant and one other, or in all variants if the matrix is
  * square. If the kernel declines the instance, several others are offered. */
 static gemel_status try_length(struct subject *s, const struct tier_plan *plan, size_t k,
-                               gemel_record *record, gemel__evidence *e, int *done,
-                               gemel_error *error) {
+                               gemel__inquiry *q, gemel_error *error) {
   enum { APART = 700000, DRAWS = 2 };
   gemel_status status = GEMEL_DECLINED;
   for (size_t j = 0; j < DRAWS && status == GEMEL_DECLINED; j++) {
@@ -261,8 +255,7 @@ static gemel_status try_length(struct subject *s, const struct tier_plan *plan, 
     status = j == 0 ? draw_such(s, ORDINARY, most, &random, &instance, error)
                     : draw_taken(s, ORDINARY, most, &random, &instance, error);
     if (status == GEMEL_OK) {
-      status =
-          gemel__subject_judge(s, plan, plan->check, &instance, &random, record, e, done, error);
+      status = gemel__subject_judge(s, plan, plan->check, &instance, &random, q, error);
       gemel__instance_clear(&instance);
     }
   }
@@ -272,15 +265,14 @@ static gemel_status try_length(struct subject *s, const struct tier_plan *plan, 
 }
 
 /* Tries all lengths. A run of fewer instances than usual tries a share of them. */
-static gemel_status try_lengths(struct subject *s, const struct tier_plan *plan,
-                                gemel_record *record, gemel__evidence *e, int *done,
+static gemel_status try_lengths(struct subject *s, const struct tier_plan *plan, gemel__inquiry *q,
                                 gemel_error *error) {
   enum { USUAL = 24 };
   gemel_status status = GEMEL_OK;
   size_t n = s->run->options.instances, step = n < USUAL ? USUAL / (n > 0 ? n : 1) : 1;
   for (size_t k = s->op->max_inputs == 1 ? SQUARES : 0;
-       k < WANTED && status == GEMEL_OK && s->took && !*done; k += step) {
-    status = try_length(s, plan, k, record, e, done, error);
+       k < WANTED && status == GEMEL_OK && s->took && !q->refuted; k += step) {
+    status = try_length(s, plan, k, q, error);
   }
   return status;
 }
@@ -293,29 +285,28 @@ static int tries_lengths(const struct subject *s, const struct tier_plan *plan) 
 
 /* A kernel is offered the dtype that it took last. */
 gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *plan,
-                                   gemel_record *record, gemel__evidence *e, int *done,
-                                   gemel_error *error) {
+                                   gemel__inquiry *q, gemel_error *error) {
   enum { SERIES = 12, EMPTY_ONES = 3, LARGE_ONES = 2 };
   gemel_status status = GEMEL_OK;
   size_t k;
   memset(&s->wanted, 0, sizeof s->wanted);
-  for (k = 0; k < 2 * EMPTY_ONES && s->took && status == GEMEL_OK && !*done; k++) {
-    status = try_such(s, plan, k, k % 2 == 0 ? EMPTY : NOTHING, record, e, done, error);
+  for (k = 0; k < 2 * EMPTY_ONES && s->took && status == GEMEL_OK && !q->refuted; k++) {
+    status = try_such(s, plan, k, k % 2 == 0 ? EMPTY : NOTHING, q, error);
   }
   if (status == GEMEL_OK && tries_lengths(s, plan)) {
-    status = try_lengths(s, plan, record, e, done, error);
+    status = try_lengths(s, plan, q, error);
   }
   /* Tier special has tried special values in every place of small operands already. */
   for (k = 0; k < LARGE_ONES && plan->tier != GEMEL_TIER_SPECIAL && s->took && status == GEMEL_OK &&
-              !*done;
+              !q->refuted;
        k++) {
-    status = try_such(s, plan, k, LARGE, record, e, done, error);
+    status = try_such(s, plan, k, LARGE, q, error);
   }
   /* The series comes last: a counterexample of a single call can be shrunk, one of a series can't.
    */
-  int judged = *done || status != GEMEL_OK;
+  int judged = q->refuted || status != GEMEL_OK;
   for (k = 0; k < SERIES && s->took && !judged; k++) {
-    status = try_series(s, plan, k, record, e, done, error);
+    status = try_series(s, plan, k, q, error);
     judged = status != GEMEL_DECLINED;
   }
   return status == GEMEL_DECLINED ? GEMEL_OK : status;

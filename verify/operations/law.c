@@ -85,9 +85,9 @@ static gemel_graph *build_side(gemel_context *context, const char *text, size_t 
   return graph;
 }
 
-static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph *left,
-                        gemel_graph *right, gemel_record *record, double started,
-                        gemel_error *error) {
+static gemel_status ask(gemel__inquiry *asking, const gemel_operation *op, gemel_graph *left,
+                        gemel_graph *right, gemel_error *error) {
+  const gemel__run *run = asking->run;
   const gemel__scalar_row *row = gemel__scalar_row_of(op);
   gemel__model_side sides[2] = {{gemel__side_graph, left}, {gemel__side_graph, right}};
   gemel__instance leaves;
@@ -115,9 +115,8 @@ static gemel_status ask(gemel__run *run, const gemel_operation *op, gemel_graph 
   q.constants = constants;
   status = gemel__decide(&q, &a, error);
   if (status == GEMEL_OK) {
-    record->instances = a.points;
-    record->seconds = gemel__clock() - started;
-    gemel__record_answer(run, record, &a, &leaves, right, q.seed);
+    asking->record.instances = a.points;
+    gemel__inquiry_answer(asking, &a, &leaves, right, q.seed);
     gemel__answer_clear(&a);
   }
   gemel__instance_clear(&leaves);
@@ -130,16 +129,14 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
       gemel__op_at(run->context, gemel__op_find(run->context, op->name))->row;
   const char *equality = row != NULL ? find_equality(row->law) : NULL;
   char names[MAX_NAMES][16];
-  gemel_record record;
+  gemel__inquiry asking;
   gemel_graph *left, *right = NULL;
   gemel_status status = GEMEL_INTERNAL;
-  double started = gemel__clock();
   size_t n;
-  gemel__record_init(&record, run, "operation", name, GEMEL_TIER_REAL);
+  gemel__inquiry_begin(&asking, run, "operation", name, GEMEL_TIER_REAL);
   if (equality == NULL) {
-    record.verdict = GEMEL_VERDICT_NOT_APPLICABLE;
-    record.detail = "its reference is its definition";
-    gemel__record_emit(run, &record);
+    gemel__inquiry_end(&asking, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+                       "its reference is its definition");
     return GEMEL_OK;
   }
   n = split_names(row->inputs, names);
@@ -154,7 +151,7 @@ gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const
     right = build_side(run->context, equality + 4, strlen(equality + 4), n, names, error);
   }
   if (right != NULL) {
-    status = ask(run, op, left, right, &record, started, error);
+    status = ask(&asking, op, left, right, error);
   } else if (error != NULL) {
     status = error->status;
     gemel__error_prefix(error, "law of %s", name);

@@ -49,22 +49,21 @@ gemel_status gemel__subject_draw(struct subject *s, const gemel_dtype *dtypes, s
                                  int64_t max_elements, gemel__random *random,
                                  gemel__instance *instance, gemel_error *error);
 
-/* Draws values and judges them by CHECK. A refutation is shrunk and reported, and *DONE becomes 1.
+/* Draws values and judges them by CHECK. A refutation is shrunk and reported.
  * GEMEL_DECLINED: the kernel declines the instance, or the reference doesn't take it. */
 gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *plan,
                                   gemel__check check, gemel__instance *instance,
-                                  gemel__random *random, gemel_record *record, gemel__evidence *e,
-                                  int *done, gemel_error *error);
+                                  gemel__random *random, gemel__inquiry *q, gemel_error *error);
 
 /* Reports TIER with VERDICT for REASON, without instances. */
 void gemel__subject_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,
                            const char *reason);
 
 /* Reports that the library fails to build the graph of an instance (STATUS, ERROR), which is a
- * refutation: *DONE becomes 1. GEMEL_DECLINED and GEMEL_NOT_DIFFERENTIABLE are no failures;
- * GEMEL_NO_MEMORY is returned. */
-gemel_status gemel__subject_refuse(struct subject *s, gemel_record *record, gemel_status status,
-                                   int *done, const gemel_error *error);
+ * refutation. GEMEL_DECLINED and GEMEL_NOT_DIFFERENTIABLE are no failures; GEMEL_NO_MEMORY is
+ * returned. */
+gemel_status gemel__subject_refuse(gemel__inquiry *q, gemel_status status,
+                                   const gemel_error *error);
 
 /* How many instances are wanted: eight times as many for an operation with a dtype among its
  * attributes, such as cast. */
@@ -82,9 +81,6 @@ int gemel__subject_inexact(const struct subject *s);
 void gemel__subject_place(const struct subject *s, const gemel__outcome *outcome, char *place,
                           size_t bytes);
 
-/* TOTAL = ONE, with the counts of both added up. */
-void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one);
-
 /* The plan of the instances in PLAN's tier that are larger than the usual ones, and their *COUNT
  * (besides.c). */
 const struct tier_plan *gemel__subject_larger(const struct subject *s, const struct tier_plan *plan,
@@ -93,14 +89,12 @@ const struct tier_plan *gemel__subject_larger(const struct subject *s, const str
 /* Tries what chance gives too rarely: every remainder of a block, chains, many operands, indices
  * that meet, batches that can't be merged, logits that are −∞ (besides.c). */
 gemel_status gemel__subject_besides(struct subject *s, const struct tier_plan *plan,
-                                    gemel_record *record, gemel__evidence *e, int *done,
-                                    gemel_error *error);
+                                    gemel__inquiry *q, gemel_error *error);
 
 /* Tries a program's kernel on more than the usual instances (kernel-extent.c): many calls on a few
  * states, empty operands, axes of every length, large operands. */
 gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *plan,
-                                   gemel_record *record, gemel__evidence *e, int *done,
-                                   gemel_error *error);
+                                   gemel__inquiry *q, gemel_error *error);
 
 /* Tier gradient (gradient.c). */
 gemel_status gemel__verify_gradient(struct subject *s, gemel_error *error);

@@ -105,20 +105,6 @@ static const struct tier_plan plans[] = {
 #undef PLAN
 };
 
-void gemel__outcome_add(gemel__outcome *total, const gemel__outcome *one) {
-  size_t compared = total->compared + one->compared;
-  size_t informative = total->informative + one->informative;
-  size_t inexact = total->inexact + one->inexact;
-  size_t agreed = total->agreed + one->agreed;
-  double worst = one->worst > total->worst ? one->worst : total->worst;
-  *total = *one;
-  total->compared = compared;
-  total->informative = informative;
-  total->inexact = inexact;
-  total->agreed = agreed;
-  total->worst = worst;
-}
-
 int gemel__subject_inexact(const struct subject *s) {
   const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
   return row != NULL ? row->ulp > 0.5 : (s->op->flags & GEMEL_OP_INEXACT) != 0;
@@ -145,69 +131,73 @@ static const char *reason_without_instances(const struct tier_plan *plan, const 
 
 /* Appends to DETAIL what a kernel took and declined, or how many instances the reference doesn't
  * take. */
-static void say_declined(const struct subject *s, const gemel__evidence *e, char *detail,
+static void say_declined(const struct subject *s, const gemel__inquiry *q, char *detail,
                          size_t bytes) {
   size_t used = strlen(detail);
-  if (s->kernel != NULL || e->declined > 0) {
+  if (s->kernel != NULL || q->declined > 0) {
     used += (size_t)snprintf(detail + used, bytes - used, used > 0 ? "; " : "");
   }
   if (s->kernel != NULL) {
     gemel__kernel_offers_text(&s->kernel->offers, detail + used, bytes - used);
-  } else if (e->declined > 0) {
-    snprintf(detail + used, bytes - used, "the reference doesn't take %zu instances", e->declined);
+  } else if (q->declined > 0) {
+    snprintf(detail + used, bytes - used, "the reference doesn't take %zu instances", q->declined);
+  }
+}
+
+/* Why the results that were compared say nothing; NULL: they do. */
+static const char *reason_without_results(const struct subject *s, const struct tier_plan *plan,
+                                          const gemel__outcome *o) {
+  if (plan->tier == GEMEL_TIER_INTEGER &&
+      (gemel__subject_inexact(s) || (s->own && o->informative == 0 && o->inexact > 0))) {
+    return "its results are not exact on integers";
+  }
+  return s->derivative && o->informative == 0 && zero_derivative(s)
+             ? "its derivative is zero everywhere: decided by tier gradient of the operation"
+             : NULL;
+}
+
+/* What is left out of a tier that passed, and the measured errors of a survey, unless ULPS is NULL.
+ */
+static void say_passed(const struct subject *s, const gemel__inquiry *q, const gemel__ulps *ulps,
+                       char *detail, size_t bytes) {
+  if (q->outcome.inexact > 0) {
+    snprintf(detail, bytes, "%zu results left out: the reference isn't certain there",
+             q->outcome.inexact);
+  }
+  say_declined(s, q, detail, bytes);
+  if (ulps != NULL) {
+    size_t used = strlen(detail);
+    snprintf(detail + used, bytes - used, used > 0 && ulps->most > 0 ? "; " : "");
+    used = strlen(detail);
+    gemel__ulps_text(ulps, detail + used, bytes - used);
   }
 }
 
 /* Reports a tier in which nothing was refuted. ULPS: the measured errors of a survey, or NULL. */
-static void conclude(struct subject *s, const struct tier_plan *plan, gemel_record *record,
-                     const gemel__evidence *e, const gemel__ulps *ulps) {
+static void conclude(struct subject *s, const struct tier_plan *plan, gemel__inquiry *q,
+                     const gemel__ulps *ulps) {
   char detail[900] = "";
-  const gemel__outcome *o = &e->outcome;
-  record->instances = e->instances;
-  record->elements = o->compared;
-  record->worst = o->worst;
-  record->how = plan->how;
-  record->detail = detail;
-  if (e->instances == 0 && e->declined > 0) {
-    record->verdict = GEMEL_VERDICT_NOT_RUN;
-    record->how = GEMEL_EVIDENCE_NONE;
+  const gemel__outcome *o = &q->outcome;
+  const char *reason = q->record.instances == 0 ? reason_without_instances(plan, s)
+                                                : reason_without_results(s, plan, o);
+  q->record.elements = o->compared;
+  q->record.worst = o->worst;
+  if (q->record.instances == 0 && q->declined > 0) {
+    snprintf(detail, sizeof detail, s->kernel != NULL ? "" : "its reference takes no instance");
     if (s->kernel != NULL) {
-      say_declined(s, e, detail, sizeof detail);
-    } else {
-      record->detail = "its reference takes no instance";
+      say_declined(s, q, detail, sizeof detail);
     }
-  } else if (e->instances == 0) {
-    record->verdict = GEMEL_VERDICT_NOT_APPLICABLE;
-    record->how = GEMEL_EVIDENCE_NONE;
-    record->detail = reason_without_instances(plan, s);
-  } else if (plan->tier == GEMEL_TIER_INTEGER &&
-             (gemel__subject_inexact(s) || (s->own && o->informative == 0 && o->inexact > 0))) {
-    record->verdict = GEMEL_VERDICT_NOT_APPLICABLE;
-    record->how = GEMEL_EVIDENCE_NONE;
-    record->detail = "its results are not exact on integers";
-  } else if (s->derivative && o->informative == 0 && zero_derivative(s)) {
-    record->verdict = GEMEL_VERDICT_NOT_APPLICABLE;
-    record->how = GEMEL_EVIDENCE_NONE;
-    record->detail = "its derivative is zero everywhere: decided by tier gradient of the operation";
+    gemel__inquiry_end(q, GEMEL_VERDICT_NOT_RUN, GEMEL_EVIDENCE_NONE, detail);
+  } else if (reason != NULL) {
+    gemel__inquiry_end(q, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE, reason);
   } else if (o->informative == 0) {
-    record->verdict = GEMEL_VERDICT_UNINFORMATIVE;
     snprintf(detail, sizeof detail, "%zu results compared, all zero or without a useful bound",
              o->compared);
+    gemel__inquiry_end(q, GEMEL_VERDICT_UNINFORMATIVE, plan->how, detail);
   } else {
-    record->verdict = GEMEL_VERDICT_PASSED;
-    if (o->inexact > 0) {
-      snprintf(detail, sizeof detail, "%zu results left out: the reference isn't certain there",
-               o->inexact);
-    }
-    say_declined(s, e, detail, sizeof detail);
-    if (ulps != NULL) {
-      size_t used = strlen(detail);
-      snprintf(detail + used, sizeof detail - used, used > 0 && ulps->most > 0 ? "; " : "");
-      used = strlen(detail);
-      gemel__ulps_text(ulps, detail + used, sizeof detail - used);
-    }
+    say_passed(s, q, ulps, detail, sizeof detail);
+    gemel__inquiry_end(q, GEMEL_VERDICT_PASSED, plan->how, detail);
   }
-  gemel__record_emit(s->run, record);
 }
 
 void gemel__subject_place(const struct subject *s, const gemel__outcome *o, char *place,
@@ -227,59 +217,47 @@ void gemel__subject_place(const struct subject *s, const gemel__outcome *o, char
 }
 
 static gemel_status report_refuted(struct subject *s, const struct tier_plan *plan,
-                                   gemel__check check, gemel__redraw again, gemel_record *record,
+                                   gemel__check check, gemel__redraw again,
                                    gemel__instance *instance, gemel_tensor ***values,
-                                   const gemel__trial *trial, gemel__evidence *e,
+                                   const gemel__trial *trial, gemel__inquiry *q,
                                    gemel_error *error) {
   char place[800];
-  gemel__outcome *o = &e->outcome;
-  gemel_status status =
-      s->kernel == NULL ? GEMEL_OK : gemel__kernel_shrink(instance, values, check, trial, o, error);
-  if (status == GEMEL_OK) {
-    status = gemel__shrink(instance, values, s->fill, check, trial, again, s, o, error);
+  gemel__outcome *o = &q->outcome;
+  if (s->kernel != NULL) {
+    GEMEL__TRY(gemel__kernel_shrink(instance, values, check, trial, o, error));
   }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__shrink(instance, values, s->fill, check, trial, again, s, o, error));
   if (s->kernel != NULL) {
     gemel__kernel_widen(s->kernel);
   }
   gemel__subject_place(s, o, place, sizeof place);
-  record->instances = e->instances;
-  record->elements = o->compared;
-  record->worst = o->worst;
-  record->how = plan->how;
-  record->detail = place;
-  gemel__record_refuted(s->run, record, instance, NULL, *values, place, o->expected, o->got,
-                        record->seed);
+  q->record.elements = o->compared;
+  q->record.worst = o->worst;
+  q->record.how = plan->how;
+  q->record.detail = place;
+  gemel__inquiry_refute(q, instance, NULL, *values, place, o->expected, o->got);
   return GEMEL_OK;
 }
 
-gemel_status gemel__subject_refuse(struct subject *s, gemel_record *record, gemel_status status,
-                                   int *done, const gemel_error *error) {
+gemel_status gemel__subject_refuse(gemel__inquiry *q, gemel_status status,
+                                   const gemel_error *error) {
   if (status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE) {
     return GEMEL_OK;
   }
   if (status == GEMEL_NO_MEMORY) {
     return status;
   }
-  *done = 1;
-  record->instances = 1;
-  record->detail = "the graph can't be built";
-  gemel__record_refuted(s->run, record, NULL, NULL, NULL, "building it", "a graph", error->text,
-                        record->seed);
+  q->record.instances = 1;
+  q->record.detail = "the graph can't be built";
+  gemel__inquiry_refute(q, NULL, NULL, NULL, "building it", "a graph", error->text);
   return GEMEL_OK;
 }
 
 /* Reports that the program's reference and its type rule give different dtypes or shapes. */
-static gemel_status disagree(struct subject *s, gemel_record *record,
-                             const gemel__instance *instance, int *done, const gemel_error *error) {
-  *done = 1;
-  record->instances = 1;
-  record->detail = "the reference and the type rule differ";
-  gemel__record_refuted(s->run, record, instance, NULL, NULL, "its type", "one type", error->text,
-                        record->seed);
-  return GEMEL_OK;
+static void disagree(gemel__inquiry *q, const gemel__instance *instance, const gemel_error *error) {
+  q->record.instances = 1;
+  q->record.detail = "the reference and the type rule differ";
+  gemel__inquiry_refute(q, instance, NULL, NULL, "its type", "one type", error->text);
 }
 
 /* 1 if all elements of the first operand of instance K are the least or the greatest number of its
@@ -326,8 +304,7 @@ static gemel_status move_beside(const gemel__instance *instance, const struct ti
 
 gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *plan,
                                   gemel__check check, gemel__instance *instance,
-                                  gemel__random *random, gemel_record *record, gemel__evidence *e,
-                                  int *done, gemel_error *error) {
+                                  gemel__random *random, gemel__inquiry *q, gemel_error *error) {
   gemel__trial trial = {s->kernel, random, NULL};
   gemel__outcome outcome;
   gemel_tensor **values;
@@ -341,25 +318,23 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
   }
   if (status == GEMEL_OK && s->own && !gemel__references_cover(instance->graph, NULL)) {
     status = GEMEL_DECLINED;
-    e->declined += s->kernel == NULL;
+    q->declined += s->kernel == NULL;
   }
   if (status == GEMEL_OK) {
     status = check(instance, values, &trial, &outcome, error);
   }
   if (s->own && gemel__is_no_point(status) && gemel__reference_refuses(instance, values)) {
     status = GEMEL_DECLINED; /* both sides refuse the values, such as an index out of range */
-    e->declined += s->kernel == NULL;
+    q->declined += s->kernel == NULL;
   }
   if (status == GEMEL_OK) {
-    e->instances++;
+    q->record.instances++;
     s->taken = s->dtype;
     s->took = 1;
-    gemel__outcome_add(&e->outcome, &outcome);
+    gemel__inquiry_add(q, &outcome);
     if (outcome.refuted) {
-      *done = 1;
-      record->seconds = gemel__clock() - e->started;
-      status = report_refuted(s, plan, check, s->arranged ? NULL : redraw, record, instance,
-                              &values, &trial, e, error);
+      status = report_refuted(s, plan, check, s->arranged ? NULL : redraw, instance, &values,
+                              &trial, q, error);
     }
   }
   gemel__values_free(instance, values);
@@ -418,23 +393,22 @@ static gemel_status draw_numbered(struct subject *s, const struct tier_plan *pla
 /* Draws and judges one instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel
  * doesn't take it. */
 static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k,
-                             size_t attempt, gemel_record *record, gemel__evidence *e, int *done,
-                             gemel_error *error) {
+                             size_t attempt, gemel__inquiry *q, gemel_error *error) {
   gemel__random random;
   gemel__instance instance;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel_status status = draw_numbered(s, plan, k, attempt, &random, &instance, &problem);
   if (status != GEMEL_OK) {
-    status = gemel__subject_refuse(s, record, status, done, &problem);
+    status = gemel__subject_refuse(q, status, &problem);
     if (status != GEMEL_OK && error != NULL) {
       *error = problem;
     }
     return status;
   }
-  status =
-      gemel__subject_judge(s, plan, plan->check, &instance, &random, record, e, done, &problem);
+  status = gemel__subject_judge(s, plan, plan->check, &instance, &random, q, &problem);
   if (s->own && status == GEMEL_BAD_TYPE) {
-    status = disagree(s, record, &instance, done, &problem);
+    disagree(q, &instance, &problem);
+    status = GEMEL_OK;
   }
   if (status != GEMEL_OK && error != NULL) {
     *error = problem;
@@ -478,20 +452,19 @@ static gemel_status find_taken(struct subject *s, const struct tier_plan *plan, 
 /* One instance. If a kernel declines it, others of another dtype and shape are drawn in its place.
  */
 static gemel_status try_instance(struct subject *s, const struct tier_plan *plan, size_t k,
-                                 gemel_record *record, gemel__evidence *e, int *done,
-                                 gemel_error *error) {
+                                 gemel__inquiry *q, gemel_error *error) {
   enum { REDRAWS = 12 };
-  gemel_status status = try_draw(s, plan, k, 0, record, e, done, error);
+  gemel_status status = try_draw(s, plan, k, 0, q, error);
   size_t j;
   for (j = 1; s->kernel != NULL && status == GEMEL_DECLINED && j <= REDRAWS; j++) {
-    e->declined++;
+    q->declined++;
     if (!s->took) {
       status = find_taken(s, plan, k, &j, error);
       if (status != GEMEL_OK || j == 0) {
         return status;
       }
     }
-    status = try_draw(s, plan, k, j, record, e, done, error);
+    status = try_draw(s, plan, k, j, q, error);
   }
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
@@ -507,23 +480,19 @@ size_t gemel__subject_instances(const struct subject *s) {
 
 /* Shrinks and reports what a survey refuted. */
 static gemel_status report_survey(struct subject *s, const struct tier_plan *plan,
-                                  gemel__surveying *w, gemel_record *record, gemel__evidence *e,
-                                  gemel_error *error) {
+                                  gemel__surveying *w, gemel__inquiry *q, gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {s->kernel, &random, NULL};
-  gemel__random_seed(&random, record->seed);
-  e->instances += w->instances;
-  e->outcome = w->outcome;
+  gemel__random_seed(&random, q->record.seed);
+  q->record.instances += w->instances;
+  q->outcome = w->outcome;
   s->dtype = w->dtype;
-  return report_refuted(s, plan, plan->check, NULL, record, &w->instance, &w->values, &trial, e,
-                        error);
+  return report_refuted(s, plan, plan->check, NULL, &w->instance, &w->values, &trial, q, error);
 }
 
-/* Surveys a scalar operation over its whole domain (survey.h). *DONE: it was refuted and reported.
- */
+/* Surveys a scalar operation over its whole domain (survey.h). */
 static gemel_status survey(struct subject *s, const struct tier_plan *plan, gemel__ulps *ulps,
-                           gemel_record *record, gemel__evidence *e, int *done,
-                           gemel_error *error) {
+                           gemel__inquiry *q, gemel_error *error) {
   gemel__surveying w = {.run = s->run,
                         .op = s->op,
                         .name = s->name,
@@ -532,13 +501,11 @@ static gemel_status survey(struct subject *s, const struct tier_plan *plan, geme
                         .kernel = s->kernel,
                         .ulps = ulps};
   gemel_status status = gemel__survey_tier(&w, error);
-  *done = w.refuted;
   if (status == GEMEL_OK && w.refuted) {
-    record->seconds = gemel__clock() - e->started;
-    status = report_survey(s, plan, &w, record, e, error);
+    status = report_survey(s, plan, &w, q, error);
   } else if (status == GEMEL_OK) {
-    e->instances += w.instances;
-    gemel__outcome_add(&e->outcome, &w.outcome);
+    q->record.instances += w.instances;
+    gemel__inquiry_add(q, &w.outcome);
   }
   gemel__values_free(&w.instance, w.values);
   gemel__instance_clear(&w.instance);
@@ -547,8 +514,8 @@ static gemel_status survey(struct subject *s, const struct tier_plan *plan, geme
 
 /* Reports a survey that refuted nothing. */
 static gemel_status conclude_survey(struct subject *s, const struct tier_plan *plan,
-                                    const gemel__ulps *ulps, gemel_record *record,
-                                    const gemel__evidence *e, gemel_error *error) {
+                                    const gemel__ulps *ulps, gemel__inquiry *q,
+                                    gemel_error *error) {
   gemel__buffer b = {NULL, 0, 0, 0};
   int round;
   for (round = 0; round < 2 && ulps->seen != 0; round++) {
@@ -557,26 +524,20 @@ static gemel_status conclude_survey(struct subject *s, const struct tier_plan *p
       return gemel__no_memory(error, "a record");
     }
   }
-  record->ulp = ulps->most;
-  record->ulps = gemel__buffer_finish(&b);
-  conclude(s, plan, record, e, ulps);
-  gemel_text_free((char *)record->ulps);
+  q->record.ulp = ulps->most;
+  q->record.ulps = gemel__buffer_finish(&b);
+  conclude(s, plan, q, ulps);
+  gemel_text_free((char *)q->record.ulps);
   return GEMEL_OK;
 }
 
 static gemel_status survey_and_conclude(struct subject *s, const struct tier_plan *plan,
-                                        gemel_record *record, gemel__evidence *e,
-                                        gemel_error *error) {
+                                        gemel__inquiry *q, gemel_error *error) {
   gemel__ulps *ulps = gemel__ulps_new();
-  gemel_status status;
-  int done = 0;
-  if (ulps == NULL) {
-    return gemel__no_memory(error, "a record");
-  }
-  status = survey(s, plan, ulps, record, e, &done, error);
-  if (status == GEMEL_OK && !done) {
-    record->seconds = gemel__clock() - e->started;
-    status = conclude_survey(s, plan, ulps, record, e, error);
+  gemel_status status =
+      ulps != NULL ? survey(s, plan, ulps, q, error) : gemel__no_memory(error, "a record");
+  if (status == GEMEL_OK && !q->refuted) {
+    status = conclude_survey(s, plan, ulps, q, error);
   }
   gemel__ulps_free(ulps);
   return status;
@@ -594,39 +555,32 @@ static void begin_trial(gemel__kernel_trial *trial) {
 
 static gemel_status verify_tier(struct subject *s, const struct tier_plan *plan,
                                 gemel_error *error) {
-  gemel_record record;
-  gemel__evidence e;
-  gemel_status status = GEMEL_OK;
-  size_t k, n = gemel__subject_instances(s);
-  size_t more;
+  gemel__inquiry q;
+  size_t n = gemel__subject_instances(s), more;
   const struct tier_plan *larger = gemel__subject_larger(s, plan, &more);
-  int done = 0;
-  memset(&e, 0, sizeof e);
   s->took = 0;
   if (s->kernel != NULL) {
     begin_trial(s->kernel);
   }
-  gemel__record_init(&record, s->run, s->kind, s->name, plan->tier);
-  e.started = gemel__clock();
-  for (k = 0; k < n + more && status == GEMEL_OK && !done && hopeful(s); k++) {
-    status = try_instance(s, k < n ? plan : larger, k, &record, &e, &done, error);
+  gemel__inquiry_begin(&q, s->run, s->kind, s->name, plan->tier);
+  for (size_t k = 0; k < n + more && !q.refuted && hopeful(s); k++) {
+    GEMEL__TRY(try_instance(s, k < n ? plan : larger, k, &q, error));
   }
-  if (s->kernel == NULL && status == GEMEL_OK && !done) {
-    status = gemel__subject_besides(s, plan, &record, &e, &done, error);
-  }
-  if (s->kernel != NULL && status == GEMEL_OK && !done) {
+  if (s->kernel == NULL && !q.refuted) {
+    GEMEL__TRY(gemel__subject_besides(s, plan, &q, error));
+  } else if (s->kernel != NULL && !q.refuted) {
     s->kernel->fruitless = !s->took;
-    status = gemel__subject_kernel(s, plan, &record, &e, &done, error);
+    GEMEL__TRY(gemel__subject_kernel(s, plan, &q, error));
   }
-  record.seconds = gemel__clock() - e.started;
-  if (status == GEMEL_OK && !done && plan->tier != GEMEL_TIER_FLOAT && !s->derivative &&
+  if (q.refuted) {
+    return GEMEL_OK;
+  }
+  if (plan->tier != GEMEL_TIER_FLOAT && !s->derivative &&
       gemel__survey_applies(s->op, s->run->options.instances)) {
-    return survey_and_conclude(s, plan, &record, &e, error);
+    return survey_and_conclude(s, plan, &q, error);
   }
-  if (status == GEMEL_OK && !done) {
-    conclude(s, plan, &record, &e, NULL);
-  }
-  return status;
+  conclude(s, plan, &q, NULL);
+  return GEMEL_OK;
 }
 
 /* ---- Entry points ---- */

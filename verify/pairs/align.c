@@ -90,10 +90,7 @@ static int trace(struct traced *t, const gemel__instance *instance, gemel__domai
 }
 
 static void clear_trace(struct traced *t) {
-  if (t->results != NULL) {
-    gemel__rtensors_clear(t->n, t->results);
-  }
-  gemel__free(t->results, t->n * sizeof *t->results);
+  gemel__rtensors_free(t->n, t->results);
   gemel__free(t->outputs, t->n_outputs * sizeof *t->outputs);
   gemel__free(t->same, t->n * sizeof *t->same);
   gemel__free(t->matched, t->n);

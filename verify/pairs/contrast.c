@@ -64,7 +64,6 @@ static gemel_status run_variant(const gemel__pair *pair, const gemel__variant *v
                                 gemel_tensor *const *values, gemel__random *random,
                                 gemel__both *both, gemel_error *error) {
   size_t n = gemel_graph_output_count(pair->a.graph);
-  gemel_status status;
   memset(both, 0, sizeof *both);
   both->left = gemel__alloc_array(2 * n, sizeof *both->left);
   if (both->left == NULL) {
@@ -72,10 +71,8 @@ static gemel_status run_variant(const gemel__pair *pair, const gemel__variant *v
   }
   both->n = n;
   both->right = both->left + n;
-  status = gemel__execute(&pair->a, variant, values, random, both->left, error);
-  if (status == GEMEL_OK) {
-    status = gemel__execute(&pair->b, variant, values, random, both->right, error);
-  }
+  gemel_status status = gemel__execute(&pair->a, variant, values, random, both->left, error);
+  status = status ? status : gemel__execute(&pair->b, variant, values, random, both->right, error);
   if (status != GEMEL_OK) {
     gemel__both_clear(both);
   }
@@ -93,10 +90,7 @@ gemel_status gemel__both_run_fast(const gemel__pair *pair, gemel_tensor *const *
 }
 
 void gemel__both_clear(gemel__both *both) {
-  if (both->left != NULL) {
-    gemel__tensors_release(2 * both->n, both->left);
-    gemel__free(both->left, 2 * both->n * sizeof *both->left);
-  }
+  gemel__tensors_free(2 * both->n, both->left);
   memset(both, 0, sizeof *both);
 }
 
@@ -133,8 +127,8 @@ static gemel_status contrast_one_way(const gemel__pair *pair, gemel_tensor *cons
                                      gemel__random *random, gemel__contrast *worst,
                                      gemel__outcome *outcome, gemel_error *error) {
   gemel__both both;
-  gemel_status status = gemel__both_run(pair, values, random, &both, error);
-  for (size_t k = 0; status == GEMEL_OK && k < both.n; k++) {
+  GEMEL__TRY(gemel__both_run(pair, values, random, &both, error));
+  for (size_t k = 0; k < both.n; k++) {
     for (size_t i = 0; i < gemel__both_elements(&both, k); i++) {
       gemel__contrast c = gemel__both_contrast(&both, k, i);
       outcome->compared++;
@@ -147,10 +141,8 @@ static gemel_status contrast_one_way(const gemel__pair *pair, gemel_tensor *cons
       }
     }
   }
-  if (status == GEMEL_OK) {
-    gemel__both_clear(&both);
-  }
-  return status;
+  gemel__both_clear(&both);
+  return GEMEL_OK;
 }
 
 gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
@@ -166,8 +158,7 @@ gemel_status gemel__check_contrast_ways(const gemel__instance *instance,
                                         gemel__outcome *outcome, gemel_error *error) {
   gemel__pair pair = {.a = *instance, .b = *trial->other, .plain = 1};
   gemel__contrast worst = GEMEL__SAME;
-  gemel_status status = gemel__check_contrast(instance, values, trial, outcome, error);
-  return status == GEMEL_OK && !outcome->refuted
-             ? contrast_one_way(&pair, values, trial->random, &worst, outcome, error)
-             : status;
+  GEMEL__TRY(gemel__check_contrast(instance, values, trial, outcome, error));
+  return !outcome->refuted ? contrast_one_way(&pair, values, trial->random, &worst, outcome, error)
+                           : GEMEL_OK;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "instances/assumed.h"
+#include "base/status.h"
 #include "core/alloc.h"
 #include "core/cons.h"
 #include "core/intern.h"
@@ -26,7 +27,6 @@ static gemel_status copy_side(gemel__joint *j, const gemel_graph *from, const ge
                               gemel__ref *outputs, gemel_error *error) {
   size_t n_in = gemel_graph_input_count(from), n_out = gemel_graph_output_count(from), k;
   gemel_value *room = gemel__alloc_array(n_in + n_out, sizeof *room);
-  gemel_status status;
   if (room == NULL) {
     return gemel__no_memory(error, "a joint graph");
   }
@@ -35,7 +35,7 @@ static gemel_status copy_side(gemel__joint *j, const gemel_graph *from, const ge
     long at = gemel__name_find(&j->graph->input_table, j->graph->input_names, name);
     room[k] = gemel_graph_input(j->graph, (size_t)at);
   }
-  status = gemel__graph_inline(j->graph, from, room, room + n_in, error);
+  gemel_status status = gemel__graph_inline(j->graph, from, room, room + n_in, error);
   for (k = 0; k < n_out && status == GEMEL_OK; k++) {
     const char *name = gemel_graph_output_name(order, k);
     long at = gemel__name_find(&from->output_table, from->output_names, name);
@@ -49,7 +49,6 @@ static gemel_status copy_side(gemel__joint *j, const gemel_graph *from, const ge
 static gemel_status fill_joint(gemel__joint *j, const gemel_graph *a, const gemel_graph *b,
                                gemel_error *error) {
   size_t k;
-  gemel_status status;
   for (k = 0; k < gemel_graph_input_count(a); k++) {
     const char *name = gemel_graph_input_name(a, k);
     gemel_value like = gemel_graph_input(a, k);
@@ -58,44 +57,36 @@ static gemel_status fill_joint(gemel__joint *j, const gemel_graph *a, const geme
       return gemel__no_memory(error, "a joint graph");
     }
   }
-  if (gemel_graph_error(j->graph)->status != GEMEL_OK) {
-    if (error != NULL) {
-      *error = *gemel_graph_error(j->graph);
-    }
-    return gemel_graph_error(j->graph)->status;
-  }
-  status = copy_side(j, a, a, j->left, error);
+  GEMEL__TRY(gemel__graph_status(j->graph, error));
+  GEMEL__TRY(copy_side(j, a, a, j->left, error));
   k = gemel_graph_node_count(j->graph);
-  if (status == GEMEL_OK) {
-    status = copy_side(j, b, a, j->right, error);
-  }
+  GEMEL__TRY(copy_side(j, b, a, j->right, error));
   j->n_nodes = gemel_graph_node_count(j->graph);
   j->stands_for = gemel__alloc_array(j->n_nodes, sizeof *j->stands_for);
   j->second = gemel__alloc_array(j->n_nodes, 1);
   j->slot = gemel__alloc_array(j->n_nodes, sizeof *j->slot);
-  if (status == GEMEL_OK && (j->stands_for == NULL || j->second == NULL || j->slot == NULL)) {
+  if (j->stands_for == NULL || j->second == NULL || j->slot == NULL) {
     return gemel__no_memory(error, "a joint graph");
   }
-  for (; k < j->n_nodes && status == GEMEL_OK; k++) {
+  for (; k < j->n_nodes; k++) {
     j->second[k] = 1;
   }
-  for (k = 0; k < j->n_nodes && status == GEMEL_OK; k++) {
+  for (k = 0; k < j->n_nodes; k++) {
     j->stands_for[k] = (uint32_t)k;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__joint_make(gemel__joint *joint, const gemel_graph *a, const gemel_graph *b,
                                gemel_error *error) {
-  gemel_status status;
   memset(joint, 0, sizeof *joint);
   joint->n_outputs = gemel_graph_output_count(a);
   joint->left = gemel__alloc_array(joint->n_outputs, sizeof *joint->left);
   joint->right = gemel__alloc_array(joint->n_outputs, sizeof *joint->right);
   joint->graph = gemel_graph_new(gemel_graph_context(a), error);
-  status = joint->left == NULL || joint->right == NULL || joint->graph == NULL
-               ? gemel__no_memory(error, "a joint graph")
-               : fill_joint(joint, a, b, error);
+  gemel_status status = joint->left == NULL || joint->right == NULL || joint->graph == NULL
+                            ? gemel__no_memory(error, "a joint graph")
+                            : fill_joint(joint, a, b, error);
   if (status != GEMEL_OK) {
     gemel__joint_clear(joint);
   }
@@ -358,18 +349,14 @@ static const char *leaf_name(const gemel__joint *j, uint32_t node, size_t number
   return label;
 }
 
-/* Builds the graph of SIDE, whose results are REFS. All leaves are inputs, those of the other side
- * too. */
-static gemel_status build_side(struct cone *c, unsigned side, size_t n, const gemel__ref *refs,
-                               const char *const *names, gemel_graph **result, gemel_error *error) {
+/* Fills INTO with the nodes of SIDE, and inputs for all leaves; MADE has room for a value each. */
+static gemel_status fill_side(struct cone *c, unsigned side, size_t n, const gemel__ref *refs,
+                              const char *const *names, gemel_graph *into, gemel_value *made,
+                              gemel_error *error) {
   gemel__joint *j = c->j;
-  gemel_graph *into = gemel_graph_new(j->graph->context, error);
-  gemel_value *made = gemel__alloc_array(c->n, sizeof *made);
-  gemel_status status =
-      into == NULL || made == NULL ? gemel__no_memory(error, "a region") : GEMEL_OK;
   char label[32];
   size_t k, leaves = 0;
-  for (k = 0; k < c->n && status == GEMEL_OK; k++) {
+  for (k = 0; k < c->n; k++) {
     const struct reached *at = &c->nodes[k];
     if (at->flags & LEAF) {
       gemel__ref self = {at->node, 0};
@@ -377,23 +364,31 @@ static gemel_status build_side(struct cone *c, unsigned side, size_t n, const ge
           into, leaf_name(j, at->node, leaves++, names != NULL, label, sizeof label),
           gemel__node_type(j->graph, at->node, 0), gemel__value(j->graph, self));
       if (j->facts != NULL && j->facts[at->node] != 0) {
-        status = gemel_assume(made[k], j->facts[at->node]);
+        GEMEL__TRY(gemel_assume(made[k], j->facts[at->node]));
       }
     } else if (at->flags & side) {
-      status = apply_node(c, into, at->node, made, error);
+      GEMEL__TRY(apply_node(c, into, at->node, made, error));
     }
   }
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
+  for (k = 0; k < n; k++) {
     gemel__ref ref = gemel__joint_value(j, refs[k]);
     gemel_value value = made[j->slot[ref.node] - 1];
     value.output += ref.output;
     snprintf(label, sizeof label, "r%lu", (unsigned long)k);
     gemel_output(value, names != NULL ? names[k] : label);
   }
-  if (status == GEMEL_OK && gemel_graph_error(into)->status != GEMEL_OK) {
-    *error = *gemel_graph_error(into);
-    status = GEMEL_DECLINED;
-  }
+  return gemel__graph_status(into, error) != GEMEL_OK ? GEMEL_DECLINED : GEMEL_OK;
+}
+
+/* Builds the graph of SIDE, whose results are REFS. All leaves are inputs, those of the other side
+ * too. */
+static gemel_status build_side(struct cone *c, unsigned side, size_t n, const gemel__ref *refs,
+                               const char *const *names, gemel_graph **result, gemel_error *error) {
+  gemel_graph *into = gemel_graph_new(c->j->graph->context, error);
+  gemel_value *made = gemel__alloc_array(c->n, sizeof *made);
+  gemel_status status = into == NULL || made == NULL
+                            ? gemel__no_memory(error, "a region")
+                            : fill_side(c, side, n, refs, names, into, made, error);
   gemel__free(made, c->n * sizeof *made);
   if (status != GEMEL_OK) {
     gemel_graph_unref(into);
@@ -406,16 +401,14 @@ static gemel_status build_side(struct cone *c, unsigned side, size_t n, const ge
 static gemel_status build(struct cone *c, size_t n, const gemel__ref *u, const gemel__ref *v,
                           const char *const *names, gemel__part_graphs *region,
                           gemel_error *error) {
-  gemel_status status;
-  size_t k;
   qsort(c->nodes, c->n, sizeof *c->nodes, by_id);
-  for (k = 0; k < c->n; k++) {
+  for (size_t k = 0; k < c->n; k++) {
     c->j->slot[c->nodes[k].node] = (uint32_t)k + 1;
     region->leaves += (c->nodes[k].flags & LEAF) != 0;
     region->nodes += (c->nodes[k].flags & LEAF) == 0;
   }
-  status = build_side(c, LEFT, n, u, names, &region->a, error);
-  return status == GEMEL_OK ? build_side(c, RIGHT, n, v, names, &region->b, error) : status;
+  GEMEL__TRY(build_side(c, LEFT, n, u, names, &region->a, error));
+  return build_side(c, RIGHT, n, v, names, &region->b, error);
 }
 
 gemel_status gemel__joint_part(gemel__joint *joint, size_t n, const gemel__ref *u,
@@ -423,18 +416,14 @@ gemel_status gemel__joint_part(gemel__joint *joint, size_t n, const gemel__ref *
                                size_t most, gemel__part_graphs *region, gemel_error *error) {
   struct cone c = {joint, NULL, 0, 0, NULL, 0, 0, 0};
   gemel_error mine = {GEMEL_OK, 0, 0, ""};
-  gemel_status status;
-  size_t k;
   memset(region, 0, sizeof *region);
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     reach(&c, gemel__joint_value(joint, u[k]).node, LEFT, 0);
     reach(&c, gemel__joint_value(joint, v[k]).node, RIGHT, 0);
   }
-  status = c.failed ? GEMEL_NO_MEMORY : spread(&c, depth, most);
-  if (status == GEMEL_OK) {
-    status = build(&c, n, u, v, names, region, error != NULL ? error : &mine);
-  }
-  for (k = 0; k < c.n; k++) {
+  gemel_status status = c.failed ? GEMEL_NO_MEMORY : spread(&c, depth, most);
+  status = status ? status : build(&c, n, u, v, names, region, error != NULL ? error : &mine);
+  for (size_t k = 0; k < c.n; k++) {
     joint->slot[c.nodes[k].node] = 0;
   }
   gemel__free(c.nodes, c.capacity * sizeof *c.nodes);

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/status.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
@@ -83,26 +84,29 @@ static gemel_status check_counts(const struct matching *m, gemel_error *error) {
   return GEMEL_OK;
 }
 
-static gemel_status fill(const struct matching *m, gemel_graph *into, gemel_error *error) {
+/* ROOM is for the inputs and outputs of the second graph. */
+static gemel_status fill_with(const struct matching *m, gemel_graph *into, gemel_value *room,
+                              gemel_error *error) {
   size_t n_in = gemel_graph_input_count(m->b), n_out = gemel_graph_output_count(m->b), k;
-  gemel_value *room = gemel__alloc_array(n_in + n_out, sizeof *room);
   char text[MOST_NAME];
-  gemel_status status = room == NULL ? gemel__no_memory(error, "a graph") : GEMEL_OK;
-  for (k = 0; k < n_in && status == GEMEL_OK; k++) {
+  for (k = 0; k < n_in; k++) {
     gemel_value input = gemel_graph_input(m->b, k);
     room[k] = gemel__input_like(into, input_name(m, k, text), gemel_value_type(input), input);
   }
-  if (status == GEMEL_OK && gemel_graph_error(into)->status == GEMEL_OK) {
-    status = gemel__graph_inline(into, m->b, room, room + n_in, error);
-  }
-  for (k = 0; k < n_out && status == GEMEL_OK && gemel_graph_error(into)->status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__graph_status(into, error));
+  GEMEL__TRY(gemel__graph_inline(into, m->b, room, room + n_in, error));
+  for (k = 0; k < n_out; k++) {
     gemel_output(room[n_in + k], output_name(m, k, text));
   }
-  gemel__free(room, (n_in + n_out) * sizeof *room);
-  if (status == GEMEL_OK && gemel_graph_error(into)->status != GEMEL_OK) {
-    *error = *gemel_graph_error(into);
-    status = error->status;
-  }
+  return gemel__graph_status(into, error);
+}
+
+static gemel_status fill(const struct matching *m, gemel_graph *into, gemel_error *error) {
+  size_t n = gemel_graph_input_count(m->b) + gemel_graph_output_count(m->b);
+  gemel_value *room = gemel__alloc_array(n, sizeof *room);
+  gemel_status status =
+      room == NULL ? gemel__no_memory(error, "a graph") : fill_with(m, into, room, error);
+  gemel__free(room, n * sizeof *room);
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "instances/assumed.h"
+#include "base/status.h"
 #include "core/alloc.h"
 #include "core/cons.h"
 #include "core/error.h"
@@ -96,8 +97,8 @@ gemel_status gemel__pair_check(const gemel_graph *a, const gemel_graph *b, gemel
   if (gemel_graph_context(a) != gemel_graph_context(b)) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the graphs are of different contexts");
   }
-  gemel_status status = check_inputs(a, b, error);
-  return status == GEMEL_OK ? check_outputs(a, b, error) : status;
+  GEMEL__TRY(check_inputs(a, b, error));
+  return check_outputs(a, b, error);
 }
 
 /* ---- Instantiating ---- */
@@ -151,13 +152,6 @@ static gemel_type concrete(struct pair_sizes *s, gemel_type type, gemel_error *e
   return gemel_type_of_shape(s->context, gemel_type_dtype(s->context, type), rank, shape);
 }
 
-static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
-  if (gemel_graph_error(graph)->status != GEMEL_OK && error != NULL) {
-    *error = *gemel_graph_error(graph);
-  }
-  return gemel_graph_error(graph)->status;
-}
-
 /* Gives sizes to symbols that are in no input's type but in that of another node: a value may be
  * broadcast to N although no input has an N. */
 static void add_symbols(const gemel_graph *from, struct pair_sizes *s) {
@@ -173,9 +167,7 @@ static void add_symbols(const gemel_graph *from, struct pair_sizes *s) {
 static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const gemel_graph *order,
                                struct pair_sizes *s, gemel_value *inputs, gemel_value *outputs,
                                gemel_error *error) {
-  size_t k;
-  gemel_status status;
-  for (k = 0; k < gemel_graph_input_count(order); k++) {
+  for (size_t k = 0; k < gemel_graph_input_count(order); k++) {
     const char *name = gemel_graph_input_name(order, k);
     long at = find_input(from, name);
     gemel_type type = concrete(s, gemel_value_type(gemel_graph_input(from, (size_t)at)), error);
@@ -188,20 +180,18 @@ static gemel_status fill_graph(gemel_graph *into, const gemel_graph *from, const
       return gemel__no_memory(error, "an instance");
     }
   }
-  status = graph_status(into, error);
   add_symbols(from, s);
-  if (status == GEMEL_OK) {
-    gemel_dim sizes[GEMEL__MOST_SYMBOLS];
-    for (k = 0; k < s->n; k++) {
-      sizes[k] = gemel_dim_constant(s->context, s->values[k]);
-    }
-    status = gemel__graph_instantiate(into, from, inputs, outputs, s->n, s->names, sizes, error);
+  GEMEL__TRY(gemel__graph_status(into, error));
+  gemel_dim sizes[GEMEL__MOST_SYMBOLS];
+  for (size_t k = 0; k < s->n; k++) {
+    sizes[k] = gemel_dim_constant(s->context, s->values[k]);
   }
-  for (k = 0; k < gemel_graph_output_count(order) && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__graph_instantiate(into, from, inputs, outputs, s->n, s->names, sizes, error));
+  for (size_t k = 0; k < gemel_graph_output_count(order); k++) {
     const char *name = gemel_graph_output_name(order, k);
-    status = gemel_output(outputs[find_output(from, name)], name);
+    GEMEL__TRY(gemel_output(outputs[find_output(from, name)], name));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status instantiate(gemel__instance *instance, const gemel_graph *from,
@@ -216,9 +206,7 @@ static gemel_status instantiate(gemel__instance *instance, const gemel_graph *fr
   } else {
     status = fill_graph(graph, from, order, s, room, room + n_in, error);
   }
-  if (status == GEMEL_OK) {
-    status = gemel__instance_of_graph(instance, graph, NULL, error);
-  }
+  status = status ? status : gemel__instance_of_graph(instance, graph, NULL, error);
   gemel__free(room, (n_in + n_out) * sizeof *room);
   gemel_graph_unref(graph);
   return status;
@@ -296,17 +284,15 @@ size_t gemel__pair_symbols(const gemel_graph *a, const char **names, size_t room
 gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gemel_graph *b,
                               gemel__random *random, gemel_error *error) {
   gemel_status status = GEMEL_OK;
-  int tries;
-  for (tries = 0; tries < DRAWS; tries++) {
+  for (int tries = 0; tries < DRAWS; tries++) {
     struct pair_sizes s = {.context = gemel_graph_context(a),
                            .a = a,
                            .b = b,
                            .random = random,
                            .small = gemel__random_below(random, 2) == 0};
     status = draw_once(pair, &s, error);
-    if (status == GEMEL_OK) {
-      status = gemel__pair_find_ranges(pair, gemel__random_bits(random), random, error);
-    }
+    status =
+        status ? status : gemel__pair_find_ranges(pair, gemel__random_bits(random), random, error);
     if (status == GEMEL_OK) {
       return status;
     }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/graph.h"
+#include "base/status.h"
 #include "pairs/pair.h"
 #include "rewrite/bodies.h"
 
@@ -288,10 +289,10 @@ static size_t dims_in(const struct gemel__attrs *attrs) {
 
 static gemel_status apply_scaled(struct scaled *s, uint32_t node, gemel_error *error) {
   uint32_t n, j, id = gemel__node_at(s->from, node)->attrs;
-  gemel_status status =
-      gemel__attrs_at(s->context, id)->nesting > 0
-          ? gemel__bodies_rewrite(s->bodies, s->context, gemel__node_op(s->from, node), &id, error)
-          : GEMEL_OK;
+  if (gemel__attrs_at(s->context, id)->nesting > 0) {
+    GEMEL__TRY(
+        gemel__bodies_rewrite(s->bodies, s->context, gemel__node_op(s->from, node), &id, error));
+  }
   const struct gemel__attrs *attrs = gemel__attrs_at(s->context, id);
   const gemel__ref *refs = gemel__node_inputs(s->from, node, &n);
   gemel__ref self = {node, 0};
@@ -300,24 +301,22 @@ static gemel_status apply_scaled(struct scaled *s, uint32_t node, gemel_error *e
   gemel_value *inputs = gemel__alloc_array(n, sizeof *inputs);
   gemel_attr *mine = gemel__alloc_array(n_attrs, sizeof *mine);
   gemel_dim *dims = gemel__alloc_array(n_dims, sizeof *dims), *room = dims;
-  if (inputs == NULL || mine == NULL || dims == NULL) {
-    status = gemel__no_memory(error, "a scaled graph");
-  }
-  for (j = 0; j < n && status == GEMEL_OK; j++) {
+  int good = inputs != NULL && mine != NULL && dims != NULL;
+  for (j = 0; j < n && good; j++) {
     inputs[j] = s->values[refs[j].node];
     inputs[j].output += refs[j].output;
   }
-  for (k = 0; k < n_attrs && status == GEMEL_OK; k++) {
+  for (k = 0; k < n_attrs && good; k++) {
     mine[k] = scaled_attr(s, &attrs->values[k], &room);
   }
-  if (status == GEMEL_OK) {
+  if (good) {
     s->values[node] = gemel_apply_at(s->into, gemel__node_op(s->from, node)->record.name, n, inputs,
                                      n_attrs, mine, gemel_value_where(gemel__value(s->from, self)));
   }
   gemel__free(inputs, n * sizeof *inputs);
   gemel__free(mine, n_attrs * sizeof *mine);
   gemel__free(dims, n_dims * sizeof *dims);
-  return status;
+  return good ? GEMEL_OK : gemel__no_memory(error, "a scaled graph");
 }
 
 /* 1 if NODE can be scaled. It can't if its type has a run-time size, or if an attribute is a
@@ -340,28 +339,23 @@ static int scalable(const struct scaled *s, uint32_t node) {
 
 static gemel_status fill_scaled(struct scaled *s, gemel_error *error) {
   size_t nodes = gemel_graph_node_count(s->from), k;
-  gemel_status status = GEMEL_OK;
   for (k = 0; k < gemel_graph_input_count(s->from); k++) {
     gemel_value input = gemel_graph_input(s->from, k);
     s->values[input.node] = gemel__input_like(s->into, gemel_graph_input_name(s->from, k),
                                               scaled_type(s, gemel_value_type(input)), input);
   }
-  for (k = 0; k < nodes && status == GEMEL_OK; k++) {
+  for (k = 0; k < nodes; k++) {
     if (gemel__node_at(s->from, (uint32_t)k)->op == GEMEL__OP_input) {
       continue;
     }
-    status = scalable(s, (uint32_t)k) ? apply_scaled(s, (uint32_t)k, error) : GEMEL_DECLINED;
+    GEMEL__TRY(scalable(s, (uint32_t)k) ? apply_scaled(s, (uint32_t)k, error) : GEMEL_DECLINED);
   }
-  for (k = 0; k < gemel_graph_output_count(s->from) && status == GEMEL_OK; k++) {
+  for (k = 0; k < gemel_graph_output_count(s->from); k++) {
     gemel_value output = gemel_graph_output(s->from, k), value = s->values[output.node];
     value.output += output.output;
     gemel_output(value, gemel_graph_output_name(s->from, k));
   }
-  if (status == GEMEL_OK && gemel_graph_error(s->into)->status != GEMEL_OK) {
-    *error = *gemel_graph_error(s->into);
-    status = error->status;
-  }
-  return status;
+  return gemel__graph_status(s->into, error);
 }
 
 /* What a graph and its bodies share. */
@@ -374,11 +368,11 @@ static gemel_graph *scale_one(void *user, const gemel_graph *graph, gemel_error 
   const struct scaled_all *all = user;
   size_t n = gemel_graph_node_count(graph);
   struct scaled s = {all->map, all->bodies, graph, gemel_graph_context(graph), NULL, NULL};
-  gemel_status status;
   s.into = gemel_graph_new(s.context, error);
   s.values = gemel__alloc_array(n, sizeof *s.values);
-  status = s.into == NULL || s.values == NULL ? gemel__no_memory(error, "a scaled graph")
-                                              : fill_scaled(&s, error);
+  gemel_status status = s.into == NULL || s.values == NULL
+                            ? gemel__no_memory(error, "a scaled graph")
+                            : fill_scaled(&s, error);
   gemel__free(s.values, n * sizeof *s.values);
   if (status != GEMEL_OK) {
     if (status == GEMEL_DECLINED) {

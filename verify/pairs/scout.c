@@ -289,52 +289,54 @@ static gemel_status take_apart(struct scout *s, gemel__pair *pair, gemel_tensor 
                                const gemel__both *both, size_t output, const struct gap *gap,
                                gemel_error *error) {
   int half = digits_of(s, gemel_tensor_dtype(both->left[output])) / 2, yes = 1;
-  gemel_status status = GEMEL_OK;
   if (gap->apart <= ldexp(1, -half)) {
     return GEMEL_OK;
   }
   if (s->how != GEMEL__SCOUT_ROUGH) {
-    status = confirm(s, pair, *values, output, gap->apart, &yes, error);
+    GEMEL__TRY(confirm(s, pair, *values, output, gap->apart, &yes, error));
   }
-  if (status == GEMEL_OK && yes) {
+  if (yes) {
     s->found->found = GEMEL__SCOUT_APART;
     say(s, both, output, gap->element);
     take(s, pair, values, output, gap->element);
   }
-  return status;
+  return GEMEL_OK;
+}
+
+/* ROOM is for the results of both graphs. */
+static gemel_status gap_in(gemel__domain *d, const gemel__pair *pair, gemel_tensor *const *values,
+                           size_t output, gemel__rtensor *room, double *apart, gemel_error *error) {
+  size_t n = gemel_graph_output_count(pair->a.graph);
+  const gemel__rtensor *left = &room[output], *right = &room[n + output];
+  double most = 0, off = 0;
+  GEMEL__TRY(gemel__instance_reference(&pair->a, d, values, room, error));
+  GEMEL__TRY(gemel__instance_reference(&pair->b, d, values, room + n, error));
+  *apart = INFINITY;
+  if (left->count != right->count) {
+    return GEMEL_OK;
+  }
+  for (size_t i = 0; i < left->count; i++) {
+    double x[2], y[2];
+    gemel__ordered_bounds(d, gemel__rtensor_at(left, i), &x[0], &x[1]);
+    gemel__ordered_bounds(d, gemel__rtensor_at(right, i), &y[0], &y[1]);
+    most = fmax(most, fmin(fabs(x[0]), fabs(x[1])));
+    off = fmax(off, fmax(fabs(x[1] - y[0]), fabs(y[1] - x[0])));
+  }
+  *apart = isinf(off) ? off : off > 0 ? off / most : 0;
+  return GEMEL_OK;
 }
 
 /* *APART: the difference of OUTPUT's results in domain O, as a share of the largest; infinite where
  * one has no value, or there are more of one than of the other. */
 static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *values, size_t output,
                               double *apart, gemel_error *error) {
-  size_t n = gemel_graph_output_count(pair->a.graph);
+  size_t n = 2 * gemel_graph_output_count(pair->a.graph);
   gemel__ordered *o = gemel__ordered_new(128);
-  gemel__rtensor *room = gemel__alloc_zeroed(2 * n * sizeof *room);
-  double most = 0, off = 0;
-  gemel_status status = o == NULL || room == NULL ? gemel__no_memory(error, "a comparison") : 0;
-  for (int side = 0; side < 2 && status == GEMEL_OK; side++) {
-    const gemel__instance *instance = side == 0 ? &pair->a : &pair->b;
-    status =
-        gemel__instance_reference(instance, &o->domain, values, room + (size_t)side * n, error);
-  }
-  size_t count = status == GEMEL_OK ? room[output].count : 0;
-  if (status == GEMEL_OK && room[n + output].count != count) {
-    count = 0;
-    off = INFINITY;
-  }
-  for (size_t i = 0; i < count; i++) {
-    double x[2], y[2];
-    gemel__ordered_bounds(&o->domain, gemel__rtensor_at(&room[output], i), &x[0], &x[1]);
-    gemel__ordered_bounds(&o->domain, gemel__rtensor_at(&room[n + output], i), &y[0], &y[1]);
-    most = fmax(most, fmin(fabs(x[0]), fabs(x[1])));
-    off = fmax(off, fmax(fabs(x[1] - y[0]), fabs(y[1] - x[0])));
-  }
-  *apart = isinf(off) ? off : off > 0 ? off / most : 0;
-  if (room != NULL) {
-    gemel__rtensors_clear(2 * n, room);
-  }
-  gemel__free(room, 2 * n * sizeof *room);
+  gemel__rtensor *room = gemel__alloc_zeroed(n * sizeof *room);
+  gemel_status status = o == NULL || room == NULL
+                            ? gemel__no_memory(error, "a comparison")
+                            : gap_in(&o->domain, pair, values, output, room, apart, error);
+  gemel__rtensors_free(n, room);
   gemel__ordered_free(o);
   return status;
 }
@@ -355,7 +357,6 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
                           gemel_error *error) {
   gemel__trial trial = {NULL, s->random, &pair->b};
   gemel__outcome outcome;
-  gemel_status status;
   double apart = INFINITY, least = fmin(gap->apart, 1) / 16;
   memset(&outcome, 0, sizeof outcome);
   if (s->aiming > 0 && s->judged_work + gemel__pair_work(pair) > s->aiming) {
@@ -367,7 +368,7 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   }
   s->judged++;
   s->judged_work += gemel__pair_work(pair);
-  status = gemel__check_pair(&pair->a, *values, &trial, &outcome, error);
+  gemel_status status = gemel__check_pair(&pair->a, *values, &trial, &outcome, error);
   if (s->aiming > 0) {
     least = allowed_gap(s, gemel_tensor_dtype(both->left[output]), GEMEL__FILL_INTEGERS);
   }
@@ -385,18 +386,16 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
 
 static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                             const gemel__both *both, gemel__fill fill, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  size_t k;
-  for (k = 0; k < both->n && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
+  for (size_t k = 0; k < both->n && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
     gemel_dtype dtype = gemel_tensor_dtype(both->left[k]);
     struct gap gap = gap_of(both, k);
     double allowed = allowed_gap(s, dtype, fill);
     s->found->elements += gemel__both_elements(both, k);
     if (gap.apart > allowed && s->judged < MOST_JUDGED) {
-      status = judge(s, pair, values, both, k, &gap, error);
+      GEMEL__TRY(judge(s, pair, values, both, k, &gap, error));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Indices ---- */
@@ -447,38 +446,27 @@ static void store_point(const gemel__instance *instance, size_t point,
 static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fill, size_t point,
                              gemel_error *error) {
   gemel_tensor **values = NULL;
-  gemel__both both;
-  gemel_status status = gemel__values_draw(&pair->a, fill, s->random, &values, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  const gemel__instance leaves = pair->a; /* what looks may move the pair away */
+  GEMEL__TRY(gemel__values_draw(&pair->a, fill, s->random, &values, error));
   if (point == SIZE_MAX) {
     gemel__plant_ends(&pair->a, s->random, values);
   } else {
     store_point(&pair->a, point, values);
   }
+  gemel_status status;
+  gemel__both both;
   if (s->how == GEMEL__SCOUT_WIDE) {
-    const gemel__instance leaves = pair->a; /* look_wide may move the pair away */
     s->found->runs++;
     status = look_wide(s, pair, &values, error);
-    if (values != NULL) {
-      gemel__values_free(&leaves, values);
-    }
-    return status;
-  }
-  status = gemel__both_run_fast(pair, values, s->random, &both, error);
-  if (status == GEMEL_OK) {
-    const gemel__instance leaves = pair->a; /* compare may move the pair away */
+  } else if ((status = gemel__both_run_fast(pair, values, s->random, &both, error)) == GEMEL_OK) {
     s->found->runs++;
     status = compare(s, pair, &values, &both, fill, error);
     gemel__both_clear(&both);
-    if (values != NULL) {
-      gemel__values_free(&leaves, values);
-    }
-    return status;
+  } else {
+    status = gemel__is_no_point(status) ? GEMEL_OK : status;
   }
-  gemel__values_free(&pair->a, values);
-  return gemel__is_no_point(status) ? GEMEL_OK : status;
+  gemel__values_free(&leaves, values);
+  return status;
 }
 
 static void note_largest(struct scout *s, const gemel__pair *pair) {
@@ -532,16 +520,15 @@ static gemel_status run_targets(struct scout *s, gemel__pair *pair, double eleme
 static gemel_status run_points(struct scout *s, gemel__pair *pair, double most,
                                gemel_error *error) {
   double n = count_points(&pair->a);
-  gemel_status status = GEMEL_OK;
   if (n * gemel__pair_elements(pair) > most || n > MOST_POINTS) {
     return GEMEL_OK;
   }
-  for (size_t k = 0; k < (size_t)n && status == GEMEL_OK &&
-                     s->found->found == GEMEL__SCOUT_NOTHING && gemel__tick(s->ticker) == GEMEL_OK;
+  for (size_t k = 0; k < (size_t)n && s->found->found == GEMEL__SCOUT_NOTHING &&
+                     gemel__tick(s->ticker) == GEMEL_OK;
        k++) {
-    status = run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, k, error);
+    GEMEL__TRY(run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, k, error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Widens the ranges of TO's indices so that they contain those of FROM. */
@@ -556,6 +543,23 @@ static void widen(gemel__instance *to, const gemel__instance *from) {
   }
 }
 
+/* Runs at the ranges that are found in some ways; those of WIDE's indices become the union of these
+ * and their own. */
+static gemel_status run_ways(struct scout *s, gemel__pair *pair, gemel__instance *wide, size_t ways,
+                             gemel_error *error) {
+  for (size_t way = 0; way < ways; way++) {
+    GEMEL__TRY(gemel__pair_find_ranges(pair, way, s->random, error));
+    for (size_t k = 0; k < 4 && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
+      GEMEL__TRY(
+          run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, SIZE_MAX, error));
+    }
+    if (s->found->found == GEMEL__SCOUT_NOTHING) {
+      widen(wide, &pair->a);
+    }
+  }
+  return GEMEL_OK;
+}
+
 /* Ranges of several indices may depend on each other: runs at the ranges that are found in some
  * other ways, then at all points within their union, if these have at most MOST elements
  * together. */
@@ -563,7 +567,6 @@ static gemel_status run_ranges(struct scout *s, gemel__pair *pair, size_t draws,
                                gemel_error *error) {
   size_t n = count_indices(&pair->a), leaves = pair->a.n_leaves;
   size_t ways = n < 2 ? 0 : draws == TRUE_RUNS ? MOST_WAYS : 2;
-  gemel_status status = GEMEL_OK;
   gemel__instance before = pair->a;
   if (n == 0) {
     return GEMEL_OK;
@@ -574,17 +577,7 @@ static gemel_status run_ranges(struct scout *s, gemel__pair *pair, size_t draws,
   }
   memcpy(all, pair->a.leaves, leaves * sizeof *all);
   before.leaves = all;
-  for (size_t way = 0; way < ways && status == GEMEL_OK; way++) {
-    status = gemel__pair_find_ranges(pair, way, s->random, error);
-    for (size_t k = 0; k < 4 && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING;
-         k++) {
-      status =
-          run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, SIZE_MAX, error);
-    }
-    if (s->found->found == GEMEL__SCOUT_NOTHING) {
-      widen(&before, &pair->a);
-    }
-  }
+  gemel_status status = run_ways(s, pair, &before, ways, error);
   if (status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING) {
     memcpy(pair->a.leaves, all, leaves * sizeof *all);
     status = run_points(s, pair, most, error);
@@ -595,17 +588,34 @@ static gemel_status run_ranges(struct scout *s, gemel__pair *pair, size_t draws,
 
 /* ---- All of it ---- */
 
+/* The runs of run_at at PAIR. */
+static gemel_status run_drawn(struct scout *s, gemel__pair *pair, size_t draws, double targets,
+                              gemel_error *error) {
+  gemel_status status =
+      gemel__pair_find_ranges(pair, gemel__random_bits(s->random), s->random, error);
+  note_largest(s, pair);
+  GEMEL__TRY(status);
+  for (size_t k = 0;
+       k < draws && s->found->found == GEMEL__SCOUT_NOTHING && gemel__tick(s->ticker) == GEMEL_OK;
+       k++) {
+    GEMEL__TRY(
+        run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, SIZE_MAX, error));
+  }
+  if (s->found->found == GEMEL__SCOUT_NOTHING && targets > 0) {
+    GEMEL__TRY(run_targets(s, pair, targets, error));
+  }
+  return s->found->found == GEMEL__SCOUT_NOTHING && targets > 0
+             ? run_ranges(s, pair, draws, targets, error)
+             : GEMEL_OK;
+}
+
 /* DRAWS runs at one choice of sizes, unless it is too large; then thresholds and ranges, for
  * TARGETS elements. */
 static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
                            const int64_t *sizes, size_t draws, double targets, gemel_error *error) {
   gemel__pair pair;
   double cost;
-  size_t k;
-  gemel_status status = gemel__pair_draw_at(&pair, s->a, s->b, n, names, sizes, s->random, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__pair_draw_at(&pair, s->a, s->b, n, names, sizes, s->random, error));
   cost = gemel__pair_elements(&pair);
   int first = s->how == GEMEL__SCOUT_FIRST || s->how == GEMEL__SCOUT_WIDE;
   if (cost > (first ? FIRST_ELEMENTS : RUN_ELEMENTS) ||
@@ -618,20 +628,7 @@ static gemel_status run_at(struct scout *s, size_t n, const char *const *names,
   if (!first) { /* kernels keep weights in their own layout: those of one graph at a time, there */
     gemel__pair_compile(&pair);
   }
-  status = gemel__pair_find_ranges(&pair, gemel__random_bits(s->random), s->random, error);
-  note_largest(s, &pair);
-  for (k = 0; k < draws && status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING &&
-              gemel__tick(s->ticker) == GEMEL_OK;
-       k++) {
-    status =
-        run_once(s, &pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, SIZE_MAX, error);
-  }
-  if (status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING && targets > 0) {
-    status = run_targets(s, &pair, targets, error);
-  }
-  if (status == GEMEL_OK && s->found->found == GEMEL__SCOUT_NOTHING && targets > 0) {
-    status = run_ranges(s, &pair, draws, targets, error);
-  }
+  gemel_status status = run_drawn(s, &pair, draws, targets, error);
   gemel__pair_clear(&pair);
   return status;
 }

@@ -112,17 +112,16 @@ static gemel_status find_compared(const gemel_graph *graph, uint32_t *nodes, siz
 /* Adds outputs: the difference of each two operands in f64. If the second operand is null, the
  * first is the difference. */
 static gemel_status add_differences(size_t n, const gemel_value *operands) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < n; k++) {
     char label[32];
     gemel_value difference = gemel_cast(operands[2 * k], GEMEL_F64);
     if (!gemel_is_null(operands[2 * k + 1])) {
       difference = gemel_sub(difference, gemel_cast(operands[2 * k + 1], GEMEL_F64));
     }
     snprintf(label, sizeof label, "difference%zu", k);
-    status = gemel_output(difference, label);
+    GEMEL__TRY(gemel_output(difference, label));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Fills INTO with GRAPH's inputs and the differences at NODES as outputs, by inlining a GRAPH whose
@@ -336,7 +335,6 @@ static gemel_status cross_element(struct target_search *s, size_t watched, size_
                                   int before, double met) {
   struct watched_element w = {s, watched, element};
   double low, high;
-  gemel_status status = GEMEL_OK;
   go_to(s, k);
   gemel__crossing c = element_of(s, k, &low, &high);
   c.look = look_at;
@@ -349,11 +347,11 @@ static gemel_status cross_element(struct target_search *s, size_t watched, size_
   int zero = c.best.f == 0;
   long double x[] = {c.best.x, zero ? c.best.x - 1 : c.negative.x,
                      zero ? c.best.x + 1 : c.positive.x};
-  for (int n = zero ? 0 : 1; n < 3 && status == GEMEL_OK && !s->stopped; n++) {
+  for (int n = zero ? 0 : 1; n < 3 && !s->stopped; n++) {
     gemel__leaf_put(c.leaf, c.element, gemel__leaf_within(c.leaf, x[n]));
-    status = visit(s);
+    GEMEL__TRY(visit(s));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* The sign of a difference is BEFORE at LOW and another at HIGH: runs the pair where it changes,
@@ -372,13 +370,10 @@ static gemel_status meet(struct target_search *s, size_t watched, size_t element
   }
   go_to(s, to);
   met = look(s) ? seen_at(s, watched, element) : NAN;
-  gemel_status status = GEMEL_OK;
-  for (size_t k = from > 0 ? from - 1 : 0; k <= to + 1 && status == GEMEL_OK && !s->stopped; k++) {
-    status = visit_at(s, k);
+  for (size_t k = from > 0 ? from - 1 : 0; k <= to + 1 && !s->stopped; k++) {
+    GEMEL__TRY(visit_at(s, k));
   }
-  return status == GEMEL_OK && met != 0 && !s->stopped
-             ? cross_element(s, watched, element, to, before, met)
-             : status;
+  return met != 0 && !s->stopped ? cross_element(s, watched, element, to, before, met) : GEMEL_OK;
 }
 
 /* ---- All of them ---- */
@@ -395,65 +390,61 @@ static void note_ends(struct target_search *s, int high) {
 static gemel_status meet_some(struct target_search *s, size_t watched) {
   const double *low = &s->ends[2 * watched * MOST_ELEMENTS], *high = low + MOST_ELEMENTS;
   size_t changing[MOST_ELEMENTS], n = 0;
-  gemel_status status = GEMEL_OK;
   for (size_t i = 0; i < MOST_ELEMENTS; i++) {
     if (!isnan(low[i]) && !isnan(high[i]) && sign_of(low[i]) != sign_of(high[i])) {
       changing[n++] = i;
     }
   }
-  for (size_t k = 0; k < EACH && k < n && status == GEMEL_OK && !s->stopped; k++) {
+  for (size_t k = 0; k < EACH && k < n && !s->stopped; k++) {
     size_t i = changing[n > 1 ? k * (n - 1) / (n < EACH ? n - 1 : EACH - 1) : 0];
     if (s->searches++ < MOST_SEARCHES) {
-      status = meet(s, watched, i, sign_of(low[i]));
+      GEMEL__TRY(meet(s, watched, i, sign_of(low[i])));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status follow(struct target_search *s) {
-  gemel_status status = GEMEL_OK;
   int known = s->n_watched > 0;
-  for (int high = 0; high < 2 && status == GEMEL_OK && !s->stopped; high++) {
-    status = visit_at(s, high ? s->total : 0);
-    if (known && status == GEMEL_OK && !s->stopped) {
+  for (int high = 0; high < 2 && !s->stopped; high++) {
+    GEMEL__TRY(visit_at(s, high ? s->total : 0));
+    if (known && !s->stopped) {
       known = look(s);
       note_ends(s, high);
     }
   }
-  for (size_t k = 0; k < s->n_watched && known && status == GEMEL_OK && !s->stopped; k++) {
-    status = meet_some(s, k);
+  for (size_t k = 0; k < s->n_watched && known && !s->stopped; k++) {
+    GEMEL__TRY(meet_some(s, k));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Moves all inputs together, then some of them alone, while the others stay as they are. */
 static gemel_status follow_all(struct target_search *s) {
   int styles = s->n_watched > 0 ? STYLES : STYLES / 2;
   size_t alone = s->n_watched > 0 && s->instance.n_leaves > 1 ? s->instance.n_leaves : 0;
-  gemel_status status = GEMEL_OK;
   for (int style = 0; style < styles; style++) {
-    for (size_t k = 0; k <= alone && k <= ALONE && status == GEMEL_OK && !s->stopped; k++) {
+    for (size_t k = 0; k <= alone && k <= ALONE && !s->stopped; k++) {
       s->first = k == 0 ? 0 : alone <= ALONE ? k - 1 : gemel__random_below(s->how->random, alone);
       s->n_moved = k == 0 ? s->instance.n_leaves : 1;
       s->backwards = style % 2 != 0;
       draw_way(s, style);
-      status = s->total > 0 ? follow(s) : GEMEL_OK;
+      GEMEL__TRY(s->total > 0 ? follow(s) : GEMEL_OK);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status begin(struct target_search *s, const gemel__pair *pair) {
   gemel_tensor ***const all[] = {&s->low, &s->high, &s->at};
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < sizeof all / sizeof *all && status == GEMEL_OK; k++) {
-    status = gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, s->how->random, all[k], s->error);
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    GEMEL__TRY(
+        gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, s->how->random, all[k], s->error));
   }
   s->seen = gemel__alloc_zeroed(MOST_WATCHED * sizeof *s->seen);
   s->ends = gemel__alloc_array(2 * MOST_WATCHED * MOST_ELEMENTS, sizeof *s->ends);
-  return status == GEMEL_OK && (s->seen == NULL || s->ends == NULL)
-             ? gemel__no_memory(s->error, "what is compared")
-             : status;
+  return s->seen == NULL || s->ends == NULL ? gemel__no_memory(s->error, "what is compared")
+                                            : GEMEL_OK;
 }
 
 static void end(struct target_search *s) {

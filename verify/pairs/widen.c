@@ -73,21 +73,20 @@ static gemel_status add_node(gemel_graph *into, const gemel_graph *from, uint32_
 
 static gemel_status fill(gemel_graph *into, const gemel_graph *from, gemel_value *map,
                          gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < gemel_graph_input_count(from) && status == GEMEL_OK; k++) {
-    status = add_input(into, from, k, map);
+  for (size_t k = 0; k < gemel_graph_input_count(from); k++) {
+    GEMEL__TRY(add_input(into, from, k, map));
   }
-  for (uint32_t k = 0; k < gemel_graph_node_count(from) && status == GEMEL_OK; k++) {
+  for (uint32_t k = 0; k < gemel_graph_node_count(from); k++) {
     if (gemel__node_at(from, k)->op != GEMEL__OP_input) {
-      status = add_node(into, from, k, map, error);
+      GEMEL__TRY(add_node(into, from, k, map, error));
     }
   }
-  for (size_t k = 0; k < gemel_graph_output_count(from) && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < gemel_graph_output_count(from); k++) {
     gemel_value output = gemel_graph_output(from, k);
     gemel__ref ref = {output.node, output.output};
-    status = gemel_output(mapped(map, ref), gemel_graph_output_name(from, k));
+    GEMEL__TRY(gemel_output(mapped(map, ref), gemel_graph_output_name(from, k)));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* GRAPH in f64, or NULL. */
@@ -161,9 +160,7 @@ gemel_status gemel__pair_widen(gemel__pair *wide, const gemel__pair *pair,
   a = widen(pair->a.graph, error);
   b = a != NULL ? widen(pair->b.graph, error) : NULL;
   status = b == NULL ? error->status : gemel__instance_of_graph(&wide->a, a, NULL, error);
-  if (status == GEMEL_OK) {
-    status = gemel__instance_of_graph(&wide->b, b, NULL, error);
-  }
+  status = status ? status : gemel__instance_of_graph(&wide->b, b, NULL, error);
   if (status == GEMEL_OK) {
     *wide_values = wide_tensors(pair->a.n_leaves, values, error);
     status = *wide_values != NULL ? GEMEL_OK : gemel__no_memory(error, "values in f64");

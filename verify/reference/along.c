@@ -40,25 +40,20 @@ static gemel_status reference_cumsum(gemel__rcall *call) {
   gemel_dtype dtype = x->dtype;
   gemel__decider w;
   int axis;
-  gemel_status status = find_axis(call, &axis);
+  GEMEL__TRY(find_axis(call, &axis));
   if (!gemel__is_float(dtype)) {
     dtype = gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED ? GEMEL_U64 : GEMEL_I64;
   }
-  if (status != GEMEL_OK ||
-      (status = gemel__reference_output(call, 0, dtype, x->rank, x->shape)) != GEMEL_OK ||
-      (status = gemel__decider_init(&w, call->domain, call->error)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__reference_output(call, 0, dtype, x->rank, x->shape));
+  GEMEL__TRY(gemel__decider_init(&w, call->domain, call->error));
   size_t length = (size_t)x->shape[axis];
   const void **terms = gemel__alloc_array(length, sizeof *terms);
   if (terms != NULL) {
     add_up(call, &w, axis, terms);
-  } else {
-    status = gemel__no_memory(call->error, "a sum");
   }
   gemel__free(terms, length * sizeof *terms);
   gemel__decider_clear(&w);
-  return status;
+  return terms != NULL ? GEMEL_OK : gemel__no_memory(call->error, "a sum");
 }
 
 const gemel__twin gemel__twin_cumsum = {.reference = reference_cumsum,
@@ -109,16 +104,15 @@ static gemel_status sort_lanes(gemel__rcall *call, int axis) {
   unsigned char chosen[GEMEL_MAX_RANK] = {0};
   gemel__groups in, out;
   gemel__decider w;
-  gemel_status status = gemel__decider_init(&w, call->domain, call->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__decider_init(&w, call->domain, call->error));
   chosen[axis] = 1;
-  if ((status = gemel__groups_init(&in, call->inputs[0], chosen, call->error)) == GEMEL_OK) {
-    if ((status = gemel__groups_init(&out, &call->outputs[0], chosen, call->error)) == GEMEL_OK) {
+  gemel_status status = gemel__groups_init(&in, call->inputs[0], chosen, call->error);
+  if (status == GEMEL_OK) {
+    status = gemel__groups_init(&out, &call->outputs[0], chosen, call->error);
+    if (status == GEMEL_OK) {
       size_t *counts = gemel__alloc_array(in.size, sizeof *counts);
       status = counts != NULL ? GEMEL_OK : gemel__no_memory(call->error, "an order");
-      for (size_t i = 0; status == GEMEL_OK && i < in.count; i++) {
+      for (size_t i = 0; counts != NULL && i < in.count; i++) {
         gemel__groups_next(&in);
         gemel__groups_next(&out);
         sort_lane(call, &w, &in, &out, counts);
@@ -135,11 +129,9 @@ static gemel_status sort_lanes(gemel__rcall *call, int axis) {
 static gemel_status reference_argsort(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   int axis;
-  gemel_status status = find_axis(call, &axis);
-  if (status == GEMEL_OK) {
-    status = gemel__reference_output(call, 0, GEMEL_I64, x->rank, x->shape);
-  }
-  return status == GEMEL_OK ? sort_lanes(call, axis) : status;
+  GEMEL__TRY(find_axis(call, &axis));
+  GEMEL__TRY(gemel__reference_output(call, 0, GEMEL_I64, x->rank, x->shape));
+  return sort_lanes(call, axis);
 }
 
 const gemel__twin gemel__twin_argsort = {.reference = reference_argsort,

@@ -110,11 +110,8 @@ static gemel_status reference_bitcast(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   gemel_dtype to = call->attrs[0].u.dtype;
   gemel__decider w;
-  gemel_status status = gemel__reference_output(call, 0, to, x->rank, x->shape);
-  if (status != GEMEL_OK ||
-      (status = gemel__decider_init(&w, call->domain, call->error)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__reference_output(call, 0, to, x->rank, x->shape));
+  GEMEL__TRY(gemel__decider_init(&w, call->domain, call->error));
   for (size_t i = 0; i < x->count; i++) {
     convert(&w, gemel__rtensor_at(&call->outputs[0], i), gemel__rtensor_at(x, i), x->dtype, to);
   }

@@ -21,12 +21,11 @@ gemel_status gemel__reference_output(gemel__rcall *call, size_t k, gemel_dtype d
   if (k == 0) {
     gemel__work_in(call->domain, dtype);
   }
-  gemel_status status =
-      gemel__rtensor_init(&call->outputs[k], call->domain, dtype, rank, shape, call->error);
-  if (status == GEMEL_OK && call->n_outputs <= k) {
+  GEMEL__TRY(gemel__rtensor_init(&call->outputs[k], call->domain, dtype, rank, shape, call->error));
+  if (call->n_outputs <= k) {
     call->n_outputs = k + 1;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 gemel_status gemel__reference_axes(const gemel__rcall *call, size_t k, int rank,

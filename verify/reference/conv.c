@@ -217,21 +217,11 @@ static void input_terms(const gemel__rcall *call, conv *c, const int64_t *index)
 
 typedef void (*terms_function)(const gemel__rcall *call, conv *c, const int64_t *index);
 
-static gemel_status fill(gemel__rcall *call, conv *c, size_t room, terms_function terms) {
+static gemel_status fill_elements(gemel__rcall *call, conv *c, terms_function terms) {
   gemel__domain *d = call->domain;
   gemel__rtensor *out = &call->outputs[0];
   int64_t index[GEMEL_MAX_RANK] = {0};
-  gemel_status status = gemel__decider_init(&c->space, d, call->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  c->room = room + 1;
-  c->products = gemel__elements_new(d, c->room);
-  c->pointers = gemel__alloc_array(c->room, sizeof *c->pointers);
-  if (!c->products || !c->pointers) {
-    status = gemel__no_memory(call->error, "a convolution's terms");
-  }
-  for (size_t i = 0; status == GEMEL_OK && i < out->count; i++) {
+  for (size_t i = 0; i < out->count; i++) {
     void *e = gemel__rtensor_at(out, i);
     c->terms = 0;
     c->blurred = 0;
@@ -241,12 +231,22 @@ static gemel_status fill(gemel__rcall *call, conv *c, size_t room, terms_functio
       d->set_state(d, e, GEMEL__UNDECIDED);
     }
     gemel__index_next(out->rank, out->shape, index);
-    status = gemel__reference_go_on(c->terms);
+    GEMEL__TRY(gemel__reference_go_on(c->terms));
   }
+  return GEMEL_OK;
+}
+
+static gemel_status fill(gemel__rcall *call, conv *c, size_t room, terms_function terms) {
+  gemel__domain *d = call->domain;
+  GEMEL__TRY(gemel__decider_init(&c->space, d, call->error));
+  c->room = room + 1;
+  c->products = gemel__elements_new(d, c->room);
+  c->pointers = gemel__alloc_array(c->room, sizeof *c->pointers);
+  gemel_status status = c->products && c->pointers
+                            ? fill_elements(call, c, terms)
+                            : gemel__no_memory(call->error, "a convolution's terms");
   gemel__free(c->pointers, c->room * sizeof *c->pointers);
-  if (c->products) {
-    gemel__elements_free(d, c->products, c->room);
-  }
+  gemel__elements_free(d, c->products, c->room);
   gemel__decider_clear(&c->space);
   return status;
 }
@@ -266,34 +266,25 @@ static gemel_status output(gemel__rcall *call, const conv *c, int rank, const in
 static gemel_status reference_corr(gemel__rcall *call) {
   conv c = {.x = call->inputs[0], .w = call->inputs[1]};
   int64_t shape[2 + MOST_AXES];
-  gemel_status status = begin(call, &c);
-  if (status == GEMEL_OK) {
-    memcpy(c.image, c.x->shape + 2, (size_t)c.axes * sizeof *c.image);
-    status = read_weights(call, &c);
-  }
-  if (status != GEMEL_OK || (status = count_places(call, &c)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin(call, &c));
+  memcpy(c.image, c.x->shape + 2, (size_t)c.axes * sizeof *c.image);
+  GEMEL__TRY(read_weights(call, &c));
+  GEMEL__TRY(count_places(call, &c));
   if (c.x->shape[1] != c.channels * c.groups ||
       (unshared(call) && same_places(call, &c, c.w->shape + 1) != GEMEL_OK)) {
     return refuse(call, "image and weights don't go together");
   }
   shape[0] = c.batch, shape[1] = c.filters * c.groups;
   memcpy(shape + 2, c.place, (size_t)c.axes * sizeof *shape);
-  status = output(call, &c, 2 + c.axes, shape);
-  return status == GEMEL_OK
-             ? fill(call, &c, (size_t)c.channels * volume(c.axes, c.kernel), output_terms)
-             : status;
+  GEMEL__TRY(output(call, &c, 2 + c.axes, shape));
+  return fill(call, &c, (size_t)c.channels * volume(c.axes, c.kernel), output_terms);
 }
 
 static gemel_status reference_grad_weights(gemel__rcall *call) {
   conv c = {.x = call->inputs[0], .y = call->inputs[1]};
   int64_t shape[2 + 2 * MOST_AXES];
   int rank = 1;
-  gemel_status status = begin(call, &c);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin(call, &c));
   size_t bytes = (size_t)c.axes * sizeof *shape;
   memcpy(c.image, c.x->shape + 2, bytes);
   memcpy(c.kernel, call->attrs[SIZES].u.ints, bytes);
@@ -303,10 +294,8 @@ static gemel_status reference_grad_weights(gemel__rcall *call) {
       c.y->shape[0] != c.batch) {
     return refuse(call, "image and result don't go together");
   }
-  if ((status = count_places(call, &c)) != GEMEL_OK ||
-      (status = same_places(call, &c, c.y->shape + 2)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(count_places(call, &c));
+  GEMEL__TRY(same_places(call, &c, c.y->shape + 2));
   shape[0] = c.y->shape[1];
   if (unshared(call)) {
     memcpy(shape + 1, c.place, bytes);
@@ -314,34 +303,28 @@ static gemel_status reference_grad_weights(gemel__rcall *call) {
   }
   shape[rank++] = c.channels;
   memcpy(shape + rank, c.kernel, bytes);
-  status = output(call, &c, rank + c.axes, shape);
-  return status == GEMEL_OK
-             ? fill(call, &c, (size_t)c.batch * volume(c.axes, c.place), weight_terms)
-             : status;
+  GEMEL__TRY(output(call, &c, rank + c.axes, shape));
+  return fill(call, &c, (size_t)c.batch * volume(c.axes, c.place), weight_terms);
 }
 
 static gemel_status reference_grad_inputs(gemel__rcall *call) {
   conv c = {.w = call->inputs[0], .y = call->inputs[1]};
   int64_t shape[2 + MOST_AXES];
-  gemel_status status = begin(call, &c);
-  if (status != GEMEL_OK || (status = read_weights(call, &c)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin(call, &c));
+  GEMEL__TRY(read_weights(call, &c));
   memcpy(c.image, call->attrs[SIZES].u.ints, (size_t)c.axes * sizeof *shape);
-  if ((status = count_places(call, &c)) != GEMEL_OK ||
-      (status = same_places(call, &c, c.y->shape + 2)) != GEMEL_OK ||
-      (unshared(call) && (status = same_places(call, &c, c.w->shape + 1)) != GEMEL_OK)) {
-    return status;
+  GEMEL__TRY(count_places(call, &c));
+  GEMEL__TRY(same_places(call, &c, c.y->shape + 2));
+  if (unshared(call)) {
+    GEMEL__TRY(same_places(call, &c, c.w->shape + 1));
   }
   if (c.y->shape[1] != c.filters * c.groups) {
     return refuse(call, "weights and result don't go together");
   }
   shape[0] = c.batch, shape[1] = c.channels * c.groups;
   memcpy(shape + 2, c.image, (size_t)c.axes * sizeof *shape);
-  status = output(call, &c, 2 + c.axes, shape);
-  return status == GEMEL_OK
-             ? fill(call, &c, (size_t)c.filters * volume(c.axes, c.kernel), input_terms)
-             : status;
+  GEMEL__TRY(output(call, &c, 2 + c.axes, shape));
+  return fill(call, &c, (size_t)c.filters * volume(c.axes, c.kernel), input_terms);
 }
 
 const gemel__twin gemel__twin_corr = {.reference = reference_corr,

@@ -48,11 +48,8 @@ gemel_status gemel__reference_function(gemel__rcall *inner, const gemel_referenc
   call.inner = inner;
   call.reference = reference;
   call.working = GEMEL_F64;
-  gemel_status status = gemel__decider_init(&call.decider, inner->domain, inner->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = reference->function(&call);
+  GEMEL__TRY(gemel__decider_init(&call.decider, inner->domain, inner->error));
+  gemel_status status = reference->function(&call);
   if (call.status != GEMEL_OK) {
     status = call.status; /* an earlier step failed and has written the message */
   } else if (status != GEMEL_OK) {
@@ -238,11 +235,9 @@ static gemel_status apply_scalar(gemel_reference_call *call, void *e, uint32_t o
   gemel__rtensor in[MOST_OPERANDS], out;
   const gemel__rtensor *pointers[MOST_OPERANDS];
   gemel__rcall inner = *call->inner;
-  gemel_status status;
-  size_t k;
   memset(&out, 0, sizeof out);
   memset(in, 0, sizeof in);
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     in[k].domain = d;
     in[k].dtype = k == 0 && op == GEMEL__OP_where ? GEMEL_BOOL : call->working;
     in[k].count = 1;
@@ -255,7 +250,7 @@ static gemel_status apply_scalar(gemel_reference_call *call, void *e, uint32_t o
   inner.n_outputs = 0;
   inner.max_outputs = 1;
   inner.outputs = &out;
-  status = gemel__twin_of(op)->reference(&inner);
+  gemel_status status = gemel__twin_of(op)->reference(&inner);
   if (status == GEMEL_OK) {
     d->set(d, e, gemel__rtensor_at(&out, 0));
   }

@@ -188,27 +188,23 @@ static gemel_status check_fit(evaluator *ev, gemel_type type, const gemel__rtens
 
 static gemel_status bind_inputs(evaluator *ev, const gemel__rtensor *const *inputs) {
   const gemel_graph *graph = ev->graph;
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; status == GEMEL_OK && k < graph->n_inputs; k++) {
+  for (size_t k = 0; k < graph->n_inputs; k++) {
     gemel_type type = gemel__node_type(graph, graph->inputs[k].node, 0);
     output_slot *s = slot_of(ev, graph->inputs[k].node, 0);
     s->value = inputs[k];
     s->has_size = read_size(ev->domain, inputs[k], &s->size);
     if (gemel_type_rank(ev->context, type) != inputs[k]->rank) {
-      status = gemel__fail(ev->error, GEMEL_BAD_SHAPE, "input %s has rank %d",
-                           graph->input_names[k], inputs[k]->rank);
-    } else {
-      status = collect_symbols(ev, type, inputs[k]);
+      return gemel__fail(ev->error, GEMEL_BAD_SHAPE, "input %s has rank %d", graph->input_names[k],
+                         inputs[k]->rank);
     }
+    GEMEL__TRY(collect_symbols(ev, type, inputs[k]));
   }
-  if (status == GEMEL_OK) {
-    status = settle_symbols(ev);
-  }
-  for (size_t k = 0; status == GEMEL_OK && k < graph->n_inputs; k++) {
+  GEMEL__TRY(settle_symbols(ev));
+  for (size_t k = 0; k < graph->n_inputs; k++) {
     gemel_type type = gemel__node_type(graph, graph->inputs[k].node, 0);
-    status = check_fit(ev, type, inputs[k], GEMEL_BAD_SHAPE, graph->input_names[k]);
+    GEMEL__TRY(check_fit(ev, type, inputs[k], GEMEL_BAD_SHAPE, graph->input_names[k]));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Attributes ---- */
@@ -228,10 +224,7 @@ static void numbers_clear(numbers *n) {
 /* Replaces attribute A, a list of dims, by a list of integers, stored in INTS. */
 static gemel_status number_list(evaluator *ev, gemel_attr *a, int64_t *ints) {
   for (size_t i = 0; i < a->count; i++) {
-    gemel_status status = evaluate_dim(ev, a->u.dims[i], &ints[i]);
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(evaluate_dim(ev, a->u.dims[i], &ints[i]));
   }
   a->kind = GEMEL_ATTR_LIST | GEMEL_ATTR_INT;
   a->u.ints = ints;
@@ -239,22 +232,21 @@ static gemel_status number_list(evaluator *ev, gemel_attr *a, int64_t *ints) {
 }
 
 static gemel_status number_dims(evaluator *ev, numbers *n) {
-  gemel_status status = GEMEL_OK;
   size_t used = 0;
-  for (size_t k = 0; status == GEMEL_OK && k < n->n_attrs; k++) {
+  for (size_t k = 0; k < n->n_attrs; k++) {
     gemel_attr *a = &n->attrs[k];
     if (a->kind == GEMEL_ATTR_DIM) {
       int64_t value;
-      status = evaluate_dim(ev, a->u.dim, &value);
+      GEMEL__TRY(evaluate_dim(ev, a->u.dim, &value));
       a->kind = GEMEL_ATTR_INT;
       a->u.i = value;
     } else if (a->kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_DIM)) {
       size_t count = a->count;
-      status = number_list(ev, a, n->ints + used);
+      GEMEL__TRY(number_list(ev, a, n->ints + used));
       used += count;
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* N = the attributes of the current node with their dims evaluated. Clear N on failure too. */
@@ -329,11 +321,8 @@ static gemel_status keep_outputs(evaluator *ev, gemel__rcall *call) {
     memset(&call->outputs[k], 0, sizeof call->outputs[k]);
     s->value = &s->own;
     s->has_size = read_size(ev->domain, &s->own, &s->size);
-    gemel_status status =
-        check_fit(ev, gemel__node_type(ev->graph, ev->node, k), &s->own, fault, "the reference");
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(
+        check_fit(ev, gemel__node_type(ev->graph, ev->node, k), &s->own, fault, "the reference"));
   }
   return GEMEL_OK;
 }
@@ -350,24 +339,20 @@ static void find_reference(evaluator *ev, gemel__rcall *call, gemel__reference *
   }
 }
 
+static gemel_status call_reference(evaluator *ev, gemel__rcall *call, numbers *n) {
+  gemel__reference reference;
+  GEMEL__TRY(number_attrs(ev, n));
+  find_reference(ev, call, &reference);
+  call->attrs = n->attrs;
+  GEMEL__TRY(reference(call));
+  return keep_outputs(ev, call);
+}
+
 /* Evaluates the current node; OPERANDS and the outputs in CALL have room for it. */
 static gemel_status run_reference(evaluator *ev, gemel__rcall *call) {
   numbers n;
-  gemel__reference reference;
-  gemel_status status = number_attrs(ev, &n);
-  if (status == GEMEL_OK) {
-    find_reference(ev, call, &reference);
-    call->attrs = n.attrs;
-    status = reference(call);
-  }
-  if (status == GEMEL_OK) {
-    status = keep_outputs(ev, call);
-  }
-  for (size_t k = 0; k < call->max_outputs; k++) {
-    if (call->outputs[k].domain) {
-      gemel__rtensor_clear(&call->outputs[k]);
-    }
-  }
+  gemel_status status = call_reference(ev, call, &n);
+  gemel__rtensors_clear(call->max_outputs, call->outputs);
   numbers_clear(&n);
   return status;
 }
@@ -390,16 +375,12 @@ static gemel_status evaluate_node(evaluator *ev) {
                        ev->context,
                        &gemel__node_op(ev->graph, ev->node)->record};
   call.outputs = gemel__alloc_array(n_outputs, sizeof *call.outputs);
-  gemel_status status = GEMEL_OK;
-  if (!operands || !call.outputs) {
-    status = gemel__no_memory(ev->error, "operands");
-  }
-  for (uint32_t k = 0; status == GEMEL_OK && k < count; k++) {
+  for (uint32_t k = 0; k < count && operands != NULL; k++) {
     operands[k] = slot_of(ev, refs[k].node, refs[k].output)->value;
   }
-  if (status == GEMEL_OK) {
-    status = run_reference(ev, &call);
-  }
+  gemel_status status = operands != NULL && call.outputs != NULL
+                            ? run_reference(ev, &call)
+                            : gemel__no_memory(ev->error, "operands");
   gemel__free(call.outputs, n_outputs * sizeof *call.outputs);
   gemel__free(operands, count * sizeof *operands);
   return status;
@@ -508,11 +489,11 @@ static void evaluator_clear(evaluator *ev) {
 }
 
 static gemel_status copy_tensor(gemel__rtensor *copy, const gemel__rtensor *t, gemel_error *error) {
-  gemel_status status = gemel__rtensor_init(copy, t->domain, t->dtype, t->rank, t->shape, error);
-  for (size_t i = 0; status == GEMEL_OK && i < t->count; i++) {
+  GEMEL__TRY(gemel__rtensor_init(copy, t->domain, t->dtype, t->rank, t->shape, error));
+  for (size_t i = 0; i < t->count; i++) {
     t->domain->set(t->domain, gemel__rtensor_at(copy, i), gemel__rtensor_at(t, i));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Takes the graph's outputs; all of them, or none on failure. An input, or an output for the second
@@ -545,12 +526,30 @@ gemel_status gemel__reference_body(const gemel_graph *graph, gemel__domain *d,
   evaluator ev = {graph, graph->context, d,    within, error, 0, 0,    NULL, NULL,
                   NULL,  NULL,           NULL, 0,      0,     0, NULL, NULL};
   gemel_status status = evaluator_init(&ev);
-  if (status == GEMEL_OK && (status = bind_inputs(&ev, inputs)) == GEMEL_OK &&
-      (status = evaluate_nodes(&ev)) == GEMEL_OK) {
-    status = take_outputs(&ev, outputs);
-  }
+  status = status ? status : bind_inputs(&ev, inputs);
+  status = status ? status : evaluate_nodes(&ev);
+  status = status ? status : take_outputs(&ev, outputs);
   evaluator_clear(&ev);
   return status;
+}
+
+static gemel_status evaluate_types(evaluator *ev, const gemel__rtensor *const *inputs,
+                                   gemel__rtensor *results) {
+  const gemel_graph *graph = ev->graph;
+  GEMEL__TRY(evaluator_init(ev));
+  GEMEL__TRY(bind_inputs(ev, inputs));
+  for (size_t k = 0; k < graph->n_outputs; k++) {
+    gemel_type type = gemel__node_type(graph, graph->outputs[k].node, graph->outputs[k].output);
+    const gemel_dim *dims = gemel_type_dims(ev->context, type);
+    int64_t shape[GEMEL_MAX_RANK];
+    int rank = gemel_type_rank(ev->context, type);
+    for (int axis = 0; axis < rank; axis++) {
+      GEMEL__TRY(evaluate_dim(ev, dims[axis], &shape[axis]));
+    }
+    GEMEL__TRY(gemel__rtensor_init(&results[k], ev->domain, gemel_type_dtype(ev->context, type),
+                                   rank, shape, ev->error));
+  }
+  return GEMEL_OK;
 }
 
 gemel_status gemel__reference_body_types(const gemel_graph *graph, gemel__domain *d,
@@ -559,21 +558,7 @@ gemel_status gemel__reference_body_types(const gemel_graph *graph, gemel__domain
                                          gemel_error *error) {
   evaluator ev = {graph, graph->context, d,    within, error, 0, 0,    NULL, NULL,
                   NULL,  NULL,           NULL, 0,      0,     0, NULL, NULL};
-  gemel_status status = evaluator_init(&ev);
-  status = status == GEMEL_OK ? bind_inputs(&ev, inputs) : status;
-  for (size_t k = 0; k < graph->n_outputs && status == GEMEL_OK; k++) {
-    gemel_type type = gemel__node_type(graph, graph->outputs[k].node, graph->outputs[k].output);
-    const gemel_dim *dims = gemel_type_dims(ev.context, type);
-    int64_t shape[GEMEL_MAX_RANK];
-    int rank = gemel_type_rank(ev.context, type);
-    for (int axis = 0; axis < rank && status == GEMEL_OK; axis++) {
-      status = evaluate_dim(&ev, dims[axis], &shape[axis]);
-    }
-    if (status == GEMEL_OK) {
-      status = gemel__rtensor_init(&results[k], d, gemel_type_dtype(ev.context, type), rank, shape,
-                                   error);
-    }
-  }
+  gemel_status status = evaluate_types(&ev, inputs, results);
   evaluator_clear(&ev);
   return status;
 }
@@ -606,7 +591,7 @@ gemel_status gemel__reference_visit(const gemel_graph *graph, gemel__domain *d,
                   .visit = visit,
                   .user = user};
   gemel_status status = evaluator_init(&ev);
-  status = status == GEMEL_OK ? evaluate_nodes(&ev) : status;
+  status = status ? status : evaluate_nodes(&ev);
   evaluator_clear(&ev);
   return status;
 }

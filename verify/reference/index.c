@@ -57,11 +57,8 @@ static gemel_status reference_subtensor(gemel__rcall *call) {
   if (size->count != (size_t)x->rank) {
     return gemel__fail(call->error, GEMEL_BAD_SHAPE, "one size for each axis is wanted");
   }
-  gemel_status status = read_region(call, x, 0, 2, size->u.ints, &r);
-  if (status != GEMEL_OK ||
-      (status = gemel__reference_output(call, 0, x->dtype, x->rank, r.size)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(read_region(call, x, 0, 2, size->u.ints, &r));
+  GEMEL__TRY(gemel__reference_output(call, 0, x->dtype, x->rank, r.size));
   for (size_t i = 0; i < call->outputs[0].count; i++) {
     locate(&r, index, at);
     call->domain->set(call->domain, gemel__rtensor_at(&call->outputs[0], i),
@@ -83,29 +80,27 @@ static gemel_status copy_and_locate(gemel__rcall *call, region *r) {
   if (y->rank != x->rank || y->dtype != x->dtype) {
     return gemel__fail(call->error, GEMEL_BAD_SHAPE, "x and y differ in rank or dtype");
   }
-  gemel_status status = read_region(call, x, 0, 1, y->shape, r);
-  if (status == GEMEL_OK) {
-    status = gemel__reference_output(call, 0, x->dtype, x->rank, x->shape);
-  }
-  for (size_t i = 0; status == GEMEL_OK && i < x->count; i++) {
+  GEMEL__TRY(read_region(call, x, 0, 1, y->shape, r));
+  GEMEL__TRY(gemel__reference_output(call, 0, x->dtype, x->rank, x->shape));
+  for (size_t i = 0; i < x->count; i++) {
     call->domain->set(call->domain, gemel__rtensor_at(&call->outputs[0], i),
                       gemel__rtensor_at(x, i));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status reference_set_subtensor(gemel__rcall *call) {
   const gemel__rtensor *y = call->inputs[1];
   int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
   region r;
-  gemel_status status = copy_and_locate(call, &r);
-  for (size_t i = 0; status == GEMEL_OK && i < y->count; i++) {
+  GEMEL__TRY(copy_and_locate(call, &r));
+  for (size_t i = 0; i < y->count; i++) {
     locate(&r, index, at);
     call->domain->set(call->domain, gemel__rtensor_index(&call->outputs[0], at),
                       gemel__rtensor_at(y, i));
     gemel__index_next(r.rank, r.size, index);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 const gemel__twin gemel__twin_set_subtensor = {.reference = reference_set_subtensor,
@@ -119,11 +114,8 @@ static gemel_status reference_inc_subtensor(gemel__rcall *call) {
   int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
   region r;
   gemel__decider w;
-  gemel_status status = copy_and_locate(call, &r);
-  if (status != GEMEL_OK ||
-      (status = gemel__decider_init(&w, call->domain, call->error)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(copy_and_locate(call, &r));
+  GEMEL__TRY(gemel__decider_init(&w, call->domain, call->error));
   for (size_t i = 0; i < y->count; i++) {
     locate(&r, index, at);
     void *e = gemel__rtensor_index(&call->outputs[0], at);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reference of invoke: the body's outputs, evaluated by references. Bodies may be nested, and this
- * is the only recursion among the references: at most GEMEL_MAX_NESTING deep, however deep a graph
- * is.
+ * Reference of invoke: the body's outputs, evaluated by references. Bodies may be nested.
+ * References recurse for a body only, here, in scan.c and in own.c: at most GEMEL_MAX_NESTING deep,
+ * however deep a graph is.
  */
 #include "reference/common.h"
 #include "reference/twin.h"

@@ -57,13 +57,10 @@ static void free_axes(dot_operand *o, const unsigned char *used) {
 static gemel_status explicit_axes(const gemel__rcall *call, dot_operand *o, size_t contract,
                                   size_t batch) {
   unsigned char used[GEMEL_MAX_RANK] = {0};
-  gemel_status status =
-      read_axes(call, contract, o->tensor->rank, used, o->contracted, &o->n_contracted);
-  if (status == GEMEL_OK) {
-    status = read_axes(call, batch, o->tensor->rank, used, o->batch, &o->n_batch);
-  }
+  GEMEL__TRY(read_axes(call, contract, o->tensor->rank, used, o->contracted, &o->n_contracted));
+  GEMEL__TRY(read_axes(call, batch, o->tensor->rank, used, o->batch, &o->n_batch));
   free_axes(o, used);
-  return status;
+  return GEMEL_OK;
 }
 
 /* numpy.matmul: a vector is contracted whole; a matrix along its last axis on the left side, its
@@ -91,11 +88,7 @@ static gemel_status assign_axes(const gemel__rcall *call, product *p) {
   for (size_t k = 0; k < 4; k++) {
     is_explicit |= !gemel__reference_absent(call, k);
   }
-  gemel_status status =
-      is_explicit ? explicit_axes(call, &p->x, 0, 2) : matrix_axes(call, &p->x, 1);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(is_explicit ? explicit_axes(call, &p->x, 0, 2) : matrix_axes(call, &p->x, 1));
   return is_explicit ? explicit_axes(call, &p->y, 1, 3) : matrix_axes(call, &p->y, 2);
 }
 
@@ -133,14 +126,14 @@ static gemel_status pair_axes(const gemel__rcall *call, product *p) {
 }
 
 static gemel_status result_shape(const gemel__rcall *call, product *p) {
-  gemel_status status = pair_axes(call, p);
-  for (int k = 0; status == GEMEL_OK && k < p->x.n_free; k++) {
-    status = append(call, p, p->x.tensor->shape[p->x.free[k]]);
+  GEMEL__TRY(pair_axes(call, p));
+  for (int k = 0; k < p->x.n_free; k++) {
+    GEMEL__TRY(append(call, p, p->x.tensor->shape[p->x.free[k]]));
   }
-  for (int k = 0; status == GEMEL_OK && k < p->y.n_free; k++) {
-    status = append(call, p, p->y.tensor->shape[p->y.free[k]]);
+  for (int k = 0; k < p->y.n_free; k++) {
+    GEMEL__TRY(append(call, p, p->y.tensor->shape[p->y.free[k]]));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Elements ---- */
@@ -189,28 +182,27 @@ static void one_element(const product *p, workspace *space, const int64_t *index
   gemel__store_sum(&space->w, e, dtype, p->terms + (p->z != NULL), space->pointers);
 }
 
-static gemel_status fill_product(gemel__rcall *call, const product *p) {
-  workspace space;
+static gemel_status fill_elements(gemel__rcall *call, const product *p, workspace *space) {
   gemel__rtensor *out = &call->outputs[0];
   int64_t index[GEMEL_MAX_RANK] = {0};
-  gemel_status status = gemel__decider_init(&space.w, call->domain, call->error);
-  if (status != GEMEL_OK) {
-    return status;
+  for (size_t i = 0; i < out->count; i++) {
+    one_element(p, space, index, gemel__rtensor_at(out, i), out->dtype);
+    gemel__index_next(out->rank, out->shape, index);
+    GEMEL__TRY(gemel__reference_go_on(p->terms));
   }
+  return GEMEL_OK;
+}
+
+static gemel_status fill_product(gemel__rcall *call, const product *p) {
+  workspace space;
+  GEMEL__TRY(gemel__decider_init(&space.w, call->domain, call->error));
   space.products = gemel__elements_new(call->domain, p->terms);
   space.pointers = gemel__alloc_array(p->terms + 1, sizeof *space.pointers);
-  if (!space.products || !space.pointers) {
-    status = gemel__no_memory(call->error, "a product's terms");
-  }
-  for (size_t i = 0; status == GEMEL_OK && i < out->count; i++) {
-    one_element(p, &space, index, gemel__rtensor_at(out, i), out->dtype);
-    gemel__index_next(out->rank, out->shape, index);
-    status = gemel__reference_go_on(p->terms);
-  }
+  gemel_status status = space.products && space.pointers
+                            ? fill_elements(call, p, &space)
+                            : gemel__no_memory(call->error, "a product's terms");
   gemel__free(space.pointers, (p->terms + 1) * sizeof *space.pointers);
-  if (space.products) {
-    gemel__elements_free(call->domain, space.products, p->terms);
-  }
+  gemel__elements_free(call->domain, space.products, p->terms);
   gemel__decider_clear(&space.w);
   return status;
 }
@@ -223,11 +215,9 @@ static gemel_status reference_product(gemel__rcall *call, const gemel__rtensor *
   if (p.x.tensor->dtype != p.y.tensor->dtype) {
     return gemel__fail(call->error, GEMEL_BAD_TYPE, "operands of different dtypes");
   }
-  gemel_status status = assign_axes(call, &p);
-  if (status != GEMEL_OK || (status = result_shape(call, &p)) != GEMEL_OK ||
-      (status = gemel__reference_output(call, 0, p.x.tensor->dtype, p.rank, p.shape)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(assign_axes(call, &p));
+  GEMEL__TRY(result_shape(call, &p));
+  GEMEL__TRY(gemel__reference_output(call, 0, p.x.tensor->dtype, p.rank, p.shape));
   if (z != NULL &&
       (z->rank != p.rank || memcmp(z->shape, p.shape, (size_t)p.rank * sizeof *p.shape) != 0)) {
     return refuse(call, "z has another shape than the product");

@@ -31,3 +31,4 @@ libgemel_verify_a_SOURCES += %reldir%/twin.c
 libgemel_verify_a_SOURCES += %reldir%/twin.h
 libgemel_verify_a_SOURCES += %reldir%/transfer.c
 libgemel_verify_a_SOURCES += %reldir%/unknown.c
+EXTRA_DIST += %reldir%/README.md

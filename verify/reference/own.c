@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/status.h"
 #include "core/attrs.h"
 #include "core/graph.h"
 #include "text/define.h"
@@ -163,14 +164,6 @@ int gemel__references_cover(const gemel_graph *graph, const char **name) {
 
 /* ---- Formulas ---- */
 
-static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
-  const gemel_error *problem = gemel_graph_error(graph);
-  if (problem->status != GEMEL_OK && error != NULL) {
-    *error = *problem;
-  }
-  return problem->status;
-}
-
 /* Adds inputs x0, x1, … of the operands' types. */
 static gemel_status add_inputs(const gemel__rcall *call, gemel_graph *graph, gemel_value *inputs) {
   char label[32];
@@ -184,14 +177,13 @@ static gemel_status add_inputs(const gemel__rcall *call, gemel_graph *graph, gem
     }
     inputs[k] = gemel_input(graph, label, type);
   }
-  return graph_status(graph, call->error);
+  return gemel__graph_status(graph, call->error);
 }
 
 static gemel_status add_outputs(const gemel__rcall *call, gemel_graph *graph,
                                 const gemel_value *outputs) {
   char label[32];
-  size_t k;
-  for (k = 0; k < call->max_outputs; k++) {
+  for (size_t k = 0; k < call->max_outputs; k++) {
     if (outputs[k].graph != graph) {
       return gemel__fail(call->error, GEMEL_BAD_ARGUMENT,
                          "the reference of %s gives output %zu no value of its graph", call->name,
@@ -200,7 +192,20 @@ static gemel_status add_outputs(const gemel__rcall *call, gemel_graph *graph,
     snprintf(label, sizeof label, "y%zu", k);
     gemel_output(outputs[k], label);
   }
-  return graph_status(graph, call->error);
+  return gemel__graph_status(graph, call->error);
+}
+
+/* Adds what REFERENCE makes of CALL's inputs to GRAPH; B has room for inputs and outputs. */
+static gemel_status build_with(const gemel__rcall *call, const gemel_reference *reference,
+                               gemel_graph *graph, gemel_value *inputs, gemel_reference_build *b) {
+  GEMEL__TRY(add_inputs(call, graph, inputs));
+  gemel_status status = reference->build(b);
+  if (status != GEMEL_OK && gemel__graph_status(graph, call->error) == GEMEL_OK) {
+    gemel__fail(call->error, status, "the reference of %s can't be built", call->name);
+  }
+  GEMEL__TRY(status);
+  GEMEL__TRY(gemel__graph_status(graph, call->error));
+  return add_outputs(call, graph, b->outputs);
 }
 
 static gemel_status build(const gemel__rcall *call, const gemel_reference *reference,
@@ -215,18 +220,8 @@ static gemel_status build(const gemel__rcall *call, const gemel_reference *refer
                              call->max_outputs,
                              room + call->n_inputs,
                              reference->data};
-  gemel_status status;
-  if (room == NULL) {
-    return gemel__no_memory(call->error, "a reference");
-  }
-  status = add_inputs(call, graph, room);
-  if (status == GEMEL_OK && (status = reference->build(&b)) != GEMEL_OK &&
-      graph_status(graph, call->error) == GEMEL_OK) {
-    gemel__fail(call->error, status, "the reference of %s can't be built", call->name);
-  }
-  if (status == GEMEL_OK && (status = graph_status(graph, call->error)) == GEMEL_OK) {
-    status = add_outputs(call, graph, b.outputs);
-  }
+  gemel_status status = room == NULL ? gemel__no_memory(call->error, "a reference")
+                                     : build_with(call, reference, graph, room, &b);
   gemel__free(room, n * sizeof *room);
   return status;
 }
@@ -257,23 +252,15 @@ static gemel_status evaluate_made(gemel__rcall *call, gemel_graph *graph,
   const gemel__op *invoke = gemel__op_at(call->context, gemel__op_find(call->context, "invoke"));
   gemel_attr body = {.name = "body", .kind = GEMEL_ATTR_GRAPH, .u.graph = graph};
   uint32_t id;
-  gemel_status status = gemel__attrs_intern(call->context, invoke, 1, &body, &id, call->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__attrs_intern(call->context, invoke, 1, &body, &id, call->error));
   return evaluate_formula(call, gemel__attrs_at(call->context, id)->values[0].u.graph, within);
 }
 
 static gemel_status built(gemel__rcall *call, const gemel_reference *reference,
                           const gemel__evaluation *within) {
   gemel_graph *graph = gemel_graph_new(call->context, call->error);
-  gemel_status status = GEMEL_NO_MEMORY;
-  if (graph != NULL) {
-    status = build(call, reference, graph);
-  }
-  if (status == GEMEL_OK) {
-    status = evaluate_made(call, graph, within);
-  }
+  gemel_status status = graph != NULL ? build(call, reference, graph) : GEMEL_NO_MEMORY;
+  status = status ? status : evaluate_made(call, graph, within);
   gemel_graph_unref(graph);
   return status;
 }
@@ -286,29 +273,31 @@ static int goes_in_circles(const gemel__rcall *call, const gemel__evaluation *wi
   return within != NULL;
 }
 
+/* *GRAPH: the formula of DEFINITION for CALL's inputs; TYPES has room for their types. */
+static gemel_status define(const gemel__rcall *call, const gemel__definition *definition,
+                           gemel_type *types, gemel_graph **graph) {
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  for (size_t k = 0; k < call->n_inputs; k++) {
+    const gemel__rtensor *t = call->inputs[k];
+    types[k] = gemel_type_of_shape(call->context, t->dtype, t->rank, t->shape);
+    if (gemel_type_is_none(types[k])) {
+      return gemel__no_memory(call->error, "a type");
+    }
+  }
+  *graph = gemel__definition_graph(definition, call->n_inputs, types, &problem);
+  if (problem.status != GEMEL_OK && call->error != NULL) {
+    *call->error = problem;
+  }
+  return problem.status;
+}
+
 /* Evaluates the formula that a text defines (lib/text/define.c). */
 static gemel_status defined(gemel__rcall *call, const gemel__definition *definition,
                             const gemel__evaluation *within) {
   gemel_type *types = gemel__alloc_array(call->n_inputs, sizeof *types);
   gemel_graph *graph = NULL;
-  gemel_status status = GEMEL_OK;
-  size_t k;
-  if (types == NULL) {
-    return gemel__no_memory(call->error, "a reference");
-  }
-  for (k = 0; k < call->n_inputs && status == GEMEL_OK; k++) {
-    const gemel__rtensor *t = call->inputs[k];
-    types[k] = gemel_type_of_shape(call->context, t->dtype, t->rank, t->shape);
-    status = gemel_type_is_none(types[k]) ? gemel__no_memory(call->error, "a type") : GEMEL_OK;
-  }
-  if (status == GEMEL_OK) {
-    gemel_error problem = {GEMEL_OK, 0, 0, ""};
-    graph = gemel__definition_graph(definition, call->n_inputs, types, &problem);
-    status = problem.status;
-    if (status != GEMEL_OK && call->error != NULL) {
-      *call->error = problem;
-    }
-  }
+  gemel_status status = types == NULL ? gemel__no_memory(call->error, "a reference")
+                                      : define(call, definition, types, &graph);
   if (graph != NULL) {
     status = evaluate_made(call, graph, within);
   }
@@ -386,29 +375,28 @@ static gemel_status compare_types(const gemel_graph *graph, const gemel_operatio
   return GEMEL_OK;
 }
 
+/* Applies OP in PROBE; INPUTS has room. */
+static gemel_status check_applied(const gemel_graph *graph, const gemel_operation *op,
+                                  gemel_graph *probe, gemel_value *inputs, gemel_error *error) {
+  for (size_t k = 0; k < graph->n_inputs; k++) {
+    inputs[k] =
+        gemel_input(probe, graph->input_names[k], gemel_value_type(gemel_graph_input(graph, k)));
+  }
+  gemel_value result = gemel_apply_at(probe, op->name, graph->n_inputs, inputs, 0, NULL,
+                                      gemel_value_where(gemel_graph_output(graph, 0)));
+  GEMEL__TRY(gemel__graph_status(probe, error));
+  return compare_types(graph, op, result, error);
+}
+
 /* Fails unless the graph's outputs have the types that the operation's type rule gives for its
  * inputs. */
 static gemel_status check_types(const gemel_graph *graph, const gemel_operation *op,
                                 gemel_error *error) {
   gemel_graph *probe = gemel_graph_new(graph->context, error);
-  gemel_value *inputs = gemel__alloc_array(graph->n_inputs, sizeof *inputs), result = {NULL, 0, 0};
-  gemel_status status = GEMEL_OK;
-  size_t k;
-  if (probe == NULL || inputs == NULL) {
-    status = gemel__no_memory(error, "a reference");
-  }
-  for (k = 0; k < graph->n_inputs && status == GEMEL_OK; k++) {
-    inputs[k] =
-        gemel_input(probe, graph->input_names[k], gemel_value_type(gemel_graph_input(graph, k)));
-  }
-  if (status == GEMEL_OK) {
-    result = gemel_apply_at(probe, op->name, graph->n_inputs, inputs, 0, NULL,
-                            gemel_value_where(gemel_graph_output(graph, 0)));
-    status = graph_status(probe, error);
-  }
-  if (status == GEMEL_OK) {
-    status = compare_types(graph, op, result, error);
-  }
+  gemel_value *inputs = gemel__alloc_array(graph->n_inputs, sizeof *inputs);
+  gemel_status status = probe == NULL || inputs == NULL
+                            ? gemel__no_memory(error, "a reference")
+                            : check_applied(graph, op, probe, inputs, error);
   gemel__free(inputs, graph->n_inputs * sizeof *inputs);
   gemel_graph_unref(probe);
   return status;
@@ -420,7 +408,7 @@ static gemel_status check_graph(const gemel_graph *graph, gemel_context *context
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "the reference of %s is of another context",
                        op->name);
   }
-  if (graph_status(graph, error) != GEMEL_OK) {
+  if (gemel__graph_status(graph, error) != GEMEL_OK) {
     return graph->error.status;
   }
   if (holds(graph, op->name)) {
@@ -468,17 +456,14 @@ gemel_status gemel_verify_reference(gemel_context *context, const char *name,
                                     const gemel_reference *reference, gemel_error *error) {
   struct own_entry *entry;
   uint32_t id;
-  gemel_status status;
+  gemel_status status = GEMEL_OK;
   if (context == NULL || name == NULL || reference == NULL) {
     return gemel__null(error, context == NULL ? "the context"
                               : name == NULL  ? "the name"
                                               : "the reference");
   }
   id = gemel__op_find(context, name);
-  status = check(context, id, name, reference, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check(context, id, name, reference, error));
   entry = gemel__alloc_zeroed(sizeof *entry);
   if (entry == NULL) {
     return gemel__no_memory(error, "a reference");
@@ -490,9 +475,7 @@ gemel_status gemel_verify_reference(gemel_context *context, const char *name,
     status = gemel__no_memory(error, "a reference");
   }
   entry->reference.graph = NULL;
-  if (status == GEMEL_OK) {
-    status = add(context, entry, error);
-  }
+  status = status ? status : add(context, entry, error);
   if (status != GEMEL_OK) {
     if (entry->graph != NULL) {
       gemel__graph_free_frozen(entry->graph);

@@ -265,20 +265,17 @@ static void add_up(pool_windows *p, size_t lane) {
 
 static gemel_status fill(pool_windows *p, window_function window, int gives) {
   size_t lanes = (size_t)(p->leading[0] * p->leading[1]);
-  gemel_status status = GEMEL_OK;
-  for (size_t lane = 0; lane < lanes && status == GEMEL_OK; lane++) {
+  for (size_t lane = 0; lane < lanes; lane++) {
     p->n_addends = 0;
-    for (size_t at = 0; at < p->places && status == GEMEL_OK; at++) {
-      status = find_window(p, at);
-      if (status == GEMEL_OK) {
-        window(p, lane, at);
-      }
+    for (size_t at = 0; at < p->places; at++) {
+      GEMEL__TRY(find_window(p, at));
+      window(p, lane, at);
     }
-    if (gives && status == GEMEL_OK) {
+    if (gives) {
       add_up(p, lane);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Room for pointers: an element may be in all windows, and a window may hold the whole image. */
@@ -289,10 +286,7 @@ static size_t pointer_room(const pool_windows *p) {
 static gemel_status allocate(pool_windows *p, int gives) {
   gemel__domain *d = p->call->domain;
   size_t window = 1;
-  gemel_status status = gemel__decider_init(&p->w, d, p->call->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__decider_init(&p->w, d, p->call->error));
   for (int k = 0; k < p->axes; k++) {
     window *= (size_t)number(p->call, SIZE, k);
   }
@@ -336,14 +330,9 @@ static gemel_status evaluate(pool_windows *p, window_function window, int gives)
   memcpy(shape + 2, gives ? p->image : p->place, bytes);
   p->elements = volume(p, p->image);
   p->places = volume(p, p->place);
-  gemel_status status = gemel__reference_output(p->call, 0, p->dtype, 2 + p->axes, shape);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = allocate(p, gives);
-  if (status == GEMEL_OK) {
-    status = fill(p, window, gives);
-  }
+  GEMEL__TRY(gemel__reference_output(p->call, 0, p->dtype, 2 + p->axes, shape));
+  gemel_status status = allocate(p, gives);
+  status = status ? status : fill(p, window, gives);
   if (p->w.block != NULL) {
     release(p);
   }
@@ -373,10 +362,8 @@ static int same_shape(const pool_windows *p, const gemel__rtensor *t, const int6
 /* Evaluates an operation whose first operand is an image. */
 static gemel_status of_an_image(gemel__rcall *call, window_function window, int gives) {
   pool_windows p;
-  gemel_status status = begin(&p, call);
-  if (status != GEMEL_OK || (status = count_places(&p)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin(&p, call));
+  GEMEL__TRY(count_places(&p));
   if (call->n_inputs > 1 && !same_shape(&p, call->inputs[1], gives ? p.place : p.image)) {
     return refuse(call, "operands that don't go together");
   }
@@ -401,16 +388,13 @@ static gemel_status reference_avg_pool(gemel__rcall *call) {
 
 static gemel_status reference_avg_pool_grad(gemel__rcall *call) {
   pool_windows p;
-  gemel_status status = begin(&p, call);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin(&p, call));
   memcpy(p.image, call->attrs[IMAGE].u.ints, (size_t)p.axes * sizeof *p.image);
-  status = count_places(&p);
-  if (status == GEMEL_OK && !same_shape(&p, call->inputs[0], p.place)) {
+  GEMEL__TRY(count_places(&p));
+  if (!same_shape(&p, call->inputs[0], p.place)) {
     return refuse(call, "another number of places");
   }
-  return status == GEMEL_OK ? evaluate(&p, window_avg_grad, 1) : status;
+  return evaluate(&p, window_avg_grad, 1);
 }
 
 const gemel__twin gemel__twin_max_pool = {.reference = reference_max_pool,

@@ -128,15 +128,13 @@ static gemel_status numbers(gemel__rcall *call, fill_element element) {
                          (long long)shape->u.ints[k]);
     }
   }
-  gemel_status status =
-      gemel__reference_output(call, 0, call->attrs[1].u.dtype, (int)shape->count, shape->u.ints);
-  status = status == GEMEL_OK ? gemel__reference_output(call, 1, GEMEL_U64, 1, &two) : status;
-  status = status == GEMEL_OK ? gemel__decider_init(&w, call->domain, call->error) : status;
-  if (status == GEMEL_OK) {
-    fill(call, &w, element);
-    gemel__decider_clear(&w);
-  }
-  return status;
+  GEMEL__TRY(
+      gemel__reference_output(call, 0, call->attrs[1].u.dtype, (int)shape->count, shape->u.ints));
+  GEMEL__TRY(gemel__reference_output(call, 1, GEMEL_U64, 1, &two));
+  GEMEL__TRY(gemel__decider_init(&w, call->domain, call->error));
+  fill(call, &w, element);
+  gemel__decider_clear(&w);
+  return GEMEL_OK;
 }
 
 /* ---- Bits ---- */

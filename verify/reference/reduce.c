@@ -32,15 +32,12 @@ static gemel_status begin(reduction *r, gemel__rcall *call, const unsigned char 
   const gemel__rtensor *x = call->inputs[0];
   int64_t shape[GEMEL_MAX_RANK];
   r->call = call;
-  gemel_status status = gemel__groups_init(&r->groups, x, reduced, call->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__groups_init(&r->groups, x, reduced, call->error));
   int rank = kept_shape(&r->groups, reduced, shape);
-  status = gemel__reference_output(call, 0, dtype, keep ? x->rank : rank,
-                                   keep ? r->groups.outer : shape);
-  if (status != GEMEL_OK ||
-      (status = gemel__decider_init(&r->w, call->domain, call->error)) != GEMEL_OK) {
+  gemel_status status = gemel__reference_output(call, 0, dtype, keep ? x->rank : rank,
+                                                keep ? r->groups.outer : shape);
+  status = status ? status : gemel__decider_init(&r->w, call->domain, call->error);
+  if (status != GEMEL_OK) {
     gemel__groups_clear(&r->groups);
   }
   return status;
@@ -53,8 +50,8 @@ static void end(reduction *r) {
 
 static gemel_status begin_with_axes(reduction *r, gemel__rcall *call, gemel_dtype dtype) {
   unsigned char reduced[GEMEL_MAX_RANK];
-  gemel_status status = gemel__reference_axes(call, 0, call->inputs[0]->rank, reduced);
-  return status != GEMEL_OK ? status : begin(r, call, reduced, call->attrs[1].u.i != 0, dtype);
+  GEMEL__TRY(gemel__reference_axes(call, 0, call->inputs[0]->rank, reduced));
+  return begin(r, call, reduced, call->attrs[1].u.i != 0, dtype);
 }
 
 /* NumPy's rule: bools and integers are summed in 64 bits. */
@@ -72,10 +69,7 @@ static gemel_dtype sum_dtype(gemel_dtype dtype) {
 static gemel_status reference_sum(gemel__rcall *call) {
   reduction r;
   gemel_dtype dtype = sum_dtype(call->inputs[0]->dtype);
-  gemel_status status = begin_with_axes(&r, call, dtype);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin_with_axes(&r, call, dtype));
   for (size_t i = 0; i < r.groups.count; i++) {
     gemel__groups_next(&r.groups);
     gemel__store_sum(&r.w, gemel__rtensor_at(&call->outputs[0], i), dtype, r.groups.size,
@@ -94,10 +88,7 @@ const gemel__twin gemel__twin_sum = {.reference = reference_sum,
 static gemel_status reference_prod(gemel__rcall *call) {
   reduction r;
   gemel_dtype dtype = sum_dtype(call->inputs[0]->dtype);
-  gemel_status status = begin_with_axes(&r, call, dtype);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin_with_axes(&r, call, dtype));
   for (size_t i = 0; i < r.groups.count; i++) {
     gemel__groups_next(&r.groups);
     gemel__store_product(&r.w, gemel__rtensor_at(&call->outputs[0], i), dtype, r.groups.size,
@@ -121,22 +112,17 @@ static gemel_status refuse_empty(const gemel__rcall *call, const gemel__groups *
 
 static gemel_status reference_max(gemel__rcall *call) {
   reduction r;
-  gemel_status status = begin_with_axes(&r, call, call->inputs[0]->dtype);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin_with_axes(&r, call, call->inputs[0]->dtype));
   r.tied = gemel__alloc_array(r.groups.size, sizeof *r.tied);
   r.best = gemel__elements_new(call->domain, 1);
-  status = r.tied && r.best ? refuse_empty(call, &r.groups)
-                            : gemel__no_memory(call->error, "a reduction");
+  gemel_status status = r.tied && r.best ? refuse_empty(call, &r.groups)
+                                         : gemel__no_memory(call->error, "a reduction");
   for (size_t i = 0; status == GEMEL_OK && i < r.groups.count; i++) {
     gemel__groups_next(&r.groups);
     gemel__store_largest(&r.w, gemel__rtensor_at(&call->outputs[0], i), r.groups.size,
                          (const void *const *)r.groups.members, r.tied, r.best);
   }
-  if (r.best) {
-    gemel__elements_free(call->domain, r.best, 1);
-  }
+  gemel__elements_free(call->domain, r.best, 1);
   gemel__free(r.tied, r.groups.size * sizeof *r.tied);
   end(&r);
   return status;
@@ -182,19 +168,15 @@ static gemel_status reference_argmax(gemel__rcall *call) {
     return gemel__fail(call->error, GEMEL_BAD_SHAPE, "no axis %lld", (long long)call->attrs[0].u.i);
   }
   reduced[axis] = 1;
-  gemel_status status = begin(&r, call, reduced, 0, GEMEL_I64);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(begin(&r, call, reduced, 0, GEMEL_I64));
   r.best = gemel__elements_new(call->domain, 1);
-  status = r.best ? refuse_empty(call, &r.groups) : gemel__no_memory(call->error, "a reduction");
+  gemel_status status =
+      r.best ? refuse_empty(call, &r.groups) : gemel__no_memory(call->error, "a reduction");
   for (size_t i = 0; status == GEMEL_OK && i < r.groups.count; i++) {
     gemel__groups_next(&r.groups);
     first_largest(&r, gemel__rtensor_at(&call->outputs[0], i));
   }
-  if (r.best) {
-    gemel__elements_free(call->domain, r.best, 1);
-  }
+  gemel__elements_free(call->domain, r.best, 1);
   end(&r);
   return status;
 }

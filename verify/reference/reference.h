@@ -40,8 +40,9 @@ void *gemel__rtensor_index(const gemel__rtensor *t, const int64_t *index);
 gemel_status gemel__rtensor_from_view(gemel__rtensor *t, gemel__domain *d, const gemel_view *view,
                                       gemel_error *error);
 
-/* N tensors: clears T, and fills it in from VALUES. */
+/* N tensors: clears T; and frees it too (may be NULL); clears T, and fills it in from VALUES. */
 void gemel__rtensors_clear(size_t n, gemel__rtensor *t);
+void gemel__rtensors_free(size_t n, gemel__rtensor *t);
 gemel_status gemel__rtensors_read(size_t n, gemel__rtensor *t, gemel__domain *d,
                                   gemel_tensor *const *values, gemel_error *error);
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
 
@@ -87,9 +88,7 @@ static void read_element(gemel__domain *d, void *e, gemel_dtype dtype, const cha
 
 gemel_status gemel__rtensor_from_view(gemel__rtensor *t, gemel__domain *d, const gemel_view *view,
                                       gemel_error *error) {
-  gemel_status status = gemel__rtensor_init(t, d, view->dtype, view->rank, view->shape, error);
-  if (status != GEMEL_OK)
-    return status;
+  GEMEL__TRY(gemel__rtensor_init(t, d, view->dtype, view->rank, view->shape, error));
   int64_t index[GEMEL_MAX_RANK] = {0};
   const char *at = view->data;
   for (size_t i = 0; i < t->count; i++) {
@@ -111,13 +110,19 @@ void gemel__rtensors_clear(size_t n, gemel__rtensor *t) {
   }
 }
 
+void gemel__rtensors_free(size_t n, gemel__rtensor *t) {
+  if (t != NULL) {
+    gemel__rtensors_clear(n, t);
+    gemel__free(t, n * sizeof *t);
+  }
+}
+
 gemel_status gemel__rtensors_read(size_t n, gemel__rtensor *t, gemel__domain *d,
                                   gemel_tensor *const *values, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
   gemel__rtensors_clear(n, t);
-  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < n; k++) {
     gemel_view view = gemel_tensor_view(values[k]);
-    status = gemel__rtensor_from_view(&t[k], d, &view, error);
+    GEMEL__TRY(gemel__rtensor_from_view(&t[k], d, &view, error));
   }
-  return status;
+  return GEMEL_OK;
 }

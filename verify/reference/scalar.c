@@ -785,21 +785,16 @@ static gemel_status evaluate(gemel__rcall *call, const twin *t) {
   machine m;
   int rank;
   int64_t shape[GEMEL_MAX_RANK];
-  gemel_status status = check_operands(call, t);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_operands(call, t));
   const unsigned char *program = choose_program(call, t);
   m.from = call->inputs[call->n_inputs - 1]->dtype;
   m.last = last_opcode(program);
   m.ulp = t->ulp;
   m.to = result_dtype(call, m.last);
-  if ((status = check_program(program, call->error)) != GEMEL_OK ||
-      (status = broadcast(call, &rank, shape)) != GEMEL_OK ||
-      (status = gemel__reference_output(call, 0, m.to, rank, shape)) != GEMEL_OK ||
-      (status = machine_init(&m, call->domain, call->error)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(check_program(program, call->error));
+  GEMEL__TRY(broadcast(call, &rank, shape));
+  GEMEL__TRY(gemel__reference_output(call, 0, m.to, rank, shape));
+  GEMEL__TRY(machine_init(&m, call->domain, call->error));
   fill_output(&m, call, t, program);
   machine_clear(&m);
   return GEMEL_OK;

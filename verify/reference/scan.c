@@ -101,20 +101,19 @@ static gemel_status make_rows(gemel__rcall *call, size_t k, int64_t rows,
 /* Makes the body's inputs: copies of states and rows; constants are used as they are. */
 static gemel_status make_inputs(scan_reference *l) {
   gemel__domain *d = l->call->domain;
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < l->n_in && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < l->n_in; k++) {
     const gemel__rtensor *x = l->operands[k];
     int row = k >= l->states && k < l->states + l->sequences;
     if (k < l->states + l->sequences) {
-      status = gemel__rtensor_init(&l->in[k], d, x->dtype, x->rank - row, x->shape + row,
-                                   l->call->error);
+      GEMEL__TRY(gemel__rtensor_init(&l->in[k], d, x->dtype, x->rank - row, x->shape + row,
+                                     l->call->error));
     }
-    for (size_t i = 0; k < l->states && status == GEMEL_OK && i < x->count; i++) {
+    for (size_t i = 0; k < l->states && i < x->count; i++) {
       d->set(d, gemel__rtensor_at(&l->in[k], i), gemel__rtensor_at(x, i));
     }
     l->given[k] = k < l->states + l->sequences ? &l->in[k] : x;
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Makes the histories and stacks. */
@@ -146,9 +145,9 @@ static gemel_status take_step(scan_reference *l, int64_t t) {
   for (size_t k = l->states; k < l->states + l->sequences; k++) {
     copy_row(call->domain, &l->in[k], (gemel__rtensor *)l->operands[k], t, 0);
   }
-  gemel_status status =
-      gemel__reference_body(l->body, call->domain, l->given, l->out, &l->inside, call->error);
-  for (size_t k = 0; k < l->states && status == GEMEL_OK; k++) {
+  GEMEL__TRY(
+      gemel__reference_body(l->body, call->domain, l->given, l->out, &l->inside, call->error));
+  for (size_t k = 0; k < l->states; k++) {
     gemel__rtensor before = l->in[k];
     if (l->out[k].count != before.count || l->out[k].dtype != before.dtype) {
       return gemel__fail(call->error, GEMEL_BAD_SHAPE, "a state changes its type");
@@ -159,10 +158,10 @@ static gemel_status take_step(scan_reference *l, int64_t t) {
       copy_row(call->domain, &l->in[k], &call->outputs[l->states + k], l->reverse ? t : t + 1, 1);
     }
   }
-  for (size_t k = 0; k < l->values && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < l->values; k++) {
     copy_row(call->domain, &l->out[l->states + k], &call->outputs[stacks + k], t, 1);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* 1 if the step was the last, 0 if not, −1 if undecided. */
@@ -235,87 +234,73 @@ static void undecide(scan_reference *l) {
 static gemel_status leave_results(scan_reference *l, int64_t done) {
   gemel__rcall *call = l->call;
   size_t count = (size_t)(l->rows ? 2 : 1) * l->states + l->values;
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < l->states && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < l->states; k++) {
     call->outputs[k] = l->in[k];
     memset(&l->in[k], 0, sizeof l->in[k]);
   }
   if (l->until) {
-    status = gemel__reference_output(call, count, GEMEL_I64, 0, NULL);
+    GEMEL__TRY(gemel__reference_output(call, count, GEMEL_I64, 0, NULL));
   }
   call->n_outputs = count + (size_t)l->until;
-  if (status == GEMEL_OK && l->until && done >= 0) {
+  if (l->until && done >= 0) {
     call->domain->from_integer(call->domain, gemel__rtensor_at(&call->outputs[count], 0), done);
   }
-  if (status == GEMEL_OK && done < 0) {
+  if (done < 0) {
     undecide(l);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Runs the steps once to count them, and restores the initial states. */
 static gemel_status count_steps(scan_reference *l, int64_t most) {
   int64_t done = 0;
-  gemel_status status = take_steps(l, &done);
+  GEMEL__TRY(take_steps(l, &done));
   for (size_t k = 0; k < l->states; k++) {
-    for (size_t i = 0; status == GEMEL_OK && i < l->in[k].count; i++) {
+    for (size_t i = 0; i < l->in[k].count; i++) {
       l->call->domain->set(l->call->domain, gemel__rtensor_at(&l->in[k], i),
                            gemel__rtensor_at(l->operands[k], i));
     }
   }
   l->forgotten = done - most;
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status run_loop(scan_reference *l) {
   int64_t done = 0;
-  gemel_status status = make_inputs(l);
+  GEMEL__TRY(make_inputs(l));
   l->forgotten = -1;
-  if (status == GEMEL_OK) {
-    status = make_results(l);
-  }
-  if (status == GEMEL_OK && !gemel__reference_absent(l->call, TRUNCATE)) {
+  GEMEL__TRY(make_results(l));
+  if (!gemel__reference_absent(l->call, TRUNCATE)) {
     int64_t most = l->call->attrs[TRUNCATE].u.i;
     if (l->until) {
-      status = count_steps(l, most);
+      GEMEL__TRY(count_steps(l, most));
     } else {
       l->forgotten = l->steps - most;
     }
     l->forgotten = l->forgotten > 0 ? l->forgotten : -1;
   }
-  if (status == GEMEL_OK) {
-    status = take_steps(l, &done);
-  }
-  return status == GEMEL_OK ? leave_results(l, done) : status;
+  GEMEL__TRY(take_steps(l, &done));
+  return leave_results(l, done);
 }
 
 static gemel_status reference_scan(gemel__rcall *call) {
   const gemel__evaluation *within = call->data;
   scan_reference l = {.call = call, .inside = *within};
-  gemel_status status = read_numbers(&l);
-  if (status == GEMEL_OK && within->depth >= GEMEL_MAX_NESTING) {
-    status = gemel__fail(call->error, GEMEL_UNSUPPORTED, "bodies nested deeper than %d",
-                         GEMEL_MAX_NESTING);
-  }
-  if (status != GEMEL_OK) {
-    return status;
+  GEMEL__TRY(read_numbers(&l));
+  if (within->depth >= GEMEL_MAX_NESTING) {
+    return gemel__fail(call->error, GEMEL_UNSUPPORTED, "bodies nested deeper than %d",
+                       GEMEL_MAX_NESTING);
   }
   l.inside.depth++;
   l.inside.outer = within;
   l.in = gemel__alloc_zeroed((l.n_in + 1) * sizeof *l.in);
   l.out = gemel__alloc_zeroed((l.n_out + 1) * sizeof *l.out);
   l.given = gemel__alloc_array(l.n_in, sizeof *l.given);
-  status = l.in != NULL && l.out != NULL && l.given != NULL
-               ? run_loop(&l)
-               : gemel__no_memory(call->error, "a loop");
-  if (l.in != NULL) {
-    gemel__rtensors_clear(l.n_in, l.in);
-  }
-  if (l.out != NULL) {
-    gemel__rtensors_clear(l.n_out, l.out);
-  }
-  gemel__free(l.in, (l.n_in + 1) * sizeof *l.in);
-  gemel__free(l.out, (l.n_out + 1) * sizeof *l.out);
+  gemel_status status = l.in != NULL && l.out != NULL && l.given != NULL
+                            ? run_loop(&l)
+                            : gemel__no_memory(call->error, "a loop");
+  gemel__rtensors_free(l.n_in + 1, l.in);
+  gemel__rtensors_free(l.n_out + 1, l.out);
   gemel__free(l.given, l.n_in * sizeof *l.given);
   return status;
 }

@@ -65,10 +65,8 @@ static gemel_status reference_searchsorted(gemel__rcall *call) {
   gemel__domain *d = call->domain;
   gemel__decider w;
   search s = {&w, call->inputs[0], NULL, strcmp(call->attrs[0].u.text, "right") == 0, 1};
-  gemel_status status = gemel__reference_output(call, 0, GEMEL_I64, values->rank, values->shape);
-  if (status != GEMEL_OK || (status = gemel__decider_init(&w, d, call->error)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__reference_output(call, 0, GEMEL_I64, values->rank, values->shape));
+  GEMEL__TRY(gemel__decider_init(&w, d, call->error));
   int ascending = is_ascending(&s), known = s.decided;
   for (size_t i = 0; i < values->count; i++) {
     void *e = gemel__rtensor_at(&call->outputs[0], i);

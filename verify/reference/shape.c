@@ -45,11 +45,8 @@ static gemel_status reference_dimshuffle(gemel__rcall *call) {
   const gemel_attr *order = &call->attrs[0];
   int rank = (int)order->count;
   int64_t shape[GEMEL_MAX_RANK], index[GEMEL_MAX_RANK] = {0};
-  gemel_status status = shuffled_shape(call, x, shape);
-  if (status != GEMEL_OK ||
-      (status = gemel__reference_output(call, 0, x->dtype, rank, shape)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(shuffled_shape(call, x, shape));
+  GEMEL__TRY(gemel__reference_output(call, 0, x->dtype, rank, shape));
   for (size_t i = 0; i < call->outputs[0].count; i++) {
     int64_t at[GEMEL_MAX_RANK] = {0};
     for (int k = 0; k < rank; k++) {
@@ -73,11 +70,8 @@ const gemel__twin gemel__twin_dimshuffle = {.reference = reference_dimshuffle,
 
 static gemel_status reference_reshape(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
-  gemel_status status =
-      gemel__reference_output(call, 0, x->dtype, (int)call->attrs[0].count, call->attrs[0].u.ints);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(
+      gemel__reference_output(call, 0, x->dtype, (int)call->attrs[0].count, call->attrs[0].u.ints));
   if (call->outputs[0].count != x->count) {
     return bad_shape(call, "a reshape to another number of elements");
   }
@@ -106,15 +100,15 @@ static gemel_status spread(gemel__rcall *call, const gemel__rtensor *x, int rank
   if (!fits) {
     return bad_shape(call, "it doesn't broadcast to that shape");
   }
-  gemel_status status = gemel__reference_output(call, 0, x->dtype, rank, shape);
-  for (size_t i = 0; status == GEMEL_OK && i < call->outputs[0].count; i++) {
+  GEMEL__TRY(gemel__reference_output(call, 0, x->dtype, rank, shape));
+  for (size_t i = 0; i < call->outputs[0].count; i++) {
     for (int k = 0; k < x->rank; k++) {
       at[k] = x->shape[k] == 1 ? 0 : index[rank - x->rank + k];
     }
     take(call, i, x, at);
     gemel__index_next(rank, shape, index);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status reference_broadcast_to(gemel__rcall *call) {
@@ -147,11 +141,8 @@ static gemel_status reference_reverse(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   unsigned char reversed[GEMEL_MAX_RANK];
   int64_t index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
-  gemel_status status = gemel__reference_axes(call, 0, x->rank, reversed);
-  if (status != GEMEL_OK ||
-      (status = gemel__reference_output(call, 0, x->dtype, x->rank, x->shape)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__reference_axes(call, 0, x->rank, reversed));
+  GEMEL__TRY(gemel__reference_output(call, 0, x->dtype, x->rank, x->shape));
   for (size_t i = 0; i < x->count; i++) {
     for (int k = 0; k < x->rank; k++) {
       at[k] = reversed[k] ? x->shape[k] - 1 - index[k] : index[k];
@@ -214,15 +205,12 @@ static int unpadded(const gemel__rcall *call, const gemel__rtensor *x, const int
 static gemel_status reference_pad(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0], *value = call->inputs[1];
   int64_t shape[GEMEL_MAX_RANK], index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
-  gemel_status status = padded_shape(call, x, shape);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(padded_shape(call, x, shape));
   if (value->rank != 0 || value->dtype != x->dtype) {
     return gemel__fail(call->error, GEMEL_BAD_TYPE, "the padding is a scalar of x's dtype");
   }
-  status = gemel__reference_output(call, 0, x->dtype, x->rank, shape);
-  for (size_t i = 0; status == GEMEL_OK && i < call->outputs[0].count; i++) {
+  GEMEL__TRY(gemel__reference_output(call, 0, x->dtype, x->rank, shape));
+  for (size_t i = 0; i < call->outputs[0].count; i++) {
     if (unpadded(call, x, index, at)) {
       take(call, i, x, at);
     } else {
@@ -230,7 +218,7 @@ static gemel_status reference_pad(gemel__rcall *call) {
     }
     gemel__index_next(x->rank, shape, index);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 const gemel__twin gemel__twin_pad = {.reference = reference_pad,
@@ -269,13 +257,10 @@ static gemel_status joined_shape(const gemel__rcall *call, int *axis, int64_t *s
 static gemel_status reference_join(gemel__rcall *call) {
   int axis;
   int64_t shape[GEMEL_MAX_RANK], index[GEMEL_MAX_RANK] = {0}, at[GEMEL_MAX_RANK];
-  gemel_status status = joined_shape(call, &axis, shape);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(joined_shape(call, &axis, shape));
   int rank = call->inputs[0]->rank;
-  status = gemel__reference_output(call, 0, call->inputs[0]->dtype, rank, shape);
-  for (size_t i = 0; status == GEMEL_OK && i < call->outputs[0].count; i++) {
+  GEMEL__TRY(gemel__reference_output(call, 0, call->inputs[0]->dtype, rank, shape));
+  for (size_t i = 0; i < call->outputs[0].count; i++) {
     size_t j = 0;
     for (int k = 0; k < rank; k++) {
       at[k] = index[k];
@@ -286,7 +271,7 @@ static gemel_status reference_join(gemel__rcall *call) {
     take(call, i, call->inputs[j], at);
     gemel__index_next(rank, shape, index);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 const gemel__twin gemel__twin_join = {.reference = reference_join,
@@ -304,8 +289,8 @@ static gemel_status part(gemel__rcall *call, size_t k, int axis, int64_t begin, 
   for (int j = 0; j < x->rank; j++) {
     shape[j] = j == axis ? size : x->shape[j];
   }
-  gemel_status status = gemel__reference_output(call, k, x->dtype, x->rank, shape);
-  for (size_t i = 0; status == GEMEL_OK && i < call->outputs[k].count; i++) {
+  GEMEL__TRY(gemel__reference_output(call, k, x->dtype, x->rank, shape));
+  for (size_t i = 0; i < call->outputs[k].count; i++) {
     for (int j = 0; j < x->rank; j++) {
       at[j] = j == axis ? begin + index[j] : index[j];
     }
@@ -313,7 +298,7 @@ static gemel_status part(gemel__rcall *call, size_t k, int axis, int64_t begin, 
                       gemel__rtensor_index(x, at));
     gemel__index_next(x->rank, shape, index);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status reference_split(gemel__rcall *call) {
@@ -327,13 +312,12 @@ static gemel_status reference_split(gemel__rcall *call) {
   if (axis < 0 || left != 0) {
     return bad_shape(call, "the parts don't make up the axis");
   }
-  gemel_status status = GEMEL_OK;
   int64_t begin = 0;
-  for (size_t k = 0; status == GEMEL_OK && k < sizes->count; k++) {
-    status = part(call, k, axis, begin, sizes->u.ints[k]);
+  for (size_t k = 0; k < sizes->count; k++) {
+    GEMEL__TRY(part(call, k, axis, begin, sizes->u.ints[k]));
     begin += sizes->u.ints[k];
   }
-  return status;
+  return GEMEL_OK;
 }
 
 const gemel__twin gemel__twin_split = {.reference = reference_split,

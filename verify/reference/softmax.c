@@ -50,16 +50,11 @@ static gemel_status line_init(softmax_line *l, gemel__rcall *call, size_t size) 
   l->computed = gemel__compute_dtype(l->dtype);
   l->shifted = d->ieee || d->hull != NULL;
   l->size = size;
-  gemel_status status = gemel__decider_init(&l->w, d, call->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__decider_init(&l->w, d, call->error));
   l->block = gemel__elements_new(d, 2 * size + 3);
   l->pointers = gemel__alloc_array(size, sizeof *l->pointers);
   if (!l->block || !l->pointers) {
-    if (l->block) {
-      gemel__elements_free(d, l->block, 2 * size + 3);
-    }
+    gemel__elements_free(d, l->block, 2 * size + 3);
     gemel__free(l->pointers, size * sizeof *l->pointers);
     gemel__decider_clear(&l->w);
     return gemel__no_memory(call->error, "a line of logits");
@@ -142,17 +137,17 @@ static gemel_status reference_softmax(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   gemel__groups in, out;
   softmax_line l;
-  gemel_status status = gemel__reference_output(call, 0, x->dtype, x->rank, x->shape);
-  if (status != GEMEL_OK || (status = lines_of(call, 0, x, &in)) != GEMEL_OK) {
-    return status;
-  }
-  if ((status = lines_of(call, 0, &call->outputs[0], &out)) == GEMEL_OK) {
-    if ((status = line_init(&l, call, in.size)) == GEMEL_OK) {
-      for (size_t i = 0; i < in.count; i++) {
-        gemel__groups_next(&in);
-        gemel__groups_next(&out);
-        one_softmax(&l, in.members, out.members);
-      }
+  GEMEL__TRY(gemel__reference_output(call, 0, x->dtype, x->rank, x->shape));
+  GEMEL__TRY(lines_of(call, 0, x, &in));
+  gemel_status status = lines_of(call, 0, &call->outputs[0], &out);
+  if (status == GEMEL_OK) {
+    status = line_init(&l, call, in.size);
+    for (size_t i = 0; i < in.count && status == GEMEL_OK; i++) {
+      gemel__groups_next(&in);
+      gemel__groups_next(&out);
+      one_softmax(&l, in.members, out.members);
+    }
+    if (status == GEMEL_OK) {
       line_clear(&l);
     }
     gemel__groups_clear(&out);
@@ -215,8 +210,7 @@ static gemel_status loss_of_index(softmax_line *l, void *e, const void *target,
  */
 static gemel_status losses(gemel__rcall *call, softmax_line *l, gemel__groups *logits,
                            gemel__groups *weights) {
-  gemel_status status = GEMEL_OK;
-  for (size_t i = 0; status == GEMEL_OK && i < logits->count; i++) {
+  for (size_t i = 0; i < logits->count; i++) {
     void *e = gemel__rtensor_at(&call->outputs[0], i);
     gemel__groups_next(logits);
     exponentials(l, logits->members);
@@ -227,10 +221,10 @@ static gemel_status losses(gemel__rcall *call, softmax_line *l, gemel__groups *l
       gemel__groups_next(weights);
       loss_of_weights(l, e, weights->members);
     } else {
-      status = loss_of_index(l, e, gemel__rtensor_at(call->inputs[1], i), call->error);
+      GEMEL__TRY(loss_of_index(l, e, gemel__rtensor_at(call->inputs[1], i), call->error));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* *SHAPE = the logits' shape without the axis. Returns 1 if TARGETS are weights, 0 if indices, −1
@@ -252,13 +246,10 @@ static int loss_shape(const gemel__rtensor *x, const gemel__rtensor *targets, in
 static gemel_status cross_entropy(gemel__rcall *call, gemel__groups *logits, int is_weights) {
   gemel__groups weights;
   softmax_line l;
-  gemel_status status = line_init(&l, call, logits->size);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  if (!is_weights) {
-    status = losses(call, &l, logits, NULL);
-  } else if ((status = lines_of(call, 0, call->inputs[1], &weights)) == GEMEL_OK) {
+  GEMEL__TRY(line_init(&l, call, logits->size));
+  gemel_status status =
+      is_weights ? lines_of(call, 0, call->inputs[1], &weights) : losses(call, &l, logits, NULL);
+  if (status == GEMEL_OK && is_weights) {
     status = losses(call, &l, logits, &weights);
     gemel__groups_clear(&weights);
   }
@@ -270,20 +261,14 @@ static gemel_status reference_cross_entropy(gemel__rcall *call) {
   const gemel__rtensor *x = call->inputs[0];
   int64_t shape[GEMEL_MAX_RANK];
   gemel__groups logits;
-  gemel_status status = lines_of(call, 0, x, &logits);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(lines_of(call, 0, x, &logits));
   int axis = gemel__reference_axis(call->attrs[0].u.i, x->rank);
   int is_weights = loss_shape(x, call->inputs[1], axis, shape);
-  if (is_weights < 0) {
-    status = gemel__fail(call->error, GEMEL_BAD_SHAPE, "targets that don't fit the logits");
-  } else {
-    status = gemel__reference_output(call, 0, x->dtype, x->rank - 1, shape);
-  }
-  if (status == GEMEL_OK) {
-    status = cross_entropy(call, &logits, is_weights);
-  }
+  gemel_status status =
+      is_weights < 0
+          ? gemel__fail(call->error, GEMEL_BAD_SHAPE, "targets that don't fit the logits")
+          : gemel__reference_output(call, 0, x->dtype, x->rank - 1, shape);
+  status = status ? status : cross_entropy(call, &logits, is_weights);
   gemel__groups_clear(&logits);
   return status;
 }

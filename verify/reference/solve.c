@@ -162,14 +162,13 @@ static void give_up(solving *s, gemel__state state) {
  * (domain->choose) can't be asked for inverses. */
 static gemel_status invert(solving *s) {
   gemel__domain *d = s->domain;
-  gemel_status status = GEMEL_OK;
   gemel__state state;
   for (size_t k = 0; k < s->n * s->n; k++) {
     d->set(d, gemel__element(d, s->work, k), gemel__rtensor_at(s->a, s->at + k));
     d->from_integer(d, gemel__element(d, s->m, k), k % (s->n + 1) == 0);
   }
   d->from_integer(d, s->det, 1);
-  for (size_t k = 0; status == GEMEL_OK && k < s->n; k++) {
+  for (size_t k = 0; k < s->n; k++) {
     size_t p = find_pivot(s, k, &state);
     if (p == s->n || d->choose != NULL) {
       give_up(s, p == s->n ? state : GEMEL__GAP);
@@ -181,9 +180,9 @@ static gemel_status invert(solving *s) {
       d->neg(d, s->det, s->det);
     }
     eliminate(s, k);
-    status = gemel__reference_go_on(s->n * s->n);
+    GEMEL__TRY(gemel__reference_go_on(s->n * s->n));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Bounds ---- */
@@ -321,17 +320,15 @@ static gemel_status solve_one(solving *s) {
     store_special_columns(s, matrix_finite(s));
     return GEMEL_OK;
   }
-  gemel_status status = invert(s);
-  if (status == GEMEL_OK) {
-    multiply(s);
-  }
-  if (status == GEMEL_OK && is_bounded(s->domain)) {
+  GEMEL__TRY(invert(s));
+  multiply(s);
+  if (is_bounded(s->domain)) {
     inverse_rows(s);
     for (size_t j = 0; j < s->columns; j++) {
       bound_column(s, j);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- triangular_solve ---- */
@@ -572,43 +569,35 @@ static gemel_status work_on(const gemel__rcall *call, solving *s, enum which whi
 
 static gemel_status work_on_all(const gemel__rcall *call, solving *s, enum which which) {
   size_t each = s->n * s->n;
-  gemel_status status = GEMEL_OK;
   s->m = s->block;
   s->work = gemel__element(s->domain, s->block, each);
   s->det = gemel__element(s->domain, s->block, 2 * each);
   s->c = gemel__element(s->domain, s->block, 2 * each + 1);
   s->term = gemel__element(s->domain, s->block, 2 * each + 2);
-  for (s->number = 0; s->number < s->count && status == GEMEL_OK; s->number++) {
+  for (s->number = 0; s->number < s->count; s->number++) {
     s->at = s->number * each;
     s->right_at = s->number * s->n * s->columns;
-    status = work_on(call, s, which);
+    GEMEL__TRY(work_on(call, s, which));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status reference(gemel__rcall *call, enum which which) {
   solving s;
-  gemel_status status = start(call, &s);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(start(call, &s));
   const gemel__rtensor *like = s.b != NULL ? s.b : s.a;
   int rank = which >= DET ? like->rank - 2 : like->rank;
   size_t size = 2 * s.n * s.n + 3;
-  if ((status = gemel__reference_output(call, 0, s.dtype, rank, like->shape)) != GEMEL_OK ||
-      (status = gemel__decider_init(&s.w, s.domain, call->error)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__reference_output(call, 0, s.dtype, rank, like->shape));
+  GEMEL__TRY(gemel__decider_init(&s.w, s.domain, call->error));
   s.out = &call->outputs[0];
   s.block = gemel__elements_new(s.domain, size);
   s.terms = gemel__alloc_array(s.n + 1, sizeof *s.terms);
   s.rows = gemel__alloc_array(s.n + 1, sizeof *s.rows);
-  status = s.block != NULL && s.terms != NULL && s.rows != NULL
-               ? work_on_all(call, &s, which)
-               : gemel__no_memory(call->error, "a matrix");
-  if (s.block != NULL) {
-    gemel__elements_free(s.domain, s.block, size);
-  }
+  gemel_status status = s.block != NULL && s.terms != NULL && s.rows != NULL
+                            ? work_on_all(call, &s, which)
+                            : gemel__no_memory(call->error, "a matrix");
+  gemel__elements_free(s.domain, s.block, size);
   gemel__free(s.terms, (s.n + 1) * sizeof *s.terms);
   gemel__free(s.rows, (s.n + 1) * sizeof *s.rows);
   gemel__decider_clear(&s.w);

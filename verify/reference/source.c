@@ -23,12 +23,10 @@ const gemel__twin gemel__twin_constant = {.reference = reference_constant,
 
 /* value, an i64 scalar */
 static gemel_status reference_size(gemel__rcall *call) {
-  gemel_status status = gemel__reference_output(call, 0, GEMEL_I64, 0, NULL);
-  if (status == GEMEL_OK) {
-    gemel__domain *d = call->domain;
-    d->from_integer(d, gemel__rtensor_at(&call->outputs[0], 0), call->attrs[0].u.i);
-  }
-  return status;
+  GEMEL__TRY(gemel__reference_output(call, 0, GEMEL_I64, 0, NULL));
+  gemel__domain *d = call->domain;
+  d->from_integer(d, gemel__rtensor_at(&call->outputs[0], 0), call->attrs[0].u.i);
+  return GEMEL_OK;
 }
 
 const gemel__twin gemel__twin_size = {.reference = reference_size,
@@ -44,11 +42,8 @@ static gemel_status reference_arange(gemel__rcall *call) {
   if (n < 0) {
     return gemel__fail(call->error, GEMEL_BAD_SHAPE, "a size of %lld", (long long)n);
   }
-  gemel_status status = gemel__reference_output(call, 0, dtype, 1, &n);
-  if (status != GEMEL_OK ||
-      (status = gemel__decider_init(&w, call->domain, call->error)) != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__reference_output(call, 0, dtype, 1, &n));
+  GEMEL__TRY(gemel__decider_init(&w, call->domain, call->error));
   for (int64_t i = 0; i < n; i++) {
     void *e = gemel__rtensor_at(&call->outputs[0], (size_t)i);
     call->domain->from_integer(call->domain, e, i);

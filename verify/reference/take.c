@@ -32,7 +32,6 @@ static gemel_status find_place(const gemel__rcall *call, const lookup *l, size_t
 
 /* Finds the places, and the SHAPE of x at the indices and its RANK. */
 static gemel_status look_up(const gemel__rcall *call, lookup *l, int *rank, int64_t *shape) {
-  gemel_status status = GEMEL_OK;
   l->x = call->inputs[0];
   l->indices = call->inputs[1];
   l->axis = gemel__reference_axis(call->attrs[0].u.i, l->x->rank);
@@ -50,10 +49,10 @@ static gemel_status look_up(const gemel__rcall *call, lookup *l, int *rank, int6
   if (l->places == NULL) {
     return gemel__no_memory(call->error, "places");
   }
-  for (size_t k = 0; status == GEMEL_OK && k < l->indices->count; k++) {
-    status = find_place(call, l, k);
+  for (size_t k = 0; k < l->indices->count; k++) {
+    GEMEL__TRY(find_place(call, l, k));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static void forget(lookup *l) {
@@ -75,9 +74,7 @@ static gemel_status reference_take(gemel__rcall *call) {
   lookup l = {NULL, call->inputs[1], 0, NULL};
   int rank;
   gemel_status status = look_up(call, &l, &rank, shape);
-  if (status == GEMEL_OK) {
-    status = gemel__reference_output(call, 0, l.x->dtype, rank, shape);
-  }
+  status = status ? status : gemel__reference_output(call, 0, l.x->dtype, rank, shape);
   for (size_t i = 0; status == GEMEL_OK && i < call->outputs[0].count; i++) {
     void *e = gemel__rtensor_at(&call->outputs[0], i);
     for (int k = 0; k < l.x->rank; k++) {
@@ -191,42 +188,38 @@ static gemel_status put_all(gemel__rcall *call, meeting *m) {
 
 static gemel_status put_with_room(gemel__rcall *call, meeting *m) {
   gemel__domain *d = call->domain;
-  gemel_status status = gemel__decider_init(&m->w, d, call->error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(gemel__decider_init(&m->w, d, call->error));
   m->room = m->l.indices->count + 1;
   m->members = gemel__alloc_array(m->room, sizeof *m->members);
   m->tied = gemel__alloc_array(m->room, sizeof *m->tied);
   m->negated = gemel__elements_new(d, m->room + 1);
-  status = m->members != NULL && m->tied != NULL && m->negated != NULL
-               ? put_all(call, m)
-               : gemel__no_memory(call->error, "what meets at a place");
-  if (m->negated != NULL) {
-    gemel__elements_free(d, m->negated, m->room + 1);
-  }
+  gemel_status status = m->members != NULL && m->tied != NULL && m->negated != NULL
+                            ? put_all(call, m)
+                            : gemel__no_memory(call->error, "what meets at a place");
+  gemel__elements_free(d, m->negated, m->room + 1);
   gemel__free(m->tied, m->room * sizeof *m->tied);
   gemel__free(m->members, m->room * sizeof *m->members);
   gemel__decider_clear(&m->w);
   return status;
 }
 
-static gemel_status reference_put(gemel__rcall *call) {
+static gemel_status put(gemel__rcall *call, meeting *m) {
   const gemel__rtensor *y = call->inputs[2];
   int64_t shape[GEMEL_MAX_RANK];
-  meeting m = {.l = {NULL, call->inputs[1], 0, NULL}};
   int rank;
-  gemel_status status = look_up(call, &m.l, &rank, shape);
-  if (status == GEMEL_OK && (y->rank != rank || y->dtype != m.l.x->dtype ||
-                             memcmp(y->shape, shape, (size_t)rank * sizeof *shape) != 0)) {
-    status = gemel__fail(call->error, GEMEL_BAD_SHAPE, "y isn't like x at the indices");
+  GEMEL__TRY(look_up(call, &m->l, &rank, shape));
+  const gemel__rtensor *x = m->l.x;
+  if (y->rank != rank || y->dtype != x->dtype ||
+      memcmp(y->shape, shape, (size_t)rank * sizeof *shape) != 0) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "y isn't like x at the indices");
   }
-  if (status == GEMEL_OK) {
-    status = gemel__reference_output(call, 0, m.l.x->dtype, m.l.x->rank, m.l.x->shape);
-  }
-  if (status == GEMEL_OK) {
-    status = put_with_room(call, &m);
-  }
+  GEMEL__TRY(gemel__reference_output(call, 0, x->dtype, x->rank, x->shape));
+  return put_with_room(call, m);
+}
+
+static gemel_status reference_put(gemel__rcall *call) {
+  meeting m = {.l = {NULL, call->inputs[1], 0, NULL}};
+  gemel_status status = put(call, &m);
   forget(&m.l);
   return status;
 }

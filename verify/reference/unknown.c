@@ -21,6 +21,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/status.h"
 #include "core/dtype.h"
 #include "core/graph.h"
 #include <gemel/function.h>
@@ -128,10 +129,7 @@ static gemel_status build(struct node *v, gemel_error *error) {
     gemel_output(gemel_value_output(result, (uint32_t)k), label);
   }
   gemel__free(inputs, n * sizeof *inputs);
-  if (gemel_graph_error(v->graph)->status != GEMEL_OK && error != NULL) {
-    *error = *gemel_graph_error(v->graph);
-  }
-  return gemel_graph_error(v->graph)->status;
+  return gemel__graph_status(v->graph, error);
 }
 
 static gemel_status node_init(struct node *v, gemel__rcall *call) {
@@ -139,10 +137,11 @@ static gemel_status node_init(struct node *v, gemel__rcall *call) {
   v->call = call;
   v->in = gemel__alloc_array(call->n_inputs, sizeof *v->in);
   v->out = gemel__alloc_array(call->max_outputs, sizeof *v->out);
-  gemel_status status = v->in == NULL || v->out == NULL
-                            ? gemel__no_memory(call->error, "an operation")
-                            : take_attrs(v);
-  return status == GEMEL_OK ? build(v, call->error) : status;
+  if (v->in == NULL || v->out == NULL) {
+    return gemel__no_memory(call->error, "an operation");
+  }
+  GEMEL__TRY(take_attrs(v));
+  return build(v, call->error);
 }
 
 static void release(size_t n, gemel_tensor **tensors) {
@@ -166,8 +165,7 @@ static void node_clear(struct node *v) {
 /* Makes the outputs with the types that the type rule gives. */
 static gemel_status make_outputs(struct node *v) {
   gemel_context *context = v->call->context;
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < v->call->max_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < v->call->max_outputs; k++) {
     gemel_type type = gemel_value_type(gemel_graph_output(v->graph, k));
     const gemel_dim *dims = gemel_type_dims(context, type);
     int64_t shape[GEMEL_MAX_RANK];
@@ -179,9 +177,9 @@ static gemel_status make_outputs(struct node *v) {
                            v->call->name);
       }
     }
-    status = gemel__reference_output(v->call, k, gemel_type_dtype(context, type), rank, shape);
+    GEMEL__TRY(gemel__reference_output(v->call, k, gemel_type_dtype(context, type), rank, shape));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static void give_state(struct node *v, gemel__state state) {
@@ -328,40 +326,43 @@ static gemel__state worst_state(const gemel__rcall *call) {
   return worst;
 }
 
-/* Runs the kernel on the operands; *EXACT: all of them are numbers of their dtypes. A failure other
- * than memory is GEMEL_DECLINED. */
-static gemel_status run(struct node *v, unsigned probe, int *exact) {
+static gemel_status give_operands(struct node *v, unsigned probe, int *exact) {
   gemel__rcall *call = v->call;
-  size_t n = given(call), k, i;
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_status status = GEMEL_OK;
-  release(call->n_inputs, v->in);
-  release(call->max_outputs, v->out);
-  *exact = 1;
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < given(call); k++) {
     const gemel__rtensor *t = call->inputs[k];
     gemel_dtype dtype = dtype_of(v, t->dtype);
     v->in[k] = gemel_tensor_new(dtype, t->rank, t->shape, &problem);
-    status = problem.status;
-    for (i = 0; i < t->count && status == GEMEL_OK; i++) {
+    GEMEL__TRY(problem.status);
+    for (size_t i = 0; i < t->count; i++) {
       char *at = (char *)gemel_tensor_data(v->in[k]) + i * gemel_dtype_size(dtype);
       *exact &= store_operand(call->domain, gemel__rtensor_at(t, i), dtype, probe, i, at);
     }
   }
-  if (status == GEMEL_OK && v->function == NULL) {
-    gemel_options options = {0};
-    options.size = sizeof options;
-    options.threads = 1;
-    options.as_written = 1;
+  return GEMEL_OK;
+}
+
+static gemel_status call_kernel(struct node *v, unsigned probe, int *exact) {
+  const gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
+  GEMEL__TRY(give_operands(v, probe, exact));
+  if (v->function == NULL) {
     v->function = gemel_compile(v->graph, &options, &problem);
-    status = problem.status;
+    GEMEL__TRY(problem.status);
   }
-  if (status == GEMEL_OK) {
-    status = gemel_call(v->function, n, v->in, gemel_function_output_count(v->function), v->out,
-                        &problem);
-  }
+  return gemel_call(v->function, given(v->call), v->in, gemel_function_output_count(v->function),
+                    v->out, &problem);
+}
+
+/* Runs the kernel on the operands; *EXACT: all of them are numbers of their dtypes. A failure other
+ * than memory is GEMEL_DECLINED. */
+static gemel_status run(struct node *v, unsigned probe, int *exact) {
+  release(v->call->n_inputs, v->in);
+  release(v->call->max_outputs, v->out);
+  *exact = 1;
+  gemel_status status = call_kernel(v, probe, exact);
   if (status == GEMEL_NO_MEMORY) {
-    return gemel__no_memory(call->error, "running an operation");
+    return gemel__no_memory(v->call->error, "running an operation");
   }
   return status == GEMEL_OK ? status : GEMEL_DECLINED;
 }
@@ -378,18 +379,16 @@ static double result(const struct node *v, size_t k, size_t i) {
 /* Copies the kernel's results to the outputs: in domains B and S, and integers. */
 static gemel_status take_results(struct node *v) {
   gemel__domain *d = v->call->domain;
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
+  for (size_t k = 0; k < v->call->n_outputs; k++) {
     gemel__rtensor *out = &v->call->outputs[k], computed;
     gemel_view view = gemel_tensor_view(v->out[k]);
-    memset(&computed, 0, sizeof computed);
-    status = gemel__rtensor_from_view(&computed, d, &view, v->call->error);
-    for (size_t i = 0; i < out->count && status == GEMEL_OK; i++) {
+    GEMEL__TRY(gemel__rtensor_from_view(&computed, d, &view, v->call->error));
+    for (size_t i = 0; i < out->count; i++) {
       d->set(d, gemel__rtensor_at(out, i), gemel__rtensor_at(&computed, i));
     }
     gemel__rtensor_clear(&computed);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Domains of real numbers: intervals around the results ---- */
@@ -424,7 +423,6 @@ static gemel_status widen_output(struct node *v, size_t k) {
 
 static gemel_status real(struct node *v) {
   int exact, fits;
-  gemel_status status;
   v->widened = 1;
   fits = build(v, NULL) == GEMEL_OK && run(v, 0, &exact) == GEMEL_OK;
   for (size_t k = 0; k < v->call->n_outputs && fits; k++) {
@@ -434,21 +432,16 @@ static gemel_status real(struct node *v) {
     v->widened = 0;
     gemel_function_free(v->function);
     v->function = NULL;
-    status = build(v, v->call->error);
-    if (status == GEMEL_OK) {
-      status = run(v, 0, &exact);
-    }
-    if (status != GEMEL_OK) {
-      return status;
-    }
+    GEMEL__TRY(build(v, v->call->error));
+    GEMEL__TRY(run(v, 0, &exact));
   }
-  status = take_results(v);
-  for (size_t k = 0; k < v->call->n_outputs && status == GEMEL_OK; k++) {
+  GEMEL__TRY(take_results(v));
+  for (size_t k = 0; k < v->call->n_outputs; k++) {
     if (gemel__is_float(v->call->outputs[k].dtype)) {
-      status = widen_output(v, k);
+      GEMEL__TRY(widen_output(v, k));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Domains of computed numbers: as far as the operands' errors move the results ---- */
@@ -477,9 +470,11 @@ static gemel_status rounded(struct node *v) {
   gemel__domain *d = v->call->domain;
   int exact, ignored;
   size_t k, i, j, n = 0;
-  gemel_status status = run(v, 0, &exact);
-  if (status != GEMEL_OK || (status = take_results(v)) != GEMEL_OK || exact) {
-    return status;
+  gemel_status status = GEMEL_OK;
+  GEMEL__TRY(run(v, 0, &exact));
+  GEMEL__TRY(take_results(v));
+  if (exact) {
+    return GEMEL_OK;
   }
   for (k = 0; k < v->call->n_outputs; k++) {
     n += v->call->outputs[k].count;
@@ -510,15 +505,12 @@ static gemel_status rounded(struct node *v) {
 static gemel_status by_kernel(struct node *v) {
   gemel__domain *d = v->call->domain;
   gemel__state state = worst_state(v->call);
-  gemel_status status = make_outputs(v);
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(make_outputs(v));
   if (state != GEMEL__DEFINED || d->bounds == NULL) {
     give_state(v, state != GEMEL__DEFINED ? state : GEMEL__GAP);
     return GEMEL_OK;
   }
-  status = d->rounds ? rounded(v) : real(v);
+  gemel_status status = d->rounds ? rounded(v) : real(v);
   if (status == GEMEL_DECLINED) { /* such as an index out of range */
     give_state(v, GEMEL__UNDEFINED);
     status = GEMEL_OK;
@@ -529,9 +521,7 @@ static gemel_status by_kernel(struct node *v) {
 gemel_status gemel__reference_unknown(gemel__rcall *call) {
   struct node v;
   gemel_status status = node_init(&v, call);
-  if (status == GEMEL_OK) {
-    status = call->domain->keyed != NULL ? keyed(&v) : by_kernel(&v);
-  }
+  status = status ? status : call->domain->keyed != NULL ? keyed(&v) : by_kernel(&v);
   node_clear(&v);
   return status;
 }

@@ -29,47 +29,42 @@ static gemel_status replay_pair(gemel__run *run, const gemel__saved *s, gemel_er
 
 /* Checks the pair at its values or, if each graph was compared with its reference, each graph until
  * one is refuted. */
-static gemel_status replay_check(gemel__run *run, gemel__saved *s, gemel_record *record,
-                                 gemel__check check, gemel_error *error) {
+static gemel_status replay_check(gemel__inquiry *q, gemel__saved *s, gemel__check check,
+                                 gemel_error *error) {
   const gemel__instance *sides[] = {&s->pair.a, s->compared ? NULL : &s->pair.b}, *side = NULL;
   gemel__random random;
   gemel__trial trial = {NULL, &random, s->compared ? &s->pair.b : NULL};
   gemel__outcome o;
-  gemel_status status = GEMEL_OK;
   memset(&o, 0, sizeof o);
   gemel__random_seed(&random, s->seed);
-  for (int k = 0; k < 2 && status == GEMEL_OK && !o.refuted; k++) {
+  for (int k = 0; k < 2 && !o.refuted; k++) {
     if (sides[k] != NULL && sides[k]->graph != NULL) {
       side = sides[k];
       memset(&o, 0, sizeof o);
-      status = check(side, s->first->inputs, &trial, &o, error);
-      record->elements += o.compared;
-      record->worst = o.worst > record->worst ? o.worst : record->worst;
+      GEMEL__TRY(check(side, s->first->inputs, &trial, &o, error));
+      gemel__inquiry_add(q, &o);
     }
   }
-  if (status != GEMEL_OK) {
-    return status;
-  }
   if (!o.refuted && s->compared && s->tier == GEMEL_TIER_REAL) {
-    return replay_pair(run, s, error);
+    return replay_pair(q->run, s, error);
   }
-  record->instances = 1;
+  q->record.instances = 1;
+  q->record.elements = q->outcome.compared;
+  q->record.worst = q->outcome.worst;
   if (o.refuted) {
     char place[160];
     size_t used = gemel__outcome_place(&o, place, sizeof place);
     snprintf(place + used, sizeof place - used, " (%s)", o.variant != NULL ? o.variant : "exact");
-    record->detail = place;
-    gemel__record_refuted(run, record, side, s->compared ? s->pair.b.graph : NULL, s->first->inputs,
-                          place, o.expected, o.got, s->seed);
+    q->record.detail = place;
+    gemel__inquiry_refute(q, side, s->compared ? s->pair.b.graph : NULL, s->first->inputs, place,
+                          o.expected, o.got);
   } else {
-    record->verdict = GEMEL_VERDICT_PASSED;
-    gemel__record_emit(run, record);
+    gemel__inquiry_end(q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_NONE, "");
   }
   return GEMEL_OK;
 }
 
-static gemel_status replay_gradient(gemel__run *run, gemel__saved *s, gemel_record *record,
-                                    gemel_error *error) {
+static gemel_status replay_gradient(gemel__inquiry *q, gemel__saved *s, gemel_error *error) {
   gemel__answer answer;
   gemel__partial parts[GEMEL__MOST_PARTIALS];
   size_t n = gemel__instance_partials(&s->pair.a, parts), k;
@@ -79,8 +74,8 @@ static gemel_status replay_gradient(gemel__run *run, gemel__saved *s, gemel_reco
     status = gemel__decide_gradient_part(&s->pair.a, parts[k], s->seed, 3, 1, 0, &answer, error);
   }
   if (status == GEMEL_OK) {
-    record->instances = 1;
-    gemel__record_answer(run, record, &answer, &s->pair.a, NULL, s->seed);
+    q->record.instances = 1;
+    gemel__inquiry_answer(q, &answer, &s->pair.a, NULL, s->seed);
     gemel__answer_clear(&answer);
   } else if (status == GEMEL_DECLINED) {
     return gemel__fail(error, GEMEL_BAD_FILE,
@@ -101,19 +96,19 @@ static gemel_status replay(gemel__run *run, gemel__saved *s, gemel_error *error)
       gemel__check_derivatives, gemel__check_contrast_ways};
   gemel__check check = (s->compared ? compared : alone)[s->tier];
   int by_model = s->tier == GEMEL_TIER_REAL || s->tier == GEMEL_TIER_GRADIENT;
-  gemel_record record;
-  gemel__record_init(&record, run, s->kind, s->name, s->tier);
-  record.seed = s->seed;
+  gemel__inquiry q;
+  gemel__inquiry_begin(&q, run, s->kind, s->name, s->tier);
+  q.record.seed = s->seed;
   if (!s->has_values && s->compared && by_model) {
     return replay_pair(run, s, error);
   }
   if (s->tier == GEMEL_TIER_GRADIENT && s->second == NULL) {
-    return replay_gradient(run, s, &record, error);
+    return replay_gradient(&q, s, error);
   }
   return check == NULL || !s->has_values
              ? gemel__fail(error, GEMEL_BAD_FILE, "tier %s can't be replayed without %s",
                            gemel_tier_name(s->tier), check == NULL ? "two graphs" : "values")
-             : replay_check(run, s, &record, check, error);
+             : replay_check(&q, s, check, error);
 }
 
 gemel_status gemel_verify_replay(gemel_context *context, const char *path,

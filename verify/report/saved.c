@@ -171,13 +171,9 @@ static gemel_status make_zeros(const gemel_graph *graph, gemel_tensor **tensors,
   gemel__leaf leaf = {.dtype = gemel_type_dtype(context, type),
                       .facts = gemel_assumed(gemel_graph_input(graph, k))};
   int rank = gemel_type_rank(context, type);
-  gemel_status status = GEMEL_OK;
-  for (int j = 0; j < rank && status == GEMEL_OK; j++) {
-    status = gemel__dim_evaluate(context, gemel_type_dims(context, type)[j], look_up, &s, &shape[j],
-                                 error);
-  }
-  if (status != GEMEL_OK) {
-    return status;
+  for (int j = 0; j < rank; j++) {
+    GEMEL__TRY(gemel__dim_evaluate(context, gemel_type_dims(context, type)[j], look_up, &s,
+                                   &shape[j], error));
   }
   gemel_tensor *tensor = tensors[k] = gemel_tensor_new(leaf.dtype, rank, shape, error);
   if (tensor == NULL) {
@@ -191,34 +187,34 @@ static gemel_status make_zeros(const gemel_graph *graph, gemel_tensor **tensors,
 
 /* ---- Writing ---- */
 
+/* ROOM is for inputs and results. */
+static gemel_status run_and_dump(const gemel__point *point, const char *path,
+                                 const gemel_graph *graph, int must_run, gemel_tensor **room,
+                                 gemel_error *error) {
+  const gemel_options options = {.size = sizeof options, .as_written = 1};
+  size_t n = gemel_graph_input_count(graph), m = gemel_graph_output_count(graph), k;
+  for (k = 0; k < n; k++) {
+    room[k] = find(point, gemel_graph_input_name(graph, k));
+  }
+  for (k = 0; k < n; k++) {
+    GEMEL__TRY(room[k] != NULL ? GEMEL_OK : make_zeros(graph, room, k, error));
+  }
+  gemel_status ran = gemel_evaluate(graph, n, room, m, room + n, error);
+  GEMEL__TRY(must_run || ran == GEMEL_NO_MEMORY ? ran : GEMEL_OK);
+  return gemel_dump(graph, &options, n, room, m, ran == GEMEL_OK ? room + n : NULL, path, error);
+}
+
 /* Writes the call of GRAPH at POINT with its results; without results if it can't be run and
  * needn't be. */
 static gemel_status write_call(const gemel__point *point, const char *folder, const char *side,
                                const gemel_graph *graph, int must_run, gemel_error *error) {
-  size_t n = gemel_graph_input_count(graph), m = gemel_graph_output_count(graph), k;
-  gemel_tensor **room = gemel__alloc_array(n + m, sizeof *room);
+  size_t n = gemel_graph_input_count(graph) + gemel_graph_output_count(graph);
+  gemel_tensor **room = gemel__alloc_array(n, sizeof *room);
   char path[MOST_PATH];
   gemel_status status = room == NULL ? gemel__no_memory(error, "a counterexample")
                                      : path_of(path, folder, side, error);
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
-    room[k] = find(point, gemel_graph_input_name(graph, k));
-  }
-  for (k = 0; k < n && status == GEMEL_OK; k++) {
-    status = room[k] != NULL ? GEMEL_OK : make_zeros(graph, room, k, error);
-  }
-  if (status == GEMEL_OK) {
-    const gemel_options options = {.size = sizeof options, .as_written = 1};
-    gemel_status ran = gemel_evaluate(graph, n, room, m, room + n, error);
-    status = must_run || ran == GEMEL_NO_MEMORY ? ran : GEMEL_OK;
-    if (status == GEMEL_OK) {
-      status =
-          gemel_dump(graph, &options, n, room, m, ran == GEMEL_OK ? room + n : NULL, path, error);
-    }
-  }
-  if (room != NULL) {
-    gemel__tensors_release(n + m, room);
-  }
-  gemel__free(room, (n + m) * sizeof *room);
+  status = status ? status : run_and_dump(point, path, graph, must_run, room, error);
+  gemel__tensors_free(n, room);
   return status;
 }
 
@@ -243,10 +239,9 @@ static void print_question(FILE *file, const gemel_record *record, uint64_t seed
 gemel_status gemel__saved_check(const char *folder, gemel_error *error) {
   char path[MOST_PATH];
   struct stat about;
-  gemel_status status = path_of(path, folder, "first", error);
-  return status == GEMEL_OK && stat(path, &about) == 0
-             ? gemel__fail(error, GEMEL_IO, "%s: is there already", path)
-             : status;
+  GEMEL__TRY(path_of(path, folder, "first", error));
+  return stat(path, &about) == 0 ? gemel__fail(error, GEMEL_IO, "%s: is there already", path)
+                                 : GEMEL_OK;
 }
 
 gemel_status gemel__saved_write(const char *folder, const gemel_record *record, uint64_t seed,
@@ -255,25 +250,23 @@ gemel_status gemel__saved_write(const char *folder, const gemel_record *record, 
   gemel_error local;
   char path[MOST_PATH];
   error = error != NULL ? error : &local;
-  gemel_status status = path_of(path, folder, "question", error);
-  if (status == GEMEL_OK && mkdir(folder, 0777) != 0 && errno != EEXIST) {
-    status = gemel__fail(error, GEMEL_IO, "%s: %s", folder, strerror(errno));
+  GEMEL__TRY(path_of(path, folder, "question", error));
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+    return gemel__fail(error, GEMEL_IO, "%s: %s", folder, strerror(errno));
   }
-  status = status ? status : write_call(point, folder, "first", a, instance == NULL, error);
-  if (status == GEMEL_OK && b != NULL) {
-    status = write_call(point, folder, "second", b, instance == NULL, error);
+  GEMEL__TRY(write_call(point, folder, "first", a, instance == NULL, error));
+  if (b != NULL) {
+    GEMEL__TRY(write_call(point, folder, "second", b, instance == NULL, error));
   }
-  FILE *file = status == GEMEL_OK ? fopen(path, "wx") : NULL;
-  if (file != NULL) {
-    print_question(file, record, seed, point, instance);
+  FILE *file = fopen(path, "wx");
+  if (file == NULL) {
+    return gemel__fail(error, GEMEL_IO, "%s: can't be written", path);
   }
-  if (status == GEMEL_OK && (file == NULL || ferror(file) != 0)) {
-    status = gemel__fail(error, GEMEL_IO, "%s: can't be written", path);
-  }
-  if (file != NULL && fclose(file) != 0 && status == GEMEL_OK) {
-    status = gemel__fail(error, GEMEL_IO, "%s: %s", path, strerror(errno));
-  }
-  return status;
+  print_question(file, record, seed, point, instance);
+  int good = ferror(file) == 0, closed = fclose(file) == 0;
+  return !good     ? gemel__fail(error, GEMEL_IO, "%s: can't be written", path)
+         : !closed ? gemel__fail(error, GEMEL_IO, "%s: %s", path, strerror(errno))
+                   : GEMEL_OK;
 }
 
 /* Makes a new folder for RECORD in FOLDER; if the name is taken, a number is appended. */
@@ -312,9 +305,9 @@ char *gemel__replay_write(const char *folder, const gemel_record *record,
   gemel_status status =
       values != NULL ? gemel__point_take(&point, instance, values, NULL) : GEMEL_OK;
   point.compared = other != NULL;
-  if (status == GEMEL_OK) {
-    status = gemel__saved_write(path, record, seed, &point, instance, instance->graph, other, NULL);
-  }
+  status = status ? status
+                  : gemel__saved_write(path, record, seed, &point, instance, instance->graph, other,
+                                       NULL);
   gemel__point_clear(&point);
   return status == GEMEL_OK ? gemel__copy_string(path) : NULL;
 }
@@ -399,31 +392,35 @@ static int same_shape(const gemel__pair *p, size_t k) {
 }
 
 /* Makes one instance of both graphs. Symbols get the sizes of FIRST's inputs; inputs and outputs of
- * the same name belong together. */
-static gemel_status make_pair(gemel__saved *s, gemel_error *error) {
+ * the same name belong together. GEMEL_BAD_TYPE: the graphs don't go together, and WHY says in
+ * what. */
+static gemel_status draw_pair(gemel__saved *s, gemel_error *why) {
   const gemel_graph *a = s->first->graph, *b = s->second->graph;
   const char *names[GEMEL__MOST_SYMBOLS];
   int64_t sizes[GEMEL__MOST_SYMBOLS];
   struct given given = {a, s->first->inputs, MOST_EFFORT};
   gemel__random random;
-  gemel_error why;
-  gemel_status status = gemel__pair_check(a, b, &why);
-  if (status == GEMEL_OK) {
-    size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS), k;
-    for (k = 0; k < n; k++) {
-      sizes[k] = size_of(&given, names[k]);
-    }
-    gemel__random_seed(&random, s->seed);
-    status = gemel__pair_draw_at(&s->pair, a, b, n, names, sizes, &random, &why);
-    for (k = 0; status == GEMEL_OK && k < a->n_outputs; k++) {
-      int same = same_shape(&s->pair, k);
-      /* different shapes: in tier real the models report that, without values */
-      s->has_values &= same;
-      status = same || s->tier == GEMEL_TIER_REAL
-                   ? GEMEL_OK
-                   : gemel__fail(&why, GEMEL_BAD_TYPE, "the shapes of result %zu", k);
+  GEMEL__TRY(gemel__pair_check(a, b, why));
+  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS), k;
+  for (k = 0; k < n; k++) {
+    sizes[k] = size_of(&given, names[k]);
+  }
+  gemel__random_seed(&random, s->seed);
+  GEMEL__TRY(gemel__pair_draw_at(&s->pair, a, b, n, names, sizes, &random, why));
+  for (k = 0; k < a->n_outputs; k++) {
+    int same = same_shape(&s->pair, k);
+    s->has_values &= same;
+    /* different shapes: in tier real the models report that, without values */
+    if (!same && s->tier != GEMEL_TIER_REAL) {
+      return gemel__fail(why, GEMEL_BAD_TYPE, "the shapes of result %zu", k);
     }
   }
+  return GEMEL_OK;
+}
+
+static gemel_status make_pair(gemel__saved *s, gemel_error *error) {
+  gemel_error why;
+  gemel_status status = draw_pair(s, &why);
   if (status != GEMEL_OK && error != NULL) {
     *error = why;
   }
@@ -467,9 +464,9 @@ static gemel_status read_call(gemel_context *context, const char *folder, const 
                               int optional, gemel_dumped **dumped, gemel_error *error) {
   char path[MOST_PATH];
   struct stat about;
-  gemel_status status = path_of(path, folder, side, error);
-  if (status != GEMEL_OK || (optional && stat(path, &about) != 0 && errno == ENOENT)) {
-    return status;
+  GEMEL__TRY(path_of(path, folder, side, error));
+  if (optional && stat(path, &about) != 0 && errno == ENOENT) {
+    return GEMEL_OK;
   }
   *dumped = gemel_dump_load(context, path, error);
   return *dumped != NULL ? lay_out_plainly(*dumped, error) : error->status;
@@ -478,7 +475,6 @@ static gemel_status read_call(gemel_context *context, const char *folder, const 
 static gemel_status read_all(gemel__saved *s, gemel_context *context, const char *folder,
                              FILE *file, gemel_error *error) {
   gemel__instance run = {0};
-  gemel_status status = GEMEL_OK;
   if (!read_question(file, s, &run)) {
     return gemel__fail(error, GEMEL_BAD_FILE, "%s/question: is damaged", folder);
   }
@@ -487,15 +483,11 @@ static gemel_status read_all(gemel__saved *s, gemel_context *context, const char
                        "%s: the kernel is the program's own, so only the program can repeat it",
                        folder);
   }
-  status = read_call(context, folder, "first", 0, &s->first, error);
-  status = status ? status : read_call(context, folder, "second", 1, &s->second, error);
-  if (status == GEMEL_OK) {
-    status = s->second != NULL ? make_pair(s, error)
-                               : gemel__instance_of_graph(&s->pair.a, s->first->graph, NULL, error);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  GEMEL__TRY(read_call(context, folder, "first", 0, &s->first, error));
+  GEMEL__TRY(read_call(context, folder, "second", 1, &s->second, error));
+  GEMEL__TRY(s->second != NULL
+                 ? make_pair(s, error)
+                 : gemel__instance_of_graph(&s->pair.a, s->first->graph, NULL, error));
   if (!can_run(s, &run)) {
     return gemel__fail(error, GEMEL_BAD_FILE, "%s/question: calls = %zu isn't for these graphs",
                        folder, run.calls);

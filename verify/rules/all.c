@@ -58,22 +58,20 @@ static gemel_status contradicted(gemel__run *run, const rule_subject *s, gemel_p
   }
   gemel__withdraw(proof, text, 0);
   for (unsigned tier = 0; tier < GEMEL_TIER_COUNT; tier++) {
-    gemel_record record;
-    gemel__record_init(&record, run, "rule", s->info.name, (gemel_tier)tier);
-    record.declared = s->info.needs;
-    record.text = s->info.text;
-    record.proof = proof;
-    record.instances = found->fired;
-    record.detail = "an instance of what was proved has sides that differ";
-    if (tier != shown) {
-      gemel__record_emit(run, &record);
-    } else if (found->pair.b.graph != NULL) {
-      gemel__rule_refuted(run, &record, &found->pair, 0, found->values, found->place, found->left,
+    gemel__inquiry q;
+    gemel__inquiry_begin(&q, run, "rule", s->info.name, (gemel_tier)tier);
+    q.record.declared = s->info.needs;
+    q.record.text = s->info.text;
+    q.record.proof = proof;
+    q.record.instances = found->fired;
+    q.record.detail = "an instance of what was proved has sides that differ";
+    if (tier == shown && found->pair.b.graph != NULL) {
+      gemel__rule_refuted(&q, &found->pair, 0, found->values, found->place, found->left,
                           found->right, run->options.seed);
     } else {
-      record.verdict = GEMEL_VERDICT_REFUTED;
-      record.counterexample = text;
-      gemel__record_emit(run, &record);
+      q.record.counterexample = tier == shown ? text : NULL;
+      gemel__inquiry_end(&q, tier == shown ? GEMEL_VERDICT_REFUTED : GEMEL_VERDICT_NOT_RUN,
+                         GEMEL_EVIDENCE_NONE, q.record.detail);
     }
   }
   gemel_text_free(text);

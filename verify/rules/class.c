@@ -146,7 +146,8 @@ static gemel_status measure_lengths(struct gemel__proof *p, gemel_error *error) 
   gemel_status status = GEMEL_OK;
   gemel__random random;
   size_t turns = scaled(p, gemel__proof_long_turns(p)), measured = 0;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 3, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, gemel__aside(GEMEL__ASIDE_LENGTHS),
+                    &random);
   for (size_t k = 0; k < turns && status == GEMEL_OK && !is_refuted(p); k++) {
     struct gemel__example e;
     gemel__needs_plan plan = {.points = 2, .rounding = k % GEMEL__LENGTHS == 0, .finite = 1};
@@ -228,7 +229,8 @@ static gemel_status measure_meetings(struct gemel__proof *p, gemel_error *error)
   gemel__random random;
   size_t met = 0, wanted = scaled(p, MET), measured = 0;
   int zeros = p->rule != NULL && gemel__rule_asks_constants(p->rule);
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 2, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, gemel__aside(GEMEL__ASIDE_MEETINGS),
+                    &random);
   for (size_t k = 0; k < DRAWS * wanted && met < wanted && status == GEMEL_OK && !is_refuted(p) &&
                      (p->needs & special_words) != special_words;
        k++) {
@@ -309,7 +311,8 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
   int large = any_reduces(p);
   gemel__random random;
   gemel_status status = GEMEL_OK;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX - 1, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL,
+                    gemel__aside(GEMEL__ASIDE_MEASURE_MORE), &random);
   if (large) {
     status = measure_large(p, &random, error);
   }
@@ -363,7 +366,8 @@ static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, ge
   gemel_status status = GEMEL_OK;
   gemel__random random;
   int found = rounding_words >> word & 1 || witness->values == NULL;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, SIZE_MAX, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL,
+                    gemel__aside(GEMEL__ASIDE_SMALLER_WITNESS), &random);
   for (size_t k = 0; k < DRAWS && !found && status != GEMEL_NO_MEMORY; k++) {
     const gemel__instance *a = &witness->pair.a;
     gemel__rule_wish wish = {.dtype = a->n_leaves > 0 ? a->leaves[0].dtype : GEMEL_F64,
@@ -385,7 +389,7 @@ static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, ge
 }
 
 /* A word that was measured but not declared. */
-static gemel_status report_undeclared(struct gemel__proof *p, gemel_record *record, unsigned extra,
+static gemel_status report_undeclared(struct gemel__proof *p, gemel__inquiry *q, unsigned extra,
                                       gemel_error *error) {
   gemel__witness *witness = NULL;
   char words[100], measured[100], detail[300], place[160];
@@ -405,39 +409,36 @@ static gemel_status report_undeclared(struct gemel__proof *p, gemel_record *reco
   gemel__needs_text(p->needs, measured, sizeof measured);
   snprintf(detail, sizeof detail, "gives up %s, which `needs` doesn't say (measured: %s)", words,
            measured);
-  record->detail = detail;
+  q->record.detail = detail;
   if (witness == NULL) {
-    record->verdict = GEMEL_VERDICT_REFUTED;
-    record->counterexample = detail;
-    gemel__record_emit(p->run, record);
+    q->record.counterexample = detail;
+    gemel__inquiry_end(q, GEMEL_VERDICT_REFUTED, q->record.how, detail);
     return GEMEL_OK;
   }
   gemel__needs_text(1u << word, words, sizeof words);
   snprintf(place, sizeof place, "%s: element %zu", words, witness->element);
-  gemel__rule_refuted(p->run, record, &witness->pair, witness->output, witness->values, place,
-                      witness->left, witness->right, record->seed);
+  gemel__rule_refuted(q, &witness->pair, witness->output, witness->values, place, witness->left,
+                      witness->right, q->record.seed);
   return GEMEL_OK;
 }
 
 /* It says that it improves, and is wrong where the left side is right. */
-static void report_worse(struct gemel__proof *p, gemel_record *record) {
+static void report_worse(struct gemel__proof *p, gemel__inquiry *q) {
   char place[160];
-  record->detail = "`improves`, but the right side is wrong where the left side is right";
+  q->record.detail = "`improves`, but the right side is wrong where the left side is right";
   snprintf(place, sizeof place, "improves: element %zu", p->worse.element);
-  gemel__rule_refuted(p->run, record, &p->worse.pair, p->worse.output, p->worse.values, place,
-                      p->worse.left, p->worse.right, record->seed);
+  gemel__rule_refuted(q, &p->worse.pair, p->worse.output, p->worse.values, place, p->worse.left,
+                      p->worse.right, q->record.seed);
 }
 
-static void report_overstated(struct gemel__proof *p, gemel_record *record, unsigned idle) {
+static void report_overstated(const struct gemel__proof *p, gemel__inquiry *q, unsigned idle) {
   char words[100], measured[100], detail[300];
   gemel__needs_text(idle, words, sizeof words);
   gemel__needs_text(p->needs, measured, sizeof measured);
   snprintf(detail, sizeof detail,
            "%s is declared and nothing shows it; measured over %zu results: %s", words, p->compared,
            p->needs == 0 ? "bitwise equal" : measured);
-  record->verdict = GEMEL_VERDICT_OVERSTATED;
-  record->detail = detail;
-  gemel__record_emit(p->run, record);
+  gemel__inquiry_end(q, GEMEL_VERDICT_OVERSTATED, q->record.how, detail);
 }
 
 /* Where each word that is given up shows; NULL: memory is out. */
@@ -461,18 +462,6 @@ static char *describe_witnesses(const struct gemel__proof *p) {
     }
   }
   return gemel__buffer_finish(&b);
-}
-
-/* The record of a rule that passed, with what shows each word if that is asked for. */
-static gemel_status emit_passed(struct gemel__proof *p, gemel_record *record, gemel_error *error) {
-  char *witnesses = p->run->options.witnesses ? describe_witnesses(p) : NULL;
-  if (p->run->options.witnesses && witnesses == NULL) {
-    return gemel__no_memory(error, "witnesses");
-  }
-  record->witnesses = witnesses;
-  gemel__rule_emit(p, record);
-  gemel_text_free(witnesses);
-  return GEMEL_OK;
 }
 
 /* "class: nsz, reassoc", and the words that were declared and not seen. */
@@ -519,42 +508,52 @@ static unsigned idle_words(const struct gemel__proof *p) {
   return idle & GEMEL__NEED(CONTRACT) && sums_products(p) ? idle & ~GEMEL__NEED(CONTRACT) : idle;
 }
 
-gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
-  gemel_record record;
+/* A rule that passed, with what shows each word if that is asked for. */
+static gemel_status report_passed(struct gemel__proof *p, gemel__inquiry *q, unsigned idle,
+                                  gemel_error *error) {
   char detail[300];
+  char *witnesses = p->run->options.witnesses ? describe_witnesses(p) : NULL;
+  if (p->run->options.witnesses && witnesses == NULL) {
+    return gemel__no_memory(error, "witnesses");
+  }
+  q->record.witnesses = witnesses;
+  describe_class(p, idle, detail, sizeof detail);
+  if (p->compared > 0) {
+    gemel__rule_end(p, q, GEMEL_VERDICT_PASSED, q->record.how, detail);
+  } else {
+    gemel__rule_end(p, q, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+                    "the rule isn't for float dtypes; class: bitwise");
+  }
+  gemel_text_free(witnesses);
+  return GEMEL_OK;
+}
+
+gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
+  gemel__inquiry q;
   double started = gemel__clock();
   unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
   unsigned declared = p->info->needs & ~GEMEL__NEED(IMPROVES);
-  gemel_status status = measure(p, error);
-  if (status == GEMEL_OK && asks_more(p)) {
+  GEMEL__TRY(measure(p, error));
+  if (asks_more(p)) {
     p->quick = 0;
-    status = gemel__proof_collect_usual(p, error);
-    status = status ? status : measure(p, error);
+    GEMEL__TRY(gemel__proof_collect_usual(p, error));
+    GEMEL__TRY(measure(p, error));
   }
   unsigned idle = idle_words(p);
-  gemel__rule_record(p, &record, GEMEL_TIER_SPECIAL);
-  record.seconds = gemel__clock() - started;
-  record.instances = p->n;
-  record.elements = p->compared;
-  record.how = GEMEL_EVIDENCE_BITS;
-  if (status != GEMEL_OK) {
-    return status;
-  }
+  gemel__rule_begin(p, &q, GEMEL_TIER_SPECIAL);
+  q.started = started;
+  q.record.instances = p->n;
+  q.record.elements = p->compared;
+  q.record.how = GEMEL_EVIDENCE_BITS;
   if ((p->needs & ~declared) != 0) {
-    status = report_undeclared(p, &record, p->needs & ~declared, error);
-  } else if (improves != 0 && p->worse.values != NULL) {
-    report_worse(p, &record);
-  } else if (idle != 0 && !p->quick) {
-    report_overstated(p, &record, idle);
-  } else {
-    describe_class(p, idle, detail, sizeof detail);
-    record.detail = detail;
-    record.verdict = p->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
-    if (p->compared == 0) {
-      record.how = GEMEL_EVIDENCE_NONE;
-      record.detail = "the rule isn't for float dtypes; class: bitwise";
-    }
-    status = emit_passed(p, &record, error);
+    return report_undeclared(p, &q, p->needs & ~declared, error);
   }
-  return status;
+  if (improves != 0 && p->worse.values != NULL) {
+    report_worse(p, &q);
+  } else if (idle != 0 && !p->quick) {
+    report_overstated(p, &q, idle);
+  } else {
+    return report_passed(p, &q, idle, error);
+  }
+  return GEMEL_OK;
 }

@@ -204,7 +204,8 @@ static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
   for (size_t k = 0; k < p->n; k++) {
     any_real |= p->examples[k].real;
   }
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, gemel__aside(GEMEL__ASIDE_FULL),
+                    &random);
   for (size_t k = 0; k < DRAWS && any_real && p->n_full < WANTED && p->n < p->room && !status;
        k++) {
     gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
@@ -238,7 +239,8 @@ static gemel_status collect_full_integers(struct gemel__proof *p, gemel_error *e
   gemel_status status = GEMEL_OK;
   gemel__random random;
   size_t n = p->n, draws = gemel__proof_all_empty(p, GEMEL_TIER_INTEGER) ? DRAWS : 0;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 5, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT,
+                    gemel__aside(GEMEL__ASIDE_FULL_INTEGERS), &random);
   for (size_t k = 0; draws > 0 && p->n < p->room && status == GEMEL_OK; k++) {
     const struct gemel__example *like = &p->examples[k % n];
     gemel__rule_wish wish = {
@@ -259,7 +261,8 @@ static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
   gemel__random random;
   size_t draws = p->n_full > 0 && p->pass == NULL ? DRAWS : 0, most = p->n + WANTED;
   most = most < p->room ? most : p->room;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 2, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, gemel__aside(GEMEL__ASIDE_EDGES),
+                    &random);
   for (size_t k = 0; k < draws && p->n < most && status == GEMEL_OK; k++) {
     gemel__rule_wish wish = {.dtype = k % 2 ? GEMEL_F32 : GEMEL_F64,
                              .max_elements = ELEMENTS,
@@ -285,7 +288,8 @@ static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_k
   }
   each = ALL / (dtypes > 0 ? dtypes : 1);
   each = kind != GEMEL__CONSTANTS_WIDE || each < LEAST ? LEAST : each > MOST ? MOST : each;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 8 - (size_t)kind, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT,
+                    gemel__aside(GEMEL__ASIDE_CONSTANTS + (size_t)kind), &random);
   for (size_t k = 0; k < each * GEMEL_DTYPE_COUNT && p->n < p->room && !status; k++) {
     gemel__rule_wish wish = {.dtype = (gemel_dtype)(k / each),
                              .max_elements = ELEMENTS,
@@ -308,7 +312,8 @@ static gemel_status collect_hints(struct gemel__proof *p, gemel_error *error) {
   size_t wanted = hints != NULL ? DTYPES * hints->count : 0;
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 6, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, gemel__aside(GEMEL__ASIDE_HINTS),
+                    &random);
   for (size_t k = 0; k < wanted && p->n < p->room && status == GEMEL_OK; k++) {
     gemel__rule_wish wish = {.dtype = dtypes[k % DTYPES],
                              .max_elements = ELEMENTS,
@@ -393,7 +398,8 @@ static gemel_status collect_arms(struct gemel__proof *p, gemel_error *error) {
   const gemel__arms *arms = gemel__rule_arms(p->engine);
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 4, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, gemel__aside(GEMEL__ASIDE_ARMS),
+                    &random);
   for (size_t k = 0; k < arms->count && p->n > 0 && status == GEMEL_OK; k++) {
     status = collect_arm(p, arms, k, &random, error);
   }

@@ -59,16 +59,16 @@ char *gemel__rule_shown(const gemel__pair *pair, size_t output, gemel_tensor *co
   return text;
 }
 
-void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pair *pair,
-                         size_t output, gemel_tensor *const *values, const char *place,
-                         const char *left, const char *right, uint64_t seed) {
+void gemel__rule_refuted(gemel__inquiry *q, const gemel__pair *pair, size_t output,
+                         gemel_tensor *const *values, const char *place, const char *left,
+                         const char *right, uint64_t seed) {
   char *text = gemel__rule_shown(pair, output, values, place, left, right);
-  char *path = gemel__replay_write(run->options.replay_folder, record, &pair->a, pair->b.graph,
-                                   values, seed);
-  record->verdict = GEMEL_VERDICT_REFUTED;
-  record->counterexample = text != NULL ? text : "(out of memory)";
-  record->replay = path;
-  gemel__record_emit(run, record);
+  char *path = gemel__replay_write(q->run->options.replay_folder, &q->record, &pair->a,
+                                   pair->b.graph, values, seed);
+  q->refuted = 1;
+  q->record.counterexample = text != NULL ? text : "(out of memory)";
+  q->record.replay = path;
+  gemel__inquiry_end(q, GEMEL_VERDICT_REFUTED, q->record.how, q->record.detail);
   gemel_text_free(text);
   gemel__free_string(path);
 }

@@ -13,10 +13,10 @@
 char *gemel__rule_shown(const gemel__pair *pair, size_t output, gemel_tensor *const *values,
                         const char *place, const char *left, const char *right);
 
-/* Emits RECORD as refuted by output OUTPUT of PAIR at VALUES (NULL: none are known), with results
- * LEFT and RIGHT at PLACE, and writes the replay. */
-void gemel__rule_refuted(gemel__run *run, gemel_record *record, const gemel__pair *pair,
-                         size_t output, gemel_tensor *const *values, const char *place,
-                         const char *left, const char *right, uint64_t seed);
+/* Emits Q's record as refuted by output OUTPUT of PAIR at VALUES (NULL: none are known), with
+ * results LEFT and RIGHT at PLACE, and writes the replay. */
+void gemel__rule_refuted(gemel__inquiry *q, const gemel__pair *pair, size_t output,
+                         gemel_tensor *const *values, const char *place, const char *left,
+                         const char *right, uint64_t seed);
 
 #endif

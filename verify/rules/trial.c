@@ -24,33 +24,36 @@ enum { DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
 
 /* ---- Records ---- */
 
-void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier) {
-  gemel__record_init(record, p->run, p->pass != NULL ? "pass" : "rule", p->info->name, tier);
-  record->declared = p->info->needs;
-  record->needs = p->needs;
-  record->shapes = p->n_shapes;
-  record->text = p->info->text;
-  record->proof = p->run->proof;
+void gemel__rule_begin(struct gemel__proof *p, gemel__inquiry *q, gemel_tier tier) {
+  gemel__inquiry_begin(q, p->run, p->pass != NULL ? "pass" : "rule", p->info->name, tier);
+  q->record.declared = p->info->needs;
+  q->record.needs = p->needs;
+  q->record.shapes = p->n_shapes;
+  q->record.text = p->info->text;
+  q->record.proof = p->run->proof;
 }
 
-void gemel__rule_emit(struct gemel__proof *p, gemel_record *record) {
-  int empty = record->elements == 0 && gemel__proof_all_empty(p, record->tier);
-  if (empty || (record->verdict == GEMEL_VERDICT_PASSED && p->untaken[0] != '\0')) {
-    record->verdict = GEMEL_VERDICT_UNINFORMATIVE;
-    record->how = GEMEL_EVIDENCE_NONE;
-    record->detail = empty ? "no instance with elements was drawn" : p->untaken;
+void gemel__rule_end(const struct gemel__proof *p, gemel__inquiry *q, gemel_verdict verdict,
+                     gemel_evidence how, const char *detail) {
+  int empty = q->record.elements == 0 && gemel__proof_all_empty(p, q->record.tier);
+  if (empty) {
+    detail = "no instance with elements was drawn";
+  } else if (verdict == GEMEL_VERDICT_PASSED && p->untaken[0] != '\0') {
+    detail = p->untaken;
   }
-  gemel__record_emit(p->run, record);
+  if (empty || detail == p->untaken) {
+    verdict = GEMEL_VERDICT_UNINFORMATIVE;
+    how = GEMEL_EVIDENCE_NONE;
+  }
+  gemel__inquiry_end(q, verdict, how, detail);
 }
 
 static void emit_simple(struct gemel__proof *p, gemel_tier tier, gemel_verdict verdict,
                         const char *detail) {
-  gemel_record record;
+  gemel__inquiry q;
   if (gemel__run_wants(p->run, tier)) {
-    gemel__rule_record(p, &record, tier);
-    record.verdict = verdict;
-    record.detail = detail;
-    gemel__record_emit(p->run, &record);
+    gemel__rule_begin(p, &q, tier);
+    gemel__inquiry_end(&q, verdict, GEMEL_EVIDENCE_NONE, detail);
   }
 }
 
@@ -63,21 +66,19 @@ static void emit_from(struct gemel__proof *p, int tier, gemel_verdict verdict, c
 /* ---- Types ---- */
 
 /* Reports that the engine refuses the right side of E, instance NUMBER. */
-static void report_problem(struct gemel__proof *p, const struct gemel__example *e, gemel_tier tier,
-                           size_t number) {
-  gemel_record record;
+static void report_problem(gemel__inquiry *q, const struct gemel__example *e, size_t number) {
   int with = e->drawn.symbolic_left != NULL;
   gemel__instance symbolic = {.graph = e->drawn.symbolic_left};
-  char *text;
-  gemel__rule_record(p, &record, tier);
-  record.instances = number;
-  record.detail = with ? "the engine refuses the right side (symbolic sizes)"
-                       : "the engine refuses the right side";
-  text = gemel__counterexample(with ? &symbolic : &e->pair.a, NULL, NULL, e->drawn.problem.text,
-                               NULL, NULL);
-  record.verdict = GEMEL_VERDICT_REFUTED; /* without a right side there is nothing to replay */
-  record.counterexample = text != NULL ? text : e->drawn.problem.text;
-  gemel__record_emit(p->run, &record);
+  const char *problem = e->drawn.problem.text;
+  char *text =
+      gemel__counterexample(with ? &symbolic : &e->pair.a, NULL, NULL, problem, NULL, NULL);
+  q->refuted = 1; /* without a right side there is nothing to replay */
+  q->record.instances = number;
+  q->record.elements = 0;
+  q->record.counterexample = text != NULL ? text : problem;
+  gemel__inquiry_end(q, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_NONE,
+                     with ? "the engine refuses the right side (symbolic sizes)"
+                          : "the engine refuses the right side");
   gemel_text_free(text);
 }
 
@@ -87,7 +88,9 @@ static int report_types(struct gemel__proof *p) {
     k++;
   }
   if (k < p->n) {
-    report_problem(p, &p->examples[k], GEMEL_TIER_REAL, k + 1);
+    gemel__inquiry q;
+    gemel__rule_begin(p, &q, GEMEL_TIER_REAL);
+    report_problem(&q, &p->examples[k], k + 1);
   }
   return k < p->n;
 }
@@ -201,7 +204,7 @@ static gemel_status find_smaller(struct gemel__proof *p, const struct refutation
 
 /* Reports a difference of PAIR at VALUES: in a smaller instance if one shows it, with shrunk
  * values. */
-static gemel_status report_values(struct gemel__proof *p, gemel_record *record, gemel__pair *pair,
+static gemel_status report_values(struct gemel__proof *p, gemel__inquiry *q, gemel__pair *pair,
                                   gemel_tensor ***values, const struct refutation_search *how,
                                   uint64_t seed, gemel_error *error) {
   gemel__random random;
@@ -230,8 +233,8 @@ static gemel_status report_values(struct gemel__proof *p, gemel_record *record, 
   }
   if (status == GEMEL_OK) {
     snprintf(place, sizeof place, "%s, element %zu", how->what, outcome.element);
-    gemel__rule_refuted(p->run, record, &found.pair, outcome.output, found.values, place,
-                        outcome.expected, outcome.got, seed);
+    gemel__rule_refuted(q, &found.pair, outcome.output, found.values, place, outcome.expected,
+                        outcome.got, seed);
   }
   if (smaller) {
     clear_found(&found);
@@ -246,7 +249,7 @@ static const struct refutation_search by_bits = {gemel__check_contrast, GEMEL__F
 static const struct refutation_search by_derivative = {gemel__check_derivatives, GEMEL__FILL_FULL,
                                                        1, "derivative"};
 
-static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, gemel__pair *pair,
+static gemel_status report_answer(struct gemel__proof *p, gemel__inquiry *q, gemel__pair *pair,
                                   gemel__answer *answer, uint64_t seed, gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, &pair->b};
@@ -254,8 +257,8 @@ static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, 
   gemel_status status = GEMEL_OK;
   memset(&outcome, 0, sizeof outcome);
   gemel__random_seed(&random, seed);
-  record->how = answer->how;
-  record->detail = answer->detail[0] != '\0' ? answer->detail : "the sides aren't equal";
+  q->record.how = answer->how;
+  q->record.detail = answer->detail[0] != '\0' ? answer->detail : "the sides aren't equal";
   if (answer->witness != NULL) {
     status = gemel__check_pair(&pair->a, answer->witness, &trial, &outcome, error);
   }
@@ -263,17 +266,16 @@ static gemel_status report_answer(struct gemel__proof *p, gemel_record *record, 
     return status;
   }
   if (status == GEMEL_OK && outcome.refuted) {
-    return report_values(p, record, pair, &answer->witness, &by_model, seed, error);
+    return report_values(p, q, pair, &answer->witness, &by_model, seed, error);
   }
-  gemel__rule_refuted(p->run, record, pair, answer->output, answer->witness, "result", answer->got,
+  gemel__rule_refuted(q, pair, answer->output, answer->witness, "result", answer->got,
                       answer->expected, seed);
   return GEMEL_OK;
 }
 
 /* Checks one random point. If ROUND is above 0, some of its values are aims (sample/aims.h). */
-static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e, size_t k,
-                               size_t round, gemel_record *record, int *refuted,
-                               gemel_error *error) {
+static gemel_status spot_check(struct gemel__proof *p, gemel__inquiry *q, struct gemel__example *e,
+                               size_t k, size_t round, gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, &e->pair.b};
   gemel__outcome outcome;
@@ -287,12 +289,10 @@ static gemel_status spot_check(struct gemel__proof *p, struct gemel__example *e,
   status = gemel__example_values(e, GEMEL__FILL_FULL, round, &random, &values, error);
   status = status ? status : gemel__check_pair(&e->pair.a, values, &trial, &outcome, error);
   if (status == GEMEL_OK && outcome.refuted) {
-    *refuted = 1;
-    record->how = GEMEL_EVIDENCE_SAMPLES;
-    record->detail = "the sides aren't equal";
-    record->instances = k + 1;
-    status =
-        report_values(p, record, &e->pair, &values, &by_model, gemel__random_bits(&random), error);
+    q->record.how = GEMEL_EVIDENCE_SAMPLES;
+    q->record.detail = "the sides aren't equal";
+    q->record.instances = k + 1;
+    status = report_values(p, q, &e->pair, &values, &by_model, gemel__random_bits(&random), error);
   }
   gemel__values_free(&e->pair.a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
@@ -311,18 +311,21 @@ static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel_
              : status;
 }
 
-/* The state of tier real. */
-struct real_inquiry {
-  gemel_record record;
-  gemel__answer total; /* sum of the instances that the models were asked about */
-  size_t asked, swept; /* instances that the models were asked about, and those at one point more */
-  double started;
-  int refuted;
+/* What the models said of the instances that they were asked about. */
+struct modelled {
+  gemel__answer total;
+  size_t count;
 };
 
+static void begin_asked(struct modelled *a) {
+  memset(a, 0, sizeof *a);
+  a->total.how = GEMEL_EVIDENCE_NONE;
+  gemel__sites_init(&a->total.sites);
+}
+
 /* Asks both models of instance K. */
-static gemel_status ask_models(struct gemel__proof *p, size_t k, struct real_inquiry *q,
-                               gemel_error *error) {
+static gemel_status ask_models(struct gemel__proof *p, gemel__inquiry *q, struct modelled *a,
+                               size_t k, gemel_error *error) {
   gemel__random random;
   gemel__pair pair;
   gemel__answer answer;
@@ -335,12 +338,10 @@ static gemel_status ask_models(struct gemel__proof *p, size_t k, struct real_inq
   }
   seed = gemel__random_bits(&random);
   status = ask(&pair, seed, &answer, error);
-  q->record.seconds = gemel__clock() - q->started;
   if (status == GEMEL_OK && answer.verdict == GEMEL_VERDICT_REFUTED) {
-    q->refuted = 1;
-    q->record.instances = q->asked + 1;
-    status = report_answer(p, &q->record, &pair, &answer, seed, error);
-  } else if (status == GEMEL_OK && gemel__answer_merge(&q->total, &answer, q->asked++) != 0) {
+    q->record.instances = a->count + 1;
+    status = report_answer(p, q, &pair, &answer, seed, error);
+  } else if (status == GEMEL_OK && gemel__answer_merge(&a->total, &answer, a->count++) != 0) {
     status = gemel__no_memory(error, "decisions");
   }
   gemel__answer_clear(&answer);
@@ -348,27 +349,26 @@ static gemel_status ask_models(struct gemel__proof *p, size_t k, struct real_inq
   return status;
 }
 
-static void conclude_real(struct gemel__proof *p, struct real_inquiry *q) {
-  const gemel__answer *total = &q->total;
+static void conclude_real(struct gemel__proof *p, gemel__inquiry *q, const struct modelled *a,
+                          size_t swept) {
+  const gemel__answer *total = &a->total;
   char detail[300];
   snprintf(detail, sizeof detail,
            "%s%s%zu instances, %zu shapes, %zu with symbolic sizes; %zu more at one point",
            total->detail, total->detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic,
-           q->swept);
-  q->record.verdict = q->asked > 0 ? total->verdict : GEMEL_VERDICT_NOT_APPLICABLE;
-  q->record.how = total->how;
-  q->record.instances = p->n + q->swept;
+           swept);
+  q->record.instances = p->n + swept;
   q->record.elements = total->compared;
   q->record.error_probability = total->error_probability;
-  q->record.detail = q->asked > 0 ? detail : "no instance has inputs of a float dtype";
-  gemel__rule_emit(p, &q->record);
+  gemel__rule_end(p, q, a->count > 0 ? total->verdict : GEMEL_VERDICT_NOT_APPLICABLE, total->how,
+                  a->count > 0 ? detail : "no instance has inputs of a float dtype");
 }
 
 /* ---- Many more instances, at one point each ---- */
 
-static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, gemel__fill fill,
-                                 size_t round, gemel__random *random, gemel_record *record,
-                                 gemel_error *error);
+static gemel_status compare_bits(struct gemel__proof *p, gemel__inquiry *q,
+                                 struct gemel__example *e, gemel__fill fill, size_t round,
+                                 gemel__random *random, gemel_error *error);
 
 /* 1 if TEXT, a hash, is among the *N that were SEEN; otherwise adds it. */
 static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
@@ -382,22 +382,20 @@ static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
   return is;
 }
 
-/* Checks instance NUMBER, DRAWN in a sweep. *REFUTED: it shows a difference. */
-static gemel_status sweep_one(struct gemel__proof *p, gemel__rule_instance *drawn, size_t number,
-                              gemel_record *record, int *refuted, gemel_error *error) {
+/* Checks instance NUMBER, DRAWN in a sweep. */
+static gemel_status sweep_one(struct gemel__proof *p, gemel__inquiry *q,
+                              gemel__rule_instance *drawn, size_t number, gemel_error *error) {
   struct gemel__example e;
   gemel_status status = gemel__example_make(&e, drawn, error);
   if (status == GEMEL_OK && e.drawn.problem.status != GEMEL_OK) {
-    report_problem(p, &e, record->tier, number);
-    *refuted = 1;
+    report_problem(q, &e, number);
   } else if (status == GEMEL_OK && e.full && e.real) {
-    status = spot_check(p, &e, number, e.aims.most > 0 ? number : 0, record, refuted, error);
+    status = spot_check(p, q, &e, number, e.aims.most > 0 ? number : 0, error);
   } else if (status == GEMEL_OK && e.full && e.integral) {
     gemel__random random;
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, number, &random);
-    status = compare_bits(p, &e, GEMEL__FILL_INTEGERS, number % 2 * (number / 2 + 1), &random,
-                          record, error);
-    *refuted = record->verdict == GEMEL_VERDICT_REFUTED;
+    status =
+        compare_bits(p, q, &e, GEMEL__FILL_INTEGERS, number % 2 * (number / 2 + 1), &random, error);
   }
   gemel__example_clear(&e);
   return status;
@@ -461,7 +459,7 @@ static size_t sweep_times(const gemel_proof *proof) {
 
 /* Checks *SWEPT more instances at one point each, of integers if the rule is for these: a fault
  * that few attributes show is found so. Up to twice as many are drawn, since some come up again. */
-static gemel_status sweep(struct gemel__proof *p, gemel_record *record, size_t *swept, int *refuted,
+static gemel_status sweep(struct gemel__proof *p, gemel__inquiry *q, size_t *swept,
                           gemel_error *error) {
   static const gemel_dtype dtypes[2][SWEPT] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
                                                {GEMEL_I32, GEMEL_U8, GEMEL_I64, GEMEL_I16}};
@@ -471,17 +469,18 @@ static gemel_status sweep(struct gemel__proof *p, gemel_record *record, size_t *
   struct turns turns = {{0}, {0}};
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, SIZE_MAX - 1, &random);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, gemel__aside(GEMEL__ASIDE_SWEEP),
+                    &random);
   wanted = p->pass != NULL ? 0 : wanted < MOST_SWEPT ? wanted : MOST_SWEPT;
-  for (size_t k = 0; k < 2 * wanted && n_seen < wanted && which < SWEPT && !status && !*refuted;
+  for (size_t k = 0; k < 2 * wanted && n_seen < wanted && which < SWEPT && !status && !q->refuted;
        k++, which = turn_of(&turns, k)) {
-    gemel__rule_wish wish = sweep_wish(p, dtypes[record->tier == GEMEL_TIER_INTEGER][which], k);
+    gemel__rule_wish wish = sweep_wish(p, dtypes[q->record.tier == GEMEL_TIER_INTEGER][which], k);
     gemel__rule_instance drawn;
     status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
     turns.found[which] += status == GEMEL_OK;
     turns.missed[which] += status == GEMEL_DECLINED && wish.arm == 0;
     if (status == GEMEL_OK && !is_seen(seen, &n_seen, drawn.content)) {
-      status = sweep_one(p, &drawn, number++, record, refuted, error);
+      status = sweep_one(p, q, &drawn, number++, error);
     }
     gemel__rule_instance_clear(&drawn);
     status = status == GEMEL_DECLINED ? GEMEL_OK : status;
@@ -502,48 +501,51 @@ static int sweeps_integers(const struct gemel__proof *p) {
 
 /* Checks example K at its aims. AIMED counts these points over all examples; after PLENTY each
  * further example gets FEW. */
-static gemel_status aimed_checks(struct gemel__proof *p, size_t k, size_t *aimed,
-                                 struct real_inquiry *q, gemel_error *error) {
+static gemel_status aimed_checks(struct gemel__proof *p, gemel__inquiry *q, size_t k, size_t *aimed,
+                                 gemel_error *error) {
   enum { PLENTY = 400, FEW = 2 };
   struct gemel__example *e = &p->examples[k];
-  size_t rounds = gemel__example_rounds(e), least = rounds < FEW ? rounds : FEW, r;
-  gemel_status status = GEMEL_OK;
+  size_t rounds = gemel__example_rounds(e), least = rounds < FEW ? rounds : FEW;
   rounds = *aimed < PLENTY ? rounds : least;
-  for (r = 1; r <= rounds && status == GEMEL_OK && !q->refuted; r++, ++*aimed) {
-    status = spot_check(p, e, k, r + k, &q->record, &q->refuted, error);
+  for (size_t r = 1; r <= rounds && !q->refuted; r++, ++*aimed) {
+    GEMEL__TRY(spot_check(p, q, e, k, r + k, error));
   }
-  return status;
+  return GEMEL_OK;
+}
+
+static gemel_status ask_real(struct gemel__proof *p, gemel__inquiry *q, struct modelled *a,
+                             gemel_error *error) {
+  enum { ASKED = 8 };
+  size_t aimed = 0, swept = 0;
+  for (size_t k = 0; k < p->n && !q->refuted; k++) {
+    struct gemel__example *e = &p->examples[k];
+    int worth = e->full || p->n_full == 0; /* empty results show nothing */
+    if (e->real && worth && (a->count < ASKED || e->edge)) {
+      GEMEL__TRY(ask_models(p, q, a, k, error));
+    } else if (e->real) {
+      GEMEL__TRY(spot_check(p, q, e, k, 0, error));
+    }
+    if (e->real && e->full && !q->refuted) {
+      GEMEL__TRY(aimed_checks(p, q, k, &aimed, error));
+    }
+  }
+  if (!q->refuted && a->count > 0 && !sweeps_integers(p)) {
+    GEMEL__TRY(sweep(p, q, &swept, error));
+  }
+  if (!q->refuted) {
+    conclude_real(p, q, a, swept);
+  }
+  return GEMEL_OK;
 }
 
 static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error *error) {
-  enum { ASKED = 8 };
-  struct real_inquiry q;
-  gemel_status status = GEMEL_OK;
-  size_t k, aimed = 0;
-  memset(&q, 0, sizeof q);
-  q.started = gemel__clock();
-  q.total.how = GEMEL_EVIDENCE_NONE;
-  gemel__sites_init(&q.total.sites);
-  gemel__rule_record(p, &q.record, GEMEL_TIER_REAL);
-  for (k = 0; k < p->n && status == GEMEL_OK && !q.refuted; k++) {
-    int worth = p->examples[k].full || p->n_full == 0; /* empty results show nothing */
-    if (p->examples[k].real && worth && (q.asked < ASKED || p->examples[k].edge)) {
-      status = ask_models(p, k, &q, error);
-    } else if (p->examples[k].real) {
-      status = spot_check(p, &p->examples[k], k, 0, &q.record, &q.refuted, error);
-    }
-    if (p->examples[k].real && p->examples[k].full && status == GEMEL_OK && !q.refuted) {
-      status = aimed_checks(p, k, &aimed, &q, error);
-    }
-  }
-  if (status == GEMEL_OK && !q.refuted && q.asked > 0 && !sweeps_integers(p)) {
-    status = sweep(p, &q.record, &q.swept, &q.refuted, error);
-  }
-  if (status == GEMEL_OK && !q.refuted) {
-    conclude_real(p, &q);
-  }
+  gemel__inquiry q;
+  struct modelled a;
+  begin_asked(&a);
+  gemel__rule_begin(p, &q, GEMEL_TIER_REAL);
+  gemel_status status = ask_real(p, &q, &a, error);
   *refuted = q.refuted;
-  gemel__answer_clear(&q.total);
+  gemel__answer_clear(&a.total);
   return status;
 }
 
@@ -562,9 +564,9 @@ static size_t fills_of(const struct gemel__example *e) {
 
 /* Compares both sides bit for bit, for integer dtypes. If ROUND is above 0, some values are
  * aims. */
-static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *e, gemel__fill fill,
-                                 size_t round, gemel__random *random, gemel_record *record,
-                                 gemel_error *error) {
+static gemel_status compare_bits(struct gemel__proof *p, gemel__inquiry *q,
+                                 struct gemel__example *e, gemel__fill fill, size_t round,
+                                 gemel__random *random, gemel_error *error) {
   gemel_tensor **values = NULL;
   gemel__trial trial = {NULL, random, &e->pair.b};
   gemel__outcome outcome;
@@ -577,28 +579,46 @@ static gemel_status compare_bits(struct gemel__proof *p, struct gemel__example *
   if (status == GEMEL_OK) {
     status = gemel__check_contrast(&e->pair.a, values, &trial, &outcome, error);
   }
-  record->elements += outcome.compared;
+  q->record.elements += outcome.compared;
   if (status == GEMEL_OK && outcome.refuted) {
-    record->detail = "in an integer dtype each bit counts";
-    status = report_values(p, record, &e->pair, &values, &by_bits, record->seed, error);
+    q->record.how = GEMEL_EVIDENCE_BITS;
+    q->record.detail = "in an integer dtype each bit counts";
+    status = report_values(p, q, &e->pair, &values, &by_bits, q->record.seed, error);
   }
   gemel__values_free(&e->pair.a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
 }
 
+/* Compares both sides of example K. */
+static gemel_status compare_example(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
+  struct gemel__proof *p = user;
+  struct gemel__example *e = &p->examples[k];
+  size_t fills = fills_of(e), rounds = fills > 0 ? fills + gemel__example_rounds(e) : 0;
+  q->record.instances += (size_t)e->integral;
+  if (rounds > 0) {
+    gemel__pair_compile(&e->pair);
+  }
+  for (size_t r = 0; r < rounds && !q->refuted; r++) {
+    gemel__random random;
+    gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, FILLS * k + r, &random);
+    GEMEL__TRY(compare_bits(p, q, e, GEMEL__FILL_INTEGERS, r < fills ? 0 : r - fills + 1 + k,
+                            &random, error));
+  }
+  return GEMEL_OK;
+}
+
 /* If a count is of a narrow dtype: sizes beyond what it holds. */
-static gemel_status check_lengths(struct gemel__proof *p, gemel_record *record,
-                                  gemel_error *error) {
+static gemel_status check_lengths(struct gemel__proof *p, gemel__inquiry *q, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   gemel__random random;
   size_t turns = gemel__proof_long_turns(p);
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, SIZE_MAX - 3, &random);
-  for (size_t k = 0; k < turns && status == GEMEL_OK && record->verdict != GEMEL_VERDICT_REFUTED;
-       k++) {
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, gemel__aside(GEMEL__ASIDE_LENGTHS),
+                    &random);
+  for (size_t k = 0; k < turns && status == GEMEL_OK && !q->refuted; k++) {
     struct gemel__example e;
     status = gemel__proof_draw_long(p, k, &random, &e, error);
     if (status == GEMEL_OK && e.integral) {
-      status = compare_bits(p, &e, GEMEL__FILL_LATE, 0, &random, record, error);
+      status = compare_bits(p, q, &e, GEMEL__FILL_LATE, 0, &random, error);
     }
     gemel__example_clear(&e);
     status = status == GEMEL_DECLINED ? GEMEL_OK : status;
@@ -607,139 +627,114 @@ static gemel_status check_lengths(struct gemel__proof *p, gemel_record *record,
 }
 
 /* Asks models and solver about integers too, if an equality may hold for few values. */
-static gemel_status check_equalities(struct gemel__proof *p, gemel_record *record,
+static gemel_status check_equalities(struct gemel__proof *p, gemel__inquiry *q,
                                      gemel_error *error) {
   enum { ASKED = 2 };
-  struct real_inquiry q = {.record = *record, .started = gemel__clock()};
+  struct modelled a;
   gemel_status status = GEMEL_OK;
-  gemel__sites_init(&q.total.sites);
-  for (size_t k = 0; k < p->n && q.asked < ASKED && status == GEMEL_OK && !q.refuted; k++) {
+  begin_asked(&a);
+  for (size_t k = 0; k < p->n && a.count < ASKED && status == GEMEL_OK && !q->refuted; k++) {
     const struct gemel__example *e = &p->examples[k];
     if (e->integral && e->full && e->drawn.right != NULL && asks_equality(e->drawn.left)) {
-      status = ask_models(p, k, &q, error);
+      status = ask_models(p, q, &a, k, error);
     }
   }
-  gemel__answer_clear(&q.total);
-  record->verdict = q.refuted ? GEMEL_VERDICT_REFUTED : record->verdict;
+  gemel__answer_clear(&a.total);
   return status;
 }
 
-static void conclude_integer(struct gemel__proof *p, gemel_record *record) {
-  record->verdict = GEMEL_VERDICT_PASSED;
-  if (record->elements == 0) {
-    int any = record->instances > 0;
-    record->verdict = any ? GEMEL_VERDICT_UNINFORMATIVE : GEMEL_VERDICT_NOT_APPLICABLE;
-    record->how = GEMEL_EVIDENCE_NONE;
-    record->detail = any ? "no result was compared" : "the rule isn't for integer dtypes";
+static void conclude_integer(struct gemel__proof *p, gemel__inquiry *q) {
+  int any = q->record.instances > 0;
+  if (q->record.elements > 0) {
+    gemel__rule_end(p, q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_BITS, "");
+  } else {
+    gemel__rule_end(p, q, any ? GEMEL_VERDICT_UNINFORMATIVE : GEMEL_VERDICT_NOT_APPLICABLE,
+                    GEMEL_EVIDENCE_NONE,
+                    any ? "no result was compared" : "the rule isn't for integer dtypes");
   }
-  gemel__rule_emit(p, record);
 }
 
 static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
-  gemel_record record;
+  gemel__inquiry q;
   size_t swept = 0;
-  int refuted = 0;
-  gemel_status status = GEMEL_OK;
-  double started = gemel__clock();
-  gemel__rule_record(p, &record, GEMEL_TIER_INTEGER);
-  record.how = GEMEL_EVIDENCE_BITS;
-  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
-       k++) {
-    struct gemel__example *e = &p->examples[k];
-    size_t fills = fills_of(e), rounds = fills > 0 ? fills + gemel__example_rounds(e) : 0, r;
-    record.instances += (size_t)e->integral;
-    if (rounds > 0) {
-      gemel__pair_compile(&e->pair);
-    }
-    for (r = 0; r < rounds && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED; r++) {
-      gemel__random random;
-      gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, FILLS * k + r, &random);
-      status = compare_bits(p, e, GEMEL__FILL_INTEGERS, r < fills ? 0 : r - fills + 1 + k, &random,
-                            &record, error);
-    }
+  gemel__rule_begin(p, &q, GEMEL_TIER_INTEGER);
+  GEMEL__TRY(gemel__inquiry_each(&q, p->n, compare_example, p, error));
+  if (!q.refuted && sweeps_integers(p)) {
+    GEMEL__TRY(sweep(p, &q, &swept, error));
+    q.record.instances += q.refuted ? 0 : swept;
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && sweeps_integers(p)) {
-    status = sweep(p, &record, &swept, &refuted, error);
-    record.instances += swept;
+  if (!q.refuted) {
+    GEMEL__TRY(check_lengths(p, &q, error));
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
-    status = check_lengths(p, &record, error);
+  if (!q.refuted) {
+    GEMEL__TRY(check_equalities(p, &q, error));
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
-    status = check_equalities(p, &record, error);
+  if (!q.refuted) {
+    conclude_integer(p, &q);
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED && !refuted) {
-    record.seconds = gemel__clock() - started;
-    conclude_integer(p, &record);
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Compares one side with its reference, by its own bound. */
-static gemel_status hold_side(struct gemel__proof *p, const gemel__instance *side, int right,
-                              gemel_tensor *const *values, gemel__random *random,
-                              gemel_record *record, gemel__outcome *total, gemel_error *error) {
+static gemel_status hold_side(struct gemel__proof *p, gemel__inquiry *q,
+                              const gemel__instance *side, int right, gemel_tensor *const *values,
+                              gemel__random *random, gemel_error *error) {
   gemel__trial trial = {NULL, random, NULL};
   gemel__outcome outcome;
-  gemel_status status;
   double *worst = right ? &p->after : &p->before;
   memset(&outcome, 0, sizeof outcome);
-  status = gemel__check_float(side, values, &trial, &outcome, error);
-  total->compared += outcome.compared;
-  total->informative += outcome.informative;
+  gemel_status status = gemel__check_float(side, values, &trial, &outcome, error);
+  gemel__inquiry_add(q, &outcome);
   *worst = outcome.worst > *worst ? outcome.worst : *worst;
   if (status == GEMEL_OK && outcome.refuted) {
     char place[160];
     snprintf(place, sizeof place, "%s side, element %zu (%s)", right ? "right" : "left",
              outcome.element, outcome.variant);
-    record->detail = "shipped code and reference differ";
-    gemel__record_refuted(p->run, record, side, NULL, values, place, outcome.expected, outcome.got,
-                          record->seed);
+    q->record.how = GEMEL_EVIDENCE_BOUND;
+    q->record.detail = "shipped code and reference differ";
+    gemel__inquiry_refute(q, side, NULL, values, place, outcome.expected, outcome.got);
   }
   return status;
 }
 
+/* Compares both sides of example K. */
+static gemel_status hold_example(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
+  struct gemel__proof *p = user;
+  struct gemel__example *e = &p->examples[k];
+  gemel_tensor **values = NULL;
+  gemel__random random;
+  if (!e->real) {
+    return GEMEL_OK;
+  }
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_FLOAT, k, &random);
+  gemel_status status = gemel__values_draw(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
+  for (int side = 0; side < 2 && status == GEMEL_OK && !q->refuted; side++) {
+    status = hold_side(p, q, side ? &e->pair.b : &e->pair.a, side, values, &random, error);
+  }
+  gemel__values_free(&e->pair.a, values);
+  q->record.instances++;
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
 static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
-  gemel_record record;
-  gemel__outcome total;
-  gemel_status status = GEMEL_OK;
+  gemel__inquiry q;
   char detail[100];
-  double started = gemel__clock();
-  memset(&total, 0, sizeof total);
-  gemel__rule_record(p, &record, GEMEL_TIER_FLOAT);
-  record.how = GEMEL_EVIDENCE_BOUND;
-  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
-       k++) {
-    struct gemel__example *e = &p->examples[k];
-    gemel_tensor **values = NULL;
-    gemel__random random;
-    int side;
-    if (!e->real) {
-      continue;
-    }
-    gemel__run_random(p->run, p->info->name, GEMEL_TIER_FLOAT, k, &random);
-    status = gemel__values_draw(&e->pair.a, GEMEL__FILL_FULL, &random, &values, error);
-    for (side = 0; side < 2 && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
-         side++) {
-      status = hold_side(p, side ? &e->pair.b : &e->pair.a, side, values, &random, &record, &total,
-                         error);
-    }
-    gemel__values_free(&e->pair.a, values);
-    record.instances++;
-    status = status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  gemel__rule_begin(p, &q, GEMEL_TIER_FLOAT);
+  GEMEL__TRY(gemel__inquiry_each(&q, p->n, hold_example, p, error));
+  if (q.refuted) {
+    return GEMEL_OK;
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED) {
-    record.seconds = gemel__clock() - started;
-    record.elements = total.compared;
-    record.worst = p->after;
-    record.before = p->before;
-    record.verdict = total.informative > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
-    snprintf(detail, sizeof detail, "error ÷ bound: %.3g before, %.3g after", p->before, p->after);
-    record.detail = total.informative > 0 ? detail : "no result has a bound that says something";
-    record.how = total.informative > 0 ? GEMEL_EVIDENCE_BOUND : GEMEL_EVIDENCE_NONE;
-    gemel__rule_emit(p, &record);
+  q.record.elements = q.outcome.compared;
+  q.record.worst = p->after;
+  q.record.before = p->before;
+  snprintf(detail, sizeof detail, "error ÷ bound: %.3g before, %.3g after", p->before, p->after);
+  if (q.outcome.informative > 0) {
+    gemel__rule_end(p, &q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_BOUND, detail);
+  } else {
+    gemel__rule_end(p, &q, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+                    "no result has a bound that says something");
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Tier gradient ---- */
@@ -754,8 +749,8 @@ static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel
 }
 
 /* Compares the derivatives of both sides at random points, none of which is a kink. */
-static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair *pair,
-                                      gemel__random *random, gemel_record *record,
+static gemel_status compare_gradients(struct gemel__proof *p, gemel__inquiry *q,
+                                      const gemel__pair *pair, gemel__random *random,
                                       gemel_error *error) {
   gemel__pair gradient;
   gemel_tensor **values = NULL;
@@ -769,13 +764,14 @@ static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair 
   if (status == GEMEL_OK) {
     gemel__values_part(&gradient.a, pair->a.n_leaves, values);
     status = gemel__check_derivatives(&gradient.a, values, &trial, &outcome, error);
-    record->elements += gradient.a.n_leaves;
+    q->record.elements += gradient.a.n_leaves;
   }
   if (status == GEMEL_OK && outcome.refuted) {
-    record->detail = "the derivatives of both sides differ";
-    status = report_values(p, record, &gradient, &values, &by_derivative, seed, error);
+    q->record.how = GEMEL_EVIDENCE_SAMPLES;
+    q->record.detail = "the derivatives of both sides differ";
+    status = report_values(p, q, &gradient, &values, &by_derivative, seed, error);
   }
-  record->instances += status == GEMEL_OK;
+  q->record.instances += status == GEMEL_OK;
   gemel__values_free(&gradient.a, values);
   gemel__pair_clear(&gradient);
   return status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE || status == GEMEL_BAD_VALUE
@@ -783,55 +779,51 @@ static gemel_status compare_gradients(struct gemel__proof *p, const gemel__pair 
              : status;
 }
 
+static gemel_status derive_example(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
+  struct gemel__proof *p = user;
+  gemel__random random;
+  if (!p->examples[k].real || !gemel__is_float(p->examples[k].drawn.dtype)) {
+    return GEMEL_OK;
+  }
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_GRADIENT, k, &random);
+  return compare_gradients(p, q, &p->examples[k].pair, &random, error);
+}
+
 static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
-  gemel_record record;
-  gemel_status status = GEMEL_OK;
-  double started = gemel__clock();
-  gemel__rule_record(p, &record, GEMEL_TIER_GRADIENT);
-  record.how = GEMEL_EVIDENCE_SAMPLES;
-  for (size_t k = 0; k < p->n && status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED;
-       k++) {
-    gemel__random random;
-    if (p->examples[k].real && gemel__is_float(p->examples[k].drawn.dtype)) {
-      gemel__run_random(p->run, p->info->name, GEMEL_TIER_GRADIENT, k, &random);
-      status = compare_gradients(p, &p->examples[k].pair, &random, &record, error);
-    }
+  gemel__inquiry q;
+  gemel__rule_begin(p, &q, GEMEL_TIER_GRADIENT);
+  GEMEL__TRY(gemel__inquiry_each(&q, p->n, derive_example, p, error));
+  if (!q.refuted && q.record.instances > 0) {
+    gemel__rule_end(p, &q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_SAMPLES, "");
+  } else if (!q.refuted) {
+    gemel__rule_end(p, &q, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
+                    "nothing of a float dtype to differentiate");
   }
-  if (status == GEMEL_OK && record.verdict != GEMEL_VERDICT_REFUTED) {
-    record.seconds = gemel__clock() - started;
-    record.verdict = record.instances > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_NOT_APPLICABLE;
-    record.how = record.instances > 0 ? GEMEL_EVIDENCE_SAMPLES : GEMEL_EVIDENCE_NONE;
-    record.detail = record.instances > 0 ? "" : "nothing of a float dtype to differentiate";
-    gemel__rule_emit(p, &record);
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- A rule ---- */
 
 static gemel_status all_tiers(struct gemel__proof *p, gemel_error *error) {
+  static gemel_status (*const later[GEMEL_TIER_COUNT])(struct gemel__proof *, gemel_error *) = {
+      [GEMEL_TIER_INTEGER] = tier_integer,
+      [GEMEL_TIER_FLOAT] = tier_float,
+      [GEMEL_TIER_GRADIENT] = tier_gradient,
+      [GEMEL_TIER_SPECIAL] = gemel__rule_class};
   int refuted = 0;
-  gemel_status status = GEMEL_OK;
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
-    status = tier_real(p, &refuted, error);
+    GEMEL__TRY(tier_real(p, &refuted, error));
   }
-  if (status == GEMEL_OK && refuted) {
+  if (refuted) {
     emit_from(p, GEMEL_TIER_REAL + 1, GEMEL_VERDICT_NOT_RUN, "tier real refuted the rule");
     return GEMEL_OK;
   }
-  if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_INTEGER)) {
-    status = tier_integer(p, error);
+  for (int tier = GEMEL_TIER_REAL + 1; tier < GEMEL_TIER_COUNT; tier++) {
+    if (later[tier] != NULL && gemel__run_wants(p->run, (gemel_tier)tier)) {
+      GEMEL__TRY(later[tier](p, error));
+    }
   }
-  if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_FLOAT)) {
-    status = tier_float(p, error);
-  }
-  if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_GRADIENT)) {
-    status = tier_gradient(p, error);
-  }
-  if (status == GEMEL_OK && gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
-    status = gemel__rule_class(p, error);
-  }
-  return status;
+  return GEMEL_OK;
 }
 
 static void no_instance(struct gemel__proof *p) {

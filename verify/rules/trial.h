@@ -82,12 +82,14 @@ size_t gemel__proof_long_turns(const struct gemel__proof *p);
 gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__random *random,
                                     struct gemel__example *e, gemel_error *error);
 
-/* Fills in the members that all records of the rule share. */
-void gemel__rule_record(struct gemel__proof *p, gemel_record *record, gemel_tier tier);
+/* Begins a tier, with the members that all records of the rule share. */
+void gemel__rule_begin(struct gemel__proof *p, gemel__inquiry *q, gemel_tier tier);
 
-/* Emits the record of a tier that ended. It is uninformative if there are examples for this tier
- * and none has elements, and one that passed also if no example takes some arm of the rule. */
-void gemel__rule_emit(struct gemel__proof *p, gemel_record *record);
+/* Emits the record of a tier that ended, as gemel__inquiry_end. It is uninformative if there are
+ * examples for this tier and none has elements, and one that passed also if no example takes some
+ * arm of the rule. */
+void gemel__rule_end(const struct gemel__proof *p, gemel__inquiry *q, gemel_verdict verdict,
+                     gemel_evidence how, const char *detail);
 
 /* Draws an instance of the rule or pass, like gemel__rule_draw. Of WISH only max_elements counts
  * for a pass. GEMEL_DECLINED: none was found. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random instances of pooling: one geometry is drawn_pool, and each operation takes the operands of
- * it that it needs. Padding on one side and on both, strides that don't divide the image, windows
- * as large as the padded image, single elements and no images or channels come up.
+ * Random instances of pooling. An instance has a geometry (drawn_pool), the sizes of image and
+ * result and the attributes, which is drawn alike for all operations; each then adds the operands
+ * that it takes. Among the geometries are padding on one side and on both, strides that don't
+ * divide the image, windows as large as the padded image, images of one element, and batches
+ * without images or channels.
  */
 #include <string.h>
 #include "ops/pool.h"
@@ -55,7 +57,7 @@ static int64_t draw_count(gemel_sample *sample, int64_t most) {
   return gemel__sample_chance(sample, 16) ? 0 : gemel__sample_int(sample, 1, most);
 }
 
-/* Where there is room, larger images. */
+/* Draws the geometry; the images are larger if the sample allows many elements. */
 static void draw(gemel_sample *sample, drawn_pool *d) {
   int large = sample->max_elements > 1024 && gemel__sample_chance(sample, 2);
   d->axes = gemel__sample_spatial_axes(sample);
@@ -90,7 +92,7 @@ static int is_default(const drawn_pool *d, int which) {
   return same;
 }
 
-/* Lists that can be left out are, half of the time. */
+/* A list that has its default value is left out half of the time. */
 static void add_attrs(gemel_sample *sample, const drawn_pool *d) {
   static const char *const names[] = {"size", "stride", "dilation", "low", "high"};
   for (int k = 0; k <= GEMEL__POOL_HIGH; k++) {

@@ -238,13 +238,12 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
                               gemel_tensor *const *values, const gemel__trial *trial,
                               gemel_tensor **outputs, gemel__outcome *outcome, gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_status status;
-  size_t k;
-  status = gemel__execute(j->instance, variant, values, trial->random, outputs, &problem);
+  gemel_status status =
+      gemel__execute(j->instance, variant, values, trial->random, outputs, &problem);
   if (status != GEMEL_OK) {
     return gemel__judge_failure(status, variant->name, &problem, outcome, error);
   }
-  for (k = 0; k < j->n_outputs && !outcome->refuted; k++) {
+  for (size_t k = 0; k < j->n_outputs && !outcome->refuted; k++) {
     int judged = j->first[k] != NULL && must_agree(j, k, variant);
     if (outputs[k] == NULL) { /* left out */
       continue;
@@ -262,7 +261,7 @@ static gemel_status judge_run(struct judge *j, const gemel__variant *variant,
       judge_result(j, k, outputs[k], variant->name, outcome);
     }
   }
-  for (k = 0; k < j->n_outputs; k++) {
+  for (size_t k = 0; k < j->n_outputs; k++) {
     if (j->first[k] == NULL) {
       j->first[k] = outputs[k];
       outputs[k] = NULL;
@@ -293,31 +292,38 @@ static void judge_kernel(struct judge *j, const gemel__trial *trial,
   }
 }
 
+/* OUTPUTS has room for the results of the first variant and of another. */
+static gemel_status judge_each(struct judge *j, int alone, gemel_tensor *const *values,
+                               const gemel__trial *trial, gemel_tensor **outputs,
+                               gemel__outcome *outcome, gemel_error *error) {
+  const gemel__variant *variant =
+      j->instance->variants != NULL ? j->instance->variants : gemel__variants;
+  GEMEL__TRY(find_agreement(j, error));
+  if (alone && !j->agrees) {
+    return GEMEL_DECLINED;
+  }
+  j->first = outputs + j->n_outputs;
+  for (; variant->name != NULL && !outcome->refuted; variant++) {
+    if (gemel__variant_runs(j->instance, variant, trial->random)) {
+      GEMEL__TRY(judge_run(j, variant, values, trial, outputs, outcome, error));
+    }
+  }
+  return j->exhausted ? gemel__no_memory(error, "an element") : GEMEL_OK;
+}
+
 /* Runs and judges all variants. ALONE: there is no reference, so only outputs that must agree are
  * compared. */
 static gemel_status judge_variants(struct judge *j, int alone, gemel_tensor *const *values,
                                    const gemel__trial *trial, gemel__outcome *outcome,
                                    gemel_error *error) {
-  const gemel__variant *variant =
-      j->instance->variants != NULL ? j->instance->variants : gemel__variants;
   gemel_tensor **outputs = gemel__alloc_array(2 * j->n_outputs, sizeof *outputs);
-  gemel_status status = outputs != NULL ? find_agreement(j, error) : GEMEL_NO_MEMORY;
   if (outputs == NULL) {
     return gemel__no_memory(error, "results");
   }
-  if (status == GEMEL_OK && alone && !j->agrees) {
-    status = GEMEL_DECLINED;
-  }
-  j->first = outputs + j->n_outputs;
-  for (; variant->name != NULL && status == GEMEL_OK && !outcome->refuted; variant++) {
-    if (gemel__variant_runs(j->instance, variant, trial->random)) {
-      status = judge_run(j, variant, values, trial, outputs, outcome, error);
-    }
-  }
-  gemel__tensors_release(2 * j->n_outputs, outputs);
-  gemel__free(outputs, 2 * j->n_outputs * sizeof *outputs);
+  gemel_status status = judge_each(j, alone, values, trial, outputs, outcome, error);
+  gemel__tensors_free(2 * j->n_outputs, outputs);
   gemel__free(j->agree, gemel_graph_output_count(j->instance->graph));
-  return status == GEMEL_OK && j->exhausted ? gemel__no_memory(error, "an element") : status;
+  return status;
 }
 
 gemel_status gemel__check_agreement(const gemel__instance *instance, gemel_tensor *const *values,
@@ -335,6 +341,20 @@ gemel_status gemel__check_exact_agreement(const gemel__instance *instance,
   return judge_variants(&j, 1, values, trial, outcome, error);
 }
 
+static gemel_status judge_results(struct judge *j, gemel_tensor *const *values,
+                                  const gemel__trial *trial, const gemel__kernel_results *ran,
+                                  gemel__outcome *outcome, gemel_error *error) {
+  GEMEL__TRY(gemel__instance_reference(j->instance, j->domain, values, j->reference, error));
+  if (j->bound_domain != NULL) {
+    GEMEL__TRY(gemel__instance_reference(j->instance, j->bound_domain, values, j->bounds, error));
+  }
+  if (ran == NULL) {
+    return judge_variants(j, 0, values, trial, outcome, error);
+  }
+  judge_kernel(j, trial, ran, outcome);
+  return j->exhausted ? gemel__no_memory(error, "an element") : GEMEL_OK;
+}
+
 /* Evaluates the reference on the judge's domains, judges, and releases what it made. RAN: results
  * of a program's kernel, or NULL. */
 static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *values,
@@ -342,7 +362,6 @@ static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *val
                                        gemel__outcome *outcome, gemel_error *error) {
   size_t n = gemel__instance_results(j->instance);
   gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
-  gemel_status status;
   j->values = values;
   if (room == NULL) {
     return gemel__no_memory(error, "references");
@@ -350,18 +369,8 @@ static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *val
   j->n_outputs = n;
   j->reference = room;
   j->bounds = room + n;
-  status = gemel__instance_reference(j->instance, j->domain, values, j->reference, error);
-  if (status == GEMEL_OK && j->bound_domain != NULL) {
-    status = gemel__instance_reference(j->instance, j->bound_domain, values, j->bounds, error);
-  }
-  if (status == GEMEL_OK && ran != NULL) {
-    judge_kernel(j, trial, ran, outcome);
-    status = j->exhausted ? gemel__no_memory(error, "an element") : GEMEL_OK;
-  } else if (status == GEMEL_OK) {
-    status = judge_variants(j, 0, values, trial, outcome, error);
-  }
-  gemel__rtensors_clear(2 * n, room);
-  gemel__free(room, 2 * n * sizeof *room);
+  gemel_status status = judge_results(j, values, trial, ran, outcome, error);
+  gemel__rtensors_free(2 * n, room);
   return status;
 }
 
@@ -505,12 +514,11 @@ gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *c
                                 gemel_error *error) {
   gemel__bound *b = gemel__bound_new(128);
   struct judge j = {.instance = instance, .element = element_float};
-  gemel_status status;
   if (b == NULL) {
     return gemel__no_memory(error, "a domain");
   }
   j.domain = &b->domain;
-  status = judge_instance(&j, values, trial, outcome, error);
+  gemel_status status = judge_instance(&j, values, trial, outcome, error);
   gemel__bound_free(b);
   return status;
 }
@@ -615,7 +623,6 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
   struct judge j = {.instance = instance, .element = element_special};
   uint32_t node = gemel_graph_output(instance->graph, 0).node;
   const struct gemel__row *row = gemel__node_op(instance->graph, node)->row;
-  gemel_status status;
   if (s == NULL || o == NULL) {
     gemel__special_free(s);
     gemel__ordered_free(o);
@@ -627,7 +634,7 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
   j.exact = row != NULL &&
             gemel__twin_of(gemel__node_at(instance->graph, node)->op)->arithmetic == GEMEL__EXACT;
   j.domain = &s->domain;
-  status = judge_instance(&j, values, trial, outcome, error);
+  gemel_status status = judge_instance(&j, values, trial, outcome, error);
   gemel__special_free(s);
   gemel__ordered_free(o);
   return status;

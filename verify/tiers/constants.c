@@ -55,10 +55,7 @@ static gemel_status evaluate(const gemel__instance *instance, gemel_tensor *cons
   } else {
     gemel__no_memory(error, "a reference");
   }
-  if (outputs != NULL) {
-    gemel__rtensors_clear(n, outputs);
-  }
-  gemel__free(outputs, n * sizeof *outputs);
+  gemel__rtensors_free(n, outputs);
   gemel__special_free(s);
   return status;
 }
@@ -70,17 +67,14 @@ int gemel__reference_refuses(const gemel__instance *instance, gemel_tensor *cons
 gemel_status gemel__instance_constants(const gemel__instance *instance, double *constants,
                                        size_t room, size_t *n, gemel_error *error) {
   struct listener l = {{hear_node, hear_number}, constants, room, n};
+  gemel_error problem = {GEMEL_OK, 0, 0, ""};
   gemel__random random;
   gemel_tensor **values;
   gemel__random_seed(&random, 1);
-  gemel_status status = gemel__values_draw(instance, GEMEL__FILL_INTEGERS, &random, &values, error);
-  if (status == GEMEL_OK) {
-    gemel_error problem = {GEMEL_OK, 0, 0, ""};
-    status = evaluate(instance, values, &l.observer, &problem);
-    status = status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a reference") : GEMEL_OK;
-    gemel__values_free(instance, values);
-  }
-  return status;
+  GEMEL__TRY(gemel__values_draw(instance, GEMEL__FILL_INTEGERS, &random, &values, error));
+  gemel_status status = evaluate(instance, values, &l.observer, &problem);
+  gemel__values_free(instance, values);
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a reference") : GEMEL_OK;
 }
 
 /* A random number at C or one more or less; if not INTEGRAL, also nearer to C. */

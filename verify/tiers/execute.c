@@ -375,7 +375,6 @@ static gemel_status make_states(struct session *s, gemel_tensor *const *values,
 static gemel_status open_session(struct session *s, gemel_tensor *const *values,
                                  gemel_error *error) {
   gemel_error problem = {GEMEL_OK, 0, 0, ""};
-  gemel_status status;
   s->states = gemel__alloc_array(s->n_in, sizeof *s->states);
   s->outputs = gemel__alloc_array(2 * s->n_out, sizeof *s->outputs);
   s->all_inputs = gemel__alloc_array(s->n_calls * s->n_in, sizeof *s->all_inputs);
@@ -384,16 +383,14 @@ static gemel_status open_session(struct session *s, gemel_tensor *const *values,
   }
   s->inputs = s->all_inputs;
   s->guarded = s->outputs + s->n_out;
-  status = make_states(s, values, error);
-  if (status == GEMEL_OK) {
-    s->function = ready(s->instance, s->variant);
-    s->borrowed = s->function != NULL;
-    s->function = s->borrowed ? s->function : compile(s, &problem);
-  }
-  if (status == GEMEL_OK && s->function == NULL && error != NULL) {
+  GEMEL__TRY(make_states(s, values, error));
+  s->function = ready(s->instance, s->variant);
+  s->borrowed = s->function != NULL;
+  s->function = s->borrowed ? s->function : compile(s, &problem);
+  if (s->function == NULL && error != NULL) {
     *error = problem;
   }
-  return status == GEMEL_OK && s->function == NULL ? problem.status : status;
+  return s->function == NULL ? problem.status : GEMEL_OK;
 }
 
 static void close_session(struct session *s) {
@@ -405,10 +402,9 @@ static void close_session(struct session *s) {
   }
   gemel_tensor_unref(s->held);
   gemel_tensor_unref(s->as_it_was);
-  gemel__tensors_release(s->all_inputs != NULL ? s->n_calls * s->n_in : 0, s->all_inputs);
   gemel__free(s->states, s->n_in * sizeof *s->states);
   gemel__free(s->outputs, 2 * s->n_out * sizeof *s->outputs);
-  gemel__free(s->all_inputs, s->n_calls * s->n_in * sizeof *s->all_inputs);
+  gemel__tensors_free(s->n_calls * s->n_in, s->all_inputs);
 }
 
 /* ---- One call ---- */
@@ -530,8 +526,7 @@ static gemel_status check_untouched(const struct session *s, gemel_tensor *const
 
 /* Moves the results of one call, updates included, to RESULTS. */
 static gemel_status take_results(struct session *s, gemel_tensor **results, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0, next = 0; k < s->n_out && status == GEMEL_OK; k++) {
+  for (size_t k = 0, next = 0; k < s->n_out; k++) {
     long state = updated(s, k);
     if (state < 0) {
       results[k] = s->outputs[next];
@@ -540,10 +535,10 @@ static gemel_status take_results(struct session *s, gemel_tensor **results, geme
       gemel_tensor *value = gemel_shared_get(s->states[state]);
       results[k] = gemel_tensor_transfer(value, gemel_host(), error);
       gemel_tensor_unref(value);
-      status = results[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+      GEMEL__TRY(results[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY);
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Overwrites the inputs of earlier calls, so that a function that still reads them gives wrong
@@ -559,25 +554,22 @@ static void spoil_inputs(struct session *s) {
   s->inputs += s->n_in;
 }
 
+static gemel_status call_and_check(struct session *s, gemel_tensor *const *values,
+                                   gemel_tensor **results, gemel_error *error) {
+  if (s->variant->overlaps) {
+    GEMEL__TRY(overlap_some(s, values, error));
+  }
+  GEMEL__TRY(give_inputs(s, values, error));
+  GEMEL__TRY(give_outputs(s, error));
+  GEMEL__TRY(gemel_call(s->function, gemel_function_input_count(s->function), s->inputs,
+                        gemel_function_output_count(s->function), s->outputs, error));
+  GEMEL__TRY(check_untouched(s, values, error));
+  return take_results(s, results, error);
+}
+
 static gemel_status call_once(struct session *s, gemel_tensor *const *values,
                               gemel_tensor **results, gemel_error *error) {
-  gemel_status status = s->variant->overlaps ? overlap_some(s, values, error) : GEMEL_OK;
-  if (status == GEMEL_OK) {
-    status = give_inputs(s, values, error);
-  }
-  if (status == GEMEL_OK) {
-    status = give_outputs(s, error);
-  }
-  if (status == GEMEL_OK) {
-    status = gemel_call(s->function, gemel_function_input_count(s->function), s->inputs,
-                        gemel_function_output_count(s->function), s->outputs, error);
-  }
-  if (status == GEMEL_OK) {
-    status = check_untouched(s, values, error);
-  }
-  if (status == GEMEL_OK) {
-    status = take_results(s, results, error);
-  }
+  gemel_status status = call_and_check(s, values, results, error);
   gemel__tensors_release(s->n_out, s->outputs);
   spoil_inputs(s);
   memset(s->guarded, 0, s->n_out * sizeof *s->guarded);
@@ -637,12 +629,12 @@ static gemel_status take_some(gemel_graph *part, const gemel_graph *from, gemel_
     in[k] =
         gemel__input_like(part, gemel_graph_input_name(from, k), gemel_value_type(input), input);
   }
-  gemel_status status = gemel__graph_inline(part, from, in, out, error);
-  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__graph_inline(part, from, in, out, error));
+  for (size_t k = 0; k < n; k++) {
     taken[k] = k == first || (k != other && gemel__random_chance(random, 1, 2));
-    status = taken[k] ? gemel_output(out[k], gemel_graph_output_name(from, k)) : GEMEL_OK;
+    GEMEL__TRY(taken[k] ? gemel_output(out[k], gemel_graph_output_name(from, k)) : GEMEL_OK);
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Runs INSTANCE as VARIANT for some of its results; the others are NULL. */
@@ -654,12 +646,12 @@ static gemel_status execute_some(const gemel__instance *instance, const gemel__v
   gemel__instance part = *instance;
   gemel_value *room = gemel__alloc_array(n_in + n, sizeof *room);
   unsigned char *taken = gemel__alloc_array(n, 1);
-  gemel_status status;
   part.compiled = part.compiled_plain = NULL;
   part.graph = gemel_graph_new(gemel_graph_context(instance->graph), error);
-  status = part.graph == NULL || room == NULL || taken == NULL
-               ? gemel__no_memory(error, "a part of a graph")
-               : take_some(part.graph, instance->graph, random, room, room + n_in, taken, error);
+  gemel_status status =
+      part.graph == NULL || room == NULL || taken == NULL
+          ? gemel__no_memory(error, "a part of a graph")
+          : take_some(part.graph, instance->graph, random, room, room + n_in, taken, error);
   status = status ? status : execute(&part, variant, values, random, outputs, error);
   size_t at = status == GEMEL_OK ? gemel_graph_output_count(part.graph) : 0;
   for (size_t k = n; k-- > 0 && status == GEMEL_OK;) {
@@ -683,11 +675,9 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
   if (!variant->in_views || instance->calls > 0) {
     return execute(instance, variant, values, random, outputs, error);
   }
-  gemel_status status = gemel__instance_in_views(&viewed, instance, values, random, &stored, error);
-  if (status == GEMEL_OK) {
-    status = execute(&viewed, variant, stored, random, outputs, error);
-    gemel__values_free(&viewed, stored);
-    gemel__instance_clear(&viewed);
-  }
+  GEMEL__TRY(gemel__instance_in_views(&viewed, instance, values, random, &stored, error));
+  gemel_status status = execute(&viewed, variant, stored, random, outputs, error);
+  gemel__values_free(&viewed, stored);
+  gemel__instance_clear(&viewed);
   return status;
 }

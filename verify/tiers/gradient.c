@@ -15,6 +15,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "base/status.h"
 #include "domains/bound.h"
 #include "domains/dual.h"
 #include "domains/ordered.h"
@@ -45,13 +46,6 @@ static int moves(const struct derivative *v, size_t k) {
 
 /* ---- The forward graph ---- */
 
-static gemel_status graph_status(const gemel_graph *graph, gemel_error *error) {
-  if (error != NULL && gemel_graph_error(graph)->status != GEMEL_OK) {
-    *error = *gemel_graph_error(graph);
-  }
-  return gemel_graph_error(graph)->status;
-}
-
 /* "tangent_K", or in a derivative's derivative "tangent2_K" and so on. */
 static void name_tangent(const gemel_graph *g, size_t k, char *label, size_t bytes) {
   int taken = 1;
@@ -74,7 +68,6 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
   gemel_graph *g = v->forward;
   char label[40];
   size_t k, n_wrt = 0, n_y = 0;
-  gemel_status status;
   for (k = 0; k < v->n_x; k++) {
     gemel_value input = gemel_graph_input(v->instance->graph, k);
     x[k] = gemel__input_like(g, gemel_graph_input_name(v->instance->graph, k),
@@ -87,24 +80,20 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
       t[n_wrt++] = gemel_input(g, label, gemel_value_type(x[k]));
     }
   }
-  status = graph_status(g, error);
-  if (status == GEMEL_OK) {
-    status = gemel__graph_inline(g, v->instance->graph, x, y, error);
-  }
-  for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__graph_status(g, error));
+  GEMEL__TRY(gemel__graph_inline(g, v->instance->graph, x, y, error));
+  for (k = 0; k < v->n_out; k++) {
     if (gemel__partial_takes_output(v->part, k) &&
         gemel__is_float(gemel_type_dtype(gemel_graph_context(g), gemel_value_type(y[k])))) {
       y[n_y++] = y[k];
     }
   }
-  if (status == GEMEL_OK) {
-    status = gemel_jvp(n_y, y, n_wrt, wrt, t, result, error);
-  }
-  for (k = 0; k < n_y && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel_jvp(n_y, y, n_wrt, wrt, t, result, error));
+  for (k = 0; k < n_y; k++) {
     snprintf(label, sizeof label, "dy%zu", k);
-    status = gemel_output(result[k], label);
+    GEMEL__TRY(gemel_output(result[k], label));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel_status make_forward(struct derivative *v, gemel_error *error) {
@@ -129,17 +118,14 @@ gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__inst
 gemel_status gemel__instance_forward_part(gemel__instance *forward, const gemel__instance *instance,
                                           gemel__partial part, gemel_error *error) {
   struct derivative v;
-  gemel_status status;
   memset(&v, 0, sizeof v);
   v.part = part;
   memset(forward, 0, sizeof *forward);
   v.instance = instance;
   v.n_x = instance->n_leaves;
   v.n_out = gemel_graph_output_count(instance->graph);
-  status = make_forward(&v, error);
-  if (status == GEMEL_OK) {
-    status = gemel__instance_of_graph(forward, v.forward, NULL, error);
-  }
+  gemel_status status = make_forward(&v, error);
+  status = status ? status : gemel__instance_of_graph(forward, v.forward, NULL, error);
   gemel_graph_unref(v.forward);
   return status;
 }
@@ -202,50 +188,50 @@ static void add_inner_product(gemel__domain *d, void *accumulator, void *scratch
 static gemel_status inner_products(gemel__domain *d, size_t n, const gemel__rtensor *a,
                                    const gemel__rtensor *b, gemel__rtensor *output,
                                    gemel_error *error) {
-  gemel_status status = gemel__rtensor_init(output, d, GEMEL_F64, 0, NULL, error);
+  GEMEL__TRY(gemel__rtensor_init(output, d, GEMEL_F64, 0, NULL, error));
   void *scratch = gemel__elements_new(d, 1);
-  size_t k;
-  if (status != GEMEL_OK || scratch == NULL) {
-    gemel__elements_free(d, scratch, 1);
-    return status != GEMEL_OK ? status : gemel__no_memory(error, "an inner product");
+  if (scratch == NULL) {
+    return gemel__no_memory(error, "an inner product");
   }
-  for (k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++) {
     add_inner_product(d, gemel__rtensor_at(output, 0), scratch, &a[k], &b[k]);
   }
   gemel__elements_free(d, scratch, 1);
   return GEMEL_OK;
 }
 
+/* COTANGENTS and BORROWED have room for the results of one graph and the inputs of the other. */
+static gemel_status evaluate_graphs(const struct derivative *v, gemel__domain *d,
+                                    const gemel__rtensor *inputs, gemel__rtensor *outputs,
+                                    gemel__rtensor *cotangents, gemel__rtensor *borrowed,
+                                    gemel_error *error) {
+  const gemel__rtensor *u = inputs + v->n_x, *t = u + v->n_u;
+  /* x then t, without u in between; the elements stay the caller's */
+  memcpy(borrowed, inputs, v->n_x * sizeof *borrowed);
+  memcpy(borrowed + v->n_x, t, v->n_t * sizeof *borrowed);
+  if (!v->one_way) {
+    GEMEL__TRY(
+        gemel__reference_graph(v->reverse.graph, d, inputs, cotangents, v->lookup, NULL, error));
+  }
+  if (v->forward != NULL) {
+    GEMEL__TRY(
+        gemel__reference_graph(v->forward, d, borrowed, outputs + 1, v->lookup, NULL, error));
+  }
+  return v->one_way ? inner_products(d, v->n_u, outputs + 1, u, &outputs[0], error)
+                    : inner_products(d, v->n_t, cotangents, t, &outputs[0], error);
+}
+
 static gemel_status evaluate_built(const gemel__model_side *side, gemel__domain *d,
                                    const gemel__rtensor *inputs, gemel__rtensor *outputs,
                                    gemel_error *error) {
   const struct derivative *v = side->data;
-  size_t n_forward = v->n_x + v->n_t, k;
+  size_t n_forward = v->n_x + v->n_t;
   gemel__rtensor *cotangents = gemel__alloc_array(v->n_t, sizeof *cotangents);
   gemel__rtensor *borrowed = gemel__alloc_array(n_forward, sizeof *borrowed);
-  gemel_status status = GEMEL_NO_MEMORY;
-  if (cotangents != NULL && borrowed != NULL) {
-    /* x then t, without u in between; the elements stay the caller's */
-    memcpy(borrowed, inputs, v->n_x * sizeof *borrowed);
-    memcpy(borrowed + v->n_x, inputs + v->n_x + v->n_u, v->n_t * sizeof *borrowed);
-    status = v->one_way ? GEMEL_OK
-                        : gemel__reference_graph(v->reverse.graph, d, inputs, cotangents, v->lookup,
-                                                 NULL, error);
-  } else {
-    gemel__no_memory(error, "a derivative");
-  }
-  if (status == GEMEL_OK && v->forward != NULL) {
-    status = gemel__reference_graph(v->forward, d, borrowed, outputs + 1, v->lookup, NULL, error);
-  }
-  if (status == GEMEL_OK && v->one_way) {
-    status = inner_products(d, v->n_u, outputs + 1, inputs + v->n_x, &outputs[0], error);
-  } else if (status == GEMEL_OK) {
-    status = inner_products(d, v->n_t, cotangents, inputs + v->n_x + v->n_u, &outputs[0], error);
-  }
-  for (k = 0; k < v->n_t && cotangents != NULL; k++) {
-    gemel__rtensor_clear(&cotangents[k]);
-  }
-  gemel__free(cotangents, v->n_t * sizeof *cotangents);
+  gemel_status status = cotangents == NULL || borrowed == NULL
+                            ? gemel__no_memory(error, "a derivative")
+                            : evaluate_graphs(v, d, inputs, outputs, cotangents, borrowed, error);
+  gemel__rtensors_free(v->n_t, cotangents);
   gemel__free(borrowed, n_forward * sizeof *borrowed);
   return status;
 }
@@ -256,29 +242,27 @@ static gemel_status dual_input(gemel__domain *dual, const gemel__rtensor *x,
                                const gemel__rtensor *t, gemel__rtensor *result,
                                gemel_error *error) {
   gemel__domain *base = gemel__dual_base(dual);
-  size_t i;
-  gemel_status status = gemel__rtensor_init(result, dual, x->dtype, x->rank, x->shape, error);
-  for (i = 0; i < x->count && status == GEMEL_OK; i++) {
+  GEMEL__TRY(gemel__rtensor_init(result, dual, x->dtype, x->rank, x->shape, error));
+  for (size_t i = 0; i < x->count; i++) {
     void *e = gemel__rtensor_at(result, i);
     base->set(base, gemel__dual_value(dual, e), gemel__rtensor_at(x, i));
     if (t != NULL) {
       base->set(base, gemel__dual_tangent(dual, e), gemel__rtensor_at(t, i));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* OUTPUT = the tangents of Y, in the base domain. */
 static gemel_status take_tangents(gemel__domain *dual, const gemel__rtensor *y,
                                   gemel__rtensor *tangents, gemel_error *error) {
   gemel__domain *base = gemel__dual_base(dual);
-  size_t i;
-  gemel_status status = gemel__rtensor_init(tangents, base, y->dtype, y->rank, y->shape, error);
-  for (i = 0; i < y->count && status == GEMEL_OK; i++) {
+  GEMEL__TRY(gemel__rtensor_init(tangents, base, y->dtype, y->rank, y->shape, error));
+  for (size_t i = 0; i < y->count; i++) {
     base->set(base, gemel__rtensor_at(tangents, i),
               gemel__dual_tangent_of(dual, gemel__rtensor_at(y, i)));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Makes the COUNT tensors RESULTS undefined if some tangent of Y has no value. */
@@ -318,27 +302,20 @@ static gemel_status evaluate_dual(const struct derivative *v, gemel__domain *dua
                                   gemel__rtensor *y, gemel__rtensor *tangents,
                                   gemel__rtensor *product, gemel_error *error) {
   size_t k, t = v->n_x + v->n_u, n = 0;
-  gemel_status status = GEMEL_OK;
-  for (k = 0; k < v->n_x && status == GEMEL_OK; k++) {
+  for (k = 0; k < v->n_x; k++) {
     int f = moves(v, k);
-    status = dual_input(dual, &inputs[k], f ? &inputs[t] : NULL, &x[k], error);
+    GEMEL__TRY(dual_input(dual, &inputs[k], f ? &inputs[t] : NULL, &x[k], error));
     t += (size_t)f;
   }
-  if (status == GEMEL_OK) {
-    status = gemel__reference_graph(v->instance->graph, dual, x, y, NULL, NULL, error);
-  }
-  for (k = 0; k < v->n_out && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__reference_graph(v->instance->graph, dual, x, y, NULL, NULL, error));
+  for (k = 0; k < v->n_out; k++) {
     if (gemel__is_float(y[k].dtype) && gemel__partial_takes_output(v->part, k)) {
-      status = take_tangents(dual, &y[k], &tangents[n++], error);
+      GEMEL__TRY(take_tangents(dual, &y[k], &tangents[n++], error));
     }
   }
-  if (status == GEMEL_OK) {
-    status = inner_products(gemel__dual_base(dual), n, tangents, inputs + v->n_x, product, error);
-  }
-  if (status == GEMEL_OK) {
-    spoil_by_others(v, dual, y, n, tangents, product);
-  }
-  return status;
+  GEMEL__TRY(inner_products(gemel__dual_base(dual), n, tangents, inputs + v->n_x, product, error));
+  spoil_by_others(v, dual, y, n, tangents, product);
+  return GEMEL_OK;
 }
 
 static gemel_status evaluate_right(const gemel__model_side *side, gemel__domain *d,
@@ -356,10 +333,7 @@ static gemel_status evaluate_right(const gemel__model_side *side, gemel__domain 
     gemel__rtensor *tangents = v->forward != NULL ? outputs + 1 : room + v->n_x + v->n_out;
     status = evaluate_dual(v, dual, inputs, room, room + v->n_x, tangents, &outputs[0], error);
   }
-  if (room != NULL) {
-    gemel__rtensors_clear(n, room);
-  }
-  gemel__free(room, n * sizeof *room);
+  gemel__rtensors_free(n, room);
   gemel__dual_free(dual);
   return status;
 }
@@ -475,10 +449,8 @@ static int is_short(double x, gemel_dtype dtype) {
 static gemel_status rounded_constant(gemel__rcall *call) {
   gemel__domain *d = call->domain;
   gemel__bound *b = (gemel__bound *)d;
-  gemel_status status = gemel__twin_constant.reference(call);
-  for (size_t i = 0;
-       status == GEMEL_OK && gemel__is_float(call->outputs[0].dtype) && i < call->outputs[0].count;
-       i++) {
+  GEMEL__TRY(gemel__twin_constant.reference(call));
+  for (size_t i = 0; gemel__is_float(call->outputs[0].dtype) && i < call->outputs[0].count; i++) {
     double x = gemel__bound_value(d, gemel__rtensor_at(&call->outputs[0], i));
     if (!is_short(x, call->outputs[0].dtype)) {
       b->in_f64 = 0;
@@ -486,7 +458,7 @@ static gemel_status rounded_constant(gemel__rcall *call) {
       b->in_f64 = 1;
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 static gemel__reference rounded_lookup(void *user, uint32_t op) {
@@ -526,6 +498,20 @@ static int within_bound(gemel__domain *b, const void *built, gemel__domain *o, c
   return low <= value + radius && high >= value - radius;
 }
 
+/* Evaluates both sides at one point, in B and in O. ROOM: inputs of both, then their results. */
+static gemel_status evaluate_rounded(const struct derivative *v, gemel_tensor *const *values,
+                                     gemel__bound *b, gemel__ordered *o, gemel__rtensor *room,
+                                     gemel_error *error) {
+  size_t n_in = v->leaves.n_leaves;
+  gemel__rtensor *built = room + 2 * n_in, *right = built + n_compared(v);
+  gemel__model_side side = {NULL, v};
+  b->in_f64 = 1;
+  GEMEL__TRY(gemel__rtensors_read(n_in, room, &b->domain, values, error));
+  GEMEL__TRY(gemel__rtensors_read(n_in, room + n_in, &o->domain, values, error));
+  GEMEL__TRY(evaluate_built(&side, &b->domain, room, built, error));
+  return evaluate_right(&side, &o->domain, room + n_in, right, error);
+}
+
 /* Compares at one point: 1 if all is within bounds. WITNESS (may be NULL): the answer that was
  * refuted there; its element must be comparable. */
 static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
@@ -536,24 +522,10 @@ static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
   gemel__ordered *o = gemel__ordered_new(512);
   gemel__rtensor *room = gemel__alloc_array(2 * (n_in + n_out), sizeof *room);
   gemel__rtensor *built = room + 2 * n_in, *right = built + n_out;
-  gemel__model_side side = {NULL, v};
   double share = tight_share(v);
   int within = 1;
-  *status =
-      b == NULL || o == NULL || room == NULL ? gemel__no_memory(error, "a derivative") : GEMEL_OK;
-  if (*status == GEMEL_OK) {
-    b->in_f64 = 1;
-    *status = gemel__rtensors_read(n_in, room, &b->domain, values, error);
-  }
-  if (*status == GEMEL_OK) {
-    *status = gemel__rtensors_read(n_in, room + n_in, &o->domain, values, error);
-  }
-  if (*status == GEMEL_OK) {
-    *status = evaluate_built(&side, &b->domain, room, built, error);
-  }
-  if (*status == GEMEL_OK) {
-    *status = evaluate_right(&side, &o->domain, room + n_in, right, error);
-  }
+  *status = b == NULL || o == NULL || room == NULL ? gemel__no_memory(error, "a derivative")
+                                                   : evaluate_rounded(v, values, b, o, room, error);
   for (k = 0; k < n_out && *status == GEMEL_OK; k++) {
     for (i = 0; i < built[k].count && i < right[k].count; i++) {
       int must = witness != NULL && witness->output == k && witness->element == i;
@@ -561,10 +533,7 @@ static int rounded_at(const struct derivative *v, gemel_tensor *const *values,
                              gemel__rtensor_at(&right[k], i), must, share, compared, tight);
     }
   }
-  if (room != NULL) {
-    gemel__rtensors_clear(2 * (n_in + n_out), room);
-  }
-  gemel__free(room, 2 * (n_in + n_out) * sizeof *room);
+  gemel__rtensors_free(2 * (n_in + n_out), room);
   gemel__ordered_free(o);
   gemel__bound_free(b);
   return within;
@@ -635,45 +604,48 @@ static void say_part(gemel__partial part, gemel__answer *answer) {
   }
 }
 
+/* Asks Q, whose points, trials and seed are set, about the derivative V. */
+static gemel_status decide(struct derivative *v, gemel__question *q, int rounded,
+                           gemel__answer *answer, gemel_error *error) {
+  gemel__model_side left = {evaluate_built, v}, right = {evaluate_right, v};
+  double constants[16];
+  GEMEL__TRY(make_graphs(v, error));
+  q->leaves = &v->leaves;
+  q->left = &left;
+  q->right = &right;
+  q->n_outputs = n_compared(v);
+  q->zeros_count = 1;
+  q->compare_domain = GEMEL__LEFT_DEFINED;
+  q->keep_sites = 1;
+  gemel__constants(v->reverse.graph, constants, 16, &q->n_constants);
+  if (rounded) {
+    GEMEL__TRY(gemel__instance_constants(v->instance, constants, 16, &q->n_constants, error));
+  }
+  q->constants = constants;
+  GEMEL__TRY(gemel__decide(q, answer, error));
+  if (rounded && answer->verdict == GEMEL_VERDICT_REFUTED) {
+    GEMEL__TRY(forgive_rounding(v, q, answer, error));
+  }
+  /* the witness starts with the instance's inputs; directions follow */
+  say_part(v->part, answer);
+  return GEMEL_OK;
+}
+
 gemel_status gemel__decide_gradient_part(const gemel__instance *instance, gemel__partial part,
                                          uint64_t seed, size_t points, size_t trials, int rounded,
                                          gemel__answer *answer, gemel_error *error) {
   struct derivative v;
-  gemel__model_side left = {evaluate_built, &v}, right = {evaluate_right, &v};
   gemel__question q;
-  double constants[16];
-  gemel_status status;
   memset(&v, 0, sizeof v);
   memset(&q, 0, sizeof q);
   memset(answer, 0, sizeof *answer);
   answer->how = GEMEL_EVIDENCE_NONE;
   v.instance = instance;
   v.part = part;
-  status = make_graphs(&v, error);
-  if (status == GEMEL_OK) {
-    q.leaves = &v.leaves;
-    q.left = &left;
-    q.right = &right;
-    q.n_outputs = n_compared(&v);
-    q.zeros_count = 1;
-    q.compare_domain = GEMEL__LEFT_DEFINED;
-    q.keep_sites = 1;
-    q.points = points;
-    q.trials = trials;
-    q.seed = seed;
-    gemel__constants(v.reverse.graph, constants, 16, &q.n_constants);
-    status = rounded ? gemel__instance_constants(instance, constants, 16, &q.n_constants, error)
-                     : GEMEL_OK;
-    q.constants = constants;
-    status = status ? status : gemel__decide(&q, answer, error);
-    if (status == GEMEL_OK && rounded && answer->verdict == GEMEL_VERDICT_REFUTED) {
-      status = forgive_rounding(&v, &q, answer, error);
-    }
-    /* the witness starts with the instance's inputs; directions follow */
-  }
-  if (status == GEMEL_OK) {
-    say_part(part, answer);
-  }
+  q.points = points;
+  q.trials = trials;
+  q.seed = seed;
+  gemel_status status = decide(&v, &q, rounded, answer, error);
   clear_derivative(&v);
   return status;
 }

@@ -12,9 +12,8 @@ static gemel_status evaluate_both(const gemel__instance *a, const gemel__instanc
                                   gemel_tensor *const *values, gemel__ordered *o,
                                   gemel__rtensor *room, gemel_error *error) {
   size_t n = gemel_graph_output_count(a->graph);
-  gemel_status status = gemel__instance_reference(a, &o->domain, values, room, error);
-  return status == GEMEL_OK ? gemel__instance_reference(b, &o->domain, values, room + n, error)
-                            : status;
+  GEMEL__TRY(gemel__instance_reference(a, &o->domain, values, room, error));
+  return gemel__instance_reference(b, &o->domain, values, room + n, error);
 }
 
 /* Puts the first of N results that certainly differ into OUTCOME. Returns 1 if more digits may show

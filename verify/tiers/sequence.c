@@ -46,11 +46,11 @@ static void add_states(const struct sequence *s, gemel_graph *graph) {
 static gemel_status build_use(const struct sequence *s, gemel_graph *graph, gemel_error *error) {
   const gemel_graph *base = s->instance->graph;
   gemel_value *out = s->inner + s->n;
-  gemel_status status = gemel__graph_inline(graph, base, s->inner, out, error);
-  for (size_t k = 0; k < s->n_out && status == GEMEL_OK; k++) {
+  GEMEL__TRY(gemel__graph_inline(graph, base, s->inner, out, error));
+  for (size_t k = 0; k < s->n_out; k++) {
     gemel_output(out[k], gemel_graph_output_name(base, k));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Adds the update of state K: a new value if `replace` holds, else the old one. `replace` is an
@@ -142,18 +142,18 @@ static gemel_status scalar(gemel_dtype dtype, int64_t value, gemel_tensor **made
 }
 
 static gemel_status make_values(struct sequence *s, gemel_error *error) {
-  gemel_status status = scalar(GEMEL_BOOL, 1, &s->given[0], error);
-  for (size_t k = 0; k < s->n && status == GEMEL_OK; k++) {
+  GEMEL__TRY(scalar(GEMEL_BOOL, 1, &s->given[0], error));
+  for (size_t k = 0; k < s->n; k++) {
     s->others[k] = backwards(s->values[k], error);
     s->variables[k] = s->others[k] != NULL ? gemel_shared_new(s->others[k], error) : NULL;
-    status = s->variables[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+    GEMEL__TRY(s->variables[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY);
     s->probed = s->instance->leaves[k].count > 0 ? k : s->probed;
   }
-  if (status == GEMEL_OK && s->probed < s->n) {
+  if (s->probed < s->n) {
     int64_t behind = (int64_t)s->instance->leaves[s->probed].count;
-    status = scalar(GEMEL_I64, behind, &s->given[s->n + 1], error);
+    GEMEL__TRY(scalar(GEMEL_I64, behind, &s->given[s->n + 1], error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- Calls ---- */
@@ -170,8 +170,7 @@ static gemel_status keep(const struct sequence *s, gemel_error *error) {
   gemel_tensor **outputs = gemel__alloc_array(s->n_out, sizeof *outputs);
   gemel_status status =
       outputs != NULL ? call(s->use, NULL, outputs, error) : gemel__no_memory(error, "results");
-  gemel__tensors_release(outputs != NULL ? s->n_out : 0, outputs);
-  gemel__free(outputs, s->n_out * sizeof *outputs);
+  gemel__tensors_free(s->n_out, outputs);
   return gemel__is_no_point(status) ? GEMEL_OK : status;
 }
 
@@ -192,11 +191,10 @@ static gemel_status change(struct sequence *s, enum what what, gemel_tensor *con
 }
 
 static gemel_status set(const struct sequence *s, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
-  for (size_t k = 0; k < s->n && status == GEMEL_OK; k++) {
-    status = gemel_shared_set(s->variables[k], s->values[k], error);
+  for (size_t k = 0; k < s->n; k++) {
+    GEMEL__TRY(gemel_shared_set(s->variables[k], s->values[k], error));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Calls `use` again: it must give the bits of OUTPUTS. */
@@ -211,27 +209,25 @@ static gemel_status use_again(const struct sequence *s, gemel_tensor *const *out
                  : gemel__fail(error, GEMEL_INTERNAL,
                                "output %zu is another one after gemel_shared_set", k);
   }
-  gemel__tensors_release(again != NULL ? s->n_out : 0, again);
-  gemel__free(again, s->n_out * sizeof *again);
+  gemel__tensors_free(s->n_out, again);
   return status;
 }
 
 /* Each call of `use` that is judged comes after one with other values. */
 static gemel_status run(struct sequence *s, gemel_tensor **outputs, gemel_error *error) {
-  gemel_status status = keep(s, error);
-  status = status ? status : change(s, CHANGE, s->values, error);
-  if (status == GEMEL_OK && s->probed < s->n) {
-    status = change(s, FAIL, s->others, error);
+  GEMEL__TRY(keep(s, error));
+  GEMEL__TRY(change(s, CHANGE, s->values, error));
+  if (s->probed < s->n) {
+    GEMEL__TRY(change(s, FAIL, s->others, error));
   }
-  status = status ? status : call(s->use, NULL, outputs, error);
-  status = status ? status : change(s, CHANGE, s->others, error);
-  status = status ? status : keep(s, error);
-  status = status ? status : set(s, error);
-  return status ? status : use_again(s, outputs, error);
+  GEMEL__TRY(call(s->use, NULL, outputs, error));
+  GEMEL__TRY(change(s, CHANGE, s->others, error));
+  GEMEL__TRY(keep(s, error));
+  GEMEL__TRY(set(s, error));
+  return use_again(s, outputs, error);
 }
 
 static gemel_status begin(struct sequence *s, gemel_error *error) {
-  gemel_status status = GEMEL_OK;
   s->others = gemel__alloc_array(s->n, sizeof *s->others);
   s->given = gemel__alloc_array(s->n + 2, sizeof *s->given);
   s->inner = gemel__alloc_array(s->n + s->n_out, sizeof *s->inner);
@@ -239,10 +235,10 @@ static gemel_status begin(struct sequence *s, gemel_error *error) {
   if (s->others == NULL || s->given == NULL || s->inner == NULL || s->variables == NULL) {
     return gemel__no_memory(error, "a sequence of calls");
   }
-  status = make_values(s, error);
-  status = status ? status : make(s, USE, &s->use, error);
-  status = status ? status : make(s, CHANGE, &s->change, error);
-  return status == GEMEL_OK && s->probed < s->n ? make(s, FAIL, &s->fail, error) : status;
+  GEMEL__TRY(make_values(s, error));
+  GEMEL__TRY(make(s, USE, &s->use, error));
+  GEMEL__TRY(make(s, CHANGE, &s->change, error));
+  return s->probed < s->n ? make(s, FAIL, &s->fail, error) : GEMEL_OK;
 }
 
 static void end(struct sequence *s) {
@@ -252,10 +248,8 @@ static void end(struct sequence *s) {
   for (size_t k = 0; k < s->n && s->variables != NULL; k++) {
     gemel_shared_unref(s->variables[k]);
   }
-  gemel__tensors_release(s->others != NULL ? s->n : 0, s->others);
-  gemel__tensors_release(s->given != NULL ? s->n + 2 : 0, s->given);
-  gemel__free(s->others, s->n * sizeof *s->others);
-  gemel__free(s->given, (s->n + 2) * sizeof *s->given);
+  gemel__tensors_free(s->n, s->others);
+  gemel__tensors_free(s->n + 2, s->given);
   gemel__free(s->inner, (s->n + s->n_out) * sizeof *s->inner);
   gemel__free(s->variables, s->n * sizeof *s->variables);
 }

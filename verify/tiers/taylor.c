@@ -89,10 +89,9 @@ static gemel_status phi(struct taylor_line *l, double h, long double *result) {
 /* *NOISE = the rounding error of phi near h = 0; infinite where phi isn't finite. */
 static gemel_status rounding(struct taylor_line *l, long double *noise) {
   long double values[PROBES];
-  gemel_status status = GEMEL_OK;
   *noise = 0;
-  for (size_t k = 0; k < PROBES && status == GEMEL_OK; k++) {
-    status = phi(l, ldexp((double)k, -FINEST), &values[k]);
+  for (size_t k = 0; k < PROBES; k++) {
+    GEMEL__TRY(phi(l, ldexp((double)k, -FINEST), &values[k]));
     *noise = isfinite(values[k]) ? fmaxl(*noise, ldexpl(l->size, -53)) : INFINITY;
     if (isinf(*noise)) {
       break;
@@ -101,7 +100,7 @@ static gemel_status rounding(struct taylor_line *l, long double *noise) {
       *noise = fmaxl(*noise, fabsl(values[k] - 2 * values[k - 1] + values[k - 2]));
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* *ORDER = the order with which phi(h) − phi(0) − SLOPE h falls, at the smallest h for which it is
@@ -110,12 +109,12 @@ static gemel_status rounding(struct taylor_line *l, long double *noise) {
 static gemel_status measure(struct taylor_line *l, long double slope, long double noise,
                             double *order, int *moves) {
   long double start, remainders[LAST + 1], end;
-  gemel_status status = phi(l, 0, &start);
   int k, last = FIRST - 1;
+  GEMEL__TRY(phi(l, 0, &start));
   *order = INFINITY;
-  for (k = FIRST; k <= LAST && status == GEMEL_OK; k++) {
+  for (k = FIRST; k <= LAST; k++) {
     double h = ldexp(1, -k);
-    status = phi(l, h, &end);
+    GEMEL__TRY(phi(l, h, &end));
     if (!isfinite(end)) {
       break; /* the line leaves the domain */
     }
@@ -125,11 +124,11 @@ static gemel_status measure(struct taylor_line *l, long double slope, long doubl
       last = last == k - 1 ? k : last;
     }
   }
-  if (status == GEMEL_OK && last >= FIRST + 2) {
+  if (last >= FIRST + 2) {
     *order = (double)fmaxl(log2l(remainders[last - 1] / remainders[last]),
                            log2l(remainders[last - 2] / remainders[last - 1]));
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* ---- What the library says ---- */
@@ -148,10 +147,7 @@ static gemel_status slope_reverse(struct taylor_line *l, const gemel__instance *
       *slope += dot(out[at++], l->t[k], NULL);
     }
   }
-  if (out != NULL) {
-    gemel__tensors_release(n, out);
-  }
-  gemel__free(out, n * sizeof *out);
+  gemel__tensors_free(n, out);
   return status;
 }
 
@@ -160,7 +156,6 @@ static gemel_status slope_forward(struct taylor_line *l, const gemel__instance *
                                   long double *slope) {
   size_t n = forward->n_leaves + gemel_graph_output_count(forward->graph), k, at;
   gemel_tensor **room = gemel__alloc_array(n, sizeof *room), **out;
-  gemel_status status;
   if (room == NULL) {
     return gemel__no_memory(l->error, "a derivative");
   }
@@ -171,7 +166,8 @@ static gemel_status slope_forward(struct taylor_line *l, const gemel__instance *
       room[at++] = l->t[k];
     }
   }
-  status = gemel__execute(forward, &gemel__variants[1], room, l->random, out, l->error);
+  gemel_status status =
+      gemel__execute(forward, &gemel__variants[1], room, l->random, out, l->error);
   *slope = 0;
   for (k = 0; k < n - forward->n_leaves && status == GEMEL_OK; k++) {
     *slope += dot(out[k], l->u[k], NULL);
@@ -223,28 +219,26 @@ static gemel_status one_point(struct taylor_line *l, const gemel__instance *reve
   long double noise, slopes[2];
   double order;
   int moves = 0, k;
-  gemel_status status = rounding(l, &noise);
-  if (status == GEMEL_OK && reverse != NULL) {
-    status = slope_reverse(l, reverse, values, &slopes[0]);
+  GEMEL__TRY(rounding(l, &noise));
+  if (reverse != NULL) {
+    GEMEL__TRY(slope_reverse(l, reverse, values, &slopes[0]));
   }
-  if (status == GEMEL_OK && forward != NULL) {
-    status = slope_forward(l, forward, &slopes[1]);
+  if (forward != NULL) {
+    GEMEL__TRY(slope_forward(l, forward, &slopes[1]));
   }
-  for (k = 0; k < 2 && status == GEMEL_OK && isfinite(noise); k++) {
+  for (k = 0; k < 2 && isfinite(noise); k++) {
     if ((k == 0 ? reverse : forward) == NULL) {
       continue;
     }
-    status = measure(l, slopes[k], noise, &order, &moves);
-    if (status == GEMEL_OK) {
-      note(result, isfinite(slopes[k]) ? order : 0, moves);
-    }
+    GEMEL__TRY(measure(l, slopes[k], noise, &order, &moves));
+    note(result, isfinite(slopes[k]) ? order : 0, moves);
     if (result->refuted) {
       snprintf(result->place, sizeof result->place, "%s derivative along a line",
                k == 0 ? "reverse" : "forward");
       break;
     }
   }
-  return status;
+  return GEMEL_OK;
 }
 
 /* Judges REVERSE and FORWARD, one of which may be NULL. INPUTS has the reverse graph's inputs. */
@@ -265,25 +259,19 @@ static gemel_status check_lines(struct taylor_line *l, const gemel__instance *in
   gemel_status status = gemel__instance_values(inputs, GEMEL__FILL_FULL, l->random, l->x, l->error);
   status = status ? status : draw_directions(l);
   status = status ? status : one_point(l, reverse, forward, l->x, result);
-  gemel__tensors_release(total, room);
-  gemel__free(room, total * sizeof *room);
+  gemel__tensors_free(total, room);
   return status;
 }
 
 gemel_status gemel__taylor_check(const gemel__instance *instance, gemel__partial part,
                                  gemel__random *random, gemel__taylor *result, gemel_error *error) {
   gemel__instance reverse, forward = {0};
-  struct taylor_line l = {.instance = instance, .random = random, .error = error};
-  gemel_status status, backward;
-  l.part = part;
-  backward = status = gemel__instance_gradient_part(&reverse, instance, part, 0, error);
-  if (backward == GEMEL_NOT_DIFFERENTIABLE) {
-    status = gemel__instance_gradient_part(&reverse, instance, part, 1, error);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  status = gemel__instance_forward_part(&forward, instance, part, error);
+  struct taylor_line l = {.instance = instance, .random = random, .error = error, .part = part};
+  gemel_status backward = gemel__instance_gradient_part(&reverse, instance, part, 0, error);
+  GEMEL__TRY(backward == GEMEL_NOT_DIFFERENTIABLE
+                 ? gemel__instance_gradient_part(&reverse, instance, part, 1, error)
+                 : backward);
+  gemel_status status = gemel__instance_forward_part(&forward, instance, part, error);
   if (status == GEMEL_OK || (status == GEMEL_NOT_DIFFERENTIABLE && backward == GEMEL_OK)) {
     status = check_lines(&l, &reverse, backward == GEMEL_OK ? &reverse : NULL,
                          status == GEMEL_OK ? &forward : NULL, result);

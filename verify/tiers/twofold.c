@@ -69,9 +69,6 @@ gemel_status gemel__check_twofold(const gemel__instance *instance, gemel_tensor 
     status = run(instance, &gemel__few_variants[v], values, trial, n, outputs, outputs + n, outcome,
                  error);
   }
-  if (outputs != NULL) {
-    gemel__tensors_release(2 * n, outputs);
-  }
-  gemel__free(outputs, 2 * n * sizeof *outputs);
+  gemel__tensors_free(2 * n, outputs);
   return status;
 }

@@ -66,3 +66,4 @@ hashed_sources = $(prover_sources) verify/models/solver-check.c verify/models/so
 	  (cd $(srcdir) && cat $(hashed_sources)) | cksum | \
 	  sed 's/ .*//; s/.*/\#define GEMEL__PROVER UINT32_C(&)/' >$@.tmp && mv $@.tmp $@
 %reldir%/libgemel_verify_a-proved.$(OBJEXT): %reldir%/prover.h
+EXTRA_DIST += %reldir%/README.md
