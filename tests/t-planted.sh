@@ -20,8 +20,10 @@ sed -n 's/^TEST_FAULT(\([^,]*\),.*, "\([^ ]*\) \(.*\)")$/\1 \2 \3/p' "$planted/f
 while read -r name program tests; do
   [ "$program" = t-channels-last ] && [ -z "$onednn" ] && continue
   ends 1 "$name" "$program" "$tests" && found=$((found + 1))
-  ends 0 none "$program" "$tests"
+  echo "$program $tests" >>passing
 done <faults
+sort -u passing >each
+while read -r program tests; do ends 0 none "$program" "$tests"; done <each
 GEMEL_FAULT=nothing "$planted/t-join" >out 2>&1 && fail "a fault that isn't there is switched on"
 [ "$found" -gt 0 ] || fail "there are no faults"
 finish "$found faults found"

@@ -39,8 +39,8 @@ int gemel__run_wants(const gemel__run *run, gemel_tier tier);
 void gemel__run_random(const gemel__run *run, const char *name, gemel_tier tier, size_t k,
                        gemel__random *random);
 
-/* Random streams beside those of instances: for run_random, in place of K. What has one number is
- * asked in different tiers, or by different subjects. */
+/* Random streams that belong to no instance: gemel__aside of one stands for K in gemel__run_random.
+ * Streams of one number differ by their tier, or by the subject's name. */
 enum {
   /* of pairs, tier real */
   GEMEL__ASIDE_AGREE = 0,
@@ -90,7 +90,7 @@ void gemel__inquiry_begin(gemel__inquiry *q, gemel__run *run, const char *kind, 
 /* Adds the counts of ONE, whose details replace those that were there. */
 void gemel__inquiry_add(gemel__inquiry *q, const gemel__outcome *one);
 
-/* Asks about instance K. */
+/* Judges instance K, or refuses it with a status. USER is the caller's. */
 typedef gemel_status (*gemel__asker)(gemel__inquiry *q, void *user, size_t k, gemel_error *error);
 
 /* Calls ASK for the instances 0 to N − 1, until one is refuted, the caller says stop, or ASK fails.

@@ -390,8 +390,7 @@ static gemel_status draw_numbered(struct subject *s, const struct tier_plan *pla
   return status;
 }
 
-/* Draws and judges one instance. *DONE: it was refuted and reported. GEMEL_DECLINED: the kernel
- * doesn't take it. */
+/* Draws and judges one instance. GEMEL_DECLINED: the kernel doesn't take it. */
 static gemel_status try_draw(struct subject *s, const struct tier_plan *plan, size_t k,
                              size_t attempt, gemel__inquiry *q, gemel_error *error) {
   gemel__random random;
