@@ -12,7 +12,7 @@
 #include <string.h>
 #include <gemel/text.h>
 #include <gemel/verify.h>
-#include "claims/check.h"
+#include "rules/claim-check.h"
 
 enum { ALL = 0 };
 

@@ -4,7 +4,7 @@
  * there that the sim reports, and give what references say and the host gives (verify/fuzz).
  */
 #include "ct.h"
-#include "fuzz/fuzz.h"
+#include "rules/fuzz.h"
 #include "support/on-gpu.h"
 
 static void say(void *user, const gemel__fuzz_finding *finding) {

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <gemel/rewrite.h>
 #include "support/fault.h"
-#include "mutate/mutate.h"
+#include "rules/mutate.h"
 #include "support/heard.h"
 
 enum {

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "fuzz/fuzz.h"
+#include "rules/fuzz.h"
 #include "support/two-devices.h"
 #include "support/operation.h"
 

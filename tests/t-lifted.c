@@ -10,7 +10,7 @@
 
 #include <fnmatch.h>
 #include "core/graph.h"
-#include "fuzz/random-graph.h"
+#include "rules/fuzz-random-graph.h"
 #include "instances/instance.h"
 #include "core/cut.h"
 #include "lift/lift.h"

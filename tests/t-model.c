@@ -15,7 +15,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "domains/field.h"
-#include "models/model.h"
+#include "tiers/model.h"
 
 enum { POINTS = 64, TRIALS = 4, SEEDS = 6 };
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "mutate/mutate.h"
+#include "rules/mutate.h"
 #include "support/graph-text.h"
 
 static gemel_error error;

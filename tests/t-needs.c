@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/verify.h>
-#include "needs/needs.h"
+#include "pairs/needs.h"
 #include "support/graph-text.h"
 
 enum { SEEDS = 4, POINTS = 192, IMPROVES = 1 << 30 };

@@ -1,5 +1,5 @@
 /*
- * The solver: its answers to single questions (verify/models/solver-check.h), and that a limit, a
+ * The solver: its answers to single questions (verify/tiers/solver-check.h), and that a limit, a
  * table that is full and a refused allocation give no answer instead of a wrong one. What it makes
  * of pairs of graphs is in tests/pairs/solver.pairs.
  *
@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include "domains/ordered.h"
 #include "domains/symbolic.h"
-#include "models/solver-check.h"
+#include "tiers/solver-check.h"
 
 enum { ROOM = 1000, LEAVES = 3 };
 

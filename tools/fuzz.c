@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "fuzz/fuzz.h"
+#include "rules/fuzz.h"
 #include "tool.h"
 
 static const gemel__option options[] = {

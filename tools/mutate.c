@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "mutate/mutate.h"
+#include "rules/mutate.h"
 #include "tool.h"
 
 static const gemel__option options[] = {

@@ -7,7 +7,7 @@
  * question. Its answer is remembered under a 64-bit hash until the graph is rewritten. It is asked
  * first with nothing known of the inputs; mostly it passes, and then it holds whatever is known of
  * them. Only if it doesn't pass, it is asked again with the facts and constants of the graph. If
- * residues show a difference, both models are asked (models/model.h). The compilation stops only if
+ * residues show a difference, both models are asked (tiers/model.h). The compilation stops only if
  * they see it too. Nothing is asked of a rule of gemel's own that is proved for any elements.
  */
 #include <pthread.h>

@@ -21,7 +21,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "models/model.h"
+#include "tiers/model.h"
 #include "ops/ops.h"
 
 enum { DRAWS = 3, POINTS = 24, FEWEST_POINTS = 4, INFINITE_POINTS = 6, TRIALS = 2 };

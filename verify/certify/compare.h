@@ -9,7 +9,7 @@
 #include "domains/domain.h"
 #include "sample/points.h"
 #include "base/random.h"
-#include "models/model.h"
+#include "tiers/model.h"
 
 enum { GEMEL__CHAIN_LENGTHS = 2 };
 

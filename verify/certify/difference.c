@@ -12,7 +12,7 @@
 #include "domains/ordered.h"
 #include "harness/run.h"
 #include "base/buffer.h"
-#include "report/report.h"
+#include "harness/report.h"
 
 enum { PRECISION = 256 };
 

@@ -4,7 +4,7 @@
  * instantiated several times. Tier real asks the models, and both must be defined at the same
  * points; constants that one graph folded are replaced by what they were folded from (constants.c).
  * Tiers integer and float compare the shipped code of each graph with its reference. Tier special
- * measures the words of `needs` (needs/needs.c).
+ * measures the words of `needs` (pairs/needs.c).
  *
  * The instantiations of tier real, and then the other tiers, are jobs (harness/jobs.h), each with a
  * random stream of its own; their results are combined in a fixed order. Once the caller says stop
@@ -17,67 +17,18 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
-#include "needs/beyond.h"
+#include "pairs/beyond.h"
 #include "equal/constants.h"
 #include "equal/loops.h"
-#include "needs/needs.h"
+#include "pairs/needs.h"
 #include "equal/question.h"
 #include "harness/jobs.h"
 #include "pairs/pair.h"
 #include "pairs/scale.h"
-#include "report/saved.h"
+#include "harness/saved.h"
 
-/* Up to this much work (pairs/pair.h) a pair gets all points that are asked for. */
-#define USUAL_WORK 3000.0
 /* A counterexample of graphs with more elements doesn't show them. */
 #define MOST_SHOWN 1e6
-
-void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
-  gemel_verdict *worst = &q->result->verdict;
-  if (verdict != GEMEL_VERDICT_NOT_APPLICABLE &&
-      (*worst == GEMEL_VERDICT_NOT_RUN ||
-       gemel_verdict_severity(verdict) > gemel_verdict_severity(*worst))) {
-    *worst = verdict;
-  }
-}
-
-static void begin(gemel__equality *q, gemel__inquiry *asked, gemel_tier tier) {
-  gemel__inquiry_begin(asked, q->run, "pair", q->name, tier);
-}
-
-static void emit_simple(gemel__equality *q, gemel_tier tier, gemel_verdict verdict,
-                        const char *detail) {
-  gemel__inquiry asked;
-  if (gemel__run_wants(q->run, tier)) {
-    begin(q, &asked, tier);
-    gemel__inquiry_end(&asked, verdict, GEMEL_EVIDENCE_NONE, detail);
-  }
-}
-
-void gemel__equal_stopped(gemel__equality *q, gemel_tier tier) {
-  char text[60];
-  gemel__stopped_text(q->run->ticker, text, sizeof text);
-  emit_simple(q, tier, GEMEL_VERDICT_NOT_RUN, text);
-}
-
-double gemel__equal_share(const gemel__run *run, const gemel__pair *pair) {
-  return fmin(USUAL_WORK / gemel__pair_work(pair), 1) * (run->effort > 0 ? run->effort : 1);
-}
-
-size_t gemel__equal_affordable(double of_all, size_t n) {
-  enum { AT_LEAST = 4 };
-  size_t share = (size_t)(of_all * (double)n);
-  return share >= n ? n : share > AT_LEAST ? share : AT_LEAST < n ? AT_LEAST : n;
-}
-
-void gemel__equal_keep(gemel__equality *q, gemel_tier tier, int compared,
-                       const gemel__instance *instance, gemel_tensor *const *values) {
-  if (q->run->point != NULL && values != NULL &&
-      gemel__point_take(q->run->point, instance, values, NULL) == GEMEL_OK) {
-    q->run->point->tier = tier;
-    q->run->point->compared = compared;
-  }
-}
 
 /* ---- Tiers integer and float ---- */
 
@@ -186,7 +137,7 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
   gemel__inquiry asked;
   struct shipping s = {q, t};
   size_t n = gemel__equal_affordable(q->share, q->run->options.instances / 2 + 1);
-  begin(q, &asked, t->tier);
+  gemel__equal_begin(q, &asked, t->tier);
   asked.record.how = t->how;
   gemel__ticker_stage(q->run->ticker, t->stage);
   gemel_status status = gemel__inquiry_each(&asked, n, try_shipped, &s, error);
@@ -274,7 +225,7 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
                             .plain = 1,
                             .ticker = q->run->ticker};
   gemel__ticker_stage(q->run->ticker, "tier special");
-  begin(q, &asked, GEMEL_TIER_SPECIAL);
+  gemel__equal_begin(q, &asked, GEMEL_TIER_SPECIAL);
   gemel__run_random(q->run, q->name, GEMEL_TIER_SPECIAL, 0, &random);
   gemel_status status =
       gemel__needs_measure(q->a, q->b, gemel__random_bits(&random), &plan, &needs, error);
@@ -332,7 +283,8 @@ static gemel_status equal_later(gemel__equality *q, gemel_tier tier, gemel_error
     if (gemel__tick(q->run->ticker) != GEMEL_OK) {
       gemel__equal_stopped(q, tier);
     } else {
-      emit_simple(q, tier, GEMEL_VERDICT_NOT_APPLICABLE, gemel__loops_derivatives(q->a, q->b));
+      gemel__equal_emit(q, tier, GEMEL_VERDICT_NOT_APPLICABLE,
+                        gemel__loops_derivatives(q->a, q->b));
     }
     return GEMEL_OK;
   }
@@ -387,15 +339,15 @@ static gemel_status later_tiers(gemel__equality *q, gemel_error *error) {
 static void refute_apart(gemel__equality *q) {
   static const char why[] = "tier float refuted the pair";
   gemel__inquiry asked;
-  emit_simple(q, GEMEL_TIER_REAL, GEMEL_VERDICT_NOT_RUN, why);
-  emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_RUN, why);
-  begin(q, &asked, GEMEL_TIER_FLOAT);
+  gemel__equal_emit(q, GEMEL_TIER_REAL, GEMEL_VERDICT_NOT_RUN, why);
+  gemel__equal_emit(q, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_RUN, why);
+  gemel__equal_begin(q, &asked, GEMEL_TIER_FLOAT);
   asked.record.how = GEMEL_EVIDENCE_BOUND;
   asked.record.instances = q->scouted.runs;
   asked.record.elements = q->scouted.elements;
   report_apart(q, &asked);
   gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
-  emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_NOT_RUN, why);
+  gemel__equal_emit(q, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_NOT_RUN, why);
 }
 
 void gemel__equal_apart(gemel__run *run, const char *name, const gemel__scouted *scouted,
@@ -411,9 +363,9 @@ static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
     status = gemel__equal_real(q, &refuted, error);
   }
   if (status == GEMEL_OK && refuted) {
-    emit_simple(q, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
-    emit_simple(q, GEMEL_TIER_FLOAT, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
-    emit_simple(q, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
+    gemel__equal_emit(q, GEMEL_TIER_INTEGER, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
+    gemel__equal_emit(q, GEMEL_TIER_FLOAT, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
+    gemel__equal_emit(q, GEMEL_TIER_SPECIAL, GEMEL_VERDICT_NOT_RUN, "tier real refuted the pair");
     return GEMEL_OK;
   }
   return status == GEMEL_OK ? later_tiers(q, error) : status;

@@ -31,9 +31,9 @@
 #include "pairs/joint.h"
 #include "pairs/match.h"
 #include "pairs/scout.h"
-#include "needs/needs.h"
+#include "pairs/needs.h"
 #include "pairs/pair.h"
-#include "report/saved.h"
+#include "harness/saved.h"
 
 enum {
   SMALL_PAIR = 40,   /* nodes: up to this a pair isn't divided */

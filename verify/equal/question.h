@@ -29,6 +29,13 @@ typedef struct gemel__equality {
  * result begins as GEMEL_VERDICT_NOT_RUN. */
 void gemel__equal_note(gemel__equality *q, gemel_verdict verdict);
 
+/* Begins to ask TIER. */
+void gemel__equal_begin(gemel__equality *q, gemel__inquiry *asked, gemel_tier tier);
+
+/* Emits the record of TIER, in which nothing was tried for the reason DETAIL, if it is wanted. */
+void gemel__equal_emit(gemel__equality *q, gemel_tier tier, gemel_verdict verdict,
+                       const char *detail);
+
 /* Emits the record of a tier that was stopped before its end. */
 void gemel__equal_stopped(gemel__equality *q, gemel_tier tier);
 
@@ -39,7 +46,7 @@ double gemel__equal_share(const gemel__run *run, const gemel__pair *pair);
 size_t gemel__equal_affordable(double share, size_t n);
 
 /* Keeps VALUES, at which TIER refutes, if the caller wants a folder with a counterexample
- * (report/saved.h). */
+ * (harness/saved.h). */
 void gemel__equal_keep(gemel__equality *q, gemel_tier tier, int compared,
                        const gemel__instance *instance, gemel_tensor *const *values);
 

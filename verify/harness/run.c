@@ -9,7 +9,7 @@
 #include <time.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "report/report.h"
+#include "harness/report.h"
 
 gemel_status gemel__run_init(gemel__run *run, gemel_context *context,
                              const gemel_verify_options *options,

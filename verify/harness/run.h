@@ -5,7 +5,7 @@
 #ifndef GEMEL__HARNESS_RUN_H
 #define GEMEL__HARNESS_RUN_H
 
-#include "models/model.h"
+#include "tiers/model.h"
 #include "base/clock.h"
 #include "base/tick.h"
 #include "base/buffer.h"

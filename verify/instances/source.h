@@ -4,7 +4,7 @@
  * something shows which random numbers hardly ever meet: numbers halfway between two of a narrower
  * dtype, or next to each other. A source is a function and a row of sources.def, and serves every
  * question that its row names. What looks at results and goes on from there is a search
- * (models/drive.c, pairs/targets.c).
+ * (tiers/drive.c, pairs/targets.c).
  */
 #ifndef GEMEL__INSTANCES_SOURCE_H
 #define GEMEL__INSTANCES_SOURCE_H

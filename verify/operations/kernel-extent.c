@@ -9,21 +9,6 @@
 #include "core/error.h"
 #include "operations/subject.h"
 
-/* Square operands of a kernel are always made to overlap, so that a kernel which takes x x for x xᵀ
- * is found. */
-void gemel__subject_relate(const struct subject *s, const gemel__instance *instance,
-                           gemel__random *random, gemel_tensor *const *values) {
-  int square = s->kernel != NULL && s->wanted.axis < 0;
-  if (s->kernel == NULL && !gemel__has_device(s->run->context)) {
-    return;
-  }
-  if (!square && gemel__random_chance(random, 1, 4)) {
-    gemel__kernel_repeat(instance, random, values);
-  } else if (s->kernel != NULL && (square || gemel__random_chance(random, 1, 3))) {
-    gemel__kernel_share(instance, random, values);
-  }
-}
-
 enum such { ORDINARY, EMPTY, NOTHING, LARGE };
 
 /* Fewest and most elements of the operands. */

@@ -7,6 +7,7 @@ libgemel_verify_a_SOURCES += %reldir%/besides.c
 libgemel_verify_a_SOURCES += %reldir%/gradient.c
 libgemel_verify_a_SOURCES += %reldir%/kernel-extent.c
 libgemel_verify_a_SOURCES += %reldir%/law.c
+libgemel_verify_a_SOURCES += %reldir%/subject.c
 libgemel_verify_a_SOURCES += %reldir%/subject.h
 libgemel_verify_a_SOURCES += %reldir%/survey-thresholds.c
 libgemel_verify_a_SOURCES += %reldir%/survey-values.c

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is verified in a tier's loop over instances. Shared by the files that draw instances:
- * verify.c, gradient.c, kernel-extent.c.
+ * What is verified in a tier's loop over instances, shared by the files that try instances:
+ * verify.c, besides.c, gradient.c, kernel-extent.c.
  */
 #ifndef GEMEL__OPERATIONS_SUBJECT_H
 #define GEMEL__OPERATIONS_SUBJECT_H
 
-#include "kernels/kernel.h"
+#include "tiers/kernel.h"
 #include "harness/run.h"
 
 /* Most elements of an operand: of two instances in three, and of the third. */
@@ -54,6 +54,14 @@ gemel_status gemel__subject_draw(struct subject *s, const gemel_dtype *dtypes, s
 gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *plan,
                                   gemel__check check, gemel__instance *instance,
                                   gemel__random *random, gemel__inquiry *q, gemel_error *error);
+
+/* Shrinks INSTANCE with VALUES, which CHECK refutes, and reports it. AGAIN draws smaller instances;
+ * NULL: it stays. */
+gemel_status gemel__subject_refute(struct subject *s, const struct tier_plan *plan,
+                                   gemel__check check, gemel__redraw again,
+                                   gemel__instance *instance, gemel_tensor ***values,
+                                   const gemel__trial *trial, gemel__inquiry *q,
+                                   gemel_error *error);
 
 /* Reports TIER with VERDICT for REASON, without instances. */
 void gemel__subject_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,

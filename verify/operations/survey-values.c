@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Draws the numbers of a survey (survey.h). They are drawn as ordinals (sample/ordinal.h), in which
- * a binade is a range of integers.
+ * Draws the numbers of a survey (survey.h) and makes instances of them. They are drawn as ordinals
+ * (sample/ordinal.h), in which a binade is a range of integers.
  */
+#include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
@@ -461,4 +462,74 @@ gemel_status gemel__survey_draw(gemel__survey *s, gemel_error *error) {
   return s->n_inputs == 1   ? draw_unary(s, error)
          : s->n_inputs == 2 ? draw_binary(s, error)
                             : draw_ternary(s, error);
+}
+
+/* ---- Instances ---- */
+
+static gemel_status build(const gemel__survey *s, size_t n, gemel_graph *graph,
+                          gemel_error *error) {
+  gemel_value inputs[GEMEL__SURVEY_OPERANDS];
+  gemel_attr attr = gemel_attr_dtype("dtype", s->to);
+  int64_t shape[1];
+  char name[8];
+  int k;
+  shape[0] = (int64_t)n;
+  for (k = 0; k < s->n_inputs; k++) {
+    snprintf(name, sizeof name, "x%d", k);
+    inputs[k] = gemel_input(graph, name, gemel_type_of_shape(s->context, s->dtypes[k], 1, shape));
+  }
+  gemel_output(
+      gemel_apply(graph, s->op->name, (size_t)s->n_inputs, inputs, (size_t)s->is_cast, &attr),
+      "y0");
+  if (error != NULL) {
+    *error = *gemel_graph_error(graph);
+  }
+  return gemel_graph_error(graph)->status;
+}
+
+static gemel_status make_values(const gemel__survey *s, const gemel__instance *instance,
+                                gemel_tensor ***values, gemel_error *error) {
+  int k;
+  *values = gemel__alloc_zeroed(instance->n_leaves * sizeof **values);
+  if (*values == NULL) {
+    return gemel__no_memory(error, "values");
+  }
+  for (k = 0; k < s->n_inputs; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    (*values)[k] = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, error);
+    if ((*values)[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    memset(gemel_tensor_data((*values)[k]), 0, leaf->count * gemel_dtype_size(leaf->dtype));
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__survey_instance(const gemel__survey *s, size_t n, gemel__instance *instance,
+                                    gemel_tensor ***values, gemel_error *error) {
+  gemel_graph *graph = gemel_graph_new(s->context, error);
+  gemel_status status;
+  memset(instance, 0, sizeof *instance);
+  *values = NULL;
+  if (graph == NULL) {
+    return GEMEL_NO_MEMORY;
+  }
+  status = build(s, n, graph, error);
+  if (status == GEMEL_OK) {
+    status = gemel__instance_of_graph(instance, graph, NULL, error);
+  }
+  gemel_graph_unref(graph);
+  instance->ulp = s->ulp;
+  instance->elementwise = 1;
+  return status == GEMEL_OK ? make_values(s, instance, values, error) : status;
+}
+
+void gemel__survey_fill(const gemel__survey *s, size_t from, size_t n, gemel_tensor **values) {
+  for (int k = 0; k < s->n_inputs; k++) {
+    size_t size = gemel_dtype_size(s->dtypes[k]);
+    char *at = gemel_tensor_data(values[k]);
+    for (size_t i = 0; i < n; i++) {
+      gemel__ordinal_put(s->dtypes[k], s->bits[k][from + i], at + i * size);
+    }
+  }
 }

@@ -15,7 +15,7 @@
 #include "ops/ops.h"
 #include "ops/rule.h"
 #include "harness/jobs.h"
-#include "kernels/kernel.h"
+#include "tiers/kernel.h"
 #include "reference/own.h"
 #include "harness/run.h"
 #include "operations/subject.h"
@@ -40,58 +40,6 @@ static const gemel_dtype all_dtypes[] = {GEMEL_F32, GEMEL_I32, GEMEL_F64, GEMEL_
                                          GEMEL_U8,  GEMEL_F16, GEMEL_I16, GEMEL_U16,  GEMEL_BF16,
                                          GEMEL_U32, GEMEL_I64, GEMEL_U64};
 
-/* ---- Drawing ---- */
-
-static gemel_status draw(struct subject *s, gemel_dtype dtype, int64_t max_elements,
-                         gemel__random *random, gemel__instance *instance, gemel_error *error) {
-  gemel__instance base;
-  gemel_status status = gemel__instance_draw_ranked(&base, s->run->context, s->op, dtype,
-                                                    max_elements, s->wanted, random, error);
-  if (status == GEMEL_OK && (s->derivative || s->embedded)) {
-    status = s->derivative && s->op->grad == NULL ? gemel__instance_forward(instance, &base, error)
-             : s->derivative                      ? gemel__instance_gradient(instance, &base, error)
-                             : gemel__instance_embed(instance, &base, s->stateful, random, error);
-    gemel__instance_clear(&base);
-  } else {
-    *instance = base;
-  }
-  instance->in_sequence = s->in_sequence && instance->n_leaves > 0 && instance->calls == 0;
-  return status;
-}
-
-/* Tries dtypes from the K-th on until the sampler accepts one. */
-gemel_status gemel__subject_draw(struct subject *s, const gemel_dtype *dtypes, size_t n, size_t k,
-                                 int64_t max_elements, gemel__random *random,
-                                 gemel__instance *instance, gemel_error *error) {
-  gemel_status status = GEMEL_DECLINED;
-  size_t tries;
-  for (tries = 0; tries < n && status == GEMEL_DECLINED; tries++) {
-    s->dtype = dtypes[(k + tries) % n];
-    status = draw(s, s->dtype, max_elements, random, instance, error);
-  }
-  return status;
-}
-
-static gemel_status redraw(void *user, int64_t max_elements, gemel__random *random,
-                           gemel__instance *instance, gemel_error *error) {
-  struct subject *s = user;
-  struct subject simpler = *s;
-  memset(&simpler.wanted, 0, sizeof simpler.wanted);
-  simpler.embedded = s->embedded && gemel__random_chance(random, 1, 2);
-  return draw(&simpler, s->dtype, max_elements, random, instance, error);
-}
-
-/* ---- Reporting ---- */
-
-void gemel__subject_reason(struct subject *s, gemel_tier tier, gemel_verdict verdict,
-                           const char *reason) {
-  gemel_record record;
-  gemel__record_init(&record, s->run, s->kind, s->name, tier);
-  record.verdict = verdict;
-  record.detail = reason;
-  gemel__record_emit(s->run, &record);
-}
-
 static void not_applicable(struct subject *s, gemel_tier tier, const char *reason) {
   gemel__subject_reason(s, tier, GEMEL_VERDICT_NOT_APPLICABLE, reason);
 }
@@ -104,11 +52,6 @@ static const struct tier_plan plans[] = {
     GEMEL__TIER_CHECKS(PLAN)
 #undef PLAN
 };
-
-int gemel__subject_inexact(const struct subject *s) {
-  const gemel__scalar_row *row = gemel__scalar_row_of(s->op);
-  return row != NULL ? row->ulp > 0.5 : (s->op->flags & GEMEL_OP_INEXACT) != 0;
-}
 
 /* 1 if the row has no derivative text for any operand: the derivative is zero. */
 static int zero_derivative(const struct subject *s) {
@@ -200,59 +143,6 @@ static void conclude(struct subject *s, const struct tier_plan *plan, gemel__inq
   }
 }
 
-void gemel__subject_place(const struct subject *s, const gemel__outcome *o, char *place,
-                          size_t bytes) {
-  const char *variant = o->variant != NULL ? o->variant : "";
-  const char *dtype = gemel_dtype_name(s->dtype);
-  size_t used;
-  if (o->whole) {
-    used = (size_t)snprintf(place, bytes, "the call (%s, %s)", variant, dtype);
-  } else {
-    used = gemel__outcome_place(o, place, bytes);
-    used += (size_t)snprintf(place + used, bytes - used, " (%s, %s)", variant, dtype);
-  }
-  if (o->manner[0] != '\0') {
-    snprintf(place + used, bytes - used, "; %s", o->manner);
-  }
-}
-
-static gemel_status report_refuted(struct subject *s, const struct tier_plan *plan,
-                                   gemel__check check, gemel__redraw again,
-                                   gemel__instance *instance, gemel_tensor ***values,
-                                   const gemel__trial *trial, gemel__inquiry *q,
-                                   gemel_error *error) {
-  char place[800];
-  gemel__outcome *o = &q->outcome;
-  if (s->kernel != NULL) {
-    GEMEL__TRY(gemel__kernel_shrink(instance, values, check, trial, o, error));
-  }
-  GEMEL__TRY(gemel__shrink(instance, values, s->fill, check, trial, again, s, o, error));
-  if (s->kernel != NULL) {
-    gemel__kernel_widen(s->kernel);
-  }
-  gemel__subject_place(s, o, place, sizeof place);
-  q->record.elements = o->compared;
-  q->record.worst = o->worst;
-  q->record.how = plan->how;
-  q->record.detail = place;
-  gemel__inquiry_refute(q, instance, NULL, *values, place, o->expected, o->got);
-  return GEMEL_OK;
-}
-
-gemel_status gemel__subject_refuse(gemel__inquiry *q, gemel_status status,
-                                   const gemel_error *error) {
-  if (status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE) {
-    return GEMEL_OK;
-  }
-  if (status == GEMEL_NO_MEMORY) {
-    return status;
-  }
-  q->record.instances = 1;
-  q->record.detail = "the graph can't be built";
-  gemel__inquiry_refute(q, NULL, NULL, NULL, "building it", "a graph", error->text);
-  return GEMEL_OK;
-}
-
 /* Reports that the program's reference and its type rule give different dtypes or shapes. */
 static void disagree(gemel__inquiry *q, const gemel__instance *instance, const gemel_error *error) {
   q->record.instances = 1;
@@ -286,59 +176,6 @@ static gemel__fill fill_for(const struct subject *s, const struct tier_plan *pla
   }
   return k % 3 == 1 && !(s->op->flags & GEMEL_OP_INEXACT) ? GEMEL__FILL_INTEGERS
                                                           : GEMEL__FILL_POINTS;
-}
-
-/* Puts half of VALUES at or beside numbers that the reference names. Draws from a copy of RANDOM.
- */
-static gemel_status move_beside(const gemel__instance *instance, const struct tier_plan *plan,
-                                const gemel__random *random, gemel_tensor *const *values,
-                                gemel_error *error) {
-  enum { MOST = 16 };
-  double constants[MOST];
-  gemel__random aside = *random;
-  size_t n = 0;
-  gemel_status status = gemel__instance_constants(instance, constants, MOST, &n, error);
-  gemel__values_beside(instance, constants, n, plan->tier == GEMEL_TIER_INTEGER, &aside, values);
-  return status;
-}
-
-gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *plan,
-                                  gemel__check check, gemel__instance *instance,
-                                  gemel__random *random, gemel__inquiry *q, gemel_error *error) {
-  gemel__trial trial = {s->kernel, random, NULL};
-  gemel__outcome outcome;
-  gemel_tensor **values;
-  gemel_status status = gemel__values_draw(instance, s->fill, random, &values, error);
-  memset(&outcome, 0, sizeof outcome);
-  if (status == GEMEL_OK && s->decides) {
-    status = move_beside(instance, plan, random, values, error);
-  }
-  if (status == GEMEL_OK) {
-    gemel__subject_relate(s, instance, random, values);
-  }
-  if (status == GEMEL_OK && s->own && !gemel__references_cover(instance->graph, NULL)) {
-    status = GEMEL_DECLINED;
-    q->declined += s->kernel == NULL;
-  }
-  if (status == GEMEL_OK) {
-    status = check(instance, values, &trial, &outcome, error);
-  }
-  if (s->own && gemel__is_no_point(status) && gemel__reference_refuses(instance, values)) {
-    status = GEMEL_DECLINED; /* both sides refuse the values, such as an index out of range */
-    q->declined += s->kernel == NULL;
-  }
-  if (status == GEMEL_OK) {
-    q->record.instances++;
-    s->taken = s->dtype;
-    s->took = 1;
-    gemel__inquiry_add(q, &outcome);
-    if (outcome.refuted) {
-      status = report_refuted(s, plan, check, s->arranged ? NULL : redraw, instance, &values,
-                              &trial, q, error);
-    }
-  }
-  gemel__values_free(instance, values);
-  return status;
 }
 
 /* The rank of instance K: in one instance of KERNEL_RANK_EVERY each rank above 4 in turn, else 0
@@ -468,15 +305,6 @@ static gemel_status try_instance(struct subject *s, const struct tier_plan *plan
   return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }
 
-size_t gemel__subject_instances(const struct subject *s) {
-  const gemel_attr_spec *spec;
-  size_t n = s->run->options.instances;
-  for (spec = s->op->attrs; spec != NULL && spec->name != NULL; spec++) {
-    n *= spec->kind == GEMEL_ATTR_DTYPE ? 8 : 1;
-  }
-  return n;
-}
-
 /* Shrinks and reports what a survey refuted. */
 static gemel_status report_survey(struct subject *s, const struct tier_plan *plan,
                                   gemel__surveying *w, gemel__inquiry *q, gemel_error *error) {
@@ -486,7 +314,8 @@ static gemel_status report_survey(struct subject *s, const struct tier_plan *pla
   q->record.instances += w->instances;
   q->outcome = w->outcome;
   s->dtype = w->dtype;
-  return report_refuted(s, plan, plan->check, NULL, &w->instance, &w->values, &trial, q, error);
+  return gemel__subject_refute(s, plan, plan->check, NULL, &w->instance, &w->values, &trial, q,
+                               error);
 }
 
 /* Surveys a scalar operation over its whole domain (survey.h). */

@@ -6,7 +6,7 @@
 #ifndef GEMEL__PAIRS_PAIR_H
 #define GEMEL__PAIRS_PAIR_H
 
-#include "models/model.h"
+#include "tiers/model.h"
 
 /* The most symbols of a pair. */
 enum { GEMEL__MOST_SYMBOLS = 32 };

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 #include <gemel/text.h>
-#include "claims/check.h"
+#include "rules/claim-check.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/words.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The class of a rule: what its instances give up (needs/needs.c) is put together and compared with
+ * The class of a rule: what its instances give up (pairs/needs.c) is put together and compared with
  * what the rule declares. One instance that shows a word is enough for it, but for words of
  * rounding, which follow from the points of all instances together. A declared word that no
  * instance shows is idle.
@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "core/graph.h"
 #include "instances/meeting.h"
-#include "needs/cut.h"
+#include "pairs/cut.h"
 #include "ops/ops.h"
 #include "pairs/lengths.h"
 #include "rules/report.h"

@@ -1,21 +1,47 @@
-# `gemel verify --rules`: instances of rules and passes, their class.
+# Rules and passes: instances, classes, claims of the prover checked, fuzzing, mutants.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/all.c
 libgemel_verify_a_SOURCES += %reldir%/arms.c
 libgemel_verify_a_SOURCES += %reldir%/arms.h
+libgemel_verify_a_SOURCES += %reldir%/claim-check.c
+libgemel_verify_a_SOURCES += %reldir%/claim-check.h
+libgemel_verify_a_SOURCES += %reldir%/claim-draw.c
+libgemel_verify_a_SOURCES += %reldir%/claim-draw.h
+libgemel_verify_a_SOURCES += %reldir%/claim-left.c
+libgemel_verify_a_SOURCES += %reldir%/claim-left.h
+libgemel_verify_a_SOURCES += %reldir%/claim-prove.c
+libgemel_verify_a_SOURCES += %reldir%/claim-right.c
+libgemel_verify_a_SOURCES += %reldir%/claim-right.h
+libgemel_verify_a_SOURCES += %reldir%/claim-scope.c
+libgemel_verify_a_SOURCES += %reldir%/claim-scope.h
+libgemel_verify_a_SOURCES += %reldir%/claim-symbols.c
+libgemel_verify_a_SOURCES += %reldir%/claim-symbols.h
 libgemel_verify_a_SOURCES += %reldir%/class.c
 libgemel_verify_a_SOURCES += %reldir%/collect.c
 libgemel_verify_a_SOURCES += %reldir%/constants.c
 libgemel_verify_a_SOURCES += %reldir%/constants.h
 libgemel_verify_a_SOURCES += %reldir%/draw.c
 libgemel_verify_a_SOURCES += %reldir%/draw.h
+libgemel_verify_a_SOURCES += %reldir%/fuzz-lifted.c
+libgemel_verify_a_SOURCES += %reldir%/fuzz-random-graph.c
+libgemel_verify_a_SOURCES += %reldir%/fuzz-random-graph.h
+libgemel_verify_a_SOURCES += %reldir%/fuzz-shrink.c
+libgemel_verify_a_SOURCES += %reldir%/fuzz.c
+libgemel_verify_a_SOURCES += %reldir%/fuzz.h
 libgemel_verify_a_SOURCES += %reldir%/goal.c
 libgemel_verify_a_SOURCES += %reldir%/goal.h
 libgemel_verify_a_SOURCES += %reldir%/hinted.c
 libgemel_verify_a_SOURCES += %reldir%/hinted.h
 libgemel_verify_a_SOURCES += %reldir%/left.c
 libgemel_verify_a_SOURCES += %reldir%/left.h
+libgemel_verify_a_SOURCES += %reldir%/mutate-row.c
+libgemel_verify_a_SOURCES += %reldir%/mutate-rule.c
+libgemel_verify_a_SOURCES += %reldir%/mutate-text.c
+libgemel_verify_a_SOURCES += %reldir%/mutate-text.h
+libgemel_verify_a_SOURCES += %reldir%/mutate.c
+libgemel_verify_a_SOURCES += %reldir%/mutate.def
+libgemel_verify_a_SOURCES += %reldir%/mutate.h
 libgemel_verify_a_SOURCES += %reldir%/pass.c
 libgemel_verify_a_SOURCES += %reldir%/report.c
 libgemel_verify_a_SOURCES += %reldir%/report.h
@@ -25,3 +51,5 @@ libgemel_verify_a_SOURCES += %reldir%/trial.h
 libgemel_verify_a_SOURCES += %reldir%/withdraw.c
 libgemel_verify_a_SOURCES += %reldir%/withdraw.h
 EXTRA_DIST += %reldir%/README.md
+EXTRA_DIST += %reldir%/fuzz.md
+EXTRA_DIST += %reldir%/mutants.md

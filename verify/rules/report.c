@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include "core/alloc.h"
 #include "core/graph.h"
-#include "report/report.h"
+#include "harness/report.h"
 
 static gemel_status merge_into(gemel_graph *graph, const gemel__pair *pair, size_t output,
                                gemel_value *in, gemel_value *left, gemel_value *right) {

@@ -18,7 +18,7 @@
 #include "rules/arms.h"
 #include "rules/report.h"
 #include "rules/trial.h"
-#include "report/report.h"
+#include "harness/report.h"
 
 enum { DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
 

@@ -5,7 +5,7 @@
 #ifndef GEMEL__RULES_TRIAL_H
 #define GEMEL__RULES_TRIAL_H
 
-#include "needs/needs.h"
+#include "pairs/needs.h"
 #include "rules/draw.h"
 #include "harness/run.h"
 #include "sample/aims.h"

@@ -6,7 +6,7 @@
 #include "rules/withdraw.h"
 
 #include <string.h>
-#include "claims/scope.h"
+#include "rules/claim-scope.h"
 
 /* 1 if the counterexample is one of what PROOF is about, or can't be read. */
 static int is_claimed(gemel_context *context, const char *counterexample, int reals,

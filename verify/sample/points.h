@@ -18,7 +18,6 @@
 #include <stdint.h>
 #include <gemel/dtype.h>
 #include <gemel/operation.h>
-#include "domains/domain.h"
 #include "base/random.h"
 
 #define GEMEL__POINTS_POOL 16

@@ -29,7 +29,7 @@
 #include "domains/machine.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
-#include "kernels/kernel.h"
+#include "tiers/kernel.h"
 #include "reference/twin.h"
 #include "ops/ops.h"
 #include "tiers/tiers.h"

@@ -13,7 +13,7 @@
 #include "core/graph.h"
 #include "domains/special.h"
 #include "instances/assumed.h"
-#include "models/model.h"
+#include "tiers/model.h"
 #include "tiers/tiers.h"
 
 struct listener {

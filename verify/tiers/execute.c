@@ -5,7 +5,7 @@
  * a write outside a result is found. In another variant results overlap inputs, which the library
  * must notice. States are bound to shared variables, and the function is called as often as the
  * instance says; a value that was fetched from a state before must not change. Some instances are
- * also run in a sequence of calls (sequence.c). A program's own kernel is run by kernels/kernel.c.
+ * also run in a sequence of calls (sequence.c). A program's own kernel is run by tiers/kernel.c.
  */
 #include <stdio.h>
 #include <string.h>

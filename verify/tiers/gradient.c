@@ -21,7 +21,7 @@
 #include "domains/ordered.h"
 #include "instances/assumed.h"
 #include "reference/twin.h"
-#include "models/model.h"
+#include "tiers/model.h"
 #include "tiers/tiers.h"
 
 /* One instance. The leaves of both sides are x (its inputs), u (a cotangent for each output of

@@ -1,15 +1,41 @@
-# The tiers that judge one instance: integer, float, special, gradient.
+# The tiers, each of which judges one instance: integer, float, special, gradient, real; kernels of programs.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/check.c
+libgemel_verify_a_SOURCES += %reldir%/compared.c
+libgemel_verify_a_SOURCES += %reldir%/compared.h
 libgemel_verify_a_SOURCES += %reldir%/constants.c
+libgemel_verify_a_SOURCES += %reldir%/drive.c
 libgemel_verify_a_SOURCES += %reldir%/execute.c
 libgemel_verify_a_SOURCES += %reldir%/gradient.c
+libgemel_verify_a_SOURCES += %reldir%/kernel-case.c
+libgemel_verify_a_SOURCES += %reldir%/kernel-memory.c
+libgemel_verify_a_SOURCES += %reldir%/kernel-offers.c
+libgemel_verify_a_SOURCES += %reldir%/kernel-process.c
+libgemel_verify_a_SOURCES += %reldir%/kernel-series.c
+libgemel_verify_a_SOURCES += %reldir%/kernel-share.c
+libgemel_verify_a_SOURCES += %reldir%/kernel-shrink.c
+libgemel_verify_a_SOURCES += %reldir%/kernel.c
+libgemel_verify_a_SOURCES += %reldir%/kernel.h
+libgemel_verify_a_SOURCES += %reldir%/model.c
+libgemel_verify_a_SOURCES += %reldir%/model.h
+libgemel_verify_a_SOURCES += %reldir%/models.h
 libgemel_verify_a_SOURCES += %reldir%/pair.c
+libgemel_verify_a_SOURCES += %reldir%/point.c
 libgemel_verify_a_SOURCES += %reldir%/sequence.c
+libgemel_verify_a_SOURCES += %reldir%/sites.c
+libgemel_verify_a_SOURCES += %reldir%/sites.h
+libgemel_verify_a_SOURCES += %reldir%/solver-check.c
+libgemel_verify_a_SOURCES += %reldir%/solver-check.h
+libgemel_verify_a_SOURCES += %reldir%/solver.c
+libgemel_verify_a_SOURCES += %reldir%/solver.h
 libgemel_verify_a_SOURCES += %reldir%/taylor.c
 libgemel_verify_a_SOURCES += %reldir%/taylor.h
 libgemel_verify_a_SOURCES += %reldir%/tiers.h
 libgemel_verify_a_SOURCES += %reldir%/twofold.c
 libgemel_verify_a_SOURCES += %reldir%/ulps.c
 libgemel_verify_a_SOURCES += %reldir%/ulps.h
+libgemel_verify_a_SOURCES += %reldir%/verdict.c
+EXTRA_DIST += %reldir%/README.md
+EXTRA_DIST += %reldir%/kernel.md
+EXTRA_DIST += %reldir%/real.md

@@ -60,7 +60,7 @@ libgemel_verify_a_SOURCES += %reldir%/proved.def
 nodist_libgemel_verify_a_SOURCES = %reldir%/prover.h
 BUILT_SOURCES += %reldir%/prover.h
 CLEANFILES += %reldir%/prover.h
-hashed_sources = $(prover_sources) verify/models/solver-check.c verify/models/solver.c
+hashed_sources = $(prover_sources) verify/tiers/solver-check.c verify/tiers/solver.c
 %reldir%/prover.h: $(hashed_sources)
 	$(AM_V_GEN)$(MKDIR_P) %reldir% && \
 	  (cd $(srcdir) && cat $(hashed_sources)) | cksum | \

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files that ask about a pair share: its worst verdict, records of its tiers, how much of
+ * the usual work it gets, and the values of a counterexample.
+ */
+#include "equal/question.h"
+
+#include <math.h>
+#include "harness/saved.h"
+
+/* Up to this much work (pairs/pair.h) a pair gets all points that are asked for. */
+#define USUAL_WORK 3000.0
+
+void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
+  gemel_verdict *worst = &q->result->verdict;
+  if (verdict != GEMEL_VERDICT_NOT_APPLICABLE &&
+      (*worst == GEMEL_VERDICT_NOT_RUN ||
+       gemel_verdict_severity(verdict) > gemel_verdict_severity(*worst))) {
+    *worst = verdict;
+  }
+}
+
+void gemel__equal_begin(gemel__equality *q, gemel__inquiry *asked, gemel_tier tier) {
+  gemel__inquiry_begin(asked, q->run, "pair", q->name, tier);
+}
+
+void gemel__equal_emit(gemel__equality *q, gemel_tier tier, gemel_verdict verdict,
+                       const char *detail) {
+  gemel__inquiry asked;
+  if (gemel__run_wants(q->run, tier)) {
+    gemel__equal_begin(q, &asked, tier);
+    gemel__inquiry_end(&asked, verdict, GEMEL_EVIDENCE_NONE, detail);
+  }
+}
+
+void gemel__equal_stopped(gemel__equality *q, gemel_tier tier) {
+  char text[60];
+  gemel__stopped_text(q->run->ticker, text, sizeof text);
+  gemel__equal_emit(q, tier, GEMEL_VERDICT_NOT_RUN, text);
+}
+
+double gemel__equal_share(const gemel__run *run, const gemel__pair *pair) {
+  return fmin(USUAL_WORK / gemel__pair_work(pair), 1) * (run->effort > 0 ? run->effort : 1);
+}
+
+size_t gemel__equal_affordable(double of_all, size_t n) {
+  enum { AT_LEAST = 4 };
+  size_t share = (size_t)(of_all * (double)n);
+  return share >= n ? n : share > AT_LEAST ? share : AT_LEAST < n ? AT_LEAST : n;
+}
+
+void gemel__equal_keep(gemel__equality *q, gemel_tier tier, int compared,
+                       const gemel__instance *instance, gemel_tensor *const *values) {
+  if (q->run->point != NULL && values != NULL &&
+      gemel__point_take(q->run->point, instance, values, NULL) == GEMEL_OK) {
+    q->run->point->tier = tier;
+    q->run->point->compared = compared;
+  }
+}
