@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/rows.h"
-#include "sample/propose.h"
+#include "instances/propose.h"
 #include "support/attributes.h"
 
 static gemel_error error;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <gemel/gemel.h>
 #include "core/apply.h"
-#include "sample/propose.h"
+#include "instances/propose.h"
 #include "sample/symbolize.h"
 #include "support/attributes.h"
 

@@ -128,6 +128,13 @@ static inline gemel_type gemel__node_type(const gemel_graph *graph, uint32_t nod
                                : (gemel_type){type};
 }
 
+static inline const struct gemel__type *gemel__ref_type(const gemel_graph *graph, gemel__ref ref) {
+  return gemel__type_at(graph->context, gemel__node_type(graph, ref.node, ref.output));
+}
+static inline gemel_dtype gemel__ref_dtype(const gemel_graph *graph, gemel__ref ref) {
+  return (gemel_dtype)gemel__ref_type(graph, ref)->dtype;
+}
+
 /* 1 if NODE exists and has an output OUTPUT. */
 static inline int gemel__has_output(const gemel_graph *graph, uint32_t node, uint32_t output) {
   if (node >= graph->n_nodes) {

@@ -10,4 +10,8 @@
 
 static const gemel_value gemel__no_value = {NULL, 0, 0};
 
+static inline gemel_dtype gemel__value_dtype(gemel_value value) {
+  return gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value));
+}
+
 #endif

@@ -24,7 +24,7 @@ static int can_do(const gemel__lifting *l, unsigned char *known, const gemel__op
 }
 
 static int space_of(const gemel_graph *graph, gemel__ref value) {
-  return gemel__type_at(graph->context, gemel__node_type(graph, value.node, value.output))->space;
+  return gemel__ref_type(graph, value)->space;
 }
 
 /* 1 if a value of TYPE may be a run-time size. */
@@ -167,7 +167,7 @@ static int is_scalar(const gemel_graph *graph, uint32_t node) {
   const gemel__ref *in = gemel__node_inputs(graph, node, &count);
   int rank = 0;
   for (uint32_t k = 0; k < n; k++) {
-    rank |= gemel__type_at(graph->context, gemel__node_type(graph, in[k].node, in[k].output))->rank;
+    rank |= gemel__ref_type(graph, in[k])->rank;
   }
   for (uint32_t k = 0; k < gemel__node_at(graph, node)->n_outputs; k++) {
     rank |= gemel__type_at(graph->context, gemel__node_type(graph, node, k))->rank;

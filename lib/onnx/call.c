@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/tensor.h"
+#include "core/value.h"
 #include "onnx/import.h"
 
 gemel_value gemel__onnx_refuse(gemel__onnx_call *c, gemel_status status, const char *format, ...) {
@@ -235,9 +236,7 @@ const gemel_dim *gemel__onnx_dims(gemel_value value) {
 }
 
 gemel_dtype gemel__onnx_dtype_of(gemel_value value) {
-  return gemel_is_null(value)
-             ? GEMEL_BOOL
-             : gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value));
+  return gemel_is_null(value) ? GEMEL_BOOL : gemel__value_dtype(value);
 }
 
 gemel_value gemel__onnx_scalar(gemel__onnx_call *c, gemel_value x) {

@@ -45,9 +45,7 @@ static gemel_value add_up(const gemel_derive *call, gemel_value x, int turned) {
 }
 
 static int is_float(gemel_value x) {
-  return !gemel_is_null(x) &&
-         gemel_dtype_kind(gemel_type_dtype(gemel_graph_context(x.graph), gemel_value_type(x))) ==
-             GEMEL_KIND_FLOAT;
+  return !gemel_is_null(x) && gemel_dtype_kind(gemel__value_dtype(x)) == GEMEL_KIND_FLOAT;
 }
 
 static gemel_status grad_cumsum(gemel_derive *call) {

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include "core/alloc.h"
+#include "core/value.h"
 #include "ops/rule.h"
 
 /* What the body's symbols stand for in one application of it. */
@@ -295,8 +296,7 @@ gemel_status gemel__body_add_output(gemel_value value, char group, size_t k) {
 }
 
 int gemel__body_is_float(gemel_value value) {
-  gemel_context *context = gemel_graph_context(value.graph);
-  return gemel_dtype_kind(gemel_type_dtype(context, gemel_value_type(value))) == GEMEL_KIND_FLOAT;
+  return gemel_dtype_kind(gemel__value_dtype(value)) == GEMEL_KIND_FLOAT;
 }
 
 /* ---- Nesting ---- */

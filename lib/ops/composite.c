@@ -32,7 +32,7 @@ static int look(operand *x, gemel_value value, const char *what, gemel_location 
   }
   x->value = value;
   x->context = gemel_graph_context(value.graph);
-  x->dtype = gemel_type_dtype(x->context, gemel_value_type(value));
+  x->dtype = gemel__value_dtype(value);
   x->dims = gemel__value_dims(value, &x->rank);
   return 1;
 }
@@ -519,8 +519,7 @@ static gemel_dtype common_dtype(size_t n, const gemel_value *xs) {
   gemel_dtype dtype = GEMEL_BOOL;
   for (size_t k = 0; k < n; k++) {
     if (gemel__is_value(xs[k])) {
-      gemel_context *context = gemel_graph_context(xs[k].graph);
-      dtype = gemel_promote(dtype, gemel_type_dtype(context, gemel_value_type(xs[k])));
+      dtype = gemel_promote(dtype, gemel__value_dtype(xs[k]));
     }
   }
   return dtype;

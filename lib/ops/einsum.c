@@ -141,16 +141,14 @@ static int read_equation(einsum *e, size_t n, const gemel_value *xs, einsum_term
 /* ---- One operand ---- */
 
 static gemel_value to_dtype(const einsum *e, gemel_value x, gemel_dtype dtype) {
-  return gemel_is_null(x) || gemel_type_dtype(e->context, gemel_value_type(x)) == dtype
-             ? x
-             : gemel_cast_at(x, dtype, e->where);
+  return gemel_is_null(x) || gemel__value_dtype(x) == dtype ? x : gemel_cast_at(x, dtype, e->where);
 }
 
 /* Sums T over axis AXIS, in its own dtype. */
 static void sum_axis(einsum *e, einsum_term *t, int axis) {
   int64_t over = axis;
   gemel_sum_options options = {.axes = {1, &over}};
-  gemel_dtype dtype = gemel_type_dtype(e->context, gemel_value_type(t->value));
+  gemel_dtype dtype = gemel__value_dtype(t->value);
   gemel_value sum = dtype == GEMEL_BOOL ? gemel_any_at(t->value, &options, e->where)
                                         : gemel_sum_at(t->value, &options, e->where);
   t->value = to_dtype(e, sum, dtype);
@@ -344,7 +342,7 @@ gemel_value gemel_einsum_at(const char *equation, size_t n_xs, const gemel_value
       return gemel__graph_fail_at(e.graph, where, GEMEL_BAD_ARGUMENT, "einsum: operand %zu is %s",
                                   k, gemel__stranger(e.graph, xs[k]));
     }
-    dtype = gemel_promote(dtype, gemel_type_dtype(e.context, gemel_value_type(xs[k])));
+    dtype = gemel_promote(dtype, gemel__value_dtype(xs[k]));
   }
   if (!read_equation(&e, n_xs, xs, terms)) {
     return gemel__no_value;

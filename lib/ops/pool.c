@@ -178,8 +178,7 @@ static gemel_status infer_avg_pool_grad(gemel_infer *call) {
 /* ---- Derivatives ---- */
 
 static int carries(gemel_value v) {
-  return !gemel_is_null(v) &&
-         gemel__is_float(gemel_type_dtype(gemel_graph_context(v.graph), gemel_value_type(v)));
+  return !gemel_is_null(v) && gemel__is_float(gemel__value_dtype(v));
 }
 
 /* Another operation of the family on A and, for those that have two operands, B; with the

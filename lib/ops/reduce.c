@@ -182,7 +182,7 @@ static gemel_value expand(const gemel_derive *call, gemel_value value) {
 }
 
 static gemel_dtype dtype_of_value(gemel_value value) {
-  return gemel_type_dtype(value.graph->context, gemel_value_type(value));
+  return gemel__value_dtype(value);
 }
 
 static gemel_value number_like(const gemel_derive *call, gemel_value like, double number) {

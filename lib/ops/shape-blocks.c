@@ -94,8 +94,7 @@ static gemel_value unpad(const gemel_derive *call, gemel_value g) {
   gemel_dim start[GEMEL_MAX_RANK];
   int rank, gaps = 0;
   const gemel_dim *dims = gemel__value_dims(call->inputs[0], &rank);
-  gemel_value zero =
-      gemel__scalar_with(g, gemel_type_dtype(context, gemel_value_type(g)), 0, call->where);
+  gemel_value zero = gemel__scalar_with(g, gemel__value_dtype(g), 0, call->where);
   for (int k = 0; k < rank; k++) {
     padding p = padding_of(call->attrs, k);
     low[k] = -p.low;
@@ -116,9 +115,7 @@ static gemel_value padding_sum(const gemel_derive *call, gemel_value g) {
   gemel_value no = gemel__scalar_with(g, GEMEL_BOOL, 0, call->where);
   gemel_value yes = gemel__scalar_with(g, GEMEL_BOOL, 1, call->where);
   gemel_value mask = pad_with(call, gemel_fill_at(call->inputs[0], no, call->where), yes);
-  gemel_context *context = gemel_graph_context(call->graph);
-  gemel_value zero =
-      gemel__scalar_with(g, gemel_type_dtype(context, gemel_value_type(g)), 0, call->where);
+  gemel_value zero = gemel__scalar_with(g, gemel__value_dtype(g), 0, call->where);
   return gemel_sum_at(gemel_where_at(mask, g, zero, call->where), NULL, call->where);
 }
 

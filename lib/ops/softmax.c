@@ -126,8 +126,7 @@ typedef struct loss {
 } loss;
 
 static loss loss_of(const gemel_derive *call) {
-  gemel_context *context = gemel_graph_context(call->graph);
-  gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(call->inputs[1]));
+  gemel_dtype dtype = gemel__value_dtype(call->inputs[1]);
   loss l = {call->inputs[0], call->inputs[1], 0, 0, call->where};
   int rank;
   gemel__value_dims(l.logits, &rank);
@@ -140,8 +139,7 @@ static loss loss_of(const gemel_derive *call) {
 static gemel_value unit_vectors(const loss *l) {
   int rank;
   const gemel_dim *dims = gemel__value_dims(l->logits, &rank);
-  gemel_context *context = gemel_graph_context(l->logits.graph);
-  gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(l->logits));
+  gemel_dtype dtype = gemel__value_dtype(l->logits);
   int64_t order[GEMEL_MAX_RANK];
   gemel_value index = gemel_arange_at(l->logits.graph, dims[l->axis], NULL, l->where);
   gemel_value target = gemel_cast_at(l->targets, GEMEL_I64, l->where);

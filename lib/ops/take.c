@@ -234,7 +234,7 @@ static gemel_value others_of_zero(const gemel_derive *call, const put_factors *x
  * by it. */
 static gemel_value others(const gemel_derive *call) {
   gemel_value y = call->inputs[2];
-  gemel_dtype dtype = gemel_type_dtype(gemel_graph_context(call->graph), gemel_value_type(y));
+  gemel_dtype dtype = gemel__value_dtype(y);
   gemel_dtype wide = counting_dtype(dtype);
   put_factors of_x = factors_of(call, call->inputs[0], wide), of_y = factors_of(call, y, wide);
   gemel_value all = at_places(call, of_x.all, of_y.all, "mul");
@@ -250,9 +250,8 @@ typedef struct extremes {
 } extremes;
 
 static extremes extremes_of(const gemel_derive *call) {
-  gemel_context *context = gemel_graph_context(call->graph);
   gemel_value out = call->outputs[0];
-  gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(out));
+  gemel_dtype dtype = gemel__value_dtype(out);
   gemel_dtype counted = counting_dtype(dtype);
   extremes e = {gemel_eq_at(call->inputs[0], out, call->where),
                 gemel_eq_at(call->inputs[2], take(call, out), call->where), gemel__no_value};
@@ -264,7 +263,7 @@ static extremes extremes_of(const gemel_derive *call) {
 /* G ÷ COUNT where CHOSEN, else 0, in the dtype of LIKE. */
 static gemel_value share(const gemel_derive *call, gemel_value g, gemel_value count,
                          gemel_value chosen, gemel_value like) {
-  gemel_dtype dtype = gemel_type_dtype(gemel_graph_context(like.graph), gemel_value_type(like));
+  gemel_dtype dtype = gemel__value_dtype(like);
   gemel_value part = gemel_cast_at(gemel_div_at(g, count, call->where), dtype, call->where);
   return gemel_where_at(chosen, part, number_like(call, like, 0), call->where);
 }

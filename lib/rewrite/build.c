@@ -99,7 +99,7 @@ static gemel_dtype literal_dtype(const gemel__rule_side *side, const gemel__patt
       ref = terms[operand->variable].u.tensors[0];
     }
     if (operand->kind != GEMEL__PATTERN_LITERAL) {
-      return gemel_type_dtype(graph->context, gemel__node_type(graph, ref.node, ref.output));
+      return gemel__ref_dtype(graph, ref);
     }
   }
   return want;

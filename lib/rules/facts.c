@@ -86,11 +86,6 @@ static unsigned constant_facts(facts_search *s, const gemel_tensor *tensor) {
   return facts;
 }
 
-static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref value) {
-  gemel_type type = gemel__node_type(graph, value.node, value.output);
-  return (gemel_dtype)gemel__type_at(graph->context, type)->dtype;
-}
-
 /* What DTYPE says by itself. */
 static unsigned dtype_facts(gemel_dtype dtype) {
   gemel_kind kind = gemel_dtype_kind(dtype);
@@ -111,7 +106,7 @@ static void look_at_operands(facts_search *s, gemel__ref value, int depth, gemel
       f->of[k] = facts;
     }
   }
-  f->from = n > 0 ? dtype_of(s->graph, inputs[0]) : f->to;
+  f->from = n > 0 ? gemel__ref_dtype(s->graph, inputs[0]) : f->to;
   f->twice = n > 1 && inputs[0].node == inputs[1].node && inputs[0].output == inputs[1].output;
 }
 
@@ -124,7 +119,7 @@ static gemel__fact_rule fact_rule(const gemel__op *op) {
 
 /* Recurses to MAX_DEPTH at most, and looks at MAX_NODES nodes at most. */
 static unsigned look(facts_search *s, gemel__ref value, int depth) {
-  gemel_dtype dtype = dtype_of(s->graph, value);
+  gemel_dtype dtype = gemel__ref_dtype(s->graph, value);
   unsigned facts = dtype_facts(dtype);
   const gemel_tensor *tensor = constant_of(s->graph, value.node);
   const gemel__op *op = gemel__node_op(s->graph, value.node);

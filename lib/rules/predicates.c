@@ -14,7 +14,7 @@
 
 static const struct gemel__type *type_of(const gemel__termcall *call, int k) {
   gemel__ref x = call->x[k].u.tensor;
-  return gemel__type_at(call->context, gemel__node_type(call->scene->graph, x.node, x.output));
+  return gemel__ref_type(call->scene->graph, x);
 }
 
 /* The dtype that operand K is or has. */

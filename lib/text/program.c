@@ -281,8 +281,7 @@ static int strong_dtype(const run *r, const gemel__code *code) {
   for (uint32_t k = first_number(row); k < code->count; k++) {
     gemel_value value = r->values[operands[k]];
     if (!r->program->code[operands[k]].weak && !gemel_is_null(value)) {
-      gemel_dtype one =
-          gemel_type_dtype(r->graph->context, gemel__node_type(r->graph, value.node, value.output));
+      gemel_dtype one = gemel__value_dtype(value);
       dtype = (int)(dtype < 0 ? one : gemel_promote((gemel_dtype)dtype, one));
     }
   }

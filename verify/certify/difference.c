@@ -4,6 +4,7 @@
  * domain O and differ there; a side that is undefined is no difference (compare.h). If O sees none,
  * as for differences in bits, the shipped code's results are shown.
  */
+#include "pairs/contrast.h"
 #include "certify/difference.h"
 
 #include <string.h>

@@ -93,8 +93,7 @@ static int makes_positions(const gemel_graph *graph, uint32_t node) {
     return 0;
   }
   for (uint32_t k = 0; k < count; k++) {
-    if (gemel_type_dtype(graph->context, gemel__node_type(graph, in[k].node, in[k].output)) ==
-        dtype) {
+    if (gemel__ref_dtype(graph, in[k]) == dtype) {
       return 0;
     }
   }

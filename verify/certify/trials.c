@@ -69,10 +69,6 @@ typedef struct decisions {
   int degree; /* of both sides; MANY or more: no bound is known */
 } decisions;
 
-static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
-  return gemel_type_dtype(graph->context, gemel__node_type(graph, ref.node, ref.output));
-}
-
 /* How many truths an element of a result of NODE, which decides something, depends on. MANY: it
  * decides on something else. Even if the domain knows the sign of that (a square is never
  * negative), it may be 0, which no random residue is. */
@@ -84,7 +80,7 @@ static int truths(const gemel_graph *graph, uint32_t node) {
     return MANY;
   }
   for (uint32_t k = 0; k < count; k++) {
-    n += dtype_of(graph, in[k]) == GEMEL_BOOL;
+    n += gemel__ref_dtype(graph, in[k]) == GEMEL_BOOL;
   }
   return n > 0 ? n : MANY;
 }
@@ -124,7 +120,7 @@ static int reads_integers(const gemel_graph *graph) {
     const gemel__ref *in = gemel__node_inputs(graph, node, &count);
     int any = 0, other = 0;
     for (uint32_t k = 0; k < count; k++) {
-      gemel_dtype dtype = dtype_of(graph, in[k]);
+      gemel_dtype dtype = gemel__ref_dtype(graph, in[k]);
       int integer = dtype != GEMEL_BOOL && !gemel__is_float(dtype);
       any |= integer;
       other |= !integer || in[k].node != in[0].node;
@@ -132,7 +128,7 @@ static int reads_integers(const gemel_graph *graph) {
     if (any && other && count > 1 &&
         gemel__scalar_row_of(&gemel__node_op(graph, node)->record) == NULL &&
         gemel__has_output(graph, node, 0) &&
-        gemel__is_float(dtype_of(graph, (gemel__ref){node, 0}))) {
+        gemel__is_float(gemel__ref_dtype(graph, (gemel__ref){node, 0}))) {
       return 1;
     }
   }

@@ -31,6 +31,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "pairs/contrast.h"
 #include "instances/instance.h"
 #include "equal/closed.h"
@@ -91,10 +92,6 @@ struct constant_search {
 
 static int is_constant(const gemel_graph *graph, size_t node) {
   return gemel__node_at(graph, (uint32_t)node)->op == GEMEL__OP_constant;
-}
-
-static int is_float(const gemel_graph *graph, gemel_value value) {
-  return gemel__is_float(gemel_type_dtype(graph->context, gemel_value_type(value)));
 }
 
 static const gemel_tensor *tensor_of(const struct constant_search *s, size_t node) {
@@ -227,7 +224,7 @@ static gemel_status mark_sought(struct constant_search *s, gemel_error *error) {
     s->news[k] = constant && !known[s->graph->nodes[k].attrs];
     if ((s->news[k] ||
          (s->known && constant && gemel_tensor_elements(tensor_of(s, k)) <= MOST_KNOWN)) &&
-        is_float(s->graph, gemel__value(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
+        gemel__is_float(gemel__ref_dtype(s->graph, (gemel__ref){(uint32_t)k, 0}))) {
       s->edits[k].leaf = 1;
       note_size(s, tensor_of(s, k));
     }

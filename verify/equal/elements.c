@@ -12,6 +12,7 @@
 #include "core/alloc.h"
 #include "core/attrs.h"
 #include "core/error.h"
+#include "core/value.h"
 #include "tiers/tiers.h"
 
 enum { MOST_TERMS = 48 };
@@ -117,7 +118,7 @@ static gemel_status expand(gemel__elements *e, uint32_t k,
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(graph, t->value.node, &count);
   int kind = kind_of(t->value);
-  if (gemel_type_dtype(graph->context, gemel_value_type(t->value)) != GEMEL_F32) {
+  if (gemel__value_dtype(t->value) != GEMEL_F32) {
     return GEMEL_DECLINED;
   }
   if (kind == TERM_CONSTANT) {

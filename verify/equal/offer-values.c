@@ -13,6 +13,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 
 enum {
   MOST_LARGE = 1 << 18, /* elements of all large values, if domain B evaluates them */
@@ -89,7 +90,7 @@ static gemel__rtensor shape_of(const gemel__offer_values *v, size_t k) {
   gemel_value offer = v->offers->all[k];
   gemel__rtensor r = {.dtype = GEMEL_DTYPE_COUNT};
   if (v->more[k].elements.n > 0 || v->more[k].balls != NULL) {
-    r.dtype = gemel_type_dtype(offer.graph->context, gemel_value_type(offer));
+    r.dtype = gemel__value_dtype(offer);
     r.rank = gemel__offer_shape(offer, r.shape);
     r.count = (size_t)gemel__value_elements(offer);
   }

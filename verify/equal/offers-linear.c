@@ -33,7 +33,7 @@ static void add_shift(struct linear *l, gemel_value t) {
 }
 
 static const struct gemel__type *type_of(const gemel__collecting *c, gemel__ref ref) {
-  return gemel__type_at(c->by->context, gemel__node_type(c->by, ref.node, ref.output));
+  return gemel__ref_type(c->by, ref);
 }
 
 /* Adds the coefficients of operand X, their axes mapped by MAP. */

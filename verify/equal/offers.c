@@ -32,12 +32,8 @@ static const int64_t largest_offer = (int64_t)1 << 40; /* elements */
 
 /* ---- Expressions ---- */
 
-static gemel_dtype dtype_of(gemel_value x) {
-  return gemel_type_dtype(gemel_graph_context(x.graph), gemel_value_type(x));
-}
-
 static int is_float(gemel_value x) {
-  return gemel__is_float(dtype_of(x));
+  return gemel__is_float(gemel__value_dtype(x));
 }
 
 static gemel_value apply(gemel_graph *graph, const char *name, size_t n,
@@ -51,7 +47,9 @@ static gemel_value apply(gemel_graph *graph, const char *name, size_t n,
 
 gemel_value gemel__offer_cast(gemel_value x, gemel_dtype dtype) {
   gemel_attr attr = gemel_attr_dtype("dtype", dtype);
-  return gemel_is_null(x) || dtype_of(x) == dtype ? x : apply(x.graph, "cast", 1, &x, 1, &attr);
+  return gemel_is_null(x) || gemel__value_dtype(x) == dtype
+             ? x
+             : apply(x.graph, "cast", 1, &x, 1, &attr);
 }
 
 /* A dtype that has all numbers of two float dtypes. */
@@ -70,8 +68,8 @@ gemel_value gemel__offer_make(gemel_graph *graph, const char *name, size_t n,
       return gemel__no_value;
     }
     if (is_float(operands[k])) {
-      widest = widest == GEMEL_DTYPE_COUNT ? dtype_of(operands[k])
-                                           : wider(widest, dtype_of(operands[k]));
+      widest = widest == GEMEL_DTYPE_COUNT ? gemel__value_dtype(operands[k])
+                                           : wider(widest, gemel__value_dtype(operands[k]));
     }
   }
   for (size_t k = 0; k < n; k++) {
@@ -303,7 +301,7 @@ static void offer_pair(gemel__collecting *c, gemel_value x, gemel_value y) {
 }
 
 static void offer_with_one(gemel__collecting *c, gemel_value x) {
-  gemel_value one = gemel_scalar(c->offers->graph, dtype_of(x), 1);
+  gemel_value one = gemel_scalar(c->offers->graph, gemel__value_dtype(x), 1);
   gemel__offer(c, apply1("neg", x));
   gemel__offer(c, apply2("add", x, one));
   gemel__offer(c, apply2("sub", x, one));
@@ -318,7 +316,7 @@ static int is_one(gemel_value x) {
   }
   const gemel_tensor *tensor =
       gemel__attrs_at(graph->context, graph->nodes[x.node].attrs)->values[0].u.tensor;
-  return gemel__decode(dtype_of(x), gemel__tensor_element(tensor, 0)) == 1;
+  return gemel__decode(gemel__value_dtype(x), gemel__tensor_element(tensor, 0)) == 1;
 }
 
 static void offer_scalars(gemel__collecting *c) {
@@ -485,8 +483,7 @@ static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, geme
   form->shared = from.shared;
   form->scale = gemel__offer_aligned(from.scale, rank);
   if (gemel_is_null(form->scale) && quotient) {
-    one = gemel_scalar(factor.graph,
-                       gemel_type_dtype(factor.graph->context, gemel_value_type(factor)), 1);
+    one = gemel_scalar(factor.graph, gemel__value_dtype(factor), 1);
     form->scale = apply2("div", gemel__offer_aligned(one, rank), factor);
   } else {
     form->scale = gemel_is_null(form->scale) ? factor : times(form->scale, factor, quotient);

@@ -3,6 +3,7 @@
  * Replay: asks a saved question (harness/saved.h) again, on its graphs and values. It needs neither
  * the sampler nor the seed that found it.
  */
+#include "pairs/contrast.h"
 #include "harness/run.h"
 
 #include <stdio.h>

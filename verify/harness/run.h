@@ -113,10 +113,6 @@ void gemel__inquiry_answer(gemel__inquiry *q, const gemel__answer *answer,
 void gemel__inquiry_end(gemel__inquiry *q, gemel_verdict verdict, gemel_evidence how,
                         const char *detail);
 
-/* Tier real of an operation: its row's law (operations/law.c). */
-gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const char *name,
-                               gemel_error *error);
-
 /* Writes the counterexample and the replay folder of a refutation, and emits RECORD. */
 void gemel__record_refuted(gemel__run *run, gemel_record *record, const gemel__instance *instance,
                            const gemel_graph *other, gemel_tensor *const *values, const char *place,

@@ -6,7 +6,7 @@
  * node to the first. Nothing here need be exact or complete: a wrong number is just one more
  * sample.
  */
-#include "sample/aims.h"
+#include "instances/aims.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,10 +45,6 @@ static void add_around(gemel__aim_list *list, gemel_dtype dtype, const gemel__ai
 }
 
 /* ---- Constants ---- */
-
-static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref value) {
-  return gemel_type_dtype(graph->context, gemel__node_type(graph, value.node, value.output));
-}
 
 static gemel__aim_number load(const gemel_tensor *tensor, size_t i) {
   gemel_dtype dtype = gemel_tensor_dtype(tensor);
@@ -100,7 +96,7 @@ static gemel__aim_number number_of(gemel_dtype dtype, gemel__aim aim) {
 static void invert(struct aim_search *s, uint32_t node, const gemel__ref *inputs, uint32_t n,
                    uint32_t k, const gemel__aim_number *t, const gemel__aim_number *beside) {
   gemel__aim_list *list = &s->lists[inputs[k].node];
-  gemel_dtype dtype = dtype_of(s->graph, inputs[k]);
+  gemel_dtype dtype = gemel__ref_dtype(s->graph, inputs[k]);
   gemel__inverse *inverse = gemel__twin_of(gemel__node_at(s->graph, node)->op)->invert;
   if (inverse == gemel__invert_mul && beside == NULL && inputs[0].node == inputs[1].node) {
     gemel__invert_sqr(list, dtype, t, NULL, 0);
@@ -117,13 +113,13 @@ static void through_node(struct aim_search *s, uint32_t node) {
   const gemel__aim_list *own = &s->lists[node];
   gemel__ref self = {node, 0};
   gemel_dtype dtype =
-      gemel__has_output(s->graph, node, 0) ? dtype_of(s->graph, self) : GEMEL_DTYPE_COUNT;
+      gemel__has_output(s->graph, node, 0) ? gemel__ref_dtype(s->graph, self) : GEMEL_DTYPE_COUNT;
   gemel__aim_number numbers[CONSTANTS];
   for (j = 0; j < n; j++) {
     size_t found = n > 1 ? constants_of(s->graph, inputs[j], numbers) : 0;
     for (k = 0; k < n; k++) {
       gemel__aim_list *list = &s->lists[inputs[k].node];
-      gemel_dtype to = dtype_of(s->graph, inputs[k]);
+      gemel_dtype to = gemel__ref_dtype(s->graph, inputs[k]);
       for (size_t c = 0; c < found && k != j; c++) {
         add_around(list, to, &numbers[c]);
         for (size_t i = 0; i < own->count; i++) {

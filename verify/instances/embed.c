@@ -18,15 +18,12 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "base/status.h"
 #include "instances/instance.h"
 
 enum { MAX_CONTINUED = 2 }; /* results that are used further; others are just outputs */
 enum { CALLS = 2 };         /* number of calls, with states */
-
-static gemel_dtype dtype_of(gemel_value value) {
-  return gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value));
-}
 
 static gemel_value apply(const char *name, gemel_value x, gemel_value y) {
   gemel_value both[2];
@@ -55,7 +52,8 @@ static gemel_value second_half(gemel_value x) {
   const gemel_dim *shape = gemel_type_dims(context, type);
   gemel_dim start[GEMEL_MAX_RANK];
   size_t rank = (size_t)gemel_type_rank(context, type), k;
-  gemel_value both = apply("join", apply("fill", x, gemel_scalar(x.graph, dtype_of(x), 0)), x);
+  gemel_value both =
+      apply("join", apply("fill", x, gemel_scalar(x.graph, gemel__value_dtype(x), 0)), x);
   gemel_attr attrs[2];
   for (k = 0; k < rank; k++) {
     start[k] = k == 0 ? shape[0] : gemel_dim_constant(context, 0);
@@ -85,7 +83,7 @@ static const struct {
 
 /* Makes A and B from a result Y by pair WHICH. Beyond the pairs, A reads Y in two orders. */
 static void go_on(gemel_value y, size_t which, gemel_value *a, gemel_value *b) {
-  if (dtype_of(y) == GEMEL_BOOL) {
+  if (gemel__value_dtype(y) == GEMEL_BOOL) {
     *a = apply("logical_not", y, none);
     *b = apply("logical_and", apply("ne", *a, y), y);
   } else if (which >= sizeof pairs / sizeof *pairs) {
@@ -113,7 +111,7 @@ static gemel_status epilogue(gemel_value y, size_t k, gemel__random *random, gem
 
 /* Adds the output max(X, sum(Y)), element by element. */
 static gemel_status read_again(gemel_value x, gemel_value y, gemel_error *error) {
-  int boolean = dtype_of(x) == GEMEL_BOOL || dtype_of(y) == GEMEL_BOOL;
+  int boolean = gemel__value_dtype(x) == GEMEL_BOOL || gemel__value_dtype(y) == GEMEL_BOOL;
   if (!boolean) {
     gemel_output(apply("maximum", x, apply("sum", y, none)), "again");
   }
@@ -186,7 +184,7 @@ static void update_from(struct embedding *e, size_t k, gemel__random *random) {
 static void gather(struct embedding *e, gemel_value y, gemel__random *random) {
   gemel_context *context = gemel_graph_context(e->graph);
   gemel_type type = gemel_value_type(y);
-  int boolean = dtype_of(y) == GEMEL_BOOL;
+  int boolean = gemel__value_dtype(y) == GEMEL_BOOL;
   if (gemel__type_at(context, type)->has_runtime) {
     return;
   }

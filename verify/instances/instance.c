@@ -10,6 +10,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "instances/assumed.h"
 #include "ops/ops.h"
 #include "reference/twin.h"
@@ -173,8 +174,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
 /* ---- Derivatives ---- */
 
 static int is_float(gemel_value value) {
-  gemel_context *context = gemel_graph_context(value.graph);
-  return gemel__is_float(gemel_type_dtype(context, gemel_value_type(value)));
+  return gemel__is_float(gemel__value_dtype(value));
 }
 
 size_t gemel__instance_partials(const gemel__instance *instance, gemel__partial *parts) {

@@ -96,12 +96,6 @@ gemel_status gemel__instance_of_graph(gemel__instance *instance, gemel_graph *gr
 gemel_status gemel__instance_gradient(gemel__instance *gradient, const gemel__instance *instance,
                                       gemel_error *error);
 
-/* Makes the instance of INSTANCE's forward derivative. Its inputs are those of INSTANCE, then a
- * tangent for each one of float dtype; its outputs are the tangents of the outputs of float dtype
- * (tiers/gradient.c). */
-gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
-                                     gemel_error *error);
-
 /* Part of a derivative: of one output by one input. Both are counted from 1, and 0 stands for all.
  * A derivative rule is told which ones are asked for, and may be wrong for some only. */
 typedef struct gemel__partial {
@@ -121,14 +115,12 @@ static inline int gemel__partial_takes_output(gemel__partial part, size_t k) {
 enum { GEMEL__MOST_PARTIALS = 2 * GEMEL_SAMPLE_MAX_INPUTS };
 size_t gemel__instance_partials(const gemel__instance *instance, gemel__partial *parts);
 
-/* Like the two above, for PART of the derivative. With UNDERIVED the derivative rule isn't called,
- * and the outputs are the inputs themselves: a graph with the inputs of a reverse derivative that
- * doesn't exist. */
+/* Like gemel__instance_gradient, for PART of the derivative. With UNDERIVED the derivative rule
+ * isn't called, and the outputs are the inputs themselves: a graph with the inputs of a reverse
+ * derivative that doesn't exist. */
 gemel_status gemel__instance_gradient_part(gemel__instance *gradient,
                                            const gemel__instance *instance, gemel__partial part,
                                            int underived, gemel_error *error);
-gemel_status gemel__instance_forward_part(gemel__instance *forward, const gemel__instance *instance,
-                                          gemel__partial part, gemel_error *error);
 
 /* Puts the instance into a larger graph, so that the executor makes more than one kernel of it.
  * STATEFUL: some inputs are states, and there are more states, which its results update. */
@@ -167,11 +159,6 @@ void gemel__values_free(const gemel__instance *instance, gemel_tensor **values);
 /* A copy of VALUES in a new array; NULL if memory is out. */
 gemel_tensor **gemel__values_copy(const gemel__instance *instance, gemel_tensor *const *values,
                                   gemel_error *error);
-
-/* Changes the first thousand elements of the first N leaves, those of float dtypes, so that none is
- * 0 and no two are equal: beside the kinks of abs, relu and maximum. At a kink both sides of a rule
- * may have different derivatives. */
-void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor **values);
 
 /* Replaces NaNs and infinities by moderate numbers; the sign of an infinity stays. */
 void gemel__values_tame(const gemel__instance *instance, gemel_tensor **values);

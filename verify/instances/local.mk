@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 libgemel_verify_a_SOURCES += %reldir%/aims.c
+libgemel_verify_a_SOURCES += %reldir%/aims.h
 libgemel_verify_a_SOURCES += %reldir%/assumed.c
 libgemel_verify_a_SOURCES += %reldir%/assumed.h
 libgemel_verify_a_SOURCES += %reldir%/crossing.c
@@ -12,6 +13,7 @@ libgemel_verify_a_SOURCES += %reldir%/instance.h
 libgemel_verify_a_SOURCES += %reldir%/meeting.c
 libgemel_verify_a_SOURCES += %reldir%/meeting.h
 libgemel_verify_a_SOURCES += %reldir%/propose.c
+libgemel_verify_a_SOURCES += %reldir%/propose.h
 libgemel_verify_a_SOURCES += %reldir%/rebuild.c
 libgemel_verify_a_SOURCES += %reldir%/rebuild.h
 libgemel_verify_a_SOURCES += %reldir%/shows.c

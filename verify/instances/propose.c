@@ -5,7 +5,7 @@
  * operation whose record (reference/twin.h) has no proposer gets what its sampler draws, with what
  * is known put in its place.
  */
-#include "sample/propose.h"
+#include "instances/propose.h"
 
 #include <string.h>
 #include "core/apply.h"

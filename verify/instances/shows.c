@@ -14,11 +14,6 @@ int gemel__shows_always(const gemel_graph *graph) {
   return 1;
 }
 
-static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
-  return gemel_type_dtype(gemel_graph_context(graph),
-                          gemel__node_type(graph, ref.node, ref.output));
-}
-
 /* The graph among the attributes of NODE; NULL: there is none. */
 static const gemel_graph *body_of(const gemel_graph *graph, uint32_t node) {
   uint32_t id = gemel__node_at(graph, node)->attrs;
@@ -50,11 +45,12 @@ unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node) {
   unsigned kinds = gemel__twin_of(gemel__node_at(graph, node)->op)->arithmetic;
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(graph, node, &count);
-  if (!gemel__has_output(graph, node, 0) || !gemel__is_float(dtype_of(graph, self))) {
+  if (!gemel__has_output(graph, node, 0) || !gemel__is_float(gemel__ref_dtype(graph, self))) {
     return 0;
   }
-  if (kinds & GEMEL__NARROWS && gemel__dtype_format(dtype_of(graph, self))->digits >=
-                                    gemel__dtype_format(dtype_of(graph, inputs[0]))->digits) {
+  if (kinds & GEMEL__NARROWS &&
+      gemel__dtype_format(gemel__ref_dtype(graph, self))->digits >=
+          gemel__dtype_format(gemel__ref_dtype(graph, inputs[0]))->digits) {
     return 0;
   }
   return (kinds != 0 ? kinds : GEMEL__FUNCTIONS) & ~(unsigned)GEMEL__EXACT;

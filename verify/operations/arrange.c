@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 
 enum { MANY = 12, STARTS = 16 };
 
@@ -23,10 +24,6 @@ typedef struct arranged {
 } arranged;
 
 /* ---- Pieces ---- */
-
-static gemel_dtype dtype_of(const arranged *a, gemel_value x) {
-  return gemel_type_dtype(gemel_graph_context(a->graph), gemel_value_type(x));
-}
 
 /* Elements START to START + N of a vector X. */
 static gemel_value part(const arranged *a, gemel_value x, int64_t start, int64_t n) {
@@ -156,8 +153,8 @@ static gemel_value computed(const arranged *a, size_t k, gemel_value x, gemel_va
  * stays as it is. */
 static gemel_value on_the_right(const arranged *a, size_t k, gemel_value other, gemel_value y) {
   static const char *const names[] = {"sub", "mul", "maximum", "add", "minimum"};
-  gemel_dtype dtype = dtype_of(a, y);
-  return dtype == GEMEL_BOOL || dtype != dtype_of(a, other)
+  gemel_dtype dtype = gemel__value_dtype(y);
+  return dtype == GEMEL_BOOL || dtype != gemel__value_dtype(other)
              ? y
              : apply_both(a, names[k % (sizeof names / sizeof *names)], other, y);
 }
@@ -190,7 +187,7 @@ static void add_many(arranged *a, int64_t length) {
     a->operands[0] = k % 3 == 0 ? y : x;
     a->operands[1] = k % 3 == 0 ? x : y;
     gemel_value next = apply_base(a);
-    if (gemel_is_null(next) || dtype_of(a, next) != a->base->leaves[0].dtype) {
+    if (gemel_is_null(next) || gemel__value_dtype(next) != a->base->leaves[0].dtype) {
       return;
     }
     y = next;

@@ -10,6 +10,7 @@
 #include "core/graph.h"
 #include "ops/ops.h"
 #include "harness/run.h"
+#include "operations/subject.h"
 #include "text/expr.h"
 
 enum { MAX_NAMES = 3, LEAST_POINTS = 48 };

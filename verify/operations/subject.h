@@ -104,6 +104,10 @@ gemel_status gemel__subject_besides(struct subject *s, const struct tier_plan *p
 gemel_status gemel__subject_kernel(struct subject *s, const struct tier_plan *plan,
                                    gemel__inquiry *q, gemel_error *error);
 
+/* Tier real of an operation: its row's law (operations/law.c). */
+gemel_status gemel__verify_law(gemel__run *run, const gemel_operation *op, const char *name,
+                               gemel_error *error);
+
 /* Tier gradient (gradient.c). */
 gemel_status gemel__verify_gradient(struct subject *s, gemel_error *error);
 

@@ -20,6 +20,15 @@ typedef enum gemel__contrast {
 
 gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b);
 
+/* Check of a pair: does the shipped code's result for the instance differ in any bit from that for
+ * TRIAL->other? If fused code agrees, the second one is run with plain kernels. */
+gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
+                                   const gemel__trial *trial, gemel__outcome *outcome,
+                                   gemel_error *error);
+gemel_status gemel__check_contrast_ways(const gemel__instance *instance,
+                                        gemel_tensor *const *values, const gemel__trial *trial,
+                                        gemel__outcome *outcome, gemel_error *error);
+
 /* Results of both graphs, N each. */
 typedef struct gemel__both {
   size_t n;

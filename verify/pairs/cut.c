@@ -20,11 +20,6 @@
 
 enum { POINTS = 4, MAX_NODES = 400, CHECKS = 24 };
 
-static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
-  return gemel_type_dtype(gemel_graph_context(graph),
-                          gemel__node_type(graph, ref.node, ref.output));
-}
-
 /* ---- All values ---- */
 
 static gemel_status trace_outputs(const gemel_graph *graph, size_t *first, size_t n,
@@ -303,7 +298,7 @@ static void plan_outputs(struct cut_plan *p) {
     }
     left = gemel__node_inputs(s->graph, (uint32_t)(t->partner[k] - 1), &count);
     for (j = 0; j < count; j++) {
-      if (gemel__is_float(dtype_of(s->graph, left[j]))) {
+      if (gemel__is_float(gemel__ref_dtype(s->graph, left[j]))) {
         add_output(p, left[j], right[j], NULL);
       }
     }

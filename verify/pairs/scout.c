@@ -25,6 +25,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "domains/ordered.h"
 #include "instances/assumed.h"
 #include "pairs/targets.h"
@@ -214,7 +215,7 @@ static void note_digits(struct scout *s, const gemel_graph *graph) {
     int rounds = op != GEMEL__OP_input && op != GEMEL__OP_constant;
     for (uint32_t i = 0; rounds && gemel__has_output(graph, k, i); i++) {
       gemel_value value = gemel__value(graph, (gemel__ref){k, i});
-      gemel_dtype dtype = gemel_type_dtype(graph->context, gemel_value_type(value));
+      gemel_dtype dtype = gemel__value_dtype(value);
       s->digits = gemel__is_float(dtype) ? digits_of(s, dtype) : s->digits;
     }
   }

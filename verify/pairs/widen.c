@@ -11,19 +11,16 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "tiers/tiers.h"
 
 static int is_narrow(gemel_dtype dtype) {
   return gemel__is_float(dtype) && dtype != GEMEL_F64;
 }
 
-static gemel_dtype dtype_of(gemel_value value) {
-  return gemel_type_dtype(gemel_graph_context(value.graph), gemel_value_type(value));
-}
-
 static gemel_value widened(gemel_value value) {
   gemel_attr attr = gemel_attr_dtype("dtype", GEMEL_F64);
-  return value.graph != NULL && is_narrow(dtype_of(value))
+  return value.graph != NULL && is_narrow(gemel__value_dtype(value))
              ? gemel_apply(value.graph, "cast", 1, &value, 1, &attr)
              : value;
 }
@@ -39,7 +36,7 @@ static gemel_status add_input(gemel_graph *into, const gemel_graph *from, size_t
   gemel_context *context = gemel_graph_context(from);
   gemel_value input = gemel_graph_input(from, k);
   gemel_type type = gemel_value_type(input);
-  if (is_narrow(dtype_of(input))) {
+  if (is_narrow(gemel__value_dtype(input))) {
     type = gemel_type_new(context, GEMEL_F64, gemel_type_rank(context, type),
                           gemel_type_dims(context, type), GEMEL_SPACE_HOST);
   }
@@ -60,8 +57,8 @@ static gemel_status add_node(gemel_graph *into, const gemel_graph *from, uint32_
   for (k = 0; k < n; k++) {
     inputs[k] = mapped(map, refs[k]);
   }
-  if (record->op == GEMEL__OP_cast && is_narrow(dtype_of(gemel__value(from, self))) &&
-      gemel__is_float(dtype_of(inputs[0]))) {
+  if (record->op == GEMEL__OP_cast && is_narrow(gemel__value_dtype(gemel__value(from, self))) &&
+      gemel__is_float(gemel__value_dtype(inputs[0]))) {
     map[node] = inputs[0];
   } else {
     map[node] = gemel__apply(into, record->op, record->attrs, n, inputs,
@@ -137,7 +134,7 @@ static int has_narrow(const gemel_graph *graph) {
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
     for (uint32_t i = 0; gemel__has_output(graph, k, i); i++) {
       gemel__ref ref = {k, i};
-      if (is_narrow(dtype_of(gemel__value(graph, ref)))) {
+      if (is_narrow(gemel__value_dtype(gemel__value(graph, ref)))) {
         return 1;
       }
     }

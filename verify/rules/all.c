@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Selects the rules and passes that `gemel verify --rules` is asked about, and verifies several at
- * a time. trial.c verifies one.
+ * a time. judge.c verifies one.
  */
 #include <string.h>
 #include <gemel/text.h>
@@ -13,7 +13,7 @@
 #include "passes/passes.h"
 #include "rewrite/choice.h"
 #include "rules/report.h"
-#include "rules/trial.h"
+#include "rules/judge.h"
 #include "rules/withdraw.h"
 #include "unbounded/unbounded.h"
 

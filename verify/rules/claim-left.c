@@ -4,7 +4,7 @@
  * open at one, the types of variables that are met there first and attributes that the rule binds,
  * is drawn until the operation's type rule accepts it; attributes are then in their normal form, as
  * they are where rules are applied. Where drawing doesn't find anything, a sampler's proposal is
- * taken (sample/propose.h). Whether conditions hold is the matcher's matter.
+ * taken (instances/propose.h). Whether conditions hold is the matcher's matter.
  */
 #include "rules/claim-left.h"
 
@@ -17,7 +17,7 @@
 #include "core/graph.h"
 #include "core/tensor.h"
 #include "rules/functions.h"
-#include "sample/propose.h"
+#include "instances/propose.h"
 
 enum {
   TRIES = 40,

@@ -7,6 +7,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/value.h"
 #include "rewrite/build.h"
 
 static const gemel_location nowhere = {NULL, 0};
@@ -64,9 +65,7 @@ static gemel_status build(const gemel_rule *rule, gemel__scene *scene, gemel_val
     return status;
   }
   scene->variables = binding.terms;
-  *value = gemel__side_build(&rule->right, scene,
-                             gemel_type_dtype(scene->graph->context, gemel_value_type(root)),
-                             nowhere, &status);
+  *value = gemel__side_build(&rule->right, scene, gemel__value_dtype(root), nowhere, &status);
   if (status == GEMEL_OK) {
     return settle_type(scene->graph, root, value, problem);
   }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/graph.h"
+#include "core/value.h"
 
 /* 1 if WORD is one of those in the parentheses behind HEAD in ELEMENTS. */
 static int lists(const char *elements, const char *head, const char *word) {
@@ -65,9 +66,7 @@ static void mark_elements(const gemel_graph *graph, unsigned char *elements) {
 }
 
 static unsigned claimed_of_value(const gemel_proof *proof, gemel_value value) {
-  gemel_context *context = gemel_graph_context(value.graph);
-  return gemel__claimed_of_dtype(proof->elements,
-                                 gemel_type_dtype(context, gemel_value_type(value)));
+  return gemel__claimed_of_dtype(proof->elements, gemel__value_dtype(value));
 }
 
 /* 1 if GRAPH computes with no floats, among its ELEMENTS, of which the claim says nothing of

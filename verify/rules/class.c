@@ -17,7 +17,7 @@
 #include "ops/ops.h"
 #include "pairs/lengths.h"
 #include "rules/report.h"
-#include "rules/trial.h"
+#include "rules/judge.h"
 #include "sample/propose.h"
 
 /* ---- Tier special: what is given up ---- */
@@ -28,7 +28,7 @@ static const unsigned rounding_words =
 static const unsigned special_words = GEMEL__NEED(NNAN) | GEMEL__NEED(NINF);
 
 /* Takes what one instance showed. */
-static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
+static void take_needs(struct gemel__rule_subject *p, gemel__needs *needs) {
   p->compared += needs->compared;
   gemel__losses_add(&p->losses, &needs->losses);
   p->improves |= needs->improves;
@@ -52,27 +52,27 @@ static void take_needs(struct gemel__proof *p, gemel__needs *needs) {
   }
 }
 
-static int declares(const struct gemel__proof *p, unsigned word) {
+static int declares(const struct gemel__rule_subject *p, unsigned word) {
   return (p->info->needs & word) != 0;
 }
 
 /* What all instances give up. A difference in a zero's sign at infinite or NaN inputs needs no word
  * of its own if another instance needs nsz at finite inputs; likewise a rounding error. */
-static unsigned given_up(const struct gemel__proof *p) {
+static unsigned given_up(const struct gemel__rule_subject *p) {
   return p->needs | (p->needs & GEMEL__NEED(NSZ) ? 0 : p->of_zero) |
          (p->rounds > 0 ? 0 : p->of_rounding) |
          (gemel__losses_worsen(&p->losses) ? GEMEL__NEED(WORSENS) : 0);
 }
 
 /* The declared words that no instance has shown yet. */
-static unsigned unseen(const struct gemel__proof *p) {
+static unsigned unseen(const struct gemel__rule_subject *p) {
   unsigned words = p->info->needs & ~given_up(p) & ~GEMEL__NEED(IMPROVES);
   return words | (declares(p, GEMEL__NEED(IMPROVES)) && !p->improves ? GEMEL__NEED(IMPROVES) : 0);
 }
 
 /* 1 if more is given up than declared, and no further points can change that. (Words of rounding
  * can change, until a point refutes those that are declared.) */
-static int is_refuted(const struct gemel__proof *p) {
+static int is_refuted(const struct gemel__rule_subject *p) {
   unsigned undeclared = p->needs & ~p->info->needs;
   return (undeclared & ~rounding_words) != 0 ||
          (undeclared != 0 &&
@@ -91,7 +91,7 @@ enum {
   MOST = 64
 };
 
-static gemel_status measure_one(struct gemel__proof *p, const gemel__rule_instance *drawn,
+static gemel_status measure_one(struct gemel__rule_subject *p, const gemel__rule_instance *drawn,
                                 gemel__random *random, const gemel__needs_plan *plan,
                                 size_t *measured, gemel_error *error) {
   gemel__needs needs;
@@ -107,7 +107,7 @@ static gemel_status measure_one(struct gemel__proof *p, const gemel__rule_instan
 
 /* COUNT, which is meant for the usual number of instances, scaled to the number of this run; a
  * quarter in a quick look. */
-static size_t scaled(const struct gemel__proof *p, size_t count) {
+static size_t scaled(const struct gemel__rule_subject *p, size_t count) {
   if (p->quick) {
     return (count + 3) / 4;
   }
@@ -115,13 +115,13 @@ static size_t scaled(const struct gemel__proof *p, size_t count) {
 }
 
 /* 1 when MEASURED instances are enough: all declared words were seen, or there are many. */
-static int heard_enough(const struct gemel__proof *p, size_t measured) {
+static int heard_enough(const struct gemel__rule_subject *p, size_t measured) {
   return measured >= scaled(p, MOST) || (measured >= scaled(p, ENOUGH) && unseen(p) == 0);
 }
 
 /* The instances of the other tiers. Rounding and improvement, which take long, are measured at some
  * of them. Constants of all magnitudes are few, so each has its turn, if only at few points. */
-static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error) {
+static gemel_status measure_examples(struct gemel__rule_subject *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   size_t k, measured = 0;
   for (k = 0; k < p->n && status == GEMEL_OK && !(measured >= FEW && is_refuted(p)); k++) {
@@ -142,16 +142,16 @@ static gemel_status measure_examples(struct gemel__proof *p, gemel_error *error)
 }
 
 /* Where a narrow dtype counts: sizes beyond what it holds. */
-static gemel_status measure_lengths(struct gemel__proof *p, gemel_error *error) {
+static gemel_status measure_lengths(struct gemel__rule_subject *p, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  size_t turns = scaled(p, gemel__proof_long_turns(p)), measured = 0;
+  size_t turns = scaled(p, gemel__rule_long_turns(p)), measured = 0;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, gemel__aside(GEMEL__ASIDE_LENGTHS),
                     &random);
   for (size_t k = 0; k < turns && status == GEMEL_OK && !is_refuted(p); k++) {
     struct gemel__example e;
     gemel__needs_plan plan = {.points = 2, .rounding = k % GEMEL__LENGTHS == 0, .finite = 1};
-    status = gemel__proof_draw_long(p, k, &random, &e, error);
+    status = gemel__rule_draw_long(p, k, &random, &e, error);
     if (status == GEMEL_OK && e.real) {
       status = measure_one(p, &e.drawn, &random, &plan, &measured, error);
     }
@@ -174,7 +174,7 @@ static int reduces(const gemel_graph *graph) {
   return 0;
 }
 
-static int any_reduces(const struct gemel__proof *p) {
+static int any_reduces(const struct gemel__rule_subject *p) {
   size_t k = 0;
   while (k < p->n && (p->examples[k].drawn.right == NULL || !p->examples[k].real)) {
     k++;
@@ -183,7 +183,8 @@ static int any_reduces(const struct gemel__proof *p) {
 }
 
 /* A float dtype of which there are instances. */
-static int draw_dtype(const struct gemel__proof *p, gemel__random *random, gemel_dtype *dtype) {
+static int draw_dtype(const struct gemel__rule_subject *p, gemel__random *random,
+                      gemel_dtype *dtype) {
   static const gemel_dtype floats[] = {GEMEL_F32, GEMEL_F64,  GEMEL_F32,
                                        GEMEL_F64, GEMEL_BF16, GEMEL_F16};
   enum { FLOATS = sizeof floats / sizeof *floats };
@@ -223,7 +224,7 @@ static int may_meet(const gemel__rule_instance *drawn) {
 
 /* Zeros and infinities or NaNs meet, in every way in each of some instances, and with each input in
  * turn. Where the rule speaks of constants, every other instance has some that are 0. */
-static gemel_status measure_meetings(struct gemel__proof *p, gemel_error *error) {
+static gemel_status measure_meetings(struct gemel__rule_subject *p, gemel_error *error) {
   enum { MET = 32, DRAWS = 3, ELEMENTS = 24, TRIES = 12 };
   gemel_status status = GEMEL_OK;
   gemel__random random;
@@ -247,7 +248,7 @@ static gemel_status measure_meetings(struct gemel__proof *p, gemel_error *error)
     if (!draw_dtype(p, &random, &wish.dtype)) {
       return GEMEL_OK;
     }
-    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
+    status = gemel__rule_draw_again(p, &wish, &random, &drawn, &p->draws, error);
     if (status == GEMEL_OK && may_meet(&drawn)) {
       status = measure_one(p, &drawn, &random, &plan, &measured, error);
       met++;
@@ -259,7 +260,7 @@ static gemel_status measure_meetings(struct gemel__proof *p, gemel_error *error)
 }
 
 /* One more instance, for the class alone; ROUNDING points tell the kind of rounding. */
-static gemel_status measure_another(struct gemel__proof *p, gemel__random *random,
+static gemel_status measure_another(struct gemel__rule_subject *p, gemel__random *random,
                                     int64_t max_elements, int empty, size_t rounding,
                                     gemel_error *error) {
   enum { TRIES = 12, MORE_POINTS = 24 };
@@ -279,7 +280,7 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
   if (!draw_dtype(p, random, &wish.dtype)) {
     return GEMEL_OK;
   }
-  status = gemel__proof_draw(p, &wish, random, &drawn, &p->draws, error);
+  status = gemel__rule_draw_again(p, &wish, random, &drawn, &p->draws, error);
   if (status == GEMEL_OK && drawn.right != NULL && has_float_input(drawn.left)) {
     status = measure_one(p, &drawn, random, &plan, &measured, error);
   }
@@ -290,7 +291,7 @@ static gemel_status measure_another(struct gemel__proof *p, gemel__random *rando
 enum { LARGE_ROUNDING = 8 }; /* points: each has many elements */
 
 /* Large instances: sums of few numbers seldom depend on their order. */
-static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
+static gemel_status measure_large(struct gemel__rule_subject *p, gemel__random *random,
                                   gemel_error *error) {
   enum { DRAWN = 12, FOR_ROUNDING = 160, ASKED = 6 };
   size_t k, asked = 0, draws = p->rounds > 0 ? DRAWN : FOR_ROUNDING;
@@ -305,7 +306,7 @@ static gemel_status measure_large(struct gemel__proof *p, gemel__random *random,
 }
 
 /* Then instances of all kinds until every declared word was seen, up to a limit. */
-static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
+static gemel_status measure_more(struct gemel__rule_subject *p, gemel_error *error) {
   enum { SOUGHT = 8 * GEMEL__USUAL_INSTANCES };
   static const int64_t sizes[] = {24, 96, 6};
   int large = any_reduces(p);
@@ -329,7 +330,7 @@ static gemel_status measure_more(struct gemel__proof *p, gemel_error *error) {
   return status;
 }
 
-static gemel_status measure(struct gemel__proof *p, gemel_error *error) {
+static gemel_status measure(struct gemel__rule_subject *p, gemel_error *error) {
   gemel_status status = measure_examples(p, error);
   status = status == GEMEL_OK ? measure_lengths(p, error) : status;
   status = status == GEMEL_OK ? measure_meetings(p, error) : status;
@@ -360,7 +361,8 @@ static gemel_status take_witness(const gemel__rule_instance *drawn, size_t word,
 
 /* The witness of a word that isn't of rounding, in a smaller instance if there is one. What can't
  * be drawn or measured is left out, unless memory is out. */
-static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, gemel_error *error) {
+static gemel_status find_smaller_witness(struct gemel__rule_subject *p, size_t word,
+                                         gemel_error *error) {
   enum { DRAWS = 30 };
   gemel__witness *witness = &p->witness[word];
   gemel_status status = GEMEL_OK;
@@ -376,7 +378,7 @@ static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, ge
                              .tries = 10};
     gemel__rule_instance drawn;
     gemel__rule_draws draws = {0};
-    status = gemel__proof_draw(p, &wish, &random, &drawn, &draws, NULL);
+    status = gemel__rule_draw_again(p, &wish, &random, &drawn, &draws, NULL);
     if (status != GEMEL_OK) {
       continue;
     }
@@ -389,8 +391,8 @@ static gemel_status find_smaller_witness(struct gemel__proof *p, size_t word, ge
 }
 
 /* A word that was measured but not declared. */
-static gemel_status report_undeclared(struct gemel__proof *p, gemel__inquiry *q, unsigned extra,
-                                      gemel_error *error) {
+static gemel_status report_undeclared(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                      unsigned extra, gemel_error *error) {
   gemel__witness *witness = NULL;
   char words[100], measured[100], detail[300], place[160];
   size_t word = 0;
@@ -423,7 +425,7 @@ static gemel_status report_undeclared(struct gemel__proof *p, gemel__inquiry *q,
 }
 
 /* It says that it improves, and is wrong where the left side is right. */
-static void report_worse(struct gemel__proof *p, gemel__inquiry *q) {
+static void report_worse(struct gemel__rule_subject *p, gemel__inquiry *q) {
   char place[160];
   q->record.detail = "`improves`, but the right side is wrong where the left side is right";
   snprintf(place, sizeof place, "improves: element %zu", p->worse.element);
@@ -431,7 +433,8 @@ static void report_worse(struct gemel__proof *p, gemel__inquiry *q) {
                       p->worse.right, q->record.seed);
 }
 
-static void report_overstated(const struct gemel__proof *p, gemel__inquiry *q, unsigned idle) {
+static void report_overstated(const struct gemel__rule_subject *p, gemel__inquiry *q,
+                              unsigned idle) {
   char words[100], measured[100], detail[300];
   gemel__needs_text(idle, words, sizeof words);
   gemel__needs_text(p->needs, measured, sizeof measured);
@@ -442,7 +445,7 @@ static void report_overstated(const struct gemel__proof *p, gemel__inquiry *q, u
 }
 
 /* Where each word that is given up shows; NULL: memory is out. */
-static char *describe_witnesses(const struct gemel__proof *p) {
+static char *describe_witnesses(const struct gemel__rule_subject *p) {
   gemel__buffer b = {NULL, 0, 0, 0};
   for (int round = 0; round < 2; round++) {
     size_t k;
@@ -465,7 +468,7 @@ static char *describe_witnesses(const struct gemel__proof *p) {
 }
 
 /* "class: nsz, reassoc", and the words that were declared and not seen. */
-static void describe_class(const struct gemel__proof *p, unsigned unseen_words, char *text,
+static void describe_class(const struct gemel__rule_subject *p, unsigned unseen_words, char *text,
                            size_t bytes) {
   char words[100], unseen_text[100] = "";
   unsigned improves = p->improves ? GEMEL__NEED(IMPROVES) : 0;
@@ -481,14 +484,14 @@ static void describe_class(const struct gemel__proof *p, unsigned unseen_words, 
 /* 1 if the usual number of instances may tell what fewer didn't. However few were asked for,
  * declared words must be found; in a quick look only words that aren't declared are more closely
  * looked at. */
-static int asks_more(const struct gemel__proof *p) {
+static int asks_more(const struct gemel__rule_subject *p) {
   unsigned undeclared = p->needs & ~p->info->needs;
   return p->wanted < GEMEL__USUAL_INSTANCES && !is_refuted(p) &&
          (p->quick ? undeclared : unseen(p)) != 0;
 }
 
 /* 1 if an operation of the instances adds up products by itself. */
-static int sums_products(const struct gemel__proof *p) {
+static int sums_products(const struct gemel__rule_subject *p) {
   static const unsigned both = GEMEL__SUMS | GEMEL__PRODUCTS;
   int found = 0;
   for (size_t k = 0; k < p->n && !found; k++) {
@@ -502,14 +505,14 @@ static int sums_products(const struct gemel__proof *p) {
 
 /* The words that are declared and idle. Whether a matrix product fuses multiply and add depends on
  * BLAS and CPU; where it doesn't, nothing shows `contract`. */
-static unsigned idle_words(const struct gemel__proof *p) {
+static unsigned idle_words(const struct gemel__rule_subject *p) {
   unsigned idle = p->info->needs & ~p->needs & ~GEMEL__NEED(IMPROVES);
   idle |= p->improves ? 0 : p->info->needs & GEMEL__NEED(IMPROVES);
   return idle & GEMEL__NEED(CONTRACT) && sums_products(p) ? idle & ~GEMEL__NEED(CONTRACT) : idle;
 }
 
 /* A rule that passed, with what shows each word if that is asked for. */
-static gemel_status report_passed(struct gemel__proof *p, gemel__inquiry *q, unsigned idle,
+static gemel_status report_passed(struct gemel__rule_subject *p, gemel__inquiry *q, unsigned idle,
                                   gemel_error *error) {
   char detail[300];
   char *witnesses = p->run->options.witnesses ? describe_witnesses(p) : NULL;
@@ -528,7 +531,7 @@ static gemel_status report_passed(struct gemel__proof *p, gemel__inquiry *q, uns
   return GEMEL_OK;
 }
 
-gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
+gemel_status gemel__rule_class(struct gemel__rule_subject *p, gemel_error *error) {
   gemel__inquiry q;
   double started = gemel__clock();
   unsigned improves = p->info->needs & GEMEL__NEED(IMPROVES);
@@ -536,7 +539,7 @@ gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error) {
   GEMEL__TRY(measure(p, error));
   if (asks_more(p)) {
     p->quick = 0;
-    GEMEL__TRY(gemel__proof_collect_usual(p, error));
+    GEMEL__TRY(gemel__rule_collect_usual(p, error));
     GEMEL__TRY(measure(p, error));
   }
   unsigned idle = idle_words(p);

@@ -17,7 +17,8 @@
 #include "pairs/lengths.h"
 #include "passes/passes.h"
 #include "rules/arms.h"
-#include "rules/trial.h"
+#include "instances/aims.h"
+#include "rules/judge.h"
 #include "unbounded/hint.h"
 
 enum { DRAW_TRIES = 60, FEW_TRIES = 8, GIVE_UP = 4, ELEMENTS = 24 };
@@ -97,7 +98,7 @@ size_t gemel__example_rounds(const struct gemel__example *e) {
   return rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS;
 }
 
-static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *drawn,
+static gemel_status add_example(struct gemel__rule_subject *p, gemel__rule_instance *drawn,
                                 gemel_error *error) {
   struct gemel__example *e = &p->examples[p->n];
   gemel_status status = gemel__example_make(e, drawn, error);
@@ -116,7 +117,7 @@ static gemel_status add_example(struct gemel__proof *p, gemel__rule_instance *dr
 }
 
 /* 1 if the same instance was drawn OFTEN times already. Some rules have few different ones. */
-static int has_often(const struct gemel__proof *p, const gemel__rule_instance *drawn) {
+static int has_often(const struct gemel__rule_subject *p, const gemel__rule_instance *drawn) {
   enum { OFTEN = 6 };
   size_t k, same = 0;
   for (k = 0; k < p->n; k++) {
@@ -143,13 +144,13 @@ static gemel_dtype next_dtype(struct dtype_turn *turn) {
 }
 
 /* The kind of constants in draw K, wide ones only if the rule asks about constants. */
-static gemel__constants_kind constants_of(const struct gemel__proof *p, size_t k) {
+static gemel__constants_kind constants_of(const struct gemel__rule_subject *p, size_t k) {
   return p->rule != NULL && k % 3 == 2 && gemel__rule_asks_constants(p->rule)
              ? GEMEL__CONSTANTS_WIDE
              : GEMEL__CONSTANTS_SHORT;
 }
 
-static gemel__rule_wish wish_of(const struct gemel__proof *p, gemel_dtype dtype, size_t k) {
+static gemel__rule_wish wish_of(const struct gemel__rule_subject *p, gemel_dtype dtype, size_t k) {
   gemel__rule_wish wish = {.dtype = dtype,
                            .max_elements = p->pass != NULL ? INT64_MAX : ELEMENTS,
                            .empty = k % 7 == 6,
@@ -158,7 +159,8 @@ static gemel__rule_wish wish_of(const struct gemel__proof *p, gemel_dtype dtype,
   return wish;
 }
 
-static gemel_status collect(struct gemel__proof *p, struct dtype_turn *turn, gemel_error *error) {
+static gemel_status collect(struct gemel__rule_subject *p, struct dtype_turn *turn,
+                            gemel_error *error) {
   size_t wanted = p->wanted, k;
   gemel_dtype dtype = next_dtype(turn);
   gemel_status status = GEMEL_OK;
@@ -168,7 +170,7 @@ static gemel_status collect(struct gemel__proof *p, struct dtype_turn *turn, gem
     gemel__rule_instance drawn;
     gemel__random random;
     gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT, k, &random);
-    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
+    status = gemel__rule_draw_again(p, &wish, &random, &drawn, &p->draws, error);
     turn->found[dtype] += status == GEMEL_OK;
     turn->missed[dtype] += status == GEMEL_DECLINED;
     if (status == GEMEL_OK && has_often(p, &drawn)) {
@@ -182,11 +184,11 @@ static gemel_status collect(struct gemel__proof *p, struct dtype_turn *turn, gem
 }
 
 /* Draws an instance and adds it if SUITS accepts its left side. */
-static gemel_status add_if(struct gemel__proof *p, const gemel__rule_wish *wish,
+static gemel_status add_if(struct gemel__rule_subject *p, const gemel__rule_wish *wish,
                            int (*suits)(const gemel_graph *left), gemel__random *random,
                            gemel_error *error) {
   gemel__rule_instance drawn;
-  gemel_status status = gemel__proof_draw(p, wish, random, &drawn, &p->draws, error);
+  gemel_status status = gemel__rule_draw_again(p, wish, random, &drawn, &p->draws, error);
   if (status == GEMEL_OK && suits(drawn.left) && !has_often(p, &drawn)) {
     return add_example(p, &drawn, error);
   }
@@ -196,7 +198,7 @@ static gemel_status add_if(struct gemel__proof *p, const gemel__rule_wish *wish,
 
 /* Adds float instances whose results have elements, if there are too few: empty results show
  * nothing. */
-static gemel_status collect_full(struct gemel__proof *p, gemel_error *error) {
+static gemel_status collect_full(struct gemel__rule_subject *p, gemel_error *error) {
   enum { WANTED = 8, DRAWS = 64 };
   gemel_status status = GEMEL_OK;
   gemel__random random;
@@ -222,7 +224,7 @@ static gemel_dtype dtype_like(const struct gemel__example *e) {
   return e->pair.a.n_leaves > 0 ? e->pair.a.leaves[0].dtype : e->drawn.dtype;
 }
 
-int gemel__proof_all_empty(const struct gemel__proof *p, gemel_tier tier) {
+int gemel__rule_all_empty(const struct gemel__rule_subject *p, gemel_tier tier) {
   size_t examples = 0, full = 0;
   for (size_t k = 0; k < p->n; k++) {
     const struct gemel__example *e = &p->examples[k];
@@ -234,11 +236,11 @@ int gemel__proof_all_empty(const struct gemel__proof *p, gemel_tier tier) {
 }
 
 /* If the results of all instances for tier integer are empty: adds one that isn't. */
-static gemel_status collect_full_integers(struct gemel__proof *p, gemel_error *error) {
+static gemel_status collect_full_integers(struct gemel__rule_subject *p, gemel_error *error) {
   enum { DRAWS = 24 };
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  size_t n = p->n, draws = gemel__proof_all_empty(p, GEMEL_TIER_INTEGER) ? DRAWS : 0;
+  size_t n = p->n, draws = gemel__rule_all_empty(p, GEMEL_TIER_INTEGER) ? DRAWS : 0;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_COUNT,
                     gemel__aside(GEMEL__ASIDE_FULL_INTEGERS), &random);
   for (size_t k = 0; draws > 0 && p->n < p->room && status == GEMEL_OK; k++) {
@@ -247,7 +249,7 @@ static gemel_status collect_full_integers(struct gemel__proof *p, gemel_error *e
         .dtype = dtype_like(like), .max_elements = ELEMENTS, .tries = DRAW_TRIES, .plain = 1};
     if (like->integral) {
       status = add_if(p, &wish, gemel__rule_has_elements, &random, error);
-      draws = gemel__proof_all_empty(p, GEMEL_TIER_INTEGER) ? draws - 1 : 0;
+      draws = gemel__rule_all_empty(p, GEMEL_TIER_INTEGER) ? draws - 1 : 0;
     }
   }
   return status;
@@ -255,7 +257,7 @@ static gemel_status collect_full_integers(struct gemel__proof *p, gemel_error *e
 
 /* Adds instances with an empty input and a result that isn't empty, such as the mean over an empty
  * axis, which is 0 ÷ 0. Such instances are rarely drawn by chance. */
-static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
+static gemel_status collect_edges(struct gemel__rule_subject *p, gemel_error *error) {
   enum { WANTED = 6, DRAWS = 192 };
   gemel_status status = GEMEL_OK;
   gemel__random random;
@@ -276,7 +278,7 @@ static gemel_status collect_edges(struct gemel__proof *p, gemel_error *error) {
 
 /* Adds instances with constants of KIND, a few of each dtype of which there are instances. If there
  * are none at all, of every dtype, since the rule may need such constants. */
-static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_kind kind,
+static gemel_status collect_constants(struct gemel__rule_subject *p, gemel__constants_kind kind,
                                       const struct dtype_turn *turn, gemel_error *error) {
   enum { LEAST = 4, MOST = 24, ALL = 48 };
   gemel_status status = GEMEL_OK;
@@ -305,7 +307,7 @@ static gemel_status collect_constants(struct gemel__proof *p, gemel__constants_k
 }
 
 /* Adds instances that hints of an open proof suggest, of floats, integers and truths. */
-static gemel_status collect_hints(struct gemel__proof *p, gemel_error *error) {
+static gemel_status collect_hints(struct gemel__rule_subject *p, gemel_error *error) {
   static const gemel_dtype dtypes[] = {GEMEL_F64, GEMEL_I32, GEMEL_BOOL};
   enum { DTYPES = sizeof dtypes / sizeof *dtypes };
   const gemel__hints *hints = p->run->hints;
@@ -329,7 +331,7 @@ static gemel_status collect_hints(struct gemel__proof *p, gemel_error *error) {
 
 /* How many examples with elements throughout take arm K; alone, if it is an arm and not a boundary.
  */
-static size_t taken_by(const struct gemel__proof *p, const gemel__arms *arms, size_t k) {
+static size_t taken_by(const struct gemel__rule_subject *p, const gemel__arms *arms, size_t k) {
   size_t count = 0;
   for (size_t j = 0; j < p->n; j++) {
     const gemel__rule_instance *drawn = &p->examples[j].drawn;
@@ -355,7 +357,7 @@ static gemel_dtype arm_dtype(const gemel__arms *arms, size_t k, gemel__random *r
 
 /* Adds instances that take arm K, if there are fewer than WANTED: FIRST draws for one, and MORE for
  * the others. */
-static gemel_status collect_arm(struct gemel__proof *p, const gemel__arms *arms, size_t k,
+static gemel_status collect_arm(struct gemel__rule_subject *p, const gemel__arms *arms, size_t k,
                                 gemel__random *random, gemel_error *error) {
   enum { WANTED = 3, FIRST = 48, MORE = 12 };
   gemel_status status = GEMEL_OK;
@@ -376,7 +378,7 @@ static gemel_status collect_arm(struct gemel__proof *p, const gemel__arms *arms,
 }
 
 /* Notes which arms examples take, and one that none takes. */
-static void note_untaken(struct gemel__proof *p, const gemel__arms *arms) {
+static void note_untaken(struct gemel__rule_subject *p, const gemel__arms *arms) {
   size_t k = 0;
   char text[160];
   p->taken = 0;
@@ -394,7 +396,7 @@ static void note_untaken(struct gemel__proof *p, const gemel__arms *arms) {
 }
 
 /* Adds instances for arms and boundaries that too few of the others take. */
-static gemel_status collect_arms(struct gemel__proof *p, gemel_error *error) {
+static gemel_status collect_arms(struct gemel__rule_subject *p, gemel_error *error) {
   const gemel__arms *arms = gemel__rule_arms(p->engine);
   gemel_status status = GEMEL_OK;
   gemel__random random;
@@ -407,7 +409,7 @@ static gemel_status collect_arms(struct gemel__proof *p, gemel_error *error) {
   return status;
 }
 
-gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
+gemel_status gemel__rule_collect(struct gemel__rule_subject *p, gemel_error *error) {
   static const gemel__constants_kind kinds[] = {GEMEL__CONSTANTS_WIDE, GEMEL__CONSTANTS_INFINITE,
                                                 GEMEL__CONSTANTS_NAN};
   struct dtype_turn turn = {0, {0}, {0}};
@@ -423,13 +425,13 @@ gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error) {
   return status || p->rule == NULL ? status : collect_arms(p, error);
 }
 
-gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *error) {
+gemel_status gemel__rule_collect_usual(struct gemel__rule_subject *p, gemel_error *error) {
   for (size_t k = 0; k < p->n; k++) {
     gemel__example_clear(&p->examples[k]);
   }
   p->n = p->n_shapes = p->n_symbolic = p->n_full = 0;
   p->wanted = GEMEL__USUAL_INSTANCES;
-  return gemel__proof_collect(p, error);
+  return gemel__rule_collect(p, error);
 }
 
 /* ---- Long axes ---- */
@@ -439,7 +441,7 @@ static int counts_narrowly(const struct gemel__example *e) {
          (gemel__narrows_counts(e->drawn.left) || gemel__narrows_counts(e->drawn.right));
 }
 
-size_t gemel__proof_long_turns(const struct gemel__proof *p) {
+size_t gemel__rule_long_turns(const struct gemel__rule_subject *p) {
   enum { ASKED = 4 };
   for (size_t k = 0; k < p->n && p->rule != NULL; k++) {
     if (counts_narrowly(&p->examples[k])) {
@@ -450,7 +452,7 @@ size_t gemel__proof_long_turns(const struct gemel__proof *p) {
 }
 
 /* The example that TURN's instance is like: those that count narrowly take turns. */
-static const struct gemel__example *long_like(const struct gemel__proof *p, size_t turn) {
+static const struct gemel__example *long_like(const struct gemel__rule_subject *p, size_t turn) {
   size_t which = turn / GEMEL__LENGTHS, k = 0;
   while (!counts_narrowly(&p->examples[k]) || which-- > 0) {
     k = (k + 1) % p->n;
@@ -465,8 +467,9 @@ static int is_long(const gemel__rule_instance *drawn, int64_t length) {
          (gemel__counts_up_to(drawn->left, length) || gemel__counts_up_to(drawn->right, length));
 }
 
-gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__random *random,
-                                    struct gemel__example *e, gemel_error *error) {
+gemel_status gemel__rule_draw_long(struct gemel__rule_subject *p, size_t turn,
+                                   gemel__random *random, struct gemel__example *e,
+                                   gemel_error *error) {
   enum { DRAWS = 8 };
   gemel_status status = GEMEL_DECLINED;
   const struct gemel__example *like = long_like(p, turn);
@@ -478,7 +481,7 @@ gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__
   memset(e, 0, sizeof *e);
   for (int draw = 0; draw < DRAWS && status == GEMEL_DECLINED; draw++) {
     gemel__rule_instance drawn;
-    status = gemel__proof_draw(p, &wish, random, &drawn, &p->draws, error);
+    status = gemel__rule_draw_again(p, &wish, random, &drawn, &p->draws, error);
     if (status == GEMEL_OK) {
       status =
           is_long(&drawn, wish.length) ? gemel__example_make(e, &drawn, error) : GEMEL_DECLINED;

@@ -13,6 +13,7 @@
 #include "core/attrs.h"
 #include "core/error.h"
 #include "core/intern.h"
+#include "core/value.h"
 #include "pairs/pair.h"
 #include "rewrite/engine.h"
 #include "rules/functions.h"
@@ -258,8 +259,7 @@ int gemel__rule_has_elements(const gemel_graph *graph) {
 
 gemel_status gemel__rule_describe_instance(gemel__rule_instance *instance) {
   gemel_graph *graph = instance->left;
-  instance->dtype =
-      gemel_type_dtype(graph->context, gemel_value_type(gemel_graph_output(graph, 0)));
+  instance->dtype = gemel__value_dtype(gemel_graph_output(graph, 0));
   instance->shapes = hash_types(graph);
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
     int rank = gemel_type_rank(graph->context, gemel_value_type(gemel_graph_input(graph, k)));

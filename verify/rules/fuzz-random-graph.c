@@ -19,10 +19,11 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "pairs/pair.h"
 #include "rules/left.h"
 #include "sample/generators.h"
-#include "sample/propose.h"
+#include "instances/propose.h"
 
 enum { MAX_ELEMENTS = 30, LEFT_TRIES = 4, LATE = 8, MOST_INPUTS = 40, MOST_OUTPUTS = 40 };
 
@@ -85,7 +86,7 @@ static gemel_value value_of_type(graph_maker *m, gemel_type type) {
 
 static gemel_value cast(gemel_value x, gemel_dtype dtype) {
   gemel_attr attr = gemel_attr_dtype("dtype", dtype);
-  return gemel_is_null(x) || gemel_type_dtype(x.graph->context, gemel_value_type(x)) == dtype
+  return gemel_is_null(x) || gemel__value_dtype(x) == dtype
              ? x
              : gemel_apply(x.graph, "cast", 1, &x, 1, &attr);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Builds left sides, see left.h. The pattern's nodes are built in post-order. For each operation a
- * proposal is made (sample/propose.h) from what is known: types of operands that are built already,
- * attributes that are bound or can be computed. The proposal draws the rest, which gives new
- * variables their types. A variable becomes an input, or a constant if a condition asks for one. If
- * a condition asks for a fact, it becomes an input of which the fact is assumed, a constant that
- * has it, or a function of an input for which the engine can prove it.
+ * proposal is made (instances/propose.h) from what is known: types of operands that are built
+ * already, attributes that are bound or can be computed. The proposal draws the rest, which gives
+ * new variables their types. A variable becomes an input, or a constant if a condition asks for
+ * one. If a condition asks for a fact, it becomes an input of which the fact is assumed, a constant
+ * that has it, or a function of an input for which the engine can prove it.
  */
 #include "rules/left.h"
 
@@ -19,8 +19,9 @@
 #include "rules/functions.h"
 #include "rules/hinted.h"
 #include "core/attrs.h"
+#include "core/value.h"
 #include "sample/points.h"
-#include "sample/propose.h"
+#include "instances/propose.h"
 
 enum { MOST_VARIADIC = 3, UNIFORM_ELEMENTS = 64, LARGEST = 1024 };
 
@@ -394,7 +395,7 @@ static gemel_value uniform(struct left *l, gemel_type type, const gemel__number 
 
 /* Applies OP to VALUE and a scalar. */
 static gemel_value with_literal(struct left *l, const char *op, gemel_value value, double literal) {
-  gemel_dtype dtype = gemel_type_dtype(l->context, gemel_value_type(value));
+  gemel_dtype dtype = gemel__value_dtype(value);
   gemel_value pair[2] = {value, gemel_scalar_at(l->graph, dtype, literal, nowhere)};
   return gemel_apply_at(l->graph, op, 2, pair, 0, NULL, nowhere);
 }

@@ -10,7 +10,7 @@
 #include "core/graph.h"
 #include "passes/edit.h"
 #include "pairs/pair.h"
-#include "rules/trial.h"
+#include "rules/judge.h"
 #include "sample/generators.h"
 
 /* The number of elements of the largest input. */
@@ -111,9 +111,9 @@ static gemel_status rewrite_instance(const gemel_pass *pass, gemel__rule_instanc
   return problem->status == GEMEL_NO_MEMORY ? GEMEL_NO_MEMORY : status;
 }
 
-static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel__random *random,
-                              gemel__rule_instance *instance, gemel__rule_draws *draws,
-                              gemel_error *error) {
+static gemel_status draw_pass(const struct gemel__rule_subject *p, int64_t most,
+                              gemel__random *random, gemel__rule_instance *instance,
+                              gemel__rule_draws *draws, gemel_error *error) {
   gemel_status status;
   int symbolic;
   *instance = (gemel__rule_instance){.left = gemel_graph_new(p->run->context, error)};
@@ -143,9 +143,10 @@ static gemel_status draw_pass(const struct gemel__proof *p, int64_t most, gemel_
   return status;
 }
 
-gemel_status gemel__proof_draw(const struct gemel__proof *p, const gemel__rule_wish *wish,
-                               gemel__random *random, gemel__rule_instance *instance,
-                               gemel__rule_draws *draws, gemel_error *error) {
+gemel_status gemel__rule_draw_again(const struct gemel__rule_subject *p,
+                                    const gemel__rule_wish *wish, gemel__random *random,
+                                    gemel__rule_instance *instance, gemel__rule_draws *draws,
+                                    gemel_error *error) {
   if (p->pass == NULL) {
     return gemel__rule_draw(p->engine, wish, random, instance, draws, error);
   }

@@ -6,7 +6,7 @@
  * instances. Differences between finite results are measured with other instances.
  */
 #include "core/dtype.h"
-#include "rules/trial.h"
+#include "rules/judge.h"
 
 static int differs(const gemel__both *both, size_t output, size_t i) {
   int is_float = gemel__is_float(gemel_tensor_dtype(both->left[output]));
@@ -40,7 +40,7 @@ struct special_point {
   gemel__both both, base;
 };
 
-static gemel_status compare(struct gemel__proof *p, const struct gemel__example *e,
+static gemel_status compare(struct gemel__rule_subject *p, const struct gemel__example *e,
                             const struct special_point *at, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < at->both.n; k++) {
@@ -60,8 +60,8 @@ static gemel_status compare(struct gemel__proof *p, const struct gemel__example 
   return status;
 }
 
-static gemel_status run_at(struct gemel__proof *p, const struct gemel__example *e, gemel__fill fill,
-                           gemel__random *random, gemel_error *error) {
+static gemel_status run_at(struct gemel__rule_subject *p, const struct gemel__example *e,
+                           gemel__fill fill, gemel__random *random, gemel_error *error) {
   struct special_point at = {.fill = fill};
   gemel__random again = *random;
   gemel_status status = gemel__values_draw(&e->pair.a, fill, random, &at.values, error);
@@ -79,7 +79,7 @@ static gemel_status run_at(struct gemel__proof *p, const struct gemel__example *
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range is no point */
 }
 
-gemel_status gemel__rule_special(struct gemel__proof *p, gemel_error *error) {
+gemel_status gemel__rule_special(struct gemel__rule_subject *p, gemel_error *error) {
   static const gemel__fill fills[] = {GEMEL__FILL_FULL, GEMEL__FILL_ZEROS, GEMEL__FILL_INFINITE,
                                       GEMEL__FILL_NAN, GEMEL__FILL_INTEGERS};
   enum { FILLS = sizeof fills / sizeof *fills };

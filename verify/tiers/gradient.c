@@ -15,6 +15,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/value.h"
 #include "base/status.h"
 #include "domains/bound.h"
 #include "domains/dual.h"
@@ -83,8 +84,7 @@ static gemel_status build_forward(struct derivative *v, gemel_value *x, gemel_va
   GEMEL__TRY(gemel__graph_status(g, error));
   GEMEL__TRY(gemel__graph_inline(g, v->instance->graph, x, y, error));
   for (k = 0; k < v->n_out; k++) {
-    if (gemel__partial_takes_output(v->part, k) &&
-        gemel__is_float(gemel_type_dtype(gemel_graph_context(g), gemel_value_type(y[k])))) {
+    if (gemel__partial_takes_output(v->part, k) && gemel__is_float(gemel__value_dtype(y[k]))) {
       y[n_y++] = y[k];
     }
   }

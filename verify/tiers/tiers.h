@@ -76,15 +76,22 @@ gemel_status gemel__check_pair_digits(const gemel__instance *instance, gemel_ten
                                       const gemel__trial *trial, int more, gemel__outcome *outcome,
                                       gemel_error *error);
 
-/* Check of a pair: does the shipped code's result for the instance differ in any bit from that for
- * TRIAL->other? If fused code agrees, the second one is run with plain kernels. (pairs/contrast.c)
+/* ---- Derivatives (gradient.c) ---- */
+
+/* Makes the instance of INSTANCE's forward derivative. Its inputs are those of INSTANCE, then a
+ * tangent for each one of float dtype; its outputs are the tangents of the outputs of float dtype.
  */
-gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,
-                                   const gemel__trial *trial, gemel__outcome *outcome,
-                                   gemel_error *error);
-gemel_status gemel__check_contrast_ways(const gemel__instance *instance,
-                                        gemel_tensor *const *values, const gemel__trial *trial,
-                                        gemel__outcome *outcome, gemel_error *error);
+gemel_status gemel__instance_forward(gemel__instance *forward, const gemel__instance *instance,
+                                     gemel_error *error);
+
+/* The same for PART of the derivative. */
+gemel_status gemel__instance_forward_part(gemel__instance *forward, const gemel__instance *instance,
+                                          gemel__partial part, gemel_error *error);
+
+/* Changes the first thousand elements of the first N leaves, those of float dtypes, so that none is
+ * 0 and no two are equal: beside the kinks of abs, relu and maximum. At a kink both sides of a rule
+ * may have different derivatives. */
+void gemel__values_part(const gemel__instance *instance, size_t n, gemel_tensor **values);
 
 /* ---- Numbers that a reference names (constants.c) ---- */
 

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "pairs/contrast.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -17,14 +18,14 @@
 #include "ops/ops.h"
 #include "rules/arms.h"
 #include "rules/report.h"
-#include "rules/trial.h"
+#include "rules/judge.h"
 #include "harness/report.h"
 
 enum { DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
 
 /* ---- Records ---- */
 
-void gemel__rule_begin(struct gemel__proof *p, gemel__inquiry *q, gemel_tier tier) {
+void gemel__rule_begin(struct gemel__rule_subject *p, gemel__inquiry *q, gemel_tier tier) {
   gemel__inquiry_begin(q, p->run, p->pass != NULL ? "pass" : "rule", p->info->name, tier);
   q->record.declared = p->info->needs;
   q->record.needs = p->needs;
@@ -33,9 +34,9 @@ void gemel__rule_begin(struct gemel__proof *p, gemel__inquiry *q, gemel_tier tie
   q->record.proof = p->run->proof;
 }
 
-void gemel__rule_end(const struct gemel__proof *p, gemel__inquiry *q, gemel_verdict verdict,
+void gemel__rule_end(const struct gemel__rule_subject *p, gemel__inquiry *q, gemel_verdict verdict,
                      gemel_evidence how, const char *detail) {
-  int empty = q->record.elements == 0 && gemel__proof_all_empty(p, q->record.tier);
+  int empty = q->record.elements == 0 && gemel__rule_all_empty(p, q->record.tier);
   if (empty) {
     detail = "no instance with elements was drawn";
   } else if (verdict == GEMEL_VERDICT_PASSED && p->untaken[0] != '\0') {
@@ -48,7 +49,7 @@ void gemel__rule_end(const struct gemel__proof *p, gemel__inquiry *q, gemel_verd
   gemel__inquiry_end(q, verdict, how, detail);
 }
 
-static void emit_simple(struct gemel__proof *p, gemel_tier tier, gemel_verdict verdict,
+static void emit_simple(struct gemel__rule_subject *p, gemel_tier tier, gemel_verdict verdict,
                         const char *detail) {
   gemel__inquiry q;
   if (gemel__run_wants(p->run, tier)) {
@@ -57,7 +58,8 @@ static void emit_simple(struct gemel__proof *p, gemel_tier tier, gemel_verdict v
   }
 }
 
-static void emit_from(struct gemel__proof *p, int tier, gemel_verdict verdict, const char *detail) {
+static void emit_from(struct gemel__rule_subject *p, int tier, gemel_verdict verdict,
+                      const char *detail) {
   for (; tier < GEMEL_TIER_COUNT; tier++) {
     emit_simple(p, (gemel_tier)tier, verdict, detail);
   }
@@ -82,7 +84,7 @@ static void report_problem(gemel__inquiry *q, const struct gemel__example *e, si
   gemel_text_free(text);
 }
 
-static int report_types(struct gemel__proof *p) {
+static int report_types(struct gemel__rule_subject *p) {
   size_t k = 0;
   while (k < p->n && p->examples[k].drawn.problem.status == GEMEL_OK) {
     k++;
@@ -175,7 +177,7 @@ static gemel_status shows(const gemel__rule_instance *drawn, const struct refuta
 
 /* Looks for the difference in smaller instances. If one shows it, *FOUND_ONE is 1, and FOUND has
  * it. */
-static gemel_status find_smaller(struct gemel__proof *p, const struct refutation_search *how,
+static gemel_status find_smaller(struct gemel__rule_subject *p, const struct refutation_search *how,
                                  gemel_dtype dtype, gemel__random *random, struct found *found,
                                  int *found_one, gemel_error *error) {
   enum { DRAWS = 12, SIZES = 4 };
@@ -188,7 +190,7 @@ static gemel_status find_smaller(struct gemel__proof *p, const struct refutation
                              .tries = 10};
     gemel__rule_instance drawn;
     gemel__rule_draws draws = {0};
-    gemel_status had = gemel__proof_draw(p, &wish, random, &drawn, &draws, NULL);
+    gemel_status had = gemel__rule_draw_again(p, &wish, random, &drawn, &draws, NULL);
     if (had != GEMEL_OK) {
       status = had == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : GEMEL_OK;
       continue;
@@ -204,9 +206,10 @@ static gemel_status find_smaller(struct gemel__proof *p, const struct refutation
 
 /* Reports a difference of PAIR at VALUES: in a smaller instance if one shows it, with shrunk
  * values. */
-static gemel_status report_values(struct gemel__proof *p, gemel__inquiry *q, gemel__pair *pair,
-                                  gemel_tensor ***values, const struct refutation_search *how,
-                                  uint64_t seed, gemel_error *error) {
+static gemel_status report_values(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                  gemel__pair *pair, gemel_tensor ***values,
+                                  const struct refutation_search *how, uint64_t seed,
+                                  gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, NULL};
   gemel__outcome outcome;
@@ -249,8 +252,9 @@ static const struct refutation_search by_bits = {gemel__check_contrast, GEMEL__F
 static const struct refutation_search by_derivative = {gemel__check_derivatives, GEMEL__FILL_FULL,
                                                        1, "derivative"};
 
-static gemel_status report_answer(struct gemel__proof *p, gemel__inquiry *q, gemel__pair *pair,
-                                  gemel__answer *answer, uint64_t seed, gemel_error *error) {
+static gemel_status report_answer(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                  gemel__pair *pair, gemel__answer *answer, uint64_t seed,
+                                  gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, &pair->b};
   gemel__outcome outcome;
@@ -274,8 +278,9 @@ static gemel_status report_answer(struct gemel__proof *p, gemel__inquiry *q, gem
 }
 
 /* Checks one random point. If ROUND is above 0, some of its values are aims (sample/aims.h). */
-static gemel_status spot_check(struct gemel__proof *p, gemel__inquiry *q, struct gemel__example *e,
-                               size_t k, size_t round, gemel_error *error) {
+static gemel_status spot_check(struct gemel__rule_subject *p, gemel__inquiry *q,
+                               struct gemel__example *e, size_t k, size_t round,
+                               gemel_error *error) {
   gemel__random random;
   gemel__trial trial = {NULL, &random, &e->pair.b};
   gemel__outcome outcome;
@@ -324,7 +329,7 @@ static void begin_asked(struct modelled *a) {
 }
 
 /* Asks both models of instance K. */
-static gemel_status ask_models(struct gemel__proof *p, gemel__inquiry *q, struct modelled *a,
+static gemel_status ask_models(struct gemel__rule_subject *p, gemel__inquiry *q, struct modelled *a,
                                size_t k, gemel_error *error) {
   gemel__random random;
   gemel__pair pair;
@@ -349,8 +354,8 @@ static gemel_status ask_models(struct gemel__proof *p, gemel__inquiry *q, struct
   return status;
 }
 
-static void conclude_real(struct gemel__proof *p, gemel__inquiry *q, const struct modelled *a,
-                          size_t swept) {
+static void conclude_real(struct gemel__rule_subject *p, gemel__inquiry *q,
+                          const struct modelled *a, size_t swept) {
   const gemel__answer *total = &a->total;
   char detail[300];
   snprintf(detail, sizeof detail,
@@ -366,7 +371,7 @@ static void conclude_real(struct gemel__proof *p, gemel__inquiry *q, const struc
 
 /* ---- Many more instances, at one point each ---- */
 
-static gemel_status compare_bits(struct gemel__proof *p, gemel__inquiry *q,
+static gemel_status compare_bits(struct gemel__rule_subject *p, gemel__inquiry *q,
                                  struct gemel__example *e, gemel__fill fill, size_t round,
                                  gemel__random *random, gemel_error *error);
 
@@ -383,7 +388,7 @@ static int is_seen(uint64_t *seen, size_t *n, uint64_t text) {
 }
 
 /* Checks instance NUMBER, DRAWN in a sweep. */
-static gemel_status sweep_one(struct gemel__proof *p, gemel__inquiry *q,
+static gemel_status sweep_one(struct gemel__rule_subject *p, gemel__inquiry *q,
                               gemel__rule_instance *drawn, size_t number, gemel_error *error) {
   struct gemel__example e;
   gemel_status status = gemel__example_make(&e, drawn, error);
@@ -420,7 +425,7 @@ static size_t turn_of(const struct turns *t, size_t k) {
 
 /* 1 + the arm or boundary for draw K; 0: any. Of those that an example takes, arms have turns in a
  * fifth of the draws, and boundaries, whose instances may be large, in a twentieth. */
-static size_t arm_turn(const struct gemel__proof *p, size_t k) {
+static size_t arm_turn(const struct gemel__rule_subject *p, size_t k) {
   enum { EVERY = 5, BOUNDARIES = 4 };
   const uint64_t all = ~(uint64_t)0;
   size_t n_arms = gemel__rule_arms(p->engine)->n_arms, turn = k / EVERY;
@@ -438,7 +443,8 @@ static size_t arm_turn(const struct gemel__proof *p, size_t k) {
   return 1 + (size_t)__builtin_ctzll(left);
 }
 
-static gemel__rule_wish sweep_wish(const struct gemel__proof *p, gemel_dtype dtype, size_t k) {
+static gemel__rule_wish sweep_wish(const struct gemel__rule_subject *p, gemel_dtype dtype,
+                                   size_t k) {
   size_t arm = arm_turn(p, k);
   gemel__rule_wish wish = {.dtype = dtype,
                            .max_elements = k % 16 == 11 ? 4 * ELEMENTS : ELEMENTS,
@@ -459,7 +465,7 @@ static size_t sweep_times(const gemel_proof *proof) {
 
 /* Checks *SWEPT more instances at one point each, of integers if the rule is for these: a fault
  * that few attributes show is found so. Up to twice as many are drawn, since some come up again. */
-static gemel_status sweep(struct gemel__proof *p, gemel__inquiry *q, size_t *swept,
+static gemel_status sweep(struct gemel__rule_subject *p, gemel__inquiry *q, size_t *swept,
                           gemel_error *error) {
   static const gemel_dtype dtypes[2][SWEPT] = {{GEMEL_F64, GEMEL_F32, GEMEL_F64, GEMEL_F32},
                                                {GEMEL_I32, GEMEL_U8, GEMEL_I64, GEMEL_I16}};
@@ -476,7 +482,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel__inquiry *q, size_t *swe
        k++, which = turn_of(&turns, k)) {
     gemel__rule_wish wish = sweep_wish(p, dtypes[q->record.tier == GEMEL_TIER_INTEGER][which], k);
     gemel__rule_instance drawn;
-    status = gemel__proof_draw(p, &wish, &random, &drawn, &p->draws, error);
+    status = gemel__rule_draw_again(p, &wish, &random, &drawn, &p->draws, error);
     turns.found[which] += status == GEMEL_OK;
     turns.missed[which] += status == GEMEL_DECLINED && wish.arm == 0;
     if (status == GEMEL_OK && !is_seen(seen, &n_seen, drawn.content)) {
@@ -490,7 +496,7 @@ static gemel_status sweep(struct gemel__proof *p, gemel__inquiry *q, size_t *swe
 }
 
 /* 1 if the rule is for integers: these are swept then. */
-static int sweeps_integers(const struct gemel__proof *p) {
+static int sweeps_integers(const struct gemel__rule_subject *p) {
   size_t k = 0;
   while (k < p->n && (!p->examples[k].integral || p->examples[k].drawn.dtype == GEMEL_BOOL ||
                       gemel__is_float(p->examples[k].drawn.dtype))) {
@@ -501,8 +507,8 @@ static int sweeps_integers(const struct gemel__proof *p) {
 
 /* Checks example K at its aims. AIMED counts these points over all examples; after PLENTY each
  * further example gets FEW. */
-static gemel_status aimed_checks(struct gemel__proof *p, gemel__inquiry *q, size_t k, size_t *aimed,
-                                 gemel_error *error) {
+static gemel_status aimed_checks(struct gemel__rule_subject *p, gemel__inquiry *q, size_t k,
+                                 size_t *aimed, gemel_error *error) {
   enum { PLENTY = 400, FEW = 2 };
   struct gemel__example *e = &p->examples[k];
   size_t rounds = gemel__example_rounds(e), least = rounds < FEW ? rounds : FEW;
@@ -513,7 +519,7 @@ static gemel_status aimed_checks(struct gemel__proof *p, gemel__inquiry *q, size
   return GEMEL_OK;
 }
 
-static gemel_status ask_real(struct gemel__proof *p, gemel__inquiry *q, struct modelled *a,
+static gemel_status ask_real(struct gemel__rule_subject *p, gemel__inquiry *q, struct modelled *a,
                              gemel_error *error) {
   enum { ASKED = 8 };
   size_t aimed = 0, swept = 0;
@@ -538,7 +544,7 @@ static gemel_status ask_real(struct gemel__proof *p, gemel__inquiry *q, struct m
   return GEMEL_OK;
 }
 
-static gemel_status tier_real(struct gemel__proof *p, int *refuted, gemel_error *error) {
+static gemel_status tier_real(struct gemel__rule_subject *p, int *refuted, gemel_error *error) {
   gemel__inquiry q;
   struct modelled a;
   begin_asked(&a);
@@ -564,7 +570,7 @@ static size_t fills_of(const struct gemel__example *e) {
 
 /* Compares both sides bit for bit, for integer dtypes. If ROUND is above 0, some values are
  * aims. */
-static gemel_status compare_bits(struct gemel__proof *p, gemel__inquiry *q,
+static gemel_status compare_bits(struct gemel__rule_subject *p, gemel__inquiry *q,
                                  struct gemel__example *e, gemel__fill fill, size_t round,
                                  gemel__random *random, gemel_error *error) {
   gemel_tensor **values = NULL;
@@ -591,7 +597,7 @@ static gemel_status compare_bits(struct gemel__proof *p, gemel__inquiry *q,
 
 /* Compares both sides of example K. */
 static gemel_status compare_example(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
-  struct gemel__proof *p = user;
+  struct gemel__rule_subject *p = user;
   struct gemel__example *e = &p->examples[k];
   size_t fills = fills_of(e), rounds = fills > 0 ? fills + gemel__example_rounds(e) : 0;
   q->record.instances += (size_t)e->integral;
@@ -608,15 +614,16 @@ static gemel_status compare_example(gemel__inquiry *q, void *user, size_t k, gem
 }
 
 /* If a count is of a narrow dtype: sizes beyond what it holds. */
-static gemel_status check_lengths(struct gemel__proof *p, gemel__inquiry *q, gemel_error *error) {
+static gemel_status check_lengths(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                  gemel_error *error) {
   gemel_status status = GEMEL_OK;
   gemel__random random;
-  size_t turns = gemel__proof_long_turns(p);
+  size_t turns = gemel__rule_long_turns(p);
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, gemel__aside(GEMEL__ASIDE_LENGTHS),
                     &random);
   for (size_t k = 0; k < turns && status == GEMEL_OK && !q->refuted; k++) {
     struct gemel__example e;
-    status = gemel__proof_draw_long(p, k, &random, &e, error);
+    status = gemel__rule_draw_long(p, k, &random, &e, error);
     if (status == GEMEL_OK && e.integral) {
       status = compare_bits(p, q, &e, GEMEL__FILL_LATE, 0, &random, error);
     }
@@ -627,7 +634,7 @@ static gemel_status check_lengths(struct gemel__proof *p, gemel__inquiry *q, gem
 }
 
 /* Asks models and solver about integers too, if an equality may hold for few values. */
-static gemel_status check_equalities(struct gemel__proof *p, gemel__inquiry *q,
+static gemel_status check_equalities(struct gemel__rule_subject *p, gemel__inquiry *q,
                                      gemel_error *error) {
   enum { ASKED = 2 };
   struct modelled a;
@@ -643,7 +650,7 @@ static gemel_status check_equalities(struct gemel__proof *p, gemel__inquiry *q,
   return status;
 }
 
-static void conclude_integer(struct gemel__proof *p, gemel__inquiry *q) {
+static void conclude_integer(struct gemel__rule_subject *p, gemel__inquiry *q) {
   int any = q->record.instances > 0;
   if (q->record.elements > 0) {
     gemel__rule_end(p, q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_BITS, "");
@@ -654,7 +661,7 @@ static void conclude_integer(struct gemel__proof *p, gemel__inquiry *q) {
   }
 }
 
-static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
+static gemel_status tier_integer(struct gemel__rule_subject *p, gemel_error *error) {
   gemel__inquiry q;
   size_t swept = 0;
   gemel__rule_begin(p, &q, GEMEL_TIER_INTEGER);
@@ -676,7 +683,7 @@ static gemel_status tier_integer(struct gemel__proof *p, gemel_error *error) {
 }
 
 /* Compares one side with its reference, by its own bound. */
-static gemel_status hold_side(struct gemel__proof *p, gemel__inquiry *q,
+static gemel_status hold_side(struct gemel__rule_subject *p, gemel__inquiry *q,
                               const gemel__instance *side, int right, gemel_tensor *const *values,
                               gemel__random *random, gemel_error *error) {
   gemel__trial trial = {NULL, random, NULL};
@@ -699,7 +706,7 @@ static gemel_status hold_side(struct gemel__proof *p, gemel__inquiry *q,
 
 /* Compares both sides of example K. */
 static gemel_status hold_example(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
-  struct gemel__proof *p = user;
+  struct gemel__rule_subject *p = user;
   struct gemel__example *e = &p->examples[k];
   gemel_tensor **values = NULL;
   gemel__random random;
@@ -716,7 +723,7 @@ static gemel_status hold_example(gemel__inquiry *q, void *user, size_t k, gemel_
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
 
-static gemel_status tier_float(struct gemel__proof *p, gemel_error *error) {
+static gemel_status tier_float(struct gemel__rule_subject *p, gemel_error *error) {
   gemel__inquiry q;
   char detail[100];
   gemel__rule_begin(p, &q, GEMEL_TIER_FLOAT);
@@ -749,7 +756,7 @@ static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel
 }
 
 /* Compares the derivatives of both sides at random points, none of which is a kink. */
-static gemel_status compare_gradients(struct gemel__proof *p, gemel__inquiry *q,
+static gemel_status compare_gradients(struct gemel__rule_subject *p, gemel__inquiry *q,
                                       const gemel__pair *pair, gemel__random *random,
                                       gemel_error *error) {
   gemel__pair gradient;
@@ -780,7 +787,7 @@ static gemel_status compare_gradients(struct gemel__proof *p, gemel__inquiry *q,
 }
 
 static gemel_status derive_example(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
-  struct gemel__proof *p = user;
+  struct gemel__rule_subject *p = user;
   gemel__random random;
   if (!p->examples[k].real || !gemel__is_float(p->examples[k].drawn.dtype)) {
     return GEMEL_OK;
@@ -789,7 +796,7 @@ static gemel_status derive_example(gemel__inquiry *q, void *user, size_t k, geme
   return compare_gradients(p, q, &p->examples[k].pair, &random, error);
 }
 
-static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
+static gemel_status tier_gradient(struct gemel__rule_subject *p, gemel_error *error) {
   gemel__inquiry q;
   gemel__rule_begin(p, &q, GEMEL_TIER_GRADIENT);
   GEMEL__TRY(gemel__inquiry_each(&q, p->n, derive_example, p, error));
@@ -804,12 +811,12 @@ static gemel_status tier_gradient(struct gemel__proof *p, gemel_error *error) {
 
 /* ---- A rule ---- */
 
-static gemel_status all_tiers(struct gemel__proof *p, gemel_error *error) {
-  static gemel_status (*const later[GEMEL_TIER_COUNT])(struct gemel__proof *, gemel_error *) = {
-      [GEMEL_TIER_INTEGER] = tier_integer,
-      [GEMEL_TIER_FLOAT] = tier_float,
-      [GEMEL_TIER_GRADIENT] = tier_gradient,
-      [GEMEL_TIER_SPECIAL] = gemel__rule_class};
+static gemel_status all_tiers(struct gemel__rule_subject *p, gemel_error *error) {
+  static gemel_status (*const later[GEMEL_TIER_COUNT])(
+      struct gemel__rule_subject *, gemel_error *) = {[GEMEL_TIER_INTEGER] = tier_integer,
+                                                      [GEMEL_TIER_FLOAT] = tier_float,
+                                                      [GEMEL_TIER_GRADIENT] = tier_gradient,
+                                                      [GEMEL_TIER_SPECIAL] = gemel__rule_class};
   int refuted = 0;
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
     GEMEL__TRY(tier_real(p, &refuted, error));
@@ -826,7 +833,7 @@ static gemel_status all_tiers(struct gemel__proof *p, gemel_error *error) {
   return GEMEL_OK;
 }
 
-static void no_instance(struct gemel__proof *p) {
+static void no_instance(struct gemel__rule_subject *p) {
   char detail[600], condition[160], never[240] = "";
   const gemel__rule_draws *d = &p->draws;
   if (d->asked > 0 && d->asked < UINT32_MAX) {
@@ -841,7 +848,7 @@ static void no_instance(struct gemel__proof *p) {
   emit_from(p, 0, GEMEL_VERDICT_UNINFORMATIVE, detail);
 }
 
-static void clear_proof(struct gemel__proof *p) {
+static void clear_proof(struct gemel__rule_subject *p) {
   for (size_t k = 0; k < p->n; k++) {
     gemel__example_clear(&p->examples[k]);
   }
@@ -855,14 +862,14 @@ static void clear_proof(struct gemel__proof *p) {
 }
 
 void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_rule_info *info) {
-  struct gemel__proof p = {.run = run, .pass = pass, .info = info};
+  struct gemel__rule_subject p = {.run = run, .pass = pass, .info = info};
   emit_from(&p, 0, GEMEL_VERDICT_NOT_RUN, GEMEL__UNTRIED);
 }
 
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error) {
   enum { MOST_WANTED = 65536 };
-  struct gemel__proof p = {
+  struct gemel__rule_subject p = {
       .run = run, .rule = rule, .pass = pass, .info = info, .quick = run->options.quick};
   gemel_status status;
   p.wanted = run->options.instances < MOST_WANTED ? run->options.instances : MOST_WANTED;
@@ -872,9 +879,9 @@ gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const g
   p.engine = rule != NULL ? gemel__rule_engine_new(run->context, rule, error) : NULL;
   status = p.examples == NULL || (rule != NULL && p.engine == NULL)
                ? gemel__no_memory(error, "instances")
-               : gemel__proof_collect(&p, error);
+               : gemel__rule_collect(&p, error);
   if (status == GEMEL_OK && p.n == 0 && p.wanted < GEMEL__USUAL_INSTANCES) {
-    status = gemel__proof_collect_usual(&p, error);
+    status = gemel__rule_collect_usual(&p, error);
   }
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);

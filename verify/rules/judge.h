@@ -2,8 +2,8 @@
  *
  * The state of verifying a rule or a pass: its instances, and what was found.
  */
-#ifndef GEMEL__RULES_TRIAL_H
-#define GEMEL__RULES_TRIAL_H
+#ifndef GEMEL__RULES_JUDGE_H
+#define GEMEL__RULES_JUDGE_H
 
 #include "pairs/needs.h"
 #include "rules/draw.h"
@@ -21,7 +21,7 @@ struct gemel__example {
   int edge;     /* 1: and some input has none */
 };
 
-struct gemel__proof {
+struct gemel__rule_subject {
   gemel__run *run;
   const gemel_rule *rule; /* NULL: a pass */
   gemel__rule_engine *engine;
@@ -65,37 +65,39 @@ gemel_status gemel__example_values(const struct gemel__example *e, gemel__fill f
                                    gemel_error *error);
 size_t gemel__example_rounds(const struct gemel__example *e);
 
-/* Draws the examples of P. gemel__proof_collect_usual discards them and draws the usual number, if
+/* Draws the examples of P. gemel__rule_collect_usual discards them and draws the usual number, if
  * fewer were asked for and that isn't enough. */
-gemel_status gemel__proof_collect(struct gemel__proof *p, gemel_error *error);
-gemel_status gemel__proof_collect_usual(struct gemel__proof *p, gemel_error *error);
+gemel_status gemel__rule_collect(struct gemel__rule_subject *p, gemel_error *error);
+gemel_status gemel__rule_collect_usual(struct gemel__rule_subject *p, gemel_error *error);
 
 /* 1 if there are examples for TIER, and the results of all of them are empty. */
-int gemel__proof_all_empty(const struct gemel__proof *p, gemel_tier tier);
+int gemel__rule_all_empty(const struct gemel__rule_subject *p, gemel_tier tier);
 
-/* How many turns gemel__proof_draw_long has: instances with sizes beyond what a narrow dtype holds
+/* How many turns gemel__rule_draw_long has: instances with sizes beyond what a narrow dtype holds
  * (pairs/lengths.h); 0: no example has a count of such a dtype. */
-size_t gemel__proof_long_turns(const struct gemel__proof *p);
+size_t gemel__rule_long_turns(const struct gemel__rule_subject *p);
 
 /* Makes *E of such an instance. GEMEL_DECLINED: none was found in this TURN. Release with
  * gemel__example_clear. */
-gemel_status gemel__proof_draw_long(struct gemel__proof *p, size_t turn, gemel__random *random,
-                                    struct gemel__example *e, gemel_error *error);
+gemel_status gemel__rule_draw_long(struct gemel__rule_subject *p, size_t turn,
+                                   gemel__random *random, struct gemel__example *e,
+                                   gemel_error *error);
 
 /* Begins a tier, with the members that all records of the rule share. */
-void gemel__rule_begin(struct gemel__proof *p, gemel__inquiry *q, gemel_tier tier);
+void gemel__rule_begin(struct gemel__rule_subject *p, gemel__inquiry *q, gemel_tier tier);
 
 /* Emits the record of a tier that ended, as gemel__inquiry_end. It is uninformative if there are
  * examples for this tier and none has elements, and one that passed also if no example takes some
  * arm of the rule. */
-void gemel__rule_end(const struct gemel__proof *p, gemel__inquiry *q, gemel_verdict verdict,
+void gemel__rule_end(const struct gemel__rule_subject *p, gemel__inquiry *q, gemel_verdict verdict,
                      gemel_evidence how, const char *detail);
 
 /* Draws an instance of the rule or pass, like gemel__rule_draw. Of WISH only max_elements counts
  * for a pass. GEMEL_DECLINED: none was found. */
-gemel_status gemel__proof_draw(const struct gemel__proof *p, const gemel__rule_wish *wish,
-                               gemel__random *random, gemel__rule_instance *instance,
-                               gemel__rule_draws *draws, gemel_error *error);
+gemel_status gemel__rule_draw_again(const struct gemel__rule_subject *p,
+                                    const gemel__rule_wish *wish, gemel__random *random,
+                                    gemel__rule_instance *instance, gemel__rule_draws *draws,
+                                    gemel_error *error);
 
 /* Reports that a rule, or PASS, was not tried. */
 void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_rule_info *info);
@@ -105,10 +107,10 @@ gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const g
                                 const gemel_rule_info *info, gemel_error *error);
 
 /* Tier special: measures what the rule needs, and compares that with what it declares (class.c). */
-gemel_status gemel__rule_class(struct gemel__proof *p, gemel_error *error);
+gemel_status gemel__rule_class(struct gemel__rule_subject *p, gemel_error *error);
 
 /* The part of tier special for instances with infinite and NaN constants: adds the words that they
  * show, with witnesses, to those of P (special.c). */
-gemel_status gemel__rule_special(struct gemel__proof *p, gemel_error *error);
+gemel_status gemel__rule_special(struct gemel__rule_subject *p, gemel_error *error);
 
 #endif
