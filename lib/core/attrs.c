@@ -179,11 +179,11 @@ static gemel_status fallback_value(struct attrs_candidate *c, const gemel_attr_s
   return GEMEL_OK;
 }
 
-enum { FAULT = 40 };
+enum { DEFECT = 40 };
 
 /* What is wrong with the elements of an attribute (TEXT has room for it), or NULL: those that must
  * not be null, dims and graphs that must be this context's, dtypes that must exist. */
-static const char *fault_of(gemel_context *context, const gemel_attr *a, char text[FAULT]) {
+static const char *defect_of(gemel_context *context, const gemel_attr *a, char text[DEFECT]) {
   size_t k, n = count_of(a);
   int kind = base_kind(a->kind);
   if (is_list(a->kind) && a->count > 0 && a->u.ints == NULL) {
@@ -199,7 +199,8 @@ static const char *fault_of(gemel_context *context, const gemel_attr *a, char te
     }
     if (kind == GEMEL_ATTR_DTYPE &&
         (unsigned)((const gemel_dtype *)elements)[k] >= GEMEL_DTYPE_COUNT) {
-      snprintf(text, FAULT, "holds %d, which is no dtype", (int)((const gemel_dtype *)elements)[k]);
+      snprintf(text, DEFECT, "holds %d, which is no dtype",
+               (int)((const gemel_dtype *)elements)[k]);
       return text;
     }
     if (kind == GEMEL_ATTR_GRAPH && ((gemel_graph *const *)elements)[k]->context != context) {
@@ -230,8 +231,8 @@ static gemel_status no_attribute(const struct attrs_candidate *c, const char *wr
 static gemel_status take_given(struct attrs_candidate *c, const gemel_attr *given,
                                gemel_error *error) {
   const gemel_attr_spec *schema = c->op->record.attrs;
-  const char *name = c->op->record.name, *fault;
-  char text[FAULT];
+  const char *name = c->op->record.name, *defect;
+  char text[DEFECT];
   size_t k;
   for (k = 0; k < c->op->n_attrs; k++) {
     if (given->name != NULL && strcmp(schema[k].name, given->name) == 0) {
@@ -261,9 +262,9 @@ static gemel_status take_given(struct attrs_candidate *c, const gemel_attr *give
   if (!is_list(schema[k].kind)) {
     c->values[k].count = 0;
   }
-  fault = fault_of(c->context, &c->values[k], text);
-  if (fault != NULL) {
-    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s %s", name, given->name, fault);
+  defect = defect_of(c->context, &c->values[k], text);
+  if (defect != NULL) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s: attribute %s %s", name, given->name, defect);
   }
   return GEMEL_OK;
 }

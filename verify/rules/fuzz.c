@@ -87,7 +87,7 @@ static gemel_status note_graphs(gemel__fault *fault, gemel__fuzz_kind kind, cons
   return status;
 }
 
-/* Appends to FAULT's detail which rules fire when GRAPH is rewritten. */
+/* Appends to the fault's detail which rules fire when GRAPH is rewritten. */
 static gemel_status note_rules(const gemel__fuzz *fuzz, const gemel_graph *graph,
                                gemel__fault *fault, gemel_error *error) {
   gemel_rewrite_profile *profile = gemel_rewrite_profile_new();
@@ -294,7 +294,7 @@ static gemel_status begin(gemel__fuzz *fuzz, gemel_context *context,
   return status;
 }
 
-/* Shrinks GRAPH, in which FAULT was found, and passes it to the sink. */
+/* Shrinks GRAPH, in which the fault was found, and passes it to the sink. */
 static gemel_status report(const gemel__fuzz *fuzz, const gemel_graph *graph, uint64_t seed,
                            uint64_t number, gemel__fault *fault, gemel_error *error) {
   gemel__fuzz_finding finding = {.seed = fuzz->options.seed};

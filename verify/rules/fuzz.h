@@ -106,13 +106,13 @@ typedef struct gemel__fault {
 gemel_status gemel__fuzz_check(const gemel__fuzz *fuzz, const gemel_graph *graph, unsigned asked,
                                uint64_t seed, gemel__fault *fault, gemel_error *error);
 
-/* Computes GRAPH, lifted by each strategy, on the device (lifted.c); FAULT says what is wrong.
+/* Computes GRAPH, lifted by each strategy, on the device (fuzz-lifted.c), and notes what is wrong.
  * GEMEL_NO_MEMORY; GEMEL_UNSUPPORTED: nothing can be said. */
 gemel_status gemel__fuzz_lifted(const gemel_graph *graph, uint64_t seed, gemel__fault *fault,
                                 gemel_error *error);
 
-/* Returns a small graph in which the check of FAULT still finds something; FAULT becomes that.
- * NULL: GEMEL_NO_MEMORY. */
+/* Returns a small graph in which the check that found *fault still finds something, which *fault
+ * becomes. NULL: GEMEL_NO_MEMORY. */
 gemel_graph *gemel__fuzz_shrink(const gemel__fuzz *fuzz, const gemel_graph *graph, uint64_t seed,
                                 gemel__fault *fault, gemel_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random instances of the three convolutions: one geometry is drawn, and each operation takes the
+ * Random instances of the three convolutions: a geometry is drawn, and each operation takes the
  * two operands of it that it needs. All kinds of padding, strides that don't divide the image,
  * kernels larger than it, groups down to single channels, and sizes 0 and 1 come up. Where
  * there is room for the kernels of libraries, kernels of one element, for which these have code of

@@ -28,7 +28,13 @@
 #include "tiers/kernel.h"
 #include "base/clock.h"
 
-enum { TICK_MS = 100, IDLE_FACTOR = 3, CHILD_FAULT = 113, CHILD_LEFT = 114, CHILD_NO_THREAD = 115 };
+enum {
+  TICK_MS = 100,
+  IDLE_FACTOR = 3,
+  CHILD_CRASHED = 113,
+  CHILD_LEFT = 114,
+  CHILD_NO_THREAD = 115
+};
 /* of address space, beyond what the process has already */
 #define BUDGET_BYTES ((uint64_t)2 << 30)
 
@@ -97,7 +103,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   (void)context;
   gemel__kernel_memory_explain(p, m, info->si_addr, child.report->fault + used,
                                sizeof child.report->fault - used);
-  leave(CHILD_FAULT);
+  leave(CHILD_CRASHED);
 }
 
 /* Handlers run in reverse order of registration, so this one runs before any of the program's own.

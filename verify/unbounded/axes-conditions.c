@@ -81,8 +81,8 @@ static int at_least_0(int64_t a) {
   return a < 0 ? 0 : a > GEMEL__AXES_ALL ? GEMEL__AXES_ALL : (int)a;
 }
 
-/* How many axes OF has, plus a number, against the number N: what shows it is N, or more than that.
- */
+/* Compares LENGTH, the number of axes of a sort plus a constant, with N. IS axes of the sort show
+ * that it is at least N, MORE axes that it is above N. */
 static void compare_length(const typing *t, int op, const gemel__axes_value *length, int64_t n) {
   int64_t least = n - length->number;
   int is = at_least_0(least), more = at_least_0(least + 1);

@@ -108,7 +108,7 @@ void gemel__axes_unite(gemel__axes *x, uint16_t a, uint16_t b) {
   x->changed = 1;
 }
 
-/* The sort that comes about so, which may be there already. */
+/* The sort that HOW makes of A and B with KEY: an earlier one, if it was made before. */
 uint16_t gemel__axes_make(gemel__axes *x, gemel__axes_how how, uint16_t a, uint16_t b,
                           uint32_t key) {
   if (how == GEMEL__AXES_BROADCAST && (gemel__axes_same(x, a, b) || gemel__axes_count(x, b) == 0)) {

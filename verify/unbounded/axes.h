@@ -99,8 +99,8 @@ typedef struct gemel__axes {
   uint32_t clash_code;
   int condition;  /* EXPR must hold */
   int left_typed; /* so conditions may say that sorts are one which only have as many axes */
-  /* FOLDS reductions of any number of axes: all are of the axes FOLDED of FOLDED_OF, or they are
-   * DIFFERENT; and SINGLES of axes that are kept. */
+  /* There are FOLDS reductions over a list of axes. All reduce the axes FOLDED of the sort
+   * FOLDED_OF, unless DIFFERENT is 1. SINGLES more reduce one axis of those that are kept. */
   uint32_t folded;
   uint16_t folded_of;
   int folds, singles, different;
