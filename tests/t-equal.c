@@ -280,35 +280,35 @@ static void large_sizes(const void *data) {
     const char *inputs, *a, *b, *verdict, *says;
   } cases[] = {
       {"x: f32[N, 1000], m: f32[1000, 500], b: f32[500]", "dot(x, m) + b", "dot(x, m) - -b",
-       "passed", "500 → 2"},
+       "passed", "2 for 500"},
       {"x: f32[N, 1000], m: f32[1000, 500], b: f32[500]", "dot(x, m) + b", "b - dot(x, m)",
        "refuted", ""},
-      {"x: f64[1000]", "sum(x) / 1000:f64", "sum(x / 1000:f64)", "passed", "1000 → 2"},
+      {"x: f64[1000]", "sum(x) / 1000:f64", "sum(x / 1000:f64)", "passed", "2 for 1000"},
       {"x: f64[40]", "sum(x) + 40:f64", "sum(x + 1:f64)", "passed", ""},
       {"x: f64[40, 50]", "reshape(x, shape = [50, 40])",
-       "dimshuffle(reshape(x, shape = [50, 40]), order = [0, 1])", "passed", "50 → 3"},
+       "dimshuffle(reshape(x, shape = [50, 40]), order = [0, 1])", "passed", "3 for 50"},
       /* sizes that are sums or products of others */
       {"x: f64[40, 50]", "reshape(x, shape = [2000])", "reshape(x * 1:f64, shape = [2000])",
-       "passed", "50 → 2"},
+       "passed", "2 for 50"},
       {"x: f64[96, 64], y: f64[64, 96]",
        "join(subtensor(x, start = [0, 0], size = [32, 64]) * 2:f64,"
        " subtensor(x, start = [32, 0], size = [64, 64]))",
        "join(subtensor(x + x, start = [0, 0], size = [32, 64]),"
        " subtensor(x, start = [32, 0], size = [64, 64]))",
-       "passed", "64 → 4, 96 → 6"},
+       "passed", "4 for 64, 6 for 96"},
       /* in bodies, with the sizes or with symbols for them, and in their bodies */
       {"x: f32[N, 100], m: f32[100, 50], b: f32[50]", LAYER("100", "50", "m") " + b",
-       "b - " LAYER("100", "50", "-m"), "passed", "100 → 3"},
+       "b - " LAYER("100", "50", "-m"), "passed", "3 for 100"},
       {"x: f32[N, 100], m: f32[100, 50], b: f32[50]", LAYER("100", "50", "m") " + b",
        "b - " LAYER("100", "50", "m"), "refuted", ""},
       {"x: f32[N, 100], m: f32[100, 50], b: f32[50]", LAYER("K", "M", "m") " + b",
        "b - " LAYER("100", "M", "invoke(m, body = graph (m: f32[100, 50]) { return r = -m })"),
-       "passed", "100 → 3"},
+       "passed", "3 for 100"},
       {"x: f64[96, 64], y: f64[64, 96]",
        "invoke(x, body = graph (x: f64[96, 64]) { return r = join(subtensor(x, start = [0, 0],"
        " size = [32, 64]), subtensor(x, start = [32, 0], size = [64, 64])) }) + dimshuffle(y, "
        "order = [1, 0])",
-       "x + dimshuffle(y, order = [1, 0])", "passed", "64 → 4, 96 → 6"},
+       "x + dimshuffle(y, order = [1, 0])", "passed", "4 for 64, 6 for 96"},
   };
   size_t k;
   (void)data;
@@ -687,7 +687,7 @@ static void large_constants(const void *data) {
     told h = ask(a, b, GEMEL_PAIR_DEFAULT, 1, &result);
     ct_context("wrong %d: %s", wrong, h.detail);
     CT_EQ_STR(gemel_verdict_name(result.verdict), wrong ? "refuted" : "passed");
-    CT_HAS_STR(h.detail, wrong ? "in f64" : "sizes scaled: 400 → 3");
+    CT_HAS_STR(h.detail, wrong ? "in f64" : "sizes scaled: 3 for 400");
     CT_EQ_INT((result.needs & GEMEL_PAIR_BIT(FOLDED)) != 0, !wrong);
     gemel_graph_unref(a);
     gemel_graph_unref(b);

@@ -161,6 +161,9 @@ static void print_verdict(FILE *file, const gemel__equal_summary *s, const char 
   if (s->good && s->symbols_up_to > 0) {
     fprintf(file, ", for sizes up to %lld", (long long)s->symbols_up_to);
   }
+  if (s->good && s->scaled[0] != '\0') {
+    fprintf(file, ", at sizes %s", s->scaled);
+  }
 }
 
 static void print_result(const gemel__records *records, const gemel_pair_result *result,
@@ -237,6 +240,10 @@ static void write_whole(const gemel__records *records, const gemel_pair_result *
   if (s->good && result->symbols_up_to > 0) {
     fprintf(file, ", \"sizes_up_to\": %lld", (long long)result->symbols_up_to);
   }
+  if (s->good && s->scaled[0] != '\0') {
+    fputs(", \"sizes_scaled\": ", file);
+    gemel__json_text(file, s->scaled);
+  }
   write_tiers(file, s->tiers);
   fputs(", \"detail\": ", file);
   gemel__json_text(file, s->detail);
@@ -256,6 +263,7 @@ static void summarise(const gemel__records *records, const gemel_pair_result *re
   s->needs = result->needs;
   s->refused = result->refused;
   s->symbols_up_to = result->symbols_up_to;
+  snprintf(s->scaled, sizeof s->scaled, "%s", result->scaled);
   for (size_t k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
     worst =

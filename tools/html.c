@@ -502,6 +502,9 @@ static void print_pair(FILE *file, const gemel__equal_summary *pair) {
   if (pair->good && pair->symbols_up_to > 0) {
     fprintf(file, ", for sizes up to %lld", (long long)pair->symbols_up_to);
   }
+  if (pair->good && pair->scaled[0] != '\0') {
+    fprintf(file, ", at sizes %s", pair->scaled);
+  }
   print_pair_words(file, ". Not allowed: ", pair->refused);
   fputs(".</p>\n", file);
 }

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "ops/ops.h"
+#include "pairs/numbers.h"
 #include "pairs/scale.h"
 #include "tiers/tiers.h"
 

@@ -506,6 +506,7 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   }
   status = status == GEMEL_OK && q->starved ? gemel__no_memory(error, "two graphs") : status;
   status = status == GEMEL_OK && !gemel__stopped(q->run->ticker) ? find_share(q, error) : status;
+  gemel__equal_note_scaled(q->result->scaled, q->scaled);
   status = status == GEMEL_OK ? all_tiers(q, error) : status;
   gemel__folded_clear(&v.folded);
   clear_scaled(&v);

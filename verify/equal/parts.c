@@ -22,7 +22,9 @@
 #include "equal/asked.h"
 #include "equal/candidates.h"
 #include "equal/constants.h"
+#include "equal/gathered.h"
 #include "equal/loops.h"
+#include "equal/question.h"
 #include "equal/signs.h"
 #include "equal/small.h"
 #include "pairs/pair.h"
@@ -58,16 +60,6 @@ static double elements_of(const gemel_graph *a, const gemel_graph *b) {
   return gemel__graph_elements(a, 1) + gemel__graph_elements(b, 1);
 }
 
-/* ---- Evidence of several parts as one ---- */
-
-struct gathered {
-  gemel_record record; /* its strings are those below */
-  char detail[700];
-  char *counterexample; /* owned; NULL unless refuted */
-  char *replay;         /* owned; path of the replay; NULL: none */
-  int used;
-};
-
 struct parts {
   gemel__run *run;
   const gemel_graph *a, *b;
@@ -76,14 +68,16 @@ struct parts {
   gemel_pair_result *result;
   gemel__joint joint;
   gemel__candidates candidates;
-  struct gathered tiers[GEMEL_TIER_COUNT]; /* sum of all parts that passed */
-  struct gathered one[GEMEL_TIER_COUNT];   /* the part that is asked about */
+  gemel__gathered tiers[GEMEL_TIER_COUNT]; /* sum of all parts that passed */
+  gemel__gathered one[GEMEL_TIER_COUNT];   /* the part that is asked about */
   size_t proven, failures;                 /* parts that passed, and that didn't */
   size_t in_a_row;                         /* that didn't since one passed */
-  size_t loops;                            /* parts that passed and are bodies of loops */
-  double effort;         /* share of the points for a part, as gemel__run has it */
-  gemel__asked asked;    /* the parts that were asked about */
-  uint32_t *anchors;     /* a node each: see find_anchor */
+  size_t unheld;      /* parts that passed at other sizes than their own only */
+  size_t loops;       /* parts that passed and are bodies of loops */
+  double effort;      /* share of the points for a part, as gemel__run has it */
+  gemel__asked asked; /* the parts that were asked about */
+  gemel__asked held;  /* the parts that were run at their own sizes, after they passed at others */
+  uint32_t *anchors;  /* a node each: see find_anchor */
   unsigned char *facts;  /* a node each: what is known of a value that depends on no input */
   unsigned needs;        /* words of the parts that passed */
   int improves;          /* one of them improves */
@@ -92,66 +86,11 @@ struct parts {
   int heavy;             /* 1: the constants are too many for the models */
   size_t n_unfolded;     /* how many constants were replaced */
   int64_t symbols_up_to; /* of all parts that passed the least; 0: none */
-  char apart[300];       /* what only one graph assumes; "" if nothing */
-  gemel_record_sink sink; /* the caller's sink, to which say_apart forwards */
+  char scaled[GEMEL__MOST_SCALED_TEXT]; /* sizes that were scaled in parts that passed */
+  char apart[300];                      /* what only one graph assumes; "" if nothing */
+  gemel_record_sink sink;               /* the caller's sink, to which say_apart forwards */
   void *user;
 };
-
-static void copy_record(struct gathered *to, const gemel_record *record) {
-  to->record = *record;
-  to->record.kind = "pair";
-  snprintf(to->detail, sizeof to->detail, "%s", record->detail);
-  to->record.detail = to->detail;
-  to->record.counterexample = to->record.replay = NULL;
-  to->used = 1;
-}
-
-static void forget_records(struct gathered *tiers) {
-  for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
-    gemel__free_string(tiers[k].counterexample);
-    gemel__free_string(tiers[k].replay);
-  }
-  memset(tiers, 0, GEMEL_TIER_COUNT * sizeof *tiers);
-}
-
-/* Keeps a record. USER is an array with an entry for each tier. */
-static void keep_record(void *user, const gemel_record *record) {
-  struct gathered *to = &((struct gathered *)user)[record->tier];
-  copy_record(to, record);
-  if (record->counterexample != NULL && to->counterexample == NULL) {
-    to->counterexample = gemel__copy_string(record->counterexample);
-  }
-  if (record->replay != NULL && to->replay == NULL) {
-    to->replay = gemel__copy_string(record->replay);
-  }
-}
-
-/* Adds FROM to TO: the worst verdict, the weakest evidence, the sum of the counts. A part to which
- * a tier doesn't apply changes nothing. */
-static void add_record(struct gathered *to, const struct gathered *from) {
-  const gemel_record *r = &from->record;
-  if (!from->used) {
-    return;
-  }
-  if (!to->used ||
-      (to->record.verdict == GEMEL_VERDICT_NOT_APPLICABLE && r->verdict != to->record.verdict)) {
-    copy_record(to, r);
-    return;
-  }
-  if (r->verdict == GEMEL_VERDICT_NOT_APPLICABLE) {
-    return;
-  }
-  gemel_evidence both = gemel__evidence_weaker(to->record.how, r->how);
-  if (both != to->record.how) {
-    to->record.how = both;
-    snprintf(to->detail, sizeof to->detail, "%s", from->detail);
-  }
-  to->record.instances += r->instances;
-  to->record.elements += r->elements;
-  to->record.seconds += r->seconds;
-  to->record.worst = r->worst > to->record.worst ? r->worst : to->record.worst;
-  to->record.error_probability += r->error_probability;
-}
 
 /* Forwards a record to the caller. If one graph assumes more and the tier was run, its detail says
  * so. */
@@ -185,10 +124,10 @@ static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair,
 
 /* Asks about PAIR and keeps the records in KEPT. TIERS 0: the tiers that the caller wants. */
 static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pair, unsigned tiers,
-                             struct gathered *kept, gemel_pair_result *result, gemel_error *error) {
+                             gemel__gathered *kept, gemel_pair_result *result, gemel_error *error) {
   gemel__run run = *p->run;
-  forget_records(kept);
-  run.options.sink = keep_record;
+  gemel__gathered_forget(kept);
+  run.options.sink = gemel__gathered_keep;
   run.options.user = kept;
   run.options.tiers = tiers != 0 ? tiers : run.options.tiers;
   run.brief = tiers == 0 && !pair->whole;
@@ -222,11 +161,12 @@ static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_
     return 0;
   }
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
-    add_record(&p->tiers[k], &p->one[k]);
+    gemel__gathered_add(&p->tiers[k], &p->one[k]);
   }
   p->needs |= result->needs;
   p->improves |= result->improves;
   p->symbols_up_to = least_known(p->symbols_up_to, result->symbols_up_to);
+  gemel__equal_note_scaled(p->scaled, result->scaled);
   return 1;
 }
 
@@ -262,6 +202,27 @@ static int ask_small(struct parts *p, const gemel__part_graphs *part, gemel_erro
   return passed;
 }
 
+/* Runs PART at its own sizes, after it passed at others. 1 if the results agree, 0 if not, -1 out
+ * of memory. */
+static int holds(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
+  uint64_t hash = gemel__asked_hash(part);
+  int differ = 0, agree = gemel__asked_answer(&p->held, part, hash);
+  if (agree >= 0) {
+    return agree;
+  }
+  gemel__random random;
+  gemel__scouted scouted;
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_HOLD), &random);
+  gemel_status status =
+      gemel__scout(part->a, part->b, GEMEL__SCOUT_FIRST, &random, p->run->ticker, &scouted, error);
+  differ = scouted.found != GEMEL__SCOUT_NOTHING;
+  gemel__scouted_clear(&scouted);
+  p->unheld += differ;
+  return status == GEMEL_NO_MEMORY || gemel__asked_keep(&p->held, part, hash, !differ) != 0
+             ? -1
+             : !differ;
+}
+
 /* 1 if value V of the second graph is proved equal to U of the first, 0 if not, −1 out of
  * memory. */
 static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
@@ -280,6 +241,7 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
     if (region.nodes > nodes) { /* otherwise it couldn't be extended */
       nodes = region.nodes;
       passed = ask_small(p, &region, error);
+      passed = passed == 1 ? holds(p, &region, error) : passed;
       double elements = gemel__graph_elements(region.a, 4) + gemel__graph_elements(region.b, 4);
       if (passed == 0 && elements <= (p->heavy ? MOST_HEAVY : MOST_ELEMENTS)) {
         passed = ask_once(p, &region, error);
@@ -507,6 +469,7 @@ static void say_parts(struct parts *p) {
   p->result->improves = p->improves;
   p->result->bitwise = p->needs == 0;
   p->result->symbols_up_to = p->symbols_up_to;
+  gemel__equal_note_scaled(p->result->scaled, p->scaled);
   emit_parts(p, "the rest is alike");
 }
 
@@ -559,7 +522,7 @@ static int find_parting(struct parts *p, gemel__ref u, gemel__ref v, gemel_error
 
 /* Emits the records KEPT. If PARTED, the refutation in tier real shows the part in ONE instead of
  * thousands of nodes. */
-static void emit_kept(struct parts *p, const struct gathered *kept, int parted) {
+static void emit_kept(struct parts *p, const gemel__gathered *kept, int parted) {
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     int part = k == GEMEL_TIER_REAL && parted;
     gemel_record record = kept[k].record;
@@ -581,21 +544,22 @@ static void emit_kept(struct parts *p, const struct gathered *kept, int parted) 
 }
 
 /* The rest of the graphs passed as a whole: adds its evidence to that of the parts. */
-static void say_both(struct parts *p, const struct gathered *kept) {
+static void say_both(struct parts *p, const gemel__gathered *kept) {
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
-    add_record(&p->tiers[k], &kept[k]);
+    gemel__gathered_add(&p->tiers[k], &kept[k]);
   }
   p->result->needs |= p->needs;
   p->result->improves |= p->improves;
   p->result->bitwise &= p->needs == 0;
   p->result->symbols_up_to = least_known(p->symbols_up_to, p->result->symbols_up_to);
+  gemel__equal_note_scaled(p->result->scaled, p->scaled);
   emit_parts(p, "the rest as a whole");
 }
 
 /* Asks about the rest of the graphs, PAIR. U and V are its first outputs. */
 static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, gemel__ref u,
                               gemel__ref v, gemel_error *error) {
-  struct gathered *kept = gemel__alloc_array(GEMEL_TIER_COUNT, sizeof *kept);
+  gemel__gathered *kept = gemel__alloc_array(GEMEL_TIER_COUNT, sizeof *kept);
   gemel_status status;
   int parted = 0;
   if (kept == NULL) {
@@ -612,7 +576,7 @@ static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, g
   } else if (status == GEMEL_OK) {
     emit_kept(p, kept, parted);
   }
-  forget_records(kept);
+  gemel__gathered_forget(kept);
   gemel__free(kept, GEMEL_TIER_COUNT * sizeof *kept);
   return status;
 }
@@ -801,12 +765,13 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
 }
 
 static void clear(struct parts *p) {
-  forget_records(p->one);
+  gemel__gathered_forget(p->one);
   gemel__free(p->anchors, p->joint.n_nodes * sizeof *p->anchors);
   gemel__free(p->facts, p->joint.n_nodes);
   gemel__candidates_clear(&p->candidates);
   gemel__joint_clear(&p->joint);
   gemel__asked_clear(&p->asked);
+  gemel__asked_clear(&p->held);
   gemel_graph_unref(p->unfolded);
   gemel__free(p, sizeof *p);
 }

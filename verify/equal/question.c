@@ -6,6 +6,8 @@
 #include "equal/question.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 #include "harness/saved.h"
 
 /* Up to this much work (pairs/pair.h) a pair gets all points that are asked for. */
@@ -37,6 +39,30 @@ void gemel__equal_stopped(gemel__equality *q, gemel_tier tier) {
   char text[60];
   gemel__stopped_text(q->run->ticker, text, sizeof text);
   gemel__equal_emit(q, tier, GEMEL_VERDICT_NOT_RUN, text);
+}
+
+/* 1 if LIST, "2 for 100000, 3 for 512", has ENTRY. */
+static int lists(const char *list, const char *entry) {
+  size_t length = strlen(entry);
+  const char *at = strstr(list, entry);
+  while (at != NULL &&
+         !((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))) {
+    at = strstr(at + 1, entry);
+  }
+  return at != NULL;
+}
+
+void gemel__equal_note_scaled(char list[GEMEL__MOST_SCALED_TEXT], const char *scaled) {
+  while (*scaled != '\0') {
+    char entry[50];
+    size_t length = strcspn(scaled, ","), used = strlen(list);
+    snprintf(entry, sizeof entry, "%.*s", (int)length, scaled);
+    if (!lists(list, entry) && used + strlen(entry) + 3 < GEMEL__MOST_SCALED_TEXT) {
+      snprintf(list + used, GEMEL__MOST_SCALED_TEXT - used, "%s%s", used > 0 ? ", " : "", entry);
+    }
+    scaled += length;
+    scaled += strspn(scaled, ", ");
+  }
 }
 
 double gemel__equal_share(const gemel__run *run, const gemel__pair *pair) {

@@ -36,6 +36,9 @@ void gemel__equal_begin(gemel__equality *q, gemel__inquiry *asked, gemel_tier ti
 void gemel__equal_emit(gemel__equality *q, gemel_tier tier, gemel_verdict verdict,
                        const char *detail);
 
+/* Adds the entries of SCALED, as gemel__scaling_text writes them, to LIST, which gets each once. */
+void gemel__equal_note_scaled(char list[GEMEL__MOST_SCALED_TEXT], const char *scaled);
+
 /* Emits the record of a tier that was stopped before its end. */
 void gemel__equal_stopped(gemel__equality *q, gemel_tier tier);
 

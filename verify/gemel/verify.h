@@ -245,8 +245,10 @@ typedef struct gemel_pair_result {
   int improves;     /* 1: where A was wrong on finite inputs (NaN, infinite, far off), B is not */
   int64_t symbols_up_to; /* the largest size that symbols were given; 0: the answer rests on no
                             choice of sizes. Of a pair that is divided, the least of its parts */
-  int written; /* 1: OPTIONS->counterexample_folder has a counterexample now. Where they differ
-                  by a formula alone, there are no inputs to write */
+  int written;      /* 1: OPTIONS->counterexample_folder has a counterexample now. Where they differ
+                       by a formula alone, there are no inputs to write */
+  char scaled[200]; /* large sizes in whose place the models had small ones: "2 for 100000, 3 for
+                       512"; "" if none were. The shipped code ran at the graphs' own sizes */
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or

@@ -3,23 +3,31 @@
  * Makes large constant sizes small, see scale.h. Exact evaluation of a matrix product of a thousand
  * rows takes minutes and shows no more than three rows do, unless the graph depends on the number
  * 1000. So each large size is replaced by a small one wherever it occurs: in both graphs and in
- * their bodies, each of which is scaled once. Type rules check that the result is a graph. The
- * caller has to check that it is still the same question: a literal 1000 among the values stays as
- * it is.
+ * their bodies, each of which is scaled once. Numbers near such a size, in attributes and in small
+ * constants, move with it. Type rules check that the result is a graph. The caller has to check
+ * that it is still the same question: a number may mean something else than a size, and a number
+ * that was made of a size isn't near it.
  */
 #include "pairs/scale.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/graph.h"
+#include "core/tensor.h"
+#include "base/element.h"
 #include "base/status.h"
+#include "pairs/numbers.h"
 #include "pairs/pair.h"
 #include "rewrite/bodies.h"
 
 enum { LARGE = GEMEL__LARGE_SIZE, MOST_SMALL = GEMEL__SMALL_SIZES };
 /* Graphs with fewer elements, both together, aren't scaled; a symbol counts as SYMBOL. */
 enum { FEW_ELEMENTS = 600, SYMBOL = 4 };
+/* A number is near a size if it differs by no more, and by no more than a quarter of the size. */
+enum { NEAR = 32 };
 
 /* ---- Which sizes ---- */
 
@@ -94,12 +102,59 @@ static int64_t groups_of(const gemel_graph *graph) {
   return all <= LARGE ? all : 1;
 }
 
-static void find_small(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling) {
+/* ---- Numbers near sizes ---- */
+
+/* The size that NUMBER is near, counted in S; S->n: none. */
+static size_t near_size(const gemel__scaling *s, int64_t number) {
+  size_t nearest = s->n;
+  int64_t least = NEAR + 1;
+  for (size_t k = 0; k < s->n && number > LARGE && number != s->kept; k++) {
+    int64_t apart = number > s->from[k] ? number - s->from[k] : s->from[k] - number;
+    if (apart < least && apart <= s->from[k] / 4) {
+      least = apart;
+      nearest = k;
+    }
+  }
+  return nearest;
+}
+
+/* What the numbers of graphs ask for: ROOM[k] below size k, and 1 in SOME if there are any. */
+struct numbers {
+  const gemel__scaling *sizes;
+  int64_t room[GEMEL__MOST_SCALED];
+  int some;
+};
+
+static void note_number(void *user, int64_t number) {
+  struct numbers *n = user;
+  size_t k = near_size(n->sizes, number);
+  if (k < n->sizes->n) {
+    int64_t below = n->sizes->from[k] - number;
+    n->some |= below != 0;
+    n->room[k] = below > n->room[k] ? below : n->room[k];
+  }
+}
+
+static void find_numbers(const gemel_graph *a, const gemel_graph *b, const gemel__scaling *sizes,
+                         struct numbers *n) {
+  memset(n, 0, sizeof *n);
+  n->sizes = sizes;
+  gemel__numbers_each(a, note_number, n);
+  gemel__numbers_each(b, note_number, n);
+}
+
+/* ---- Maps ---- */
+
+static void find_small(const gemel_graph *graph, int64_t kept, const int64_t *room,
+                       gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
   int64_t step = groups_of(graph), next = step > 1 ? step : 2;
   gemel__scaling_sizes(graph, kept, scaling, used);
   for (size_t k = 0; k < scaling->n; k++) {
     size_t part = 0;
+    while (room != NULL && next < room[k] + 2) {
+      next += step;
+    }
     while (part < k && (step == 1 || scaling->from[part] * step != scaling->from[k])) {
       part++;
     }
@@ -113,38 +168,6 @@ static void find_small(const gemel_graph *graph, int64_t kept, gemel__scaling *s
 
 static int is_small(const gemel_graph *a, const gemel_graph *b) {
   return gemel__graph_elements(a, SYMBOL) + gemel__graph_elements(b, SYMBOL) <= FEW_ELEMENTS;
-}
-
-void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scaling *scaling) {
-  find_small(a, 0, scaling);
-  scaling->n = is_small(a, b) ? 0 : scaling->n;
-}
-
-/* ---- Bodies ---- */
-
-static int visit_body(const gemel_graph *body, void (*visit)(void *user, const gemel_graph *graph),
-                      void *user) {
-  return body->nesting <= GEMEL_MAX_NESTING && body->expanded <= GEMEL_MAX_BODIES &&
-         gemel__graph_visit(body, visit, user);
-}
-
-int gemel__graph_visit(const gemel_graph *graph,
-                       void (*visit)(void *user, const gemel_graph *graph), void *user) {
-  int all = 1;
-  visit(user, graph);
-  for (uint32_t k = 0; k < graph->n_nodes; k++) {
-    const struct gemel__attrs *attrs = gemel__attrs_at(graph->context, graph->nodes[k].attrs);
-    for (size_t j = 0; attrs->nesting > 0 && j < attrs->count; j++) {
-      const gemel_attr *a = &attrs->values[j];
-      if (a->kind == GEMEL_ATTR_GRAPH) {
-        all &= visit_body(a->u.graph, visit, user);
-      }
-      for (size_t i = 0; a->kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_GRAPH) && i < a->count; i++) {
-        all &= visit_body(a->u.graphs[i], visit, user);
-      }
-    }
-  }
-  return all;
 }
 
 /* ---- Division ---- */
@@ -184,40 +207,70 @@ static int64_t find_unit(const gemel_graph *graph, int64_t kept) {
   return prime * prime <= d.divisor ? d.divisor / prime : 1;
 }
 
-static void find_divided(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling) {
+/* N is 0 if some size becomes too small for the numbers below it. */
+static void find_divided(const gemel_graph *graph, int64_t kept, const int64_t *room,
+                         gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
   int64_t unit = find_unit(graph, kept);
+  int enough = unit > 1;
   gemel__scaling_sizes(graph, kept, scaling, used);
-  scaling->n = unit > 1 ? scaling->n : 0;
   scaling->unit = unit > 1 ? unit : 0;
   for (size_t k = 0; k < scaling->n; k++) {
     scaling->to[k] = scaling->from[k] / unit;
+    enough &= room == NULL || scaling->to[k] >= room[k] + 2;
   }
+  scaling->n = enough ? scaling->n : 0;
+}
+
+/* The size that the WAYth map leaves as it is; 0: none; -1: there are no more maps. */
+static int64_t kept_by(const gemel_graph *graph, size_t way) {
+  unsigned char used[MOST_SMALL] = {0};
+  gemel__scaling sizes;
+  if (way < 2) {
+    return 0;
+  }
+  gemel__scaling_sizes(graph, 0, &sizes, used);
+  return way / 2 > sizes.n || sizes.n < 2 ? -1 : sizes.from[way / 2 - 1];
+}
+
+/* The WAYth map; NUMBERS: with the numbers near sizes, if there are any. */
+static void find_way(const gemel_graph *a, const gemel_graph *b, size_t way, int64_t kept,
+                     int numbers, gemel__scaling *scaling) {
+  unsigned char used[MOST_SMALL] = {0};
+  struct numbers near;
+  gemel__scaling_sizes(a, kept, scaling, used);
+  gemel__scaling sizes = *scaling;
+  find_numbers(a, b, &sizes, &near);
+  (way % 2 == 0 ? find_small : find_divided)(a, kept, numbers ? near.room : NULL, scaling);
+  scaling->numbers = numbers && near.some;
+}
+
+void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scaling *scaling) {
+  find_way(a, b, 0, 0, 1, scaling);
+  scaling->n = is_small(a, b) ? 0 : scaling->n;
 }
 
 int gemel__scaling_way(const gemel_graph *a, const gemel_graph *b, size_t way,
                        gemel__scaling *scaling) {
-  int64_t kept = 0;
   if (is_small(a, b)) {
     return 0;
   }
-  if (way >= 2) { /* one size isn't scaled */
-    find_small(a, 0, scaling);
-    if (way / 2 > scaling->n || scaling->n < 2) {
-      return 0;
+  int64_t kept = kept_by(a, way / 2);
+  if (kept >= 0) {
+    find_way(a, b, way / 2, kept, way % 2 == 0, scaling);
+    if (way % 2 == 0 && !scaling->numbers) {
+      scaling->n = 0; /* the next way is the same map */
     }
-    kept = scaling->from[way / 2 - 1];
   }
-  (way % 2 == 0 ? find_small : find_divided)(a, kept, scaling);
-  return 1;
+  return kept >= 0;
 }
 
 void gemel__scaling_text(const gemel__scaling *scaling, char *text, size_t bytes) {
   size_t k, used = 0;
   text[0] = '\0';
   for (k = 0; k < scaling->n && used < bytes; k++) {
-    used += (size_t)snprintf(text + used, bytes - used, "%s%lld → %lld", k > 0 ? ", " : "",
-                             (long long)scaling->from[k], (long long)scaling->to[k]);
+    used += (size_t)snprintf(text + used, bytes - used, "%s%lld for %lld", k > 0 ? ", " : "",
+                             (long long)scaling->to[k], (long long)scaling->from[k]);
   }
 }
 
@@ -233,10 +286,9 @@ struct scaled {
 };
 
 static int64_t scaled_size(const struct scaled *s, int64_t size) {
-  for (size_t k = 0; k < s->map->n; k++) {
-    if (s->map->from[k] == size) {
-      return s->map->to[k];
-    }
+  size_t near = near_size(s->map, size);
+  if (near < s->map->n && (s->map->numbers || s->map->from[near] == size)) {
+    return s->map->to[near] + size - s->map->from[near];
   }
   int divides =
       s->map->unit > 0 && size > LARGE && size != s->map->kept && size % s->map->unit == 0;
@@ -279,6 +331,25 @@ static gemel_attr scaled_attr(const struct scaled *s, const gemel_attr *from, ge
   return a;
 }
 
+/* *CHANGED: TENSOR with the numbers near sizes scaled; NULL: there are none. */
+static gemel_status scaled_tensor(const struct scaled *s, const gemel_tensor *tensor,
+                                  gemel_tensor **changed, gemel_error *error) {
+  gemel_view view = gemel_tensor_view((gemel_tensor *)tensor);
+  for (size_t k = 0; k < (size_t)gemel_tensor_elements(tensor); k++) {
+    int64_t number;
+    if (!gemel__whole_number(tensor, k, &number) || scaled_size(s, number) == number) {
+      continue;
+    }
+    *changed = *changed != NULL ? *changed : gemel_tensor_copy(&view, error);
+    if (*changed == NULL) {
+      return gemel__no_memory(error, "a scaled graph");
+    }
+    gemel__dtype_store(view.dtype, (double)scaled_size(s, number),
+                       (char *)gemel_tensor_data(*changed) + k * gemel_dtype_size(view.dtype));
+  }
+  return GEMEL_OK;
+}
+
 static size_t dims_in(const struct gemel__attrs *attrs) {
   size_t k, n = 0;
   for (k = 0; k < attrs->count; k++) {
@@ -287,36 +358,65 @@ static size_t dims_in(const struct gemel__attrs *attrs) {
   return n;
 }
 
+/* Room for the operands and attributes of one node. */
+struct scaled_node {
+  gemel_value *inputs;
+  gemel_attr *attrs;
+  gemel_dim *dims;
+  gemel_tensor *numbers; /* NULL: none is changed */
+  uint32_t n;
+  size_t n_attrs, n_dims;
+};
+
+/* Scales the attributes FROM of NODE. */
+static gemel_status scale_attrs(const struct scaled *s, uint32_t node,
+                                const struct gemel__attrs *from, struct scaled_node *to,
+                                gemel_error *error) {
+  const gemel_tensor *numbers = s->map->numbers ? gemel__numbers_in(s->from, node) : NULL;
+  gemel_dim *room = to->dims;
+  if (numbers != NULL) {
+    GEMEL__TRY(scaled_tensor(s, numbers, &to->numbers, error));
+  }
+  for (size_t k = 0; k < to->n_attrs; k++) {
+    to->attrs[k] = scaled_attr(s, &from->values[k], &room);
+    if (to->numbers != NULL && to->attrs[k].kind == GEMEL_ATTR_TENSOR) {
+      to->attrs[k].u.tensor = to->numbers;
+    }
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status apply_scaled(struct scaled *s, uint32_t node, gemel_error *error) {
-  uint32_t n, j, id = gemel__node_at(s->from, node)->attrs;
+  uint32_t id = gemel__node_at(s->from, node)->attrs;
+  const gemel__op *op = gemel__node_op(s->from, node);
+  struct scaled_node m = {0};
   if (gemel__attrs_at(s->context, id)->nesting > 0) {
-    GEMEL__TRY(
-        gemel__bodies_rewrite(s->bodies, s->context, gemel__node_op(s->from, node), &id, error));
+    GEMEL__TRY(gemel__bodies_rewrite(s->bodies, s->context, op, &id, error));
   }
   const struct gemel__attrs *attrs = gemel__attrs_at(s->context, id);
-  const gemel__ref *refs = gemel__node_inputs(s->from, node, &n);
-  gemel__ref self = {node, 0};
-  size_t n_attrs = id != 0 ? attrs->count : 0, k;
-  size_t n_dims = id != 0 ? dims_in(attrs) : 0;
-  gemel_value *inputs = gemel__alloc_array(n, sizeof *inputs);
-  gemel_attr *mine = gemel__alloc_array(n_attrs, sizeof *mine);
-  gemel_dim *dims = gemel__alloc_array(n_dims, sizeof *dims), *room = dims;
-  int good = inputs != NULL && mine != NULL && dims != NULL;
-  for (j = 0; j < n && good; j++) {
-    inputs[j] = s->values[refs[j].node];
-    inputs[j].output += refs[j].output;
+  const gemel__ref *refs = gemel__node_inputs(s->from, node, &m.n);
+  m.n_attrs = id != 0 ? attrs->count : 0;
+  m.n_dims = id != 0 ? dims_in(attrs) : 0;
+  m.inputs = gemel__alloc_array(m.n, sizeof *m.inputs);
+  m.attrs = gemel__alloc_array(m.n_attrs, sizeof *m.attrs);
+  m.dims = gemel__alloc_array(m.n_dims, sizeof *m.dims);
+  gemel_status status = m.inputs == NULL || m.attrs == NULL || m.dims == NULL
+                            ? gemel__no_memory(error, "a scaled graph")
+                            : scale_attrs(s, node, attrs, &m, error);
+  if (status == GEMEL_OK) {
+    for (uint32_t j = 0; j < m.n; j++) {
+      m.inputs[j] = s->values[refs[j].node];
+      m.inputs[j].output += refs[j].output;
+    }
+    s->values[node] =
+        gemel_apply_at(s->into, op->record.name, m.n, m.inputs, m.n_attrs, m.attrs,
+                       gemel_value_where(gemel__value(s->from, (gemel__ref){node, 0})));
   }
-  for (k = 0; k < n_attrs && good; k++) {
-    mine[k] = scaled_attr(s, &attrs->values[k], &room);
-  }
-  if (good) {
-    s->values[node] = gemel_apply_at(s->into, gemel__node_op(s->from, node)->record.name, n, inputs,
-                                     n_attrs, mine, gemel_value_where(gemel__value(s->from, self)));
-  }
-  gemel__free(inputs, n * sizeof *inputs);
-  gemel__free(mine, n_attrs * sizeof *mine);
-  gemel__free(dims, n_dims * sizeof *dims);
-  return good ? GEMEL_OK : gemel__no_memory(error, "a scaled graph");
+  gemel_tensor_unref(m.numbers);
+  gemel__free(m.inputs, m.n * sizeof *m.inputs);
+  gemel__free(m.attrs, m.n_attrs * sizeof *m.attrs);
+  gemel__free(m.dims, m.n_dims * sizeof *m.dims);
+  return status;
 }
 
 /* 1 if NODE can be scaled. It can't if its type has a run-time size, or if an attribute is a
