@@ -95,8 +95,8 @@ static void report_apart(gemel__equality *q, gemel__inquiry *asked) {
            gemel_graph_output_name(s->pair.a.graph, s->output), s->element);
   asked->record.detail =
       s->wide
-          ? "with folded constants taken for what they stand for, the shipped results differ in "
-            "f64 by more than a millionth, at sizes that are too large for exact arithmetic"
+          ? "the shipped results differ in f64 by more than rounding there explains, at sizes that "
+            "are too large for exact arithmetic"
           : "the shipped results differ by more than half their digits, at sizes that are too "
             "large for exact arithmetic";
   gemel__equal_keep(q, GEMEL_TIER_FLOAT, 1, &s->pair.a, s->values);
