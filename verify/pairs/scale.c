@@ -119,14 +119,14 @@ static size_t near_size(const gemel__scaling *s, int64_t number) {
 }
 
 /* What the numbers of graphs ask for: ROOM[k] below size k, and 1 in SOME if there are any. */
-struct numbers {
+struct near_numbers {
   const gemel__scaling *sizes;
   int64_t room[GEMEL__MOST_SCALED];
   int some;
 };
 
 static void note_number(void *user, int64_t number) {
-  struct numbers *n = user;
+  struct near_numbers *n = user;
   size_t k = near_size(n->sizes, number);
   if (k < n->sizes->n) {
     int64_t below = n->sizes->from[k] - number;
@@ -136,7 +136,7 @@ static void note_number(void *user, int64_t number) {
 }
 
 static void find_numbers(const gemel_graph *a, const gemel_graph *b, const gemel__scaling *sizes,
-                         struct numbers *n) {
+                         struct near_numbers *n) {
   memset(n, 0, sizeof *n);
   n->sizes = sizes;
   gemel__numbers_each(a, note_number, n);
@@ -237,7 +237,7 @@ static int64_t kept_by(const gemel_graph *graph, size_t way) {
 static void find_way(const gemel_graph *a, const gemel_graph *b, size_t way, int64_t kept,
                      int numbers, gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
-  struct numbers near;
+  struct near_numbers near;
   gemel__scaling_sizes(a, kept, scaling, used);
   gemel__scaling sizes = *scaling;
   find_numbers(a, b, &sizes, &near);
