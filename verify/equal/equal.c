@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "pairs/beyond.h"
+#include "pairs/defined.h"
 #include "equal/constants.h"
 #include "equal/loops.h"
 #include "pairs/needs.h"
@@ -354,6 +355,37 @@ void gemel__equal_apart(gemel__run *run, const char *name, const gemel__scouted 
                         gemel_pair_result *result) {
   gemel__equality q = {.run = run, .name = name, .result = result, .scouted = *scouted};
   refute_apart(&q);
+}
+
+void gemel__equal_undefined(gemel__run *run, const char *name, const gemel__defined *defined,
+                            unsigned words, unsigned refused, gemel_pair_result *result) {
+  gemel__equality q = {.run = run, .name = name, .result = result};
+  gemel__inquiry asked;
+  char place[200], text[600];
+  int narrows = defined->narrows;
+  snprintf(place, sizeof place, "%s: the %s graph ends in an error%s%s",
+           narrows ? "narrows" : "widens", narrows ? "second" : "first",
+           defined->sizes[0] != '\0' ? " where " : "", defined->sizes);
+  result->needs |= words;
+  result->refused |= refused;
+  gemel__equal_begin(&q, &asked, GEMEL_TIER_REAL);
+  asked.record.how = GEMEL_EVIDENCE_SAMPLES;
+  asked.record.detail = place;
+  gemel__equal_note(&q, GEMEL_VERDICT_REFUTED);
+  if (defined->values != NULL) {
+    gemel__equal_keep(&q, GEMEL_TIER_REAL, 1, &defined->pair.a, defined->values);
+    gemel__inquiry_refute(&asked, &defined->pair.a, defined->pair.b.graph, defined->values, place,
+                          narrows ? "a result" : defined->problem,
+                          narrows ? defined->problem : "a result");
+  } else {
+    snprintf(text, sizeof text, "# %s: %s\n", place, defined->problem);
+    asked.record.counterexample = text;
+    gemel__inquiry_end(&asked, GEMEL_VERDICT_REFUTED, asked.record.how, place);
+  }
+  for (int tier = GEMEL_TIER_REAL + 1; tier < GEMEL_TIER_COUNT; tier++) {
+    gemel__equal_emit(&q, (gemel_tier)tier, GEMEL_VERDICT_NOT_RUN,
+                      "the graphs aren't defined at the same inputs");
+  }
 }
 
 static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {

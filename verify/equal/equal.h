@@ -8,6 +8,7 @@
 #include "harness/run.h"
 
 struct gemel__scouted;
+struct gemel__defined;
 
 /* Asks all tiers that RUN wants about the graphs as a whole, not divided (equal.c). Records go to
  * RUN's sink. */
@@ -20,5 +21,10 @@ gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel
  */
 void gemel__equal_apart(gemel__run *run, const char *name, const struct gemel__scouted *scouted,
                         gemel_pair_result *result);
+
+/* Reports that DEFINED, with WORDS that tell the two apart, refutes the pair, since REFUSED of them
+ * aren't allowed. */
+void gemel__equal_undefined(gemel__run *run, const char *name, const struct gemel__defined *defined,
+                            unsigned words, unsigned refused, gemel_pair_result *result);
 
 #endif

@@ -30,6 +30,7 @@
 #include "pairs/pair.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "pairs/defined.h"
 #include "pairs/joint.h"
 #include "pairs/match.h"
 #include "pairs/scout.h"
@@ -796,6 +797,26 @@ static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair,
   return status;
 }
 
+/* Asks about A and B, unless one is defined on less and that refutes. */
+static gemel_status ask_defined(struct parts *p, gemel_error *error) {
+  gemel__random random;
+  gemel__defined defined;
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_DEFINED), &random);
+  gemel_status status =
+      gemel__defined_compare(p->a, p->b, &random, p->run->ticker, &defined, error);
+  unsigned words = (defined.narrows ? GEMEL_PAIR_BIT(NARROWS) : 0) |
+                   (defined.widens ? GEMEL_PAIR_BIT(WIDENS) : 0);
+  if (status == GEMEL_OK && (words & ~p->allow) != 0) {
+    gemel__equal_undefined(p->run, p->name, &defined, words, words & ~p->allow, p->result);
+  } else if (status == GEMEL_OK) {
+    status = ask(p, error);
+    p->result->needs |= words;
+    p->result->bitwise &= words == 0;
+  }
+  gemel__defined_clear(&defined);
+  return status;
+}
+
 /* Asks about A and B, whose inputs and outputs are matched. */
 static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   gemel__run *run = p->run;
@@ -810,7 +831,7 @@ static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   }
   watch_assumptions(p);
   run->point = folder != NULL ? &point : NULL;
-  status = ask(p, error);
+  status = ask_defined(p, error);
   if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED && point.taken) {
     gemel_record record;
     gemel__record_init(&record, run, "pair", p->name, point.tier);
@@ -845,8 +866,9 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     p->a = a;
     p->b = matched != NULL ? matched : b;
     p->name = name != NULL ? name : "pair";
-    p->allow =
-        allow | ((allow & GEMEL_PAIR_DEFAULT) == GEMEL_PAIR_DEFAULT ? GEMEL_PAIR_BIT(FOLDED) : 0);
+    p->allow = allow | ((allow & GEMEL_PAIR_DEFAULT) == GEMEL_PAIR_DEFAULT
+                            ? GEMEL_PAIR_BIT(FOLDED) | GEMEL_PAIR_BIT(WIDENS)
+                            : 0);
     p->result = &mine;
     gemel__ticker_watch(&ticker);
     status = ask_pair(p, error);

@@ -221,7 +221,9 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
  * follow. X(enum, word, meaning). */
 #define GEMEL_PAIR_TABLE(X)                                                                        \
   X(FOLDED, folded, "a constant was computed and rounded where the other graph computes with it")  \
-  X(INTEGERS, integers, "integers or truths differ, as where digits are lost on the way")
+  X(INTEGERS, integers, "integers or truths differ, as where digits are lost on the way")          \
+  X(NARROWS, narrows, "the second graph ends in an error where the first has a result")            \
+  X(WIDENS, widens, "the second graph has a result where the first ends in an error")
 
 enum {
   GEMEL_PAIR_INDEX_BEFORE = GEMEL_NEEDS_COUNT - 1,
@@ -254,7 +256,7 @@ typedef struct gemel_pair_result {
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or
  * as OPTIONS->match says; differing names or types are GEMEL_BAD_TYPE. Symbolic dims are
  * instantiated. ALLOW says which words may tell them apart, bits as in gemel_pair_result
- * (GEMEL_PAIR_DEFAULT allows folded constants too; `worsens` and the other words of
+ * (GEMEL_PAIR_DEFAULT allows `folded` and `widens` too; `worsens` and the other words of
  * GEMEL_PAIR_TABLE are to be named); one that isn't allowed is a refutation, and so are
  * finite results that are further apart than rounding permits. They are compared where all holds
  * that A or B assumes of its inputs (gemel_assume). One record a tier goes to the sink, with kind

@@ -279,7 +279,8 @@ static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tens
   return status;
 }
 
-/* Takes the pair if its results in f64 differ by more than MOST, which rounding there explains. */
+/* Takes the pair if its results in f64 differ by more than MOST, which rounding there explains.
+ * Integers, NaN and infinities are for who looks at them as they are, but in SCOUT_WIDE. */
 static gemel_status look_wide(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                               double most, gemel_error *error) {
   gemel__both both;
@@ -287,7 +288,7 @@ static gemel_status look_wide(struct scout *s, gemel__pair *pair, gemel_tensor *
   for (size_t k = 0; k < both.n && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
     struct gap gap = gap_of(&both, k);
     s->found->elements += gemel__both_elements(&both, k);
-    if (gap.apart > most) {
+    if (gap.apart > most && (s->how == GEMEL__SCOUT_WIDE || isfinite(gap.apart))) {
       s->found->found = GEMEL__SCOUT_APART;
       s->found->wide = 1;
       say(s, &both, k, gap.element);
@@ -407,7 +408,7 @@ static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***
     struct gap gap = gap_of(both, k);
     double allowed = allowed_gap(s, dtype, fill);
     s->found->elements += gemel__both_elements(both, k);
-    small |= gap.apart > 0;
+    small |= gap.apart > 0 && gap.apart <= allowed && gemel__is_float(dtype);
     if (gap.apart > allowed && s->judged < MOST_JUDGED) {
       GEMEL__TRY(judge(s, pair, values, both, k, &gap, error));
     }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where graphs are defined, see defined.h. Without symbols and integer inputs an error depends on
+ * nothing that could be varied, so nothing is run.
+ */
+#include "pairs/defined.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "instances/assumed.h"
+#include "pairs/numbers.h"
+#include "tiers/tiers.h"
+
+enum { ROUNDS = 32, FEW_ROUNDS = 4, MOST_NUMBERS = 16, LARGE = 100000 };
+/* Graphs of more elements get FEW_ROUNDS, of more than MOST_ELEMENTS none. */
+#define USUAL_ELEMENTS 1e5
+#define MOST_ELEMENTS 1e8
+
+struct search {
+  const gemel_graph *a, *b;
+  gemel__random *random;
+  gemel__defined *found;
+  size_t n; /* symbols */
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t sizes[GEMEL__MOST_SYMBOLS];
+  int64_t numbers[MOST_NUMBERS]; /* of both graphs */
+  size_t n_numbers;
+};
+
+static void note_number(void *user, int64_t number) {
+  struct search *s = user;
+  if (s->n_numbers < MOST_NUMBERS && number > -LARGE && number < LARGE) {
+    s->numbers[s->n_numbers++] = number;
+  }
+}
+
+/* ---- Sizes ---- */
+
+static void draw_sizes(struct search *s, size_t round) {
+  static const int64_t sizes[] = {2, 3, 1, 0, 4, 5};
+  enum { SIZES = sizeof sizes / sizeof *sizes };
+  for (size_t k = 0; k < s->n; k++) {
+    s->sizes[k] = round == 0   ? (int64_t)k + 2
+                  : round <= 4 ? sizes[round - 1]
+                               : sizes[gemel__random_below(s->random, SIZES)];
+  }
+}
+
+static void say_sizes(const struct search *s, char *text, size_t bytes) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (size_t k = 0; k < s->n && used < bytes; k++) {
+    used += (size_t)snprintf(text + used, bytes - used, "%s%s = %lld", k > 0 ? ", " : "",
+                             s->names[k], (long long)s->sizes[k]);
+  }
+}
+
+/* ---- Values ---- */
+
+static int is_index(const gemel__leaf *leaf) {
+  return leaf->count > 0 && (gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_SIGNED ||
+                             gemel_dtype_kind(leaf->dtype) == GEMEL_KIND_UNSIGNED);
+}
+
+/* A number beside what an index may be: ends of an axis from both sides, numbers of the graphs. */
+static int64_t beside(const struct search *s, const gemel__instance *instance) {
+  const gemel__leaf *leaf = &instance->leaves[gemel__random_below(s->random, instance->n_leaves)];
+  int64_t size = leaf->rank > 0 ? leaf->shape[gemel__random_below(s->random, (uint64_t)leaf->rank)]
+                                : (int64_t)gemel__random_below(s->random, 4);
+  int64_t number = s->n_numbers > 0 && gemel__random_chance(s->random, 1, 3)
+                       ? s->numbers[gemel__random_below(s->random, s->n_numbers)]
+                       : size;
+  number += gemel__random_between(s->random, -1, 1);
+  return gemel__random_chance(s->random, 1, 3) ? -number : number;
+}
+
+/* Makes integers 0 or 1; one of each tensor, in two rounds of three, a number beside. */
+static void plant(const struct search *s, const gemel__instance *instance, size_t round,
+                  gemel_tensor *const *values) {
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    for (size_t i = 0; is_index(leaf) && i < leaf->count; i++) {
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i),
+                      gemel__random_between(s->random, 0, 1));
+    }
+    if (is_index(leaf) && round % 3 != 0) {
+      size_t at = gemel__random_below(s->random, leaf->count);
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], at), beside(s, instance));
+    }
+  }
+}
+
+/* ---- Comparing ---- */
+
+static gemel_status run(const gemel__instance *instance, gemel_tensor *const *values,
+                        gemel__random *random, gemel_error *error) {
+  size_t n = gemel__instance_results(instance);
+  gemel_tensor **results = gemel__alloc_zeroed(n * sizeof *results);
+  if (results == NULL) {
+    return gemel__no_memory(error, "results");
+  }
+  gemel_status status =
+      gemel__execute(instance, &gemel__variants[0], values, random, results, error);
+  gemel__tensors_free(n, results);
+  return status;
+}
+
+/* A and B are what the two sides came to, one of which failed by PROBLEM. *PAIR and *VALUES, which
+ * may be NULL, are moved if they are the first to show that. */
+static void note(struct search *s, gemel_status a, gemel_status b, const gemel_error *problem,
+                 gemel__pair *pair, gemel_tensor ***values) {
+  int narrows = a == GEMEL_OK && b != GEMEL_OK, widens = a != GEMEL_OK && b == GEMEL_OK;
+  int first = narrows ? !s->found->narrows : widens && !s->found->widens && !s->found->narrows;
+  s->found->narrows |= narrows;
+  s->found->widens |= widens;
+  if (!first) {
+    return;
+  }
+  gemel__defined *d = s->found;
+  gemel__values_free(&d->pair.a, d->values);
+  gemel__pair_clear(&d->pair);
+  memset(&d->pair, 0, sizeof d->pair);
+  d->values = NULL;
+  say_sizes(s, d->sizes, sizeof d->sizes);
+  snprintf(d->problem, sizeof d->problem, "%.*s", (int)sizeof d->problem - 1, problem->text);
+  if (pair != NULL) {
+    d->pair = *pair;
+    d->values = *values;
+    memset(pair, 0, sizeof *pair);
+    *values = NULL;
+  }
+}
+
+/* A refusal that says that a graph isn't defined there, not that something else failed. */
+static int refuses(gemel_status status) {
+  return gemel__is_no_point(status) || status == GEMEL_BAD_SHAPE || status == GEMEL_BAD_ARGUMENT ||
+         status == GEMEL_BAD_TYPE;
+}
+
+/* Runs both sides of PAIR at values of its own. */
+static gemel_status compare_values(struct search *s, gemel__pair *pair, size_t round,
+                                   gemel_error *error) {
+  gemel_error of_a = {GEMEL_OK, 0, 0, ""}, of_b = {GEMEL_OK, 0, 0, ""};
+  gemel_tensor **values = NULL;
+  const gemel__instance leaves = pair->a; /* what is noted moves the pair away */
+  GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_SMALL, s->random, &values, error));
+  plant(s, &pair->a, round, values);
+  gemel_status a = run(&pair->a, values, s->random, &of_a);
+  gemel_status b = run(&pair->b, values, s->random, &of_b);
+  if ((a == GEMEL_OK && refuses(b)) || (b == GEMEL_OK && refuses(a))) {
+    note(s, a, b, a == GEMEL_OK ? &of_b : &of_a, pair, &values);
+  }
+  gemel__values_free(&leaves, values);
+  return a == GEMEL_NO_MEMORY || b == GEMEL_NO_MEMORY ? gemel__no_memory(error, "results")
+                                                      : GEMEL_OK;
+}
+
+/* One choice of sizes. */
+static gemel_status compare_at(struct search *s, size_t round, gemel_error *error) {
+  const gemel_graph *graphs[2] = {s->a, s->b};
+  gemel_error of[2];
+  gemel_status status[2];
+  gemel__pair pair;
+  for (int k = 0; k < 2; k++) {
+    of[k] = (gemel_error){GEMEL_OK, 0, 0, ""};
+    status[k] = gemel__pair_draw_at(&pair, graphs[k], graphs[k], s->n, s->names, s->sizes,
+                                    s->random, &of[k]);
+    if (status[k] == GEMEL_OK) {
+      gemel__pair_clear(&pair);
+    } else if (status[k] == GEMEL_NO_MEMORY) {
+      return gemel__no_memory(error, "an instance");
+    }
+  }
+  if ((status[0] == GEMEL_OK && refuses(status[1])) ||
+      (status[1] == GEMEL_OK && refuses(status[0]))) {
+    note(s, status[0], status[1], &of[status[0] == GEMEL_OK], NULL, NULL);
+  }
+  if (status[0] != GEMEL_OK || status[1] != GEMEL_OK) {
+    return GEMEL_OK;
+  }
+  GEMEL__TRY(gemel__pair_draw_at(&pair, s->a, s->b, s->n, s->names, s->sizes, s->random, error));
+  gemel_status compared = compare_values(s, &pair, round, error);
+  gemel__pair_clear(&pair);
+  return compared;
+}
+
+static int has_indices(const gemel_graph *graph) {
+  gemel_context *context = gemel_graph_context(graph);
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(gemel_graph_input(graph, k)));
+    if (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ||
+        gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+gemel_status gemel__defined_compare(const gemel_graph *a, const gemel_graph *b,
+                                    gemel__random *random, gemel__ticker *ticker,
+                                    gemel__defined *defined, gemel_error *error) {
+  struct search s = {.a = a, .b = b, .random = random, .found = defined};
+  double elements = gemel__graph_elements(a, 4) + gemel__graph_elements(b, 4);
+  memset(defined, 0, sizeof *defined);
+  s.n = gemel__pair_symbols(a, s.names, GEMEL__MOST_SYMBOLS);
+  if ((s.n == 0 && !has_indices(a)) || elements > MOST_ELEMENTS) {
+    return GEMEL_OK;
+  }
+  gemel__numbers_each(a, note_number, &s);
+  gemel__numbers_each(b, note_number, &s);
+  gemel__ticker_stage(ticker, "where both are defined");
+  size_t rounds = elements > USUAL_ELEMENTS ? FEW_ROUNDS : ROUNDS;
+  for (size_t k = 0; k < rounds && !defined->narrows && gemel__tick(ticker) == GEMEL_OK; k++) {
+    draw_sizes(&s, k);
+    GEMEL__TRY(compare_at(&s, k, error));
+  }
+  return GEMEL_OK;
+}
+
+void gemel__defined_clear(gemel__defined *defined) {
+  gemel__values_free(&defined->pair.a, defined->values);
+  gemel__pair_clear(&defined->pair);
+  memset(defined, 0, sizeof *defined);
+}
