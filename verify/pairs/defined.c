@@ -139,6 +139,16 @@ static int refuses(gemel_status status) {
          status == GEMEL_BAD_TYPE;
 }
 
+/* 1 if no result of GRAPH has an element: who gets an error instead loses nothing. */
+static int gives_nothing(const gemel_graph *graph) {
+  size_t k = 0, n = gemel_graph_output_count(graph);
+  while (k < n && gemel__type_elements(gemel_graph_context(graph),
+                                       gemel_value_type(gemel_graph_output(graph, k)), 1) == 0) {
+    k++;
+  }
+  return k == n;
+}
+
 /* Runs both sides of PAIR at values of its own. */
 static gemel_status compare_values(struct search *s, gemel__pair *pair, size_t round,
                                    gemel_error *error) {
@@ -147,9 +157,10 @@ static gemel_status compare_values(struct search *s, gemel__pair *pair, size_t r
   const gemel__instance leaves = pair->a; /* what is noted moves the pair away */
   GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_SMALL, s->random, &values, error));
   plant(s, &pair->a, round, values);
+  int nothing = gives_nothing(pair->a.graph);
   gemel_status a = run(&pair->a, values, s->random, &of_a);
   gemel_status b = run(&pair->b, values, s->random, &of_b);
-  if ((a == GEMEL_OK && refuses(b)) || (b == GEMEL_OK && refuses(a))) {
+  if (!nothing && ((a == GEMEL_OK && refuses(b)) || (b == GEMEL_OK && refuses(a)))) {
     note(s, a, b, a == GEMEL_OK ? &of_b : &of_a, pair, &values);
   }
   gemel__values_free(&leaves, values);
@@ -163,18 +174,20 @@ static gemel_status compare_at(struct search *s, size_t round, gemel_error *erro
   gemel_error of[2];
   gemel_status status[2];
   gemel__pair pair;
+  int nothing = 0;
   for (int k = 0; k < 2; k++) {
     of[k] = (gemel_error){GEMEL_OK, 0, 0, ""};
     status[k] = gemel__pair_draw_at(&pair, graphs[k], graphs[k], s->n, s->names, s->sizes,
                                     s->random, &of[k]);
     if (status[k] == GEMEL_OK) {
+      nothing |= gives_nothing(pair.a.graph);
       gemel__pair_clear(&pair);
     } else if (status[k] == GEMEL_NO_MEMORY) {
       return gemel__no_memory(error, "an instance");
     }
   }
-  if ((status[0] == GEMEL_OK && refuses(status[1])) ||
-      (status[1] == GEMEL_OK && refuses(status[0]))) {
+  if (!nothing && ((status[0] == GEMEL_OK && refuses(status[1])) ||
+                   (status[1] == GEMEL_OK && refuses(status[0])))) {
     note(s, status[0], status[1], &of[status[0] == GEMEL_OK], NULL, NULL);
   }
   if (status[0] != GEMEL_OK || status[1] != GEMEL_OK) {
