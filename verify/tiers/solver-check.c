@@ -6,8 +6,8 @@
  * wrapping. POLYNOMIALS: integers and reals for Z3's nlsat, only if products are few, as it checks
  * its limit too seldom.
  *
- * Term K of the question is named tK: a leaf or root is a constant with what is known of it, any
- * other a definition, operands first.
+ * Term K of the question is named tK: a leaf or root is a constant, any other term is named by let,
+ * operands first. What is known of roots, exp and log is part of the question.
  */
 #include "tiers/solver-check.h"
 
@@ -318,19 +318,17 @@ static void say_range(struct asking *q, gemel__formula a) {
 
 static void say_root(struct asking *q, gemel__formula root) {
   word a = real_of(q, at(q, root)->a);
-  gemel__buffer_format(&q->text,
-                       "(assert (=> (>= %s 0.0) (and (>= t%u 0.0) (= (* t%u t%u) %s))))\n", a.text,
+  gemel__buffer_format(&q->text, " (=> (>= %s 0.0) (and (>= t%u 0.0) (= (* t%u t%u) %s)))", a.text,
                        root, root, root, a.text);
 }
 
 static void say_grows(struct asking *q, int function, const char *a, const char *b) {
   const char *f = functions[function];
   int log = function == GEMEL__FORMULA_LOG;
-  gemel__buffer_text(&q->text, "(assert ");
   if (log) {
-    gemel__buffer_format(&q->text, "(=> (and (> %s 0.0) (> %s 0.0)) ", a, b);
+    gemel__buffer_format(&q->text, " (=> (and (> %s 0.0) (> %s 0.0))", a, b);
   }
-  gemel__buffer_format(&q->text, "(= (< %s %s) (< (%s %s) (%s %s)))%s)\n", a, b, f, a, f, b,
+  gemel__buffer_format(&q->text, " (= (< %s %s) (< (%s %s) (%s %s)))%s", a, b, f, a, f, b,
                        log ? ")" : "");
 }
 
@@ -342,11 +340,10 @@ static void say_applied(struct asking *q, gemel__formula applied) {
   word a = real_of(q, n->a);
   size_t *count = &q->n_applied[n->extra], k;
   if (is_exp) {
-    gemel__buffer_format(&q->text, "(assert (> t%u 0.0))\n", applied);
+    gemel__buffer_format(&q->text, " (> t%u 0.0)", applied);
   }
   say_grows(q, n->extra, is_exp ? "0.0" : "1.0", a.text);
-  gemel__buffer_text(&q->text,
-                     is_exp ? "(assert (= (exp 0.0) 1.0))\n" : "(assert (= (log 1.0) 0.0))\n");
+  gemel__buffer_text(&q->text, is_exp ? " (= (exp 0.0) 1.0)" : " (= (log 1.0) 0.0)");
   for (k = 0; k < *count; k++) {
     say_grows(q, n->extra, real_of(q, q->applied[n->extra][k]).text, a.text);
   }
@@ -357,37 +354,59 @@ static void say_applied(struct asking *q, gemel__formula applied) {
 
 /* ---- Questions as text ---- */
 
-static void say_term(struct asking *q, gemel__formula a) {
+static void declare(struct asking *q, gemel__formula a) {
   const gemel__formula_node *n = at(q, a);
-  int constant = n->kind == GEMEL__FORMULA_LEAF || n->kind == GEMEL__FORMULA_ROOT;
-  if (n->kind == GEMEL__FORMULA_APPLY && q->n_applied[0] + q->n_applied[1] == 0) {
-    gemel__buffer_text(&q->text, "(declare-fun exp (Real) Real)\n(declare-fun log (Real) Real)\n");
+  if (n->kind == GEMEL__FORMULA_LEAF || n->kind == GEMEL__FORMULA_ROOT) {
+    gemel__buffer_format(&q->text, "(declare-fun t%u () %s)\n", a, sort_of(q, n).text);
   }
-  gemel__buffer_format(&q->text, "(%s t%u () %s ", constant ? "declare-fun" : "define-fun", a,
-                       sort_of(q, n).text);
-  if (n->kind >= GEMEL__FORMULA_CONSTANT) {
-    say_truth(q, n);
-  } else if (!constant) {
-    (q->way == BITS ? say_bits : say_number)(q, n);
-  }
-  gemel__buffer_text(&q->text, ")\n");
   if (n->kind == GEMEL__FORMULA_LEAF) {
     say_range(q, a);
-  } else if (n->kind == GEMEL__FORMULA_ROOT) {
-    say_root(q, a);
-  } else if (n->kind == GEMEL__FORMULA_APPLY) {
-    say_applied(q, a);
   }
 }
 
+/* Begins what ends with the question: names other terms, and adds what is known of some. Returns
+ * how much it has begun. */
+static size_t say_term(struct asking *q, gemel__formula a) {
+  const gemel__formula_node *n = at(q, a);
+  if (n->kind == GEMEL__FORMULA_LEAF) {
+    return 0;
+  }
+  if (n->kind == GEMEL__FORMULA_ROOT) {
+    gemel__buffer_text(&q->text, "(and");
+    say_root(q, a);
+    return 1;
+  }
+  gemel__buffer_format(&q->text, "(let ((t%u ", a);
+  (n->kind >= GEMEL__FORMULA_CONSTANT ? say_truth : q->way == BITS ? say_bits : say_number)(q, n);
+  gemel__buffer_text(&q->text, "))\n");
+  if (n->kind == GEMEL__FORMULA_APPLY) {
+    gemel__buffer_text(&q->text, "(and");
+    say_applied(q, a);
+    return 2;
+  }
+  return 1;
+}
+
+/* Terms are named by let. Z3 would write definitions out, however often one is used. */
 static void say_question(struct asking *q) {
+  size_t begun = 1;
   memset(q->n_applied, 0, sizeof q->n_applied);
   for (gemel__formula k = 0; k < q->n; k++) {
-    if (q->needed[k] && (q->way != BITS || at(q, k)->kind != GEMEL__FORMULA_DIV)) {
-      say_term(q, k);
+    if (q->needed[k]) {
+      declare(q, k);
     }
   }
-  gemel__buffer_format(&q->text, "(assert t%zu)\n", q->n - 1);
+  gemel__buffer_text(&q->text, "(declare-fun exp (Real) Real)\n(declare-fun log (Real) Real)\n"
+                               "(assert ");
+  for (gemel__formula k = 0; k < q->n; k++) {
+    if (q->needed[k] && (q->way != BITS || at(q, k)->kind != GEMEL__FORMULA_DIV)) {
+      begun += say_term(q, k);
+    }
+  }
+  gemel__buffer_format(&q->text, " t%zu", q->n - 1);
+  for (size_t k = 0; k < begun; k++) {
+    gemel__buffer_text(&q->text, ")");
+  }
 }
 
 /* ---- Examples ---- */
