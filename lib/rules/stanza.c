@@ -69,13 +69,15 @@ static uint32_t name_at(const gemel__stanza *s, const char *text) {
 static size_t fill(const gemel__stanza *s, uint32_t rule, const char *text, char *to) {
   size_t length = 0;
   while (*text != '\0') {
+    size_t plain = strcspn(text + 1, "{") + 1; /* to the next brace */
     uint32_t k = name_at(s, text);
-    gemel__stanza_word piece = k < s->n_names ? s->words[rule][k] : (gemel__stanza_word){text, 1};
+    gemel__stanza_word piece =
+        k < s->n_names ? s->words[rule][k] : (gemel__stanza_word){text, plain};
     if (to != NULL) {
       memcpy(to + length, piece.text, piece.length);
     }
     length += piece.length;
-    text += k < s->n_names ? s->names[k].length + 2 : 1;
+    text += k < s->n_names ? s->names[k].length + 2 : plain;
   }
   return length;
 }
