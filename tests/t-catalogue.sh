@@ -64,7 +64,7 @@ fires() { # FAMILY NAME...
 }
 
 for family in $families; do
-  fires "$family" $(sed -n 's/^rule \([a-z_0-9]*\) .*/\1/p' "$source/lib/rules/$family.rules")
+  fires "$family" $("$gemel" info --rules | sed -n "s/^\([a-z_0-9]*\): $family, .*/\1/p")
 done
 fires passes $(sed -n 's/^PASS(\([a-z_0-9]*\),.*/\1/p' "$source/lib/passes/passes.def")
 if [ -n "$junit" ] && mkdir -p "$junit"; then

@@ -189,7 +189,7 @@ for block in "$scratch"/blocks/*; do
   name=$(basename "$block")
   first=$(grep -v '^#' "$block" | head -1)
   case $first in
-    'rule '*) rules_block "$block" "$name" ;;
+    'rule '* | 'for '*:) rules_block "$block" "$name" ;;
     'graph '*) graph_block "$block" "$name" ;;
     'operation '*'{') operation_block "$block" "$name" ;;
     'name: '* | 'stages: '*) yaml_block "$block" "$name" ;;

@@ -218,6 +218,8 @@ typedef struct broken {
   int line, column;
 } broken;
 
+#define W "abcdefgh"
+
 static const broken mistakes[] = {
     {"rule", "expected the rule's name", 1, 5},
     {"rule a", "expected 'in' and a phase", 1, 7},
@@ -259,6 +261,17 @@ static const broken mistakes[] = {
     {"rule a in stabilize: neg(x) => x where single_use(abs(x))", "a list, and this is a tensor", 1,
      55},
     {"rule a in stabilize: neg(x) => x where x == x", "no tensors, and this is a tensor", 1, 40},
+    {"for in abs: rule a in stabilize: -x => x", "a name before 'in'", 1, 5},
+    {"for f of abs: rule a in stabilize: -x => x", "'in'", 1, 13},
+    {"for f in: rule a in stabilize: -x => x", "a word", 1, 9},
+    {"for f g in abs sqr, sin: rule a in stabilize: -x => x", "a word for each name", 1, 24},
+    {"for f in abs sqr: rule a in stabilize: -x => x", "',' or ':'", 1, 14},
+    {"for f in abs:\nfor g in x: rule a in stabilize: -x => x", "expected 'rule'", 2, 1},
+    {"for f in abs, sqr:\nrule a in stabilize:\n  {f}(x) => x", "a rule a in line 2", 2, 6},
+    {"for f in abs, sqt:\nrule {f}_a in stabilize:\n  {f}(x) => x", "did you mean sqr", 3, 3},
+    {"for f in abs:\nrule a in stabilize:\n  {f}(x) => {g}", "expected a value", 3, 13},
+    {"for f in rule: rule a in stabilize: -x => x {f} b", "the end of the rule", 1, 30},
+    {"for f in " W W W W "a: rule a in stabilize: -x => x", "longer than 32", 1, 10},
 };
 
 static void mistake(const void *data) {
@@ -544,7 +557,9 @@ static const char two_rules[] = "# Not about what follows.\n\n"
                                 "# Once is enough.\n#\n# Indeed.\n"
                                 "rule abs_abs in specialize tags fast, local needs nnan, nsz:\n"
                                 "  abs(abs(x))\n    => abs(x) # so\n\n"
-                                "rule sign_sign in stabilize: sign(sign(x)) => sign(x)\n";
+                                "rule sign_sign in stabilize: sign(sign(x)) => sign(x)\n"
+                                "# {f} of a {g}\nfor f g in mul *, add +:\n"
+                                "rule {f}_h in stabilize: # {f}\n  x {g} abs(x) => {f}(x, x)\n";
 
 static void check_description(const gemel_rule_info *info) {
   CT_EQ_STR(info->name, "abs_abs");
@@ -575,14 +590,19 @@ static void sets(const void *data) {
   gemel_rules *rules = gemel_rules_load(context, path, NULL), *again = gemel_rules_ref(rules);
   CT_REQUIRE(rules != NULL);
   gemel_rules_unref(again);
-  CT_EQ_UINT(gemel_rules_count(rules), 2);
-  CT_CHECK(gemel_rules_at(rules, 2) == NULL);
+  CT_EQ_UINT(gemel_rules_count(rules), 4);
+  CT_CHECK(gemel_rules_at(rules, 4) == NULL);
   CT_CHECK(gemel_rules_find(rules, "sign_sign") == gemel_rules_at(rules, 1));
   CT_CHECK(gemel_rules_find(rules, "sign") == NULL);
   const gemel_rule_info *info = gemel_rule_describe(gemel_rules_find(rules, "abs_abs"));
   CT_REQUIRE(info != NULL);
   check_description(info);
   CT_EQ_STR(info->file, path);
+  info = gemel_rule_describe(gemel_rules_find(rules, "add_h"));
+  CT_REQUIRE(info != NULL && gemel_rules_find(rules, "mul_h") != NULL);
+  CT_EQ_STR(info->text, "rule add_h in stabilize: # add\n  x + abs(x) => add(x, x)");
+  CT_EQ_STR(info->documentation, "add of a +");
+  CT_EQ_INT(info->line, 13);
   remove(path);
   gemel_context_unref(context); /* a set keeps its context */
   gemel_rules_unref(rules);

@@ -300,6 +300,10 @@ static const term_case wrong[] = {
     {"rnk(x)", "no function called rnk among attributes; did you mean rank?"},
     {"exp(x)", "no function called exp among attributes"},
     {"permutaton(p)", "did you mean permutation?"},
+    {"axes_kept(f32, [0])", "axes_kept takes a number, and this is a dtype"},
+    {"aligned(p, none)", "aligned takes a number, and this is none"},
+    {"aligned(p)", "aligned takes 2 operands, not 1"},
+    {"reversed(reversed(reversed(reversed(reversed(reversed(p))))))", "the expression is too long"},
     {"add(1, 2)", "no function called add among attributes"}, /* abs isn't near */
     {"rank(x, x)", "rank takes 1 operand, not 2"},
     {"range()", "range takes 1 to 2 operands, not 0"},

@@ -577,14 +577,18 @@ static uint32_t operations(const gemel__rule_side *side) {
   return n;
 }
 
+int gemel__rule_ends(const gemel__lex *lex) {
+  return lex->kind == GEMEL__TOKEN_END || gemel__lex_is(lex, "rule") || gemel__lex_is(lex, "for") ||
+         gemel__lex_is(lex, "operation");
+}
+
 static gemel_status parse_body(rule_compiler *c) {
   gemel_status status = parse_side(c, &c->rule->left);
   status = status ? status : gemel__lex_expect(c->lex, GEMEL__TOKEN_ARROW, "'=>'", c->error);
   c->left = 0;
   status = status ? status : parse_side(c, &c->rule->right);
   status = status ? status : parse_conditions(c);
-  if (status == GEMEL_OK && c->lex->kind != GEMEL__TOKEN_END && !gemel__lex_is(c->lex, "rule") &&
-      !gemel__lex_is(c->lex, "operation")) {
+  if (status == GEMEL_OK && !gemel__rule_ends(c->lex)) {
     char found[64];
     status = gemel__lex_fail(c->lex, c->error, GEMEL_BAD_TEXT,
                              "expected 'where', another rule or the end, found %s",

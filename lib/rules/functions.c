@@ -94,14 +94,14 @@ gemel_status gemel__function_distinct(gemel__termcall *call) {
   return gemel__give_truth(call, none);
 }
 
-/* Entries of A that aren't in B. */
-static gemel_status subtract(gemel__termcall *call, const gemel__term *a, const gemel__term *b) {
+gemel_status gemel__function_without(gemel__termcall *call) {
+  const gemel__term *a = &call->x[0];
   gemel__entry *list;
   int64_t place;
   uint32_t n = 0;
   gemel_status status = gemel__give_list(call, a->count, &list);
   for (uint32_t k = 0; status == GEMEL_OK && k < a->count; k++) {
-    int found = find(call->context, b, a->list[k], &place);
+    int found = find(call->context, &call->x[1], a->list[k], &place);
     if (found == GEMEL__MAYBE) {
       return GEMEL_DECLINED;
     }
@@ -111,10 +111,6 @@ static gemel_status subtract(gemel__termcall *call, const gemel__term *a, const 
   }
   call->result->count = n;
   return status;
-}
-
-gemel_status gemel__function_without(gemel__termcall *call) {
-  return subtract(call, &call->x[0], &call->x[1]);
 }
 
 /* ---- Whole lists ---- */
@@ -157,16 +153,6 @@ gemel_status gemel__function_concat(gemel__termcall *call) {
   return status;
 }
 
-gemel_status gemel__function_reversed(gemel__termcall *call) {
-  gemel__entry *list;
-  uint32_t n = call->x[0].count;
-  gemel_status status = gemel__give_list(call, n, &list);
-  for (uint32_t k = 0; status == GEMEL_OK && k < n; k++) {
-    list[k] = call->x[0].list[n - 1 - k];
-  }
-  return status;
-}
-
 static int ascending(const void *a, const void *b) {
   int64_t x = ((const gemel__entry *)a)->value, y = ((const gemel__entry *)b)->value;
   return (x > y) - (x < y);
@@ -189,16 +175,6 @@ gemel_status gemel__function_repeat(gemel__termcall *call) {
   gemel_status status = n < 0 ? GEMEL_DECLINED : gemel__give_list(call, (size_t)n, &list);
   for (int64_t k = 0; status == GEMEL_OK && k < n; k++) {
     list[k] = call->x[0].list[0];
-  }
-  return status;
-}
-
-gemel_status gemel__function_aligned(gemel__termcall *call) {
-  int64_t rank = call->x[1].list[0].value, n = call->x[0].count;
-  gemel__entry *list;
-  gemel_status status = rank < n ? GEMEL_DECLINED : gemel__give_list(call, (size_t)rank, &list);
-  for (int64_t k = 0; status == GEMEL_OK && k < rank; k++) {
-    list[k] = k < rank - n ? gemel__entry_int(1) : call->x[0].list[k - (rank - n)];
   }
   return status;
 }
@@ -247,15 +223,6 @@ gemel_status gemel__function_permutation(gemel__termcall *call) {
   gemel__entry *list;
   gemel_status status = gemel__give_list(call, call->x[0].count, &list);
   return status ? status : gemel__give_truth(call, invert(&call->x[0], list));
-}
-
-gemel_status gemel__function_identity(gemel__termcall *call) {
-  int all = 1;
-  for (uint32_t k = 0; k < call->x[0].count; k++) {
-    int equal = gemel__entry_equal(call->context, call->x[0].list[k], gemel__entry_int(k));
-    all = gemel__truth_and(all, equal);
-  }
-  return gemel__give_truth(call, all);
 }
 
 /* ---- Positions ---- */
@@ -346,15 +313,6 @@ gemel_status gemel__function_axes(gemel__termcall *call) {
     list[k] = gemel__entry_int(axis < 0 ? axis + rank : axis);
   }
   return status ? status : mark(call->result, (size_t)rank, marks) ? GEMEL_OK : GEMEL_DECLINED;
-}
-
-gemel_status gemel__function_axes_kept(gemel__termcall *call) {
-  gemel__term all, gone;
-  gemel__termcall range = {call->scene, call->context, NULL, 0, &all};
-  gemel__termcall axes = {call->scene, call->context, call->x, call->n, &gone};
-  gemel_status status = give_range(&range, 0, call->x[0].list[0].value);
-  status = status ? status : gemel__function_axes(&axes);
-  return status ? status : subtract(call, &all, &gone);
 }
 
 /* ---- Broadcasting ---- */

@@ -31,15 +31,18 @@ typedef struct gemel__function {
   const char *kinds;
   char gives;
   const char *summary;
-  gemel_status (*run)(gemel__termcall *call);
+  gemel_status (*run)(gemel__termcall *call); /* NULL: there is a definition */
+  const char *definition;
   unsigned char min, max;
   unsigned char infix; /* an operator */
 } gemel__function;
 
 enum {
 #define FUNCTION(name, min, max, kinds, gives, summary) GEMEL__FUNCTION_##name,
+#define DEFINED(name, count, kinds, gives, definition, summary) GEMEL__FUNCTION_##name,
 #include "rules/functions.def"
 #undef FUNCTION
+#undef DEFINED
   GEMEL__FUNCTION_COUNT,
   GEMEL__LAST_FUNCTION = GEMEL__FUNCTION_COUNT - 1,
 #define OPERATOR(name, min, max, kinds, gives, summary) GEMEL__OPERATOR_##name,

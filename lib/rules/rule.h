@@ -84,6 +84,9 @@ static inline int gemel__termexpr_predicate(const gemel__termexpr *expr, uint32_
 /* A number that no other set of rules in the process has. */
 uint64_t gemel__rules_serial(const gemel_rules *rules);
 
+/* 1 if the token is none of a rule, but the end of the text or the first of what comes next. */
+int gemel__rule_ends(const gemel__lex *lex);
+
 /* Compiles the rule at LEX, whose token is behind the word `rule`, up to the end of its text. RULE
  * is zeroed but for info.file and info.family; what it points at lives in ARENA, and its syntax is
  * cleared by the caller, on failure too. */

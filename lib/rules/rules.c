@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "rules/builtin.h"
 #include "rules/rule-names.h"
+#include "rules/stanza.h"
 #include "text/file.h"
 
 struct gemel_rules {
@@ -101,7 +102,8 @@ static const char *text_between(gemel__arena *arena, const gemel__lex *start,
   return copy;
 }
 
-static gemel_status add_rule(gemel_rules *set, gemel__lex *lex, const char *text, const char *file,
+/* The rule at LEX, of which DOCUMENTATION says what it does; NULL: memory is out. */
+static gemel_status add_rule(gemel_rules *set, gemel__lex *lex, const char *documentation,
                              const char *family, gemel_error *error) {
   gemel__lex start = *lex, name = *lex;
   struct gemel_rule *rule = gemel__alloc_zeroed(sizeof *rule);
@@ -112,9 +114,9 @@ static gemel_status add_rule(gemel_rules *set, gemel__lex *lex, const char *text
   }
   set->rules[set->count++] = rule;
   rule->info.family = family;
-  rule->info.file = file;
+  rule->info.file = lex->file;
   rule->info.line = start.token_line;
-  rule->info.documentation = documentation(&set->arena, text, start.token_line_start);
+  rule->info.documentation = documentation;
   gemel__lex_next(&name);
   gemel__lex_next(lex);
   gemel_status status = gemel__rule_compile(set->context, lex, &set->arena, rule, error);
@@ -131,6 +133,31 @@ static gemel_status add_rule(gemel_rules *set, gemel__lex *lex, const char *text
                  gemel__rule_names_add(&set->names, rule) == 0
              ? GEMEL_OK
              : gemel__no_memory(error, "a rule");
+}
+
+/* The rules of the stanza at LEX, whose token is `for`: each is compiled from its own text, as if
+ * it stood where the stanza's stands. */
+static gemel_status add_stanza(gemel_rules *set, gemel__lex *lex, const char *about,
+                               const char *family, gemel_error *error) {
+  gemel__stanza stanza;
+  GEMEL__TRY(gemel__stanza_read(lex, &stanza, error));
+  gemel__lex start = *lex, each = *lex;
+  do {
+    gemel__lex_next(lex);
+  } while (!gemel__rule_ends(lex));
+  const char *text = text_between(&set->arena, &start, lex);
+  for (uint32_t k = 0; k < stanza.n_rules; k++) {
+    const char *own = text && about ? gemel__stanza_fill(&stanza, k, text, &set->arena) : NULL;
+    if (own == NULL) {
+      return gemel__no_memory(error, "a rule");
+    }
+    gemel__lex_start(&each, own, strlen(own), lex->file);
+    gemel__lex_move(&each, own, own, start.token_line);
+    GEMEL__TRY(
+        add_rule(set, &each, gemel__stanza_fill(&stanza, k, about, &set->arena), family, error));
+    GEMEL__TRY(gemel__lex_expect(&each, GEMEL__TOKEN_END, "the end of the rule", error));
+  }
+  return GEMEL_OK;
 }
 
 static gemel_status parse_all(gemel_rules *set, const char *text, size_t length, const char *file,
@@ -152,11 +179,15 @@ static gemel_status parse_all(gemel_rules *set, const char *text, size_t length,
       status = gemel__define(set->context, &lex, error);
       continue;
     }
-    if (!gemel__lex_is(&lex, "rule")) {
+    const char *about = documentation(&set->arena, copy, lex.token_line_start);
+    if (gemel__lex_is(&lex, "for")) {
+      status = add_stanza(set, &lex, about, family, error);
+    } else if (gemel__lex_is(&lex, "rule")) {
+      status = add_rule(set, &lex, about, family, error);
+    } else {
       return gemel__lex_fail(&lex, error, GEMEL_BAD_TEXT, "expected 'rule', found %s",
                              gemel__lex_describe(&lex, found));
     }
-    status = add_rule(set, &lex, copy, name, family, error);
   }
   return status;
 }

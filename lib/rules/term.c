@@ -17,15 +17,18 @@
 #include "rules/kinds.h"
 
 enum { FUNCTION, NUMBER, VARIABLE, LIST, REAL, DTYPE, ABSENT, OTHER }; /* kinds of code */
-enum { MAX_CODE = 256, MAX_DEPTH = 200 };
+enum { MAX_CODE = 256, MAX_DEPTH = 200, MAX_PARAMETERS = 2 };
 
 const gemel__function gemel__function_rows[GEMEL__ROW_COUNT] = {
 #define FUNCTION(name, min, max, kinds, gives, summary)                                            \
-  {#name, kinds, gives, summary, gemel__function_##name, min, max, 0},
+  {#name, kinds, gives, summary, gemel__function_##name, NULL, min, max, 0},
+#define DEFINED(name, count, kinds, gives, definition, summary)                                    \
+  {#name, kinds, gives, summary, NULL, definition, count, count, 0},
 #include "rules/functions.def"
 #undef FUNCTION
+#undef DEFINED
 #define OPERATOR(name, min, max, kinds, gives, summary)                                            \
-  {#name, kinds, gives, summary, gemel__operator_##name, min, max, 1},
+  {#name, kinds, gives, summary, gemel__operator_##name, NULL, min, max, 1},
 #include "rules/functions.def"
 #undef OPERATOR
 };
@@ -220,6 +223,64 @@ static gemel__kinds kinds_of_call(const gemel__termcode *code) {
                             : gemel__kinds_given(gemel__function_rows[code->index].gives);
 }
 
+/* A parameter of a definition. What it may be has been checked where the function is called. */
+static int find_parameter(void *user, const char *name, size_t length, unsigned *kinds) {
+  (void)user;
+  *kinds = ~0u;
+  return length == 1 ? name[0] - 'a' : -1;
+}
+
+static gemel_status compile_definition(const term_compiler *c, const gemel__function *f,
+                                       gemel__termexpr *body) {
+  gemel__syntax syntax = {NULL, 0, 0};
+  gemel__lex lex;
+  uint32_t root;
+  gemel__lex_start(&lex, f->definition, strlen(f->definition), f->name);
+  gemel_status status = gemel__syntax_parse(&syntax, &lex, &root, c->error);
+  status = status
+               ? status
+               : gemel__term_compile(&syntax, root, find_parameter, NULL, c->arena, body, c->error);
+  gemel__syntax_clear(&syntax);
+  return status;
+}
+
+/* Where the code of the term begins that ends before END. */
+static uint32_t start_of(const gemel__termcode *code, uint32_t end) {
+  for (uint32_t wanted = 1; wanted > 0; wanted--) {
+    wanted += code[--end].count;
+  }
+  return end;
+}
+
+/* Puts F's definition in the place of its operands, of which each stands where its parameter does.
+ */
+static gemel_status emit_definition(term_compiler *c, const gemel__syntax_node *node,
+                                    const gemel__function *f) {
+  gemel__termcode operands[MAX_CODE];
+  gemel__termexpr body;
+  uint32_t starts[MAX_PARAMETERS + 1], end = c->count;
+  GEMEL__TRY(compile_definition(c, f, &body));
+  memcpy(operands, c->code, end * sizeof *operands);
+  starts[f->max] = end;
+  for (uint32_t k = f->max; k-- > 0;) {
+    starts[k] = start_of(operands, starts[k + 1]);
+  }
+  c->count = starts[0];
+  c->stack -= f->max;
+  for (uint32_t k = 0; k < body.count; k++) {
+    uint32_t parameter = body.code[k].kind == VARIABLE ? body.code[k].index : MAX_PARAMETERS;
+    const gemel__termcode *code = &body.code[k], *last = code;
+    if (parameter < MAX_PARAMETERS) {
+      code = operands + starts[parameter];
+      last = operands + starts[parameter + 1] - 1;
+    }
+    for (; code <= last; code++) {
+      GEMEL__TRY(emit(c, node, *code, gemel__kinds_given(f->gives)));
+    }
+  }
+  return GEMEL_OK;
+}
+
 /* What comes after the operands of a CALL, INDEX or LIST. */
 static gemel_status emit_call(term_compiler *c, const gemel__syntax_node *node) {
   gemel__termcode code = {.kind = FUNCTION, .index = GEMEL__OPERATOR_index};
@@ -235,8 +296,10 @@ static gemel_status emit_call(term_compiler *c, const gemel__syntax_node *node) 
     status = code.index == GEMEL__ROW_COUNT ? no_such_function(c, node)
                                             : check_count(c, node, code.index);
   }
-  status = status ? status : check_kinds(c, node, &code);
-  return status ? status : emit(c, node, code, kinds_of_call(&code));
+  GEMEL__TRY(status ? status : check_kinds(c, node, &code));
+  return code.kind == FUNCTION && gemel__function_rows[code.index].definition != NULL
+             ? emit_definition(c, node, &gemel__function_rows[code.index])
+             : emit(c, node, code, kinds_of_call(&code));
 }
 
 /* Recurses on the nesting of the text, which is limited here too: the parser doesn't count what

@@ -572,7 +572,7 @@ gemel_status gemel_define_operations(gemel_context *context, const char *text, s
   }
   gemel__lex_start(&lex, text, length, name);
   while (status == GEMEL_OK && lex.kind != GEMEL__TOKEN_END && !gemel__lex_is(&lex, "graph") &&
-         !gemel__lex_is(&lex, "rule")) {
+         !gemel__lex_is(&lex, "rule") && !gemel__lex_is(&lex, "for")) {
     status = gemel__lex_is(&lex, "operation")
                  ? gemel__define(context, &lex, error)
                  : gemel__lex_fail(&lex, error, GEMEL_BAD_TEXT, "expected 'operation', found %s",

@@ -37,7 +37,7 @@ struct study {
   unsigned work; /* that is left for questions without an answer */
   /* The last question, its answer, and the work that it was allowed: */
   gemel__formula_shape last;
-  gemel__solver_answer last_answer;
+  gemel__smt_answer last_answer;
   unsigned last_work;
   /* The last example of a difference, and the results there: */
   char point[150], got[160], expected[160];
@@ -327,13 +327,13 @@ static void refute_exactly(struct study *y, size_t k, size_t i) {
  * least this much work. Elements of one result often differ in their leaves only. */
 static int is_known(const struct study *y, const gemel__formula_shape *shape, unsigned work) {
   return gemel__formula_alike(shape, &y->last) &&
-         (y->last_answer == GEMEL__SOLVER_NEVER ||
-          (y->last_answer == GEMEL__SOLVER_UNKNOWN && work <= y->last_work));
+         (y->last_answer == GEMEL__SMT_NEVER ||
+          (y->last_answer == GEMEL__SMT_UNKNOWN && work <= y->last_work));
 }
 
-static gemel__solver_answer check_once(struct study *y, gemel__formula term) {
+static gemel__smt_answer check_once(struct study *y, gemel__formula term) {
   unsigned work = y->work < GEMEL__SOLVER_WORK ? y->work : GEMEL__SOLVER_WORK;
-  gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
+  gemel__smt_answer answer = GEMEL__SMT_UNKNOWN;
   gemel__formula_shape shape;
   term = gemel__formula_and(y->symbolic->terms, term, y->demands);
   gemel__formula_shape_of(y->symbolic->terms, term, &shape);
@@ -350,7 +350,7 @@ static gemel__solver_answer check_once(struct study *y, gemel__formula term) {
   } else {
     gemel__formula_shape_free(&shape);
   }
-  if (answer == GEMEL__SOLVER_UNKNOWN) {
+  if (answer == GEMEL__SMT_UNKNOWN) {
     y->work -= work;
   }
   return answer;
@@ -389,9 +389,9 @@ static gemel__formula all_within_dtypes(struct study *y, gemel__formula term) {
 
 /* An example may have numbers between those of a dtype, but none beyond. As most have none anyway,
  * that is demanded only after one has. */
-static gemel__solver_answer check(struct study *y, gemel__formula term) {
-  gemel__solver_answer answer = check_once(y, term);
-  gemel__formula within = answer == GEMEL__SOLVER_POSSIBLE ? all_within_dtypes(y, term) : term;
+static gemel__smt_answer check(struct study *y, gemel__formula term) {
+  gemel__smt_answer answer = check_once(y, term);
+  gemel__formula within = answer == GEMEL__SMT_POSSIBLE ? all_within_dtypes(y, term) : term;
   return within != term ? check_once(y, within) : answer;
 }
 
@@ -400,21 +400,20 @@ static gemel__solver_answer check(struct study *y, gemel__formula term) {
 static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open) {
   const gemel__rtensor *left = &y->results[k], *right = &y->results[y->s->q->n_outputs + k];
   gemel__formula differ;
-  gemel__solver_answer answer = GEMEL__SOLVER_UNKNOWN;
+  gemel__smt_answer answer = GEMEL__SMT_UNKNOWN;
   int witness = 0, differs = 0;
   if (difference(y, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i), &differ)) {
     answer = check(y, differ);
   }
-  *open += answer != GEMEL__SOLVER_NEVER;
-  if (answer != GEMEL__SOLVER_POSSIBLE) {
+  *open += answer != GEMEL__SMT_NEVER;
+  if (answer != GEMEL__SMT_POSSIBLE) {
     return GEMEL_OK;
   }
   gemel_status status = try_exactly(y, k, i, &differs);
   if (status == GEMEL_OK) {
     status = try_example(y, &witness);
   }
-  if (status == GEMEL_OK && !witness &&
-      check(y, representable(y, differ)) == GEMEL__SOLVER_POSSIBLE) {
+  if (status == GEMEL_OK && !witness && check(y, representable(y, differ)) == GEMEL__SMT_POSSIBLE) {
     status = try_example(y, &witness);
   }
   if (status == GEMEL_OK && !witness && differs) {
@@ -505,15 +504,15 @@ static gemel_status ask_site(struct study *y, size_t k) {
   gemel__sites *sites = &y->s->answer->sites;
   unsigned signs = news(&sites->sites[k]);
   gemel__formula term = site_term(y, &sites->sites[k], signs);
-  gemel__solver_answer answer = check(y, term);
+  gemel__smt_answer answer = check(y, term);
   gemel_status status = GEMEL_OK;
   int witness = 0;
-  if (answer == GEMEL__SOLVER_NEVER) {
+  if (answer == GEMEL__SMT_NEVER) {
     close_site(&sites->sites[k], signs);
-  } else if (answer == GEMEL__SOLVER_POSSIBLE) {
+  } else if (answer == GEMEL__SMT_POSSIBLE) {
     status = try_example(y, &witness);
     if (status == GEMEL_OK && !witness && one_way(&sites->sites[k]) &&
-        check(y, representable(y, term)) == GEMEL__SOLVER_POSSIBLE) {
+        check(y, representable(y, term)) == GEMEL__SMT_POSSIBLE) {
       status = try_example(y, &witness);
     }
   }

@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gemel/gemel.h>
-#ifdef HAVE_Z3
-#include <z3.h>
-#endif
 #include "base/buffer.h"
+#include "base/smt.h"
 #include "core/alloc.h"
 #include "core/intern.h"
 #include "unbounded/scalar.h"
@@ -30,14 +28,6 @@ void gemel__ask_clear(gemel__ask *ask) {
 }
 
 /* ---- Text ---- */
-
-static void say_number(gemel__buffer *b, int64_t value) {
-  if (value < 0) {
-    gemel__buffer_format(b, "(- %llu)", 0 - (unsigned long long)value);
-  } else {
-    gemel__buffer_format(b, "%llu", (unsigned long long)value);
-  }
-}
 
 static const char *sort_name(gemel__pterm_sort sort) {
   static const char *const names[] = {"Int", "Bool", "E"};
@@ -61,12 +51,10 @@ static void say_operands(gemel__buffer *b, const gemel__pterms *t, gemel__pterm 
 }
 
 static void say_sum(gemel__buffer *b, const gemel__pterms *t, const gemel__pterm_node *n) {
-  gemel__buffer_format(b, "(+ ");
-  say_number(b, n->value);
+  gemel__buffer_format(b, "(+ %s", gemel__smt_integer(n->value).text);
   for (uint32_t k = 0; k < n->count; k++) {
-    gemel__buffer_format(b, " (* ");
-    say_number(b, t->coefficients[n->first + k]);
-    gemel__buffer_format(b, " t%u)", t->operands[n->first + k]);
+    gemel__buffer_format(b, " (* %s t%u)", gemel__smt_integer(t->coefficients[n->first + k]).text,
+                         t->operands[n->first + k]);
   }
   gemel__buffer_format(b, ")");
 }
@@ -114,7 +102,7 @@ static void say_term(gemel__buffer *b, const gemel__pterms *t, gemel__pterm a, i
   }
   switch (n->kind) {
   case GEMEL__P_NUMBER:
-    say_number(b, n->value);
+    gemel__buffer_text(b, gemel__smt_integer(n->value).text);
     return;
   case GEMEL__P_SUM:
     say_sum(b, t, n);
@@ -289,81 +277,39 @@ char *gemel__ask_text(const gemel__ask *ask, const gemel__pterm *known, size_t c
 
 /* ---- Answers ---- */
 
-#ifdef HAVE_Z3
-
 int gemel__ask_has_solver(void) {
-  return 1;
+  return gemel__smt_has_solver();
 }
 
-static void go_on(Z3_context context, Z3_error_code code) {
-  (void)context, (void)code;
-}
-
-/* Asks for the numbers of ASK's model, which are terms of the question that CONTEXT found a model
- * of. What is said is "((t7 5)\n (t9 (- 3)))". */
-static void read_model(Z3_context context, gemel__ask *ask) {
+/* Takes the number X of the symbol called NAME, if ASK's model wants it. */
+static void take_number(void *user, const char *name, const fmpq_t x) {
+  gemel__ask *ask = user;
   gemel__pmodel *m = &ask->model;
-  char text[20 + 12 * GEMEL__PMODEL] = "(get-value (";
-  gemel__buffer b = {text, sizeof text, strlen(text), 0};
   for (uint32_t k = 0; k < m->count; k++) {
-    gemel__buffer_format(&b, "t%u ", m->names[k]);
-  }
-  gemel__buffer_text(&b, "))");
-  const char *said = m->count > 0 ? Z3_eval_smtlib2_string(context, text) : "";
-  m->is = said != NULL;
-  for (uint32_t k = 0; k < m->count && m->is; k++) {
-    unsigned symbol;
-    unsigned long long number;
-    int minus = 0;
-    said = strstr(said, "(t");
-    m->is = said != NULL && sscanf(said, "(t%u (- %llu", &symbol, &number) == 2;
-    minus = m->is;
-    m->is |= said != NULL && sscanf(said, "(t%u %llu", &symbol, &number) == 2;
-    m->is &= said != NULL && number <= INT32_MAX && symbol == m->names[k];
-    m->numbers[k] = m->is ? (minus ? -(int64_t)number : (int64_t)number) : 0;
-    said += m->is;
+    if (strcmp(ask->terms->nodes[m->symbols[k]].name, name) == 0) {
+      m->is &= fmpz_bits(fmpq_numref(x)) < 32;
+      m->numbers[k] = m->is ? fmpz_get_si(fmpq_numref(x)) : 0;
+    }
   }
 }
 
 /* What Z3 says to TEXT. On polynomials Z3 checks its limit too seldom, so a question may take
- * minutes. Its other options belong to the process, not to a context: they stay as they are. */
+ * minutes. */
 static gemel__follows solve(gemel__ask *ask, const char *text) {
-  char options[60];
-  Z3_config config = Z3_mk_config();
-  Z3_context context = config != NULL ? Z3_mk_context(config) : NULL;
-  gemel__follows answer = GEMEL__FOLLOWS_OPEN;
-  Z3_del_config(config);
-  if (context == NULL) {
-    return GEMEL__FOLLOWS_OPEN;
+  static const gemel__follows answers[] = {[GEMEL__SMT_UNKNOWN] = GEMEL__FOLLOWS_OPEN,
+                                           [GEMEL__SMT_NEVER] = GEMEL__FOLLOWS_YES,
+                                           [GEMEL__SMT_POSSIBLE] = GEMEL__FOLLOWS_NO};
+  gemel__smt_question question = {.text = text, .work = ask->work, .user = ask};
+  gemel__pmodel *m = &ask->model;
+  if (ask->wants_model && m->count <= GEMEL__PMODEL) {
+    question.take = take_number;
+    memset(m->numbers, 0, sizeof m->numbers);
+    m->is = 1;
   }
-  Z3_set_error_handler(context, go_on);
-  snprintf(options, sizeof options, "(set-option :rlimit %u)\n", ask->work);
-  Z3_eval_smtlib2_string(context, options);
-  const char *said = Z3_eval_smtlib2_string(context, text);
-  if (said != NULL && strcmp(said, "unsat\n") == 0) {
-    answer = GEMEL__FOLLOWS_YES;
-  } else if (said != NULL && strcmp(said, "sat\n") == 0) {
-    answer = GEMEL__FOLLOWS_NO;
-    if (ask->wants_model && ask->model.count <= GEMEL__PMODEL) {
-      read_model(context, ask);
-    }
-  }
-  Z3_del_context(context);
+  gemel__follows answer = answers[gemel__smt_ask(&question)];
+  m->is &= answer == GEMEL__FOLLOWS_NO;
   return answer;
 }
-
-#else
-
-int gemel__ask_has_solver(void) {
-  return 0;
-}
-
-static gemel__follows solve(gemel__ask *ask, const char *text) {
-  (void)ask, (void)text;
-  return GEMEL__FOLLOWS_OPEN;
-}
-
-#endif
 
 static int widen(gemel__ask *ask) {
   size_t size = ask->asked_size > 0 ? 2 * ask->asked_size : 256;
@@ -441,12 +387,10 @@ static void list_symbols(gemel__ask *ask, const gemel__pterm *known, size_t coun
   unsigned char *wanted = terms_of(t, known, count, goal);
   ask->no_memory |= wanted == NULL;
   ask->model.count = 0;
-  for (gemel__pterm k = 1, named = 0; wanted != NULL && k < t->count; k++) {
-    named += wanted[k];
+  for (gemel__pterm k = 1; wanted != NULL && k < t->count; k++) {
     if (wanted[k] && t->nodes[k].kind == GEMEL__P_SYMBOL &&
         t->nodes[k].sort == GEMEL__PSORT_INTEGER && ask->model.count++ < GEMEL__PMODEL) {
       ask->model.symbols[ask->model.count - 1] = k;
-      ask->model.names[ask->model.count - 1] = named;
     }
   }
   gemel__free(wanted, wanted != NULL ? t->count : 0);

@@ -34,7 +34,6 @@ typedef struct gemel__pmodel {
   int is; /* 0: there is none, since the answer is another, or was known, or has too many */
   uint32_t count;
   gemel__pterm symbols[GEMEL__PMODEL];
-  uint32_t names[GEMEL__PMODEL]; /* in the question's text, where terms are numbered anew */
   int64_t numbers[GEMEL__PMODEL];
 } gemel__pmodel;
 

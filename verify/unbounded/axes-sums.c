@@ -51,15 +51,14 @@ static int is_reduced_size(const gemel__axes *x, const gemel__termexpr *expr, ui
 /* What asks nothing of single axes. */
 static int is_plain_row(uint32_t row) {
   static const uint32_t others[] = {
-      GEMEL__FUNCTION_shape,       GEMEL__FUNCTION_elements,  GEMEL__FUNCTION_broadcast_shape,
-      GEMEL__FUNCTION_range,       GEMEL__FUNCTION_concat,    GEMEL__FUNCTION_without,
-      GEMEL__FUNCTION_inverse,     GEMEL__FUNCTION_sorted,    GEMEL__FUNCTION_reversed,
-      GEMEL__FUNCTION_repeat,      GEMEL__FUNCTION_replace,   GEMEL__FUNCTION_insert,
-      GEMEL__FUNCTION_remove,      GEMEL__FUNCTION_position,  GEMEL__FUNCTION_places,
-      GEMEL__FUNCTION_axes,        GEMEL__FUNCTION_axes_kept, GEMEL__FUNCTION_aligned,
-      GEMEL__FUNCTION_product,     GEMEL__FUNCTION_total,     GEMEL__FUNCTION_contains,
-      GEMEL__FUNCTION_subset,      GEMEL__FUNCTION_disjoint,  GEMEL__FUNCTION_distinct,
-      GEMEL__FUNCTION_permutation, GEMEL__FUNCTION_identity,  GEMEL__OPERATOR_index};
+      GEMEL__FUNCTION_shape,       GEMEL__FUNCTION_elements, GEMEL__FUNCTION_broadcast_shape,
+      GEMEL__FUNCTION_range,       GEMEL__FUNCTION_concat,   GEMEL__FUNCTION_without,
+      GEMEL__FUNCTION_inverse,     GEMEL__FUNCTION_sorted,   GEMEL__FUNCTION_repeat,
+      GEMEL__FUNCTION_replace,     GEMEL__FUNCTION_insert,   GEMEL__FUNCTION_remove,
+      GEMEL__FUNCTION_position,    GEMEL__FUNCTION_places,   GEMEL__FUNCTION_axes,
+      GEMEL__FUNCTION_product,     GEMEL__FUNCTION_total,    GEMEL__FUNCTION_contains,
+      GEMEL__FUNCTION_subset,      GEMEL__FUNCTION_disjoint, GEMEL__FUNCTION_distinct,
+      GEMEL__FUNCTION_permutation, GEMEL__OPERATOR_index};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
     if (others[k] == row) {
       return 0;

@@ -236,17 +236,6 @@ static void type_places(const typing *t) {
   t->out->natural = 1;
 }
 
-static void type_aligned(const typing *t) {
-  const gemel__axes_value *a = &t->in[0], *n = &t->in[1];
-  if (!is_list(a) || !has_sizes(a) || !is_length(n, 0) ||
-      !gemel__axes_aligned(t->x, a->over, n->of)) {
-    no_type(t, "aligned() to what it isn't known to be aligned with");
-    return;
-  }
-  give_list(t, GEMEL__AXES_SIZE, 0, n->of);
-  t->out->natural = a->natural;
-}
-
 static void type_product(const typing *t) {
   if (!is_list(&t->in[0]) || !has_sizes(&t->in[0]) || !t->in[0].natural) {
     no_type(t, "product() of what aren't sizes");
@@ -533,7 +522,6 @@ static const gemel__axes_type types[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_remove] = type_remove,
     [GEMEL__FUNCTION_position] = type_position,
     [GEMEL__FUNCTION_places] = type_places,
-    [GEMEL__FUNCTION_aligned] = type_aligned,
     [GEMEL__FUNCTION_product] = type_product,
     [GEMEL__FUNCTION_min] = type_extreme,
     [GEMEL__FUNCTION_max] = type_extreme,

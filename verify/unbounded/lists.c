@@ -88,13 +88,6 @@ void gemel__meaning_sorted(const gemel__pcall *c) {
   }
 }
 
-void gemel__meaning_reversed(const gemel__pcall *c) {
-  give_list(c);
-  for (uint32_t k = c->in[0].count; k > 0; k--) {
-    append(c, c->in[0].list[k - 1]);
-  }
-}
-
 void gemel__meaning_repeat(const gemel__pcall *c) {
   int64_t times;
   if (!number_of(c, &c->in[1], &times) || times < 0 || !is_short(c, times)) {
@@ -208,63 +201,18 @@ void gemel__meaning_places(const gemel__pcall *c) {
   }
 }
 
-/* The axes that IN[1] names of IN[0]: a bit each, and in their order; -1 if they aren't numbers. */
-static int axes_of(const gemel__pcall *c, int64_t *rank, int64_t *axes, uint32_t *count) {
-  if (!number_of(c, &c->in[0], rank) || *rank < 0 || !is_short(c, *rank) ||
-      (c->in[1].kind != GEMEL__PV_ABSENT && !numbers_of(c, &c->in[1], axes))) {
-    return 0;
-  }
-  *count = c->in[1].kind == GEMEL__PV_ABSENT ? (uint32_t)*rank : c->in[1].count;
-  for (uint32_t k = 0; k < *count; k++) {
-    axes[k] = c->in[1].kind == GEMEL__PV_ABSENT ? k : axes[k] < 0 ? axes[k] + *rank : axes[k];
-  }
-  return 1;
-}
-
 void gemel__meaning_axes(const gemel__pcall *c) {
   int64_t rank, axes[GEMEL__PLIST];
-  uint32_t count;
-  if (!axes_of(c, &rank, axes, &count)) {
+  int all = c->in[1].kind == GEMEL__PV_ABSENT;
+  if (!number_of(c, &c->in[0], &rank) || rank < 0 || !is_short(c, rank) ||
+      (!all && !numbers_of(c, &c->in[1], axes))) {
     give_nothing(c);
     return;
   }
+  uint32_t count = all ? (uint32_t)rank : c->in[1].count;
   give_list(c);
   for (uint32_t k = 0; k < count; k++) {
-    append(c, gemel__p_number(&c->s->terms, axes[k]));
-  }
-}
-
-void gemel__meaning_axes_kept(const gemel__pcall *c) {
-  int64_t rank, axes[GEMEL__PLIST];
-  uint32_t count;
-  if (!axes_of(c, &rank, axes, &count)) {
-    give_nothing(c);
-    return;
-  }
-  give_list(c);
-  for (int64_t k = 0; k < rank; k++) {
-    uint32_t at = 0;
-    while (at < count && axes[at] != k) {
-      at++;
-    }
-    if (at == count) {
-      append(c, gemel__p_number(&c->s->terms, k));
-    }
-  }
-}
-
-void gemel__meaning_aligned(const gemel__pcall *c) {
-  int64_t rank;
-  if (!number_of(c, &c->in[1], &rank) || c->in[0].count > rank || !is_short(c, rank)) {
-    give_nothing(c);
-    return;
-  }
-  give_list(c);
-  for (int64_t k = c->in[0].count; k < rank; k++) {
-    append(c, gemel__p_number(&c->s->terms, 1));
-  }
-  for (uint32_t k = 0; k < c->in[0].count; k++) {
-    append(c, c->in[0].list[k]);
+    append(c, gemel__p_number(&c->s->terms, all ? k : axes[k] < 0 ? axes[k] + rank : axes[k]));
   }
 }
 
@@ -322,17 +270,4 @@ void gemel__meaning_permutation(const gemel__pcall *c) {
   } else {
     give_nothing(c);
   }
-}
-
-void gemel__meaning_identity(const gemel__pcall *c) {
-  int64_t p[GEMEL__PLIST];
-  int same = 1;
-  if (!numbers_of(c, &c->in[0], p)) {
-    give_nothing(c);
-    return;
-  }
-  for (uint32_t k = 0; k < c->in[0].count; k++) {
-    same &= p[k] == k;
-  }
-  give_known(c, same);
 }
