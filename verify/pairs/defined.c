@@ -18,7 +18,7 @@ enum { ROUNDS = 32, FEW_ROUNDS = 4, MOST_NUMBERS = 16, LARGE = 100000 };
 #define USUAL_ELEMENTS 1e5
 #define MOST_ELEMENTS 1e8
 
-struct search {
+struct domain_search {
   const gemel_graph *a, *b;
   gemel__random *random;
   gemel__defined *found;
@@ -30,7 +30,7 @@ struct search {
 };
 
 static void note_number(void *user, int64_t number) {
-  struct search *s = user;
+  struct domain_search *s = user;
   if (s->n_numbers < MOST_NUMBERS && number > -LARGE && number < LARGE) {
     s->numbers[s->n_numbers++] = number;
   }
@@ -38,7 +38,7 @@ static void note_number(void *user, int64_t number) {
 
 /* ---- Sizes ---- */
 
-static void draw_sizes(struct search *s, size_t round) {
+static void draw_sizes(struct domain_search *s, size_t round) {
   static const int64_t sizes[] = {2, 3, 1, 0, 4, 5};
   enum { SIZES = sizeof sizes / sizeof *sizes };
   for (size_t k = 0; k < s->n; k++) {
@@ -48,7 +48,7 @@ static void draw_sizes(struct search *s, size_t round) {
   }
 }
 
-static void say_sizes(const struct search *s, char *text, size_t bytes) {
+static void say_sizes(const struct domain_search *s, char *text, size_t bytes) {
   size_t used = 0;
   text[0] = '\0';
   for (size_t k = 0; k < s->n && used < bytes; k++) {
@@ -65,7 +65,7 @@ static int is_index(const gemel__leaf *leaf) {
 }
 
 /* A number beside what an index may be: ends of an axis from both sides, numbers of the graphs. */
-static int64_t beside(const struct search *s, const gemel__instance *instance) {
+static int64_t beside(const struct domain_search *s, const gemel__instance *instance) {
   const gemel__leaf *leaf = &instance->leaves[gemel__random_below(s->random, instance->n_leaves)];
   int64_t size = leaf->rank > 0 ? leaf->shape[gemel__random_below(s->random, (uint64_t)leaf->rank)]
                                 : (int64_t)gemel__random_below(s->random, 4);
@@ -77,7 +77,7 @@ static int64_t beside(const struct search *s, const gemel__instance *instance) {
 }
 
 /* Makes integers 0 or 1; one of each tensor, in two rounds of three, a number beside. */
-static void plant(const struct search *s, const gemel__instance *instance, size_t round,
+static void plant(const struct domain_search *s, const gemel__instance *instance, size_t round,
                   gemel_tensor *const *values) {
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
@@ -109,8 +109,8 @@ static gemel_status run(const gemel__instance *instance, gemel_tensor *const *va
 
 /* A and B are what the two sides came to, one of which failed by PROBLEM. *PAIR and *VALUES, which
  * may be NULL, are moved if they are the first to show that. */
-static void note(struct search *s, gemel_status a, gemel_status b, const gemel_error *problem,
-                 gemel__pair *pair, gemel_tensor ***values) {
+static void note(struct domain_search *s, gemel_status a, gemel_status b,
+                 const gemel_error *problem, gemel__pair *pair, gemel_tensor ***values) {
   int narrows = a == GEMEL_OK && b != GEMEL_OK, widens = a != GEMEL_OK && b == GEMEL_OK;
   int first = narrows ? !s->found->narrows : widens && !s->found->widens && !s->found->narrows;
   s->found->narrows |= narrows;
@@ -150,7 +150,7 @@ static int gives_nothing(const gemel_graph *graph) {
 }
 
 /* Runs both sides of PAIR at values of its own. */
-static gemel_status compare_values(struct search *s, gemel__pair *pair, size_t round,
+static gemel_status compare_values(struct domain_search *s, gemel__pair *pair, size_t round,
                                    gemel_error *error) {
   gemel_error of_a = {GEMEL_OK, 0, 0, ""}, of_b = {GEMEL_OK, 0, 0, ""};
   gemel_tensor **values = NULL;
@@ -169,7 +169,7 @@ static gemel_status compare_values(struct search *s, gemel__pair *pair, size_t r
 }
 
 /* One choice of sizes. */
-static gemel_status compare_at(struct search *s, size_t round, gemel_error *error) {
+static gemel_status compare_at(struct domain_search *s, size_t round, gemel_error *error) {
   const gemel_graph *graphs[2] = {s->a, s->b};
   gemel_error of[2];
   gemel_status status[2];
@@ -214,7 +214,7 @@ static int has_indices(const gemel_graph *graph) {
 gemel_status gemel__defined_compare(const gemel_graph *a, const gemel_graph *b,
                                     gemel__random *random, gemel__ticker *ticker,
                                     gemel__defined *defined, gemel_error *error) {
-  struct search s = {.a = a, .b = b, .random = random, .found = defined};
+  struct domain_search s = {.a = a, .b = b, .random = random, .found = defined};
   double elements = gemel__graph_elements(a, 4) + gemel__graph_elements(b, 4);
   memset(defined, 0, sizeof *defined);
   s.n = gemel__pair_symbols(a, s.names, GEMEL__MOST_SYMBOLS);
