@@ -645,7 +645,7 @@ static const accurate accurates[] = {
 static void promises(const void *data) {
   (void)data;
   for (int k = 0; k < GEMEL__SCALAR_COUNT; k++) {
-    ct_context("%s", gemel__scalar_rows[k].name);
+    ct_context("%s, see tests/support/promised.h", gemel__scalar_rows[k].name);
     CT_LE_DOUBLE(gemel__scalar_rows[k].ulp, promise(gemel__scalar_rows[k].name));
   }
 }
