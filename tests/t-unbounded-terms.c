@@ -142,7 +142,6 @@ static const struct {
     /* where n is 0 both rules are right: x is empty */
     {"n > 0", VALUE},
     {"n < n + m", VALUE},
-    {"identity([n])", ANOTHER},
     /* positions and lengths that are symbols, and numbers of which something must be known: not
      * looked into */
     {"p[n]", OPEN},
@@ -154,6 +153,7 @@ static const struct {
     {"position([n], m)", OPEN},
     {"permutation([n])", OPEN},
     {"distinct([n, n])", OPEN},
+    {"identity([n + 1])", OPEN},
     {"places(sizes, 3)", OPEN}, /* n may be known to be 3, too */
     {"places([n, 1, n, m], n)", OPEN},
     {"(2 * n + 3) % 2", OPEN},

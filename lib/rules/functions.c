@@ -225,6 +225,15 @@ gemel_status gemel__function_permutation(gemel__termcall *call) {
   return status ? status : gemel__give_truth(call, invert(&call->x[0], list));
 }
 
+gemel_status gemel__function_identity(gemel__termcall *call) {
+  int all = 1;
+  for (uint32_t k = 0; k < call->x[0].count; k++) {
+    int equal = gemel__entry_equal(call->context, call->x[0].list[k], gemel__entry_int(k));
+    all = gemel__truth_and(all, equal);
+  }
+  return gemel__give_truth(call, all);
+}
+
 /* ---- Positions ---- */
 
 /* Marks the positions P in MARKS (COUNT zeroed bytes); 0 if one is out of range or comes twice. */

@@ -483,6 +483,7 @@ static const meaning meanings[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_disjoint] = gemel__meaning_disjoint,
     [GEMEL__FUNCTION_distinct] = gemel__meaning_distinct,
     [GEMEL__FUNCTION_permutation] = gemel__meaning_permutation,
+    [GEMEL__FUNCTION_identity] = gemel__meaning_identity,
     [GEMEL__FUNCTION_scalar] = gemel__meaning_scalar,
     [GEMEL__FUNCTION_single_use] = gemel__meaning_single_use,
     [GEMEL__FUNCTION_same] = gemel__meaning_same,

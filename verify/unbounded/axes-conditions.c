@@ -392,6 +392,7 @@ const gemel__axes_type gemel__axes_conditions[GEMEL__ROW_COUNT] = {
     [GEMEL__FUNCTION_subset] = type_subset,
     [GEMEL__FUNCTION_disjoint] = type_disjoint,
     [GEMEL__FUNCTION_permutation] = type_order,
+    [GEMEL__FUNCTION_identity] = type_order,
     [GEMEL__FUNCTION_constant] = type_free,
     [GEMEL__FUNCTION_splat] = type_free,
     [GEMEL__FUNCTION_single_use] = type_free,

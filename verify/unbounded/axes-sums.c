@@ -58,7 +58,7 @@ static int is_plain_row(uint32_t row) {
       GEMEL__FUNCTION_position,    GEMEL__FUNCTION_places,   GEMEL__FUNCTION_axes,
       GEMEL__FUNCTION_product,     GEMEL__FUNCTION_total,    GEMEL__FUNCTION_contains,
       GEMEL__FUNCTION_subset,      GEMEL__FUNCTION_disjoint, GEMEL__FUNCTION_distinct,
-      GEMEL__FUNCTION_permutation, GEMEL__OPERATOR_index};
+      GEMEL__FUNCTION_permutation, GEMEL__FUNCTION_identity, GEMEL__OPERATOR_index};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
     if (others[k] == row) {
       return 0;

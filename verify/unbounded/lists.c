@@ -271,3 +271,16 @@ void gemel__meaning_permutation(const gemel__pcall *c) {
     give_nothing(c);
   }
 }
+
+void gemel__meaning_identity(const gemel__pcall *c) {
+  int64_t p[GEMEL__PLIST];
+  int same = 1;
+  if (!numbers_of(c, &c->in[0], p)) {
+    give_nothing(c);
+    return;
+  }
+  for (uint32_t k = 0; k < c->in[0].count; k++) {
+    same &= p[k] == k;
+  }
+  give_known(c, same);
+}
