@@ -116,6 +116,24 @@ static void needs_are_named(const void *data) {
   }
 }
 
+/* Who asks tier real alone isn't told that every bit is the same. */
+static void bits_are_asked_for(const void *data) {
+  (void)data;
+  for (int bits = 0; bits < 2; bits++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *a = graph_returning(context, three, "x + y"),
+                *b = graph_returning(context, three, "y + x");
+    gemel_verify_options options = {.instances = 8, .seed = 3};
+    options.tiers = 1u << GEMEL_TIER_REAL | (bits ? 1u << GEMEL_TIER_SPECIAL : 0);
+    heard h = hear_pair(a, b, GEMEL_PAIR_DEFAULT, "x + y and y + x", options);
+    CT_EQ_STR(gemel_verdict_name(h.result.verdict), "passed");
+    CT_EQ_INT(h.result.bitwise, bits);
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+    gemel_context_unref(context);
+  }
+}
+
 static void names_and_types(const void *data) {
   static const char *const texts[] = {
       "graph f(x: f32[N]) {\n  return y = x + x\n}\n",
@@ -703,6 +721,7 @@ static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kep
                                      CT_TEST("large_constants", large_constants, NULL),
                                      CT_TEST("many_inputs", many_inputs, NULL),
                                      CT_TEST("needs", needs_are_named, NULL),
+                                     CT_TEST("bits", bits_are_asked_for, NULL),
                                      CT_TEST("names_and_types", names_and_types, NULL),
                                      CT_TEST("parting", parting_is_named, NULL),
                                      CT_TEST("shrunk", big_graphs_shrink, NULL),

@@ -396,6 +396,11 @@ static void say_unfolded(const struct parts *p, char *text, size_t bytes) {
   }
 }
 
+/* 1 if bits were asked about, and no part that passed differs in any. */
+static int is_bitwise(const struct parts *p) {
+  return p->needs == 0 && gemel__run_wants(p->run, GEMEL_TIER_SPECIAL);
+}
+
 /* Each output is one node of both graphs. */
 static void say_identical(struct parts *p) {
   char detail[200], words[100] = "bitwise";
@@ -419,7 +424,7 @@ static void say_identical(struct parts *p) {
     p->result->verdict = GEMEL_VERDICT_PASSED; /* else no tier that was wanted applies */
   }
   p->result->needs = p->needs;
-  p->result->bitwise = p->needs == 0;
+  p->result->bitwise = is_bitwise(p);
 }
 
 /* Writes how many parts passed, and by how many questions: parts that are the same share one. */
@@ -468,7 +473,7 @@ static void say_parts(struct parts *p) {
   p->result->verdict = GEMEL_VERDICT_PASSED;
   p->result->needs = p->needs;
   p->result->improves = p->improves;
-  p->result->bitwise = p->needs == 0;
+  p->result->bitwise = is_bitwise(p);
   p->result->symbols_up_to = p->symbols_up_to;
   gemel__equal_note_scaled(p->result->scaled, p->scaled);
   emit_parts(p, "the rest is alike");
