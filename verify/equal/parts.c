@@ -73,8 +73,7 @@ struct parts {
   gemel__gathered one[GEMEL_TIER_COUNT];   /* the part that is asked about */
   size_t proven, failures;                 /* parts that passed, and that didn't */
   size_t in_a_row;                         /* that didn't since one passed */
-  size_t unheld;      /* parts that passed at other sizes than their own only */
-  size_t loops;       /* parts that passed and are bodies of loops */
+  size_t loops;                            /* parts that passed and are bodies of loops */
   double effort;      /* share of the points for a part, as gemel__run has it */
   gemel__asked asked; /* the parts that were asked about */
   gemel__asked held;  /* the parts that were run at their own sizes, after they passed at others */
@@ -207,7 +206,7 @@ static int ask_small(struct parts *p, const gemel__part_graphs *part, gemel_erro
  * of memory. */
 static int holds(struct parts *p, const gemel__part_graphs *part, gemel_error *error) {
   uint64_t hash = gemel__asked_hash(part);
-  int differ = 0, agree = gemel__asked_answer(&p->held, part, hash);
+  int agree = gemel__asked_answer(&p->held, part, hash);
   if (agree >= 0) {
     return agree;
   }
@@ -216,12 +215,10 @@ static int holds(struct parts *p, const gemel__part_graphs *part, gemel_error *e
   gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_HOLD), &random);
   gemel_status status =
       gemel__scout(part->a, part->b, GEMEL__SCOUT_FIRST, &random, p->run->ticker, &scouted, error);
-  differ = scouted.found != GEMEL__SCOUT_NOTHING;
+  agree = scouted.found == GEMEL__SCOUT_NOTHING;
   gemel__scouted_clear(&scouted);
-  p->unheld += differ;
-  return status == GEMEL_NO_MEMORY || gemel__asked_keep(&p->held, part, hash, !differ) != 0
-             ? -1
-             : !differ;
+  return status == GEMEL_NO_MEMORY || gemel__asked_keep(&p->held, part, hash, agree) != 0 ? -1
+                                                                                          : agree;
 }
 
 /* 1 if value V of the second graph is proved equal to U of the first, 0 if not, −1 out of

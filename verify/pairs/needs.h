@@ -101,8 +101,8 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
 void gemel__needs_clear(gemel__needs *needs);
 
 /* Where a narrow dtype counts, adds to NEEDS what two graphs with SYMBOLS give up where one of
- * these is large, or those without any at their own sizes (lengths.c). gemel__needs_measure does it
- * for symbols. */
+ * these is large, or those without any at their own sizes (needs-lengths.c). gemel__needs_measure
+ * does it for symbols. */
 gemel_status gemel__needs_at_lengths(const gemel_graph *left, const gemel_graph *right,
                                      size_t symbols, gemel__random *random,
                                      const gemel__needs_plan *plan, gemel__needs *needs,

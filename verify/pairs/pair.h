@@ -67,6 +67,9 @@ double gemel__pair_work(const gemel__pair *pair);
  * for thresholds: that of the dtype, at most that of i32. */
 int64_t gemel__greatest_sought(gemel_dtype dtype);
 
+/* 1 if LEAF is of a signed or unsigned integer dtype. */
+int gemel__is_integer_leaf(const gemel__leaf *leaf);
+
 /* Puts the smallest and the largest index somewhere into each input of indices. */
 void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
                        gemel_tensor *const *values);

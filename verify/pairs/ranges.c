@@ -70,7 +70,7 @@ static void add_literals(const gemel_graph *graph, struct sizes *s) {
   }
 }
 
-static int is_integer_leaf(const gemel__leaf *leaf) {
+int gemel__is_integer_leaf(const gemel__leaf *leaf) {
   gemel_kind kind = gemel_dtype_kind(leaf->dtype);
   return kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED;
 }
@@ -90,7 +90,7 @@ static void plant_greatest(const gemel__instance *instance, size_t at,
   size_t k;
   for (k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
-    if (is_integer_leaf(leaf) && leaf->range != GEMEL_RANGE_INDEX && leaf->count > 0) {
+    if (gemel__is_integer_leaf(leaf) && leaf->range != GEMEL_RANGE_INDEX && leaf->count > 0) {
       gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], at % leaf->count), INFINITY);
     }
   }
@@ -101,7 +101,7 @@ static void plant_greatest(const gemel__instance *instance, size_t at,
 static void fill_ends(const gemel__instance *instance, size_t which, gemel_tensor *const *values) {
   for (size_t k = 0, index = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
-    if (leaf->range != GEMEL_RANGE_INDEX || !is_integer_leaf(leaf)) {
+    if (leaf->range != GEMEL_RANGE_INDEX || !gemel__is_integer_leaf(leaf)) {
       continue;
     }
     int64_t end = (which >> index++ % 3 & 1) ? leaf->high - 1 : leaf->low;
@@ -154,7 +154,7 @@ static int find_numbers(gemel__pair *pair, size_t which_ones, gemel__random *ran
       if (tries < 3) {
         x = tries == 0 ? (int64_t)(which_ones >> k % 32 & 1) : (int64_t)(tries == 1);
       }
-      if (is_integer_leaf(leaf)) {
+      if (gemel__is_integer_leaf(leaf)) {
         x += x == 0 && (leaf->facts & GEMEL_FACT_NONZERO) != 0;
         set_range(leaf, x, x);
       }
@@ -204,7 +204,7 @@ static int find_bounds(gemel__pair *pair, size_t first, gemel__random *random, i
   int good = 1;
   for (k = 0; k < n && good >= 0; k++) {
     gemel__leaf *leaf = &pair->a.leaves[(first + k) % n];
-    if (is_integer_leaf(leaf)) {
+    if (gemel__is_integer_leaf(leaf)) {
       int64_t below, above;
       limits_of(leaf, most, &below, &above);
       good = extend(pair, random, leaf, above);
@@ -216,7 +216,7 @@ static int find_bounds(gemel__pair *pair, size_t first, gemel__random *random, i
 
 static void forget_ranges(gemel__pair *pair) {
   for (size_t k = 0; k < pair->a.n_leaves; k++) {
-    if (is_integer_leaf(&pair->a.leaves[k])) {
+    if (gemel__is_integer_leaf(&pair->a.leaves[k])) {
       pair->a.leaves[k].range = gemel__range_of_facts(pair->a.leaves[k].facts);
     }
   }
@@ -228,7 +228,7 @@ static int free_tensors(gemel__pair *pair, gemel__random *random) {
   int sized = gemel__graph_has_runtime_sizes(pair->a.graph), good = 1;
   for (size_t k = 0; k < pair->a.n_leaves && good >= 0; k++) {
     gemel__leaf *leaf = &pair->a.leaves[k], before = *leaf;
-    if (is_integer_leaf(leaf) && leaf->rank > 0) {
+    if (gemel__is_integer_leaf(leaf) && leaf->rank > 0) {
       leaf->range = gemel__range_of_facts(leaf->facts);
       good = in_range(pair, random);
       good = good < 0 && sized ? 0 : good; /* memory ran out, so it is a size */
@@ -244,7 +244,7 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   size_t k, integers = 0;
   int good = 0;
   for (k = 0; k < pair->a.n_leaves; k++) {
-    integers += (size_t)is_integer_leaf(&pair->a.leaves[k]);
+    integers += (size_t)gemel__is_integer_leaf(&pair->a.leaves[k]);
   }
   /* a run-time size that is any integer could need any amount of memory */
   if (integers > 0 && !gemel__graph_has_runtime_sizes(pair->a.graph) &&
@@ -277,7 +277,7 @@ void gemel__plant_ends(const gemel__instance *instance, gemel__random *random,
     const gemel__leaf *leaf = &instance->leaves[k];
     int64_t ends[2] = {leaf->low, leaf->high - 1};
     size_t at[2], i;
-    if (leaf->range != GEMEL_RANGE_INDEX || leaf->count == 0 || !is_integer_leaf(leaf)) {
+    if (leaf->range != GEMEL_RANGE_INDEX || leaf->count == 0 || !gemel__is_integer_leaf(leaf)) {
       continue;
     }
     at[0] = gemel__random_below(random, leaf->count);

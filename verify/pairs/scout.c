@@ -279,8 +279,8 @@ static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tens
   return status;
 }
 
-/* Takes the pair if its results in f64 differ by more than MOST, which rounding there explains.
- * Integers, NaN and infinities are for who looks at them as they are, but in SCOUT_WIDE. */
+/* Takes the pair if its results in f64 differ by more than MOST, the most that rounding there
+ * explains. Integers, NaN and infinities that differ in f64 count in SCOUT_WIDE alone. */
 static gemel_status look_wide(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                               double most, gemel_error *error) {
   gemel__both both;
@@ -731,8 +731,10 @@ gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__sco
   note_digits(&s, b);
   size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
   s.constant = n == 0;
-  s.alike = n == 0 && gemel__constants_alike(a, b);
-  gemel__sparse_find(&s.sparse, a, b);
+  if (s.constant) { /* only these runs need either */
+    s.alike = gemel__constants_alike(a, b);
+    gemel__sparse_find(&s.sparse, a, b);
+  }
   size_t draws = how == GEMEL__SCOUT_ALL ? TRUE_RUNS : FIRST_RUNS;
   memset(scouted, 0, sizeof *scouted);
   gemel__ticker_stage(ticker, "running both");

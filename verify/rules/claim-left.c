@@ -17,6 +17,7 @@
 #include "core/graph.h"
 #include "core/tensor.h"
 #include "rules/functions.h"
+#include "rules/left.h"
 #include "instances/propose.h"
 
 enum {
@@ -246,19 +247,9 @@ static gemel_status know_attrs(struct builder *b, struct attempt *a) {
   return GEMEL_OK;
 }
 
-/* The first attribute of P that is the same variable as attribute K; else K itself. */
-static uint32_t same_attr(const gemel__pattern *p, uint32_t k) {
-  int variable = gemel__termexpr_variable(&p->attrs[k]);
-  uint32_t j = 0;
-  while (j < k && (variable < 0 || gemel__termexpr_variable(&p->attrs[j]) != variable)) {
-    j++;
-  }
-  return j;
-}
-
 static void draw_attrs(struct builder *b, struct attempt *a) {
   for (uint32_t k = 0; k < a->p->n_attrs; k++) {
-    uint32_t same = same_attr(a->p, k);
+    uint32_t same = gemel__rule_same_attr(a->p, k);
     if (!a->known_attr[k] && same < k) {
       a->attrs[k] = a->attrs[same];
       a->attrs[k].name = a->op->record.attrs[k].name;

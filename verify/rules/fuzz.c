@@ -3,7 +3,7 @@
  * Fuzzing the rewriter: random graphs (fuzz-random-graph.c), each rewritten by all rules. judge.c
  * judges each rule by itself. Here it is asked of all rules together that the rewriting ends, that
  * a second rewriting changes nothing, that the order in which the files of rules are read doesn't
- * matter, and, for some graphs, that results stay the same. A finding is shrunk (shrink.c).
+ * matter, and, for some graphs, that results stay the same. A finding is shrunk (fuzz-shrink.c).
  */
 #include "rules/fuzz.h"
 

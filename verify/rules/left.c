@@ -682,8 +682,7 @@ static gemel_status make_node(struct left *l, const gemel__pattern *p,
   return status;
 }
 
-/* The first attribute of P that is to be the same as attribute K: both are one variable. */
-static uint32_t same_attr(const gemel__pattern *p, uint32_t k) {
+uint32_t gemel__rule_same_attr(const gemel__pattern *p, uint32_t k) {
   int variable = gemel__termexpr_variable(&p->attrs[k]);
   uint32_t j = 0;
   while (j < k && (variable < 0 || gemel__termexpr_variable(&p->attrs[j]) != variable)) {
@@ -735,7 +734,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   know_operands(l, p, &proposal, &at);
   know_attrs(l, p, &proposal);
   for (uint32_t k = 0; k < p->n_attrs; k++) {
-    uint32_t same = same_attr(p, k);
+    uint32_t same = gemel__rule_same_attr(p, k);
     if (!proposal.known_attr[k] && (same < k || gemel__random_chance(l->random, 3, 4))) {
       proposal.attrs[k] = first.attrs[same]; /* fits unless something else changed */
       proposal.known_attr[k] = 1;

@@ -20,6 +20,9 @@ typedef struct gemel__left_constants {
 /* 1 if a constant may meet the condition FUNCTION, a row of functions.def. */
 int gemel__rule_wants_constant(uint32_t function);
 
+/* The first attribute of P that is to be the same as attribute K: both are one variable. */
+uint32_t gemel__rule_same_attr(const gemel__pattern *p, uint32_t k);
+
 /* Builds the left side of RULE in SCENE's graph, which is empty, with random types and attributes
  * by WISH; *ROOT is its result. Attributes that the left side computes, or that GOAL fixes (`p ==
  * ...`), get that value. Constants and facts are as GOAL asks; other atoms of GOAL may not be met.

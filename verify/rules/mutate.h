@@ -4,8 +4,8 @@
  * users run it as `gemel mutate`.
  *
  * A mutant of a rewrite rule is the rule's text with one change. The change is made on a copy of
- * the rule's syntax tree, which is then printed (text.c). rule.c has the kinds of changes,
- * mutate.def the operations and functions that replace each other.
+ * the rule's syntax tree, which is then printed (mutate-text.c). mutate-rule.c has the kinds of
+ * changes, mutate.def the operations and functions that replace each other.
  */
 #ifndef GEMEL__RULES_MUTATE_H
 #define GEMEL__RULES_MUTATE_H

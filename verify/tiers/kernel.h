@@ -4,14 +4,14 @@
  * be touched, in many variants (layouts, places in memory, threads). The process that started the
  * child judges the results.
  *
- *   case.c     an operation with its types, attributes and values, ready to be called
- *   share.c    operands that overlap in memory
- *   memory.c   operands, results and scratch memory between guard pages, in any layout
- *   process.c  a function in a process of its own, with limits
- *   kernel.c   one instance in all variants
- *   offers.c   what the kernel was offered, and what it declined
- *   shrink.c   shortens the axes of a counterexample
- *   series.c   many calls on a few states, on two threads too, and leaks
+ *   kernel-case.c     an operation with its types, attributes and values, ready to be called
+ *   kernel-share.c    operands that overlap in memory
+ *   kernel-memory.c   operands, results and scratch memory between guard pages, in any layout
+ *   kernel-process.c  a function in a process of its own, with limits
+ *   kernel.c          one instance in all variants
+ *   kernel-offers.c   what the kernel was offered, and what it declined
+ *   kernel-shrink.c   shortens the axes of a counterexample
+ *   kernel-series.c   many calls on a few states, on two threads too, and leaks
  *
  * operations/verify.c and operations/kernel-extent.c draw the instances.
  */
@@ -20,7 +20,7 @@
 
 #include "instances/trial.h"
 
-/* ---- Cases (case.c) ---- */
+/* ---- Cases (kernel-case.c) ---- */
 
 /* One application of an operation, as a kernel sees it. */
 typedef struct gemel__kernel_case {
@@ -105,7 +105,8 @@ typedef struct gemel__sharing {
   int by_columns;
 } gemel__sharing;
 
-/* 1 if the values of C allow two inputs to overlap: *SHARING is the first such pair (share.c). */
+/* 1 if the values of C allow two inputs to overlap: *SHARING is the first such pair
+ * (kernel-share.c). */
 int gemel__kernel_sharing(const gemel__kernel_case *c, gemel__sharing *sharing);
 
 /* 1 + the input whose memory output 0 may overwrite, by the operation's record and its type; 0:
@@ -119,7 +120,7 @@ void gemel__kernel_result_strides(const gemel__leaf *leaf, int channels_last, in
 void gemel__kernel_describe(const gemel__kernel_case *c, const gemel__kernel_variant *v,
                             uint64_t seed, char *text, size_t bytes);
 
-/* ---- Memory (memory.c) ---- */
+/* ---- Memory (kernel-memory.c) ---- */
 
 /* BYTES bytes of memory between two guard pages, which can't be touched. */
 typedef struct gemel__block {
@@ -187,7 +188,7 @@ void gemel__kernel_memory_results(const gemel__kernel_prepared *p, const gemel__
 int gemel__kernel_memory_explain(const gemel__kernel_prepared *p, const gemel__kernel_memory *m,
                                  const void *address, char *text, size_t bytes);
 
-/* ---- Processes (process.c) ---- */
+/* ---- Processes (kernel-process.c) ---- */
 
 /* The child's report on itself, in memory that both processes share. */
 typedef struct gemel__report {
@@ -231,7 +232,7 @@ gemel_status gemel__process_run(void (*body)(void *), void *user, gemel__report 
 void gemel__process_at(gemel__report *report, const gemel__kernel_prepared *p,
                        const gemel__kernel_memory *m, gemel__stage stage);
 
-/* ---- The trial (kernel.c, series.c) ---- */
+/* ---- The trial (kernel.c, kernel-series.c) ---- */
 
 enum { GEMEL__KERNEL_REASONS = 4 };
 
@@ -304,17 +305,18 @@ void gemel__kernel_widen(gemel__kernel_trial *trial);
 void gemel__kernel_repeat(const gemel__instance *instance, gemel__random *random,
                           gemel_tensor *const *values);
 
-/* Makes the values of two inputs such that they may overlap in memory (share.c). */
+/* Makes the values of two inputs such that they may overlap in memory (kernel-share.c). */
 void gemel__kernel_share(const gemel__instance *instance, gemel__random *random,
                          gemel_tensor *const *values);
 
-/* Shortens the axes of INSTANCE, which CHECK refutes, as long as it stays refuted (shrink.c).
- * Replaces INSTANCE and VALUES; OUTCOME is that of the smaller instance. Narrows the trial. */
+/* Shortens the axes of INSTANCE, which CHECK refutes, as long as it stays refuted
+ * (kernel-shrink.c). Replaces INSTANCE and VALUES; OUTCOME is that of the smaller instance. Narrows
+ * the trial. */
 gemel_status gemel__kernel_shrink(gemel__instance *instance, gemel_tensor ***values,
                                   gemel__check check, const gemel__trial *trial,
                                   gemel__outcome *outcome, gemel_error *error);
 
-/* ---- Offers (offers.c) ---- */
+/* ---- Offers (kernel-offers.c) ---- */
 
 /* Notes that an instance was offered and whether it was TAKEN; and a reason for declining, which
  * may be "". */
@@ -335,7 +337,7 @@ enum { GEMEL__KERNEL_PROBES = 64 };
 gemel_status gemel__kernel_probe(gemel__kernel_trial *trial, const gemel__kernel_case *cases,
                                  size_t n, uint64_t seed, size_t *first, gemel_error *error);
 
-/* ---- Many calls (series.c) ---- */
+/* ---- Many calls (kernel-series.c) ---- */
 
 #define GEMEL__SERIES_CASES 4
 #define GEMEL__SERIES_SETS 3
