@@ -19,6 +19,7 @@
 #include "core/graph.h"
 #include "pairs/beyond.h"
 #include "pairs/defined.h"
+#include "pairs/flips.h"
 #include "equal/constants.h"
 #include "equal/loops.h"
 #include "pairs/needs.h"
@@ -156,12 +157,26 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
 
 /* ---- Tier special ---- */
 
+/* Reports that WITNESS shows WORD. */
+static void refute_special(gemel__equality *q, gemel__inquiry *asked, const char *word,
+                           gemel__witness *witness, const char *detail) {
+  char place[160];
+  asked->record.detail = detail;
+  gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
+  snprintf(place, sizeof place, "%s%s: output %s, element %zu", word,
+           witness->pair.plain ? ", by plain kernels" : "",
+           gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
+  gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
+  gemel__inquiry_refute(asked, &witness->pair.a, witness->pair.b.graph, witness->values, place,
+                        witness->left, witness->right);
+}
+
 /* Reports the first word that isn't allowed, or a difference that no word allows, with the instance
  * that shows it. */
 static void report_refused(gemel__equality *q, gemel__needs *needs, gemel__inquiry *asked) {
   const char *word = "";
   gemel__witness *witness = gemel__beyond_witness(needs, q->result->refused, &word);
-  char words[100], detail[200], place[160];
+  char words[100], detail[200];
   gemel__needs_text(q->result->refused, words, sizeof words);
   snprintf(detail, sizeof detail, "%s%s%s",
            words[0] != '\0' ? "told apart by " : "finite results are further apart than rounding",
@@ -171,14 +186,19 @@ static void report_refused(gemel__equality *q, gemel__needs *needs, gemel__inqui
     conclude(q, asked, GEMEL_VERDICT_REFUTED, asked->record.how, detail);
     return;
   }
-  asked->record.detail = detail;
-  gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
-  snprintf(place, sizeof place, "%s%s: output %s, element %zu", word,
-           witness->pair.plain ? ", by plain kernels" : "",
-           gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
-  gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
-  gemel__inquiry_refute(asked, &witness->pair.a, witness->pair.b.graph, witness->values, place,
-                        witness->left, witness->right);
+  refute_special(q, asked, word, witness, detail);
+}
+
+void gemel__equal_flipped(gemel__run *run, const char *name, gemel__witness *witness,
+                          gemel_pair_result *result) {
+  gemel__equality q = {.run = run, .name = name, .result = result};
+  gemel__inquiry asked;
+  gemel__equal_begin(&q, &asked, GEMEL_TIER_SPECIAL);
+  asked.record.how = GEMEL_EVIDENCE_BITS;
+  char words[100], detail[200];
+  gemel__needs_text(result->refused, words, sizeof words);
+  snprintf(detail, sizeof detail, "told apart by %s, which isn't allowed", words);
+  refute_special(&q, &asked, words, witness, detail);
 }
 
 static void conclude_special(gemel__equality *q, const gemel__needs *needs, gemel__inquiry *asked) {
@@ -200,6 +220,35 @@ static int take_words(gemel__equality *q, const gemel__needs *needs) {
   q->result->needs |= needs->needs | gemel__beyond_words(needs);
   q->result->refused = q->result->needs & ~q->allow;
   return q->result->refused != 0 || (needs->beyond >> GEMEL__BEYOND_BOUND & 1) != 0;
+}
+
+/* Moves WITNESS to that of the first of WORDS. */
+static void show_words(gemel__needs *needs, unsigned words, gemel__witness *witness) {
+  for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
+    if (words >> k & 1) {
+      gemel__witness_move(&needs->witness[k], witness);
+    }
+  }
+  gemel__witness_clear(witness);
+}
+
+/* Adds to NEEDS what rounding decides, unless the graphs are a part of others or that is known. */
+static gemel_status look_for_flips(gemel__equality *q, gemel__needs *needs, gemel_error *error) {
+  gemel__random random;
+  gemel__flip flip;
+  if (q->run->brief || needs->beyond >> GEMEL__BEYOND_INTEGERS & 1) {
+    return GEMEL_OK;
+  }
+  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_FLIPS), &random);
+  gemel_status status = gemel__flips_find(q->whole_a, q->whole_b, needs->needs == 0, &random,
+                                          q->run->ticker, &flip, error);
+  if (flip.words & GEMEL_PAIR_BIT(INTEGERS)) {
+    needs->beyond |= 1u << GEMEL__BEYOND_INTEGERS;
+    gemel__witness_move(&needs->beyond_witness[GEMEL__BEYOND_INTEGERS], &flip.witness);
+  }
+  needs->needs |= flip.words & ~GEMEL_PAIR_BIT(INTEGERS);
+  show_words(needs, flip.words, &flip.witness);
+  return status;
 }
 
 /* After a stop: a refutation counts, everything else is not run. */
@@ -233,6 +282,7 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
   if (status == GEMEL_OK && q->scaled[0] != '\0') {
     status = gemel__needs_at_lengths(q->whole_a, q->whole_b, 0, &random, &plan, &needs, error);
   }
+  status = status == GEMEL_OK ? look_for_flips(q, &needs, error) : status;
   asked.record.instances = 2 * points;
   asked.record.elements = needs.compared;
   asked.record.how = GEMEL_EVIDENCE_BITS;

@@ -9,6 +9,7 @@
 
 struct gemel__scouted;
 struct gemel__defined;
+struct gemel__witness;
 
 /* Asks all tiers that RUN wants about the graphs as a whole, not divided (equal.c). Records go to
  * RUN's sink. */
@@ -26,5 +27,10 @@ void gemel__equal_apart(gemel__run *run, const char *name, const struct gemel__s
  * aren't allowed. */
 void gemel__equal_undefined(gemel__run *run, const char *name, const struct gemel__defined *defined,
                             unsigned words, unsigned refused, gemel_pair_result *result);
+
+/* Reports that WITNESS, at which an integer or a truth differs, refutes the pair in tier special.
+ */
+void gemel__equal_flipped(gemel__run *run, const char *name, struct gemel__witness *witness,
+                          gemel_pair_result *result);
 
 #endif

@@ -31,6 +31,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "pairs/defined.h"
+#include "pairs/flips.h"
 #include "pairs/joint.h"
 #include "pairs/match.h"
 #include "pairs/scout.h"
@@ -87,6 +88,7 @@ struct parts {
   size_t n_unfolded;     /* how many constants were replaced */
   int64_t symbols_up_to; /* of all parts that passed the least; 0: none */
   char scaled[GEMEL__MOST_SCALED_TEXT]; /* sizes that were scaled in parts that passed */
+  gemel__flip flip;                     /* where rounding decides otherwise, if that was found */
   char apart[300];                      /* what only one graph assumes; "" if nothing */
   gemel_record_sink sink;               /* the caller's sink, to which say_apart forwards */
   void *user;
@@ -393,11 +395,6 @@ static void say_unfolded(const struct parts *p, char *text, size_t bytes) {
   }
 }
 
-/* 1 if bits were asked about, and no part that passed differs in any. */
-static int is_bitwise(const struct parts *p) {
-  return p->needs == 0 && gemel__run_wants(p->run, GEMEL_TIER_SPECIAL);
-}
-
 /* Each output is one node of both graphs. */
 static void say_identical(struct parts *p) {
   char detail[200], words[100] = "bitwise";
@@ -421,7 +418,7 @@ static void say_identical(struct parts *p) {
     p->result->verdict = GEMEL_VERDICT_PASSED; /* else no tier that was wanted applies */
   }
   p->result->needs = p->needs;
-  p->result->bitwise = is_bitwise(p);
+  p->result->bitwise = p->needs == 0 && gemel__run_wants(p->run, GEMEL_TIER_SPECIAL);
 }
 
 /* Writes how many parts passed, and by how many questions: parts that are the same share one. */
@@ -452,6 +449,10 @@ static void emit_parts(struct parts *p, const char *rest) {
     if (!p->tiers[k].used) {
       continue;
     }
+    if (k == GEMEL_TIER_SPECIAL && p->result->refused != 0) {
+      gemel__equal_flipped(p->run, p->name, &p->flip.witness, p->result);
+      continue;
+    }
     say_part_count(p, rest, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail,
                    sizeof detail);
     say_unfolded(p, folded, sizeof folded);
@@ -465,15 +466,42 @@ static void emit_parts(struct parts *p, const char *rest) {
   }
 }
 
-/* All outputs are equal, by the parts. */
-static void say_parts(struct parts *p) {
+/* The parts agree up to rounding. Looks for integers and truths that it decides otherwise, in the
+ * graphs as a whole. */
+static gemel_status look_for_flips(struct parts *p, gemel_error *error) {
+  gemel__random random;
+  if (p->run->brief || !gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
+    return GEMEL_OK;
+  }
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_FLIPS), &random);
+  int bitwise = (p->needs | p->result->needs) == 0;
+  GEMEL__TRY(gemel__flips_find(p->a, p->b, bitwise, &random, p->run->ticker, &p->flip, error));
+  p->needs |= p->flip.words;
+  return GEMEL_OK;
+}
+
+/* All outputs are equal, by the parts and by the REST, what of it has gone into the result. */
+static gemel_status say_parts(struct parts *p, const char *rest, gemel_error *error) {
+  gemel_pair_result *result = p->result;
+  GEMEL__TRY(look_for_flips(p, error));
+  result->needs |= p->needs;
+  result->refused |= p->flip.words & ~p->allow;
+  result->improves |= p->improves;
+  result->bitwise = result->needs == 0 && gemel__run_wants(p->run, GEMEL_TIER_SPECIAL);
+  result->symbols_up_to = least_known(p->symbols_up_to, result->symbols_up_to);
+  gemel__equal_note_scaled(result->scaled, p->scaled);
+  emit_parts(p, rest);
+  return GEMEL_OK;
+}
+
+/* All outputs are the same, by identity or by parts that passed. */
+static gemel_status say_same(struct parts *p, gemel_error *error) {
+  if (p->proven == 0) {
+    say_identical(p);
+    return GEMEL_OK;
+  }
   p->result->verdict = GEMEL_VERDICT_PASSED;
-  p->result->needs = p->needs;
-  p->result->improves = p->improves;
-  p->result->bitwise = is_bitwise(p);
-  p->result->symbols_up_to = p->symbols_up_to;
-  gemel__equal_note_scaled(p->result->scaled, p->scaled);
-  emit_parts(p, "the rest is alike");
+  return say_parts(p, "the rest is alike", error);
 }
 
 /* ---- Large graphs that differ ---- */
@@ -547,16 +575,11 @@ static void emit_kept(struct parts *p, const gemel__gathered *kept, int parted) 
 }
 
 /* The rest of the graphs passed as a whole: adds its evidence to that of the parts. */
-static void say_both(struct parts *p, const gemel__gathered *kept) {
+static gemel_status say_both(struct parts *p, const gemel__gathered *kept, gemel_error *error) {
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
     gemel__gathered_add(&p->tiers[k], &kept[k]);
   }
-  p->result->needs |= p->needs;
-  p->result->improves |= p->improves;
-  p->result->bitwise &= p->needs == 0;
-  p->result->symbols_up_to = least_known(p->symbols_up_to, p->result->symbols_up_to);
-  gemel__equal_note_scaled(p->result->scaled, p->scaled);
-  emit_parts(p, "the rest as a whole");
+  return say_parts(p, "the rest as a whole", error);
 }
 
 /* Asks about the rest of the graphs, PAIR. U and V are its first outputs. */
@@ -575,7 +598,7 @@ static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, g
     status = parted < 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
   }
   if (status == GEMEL_OK && p->proven > 0 && p->result->verdict == GEMEL_VERDICT_PASSED) {
-    say_both(p, kept);
+    status = say_both(p, kept, error);
   } else if (status == GEMEL_OK) {
     emit_kept(p, kept, parted);
   }
@@ -687,20 +710,9 @@ static gemel_status unfold(struct parts *p, gemel_error *error) {
   return status ? status : sweep(p, error);
 }
 
-/* How many elements the constants of GRAPH have. */
-static double constants_of(const gemel_graph *graph) {
-  double sum = 0;
-  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
-    if (gemel__node_at(graph, k)->op == GEMEL__OP_constant) {
-      sum += gemel__type_elements(graph->context, gemel__node_type(graph, k, 0), 1);
-    }
-  }
-  return sum;
-}
-
 static gemel_status divide(struct parts *p, gemel_error *error) {
   gemel__random random;
-  p->heavy = constants_of(p->a) + constants_of(p->b) > MOST_ELEMENTS;
+  p->heavy = gemel__constant_elements(p->a) + gemel__constant_elements(p->b) > MOST_ELEMENTS;
   gemel_status status = unfold(p, error);
   if (status != GEMEL_OK) {
     return status;
@@ -736,8 +748,7 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
     return GEMEL_OK;
   }
   if (status == GEMEL_OK && all_same(p)) {
-    p->proven > 0 ? say_parts(p) : say_identical(p);
-    return GEMEL_OK;
+    return say_same(p, error);
   }
   return status != GEMEL_OK ? status : p->heavy ? ask_heavy(p, error) : ask_rest(p, error);
 }
@@ -752,8 +763,7 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
     return status;
   }
   if (status == GEMEL_OK && all_same(p)) {
-    p->proven > 0 ? say_parts(p) : say_identical(p);
-    return status;
+    return say_same(p, error);
   }
   if (status != GEMEL_OK) {
     return status;
@@ -775,6 +785,7 @@ static void clear(struct parts *p) {
   gemel__joint_clear(&p->joint);
   gemel__asked_clear(&p->asked);
   gemel__asked_clear(&p->held);
+  gemel__witness_clear(&p->flip.witness);
   gemel_graph_unref(p->unfolded);
   gemel__free(p, sizeof *p);
 }

@@ -65,14 +65,51 @@ int gemel__rounds_twice(const gemel_graph *graph) {
   return (seen & (seen - 1)) != 0;
 }
 
-/* 1 if NODE's result jumps where OPERAND changes slightly. */
-static int is_order(const gemel_graph *graph, uint32_t node, gemel__ref operand) {
+/* 1 if OP takes a float to a whole number of that dtype, or to what is left of it. */
+static int makes_whole(uint32_t op) {
+  return op == GEMEL__OP_floor || op == GEMEL__OP_ceil || op == GEMEL__OP_trunc ||
+         op == GEMEL__OP_round || op == GEMEL__OP_mod || op == GEMEL__OP_fmod;
+}
+
+/* How NODE itself jumps. */
+static gemel__jump jump_of(const gemel_graph *graph, uint32_t node, gemel__ref operand) {
   uint32_t op = gemel__node_at(graph, node)->op;
-  gemel_type from = gemel__node_type(graph, operand.node, operand.output);
-  gemel_type to = gemel__node_type(graph, node, 0);
-  return gemel__is_float(gemel_type_dtype(graph->context, from)) &&
-         (op == GEMEL__OP_sign || op == GEMEL__OP_max_pool_grad || op == GEMEL__OP_max_pool_pick ||
-          !gemel__is_float(gemel_type_dtype(graph->context, to)));
+  gemel_dtype to = gemel_type_dtype(graph->context, gemel__node_type(graph, node, 0));
+  if (!gemel__is_float(gemel__ref_dtype(graph, operand))) {
+    return GEMEL__NO_JUMP;
+  }
+  if (!gemel__is_float(to)) {
+    return to == GEMEL_BOOL ? GEMEL__JUMP_CHOICE : GEMEL__JUMP_WHOLE;
+  }
+  return makes_whole(op) ? GEMEL__JUMP_WHOLE
+         : op == GEMEL__OP_sign || op == GEMEL__OP_max_pool_grad || op == GEMEL__OP_max_pool_pick
+             ? GEMEL__JUMP_CHOICE
+             : GEMEL__NO_JUMP;
+}
+
+/* The largest jump of all nodes of BODY. */
+static gemel__jump jumps_of_body(const gemel_graph *body) {
+  gemel__jump most = GEMEL__NO_JUMP;
+  for (uint32_t k = 0; k < gemel_graph_node_count(body); k++) {
+    uint32_t count;
+    const gemel__ref *inputs = gemel__node_inputs(body, k, &count);
+    for (uint32_t j = 0; j < count; j++) {
+      gemel__jump jump = jump_of(body, k, inputs[j]);
+      most = jump > most ? jump : most;
+    }
+  }
+  return most;
+}
+
+gemel__jump gemel__jumps(const gemel_graph *graph, uint32_t node, gemel__ref operand) {
+  const gemel_graph *body = body_of(graph, node);
+  return body != NULL ? jumps_of_body(body) : jump_of(graph, node, operand);
+}
+
+/* 1 if NODE's result is an order, or depends on one, of numbers such as OPERAND. */
+static int is_order(const gemel_graph *graph, uint32_t node, gemel__ref operand) {
+  return jump_of(graph, node, operand) != GEMEL__NO_JUMP &&
+         !makes_whole(gemel__node_at(graph, node)->op);
 }
 
 /* 1 if NODE is a sum or a difference of two. */

@@ -9,6 +9,7 @@
 #ifndef GEMEL__INSTANCES_SOURCE_H
 #define GEMEL__INSTANCES_SOURCE_H
 
+#include "core/graph.h"
 #include "instances/instance.h"
 
 /* A point, drawn already, in packed tensors. */
@@ -61,6 +62,11 @@ int gemel__shows_always(const gemel_graph *graph);
 /* The kinds of arithmetic that NODE does (reference/twin.h); 0 if its results are exact whatever
  * its inputs. */
 unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node);
+
+/* How NODE's result jumps where OPERAND changes slightly: to another truth or sign, or to another
+ * integer or index. Of a node with a body it is the largest jump in that. */
+typedef enum gemel__jump { GEMEL__NO_JUMP, GEMEL__JUMP_CHOICE, GEMEL__JUMP_WHOLE } gemel__jump;
+gemel__jump gemel__jumps(const gemel_graph *graph, uint32_t node, gemel__ref operand);
 
 /* 1 if there are several float dtypes, so that a number may be rounded twice. */
 int gemel__rounds_twice(const gemel_graph *graph);

@@ -89,6 +89,12 @@ gemel_status gemel__both_run_fast(const gemel__pair *pair, gemel_tensor *const *
   return run_variant(pair, &gemel__variants[0], values, random, both, error);
 }
 
+gemel_status gemel__side_run(const gemel__pair *pair, int second, gemel_tensor *const *values,
+                             gemel__random *random, gemel_tensor **results, gemel_error *error) {
+  return gemel__execute(second ? &pair->b : &pair->a, &gemel__variants[is_plain(pair)], values,
+                        random, results, error);
+}
+
 void gemel__both_clear(gemel__both *both) {
   gemel__tensors_free(2 * both->n, both->left);
   memset(both, 0, sizeof *both);

@@ -46,7 +46,12 @@ int gemel__runs_plain(const gemel_graph *graph);
  * says so. Release with gemel__both_clear. */
 gemel_status gemel__both_run(const gemel__pair *pair, gemel_tensor *const *values,
                              gemel__random *random, gemel__both *both, gemel_error *error);
-/* Likewise by the fastest algorithms: convolutions may round differently on the two sides. */
+/* Runs the first graph of PAIR or the SECOND alone, as gemel__both_run does. RESULTS gets a new
+ * tensor an output. */
+gemel_status gemel__side_run(const gemel__pair *pair, int second, gemel_tensor *const *values,
+                             gemel__random *random, gemel_tensor **results, gemel_error *error);
+/* Like gemel__both_run by the fastest algorithms: convolutions may round differently on the two
+ * sides. */
 gemel_status gemel__both_run_fast(const gemel__pair *pair, gemel_tensor *const *values,
                                   gemel__random *random, gemel__both *both, gemel_error *error);
 void gemel__both_clear(gemel__both *both);

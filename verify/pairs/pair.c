@@ -345,6 +345,16 @@ static double products(const gemel_graph *graph) {
   return sum;
 }
 
+double gemel__constant_elements(const gemel_graph *graph) {
+  double sum = 0;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    if (gemel__node_at(graph, k)->op == GEMEL__OP_constant) {
+      sum += gemel__type_elements(graph->context, gemel__node_type(graph, k, 0), 1);
+    }
+  }
+  return sum;
+}
+
 double gemel__pair_elements(const gemel__pair *pair) {
   return gemel__graph_elements(pair->a.graph, 1) + gemel__graph_elements(pair->b.graph, 1);
 }

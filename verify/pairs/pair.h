@@ -56,6 +56,9 @@ double gemel__type_elements(gemel_context *context, gemel_type type, int64_t unk
 /* Elements of all nodes' outputs, where a size that isn't a constant counts as UNKNOWN. */
 double gemel__graph_elements(const gemel_graph *graph, int64_t unknown);
 
+/* Elements of all constants of GRAPH. */
+double gemel__constant_elements(const gemel_graph *graph);
+
 /* Elements of all values of both graphs. */
 double gemel__pair_elements(const gemel__pair *pair);
 
