@@ -34,7 +34,9 @@ extern "C" {
   X(AFN, afn, "rounds otherwise: another formula for a function")                                  \
   X(REASSOC, reassoc, "rounds otherwise: sums and products in another order")                      \
   X(IMPROVES, improves, "right where the other side was wrong")                                    \
-  X(WORSENS, worsens, "NaN, infinite or wrong in half of its digits where the other side was right")
+  X(WORSENS, worsens,                                                                              \
+    "NaN, infinite or wrong in half of its digits where the other side was right")                 \
+  X(INTEGERS, integers, "integers or truths differ, as where digits are lost on the way")
 
 enum {
 #define GEMEL_NEEDS_ENUM(E, name, meaning) GEMEL_NEEDS_INDEX_##E,
@@ -46,11 +48,12 @@ enum {
 #define GEMEL_NEEDS_ALL ((1u << GEMEL_NEEDS_COUNT) - 1)
 
 /* What `fastmath` = none, default, all allows: the first changes no bit of what was right; with
- * the second a NaN that comes in still comes out, and what was right at moderate inputs is still
- * right in more than half of its digits. */
+ * the second a NaN that comes in still comes out, what was right at moderate inputs is still
+ * right in more than half of its digits, and integers and truths stay as they are. */
 #define GEMEL_FASTMATH_NONE GEMEL_NEEDS_BIT(IMPROVES)
 #define GEMEL_FASTMATH_DEFAULT                                                                     \
-  (GEMEL_NEEDS_ALL & ~(GEMEL_NEEDS_BIT(NNAN) | GEMEL_NEEDS_BIT(WORSENS)))
+  (GEMEL_NEEDS_ALL &                                                                               \
+   ~(GEMEL_NEEDS_BIT(NNAN) | GEMEL_NEEDS_BIT(WORSENS) | GEMEL_NEEDS_BIT(INTEGERS)))
 #define GEMEL_FASTMATH_ALL GEMEL_NEEDS_ALL
 
 /* Word K (0 .. GEMEL_NEEDS_COUNT - 1), and what it means; NULL out of range. Static storage;

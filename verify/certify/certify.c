@@ -106,10 +106,10 @@ static gemel_status refuse(certify_session *s, gemel_value before, const char *n
 
 /* ---- Rules ---- */
 
-/* A rule that needs one of these may change digits. */
+/* A rule that needs one of these may change digits, or what depends on them. */
 #define ROUNDS                                                                                     \
   (GEMEL_NEEDS_BIT(CONTRACT) | GEMEL_NEEDS_BIT(ARCP) | GEMEL_NEEDS_BIT(AFN) |                      \
-   GEMEL_NEEDS_BIT(REASSOC) | GEMEL_NEEDS_BIT(IMPROVES))
+   GEMEL_NEEDS_BIT(REASSOC) | GEMEL_NEEDS_BIT(IMPROVES) | GEMEL_NEEDS_BIT(INTEGERS))
 
 /* A rule that needs one of these may differ at infinite inputs. */
 #define UNBOUNDED (GEMEL_NEEDS_BIT(NINF) | GEMEL_NEEDS_BIT(NNAN))

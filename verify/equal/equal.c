@@ -217,9 +217,9 @@ static void conclude_special(gemel__equality *q, const gemel__needs *needs, geme
 /* Adds the words that were measured to the result. Returns 1 if one isn't allowed, or there is a
  * difference that no word allows. */
 static int take_words(gemel__equality *q, const gemel__needs *needs) {
-  q->result->needs |= needs->needs | gemel__beyond_words(needs);
+  q->result->needs |= needs->needs;
   q->result->refused = q->result->needs & ~q->allow;
-  return q->result->refused != 0 || (needs->beyond >> GEMEL__BEYOND_BOUND & 1) != 0;
+  return q->result->refused != 0 || needs->too_far.values != NULL;
 }
 
 /* Moves WITNESS to that of the first of WORDS. */
@@ -236,17 +236,13 @@ static void show_words(gemel__needs *needs, unsigned words, gemel__witness *witn
 static gemel_status look_for_flips(gemel__equality *q, gemel__needs *needs, gemel_error *error) {
   gemel__random random;
   gemel__flip flip;
-  if (q->run->brief || needs->beyond >> GEMEL__BEYOND_INTEGERS & 1) {
+  if (q->run->brief || needs->needs & GEMEL__NEED(INTEGERS)) {
     return GEMEL_OK;
   }
   gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_FLIPS), &random);
   gemel_status status = gemel__flips_find(q->whole_a, q->whole_b, needs->needs == 0, &random,
                                           q->run->ticker, &flip, error);
-  if (flip.words & GEMEL_PAIR_BIT(INTEGERS)) {
-    needs->beyond |= 1u << GEMEL__BEYOND_INTEGERS;
-    gemel__witness_move(&needs->beyond_witness[GEMEL__BEYOND_INTEGERS], &flip.witness);
-  }
-  needs->needs |= flip.words & ~GEMEL_PAIR_BIT(INTEGERS);
+  needs->needs |= flip.words;
   show_words(needs, flip.words, &flip.witness);
   return status;
 }

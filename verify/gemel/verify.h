@@ -221,7 +221,6 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
  * follow. X(enum, word, meaning). */
 #define GEMEL_PAIR_TABLE(X)                                                                        \
   X(FOLDED, folded, "a constant was computed and rounded where the other graph computes with it")  \
-  X(INTEGERS, integers, "integers or truths differ, as where digits are lost on the way")          \
   X(NARROWS, narrows, "the second graph ends in an error where the first has a result")            \
   X(WIDENS, widens, "the second graph has a result where the first ends in an error")
 
@@ -234,7 +233,8 @@ enum {
 };
 #define GEMEL_PAIR_BIT(E) (1u << GEMEL_PAIR_INDEX_##E)
 /* What `gemel equal` allows by default: any kind of rounding and of special value. */
-#define GEMEL_PAIR_DEFAULT (GEMEL_NEEDS_ALL & ~GEMEL_NEEDS_BIT(WORSENS))
+#define GEMEL_PAIR_DEFAULT                                                                         \
+  (GEMEL_NEEDS_ALL & ~(GEMEL_NEEDS_BIT(WORSENS) | GEMEL_NEEDS_BIT(INTEGERS)))
 
 /* What gemel_verify_pair found. */
 typedef struct gemel_pair_result {
@@ -256,11 +256,10 @@ typedef struct gemel_pair_result {
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or
  * as OPTIONS->match says; differing names or types are GEMEL_BAD_TYPE. Symbolic dims are
  * instantiated. ALLOW says which words may tell them apart, bits as in gemel_pair_result
- * (GEMEL_PAIR_DEFAULT allows `folded` and `widens` too; `worsens` and the other words of
- * GEMEL_PAIR_TABLE are to be named); one that isn't allowed is a refutation, and so are
- * finite results that are further apart than rounding permits. They are compared where all holds
- * that A or B assumes of its inputs (gemel_assume). One record a tier goes to the sink, with kind
- * "pair" and NAME.
+ * (GEMEL_PAIR_DEFAULT allows `folded` and `widens` too; `worsens`, `integers` and `narrows` are to
+ * be named); one that isn't allowed is a refutation, and so are finite results that are further
+ * apart than rounding permits. They are compared where all holds that A or B assumes of its inputs
+ * (gemel_assume). One record a tier goes to the sink, with kind "pair" and NAME.
  *
  * With OPTIONS->jobs, instantiations and tiers are done several at a time. Once OPTIONS->tick says
  * stop, the call ends soon, with GEMEL_OK: the tiers that had ended keep their records, those that

@@ -4,7 +4,6 @@
  * held against each other, and where they are apart domain B says how far each may be from the
  * exact result at just these inputs:
  *
- *   an integer or a truth that isn't the same                             integers
  *   NaN, an infinity or half of the digits wrong on the second side,
  *   where the first side is right                                         worsens
  *   two numbers further apart than both bounds together                   bound
@@ -52,25 +51,11 @@ static int is_float(const gemel_tensor *tensor) {
   return gemel__is_float(gemel_tensor_dtype(tensor));
 }
 
-static gemel_status note(struct look *l, gemel__beyond what, size_t output, size_t i,
-                         gemel_error *error) {
-  gemel__witness *witness = &l->needs->beyond_witness[what];
-  l->needs->beyond |= 1u << what;
+static gemel_status note_too_far(struct look *l, size_t output, size_t i, gemel_error *error) {
+  gemel__witness *witness = &l->needs->too_far;
   return witness->values != NULL
              ? GEMEL_OK
              : gemel__witness_take(witness, l->pair, l->values, l->base, output, i, error);
-}
-
-/* ---- Integers ---- */
-
-static gemel_status look_at_integers(struct look *l, size_t output, gemel_error *error) {
-  size_t i, n = gemel__both_elements(l->base, output);
-  for (i = 0; i < n; i++) {
-    if (gemel__both_contrast(l->base, output, i) != GEMEL__SAME) {
-      return note(l, GEMEL__BEYOND_INTEGERS, output, i, error);
-    }
-  }
-  return GEMEL_OK;
 }
 
 /* ---- Floats ---- */
@@ -274,7 +259,7 @@ static gemel_status look_at_element(struct look *l, size_t output, size_t i, gem
   const void *right = gemel__rtensor_at(&l->exact[l->base->n + output], i);
   double x = number_at(l->base->left[output], i), y = number_at(l->base->right[output], i);
   if (l->plan->beyond && isfinite(x) && isfinite(y) && is_too_far(l, output, x, y, left, right)) {
-    GEMEL__TRY(note(l, GEMEL__BEYOND_BOUND, output, i, error));
+    GEMEL__TRY(note_too_far(l, output, i, error));
   }
   return l->temper != GEMEL__WILD ? look_for_losses(l, output, i, left, right, error) : GEMEL_OK;
 }
@@ -315,11 +300,6 @@ static int is_mere_order(const struct look *l) {
 }
 
 static gemel_status look_at_results(struct look *l, gemel_error *error) {
-  for (size_t k = 0; k < l->base->n && l->plan->beyond; k++) {
-    if (!is_float(l->base->left[k])) {
-      GEMEL__TRY(look_at_integers(l, k, error));
-    }
-  }
   int asked = l->plan->beyond || (l->temper != GEMEL__WILD && !is_mere_order(l));
   return asked && any_apart(l) ? look_with_bounds(l, error) : GEMEL_OK;
 }
@@ -403,27 +383,11 @@ size_t gemel__losses_open(const gemel__losses *losses) {
                                                                    : GEMEL__LOSSES;
 }
 
-static const unsigned words[] = {
-    [GEMEL__BEYOND_INTEGERS] = GEMEL_PAIR_BIT(INTEGERS), [GEMEL__BEYOND_BOUND] = 0, /* nothing
-                                                                                       allows it */
-};
-
-unsigned gemel__beyond_words(const gemel__needs *needs) {
-  unsigned result = 0;
-  for (size_t k = 0; k < GEMEL__BEYOND_COUNT; k++) {
-    result |= needs->beyond >> k & 1 ? words[k] : 0;
-  }
-  return result;
-}
-
 gemel__witness *gemel__beyond_witness(gemel__needs *needs, unsigned refused, const char **word) {
-  static const char *const names[] = {"integers", "more than rounding"};
-  size_t k, at = 0;
-  for (k = GEMEL__BEYOND_COUNT; k-- > 0;) {
-    if ((needs->beyond >> k & 1) && (words[k] == 0 || (refused & words[k]) != 0)) {
-      *word = names[k];
-      return &needs->beyond_witness[k];
-    }
+  size_t at = 0;
+  if (needs->too_far.values != NULL) {
+    *word = "more than rounding";
+    return &needs->too_far;
   }
   while (at + 1 < GEMEL_NEEDS_COUNT &&
          (!(refused >> at & 1) || needs->witness[at].values == NULL)) {

@@ -37,9 +37,6 @@ gemel_status gemel__beyond_look(const gemel__pair *pair, gemel_tensor *const *va
                                 const gemel__needs_plan *plan, gemel__bound *bound,
                                 gemel__needs *needs, gemel_error *error);
 
-/* The words of GEMEL_PAIR_TABLE that NEEDS->beyond stands for, as bits. */
-unsigned gemel__beyond_words(const gemel__needs *needs);
-
 /* An instance of NEEDS that shows one of the words REFUSED, or numbers that are too far apart; its
  * VALUES are NULL if there is none. *WORD: what it shows. */
 gemel__witness *gemel__beyond_witness(gemel__needs *needs, unsigned refused, const char **word);

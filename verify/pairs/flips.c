@@ -360,7 +360,7 @@ static unsigned words_of(const struct flips *f, unsigned kinds) {
     return 0;
   }
   if (!gemel__is_float(dtype) || f->decided[w->output] & GEMEL__DECIDED_WHOLE) {
-    return GEMEL_PAIR_BIT(INTEGERS);
+    return GEMEL__NEED(INTEGERS);
   }
   return (kinds & (GEMEL__SUMS | GEMEL__PRODUCTS) ? GEMEL__NEED(REASSOC) : 0) |
          (kinds & GEMEL__QUOTIENTS ? GEMEL__NEED(ARCP) : 0) |

@@ -10,7 +10,6 @@
 static void join(gemel__needs *needs, gemel__needs *one) {
   needs->compared += one->compared;
   needs->needs |= one->needs;
-  needs->beyond |= one->beyond;
   if (one->rounds) {
     needs->rounds = 1;
     gemel__roundings_add(&needs->roundings, &one->roundings);
@@ -19,9 +18,7 @@ static void join(gemel__needs *needs, gemel__needs *one) {
   for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness_move(&needs->witness[k], &one->witness[k]);
   }
-  for (size_t k = 0; k < GEMEL__BEYOND_COUNT; k++) {
-    gemel__witness_move(&needs->beyond_witness[k], &one->beyond_witness[k]);
-  }
+  gemel__witness_move(&needs->too_far, &one->too_far);
 }
 
 static gemel_status measure(const gemel_graph *left, const gemel_graph *right, uint64_t seed,

@@ -4,7 +4,8 @@
  * stages, each of which adds one kind of input, so that its effect can be told from the others':
  *
  *   finite numbers       results differ in a zero's sign, or only while −0 is an input: nsz;
- *                        otherwise by a kind of rounding, which rounding.c finds out
+ *                        integers and truths otherwise: integers;
+ *                        floats by a kind of rounding, which rounding.c finds out
  *   then some infinite   results differ that agreed at the finite numbers: ninf
  *   then some NaN        the left side is NaN and the right isn't: nnan; the reverse: ninf
  *
@@ -148,7 +149,7 @@ static gemel_status judge_finite(struct gemel__measure *m, gemel_tensor *const *
   for (size_t k = 0; k < base->n; k++) {
     size_t n = gemel__both_elements(base, k);
     int floats = gemel__is_float(gemel_tensor_dtype(base->left[k]));
-    if (gemel__both_identical(base, k) || (m->plan->beyond && !floats)) {
+    if (gemel__both_identical(base, k)) {
       m->needs->compared += n;
       m->needs->tried[GEMEL_NEEDS_INDEX_NSZ] += moderate ? n : 0;
       continue;
@@ -157,9 +158,12 @@ static gemel_status judge_finite(struct gemel__measure *m, gemel_tensor *const *
       gemel__contrast c = gemel__both_contrast(base, k, i);
       m->needs->compared++;
       m->needs->tried[GEMEL_NEEDS_INDEX_NSZ] += (size_t)moderate;
-      if (c == GEMEL__ZERO_SIGN || c == GEMEL__INF_SIGN ||
-          (c != GEMEL__SAME && from_minus_zero(plus, k, i))) {
+      int of_zero = c == GEMEL__ZERO_SIGN || c == GEMEL__INF_SIGN ||
+                    (c != GEMEL__SAME && from_minus_zero(plus, k, i));
+      if (of_zero && !(m->plan->beyond && !floats)) {
         GEMEL__TRY(moderate ? show(m, GEMEL_NEEDS_INDEX_NSZ, values, base, k, i, error) : GEMEL_OK);
+      } else if (c != GEMEL__SAME && !floats) {
+        GEMEL__TRY(show(m, GEMEL_NEEDS_INDEX_INTEGERS, values, base, k, i, error));
       } else if (c != GEMEL__SAME && m->rounding.values == NULL) {
         GEMEL__TRY(gemel__witness_take(&m->rounding, &m->pair, values, base, k, i, error));
       }

@@ -29,13 +29,6 @@ typedef struct gemel__roundings {
   size_t kept[GEMEL__PROMISE_SETS], differing[GEMEL__PROMISE_SETS];
 } gemel__roundings;
 
-/* What no kind of rounding explains, and no word of `needs` (beyond.c). */
-typedef enum gemel__beyond {
-  GEMEL__BEYOND_INTEGERS, /* integers or truths that differ at finite inputs */
-  GEMEL__BEYOND_BOUND,    /* numbers further apart than both bounds together */
-  GEMEL__BEYOND_COUNT
-} gemel__beyond;
-
 /* At how many points the right side has LOST what the left side has. ALL: it is NaN or infinite;
  * DIGITS: half of the digits, both at moderate numbers; RANGE: either, at numbers whose squares
  * overflow or underflow. */
@@ -47,9 +40,9 @@ typedef struct gemel__losses {
 } gemel__losses;
 
 typedef struct gemel__needs {
-  unsigned needs;  /* 0: bitwise */
-  unsigned beyond; /* 1 << gemel__beyond, if it was asked */
-  gemel__witness beyond_witness[GEMEL__BEYOND_COUNT];
+  unsigned needs;         /* 0: bitwise */
+  gemel__witness too_far; /* if it was asked: finite numbers further apart than both bounds together
+                             (beyond.c), which no word explains */
   gemel__losses losses;
   gemel__witness loss; /* a point of `losses` */
   /* Words of NEEDS for which all evidence is a zero's sign, or a rounding error, at infinite or NaN
@@ -79,9 +72,8 @@ typedef struct gemel__needs_plan {
   int improvement; /* 1: it is asked whether the right side improves */
   int finite;      /* 1: infinities and NaN aren't brought in (products of many numbers overflow and
                       underflow by themselves, which then meets infinities) */
-  int beyond;      /* 1: it is asked what no kind of rounding explains; results that are integers or
-                      truths then need no word at finite inputs. Integers are drawn at which digits
-                      are lost */
+  int beyond;      /* 1: it is asked what no kind of rounding explains, and integers are drawn at
+                      which digits are lost */
   size_t losses;   /* points for `worsens`, besides POINTS; 0: it isn't asked */
   size_t meetings; /* of zeros and infinities or NaNs (instances/meeting.h), besides POINTS */
   size_t meeting;  /* number of the first */

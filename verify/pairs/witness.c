@@ -58,9 +58,7 @@ void gemel__needs_clear(gemel__needs *needs) {
   for (size_t k = 0; k < GEMEL_NEEDS_COUNT; k++) {
     gemel__witness_clear(&needs->witness[k]);
   }
-  for (size_t k = 0; k < GEMEL__BEYOND_COUNT; k++) {
-    gemel__witness_clear(&needs->beyond_witness[k]);
-  }
+  gemel__witness_clear(&needs->too_far);
   gemel__witness_clear(&needs->improvement);
   gemel__witness_clear(&needs->worse);
   gemel__witness_clear(&needs->loss);
