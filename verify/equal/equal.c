@@ -201,14 +201,27 @@ void gemel__equal_flipped(gemel__run *run, const char *name, gemel__witness *wit
   refute_special(&q, &asked, words, witness, detail);
 }
 
+/* Says that the second graph improves on the first, with an example. */
+static void say_improves(const gemel__needs *needs, char *text, size_t bytes) {
+  const gemel__witness *w = &needs->improvement;
+  text[0] = '\0';
+  if (needs->improves) {
+    size_t used = (size_t)snprintf(text, bytes, "; the second graph improves on the first");
+    if (w->values != NULL && used < bytes) {
+      snprintf(text + used, bytes - used, ": output %s, element %zu, %s becomes %s",
+               gemel_graph_output_name(w->pair.a.graph, w->output), w->element, w->left, w->right);
+    }
+  }
+}
+
 static void conclude_special(gemel__equality *q, const gemel__needs *needs, gemel__inquiry *asked) {
-  char words[100], detail[500];
+  char words[100], improves[250], detail[800];
   int plain = gemel__runs_plain(q->a) || gemel__runs_plain(q->b);
   gemel__needs_text(q->result->needs, words, sizeof words);
+  say_improves(needs, improves, sizeof improves);
   snprintf(detail, sizeof detail, "%s%s%s%s%s%s",
            q->result->needs != 0 ? "told apart by " : "bitwise", words,
-           plain ? ", with the plain algorithm of convolutions" : "",
-           needs->improves ? "; the second graph improves on the first" : "",
+           plain ? ", with the plain algorithm of convolutions" : "", improves,
            q->scaled[0] != '\0' ? "; sizes scaled: " : "", q->scaled);
   conclude(q, asked, needs->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE,
            GEMEL_EVIDENCE_BITS, detail);

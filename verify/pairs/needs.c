@@ -28,6 +28,7 @@
 #include "pairs/measure.h"
 #include "domains/bound.h"
 #include "pairs/widen.h"
+#include "reference/twin.h"
 
 /* ---- Witnesses ---- */
 
@@ -563,6 +564,29 @@ static void show_rounding(struct gemel__measure *m) {
   }
 }
 
+/* How many casts of GRAPH go to a narrower dtype. */
+static size_t count_narrowing(const gemel_graph *graph) {
+  size_t n = 0;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    n += (gemel__arithmetic(graph, k) & GEMEL__NARROWS) != 0;
+  }
+  return n;
+}
+
+/* Where only casts to a narrower dtype tell the graphs apart, whoever has fewer has more digits: a
+ * cast that is gone is `improves`, one that is new is `worsens`, and neither is `afn`. */
+static void settle_narrowed(const struct gemel__measure *m, gemel__needs *needs) {
+  size_t left = count_narrowing(m->left), right = count_narrowing(m->right);
+  unsigned word = left > right && needs->improves                       ? GEMEL__NEED(IMPROVES)
+                  : left < right && needs->needs & GEMEL__NEED(WORSENS) ? GEMEL__NEED(WORSENS)
+                                                                        : 0;
+  if (m->plan->beyond && needs->narrowed && word != 0) {
+    needs->needs = (needs->needs & ~GEMEL__NEED(AFN)) | word;
+    gemel__witness_move(&needs->witness[GEMEL_NEEDS_INDEX_IMPROVES],
+                        &needs->witness[GEMEL_NEEDS_INDEX_AFN]);
+  }
+}
+
 gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *right, uint64_t seed,
                                   const gemel__needs_plan *plan, gemel__needs *needs,
                                   gemel_error *error) {
@@ -600,6 +624,7 @@ gemel_status gemel__needs_measure(const gemel_graph *left, const gemel_graph *ri
     needs->witness[GEMEL_NEEDS_INDEX_WORSENS] = needs->loss;
     memset(&needs->loss, 0, sizeof needs->loss);
   }
+  settle_narrowed(&m, needs);
   gemel__pair_clear(&m.pair);
   gemel__bound_free(m.bound);
   gemel__witness_clear(&m.rounding);

@@ -20,10 +20,10 @@ typedef struct gemel__witness {
   char left[48], right[48];
 } gemel__witness;
 
-/* Points by the promises that they keep (a set of contract 1, arcp 2, reassoc 4, afn 8; rounding.c
- * says what a promise is): how many, and at how many of them the results differ. The counts of all
- * instances of one rule are added up. */
-enum { GEMEL__PROMISE_SETS = 16 };
+/* Points by the promises that they keep (a set of contract 1, arcp 2, reassoc 4, afn 8, and 16: no
+ * cast to a narrower dtype rounds; rounding.c says what a promise is): how many, and at how many of
+ * them the results differ. The counts of all instances of one rule are added up. */
+enum { GEMEL__PROMISE_SETS = 32 };
 typedef struct gemel__roundings {
   unsigned kinds; /* of arithmetic that occur */
   size_t kept[GEMEL__PROMISE_SETS], differing[GEMEL__PROMISE_SETS];
@@ -61,6 +61,8 @@ typedef struct gemel__needs {
   gemel__witness improvement; /* a point that shows it; RIGHT is within the bound */
   gemel__witness worse;       /* and one at which the right side was wrong and the left wasn't */
   int rounds;                 /* 1: some finite results differ by rounding */
+  int narrowed;               /* 1: they don't where casts to a narrower dtype are exact, and else
+                                 `afn` would have to explain it */
   gemel__roundings roundings; /* then: the points by their promises */
 } gemel__needs;
 

@@ -115,6 +115,8 @@ void gemel__style_fill(gemel_tensor *tensor, gemel__style style, gemel__random *
  */
 enum { CARRIES = 1 << 30, FUSES = 1 << 29, SUMS_OF_PRODUCTS = 1 << 28 };
 enum { CONTRACT = 1, ARCP = 2, REASSOC = 4, AFN = 8, ALL = 15, SETS = GEMEL__PROMISE_SETS };
+/* No word, but part of what AFN promises: casts to a narrower dtype are exact. */
+enum { NARROW = 16 };
 
 static const unsigned words[] = {GEMEL__NEED(CONTRACT), GEMEL__NEED(ARCP), GEMEL__NEED(REASSOC),
                                  GEMEL__NEED(AFN)};
@@ -215,7 +217,7 @@ static int results_exact(const struct watched *w, gemel__domain *d, uint32_t nod
 
 /* Which promises the values at hand keep. */
 static unsigned promises_kept(struct watched *w, gemel__domain *d) {
-  unsigned kept = ALL;
+  unsigned kept = ALL | NARROW;
   for (size_t k = 0; k < w->n; k++) {
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(w->graph, (uint32_t)k, &count);
@@ -238,7 +240,7 @@ static unsigned promises_kept(struct watched *w, gemel__domain *d) {
       kept &= ~(unsigned)ARCP;
     }
     if ((w->kinds[k] & (GEMEL__FUNCTIONS | GEMEL__NARROWS)) && !exact) {
-      kept &= ~(unsigned)AFN;
+      kept &= ~(unsigned)(AFN | (w->kinds[k] & GEMEL__NARROWS ? NARROW : 0));
     }
     w->tainted[k] |= (w->kinds[k] & (GEMEL__FUNCTIONS | GEMEL__QUOTIENTS)) && !exact;
   }
@@ -353,7 +355,7 @@ static void fill_point(const gemel__pair *pair, gemel__random *random, gemel_ten
 static gemel_status promises_at(struct rounding_inquiry *q, struct watched *sides,
                                 gemel_tensor *const *values, unsigned *kept, gemel_error *error) {
   gemel__domain *d = &q->bound->domain;
-  *kept = ALL;
+  *kept = ALL | NARROW;
   for (size_t k = 0; k < 2; k++) {
     gemel_status status =
         gemel__instance_reference(&sides[k].all, d, values, sides[k].values, error);
@@ -566,9 +568,17 @@ static void take_witnesses(struct rounding_inquiry *q, unsigned set, gemel__need
   }
 }
 
+/* 1 if of what AFN in SET promises exact casts are enough. */
+static int is_narrowed(const gemel__roundings *q, unsigned set) {
+  size_t differing;
+  return set & AFN && q->kinds & GEMEL__NARROWS &&
+         points_keeping(q, (set & ~(unsigned)AFN) | NARROW, &differing) > 0 && differing == 0;
+}
+
 static void conclude(struct rounding_inquiry *q, gemel__needs *needs) {
   unsigned set = choose(&q->found);
   size_t k, differing;
+  needs->narrowed = is_narrowed(&q->found, set);
   for (k = 0; k < sizeof words / sizeof *words; k++) {
     size_t at = 0;
     while (words[k] >> at != 1) {
