@@ -157,16 +157,18 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
 
 /* ---- Tier special ---- */
 
-/* Reports that WITNESS shows WORD. */
+/* Reports that WITNESS shows WORD, in the WHOLE graphs or in a part of them. */
 static void refute_special(gemel__equality *q, gemel__inquiry *asked, const char *word,
-                           gemel__witness *witness, const char *detail) {
+                           const gemel__witness *witness, int whole, const char *detail) {
   char place[160];
   asked->record.detail = detail;
   gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
   snprintf(place, sizeof place, "%s%s: output %s, element %zu", word,
            witness->pair.plain ? ", by plain kernels" : "",
            gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
-  gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
+  if (whole) {
+    gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
+  }
   gemel__inquiry_refute(asked, &witness->pair.a, witness->pair.b.graph, witness->values, place,
                         witness->left, witness->right);
 }
@@ -186,11 +188,11 @@ static void report_refused(gemel__equality *q, gemel__needs *needs, gemel__inqui
     conclude(q, asked, GEMEL_VERDICT_REFUTED, asked->record.how, detail);
     return;
   }
-  refute_special(q, asked, word, witness, detail);
+  refute_special(q, asked, word, witness, 1, detail);
 }
 
-void gemel__equal_flipped(gemel__run *run, const char *name, gemel__witness *witness,
-                          gemel_pair_result *result) {
+void gemel__equal_shown(gemel__run *run, const char *name, const gemel__witness *witness, int whole,
+                        gemel_pair_result *result) {
   gemel__equality q = {.run = run, .name = name, .result = result};
   gemel__inquiry asked;
   gemel__equal_begin(&q, &asked, GEMEL_TIER_SPECIAL);
@@ -198,7 +200,7 @@ void gemel__equal_flipped(gemel__run *run, const char *name, gemel__witness *wit
   char words[100], detail[200];
   gemel__needs_text(result->refused, words, sizeof words);
   snprintf(detail, sizeof detail, "told apart by %s, which isn't allowed", words);
-  refute_special(&q, &asked, words, witness, detail);
+  refute_special(&q, &asked, words, witness, whole, detail);
 }
 
 /* Says that the second graph improves on the first, with an example. */

@@ -28,9 +28,9 @@ void gemel__equal_apart(gemel__run *run, const char *name, const struct gemel__s
 void gemel__equal_undefined(gemel__run *run, const char *name, const struct gemel__defined *defined,
                             unsigned words, unsigned refused, gemel_pair_result *result);
 
-/* Reports that WITNESS, at which an integer or a truth differs, refutes the pair in tier special.
- */
-void gemel__equal_flipped(gemel__run *run, const char *name, struct gemel__witness *witness,
-                          gemel_pair_result *result);
+/* Reports that WITNESS, which shows a word that RESULT refuses, refutes the pair in tier special.
+ * Its graphs are the WHOLE ones, or a part that begins at their inputs. */
+void gemel__equal_shown(gemel__run *run, const char *name, const struct gemel__witness *witness,
+                        int whole, gemel_pair_result *result);
 
 #endif

@@ -1,6 +1,8 @@
 # `gemel equal`: the question about two graphs, divided and answered.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/apart.c
+libgemel_verify_a_SOURCES += %reldir%/apart.h
 libgemel_verify_a_SOURCES += %reldir%/asked.c
 libgemel_verify_a_SOURCES += %reldir%/asked.h
 libgemel_verify_a_SOURCES += %reldir%/candidates.c
@@ -17,6 +19,8 @@ libgemel_verify_a_SOURCES += %reldir%/general.c
 libgemel_verify_a_SOURCES += %reldir%/general.h
 libgemel_verify_a_SOURCES += %reldir%/elements.c
 libgemel_verify_a_SOURCES += %reldir%/elements.h
+libgemel_verify_a_SOURCES += %reldir%/lossy.c
+libgemel_verify_a_SOURCES += %reldir%/lossy.h
 libgemel_verify_a_SOURCES += %reldir%/offer-values.c
 libgemel_verify_a_SOURCES += %reldir%/offer-values.h
 libgemel_verify_a_SOURCES += %reldir%/signs.c

@@ -18,16 +18,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "instances/assumed.h"
+#include "equal/apart.h"
 #include "equal/asked.h"
 #include "equal/candidates.h"
 #include "equal/constants.h"
 #include "equal/gathered.h"
+#include "equal/lossy.h"
 #include "equal/loops.h"
 #include "equal/question.h"
 #include "equal/signs.h"
 #include "equal/small.h"
-#include "pairs/pair.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "pairs/defined.h"
@@ -57,11 +57,6 @@ enum {
 /* How far a part is extended, in turn. */
 static const int depths[] = {0, 1, 3};
 
-/* Elements of all values, if they are known. */
-static double elements_of(const gemel_graph *a, const gemel_graph *b) {
-  return gemel__graph_elements(a, 1) + gemel__graph_elements(b, 1);
-}
-
 struct parts {
   gemel__run *run;
   const gemel_graph *a, *b;
@@ -88,36 +83,11 @@ struct parts {
   size_t n_unfolded;     /* how many constants were replaced */
   int64_t symbols_up_to; /* of all parts that passed the least; 0: none */
   char scaled[GEMEL__MOST_SCALED_TEXT]; /* sizes that were scaled in parts that passed */
-  gemel__flip flip;                     /* where rounding decides otherwise, if that was found */
-  char apart[300];                      /* what only one graph assumes; "" if nothing */
-  gemel_record_sink sink;               /* the caller's sink, to which say_apart forwards */
-  void *user;
+  gemel__flip flip;                     /* what was found at last: integers, digits lost */
+  gemel__lossy lossy;                   /* parts that are refused for `worsens` alone */
+  int loses;                            /* 1: the last part that was asked about is one */
+  gemel__apart apart;
 };
-
-/* Forwards a record to the caller. If one graph assumes more and the tier was run, its detail says
- * so. */
-static void say_apart(void *user, const gemel_record *record) {
-  const struct parts *p = user;
-  gemel_record said = *record;
-  char detail[1100];
-  snprintf(detail, sizeof detail, "%s%sasked where both assumptions hold: %s", record->detail,
-           record->detail[0] != '\0' ? "; " : "", p->apart);
-  if (record->verdict != GEMEL_VERDICT_NOT_APPLICABLE && record->verdict != GEMEL_VERDICT_NOT_RUN) {
-    said.detail = detail;
-  }
-  p->sink(p->user, &said);
-}
-
-static void watch_assumptions(struct parts *p) {
-  gemel_verify_options *options = &p->run->options;
-  gemel__say_assumed(p->a, p->b, p->apart, sizeof p->apart);
-  if (p->apart[0] != '\0' && options->sink != NULL) {
-    p->sink = options->sink;
-    p->user = options->user;
-    options->sink = say_apart;
-    options->user = p;
-  }
-}
 
 /* ---- A part ---- */
 
@@ -160,6 +130,7 @@ static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_
     return -1;
   }
   if (status != GEMEL_OK || result->verdict != GEMEL_VERDICT_PASSED || result->refused != 0) {
+    p->loses |= status == GEMEL_OK && result->refused == GEMEL_NEEDS_BIT(WORSENS);
     return 0;
   }
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
@@ -228,6 +199,7 @@ static int holds(struct parts *p, const gemel__part_graphs *part, gemel_error *e
 static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
   size_t nodes = 0, k;
   int passed = 0;
+  p->loses = 0;
   for (k = 0; k < sizeof depths / sizeof *depths && passed == 0; k++) {
     gemel__part_graphs region;
     gemel_status status =
@@ -242,13 +214,16 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
       nodes = region.nodes;
       passed = ask_small(p, &region, error);
       passed = passed == 1 ? holds(p, &region, error) : passed;
-      double elements = gemel__graph_elements(region.a, 4) + gemel__graph_elements(region.b, 4);
+      double elements = gemel__graphs_elements(region.a, region.b, 4);
       if (passed == 0 && elements <= (p->heavy ? MOST_HEAVY : MOST_ELEMENTS)) {
         passed = ask_once(p, &region, error);
         p->failures += passed == 0;
       }
     }
     gemel__part_clear(&region);
+  }
+  if (passed == 0 && p->loses) {
+    gemel__lossy_note(&p->lossy, u, v);
   }
   p->proven += passed == 1;
   p->in_a_row = passed == 1 ? 0 : p->in_a_row + 1;
@@ -450,7 +425,7 @@ static void emit_parts(struct parts *p, const char *rest) {
       continue;
     }
     if (k == GEMEL_TIER_SPECIAL && p->result->refused != 0) {
-      gemel__equal_flipped(p->run, p->name, &p->flip.witness, p->result);
+      gemel__equal_shown(p->run, p->name, &p->flip.witness, 1, p->result);
       continue;
     }
     say_part_count(p, rest, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail,
@@ -466,7 +441,7 @@ static void emit_parts(struct parts *p, const char *rest) {
   }
 }
 
-/* The parts agree up to rounding. Looks for integers and truths that it decides otherwise, in the
+/* The graphs agree up to rounding. Looks for integers and truths that it decides otherwise, in the
  * graphs as a whole. */
 static gemel_status look_for_flips(struct parts *p, gemel_error *error) {
   gemel__random random;
@@ -477,6 +452,25 @@ static gemel_status look_for_flips(struct parts *p, gemel_error *error) {
   int bitwise = (p->needs | p->result->needs) == 0;
   GEMEL__TRY(gemel__flips_find(p->a, p->b, bitwise, &random, p->run->ticker, &p->flip, error));
   p->needs |= p->flip.words;
+  return GEMEL_OK;
+}
+
+/* Refutes the pair if the second graph loses digits in a part. */
+static gemel_status look_for_losses(struct parts *p, gemel_error *error) {
+  gemel_pair_result *result = p->result;
+  if (p->run->brief || p->lossy.n == 0) {
+    return GEMEL_OK;
+  }
+  GEMEL__TRY(gemel__lossy_measure(&p->lossy, &p->joint, p->run, p->name, &p->flip.witness, error));
+  if (p->flip.witness.values != NULL) {
+    for (int k = 0; k < GEMEL_TIER_SPECIAL; k++) {
+      emit(p, (gemel_tier)k, GEMEL_VERDICT_NOT_RUN, GEMEL_EVIDENCE_NONE,
+           "tier special refuted the pair");
+    }
+    result->refused = GEMEL_NEEDS_BIT(WORSENS);
+    result->needs = p->needs | result->refused;
+    gemel__equal_shown(p->run, p->name, &p->flip.witness, 0, result);
+  }
   return GEMEL_OK;
 }
 
@@ -688,7 +682,8 @@ static gemel_status ask_heavy(struct parts *p, gemel_error *error) {
 static gemel_status unfold(struct parts *p, gemel_error *error) {
   gemel_error own = {GEMEL_OK, 0, 0, ""};
   size_t rounded = 0;
-  if (!(p->allow & GEMEL_PAIR_BIT(FOLDED)) || elements_of(p->a, p->b) <= MOST_ELEMENTS) {
+  if (!(p->allow & GEMEL_PAIR_BIT(FOLDED)) ||
+      gemel__graphs_elements(p->a, p->b, 1) <= MOST_ELEMENTS) {
     return GEMEL_OK;
   }
   gemel__ticker_stage(p->run->ticker, "looking for folded constants");
@@ -750,7 +745,11 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
   if (status == GEMEL_OK && all_same(p)) {
     return say_same(p, error);
   }
-  return status != GEMEL_OK ? status : p->heavy ? ask_heavy(p, error) : ask_rest(p, error);
+  status = status == GEMEL_OK ? look_for_losses(p, error) : status;
+  if (status != GEMEL_OK || p->result->refused != 0) {
+    return status;
+  }
+  return p->heavy ? ask_heavy(p, error) : ask_rest(p, error);
 }
 
 static gemel_status ask(struct parts *p, gemel_error *error) {
@@ -769,8 +768,8 @@ static gemel_status ask(struct parts *p, gemel_error *error) {
     return status;
   }
   /* if loops were proved equal, the rest is asked about without them */
-  int small =
-      p->joint.n_nodes <= SMALL_PAIR && p->proven == 0 && elements_of(p->a, p->b) <= MOST_ELEMENTS;
+  int small = p->joint.n_nodes <= SMALL_PAIR && p->proven == 0 &&
+              gemel__graphs_elements(p->a, p->b, 1) <= MOST_ELEMENTS;
   if (small || !gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
     return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
   }
@@ -842,7 +841,7 @@ static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   if (status != GEMEL_OK) {
     return status;
   }
-  watch_assumptions(p);
+  gemel__apart_watch(&p->apart, run, p->a, p->b);
   run->point = folder != NULL ? &point : NULL;
   status = ask_defined(p, error);
   if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED && point.taken) {

@@ -209,7 +209,7 @@ gemel_status gemel__defined_compare(const gemel_graph *a, const gemel_graph *b,
                                     gemel__random *random, gemel__ticker *ticker,
                                     gemel__defined *defined, gemel_error *error) {
   struct domain_search s = {.a = a, .b = b, .random = random, .found = defined};
-  double elements = gemel__graph_elements(a, 4) + gemel__graph_elements(b, 4);
+  double elements = gemel__graphs_elements(a, b, 4);
   memset(defined, 0, sizeof *defined);
   s.n = gemel__pair_symbols(a, s.names, GEMEL__MOST_SYMBOLS);
   if ((s.n == 0 && !has_integers(a)) || elements > MOST_ELEMENTS) {

@@ -345,6 +345,10 @@ static double products(const gemel_graph *graph) {
   return sum;
 }
 
+double gemel__graphs_elements(const gemel_graph *a, const gemel_graph *b, int64_t unknown) {
+  return gemel__graph_elements(a, unknown) + gemel__graph_elements(b, unknown);
+}
+
 double gemel__constant_elements(const gemel_graph *graph) {
   double sum = 0;
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {

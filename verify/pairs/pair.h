@@ -56,6 +56,9 @@ double gemel__type_elements(gemel_context *context, gemel_type type, int64_t unk
 /* Elements of all nodes' outputs, where a size that isn't a constant counts as UNKNOWN. */
 double gemel__graph_elements(const gemel_graph *graph, int64_t unknown);
 
+/* Those of A and B together. */
+double gemel__graphs_elements(const gemel_graph *a, const gemel_graph *b, int64_t unknown);
+
 /* Elements of all constants of GRAPH. */
 double gemel__constant_elements(const gemel_graph *graph);
 
