@@ -617,6 +617,50 @@ static void rounded_decisions(const void *data) {
   }
 }
 
+typedef struct outputs_told {
+  size_t n;
+  char text[400];
+} outputs_told;
+
+static void take_output(void *user, const char *name, const gemel_pair_result *result) {
+  outputs_told *h = user;
+  size_t used = strlen(h->text);
+  h->n++;
+  snprintf(h->text + used, sizeof h->text - used, "%s %s %x, ", name,
+           gemel_verdict_name(result->verdict), result->needs);
+}
+
+/* Of graphs that differ, each output is told apart from the others. */
+static void each_output(const void *data) {
+  static const char *const text[] = {
+      ("graph a(x: f32[8], y: f32[8], z: f32[8]) {\n  return p = x + y, q = exp(x) * exp(y),"
+       " s = maximum(x, y), t = cast(floor((x + y) + z), dtype = i32), u = (x + y) + z\n}"),
+      ("graph b(x: f32[8], y: f32[8], z: f32[8]) {\n  return p = y + x, q = exp(x + y),"
+       " s = minimum(x, y), t = cast(floor(x + (y + z)), dtype = i32), u = x + (y + z)\n}")};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_graph *a = parse(context, text[0]);
+  gemel_graph *b = parse(context, text[1]);
+  gemel_pair_result result = {.size = sizeof result};
+  outputs_told h = {0, ""}, none = {0, ""};
+  gemel_verify_options options = {
+      .size = sizeof options, .instances = 40, .user = &h, .output = take_output};
+  char wanted[400];
+  (void)data;
+  CT_REQUIRE(a != NULL && b != NULL);
+  CT_EQ_INT(gemel_verify_pair(a, b, "pair", GEMEL_PAIR_DEFAULT, &options, &result, NULL), GEMEL_OK);
+  snprintf(wanted, sizeof wanted,
+           "p passed 0, q passed %x, s refuted 0, t refuted %x, u passed %x, ", NEED(AFN),
+           NEED(INTEGERS), NEED(REASSOC));
+  CT_EQ_STR(h.text, wanted);
+  CT_EQ_UINT(h.n, 5);
+  options.user = &none; /* a graph is the same as itself: nothing to tell */
+  CT_EQ_INT(gemel_verify_pair(a, a, "pair", GEMEL_PAIR_DEFAULT, &options, &result, NULL), GEMEL_OK);
+  CT_EQ_UINT(none.n, 0);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_context_unref(context);
+}
+
 /* A difference in the last of 19 digits shows in every tier that prints numbers. */
 static void whole_numbers(const void *data) {
   static const char *const dtypes[] = {"u64", "i64"};
@@ -731,6 +775,7 @@ static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kep
                                      CT_TEST("bodies_memory", bodies_memory, NULL),
                                      CT_TEST("rounded_decisions", rounded_decisions, NULL),
                                      CT_TEST("known_signs", known_signs, NULL),
+                                     CT_TEST("each_output", each_output, NULL),
                                      CT_TEST("whole_numbers", whole_numbers, NULL),
                                      CT_TEST("zeros", zeros_say_nothing, NULL)};
 

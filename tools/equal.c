@@ -167,6 +167,55 @@ static void print_verdict(FILE *file, const gemel__equal_summary *s, const char 
   }
 }
 
+/* ---- Outputs of graphs that differ ---- */
+
+/* Keeps what was found of one output. Without memory it isn't told. */
+static void take_output(void *user, const char *name, const gemel_pair_result *result) {
+  gemel__records *records = user;
+  gemel__pair_output *more =
+      realloc(records->outputs, (records->n_outputs + 1) * sizeof *records->outputs);
+  if (more != NULL) {
+    records->outputs = more;
+    records->outputs[records->n_outputs++] = (gemel__pair_output){name, *result};
+  }
+}
+
+static const char *word_of_output(const gemel_pair_result *r) {
+  int good = r->verdict == GEMEL_VERDICT_PASSED && r->refused == 0;
+  return gemel__outcome_text(good                                  ? GEMEL__OUTCOME_EQUAL
+                             : r->verdict == GEMEL_VERDICT_REFUTED ? GEMEL__OUTCOME_DIFFERS
+                                                                   : GEMEL__OUTCOME_OPEN);
+}
+
+static void print_outputs(const gemel__records *records) {
+  FILE *file = records->table;
+  for (size_t k = 0; k < records->n_outputs; k++) {
+    const gemel_pair_result *r = &records->outputs[k].result;
+    int good = r->verdict == GEMEL_VERDICT_PASSED && r->refused == 0;
+    fprintf(file, "%soutput %-12s  ", k == 0 ? "\n" : "", records->outputs[k].name);
+    gemel__paint(file, good ? GEMEL__TONE_GOOD : GEMEL__TONE_BAD, 0, word_of_output(r));
+    if (r->needs != 0) {
+      fputs(good ? ", up to " : ", told apart by ", file);
+      print_needs(file, r->needs);
+    }
+    fputs(good && r->bitwise ? ", bitwise\n" : "\n", file);
+  }
+}
+
+static void write_outputs(const gemel__records *records) {
+  FILE *file = records->output.file;
+  for (size_t k = 0; k < records->n_outputs; k++) {
+    const gemel_pair_result *r = &records->outputs[k].result;
+    fputs(k == 0 ? ", \"outputs\": [{\"name\": " : ", {\"name\": ", file);
+    gemel__json_text(file, records->outputs[k].name);
+    fprintf(file, ", \"verdict\": \"%s\", \"bitwise\": %s", word_of_output(r),
+            r->bitwise ? "true" : "false");
+    gemel__json_words(file, "needs", r->needs);
+    fputc('}', file);
+  }
+  fputs(records->n_outputs > 0 ? "]" : "", file);
+}
+
 static void print_result(const gemel__records *records, const gemel_pair_result *result,
                          const gemel__equal_summary *s, char *const operands[2],
                          const gemel_verify_options *settings) {
@@ -185,6 +234,7 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
     fputs("\nno counterexample was written: no inputs are known at which the results differ\n",
           file);
   }
+  print_outputs(records);
   print_verdict(file, s, operands[0], operands[1]);
   fprintf(file, " (seed %llu, %.1f s)\n", (unsigned long long)settings->seed,
           gemel__now() - records->started);
@@ -246,6 +296,7 @@ static void write_whole(const gemel__records *records, const gemel_pair_result *
     gemel__json_text(file, s->scaled);
   }
   write_tiers(file, s->tiers);
+  write_outputs(records);
   fputs(", \"detail\": ", file);
   gemel__json_text(file, s->detail);
   fprintf(file, ", \"seed\": %llu, \"seconds\": %.3f}\n", (unsigned long long)seed,
@@ -337,6 +388,7 @@ static int ask(const pair_question *q) {
   settings.tiers = q->tiers;
   settings.jobs = q->threads;
   settings.tick = gemel__records_tick;
+  settings.output = take_output;
   records.seconds = q->seconds;
   settings.counterexample_folder = gemel__arg(q->args, "counterexample");
   settings.match = match != NULL && strcmp(match, "name") == 0 ? NULL : match;

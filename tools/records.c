@@ -205,6 +205,7 @@ int gemel__records_close(gemel__records *records, int keep_it) {
 }
 
 void gemel__records_clear(gemel__records *records) {
+  free(records->outputs);
   for (size_t k = 0; k < records->count; k++) {
     gemel_record *row = &records->rows[k];
     free((char *)row->kind);

@@ -36,6 +36,12 @@ typedef struct gemel__table {
   gemel__reasons reasons;
 } gemel__table;
 
+/* What was found of one output of graphs that differ. */
+typedef struct gemel__pair_output {
+  const char *name; /* belongs to the context */
+  gemel_pair_result result;
+} gemel__pair_output;
+
 typedef struct gemel__records {
   const char *command; /* for progress */
   const gemel__args *args;
@@ -45,6 +51,8 @@ typedef struct gemel__records {
   gemel_record *rows; /* copies; their strings are our own */
   size_t count, capacity;
   size_t verdicts[GEMEL_VERDICT_COUNT];
+  gemel__pair_output *outputs; /* of two graphs that differ; NULL: none */
+  size_t n_outputs;
   size_t proved, all_ranks; /* rules that are, and for all ranks */
   int proofs;               /* 1: some record says what is proved */
   gemel__baseline baseline; /* empty: none */

@@ -7,6 +7,7 @@
 
 #include "harness/run.h"
 
+struct gemel__part_graphs;
 struct gemel__scouted;
 struct gemel__defined;
 struct gemel__witness;
@@ -16,6 +17,16 @@ struct gemel__witness;
 gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel_graph *b,
                               const char *name, unsigned allow, gemel_pair_result *result,
                               gemel_error *error);
+
+/* Asks about PAIR, divided into parts where that helps (parts.c). */
+gemel_status gemel__equal_divided(gemel__run *run, const struct gemel__part_graphs *pair,
+                                  const char *name, unsigned allow, gemel_pair_result *result,
+                                  gemel_error *error);
+
+/* Of A and B, which differ: asks about each output alone and tells RUN's options->output, with
+ * USER, if there are several and somebody listens. GEMEL_NO_MEMORY. */
+gemel_status gemel__equal_outputs(const gemel__run *run, void *user, const gemel_graph *a,
+                                  const gemel_graph *b, unsigned allow, gemel_error *error);
 
 /* Reports what SCOUTED found, of a pair whose models are too large to be asked: tier float refutes
  * it.

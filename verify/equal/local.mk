@@ -33,6 +33,7 @@ libgemel_verify_a_SOURCES += %reldir%/offers-form.h
 libgemel_verify_a_SOURCES += %reldir%/offers-linear.c
 libgemel_verify_a_SOURCES += %reldir%/offers.c
 libgemel_verify_a_SOURCES += %reldir%/offers.h
+libgemel_verify_a_SOURCES += %reldir%/outputs.c
 libgemel_verify_a_SOURCES += %reldir%/parts.c
 libgemel_verify_a_SOURCES += %reldir%/question.c
 libgemel_verify_a_SOURCES += %reldir%/question.h

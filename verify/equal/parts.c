@@ -91,9 +91,6 @@ struct parts {
 
 /* ---- A part ---- */
 
-static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair, const char *name,
-                                unsigned allow, gemel_pair_result *result, gemel_error *error);
-
 /* Asks about PAIR and keeps the records in KEPT. TIERS 0: the tiers that the caller wants. */
 static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pair, unsigned tiers,
                              gemel__gathered *kept, gemel_pair_result *result, gemel_error *error) {
@@ -111,7 +108,7 @@ static gemel_status ask_kept(const struct parts *p, const gemel__part_graphs *pa
     /* a part that doesn't pass is no counterexample, unless TIERS asks for one */
     run.options.replay_folder = tiers != 0 ? run.options.replay_folder : NULL;
   }
-  return pair->bodies ? ask_divided(&run, pair, p->name, p->allow, result, error)
+  return pair->bodies ? gemel__equal_divided(&run, pair, p->name, p->allow, result, error)
                       : gemel__equal_ask(&run, pair->a, pair->b, p->name, p->allow, result, error);
 }
 
@@ -791,8 +788,8 @@ static void clear(struct parts *p) {
 
 /* Asks about the bodies of two loops, divided like any pair: they may be large or have loops in
  * them. */
-static gemel_status ask_divided(gemel__run *run, const gemel__part_graphs *pair, const char *name,
-                                unsigned allow, gemel_pair_result *result, gemel_error *error) {
+gemel_status gemel__equal_divided(gemel__run *run, const gemel__part_graphs *pair, const char *name,
+                                  unsigned allow, gemel_pair_result *result, gemel_error *error) {
   struct parts *p = gemel__alloc_zeroed(sizeof *p);
   if (p == NULL) {
     return gemel__no_memory(error, "the parts of two graphs");
@@ -833,6 +830,7 @@ static gemel_status ask_defined(struct parts *p, gemel_error *error) {
 static gemel_status ask_pair(struct parts *p, gemel_error *error) {
   gemel__run *run = p->run;
   const char *folder = run->options.counterexample_folder;
+  void *user = run->options.user;
   gemel__point point = {.taken = 0};
   gemel_status status = gemel__pair_check(p->a, p->b, error);
   if (status == GEMEL_OK && folder != NULL) {
@@ -851,7 +849,9 @@ static gemel_status ask_pair(struct parts *p, gemel_error *error) {
     p->result->written = status == GEMEL_OK;
   }
   gemel__point_clear(&point);
-  return status;
+  return status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED
+             ? gemel__equal_outputs(run, user, p->a, p->b, p->allow, error)
+             : status;
 }
 
 gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,

@@ -138,6 +138,7 @@ typedef struct gemel_record {
 
 typedef void (*gemel_record_sink)(void *user, const gemel_record *record);
 
+struct gemel_pair_result;
 /* Options; start from {0} and set SIZE, which as 0 is GEMEL_BAD_ARGUMENT. */
 typedef struct gemel_verify_options {
   size_t size;
@@ -172,6 +173,10 @@ typedef struct gemel_verify_options {
                 proved of gemel's own rules is taken from the record (gemel_rule_proved) where it
                 has them; a word of needs that the instances don't show isn't looked for further, so
                 a rule that declares too much passes */
+  void (*output)(void *user, const char *name, const struct gemel_pair_result *result);
+  /* gemel_verify_pair: where graphs of several outputs differ, called for each output,
+     in the first graph's order, with USER and what was found of it alone (borrowed for
+     the call). NULL: nobody is told */
 } gemel_verify_options;
 
 /* Counts of a run. */
