@@ -89,12 +89,20 @@ static gemel_status try_shipped(gemel__inquiry *asked, void *user, size_t k, gem
   return gemel__is_no_point(status) ? GEMEL_OK : status;
 }
 
+/* BEFORE, then "output y[2, 0]". */
+static void place_of(const gemel_graph *graph, const char *before, size_t output, size_t element,
+                     char *text, size_t bytes) {
+  size_t used = (size_t)snprintf(text, bytes, "%soutput ", before);
+  if (used < bytes) {
+    gemel__place_text(graph, output, element, text + used, bytes - used);
+  }
+}
+
 /* Reports results that differ by more than half their digits at sizes too large for domain O. */
 static void report_apart(gemel__equality *q, gemel__inquiry *asked) {
   const gemel__scouted *s = &q->scouted;
   char place[160];
-  snprintf(place, sizeof place, "output %s, element %zu",
-           gemel_graph_output_name(s->pair.a.graph, s->output), s->element);
+  place_of(s->pair.a.graph, "", s->output, s->element, place, sizeof place);
   asked->record.detail =
       s->wide
           ? "the shipped results differ in f64 by more than rounding there explains, at sizes that "
@@ -160,12 +168,11 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
 /* Reports that WITNESS shows WORD, in the WHOLE graphs or in a part of them. */
 static void refute_special(gemel__equality *q, gemel__inquiry *asked, const char *word,
                            const gemel__witness *witness, int whole, const char *detail) {
-  char place[160];
+  char before[120], place[300];
   asked->record.detail = detail;
   gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
-  snprintf(place, sizeof place, "%s%s: output %s, element %zu", word,
-           witness->pair.plain ? ", by plain kernels" : "",
-           gemel_graph_output_name(witness->pair.a.graph, witness->output), witness->element);
+  snprintf(before, sizeof before, "%s%s: ", word, witness->pair.plain ? ", by plain kernels" : "");
+  place_of(witness->pair.a.graph, before, witness->output, witness->element, place, sizeof place);
   if (whole) {
     gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
   }
@@ -210,14 +217,15 @@ static void say_improves(const gemel__needs *needs, char *text, size_t bytes) {
   if (needs->improves) {
     size_t used = (size_t)snprintf(text, bytes, "; the second graph improves on the first");
     if (w->values != NULL && used < bytes) {
-      snprintf(text + used, bytes - used, ": output %s, element %zu, %s becomes %s",
-               gemel_graph_output_name(w->pair.a.graph, w->output), w->element, w->left, w->right);
+      char place[120];
+      place_of(w->pair.a.graph, ": ", w->output, w->element, place, sizeof place);
+      snprintf(text + used, bytes - used, "%s, %s becomes %s", place, w->left, w->right);
     }
   }
 }
 
 static void conclude_special(gemel__equality *q, const gemel__needs *needs, gemel__inquiry *asked) {
-  char words[100], improves[250], detail[800];
+  char words[100], improves[400], detail[900];
   int plain = gemel__runs_plain(q->a) || gemel__runs_plain(q->b);
   gemel__needs_text(q->result->needs, words, sizeof words);
   say_improves(needs, improves, sizeof improves);

@@ -69,7 +69,8 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
   gemel__outcome outcome;
   char place[700], left[160], right[160];
   char where[512] = "";
-  const char *output = gemel_graph_output_name(pair->a.graph, answer->output);
+  char at[160];
+  gemel__place_text(pair->a.graph, answer->output, answer->element, at, sizeof at);
   memset(&outcome, 0, sizeof outcome);
   gemel__random_seed(&random, seed);
   snprintf(left, sizeof left, "%s", answer->got); /* the models call the left side's result "got" */
@@ -98,12 +99,10 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
       }
       snprintf(left, sizeof left, "%s", outcome.expected);
       snprintf(right, sizeof right, "%s", outcome.got);
-      answer->element = outcome.element;
-      output = gemel_graph_output_name(pair->a.graph, outcome.output);
+      gemel__place_text(pair->a.graph, outcome.output, outcome.element, at, sizeof at);
     }
   }
-  snprintf(place, sizeof place, "output %s, element %zu%s%s", output, answer->element,
-           where[0] != '\0' ? "; " : "", where);
+  snprintf(place, sizeof place, "output %s%s%s", at, where[0] != '\0' ? "; " : "", where);
   record->how = answer->how;
   record->detail = answer->detail[0] != '\0' ? answer->detail
                                              : "the first graph's result and the second's differ";

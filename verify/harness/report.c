@@ -110,23 +110,143 @@ static void format_value(gemel__buffer *b, gemel_dtype dtype, const void *data) 
   }
 }
 
-/* "# input x0: f32[2, 3] = …", with its first values. */
+enum { MOST_VALUES = 16 };
+
+static int same_element(const gemel__leaf *leaf, const gemel_tensor *tensor, size_t i, size_t j) {
+  return memcmp(gemel__tensor_element(tensor, i), gemel__tensor_element(tensor, j),
+                gemel_dtype_size(leaf->dtype)) == 0;
+}
+
+/* *MAIN: an element that more than half of the others equal. Returns how many differ from it, or
+ * SIZE_MAX if there is no such element. (Boyer and Moore's vote.) */
+static size_t count_others(const gemel__leaf *leaf, const gemel_tensor *tensor, size_t *main) {
+  size_t votes = 0, others = 0;
+  for (size_t i = 0; i < leaf->count; i++) {
+    if (votes == 0) {
+      *main = i;
+    }
+    votes += same_element(leaf, tensor, i, *main) ? 1 : (size_t)-1;
+  }
+  for (size_t i = 0; i < leaf->count; i++) {
+    others += !same_element(leaf, tensor, i, *main);
+  }
+  return others < leaf->count / 2 ? others : SIZE_MAX;
+}
+
+/* " x[3, 0] = 1.5," */
+static void format_place(gemel__buffer *b, const gemel__leaf *leaf, const char *name, size_t i,
+                         const gemel_tensor *tensor) {
+  size_t step = leaf->count;
+  gemel__buffer_format(b, " %s", name);
+  for (int k = 0; k < leaf->rank; k++) {
+    step /= (size_t)leaf->shape[k];
+    gemel__buffer_format(b, "%s%zu", k == 0 ? "[" : ", ", i / step % (size_t)leaf->shape[k]);
+  }
+  gemel__buffer_text(b, "] =");
+  format_value(b, leaf->dtype, gemel__tensor_element(tensor, i));
+}
+
+/* A long input of which few elements differ from the rest: these with their indices. Returns 0 if
+ * it is no such input. */
+static int format_few(gemel__buffer *b, const gemel__leaf *leaf, const char *name,
+                      const gemel_tensor *tensor) {
+  size_t main = 0,
+         others = leaf->count > MOST_VALUES ? count_others(leaf, tensor, &main) : SIZE_MAX;
+  size_t shown = 0;
+  if (others > MOST_VALUES) {
+    return 0;
+  }
+  format_value(b, leaf->dtype, gemel__tensor_element(tensor, main));
+  gemel__buffer_text(b, others > 0 ? ", but" : " each");
+  for (size_t i = 0; i < leaf->count && shown < others; i++) {
+    if (!same_element(leaf, tensor, i, main)) {
+      format_place(b, leaf, name, i, tensor);
+      gemel__buffer_text(b, ++shown < others ? "," : "");
+    }
+  }
+  gemel__buffer_text(b, "\n");
+  return 1;
+}
+
+/* "# input x0: f32[2, 3] = …": its first values, or of many equal ones those that differ. */
 static void format_input(gemel__buffer *b, const gemel__instance *instance, size_t k,
                          const gemel_tensor *tensor) {
-  enum { MOST = 16 };
   const gemel__leaf *leaf = &instance->leaves[k];
+  const char *name = gemel_graph_input_name(instance->graph, k);
   char type[256];
   gemel_type_format(gemel_graph_context(instance->graph),
                     gemel_value_type(gemel_graph_input(instance->graph, k)), type, sizeof type);
-  gemel__buffer_format(b, "# input %s: %s =", gemel_graph_input_name(instance->graph, k), type);
-  for (size_t i = 0; i < leaf->count && i < MOST; i++) {
+  gemel__buffer_format(b, "# input %s: %s =", name, type);
+  if (format_few(b, leaf, name, tensor)) {
+    return;
+  }
+  for (size_t i = 0; i < leaf->count && i < MOST_VALUES; i++) {
     format_value(b, leaf->dtype, gemel__tensor_element(tensor, i));
   }
-  gemel__buffer_text(b, leaf->count > MOST ? " …\n" : "\n");
+  gemel__buffer_text(b, leaf->count > MOST_VALUES ? " …\n" : "\n");
 }
 
 static void append_graph(gemel__buffer *b, const gemel_graph *graph, const char *name) {
   gemel__buffer_take(b, gemel_print_string(graph, name, NULL));
+}
+
+enum { MOST_LINES = 40 };
+
+static size_t count_lines(const char *text) {
+  size_t n = 0;
+  for (; (text = strchr(text, '\n')) != NULL; text++) {
+    n++;
+  }
+  return n;
+}
+
+/* How many lines behind the first one A and B have in common. */
+static size_t common_lines(const char *a, const char *b) {
+  size_t n = 0;
+  a = strchr(a, '\n');
+  b = strchr(b, '\n');
+  while (a != NULL && b != NULL) {
+    size_t length = strcspn(a + 1, "\n");
+    if (length == 0 || strncmp(a + 1, b + 1, length + 1) != 0) {
+      return n;
+    }
+    n++;
+    a = strchr(a + 1, '\n');
+    b = strchr(b + 1, '\n');
+  }
+  return n;
+}
+
+/* TEXT, a graph: its first line; without SKIP lines behind that; of more than MOST_LINES without
+ * those at the end, but for the last two. */
+static void append_cut(gemel__buffer *b, const char *text, size_t skip) {
+  size_t lines = count_lines(text), k = 0, last = 1 + skip + MOST_LINES - 3;
+  for (const char *at = text; *at != '\0'; k++) {
+    size_t length = strcspn(at, "\n");
+    int shown = k == 0 || (k > skip && (k < last || k + 2 >= lines));
+    if (shown) {
+      gemel__buffer_format(b, "%.*s\n", (int)length, at);
+    } else if (k == 1 || k == last) {
+      gemel__buffer_text(b, k == last ? "  # …\n" : "  # … the same nodes in both\n");
+    }
+    at += length + (at[length] == '\n');
+  }
+}
+
+/* Both graphs; if they are long, from where they begin to differ. */
+static void append_graphs(gemel__buffer *b, const gemel_graph *first, const gemel_graph *second) {
+  char *left = gemel_print_string(first, "first", NULL);
+  char *right = gemel_print_string(second, "second", NULL);
+  if (left == NULL || right == NULL) {
+    b->failed = 1;
+  } else {
+    size_t common = common_lines(left, right);
+    int is_long = count_lines(left) > MOST_LINES || count_lines(right) > MOST_LINES;
+    append_cut(b, left, is_long ? common : 0);
+    append_cut(b, right, is_long ? common : 0);
+  }
+  gemel_text_free(left);
+  gemel_text_free(right);
 }
 
 /* Only the inputs of the instance's own graph: in tier gradient VALUES has directions behind them.
@@ -145,9 +265,10 @@ char *gemel__counterexample(const gemel__instance *instance, const gemel_graph *
   int round;
   for (round = 0; round < 2; round++) {
     if (instance != NULL && instance->graph != NULL) {
-      append_graph(&b, instance->graph, other != NULL ? "first" : "counterexample");
       if (other != NULL) {
-        append_graph(&b, other, "second");
+        append_graphs(&b, instance->graph, other);
+      } else {
+        append_graph(&b, instance->graph, "counterexample");
       }
       if (values != NULL) {
         gemel__print_inputs(&b, instance, values);

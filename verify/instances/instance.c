@@ -386,3 +386,38 @@ gemel_status gemel__leaf_of_output(const gemel_graph *graph, size_t k, gemel__le
   }
   return GEMEL_OK;
 }
+
+/* ---- Places ---- */
+
+/* Sets INDEX to that of ELEMENT in a tensor of TYPE. 0: a size isn't a constant, or there is no
+ * such element. */
+static int index_of(gemel_context *context, gemel_type type, size_t element,
+                    size_t index[GEMEL_MAX_RANK]) {
+  const gemel_dim *dims = gemel_type_dims(context, type);
+  for (int k = gemel_type_rank(context, type); k-- > 0;) {
+    int64_t size = 0;
+    if (!gemel_dim_is_constant(context, dims[k], &size) || size <= 0) {
+      return 0;
+    }
+    index[k] = element % (size_t)size;
+    element /= (size_t)size;
+  }
+  return element == 0;
+}
+
+void gemel__place_text(const gemel_graph *graph, size_t output, size_t element, char *text,
+                       size_t bytes) {
+  gemel_context *context = gemel_graph_context(graph);
+  gemel_type type = gemel_value_type(gemel_graph_output(graph, output));
+  size_t index[GEMEL_MAX_RANK], used;
+  int rank = gemel_type_rank(context, type);
+  if (!index_of(context, type, element, index)) {
+    snprintf(text, bytes, "%s, element %zu", gemel_graph_output_name(graph, output), element);
+    return;
+  }
+  used = (size_t)snprintf(text, bytes, "%s", gemel_graph_output_name(graph, output));
+  for (int k = 0; k < rank && used < bytes; k++) {
+    used += (size_t)snprintf(text + used, bytes - used, "%s%zu%s", k == 0 ? "[" : ", ", index[k],
+                             k == rank - 1 ? "]" : "");
+  }
+}

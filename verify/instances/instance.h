@@ -127,6 +127,11 @@ gemel_status gemel__instance_gradient_part(gemel__instance *gradient,
 gemel_status gemel__instance_embed(gemel__instance *embedded, const gemel__instance *base,
                                    int stateful, gemel__random *random, gemel_error *error);
 
+/* Writes where ELEMENT of OUTPUT stands: "y[2, 0]", "y" of a scalar. Where a size isn't known it is
+ * "y, element 5". */
+void gemel__place_text(const gemel_graph *graph, size_t output, size_t element, char *text,
+                       size_t bytes);
+
 /* The number of results: the outputs of all calls, updates included. */
 size_t gemel__instance_results(const gemel__instance *instance);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Making a refuted instance small. First the shapes: instances of one, two, four … elements are
- * drawn until the same check refutes one. Then the values: each is tried as 0, 1, −1, a small
+ * drawn until the same check refutes one. Then the values: each is tried as 1, 2, −1, ½, 0, a small
  * integer, and with fewer significant bits. A change is kept only if the check still refutes. The
  * check compares with an exact reference, so the result still shows a fault.
  */
@@ -85,7 +85,7 @@ static gemel_status shrink_shapes(gemel__instance *instance, gemel_tensor ***val
 
 /* Fills CANDIDATES with values simpler than X, the simplest first. Returns how many. */
 static size_t simpler(double x, double *candidates) {
-  static const double plain[] = {0, 1, -1, 2};
+  static const double plain[] = {1, 2, -1, 0.5, 0};
   size_t n = 0, k;
   for (k = 0; k < sizeof plain / sizeof *plain; k++) {
     if (x == plain[k]) {
