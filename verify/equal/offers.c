@@ -457,6 +457,17 @@ static void offer_shifts(gemel__collecting *c, const gemel__form *form) {
   }
 }
 
+/* A graph may keep a scalar factor where it is and move the factors behind it past it: alpha, in
+ * alpha x W + b times a deviation. So FORM's coefficients stay as they are, too. */
+static void keep_beside(gemel__collecting *c, gemel__form *form, gemel_value factor) {
+  enum { MOST_KEPT = 4 };
+  size_t n = form->n;
+  for (size_t k = 0; k < n && n <= MOST_KEPT && elements_of(factor) == 1; k++) {
+    gemel__coefficient own = c->pool[form->first + k];
+    gemel__form_add(c, form, &own);
+  }
+}
+
 /* Makes FORM that of X times FACTOR, or divided by it if QUOTIENT. */
 static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, gemel_value factor,
                      int quotient, int rank) {
@@ -468,10 +479,12 @@ static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, geme
     return;
   }
   take_coefficients(c, form, x, rank);
+  size_t n = form->n;
+  keep_beside(c, form, factor);
   if (from.shared && elements_of(factor) == 1) {
     root = apply1("sqrt", factor);
   }
-  for (size_t k = 0; k < form->n; k++) {
+  for (size_t k = 0; k < n; k++) {
     gemel__coefficient *own = &c->pool[form->first + k];
     gemel_value product = gemel__coefficient_times(own, factor, quotient);
     if (!gemel_is_null(root)) {
