@@ -165,17 +165,15 @@ static gemel_status equal_shipped(gemel__equality *q, const struct shipped *t, g
 
 /* ---- Tier special ---- */
 
-/* Reports that WITNESS shows WORD, in the WHOLE graphs or in a part of them. */
+/* Reports that WITNESS shows WORD. */
 static void refute_special(gemel__equality *q, gemel__inquiry *asked, const char *word,
-                           const gemel__witness *witness, int whole, const char *detail) {
+                           const gemel__witness *witness, const char *detail) {
   char before[120], place[300];
   asked->record.detail = detail;
   gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
   snprintf(before, sizeof before, "%s%s: ", word, witness->pair.plain ? ", by plain kernels" : "");
   place_of(witness->pair.a.graph, before, witness->output, witness->element, place, sizeof place);
-  if (whole) {
-    gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
-  }
+  gemel__equal_keep(q, GEMEL_TIER_SPECIAL, 1, &witness->pair.a, witness->values);
   gemel__inquiry_refute(asked, &witness->pair.a, witness->pair.b.graph, witness->values, place,
                         witness->left, witness->right);
 }
@@ -195,10 +193,10 @@ static void report_refused(gemel__equality *q, gemel__needs *needs, gemel__inqui
     conclude(q, asked, GEMEL_VERDICT_REFUTED, asked->record.how, detail);
     return;
   }
-  refute_special(q, asked, word, witness, 1, detail);
+  refute_special(q, asked, word, witness, detail);
 }
 
-void gemel__equal_shown(gemel__run *run, const char *name, const gemel__witness *witness, int whole,
+void gemel__equal_shown(gemel__run *run, const char *name, const gemel__witness *witness,
                         gemel_pair_result *result) {
   gemel__equality q = {.run = run, .name = name, .result = result};
   gemel__inquiry asked;
@@ -207,7 +205,7 @@ void gemel__equal_shown(gemel__run *run, const char *name, const gemel__witness 
   char words[100], detail[200];
   gemel__needs_text(result->refused, words, sizeof words);
   snprintf(detail, sizeof detail, "told apart by %s, which isn't allowed", words);
-  refute_special(&q, &asked, words, witness, whole, detail);
+  refute_special(&q, &asked, words, witness, detail);
 }
 
 /* Says that the second graph improves on the first, with an example. */

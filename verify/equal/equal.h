@@ -40,8 +40,8 @@ void gemel__equal_undefined(gemel__run *run, const char *name, const struct geme
                             unsigned words, unsigned refused, gemel_pair_result *result);
 
 /* Reports that WITNESS, which shows a word that RESULT refuses, refutes the pair in tier special.
- * Its graphs are the WHOLE ones, or a part that begins at their inputs. */
+ */
 void gemel__equal_shown(gemel__run *run, const char *name, const struct gemel__witness *witness,
-                        int whole, gemel_pair_result *result);
+                        gemel_pair_result *result);
 
 #endif

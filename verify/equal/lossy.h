@@ -22,9 +22,11 @@ typedef struct gemel__lossy {
 /* Keeps the part between U and V, if there is room. */
 void gemel__lossy_note(gemel__lossy *lossy, gemel__ref u, gemel__ref v);
 
-/* Measures the parts of JOINT in turn, until one worsens at inputs of the graphs: WITNESS shows it,
- * or has no values. GEMEL_NO_MEMORY. */
-gemel_status gemel__lossy_measure(const gemel__lossy *lossy, gemel__joint *joint, gemel__run *run,
+/* Measures the parts of JOINT, of the graphs A and B, in turn, until one shows inputs at which the
+ * second graph worsens on the first: WITNESS, of the whole graphs, which else has no values.
+ * GEMEL_NO_MEMORY. */
+gemel_status gemel__lossy_measure(const gemel__lossy *lossy, gemel__joint *joint,
+                                  const gemel_graph *a, const gemel_graph *b, gemel__run *run,
                                   const char *name, gemel__witness *witness, gemel_error *error);
 
 #endif

@@ -422,7 +422,7 @@ static void emit_parts(struct parts *p, const char *rest) {
       continue;
     }
     if (k == GEMEL_TIER_SPECIAL && p->result->refused != 0) {
-      gemel__equal_shown(p->run, p->name, &p->flip.witness, 1, p->result);
+      gemel__equal_shown(p->run, p->name, &p->flip.witness, p->result);
       continue;
     }
     say_part_count(p, rest, k == GEMEL_TIER_SPECIAL ? words : p->tiers[k].detail, detail,
@@ -458,7 +458,8 @@ static gemel_status look_for_losses(struct parts *p, gemel_error *error) {
   if (p->run->brief || p->lossy.n == 0) {
     return GEMEL_OK;
   }
-  GEMEL__TRY(gemel__lossy_measure(&p->lossy, &p->joint, p->run, p->name, &p->flip.witness, error));
+  GEMEL__TRY(gemel__lossy_measure(&p->lossy, &p->joint, p->a, p->b, p->run, p->name,
+                                  &p->flip.witness, error));
   if (p->flip.witness.values != NULL) {
     for (int k = 0; k < GEMEL_TIER_SPECIAL; k++) {
       emit(p, (gemel_tier)k, GEMEL_VERDICT_NOT_RUN, GEMEL_EVIDENCE_NONE,
@@ -466,7 +467,7 @@ static gemel_status look_for_losses(struct parts *p, gemel_error *error) {
     }
     result->refused = GEMEL_NEEDS_BIT(WORSENS);
     result->needs = p->needs | result->refused;
-    gemel__equal_shown(p->run, p->name, &p->flip.witness, 0, result);
+    gemel__equal_shown(p->run, p->name, &p->flip.witness, result);
   }
   return GEMEL_OK;
 }

@@ -531,7 +531,9 @@ static gemel_status measure_losses(struct gemel__measure *m, gemel_error *error)
     GEMEL__TRY(gemel__tick(m->plan->ticker));
     gemel_status status = draw_pair(m, k + 1, error);
     m->pair.plain = m->plan->plain && k % 2 != 0;
-    size_t open = k < points ? GEMEL__LOSSES : gemel__losses_open(&m->needs->losses);
+    size_t open = m->plan->near ? GEMEL__LOST_DIGITS
+                  : k < points  ? GEMEL__LOSSES
+                                : gemel__losses_open(&m->needs->losses);
     status = status ? status : measure_loss(m, gemel__losses_turn(open, first + k), error);
     GEMEL__TRY(gemel__is_no_point(status) ? GEMEL_OK : status);
   }

@@ -77,6 +77,7 @@ typedef struct gemel__needs_plan {
   int beyond;      /* 1: it is asked what no kind of rounding explains, and integers are drawn at
                       which digits are lost */
   size_t losses;   /* points for `worsens`, besides POINTS; 0: it isn't asked */
+  int near;        /* 1: none of these have numbers far from 1 */
   size_t meetings; /* of zeros and infinities or NaNs (instances/meeting.h), besides POINTS */
   size_t meeting;  /* number of the first */
   unsigned known;  /* words that are known to be given up: no meetings are drawn for them */
