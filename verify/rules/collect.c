@@ -71,6 +71,9 @@ gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance 
 void gemel__example_clear(struct gemel__example *e) {
   gemel__rule_instance_clear(&e->drawn);
   gemel__pair_clear(&e->pair);
+  if (e->folded) {
+    gemel__pair_clear(&e->reals);
+  }
   gemel__aims_clear(&e->aims);
 }
 

@@ -14,6 +14,8 @@
 struct gemel__example {
   gemel__rule_instance drawn;
   gemel__pair pair;
+  gemel__pair reals; /* if FOLDED: with real numbers in the place of constants (folded.h) */
+  int folded;
   gemel__aims aims;
   int real;     /* 1: some input is of a float dtype, and no constant is infinite or NaN */
   int integral; /* 1: for tier integer: no input is a float (no constant, if no inputs) */
@@ -31,6 +33,8 @@ struct gemel__rule_subject {
   size_t room;   /* for so many examples */
   size_t wanted; /* how many are asked for, not counting those for special purposes */
   int quick;     /* 1: words of needs that the instances don't show are not looked for */
+  int folds;     /* 1: an example is folded */
+  int far;       /* 1: there are only instances with sizes beyond the usual ones */
   size_t n, n_shapes, n_symbolic;
   size_t n_full; /* instances that are real and full */
   unsigned ranks, dtypes;
@@ -57,6 +61,11 @@ enum { GEMEL__MORE_EXAMPLES = 224 }; /* room for instances for special purposes 
 gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance *drawn,
                                  gemel_error *error);
 void gemel__example_clear(struct gemel__example *e);
+
+/* E's sides over the reals. */
+static inline gemel__pair *gemel__example_reals(struct gemel__example *e) {
+  return e->folded ? &e->reals : &e->pair;
+}
 
 /* Draws values for E's inputs, like gemel__values_draw. If ROUND is above 0, some of them are aims.
  * gemel__example_rounds says how many rounds cover all aims; 0: there are none. */
@@ -105,6 +114,9 @@ void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_ru
 /* Verifies RULE or, if it is NULL, PASS; INFO describes it. */
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error);
+
+/* Tier gradient (gradient.c). */
+gemel_status gemel__rule_gradient(struct gemel__rule_subject *p, gemel_error *error);
 
 /* Tier special: measures what the rule needs, and compares that with what it declares (class.c). */
 gemel_status gemel__rule_class(struct gemel__rule_subject *p, gemel_error *error);
