@@ -66,7 +66,8 @@ enum {
   GEMEL__ASIDE_SMALLER_WITNESS = 0,
   GEMEL__ASIDE_MEASURE_MORE = 1,
   GEMEL__ASIDE_MEETINGS = 2,
-  GEMEL__ASIDE_LENGTHS = 3
+  GEMEL__ASIDE_LENGTHS = 3,
+  GEMEL__ASIDE_COUNTED = 4
 };
 static inline size_t gemel__aside(size_t number) {
   return SIZE_MAX - number;

@@ -437,6 +437,19 @@ gemel_status gemel__rule_collect_usual(struct gemel__rule_subject *p, gemel_erro
   return gemel__rule_collect(p, error);
 }
 
+/* ---- What examples have ---- */
+
+int gemel__rule_computes_floats(const struct gemel__rule_subject *p) {
+  int found = 0;
+  for (size_t k = 0; k < p->n && !found; k++) {
+    const gemel_graph *left = p->examples[k].drawn.left;
+    for (uint32_t node = 0; node < left->n_nodes && !found; node++) {
+      found = gemel__is_float(gemel_type_dtype(left->context, gemel__node_type(left, node, 0)));
+    }
+  }
+  return found;
+}
+
 /* ---- Long axes ---- */
 
 static int counts_narrowly(const struct gemel__example *e) {

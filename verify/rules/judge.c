@@ -16,6 +16,7 @@
 #include "harness/jobs.h"
 #include "instances/source.h"
 #include "ops/ops.h"
+#include "pairs/lengths.h"
 #include "rules/arms.h"
 #include "rules/report.h"
 #include "rules/folded.h"
@@ -263,7 +264,10 @@ static void conclude_real(struct gemel__rule_subject *p, gemel__inquiry *q,
   q->record.elements = total->compared;
   q->record.error_probability = total->error_probability;
   gemel__rule_end(p, q, a->count > 0 ? total->verdict : GEMEL_VERDICT_NOT_APPLICABLE, total->how,
-                  a->count > 0 ? detail : "no instance has inputs of a float dtype");
+                  a->count > 0 ? detail
+                  : gemel__rule_computes_floats(p)
+                      ? "no input is of a float dtype; tier integer compares bits"
+                      : "no instance has inputs of a float dtype");
 }
 
 /* ---- Many more instances, at one point each ---- */
@@ -416,6 +420,57 @@ static gemel_status aimed_checks(struct gemel__rule_subject *p, gemel__inquiry *
   return GEMEL_OK;
 }
 
+/* Checks the symbolic sides of example K with 0 for one of their symbols: conditions hold of a
+ * symbol, and what they hold of includes 0. */
+static gemel_status check_zero(struct gemel__rule_subject *p, gemel__inquiry *q, size_t k,
+                               gemel_error *error) {
+  const gemel__rule_instance *drawn = &p->examples[k].drawn;
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t sizes[GEMEL__MOST_SYMBOLS];
+  gemel__random random;
+  gemel__pair pair;
+  gemel__trial trial = {NULL, &random, &pair.b};
+  gemel__outcome outcome;
+  gemel_tensor **values = NULL;
+  size_t n = gemel__pair_symbols(drawn->symbolic_left, names, GEMEL__MOST_SYMBOLS);
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
+  for (size_t j = 0; j < n; j++) {
+    sizes[j] = j == k % n ? 0 : gemel__random_between(&random, 1, 3);
+  }
+  gemel_status status = gemel__pair_draw_at(&pair, drawn->symbolic_left, drawn->symbolic_right, n,
+                                            names, sizes, &random, NULL);
+  if (status != GEMEL_OK) {
+    return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "an instance") : GEMEL_OK;
+  }
+  memset(&outcome, 0, sizeof outcome);
+  status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, error);
+  status = status ? status : gemel__check_pair(&pair.a, values, &trial, &outcome, error);
+  if (status == GEMEL_OK && outcome.refuted) {
+    q->record.how = GEMEL_EVIDENCE_SAMPLES;
+    q->record.detail = "the sides aren't equal where a size is 0";
+    q->record.instances = k + 1;
+    status = gemel__rule_report_values(p, q, &pair, &values, &by_model, gemel__random_bits(&random),
+                                       error);
+  }
+  gemel__values_free(&pair.a, values);
+  gemel__pair_clear(&pair);
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
+static gemel_status check_zeros(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                gemel_error *error) {
+  enum { ASKED = 8 };
+  size_t asked = 0;
+  for (size_t k = 0; k < p->n && asked < ASKED && !q->refuted; k++) {
+    const struct gemel__example *e = &p->examples[k];
+    if (e->real && e->drawn.symbolic_right != NULL) {
+      GEMEL__TRY(check_zero(p, q, k, error));
+      asked++;
+    }
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status ask_real(struct gemel__rule_subject *p, gemel__inquiry *q, struct modelled *a,
                              gemel_error *error) {
   enum { ASKED = 8 };
@@ -431,6 +486,9 @@ static gemel_status ask_real(struct gemel__rule_subject *p, gemel__inquiry *q, s
     if (e->real && e->full && !q->refuted) {
       GEMEL__TRY(aimed_checks(p, q, k, &aimed, error));
     }
+  }
+  if (!q->refuted) {
+    GEMEL__TRY(check_zeros(p, q, error));
   }
   if (!q->refuted && a->count > 0 && !sweeps_integers(p)) {
     GEMEL__TRY(sweep(p, q, &swept, error));
@@ -524,6 +582,10 @@ static gemel_status check_lengths(struct gemel__rule_subject *p, gemel__inquiry 
     if (status == GEMEL_OK && e.integral) {
       status = compare_bits(p, q, &e, GEMEL__FILL_LATE, 0, &random, error);
     }
+    if (status == GEMEL_OK && !q->refuted) {
+      int64_t inside = gemel__length(k) - 4;
+      status = gemel__rule_compare_beside(p, q, &e.pair, inside, &random, error);
+    }
     gemel__example_clear(&e);
     status = status == GEMEL_DECLINED ? GEMEL_OK : status;
   }
@@ -569,6 +631,9 @@ static gemel_status tier_integer(struct gemel__rule_subject *p, gemel_error *err
   }
   if (!q.refuted) {
     GEMEL__TRY(check_lengths(p, &q, error));
+  }
+  if (!q.refuted) {
+    GEMEL__TRY(gemel__rule_counted(p, &q, error));
   }
   if (!q.refuted) {
     GEMEL__TRY(check_equalities(p, &q, error));

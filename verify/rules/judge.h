@@ -82,6 +82,9 @@ gemel_status gemel__rule_collect_usual(struct gemel__rule_subject *p, gemel_erro
 /* 1 if there are examples for TIER, and the results of all of them are empty. */
 int gemel__rule_all_empty(const struct gemel__rule_subject *p, gemel_tier tier);
 
+/* 1 if a value of a left side is of a float dtype, whatever the inputs are. */
+int gemel__rule_computes_floats(const struct gemel__rule_subject *p);
+
 /* How many turns gemel__rule_draw_long has: instances with sizes beyond what a narrow dtype holds
  * (pairs/lengths.h); 0: no example has a count of such a dtype. */
 size_t gemel__rule_long_turns(const struct gemel__rule_subject *p);
@@ -114,6 +117,16 @@ void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_ru
 /* Verifies RULE or, if it is NULL, PASS; INFO describes it. */
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error);
+
+/* The part of tier integer for indices that are larger than any instance (counted.c). */
+gemel_status gemel__rule_counted(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                 gemel_error *error);
+
+/* Compares PAIR's results with numbers next to END in integer inputs. A difference is reported in
+ * tier integer, unless it is of floats and the rule rounds. */
+gemel_status gemel__rule_compare_beside(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                        gemel__pair *pair, int64_t end, gemel__random *random,
+                                        gemel_error *error);
 
 /* Tier gradient (gradient.c). */
 gemel_status gemel__rule_gradient(struct gemel__rule_subject *p, gemel_error *error);

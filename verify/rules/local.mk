@@ -21,6 +21,7 @@ libgemel_verify_a_SOURCES += %reldir%/class.c
 libgemel_verify_a_SOURCES += %reldir%/collect.c
 libgemel_verify_a_SOURCES += %reldir%/constants.c
 libgemel_verify_a_SOURCES += %reldir%/constants.h
+libgemel_verify_a_SOURCES += %reldir%/counted.c
 libgemel_verify_a_SOURCES += %reldir%/draw.c
 libgemel_verify_a_SOURCES += %reldir%/draw.h
 libgemel_verify_a_SOURCES += %reldir%/folded.c
