@@ -252,14 +252,17 @@ static gemel_status ask_models(struct gemel__rule_subject *p, gemel__inquiry *q,
   return folds && status == GEMEL_OK ? ask_models(p, q, a, k, error) : status;
 }
 
+static const char widens[] = "widens: the left side ends in an error where the right side doesn't";
+
 static void conclude_real(struct gemel__rule_subject *p, gemel__inquiry *q,
                           const struct modelled *a, size_t swept) {
   const gemel__answer *total = &a->total;
-  char detail[400];
+  char detail[500];
   snprintf(detail, sizeof detail,
-           "%s%s%zu instances, %zu shapes, %zu with symbolic sizes; %zu more at one point%s",
+           "%s%s%zu instances, %zu shapes, %zu with symbolic sizes; %zu more at one point%s%s%s",
            total->detail, total->detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic,
-           swept, p->folds ? "; literals stand for the numbers that they are roundings of" : "");
+           swept, p->widens ? "; " : "", p->widens ? widens : "",
+           p->folds ? "; literals stand for the numbers that they are roundings of" : "");
   q->record.instances = p->n + swept;
   q->record.elements = total->compared;
   q->record.error_probability = total->error_probability;
@@ -612,7 +615,7 @@ static gemel_status check_equalities(struct gemel__rule_subject *p, gemel__inqui
 static void conclude_integer(struct gemel__rule_subject *p, gemel__inquiry *q) {
   int any = q->record.instances > 0;
   if (q->record.elements > 0) {
-    gemel__rule_end(p, q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_BITS, "");
+    gemel__rule_end(p, q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_BITS, p->widens ? widens : "");
   } else {
     gemel__rule_end(p, q, any ? GEMEL_VERDICT_UNINFORMATIVE : GEMEL_VERDICT_NOT_APPLICABLE,
                     GEMEL_EVIDENCE_NONE,
@@ -716,7 +719,8 @@ static gemel_status all_tiers(struct gemel__rule_subject *p, gemel_error *error)
                                                       [GEMEL_TIER_SPECIAL] = gemel__rule_class};
   int refuted = 0;
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
-    GEMEL__TRY(tier_real(p, &refuted, error));
+    GEMEL__TRY(gemel__rule_narrows(p, &refuted, error));
+    GEMEL__TRY(refuted ? GEMEL_OK : tier_real(p, &refuted, error));
   }
   if (refuted) {
     emit_from(p, GEMEL_TIER_REAL + 1, GEMEL_VERDICT_NOT_RUN, "tier real refuted the rule");

@@ -34,6 +34,7 @@ struct gemel__rule_subject {
   size_t wanted; /* how many are asked for, not counting those for special purposes */
   int quick;     /* 1: words of needs that the instances don't show are not looked for */
   int folds;     /* 1: an example is folded */
+  int widens;    /* 1: the right side has results where the left side ends in an error */
   int far;       /* 1: there are only instances with sizes beyond the usual ones */
   size_t n, n_shapes, n_symbolic;
   size_t n_full; /* instances that are real and full */
@@ -117,6 +118,10 @@ void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_ru
 /* Verifies RULE or, if it is NULL, PASS; INFO describes it. */
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error);
+
+/* Reports, as a refutation in tier real, inputs or sizes at which the right side ends in an error
+ * and the left side doesn't: *REFUTED is 1 then (narrows.c). */
+gemel_status gemel__rule_narrows(struct gemel__rule_subject *p, int *refuted, gemel_error *error);
 
 /* The part of tier integer for indices that are larger than any instance (counted.c). */
 gemel_status gemel__rule_counted(struct gemel__rule_subject *p, gemel__inquiry *q,

@@ -48,6 +48,7 @@ libgemel_verify_a_SOURCES += %reldir%/mutate-text.h
 libgemel_verify_a_SOURCES += %reldir%/mutate.c
 libgemel_verify_a_SOURCES += %reldir%/mutate.def
 libgemel_verify_a_SOURCES += %reldir%/mutate.h
+libgemel_verify_a_SOURCES += %reldir%/narrows.c
 libgemel_verify_a_SOURCES += %reldir%/pass.c
 libgemel_verify_a_SOURCES += %reldir%/report.c
 libgemel_verify_a_SOURCES += %reldir%/report.h
