@@ -44,8 +44,8 @@ struct left {
   uint32_t same[GEMEL__RULE_VARIABLES];   /* a bit for each variable that is to be the same value */
   unsigned facts[GEMEL__RULE_VARIABLES];  /* GEMEL_FACT_… that conditions ask for */
   unsigned dtypes[GEMEL__RULE_VARIABLES]; /* that conditions allow, a bit each */
-  int typed;                              /* 1: some variable has the dtype that was wished for */
-  int mixes;                              /* 1: the left side may have operands of several dtypes */
+  int typed; /* 1: some variable has the dtype that was wished for; 2: those of this node */
+  int mixes; /* 1: the left side may have operands of several dtypes */
   gemel__ref values[GEMEL__RULE_NODES];
   const gemel__goal *goal;
   const gemel__hint *hint; /* NULL: none */
@@ -544,7 +544,7 @@ static gemel_dtype node_dtype(struct left *l, const gemel__pattern *p) {
       allowed = l->dtypes[operand->variable];
     }
   }
-  l->typed |= found > 0;
+  l->typed = found > 0 && first ? 2 : l->typed > 0;
   int other = l->mixes && gemel__random_chance(l->random, gemel__is_float(l->dtype) ? 1 : 2, 4);
   if (found == 0 || first || (allowed >> l->dtype & 1 && !other)) {
     return l->dtype;
@@ -568,14 +568,15 @@ static void know_hints(struct left *l, const gemel__pattern *p, gemel__proposal 
 }
 
 /* Gives operands that are met for the first time a dtype that conditions allow, where the proposed
- * one isn't: the operation says whether it takes that. */
+ * one isn't: the operation says whether it takes that. A dtype that was wished for stays. */
 static gemel_status allow_types(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
                                 const struct operand_layout *at) {
   for (uint32_t k = 0; k < p->n_operands; k++) {
     const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
     gemel_type *type = &proposal->inputs[at->first[k]];
     gemel_dtype dtype = gemel_type_dtype(l->context, *type);
-    if (is_free(l, operand) && !(l->dtypes[operand->variable] >> dtype & 1)) {
+    int wished = l->typed == 2 && dtype == l->dtype;
+    if (is_free(l, operand) && !wished && !(l->dtypes[operand->variable] >> dtype & 1)) {
       dtype = gemel__dtype_among(l->dtypes[operand->variable], dtype, l->random);
       *type =
           gemel_type_new(l->context, dtype, gemel_type_rank(l->context, *type),
