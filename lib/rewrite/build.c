@@ -72,6 +72,19 @@ gemel__ref gemel__template_leaf(const gemel__rule_side *side, uint32_t index,
   return p->kind == GEMEL__PATTERN_VARIABLE ? terms[p->variable].u.tensor : none;
 }
 
+/* A scalar constant with the bits of ELEMENT. */
+static gemel_value scalar_of(gemel_graph *graph, gemel_dtype dtype, const void *element,
+                             gemel_location where) {
+  gemel_view view = {dtype, 0, NULL, NULL, (void *)element};
+  gemel_tensor *tensor = gemel_tensor_copy(&view, NULL);
+  if (tensor == NULL) {
+    return gemel__graph_fail_at(graph, where, GEMEL_NO_MEMORY, "out of memory for a constant");
+  }
+  gemel_value value = gemel_constant_at(graph, tensor, where);
+  gemel_tensor_unref(tensor);
+  return value;
+}
+
 gemel_value gemel__template_literal(const gemel__rule_side *side, uint32_t index,
                                     gemel_graph *graph, gemel_dtype dtype, gemel_location where) {
   const gemel__number *number = &side->nodes[index].number;
@@ -80,7 +93,11 @@ gemel_value gemel__template_literal(const gemel__rule_side *side, uint32_t index
     return gemel__graph_fail_at(graph, where, GEMEL_BAD_VALUE, "%s can't hold %.17g",
                                 gemel_dtype_name(dtype), gemel__number_double(number));
   }
-  return gemel_scalar_at(graph, dtype, gemel__number_double(number), where);
+  /* what f64 holds is kept by the graph for the next rule that asks for it */
+  double x = gemel__dtype_load(dtype, element);
+  int whole = number->magnitude > (uint64_t)1 << 53 && !gemel__is_float(dtype);
+  return whole || x != x ? scalar_of(graph, dtype, element, where)
+                         : gemel_scalar_at(graph, dtype, x, where);
 }
 
 /* The dtype that literals among the operands of P take. */

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "core/alloc.h"
 #include "core/error.h"
 #include "harness/saved.h"
 
@@ -28,6 +29,42 @@ static gemel_status replay_pair(gemel__run *run, const gemel__saved *s, gemel_er
   return status;
 }
 
+static gemel_status run_side(const gemel__instance *side, gemel_tensor *const *values,
+                             gemel__random *random, gemel_error *error) {
+  size_t n = gemel__instance_results(side);
+  gemel_tensor **results = gemel__alloc_zeroed(n * sizeof *results);
+  if (results == NULL) {
+    return gemel__no_memory(error, "results");
+  }
+  gemel_status status = gemel__execute(side, &gemel__variants[0], values, random, results, error);
+  gemel__tensors_free(n, results);
+  return status;
+}
+
+/* Refutes a pair one graph of which ends in an error at its values, and the other doesn't. *FOUND:
+ * it is such a pair. */
+static gemel_status replay_error(gemel__inquiry *q, gemel__saved *s, int *found,
+                                 gemel_error *error) {
+  gemel_error of[2] = {{GEMEL_OK, 0, 0, ""}, {GEMEL_OK, 0, 0, ""}};
+  gemel__random random;
+  gemel__random_seed(&random, s->seed);
+  gemel_status a = run_side(&s->pair.a, s->first->inputs, &random, &of[0]);
+  gemel_status b = run_side(&s->pair.b, s->first->inputs, &random, &of[1]);
+  *found = (a == GEMEL_OK) != (b == GEMEL_OK);
+  if (a == GEMEL_NO_MEMORY || b == GEMEL_NO_MEMORY) {
+    return gemel__no_memory(error, "results");
+  }
+  if (*found) {
+    q->record.detail = a == GEMEL_OK ? "narrows: the second graph ends in an error"
+                                     : "widens: the first graph ends in an error";
+    q->record.instances = 1;
+    gemel__inquiry_refute(q, &s->pair.a, s->pair.b.graph, s->first->inputs, q->record.detail,
+                          a == GEMEL_OK ? "a result" : of[0].text,
+                          b == GEMEL_OK ? "a result" : of[1].text);
+  }
+  return GEMEL_OK;
+}
+
 /* Checks the pair at its values or, if each graph was compared with its reference, each graph until
  * one is refuted. */
 static gemel_status replay_check(gemel__inquiry *q, gemel__saved *s, gemel__check check,
@@ -42,7 +79,14 @@ static gemel_status replay_check(gemel__inquiry *q, gemel__saved *s, gemel__chec
     if (sides[k] != NULL && sides[k]->graph != NULL) {
       side = sides[k];
       memset(&o, 0, sizeof o);
-      GEMEL__TRY(check(side, s->first->inputs, &trial, &o, error));
+      gemel_status status = check(side, s->first->inputs, &trial, &o, error);
+      int is_error = 0;
+      if (s->compared && gemel__is_no_point(status)) {
+        GEMEL__TRY(replay_error(q, s, &is_error, error));
+      }
+      if (is_error || status != GEMEL_OK) {
+        return is_error ? GEMEL_OK : status;
+      }
       gemel__inquiry_add(q, &o);
     }
   }

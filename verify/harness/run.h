@@ -61,11 +61,15 @@ enum {
   GEMEL__ASIDE_FULL_INTEGERS = 5,
   GEMEL__ASIDE_HINTS = 6,
   GEMEL__ASIDE_CONSTANTS = 8, /* and those behind it */
+  /* of rules, tier real */
+  GEMEL__ASIDE_FOLDED = 0,
+  GEMEL__ASIDE_NARROWS = 1,
   /* of rules, tiers integer and special */
   GEMEL__ASIDE_SMALLER_WITNESS = 0,
   GEMEL__ASIDE_MEASURE_MORE = 1,
   GEMEL__ASIDE_MEETINGS = 2,
-  GEMEL__ASIDE_LENGTHS = 3
+  GEMEL__ASIDE_LENGTHS = 3,
+  GEMEL__ASIDE_COUNTED = 4
 };
 static inline size_t gemel__aside(size_t number) {
   return SIZE_MAX - number;

@@ -14,8 +14,10 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "core/rows.h"
 #include "reference/twin.h"
 #include "rules/term.h"
+#include "sample/keys.h"
 #include "sample/ordinal.h"
 #include "sample/points.h"
 
@@ -151,6 +153,19 @@ static void take(struct gemel__aims_of *into, const gemel__aim_list *list) {
   }
 }
 
+/* 1 if VALUE is the key of an operation of random numbers. */
+static int is_key(const gemel_graph *graph, gemel_value value) {
+  int found = 0;
+  for (uint32_t node = 0; node < graph->n_nodes && !found; node++) {
+    const struct gemel__row *row = gemel__node_op(graph, node)->row;
+    uint32_t n;
+    const gemel__ref *inputs = gemel__node_inputs(graph, node, &n);
+    found =
+        row != NULL && row->family == GEMEL__FAMILY_random && n > 0 && inputs[0].node == value.node;
+  }
+  return found;
+}
+
 static gemel_status aim(const gemel_graph *graph, gemel__aims *aims, gemel_error *error) {
   struct aim_search s = {graph, NULL};
   size_t bytes = graph->n_nodes * sizeof *s.lists;
@@ -166,6 +181,7 @@ static gemel_status aim(const gemel_graph *graph, gemel__aims *aims, gemel_error
   }
   for (size_t k = 0; k < aims->n_inputs && k < gemel_graph_input_count(graph); k++) {
     take(&aims->inputs[k], &s.lists[gemel_graph_input(graph, k).node]);
+    aims->inputs[k].keys |= aims->inputs[k].count > 0 && is_key(graph, gemel_graph_input(graph, k));
     aims->most = aims->inputs[k].count > aims->most ? aims->inputs[k].count : aims->most;
   }
   gemel__free(s.lists, bytes);
@@ -200,6 +216,11 @@ void gemel__aims_plant(const gemel__aims *aims, size_t round, gemel__random *ran
       continue;
     }
     next = round % of->count;
+    if (of->keys && n == 2) {
+      const int64_t key[2] = {GEMEL__KEY_SEED, of->at[next].whole};
+      gemel__points_store(dtype, 2, NULL, key, gemel_tensor_data(values[k]));
+      continue;
+    }
     for (size_t i = 0; i < n; i++) {
       char *to = (char *)gemel_tensor_data(values[k]) + i * size;
       if (n > 1 && !gemel__random_chance(random, 1, 2)) {

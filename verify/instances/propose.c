@@ -12,6 +12,8 @@
 #include "core/attrs.h"
 #include "core/error.h"
 #include "core/schema.h"
+#include "instances/propose-invoke.h"
+#include "ops/ops.h"
 #include "reference/twin.h"
 
 enum { DEFAULT_ELEMENTS = 256 };
@@ -284,6 +286,27 @@ static gemel_status try_sampler(gemel__proposal *p, int any_size, gemel_error *e
   return accept(p, &c, any_size, error);
 }
 
+/* ---- By a body ---- */
+
+static gemel_status try_invoke(gemel__proposal *p, int any_size, gemel_error *error) {
+  struct proposal_candidate c;
+  gemel_graph *body;
+  memset(c.attrs, 0, sizeof c.attrs);
+  GEMEL__TRY(gemel__propose_invoke(p, &c.n_inputs, c.inputs, &body));
+  c.attrs[0] = body != NULL ? gemel_attr_graph("body", body) : p->attrs[0];
+  c.attrs[0].name = p->op->record.attrs[0].name;
+  gemel_status status = accept(p, &c, any_size, error);
+  gemel_graph_unref(body);
+  return status;
+}
+
+static gemel_status try_once(gemel__proposal *p, gemel__proposer proposer, int any_size,
+                             gemel_error *error) {
+  return p->op->id == GEMEL__OP_invoke ? try_invoke(p, any_size, error)
+         : proposer != NULL            ? try_proposer(p, proposer, any_size, error)
+                                       : try_sampler(p, any_size, error);
+}
+
 gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {
   gemel__proposer proposer = gemel__twin_of(p->op->id)->propose;
   gemel_status status = GEMEL_DECLINED;
@@ -296,8 +319,7 @@ gemel_status gemel__propose(gemel__proposal *p, gemel_error *error) {
     int any_size = tries >= GEMEL__PROPOSAL_TRIES / 2 && p->length == 0;
     /* most tries fail, and an error message costs more than the try */
     gemel_error *reason = tries + 1 < GEMEL__PROPOSAL_TRIES ? NULL : error;
-    status = proposer != NULL ? try_proposer(p, proposer, any_size, reason)
-                              : try_sampler(p, any_size, reason);
+    status = try_once(p, proposer, any_size, reason);
   }
   if (status == GEMEL_OK) {
     p->tries = tries;

@@ -151,6 +151,7 @@ static gemel_status reference_bits(gemel__rcall *call) {
 const gemel__twin gemel__twin_random_bits = {.reference = reference_bits,
                                              .sample = gemel__sampler_random_bits,
                                              .propose = gemel__propose_random_bits,
+                                             .invert = gemel__invert_random_bits,
                                              .arithmetic = GEMEL__EXACT};
 
 /* ---- Uniform ---- */
@@ -180,6 +181,7 @@ static gemel_status reference_uniform(gemel__rcall *call) {
 const gemel__twin gemel__twin_random_uniform = {.reference = reference_uniform,
                                                 .sample = gemel__sampler_random_uniform,
                                                 .propose = gemel__propose_random_reals,
+                                                .invert = gemel__invert_random_uniform,
                                                 .arithmetic = GEMEL__EXACT};
 
 /* ---- Normal ---- */
@@ -269,4 +271,5 @@ static gemel_status reference_normal(gemel__rcall *call) {
 const gemel__twin gemel__twin_random_normal = {.reference = reference_normal,
                                                .sample = gemel__sampler_random_normal,
                                                .propose = gemel__propose_random_reals,
+                                               .invert = gemel__invert_random_normal,
                                                .arithmetic = GEMEL__FUNCTIONS};

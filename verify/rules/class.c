@@ -525,7 +525,9 @@ static gemel_status report_passed(struct gemel__rule_subject *p, gemel__inquiry 
     gemel__rule_end(p, q, GEMEL_VERDICT_PASSED, q->record.how, detail);
   } else {
     gemel__rule_end(p, q, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
-                    "the rule isn't for float dtypes; class: bitwise");
+                    gemel__rule_computes_floats(p)
+                        ? "no input is of a float dtype; class: bitwise, by tier integer"
+                        : "the rule isn't for float dtypes; class: bitwise");
   }
   gemel_text_free(witnesses);
   return GEMEL_OK;

@@ -71,6 +71,9 @@ gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance 
 void gemel__example_clear(struct gemel__example *e) {
   gemel__rule_instance_clear(&e->drawn);
   gemel__pair_clear(&e->pair);
+  if (e->folded) {
+    gemel__pair_clear(&e->reals);
+  }
   gemel__aims_clear(&e->aims);
 }
 
@@ -432,6 +435,19 @@ gemel_status gemel__rule_collect_usual(struct gemel__rule_subject *p, gemel_erro
   p->n = p->n_shapes = p->n_symbolic = p->n_full = 0;
   p->wanted = GEMEL__USUAL_INSTANCES;
   return gemel__rule_collect(p, error);
+}
+
+/* ---- What examples have ---- */
+
+int gemel__rule_computes_floats(const struct gemel__rule_subject *p) {
+  int found = 0;
+  for (size_t k = 0; k < p->n && !found; k++) {
+    const gemel_graph *left = p->examples[k].drawn.left;
+    for (uint32_t node = 0; node < left->n_nodes && !found; node++) {
+      found = gemel__is_float(gemel_type_dtype(left->context, gemel__node_type(left, node, 0)));
+    }
+  }
+  return found;
 }
 
 /* ---- Long axes ---- */

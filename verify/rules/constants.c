@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "core/dtype.h"
+#include "rules/functions.h"
 #include "instances/instance.h"
 #include "sample/points.h"
 
@@ -31,12 +32,16 @@ void gemel__rule_numbers_in(const gemel__termexpr *expr, gemel__rule_numbers *nu
       name(numbers, (double)code->value);
     } else if (code->kind == GEMEL__TERMCODE_REAL) {
       name(numbers, code->real);
+    } else if (code->kind == GEMEL__TERMCODE_FUNCTION &&
+               code->index == GEMEL__FUNCTION_power_of_two) {
+      numbers->powers = 1;
     }
   }
 }
 
 static void name_side(gemel__rule_numbers *numbers, const gemel__rule_side *side) {
   for (uint32_t k = 0; k < side->count; k++) {
+    gemel__rule_numbers_in(&side->nodes[k].output, numbers);
     if (side->nodes[k].kind == GEMEL__PATTERN_LITERAL) {
       name(numbers, gemel__number_double(&side->nodes[k].number));
     }
@@ -99,8 +104,8 @@ static double draw_power(gemel_dtype dtype, gemel__random *random) {
 }
 
 /* A number at an end of the range or precision of DTYPE or of a narrower dtype, a power of two, or
- * an ordinary number. */
-static double wide_number(gemel_dtype dtype, gemel__random *random) {
+ * an ordinary number. If POWERS, half are powers of two. */
+static double wide_number(gemel_dtype dtype, int powers, gemel__random *random) {
   static const gemel_dtype narrower[] = {GEMEL_F16, GEMEL_BF16, GEMEL_F32};
   static const double ordinary[] = {1.0 / 3, 0.1, 300, 127.5, 1e10, 0x1p31, 0x1p63, 0x1p64};
   gemel_dtype of =
@@ -115,6 +120,9 @@ static double wide_number(gemel_dtype dtype, gemel__random *random) {
                          1 + 2 / top,
                          1 - 1 / top};
   double sign = gemel__random_sign(random);
+  if (powers && gemel__random_chance(random, 1, 2)) {
+    return sign * draw_power(dtype, random);
+  }
   switch (gemel__random_below(random, 4)) {
   case 0:
     return sign * gemel__random_magnitude(random, -3, 3);
@@ -147,7 +155,7 @@ static double real_constant(const gemel__rule_numbers *numbers, gemel__constants
     }
   }
   return !wide || gemel__random_chance(random, 1, 6) ? short_number(random)
-                                                     : wide_number(dtype, random);
+                                                     : wide_number(dtype, numbers->powers, random);
 }
 
 /* ---- Integers ---- */

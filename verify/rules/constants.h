@@ -13,6 +13,7 @@
 typedef struct gemel__rule_numbers {
   size_t count;
   double at[32];
+  int powers; /* 1: the rule asks whether a number is a power of two */
 } gemel__rule_numbers;
 
 /* Adds the numbers in EXPR, or sets NUMBERS to those of RULE. */

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "core/value.h"
+#include "ops/ops.h"
 #include "pairs/pair.h"
 #include "rewrite/engine.h"
 #include "rules/functions.h"
@@ -91,6 +92,17 @@ static gemel_status symbolic_inputs(const gemel_graph *from, gemel_graph *into,
   return gemel_graph_error(into)->status;
 }
 
+/* Adds a symbol for the length of each arange: a rule without inputs has no other sizes. */
+static gemel_status add_lengths(const gemel_graph *from, gemel__symbols *symbols) {
+  for (uint32_t k = 0; k < from->n_nodes; k++) {
+    gemel_type type = gemel__node_type(from, k, 0), symbolic;
+    if (gemel__node_at(from, k)->op == GEMEL__OP_arange) {
+      GEMEL__TRY(gemel__symbolize(from->context, 1, &type, &symbolic, symbols, NULL));
+    }
+  }
+  return GEMEL_OK;
+}
+
 /* Copies node K of FROM to INTO. MAP has the copies of the nodes before it. */
 static gemel_status symbolic_node(const gemel_graph *from, uint32_t k, gemel_graph *into,
                                   const gemel__symbols *symbols, uint32_t *map) {
@@ -136,6 +148,7 @@ static int is_input(const gemel_graph *graph, uint32_t node, size_t *which) {
 static gemel_status symbolic_copy(const gemel_graph *left, gemel_graph *into,
                                   gemel__symbols *symbols, uint32_t *map) {
   gemel_status status = symbolic_inputs(left, into, symbols);
+  status = status ? status : add_lengths(left, symbols);
   for (uint32_t k = 0; k < left->n_nodes && status == GEMEL_OK; k++) {
     size_t which;
     if (is_input(left, k, &which)) {

@@ -62,6 +62,7 @@ typedef struct gemel__rule_wish {
   int deep;       /* 1: ranks are 5 to 8 if there is a choice */
   int64_t length; /* not 0: sizes are this or 1 if there is a choice */
   int eager;      /* 1: sizes that the rule names are frequent, after smaller ones failed */
+  int far;        /* 1: larger ones are too, after no instance was found without them */
   size_t arm;     /* 1 + the arm or boundary that is to be taken; 0: any */
   const struct gemel__hint *hint; /* sizes and attributes of variables; NULL: are drawn */
 } gemel__rule_wish;

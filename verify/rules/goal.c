@@ -73,3 +73,50 @@ int gemel__goal_comparison(const gemel__atom_goal *atom, uint32_t *operator_row,
   *operator_row = row;
   return 1;
 }
+
+int gemel__termexpr_bound(const gemel__termexpr *expr, uint32_t bound) {
+  uint32_t k = 0;
+  while (k < expr->count &&
+         (expr->code[k].kind != GEMEL__TERMCODE_VARIABLE || (bound >> expr->code[k].index & 1))) {
+    k++;
+  }
+  return k == expr->count;
+}
+
+/* The operator for exchanged operands: < for >. */
+static uint32_t mirrored(uint32_t row) {
+  switch (row) {
+  case GEMEL__OPERATOR_lt:
+    return GEMEL__OPERATOR_gt;
+  case GEMEL__OPERATOR_le:
+    return GEMEL__OPERATOR_ge;
+  case GEMEL__OPERATOR_gt:
+    return GEMEL__OPERATOR_lt;
+  case GEMEL__OPERATOR_ge:
+    return GEMEL__OPERATOR_le;
+  default:
+    return row;
+  }
+}
+
+int gemel__goal_compares(const gemel__atom_goal *atom, const gemel__scene *scene, uint32_t bound,
+                         uint32_t function, int variable, uint32_t *row, double *number) {
+  gemel__termexpr side[2];
+  gemel__term term;
+  if (!gemel__goal_comparison(atom, row, &side[0], &side[1])) {
+    return 0;
+  }
+  for (int turn = 0; turn < 2; turn++) {
+    uint32_t of_function;
+    int of = gemel__termexpr_predicate(&side[turn], &of_function);
+    if (of >= 0 && (of == variable || variable < 0) && of_function == function &&
+        gemel__termexpr_bound(&side[!turn], bound) &&
+        gemel__term_evaluate(&side[!turn], scene, &term) == GEMEL_OK &&
+        (term.kind == GEMEL__TERM_REAL || term.kind == GEMEL__TERM_NUMBER)) {
+      *number = term.kind == GEMEL__TERM_REAL ? term.u.real : (double)term.list[0].value;
+      *row = turn ? mirrored(*row) : *row;
+      return 1;
+    }
+  }
+  return 0;
+}

@@ -30,4 +30,12 @@ void gemel__goal_draw(const struct gemel_rule *rule, const gemel__arm *arm, geme
 int gemel__goal_comparison(const gemel__atom_goal *atom, uint32_t *operator_row,
                            gemel__termexpr *left, gemel__termexpr *right);
 
+/* 1 if BOUND has a bit for each variable of EXPR. */
+int gemel__termexpr_bound(const gemel__termexpr *expr, uint32_t bound);
+
+/* 1 if ATOM is `FUNCTION(v) OP number`, with *ROW and *NUMBER, where the number is known in SCENE,
+ * whose variables with a bit in BOUND are. VARIABLE: v is this one; −1: any. */
+int gemel__goal_compares(const gemel__atom_goal *atom, const gemel__scene *scene, uint32_t bound,
+                         uint32_t function, int variable, uint32_t *row, double *number);
+
 #endif

@@ -16,9 +16,12 @@
 #include "harness/jobs.h"
 #include "instances/source.h"
 #include "ops/ops.h"
+#include "pairs/lengths.h"
 #include "rules/arms.h"
 #include "rules/report.h"
+#include "rules/folded.h"
 #include "rules/judge.h"
+#include "rules/smaller.h"
 #include "harness/report.h"
 
 enum { DRAW_TRIES = 60, GIVE_UP = 4, ELEMENTS = 24 };
@@ -128,130 +131,10 @@ static gemel_status ask(const gemel__pair *pair, uint64_t seed, gemel__answer *a
   return gemel__pair_decide(pair, &how, answer, error);
 }
 
-/* A way to find a difference: CHECK at values of FILL, of the sides or of their derivatives. */
-struct refutation_search {
-  gemel__check check;
-  gemel__fill fill;
-  int gradient;
-  const char *what;
-};
-
-static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel_error *error);
-
-struct found {
-  gemel__pair pair;
-  gemel_tensor **values;
-};
-
-static void clear_found(struct found *f) {
-  gemel__values_free(&f->pair.a, f->values);
-  gemel__pair_clear(&f->pair);
-  memset(f, 0, sizeof *f);
-}
-
-/* Sets FOUND if instance DRAWN shows the difference too. An instance that can't be evaluated shows
- * nothing; only GEMEL_NO_MEMORY is returned. */
-static gemel_status shows(const gemel__rule_instance *drawn, const struct refutation_search *how,
-                          gemel__random *random, struct found *found, gemel_error *error) {
-  gemel__pair plain;
-  gemel__outcome outcome;
-  gemel_status status = gemel__pair_draw(&plain, drawn->left, drawn->right, random, NULL);
-  memset(found, 0, sizeof *found);
-  memset(&outcome, 0, sizeof outcome);
-  if (status == GEMEL_OK && how->gradient) {
-    status = derive(&plain, &found->pair, NULL);
-    gemel__pair_clear(&plain);
-  } else if (status == GEMEL_OK) {
-    found->pair = plain;
-  }
-  if (status == GEMEL_OK) {
-    gemel__trial trial = {NULL, random, &found->pair.b};
-    status = gemel__values_draw(&found->pair.a, how->fill, random, &found->values, NULL);
-    status = status ? status : how->check(&found->pair.a, found->values, &trial, &outcome, NULL);
-  }
-  if (status != GEMEL_OK || !outcome.refuted) {
-    clear_found(found);
-  }
-  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : GEMEL_OK;
-}
-
-/* Looks for the difference in smaller instances. If one shows it, *FOUND_ONE is 1, and FOUND has
- * it. */
-static gemel_status find_smaller(struct gemel__rule_subject *p, const struct refutation_search *how,
-                                 gemel_dtype dtype, gemel__random *random, struct found *found,
-                                 int *found_one, gemel_error *error) {
-  enum { DRAWS = 12, SIZES = 4 };
-  gemel_status status = GEMEL_OK;
-  *found_one = 0;
-  for (int k = 0; k < SIZES * DRAWS && status == GEMEL_OK && !*found_one; k++) {
-    gemel__rule_wish wish = {.dtype = dtype,
-                             .max_elements = (int64_t)1 << k / DRAWS,
-                             .empty = k % DRAWS == 0,
-                             .tries = 10};
-    gemel__rule_instance drawn;
-    gemel__rule_draws draws = {0};
-    gemel_status had = gemel__rule_draw_again(p, &wish, random, &drawn, &draws, NULL);
-    if (had != GEMEL_OK) {
-      status = had == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a counterexample") : GEMEL_OK;
-      continue;
-    }
-    if (drawn.right != NULL) {
-      status = shows(&drawn, how, random, found, error);
-      *found_one = status == GEMEL_OK && found->values != NULL;
-    }
-    gemel__rule_instance_clear(&drawn);
-  }
-  return status;
-}
-
-/* Reports a difference of PAIR at VALUES: in a smaller instance if one shows it, with shrunk
- * values. */
-static gemel_status report_values(struct gemel__rule_subject *p, gemel__inquiry *q,
-                                  gemel__pair *pair, gemel_tensor ***values,
-                                  const struct refutation_search *how, uint64_t seed,
-                                  gemel_error *error) {
-  gemel__random random;
-  gemel__trial trial = {NULL, &random, NULL};
-  gemel__outcome outcome;
-  struct found found = {*pair, *values};
-  gemel_dtype dtype = pair->a.n_leaves > 0 ? pair->a.leaves[0].dtype : GEMEL_F64;
-  char place[160];
-  int smaller;
-  gemel_status status;
-  gemel__random_seed(&random, seed);
-  status = find_smaller(p, how, dtype, &random, &found, &smaller, error);
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  if (!smaller) {
-    found.pair = *pair;
-    found.values = *values;
-  }
-  memset(&outcome, 0, sizeof outcome);
-  trial.other = &found.pair.b;
-  status = how->check(&found.pair.a, found.values, &trial, &outcome, error);
-  if (status == GEMEL_OK) {
-    status = gemel__shrink(&found.pair.a, &found.values, how->fill, how->check, &trial, NULL, NULL,
-                           &outcome, error);
-  }
-  if (status == GEMEL_OK) {
-    snprintf(place, sizeof place, "%s, element %zu", how->what, outcome.element);
-    gemel__rule_refuted(q, &found.pair, outcome.output, found.values, place, outcome.expected,
-                        outcome.got, seed);
-  }
-  if (smaller) {
-    clear_found(&found);
-  }
-  return status;
-}
-
-static const struct refutation_search by_model = {gemel__check_pair, GEMEL__FILL_POINTS, 0,
+static const struct gemel__rule_search by_model = {gemel__check_pair, GEMEL__FILL_POINTS, 0,
+                                                   "result"};
+static const struct gemel__rule_search by_bits = {gemel__check_contrast, GEMEL__FILL_INTEGERS, 0,
                                                   "result"};
-static const struct refutation_search by_bits = {gemel__check_contrast, GEMEL__FILL_INTEGERS, 0,
-                                                 "result"};
-static const struct refutation_search by_derivative = {gemel__check_derivatives, GEMEL__FILL_FULL,
-                                                       1, "derivative"};
-
 static gemel_status report_answer(struct gemel__rule_subject *p, gemel__inquiry *q,
                                   gemel__pair *pair, gemel__answer *answer, uint64_t seed,
                                   gemel_error *error) {
@@ -270,7 +153,7 @@ static gemel_status report_answer(struct gemel__rule_subject *p, gemel__inquiry 
     return status;
   }
   if (status == GEMEL_OK && outcome.refuted) {
-    return report_values(p, q, pair, &answer->witness, &by_model, seed, error);
+    return gemel__rule_report_values(p, q, pair, &answer->witness, &by_model, seed, error);
   }
   gemel__rule_refuted(q, pair, answer->output, answer->witness, "result", answer->got,
                       answer->expected, seed);
@@ -282,35 +165,44 @@ static gemel_status spot_check(struct gemel__rule_subject *p, gemel__inquiry *q,
                                struct gemel__example *e, size_t k, size_t round,
                                gemel_error *error) {
   gemel__random random;
-  gemel__trial trial = {NULL, &random, &e->pair.b};
+  gemel__pair *pair = gemel__example_reals(e);
+  gemel__trial trial = {NULL, &random, &pair->b};
   gemel__outcome outcome;
   gemel_tensor **values = NULL;
   gemel_status status;
+  int folds = 0;
   memset(&outcome, 0, sizeof outcome);
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
   if (round > 0) {
     gemel__random_split(&random, gemel__random_bits(&random), round);
   }
   status = gemel__example_values(e, GEMEL__FILL_FULL, round, &random, &values, error);
-  status = status ? status : gemel__check_pair(&e->pair.a, values, &trial, &outcome, error);
+  status = status ? status : gemel__check_pair(&pair->a, values, &trial, &outcome, error);
   if (status == GEMEL_OK && outcome.refuted) {
+    status = gemel__example_fold(p, e, &folds, error);
+  }
+  if (status == GEMEL_OK && outcome.refuted && !folds) {
     q->record.how = GEMEL_EVIDENCE_SAMPLES;
     q->record.detail = "the sides aren't equal";
     q->record.instances = k + 1;
-    status = report_values(p, q, &e->pair, &values, &by_model, gemel__random_bits(&random), error);
+    status = gemel__rule_report_values(p, q, pair, &values, &by_model, gemel__random_bits(&random),
+                                       error);
   }
   gemel__values_free(&e->pair.a, values);
-  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+  return folds && status == GEMEL_OK ? spot_check(p, q, e, k, round, error)
+         : status == GEMEL_BAD_VALUE ? GEMEL_OK
+                                     : status;
 }
 
 /* Draws the pair for a question: the instance as it was drawn or, with SYMBOLIC, its symbolic
  * version at other sizes. GEMEL_DECLINED: there is no such graph at the sizes that were drawn. */
 static gemel_status pair_of(const struct gemel__example *e, int symbolic, gemel__random *random,
                             gemel__pair *pair, gemel_error *error) {
-  int other = symbolic && e->drawn.symbolic_right != NULL;
+  int other = symbolic && e->drawn.symbolic_right != NULL && !e->folded;
+  const gemel__pair *reals = gemel__example_reals((struct gemel__example *)e);
   gemel_status status =
-      gemel__pair_draw(pair, other ? e->drawn.symbolic_left : e->drawn.left,
-                       other ? e->drawn.symbolic_right : e->drawn.right, random, error);
+      gemel__pair_draw(pair, other ? e->drawn.symbolic_left : reals->a.graph,
+                       other ? e->drawn.symbolic_right : reals->b.graph, random, error);
   return status == GEMEL_BAD_SHAPE || status == GEMEL_BAD_TYPE || status == GEMEL_BAD_VALUE
              ? GEMEL_DECLINED
              : status;
@@ -336,6 +228,7 @@ static gemel_status ask_models(struct gemel__rule_subject *p, gemel__inquiry *q,
   gemel__answer answer;
   uint64_t seed;
   gemel_status status;
+  int folds = 0;
   gemel__run_random(p->run, p->info->name, GEMEL_TIER_REAL, k, &random);
   status = pair_of(&p->examples[k], k % 2 == 1, &random, &pair, error);
   if (status != GEMEL_OK) {
@@ -343,30 +236,41 @@ static gemel_status ask_models(struct gemel__rule_subject *p, gemel__inquiry *q,
   }
   seed = gemel__random_bits(&random);
   status = ask(&pair, seed, &answer, error);
-  if (status == GEMEL_OK && answer.verdict == GEMEL_VERDICT_REFUTED) {
+  int refuted = status == GEMEL_OK && answer.verdict == GEMEL_VERDICT_REFUTED;
+  if (refuted) {
+    status = gemel__example_fold(p, &p->examples[k], &folds, error);
+  }
+  if (refuted && status == GEMEL_OK && !folds) {
     q->record.instances = a->count + 1;
     status = report_answer(p, q, &pair, &answer, seed, error);
-  } else if (status == GEMEL_OK && gemel__answer_merge(&a->total, &answer, a->count++) != 0) {
+  } else if (status == GEMEL_OK && !refuted &&
+             gemel__answer_merge(&a->total, &answer, a->count++) != 0) {
     status = gemel__no_memory(error, "decisions");
   }
   gemel__answer_clear(&answer);
   gemel__pair_clear(&pair);
-  return status;
+  return folds && status == GEMEL_OK ? ask_models(p, q, a, k, error) : status;
 }
+
+static const char widens[] = "widens: the left side ends in an error where the right side doesn't";
 
 static void conclude_real(struct gemel__rule_subject *p, gemel__inquiry *q,
                           const struct modelled *a, size_t swept) {
   const gemel__answer *total = &a->total;
-  char detail[300];
+  char detail[500];
   snprintf(detail, sizeof detail,
-           "%s%s%zu instances, %zu shapes, %zu with symbolic sizes; %zu more at one point",
+           "%s%s%zu instances, %zu shapes, %zu with symbolic sizes; %zu more at one point%s%s%s",
            total->detail, total->detail[0] != '\0' ? "; " : "", p->n, p->n_shapes, p->n_symbolic,
-           swept);
+           swept, p->widens ? "; " : "", p->widens ? widens : "",
+           p->folds ? "; literals stand for the numbers that they are roundings of" : "");
   q->record.instances = p->n + swept;
   q->record.elements = total->compared;
   q->record.error_probability = total->error_probability;
   gemel__rule_end(p, q, a->count > 0 ? total->verdict : GEMEL_VERDICT_NOT_APPLICABLE, total->how,
-                  a->count > 0 ? detail : "no instance has inputs of a float dtype");
+                  a->count > 0 ? detail
+                  : gemel__rule_computes_floats(p)
+                      ? "no input is of a float dtype; tier integer compares bits"
+                      : "no instance has inputs of a float dtype");
 }
 
 /* ---- Many more instances, at one point each ---- */
@@ -519,6 +423,64 @@ static gemel_status aimed_checks(struct gemel__rule_subject *p, gemel__inquiry *
   return GEMEL_OK;
 }
 
+/* Checks the symbolic sides of example K by HOW. ZERO: with 0 for one of their symbols: conditions
+ * hold of a symbol, and what they hold of includes 0. */
+static gemel_status check_symbols(struct gemel__rule_subject *p, gemel__inquiry *q, size_t k,
+                                  int zero, const struct gemel__rule_search *how,
+                                  gemel_error *error) {
+  const gemel__rule_instance *drawn = &p->examples[k].drawn;
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t sizes[GEMEL__MOST_SYMBOLS];
+  gemel__random random;
+  gemel__pair pair;
+  gemel__trial trial = {NULL, &random, &pair.b};
+  gemel__outcome outcome;
+  gemel_tensor **values = NULL;
+  size_t n = gemel__pair_symbols(drawn->symbolic_left, names, GEMEL__MOST_SYMBOLS);
+  gemel__run_random(p->run, p->info->name, q->record.tier, k, &random);
+  for (size_t j = 0; j < n; j++) {
+    sizes[j] = zero && j == k % n ? 0 : gemel__random_between(&random, 1, 4);
+  }
+  gemel_status status = gemel__pair_draw_at(&pair, drawn->symbolic_left, drawn->symbolic_right, n,
+                                            names, sizes, &random, NULL);
+  if (status != GEMEL_OK) {
+    return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "an instance") : GEMEL_OK;
+  }
+  memset(&outcome, 0, sizeof outcome);
+  status = gemel__values_draw(&pair.a, how == &by_bits ? how->fill : GEMEL__FILL_FULL, &random,
+                              &values, error);
+  status = status ? status : how->check(&pair.a, values, &trial, &outcome, error);
+  if (status == GEMEL_OK && outcome.refuted) {
+    q->record.how = GEMEL_EVIDENCE_SAMPLES;
+    q->record.detail = zero ? "the sides aren't equal where a size is 0" : "the sides aren't equal";
+    q->record.instances = k + 1;
+    status =
+        gemel__rule_report_values(p, q, &pair, &values, how, gemel__random_bits(&random), error);
+  }
+  gemel__values_free(&pair.a, values);
+  gemel__pair_clear(&pair);
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
+/* Checks a few symbolic sides of the examples for the tier of Q. Those of floats that are folded
+ * differ over the reals; the models have seen them at other sizes. */
+static gemel_status check_symbolic(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                   gemel_error *error) {
+  enum { ASKED = 8 };
+  int bits = q->record.tier == GEMEL_TIER_INTEGER;
+  size_t asked = 0;
+  for (size_t k = 0; k < p->n && asked < ASKED && !q->refuted; k++) {
+    const struct gemel__example *e = &p->examples[k];
+    if ((bits ? e->integral : e->real) && e->drawn.symbolic_right != NULL && !p->folds) {
+      const struct gemel__rule_search *how = bits ? &by_bits : &by_model;
+      GEMEL__TRY(check_symbols(p, q, k, 1, how, error));
+      GEMEL__TRY(bits && !q->refuted ? check_symbols(p, q, k, 0, how, error) : GEMEL_OK);
+      asked++;
+    }
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status ask_real(struct gemel__rule_subject *p, gemel__inquiry *q, struct modelled *a,
                              gemel_error *error) {
   enum { ASKED = 8 };
@@ -534,6 +496,9 @@ static gemel_status ask_real(struct gemel__rule_subject *p, gemel__inquiry *q, s
     if (e->real && e->full && !q->refuted) {
       GEMEL__TRY(aimed_checks(p, q, k, &aimed, error));
     }
+  }
+  if (!q->refuted) {
+    GEMEL__TRY(check_symbolic(p, q, error));
   }
   if (!q->refuted && a->count > 0 && !sweeps_integers(p)) {
     GEMEL__TRY(sweep(p, q, &swept, error));
@@ -589,7 +554,7 @@ static gemel_status compare_bits(struct gemel__rule_subject *p, gemel__inquiry *
   if (status == GEMEL_OK && outcome.refuted) {
     q->record.how = GEMEL_EVIDENCE_BITS;
     q->record.detail = "in an integer dtype each bit counts";
-    status = report_values(p, q, &e->pair, &values, &by_bits, q->record.seed, error);
+    status = gemel__rule_report_values(p, q, &e->pair, &values, &by_bits, q->record.seed, error);
   }
   gemel__values_free(&e->pair.a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status; /* an index out of range: no point */
@@ -627,6 +592,10 @@ static gemel_status check_lengths(struct gemel__rule_subject *p, gemel__inquiry 
     if (status == GEMEL_OK && e.integral) {
       status = compare_bits(p, q, &e, GEMEL__FILL_LATE, 0, &random, error);
     }
+    if (status == GEMEL_OK && !q->refuted) {
+      int64_t inside = gemel__length(k) - 4;
+      status = gemel__rule_compare_beside(p, q, &e.pair, inside, &random, error);
+    }
     gemel__example_clear(&e);
     status = status == GEMEL_DECLINED ? GEMEL_OK : status;
   }
@@ -653,7 +622,7 @@ static gemel_status check_equalities(struct gemel__rule_subject *p, gemel__inqui
 static void conclude_integer(struct gemel__rule_subject *p, gemel__inquiry *q) {
   int any = q->record.instances > 0;
   if (q->record.elements > 0) {
-    gemel__rule_end(p, q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_BITS, "");
+    gemel__rule_end(p, q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_BITS, p->widens ? widens : "");
   } else {
     gemel__rule_end(p, q, any ? GEMEL_VERDICT_UNINFORMATIVE : GEMEL_VERDICT_NOT_APPLICABLE,
                     GEMEL_EVIDENCE_NONE,
@@ -672,6 +641,12 @@ static gemel_status tier_integer(struct gemel__rule_subject *p, gemel_error *err
   }
   if (!q.refuted) {
     GEMEL__TRY(check_lengths(p, &q, error));
+  }
+  if (!q.refuted) {
+    GEMEL__TRY(check_symbolic(p, &q, error));
+  }
+  if (!q.refuted) {
+    GEMEL__TRY(gemel__rule_counted(p, &q, error));
   }
   if (!q.refuted) {
     GEMEL__TRY(check_equalities(p, &q, error));
@@ -744,82 +719,18 @@ static gemel_status tier_float(struct gemel__rule_subject *p, gemel_error *error
   return GEMEL_OK;
 }
 
-/* ---- Tier gradient ---- */
-
-/* Derives both sides. GEMEL_DECLINED if the results are empty: something undefined may stand beside
- * them. */
-static gemel_status derive(const gemel__pair *pair, gemel__pair *gradient, gemel_error *error) {
-  gemel_status status = gemel__rule_has_elements(pair->a.graph) ? GEMEL_OK : GEMEL_DECLINED;
-  memset(gradient, 0, sizeof *gradient);
-  status = status ? status : gemel__instance_gradient(&gradient->a, &pair->a, error);
-  return status ? status : gemel__instance_gradient(&gradient->b, &pair->b, error);
-}
-
-/* Compares the derivatives of both sides at random points, none of which is a kink. */
-static gemel_status compare_gradients(struct gemel__rule_subject *p, gemel__inquiry *q,
-                                      const gemel__pair *pair, gemel__random *random,
-                                      gemel_error *error) {
-  gemel__pair gradient;
-  gemel_tensor **values = NULL;
-  gemel__outcome outcome;
-  uint64_t seed = gemel__random_bits(random);
-  gemel_status status = derive(pair, &gradient, error);
-  gemel__trial trial = {NULL, random, &gradient.b};
-  memset(&outcome, 0, sizeof outcome);
-  status =
-      status ? status : gemel__values_draw(&gradient.a, GEMEL__FILL_FULL, random, &values, error);
-  if (status == GEMEL_OK) {
-    gemel__values_part(&gradient.a, pair->a.n_leaves, values);
-    status = gemel__check_derivatives(&gradient.a, values, &trial, &outcome, error);
-    q->record.elements += gradient.a.n_leaves;
-  }
-  if (status == GEMEL_OK && outcome.refuted) {
-    q->record.how = GEMEL_EVIDENCE_SAMPLES;
-    q->record.detail = "the derivatives of both sides differ";
-    status = report_values(p, q, &gradient, &values, &by_derivative, seed, error);
-  }
-  q->record.instances += status == GEMEL_OK;
-  gemel__values_free(&gradient.a, values);
-  gemel__pair_clear(&gradient);
-  return status == GEMEL_DECLINED || status == GEMEL_NOT_DIFFERENTIABLE || status == GEMEL_BAD_VALUE
-             ? GEMEL_OK
-             : status;
-}
-
-static gemel_status derive_example(gemel__inquiry *q, void *user, size_t k, gemel_error *error) {
-  struct gemel__rule_subject *p = user;
-  gemel__random random;
-  if (!p->examples[k].real || !gemel__is_float(p->examples[k].drawn.dtype)) {
-    return GEMEL_OK;
-  }
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_GRADIENT, k, &random);
-  return compare_gradients(p, q, &p->examples[k].pair, &random, error);
-}
-
-static gemel_status tier_gradient(struct gemel__rule_subject *p, gemel_error *error) {
-  gemel__inquiry q;
-  gemel__rule_begin(p, &q, GEMEL_TIER_GRADIENT);
-  GEMEL__TRY(gemel__inquiry_each(&q, p->n, derive_example, p, error));
-  if (!q.refuted && q.record.instances > 0) {
-    gemel__rule_end(p, &q, GEMEL_VERDICT_PASSED, GEMEL_EVIDENCE_SAMPLES, "");
-  } else if (!q.refuted) {
-    gemel__rule_end(p, &q, GEMEL_VERDICT_NOT_APPLICABLE, GEMEL_EVIDENCE_NONE,
-                    "nothing of a float dtype to differentiate");
-  }
-  return GEMEL_OK;
-}
-
 /* ---- A rule ---- */
 
 static gemel_status all_tiers(struct gemel__rule_subject *p, gemel_error *error) {
   static gemel_status (*const later[GEMEL_TIER_COUNT])(
       struct gemel__rule_subject *, gemel_error *) = {[GEMEL_TIER_INTEGER] = tier_integer,
                                                       [GEMEL_TIER_FLOAT] = tier_float,
-                                                      [GEMEL_TIER_GRADIENT] = tier_gradient,
+                                                      [GEMEL_TIER_GRADIENT] = gemel__rule_gradient,
                                                       [GEMEL_TIER_SPECIAL] = gemel__rule_class};
   int refuted = 0;
   if (gemel__run_wants(p->run, GEMEL_TIER_REAL)) {
-    GEMEL__TRY(tier_real(p, &refuted, error));
+    GEMEL__TRY(gemel__rule_narrows(p, &refuted, error));
+    GEMEL__TRY(refuted ? GEMEL_OK : tier_real(p, &refuted, error));
   }
   if (refuted) {
     emit_from(p, GEMEL_TIER_REAL + 1, GEMEL_VERDICT_NOT_RUN, "tier real refuted the rule");
@@ -868,7 +779,7 @@ void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_ru
 
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error) {
-  enum { MOST_WANTED = 65536 };
+  enum { MOST_WANTED = 65536, FEW_FAR = 12 };
   struct gemel__rule_subject p = {
       .run = run, .rule = rule, .pass = pass, .info = info, .quick = run->options.quick};
   gemel_status status;
@@ -882,6 +793,11 @@ gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const g
                : gemel__rule_collect(&p, error);
   if (status == GEMEL_OK && p.n == 0 && p.wanted < GEMEL__USUAL_INSTANCES) {
     status = gemel__rule_collect_usual(&p, error);
+  }
+  if (status == GEMEL_OK && p.n == 0 && rule != NULL) {
+    p.far = 1;
+    p.wanted = FEW_FAR;
+    status = gemel__rule_collect(&p, error);
   }
   if (status == GEMEL_OK && p.n == 0) {
     no_instance(&p);

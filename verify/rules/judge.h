@@ -14,6 +14,8 @@
 struct gemel__example {
   gemel__rule_instance drawn;
   gemel__pair pair;
+  gemel__pair reals; /* if FOLDED: with real numbers in the place of constants (folded.h) */
+  int folded;
   gemel__aims aims;
   int real;     /* 1: some input is of a float dtype, and no constant is infinite or NaN */
   int integral; /* 1: for tier integer: no input is a float (no constant, if no inputs) */
@@ -31,6 +33,9 @@ struct gemel__rule_subject {
   size_t room;   /* for so many examples */
   size_t wanted; /* how many are asked for, not counting those for special purposes */
   int quick;     /* 1: words of needs that the instances don't show are not looked for */
+  int folds;     /* 1: an example is folded */
+  int widens;    /* 1: the right side has results where the left side ends in an error */
+  int far;       /* 1: there are only instances with sizes beyond the usual ones */
   size_t n, n_shapes, n_symbolic;
   size_t n_full; /* instances that are real and full */
   unsigned ranks, dtypes;
@@ -58,6 +63,11 @@ gemel_status gemel__example_make(struct gemel__example *e, gemel__rule_instance 
                                  gemel_error *error);
 void gemel__example_clear(struct gemel__example *e);
 
+/* E's sides over the reals. */
+static inline gemel__pair *gemel__example_reals(struct gemel__example *e) {
+  return e->folded ? &e->reals : &e->pair;
+}
+
 /* Draws values for E's inputs, like gemel__values_draw. If ROUND is above 0, some of them are aims.
  * gemel__example_rounds says how many rounds cover all aims; 0: there are none. */
 gemel_status gemel__example_values(const struct gemel__example *e, gemel__fill fill, size_t round,
@@ -72,6 +82,9 @@ gemel_status gemel__rule_collect_usual(struct gemel__rule_subject *p, gemel_erro
 
 /* 1 if there are examples for TIER, and the results of all of them are empty. */
 int gemel__rule_all_empty(const struct gemel__rule_subject *p, gemel_tier tier);
+
+/* 1 if a value of a left side is of a float dtype, whatever the inputs are. */
+int gemel__rule_computes_floats(const struct gemel__rule_subject *p);
 
 /* How many turns gemel__rule_draw_long has: instances with sizes beyond what a narrow dtype holds
  * (pairs/lengths.h); 0: no example has a count of such a dtype. */
@@ -105,6 +118,23 @@ void gemel__rule_untried(gemel__run *run, const gemel_pass *pass, const gemel_ru
 /* Verifies RULE or, if it is NULL, PASS; INFO describes it. */
 gemel_status gemel__rule_verify(gemel__run *run, const gemel_rule *rule, const gemel_pass *pass,
                                 const gemel_rule_info *info, gemel_error *error);
+
+/* Reports, as a refutation in tier real, inputs or sizes at which the right side ends in an error
+ * and the left side doesn't: *REFUTED is 1 then (narrows.c). */
+gemel_status gemel__rule_narrows(struct gemel__rule_subject *p, int *refuted, gemel_error *error);
+
+/* The part of tier integer for indices that are larger than any instance (counted.c). */
+gemel_status gemel__rule_counted(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                 gemel_error *error);
+
+/* Compares PAIR's results with numbers next to END in integer inputs. A difference is reported in
+ * tier integer, unless it is of floats and the rule rounds. */
+gemel_status gemel__rule_compare_beside(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                        gemel__pair *pair, int64_t end, gemel__random *random,
+                                        gemel_error *error);
+
+/* Tier gradient (gradient.c). */
+gemel_status gemel__rule_gradient(struct gemel__rule_subject *p, gemel_error *error);
 
 /* Tier special: measures what the rule needs, and compares that with what it declares (class.c). */
 gemel_status gemel__rule_class(struct gemel__rule_subject *p, gemel_error *error);

@@ -18,12 +18,14 @@
 #include "ops/ops.h"
 #include "rules/functions.h"
 #include "rules/hinted.h"
+#include "rules/sizes.h"
+#include "rules/typing.h"
 #include "core/attrs.h"
 #include "core/value.h"
 #include "sample/points.h"
 #include "instances/propose.h"
 
-enum { MOST_VARIADIC = 3, UNIFORM_ELEMENTS = 64, LARGEST = 1024 };
+enum { MOST_VARIADIC = 3, UNIFORM_ELEMENTS = 64 };
 
 /* What conditions ask of a variable. */
 enum { WANTS_CONSTANT = 1, WANTS_UNIFORM = 2, WANTS_SCALAR = 4, WANTS_FACT = 8 };
@@ -31,9 +33,7 @@ enum { WANTS_CONSTANT = 1, WANTS_UNIFORM = 2, WANTS_SCALAR = 4, WANTS_FACT = 8 }
 struct left {
   const struct gemel_rule *rule;
   gemel_dtype dtype;
-  int64_t max_elements;
   int empty;
-  int reach; /* 1: an arm is to be taken */
   gemel__random *random;
   gemel__scene *scene;
   gemel_graph *graph;
@@ -41,18 +41,19 @@ struct left {
   gemel__term terms[GEMEL__RULE_VARIABLES];
   uint32_t bound;
   unsigned wants[GEMEL__RULE_VARIABLES];
-  uint32_t same[GEMEL__RULE_VARIABLES];  /* a bit for each variable that is to be the same value */
-  unsigned facts[GEMEL__RULE_VARIABLES]; /* GEMEL_FACT_… that conditions ask for */
+  uint32_t same[GEMEL__RULE_VARIABLES];   /* a bit for each variable that is to be the same value */
+  unsigned facts[GEMEL__RULE_VARIABLES];  /* GEMEL_FACT_… that conditions ask for */
+  unsigned dtypes[GEMEL__RULE_VARIABLES]; /* that conditions allow, a bit each */
+  int typed; /* 1: some variable has the dtype that was wished for; 2: those of this node */
+  int mixes; /* 1: the left side may have operands of several dtypes */
   gemel__ref values[GEMEL__RULE_NODES];
   const gemel__goal *goal;
   const gemel__hint *hint; /* NULL: none */
   gemel__rule_numbers numbers;
   gemel__constants_kind constants;
   gemel__left_constants *outcome;
-  int rank;                 /* of the shapes that are drawn; −1: any */
-  int64_t length, elements; /* 0: any */
-  size_t n_sizes;
-  int64_t sizes[GEMEL__PROPOSAL_SIZES]; /* that are tried: those that the rule names */
+  int64_t length; /* 0: any */
+  gemel__aimed_sizes sizes;
   gemel_error *error;
 };
 
@@ -147,15 +148,6 @@ static void read_same(struct left *l, const gemel__atom_goal *atom) {
 
 /* ---- Expressions ---- */
 
-static int all_bound(const struct left *l, const gemel__termexpr *expr) {
-  for (uint32_t k = 0; k < expr->count; k++) {
-    if (expr->code[k].kind == GEMEL__TERMCODE_VARIABLE && !is_bound(l, expr->code[k].index)) {
-      return 0;
-    }
-  }
-  return 1;
-}
-
 /* 1 and *TERM, if ATOM is an equation that must hold, one side is VARIABLE, and the other is
  * known. */
 static int solve(const struct left *l, const gemel__atom_goal *atom, uint32_t variable,
@@ -168,7 +160,7 @@ static int solve(const struct left *l, const gemel__atom_goal *atom, uint32_t va
   }
   for (int turn = 0; turn < 2; turn++) {
     const gemel__termexpr *one = turn ? &right : &left, *other = turn ? &left : &right;
-    if (gemel__termexpr_variable(one) == (int)variable && all_bound(l, other)) {
+    if (gemel__termexpr_variable(one) == (int)variable && gemel__termexpr_bound(other, l->bound)) {
       return gemel__term_evaluate(other, l->scene, term) == GEMEL_OK;
     }
   }
@@ -178,7 +170,7 @@ static int solve(const struct left *l, const gemel__atom_goal *atom, uint32_t va
 /* 1 and *TERM, if the value of the attribute EXPR is known, hinted at or follows from the goal. */
 static int attr_term(const struct left *l, const gemel__termexpr *expr, gemel__term *term) {
   int variable = gemel__termexpr_variable(expr);
-  if (all_bound(l, expr)) {
+  if (gemel__termexpr_bound(expr, l->bound)) {
     return gemel__term_evaluate(expr, l->scene, term) == GEMEL_OK;
   }
   if (variable >= 0 && l->hint != NULL &&
@@ -214,22 +206,6 @@ static void know_attrs(const struct left *l, const gemel__pattern *p, gemel__pro
 
 /* ---- Constants ---- */
 
-/* The operator for exchanged operands: < for >. */
-static uint32_t mirrored(uint32_t row) {
-  switch (row) {
-  case GEMEL__OPERATOR_lt:
-    return GEMEL__OPERATOR_gt;
-  case GEMEL__OPERATOR_le:
-    return GEMEL__OPERATOR_ge;
-  case GEMEL__OPERATOR_gt:
-    return GEMEL__OPERATOR_lt;
-  case GEMEL__OPERATOR_ge:
-    return GEMEL__OPERATOR_le;
-  default:
-    return row;
-  }
-}
-
 static int compares(uint32_t row, double x, double y) {
   switch (row) {
   case GEMEL__OPERATOR_eq:
@@ -247,55 +223,16 @@ static int compares(uint32_t row, double x, double y) {
   }
 }
 
-/* 1 if ATOM is `FUNCTION(v) OP number`, with *ROW and *NUMBER. VARIABLE: v is this one; −1: any. */
-static int compares_number(const struct left *l, const gemel__atom_goal *atom, uint32_t function,
-                           int variable, uint32_t *row, double *number) {
-  gemel__termexpr side[2];
-  gemel__term term;
-  if (!gemel__goal_comparison(atom, row, &side[0], &side[1])) {
-    return 0;
-  }
-  for (int turn = 0; turn < 2; turn++) {
-    uint32_t of_function;
-    int of = gemel__termexpr_predicate(&side[turn], &of_function);
-    if (of >= 0 && (of == variable || variable < 0) && of_function == function &&
-        all_bound(l, &side[!turn]) &&
-        gemel__term_evaluate(&side[!turn], l->scene, &term) == GEMEL_OK &&
-        (term.kind == GEMEL__TERM_REAL || term.kind == GEMEL__TERM_NUMBER)) {
-      *number = term.kind == GEMEL__TERM_REAL ? term.u.real : (double)term.list[0].value;
-      *row = turn ? mirrored(*row) : *row;
-      return 1;
-    }
-  }
-  return 0;
-}
-
 /* The atom `value(c) OP number` about the constant of VARIABLE, with *ROW and *NUMBER; NULL: there
  * is none. */
 static const gemel__atom_goal *value_goal(const struct left *l, uint32_t variable, uint32_t *row,
                                           double *number) {
   const gemel__atom_goal *atom = l->goal->atoms, *end = atom + l->goal->count;
-  while (atom < end &&
-         !compares_number(l, atom, GEMEL__FUNCTION_value, (int)variable, row, number)) {
+  while (atom < end && !gemel__goal_compares(atom, l->scene, l->bound, GEMEL__FUNCTION_value,
+                                             (int)variable, row, number)) {
     atom++;
   }
   return atom < end ? atom : NULL;
-}
-
-/* The number that an atom `FUNCTION(x) == number` asks for; −1: none does, or it isn't one of 0 to
- * MOST. */
-static int64_t goal_number(const struct left *l, uint32_t function, int64_t most) {
-  for (size_t k = 0; k < l->goal->count; k++) {
-    const gemel__atom_goal *atom = &l->goal->atoms[k];
-    uint32_t row;
-    double number;
-    if (compares_number(l, atom, function, -1, &row, &number) &&
-        row == (atom->holds ? GEMEL__OPERATOR_eq : GEMEL__OPERATOR_ne) && number >= 0 &&
-        number <= (double)most) {
-      return (int64_t)number;
-    }
-  }
-  return -1;
 }
 
 /* Stores a number of DTYPE at AT: NUMBER or, if that is NULL, a random one, which meets the goal if
@@ -312,7 +249,7 @@ static gemel_status draw_element(struct left *l, gemel_dtype dtype, const gemel_
   }
   for (int k = 0; k < TRIES; k++) {
     if (atom != NULL && gemel__random_chance(l->random, 2, 3)) {
-      gemel__rule_numbers only = {1, {bound}};
+      gemel__rule_numbers only = {1, {bound}, 0};
       gemel__rule_beside(&only, l->constants, dtype, l->random, at);
     } else {
       gemel__rule_constant(&l->numbers, l->constants, dtype, l->random, at);
@@ -503,9 +440,10 @@ static uint32_t draw_count(struct left *l, uint32_t variable) {
   if (l->hint != NULL && l->hint->values[variable].kind == GEMEL__HINT_TENSORS) {
     return l->hint->values[variable].count;
   }
-  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, l->reach ? 2 : 4)) {
-    int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
-    if (n <= (l->reach ? MOST_FAR : MOST)) {
+  const gemel__aimed_sizes *aimed = &l->sizes;
+  if (aimed->n > 0 && gemel__random_chance(l->random, 1, aimed->reach ? 2 : 4)) {
+    int64_t n = aimed->at[gemel__random_below(l->random, aimed->n)];
+    if (n <= (aimed->reach ? MOST_FAR : MOST)) {
       return (uint32_t)n;
     }
   }
@@ -553,30 +491,66 @@ static void know_operands(struct left *l, const gemel__pattern *p, gemel__propos
   }
 }
 
-/* The dtype for scalars: that of a known operand. */
-static gemel_dtype beside(const struct left *l, const gemel__proposal *proposal) {
-  for (size_t k = proposal->n_inputs; k-- > 0;) {
-    if (proposal->known_input[k]) {
-      return gemel_type_dtype(l->context, proposal->inputs[k]);
-    }
-  }
-  return l->dtype;
+static int is_free(const struct left *l, const gemel__pattern *operand) {
+  return operand->kind == GEMEL__PATTERN_VARIABLE && !is_bound(l, operand->variable);
 }
 
-static void know_scalars(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
-                         const struct operand_layout *at) {
-  gemel_dtype dtype = beside(l, proposal);
+static int wants_scalar(const struct left *l, const gemel__pattern *operand) {
+  return operand->kind == GEMEL__PATTERN_LITERAL ||
+         (is_free(l, operand) && (l->wants[operand->variable] & WANTS_SCALAR));
+}
+
+/* The dtypes of all operands as the operation itself would draw them: those of an index, a mask or
+ * a number beside a tensor aren't the tensor's. GEMEL_DECLINED, GEMEL_NO_MEMORY. */
+static gemel_status draw_dtypes(const struct left *l, const gemel__proposal *known,
+                                gemel_dtype *dtypes) {
+  gemel__proposal probe = *known;
+  GEMEL__TRY(gemel__propose(&probe, NULL));
+  for (size_t k = 0; k < probe.n_inputs; k++) {
+    dtypes[k] = gemel_type_dtype(l->context, probe.inputs[k]);
+  }
+  return GEMEL_OK;
+}
+
+/* Makes scalars of operands that are to be scalars. */
+static gemel_status know_scalars(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
+                                 const struct operand_layout *at) {
+  gemel_dtype dtypes[GEMEL__PROPOSAL_INPUTS];
+  int any = 0;
   for (uint32_t k = 0; k < p->n_operands; k++) {
+    any |= wants_scalar(l, &l->rule->left.nodes[p->operands[k]]);
+  }
+  gemel_status status = any ? draw_dtypes(l, proposal, dtypes) : GEMEL_DECLINED;
+  for (uint32_t k = 0; k < p->n_operands && status == GEMEL_OK; k++) {
     const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
-    int scalar =
-        (operand->kind == GEMEL__PATTERN_LITERAL && gemel__random_chance(l->random, 3, 4)) ||
-        (operand->kind == GEMEL__PATTERN_VARIABLE && !is_bound(l, operand->variable) &&
-         (l->wants[operand->variable] & WANTS_SCALAR));
-    if (scalar) {
-      proposal->inputs[at->first[k]] = gemel_type_of_shape(l->context, dtype, 0, NULL);
+    if (wants_scalar(l, operand) &&
+        (operand->kind == GEMEL__PATTERN_VARIABLE || gemel__random_chance(l->random, 3, 4))) {
+      proposal->inputs[at->first[k]] =
+          gemel_type_of_shape(l->context, dtypes[at->first[k]], 0, NULL);
       proposal->known_input[at->first[k]] = 1;
     }
   }
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
+}
+
+/* The dtype for free operands of P: the one that is wished for where a variable is met first;
+ * behind that another one that conditions allow, if they don't allow this one, or now and then:
+ * often a float, as what comes first may be an index or a mask. */
+static gemel_dtype node_dtype(struct left *l, const gemel__pattern *p) {
+  unsigned allowed = ~0u, found = 0, first = !l->typed;
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
+    if (is_free(l, operand) && gemel__random_below(l->random, ++found) == 0) {
+      allowed = l->dtypes[operand->variable];
+    }
+  }
+  l->typed = found > 0 && first ? 2 : l->typed > 0;
+  int other = l->mixes && gemel__random_chance(l->random, gemel__is_float(l->dtype) ? 1 : 2, 4);
+  if (found == 0 || first || (allowed >> l->dtype & 1 && !other)) {
+    return l->dtype;
+  }
+  int real = gemel__random_chance(l->random, 1, 2) && (allowed & gemel__float_dtypes) != 0;
+  return gemel__dtype_among(real ? allowed & gemel__float_dtypes : allowed, l->dtype, l->random);
 }
 
 /* Tells the proposal the types that the hint has for variables that are met for the first time. */
@@ -591,6 +565,28 @@ static void know_hints(struct left *l, const gemel__pattern *p, gemel__proposal 
       memset(&proposal->known_input[at->first[k]], 1, at->first[k + 1] - at->first[k]);
     }
   }
+}
+
+/* Gives operands that are met for the first time a dtype that conditions allow, where the proposed
+ * one isn't: the operation says whether it takes that. A dtype that was wished for stays. */
+static gemel_status allow_types(struct left *l, const gemel__pattern *p, gemel__proposal *proposal,
+                                const struct operand_layout *at) {
+  for (uint32_t k = 0; k < p->n_operands; k++) {
+    const gemel__pattern *operand = &l->rule->left.nodes[p->operands[k]];
+    gemel_type *type = &proposal->inputs[at->first[k]];
+    gemel_dtype dtype = gemel_type_dtype(l->context, *type);
+    int wished = l->typed == 2 && dtype == l->dtype;
+    if (is_free(l, operand) && !wished && !(l->dtypes[operand->variable] >> dtype & 1)) {
+      dtype = gemel__dtype_among(l->dtypes[operand->variable], dtype, l->random);
+      *type =
+          gemel_type_new(l->context, dtype, gemel_type_rank(l->context, *type),
+                         gemel_type_dims(l->context, *type), gemel_type_space(l->context, *type));
+      if (gemel_type_is_none(*type)) {
+        return gemel__no_memory(l->error, "an instance");
+      }
+    }
+  }
+  return GEMEL_OK;
 }
 
 /* Binds variables that are met for the first time, with the proposed types. If one occurs twice,
@@ -649,8 +645,9 @@ static gemel_status choose_output(struct left *l, const gemel__pattern *p, size_
     l->bound |= 1u << variable;
     return number_term(l, *output, &l->terms[variable]);
   }
-  gemel_status status =
-      all_bound(l, &p->output) ? gemel__term_evaluate(&p->output, l->scene, &term) : GEMEL_DECLINED;
+  gemel_status status = gemel__termexpr_bound(&p->output, l->bound)
+                            ? gemel__term_evaluate(&p->output, l->scene, &term)
+                            : GEMEL_DECLINED;
   if (status == GEMEL_OK && (term.kind != GEMEL__TERM_NUMBER || term.list[0].value < 0 ||
                              (uint64_t)term.list[0].value >= n)) {
     return GEMEL_DECLINED;
@@ -702,15 +699,15 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   proposal.context = l->context;
   proposal.random = l->random;
   proposal.op = gemel__op_at(l->context, p->op);
-  proposal.dtype = l->dtype;
-  proposal.max_elements = l->max_elements;
+  proposal.dtype = node_dtype(l, p);
+  proposal.max_elements = l->sizes.max_elements;
   proposal.empty = l->empty;
-  proposal.ranks = l->rank + 1;
+  proposal.ranks = l->sizes.rank + 1;
   proposal.length = l->length;
-  proposal.elements = l->elements;
-  proposal.n_sizes = l->n_sizes;
-  proposal.reach = l->reach;
-  memcpy(proposal.sizes, l->sizes, sizeof l->sizes);
+  proposal.elements = l->sizes.elements;
+  proposal.n_sizes = l->sizes.n;
+  proposal.reach = l->sizes.reach;
+  memcpy(proposal.sizes, l->sizes.at, sizeof l->sizes.at);
   proposal.n_inputs = at.first[p->n_operands];
   if (status != GEMEL_OK || p->n_attrs > GEMEL__PROPOSAL_ATTRS ||
       (proposal.n_inputs == 0 && p->n_operands > 0)) {
@@ -718,10 +715,11 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   }
   gemel__proposal first = proposal;
   know_operands(l, p, &first, &at);
-  know_scalars(l, p, &first, &at);
-  know_hints(l, p, &first, &at);
   know_attrs(l, p, &first);
+  GEMEL__TRY(know_scalars(l, p, &first, &at));
+  know_hints(l, p, &first, &at);
   status = gemel__propose(&first, l->error);
+  status = status ? status : allow_types(l, p, &first, &at);
   status = status ? status : bind_operands(l, p, &first, &at);
   if (status != GEMEL_OK) {
     return status;
@@ -744,105 +742,6 @@ static gemel_status build_node(struct left *l, uint32_t index) {
   return status ? status : make_node(l, p, &proposal, &at, &l->values[index]);
 }
 
-static int has_size(const struct left *l, int64_t n) {
-  size_t k = 0;
-  while (k < l->n_sizes && l->sizes[k] != n) {
-    k++;
-  }
-  return k < l->n_sizes;
-}
-
-/* Adds the sizes at and beside each of NUMBERS to those that are tried. Large ones only if EAGER.
- */
-static void add_sizes(struct left *l, const gemel__rule_numbers *numbers,
-                      const gemel__rule_wish *wish, int eager) {
-  for (size_t k = 0; k < numbers->count; k++) {
-    double c = numbers->at[k];
-    if (!(c >= 0 && c <= LARGEST)) {
-      continue; /* may not be a size at all */
-    }
-    for (int64_t n = (int64_t)c - 1; n <= (int64_t)c + 1; n++) {
-      int64_t most = (l->reach ? 8 : 2) * n;
-      if (n >= 0 && l->n_sizes < GEMEL__PROPOSAL_SIZES && (n <= wish->max_elements || eager) &&
-          !(l->reach && has_size(l, n))) {
-        l->sizes[l->n_sizes++] = n;
-        l->max_elements = most > l->max_elements ? most : l->max_elements;
-      }
-    }
-  }
-}
-
-/* Takes the sizes from the numbers of the goal, often from those of the arm's condition alone, and
- * often only one of them: several numbers of an arm are often met by one size. */
-static void aim_at_goal(struct left *l, const gemel__rule_wish *wish) {
-  gemel__rule_numbers numbers = {0, {0}};
-  size_t asked = gemel__random_chance(l->random, 1, 2) ? l->goal->n_own : l->goal->count;
-  for (size_t k = 0; k < asked; k++) {
-    gemel__rule_numbers_in(&l->goal->atoms[k].expr, &numbers);
-  }
-  add_sizes(l, &numbers, wish, 1);
-  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, 2)) {
-    l->sizes[0] = l->sizes[gemel__random_below(l->random, l->n_sizes)];
-    l->n_sizes = 1;
-  }
-}
-
-/* 1 if the left side has an operation of FAMILY. */
-static int has_family(const struct left *l, gemel__family family) {
-  uint32_t k = 0, n = l->rule->left.count;
-  for (; k < n; k++) {
-    const gemel__pattern *p = &l->rule->left.nodes[k];
-    const struct gemel__row *row =
-        p->kind == GEMEL__PATTERN_APPLY ? gemel__op_at(l->context, p->op)->row : NULL;
-    if (row != NULL && row->family == family) {
-      break;
-    }
-  }
-  return k < n;
-}
-
-/* Draws the rank of all shapes, which is 3 to 5 for images. Pools have room for large strides. */
-static void draw_rank(struct left *l) {
-  int pools = has_family(l, GEMEL__FAMILY_pool);
-  int images = pools || has_family(l, GEMEL__FAMILY_conv);
-  l->rank = !gemel__random_chance(l->random, images ? 2 : 1, 3) ? -1
-            : images ? (int)gemel__random_between(l->random, 3, 5)
-                     : (int)gemel__random_below(l->random, 5);
-  l->max_elements *= pools ? 2 : 1;
-}
-
-/* Half of the time takes the rank or the number of elements that the goal asks for. */
-static void aim_exactly(struct left *l) {
-  int64_t rank = goal_number(l, GEMEL__FUNCTION_rank, GEMEL_MAX_RANK);
-  int64_t elements = goal_number(l, GEMEL__FUNCTION_elements, LARGEST);
-  if (rank >= 0 && gemel__random_chance(l->random, 1, 2)) {
-    l->rank = (int)rank;
-  }
-  if (elements > 0 && gemel__random_chance(l->random, 1, 2)) {
-    l->elements = elements;
-    l->max_elements = 2 * elements > l->max_elements ? 2 * elements : l->max_elements;
-  }
-}
-
-/* Makes sizes, ranks and counts that the rule names, and their neighbours, as likely for this left
- * side as the usual ones. Large ones are rare, unless the wish is eager. */
-static void aim_sizes(struct left *l, const gemel__rule_wish *wish) {
-  enum { DEEPEST = 8 };
-  int eager = gemel__random_chance(l->random, 1, wish->eager ? 2 : 8);
-  draw_rank(l);
-  l->rank = wish->deep ? (int)gemel__random_between(l->random, 5, DEEPEST) : l->rank;
-  if (l->reach) {
-    aim_at_goal(l, wish);
-  } else {
-    add_sizes(l, &l->numbers, wish, eager);
-  }
-  if (l->n_sizes > 0 && gemel__random_chance(l->random, 1, l->reach ? 2 : 4)) {
-    int64_t n = l->sizes[gemel__random_below(l->random, l->n_sizes)];
-    l->rank = n <= DEEPEST ? (int)n : l->rank;
-  }
-  aim_exactly(l);
-}
-
 /* Binds the name given by `as` to what was built. */
 static void name_result(struct left *l, uint32_t index) {
   uint32_t named = l->rule->left.nodes[index].named;
@@ -860,10 +759,8 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
   memset(&l, 0, sizeof l);
   l.rule = rule;
   l.dtype = wish->dtype;
-  l.max_elements = wish->max_elements;
   l.empty = wish->empty;
   l.length = wish->length;
-  l.reach = wish->arm > 0;
   l.random = random;
   l.scene = scene;
   l.graph = scene->graph;
@@ -876,7 +773,8 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
   memset(constants, 0, sizeof *constants);
   gemel__rule_numbers_of(rule, &l.numbers);
   scene->variables = l.terms;
-  aim_sizes(&l, wish);
+  gemel__sizes_aim(rule, wish, goal, &l.numbers, scene, random, &l.sizes);
+  gemel__variable_dtypes(goal, scene, l.dtypes);
   for (size_t k = 0; k < goal->count; k++) {
     read_wants(&l, &goal->atoms[k].expr, !goal->atoms[k].holds);
   }
@@ -888,6 +786,7 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
       read_wants(&l, &rule->right.nodes[k].attrs[j], 0);
     }
   }
+  l.mixes = gemel__mixes_dtypes(rule);
   for (uint32_t k = 0; k < rule->left.count && status == GEMEL_OK; k++) {
     if (rule->left.nodes[k].kind == GEMEL__PATTERN_APPLY) {
       status = build_node(&l, k);

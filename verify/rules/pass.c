@@ -148,7 +148,9 @@ gemel_status gemel__rule_draw_again(const struct gemel__rule_subject *p,
                                     gemel__rule_instance *instance, gemel__rule_draws *draws,
                                     gemel_error *error) {
   if (p->pass == NULL) {
-    return gemel__rule_draw(p->engine, wish, random, instance, draws, error);
+    gemel__rule_wish how = *wish;
+    how.far = p->far;
+    return gemel__rule_draw(p->engine, &how, random, instance, draws, error);
   }
   gemel_status status = draw_pass(p, wish->max_elements, random, instance, draws, error);
   if (status != GEMEL_OK) {

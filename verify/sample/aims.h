@@ -24,6 +24,8 @@ typedef struct gemel__aims {
   size_t most; /* the largest count of aims of an input */
   struct gemel__aims_of {
     size_t count;
+    int keys; /* 1: the input is a key of random numbers, and aims are its second numbers (keys.h)
+               */
     gemel__aim at[GEMEL__AIMS];
   } * inputs;
 } gemel__aims;

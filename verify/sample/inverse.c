@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include "core/dtype.h"
+#include "sample/keys.h"
 #include "sample/points.h"
 
 enum { MOST_WRAPS = 8 };
@@ -218,4 +219,35 @@ INVERSE(pow) {
   double x = real_of(t), e = real_of(c);
   add_double(list, dtype, first ? log(x) / log(e) : pow(fabs(x), 1 / e));
   add_double(list, dtype, first ? log(x) / log(e) : -pow(fabs(x), 1 / e));
+}
+
+/* ---- Random numbers ---- */
+
+static void add_keys(gemel__aim_list *list, gemel_dtype dtype, double fraction) {
+  uint64_t counts[GEMEL__KEYS];
+  size_t n = fraction >= 0 && fraction < 1
+                 ? gemel__keys_of((uint32_t)ldexp(fraction, GEMEL__KEY_BITS), counts)
+                 : 0;
+  for (size_t k = 0; k < n; k++) {
+    gemel__aim_add_whole(list, dtype, (int64_t)counts[k]);
+  }
+}
+
+INVERSE(random_uniform) {
+  (void)c, (void)first;
+  add_keys(list, dtype, real_of(t));
+}
+
+INVERSE(random_normal) {
+  (void)c, (void)first;
+  add_keys(list, dtype, erfc(-real_of(t) / sqrt(2)) / 2);
+}
+
+/* Of u32 and u64: of which of them T is isn't told. */
+INVERSE(random_bits) {
+  (void)c, (void)first;
+  if (!t->is_float) {
+    add_keys(list, dtype, ldexp((double)(uint64_t)t->whole, -32));
+    add_keys(list, dtype, ldexp((double)(uint64_t)t->whole, -64));
+  }
 }

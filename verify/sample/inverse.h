@@ -39,4 +39,10 @@ typedef void gemel__inverse(gemel__aim_list *list, gemel_dtype dtype, const geme
 #include "ops/scalar.def"
 #undef SCALAR
 
+/* Of random numbers: adds the second numbers of keys with the seed GEMEL__KEY_SEED (keys.h) whose
+ * first or second number begins like T. LIST is that of the key. */
+gemel__inverse gemel__invert_random_bits;
+gemel__inverse gemel__invert_random_uniform;
+gemel__inverse gemel__invert_random_normal;
+
 #endif

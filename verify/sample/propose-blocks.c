@@ -150,13 +150,27 @@ gemel_status gemel__propose_join(gemel__draft *d) {
 
 /* ---- split ---- */
 
-/* Cuts N into one to four parts; empty ones where the draft has zeros. */
-static void draw_parts(gemel__draft *d, gemel__list *sizes, int64_t n) {
-  int parts = gemel__one_in(d, 4) ? 1 : (int)gemel__draw(d, 2, 4);
+/* Draws how many parts there are: one to four, now and then up to MOST_PARTS, or as many as a
+ * number in the draft asks for, so that there is a part of that number too. */
+static int draw_count(gemel__draft *d) {
+  enum { MOST_PARTS = 9, MOST_ASKED = 16 };
+  int64_t asked =
+      d->n_sizes > 0 ? 1 + d->sizes[gemel__random_below(d->random, d->n_sizes)] : MOST_ASKED + 1;
+  if (asked <= MOST_ASKED && gemel__one_in(d, d->reach ? 2 : 4)) {
+    return (int)asked;
+  }
+  return gemel__one_in(d, 4)   ? 1
+         : gemel__one_in(d, 4) ? (int)gemel__draw(d, 5, MOST_PARTS)
+                               : (int)gemel__draw(d, 2, 4);
+}
+
+/* Cuts N into PARTS, or fewer if there isn't enough; empty ones where the draft has zeros. */
+static void draw_parts(gemel__draft *d, gemel__list *sizes, int64_t n, int parts) {
   int least = d->zeros ? 0 : 1;
   sizes->count = 0;
   while (sizes->count < parts - 1 && n > least) {
-    int64_t part = gemel__draw(d, least, n - least);
+    int64_t most = n - least * (parts - 1 - sizes->count);
+    int64_t part = gemel__draw(d, least, most < least ? least : most);
     sizes->at[sizes->count++] = part;
     n -= part;
   }
@@ -187,11 +201,14 @@ gemel_status gemel__propose_split(gemel__draft *d) {
     return GEMEL_DECLINED;
   }
   int64_t *n = &x->dims[axis->at[0] < 0 ? axis->at[0] + x->rank : axis->at[0]];
+  int parts = draw_count(d);
   if (!x->known) {
-    *n = sizes->known ? total : gemel__one_in(d, 4) ? *n : gemel__draw(d, 2, 5);
+    *n = sizes->known          ? total
+         : gemel__one_in(d, 4) ? *n
+                               : gemel__draw(d, 2, 5) + (parts > 4 ? parts - 2 : 0);
   }
   if (!sizes->known) {
-    draw_parts(d, sizes, *n);
+    draw_parts(d, sizes, *n, parts);
   }
   return GEMEL_OK;
 }
