@@ -355,6 +355,8 @@ static void ordered_mul(gemel__domain *d, void *e, const void *a, const void *b)
 }
 
 static void ordered_div(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (self(d)->watch && self(d)->divisors)
+    self(d)->watch(self(d)->watcher, d, b);
   if (!both_defined(d, e, a, b))
     return;
   int sign = sign_of(b), x = infinity_of(a), y = infinity_of(b);

@@ -309,6 +309,22 @@ int gemel__special_sign_bit(gemel__domain *d, const void *e) {
   return mpfr_signbit(((const special_element *)e)->x) != 0;
 }
 
+int gemel__special_alike(gemel__domain *d, const void *a, const void *b) {
+  const special_element *s = a, *t = b;
+  mpfr_t apart;
+  int alike;
+  (void)d;
+  if (s->state != GEMEL__DEFINED || t->state != GEMEL__DEFINED)
+    return 0;
+  if (!mpfr_regular_p(s->x) || !mpfr_regular_p(t->x))
+    return mpfr_nan_p(s->x) ? mpfr_nan_p(t->x) != 0 : mpfr_equal_p(s->x, t->x) != 0;
+  mpfr_init2(apart, BITS);
+  mpfr_sub(apart, s->x, t->x, MPFR_RNDN);
+  alike = mpfr_zero_p(apart) || mpfr_get_exp(apart) <= mpfr_get_exp(s->x) - BITS / 2;
+  mpfr_clear(apart);
+  return alike;
+}
+
 double gemel__special_value(gemel__domain *d, const void *e) {
   (void)d;
   return mpfr_get_d(((const special_element *)e)->x, MPFR_RNDN);

@@ -39,6 +39,10 @@ int gemel__special_is_nan(gemel__domain *d, const void *e);
 int gemel__special_is_infinite(gemel__domain *d, const void *e);
 int gemel__special_sign_bit(gemel__domain *d, const void *e);
 
+/* 1 if A and B are the same number but for rounding on the way to it: both NaN, the same infinity,
+ * zeros of any sign, or apart by less than half of the 200 bits. */
+int gemel__special_alike(gemel__domain *d, const void *a, const void *b);
+
 /* E as a double, rounded to nearest: exact if E was rounded to a float dtype. */
 double gemel__special_value(gemel__domain *d, const void *e);
 

@@ -427,7 +427,7 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
     status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL);
     same = status == GEMEL_OK;
     if (same) {
-      status = gemel__check_pair_digits(&pair.a, values, &trial, k == 0, &outcome, NULL);
+      status = gemel__check_equal_digits(&pair.a, values, &trial, k == 0, &outcome, NULL);
       same = (status == GEMEL_OK || gemel__is_no_point(status)) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
     }

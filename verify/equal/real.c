@@ -29,12 +29,12 @@ static gemel_status check_unless_stopped(const gemel__instance *instance,
                                          gemel_tensor *const *values, const gemel__trial *trial,
                                          gemel__outcome *outcome, gemel_error *error) {
   gemel_status status = gemel__tick(((const struct ticked_trial *)trial)->ticker);
-  return status == GEMEL_OK ? gemel__check_pair(instance, values, trial, outcome, error) : status;
+  return status == GEMEL_OK ? gemel__check_equal(instance, values, trial, outcome, error) : status;
 }
 
 static gemel_status ask(const gemel__equality *q, const gemel__pair *pair, uint64_t seed,
                         gemel__ticker *ticker, gemel__answer *answer, gemel_error *error) {
-  gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
+  gemel__question how = {.compare_domain = GEMEL__IEEE_DECIDES,
                          .points = gemel__equal_affordable(q->share, q->run->options.instances),
                          .trials = 4,
                          .drives = gemel__equal_affordable(q->share, 1600),
@@ -88,7 +88,7 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
     if (gemel__part(pair, &answer->witness)) {
       answer->n_witness = pair->a.n_leaves;
     }
-    if (gemel__check_pair(&pair->a, answer->witness, &trial.trial, &outcome, error) == GEMEL_OK &&
+    if (gemel__check_equal(&pair->a, answer->witness, &trial.trial, &outcome, error) == GEMEL_OK &&
         outcome.refuted) {
       gemel_status status =
           gemel__shrink(&pair->a, &answer->witness, GEMEL__FILL_POINTS, check_unless_stopped,

@@ -248,6 +248,7 @@ gemel_status gemel__decide(const gemel__question *question, gemel__answer *answe
   }
   gemel__rtensors_free(2 * question->n_outputs, s->results);
   gemel__compared_clear(&s->compared);
+  gemel__poles_clear(&s->poles);
   gemel__tape_clear(&s->tapes[0]);
   gemel__tape_clear(&s->tapes[1]);
   gemel__ordered_free(s->o);

@@ -27,7 +27,9 @@ struct gemel__model_side {
 typedef enum gemel__domains {
   GEMEL__DOMAINS_FREE, /* nothing: such points aren't compared */
   GEMEL__SAME_DOMAIN,  /* the other side must be undefined there too */
-  GEMEL__LEFT_DEFINED  /* the left side must be defined where the right one is */
+  GEMEL__LEFT_DEFINED, /* the left side must be defined where the right one is */
+  GEMEL__IEEE_DECIDES  /* the other side must be undefined there too, or have the same value by
+                        * IEEE's rules (poles.h) */
 } gemel__domains;
 
 typedef struct gemel__question {
@@ -56,6 +58,7 @@ typedef struct gemel__answer {
   char detail[200];
   double error_probability; /* how field: probability of passing although false; else 0 */
   size_t points, trials, cells, compared;
+  size_t poles; /* results with a real value on one side only and the same IEEE value on both */
   size_t elements, missing, missing_output; /* result elements; those never compared, and the first
                                              * output with one */
   int strict;                               /* copy of the question's all_compared */

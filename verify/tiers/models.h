@@ -10,6 +10,7 @@
 #include "domains/field.h"
 #include "domains/ordered.h"
 #include "tiers/model.h"
+#include "tiers/poles.h"
 
 typedef struct gemel__models {
   const gemel__question *q;
@@ -22,6 +23,7 @@ typedef struct gemel__models {
   int infinite;       /* the current point has infinite inputs; σF is skipped there */
   uint64_t cells[64]; /* hash set of decision sequences that were seen, to count cells */
   gemel__compared compared;
+  gemel__poles poles;           /* of the current point */
   size_t o_compared, o_nonzero; /* results in O that were finite numbers on both sides; those of
                                  * them that weren't 0 */
   size_t points;                /* how many to draw */

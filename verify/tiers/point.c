@@ -170,6 +170,7 @@ static int compare_domains(gemel__domains how, gemel__state x, gemel__state y) {
               (y == GEMEL__DEFINED || y == GEMEL__UNDEFINED);
   switch (how) {
   case GEMEL__SAME_DOMAIN:
+  case GEMEL__IEEE_DECIDES:
     return known ? x == y : -1;
   case GEMEL__LEFT_DEFINED:
     return known && y == GEMEL__DEFINED ? x == y : -1;
@@ -193,7 +194,10 @@ static int compare_exact(gemel__models *s, size_t output, size_t i) {
   gemel__state x = d->state(d, a), y = d->state(d, b);
   if (x != GEMEL__DEFINED || y != GEMEL__DEFINED) {
     gemel__compared_note(&s->compared, output, i, seen_undefined(x, y));
-    return compare_domains(s->q->compare_domain, x, y);
+    int agree = compare_domains(s->q->compare_domain, x, y);
+    int pole = agree == 0 && gemel__poles_agree(&s->poles, output, i);
+    s->answer->poles += (size_t)pole;
+    return pole ? -1 : agree;
   }
   int infinite = gemel__ordered_infinity(d, a) != 0 && gemel__ordered_infinity(d, b) != 0;
   s->o_compared += !infinite;
@@ -201,6 +205,11 @@ static int compare_exact(gemel__models *s, size_t output, size_t i) {
   gemel__compared_note(&s->compared, output, i,
                        infinite ? GEMEL__SEEN_INFINITE : GEMEL__SEEN_NUMBER);
   return gemel__ordered_overlap(d, a, b) ? 1 : 0;
+}
+
+static gemel_status look_at_poles(gemel__models *s, gemel_tensor *const *point,
+                                  gemel_error *error) {
+  return gemel__poles_look(&s->poles, s->q, &s->o->domain, s->results, point, error);
 }
 
 static void note_difference(gemel__models *s, gemel__domain *d, size_t output, size_t i) {
@@ -412,6 +421,7 @@ static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, ge
   memcpy(got, s->answer->got, sizeof got);
   memcpy(expected, s->answer->expected, sizeof expected);
   gemel_status status = evaluate_point(s, point, GEMEL__ORDERED_MAX_PRECISION, error);
+  status = status ? status : look_at_poles(s, point, error);
   if (status == GEMEL_OK && !point_agrees(s)) {
     gemel__say(s->answer, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_SAMPLES, "");
     return status;
@@ -432,6 +442,7 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
     return gemel__is_no_point(status) ? GEMEL_OK : status;
   }
   s->answer->points++;
+  GEMEL__TRY(look_at_poles(s, point, error));
   int differs = !point_agrees(s);
   if (differs) {
     s->answer->verdict = GEMEL_VERDICT_REFUTED;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Both sides of a question in domain S where only one has a real value, see poles.h. S isn't
+ * rounded: 1 + 1/(1/x) and 1.00001 differ at 0 as they do elsewhere, and half of 200 digits are
+ * left for what both sides compute in another order.
+ */
+#include "tiers/poles.h"
+
+#include "core/alloc.h"
+#include "core/error.h"
+
+/* 1 if some element has a value on one side only. */
+static int any_alone(size_t n, gemel__domain *d, const gemel__rtensor *results) {
+  for (size_t k = 0; k < n; k++) {
+    const gemel__rtensor *left = &results[k], *right = &results[n + k];
+    for (size_t i = 0; i < left->count && i < right->count; i++) {
+      gemel__state x = d->state(d, gemel__rtensor_at(left, i));
+      gemel__state y = d->state(d, gemel__rtensor_at(right, i));
+      if (x != y && x <= GEMEL__UNDEFINED && y <= GEMEL__UNDEFINED) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+static int make_room(gemel__poles *p, size_t n) {
+  if (p->special == NULL) {
+    p->n = n;
+    p->special = gemel__special_new();
+    p->results = gemel__alloc_array(2 * n, sizeof *p->results);
+  }
+  return p->special != NULL && p->results != NULL;
+}
+
+static gemel_status evaluate(gemel__poles *p, const gemel__question *q, gemel__rtensor *inputs,
+                             gemel_tensor *const *values, gemel_error *error) {
+  const gemel__model_side *sides[2] = {q->left, q->right};
+  gemel__domain *d = &p->special->domain;
+  GEMEL__TRY(gemel__rtensors_read(q->leaves->n_leaves, inputs, d, values, error));
+  for (size_t k = 0; k < 2; k++) {
+    GEMEL__TRY(sides[k]->evaluate(sides[k], d, inputs, p->results + k * p->n, error));
+  }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__poles_evaluate(gemel__poles *p, const gemel__question *q, int rounded,
+                                   gemel_tensor *const *values, gemel_error *error) {
+  size_t n = q->leaves->n_leaves;
+  gemel__rtensor *inputs = gemel__alloc_array(n, sizeof *inputs);
+  gemel_error ignored;
+  p->evaluated = 0;
+  if (inputs == NULL || !make_room(p, q->n_outputs)) {
+    gemel__free(inputs, n * sizeof *inputs);
+    return gemel__no_memory(error, "a point");
+  }
+  p->special->unrounded = !rounded;
+  gemel__rtensors_clear(2 * p->n, p->results);
+  gemel_status status = evaluate(p, q, inputs, values, &ignored);
+  p->evaluated = status == GEMEL_OK;
+  gemel__rtensors_free(n, inputs);
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a point") : GEMEL_OK;
+}
+
+gemel_status gemel__poles_look(gemel__poles *p, const gemel__question *q, gemel__domain *d,
+                               const gemel__rtensor *results, gemel_tensor *const *values,
+                               gemel_error *error) {
+  p->evaluated = 0;
+  return q->compare_domain == GEMEL__IEEE_DECIDES && any_alone(q->n_outputs, d, results)
+             ? gemel__poles_evaluate(p, q, 0, values, error)
+             : GEMEL_OK;
+}
+
+/* Element I of OUTPUT of both sides in S. 0: there is none. */
+static int find_both(const gemel__poles *p, size_t output, size_t i, const void **x,
+                     const void **y) {
+  const gemel__rtensor *left, *right;
+  if (!p->evaluated) {
+    return 0;
+  }
+  left = &p->results[output];
+  right = &p->results[p->n + output];
+  *x = gemel__rtensor_at(left, i);
+  *y = gemel__rtensor_at(right, i);
+  return i < left->count && i < right->count;
+}
+
+int gemel__poles_agree(const gemel__poles *p, size_t output, size_t i) {
+  const void *x, *y;
+  return find_both(p, output, i, &x, &y) && gemel__special_alike(&p->special->domain, x, y);
+}
+
+int gemel__poles_same_class(const gemel__poles *p, size_t output, size_t i) {
+  gemel__domain *d = p->special != NULL ? &p->special->domain : NULL;
+  const void *x, *y;
+  if (!find_both(p, output, i, &x, &y) || d->state(d, x) != GEMEL__DEFINED ||
+      d->state(d, y) != GEMEL__DEFINED) {
+    return 0;
+  }
+  if (gemel__special_is_infinite(d, x) || gemel__special_is_infinite(d, y)) {
+    return d->equal(d, x, y) == 1;
+  }
+  return gemel__special_is_nan(d, x) == gemel__special_is_nan(d, y);
+}
+
+void gemel__poles_clear(gemel__poles *p) {
+  gemel__rtensors_free(2 * p->n, p->results);
+  gemel__special_free(p->special);
+  *p = (gemel__poles){NULL, NULL, 0, 0};
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Points at which one side of a question has no real value, and the other has one: 1/(1/x) and x at
+ * 0. IEEE's numbers have a quotient by 0, and with it both sides may have the same value there.
+ * Domain S evaluates both, without rounding, so that a difference isn't taken for one.
+ */
+#ifndef GEMEL__TIERS_POLES_H
+#define GEMEL__TIERS_POLES_H
+
+#include "domains/special.h"
+#include "tiers/model.h"
+
+typedef struct gemel__poles {
+  gemel__special *special; /* NULL: not needed yet */
+  gemel__rtensor *results; /* left's, then right's */
+  size_t n;                /* outputs of one side */
+  int evaluated;           /* 1: RESULTS are those of the last point */
+} gemel__poles;
+
+/* Looks at one point: where RESULTS (of domain D, left's, then right's) have elements with a value
+ * on one side only, both SIDES are evaluated in S. A side without a result there leaves nothing to
+ * compare. P is zeroed before the first point. */
+gemel_status gemel__poles_look(gemel__poles *p, const gemel__question *q, gemel__domain *d,
+                               const gemel__rtensor *results, gemel_tensor *const *values,
+                               gemel_error *error);
+
+/* 1 if both sides have the same IEEE value for element I of OUTPUT: NaN, an infinity, a zero of
+ * either sign, or a number. 0 if not, or if that isn't known. */
+int gemel__poles_agree(const gemel__poles *p, size_t output, size_t i);
+
+/* Evaluates both sides at a point in S, ROUNDED to their dtypes or not. */
+gemel_status gemel__poles_evaluate(gemel__poles *p, const gemel__question *q, int rounded,
+                                   gemel_tensor *const *values, gemel_error *error);
+
+/* 1 if both sides have NaN, the same infinity, or two numbers for element I of OUTPUT. */
+int gemel__poles_same_class(const gemel__poles *p, size_t output, size_t i);
+
+void gemel__poles_clear(gemel__poles *p);
+
+#endif
