@@ -201,8 +201,8 @@ static void special_polygamma(gemel__domain *d, void *e, unsigned long order, co
 }
 
 static int special_sign(gemel__domain *d, const void *a) {
-  (void)d;
   const special_element *s = a;
+  ((gemel__special *)d)->unknown += s->state != GEMEL__DEFINED;
   if (s->state != GEMEL__DEFINED || mpfr_nan_p(s->x))
     return GEMEL__UNORDERED;
   int sign = mpfr_sgn(s->x);

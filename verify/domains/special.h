@@ -27,6 +27,8 @@ typedef struct gemel__special {
   int zero_signs;       /* 1, as in a new domain: gemel__special_agrees tells −0 from +0 */
   int unrounded;        /* 1: round() doesn't round floats, so that a result is compared with the
                          * exact one; for graphs whose only rounding is the last */
+  size_t unknown;       /* how many signs of elements without a value were asked for, since the
+                         * caller last set this to 0: they are taken for NaN's */
 } gemel__special;
 
 /* A new domain; NULL when memory is out. Free it with gemel__special_free after all its elements;

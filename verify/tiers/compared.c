@@ -5,6 +5,7 @@
  */
 #include "tiers/compared.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 
@@ -65,4 +66,18 @@ size_t gemel__compared_elements(const gemel__compared *c) {
     }
   }
   return n;
+}
+
+void gemel__format_both(gemel__domain *d, const void *a, const void *b, char *left, char *right,
+                        size_t bytes) {
+  d->format(d, a, left, bytes);
+  d->format(d, b, right, bytes);
+  void *apart = strcmp(left, right) == 0 ? gemel__elements_new(d, 1) : NULL;
+  if (apart != NULL) {
+    char text[80];
+    d->sub(d, apart, b, a);
+    d->format(d, apart, text, sizeof text);
+    snprintf(right, bytes, "that, and more by %s", text);
+    gemel__elements_free(d, apart, 1);
+  }
 }

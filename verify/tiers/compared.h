@@ -7,7 +7,7 @@
 #ifndef GEMEL__TIERS_COMPARED_H
 #define GEMEL__TIERS_COMPARED_H
 
-#include <stddef.h>
+#include "domains/domain.h"
 
 /* What was seen of an element, a bit each: on both sides; OPEN and UNDEFINED on at least one. */
 enum {
@@ -38,5 +38,10 @@ void gemel__compared_note(gemel__compared *c, size_t output, size_t element, int
  * nothing of other x. */
 size_t gemel__compared_missing(const gemel__compared *c, size_t *output);
 size_t gemel__compared_elements(const gemel__compared *c);
+
+/* Writes A and B, which differ, in decimal. Where all digits are alike, B is written as what it is
+ * more or less than A. */
+void gemel__format_both(gemel__domain *d, const void *a, const void *b, char *left, char *right,
+                        size_t bytes);
 
 #endif

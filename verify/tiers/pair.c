@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "domains/ordered.h"
+#include "tiers/compared.h"
 #include "tiers/poles.h"
 #include "tiers/tiers.h"
 
@@ -50,8 +51,7 @@ static int find_difference(const struct pair_at_point *c, gemel__outcome *outcom
       outcome->refuted = 1;
       outcome->output = k;
       outcome->element = i;
-      d->format(d, x, outcome->expected, sizeof outcome->expected);
-      d->format(d, y, outcome->got, sizeof outcome->got);
+      gemel__format_both(d, x, y, outcome->expected, outcome->got, sizeof outcome->got);
     }
   }
   return open && !outcome->refuted;

@@ -217,8 +217,8 @@ static void note_difference(gemel__models *s, gemel__domain *d, size_t output, s
   const gemel__rtensor *right = &s->results[s->q->n_outputs + output];
   s->answer->output = output;
   s->answer->element = i;
-  d->format(d, gemel__rtensor_at(left, i), s->answer->got, sizeof s->answer->got);
-  d->format(d, gemel__rtensor_at(right, i), s->answer->expected, sizeof s->answer->expected);
+  gemel__format_both(d, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i), s->answer->got,
+                     s->answer->expected, sizeof s->answer->got);
 }
 
 /* 1 if no result differs at this point. */

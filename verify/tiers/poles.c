@@ -55,9 +55,10 @@ gemel_status gemel__poles_evaluate(gemel__poles *p, const gemel__question *q, in
     return gemel__no_memory(error, "a point");
   }
   p->special->unrounded = !rounded;
+  p->special->unknown = 0;
   gemel__rtensors_clear(2 * p->n, p->results);
   gemel_status status = evaluate(p, q, inputs, values, &ignored);
-  p->evaluated = status == GEMEL_OK;
+  p->evaluated = status == GEMEL_OK && p->special->unknown == 0;
   gemel__rtensors_free(n, inputs);
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a point") : GEMEL_OK;
 }

@@ -329,8 +329,7 @@ static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differ
     const void *a = gemel__rtensor_at(&room[n + k], i), *b = gemel__rtensor_at(&room[n + m + k], i);
     *differs = differ(q->compare_domain, &o->domain, a, b);
     *alone = o->domain.state(&o->domain, a) != o->domain.state(&o->domain, b);
-    o->domain.format(&o->domain, a, y->got, sizeof y->got);
-    o->domain.format(&o->domain, b, y->expected, sizeof y->expected);
+    gemel__format_both(&o->domain, a, b, y->got, y->expected, sizeof y->got);
     say_example(y);
   }
   gemel__rtensors_clear(room != NULL ? n + 2 * m : 0, room);
@@ -399,6 +398,20 @@ static gemel__formula within_dtype(gemel__formulas *t, gemel__formula x, gemel_d
                             gemel__formula_sign(t, GEMEL__IF_NEGATIVE | GEMEL__IF_ZERO, high));
 }
 
+/* 1 if X is beyond the largest numbers of DTYPE. A double can't tell that: X may be the largest
+ * number of f32 and a half, which a double rounds to that number. */
+static int is_beyond(const fmpq_t x, gemel_dtype dtype) {
+  fmpq_t largest, size;
+  fmpq_init(largest);
+  fmpq_init(size);
+  fmpz_set_d(fmpq_numref(largest), gemel__largest(dtype));
+  fmpq_abs(size, x);
+  int beyond = fmpq_cmp(size, largest) > 0;
+  fmpq_clear(largest);
+  fmpq_clear(size);
+  return beyond;
+}
+
 /* TERM, and if a float element is beyond its dtype in the example: none is. */
 static gemel__formula all_within_dtypes(struct study *y, gemel__formula term) {
   gemel__formulas *t = y->symbolic->terms;
@@ -408,7 +421,7 @@ static gemel__formula all_within_dtypes(struct study *y, gemel__formula term) {
     if (t->nodes[k].kind == GEMEL__FORMULA_LEAF && !t->nodes[k].whole) {
       size_t at = t->nodes[k].a;
       gemel_dtype dtype = leaf_of(y->s->q->leaves, at)->dtype;
-      beyond |= fabs(nearest_double(&y->leaves[at])) > gemel__largest(dtype);
+      beyond |= is_beyond(&y->leaves[at], dtype);
       within = gemel__formula_and(t, within, within_dtype(t, k, dtype));
     }
   }
