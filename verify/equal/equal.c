@@ -20,6 +20,7 @@
 #include "pairs/beyond.h"
 #include "pairs/defined.h"
 #include "equal/constants.h"
+#include "equal/discrete.h"
 #include "equal/loops.h"
 #include "pairs/needs.h"
 #include "equal/question.h"
@@ -443,21 +444,40 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
 /* Graphs that one question makes. */
 struct versions {
   gemel__folded folded;
-  gemel_graph *a, *b, *real_a, *real_b;
+  gemel_graph *a, *b, *real_a, *real_b; /* scaled */
+  gemel_graph *settled_a, *settled_b;   /* by equal/discrete.h */
 };
 
 static int agree_folded(void *user, const gemel_graph *a, const gemel_graph *b) {
   return agree(user, a, b);
 }
 
+static void clear_settled(struct versions *v) {
+  gemel_graph_unref(v->settled_a);
+  gemel_graph_unref(v->settled_b);
+}
+
+/* Tier real takes constants that are IEEE's as what they are. */
+static gemel_status settle_discrete(gemel__equality *q, struct versions *v, gemel_error *error) {
+  gemel_status status = gemel__discrete_settle(q->a, &v->settled_a, error);
+  status = status ? status : gemel__discrete_settle(q->b, &v->settled_b, error);
+  if (status != GEMEL_OK) {
+    clear_settled(v);
+    return status;
+  }
+  q->real_a = v->settled_a != NULL ? v->settled_a : q->a;
+  q->real_b = v->settled_b != NULL ? v->settled_b : q->b;
+  return GEMEL_OK;
+}
+
 /* If the graphs don't agree, but do with folded constants replaced by what they were folded from,
  * tier real asks about those. The shipped code has the constants as they are. */
 static gemel_status unfold(gemel__equality *q, struct versions *v, gemel_error *error) {
-  if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->a, q->b)) {
+  if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->real_a, q->real_b)) {
     return GEMEL_OK;
   }
-  gemel_status status =
-      gemel__constants_fold(q->a, q->b, agree_folded, q, q->run->ticker, &v->folded, error);
+  gemel_status status = gemel__constants_fold(q->real_a, q->real_b, agree_folded, q, q->run->ticker,
+                                              &v->folded, error);
   q->real_a = v->folded.a != NULL ? v->folded.a : q->real_a;
   q->real_b = v->folded.b != NULL ? v->folded.b : q->real_b;
   q->folded = v->folded.count;
@@ -525,6 +545,7 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   gemel__ticker_stage(q->run->ticker, "looking for sizes and constants");
   q->whole_a = q->a;
   q->whole_b = q->b;
+  GEMEL__TRY(settle_discrete(q, &v, error));
   if (q->run->scaled != NULL && q->run->scaled[0] != '\0') {
     snprintf(q->scaled, sizeof q->scaled, "%s", q->run->scaled);
   } else {
@@ -542,6 +563,7 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   status = status == GEMEL_OK ? all_tiers(q, error) : status;
   gemel__folded_clear(&v.folded);
   clear_scaled(&v);
+  clear_settled(&v);
   return status;
 }
 

@@ -41,7 +41,8 @@ void gemel__compared_note(gemel__compared *c, size_t output, size_t element, int
 /* 1 if an element was evaluated and never compared. */
 static int is_missing(int seen) {
   int finite = seen & GEMEL__SEEN_NUMBER;
-  int infinite = (seen & GEMEL__SEEN_INFINITE) && !(seen & GEMEL__SEEN_UNDEFINED);
+  int infinite =
+      (seen & (GEMEL__SEEN_INFINITE | GEMEL__SEEN_NAN)) && !(seen & GEMEL__SEEN_UNDEFINED);
   int by_field = (seen & GEMEL__SEEN_OPEN) && (seen & GEMEL__SEEN_FIELD);
   return seen != 0 && !finite && !infinite && !by_field;
 }

@@ -40,6 +40,8 @@ typedef struct gemel__question {
   size_t n_constants;
   int zeros_count; /* 1: results that are all zero may pass (a derivative may be 0) */
   gemel__domains compare_domain;
+  int special;      /* bits 1 and 2: the left and the right side have NaN or infinite constants, so
+                     * a result may be NaN or infinite, or made of NaN, at every point */
   int all_compared; /* 1: uninformative if some element was never compared */
   int keep_sites;   /* 1: leave sites that went one way to the caller, who merges several answers */
   int solve;        /* 1: ask Z3 what the models leave open */
@@ -114,6 +116,9 @@ gemel_status gemel__side_graph(const gemel__model_side *side, gemel__domain *d,
  * of all constants of GRAPH). Stops when *N reaches ROOM. */
 void gemel__constants_of(const gemel_graph *graph, uint32_t node, double *constants, size_t room,
                          size_t *n);
+/* 1 if a constant of GRAPH has a NaN or an infinity. */
+int gemel__has_special_constants(const gemel_graph *graph);
+
 void gemel__constants(const gemel_graph *graph, double *constants, size_t room, size_t *n);
 
 /* Is the derivative of INSTANCE that the library builds, in reverse and in forward mode, the one

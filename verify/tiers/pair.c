@@ -31,7 +31,8 @@ static gemel_status evaluate_both(struct pair_at_point *c, const gemel__instance
 static int agree(const struct pair_at_point *c, size_t k, size_t i, const void *x, const void *y) {
   gemel__domain *d = &c->o->domain;
   return gemel__ordered_overlap(d, x, y) ||
-         (d->state(d, x) != d->state(d, y) && gemel__poles_agree(&c->poles, k, i));
+         ((c->poles.rounded || d->state(d, x) != d->state(d, y)) &&
+          gemel__poles_agree(&c->poles, k, i));
 }
 
 /* Puts the first result that certainly differs into OUTCOME. Returns 1 if more digits may show

@@ -158,7 +158,7 @@ gemel_status gemel__models_signs(gemel__models *s, gemel_tensor *const *point, i
 
 /* ---- Comparing ---- */
 
-static int same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
+int gemel__same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
   return a->rank == b->rank && a->count == b->count &&
          memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
@@ -186,6 +186,23 @@ static int seen_undefined(gemel__state x, gemel__state y) {
              : GEMEL__SEEN_UNDEFINED;
 }
 
+/* The same for element I of OUTPUT, whose states are X and Y and not both defined, after its note.
+ * IEEE's values decide where they may. */
+static int compare_undefined(gemel__models *s, size_t output, size_t i, gemel__state x,
+                             gemel__state y) {
+  int same = gemel__poles_agree(&s->poles, output, i);
+  int nan = same && (x == GEMEL__DEFINED || (s->q->special & 1)) &&
+            (y == GEMEL__DEFINED || (s->q->special & 2));
+  int agree = compare_domains(s->q->compare_domain, x, y);
+  gemel__compared_note(&s->compared, output, i, nan ? GEMEL__SEEN_NAN : seen_undefined(x, y));
+  s->o_special += (size_t)nan;
+  if (agree == 0 && same) {
+    s->answer->poles++;
+    return -1;
+  }
+  return agree;
+}
+
 /* Compares element I of OUTPUT in O: 1 agree, 0 differ, −1 nothing to compare. */
 static int compare_exact(gemel__models *s, size_t output, size_t i) {
   gemel__domain *d = &s->o->domain;
@@ -193,14 +210,11 @@ static int compare_exact(gemel__models *s, size_t output, size_t i) {
   const void *b = gemel__rtensor_at(&s->results[s->q->n_outputs + output], i);
   gemel__state x = d->state(d, a), y = d->state(d, b);
   if (x != GEMEL__DEFINED || y != GEMEL__DEFINED) {
-    gemel__compared_note(&s->compared, output, i, seen_undefined(x, y));
-    int agree = compare_domains(s->q->compare_domain, x, y);
-    int pole = agree == 0 && gemel__poles_agree(&s->poles, output, i);
-    s->answer->poles += (size_t)pole;
-    return pole ? -1 : agree;
+    return compare_undefined(s, output, i, x, y);
   }
   int infinite = gemel__ordered_infinity(d, a) != 0 && gemel__ordered_infinity(d, b) != 0;
   s->o_compared += !infinite;
+  s->o_special += infinite && s->q->special == 3;
   s->o_nonzero += !infinite && (d->sign(d, a) != 0 || d->sign(d, b) != 0);
   gemel__compared_note(&s->compared, output, i,
                        infinite ? GEMEL__SEEN_INFINITE : GEMEL__SEEN_NUMBER);
@@ -225,7 +239,7 @@ static void note_difference(gemel__models *s, gemel__domain *d, size_t output, s
 static int point_agrees(gemel__models *s) {
   for (size_t k = 0; k < s->q->n_outputs; k++) {
     const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
-    if (!same_shape(left, right)) {
+    if (!gemel__same_shape(left, right)) {
       snprintf(s->answer->detail, sizeof s->answer->detail, "output %zu: shapes differ", k);
       return 0;
     }
@@ -244,7 +258,7 @@ static int field_agrees(gemel__models *s) {
   int all = 1;
   for (size_t k = 0; k < s->q->n_outputs; k++) {
     const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
-    if (!same_shape(left, right)) {
+    if (!gemel__same_shape(left, right)) {
       return 0;
     }
     for (size_t i = 0; i < left->count; i++) {

@@ -9,14 +9,16 @@
 #include "core/alloc.h"
 #include "core/error.h"
 
-/* 1 if some element has a value on one side only. */
-static int any_alone(size_t n, gemel__domain *d, const gemel__rtensor *results) {
-  for (size_t k = 0; k < n; k++) {
-    const gemel__rtensor *left = &results[k], *right = &results[n + k];
+/* 1 if some element has a value on one side only, or on neither where that may be a constant's
+ * doing. */
+static int any_open(const gemel__question *q, gemel__domain *d, const gemel__rtensor *results) {
+  for (size_t k = 0; k < q->n_outputs; k++) {
+    const gemel__rtensor *left = &results[k], *right = &results[q->n_outputs + k];
     for (size_t i = 0; i < left->count && i < right->count; i++) {
       gemel__state x = d->state(d, gemel__rtensor_at(left, i));
       gemel__state y = d->state(d, gemel__rtensor_at(right, i));
-      if (x != y && x <= GEMEL__UNDEFINED && y <= GEMEL__UNDEFINED) {
+      int known = x <= GEMEL__UNDEFINED && y <= GEMEL__UNDEFINED;
+      if (known && (x != y || (q->special == 3 && x == GEMEL__UNDEFINED))) {
         return 1;
       }
     }
@@ -54,6 +56,7 @@ gemel_status gemel__poles_evaluate(gemel__poles *p, const gemel__question *q, in
     gemel__free(inputs, n * sizeof *inputs);
     return gemel__no_memory(error, "a point");
   }
+  p->rounded = rounded;
   p->special->unrounded = !rounded;
   p->special->unknown = 0;
   gemel__rtensors_clear(2 * p->n, p->results);
@@ -63,12 +66,18 @@ gemel_status gemel__poles_evaluate(gemel__poles *p, const gemel__question *q, in
   return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "a point") : GEMEL_OK;
 }
 
+int gemel__poles_only_point(const gemel__question *q) {
+  return q->compare_domain == GEMEL__IEEE_DECIDES && q->leaves->n_leaves == 0;
+}
+
 gemel_status gemel__poles_look(gemel__poles *p, const gemel__question *q, gemel__domain *d,
                                const gemel__rtensor *results, gemel_tensor *const *values,
                                gemel_error *error) {
+  int only = gemel__poles_only_point(q);
   p->evaluated = 0;
-  return q->compare_domain == GEMEL__IEEE_DECIDES && any_alone(q->n_outputs, d, results)
-             ? gemel__poles_evaluate(p, q, 0, values, error)
+  p->rounded = 0;
+  return only || (q->compare_domain == GEMEL__IEEE_DECIDES && any_open(q, d, results))
+             ? gemel__poles_evaluate(p, q, only, values, error)
              : GEMEL_OK;
 }
 
@@ -87,8 +96,13 @@ static int find_both(const gemel__poles *p, size_t output, size_t i, const void 
 }
 
 int gemel__poles_agree(const gemel__poles *p, size_t output, size_t i) {
+  gemel__domain *d = p->special != NULL ? &p->special->domain : NULL;
   const void *x, *y;
-  return find_both(p, output, i, &x, &y) && gemel__special_alike(&p->special->domain, x, y);
+  if (!find_both(p, output, i, &x, &y)) {
+    return 0;
+  }
+  return p->rounded ? d->equal(d, x, y) == 1 || (d->sign(d, x) == 0 && d->sign(d, y) == 0)
+                    : gemel__special_alike(d, x, y);
 }
 
 int gemel__poles_same_class(const gemel__poles *p, size_t output, size_t i) {
@@ -107,5 +121,5 @@ int gemel__poles_same_class(const gemel__poles *p, size_t output, size_t i) {
 void gemel__poles_clear(gemel__poles *p) {
   gemel__rtensors_free(2 * p->n, p->results);
   gemel__special_free(p->special);
-  *p = (gemel__poles){NULL, NULL, 0, 0};
+  *p = (gemel__poles){NULL, NULL, 0, 0, 0};
 }

@@ -15,17 +15,23 @@ typedef struct gemel__poles {
   gemel__rtensor *results; /* left's, then right's */
   size_t n;                /* outputs of one side */
   int evaluated;           /* 1: RESULTS are those of the last point */
+  int rounded;             /* 1: rounded to their dtypes */
 } gemel__poles;
 
+/* 1 if Q has no inputs, so there is one point, and IEEE's values decide at it. */
+int gemel__poles_only_point(const gemel__question *q);
+
 /* Looks at one point: where RESULTS (of domain D, left's, then right's) have elements with a value
- * on one side only, both SIDES are evaluated in S. A side without a result there leaves nothing to
- * compare. P is zeroed before the first point. */
+ * on one side only (or on neither, if both have `special` constants), both SIDES are evaluated in
+ * S. A side without a result there leaves nothing to compare. If Q has no inputs, they are
+ * evaluated in any case, rounded to their dtypes. P is zeroed before the first point. */
 gemel_status gemel__poles_look(gemel__poles *p, const gemel__question *q, gemel__domain *d,
                                const gemel__rtensor *results, gemel_tensor *const *values,
                                gemel_error *error);
 
 /* 1 if both sides have the same IEEE value for element I of OUTPUT: NaN, an infinity, a zero of
- * either sign, or a number. 0 if not, or if that isn't known. */
+ * either sign, or a number (if not rounded: the same in half of its digits). 0 if not, or if that
+ * isn't known. */
 int gemel__poles_agree(const gemel__poles *p, size_t output, size_t i);
 
 /* Evaluates both sides at a point in S, ROUNDED to their dtypes or not. */

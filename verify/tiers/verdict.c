@@ -158,7 +158,7 @@ void gemel__models_decide(gemel__models *s) {
   } else if (s->f_rejected > 0 && s->f_with_characters == 0) {
     gemel__say(a, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_FIELD,
                "different residues at random elements of a prime field");
-  } else if (s->o_compared == 0) {
+  } else if (s->o_compared == 0 && (s->o_special == 0 || a->missing > 0)) {
     gemel__say(a, GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE,
                a->missing < a->elements ? "all results were infinite or undefined at every point"
                                         : "no result was defined at any point");
@@ -166,7 +166,7 @@ void gemel__models_decide(gemel__models *s) {
     say_field(s);
   } else if (s->solver_proved) {
     say_solver(s);
-  } else if (s->o_nonzero == 0 && !s->q->zeros_count && !field_accepts(s)) {
+  } else if (s->o_compared > 0 && s->o_nonzero == 0 && !s->q->zeros_count && !field_accepts(s)) {
     gemel__say(a, GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE,
                "all results were zero at every point");
   } else if (cells_carry(s)) {
