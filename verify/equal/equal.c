@@ -191,7 +191,9 @@ static void conclude_special(gemel__equality *q, const gemel__needs *needs, geme
            plain ? ", with the plain algorithm of convolutions" : "",
            needs->improves ? "; the second graph improves on the first" : "",
            q->scaled[0] != '\0' ? "; sizes scaled: " : "", q->scaled);
-  conclude(q, asked, needs->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE,
+  conclude(q, asked,
+           needs->compared > 0 || gemel__equal_is_empty(q) ? GEMEL_VERDICT_PASSED
+                                                           : GEMEL_VERDICT_UNINFORMATIVE,
            GEMEL_EVIDENCE_BITS, detail);
 }
 
@@ -404,10 +406,12 @@ static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
   return status == GEMEL_OK ? later_tiers(q, error) : status;
 }
 
-/* 1 if the graphs agree over the reals at a few points, at least one of which has no empty input;
- * at the first even if one adds what is 2^-128 of the other's result. If graphs don't agree once
- * they are scaled, sizes may occur in them as numbers, and they are asked about unscaled. */
-static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b) {
+/* 1 if the graphs agree over the reals at a few points (*COMPARED: at how many results), at least
+ * one of which has no empty input; at the first even if one adds what is 2^-128 of the other's
+ * result. If graphs don't agree once they are scaled, sizes may occur in them as numbers, and they
+ * are asked about unscaled. */
+static int agree_somewhere(gemel__equality *q, const gemel_graph *a, const gemel_graph *b,
+                           size_t *compared) {
   enum { POINTS = 6 };
   gemel__random random;
   gemel_status status;
@@ -431,6 +435,7 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
       status = gemel__check_equal_digits(&pair.a, values, &trial, k == 0, &outcome, NULL);
       same = (status == GEMEL_OK || gemel__is_no_point(status)) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
+      *compared += outcome.compared;
     }
     q->starved |= status == GEMEL_NO_MEMORY;
     for (i = 0; i < pair.a.n_leaves && pair.a.leaves[i].count > 0; i++) {
@@ -439,6 +444,11 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
     gemel__pair_clear(&pair);
   }
   return same && useful > 0 && !gemel__stopped(q->run->ticker);
+}
+
+static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b) {
+  size_t compared = 0;
+  return agree_somewhere(q, a, b, &compared);
 }
 
 /* Graphs that one question makes. */
@@ -493,16 +503,17 @@ static void clear_scaled(struct versions *v) {
   v->a = v->b = v->real_a = v->real_b = NULL;
 }
 
-/* 1 if all graphs can be scaled and agree then. */
+/* 1 if all graphs can be scaled and agree then, with a result that has a value. */
 static int scale_by(gemel__equality *q, struct versions *v, const gemel__scaling *scaling) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
+  size_t compared = 0;
   int scaled = scaling->n > 0 && (v->a = gemel__graph_scaled(q->a, scaling, &error)) != NULL &&
                (v->b = gemel__graph_scaled(q->b, scaling, &error)) != NULL &&
                (v->real_a = gemel__graph_scaled(q->real_a, scaling, &error)) != NULL &&
                (v->real_b = gemel__graph_scaled(q->real_b, scaling, &error)) != NULL &&
                gemel__pair_check(v->a, v->b, NULL) == GEMEL_OK &&
                gemel__pair_check(v->real_a, v->real_b, NULL) == GEMEL_OK &&
-               agree(q, v->real_a, v->real_b);
+               agree_somewhere(q, v->real_a, v->real_b, &compared) && compared > 0;
   q->starved |= error.status == GEMEL_NO_MEMORY;
   return scaled;
 }

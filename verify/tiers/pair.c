@@ -45,6 +45,7 @@ static int find_difference(const struct pair_at_point *c, gemel__outcome *outcom
   for (k = 0; k < n && !outcome->refuted; k++) {
     for (i = 0; i < room[k].count && i < room[n + k].count && !outcome->refuted; i++) {
       void *x = gemel__rtensor_at(&room[k], i), *y = gemel__rtensor_at(&room[n + k], i);
+      outcome->compared += d->state(d, x) == GEMEL__DEFINED && d->state(d, y) == GEMEL__DEFINED;
       if (agree(c, k, i, x, y)) {
         open |= !gemel__ordered_is_exact(d, x) || !gemel__ordered_is_exact(d, y);
         continue;
