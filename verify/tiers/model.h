@@ -45,8 +45,9 @@ typedef struct gemel__question {
   int all_compared; /* 1: uninformative if some element was never compared */
   int keep_sites;   /* 1: leave sites that went one way to the caller, who merges several answers */
   int solve;        /* 1: ask Z3 what the models leave open */
-  int spare;        /* 1: draw few points if F proves both sides the same polynomials */
-  unsigned faults;  /* planted faults of domain F, for tests (field.h) */
+  struct gemel__solver_memory *memory; /* what Z3 was asked before (solver-check.h); or NULL */
+  int spare;       /* 1: draw few points if F proves both sides the same polynomials */
+  unsigned faults; /* planted faults of domain F, for tests (field.h) */
   size_t points, trials;
   size_t infinite; /* number of points with infinite inputs */
   size_t drives;   /* most evaluations for driving decisions to a tie (drive.c) */

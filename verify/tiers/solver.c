@@ -369,7 +369,7 @@ static gemel__smt_answer check_once(struct study *y, gemel__formula term) {
     gemel__formula_shape_free(&shape);
   } else if (work > 0 && gemel__tick(y->s->q->ticker) == GEMEL_OK) {
     y->s->solver_questions++;
-    answer = gemel__solver_check(y->symbolic->terms, term, work, y->leaves);
+    answer = gemel__solver_check(y->symbolic->terms, term, work, y->leaves, y->s->q->memory);
     gemel__formula_shape_free(&y->last);
     y->last = shape;
     y->last_answer = answer;
