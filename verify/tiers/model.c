@@ -207,7 +207,7 @@ static gemel_status decide_only_point(gemel__models *s, int *same, gemel_error *
     const gemel__rtensor *left = &s->poles.results[k];
     *same = gemel__same_shape(left, &s->poles.results[s->q->n_outputs + k]);
     for (size_t i = 0; i < left->count && *same; i++) {
-      *same = gemel__poles_agree(&s->poles, k, i);
+      *same = gemel__poles_agree(&s->poles, k, i, NULL, NULL, NULL);
       a->elements++;
     }
   }

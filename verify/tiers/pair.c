@@ -32,7 +32,7 @@ static int agree(const struct pair_at_point *c, size_t k, size_t i, const void *
   gemel__domain *d = &c->o->domain;
   return gemel__ordered_overlap(d, x, y) ||
          ((c->poles.rounded || d->state(d, x) != d->state(d, y)) &&
-          gemel__poles_agree(&c->poles, k, i));
+          gemel__poles_agree(&c->poles, k, i, d, x, y));
 }
 
 /* Puts the first result that certainly differs into OUTCOME. Returns 1 if more digits may show

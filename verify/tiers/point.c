@@ -186,11 +186,13 @@ static int seen_undefined(gemel__state x, gemel__state y) {
              : GEMEL__SEEN_UNDEFINED;
 }
 
-/* The same for element I of OUTPUT, whose states are X and Y and not both defined, after its note.
- * IEEE's values decide where they may. */
-static int compare_undefined(gemel__models *s, size_t output, size_t i, gemel__state x,
-                             gemel__state y) {
-  int same = gemel__poles_agree(&s->poles, output, i);
+/* The same for A and B, element I of OUTPUT, which aren't both defined, after its note. IEEE's
+ * values decide where they may. */
+static int compare_undefined(gemel__models *s, size_t output, size_t i, const void *a,
+                             const void *b) {
+  gemel__domain *d = &s->o->domain;
+  gemel__state x = d->state(d, a), y = d->state(d, b);
+  int same = gemel__poles_agree(&s->poles, output, i, d, a, b);
   int nan = same && (x == GEMEL__DEFINED || (s->q->special & 1)) &&
             (y == GEMEL__DEFINED || (s->q->special & 2));
   int agree = compare_domains(s->q->compare_domain, x, y);
@@ -210,7 +212,7 @@ static int compare_exact(gemel__models *s, size_t output, size_t i) {
   const void *b = gemel__rtensor_at(&s->results[s->q->n_outputs + output], i);
   gemel__state x = d->state(d, a), y = d->state(d, b);
   if (x != GEMEL__DEFINED || y != GEMEL__DEFINED) {
-    return compare_undefined(s, output, i, x, y);
+    return compare_undefined(s, output, i, a, b);
   }
   int infinite = gemel__ordered_infinity(d, a) != 0 && gemel__ordered_infinity(d, b) != 0;
   s->o_compared += !infinite;

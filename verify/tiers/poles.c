@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Both sides of a question in domain S where only one has a real value, see poles.h. S isn't
- * rounded: 1 + 1/(1/x) and 1.00001 differ at 0 as they do elsewhere, and half of 200 digits are
+ * rounded: 1 + 1/(1/x) and 1.00001 differ at 0 as they do elsewhere, and half of 200 bits are
  * left for what both sides compute in another order.
  */
 #include "tiers/poles.h"
@@ -95,14 +95,29 @@ static int find_both(const gemel__poles *p, size_t output, size_t i, const void 
   return i < left->count && i < right->count;
 }
 
-int gemel__poles_agree(const gemel__poles *p, size_t output, size_t i) {
-  gemel__domain *d = p->special != NULL ? &p->special->domain : NULL;
-  const void *x, *y;
-  if (!find_both(p, output, i, &x, &y)) {
+/* 1 if E, in S, is a zero; or another number, and REAL in D is exactly 0: 2 - (2 / 6) 6 isn't in
+ * S. */
+static int is_zero(gemel__domain *special, const void *e, gemel__domain *d, const void *real) {
+  if (special->state(special, e) != GEMEL__DEFINED || gemel__special_is_nan(special, e) ||
+      gemel__special_is_infinite(special, e)) {
     return 0;
   }
-  return p->rounded ? d->equal(d, x, y) == 1 || (d->sign(d, x) == 0 && d->sign(d, y) == 0)
-                    : gemel__special_alike(d, x, y);
+  int64_t whole = 1;
+  return special->sign(special, e) == 0 ||
+         (d != NULL && d->to_integer(d, real, &whole) && whole == 0);
+}
+
+int gemel__poles_agree(const gemel__poles *p, size_t output, size_t i, gemel__domain *d,
+                       const void *x, const void *y) {
+  gemel__domain *special = p->special != NULL ? &p->special->domain : NULL;
+  const void *a, *b;
+  if (!find_both(p, output, i, &a, &b)) {
+    return 0;
+  }
+  if (is_zero(special, a, d, x) && is_zero(special, b, d, y)) {
+    return 1;
+  }
+  return p->rounded ? special->equal(special, a, b) == 1 : gemel__special_alike(special, a, b);
 }
 
 int gemel__poles_same_class(const gemel__poles *p, size_t output, size_t i) {

@@ -29,10 +29,11 @@ gemel_status gemel__poles_look(gemel__poles *p, const gemel__question *q, gemel_
                                const gemel__rtensor *results, gemel_tensor *const *values,
                                gemel_error *error);
 
-/* 1 if both sides have the same IEEE value for element I of OUTPUT: NaN, an infinity, a zero of
- * either sign, or a number (if not rounded: the same in half of its digits). 0 if not, or if that
- * isn't known. */
-int gemel__poles_agree(const gemel__poles *p, size_t output, size_t i);
+/* 1 if both sides have the same IEEE value for element I of OUTPUT, X and Y in domain D: NaN, an
+ * infinity, a zero of either sign, or a number (if not rounded: the same in half of its digits). A
+ * number that is exactly 0 in D (may be NULL) is 0. 0 if they differ, or if that isn't known. */
+int gemel__poles_agree(const gemel__poles *p, size_t output, size_t i, gemel__domain *d,
+                       const void *x, const void *y);
 
 /* Evaluates both sides at a point in S, ROUNDED to their dtypes or not. */
 gemel_status gemel__poles_evaluate(gemel__poles *p, const gemel__question *q, int rounded,
