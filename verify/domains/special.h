@@ -29,6 +29,7 @@ typedef struct gemel__special {
                          * exact one; for graphs whose only rounding is the last */
   size_t unknown;       /* how many signs of elements without a value were asked for, since the
                          * caller last set this to 0: they are taken for NaN's */
+  size_t invalid;       /* likewise, how many functions and powers of numbers were NaN */
 } gemel__special;
 
 /* A new domain; NULL when memory is out. Free it with gemel__special_free after all its elements;

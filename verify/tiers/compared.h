@@ -16,8 +16,9 @@ enum {
   GEMEL__SEEN_UNDEFINED = 4, /* it has no value in O */
   GEMEL__SEEN_OPEN = 8,      /* O leaves it undecided, or has no model of it */
   GEMEL__SEEN_FIELD = 16,    /* F compared it */
-  GEMEL__SEEN_NAN = 32 /* without a value in O on sides with constants that are NaN or infinite, and
-                          the same in S */
+  /* without a value in O on sides with constants that are NaN or infinite, and the same in S, where
+   * no function was NaN by itself */
+  GEMEL__SEEN_NAN = 32
 };
 
 typedef struct gemel__compared {

@@ -193,7 +193,8 @@ static int compare_undefined(gemel__models *s, size_t output, size_t i, const vo
   gemel__domain *d = &s->o->domain;
   gemel__state x = d->state(d, a), y = d->state(d, b);
   int same = gemel__poles_agree(&s->poles, output, i, d, a, b);
-  int nan = same && (x == GEMEL__DEFINED || (s->q->special & 1)) &&
+  int nan = same && s->poles.special->invalid == 0 &&
+            (x == GEMEL__DEFINED || (s->q->special & 1)) &&
             (y == GEMEL__DEFINED || (s->q->special & 2));
   int agree = compare_domains(s->q->compare_domain, x, y);
   gemel__compared_note(&s->compared, output, i, nan ? GEMEL__SEEN_NAN : seen_undefined(x, y));

@@ -59,6 +59,7 @@ gemel_status gemel__poles_evaluate(gemel__poles *p, const gemel__question *q, in
   p->rounded = rounded;
   p->special->unrounded = !rounded;
   p->special->unknown = 0;
+  p->special->invalid = 0;
   gemel__rtensors_clear(2 * p->n, p->results);
   gemel_status status = evaluate(p, q, inputs, values, &ignored);
   p->evaluated = status == GEMEL_OK && p->special->unknown == 0;
