@@ -471,11 +471,39 @@ static void out_of_memory(const void *data) {
   gemel_graph_unref(graphs[1]);
 }
 
+/* Where one side alone has no real value, IEEE's values decide if the question says so. */
+static void poles(const void *data) {
+  static const struct {
+    const char *left, *right;
+    gemel_verdict of_ieee;
+  } rows[] = {
+      {"1:f64 / (1:f64 / x)", "x", GEMEL_VERDICT_PASSED},
+      {"x / (y / z)", "x * z / y", GEMEL_VERDICT_PASSED},
+      {"x / x", "y - y + 1:f64", GEMEL_VERDICT_REFUTED},
+      {"exp(log(x))", "x", GEMEL_VERDICT_REFUTED},
+      {"sqrt(x) * sqrt(x)", "x", GEMEL_VERDICT_REFUTED},
+      {"1:f64 / (1:f64 / x)", "x + 1e-30:f64 * x", GEMEL_VERDICT_REFUTED},
+      {"1:f64 / (1:f64 / (x - x))", "x - x", GEMEL_VERDICT_UNINFORMATIVE},
+  };
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(rows); k++) {
+    struct asked p = {rows[k].left, rows[k].right, 3, 1, GEMEL__SAME_DOMAIN, 0, NULL};
+    expect(&p, GEMEL_VERDICT_REFUTED, NULL);
+    p.compare_domain = GEMEL__IEEE_DECIDES;
+    expect(&p, rows[k].of_ieee, NULL);
+  }
+}
+
 static const ct_test tests[] = {
-    CT_TEST("faults_show", faults_show, NULL), CT_TEST("trials", trials_for_signs, NULL),
-    CT_TEST("one_way", one_way, NULL),         CT_TEST("one_way/proven", one_way_proven, NULL),
-    CT_TEST("windows", windows, NULL),         CT_TEST("one_way/merged", sites_merge, NULL),
-    CT_TEST("empty", empty_instance, NULL),    CT_TEST("memory", out_of_memory, NULL),
+    CT_TEST("poles", poles, NULL),
+    CT_TEST("faults_show", faults_show, NULL),
+    CT_TEST("trials", trials_for_signs, NULL),
+    CT_TEST("one_way", one_way, NULL),
+    CT_TEST("one_way/proven", one_way_proven, NULL),
+    CT_TEST("windows", windows, NULL),
+    CT_TEST("one_way/merged", sites_merge, NULL),
+    CT_TEST("empty", empty_instance, NULL),
+    CT_TEST("memory", out_of_memory, NULL),
 };
 
 void ct_register(void) {

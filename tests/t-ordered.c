@@ -412,6 +412,8 @@ static const known knowns[] = {
     {"exp", INFINITY, 0, "inf"},
     {"tanh", -INFINITY, 0, "-1"},
     {"exp", NAN, 0, "undefined"},
+    {"exp", -65504, 0, "[9.4244802658404284e-28449, 9.4244802658404285e-28449]"},
+    {"exp", 1, 0, "[2.7182818284590451, 2.7182818284590455]"},
 };
 
 static void apply(bench *t, const char *function) {

@@ -52,7 +52,7 @@ static gemel__formula less(gemel__formulas *t, gemel__formula a, gemel__formula 
 }
 
 static gemel__smt_answer ask(world *w, gemel__formula term) {
-  return gemel__solver_check(w->t, term, GEMEL__SOLVER_WORK, w->leaves);
+  return gemel__solver_check(w->t, term, GEMEL__SOLVER_WORK, w->leaves, NULL);
 }
 
 /* a < b < c < a never, a < b < c with a = 1/3 somewhere, and that is where it says. */
@@ -131,7 +131,7 @@ static void limits(const void *data) {
   world w = world_new(ROOM), small = world_new(8);
   gemel__formula x = gemel__formula_leaf_real(small.t, GEMEL__IF_ANY);
   (void)data;
-  CT_EQ_INT(gemel__solver_check(w.t, hard(w.t), 1000, w.leaves), GEMEL__SMT_UNKNOWN);
+  CT_EQ_INT(gemel__solver_check(w.t, hard(w.t), 1000, w.leaves, NULL), GEMEL__SMT_UNKNOWN);
   for (long k = 2; k < 20; k++) {
     x = gemel__formula_add(small.t, x, number(small.t, k, 7));
   }

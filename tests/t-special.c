@@ -406,6 +406,40 @@ static void verdict_is(const void *data) {
   tear_down(&t);
 }
 
+/* What differs by less than half of the digits of S is alike, and zeros are. */
+static void alike(const void *data) {
+  static const struct {
+    double a, b, b_off; /* the second is b + b_off */
+    int alike;
+  } rows[] = {
+      {NAN, NAN, 0, 1},
+      {NAN, 1, 0, 0},
+      {INFINITY, INFINITY, 0, 1},
+      {0, -0.0, 0, 1},
+      {INFINITY, -INFINITY, 0, 0},
+      {3, 3, 0, 1},
+      {3, 3, 0x1p-140, 1},
+      {3, 3, 0x1p-60, 0},
+      {0, 0, 0x1p-140, 0},
+      {INFINITY, 1e300, 0, 0},
+      {-3, 3, 0, 0},
+  };
+  (void)data;
+  bench t;
+  CT_REQUIRE(set_up(&t));
+  for (size_t k = 0; k < CT_COUNT(rows); k++) {
+    t.d->from_double(t.d, t.a, rows[k].a);
+    t.d->from_double(t.d, t.b, rows[k].b);
+    t.d->from_double(t.d, t.c, rows[k].b_off);
+    if (rows[k].b_off != 0) {
+      t.d->add(t.d, t.b, t.b, t.c);
+    }
+    CT_EQ_INT(gemel__special_alike(t.d, t.a, t.b), rows[k].alike);
+    CT_EQ_INT(gemel__special_alike(t.d, t.b, t.a), rows[k].alike);
+  }
+  tear_down(&t);
+}
+
 static void sums_keep_specials(const void *data) {
   (void)data;
   bench t;
@@ -434,6 +468,7 @@ static const ct_test tests[] = {
     CT_TEST("round/f32", singles_round, NULL),
     CT_TEST("sign", signs_are_ieee, NULL),
     CT_TEST("sum", sums_keep_specials, NULL),
+    CT_TEST("alike", alike, NULL),
 };
 
 void ct_register(void) {

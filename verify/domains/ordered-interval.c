@@ -7,6 +7,7 @@
  */
 #include "domains/ordered-interval.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define EXPONENT_BITS 80
@@ -354,4 +355,27 @@ void gemel__interval_union(gemel__interval *e, const gemel__interval *a, const g
 void gemel__interval_max(gemel__interval *e, const gemel__interval *a, const gemel__interval *b) {
   arf_max(e->lo, a->lo, b->lo);
   arf_max(e->hi, a->hi, b->hi);
+}
+
+/* ---- Text ---- */
+
+/* 1 if X is 0, infinite, or a normal number as a double. */
+static int fits_double(const arf_t x) {
+  return arf_is_special(x) || (arf_cmpabs_2exp_si(x, -1000) > 0 && arf_cmpabs_2exp_si(x, 1000) < 0);
+}
+
+void gemel__interval_format(const gemel__interval *a, char *text, size_t bytes) {
+  if (fits_double(a->lo) && fits_double(a->hi)) {
+    snprintf(text, bytes, "[%.17g, %.17g]", arf_get_d(a->lo, ARF_RND_FLOOR),
+             arf_get_d(a->hi, ARF_RND_CEIL));
+    return;
+  }
+  mpfr_t low, high;
+  mpfr_init2(low, 64);
+  mpfr_init2(high, 64);
+  arf_get_mpfr(low, a->lo, MPFR_RNDD);
+  arf_get_mpfr(high, a->hi, MPFR_RNDU);
+  mpfr_snprintf(text, bytes, "[%.17RDg, %.17RUg]", low, high);
+  mpfr_clear(low);
+  mpfr_clear(high);
 }

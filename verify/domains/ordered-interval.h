@@ -58,6 +58,9 @@ int gemel__interval_ball(gemel__interval *e, const gemel__interval *a,
 void gemel__interval_pow(gemel__interval *e, const gemel__interval *a, const fmpz_t n, slong prec);
 void gemel__interval_floor(gemel__interval *e, const gemel__interval *a);
 
+/* "[low, high]" in decimal. */
+void gemel__interval_format(const gemel__interval *a, char *text, size_t bytes);
+
 /* The union (of disjoint intervals: with what lies between); the maximum. */
 void gemel__interval_union(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);
 void gemel__interval_max(gemel__interval *e, const gemel__interval *a, const gemel__interval *b);

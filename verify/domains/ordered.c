@@ -355,6 +355,8 @@ static void ordered_mul(gemel__domain *d, void *e, const void *a, const void *b)
 }
 
 static void ordered_div(gemel__domain *d, void *e, const void *a, const void *b) {
+  if (self(d)->watch && self(d)->divisors)
+    self(d)->watch(self(d)->watcher, d, b);
   if (!both_defined(d, e, a, b))
     return;
   int sign = sign_of(b), x = infinity_of(a), y = infinity_of(b);
@@ -802,7 +804,6 @@ int gemel__ordered_is_exact(gemel__domain *d, const void *e) {
 static void ordered_format(gemel__domain *d, const void *e, char *text, size_t bytes) {
   static const char *const states[] = {"", "undefined", "undecided", "gap"};
   const ordered *x = e;
-  double low, high;
   if (x->state != GEMEL__DEFINED) {
     snprintf(text, bytes, "%s", states[x->state]);
   } else if (infinity_of(x)) {
@@ -812,8 +813,10 @@ static void ordered_format(gemel__domain *d, const void *e, char *text, size_t b
     snprintf(text, bytes, "%s", digits);
     flint_free(digits);
   } else {
-    gemel__ordered_bounds(d, x, &low, &high);
-    snprintf(text, bytes, "[%.17g, %.17g]", low, high);
+    gemel__interval t;
+    gemel__interval_init(&t);
+    gemel__interval_format(interval_of(d, x, &t), text, bytes);
+    gemel__interval_clear(&t);
   }
 }
 

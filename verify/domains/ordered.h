@@ -45,8 +45,10 @@ typedef struct gemel__ordered {
    * floor, INT64_MIN if that is undecided or doesn't fit, ±GEMEL__FLOOR_INFINITE for an
    * infinity. */
   gemel__tape *tape;
-  /* If not NULL, sign() calls it with each element whose sign is asked for. */
+  /* If not NULL, sign() calls it with each element whose sign is asked for, and with DIVISORS div()
+   * with each divisor. */
   void (*watch)(void *watcher, gemel__domain *d, const void *e);
+  int divisors;
   void *watcher;
 } gemel__ordered;
 

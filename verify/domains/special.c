@@ -116,11 +116,18 @@ static void binary(void *e, const void *a, const void *b, mpfr_binary *function)
   make_odd(r->x, function(r->x, s->x, t->x, MPFR_RNDZ));
 }
 
-static void unary(void *e, const void *a, mpfr_unary *function) {
+/* R is a result of operands of which none, or ONE, is NaN. */
+static void note_invalid(gemel__domain *d, const special_element *r, int one) {
+  ((gemel__special *)d)->invalid += !one && mpfr_nan_p(r->x);
+}
+
+static void unary(gemel__domain *d, void *e, const void *a, mpfr_unary *function) {
   special_element *r = e;
   const special_element *s = a;
+  int nan = mpfr_nan_p(s->x) != 0;
   join(r, s, NULL);
   make_odd(r->x, function(r->x, s->x, MPFR_RNDZ));
+  note_invalid(d, r, nan);
 }
 
 #define BINARY(name, function)                                                                     \
@@ -130,15 +137,13 @@ static void unary(void *e, const void *a, mpfr_unary *function) {
   }
 #define UNARY(name, function)                                                                      \
   static void special_##name(gemel__domain *d, void *e, const void *a) {                           \
-    (void)d;                                                                                       \
-    unary(e, a, function);                                                                         \
+    unary(d, e, a, function);                                                                      \
   }
 
 BINARY(add, mpfr_add)
 BINARY(sub, mpfr_sub)
 BINARY(mul, mpfr_mul)
 BINARY(div, mpfr_div)
-BINARY(pow, mpfr_pow)
 /* clang-format off */
 UNARY(exp, mpfr_exp)
 UNARY(log, mpfr_log)
@@ -146,8 +151,14 @@ UNARY(sqrt, mpfr_sqrt)
 /* clang-format on */
 
 static void special_apply(gemel__domain *d, void *e, gemel__real_function f, const void *a) {
-  (void)d;
-  unary(e, a, gemel__real_functions[f].number);
+  unary(d, e, a, gemel__real_functions[f].number);
+}
+
+static void special_pow(gemel__domain *d, void *e, const void *a, const void *b) {
+  const special_element *s = a, *t = b;
+  int nan = mpfr_nan_p(s->x) || mpfr_nan_p(t->x);
+  binary(e, a, b, mpfr_pow);
+  note_invalid(d, e, nan);
 }
 
 static void special_neg(gemel__domain *d, void *e, const void *a) {
@@ -195,14 +206,15 @@ static void special_atan2(gemel__domain *d, void *e, const void *a, const void *
 static void special_polygamma(gemel__domain *d, void *e, unsigned long order, const void *a) {
   special_element *r = e;
   const special_element *s = a;
-  (void)d;
+  int nan = mpfr_nan_p(s->x) != 0;
   join(r, s, NULL);
   make_odd(r->x, gemel__number_polygamma(r->x, order, s->x, MPFR_RNDZ));
+  note_invalid(d, r, nan);
 }
 
 static int special_sign(gemel__domain *d, const void *a) {
-  (void)d;
   const special_element *s = a;
+  ((gemel__special *)d)->unknown += s->state != GEMEL__DEFINED;
   if (s->state != GEMEL__DEFINED || mpfr_nan_p(s->x))
     return GEMEL__UNORDERED;
   int sign = mpfr_sgn(s->x);
@@ -307,6 +319,22 @@ int gemel__special_is_infinite(gemel__domain *d, const void *e) {
 int gemel__special_sign_bit(gemel__domain *d, const void *e) {
   (void)d;
   return mpfr_signbit(((const special_element *)e)->x) != 0;
+}
+
+int gemel__special_alike(gemel__domain *d, const void *a, const void *b) {
+  const special_element *s = a, *t = b;
+  mpfr_t apart;
+  int alike;
+  (void)d;
+  if (s->state != GEMEL__DEFINED || t->state != GEMEL__DEFINED)
+    return 0;
+  if (!mpfr_regular_p(s->x) || !mpfr_regular_p(t->x))
+    return mpfr_nan_p(s->x) ? mpfr_nan_p(t->x) != 0 : mpfr_equal_p(s->x, t->x) != 0;
+  mpfr_init2(apart, BITS);
+  mpfr_sub(apart, s->x, t->x, MPFR_RNDN);
+  alike = mpfr_zero_p(apart) || mpfr_get_exp(apart) <= mpfr_get_exp(s->x) - BITS / 2;
+  mpfr_clear(apart);
+  return alike;
 }
 
 double gemel__special_value(gemel__domain *d, const void *e) {

@@ -27,6 +27,9 @@ typedef struct gemel__special {
   int zero_signs;       /* 1, as in a new domain: gemel__special_agrees tells −0 from +0 */
   int unrounded;        /* 1: round() doesn't round floats, so that a result is compared with the
                          * exact one; for graphs whose only rounding is the last */
+  size_t unknown;       /* how many signs of elements without a value were asked for, since the
+                         * caller last set this to 0: they are taken for NaN's */
+  size_t invalid;       /* likewise, how many functions and powers of numbers were NaN */
 } gemel__special;
 
 /* A new domain; NULL when memory is out. Free it with gemel__special_free after all its elements;
@@ -38,6 +41,10 @@ void gemel__special_free(gemel__special *s);
 int gemel__special_is_nan(gemel__domain *d, const void *e);
 int gemel__special_is_infinite(gemel__domain *d, const void *e);
 int gemel__special_sign_bit(gemel__domain *d, const void *e);
+
+/* 1 if A and B are the same number but for rounding on the way to it: both NaN, the same infinity,
+ * zeros of any sign, or apart by less than half of the 200 bits. */
+int gemel__special_alike(gemel__domain *d, const void *a, const void *b);
 
 /* E as a double, rounded to nearest: exact if E was rounded to a float dtype. */
 double gemel__special_value(gemel__domain *d, const void *e);

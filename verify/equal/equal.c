@@ -21,6 +21,7 @@
 #include "pairs/defined.h"
 #include "pairs/flips.h"
 #include "equal/constants.h"
+#include "equal/discrete.h"
 #include "equal/loops.h"
 #include "pairs/needs.h"
 #include "equal/question.h"
@@ -231,7 +232,9 @@ static void conclude_special(gemel__equality *q, const gemel__needs *needs, geme
            q->result->needs != 0 ? "told apart by " : "bitwise", words,
            plain ? ", with the plain algorithm of convolutions" : "", improves,
            q->scaled[0] != '\0' ? "; sizes scaled: " : "", q->scaled);
-  conclude(q, asked, needs->compared > 0 ? GEMEL_VERDICT_PASSED : GEMEL_VERDICT_UNINFORMATIVE,
+  conclude(q, asked,
+           needs->compared > 0 || gemel__equal_is_empty(q) ? GEMEL_VERDICT_PASSED
+                                                           : GEMEL_VERDICT_UNINFORMATIVE,
            GEMEL_EVIDENCE_BITS, detail);
 }
 
@@ -470,10 +473,12 @@ static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
   return status == GEMEL_OK ? later_tiers(q, error) : status;
 }
 
-/* 1 if the graphs agree over the reals at a few points, at least one of which has no empty input;
- * at the first even if one adds what is 2^-128 of the other's result. If graphs don't agree once
- * they are scaled, sizes may occur in them as numbers, and they are asked about unscaled. */
-static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b) {
+/* 1 if the graphs agree over the reals at a few points (*COMPARED: at how many results), at least
+ * one of which has no empty input; at the first even if one adds what is 2^-128 of the other's
+ * result. If graphs don't agree once they are scaled, sizes may occur in them as numbers, and they
+ * are asked about unscaled. */
+static int agree_somewhere(gemel__equality *q, const gemel_graph *a, const gemel_graph *b,
+                           size_t *compared) {
   enum { POINTS = 6 };
   gemel__random random;
   gemel_status status;
@@ -494,9 +499,10 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
     status = gemel__values_draw(&pair.a, GEMEL__FILL_FULL, &random, &values, NULL);
     same = status == GEMEL_OK;
     if (same) {
-      status = gemel__check_pair_digits(&pair.a, values, &trial, k == 0, &outcome, NULL);
+      status = gemel__check_equal_digits(&pair.a, values, &trial, k == 0, &outcome, NULL);
       same = (status == GEMEL_OK || gemel__is_no_point(status)) && !outcome.refuted;
       gemel__values_free(&pair.a, values);
+      *compared += outcome.compared;
     }
     q->starved |= status == GEMEL_NO_MEMORY;
     for (i = 0; i < pair.a.n_leaves && pair.a.leaves[i].count > 0; i++) {
@@ -507,24 +513,48 @@ static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b)
   return same && useful > 0 && !gemel__stopped(q->run->ticker);
 }
 
+static int agree(gemel__equality *q, const gemel_graph *a, const gemel_graph *b) {
+  size_t compared = 0;
+  return agree_somewhere(q, a, b, &compared);
+}
+
 /* Graphs that one question makes. */
 struct versions {
   gemel__folded folded;
-  gemel_graph *a, *b, *real_a, *real_b;
+  gemel_graph *a, *b, *real_a, *real_b; /* scaled */
+  gemel_graph *settled_a, *settled_b;   /* by equal/discrete.h */
 };
 
 static int agree_folded(void *user, const gemel_graph *a, const gemel_graph *b) {
   return agree(user, a, b);
 }
 
+static void clear_settled(struct versions *v) {
+  gemel_graph_unref(v->settled_a);
+  gemel_graph_unref(v->settled_b);
+}
+
+/* Tier real takes constants that are IEEE's as what they are. */
+static gemel_status settle_discrete(gemel__equality *q, struct versions *v, gemel_error *error) {
+  gemel_status status = gemel__discrete_settle(q->a, &v->settled_a, error);
+  status = status ? status : gemel__discrete_settle(q->b, &v->settled_b, error);
+  if (status != GEMEL_OK) {
+    clear_settled(v);
+    return status;
+  }
+  q->real_a = v->settled_a != NULL ? v->settled_a : q->a;
+  q->real_b = v->settled_b != NULL ? v->settled_b : q->b;
+  return GEMEL_OK;
+}
+
 /* If the graphs don't agree, but do with folded constants replaced by what they were folded from,
  * tier real asks about those. The shipped code has the constants as they are. */
 static gemel_status unfold(gemel__equality *q, struct versions *v, gemel_error *error) {
-  if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->a, q->b)) {
+  if (!(q->allow & GEMEL_PAIR_BIT(FOLDED)) || agree(q, q->real_a, q->real_b)) {
     return GEMEL_OK;
   }
-  gemel_status status =
-      gemel__constants_fold(q->a, q->b, agree_folded, q, q->run->ticker, &v->folded, error);
+  gemel_status status = gemel__constants_fold(q->real_a, q->real_b, agree_folded, q, q->run->ticker,
+                                              &v->folded, error);
   q->real_a = v->folded.a != NULL ? v->folded.a : q->real_a;
   q->real_b = v->folded.b != NULL ? v->folded.b : q->real_b;
   q->folded = v->folded.count;
@@ -540,16 +570,17 @@ static void clear_scaled(struct versions *v) {
   v->a = v->b = v->real_a = v->real_b = NULL;
 }
 
-/* 1 if all graphs can be scaled and agree then. */
+/* 1 if all graphs can be scaled and agree then, with a result that has a value. */
 static int scale_by(gemel__equality *q, struct versions *v, const gemel__scaling *scaling) {
   gemel_error error = {GEMEL_OK, 0, 0, ""};
+  size_t compared = 0;
   int scaled = scaling->n > 0 && (v->a = gemel__graph_scaled(q->a, scaling, &error)) != NULL &&
                (v->b = gemel__graph_scaled(q->b, scaling, &error)) != NULL &&
                (v->real_a = gemel__graph_scaled(q->real_a, scaling, &error)) != NULL &&
                (v->real_b = gemel__graph_scaled(q->real_b, scaling, &error)) != NULL &&
                gemel__pair_check(v->a, v->b, NULL) == GEMEL_OK &&
                gemel__pair_check(v->real_a, v->real_b, NULL) == GEMEL_OK &&
-               agree(q, v->real_a, v->real_b);
+               agree_somewhere(q, v->real_a, v->real_b, &compared) && compared > 0;
   q->starved |= error.status == GEMEL_NO_MEMORY;
   return scaled;
 }
@@ -592,6 +623,7 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   gemel__ticker_stage(q->run->ticker, "looking for sizes and constants");
   q->whole_a = q->a;
   q->whole_b = q->b;
+  GEMEL__TRY(settle_discrete(q, &v, error));
   if (q->run->scaled != NULL && q->run->scaled[0] != '\0') {
     snprintf(q->scaled, sizeof q->scaled, "%s", q->run->scaled);
   } else {
@@ -609,6 +641,7 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   status = status == GEMEL_OK ? all_tiers(q, error) : status;
   gemel__folded_clear(&v.folded);
   clear_scaled(&v);
+  clear_settled(&v);
   return status;
 }
 

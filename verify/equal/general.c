@@ -198,7 +198,7 @@ static gemel_status ask(gemel__run *run, const char *name, const struct general 
   gemel_status status = GEMEL_OK;
   *instances = 0;
   for (size_t k = 0; k < ROUNDS && status == GEMEL_OK; k++) {
-    gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
+    gemel__question how = {.compare_domain = GEMEL__IEEE_DECIDES,
                            .trials = 4,
                            .all_compared = 1,
                            .keep_sites = 1,

@@ -83,3 +83,12 @@ void gemel__equal_keep(gemel__equality *q, gemel_tier tier, int compared,
     q->run->point->compared = compared;
   }
 }
+
+int gemel__equal_is_empty(const gemel__equality *q) {
+  gemel_context *context = gemel_graph_context(q->a);
+  double elements = 0;
+  for (size_t k = 0; k < gemel_graph_output_count(q->a); k++) {
+    elements += gemel__type_elements(context, gemel_value_type(gemel_graph_output(q->a, k)), 1);
+  }
+  return elements == 0;
+}

@@ -53,6 +53,9 @@ size_t gemel__equal_affordable(double share, size_t n);
 void gemel__equal_keep(gemel__equality *q, gemel_tier tier, int compared,
                        const gemel__instance *instance, gemel_tensor *const *values);
 
+/* 1 if all results are empty, whatever sizes symbols have: there is nothing that may differ. */
+int gemel__equal_is_empty(const gemel__equality *q);
+
 /* Asks tier real (real.c). *REFUTED is set to 1 if it refutes the pair. */
 gemel_status gemel__equal_real(gemel__equality *q, int *refuted, gemel_error *error);
 

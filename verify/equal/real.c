@@ -15,6 +15,7 @@
 #include "equal/question.h"
 #include "equal/general.h"
 #include "harness/jobs.h"
+#include "tiers/solver-check.h"
 
 /* In larger graphs values aren't shrunk: parts.c shows a part instead. */
 enum { MOST_SHRUNK = 1000 };
@@ -29,18 +30,20 @@ static gemel_status check_unless_stopped(const gemel__instance *instance,
                                          gemel_tensor *const *values, const gemel__trial *trial,
                                          gemel__outcome *outcome, gemel_error *error) {
   gemel_status status = gemel__tick(((const struct ticked_trial *)trial)->ticker);
-  return status == GEMEL_OK ? gemel__check_pair(instance, values, trial, outcome, error) : status;
+  return status == GEMEL_OK ? gemel__check_equal(instance, values, trial, outcome, error) : status;
 }
 
 static gemel_status ask(const gemel__equality *q, const gemel__pair *pair, uint64_t seed,
-                        gemel__ticker *ticker, gemel__answer *answer, gemel_error *error) {
-  gemel__question how = {.compare_domain = GEMEL__SAME_DOMAIN,
+                        gemel__ticker *ticker, gemel__solver_memory *memory, gemel__answer *answer,
+                        gemel_error *error) {
+  gemel__question how = {.compare_domain = GEMEL__IEEE_DECIDES,
                          .points = gemel__equal_affordable(q->share, q->run->options.instances),
                          .trials = 4,
                          .drives = gemel__equal_affordable(q->share, 1600),
                          .all_compared = 1,
                          .keep_sites = 1,
                          .solve = 1,
+                         .memory = memory,
                          .spare = 1,
                          .seed = seed,
                          .ticker = ticker};
@@ -89,7 +92,7 @@ static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gem
     if (gemel__part(pair, &answer->witness)) {
       answer->n_witness = pair->a.n_leaves;
     }
-    if (gemel__check_pair(&pair->a, answer->witness, &trial.trial, &outcome, error) == GEMEL_OK &&
+    if (gemel__check_equal(&pair->a, answer->witness, &trial.trial, &outcome, error) == GEMEL_OK &&
         outcome.refuted) {
       gemel_status status =
           gemel__shrink(&pair->a, &answer->witness, GEMEL__FILL_POINTS, check_unless_stopped,
@@ -145,6 +148,12 @@ static void conclude_real(gemel__equality *q, const char *scaled, gemel_record *
                           gemel__answer *total) {
   char detail[700];
   gemel__answer_settle(total);
+  if (total->points > 0 && total->verdict == GEMEL_VERDICT_UNINFORMATIVE &&
+      gemel__equal_is_empty(q)) {
+    total->verdict = GEMEL_VERDICT_PASSED;
+    total->how = GEMEL_EVIDENCE_SAMPLES;
+    snprintf(total->detail, sizeof total->detail, "all results are empty");
+  }
   size_t used = say_scaled(scaled, total, detail, sizeof detail);
   snprintf(detail + used, sizeof detail - used, "%s", total->detail);
   used = strlen(detail);
@@ -225,6 +234,7 @@ struct rounds {
   const gemel__equality *q;
   struct round *all;
   atomic_size_t *refuted; /* the first round that is refuted so far */
+  gemel__solver_memory *memory;
 };
 
 static int has_empty(const gemel__instance *instance) {
@@ -250,7 +260,7 @@ static gemel_status ask_round(gemel__run *run, const void *user, size_t k, gemel
   r->status = gemel__pair_draw(&r->pair, q->real_a, q->real_b, &random, &r->error);
   if (r->status == GEMEL_OK) {
     r->seed = gemel__random_bits(&random);
-    r->status = ask(q, &r->pair, r->seed, run->ticker, &r->answer, &r->error);
+    r->status = ask(q, &r->pair, r->seed, run->ticker, rounds->memory, &r->answer, &r->error);
   }
   if (r->status == GEMEL_OK && has_empty(&r->pair.a)) {
     r->answer.missing = 0; /* undefined results (the mean of nothing) don't count here: other
@@ -313,10 +323,13 @@ static gemel_status ask_rounds(gemel__equality *q, gemel_record *record, gemel__
                                int *refuted, gemel_error *error) {
   size_t n = round_count(q), k;
   atomic_size_t first;
-  struct rounds rounds = {q, gemel__alloc_zeroed(n * sizeof *rounds.all), &first};
+  struct rounds rounds = {q, gemel__alloc_zeroed(n * sizeof *rounds.all), &first,
+                          gemel__solver_memory_new()};
   gemel_status status;
   double started = gemel__clock();
-  if (rounds.all == NULL) {
+  if (rounds.all == NULL || rounds.memory == NULL) {
+    gemel__solver_memory_free(rounds.memory);
+    gemel__free(rounds.all, n * sizeof *rounds.all);
     return gemel__no_memory(error, "instances");
   }
   atomic_init(&first, n);
@@ -332,6 +345,7 @@ static gemel_status ask_rounds(gemel__equality *q, gemel_record *record, gemel__
     gemel__answer_clear(&rounds.all[k].answer);
     gemel__pair_clear(&rounds.all[k].pair);
   }
+  gemel__solver_memory_free(rounds.memory);
   gemel__free(rounds.all, n * sizeof *rounds.all);
   return status;
 }

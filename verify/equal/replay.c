@@ -140,6 +140,9 @@ static gemel_status replay(gemel__run *run, gemel__saved *s, gemel_error *error)
       gemel__check_pair, gemel__check_contrast_ways, gemel__check_contrast_ways,
       gemel__check_derivatives, gemel__check_contrast_ways};
   gemel__check check = (s->compared ? compared : alone)[s->tier];
+  if (check == gemel__check_pair && strcmp(s->kind, "pair") == 0) {
+    check = gemel__check_equal;
+  }
   int by_model = s->tier == GEMEL_TIER_REAL || s->tier == GEMEL_TIER_GRADIENT;
   gemel__inquiry q;
   gemel__inquiry_begin(&q, run, s->kind, s->name, s->tier);

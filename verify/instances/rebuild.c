@@ -34,7 +34,7 @@ int gemel__graph_has_runtime_sizes(const gemel_graph *graph) {
 }
 
 static gemel__edit edit_of(const struct rebuilding *b, size_t node) {
-  static const gemel__edit keep = {GEMEL__EDIT_KEEP, {0, 0}, 0};
+  static const gemel__edit keep = {GEMEL__EDIT_KEEP, {0, 0}, 0, NULL};
   return b->r->edits != NULL ? b->r->edits[node] : keep;
 }
 
@@ -109,7 +109,9 @@ static gemel_status fill(struct rebuilding *b, gemel_error *error) {
     if (edit.kind == GEMEL__EDIT_KEEP) {
       GEMEL__TRY(apply_node(b, k, error));
     } else {
-      b->map[k] = edit.kind == GEMEL__EDIT_LEAF ? b->leaves[edit.leaf] : mapped(b, edit.value);
+      b->map[k] = edit.kind == GEMEL__EDIT_LEAF       ? b->leaves[edit.leaf]
+                  : edit.kind == GEMEL__EDIT_CONSTANT ? gemel_constant(b->into, edit.tensor)
+                                                      : mapped(b, edit.value);
     }
   }
   for (size_t k = 0; k < b->r->n_outputs; k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A copy of a graph with edits: a node is replaced by a value before it or by a new input.
+ * A copy of a graph with edits: a node is replaced by a value before it, by a new input or by a
+ * constant.
  */
 #ifndef GEMEL__INSTANCES_REBUILD_H
 #define GEMEL__INSTANCES_REBUILD_H
@@ -10,9 +11,10 @@
 
 /* What replaces a node. Only nodes with exactly one output can be replaced. */
 typedef struct gemel__edit {
-  enum { GEMEL__EDIT_KEEP, GEMEL__EDIT_VALUE, GEMEL__EDIT_LEAF } kind;
-  gemel__ref value; /* for VALUE: a value of a node before it, of the same type */
-  size_t leaf;      /* for LEAF: the number of a new input */
+  enum { GEMEL__EDIT_KEEP, GEMEL__EDIT_VALUE, GEMEL__EDIT_LEAF, GEMEL__EDIT_CONSTANT } kind;
+  gemel__ref value;     /* for VALUE: a value of a node before it, of the same type */
+  size_t leaf;          /* for LEAF: the number of a new input */
+  gemel_tensor *tensor; /* for CONSTANT: of the same type */
 } gemel__edit;
 
 typedef struct gemel__rebuild {

@@ -413,7 +413,7 @@ static int replace(struct parting *p, gemel_tensor ***values) {
   memset(&small, 0, sizeof small);
   memset(&outcome, 0, sizeof outcome);
   if (fresh == NULL || !rebuild_side(p, 0, &small.a) || !rebuild_side(p, 1, &small.b) ||
-      gemel__check_pair(&small.a, p->now, &trial, &outcome, &error) != GEMEL_OK ||
+      gemel__check_equal(&small.a, p->now, &trial, &outcome, &error) != GEMEL_OK ||
       !outcome.refuted) {
     gemel__free(fresh, p->n_values * sizeof *fresh);
     gemel__pair_clear(&small);

@@ -389,5 +389,9 @@ gemel_status gemel__pair_decide(const gemel__pair *pair, const gemel__question *
   gemel__constants(pair->a.graph, constants, CONSTANTS, &question.n_constants);
   gemel__constants(pair->b.graph, constants, CONSTANTS, &question.n_constants);
   question.constants = constants;
+  question.special = question.compare_domain != GEMEL__IEEE_DECIDES
+                         ? 0
+                         : gemel__has_special_constants(pair->a.graph) |
+                               gemel__has_special_constants(pair->b.graph) << 1;
   return gemel__decide(&question, answer, error);
 }

@@ -384,7 +384,7 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   }
   s->judged++;
   s->judged_work += gemel__pair_work(pair);
-  gemel_status status = gemel__check_pair(&pair->a, *values, &trial, &outcome, error);
+  gemel_status status = gemel__check_equal(&pair->a, *values, &trial, &outcome, error);
   if (s->aiming > 0) {
     least = allowed_gap(s, gemel_tensor_dtype(both->left[output]), GEMEL__FILL_INTEGERS);
   }

@@ -2,7 +2,8 @@
  *
  * Computes a pair in f64, see widen.h. The nodes of a graph are applied again to inputs of f64, and
  * type rules make the results f64. A narrower result (of a constant, or of an operation that has
- * its dtype as an attribute) is cast where it is used. A cast to a narrower float is left out.
+ * its dtype as an attribute) is cast where it is used. A cast to a narrower float is left out. The
+ * bodies of loops are computed in f64 likewise.
  */
 #include "pairs/widen.h"
 
@@ -12,6 +13,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/value.h"
+#include "rewrite/bodies.h"
 #include "tiers/tiers.h"
 
 static int is_narrow(gemel_dtype dtype) {
@@ -45,10 +47,14 @@ static gemel_status add_input(gemel_graph *into, const gemel_graph *from, size_t
 }
 
 static gemel_status add_node(gemel_graph *into, const gemel_graph *from, uint32_t node,
-                             gemel_value *map, gemel_error *error) {
+                             gemel_value *map, gemel__rewrite_bodies *bodies, gemel_error *error) {
   const gemel__node *record = gemel__node_at(from, node);
   gemel__ref self = {node, 0};
-  uint32_t n, k;
+  uint32_t n, k, attrs = record->attrs;
+  if (gemel__attrs_at(gemel_graph_context(from), attrs)->nesting > 0) {
+    GEMEL__TRY(gemel__bodies_rewrite(bodies, gemel_graph_context(from), gemel__node_op(from, node),
+                                     &attrs, error));
+  }
   const gemel__ref *refs = gemel__node_inputs(from, node, &n);
   gemel_value *inputs = gemel__alloc_array(n, sizeof *inputs);
   if (inputs == NULL) {
@@ -61,7 +67,7 @@ static gemel_status add_node(gemel_graph *into, const gemel_graph *from, uint32_
       gemel__is_float(gemel__value_dtype(inputs[0]))) {
     map[node] = inputs[0];
   } else {
-    map[node] = gemel__apply(into, record->op, record->attrs, n, inputs,
+    map[node] = gemel__apply(into, record->op, attrs, n, inputs,
                              gemel_value_where(gemel__value(from, self)));
   }
   gemel__free(inputs, n * sizeof *inputs);
@@ -69,13 +75,13 @@ static gemel_status add_node(gemel_graph *into, const gemel_graph *from, uint32_
 }
 
 static gemel_status fill(gemel_graph *into, const gemel_graph *from, gemel_value *map,
-                         gemel_error *error) {
+                         gemel__rewrite_bodies *bodies, gemel_error *error) {
   for (size_t k = 0; k < gemel_graph_input_count(from); k++) {
     GEMEL__TRY(add_input(into, from, k, map));
   }
   for (uint32_t k = 0; k < gemel_graph_node_count(from); k++) {
     if (gemel__node_at(from, k)->op != GEMEL__OP_input) {
-      GEMEL__TRY(add_node(into, from, k, map, error));
+      GEMEL__TRY(add_node(into, from, k, map, bodies, error));
     }
   }
   for (size_t k = 0; k < gemel_graph_output_count(from); k++) {
@@ -86,13 +92,14 @@ static gemel_status fill(gemel_graph *into, const gemel_graph *from, gemel_value
   return GEMEL_OK;
 }
 
-/* GRAPH in f64, or NULL. */
-static gemel_graph *widen(const gemel_graph *graph, gemel_error *error) {
+/* GRAPH in f64, or NULL. USER: where its bodies are kept. */
+static gemel_graph *widen_one(void *user, const gemel_graph *graph, gemel_error *error) {
   size_t n = gemel_graph_node_count(graph);
   gemel_value *map = gemel__alloc_array(n, sizeof *map);
   gemel_graph *into = gemel_graph_new(gemel_graph_context(graph), error);
-  gemel_status status = map == NULL || into == NULL ? gemel__no_memory(error, "a graph in f64")
-                                                    : fill(into, graph, map, error);
+  gemel_status status = map == NULL || into == NULL
+                            ? gemel__no_memory(error, "a graph in f64")
+                            : fill(into, graph, map, *(gemel__rewrite_bodies **)user, error);
   gemel__free(map, n * sizeof *map);
   if (status != GEMEL_OK) {
     if (into != NULL && gemel_graph_error(into)->status != GEMEL_OK) {
@@ -102,6 +109,18 @@ static gemel_graph *widen(const gemel_graph *graph, gemel_error *error) {
     return NULL;
   }
   return into;
+}
+
+static gemel_graph *widen(const gemel_graph *graph, gemel_error *error) {
+  gemel__rewrite_bodies *bodies = NULL;
+  bodies = gemel__bodies_new(widen_one, &bodies);
+  if (bodies == NULL) {
+    gemel__no_memory(error, "a graph in f64");
+    return NULL;
+  }
+  gemel_graph *wide = widen_one(&bodies, graph, error);
+  gemel__bodies_free(bodies);
+  return wide;
 }
 
 static gemel_tensor *wide_tensor(const gemel_tensor *tensor, gemel_error *error) {

@@ -138,13 +138,13 @@ static int edit_node(struct shrinker *s, uint32_t node, const gemel__edit *edit)
 static int simplify_node(struct shrinker *s, uint32_t node) {
   uint32_t count;
   const gemel__ref *inputs = gemel__node_inputs(s->graph, node, &count);
-  gemel__edit leaf = {GEMEL__EDIT_LEAF, {0, 0}, 0};
+  gemel__edit leaf = {GEMEL__EDIT_LEAF, {0, 0}, 0, NULL};
   int took = 0;
   if (s->graph->nodes[node].n_outputs != 1 || s->graph->nodes[node].op == GEMEL__OP_input) {
     return 0;
   }
   for (uint32_t k = 0; k < count && took == 0; k++) {
-    gemel__edit edit = {GEMEL__EDIT_VALUE, inputs[k], 0};
+    gemel__edit edit = {GEMEL__EDIT_VALUE, inputs[k], 0, NULL};
     if (gemel_type_equal(gemel__node_type(s->graph, inputs[k].node, inputs[k].output),
                          gemel__node_type(s->graph, node, 0))) {
       took = edit_node(s, node, &edit);

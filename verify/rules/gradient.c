@@ -29,7 +29,8 @@ static gemel_status compare_gradients(struct gemel__rule_subject *p, gemel__inqu
       status ? status : gemel__values_draw(&gradient.a, GEMEL__FILL_FULL, random, &values, error);
   if (status == GEMEL_OK) {
     gemel__values_part(&gradient.a, pair->a.n_leaves, values);
-    status = gemel__check_derivatives(&gradient.a, values, &trial, &outcome, error);
+    status = gemel__check_derivatives_of(&pair->a, &pair->b, &gradient.a, values, &trial, &outcome,
+                                         error);
     q->record.elements += gradient.a.n_leaves;
   }
   if (status == GEMEL_OK && outcome.refuted) {

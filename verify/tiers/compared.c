@@ -5,6 +5,7 @@
  */
 #include "tiers/compared.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "core/alloc.h"
 
@@ -40,7 +41,8 @@ void gemel__compared_note(gemel__compared *c, size_t output, size_t element, int
 /* 1 if an element was evaluated and never compared. */
 static int is_missing(int seen) {
   int finite = seen & GEMEL__SEEN_NUMBER;
-  int infinite = (seen & GEMEL__SEEN_INFINITE) && !(seen & GEMEL__SEEN_UNDEFINED);
+  int infinite =
+      (seen & (GEMEL__SEEN_INFINITE | GEMEL__SEEN_NAN)) && !(seen & GEMEL__SEEN_UNDEFINED);
   int by_field = (seen & GEMEL__SEEN_OPEN) && (seen & GEMEL__SEEN_FIELD);
   return seen != 0 && !finite && !infinite && !by_field;
 }
@@ -65,4 +67,18 @@ size_t gemel__compared_elements(const gemel__compared *c) {
     }
   }
   return n;
+}
+
+void gemel__format_both(gemel__domain *d, const void *a, const void *b, char *left, char *right,
+                        size_t bytes) {
+  d->format(d, a, left, bytes);
+  d->format(d, b, right, bytes);
+  void *apart = strcmp(left, right) == 0 ? gemel__elements_new(d, 1) : NULL;
+  if (apart != NULL) {
+    char text[80];
+    d->sub(d, apart, b, a);
+    d->format(d, apart, text, sizeof text);
+    snprintf(right, bytes, "that, and more by %s", text);
+    gemel__elements_free(d, apart, 1);
+  }
 }

@@ -7,7 +7,7 @@
 #ifndef GEMEL__TIERS_COMPARED_H
 #define GEMEL__TIERS_COMPARED_H
 
-#include <stddef.h>
+#include "domains/domain.h"
 
 /* What was seen of an element, a bit each: on both sides; OPEN and UNDEFINED on at least one. */
 enum {
@@ -15,7 +15,10 @@ enum {
   GEMEL__SEEN_INFINITE = 2,  /* the same infinity */
   GEMEL__SEEN_UNDEFINED = 4, /* it has no value in O */
   GEMEL__SEEN_OPEN = 8,      /* O leaves it undecided, or has no model of it */
-  GEMEL__SEEN_FIELD = 16     /* F compared it */
+  GEMEL__SEEN_FIELD = 16,    /* F compared it */
+  /* without a value in O on sides with constants that are NaN or infinite, and the same in S, where
+   * no function was NaN by itself */
+  GEMEL__SEEN_NAN = 32
 };
 
 typedef struct gemel__compared {
@@ -38,5 +41,10 @@ void gemel__compared_note(gemel__compared *c, size_t output, size_t element, int
  * nothing of other x. */
 size_t gemel__compared_missing(const gemel__compared *c, size_t *output);
 size_t gemel__compared_elements(const gemel__compared *c);
+
+/* Writes A and B, which differ, in decimal. Where all digits are alike, B is written as what it is
+ * more or less than A. */
+void gemel__format_both(gemel__domain *d, const void *a, const void *b, char *left, char *right,
+                        size_t bytes);
 
 #endif

@@ -11,6 +11,9 @@
  * conditions hold together. The element to move is found by binary search: move half of the
  * candidates and see whether the difference changes.
  *
+ * Divisors are driven to 0 likewise, where one side may have no value: (8 x - 98760) ÷ (8 x -
+ * 98760) isn't 1 at 12345.
+ *
  * In x² + y² == 5000 two elements have to be small integers at once. Then one takes 0, 1, …, 71
  * while the other is driven.
  */
@@ -30,6 +33,8 @@
 enum { NUMBERS = 3 };
 /* Passes, each from a point of its own; they take the left and the right side in turn. */
 enum { PASSES = 8 };
+/* The first of these, of both sides, drive divisors as well. */
+enum { DIVISOR_PASSES = 2 };
 
 /* One sign that O was asked for: the node, and the number whose sign it is (NaN: no value). */
 struct asked_sign {
@@ -58,6 +63,7 @@ struct drive {
   int side;
   size_t sign;   /* which of SIGNS is being driven */
   size_t budget; /* evaluations left */
+  int divisors;  /* 1: divisors are driven to 0, too */
   int witness, failed;
   gemel_status status; /* what ended the search early, other than lack of memory */
   gemel_error *error;
@@ -137,6 +143,7 @@ static int probe(struct drive *v) {
   s->o->domain.observer = &v->observer;
   s->o->watch = watch_sign;
   s->o->watcher = v;
+  s->o->divisors = v->divisors;
   gemel_status status = gemel__rtensors_read(n, v->inputs, &s->o->domain, v->point, &problem);
   gemel__rtensors_clear(2 * s->q->n_outputs, s->results);
   status = status ? status : side->evaluate(side, &s->o->domain, v->inputs, s->results, &problem);
@@ -384,6 +391,7 @@ static void run_pass(struct drive *v, size_t pass, long double *values) {
   size_t chosen[MOST_SITES], n, k;
   double place = gemel__random_unit(&v->s->random);
   v->side = (int)(pass % 2);
+  v->divisors = v->s->q->compare_domain == GEMEL__IEEE_DECIDES && pass < DIVISOR_PASSES;
   if (!probe(v)) {
     return;
   }
@@ -426,7 +434,7 @@ static gemel_status run_passes(struct drive *v, long double *values) {
 
 gemel_status gemel__models_drive(gemel__models *s, gemel_error *error) {
   struct drive v;
-  size_t n = s->q->leaves->n_leaves, signs = s->tapes[0].count + s->tapes[1].count, room;
+  size_t n = s->q->leaves->n_leaves, room;
   gemel_status status;
   long double *values;
   memset(&v, 0, sizeof v);
@@ -434,7 +442,7 @@ gemel_status gemel__models_drive(gemel__models *s, gemel_error *error) {
   v.s = s;
   v.error = error;
   count_numbers(&v, NULL);
-  if (s->q->drives == 0 || signs == 0 || v.n_numbers == 0) {
+  if (s->q->drives == 0 || v.n_numbers == 0) {
     return GEMEL_OK;
   }
   room = v.n_numbers;

@@ -27,7 +27,9 @@ struct gemel__model_side {
 typedef enum gemel__domains {
   GEMEL__DOMAINS_FREE, /* nothing: such points aren't compared */
   GEMEL__SAME_DOMAIN,  /* the other side must be undefined there too */
-  GEMEL__LEFT_DEFINED  /* the left side must be defined where the right one is */
+  GEMEL__LEFT_DEFINED, /* the left side must be defined where the right one is */
+  GEMEL__IEEE_DECIDES  /* the other side must be undefined there too, or have the same value by
+                        * IEEE's rules (poles.h) */
 } gemel__domains;
 
 typedef struct gemel__question {
@@ -38,11 +40,14 @@ typedef struct gemel__question {
   size_t n_constants;
   int zeros_count; /* 1: results that are all zero may pass (a derivative may be 0) */
   gemel__domains compare_domain;
+  int special;      /* bits 1 and 2: the left and the right side have NaN or infinite constants, so
+                     * a result may be NaN or infinite, or made of NaN, at every point */
   int all_compared; /* 1: uninformative if some element was never compared */
   int keep_sites;   /* 1: leave sites that went one way to the caller, who merges several answers */
   int solve;        /* 1: ask Z3 what the models leave open */
-  int spare;        /* 1: draw few points if F proves both sides the same polynomials */
-  unsigned faults;  /* planted faults of domain F, for tests (field.h) */
+  struct gemel__solver_memory *memory; /* what Z3 was asked before (solver-check.h); or NULL */
+  int spare;       /* 1: draw few points if F proves both sides the same polynomials */
+  unsigned faults; /* planted faults of domain F, for tests (field.h) */
   size_t points, trials;
   size_t infinite; /* number of points with infinite inputs */
   size_t drives;   /* most evaluations for driving decisions to a tie (drive.c) */
@@ -56,6 +61,7 @@ typedef struct gemel__answer {
   char detail[200];
   double error_probability; /* how field: probability of passing although false; else 0 */
   size_t points, trials, cells, compared;
+  size_t poles; /* results with a real value on one side only and the same IEEE value on both */
   size_t elements, missing, missing_output; /* result elements; those never compared, and the first
                                              * output with one */
   int strict;                               /* copy of the question's all_compared */
@@ -111,6 +117,9 @@ gemel_status gemel__side_graph(const gemel__model_side *side, gemel__domain *d,
  * of all constants of GRAPH). Stops when *N reaches ROOM. */
 void gemel__constants_of(const gemel_graph *graph, uint32_t node, double *constants, size_t room,
                          size_t *n);
+/* 1 if a constant of GRAPH has a NaN or an infinity. */
+int gemel__has_special_constants(const gemel_graph *graph);
+
 void gemel__constants(const gemel_graph *graph, double *constants, size_t room, size_t *n);
 
 /* Is the derivative of INSTANCE that the library builds, in reverse and in forward mode, the one

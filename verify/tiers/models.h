@@ -10,6 +10,7 @@
 #include "domains/field.h"
 #include "domains/ordered.h"
 #include "tiers/model.h"
+#include "tiers/poles.h"
 
 typedef struct gemel__models {
   const gemel__question *q;
@@ -22,9 +23,11 @@ typedef struct gemel__models {
   int infinite;       /* the current point has infinite inputs; σF is skipped there */
   uint64_t cells[64]; /* hash set of decision sequences that were seen, to count cells */
   gemel__compared compared;
+  gemel__poles poles;           /* of the current point */
   size_t o_compared, o_nonzero; /* results in O that were finite numbers on both sides; those of
                                  * them that weren't 0 */
-  size_t points;                /* how many to draw */
+  size_t o_special; /* of a question with `special`: results that were the same infinity, or NaN */
+  size_t points;    /* how many to draw */
   size_t f_accepted, f_rejected, f_open, f_with_characters, f_keyed;
   size_t f_other; /* trials that met exp, roots, quotients or known signs: the sides are no
                    * polynomials */
@@ -69,6 +72,9 @@ gemel_status gemel__models_trial(gemel__models *s, gemel_tensor *const *point, i
 /* Looks for points at which two compared numbers are equal, and judges them and their neighbours
  * (drive.c). */
 gemel_status gemel__models_drive(gemel__models *s, gemel_error *error);
+
+/* 1 if A and B have the same shape. */
+int gemel__same_shape(const gemel__rtensor *a, const gemel__rtensor *b);
 
 /* ---- Verdicts (verdict.c) ---- */
 

@@ -158,7 +158,7 @@ gemel_status gemel__models_signs(gemel__models *s, gemel_tensor *const *point, i
 
 /* ---- Comparing ---- */
 
-static int same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
+int gemel__same_shape(const gemel__rtensor *a, const gemel__rtensor *b) {
   return a->rank == b->rank && a->count == b->count &&
          memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
@@ -170,6 +170,7 @@ static int compare_domains(gemel__domains how, gemel__state x, gemel__state y) {
               (y == GEMEL__DEFINED || y == GEMEL__UNDEFINED);
   switch (how) {
   case GEMEL__SAME_DOMAIN:
+  case GEMEL__IEEE_DECIDES:
     return known ? x == y : -1;
   case GEMEL__LEFT_DEFINED:
     return known && y == GEMEL__DEFINED ? x == y : -1;
@@ -185,6 +186,26 @@ static int seen_undefined(gemel__state x, gemel__state y) {
              : GEMEL__SEEN_UNDEFINED;
 }
 
+/* The same for A and B, element I of OUTPUT, which aren't both defined, after its note. IEEE's
+ * values decide where they may. */
+static int compare_undefined(gemel__models *s, size_t output, size_t i, const void *a,
+                             const void *b) {
+  gemel__domain *d = &s->o->domain;
+  gemel__state x = d->state(d, a), y = d->state(d, b);
+  int same = gemel__poles_agree(&s->poles, output, i, d, a, b);
+  int nan = same && s->poles.special->invalid == 0 &&
+            (x == GEMEL__DEFINED || (s->q->special & 1)) &&
+            (y == GEMEL__DEFINED || (s->q->special & 2));
+  int agree = compare_domains(s->q->compare_domain, x, y);
+  gemel__compared_note(&s->compared, output, i, nan ? GEMEL__SEEN_NAN : seen_undefined(x, y));
+  s->o_special += (size_t)nan;
+  if (agree == 0 && same) {
+    s->answer->poles++;
+    return -1;
+  }
+  return agree;
+}
+
 /* Compares element I of OUTPUT in O: 1 agree, 0 differ, −1 nothing to compare. */
 static int compare_exact(gemel__models *s, size_t output, size_t i) {
   gemel__domain *d = &s->o->domain;
@@ -192,15 +213,20 @@ static int compare_exact(gemel__models *s, size_t output, size_t i) {
   const void *b = gemel__rtensor_at(&s->results[s->q->n_outputs + output], i);
   gemel__state x = d->state(d, a), y = d->state(d, b);
   if (x != GEMEL__DEFINED || y != GEMEL__DEFINED) {
-    gemel__compared_note(&s->compared, output, i, seen_undefined(x, y));
-    return compare_domains(s->q->compare_domain, x, y);
+    return compare_undefined(s, output, i, a, b);
   }
   int infinite = gemel__ordered_infinity(d, a) != 0 && gemel__ordered_infinity(d, b) != 0;
   s->o_compared += !infinite;
+  s->o_special += infinite && s->q->special == 3;
   s->o_nonzero += !infinite && (d->sign(d, a) != 0 || d->sign(d, b) != 0);
   gemel__compared_note(&s->compared, output, i,
                        infinite ? GEMEL__SEEN_INFINITE : GEMEL__SEEN_NUMBER);
   return gemel__ordered_overlap(d, a, b) ? 1 : 0;
+}
+
+static gemel_status look_at_poles(gemel__models *s, gemel_tensor *const *point,
+                                  gemel_error *error) {
+  return gemel__poles_look(&s->poles, s->q, &s->o->domain, s->results, point, error);
 }
 
 static void note_difference(gemel__models *s, gemel__domain *d, size_t output, size_t i) {
@@ -208,15 +234,15 @@ static void note_difference(gemel__models *s, gemel__domain *d, size_t output, s
   const gemel__rtensor *right = &s->results[s->q->n_outputs + output];
   s->answer->output = output;
   s->answer->element = i;
-  d->format(d, gemel__rtensor_at(left, i), s->answer->got, sizeof s->answer->got);
-  d->format(d, gemel__rtensor_at(right, i), s->answer->expected, sizeof s->answer->expected);
+  gemel__format_both(d, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i), s->answer->got,
+                     s->answer->expected, sizeof s->answer->got);
 }
 
 /* 1 if no result differs at this point. */
 static int point_agrees(gemel__models *s) {
   for (size_t k = 0; k < s->q->n_outputs; k++) {
     const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
-    if (!same_shape(left, right)) {
+    if (!gemel__same_shape(left, right)) {
       snprintf(s->answer->detail, sizeof s->answer->detail, "output %zu: shapes differ", k);
       return 0;
     }
@@ -235,7 +261,7 @@ static int field_agrees(gemel__models *s) {
   int all = 1;
   for (size_t k = 0; k < s->q->n_outputs; k++) {
     const gemel__rtensor *left = &s->results[k], *right = &s->results[s->q->n_outputs + k];
-    if (!same_shape(left, right)) {
+    if (!gemel__same_shape(left, right)) {
       return 0;
     }
     for (size_t i = 0; i < left->count; i++) {
@@ -412,6 +438,7 @@ static gemel_status look_closer(gemel__models *s, gemel_tensor *const *point, ge
   memcpy(got, s->answer->got, sizeof got);
   memcpy(expected, s->answer->expected, sizeof expected);
   gemel_status status = evaluate_point(s, point, GEMEL__ORDERED_MAX_PRECISION, error);
+  status = status ? status : look_at_poles(s, point, error);
   if (status == GEMEL_OK && !point_agrees(s)) {
     gemel__say(s->answer, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_SAMPLES, "");
     return status;
@@ -432,6 +459,7 @@ gemel_status gemel__models_judge(gemel__models *s, gemel_tensor **point, int *wi
     return gemel__is_no_point(status) ? GEMEL_OK : status;
   }
   s->answer->points++;
+  GEMEL__TRY(look_at_poles(s, point, error));
   int differs = !point_agrees(s);
   if (differs) {
     s->answer->verdict = GEMEL_VERDICT_REFUTED;

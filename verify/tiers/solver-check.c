@@ -11,6 +11,7 @@
  */
 #include "tiers/solver-check.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ struct asking {
   gemel__formula applied[2][MOST_PAIRS]; /* arguments of exp and log so far */
   size_t n_applied[2];
   fmpq *leaves;
+  gemel__solver_memory *memory; /* or NULL */
 };
 
 static const gemel__formula_node *at(const struct asking *q, gemel__formula a) {
@@ -489,6 +491,74 @@ static struct counts count(const struct asking *q) {
   return counts;
 }
 
+/* ---- Questions that were asked before ---- */
+
+/* One is the same if its text, its way and its work are: then Z3's answer is. */
+struct gemel__solver_memory {
+  pthread_mutex_t lock;
+  struct remembered {
+    char *text;
+    unsigned work;
+    int linear;
+    gemel__smt_answer answer;
+  } all[128];
+  size_t n;
+};
+
+gemel__solver_memory *gemel__solver_memory_new(void) {
+  gemel__solver_memory *m = gemel__alloc_zeroed(sizeof *m);
+  if (m != NULL && pthread_mutex_init(&m->lock, NULL) != 0) {
+    gemel__free(m, sizeof *m);
+    return NULL;
+  }
+  return m;
+}
+
+void gemel__solver_memory_free(gemel__solver_memory *m) {
+  if (m == NULL) {
+    return;
+  }
+  for (size_t k = 0; k < m->n; k++) {
+    gemel_text_free(m->all[k].text);
+  }
+  pthread_mutex_destroy(&m->lock);
+  gemel__free(m, sizeof *m);
+}
+
+/* 1 and the *ANSWER if QUESTION is remembered. */
+static int recall(gemel__solver_memory *m, const gemel__smt_question *question,
+                  gemel__smt_answer *answer) {
+  int found = 0;
+  if (m == NULL) {
+    return 0;
+  }
+  pthread_mutex_lock(&m->lock);
+  for (size_t k = 0; k < m->n && !found; k++) {
+    const struct remembered *r = &m->all[k];
+    found = r->work == question->work && r->linear == question->linear &&
+            strcmp(r->text, question->text) == 0;
+    *answer = found ? r->answer : *answer;
+  }
+  pthread_mutex_unlock(&m->lock);
+  return found;
+}
+
+/* Remembers QUESTION, whose TEXT may be taken: 1 if it was. An example is asked for anew. */
+static int remember(gemel__solver_memory *m, const gemel__smt_question *question, char *text,
+                    gemel__smt_answer answer) {
+  int taken = 0;
+  if (m == NULL || answer == GEMEL__SMT_POSSIBLE) {
+    return 0;
+  }
+  pthread_mutex_lock(&m->lock);
+  if (m->n < sizeof m->all / sizeof *m->all) {
+    m->all[m->n++] = (struct remembered){text, question->work, question->linear, answer};
+    taken = 1;
+  }
+  pthread_mutex_unlock(&m->lock);
+  return taken;
+}
+
 static gemel__smt_answer ask_one_way(struct asking *q, way w, unsigned work) {
   gemel__smt_question question = {.work = w == BITS ? 8 * work : work,
                                   .megabytes = MEGABYTES,
@@ -502,7 +572,12 @@ static gemel__smt_answer ask_one_way(struct asking *q, way w, unsigned work) {
   if (gemel__buffer_allocate(&q->text) == 0) {
     say_question(q);
     question.text = q->text.text;
-    answer = gemel__smt_ask(&question);
+    if (!recall(q->memory, &question, &answer)) {
+      answer = gemel__smt_ask(&question);
+      if (remember(q->memory, &question, q->text.text, answer)) {
+        return answer;
+      }
+    }
     gemel_text_free(q->text.text);
   }
   return answer;
@@ -533,9 +608,9 @@ static size_t choose_ways(const struct asking *q, way *ways) {
 }
 
 gemel__smt_answer gemel__solver_check(const gemel__formulas *t, gemel__formula term, unsigned work,
-                                      fmpq *leaves) {
+                                      fmpq *leaves, gemel__solver_memory *memory) {
   gemel__smt_answer answer = GEMEL__SMT_UNKNOWN;
-  struct asking q = {.t = t, .n = (size_t)term + 1, .leaves = leaves};
+  struct asking q = {.t = t, .n = (size_t)term + 1, .leaves = leaves, .memory = memory};
   way ways[3];
   if (term == GEMEL__FORMULA_FALSE && !t->full) {
     return GEMEL__SMT_NEVER;

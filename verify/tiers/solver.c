@@ -94,10 +94,10 @@ static int can_be_asked(const gemel__instance *in) {
   return elements <= MOST_ELEMENTS;
 }
 
-/* Sets *DIFFER to the formula "the two results differ", by the question's compare_domain. 0 if one
- * of them has no formula. */
+/* Sets *VALUES to the formula "the two results are two numbers", and *DIFFER to "they differ", by
+ * the question's compare_domain. 0 if one of them has no formula. */
 static int difference(const struct study *y, const void *left, const void *right,
-                      gemel__formula *differ) {
+                      gemel__formula *values, gemel__formula *differ) {
   gemel__formulas *t = y->symbolic->terms;
   gemel__formula a, b, in_a, in_b, both, off, outside;
   if (!gemel__symbolic_terms(left, &a, &in_a) || !gemel__symbolic_terms(right, &b, &in_b)) {
@@ -105,12 +105,14 @@ static int difference(const struct study *y, const void *left, const void *right
   }
   both = gemel__formula_and(t, in_a, in_b);
   off = gemel__formula_add(t, a, gemel__formula_neg(t, b));
-  *differ = gemel__formula_and(t, both, gemel__formula_sign(t, GEMEL__IF_NONZERO, off));
+  *values = gemel__formula_and(t, both, gemel__formula_sign(t, GEMEL__IF_NONZERO, off));
+  *differ = *values;
   if (y->s->q->compare_domain != GEMEL__DOMAINS_FREE) {
     outside = gemel__formula_and(t, in_b, gemel__formula_not(t, in_a));
     *differ = gemel__formula_or(t, *differ, outside);
   }
-  if (y->s->q->compare_domain == GEMEL__SAME_DOMAIN) {
+  if (y->s->q->compare_domain == GEMEL__SAME_DOMAIN ||
+      y->s->q->compare_domain == GEMEL__IEEE_DECIDES) {
     outside = gemel__formula_and(t, in_a, gemel__formula_not(t, in_b));
     *differ = gemel__formula_or(t, *differ, outside);
   }
@@ -141,26 +143,49 @@ static gemel_tensor *example_tensor(const gemel__leaf *leaf, const fmpq *values,
   return tensor;
 }
 
+/* *POINT = the example, rounded to the leaves' dtypes. Free it with gemel__values_free, whatever
+ * the status. */
+static gemel_status rounded_example(struct study *y, gemel_tensor ***point) {
+  const gemel__instance *in = y->s->q->leaves;
+  size_t k, at = 0;
+  *point = gemel__alloc_array(in->n_leaves, sizeof **point);
+  if (*point == NULL) {
+    return gemel__no_memory(y->error, "a point");
+  }
+  for (k = 0; k < in->n_leaves; k++) {
+    (*point)[k] = example_tensor(&in->leaves[k], y->leaves + at, y->error);
+    at += in->leaves[k].count;
+    if ((*point)[k] == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+  }
+  return GEMEL_OK;
+}
+
 /* Judges the example, rounded to the leaves' dtypes. *WITNESS: the sides differ there, and the
  * answer owns the point. */
 static gemel_status try_example(struct study *y, int *witness) {
-  const gemel__instance *in = y->s->q->leaves;
-  gemel_tensor **point = gemel__alloc_array(in->n_leaves, sizeof *point);
-  gemel_status status = point != NULL ? GEMEL_OK : gemel__no_memory(y->error, "a point");
-  size_t k, at = 0;
+  gemel_tensor **point;
+  gemel_status status = rounded_example(y, &point);
   *witness = 0;
-  for (k = 0; k < in->n_leaves && status == GEMEL_OK; k++) {
-    point[k] = example_tensor(&in->leaves[k], y->leaves + at, y->error);
-    at += in->leaves[k].count;
-    status = point[k] != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
-  }
   if (status == GEMEL_OK) {
     status = gemel__models_judge(y->s, point, witness, y->error);
   }
-  if (!*witness && point != NULL) {
-    gemel__tensors_release(in->n_leaves, point);
-    gemel__free(point, in->n_leaves * sizeof *point);
+  if (!*witness) {
+    gemel__values_free(y->s->q->leaves, point);
   }
+  return status;
+}
+
+/* *SAME: at the example, rounded to the leaves' dtypes, IEEE's arithmetic gives element I of output
+ * K of both sides a NaN, the same infinity or a number. */
+static gemel_status try_class(struct study *y, size_t k, size_t i, int *same) {
+  gemel_tensor **point;
+  gemel__models *s = y->s;
+  gemel_status status = rounded_example(y, &point);
+  status = status ? status : gemel__poles_evaluate(&s->poles, s->q, 1, point, y->error);
+  *same = status == GEMEL_OK && gemel__poles_same_class(&s->poles, k, i);
+  gemel__values_free(s->q->leaves, point);
   return status;
 }
 
@@ -283,11 +308,13 @@ static int differ(gemel__domains how, gemel__domain *d, const void *a, const voi
     return !gemel__ordered_overlap(d, a, b);
   }
   return known && x != y &&
-         (how == GEMEL__SAME_DOMAIN || (how == GEMEL__LEFT_DEFINED && y == GEMEL__DEFINED));
+         (how == GEMEL__SAME_DOMAIN || how == GEMEL__IEEE_DECIDES ||
+          (how == GEMEL__LEFT_DEFINED && y == GEMEL__DEFINED));
 }
 
-/* *DIFFERS: element I of output K differs in O at the example without rounding. */
-static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differs) {
+/* *DIFFERS: element I of output K differs in O at the example without rounding; *ALONE: as only one
+ * side has a value there. */
+static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differs, int *alone) {
   const gemel__question *q = y->s->q;
   const gemel__model_side *sides[2] = {q->left, q->right};
   size_t n = q->leaves->n_leaves, m = q->n_outputs, side;
@@ -301,8 +328,8 @@ static gemel_status try_exactly(struct study *y, size_t k, size_t i, int *differ
   if (status == GEMEL_OK) {
     const void *a = gemel__rtensor_at(&room[n + k], i), *b = gemel__rtensor_at(&room[n + m + k], i);
     *differs = differ(q->compare_domain, &o->domain, a, b);
-    o->domain.format(&o->domain, a, y->got, sizeof y->got);
-    o->domain.format(&o->domain, b, y->expected, sizeof y->expected);
+    *alone = o->domain.state(&o->domain, a) != o->domain.state(&o->domain, b);
+    gemel__format_both(&o->domain, a, b, y->got, y->expected, sizeof y->got);
     say_example(y);
   }
   gemel__rtensors_clear(room != NULL ? n + 2 * m : 0, room);
@@ -342,7 +369,7 @@ static gemel__smt_answer check_once(struct study *y, gemel__formula term) {
     gemel__formula_shape_free(&shape);
   } else if (work > 0 && gemel__tick(y->s->q->ticker) == GEMEL_OK) {
     y->s->solver_questions++;
-    answer = gemel__solver_check(y->symbolic->terms, term, work, y->leaves);
+    answer = gemel__solver_check(y->symbolic->terms, term, work, y->leaves, y->s->q->memory);
     gemel__formula_shape_free(&y->last);
     y->last = shape;
     y->last_answer = answer;
@@ -371,6 +398,20 @@ static gemel__formula within_dtype(gemel__formulas *t, gemel__formula x, gemel_d
                             gemel__formula_sign(t, GEMEL__IF_NEGATIVE | GEMEL__IF_ZERO, high));
 }
 
+/* 1 if X is beyond the largest numbers of DTYPE. A double can't tell that: X may be the largest
+ * number of f32 and a half, which a double rounds to that number. */
+static int is_beyond(const fmpq_t x, gemel_dtype dtype) {
+  fmpq_t largest, size;
+  fmpq_init(largest);
+  fmpq_init(size);
+  fmpz_set_d(fmpq_numref(largest), gemel__largest(dtype));
+  fmpq_abs(size, x);
+  int beyond = fmpq_cmp(size, largest) > 0;
+  fmpq_clear(largest);
+  fmpq_clear(size);
+  return beyond;
+}
+
 /* TERM, and if a float element is beyond its dtype in the example: none is. */
 static gemel__formula all_within_dtypes(struct study *y, gemel__formula term) {
   gemel__formulas *t = y->symbolic->terms;
@@ -380,7 +421,7 @@ static gemel__formula all_within_dtypes(struct study *y, gemel__formula term) {
     if (t->nodes[k].kind == GEMEL__FORMULA_LEAF && !t->nodes[k].whole) {
       size_t at = t->nodes[k].a;
       gemel_dtype dtype = leaf_of(y->s->q->leaves, at)->dtype;
-      beyond |= fabs(nearest_double(&y->leaves[at])) > gemel__largest(dtype);
+      beyond |= is_beyond(&y->leaves[at], dtype);
       within = gemel__formula_and(t, within, within_dtype(t, k, dtype));
     }
   }
@@ -395,29 +436,51 @@ static gemel__smt_answer check(struct study *y, gemel__formula term) {
   return within != term ? check_once(y, within) : answer;
 }
 
-/* Asks whether element I of output K can differ. Adds 1 to *OPEN unless that is proved
- * impossible. */
-static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open) {
-  const gemel__rtensor *left = &y->results[k], *right = &y->results[y->s->q->n_outputs + k];
-  gemel__formula differ;
-  gemel__smt_answer answer = GEMEL__SMT_UNKNOWN;
-  int witness = 0, differs = 0;
-  if (difference(y, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i), &differ)) {
-    answer = check(y, differ);
+/* Judges Z3's example of TERM, which says that element I of output K differs. POLE (NULL: there is
+ * none): set to 1 if numbers of the leaves' dtypes are an example and O, with IEEE's values, sees
+ * no difference there; or if only one side has a value at the example, and IEEE's arithmetic
+ * doesn't tell the sides apart at the nearest numbers. */
+static gemel_status try_difference(struct study *y, size_t k, size_t i, gemel__formula term,
+                                   int *pole) {
+  int witness = 0, differs = 0, alone = 0, excused = 0, near = 0;
+  gemel_status status = try_exactly(y, k, i, &differs, &alone);
+  if (status == GEMEL_OK && pole != NULL && differs && alone) {
+    status = try_class(y, k, i, &near);
   }
-  *open += answer != GEMEL__SMT_NEVER;
-  if (answer != GEMEL__SMT_POSSIBLE) {
-    return GEMEL_OK;
-  }
-  gemel_status status = try_exactly(y, k, i, &differs);
   if (status == GEMEL_OK) {
     status = try_example(y, &witness);
   }
-  if (status == GEMEL_OK && !witness && check(y, representable(y, differ)) == GEMEL__SMT_POSSIBLE) {
+  if (status == GEMEL_OK && !witness && check(y, representable(y, term)) == GEMEL__SMT_POSSIBLE) {
     status = try_example(y, &witness);
+    excused = !witness && pole != NULL;
   }
-  if (status == GEMEL_OK && !witness && differs) {
+  excused |= near;
+  if (status == GEMEL_OK && !witness && differs && !excused) {
     refute_exactly(y, k, i);
+  }
+  if (pole != NULL) {
+    *pole = excused;
+  }
+  return status;
+}
+
+/* Asks whether element I of output K can differ. Adds 1 to *OPEN unless that is proved impossible.
+ * At a pole that IEEE's values excuse, Z3 is asked again for two numbers. */
+static gemel_status ask_result(struct study *y, size_t k, size_t i, size_t *open) {
+  const gemel__rtensor *left = &y->results[k], *right = &y->results[y->s->q->n_outputs + k];
+  gemel__formula differ, values;
+  gemel__smt_answer answer = GEMEL__SMT_UNKNOWN;
+  gemel_status status = GEMEL_OK;
+  int pole = 0, ieee = y->s->q->compare_domain == GEMEL__IEEE_DECIDES;
+  if (difference(y, gemel__rtensor_at(left, i), gemel__rtensor_at(right, i), &values, &differ)) {
+    answer = check(y, differ);
+  }
+  *open += answer != GEMEL__SMT_NEVER;
+  if (answer == GEMEL__SMT_POSSIBLE) {
+    status = try_difference(y, k, i, differ, ieee && values != differ ? &pole : NULL);
+  }
+  if (status == GEMEL_OK && pole && check(y, values) == GEMEL__SMT_POSSIBLE) {
+    status = try_difference(y, k, i, values, NULL);
   }
   return status;
 }

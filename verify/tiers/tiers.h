@@ -71,10 +71,24 @@ gemel_status gemel__check_derivatives(const gemel__instance *instance, gemel_ten
                                       const gemel__trial *trial, gemel__outcome *outcome,
                                       gemel_error *error);
 
-/* As gemel__check_pair. If 128 bits leave a comparison undecided and MORE is 1, more are used. */
-gemel_status gemel__check_pair_digits(const gemel__instance *instance, gemel_tensor *const *values,
-                                      const gemel__trial *trial, int more, gemel__outcome *outcome,
-                                      gemel_error *error);
+/* Check of the derivatives of A and B, an instance of which is INSTANCE, where A and B have values:
+ * nothing says what the derivatives of log(sqrt(x)) and log(x) / 2 are at -1. If the derivatives
+ * differ where A and B lack a value, all numbers of A's float leaves, which come first in VALUES,
+ * become positive. GEMEL_DECLINED: that doesn't help. */
+gemel_status gemel__check_derivatives_of(const gemel__instance *a, const gemel__instance *b,
+                                         const gemel__instance *instance, gemel_tensor **values,
+                                         const gemel__trial *trial, gemel__outcome *outcome,
+                                         gemel_error *error);
+
+/* Check of two graphs that `gemel equal` was given: as gemel__check_pair, but where only one has a
+ * real value, IEEE's values decide (poles.h). The second: if 128 bits leave a comparison undecided
+ * and MORE is 1, more are used, as in the others. */
+gemel_status gemel__check_equal(const gemel__instance *instance, gemel_tensor *const *values,
+                                const gemel__trial *trial, gemel__outcome *outcome,
+                                gemel_error *error);
+gemel_status gemel__check_equal_digits(const gemel__instance *instance, gemel_tensor *const *values,
+                                       const gemel__trial *trial, int more, gemel__outcome *outcome,
+                                       gemel_error *error);
 
 /* ---- Derivatives (gradient.c) ---- */
 

@@ -158,7 +158,7 @@ void gemel__models_decide(gemel__models *s) {
   } else if (s->f_rejected > 0 && s->f_with_characters == 0) {
     gemel__say(a, GEMEL_VERDICT_REFUTED, GEMEL_EVIDENCE_FIELD,
                "different residues at random elements of a prime field");
-  } else if (s->o_compared == 0) {
+  } else if (s->o_compared == 0 && (s->o_special == 0 || a->missing > 0)) {
     gemel__say(a, GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE,
                a->missing < a->elements ? "all results were infinite or undefined at every point"
                                         : "no result was defined at any point");
@@ -166,7 +166,7 @@ void gemel__models_decide(gemel__models *s) {
     say_field(s);
   } else if (s->solver_proved) {
     say_solver(s);
-  } else if (s->o_nonzero == 0 && !s->q->zeros_count && !field_accepts(s)) {
+  } else if (s->o_compared > 0 && s->o_nonzero == 0 && !s->q->zeros_count && !field_accepts(s)) {
     gemel__say(a, GEMEL_VERDICT_UNINFORMATIVE, GEMEL_EVIDENCE_NONE,
                "all results were zero at every point");
   } else if (cells_carry(s)) {
@@ -208,6 +208,7 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
   size_t cells = total->cells + one->cells, trials = total->trials + one->trials;
   size_t elements = total->elements + one->elements, missing = total->missing + one->missing;
   size_t output = total->missing > 0 ? total->missing_output : one->missing_output;
+  size_t poles = total->poles + one->poles;
   double error = fmax(total->error_probability, one->error_probability);
   if (n == 0 || is_weaker(one, total)) {
     gemel__sites sites = total->sites;
@@ -219,6 +220,7 @@ int gemel__answer_merge(gemel__answer *total, const gemel__answer *one, size_t n
   total->points = points;
   total->cells = cells;
   total->trials = trials;
+  total->poles = poles;
   total->elements = elements;
   total->missing = missing;
   total->missing_output = output;
@@ -254,6 +256,16 @@ static void settle_missing(gemel__answer *a) {
   }
 }
 
+/* Adds to the detail of what passed how many results IEEE's values decided. */
+static void say_poles(gemel__answer *a) {
+  size_t used = strlen(a->detail);
+  if (a->poles > 0 && a->verdict == GEMEL_VERDICT_PASSED) {
+    snprintf(a->detail + used, sizeof a->detail - used,
+             "%s%zu results without a real value on one side are the same by IEEE's rules",
+             used > 0 ? "; " : "", a->poles);
+  }
+}
+
 void gemel__answer_settle(gemel__answer *answer) {
   const gemel__site *site = gemel__answer_one_way(answer);
   if (answer->verdict == GEMEL_VERDICT_PASSED && answer->how == GEMEL_EVIDENCE_CELLS &&
@@ -263,6 +275,7 @@ void gemel__answer_settle(gemel__answer *answer) {
   }
   if (site == NULL) {
     settle_missing(answer);
+    say_poles(answer);
     return;
   }
   int64_t first = site->first;
