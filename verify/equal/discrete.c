@@ -64,8 +64,8 @@ static void choose(struct settling *s) {
   }
 }
 
-/* 1 if REAL, in O, has an element without a value, or is no float; and all of IEEE, in S, are
- * known. */
+/* 1 if REAL, in O, has an element without a value or one that overflowed in IEEE, in S, or is no
+ * float; and all of IEEE are known. */
 static int is_settled(const gemel__rtensor *real, gemel__domain *o, const gemel__rtensor *ieee,
                       gemel__domain *s) {
   int settled = !gemel__is_float(real->dtype);
@@ -74,6 +74,8 @@ static int is_settled(const gemel__rtensor *real, gemel__domain *o, const gemel_
     if (i >= ieee->count || s->state(s, gemel__rtensor_at(ieee, i)) != GEMEL__DEFINED) {
       return 0;
     }
+    settled |= isinf(gemel__special_value(s, gemel__rtensor_at(ieee, i))) &&
+               o->state(o, gemel__rtensor_at(real, i)) == GEMEL__DEFINED;
   }
   return settled;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Constants whose value is IEEE's and not that of the reals: what depends on no input and is a
- * truth or an integer made of floats (0.1:f32 == 0.1:f64, cast(nan, i32)), or has no real value (0
- * ÷ 0).
+ * truth or an integer made of floats (0.1:f32 == 0.1:f64, cast(nan, i32)), has no real value (0 ÷
+ * 0), or overflows (cast(70000, f16)).
  */
 #ifndef GEMEL__EQUAL_DISCRETE_H
 #define GEMEL__EQUAL_DISCRETE_H
