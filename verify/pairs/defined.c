@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where graphs are defined, see defined.h. Without symbols and integer inputs an error depends on
- * nothing that could be varied, so nothing is run.
+ * nothing that could be varied, so both are run once.
  */
 #include "pairs/defined.h"
 
@@ -212,13 +212,15 @@ gemel_status gemel__defined_compare(const gemel_graph *a, const gemel_graph *b,
   double elements = gemel__graphs_elements(a, b, 4);
   memset(defined, 0, sizeof *defined);
   s.n = gemel__pair_symbols(a, s.names, GEMEL__MOST_SYMBOLS);
-  if ((s.n == 0 && !has_integers(a)) || elements > MOST_ELEMENTS) {
+  if (elements > MOST_ELEMENTS) {
     return GEMEL_OK;
   }
   gemel__numbers_each(a, note_number, &s);
   gemel__numbers_each(b, note_number, &s);
   gemel__ticker_stage(ticker, "where both are defined");
-  size_t rounds = elements > USUAL_ELEMENTS ? FEW_ROUNDS : ROUNDS;
+  size_t rounds = s.n == 0 && !has_integers(a) ? 1
+                  : elements > USUAL_ELEMENTS  ? FEW_ROUNDS
+                                               : ROUNDS;
   for (size_t k = 0; k < rounds && !defined->narrows && gemel__tick(ticker) == GEMEL_OK; k++) {
     draw_sizes(&s, k);
     GEMEL__TRY(compare_at(&s, k, error));

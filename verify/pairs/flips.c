@@ -107,12 +107,34 @@ static gemel_status run_both(struct flips *f, gemel_tensor *const *values, int a
 
 /* ---- Random points ---- */
 
+/* Integers that aren't indices become the largest of their dtype, but for a few that are one less:
+ * the largest sums that there are. */
+static void put_largest(struct flips *f, gemel_tensor *const *values) {
+  enum { LESS = 3 };
+  for (size_t k = 0; k < f->pair.a.n_leaves; k++) {
+    const gemel__leaf *leaf = &f->pair.a.leaves[k];
+    if (!gemel__is_integer_leaf(leaf) || leaf->range == GEMEL_RANGE_INDEX) {
+      continue;
+    }
+    long double most = gemel__leaf_within(leaf, INFINITY);
+    for (size_t i = 0; i < leaf->count; i++) {
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most);
+    }
+    for (size_t j = gemel__random_below(f->random, LESS); leaf->count > 0 && j-- > 0;) {
+      size_t i = gemel__random_below(f->random, leaf->count);
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most - 1);
+    }
+  }
+}
+
 static gemel_status draw(struct flips *f, size_t turn, gemel_tensor ***values, gemel_error *error) {
   gemel__fill fill = turn % 4 == 3 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL;
   GEMEL__TRY(gemel__values_draw(&f->pair.a, fill, f->random, values, error));
   const gemel__drawn point = {&f->pair.a, *values, turn, f->random};
   if (turn % 4 == 2) {
     gemel__sources_change(&point, GEMEL__FOR_ORDER);
+  } else if (turn % 4 == 1) {
+    put_largest(f, *values);
   }
   return GEMEL_OK;
 }
@@ -280,9 +302,25 @@ static gemel_status run_line(struct flips *f, gemel_error *error) {
   return run_ends(f, error);
 }
 
-static gemel_status draw_line(struct flips *f, gemel_error *error) {
+/* Of three lines two have larger numbers: a quotient, or a product with a small constant, has to be
+ * beyond 1 to be rounded to another integer; and a number of 2^23 is rounded to a half. */
+static void enlarge(struct flips *f, size_t line, gemel_tensor *const *values) {
+  static const int64_t most[] = {0, 8, 24};
+  long double scale = ldexpl(1, (int)gemel__random_between(f->random, 0, most[line % 3]));
+  for (size_t k = 0; k < f->pair.a.n_leaves; k++) {
+    const gemel__leaf *leaf = &f->pair.a.leaves[k];
+    for (size_t i = 0; gemel__is_float(leaf->dtype) && i < leaf->count; i++) {
+      void *at = gemel__leaf_at(leaf, values[k], i);
+      gemel__leaf_put(leaf, at, scale * gemel__leaf_get(leaf, at));
+    }
+  }
+}
+
+static gemel_status draw_line(struct flips *f, size_t line, gemel_error *error) {
   GEMEL__TRY(draw(f, 0, &f->low, error));
   GEMEL__TRY(draw(f, 0, &f->high, error));
+  enlarge(f, line, f->low);
+  enlarge(f, line, f->high);
   f->middle = gemel__values_copy(&f->pair.a, f->low, error);
   return f->middle == NULL ? GEMEL_NO_MEMORY : run_line(f, error);
 }
@@ -305,8 +343,7 @@ static gemel_status run_lines(struct flips *f, gemel_error *error) {
     if (!choose(f, k)) {
       continue;
     }
-    lines++;
-    gemel_status status = draw_line(f, error);
+    gemel_status status = draw_line(f, lines++, error);
     gemel__values_free(&f->pair.a, f->low);
     gemel__values_free(&f->pair.a, f->high);
     gemel__values_free(&f->pair.a, f->middle);
