@@ -16,11 +16,25 @@ typedef struct lookup {
   int64_t *places;
 } lookup;
 
+/* 1 if index K, which is no int64_t that is known, is outside of N places all the same: a u64. */
+static int is_beyond(const gemel__rcall *call, const lookup *l, size_t k, int64_t n) {
+  gemel__domain *d = call->domain;
+  const void *e = gemel__rtensor_at(l->indices, k);
+  double low = 0, high = 0;
+  if (d->bounds == NULL || d->state(d, e) != GEMEL__DEFINED) {
+    return 0;
+  }
+  d->bounds(d, e, &low, &high);
+  return low >= (double)n || high < -(double)n;
+}
+
 static gemel_status find_place(const gemel__rcall *call, const lookup *l, size_t k) {
   int64_t index, n = l->x->shape[l->axis];
   if (!call->domain->to_integer(call->domain, gemel__rtensor_at(l->indices, k), &index)) {
     l->places[k] = -1;
-    return GEMEL_OK;
+    return is_beyond(call, l, k, n) ? gemel__fail(call->error, GEMEL_BAD_VALUE,
+                                                  "an index beyond %lld elements", (long long)n)
+                                    : GEMEL_OK;
   }
   if (index >= n || index < -n) {
     return gemel__fail(call->error, GEMEL_BAD_VALUE, "index %lld into %lld elements",
