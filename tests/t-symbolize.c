@@ -57,10 +57,9 @@ static void many(const void *data) {
 }
 
 /* Results of joins, and of what pads (`low`), have sizes that are sums or the like of their
- * operands'. */
+ * operands'; those of what has a body are the body's, in which sizes may be constants. */
 static int computes_sizes(const gemel_operation *op) {
-  return strcmp(op->name, "join") == 0 || has_attribute(op, "low") ||
-         has_attribute(op, "sequences");
+  return strcmp(op->name, "join") == 0 || has_attribute(op, "low") || has_attribute(op, "body");
 }
 
 /* A next key is u64[2], whatever its key's size is called. */
