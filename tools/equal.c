@@ -180,9 +180,12 @@ static void take_output(void *user, const char *name, const gemel_pair_result *r
   }
 }
 
+static int is_same(const gemel_pair_result *r) {
+  return r->verdict == GEMEL_VERDICT_PASSED && r->refused == 0;
+}
+
 static const char *word_of_output(const gemel_pair_result *r) {
-  int good = r->verdict == GEMEL_VERDICT_PASSED && r->refused == 0;
-  return gemel__outcome_text(good                                  ? GEMEL__OUTCOME_EQUAL
+  return gemel__outcome_text(is_same(r)                            ? GEMEL__OUTCOME_EQUAL
                              : r->verdict == GEMEL_VERDICT_REFUTED ? GEMEL__OUTCOME_DIFFERS
                                                                    : GEMEL__OUTCOME_OPEN);
 }
@@ -191,7 +194,7 @@ static void print_outputs(const gemel__records *records) {
   FILE *file = records->table;
   for (size_t k = 0; k < records->n_outputs; k++) {
     const gemel_pair_result *r = &records->outputs[k].result;
-    int good = r->verdict == GEMEL_VERDICT_PASSED && r->refused == 0;
+    int good = is_same(r);
     fprintf(file, "%soutput %-12s  ", k == 0 ? "\n" : "", records->outputs[k].name);
     gemel__paint(file, good ? GEMEL__TONE_GOOD : GEMEL__TONE_BAD, 0, word_of_output(r));
     if (r->needs != 0) {

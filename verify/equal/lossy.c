@@ -80,18 +80,10 @@ static gemel_status find_loss(const gemel__pair *pair, gemel_tensor *const *valu
 
 static gemel_status look_at(const gemel__pair *pair, gemel_tensor *const *values,
                             gemel__random *random, gemel__witness *witness, gemel_error *error) {
-  gemel__pair wide;
-  gemel_tensor **wide_values;
-  gemel__both both = {0};
-  if (gemel__pair_widen(&wide, pair, values, &wide_values, NULL) == GEMEL_OK) {
-    if (gemel__both_run(&wide, wide_values, random, &both, NULL) != GEMEL_OK) {
-      memset(&both, 0, sizeof both);
-    }
-    gemel__values_free(&wide.a, wide_values);
-    gemel__pair_clear(&wide);
-  }
-  gemel_status status = find_loss(pair, values, &both, random, witness, error);
-  gemel__both_clear(&both);
+  gemel__both wide;
+  GEMEL__TRY(gemel__both_run_wide(pair, values, 0, random, &wide, error));
+  gemel_status status = find_loss(pair, values, &wide, random, witness, error);
+  gemel__both_clear(&wide);
   return status;
 }
 

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "core/alloc.h"
 #include "core/error.h"
 #include "harness/saved.h"
 
@@ -29,18 +28,6 @@ static gemel_status replay_pair(gemel__run *run, const gemel__saved *s, gemel_er
   return status;
 }
 
-static gemel_status run_side(const gemel__instance *side, gemel_tensor *const *values,
-                             gemel__random *random, gemel_error *error) {
-  size_t n = gemel__instance_results(side);
-  gemel_tensor **results = gemel__alloc_zeroed(n * sizeof *results);
-  if (results == NULL) {
-    return gemel__no_memory(error, "results");
-  }
-  gemel_status status = gemel__execute(side, &gemel__variants[0], values, random, results, error);
-  gemel__tensors_free(n, results);
-  return status;
-}
-
 /* Refutes a pair one graph of which ends in an error at its values, and the other doesn't. *FOUND:
  * it is such a pair. */
 static gemel_status replay_error(gemel__inquiry *q, gemel__saved *s, int *found,
@@ -48,8 +35,8 @@ static gemel_status replay_error(gemel__inquiry *q, gemel__saved *s, int *found,
   gemel_error of[2] = {{GEMEL_OK, 0, 0, ""}, {GEMEL_OK, 0, 0, ""}};
   gemel__random random;
   gemel__random_seed(&random, s->seed);
-  gemel_status a = run_side(&s->pair.a, s->first->inputs, &random, &of[0]);
-  gemel_status b = run_side(&s->pair.b, s->first->inputs, &random, &of[1]);
+  gemel_status a = gemel__instance_run(&s->pair.a, s->first->inputs, &random, &of[0]);
+  gemel_status b = gemel__instance_run(&s->pair.b, s->first->inputs, &random, &of[1]);
   *found = (a == GEMEL_OK) != (b == GEMEL_OK);
   if (a == GEMEL_NO_MEMORY || b == GEMEL_NO_MEMORY) {
     return gemel__no_memory(error, "results");

@@ -89,19 +89,6 @@ static void plant(const struct domain_search *s, const gemel__instance *instance
 
 /* ---- Comparing ---- */
 
-static gemel_status run(const gemel__instance *instance, gemel_tensor *const *values,
-                        gemel__random *random, gemel_error *error) {
-  size_t n = gemel__instance_results(instance);
-  gemel_tensor **results = gemel__alloc_zeroed(n * sizeof *results);
-  if (results == NULL) {
-    return gemel__no_memory(error, "results");
-  }
-  gemel_status status =
-      gemel__execute(instance, &gemel__variants[0], values, random, results, error);
-  gemel__tensors_free(n, results);
-  return status;
-}
-
 /* A and B are what the two sides came to, one of which failed by PROBLEM. *PAIR and *VALUES, which
  * may be NULL, are moved if they are the first to show that. */
 static void note(struct domain_search *s, gemel_status a, gemel_status b,
@@ -128,8 +115,7 @@ static void note(struct domain_search *s, gemel_status a, gemel_status b,
   }
 }
 
-/* A refusal that says that a graph isn't defined there, not that something else failed. */
-static int refuses(gemel_status status) {
+int gemel__refuses(gemel_status status) {
   return gemel__is_no_point(status) || status == GEMEL_BAD_ARGUMENT || status == GEMEL_BAD_TYPE;
 }
 
@@ -152,9 +138,9 @@ static gemel_status compare_values(struct domain_search *s, gemel__pair *pair, s
   GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_SMALL, s->random, &values, error));
   plant(s, &pair->a, round, values);
   int nothing = gives_nothing(pair->a.graph);
-  gemel_status a = run(&pair->a, values, s->random, &of_a);
-  gemel_status b = run(&pair->b, values, s->random, &of_b);
-  if (!nothing && ((a == GEMEL_OK && refuses(b)) || (b == GEMEL_OK && refuses(a)))) {
+  gemel_status a = gemel__instance_run(&pair->a, values, s->random, &of_a);
+  gemel_status b = gemel__instance_run(&pair->b, values, s->random, &of_b);
+  if (!nothing && ((a == GEMEL_OK && gemel__refuses(b)) || (b == GEMEL_OK && gemel__refuses(a)))) {
     note(s, a, b, a == GEMEL_OK ? &of_b : &of_a, pair, &values);
   }
   gemel__values_free(&leaves, values);
@@ -180,8 +166,8 @@ static gemel_status compare_at(struct domain_search *s, size_t round, gemel_erro
       return gemel__no_memory(error, "an instance");
     }
   }
-  if (!nothing && ((status[0] == GEMEL_OK && refuses(status[1])) ||
-                   (status[1] == GEMEL_OK && refuses(status[0])))) {
+  if (!nothing && ((status[0] == GEMEL_OK && gemel__refuses(status[1])) ||
+                   (status[1] == GEMEL_OK && gemel__refuses(status[0])))) {
     note(s, status[0], status[1], &of[status[0] == GEMEL_OK], NULL, NULL);
   }
   if (status[0] != GEMEL_OK || status[1] != GEMEL_OK) {

@@ -22,6 +22,9 @@ typedef struct gemel__defined {
   char problem[200];     /* the error */
 } gemel__defined;
 
+/* 1 if STATUS, of a run, says that a graph isn't defined there, not that something else failed. */
+int gemel__refuses(gemel_status status);
+
 /* Compares where A and B are defined, until TICKER (may be NULL) says stop. Release with
  * gemel__defined_clear whatever the status. GEMEL_NO_MEMORY. */
 gemel_status gemel__defined_compare(const gemel_graph *a, const gemel_graph *b,

@@ -220,22 +220,12 @@ static gemel_status keep_slight(struct gemel__measure *m, size_t word, gemel__co
  */
 static gemel_status look_in_f64(const struct gemel__measure *m, gemel_tensor *const *values,
                                 size_t output, size_t i, int *vanishes, gemel_error *error) {
-  gemel__pair wide;
-  gemel_tensor **wide_values;
   gemel__both both;
   gemel__random random = m->random;
-  gemel_status status = gemel__pair_widen(&wide, &m->pair, values, &wide_values, NULL);
-  *vanishes = 0;
-  if (status == GEMEL_OK) {
-    status = gemel__both_run(&wide, wide_values, &random, &both, NULL);
-    if (status == GEMEL_OK) {
-      *vanishes = gemel__both_contrast(&both, output, i) <= GEMEL__ROUNDING;
-      gemel__both_clear(&both);
-    }
-    gemel__values_free(&wide.a, wide_values);
-    gemel__pair_clear(&wide);
-  }
-  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
+  gemel_status status = gemel__both_run_wide(&m->pair, values, 0, &random, &both, error);
+  *vanishes = both.n > 0 && gemel__both_contrast(&both, output, i) <= GEMEL__ROUNDING;
+  gemel__both_clear(&both);
+  return status;
 }
 
 /* Zeros differ in sign at VALUES, where infinities are. LARGE has room for values with large

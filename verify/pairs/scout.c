@@ -250,30 +250,12 @@ static void say(struct scout *s, const gemel__both *both, size_t output, size_t 
   gemel__both_format(both, output, element, s->found->left, s->found->right, sizeof s->found->left);
 }
 
-/* Runs both graphs in f64 at VALUES. GEMEL_OK and BOTH empty if they can't be. */
-static gemel_status run_wide(struct scout *s, const gemel__pair *pair, gemel_tensor *const *values,
-                             gemel__both *both, gemel_error *error) {
-  gemel__pair wide;
-  gemel_tensor **wide_values;
-  memset(both, 0, sizeof *both);
-  gemel_status status = gemel__pair_widen(&wide, pair, values, &wide_values, NULL);
-  if (status == GEMEL_OK) {
-    status = gemel__both_run_fast(&wide, wide_values, s->random, both, NULL);
-    gemel__values_free(&wide.a, wide_values);
-    gemel__pair_clear(&wide);
-  }
-  if (status != GEMEL_OK) {
-    memset(both, 0, sizeof *both);
-  }
-  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
-}
-
 /* *YES: the results of OUTPUT, which are APART, are about as far apart in f64, or that can't be
  * told. */
 static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tensor *const *values,
                             size_t output, double apart, int *yes, gemel_error *error) {
   gemel__both both;
-  gemel_status status = run_wide(s, pair, values, &both, error);
+  gemel_status status = gemel__both_run_wide(pair, values, 1, s->random, &both, error);
   *yes = both.n == 0 || gap_of(&both, output).apart > fmin(apart, 1) / 16;
   gemel__both_clear(&both);
   return status;
@@ -284,7 +266,7 @@ static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tens
 static gemel_status look_wide(struct scout *s, gemel__pair *pair, gemel_tensor ***values,
                               double most, gemel_error *error) {
   gemel__both both;
-  gemel_status status = run_wide(s, pair, *values, &both, error);
+  gemel_status status = gemel__both_run_wide(pair, *values, 1, s->random, &both, error);
   for (size_t k = 0; k < both.n && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
     struct gap gap = gap_of(&both, k);
     s->found->elements += gemel__both_elements(&both, k);

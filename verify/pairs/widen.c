@@ -188,3 +188,21 @@ gemel_status gemel__pair_widen(gemel__pair *wide, const gemel__pair *pair,
   }
   return status;
 }
+
+gemel_status gemel__both_run_wide(const gemel__pair *pair, gemel_tensor *const *values, int fast,
+                                  gemel__random *random, gemel__both *both, gemel_error *error) {
+  gemel__pair wide;
+  gemel_tensor **wide_values;
+  memset(both, 0, sizeof *both);
+  gemel_status status = gemel__pair_widen(&wide, pair, values, &wide_values, NULL);
+  if (status == GEMEL_OK) {
+    status = fast ? gemel__both_run_fast(&wide, wide_values, random, both, NULL)
+                  : gemel__both_run(&wide, wide_values, random, both, NULL);
+    gemel__values_free(&wide.a, wide_values);
+    gemel__pair_clear(&wide);
+  }
+  if (status != GEMEL_OK) {
+    memset(both, 0, sizeof *both);
+  }
+  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "graphs in f64") : GEMEL_OK;
+}

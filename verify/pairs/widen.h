@@ -6,7 +6,7 @@
 #ifndef GEMEL__PAIRS_WIDEN_H
 #define GEMEL__PAIRS_WIDEN_H
 
-#include "pairs/pair.h"
+#include "pairs/contrast.h"
 
 /* Makes WIDE, PAIR with all floats in f64, and *WIDE_VALUES, the same VALUES. Release them with
  * gemel__values_free and gemel__pair_clear. GEMEL_DECLINED: no float is narrower than f64.
@@ -14,5 +14,10 @@
 gemel_status gemel__pair_widen(gemel__pair *wide, const gemel__pair *pair,
                                gemel_tensor *const *values, gemel_tensor ***wide_values,
                                gemel_error *error);
+
+/* Runs both graphs in f64 at VALUES: FAST as gemel__both_run_fast, else as gemel__both_run.
+ * GEMEL_OK and BOTH empty (n is 0) if they can't be; GEMEL_NO_MEMORY. */
+gemel_status gemel__both_run_wide(const gemel__pair *pair, gemel_tensor *const *values, int fast,
+                                  gemel__random *random, gemel__both *both, gemel_error *error);
 
 #endif

@@ -16,6 +16,7 @@
 #include "harness/report.h"
 #include "instances/assumed.h"
 #include "ops/ops.h"
+#include "pairs/defined.h"
 #include "pairs/numbers.h"
 #include "rules/judge.h"
 #include "tiers/tiers.h"
@@ -32,11 +33,6 @@ struct narrowing {
   size_t n_numbers;
   int refuted;
 };
-
-/* A refusal that says that a side isn't defined there, not that something else failed. */
-static int refuses(gemel_status status) {
-  return gemel__is_no_point(status) || status == GEMEL_BAD_ARGUMENT || status == GEMEL_BAD_TYPE;
-}
 
 static void begin(struct narrowing *s, gemel__inquiry *q, size_t number) {
   s->refuted = 1;
@@ -98,19 +94,6 @@ static void plant(struct narrowing *s, gemel__instance *instance, size_t round,
   }
 }
 
-static gemel_status run(const gemel__instance *instance, gemel_tensor *const *values,
-                        gemel__random *random, gemel_error *error) {
-  size_t n = gemel__instance_results(instance);
-  gemel_tensor **results = gemel__alloc_zeroed(n * sizeof *results);
-  if (results == NULL) {
-    return gemel__no_memory(error, "results");
-  }
-  gemel_status status =
-      gemel__execute(instance, &gemel__variants[0], values, random, results, error);
-  gemel__tensors_free(n, results);
-  return status;
-}
-
 /* Runs both sides of example K once. */
 static gemel_status run_both(struct narrowing *s, size_t k, size_t round, gemel_error *error) {
   gemel__pair *pair = &s->p->examples[k].pair;
@@ -118,14 +101,14 @@ static gemel_status run_both(struct narrowing *s, size_t k, size_t round, gemel_
   gemel_tensor **values;
   GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_SMALL, &s->random, &values, error));
   plant(s, &pair->a, round, values);
-  gemel_status a = run(&pair->a, values, &s->random, NULL);
-  gemel_status b = run(&pair->b, values, &s->random, &problem);
-  if (a == GEMEL_OK && refuses(b)) {
+  gemel_status a = gemel__instance_run(&pair->a, values, &s->random, NULL);
+  gemel_status b = gemel__instance_run(&pair->b, values, &s->random, &problem);
+  if (a == GEMEL_OK && gemel__refuses(b)) {
     gemel__inquiry q;
     begin(s, &q, k + 1);
     gemel__inquiry_refute(&q, &pair->a, pair->b.graph, values, narrows, "a result", problem.text);
   }
-  s->p->widens |= refuses(a) && b == GEMEL_OK;
+  s->p->widens |= gemel__refuses(a) && b == GEMEL_OK;
   gemel__values_free(&pair->a, values);
   return a == GEMEL_NO_MEMORY || b == GEMEL_NO_MEMORY ? gemel__no_memory(error, "results")
                                                       : GEMEL_OK;
@@ -197,10 +180,10 @@ static gemel_status build_both(struct narrowing *s, size_t k, size_t round, geme
   }
   gemel_status a = build(drawn->symbolic_left, n, names, sizes, &s->random, &full_a, NULL);
   gemel_status b = build(drawn->symbolic_right, n, names, sizes, &s->random, &full_b, &problem);
-  if (a == GEMEL_OK && full_a && refuses(b)) {
+  if (a == GEMEL_OK && full_a && gemel__refuses(b)) {
     report_sizes(s, k, n, names, sizes, problem.text);
   }
-  s->p->widens |= refuses(a) && b == GEMEL_OK && full_b;
+  s->p->widens |= gemel__refuses(a) && b == GEMEL_OK && full_b;
   return a == GEMEL_NO_MEMORY || b == GEMEL_NO_MEMORY ? gemel__no_memory(error, "an instance")
                                                       : GEMEL_OK;
 }

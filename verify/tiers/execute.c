@@ -681,3 +681,16 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
   gemel__instance_clear(&viewed);
   return status;
 }
+
+gemel_status gemel__instance_run(const gemel__instance *instance, gemel_tensor *const *values,
+                                 gemel__random *random, gemel_error *error) {
+  size_t n = gemel__instance_results(instance);
+  gemel_tensor **results = gemel__alloc_zeroed(n * sizeof *results);
+  if (results == NULL) {
+    return gemel__no_memory(error, "results");
+  }
+  gemel_status status =
+      gemel__execute(instance, &gemel__variants[0], values, random, results, error);
+  gemel__tensors_free(n, results);
+  return status;
+}

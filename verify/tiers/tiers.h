@@ -173,6 +173,10 @@ gemel_status gemel__execute(const gemel__instance *instance, const gemel__varian
                             gemel_tensor *const *values, gemel__random *random,
                             gemel_tensor **outputs, gemel_error *error);
 
+/* Runs INSTANCE at VALUES by the first variant, for its status alone. */
+gemel_status gemel__instance_run(const gemel__instance *instance, gemel_tensor *const *values,
+                                 gemel__random *random, gemel_error *error);
+
 /* The same for a variant with `sequence`, which has one set of results (sequence.c). */
 gemel_status gemel__execute_sequence(const gemel__instance *instance, const gemel__variant *variant,
                                      gemel_tensor *const *values, gemel_tensor **outputs,
