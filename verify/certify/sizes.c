@@ -158,7 +158,7 @@ static int64_t least(const gemel__scaling *s, const gemel__literals *l, int64_t 
 static void find_small(const gemel_graph *graph, const gemel__literals *l, gemel__scaling *s) {
   unsigned char used[GEMEL__SMALL_SIZES] = {0};
   int64_t next = 2;
-  gemel__scaling_sizes(graph, 0, s, used);
+  gemel__scaling_sizes(graph, GEMEL__LARGE_SIZE, 0, s, used);
   for (size_t k = 0; k < s->n; k++) {
     int64_t low = least(s, l, s->from[k]);
     int64_t step = k > 0 ? s->from[k] - s->from[k - 1] : NEAR + 1;

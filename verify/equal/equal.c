@@ -284,9 +284,11 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
   gemel__inquiry asked;
   gemel__needs needs;
   gemel__random random;
-  size_t points = gemel__equal_affordable(q->share, q->run->options.instances);
+  enum { LEAST_ROUNDING = 8 };
+  size_t usual = q->run->options.instances, points = gemel__equal_affordable(q->share, usual);
+  size_t rounding = gemel__equal_affordable(q->share, 8 * usual);
   gemel__needs_plan plan = {.points = 2 * points,
-                            .rounding = 8 * points,
+                            .rounding = rounding > LEAST_ROUNDING ? rounding : LEAST_ROUNDING,
                             .losses = 3 * points,
                             .meetings = 2 * points,
                             .improvement = 1,
@@ -479,13 +481,15 @@ static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
  * are asked about unscaled. */
 static int agree_somewhere(gemel__equality *q, const gemel_graph *a, const gemel_graph *b,
                            size_t *compared) {
-  enum { POINTS = 6 };
+  enum { POINTS = 6, FEW_POINTS = 2 };
+  double work = gemel__graph_work(a, 1) + gemel__graph_work(b, 1);
+  size_t points = work > GEMEL__USUAL_WORK ? FEW_POINTS : POINTS;
   gemel__random random;
   gemel_status status;
   size_t k, i, useful = 0;
   int same = 1;
   gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_AGREE), &random);
-  for (k = 0; k < POINTS && same && gemel__tick(q->run->ticker) == GEMEL_OK; k++) {
+  for (k = 0; k < points && same && gemel__tick(q->run->ticker) == GEMEL_OK; k++) {
     gemel__pair pair;
     gemel_tensor **values;
     gemel__trial trial = {NULL, &random, &pair.b};
@@ -591,6 +595,7 @@ static void scale(gemel__equality *q, struct versions *v) {
   size_t way = 0;
   while (!gemel__stopped(q->run->ticker) && !q->starved &&
          gemel__scaling_way(q->a, q->b, way++, &scaling)) {
+    scaling.crops = gemel__scaling_crops_alike(q->real_a, q->real_b, &scaling);
     clear_scaled(v);
     if (scale_by(q, v, &scaling)) {
       q->a = v->a;

@@ -10,9 +10,6 @@
 #include <string.h>
 #include "harness/saved.h"
 
-/* Up to this much work (pairs/pair.h) a pair gets all points that are asked for. */
-#define USUAL_WORK 3000.0
-
 void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
   gemel_verdict *worst = &q->result->verdict;
   if (verdict != GEMEL_VERDICT_NOT_APPLICABLE &&
@@ -66,7 +63,7 @@ void gemel__equal_note_scaled(char list[GEMEL__MOST_SCALED_TEXT], const char *sc
 }
 
 double gemel__equal_share(const gemel__run *run, const gemel__pair *pair) {
-  return fmin(USUAL_WORK / gemel__pair_work(pair), 1) * (run->effort > 0 ? run->effort : 1);
+  return fmin(GEMEL__USUAL_WORK / gemel__pair_work(pair), 1) * (run->effort > 0 ? run->effort : 1);
 }
 
 size_t gemel__equal_affordable(double of_all, size_t n) {

@@ -42,6 +42,9 @@ void gemel__equal_note_scaled(char list[GEMEL__MOST_SCALED_TEXT], const char *sc
 /* Emits the record of a tier that was stopped before its end. */
 void gemel__equal_stopped(gemel__equality *q, gemel_tier tier);
 
+/* Up to this much work (pairs/pair.h) a pair gets all points that are asked for. */
+#define GEMEL__USUAL_WORK 3000.0
+
 /* The share of the usual number of points that PAIR gets, given its size. */
 double gemel__equal_share(const gemel__run *run, const gemel__pair *pair);
 

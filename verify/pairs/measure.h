@@ -20,7 +20,8 @@ struct gemel__measure {
   gemel__witness slight[GEMEL_NEEDS_COUNT]; /* differences that rounding or a zero's sign explains,
                                                if the finite numbers show it */
   int zero_slight[GEMEL_NEEDS_COUNT];       /* 1: it is of a zero's sign */
-  size_t better, worse, challenges;
+  size_t better, worse;
+  size_t challenges, challenged; /* variants tried: points, elements of their results */
   const gemel__needs_plan *plan;
   gemel__temper temper; /* of the point at hand */
 };

@@ -327,7 +327,7 @@ double gemel__graph_elements(const gemel_graph *graph, int64_t unknown) {
 
 /* How many products GRAPH computes. [m, k] by [k, n] takes m k n, which is the square root of (m
  * k)(k n)(m n); of a convolution this is an estimate. */
-static double products(const gemel_graph *graph) {
+static double products(const gemel_graph *graph, int64_t unknown) {
   gemel_context *context = gemel_graph_context(graph);
   double sum = 0;
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
@@ -336,10 +336,11 @@ static double products(const gemel_graph *graph) {
     const gemel__ref *in = gemel__node_inputs(graph, k, &n);
     if (row != NULL && n >= 2 &&
         (row->family == GEMEL__FAMILY_linalg || row->family == GEMEL__FAMILY_conv)) {
-      sum +=
-          sqrt(gemel__type_elements(context, gemel__node_type(graph, in[0].node, in[0].output), 1) *
-               gemel__type_elements(context, gemel__node_type(graph, in[1].node, in[1].output), 1) *
-               gemel__type_elements(context, gemel__node_type(graph, k, 0), 1));
+      sum += sqrt(gemel__type_elements(context, gemel__node_type(graph, in[0].node, in[0].output),
+                                       unknown) *
+                  gemel__type_elements(context, gemel__node_type(graph, in[1].node, in[1].output),
+                                       unknown) *
+                  gemel__type_elements(context, gemel__node_type(graph, k, 0), unknown));
     }
   }
   return sum;
@@ -363,8 +364,12 @@ double gemel__pair_elements(const gemel__pair *pair) {
   return gemel__graph_elements(pair->a.graph, 1) + gemel__graph_elements(pair->b.graph, 1);
 }
 
+double gemel__graph_work(const gemel_graph *graph, int64_t unknown) {
+  return gemel__graph_elements(graph, unknown) + products(graph, unknown) / 4;
+}
+
 double gemel__pair_work(const gemel__pair *pair) {
-  return gemel__pair_elements(pair) + (products(pair->a.graph) + products(pair->b.graph)) / 4;
+  return gemel__graph_work(pair->a.graph, 1) + gemel__graph_work(pair->b.graph, 1);
 }
 
 void gemel__pair_clear(gemel__pair *pair) {

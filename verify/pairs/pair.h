@@ -66,7 +66,8 @@ double gemel__constant_elements(const gemel_graph *graph);
 double gemel__pair_elements(const gemel__pair *pair);
 
 /* The cost of an evaluation by references, in elements: all elements, and a quarter of the products
- * in matrix products and convolutions. */
+ * in matrix products and convolutions. A size that isn't a constant counts as UNKNOWN. */
+double gemel__graph_work(const gemel_graph *graph, int64_t unknown);
 double gemel__pair_work(const gemel__pair *pair);
 
 /* The greatest number of DTYPE (bool or integer) that is tried in a search for ranges of indices or

@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
@@ -23,9 +24,10 @@
 #include "pairs/pair.h"
 #include "rewrite/bodies.h"
 
-enum { LARGE = GEMEL__LARGE_SIZE, MOST_SMALL = GEMEL__SMALL_SIZES };
-/* Graphs with fewer elements, both together, aren't scaled; a symbol counts as SYMBOL. */
-enum { FEW_ELEMENTS = 600, SYMBOL = 4 };
+enum { MOST_SMALL = GEMEL__SMALL_SIZES };
+/* Graphs with fewer elements, both together, aren't scaled; a symbol counts as SYMBOL. With more
+ * work than MUCH_WORK sizes above MIDDLE_SIZE are large. */
+enum { FEW_ELEMENTS = 600, SYMBOL = 4, MUCH_WORK = 4000, MIDDLE_SIZE = 4 };
 /* A number is near a size if it differs by no more, and by no more than a quarter of the size. */
 enum { NEAR = 32 };
 
@@ -48,8 +50,8 @@ static void add_large(gemel__scaling *s, int64_t size) {
   s->n++;
 }
 
-/* Adds the large constant sizes of TYPE, except KEPT, and marks the small ones in USED. */
-static void add_sizes(gemel_context *context, gemel_type type, int64_t kept, gemel__scaling *s,
+/* Adds the large constant sizes of TYPE and marks the small ones in USED. */
+static void add_sizes(gemel_context *context, gemel_type type, gemel__scaling *s,
                       unsigned char *used) {
   const gemel_dim *dims = gemel_type_dims(context, type);
   int rank = gemel_type_rank(context, type), j;
@@ -58,7 +60,7 @@ static void add_sizes(gemel_context *context, gemel_type type, int64_t kept, gem
     if (!gemel_dim_is_constant(context, dims[j], &size)) {
       continue;
     }
-    if (size > LARGE && size != kept) {
+    if (size > s->large && size != s->kept) {
       add_large(s, size);
     } else if (size < MOST_SMALL) {
       used[size] = 1;
@@ -66,13 +68,13 @@ static void add_sizes(gemel_context *context, gemel_type type, int64_t kept, gem
   }
 }
 
-void gemel__scaling_sizes(const gemel_graph *graph, int64_t kept, gemel__scaling *s,
+void gemel__scaling_sizes(const gemel_graph *graph, int64_t large, int64_t kept, gemel__scaling *s,
                           unsigned char *used) {
   memset(s, 0, sizeof *s);
+  s->large = large;
   s->kept = kept;
   for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
-    add_sizes(gemel_graph_context(graph), gemel_value_type(gemel_graph_input(graph, k)), kept, s,
-              used);
+    add_sizes(gemel_graph_context(graph), gemel_value_type(gemel_graph_input(graph, k)), s, used);
   }
 }
 
@@ -85,8 +87,9 @@ static int64_t common_divisor(int64_t a, int64_t b) {
   return a;
 }
 
-/* A small number that all numbers of groups divide, as they divide channels. */
-static int64_t groups_of(const gemel_graph *graph) {
+/* A small number that all numbers of groups divide, as they divide channels; those above LARGE are
+ * scaled. */
+static int64_t groups_of(const gemel_graph *graph, int64_t large) {
   int64_t all = 1;
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
     const struct gemel__attrs *attrs =
@@ -94,12 +97,12 @@ static int64_t groups_of(const gemel_graph *graph) {
     for (size_t j = 0; j < attrs->count; j++) {
       const gemel_attr *a = &attrs->values[j];
       if (a->kind == GEMEL_ATTR_INT && strcmp(a->name, "groups") == 0 && a->u.i > 1 &&
-          a->u.i <= LARGE) {
+          a->u.i <= large) {
         all *= a->u.i / common_divisor(all, a->u.i);
       }
     }
   }
-  return all <= LARGE ? all : 1;
+  return all <= large ? all : 1;
 }
 
 /* ---- Numbers near sizes ---- */
@@ -108,7 +111,7 @@ static int64_t groups_of(const gemel_graph *graph) {
 static size_t near_size(const gemel__scaling *s, int64_t number) {
   size_t nearest = s->n;
   int64_t least = NEAR + 1;
-  for (size_t k = 0; k < s->n && number > LARGE && number != s->kept; k++) {
+  for (size_t k = 0; k < s->n && number > s->large && number != s->kept; k++) {
     int64_t apart = number > s->from[k] ? number - s->from[k] : s->from[k] - number;
     if (apart < least && apart <= s->from[k] / 4) {
       least = apart;
@@ -145,11 +148,11 @@ static void find_numbers(const gemel_graph *a, const gemel_graph *b, const gemel
 
 /* ---- Maps ---- */
 
-static void find_small(const gemel_graph *graph, int64_t kept, const int64_t *room,
+static void find_small(const gemel_graph *graph, int64_t large, int64_t kept, const int64_t *room,
                        gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
-  int64_t step = groups_of(graph), next = step > 1 ? step : 2;
-  gemel__scaling_sizes(graph, kept, scaling, used);
+  int64_t step = groups_of(graph, large), next = step > 1 ? step : 2;
+  gemel__scaling_sizes(graph, large, kept, scaling, used);
   for (size_t k = 0; k < scaling->n; k++) {
     size_t part = 0;
     while (room != NULL && next < room[k] + 2) {
@@ -173,7 +176,7 @@ static int is_small(const gemel_graph *a, const gemel_graph *b) {
 /* ---- Division ---- */
 
 struct division {
-  int64_t kept, divisor;
+  int64_t large, kept, divisor;
 };
 
 /* Replaces the divisor by the greatest number that divides it and all large sizes of GRAPH's
@@ -187,7 +190,7 @@ static void divide(void *user, const gemel_graph *graph) {
       const gemel_dim *dims = gemel_type_dims(context, type);
       for (int j = 0; j < gemel_type_rank(context, type); j++) {
         int64_t size;
-        if (gemel_dim_is_constant(context, dims[j], &size) && size > LARGE && size != d->kept) {
+        if (gemel_dim_is_constant(context, dims[j], &size) && size > d->large && size != d->kept) {
           d->divisor = common_divisor(size, d->divisor);
         }
       }
@@ -197,8 +200,8 @@ static void divide(void *user, const gemel_graph *graph) {
 
 /* The greatest common divisor of the large sizes of GRAPH and its bodies, divided by its smallest
  * prime. So no size becomes 1, where a transposition wouldn't show. */
-static int64_t find_unit(const gemel_graph *graph, int64_t kept) {
-  struct division d = {kept, 0};
+static int64_t find_unit(const gemel_graph *graph, int64_t large, int64_t kept) {
+  struct division d = {large, kept, 0};
   int64_t prime = 2;
   gemel__graph_visit(graph, divide, &d);
   while (prime * prime <= d.divisor && d.divisor % prime != 0) {
@@ -208,12 +211,12 @@ static int64_t find_unit(const gemel_graph *graph, int64_t kept) {
 }
 
 /* N is 0 if some size becomes too small for the numbers below it. */
-static void find_divided(const gemel_graph *graph, int64_t kept, const int64_t *room,
+static void find_divided(const gemel_graph *graph, int64_t large, int64_t kept, const int64_t *room,
                          gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
-  int64_t unit = find_unit(graph, kept);
+  int64_t unit = find_unit(graph, large, kept);
   int enough = unit > 1;
-  gemel__scaling_sizes(graph, kept, scaling, used);
+  gemel__scaling_sizes(graph, large, kept, scaling, used);
   scaling->unit = unit > 1 ? unit : 0;
   for (size_t k = 0; k < scaling->n; k++) {
     scaling->to[k] = scaling->from[k] / unit;
@@ -222,47 +225,73 @@ static void find_divided(const gemel_graph *graph, int64_t kept, const int64_t *
   scaling->n = enough ? scaling->n : 0;
 }
 
-/* The size that the WAYth map leaves as it is; 0: none; -1: there are no more maps. */
-static int64_t kept_by(const gemel_graph *graph, size_t way) {
+/* How many maps there are, see gemel__scaling_way: each is tried with numbers near sizes and
+ * without, by small sizes and by division, without a size that is kept and with each. */
+static size_t count_ways(const gemel_graph *graph, int64_t large) {
   unsigned char used[MOST_SMALL] = {0};
   gemel__scaling sizes;
-  if (way < 2) {
-    return 0;
-  }
-  gemel__scaling_sizes(graph, 0, &sizes, used);
-  return way / 2 > sizes.n || sizes.n < 2 ? -1 : sizes.from[way / 2 - 1];
+  gemel__scaling_sizes(graph, large, 0, &sizes, used);
+  return sizes.n < 2 ? 4 : 4 * (sizes.n + 1);
 }
 
-/* The WAYth map; NUMBERS: with the numbers near sizes, if there are any. */
-static void find_way(const gemel_graph *a, const gemel_graph *b, size_t way, int64_t kept,
-                     int numbers, gemel__scaling *scaling) {
+/* The size that the WAYth map leaves as it is; 0: none. */
+static int64_t kept_by(const gemel_graph *graph, int64_t large, size_t way) {
+  unsigned char used[MOST_SMALL] = {0};
+  gemel__scaling sizes;
+  gemel__scaling_sizes(graph, large, 0, &sizes, used);
+  return way < 4 ? 0 : sizes.from[way / 4 - 1];
+}
+
+/* Leaves the sizes that don't become smaller out. */
+static void drop_kept(gemel__scaling *s) {
+  size_t n = 0;
+  for (size_t k = 0; k < s->n; k++) {
+    if (s->to[k] < s->from[k]) {
+      s->from[n] = s->from[k];
+      s->to[n++] = s->to[k];
+    }
+  }
+  s->n = n;
+}
+
+static void find_way(const gemel_graph *a, const gemel_graph *b, int64_t large, size_t way,
+                     gemel__scaling *scaling) {
   unsigned char used[MOST_SMALL] = {0};
   struct near_numbers near;
-  gemel__scaling_sizes(a, kept, scaling, used);
+  int numbers = way % 2 == 0;
+  int64_t kept = kept_by(a, large, way);
+  gemel__scaling_sizes(a, large, kept, scaling, used);
   gemel__scaling sizes = *scaling;
   find_numbers(a, b, &sizes, &near);
-  (way % 2 == 0 ? find_small : find_divided)(a, kept, numbers ? near.room : NULL, scaling);
+  (way / 2 % 2 == 0 ? find_small : find_divided)(a, large, kept, numbers ? near.room : NULL,
+                                                 scaling);
+  drop_kept(scaling);
   scaling->numbers = numbers && near.some;
 }
 
 void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scaling *scaling) {
-  find_way(a, b, 0, 0, 1, scaling);
+  find_way(a, b, GEMEL__LARGE_SIZE, 0, scaling);
   scaling->n = is_small(a, b) ? 0 : scaling->n;
 }
 
 int gemel__scaling_way(const gemel_graph *a, const gemel_graph *b, size_t way,
                        gemel__scaling *scaling) {
-  if (is_small(a, b)) {
+  int64_t large = GEMEL__LARGE_SIZE;
+  size_t ways = is_small(a, b) ? 0 : count_ways(a, large);
+  if (way >= ways && ways > 0 &&
+      gemel__graph_work(a, SYMBOL) + gemel__graph_work(b, SYMBOL) > MUCH_WORK) {
+    way -= ways;
+    large = MIDDLE_SIZE;
+    ways = count_ways(a, large);
+  }
+  if (way >= ways) {
     return 0;
   }
-  int64_t kept = kept_by(a, way / 2);
-  if (kept >= 0) {
-    find_way(a, b, way / 2, kept, way % 2 == 0, scaling);
-    if (way % 2 == 0 && !scaling->numbers) {
-      scaling->n = 0; /* the next way is the same map */
-    }
+  find_way(a, b, large, way, scaling);
+  if (way % 2 == 0 && !scaling->numbers) {
+    scaling->n = 0; /* the next way is the same map */
   }
-  return kept >= 0;
+  return 1;
 }
 
 void gemel__scaling_text(const gemel__scaling *scaling, char *text, size_t bytes) {
@@ -291,7 +320,7 @@ static int64_t scaled_size(const struct scaled *s, int64_t size) {
     return s->map->to[near] + size - s->map->from[near];
   }
   int divides =
-      s->map->unit > 0 && size > LARGE && size != s->map->kept && size % s->map->unit == 0;
+      s->map->unit > 0 && size > s->map->large && size != s->map->kept && size % s->map->unit == 0;
   return divides ? size / s->map->unit : size;
 }
 
@@ -311,6 +340,34 @@ static gemel_type scaled_type(const struct scaled *s, gemel_type type) {
   }
   return gemel_type_new(s->context, gemel_type_dtype(s->context, type), rank, scaled,
                         GEMEL_SPACE_HOST);
+}
+
+/* *CROPPED: the first elements of TENSOR, as many along each axis as its scaled size says. */
+static gemel_status crop_tensor(const struct scaled *s, const gemel_tensor *tensor,
+                                gemel_tensor **cropped, gemel_error *error) {
+  gemel_view view = gemel_tensor_view((gemel_tensor *)tensor);
+  int64_t shape[GEMEL_MAX_RANK];
+  for (int k = 0; k < view.rank; k++) {
+    int64_t size = scaled_size(s, view.shape[k]);
+    shape[k] = size < view.shape[k] ? size : view.shape[k];
+  }
+  view.shape = shape;
+  *cropped = gemel_tensor_copy(&view, error);
+  return *cropped != NULL ? GEMEL_OK : GEMEL_NO_MEMORY;
+}
+
+/* The constant that NODE is; NULL: it is none. */
+static const gemel_tensor *constant_of(const gemel_graph *graph, uint32_t node) {
+  const gemel__node *record = gemel__node_at(graph, node);
+  return record->op == GEMEL__OP_constant
+             ? gemel__attrs_at(graph->context, record->attrs)->values[0].u.tensor
+             : NULL;
+}
+
+/* 1 if NODE is a constant whose sizes change. */
+static int is_cropped(const struct scaled *s, const gemel_graph *graph, uint32_t node) {
+  gemel_type type = gemel__node_type(graph, node, 0);
+  return constant_of(graph, node) != NULL && !gemel_type_equal(scaled_type(s, type), type);
 }
 
 /* An attribute with its dims scaled, and an integer that is a large size (as many groups as
@@ -374,7 +431,9 @@ static gemel_status scale_attrs(const struct scaled *s, uint32_t node,
                                 gemel_error *error) {
   const gemel_tensor *numbers = s->map->numbers ? gemel__numbers_in(s->from, node) : NULL;
   gemel_dim *room = to->dims;
-  if (numbers != NULL) {
+  if (is_cropped(s, s->from, node)) {
+    GEMEL__TRY(crop_tensor(s, constant_of(s->from, node), &to->numbers, error));
+  } else if (numbers != NULL) {
     GEMEL__TRY(scaled_tensor(s, numbers, &to->numbers, error));
   }
   for (size_t k = 0; k < to->n_attrs; k++) {
@@ -420,13 +479,16 @@ static gemel_status apply_scaled(struct scaled *s, uint32_t node, gemel_error *e
 }
 
 /* 1 if NODE can be scaled. It can't if its type has a run-time size, or if an attribute is a
- * tensor, whose sizes are its own, and its type would change. */
+ * tensor, whose sizes are its own, and its type would change, unless constants are cropped. */
 static int scalable(const struct scaled *s, uint32_t node) {
   const gemel__node *record = gemel__node_at(s->from, node);
   const struct gemel__attrs *attrs = gemel__attrs_at(s->context, record->attrs);
   gemel_type type = gemel__node_type(s->from, node, 0);
   if (gemel__has_output(s->from, node, 0) && gemel__type_at(s->context, type)->has_runtime) {
     return 0;
+  }
+  if (s->map->crops && constant_of(s->from, node) != NULL) {
+    return 1;
   }
   for (size_t k = 0; record->attrs != 0 && k < attrs->count; k++) {
     if ((attrs->values[k].kind & ~GEMEL_ATTR_LIST) == GEMEL_ATTR_TENSOR &&
@@ -457,6 +519,65 @@ static gemel_status fill_scaled(struct scaled *s, gemel_error *error) {
   }
   return gemel__graph_status(s->into, error);
 }
+
+/* ---- Cropped constants ---- */
+
+/* Attributes of the constants that are cropped, interned: the same content has the same number. */
+struct cropped {
+  const gemel__scaling *map;
+  uint32_t *ids;
+  size_t n, room;
+  int failed;
+};
+
+static void note_cropped(void *user, const gemel_graph *graph) {
+  struct cropped *c = user;
+  struct scaled s = {.map = c->map, .from = graph, .context = gemel_graph_context(graph)};
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph) && !c->failed; k++) {
+    if (is_cropped(&s, graph, k)) {
+      c->failed = gemel__grow(&c->ids, &c->room, c->n + 1, sizeof *c->ids);
+      if (!c->failed) {
+        c->ids[c->n++] = gemel__node_at(graph, k)->attrs;
+      }
+    }
+  }
+}
+
+static int compare_ids(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Sorts the numbers and leaves one of each. */
+static void settle_cropped(struct cropped *c) {
+  size_t n = 0;
+  qsort(c->ids, c->n, sizeof *c->ids, compare_ids);
+  for (size_t k = 0; k < c->n; k++) {
+    if (n == 0 || c->ids[n - 1] != c->ids[k]) {
+      c->ids[n++] = c->ids[k];
+    }
+  }
+  c->n = n;
+}
+
+int gemel__scaling_crops_alike(const gemel_graph *a, const gemel_graph *b,
+                               const gemel__scaling *scaling) {
+  struct cropped left = {.map = scaling}, right = {.map = scaling};
+  gemel__graph_visit(a, note_cropped, &left);
+  gemel__graph_visit(b, note_cropped, &right);
+  int alike = !left.failed && !right.failed;
+  if (alike && left.n > 0 && right.n > 0) {
+    settle_cropped(&left);
+    settle_cropped(&right);
+  }
+  alike = alike && left.n == right.n &&
+          (left.n == 0 || memcmp(left.ids, right.ids, left.n * sizeof *left.ids) == 0);
+  gemel__free(left.ids, left.room * sizeof *left.ids);
+  gemel__free(right.ids, right.room * sizeof *right.ids);
+  return alike;
+}
+
+/* ---- Graph and bodies ---- */
 
 /* What a graph and its bodies share. */
 struct scaled_all {

@@ -16,15 +16,16 @@ typedef struct gemel__scaling {
   int numbers;  /* 1: numbers near FROM[k] become as near to TO[k] */
   int64_t unit; /* above 0: other large multiples of it, except KEPT, are divided by it too */
   int64_t kept;
+  int64_t large; /* sizes above it are large */
+  int crops;     /* 1: constants of large sizes are cut down to their first elements */
 } gemel__scaling;
 
-/* Sizes above GEMEL__LARGE_SIZE are large. */
 enum { GEMEL__LARGE_SIZE = 12, GEMEL__SMALL_SIZES = 64 };
 
-/* Sets FROM to the large constant sizes of GRAPH's inputs, ascending, without KEPT. Of the others,
- * those below GEMEL__SMALL_SIZES are marked in USED, which has a byte for each of them. */
-void gemel__scaling_sizes(const gemel_graph *graph, int64_t kept, gemel__scaling *scaling,
-                          unsigned char *used);
+/* Sets FROM to the constant sizes of GRAPH's inputs above LARGE, ascending, without KEPT. Of the
+ * others, those below GEMEL__SMALL_SIZES are marked in USED, which has a byte for each of them. */
+void gemel__scaling_sizes(const gemel_graph *graph, int64_t large, int64_t kept,
+                          gemel__scaling *scaling, unsigned char *used);
 
 /* The map for the large constant sizes of A's inputs, which are B's too. Each becomes a small size
  * of its own: their order stays, and sizes that occur already aren't taken. Numbers in either graph
@@ -37,9 +38,14 @@ void gemel__scaling_find(const gemel_graph *a, const gemel_graph *b, gemel__scal
  * Way 0 is gemel__scaling_find's. Way 1 divides all sizes by one number, so that a size that is a
  * sum of others, as in a concatenation, stays one. Further ways leave one size after the other as
  * it is, each with either map. If there are numbers near sizes, each way is tried with them
- * changed, and then as they are. A map that scales nothing has N = 0. */
+ * changed, and then as they are. Where a reference would take long, all ways come once more with
+ * sizes above 4. A map that scales nothing has N = 0. */
 int gemel__scaling_way(const gemel_graph *a, const gemel_graph *b, size_t way,
                        gemel__scaling *scaling);
+
+/* 1 if the constants that SCALING crops are the same in A and B. */
+int gemel__scaling_crops_alike(const gemel_graph *a, const gemel_graph *b,
+                               const gemel__scaling *scaling);
 
 /* GRAPH with the sizes in inputs' types and in attributes mapped, and the numbers near them in
  * attributes and in constants of up to GEMEL__MOST_NUMBERS elements; its bodies too. NULL if that

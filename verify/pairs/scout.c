@@ -182,10 +182,12 @@ static struct gap gap_of(const gemel__both *both, size_t output) {
   if (gemel__both_identical(both, output)) {
     return gap;
   }
+  gemel__walk left = gemel__walk_start(both->left[output]);
+  gemel__walk right = gemel__walk_start(both->right[output]);
   for (i = 0; i < n; i++) {
-    gemel__contrast contrast = gemel__both_contrast(both, output, i);
-    double x = gemel__decode(dtype, gemel__tensor_element(both->left[output], i));
-    double y = gemel__decode(dtype, gemel__tensor_element(both->right[output], i));
+    const void *a = gemel__walk_next(&left), *b = gemel__walk_next(&right);
+    gemel__contrast contrast = gemel__contrast_of(dtype, a, b);
+    double x = gemel__decode(dtype, a), y = gemel__decode(dtype, b);
     most = isfinite(x) && fabs(x) > most ? fabs(x) : most;
     if (contrast > GEMEL__FAR || (contrast == GEMEL__FAR && !is_float)) {
       return (struct gap){i, INFINITY};

@@ -193,22 +193,28 @@ static void weight_terms(const gemel__rcall *call, conv *c, const int64_t *index
   } while (fixed == NULL && place[0] + place[1] + place[2] > 0);
 }
 
+/* Sets PLACE to where the kernel lies if its element K meets WHERE; 0 if it lies nowhere. */
+static int lies(const conv *c, const int64_t *where, const int64_t *k, int64_t *place) {
+  for (int axis = 0; axis < c->axes; axis++) {
+    int64_t along = c->flip ? c->kernel[axis] - 1 - k[axis] : k[axis];
+    int64_t from = where[axis] + c->low[axis] - along * c->dilation[axis];
+    place[axis] = from / c->stride[axis];
+    if (from < 0 || from % c->stride[axis] != 0 || place[axis] >= c->place[axis]) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
 /* Terms of out[n, channel, where]: over filters and the places whose kernel covers WHERE. */
 static void input_terms(const gemel__rcall *call, conv *c, const int64_t *index) {
   const int64_t n = index[0], channel = index[1], *where = index + 2;
-  int64_t k[MOST_AXES] = {0}, place[MOST_AXES] = {0}, image[MOST_AXES];
-  size_t bytes = (size_t)c->axes * sizeof *image;
+  int64_t k[MOST_AXES] = {0}, place[MOST_AXES];
   do {
-    do {
-      if (meets(c, place, k, image) && memcmp(image, where, bytes) == 0) {
-        for (int64_t filter = 0; filter < c->filters; filter++) {
-          int64_t f = channel / c->channels * c->filters + filter;
-          term(c, spatial(c, c->y, n, f, place),
-               weight(call, c, f, channel % c->channels, place, k));
-        }
-      }
-      gemel__index_next(c->axes, c->place, place);
-    } while (place[0] + place[1] + place[2] > 0);
+    for (int64_t filter = 0; lies(c, where, k, place) && filter < c->filters; filter++) {
+      int64_t f = channel / c->channels * c->filters + filter;
+      term(c, spatial(c, c->y, n, f, place), weight(call, c, f, channel % c->channels, place, k));
+    }
     gemel__index_next(c->axes, c->kernel, k);
   } while (k[0] + k[1] + k[2] > 0);
 }
