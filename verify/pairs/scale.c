@@ -133,7 +133,7 @@ static void note_number(void *user, int64_t number) {
   size_t k = near_size(n->sizes, number);
   if (k < n->sizes->n) {
     int64_t below = n->sizes->from[k] - number;
-    n->some |= below != 0;
+    n->some = 1;
     n->room[k] = below > n->room[k] ? below : n->room[k];
   }
 }
