@@ -20,16 +20,22 @@
 /* In larger graphs values aren't shrunk: parts.c shows a part instead. */
 enum { MOST_SHRUNK = 1000 };
 
-/* A trial with a ticker: after a stop its check refutes nothing. */
+/* The work of all checks that make a counterexample small: a few seconds. */
+#define SHRINKING_WORK 3e6
+
+/* A trial with a ticker and a number of checks: after a stop, and after those, its check refutes
+ * nothing. */
 struct ticked_trial {
   gemel__trial trial; /* first member, so that a pointer to it is one to this */
   gemel__ticker *ticker;
+  double *checks; /* that are left */
 };
 
 static gemel_status check_unless_stopped(const gemel__instance *instance,
                                          gemel_tensor *const *values, const gemel__trial *trial,
                                          gemel__outcome *outcome, gemel_error *error) {
-  gemel_status status = gemel__tick(((const struct ticked_trial *)trial)->ticker);
+  const struct ticked_trial *ticked = (const struct ticked_trial *)trial;
+  gemel_status status = --*ticked->checks < 0 ? GEMEL_DECLINED : gemel__tick(ticked->ticker);
   return status == GEMEL_OK ? gemel__check_equal(instance, values, trial, outcome, error) : status;
 }
 
@@ -68,7 +74,8 @@ static void say_scouted(const gemel__scouted *s, char *text, size_t bytes) {
 static gemel_status report_difference(gemel__equality *q, gemel__pair *pair, gemel__answer *answer,
                                       gemel_record *record, uint64_t seed, gemel_error *error) {
   gemel__random random;
-  struct ticked_trial trial = {{NULL, &random, &pair->b}, q->run->ticker};
+  double checks = SHRINKING_WORK / gemel__pair_work(pair);
+  struct ticked_trial trial = {{NULL, &random, &pair->b}, q->run->ticker, &checks};
   gemel__outcome outcome;
   char place[700], left[160], right[160];
   char where[512] = "";

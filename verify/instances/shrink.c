@@ -2,8 +2,9 @@
  *
  * Making a refuted instance small. First the shapes: instances of one, two, four … elements are
  * drawn until the same check refutes one. Then the values: each is tried as 1, 2, −1, ½, 0, a small
- * integer, and with fewer significant bits. A change is kept only if the check still refutes. The
- * check compares with an exact reference, so the result still shows a fault.
+ * integer, and with fewer significant bits. Those of a long input are tried all alike before. A
+ * change is kept only if the check still refutes. The check compares with an exact reference, so
+ * the result still shows a fault.
  */
 #include <math.h>
 #include <string.h>
@@ -83,21 +84,57 @@ static gemel_status shrink_shapes(gemel__instance *instance, gemel_tensor ***val
   return status;
 }
 
+/* The simplest first: ones show more than zeros. */
+static const double plain_numbers[] = {1, 2, -1, 0.5, 0};
+enum { PLAIN_NUMBERS = sizeof plain_numbers / sizeof *plain_numbers };
+
 /* Fills CANDIDATES with values simpler than X, the simplest first. Returns how many. */
 static size_t simpler(double x, double *candidates) {
-  static const double plain[] = {1, 2, -1, 0.5, 0};
   size_t n = 0, k;
-  for (k = 0; k < sizeof plain / sizeof *plain; k++) {
-    if (x == plain[k]) {
+  for (k = 0; k < PLAIN_NUMBERS; k++) {
+    if (x == plain_numbers[k]) {
       return n;
     }
-    candidates[n++] = plain[k];
+    candidates[n++] = plain_numbers[k];
   }
   if (isfinite(x) && x != rint(x)) {
     candidates[n++] = rint(x);
     candidates[n++] = rint(x * 4) / 4;
   }
   return n;
+}
+
+/* 1 if X is in the range that LEAF says, as far as its sign tells. */
+static int in_range(const gemel__leaf *l, double x) {
+  return (l->range != GEMEL_RANGE_POSITIVE && l->range != GEMEL_RANGE_NONZERO &&
+          l->range != GEMEL_RANGE_ABOVE_MINUS_ONE) ||
+         x > 0;
+}
+
+/* Gives all values of LEAF one number, if the instance is still refuted then. */
+static gemel_status shrink_alike(gemel__instance *instance, gemel_tensor **values, size_t leaf,
+                                 gemel__check check, const gemel__trial *trial,
+                                 gemel__outcome *outcome, int *alike, gemel_error *error) {
+  const gemel__leaf *l = &instance->leaves[leaf];
+  gemel_view view = gemel_tensor_view(values[leaf]);
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < PLAIN_NUMBERS && !*alike && status == GEMEL_OK; k++) {
+    gemel_tensor *old = values[leaf], *fresh = gemel_tensor_copy(&view, error);
+    if (fresh == NULL) {
+      return GEMEL_NO_MEMORY;
+    }
+    for (size_t i = 0; i < l->count; i++) {
+      gemel__points_store(l->dtype, 1, &plain_numbers[k], NULL, gemel__leaf_at(l, fresh, i));
+    }
+    gemel__tensor_settle(l, fresh);
+    values[leaf] = fresh;
+    status = in_range(l, plain_numbers[k])
+                 ? still_refuted(instance, values, check, trial, outcome, alike)
+                 : GEMEL_OK;
+    values[leaf] = *alike ? fresh : old;
+    gemel_tensor_unref(*alike ? old : fresh);
+  }
+  return status;
 }
 
 static gemel_status shrink_value(gemel__instance *instance, gemel_tensor **values, size_t leaf,
@@ -117,11 +154,8 @@ static gemel_status shrink_value(gemel__instance *instance, gemel_tensor **value
   }
   n = simpler(gemel__decode(l->dtype, at), candidates);
   for (k = 0; k < n && status == GEMEL_OK && !refuted; k++) {
-    int in_range = (l->range != GEMEL_RANGE_POSITIVE && l->range != GEMEL_RANGE_NONZERO &&
-                    l->range != GEMEL_RANGE_ABOVE_MINUS_ONE) ||
-                   candidates[k] > 0;
     gemel__points_store(l->dtype, 1, &candidates[k], NULL, at);
-    if (in_range && gemel__leaf_keeps(l, at)) {
+    if (in_range(l, candidates[k]) && gemel__leaf_keeps(l, at)) {
       status = still_refuted(instance, values, check, trial, outcome, &refuted);
     }
     if (!refuted) {
@@ -142,8 +176,13 @@ gemel_status gemel__shrink(gemel__instance *instance, gemel_tensor ***values, ge
   if (instance_size(instance) > LARGE) {
     budget = 0; /* so large that nobody would read its values */
   }
-  for (k = 0; k < instance->n_leaves; k++) {
-    for (i = 0; i < instance->leaves[k].count && budget > 0 && status == GEMEL_OK; i++, budget--) {
+  for (k = 0; k < instance->n_leaves && status == GEMEL_OK; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    int alike = 0;
+    if (leaf->count > MAX_VALUES && gemel__is_float(leaf->dtype) && trial->kernel == NULL) {
+      status = shrink_alike(instance, *values, k, check, trial, outcome, &alike, error);
+    }
+    for (i = 0; !alike && i < leaf->count && budget > 0 && status == GEMEL_OK; i++, budget--) {
       status = shrink_value(instance, *values, k, i, check, trial, outcome);
     }
   }
