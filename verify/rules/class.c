@@ -335,6 +335,7 @@ static gemel_status measure(struct gemel__rule_subject *p, gemel_error *error) {
   status = status == GEMEL_OK ? measure_lengths(p, error) : status;
   status = status == GEMEL_OK ? measure_meetings(p, error) : status;
   status = status == GEMEL_OK ? gemel__rule_special(p, error) : status;
+  status = status == GEMEL_OK && !is_refuted(p) ? gemel__rule_flips(p, error) : status;
   if (status == GEMEL_OK && p->compared > 0 && !p->quick) {
     status = measure_more(p, error);
   }

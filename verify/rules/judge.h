@@ -139,6 +139,10 @@ gemel_status gemel__rule_gradient(struct gemel__rule_subject *p, gemel_error *er
 /* Tier special: measures what the rule needs, and compares that with what it declares (class.c). */
 gemel_status gemel__rule_class(struct gemel__rule_subject *p, gemel_error *error);
 
+/* The part of tier special for places at which rounding decides: adds `integers` to the words of P,
+ * with a witness, if the sides differ at one (flips.c). */
+gemel_status gemel__rule_flips(struct gemel__rule_subject *p, gemel_error *error);
+
 /* The part of tier special for instances with infinite and NaN constants: adds the words that they
  * show, with witnesses, to those of P (special.c). */
 gemel_status gemel__rule_special(struct gemel__rule_subject *p, gemel_error *error);

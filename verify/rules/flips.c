@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where rounding decides in a rule. A random instance at random inputs hardly ever meets a place at
+ * which floor, a cast to integers or a comparison sees the last digit, so some instances are
+ * searched for such places as pairs are (pairs/flips.h). A difference there is `integers`.
+ */
+#include "core/dtype.h"
+#include "pairs/flips.h"
+#include "rules/judge.h"
+
+/* 1 if both sides of E are graphs of finite numbers with results to compare. */
+static int may_flip(const struct gemel__example *e) {
+  return e->real && e->full && !e->drawn.wide && e->drawn.special == 0 && e->drawn.right != NULL;
+}
+
+/* Searches one instance. */
+static gemel_status search(struct gemel__rule_subject *p, const struct gemel__example *e, size_t k,
+                           int *searched, gemel_error *error) {
+  gemel__random random;
+  gemel__flip flip;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL,
+                    gemel__aside(GEMEL__ASIDE_RULE_FLIPS + k), &random);
+  gemel_status status = gemel__flips_find(e->drawn.left, e->drawn.right, 0, GEMEL__FLIPS_FEW,
+                                          &random, p->run->ticker, &flip, error);
+  *searched = flip.decided;
+  p->needs |= flip.words;
+  gemel__witness_move(&p->witness[GEMEL_NEEDS_INDEX_INTEGERS], &flip.witness);
+  gemel__witness_clear(&flip.witness);
+  return status;
+}
+
+gemel_status gemel__rule_flips(struct gemel__rule_subject *p, gemel_error *error) {
+  enum { DECLARED = 36, SEARCHED = 12, FEW = 3, DECLINED = 4 };
+  int declared = (p->info->needs & GEMEL__NEED(INTEGERS)) != 0;
+  size_t most = p->quick ? FEW : declared ? DECLARED : SEARCHED, done = 0, declined = 0;
+  for (size_t k = 0; k < p->n && done < most && (done > 0 || declined < DECLINED) &&
+                     !(p->needs & GEMEL__NEED(INTEGERS));
+       k++) {
+    int searched = 0;
+    if (may_flip(&p->examples[k])) {
+      GEMEL__TRY(search(p, &p->examples[k], k, &searched, error));
+      done += (size_t)searched;
+      declined += (size_t)!searched;
+    }
+  }
+  return GEMEL_OK;
+}
