@@ -180,6 +180,7 @@ gemel_status gemel__rule_compare_beside(struct gemel__rule_subject *p, gemel__in
   GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, error));
   plant(&pair->a, end, random, values);
   gemel_status status = gemel__check_contrast(&pair->a, values, &trial, &outcome, error);
+  status = status ? status : gemel__rule_excuse(p, pair, values, random, &outcome, error);
   if (status == GEMEL_OK && counts(p, pair, &outcome)) {
     char place[160];
     q->record.how = GEMEL_EVIDENCE_BITS;

@@ -4,9 +4,13 @@
  * which floor, a cast to integers or a comparison sees the last digit, so some instances are
  * searched for such places as pairs are (pairs/flips.h). A difference there is `integers`.
  */
+#include <string.h>
 #include "core/dtype.h"
+#include "core/error.h"
+#include "core/graph.h"
 #include "pairs/flips.h"
 #include "rules/judge.h"
+#include "tiers/tiers.h"
 
 /* 1 if both sides of E are graphs of finite numbers with results to compare. */
 static int may_flip(const struct gemel__example *e) {
@@ -29,10 +33,38 @@ static gemel_status search(struct gemel__rule_subject *p, const struct gemel__ex
   return status;
 }
 
+static int declares_integers(const struct gemel__rule_subject *p) {
+  return (p->info->needs & GEMEL__NEED(INTEGERS)) != 0;
+}
+
+/* 1 if GRAPH has a value of a float dtype, which may be rounded. */
+static int computes_floats(const gemel_graph *graph) {
+  uint32_t k = 0;
+  while (k < graph->n_nodes &&
+         !gemel__is_float(gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0)))) {
+    k++;
+  }
+  return k < graph->n_nodes;
+}
+
+gemel_status gemel__rule_excuse(const struct gemel__rule_subject *p, const gemel__pair *pair,
+                                gemel_tensor *const *values, gemel__random *random,
+                                gemel__outcome *outcome, gemel_error *error) {
+  gemel__trial trial = {NULL, random, &pair->b};
+  gemel__outcome exact;
+  if (!outcome->refuted || !declares_integers(p) ||
+      !(computes_floats(pair->a.graph) || computes_floats(pair->b.graph))) {
+    return GEMEL_OK;
+  }
+  memset(&exact, 0, sizeof exact);
+  GEMEL__TRY(gemel__check_pair(&pair->a, values, &trial, &exact, error));
+  outcome->refuted = exact.refuted || exact.compared < outcome->compared;
+  return GEMEL_OK;
+}
+
 gemel_status gemel__rule_flips(struct gemel__rule_subject *p, gemel_error *error) {
   enum { DECLARED = 36, SEARCHED = 12, FEW = 3, DECLINED = 4 };
-  int declared = (p->info->needs & GEMEL__NEED(INTEGERS)) != 0;
-  size_t most = p->quick ? FEW : declared ? DECLARED : SEARCHED, done = 0, declined = 0;
+  size_t most = p->quick ? FEW : declares_integers(p) ? DECLARED : SEARCHED, done = 0, declined = 0;
   for (size_t k = 0; k < p->n && done < most && (done > 0 || declined < DECLINED) &&
                      !(p->needs & GEMEL__NEED(INTEGERS));
        k++) {

@@ -34,6 +34,7 @@ struct gemel__rule_subject {
   size_t wanted; /* how many are asked for, not counting those for special purposes */
   int quick;     /* 1: words of needs that the instances don't show are not looked for */
   int folds;     /* 1: an example is folded */
+  int refuted;   /* 1: tier integer refuted it */
   int widens;    /* 1: the right side has results where the left side ends in an error */
   int far;       /* 1: there are only instances with sizes beyond the usual ones */
   size_t n, n_shapes, n_symbolic;
@@ -142,6 +143,13 @@ gemel_status gemel__rule_class(struct gemel__rule_subject *p, gemel_error *error
 /* The part of tier special for places at which rounding decides: adds `integers` to the words of P,
  * with a witness, if the sides differ at one (flips.c). */
 gemel_status gemel__rule_flips(struct gemel__rule_subject *p, gemel_error *error);
+
+/* A difference that OUTCOME has between integers of PAIR at VALUES is taken back if the rule
+ * declares `integers`, some number on the way is a float, and without rounding all results are
+ * equal there. */
+gemel_status gemel__rule_excuse(const struct gemel__rule_subject *p, const gemel__pair *pair,
+                                gemel_tensor *const *values, gemel__random *random,
+                                gemel__outcome *outcome, gemel_error *error);
 
 /* The part of tier special for instances with infinite and NaN constants: adds the words that they
  * show, with witnesses, to those of P (special.c). */
