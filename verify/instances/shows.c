@@ -160,6 +160,7 @@ static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inpu
     return WHOLE | COUNT;
   case GEMEL__OP_sum:
   case GEMEL__OP_dot:
+  case GEMEL__OP_cumsum:
     return of_inputs & WHOLE ? of_inputs | COUNT : of_inputs;
   default:
     return of_inputs;

@@ -115,12 +115,11 @@ static gemel_status run_both(struct flips *f, gemel_tensor *const *values, int a
 
 /* ---- Random points ---- */
 
-/* Integers that aren't indices become the largest of their dtype, but for a few that are one less:
- * the largest sums that there are. */
-static void put_largest(struct flips *f, gemel_tensor *const *values) {
+void gemel__put_largest(const gemel__instance *instance, gemel__random *random,
+                        gemel_tensor *const *values) {
   enum { LESS = 3 };
-  for (size_t k = 0; k < f->pair.a.n_leaves; k++) {
-    const gemel__leaf *leaf = &f->pair.a.leaves[k];
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
     if (!gemel__is_integer_leaf(leaf) || leaf->range == GEMEL_RANGE_INDEX) {
       continue;
     }
@@ -128,8 +127,8 @@ static void put_largest(struct flips *f, gemel_tensor *const *values) {
     for (size_t i = 0; i < leaf->count; i++) {
       gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most);
     }
-    for (size_t j = gemel__random_below(f->random, LESS); leaf->count > 0 && j-- > 0;) {
-      size_t i = gemel__random_below(f->random, leaf->count);
+    for (size_t j = gemel__random_below(random, LESS); leaf->count > 0 && j-- > 0;) {
+      size_t i = gemel__random_below(random, leaf->count);
       gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most - 1);
     }
   }
@@ -142,7 +141,7 @@ static gemel_status draw(struct flips *f, size_t turn, gemel_tensor ***values, g
   if (turn % 4 == 2) {
     gemel__sources_change(&point, GEMEL__FOR_ORDER);
   } else if (turn % 4 == 1) {
-    put_largest(f, *values);
+    gemel__put_largest(&f->pair.a, f->random, *values);
   }
   return GEMEL_OK;
 }

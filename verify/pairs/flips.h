@@ -22,6 +22,11 @@ typedef struct gemel__flip {
   int decided;            /* 1: rounding decides some result, so there was something to search */
 } gemel__flip;
 
+/* Integers among VALUES that aren't indices become the largest of their dtype, but for a few that
+ * are one less: the largest sums that there are. */
+void gemel__put_largest(const gemel__instance *instance, gemel__random *random,
+                        gemel_tensor *const *values);
+
 /* Searches for a difference between A and B that are equal over the reals, until all runs have done
  * WORK, or TICKER (may be NULL) says stop. Float results that a truth only chooses are looked at if
  * CHOICES says so; the word for a difference there is not `integers`, but that of the arithmetic in

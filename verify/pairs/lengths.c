@@ -62,6 +62,7 @@ int gemel__counts_up_to(const gemel_graph *graph, int64_t length) {
       }
       break;
     case GEMEL__OP_arange:
+    case GEMEL__OP_cumsum:
       if (elements >= (double)length) {
         return 1;
       }

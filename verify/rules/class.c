@@ -347,7 +347,9 @@ static gemel_status measure_integers(struct gemel__rule_subject *p, gemel_error 
       status = measure_one(p, &e->drawn, &random, &plan, &measured, error);
     }
   }
-  return status;
+  return status == GEMEL_OK && (unseen(p) & GEMEL__NEED(INTEGERS)) != 0
+             ? gemel__rule_flips_of_sums(p, error)
+             : status;
 }
 
 static gemel_status measure(struct gemel__rule_subject *p, gemel_error *error) {

@@ -18,14 +18,11 @@ static int may_flip(const struct gemel__example *e) {
 }
 
 /* Searches one instance. */
-static gemel_status search(struct gemel__rule_subject *p, const struct gemel__example *e, size_t k,
-                           int *searched, gemel_error *error) {
-  gemel__random random;
+static gemel_status search(struct gemel__rule_subject *p, const struct gemel__example *e,
+                           gemel__random *random, int *searched, gemel_error *error) {
   gemel__flip flip;
-  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL,
-                    gemel__aside(GEMEL__ASIDE_RULE_FLIPS + k), &random);
   gemel_status status = gemel__flips_find(e->drawn.left, e->drawn.right, 0, GEMEL__FLIPS_FEW,
-                                          &random, p->run->ticker, &flip, error);
+                                          random, p->run->ticker, &flip, error);
   *searched = flip.decided;
   p->needs |= flip.words;
   gemel__witness_move(&p->witness[GEMEL_NEEDS_INDEX_INTEGERS], &flip.witness);
@@ -70,10 +67,28 @@ gemel_status gemel__rule_flips(struct gemel__rule_subject *p, gemel_error *error
        k++) {
     int searched = 0;
     if (may_flip(&p->examples[k])) {
-      GEMEL__TRY(search(p, &p->examples[k], k, &searched, error));
+      gemel__random random;
+      gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL,
+                        gemel__aside(GEMEL__ASIDE_RULE_FLIPS + k), &random);
+      GEMEL__TRY(search(p, &p->examples[k], &random, &searched, error));
       done += (size_t)searched;
       declined += (size_t)!searched;
     }
   }
   return GEMEL_OK;
+}
+
+gemel_status gemel__rule_flips_of_sums(struct gemel__rule_subject *p, gemel_error *error) {
+  struct gemel__example e;
+  gemel__random random;
+  int searched;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_SPECIAL, gemel__aside(GEMEL__ASIDE_SUMS),
+                    &random);
+  gemel_status status = gemel__rule_draw_sum(p, 0, &random, &e, error);
+  if (status == GEMEL_OK) {
+    status = search(p, &e, &random, &searched, error);
+    p->compared += (p->needs & GEMEL__NEED(INTEGERS)) != 0;
+  }
+  gemel__example_clear(&e);
+  return status == GEMEL_DECLINED ? GEMEL_OK : status;
 }

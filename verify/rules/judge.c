@@ -653,6 +653,9 @@ static gemel_status tier_integer(struct gemel__rule_subject *p, gemel_error *err
     GEMEL__TRY(gemel__rule_counted(p, &q, error));
   }
   if (!q.refuted) {
+    GEMEL__TRY(gemel__rule_sums(p, &q, error));
+  }
+  if (!q.refuted) {
     GEMEL__TRY(check_equalities(p, &q, error));
   }
   if (!q.refuted) {

@@ -97,6 +97,12 @@ gemel_status gemel__rule_draw_long(struct gemel__rule_subject *p, size_t turn,
                                    gemel__random *random, struct gemel__example *e,
                                    gemel_error *error);
 
+/* Makes *E of an instance with 140,001 elements along an axis, if an example adds up integers of
+ * one or two bytes in f32: the largest sums are beyond 2^24 then. GEMEL_DECLINED: none was found in
+ * this TURN. Release with gemel__example_clear. */
+gemel_status gemel__rule_draw_sum(struct gemel__rule_subject *p, size_t turn, gemel__random *random,
+                                  struct gemel__example *e, gemel_error *error);
+
 /* Begins a tier, with the members that all records of the rule share. */
 void gemel__rule_begin(struct gemel__rule_subject *p, gemel__inquiry *q, gemel_tier tier);
 
@@ -128,6 +134,9 @@ gemel_status gemel__rule_narrows(struct gemel__rule_subject *p, int *refuted, ge
 gemel_status gemel__rule_counted(struct gemel__rule_subject *p, gemel__inquiry *q,
                                  gemel_error *error);
 
+/* The part of tier integer for sums that f32 doesn't hold (counted.c). */
+gemel_status gemel__rule_sums(struct gemel__rule_subject *p, gemel__inquiry *q, gemel_error *error);
+
 /* Compares PAIR's results with numbers next to END in integer inputs. A difference is reported in
  * tier integer, unless it is of floats and the rule rounds. */
 gemel_status gemel__rule_compare_beside(struct gemel__rule_subject *p, gemel__inquiry *q,
@@ -143,6 +152,9 @@ gemel_status gemel__rule_class(struct gemel__rule_subject *p, gemel_error *error
 /* The part of tier special for places at which rounding decides: adds `integers` to the words of P,
  * with a witness, if the sides differ at one (flips.c). */
 gemel_status gemel__rule_flips(struct gemel__rule_subject *p, gemel_error *error);
+
+/* Likewise of an instance whose sums f32 doesn't hold. */
+gemel_status gemel__rule_flips_of_sums(struct gemel__rule_subject *p, gemel_error *error);
 
 /* A difference that OUTCOME has between integers of PAIR at VALUES is taken back if the rule
  * declares `integers`, some number on the way is a float, and without rounding all results are
