@@ -264,8 +264,8 @@ static gemel_status look_for_flips(gemel__equality *q, gemel__needs *needs, geme
     return GEMEL_OK;
   }
   gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_FLIPS), &random);
-  gemel_status status = gemel__flips_find(q->whole_a, q->whole_b, needs->needs == 0, &random,
-                                          q->run->ticker, &flip, error);
+  gemel_status status = gemel__flips_find(q->whole_a, q->whole_b, needs->needs == 0,
+                                          GEMEL__FLIPS_ALL, &random, q->run->ticker, &flip, error);
   needs->needs |= flip.words;
   show_words(needs, flip.words, &flip.witness);
   return status;

@@ -447,7 +447,8 @@ static gemel_status look_for_flips(struct parts *p, gemel_error *error) {
   }
   gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_FLIPS), &random);
   int bitwise = (p->needs | p->result->needs) == 0;
-  GEMEL__TRY(gemel__flips_find(p->a, p->b, bitwise, &random, p->run->ticker, &p->flip, error));
+  GEMEL__TRY(gemel__flips_find(p->a, p->b, bitwise, GEMEL__FLIPS_ALL, &random, p->run->ticker,
+                               &p->flip, error));
   p->needs |= p->flip.words;
   return GEMEL_OK;
 }

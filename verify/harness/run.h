@@ -69,7 +69,9 @@ enum {
   GEMEL__ASIDE_MEASURE_MORE = 1,
   GEMEL__ASIDE_MEETINGS = 2,
   GEMEL__ASIDE_LENGTHS = 3,
-  GEMEL__ASIDE_COUNTED = 4
+  GEMEL__ASIDE_COUNTED = 4,
+  GEMEL__ASIDE_SUMS = 5,
+  GEMEL__ASIDE_RULE_FLIPS = 512 /* and those behind it */
 };
 static inline size_t gemel__aside(size_t number) {
   return SIZE_MAX - number;

@@ -160,15 +160,19 @@ static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inpu
     return WHOLE | COUNT;
   case GEMEL__OP_sum:
   case GEMEL__OP_dot:
+  case GEMEL__OP_cumsum:
     return of_inputs & WHOLE ? of_inputs | COUNT : of_inputs;
   default:
     return of_inputs;
   }
 }
 
-int gemel__narrows_counts(const gemel_graph *graph) {
+/* The bits of the dtypes of a graph in which a count is: of one or two bytes, or f32 where a sum of
+ * whole numbers is in it. */
+static unsigned count_dtypes(const gemel_graph *graph) {
   enum { MOST = 400 };
   unsigned char flags[MOST];
+  unsigned found = 0;
   for (uint32_t k = 0; k < graph->n_nodes && graph->n_nodes <= MOST; k++) {
     uint32_t count;
     const gemel__ref *inputs = gemel__node_inputs(graph, k, &count);
@@ -180,9 +184,20 @@ int gemel__narrows_counts(const gemel_graph *graph) {
     gemel_dtype dtype = gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0));
     flags[k] = (unsigned char)(counts(graph, k, (any & COUNT) | all) |
                                (gemel__is_float(dtype) ? 0 : WHOLE));
-    if (flags[k] & COUNT && dtype != GEMEL_BOOL && gemel_dtype_size(dtype) <= 2) {
-      return 1;
-    }
+    int narrow = dtype != GEMEL_BOOL && gemel_dtype_size(dtype) <= 2;
+    found |= flags[k] & COUNT && (narrow || dtype == GEMEL_F32) ? 1u << dtype : 0;
   }
-  return 0;
+  return found;
+}
+
+unsigned gemel__narrow_counts(const gemel_graph *graph) {
+  return count_dtypes(graph) & ~(1u << GEMEL_F32);
+}
+
+int gemel__narrows_counts(const gemel_graph *graph) {
+  return gemel__narrow_counts(graph) != 0;
+}
+
+int gemel__counts_in_f32(const gemel_graph *graph) {
+  return count_dtypes(graph) >> GEMEL_F32 & 1;
 }

@@ -11,8 +11,8 @@
  * `worsens` needs several such points, whatever the second side gains at others. But where several
  * inputs are far from 1, any order of products or quotients may overflow: there it must gain
  * nothing, unless either side loses where one input alone is far from 1.
- * Results next to overflow or underflow don't count. Digits lost by the order of sums alone don't
- * count if rounding errors of the inputs would lose as many.
+ * Results next to overflow or underflow don't count, but a 0 that no rounding changes does. Digits
+ * lost by the order of sums alone don't count if rounding errors of the inputs would lose as many.
  * Where domain B has no number although both sides compute one (an infinity among the constants),
  * ordinary numbers that agree in less than half of their digits are too far apart.
  */
@@ -131,9 +131,17 @@ static int is_far(const struct look *l) {
   return l->temper == GEMEL__ONE_FAR || l->temper == GEMEL__FAR_APART;
 }
 
+/* 1 if E is 0 whatever is rounded, as 0 · x is. */
+static int is_exact_zero(const struct look *l, const void *e) {
+  gemel__domain *d = l->domain;
+  return d->state(d, e) == GEMEL__DEFINED && gemel__bound_value(d, e) == 0 &&
+         gemel__bound_radius(d, e) == 0;
+}
+
 /* 1 if the number X of one side, whose exact value and bound E holds, is right in more than half of
  * its digits. Near the smallest and the largest numbers of DTYPE it isn't: what X is made of may
- * underflow or overflow, depending on the order of operations. */
+ * underflow or overflow, depending on the order of operations. So may what is multiplied by 0,
+ * where several inputs are far from 1. */
 static int is_right(const struct look *l, gemel_dtype dtype, const void *e, double x) {
   enum { FAR_MARGIN = 3, MARGIN = 24, CLOSER = 4 };
   gemel__domain *d = l->domain;
@@ -143,6 +151,9 @@ static int is_right(const struct look *l, gemel_dtype dtype, const void *e, doub
     return 0;
   }
   double value = gemel__bound_value(d, e), size = fabs(value), loss = loss_at(dtype, value);
+  if (is_exact_zero(l, e)) {
+    return x == 0 && l->temper != GEMEL__FAR_APART;
+  }
   return size >= ldexp(1, 1 - top + margin) && size <= ldexp(1, top - margin) &&
          fabs(x - value) < loss / CLOSER;
 }
@@ -174,13 +185,17 @@ static int has_left_range(gemel__domain *d, gemel_dtype dtype, double value, con
 }
 
 /* What the OTHER side, whose result is Y, loses where one with the exact value and bound E is
- * right; GEMEL__LOSSES: nothing. An error counts if OTHER's bound is many times as large as E's:
- * with equal bounds the first side may lose as much at other numbers. */
+ * right; GEMEL__LOSSES: nothing. In the place of an exact 0 only NaN and infinities count: of x − x
+ * any rounding error is more than half of the digits. An error counts if OTHER's bound is many
+ * times as large as E's: with equal bounds the first side may lose as much at other numbers. */
 static int loss_of(const struct look *l, gemel_dtype dtype, const void *e, const void *other,
                    double y) {
   enum { CLOSER = 4 };
   gemel__domain *d = l->domain;
   double value = gemel__bound_value(d, e), radius = gemel__bound_radius(d, e);
+  if (isfinite(y) && is_exact_zero(l, e)) {
+    return GEMEL__LOSSES;
+  }
   if (is_far(l)) {
     return has_left_range(d, dtype, value, other, y) ? GEMEL__LOST_RANGE : GEMEL__LOSSES;
   }
@@ -296,7 +311,8 @@ static gemel_status look_with_bounds(struct look *l, gemel_error *error) {
 
 /* 1 if results may differ in range by the order of products and quotients alone. */
 static int is_mere_order(const struct look *l) {
-  return is_far(l) && only_multiplies(l->pair->a.graph) && only_multiplies(l->pair->b.graph);
+  return l->temper == GEMEL__FAR_APART && only_multiplies(l->pair->a.graph) &&
+         only_multiplies(l->pair->b.graph);
 }
 
 static gemel_status look_at_results(struct look *l, gemel_error *error) {

@@ -29,10 +29,9 @@ enum {
   STEPS = 100,    /* halvings of a line, at most */
   BESIDE = 48,    /* points beside its end */
   CHOICES = 2,    /* of sizes, if there are symbols */
+  KINDS = 6,      /* of lines, by how large numbers are */
   LEAST_DRAWS = 2 /* even if a run is expensive */
 };
-/* The work of all runs (gemel__pair_work), some seconds at most. */
-#define ALL_WORK 1e9
 /* What a run costs besides its work. */
 #define RUN_WORK 1e4
 
@@ -43,7 +42,7 @@ struct flips {
   gemel__ticker *ticker;
   gemel__flip *found;
   gemel__pair pair;
-  double spent, each; /* work of all runs, and of one of both graphs */
+  double work, spent, each; /* work that may be done, of all runs, and of one of both graphs */
   /* of a line: */
   int second; /* 1: the second graph's result is followed */
   size_t output, element;
@@ -56,13 +55,21 @@ static int is_found(const struct flips *f) {
 }
 
 static int may_go_on(const struct flips *f) {
-  return !is_found(f) && f->spent < ALL_WORK && gemel__tick(f->ticker) == GEMEL_OK;
+  return !is_found(f) && f->spent < f->work && gemel__tick(f->ticker) == GEMEL_OK;
 }
 
 /* ---- Comparing ---- */
 
 static double number_at(const gemel_tensor *tensor, size_t i) {
   return gemel__decode(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, i));
+}
+
+/* 1 if X and Y are integers, so small that DTYPE also holds eighths beside them: from one to the
+ * next is further than rounding goes. */
+static int are_whole(gemel_dtype dtype, double x, double y) {
+  enum { EIGHTHS = 3 };
+  double most = ldexp(1, gemel__dtype_format(dtype)->digits - EIGHTHS - 1);
+  return x == floor(x) && y == floor(y) && fabs(x) < most && fabs(y) < most;
 }
 
 /* 1 if rounding doesn't explain that one result is X and another Y. JUMP: how far a float result
@@ -73,7 +80,8 @@ static int differ(gemel_dtype dtype, double x, double y, double jump) {
   }
   int digits = gemel__dtype_format(dtype)->digits;
   double most = fmax(fabs(x), fabs(y));
-  return isfinite(x) && isfinite(y) && jump > ldexp(most, -digits / 2) && fabs(x - y) > jump / 2;
+  int jumps = jump > ldexp(most, -digits / 2) || are_whole(dtype, x, y);
+  return isfinite(x) && isfinite(y) && jumps && fabs(x - y) > jump / 2;
 }
 
 /* Takes the first difference between the results of an output that is decided. At a line's end
@@ -107,12 +115,11 @@ static gemel_status run_both(struct flips *f, gemel_tensor *const *values, int a
 
 /* ---- Random points ---- */
 
-/* Integers that aren't indices become the largest of their dtype, but for a few that are one less:
- * the largest sums that there are. */
-static void put_largest(struct flips *f, gemel_tensor *const *values) {
+void gemel__put_largest(const gemel__instance *instance, gemel__random *random,
+                        gemel_tensor *const *values) {
   enum { LESS = 3 };
-  for (size_t k = 0; k < f->pair.a.n_leaves; k++) {
-    const gemel__leaf *leaf = &f->pair.a.leaves[k];
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
     if (!gemel__is_integer_leaf(leaf) || leaf->range == GEMEL_RANGE_INDEX) {
       continue;
     }
@@ -120,8 +127,8 @@ static void put_largest(struct flips *f, gemel_tensor *const *values) {
     for (size_t i = 0; i < leaf->count; i++) {
       gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most);
     }
-    for (size_t j = gemel__random_below(f->random, LESS); leaf->count > 0 && j-- > 0;) {
-      size_t i = gemel__random_below(f->random, leaf->count);
+    for (size_t j = gemel__random_below(random, LESS); leaf->count > 0 && j-- > 0;) {
+      size_t i = gemel__random_below(random, leaf->count);
       gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most - 1);
     }
   }
@@ -134,7 +141,7 @@ static gemel_status draw(struct flips *f, size_t turn, gemel_tensor ***values, g
   if (turn % 4 == 2) {
     gemel__sources_change(&point, GEMEL__FOR_ORDER);
   } else if (turn % 4 == 1) {
-    put_largest(f, *values);
+    gemel__put_largest(&f->pair.a, f->random, *values);
   }
   return GEMEL_OK;
 }
@@ -302,25 +309,29 @@ static gemel_status run_line(struct flips *f, gemel_error *error) {
   return run_ends(f, error);
 }
 
-/* Of three lines two have larger numbers: a quotient, or a product with a small constant, has to be
- * beyond 1 to be rounded to another integer; and a number of 2^23 is rounded to a half. */
-static void enlarge(struct flips *f, size_t line, gemel_tensor *const *values) {
-  static const int64_t most[] = {0, 8, 24};
-  long double scale = ldexpl(1, (int)gemel__random_between(f->random, 0, most[line % 3]));
+/* Of six lines four have larger numbers: a quotient, or a product with a small constant, has to be
+ * beyond 1 to be rounded to another integer. In one of six they are about as large as a dtype's
+ * significand: there a sum, or three times a number, is rounded to a half or an integer. */
+static void enlarge(struct flips *f, size_t kind, gemel_tensor *const *values) {
+  enum { AT_END = 5, NEAR_END = 8 };
+  static const int64_t most[KINDS] = {0, 8, 24, 0, 8, NEAR_END};
+  int power = (int)gemel__random_between(f->random, 0, most[kind]);
   for (size_t k = 0; k < f->pair.a.n_leaves; k++) {
     const gemel__leaf *leaf = &f->pair.a.leaves[k];
     for (size_t i = 0; gemel__is_float(leaf->dtype) && i < leaf->count; i++) {
+      int own = kind == AT_END ? gemel__dtype_format(leaf->dtype)->digits - power : power;
       void *at = gemel__leaf_at(leaf, values[k], i);
-      gemel__leaf_put(leaf, at, scale * gemel__leaf_get(leaf, at));
+      gemel__leaf_put(leaf, at, ldexpl(gemel__leaf_get(leaf, at), own));
     }
   }
 }
 
-static gemel_status draw_line(struct flips *f, size_t line, gemel_error *error) {
+static gemel_status draw_line(struct flips *f, gemel_error *error) {
+  size_t kind = gemel__random_below(f->random, KINDS);
   GEMEL__TRY(draw(f, 0, &f->low, error));
   GEMEL__TRY(draw(f, 0, &f->high, error));
-  enlarge(f, line, f->low);
-  enlarge(f, line, f->high);
+  enlarge(f, kind, f->low);
+  enlarge(f, kind, f->high);
   f->middle = gemel__values_copy(&f->pair.a, f->low, error);
   return f->middle == NULL ? GEMEL_NO_MEMORY : run_line(f, error);
 }
@@ -343,7 +354,8 @@ static gemel_status run_lines(struct flips *f, gemel_error *error) {
     if (!choose(f, k)) {
       continue;
     }
-    gemel_status status = draw_line(f, lines++, error);
+    lines++;
+    gemel_status status = draw_line(f, error);
     gemel__values_free(&f->pair.a, f->low);
     gemel__values_free(&f->pair.a, f->high);
     gemel__values_free(&f->pair.a, f->middle);
@@ -404,14 +416,19 @@ static unsigned words_of(const struct flips *f, unsigned kinds) {
          (kinds & (GEMEL__FUNCTIONS | GEMEL__NARROWS) ? GEMEL__NEED(AFN) : 0);
 }
 
-gemel_status gemel__flips_find(const gemel_graph *a, const gemel_graph *b, int choices,
+gemel_status gemel__flips_find(const gemel_graph *a, const gemel_graph *b, int choices, double work,
                                gemel__random *random, gemel__ticker *ticker, gemel__flip *flip,
                                gemel_error *error) {
   size_t n = gemel_graph_output_count(a);
   unsigned char *decided = gemel__alloc_zeroed(n);
   unsigned kinds = 0;
-  struct flips f = {
-      .a = a, .b = b, .decided = decided, .random = random, .ticker = ticker, .found = flip};
+  struct flips f = {.a = a,
+                    .b = b,
+                    .decided = decided,
+                    .work = work,
+                    .random = random,
+                    .ticker = ticker,
+                    .found = flip};
   memset(flip, 0, sizeof *flip);
   if (decided == NULL) {
     return gemel__no_memory(error, "two graphs");
@@ -419,6 +436,7 @@ gemel_status gemel__flips_find(const gemel_graph *a, const gemel_graph *b, int c
   gemel_status status = gemel__decided_outputs(a, b, decided, &kinds, error);
   if (status == GEMEL_OK && count_decided(a, n, choices, decided) > 0) {
     gemel__ticker_stage(ticker, "where rounding decides");
+    flip->decided = 1;
     status = run_choices(&f, error);
     flip->words = words_of(&f, kinds);
   }

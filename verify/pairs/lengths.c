@@ -11,8 +11,24 @@
 #include "ops/ops.h"
 
 int64_t gemel__length(size_t k) {
-  static const int64_t lengths[GEMEL__LENGTHS] = {130, 258, 2051, 65539};
-  return lengths[k % GEMEL__LENGTHS] - (int64_t)(k / GEMEL__LENGTHS % 2);
+  static const int64_t lengths[GEMEL__LENGTH_ROUNDS][GEMEL__LENGTHS] = {{130, 258, 2051, 65539},
+                                                                        {129, 257, 2050, 65538},
+                                                                        {128, 260, 2052, 65537},
+                                                                        {131, 256, 2049, 65536}};
+  return lengths[k / GEMEL__LENGTHS % GEMEL__LENGTH_ROUNDS][k % GEMEL__LENGTHS];
+}
+
+/* Which of the lengths is just beyond what DTYPE holds. */
+static size_t own_length(gemel_dtype dtype) {
+  return dtype == GEMEL_I8                          ? 0
+         : dtype == GEMEL_U8 || dtype == GEMEL_BF16 ? 1
+         : dtype == GEMEL_F16                       ? 2
+                                                    : 3;
+}
+
+int gemel__length_matters(size_t k, gemel_dtype dtype) {
+  size_t which = k % GEMEL__LENGTHS, own = own_length(dtype);
+  return which == own || (which > own && k / GEMEL__LENGTHS % GEMEL__LENGTH_ROUNDS < 2);
 }
 
 /* The most elements of an input of node K. */
@@ -28,13 +44,25 @@ static double widest_input(const gemel_graph *graph, uint32_t k) {
   return most;
 }
 
+/* 1 if node K, a size, is LENGTH or more, or a symbol. */
+static int is_size_of(const gemel_graph *graph, uint32_t k, int64_t length) {
+  const gemel_attr *attrs =
+      gemel__attrs_at(graph->context, gemel__node_at(graph, k)->attrs)->values;
+  int64_t size;
+  return !gemel_dim_is_constant(graph->context, attrs[0].u.dim, &size) || size >= length;
+}
+
 int gemel__counts_up_to(const gemel_graph *graph, int64_t length) {
   for (uint32_t k = 0; k < graph->n_nodes; k++) {
     double elements = gemel__type_elements(graph->context, gemel__node_type(graph, k, 0), 1);
     switch (gemel__node_at(graph, k)->op) {
     case GEMEL__OP_size:
-      return 1;
+      if (is_size_of(graph, k, length)) {
+        return 1;
+      }
+      break;
     case GEMEL__OP_arange:
+    case GEMEL__OP_cumsum:
       if (elements >= (double)length) {
         return 1;
       }

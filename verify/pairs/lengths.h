@@ -10,14 +10,19 @@
 #include "instances/source.h"
 #include "pairs/pair.h"
 
-enum { GEMEL__LENGTHS = 4 };
+enum { GEMEL__LENGTHS = 4, GEMEL__LENGTH_ROUNDS = 4 };
 
 /* The most elements of all values of a graph that is tried at such a length. */
 #define GEMEL__LENGTH_ELEMENTS 1e6
 
-/* Length K: each of GEMEL__LENGTHS is beyond what one narrow dtype holds. The next as many are one
- * less: of 2051 and 2050, f16 holds the last index of one and the count of the other. */
+/* Length K: each of GEMEL__LENGTHS is beyond what one narrow dtype holds. There are as many in each
+ * of GEMEL__LENGTH_ROUNDS rounds: of 2051 and 2050, f16 holds the last index of one and the count
+ * of the other, and the last index of 2052 is rounded to the count. */
 int64_t gemel__length(size_t k);
+
+/* 1 if a count of DTYPE may show something at length K that it doesn't at other lengths: one beyond
+ * what it holds and, in the first two rounds, one far beyond. */
+int gemel__length_matters(size_t k, gemel_dtype dtype);
 
 /* 1 if GRAPH counts up to LENGTH, where each of its sizes is LENGTH or 1: by a size, an arange, or
  * an argmax, sum or dot along such an axis. */

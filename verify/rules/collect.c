@@ -452,25 +452,40 @@ int gemel__rule_computes_floats(const struct gemel__rule_subject *p) {
 
 /* ---- Long axes ---- */
 
-static int counts_narrowly(const struct gemel__example *e) {
-  return e->drawn.right != NULL && e->drawn.special == 0 &&
-         (gemel__narrows_counts(e->drawn.left) || gemel__narrows_counts(e->drawn.right));
+/* The narrow dtypes in which a side of DRAWN counts, a bit each. */
+static unsigned narrow_counts(const gemel__rule_instance *drawn) {
+  return drawn->right == NULL || drawn->special != 0
+             ? 0
+             : gemel__narrow_counts(drawn->left) | gemel__narrow_counts(drawn->right);
 }
+
+enum { LONG_TURNS = GEMEL__LENGTHS * GEMEL__LENGTH_ROUNDS }; /* of each narrow dtype */
 
 size_t gemel__rule_long_turns(const struct gemel__rule_subject *p) {
-  enum { ASKED = 4 };
+  unsigned dtypes = 0;
   for (size_t k = 0; k < p->n && p->rule != NULL; k++) {
-    if (counts_narrowly(&p->examples[k])) {
-      return ASKED * GEMEL__LENGTHS;
-    }
+    dtypes |= narrow_counts(&p->examples[k].drawn);
   }
-  return 0;
+  return LONG_TURNS * (size_t)__builtin_popcount(dtypes);
 }
 
-/* The example that TURN's instance is like: those that count narrowly take turns. */
-static const struct gemel__example *long_like(const struct gemel__rule_subject *p, size_t turn) {
-  size_t which = turn / GEMEL__LENGTHS, k = 0;
-  while (!counts_narrowly(&p->examples[k]) || which-- > 0) {
+/* The dtype of TURN: those in which examples count take turns. */
+static gemel_dtype long_dtype(const struct gemel__rule_subject *p, size_t turn) {
+  unsigned dtypes = 0;
+  for (size_t k = 0; k < p->n; k++) {
+    dtypes |= narrow_counts(&p->examples[k].drawn);
+  }
+  for (size_t k = turn / LONG_TURNS; k > 0; k--) {
+    dtypes &= dtypes - 1;
+  }
+  return (gemel_dtype)__builtin_ctz(dtypes);
+}
+
+/* The example that TURN's instance is like: those that count in DTYPE take turns. */
+static const struct gemel__example *long_like(const struct gemel__rule_subject *p, size_t turn,
+                                              gemel_dtype dtype) {
+  size_t which = turn / GEMEL__LENGTHS % GEMEL__LENGTH_ROUNDS, k = 0;
+  while (!(narrow_counts(&p->examples[k].drawn) >> dtype & 1) || which-- > 0) {
     k = (k + 1) % p->n;
   }
   return &p->examples[k];
@@ -483,24 +498,76 @@ static int is_long(const gemel__rule_instance *drawn, int64_t length) {
          (gemel__counts_up_to(drawn->left, length) || gemel__counts_up_to(drawn->right, length));
 }
 
+/* 1 + the arm that E alone takes; 0: none. */
+static size_t arm_like(const struct gemel__rule_subject *p, const struct gemel__example *e) {
+  size_t n = gemel__rule_arms(p->engine)->n_arms, k = 0;
+  while (k < n && !(e->drawn.alone >> k & 1)) {
+    k++;
+  }
+  return k < n ? k + 1 : 0;
+}
+
 gemel_status gemel__rule_draw_long(struct gemel__rule_subject *p, size_t turn,
                                    gemel__random *random, struct gemel__example *e,
                                    gemel_error *error) {
   enum { DRAWS = 8 };
-  gemel_status status = GEMEL_DECLINED;
-  const struct gemel__example *like = long_like(p, turn);
-  gemel__rule_wish wish = {.dtype = dtype_like(like),
-                           .length = gemel__length(turn),
+  gemel_dtype dtype = long_dtype(p, turn);
+  const struct gemel__example *like = long_like(p, turn, dtype);
+  gemel__rule_wish wish = {.length = gemel__length(turn),
                            .max_elements = gemel__length(turn),
                            .tries = DRAW_TRIES,
-                           .plain = 1};
+                           .plain = 1,
+                           .arm = arm_like(p, like)};
+  gemel_status status = GEMEL_DECLINED;
   memset(e, 0, sizeof *e);
-  for (int draw = 0; draw < DRAWS && status == GEMEL_DECLINED; draw++) {
+  for (int draw = 0; draw < DRAWS && status == GEMEL_DECLINED && gemel__length_matters(turn, dtype);
+       draw++) {
+    gemel__rule_instance drawn;
+    wish.dtype = like->pair.a.n_leaves == 0 && draw % 2 == 0 ? dtype : dtype_like(like);
+    status = gemel__rule_draw_again(p, &wish, random, &drawn, &p->draws, error);
+    if (status == GEMEL_OK) {
+      int fits = is_long(&drawn, wish.length) && narrow_counts(&drawn) >> dtype & 1;
+      status = fits ? gemel__example_make(e, &drawn, error) : GEMEL_DECLINED;
+    }
+    gemel__rule_instance_clear(&drawn);
+  }
+  return status;
+}
+
+/* ---- Long sums ---- */
+
+/* 1 if some input of E is of bytes or of integers of two bytes, and E counts in f32. */
+static int sums_in_f32(const struct gemel__example *e) {
+  size_t k = 0;
+  while (k < e->pair.a.n_leaves && (!gemel__is_integer_leaf(&e->pair.a.leaves[k]) ||
+                                    gemel_dtype_size(e->pair.a.leaves[k].dtype) > 2)) {
+    k++;
+  }
+  return k < e->pair.a.n_leaves && e->integral && e->drawn.right != NULL &&
+         (gemel__counts_in_f32(e->drawn.left) || gemel__counts_in_f32(e->drawn.right));
+}
+
+gemel_status gemel__rule_draw_sum(struct gemel__rule_subject *p, size_t turn, gemel__random *random,
+                                  struct gemel__example *e, gemel_error *error) {
+  enum { DRAWS = 8, LENGTH = 140001 };
+  size_t k = 0, n = 0;
+  gemel_status status = GEMEL_DECLINED;
+  memset(e, 0, sizeof *e);
+  while (k < p->n && (p->rule == NULL || !sums_in_f32(&p->examples[k]) || n++ < turn)) {
+    k++;
+  }
+  for (int draw = 0; draw < DRAWS && k < p->n && status == GEMEL_DECLINED; draw++) {
+    const struct gemel__example *like = &p->examples[k];
+    gemel__rule_wish wish = {.dtype = dtype_like(like),
+                             .length = LENGTH,
+                             .max_elements = LENGTH,
+                             .tries = DRAW_TRIES,
+                             .plain = 1,
+                             .arm = arm_like(p, like)};
     gemel__rule_instance drawn;
     status = gemel__rule_draw_again(p, &wish, random, &drawn, &p->draws, error);
     if (status == GEMEL_OK) {
-      status =
-          is_long(&drawn, wish.length) ? gemel__example_make(e, &drawn, error) : GEMEL_DECLINED;
+      status = is_long(&drawn, LENGTH) ? gemel__example_make(e, &drawn, error) : GEMEL_DECLINED;
     }
     gemel__rule_instance_clear(&drawn);
   }

@@ -139,6 +139,9 @@ static double real_constant(const gemel__rule_numbers *numbers, gemel__constants
                             gemel_dtype dtype, gemel__random *random) {
   int wide = kind == GEMEL__CONSTANTS_WIDE;
   double x;
+  if (numbers->length > 0 && gemel__random_chance(random, 1, 2)) {
+    return (double)(numbers->length + gemel__random_between(random, -1, 1));
+  }
   if (kind == GEMEL__CONSTANTS_ZERO && gemel__random_chance(random, 3, 4)) {
     return gemel__random_sign(random) * 0.0;
   }
@@ -194,6 +197,9 @@ static int64_t wide_integer(gemel_dtype dtype, gemel__random *random) {
 static int64_t whole_constant(const gemel__rule_numbers *numbers, gemel__constants_kind kind,
                               gemel_dtype dtype, gemel__random *random) {
   double x = short_number(random);
+  if (numbers->length > 0 && gemel__random_chance(random, 1, 2)) {
+    return numbers->length + gemel__random_between(random, -1, 1);
+  }
   if (kind == GEMEL__CONSTANTS_ZERO && gemel__random_chance(random, 3, 4)) {
     return 0;
   }

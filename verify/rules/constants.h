@@ -13,7 +13,8 @@
 typedef struct gemel__rule_numbers {
   size_t count;
   double at[32];
-  int powers; /* 1: the rule asks whether a number is a power of two */
+  int powers;     /* 1: the rule asks whether a number is a power of two */
+  int64_t length; /* not 0: of the long axes of this instance, at or beside which half are */
 } gemel__rule_numbers;
 
 /* Adds the numbers in EXPR, or sets NUMBERS to those of RULE. */

@@ -5,6 +5,9 @@
  * input that holds any indices: its elements are compared near the end of each dtype, beside other
  * integers near the same end, as the classes of a one-hot are. Only instances whose rule applies
  * with a symbol for the length are asked, so it holds at any.
+ *
+ * Sums of integers of one or two bytes, which f32 holds up to 2^24, need fewer elements: there are
+ * instances for these.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +20,7 @@
 #include "instances/assumed.h"
 #include "ops/ops.h"
 #include "pairs/contrast.h"
+#include "pairs/flips.h"
 #include "rules/judge.h"
 #include "rules/report.h"
 
@@ -170,26 +174,84 @@ static int counts(const struct gemel__rule_subject *p, const gemel__pair *pair,
           !gemel__is_float(gemel_type_dtype(context, gemel_value_type(result))));
 }
 
-gemel_status gemel__rule_compare_beside(struct gemel__rule_subject *p, gemel__inquiry *q,
-                                        gemel__pair *pair, int64_t end, gemel__random *random,
-                                        gemel_error *error) {
-  gemel_tensor **values;
+/* Compares PAIR's results at VALUES; WHERE says what these are. */
+static gemel_status compare_at(struct gemel__rule_subject *p, gemel__inquiry *q, gemel__pair *pair,
+                               gemel_tensor **values, const char *where, gemel__random *random,
+                               gemel_error *error) {
   gemel__trial trial = {NULL, random, &pair->b};
   gemel__outcome outcome;
   memset(&outcome, 0, sizeof outcome);
-  GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, error));
-  plant(&pair->a, end, random, values);
-  gemel_status status = gemel__check_contrast(&pair->a, values, &trial, &outcome, error);
-  if (status == GEMEL_OK && counts(p, pair, &outcome)) {
+  GEMEL__TRY(gemel__check_contrast(&pair->a, values, &trial, &outcome, error));
+  GEMEL__TRY(gemel__rule_excuse(p, pair, values, random, &outcome, error));
+  if (counts(p, pair, &outcome)) {
     char place[160];
     q->record.how = GEMEL_EVIDENCE_BITS;
-    q->record.detail = "integers beside the largest that a dtype or an axis has";
+    q->record.detail = where;
     snprintf(place, sizeof place, "result, element %zu", outcome.element);
     gemel__rule_refuted(q, pair, outcome.output, values, place, outcome.expected, outcome.got,
                         q->record.seed);
   }
+  return GEMEL_OK;
+}
+
+gemel_status gemel__rule_compare_beside(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                        gemel__pair *pair, int64_t end, gemel__random *random,
+                                        gemel_error *error) {
+  gemel_tensor **values;
+  GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, error));
+  plant(&pair->a, end, random, values);
+  gemel_status status = compare_at(
+      p, q, pair, values, "integers beside the largest that a dtype or an axis has", random, error);
   gemel__values_free(&pair->a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
+/* Takes up to 3 from each integer. */
+static void lessen(const gemel__instance *instance, gemel__random *random,
+                   gemel_tensor *const *values) {
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[k];
+    for (size_t i = 0; gemel__is_integer_leaf(leaf) && i < leaf->count; i++) {
+      void *at = gemel__leaf_at(leaf, values[k], i);
+      gemel__leaf_put(leaf, at, gemel__leaf_get(leaf, at) - gemel__random_below(random, 4));
+    }
+  }
+}
+
+/* Compares PAIR's results where all integers are about the largest of their dtype, by turns a few
+ * of them or all a bit less. */
+static gemel_status compare_largest(struct gemel__rule_subject *p, gemel__inquiry *q,
+                                    gemel__pair *pair, size_t turn, gemel__random *random,
+                                    gemel_error *error) {
+  gemel_tensor **values;
+  GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, error));
+  gemel__put_largest(&pair->a, random, values);
+  if (turn % 2 != 0) {
+    lessen(&pair->a, random, values);
+  }
+  gemel_status status =
+      compare_at(p, q, pair, values, "a sum of integers that f32 doesn't hold", random, error);
+  gemel__values_free(&pair->a, values);
+  return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
+}
+
+gemel_status gemel__rule_sums(struct gemel__rule_subject *p, gemel__inquiry *q,
+                              gemel_error *error) {
+  enum { TURNS = 6, POINTS = 2 };
+  gemel_status status = GEMEL_OK;
+  gemel__random random;
+  gemel__run_random(p->run, p->info->name, GEMEL_TIER_INTEGER, gemel__aside(GEMEL__ASIDE_SUMS),
+                    &random);
+  for (size_t k = 0; k < TURNS && status == GEMEL_OK && !q->refuted; k++) {
+    struct gemel__example e;
+    status = gemel__rule_draw_sum(p, k, &random, &e, error);
+    for (size_t j = 0; j < POINTS && status == GEMEL_OK && !q->refuted; j++) {
+      status = compare_largest(p, q, &e.pair, j, &random, error);
+    }
+    gemel__example_clear(&e);
+    status = status == GEMEL_DECLINED ? GEMEL_OK : status;
+  }
+  return status;
 }
 
 gemel_status gemel__rule_counted(struct gemel__rule_subject *p, gemel__inquiry *q,

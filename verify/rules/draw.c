@@ -383,7 +383,7 @@ static const gemel__arm *aim(const gemel__arms *arms, const gemel__rule_wish *wi
 /* 1 if INSTANCE has so many elements that references take long. */
 static int is_too_large(const gemel__rule_instance *instance, const gemel__rule_wish *wish) {
   enum { MOST_ELEMENTS = 10000 };
-  return (wish->arm > 0 || wish->hint != NULL) &&
+  return (wish->arm > 0 || wish->hint != NULL) && wish->length == 0 &&
          gemel__graph_elements(instance->left, 1) > MOST_ELEMENTS;
 }
 

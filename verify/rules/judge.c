@@ -450,6 +450,9 @@ static gemel_status check_symbols(struct gemel__rule_subject *p, gemel__inquiry 
   status = gemel__values_draw(&pair.a, how == &by_bits ? how->fill : GEMEL__FILL_FULL, &random,
                               &values, error);
   status = status ? status : how->check(&pair.a, values, &trial, &outcome, error);
+  if (status == GEMEL_OK && how == &by_bits) {
+    status = gemel__rule_excuse(p, &pair, values, &random, &outcome, error);
+  }
   if (status == GEMEL_OK && outcome.refuted) {
     q->record.how = GEMEL_EVIDENCE_SAMPLES;
     q->record.detail = zero ? "the sides aren't equal where a size is 0" : "the sides aren't equal";
@@ -549,6 +552,7 @@ static gemel_status compare_bits(struct gemel__rule_subject *p, gemel__inquiry *
   }
   if (status == GEMEL_OK) {
     status = gemel__check_contrast(&e->pair.a, values, &trial, &outcome, error);
+    status = status ? status : gemel__rule_excuse(p, &e->pair, values, random, &outcome, error);
   }
   q->record.elements += outcome.compared;
   if (status == GEMEL_OK && outcome.refuted) {
@@ -649,11 +653,15 @@ static gemel_status tier_integer(struct gemel__rule_subject *p, gemel_error *err
     GEMEL__TRY(gemel__rule_counted(p, &q, error));
   }
   if (!q.refuted) {
+    GEMEL__TRY(gemel__rule_sums(p, &q, error));
+  }
+  if (!q.refuted) {
     GEMEL__TRY(check_equalities(p, &q, error));
   }
   if (!q.refuted) {
     conclude_integer(p, &q);
   }
+  p->refuted = q.refuted;
   return GEMEL_OK;
 }
 

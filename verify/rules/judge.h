@@ -34,6 +34,7 @@ struct gemel__rule_subject {
   size_t wanted; /* how many are asked for, not counting those for special purposes */
   int quick;     /* 1: words of needs that the instances don't show are not looked for */
   int folds;     /* 1: an example is folded */
+  int refuted;   /* 1: tier integer refuted it */
   int widens;    /* 1: the right side has results where the left side ends in an error */
   int far;       /* 1: there are only instances with sizes beyond the usual ones */
   size_t n, n_shapes, n_symbolic;
@@ -96,6 +97,12 @@ gemel_status gemel__rule_draw_long(struct gemel__rule_subject *p, size_t turn,
                                    gemel__random *random, struct gemel__example *e,
                                    gemel_error *error);
 
+/* Makes *E of an instance with 140,001 elements along an axis, if an example adds up integers of
+ * one or two bytes in f32: the largest sums are beyond 2^24 then. GEMEL_DECLINED: none was found in
+ * this TURN. Release with gemel__example_clear. */
+gemel_status gemel__rule_draw_sum(struct gemel__rule_subject *p, size_t turn, gemel__random *random,
+                                  struct gemel__example *e, gemel_error *error);
+
 /* Begins a tier, with the members that all records of the rule share. */
 void gemel__rule_begin(struct gemel__rule_subject *p, gemel__inquiry *q, gemel_tier tier);
 
@@ -127,6 +134,9 @@ gemel_status gemel__rule_narrows(struct gemel__rule_subject *p, int *refuted, ge
 gemel_status gemel__rule_counted(struct gemel__rule_subject *p, gemel__inquiry *q,
                                  gemel_error *error);
 
+/* The part of tier integer for sums that f32 doesn't hold (counted.c). */
+gemel_status gemel__rule_sums(struct gemel__rule_subject *p, gemel__inquiry *q, gemel_error *error);
+
 /* Compares PAIR's results with numbers next to END in integer inputs. A difference is reported in
  * tier integer, unless it is of floats and the rule rounds. */
 gemel_status gemel__rule_compare_beside(struct gemel__rule_subject *p, gemel__inquiry *q,
@@ -138,6 +148,20 @@ gemel_status gemel__rule_gradient(struct gemel__rule_subject *p, gemel_error *er
 
 /* Tier special: measures what the rule needs, and compares that with what it declares (class.c). */
 gemel_status gemel__rule_class(struct gemel__rule_subject *p, gemel_error *error);
+
+/* The part of tier special for places at which rounding decides: adds `integers` to the words of P,
+ * with a witness, if the sides differ at one (flips.c). */
+gemel_status gemel__rule_flips(struct gemel__rule_subject *p, gemel_error *error);
+
+/* Likewise of an instance whose sums f32 doesn't hold. */
+gemel_status gemel__rule_flips_of_sums(struct gemel__rule_subject *p, gemel_error *error);
+
+/* A difference that OUTCOME has between integers of PAIR at VALUES is taken back if the rule
+ * declares `integers`, some number on the way is a float, and without rounding all results are
+ * equal there. */
+gemel_status gemel__rule_excuse(const struct gemel__rule_subject *p, const gemel__pair *pair,
+                                gemel_tensor *const *values, gemel__random *random,
+                                gemel__outcome *outcome, gemel_error *error);
 
 /* The part of tier special for instances with infinite and NaN constants: adds the words that they
  * show, with witnesses, to those of P (special.c). */

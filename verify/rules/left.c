@@ -249,7 +249,7 @@ static gemel_status draw_element(struct left *l, gemel_dtype dtype, const gemel_
   }
   for (int k = 0; k < TRIES; k++) {
     if (atom != NULL && gemel__random_chance(l->random, 2, 3)) {
-      gemel__rule_numbers only = {1, {bound}, 0};
+      gemel__rule_numbers only = {1, {bound}, 0, 0};
       gemel__rule_beside(&only, l->constants, dtype, l->random, at);
     } else {
       gemel__rule_constant(&l->numbers, l->constants, dtype, l->random, at);
@@ -772,6 +772,7 @@ gemel_status gemel__rule_left(const struct gemel_rule *rule, const gemel__rule_w
   l.outcome = constants;
   memset(constants, 0, sizeof *constants);
   gemel__rule_numbers_of(rule, &l.numbers);
+  l.numbers.length = wish->length;
   scene->variables = l.terms;
   gemel__sizes_aim(rule, wish, goal, &l.numbers, scene, random, &l.sizes);
   gemel__variable_dtypes(goal, scene, l.dtypes);

@@ -24,6 +24,7 @@ libgemel_verify_a_SOURCES += %reldir%/constants.h
 libgemel_verify_a_SOURCES += %reldir%/counted.c
 libgemel_verify_a_SOURCES += %reldir%/draw.c
 libgemel_verify_a_SOURCES += %reldir%/draw.h
+libgemel_verify_a_SOURCES += %reldir%/flips.c
 libgemel_verify_a_SOURCES += %reldir%/folded.c
 libgemel_verify_a_SOURCES += %reldir%/folded.h
 libgemel_verify_a_SOURCES += %reldir%/fuzz-lifted.c

@@ -178,7 +178,8 @@ static gemel_status build_both(struct narrowing *s, size_t k, size_t round, geme
   for (size_t j = 0; j < n; j++) {
     sizes[j] = round < 2 ? (int64_t)round : usual[gemel__random_below(&s->random, 4)];
   }
-  gemel_status a = build(drawn->symbolic_left, n, names, sizes, &s->random, &full_a, NULL);
+  gemel__random again = s->random; /* symbols that no input has are drawn, and alike for both */
+  gemel_status a = build(drawn->symbolic_left, n, names, sizes, &again, &full_a, NULL);
   gemel_status b = build(drawn->symbolic_right, n, names, sizes, &s->random, &full_b, &problem);
   if (a == GEMEL_OK && full_a && gemel__refuses(b)) {
     report_sizes(s, k, n, names, sizes, problem.text);

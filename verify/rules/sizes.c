@@ -54,7 +54,7 @@ static void add_sizes(gemel__aimed_sizes *sizes, const gemel__rule_numbers *numb
 /* Takes the sizes from the numbers of the goal, often from those of the arm's condition alone, and
  * often only one of them: several numbers of an arm are often met by one size. */
 static void aim_at_goal(const struct aiming *a, gemel__aimed_sizes *sizes) {
-  gemel__rule_numbers numbers = {0, {0}, 0};
+  gemel__rule_numbers numbers = {0, {0}, 0, 0};
   size_t asked = gemel__random_chance(a->random, 1, 2) ? a->goal->n_own : a->goal->count;
   for (size_t k = 0; k < asked; k++) {
     gemel__rule_numbers_in(&a->goal->atoms[k].expr, &numbers);
@@ -129,7 +129,7 @@ void gemel__sizes_aim(const struct gemel_rule *rule, const gemel__rule_wish *wis
                       const gemel__goal *goal, const gemel__rule_numbers *numbers,
                       const gemel__scene *scene, gemel__random *random, gemel__aimed_sizes *sizes) {
   struct aiming a = {rule, wish, goal, scene, random};
-  sizes->reach = wish->arm > 0;
+  sizes->reach = wish->arm > 0 && wish->length == 0;
   sizes->max_elements = wish->max_elements;
   int eager = gemel__random_chance(random, 1, wish->eager || wish->far ? 2 : 8);
   draw_rank(&a, sizes);
