@@ -8,6 +8,7 @@
 #include "onnx/call.h"
 #include "onnx/model.h"
 #include "onnx/operators.h"
+#include "core/dtype.h"
 #include "core/value.h"
 
 /* NUMBER as a scalar to calculate with X. */
@@ -73,13 +74,22 @@ gemel_value gemel__onnx_identity(gemel__onnx_call *c) {
 
 /* ---- Dtypes ---- */
 
+/* Which integer becomes of NaN, or of a float beyond all integers of DTYPE, ONNX leaves open. */
+static gemel_value cast_to(gemel__onnx_call *c, gemel_value x, gemel_dtype dtype) {
+  gemel_value y = gemel_cast_at(x, dtype, c->where);
+  int opens = !gemel_is_null(x) && gemel__is_float(gemel__onnx_dtype_of(x)) &&
+              (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ||
+               gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED);
+  return opens ? gemel__onnx_partial(c, y) : y;
+}
+
 gemel_value gemel__onnx_cast(gemel__onnx_call *c) {
   gemel_error error;
   gemel_dtype dtype;
   if (gemel__onnx_dtype(gemel__onnx_int(c, "to", 0), &dtype, &error) != GEMEL_OK) {
     return gemel__onnx_refuse(c, error.status, "%s", error.text);
   }
-  return gemel_cast_at(gemel__onnx_input(c, 0), dtype, c->where);
+  return cast_to(c, gemel__onnx_input(c, 0), dtype);
 }
 
 gemel_value gemel__onnx_bit_cast(gemel__onnx_call *c) {
@@ -95,8 +105,7 @@ gemel_value gemel__onnx_bit_cast(gemel__onnx_call *c) {
 }
 
 gemel_value gemel__onnx_cast_like(gemel__onnx_call *c) {
-  return gemel_cast_at(gemel__onnx_input(c, 0), gemel__onnx_dtype_of(gemel__onnx_input(c, 1)),
-                       c->where);
+  return cast_to(c, gemel__onnx_input(c, 0), gemel__onnx_dtype_of(gemel__onnx_input(c, 1)));
 }
 
 /* ---- Arithmetic ---- */
@@ -106,21 +115,24 @@ gemel_value gemel__onnx_div(gemel__onnx_call *c) {
   y = lined_up(c, x, y, gemel__onnx_rank(x) - gemel__onnx_rank(y));
   return gemel_dtype_kind(gemel__onnx_dtype_of(x)) == GEMEL_KIND_FLOAT
              ? gemel_div_at(x, y, c->where)
-             : gemel_trunc_div_at(x, y, c->where);
+             : gemel__onnx_partial(c, gemel_trunc_div_at(x, y, c->where));
 }
 
 /* fmod: the remainder has the sign of x, else that of y. */
 gemel_value gemel__onnx_mod(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
-  return gemel__onnx_int(c, "fmod", 0) ? gemel_fmod_at(x, y, c->where)
-                                       : gemel_mod_at(x, y, c->where);
+  gemel_value rest =
+      gemel__onnx_int(c, "fmod", 0) ? gemel_fmod_at(x, y, c->where) : gemel_mod_at(x, y, c->where);
+  return gemel_is_null(rest) || gemel__is_float(gemel__onnx_dtype_of(rest))
+             ? rest
+             : gemel__onnx_partial(c, rest);
 }
 
 gemel_value gemel__onnx_bit_shift(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
-  return gemel__wire_is(gemel__onnx_text(c, "direction"), "LEFT")
-             ? gemel_shift_left_at(x, y, c->where)
-             : gemel_shift_right_at(x, y, c->where);
+  return gemel__onnx_partial(c, gemel__wire_is(gemel__onnx_text(c, "direction"), "LEFT")
+                                    ? gemel_shift_left_at(x, y, c->where)
+                                    : gemel_shift_right_at(x, y, c->where));
 }
 
 /* The result has the dtype of the base. */
@@ -128,7 +140,7 @@ gemel_value gemel__onnx_pow(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
   y = lined_up(c, x, y, gemel__onnx_rank(x) - gemel__onnx_rank(y));
   gemel_value power = gemel_pow_at(x, y, c->where);
-  return gemel_cast_at(power, gemel__onnx_dtype_of(x), c->where);
+  return gemel_is_null(power) ? power : cast_to(c, power, gemel__onnx_dtype_of(x));
 }
 
 gemel_value gemel__onnx_reciprocal(gemel__onnx_call *c) {

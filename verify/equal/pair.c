@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The question of `gemel equal` from outside: inputs and outputs are matched, it is asked where the
+ * graphs are defined, and what is left is whether they are the same function (parts.c).
+ *
+ * A graph may be undefined in two ways. A call ends in an error (pairs/defined.h), or the format
+ * that the graph comes from leaves elements of results open (equal/undefined.h). The same words say
+ * which graph is defined on less. Where both leave elements open, any numbers will do: graphs that
+ * gemel's conventions tell apart are compared once more, where both are defined.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "equal/apart.h"
+#include "equal/equal.h"
+#include "equal/gathered.h"
+#include "equal/undefined.h"
+#include "harness/saved.h"
+#include "pairs/defined.h"
+#include "pairs/joint.h"
+#include "pairs/match.h"
+
+struct posed {
+  gemel__run *run;
+  const gemel_graph *a, *b;
+  const char *name;
+  unsigned allow;
+  gemel_pair_result *result;
+  gemel__apart apart;
+};
+
+/* ---- Where calls end in errors ---- */
+
+/* Asks about A and B, unless one is defined on less and that refutes. */
+static gemel_status ask_defined(struct posed *p, gemel_error *error) {
+  gemel__random random;
+  gemel__defined defined;
+  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_DEFINED), &random);
+  gemel_status status =
+      gemel__defined_compare(p->a, p->b, &random, p->run->ticker, &defined, error);
+  unsigned words = (defined.narrows ? GEMEL_PAIR_BIT(NARROWS) : 0) |
+                   (defined.widens ? GEMEL_PAIR_BIT(WIDENS) : 0);
+  if (status == GEMEL_OK && (words & ~p->allow) != 0) {
+    gemel__equal_undefined(p->run, p->name, &defined, words, words & ~p->allow, p->result);
+  } else if (status == GEMEL_OK) {
+    gemel__part_graphs pair = {.a = (gemel_graph *)p->a, .b = (gemel_graph *)p->b};
+    status = gemel__equal_divided(p->run, &pair, p->name, p->allow, p->result, error);
+    p->result->needs |= words;
+    p->result->bitwise &= words == 0;
+  }
+  gemel__defined_clear(&defined);
+  return status;
+}
+
+/* ---- Where results are undefined ---- */
+
+/* Asks about P with records in KEPT. */
+static gemel_status ask_kept(struct posed *p, gemel__gathered *kept, gemel_error *error) {
+  gemel__run run = *p->run;
+  struct posed quiet = *p;
+  run.options.sink = gemel__gathered_keep;
+  run.options.user = kept;
+  quiet.run = &run;
+  return ask_defined(&quiet, error);
+}
+
+static void emit_kept(struct posed *p, const gemel__gathered *kept) {
+  for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
+    gemel_record record = kept[k].record;
+    record.name = p->name;
+    record.detail = kept[k].detail;
+    record.counterexample = kept[k].counterexample;
+    record.replay = kept[k].replay;
+    if (kept[k].used) {
+      gemel__record_emit(p->run, &record);
+    }
+  }
+}
+
+/* Asks about P where both graphs are defined. */
+static gemel_status ask_masked(struct posed *p, const gemel__undefined *u, gemel_error *error) {
+  struct posed masked = *p;
+  masked.a = u->defined[0];
+  masked.b = u->defined[1];
+  gemel_status status = ask_defined(&masked, error);
+  if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_PASSED &&
+      !gemel__undefined_leaves_enough(p->run, p->name, u)) {
+    p->result->verdict = GEMEL_VERDICT_UNINFORMATIVE;
+  }
+  return status;
+}
+
+/* Where gemel's conventions make the graphs the same, they are; else what is left open is left
+ * out. */
+static gemel_status ask_where_defined(struct posed *p, const gemel__undefined *u,
+                                      gemel_error *error) {
+  gemel__gathered *kept = gemel__alloc_zeroed(GEMEL_TIER_COUNT * sizeof *kept);
+  if (kept == NULL) {
+    return gemel__no_memory(error, "two graphs");
+  }
+  gemel_status status = ask_kept(p, kept, error);
+  int differ = p->result->verdict == GEMEL_VERDICT_REFUTED || p->result->refused != 0;
+  if (status == GEMEL_OK && differ && !gemel__stopped(p->run->ticker)) {
+    if (p->run->point != NULL) {
+      gemel__point_clear(p->run->point);
+    }
+    status = ask_masked(p, u, error);
+  } else if (status == GEMEL_OK) {
+    emit_kept(p, kept);
+  }
+  gemel__gathered_forget(kept);
+  gemel__free(kept, GEMEL_TIER_COUNT * sizeof *kept);
+  return status;
+}
+
+/* Asks about P, unless the second graph is undefined where the first isn't and that refutes. */
+static gemel_status ask_words(struct posed *p, const gemel__undefined *u, gemel_error *error) {
+  gemel__undefinedness found;
+  gemel_status status = gemel__undefined_compare(p->run, p->a, p->b, p->name, u, &found, error);
+  if (status == GEMEL_OK && (found.words & ~p->allow) != 0) {
+    gemel__equal_open(p->run, p->name, &found, found.words & ~p->allow, p->result);
+  } else if (status == GEMEL_OK) {
+    status = ask_where_defined(p, u, error);
+    if (p->result->verdict != GEMEL_VERDICT_REFUTED) { /* else they aren't what tells them apart */
+      p->result->needs |= found.words;
+      p->result->bitwise &= found.words == 0;
+    }
+    if (found.unsure && p->result->verdict == GEMEL_VERDICT_PASSED) {
+      p->result->verdict = GEMEL_VERDICT_UNINFORMATIVE;
+    }
+  }
+  gemel__undefinedness_clear(&found);
+  return status;
+}
+
+static gemel_status ask_undefined(struct posed *p, gemel_error *error) {
+  gemel__undefined u;
+  gemel_status status = gemel__undefined_make(p->a, p->b, &u, error);
+  status = status == GEMEL_DECLINED ? ask_defined(p, error)
+           : status == GEMEL_OK     ? ask_words(p, &u, error)
+                                    : status;
+  gemel__undefined_clear(&u);
+  return status;
+}
+
+/* ---- The pair ---- */
+
+/* Asks about A and B, whose inputs and outputs are matched. */
+static gemel_status ask_pair(struct posed *p, gemel_error *error) {
+  gemel__run *run = p->run;
+  const char *folder = run->options.counterexample_folder;
+  void *user = run->options.user;
+  gemel__point point = {.taken = 0};
+  gemel_status status = gemel__pair_check(p->a, p->b, error);
+  if (status == GEMEL_OK && folder != NULL) {
+    status = gemel__saved_check(folder, error);
+  }
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  gemel__apart_watch(&p->apart, run, p->a, p->b);
+  run->point = folder != NULL ? &point : NULL;
+  status = ask_undefined(p, error);
+  if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED && point.taken) {
+    gemel_record record;
+    gemel__record_init(&record, run, "pair", p->name, point.tier);
+    status = gemel__saved_write(folder, &record, record.seed, &point, NULL, p->a, p->b, error);
+    p->result->written = status == GEMEL_OK;
+  }
+  gemel__point_clear(&point);
+  return status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED
+             ? gemel__equal_outputs(run, user, p->a, p->b, p->allow, error)
+             : status;
+}
+
+gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
+                               unsigned allow, const gemel_verify_options *options,
+                               gemel_pair_result *result, gemel_error *error) {
+  gemel__run run;
+  gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_VERDICT_NOT_RUN};
+  gemel_graph *matched = NULL;
+  gemel__ticker ticker;
+  struct posed p = {.run = &run, .a = a, .allow = allow};
+  gemel_status status = gemel__run_init(&run, gemel_graph_context(a), options, NULL, error);
+  status = status ? status : gemel__check_result(result, "gemel_pair_result", error);
+  gemel__ticker_init(&ticker, run.options.tick, run.options.user);
+  run.ticker = &ticker;
+  if (status == GEMEL_OK && run.options.match != NULL) {
+    gemel_error unheard, *why = error != NULL ? error : &unheard;
+    matched = gemel__graph_matched(a, b, run.options.match, why);
+    status = matched == NULL ? why->status : GEMEL_OK;
+  }
+  if (status == GEMEL_OK) {
+    p.b = matched != NULL ? matched : b;
+    p.name = name != NULL ? name : "pair";
+    p.allow |= (allow & GEMEL_PAIR_DEFAULT) == GEMEL_PAIR_DEFAULT
+                   ? GEMEL_PAIR_BIT(FOLDED) | GEMEL_PAIR_BIT(WIDENS)
+                   : 0;
+    p.result = &mine;
+    gemel__ticker_watch(&ticker);
+    status = ask_pair(&p, error);
+    gemel__ticker_watch(NULL);
+  }
+  if (status != GEMEL_OK) {
+    mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_VERDICT_NOT_RUN};
+  }
+  gemel__give_result(result, &mine, sizeof mine);
+  gemel_graph_unref(matched);
+  return status;
+}
