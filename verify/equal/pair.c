@@ -55,35 +55,55 @@ static gemel_status ask_defined(struct posed *p, gemel_error *error) {
 
 /* ---- Where results are undefined ---- */
 
-/* Asks about P with records in KEPT. */
-static gemel_status ask_kept(struct posed *p, gemel__gathered *kept, gemel_error *error) {
+/* What was said of a pair, before it is told. */
+struct said {
+  gemel__gathered *kept; /* a record a tier */
+  gemel__point point;    /* what refutes it */
+};
+
+/* Asks about A and B. What is said is SAID. */
+static gemel_status ask_quietly(const struct posed *p, const gemel_graph *a, const gemel_graph *b,
+                                struct said *said, gemel_error *error) {
   gemel__run run = *p->run;
   struct posed quiet = *p;
+  gemel__gathered_forget(said->kept);
+  gemel__point_clear(&said->point);
   run.options.sink = gemel__gathered_keep;
-  run.options.user = kept;
+  run.options.user = said->kept;
+  run.point = &said->point;
   quiet.run = &run;
+  quiet.a = a;
+  quiet.b = b;
   return ask_defined(&quiet, error);
 }
 
-static void emit_kept(struct posed *p, const gemel__gathered *kept) {
+static void tell(struct posed *p, struct said *said) {
   for (size_t k = 0; k < GEMEL_TIER_COUNT; k++) {
-    gemel_record record = kept[k].record;
+    gemel_record record = said->kept[k].record;
     record.name = p->name;
-    record.detail = kept[k].detail;
-    record.counterexample = kept[k].counterexample;
-    record.replay = kept[k].replay;
-    if (kept[k].used) {
+    record.detail = said->kept[k].detail;
+    record.counterexample = said->kept[k].counterexample;
+    record.replay = said->kept[k].replay;
+    if (said->kept[k].used) {
       gemel__record_emit(p->run, &record);
     }
   }
+  if (p->run->point != NULL) {
+    gemel__point_clear(p->run->point);
+    *p->run->point = said->point;
+    memset(&said->point, 0, sizeof said->point);
+  }
+}
+
+static int is_refused(const struct posed *p) {
+  return !gemel__stopped(p->run->ticker) &&
+         (p->result->verdict == GEMEL_VERDICT_REFUTED || p->result->refused != 0);
 }
 
 /* Asks about P where both graphs are defined. */
-static gemel_status ask_masked(struct posed *p, const gemel__undefined *u, gemel_error *error) {
-  struct posed masked = *p;
-  masked.a = u->defined[0];
-  masked.b = u->defined[1];
-  gemel_status status = ask_defined(&masked, error);
+static gemel_status ask_masked(struct posed *p, const gemel__undefined *u, struct said *said,
+                               gemel_error *error) {
+  gemel_status status = ask_quietly(p, u->defined[0], u->defined[1], said, error);
   if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_PASSED &&
       !gemel__undefined_leaves_enough(p->run, p->name, u)) {
     p->result->verdict = GEMEL_VERDICT_UNINFORMATIVE;
@@ -91,55 +111,61 @@ static gemel_status ask_masked(struct posed *p, const gemel__undefined *u, gemel
   return status;
 }
 
-/* Where gemel's conventions make the graphs the same, they are; else what is left open is left
- * out. */
-static gemel_status ask_where_defined(struct posed *p, const gemel__undefined *u,
-                                      gemel_error *error) {
-  gemel__gathered *kept = gemel__alloc_zeroed(GEMEL_TIER_COUNT * sizeof *kept);
-  if (kept == NULL) {
-    return gemel__no_memory(error, "two graphs");
-  }
-  gemel_status status = ask_kept(p, kept, error);
-  int differ = p->result->verdict == GEMEL_VERDICT_REFUTED || p->result->refused != 0;
-  if (status == GEMEL_OK && differ && !gemel__stopped(p->run->ticker)) {
-    if (p->run->point != NULL) {
-      gemel__point_clear(p->run->point);
-    }
-    status = ask_masked(p, u, error);
-  } else if (status == GEMEL_OK) {
-    emit_kept(p, kept);
-  }
-  gemel__gathered_forget(kept);
-  gemel__free(kept, GEMEL_TIER_COUNT * sizeof *kept);
-  return status;
-}
-
-/* Asks about P, unless the second graph is undefined where the first isn't and that refutes. */
-static gemel_status ask_words(struct posed *p, const gemel__undefined *u, gemel_error *error) {
+/* The graphs are the same where both are defined, as was SAID. Tells so, unless one is defined on
+ * less and that refutes. */
+static gemel_status ask_words(struct posed *p, const gemel__undefined *u, struct said *said,
+                              gemel_error *error) {
   gemel__undefinedness found;
   gemel_status status = gemel__undefined_compare(p->run, p->a, p->b, p->name, u, &found, error);
+  p->result->bitwise &= found.words == 0;
   if (status == GEMEL_OK && (found.words & ~p->allow) != 0) {
     gemel__equal_open(p->run, p->name, &found, found.words & ~p->allow, p->result);
   } else if (status == GEMEL_OK) {
-    status = ask_where_defined(p, u, error);
-    if (p->result->verdict != GEMEL_VERDICT_REFUTED) { /* else they aren't what tells them apart */
-      p->result->needs |= found.words;
-      p->result->bitwise &= found.words == 0;
-    }
+    p->result->needs |= found.words;
     if (found.unsure && p->result->verdict == GEMEL_VERDICT_PASSED) {
       p->result->verdict = GEMEL_VERDICT_UNINFORMATIVE;
     }
+    tell(p, said);
   }
   gemel__undefinedness_clear(&found);
   return status;
 }
 
+/* Where gemel's conventions make the graphs the same, they are. A difference counts if it shows at
+ * inputs that leave nothing undefined, or else if it is left when what is undefined is left out. */
+static gemel_status ask_open(struct posed *p, const gemel__undefined *u, struct said *said,
+                             gemel_error *error) {
+  gemel_status status = ask_quietly(p, p->a, p->b, said, error);
+  if (status == GEMEL_OK && is_refused(p) &&
+      gemel__undefined_some(p->run, p->name, u, &said->point)) {
+    status = ask_masked(p, u, said, error);
+  }
+  if (status == GEMEL_OK && !is_refused(p) && !gemel__stopped(p->run->ticker)) {
+    return ask_words(p, u, said, error);
+  }
+  if (status == GEMEL_OK) {
+    tell(p, said);
+  }
+  return status;
+}
+
 static gemel_status ask_undefined(struct posed *p, gemel_error *error) {
   gemel__undefined u;
+  struct said said = {.point = {.taken = 0}};
   gemel_status status = gemel__undefined_make(p->a, p->b, &u, error);
-  status = status == GEMEL_DECLINED ? ask_defined(p, error)
-           : status == GEMEL_OK     ? ask_words(p, &u, error)
-                                    : status;
+  if (status == GEMEL_DECLINED) {
+    status = ask_defined(p, error);
+  } else if (status == GEMEL_OK) {
+    said.kept = gemel__alloc_zeroed(GEMEL_TIER_COUNT * sizeof *said.kept);
+    if (said.kept == NULL) {
+      status = gemel__no_memory(error, "two graphs");
+    } else {
+      status = ask_open(p, &u, &said, error);
+      gemel__gathered_forget(said.kept);
+      gemel__point_clear(&said.point);
+    }
+    gemel__free(said.kept, GEMEL_TIER_COUNT * sizeof *said.kept);
+  }
   gemel__undefined_clear(&u);
   return status;
 }

@@ -267,6 +267,39 @@ void gemel__undefinedness_clear(gemel__undefinedness *found) {
 
 /* ---- What is left ---- */
 
+/* 1 if a truth of RESULTS, N tensors, is IS. */
+static int has_truth(size_t n, gemel_tensor *const *results, int is) {
+  for (size_t k = 0; k < n; k++) {
+    for (size_t i = 0; i < (size_t)gemel_tensor_elements(results[k]); i++) {
+      if (is_true(results[k], i) == is) {
+        return 1;
+      }
+    }
+  }
+  return 0;
+}
+
+int gemel__undefined_some(gemel__run *run, const char *name, const gemel__undefined *u,
+                          const gemel__point *point) {
+  gemel__pair pair;
+  gemel__random random;
+  int some = 1;
+  gemel__run_random(run, name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_UNDEFINED), &random);
+  if (!point->taken || !instantiate(u->either, u->either, point, &random, &pair)) {
+    return 1;
+  }
+  size_t n = gemel__instance_results(&pair.a);
+  gemel_tensor **values = values_of(point, &pair.a);
+  gemel_tensor **of = values != NULL ? results_of(&pair.a, values, &random) : NULL;
+  if (of != NULL) {
+    some = has_truth(n, of, 1);
+  }
+  gemel__tensors_free(n, of);
+  gemel__values_free(&pair.a, values);
+  gemel__pair_clear(&pair);
+  return some;
+}
+
 /* 1 if an element of an output is defined at values drawn as FILL says. */
 static int leaves_some(const gemel__undefined *u, gemel__fill fill, gemel__random *random) {
   gemel__pair pair;
@@ -278,11 +311,7 @@ static int leaves_some(const gemel__undefined *u, gemel__fill fill, gemel__rando
   if (gemel__values_draw(&pair.a, fill, random, &values, NULL) == GEMEL_OK) {
     size_t n = gemel__instance_results(&pair.a);
     gemel_tensor **of = results_of(&pair.a, values, random);
-    for (size_t k = 0; of != NULL && k < n; k++) {
-      for (size_t i = 0; i < (size_t)gemel_tensor_elements(of[k]) && !some; i++) {
-        some = !is_true(of[k], i);
-      }
-    }
+    some = of != NULL && has_truth(n, of, 0);
     gemel__tensors_free(n, of);
     gemel__values_free(&pair.a, values);
   }

@@ -10,6 +10,8 @@
 #include "pairs/pair.h"
 #include "pairs/undefined.h"
 
+struct gemel__point;
+
 /* What was found. */
 typedef struct gemel__undefinedness {
   unsigned words;        /* GEMEL_PAIR_BIT(NARROWS), GEMEL_PAIR_BIT(WIDENS) */
@@ -26,6 +28,10 @@ gemel_status gemel__undefined_compare(gemel__run *run, const gemel_graph *a, con
                                       const char *name, const gemel__undefined *u,
                                       gemel__undefinedness *found, gemel_error *error);
 void gemel__undefinedness_clear(gemel__undefinedness *found);
+
+/* 1 if an element of an output is undefined at POINT in a graph, or that isn't known. */
+int gemel__undefined_some(gemel__run *run, const char *name, const gemel__undefined *u,
+                          const struct gemel__point *point);
 
 /* 1 if usual inputs leave enough elements of the outputs defined in both graphs for a comparison to
  * say something. */
