@@ -42,6 +42,16 @@ typedef struct model_pair {
       "c = Clip(x, lo, hi) "                                                                       \
       "d = Cast<to = 2>(c) y = Concat<axis = 0>(d, d)"
 
+#define FLOATS                                                                                     \
+  "(float[3] x) => (float[3] y) <float zero = {0}, float six = {6}, float large = {1e30}, "        \
+  "float least = {-3.4028235e+38}, float largest = {3.4028235e+38}>"
+#define IMAGES                                                                                     \
+  "(float[1, 1, 4] x) => (float[1, 2, 3] y) "                                                      \
+  "<float[2, 1, 2] w = {1.5, -2, 0.25, 3}, float zero = {0}>"
+#define HALVES                                                                                     \
+  "(float16[N] x) => (float16[N] y) <float large = {70000}, float low = {-70000}, "                \
+  "float16 inf = {inf}, float16 most = {65504}> "
+
 static const model_pair pairs[] = {
     {"clip_dropped", BYTE, CLIPPED, CAST, NARROWS, "to u8 is undefined in ONNX"},
     {"clip_added", BYTE, CAST, CLIPPED, WIDENS, ""},
@@ -109,13 +119,43 @@ static const model_pair pairs[] = {
      " % 0"},
     {"shift", SHIFTED, "t = Min(s, seven) " SHIFT "(x, t)", SHIFT "(x, s)", NARROWS, " << "},
     {"shift_guard_added", SHIFTED, SHIFT "(x, s)", "t = Min(s, seven) " SHIFT "(x, t)", WIDENS, ""},
+    {"clip_of_nothing_dropped", FLOATS, "y = Clip(x)", "y = Identity(x)", SAME, ""},
+    {"clip_of_the_largest", FLOATS, "y = Clip(x)", "y = Clip(x, least, largest)", SAME, ""},
+    {"clip_of_the_largest_dropped", FLOATS, "d = Mul(x, x) y = Clip(d, least, largest)",
+     "y = Mul(x, x)", SAME, ""},
+    {"clip_of_large_dropped", FLOATS, "y = Clip(x, , large)", "y = Identity(x)", DIFFERS, ""},
+    {"clip_below_is_relu", FLOATS, "d = Mul(x, x) e = Sub(d, six) y = Clip(e, zero)",
+     "d = Mul(x, x) e = Sub(d, six) y = Relu(e)", SAME, ""},
+    {"clip_below_dropped", FLOATS, "y = Clip(x, zero)", "y = Identity(x)", DIFFERS, ""},
+    {"relu_and_clip", FLOATS, "d = Clip(x, , six) y = Relu(d)", "y = Clip(x, zero, six)", SAME, ""},
+    {"relu_and_another_clip", FLOATS, "d = Clip(x, , six) y = Relu(d)", "y = Clip(x, zero, large)",
+     DIFFERS, ""},
+    {"clip_fused", IMAGES, "p = Conv(x, w) y = Clip(p)",
+     "y = com.microsoft.FusedConv<activation = Clip, activation_params = [-3.4028235e+38, "
+     "3.4028235e+38]>(x, w)",
+     SAME, ""},
+    {"clip_above_fused", IMAGES, "p = Conv(x, w) y = Clip(p, zero)",
+     "y = com.microsoft.FusedConv<activation = Clip, activation_params = [0.0, 3.4028235e+38]>(x, "
+     "w)",
+     SAME, ""},
+    {"clip_fused_wrong", IMAGES, "p = Conv(x, w) y = Clip(p, zero)",
+     "y = com.microsoft.FusedConv<activation = Clip, activation_params = [-1.0, 3.4028235e+38]>(x, "
+     "w)",
+     DIFFERS, ""},
+    {"overflow_folded", HALVES, "e = Expand(large, s) y = Cast<to = 10>(e)", "y = Expand(inf, s)",
+     SAME, ""},
+    {"overflow_below_folded", HALVES, "e = Expand(low, s) y = Cast<to = 10>(e)",
+     "y = Expand(inf, s)", DIFFERS, ""},
+    {"overflow_limited", HALVES, "e = Expand(large, s) y = Cast<to = 10>(e)", "y = Expand(most, s)",
+     DIFFERS, ""},
     {"shift_wrong", SHIFTED, SHIFT "(x, s)", "t = Min(s, six) " SHIFT "(x, t)", DIFFERS, ""},
 };
 
 static gemel_graph *graph_of(gemel_context *context, const char *types, const char *nodes) {
   char text[1000];
   gemel_error error = {0};
-  snprintf(text, sizeof text, "g %s { %s }", types, nodes);
+  snprintf(text, sizeof text, "<ai.onnx: 17, com.microsoft: 1> g %s { %s%s }", types,
+           strstr(nodes, "Expand") != NULL ? "s = Shape(x) " : "", nodes);
   message model = onnx_model(text);
   gemel_graph *graph = onnx_graph_of(&model, context, NULL, NULL, &error);
   CT_EQ_STR(error.text, "");
