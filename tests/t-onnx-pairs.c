@@ -53,7 +53,8 @@ typedef struct model_pair {
   "float16 inf = {inf}, float16 most = {65504}> "
 
 static const model_pair pairs[] = {
-    {"clip_dropped", BYTE, CLIPPED, CAST, NARROWS, "to u8 is undefined in ONNX"},
+    {"clip_dropped", BYTE, CLIPPED, CAST, NARROWS,
+     "to u8 is undefined in ONNX (m.onnx, Cast 'y':1)"},
     {"clip_added", BYTE, CAST, CLIPPED, WIDENS, ""},
     {"clip_of_256_dropped", U8 "<float lo = {0}, float hi = {256}>", CLIPPED, CAST, NARROWS, ""},
     {"clip_wider", BYTES ", float more = {300}>", CLIPPED,
@@ -107,7 +108,7 @@ static const model_pair pairs[] = {
     {"product_wrong", ROWS "<uint8 one = {1}>", "u = Cast<to = 2>(x) " PRODUCT,
      "i = Cast<to = 6>(x) v = Cast<to = 2>(i) u = Add(v, one) " PRODUCT, DIFFERS, ""},
     {"division_guard_dropped", QUOTIENT, NOT_ZERO "y = Div(x, f)", "y = Div(x, d)", NARROWS,
-     " / 0 is undefined in ONNX"},
+     " / 0 is undefined in ONNX (m.onnx, Div 'y':1)"},
     {"division_guard_added", QUOTIENT, "y = Div(x, d)", NOT_ZERO "y = Div(x, f)", WIDENS, ""},
     {"division_guard_behind", QUOTIENT, "e = Equal(d, zero) q = Div(x, d) y = Where(e, zero, q)",
      "y = Div(x, d)", NARROWS, ""},

@@ -467,7 +467,7 @@ void gemel__equal_open(gemel__run *run, const char *name, const gemel__undefined
                        unsigned refused, gemel_pair_result *result) {
   gemel__equality q = {.run = run, .name = name, .result = result};
   gemel__inquiry asked;
-  char place[300], text[600];
+  char place[300], text[900];
   int narrows = (refused & GEMEL_PAIR_BIT(NARROWS)) != 0;
   snprintf(place, sizeof place, "%s: the %s graph leaves %s%sundefined",
            narrows ? "narrows" : "widens", narrows ? "second" : "first", found->place,

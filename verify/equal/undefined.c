@@ -139,7 +139,7 @@ static void say_cause(const gemel__cause *cause, const gemel_tensor *x, const ge
           ? (size_t)snprintf(text, bytes, "Cast of %s to %s", left, gemel_dtype_name(cause->dtype))
           : (size_t)snprintf(text, bytes, "%s %s %s", left, sign, right);
   if (used < bytes) {
-    snprintf(text + used, bytes - used, " is undefined in ONNX (%.60s:%d)", cause->where.file,
+    snprintf(text + used, bytes - used, " is undefined in ONNX (%.110s:%d)", cause->where.file,
              cause->where.line);
   }
 }

@@ -19,7 +19,7 @@ typedef struct gemel__undefinedness {
   gemel__pair pair;      /* if it narrows: both graphs at the sizes of an example, */
   gemel_tensor **values; /* its inputs, NULL: there is no example; */
   char place[160];       /* which element of which output is undefined, */
-  char cause[200];       /* and why */
+  char cause[300];       /* and why */
 } gemel__undefinedness;
 
 /* Compares the masks U of A and B, a question called NAME. GEMEL_NO_MEMORY. Release FOUND with
