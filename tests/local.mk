@@ -81,6 +81,7 @@ verify_tests += %reldir%/t-equal
 verify_tests += %reldir%/t-extremes
 verify_tests += %reldir%/t-functions
 verify_tests += %reldir%/t-fuzz
+verify_tests += %reldir%/t-onnx-pairs
 verify_tests += %reldir%/t-outputs
 verify_tests += %reldir%/t-unread
 verify_tests += %reldir%/t-pairs

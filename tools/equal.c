@@ -483,8 +483,9 @@ const gemel__command gemel__command_equal = {
     "it. Without such a word they agree in every bit. worsens: the second is NaN, infinite or "
     "wrong in half of its digits at moderate inputs where the first is right. integers: results "
     "that are integers or truths differ. narrows: the second ends in an error, such as an index "
-    "out of range, where the first has a result; widens: the other way round. Finite results that "
-    "are further apart than rounding permits are never allowed.\n"
+    "out of range, or has elements that ONNX leaves undefined, where the first has a result; "
+    "widens: the other way round. Finite results that are further apart than rounding permits are "
+    "never allowed.\n"
     "Exit status 0 if every tier passed or isn't applicable and what tells them apart is allowed; "
     "else 1; 2 for usage and for what can't be read or written; 3 where a model has something that "
     "gemel hasn't.",

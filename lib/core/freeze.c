@@ -227,6 +227,9 @@ static gemel_status inline_node(struct inlining *s, uint32_t id, gemel_value *in
   if (gemel_is_null(value)) {
     return take_graph_error(s->into, error);
   }
+  if (gemel__is_partial(s->body, id) && gemel__mark_partial(s->into, value.node) != 0) {
+    return gemel__no_memory(error, "a node");
+  }
   s->map[id].node = value.node;
   s->map[id].output = UINT32_MAX;
   return GEMEL_OK;

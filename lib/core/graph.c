@@ -25,6 +25,7 @@ static void free_arrays(gemel_graph *graph) {
   gemel__free(graph->inputs, graph->input_capacity * sizeof *graph->inputs);
   gemel__free(graph->input_names, graph->input_name_capacity * sizeof *graph->input_names);
   gemel__free(graph->input_marks, graph->input_mark_capacity);
+  gemel__free(graph->partial, graph->partial_capacity);
   gemel__free(graph->outputs, graph->output_capacity * sizeof *graph->outputs);
   gemel__free(graph->output_names, graph->output_name_capacity * sizeof *graph->output_names);
   gemel__free(graph->files, graph->file_capacity * sizeof *graph->files);
@@ -391,7 +392,7 @@ size_t gemel_graph_bytes(const gemel_graph *graph) {
          graph->bucket_capacity * sizeof *graph->buckets +
          graph->input_capacity * sizeof *graph->inputs +
          graph->input_name_capacity * sizeof *graph->input_names + graph->input_mark_capacity +
-         graph->output_capacity * sizeof *graph->outputs +
+         graph->partial_capacity + graph->output_capacity * sizeof *graph->outputs +
          graph->output_name_capacity * sizeof *graph->output_names +
          graph->file_capacity * sizeof *graph->files +
          (graph->input_table.capacity + graph->output_table.capacity + graph->file_table.capacity +

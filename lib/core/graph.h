@@ -60,6 +60,8 @@ struct gemel_graph {
   size_t n_inputs, input_capacity, input_name_capacity;
   unsigned char *input_marks; /* marks.c; the inputs past its capacity have none */
   size_t input_mark_capacity;
+  unsigned char *partial; /* marks.c: a byte a node; the nodes past its capacity aren't partial */
+  size_t partial_capacity;
   gemel__ref *outputs;
   const char **output_names;
   size_t n_outputs, output_capacity, output_name_capacity;
@@ -86,6 +88,13 @@ long gemel__graph_file(gemel_graph *graph, const char *file);
 unsigned gemel__input_marks(const gemel_graph *graph, size_t k);
 unsigned gemel__input_facts(const gemel_graph *graph, size_t k);
 int gemel__input_add_marks(gemel_graph *graph, size_t k, unsigned marks);
+
+/* A partial node: where it comes from, its operator has no result for some operands, for which
+ * gemel's has one by convention. Marking NODE: 0, or -1 when memory is out. */
+int gemel__mark_partial(gemel_graph *graph, uint32_t node);
+static inline int gemel__is_partial(const gemel_graph *graph, uint32_t node) {
+  return node < graph->partial_capacity && graph->partial[node];
+}
 
 /* 1 if MARKS are some, and no others than there are. */
 int gemel__are_marks(unsigned marks);

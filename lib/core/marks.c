@@ -2,7 +2,8 @@
  *
  * What a graph's inputs are marked with: what is assumed of their elements, and whether they are
  * states. A byte of bits for each, in an array that a graph without marks doesn't have. An output
- * that is called as a state is that state's next value.
+ * that is called as a state is that state's next value. Nodes have such an array too, of those that
+ * are partial.
  */
 #include <string.h>
 #include "core/alloc.h"
@@ -42,6 +43,18 @@ int gemel__input_add_marks(gemel_graph *graph, size_t k, unsigned marks) {
   }
   marks |= marks & GEMEL_FACT_FINITE ? (unsigned)GEMEL_FACT_NOT_NAN : 0;
   graph->input_marks[k] |= (unsigned char)marks;
+  return 0;
+}
+
+int gemel__mark_partial(gemel_graph *graph, uint32_t node) {
+  size_t before = graph->partial_capacity;
+  if (gemel__grow(&graph->partial, &graph->partial_capacity, (size_t)node + 1, 1) != 0) {
+    return -1;
+  }
+  if (graph->partial_capacity > before) {
+    memset(graph->partial + before, 0, graph->partial_capacity - before);
+  }
+  graph->partial[node] = 1;
   return 0;
 }
 

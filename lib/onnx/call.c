@@ -34,6 +34,13 @@ void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes) {
   return room;
 }
 
+gemel_value gemel__onnx_partial(gemel__onnx_call *c, gemel_value made) {
+  if (!gemel_is_null(made) && gemel__mark_partial(c->graph, made.node) != 0) {
+    return gemel__onnx_refuse(c, GEMEL_NO_MEMORY, "out of memory for a node");
+  }
+  return made;
+}
+
 /* ---- Inputs ---- */
 
 int gemel__onnx_given(const gemel__onnx_call *c, size_t k) {

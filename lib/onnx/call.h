@@ -137,6 +137,9 @@ void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes);
 
 /* ---- Values ---- */
 
+/* MADE, whose node is partial: ONNX leaves its result open for some operands. */
+gemel_value gemel__onnx_partial(gemel__onnx_call *c, gemel_value made);
+
 /* An activation that attributes name: of x, with as many parameters as it takes, and their values
  * where they are absent. */
 typedef struct gemel__onnx_activation {

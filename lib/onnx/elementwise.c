@@ -2,12 +2,14 @@
  *
  * Operators of ONNX that work element by element.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "onnx/call.h"
 #include "onnx/model.h"
 #include "onnx/operators.h"
+#include "core/dtype.h"
 #include "core/value.h"
 
 /* NUMBER as a scalar to calculate with X. */
@@ -73,13 +75,22 @@ gemel_value gemel__onnx_identity(gemel__onnx_call *c) {
 
 /* ---- Dtypes ---- */
 
+/* Which integer becomes of NaN, or of a float beyond all integers of DTYPE, ONNX leaves open. */
+static gemel_value cast_to(gemel__onnx_call *c, gemel_value x, gemel_dtype dtype) {
+  gemel_value y = gemel_cast_at(x, dtype, c->where);
+  int opens = !gemel_is_null(x) && gemel__is_float(gemel__onnx_dtype_of(x)) &&
+              (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ||
+               gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED);
+  return opens ? gemel__onnx_partial(c, y) : y;
+}
+
 gemel_value gemel__onnx_cast(gemel__onnx_call *c) {
   gemel_error error;
   gemel_dtype dtype;
   if (gemel__onnx_dtype(gemel__onnx_int(c, "to", 0), &dtype, &error) != GEMEL_OK) {
     return gemel__onnx_refuse(c, error.status, "%s", error.text);
   }
-  return gemel_cast_at(gemel__onnx_input(c, 0), dtype, c->where);
+  return cast_to(c, gemel__onnx_input(c, 0), dtype);
 }
 
 gemel_value gemel__onnx_bit_cast(gemel__onnx_call *c) {
@@ -95,8 +106,7 @@ gemel_value gemel__onnx_bit_cast(gemel__onnx_call *c) {
 }
 
 gemel_value gemel__onnx_cast_like(gemel__onnx_call *c) {
-  return gemel_cast_at(gemel__onnx_input(c, 0), gemel__onnx_dtype_of(gemel__onnx_input(c, 1)),
-                       c->where);
+  return cast_to(c, gemel__onnx_input(c, 0), gemel__onnx_dtype_of(gemel__onnx_input(c, 1)));
 }
 
 /* ---- Arithmetic ---- */
@@ -106,21 +116,24 @@ gemel_value gemel__onnx_div(gemel__onnx_call *c) {
   y = lined_up(c, x, y, gemel__onnx_rank(x) - gemel__onnx_rank(y));
   return gemel_dtype_kind(gemel__onnx_dtype_of(x)) == GEMEL_KIND_FLOAT
              ? gemel_div_at(x, y, c->where)
-             : gemel_trunc_div_at(x, y, c->where);
+             : gemel__onnx_partial(c, gemel_trunc_div_at(x, y, c->where));
 }
 
 /* fmod: the remainder has the sign of x, else that of y. */
 gemel_value gemel__onnx_mod(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
-  return gemel__onnx_int(c, "fmod", 0) ? gemel_fmod_at(x, y, c->where)
-                                       : gemel_mod_at(x, y, c->where);
+  gemel_value rest =
+      gemel__onnx_int(c, "fmod", 0) ? gemel_fmod_at(x, y, c->where) : gemel_mod_at(x, y, c->where);
+  return gemel_is_null(rest) || gemel__is_float(gemel__onnx_dtype_of(rest))
+             ? rest
+             : gemel__onnx_partial(c, rest);
 }
 
 gemel_value gemel__onnx_bit_shift(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
-  return gemel__wire_is(gemel__onnx_text(c, "direction"), "LEFT")
-             ? gemel_shift_left_at(x, y, c->where)
-             : gemel_shift_right_at(x, y, c->where);
+  return gemel__onnx_partial(c, gemel__wire_is(gemel__onnx_text(c, "direction"), "LEFT")
+                                    ? gemel_shift_left_at(x, y, c->where)
+                                    : gemel_shift_right_at(x, y, c->where));
 }
 
 /* The result has the dtype of the base. */
@@ -128,7 +141,7 @@ gemel_value gemel__onnx_pow(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0), y = gemel__onnx_input(c, 1);
   y = lined_up(c, x, y, gemel__onnx_rank(x) - gemel__onnx_rank(y));
   gemel_value power = gemel_pow_at(x, y, c->where);
-  return gemel_cast_at(power, gemel__onnx_dtype_of(x), c->where);
+  return gemel_is_null(power) ? power : cast_to(c, power, gemel__onnx_dtype_of(x));
 }
 
 gemel_value gemel__onnx_reciprocal(gemel__onnx_call *c) {
@@ -136,25 +149,55 @@ gemel_value gemel__onnx_reciprocal(gemel__onnx_call *c) {
   return gemel_div_at(number_for(c, x, 1), x, c->where);
 }
 
-/* Limits are attributes before opset 11; one that is left out is none. */
-static gemel_value limit(gemel__onnx_call *c, gemel_value x, size_t k, const char *name) {
-  if (c->opset >= 11) {
-    return gemel__onnx_given(c, k) ? gemel__onnx_input(c, k) : gemel__no_value;
+/* A bound of Clip. The dtype's largest finite number is one for infinities alone. */
+typedef struct clip_bound {
+  gemel_value value; /* null: there is none */
+  int is_largest;
+} clip_bound;
+
+/* NUMBER, which bounds X on the side of SIGN. */
+static clip_bound bound_of(gemel__onnx_call *c, gemel_value x, double number, int sign) {
+  gemel_dtype dtype = gemel__onnx_dtype_of(x);
+  double largest = gemel__is_float(dtype) ? sign * gemel__largest(dtype) : 0;
+  int is_largest = gemel__is_float(dtype) && sign * number >= fabs(largest) && isfinite(number);
+  return (clip_bound){number_for(c, x, is_largest ? largest : number), is_largest};
+}
+
+/* Limits are attributes before opset 11. One of floats that is left out is the largest finite
+ * number, one of integers none. */
+static clip_bound limit(gemel__onnx_call *c, gemel_value x, size_t k, const char *name, int sign) {
+  clip_bound none = {gemel__no_value, 0};
+  double number;
+  if (c->opset >= 11 && gemel__onnx_given(c, k)) {
+    clip_bound given = {gemel__onnx_input(c, k), 0};
+    return gemel__onnx_number(c, k, &number) && bound_of(c, x, number, sign).is_largest
+               ? bound_of(c, x, number, sign)
+               : given;
   }
-  return gemel__onnx_attribute(c, name).bytes != NULL
-             ? number_for(c, x, gemel__onnx_float(c, name, 0))
-             : gemel__no_value;
+  if (c->opset < 11 && gemel__onnx_attribute(c, name).bytes != NULL) {
+    return bound_of(c, x, gemel__onnx_float(c, name, 0), sign);
+  }
+  return gemel__is_float(gemel__onnx_dtype_of(x)) ? bound_of(c, x, sign * DBL_MAX, sign) : none;
+}
+
+/* X between two bounds. A largest one is applied alone, so that who ignores infinities can leave it
+ * out. */
+static gemel_value bounded(gemel__onnx_call *c, gemel_value x, clip_bound low, clip_bound high) {
+  if (!gemel_is_null(low.value) && !gemel_is_null(high.value) && !low.is_largest &&
+      !high.is_largest) {
+    return gemel_clip_at(x, low.value, high.value, c->where);
+  }
+  x = gemel_is_null(low.value) ? x : gemel_maximum_at(x, low.value, c->where);
+  return gemel_is_null(high.value) ? x : gemel_minimum_at(x, high.value, c->where);
 }
 
 gemel_value gemel__onnx_clip(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
-  gemel_value low = limit(c, x, 1, "min"), high = limit(c, x, 2, "max");
-  if (!gemel_is_null(low) && !gemel_is_null(high)) {
-    return gemel_clip_at(x, low, high, c->where);
+  if (gemel_is_null(x)) {
+    return x;
   }
-  return !gemel_is_null(low)    ? gemel_maximum_at(x, low, c->where)
-         : !gemel_is_null(high) ? gemel_minimum_at(x, high, c->where)
-                                : x;
+  clip_bound low = limit(c, x, 1, "min", -1);
+  return bounded(c, x, low, limit(c, x, 2, "max", 1));
 }
 
 /* ---- Tests ---- */
@@ -369,7 +412,7 @@ static gemel_value scaled_tanh(gemel__onnx_call *c, gemel_value x, double alpha,
 }
 
 static gemel_value clipped(gemel__onnx_call *c, gemel_value x, double alpha, double beta) {
-  return gemel_clip_at(x, number_for(c, x, alpha), number_for(c, x, beta), c->where);
+  return bounded(c, x, bound_of(c, x, alpha, -1), bound_of(c, x, beta, 1));
 }
 
 static const gemel__onnx_activation activations[] = {

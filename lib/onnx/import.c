@@ -380,23 +380,33 @@ static gemel_status apply_node(gemel__importer *in, gemel__onnx_call *c) {
   return define_outputs(in, c);
 }
 
-/* Takes "MODEL:NODE: " off the message, since what comes before it says both. */
-static void drop_place(gemel__importer *in) {
-  size_t length = strlen(in->model->name);
-  char *text = in->error->text;
-  if (strncmp(text, in->model->name, length) == 0 && text[length] == ':') {
-    size_t end = length + 1 + strspn(text + length + 1, "0123456789");
-    if (strncmp(text + end, ": ", 2) == 0) {
-      memmove(text, text + end + 2, strlen(text + end + 2) + 1);
-    }
+/* Where the node of C is: "m.onnx, Conv 'conv1'" in the place of a file, and its number in that of
+ * a line. A node without a name is called after its first output. */
+static gemel_status place_call(const gemel__importer *in, gemel__onnx_call *c) {
+  gemel__wire_span operator_ = gemel__proto_span(c->node, GEMEL__NODE_OPERATOR);
+  gemel__wire_span name = gemel__proto_span(c->node, GEMEL__NODE_NAME);
+  gemel__wire_span rest = c->node;
+  gemel__wire_field output = {0};
+  gemel__proto_next(&rest, GEMEL__NODE_OUTPUT, &output);
+  name = name.length > 0 ? name : output.span;
+  size_t length = strlen(in->model->name), bytes = length + 200;
+  char *text = gemel__arena_alloc(c->arena, bytes);
+  if (text == NULL) {
+    return gemel__no_memory(in->error, "a node");
   }
+  snprintf(text, bytes, "%s, %.*s '%.*s'", in->model->name, SHOWN(operator_), SHOWN(name));
+  for (char *at = text + length; *at != '\0'; at++) {
+    *at = (unsigned char)*at < ' ' ? '_' : *at;
+  }
+  c->where = (gemel_location){text, (int)in->node};
+  return GEMEL_OK;
 }
 
-/* "node 3 'conv1' (Conv): " before the message. */
-static void name_node(gemel__importer *in, gemel__wire_span node) {
+/* "node 3 'conv1' (Conv): " before the message, in the stead of WHERE. */
+static void name_node(gemel__importer *in, gemel__wire_span node, gemel_location where) {
   gemel__wire_span name = gemel__proto_span(node, GEMEL__NODE_NAME);
   gemel__wire_span operator_ = gemel__proto_span(node, GEMEL__NODE_OPERATOR);
-  drop_place(in);
+  gemel__error_unplace(in->error, where);
   gemel__error_prefix(in->error, "node %lld%s%.*s (%.*s)", (long long)in->node,
                       name.length > 0 ? " " : "", SHOWN(name), SHOWN(operator_));
 }
@@ -413,11 +423,11 @@ static gemel_status apply_nodes(gemel__importer *in, gemel__wire_span message, u
                              .arena = &arena,
                              .node = field.span,
                              .caller = in->caller,
-                             .function = in->function,
-                             .where = {in->model->name, (int)in->node}};
-    status = apply_node(in, &call);
+                             .function = in->function};
+    status = place_call(in, &call);
+    status = status == GEMEL_OK ? apply_node(in, &call) : status;
     if (status != GEMEL_OK) {
-      name_node(in, field.span);
+      name_node(in, field.span, call.where);
     }
     gemel__arena_clear(&arena);
   }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Constants that are IEEE's, see discrete.h. All of a graph are evaluated together, in domain S
- * with its roundings, and in O, which tells those without a real value.
+ * Constants and bounds that are IEEE's, see discrete.h. All constants of a graph are evaluated
+ * together, in domain S with its roundings, and in O, which tells those without a real value.
  */
 #include "equal/discrete.h"
 
 #include <math.h>
 #include <stdio.h>
+#include "base/element.h"
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -27,7 +28,7 @@ struct settling {
   char (*labels)[24];
   gemel__edit *edits; /* by node */
   gemel_tensor **tensors;
-  size_t n, n_edits;
+  size_t n, n_edits, n_dropped; /* DROPPED: edits of bounds */
 };
 
 static gemel_dtype dtype_of(const gemel_graph *graph, gemel__ref ref) {
@@ -150,13 +151,44 @@ static gemel_status rebuild(const struct settling *s, gemel_graph **settled, gem
   return refused.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "constants") : GEMEL_OK;
 }
 
+/* 1 if the constant BOUND is DTYPE's largest finite number, with SIGN, everywhere. */
+static int is_largest(const gemel_graph *graph, gemel__ref bound, gemel_dtype dtype, int sign) {
+  const gemel__node *record = gemel__node_at(graph, bound.node);
+  if (record->op != GEMEL__OP_constant || !gemel__is_float(dtype)) {
+    return 0;
+  }
+  const gemel_tensor *tensor = gemel__attrs_at(graph->context, record->attrs)->values[0].u.tensor;
+  return gemel_tensor_elements(tensor) == 1 &&
+         gemel__decode(dtype, gemel__tensor_element(tensor, 0)) == sign * gemel__largest(dtype);
+}
+
+/* Leaves out bounds that infinities alone exceed. */
+static void drop_bounds(struct settling *s) {
+  const gemel_graph *g = s->graph;
+  for (uint32_t k = 0; k < g->n_nodes; k++) {
+    uint32_t count, op = gemel__node_at(g, k)->op;
+    const gemel__ref *inputs = gemel__node_inputs(g, k, &count);
+    int sign = op == GEMEL__OP_minimum ? 1 : op == GEMEL__OP_maximum ? -1 : 0;
+    for (uint32_t j = 0; j < count && sign != 0; j++) {
+      gemel__ref x = inputs[1 - j];
+      if (s->edits[k].kind == GEMEL__EDIT_KEEP &&
+          is_largest(g, inputs[j], dtype_of(g, (gemel__ref){k, 0}), sign) &&
+          gemel_type_equal(gemel__node_type(g, x.node, x.output), gemel__node_type(g, k, 0))) {
+        s->edits[k] = (gemel__edit){.kind = GEMEL__EDIT_VALUE, .value = x};
+        s->n_dropped++;
+      }
+    }
+  }
+}
+
 static gemel_status settle(struct settling *s, gemel_graph **settled, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   choose(s);
   if (s->n > 0) {
     status = evaluate(s, error);
   }
-  if (status == GEMEL_OK && s->n_edits > 0) {
+  drop_bounds(s);
+  if (status == GEMEL_OK && s->n_edits + s->n_dropped > 0) {
     status = rebuild(s, settled, error);
   }
   for (size_t k = 0; k < s->n_edits; k++) {

@@ -23,6 +23,7 @@
 #include "equal/constants.h"
 #include "equal/discrete.h"
 #include "equal/loops.h"
+#include "equal/undefined.h"
 #include "pairs/needs.h"
 #include "equal/question.h"
 #include "harness/jobs.h"
@@ -429,6 +430,13 @@ void gemel__equal_apart(gemel__run *run, const char *name, const gemel__scouted 
   refute_apart(&q);
 }
 
+static void not_at_the_same_inputs(gemel__equality *q) {
+  for (int tier = GEMEL_TIER_REAL + 1; tier < GEMEL_TIER_COUNT; tier++) {
+    gemel__equal_emit(q, (gemel_tier)tier, GEMEL_VERDICT_NOT_RUN,
+                      "the graphs aren't defined at the same inputs");
+  }
+}
+
 void gemel__equal_undefined(gemel__run *run, const char *name, const gemel__defined *defined,
                             unsigned words, unsigned refused, gemel_pair_result *result) {
   gemel__equality q = {.run = run, .name = name, .result = result};
@@ -454,10 +462,34 @@ void gemel__equal_undefined(gemel__run *run, const char *name, const gemel__defi
     asked.record.counterexample = text;
     gemel__inquiry_end(&asked, GEMEL_VERDICT_REFUTED, asked.record.how, place);
   }
-  for (int tier = GEMEL_TIER_REAL + 1; tier < GEMEL_TIER_COUNT; tier++) {
-    gemel__equal_emit(&q, (gemel_tier)tier, GEMEL_VERDICT_NOT_RUN,
-                      "the graphs aren't defined at the same inputs");
+  not_at_the_same_inputs(&q);
+}
+
+void gemel__equal_open(gemel__run *run, const char *name, const gemel__undefinedness *found,
+                       unsigned refused, gemel_pair_result *result) {
+  gemel__equality q = {.run = run, .name = name, .result = result};
+  gemel__inquiry asked;
+  char place[300], text[900];
+  int narrows = (refused & GEMEL_PAIR_BIT(NARROWS)) != 0;
+  snprintf(place, sizeof place, "%s: the %s graph leaves %s%sundefined",
+           narrows ? "narrows" : "widens", narrows ? "second" : "first", found->place,
+           found->place[0] != '\0' ? " " : "elements ");
+  result->needs |= found->words;
+  result->refused |= refused;
+  gemel__equal_begin(&q, &asked, GEMEL_TIER_REAL);
+  asked.record.how = GEMEL_EVIDENCE_SAMPLES;
+  asked.record.detail = place;
+  gemel__equal_note(&q, GEMEL_VERDICT_REFUTED);
+  if (found->values != NULL && narrows) {
+    gemel__equal_keep(&q, GEMEL_TIER_REAL, 1, &found->pair.a, found->values);
+    gemel__inquiry_refute(&asked, &found->pair.a, found->pair.b.graph, found->values, place,
+                          "a result", found->cause);
+  } else {
+    snprintf(text, sizeof text, "# %s: %s\n", place, found->cause);
+    asked.record.counterexample = text;
+    gemel__inquiry_end(&asked, GEMEL_VERDICT_REFUTED, asked.record.how, place);
   }
+  not_at_the_same_inputs(&q);
 }
 
 static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {

@@ -10,6 +10,7 @@
 struct gemel__part_graphs;
 struct gemel__scouted;
 struct gemel__defined;
+struct gemel__undefinedness;
 struct gemel__witness;
 
 /* Asks all tiers that RUN wants about the graphs as a whole, not divided (equal.c). Records go to
@@ -38,6 +39,11 @@ void gemel__equal_apart(gemel__run *run, const char *name, const struct gemel__s
  * aren't allowed. */
 void gemel__equal_undefined(gemel__run *run, const char *name, const struct gemel__defined *defined,
                             unsigned words, unsigned refused, gemel_pair_result *result);
+
+/* Reports that what FOUND says of undefined elements refutes the pair, since the words REFUSED
+ * aren't allowed. */
+void gemel__equal_open(gemel__run *run, const char *name, const struct gemel__undefinedness *found,
+                       unsigned refused, gemel_pair_result *result);
 
 /* Reports that WITNESS, which shows a word that RESULT refuses, refutes the pair in tier special.
  */

@@ -18,7 +18,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "equal/apart.h"
 #include "equal/asked.h"
 #include "equal/candidates.h"
 #include "equal/constants.h"
@@ -30,10 +29,8 @@
 #include "equal/small.h"
 #include "core/alloc.h"
 #include "core/error.h"
-#include "pairs/defined.h"
 #include "pairs/flips.h"
 #include "pairs/joint.h"
-#include "pairs/match.h"
 #include "pairs/scout.h"
 #include "pairs/needs.h"
 #include "pairs/pair.h"
@@ -86,7 +83,6 @@ struct parts {
   gemel__flip flip;                     /* what was found at last: integers, digits lost */
   gemel__lossy lossy;                   /* parts that are refused for `worsens` alone */
   int loses;                            /* 1: the last part that was asked about is one */
-  gemel__apart apart;
 };
 
 /* ---- A part ---- */
@@ -805,96 +801,5 @@ gemel_status gemel__equal_divided(gemel__run *run, const gemel__part_graphs *pai
   p->result = result;
   gemel_status status = ask(p, error);
   clear(p);
-  return status;
-}
-
-/* Asks about A and B, unless one is defined on less and that refutes. */
-static gemel_status ask_defined(struct parts *p, gemel_error *error) {
-  gemel__random random;
-  gemel__defined defined;
-  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_DEFINED), &random);
-  gemel_status status =
-      gemel__defined_compare(p->a, p->b, &random, p->run->ticker, &defined, error);
-  unsigned words = (defined.narrows ? GEMEL_PAIR_BIT(NARROWS) : 0) |
-                   (defined.widens ? GEMEL_PAIR_BIT(WIDENS) : 0);
-  if (status == GEMEL_OK && (words & ~p->allow) != 0) {
-    gemel__equal_undefined(p->run, p->name, &defined, words, words & ~p->allow, p->result);
-  } else if (status == GEMEL_OK) {
-    status = ask(p, error);
-    p->result->needs |= words;
-    p->result->bitwise &= words == 0;
-  }
-  gemel__defined_clear(&defined);
-  return status;
-}
-
-/* Asks about A and B, whose inputs and outputs are matched. */
-static gemel_status ask_pair(struct parts *p, gemel_error *error) {
-  gemel__run *run = p->run;
-  const char *folder = run->options.counterexample_folder;
-  void *user = run->options.user;
-  gemel__point point = {.taken = 0};
-  gemel_status status = gemel__pair_check(p->a, p->b, error);
-  if (status == GEMEL_OK && folder != NULL) {
-    status = gemel__saved_check(folder, error);
-  }
-  if (status != GEMEL_OK) {
-    return status;
-  }
-  gemel__apart_watch(&p->apart, run, p->a, p->b);
-  run->point = folder != NULL ? &point : NULL;
-  status = ask_defined(p, error);
-  if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED && point.taken) {
-    gemel_record record;
-    gemel__record_init(&record, run, "pair", p->name, point.tier);
-    status = gemel__saved_write(folder, &record, record.seed, &point, NULL, p->a, p->b, error);
-    p->result->written = status == GEMEL_OK;
-  }
-  gemel__point_clear(&point);
-  return status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED
-             ? gemel__equal_outputs(run, user, p->a, p->b, p->allow, error)
-             : status;
-}
-
-gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const char *name,
-                               unsigned allow, const gemel_verify_options *options,
-                               gemel_pair_result *result, gemel_error *error) {
-  gemel__run run;
-  gemel_pair_result mine = {.size = sizeof mine, .verdict = GEMEL_VERDICT_NOT_RUN};
-  gemel_graph *matched = NULL;
-  gemel__ticker ticker;
-  struct parts *p = gemel__alloc_zeroed(sizeof *p);
-  gemel_status status = gemel__run_init(&run, gemel_graph_context(a), options, NULL, error);
-  status = status ? status : gemel__check_result(result, "gemel_pair_result", error);
-  gemel__ticker_init(&ticker, run.options.tick, run.options.user);
-  run.ticker = &ticker;
-  if (p == NULL) {
-    status = gemel__no_memory(error, "the parts of two graphs");
-  } else if (status == GEMEL_OK && run.options.match != NULL) {
-    gemel_error unheard, *why = error != NULL ? error : &unheard;
-    matched = gemel__graph_matched(a, b, run.options.match, why);
-    status = matched == NULL ? why->status : GEMEL_OK;
-  }
-  if (status == GEMEL_OK) {
-    p->run = &run;
-    p->a = a;
-    p->b = matched != NULL ? matched : b;
-    p->name = name != NULL ? name : "pair";
-    p->allow = allow | ((allow & GEMEL_PAIR_DEFAULT) == GEMEL_PAIR_DEFAULT
-                            ? GEMEL_PAIR_BIT(FOLDED) | GEMEL_PAIR_BIT(WIDENS)
-                            : 0);
-    p->result = &mine;
-    gemel__ticker_watch(&ticker);
-    status = ask_pair(p, error);
-    gemel__ticker_watch(NULL);
-  }
-  if (status != GEMEL_OK) {
-    mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_VERDICT_NOT_RUN};
-  }
-  gemel__give_result(result, &mine, sizeof mine);
-  gemel_graph_unref(matched);
-  if (p != NULL) {
-    clear(p);
-  }
   return status;
 }

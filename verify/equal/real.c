@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "pairs/align.h"
 #include "domains/ordered.h"
+#include "equal/discrete.h"
 #include "equal/question.h"
 #include "equal/general.h"
 #include "harness/jobs.h"
@@ -252,6 +253,27 @@ static int has_empty(const gemel__instance *instance) {
   return k < instance->n_leaves;
 }
 
+/* Constants whose size was a symbol are settled once that has a size. */
+static gemel_status settle_side(gemel__instance *instance, gemel_error *error) {
+  gemel_graph *settled = NULL;
+  GEMEL__TRY(gemel__discrete_settle(instance->graph, &settled, error));
+  if (settled != NULL) {
+    gemel_graph_unref(instance->graph);
+    instance->graph = settled;
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status draw_settled(const gemel__equality *q, gemel__pair *pair, gemel__random *random,
+                                 gemel_error *error) {
+  GEMEL__TRY(gemel__pair_draw(pair, q->real_a, q->real_b, random, error));
+  if (pair->symbols > 0) {
+    GEMEL__TRY(settle_side(&pair->a, error));
+    GEMEL__TRY(settle_side(&pair->b, error));
+  }
+  return GEMEL_OK;
+}
+
 static gemel_status ask_round(gemel__run *run, const void *user, size_t k, gemel_error *error) {
   const struct rounds *rounds = user;
   const gemel__equality *q = rounds->q;
@@ -264,7 +286,7 @@ static gemel_status ask_round(gemel__run *run, const void *user, size_t k, gemel
     return GEMEL_OK;
   }
   gemel__run_random(run, q->name, GEMEL_TIER_REAL, k, &random);
-  r->status = gemel__pair_draw(&r->pair, q->real_a, q->real_b, &random, &r->error);
+  r->status = draw_settled(q, &r->pair, &random, &r->error);
   if (r->status == GEMEL_OK) {
     r->seed = gemel__random_bits(&random);
     r->status = ask(q, &r->pair, r->seed, run->ticker, rounds->memory, &r->answer, &r->error);

@@ -226,8 +226,11 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
  * follow. X(enum, word, meaning). */
 #define GEMEL_PAIR_TABLE(X)                                                                        \
   X(FOLDED, folded, "a constant was computed and rounded where the other graph computes with it")  \
-  X(NARROWS, narrows, "the second graph ends in an error where the first has a result")            \
-  X(WIDENS, widens, "the second graph has a result where the first ends in an error")
+  X(NARROWS, narrows,                                                                              \
+    "the second graph ends in an error, or ONNX leaves its result undefined, where the first has " \
+    "a result")                                                                                    \
+  X(WIDENS, widens,                                                                                \
+    "the second graph has a result where the first ends in an error, or ONNX leaves it undefined")
 
 enum {
   GEMEL_PAIR_INDEX_BEFORE = GEMEL_NEEDS_COUNT - 1,
