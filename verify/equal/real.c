@@ -49,7 +49,7 @@ static gemel_status ask(const gemel__equality *q, const gemel__pair *pair, uint6
                          .drives = gemel__equal_affordable(q->share, 1600),
                          .all_compared = 1,
                          .keep_sites = 1,
-                         .solve = 1,
+                         .solve = !q->run->samples,
                          .memory = memory,
                          .spare = 1,
                          .seed = seed,

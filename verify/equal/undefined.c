@@ -194,6 +194,7 @@ static gemel_status ask_mask(const gemel__run *run, const char *name, const geme
   quiet.options.replay_folder = NULL;
   quiet.options.tiers = tiers;
   quiet.point = point;
+  quiet.samples = 1; /* masks cost a solver minutes */
   gemel_status status = gemel__equal_divided(&quiet, &pair, name, 0, &result, error);
   *verdict = result.verdict;
   return status;

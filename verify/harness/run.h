@@ -20,6 +20,7 @@ typedef struct gemel__run {
   gemel__ticker *between;     /* of operations and rules: when to stop, asked between subjects */
   const gemel_proof *proof;   /* of a rule: what is proved of it; NULL: nobody asked */
   const struct gemel__hints *hints; /* of a rule: what to try besides; NULL: nothing */
+  int samples;                      /* of a pair: 1: the solver is not asked */
   int brief;          /* of a pair: 1: only the verdict matters, a difference needn't be shown */
   double effort;      /* of a pair: share of the usual number of points; 0: all */
   const char *scaled; /* of a pair: which sizes the caller scaled; NULL or "": none */
