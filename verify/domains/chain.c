@@ -134,8 +134,9 @@ uint64_t gemel__ring_sqrt(const gemel__ring *r, uint64_t a) {
 
 uint64_t gemel__ring_power_of_two(const gemel__ring *r, int n) {
   uint64_t magnitude = n < 0 ? -(uint64_t)(int64_t)n : (uint64_t)n;
-  uint64_t x = gemel__ring_pow(r, gemel__ring_add(r, r->one, r->one), magnitude);
-  return n < 0 ? gemel__ring_inverse(r, x) : x;
+  /* Of 1 and 1 + p, one is even; Montgomery's form is halved like the number. */
+  uint64_t half = (r->one >> 1) + (r->one % 2 != 0 ? (r->p >> 1) + 1 : 0);
+  return gemel__ring_pow(r, n < 0 ? half : gemel__ring_add(r, r->one, r->one), magnitude);
 }
 
 /* ---- Chains ---- */

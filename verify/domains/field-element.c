@@ -205,8 +205,11 @@ void gemel__residues_known(const gemel__field *f, gemel__residues *e, gemel__kno
   for (int i = 0; i < f->chain.length; i++) {
     const gemel__ring *r = &f->chain.ring[i];
     e->r[i] = enter(r, gemel__known_numerator(k));
-    if (k.d != 1)
-      e->r[i] = gemel__ring_mul(r, e->r[i], gemel__ring_inverse(r, enter(r, k.d)));
+    if (k.d != 1) /* most denominators are powers of two, as those of floats are */
+      e->r[i] = gemel__ring_mul(r, e->r[i],
+                                (k.d & (k.d - 1)) == 0
+                                    ? gemel__ring_power_of_two(r, -__builtin_ctzll((uint64_t)k.d))
+                                    : gemel__ring_inverse(r, enter(r, k.d)));
   }
   e->rings = (uint8_t)((1u << f->chain.length) - 1);
   e->state = GEMEL__DEFINED;
