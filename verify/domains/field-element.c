@@ -14,7 +14,12 @@ static const gemel__known unknown;
 
 /* ---- Known numbers ---- */
 
+/* Most B are powers of two, as the denominators of floats are. */
 static gemel__wide gcd(gemel__wide a, gemel__wide b) {
+  if (b != 0 && (b & (b - 1)) == 0) {
+    gemel__wide twos = a & -a;
+    return twos == 0 || twos > b ? b : twos;
+  }
   while (b) {
     if (a >> 63 == 0 && b >> 63 == 0) {
       uint64_t x = (uint64_t)a, y = (uint64_t)b;
