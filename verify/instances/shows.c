@@ -156,6 +156,8 @@ static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inpu
     return 0;
   case GEMEL__OP_argmax:
   case GEMEL__OP_arange:
+  case GEMEL__OP_argsort:
+  case GEMEL__OP_searchsorted:
   case GEMEL__OP_size:
     return WHOLE | COUNT;
   case GEMEL__OP_sum:

@@ -12,6 +12,8 @@
 #include "instances/assumed.h"
 #include "pairs/numbers.h"
 #include "tiers/tiers.h"
+#include "core/dtype.h"
+#include "core/graph.h"
 
 enum { ROUNDS = 32, FEW_ROUNDS = 4, MOST_NUMBERS = 16, LARGE = 100000 };
 /* Graphs of more elements get FEW_ROUNDS, of more than MOST_ELEMENTS none. */
@@ -31,7 +33,11 @@ struct domain_search {
 
 static void note_number(void *user, int64_t number) {
   struct domain_search *s = user;
-  if (s->n_numbers < MOST_NUMBERS && number > -LARGE && number < LARGE) {
+  size_t k = 0;
+  while (k < s->n_numbers && s->numbers[k] != number) {
+    k++;
+  }
+  if (k == s->n_numbers && k < MOST_NUMBERS && number > -LARGE && number < LARGE) {
     s->numbers[s->n_numbers++] = number;
   }
 }
@@ -59,16 +65,42 @@ static void say_sizes(const struct domain_search *s, char *text, size_t bytes) {
 
 /* ---- Values ---- */
 
-/* A number beside what an index may be: ends of an axis from both sides, numbers of the graphs. */
+/* The size of some axis; small numbers if no input has one. */
+static int64_t some_size(const struct domain_search *s, const gemel__instance *instance) {
+  size_t from = gemel__random_below(s->random, instance->n_leaves);
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    const gemel__leaf *leaf = &instance->leaves[(from + k) % instance->n_leaves];
+    if (leaf->rank > 0) {
+      return leaf->shape[gemel__random_below(s->random, (uint64_t)leaf->rank)];
+    }
+  }
+  return (int64_t)gemel__random_below(s->random, 4);
+}
+
+/* A number beside what an index may be: ends of an axis from both sides, numbers of the graphs, and
+ * where a slice of so many elements ends with its axis. */
 static int64_t beside(const struct domain_search *s, const gemel__instance *instance) {
-  const gemel__leaf *leaf = &instance->leaves[gemel__random_below(s->random, instance->n_leaves)];
-  int64_t size = leaf->rank > 0 ? leaf->shape[gemel__random_below(s->random, (uint64_t)leaf->rank)]
-                                : (int64_t)gemel__random_below(s->random, 4);
-  int64_t number = s->n_numbers > 0 && gemel__random_chance(s->random, 1, 3)
-                       ? s->numbers[gemel__random_below(s->random, s->n_numbers)]
-                       : size;
+  int64_t size = some_size(s, instance);
+  uint64_t way = s->n_numbers > 0 ? gemel__random_below(s->random, 3) : 0;
+  int64_t number = way > 0 ? s->numbers[gemel__random_below(s->random, s->n_numbers)] : size;
+  number = way == 2 ? size - number : number;
   number += gemel__random_between(s->random, -1, 1);
-  return gemel__random_chance(s->random, 1, 3) ? -number : number;
+  return gemel__random_chance(s->random, 1, 4) ? -number : number;
+}
+
+/* In two rounds of four: floats ascend or descend, truths are all true or all false. What is
+ * computed of them, such as the place of the largest or a count, comes to either of its ends. */
+static void put_ends(const gemel__leaf *leaf, size_t round, const gemel_tensor *values) {
+  int end = round % 4 == 1 ? 1 : round % 4 == 2 ? -1 : 0, truths = leaf->dtype == GEMEL_BOOL;
+  if (end == 0 || (!truths && !gemel__is_float(leaf->dtype))) {
+    return;
+  }
+  for (size_t i = 0; i < leaf->count; i++) {
+    size_t up = end > 0 ? i + 1 : leaf->count - i;
+    void *at = gemel__leaf_at(leaf, values, i);
+    double number = truths ? end > 0 : (double)(up % 1024);
+    gemel__dtype_store(leaf->dtype, number, at);
+  }
 }
 
 /* Makes integers 0 or 1; one of each tensor, in two rounds of three, a number beside. */
@@ -76,6 +108,7 @@ static void plant(const struct domain_search *s, const gemel__instance *instance
                   gemel_tensor *const *values) {
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
+    put_ends(leaf, round, values[k]);
     for (size_t i = 0; gemel__is_integer_leaf(leaf) && i < leaf->count; i++) {
       gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i),
                       gemel__random_between(s->random, 0, 1));
@@ -130,8 +163,8 @@ static int gives_nothing(const gemel_graph *graph) {
 }
 
 /* Runs both sides of PAIR at values of its own. */
-static gemel_status compare_values(struct domain_search *s, gemel__pair *pair, size_t round,
-                                   gemel_error *error) {
+static gemel_status compare_once(struct domain_search *s, gemel__pair *pair, size_t round,
+                                 gemel_error *error) {
   gemel_error of_a = {GEMEL_OK, 0, 0, ""}, of_b = {GEMEL_OK, 0, 0, ""};
   gemel_tensor **values = NULL;
   const gemel__instance leaves = pair->a; /* what is noted moves the pair away */
@@ -146,6 +179,16 @@ static gemel_status compare_values(struct domain_search *s, gemel__pair *pair, s
   gemel__values_free(&leaves, values);
   return a == GEMEL_NO_MEMORY || b == GEMEL_NO_MEMORY ? gemel__no_memory(error, "results")
                                                       : GEMEL_OK;
+}
+
+/* Each choice of sizes gets a few values, as compiling costs more than they do. */
+static gemel_status compare_values(struct domain_search *s, gemel__pair *pair, size_t round,
+                                   gemel_error *error) {
+  enum { VALUES = 4 };
+  for (size_t k = 0; k < VALUES && pair->a.graph != NULL; k++) {
+    GEMEL__TRY(compare_once(s, pair, round + k, error));
+  }
+  return GEMEL_OK;
 }
 
 /* One choice of sizes. */
@@ -179,16 +222,20 @@ static gemel_status compare_at(struct domain_search *s, size_t round, gemel_erro
   return compared;
 }
 
+static int is_integer(gemel_dtype dtype) {
+  return gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ||
+         gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED;
+}
+
+/* 1 if an input or a computed value is an integer, which may be an index. */
 static int has_integers(const gemel_graph *graph) {
-  gemel_context *context = gemel_graph_context(graph);
-  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
-    gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(gemel_graph_input(graph, k)));
-    if (gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ||
-        gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED) {
-      return 1;
-    }
+  uint32_t k = 0;
+  while (k < graph->n_nodes &&
+         (graph->nodes[k].op == GEMEL__OP_constant || !gemel__has_output(graph, k, 0) ||
+          !is_integer(gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0))))) {
+    k++;
   }
-  return 0;
+  return k < graph->n_nodes;
 }
 
 gemel_status gemel__defined_compare(const gemel_graph *a, const gemel_graph *b,
@@ -204,9 +251,9 @@ gemel_status gemel__defined_compare(const gemel_graph *a, const gemel_graph *b,
   gemel__numbers_each(a, note_number, &s);
   gemel__numbers_each(b, note_number, &s);
   gemel__ticker_stage(ticker, "where both are defined");
-  size_t rounds = s.n == 0 && !has_integers(a) ? 1
-                  : elements > USUAL_ELEMENTS  ? FEW_ROUNDS
-                                               : ROUNDS;
+  size_t rounds = s.n == 0 && !has_integers(a) && !has_integers(b) ? 1
+                  : elements > USUAL_ELEMENTS                      ? FEW_ROUNDS
+                                                                   : ROUNDS;
   for (size_t k = 0; k < rounds && !defined->narrows && gemel__tick(ticker) == GEMEL_OK; k++) {
     draw_sizes(&s, k);
     GEMEL__TRY(compare_at(&s, k, error));

@@ -11,10 +11,11 @@
 #include "ops/ops.h"
 
 int64_t gemel__length(size_t k) {
-  static const int64_t lengths[GEMEL__LENGTH_ROUNDS][GEMEL__LENGTHS] = {{130, 258, 2051, 65539},
-                                                                        {129, 257, 2050, 65538},
-                                                                        {128, 260, 2052, 65537},
-                                                                        {131, 256, 2049, 65536}};
+  static const int64_t lengths[GEMEL__LENGTH_ROUNDS][GEMEL__LENGTHS] = {
+      {130, 258, 2051, 32770, 65539},
+      {129, 257, 2050, 32769, 65538},
+      {128, 260, 2052, 32771, 65537},
+      {131, 256, 2049, 32768, 65536}};
   return lengths[k / GEMEL__LENGTHS % GEMEL__LENGTH_ROUNDS][k % GEMEL__LENGTHS];
 }
 
@@ -23,7 +24,8 @@ static size_t own_length(gemel_dtype dtype) {
   return dtype == GEMEL_I8                          ? 0
          : dtype == GEMEL_U8 || dtype == GEMEL_BF16 ? 1
          : dtype == GEMEL_F16                       ? 2
-                                                    : 3;
+         : dtype == GEMEL_I16                       ? 3
+                                                    : 4;
 }
 
 int gemel__length_matters(size_t k, gemel_dtype dtype) {
@@ -62,12 +64,14 @@ int gemel__counts_up_to(const gemel_graph *graph, int64_t length) {
       }
       break;
     case GEMEL__OP_arange:
+    case GEMEL__OP_argsort:
     case GEMEL__OP_cumsum:
       if (elements >= (double)length) {
         return 1;
       }
       break;
     case GEMEL__OP_argmax:
+    case GEMEL__OP_searchsorted:
     case GEMEL__OP_sum:
     case GEMEL__OP_dot:
       if (elements < (double)length && widest_input(graph, k) >= (double)length) {

@@ -10,7 +10,7 @@
 #include "instances/source.h"
 #include "pairs/pair.h"
 
-enum { GEMEL__LENGTHS = 4, GEMEL__LENGTH_ROUNDS = 4 };
+enum { GEMEL__LENGTHS = 5, GEMEL__LENGTH_ROUNDS = 4 };
 
 /* The most elements of all values of a graph that is tried at such a length. */
 #define GEMEL__LENGTH_ELEMENTS 1e6

@@ -463,6 +463,9 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
   int sparse = point >= SPARSE(0) && point != DRAWN;
   if (sparse || point == DRAWN) {
     gemel__plant_ends(&pair->a, s->random, values);
+    if (point == DRAWN && s->found->runs % 4 == 3) {
+      gemel__values_put_ends(&pair->a, s->random, values);
+    }
   } else {
     store_point(&pair->a, point, values);
   }

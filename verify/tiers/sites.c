@@ -24,6 +24,19 @@ static int is_bool(const gemel_graph *graph, uint32_t node, uint32_t output) {
   return gemel_type_dtype(graph->context, gemel__node_type(graph, node, output)) == GEMEL_BOOL;
 }
 
+/* Elements of NODE's first result; sizes are constants here. */
+static double elements_of(const gemel_graph *graph, uint32_t node) {
+  gemel_type type = gemel__node_type(graph, node, 0);
+  const gemel_dim *dims = gemel_type_dims(graph->context, type);
+  double count = 1;
+  for (int k = 0; k < gemel_type_rank(graph->context, type); k++) {
+    int64_t size = 0;
+    gemel_dim_is_constant(graph->context, dims[k], &size);
+    count *= (double)size;
+  }
+  return count;
+}
+
 static int has_bool(const gemel_graph *graph, uint32_t node) {
   uint32_t count, k;
   const gemel__ref *refs = gemel__node_inputs(graph, node, &count);
@@ -88,6 +101,7 @@ static gemel__site *find(gemel__sites *sites) {
     site->role = role_of(sites);
     site->boolean = has_bool(sites->graph, sites->node);
     site->truth = is_bool(sites->graph, sites->node, 0);
+    site->of_result = elements_of(sites->graph, sites->node);
     name_site(site, sites->graph, sites->node);
     sites->at = sites->count;
   }
@@ -120,6 +134,24 @@ static void note(gemel__site *site, int64_t entry, int whole) {
   site->seen |= sign_bit(entry);
 }
 
+/* Notes the signs of a node with few elements one by one. */
+static void note_elements(gemel__site *site, size_t n, const int64_t *entries, int whole) {
+  if (site->n_elements == 0 && !site->uneven) {
+    site->n_elements = n;
+  }
+  if (site->n_elements != n || n > GEMEL__SITE_ELEMENTS || (double)n != site->of_result) {
+    site->uneven = 1;
+    site->n_elements = 0;
+    return;
+  }
+  for (size_t k = 0; k < n; k++) {
+    gemel__site one = {0};
+    note(&one, entries[k], whole);
+    site->element_possible[k] |= (unsigned char)one.possible;
+    site->element_seen[k] |= (unsigned char)one.seen;
+  }
+}
+
 /* Assigns the decisions recorded since the last call to the current node. */
 static void flush(gemel__sites *sites) {
   size_t k, end = sites->tape->count;
@@ -131,6 +163,7 @@ static void flush(gemel__sites *sites) {
   for (k = sites->begin; k < end; k++) {
     note(site, sites->tape->entries[k], sites->whole);
   }
+  note_elements(site, end - sites->begin, sites->tape->entries + sites->begin, sites->whole);
   sites->begin = end;
 }
 
@@ -180,6 +213,12 @@ static void unite(gemel__site *site, const gemel__site *from) {
   site->possible |= from->possible;
   site->floors |= from->floors;
   site->boolean |= from->boolean;
+  site->uneven |= from->uneven || site->n_elements != from->n_elements;
+  site->n_elements = site->uneven ? 0 : site->n_elements;
+  for (size_t k = 0; k < site->n_elements; k++) {
+    site->element_possible[k] |= from->element_possible[k];
+    site->element_seen[k] |= from->element_seen[k];
+  }
 }
 
 int gemel__sites_merge(gemel__sites *sites, const gemel__sites *from) {
@@ -205,6 +244,18 @@ int gemel__sites_merge(gemel__sites *sites, const gemel__sites *from) {
   return sites->failed || from->failed ? -1 : 0;
 }
 
+/* 1 if one of few elements that may have either sign had one at all points. */
+static int element_one_way(const gemel__site *s) {
+  unsigned both = NEGATIVE | POSITIVE;
+  for (size_t k = 0; k < s->n_elements; k++) {
+    if ((s->element_possible[k] & both) == both && s->element_seen[k] != 0 &&
+        (s->element_seen[k] & both) != both) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* 1 if an undecided site went one way at all points. At truth values, comparisons and floors, any
  * two different decisions are enough. (A comparison's truth value is judged again where it is
  * used.) Elsewhere the ways are negative and positive, where both are possible. */
@@ -216,7 +267,7 @@ static int one_way(const gemel__site *s) {
   if (s->boolean || s->truth || s->floors) {
     return ((s->possible & (s->possible - 1)) != 0 || s->floors) && !s->differs;
   }
-  return (s->possible & both) == both && (s->seen & both) != both;
+  return ((s->possible & both) == both && (s->seen & both) != both) || element_one_way(s);
 }
 
 int gemel__sites_tied(const gemel__sites *sites) {

@@ -11,6 +11,10 @@
 #include <gemel/graph.h>
 #include "domains/domain.h"
 
+/* Of a node with few elements each has ways of its own: the unit of a hidden layer that is zero at
+ * every point hides its weights. */
+enum { GEMEL__SITE_ELEMENTS = 8 };
+
 typedef struct gemel__site {
   const gemel_graph *graph; /* NULL for a site that was merged from another answer */
   uint32_t node;
@@ -24,7 +28,12 @@ typedef struct gemel__site {
   int floors;        /* 1: interval evaluation left a floor undecided */
   int64_t first;     /* the first decision at a point */
   int differs;       /* 1: another decision than FIRST was seen at a point */
-  char label[40];    /* "relu 2": the second relu of its graph */
+  double of_result;  /* elements of the node's result */
+  /* Of each element, if all evaluations decided these few once each; else N_ELEMENTS is 0: */
+  size_t n_elements;
+  int uneven; /* 1: there were others */
+  unsigned char element_possible[GEMEL__SITE_ELEMENTS], element_seen[GEMEL__SITE_ELEMENTS];
+  char label[40]; /* "relu 2": the second relu of its graph */
 } gemel__site;
 
 /* The sites of one question, in order of evaluation. */
