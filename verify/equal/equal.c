@@ -80,7 +80,7 @@ static gemel_status try_shipped(gemel__inquiry *asked, void *user, size_t k, gem
   GEMEL__TRY(gemel__pair_draw(&pair, s->q->a, s->q->b, &random, error));
   gemel_status status = gemel__values_draw(&pair.a, s->how->fill, &random, &values, error);
   if (status == GEMEL_OK && s->how->tier == GEMEL_TIER_INTEGER && k % 4 == 3) {
-    gemel__values_put_ends(&pair.a, &random, values);
+    gemel__values_put_ends(&pair.a, k / 4, &random, values);
   }
   if (status == GEMEL_OK) {
     status = hold_graph(asked, s, &pair.a, "first", values, &random, error);

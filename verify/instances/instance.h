@@ -150,8 +150,9 @@ gemel_status gemel__instance_points(const gemel__instance *instance, gemel__fill
 void gemel__leaf_fill_late(const gemel__leaf *leaf, gemel__random *random, void *data);
 
 /* Makes all elements of each integer or bool leaf that is no index the least or the greatest of its
- * dtype: products and sums of many are at their ends. */
-void gemel__values_put_ends(const gemel__instance *instance, gemel__random *random,
+ * dtype: products and sums of many are at their ends. TURN says whether all leaves get the least,
+ * the greatest, or each either of them. */
+void gemel__values_put_ends(const gemel__instance *instance, size_t turn, gemel__random *random,
                             gemel_tensor *const *values);
 /* Releases N tensors, which become NULL; and frees the array too (may be NULL). */
 void gemel__tensors_release(size_t n, gemel_tensor **tensors);

@@ -183,11 +183,11 @@ static void fill_with_end(const gemel__leaf *leaf, int is_greatest, void *data) 
   }
 }
 
-void gemel__values_put_ends(const gemel__instance *instance, gemel__random *random,
+void gemel__values_put_ends(const gemel__instance *instance, size_t turn, gemel__random *random,
                             gemel_tensor *const *values) {
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
-    int greatest = gemel__random_chance(random, 1, 2);
+    int greatest = turn % 3 < 2 ? turn % 3 == 1 : gemel__random_chance(random, 1, 2);
     if (!is_float(leaf) && leaf->range != GEMEL_RANGE_INDEX) {
       fill_with_end(leaf, greatest, gemel_tensor_data(values[k]));
     }

@@ -212,7 +212,7 @@ struct scout {
   int constant;   /* 1: all sizes are constants */
   size_t widened; /* points at which a small difference was looked at in f64 */
   gemel__sparse sparse;
-  size_t judged;
+  size_t judged, drawn;
   double spent, judged_work;
   double aiming; /* above 0 while at ties, where rounding may decide a comparison: only domain O
                     refutes there, and this bounds the cost of all its evaluations */
@@ -463,8 +463,8 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
   int sparse = point >= SPARSE(0) && point != DRAWN;
   if (sparse || point == DRAWN) {
     gemel__plant_ends(&pair->a, s->random, values);
-    if (point == DRAWN && s->found->runs % 4 == 3) {
-      gemel__values_put_ends(&pair->a, s->random, values);
+    if (point == DRAWN && s->drawn++ % 4 == 1) {
+      gemel__values_put_ends(&pair->a, s->drawn / 4, s->random, values);
     }
   } else {
     store_point(&pair->a, point, values);

@@ -549,7 +549,7 @@ static gemel_status compare_bits(struct gemel__rule_subject *p, gemel__inquiry *
   memset(&outcome, 0, sizeof outcome);
   if (status == GEMEL_OK && fill == GEMEL__FILL_INTEGERS && round == 0 &&
       gemel__random_chance(random, 1, 4)) {
-    gemel__values_put_ends(&e->pair.a, random, values);
+    gemel__values_put_ends(&e->pair.a, gemel__random_below(random, 3), random, values);
   }
   if (status == GEMEL_OK && rounds_twice(e) && gemel__random_chance(random, 1, 2)) {
     gemel__source_put(&point, &gemel__sources[GEMEL__SOURCE_midpoints]);
