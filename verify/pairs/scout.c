@@ -463,9 +463,10 @@ static gemel_status run_once(struct scout *s, gemel__pair *pair, gemel__fill fil
   int sparse = point >= SPARSE(0) && point != DRAWN;
   if (sparse || point == DRAWN) {
     gemel__plant_ends(&pair->a, s->random, values);
-    if (point == DRAWN && s->drawn++ % 4 == 1) {
+    if (point == DRAWN && s->drawn % 4 == 3) { /* late: other numbers are easier to read */
       gemel__values_put_ends(&pair->a, s->drawn / 4, s->random, values);
     }
+    s->drawn += point == DRAWN;
   } else {
     store_point(&pair->a, point, values);
   }
