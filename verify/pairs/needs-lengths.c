@@ -21,8 +21,9 @@ static void join(gemel__needs *needs, gemel__needs *one) {
   gemel__witness_move(&needs->too_far, &one->too_far);
 }
 
+/* LOSSES: points at which it is asked whether digits are lost. */
 static gemel_status measure(const gemel_graph *left, const gemel_graph *right, uint64_t seed,
-                            const gemel__needs_plan *plan, gemel__needs *needs,
+                            size_t losses, const gemel__needs_plan *plan, gemel__needs *needs,
                             gemel_error *error) {
   gemel__needs one;
   gemel__needs_plan less = *plan;
@@ -30,7 +31,8 @@ static gemel_status measure(const gemel_graph *left, const gemel_graph *right, u
   less.rounding = less.meetings = 0;
   less.finite = 1;
   less.improvement = 0;
-  less.losses = 0;
+  less.losses = losses;
+  less.near = 1;
   gemel_status status = gemel__needs_measure(left, right, seed, &less, &one, error);
   join(needs, &one);
   gemel__needs_clear(&one);
@@ -41,13 +43,13 @@ gemel_status gemel__needs_at_lengths(const gemel_graph *left, const gemel_graph 
                                      size_t symbols, gemel__random *random,
                                      const gemel__needs_plan *plan, gemel__needs *needs,
                                      gemel_error *error) {
-  enum { SYMBOLS = 3 };
+  enum { SYMBOLS = 3, LOSSES = 8 };
   int narrow = gemel__narrows_counts(left) || gemel__narrows_counts(right);
   if (symbols == 0) {
     narrow &= gemel__graph_elements(left, 1) + gemel__graph_elements(right, 1) <=
               2 * GEMEL__LENGTH_ELEMENTS;
     return !narrow ? GEMEL_OK
-                   : measure(left, right, gemel__random_bits(random), plan, needs, error);
+                   : measure(left, right, gemel__random_bits(random), LOSSES, plan, needs, error);
   }
   symbols = symbols < SYMBOLS ? symbols : SYMBOLS;
   for (size_t k = 0; narrow && k < GEMEL__LENGTHS * symbols; k++) {
@@ -55,7 +57,7 @@ gemel_status gemel__needs_at_lengths(const gemel_graph *left, const gemel_graph 
     uint64_t seed = gemel__random_bits(random);
     gemel_status status = gemel__pair_draw_long(&pair, left, right, k / symbols, k, random, error);
     if (status == GEMEL_OK && gemel__pair_elements(&pair) <= 2 * GEMEL__LENGTH_ELEMENTS) {
-      status = measure(pair.a.graph, pair.b.graph, seed, plan, needs, error);
+      status = measure(pair.a.graph, pair.b.graph, seed, 0, plan, needs, error);
     }
     gemel__pair_clear(&pair);
     GEMEL__TRY(gemel__is_no_point(status) ? GEMEL_OK : status);
