@@ -90,3 +90,13 @@ const void *gemel__tensor_plain(const gemel_tensor *tensor) {
   gemel_view v = gemel_tensor_view(tensor);
   return gemel__is_row_major(gemel_dtype_size(v.dtype), v.rank, v.shape, v.strides) ? v.data : NULL;
 }
+
+double gemel__type_elements(gemel_context *context, gemel_type type, int64_t unknown) {
+  double count = 1;
+  for (int j = 0; j < gemel_type_rank(context, type); j++) {
+    int64_t size = unknown;
+    gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size);
+    count *= (double)size;
+  }
+  return count;
+}

@@ -43,4 +43,7 @@ static inline const void *gemel__walk_next(gemel__walk *walk) {
 /* The elements of TENSOR if it is contiguous and row-major; else NULL. */
 const void *gemel__tensor_plain(const gemel_tensor *tensor);
 
+/* Elements of a tensor of TYPE, where a size that isn't a constant counts as UNKNOWN. */
+double gemel__type_elements(gemel_context *context, gemel_type type, int64_t unknown);
+
 #endif

@@ -222,17 +222,13 @@ static gemel_status compare_at(struct domain_search *s, size_t round, gemel_erro
   return compared;
 }
 
-static int is_integer(gemel_dtype dtype) {
-  return gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED ||
-         gemel_dtype_kind(dtype) == GEMEL_KIND_UNSIGNED;
-}
-
 /* 1 if an input or a computed value is an integer, which may be an index. */
 static int has_integers(const gemel_graph *graph) {
   uint32_t k = 0;
-  while (k < graph->n_nodes &&
-         (graph->nodes[k].op == GEMEL__OP_constant || !gemel__has_output(graph, k, 0) ||
-          !is_integer(gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0))))) {
+  while (
+      k < graph->n_nodes &&
+      (graph->nodes[k].op == GEMEL__OP_constant || !gemel__has_output(graph, k, 0) ||
+       !gemel__is_integer_dtype(gemel_type_dtype(graph->context, gemel__node_type(graph, k, 0))))) {
     k++;
   }
   return k < graph->n_nodes;

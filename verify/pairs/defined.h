@@ -3,8 +3,9 @@
  * Where graphs are defined. A call that ends in an error, such as an index outside of a tensor or
  * sizes that should be equal, is a result like others: if one graph ends in an error where the
  * other doesn't, they aren't the same function. Both are run at small sizes, equal and different, 0
- * and 1 among them, and with integers within and beside what an index may be. Where no result
- * would have an element, an error is no difference.
+ * and 1 among them, with integers within and beside what an index may be, and with floats and
+ * truths of which a computed index comes to either end. Where no result would have an element, an
+ * error is no difference.
  */
 #ifndef GEMEL__PAIRS_DEFINED_H
 #define GEMEL__PAIRS_DEFINED_H

@@ -304,16 +304,6 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
   return status;
 }
 
-double gemel__type_elements(gemel_context *context, gemel_type type, int64_t unknown) {
-  double count = 1;
-  for (int j = 0; j < gemel_type_rank(context, type); j++) {
-    int64_t size = unknown;
-    gemel_dim_is_constant(context, gemel_type_dims(context, type)[j], &size);
-    count *= (double)size;
-  }
-  return count;
-}
-
 double gemel__graph_elements(const gemel_graph *graph, int64_t unknown) {
   double sum = 0;
   for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {

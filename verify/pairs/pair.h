@@ -6,6 +6,7 @@
 #ifndef GEMEL__PAIRS_PAIR_H
 #define GEMEL__PAIRS_PAIR_H
 
+#include "base/element.h"
 #include "tiers/model.h"
 
 /* The most symbols of a pair. */
@@ -50,9 +51,6 @@ gemel_status gemel__pair_draw_all(gemel__pair *pair, const gemel_graph *a, const
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
                                      gemel_error *error);
 
-/* Elements of a tensor of TYPE, where a size that isn't a constant counts as UNKNOWN. */
-double gemel__type_elements(gemel_context *context, gemel_type type, int64_t unknown);
-
 /* Elements of all nodes' outputs, where a size that isn't a constant counts as UNKNOWN. */
 double gemel__graph_elements(const gemel_graph *graph, int64_t unknown);
 
@@ -74,7 +72,8 @@ double gemel__pair_work(const gemel__pair *pair);
  * for thresholds: that of the dtype, at most that of i32. */
 int64_t gemel__greatest_sought(gemel_dtype dtype);
 
-/* 1 if LEAF is of a signed or unsigned integer dtype. */
+/* 1 if DTYPE, or that of LEAF, is a signed or unsigned integer. */
+int gemel__is_integer_dtype(gemel_dtype dtype);
 int gemel__is_integer_leaf(const gemel__leaf *leaf);
 
 /* Puts the smallest and the largest index somewhere into each input of indices. */

@@ -70,9 +70,13 @@ static void add_literals(const gemel_graph *graph, struct sizes *s) {
   }
 }
 
-int gemel__is_integer_leaf(const gemel__leaf *leaf) {
-  gemel_kind kind = gemel_dtype_kind(leaf->dtype);
+int gemel__is_integer_dtype(gemel_dtype dtype) {
+  gemel_kind kind = gemel_dtype_kind(dtype);
   return kind == GEMEL_KIND_SIGNED || kind == GEMEL_KIND_UNSIGNED;
+}
+
+int gemel__is_integer_leaf(const gemel__leaf *leaf) {
+  return gemel__is_integer_dtype(leaf->dtype);
 }
 
 /* Sets the range LOW to HIGH, both included. */

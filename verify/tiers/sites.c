@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/element.h"
 #include "core/alloc.h"
 #include "core/graph.h"
 #include "domains/ordered.h"
@@ -22,19 +23,6 @@ static int is_site(const gemel__site *s, const gemel__sites *sites) {
 
 static int is_bool(const gemel_graph *graph, uint32_t node, uint32_t output) {
   return gemel_type_dtype(graph->context, gemel__node_type(graph, node, output)) == GEMEL_BOOL;
-}
-
-/* Elements of NODE's first result; sizes are constants here. */
-static double elements_of(const gemel_graph *graph, uint32_t node) {
-  gemel_type type = gemel__node_type(graph, node, 0);
-  const gemel_dim *dims = gemel_type_dims(graph->context, type);
-  double count = 1;
-  for (int k = 0; k < gemel_type_rank(graph->context, type); k++) {
-    int64_t size = 0;
-    gemel_dim_is_constant(graph->context, dims[k], &size);
-    count *= (double)size;
-  }
-  return count;
 }
 
 static int has_bool(const gemel_graph *graph, uint32_t node) {
@@ -101,7 +89,8 @@ static gemel__site *find(gemel__sites *sites) {
     site->role = role_of(sites);
     site->boolean = has_bool(sites->graph, sites->node);
     site->truth = is_bool(sites->graph, sites->node, 0);
-    site->of_result = elements_of(sites->graph, sites->node);
+    site->of_result = gemel__type_elements(sites->graph->context,
+                                           gemel__node_type(sites->graph, sites->node, 0), 1);
     name_site(site, sites->graph, sites->node);
     sites->at = sites->count;
   }
