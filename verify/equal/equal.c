@@ -19,13 +19,13 @@
 #include "core/graph.h"
 #include "pairs/beyond.h"
 #include "pairs/defined.h"
-#include "pairs/flips.h"
 #include "equal/constants.h"
 #include "equal/discrete.h"
 #include "equal/loops.h"
 #include "equal/undefined.h"
 #include "pairs/needs.h"
 #include "equal/question.h"
+#include "equal/whole.h"
 #include "harness/jobs.h"
 #include "pairs/pair.h"
 #include "pairs/scale.h"
@@ -260,18 +260,13 @@ static void show_words(gemel__needs *needs, unsigned words, gemel__witness *witn
   gemel__witness_clear(witness);
 }
 
-/* Adds to NEEDS what rounding decides, unless the graphs are a part of others or that is known. */
-static gemel_status look_for_flips(gemel__equality *q, gemel__needs *needs, gemel_error *error) {
-  gemel__random random;
-  gemel__flip flip;
-  if (q->run->brief || needs->needs & GEMEL__NEED(INTEGERS)) {
-    return GEMEL_OK;
-  }
-  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_FLIPS), &random);
-  gemel_status status = gemel__flips_find(q->whole_a, q->whole_b, needs->needs == 0,
-                                          GEMEL__FLIPS_ALL, &random, q->run->ticker, &flip, error);
-  needs->needs |= flip.words;
-  show_words(needs, flip.words, &flip.witness);
+/* Adds to NEEDS what shows in the graphs as a whole. */
+static gemel_status look_at_whole(gemel__equality *q, gemel__needs *needs, gemel_error *error) {
+  gemel__flip found;
+  gemel_status status = gemel__whole_look(q->run, q->name, q->whole_a, q->whole_b, needs->needs,
+                                          q->allow, &found, error);
+  needs->needs |= found.words;
+  show_words(needs, found.words, &found.witness);
   return status;
 }
 
@@ -308,7 +303,7 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
   if (status == GEMEL_OK && q->scaled[0] != '\0') {
     status = gemel__needs_at_lengths(q->whole_a, q->whole_b, 0, &random, &plan, &needs, error);
   }
-  status = status == GEMEL_OK ? look_for_flips(q, &needs, error) : status;
+  status = status == GEMEL_OK ? look_at_whole(q, &needs, error) : status;
   asked.record.instances = 2 * points;
   asked.record.elements = needs.compared;
   asked.record.how = GEMEL_EVIDENCE_BITS;

@@ -27,9 +27,9 @@
 #include "equal/question.h"
 #include "equal/signs.h"
 #include "equal/small.h"
+#include "equal/whole.h"
 #include "core/alloc.h"
 #include "core/error.h"
-#include "pairs/flips.h"
 #include "pairs/joint.h"
 #include "pairs/scout.h"
 #include "pairs/needs.h"
@@ -434,16 +434,12 @@ static void emit_parts(struct parts *p, const char *rest) {
   }
 }
 
-/* The graphs agree up to rounding. Looks for integers and truths that it decides otherwise, in the
- * graphs as a whole. */
-static gemel_status look_for_flips(struct parts *p, gemel_error *error) {
-  gemel__random random;
-  if (p->run->brief || !gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
+/* The graphs agree up to rounding. Looks at them as a whole. */
+static gemel_status look_at_whole(struct parts *p, gemel_error *error) {
+  if (!gemel__run_wants(p->run, GEMEL_TIER_SPECIAL)) {
     return GEMEL_OK;
   }
-  gemel__run_random(p->run, p->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_FLIPS), &random);
-  int bitwise = (p->needs | p->result->needs) == 0;
-  GEMEL__TRY(gemel__flips_find(p->a, p->b, bitwise, GEMEL__FLIPS_ALL, &random, p->run->ticker,
+  GEMEL__TRY(gemel__whole_look(p->run, p->name, p->a, p->b, p->needs | p->result->needs, p->allow,
                                &p->flip, error));
   p->needs |= p->flip.words;
   return GEMEL_OK;
@@ -472,7 +468,7 @@ static gemel_status look_for_losses(struct parts *p, gemel_error *error) {
 /* All outputs are equal, by the parts and by the REST, what of it has gone into the result. */
 static gemel_status say_parts(struct parts *p, const char *rest, gemel_error *error) {
   gemel_pair_result *result = p->result;
-  GEMEL__TRY(look_for_flips(p, error));
+  GEMEL__TRY(look_at_whole(p, error));
   result->needs |= p->needs;
   result->refused |= p->flip.words & ~p->allow;
   result->improves |= p->improves;
