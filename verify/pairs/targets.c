@@ -34,6 +34,9 @@ enum {
   MOST_SEARCHES = 48   /* ties that are sought in all */
 };
 
+/* Of the elements that may be computed, the share for points that need no search. */
+#define AIMS_SHARE 0.25
+
 struct target_search {
   const gemel__targets *how;
   const gemel__instance instance; /* the pair's first one: its leaves */
@@ -442,7 +445,9 @@ static gemel_status visit_aims(struct target_search *s, const gemel__pair *pair)
   gemel__aims aims;
   gemel_status status = gemel__aims_of_graphs(pair->a.graph, pair->b.graph, &aims, s->error);
   size_t rounds = status == GEMEL_OK ? gemel__aims_rounds(&aims, &s->instance) : 0;
-  for (size_t round = 0; round < rounds && status == GEMEL_OK && !s->stopped; round++) {
+  double least = s->left * (1 - AIMS_SHARE);
+  for (size_t round = 0; round < rounds && status == GEMEL_OK && !s->stopped && s->left > least;
+       round++) {
     gemel__aims_plant(&aims, round, s->how->random, s->at);
     for (size_t k = 0; k < s->instance.n_leaves; k++) {
       gemel__tensor_settle(&s->instance.leaves[k], s->at[k]);
