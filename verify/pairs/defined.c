@@ -183,10 +183,11 @@ static gemel_status compare_once(struct domain_search *s, gemel__pair *pair, siz
                                                       : GEMEL_OK;
 }
 
-/* 1 if an error may depend on the values of PAIR's inputs. */
+/* 1 if an error may depend on the values of PAIR's inputs, or it costs little to see. */
 static int depends(const gemel__pair *pair) {
   const gemel_graph *a = pair->a.graph, *b = pair->b.graph;
-  return gemel__may_refuse(a) || gemel__may_refuse(b) || gemel__graph_has_runtime_sizes(a) ||
+  return gemel__pair_elements(pair) <= USUAL_ELEMENTS || gemel__may_refuse(a) ||
+         gemel__may_refuse(b) || gemel__graph_has_runtime_sizes(a) ||
          gemel__graph_has_runtime_sizes(b);
 }
 

@@ -200,13 +200,13 @@ static void limits_of(const gemel__leaf *leaf, int64_t most, int64_t *below, int
   }
 }
 
-/* Extends LEAF's range towards LIMIT, which is excluded, by bisection, after numbers next to the
- * limit: a size mostly ends the range, and the limit is beside the largest. */
+/* Extends LEAF's range towards LIMIT, which is excluded, by bisection; in large pairs after numbers
+ * next to the limit: a size mostly ends the range, and the limit is beside the largest. */
 static int extend(gemel__pair *pair, gemel__random *random, gemel__leaf *leaf, int64_t limit) {
   int up = limit > leaf->low;
   int64_t good = up ? leaf->high - 1 : leaf->low, low = leaf->low, high = leaf->high - 1;
   int64_t next = up ? limit - 1 : good - 1; /* mostly the right answers: the limit, nothing lower */
-  int found = 1, beside = 2;
+  int found = 1, beside = gemel__pair_elements(pair) > LARGE_PAIR ? 2 : 0;
   while (found >= 0 && next != limit && (up ? next > good : next < good)) {
     set_range(leaf, up ? low : next, up ? next : high);
     found = in_range(pair, random);
@@ -262,6 +262,12 @@ static int free_tensors(gemel__pair *pair, gemel__random *random) {
   return good < 0 ? good : 1;
 }
 
+/* 1 if PAIR runs at all values, and running it to see that is expensive. */
+static int takes_all(const gemel__pair *pair) {
+  return gemel__pair_elements(pair) > LARGE_PAIR && !gemel__may_refuse(pair->a.graph) &&
+         !gemel__may_refuse(pair->b.graph);
+}
+
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
                                      gemel_error *error) {
   struct sizes sizes = {{0}, 0, USUAL};
@@ -273,9 +279,7 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   /* a run-time size that is any integer could need any amount of memory */
   if (integers > 0 && !gemel__graph_has_runtime_sizes(pair->a.graph) &&
       !gemel__graph_has_runtime_sizes(pair->b.graph)) {
-    good = !gemel__may_refuse(pair->a.graph) && !gemel__may_refuse(pair->b.graph)
-               ? 1
-               : in_range(pair, random);
+    good = takes_all(pair) ? 1 : in_range(pair, random);
   }
   if (integers == 0 || good > 0) {
     return GEMEL_OK;

@@ -445,10 +445,11 @@ static gemel_status visit_aims(struct target_search *s, const gemel__pair *pair)
   gemel__aims aims;
   gemel_status status = gemel__aims_of_graphs(pair->a.graph, pair->b.graph, &aims, s->error);
   size_t rounds = status == GEMEL_OK ? gemel__aims_rounds(&aims, &s->instance) : 0;
+  gemel__random random = *s->how->random; /* what is searched for later stays the same */
   double least = s->left * (1 - AIMS_SHARE);
   for (size_t round = 0; round < rounds && status == GEMEL_OK && !s->stopped && s->left > least;
        round++) {
-    gemel__aims_plant(&aims, round, s->how->random, s->at);
+    gemel__aims_plant(&aims, round, &random, s->at);
     for (size_t k = 0; k < s->instance.n_leaves; k++) {
       gemel__tensor_settle(&s->instance.leaves[k], s->at[k]);
     }
@@ -488,7 +489,12 @@ gemel_status gemel__targets_find(const gemel__pair *pair, const gemel__targets *
                             .error = error};
   gemel_status status = begin(&s, pair);
   if (status == GEMEL_OK) {
-    status = visit_aims(&s, pair);
+    gemel_tensor **drawn = gemel__values_copy(&s.instance, s.at, error);
+    status = drawn != NULL ? visit_aims(&s, pair) : GEMEL_NO_MEMORY;
+    if (drawn != NULL) {
+      gemel__values_free(&s.instance, s.at);
+      s.at = drawn;
+    }
   }
   for (int side = 0; side < 2 && status == GEMEL_OK && !s.stopped; side++) {
     status = watch(&s, side == 0 ? pair->a.graph : pair->b.graph, error);
