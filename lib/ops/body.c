@@ -84,7 +84,7 @@ static gemel_status substitute(const gemel_infer *call, symbol_binding *b, gemel
   for (int j = 0; j < rank; j++) {
     dims[j] = gemel__dim_substitute(call->context, formal[j], replace_symbol, b);
     if (gemel_dim_is_none(dims[j])) {
-      return gemel__no_memory(call->error, "a size");
+      return gemel__rule_no_size(call, "a size");
     }
   }
   if (b->unbound != NULL) {

@@ -23,7 +23,7 @@ gemel_status gemel__rule_result(gemel_infer *call, gemel_dtype dtype, int rank,
   }
   for (int k = 0; k < rank; k++) {
     if (gemel_dim_is_none(dims[k])) {
-      return gemel__no_memory(call->error, "the size of an axis (or it exceeds 64 bits)");
+      return gemel__rule_no_size(call, "the size of an axis");
     }
     if (gemel_dim_is_constant(call->context, dims[k], &size) && size < 0) {
       return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "axis %d of the result has size %lld", k,
@@ -51,6 +51,10 @@ gemel_status gemel__rule_fail(const gemel_infer *call, gemel_status status, cons
   return gemel__fail(call->error, status, "%s; inputs %s", text, types);
 }
 
+gemel_status gemel__rule_no_size(const gemel_infer *call, const char *what) {
+  return gemel__rule_fail(call, GEMEL_BAD_SHAPE, "%s exceeds 64 bits", what);
+}
+
 size_t gemel__attr_count(const gemel_attr *attr) {
   if (attr->kind == GEMEL_ATTR_NONE) {
     return 0;
@@ -72,7 +76,7 @@ gemel_status gemel__rule_dims(const gemel_infer *call, const gemel_attr *attr, g
       dims[k] = gemel__infer_resolve(call, list ? attr->u.dims[k] : attr->u.dim);
     }
     if (gemel_dim_is_none(dims[k])) {
-      return gemel__no_memory(call->error, "a size");
+      return gemel__rule_no_size(call, "a size");
     }
   }
   return GEMEL_OK;

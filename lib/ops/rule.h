@@ -17,6 +17,10 @@
 gemel_status gemel__rule_fail(const gemel_infer *call, gemel_status status, const char *format, ...)
     GEMEL__PRINTF(3, 4);
 
+/* GEMEL_BAD_SHAPE: WHAT, which is no dim, exceeds 64 bits. If memory was out for it, who asked the
+ * rule turns that into GEMEL_NO_MEMORY. */
+gemel_status gemel__rule_no_size(const gemel_infer *call, const char *what);
+
 /* Sets output 0 to this type, in the memory space of the inputs. A negative size or too high a rank
  * is GEMEL_BAD_SHAPE. */
 gemel_status gemel__rule_result(gemel_infer *call, gemel_dtype dtype, int rank,

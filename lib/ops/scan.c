@@ -156,7 +156,7 @@ static gemel_status find_length(const gemel_infer *call, scan_types *t) {
   if (s->rows) {
     t->rows = gemel_dim_add(call->context, t->length, gemel_dim_constant(call->context, 1));
     GEMEL__TRY(gemel_dim_is_none(t->rows)
-                   ? gemel__no_memory(call->error, "the rows of a history (or they exceed 64 bits)")
+                   ? gemel__rule_no_size(call, "the number of a history's rows")
                    : GEMEL_OK);
   }
   return GEMEL_OK;

@@ -58,9 +58,7 @@ gemel_status gemel__window_places(const gemel_infer *call, const char *what, int
   }
   steps = gemel_dim_floordiv(context, room, gemel_dim_constant(context, stride));
   *places = gemel_dim_add(context, steps, gemel_dim_constant(context, 1));
-  return gemel_dim_is_none(*places)
-             ? gemel__no_memory(call->error, "the size of an axis (or it exceeds 64 bits)")
-             : GEMEL_OK;
+  return gemel_dim_is_none(*places) ? gemel__rule_no_size(call, "the size of an axis") : GEMEL_OK;
 }
 
 gemel_status gemel__window_equal(const gemel_infer *call, gemel_dim is, gemel_dim wanted,

@@ -534,7 +534,12 @@ static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gem
   call.max_outputs = n->n_outputs;
   call.error = planner->error;
   call.data = record->data;
-  GEMEL__TRY(record->infer(&call));
+  unsigned failures = gemel__dim_memory_failures(p->context);
+  gemel_status status = record->infer(&call);
+  if (gemel__dim_memory_failures(p->context) != failures) {
+    return gemel__no_memory(planner->error, "a plan"); /* the rule may have thought anything */
+  }
+  GEMEL__TRY(status);
   return compare_types(planner, node, call.n_outputs, call.outputs);
 }
 

@@ -319,12 +319,28 @@ static int is_one(gemel_value x) {
   return gemel__decode(gemel__value_dtype(x), gemel__tensor_element(tensor, 0)) == 1;
 }
 
+/* What NODE divides by without a constant that says so: the elements of a window of which it takes
+ * the mean. Null: nothing. */
+static gemel_value divisor_of(const gemel__collecting *c, uint32_t node) {
+  uint32_t op = gemel__node_at(c->by, node)->op;
+  double elements = 1;
+  if (op != GEMEL__OP_avg_pool && op != GEMEL__OP_avg_pool_grad) {
+    return gemel__no_value;
+  }
+  const gemel_attr *size = &gemel__attrs_at(c->by->context, c->by->nodes[node].attrs)->values[0];
+  for (size_t k = 0; k < size->count; k++) {
+    elements *= (double)size->u.ints[k];
+  }
+  gemel_dtype dtype = gemel__ref_dtype(c->by, (gemel__ref){node, 0});
+  return elements > 1 ? gemel_scalar(c->offers->graph, dtype, elements) : gemel__no_value;
+}
+
 static void offer_scalars(gemel__collecting *c) {
   gemel_value scalars[MOST_SCALARS];
   gemel_context *context = c->offers->graph->context;
   size_t n = 0;
   for (size_t k = 0; k < c->by->n_nodes && n < MOST_SCALARS; k++) {
-    gemel_value x = c->copies[k];
+    gemel_value x = gemel_is_null(c->copies[k]) ? divisor_of(c, (uint32_t)k) : c->copies[k];
     if (!gemel_is_null(x) && is_float(x) && gemel_type_rank(context, gemel_value_type(x)) == 0 &&
         !is_one(x)) {
       scalars[n++] = x;

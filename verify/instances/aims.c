@@ -93,6 +93,38 @@ static gemel__aim_number number_of(gemel_dtype dtype, gemel__aim aim) {
   return n;
 }
 
+static int is_random(const gemel_graph *graph, uint32_t node) {
+  const struct gemel__row *row = gemel__node_op(graph, node)->row;
+  return row != NULL && row->family == GEMEL__FAMILY_random;
+}
+
+/* The value that NODE, which draws random numbers, has its key of: through parts and other shapes,
+ * and through the *DRAWS before this one, each of which adds 1 to the key's count. */
+static gemel__ref key_of(const gemel_graph *graph, uint32_t node, uint64_t *draws) {
+  uint32_t n;
+  gemel__ref key = gemel__node_inputs(graph, node, &n)[0];
+  *draws = 0;
+  const gemel__ref *in = gemel__node_inputs(graph, key.node, &n);
+  while (n > 0 && (!is_random(graph, key.node) || key.output == 1)) {
+    *draws += (uint64_t)is_random(graph, key.node);
+    key = in[0];
+    in = gemel__node_inputs(graph, key.node, &n);
+  }
+  return key;
+}
+
+/* Adds the counts of keys with which NODE, which draws random numbers, draws T. */
+static void invert_draw(struct aim_search *s, uint32_t node, const gemel__aim_number *t) {
+  gemel__aim_list counts = {0};
+  uint64_t draws;
+  gemel__ref key = key_of(s->graph, node, &draws);
+  gemel__twin_of(gemel__node_at(s->graph, node)->op)->invert(&counts, GEMEL_U64, t, NULL, 0);
+  for (size_t k = 0; k < counts.count && gemel__ref_dtype(s->graph, key) == GEMEL_U64; k++) {
+    gemel__aim_add_whole(&s->lists[key.node], GEMEL_U64,
+                         (int64_t)((uint64_t)counts.at[k].whole - draws));
+  }
+}
+
 /* Adds what operand K of N should be for NODE to be T. BESIDE is a constant among the other
  * operands. */
 static void invert(struct aim_search *s, uint32_t node, const gemel__ref *inputs, uint32_t n,
@@ -100,7 +132,9 @@ static void invert(struct aim_search *s, uint32_t node, const gemel__ref *inputs
   gemel__aim_list *list = &s->lists[inputs[k].node];
   gemel_dtype dtype = gemel__ref_dtype(s->graph, inputs[k]);
   gemel__inverse *inverse = gemel__twin_of(gemel__node_at(s->graph, node)->op)->invert;
-  if (inverse == gemel__invert_mul && beside == NULL && inputs[0].node == inputs[1].node) {
+  if (is_random(s->graph, node)) {
+    invert_draw(s, node, t);
+  } else if (inverse == gemel__invert_mul && beside == NULL && inputs[0].node == inputs[1].node) {
     gemel__invert_sqr(list, dtype, t, NULL, 0);
   } else if (inverse != NULL && (n == 1 || beside != NULL)) {
     inverse(list, dtype, t, beside, k == 1);
@@ -153,15 +187,12 @@ static void take(struct gemel__aims_of *into, const gemel__aim_list *list) {
   }
 }
 
-/* 1 if VALUE is the key of an operation of random numbers. */
+/* 1 if VALUE is the key of an operation of random numbers, or keys are parts of it. */
 static int is_key(const gemel_graph *graph, gemel_value value) {
   int found = 0;
+  uint64_t draws;
   for (uint32_t node = 0; node < graph->n_nodes && !found; node++) {
-    const struct gemel__row *row = gemel__node_op(graph, node)->row;
-    uint32_t n;
-    const gemel__ref *inputs = gemel__node_inputs(graph, node, &n);
-    found =
-        row != NULL && row->family == GEMEL__FAMILY_random && n > 0 && inputs[0].node == value.node;
+    found = is_random(graph, node) && key_of(graph, node, &draws).node == value.node;
   }
   return found;
 }
@@ -216,9 +247,11 @@ void gemel__aims_plant(const gemel__aims *aims, size_t round, gemel__random *ran
       continue;
     }
     next = round % of->count;
-    if (of->keys && n == 2) {
+    for (size_t i = 0; of->keys && i + 1 < n; i += 2) {
       const int64_t key[2] = {GEMEL__KEY_SEED, of->at[next].whole};
-      gemel__points_store(dtype, 2, NULL, key, gemel_tensor_data(values[k]));
+      gemel__points_store(dtype, 2, NULL, key, (char *)gemel_tensor_data(values[k]) + i * size);
+    }
+    if (of->keys) {
       continue;
     }
     for (size_t i = 0; i < n; i++) {
@@ -231,4 +264,15 @@ void gemel__aims_plant(const gemel__aims *aims, size_t round, gemel__random *ran
       next = (next + 1) % of->count;
     }
   }
+}
+
+size_t gemel__aims_rounds(const gemel__aims *aims, const gemel__instance *instance) {
+  enum { MOST_ROUNDS = 24 };
+  size_t fewest = SIZE_MAX, rounds;
+  for (size_t k = 0; k < instance->n_leaves; k++) {
+    size_t count = instance->leaves[k].count;
+    fewest = count > 0 && count < fewest && aims->inputs[k].count > 0 ? count : fewest;
+  }
+  rounds = fewest == SIZE_MAX ? 0 : 1 + 2 * aims->most / fewest;
+  return rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS;
 }

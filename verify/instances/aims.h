@@ -5,6 +5,7 @@
 #ifndef GEMEL__INSTANCES_AIMS_H
 #define GEMEL__INSTANCES_AIMS_H
 
+#include "instances/instance.h"
 #include "sample/aims.h"
 
 /* Finds the aims of A's inputs, and of B's: a graph with the same inputs in the same order, or
@@ -19,5 +20,9 @@ void gemel__aims_clear(gemel__aims *aims);
  * 0, 1, 2, ... reach them all. */
 void gemel__aims_plant(const gemel__aims *aims, size_t round, gemel__random *random,
                        gemel_tensor *const *values);
+
+/* After how many rounds the aims have about all been among the values of INSTANCE, whose leaves are
+ * the inputs; some two dozen at most, 0 if there are no aims. */
+size_t gemel__aims_rounds(const gemel__aims *aims, const gemel__instance *instance);
 
 #endif

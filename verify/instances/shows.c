@@ -26,6 +26,17 @@ static const gemel_graph *body_of(const gemel_graph *graph, uint32_t node) {
   return NULL;
 }
 
+int gemel__may_refuse(const gemel_graph *graph) {
+  int found = 0;
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph) && !found; k++) {
+    unsigned with = gemel__twin_of(gemel__node_at(graph, k)->op)->refuses_with;
+    uint32_t count;
+    gemel__node_inputs(graph, k, &count);
+    found = gemel__node_op(graph, k)->row == NULL || (with > 0 && count >= with);
+  }
+  return found;
+}
+
 /* The kinds of arithmetic of all nodes of BODY, and of bodies in it (whose depth the runtime
  * limits). */
 static unsigned arithmetic_of_body(const gemel_graph *body) {

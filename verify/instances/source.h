@@ -59,6 +59,10 @@ void gemel__source_put(const gemel__drawn *point, const gemel__source *source);
 
 int gemel__shows_always(const gemel_graph *graph);
 
+/* 1 if GRAPH may end in an error at some values of its inputs, such as indices outside, whatever
+ * sizes that are values are. */
+int gemel__may_refuse(const gemel_graph *graph);
+
 /* The kinds of arithmetic that NODE does (reference/twin.h); 0 if its results are exact whatever
  * its inputs. */
 unsigned gemel__arithmetic(const gemel_graph *graph, uint32_t node);

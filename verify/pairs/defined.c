@@ -10,6 +10,8 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "instances/assumed.h"
+#include "instances/rebuild.h"
+#include "instances/source.h"
 #include "pairs/numbers.h"
 #include "tiers/tiers.h"
 #include "core/dtype.h"
@@ -181,11 +183,21 @@ static gemel_status compare_once(struct domain_search *s, gemel__pair *pair, siz
                                                       : GEMEL_OK;
 }
 
-/* Each choice of sizes gets a few values, as compiling costs more than they do. */
+/* 1 if an error may depend on the values of PAIR's inputs, or it costs little to see. */
+static int depends(const gemel__pair *pair) {
+  const gemel_graph *a = pair->a.graph, *b = pair->b.graph;
+  return gemel__pair_elements(pair) <= USUAL_ELEMENTS || gemel__may_refuse(a) ||
+         gemel__may_refuse(b) || gemel__graph_has_runtime_sizes(a) ||
+         gemel__graph_has_runtime_sizes(b);
+}
+
+/* Each choice of sizes gets a few values if that may show something, as compiling costs more than
+ * they do. */
 static gemel_status compare_values(struct domain_search *s, gemel__pair *pair, size_t round,
                                    gemel_error *error) {
   enum { VALUES = 4 };
-  for (size_t k = 0; k < VALUES && pair->a.graph != NULL; k++) {
+  size_t values = depends(pair) ? VALUES : 1;
+  for (size_t k = 0; k < values && pair->a.graph != NULL; k++) {
     GEMEL__TRY(compare_once(s, pair, round + k, error));
   }
   return GEMEL_OK;

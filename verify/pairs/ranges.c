@@ -14,6 +14,7 @@
 #include <string.h>
 #include "instances/assumed.h"
 #include "instances/rebuild.h"
+#include "instances/source.h"
 #include "pairs/contrast.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -23,6 +24,9 @@
 /* USUAL: the largest index that is tried if nothing in the graphs is larger. LARGEST: literals
  * below it count as sizes. */
 enum { USUAL = 12, LARGEST = 4100 };
+
+/* Elements from which on a pair is run less often. */
+#define LARGE_PAIR 1e5
 
 /* Sizes of the graph's values: the largest, and up to 24 of them. */
 struct sizes {
@@ -115,20 +119,31 @@ static void fill_ends(const gemel__instance *instance, size_t which, gemel_tenso
   }
 }
 
+/* How many choices of ends are tried: of large pairs each that is another one. */
+static int count_corners(const gemel__pair *pair) {
+  enum { CORNERS = 8 };
+  int corners = 1;
+  for (size_t k = 0; k < pair->a.n_leaves && corners < CORNERS; k++) {
+    corners <<=
+        pair->a.leaves[k].range == GEMEL_RANGE_INDEX && gemel__is_integer_leaf(&pair->a.leaves[k]);
+  }
+  return gemel__pair_elements(pair) > LARGE_PAIR ? corners : CORNERS;
+}
+
 /* 1 if both graphs run at all of some draws, the ends of the ranges among them; 0 if not; −1 if
  * memory is out. */
 static int in_range(const gemel__pair *pair, gemel__random *random) {
-  enum { CORNERS = 8, DRAWS_A_RANGE = 14 };
-  int k, good = 1;
-  for (k = 0; k < DRAWS_A_RANGE && good > 0; k++) {
+  enum { OTHERS = 6 };
+  int k, good = 1, corners = count_corners(pair);
+  for (k = 0; k < corners + OTHERS && good > 0; k++) {
     gemel_tensor **values;
     gemel__both both;
     gemel_status status = gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, NULL);
     if (status != GEMEL_OK) {
       return status == GEMEL_NO_MEMORY ? -1 : 0;
     }
-    if (k < CORNERS) {
-      fill_ends(&pair->a, CORNERS - 1 - (size_t)k, values);
+    if (k < corners) {
+      fill_ends(&pair->a, (size_t)(corners - 1 - k), values);
     } else if (k % 2 != 0) {
       gemel__plant_ends(&pair->a, random, values);
       plant_greatest(&pair->a, (size_t)k / 2, values);
@@ -185,17 +200,22 @@ static void limits_of(const gemel__leaf *leaf, int64_t most, int64_t *below, int
   }
 }
 
-/* Extends LEAF's range towards LIMIT, which is excluded, by bisection. */
+/* Extends LEAF's range towards LIMIT, which is excluded, by bisection; in large pairs after numbers
+ * next to the limit: a size mostly ends the range, and the limit is beside the largest. */
 static int extend(gemel__pair *pair, gemel__random *random, gemel__leaf *leaf, int64_t limit) {
   int up = limit > leaf->low;
   int64_t good = up ? leaf->high - 1 : leaf->low, low = leaf->low, high = leaf->high - 1;
   int64_t next = up ? limit - 1 : good - 1; /* mostly the right answers: the limit, nothing lower */
-  int found = 1;
+  int found = 1, beside = gemel__pair_elements(pair) > LARGE_PAIR ? 2 : 0;
   while (found >= 0 && next != limit && (up ? next > good : next < good)) {
     set_range(leaf, up ? low : next, up ? next : high);
     found = in_range(pair, random);
     *(found > 0 ? &good : &limit) = next;
     next = good + (limit - good) / 2;
+    if (beside > 0 && (up ? limit - good : good - limit) > 2) {
+      next = limit + (up ? -1 : 1);
+      beside--;
+    }
   }
   set_range(leaf, up ? low : good, up ? good : high);
   return found;
@@ -242,6 +262,12 @@ static int free_tensors(gemel__pair *pair, gemel__random *random) {
   return good < 0 ? good : 1;
 }
 
+/* 1 if PAIR runs at all values, and running it to see that is expensive. */
+static int takes_all(const gemel__pair *pair) {
+  return gemel__pair_elements(pair) > LARGE_PAIR && !gemel__may_refuse(pair->a.graph) &&
+         !gemel__may_refuse(pair->b.graph);
+}
+
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
                                      gemel_error *error) {
   struct sizes sizes = {{0}, 0, USUAL};
@@ -253,7 +279,7 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   /* a run-time size that is any integer could need any amount of memory */
   if (integers > 0 && !gemel__graph_has_runtime_sizes(pair->a.graph) &&
       !gemel__graph_has_runtime_sizes(pair->b.graph)) {
-    good = in_range(pair, random);
+    good = takes_all(pair) ? 1 : in_range(pair, random);
   }
   if (integers == 0 || good > 0) {
     return GEMEL_OK;

@@ -19,6 +19,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
+#include "instances/aims.h"
 #include "instances/assumed.h"
 #include "instances/crossing.h"
 #include "ops/ops.h"
@@ -32,6 +33,9 @@ enum {
   ALONE = 6,           /* inputs that are moved alone, besides all of them together */
   MOST_SEARCHES = 48   /* ties that are sought in all */
 };
+
+/* Of the elements that may be computed, the share for points that need no search. */
+#define AIMS_SHARE 0.25
 
 struct target_search {
   const gemel__targets *how;
@@ -435,6 +439,26 @@ static gemel_status follow_all(struct target_search *s) {
   return GEMEL_OK;
 }
 
+/* Visits points among whose numbers are solutions of what the graphs compare with constants, such
+ * as keys that give a random number which few keys give. */
+static gemel_status visit_aims(struct target_search *s, const gemel__pair *pair) {
+  gemel__aims aims;
+  gemel_status status = gemel__aims_of_graphs(pair->a.graph, pair->b.graph, &aims, s->error);
+  size_t rounds = status == GEMEL_OK ? gemel__aims_rounds(&aims, &s->instance) : 0;
+  gemel__random random = *s->how->random; /* what is searched for later stays the same */
+  double least = s->left * (1 - AIMS_SHARE);
+  for (size_t round = 0; round < rounds && status == GEMEL_OK && !s->stopped && s->left > least;
+       round++) {
+    gemel__aims_plant(&aims, round, &random, s->at);
+    for (size_t k = 0; k < s->instance.n_leaves; k++) {
+      gemel__tensor_settle(&s->instance.leaves[k], s->at[k]);
+    }
+    status = visit(s);
+  }
+  gemel__aims_clear(&aims);
+  return status;
+}
+
 static gemel_status begin(struct target_search *s, const gemel__pair *pair) {
   gemel_tensor ***const all[] = {&s->low, &s->high, &s->at};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
@@ -464,6 +488,14 @@ gemel_status gemel__targets_find(const gemel__pair *pair, const gemel__targets *
                             .left = how->elements,
                             .error = error};
   gemel_status status = begin(&s, pair);
+  if (status == GEMEL_OK) {
+    gemel_tensor **drawn = gemel__values_copy(&s.instance, s.at, error);
+    status = drawn != NULL ? visit_aims(&s, pair) : GEMEL_NO_MEMORY;
+    if (drawn != NULL) {
+      gemel__values_free(&s.instance, s.at);
+      s.at = drawn;
+    }
+  }
   for (int side = 0; side < 2 && status == GEMEL_OK && !s.stopped; side++) {
     status = watch(&s, side == 0 ? pair->a.graph : pair->b.graph, error);
     if (status == GEMEL_OK && (side == 0 || s.n_watched > 0)) {

@@ -72,7 +72,8 @@ const gemel__twin gemel__twin_subtensor = {.reference = reference_subtensor,
                                            .sample = gemel__sampler_subtensor,
                                            .propose = gemel__propose_subtensor,
                                            .arithmetic = GEMEL__EXACT,
-                                           .linear = GEMEL__LINEAR_PART};
+                                           .linear = GEMEL__LINEAR_PART,
+                                           .refuses_with = 2};
 
 /* Makes the output a copy of x, and R the region that y is written to. */
 static gemel_status copy_and_locate(gemel__rcall *call, region *r) {
@@ -107,7 +108,8 @@ const gemel__twin gemel__twin_set_subtensor = {.reference = reference_set_subten
                                                .sample = gemel__sampler_set_subtensor,
                                                .propose = gemel__propose_write,
                                                .arithmetic = GEMEL__EXACT,
-                                               .linear = GEMEL__LINEAR_WRITE};
+                                               .linear = GEMEL__LINEAR_WRITE,
+                                               .refuses_with = 3};
 
 static gemel_status reference_inc_subtensor(gemel__rcall *call) {
   const gemel__rtensor *y = call->inputs[1];
@@ -131,4 +133,5 @@ const gemel__twin gemel__twin_inc_subtensor = {.reference = reference_inc_subten
                                                .sample = gemel__sampler_inc_subtensor,
                                                .propose = gemel__propose_write,
                                                .arithmetic = GEMEL__SUMS,
-                                               .linear = GEMEL__LINEAR_WRITE};
+                                               .linear = GEMEL__LINEAR_WRITE,
+                                               .refuses_with = 3};

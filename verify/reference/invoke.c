@@ -27,5 +27,5 @@ static gemel_status reference_invoke(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_invoke = {.reference = reference_invoke,
-                                        .sample = gemel__sampler_invoke};
+const gemel__twin gemel__twin_invoke = {
+    .reference = reference_invoke, .sample = gemel__sampler_invoke, .refuses_with = 1};

@@ -2,8 +2,8 @@
  *
  * References of pooling, by membership. An element of the image belongs to the window at a place
  * if, along each axis, it lies a multiple of the dilation (fewer multiples than the window's size)
- * behind the window's start. All elements of the image are tried for each place, so nothing outside
- * the image ever comes up.
+ * behind the window's start. All elements of the image from the first that a window may have to the
+ * last are tried, so nothing outside the image ever comes up.
  *
  * The largest elements of a window are those than which none is larger. A window with a NaN has no
  * largest element. Where comparisons are undecided, all elements that may be the largest are
@@ -18,7 +18,8 @@ enum { MOST_AXES = 3, SIZE = 0, STRIDE, DILATION, LOW, HIGH, COUNT_PADDING, IMAG
 
 /* A term of an element of the image. */
 typedef struct addend {
-  size_t to; /* number of the element, in one image and channel */
+  size_t to;   /* number of the element, in one image and channel */
+  size_t next; /* number of its next term */
   void *value;
 } addend;
 
@@ -94,14 +95,31 @@ static int belongs(const pool_windows *p, const int64_t *element, const int64_t 
   return inside;
 }
 
+/* Along an axis: *FROM, and how many elements of the image from there to the window's last. */
+static int64_t span_of(const pool_windows *p, int axis, int64_t place, int64_t *from) {
+  int64_t start = place * number(p->call, STRIDE, axis) - number(p->call, LOW, axis);
+  int64_t end = start + (number(p->call, SIZE, axis) - 1) * number(p->call, DILATION, axis) + 1;
+  *from = start > 0 ? start : 0;
+  end = end < p->image[axis] ? end : p->image[axis];
+  return end > *from ? end - *from : 0;
+}
+
 static gemel_status find_window(pool_windows *p, size_t at) {
-  int64_t place[MOST_AXES], element[MOST_AXES];
+  int64_t place[MOST_AXES], from[MOST_AXES], span[MOST_AXES], element[MOST_AXES];
   index_of(p, p->place, at, place);
+  for (int k = 0; k < p->axes; k++) {
+    span[k] = span_of(p, k, place[k], &from[k]);
+  }
   p->n = 0;
-  for (size_t e = 0; e < p->elements; e++) {
-    index_of(p, p->image, e, element);
+  for (size_t e = 0; e < volume(p, span); e++) {
+    size_t whole = 0;
+    index_of(p, span, e, element);
+    for (int k = 0; k < p->axes; k++) {
+      element[k] += from[k];
+      whole = whole * (size_t)p->image[k] + (size_t)element[k];
+    }
     if (belongs(p, element, place)) {
-      p->members[p->n++] = e;
+      p->members[p->n++] = whole;
     }
   }
   return p->n > 0 ? GEMEL_OK : refuse(p->call, "a window without elements");
@@ -251,12 +269,18 @@ static void window_avg_grad(pool_windows *p, size_t lane, size_t at) {
 
 /* Adds up the terms of each element of image and channel LANE. */
 static void add_up(pool_windows *p, size_t lane) {
+  size_t *first = p->members, none = p->n_addends; /* the number of each element's first term */
+  for (size_t e = 0; e < p->elements; e++) {
+    first[e] = none;
+  }
+  for (size_t k = p->n_addends; k-- > 0;) {
+    p->addends[k].next = first[p->addends[k].to];
+    first[p->addends[k].to] = k;
+  }
   for (size_t e = 0; e < p->elements; e++) {
     size_t n = 0;
-    for (size_t k = 0; k < p->n_addends; k++) {
-      if (p->addends[k].to == e) {
-        p->pointers[n++] = p->addends[k].value;
-      }
+    for (size_t k = first[e]; k != none; k = p->addends[k].next) {
+      p->pointers[n++] = p->addends[k].value;
     }
     gemel__store_sum(&p->w, gemel__rtensor_at(&p->call->outputs[0], lane * p->elements + e),
                      p->dtype, n, p->pointers);

@@ -305,4 +305,5 @@ static gemel_status reference_scan(gemel__rcall *call) {
   return status;
 }
 
-const gemel__twin gemel__twin_scan = {.reference = reference_scan, .sample = gemel__sampler_scan};
+const gemel__twin gemel__twin_scan = {
+    .reference = reference_scan, .sample = gemel__sampler_scan, .refuses_with = 1};

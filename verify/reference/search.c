@@ -14,6 +14,7 @@ typedef struct search {
   const void *value;
   int right;
   int decided;
+  int valued; /* 1: what wasn't decided has a value, so that some place is right */
 } search;
 
 /* The sign of a - b, a NaN being above all numbers. */
@@ -22,7 +23,10 @@ static int compare(search *s, const void *a, const void *b) {
   int nan_a = d->ieee && d->sign(d, a) == GEMEL__UNORDERED;
   int nan_b = d->ieee && d->sign(d, b) == GEMEL__UNORDERED;
   int order = nan_a || nan_b ? nan_a - nan_b : gemel__compare(s->w, a, b);
-  s->decided &= order != GEMEL__UNORDERED;
+  if (order == GEMEL__UNORDERED) {
+    s->decided = 0;
+    s->valued &= d->state(d, s->w->difference) == GEMEL__DEFINED;
+  }
   return order;
 }
 
@@ -60,23 +64,35 @@ static size_t place_by_halving(search *s) {
   return first;
 }
 
+/* E = any place, if the domain can represent that. */
+static void cover_places(search *s, void *e) {
+  gemel__domain *d = s->w->domain;
+  if (s->valued && d->hull != NULL && d->choose == NULL) {
+    d->from_integer(d, s->w->spare, (int64_t)s->sorted->count);
+    d->hull(d, e, s->w->zero, s->w->spare);
+  } else {
+    d->set_state(d, e, GEMEL__UNDECIDED);
+  }
+}
+
 static gemel_status reference_searchsorted(gemel__rcall *call) {
   const gemel__rtensor *values = call->inputs[1];
   gemel__domain *d = call->domain;
   gemel__decider w;
-  search s = {&w, call->inputs[0], NULL, strcmp(call->attrs[0].u.text, "right") == 0, 1};
+  search s = {&w, call->inputs[0], NULL, strcmp(call->attrs[0].u.text, "right") == 0, 1, 1};
   GEMEL__TRY(gemel__reference_output(call, 0, GEMEL_I64, values->rank, values->shape));
   GEMEL__TRY(gemel__decider_init(&w, d, call->error));
-  int ascending = is_ascending(&s), known = s.decided;
+  int ascending = is_ascending(&s), known = s.decided, valued = s.valued;
   for (size_t i = 0; i < values->count; i++) {
     void *e = gemel__rtensor_at(&call->outputs[0], i);
     s.value = gemel__rtensor_at(values, i);
     s.decided = known;
+    s.valued = valued;
     size_t place = ascending ? place_by_counting(&s) : place_by_halving(&s);
     if (s.decided) {
       d->from_integer(d, e, (int64_t)place);
     } else {
-      d->set_state(d, e, GEMEL__UNDECIDED);
+      cover_places(&s, e);
     }
   }
   gemel__decider_clear(&w);

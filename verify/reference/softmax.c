@@ -276,4 +276,5 @@ static gemel_status reference_cross_entropy(gemel__rcall *call) {
 const gemel__twin gemel__twin_cross_entropy = {.reference = reference_cross_entropy,
                                                .sample = gemel__sampler_cross_entropy,
                                                .propose = gemel__propose_cross_entropy,
-                                               .arithmetic = GEMEL__FUNCTIONS};
+                                               .arithmetic = GEMEL__FUNCTIONS,
+                                               .refuses_with = 2};

@@ -3,7 +3,7 @@
  * References of the take family. An index i of an axis of size n is place i, or n + i where it is
  * negative; one outside -n … n - 1 is an error. take is looked up element by element. An element of
  * put's result is made of the element of x and those of y whose index is its place, in the order of
- * the indices: all indices are looked at for each element.
+ * the indices, which are listed for each place.
  */
 #include <string.h>
 #include "reference/common.h"
@@ -109,7 +109,8 @@ static gemel_status reference_take(gemel__rcall *call) {
 const gemel__twin gemel__twin_take = {.reference = reference_take,
                                       .sample = gemel__sampler_take,
                                       .propose = gemel__propose_take,
-                                      .arithmetic = GEMEL__EXACT};
+                                      .arithmetic = GEMEL__EXACT,
+                                      .refuses_with = 2};
 
 /* ---- put ---- */
 
@@ -117,33 +118,53 @@ const gemel__twin gemel__twin_take = {.reference = reference_take,
 typedef struct meeting {
   gemel__decider w;
   lookup l;
+  size_t *first, *next; /* the number of each place's first index; of each index, of the next one
+                           with its place; their count: there is none */
+  int known;            /* 1: all indices are */
   size_t n, room;
   const void **members, **tied;
   void *negated; /* ROOM + 1 elements */
 } meeting;
 
+/* Lists the indices of each place. */
+static void list_places(meeting *m) {
+  size_t none = m->l.indices->count;
+  for (int64_t place = 0; place < m->l.x->shape[m->l.axis]; place++) {
+    m->first[place] = none;
+  }
+  m->known = 1;
+  for (size_t k = none; k-- > 0;) {
+    m->known &= m->l.places[k] >= 0;
+    if (m->l.places[k] >= 0) {
+      m->next[k] = m->first[m->l.places[k]];
+      m->first[m->l.places[k]] = k;
+    }
+  }
+}
+
+/* The element of y for index number K, at AT along the other axes. */
+static const void *of_index(const meeting *m, const gemel__rtensor *y, size_t k,
+                            const int64_t *at) {
+  int64_t of_y[GEMEL_MAX_RANK];
+  int ranks = m->l.indices->rank;
+  for (int j = 0; j < y->rank; j++) {
+    of_y[j] = j < m->l.axis ? at[j] : at[j >= m->l.axis + ranks ? j - ranks + 1 : m->l.axis];
+  }
+  for (int j = ranks - 1; j >= 0; j--) {
+    of_y[m->l.axis + j] = (int64_t)(k % (size_t)m->l.indices->shape[j]);
+    k /= (size_t)m->l.indices->shape[j];
+  }
+  return gemel__rtensor_index(y, of_y);
+}
+
 /* Collects what meets at element AT of x; 0 if it isn't known whether an index does. */
 static int collect(const gemel__rcall *call, meeting *m, const int64_t *at) {
-  const gemel__rtensor *y = call->inputs[2];
-  int64_t index[GEMEL_MAX_RANK] = {0}, of_y[GEMEL_MAX_RANK];
-  int ranks = m->l.indices->rank;
   m->n = 0;
   m->members[m->n++] = gemel__rtensor_index(m->l.x, at);
-  for (size_t k = 0; k < m->l.indices->count; k++) {
-    if (m->l.places[k] < 0) {
-      return 0;
-    }
-    for (int j = 0; j < y->rank; j++) {
-      of_y[j] = j < m->l.axis           ? at[j]
-                : j < m->l.axis + ranks ? index[j - m->l.axis]
-                                        : at[j - ranks + 1];
-    }
-    if (m->l.places[k] == at[m->l.axis]) {
-      m->members[m->n++] = gemel__rtensor_index(y, of_y);
-    }
-    gemel__index_next(ranks, m->l.indices->shape, index);
+  for (size_t k = m->first[at[m->l.axis]]; m->known && k < m->l.indices->count; k = m->next[k]) {
+    m->members[m->n++] = of_index(m, call->inputs[2], k, at);
   }
-  return 1;
+  return m->known;
 }
 
 /* E = the smallest: less what is the largest of the negative ones. */
@@ -203,16 +224,26 @@ static gemel_status put_all(gemel__rcall *call, meeting *m) {
 static gemel_status put_with_room(gemel__rcall *call, meeting *m) {
   gemel__domain *d = call->domain;
   GEMEL__TRY(gemel__decider_init(&m->w, d, call->error));
+  size_t places = (size_t)m->l.x->shape[m->l.axis];
   m->room = m->l.indices->count + 1;
+  m->first = gemel__alloc_array(places, sizeof *m->first);
+  m->next = gemel__alloc_array(m->room, sizeof *m->next);
   m->members = gemel__alloc_array(m->room, sizeof *m->members);
   m->tied = gemel__alloc_array(m->room, sizeof *m->tied);
   m->negated = gemel__elements_new(d, m->room + 1);
-  gemel_status status = m->members != NULL && m->tied != NULL && m->negated != NULL
-                            ? put_all(call, m)
-                            : gemel__no_memory(call->error, "what meets at a place");
+  gemel_status status = GEMEL_OK;
+  if (m->first == NULL || m->next == NULL || m->members == NULL || m->tied == NULL ||
+      m->negated == NULL) {
+    status = gemel__no_memory(call->error, "what meets at a place");
+  } else {
+    list_places(m);
+    status = put_all(call, m);
+  }
   gemel__elements_free(d, m->negated, m->room + 1);
   gemel__free(m->tied, m->room * sizeof *m->tied);
   gemel__free(m->members, m->room * sizeof *m->members);
+  gemel__free(m->next, m->room * sizeof *m->next);
+  gemel__free(m->first, places * sizeof *m->first);
   gemel__decider_clear(&m->w);
   return status;
 }
@@ -241,4 +272,5 @@ static gemel_status reference_put(gemel__rcall *call) {
 const gemel__twin gemel__twin_put = {.reference = reference_put,
                                      .sample = gemel__sampler_put,
                                      .propose = gemel__propose_put,
-                                     .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS};
+                                     .arithmetic = GEMEL__SUMS | GEMEL__PRODUCTS,
+                                     .refuses_with = 3};

@@ -60,6 +60,9 @@ typedef struct gemel__twin {
   gemel__inverse *invert;  /* NULL: an operand is aimed at the same number as the result */
   unsigned arithmetic;     /* 0: unknown, taken for a function */
   gemel__linearity linear;
+  /* With at least so many inputs it ends in an error at some values of them, such as indices
+   * outside; 0: it never does. */
+  unsigned char refuses_with;
 } gemel__twin;
 
 #define OP(name, ...) extern const gemel__twin gemel__twin_##name;

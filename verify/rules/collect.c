@@ -91,14 +91,7 @@ gemel_status gemel__example_values(const struct gemel__example *e, gemel__fill f
 }
 
 size_t gemel__example_rounds(const struct gemel__example *e) {
-  enum { MOST_ROUNDS = 24 };
-  size_t fewest = SIZE_MAX, rounds;
-  for (size_t k = 0; k < e->pair.a.n_leaves; k++) {
-    size_t count = e->pair.a.leaves[k].count;
-    fewest = count > 0 && count < fewest && e->aims.inputs[k].count > 0 ? count : fewest;
-  }
-  rounds = fewest == SIZE_MAX ? 0 : 1 + 2 * e->aims.most / fewest;
-  return rounds < MOST_ROUNDS ? rounds : MOST_ROUNDS;
+  return gemel__aims_rounds(&e->aims, &e->pair.a);
 }
 
 static gemel_status add_example(struct gemel__rule_subject *p, gemel__rule_instance *drawn,

@@ -688,6 +688,70 @@ uint32_t gemel__rule_same_attr(const gemel__pattern *p, uint32_t k) {
   return j;
 }
 
+/* 1, *ENTRY and *NUMBER, if ATOM says that an entry of the list VARIABLE is a number. */
+static int entry_goal(const struct left *l, const gemel__atom_goal *atom, uint32_t variable,
+                      int64_t *entry, int64_t *number) {
+  gemel__termexpr side[2];
+  gemel__term at, is;
+  uint32_t row;
+  if (!gemel__goal_comparison(atom, &row, &side[0], &side[1]) ||
+      row != (atom->holds ? GEMEL__OPERATOR_eq : GEMEL__OPERATOR_ne)) {
+    return 0;
+  }
+  for (int turn = 0; turn < 2; turn++) {
+    const gemel__termexpr *one = &side[turn], *other = &side[!turn];
+    if (one->count < 3 || !gemel__is_operator(one, one->count, GEMEL__OPERATOR_index) ||
+        one->code[0].kind != GEMEL__TERMCODE_VARIABLE || one->code[0].index != variable ||
+        gemel__operand_start(one, one->count - 1) != 1) {
+      continue;
+    }
+    gemel__termexpr place = gemel__part_of(one, 1, one->count - 1);
+    if (gemel__termexpr_bound(&place, l->bound) && gemel__termexpr_bound(other, l->bound) &&
+        gemel__term_evaluate(&place, l->scene, &at) == GEMEL_OK && gemel__is_integer(&at) &&
+        gemel__term_evaluate(other, l->scene, &is) == GEMEL_OK && gemel__is_integer(&is)) {
+      *entry = at.list[0].value;
+      *number = is.list[0].value;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* Lets the entries of ATTR, a list that was drawn for VARIABLE, be what the goal says of them; 1 if
+ * it says so of any. */
+static int meet_entries(const struct left *l, uint32_t variable, gemel_attr *attr) {
+  int met = 0;
+  for (size_t k = 0; k < l->goal->count; k++) {
+    int64_t entry, number, *ints;
+    if (attr->kind != (GEMEL_ATTR_INT | GEMEL_ATTR_LIST) ||
+        !entry_goal(l, &l->goal->atoms[k], variable, &entry, &number)) {
+      continue;
+    }
+    ints = gemel__arena_copy(l->scene->arena, attr->u.ints, attr->count * sizeof *ints);
+    if (ints != NULL && entry >= 0 && (size_t)entry < attr->count) {
+      ints[entry] = number;
+      attr->u.ints = ints;
+      met = 1;
+    }
+  }
+  return met;
+}
+
+/* Proposes once more if conditions say what entries of lists are. */
+static gemel_status propose_entries(struct left *l, const gemel__pattern *p,
+                                    gemel__proposal *proposal) {
+  int met = 0;
+  for (uint32_t k = 0; k < p->n_attrs; k++) {
+    int variable = gemel__termexpr_variable(&p->attrs[k]);
+    if (variable >= 0 && !is_bound(l, (uint32_t)variable) &&
+        meet_entries(l, (uint32_t)variable, &proposal->attrs[k])) {
+      proposal->known_attr[k] = 1;
+      met = 1;
+    }
+  }
+  return met ? gemel__propose(proposal, l->error) : GEMEL_OK;
+}
+
 /* Builds a node by two proposals: one for the operands' types, and one for the rest, once these and
  * all that follows from them are known. */
 static gemel_status build_node(struct left *l, uint32_t index) {
@@ -739,6 +803,7 @@ static gemel_status build_node(struct left *l, uint32_t index) {
     }
   }
   status = gemel__propose(&proposal, l->error);
+  status = status ? status : propose_entries(l, p, &proposal);
   return status ? status : make_node(l, p, &proposal, &at, &l->values[index]);
 }
 

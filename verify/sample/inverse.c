@@ -238,9 +238,22 @@ INVERSE(random_uniform) {
   add_keys(list, dtype, real_of(t));
 }
 
+/* Adds the key whose first 32 bits are WORD, if it is known. */
+static void add_word(gemel__aim_list *list, gemel_dtype dtype, uint32_t word) {
+  uint64_t count;
+  if (gemel__key_of_word(word, &count)) {
+    gemel__aim_add_whole(list, dtype, (int64_t)count);
+  }
+}
+
+/* Numbers far from 0 are those at the ends. */
 INVERSE(random_normal) {
+  double fraction = erfc(-real_of(t) / sqrt(2)) / 2;
   (void)c, (void)first;
-  add_keys(list, dtype, erfc(-real_of(t) / sqrt(2)) / 2);
+  add_keys(list, dtype, fraction);
+  if (fmin(fraction, 1 - fraction) < ldexp(1, -GEMEL__KEY_BITS)) {
+    add_word(list, dtype, fraction < 0.5 ? 0 : UINT32_MAX);
+  }
 }
 
 /* Of u32 and u64: of which of them T is isn't told. */
@@ -249,5 +262,6 @@ INVERSE(random_bits) {
   if (!t->is_float) {
     add_keys(list, dtype, ldexp((double)(uint64_t)t->whole, -32));
     add_keys(list, dtype, ldexp((double)(uint64_t)t->whole, -64));
+    add_word(list, dtype, (uint32_t)t->whole);
   }
 }

