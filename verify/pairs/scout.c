@@ -43,6 +43,7 @@ enum {
   SPARSE_RUNS = 6,    /* at sparse inputs (sparse.h), if all sizes are constants */
   MOST_WIDE = 4,      /* points at which small differences are looked at in f64 */
   MOST_JUDGED = 6,    /* points at which domain O is asked */
+  MOST_UNCLEAR = 16,  /* points of the kind that f64 is asked about in vain */
   TARGET_RUNS = 64,   /* choices of sizes at which thresholds are sought */
   MOST_WAYS = 8,      /* ways to find ranges of indices that depend on each other */
   MOST_POINTS = 1000, /* points, if scalar indices take all their numbers */
@@ -213,6 +214,7 @@ struct scout {
   size_t widened; /* points at which a small difference was looked at in f64 */
   gemel__sparse sparse;
   size_t judged, drawn;
+  size_t unclear; /* points whose difference may be amplified rounding */
   double spent, judged_work;
   double aiming; /* above 0 while at ties, where rounding may decide a comparison: only domain O
                     refutes there, and this bounds the cost of all its evaluations */
@@ -252,14 +254,29 @@ static void say(struct scout *s, const gemel__both *both, size_t output, size_t 
   gemel__both_format(both, output, element, s->found->left, s->found->right, sizeof s->found->left);
 }
 
-/* *YES: the results of OUTPUT, which are APART, are about as far apart in f64, or that can't be
- * told. */
+/* 1 if element I of OUTPUT is many times further apart in WIDE, the results in f64, than each side
+ * is from its own result there. Where many steps amplify rounding, it isn't, but by chance. */
+static int is_clear(const gemel__both *both, const gemel__both *wide, size_t output, size_t i) {
+  const gemel_tensor *tensors[] = {both->left[output], wide->left[output], both->right[output],
+                                   wide->right[output]};
+  enum { TIMES = 16 };
+  double x[4];
+  for (size_t k = 0; k < 4; k++) {
+    x[k] = gemel__decode(gemel_tensor_dtype(tensors[k]), gemel__tensor_element(tensors[k], i));
+  }
+  return TIMES * (fabs(x[0] - x[1]) + fabs(x[2] - x[3])) < fabs(x[1] - x[3]);
+}
+
+/* *YES: the results of OUTPUT, with this GAP, are about as far apart in f64, and clearly so, or
+ * that can't be told. */
 static gemel_status confirm(struct scout *s, const gemel__pair *pair, gemel_tensor *const *values,
-                            size_t output, double apart, int *yes, gemel_error *error) {
-  gemel__both both;
-  gemel_status status = gemel__both_run_wide(pair, values, 1, s->random, &both, error);
-  *yes = both.n == 0 || gap_of(&both, output).apart > fmin(apart, 1) / 16;
-  gemel__both_clear(&both);
+                            const gemel__both *both, size_t output, const struct gap *gap, int *yes,
+                            gemel_error *error) {
+  gemel__both wide;
+  gemel_status status = gemel__both_run_wide(pair, values, 1, s->random, &wide, error);
+  *yes = wide.n == 0 || (gap_of(&wide, output).apart > fmin(gap->apart, 1) / 16 &&
+                         (isinf(gap->apart) || is_clear(both, &wide, output, gap->element)));
+  gemel__both_clear(&wide);
   return status;
 }
 
@@ -289,12 +306,13 @@ static gemel_status take_apart(struct scout *s, gemel__pair *pair, gemel_tensor 
                                const gemel__both *both, size_t output, const struct gap *gap,
                                gemel_error *error) {
   int half = digits_of(s, gemel_tensor_dtype(both->left[output])) / 2, yes = 1;
-  if (gap->apart <= ldexp(1, -half)) {
+  if (gap->apart <= ldexp(1, -half) || s->unclear > MOST_UNCLEAR) {
     return GEMEL_OK;
   }
   if (s->how != GEMEL__SCOUT_ROUGH) {
-    GEMEL__TRY(confirm(s, pair, *values, output, gap->apart, &yes, error));
+    GEMEL__TRY(confirm(s, pair, *values, both, output, gap, &yes, error));
   }
+  s->unclear += !yes;
   if (yes) {
     s->found->found = GEMEL__SCOUT_APART;
     say(s, both, output, gap->element);
