@@ -120,10 +120,11 @@ void gemel__put_largest(const gemel__instance *instance, gemel__random *random,
   enum { LESS = 3 };
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
-    if (!gemel__is_integer_leaf(leaf) || leaf->range == GEMEL_RANGE_INDEX) {
+    int truths = leaf->dtype == GEMEL_BOOL;
+    if ((!truths && !gemel__is_integer_leaf(leaf)) || leaf->range == GEMEL_RANGE_INDEX) {
       continue;
     }
-    long double most = gemel__leaf_within(leaf, INFINITY);
+    long double most = truths ? 1 : gemel__leaf_within(leaf, INFINITY);
     for (size_t i = 0; i < leaf->count; i++) {
       gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most);
     }
@@ -155,6 +156,65 @@ static gemel_status run_random(struct flips *f, gemel_error *error) {
     GEMEL__TRY(gemel__is_no_point(status) ? GEMEL_OK : status);
   }
   return GEMEL_OK;
+}
+
+/* ---- Ramps ---- */
+
+/* The integers of LEAF that are tried one by one: from *FIRST on. */
+static double ramp_of(const gemel__leaf *leaf, double *first) {
+  enum { RAMP = 1 << 17 };
+  double least = (double)gemel__leaf_within(leaf, -INFINITY);
+  double most = (double)gemel__leaf_within(leaf, INFINITY);
+  *first = least < -RAMP / 2 ? -RAMP / 2 : least;
+  return most - *first < RAMP ? most - *first + 1 : RAMP;
+}
+
+/* Puts consecutive integers from FIRST on into LEAF. */
+static void put_ramp(const gemel__leaf *leaf, double first, gemel_tensor *tensor) {
+  for (size_t i = 0; i < leaf->count; i++) {
+    gemel__leaf_put(leaf, gemel__leaf_at(leaf, tensor, i),
+                    gemel__leaf_within(leaf, first + (double)i));
+  }
+}
+
+static gemel_status run_ramp(struct flips *f, size_t k, double first, gemel_error *error) {
+  gemel_tensor **values;
+  GEMEL__TRY(draw(f, 0, &values, error));
+  put_ramp(&f->pair.a.leaves[k], first, values[k]);
+  gemel_status status = run_both(f, values, 0, error);
+  gemel__values_free(&f->pair.a, values);
+  return gemel__is_no_point(status) ? GEMEL_OK : status;
+}
+
+/* Integers that are rounded are few: all of them that are tried take each of one input's places by
+ * turns, those next to 0 first. That takes a quarter of the work at most. */
+static gemel_status run_ramps(struct flips *f, gemel_error *error) {
+  enum { RUNS = 1024 };
+  double most = f->spent + (f->work - f->spent) / 4, first;
+  for (size_t k = 0; k < f->pair.a.n_leaves; k++) {
+    const gemel__leaf *leaf = &f->pair.a.leaves[k];
+    if (!gemel__is_integer_leaf(leaf) || leaf->range == GEMEL_RANGE_INDEX || leaf->count == 0) {
+      continue;
+    }
+    double n = ramp_of(leaf, &first), each = (double)leaf->count;
+    for (size_t j = 0; j < RUNS && (double)j * each < n && f->spent < most && may_go_on(f); j++) {
+      double block = j % 2 ? -(double)(j / 2 + 1) : (double)(j / 2);
+      GEMEL__TRY(run_ramp(f, k, first < 0 ? block * each : (double)j * each, error));
+    }
+  }
+  return GEMEL_OK;
+}
+
+/* The same at sizes at which an input has many places, if there are symbols. */
+static gemel_status run_long_ramps(struct flips *f, gemel_error *error) {
+  enum { LONG = 1024 };
+  GEMEL__TRY(gemel__pair_draw_all(&f->pair, f->a, f->b, LONG, f->random, error));
+  gemel__pair_compile(&f->pair);
+  f->each = gemel__pair_work(&f->pair) + RUN_WORK;
+  int cheap = f->each < (f->work - f->spent) / 16;
+  gemel_status status = cheap ? run_ramps(f, error) : GEMEL_OK;
+  gemel__pair_clear(&f->pair);
+  return status;
 }
 
 /* ---- A line ---- */
@@ -371,6 +431,7 @@ static gemel_status run_choice(struct flips *f, gemel_error *error) {
   gemel__pair_compile(&f->pair);
   f->each = gemel__pair_work(&f->pair) + RUN_WORK;
   GEMEL__TRY(run_random(f, error));
+  GEMEL__TRY(f->pair.symbols == 0 ? run_ramps(f, error) : GEMEL_OK);
   return run_lines(f, error);
 }
 
@@ -383,7 +444,7 @@ static gemel_status run_choices(struct flips *f, gemel_error *error) {
     gemel__pair_clear(&f->pair);
     GEMEL__TRY(status);
   }
-  return GEMEL_OK;
+  return choices > 1 && may_go_on(f) ? run_long_ramps(f, error) : GEMEL_OK;
 }
 
 /* Leaves what counts among the N outputs of GRAPH. Returns how many there are. */

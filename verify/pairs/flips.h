@@ -22,8 +22,8 @@ typedef struct gemel__flip {
   int decided;            /* 1: rounding decides some result, so there was something to search */
 } gemel__flip;
 
-/* Integers among VALUES that aren't indices become the largest of their dtype, but for a few that
- * are one less: the largest sums that there are. */
+/* Integers and truths among VALUES that aren't indices become the largest of their dtype, but for a
+ * few that are one less: the largest sums that there are. */
 void gemel__put_largest(const gemel__instance *instance, gemel__random *random,
                         gemel_tensor *const *values);
 
