@@ -159,6 +159,9 @@ int gemel__meets_rounded(const gemel_graph *graph) {
 /* Flags of a node's results: all are whole numbers; a count or an index went into them. */
 enum { WHOLE = 1, COUNT = 2 };
 
+/* Dtypes of four bytes, as bits, in which sums of many small integers end. */
+#define FOUR_BYTES (1u << GEMEL_F32 | 1u << GEMEL_I32 | 1u << GEMEL_U32)
+
 static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inputs) {
   uint32_t op = gemel__node_at(graph, node)->op;
   switch (op) {
@@ -180,8 +183,8 @@ static unsigned counts(const gemel_graph *graph, uint32_t node, unsigned of_inpu
   }
 }
 
-/* The bits of the dtypes of a graph in which a count is: of one or two bytes, or f32 where a sum of
- * whole numbers is in it. */
+/* The bits of the dtypes of a graph in which a count is: of one or two bytes, or one of FOUR_BYTES.
+ */
 static unsigned count_dtypes(const gemel_graph *graph) {
   enum { MOST = 400 };
   unsigned char flags[MOST];
@@ -198,19 +201,19 @@ static unsigned count_dtypes(const gemel_graph *graph) {
     flags[k] = (unsigned char)(counts(graph, k, (any & COUNT) | all) |
                                (gemel__is_float(dtype) ? 0 : WHOLE));
     int narrow = dtype != GEMEL_BOOL && gemel_dtype_size(dtype) <= 2;
-    found |= flags[k] & COUNT && (narrow || dtype == GEMEL_F32) ? 1u << dtype : 0;
+    found |= flags[k] & COUNT && (narrow || ((1u << dtype) & FOUR_BYTES)) ? 1u << dtype : 0;
   }
   return found;
 }
 
 unsigned gemel__narrow_counts(const gemel_graph *graph) {
-  return count_dtypes(graph) & ~(1u << GEMEL_F32);
+  return count_dtypes(graph) & ~FOUR_BYTES;
 }
 
 int gemel__narrows_counts(const gemel_graph *graph) {
   return gemel__narrow_counts(graph) != 0;
 }
 
-int gemel__counts_in_f32(const gemel_graph *graph) {
-  return count_dtypes(graph) >> GEMEL_F32 & 1;
+int gemel__counts_in_32_bits(const gemel_graph *graph) {
+  return (count_dtypes(graph) & FOUR_BYTES) != 0;
 }

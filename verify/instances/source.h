@@ -83,10 +83,10 @@ int gemel__orders_rounded(const gemel_graph *graph);
 int gemel__meets_rounded(const gemel_graph *graph);
 
 /* 1 if GRAPH has a count in a dtype of one or two bytes: a value that comes from argmax, arange,
- * size, or a sum of truths or integers. And the bits of these dtypes, and 1 if there is one in f32.
- */
+ * size, or a sum of truths or integers. And the bits of these dtypes, and 1 if there is one in a
+ * dtype of four bytes. */
 int gemel__narrows_counts(const gemel_graph *graph);
 unsigned gemel__narrow_counts(const gemel_graph *graph);
-int gemel__counts_in_f32(const gemel_graph *graph);
+int gemel__counts_in_32_bits(const gemel_graph *graph);
 
 #endif

@@ -529,38 +529,41 @@ gemel_status gemel__rule_draw_long(struct gemel__rule_subject *p, size_t turn,
 
 /* ---- Long sums ---- */
 
-/* 1 if some input of E is of bytes or of integers of two bytes, and E counts in f32. */
-static int sums_in_f32(const struct gemel__example *e) {
+/* 1 if some input of E is of bytes or of integers of two bytes, and E counts in f32, i32 or u32. */
+static int sums_in_32_bits(const struct gemel__example *e) {
   size_t k = 0;
   while (k < e->pair.a.n_leaves && (!gemel__is_integer_leaf(&e->pair.a.leaves[k]) ||
                                     gemel_dtype_size(e->pair.a.leaves[k].dtype) > 2)) {
     k++;
   }
   return k < e->pair.a.n_leaves && e->integral && e->drawn.right != NULL &&
-         (gemel__counts_in_f32(e->drawn.left) || gemel__counts_in_f32(e->drawn.right));
+         (gemel__counts_in_32_bits(e->drawn.left) || gemel__counts_in_32_bits(e->drawn.right));
 }
 
 gemel_status gemel__rule_draw_sum(struct gemel__rule_subject *p, size_t turn, gemel__random *random,
                                   struct gemel__example *e, gemel_error *error) {
-  enum { DRAWS = 8, LENGTH = 140001 };
+  enum { DRAWS = 8 };
+  /* sums of bytes beyond 2^31; the second one is for rules that allow no more elements */
+  static const int64_t lengths[] = {140001, 66400};
   size_t k = 0, n = 0;
   gemel_status status = GEMEL_DECLINED;
   memset(e, 0, sizeof *e);
-  while (k < p->n && (p->rule == NULL || !sums_in_f32(&p->examples[k]) || n++ < turn)) {
+  while (k < p->n && (p->rule == NULL || !sums_in_32_bits(&p->examples[k]) || n++ < turn)) {
     k++;
   }
   for (int draw = 0; draw < DRAWS && k < p->n && status == GEMEL_DECLINED; draw++) {
     const struct gemel__example *like = &p->examples[k];
+    int64_t length = lengths[2 * draw / DRAWS];
     gemel__rule_wish wish = {.dtype = dtype_like(like),
-                             .length = LENGTH,
-                             .max_elements = LENGTH,
+                             .length = length,
+                             .max_elements = length,
                              .tries = DRAW_TRIES,
                              .plain = 1,
                              .arm = arm_like(p, like)};
     gemel__rule_instance drawn;
     status = gemel__rule_draw_again(p, &wish, random, &drawn, &p->draws, error);
     if (status == GEMEL_OK) {
-      status = is_long(&drawn, LENGTH) ? gemel__example_make(e, &drawn, error) : GEMEL_DECLINED;
+      status = is_long(&drawn, length) ? gemel__example_make(e, &drawn, error) : GEMEL_DECLINED;
     }
     gemel__rule_instance_clear(&drawn);
   }
