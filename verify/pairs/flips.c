@@ -199,7 +199,8 @@ static gemel_status run_ramps(struct flips *f, gemel_error *error) {
     double n = ramp_of(leaf, &first), each = (double)leaf->count;
     for (size_t j = 0; j < RUNS && (double)j * each < n && f->spent < most && may_go_on(f); j++) {
       double block = j % 2 ? -(double)(j / 2 + 1) : (double)(j / 2);
-      GEMEL__TRY(run_ramp(f, k, first < 0 ? block * each : (double)j * each, error));
+      double shift = (double)gemel__random_below(f->random, 2); /* each integer is the last one */
+      GEMEL__TRY(run_ramp(f, k, shift + (first < 0 ? block : (double)j) * each, error));
     }
   }
   return GEMEL_OK;

@@ -14,7 +14,7 @@
 
 /* 1 if both sides of E are graphs of finite numbers with results to compare. */
 static int may_flip(const struct gemel__example *e) {
-  return e->real && e->full && !e->drawn.wide && e->drawn.special == 0 && e->drawn.right != NULL;
+  return (e->real || e->integral) && e->full && !e->drawn.wide && e->drawn.special == 0 && e->drawn.right != NULL;
 }
 
 /* Searches one instance. */
@@ -60,8 +60,9 @@ gemel_status gemel__rule_excuse(const struct gemel__rule_subject *p, const gemel
 }
 
 gemel_status gemel__rule_flips(struct gemel__rule_subject *p, gemel_error *error) {
-  enum { DECLARED = 36, SEARCHED = 12, FEW = 3, DECLINED = 4 };
-  size_t most = p->quick ? FEW : declares_integers(p) ? DECLARED : SEARCHED, done = 0, declined = 0;
+  enum { DECLARED = 36, SEARCHED = 12, LESS = 4, DECLINED = 4 };
+  size_t full = declares_integers(p) ? DECLARED : SEARCHED, done = 0, declined = 0;
+  size_t most = p->quick ? full / LESS : full;
   for (size_t k = 0; k < p->n && done < most && (done > 0 || declined < DECLINED) &&
                      !(p->needs & GEMEL__NEED(INTEGERS));
        k++) {
