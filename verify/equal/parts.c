@@ -22,7 +22,6 @@
 #include "equal/candidates.h"
 #include "equal/constants.h"
 #include "equal/gathered.h"
-#include "equal/lossy.h"
 #include "equal/loops.h"
 #include "equal/question.h"
 #include "equal/signs.h"
@@ -81,8 +80,6 @@ struct parts {
   int64_t symbols_up_to; /* of all parts that passed the least; 0: none */
   char scaled[GEMEL__MOST_SCALED_TEXT]; /* sizes that were scaled in parts that passed */
   gemel__flip flip;                     /* what was found at last: integers, digits lost */
-  gemel__lossy lossy;                   /* parts that are refused for `worsens` alone */
-  int loses;                            /* 1: the last part that was asked about is one */
 };
 
 /* ---- A part ---- */
@@ -123,7 +120,6 @@ static int ask_part(struct parts *p, const gemel__part_graphs *part, gemel_pair_
     return -1;
   }
   if (status != GEMEL_OK || result->verdict != GEMEL_VERDICT_PASSED || result->refused != 0) {
-    p->loses |= status == GEMEL_OK && result->refused == GEMEL_NEEDS_BIT(WORSENS);
     return 0;
   }
   for (k = 0; k < GEMEL_TIER_COUNT; k++) {
@@ -192,7 +188,6 @@ static int holds(struct parts *p, const gemel__part_graphs *part, gemel_error *e
 static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error) {
   size_t nodes = 0, k;
   int passed = 0;
-  p->loses = 0;
   for (k = 0; k < sizeof depths / sizeof *depths && passed == 0; k++) {
     gemel__part_graphs region;
     gemel_status status =
@@ -214,9 +209,6 @@ static int prove(struct parts *p, gemel__ref u, gemel__ref v, gemel_error *error
       }
     }
     gemel__part_clear(&region);
-  }
-  if (passed == 0 && p->loses) {
-    gemel__lossy_note(&p->lossy, u, v);
   }
   p->proven += passed == 1;
   p->in_a_row = passed == 1 ? 0 : p->in_a_row + 1;
@@ -442,26 +434,6 @@ static gemel_status look_at_whole(struct parts *p, gemel_error *error) {
   GEMEL__TRY(gemel__whole_look(p->run, p->name, p->a, p->b, p->needs | p->result->needs, p->allow,
                                &p->flip, error));
   p->needs |= p->flip.words;
-  return GEMEL_OK;
-}
-
-/* Refutes the pair if the second graph loses digits in a part. */
-static gemel_status look_for_losses(struct parts *p, gemel_error *error) {
-  gemel_pair_result *result = p->result;
-  if (p->run->brief || p->lossy.n == 0) {
-    return GEMEL_OK;
-  }
-  GEMEL__TRY(gemel__lossy_measure(&p->lossy, &p->joint, p->a, p->b, p->run, p->name,
-                                  &p->flip.witness, error));
-  if (p->flip.witness.values != NULL) {
-    for (int k = 0; k < GEMEL_TIER_SPECIAL; k++) {
-      emit(p, (gemel_tier)k, GEMEL_VERDICT_NOT_RUN, GEMEL_EVIDENCE_NONE,
-           "tier special refuted the pair");
-    }
-    result->refused = GEMEL_NEEDS_BIT(WORSENS);
-    result->needs = p->needs | result->refused;
-    gemel__equal_shown(p->run, p->name, &p->flip.witness, result);
-  }
   return GEMEL_OK;
 }
 
@@ -736,8 +708,7 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
   if (status == GEMEL_OK && all_same(p)) {
     return say_same(p, error);
   }
-  status = status == GEMEL_OK ? look_for_losses(p, error) : status;
-  if (status != GEMEL_OK || p->result->refused != 0) {
+  if (status != GEMEL_OK) {
     return status;
   }
   return p->heavy ? ask_heavy(p, error) : ask_rest(p, error);

@@ -230,7 +230,7 @@ static gemel_status compare_largest(struct gemel__rule_subject *p, gemel__inquir
     lessen(&pair->a, random, values);
   }
   gemel_status status =
-      compare_at(p, q, pair, values, "a sum of integers that f32 doesn't hold", random, error);
+      compare_at(p, q, pair, values, "a sum of integers that 32 bits don't hold", random, error);
   gemel__values_free(&pair->a, values);
   return status == GEMEL_BAD_VALUE ? GEMEL_OK : status;
 }
