@@ -14,7 +14,8 @@
 
 /* 1 if both sides of E are graphs of finite numbers with results to compare. */
 static int may_flip(const struct gemel__example *e) {
-  return (e->real || e->integral) && e->full && !e->drawn.wide && e->drawn.special == 0 && e->drawn.right != NULL;
+  return (e->real || e->integral) && e->full && !e->drawn.wide && e->drawn.special == 0 &&
+         e->drawn.right != NULL;
 }
 
 /* Searches one instance. */
