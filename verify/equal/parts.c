@@ -79,6 +79,7 @@ struct parts {
   size_t n_unfolded;     /* how many constants were replaced */
   int64_t symbols_up_to; /* of all parts that passed the least; 0: none */
   char scaled[GEMEL__MOST_SCALED_TEXT]; /* sizes that were scaled in parts that passed */
+  int unjoined;                         /* 1: the graphs themselves were asked about */
   gemel__flip flip;                     /* what was found at last: integers, digits lost */
 };
 
@@ -539,6 +540,14 @@ static gemel_status say_both(struct parts *p, const gemel__gathered *kept, gemel
   return say_parts(p, "the rest as a whole", error);
 }
 
+/* Asks about the graphs themselves. Where parts passed, the rest of the second graph has the first
+ * one's values in the place of its own, and a word that is refused there may be theirs. */
+static gemel_status ask_unjoined(struct parts *p, gemel_error *error) {
+  p->unjoined = 1;
+  gemel__ticker_part(p->run->ticker, 0);
+  return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
+}
+
 /* Asks about the rest of the graphs, PAIR. U and V are its first outputs. */
 static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, gemel__ref u,
                               gemel__ref v, gemel_error *error) {
@@ -549,14 +558,19 @@ static gemel_status ask_whole(struct parts *p, const gemel__part_graphs *pair, g
     return gemel__no_memory(error, "the parts of two graphs");
   }
   status = ask_kept(p, pair, 0, kept, p->result, error);
-  if (status == GEMEL_OK && !gemel__stopped(p->run->ticker) && pair->nodes > LARGE_PAIR &&
-      kept[GEMEL_TIER_REAL].used && kept[GEMEL_TIER_REAL].record.verdict == GEMEL_VERDICT_REFUTED) {
+  if (status == GEMEL_OK && !gemel__stopped(p->run->ticker) && p->proven > 0 &&
+      p->unfolded == NULL && p->result->refused != 0) {
+    status = ask_unjoined(p, error);
+  } else if (status == GEMEL_OK && !gemel__stopped(p->run->ticker) && pair->nodes > LARGE_PAIR &&
+             kept[GEMEL_TIER_REAL].used &&
+             kept[GEMEL_TIER_REAL].record.verdict == GEMEL_VERDICT_REFUTED) {
     parted = find_parting(p, u, v, error);
     status = parted < 0 ? GEMEL_NO_MEMORY : GEMEL_OK;
   }
-  if (status == GEMEL_OK && p->proven > 0 && p->result->verdict == GEMEL_VERDICT_PASSED) {
+  if (status == GEMEL_OK && !p->unjoined && p->proven > 0 &&
+      p->result->verdict == GEMEL_VERDICT_PASSED) {
     status = say_both(p, kept, error);
-  } else if (status == GEMEL_OK) {
+  } else if (status == GEMEL_OK && !p->unjoined) {
     emit_kept(p, kept, parted);
   }
   gemel__gathered_forget(kept);
@@ -592,8 +606,7 @@ static gemel_status ask_rest(struct parts *p, gemel_error *error) {
     return gemel__no_memory(error, "the parts of two graphs");
   }
   if (status != GEMEL_OK) { /* a run-time size: asks about the graphs themselves */
-    gemel__ticker_part(p->run->ticker, 0);
-    return gemel__equal_ask(p->run, p->a, p->b, p->name, p->allow, p->result, error);
+    return ask_unjoined(p, error);
   }
   region.whole = !p->run->brief;
   status = ask_whole(p, &region, u, v, error);
