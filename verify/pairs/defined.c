@@ -46,9 +46,23 @@ static void note_number(void *user, int64_t number) {
 
 /* ---- Sizes ---- */
 
+/* In rounds from ROUNDS on, one symbol is a number of the graphs, or one more: a table of so many
+ * entries is too short then. */
+static void draw_beside(struct domain_search *s, size_t round) {
+  size_t way = round - ROUNDS, symbol = way / 2 % s->n, number = way / 2 / s->n;
+  for (size_t k = 0; k < s->n; k++) {
+    s->sizes[k] = 2;
+  }
+  s->sizes[symbol] = s->numbers[number] > 0 ? s->numbers[number] + (int64_t)(way % 2) : 2;
+}
+
 static void draw_sizes(struct domain_search *s, size_t round) {
   static const int64_t sizes[] = {2, 3, 1, 0, 4, 5};
   enum { SIZES = sizeof sizes / sizeof *sizes };
+  if (round >= ROUNDS) {
+    draw_beside(s, round);
+    return;
+  }
   for (size_t k = 0; k < s->n; k++) {
     s->sizes[k] = round == 0   ? (int64_t)k + 2
                   : round <= 4 ? sizes[round - 1]
@@ -229,7 +243,8 @@ static gemel_status compare_at(struct domain_search *s, size_t round, gemel_erro
     return GEMEL_OK;
   }
   GEMEL__TRY(gemel__pair_draw_at(&pair, s->a, s->b, s->n, s->names, s->sizes, s->random, error));
-  gemel_status compared = compare_values(s, &pair, round, error);
+  int affordable = round < ROUNDS || gemel__pair_elements(&pair) <= USUAL_ELEMENTS;
+  gemel_status compared = affordable ? compare_values(s, &pair, round, error) : GEMEL_OK;
   gemel__pair_clear(&pair);
   return compared;
 }
@@ -265,6 +280,11 @@ gemel_status gemel__defined_compare(const gemel_graph *a, const gemel_graph *b,
   for (size_t k = 0; k < rounds && !defined->narrows && gemel__tick(ticker) == GEMEL_OK; k++) {
     draw_sizes(&s, k);
     GEMEL__TRY(compare_at(&s, k, error));
+  }
+  size_t beside = elements <= USUAL_ELEMENTS ? 2 * s.n * s.n_numbers : 0;
+  for (size_t k = 0; k < beside && !defined->narrows && gemel__tick(ticker) == GEMEL_OK; k++) {
+    draw_sizes(&s, ROUNDS + k);
+    GEMEL__TRY(compare_at(&s, ROUNDS + k, error));
   }
   return GEMEL_OK;
 }
