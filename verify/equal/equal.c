@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "pairs/beyond.h"
+#include "pairs/decided.h"
 #include "pairs/defined.h"
 #include "equal/constants.h"
 #include "equal/discrete.h"
@@ -270,6 +271,24 @@ static gemel_status look_at_whole(gemel__equality *q, gemel__needs *needs, gemel
   return status;
 }
 
+/* Results that are bitwise at small sizes and were rounded differently at others aren't bitwise. */
+static gemel_status note_rounding(const gemel__equality *q, gemel__needs *needs,
+                                  gemel_error *error) {
+  size_t n = gemel_graph_output_count(q->whole_a);
+  unsigned kinds = 0;
+  if (needs->needs != 0 || !q->scouted.rounds) {
+    return GEMEL_OK;
+  }
+  unsigned char *decided = gemel__alloc_zeroed(n);
+  if (decided == NULL) {
+    return gemel__no_memory(error, "two graphs");
+  }
+  gemel_status status = gemel__decided_outputs(q->whole_a, q->whole_b, decided, &kinds, error);
+  gemel__free(decided, n);
+  needs->needs |= gemel__words_of_kinds(kinds);
+  return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
+}
+
 /* After a stop: a refutation counts, everything else is not run. */
 static void conclude_early(gemel__equality *q, gemel__needs *needs, gemel__inquiry *asked) {
   if (take_words(q, needs)) {
@@ -304,6 +323,7 @@ static gemel_status equal_special(gemel__equality *q, gemel_error *error) {
     status = gemel__needs_at_lengths(q->whole_a, q->whole_b, 0, &random, &plan, &needs, error);
   }
   status = status == GEMEL_OK ? look_at_whole(q, &needs, error) : status;
+  status = status == GEMEL_OK ? note_rounding(q, &needs, error) : status;
   asked.record.instances = 2 * points;
   asked.record.elements = needs.compared;
   asked.record.how = GEMEL_EVIDENCE_BITS;

@@ -11,6 +11,8 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "instances/source.h"
+#include "pairs/needs.h"
+#include "reference/twin.h"
 #include "ops/ops.h"
 
 enum { ROUNDED = 4, OF_SECOND = 8 }; /* beside the flags of decided.h */
@@ -100,4 +102,10 @@ gemel_status gemel__decided_outputs(const gemel_graph *a, const gemel_graph *b,
   gemel_status status = mark_outputs(&joint, decided, kinds, error);
   gemel__joint_clear(&joint);
   return status;
+}
+
+unsigned gemel__words_of_kinds(unsigned kinds) {
+  return (kinds & (GEMEL__SUMS | GEMEL__PRODUCTS) ? GEMEL__NEED(REASSOC) : 0) |
+         (kinds & GEMEL__QUOTIENTS ? GEMEL__NEED(ARCP) : 0) |
+         (kinds & (GEMEL__FUNCTIONS | GEMEL__NARROWS) ? GEMEL__NEED(AFN) : 0);
 }

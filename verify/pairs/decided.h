@@ -21,4 +21,7 @@ enum {
 gemel_status gemel__decided_outputs(const gemel_graph *a, const gemel_graph *b,
                                     unsigned char *decided, unsigned *kinds, gemel_error *error);
 
+/* The words, as bits, for results that KINDS of arithmetic round differently. */
+unsigned gemel__words_of_kinds(unsigned kinds);
+
 #endif

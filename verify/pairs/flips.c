@@ -473,9 +473,7 @@ static unsigned words_of(const struct flips *f, unsigned kinds) {
   if (!gemel__is_float(dtype) || f->decided[w->output] & GEMEL__DECIDED_WHOLE) {
     return GEMEL__NEED(INTEGERS);
   }
-  return (kinds & (GEMEL__SUMS | GEMEL__PRODUCTS) ? GEMEL__NEED(REASSOC) : 0) |
-         (kinds & GEMEL__QUOTIENTS ? GEMEL__NEED(ARCP) : 0) |
-         (kinds & (GEMEL__FUNCTIONS | GEMEL__NARROWS) ? GEMEL__NEED(AFN) : 0);
+  return gemel__words_of_kinds(kinds);
 }
 
 gemel_status gemel__flips_find(const gemel_graph *a, const gemel_graph *b, int choices, double work,

@@ -220,6 +220,7 @@ struct scout {
   int digits;     /* of the narrowest float dtype in which either graph computes */
   int alike;      /* 1: no constant is folded, as both graphs have the same ones */
   int constant;   /* 1: all sizes are constants */
+  int plain;      /* 1: there are no convolutions, which round otherwise when they are fast */
   size_t widened; /* points at which a small difference was looked at in f64 */
   gemel__sparse sparse;
   size_t judged, drawn;
@@ -434,6 +435,7 @@ static gemel_status compare(struct scout *s, gemel__pair *pair, gemel_tensor ***
     double allowed = allowed_gap(s, dtype, fill);
     s->found->elements += gemel__both_elements(both, k);
     small |= gap.apart > 0 && gap.apart <= allowed && gemel__is_float(dtype);
+    s->found->rounds |= gap.apart > 0 && gemel__is_float(dtype) && s->plain;
     if (gap.apart > allowed && s->judged < MOST_JUDGED) {
       GEMEL__TRY(judge(s, pair, values, both, k, &gap, error));
     }
@@ -760,6 +762,7 @@ gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__sco
   note_digits(&s, b);
   size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
   s.constant = n == 0;
+  s.plain = !gemel__runs_plain(a) && !gemel__runs_plain(b);
   if (s.constant) { /* only these runs need either */
     s.alike = gemel__constants_alike(a, b);
     gemel__sparse_find(&s.sparse, a, b);

@@ -20,6 +20,7 @@ typedef struct gemel__scouted {
   gemel_tensor **values;
   size_t output, element;
   char left[160], right[160];
+  int rounds;            /* 1: some floats differ by less than counts; not said of convolutions */
   int wide;              /* 1: LEFT and RIGHT are results in f64 (GEMEL__SCOUT_WIDE) */
   size_t runs;           /* calls of both graphs */
   size_t elements;       /* results compared */

@@ -205,12 +205,22 @@ static double digits_of(const struct strain *s, int second, double most, int sha
   return ldexp(most, digits <= NARROW ? -1 : -digits / share);
 }
 
+/* 1 if results as large as MOST are far from overflow and underflow in the first graph, or the
+ * SECOND. */
+static int is_ordinary(const struct strain *s, int second, double most) {
+  int half = s->narrowest[second]->highest / 2;
+  return most < ldexp(1, half) && most > ldexp(1, -half);
+}
+
 /* 1 if Y of one graph is lost where X of the other, the SECOND or the first, is right; exactly they
  * are the finite EXACT and OTHER. Where Y isn't finite, a quarter of X's digits is enough. */
 static int is_lost(const struct strain *s, int second, double x, double y, double exact,
                    double other, double most) {
   int equal = fabs(exact - other) <= WIDE_ROUNDING * most;
   double room = digits_of(s, second, most, 2);
+  if (!is_ordinary(s, second, most)) {
+    return 0;
+  }
   if (isfinite(y)) {
     return equal && fabs(x - exact) <= room / 4 && fabs(y - exact) > room;
   }
@@ -237,12 +247,6 @@ static gemel_status look_at(struct strain *s, size_t k, size_t i, double most, g
              : GEMEL_OK;
 }
 
-/* 1 if results as large as MOST are far from overflow and underflow. */
-static int is_ordinary(const struct strain *s, double most) {
-  int half = narrowest_of_both(s)->highest / 2;
-  return most < ldexp(1, half) && most > ldexp(1, -half);
-}
-
 static gemel_status look_at_outputs(struct strain *s, gemel_error *error) {
   for (size_t k = 0; k < s->both.n; k++) {
     size_t n = gemel__both_elements(&s->both, k);
@@ -251,7 +255,7 @@ static gemel_status look_at_outputs(struct strain *s, gemel_error *error) {
       continue;
     }
     double most = largest(s->exact.left[k]);
-    for (size_t i = 0; i < n && is_ordinary(s, most); i++) {
+    for (size_t i = 0; i < n; i++) {
       GEMEL__TRY(look_at(s, k, i, most, error));
     }
   }
@@ -306,9 +310,6 @@ static size_t points_of(const struct strain *s) {
 
 static gemel_status run_points(struct strain *s, gemel__ticker *ticker, gemel_error *error) {
   size_t points = points_of(s);
-  if (points == 0) {
-    return GEMEL_OK;
-  }
   gemel__pair_compile(&s->pair);
   gemel__pair_compile(&s->wide);
   for (size_t k = 0; k < points && TIMES_MORE * s->gained <= points; k++) {
@@ -328,24 +329,56 @@ static gemel_status run_wide(struct strain *s, gemel__ticker *ticker, gemel_erro
   return status;
 }
 
+/* Draws the pair; in TURN k above 0, the symbol with number k − 1 is large: so large that a sum in
+ * 16 bits overflows and a power of 0.9 underflows. */
+static gemel_status draw_pair(struct strain *s, const gemel_graph *a, const gemel_graph *b,
+                              size_t turn, gemel_error *error) {
+  enum { LARGE_SIZE = 3000, OTHERS = 3 };
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t sizes[GEMEL__MOST_SYMBOLS];
+  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
+  if (turn == 0) {
+    return gemel__pair_draw(&s->pair, a, b, s->random, error);
+  }
+  for (size_t k = 0; k < n; k++) {
+    sizes[k] = k + 1 == turn ? LARGE_SIZE : OTHERS;
+  }
+  return gemel__pair_draw_at(&s->pair, a, b, n, names, sizes, s->random, error);
+}
+
+static gemel_status strain_at(struct strain *s, const gemel_graph *a, const gemel_graph *b,
+                              size_t turn, gemel__ticker *ticker, gemel_error *error) {
+  GEMEL__TRY(draw_pair(s, a, b, turn, error));
+  gemel_status status = GEMEL_OK;
+  if (points_of(s) > 0) {
+    status = gemel__values_draw(&s->pair.a, GEMEL__FILL_FULL, s->random, &s->values, error);
+    status = status ? status : run_wide(s, ticker, error);
+    gemel__values_free(&s->pair.a, s->values);
+  }
+  gemel__pair_clear(&s->pair);
+  if (s->lost < ENOUGH || s->lost < TIMES_MORE * s->gained) {
+    gemel__witness_clear(&s->found->witness);
+    s->lost = s->gained = 0;
+  }
+  s->here_lost = s->here_gained = 0;
+  return status;
+}
+
 gemel_status gemel__strain_find(const gemel_graph *a, const gemel_graph *b, gemel__random *random,
                                 gemel__ticker *ticker, gemel__flip *found, gemel_error *error) {
+  enum { SYMBOLS = 3 };
+  const char *names[GEMEL__MOST_SYMBOLS];
+  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS), turns = n < SYMBOLS ? n : SYMBOLS;
   struct strain s = {
       .random = random, .found = found, .narrowest = {find_narrowest(a), find_narrowest(b)}};
-  gemel_error mine = {GEMEL_OK, 0, 0, ""};
   memset(found, 0, sizeof *found);
-  gemel_status status = gemel__pair_draw(&s.pair, a, b, random, &mine);
-  if (status == GEMEL_OK) {
-    gemel__ticker_stage(ticker, "inputs that strain the arithmetic");
-    status = gemel__values_draw(&s.pair.a, GEMEL__FILL_FULL, random, &s.values, &mine);
-    status = status ? status : run_wide(&s, ticker, &mine);
-    gemel__values_free(&s.pair.a, s.values);
-    gemel__pair_clear(&s.pair);
+  gemel__ticker_stage(ticker, "inputs that strain the arithmetic");
+  for (size_t k = 0; k <= turns && s.lost == 0; k++) {
+    gemel_error mine = {GEMEL_OK, 0, 0, ""};
+    if (strain_at(&s, a, b, k, ticker, &mine) == GEMEL_NO_MEMORY) {
+      return gemel__no_memory(error, "two graphs");
+    }
   }
-  if (s.lost >= ENOUGH && s.lost >= TIMES_MORE * s.gained) {
-    found->words = GEMEL__NEED(WORSENS);
-  } else {
-    gemel__witness_clear(&found->witness);
-  }
-  return status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "two graphs") : GEMEL_OK;
+  found->words = s.lost > 0 ? GEMEL__NEED(WORSENS) : 0;
+  return GEMEL_OK;
 }
