@@ -115,22 +115,24 @@ static gemel_status run_both(struct flips *f, gemel_tensor *const *values, int a
 
 /* ---- Random points ---- */
 
-void gemel__put_largest(const gemel__instance *instance, gemel__random *random,
+void gemel__put_largest(const gemel__instance *instance, size_t turn, gemel__random *random,
                         gemel_tensor *const *values) {
   enum { LESS = 3 };
+  int sign = turn % 2 == 0 ? 1 : -1, share = turn / 2 % 2 != 0;
+  uint64_t shared = share ? gemel__random_bits(random) : 0;
   for (size_t k = 0; k < instance->n_leaves; k++) {
     const gemel__leaf *leaf = &instance->leaves[k];
     int truths = leaf->dtype == GEMEL_BOOL;
     if ((!truths && !gemel__is_integer_leaf(leaf)) || leaf->range == GEMEL_RANGE_INDEX) {
       continue;
     }
-    long double most = truths ? 1 : gemel__leaf_within(leaf, INFINITY);
+    long double most = truths ? 1 : gemel__leaf_within(leaf, sign * (long double)INFINITY);
     for (size_t i = 0; i < leaf->count; i++) {
       gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most);
     }
-    for (size_t j = gemel__random_below(random, LESS); leaf->count > 0 && j-- > 0;) {
-      size_t i = gemel__random_below(random, leaf->count);
-      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), most - 1);
+    for (size_t j = share ? 1 : gemel__random_below(random, LESS); leaf->count > 0 && j-- > 0;) {
+      size_t i = share ? (size_t)(shared % leaf->count) : gemel__random_below(random, leaf->count);
+      gemel__leaf_put(leaf, gemel__leaf_at(leaf, values[k], i), truths ? 0 : most - sign);
     }
   }
 }
@@ -142,7 +144,7 @@ static gemel_status draw(struct flips *f, size_t turn, gemel_tensor ***values, g
   if (turn % 4 == 2) {
     gemel__sources_change(&point, GEMEL__FOR_ORDER);
   } else if (turn % 4 == 1) {
-    gemel__put_largest(&f->pair.a, f->random, *values);
+    gemel__put_largest(&f->pair.a, turn / 4, f->random, *values);
   }
   return GEMEL_OK;
 }

@@ -22,9 +22,10 @@ typedef struct gemel__flip {
   int decided;            /* 1: rounding decides some result, so there was something to search */
 } gemel__flip;
 
-/* Integers and truths among VALUES that aren't indices become the largest of their dtype, but for a
- * few that are one less: the largest sums that there are. */
-void gemel__put_largest(const gemel__instance *instance, gemel__random *random,
+/* Integers among VALUES that aren't indices become the largest of their dtype, at odd TURNs the
+ * least, but for a few that are one nearer to 0; at two of four turns one at the same place of
+ * each. So the sums and products are the largest that there are. Truths become 1 likewise. */
+void gemel__put_largest(const gemel__instance *instance, size_t turn, gemel__random *random,
                         gemel_tensor *const *values);
 
 /* Searches for a difference between A and B that are equal over the reals, until all runs have done

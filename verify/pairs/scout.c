@@ -42,6 +42,9 @@ enum {
   TRUE_RUNS = 8,      /* draws if all sizes are constants */
   FIRST_RUNS = 2,     /* draws otherwise, and choices of sizes in a first look */
   SPARSE_RUNS = 6,    /* at sparse inputs (sparse.h), if all sizes are constants */
+  EDGE_RUNS = 96,     /* with one edge each, if all sizes are constants */
+  LEVELS = 160,       /* at level inputs, if all sizes are constants */
+  LEVELS_EACH = 40,   /* the same for each of several choices of sizes */
   MOST_WIDE = 4,      /* points at which small differences are looked at in f64 */
   MOST_JUDGED = 6,    /* points at which domain O is asked */
   MOST_UNCLEAR = 16,  /* points of the kind that f64 is asked about in vain */
@@ -72,6 +75,14 @@ enum {
 #define TARGET_ELEMENTS_EACH 2e6
 #define TARGET_ELEMENTS_ROUGH 4e6
 #define TARGET_JUDGED_SHARE 0.1
+/* The work (gemel__pair_work) at level inputs and at edges, each: if there is one choice of sizes,
+ * in a first look, for each of several choices, and in a rough look. Domain O gets
+ * LEVEL_JUDGED_SHARE of that. */
+#define LEVEL_WORK 3e7
+#define LEVEL_WORK_FIRST 6e6
+#define LEVEL_WORK_EACH 5e5
+#define LEVEL_WORK_ROUGH 2e6
+#define LEVEL_JUDGED_SHARE 0.03
 
 /* ---- Numbers and sizes ---- */
 
@@ -137,9 +148,25 @@ static int has_loop(const gemel_graph *graph) {
   return k < n;
 }
 
+/* Adds sizes just beyond what the narrow dtypes that GRAPH computes in count up to. */
+static void add_beyond(const gemel_graph *graph, struct scout_sizes *sizes) {
+  for (uint32_t k = 0; k < gemel_graph_node_count(graph); k++) {
+    uint32_t op = gemel__node_at(graph, k)->op;
+    gemel_dtype dtype =
+        gemel__has_output(graph, k, 0)
+            ? gemel_type_dtype(gemel_graph_context(graph), gemel__node_type(graph, k, 0))
+            : GEMEL_BOOL;
+    int wide = dtype == GEMEL_F16;
+    if (op != GEMEL__OP_input && op != GEMEL__OP_constant &&
+        (wide || dtype == GEMEL_BF16 || dtype == GEMEL_I8 || dtype == GEMEL_U8)) {
+      add_size(sizes, wide ? 2050 : 257);
+    }
+  }
+}
+
 /* Sizes at which the graphs' behaviour may change: small ones; with loops, one more than each power
- * of two from 32 to 1024; the graphs' numbers, and results of + − × ÷ on two of them, each with its
- * neighbours. */
+ * of two from 32 to 1024; those beyond what narrow dtypes count up to; the graphs' numbers, and
+ * results of + − × ÷ on two of them, each with its neighbours. */
 static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_sizes *sizes) {
   struct scout_sizes numbers = {{0}, 0};
   numbers_of(a, &numbers);
@@ -153,6 +180,8 @@ static void find_sizes(const gemel_graph *a, const gemel_graph *b, struct scout_
   for (int64_t power = 32; power <= most; power *= 2) {
     add_size(sizes, power + 1);
   }
+  add_beyond(a, sizes);
+  add_beyond(b, sizes);
   for (size_t k = 0; k < numbers.n; k++) {
     add_beside(sizes, numbers.of[k]);
   }
@@ -221,6 +250,7 @@ struct scout {
   int alike;      /* 1: no constant is folded, as both graphs have the same ones */
   int constant;   /* 1: all sizes are constants */
   int plain;      /* 1: there are no convolutions, which round otherwise when they are fast */
+  int counts;     /* 1: a truth or an integer is computed */
   size_t widened; /* points at which a small difference was looked at in f64 */
   gemel__sparse sparse;
   size_t judged, drawn;
@@ -245,6 +275,7 @@ static void note_digits(struct scout *s, const gemel_graph *graph) {
       gemel_value value = gemel__value(graph, (gemel__ref){k, i});
       gemel_dtype dtype = gemel__value_dtype(value);
       s->digits = gemel__is_float(dtype) ? digits_of(s, dtype) : s->digits;
+      s->counts |= !gemel__is_float(dtype);
     }
   }
 }
@@ -652,6 +683,61 @@ static gemel_status run_ranges(struct scout *s, gemel__pair *pair, size_t draws,
 
 /* ---- All of it ---- */
 
+/* Runs at sparse inputs, from turn FROM to before turn TO, as far as WORK allows. */
+static gemel_status run_turns(struct scout *s, gemel__pair *pair, size_t from, size_t to,
+                              double work, gemel_error *error) {
+  double each = gemel__pair_work(pair);
+  for (size_t k = from; k < to && s->found->found == GEMEL__SCOUT_NOTHING &&
+                        (double)(k - from + 1) * each <= work && gemel__tick(s->ticker) == GEMEL_OK;
+       k++) {
+    GEMEL__TRY(run_once(s, pair, GEMEL__FILL_INTEGERS, SPARSE(k), error));
+  }
+  return GEMEL_OK;
+}
+
+/* The work that each of the following may do. */
+static double level_work(const struct scout *s) {
+  static const double work[] = {[GEMEL__SCOUT_ALL] = LEVEL_WORK,
+                                [GEMEL__SCOUT_FIRST] = LEVEL_WORK_FIRST,
+                                [GEMEL__SCOUT_WIDE] = 0,
+                                [GEMEL__SCOUT_ROUGH] = LEVEL_WORK_ROUGH};
+  return s->constant ? work[s->how] : s->how == GEMEL__SCOUT_ALL ? LEVEL_WORK_EACH : 0;
+}
+
+/* Runs at inputs that are level; in a first or rough look only if anything may be counted. All
+ * elements may be at a tie there: where a float is computed, only domain O refutes. What is drawn
+ * later stays the same. */
+static gemel_status run_level(struct scout *s, gemel__pair *pair, gemel_error *error) {
+  double work = level_work(s);
+  struct scout before = *s;
+  gemel__random random = *s->random;
+  size_t levels = gemel__sparse_levels(&s->sparse), from = GEMEL__SPARSE_LEVEL;
+  size_t most = s->constant ? LEVELS : LEVELS_EACH;
+  if (!s->counts && s->how != GEMEL__SCOUT_ALL) {
+    return GEMEL_OK;
+  }
+  s->judged = 0;
+  s->judged_work = 0;
+  s->aiming = s->digits == INT_MAX ? 0 : LEVEL_JUDGED_SHARE * work;
+  gemel_status status =
+      run_turns(s, pair, from, from + (levels < most ? levels : most), work, error);
+  *s->random = random;
+  s->judged = before.judged;
+  s->judged_work = before.judged_work;
+  s->aiming = 0;
+  return status;
+}
+
+/* Runs with the greatest or the least number at one edge after the other. */
+static gemel_status run_edges(struct scout *s, gemel__pair *pair, gemel_error *error) {
+  gemel__random random = *s->random;
+  size_t from = GEMEL__SPARSE_EDGE;
+  gemel_status status =
+      run_turns(s, pair, from, from + (s->constant ? EDGE_RUNS : 0), level_work(s), error);
+  *s->random = random;
+  return status;
+}
+
 static gemel_status run_sparse(struct scout *s, gemel__pair *pair, gemel_error *error) {
   double each = gemel__pair_elements(pair);
   for (size_t k = 0;
@@ -677,6 +763,8 @@ static gemel_status run_drawn(struct scout *s, gemel__pair *pair, size_t draws, 
         run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, DRAWN, error));
   }
   GEMEL__TRY(run_sparse(s, pair, error));
+  GEMEL__TRY(run_edges(s, pair, error));
+  GEMEL__TRY(s->constant || targets > 0 ? run_level(s, pair, error) : GEMEL_OK);
   if (s->found->found == GEMEL__SCOUT_NOTHING && targets > 0) {
     GEMEL__TRY(run_targets(s, pair, targets, error));
   }
@@ -763,10 +851,10 @@ gemel_status gemel__scout(const gemel_graph *a, const gemel_graph *b, gemel__sco
   size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
   s.constant = n == 0;
   s.plain = !gemel__runs_plain(a) && !gemel__runs_plain(b);
-  if (s.constant) { /* only these runs need either */
+  if (s.constant) { /* only these runs need it */
     s.alike = gemel__constants_alike(a, b);
-    gemel__sparse_find(&s.sparse, a, b);
   }
+  gemel__sparse_find(&s.sparse, a, b);
   size_t draws = how == GEMEL__SCOUT_ALL ? TRUE_RUNS : FIRST_RUNS;
   memset(scouted, 0, sizeof *scouted);
   gemel__ticker_stage(ticker, "running both");

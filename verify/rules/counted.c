@@ -225,7 +225,7 @@ static gemel_status compare_largest(struct gemel__rule_subject *p, gemel__inquir
                                     gemel_error *error) {
   gemel_tensor **values;
   GEMEL__TRY(gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, error));
-  gemel__put_largest(&pair->a, random, values);
+  gemel__put_largest(&pair->a, 0, random, values);
   if (turn % 2 != 0) {
     lessen(&pair->a, random, values);
   }
