@@ -384,7 +384,10 @@ static void enlarge(struct flips *f, size_t kind, gemel_tensor *const *values) {
     for (size_t i = 0; gemel__is_float(leaf->dtype) && i < leaf->count; i++) {
       int own = kind == AT_END ? gemel__dtype_format(leaf->dtype)->digits - power : power;
       void *at = gemel__leaf_at(leaf, values[k], i);
-      gemel__leaf_put(leaf, at, ldexpl(gemel__leaf_get(leaf, at), own));
+      long double x = ldexpl(gemel__leaf_get(leaf, at), own);
+      if (fabsl(x) < ldexpl(1, gemel__dtype_format(leaf->dtype)->highest)) { /* f16 ends early */
+        gemel__leaf_put(leaf, at, x);
+      }
     }
   }
 }

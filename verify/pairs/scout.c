@@ -728,12 +728,12 @@ static gemel_status run_level(struct scout *s, gemel__pair *pair, gemel_error *e
   return status;
 }
 
-/* Runs with the greatest or the least number at one edge after the other. */
+/* Runs with the greatest or the least number at one edge after the other; not in a rough look. */
 static gemel_status run_edges(struct scout *s, gemel__pair *pair, gemel_error *error) {
   gemel__random random = *s->random;
   size_t from = GEMEL__SPARSE_EDGE;
-  gemel_status status =
-      run_turns(s, pair, from, from + (s->constant ? EDGE_RUNS : 0), level_work(s), error);
+  int runs = s->constant && s->how != GEMEL__SCOUT_ROUGH ? EDGE_RUNS : 0;
+  gemel_status status = run_turns(s, pair, from, from + (size_t)runs, level_work(s), error);
   *s->random = random;
   return status;
 }
