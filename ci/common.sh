@@ -7,11 +7,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 build_packages="autoconf automake g++ gcc libc6-dev libdnnl-dev libflint-arb-dev? libflint-dev libgmp-dev libmpfr-dev libopenblas-dev libz3-dev make pkg-config"
-test_packages="clang clang-format libgtest-dev libomp-dev libonnx-testdata mandoc patch pmccabe"
+test_packages="clang clang-format libgtest-dev libomp-dev libonnx-testdata mandoc patch pmccabe python3-dev python3-numpy python3-pytest python3-venv"
 extra_packages="lcov valgrind xz-utils"
 package_packages="abigail-tools autopkgtest build-essential cmake debhelper dpkg-dev fakeroot lintian"
 browser_packages="chromium fonts-dejavu-core"
 picture_packages=pngquant
+wheel_packages="binutils python3-dev python3-venv"
 cross_packages="g++-aarch64-linux-gnu g++-i686-linux-gnu googletest musl-tools qemu-user"
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

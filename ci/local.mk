@@ -34,6 +34,7 @@ EXTRA_DIST += %reldir%/suites
 EXTRA_DIST += %reldir%/symbols
 EXTRA_DIST += %reldir%/targets
 EXTRA_DIST += %reldir%/test
+EXTRA_DIST += %reldir%/wheel
 
 # check-valgrind: the test programs under memcheck; a leak is an error. What the libraries that are
 # called leave behind is listed in ci/valgrind.supp. The XML goes elsewhere than that of make check.

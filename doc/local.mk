@@ -14,6 +14,7 @@ dist_pages_DATA += %reldir%/libraries.md
 dist_pages_DATA += %reldir%/loops.md
 dist_pages_DATA += %reldir%/onnx.md
 dist_pages_DATA += %reldir%/proofs.md
+dist_pages_DATA += %reldir%/python.md
 dist_pages_DATA += %reldir%/ranks.md
 dist_pages_DATA += %reldir%/report.png
 dist_pages_DATA += %reldir%/rules.md

@@ -20,7 +20,7 @@ scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/blocks" "$scratch/here" && cd "$scratch/here" || exit 99
 ln -s "$source/examples" examples
-passed=0 failed=0 rules=0 graphs=0 errors=0 transcripts=0 yaml=0 python=0 programs=0 recipes=0
+passed=0 failed=0 rules=0 graphs=0 errors=0 transcripts=0 yaml=0 programs=0 recipes=0
 : >"$scratch/cases"
 
 result() { # NAME [WHY [FILE]]: failed if there is a WHY
@@ -36,12 +36,13 @@ result() { # NAME [WHY [FILE]]: failed if there is a WHY
   fi
 }
 
-# ---- Blocks: a file each, named DOCUMENT:LINE, those between fences and those that are indented ----
+# ---- Blocks: a file each, named DOCUMENT:LINE, those between fences and those that are indented; Python's, and what
+# these print, are tests/python/test_documentation.py's ----
 
 for document in README.md CONTRIBUTING.md $(cd "$source" && ls doc/*.md); do
   awk -v name="$scratch/blocks/$(echo "$document" | tr / _)" '
-    /^```/ { fenced = !fenced; at = fenced ? name ":" NR : ""; next }
-    fenced { print >at; next }
+    /^```/ { fenced = !fenced; left = /python|text/; at = fenced ? name ":" NR : ""; next }
+    fenced { if (!left) print >at; next }
     /^    / { if (at == "") at = name ":" NR; print substr($0, 5) >at; next }
     /^$/ && at != "" { print >at; next }
     { at = "" }' "$source/$document"
@@ -81,17 +82,6 @@ yaml_block() {
       { inside = depth; text = /: \|$/ }
       !/^ *(- )?[.A-Za-z_-]+:( |$)/ && !/^ *- / && !/^$/ { print; exit 1 }' "$1" >out
   fi && result "$2" || result "$2" "it is no YAML" out
-}
-# A program in Python that loads the library.
-python_block() {
-  python=$((python + 1))
-  mkdir -p libraries
-  ln -sf "$(dirname "$gemel")/libgemel.so" libraries/libgemel.so.0
-  if [ -e libraries/libgemel.so.0 ] && python3 -c 'import numpy' 2>/dev/null; then
-    LD_LIBRARY_PATH=$PWD/libraries python3 "$1" >out 2>&1
-  elif type python3 >/dev/null 2>&1; then
-    python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$1" >out 2>&1
-  fi && result "$2" || result "$2" "Python refuses it" out
 }
 # FILE:LINE:COLUMN: message, and below it that line of the file: what stands before that is made up.
 error_block() {
@@ -194,7 +184,6 @@ for block in "$scratch"/blocks/*; do
     'operation '*'{') operation_block "$block" "$name" ;;
     'name: '* | 'stages: '*) yaml_block "$block" "$name" ;;
     '$ '*) transcript_block "$block" "$name" ;;
-    'import ctypes') python_block "$block" "$name" ;;
     *.rules:[0-9]*:[0-9]*:\ *|*.gmt:[0-9]*:[0-9]*:\ *) error_block "$block" "$name" ;;
     *) case $name in README*)
         if grep -q '^int main(' "$block"; then programs=$((programs + 1)); else recipe_block "$block" "$name"; fi ;;
@@ -224,8 +213,8 @@ while read -r _ command rest; do
 done <mentioned
 
 [ "$(wc -l <mentioned)" -gt 15 ] && result mentioned || result mentioned "commands are not found" mentioned
-[ $rules -ge 1 ] && [ $graphs -ge 5 ] && [ $errors -ge 2 ] && [ $transcripts -ge 3 ] && [ $yaml -ge 2 ] && [ $python -ge 1 ] && result found ||
-  result found "$rules files of rules, $graphs graphs, $errors errors, $transcripts transcripts, $yaml files of YAML, $python programs in Python are too few"
+[ $rules -ge 1 ] && [ $graphs -ge 5 ] && [ $errors -ge 2 ] && [ $transcripts -ge 3 ] && [ $yaml -ge 2 ] && result found ||
+  result found "$rules files of rules, $graphs graphs, $errors errors, $transcripts transcripts, $yaml files of YAML are too few"
 if [ -n "$junit" ] && mkdir -p "$junit"; then
   { echo '<?xml version="1.0" encoding="UTF-8"?>'
     echo "<testsuites><testsuite name=\"documentation\" failures=\"$failed\">"

@@ -759,6 +759,36 @@ static void large_constants(const void *data) {
   free(v);
 }
 
+/* An input that one side lists and reads nowhere is given to the other; one that is read isn't. */
+static void unread_inputs(const void *unused) {
+  (void)unused;
+  gemel_error error;
+  gemel_context *context = gemel_context_new(&error), *other = gemel_context_new(&error);
+  gemel_graph *a = parse(context, "graph a(x: f32[2], u: f32[3]) { return y = x }");
+  gemel_graph *b = parse(context, "graph b(v: i8[N], x: f32[2]) { return y = x }");
+  gemel_graph *c = parse(context, "graph c(x: f32[2], w: f32[2]) { return y = x + w }");
+  gemel_graph *elsewhere = parse(other, "graph e(x: f32[2]) { return y = x }");
+  gemel_pair_result result = {.size = sizeof result};
+  CT_CHECK(gemel_verify_pair(a, b, NULL, 0, NULL, &result, &error) == GEMEL_BAD_TYPE);
+  for (int k = 0; k < 2; k++) {
+    CT_CHECK(gemel_pair_add_unread(a, b, &error) == GEMEL_OK);
+    CT_CHECK(gemel_graph_input_count(a) == 3);
+    CT_CHECK(gemel_graph_input_count(b) == 3);
+  }
+  CT_CHECK(gemel_verify_pair(a, b, NULL, 0, NULL, &result, &error) == GEMEL_OK);
+  CT_CHECK(result.verdict == GEMEL_VERDICT_PASSED);
+  CT_CHECK(gemel_pair_add_unread(a, c, &error) == GEMEL_OK);
+  CT_CHECK(gemel_verify_pair(a, c, NULL, 0, NULL, &result, &error) == GEMEL_BAD_TYPE);
+  CT_CHECK(gemel_pair_add_unread(a, elsewhere, &error) == GEMEL_BAD_ARGUMENT);
+  CT_CHECK(gemel_pair_add_unread(NULL, b, NULL) == GEMEL_BAD_ARGUMENT);
+  gemel_graph_unref(a);
+  gemel_graph_unref(b);
+  gemel_graph_unref(c);
+  gemel_graph_unref(elsewhere);
+  gemel_context_unref(context);
+  gemel_context_unref(other);
+}
+
 static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kept, NULL),
                                      CT_TEST("parts_are_counted", parts_are_counted, NULL),
                                      CT_TEST("large_sizes", large_sizes, NULL),
@@ -777,6 +807,7 @@ static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kep
                                      CT_TEST("known_signs", known_signs, NULL),
                                      CT_TEST("each_output", each_output, NULL),
                                      CT_TEST("whole_numbers", whole_numbers, NULL),
+                                     CT_TEST("unread_inputs", unread_inputs, NULL),
                                      CT_TEST("zeros", zeros_say_nothing, NULL)};
 
 void ct_register(void) {

@@ -405,10 +405,20 @@ static int ask(const pair_question *q) {
   return status;
 }
 
+/* An input that one of two models lists and nothing reads doesn't count. */
+static int read_models(pair_question *q) {
+  gemel_error error;
+  int status = gemel__models_read(q->context, q->args, q->graphs, &q->name);
+  return status == GEMEL__GOOD &&
+                 gemel_pair_add_unread(q->graphs[0], q->graphs[1], &error) != GEMEL_OK
+             ? gemel__complain_error(NULL, &error)
+             : status;
+}
+
 static int read_graphs(pair_question *q) {
   char *const *paths = q->args->operands;
   if (gemel__is_model(paths[0]) && gemel__is_model(paths[1])) {
-    return gemel__models_read(q->context, q->args, q->graphs, &q->name);
+    return read_models(q);
   }
   int status = gemel__graph_read(q->context, paths[0], &q->graphs[0], &q->name, q->args);
   return status == GEMEL__GOOD

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ONNX models as graphs for the commands: sizes of symbols by --dim, and pairs of models, in which
- * an input that one lists and nothing reads doesn't count.
+ * ONNX models as graphs for the commands: sizes of symbols by --dim, and pairs of models.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -95,46 +94,6 @@ int gemel__model_read(gemel_context *context, const char *path, gemel_graph **gr
 
 /* ---- A pair of models ---- */
 
-/* Of each node of GRAPH, 1 if a node reads it; to be freed. */
-static unsigned char *read_nodes(const gemel_graph *graph) {
-  size_t n = gemel_graph_node_count(graph);
-  unsigned char *read = gemel__need(NULL, n + 1);
-  memset(read, 0, n + 1);
-  for (size_t k = 0; k < n; k++) {
-    gemel_value value = {(gemel_graph *)(uintptr_t)graph, (uint32_t)k, 0};
-    for (size_t i = 0; i < gemel_value_input_count(value); i++) {
-      read[gemel_value_input(value, i).node] = 1;
-    }
-  }
-  for (size_t k = 0; k < gemel_graph_output_count(graph); k++) {
-    read[gemel_graph_output(graph, k).node] = 1;
-  }
-  return read;
-}
-
-static int has_input(const gemel_graph *graph, const char *name) {
-  size_t k = 0;
-  while (k < gemel_graph_input_count(graph) &&
-         strcmp(gemel_graph_input_name(graph, k), name) != 0) {
-    k++;
-  }
-  return k < gemel_graph_input_count(graph);
-}
-
-/* Gives INTO the inputs that FROM lists and nothing there reads: an optimiser may have dropped
- * them, or folded a constant that is listed among the inputs. */
-static void add_unread(const gemel_graph *from, gemel_graph *into) {
-  unsigned char *read = read_nodes(from);
-  for (size_t k = 0; k < gemel_graph_input_count(from); k++) {
-    gemel_value input = gemel_graph_input(from, k);
-    const char *name = gemel_graph_input_name(from, k);
-    if (!read[input.node] && !has_input(into, name)) {
-      gemel_input(into, name, gemel_value_type(input));
-    }
-  }
-  free(read);
-}
-
 int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_graph *graphs[2],
                        char **name) {
   symbols s;
@@ -142,10 +101,6 @@ int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_gr
   graphs[0] = graphs[1] = NULL;
   for (int k = 0; k < 2 && status == GEMEL__GOOD; k++) {
     status = read_model(context, args->operands[k], &s, &graphs[k], k == 0 ? name : NULL);
-  }
-  if (status == GEMEL__GOOD) {
-    add_unread(graphs[0], graphs[1]);
-    add_unread(graphs[1], graphs[0]);
   }
   clear_symbols(&s);
   return status;

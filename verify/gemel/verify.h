@@ -296,6 +296,12 @@ gemel_status gemel_verify_rules(gemel_context *context, const gemel_rules *rules
                                 const gemel_verify_options *options, gemel_verify_summary *summary,
                                 gemel_error *error);
 
+/* Gives each of A and B the inputs that the other one lists and reads nowhere: an optimiser drops
+ * such inputs, or folds a constant that is listed among them, and gemel_verify_pair wants the same
+ * inputs on both sides. GEMEL_BAD_ARGUMENT (no graph, graphs of two contexts, a graph that can't
+ * change), GEMEL_NO_MEMORY; some may have been added by then. */
+gemel_status gemel_pair_add_unread(gemel_graph *a, gemel_graph *b, gemel_error *error);
+
 /* ---- Proofs ---- */
 
 /* What each proof is handed to; PROOF lives during the call. */
@@ -311,6 +317,9 @@ typedef struct gemel_prove_options {
   const char *record_folder; /* a folder that is there and empty (else GEMEL_IO), and gets the
                                 questions that each proof rests on, as SMT-LIB, and index.jsonl, a
                                 line a rule; NULL: nowhere */
+  int (*tick)(void *user, const char *doing); /* as in gemel_verify_options: called between rules,
+                                with USER. Other than 0: stop. Rules that haven't begun are left
+                                out. NULL: nobody is asked */
 } gemel_prove_options;
 
 /* Proves what it can of the rules of RULES (NULL: gemel's own) whose name, family, phase or tag

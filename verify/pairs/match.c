@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <gemel/verify.h>
 #include "base/status.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -125,4 +126,67 @@ gemel_graph *gemel__graph_matched(const gemel_graph *a, const gemel_graph *b, co
     into = NULL;
   }
   return into;
+}
+
+/* ---- Inputs that one side lists alone ---- */
+
+/* *READ = of each node of GRAPH, 1 if a node reads it or it is an output; to be freed. */
+static gemel_status find_read(const gemel_graph *graph, unsigned char **read, gemel_error *error) {
+  size_t n = gemel_graph_node_count(graph);
+  *read = gemel__alloc_zeroed(n + 1);
+  if (*read == NULL) {
+    return gemel__no_memory(error, "the inputs that are read");
+  }
+  for (size_t k = 0; k < n; k++) {
+    gemel_value value = {(gemel_graph *)(uintptr_t)graph, (uint32_t)k, 0};
+    for (size_t i = 0; i < gemel_value_input_count(value); i++) {
+      (*read)[gemel_value_input(value, i).node] = 1;
+    }
+  }
+  for (size_t k = 0; k < gemel_graph_output_count(graph); k++) {
+    (*read)[gemel_graph_output(graph, k).node] = 1;
+  }
+  return GEMEL_OK;
+}
+
+/* Adds INPUT to INTO, unless it has one of that name. */
+static gemel_status add_input(gemel_graph *into, const char *name, gemel_value input,
+                              gemel_error *error) {
+  gemel_input_at(into, name, gemel_value_type(input), gemel_value_where(input));
+  gemel_status status = gemel_graph_error(into)->status;
+  if (status == GEMEL_BAD_ARGUMENT) { /* the name is taken */
+    status = GEMEL_OK;
+  } else if (status != GEMEL_OK && error != NULL) {
+    *error = *gemel_graph_error(into);
+  }
+  gemel_graph_clear_error(into);
+  return status;
+}
+
+static gemel_status add_unread(const gemel_graph *from, gemel_graph *into, gemel_error *error) {
+  size_t n = gemel_graph_input_count(from), bytes = gemel_graph_node_count(from) + 1;
+  unsigned char *read;
+  GEMEL__TRY(find_read(from, &read, error));
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < n && status == GEMEL_OK; k++) {
+    gemel_value input = gemel_graph_input(from, k);
+    if (!read[input.node]) {
+      status = add_input(into, gemel_graph_input_name(from, k), input, error);
+    }
+  }
+  gemel__free(read, bytes);
+  return status;
+}
+
+gemel_status gemel_pair_add_unread(gemel_graph *a, gemel_graph *b, gemel_error *error) {
+  if (a == NULL || gemel_graph_context(a) != gemel_graph_context(b)) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "two graphs of one context are wanted");
+  }
+  const gemel_error *earlier =
+      gemel_graph_error(a)->status != GEMEL_OK ? gemel_graph_error(a) : gemel_graph_error(b);
+  if (earlier->status != GEMEL_OK) {
+    return gemel__fail(error, earlier->status, "%s", earlier->text);
+  }
+  GEMEL__TRY(add_unread(a, b, error));
+  return add_unread(b, a, error);
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "rules/claim-check.h"
+#include "base/tick.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "harness/jobs.h"
@@ -29,6 +30,9 @@ static gemel_status prove_one(gemel__run *run, const void *user, size_t k, gemel
   const proving *p = user;
   gemel__claim claim;
   gemel_record record;
+  if (gemel__stopped(run->between)) {
+    return GEMEL_OK;
+  }
   GEMEL__TRY(
       gemel__prove_rule(p->rules[k], p->options->ranks, p->options->record_folder, &claim, error));
   gemel_proof proof = gemel__claim_proof(&claim, p->rules[k]);
@@ -67,9 +71,13 @@ static void pass_on(void *user, const gemel_record *record) {
 
 static gemel_status prove(gemel_context *context, proving *p, gemel_error *error) {
   gemel__run run;
+  gemel__ticker ticker;
   const gemel_verify_options options = {
       .size = sizeof options, .jobs = p->options->jobs, .sink = pass_on, .user = p};
   gemel_status status = gemel__run_init(&run, context, &options, NULL, error);
+  gemel__ticker_init(&ticker, p->options->tick, p->options->user);
+  gemel__ticker_stage(&ticker, "proving");
+  run.between = &ticker;
   status = status ? status : gemel__run_jobs(&run, p->count, prove_one, p, error);
   if (p->index != NULL && fclose(p->index) != 0 && p->status == GEMEL_OK) {
     p->status = GEMEL_IO;
