@@ -7,6 +7,7 @@ dist_pages_DATA += %reldir%/adding.md
 dist_pages_DATA += %reldir%/api.md
 dist_pages_DATA += %reldir%/architecture.md
 dist_pages_DATA += %reldir%/ci.md
+dist_pages_DATA += %reldir%/composites.md
 dist_pages_DATA += %reldir%/conventions.md
 dist_pages_DATA += %reldir%/evidence.md
 dist_pages_DATA += %reldir%/gpu.md

@@ -21,7 +21,7 @@ BY_HAND = {"reshape", "reshape_to", "full", "vector", "scalar_like", "full_like"
 # Defaults of parameters that C must be given.
 DEFAULTS = {("concatenate", "axis"): "0", ("stack", "axis"): "0", ("sort", "axis"): "-1", ("sort", "descending"): "0",
             ("top_k", "axis"): "-1", ("top_k", "smallest"): "0", ("put_along_axis", "mode"): "None",
-            ("argsort", "axis"): "-1"}
+            ("argsort", "axis"): "-1", ("eye", "dtype"): "f32", ("one_hot", "dtype"): "f32"}
 # Parameters with another name.
 RENAMED = {"axes": "axis"}
 # Lists that are given one by one.
@@ -45,7 +45,7 @@ LISTS = {
     "gemel_dim": ("M", "dims", "Sequence[DimLike]"),
     "double": ("F", "floats", "Sequence[float]"),
 }
-OPTIONS = {"gemel_ints": ("I", "ints", "Axes"), "gemel_dims": ("M", "dims", "Sequence[DimLike]")}
+OPTIONS = {"gemel_value": ("w", "value", "ArrayLike"), "gemel_ints": ("I", "ints", "Axes"), "gemel_dims": ("M", "dims", "Sequence[DimLike]")}
 
 
 class Parameter:
@@ -103,7 +103,7 @@ def read_structs(text):
 def defaults_said(comment):
     """Of "Attributes: axes: ints = none, keepdims: int = 0." the defaults by name."""
     found = re.search(r"Attributes: (.*?)\. Null value", comment)
-    return dict(re.findall(r"(\w+): \w+ = (-?\w+)", found.group(1))) if found else {}
+    return dict(re.findall(r"(\w+): \w+ = (-?[\w.]+(?:-\d+)?)", found.group(1))) if found else {}
 
 
 def python_default(kind, text):

@@ -45,9 +45,9 @@ noinst_PROGRAMS += %reldir%/gemel/_native.abi3.so
 %canon_reldir%_gemel__native_abi3_so_LDADD = $(libraries)
 
 # bind.py writes both; the second is made with the first.
-%reldir%/builders.inc: %reldir%/bind.py lib/gemel/ops.h lib/gemel/composite.h
+%reldir%/builders.inc: %reldir%/bind.py lib/gemel/ops.h lib/gemel/nn.h lib/gemel/composite.h
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/gemel && $(PYTHON) $(srcdir)/%reldir%/bind.py lib/gemel/ops.h \
-	  $(srcdir)/lib/gemel/composite.h --thunks %reldir%/builders.inc.new --functions %reldir%/gemel/_functions.py && \
+	  lib/gemel/nn.h $(srcdir)/lib/gemel/composite.h --thunks %reldir%/builders.inc.new --functions %reldir%/gemel/_functions.py && \
 	  mv %reldir%/builders.inc.new %reldir%/builders.inc
 $(%canon_reldir%_gemel__native_abi3_so_OBJECTS): %reldir%/builders.inc lib/gemel/ops.h
 CLEANFILES += %reldir%/builders.inc %reldir%/gemel/_functions.py %reldir%/gemel/.copied

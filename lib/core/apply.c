@@ -431,6 +431,7 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
                            const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
                            gemel_location where) {
   gemel_error error;
+  gemel_value expanded;
   uint32_t op, id;
   gemel_status status;
   if (graph == NULL || graph->frozen) {
@@ -441,10 +442,16 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
                                 operation != NULL ? operation : "(null)",
                                 n_inputs > 0 && inputs == NULL ? "inputs" : "attributes");
   }
+  op = operation != NULL ? gemel__op_find(graph->context, operation) : 0;
+  if (op == 0 && operation != NULL && graph->context->expand != NULL &&
+      graph->error.status == GEMEL_OK &&
+      graph->context->expand(graph, operation, n_inputs, inputs, n_attrs, attrs, where,
+                             &expanded)) {
+    return expanded;
+  }
   if (failed_before(graph, n_inputs, inputs)) {
     return gemel__no_value;
   }
-  op = operation != NULL ? gemel__op_find(graph->context, operation) : 0;
   if (op == 0) {
     return no_operation(graph, operation != NULL ? operation : "(null)", where);
   }

@@ -43,6 +43,9 @@ static void destroy(gemel_context *context) {
   if (context->definitions != NULL) {
     context->release_definitions(context->definitions);
   }
+  if (context->composites != NULL) {
+    context->release_composites(context->composites);
+  }
   if (context->own_references != NULL) {
     context->release_own_references(context->own_references);
   }

@@ -129,6 +129,11 @@ struct gemel_context {
   struct gemel__definition *definitions; /* of operations, by text (text/define.c) */
   pthread_mutex_t defining;              /* held by whoever adds one; taken before LOCK */
   void (*release_definitions)(struct gemel__definition *first);
+  struct gemel__composites *composites; /* once one has been asked for (composites/table.c) */
+  void (*release_composites)(struct gemel__composites *composites);
+  /* Applies what is no operation, as gemel_apply_at: 0 if there is no composite called NAME. */
+  int (*expand)(gemel_graph *graph, const char *name, size_t n_inputs, const gemel_value *inputs,
+                size_t n_attrs, const gemel_attr *attrs, gemel_location where, gemel_value *result);
   struct gemel__own_references *own_references; /* of a program's operations, for the harness */
   void (*release_own_references)(struct gemel__own_references *references);
 };

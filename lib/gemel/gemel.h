@@ -25,6 +25,7 @@
 #include <gemel/grad.h>
 #include <gemel/graph.h>
 #include <gemel/lift.h>
+#include <gemel/nn.h>
 #include <gemel/onnx.h>
 #include <gemel/operation.h>
 #include <gemel/ops.h>

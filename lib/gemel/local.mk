@@ -31,7 +31,14 @@ gemelinclude_HEADERS += lib/gemel/ops.h
 BUILT_SOURCES += lib/gemel/ops.h
 CLEANFILES += lib/gemel/ops.h
 EXTRA_DIST += lib/ops/builders.awk
-lib/gemel/ops.h: lib/ops/builders.awk lib/ops/ops.def lib/ops/scalar.def
+# <gemel/nn.h>, one builder for each composite, likewise: whoever waits for ops.h has it.
+gemelinclude_HEADERS += lib/gemel/nn.h
+CLEANFILES += lib/gemel/nn.h
+lib/gemel/nn.h: lib/ops/builders.awk lib/composites/numpy.composites
+	$(AM_V_GEN)$(MKDIR_P) lib/gemel && \
+	  $(AWK) -v part=nn -f $(srcdir)/lib/ops/builders.awk $(srcdir)/lib/composites/numpy.composites >$@.tmp && \
+	  mv $@.tmp $@
+lib/gemel/ops.h: lib/ops/builders.awk lib/ops/ops.def lib/ops/scalar.def lib/gemel/nn.h
 	$(AM_V_GEN)$(MKDIR_P) lib/gemel && \
 	  $(AWK) -f $(srcdir)/lib/ops/builders.awk $(srcdir)/lib/ops/scalar.def $(srcdir)/lib/ops/ops.def >$@.tmp && \
 	  mv $@.tmp $@

@@ -3,6 +3,7 @@
 # Writes <gemel/ops.h>: one builder for each row of scalar.def and ops.def, so that the list of
 # operations stands in those files only. Usage: awk -f builders.awk scalar.def ops.def > ops.h
 # A row begins with SCALAR( or OP( at the start of a line and ends with a line ending in `")`.
+# With -v part=nn, <gemel/nn.h>: one for each composite of numpy.composites with a comment right before it.
 
 function trim(s) { gsub(/^[ \t\n]+|[ \t\n]+$/, "", s); return s }
 
@@ -52,11 +53,16 @@ function add_operands(inputs,    n, i, p, part) {
   for (i = 1; i <= n; i++) {
     part = trim(p[i])
     if (part == "" || part ~ /\*$/) continue
-    if (part ~ /\.\.\.$/) {
+    if (part ~ /= *none$/) {
+      sub(/ *=.*/, "", part)
+      MAYBE[OPERANDS] = 1
+      OPERAND[OPERANDS++] = part
+    } else if (part ~ /\.\.\.$/) {
       sub(/\.\.\.$/, "", part); VARIADIC = part
       add_param("size_t n_" part ", const gemel_value *" part, "n_" part ", " part)
     } else {
       add_param("gemel_value " part, part)
+      MAYBE[OPERANDS] = 0
       OPERAND[OPERANDS++] = part
     }
   }
@@ -72,6 +78,7 @@ function is_argument() { return OPTIONAL && !LIST && FALLBACK ~ /^-/ }
 function emit(name, inputs, attrs, summary,    n, i, m, q, body, members) {
   add_operands(inputs)
   m = 0; body = ""; members = ""
+  for (i = 0; i < OPERANDS; i++) if (MAYBE[i]) members = members "  gemel_value " OPERAND[i] ";\n"
   n = split(attrs, q, ",")
   for (i = 1; i <= n; i++) {
     if (trim(q[i]) == "") continue
@@ -101,7 +108,7 @@ function write(name, inputs, attrs, summary, m, body, members,    i, graph, vect
   printf "static inline gemel_value gemel_%s_at(%s%s, gemel_location where) {\n", name, PARAMS, (members == "" ? "" : ", const gemel_" name "_options *options")
   if (m) printf "  gemel_attr attrs[%d];\n  size_t n_attrs = 0;\n", m
   if (VARIADIC == "" && OPERANDS) printf "  gemel_value inputs[%d];\n", OPERANDS
-  for (i = 0; VARIADIC == "" && i < OPERANDS; i++) printf "  inputs[%d] = %s;\n", i, OPERAND[i]
+  for (i = 0; VARIADIC == "" && i < OPERANDS; i++) printf "  inputs[%d] = %s;\n", i, MAYBE[i] ? "options != NULL ? options->" OPERAND[i] " : gemel__no_operand()" : OPERAND[i]
   vector = VARIADIC != "" ? VARIADIC : OPERANDS ? "inputs" : "NULL"
   count = VARIADIC != "" ? "n_" VARIADIC : OPERANDS
   graph = VARIADIC == "" && !OPERANDS ? "graph" : "gemel__graph_of(" count ", " vector ")"
@@ -139,7 +146,7 @@ function row(text,    name, s, count, strings, i) {
   if (strings[2] == "axes: ints = none, keepdims: int = 0") REDUCTIONS = REDUCTIONS " \\\n  X(" name ")"
 }
 
-BEGIN {
+function begin_ops() {
   print "/* SPDX-License-Identifier: MIT\n *"
   print " * Builders, one for each operation; generated from lib/ops/scalar.def and lib/ops/ops.def."
   print " *"
@@ -162,11 +169,53 @@ BEGIN {
   print "  size_t k;\n  for (k = 0; values != NULL && k < n; k++) {\n    if (values[k].graph != NULL) {\n      return values[k].graph;\n    }\n  }\n  return NULL;\n}\n"
 }
 
+function begin_nn() {
+  print "/* SPDX-License-Identifier: MIT\n *"
+  print " * Layers, activations and other functions that are composed of operations; generated from"
+  print " * lib/composites/numpy.composites. Nothing of them is left in a graph but these operations, so they are"
+  print " * differentiated, rewritten, run and verified as these are."
+  print " *"
+  print " *   gemel_layer_norm(x, -1)                              without options"
+  print " *   gemel_layer_norm_with(x, -1, .scale = s, .bias = b)  in C, with options by name: operands too may be options"
+  print " *   gemel_layer_norm_at(x, -1, &options, where)          the function behind both; options may be NULL"
+  print " *"
+  print " * An option that isn't named, or is 0, is what the function falls back to; an operand that isn't named is left"
+  print " * out. All functions return the null value when an operand is null or the graph refuses, with the first error on"
+  print " * the graph; none is thread-safe against another call on the same graph.\n */"
+  print "#ifndef GEMEL_NN_H\n#define GEMEL_NN_H\n"
+  print "#include <gemel/ops.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
+  print "/* An operand that is left out. */"
+  print "static inline gemel_value gemel__no_operand(void) {\n  gemel_value none = {NULL, 0, 0};\n  return none;\n}\n"
+}
+
+BEGIN { if (part == "nn") begin_nn(); else begin_ops() }
+
+# composite NAME(OPERANDS, ATTRIBUTES) {, and the comment right before it.
+function composite(text,    name, inputs, attrs, n, i, q) {
+  name = text; sub(/^composite +/, "", name); sub(/\(.*/, "", name)
+  sub(/^[^(]*\(/, "", text); sub(/\) *\{.*/, "", text)
+  inputs = ""; attrs = ""
+  n = split(text, q, ",")
+  for (i = 1; i <= n; i++) {
+    q[i] = trim(q[i])
+    if (q[i] ~ /:/) attrs = attrs (attrs == "" ? "" : ", ") q[i]
+    else inputs = inputs (inputs == "" ? "" : ", ") q[i]
+  }
+  emit(name, inputs, attrs, SAID)
+}
+part == "nn" && /^# / { SAID = SAID (SAID == "" ? "" : " ") substr($0, 3); next }
+part == "nn" && /^composite / { if (SAID != "") composite($0) }
+part == "nn" { SAID = ""; next }
+
 /^(SCALAR|OP)\(/ { text = $0; open = 1; if ($0 ~ /"\)$/) { row(text); open = 0 } next }
 open { text = text "\n" $0; if ($0 ~ /"\)$/) { row(text); open = 0 } }
 
 END {
   if (FAILED) exit 1
+  if (part == "nn") {
+    print "#ifdef __cplusplus\n}\n#endif\n#endif"
+    exit 0
+  }
   print "/* The elementwise operations without attributes, by how many operands they take, and the reductions with\n * axes and keepdims: for what wraps each of them, as <gemel/gemel.hpp> does. */"
   print "#define GEMEL_ELEMENTWISE_TABLE(X1, X2, X3)" ELEMENTWISE
   print "#define GEMEL_REDUCTION_TABLE(X)" REDUCTIONS "\n"

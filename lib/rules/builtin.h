@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rules that gemel brings along, as text: made from lib/rules at build time.
+ * The rules and composites that gemel brings along, as text: made from lib/rules and lib/composites
+ * at build time.
  */
 #ifndef GEMEL__RULES_BUILTIN_H
 #define GEMEL__RULES_BUILTIN_H
@@ -11,5 +12,6 @@ typedef struct gemel__builtin_text {
 } gemel__builtin_text;
 
 extern const gemel__builtin_text gemel__builtin_rules[];
+extern const gemel__builtin_text gemel__builtin_composites[];
 
 #endif

@@ -1,10 +1,10 @@
-# Makes lib/rules/builtin.c: the text of each rule file as a C string. Strings are joined line by
+# Makes lib/rules/builtin.c, and with -v name=VARIABLE others: the text of each file as a C string. Strings are joined line by
 # line, and no line is long enough to trouble a compiler.
 # SPDX-License-Identifier: MIT
 BEGIN {
-  print "/* Made from lib/rules by embed.awk. */"
+  print "/* Made by lib/rules/embed.awk. */"
   print "#include \"rules/builtin.h\"\n"
-  print "const gemel__builtin_text gemel__builtin_rules[] = {"
+  print "const gemel__builtin_text " (name == "" ? "gemel__builtin_rules" : name) "[] = {"
 }
 FNR == 1 {
   if (NR > 1) print "    },"

@@ -3,6 +3,7 @@
  * Bodies of operations, compiled and called: what contexts give to kernels (core/runner.h), and
  * contexts themselves, which begin with that.
  */
+#include "composites/composites.h"
 #include "core/runner.h"
 #include "device/device.h"
 #include "lift/lift.h"
@@ -78,6 +79,7 @@ gemel_context *gemel_context_new(gemel_error *error) {
     return NULL;
   }
   context->runner = &runner;
+  context->expand = gemel__composite_apply;
   if (gemel__register_builtins(context, error) != GEMEL_OK) {
     gemel_context_unref(context);
     return NULL;

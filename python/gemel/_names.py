@@ -13,7 +13,7 @@ __all__ = [
     "absolute", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "astype",
     "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "cast", "constant", "divide", "dropout",
     "equal_to", "expand_dims", "flip", "floor_divide", "full", "full_like", "greater", "greater_equal", "index_add",
-    "index_set", "invert", "isnan", "less", "less_equal", "logical_xor", "moveaxis", "multiply", "negative", "not_equal",
+    "index_set", "invert", "less", "less_equal", "logical_xor", "moveaxis", "multiply", "negative", "not_equal",
     "ones", "ones_like", "pad", "power", "random_bits", "random_normal", "random_uniform", "ravel", "remainder",
     "reshape", "square", "split", "squeeze", "subtract", "tensordot", "transpose", "zeros", "zeros_like",
 ]
@@ -125,12 +125,6 @@ def invert(x: ArrayLike) -> _native.Value:
     """~x, of bools and of integers."""
     a: Any = value(x)
     return f.logical_not(a) if a.dtype.kind == "bool" else f.bit_not(a)
-
-
-def isnan(x: ArrayLike) -> _native.Value:
-    """Whether elements are NaN."""
-    a = value(x)
-    return f.ne(a, a)
 
 
 # ---- Shapes ----

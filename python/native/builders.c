@@ -2,7 +2,8 @@
  *
  * Calls gemel's builders with arguments of Python. What each takes is a string of letters, one for
  * each argument (python/bind.py makes the table): v value, V values, i int, f float, d dtype, s
- * text, m size, M sizes, I ints, F floats, t tensor, g graph. Numbers and arrays among the values
+ * text, m size, M sizes, I ints, F floats, t tensor, g graph, w
+ * a value or None. Numbers and arrays among the values
  * become constants of the graph that the others are of; a number takes the dtype of the value
  * beside it, as in NumPy, unless that has no such numbers.
  */
@@ -146,7 +147,8 @@ static int find_graph(call *c, PyObject *arguments) {
   for (size_t k = 0; c->builder->kinds[k] != '\0'; k++) {
     PyObject *object = PyTuple_GetItem(arguments, (Py_ssize_t)k);
     char kind = c->builder->kinds[k];
-    if ((kind == 'v' && look_at(c, object) != 0) || (kind == 'V' && look_at_all(c, object) != 0)) {
+    if (((kind == 'v' || (kind == 'w' && object != Py_None)) && look_at(c, object) != 0) ||
+        (kind == 'V' && look_at_all(c, object) != 0)) {
       return -1;
     }
   }
@@ -350,6 +352,11 @@ static int read_graph(argument *a, const call *c, PyObject *object) {
 
 static int read_argument(call *c, argument *a, char kind, PyObject *object) {
   switch (kind) {
+  case 'w':
+    if (object == Py_None) {
+      return 0;
+    }
+    /* fall through */
   case 'v':
     a->value = to_value(c, object);
     return gemel_is_null(a->value) ? -1 : 0;

@@ -176,7 +176,8 @@ def test_ctrl_c(what, tmp_path):
     calls = {"equal": "gemel.equal(*slow_pair())",
              "rules": "gemel.verify_rules(RULES, instances=4000)", "prove": "gemel.prove_rules(RULES)"}
     program.write_text(f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs don't have
 sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
 import gemel
 from test_equal import slow_pair
