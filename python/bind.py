@@ -24,6 +24,9 @@ DEFAULTS = {("concatenate", "axis"): "0", ("stack", "axis"): "0", ("sort", "axis
             ("argsort", "axis"): "-1", ("eye", "dtype"): "f32", ("one_hot", "dtype"): "f32"}
 # Parameters with another name.
 RENAMED = {"axes": "axis"}
+RENAMED_IN = {"where": {"x": "condition", "y": "x", "z": "y"}, "clip": {"y": "low", "z": "high"}}
+# Words of comments that name parameters by their names in C.
+SAID_IN = {"where": ("y where x differs from 0, z elsewhere", "x where condition differs from 0, y elsewhere")}
 # Lists that are given one by one.
 STARRED = {"einsum"}
 
@@ -77,6 +80,8 @@ class Builder:
     def declared(self):
         """The parameters of the function of Python: those without a default first."""
         own = self.parameters
+        for p in own:
+            p.python = RENAMED_IN.get(self.name, {}).get(p.name, p.python)
         return [p for p in own if p.default is None] + [p for p in own if p.default is not None]
 
 
@@ -208,7 +213,8 @@ def write_thunks(builders, file):
     file.write("};\n")
 
 
-def documentation(comment):
+def documentation(builder):
+    comment = builder.comment.replace(*SAID_IN.get(builder.name, ("", "")))
     comment = re.sub(r" ?(Inputs|Attributes): .*", "", comment)
     comment = re.sub(r" ?Errors: .*", "", comment)
     text = "\n".join(textwrap.wrap(comment.replace("gemel_", "").replace("\\", "\\\\"), 100))
@@ -244,7 +250,7 @@ def write_functions(builders, file):
         if result == "Any":
             result = "Value"
         file.write(f"\n\ndef {b.name}({', '.join(signature)}) -> {result}:\n")
-        file.write(f'    """{documentation(b.comment)}"""\n')
+        file.write(f'    """{documentation(b)}"""\n')
         file.write(f"    return _call({k}, {', '.join(p.python for p in b.parameters)})\n")
     file.write("\n\n_INDEX = {\n" + "".join(f'    "{b.name}": {k},\n' for k, b in enumerate(builders)) + "}\n")
 

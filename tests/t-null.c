@@ -150,6 +150,8 @@ static gemel_operation operation(void) {
 #define VALID_gemel_loop_p loop
 #define VALID_const_gemel_loop_p loop
 #define VALID_const_gemel_loop_options_p NULL
+#define VALID_const_gemel_eye_options_p NULL
+#define VALID_const_gemel_causal_mask_options_p NULL
 #define VALID_const_gemel_function_p function
 #define VALID_gemel_graph_p graph
 #define VALID_gemel_location GEMEL_HERE

@@ -26,8 +26,8 @@ from ._values import Value
 
 _native.set_classes(Tensor, Graph, Value, Error, as_tensor)
 __version__: str = _native.VERSION
-globals().update({name: of for name, of in DTYPES.items() if name != "bool"})
-bool_ = DTYPES["bool"]
+bool_, f16, bf16, f32, f64 = (DTYPES[name] for name in ("bool", "f16", "bf16", "f32", "f64"))
+i8, i16, i32, i64, u8, u16, u32, u64 = (DTYPES[s + n] for s in "iu" for n in ("8", "16", "32", "64"))
 shared = Shared
 WORDS = dict(zip(_native.WORDS, _native.MEANINGS))
 

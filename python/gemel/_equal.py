@@ -23,6 +23,16 @@ def _threads(threads: int | None) -> int:
     return threads
 
 
+def _checked(seed: int, seconds: float, instances: int = 0) -> float:
+    if not (isinstance(seed, int) and 0 <= seed < 1 << 64):
+        raise ValueError("a seed is an integer from 0 to 2**64 - 1")
+    if not (isinstance(seconds, (int, float)) and seconds >= 0):
+        raise ValueError("seconds are a number from 0 on; 0 is no limit")
+    if not (isinstance(instances, int) and 0 <= instances <= 1000000):
+        raise ValueError("instances are an integer up to 1000000; 0 is the usual number")
+    return float(seconds)
+
+
 def _tier_bits(tiers: Any) -> int:
     bits = 0
     for tier in (tiers.split(",") if isinstance(tiers, str) else tiers or ()):
@@ -150,6 +160,8 @@ class Equality:
         rows = [str(e) for e in self.evidence.values()]
         if self.refutation:
             rows += ["", *("    " + row for row in self.refutation.rstrip().splitlines())]
+        if self.counterexample is not None:
+            rows += ["", "at the graphs' own inputs:", *("    " + row for row in repr(self.counterexample).splitlines())]
         if self.refused:
             rows += ["", "not allowed: " + ", ".join(self.refused)]
         return "\n".join([*rows, "", self.summary])
@@ -199,6 +211,7 @@ def equal(before: Any, after: Any, *, allow: Any = None, seconds: float = 0, tie
     which input and output is which: by name, "place", or "FIRST=SECOND,...". SIZES: numbers for symbols of ONNX models.
     COUNTEREXAMPLE: a folder that a counterexample is kept in, for `gemel verify --replay`. PROGRESS is called now and
     then with what is being done; an exception that it raises ends the call."""
+    limit = _checked(seed, seconds)
     names = (_name_of(before, "the first graph"), _name_of(after, "the second graph"))
     bits, tier_bits = words_as_bits(allow, _native.PAIR_DEFAULT, _native.PAIR_DEFAULT), _tier_bits(tiers)
     first = _into(before, (), sizes)
@@ -208,7 +221,7 @@ def equal(before: Any, after: Any, *, allow: Any = None, seconds: float = 0, tie
     folder = kept if scratch is None else os.path.join(scratch, "pair")
     try:
         result, records = _native.pair(
-            first, second, first.name, bits, tier_bits, seed, float(seconds), _threads(threads), match, folder,
+            first, second, first.name, bits, tier_bits, seed, limit, _threads(threads), match, folder,
             int(first.is_onnx and second.is_onnx), progress)
         found = _found(folder if result["written"] else None)
     finally:
@@ -318,8 +331,9 @@ class Proofs(Sequence["Proof"]):
 
 def verify_rules(text: str, *, tiers: Any = None, seed: int = 1, instances: int = 0, seconds: float = 0,
                  threads: int | None = None, proofs: bool = True, progress: Progress | None = None) -> Rules:
-    """Tests the rewrites in TEXT, as `rule twice: add(x, x) => 2 * x`, on graphs that are drawn from them."""
-    late, records = _native.verify_rules(text, "<rules>", _tier_bits(tiers), seed, instances, float(seconds),
+    """Tests the rewrites in TEXT, as `rule twice in canonicalize: neg(neg(x)) => x`, on graphs that are drawn from them."""
+    limit = _checked(seed, seconds, instances)
+    late, records = _native.verify_rules(text, "<rules>", _tier_bits(tiers), seed, instances, limit,
                                          _threads(threads), 0, int(proofs), progress)
     return Rules(records, late)
 
@@ -328,6 +342,7 @@ def prove_rules(text: str, *, ranks: int = 0, seconds: float = 0, threads: int |
                 record: Any = None, progress: Progress | None = None) -> Proofs:
     """Proves the rewrites in TEXT for all sizes, where it can. RECORD: an empty folder for the questions that each proof
     rests on, as SMT-LIB."""
+    limit = _checked(1, seconds)
     folder = os.fspath(record) if record is not None else None
-    late, found = _native.prove_rules(text, "<rules>", ranks, float(seconds), _threads(threads), folder, progress)
+    late, found = _native.prove_rules(text, "<rules>", ranks, limit, _threads(threads), folder, progress)
     return Proofs([Proof(p) for p in found], late)

@@ -103,6 +103,8 @@ class Graph(_native.Graph):
         else:
             graph = _read(source, _definitions, sizes)
         if name is not None:
+            if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
+                raise ValueError(f"a graph's name is letters of ASCII, digits and _, not {name!r}")
             graph.name = name
         return graph
 
@@ -199,14 +201,17 @@ class Graph(_native.Graph):
             made.set_output(slope, f"d_{name}", *place())
         return made
 
-    def compile(self, *, states: Mapping[str, Any] | None = None, threads: int = 0, deterministic: bool = False,
-                as_written: bool = False, guard: str | None = None, autotune: bool = False) -> Compiled:
-        """The graph as a function of arrays. STATES are the shared variables of its states, by name (those that it was
+    def compile(self, *, states: Mapping[str, Any] | None = None, allow: Any = None, threads: int = 0,
+                deterministic: bool = False, as_written: bool = False, guard: str | None = None,
+                autotune: bool = False) -> Compiled:
+        """The graph as a function of arrays. It is optimised as far as ALLOW says (as for `optimize`), or not at all if
+        AS_WRITTEN. STATES are the shared variables of its states, by name (those that it was
         traced with by themselves); of a graph without any, states are inputs and their updates outputs. GUARD "nan",
         "inf" or "all" ends a call where the first NaN or infinity is made, with an error that names the line."""
-        return Compiled(self, {**self.states, **(states or {})}, threads, deterministic, as_written, guard, autotune)
+        return Compiled(self, {**self.states, **(states or {})}, allow, threads, deterministic, as_written, guard,
+                        autotune)
 
-    def __call__(self, *arrays: ArrayLike, **named: ArrayLike) -> Any:
+    def __call__(self, /, *arrays: ArrayLike, **named: ArrayLike) -> Any:
         """Compiles the graph as it is written, and calls it once."""
         return self.compile(as_written=True)(*arrays, **named)
 
@@ -216,6 +221,8 @@ Graph.states = {}
 
 def _read(source: Any, definitions: Any, sizes: Mapping[str, int] | None) -> Graph:
     kind, path, data, name = _source(source)
+    if sizes and kind != "onnx":
+        raise ValueError("sizes are for symbols of ONNX models")
     graph, called = _native.Graph.read(definitions, kind, path, data, name, None, dict(sizes or {}))
     graph.name = called or "main"
     if kind == "onnx":
@@ -262,7 +269,12 @@ class Shared(_native.Shared, Operators):
         return _native.Shared.__new__(cls, as_tensor(value))
 
     def __init__(self, value: ArrayLike, name: str | None = None) -> None:
+        if name is not None and not (isinstance(name, str) and name.isascii() and name.isidentifier()):
+            raise ValueError(f"a variable's name is letters of ASCII, digits and _, not {name!r}")
         self.name = name
+
+    def __reduce__(self) -> Any:
+        return Shared, (self.read(), self.name)
 
     @property
     def value(self) -> Tensor:
@@ -271,7 +283,10 @@ class Shared(_native.Shared, Operators):
 
     @value.setter
     def value(self, array: ArrayLike) -> None:
-        self.write(as_tensor(array, self.dtype))
+        tensor, now = as_tensor(array, self.dtype), self.read()
+        if tensor.dtype != now.dtype or tensor.shape != now.shape:
+            raise ValueError(f"a variable keeps its type: {self!r} can't become {tensor.dtype}{list(tensor.shape)}")
+        self.write(tensor)
 
     def numpy(self) -> Any:
         """What it holds now, as an array of NumPy that isn't to be written to."""
@@ -327,14 +342,28 @@ def _state_of(graph: Graph, shared: Shared) -> Value:
 
 # ---- Compiled graphs ----
 
+# How often this process was made by fork: threads of OpenMP aren't there in a child, and a function that was compiled
+# for them would wait for ever.
+_forks = 0
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+    _native.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
 _GUARDS = {None: 0, "nan": 1, "inf": 2, "all": 3}
 
 
 class Compiled:
     """A graph as a function of arrays. It may be called on several threads at once."""
 
-    def __init__(self, graph: Graph, states: Mapping[str, Any], threads: int, deterministic: bool, as_written: bool,
-                 guard: str | None, autotune: bool) -> None:
+    def __init__(self, graph: Graph, states: Mapping[str, Any], allow: Any, threads: int, deterministic: bool,
+                 as_written: bool, guard: str | None, autotune: bool) -> None:
         if guard not in _GUARDS:
             raise ValueError("guard is \"nan\", \"inf\" or \"all\"")
         inputs = graph.input_list()
@@ -351,9 +380,11 @@ class Compiled:
         self._inputs = [(name, value.dtype) for name, value, is_state in inputs if not (bound and is_state)]
         self.outputs: list[str] = [name for name, _, is_update in graph.output_list() if not (bound and is_update)]
         self._results = graph._results
-        self._function = _native.Function(
-            graph, tuple(self.states[name] for name in names) if bound else (), threads, int(deterministic),
-            int(as_written), _GUARDS[guard], int(autotune))
+        self._made_of = (graph, tuple(self.states[name] for name in names) if bound else ())
+        self._options = (int(deterministic), int(as_written), _GUARDS[guard], int(autotune),
+                         words_as_bits(allow, _native.FASTMATH_DEFAULT, _ALL))
+        self._forks = _forks
+        self._function = _native.Function(*self._made_of, threads if _forks == 0 else 1, *self._options)
 
     @property
     def inputs(self) -> list[str]:
@@ -369,7 +400,10 @@ class Compiled:
         by_name.update((name, as_tensor(named[name], dtype)) for name, dtype in self._inputs if name in named)
         return tuple(by_name[name] for name in self.inputs)
 
-    def __call__(self, *arrays: ArrayLike, **named: ArrayLike) -> Any:
+    def __call__(self, /, *arrays: ArrayLike, **named: ArrayLike) -> Any:
+        if self._forks != _forks:
+            self._function = _native.Function(*self._made_of, 1, *self._options)
+            self._forks = _forks
         results = self._function.run(self._bind(arrays, named))
         if self._results is not None:
             return self._results(dict(zip(self.outputs, results)))
@@ -455,9 +489,11 @@ class Function:
             if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
                 raise TypeError(f"{self.__name__}: *{p.name} has no type: name each input")
             given = types[k] if k < len(types) else _annotation(self.__wrapped__, p)
+            if p.default is not p.empty and not isinstance(given, (Type, DType)):
+                continue  # a parameter with a default is what it is when the function is traced
+            if not (p.name.isascii() and p.name.isidentifier()):
+                raise ValueError(f"{self.__name__}: names of inputs are letters of ASCII, digits and _, not {p.name!r}")
             if given is p.empty:
-                if p.default is not p.empty:
-                    continue
                 raise TypeError(f"{self.__name__}: {p.name} has no type: write {p.name}: gemel.f32[\"N\", 64]")
             yield p.name, as_type(given)
 
@@ -472,6 +508,7 @@ class Function:
             structure = _Structure(returned)
             for name, value in structure.values.items():
                 graph.set_output(n.value(value), name, *line)
+        structure.values.clear()  # they hold the graph, which holds this
         graph._results = structure
         return graph
 
@@ -495,7 +532,7 @@ class Function:
         """Writes the graph to a file."""
         self.graph.save(path)
 
-    def __call__(self, *arrays: Any, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         if current() is not None or any(isinstance(a, Operators) for a in (*arrays, *named.values())):
             return self.__wrapped__(*arrays, **named)
         with self._lock:

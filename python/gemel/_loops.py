@@ -95,6 +95,7 @@ def scan(step: Callable[..., Any], state: _Tree, rows: _Tree = None, *, length: 
             loop.until(_inside(until(_fill(shape, after))), *place())
     finally:
         pop()
+        del body._capture  # which holds the loop, which holds the body
     loop.end(length, int(reverse), *place())
     return (_fill(shape, [loop.last(v, *place()) for v in before]),
             _fill(kept_shape, [loop.stacked(v, *place()) for v in kept]))

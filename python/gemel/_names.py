@@ -172,7 +172,7 @@ def expand_dims(x: ArrayLike, axis: Any) -> _native.Value:
 def squeeze(x: ArrayLike, axis: Axes = None) -> _native.Value:
     """x without AXIS, whose size is 1; without all axes of size 1."""
     a: Any = value(x)
-    axes = [k for k in range(a.ndim) if a.shape[k] == 1] if axis is None else [_axis(a, k) for k in _tuple(axis)]
+    axes = [k for k in range(a.ndim) if isinstance(a.shape[k], int) and a.shape[k] == 1] if axis is None else [_axis(a, k) for k in _tuple(axis)]
     for k in sorted(axes, reverse=True):
         a = call(_k["squeeze"], a, k)
     return a
@@ -211,10 +211,12 @@ def pad(x: ArrayLike, pad_width: Any, constant_values: ArrayLike = 0) -> _native
 
 def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> _native.Value:
     """Sums of products over the axes that are given for x and for y; a number: the last of x and the first of y."""
-    a: Any = value(x)
+    a, b = value(x), value(y)
     if isinstance(axes, int):
+        if not 0 <= axes <= min(a.ndim, b.ndim):
+            raise ValueError(f"tensordot over {axes} axes of {a!r} and {b!r}")
         axes = (list(range(a.ndim - axes, a.ndim)), list(range(axes)))
-    return f.dot(x, y, contract_x=list(_tuple(axes[0])), contract_y=list(_tuple(axes[1])))
+    return f.dot(a, b, contract_x=list(_tuple(axes[0])), contract_y=list(_tuple(axes[1])))
 
 
 # ---- Made from nothing ----
@@ -299,27 +301,71 @@ def _expanded(key: tuple[Any, ...], ndim: int) -> list[Any]:
     return [*key[:at], *whole, *key[at + 1 :]]
 
 
-def getitem(x: Any, key: Any) -> _native.Value:
-    """x[key], with ints, slices, None, an ellipsis, and an array of indices. Otherwise than in NumPy, a slice that
-    reaches outside is an error."""
-    result: Any = value(x)
-    axis = 0
-    for part in _expanded(key if isinstance(key, tuple) else (key,), result.ndim):
-        if part is None:
-            result = call(_k["expand_dims"], result, axis)
+def _is_array(part: Any) -> bool:
+    return part is not None and not isinstance(part, slice) and not (isinstance(part, int) and not isinstance(part, bool))
+
+
+def _indices(part: Any) -> Any:
+    """An array of indices as a value."""
+    from ._tensor import as_tensor
+
+    indices: Any = value(as_tensor(part, "i64") if isinstance(part, (list, tuple)) and len(part) == 0 else part)
+    if indices.dtype.kind == "bool":
+        raise IndexError("where elements are picked by bools, their number isn't known: use gemel.where")
+    return indices
+
+
+def _basic(x: Any, parts: list[Any], whole: Any) -> tuple[Any, list[int]]:
+    """x with all parts of its index but those for which WHOLE is true, whose axes are listed."""
+    axis, left = 0, []
+    for part in parts:
+        if whole(part):
+            left.append(axis)
+            axis += 1
+        elif part is None:
+            x = call(_k["expand_dims"], x, axis)
             axis += 1
         elif isinstance(part, slice):
-            result = _bounds(result, axis, part)
+            x = _bounds(x, axis, part)
             axis += 1
-        elif isinstance(part, int) and not isinstance(part, bool):
-            result = call(_k["index"], result, axis, part)
         else:
-            indices: Any = value(part)
-            if indices.dtype.kind == "bool":
-                raise IndexError("where elements are picked by bools, their number isn't known: use gemel.where")
-            result = f.take(result, indices, axis)
-            axis += indices.ndim
-    return result
+            x = call(_k["index"], x, axis, part)
+    return x, left
+
+
+def _paired(x: Any, axes: list[int], indices: list[Any], together: bool) -> Any:
+    """NumPy's x[..., i, j, ...]: the indices are broadcast against each other, and pick one element for each of their
+    places. Axes are made one axis, which is picked from; `take` of arange says which indices are outside."""
+    sizes = [x.shape[k] for k in axes]
+    flat: Any = 0
+    for size, index in zip(sizes, indices):
+        flat = flat * size + f.take(call(_k["arange"], size, "i64"), index, 0)
+    first = axes[0] if together else 0
+    rest = [k for k in range(x.ndim) if k not in axes]
+    x = transpose(x, rest[:first] + axes + rest[first:])
+    merged: Any = 1
+    for size in sizes:
+        merged = merged * size
+    x = reshape(x, [*x.shape[:first], merged, *x.shape[first + len(axes):]])
+    return f.take(x, flat, first)
+
+
+def getitem(x: Any, key: Any) -> _native.Value:
+    """x[key], with ints, slices, None, an ellipsis, and arrays of indices. Otherwise than in NumPy, a slice that
+    reaches outside is an error."""
+    result: Any = value(x)
+    parts = _expanded(key if isinstance(key, tuple) else (key,), result.ndim)
+    arrays = [p for p in parts if _is_array(p)]
+    if not arrays:
+        return _basic(result, parts, lambda part: False)[0]
+    # NumPy's: an int beside an array is an index as that is.
+    chosen = [k for k, p in enumerate(parts) if _is_array(p) or isinstance(p, int)]
+    if len(chosen) == 1:
+        result, axes = _basic(result, parts, _is_array)
+        return f.take(result, _indices(arrays[0]), axes[0])
+    together = chosen == list(range(chosen[0], chosen[-1] + 1))
+    result, axes = _basic(result, parts, lambda part: _is_array(part) or isinstance(part, int))
+    return _paired(result, axes, [_indices(parts[k]) for k in chosen], together)
 
 
 def _starts(x: Any, start: Any) -> list[Any]:

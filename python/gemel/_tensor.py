@@ -101,6 +101,27 @@ class Tensor(_native.Tensor):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.numpy())
 
+    def __reduce__(self) -> Any:
+        data = memoryview(self.view("u16") if self.dtype.name == "bf16" else self).tobytes()
+        return _native.tensor_of_bytes, (self.dtype.name, self.shape, data)
+
+    def __format__(self, form: str) -> str:
+        return format(self.item(), form) if form else str(self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        arrays = [i.numpy() if isinstance(i, Tensor) else i for i in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __add__(self, other: Any) -> Any: return self.numpy() + other
+    def __radd__(self, other: Any) -> Any: return other + self.numpy()
+    def __sub__(self, other: Any) -> Any: return self.numpy() - other
+    def __rsub__(self, other: Any) -> Any: return other - self.numpy()
+    def __mul__(self, other: Any) -> Any: return self.numpy() * other
+    def __rmul__(self, other: Any) -> Any: return other * self.numpy()
+    def __truediv__(self, other: Any) -> Any: return self.numpy() / other
+    def __rtruediv__(self, other: Any) -> Any: return other / self.numpy()
+    def __neg__(self) -> Any: return -self.numpy()
+
     def __eq__(self, other: object) -> Any:
         return self.numpy() == other
 
@@ -164,7 +185,7 @@ def as_tensor(array: ArrayLike, dtype: DTypeLike = None) -> Tensor:
     if isinstance(array, Tensor):
         return array
     wanted = find_dtype(dtype) if dtype is not None else None
-    if isinstance(array, (bool, int, float, list, tuple)):
+    if type(array) in (bool, int, float) or isinstance(array, (list, tuple)):
         nested = [a.tolist() if hasattr(a, "tolist") else a for a in array] if isinstance(array, (list, tuple)) else array
         shape = _shape_of(nested)
         elements = _flatten(nested, shape)
@@ -173,6 +194,8 @@ def as_tensor(array: ArrayLike, dtype: DTypeLike = None) -> Tensor:
                 raise TypeError(f"a list with {e!r} is no array of numbers")
         of = wanted or _infer(elements)
         return _native.tensor_of_bytes(of.name, shape, _pack(elements, of))
+    if getattr(getattr(array, "dtype", None), "kind", "") in tuple("mMOSUc"):  # a scalar of these lends its bytes
+        raise TypeError(f"gemel has no elements of {array.dtype}")
     if getattr(getattr(array, "dtype", None), "name", "") == "bfloat16" and hasattr(array, "view"):
         return Tensor(array.view("uint16")).view("bf16")  # ml_dtypes'
     try:
@@ -182,4 +205,6 @@ def as_tensor(array: ArrayLike, dtype: DTypeLike = None) -> Tensor:
         other = array.__array__() if hasattr(array, "__array__") else array
         if other is not array and type(other) is not type(array):
             return as_tensor(other)
-        raise TypeError(f"{type(array).__name__} is no array that gemel has: {error}") from None
+        if not hasattr(array, "dtype"):
+            raise TypeError(f"{type(array).__name__} is neither an array nor numbers: {array!r:.60}") from None
+        raise TypeError(f"{type(array).__name__} of {array.dtype} is no array that gemel has: {error}") from None

@@ -16,6 +16,10 @@ class Operators:
     __array_ufunc__ = None  # so that NumPy leaves array + value to __radd__
     __array_priority__ = 1000.0
 
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        raise TypeError(f"numpy.{function.__name__} is for arrays; gemel has functions of its own for values: "
+                        f"gemel.{function.__name__}, perhaps")
+
     def __add__(self, y: ArrayLike) -> Value: return f.add(self, y)
     def __radd__(self, y: ArrayLike) -> Value: return f.add(y, self)
     def __sub__(self, y: ArrayLike) -> Value: return f.sub(self, y)

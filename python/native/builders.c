@@ -224,6 +224,18 @@ static gemel_value array_constant(call *c, PyObject *object) {
   return value;
 }
 
+/* The size that OBJECT is, as a value of the dtype that a number would have here. */
+static gemel_value size_value(call *c, PyObject *object) {
+  gemel_dim dim = dim_of(object, c->graph);
+  gemel_dtype dtype = model_dtype(c, GEMEL_I64);
+  dtype = gemel_dtype_kind(dtype) == GEMEL_KIND_BOOL ? GEMEL_I64 : dtype;
+  if (gemel_dim_is_none(dim)) {
+    return (gemel_value){0};
+  }
+  gemel_value size = gemel_size_at(c->graph->graph, dim, c->where);
+  return dtype == GEMEL_I64 ? size : gemel_cast_at(size, dtype, c->where);
+}
+
 /* OBJECT as a value of the graph; null with an exception. */
 static gemel_value to_value(call *c, PyObject *object) {
   PyObject *found = value_in(object, c->current);
@@ -237,8 +249,10 @@ static gemel_value to_value(call *c, PyObject *object) {
     value = gemel_scalar_at(c->graph->graph, GEMEL_BOOL, object == Py_True, c->where);
   } else if (PyLong_Check(object)) {
     value = integer_constant(c, object);
-  } else if (PyFloat_Check(object)) {
+  } else if (PyFloat_CheckExact(object)) { /* NumPy's f64, a subclass, keeps its dtype */
     value = float_constant(c, PyFloat_AsDouble(object));
+  } else if (PyObject_TypeCheck(object, dim_type)) {
+    value = size_value(c, object);
   } else {
     value = array_constant(c, object);
   }

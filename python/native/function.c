@@ -96,16 +96,17 @@ static gemel_shared **states_of(PyObject *tuple) {
   return states;
 }
 
-/* Function(graph, states, threads, deterministic, as_written, guard, autotune) */
+/* Function(graph, states, threads, deterministic, as_written, guard, autotune, allow) */
 static PyObject *function_new(PyTypeObject *type, PyObject *arguments, PyObject *names) {
   (void)names;
   graph_object *graph;
   PyObject *states;
-  gemel_options options = {.size = sizeof options};
+  gemel_rewrite_options rewriting = {.size = sizeof rewriting, .has_allow = 1};
+  gemel_options options = {.size = sizeof options, .rewrite = &rewriting};
   gemel_error error;
-  if (!PyArg_ParseTuple(arguments, "O!O!iiiIi", graph_type, &graph, &PyTuple_Type, &states,
+  if (!PyArg_ParseTuple(arguments, "O!O!iiiIiI", graph_type, &graph, &PyTuple_Type, &states,
                         &options.threads, &options.deterministic, &options.as_written,
-                        &options.guard, &options.autotune)) {
+                        &options.guard, &options.autotune, &rewriting.allow)) {
     return NULL;
   }
   gemel_shared **variables = states_of(states);

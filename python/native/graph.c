@@ -112,15 +112,62 @@ static PyObject *dim_text(PyObject *self) {
   return PyUnicode_FromString(text);
 }
 
+static PyObject *dim_mod(PyObject *a, PyObject *b) {
+  PyObject *quotient = combine_dims(a, b, gemel_dim_floordiv);
+  if (quotient == NULL || quotient == Py_NotImplemented) {
+    return quotient;
+  }
+  PyObject *whole = PyNumber_Multiply(quotient, b);
+  PyObject *rest = whole != NULL ? PyNumber_Subtract(a, whole) : NULL;
+  Py_DECREF(quotient);
+  Py_XDECREF(whole);
+  return rest;
+}
+
+static PyObject *dim_neg(PyObject *self) {
+  dim_object *dim = (dim_object *)self;
+  return wrap_dim(dim->context,
+                  gemel_dim_sub(dim->context, gemel_dim_constant(dim->context, 0), dim->dim));
+}
+
+static PyObject *decided(int operation, int64_t difference) {
+  switch (operation) {
+  case Py_EQ:
+    return PyBool_FromLong(difference == 0);
+  case Py_NE:
+    return PyBool_FromLong(difference != 0);
+  case Py_LT:
+    return PyBool_FromLong(difference < 0);
+  case Py_LE:
+    return PyBool_FromLong(difference <= 0);
+  case Py_GT:
+    return PyBool_FromLong(difference > 0);
+  default:
+    return PyBool_FromLong(difference >= 0);
+  }
+}
+
+/* Sizes whose difference is a number can be compared; others aren't known yet, and neither equal
+ * nor different. */
 static PyObject *dim_compare(PyObject *a, PyObject *b, int operation) {
-  int equal = PyObject_TypeCheck(a, dim_type) && PyObject_TypeCheck(b, dim_type) &&
-              ((dim_object *)a)->context == ((dim_object *)b)->context &&
-              gemel_dim_equal(((dim_object *)a)->dim, ((dim_object *)b)->dim);
-  if (operation != Py_EQ && operation != Py_NE) {
+  gemel_context *context = ((dim_object *)a)->context;
+  int64_t difference;
+  if (!PyObject_TypeCheck(b, dim_type) && !PyLong_Check(b)) {
     Py_INCREF(Py_NotImplemented);
     return Py_NotImplemented;
   }
-  return PyBool_FromLong(equal == (operation == Py_EQ));
+  gemel_dim other = dim_in(b, context);
+  if (PyErr_Occurred()) {
+    return NULL;
+  }
+  gemel_dim rest = gemel_dim_sub(context, ((dim_object *)a)->dim, other);
+  if (!gemel_dim_is_none(rest) && gemel_dim_is_constant(context, rest, &difference)) {
+    return decided(operation, difference);
+  }
+  PyErr_Format(
+      PyExc_TypeError,
+      "the size %S isn't known before the graph is called, so it can't be compared with %S", a, b);
+  return NULL;
 }
 
 static Py_hash_t dim_hash(PyObject *self) {
@@ -136,6 +183,8 @@ static PyType_Slot dim_slots[] = {{Py_tp_new, (void *)refuse_new},
                                   {Py_nb_subtract, (void *)dim_sub},
                                   {Py_nb_multiply, (void *)dim_mul},
                                   {Py_nb_floor_divide, (void *)dim_floordiv},
+                                  {Py_nb_remainder, (void *)dim_mod},
+                                  {Py_nb_negative, (void *)dim_neg},
                                   {0, NULL}};
 PyType_Spec dim_spec = {"gemel._native.Dim", sizeof(dim_object), 0, Py_TPFLAGS_DEFAULT, dim_slots};
 
@@ -154,7 +203,19 @@ PyObject *wrap_value(gemel_value value, graph_object *graph) {
   return (PyObject *)object;
 }
 
+static int value_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(((value_object *)self)->graph);
+  VISIT_TYPE(self);
+  return 0;
+}
+
+static int value_clear(PyObject *self) {
+  Py_CLEAR(((value_object *)self)->graph);
+  return 0;
+}
+
 static void value_dealloc(PyObject *self) {
+  PyObject_GC_UnTrack(self);
   Py_XDECREF(((value_object *)self)->graph);
   free_object(self);
 }
@@ -240,10 +301,13 @@ static PyGetSetDef value_members[] = {
 
 static PyType_Slot value_slots[] = {{Py_tp_new, (void *)refuse_new},
                                     {Py_tp_dealloc, (void *)value_dealloc},
+                                    {Py_tp_traverse, (void *)value_traverse},
+                                    {Py_tp_clear, (void *)value_clear},
                                     {Py_tp_getset, value_members},
                                     {0, NULL}};
 PyType_Spec value_spec = {"gemel._native.Value", sizeof(value_object), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, value_slots};
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                          value_slots};
 
 /* ---- Graphs: made and read ---- */
 

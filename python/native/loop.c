@@ -38,8 +38,22 @@ static PyObject *loop_new(PyTypeObject *type, PyObject *arguments, PyObject *opt
   return (PyObject *)self;
 }
 
+static int loop_traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(((loop_object *)object)->outer);
+  Py_VISIT(((loop_object *)object)->body);
+  VISIT_TYPE(object);
+  return 0;
+}
+
+static int loop_clear(PyObject *object) {
+  Py_CLEAR(((loop_object *)object)->outer);
+  Py_CLEAR(((loop_object *)object)->body);
+  return 0;
+}
+
 static void loop_dealloc(PyObject *object) {
   loop_object *self = (loop_object *)object;
+  PyObject_GC_UnTrack(object);
   gemel_loop_free(self->loop);
   Py_XDECREF(self->outer);
   Py_XDECREF(self->body);
@@ -179,8 +193,10 @@ static PyGetSetDef loop_members[] = {{"body", loop_body, NULL, "The graph of a s
                                      {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot loop_slots[] = {{Py_tp_new, (void *)loop_new},
                                    {Py_tp_dealloc, (void *)loop_dealloc},
+                                   {Py_tp_traverse, (void *)loop_traverse},
+                                   {Py_tp_clear, (void *)loop_clear},
                                    {Py_tp_methods, loop_methods},
                                    {Py_tp_getset, loop_members},
                                    {0, NULL}};
-PyType_Spec loop_spec = {"gemel._native.Loop", sizeof(loop_object), 0, Py_TPFLAGS_DEFAULT,
-                         loop_slots};
+PyType_Spec loop_spec = {"gemel._native.Loop", sizeof(loop_object), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, loop_slots};

@@ -6,6 +6,9 @@
 #include "native.h"
 #include <gemel/verify.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 PyTypeObject *tensor_type, *graph_type, *dim_type, *value_type, *shared_type, *function_type,
     *loop_type;
@@ -154,7 +157,20 @@ static PyObject *set_classes(PyObject *module, PyObject *arguments) {
   return Py_None;
 }
 
+/* after_fork(): in a child that a fork made, the threads of OpenMP are gone, and a call that waited
+ * for them would never end: it works on one thread from here on. */
+static PyObject *after_fork(PyObject *module, PyObject *nothing) {
+  (void)module;
+  (void)nothing;
+#ifdef _OPENMP
+  omp_set_num_threads(1);
+#endif
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
 static PyMethodDef module_methods[] = {{"tensor_of_bytes", tensor_of_bytes, METH_VARARGS, NULL},
+                                       {"after_fork", after_fork, METH_NOARGS, NULL},
                                        {"set_classes", set_classes, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -60,6 +60,9 @@ PyObject *new_object(PyTypeObject *type);
 /* The tp_new of types whose objects Python doesn't make: a TypeError. */
 PyObject *refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *options);
 
+/* At the end of a tp_traverse: an object holds its type, and since 3.9 says so. */
+#define VISIT_TYPE(self) Py_VISIT(Py_TYPE(self))
+
 /* To end a tp_dealloc with: frees SELF, and gives its type back. */
 void free_object(PyObject *self);
 

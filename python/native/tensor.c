@@ -89,12 +89,20 @@ static void release_buffer(void *user) {
   }
 }
 
+/* The sizes and strides of VIEW. An exporter may leave out those of row-major order, and the size
+ * of one axis. */
+static void read_layout(const Py_buffer *view, int64_t *shape, int64_t *strides) {
+  int64_t stride = view->itemsize;
+  for (int k = view->ndim - 1; k >= 0; k--) {
+    shape[k] = view->shape != NULL ? view->shape[k] : view->len / view->itemsize;
+    strides[k] = view->strides != NULL ? view->strides[k] : stride;
+    stride *= shape[k];
+  }
+}
+
 static gemel_tensor *wrap_view(Py_buffer *view, gemel_dtype dtype, gemel_error *error) {
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
-  for (int k = 0; k < view->ndim; k++) {
-    shape[k] = view->shape[k];
-    strides[k] = view->strides[k];
-  }
+  read_layout(view, shape, strides);
   return gemel_tensor_wrap(dtype, view->ndim, shape, strides, view->buf, release_buffer, view,
                            error);
 }
@@ -103,15 +111,13 @@ static gemel_tensor *wrap_view(Py_buffer *view, gemel_dtype dtype, gemel_error *
 static gemel_tensor *copy_view(Py_buffer *view, gemel_dtype dtype, gemel_error *error) {
   size_t size = gemel_dtype_size(dtype);
   gemel_tensor *copy = NULL;
-  int64_t shape[GEMEL_MAX_RANK], at[GEMEL_MAX_RANK] = {0};
-  for (int k = 0; k < view->ndim; k++) {
-    shape[k] = view->shape[k];
-  }
+  int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK], at[GEMEL_MAX_RANK] = {0};
+  read_layout(view, shape, strides);
   copy = gemel_tensor_new(dtype, view->ndim, shape, error);
   for (int64_t e = 0; copy != NULL && e < gemel_tensor_elements(copy); e++) {
     const char *from = view->buf;
     for (int k = 0; k < view->ndim; k++) {
-      from += at[k] * view->strides[k];
+      from += at[k] * strides[k];
     }
     memcpy((char *)gemel_tensor_data(copy) + (size_t)e * size, from, size);
     for (int k = view->ndim - 1; k >= 0 && ++at[k] == shape[k]; k--) {
@@ -126,7 +132,7 @@ static gemel_tensor *copy_view(Py_buffer *view, gemel_dtype dtype, gemel_error *
 
 static int is_aligned(const Py_buffer *view, size_t size) {
   size_t all = (size_t)(uintptr_t)view->buf;
-  for (int k = 0; k < view->ndim; k++) {
+  for (int k = 0; k < view->ndim && view->strides != NULL; k++) {
     all |= (size_t)view->strides[k];
   }
   return all % size == 0;
@@ -139,6 +145,11 @@ static gemel_tensor *tensor_of_view(Py_buffer *view) {
   if (found < 0) {
     PyErr_Format(PyExc_TypeError, "gemel has no dtype for elements of format '%s'",
                  view->format != NULL ? view->format : "B");
+    return NULL;
+  }
+  if (view->suboffsets != NULL || view->itemsize <= 0 || view->ndim < 0 ||
+      (view->shape == NULL && view->ndim > 1)) {
+    PyErr_SetString(PyExc_TypeError, "a buffer that isn't one block of elements");
     return NULL;
   }
   if (view->ndim > GEMEL_MAX_RANK) {
@@ -438,13 +449,21 @@ static PyObject *tensor_dlpack(PyObject *self, PyObject *arguments, PyObject *op
   static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
   PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copied = Py_None;
   gemel_tensor *tensor = ((tensor_object *)self)->tensor;
-  int major = 0, minor = 0;
+  int major = 0, minor = 0, type = GEMEL_DLPACK_CPU, number = 0;
   if (!PyArg_ParseTupleAndKeywords(arguments, options, "|$OOOO", names, &stream, &version, &device,
-                                   &copied) ||
-      (version != Py_None && !PyArg_ParseTuple(version, "ii", &major, &minor))) {
+                                   &copied)) {
     return NULL;
   }
-  if (stream != Py_None || copied == Py_True) {
+  if ((version != Py_None && !PyTuple_Check(version)) ||
+      (device != Py_None && !PyTuple_Check(device))) {
+    PyErr_SetString(PyExc_TypeError, "max_version and dl_device are pairs of integers");
+    return NULL;
+  }
+  if ((version != Py_None && !PyArg_ParseTuple(version, "ii", &major, &minor)) ||
+      (device != Py_None && !PyArg_ParseTuple(device, "ii", &type, &number))) {
+    return NULL;
+  }
+  if (stream != Py_None || copied == Py_True || type != GEMEL_DLPACK_CPU) {
     PyErr_SetString(PyExc_BufferError, "gemel lends its tensors as they are, on the host");
     return NULL;
   }

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Arrays of NumPy's as tensors and back: the same memory, every dtype, and what is refused."""
 import array
+import copy
+import ctypes
 import gc
 import hashlib
+import pickle
 import sys
 
 import numpy as np
@@ -39,6 +42,33 @@ def test_dlpack_shares_memory_both_ways(name):
     assert tensor.dtype == name
     back = np.from_dlpack(tensor)
     assert np.shares_memory(back, there) and (back == there).all()
+
+
+def test_buffers_without_strides():
+    tensor = gemel.Tensor((ctypes.c_double * 3)(1, 2, 3))
+    assert tensor.tolist() == [1, 2, 3] and tensor.dtype == "f64"
+    assert gemel.Tensor(((ctypes.c_int32 * 2) * 3)()).shape == (3, 2) and gemel.Tensor(ctypes.c_double(3)).tolist() == 3
+    assert gemel.Tensor((ctypes.c_uint8 * 0)()).shape == (0,)
+    for wrong in (np.datetime64("now"), np.timedelta64(3), np.array(["2020"], "M8[D]"), (ctypes.c_void_p * 2)()):
+        with pytest.raises(TypeError):
+            gemel.as_tensor(wrong)
+
+
+def test_tensors_are_pickled_and_calculated_with():
+    for tensor in (gemel.as_tensor([[1.5, 2]], "f32"), gemel.as_tensor([1.5], gemel.bf16), gemel.Tensor(np.arange(4)[::-2])):
+        again = pickle.loads(pickle.dumps(tensor))
+        assert again.tolist() == tensor.tolist() and again.dtype == tensor.dtype and again.shape == tensor.shape
+    assert copy.copy(gemel.as_tensor(3.0)).item() == 3 and f"{gemel.as_tensor(2.0):.2f}" == "2.00"
+    t = gemel.as_tensor([1.0, 2.0])
+    assert ((t + 1).tolist(), (2 * t).tolist(), (1 - t).tolist(), (-t / 2).tolist(), np.exp(t * 0).tolist()) == (
+        [2, 3], [2, 4], [0, -1], [-0.5, -1], [1, 1])
+    shared = pickle.loads(pickle.dumps(gemel.Shared(np.ones(2), "w")))
+    assert shared.name == "w" and shared.value.tolist() == [1, 1]
+    for wrong in ("x", (1, 2, 3)):
+        with pytest.raises(TypeError):
+            t.__dlpack__(max_version=wrong)
+    with pytest.raises(BufferError):
+        t.__dlpack__(dl_device=(2, 0))
 
 
 def test_strides_are_kept():

@@ -73,8 +73,11 @@ def test_tiers_match_and_sizes():
     assert gemel.equal(SQUARE[0], other, match="x=a") and gemel.equal(SQUARE[0], other, match="place")
     with pytest.raises(ValueError):
         gemel.equal(*SQUARE, tiers="imaginary")
+    for wrong in ({"threads": 0}, {"seconds": -1}, {"seconds": float("nan")}, {"seed": -1}, {"seed": 1 << 64}):
+        with pytest.raises(ValueError):
+            gemel.equal(*SQUARE, **wrong)
     with pytest.raises(ValueError):
-        gemel.equal(*SQUARE, threads=0)
+        gemel.verify_rules(RULES, instances=-1)
     with pytest.raises(gemel.Error):
         gemel.equal(SQUARE[0], "graph s(x: f32[N]) { return z = x }")
     with pytest.raises(gemel.Error):

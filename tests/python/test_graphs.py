@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Functions that are traced, and graphs that are built: NumPy's functions give NumPy's results, and errors name the
 line of the program."""
+import gc
+import os
 import pickle
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -102,6 +105,99 @@ def test_as_numpy(case):
     given = np.asarray(traced(X, Y, I))
     assert given.dtype == wanted.dtype and given.shape == wanted.shape
     assert np.allclose(given, wanted, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+BIG = np.arange(60.0).reshape(3, 4, 5)
+KEYS = [([0, 1, 2], [0, 1, 2]), ([0, 1], 0, [1, 2]), ([0, 1], slice(None), [1, 2]), (0, slice(None), [0, 1]),
+        (slice(None), [[0], [1]], [1, 2]), (0, None, [0, 1]), ([0, 1], None, [0, 1]), ([-1, -3], [-4, 3]), (slice(1, None), [0, 1], [1, 2]),
+        ([[0, 1], [1, 2]],), (..., [0, 1], [4, 3]), ([0], ..., [1]), ([],), (slice(None), [1], 2), ([2, 1], slice(0, 2), slice(None, None, 2)),
+        (np.array([0, 1]), np.array(2), np.array([[1], [2]]))]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_indices_as_numpy(key):
+    at = tuple(np.array(k, "i8") if isinstance(k, list) and not k else k for k in key)
+    wanted = BIG[at]
+    for sizes in ((3, 4, 5), ("A", "B", "C")):
+        given = gemel.function(lambda x: x[key], gemel.f64[sizes])(BIG)
+        assert given.shape == wanted.shape and (np.asarray(given) == wanted).all()
+
+
+def test_indices_outside_are_errors():
+    for key in (([0, 3], [0, 0]), ([0, 0], [0, 4]), ([0, -4], [0, 0]), (5, [0, 1])):
+        with pytest.raises(gemel.Error):
+            gemel.function(lambda x: x[key], gemel.f64["A", "B", "C"])(BIG)
+    pick = gemel.function(lambda x, labels: -gemel.mean(x[gemel.arange(x.shape[0]), labels]), gemel.f64["N", "M"], gemel.i64["N"])
+    assert np.isclose(float(pick(BIG[0], [0, 1, 4, 2])), -BIG[0][np.arange(4), [0, 1, 4, 2]].mean())
+
+
+def test_sizes_beside_values():
+    f = gemel.function(lambda x: (gemel.sum(x) / x.shape[0], x * x.shape[0], x.shape[0] - x, x / x.size, gemel.constant(x.shape[0]),
+                                  x.reshape(x.shape[0] // 2, 2)[: x.shape[0] % 2 + 1]), gemel.f32["N"])
+    x = np.array([1, 2, 3, 6], "f4")
+    mean, product, rest, share, n, part = map(np.asarray, f(x))
+    assert mean == 3 and mean.dtype == np.float32 and (product == 4 * x).all() and (rest == 4 - x).all() and (share == x / 4).all()
+    assert n == 4 and n.dtype == np.int64 and part.tolist() == [[1, 2]]
+    for unknown in (lambda n: n == 3, lambda n: n != 3, lambda n: n > 3, lambda n: 3 < n, lambda n: n == n * 2):
+        with pytest.raises(TypeError):
+            gemel.function(lambda x: x if unknown(x.shape[0]) else -x, gemel.f32["N"])(x)
+    known = gemel.function(lambda x: x if x.shape[0] + 1 > x.shape[0] and x.shape[0] == x.shape[0] and -x.shape[0] < 1 - x.shape[0] else -x, gemel.f32["N"])
+    assert (np.asarray(known(x)) == x).all()
+
+
+def test_allow():
+    x = np.array([np.nan, 1, -1], "f4")
+    exact = gemel.function(lambda x: gemel.where(x > 0, x, 0), gemel.f32["N"])
+    assert np.asarray(exact.compile(allow="none")(x)).tolist() == [0, 1, 0] == np.asarray(exact.compile(as_written=True)(x)).tolist()
+    strict = gemel.function(lambda x: gemel.where(x > 0, x, 0), gemel.f32["N"], allow="none")
+    assert np.asarray(strict(x)).tolist() == [0, 1, 0]
+    with pytest.raises(ValueError):
+        exact.compile(allow="nonsense")
+
+
+def test_numpy_scalars_keep_their_dtype():
+    for scalar, dtype in ((np.float64(0.5), "f64"), (np.float32(0.5), "f32"), (0.5, "f16"), (np.int64(2), "f64"), (2, "f16")):
+        assert gemel.function(lambda x: x * scalar, gemel.f16["N"])([1.0]).dtype == dtype
+
+
+def test_numpys_functions_say_what_to_call():
+    for call in (lambda x: np.sum(x), lambda x: np.concatenate([x, x]), lambda x: np.sin(x)):
+        with pytest.raises(TypeError):
+            gemel.function(call, gemel.f64["N"])([1.0])
+
+
+def alive():
+    gc.collect()
+    return sum(isinstance(o, gemel.Graph) for o in gc.get_objects())
+
+
+def test_graphs_are_freed():
+    before = alive()
+    for _ in range(5):
+        f = gemel.function(lambda x: gemel.scan(lambda s, row: (s + row, s), gemel.sum(x) * 0, x), gemel.f64["N"])
+        f([1.0, 2.0])
+        gemel.function(lambda x: gemel.sum(x * x), gemel.f64["N"]).grad()([1.0])
+        graph = gemel.Graph(name="g")
+        graph.own = graph.input("x", gemel.f32["N"])
+        del f, graph
+    assert alive() <= before
+
+
+def test_a_forked_child_computes():
+    f = gemel.function(lambda x: gemel.sum(gemel.sin(x) @ x), gemel.f32["N", "N"])
+    x = np.ones((600, 600), "f4")
+    wanted = float(f(x))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.isclose(float(f(x)), wanted, rtol=1e-4) else 1)
+    for _ in range(600):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, 9)
+    assert ended and status == 0
 
 
 def test_linear_algebra():
@@ -310,7 +406,10 @@ def test_misuse_is_an_exception():
                        (lambda: gemel.concatenate([]), (gemel.Error, TypeError)), (lambda: gemel.einsum("ij->i", x), gemel.Error),
                        (lambda: gemel.sum(x, axis="a"), TypeError), (lambda: x.reshape("a b"), (ValueError, gemel.Error)),
                        (lambda: graph.save("/nowhere/x.gmt"), gemel.Error), (lambda: gemel.pad(x, ((0, 1),) * 2), ValueError),
-                       (lambda: gemel.Shared("a"), TypeError), (lambda: gemel.dropout(x, x, 0.5), gemel.Error)):
+                       (lambda: gemel.Shared("a"), TypeError), (lambda: gemel.Graph(name="a b"), ValueError), (lambda: gemel.Shared(1, name="é"), ValueError),
+                       (lambda: gemel.Graph("graph g(x: f32[2]) { return y = x }", sizes={"N": 2}), ValueError), (lambda: gemel.tensordot(x, x, 2**31), ValueError),
+                       (lambda: setattr(gemel.Shared(np.zeros(3)), "value", np.zeros(4)), ValueError),
+                       (lambda: setattr(gemel.Shared(np.zeros(3)), "value", np.zeros(3, "f4")), ValueError), (lambda: gemel.dropout(x, x, 0.5), gemel.Error)):
         with pytest.raises(kind):
             call()
     deep = x
