@@ -6,6 +6,7 @@
 #define GEMEL__COMPOSITES_COMPOSITES_H
 
 #include "composites/syntax.h"
+#include "core/context.h"
 
 /* The composite of CONTEXT that is called NAME; NULL if there is none, with *ERROR (may be NULL)
  * GEMEL_OK, or another status. */
@@ -20,9 +21,7 @@ gemel_value gemel__composite_expand(gemel_graph *graph, const gemel__composite *
                                     const gemel_attr *attrs, size_t n_outputs, gemel_value *outputs,
                                     gemel_location where);
 
-/* The same for the composite called NAME, as gemel_apply_at; 0 if there is none. */
-int gemel__composite_apply(gemel_graph *graph, const char *name, size_t n_inputs,
-                           const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
-                           gemel_location where, gemel_value *result);
+/* What a context has, so that gemel_apply and texts of graphs know composites. */
+extern const gemel__composing gemel__composing_by_name;
 
 #endif

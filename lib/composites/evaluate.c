@@ -357,6 +357,12 @@ static int apply_operation(gemel__expansion *x, const gemel__op *op, const call_
       }
     }
   }
+  if (op->id == GEMEL__OP_cast && n == 1 && n_attrs == 1 &&
+      operands.u.list.items[0].kind == GEMEL__ITEM_VALUE &&
+      gemel__value_dtype(operands.u.list.items[0].u.value) == attrs[0].u.dtype) {
+    *result = operands.u.list.items[0]; /* it has that dtype */
+    return 0;
+  }
   return apply(x, op->record.name, n, operands.u.list.items, n_attrs, attrs, result);
 }
 

@@ -298,6 +298,7 @@ enum known {
   KNOWN_GIVEN,
   KNOWN_IS_BOOL,
   KNOWN_IS_FLOAT,
+  KNOWN_IS_KNOWN,
   KNOWN_LENGTH,
   KNOWN_PRODUCT,
   KNOWN_PROMOTE,
@@ -312,12 +313,13 @@ static const struct {
   enum known known;
   const char *takes;
   size_t least;
-} functions[] = {{"axis", KNOWN_AXIS, "..", 2},       {"bytes", KNOWN_BYTES, "d", 1},
-                 {"dtype", KNOWN_DTYPE, "d", 1},      {"given", KNOWN_GIVEN, ".", 1},
-                 {"is_bool", KNOWN_IS_BOOL, "d", 1},  {"is_float", KNOWN_IS_FLOAT, "d", 1},
-                 {"length", KNOWN_LENGTH, "l", 1},    {"product", KNOWN_PRODUCT, "l", 1},
-                 {"promote", KNOWN_PROMOTE, "dd", 2}, {"range", KNOWN_RANGE, "..", 1},
-                 {"rank", KNOWN_RANK, "v", 1},        {"shape", KNOWN_SHAPE, "v", 1}};
+} functions[] = {{"axis", KNOWN_AXIS, "..", 2},        {"bytes", KNOWN_BYTES, "d", 1},
+                 {"dtype", KNOWN_DTYPE, "d", 1},       {"given", KNOWN_GIVEN, ".", 1},
+                 {"is_bool", KNOWN_IS_BOOL, "d", 1},   {"is_float", KNOWN_IS_FLOAT, "d", 1},
+                 {"is_known", KNOWN_IS_KNOWN, ".", 1}, {"length", KNOWN_LENGTH, "l", 1},
+                 {"product", KNOWN_PRODUCT, "l", 1},   {"promote", KNOWN_PROMOTE, "dd", 2},
+                 {"range", KNOWN_RANGE, "..", 1},      {"rank", KNOWN_RANK, "v", 1},
+                 {"shape", KNOWN_SHAPE, "v", 1}};
 
 static int known(gemel__expansion *x, enum known which, size_t n, const gemel__item *items,
                  gemel__item *result) {
@@ -340,6 +342,9 @@ static int known(gemel__expansion *x, enum known which, size_t n, const gemel__i
     return 0;
   case KNOWN_IS_FLOAT:
     set_bool(result, kind_is(&items[0], GEMEL_KIND_FLOAT));
+    return 0;
+  case KNOWN_IS_KNOWN:
+    set_bool(result, items[0].kind != GEMEL__ITEM_SIZE && items[0].kind != GEMEL__ITEM_VALUE);
     return 0;
   case KNOWN_LENGTH:
     set_integer(result, (int64_t)items[0].u.list.count);

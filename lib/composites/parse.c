@@ -526,6 +526,23 @@ static gemel_status parameter(composite_parser *p, gemel__composite *c) {
   return GEMEL_OK;
 }
 
+/* What readers of graphs' texts need to know of it. */
+static void describe(gemel__composite *c) {
+  gemel_attr_spec *spec = c->specs;
+  c->record.size = sizeof c->record;
+  c->record.name = c->name;
+  for (size_t k = 0; k < c->n_params; k++) {
+    gemel__param_kind kind = c->params[k].kind;
+    c->record.min_inputs += kind == GEMEL__PARAM_OPERAND;
+    if (kind == GEMEL__PARAM_ATTRIBUTE) {
+      *spec++ = c->params[k].spec;
+    }
+  }
+  int many = c->n_operands > 0 && c->params[c->n_operands - 1].kind == GEMEL__PARAM_VARIADIC;
+  c->record.max_inputs = many ? -1 : (int)c->n_operands;
+  c->record.attrs = c->specs;
+}
+
 static gemel_status composite(composite_parser *p, gemel__composite *c) {
   c->line = p->lex.token_line;
   c->file = p->lex.file;
@@ -542,6 +559,7 @@ static gemel_status composite(composite_parser *p, gemel__composite *c) {
     }
   }
   GEMEL__TRY(take(p, ')', "',' or ')'"));
+  describe(c);
   return block(p, c, &c->body);
 }
 

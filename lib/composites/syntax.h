@@ -88,7 +88,9 @@ typedef struct gemel__composite {
   const char *name, *summary; /* the comment before it, "" if there is none */
   gemel__param params[GEMEL__MOST_PARAMS];
   size_t n_params, n_operands; /* operands come first */
-  size_t n_results;            /* the most that a return gives */
+  gemel_operation record;      /* its name, numbers of operands and attributes: nothing else */
+  gemel_attr_spec specs[GEMEL__MOST_PARAMS + 1];
+  size_t n_results; /* the most that a return gives */
   const gemel__statement *body;
   const char *file;
   int line;

@@ -43,14 +43,14 @@ static const struct gemel__composites *own(gemel_context *context, gemel_error *
   if (set != NULL) {
     return set;
   }
-  pthread_mutex_lock(&context->defining);
+  pthread_mutex_lock(&context->lock); /* not DEFINING, which is held while a definition is read */
   set = context->composites;
   if (set == NULL) {
     set = parse(error);
     context->release_composites = release;
     __atomic_store_n(&context->composites, set, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(&context->defining);
+  pthread_mutex_unlock(&context->lock);
   return set;
 }
 
@@ -68,9 +68,9 @@ const gemel__composite *gemel__composite_find(gemel_context *context, const char
   return c;
 }
 
-int gemel__composite_apply(gemel_graph *graph, const char *name, size_t n_inputs,
-                           const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
-                           gemel_location where, gemel_value *result) {
+static int apply_by_name(gemel_graph *graph, const char *name, size_t n_inputs,
+                         const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                         gemel_location where, gemel_value *result) {
   gemel_error error;
   const gemel__composite *c = gemel__composite_find(gemel_graph_context(graph), name, &error);
   *result = gemel__no_value;
@@ -90,3 +90,23 @@ int gemel__composite_apply(gemel_graph *graph, const char *name, size_t n_inputs
   gemel__composite_expand(graph, c, n_inputs, inputs, n_attrs, attrs, 1, result, where);
   return 1;
 }
+
+static uint32_t find_number(gemel_context *context, const char *name) {
+  const struct gemel__composites *set = own(context, NULL);
+  uint32_t number = 1;
+  const gemel__composite *c = set != NULL ? set->first : NULL;
+  for (; c != NULL && strcmp(c->name, name) != 0; c = c->next) {
+    number++;
+  }
+  return c != NULL ? number : 0;
+}
+
+static const gemel_operation *record_of(gemel_context *context, uint32_t number) {
+  const gemel__composite *c = own(context, NULL)->first;
+  while (--number > 0) {
+    c = c->next;
+  }
+  return &c->record;
+}
+
+const gemel__composing gemel__composing_by_name = {apply_by_name, find_number, record_of};

@@ -443,10 +443,10 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
                                 n_inputs > 0 && inputs == NULL ? "inputs" : "attributes");
   }
   op = operation != NULL ? gemel__op_find(graph->context, operation) : 0;
-  if (op == 0 && operation != NULL && graph->context->expand != NULL &&
+  if (op == 0 && operation != NULL && graph->context->composing != NULL &&
       graph->error.status == GEMEL_OK &&
-      graph->context->expand(graph, operation, n_inputs, inputs, n_attrs, attrs, where,
-                             &expanded)) {
+      graph->context->composing->apply(graph, operation, n_inputs, inputs, n_attrs, attrs, where,
+                                       &expanded)) {
     return expanded;
   }
   if (failed_before(graph, n_inputs, inputs)) {

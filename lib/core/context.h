@@ -97,6 +97,17 @@ typedef struct gemel__op {
   void *derived; /* what grad/ compiled from the row's derivative text; freed with the context */
 } gemel__op;
 
+/* How composites are applied by name (composites/table.c), for what stands in rows above them. */
+typedef struct gemel__composing {
+  /* As gemel_apply_at: 0 if there is no composite called NAME. */
+  int (*apply)(gemel_graph *graph, const char *name, size_t n_inputs, const gemel_value *inputs,
+               size_t n_attrs, const gemel_attr *attrs, gemel_location where, gemel_value *result);
+  /* The number from 1 of the composite called NAME; 0: there is none. */
+  uint32_t (*find)(gemel_context *context, const char *name);
+  /* The name, operands and attributes of composite NUMBER. */
+  const gemel_operation *(*record)(gemel_context *context, uint32_t number);
+} gemel__composing;
+
 struct gemel__kernel_list;
 struct gemel__dims; /* lib/core/dims.c */
 
@@ -131,9 +142,7 @@ struct gemel_context {
   void (*release_definitions)(struct gemel__definition *first);
   struct gemel__composites *composites; /* once one has been asked for (composites/table.c) */
   void (*release_composites)(struct gemel__composites *composites);
-  /* Applies what is no operation, as gemel_apply_at: 0 if there is no composite called NAME. */
-  int (*expand)(gemel_graph *graph, const char *name, size_t n_inputs, const gemel_value *inputs,
-                size_t n_attrs, const gemel_attr *attrs, gemel_location where, gemel_value *result);
+  const struct gemel__composing *composing;
   struct gemel__own_references *own_references; /* of a program's operations, for the harness */
   void (*release_own_references)(struct gemel__own_references *references);
 };

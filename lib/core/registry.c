@@ -209,3 +209,17 @@ const char *gemel__op_suggestion(gemel_context *context, const char *written, si
   }
   return gemel__suggestion_text(near);
 }
+
+uint32_t gemel__callee_find(gemel_context *context, const char *name, int composites) {
+  uint32_t op = gemel__op_find(context, name);
+  if (op == 0 && composites && context->composing != NULL) {
+    uint32_t number = context->composing->find(context, name);
+    op = number > 0 ? number | GEMEL__COMPOSITE : 0;
+  }
+  return op;
+}
+
+const gemel_operation *gemel__callee(gemel_context *context, uint32_t callee) {
+  return callee & GEMEL__COMPOSITE ? context->composing->record(context, callee & ~GEMEL__COMPOSITE)
+                                   : &gemel__op_at(context, callee)->record;
+}

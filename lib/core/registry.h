@@ -18,6 +18,15 @@ int gemel__is_name(const char *text);
 gemel_status gemel__register(gemel_context *context, const gemel_operation *operation,
                              const struct gemel__row *row, gemel_error *error);
 
+/* What a text may call: an operation's id, or a composite's number with this bit. */
+#define GEMEL__COMPOSITE 0x80000000u
+
+/* The operation, or with COMPOSITES the composite, called NAME; 0: there is none. */
+uint32_t gemel__callee_find(gemel_context *context, const char *name, int composites);
+
+/* The record of CALLEE; a composite's has a name, numbers of operands and attributes alone. */
+const gemel_operation *gemel__callee(gemel_context *context, uint32_t callee);
+
 /* "; did you mean NAME?" of the operation that is near to what was written, or "". Lives in NEAR.
  */
 const char *gemel__op_suggestion(gemel_context *context, const char *written, size_t length,

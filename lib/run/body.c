@@ -79,7 +79,7 @@ gemel_context *gemel_context_new(gemel_error *error) {
     return NULL;
   }
   context->runner = &runner;
-  context->expand = gemel__composite_apply;
+  context->composing = &gemel__composing_by_name;
   if (gemel__register_builtins(context, error) != GEMEL_OK) {
     gemel_context_unref(context);
     return NULL;

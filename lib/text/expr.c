@@ -44,7 +44,7 @@ static int find_attr(void *user, const char *name, size_t length) {
 
 static gemel_status compile(gemel__expr_program *program, const char *text, const names *n,
                             gemel_error *error) {
-  gemel__scope scope = {(void *)n, find_value, find_attr, NULL, NULL, NULL};
+  gemel__scope scope = {(void *)n, find_value, find_attr, NULL, NULL, NULL, 0};
   gemel__lex lex;
   uint32_t index;
   char found[64];

@@ -71,7 +71,7 @@ const gemel__infix *gemel__infix_here(const gemel__lex *lex) {
 
 /* ---- Looking up operations ---- */
 
-/* The operation called TEXT, or 0. */
+/* The operation, or composite, called TEXT; or 0. */
 static uint32_t find_op(const infix_parser *p, const char *text, size_t length) {
   char name[1024];
   if (length >= sizeof name) {
@@ -79,7 +79,7 @@ static uint32_t find_op(const infix_parser *p, const char *text, size_t length) 
   }
   memcpy(name, text, length);
   name[length] = 0;
-  return gemel__op_find(p->program->context, name);
+  return gemel__callee_find(p->program->context, name, p->scope && p->scope->composites);
 }
 
 /* ---- Stacks ---- */
@@ -297,13 +297,24 @@ static gemel_status operand(infix_parser *p, int *want) {
 
 /* ---- Attributes and the end of a call ---- */
 
-static const gemel_attr_spec *find_spec(const gemel__op *op, const gemel__lex *lex) {
-  for (size_t k = 0; k < op->n_attrs; k++) {
-    if (gemel__lex_is(lex, op->record.attrs[k].name)) {
-      return &op->record.attrs[k];
-    }
+static const gemel_attr_spec *find_spec(const gemel_operation *record, const gemel__lex *lex) {
+  const gemel_attr_spec *spec = record->attrs;
+  while (spec != NULL && spec->name != NULL && !gemel__lex_is(lex, spec->name)) {
+    spec++;
   }
-  return NULL;
+  return spec != NULL && spec->name != NULL ? spec : NULL;
+}
+
+static gemel_status no_attribute(infix_parser *p, uint32_t callee) {
+  gemel_context *context = p->program->context;
+  char found[64];
+  gemel__suggestion near;
+  return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "%s has no attribute called %s%s",
+                         gemel__callee(context, callee)->name, gemel__lex_describe(p->lex, found),
+                         callee & GEMEL__COMPOSITE
+                             ? ""
+                             : gemel__attr_suggestion(gemel__op_at(context, callee), p->lex->token,
+                                                      p->lex->length, &near));
 }
 
 /* If the token is the name of an attribute variable and nothing else belongs to it, its index. */
@@ -320,15 +331,10 @@ static int attr_variable(const infix_parser *p) {
 static gemel_status attribute(infix_parser *p) {
   gemel__expr_program *program = p->program;
   const frame *call = top_frame(p);
-  const gemel__op *op = gemel__op_at(program->context, call->op);
-  const gemel_attr_spec *spec = find_spec(op, p->lex);
-  char found[64];
+  const gemel_attr_spec *spec = find_spec(gemel__callee(program->context, call->op), p->lex);
   gemel__expr_attr bound = {{0}, -1};
   if (!spec) {
-    gemel__suggestion near;
-    return gemel__lex_fail(p->lex, p->error, GEMEL_BAD_TEXT, "%s has no attribute called %s%s",
-                           op->record.name, gemel__lex_describe(p->lex, found),
-                           gemel__attr_suggestion(op, p->lex->token, p->lex->length, &near));
+    return no_attribute(p, call->op);
   }
   for (size_t k = call->pending; k < program->n_pending; k++) {
     if (!strcmp(program->pending[k].attr.name, spec->name)) {
@@ -395,11 +401,15 @@ static gemel_status keep_bound(infix_parser *p, const frame *call, uint32_t *fir
 static gemel_status call_attrs(infix_parser *p, const frame *call, uint32_t *attrs,
                                size_t *n_bound) {
   gemel__expr_program *program = p->program;
-  const gemel__op *op = gemel__op_at(program->context, call->op);
   gemel_attr given[MAX_ATTRS];
   size_t n = program->n_pending - call->pending;
   *attrs = 0;
   *n_bound = 0;
+  if (call->op & GEMEL__COMPOSITE) {
+    *n_bound = n;
+    return keep_bound(p, call, attrs);
+  }
+  const gemel__op *op = gemel__op_at(program->context, call->op);
   if (op->n_attrs == 0) {
     return GEMEL_OK;
   }
@@ -418,7 +428,7 @@ static gemel_status end_call(infix_parser *p) {
   frame *call = top_frame(p);
   uint32_t attrs, op = call->op;
   size_t n_bound, count = p->program->n_stack - call->stack;
-  const gemel_operation *record = &gemel__op_at(p->program->context, op)->record;
+  const gemel_operation *record = gemel__callee(p->program->context, op);
   int line = call->at.token_line;
   if (count < (size_t)record->min_inputs ||
       (record->max_inputs >= 0 && count > (size_t)record->max_inputs &&

@@ -161,7 +161,7 @@ static gemel_status define(body *b, const gemel__lex *at, gemel__ref ref, gemel_
 
 /* Reads an expression and builds it. */
 static gemel_status expression(body *b, gemel__lex *lex, gemel_value *value, gemel_error *error) {
-  gemel__scope scope = {b, find_value, NULL, find_size, find_graph, offer_names};
+  gemel__scope scope = {b, find_value, NULL, find_size, find_graph, offer_names, 1};
   gemel__expr_program *program = &b->program;
   gemel_location where = {b->file->name, lex->token_line};
   uint32_t index;

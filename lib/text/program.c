@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "core/alloc.h"
+#include "core/registry.h"
 #include "core/dtype.h"
 #include "core/rows.h"
 #include "core/value.h"
@@ -106,8 +107,7 @@ static void own_weak(gemel__expr_program *program, gemel__code *code, uint32_t i
 
 /* Decides whether CODE, whose operands are in place, is weak. */
 static void decide_weakness(gemel__expr_program *program, gemel__code *code, uint32_t index) {
-  const gemel__scalar_row *row =
-      gemel__scalar_row_of(&gemel__op_at(program->context, code->op)->record);
+  const gemel__scalar_row *row = gemel__scalar_row_of(gemel__callee(program->context, code->op));
   uint32_t weak = 0, from = first_number(row), any = 0;
   for (uint32_t k = 0; k < code->count; k++) {
     const gemel__code *operand = &program->code[program->operands[code->first + k]];
@@ -135,7 +135,8 @@ gemel_status gemel__expr_program_apply(gemel__expr_program *program, uint32_t op
     return gemel__no_memory(error, "an expression");
   }
   gemel__code *code =
-      append(program, n_bound ? GEMEL__CODE_BOUND : GEMEL__CODE_APPLY, line, index, error);
+      append(program, n_bound || op & GEMEL__COMPOSITE ? GEMEL__CODE_BOUND : GEMEL__CODE_APPLY,
+             line, index, error);
   if (!code) {
     return GEMEL_NO_MEMORY;
   }
@@ -214,7 +215,7 @@ static gemel_value literal(const run *r, const gemel__code *code, gemel_dtype dt
 static gemel_value apply_bound(const run *r, const gemel__code *code, size_t n,
                                const gemel_value *inputs) {
   gemel_attr attrs[MAX_BOUND];
-  const gemel_operation *record = &gemel__op_at(r->program->context, code->op)->record;
+  const gemel_operation *record = gemel__callee(r->program->context, code->op);
   for (uint32_t k = 0; k < code->n_bound; k++) {
     const gemel__expr_attr *bound = &r->program->bound[code->attrs + k];
     attrs[k] = bound->attr;
@@ -275,8 +276,7 @@ static gemel_value apply(const run *r, const gemel__code *code) {
 /* The dtype of CODE's strong operands together, but for a condition; -1: there are none. */
 static int strong_dtype(const run *r, const gemel__code *code) {
   const uint32_t *operands = r->program->operands + code->first;
-  const gemel__scalar_row *row =
-      gemel__scalar_row_of(&gemel__op_at(r->program->context, code->op)->record);
+  const gemel__scalar_row *row = gemel__scalar_row_of(gemel__callee(r->program->context, code->op));
   int dtype = -1;
   for (uint32_t k = first_number(row); k < code->count; k++) {
     gemel_value value = r->values[operands[k]];
@@ -310,8 +310,7 @@ static void run_weak(const run *r, uint32_t operand, uint32_t owner, gemel_dtype
 
 static void run_weak_operands(const run *r, const gemel__code *code, uint32_t index) {
   const uint32_t *operands = r->program->operands + code->first;
-  uint32_t from =
-      first_number(gemel__scalar_row_of(&gemel__op_at(r->program->context, code->op)->record));
+  uint32_t from = first_number(gemel__scalar_row_of(gemel__callee(r->program->context, code->op)));
   int dtype = strong_dtype(r, code), floating = 0;
   for (uint32_t k = from; k < code->count && dtype < 0; k++) {
     floating |= r->program->code[operands[k]].floating;

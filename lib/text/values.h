@@ -26,6 +26,7 @@ typedef struct gemel__scope {
   gemel_graph *(*graph)(void *user, gemel__lex *lex, gemel_error *error);
   /* Offers the names of values. */
   void (*offer)(void *user, gemel__suggestion *near);
+  int composites; /* 1: composites may be called */
 } gemel__scope;
 
 /* Where what attributes point at lives until they are interned. Zeroed: empty. */
