@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 EXTRA_DIST += %reldir%/abi
+EXTRA_DIST += %reldir%/action/action.yml
 EXTRA_DIST += %reldir%/api
 EXTRA_DIST += %reldir%/api.awk
 EXTRA_DIST += %reldir%/browser
@@ -14,6 +15,7 @@ EXTRA_DIST += %reldir%/cross
 EXTRA_DIST += %reldir%/documented
 EXTRA_DIST += %reldir%/evidence
 EXTRA_DIST += %reldir%/fuzz
+EXTRA_DIST += %reldir%/gitlab.yml
 EXTRA_DIST += %reldir%/gpu-mutants
 EXTRA_DIST += %reldir%/gpu-threads
 EXTRA_DIST += %reldir%/headers
