@@ -13,6 +13,7 @@ python_modules += %reldir%/gemel/_names.py
 python_modules += %reldir%/gemel/_place.py
 python_modules += %reldir%/gemel/_pytest.py
 python_modules += %reldir%/gemel/_tensor.py
+python_modules += %reldir%/gemel/_train.py
 python_modules += %reldir%/gemel/_types.py
 python_modules += %reldir%/gemel/_values.py
 python_modules += %reldir%/gemel/py.typed

@@ -53,6 +53,7 @@ library_tests += %reldir%/t-schedule
 library_tests += %reldir%/t-shape
 library_tests += %reldir%/t-shape-rules
 library_tests += %reldir%/t-shared
+library_tests += %reldir%/t-train
 library_tests += %reldir%/t-updates
 library_tests += %reldir%/t-sizes
 library_tests += %reldir%/t-softmax

@@ -126,7 +126,7 @@ verify() { # NAME INTEGER: evidence for operation NAME, whose tier integer is IN
   check "$1/gradient-records" "not every tier of the gradient" \
     test "$(grep -c "\"kind\": \"gradient\", \"name\": \"$1.grad\"" "$scratch/json")" = 6
 }
-verify softplus "not applicable"
+verify log1pexp "not applicable"
 verify erfc "not applicable"
 verify differences passed
 verify_rewrite() { # NAME KIND: evidence for a rule or pass in every tier
@@ -198,7 +198,7 @@ if plant verify/reference/scalar.def '(ONE, X, EXP, ADD, LOG)' '(TWO, X, EXP, AD
   plant verify/instances/source-ascending.c '(double)i * step' '(double)(i / 2) * step' &&
   touch "$copy/verify/domains/functions.c" && make_gemel -o "$copy/verify/domains/functions.def"; then
   check ascending/wrong "the graphs are refuted without it" ascending uninformative
-  check softplus/wrong-twin "a wrong twin passes" refuted softplus
+  check log1pexp/wrong-twin "a wrong twin passes" refuted log1pexp
   check erfc/wrong-derivative "a wrong derivative in the domains passes" refuted erfc
   check differences/wrong-twin "a wrong twin passes" refuted differences
   check sum_of_bounds/wrong "a wrong rule passes" refuted sum_of_bounds --rules

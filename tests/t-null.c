@@ -151,6 +151,10 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_loop_p loop
 #define VALID_const_gemel_loop_options_p NULL
 #define VALID_const_gemel_eye_options_p NULL
+#define VALID_const_gemel_adam_options_p NULL
+#define VALID_gemel_shared_p_p_p NULL
+#define VALID_gemel_shared_p_const_p NULL
+#define VALID_const_gemel_sgd_options_p NULL
 #define VALID_const_gemel_causal_mask_options_p NULL
 #define VALID_const_gemel_function_p function
 #define VALID_gemel_graph_p graph

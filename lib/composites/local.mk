@@ -10,6 +10,7 @@ libgemel_a_SOURCES += %reldir%/item.h
 libgemel_a_SOURCES += %reldir%/parse.c
 libgemel_a_SOURCES += %reldir%/syntax.h
 libgemel_a_SOURCES += %reldir%/table.c
+libgemel_a_SOURCES += %reldir%/training.c
 nodist_libgemel_a_SOURCES += lib/composites/builtin.c
 CLEANFILES += lib/composites/builtin.c
 lib/composites/builtin.c: %reldir%/numpy.composites lib/rules/embed.awk

@@ -35,6 +35,7 @@
 #include <gemel/status.h>
 #include <gemel/tensor.h>
 #include <gemel/text.h>
+#include <gemel/train.h>
 #include <gemel/version.h>
 
 #endif

@@ -23,6 +23,7 @@ gemelinclude_HEADERS += %reldir%/status.h
 gemelinclude_HEADERS += %reldir%/tensor.h
 gemelinclude_HEADERS += %reldir%/tensor.hpp
 gemelinclude_HEADERS += %reldir%/text.h
+gemelinclude_HEADERS += %reldir%/train.h
 gemelinclude_HEADERS += %reldir%/version.h
 
 # <gemel/ops.h>, one builder for each row of the tables, is made in the build tree; the tarball

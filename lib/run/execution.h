@@ -139,6 +139,9 @@ gemel_status gemel__check_overlap(gemel__execution *e, gemel_tensor *const *inpu
 
 /* ---- States (shared.c) ---- */
 
+/* VALUE, which is taken over and which nobody else writes to, becomes the variable's value. */
+void gemel__shared_give(gemel_shared *shared, gemel_tensor *value);
+
 /* Binds the states of GRAPH, from which F's program was made, to N shared variables in their order.
  * GEMEL_BAD_ARGUMENT, GEMEL_NO_MEMORY; F is then to be freed. */
 gemel_status gemel__states_bind(gemel_function *f, const gemel_graph *graph, size_t n,

@@ -42,6 +42,7 @@ libgemel_a_SOURCES += %reldir%/run.c
 libgemel_a_SOURCES += %reldir%/schedule.c
 libgemel_a_SOURCES += %reldir%/schedule.h
 libgemel_a_SOURCES += %reldir%/shared.c
+libgemel_a_SOURCES += %reldir%/states.c
 libgemel_a_SOURCES += %reldir%/solve.c
 libgemel_a_SOURCES += %reldir%/watch.c
 EXTRA_DIST += %reldir%/README.md

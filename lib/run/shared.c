@@ -73,6 +73,15 @@ gemel_tensor *gemel_shared_get(const gemel_shared *shared) {
   return value;
 }
 
+void gemel__shared_give(gemel_shared *shared, gemel_tensor *value) {
+  pthread_rwlock_wrlock(&shared->lock);
+  gemel_tensor *before = shared->value;
+  shared->value = value;
+  shared->version++;
+  pthread_rwlock_unlock(&shared->lock);
+  gemel_tensor_unref(before);
+}
+
 gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, gemel_error *error) {
   if (shared == NULL || value == NULL) {
     return gemel__null(error, shared == NULL ? "the shared variable" : "the value");
@@ -81,12 +90,7 @@ gemel_status gemel_shared_set(gemel_shared *shared, const gemel_tensor *value, g
   if (copy == NULL) {
     return error != NULL ? error->status : GEMEL_NO_MEMORY;
   }
-  pthread_rwlock_wrlock(&shared->lock);
-  gemel_tensor *before = shared->value;
-  shared->value = copy;
-  shared->version++;
-  pthread_rwlock_unlock(&shared->lock);
-  gemel_tensor_unref(before);
+  gemel__shared_give(shared, copy);
   return GEMEL_OK;
 }
 

@@ -21,6 +21,7 @@ from ._graph import Compiled, Function, Graph, Shared, apply, define, function, 
 from ._loops import scan
 from ._names import *  # noqa: F401,F403
 from ._tensor import Tensor, as_tensor
+from ._train import adam, load, save, sgd
 from ._types import DType, DTYPES, Type, dtype
 from ._values import Value
 
@@ -32,6 +33,6 @@ shared = Shared
 WORDS = dict(zip(_native.WORDS, _native.MEANINGS))
 
 __all__ = ["Compiled", "Counterexample", "DType", "Equality", "Error", "Evidence", "Function", "Graph", "Proof",
-           "Proofs", "Rules", "Shared", "Tensor", "Type", "Value", "WORDS", "apply", "as_tensor", "assert_equal",
-           "bool_", "define", "dtype", "equal", "function", "grad", "jvp", "prove_rules", "scan", "shared", "verify_rules",
+           "Proofs", "Rules", "Shared", "Tensor", "Type", "Value", "WORDS", "adam", "apply", "as_tensor", "assert_equal",
+           "bool_", "define", "dtype", "equal", "function", "grad", "jvp", "load", "prove_rules", "save", "sgd", "scan", "shared", "verify_rules",
            *(name for name in DTYPES if name != "bool"), *_functions.__all__, *_names.__all__]

@@ -70,6 +70,70 @@ static PyType_Slot shared_slots[] = {{Py_tp_new, (void *)shared_new},
 PyType_Spec shared_spec = {"gemel._native.Shared", sizeof(shared_object), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, shared_slots};
 
+/* ---- Files of tensors ---- */
+
+/* load_tensors(path): a dict, from a .safetensors file. */
+PyObject *load_tensors(PyObject *module, PyObject *arguments) {
+  (void)module;
+  const char *path;
+  size_t n = 0;
+  char **names = NULL;
+  gemel_tensor **tensors = NULL;
+  gemel_error error;
+  if (!PyArg_ParseTuple(arguments, "s", &path)) {
+    return NULL;
+  }
+  if (gemel_safetensors_load(path, &n, &names, &tensors, &error) != GEMEL_OK) {
+    return raise_error(&error);
+  }
+  PyObject *dict = PyDict_New();
+  for (size_t k = 0; dict != NULL && k < n; k++) {
+    PyObject *tensor = wrap_tensor(gemel_tensor_ref(tensors[k]));
+    if (tensor == NULL || PyDict_SetItemString(dict, names[k], tensor) != 0) {
+      Py_CLEAR(dict);
+    }
+    Py_XDECREF(tensor);
+  }
+  gemel_npz_free(n, names, tensors);
+  return dict;
+}
+
+/* save_tensors(path, names, tensors): lists of texts and Tensors. */
+PyObject *save_tensors(PyObject *module, PyObject *arguments) {
+  (void)module;
+  const char *path;
+  PyObject *names, *tensors;
+  gemel_error error = {0};
+  if (!PyArg_ParseTuple(arguments, "sO!O!", &path, &PyList_Type, &names, &PyList_Type, &tensors)) {
+    return NULL;
+  }
+  Py_ssize_t n = PyList_Size(names);
+  const char **texts = PyMem_Calloc((size_t)n + 1, sizeof *texts);
+  gemel_tensor **values = PyMem_Calloc((size_t)n + 1, sizeof *values);
+  PyObject *holders = PyList_New(0);
+  int good = texts != NULL && values != NULL && holders != NULL && PyList_Size(tensors) == n;
+  for (Py_ssize_t k = 0; good && k < n; k++) {
+    PyObject *holder;
+    texts[k] = text_of(PyList_GetItem(names, k), &holder);
+    values[k] = texts[k] != NULL ? tensor_of(PyList_GetItem(tensors, k)) : NULL;
+    good = values[k] != NULL && PyList_Append(holders, holder) == 0;
+    Py_XDECREF(holder);
+  }
+  gemel_status status =
+      good ? gemel_safetensors_save((size_t)n, texts, values, path, &error) : GEMEL_NO_MEMORY;
+  for (Py_ssize_t k = 0; values != NULL && k < n; k++) {
+    gemel_tensor_unref(values[k]);
+  }
+  PyMem_Free(texts);
+  PyMem_Free(values);
+  Py_XDECREF(holders);
+  if (status != GEMEL_OK) {
+    return good ? raise_error(&error) : PyErr_Occurred() ? NULL : PyErr_NoMemory();
+  }
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
 /* ---- Functions ---- */
 
 typedef struct function_object {

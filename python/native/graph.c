@@ -648,6 +648,36 @@ static PyObject *graph_tangents(PyObject *self, PyObject *arguments) {
   return list;
 }
 
+/* sgd(loss, rate, momentum, decay, file, line) and adam(loss, rate, beta1, beta2, epsilon, decay,
+ * file, line): updates for the states of the graph. */
+static PyObject *graph_sgd(PyObject *self, PyObject *arguments) {
+  graph_object *graph = (graph_object *)self;
+  gemel_sgd_options o = {0};
+  gemel_location where;
+  PyObject *loss;
+  if (!PyArg_ParseTuple(arguments, "Odddsi", &loss, &o.rate, &o.momentum, &o.decay, &where.file,
+                        &where.line) ||
+      graph_idle(graph) != 0) {
+    return NULL;
+  }
+  gemel_value value = own_value(loss, graph);
+  return gemel_is_null(value) ? NULL : ended(gemel_sgd_at(value, &o, where), graph);
+}
+
+static PyObject *graph_adam(PyObject *self, PyObject *arguments) {
+  graph_object *graph = (graph_object *)self;
+  gemel_adam_options o = {0};
+  gemel_location where;
+  PyObject *loss;
+  if (!PyArg_ParseTuple(arguments, "Odddddsi", &loss, &o.rate, &o.beta1, &o.beta2, &o.epsilon,
+                        &o.decay, &where.file, &where.line) ||
+      graph_idle(graph) != 0) {
+    return NULL;
+  }
+  gemel_value value = own_value(loss, graph);
+  return gemel_is_null(value) ? NULL : ended(gemel_adam_at(value, &o, where), graph);
+}
+
 /* ---- Graphs: looked at, written, rewritten ---- */
 
 /* [(name, value, is it a state)] */
@@ -820,6 +850,8 @@ static PyMethodDef graph_methods[] = {{"make", graph_make, METH_O | METH_STATIC,
                                       {"set_update", graph_update, METH_VARARGS, NULL},
                                       {"gradients", graph_gradients, METH_VARARGS, NULL},
                                       {"tangents", graph_tangents, METH_VARARGS, NULL},
+                                      {"train_sgd", graph_sgd, METH_VARARGS, NULL},
+                                      {"train_adam", graph_adam, METH_VARARGS, NULL},
                                       {"input_list", graph_inputs, METH_NOARGS, NULL},
                                       {"output_list", graph_outputs, METH_NOARGS, NULL},
                                       {"print_text", graph_text, METH_O, NULL},

@@ -171,6 +171,8 @@ static PyObject *after_fork(PyObject *module, PyObject *nothing) {
 
 static PyMethodDef module_methods[] = {{"tensor_of_bytes", tensor_of_bytes, METH_VARARGS, NULL},
                                        {"after_fork", after_fork, METH_NOARGS, NULL},
+                                       {"load_tensors", load_tensors, METH_VARARGS, NULL},
+                                       {"save_tensors", save_tensors, METH_VARARGS, NULL},
                                        {"set_classes", set_classes, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -96,6 +96,10 @@ gemel_tensor *tensor_of(PyObject *object);
 /* The module's function of that name (tensor.c). */
 PyObject *tensor_of_bytes(PyObject *module, PyObject *arguments);
 
+/* Likewise (function.c). */
+PyObject *load_tensors(PyObject *module, PyObject *arguments);
+PyObject *save_tensors(PyObject *module, PyObject *arguments);
+
 /* OBJECT as a size in the context of GRAPH: an int, a Dim, a name, or an integer scalar of GRAPH.
  * GEMEL_DIM_NONE with an exception. */
 gemel_dim dim_of(PyObject *object, graph_object *graph);

@@ -174,7 +174,7 @@ def test_conversions_that_raise():
 
 
 @pytest.mark.parametrize("what", ["equal", "rules", "prove"])
-def test_ctrl_c(what, tmp_path):
+def test_ctrl_c(what, tmp_path, request):
     program = tmp_path / "long.py"
     calls = {"equal": "gemel.equal(*slow_pair())",
              "rules": "gemel.verify_rules(RULES, instances=4000)", "prove": "gemel.prove_rules(RULES)"}
@@ -193,6 +193,7 @@ except KeyboardInterrupt:
     print("interrupted")
 """)
     process = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True)
+    request.addfinalizer(process.kill)
     assert process.stdout.readline() == "begun\n"
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)

@@ -478,3 +478,63 @@ def test_loops():
         with pytest.raises(kind):
             gemel.function(lambda x: gemel.scan(wrong, x, x)[0], gemel.f64["N"])([1.0, 2.0])
     assert powers([1.0], 10.0)[0]["y"].tolist() == 1
+
+
+def test_optimizers(tmp_path):
+    x, y = RNG.standard_normal((8, 4)), RNG.standard_normal(8)
+
+    def trained(step, w, b, path=None):
+        @gemel.function
+        def train(x: gemel.f64["N", 4], y: gemel.f64["N"]):
+            loss = gemel.mean((x @ w + b - y) ** 2)
+            step(loss)
+            return loss
+
+        for _ in range(5):
+            train(x, y)
+        if path:
+            gemel.save(path, train)
+        return train
+
+    def by_numpy(update):
+        w, b, memory = np.zeros(4), np.zeros(()), [{}, {}]
+        for t in range(1, 6):
+            rest = x @ w + b - y
+            slopes = 2 * x.T @ rest / 8, np.asarray(2 * rest.mean())
+            w, b = (update(p, g, m, t) for p, g, m in zip((w, b), slopes, memory))
+        return w, b
+
+    def momentum(p, g, m, t):
+        m["m"] = 0.9 * m.get("m", 0) + g + 0.01 * p
+        return p - 0.1 * m["m"]
+
+    def adamw(p, g, m, t):
+        m["m"], m["v"] = 0.9 * m.get("m", 0) + 0.1 * g, 0.99 * m.get("v", 0) + 0.01 * g * g
+        return p * (1 - 0.05 * 0.1) - 0.05 * (m["m"] / (1 - 0.9**t)) / (np.sqrt(m["v"] / (1 - 0.99**t)) + 1e-8)
+
+    for step, update in ((lambda loss: gemel.sgd(loss, rate=0.1), lambda p, g, m, t: p - 0.1 * g),
+                         (lambda loss: gemel.sgd(loss, rate=0.1, momentum=0.9, decay=0.01), momentum),
+                         (lambda loss: gemel.adam(loss, rate=0.05, beta2=0.99, decay=0.1), adamw)):
+        w, b = gemel.Shared(np.zeros(4), "w"), gemel.Shared(0.0, "b")
+        trained(step, w, b)
+        wanted = by_numpy(update)
+        assert np.allclose(w.value, wanted[0], rtol=1e-12) and np.allclose(b.value, wanted[1], rtol=1e-12)
+    w, b = gemel.Shared(np.zeros(4), "w"), gemel.Shared(0.0, "b")
+    first = trained(lambda loss: gemel.adam(loss), w, b, tmp_path / "s.safetensors")
+    v, c = gemel.Shared(np.ones(4), "w"), gemel.Shared(1.0, "b")
+    second = trained(lambda loss: gemel.adam(loss), v, c)
+    gemel.load(tmp_path / "s.safetensors", into=second)
+    assert float(first(x, y)) == float(second(x, y)) and np.array_equal(w.value, v.value)
+    with pytest.raises(ValueError):
+        gemel.load(tmp_path / "s.safetensors", into={"other": w})
+    with pytest.raises(ValueError):
+        gemel.load(tmp_path / "s.safetensors", into={"b": w})
+    gemel.save(tmp_path / "t.safetensors", {"a": np.arange(3), "b": gemel.bf16 and [1.5]})
+    assert gemel.load(tmp_path / "t.safetensors")["a"].tolist() == [0, 1, 2]
+    for wrong in (lambda loss: gemel.sgd(loss, rate=0), lambda loss: gemel.adam(loss, epsilon=-1)):
+        with pytest.raises(ValueError):
+            trained(wrong, w, b)
+    with pytest.raises(gemel.Error):
+        trained(lambda loss: (gemel.sgd(loss), gemel.sgd(loss)), w, b)
+    with pytest.raises(gemel.Error):
+        gemel.save("/nowhere/s.safetensors", {"a": [1.0]})
