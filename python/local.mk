@@ -10,6 +10,7 @@ python_modules += %reldir%/gemel/_errors.py
 python_modules += %reldir%/gemel/_graph.py
 python_modules += %reldir%/gemel/_loops.py
 python_modules += %reldir%/gemel/_names.py
+python_modules += %reldir%/gemel/_native.pyi
 python_modules += %reldir%/gemel/_place.py
 python_modules += %reldir%/gemel/_pytest.py
 python_modules += %reldir%/gemel/_tensor.py

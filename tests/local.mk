@@ -391,6 +391,7 @@ EXTRA_DIST += %reldir%/python/test_arrays.py
 EXTRA_DIST += %reldir%/python/test_composites.py
 EXTRA_DIST += %reldir%/python/test_documentation.py
 EXTRA_DIST += %reldir%/python/test_equal.py
+EXTRA_DIST += %reldir%/python/test_examples.py
 EXTRA_DIST += %reldir%/python/test_graphs.py
 EXTRA_DIST += %reldir%/t-python.sh
 EXTRA_DIST += %reldir%/t-record.sh

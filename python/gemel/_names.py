@@ -2,12 +2,15 @@
 """Functions of NumPy whose parameters differ from those of gemel's builders, and names that it has besides."""
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _functions as f
 from . import _native
 from ._place import call, call_all, current, where as place
 from ._types import ArrayLike, Axes, DimLike, DTypeLike, dtype as find_dtype
+
+if TYPE_CHECKING:
+    from ._values import Value
 
 __all__ = [
     "absolute", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "astype",
@@ -28,14 +31,14 @@ multiply, negative, not_equal, power, ravel = f.mul, f.neg, f.ne, f.pow, f.flatt
 remainder, square, subtract, equal_to = f.mod, f.sqr, f.sub, f.eq
 
 
-def value(x: ArrayLike) -> _native.Value:
+def value(x: ArrayLike) -> Value:
     """X as a value: itself, what a shared variable stands for, or a constant."""
     if isinstance(x, _native.Value):
         return x
     return constant(x)
 
 
-def constant(array: ArrayLike, dtype: DTypeLike = None) -> _native.Value:
+def constant(array: ArrayLike, dtype: DTypeLike = None) -> Value:
     """A constant of the graph that is being built."""
     from ._tensor import as_tensor
 
@@ -57,7 +60,7 @@ def _tuple(of: Any) -> tuple[Any, ...]:
 # ---- Dtypes ----
 
 
-def cast(x: ArrayLike, dtype: DTypeLike) -> _native.Value:
+def cast(x: ArrayLike, dtype: DTypeLike) -> Value:
     """x in another dtype; doc/conventions.md says how numbers are rounded and cut off."""
     return call(_k["cast"], x, find_dtype(dtype).name)
 
@@ -65,12 +68,12 @@ def cast(x: ArrayLike, dtype: DTypeLike) -> _native.Value:
 astype = cast
 
 
-def bitcast(x: ArrayLike, dtype: DTypeLike) -> _native.Value:
+def bitcast(x: ArrayLike, dtype: DTypeLike) -> Value:
     """The bits of x as elements of another dtype of as many bits."""
     return call(_k["bitcast"], x, find_dtype(dtype).name)
 
 
-def floor_divide(x: ArrayLike, y: ArrayLike) -> _native.Value:
+def floor_divide(x: ArrayLike, y: ArrayLike) -> Value:
     """x // y: rounded down, of floats too."""
     a, b = _pair(x, y)
     if "float" in (a.dtype.kind, b.dtype.kind):
@@ -96,32 +99,32 @@ def _number_beside(x: ArrayLike, other: Any) -> Any:
     return constant(x, of)
 
 
-def _bitwise(x: ArrayLike, y: ArrayLike, of_bools: Any, of_integers: Any) -> _native.Value:
+def _bitwise(x: ArrayLike, y: ArrayLike, of_bools: Any, of_integers: Any) -> Value:
     a, b = _pair(x, y)
     return of_bools(a, b) if a.dtype.kind == b.dtype.kind == "bool" else of_integers(a, b)
 
 
-def bitwise_and(x: ArrayLike, y: ArrayLike) -> _native.Value:
+def bitwise_and(x: ArrayLike, y: ArrayLike) -> Value:
     """x & y, of bools and of integers."""
     return _bitwise(x, y, f.logical_and, f.bit_and)
 
 
-def bitwise_or(x: ArrayLike, y: ArrayLike) -> _native.Value:
+def bitwise_or(x: ArrayLike, y: ArrayLike) -> Value:
     """x | y, of bools and of integers."""
     return _bitwise(x, y, f.logical_or, f.bit_or)
 
 
-def bitwise_xor(x: ArrayLike, y: ArrayLike) -> _native.Value:
+def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Value:
     """x ^ y, of bools and of integers."""
     return _bitwise(x, y, f.ne, f.bit_xor)
 
 
-def logical_xor(x: ArrayLike, y: ArrayLike) -> _native.Value:
+def logical_xor(x: ArrayLike, y: ArrayLike) -> Value:
     """Whether one of x and y is true, and not both."""
     return f.ne(cast(x, "bool"), cast(y, "bool"))
 
 
-def invert(x: ArrayLike) -> _native.Value:
+def invert(x: ArrayLike) -> Value:
     """~x, of bools and of integers."""
     a: Any = value(x)
     return f.logical_not(a) if a.dtype.kind == "bool" else f.bit_not(a)
@@ -130,7 +133,7 @@ def invert(x: ArrayLike) -> _native.Value:
 # ---- Shapes ----
 
 
-def reshape(x: ArrayLike, shape: Any) -> _native.Value:
+def reshape(x: ArrayLike, shape: Any) -> Value:
     """The same elements in row-major order in another shape; one size may be -1, and is what is left."""
     a: Any = value(x)
     sizes = list(_tuple(shape))
@@ -144,7 +147,7 @@ def reshape(x: ArrayLike, shape: Any) -> _native.Value:
     return call(_k["reshape"], a, sizes)
 
 
-def transpose(x: ArrayLike, *axes: Any) -> _native.Value:
+def transpose(x: ArrayLike, *axes: Any) -> Value:
     """Axes in opposite order, or in the order AXES."""
     a: Any = value(x)
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
@@ -153,7 +156,7 @@ def transpose(x: ArrayLike, *axes: Any) -> _native.Value:
     return call(_k["permute"], a, [_axis(a, k) for k in order])
 
 
-def moveaxis(x: ArrayLike, source: int, destination: int) -> _native.Value:
+def moveaxis(x: ArrayLike, source: int, destination: int) -> Value:
     """x with axis SOURCE moved to DESTINATION."""
     a: Any = value(x)
     order = [k for k in range(a.ndim) if k != _axis(a, source)]
@@ -161,7 +164,7 @@ def moveaxis(x: ArrayLike, source: int, destination: int) -> _native.Value:
     return call(_k["permute"], a, order)
 
 
-def expand_dims(x: ArrayLike, axis: Any) -> _native.Value:
+def expand_dims(x: ArrayLike, axis: Any) -> Value:
     """x with a new axis of size 1, or with several."""
     a: Any = value(x)
     for k in sorted(_axis(a, k, len(_tuple(axis))) for k in _tuple(axis)):
@@ -169,7 +172,7 @@ def expand_dims(x: ArrayLike, axis: Any) -> _native.Value:
     return a
 
 
-def squeeze(x: ArrayLike, axis: Axes = None) -> _native.Value:
+def squeeze(x: ArrayLike, axis: Axes = None) -> Value:
     """x without AXIS, whose size is 1; without all axes of size 1."""
     a: Any = value(x)
     axes = [k for k in range(a.ndim) if isinstance(a.shape[k], int) and a.shape[k] == 1] if axis is None else [_axis(a, k) for k in _tuple(axis)]
@@ -178,12 +181,12 @@ def squeeze(x: ArrayLike, axis: Axes = None) -> _native.Value:
     return a
 
 
-def broadcast_to(x: ArrayLike, shape: Any) -> _native.Value:
+def broadcast_to(x: ArrayLike, shape: Any) -> Value:
     """x repeated to a shape by NumPy's rule."""
     return call(_k["broadcast_to"], x, list(_tuple(shape)))
 
 
-def split(x: ArrayLike, sections: Any, axis: int = 0) -> tuple[_native.Value, ...]:
+def split(x: ArrayLike, sections: Any, axis: int = 0) -> tuple[Value, ...]:
     """x cut along an axis into so many equal parts, or before each of the places in a list."""
     a: Any = value(x)
     n = a.shape[_axis(a, axis)]
@@ -197,7 +200,7 @@ def split(x: ArrayLike, sections: Any, axis: int = 0) -> tuple[_native.Value, ..
     return call_all(_k["split"], a, sizes, _axis(a, axis))
 
 
-def pad(x: ArrayLike, pad_width: Any, constant_values: ArrayLike = 0) -> _native.Value:
+def pad(x: ArrayLike, pad_width: Any, constant_values: ArrayLike = 0) -> Value:
     """Elements of one value around x: as numpy.pad with mode="constant"."""
     a: Any = value(x)
     widths = [pad_width] * a.ndim if isinstance(pad_width, int) else list(pad_width)
@@ -209,7 +212,7 @@ def pad(x: ArrayLike, pad_width: Any, constant_values: ArrayLike = 0) -> _native
     return call(_k["pad"], a, _number_beside(constant_values, a), [p[0] for p in pairs], [p[1] for p in pairs], None)
 
 
-def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> _native.Value:
+def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> Value:
     """Sums of products over the axes that are given for x and for y; a number: the last of x and the first of y."""
     a, b = value(x), value(y)
     if isinstance(axes, int):
@@ -222,39 +225,39 @@ def tensordot(x: ArrayLike, y: ArrayLike, axes: Any = 2) -> _native.Value:
 # ---- Made from nothing ----
 
 
-def full(shape: Any, fill_value: Any, dtype: DTypeLike = None) -> _native.Value:
+def full(shape: Any, fill_value: Any, dtype: DTypeLike = None) -> Value:
     """fill_value in this shape, whose sizes may be symbols."""
     sizes = list(_tuple(shape))
     one = constant(fill_value, dtype)
     return call(_k["broadcast_to"], one, sizes) if sizes else one
 
 
-def zeros(shape: Any, dtype: DTypeLike = "f64") -> _native.Value:
+def zeros(shape: Any, dtype: DTypeLike = "f64") -> Value:
     """Zeros in this shape."""
     return full(shape, 0, dtype)
 
 
-def ones(shape: Any, dtype: DTypeLike = "f64") -> _native.Value:
+def ones(shape: Any, dtype: DTypeLike = "f64") -> Value:
     """Ones in this shape."""
     return full(shape, 1, dtype)
 
 
-def full_like(x: ArrayLike, fill_value: float) -> _native.Value:
+def full_like(x: ArrayLike, fill_value: float) -> Value:
     """fill_value in the shape and dtype of x."""
     return call(_k["full_like"], x, fill_value)
 
 
-def zeros_like(x: ArrayLike) -> _native.Value:
+def zeros_like(x: ArrayLike) -> Value:
     """Zeros in the shape and dtype of x."""
     return full_like(x, 0)
 
 
-def ones_like(x: ArrayLike) -> _native.Value:
+def ones_like(x: ArrayLike) -> Value:
     """Ones in the shape and dtype of x."""
     return full_like(x, 1)
 
 
-def arange(start: DimLike, stop: DimLike = None, step: int = 1, dtype: DTypeLike = "i64") -> _native.Value:
+def arange(start: DimLike, stop: DimLike = None, step: int = 1, dtype: DTypeLike = "i64") -> Value:
     """start, start + step, … before stop; of one argument 0, 1, … before it, which may be a symbol."""
     of = find_dtype(dtype)
     if stop is None:
@@ -271,7 +274,7 @@ def arange(start: DimLike, stop: DimLike = None, step: int = 1, dtype: DTypeLike
 # ---- Parts ----
 
 
-def _bounds(x: Any, axis: int, part: slice) -> _native.Value:
+def _bounds(x: Any, axis: int, part: slice) -> Value:
     """x with a slice of one axis."""
     step = 1 if part.step is None else part.step
     if part.start is None and part.stop is None and step == 1:
@@ -350,7 +353,7 @@ def _paired(x: Any, axes: list[int], indices: list[Any], together: bool) -> Any:
     return f.take(x, flat, first)
 
 
-def getitem(x: Any, key: Any) -> _native.Value:
+def getitem(x: Any, key: Any) -> Value:
     """x[key], with ints, slices, None, an ellipsis, and arrays of indices. Otherwise than in NumPy, a slice that
     reaches outside is an error."""
     result: Any = value(x)
@@ -373,13 +376,13 @@ def _starts(x: Any, start: Any) -> list[Any]:
     return starts + [0] * (x.ndim - len(starts))
 
 
-def index_set(x: ArrayLike, start: Any, y: ArrayLike, step: Any = None) -> _native.Value:
+def index_set(x: ArrayLike, start: Any, y: ArrayLike, step: Any = None) -> Value:
     """A copy of x in which y stands from START on, one for each axis: x[start:start + len(y)] = y."""
     a: Any = value(x)
     return call(_k["set_subtensor"], a, y, _starts(a, start), step)
 
 
-def index_add(x: ArrayLike, start: Any, y: ArrayLike, step: Any = None) -> _native.Value:
+def index_add(x: ArrayLike, start: Any, y: ArrayLike, step: Any = None) -> Value:
     """A copy of x in which y is added from START on."""
     a: Any = value(x)
     return call(_k["inc_subtensor"], a, y, _starts(a, start), step)
@@ -388,21 +391,21 @@ def index_add(x: ArrayLike, start: Any, y: ArrayLike, step: Any = None) -> _nati
 # ---- Random ----
 
 
-def random_uniform(key: ArrayLike, shape: Any, dtype: DTypeLike = "f32") -> tuple[_native.Value, ...]:
+def random_uniform(key: ArrayLike, shape: Any, dtype: DTypeLike = "f32") -> tuple[Value, ...]:
     """Random numbers in [0, 1), and the next key. A key is u64[2]."""
     return call_all(_k["random_uniform"], key, list(_tuple(shape)), find_dtype(dtype).name)
 
 
-def random_normal(key: ArrayLike, shape: Any, dtype: DTypeLike = "f32") -> tuple[_native.Value, ...]:
+def random_normal(key: ArrayLike, shape: Any, dtype: DTypeLike = "f32") -> tuple[Value, ...]:
     """Random numbers of the standard normal distribution, and the next key."""
     return call_all(_k["random_normal"], key, list(_tuple(shape)), find_dtype(dtype).name)
 
 
-def random_bits(key: ArrayLike, shape: Any, dtype: DTypeLike = "u32") -> tuple[_native.Value, ...]:
+def random_bits(key: ArrayLike, shape: Any, dtype: DTypeLike = "u32") -> tuple[Value, ...]:
     """Random integers, all equally likely, and the next key."""
     return call_all(_k["random_bits"], key, list(_tuple(shape)), find_dtype(dtype).name)
 
 
-def dropout(x: ArrayLike, key: ArrayLike, rate: float) -> tuple[_native.Value, _native.Value]:
+def dropout(x: ArrayLike, key: ArrayLike, rate: float) -> tuple[Value, Value]:
     """x of which each element is 0 with probability RATE, and else divided by 1 - RATE; and the next key."""
     return call(_k["dropout"], x, key, rate)
