@@ -14,10 +14,10 @@ import re
 import textwrap
 
 # Left to gemel/_names.py, where they have NumPy's parameters.
-BY_HAND = {"reshape", "reshape_to", "full", "vector", "scalar_like", "full_like", "pad", "split", "arange", "size",
+BY_HAND = {"reshape", "reshape_to", "full", "scalar_like", "full_like", "pad", "split", "arange", "size",
            "transpose", "permute", "squeeze", "slice", "slice_step", "index", "dropout", "random_bits",
            "random_uniform", "random_normal", "broadcast_to", "cast", "bitcast", "subtensor", "set_subtensor",
-           "inc_subtensor", "scan", "invoke", "input", "transfer", "expand_dims"}
+           "inc_subtensor", "transfer", "expand_dims"}
 # Defaults of parameters that C must be given.
 DEFAULTS = {("concatenate", "axis"): "0", ("stack", "axis"): "0", ("sort", "axis"): "-1", ("sort", "descending"): "0",
             ("top_k", "axis"): "-1", ("top_k", "smallest"): "0", ("put_along_axis", "mode"): "None",
@@ -39,14 +39,11 @@ KINDS = {
     "gemel_dtype": ("d", "dtype", "DTypeLike"),
     "const char *": ("s", "text", "str"),
     "gemel_dim": ("m", "dim", "DimLike"),
-    "gemel_tensor *": ("t", "tensor", "ArrayLike"),
-    "gemel_graph *": ("g", "graph", "Any"),
 }
 LISTS = {
     "gemel_value": ("V", "values", "Sequence[ArrayLike]"),
     "int64_t": ("I", "ints", "Axes"),
     "gemel_dim": ("M", "dims", "Sequence[DimLike]"),
-    "double": ("F", "floats", "Sequence[float]"),
 }
 OPTIONS = {"gemel_value": ("w", "value", "ArrayLike"), "gemel_ints": ("I", "ints", "Axes"), "gemel_dims": ("M", "dims", "Sequence[DimLike]")}
 
@@ -55,8 +52,6 @@ class Parameter:
     def __init__(self, name, kind, member, annotation, default=None):
         self.name, self.kind, self.member, self.annotation, self.default = name, kind, member, annotation, default
         self.python = RENAMED.get(name, name)
-        if self.python == "axis" and kind == "I":
-            self.annotation = "Axes"
 
     def signature(self):
         text = f"{self.python}: {self.annotation}"
@@ -75,7 +70,6 @@ class Builder:
         self.call = []  # the arguments of the call in C
         self.options = None  # the struct, and its members as parameters
         self.next = None  # the name of a value that it gives besides
-        self.takes_graph = False
 
     def declared(self):
         """The parameters of the function of Python: those without a default first."""
@@ -132,7 +126,6 @@ def read_builder(name, comment, declared, structs, struct_defaults):
         if kind == "gemel_location":
             builder.call.append("where")
         elif kind == "gemel_graph *" and parameter == "graph":
-            builder.takes_graph = True
             builder.call.append("graph")
         elif kind == "gemel_value *":
             builder.next = parameter
@@ -248,9 +241,7 @@ def write_functions(builders, file):
         if b.name in STARRED:
             last = signature.pop()
             signature.append("*" + last.split(":")[0] + ": ArrayLike")
-        result = "tuple[Value, Value]" if b.next is not None else "Any" if b.name == "max_pool" else "Value"
-        if result == "Any":
-            result = "Value"
+        result = "tuple[Value, Value]" if b.next is not None else "Value"
         file.write(f"\n\ndef {b.name}({', '.join(signature)}) -> {result}:\n")
         file.write(f'    """{documentation(b)}"""\n')
         file.write(f"    return _call({k}, {', '.join(p.python for p in b.parameters)})\n")

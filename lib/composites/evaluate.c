@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Expands composites: goes through the statements, and computes what is known or appends nodes. It
- * calls itself as deep as expressions and composites are nested, which the parser and MOST_DEPTH
- * bound; a text may be anybody's, so steps are counted too.
+ * calls itself as deep as expressions and composites are nested, which GEMEL__MOST_HEIGHT and
+ * MOST_COMPOSITES_DEEP bound; a text may be anybody's, so steps are counted too.
  */
 #include <math.h>
 #include <string.h>
@@ -280,11 +280,11 @@ static int prefix_item(gemel__expansion *x, composite_scope *scope, const gemel_
 
 /* ---- Calls ---- */
 
-/* The arguments of a call, lists among unlabelled ones put in place of themselves. */
+/* The arguments of a call, in their order. */
 typedef struct call_arguments {
   size_t count;
   gemel__item *items;
-  const char **labels; /* NULL: none */
+  const char **labels; /* of each, the name that it is given for; or NULL */
 } call_arguments;
 
 static int read_arguments(gemel__expansion *x, composite_scope *scope,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Calls gemel's builders with arguments of Python. What each takes is a string of letters, one for
- * each argument (python/bind.py makes the table): v value, V values, i int, f float, d dtype, s
- * text, m size, M sizes, I ints, F floats, t tensor, g graph, w
- * a value or None. Numbers and arrays among the values
- * become constants of the graph that the others are of; a number takes the dtype of the value
- * beside it, as in NumPy, unless that has no such numbers.
+ * each argument (python/bind.py makes the table): v value, V values, w a value or None, i int, f
+ * float, d dtype, s text, m size, M sizes, I ints. Numbers and arrays among the values become
+ * constants of the graph that the others are of; a number takes the dtype of the value beside it, as
+ * in NumPy, unless that has no such numbers.
  */
 #include "native.h"
 #include <math.h>
@@ -27,12 +26,6 @@ typedef struct argument {
   gemel_dim dim;
   gemel_ints ints;
   gemel_dims dims;
-  struct {
-    size_t count;
-    double *values;
-  } floats;
-  gemel_tensor *tensor;
-  gemel_graph *graph;
   void *owned;      /* memory to be freed */
   PyObject *holder; /* an object to be released */
 } argument;
@@ -303,18 +296,6 @@ static int read_ints(argument *a, PyObject *object) {
   return a->owned != NULL ? 0 : -1;
 }
 
-static int read_floats(argument *a, PyObject *sequence) {
-  Py_ssize_t n = PySequence_Size(sequence);
-  a->floats.values = a->owned = n >= 0 ? PyMem_Calloc((size_t)n + 1, sizeof(double)) : NULL;
-  a->floats.count = (size_t)n;
-  for (Py_ssize_t k = 0; a->owned != NULL && k < n; k++) {
-    PyObject *item = PySequence_GetItem(sequence, k);
-    a->floats.values[k] = item != NULL ? PyFloat_AsDouble(item) : 0;
-    Py_XDECREF(item);
-  }
-  return a->owned != NULL && !PyErr_Occurred() ? 0 : -1;
-}
-
 static int read_dims(call *c, argument *a, PyObject *object) {
   if (object == Py_None) {
     return 0;
@@ -351,19 +332,6 @@ static int read_int(argument *a, PyObject *object) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_graph(argument *a, const call *c, PyObject *object) {
-  if (!PyObject_TypeCheck(object, graph_type)) {
-    PyErr_SetString(PyExc_TypeError, "a graph");
-    return -1;
-  }
-  a->graph = ((graph_object *)object)->graph;
-  if (gemel_graph_context(a->graph) != gemel_graph_context(c->graph->graph)) {
-    PyErr_SetString(PyExc_ValueError, "a graph that was made by another one's inner()");
-    return -1;
-  }
-  return graph_idle((graph_object *)object);
-}
-
 static int read_argument(call *c, argument *a, char kind, PyObject *object) {
   switch (kind) {
   case 'w':
@@ -393,13 +361,6 @@ static int read_argument(call *c, argument *a, char kind, PyObject *object) {
     return read_dims(c, a, object);
   case 'I':
     return read_ints(a, object);
-  case 'F':
-    return read_floats(a, object);
-  case 't':
-    a->tensor = tensor_of(object);
-    return a->tensor != NULL ? 0 : -1;
-  case 'g':
-    return read_graph(a, c, object);
   }
   PyErr_SetString(PyExc_SystemError, "no such kind of argument");
   return -1;
@@ -409,7 +370,6 @@ static void free_arguments(call *c) {
   for (int k = 0; k < MOST_ARGUMENTS; k++) {
     PyMem_Free(c->a[k].owned);
     Py_XDECREF(c->a[k].holder);
-    gemel_tensor_unref(c->a[k].tensor);
   }
 }
 

@@ -51,9 +51,11 @@ static PyObject *shared_set(PyObject *self, PyObject *object) {
   if (tensor == NULL) {
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS status = gemel_shared_set(((shared_object *)self)->shared, tensor, &error);
+  Py_BEGIN_ALLOW_THREADS;
+  status = gemel_shared_set(((shared_object *)self)->shared, tensor, &error);
   gemel_tensor_unref(tensor);
-  Py_END_ALLOW_THREADS if (status != GEMEL_OK) {
+  Py_END_ALLOW_THREADS;
+  if (status != GEMEL_OK) {
     return raise_error(&error);
   }
   Py_INCREF(Py_None);
@@ -181,8 +183,10 @@ static PyObject *function_new(PyTypeObject *type, PyObject *arguments, PyObject 
   options.states = options.n_states > 0 ? variables : NULL;
   gemel_function *function;
   graph->busy++;
-  Py_BEGIN_ALLOW_THREADS function = gemel_compile(graph->graph, &options, &error);
-  Py_END_ALLOW_THREADS graph->busy--;
+  Py_BEGIN_ALLOW_THREADS;
+  function = gemel_compile(graph->graph, &options, &error);
+  Py_END_ALLOW_THREADS;
+  graph->busy--;
   PyMem_Free(variables);
   if (function == NULL) {
     return raise_error(&error);
@@ -250,9 +254,10 @@ static PyObject *function_run(PyObject *self, PyObject *inputs) {
     return NULL;
   }
   if (read_inputs(inputs, function, &t) == 0) {
-    Py_BEGIN_ALLOW_THREADS status =
-        gemel_call(function, t.n_inputs, t.all, t.n_outputs, t.all + t.n_inputs, &error);
-    Py_END_ALLOW_THREADS results = status == GEMEL_OK ? take_outputs(&t) : raise_error(&error);
+    Py_BEGIN_ALLOW_THREADS;
+    status = gemel_call(function, t.n_inputs, t.all, t.n_outputs, t.all + t.n_inputs, &error);
+    Py_END_ALLOW_THREADS;
+    results = status == GEMEL_OK ? take_outputs(&t) : raise_error(&error);
   }
   for (size_t k = 0; t.all != NULL && k < t.n_inputs + t.n_outputs; k++) {
     gemel_tensor_unref(t.all[k]);

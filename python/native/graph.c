@@ -369,14 +369,6 @@ static PyObject *graph_make(PyObject *class, PyObject *definitions) {
   return wrap_graph(graph);
 }
 
-/* An empty graph of the same context, for a body. */
-static PyObject *graph_inner(PyObject *self, PyObject *nothing) {
-  (void)nothing;
-  gemel_error error;
-  gemel_graph *graph = gemel_graph_new(gemel_graph_context(((graph_object *)self)->graph), &error);
-  return graph != NULL ? wrap_graph(graph) : raise_error(&error);
-}
-
 /* Sizes of a model's symbols, from a dict. */
 typedef struct symbol_sizes {
   size_t count;
@@ -481,8 +473,9 @@ static PyObject *graph_read(PyObject *class, PyObject *arguments) {
   gemel_context *context = read_symbols(sizes, &s) == 0 ? make_context(definitions) : NULL;
   gemel_graph *graph = NULL;
   if (context != NULL) {
-    Py_BEGIN_ALLOW_THREADS graph = read_graph(context, &from, kind, &s, &name, &error);
-    Py_END_ALLOW_THREADS
+    Py_BEGIN_ALLOW_THREADS;
+    graph = read_graph(context, &from, kind, &s, &name, &error);
+    Py_END_ALLOW_THREADS;
   }
   free_symbols(&s);
   gemel_context_unref(context);
@@ -724,8 +717,10 @@ static PyObject *graph_text(PyObject *self, PyObject *name) {
   }
   char *text;
   graph->busy++;
-  Py_BEGIN_ALLOW_THREADS text = gemel_print_string(graph->graph, called, &error);
-  Py_END_ALLOW_THREADS graph->busy--;
+  Py_BEGIN_ALLOW_THREADS;
+  text = gemel_print_string(graph->graph, called, &error);
+  Py_END_ALLOW_THREADS;
+  graph->busy--;
   Py_DECREF(holder);
   if (text == NULL) {
     return raise_error(&error);
@@ -767,8 +762,10 @@ static PyObject *graph_bytes(PyObject *self, PyObject *name) {
     return NULL;
   }
   graph->busy++;
-  Py_BEGIN_ALLOW_THREADS status = gemel_serialize(graph->graph, called, append, &written, &error);
-  Py_END_ALLOW_THREADS graph->busy--;
+  Py_BEGIN_ALLOW_THREADS;
+  status = gemel_serialize(graph->graph, called, append, &written, &error);
+  Py_END_ALLOW_THREADS;
+  graph->busy--;
   Py_DECREF(holder);
   PyObject *bytes = status == GEMEL_OK
                         ? PyBytes_FromStringAndSize(written.bytes, (Py_ssize_t)written.count)
@@ -786,8 +783,10 @@ static PyObject *graph_save(PyObject *self, PyObject *arguments) {
     return NULL;
   }
   graph->busy++;
-  Py_BEGIN_ALLOW_THREADS status = gemel_save(graph->graph, name, path, &error);
-  Py_END_ALLOW_THREADS graph->busy--;
+  Py_BEGIN_ALLOW_THREADS;
+  status = gemel_save(graph->graph, name, path, &error);
+  Py_END_ALLOW_THREADS;
+  graph->busy--;
   if (status != GEMEL_OK) {
     return raise_error(&error);
   }
@@ -825,7 +824,8 @@ static PyObject *graph_rewrite(PyObject *self, PyObject *arguments) {
   }
   options.mode = (gemel_mode)found;
   graph->busy++;
-  Py_BEGIN_ALLOW_THREADS if (text != NULL) {
+  Py_BEGIN_ALLOW_THREADS;
+  if (text != NULL) {
     rules =
         gemel_rules_parse(gemel_graph_context(graph->graph), text, (size_t)length, file, &error);
     options.rules = (const gemel_rules *const *)&rules;
@@ -833,7 +833,8 @@ static PyObject *graph_rewrite(PyObject *self, PyObject *arguments) {
   }
   made = text == NULL || rules != NULL ? gemel_rewrite(graph->graph, &options, &error) : NULL;
   gemel_rules_unref(rules);
-  Py_END_ALLOW_THREADS graph->busy--;
+  Py_END_ALLOW_THREADS;
+  graph->busy--;
   return made != NULL ? wrap_graph(made) : raise_error(&error);
 }
 
@@ -844,7 +845,6 @@ static PyObject *graph_nodes(PyObject *self, void *closure) {
 
 static PyMethodDef graph_methods[] = {{"make", graph_make, METH_O | METH_STATIC, NULL},
                                       {"read", graph_read, METH_VARARGS | METH_STATIC, NULL},
-                                      {"inner", graph_inner, METH_NOARGS, NULL},
                                       {"declare", graph_declare, METH_VARARGS, NULL},
                                       {"set_output", graph_output, METH_VARARGS, NULL},
                                       {"set_update", graph_update, METH_VARARGS, NULL},

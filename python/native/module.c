@@ -239,16 +239,15 @@ static PyObject *text_list(const char *const *texts, size_t count) {
 static int add_lists(PyObject *module) {
 #define SECOND(E, name, meaning) #name,
 #define MEANING(E, name, meaning) meaning,
-  static const char *const words[] = {GEMEL_NEEDS_TABLE(SECOND) GEMEL_PAIR_TABLE(SECOND)};
   static const char *const meanings[] = {GEMEL_NEEDS_TABLE(MEANING) GEMEL_PAIR_TABLE(MEANING)};
   static const char *const tiers[] = {GEMEL_TIER_TABLE(SECOND)};
   static const char *const questions[] = {GEMEL_TIER_TABLE(MEANING)};
   static const char *const modes[] = {GEMEL_MODE_TABLE(SECOND)};
 #undef SECOND
 #undef MEANING
-  size_t n_words = sizeof words / sizeof *words, n_tiers = sizeof tiers / sizeof *tiers;
+  size_t n_words = sizeof meanings / sizeof *meanings, n_tiers = sizeof tiers / sizeof *tiers;
   return add_list(module, "DTYPES", dtype_list()) ||
-         add_list(module, "WORDS", text_list(words, n_words)) ||
+         add_list(module, "WORDS", pair_words((1u << GEMEL_PAIR_COUNT) - 1)) ||
          add_list(module, "MEANINGS", text_list(meanings, n_words)) ||
          add_list(module, "TIERS", text_list(tiers, n_tiers)) ||
          add_list(module, "QUESTIONS", text_list(questions, n_tiers)) ||

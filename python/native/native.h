@@ -110,8 +110,8 @@ int dtype_of(PyObject *text, gemel_dtype *dtype);
 /* The UTF-8 of TEXT, which lives as long as *HOLDER, to be released; NULL with an exception. */
 const char *text_of(PyObject *text, PyObject **holder);
 
-/* A place in a program of Python's: FILE lives as long as HOLDER. */
-int place_of(PyObject *file, int line, gemel_location *where, PyObject **holder);
+/* The words that tell graphs apart, of these bits, as a list (verify.c). */
+PyObject *pair_words(unsigned bits);
 
 /* The integers of a sequence; *COUNT of them, to be freed with PyMem_Free. NULL with an exception.
  */

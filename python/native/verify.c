@@ -79,8 +79,7 @@ static int tick(void *user, const char *doing) {
 
 /* ---- Records ---- */
 
-/* The words of bits, as a list. */
-static PyObject *words(unsigned bits) {
+PyObject *pair_words(unsigned bits) {
   static const char *const names[] = {
 #define NAME(E, name, meaning) #name,
       GEMEL_NEEDS_TABLE(NAME) GEMEL_PAIR_TABLE(NAME)
@@ -127,8 +126,8 @@ static PyObject *record_object(const gemel_record *r) {
       text_object(r->detail != NULL ? r->detail : ""), "instances", (Py_ssize_t)r->instances,
       "elements", (Py_ssize_t)r->elements, "seed", (unsigned long long)r->seed, "seconds",
       r->seconds, "worst", r->worst, "error_probability", r->error_probability, "counterexample",
-      text_object(r->counterexample), "needs", words(r->needs), "declared", words(r->declared),
-      "text", text_object(r->text), "proof", proof_object(r->proof));
+      text_object(r->counterexample), "needs", pair_words(r->needs), "declared",
+      pair_words(r->declared), "text", text_object(r->text), "proof", proof_object(r->proof));
 }
 
 static void keep(python_run *r, PyObject *object) {
@@ -168,10 +167,11 @@ static PyObject *run_end(python_run *r, gemel_status status, const gemel_error *
 static PyObject *result_object(const gemel_pair_result *result, const python_run *r) {
   return Py_BuildValue(
       "{s:s,s:O,s:N,s:N,s:O,s:L,s:O,s:N,s:O}", "verdict", gemel_verdict_name(result->verdict),
-      "bitwise", result->bitwise ? Py_True : Py_False, "needs", words(result->needs), "refused",
-      words(result->refused), "improves", result->improves ? Py_True : Py_False, "symbols_up_to",
-      (long long)result->symbols_up_to, "written", result->written ? Py_True : Py_False, "scaled",
-      text_object(result->scaled), "out_of_time", r->out_of_time ? Py_True : Py_False);
+      "bitwise", result->bitwise ? Py_True : Py_False, "needs", pair_words(result->needs),
+      "refused", pair_words(result->refused), "improves", result->improves ? Py_True : Py_False,
+      "symbols_up_to", (long long)result->symbols_up_to, "written",
+      result->written ? Py_True : Py_False, "scaled", text_object(result->scaled), "out_of_time",
+      r->out_of_time ? Py_True : Py_False);
 }
 
 /* pair(first, second, name, allow, tiers, seed, seconds, threads, match, folder, unread, progress):
@@ -204,12 +204,13 @@ static PyObject *pair(PyObject *module, PyObject *arguments) {
   gemel_status status;
   a->busy++;
   b->busy++;
-  Py_BEGIN_ALLOW_THREADS status =
-      unread ? gemel_pair_add_unread(a->graph, b->graph, &error) : GEMEL_OK;
+  Py_BEGIN_ALLOW_THREADS;
+  status = unread ? gemel_pair_add_unread(a->graph, b->graph, &error) : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel_verify_pair(a->graph, b->graph, name, allow, &options, &result, &error);
   }
-  Py_END_ALLOW_THREADS a->busy--;
+  Py_END_ALLOW_THREADS;
+  a->busy--;
   b->busy--;
   return run_end(&r, status, &error, result_object(&result, &r));
 }
@@ -290,12 +291,14 @@ static PyObject *verify_rules(PyObject *module, PyObject *arguments) {
   options.tick = tick;
   options.user = &r;
   gemel_status status;
-  Py_BEGIN_ALLOW_THREADS status = read_rules(&s, text, (size_t)length, file, &error);
+  Py_BEGIN_ALLOW_THREADS;
+  status = read_rules(&s, text, (size_t)length, file, &error);
   if (status == GEMEL_OK) {
     status = gemel_verify_rules(s.context, s.rules, NULL, &options, NULL, &error);
   }
   free_subject(&s);
-  Py_END_ALLOW_THREADS return run_end(&r, status, &error, PyBool_FromLong(r.out_of_time));
+  Py_END_ALLOW_THREADS;
+  return run_end(&r, status, &error, PyBool_FromLong(r.out_of_time));
 }
 
 /* prove_rules(text, file, ranks, seconds, threads, folder, progress): (out of time?, proofs) */
@@ -319,12 +322,14 @@ static PyObject *prove_rules(PyObject *module, PyObject *arguments) {
   options.tick = tick;
   options.user = &r;
   gemel_status status;
-  Py_BEGIN_ALLOW_THREADS status = read_rules(&s, text, (size_t)length, file, &error);
+  Py_BEGIN_ALLOW_THREADS;
+  status = read_rules(&s, text, (size_t)length, file, &error);
   if (status == GEMEL_OK) {
     status = gemel_prove_rules(s.context, s.rules, NULL, &options, &error);
   }
   free_subject(&s);
-  Py_END_ALLOW_THREADS return run_end(&r, status, &error, PyBool_FromLong(r.out_of_time));
+  Py_END_ALLOW_THREADS;
+  return run_end(&r, status, &error, PyBool_FromLong(r.out_of_time));
 }
 
 PyMethodDef verify_methods[] = {{"pair", pair, METH_VARARGS, NULL},
