@@ -3,8 +3,8 @@
  * Calls gemel's builders with arguments of Python. What each takes is a string of letters, one for
  * each argument (python/bind.py makes the table): v value, V values, w a value or None, i int, f
  * float, d dtype, s text, m size, M sizes, I ints. Numbers and arrays among the values become
- * constants of the graph that the others are of; a number takes the dtype of the value beside it, as
- * in NumPy, unless that has no such numbers.
+ * constants of the graph that the others are of; a number takes the dtype of the value beside it,
+ * as in NumPy, unless that has no such numbers.
  */
 #include "native.h"
 #include <math.h>
