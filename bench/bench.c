@@ -10,7 +10,7 @@
 #include "bench.h"
 
 static const gemel__option options[] = {
-    GEMEL__DIM_OPTION,
+    GEMEL__MODEL_OPTIONS,
     {"json", 'j', gemel__written_file,
      "write one JSON object a measurement, a line each, to F; '-' is stdout, then the table goes "
      "to "
@@ -138,7 +138,7 @@ static int open_device(gemel__bench *b, const gemel__args *args, int gpu, int fi
                ? GEMEL__GOOD
                : gemel__complain("bench: --device is for gpu and files, other suites use the host");
   }
-  b->context = gemel__context_need();
+  b->context = gemel__context_for(args);
   int status = b->context != NULL
                    ? gemel__device_open(b->context, name != NULL ? name : "cuda", &b->space)
                    : GEMEL__BAD;

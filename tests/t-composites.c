@@ -29,8 +29,8 @@ static char *expanded(const char *text, gemel_error *error) {
     while (c->next != NULL) {
       c = c->next;
     }
-    gemel__composite_expand(graph, c, c->n_operands < 3 ? c->n_operands : 3, inputs, 0, NULL, 1,
-                            &result, (gemel_location){"here", 7});
+    gemel__composite_expand(graph, c, NULL, c->n_operands < 3 ? c->n_operands : 3, inputs, 0, NULL,
+                            1, &result, (gemel_location){"here", 7});
     *error = *gemel_graph_error(graph);
     if (!gemel_is_null(result)) {
       gemel_output(result, "r");
@@ -198,6 +198,57 @@ static void applied_by_name(const void *unused) {
   gemel_context_unref(context);
 }
 
+/* ---- A program's own ---- */
+
+static gemel_status define(gemel_context *context, const char *text, gemel_error *error) {
+  return gemel_define_composites(context, text, strlen(text), "own", error);
+}
+
+/* TEXT is refused for REASON, and nothing of it is known. */
+static void refused(gemel_context *context, const char *text, const char *reason) {
+  gemel_error error = {0};
+  CT_CHECK(define(context, text, &error) != GEMEL_OK);
+  CT_HAS_STR(error.text, reason);
+  CT_CHECK(gemel__composite_find(context, "new_one", NULL) == NULL);
+}
+
+static void defined_by_a_program(const void *unused) {
+  static const char text[] = "graph g(x: f32[3]) { return y = twice(x) + thrice(x) }";
+  (void)unused;
+  gemel_error error = {0};
+  gemel_context *context = gemel_context_new(&error);
+  CT_EQ_INT(define(context, "composite thrice(x) { return x * 3 }", &error), GEMEL_OK);
+  CT_EQ_INT(define(context, "", &error), GEMEL_OK);
+  CT_EQ_INT(define(context,
+                   "composite twice(x) { return x * of_it() }\n"
+                   "composite of_it() { return 2 } operator Thrice(x) { return x }",
+                   &error),
+            GEMEL_OK);
+  gemel_graph *graph = gemel_parse(context, text, strlen(text), "t", NULL, &error);
+  char *printed = graph != NULL ? gemel_print_string(graph, "g", &error) : NULL;
+  CT_HAS_STR(printed != NULL ? printed : error.text, "n2 = 3:f32");
+  gemel_text_free(printed);
+  gemel_graph_unref(graph);
+#define NEW_ONE "composite new_one(x) { return x } "
+  refused(context, NEW_ONE "composite twice(x) { return x }", "called twice already");
+  refused(context, NEW_ONE "composite gelu(x) { return x }", "called gelu already");
+  refused(context, NEW_ONE "composite exp(x) { return x }", "called exp already");
+  refused(context, NEW_ONE "composite new_one(x) { return x }", "two composites called new_one");
+  refused(context, NEW_ONE "operator Relu(x) { return x }", "an operator called Relu already");
+  refused(context, NEW_ONE "operator Concat(x) { return x }", "an operator called Concat already");
+  refused(context, NEW_ONE "operator Thrice(x) { return x }", "an operator called Thrice already");
+  refused(context, NEW_ONE "operator \"a\" B(x) { return x } operator \"a\" B(y) { return y }",
+          "two operators called B");
+  refused(context, NEW_ONE "operator \"a\" B(x, y: int at -1) { return x }", "the number of an");
+  refused(context, NEW_ONE "operator \"a\" B(x, y: int at 1000) { return x }", "no such input");
+  refused(context, NEW_ONE "composite b(x, y: int at 1) { return x }", "own:1:");
+  CT_EQ_INT(define(context, NEW_ONE "operator \"other\" Relu(x) { return x }", &error), GEMEL_OK);
+  CT_CHECK(gemel__composite_find(context, "new_one", NULL) != NULL);
+  CT_EQ_INT(gemel_define_composites(NULL, "", 0, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_define_composites(context, NULL, 0, NULL, &error), GEMEL_BAD_ARGUMENT);
+  gemel_context_unref(context);
+}
+
 /* All of them parse, and each is made in a context of its own, whatever memory is refused. */
 static int without_memory(void *unused) {
   (void)unused;
@@ -206,11 +257,16 @@ static int without_memory(void *unused) {
   gemel_graph *graph = context != NULL ? gemel_graph_new(context, &error) : NULL;
   gemel_status status = GEMEL_NO_MEMORY;
   if (graph != NULL) {
+    status = define(context, "composite twice(x) { return x + x }", &error);
+    CT_CHECK(status == GEMEL_OK || gemel__composite_find(context, "twice", NULL) == NULL);
+  }
+  if (status == GEMEL_OK) {
     gemel_value x = gemel_declare(graph, "x: f32[2, 4, 3]");
     gemel_value s = gemel_index(gemel_index(x, 0, 0), 1, 0);
     gemel_value y = gemel_group_norm_with(x, 2, .scale = s);
     y = gemel_attention_with(y, y, y, .causal = 1);
     y = gemel_tile(y, GEMEL_LIST(int64_t, 2, 1));
+    y = gemel_apply(graph, "twice", 1, &y, 0, NULL);
     status = gemel_graph_error(graph)->status;
     CT_CHECK(gemel_is_null(y) == (status != GEMEL_OK));
   }
@@ -226,6 +282,7 @@ static void memory_refused(const void *unused) {
 
 static const ct_test tests[] = {CT_TEST("hostile_texts", hostile_texts, NULL),
                                 CT_TEST("applied_by_name", applied_by_name, NULL),
+                                CT_TEST("defined_by_a_program", defined_by_a_program, NULL),
                                 CT_TEST("memory_refused", memory_refused, NULL)};
 
 void ct_register(void) {

@@ -127,10 +127,10 @@ static const becoming becomings[] = {
      "  y, , , z = com.microsoft.SkipSimplifiedLayerNormalization(x, x, s, b)"
      "}",
      "graph g(x: f32[N, 3], s: f32[3], b: f32[3]) {\n  n0 = add(x, x)\n  n1 = add(n0, b)\n"
-     "  n2 = 1e-12:f32\n  n3 = sqr(n1)\n  n4 = sum(n3, axes = [-1], keepdims = 1)\n"
-     "  n5 = 3:f32\n  n6 = div(n4, n5)\n  n7 = add(n6, n2)\n  n8 = sqrt(n7)\n"
-     "  n9 = div(n1, n8)\n  n10 = cast(n9, dtype = f32)\n  n11 = mul(n10, s)\n"
-     "  return y = n11, z = n1\n}\n"},
+     "  n2 = sqr(n1)\n  n3 = sum(n2, axes = [-1], keepdims = 1)\n  n4 = 3:f32\n"
+     "  n5 = div(n3, n4)\n  n6 = 1e-12:f32\n  n7 = add(n5, n6)\n  n8 = sqrt(n7)\n"
+     "  n9 = div(n1, n8)\n  n10 = mul(n9, s)\n"
+     "  return y = n10, z = n1\n}\n"},
 };
 
 static void as_it_should(const void *data) {
@@ -347,14 +347,63 @@ static void forms_of_gelu(const void *data) {
   (void)data;
   becomes(&exact, NULL,
           "graph g(x: f32[N, 3], b: f32[N, 3]) {\n  n0 = 1.4142135:f32\n  n1 = div(x, n0)\n"
-          "  n2 = erf(n1)\n  n3 = 1:f32\n  n4 = add(n2, n3)\n  n5 = 0.5:f32\n  n6 = mul(x, n4)\n"
-          "  n7 = mul(n6, n5)\n  return y = n7\n}\n");
+          "  n2 = erf(n1)\n  n3 = 1:f32\n  n4 = add(n2, n3)\n  n5 = mul(x, n4)\n  n6 = 0.5:f32\n"
+          "  n7 = mul(n5, n6)\n  return y = n7\n}\n");
   becomes(&fast, NULL,
           "graph g(x: f32[N, 3], b: f32[N, 3]) {\n  n0 = add(x, b)\n  n1 = sqr(n0)\n"
           "  n2 = mul(n0, n1)\n  n3 = 0.044715:f32\n  n4 = mul(n2, n3)\n  n5 = add(n0, n4)\n"
           "  n6 = 0.7978846:f32\n  n7 = mul(n5, n6)\n  n8 = tanh(n7)\n  n9 = 1:f32\n"
-          "  n10 = add(n8, n9)\n  n11 = 0.5:f32\n  n12 = mul(n0, n10)\n  n13 = mul(n12, n11)\n"
+          "  n10 = add(n8, n9)\n  n11 = mul(n0, n10)\n  n12 = 0.5:f32\n  n13 = mul(n11, n12)\n"
           "  return y = n13\n}\n");
+}
+
+/* ---- A program's own operators ---- */
+
+#define OWN_OPERATORS                                                                              \
+  "composite double(x) { return x + x }\n"                                                         \
+  "operator \"my.domain\" Scaled(x, _, y = none, axes: ints = none at 1, factor: float = 0.1,\n"   \
+  "                              mode: string = plain) {\n"                                        \
+  "  require mode == \"plain\", \"mode = {mode}\"\n"                                               \
+  "  s = double(sum(x, axes = axes, keepdims = 1) * factor)\n"                                     \
+  "  return choose(given(y), s + y, s), opset * x, results * x\n"                                  \
+  "}\n"
+
+/* MODEL, of operators in OWN_OPERATORS, becomes the graph, or is refused with the reason. */
+static void own_operator(const char *model, const char *expected) {
+  gemel_error error = {0};
+  gemel_context *context = gemel_context_new(&error);
+  message m = onnx_format("<my.domain: 1, ai.onnx: 13> %s", model);
+  char *text = NULL;
+  CT_EQ_INT(gemel_define_composites(context, OWN_OPERATORS, strlen(OWN_OPERATORS), "own", &error),
+            GEMEL_OK);
+  gemel_graph *graph = onnx_graph_of(&m, context, NULL, NULL, &error);
+  text = graph != NULL ? gemel_print_string(graph, "g", &error) : NULL;
+  CT_HAS_STR(text != NULL ? text : error.text, expected);
+  gemel_text_free(text);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
+static void own_operators(const void *data) {
+  (void)data;
+  own_operator("g (float[N, 3] x) => (float[N, 1] y) <int64[1] a = {1}> {"
+               "  y = my.domain.Scaled<factor = 3.0>(x, a)}",
+               "n0 = sum(x, axes = [1], keepdims = 1)\n  n1 = 3:f32\n  n2 = mul(n0, n1)\n"
+               "  n3 = add(n2, n2)\n  return y = n3\n");
+  own_operator("g (float[N, 3] x) => (float[1, 1] y, float[N, 3] z, float[N, 3] w) {"
+               "  y, z, w = my.domain.Scaled(x)}",
+               "n1 = 0.1:f32\n  n2 = mul(n0, n1)\n  n3 = add(n2, n2)\n  n4 = 13:f32\n"
+               "  n5 = mul(n4, x)\n  n6 = 3:f32\n  n7 = mul(n6, x)\n");
+  own_operator("g (float[N, 3] x) => (float[N, 3] y) { y = my.domain.Scaled(x, , x)}",
+               "add(n3, x)");
+  own_operator("g (float[N, 3] x) => (float[N, 3] y) { y = my.domain.Scaled<mode = odd>(x)}",
+               "(Scaled): mode = odd");
+  own_operator("g (float[N, 3] x, int64[1] a) => (float[N, 3] y) { y = my.domain.Scaled(x, a)}",
+               "(Scaled): input 1 must be integers that are known");
+  own_operator("g (float[N, 3] x) => (float[N, 3] y) { y = my.domain.Scaled(x, x, x, x)}",
+               "it has 4 inputs");
+  own_operator("g (float[N, 3] x) => (float[N, 3] y) { y = my.domain.Scald(x)}",
+               "doesn't know this operator");
 }
 
 /* ---- What is refused ---- */
@@ -562,6 +611,7 @@ static const ct_test tests[] = {
     CT_TEST("multi_head_attention", multi_head_attention, NULL),
     CT_TEST("tensors_as_files", tensors_as_files, NULL),
     CT_TEST("forms_of_gelu", forms_of_gelu, NULL),
+    CT_TEST("own_operators", own_operators, NULL),
     CT_TEST("functions_that_double", functions_that_double, NULL),
     CT_TEST("shape_that_lies", shape_that_lies, NULL),
     CT_TEST("external_data", external_data, NULL),

@@ -28,7 +28,7 @@ static const gemel__option options[] = {
     {"instances", 'n', "N", "as gemel equal"},
     {"seed", 's', "S", "as gemel equal; the same for each pair"},
     {"threads", 'T', "N", "as gemel equal"},
-    GEMEL__DIM_OPTION,
+    GEMEL__MODEL_OPTIONS,
     {"counterexample", 'c', "DIR",
      "of each pair that differs, a folder in DIR: before.onnx, after.onnx, inputs at which they "
      "differ (input_0.pb, ..., as ONNX's tests have them), and what gemel equal --counterexample "
@@ -40,7 +40,7 @@ static const gemel__option options[] = {
 
 /* What of it is handed on to gemel equal. */
 static const char *const handed_on[] = {"seconds", "allow",   "tier", "instances",
-                                        "seed",    "threads", "dim"};
+                                        "seed",    "threads", "dim",  "operators"};
 
 typedef struct campaign {
   gemel__campaign sum;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "tool.h"
 
-static const gemel__option options[] = {GEMEL__DIM_OPTION, {NULL, 0, NULL, NULL}};
+static const gemel__option options[] = {GEMEL__MODEL_OPTIONS, {NULL, 0, NULL, NULL}};
 
 /* A set of named tensors. */
 typedef struct tensors {
@@ -79,7 +79,7 @@ static int convert_tensors(const char *in, const char *out) {
 /* ---- Graphs ---- */
 
 static int convert_graph(const char *in, const char *out, const gemel__args *args) {
-  gemel_context *context = gemel__context_need();
+  gemel_context *context = gemel__context_for(args);
   gemel_graph *graph = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;

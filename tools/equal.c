@@ -10,7 +10,7 @@
 #include "models.h"
 
 static const gemel__option options[] = {
-    GEMEL__DIM_OPTION,
+    GEMEL__MODEL_OPTIONS,
     {"allow", 'a', "NEEDS",
      "which words may tell the two apart, separated by commas: nnan, ninf, nsz, contract, arcp, "
      "afn, reassoc, improves, worsens, folded, integers, narrows, widens; 'all' (the default: "
@@ -465,7 +465,7 @@ int gemel__equal_run(const gemel__args *args, gemel__equal_summary *summary) {
       gemel__records_probe(gemel__arg(args, "junit")) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  q.context = gemel__context_need();
+  q.context = gemel__context_for(args);
   int status = q.context != NULL ? read_and_ask(&q) : GEMEL__BAD;
   gemel_context_unref(q.context);
   return status;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "models.h"
+#include "text/map.h"
 
 /* ---- Memory ---- */
 
@@ -85,6 +86,34 @@ gemel_context *gemel__context_need(void) {
   gemel_context *context = gemel_context_new(&error);
   if (context == NULL) {
     gemel__complain_error(NULL, &error);
+  }
+  return context;
+}
+
+/* Defines what the file PATH has. */
+static int define_operators(gemel_context *context, const char *path) {
+  gemel_error error;
+  if (!gemel__readable(path)) {
+    return GEMEL__BAD;
+  }
+  gemel__file_map *map = gemel__file_map_new(path, &error);
+  if (map == NULL) {
+    return gemel__complain_error(NULL, &error);
+  }
+  gemel_status status =
+      gemel_define_composites(context, (const char *)map->bytes, map->length, path, &error);
+  gemel__file_map_unref(map);
+  return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(NULL, &error);
+}
+
+gemel_context *gemel__context_for(const gemel__args *args) {
+  gemel_context *context = gemel__context_need();
+  for (int k = 0; context != NULL && k < args->n_given; k++) {
+    if (strcmp(args->given[k].option->name, "operators") == 0 &&
+        define_operators(context, args->given[k].value) != GEMEL__GOOD) {
+      gemel_context_unref(context);
+      return NULL;
+    }
   }
   return context;
 }

@@ -7,7 +7,7 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
-    GEMEL__DIM_OPTION,
+    GEMEL__MODEL_OPTIONS,
     {"wrt", 'w', "X[,Y]...", "the inputs to differentiate by (default: all of a float dtype)"},
     {"output", 'y', "NAME",
      "the output to differentiate, a scalar (may be left out if there is only one)"},
@@ -142,7 +142,7 @@ static int differentiate(gemel_graph *graph, const gemel__args *args) {
 
 static int run(const gemel__args *args) {
   const char *out = gemel__arg(args, "out");
-  gemel_context *context = gemel__context_need();
+  gemel_context *context = gemel__context_for(args);
   gemel_graph *graph = NULL;
   char *name = NULL;
   int status = GEMEL__BAD;

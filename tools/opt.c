@@ -6,7 +6,7 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
-    GEMEL__DIM_OPTION,
+    GEMEL__MODEL_OPTIONS,
     GEMEL__REWRITE_OPTIONS('i'),
     GEMEL__DEVICE_OPTIONS,
     {"profile", 'p', NULL, "print what each phase and rule did, and in what time, to stderr"},
@@ -129,7 +129,7 @@ static int run_with(gemel_context *context, const gemel__args *args) {
 }
 
 static int run(const gemel__args *args) {
-  gemel_context *context = gemel__context_need();
+  gemel_context *context = gemel__context_for(args);
   int status = context != NULL ? run_with(context, args) : GEMEL__BAD;
   gemel_context_unref(context);
   return status;

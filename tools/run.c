@@ -12,7 +12,7 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
-    GEMEL__DIM_OPTION,
+    GEMEL__MODEL_OPTIONS,
     {"in", 'i', "NAME=F.npy",
      "the input called NAME; or F.npz or F.safetensors, whose entries are named as inputs; may be "
      "repeated"},
@@ -493,7 +493,7 @@ static int run(const gemel__args *args) {
   if (gemel__observe_read(args, &settings) != GEMEL__GOOD) {
     return GEMEL__BAD;
   }
-  gemel_context *context = gemel__context_need();
+  gemel_context *context = gemel__context_for(args);
   if (context == NULL) {
     return GEMEL__BAD;
   }

@@ -6,7 +6,7 @@
 #include "tool.h"
 
 static const gemel__option options[] = {
-    GEMEL__DIM_OPTION,
+    GEMEL__MODEL_OPTIONS,
     {"format", 'f', "FORMAT",
      "text: graph text (the default); debug: every node with its number, type and the line that "
      "made it; dot: for Graphviz"},
@@ -50,7 +50,7 @@ static int run(const gemel__args *args) {
   if (k == FORMAT_COUNT) {
     return gemel__complain("--format: there is no format '%s'; see gemel show --help", format);
   }
-  gemel_context *context = gemel__context_need();
+  gemel_context *context = gemel__context_for(args);
   if (context != NULL) {
     status = gemel__graph_read(context, args->operands[0], &graph, &name, args);
   }

@@ -322,9 +322,11 @@ gemel_status gemel__tensors_save(size_t count, const char *const *names,
 int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,
                       const gemel__args *args);
 
-/* A row for the table of options of commands that read models. */
-#define GEMEL__DIM_OPTION                                                                          \
-  { "dim", 0, "NAME=N", "the size of a symbol of an ONNX model; may be repeated" }
+/* Rows for the table of options of commands that read models. */
+#define GEMEL__MODEL_OPTIONS                                                                          \
+  {"dim", 0, "NAME=N", "the size of a symbol of an ONNX model; may be repeated"}, {                \
+    "operators", 0, "FILE", "operators of ONNX and composites, as text; may be repeated"           \
+  }
 
 /* Defines the operations that the file begins with (gemel_define_operations). */
 gemel_status gemel__define_from(gemel_context *context, const char *path, gemel_error *error);
@@ -336,6 +338,9 @@ gemel_status gemel__rules_choose(gemel_context *context, const char **rules, gem
 
 /* A context, or NULL (said). */
 gemel_context *gemel__context_need(void);
+
+/* A context that knows what the files that ARGS give by --operators define, or NULL (said). */
+gemel_context *gemel__context_for(const gemel__args *args);
 
 /* Makes the DESCRIPTOR of a standard stream one of the null device. */
 void gemel__stream_to_null(int descriptor);

@@ -5,6 +5,7 @@
  * MOST_COMPOSITES_DEEP bound; a text may be anybody's, so steps are counted too.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "composites/composites.h"
 #include "composites/item.h"
@@ -72,6 +73,11 @@ static int name_item(gemel__expansion *x, composite_scope *scope, const gemel__c
   }
   if (gemel_dtype_find(e->name, &result->u.dtype) == GEMEL_OK) {
     result->kind = GEMEL__ITEM_DTYPE;
+    return 0;
+  }
+  if (x->node != NULL && (strcmp(e->name, "opset") == 0 || strcmp(e->name, "results") == 0)) {
+    result->kind = GEMEL__ITEM_INTEGER;
+    result->u.integer = e->name[0] == 'o' ? x->node->opset : (int64_t)x->node->n_results;
     return 0;
   }
   return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "line %d: there is nothing called %s", e->line,
@@ -357,17 +363,52 @@ static int apply_operation(gemel__expansion *x, const gemel__op *op, const call_
       }
     }
   }
-  if (op->id == GEMEL__OP_cast && n == 1 && n_attrs == 1 &&
-      operands.u.list.items[0].kind == GEMEL__ITEM_VALUE &&
-      gemel__value_dtype(operands.u.list.items[0].u.value) == attrs[0].u.dtype) {
-    *result = operands.u.list.items[0]; /* it has that dtype */
-    return 0;
+  if (op->id == GEMEL__OP_cast && n == 1 && n_attrs == 1) {
+    const gemel__item *of = &operands.u.list.items[0];
+    if (gemel__item_is_number(of)) {
+      result->kind = GEMEL__ITEM_VALUE;
+      return gemel__item_to_dtype(x, of, gemel__no_value, attrs[0].u.dtype, &result->u.value);
+    }
+    if (of->kind == GEMEL__ITEM_VALUE && gemel__value_dtype(of->u.value) == attrs[0].u.dtype) {
+      *result = *of; /* it has that dtype */
+      return 0;
+    }
   }
   return apply(x, op->record.name, n, operands.u.list.items, n_attrs, attrs, result);
 }
 
 static int run_composite(gemel__expansion *x, const gemel__composite *c, const call_arguments *a,
                          gemel__item *result);
+
+/* The composite that E calls: of those parsed with the one that runs, else of the context's. NULL
+ * with *ERROR GEMEL_OK: there is none. */
+static const gemel__composite *callee(const gemel__expansion *x, const gemel__composite_expr *e,
+                                      gemel_error *error) {
+  const gemel__composite *c = x->running->set;
+  error->status = GEMEL_OK;
+  while (c != NULL && (c->domain != NULL || strcmp(c->name, e->name) != 0)) {
+    c = c->next;
+  }
+  return c != NULL ? c : gemel__composite_find(x->context, e->name, error);
+}
+
+/* A function that only operators have, of values alone. 1: there is none. */
+static int call_of_node(gemel__expansion *x, const gemel__composite_expr *e,
+                        const call_arguments *a, gemel__item *result) {
+  gemel_value *operands = gemel__arena_alloc(&x->arena, (a->count + 1) * sizeof *operands);
+  if (operands == NULL) {
+    return gemel__expansion_no_memory(x);
+  }
+  for (size_t k = 0; k < a->count; k++) {
+    int missing_one = a->items[k].kind == GEMEL__ITEM_NONE;
+    if (a->labels[k] != NULL || (!missing_one && a->items[k].kind != GEMEL__ITEM_VALUE)) {
+      return 1;
+    }
+    operands[k] = missing_one ? gemel__no_value : a->items[k].u.value;
+  }
+  result->kind = GEMEL__ITEM_VALUE;
+  return x->node->call(x->node, e->name, a->count, operands, &result->u.value);
+}
 
 static int call_item(gemel__expansion *x, composite_scope *scope, const gemel__composite_expr *e,
                      gemel__item *result) {
@@ -380,15 +421,12 @@ static int call_item(gemel__expansion *x, composite_scope *scope, const gemel__c
     return -1;
   }
   int status = gemel__function_call(x, e->name, a.count, a.items, a.labels, result);
+  status = status == 1 && x->node != NULL && x->node->call != NULL ? call_of_node(x, e, &a, result)
+                                                                   : status;
   if (status <= 0) {
     return status;
   }
-  const gemel__composite *c = x->running->set;
-  while (c != NULL && strcmp(c->name, e->name) != 0) {
-    c = c->next;
-  }
-  error.status = GEMEL_OK;
-  c = c != NULL ? c : gemel__composite_find(x->context, e->name, &error);
+  const gemel__composite *c = callee(x, e, &error);
   if (c != NULL) {
     return run_composite(x, c, &a, result);
   }
@@ -481,6 +519,54 @@ static int give(gemel__expansion *x, composite_scope *scope, const gemel__statem
   return evaluate(x, scope, s->expr->next == NULL ? s->expr : &several, result);
 }
 
+/* Writes ITEM to TEXT, which has room for BYTES. */
+static void show(gemel__expansion *x, const gemel__item *item, char *text, size_t bytes) {
+  switch (item->kind) {
+  case GEMEL__ITEM_BOOL:
+  case GEMEL__ITEM_INTEGER:
+    snprintf(text, bytes, "%lld", (long long)item->u.integer);
+    return;
+  case GEMEL__ITEM_REAL:
+    snprintf(text, bytes, "%g", item->u.real);
+    return;
+  case GEMEL__ITEM_SIZE:
+    gemel_dim_format(x->context, item->u.size, text, bytes);
+    return;
+  case GEMEL__ITEM_DTYPE:
+    snprintf(text, bytes, "%s", gemel_dtype_name(item->u.dtype));
+    return;
+  case GEMEL__ITEM_TEXT:
+    snprintf(text, bytes, "%s", item->u.text);
+    return;
+  default:
+    snprintf(text, bytes, "%s", gemel__item_name(item));
+  }
+}
+
+/* The graph's error is MESSAGE, with what {name} is in its place. */
+static int refuse(gemel__expansion *x, const composite_scope *scope, const char *message) {
+  char text[300], name[64];
+  size_t n = 0;
+  while (*message != '\0' && n < sizeof text - 1) {
+    size_t length = *message == '{' ? strcspn(message + 1, "}") : 0;
+    const gemel__item *item = NULL;
+    if (length > 0 && length < sizeof name && message[1 + length] == '}') {
+      snprintf(name, sizeof name, "%.*s", (int)length, message + 1);
+      item = find_variable(scope, name);
+    }
+    if (item != NULL) {
+      show(x, item, text + n, sizeof text - n);
+      n += strlen(text + n);
+      message += length + 2;
+    } else {
+      text[n++] = *message++;
+    }
+    text[n] = '\0';
+  }
+  text[n] = '\0';
+  return gemel__expansion_fail(x, GEMEL_BAD_VALUE, "%s", text);
+}
+
 /* 1: returned; 0: went through; -1: the graph's error. */
 static int run_block(gemel__expansion *x, composite_scope *scope, const gemel__statement *s,
                      gemel__item *result) {
@@ -505,7 +591,7 @@ static int run_block(gemel__expansion *x, composite_scope *scope, const gemel__s
         return -1;
       }
       if (!truth) {
-        return gemel__expansion_fail(x, GEMEL_BAD_VALUE, "%s", s->message);
+        return refuse(x, scope, s->message);
       }
       break;
     case GEMEL__STATEMENT_RETURN:
@@ -536,6 +622,9 @@ static int missing(gemel__expansion *x, const gemel__param *p, gemel__item *item
   attr.kind = p->spec.kind;
   if (gemel__schema_fallback(&p->spec, &attr) != 0) {
     return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "the default of %s is malformed", p->name);
+  }
+  if (attr.kind == GEMEL_ATTR_FLOAT && x->running->domain != NULL) {
+    attr.u.f = (double)(float)attr.u.f; /* as ONNX has attributes */
   }
   return gemel__item_of_attr(x, &attr, item);
 }
@@ -677,7 +766,7 @@ static void name_error(gemel__expansion *x) {
   gemel_error error = *gemel_graph_error(x->graph);
   size_t length = strlen(x->composite->name);
   gemel__error_unplace(&error, x->where);
-  if (error.status == GEMEL_OK || error.status == GEMEL_NO_MEMORY ||
+  if (x->node != NULL || error.status == GEMEL_OK || error.status == GEMEL_NO_MEMORY ||
       strncmp(error.text, x->composite->name, length) == 0) {
     return;
   }
@@ -688,14 +777,16 @@ static void name_error(gemel__expansion *x) {
 }
 
 gemel_value gemel__composite_expand(gemel_graph *graph, const gemel__composite *composite,
-                                    size_t n_inputs, const gemel_value *inputs, size_t n_attrs,
+                                    const gemel__operator_node *node, size_t n_inputs,
+                                    const gemel_value *inputs, size_t n_attrs,
                                     const gemel_attr *attrs, size_t n_outputs, gemel_value *outputs,
                                     gemel_location where) {
   gemel__expansion x = {.graph = graph,
                         .context = gemel_graph_context(graph),
                         .where = where,
                         .steps = MOST_STEPS,
-                        .composite = composite};
+                        .composite = composite,
+                        .node = node};
   call_arguments a;
   gemel__item result = {0};
   int status = arguments_of(&x, composite, n_inputs, inputs, n_attrs, attrs, &a);

@@ -281,6 +281,33 @@ static int extreme(gemel__expansion *x, int largest, const gemel__item *a, const
   return 0;
 }
 
+/* The value of X's dtype that no other is below, or above: an infinity of floats. */
+static int end_of(gemel__expansion *x, gemel_value like, int highest, gemel__item *result) {
+  gemel_dtype dtype = gemel__value_dtype(like);
+  gemel_kind kind = gemel_dtype_kind(dtype);
+  double bits = 8 * (double)gemel_dtype_size(dtype);
+  double least = kind == GEMEL_KIND_FLOAT    ? -HUGE_VAL
+                 : kind == GEMEL_KIND_SIGNED ? -exp2(bits - 1)
+                                             : 0;
+  result->kind = GEMEL__ITEM_VALUE;
+  if (kind == GEMEL_KIND_FLOAT || kind == GEMEL_KIND_BOOL || !highest) {
+    double end = highest ? kind == GEMEL_KIND_BOOL ? 1 : -least : least;
+    result->u.value = gemel_scalar_like_at(like, end, x->where);
+  } else { /* -1 - least, since a double doesn't hold the largest of 64 bits */
+    gemel_value below = gemel_scalar_like_at(like, least, x->where);
+    gemel_value one = gemel_scalar_like_at(like, 1, x->where);
+    result->u.value = gemel_sub_at(gemel_neg_at(below, x->where), one, x->where);
+  }
+  return gemel_is_null(result->u.value) ? -1 : 0;
+}
+
+/* partial(x): x, whose node's result ONNX leaves open for some operands. */
+static int partial(gemel__expansion *x, gemel_value value, gemel__item *result) {
+  result->kind = GEMEL__ITEM_VALUE;
+  result->u.value = value;
+  return gemel__mark_partial(x->graph, value.node) == 0 ? 0 : gemel__expansion_no_memory(x);
+}
+
 static int kind_is(const gemel__item *item, gemel_kind kind) {
   gemel_dtype dtype =
       item->kind == GEMEL__ITEM_VALUE ? gemel__value_dtype(item->u.value) : item->u.dtype;
@@ -296,10 +323,13 @@ enum known {
   KNOWN_BYTES,
   KNOWN_DTYPE,
   KNOWN_GIVEN,
+  KNOWN_HIGHEST,
   KNOWN_IS_BOOL,
   KNOWN_IS_FLOAT,
   KNOWN_IS_KNOWN,
   KNOWN_LENGTH,
+  KNOWN_LOWEST,
+  KNOWN_PARTIAL,
   KNOWN_PRODUCT,
   KNOWN_PROMOTE,
   KNOWN_RANGE,
@@ -315,11 +345,12 @@ static const struct {
   size_t least;
 } functions[] = {{"axis", KNOWN_AXIS, "..", 2},        {"bytes", KNOWN_BYTES, "d", 1},
                  {"dtype", KNOWN_DTYPE, "d", 1},       {"given", KNOWN_GIVEN, ".", 1},
-                 {"is_bool", KNOWN_IS_BOOL, "d", 1},   {"is_float", KNOWN_IS_FLOAT, "d", 1},
-                 {"is_known", KNOWN_IS_KNOWN, ".", 1}, {"length", KNOWN_LENGTH, "l", 1},
-                 {"product", KNOWN_PRODUCT, "l", 1},   {"promote", KNOWN_PROMOTE, "dd", 2},
-                 {"range", KNOWN_RANGE, "..", 1},      {"rank", KNOWN_RANK, "v", 1},
-                 {"shape", KNOWN_SHAPE, "v", 1}};
+                 {"highest", KNOWN_HIGHEST, "v", 1},   {"lowest", KNOWN_LOWEST, "v", 1},
+                 {"partial", KNOWN_PARTIAL, "v", 1},   {"is_bool", KNOWN_IS_BOOL, "d", 1},
+                 {"is_float", KNOWN_IS_FLOAT, "d", 1}, {"is_known", KNOWN_IS_KNOWN, ".", 1},
+                 {"length", KNOWN_LENGTH, "l", 1},     {"product", KNOWN_PRODUCT, "l", 1},
+                 {"promote", KNOWN_PROMOTE, "dd", 2},  {"range", KNOWN_RANGE, "..", 1},
+                 {"rank", KNOWN_RANK, "v", 1},         {"shape", KNOWN_SHAPE, "v", 1}};
 
 static int known(gemel__expansion *x, enum known which, size_t n, const gemel__item *items,
                  gemel__item *result) {
@@ -337,6 +368,9 @@ static int known(gemel__expansion *x, enum known which, size_t n, const gemel__i
   case KNOWN_GIVEN:
     set_bool(result, items[0].kind != GEMEL__ITEM_NONE);
     return 0;
+  case KNOWN_HIGHEST:
+  case KNOWN_LOWEST:
+    return end_of(x, items[0].u.value, which == KNOWN_HIGHEST, result);
   case KNOWN_IS_BOOL:
     set_bool(result, kind_is(&items[0], GEMEL_KIND_BOOL));
     return 0;
@@ -349,6 +383,8 @@ static int known(gemel__expansion *x, enum known which, size_t n, const gemel__i
   case KNOWN_LENGTH:
     set_integer(result, (int64_t)items[0].u.list.count);
     return 0;
+  case KNOWN_PARTIAL:
+    return partial(x, items[0].u.value, result);
   case KNOWN_PRODUCT:
     return product(x, &items[0], result);
   case KNOWN_PROMOTE:
@@ -402,31 +438,124 @@ static int of_numbers(gemel__expansion *x, const char *name, size_t n, const gem
 
 /* ---- Builders in C ---- */
 
-/* matmul(x, y); slice(x, axis, start, stop) and index(x, axis, k), of known bounds. */
-static int built(gemel__expansion *x, const char *name, size_t n, const gemel__item *items,
-                 gemel__item *result) {
-  gemel_value values[2] = {gemel__no_value, gemel__no_value}, model = gemel__item_model(items, n);
-  int product_of = strcmp(name, "matmul") == 0 && n == 2;
-  int part = strcmp(name, "slice") == 0 && n == 4, one = strcmp(name, "index") == 0 && n == 3;
-  if (!product_of && !part && !one) {
-    return 1;
+/* The operands and integers of a call of a builder, in their order. */
+typedef struct builder_arguments {
+  gemel_value values[2];
+  int64_t integers[3];
+  const char *text;
+  size_t n_list;
+  gemel_value *list;
+} builder_arguments;
+
+enum composite_builder {
+  BUILD_EINSUM,
+  BUILD_EXPAND_DIMS,
+  BUILD_INDEX,
+  BUILD_MATMUL,
+  BUILD_SLICE,
+  BUILD_SQUEEZE,
+  BUILD_STACK,
+  BUILD_SWAPAXES,
+  BUILD_TRANSPOSE
+};
+
+/* What each takes: v a value, i an integer that is known, t a text, l a list of values. */
+static const struct {
+  const char *name;
+  enum composite_builder builder;
+  const char *takes;
+} builders[] = {{"einsum", BUILD_EINSUM, "tl"},     {"expand_dims", BUILD_EXPAND_DIMS, "vi"},
+                {"index", BUILD_INDEX, "vii"},      {"matmul", BUILD_MATMUL, "vv"},
+                {"slice", BUILD_SLICE, "viii"},     {"squeeze", BUILD_SQUEEZE, "vi"},
+                {"stack", BUILD_STACK, "li"},       {"swapaxes", BUILD_SWAPAXES, "vii"},
+                {"transpose", BUILD_TRANSPOSE, "v"}};
+
+static gemel_value build(enum composite_builder which, const builder_arguments *a,
+                         gemel_location where) {
+  switch (which) {
+  case BUILD_EINSUM:
+    return gemel_einsum_at(a->text, a->n_list, a->list, where);
+  case BUILD_EXPAND_DIMS:
+    return gemel_expand_dims_at(a->values[0], a->integers[0], where);
+  case BUILD_INDEX:
+    return gemel_index_at(a->values[0], a->integers[0], a->integers[1], where);
+  case BUILD_MATMUL:
+    return gemel_matmul_at(a->values[0], a->values[1], where);
+  case BUILD_SLICE:
+    return gemel_slice_at(a->values[0], a->integers[0], a->integers[1], a->integers[2], where);
+  case BUILD_SQUEEZE:
+    return gemel_squeeze_at(a->values[0], a->integers[0], where);
+  case BUILD_STACK:
+    return gemel_stack_at(a->n_list, a->list, a->integers[0], where);
+  case BUILD_SWAPAXES:
+    return gemel_swapaxes_at(a->values[0], a->integers[0], a->integers[1], where);
+  case BUILD_TRANSPOSE:
+    return gemel_transpose_at(a->values[0], where);
   }
-  for (size_t k = 0; k < (product_of ? 2 : 1); k++) {
-    if (gemel__item_to_value(x, &items[k], model, &values[k]) != 0) {
+  return gemel__no_value;
+}
+
+/* The items of a list as values. */
+static int read_list(gemel__expansion *x, const char *name, const gemel__item *item,
+                     builder_arguments *a) {
+  if (item->kind != GEMEL__ITEM_LIST) {
+    return wrong(x, name, "a list of values");
+  }
+  a->n_list = item->u.list.count;
+  a->list = gemel__arena_alloc(&x->arena, (a->n_list + 1) * sizeof *a->list);
+  if (a->list == NULL) {
+    return gemel__expansion_no_memory(x);
+  }
+  gemel_value model = gemel__item_model(item->u.list.items, a->n_list);
+  for (size_t k = 0; k < a->n_list; k++) {
+    if (gemel__item_to_value(x, &item->u.list.items[k], model, &a->list[k]) != 0) {
       return -1;
     }
   }
-  for (size_t k = 1; !product_of && k < n; k++) {
-    if (items[k].kind != GEMEL__ITEM_INTEGER) {
+  return 0;
+}
+
+static int read_builder(gemel__expansion *x, const char *name, const char *takes, size_t n,
+                        const gemel__item *items, builder_arguments *a) {
+  gemel_value model = gemel__item_model(items, n);
+  size_t n_values = 0, n_integers = 0;
+  for (size_t k = 0; k < n; k++) {
+    if (takes[k] == 'v' && gemel__item_to_value(x, &items[k], model, &a->values[n_values++]) != 0) {
+      return -1;
+    }
+    if (takes[k] == 'l' && read_list(x, name, &items[k], a) != 0) {
+      return -1;
+    }
+    if (takes[k] == 'i' && items[k].kind != GEMEL__ITEM_INTEGER) {
       return wrong(x, name, "integers that are known");
     }
+    if (takes[k] == 'i') {
+      a->integers[n_integers++] = items[k].u.integer;
+    }
+    if (takes[k] == 't' && items[k].kind != GEMEL__ITEM_TEXT) {
+      return wrong(x, name, "a text");
+    }
+    a->text = takes[k] == 't' ? items[k].u.text : a->text;
+  }
+  return 0;
+}
+
+/* A builder of <gemel/composite.h>. 1: there is none called NAME that takes so many. */
+static int built(gemel__expansion *x, const char *name, size_t n, const gemel__item *items,
+                 gemel__item *result) {
+  size_t k = 0, count = sizeof builders / sizeof *builders;
+  while (k < count && (strcmp(builders[k].name, name) != 0 || n != strlen(builders[k].takes))) {
+    k++;
+  }
+  if (k == count) {
+    return 1;
+  }
+  builder_arguments a = {.text = ""};
+  if (read_builder(x, name, builders[k].takes, n, items, &a) != 0) {
+    return -1;
   }
   result->kind = GEMEL__ITEM_VALUE;
-  result->u.value =
-      product_of ? gemel_matmul_at(values[0], values[1], x->where)
-      : part ? gemel_slice_at(values[0], items[1].u.integer, items[2].u.integer, items[3].u.integer,
-                              x->where)
-             : gemel_index_at(values[0], items[1].u.integer, items[2].u.integer, x->where);
+  result->u.value = build(builders[k].builder, &a, x->where);
   return gemel_is_null(result->u.value) ? -1 : 0;
 }
 

@@ -20,7 +20,9 @@ int gemel__expansion_fail(gemel__expansion *x, gemel_status status, const char *
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  gemel__graph_fail_at(x->graph, x->where, status, "%s: %s", x->composite->name, text);
+  int named = x->node == NULL; /* who reads a model names the node */
+  gemel__graph_fail_at(x->graph, x->where, status, "%s%s%s", named ? x->composite->name : "",
+                       named ? ": " : "", text);
   return -1;
 }
 
@@ -136,16 +138,22 @@ int gemel__item_to_value(gemel__expansion *x, const gemel__item *item, gemel_val
   if (!gemel__item_is_number(item)) {
     return gemel__expansion_fail(x, GEMEL_BAD_ARGUMENT, "%s is no operand", gemel__item_name(item));
   }
-  gemel_dtype dtype = number_dtype(item, model);
+  return gemel__item_to_dtype(x, item, model, number_dtype(item, model), value);
+}
+
+int gemel__item_to_dtype(gemel__expansion *x, const gemel__item *item, gemel_value model,
+                         gemel_dtype dtype, gemel_value *value) {
   if (item->kind == GEMEL__ITEM_SIZE) {
     *value = gemel_size_at(x->graph, item->u.size, x->where);
     *value = dtype == GEMEL_I64 ? *value : gemel_cast_at(*value, dtype, x->where);
+    if (!gemel_is_null(model) && !gemel_is_null(*value)) {
+      int space = gemel_type_space(x->context, gemel_value_type(model));
+      *value = gemel__in_space(*value, space, x->where);
+    }
   } else {
     *value = gemel_is_null(model)
                  ? gemel_scalar_at(x->graph, dtype, gemel__item_real(item), x->where)
-             : gemel__value_dtype(model) == dtype
-                 ? gemel_scalar_like_at(model, gemel__item_real(item), x->where)
-                 : gemel_scalar_at(x->graph, dtype, gemel__item_real(item), x->where);
+                 : gemel__scalar_with(model, dtype, gemel__item_real(item), x->where);
   }
   return gemel_is_null(*value) ? -1 : 0;
 }

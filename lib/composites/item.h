@@ -50,8 +50,9 @@ typedef struct gemel__expansion {
   gemel__arena arena;
   long steps; /* that are left */
   int depth;
-  const gemel__composite *composite; /* the one that the program applies */
-  const gemel__composite *running;   /* the one whose statements are gone through */
+  const gemel__composite *composite;       /* the one that the program applies */
+  const gemel__composite *running;         /* the one whose statements are gone through */
+  const struct gemel__operator_node *node; /* for which it is applied; NULL: for none */
 } gemel__expansion;
 
 /* These return 0, or -1 with the graph's error. */
@@ -82,6 +83,10 @@ int gemel__item_to_size(gemel__expansion *x, const gemel__item *item, gemel_dim 
 /* *VALUE = ITEM as a value of the graph; a number as one that goes with MODEL (null: by itself). */
 int gemel__item_to_value(gemel__expansion *x, const gemel__item *item, gemel_value model,
                          gemel_value *value);
+
+/* The value of ITEM, a number, of DTYPE and in the space of MODEL (null: the host). */
+int gemel__item_to_dtype(gemel__expansion *x, const gemel__item *item, gemel_value model,
+                         gemel_dtype dtype, gemel_value *value);
 
 /* The value among N items of whose dtype numbers beside it are: the first float, else the first
  * integer, else the first; null if there is none. */

@@ -438,9 +438,13 @@ static gemel_status block(composite_parser *p, gemel__composite *c,
 
 /* ---- Heads ---- */
 
-/* What a fallback is written as, up to the comma or parenthesis: "none", a number, a word. */
-static gemel_status fallback(composite_parser *p, const char **text) {
+/* What a fallback is written as, up to the comma or parenthesis: "none", a number, a word; of a
+ * string also a text. */
+static gemel_status fallback(composite_parser *p, int kind, const char **text) {
   char copy[MOST_NAME];
+  if (kind == GEMEL_ATTR_STRING && p->lex.kind == GEMEL__TOKEN_STRING) {
+    return take_text(p, text);
+  }
   int minus = gemel__lex_accept(&p->lex, '-');
   int known = p->lex.kind == GEMEL__TOKEN_NAME || p->lex.kind == GEMEL__TOKEN_INT ||
               p->lex.kind == GEMEL__TOKEN_FLOAT;
@@ -473,8 +477,28 @@ static int kind_of(const char *word) {
   return 0;
 }
 
-/* ": kind [= fallback]" */
-static gemel_status attribute(composite_parser *p, gemel__param *param) {
+/* "at K", behind an attribute of an operator: it may be input K, too. */
+static gemel_status input_of(composite_parser *p, gemel__param *param) {
+  enum { MOST_INPUTS = 100 };
+  int64_t input;
+  gemel__number read;
+  if (!gemel__lex_is(&p->lex, "at")) {
+    return GEMEL_OK;
+  }
+  gemel__lex_next(&p->lex);
+  if (p->lex.kind != GEMEL__TOKEN_INT) {
+    return fail(p, "the number of an input");
+  }
+  GEMEL__TRY(gemel__number_read(&p->lex, &read, p->error));
+  if (gemel__number_int(&read, &input) != 0 || input < 0 || input >= MOST_INPUTS) {
+    return gemel__lex_fail(&p->lex, p->error, GEMEL_BAD_TEXT, "there is no such input");
+  }
+  param->input = (int)input;
+  return GEMEL_OK;
+}
+
+/* ": kind [= fallback] [at input]" */
+static gemel_status attribute(composite_parser *p, const gemel__composite *c, gemel__param *param) {
   const char *word;
   param->kind = GEMEL__PARAM_ATTRIBUTE;
   param->spec.name = param->name;
@@ -485,7 +509,21 @@ static gemel_status attribute(composite_parser *p, gemel__param *param) {
                            "'%s' is no kind: there are int, float, dim, dtype, string, ints, dims",
                            word);
   }
-  return gemel__lex_accept(&p->lex, '=') ? fallback(p, &param->spec.fallback) : GEMEL_OK;
+  if (gemel__lex_accept(&p->lex, '=')) {
+    GEMEL__TRY(fallback(p, param->spec.kind, &param->spec.fallback));
+  }
+  return c->domain != NULL ? input_of(p, param) : GEMEL_OK;
+}
+
+/* 1 behind "...", which is taken. */
+static int dots(composite_parser *p) {
+  if (!gemel__lex_accept(&p->lex, GEMEL__TOKEN_DOTS)) {
+    return 0;
+  }
+  if (p->lex.length > 0 && p->lex.token[0] == '.') {
+    gemel__lex_next(&p->lex);
+  }
+  return 1;
 }
 
 static gemel_status parameter(composite_parser *p, gemel__composite *c) {
@@ -502,8 +540,9 @@ static gemel_status parameter(composite_parser *p, gemel__composite *c) {
     }
   }
   c->n_params++;
+  param->input = -1;
   if (gemel__lex_accept(&p->lex, ':')) {
-    return attribute(p, param);
+    return attribute(p, c, param);
   }
   if (gemel__lex_accept(&p->lex, '=')) {
     param->kind = GEMEL__PARAM_OPTIONAL;
@@ -512,14 +551,16 @@ static gemel_status parameter(composite_parser *p, gemel__composite *c) {
     }
     gemel__lex_next(&p->lex);
   } else {
-    param->kind = gemel__lex_accept(&p->lex, GEMEL__TOKEN_DOTS) ? GEMEL__PARAM_VARIADIC
-                                                                : GEMEL__PARAM_OPERAND;
+    param->kind = dots(p)                         ? GEMEL__PARAM_VARIADIC
+                  : strcmp(param->name, "_") == 0 ? GEMEL__PARAM_OPTIONAL
+                                                  : GEMEL__PARAM_OPERAND;
   }
-  if (c->n_operands + 1 != c->n_params ||
-      (c->n_operands > 0 && c->params[c->n_operands - 1].kind > param->kind)) {
+  int before = c->n_operands > 0 ? (int)c->params[c->n_operands - 1].kind : 0;
+  if (c->n_operands + 1 != c->n_params || before == GEMEL__PARAM_VARIADIC ||
+      (c->domain == NULL && before > (int)param->kind)) {
     return gemel__lex_fail(&p->lex, p->error, GEMEL_BAD_TEXT,
-                           "%s: operands come first, then those that may be missing, a list of "
-                           "operands alone, and then attributes",
+                           "%s: operands come first, then those that may be missing, or a list of "
+                           "them, and then attributes",
                            param->name);
   }
   c->n_operands++;
@@ -533,7 +574,7 @@ static void describe(gemel__composite *c) {
   c->record.name = c->name;
   for (size_t k = 0; k < c->n_params; k++) {
     gemel__param_kind kind = c->params[k].kind;
-    c->record.min_inputs += kind == GEMEL__PARAM_OPERAND;
+    c->record.min_inputs = kind == GEMEL__PARAM_OPERAND ? (int)k + 1 : c->record.min_inputs;
     if (kind == GEMEL__PARAM_ATTRIBUTE) {
       *spec++ = c->params[k].spec;
     }
@@ -543,13 +584,21 @@ static void describe(gemel__composite *c) {
   c->record.attrs = c->specs;
 }
 
+/* "composite", or "operator" and perhaps its domain. */
+static gemel_status what_it_is(composite_parser *p, gemel__composite *c) {
+  if (!gemel__lex_is(&p->lex, "composite") && !gemel__lex_is(&p->lex, "operator")) {
+    return fail(p, "'composite' or 'operator'");
+  }
+  c->domain = gemel__lex_is(&p->lex, "operator") ? "" : NULL;
+  gemel__lex_next(&p->lex);
+  return c->domain != NULL && p->lex.kind == GEMEL__TOKEN_STRING ? take_text(p, &c->domain)
+                                                                 : GEMEL_OK;
+}
+
 static gemel_status composite(composite_parser *p, gemel__composite *c) {
   c->line = p->lex.token_line;
   c->file = p->lex.file;
-  if (!gemel__lex_is(&p->lex, "composite")) {
-    return fail(p, "'composite'");
-  }
-  gemel__lex_next(&p->lex);
+  GEMEL__TRY(what_it_is(p, c));
   GEMEL__TRY(take_name(p, &c->name, "the composite's name"));
   GEMEL__TRY(take(p, '(', "'('"));
   while (p->lex.kind != ')') {

@@ -11,6 +11,9 @@
  *     return y
  *   }
  *
+ * An operator of ONNX is the same with a domain, "operator "com.microsoft" Name(...) {...}", "" if
+ * that is left out; its parameters are a node's inputs and attributes.
+ *
  * Here is what the text is as a tree. Trees live in the arena of their set and don't change.
  */
 #ifndef GEMEL__COMPOSITES_SYNTAX_H
@@ -80,12 +83,14 @@ typedef struct gemel__param {
   gemel__param_kind kind;
   const char *name;
   gemel_attr_spec spec; /* of an attribute; its fallback is "none" or NULL as in ops.def */
+  int input; /* of an attribute of an operator: the input that it may be, too; -1: none */
 } gemel__param;
 
 enum { GEMEL__MOST_PARAMS = 24, GEMEL__MOST_HEIGHT = 64 };
 
 typedef struct gemel__composite {
-  const char *name, *summary; /* the comment before it, "" if there is none */
+  const char *name;
+  const char *domain; /* of an operator; NULL: it is none */
   gemel__param params[GEMEL__MOST_PARAMS];
   size_t n_params, n_operands; /* operands come first */
   gemel_operation record;      /* its name, numbers of operands and attributes: nothing else */

@@ -104,7 +104,7 @@ static gemel_status step(const trained_states *t, const char *name, size_t n,
   if (c == NULL) {
     return no_room(t->graph, t->where);
   }
-  gemel__composite_expand(t->graph, c, n, inputs, n_attrs, attrs, n_states, next, t->where);
+  gemel__composite_expand(t->graph, c, NULL, n, inputs, n_attrs, attrs, n_states, next, t->where);
   for (size_t k = 0; k < n_states; k++) {
     if (!gemel_is_null(states[k]) && gemel_update_at(states[k], next[k], t->where) != GEMEL_OK) {
       break;

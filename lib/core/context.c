@@ -46,6 +46,9 @@ static void destroy(gemel_context *context) {
   if (context->composites != NULL) {
     context->release_composites(context->composites);
   }
+  if (context->operators != NULL) {
+    context->release_composites(context->operators);
+  }
   if (context->own_references != NULL) {
     context->release_own_references(context->own_references);
   }

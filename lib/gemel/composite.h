@@ -238,6 +238,17 @@ gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value target
                                           gemel_location where);
 #define gemel_binary_cross_entropy(...) gemel_binary_cross_entropy_at(__VA_ARGS__, GEMEL_HERE)
 
+/* ---- A program's own, as text ---- */
+
+/* Makes the composites and operators of ONNX that TEXT defines known to CONTEXT; doc/composites.md
+ * has the language. A composite is then applied by gemel_apply, gemel_apply_all and by name in the
+ * texts of graphs; an operator wherever a model is read into a graph of CONTEXT. All are added, or
+ * none. TEXT is copied; FILE (NULL: "text") is what errors call it. GEMEL_BAD_TEXT (with a caret),
+ * GEMEL_BAD_ARGUMENT (NULL; a name that an operation, composite or operator has already),
+ * GEMEL_NO_MEMORY. Thread-safe. */
+gemel_status gemel_define_composites(gemel_context *context, const char *text, size_t length,
+                                     const char *file, gemel_error *error);
+
 /* ---- Loops ----
  *
  * A loop applies a body, a graph of its own, once for each row of some tensors, in order, to states

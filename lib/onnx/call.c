@@ -34,13 +34,6 @@ void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes) {
   return room;
 }
 
-gemel_value gemel__onnx_partial(gemel__onnx_call *c, gemel_value made) {
-  if (!gemel_is_null(made) && gemel__mark_partial(c->graph, made.node) != 0) {
-    return gemel__onnx_refuse(c, GEMEL_NO_MEMORY, "out of memory for a node");
-  }
-  return made;
-}
-
 /* ---- Inputs ---- */
 
 int gemel__onnx_given(const gemel__onnx_call *c, size_t k) {
@@ -249,6 +242,11 @@ gemel_dtype gemel__onnx_dtype_of(gemel_value value) {
 gemel_value gemel__onnx_scalar(gemel__onnx_call *c, gemel_value x) {
   static const gemel_dim none[1] = {GEMEL_DIM_NONE};
   return gemel_reshape_at(x, 0, none, c->where);
+}
+
+gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x) {
+  int narrow = gemel_dtype_size(gemel__onnx_dtype_of(x)) < sizeof(float);
+  return narrow ? gemel_cast_at(x, GEMEL_F32, c->where) : x;
 }
 
 /* ---- Attributes ---- */

@@ -11,8 +11,8 @@
 #include "core/arena.h"
 #include "onnx/proto.h"
 
+struct gemel__composite;
 struct gemel__importer;
-struct gemel__onnx_row;
 
 /* Integers that are computed of shapes, as sizes: a scalar or a vector. They may be on their way
  * through a cast to floats and back; DTYPE says so. */
@@ -35,6 +35,16 @@ typedef struct gemel__onnx_value {
   int no_sizes;              /* 1: TENSOR was looked at, and is none */
 } gemel__onnx_value;
 
+struct gemel__onnx_call;
+
+typedef struct gemel__onnx_row {
+  const char *domain, *name;
+  size_t least, most; /* inputs; MOST 0: any number */
+  gemel_value (*build)(struct gemel__onnx_call *call);
+  const char *as; /* what BUILD shares among operators: gemel's operation, say */
+  const struct gemel__composite *text; /* what gemel__onnx_by_text applies */
+} gemel__onnx_row;
+
 typedef struct gemel__onnx_call {
   struct gemel__importer *importer;
   gemel_graph *graph;
@@ -42,21 +52,15 @@ typedef struct gemel__onnx_call {
   gemel__arena *arena;                   /* of the node: emptied behind it */
   gemel__wire_span node, function;       /* FUNCTION: the one in whose body NODE is */
   const struct gemel__onnx_call *caller; /* the node that applies it; NULL: none */
-  const struct gemel__onnx_row *row;
+  const gemel__onnx_row *row;
   int64_t opset;
   gemel_location where;
   size_t n_inputs, n_outputs;
   gemel__onnx_value **inputs;
   gemel_value *outputs;
+  gemel__onnx_row own_row; /* what ROW is for an operator that is a text */
   gemel__onnx_value first; /* instead of the first result: sizes, or a tensor that is known */
 } gemel__onnx_call;
-
-typedef struct gemel__onnx_row {
-  const char *domain, *name;
-  size_t least, most; /* inputs; MOST 0: any number */
-  gemel_value (*build)(gemel__onnx_call *call);
-  const char *as; /* what BUILD shares among operators: gemel's operation, say */
-} gemel__onnx_row;
 
 /* A list of integers in the node's arena. */
 typedef struct gemel__int_list {
@@ -137,33 +141,33 @@ void *gemel__onnx_room(gemel__onnx_call *c, size_t bytes);
 
 /* ---- Values ---- */
 
-/* MADE, whose node is partial: ONNX leaves its result open for some operands. */
-gemel_value gemel__onnx_partial(gemel__onnx_call *c, gemel_value made);
-
-/* An activation that attributes name: of x, with as many parameters as it takes, and their values
- * where they are absent. */
+/* An activation that attributes name: an operator of one input, with as many parameters as it
+ * takes, and their values where they are absent. */
 typedef struct gemel__onnx_activation {
-  const char *name;
+  const struct gemel__composite *operator_; /* NULL: Clip, with its bounds */
   size_t takes;
   double fallback[2];
-  gemel_value (*build)(gemel__onnx_call *c, gemel_value x, double alpha, double beta);
 } gemel__onnx_activation;
 
-/* The activation called NAME, or NULL and the graph's error. */
-const gemel__onnx_activation *gemel__onnx_activation_find(gemel__onnx_call *c,
-                                                          gemel__wire_span name);
+/* *ACTIVATION = the one called NAME: 1, or 0 and the graph's error. */
+int gemel__onnx_activation_find(gemel__onnx_call *c, gemel__wire_span name,
+                                gemel__onnx_activation *activation);
 
-/* GELU, by erf or by its approximation with tanh. */
-gemel_value gemel__onnx_gelu_of(gemel__onnx_call *c, gemel_value x, int by_tanh);
+/* ACTIVATION of X with these two PARAMETERS, as far as it takes them. */
+gemel_value gemel__onnx_activate(gemel__onnx_call *c, const gemel__onnx_activation *activation,
+                                 gemel_value x, const double *parameters);
+
+/* The activation that attribute "activation" names, of X; X if there is none. */
+gemel_value gemel__onnx_activated(gemel__onnx_call *c, gemel_value x);
+
+/* X between two bounds. */
+gemel_value gemel__onnx_clip_to(gemel__onnx_call *c, gemel_value x, double low, double high);
 
 /* The correlation of X and WEIGHTS, with the strides, dilations, pads and groups of C. */
 gemel_value gemel__onnx_correlate(gemel__onnx_call *c, gemel_value x, gemel_value weights);
 
-/* X in f32 where it is narrower, as ONNX computes what normalises layers. */
+/* X in f32 where it is narrower. */
 gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x);
-
-/* The logarithm of softmax along AXIS. */
-gemel_value gemel__onnx_log_softmax(gemel__onnx_call *c, gemel_value x, int axis);
 
 /* X, which has one element, as a scalar. */
 gemel_value gemel__onnx_scalar(gemel__onnx_call *c, gemel_value x);

@@ -189,12 +189,6 @@ gemel_value gemel__onnx_correlate(gemel__onnx_call *c, gemel_value x, gemel_valu
   return gemel_corr_at(x, weights, &options, c->where);
 }
 
-gemel_value gemel__onnx_conv(gemel__onnx_call *c) {
-  gemel_value x = gemel__onnx_input(c, 0);
-  gemel_value y = gemel__onnx_correlate(c, x, gemel__onnx_input(c, 1));
-  return gemel_is_null(y) ? y : with_bias(c, y, 2, gemel__onnx_rank(x) - 2);
-}
-
 /* The sizes of a transposed convolution's result, and its paddings where only those sizes are
  * given. */
 static int transposed_sizes(gemel__onnx_call *c, gemel_value x, onnx_window *w, gemel_dim *image) {

@@ -26,44 +26,13 @@ static gemel_status define_initializers(gemel__importer *in, gemel__wire_span gr
 
 /* ---- Operators ---- */
 
-static const gemel__onnx_row rows[] = {
-#define OPERATOR(domain, name, least, most, build, as) {domain, #name, least, most, build, as},
-#include "onnx/operators.def"
-};
-
-/* The domain of ONNX has two names. */
-static int same_domain(gemel__wire_span domain, const char *wanted) {
-  return gemel__wire_is(domain, wanted) ||
-         (wanted[0] == '\0' && (domain.bytes == NULL || gemel__wire_is(domain, "ai.onnx")));
-}
-
-/* The row of an operator; NULL if there is none. */
-static const gemel__onnx_row *row_of(gemel__wire_span domain, gemel__wire_span name) {
-  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-    if (gemel__wire_is(name, rows[k].name) && same_domain(domain, rows[k].domain)) {
-      return &rows[k];
-    }
-  }
-  return NULL;
-}
-
-const char *gemel_onnx_operator(size_t k, const char **domain) {
-  if (k >= sizeof rows / sizeof *rows) {
-    return NULL;
-  }
-  if (domain != NULL) {
-    *domain = rows[k].domain;
-  }
-  return rows[k].name;
-}
-
 /* The version of ONNX's own operators that MESSAGE, a model or function, imports by its fields
  * NUMBER. */
 static int64_t opset_of(gemel__wire_span message, uint32_t number) {
   gemel__wire_field field;
   int64_t version = 1;
   while (gemel__proto_next(&message, number, &field)) {
-    if (same_domain(gemel__proto_span(field.span, GEMEL__OPSET_DOMAIN), "")) {
+    if (gemel__onnx_is_own(gemel__proto_span(field.span, GEMEL__OPSET_DOMAIN))) {
       gemel__proto_int(field.span, GEMEL__OPSET_VERSION, &version);
     }
   }
@@ -369,7 +338,7 @@ static gemel_status apply_node(gemel__importer *in, gemel__onnx_call *c) {
   gemel__wire_span function;
   GEMEL__TRY(find_function(in, c, domain, name, &function));
   c->opset = in->opset;
-  c->row = row_of(domain, name);
+  GEMEL__TRY(gemel__onnx_find_operator(c, domain, name, in->error));
   if (function.bytes != NULL) {
     GEMEL__TRY(apply_function(in, c, function));
   } else if (c->row == NULL) {

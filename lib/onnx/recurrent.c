@@ -27,7 +27,7 @@ typedef struct recurrent_cell {
   recurrence *r;
   gemel_loop *loop;
   struct {
-    const gemel__onnx_activation *row;
+    gemel__onnx_activation function;
     double parameters[2];
   } activations[MOST_ACTIVATIONS];
   gemel_value inputs;    /* [B, gates x hidden]: what a row of x and the biases bring */
@@ -88,7 +88,7 @@ static gemel_value activate(recurrent_cell *cell, size_t k, gemel_value v) {
                       gemel_scalar_like_at(v, clip, c->where), c->where);
   }
   const double *p = cell->activations[k].parameters;
-  return cell->activations[k].row->build(c, v, p[0], p[1]);
+  return gemel__onnx_activate(c, &cell->activations[k].function, v, p);
 }
 
 /* V W^T */
@@ -189,11 +189,10 @@ static int read_activations(recurrent_cell *cell, size_t d) {
     const char *name = k == 0 && r->kind != 'r' ? "Sigmoid" : "Tanh";
     gemel__wire_span text = gemel__onnx_text_at(r->c, "activations", d * r->activations + k);
     text = listed ? text : (gemel__wire_span){(const uint8_t *)name, strlen(name)};
-    const gemel__onnx_activation *row = gemel__onnx_activation_find(r->c, text);
-    if (row == NULL) {
+    gemel__onnx_activation *row = &cell->activations[k].function;
+    if (!gemel__onnx_activation_find(r->c, text, row)) {
       return 0;
     }
-    cell->activations[k].row = row;
     double *p = cell->activations[k].parameters;
     p[0] = row->takes > 0
                ? gemel__onnx_float_at(r->c, "activation_alpha", r->alphas++, row->fallback[0])

@@ -216,131 +216,88 @@ gemel_value gemel_matmul_at(gemel_value x, gemel_value y, gemel_location where) 
                         : batched(&p, where);
 }
 
-/* ---- Means ---- */
+/* ---- Formulas, which are texts (composites/numpy.composites) ---- */
 
-/* The dtype in which means are computed, and the one that they have. */
-static gemel_dtype mean_dtype(gemel_dtype dtype, int computed) {
-  if (gemel_dtype_kind(dtype) != GEMEL_KIND_FLOAT) {
-    return GEMEL_F64;
+/* The composite called NAME of X, with these options. */
+static gemel_value reduced(const char *name, gemel_value x, gemel_ints axes, int64_t keepdims,
+                           int64_t ddof, gemel_location where) {
+  gemel_attr attrs[3] = {
+      {.name = "keepdims", .kind = GEMEL_ATTR_INT, .u.i = keepdims},
+      {.name = "axes",
+       .kind = GEMEL_ATTR_LIST | GEMEL_ATTR_INT,
+       .count = axes.count,
+       .u.ints = axes.values},
+      {.name = "ddof", .kind = GEMEL_ATTR_INT, .u.i = ddof},
+  };
+  size_t n = axes.values != NULL || axes.count > 0 ? 2 : 1;
+  if (ddof != 0) {
+    attrs[n++] = attrs[2];
   }
-  return computed && gemel_dtype_size(dtype) == 2 ? GEMEL_F32 : dtype;
+  return gemel_apply_at(x.graph, name, 1, &x, n, attrs, where);
 }
 
-/* The number of elements along AXES (absent: all), less LESS and no less than 0, as a scalar. */
-static gemel_value divisor(const operand *x, gemel_ints axes, int64_t less, gemel_dtype dtype,
-                           gemel_location where) {
-  gemel_context *context = x->context;
-  gemel_dim count = gemel_dim_constant(context, 1);
-  size_t n = axes.values != NULL ? axes.count : (size_t)x->rank;
-  gemel_value size;
-  int64_t number;
-  for (size_t k = 0; k < n; k++) {
-    int axis = axes.values != NULL ? gemel__axis(axes.values[k], x->rank) : (int)k;
-    count = gemel_dim_mul(context, count, x->dims[axis]);
-  }
-  count = gemel_dim_sub(context, count, gemel_dim_constant(context, less));
-  count = gemel_dim_max(context, count, gemel_dim_constant(context, 0));
-  if (gemel_dim_is_constant(context, count, &number)) {
-    return gemel__scalar_with(x->value, dtype, (double)number, where);
-  }
-  size = to_dtype(gemel_size_at(x->value.graph, count, where), dtype, where);
-  return gemel__in_space(size, gemel_type_space(context, gemel_value_type(x->value)), where);
-}
-
-/* SUM, over AXES of X, divided by their number of elements. */
-static gemel_value divided(gemel_value sum, const operand *x, gemel_ints axes, int64_t ddof,
-                           gemel_location where) {
-  gemel_dtype dtype = mean_dtype(x->dtype, 1);
-  if (gemel_is_null(sum)) {
-    return sum; /* the axes may be wrong */
-  }
-  sum = gemel_div_at(sum, divisor(x, axes, ddof, dtype, where), where);
-  return to_dtype(sum, mean_dtype(x->dtype, 0), where);
-}
-
-gemel_value gemel_mean_at(gemel_value value, const gemel_sum_options *options,
+static gemel_value summed(const char *name, gemel_value x, const gemel_sum_options *options,
                           gemel_location where) {
-  gemel_ints all = {0, NULL};
-  operand x;
-  gemel_value sum;
-  if (!look(&x, value, "mean", where)) {
-    return gemel__no_value;
-  }
-  sum = gemel_sum_at(to_dtype(value, mean_dtype(x.dtype, 1), where), options, where);
-  return divided(sum, &x, options != NULL ? options->axes : all, 0, where);
+  gemel_sum_options o = options != NULL ? *options : (gemel_sum_options){0};
+  return reduced(name, x, o.axes, o.keepdims, 0, where);
 }
 
-gemel_value gemel_var_at(gemel_value value, const gemel_var_options *options,
-                         gemel_location where) {
-  gemel_var_options o;
-  gemel_error problem;
-  operand x;
-  gemel_value wide, distance;
-  if (!look(&x, value, "var", where)) {
-    return gemel__no_value;
-  }
-  if (gemel__take_options(&o, sizeof o, options, "gemel_var_options", &problem) != GEMEL_OK) {
-    return gemel__graph_fail_at(value.graph, where, problem.status, "%s", problem.text);
-  }
-  gemel_sum_options along = {.axes = o.axes, .keepdims = 1};
-  wide = to_dtype(value, mean_dtype(x.dtype, 1), where);
-  distance = gemel_sub_at(wide, gemel_mean_at(wide, &along, where), where);
-  along.keepdims = o.keepdims;
-  return divided(gemel_sum_at(gemel_sqr_at(distance, where), &along, where), &x, along.axes, o.ddof,
-                 where);
-}
-
-gemel_value gemel_std_at(gemel_value x, const gemel_var_options *options, gemel_location where) {
-  return gemel_sqrt_at(gemel_var_at(x, options, where), where);
-}
-
-/* ---- Smallest, any, all ---- */
-
-/* What decreases where x increases and leaves out no value: -x, of integers -1 - x, which doesn't
- * overflow; of bools their negation. It is its own inverse. */
-static gemel_value reversed(const operand *x, gemel_value value, gemel_location where) {
-  gemel_kind kind = gemel_dtype_kind(x->dtype);
-  if (kind == GEMEL_KIND_BOOL) {
-    return gemel_logical_not_at(value, where);
-  }
-  value = gemel_neg_at(value, where);
-  return kind == GEMEL_KIND_FLOAT || gemel_is_null(value)
-             ? value
-             : gemel_sub_at(value, gemel__scalar_with(value, x->dtype, 1, where), where);
-}
-
-gemel_value gemel_min_at(gemel_value value, const gemel_max_options *options,
-                         gemel_location where) {
-  operand x;
-  if (!look(&x, value, "min", where)) {
-    return gemel__no_value;
-  }
-  return reversed(&x, gemel_max_at(reversed(&x, value, where), options, where), where);
-}
-
-gemel_value gemel_argmin_at(gemel_value value, int64_t axis, gemel_location where) {
-  operand x;
-  return look(&x, value, "argmin", where) ? gemel_argmax_at(reversed(&x, value, where), axis, where)
-                                          : gemel__no_value;
-}
-
-/* How many of these bools are true, against 0. */
-static gemel_value counted(gemel_value bools, const gemel_sum_options *options, int some,
-                           gemel_location where) {
-  gemel_value sum = gemel_sum_at(bools, options, where), zero;
-  if (gemel_is_null(sum)) {
-    return sum;
-  }
-  zero = gemel__scalar_with(sum, GEMEL_I64, 0, where);
-  return some ? gemel_ne_at(sum, zero, where) : gemel_eq_at(sum, zero, where);
+gemel_value gemel_mean_at(gemel_value x, const gemel_sum_options *options, gemel_location where) {
+  return summed("mean", x, options, where);
 }
 
 gemel_value gemel_any_at(gemel_value x, const gemel_sum_options *options, gemel_location where) {
-  return counted(to_dtype(x, GEMEL_BOOL, where), options, 1, where);
+  return summed("any", x, options, where);
 }
 
 gemel_value gemel_all_at(gemel_value x, const gemel_sum_options *options, gemel_location where) {
-  return counted(gemel_logical_not_at(x, where), options, 0, where);
+  return summed("all", x, options, where);
+}
+
+static gemel_value spread(const char *name, gemel_value x, const gemel_var_options *options,
+                          gemel_location where) {
+  gemel_var_options o;
+  gemel_error problem;
+  if (gemel__take_options(&o, sizeof o, options, "gemel_var_options", &problem) != GEMEL_OK) {
+    return gemel__graph_fail_at(x.graph, where, problem.status, "%s", problem.text);
+  }
+  return reduced(name, x, o.axes, o.keepdims, o.ddof, where);
+}
+
+gemel_value gemel_var_at(gemel_value x, const gemel_var_options *options, gemel_location where) {
+  return spread("var", x, options, where);
+}
+
+gemel_value gemel_std_at(gemel_value x, const gemel_var_options *options, gemel_location where) {
+  return spread("std", x, options, where);
+}
+
+gemel_value gemel_min_at(gemel_value x, const gemel_max_options *options, gemel_location where) {
+  gemel_max_options o = options != NULL ? *options : (gemel_max_options){0};
+  return reduced("min", x, o.axes, o.keepdims, 0, where);
+}
+
+gemel_value gemel_argmin_at(gemel_value x, int64_t axis, gemel_location where) {
+  gemel_attr attr = {.name = "axis", .kind = GEMEL_ATTR_INT, .u.i = axis};
+  return gemel_apply_at(x.graph, "argmin", 1, &x, 1, &attr, where);
+}
+
+static gemel_value of_two(const char *name, gemel_value x, gemel_value y, gemel_location where) {
+  gemel_value pair[2] = {x, y};
+  return gemel_apply_at(gemel__graph_of(2, pair), name, 2, pair, 0, NULL, where);
+}
+
+gemel_value gemel_mean_squared_error_at(gemel_value x, gemel_value y, gemel_location where) {
+  return of_two("mean_squared_error", x, y, where);
+}
+
+gemel_value gemel_mean_absolute_error_at(gemel_value x, gemel_value y, gemel_location where) {
+  return of_two("mean_absolute_error", x, y, where);
+}
+
+gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value targets,
+                                          gemel_location where) {
+  return of_two("binary_cross_entropy", logits, targets, where);
 }
 
 /* ---- cumprod ---- */
@@ -744,25 +701,4 @@ gemel_value gemel_dropout_at(gemel_value value, gemel_value key, double rate, ge
   result = drop(&x, key, rate, next, where);
   *next = gemel_is_null(result) ? gemel__no_value : *next;
   return result;
-}
-
-/* ---- Losses ---- */
-
-gemel_value gemel_mean_squared_error_at(gemel_value x, gemel_value y, gemel_location where) {
-  return gemel_mean_at(gemel_sqr_at(gemel_sub_at(x, y, where), where), NULL, where);
-}
-
-gemel_value gemel_mean_absolute_error_at(gemel_value x, gemel_value y, gemel_location where) {
-  return gemel_mean_at(gemel_abs_at(gemel_sub_at(x, y, where), where), NULL, where);
-}
-
-/* The larger of x and 0 is not written as relu: at 0 its derivative is 1/2 here, and with that the
- * whole formula's is right. */
-gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value targets,
-                                          gemel_location where) {
-  gemel_value zero = gemel_scalar_like_at(logits, 0, where);
-  gemel_value above = gemel_maximum_at(logits, zero, where);
-  gemel_value rest = gemel_exp_at(gemel_neg_at(gemel_abs_at(logits, where), where), where);
-  gemel_value matched = gemel_sub_at(above, gemel_mul_at(logits, targets, where), where);
-  return gemel_mean_at(gemel_add_at(matched, gemel_log1p_at(rest, where), where), NULL, where);
 }
