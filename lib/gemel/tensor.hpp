@@ -310,6 +310,10 @@ std::string whole_text(Format *format, gemel_context *context, Id id) {
 
 class shared : public handle<gemel_shared, gemel_shared_ref, gemel_shared_unref> {
 public:
+  /* Takes over the reference that a function of C returned. */
+  explicit shared(gemel_shared *object)
+      : handle(object, {GEMEL_BAD_ARGUMENT, 0, 0, "no shared variable"}) {
+  }
   explicit shared(const tensor &value) : handle(gemel_shared_new(value.get(), &room()), room()) {
   }
   tensor value() const {
@@ -376,6 +380,15 @@ GEMEL__CPP_DIM(-, gemel_dim_sub)
 GEMEL__CPP_DIM(*, gemel_dim_mul)
 GEMEL__CPP_DIM(/, gemel_dim_floordiv)
 #undef GEMEL__CPP_DIM
+
+/* 1 if they are provably the same. */
+inline bool operator==(const dim &a, const dim &b) {
+  gemel_context *c = a.context() != nullptr ? a.context() : b.context();
+  return c == nullptr ? a.number() == b.number() : a.in(c) == b.in(c);
+}
+inline bool operator!=(const dim &a, const dim &b) {
+  return !(a == b);
+}
 
 /* Sizes, as of a shape: {2, x.shape()[0]}. */
 struct dims : std::vector<dim> {
