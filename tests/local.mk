@@ -75,6 +75,7 @@ verify_tests += %reldir%/t-assumed
 verify_tests += %reldir%/t-besides
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
+verify_tests += %reldir%/t-cpp-operation
 verify_tests += %reldir%/t-channels-last
 verify_tests += %reldir%/t-certify-wrong
 verify_tests += %reldir%/t-device
@@ -455,6 +456,9 @@ $(tests_t_cpp_OBJECTS): lib/gemel/ops.h
 tests_t_cpp_nn_SOURCES = %reldir%/t-cpp-nn.cc %reldir%/cpp.h
 tests_t_cpp_nn_CXXFLAGS = $(tests_t_cpp_CXXFLAGS)
 $(tests_t_cpp_nn_OBJECTS): lib/gemel/ops.h
+tests_t_cpp_operation_SOURCES = %reldir%/t-cpp-operation.cc %reldir%/cpp.h
+tests_t_cpp_operation_CXXFLAGS = $(tests_t_cpp_CXXFLAGS)
+$(tests_t_cpp_operation_OBJECTS): lib/gemel/ops.h
 tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
 tests_t_faults_CPPFLAGS = $(fault_cppflags)
 tests_t_faults_LDADD = $(fault_ldadd)

@@ -16,6 +16,7 @@ gemelinclude_HEADERS += %reldir%/graph.h
 gemelinclude_HEADERS += %reldir%/lift.h
 gemelinclude_HEADERS += %reldir%/onnx.h
 gemelinclude_HEADERS += %reldir%/operation.h
+gemelinclude_HEADERS += %reldir%/operation.hpp
 gemelinclude_HEADERS += %reldir%/ops.hpp
 gemelinclude_HEADERS += %reldir%/profile.h
 gemelinclude_HEADERS += %reldir%/rewrite.h

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -350,6 +351,12 @@ public:
   std::string text() const {
     return context_ == nullptr ? std::to_string(number_)
                                : detail::whole_text(gemel_dim_format, context_, id_);
+  }
+  /* The number that it is, if it is one. */
+  std::optional<int64_t> known() const {
+    int64_t n = number_;
+    bool is = context_ == nullptr || gemel_dim_is_constant(context_, id_, &n);
+    return is ? std::optional<int64_t>(n) : std::nullopt;
   }
   /* NULL of a number of C++, which number() is. */
   gemel_context *context() const noexcept {
