@@ -264,6 +264,10 @@ static void mistakes(const void *) {
   THROWS(gemel::apply("scale_shift", {x, x, y}), GEMEL_BAD_TYPE);
   THROWS(gemel::apply("scale_shift", {i, i, i}), GEMEL_BAD_TYPE);
   THROWS(gemel::apply("scale_shift", {x, x}), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(gemel::apply("scale_shift", {n, 1, m}).type().c_str(), "f64[N]");
+  CT_EQ_STR(gemel::apply("scale_shift", {n, x, 1}).type().c_str(), "f64[2, 3]");
+  CT_EQ_STR(gemel::apply("scale_shift", {n, gemel::index(x, 0, 0).slice(0, 1), 1}).type().c_str(),
+            "f64[N]");
   /* sizes that may be the same, and a 1 that only turns up when it is called */
   g.output(gemel::apply("scale_shift", {n, m, 0}), "sum");
   const auto call = [&](const numbers &a, const numbers &b) {

@@ -335,36 +335,30 @@ inline type type_of(gemel_context *c, gemel_type t) {
   return result;
 }
 
-/* The shape to which operands broadcast: a size is the literal 1, also in DECLARED, or that of the
- * others. */
-inline void broadcast(dims &shape, const dims &x, const dims &declared) {
+/* SHAPE as X broadcasts with it: a size is the literal 1, or that of the others. Sizes that may be
+ * the same are compared when the graph is called. */
+inline void broadcast(dims &shape, const dims &x) {
   while (shape.size() < x.size()) {
     shape.insert(shape.begin(), dim(1));
   }
   for (std::size_t k = 0; k < x.size(); k++) {
     dim &size = shape[shape.size() - x.size() + k];
     std::optional<int64_t> a = size.known(), b = x[k].known();
-    if (declared[k].known() == 1 && b == 1) {
-      continue;
-    }
-    if (a && b && *a != *b && *a != 1) {
+    if (a && b && *a != *b && *a != 1 && *b != 1) {
       fail(GEMEL_BAD_SHAPE, "sizes " + size.text() + " and " + x[k].text() + " don't broadcast");
     }
-    size = a && *a != 1 ? size : x[k];
+    size = a == 1 || (!a && b && b != 1) ? x[k] : size;
   }
 }
 
 /* The type of an elementwise operation: operands are f32, or f64, and broadcast. */
-inline type elementwise_type(const gemel_infer *call, const std::vector<type> &inputs) {
+inline type elementwise_type(const std::vector<type> &inputs) {
   type result;
-  for (std::size_t k = 0; k < inputs.size(); k++) {
-    const type &x = inputs[k];
+  for (const type &x : inputs) {
     if ((x.dtype != GEMEL_F32 && x.dtype != GEMEL_F64) || x.dtype != inputs[0].dtype) {
       fail(GEMEL_BAD_TYPE, "operands are all f32, or all f64");
     }
-    dims declared =
-        call->declared != nullptr ? type_of(call->context, call->declared[k]).shape : x.shape;
-    broadcast(result.shape, x.shape, declared);
+    broadcast(result.shape, x.shape);
   }
   result.dtype = inputs[0].dtype;
   result.space = inputs[0].space;
@@ -378,7 +372,7 @@ inline gemel_status infer(gemel_infer *call) {
     for (std::size_t k = 0; k < call->n_inputs; k++) {
       c.inputs.push_back(type_of(call->context, call->inputs[k]));
     }
-    std::vector<type> made = o.infer ? o.infer(c) : several(elementwise_type(call, c.inputs));
+    std::vector<type> made = o.infer ? o.infer(c) : several(elementwise_type(c.inputs));
     call->n_outputs = made.size();
     for (std::size_t k = 0; k < made.size() && k < call->max_outputs; k++) {
       std::vector<gemel_dim> sizes = made[k].shape.in(call->context);
@@ -616,8 +610,9 @@ public:
   template <class F> operation &slopes(F rule) {
     own_.grad = [rule](const derive_call &c) {
       std::vector<value> result = detail::several(rule(c.inputs));
-      for (value &slope : result) {
-        slope = c.given[0] * slope;
+      for (std::size_t k = 0; k < result.size(); k++) {
+        bool asked = k >= c.wanted.size() || c.wanted[k];
+        result[k] = asked ? c.given[0] * result[k] : value();
       }
       return result;
     };
