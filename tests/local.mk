@@ -12,6 +12,7 @@ library_tests += %reldir%/t-composite
 library_tests += %reldir%/t-composites
 library_tests += %reldir%/t-conv
 library_tests += %reldir%/t-cpp
+library_tests += %reldir%/t-cpp-nn
 library_tests += %reldir%/t-ct
 library_tests += %reldir%/t-dims
 library_tests += %reldir%/t-dtype
@@ -74,6 +75,7 @@ verify_tests += %reldir%/t-assumed
 verify_tests += %reldir%/t-besides
 verify_tests += %reldir%/t-bound
 verify_tests += %reldir%/t-certify
+verify_tests += %reldir%/t-cpp-operation
 verify_tests += %reldir%/t-channels-last
 verify_tests += %reldir%/t-certify-wrong
 verify_tests += %reldir%/t-device
@@ -448,9 +450,15 @@ clean-junit:
 
 # In C++, with a flag of its own: its object has a name of its own too, and waits for the header that
 # is made as the others do (Makefile.am).
-tests_t_cpp_SOURCES = %reldir%/t-cpp.cc
+tests_t_cpp_SOURCES = %reldir%/t-cpp.cc %reldir%/cpp.h
 tests_t_cpp_CXXFLAGS = $(AM_CXXFLAGS) $(OPENMP_CFLAGS) -std=c++17
 $(tests_t_cpp_OBJECTS): lib/gemel/ops.h
+tests_t_cpp_nn_SOURCES = %reldir%/t-cpp-nn.cc %reldir%/cpp.h
+tests_t_cpp_nn_CXXFLAGS = $(tests_t_cpp_CXXFLAGS)
+$(tests_t_cpp_nn_OBJECTS): lib/gemel/ops.h
+tests_t_cpp_operation_SOURCES = %reldir%/t-cpp-operation.cc %reldir%/cpp.h
+tests_t_cpp_operation_CXXFLAGS = $(tests_t_cpp_CXXFLAGS)
+$(tests_t_cpp_operation_OBJECTS): lib/gemel/ops.h
 tests_t_dual_SOURCES = %reldir%/t-dual.c %reldir%/formula.h
 tests_t_faults_CPPFLAGS = $(fault_cppflags)
 tests_t_faults_LDADD = $(fault_ldadd)

@@ -4,4 +4,5 @@
 if VERIFY
 gemelinclude_HEADERS += %reldir%/gemel/reference.h
 gemelinclude_HEADERS += %reldir%/gemel/verify.h
+gemelinclude_HEADERS += %reldir%/gemel/verify.hpp
 endif

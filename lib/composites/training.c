@@ -119,8 +119,8 @@ static double or_else(double given, double otherwise) {
 
 /* Calls EACH for the states that LOSS is differentiated by. */
 static gemel_status train(gemel_value loss, gemel_location where,
-                          gemel_status (*each)(const trained_states *t, size_t k, const void *how),
-                          const void *how) {
+                          gemel_status (*each)(const trained_states *t, size_t k, void *how),
+                          void *how) {
   trained_states t = {.graph = loss.graph, .where = where};
   if (gemel_is_null(loss)) {
     return GEMEL_NULL_VALUE;
@@ -140,7 +140,7 @@ static gemel_status train(gemel_value loss, gemel_location where,
 
 /* ---- SGD ---- */
 
-static gemel_status sgd_one(const trained_states *t, size_t k, const void *how) {
+static gemel_status sgd_one(const trained_states *t, size_t k, void *how) {
   const gemel_sgd_options *o = how;
   gemel_value w = t->states[k], m = gemel__no_value;
   if (o->momentum != 0) {
@@ -165,12 +165,22 @@ gemel_status gemel_sgd_at(gemel_value loss, const gemel_sgd_options *options,
 
 typedef struct adam_how {
   gemel_adam_options options;
-  gemel_value steps; /* after this one */
+  gemel_value before, steps; /* how many steps were done before this one, and after it */
 } adam_how;
 
-static gemel_status adam_one(const trained_states *t, size_t k, const void *how) {
-  const adam_how *a = how;
+static void count_steps(const trained_states *t, adam_how *how) {
+  gemel_type type = gemel_type_of_shape(gemel_graph_context(t->graph), GEMEL_I64, 0, NULL);
+  how->before = gemel_state_at(t->graph, "adam_steps", type, t->where);
+  how->steps =
+      gemel_add_at(how->before, gemel_scalar_at(t->graph, GEMEL_I64, 1, t->where), t->where);
+}
+
+static gemel_status adam_one(const trained_states *t, size_t k, void *how) {
+  adam_how *a = how;
   const gemel_adam_options *o = &a->options;
+  if (k == 0) { /* not before it is known that there is something to be trained */
+    count_steps(t, a);
+  }
   gemel_value w = t->states[k], mean = remembered(t, t->names[k], "mean", w);
   gemel_value square = remembered(t, t->names[k], "square", w);
   const gemel_value inputs[5] = {w, t->slopes[k], mean, square, a->steps};
@@ -190,13 +200,6 @@ gemel_status gemel_adam_at(gemel_value loss, const gemel_adam_options *options,
   if (options != NULL) {
     how.options = *options;
   }
-  if (gemel_is_null(loss)) {
-    return GEMEL_NULL_VALUE;
-  }
-  gemel_context *context = gemel_graph_context(loss.graph);
-  gemel_value before = gemel_state_at(loss.graph, "adam_steps",
-                                      gemel_type_of_shape(context, GEMEL_I64, 0, NULL), where);
-  how.steps = gemel_add_at(before, gemel_scalar_at(loss.graph, GEMEL_I64, 1, where), where);
   gemel_status status = train(loss, where, adam_one, &how);
-  return status == GEMEL_OK ? gemel_update_at(before, how.steps, where) : status;
+  return status == GEMEL_OK ? gemel_update_at(how.before, how.steps, where) : status;
 }

@@ -13,6 +13,9 @@
 #include "core/rows.h"
 
 void gemel__op_release(gemel__op *op) {
+  if (op->record.release != NULL) {
+    op->record.release(op->record.data);
+  }
   if (op->row != NULL && op->row->hooks->release != NULL) {
     op->row->hooks->release(op->derived);
   }

@@ -16,6 +16,8 @@ gemelinclude_HEADERS += %reldir%/graph.h
 gemelinclude_HEADERS += %reldir%/lift.h
 gemelinclude_HEADERS += %reldir%/onnx.h
 gemelinclude_HEADERS += %reldir%/operation.h
+gemelinclude_HEADERS += %reldir%/operation.hpp
+gemelinclude_HEADERS += %reldir%/ops.hpp
 gemelinclude_HEADERS += %reldir%/profile.h
 gemelinclude_HEADERS += %reldir%/rewrite.h
 gemelinclude_HEADERS += %reldir%/shared.h
@@ -24,6 +26,7 @@ gemelinclude_HEADERS += %reldir%/tensor.h
 gemelinclude_HEADERS += %reldir%/tensor.hpp
 gemelinclude_HEADERS += %reldir%/text.h
 gemelinclude_HEADERS += %reldir%/train.h
+gemelinclude_HEADERS += %reldir%/value.hpp
 gemelinclude_HEADERS += %reldir%/version.h
 
 # <gemel/ops.h>, one builder for each row of the tables, is made in the build tree; the tarball
@@ -39,7 +42,14 @@ lib/gemel/nn.h: lib/ops/builders.awk lib/composites/numpy.composites
 	$(AM_V_GEN)$(MKDIR_P) lib/gemel && \
 	  $(AWK) -v part=nn -f $(srcdir)/lib/ops/builders.awk $(srcdir)/lib/composites/numpy.composites >$@.tmp && \
 	  mv $@.tmp $@
-lib/gemel/ops.h: lib/ops/builders.awk lib/ops/ops.def lib/ops/scalar.def lib/gemel/nn.h
+# <gemel/nn.hpp>, the same in C++.
+gemelinclude_HEADERS += lib/gemel/nn.hpp
+CLEANFILES += lib/gemel/nn.hpp
+lib/gemel/nn.hpp: lib/ops/builders.awk lib/composites/numpy.composites
+	$(AM_V_GEN)$(MKDIR_P) lib/gemel && \
+	  $(AWK) -v part=hpp -f $(srcdir)/lib/ops/builders.awk $(srcdir)/lib/composites/numpy.composites >$@.tmp && \
+	  mv $@.tmp $@
+lib/gemel/ops.h: lib/ops/builders.awk lib/ops/ops.def lib/ops/scalar.def lib/gemel/nn.h lib/gemel/nn.hpp
 	$(AM_V_GEN)$(MKDIR_P) lib/gemel && \
 	  $(AWK) -f $(srcdir)/lib/ops/builders.awk $(srcdir)/lib/ops/scalar.def $(srcdir)/lib/ops/ops.def >$@.tmp && \
 	  mv $@.tmp $@

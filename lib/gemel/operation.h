@@ -234,6 +234,7 @@ typedef struct gemel_sample {
    * sampler may ignore it. */
   int64_t length;
   int axis;
+  gemel_error *error; /* what a sampler that fails may fill in; may be NULL */
 } gemel_sample;
 
 /* ---- Normal forms ---- */
@@ -294,6 +295,9 @@ typedef struct gemel_operation {
    * host, before PREPARE, with the strides that the inputs have. The kernels must then write such
    * outputs too, though not every one that is asked for becomes one. NULL: always row-major. */
   int (*channels_last)(const gemel_kernel_call *call);
+  /* Called once with DATA when the context is freed, behind the last call of a hook or a kernel;
+   * not where the registration failed. NULL: nothing is. */
+  void (*release)(const void *data);
 } gemel_operation;
 
 /* Registers an operation with CONTEXT; the record and what it points at are copied where gemel

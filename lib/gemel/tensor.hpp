@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -310,6 +311,10 @@ std::string whole_text(Format *format, gemel_context *context, Id id) {
 
 class shared : public handle<gemel_shared, gemel_shared_ref, gemel_shared_unref> {
 public:
+  /* Takes over the reference that a function of C returned. */
+  explicit shared(gemel_shared *object)
+      : handle(object, {GEMEL_BAD_ARGUMENT, 0, 0, "no shared variable"}) {
+  }
   explicit shared(const tensor &value) : handle(gemel_shared_new(value.get(), &room()), room()) {
   }
   tensor value() const {
@@ -347,6 +352,12 @@ public:
     return context_ == nullptr ? std::to_string(number_)
                                : detail::whole_text(gemel_dim_format, context_, id_);
   }
+  /* The number that it is, if it is one. */
+  std::optional<int64_t> known() const {
+    int64_t n = number_;
+    bool is = context_ == nullptr || gemel_dim_is_constant(context_, id_, &n);
+    return is ? std::optional<int64_t>(n) : std::nullopt;
+  }
   /* NULL of a number of C++, which number() is. */
   gemel_context *context() const noexcept {
     return context_;
@@ -376,6 +387,15 @@ GEMEL__CPP_DIM(-, gemel_dim_sub)
 GEMEL__CPP_DIM(*, gemel_dim_mul)
 GEMEL__CPP_DIM(/, gemel_dim_floordiv)
 #undef GEMEL__CPP_DIM
+
+/* 1 if they are provably the same. */
+inline bool operator==(const dim &a, const dim &b) {
+  gemel_context *c = a.context() != nullptr ? a.context() : b.context();
+  return c == nullptr ? a.number() == b.number() : a.in(c) == b.in(c);
+}
+inline bool operator!=(const dim &a, const dim &b) {
+  return !(a == b);
+}
 
 /* Sizes, as of a shape: {2, x.shape()[0]}. */
 struct dims : std::vector<dim> {

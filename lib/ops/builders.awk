@@ -3,7 +3,8 @@
 # Writes <gemel/ops.h>: one builder for each row of scalar.def and ops.def, so that the list of
 # operations stands in those files only. Usage: awk -f builders.awk scalar.def ops.def > ops.h
 # A row begins with SCALAR( or OP( at the start of a line and ends with a line ending in `")`.
-# With -v part=nn, <gemel/nn.h>: one for each composite of numpy.composites with a comment right before it.
+# With -v part=nn, <gemel/nn.h>: one for each composite of numpy.composites with a comment right before it;
+# with -v part=hpp, <gemel/nn.hpp>, the same in C++.
 
 function trim(s) { gsub(/^[ \t\n]+|[ \t\n]+$/, "", s); return s }
 
@@ -188,7 +189,80 @@ function begin_nn() {
   print "static inline gemel_value gemel__no_operand(void) {\n  gemel_value none = {NULL, 0, 0};\n  return none;\n}\n"
 }
 
-BEGIN { if (part == "nn") begin_nn(); else begin_ops() }
+function begin_hpp() {
+  print "/* SPDX-License-Identifier: MIT\n *"
+  print " * The functions of <gemel/nn.h> in C++17; generated from lib/composites/numpy.composites."
+  print " *"
+  print " *   gemel::layer_norm(x)"
+  print " *   gemel::layer_norm(x, scale, bias)            operands that aren't given are left out, as is {}"
+  print " *   gemel::layer_norm(x, scale, bias, -1, 1e-3)"
+  print " *   gemel::layer_norm(x, {.epsilon = 1e-3})      by name, in C++20; before,"
+  print " *   gemel::layer_norm_options o; o.epsilon = 1e-3; gemel::layer_norm(x, o);"
+  print " *"
+  print " * Where there are three options or more, they are a struct too. A value that is given is meant, 0 as any other;"
+  print " * an empty list of strides, dilations or sizes is none. Errors are thrown. Threads: as the functions of C.\n */"
+  print "#ifndef GEMEL_NN_HPP\n#define GEMEL_NN_HPP\n"
+  print "#include <cstdint>\n#include <optional>\n#include <vector>\n#include <gemel/nn.h>\n#include <gemel/value.hpp>\n\nnamespace gemel {\n"
+}
+
+function cpp_type() {
+  if (LIST) return AN == "axes" ? "axis_list" : "std::vector<int64_t>"
+  if (KIND == "dim") return OPTIONAL ? "std::optional<dim>" : "dim"
+  return c_type(KIND)
+}
+
+function cpp_default() {
+  if (FALLBACK == "none") return AN == "axes" ? "axis_list::all()" : KIND == "dim" ? "std::nullopt" : "{}"
+  return FALLBACK
+}
+
+# A parameter: what is no number is passed by reference.
+function cpp_parameter(type, name) { return (type ~ /^(int64_t|double|gemel_dtype)$/ ? type " " : "const " type " &") name }
+
+# One more parameter, and, where FALLBACK is something, a member of the struct.
+function cpp_add(type, member, name, fallback) {
+  CPP_PARAMS = CPP_PARAMS (CPP_PARAMS == "" ? "" : ", ") cpp_parameter(type, name) (fallback == "" ? "" : " = " fallback)
+  if (fallback == "") {
+    CPP_NEEDED = CPP_NEEDED (CPP_NEEDED == "" ? "" : ", ") cpp_parameter(type, name)
+    CPP_PASSED = CPP_PASSED (CPP_PASSED == "" ? "" : ", ") name
+    return
+  }
+  CPP_OPTIONS++
+  CPP_MEMBERS = CPP_MEMBERS "  " member " " name " = " fallback ";\n"
+  CPP_PASSED = CPP_PASSED (CPP_PASSED == "" ? "" : ", ") "how." name
+}
+
+# Operands and attributes that are needed come first, then those that may be left out.
+function emit_cpp(name, inputs, attrs, summary,    n, q, i, pass, xs, list, given, source) {
+  add_operands(inputs)
+  CPP_PARAMS = ""; CPP_NEEDED = ""; CPP_PASSED = ""; CPP_MEMBERS = ""; CPP_OPTIONS = 0
+  source = OPERANDS == 0
+  if (source) cpp_add("graph", "", "g", "")
+  n = split(attrs, q, ",")
+  xs = ""; list = ""
+  for (i = 0; i < OPERANDS; i++) xs = xs (i ? ", " : "") OPERAND[i]
+  for (pass = 0; pass < 2; pass++) {
+    for (i = 0; i < OPERANDS; i++) if (!MAYBE[i] == !pass) cpp_add("operand", "value", OPERAND[i], pass ? "{}" : "")
+    for (i = 1; i <= n; i++) {
+      if (trim(q[i]) == "") continue
+      read_attr(trim(q[i]))
+      if (!OPTIONAL == !pass) cpp_add(cpp_type(), cpp_type(), AN, pass ? cpp_default() : "")
+      given = !LIST ? AN : AN == "axes" ? AN ".option()" : OPTIONAL ? "detail::option(" AN ")" : "detail::given(" AN ")"
+      if (pass) list = list (list == "" ? "" : ", ") "{\"" AN "\", " given "}"
+    }
+  }
+  printf "/* %s */\n", summary
+  printf "inline value %s(%s%s) {\n", name, CPP_PARAMS, (source ? ", const char *file = __builtin_FILE(), int line = __builtin_LINE()" : "")
+  if (source) printf "  return detail::apply(g.get(), \"%s\", {}, {%s}, {file, line});\n}\n", name, list
+  else printf "  return gemel::apply(\"%s\", {%s}, {%s});\n}\n", name, xs, list
+  if (CPP_OPTIONS > 2) {
+    printf "struct %s_options {\n%s};\n", name, CPP_MEMBERS
+    printf "inline value %s(%s, const %s_options &how) {\n  return %s(%s);\n}\n", name, CPP_NEEDED, name, name, CPP_PASSED
+  }
+  print ""
+}
+
+BEGIN { if (part == "hpp") begin_hpp(); else if (part == "nn") begin_nn(); else begin_ops() }
 
 # composite NAME(OPERANDS, ATTRIBUTES) {, and the comment right before it.
 function composite(text,    name, inputs, attrs, n, i, q) {
@@ -201,17 +275,22 @@ function composite(text,    name, inputs, attrs, n, i, q) {
     if (q[i] ~ /:/) attrs = attrs (attrs == "" ? "" : ", ") q[i]
     else inputs = inputs (inputs == "" ? "" : ", ") q[i]
   }
-  emit(name, inputs, attrs, SAID)
+  if (part == "hpp") emit_cpp(name, inputs, attrs, SAID)
+  else emit(name, inputs, attrs, SAID)
 }
-part == "nn" && /^# / { SAID = SAID (SAID == "" ? "" : " ") substr($0, 3); next }
-part == "nn" && /^composite / { if (SAID != "") composite($0) }
-part == "nn" { SAID = ""; next }
+part != "" && /^# / { SAID = SAID (SAID == "" ? "" : " ") substr($0, 3); next }
+part != "" && /^composite / { if (SAID != "") composite($0) }
+part != "" { SAID = ""; next }
 
 /^(SCALAR|OP)\(/ { text = $0; open = 1; if ($0 ~ /"\)$/) { row(text); open = 0 } next }
 open { text = text "\n" $0; if ($0 ~ /"\)$/) { row(text); open = 0 } }
 
 END {
   if (FAILED) exit 1
+  if (part == "hpp") {
+    print "} // namespace gemel\n\n#endif"
+    exit 0
+  }
   if (part == "nn") {
     print "#ifdef __cplusplus\n}\n#endif\n#endif"
     exit 0

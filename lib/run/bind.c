@@ -531,6 +531,7 @@ static gemel_status check_rule(gemel__planner *planner, uint32_t node, const gem
   call.inputs = types;
   call.declared = declared;
   call.attrs = attrs;
+  call.n_attrs = p->ops[n->op].op->n_attrs;
   call.max_outputs = n->n_outputs;
   call.error = planner->error;
   call.data = record->data;

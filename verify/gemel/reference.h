@@ -42,7 +42,8 @@ typedef struct gemel_reference_build {
   const gemel_attr *attrs;
   size_t n_outputs;
   gemel_value *outputs;
-  const void *data; /* the reference's DATA */
+  const void *data;   /* the reference's DATA */
+  gemel_error *error; /* what one that fails may fill in */
 } gemel_reference_build;
 
 /* One of FUNCTION, BUILD and GRAPH; the others are NULL. Start from {0} and set SIZE. */
@@ -51,12 +52,16 @@ typedef struct gemel_reference {
   /* Computes the outputs from the inputs, element by element; GEMEL_OK, or a status that ends the
    * verification. */
   gemel_status (*function)(gemel_reference_call *call);
-  /* Builds the formula. What it fails with is the graph's error, or the status that it returns. */
+  /* Builds the formula. What it fails with is the graph's error, or ERROR and the status that it
+   * returns. */
   gemel_status (*build)(gemel_reference_build *call);
   /* The formula for inputs of just these dtypes and ranks (sizes may be symbols): inputs and
    * outputs in the operation's order. It is copied. Attributes play no part in it. */
   const gemel_graph *graph;
   const void *data; /* for the functions; must stay valid as long as the context */
+  /* Called once with DATA when the context is freed; not where the reference wasn't taken. NULL:
+   * nothing is. */
+  void (*release)(const void *data);
 } gemel_reference;
 
 /* Gives the program's operation NAME of CONTEXT a reference, for gemel_verify_operations and for

@@ -142,9 +142,11 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
                                          gemel__random *random, gemel_error *error) {
   gemel_sample sample;
   gemel__sampler sampler;
+  gemel_error told = {GEMEL_OK, 0, 0, ""};
   memset(instance, 0, sizeof *instance);
   memset(&sample, 0, sizeof sample);
   sample.size = sizeof sample;
+  sample.error = &told;
   sample.context = context;
   sample.random = gemel__random_source;
   sample.user = random;
@@ -162,7 +164,8 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
   if (status != GEMEL_OK) {
     return status == GEMEL_DECLINED
                ? status
-               : gemel__fail(error, status, "the sampler of %s failed", record->name);
+               : gemel__fail(error, status, "the sampler of %s failed%s%s", record->name,
+                             told.text[0] != '\0' ? ": " : "", told.text);
   }
   status = fill_sampled(instance, record, &sample, error);
   if (status != GEMEL_OK) {

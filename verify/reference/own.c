@@ -35,6 +35,9 @@ static void release(struct gemel__own_references *list) {
     if (e->graph != NULL) {
       gemel__graph_free_frozen(e->graph);
     }
+    if (e->reference.release != NULL) {
+      e->reference.release(e->reference.data);
+    }
     gemel__free(e, sizeof *e);
     e = next;
   }
@@ -199,9 +202,12 @@ static gemel_status add_outputs(const gemel__rcall *call, gemel_graph *graph,
 static gemel_status build_with(const gemel__rcall *call, const gemel_reference *reference,
                                gemel_graph *graph, gemel_value *inputs, gemel_reference_build *b) {
   GEMEL__TRY(add_inputs(call, graph, inputs));
+  gemel_error told = {GEMEL_OK, 0, 0, ""};
+  b->error = &told;
   gemel_status status = reference->build(b);
   if (status != GEMEL_OK && gemel__graph_status(graph, call->error) == GEMEL_OK) {
-    gemel__fail(call->error, status, "the reference of %s can't be built", call->name);
+    gemel__fail(call->error, status, "the reference of %s can't be built%s%s", call->name,
+                told.text[0] != '\0' ? ": " : "", told.text);
   }
   GEMEL__TRY(status);
   GEMEL__TRY(gemel__graph_status(graph, call->error));
@@ -219,7 +225,8 @@ static gemel_status build(const gemel__rcall *call, const gemel_reference *refer
                              call->attrs,
                              call->max_outputs,
                              room + call->n_inputs,
-                             reference->data};
+                             reference->data,
+                             NULL};
   gemel_status status = room == NULL ? gemel__no_memory(call->error, "a reference")
                                      : build_with(call, reference, graph, room, &b);
   gemel__free(room, n * sizeof *room);
