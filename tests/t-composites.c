@@ -246,6 +246,9 @@ static void defined_by_a_program(const void *unused) {
   CT_CHECK(gemel__composite_find(context, "new_one", NULL) != NULL);
   CT_EQ_INT(gemel_define_composites(NULL, "", 0, NULL, &error), GEMEL_BAD_ARGUMENT);
   CT_EQ_INT(gemel_define_composites(context, NULL, 0, NULL, &error), GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_define_composites(context, "composite (", 11, NULL, NULL), GEMEL_BAD_TEXT);
+  CT_EQ_INT(gemel_load_composites(context, "/nowhere/at all", &error), GEMEL_IO);
+  CT_EQ_INT(gemel_load_composites(context, NULL, NULL), GEMEL_BAD_ARGUMENT);
   gemel_context_unref(context);
 }
 

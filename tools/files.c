@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "models.h"
-#include "text/map.h"
 
 /* ---- Memory ---- */
 
@@ -96,14 +95,9 @@ static int define_operators(gemel_context *context, const char *path) {
   if (!gemel__readable(path)) {
     return GEMEL__BAD;
   }
-  gemel__file_map *map = gemel__file_map_new(path, &error);
-  if (map == NULL) {
-    return gemel__complain_error(NULL, &error);
-  }
-  gemel_status status =
-      gemel_define_composites(context, (const char *)map->bytes, map->length, path, &error);
-  gemel__file_map_unref(map);
-  return status == GEMEL_OK ? GEMEL__GOOD : gemel__complain_error(NULL, &error);
+  return gemel_load_composites(context, path, &error) == GEMEL_OK
+             ? GEMEL__GOOD
+             : gemel__complain_error(NULL, &error);
 }
 
 gemel_context *gemel__context_for(const gemel__args *args) {

@@ -323,7 +323,7 @@ int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **gr
                       const gemel__args *args);
 
 /* Rows for the table of options of commands that read models. */
-#define GEMEL__MODEL_OPTIONS                                                                          \
+#define GEMEL__MODEL_OPTIONS                                                                       \
   {"dim", 0, "NAME=N", "the size of a symbol of an ONNX model; may be repeated"}, {                \
     "operators", 0, "FILE", "operators of ONNX and composites, as text; may be repeated"           \
   }

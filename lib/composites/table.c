@@ -163,6 +163,8 @@ static gemel_status check_name(gemel_context *context, const gemel__composite *c
 gemel_status gemel__composites_define(gemel_context *context, const char *text, size_t length,
                                       const char *file, gemel__operator_taken *taken,
                                       gemel_error *error) {
+  gemel_error local;
+  error = error != NULL ? error : &local;
   struct gemel__composites *last = all(context, error);
   struct gemel__composites *set = last != NULL ? parse(text, length, file, error) : NULL;
   gemel_status status = set != NULL ? GEMEL_OK : error->status;

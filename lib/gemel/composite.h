@@ -249,6 +249,9 @@ gemel_value gemel_binary_cross_entropy_at(gemel_value logits, gemel_value target
 gemel_status gemel_define_composites(gemel_context *context, const char *text, size_t length,
                                      const char *file, gemel_error *error);
 
+/* The same for the text in the file PATH; also GEMEL_IO. */
+gemel_status gemel_load_composites(gemel_context *context, const char *path, gemel_error *error);
+
 /* ---- Loops ----
  *
  * A loop applies a body, a graph of its own, once for each row of some tensors, in order, to states

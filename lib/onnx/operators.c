@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "composites/composites.h"
+#include "core/alloc.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/schema.h"
 #include "core/value.h"
 #include "onnx/import.h"
+#include "text/file.h"
 
 static const gemel__onnx_row rows[] = {
 #define OPERATOR(domain, name, least, most, build, as)                                             \
@@ -59,6 +61,23 @@ gemel_status gemel_define_composites(gemel_context *context, const char *text, s
   }
   return gemel__composites_define(context, text, length, file != NULL ? file : "text", is_in_c,
                                   error);
+}
+
+gemel_status gemel_load_composites(gemel_context *context, const char *path, gemel_error *error) {
+  gemel_error local;
+  char *text;
+  size_t length;
+  error = error != NULL ? error : &local;
+  if (context == NULL || path == NULL) {
+    return gemel__null(error, context == NULL ? "the context" : "the path");
+  }
+  gemel_status status = gemel__file_read(path, GEMEL__MOST_TEXT, &text, &length, error);
+  if (status != GEMEL_OK) {
+    return status;
+  }
+  status = gemel_define_composites(context, text, length, path, error);
+  gemel__free(text, length + 1);
+  return status;
 }
 
 /* ---- A node's attributes ---- */

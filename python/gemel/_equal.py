@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
-from . import _native
+from . import _graph, _native
 from ._graph import Function, Graph, _read, _source, _transferred, words_as_bits
 from ._tensor import Tensor
 
@@ -214,7 +214,7 @@ def equal(before: Any, after: Any, *, allow: Any = None, seconds: float = 0, tie
     limit = _checked(seed, seconds)
     names = (_name_of(before, "the first graph"), _name_of(after, "the second graph"))
     bits, tier_bits = words_as_bits(allow, _native.PAIR_DEFAULT, _native.PAIR_DEFAULT), _tier_bits(tiers)
-    first = _into(before, (), sizes)
+    first = _into(before, _graph._definitions, sizes)
     second = _into(after, first, sizes)
     kept = os.fspath(counterexample) if counterexample is not None else None
     scratch = tempfile.mkdtemp(prefix="gemel-") if kept is None else None

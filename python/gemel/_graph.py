@@ -43,8 +43,8 @@ _definitions: tuple[str, ...] = ()
 
 
 def define(text: str) -> None:
-    """Defines the operations of TEXT, as `operation swish(x) { return x * sigmoid(x) }`, for graphs that are made from
-    now on; gemel.apply("swish", x) applies one."""
+    """Defines the operations of TEXT, as `operation swish(x) { return x * sigmoid(x) }`, or its composites and operators of
+    ONNX, for graphs that are made or read from now on; gemel.apply("swish", x) applies an operation or composite."""
     global _definitions
     _native.Graph.make(_definitions + (text,))  # an error shows here
     _definitions += (text,)

@@ -326,6 +326,21 @@ static void graph_dealloc(PyObject *self) {
   free_object(self);
 }
 
+/* 1 if TEXT, behind comments, begins with a composite or an operator of ONNX. */
+static int has_composites(const char *text) {
+  text += strspn(text, " \t\r\n");
+  while (*text == '#') {
+    text += strcspn(text, "\n");
+    text += strspn(text, " \t\r\n");
+  }
+  return strncmp(text, "composite", 9) == 0 || strncmp(text, "operator", 8) == 0;
+}
+
+static gemel_status define(gemel_context *context, const char *text, gemel_error *error) {
+  return (has_composites(text) ? gemel_define_composites : gemel_define_operations)(
+      context, text, strlen(text), "<definitions>", error);
+}
+
 /* The context of a graph that is given in place of DEFINITIONS, or one that knows the operations
  * that these, a tuple of texts, define. NULL with an exception. */
 static gemel_context *make_context(PyObject *definitions) {
@@ -344,9 +359,7 @@ static gemel_context *make_context(PyObject *definitions) {
   for (Py_ssize_t k = 0; k < PyTuple_Size(definitions); k++) {
     PyObject *holder;
     const char *text = text_of(PyTuple_GetItem(definitions, k), &holder);
-    gemel_status status = text == NULL ? GEMEL_BAD_ARGUMENT
-                                       : gemel_define_operations(context, text, strlen(text),
-                                                                 "<definitions>", &error);
+    gemel_status status = text == NULL ? GEMEL_BAD_ARGUMENT : define(context, text, &error);
     Py_XDECREF(holder);
     if (status != GEMEL_OK) {
       gemel_context_unref(context);

@@ -424,6 +424,21 @@ def test_definitions():
     f = gemel.function(lambda x: gemel.apply("swish_of_test", x), gemel.f64["N"])
     assert np.allclose(f([0.0, 1.0]), [0, 1 / (1 + np.exp(-1))]) and "swish_of_test" in f.graph.text
     assert gemel.equal(f, "graph g(x: f64[N]) { return result = x * sigmoid(x) }")
+    gemel.define("# Half of x.\ncomposite half_of_test(x) { return x / 2 }")
+    assert gemel.function(lambda x: gemel.apply("half_of_test", x), gemel.f64["N"])([3.0]).tolist() == [1.5]
+    with pytest.raises(gemel.Error, match="half_of_test already"):
+        gemel.define("composite half_of_test(x) { return x }")
+
+
+def test_operators_of_onnx():
+    helper = pytest.importorskip("onnx.helper")
+    gemel.define('operator "of.test" Half(x, by: float = 2) { return x / by }')
+    x, y = (helper.make_tensor_value_info(name, 1, ["N"]) for name in "xy")
+    nodes = [helper.make_node("Half", ["x"], ["y"], domain="of.test", by=4.0)]
+    model = helper.make_model(helper.make_graph(nodes, "g", [x], [y]), opset_imports=[
+        helper.make_opsetid("", 17), helper.make_opsetid("of.test", 1)])
+    assert gemel.Graph(model)([6]).tolist() == [1.5]
+    assert gemel.equal(model, "graph g(x: f32[N]) { return y = x * 0.25 }")
 
 
 def test_random_numbers():
