@@ -39,6 +39,7 @@ EXTRA_DIST += %reldir%/peers/campaign.py
 EXTRA_DIST += %reldir%/peers/chains.py
 EXTRA_DIST += %reldir%/peers/conv.py
 EXTRA_DIST += %reldir%/peers/digits.py
+EXTRA_DIST += %reldir%/peers/examples.py
 EXTRA_DIST += %reldir%/peers/gpu.py
 EXTRA_DIST += %reldir%/peers/lstm.py
 EXTRA_DIST += %reldir%/peers/networks.py

@@ -227,7 +227,78 @@ static void memory_refused(const void *unused) {
   CT_CHECK(ct_oom(without_memory, path) > 100);
 }
 
+/* ---- Variables that a function makes, and arrays ---- */
+
+/* A step of w and of count on arrays: 1 if all went well; else the status. */
+static int on_arrays(void *unused) {
+  training t;
+  double goal[2] = {1, -2}, loss = 0;
+  (void)unused;
+  gemel_status status = begin(&t);
+  status = status == GEMEL_OK ? gemel_sgd_with(t.loss, .rate = 0.25) : status;
+  t.function = status == GEMEL_OK ? gemel_compile_with(t.graph, &error, .make_states = 1) : NULL;
+  status = status == GEMEL_OK && t.function == NULL ? error.status : status;
+  for (int k = 0; k < 2 && t.function != NULL && status == GEMEL_OK; k++) {
+    status =
+        gemel_call_arrays(t.function, GEMEL_LIST(void *, goal), GEMEL_LIST(void *, &loss), &error);
+    CT_CHECK(status != GEMEL_OK || loss == (k == 0 ? 5 : 1.25)); /* w is 0, then half of the way */
+  }
+  if (status == GEMEL_OK && t.function != NULL) {
+    gemel_tensor *w = gemel_shared_get(gemel_function_state(t.function, "w"));
+    gemel_tensor *count = gemel_shared_get(gemel_function_state(t.function, "count"));
+    CT_CHECK(((double *)gemel_tensor_data(w))[1] == -1.5);
+    CT_EQ_INT(*(int64_t *)gemel_tensor_data(count), 2);
+    gemel_tensor_unref(w);
+    gemel_tensor_unref(count);
+  }
+  end(&t);
+  return (int)status;
+}
+
+static void arrays(const void *unused) {
+  training t;
+  double goal[2] = {1, -2}, loss = 0;
+  (void)unused;
+  CT_EQ_INT(on_arrays(NULL), GEMEL_OK);
+  CT_CHECK(ct_oom(on_arrays, NULL) > 50);
+  CT_EQ_INT(begin(&t), GEMEL_OK);
+  t.function = gemel_compile_with(t.graph, &error, .make_states = 1);
+  CT_CHECK(gemel_function_state(t.function, "x") == NULL);
+  CT_CHECK(gemel_function_state(t.function, NULL) == NULL &&
+           gemel_function_state(NULL, "w") == NULL);
+  CT_EQ_INT(gemel_call_arrays(t.function, GEMEL_LIST(void *, goal, goal), GEMEL_LIST(void *, &loss),
+                              &error),
+            GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(
+      gemel_call_arrays(t.function, GEMEL_LIST(void *, NULL), GEMEL_LIST(void *, &loss), NULL),
+      GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_call_arrays(t.function, 1, NULL, GEMEL_LIST(void *, &loss), &error),
+            GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_call_arrays(NULL, 0, NULL, 0, NULL, &error), GEMEL_BAD_ARGUMENT);
+  end(&t);
+}
+
+/* Sizes that are symbols: no array says them, and no state is made of them. */
+static void symbols(const void *unused) {
+  (void)unused;
+  double x[2] = {1, 2}, y[2];
+  gemel_context *context = gemel_context_new(&error);
+  gemel_graph *graph = gemel_graph_new(context, &error);
+  gemel_output(gemel_neg(gemel_declare(graph, "x: f64[N]")), "y");
+  gemel_function *function = gemel_compile(graph, NULL, &error);
+  CT_EQ_INT(gemel_call_arrays(function, GEMEL_LIST(void *, x), GEMEL_LIST(void *, y), &error),
+            GEMEL_BAD_SHAPE);
+  CT_HAS_STR(error.text, "x has the size N, which is no number");
+  gemel_function_free(function);
+  gemel_declare(graph, "state s: f64[N]");
+  CT_CHECK(gemel_compile_with(graph, &error, .make_states = 1) == NULL);
+  CT_EQ_INT(error.status, GEMEL_BAD_SHAPE);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 static const ct_test tests[] = {CT_TEST("refused", refused, NULL), CT_TEST("files", files, NULL),
+                                CT_TEST("arrays", arrays, NULL), CT_TEST("symbols", symbols, NULL),
                                 CT_TEST("memory_refused", memory_refused, NULL)};
 
 void ct_register(void) {

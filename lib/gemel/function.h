@@ -67,6 +67,8 @@ typedef struct gemel_options {
   const char *autotune_file; /* where choices are kept for later functions, and found; copied. NULL:
                                 the file autotune in GEMEL_CACHE, or gemel/ in $XDG_CACHE_HOME or
                                 ~/.cache. Where it can't be written, each function times anew */
+  int make_states; /* 1, without STATES: the function makes a variable of zeros for each state, as
+                      gemel_states_new does; gemel_function_state finds them */
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be
@@ -77,6 +79,13 @@ typedef struct gemel_options {
  * OPTIONS name the same profile or report: these are for one thread at a time. */
 gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *options,
                               gemel_error *error);
+
+/* The same with options by name: gemel_compile_with(graph, &error, .threads = 1, .make_states = 1).
+ */
+#ifndef __cplusplus
+#define gemel_compile_with(graph, error, ...)                                                      \
+  gemel_compile(graph, &(gemel_options){.size = sizeof(gemel_options), __VA_ARGS__}, error)
+#endif
 
 /* Calls FUNCTION: N_INPUTS is the number of graph inputs, and INPUTS[k] one for each, any strides;
  * so for N_OUTPUTS and OUTPUTS. Where states are bound to shared variables, these are the inputs
@@ -95,6 +104,17 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
  * call at a time has memory and plans of its own, which are kept for later calls. */
 gemel_status gemel_call(gemel_function *function, size_t n_inputs, gemel_tensor *const *inputs,
                         size_t n_outputs, gemel_tensor **outputs, gemel_error *error);
+
+/* As gemel_call, on arrays of the program's own, packed in row-major order: their sizes are those
+ * that the graph says, which must be numbers, and their lengths are not checked. Outputs are
+ * written to the arrays given. Inputs are not written to. Errors also: GEMEL_BAD_SHAPE (a size that
+ * is a symbol). */
+gemel_status gemel_call_arrays(gemel_function *function, size_t n_inputs, void *const *inputs,
+                               size_t n_outputs, void *const *outputs, gemel_error *error);
+
+/* The shared variable of FUNCTION's state called NAME, borrowed; NULL if there is none, or the
+ * state is an input of a call. Thread-safe. */
+gemel_shared *gemel_function_state(const gemel_function *function, const char *name);
 
 /* How many tensors a call takes and gives. 0 for NULL. */
 size_t gemel_function_input_count(const gemel_function *function);

@@ -10,6 +10,7 @@
 #include <string.h>
 #ifdef _OPENMP
 #include <omp.h>
+#include <gemel/train.h>
 #endif
 #include "core/alloc.h"
 #include "core/error.h"
@@ -126,6 +127,18 @@ static gemel_status set_watch(gemel_function *f, const gemel_options *options, g
                                                       : gemel__no_memory(error, "a profile");
 }
 
+/* Binds the states to variables of zeros. */
+static gemel_status make_states(gemel_function *f, const gemel_graph *graph, gemel_error *error) {
+  size_t n = 0;
+  gemel_shared **states = NULL;
+  gemel_status status = gemel_states_new(graph, &n, &states, error);
+  if (status == GEMEL_OK) {
+    status = gemel__states_bind(f, graph, n, states, error);
+    gemel_states_free(n, states);
+  }
+  return status;
+}
+
 static gemel_status start(gemel_function *f, const gemel_graph *graph, const gemel_options *options,
                           gemel_error *error) {
   gemel_graph *prepared = prepare(f, graph, options, error);
@@ -138,6 +151,8 @@ static gemel_status start(gemel_function *f, const gemel_graph *graph, const gem
     }
     if (status == GEMEL_OK && (options->states != NULL || options->n_states > 0)) {
       status = gemel__states_bind(f, prepared, options->n_states, options->states, error);
+    } else if (status == GEMEL_OK && options->make_states) {
+      status = make_states(f, prepared, error);
     }
     gemel_graph_unref(prepared);
   }

@@ -1,6 +1,7 @@
 # Schedule, memory plan, compiled functions, shared variables, profiles.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_a_SOURCES += %reldir%/arrays.c
 libgemel_a_SOURCES += %reldir%/autotune.c
 libgemel_a_SOURCES += %reldir%/autotune.h
 libgemel_a_SOURCES += %reldir%/bind.c

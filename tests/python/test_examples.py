@@ -41,6 +41,13 @@ def test_transformer():
     assert len(losses) == 3 and losses[0] > 2 and losses[2] < 0.02 < losses[0] and lines("transformer.py") <= 35
 
 
+def test_lengths_in_c():
+    """Lines of code, without comments, of the same two programs in C."""
+    for name, most in (("logistic.c", 25), ("transformer.c", 70)):
+        code = re.sub(r"/\*.*?\*/", "", (EXAMPLES / name).read_text(), flags=re.S)
+        assert len([line for line in code.splitlines() if line.strip()]) <= most
+
+
 def test_types(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "user.py").write_text("""
