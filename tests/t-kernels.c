@@ -163,6 +163,11 @@ static gemel_status prepare_dense_sqr(gemel_kernel_call *call) {
   return dense(&call->inputs[0]) ? prepare_sqr(call) : GEMEL_DECLINED;
 }
 
+static gemel_status prepare_packed_sqr(gemel_kernel_call *call) {
+  gemel_status status = prepare_sqr(call);
+  return status == GEMEL_OK ? gemel_prepare_packed(call) : status;
+}
+
 static volatile int64_t sink;
 
 static int64_t deep(int64_t n) {
@@ -326,6 +331,11 @@ static gemel_status prepare_sum(gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 
+static gemel_status prepare_packed_sum(gemel_kernel_call *call) {
+  gemel_status status = prepare_sum(call);
+  return status == GEMEL_OK ? gemel_prepare_packed(call) : status;
+}
+
 static gemel_status run_sum(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0];
   double *partial = call->scratch, total = 0;
@@ -410,6 +420,11 @@ static gemel_status prepare_dot(gemel_kernel_call *call) {
                  (plain || a[0].kind == GEMEL_ATTR_NONE)
              ? GEMEL_OK
              : GEMEL_DECLINED;
+}
+
+static gemel_status prepare_packed_dot(gemel_kernel_call *call) {
+  gemel_status status = prepare_dot(call);
+  return status == GEMEL_OK ? gemel_prepare_packed(call) : status;
 }
 
 static gemel_status run_dot(const gemel_kernel_call *call) {
@@ -497,6 +512,15 @@ typedef struct candidate {
   { "mine", prepare_sqr, run_threads }
 #define SUM                                                                                        \
   { "mine", prepare_sum, run_sum }
+/* These ask for packed operands. */
+#define PACKED_SQR                                                                                 \
+  { "mine", prepare_packed_sqr, run_sqr }
+#define PACKED_THREADED                                                                            \
+  { "mine", prepare_packed_sqr, run_threads }
+#define PACKED_SUM                                                                                 \
+  { "mine", prepare_packed_sum, run_sum }
+#define PACKED_DOT                                                                                 \
+  { "mine", prepare_packed_dot, run_dot }
 #define SUM_THREADS                                                                                \
   { "mine", prepare_sum, run_sum_threads }
 #define DOT                                                                                        \
@@ -515,6 +539,10 @@ static const candidate right[] = {
     {"dot", "dot", NONE, I, DOT, NULL},
     {"dimshuffle", "dimshuffle", NONE, I | S, SHUFFLE, NULL},
     {"softmax", "softmax", NONE, F | S, SOFTMAX, NULL},
+    {"strides ignored, packed", "sqr", STRIDES_IGNORED, I | S, PACKED_SQR, NULL},
+    {"strides ignored, packed, on threads", "sqr", STRIDES_IGNORED, I, PACKED_THREADED, NULL},
+    {"strides ignored, packed, scratch memory", "sum", STRIDES_IGNORED, I | F, PACKED_SUM, NULL},
+    {"strides ignored, packed matrices", "dot", STRIDES_IGNORED, I, PACKED_DOT, NULL},
 };
 
 static const candidate wrong[] = {
@@ -570,6 +598,9 @@ static const candidate wrong[] = {
     {"sum of nothing", "sum", EMPTY_SUM_UNWRITTEN, I, SUM, NULL},
     {"the rest of a block", "dot", REST_OF_BLOCK_LOST, I, DOT, NULL},
     {"rank 5 in a copy", "dimshuffle", RANK_5, I, SHUFFLE, NULL},
+    {"reads past the end, packed", "sqr", READS_PAST, I, PACKED_SQR, "behind the end of x0"},
+    {"too little scratch memory, packed", "sum", SCRATCH_TOO_SMALL, I, PACKED_SUM, "the scratch"},
+    {"loses NaN, packed", "sqr", NAN_LOST, S, PACKED_SQR, NULL},
     {"always the last axis", "softmax", AXIS_IGNORED, F, SOFTMAX, NULL},
 };
 

@@ -155,6 +155,12 @@ typedef struct gemel_kernel_call {
    * too. */
   const unsigned char *unread;
   struct gemel__nested *nested; /* gemel's own, for kernels that call a body; may be NULL */
+  /* PREPARE may set this to 1, once or at each signature anew: then RUN gets every operand and every
+   * result row-major without gaps, whatever the strides that PREPARE is shown (those that there
+   * are). What lies otherwise gemel copies, before RUN or behind it, on the device of the call, in
+   * memory of its own. gemel_prepare_packed does that and no more. */
+  int packed;
+  gemel_status (*packed_run)(const struct gemel_kernel_call *call); /* gemel's own */
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_PREPARED_BYTES 256
@@ -166,6 +172,11 @@ typedef struct gemel_kernel {
   gemel_status (*prepare)(gemel_kernel_call *call);
   gemel_status (*run)(const gemel_kernel_call *call);
 } gemel_kernel;
+
+/* A PREPARE for kernels that take packed operands and results only: sets PACKED and takes the call.
+ * One that declines some calls says `return gemel_prepare_packed(call)` for the others. Always
+ * GEMEL_OK. Thread-safe for different calls. */
+gemel_status gemel_prepare_packed(gemel_kernel_call *call);
 
 /* Registers a copy of KERNEL for the operation called OPERATION (gemel's own, or one that was
  * registered) on the device of memory space SPACE (GEMEL_SPACE_HOST: the host). From then on it is
