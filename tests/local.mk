@@ -94,6 +94,7 @@ verify_tests += %reldir%/t-join
 verify_tests += %reldir%/t-teams
 verify_tests += %reldir%/t-lifted
 verify_tests += %reldir%/t-kernels
+verify_tests += %reldir%/t-kernels-allowed
 verify_tests += %reldir%/t-kernels-subtle
 verify_tests += %reldir%/t-hostile
 verify_tests += %reldir%/t-infinity

@@ -57,11 +57,15 @@ typedef struct gemel_reference {
    * outputs in the operation's order. It is copied. Attributes play no part in it. */
   const gemel_graph *graph;
   const void *data; /* for the functions; must stay valid as long as the context */
+  /* Words of fast arithmetic by which the operation's kernels may differ from the reference, bits
+   * GEMEL_NEEDS_BIT(…): as ALLOW of gemel_verify_options, for all kernels of the operation and
+   * wherever it is computed. 0: none. */
+  unsigned allow;
 } gemel_reference;
 
 /* Gives the program's operation NAME of CONTEXT a reference, for gemel_verify_operations and for
  * every graph that contains it. Several graphs may be given, for different dtypes and ranks: the
- * first that fits is taken. Errors: GEMEL_NOT_FOUND (no such operation), GEMEL_BAD_ARGUMENT (it is
+ * first that fits is taken; what one of them allows, all do. Errors: GEMEL_NOT_FOUND (no such operation), GEMEL_BAD_ARGUMENT (it is
  * gemel's own; not exactly one of the three is given; it has a function already; a graph of another
  * context, or one with NAME in it), GEMEL_BAD_TYPE (the graph's outputs aren't what the type rule
  * says for its inputs), GEMEL_NO_MEMORY. References that are defined through each other are an

@@ -177,6 +177,7 @@ typedef struct gemel_verify_options {
   /* gemel_verify_pair: where graphs of several outputs differ, called for each output,
      in the first graph's order, with USER and what was found of it alone (borrowed for
      the call). NULL: nobody is told */
+  unsigned allow; /* gemel_verify_kernel: what the kernel may give up, bits GEMEL_NEEDS_BIT(…) */
 } gemel_verify_options;
 
 /* Counts of a run. */

@@ -254,6 +254,7 @@ typedef struct gemel__kernel_offers {
 
 typedef struct gemel__kernel_trial {
   const gemel_kernel *kernel;
+  unsigned allow; /* what it may give up (allowed.h) */
   int in_process;
   double seconds;              /* CPU seconds that a call may take */
   int hung;                    /* a call took longer: the kernel isn't called any more */

@@ -1,6 +1,8 @@
 # The tiers, each of which judges one instance: integer, float, special, gradient, real; kernels of programs.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/allowed.c
+libgemel_verify_a_SOURCES += %reldir%/allowed.h
 libgemel_verify_a_SOURCES += %reldir%/check.c
 libgemel_verify_a_SOURCES += %reldir%/compared.c
 libgemel_verify_a_SOURCES += %reldir%/compared.h

@@ -1,0 +1,189 @@
+/*
+ * Kernels of a program's own that give something up, and say so: each is refuted without the word,
+ * or with all others, and passes with it; and with all words what is plainly wrong is refuted
+ * still. And kernels that meet -inf, as where attention is masked: right ones pass, wrong ones
+ * don't.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "ct.h"
+#include "judged.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemel/gemel.h>
+#include <gemel/verify.h>
+
+#define WORD(E) GEMEL_NEEDS_BIT(E)
+
+/* ---- Kernels of packed f64 ---- */
+
+static gemel_status prepare(gemel_kernel_call *call) {
+  for (size_t k = 0; k < call->n_inputs; k++) {
+    if (call->inputs[k].dtype != GEMEL_F64) {
+      return GEMEL_DECLINED;
+    }
+  }
+  return gemel_prepare_packed(call);
+}
+
+/* Operands of one shape: nothing broadcasts. */
+static gemel_status prepare_alike(gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0], *y = &call->inputs[1];
+  int alike =
+      x->rank == y->rank && memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape) == 0;
+  return alike ? prepare(call) : GEMEL_DECLINED;
+}
+
+/* Of rows: the last axis. */
+static gemel_status prepare_rows(gemel_kernel_call *call) {
+  const gemel_view *x = &call->inputs[0];
+  int last = call->operation->attrs == NULL || call->attrs[0].u.i == -1 ||
+             call->attrs[0].u.i == x->rank - 1;
+  return x->rank > 0 && last ? prepare(call) : GEMEL_DECLINED;
+}
+
+#define EACH(name, value)                                                                          \
+  static gemel_status run_##name(const gemel_kernel_call *call) {                                  \
+    const double *xs = call->inputs[0].data, *ys = call->inputs[call->n_inputs - 1].data;          \
+    double *zs = call->outputs[0].data;                                                            \
+    for (int64_t i = 0, n = count(&call->outputs[0]); i < n; i++) {                                \
+      double x = xs[i], y = ys[i];                                                                 \
+      (void)y;                                                                                     \
+      zs[i] = value;                                                                               \
+    }                                                                                              \
+    return GEMEL_OK;                                                                               \
+  }
+
+EACH(no_nan, isnan(x) ? 0 : x *x)
+EACH(no_infinity, isinf(x) ? 1 : x *x)
+EACH(no_sign, x *y == 0 ? 0 : x * y)
+EACH(reciprocal, x *(1 / y))
+EACH(reciprocal_off, x *(1 / y) * (1 + 1e-9))
+EACH(rough_exp, exp(x) * (1 + 1e-10))
+EACH(rougher_exp, exp(x) * (1 + 1e-3))
+EACH(rough_sqrt, sqrt(x) * (1 + 1e-12))
+EACH(off_beyond_3, x *x + (x > 3))
+
+/* Each row by a function of N elements from X, to Y. */
+#define ROWS(name, row)                                                                            \
+  static gemel_status run_##name(const gemel_kernel_call *call) {                                  \
+    const gemel_view *in = &call->inputs[0], *out = &call->outputs[0];                             \
+    int64_t n = in->shape[in->rank - 1], all = count(in),                                          \
+            step = n > 0 ? count(out) * n / (all > 0 ? all : 1) : 0;                               \
+    const double *x = in->data;                                                                    \
+    double *y = out->data;                                                                         \
+    for (int64_t k = 0; k < all; k += n, x += n, y += step) {                                      \
+      row(n, x, y);                                                                                \
+    }                                                                                              \
+    return GEMEL_OK;                                                                               \
+  }
+
+/* ---- Layer normalisation ---- */
+
+static void norm_once(int64_t n, const double *x, double *y) {
+  double total = 0, squares = 0;
+  for (int64_t k = 0; k < n; k++) {
+    total += x[k];
+    squares += x[k] * x[k];
+  }
+  double mean = total / (double)n, variance = squares / (double)n - mean * mean;
+  double scale = 1 / sqrt((variance > 0 || isnan(variance) ? variance : 0) + 1e-5);
+  for (int64_t k = 0; k < n; k++) {
+    y[k] = (x[k] - mean) * scale;
+  }
+}
+
+static void norm_off(int64_t n, const double *x, double *y) {
+  norm_once(n, x, y);
+  for (int64_t k = 0; k < n; k++) {
+    y[k] *= 1 + 1e-6;
+  }
+}
+
+ROWS(norm_once, norm_once)
+ROWS(norm_off, norm_off)
+
+/* ---- What is given up ---- */
+
+typedef struct candidate {
+  const char *name, *operation;
+  gemel_kernel kernel;
+  unsigned tiers, needs;
+  unsigned more; /* words by which it passes, too */
+} candidate;
+
+#define OWN "operation norm(x) { return layer_norm(x) }\n"
+
+static const candidate loose[] = {
+    {"NaN lost", "sqr", {"mine", prepare, run_no_nan}, S, WORD(NNAN), 0},
+    {"infinities lost", "sqr", {"mine", prepare, run_no_infinity}, S, WORD(NINF), 0},
+    {"-0 lost", "mul", {"mine", prepare_alike, run_no_sign}, S, WORD(NSZ), 0},
+    {"a reciprocal", "div", {"mine", prepare_alike, run_reciprocal}, F | S, WORD(ARCP), 0},
+    {"a rough exp", "exp", {"mine", prepare, run_rough_exp}, F | S, WORD(AFN), 0},
+    {"a rough root", "sqrt", {"mine", prepare, run_rough_sqrt}, F | S, WORD(AFN), 0},
+    {"the variance at once",
+     "norm",
+     {"mine", prepare_rows, run_norm_once},
+     F,
+     WORD(REASSOC),
+     WORD(AFN)},
+};
+
+/* Whatever is allowed. */
+static const candidate wrong[] = {
+    {"a reciprocal and more", "div", {"mine", prepare_alike, run_reciprocal_off}, F, WORD(ARCP), 0},
+    {"an exp that is too rough", "exp", {"mine", prepare, run_rougher_exp}, F, GEMEL_NEEDS_ALL, 0},
+    {"a variance that is off",
+     "norm",
+     {"mine", prepare_rows, run_norm_off},
+     F,
+     GEMEL_NEEDS_ALL & ~WORD(AFN),
+     0},
+    {"off beyond 3", "sqr", {"mine", prepare, run_off_beyond_3}, I, GEMEL_NEEDS_ALL, 0},
+};
+
+static heard judge(const candidate *c, unsigned allow) {
+  const gemel_verify_options options = {.seed = 1, .tiers = c->tiers, .allow = allow};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  CT_EQ_INT(gemel_define_operations(context, OWN, strlen(OWN), "own", &error), GEMEL_OK);
+  heard h = hear_kernel(context, c->name, c->operation, &c->kernel, options);
+  ct_context("%s, allowed %#x: %s%s", c->name, allow, h.all, h.counterexample);
+  gemel_context_unref(context);
+  return h;
+}
+
+static void needs_its_word(const void *data) {
+  const candidate *c = data;
+  if (getenv("GEMEL_VALGRIND") != NULL) {
+    CT_SKIP("child processes by the thousand");
+  }
+  heard h = judge(c, 0);
+  CT_CHECK(h.refuted > 0);
+  h = judge(c, GEMEL_NEEDS_ALL & ~(c->needs | c->more));
+  CT_CHECK(h.refuted > 0);
+  h = judge(c, c->needs);
+  CT_CHECK(h.refuted == 0 && h.passed == h.records);
+  CT_HAS_STR(h.all, "allowed: ");
+}
+
+static void is_refuted(const void *data) {
+  const candidate *c = data;
+  if (getenv("GEMEL_VALGRIND") != NULL) {
+    CT_SKIP("child processes by the thousand");
+  }
+  heard h = judge(c, c->needs);
+  CT_CHECK(h.refuted > 0);
+}
+
+void ct_register(void) {
+  for (size_t k = 0; k < CT_COUNT(loose); k++) {
+    CT_ADD_TO("kernels-allowed", "needs", loose[k].name, needs_its_word, &loose[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(wrong); k++) {
+    CT_ADD_TO("kernels-allowed", "wrong", wrong[k].name, is_refuted, &wrong[k]);
+  }
+}
