@@ -106,6 +106,91 @@ static void norm_off(int64_t n, const double *x, double *y) {
 ROWS(norm_once, norm_once)
 ROWS(norm_off, norm_off)
 
+/* ---- Softmax and logarithms of sums of exponentials ---- */
+
+static double largest_of(int64_t n, const double *x) {
+  double largest = -INFINITY;
+  for (int64_t k = 0; k < n && !isnan(largest); k++) {
+    largest = x[k] > largest || isnan(x[k]) ? x[k] : largest;
+  }
+  return largest;
+}
+
+static void softmax_from(int64_t n, const double *x, double *y, double largest) {
+  double total = 0;
+  for (int64_t k = 0; k < n; k++) {
+    total += y[k] = exp(x[k] - largest);
+  }
+  for (int64_t k = 0; k < n; k++) {
+    y[k] /= total;
+  }
+}
+
+static void softmax(int64_t n, const double *x, double *y) {
+  softmax_from(n, x, y, largest_of(n, x));
+}
+
+/* As flash attention has it: one pass, in which the sum is scaled whenever the largest changes. */
+static void softmax_online(int64_t n, const double *x, double *y) {
+  double largest = -INFINITY, total = 0;
+  for (int64_t k = 0; k < n; k++) {
+    double next = x[k] > largest || isnan(x[k]) ? x[k] : largest;
+    if (next != -INFINITY) {
+      total = total * exp(largest - next) + exp(x[k] - next);
+      largest = next;
+    }
+  }
+  for (int64_t k = 0; k < n; k++) {
+    y[k] = exp(x[k] - largest) / total;
+  }
+}
+
+/* Gives 0 for a row that is -inf throughout. */
+static void softmax_zero(int64_t n, const double *x, double *y) {
+  double largest = largest_of(n, x);
+  softmax_from(n, x, y, largest);
+  for (int64_t k = 0; k < n && largest == -INFINITY; k++) {
+    y[k] = 0;
+  }
+}
+
+/* Takes -inf for a number that is somewhat smaller than the largest. */
+static void softmax_lost(int64_t n, const double *x, double *y) {
+  double largest = largest_of(n, x), total = 0;
+  for (int64_t k = 0; k < n; k++) {
+    total += y[k] = exp(isinf(x[k]) && !isinf(largest) ? -5 : x[k] - largest);
+  }
+  for (int64_t k = 0; k < n; k++) {
+    y[k] /= total;
+  }
+}
+
+static void lse(int64_t n, const double *x, double *y) {
+  double largest = largest_of(n, x), total = 0, shift = isinf(largest) ? 0 : largest;
+  for (int64_t k = 0; k < n; k++) {
+    total += exp(x[k] - shift);
+  }
+  *y = log(total) + shift;
+}
+
+static void lse_zero(int64_t n, const double *x, double *y) {
+  lse(n, x, y);
+  *y = largest_of(n, x) == -INFINITY ? 0 : *y;
+}
+
+static void lse_positive(int64_t n, const double *x, double *y) {
+  lse(n, x, y);
+  *y = isinf(*y) ? INFINITY : *y;
+}
+
+ROWS(softmax, softmax)
+ROWS(softmax_online, softmax_online)
+ROWS(softmax_zero, softmax_zero)
+ROWS(softmax_lost, softmax_lost)
+ROWS(lse, lse)
+ROWS(lse_zero, lse_zero)
+ROWS(lse_positive, lse_positive)
+
 /* ---- What is given up ---- */
 
 typedef struct candidate {
@@ -115,7 +200,15 @@ typedef struct candidate {
   unsigned more; /* words by which it passes, too */
 } candidate;
 
-#define OWN "operation norm(x) { return layer_norm(x) }\n"
+/* The reference of shifted has no value where all of a row is -inf, or one is inf: log(sum(exp(x)))
+ * tends to these. */
+#define OWN                                                                                        \
+  "operation norm(x) { return layer_norm(x) }\n"                                                   \
+  "operation rows(x) { return softmax(x) }\n"                                                      \
+  "operation shifted(x) {\n"                                                                       \
+  "  m = max(x, axes = [-1], keepdims = 1)\n"                                                      \
+  "  return sum(log(sum(exp(x - m), axes = [-1], keepdims = 1)) + m, axes = [-1])\n"               \
+  "}\n"
 
 static const candidate loose[] = {
     {"NaN lost", "sqr", {"mine", prepare, run_no_nan}, S, WORD(NNAN), 0},
@@ -124,12 +217,26 @@ static const candidate loose[] = {
     {"a reciprocal", "div", {"mine", prepare_alike, run_reciprocal}, F | S, WORD(ARCP), 0},
     {"a rough exp", "exp", {"mine", prepare, run_rough_exp}, F | S, WORD(AFN), 0},
     {"a rough root", "sqrt", {"mine", prepare, run_rough_sqrt}, F | S, WORD(AFN), 0},
+    {"0 for what is masked", "softmax", {"mine", prepare_rows, run_softmax_zero}, S, WORD(NINF), 0},
     {"the variance at once",
      "norm",
      {"mine", prepare_rows, run_norm_once},
      F,
      WORD(REASSOC),
      WORD(AFN)},
+};
+
+/* Nothing is given up. */
+static const candidate right[] = {
+    {"softmax", "softmax", {"mine", prepare_rows, run_softmax}, F | S, 0, 0},
+    {"softmax in one pass", "softmax", {"mine", prepare_rows, run_softmax_online}, F | S, 0, 0},
+    {"softmax in one pass, by a formula",
+     "rows",
+     {"mine", prepare_rows, run_softmax_online},
+     F | S,
+     0,
+     0},
+    {"limits of a formula", "shifted", {"mine", prepare_rows, run_lse}, F | S, 0, 0},
 };
 
 /* Whatever is allowed. */
@@ -142,6 +249,16 @@ static const candidate wrong[] = {
      F,
      GEMEL_NEEDS_ALL & ~WORD(AFN),
      0},
+    {"0 for what is masked, by a formula",
+     "rows",
+     {"mine", prepare_rows, run_softmax_zero},
+     S,
+     0,
+     0},
+    {"-inf lost", "softmax", {"mine", prepare_rows, run_softmax_lost}, F, 0, 0},
+    {"-inf lost, by a formula", "rows", {"mine", prepare_rows, run_softmax_lost}, F, 0, 0},
+    {"0 for -inf", "shifted", {"mine", prepare_rows, run_lse_zero}, S, 0, 0},
+    {"inf for -inf", "shifted", {"mine", prepare_rows, run_lse_positive}, S, 0, 0},
     {"off beyond 3", "sqr", {"mine", prepare, run_off_beyond_3}, I, GEMEL_NEEDS_ALL, 0},
 };
 
@@ -170,6 +287,14 @@ static void needs_its_word(const void *data) {
   CT_HAS_STR(h.all, "allowed: ");
 }
 
+static void passes(const void *data) {
+  if (getenv("GEMEL_VALGRIND") != NULL) {
+    CT_SKIP("child processes by the thousand");
+  }
+  heard h = judge(data, 0);
+  CT_CHECK(h.refuted == 0 && h.passed == h.records);
+}
+
 static void is_refuted(const void *data) {
   const candidate *c = data;
   if (getenv("GEMEL_VALGRIND") != NULL) {
@@ -182,6 +307,9 @@ static void is_refuted(const void *data) {
 void ct_register(void) {
   for (size_t k = 0; k < CT_COUNT(loose); k++) {
     CT_ADD_TO("kernels-allowed", "needs", loose[k].name, needs_its_word, &loose[k]);
+  }
+  for (size_t k = 0; k < CT_COUNT(right); k++) {
+    CT_ADD_TO("kernels-allowed", "right", right[k].name, passes, &right[k]);
   }
   for (size_t k = 0; k < CT_COUNT(wrong); k++) {
     CT_ADD_TO("kernels-allowed", "wrong", wrong[k].name, is_refuted, &wrong[k]);

@@ -172,6 +172,14 @@ static int is_about_end(const struct tier_plan *plan, size_t k, gemel__fill *end
           (plan->tier == GEMEL_TIER_INTEGER && !gemel__is_float(plan->dtypes[k % plan->n_dtypes])));
 }
 
+/* 1 if some of the logits of instance K are −∞, as where attention is masked, in tier float: there
+ * the numbers beside them are judged by their bounds. Of the library's own operations besides.c has
+ * such instances. */
+static int is_masked(const struct subject *s, size_t k) {
+  enum { EVERY = 6, AT = 3 };
+  return (s->own || s->kernel != NULL) && !s->derivative && k % EVERY == AT;
+}
+
 /* How the values of instance K are drawn. In tier special the fills take turns for each dtype. Tier
  * float of a program's own operation also draws integers and round numbers: where its results are
  * never exact, no other tier compares them at ties and round numbers. */
@@ -180,6 +188,9 @@ static gemel__fill fill_for(const struct subject *s, const struct tier_plan *pla
                                         GEMEL__FILL_SPECIAL, GEMEL__FILL_SIGNS};
   if (plan->tier == GEMEL_TIER_SPECIAL) {
     return special[k / plan->n_dtypes % (sizeof special / sizeof *special)];
+  }
+  if (plan->tier == GEMEL_TIER_FLOAT && is_masked(s, k)) {
+    return GEMEL__FILL_MASKED;
   }
   if (!s->own || plan->tier != GEMEL_TIER_FLOAT || k % 3 == 0) {
     return plan->fill;

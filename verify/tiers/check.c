@@ -31,6 +31,7 @@
 #include "domains/special.h"
 #include "tiers/allowed.h"
 #include "tiers/kernel.h"
+#include "tiers/limits.h"
 #include "reference/twin.h"
 #include "ops/ops.h"
 #include "tiers/tiers.h"
@@ -61,7 +62,8 @@ struct judge {
   /* tier special, if bounds are wider than usual: results on such a domain B */
   gemel__rtensor *loose;
   gemel__domain *loose_domain;
-  int spreads; /* 1: where an input is NaN, any result may be */
+  gemel__limits limits; /* tier special, a program's own operation */
+  int spreads;          /* 1: where an input is NaN, any result may be */
   /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
   int (*element)(struct judge *j, size_t output, size_t i, const void *computed,
                  gemel__outcome *outcome);
@@ -571,6 +573,13 @@ static int exact_class(struct judge *j, size_t output, size_t i, double computed
          (isfinite(computed) && low <= most && high >= -most);
 }
 
+/* 1 if the reference is NaN at infinite inputs, and COMPUTED what it tends to there. */
+static int is_limit(struct judge *j, size_t output, size_t i, double computed) {
+  const void *e = gemel__rtensor_at(&j->reference[output], i);
+  return j->bound_domain != NULL && gemel__special_is_nan(j->domain, e) &&
+         gemel__is_limit(&j->limits, j->instance, j->bound_domain, j->values, output, i, computed);
+}
+
 /* 1 if COMPUTED is E: 64-bit integers don't fit into a double. */
 static int same_integer(struct judge *j, const void *e, gemel_dtype dtype, const void *computed) {
   gemel__domain *d = j->domain;
@@ -623,7 +632,7 @@ static int strictly_special(struct judge *j, size_t output, size_t i, const void
     return gemel__special_agrees(d, e, r->dtype, x, 0.5);
   }
   if (j->instance->ulp < 0) {
-    return same_class(d, e, x) || exact_class(j, output, i, x);
+    return same_class(d, e, x) || exact_class(j, output, i, x) || is_limit(j, output, i, x);
   }
   if (outcome->ulps != NULL) {
     gemel_dtype operand = j->instance->leaves[0].dtype;
@@ -697,6 +706,7 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
             gemel__twin_of(gemel__node_at(instance->graph, node)->op)->arithmetic == GEMEL__EXACT;
   j.domain = &s->domain;
   gemel_status status = judge_instance(&j, values, trial, outcome, error);
+  gemel__limits_clear(&j.limits);
   gemel__special_free(s);
   gemel__ordered_free(o);
   gemel__bound_free(b);
