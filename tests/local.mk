@@ -113,6 +113,7 @@ verify_tests += %reldir%/t-rtensor
 verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
 verify_tests += %reldir%/t-rules-corpus
+verify_tests += %reldir%/t-samplers
 verify_tests += %reldir%/t-scan-saved
 verify_tests += %reldir%/t-scan-unrolled
 verify_tests += %reldir%/t-special

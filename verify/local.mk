@@ -3,5 +3,6 @@
 
 if VERIFY
 gemelinclude_HEADERS += %reldir%/gemel/reference.h
+gemelinclude_HEADERS += %reldir%/gemel/sample.h
 gemelinclude_HEADERS += %reldir%/gemel/verify.h
 endif

@@ -218,7 +218,7 @@ typedef enum gemel_range {
  * bounds each operand. A sampler for which DTYPE makes no sense returns GEMEL_DECLINED. Lists in
  * ATTRS point into STORAGE (or static data). Shapes should include sizes 0 and 1. RANK, if it isn't
  * 0, is the rank that the harness wants of the first operand, where the operation leaves a choice;
- * a sampler may ignore it. */
+ * a sampler may ignore it. <gemel/sample.h> has ready samplers for usual shapes. */
 typedef struct gemel_sample {
   size_t size;
   gemel_context *context;
@@ -245,6 +245,7 @@ typedef struct gemel_sample {
    * sampler may ignore it. */
   int64_t length;
   int axis;
+  const struct gemel_operation *operation; /* the record */
 } gemel_sample;
 
 /* ---- Normal forms ---- */

@@ -12,6 +12,7 @@
 
 #include <gemel/gemel.h>
 #include <gemel/reference.h>
+#include <gemel/sample.h>
 
 #ifdef __cplusplus
 extern "C" {
