@@ -640,7 +640,45 @@ static void declines_all(const void *data) {
   CT_CHECK(prepared > 1000 && prepared < 30000);
   CT_HAS_STR(h.all, "the kernel declined all ");
   CT_HAS_STR(h.all, "f16, bf16, f32, f64 of ranks 0 to 16, each in up to ");
-  CT_HAS_STR(h.all, " times): no such machine");
+  CT_HAS_STR(h.all, " times): no such machine; declined, for example: (1) x0: ");
+  CT_HAS_STR(h.all, ", (2) x0: ");
+  CT_HAS_STR(h.all, " strides ");
+  gemel_context_unref(context);
+}
+
+/* Nothing that is declined throughout passes, whatever kind of operation it is; and attributes are
+ * shown. */
+static void passes_nothing(const void *data) {
+  static const char *const operations[] = {"exp", "bit_and", "cast", "softmax", "dot", "sum"};
+  static const gemel_kernel kernel = {"none", decline, run_sqr};
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(operations); k++) {
+    heard h = hear_kernel(context, operations[k], operations[k], &kernel,
+                          (gemel_verify_options){.in_process = 1});
+    ct_context("%s: %s", operations[k], h.all);
+    CT_CHECK(h.passed == 0 && h.refuted == 0 && h.verdicts[GEMEL_VERDICT_NOT_RUN] > 0);
+    CT_CHECK(strcmp(operations[k], "softmax") != 0 || strstr(h.all, "; axis = ") != NULL);
+    CT_CHECK(strcmp(operations[k], "sum") != 0 || strstr(h.all, "; axes = ") != NULL);
+  }
+  gemel_context_unref(context);
+}
+
+/* What is taken has no elements. */
+static gemel_status prepare_empty(gemel_kernel_call *call) {
+  return count(&call->inputs[0]) == 0 ? prepare_sqr(call) : GEMEL_DECLINED;
+}
+
+static void takes_nothing(const void *data) {
+  static const gemel_kernel kernel = {"empty", prepare_empty, run_sqr};
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  if (getenv("GEMEL_VALGRIND") != NULL) {
+    CT_SKIP("child processes by the thousand");
+  }
+  heard h = hear_kernel(context, "empty", "sqr", &kernel, (gemel_verify_options){.instances = 24});
+  ct_context("%s", h.all);
+  CT_CHECK(h.passed == 0 && h.refuted == 0);
   gemel_context_unref(context);
 }
 
@@ -666,7 +704,7 @@ static void says_what(const void *data) {
     CT_HAS_STR(h.all, " calls: f64 of rank 3; the kernel declined ");
     CT_HAS_STR(h.all, "never taken: bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, ");
     CT_HAS_STR(h.all, ", rank 4, ");
-    CT_HAS_STR(h.all, " times): two images, please");
+    CT_HAS_STR(h.all, " times): two images, please; declined, for example: (1) x0: ");
   }
 }
 
@@ -719,8 +757,8 @@ static void is_refuted(const void *data) {
 }
 
 static const ct_test offers[] = {
-    CT_TEST("declines all", declines_all, NULL),
-    CT_TEST("blocks signals", blocks_signals, NULL),
+    CT_TEST("declines all", declines_all, NULL),    CT_TEST("passes nothing", passes_nothing, NULL),
+    CT_TEST("takes nothing", takes_nothing, NULL),  CT_TEST("blocks signals", blocks_signals, NULL),
     CT_TEST("says what it takes", says_what, NULL),
 };
 

@@ -129,7 +129,7 @@ static void say_passed(const struct subject *s, const gemel__inquiry *q, const g
 /* Reports a tier in which nothing was refuted. ULPS: the measured errors of a survey, or NULL. */
 static void conclude(struct subject *s, const struct tier_plan *plan, gemel__inquiry *q,
                      const gemel__ulps *ulps) {
-  char detail[900] = "";
+  char detail[1600] = "";
   const gemel__outcome *o = &q->outcome;
   const char *reason = q->record.instances == 0 ? reason_without_instances(plan, s)
                                                 : reason_without_results(s, plan, o);
