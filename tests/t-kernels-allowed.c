@@ -65,6 +65,7 @@ EACH(reciprocal_off, x *(1 / y) * (1 + 1e-9))
 EACH(rough_exp, exp(x) * (1 + 1e-10))
 EACH(rougher_exp, exp(x) * (1 + 1e-3))
 EACH(rough_sqrt, sqrt(x) * (1 + 1e-12))
+EACH(slope, y *(1 / (1 + exp(-x)) + x * (1 / (1 + exp(-x)) * (1 - 1 / (1 + exp(-x))))))
 EACH(off_beyond_3, x *x + (x > 3))
 
 /* Each row by a function of N elements from X, to Y. */
@@ -204,6 +205,10 @@ typedef struct candidate {
  * tends to these. */
 #define OWN                                                                                        \
   "operation norm(x) { return layer_norm(x) }\n"                                                   \
+  "operation slope(x, g) {\n"                                                                      \
+  "  s = sigmoid(x)\n"                                                                             \
+  "  return g * s + g * x * (s * (1 - s))\n"                                                       \
+  "}\n"                                                                                            \
   "operation rows(x) { return softmax(x) }\n"                                                      \
   "operation shifted(x) {\n"                                                                       \
   "  m = max(x, axes = [-1], keepdims = 1)\n"                                                      \
@@ -236,6 +241,7 @@ static const candidate right[] = {
      F | S,
      0,
      0},
+    {"limits of a slope", "slope", {"mine", prepare_alike, run_slope}, F | S, 0, 0},
     {"limits of a formula", "shifted", {"mine", prepare_rows, run_lse}, F | S, 0, 0},
 };
 

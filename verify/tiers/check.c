@@ -577,7 +577,7 @@ static int exact_class(struct judge *j, size_t output, size_t i, double computed
 static int is_limit(struct judge *j, size_t output, size_t i, double computed) {
   const void *e = gemel__rtensor_at(&j->reference[output], i);
   return j->bound_domain != NULL && gemel__special_is_nan(j->domain, e) &&
-         gemel__is_limit(&j->limits, j->instance, j->bound_domain, j->values, output, i, computed);
+         gemel__is_limit(&j->limits, j->instance, j->values, output, i, computed);
 }
 
 /* 1 if COMPUTED is E: 64-bit integers don't fit into a double. */

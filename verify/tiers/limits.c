@@ -8,7 +8,6 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
-#include "domains/ordered.h"
 
 enum { WAYS = GEMEL__LIMIT_WAYS, SIZES = GEMEL__LIMIT_SIZES };
 enum { RATES = 5 }; /* different numbers for infinities that stand beside each other */
@@ -42,12 +41,13 @@ static size_t replace(const gemel__instance *instance, gemel_tensor *const *valu
 
 /* Evaluates the reference in one way and size: 1, or 0 if that can't be done or nothing is
  * infinite. */
-static int evaluate(gemel__limits *l, const gemel__instance *instance, gemel__domain *d,
-                    gemel_tensor *const *values, int way, int size) {
+static int evaluate(gemel__limits *l, const gemel__instance *instance, gemel_tensor *const *values,
+                    int way, int size) {
   gemel_tensor **copy = gemel__values_copy(instance, values, NULL);
   gemel__rtensor *results = gemel__alloc_zeroed(l->n * sizeof *results);
-  int good = copy != NULL && results != NULL && replace(instance, copy, way, size) > 0 &&
-             gemel__instance_reference(instance, d, copy, results, NULL) == GEMEL_OK;
+  int good =
+      copy != NULL && results != NULL && replace(instance, copy, way, size) > 0 &&
+      gemel__instance_reference(instance, &l->domain->domain, copy, results, NULL) == GEMEL_OK;
   l->results[way][size] = results;
   if (copy != NULL) {
     gemel__values_free(instance, copy);
@@ -55,13 +55,14 @@ static int evaluate(gemel__limits *l, const gemel__instance *instance, gemel__do
   return good;
 }
 
-static void make(gemel__limits *l, const gemel__instance *instance, gemel__domain *d,
-                 gemel_tensor *const *values) {
+/* With many digits: 1 - 1 / (1 + exp(-x)) is multiplied by large numbers. */
+static void make(gemel__limits *l, const gemel__instance *instance, gemel_tensor *const *values) {
+  l->domain = gemel__ordered_new(GEMEL__ORDERED_MAX_PRECISION);
   l->n = gemel__instance_results(instance);
-  l->made = 1;
+  l->made = l->domain != NULL ? 1 : -1;
   for (int way = 0; way < WAYS; way++) {
     for (int size = 0; size < SIZES && l->made > 0; size++) {
-      l->made = evaluate(l, instance, d, values, way, size) ? 1 : -1;
+      l->made = evaluate(l, instance, values, way, size) ? 1 : -1;
     }
   }
 }
@@ -80,12 +81,13 @@ static int tends(const double *near, const double *far, double limit) {
   return off <= close * (limit != 0 ? fabs(limit) : 1) && (off == 0 || off * GROWTH <= before);
 }
 
-int gemel__is_limit(gemel__limits *limits, const gemel__instance *instance, gemel__domain *d,
+int gemel__is_limit(gemel__limits *limits, const gemel__instance *instance,
                     gemel_tensor *const *values, size_t output, size_t i, double computed) {
   if (limits->made == 0) {
-    make(limits, instance, d, values);
+    make(limits, instance, values);
   }
   int agree = limits->made > 0 && !isnan(computed);
+  gemel__domain *d = agree ? &limits->domain->domain : NULL;
   for (int way = 0; way < WAYS && agree; way++) {
     double ends[SIZES][2];
     for (int size = 0; size < SIZES && agree; size++) {
@@ -109,5 +111,6 @@ void gemel__limits_clear(gemel__limits *limits) {
       }
     }
   }
+  gemel__ordered_free(limits->domain);
   memset(limits, 0, sizeof *limits);
 }

@@ -12,20 +12,22 @@
 #ifndef GEMEL__TIERS_LIMITS_H
 #define GEMEL__TIERS_LIMITS_H
 
+#include "domains/ordered.h"
 #include "instances/instance.h"
 
 enum { GEMEL__LIMIT_WAYS = 3, GEMEL__LIMIT_SIZES = 2 };
 
 /* Results of the reference; made when they are first asked for. Start from {0}. */
 typedef struct gemel__limits {
+  gemel__ordered *domain;
   gemel__rtensor *results[GEMEL__LIMIT_WAYS][GEMEL__LIMIT_SIZES];
   size_t n; /* results in each */
   int made; /* 1: they are there; −1: there is no limit at these values */
 } gemel__limits;
 
-/* 1 if COMPUTED is the limit of element I of result OUTPUT of INSTANCE at VALUES, by the domain O
- * that D is; 0 if it isn't, or the reference fails there. */
-int gemel__is_limit(gemel__limits *limits, const gemel__instance *instance, gemel__domain *d,
+/* 1 if COMPUTED is the limit of element I of result OUTPUT of INSTANCE at VALUES; 0 if it isn't, or
+ * the reference fails there. */
+int gemel__is_limit(gemel__limits *limits, const gemel__instance *instance,
                     gemel_tensor *const *values, size_t output, size_t i, double computed);
 
 void gemel__limits_clear(gemel__limits *limits);
