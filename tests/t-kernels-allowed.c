@@ -10,6 +10,7 @@
 #include "judged.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,7 +311,76 @@ static void is_refuted(const void *data) {
   CT_CHECK(h.refuted > 0);
 }
 
+/* ---- By a reference ---- */
+
+static gemel_status infer_f64(gemel_infer *call) {
+  call->n_outputs = 1;
+  call->outputs[0] = call->inputs[0];
+  call->error->status =
+      gemel_type_dtype(call->context, call->inputs[0]) == GEMEL_F64 ? GEMEL_OK : GEMEL_BAD_TYPE;
+  return call->error->status;
+}
+
+static gemel_status square(gemel_reference_build *call) {
+  call->outputs[0] = gemel_mul(call->inputs[0], call->inputs[0]);
+  return GEMEL_OK;
+}
+
+/* What gemel_verify_operations says of an operation whose kernel loses NaN. */
+static heard with_reference(unsigned allow) {
+  static const gemel_kernel kernels[] = {{"mine", prepare, run_no_nan}, {NULL, NULL, NULL}};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_operation op = {.size = sizeof op,
+                        .name = "mine",
+                        .min_inputs = 1,
+                        .max_inputs = 1,
+                        .version = 1,
+                        .infer = infer_f64,
+                        .sample = gemel_sample_elementwise,
+                        .kernels = kernels};
+  gemel_reference reference = {.size = sizeof reference, .build = square, .allow = allow};
+  CT_EQ_INT(gemel_register_operation(context, &op, NULL), GEMEL_OK);
+  CT_EQ_INT(gemel_verify_reference(context, "mine", &reference, NULL), GEMEL_OK);
+  heard h = hear_operations(context, "mine", (gemel_verify_options){.ops = "mine", .seed = 1});
+  gemel_context_unref(context);
+  return h;
+}
+
+static void by_reference(const void *data) {
+  (void)data;
+  heard h = with_reference(0);
+  CT_EQ_UINT(h.refuted, 1);
+  h = with_reference(WORD(NINF));
+  CT_EQ_UINT(h.refuted, 1);
+  h = with_reference(WORD(NNAN));
+  ct_context("%s", h.all);
+  CT_EQ_UINT(h.refuted, 0);
+  CT_HAS_STR(h.all, "allowed: nnan");
+}
+
+static void refuses(const void *data) {
+  static const gemel_kernel kernel = {"mine", prepare, run_no_nan};
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_verify_options options = {.size = sizeof options, .allow = 1u << GEMEL_NEEDS_COUNT};
+  gemel_reference reference = {
+      .size = sizeof reference, .build = square, .allow = 1u << GEMEL_NEEDS_COUNT};
+  gemel_error error = {0};
+  (void)data;
+  CT_EQ_INT(gemel_verify_kernel(context, "sqr", &kernel, &options, NULL, &error),
+            GEMEL_BAD_ARGUMENT);
+  CT_EQ_INT(gemel_define_operations(context, OWN, strlen(OWN), "own", &error), GEMEL_OK);
+  CT_EQ_INT(gemel_verify_reference(context, "norm", &reference, &error), GEMEL_BAD_ARGUMENT);
+  CT_HAS_STR(error.text, "no word");
+  reference.size = offsetof(gemel_reference, allow); /* of a program that is older */
+  CT_EQ_INT(gemel_verify_reference(context, "norm", &reference, &error), GEMEL_OK);
+  gemel_context_unref(context);
+}
+
+static const ct_test tests[] = {CT_TEST("by a reference", by_reference, NULL),
+                                CT_TEST("refuses", refuses, NULL)};
+
 void ct_register(void) {
+  ct_suite("kernels-allowed", tests, CT_COUNT(tests));
   for (size_t k = 0; k < CT_COUNT(loose); k++) {
     CT_ADD_TO("kernels-allowed", "needs", loose[k].name, needs_its_word, &loose[k]);
   }

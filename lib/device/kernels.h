@@ -33,7 +33,7 @@ gemel_status gemel__call_prepare(gemel_kernel_call *call, const gemel_kernel *ke
 
 /* What runs CALL, which gemel__call_prepare has prepared for KERNEL: its RUN, or what hands that
  * packed operands. */
-gemel_status (*gemel__call_runner(const gemel_kernel_call *call, const gemel_kernel *kernel))(
-    const gemel_kernel_call *call);
+gemel_status (*gemel__call_runner(const gemel_kernel_call *call,
+                                  const gemel_kernel *kernel))(const gemel_kernel_call *call);
 
 #endif

@@ -144,7 +144,7 @@ static gemel_status run_packed(const gemel_kernel_call *call) {
   return status;
 }
 
-gemel_status (*gemel__call_runner(const gemel_kernel_call *call, const gemel_kernel *kernel))(
-    const gemel_kernel_call *call) {
+gemel_status (*gemel__call_runner(const gemel_kernel_call *call,
+                                  const gemel_kernel *kernel))(const gemel_kernel_call *call) {
   return call->packed ? run_packed : kernel->run;
 }

@@ -155,10 +155,10 @@ typedef struct gemel_kernel_call {
    * too. */
   const unsigned char *unread;
   struct gemel__nested *nested; /* gemel's own, for kernels that call a body; may be NULL */
-  /* PREPARE may set this to 1, once or at each signature anew: then RUN gets every operand and every
-   * result row-major without gaps, whatever the strides that PREPARE is shown (those that there
-   * are). What lies otherwise gemel copies, before RUN or behind it, on the device of the call, in
-   * memory of its own. gemel_prepare_packed does that and no more. */
+  /* PREPARE may set this to 1, once or at each signature anew: then RUN gets every operand and
+   * every result row-major without gaps, whatever the strides that PREPARE is shown (those that
+   * there are). What lies otherwise gemel copies, before RUN or behind it, on the device of the
+   * call, in memory of its own. gemel_prepare_packed does that and no more. */
   int packed;
   gemel_status (*packed_run)(const struct gemel_kernel_call *call); /* gemel's own */
 } gemel_kernel_call;

@@ -156,7 +156,8 @@ static gemel_status run_kernel(struct fold_call *v, const gemel_kernel *kernel,
   gemel_status status = gemel__call_prepare(call, kernel);
   if (status == GEMEL_OK) {
     call->scratch = gemel__alloc(call->scratch_bytes);
-    status = call->scratch != NULL ? gemel__call_runner(call, kernel)(call) : gemel__no_memory(error, "a constant");
+    status = call->scratch != NULL ? gemel__call_runner(call, kernel)(call)
+                                   : gemel__no_memory(error, "a constant");
     gemel__free(call->scratch, call->scratch_bytes);
   }
   if (call->release != NULL) {

@@ -143,7 +143,8 @@ static gemel_status run_dynamic(gemel__execution *e, gemel__invocation *inv) {
     status = gemel__call_prepare(&inv->call, k);
     if (status != GEMEL_DECLINED) {
       inv->chosen = k;
-      status = status == GEMEL_OK ? run_prepared(&inv->call, gemel__call_runner(&inv->call, k)) : status;
+      status =
+          status == GEMEL_OK ? run_prepared(&inv->call, gemel__call_runner(&inv->call, k)) : status;
       if (inv->call.release != NULL) {
         inv->call.release(inv->call.prepared);
         inv->call.release = NULL;

@@ -448,7 +448,8 @@ static gemel_status check(gemel_context *context, uint32_t id, const char *name,
   if (id <= context->n_builtins) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s is gemel's own and has its reference", name);
   }
-  if (r->size < offsetof(gemel_reference, allow) || (r->function != NULL) + (r->build != NULL) + (r->graph != NULL) != 1) {
+  if (r->size < offsetof(gemel_reference, allow) ||
+      (r->function != NULL) + (r->build != NULL) + (r->graph != NULL) != 1) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT,
                        "the reference of %s has to be a function, a graph, or what builds one",
                        name);

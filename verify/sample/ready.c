@@ -14,7 +14,7 @@ enum { USUAL_RANK = 4 };
 
 /* ---- Until the type rule takes it ---- */
 
-typedef void (*drawing)(gemel_sample *sample, size_t operands);
+typedef void (*drawing_of_shapes)(gemel_sample *sample, size_t operands);
 
 /* How many operands there are to be: at most two beyond the least. */
 static size_t operands_of(gemel_sample *sample) {
@@ -44,7 +44,7 @@ static gemel_status try_rule(const gemel_sample *sample) {
   return status == GEMEL_OK || status == GEMEL_NO_MEMORY ? status : GEMEL_DECLINED;
 }
 
-static gemel_status draw(gemel_sample *sample, drawing shapes) {
+static gemel_status draw(gemel_sample *sample, drawing_of_shapes shapes) {
   enum { TRIES = 16 };
   gemel_status status = GEMEL_DECLINED;
   for (int k = 0; k < TRIES && status == GEMEL_DECLINED; k++) {
