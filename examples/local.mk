@@ -21,6 +21,7 @@ dist_examples_DATA += %reldir%/logistic.c
 dist_examples_DATA += %reldir%/logistic.py
 dist_examples_DATA += %reldir%/mine.rules
 dist_examples_DATA += %reldir%/mlp.gmt
+dist_examples_DATA += %reldir%/my_backward.c
 dist_examples_DATA += %reldir%/my_kernel.c
 dist_examples_DATA += %reldir%/my_kernel.cu
 dist_examples_DATA += %reldir%/my_operation.c

@@ -25,8 +25,8 @@ static int64_t count(const gemel_view *v) {
 }
 
 /* What is said of KERNEL, for OPERATION; NAME is for messages. */
-static heard judge_kernel(const char *name, const char *operation, const gemel_kernel *kernel,
-                          gemel_verify_options options) {
+static inline heard judge_kernel(const char *name, const char *operation,
+                                 const gemel_kernel *kernel, gemel_verify_options options) {
   gemel_context *context = gemel_context_new(NULL);
   heard h = hear_kernel(context, name, operation, kernel, options);
   ct_context("%s, seed %llu: %s%s", name, (unsigned long long)options.seed, h.all,

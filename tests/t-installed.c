@@ -203,6 +203,95 @@ static void on_device(const void *data) {
   leave(context);
 }
 
+/* ---- Packed operands ---- */
+
+static int gaps; /* operands that weren't packed */
+
+static int is_packed(const gemel_view *view) {
+  int64_t step = 8;
+  for (int k = view->rank; k-- > 0; step *= view->shape[k]) {
+    if (view->strides[k] != step) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Ignores strides, and asks for scratch memory that it fills. */
+static gemel_status prepare_packed(gemel_kernel_call *call) {
+  gemel_status status = prepare_max(call);
+  call->scratch_bytes = 24;
+  return status == GEMEL_OK ? gemel_prepare_packed(call) : status;
+}
+
+static double *all_of(const gemel_kernel_call *call, void *data) {
+  return call->device == &second.record ? guarded_reach(second.record.user, data) : data;
+}
+
+static gemel_status run_packed(const gemel_kernel_call *call) {
+  const double *x = all_of(call, call->inputs[0].data), *y = all_of(call, call->inputs[1].data);
+  double *z = all_of(call, call->outputs[0].data);
+  gaps +=
+      !is_packed(&call->inputs[0]) + !is_packed(&call->inputs[1]) + !is_packed(&call->outputs[0]);
+  memset(all_of(call, call->scratch), 0xff, 24);
+  for (int64_t i = 0; i < 6; i++) {
+    z[i] = x[i] >= y[i] ? x[i] : y[i];
+  }
+  __atomic_fetch_add(&runs, 1, __ATOMIC_RELAXED);
+  return GEMEL_OK;
+}
+
+static const gemel_kernel packed_kernel = {"my_packed", prepare_packed, run_packed};
+
+static gemel_tensor *matrix(int64_t rows, int64_t columns, double step) {
+  int64_t shape[] = {rows, columns};
+  gemel_tensor *t = gemel_tensor_new(GEMEL_F64, 2, shape, NULL);
+  for (int64_t i = 0; i < rows * columns; i++) {
+    ((double *)gemel_tensor_data(t))[i] = step * (double)i;
+  }
+  return t;
+}
+
+/* max(xT, y) of x: 0 1 2 / 3 4 5 and y: 0 2 / 4 6 / 8 10, negated; GRAPH is freed. */
+static void check_transposed(gemel_graph *graph) {
+  static const double expected[] = {0, 3, 1, 4, 2, 5};
+  gemel_function *f = compile(graph, 0);
+  gemel_tensor *in[2] = {matrix(2, 3, 1), matrix(3, 2, -2)}, *out = NULL;
+  CT_EQ_INT(gemel_call(f, 2, in, 1, &out, NULL), GEMEL_OK);
+  CT_CHECK(out != NULL && memcmp(gemel_tensor_data(out), expected, sizeof expected) == 0);
+  CT_EQ_INT(runs, 1);
+  CT_EQ_INT(gaps, 0);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_tensor_unref(out);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+}
+
+static gemel_graph *transposed(gemel_context *context) {
+  gemel_graph *graph = gemel_graph_new(context, NULL);
+  gemel_value x = gemel_declare(graph, "x: f64[2, 3]"), y = gemel_declare(graph, "y: f64[3, 2]");
+  int64_t order[] = {1, 0};
+  gemel_output(gemel_maximum(gemel_dimshuffle(x, 2, order), y), "z");
+  return graph;
+}
+
+/* A kernel that says so gets packed operands: on the host, and on a device, whose copies they are.
+ */
+static void packed(const void *data) {
+  gemel_context *context = with(&packed_kernel), *devices = context_with_devices();
+  (void)data;
+  gaps = 0;
+  check_transposed(transposed(context));
+  begin();
+  CT_EQ_INT(gemel_register_kernel(devices, 2, "maximum", &packed_kernel, NULL), GEMEL_OK);
+  gemel_graph *graph = transposed(devices);
+  check_transposed(LIFT(graph, .space = 2));
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  leave(devices);
+}
+
 /* ---- In the harness ---- */
 
 static size_t refuted(gemel_context *context, uint64_t seed) {
@@ -288,9 +377,9 @@ static void memory(const void *data) {
 
 static const ct_test tests[] = {
     CT_TEST("function", function, NULL), CT_TEST("constants", constants, NULL),
-    CT_TEST("device", on_device, NULL),  CT_TEST("verified", verified, NULL),
-    CT_TEST("judged", judged, NULL),     CT_TEST("refused", refused, NULL),
-    CT_TEST("memory", memory, NULL),
+    CT_TEST("packed", packed, NULL),     CT_TEST("device", on_device, NULL),
+    CT_TEST("verified", verified, NULL), CT_TEST("judged", judged, NULL),
+    CT_TEST("refused", refused, NULL),   CT_TEST("memory", memory, NULL),
 };
 
 void ct_register(void) {

@@ -163,6 +163,11 @@ static gemel_status prepare_dense_sqr(gemel_kernel_call *call) {
   return dense(&call->inputs[0]) ? prepare_sqr(call) : GEMEL_DECLINED;
 }
 
+static gemel_status prepare_packed_sqr(gemel_kernel_call *call) {
+  gemel_status status = prepare_sqr(call);
+  return status == GEMEL_OK ? gemel_prepare_packed(call) : status;
+}
+
 static volatile int64_t sink;
 
 static int64_t deep(int64_t n) {
@@ -326,6 +331,11 @@ static gemel_status prepare_sum(gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 
+static gemel_status prepare_packed_sum(gemel_kernel_call *call) {
+  gemel_status status = prepare_sum(call);
+  return status == GEMEL_OK ? gemel_prepare_packed(call) : status;
+}
+
 static gemel_status run_sum(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0];
   double *partial = call->scratch, total = 0;
@@ -410,6 +420,11 @@ static gemel_status prepare_dot(gemel_kernel_call *call) {
                  (plain || a[0].kind == GEMEL_ATTR_NONE)
              ? GEMEL_OK
              : GEMEL_DECLINED;
+}
+
+static gemel_status prepare_packed_dot(gemel_kernel_call *call) {
+  gemel_status status = prepare_dot(call);
+  return status == GEMEL_OK ? gemel_prepare_packed(call) : status;
 }
 
 static gemel_status run_dot(const gemel_kernel_call *call) {
@@ -497,6 +512,15 @@ typedef struct candidate {
   { "mine", prepare_sqr, run_threads }
 #define SUM                                                                                        \
   { "mine", prepare_sum, run_sum }
+/* These ask for packed operands. */
+#define PACKED_SQR                                                                                 \
+  { "mine", prepare_packed_sqr, run_sqr }
+#define PACKED_THREADED                                                                            \
+  { "mine", prepare_packed_sqr, run_threads }
+#define PACKED_SUM                                                                                 \
+  { "mine", prepare_packed_sum, run_sum }
+#define PACKED_DOT                                                                                 \
+  { "mine", prepare_packed_dot, run_dot }
 #define SUM_THREADS                                                                                \
   { "mine", prepare_sum, run_sum_threads }
 #define DOT                                                                                        \
@@ -515,6 +539,10 @@ static const candidate right[] = {
     {"dot", "dot", NONE, I, DOT, NULL},
     {"dimshuffle", "dimshuffle", NONE, I | S, SHUFFLE, NULL},
     {"softmax", "softmax", NONE, F | S, SOFTMAX, NULL},
+    {"strides ignored, packed", "sqr", STRIDES_IGNORED, I | S, PACKED_SQR, NULL},
+    {"strides ignored, packed, on threads", "sqr", STRIDES_IGNORED, I, PACKED_THREADED, NULL},
+    {"strides ignored, packed, scratch memory", "sum", STRIDES_IGNORED, I | F, PACKED_SUM, NULL},
+    {"strides ignored, packed matrices", "dot", STRIDES_IGNORED, I, PACKED_DOT, NULL},
 };
 
 static const candidate wrong[] = {
@@ -570,6 +598,9 @@ static const candidate wrong[] = {
     {"sum of nothing", "sum", EMPTY_SUM_UNWRITTEN, I, SUM, NULL},
     {"the rest of a block", "dot", REST_OF_BLOCK_LOST, I, DOT, NULL},
     {"rank 5 in a copy", "dimshuffle", RANK_5, I, SHUFFLE, NULL},
+    {"reads past the end, packed", "sqr", READS_PAST, I, PACKED_SQR, "behind the end of x0"},
+    {"too little scratch memory, packed", "sum", SCRATCH_TOO_SMALL, I, PACKED_SUM, "the scratch"},
+    {"loses NaN, packed", "sqr", NAN_LOST, S, PACKED_SQR, NULL},
     {"always the last axis", "softmax", AXIS_IGNORED, F, SOFTMAX, NULL},
 };
 
@@ -609,7 +640,45 @@ static void declines_all(const void *data) {
   CT_CHECK(prepared > 1000 && prepared < 30000);
   CT_HAS_STR(h.all, "the kernel declined all ");
   CT_HAS_STR(h.all, "f16, bf16, f32, f64 of ranks 0 to 16, each in up to ");
-  CT_HAS_STR(h.all, " times): no such machine");
+  CT_HAS_STR(h.all, " times): no such machine; declined, for example: (1) x0: ");
+  CT_HAS_STR(h.all, ", (2) x0: ");
+  CT_HAS_STR(h.all, " strides ");
+  gemel_context_unref(context);
+}
+
+/* Nothing that is declined throughout passes, whatever kind of operation it is; and attributes are
+ * shown. */
+static void passes_nothing(const void *data) {
+  static const char *const operations[] = {"exp", "bit_and", "cast", "softmax", "dot", "sum"};
+  static const gemel_kernel kernel = {"none", decline, run_sqr};
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(operations); k++) {
+    heard h = hear_kernel(context, operations[k], operations[k], &kernel,
+                          (gemel_verify_options){.in_process = 1});
+    ct_context("%s: %s", operations[k], h.all);
+    CT_CHECK(h.passed == 0 && h.refuted == 0 && h.verdicts[GEMEL_VERDICT_NOT_RUN] > 0);
+    CT_CHECK(strcmp(operations[k], "softmax") != 0 || strstr(h.all, "; axis = ") != NULL);
+    CT_CHECK(strcmp(operations[k], "sum") != 0 || strstr(h.all, "; axes = ") != NULL);
+  }
+  gemel_context_unref(context);
+}
+
+/* What is taken has no elements. */
+static gemel_status prepare_empty(gemel_kernel_call *call) {
+  return count(&call->inputs[0]) == 0 ? prepare_sqr(call) : GEMEL_DECLINED;
+}
+
+static void takes_nothing(const void *data) {
+  static const gemel_kernel kernel = {"empty", prepare_empty, run_sqr};
+  gemel_context *context = gemel_context_new(NULL);
+  (void)data;
+  if (getenv("GEMEL_VALGRIND") != NULL) {
+    CT_SKIP("child processes by the thousand");
+  }
+  heard h = hear_kernel(context, "empty", "sqr", &kernel, (gemel_verify_options){.instances = 24});
+  ct_context("%s", h.all);
+  CT_CHECK(h.passed == 0 && h.refuted == 0);
   gemel_context_unref(context);
 }
 
@@ -635,7 +704,7 @@ static void says_what(const void *data) {
     CT_HAS_STR(h.all, " calls: f64 of rank 3; the kernel declined ");
     CT_HAS_STR(h.all, "never taken: bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, ");
     CT_HAS_STR(h.all, ", rank 4, ");
-    CT_HAS_STR(h.all, " times): two images, please");
+    CT_HAS_STR(h.all, " times): two images, please; declined, for example: (1) x0: ");
   }
 }
 
@@ -688,8 +757,8 @@ static void is_refuted(const void *data) {
 }
 
 static const ct_test offers[] = {
-    CT_TEST("declines all", declines_all, NULL),
-    CT_TEST("blocks signals", blocks_signals, NULL),
+    CT_TEST("declines all", declines_all, NULL),    CT_TEST("passes nothing", passes_nothing, NULL),
+    CT_TEST("takes nothing", takes_nothing, NULL),  CT_TEST("blocks signals", blocks_signals, NULL),
     CT_TEST("says what it takes", says_what, NULL),
 };
 

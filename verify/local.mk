@@ -3,6 +3,7 @@
 
 if VERIFY
 gemelinclude_HEADERS += %reldir%/gemel/reference.h
+gemelinclude_HEADERS += %reldir%/gemel/sample.h
 gemelinclude_HEADERS += %reldir%/gemel/verify.h
 gemelinclude_HEADERS += %reldir%/gemel/verify.hpp
 endif

@@ -25,4 +25,15 @@ const gemel_kernel *gemel__kernels_of(gemel_context *context, const gemel_device
 int gemel__has_registered_kernel(gemel_context *context, const gemel_device *device,
                                  const gemel_operation *operation);
 
+/* ---- Packed operands (packed.c) ---- */
+
+/* What KERNEL's PREPARE says to CALL, whose SCRATCH_BYTES it sets anew. Where it asks for packed
+ * operands, these bytes have room for the copies, behind the kernel's own. */
+gemel_status gemel__call_prepare(gemel_kernel_call *call, const gemel_kernel *kernel);
+
+/* What runs CALL, which gemel__call_prepare has prepared for KERNEL: its RUN, or what hands that
+ * packed operands. */
+gemel_status (*gemel__call_runner(const gemel_kernel_call *call,
+                                  const gemel_kernel *kernel))(const gemel_kernel_call *call);
+
 #endif

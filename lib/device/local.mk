@@ -6,3 +6,4 @@ libgemel_a_SOURCES += %reldir%/device.h
 libgemel_a_SOURCES += %reldir%/host.c
 libgemel_a_SOURCES += %reldir%/kernels.c
 libgemel_a_SOURCES += %reldir%/kernels.h
+libgemel_a_SOURCES += %reldir%/packed.c

@@ -155,6 +155,12 @@ typedef struct gemel_kernel_call {
    * too. */
   const unsigned char *unread;
   struct gemel__nested *nested; /* gemel's own, for kernels that call a body; may be NULL */
+  /* PREPARE may set this to 1, once or at each signature anew: then RUN gets every operand and
+   * every result row-major without gaps, whatever the strides that PREPARE is shown (those that
+   * there are). What lies otherwise gemel copies, before RUN or behind it, on the device of the
+   * call, in memory of its own. gemel_prepare_packed does that and no more. */
+  int packed;
+  gemel_status (*packed_run)(const struct gemel_kernel_call *call); /* gemel's own */
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_PREPARED_BYTES 256
@@ -166,6 +172,11 @@ typedef struct gemel_kernel {
   gemel_status (*prepare)(gemel_kernel_call *call);
   gemel_status (*run)(const gemel_kernel_call *call);
 } gemel_kernel;
+
+/* A PREPARE for kernels that take packed operands and results only: sets PACKED and takes the call.
+ * One that declines some calls says `return gemel_prepare_packed(call)` for the others. Always
+ * GEMEL_OK. Thread-safe for different calls. */
+gemel_status gemel_prepare_packed(gemel_kernel_call *call);
 
 /* Registers a copy of KERNEL for the operation called OPERATION (gemel's own, or one that was
  * registered) on the device of memory space SPACE (GEMEL_SPACE_HOST: the host). From then on it is
@@ -207,7 +218,7 @@ typedef enum gemel_range {
  * bounds each operand. A sampler for which DTYPE makes no sense returns GEMEL_DECLINED. Lists in
  * ATTRS point into STORAGE (or static data). Shapes should include sizes 0 and 1. RANK, if it isn't
  * 0, is the rank that the harness wants of the first operand, where the operation leaves a choice;
- * a sampler may ignore it. */
+ * a sampler may ignore it. <gemel/sample.h> has ready samplers for usual shapes. */
 typedef struct gemel_sample {
   size_t size;
   gemel_context *context;
@@ -235,6 +246,7 @@ typedef struct gemel_sample {
   int64_t length;
   int axis;
   gemel_error *error; /* what a sampler that fails may fill in; may be NULL */
+  const struct gemel_operation *operation; /* the record */
 } gemel_sample;
 
 /* ---- Normal forms ---- */

@@ -152,12 +152,12 @@ static gemel_status run_kernel(struct fold_call *v, const gemel_kernel *kernel,
                                gemel_error *error) {
   gemel_kernel_call *call = &v->call;
   memset(v->prepared, 0, sizeof v->prepared);
-  call->scratch_bytes = 0;
   call->release = NULL;
-  gemel_status status = kernel->prepare != NULL ? kernel->prepare(call) : GEMEL_OK;
+  gemel_status status = gemel__call_prepare(call, kernel);
   if (status == GEMEL_OK) {
     call->scratch = gemel__alloc(call->scratch_bytes);
-    status = call->scratch != NULL ? kernel->run(call) : gemel__no_memory(error, "a constant");
+    status = call->scratch != NULL ? gemel__call_runner(call, kernel)(call)
+                                   : gemel__no_memory(error, "a constant");
     gemel__free(call->scratch, call->scratch_bytes);
   }
   if (call->release != NULL) {

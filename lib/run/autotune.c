@@ -24,6 +24,7 @@
 #include "core/cache.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "device/kernels.h"
 #include "core/intern.h"
 #include "core/tensor.h"
 #include "core/isa.h"
@@ -358,9 +359,8 @@ static gemel_status open_trial(tuner_trial *t, const gemel_kernel_call *call) {
 static gemel_status prepare(tuner_trial *t, const gemel_kernel *kernel) {
   memset(t->prepared, 0, sizeof t->prepared);
   t->call.scratch = NULL;
-  t->call.scratch_bytes = 0;
   t->call.release = NULL;
-  return kernel->prepare != NULL ? kernel->prepare(&t->call) : GEMEL_OK;
+  return gemel__call_prepare(&t->call, kernel);
 }
 
 static void release(tuner_trial *t) {
@@ -374,7 +374,7 @@ static gemel_status time_runs(tuner_trial *t, const gemel_kernel *kernel, double
   double all = 0;
   for (int round = 0; round < ROUNDS && all < ENOUGH_SECONDS; round++) {
     double began = gemel__seconds();
-    GEMEL__TRY(kernel->run(&t->call));
+    GEMEL__TRY(gemel__call_runner(&t->call, kernel)(&t->call));
     double seconds = gemel__seconds() - began;
     *best = round == 0 || seconds < *best ? seconds : *best;
     all += seconds;

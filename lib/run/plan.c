@@ -311,9 +311,8 @@ gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *c
   }
   for (; k->name != NULL && status == GEMEL_DECLINED; k++) {
     memset(call->prepared, 0, GEMEL_KERNEL_PREPARED_BYTES);
-    call->scratch_bytes = 0;
-    status = k->prepare != NULL ? k->prepare(call) : GEMEL_OK;
-    inv->run = k->run;
+    status = gemel__call_prepare(call, k);
+    inv->run = gemel__call_runner(call, k);
     inv->chosen = k;
   }
   return status == GEMEL_DECLINED

@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "device/kernels.h"
 #include "run/planner.h"
 
 static void patch(gemel__execution *e, const gemel__segment *s) {
@@ -139,11 +140,11 @@ static gemel_status run_dynamic(gemel__execution *e, gemel__invocation *inv) {
   }
   for (status = GEMEL_DECLINED; k->name != NULL; k++) {
     memset(inv->call.prepared, 0, GEMEL_KERNEL_PREPARED_BYTES);
-    inv->call.scratch_bytes = 0;
-    status = k->prepare != NULL ? k->prepare(&inv->call) : GEMEL_OK;
+    status = gemel__call_prepare(&inv->call, k);
     if (status != GEMEL_DECLINED) {
       inv->chosen = k;
-      status = status == GEMEL_OK ? run_prepared(&inv->call, k->run) : status;
+      status =
+          status == GEMEL_OK ? run_prepared(&inv->call, gemel__call_runner(&inv->call, k)) : status;
       if (inv->call.release != NULL) {
         inv->call.release(inv->call.prepared);
         inv->call.release = NULL;

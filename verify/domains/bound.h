@@ -55,6 +55,11 @@ typedef struct gemel__bound {
   int in_f64;           /* 1: floats of all dtypes are computed in f64 */
   int exact;            /* 1: round() and sum() widen nothing */
   int rounded;          /* 1: from_double() takes a number for one that was rounded to `dtype` */
+  /* Of bound-loose.c: domain B's own functions, the words by which bounds are wider, and whether a
+   * square root was taken and nothing rounded since. */
+  gemel__domain strict;
+  unsigned allow;
+  int root;
 } gemel__bound;
 
 /* A new domain of PRECISION bits (brought into 128 … 2048); NULL when memory is out. Free it with

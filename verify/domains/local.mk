@@ -3,6 +3,8 @@
 
 libgemel_verify_a_SOURCES += %reldir%/arb.h
 libgemel_verify_a_SOURCES += %reldir%/bound-element.h
+libgemel_verify_a_SOURCES += %reldir%/bound-loose.c
+libgemel_verify_a_SOURCES += %reldir%/bound-loose.h
 libgemel_verify_a_SOURCES += %reldir%/bound-verdict.c
 libgemel_verify_a_SOURCES += %reldir%/bound.c
 libgemel_verify_a_SOURCES += %reldir%/bound.h

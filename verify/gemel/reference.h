@@ -13,7 +13,8 @@
  * below, which also model what storing each intermediate result in the working dtype costs. Write
  * the definition as a textbook has it, in an arithmetic order that an implementation may take too.
  *
- * doc/verify.md says how each tier uses references; examples/my_operation.c has one of each kind.
+ * doc/verify.md says how each tier uses references; examples/my_operation.c has one of each kind,
+ * examples/my_backward.c one that is a gradient.
  *
  * A reference may be called on several threads at once. What it is handed, a call and its elements,
  * is for the thread that it is called on, until it returns.
@@ -62,15 +63,20 @@ typedef struct gemel_reference {
   /* Called once with DATA when the context is freed; not where the reference wasn't taken. NULL:
    * nothing is. */
   void (*release)(const void *data);
+  /* Words of fast arithmetic by which the operation's kernels may differ from the reference, bits
+   * GEMEL_NEEDS_BIT(…): as ALLOW of gemel_verify_options, for all kernels of the operation and
+   * wherever it is computed. 0: none. */
+  unsigned allow;
 } gemel_reference;
 
 /* Gives the program's operation NAME of CONTEXT a reference, for gemel_verify_operations and for
  * every graph that contains it. Several graphs may be given, for different dtypes and ranks: the
- * first that fits is taken. Errors: GEMEL_NOT_FOUND (no such operation), GEMEL_BAD_ARGUMENT (it is
- * gemel's own; not exactly one of the three is given; it has a function already; a graph of another
- * context, or one with NAME in it), GEMEL_BAD_TYPE (the graph's outputs aren't what the type rule
- * says for its inputs), GEMEL_NO_MEMORY. References that are defined through each other are an
- * error when they are evaluated. Thread-safe, but not while NAME is being verified. */
+ * first that fits is taken; what one of them allows, all do. Errors: GEMEL_NOT_FOUND (no such
+ * operation), GEMEL_BAD_ARGUMENT (it is gemel's own; not exactly one of the three is given; ALLOW
+ * has bits that are no words; it has a function already; a graph of another context, or one with
+ * NAME in it), GEMEL_BAD_TYPE (the graph's outputs aren't what the type rule says for its inputs),
+ * GEMEL_NO_MEMORY. References that are defined through each other are an error when they are
+ * evaluated. Thread-safe, but not while NAME is being verified. */
 gemel_status gemel_verify_reference(gemel_context *context, const char *name,
                                     const gemel_reference *reference, gemel_error *error);
 

@@ -12,6 +12,7 @@
 
 #include <gemel/gemel.h>
 #include <gemel/reference.h>
+#include <gemel/sample.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -177,6 +178,11 @@ typedef struct gemel_verify_options {
   /* gemel_verify_pair: where graphs of several outputs differ, called for each output,
      in the first graph's order, with USER and what was found of it alone (borrowed for
      the call). NULL: nobody is told */
+  unsigned allow; /* gemel_verify_kernel: what the kernel may give up, bits GEMEL_NEEDS_BIT(…). With
+                     NNAN, NINF, NSZ it isn't given any NaN, infinity, −0, and is judged on all
+                     else; ARCP, AFN and REASSOC widen bounds; CONTRACT changes nothing, as it is
+                     within them; IMPROVES, WORSENS and INTEGERS change nothing either, since what a
+                     kernel is held to is right. 0: it gives up nothing */
 } gemel_verify_options;
 
 /* Counts of a run. */
@@ -198,26 +204,27 @@ gemel_status gemel_verify_operations(gemel_context *context, const gemel_verify_
 /* Verifies KERNEL as one more implementation of operation NAME, alone (nothing else of the
  * operation is under test): tiers integer, float and special. A kernel that declines an instance
  * isn't judged on it: others are drawn. DETAIL says what it took, in how many calls, what it was
- * offered and never took (dtypes, ranks, layouts), and the reason that it most often left in
- * call->error when it declined. One that declines all that it is offered is GEMEL_VERDICT_NOT_RUN,
+ * offered and never took (dtypes, ranks, layouts), the reason that it most often left in
+ * call->error when it declined, some of what it declined if that is more than half, and what
+ * OPTIONS->allow allows. One that declines all that it is offered is GEMEL_VERDICT_NOT_RUN,
  * soon. Verdicts as above, with kind "kernel".
  *
  * The kernel is held to all that gemel_kernel_call promises and asks for. Inputs come in any
- * layout, aligned to their elements and no more; ranks go up to GEMEL_MAX_RANK, sizes beyond 2^16
- * elements; THREADS is 1, 2, 3 or 8, and with `deterministic` results must be the same in every bit
- * whatever it is. Every block of memory has pages around it that can't be touched, inputs can't be
- * written to, and what results and scratch memory hold before a call must not matter. States live
- * side by side, are called thousands of times, on two threads at once, and released once; nothing
- * may be left over.
+ * layout (packed, if it asks for that), aligned to their elements and no more; ranks go up to
+ * GEMEL_MAX_RANK, sizes beyond 2^16 elements; THREADS is 1, 2, 3 or 8, and with `deterministic`
+ * results must be the same in every bit whatever it is. Every block of memory has pages around it
+ * that can't be touched, inputs can't be written to, and what results and scratch memory hold
+ * before a call must not matter. States live side by side, are called thousands of times, on two
+ * threads at once, and released once; nothing may be left over.
  *
  * The kernel's functions are called in child processes, copies of the calling one (fork), on a
  * thread of their own: a crash, exit(), a call without end, more than 2 GiB of memory are verdicts,
  * and what the kernel changes in the program's memory, or prints without flushing, is lost. What
  * can't be copied (threads of the program, a device that it has opened) isn't there in a child.
  * With OPTIONS->in_process all calls are made here, and a crash is one of the program.
- * GEMEL_NOT_FOUND, GEMEL_BAD_ARGUMENT (no context, no run function, OPTIONS or SUMMARY of size 0),
- * GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED (no process can be started). Thread-safe for different
- * contexts. */
+ * GEMEL_NOT_FOUND, GEMEL_BAD_ARGUMENT (no context, no run function, OPTIONS or SUMMARY of size 0,
+ * OPTIONS->allow with bits that are no words), GEMEL_NO_MEMORY, GEMEL_UNSUPPORTED (no process can
+ * be started). Thread-safe for different contexts. */
 gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                                  const gemel_kernel *kernel, const gemel_verify_options *options,
                                  gemel_verify_summary *summary, gemel_error *error);

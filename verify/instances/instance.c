@@ -156,6 +156,7 @@ gemel_status gemel__instance_draw_ranked(gemel__instance *instance, gemel_contex
   sample.length = wanted.length;
   sample.axis = wanted.axis;
   sample.data = record->data;
+  sample.operation = record;
   sampler = gemel__sampler_of(context, record);
   if (sampler == NULL) {
     return GEMEL_DECLINED;

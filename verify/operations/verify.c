@@ -17,6 +17,7 @@
 #include "harness/jobs.h"
 #include "tiers/kernel.h"
 #include "reference/own.h"
+#include "tiers/allowed.h"
 #include "harness/run.h"
 #include "operations/subject.h"
 #include "operations/survey.h"
@@ -99,6 +100,14 @@ static const char *reason_without_results(const struct subject *s, const struct 
              : NULL;
 }
 
+/* Appends to DETAIL what may be given up. */
+static void say_allowed(const struct subject *s, char *detail, size_t bytes) {
+  size_t used = strlen(detail);
+  unsigned allow = gemel__own_reference_allows(s->run->context, s->op);
+  allow |= s->kernel != NULL ? s->kernel->allow : 0;
+  gemel__allowed_text(allow, used > 0 ? "; allowed: " : "allowed: ", detail + used, bytes - used);
+}
+
 /* What is left out of a tier that passed, and the measured errors of a survey, unless ULPS is NULL.
  */
 static void say_passed(const struct subject *s, const gemel__inquiry *q, const gemel__ulps *ulps,
@@ -108,6 +117,7 @@ static void say_passed(const struct subject *s, const gemel__inquiry *q, const g
              q->outcome.inexact);
   }
   say_declined(s, q, detail, bytes);
+  say_allowed(s, detail, bytes);
   if (ulps != NULL) {
     size_t used = strlen(detail);
     snprintf(detail + used, bytes - used, used > 0 && ulps->most > 0 ? "; " : "");
@@ -119,7 +129,7 @@ static void say_passed(const struct subject *s, const gemel__inquiry *q, const g
 /* Reports a tier in which nothing was refuted. ULPS: the measured errors of a survey, or NULL. */
 static void conclude(struct subject *s, const struct tier_plan *plan, gemel__inquiry *q,
                      const gemel__ulps *ulps) {
-  char detail[900] = "";
+  char detail[1600] = "";
   const gemel__outcome *o = &q->outcome;
   const char *reason = q->record.instances == 0 ? reason_without_instances(plan, s)
                                                 : reason_without_results(s, plan, o);
@@ -162,6 +172,14 @@ static int is_about_end(const struct tier_plan *plan, size_t k, gemel__fill *end
           (plan->tier == GEMEL_TIER_INTEGER && !gemel__is_float(plan->dtypes[k % plan->n_dtypes])));
 }
 
+/* 1 if some of the logits of instance K are −∞, as where attention is masked, in tier float: there
+ * the numbers beside them are judged by their bounds. Of the library's own operations besides.c has
+ * such instances. */
+static int is_masked(const struct subject *s, size_t k) {
+  enum { EVERY = 6, AT = 3 };
+  return (s->own || s->kernel != NULL) && !s->derivative && k % EVERY == AT;
+}
+
 /* How the values of instance K are drawn. In tier special the fills take turns for each dtype. Tier
  * float of a program's own operation also draws integers and round numbers: where its results are
  * never exact, no other tier compares them at ties and round numbers. */
@@ -170,6 +188,9 @@ static gemel__fill fill_for(const struct subject *s, const struct tier_plan *pla
                                         GEMEL__FILL_SPECIAL, GEMEL__FILL_SIGNS};
   if (plan->tier == GEMEL_TIER_SPECIAL) {
     return special[k / plan->n_dtypes % (sizeof special / sizeof *special)];
+  }
+  if (plan->tier == GEMEL_TIER_FLOAT && is_masked(s, k)) {
+    return GEMEL__FILL_MASKED;
   }
   if (!s->own || plan->tier != GEMEL_TIER_FLOAT || k % 3 == 0) {
     return plan->fill;
@@ -617,6 +638,7 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
   s.kind = "kernel";
   s.kernel = &trial;
   trial.in_process = run.options.in_process;
+  trial.allow = run.options.allow;
   trial.seconds = trial.seconds > 0 ? trial.seconds : 10;
   s.op = gemel_operation_find(context, name);
   if (s.op == NULL || kernel == NULL || kernel->run == NULL) {
@@ -624,6 +646,9 @@ gemel_status gemel_verify_kernel(gemel_context *context, const char *name,
                        s.op == NULL ? "there is no operation called %s"
                                     : "the kernel for %s has no run function",
                        name);
+  }
+  if ((run.options.allow & ~GEMEL_NEEDS_ALL) != 0) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "allow has bits that are no words");
   }
   s.own = gemel__own_reference_exists(context, s.op);
   snprintf(s.name, sizeof s.name, "%s:%s", name, kernel->name != NULL ? kernel->name : "kernel");

@@ -8,6 +8,7 @@
 #include "reference/common.h"
 #include "reference/own.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/status.h"
@@ -60,6 +61,27 @@ static const struct own_entry *called(const struct own_entry *e, const char *nam
 int gemel__own_reference_exists(gemel_context *context, const gemel_operation *op) {
   return called(first_entry(context), op->name) != NULL ||
          gemel__definition_find(context, op->name) != NULL;
+}
+
+unsigned gemel__own_reference_allows(gemel_context *context, const gemel_operation *op) {
+  unsigned allow = 0;
+  const struct own_entry *e = called(first_entry(context), op->name);
+  while (e != NULL) {
+    allow |= e->reference.allow;
+    e = called(__atomic_load_n(&e->next, __ATOMIC_ACQUIRE), op->name);
+  }
+  return allow;
+}
+
+unsigned gemel__references_allow(const gemel_graph *graph) {
+  unsigned allow = 0;
+  for (size_t k = 0; k < graph->n_nodes && first_entry(graph->context) != NULL; k++) {
+    const gemel__op *op = gemel__node_op(graph, (uint32_t)k);
+    if (op->id > graph->context->n_builtins) {
+      allow |= gemel__own_reference_allows(graph->context, &op->record);
+    }
+  }
+  return allow;
 }
 
 /* Appends ENTRY; the caller holds the context's lock. 0, or −1 when memory is out. */
@@ -433,10 +455,15 @@ static gemel_status check(gemel_context *context, uint32_t id, const char *name,
   if (id <= context->n_builtins) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s is gemel's own and has its reference", name);
   }
-  if (r->size < sizeof *r || (r->function != NULL) + (r->build != NULL) + (r->graph != NULL) != 1) {
+  if (r->size < offsetof(gemel_reference, allow) ||
+      (r->function != NULL) + (r->build != NULL) + (r->graph != NULL) != 1) {
     return gemel__fail(error, GEMEL_BAD_ARGUMENT,
                        "the reference of %s has to be a function, a graph, or what builds one",
                        name);
+  }
+  if (r->size >= sizeof *r && (r->allow & ~GEMEL_NEEDS_ALL) != 0) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT,
+                       "the reference of %s allows what there is no word for", name);
   }
   return r->graph != NULL
              ? check_graph(r->graph, context, &gemel__op_at(context, id)->record, error)
@@ -476,7 +503,8 @@ gemel_status gemel_verify_reference(gemel_context *context, const char *name,
     return gemel__no_memory(error, "a reference");
   }
   entry->name = gemel__op_at(context, id)->record.name;
-  entry->reference = *reference;
+  memcpy(&entry->reference, reference,
+         reference->size < sizeof *reference ? reference->size : sizeof *reference);
   if (reference->graph != NULL &&
       (entry->graph = gemel__graph_freeze_copy(reference->graph)) == NULL) {
     status = gemel__no_memory(error, "a reference");

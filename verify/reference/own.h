@@ -29,4 +29,9 @@ int gemel__own_reference_exists(gemel_context *context, const gemel_operation *o
  * operands of these types. Else *NAME (may be NULL) is the first that has none. */
 int gemel__references_cover(const gemel_graph *graph, const char **name);
 
+/* What the references of the program's operation OP, or of those among the nodes of GRAPH, allow:
+ * bits GEMEL_NEEDS_BIT(…). */
+unsigned gemel__own_reference_allows(gemel_context *context, const gemel_operation *op);
+unsigned gemel__references_allow(const gemel_graph *graph);
+
 #endif

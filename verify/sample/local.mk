@@ -29,6 +29,7 @@ libgemel_verify_a_SOURCES += %reldir%/propose-shape.c
 libgemel_verify_a_SOURCES += %reldir%/propose-solve.c
 libgemel_verify_a_SOURCES += %reldir%/propose-take.c
 libgemel_verify_a_SOURCES += %reldir%/propose.h
+libgemel_verify_a_SOURCES += %reldir%/ready.c
 libgemel_verify_a_SOURCES += %reldir%/sample-along.c
 libgemel_verify_a_SOURCES += %reldir%/sample-bits.c
 libgemel_verify_a_SOURCES += %reldir%/sample-blocks.c

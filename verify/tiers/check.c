@@ -25,11 +25,13 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "device/kernels.h"
-#include "domains/bound.h"
+#include "domains/bound-loose.h"
 #include "domains/machine.h"
 #include "domains/ordered.h"
 #include "domains/special.h"
+#include "tiers/allowed.h"
 #include "tiers/kernel.h"
+#include "tiers/limits.h"
 #include "reference/twin.h"
 #include "ops/ops.h"
 #include "tiers/tiers.h"
@@ -55,7 +57,13 @@ struct judge {
   /* tier special: the operation rounds nothing (max), so results are compared exactly */
   int exact;
   gemel_tensor *const *values;
-  int exhausted; /* memory ran out while an element was judged */
+  int exhausted;  /* memory ran out while an element was judged */
+  unsigned allow; /* what may be given up (allowed.h) */
+  /* tier special, if bounds are wider than usual: results on such a domain B */
+  gemel__rtensor *loose;
+  gemel__domain *loose_domain;
+  gemel__limits limits; /* tier special, a program's own operation */
+  int spreads;          /* 1: where an input is NaN, any result may be */
   /* Judges one element: 1 right, 0 wrong, −1 nothing to compare. */
   int (*element)(struct judge *j, size_t output, size_t i, const void *computed,
                  gemel__outcome *outcome);
@@ -348,6 +356,9 @@ static gemel_status judge_results(struct judge *j, gemel_tensor *const *values,
   if (j->bound_domain != NULL) {
     GEMEL__TRY(gemel__instance_reference(j->instance, j->bound_domain, values, j->bounds, error));
   }
+  if (j->loose_domain != NULL) {
+    GEMEL__TRY(gemel__instance_reference(j->instance, j->loose_domain, values, j->loose, error));
+  }
   if (ran == NULL) {
     return judge_variants(j, 0, values, trial, outcome, error);
   }
@@ -361,7 +372,7 @@ static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *val
                                        const gemel__trial *trial, const gemel__kernel_results *ran,
                                        gemel__outcome *outcome, gemel_error *error) {
   size_t n = gemel__instance_results(j->instance);
-  gemel__rtensor *room = gemel__alloc_array(2 * n, sizeof *room);
+  gemel__rtensor *room = gemel__alloc_array(3 * n, sizeof *room);
   j->values = values;
   if (room == NULL) {
     return gemel__no_memory(error, "references");
@@ -369,8 +380,9 @@ static gemel_status judge_by_reference(struct judge *j, gemel_tensor *const *val
   j->n_outputs = n;
   j->reference = room;
   j->bounds = room + n;
+  j->loose = room + 2 * n;
   gemel_status status = judge_results(j, values, trial, ran, outcome, error);
-  gemel__rtensors_free(2 * n, room);
+  gemel__rtensors_free(3 * n, room);
   return status;
 }
 
@@ -381,6 +393,9 @@ static gemel_status judge_instance(struct judge *j, gemel_tensor *const *values,
                                    gemel_error *error) {
   gemel__kernel_results ran;
   gemel_status status = GEMEL_OK;
+  gemel__values_allow(j->instance, j->allow, values);
+  j->spreads =
+      (j->allow & GEMEL_NEEDS_BIT(NINF)) != 0 && gemel__values_have_nan(j->instance, values);
   if (trial->kernel == NULL) {
     return judge_by_reference(j, values, trial, NULL, outcome, error);
   }
@@ -452,9 +467,10 @@ static int element_integer(struct judge *j, size_t output, size_t i, const void 
 gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor *const *values,
                                   const gemel__trial *trial, gemel__outcome *outcome,
                                   gemel_error *error) {
+  unsigned allow = gemel__allowed(instance, trial);
   gemel__ordered *o = gemel__ordered_new(128);
-  gemel__bound *b = gemel__bound_new(128);
-  struct judge j = {.instance = instance, .element = element_integer};
+  gemel__bound *b = gemel__bound_new_loose(128, allow);
+  struct judge j = {.instance = instance, .element = element_integer, .allow = allow};
   gemel_status status;
   if (o == NULL || b == NULL) {
     status = gemel__no_memory(error, "a domain");
@@ -479,13 +495,17 @@ static int element_machine(struct judge *j, size_t output, size_t i, const void 
     return -1;
   }
   outcome->informative += gemel__machine_value(exact) != 0;
-  return gemel__decode(r->dtype, computed) == gemel__machine_value(exact);
+  int equal = gemel__decode(r->dtype, computed) == gemel__machine_value(exact);
+  return equal || !gemel__is_loose(j->allow) ? equal : -1;
 }
 
 gemel_status gemel__check_machine(const gemel__instance *instance, gemel_tensor *const *values,
                                   const gemel__trial *trial, gemel__outcome *outcome,
                                   gemel_error *error) {
-  struct judge j = {.instance = instance, .element = element_machine, .domain = gemel__machine()};
+  struct judge j = {.instance = instance,
+                    .element = element_machine,
+                    .domain = gemel__machine(),
+                    .allow = gemel__allowed(instance, trial)};
   return judge_instance(&j, values, trial, outcome, error);
 }
 
@@ -512,8 +532,9 @@ static int element_float(struct judge *j, size_t output, size_t i, const void *c
 gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *const *values,
                                 const gemel__trial *trial, gemel__outcome *outcome,
                                 gemel_error *error) {
-  gemel__bound *b = gemel__bound_new(128);
-  struct judge j = {.instance = instance, .element = element_float};
+  unsigned allow = gemel__allowed(instance, trial);
+  gemel__bound *b = gemel__bound_new_loose(128, allow);
+  struct judge j = {.instance = instance, .element = element_float, .allow = allow};
   if (b == NULL) {
     return gemel__no_memory(error, "a domain");
   }
@@ -552,6 +573,13 @@ static int exact_class(struct judge *j, size_t output, size_t i, double computed
          (isfinite(computed) && low <= most && high >= -most);
 }
 
+/* 1 if the reference is NaN at infinite inputs, and COMPUTED what it tends to there. */
+static int is_limit(struct judge *j, size_t output, size_t i, double computed) {
+  const void *e = gemel__rtensor_at(&j->reference[output], i);
+  return j->bound_domain != NULL && gemel__special_is_nan(j->domain, e) &&
+         gemel__is_limit(&j->limits, j->instance, j->values, output, i, computed);
+}
+
 /* 1 if COMPUTED is E: 64-bit integers don't fit into a double. */
 static int same_integer(struct judge *j, const void *e, gemel_dtype dtype, const void *computed) {
   gemel__domain *d = j->domain;
@@ -584,8 +612,8 @@ static int undecided_class(gemel__domain *d, const void *e, gemel_dtype dtype, d
          (isinf(computed) && gemel__special_landmark(d, e, dtype) == limit);
 }
 
-static int element_special(struct judge *j, size_t output, size_t i, const void *computed,
-                           gemel__outcome *outcome) {
+static int strictly_special(struct judge *j, size_t output, size_t i, const void *computed,
+                            gemel__outcome *outcome) {
   gemel__domain *d = j->domain;
   gemel__rtensor *r = &j->reference[output];
   const void *e = gemel__rtensor_at(r, i);
@@ -604,7 +632,7 @@ static int element_special(struct judge *j, size_t output, size_t i, const void 
     return gemel__special_agrees(d, e, r->dtype, x, 0.5);
   }
   if (j->instance->ulp < 0) {
-    return same_class(d, e, x) || exact_class(j, output, i, x);
+    return same_class(d, e, x) || exact_class(j, output, i, x) || is_limit(j, output, i, x);
   }
   if (outcome->ulps != NULL) {
     gemel_dtype operand = j->instance->leaves[0].dtype;
@@ -615,19 +643,62 @@ static int element_special(struct judge *j, size_t output, size_t i, const void 
   return gemel__special_agrees(d, e, r->dtype, x, claim_in(r->dtype, j->instance->ulp));
 }
 
+enum { NEAR_DIGITS = 8 }; /* that agree where a result may overflow and hasn't */
+
+/* 1 if COMPUTED is within the wider bounds. Where these reach beyond all numbers, it may be none,
+ * or near. The sign of a zero is no matter of rounding. */
+static int is_loosely(struct judge *j, size_t output, size_t i, gemel_dtype dtype,
+                      double computed) {
+  gemel__domain *d = j->domain, *loose = j->loose_domain;
+  const void *exact = gemel__rtensor_at(&j->reference[output], i);
+  const void *e = gemel__rtensor_at(&j->loose[output], i);
+  gemel__state state = loose->state(loose, e);
+  if (gemel__special_is_nan(d, exact) || gemel__special_is_infinite(d, exact) ||
+      (computed == 0 && (signbit(computed) != 0) != gemel__special_sign_bit(d, exact))) {
+    return 0;
+  }
+  if (state == GEMEL__DEFINED) {
+    return gemel__bound_ratio(loose, e, dtype, computed) <= 1;
+  }
+  double value = gemel__special_value(d, exact), most = gemel__largest(dtype);
+  value = fabs(value) > most ? copysign(most, value) : value;
+  return state == GEMEL__UNDECIDED &&
+         !(isfinite(computed) && fabs(computed / value - 1) > ldexp(1, -NEAR_DIGITS));
+}
+
+/* What is wrong by IEEE's rules may be allowed. */
+static int element_special(struct judge *j, size_t output, size_t i, const void *computed,
+                           gemel__outcome *outcome) {
+  int right = strictly_special(j, output, i, computed, outcome);
+  if (right != 0 || j->allow == 0) {
+    return right;
+  }
+  gemel_dtype dtype = j->reference[output].dtype;
+  double x = gemel__decode(dtype, computed);
+  if (j->spreads && isnan(x)) {
+    return 1;
+  }
+  return j->loose_domain != NULL && gemel__is_float(dtype) && is_loosely(j, output, i, dtype, x);
+}
+
 gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor *const *values,
                                   const gemel__trial *trial, gemel__outcome *outcome,
                                   gemel_error *error) {
+  unsigned allow = gemel__allowed(instance, trial);
   gemel__special *s = gemel__special_new();
   gemel__ordered *o = gemel__ordered_new(128);
-  struct judge j = {.instance = instance, .element = element_special};
+  gemel__bound *b = gemel__bound_new_loose(128, allow);
+  struct judge j = {.instance = instance, .element = element_special, .allow = allow};
   uint32_t node = gemel_graph_output(instance->graph, 0).node;
   const struct gemel__row *row = gemel__node_op(instance->graph, node)->row;
-  if (s == NULL || o == NULL) {
+  if (s == NULL || o == NULL || b == NULL) {
     gemel__special_free(s);
     gemel__ordered_free(o);
+    gemel__bound_free(b);
     return gemel__no_memory(error, "a domain");
   }
+  s->zero_signs = (allow & GEMEL_NEEDS_BIT(NSZ)) == 0;
+  j.loose_domain = gemel__is_loose(allow) ? &b->domain : NULL;
   j.bound_domain = row == NULL ? &o->domain : NULL;
   /* one scalar operation: S needn't round, the claim is about its only rounding */
   s->unrounded = instance->ulp >= 0;
@@ -635,7 +706,9 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
             gemel__twin_of(gemel__node_at(instance->graph, node)->op)->arithmetic == GEMEL__EXACT;
   j.domain = &s->domain;
   gemel_status status = judge_instance(&j, values, trial, outcome, error);
+  gemel__limits_clear(&j.limits);
   gemel__special_free(s);
   gemel__ordered_free(o);
+  gemel__bound_free(b);
   return status;
 }

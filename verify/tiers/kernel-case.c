@@ -293,6 +293,50 @@ static size_t describe_view(const gemel__leaf *leaf, const char *name, const int
   return used < bytes ? used : bytes - 1;
 }
 
+/* Appends attribute A, a dim in which is evaluated. */
+static size_t describe_attr(const gemel_attr *a, char *text, size_t bytes) {
+  size_t used = (size_t)snprintf(text, bytes, "; %s = ", a->name);
+  char *at = text + (used < bytes ? used : bytes);
+  size_t left = used < bytes ? bytes - used : 0;
+  switch (a->kind) {
+  case GEMEL_ATTR_NONE:
+    return used + (size_t)snprintf(at, left, "none");
+  case GEMEL_ATTR_INT:
+    return used + (size_t)snprintf(at, left, "%lld", (long long)a->u.i);
+  case GEMEL_ATTR_FLOAT:
+    return used + (size_t)snprintf(at, left, "%g", a->u.f);
+  case GEMEL_ATTR_DTYPE:
+    return used + (size_t)snprintf(at, left, "%s", gemel_dtype_name(a->u.dtype));
+  case GEMEL_ATTR_LIST | GEMEL_ATTR_INT:
+    used += (size_t)snprintf(at, left, "[");
+    for (size_t k = 0; k < a->count && used < bytes; k++) {
+      used += (size_t)snprintf(text + used, bytes - used, k > 0 ? ", %lld" : "%lld",
+                               (long long)a->u.ints[k]);
+    }
+    return used < bytes ? used + (size_t)snprintf(text + used, bytes - used, "]") : used;
+  default:
+    return used + (size_t)snprintf(at, left, "...");
+  }
+}
+
+void gemel__kernel_case_text(const gemel__kernel_case *c, char *text, size_t bytes) {
+  int64_t strides[GEMEL_MAX_RANK];
+  char name[24];
+  size_t used = 0, offset;
+  text[0] = '\0';
+  for (size_t k = 0; k < c->n_in && used < bytes; k++) {
+    gemel__kernel_strides(c, k, GEMEL__LIE_DENSE, 0, strides, &offset);
+    snprintf(name, sizeof name, "x%zu", k);
+    used += describe_view(&c->in[k], name, strides, text + used, bytes - used);
+  }
+  for (size_t k = 0; k < c->n_attrs && used < bytes; k++) {
+    used += describe_attr(&c->attrs[k], text + used, bytes - used);
+  }
+  if (used > 2) {
+    memmove(text, text + 2, strlen(text + 2) + 1); /* without the first "; " */
+  }
+}
+
 void gemel__kernel_describe(const gemel__kernel_case *c, const gemel__kernel_variant *v,
                             uint64_t seed, char *text, size_t bytes) {
   static const char *const places[] = {"at the end of a page", "at the start of a page",

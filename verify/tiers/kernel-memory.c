@@ -198,7 +198,7 @@ int gemel__kernel_prepare(gemel__kernel_prepared *p, const gemel__kernel_case *c
   }
   show(p);
   fill_call(p, &call);
-  *status = c->kernel->prepare != NULL ? c->kernel->prepare(&call) : GEMEL_OK;
+  *status = gemel__call_prepare(&call, c->kernel);
   p->call = call;
   memset(&call, 0x5a, sizeof call);
   if (*status != GEMEL_OK) {
@@ -332,7 +332,7 @@ gemel_status gemel__kernel_call(gemel__kernel_prepared *p, gemel__kernel_memory 
   call.scratch = m->scratch.data;
   p->error.status = GEMEL_OK;
   p->error.text[0] = '\0';
-  return p->c->kernel->run(&call);
+  return gemel__call_runner(&call, p->c->kernel)(&call);
 }
 
 const gemel__block *gemel__kernel_memory_spoilt(const gemel__kernel_prepared *p,

@@ -17,8 +17,25 @@ static const gemel__leaf *first_of(const gemel__kernel_case *c) {
   return c->n_in > 0 ? &c->in[0] : &c->out[0];
 }
 
+/* Keeps C as an example of what was declined, unless there is one of its dtype or rank. */
+static void keep(gemel__kernel_offers *o, const gemel__kernel_case *c) {
+  const gemel__leaf *leaf = first_of(c);
+  int known = o->n_shown == GEMEL__KERNEL_SHOWN || leaf->count == 0;
+  for (size_t k = 0; k < o->n_shown; k++) {
+    known |= o->shown[k].dtype == leaf->dtype || o->shown[k].rank == leaf->rank;
+  }
+  if (!known) {
+    o->shown[o->n_shown].dtype = leaf->dtype;
+    o->shown[o->n_shown].rank = leaf->rank;
+    gemel__kernel_case_text(c, o->shown[o->n_shown++].text, GEMEL__KERNEL_SHOWN_BYTES);
+  }
+}
+
 void gemel__kernel_offered(gemel__kernel_offers *o, const gemel__kernel_case *c, int taken) {
   const gemel__leaf *leaf = first_of(c);
+  if (!taken) {
+    keep(o, c);
+  }
   o->offered[leaf->dtype][leaf->rank]++;
   o->taken[leaf->dtype][leaf->rank] += taken != 0;
 }
@@ -128,6 +145,15 @@ static void say_reason(const gemel__kernel_offers *o, char *text, size_t bytes) 
   }
 }
 
+/* Some of what was declined. */
+static void say_examples(const gemel__kernel_offers *o, char *text, size_t bytes) {
+  for (size_t k = 0; k < o->n_shown; k++) {
+    size_t used = strlen(text);
+    snprintf(text + used, bytes - used, "%s (%zu) %s", k == 0 ? "; declined, for example:" : ",",
+             k + 1, o->shown[k].text);
+  }
+}
+
 void gemel__kernel_offers_text(const gemel__kernel_offers *o, char *text, size_t bytes) {
   size_t offered = total(o, 0, -1, -1), taken = gemel__kernel_taken(o);
   if (taken == 0) {
@@ -145,6 +171,9 @@ void gemel__kernel_offers_text(const gemel__kernel_offers *o, char *text, size_t
     say_never(o, text, bytes);
   }
   say_reason(o, text, bytes);
+  if (2 * taken < offered) {
+    say_examples(o, text, bytes);
+  }
 }
 
 /* ---- Asking ---- */

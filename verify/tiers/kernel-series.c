@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "core/alloc.h"
 #include "core/error.h"
+#include "tiers/allowed.h"
 #include "tiers/kernel.h"
 
 enum { CASES = GEMEL__SERIES_CASES, SETS = GEMEL__SERIES_SETS };
@@ -547,6 +548,8 @@ gemel_status gemel__kernel_series(size_t n, gemel__series_case *cases, const gem
                                         : set_up(&s, cases, trial->kernel->kernel, error);
   for (size_t c = 0; c < n; c++) {
     for (size_t j = 0; j < SETS; j++) {
+      gemel__values_allow(&cases[c].instance, gemel__allowed(&cases[c].instance, trial),
+                          cases[c].values[j]);
       for (size_t k = 0; k < cases[c].instance.n_leaves && k < GEMEL_SAMPLE_MAX_INPUTS; k++) {
         values[c][j][k] = gemel_tensor_data(cases[c].values[j][k]);
       }

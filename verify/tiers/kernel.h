@@ -120,6 +120,9 @@ void gemel__kernel_result_strides(const gemel__leaf *leaf, int channels_last, in
 void gemel__kernel_describe(const gemel__kernel_case *c, const gemel__kernel_variant *v,
                             uint64_t seed, char *text, size_t bytes);
 
+/* Writes what C is an application of, row-major: "x0: f32[3, 4], strides 16 4; axis = 1". */
+void gemel__kernel_case_text(const gemel__kernel_case *c, char *text, size_t bytes);
+
 /* ---- Memory (kernel-memory.c) ---- */
 
 /* BYTES bytes of memory between two guard pages, which can't be touched. */
@@ -242,6 +245,9 @@ typedef struct gemel__kernel_reasons {
   size_t count;
 } gemel__kernel_reasons;
 
+/* Declined instances that are shown, and how long each may be. */
+enum { GEMEL__KERNEL_SHOWN = 3, GEMEL__KERNEL_SHOWN_BYTES = 200 };
+
 /* What a kernel was offered in a tier and what it took, by dtype and rank of its first operand. */
 typedef struct gemel__kernel_offers {
   size_t calls; /* of run */
@@ -250,10 +256,17 @@ typedef struct gemel__kernel_offers {
   size_t asked[GEMEL__KERNEL_VARIANTS], declined[GEMEL__KERNEL_VARIANTS];
   size_t n_reasons;
   gemel__kernel_reasons reasons[GEMEL__KERNEL_REASONS];
+  size_t n_shown; /* declined instances, of different dtypes or ranks: types, strides, attributes */
+  struct {
+    gemel_dtype dtype;
+    int rank;
+    char text[GEMEL__KERNEL_SHOWN_BYTES];
+  } shown[GEMEL__KERNEL_SHOWN];
 } gemel__kernel_offers;
 
 typedef struct gemel__kernel_trial {
   const gemel_kernel *kernel;
+  unsigned allow; /* what it may give up (allowed.h) */
   int in_process;
   double seconds;              /* CPU seconds that a call may take */
   int hung;                    /* a call took longer: the kernel isn't called any more */
@@ -326,7 +339,7 @@ void gemel__kernel_reason(gemel__kernel_offers *offers, const char *reason);
 /* The number of instances taken. */
 size_t gemel__kernel_taken(const gemel__kernel_offers *offers);
 
-/* Writes what was offered, taken and declined. */
+/* Writes what was offered, taken and declined; where more than half was declined, with examples. */
 void gemel__kernel_offers_text(const gemel__kernel_offers *offers, char *text, size_t bytes);
 
 enum { GEMEL__KERNEL_PROBES = 64 };

@@ -1,6 +1,8 @@
 # The tiers, each of which judges one instance: integer, float, special, gradient, real; kernels of programs.
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
+libgemel_verify_a_SOURCES += %reldir%/allowed.c
+libgemel_verify_a_SOURCES += %reldir%/allowed.h
 libgemel_verify_a_SOURCES += %reldir%/check.c
 libgemel_verify_a_SOURCES += %reldir%/compared.c
 libgemel_verify_a_SOURCES += %reldir%/compared.h
@@ -17,6 +19,8 @@ libgemel_verify_a_SOURCES += %reldir%/kernel-share.c
 libgemel_verify_a_SOURCES += %reldir%/kernel-shrink.c
 libgemel_verify_a_SOURCES += %reldir%/kernel.c
 libgemel_verify_a_SOURCES += %reldir%/kernel.h
+libgemel_verify_a_SOURCES += %reldir%/limits.c
+libgemel_verify_a_SOURCES += %reldir%/limits.h
 libgemel_verify_a_SOURCES += %reldir%/model.c
 libgemel_verify_a_SOURCES += %reldir%/model.h
 libgemel_verify_a_SOURCES += %reldir%/models.h
