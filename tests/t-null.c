@@ -46,6 +46,7 @@ static int64_t numbers[] = {1, 1, 1, 1};
 static const double a_double = 1;
 static const char *texts[] = {"x"};
 static char buffer[256];
+static void *arrays[1] = {buffer};
 static gemel_options options = {.size = sizeof options, .threads = 1, .profile = 1};
 static const char one_rule[] = "rule x in canonicalize: -(-x) => x";
 static gemel_rules *rules;
@@ -129,6 +130,7 @@ static gemel_operation operation(void) {
 #define VALID_const_double_p &a_double
 #define VALID_const_gemel_value_p &value
 #define VALID_const_gemel_view_p &a_view
+#define VALID_void_p_const_p arrays
 #define VALID_const_int64_t_p numbers
 #define VALID_const_void_p buffer
 #define VALID_double 1.0

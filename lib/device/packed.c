@@ -14,6 +14,9 @@
 enum { ALIGNMENT = 64, FEW = 8 };
 
 gemel_status gemel_prepare_packed(gemel_kernel_call *call) {
+  if (call == NULL) {
+    return GEMEL_BAD_ARGUMENT;
+  }
   call->packed = 1;
   return GEMEL_OK;
 }

@@ -174,8 +174,8 @@ typedef struct gemel_kernel {
 } gemel_kernel;
 
 /* A PREPARE for kernels that take packed operands and results only: sets PACKED and takes the call.
- * One that declines some calls says `return gemel_prepare_packed(call)` for the others. Always
- * GEMEL_OK. Thread-safe for different calls. */
+ * One that declines some calls says `return gemel_prepare_packed(call)` for the others. GEMEL_OK;
+ * GEMEL_BAD_ARGUMENT for NULL. Thread-safe for different calls. */
 gemel_status gemel_prepare_packed(gemel_kernel_call *call);
 
 /* Registers a copy of KERNEL for the operation called OPERATION (gemel's own, or one that was
@@ -245,7 +245,7 @@ typedef struct gemel_sample {
    * sampler may ignore it. */
   int64_t length;
   int axis;
-  gemel_error *error; /* what a sampler that fails may fill in; may be NULL */
+  gemel_error *error;                      /* what a sampler that fails may fill in; may be NULL */
   const struct gemel_operation *operation; /* the record */
 } gemel_sample;
 

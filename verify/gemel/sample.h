@@ -14,9 +14,9 @@
  * A sampler of a program's own may call one of them, and change ranges or add attributes then; if
  * the operation needs attributes that they don't know, it draws what it likes.
  *
- * All return GEMEL_OK, GEMEL_DECLINED, or GEMEL_NO_MEMORY, and may be called on several threads at
- * once, each with a sample of its own. They are in libgemel-verify: a program that is linked
- * without the harness leaves `sample` NULL.
+ * All return GEMEL_OK, GEMEL_DECLINED, GEMEL_BAD_ARGUMENT (NULL) or GEMEL_NO_MEMORY, and may be
+ * called on several threads at once, each with a sample of its own. They are in libgemel-verify: a
+ * program that is linked without the harness leaves `sample` NULL.
  */
 #ifndef GEMEL_SAMPLE_H
 #define GEMEL_SAMPLE_H

@@ -47,6 +47,9 @@ static gemel_status try_rule(const gemel_sample *sample) {
 static gemel_status draw(gemel_sample *sample, drawing_of_shapes shapes) {
   enum { TRIES = 16 };
   gemel_status status = GEMEL_DECLINED;
+  if (sample == NULL) {
+    return GEMEL_BAD_ARGUMENT;
+  }
   for (int k = 0; k < TRIES && status == GEMEL_DECLINED; k++) {
     sample->n_inputs = sample->n_attrs = sample->storage_used = 0;
     shapes(sample, operands_of(sample));
