@@ -229,6 +229,20 @@ static void defined_by_a_program(const void *unused) {
   CT_HAS_STR(printed != NULL ? printed : error.text, "n2 = 3:f32");
   gemel_text_free(printed);
   gemel_graph_unref(graph);
+  CT_EQ_INT(define(context, "composite two(x) { return x + 1, x - 1 }", &error), GEMEL_OK);
+  gemel_graph *other = gemel_graph_new(context, &error);
+  gemel_value x = gemel_declare(other, "x: f32[3]"), both[3] = {x, x, x};
+  CT_CHECK(!gemel_is_null(gemel_apply_all(other, "two", 1, &x, 0, NULL, 3, both)));
+  CT_EQ_STR(gemel_value_operation(both[0]), "add");
+  CT_EQ_STR(gemel_value_operation(both[1]), "sub");
+  CT_CHECK(gemel_is_null(both[2]));
+  gemel_value key = gemel_declare(other, "key: u64[2]");
+  gemel_value drawn =
+      gemel_random_uniform(key, GEMEL_LIST(gemel_dim, gemel_dim_constant(context, 3)));
+  CT_CHECK(!gemel_is_null(gemel_apply_all(other, "exp", 1, &drawn, 0, NULL, 2, both)));
+  CT_CHECK(gemel_is_null(both[1]));
+  CT_CHECK(gemel_is_null(gemel_apply_all(other, "two", 1, &x, 0, NULL, 0, NULL)));
+  gemel_graph_unref(other);
 #define NEW_ONE "composite new_one(x) { return x } "
   refused(context, NEW_ONE "composite twice(x) { return x }", "called twice already");
   refused(context, NEW_ONE "composite gelu(x) { return x }", "called gelu already");

@@ -189,10 +189,12 @@ gemel_status gemel__composites_define(gemel_context *context, const char *text, 
 
 static int apply_by_name(gemel_graph *graph, const char *name, size_t n_inputs,
                          const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
-                         gemel_location where, gemel_value *result) {
+                         size_t n_outputs, gemel_value *outputs, gemel_location where) {
   gemel_error error;
   const gemel__composite *c = gemel__composite_find(gemel_graph_context(graph), name, &error);
-  *result = gemel__no_value;
+  for (size_t k = 0; k < n_outputs; k++) {
+    outputs[k] = gemel__no_value;
+  }
   if (c == NULL && error.status != GEMEL_OK) {
     gemel__graph_take_error(graph, &error);
     return 1;
@@ -206,7 +208,8 @@ static int apply_by_name(gemel_graph *graph, const char *name, size_t n_inputs,
       return 1; /* what should have made it has failed */
     }
   }
-  gemel__composite_expand(graph, c, NULL, n_inputs, inputs, n_attrs, attrs, 1, result, where);
+  gemel__composite_expand(graph, c, NULL, n_inputs, inputs, n_attrs, attrs, n_outputs, outputs,
+                          where);
   return 1;
 }
 

@@ -427,11 +427,12 @@ static gemel_value no_operation(gemel_graph *graph, const char *written, gemel_l
       gemel__op_suggestion(graph->context, written, strlen(written), &near));
 }
 
-gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
-                           const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
-                           gemel_location where) {
+/* As gemel_apply_at; a composite gives its N_OUTPUTS results to OUTPUTS, an operation leaves them.
+ */
+static gemel_value apply_named(gemel_graph *graph, const char *operation, size_t n_inputs,
+                               const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                               size_t n_outputs, gemel_value *outputs, gemel_location where) {
   gemel_error error;
-  gemel_value expanded;
   uint32_t op, id;
   gemel_status status;
   if (graph == NULL || graph->frozen) {
@@ -445,9 +446,9 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
   op = operation != NULL ? gemel__op_find(graph->context, operation) : 0;
   if (op == 0 && operation != NULL && graph->context->composing != NULL &&
       graph->error.status == GEMEL_OK &&
-      graph->context->composing->apply(graph, operation, n_inputs, inputs, n_attrs, attrs, where,
-                                       &expanded)) {
-    return expanded;
+      graph->context->composing->apply(graph, operation, n_inputs, inputs, n_attrs, attrs,
+                                       n_outputs, outputs, where)) {
+    return outputs[0];
   }
   if (failed_before(graph, n_inputs, inputs)) {
     return gemel__no_value;
@@ -556,4 +557,29 @@ gemel_value gemel__filled_like(gemel_value like, double number, gemel_location w
     return scalar;
   }
   return gemel_apply_at(like.graph, "broadcast_to", 1, &scalar, 1, &attr, where);
+}
+
+gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_inputs,
+                           const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                           gemel_location where) {
+  gemel_value output;
+  return apply_named(graph, operation, n_inputs, inputs, n_attrs, attrs, 1, &output, where);
+}
+
+gemel_value gemel_apply_all_at(gemel_graph *graph, const char *operation, size_t n_inputs,
+                               const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                               size_t n_outputs, gemel_value *outputs, gemel_location where) {
+  if (n_outputs == 0 || outputs == NULL) {
+    return gemel__graph_fail_at(graph, where, GEMEL_BAD_ARGUMENT, "%s: no place for its results",
+                                operation != NULL ? operation : "(null)");
+  }
+  for (size_t k = 0; k < n_outputs; k++) {
+    outputs[k] = gemel__no_value;
+  }
+  gemel_value first =
+      apply_named(graph, operation, n_inputs, inputs, n_attrs, attrs, n_outputs, outputs, where);
+  for (size_t k = 0; k < n_outputs && gemel_is_null(outputs[0]); k++) {
+    outputs[n_outputs - 1 - k] = gemel_value_output(first, (uint32_t)(n_outputs - 1 - k));
+  }
+  return outputs[0];
 }

@@ -99,9 +99,10 @@ typedef struct gemel__op {
 
 /* How composites are applied by name (composites/table.c), for what stands in rows above them. */
 typedef struct gemel__composing {
-  /* As gemel_apply_at: 0 if there is no composite called NAME. */
+  /* As gemel_apply_all_at: 0 if there is no composite called NAME. */
   int (*apply)(gemel_graph *graph, const char *name, size_t n_inputs, const gemel_value *inputs,
-               size_t n_attrs, const gemel_attr *attrs, gemel_location where, gemel_value *result);
+               size_t n_attrs, const gemel_attr *attrs, size_t n_outputs, gemel_value *outputs,
+               gemel_location where);
   /* The number from 1 of the composite called NAME; 0: there is none. */
   uint32_t (*find)(gemel_context *context, const char *name);
   /* The name, operands and attributes of composite NUMBER. */

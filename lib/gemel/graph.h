@@ -276,6 +276,14 @@ gemel_value gemel_apply_at(gemel_graph *graph, const char *operation, size_t n_i
                            gemel_location where);
 #define gemel_apply(...) gemel_apply_at(__VA_ARGS__, GEMEL_HERE)
 
+/* The same, with all results: OUTPUTS[k] for each k below N_OUTPUTS, null beyond those that there
+ * are. For composites (doc/composites.md), whose results are values of several nodes. Returns
+ * OUTPUTS[0]. On failure all are null; also GEMEL_BAD_ARGUMENT (no place for any). */
+gemel_value gemel_apply_all_at(gemel_graph *graph, const char *operation, size_t n_inputs,
+                               const gemel_value *inputs, size_t n_attrs, const gemel_attr *attrs,
+                               size_t n_outputs, gemel_value *outputs, gemel_location where);
+#define gemel_apply_all(...) gemel_apply_all_at(__VA_ARGS__, GEMEL_HERE)
+
 /* ---- Looking ---- */
 
 /* The size that VALUE, an integer scalar, holds at run time, as a dim to build types and shapes

@@ -446,9 +446,29 @@ static PyObject *build(PyObject *module, PyObject *arguments) {
   return result;
 }
 
-/* apply(graph, operation, values, file, line): an operation without attributes, as a text defines
- * them. */
+/* The results of what was applied: of an operation one node's, of a composite VALUES. */
+static PyObject *results_of(const gemel_value *values, size_t n, graph_object *graph) {
+  size_t count = 0;
+  while (count < n && !gemel_is_null(values[count])) {
+    count++;
+  }
+  if (count < 2 || values[0].node == values[1].node) {
+    return outputs_of(values[0], graph);
+  }
+  PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+  for (size_t k = 0; k < count && tuple != NULL; k++) {
+    PyObject *one = wrap_value(values[k], graph);
+    if (one == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)k, one) != 0) {
+      Py_CLEAR(tuple);
+    }
+  }
+  return tuple;
+}
+
+/* apply(graph, operation, values, file, line): an operation or composite without attributes, as a
+ * text defines them. */
 static PyObject *apply(PyObject *module, PyObject *arguments) {
+  enum { MOST_RESULTS = 16 };
   (void)module;
   static const bound_builder any = {"apply", "V", 0, NULL};
   PyObject *values;
@@ -460,9 +480,10 @@ static PyObject *apply(PyObject *module, PyObject *arguments) {
   }
   PyObject *wrapped = Py_BuildValue("(O)", values), *result = NULL;
   if (wrapped != NULL && find_graph(&c, wrapped) == 0 && read_values(&c, &c.a[0], values) == 0) {
-    result = outputs_of(gemel_apply_at(c.graph->graph, name, c.a[0].values.count,
-                                       c.a[0].values.values, 0, NULL, c.where),
-                        c.graph);
+    gemel_value results[MOST_RESULTS];
+    gemel_apply_all_at(c.graph->graph, name, c.a[0].values.count, c.a[0].values.values, 0, NULL,
+                       MOST_RESULTS, results, c.where);
+    result = results_of(results, MOST_RESULTS, c.graph);
   }
   Py_XDECREF(wrapped);
   free_arguments(&c);

@@ -426,6 +426,11 @@ def test_definitions():
     assert gemel.equal(f, "graph g(x: f64[N]) { return result = x * sigmoid(x) }")
     gemel.define("# Half of x.\ncomposite half_of_test(x) { return x / 2 }")
     assert gemel.function(lambda x: gemel.apply("half_of_test", x), gemel.f64["N"])([3.0]).tolist() == [1.5]
+    gemel.define("composite both_of_test(x) { return x + 1, x - 1 }")
+    both = gemel.function(lambda x: gemel.apply("both_of_test", x), gemel.f64["N"])([3.0])
+    assert [one.tolist() for one in both] == [[4.0], [2.0]]
+    with pytest.raises(gemel.Error, match="no operation called nothing_of_test"):
+        gemel.function(lambda x: gemel.apply("nothing_of_test", x), gemel.f64["N"])([3.0])
     with pytest.raises(gemel.Error, match="half_of_test already"):
         gemel.define("composite half_of_test(x) { return x }")
 
