@@ -241,6 +241,12 @@ static void defined_by_a_program(const void *unused) {
       gemel_random_uniform(key, GEMEL_LIST(gemel_dim, gemel_dim_constant(context, 3)));
   CT_CHECK(!gemel_is_null(gemel_apply_all(other, "exp", 1, &drawn, 0, NULL, 2, both)));
   CT_CHECK(gemel_is_null(both[1]));
+  CT_EQ_INT(define(context, "composite open_one(x) { return partial(x) }", &error), GEMEL_OK);
+  CT_CHECK(!gemel_is_null(gemel_apply(other, "open_one", 1, &x, 0, NULL)));
+  gemel_graph *third = gemel_graph_new(context, &error);
+  CT_CHECK(gemel_is_null(gemel_apply(third, "open_one", 1, &key, 0, NULL)));
+  CT_HAS_STR(gemel_graph_error(third)->text, "another graph");
+  gemel_graph_unref(third);
   CT_CHECK(gemel_is_null(gemel_apply_all(other, "two", 1, &x, 0, NULL, 0, NULL)));
   gemel_graph_unref(other);
 #define NEW_ONE "composite new_one(x) { return x } "

@@ -305,6 +305,9 @@ static int end_of(gemel__expansion *x, gemel_value like, int highest, gemel__ite
 static int partial(gemel__expansion *x, gemel_value value, gemel__item *result) {
   result->kind = GEMEL__ITEM_VALUE;
   result->u.value = value;
+  if (value.graph != x->graph) {
+    return gemel__expansion_fail(x, GEMEL_BAD_ARGUMENT, "partial of a value of another graph");
+  }
   return gemel__mark_partial(x->graph, value.node) == 0 ? 0 : gemel__expansion_no_memory(x);
 }
 
