@@ -242,6 +242,7 @@ tests_t_gpu_examples_on_gpu_SOURCES = %reldir%/t-gpu-examples.c
 tests_t_gpu_examples_on_gpu_CPPFLAGS = $(on_gpu_cppflags)
 tests_t_gpu_examples_on_gpu_LDADD = $(on_gpu_ldadd)
 EXTRA_DIST += %reldir%/fuzz-binary.c
+EXTRA_DIST += %reldir%/fuzz-composites.c
 EXTRA_DIST += %reldir%/fuzz-onnx.c
 EXTRA_DIST += %reldir%/fuzz-pairs.c
 EXTRA_DIST += %reldir%/fuzz-replay.c

@@ -86,7 +86,7 @@ static const phrase phrases[] = {
     {"unary", OF_ALL("return not m"), "logical_not"},
     {"numbers_of_numbers", OF_X("return x * sqrt(16) + maximum(2, 3)"), "4:f32"},
     /* errors */
-    {"no_name", OF_X("return y"), "here:7: c: line 1: there is nothing called y"},
+    {"no_name", OF_X("return y"), "here:7: c: t:1: there is nothing called y"},
     {"no_operation", OF_X("return foo(x)"), "there is no operation called foo"},
     {"no_attribute", OF_X("return sum(x, axis = 1)"), "sum has no attribute axis"},
     {"wrong_attribute", OF_X("return sum(x, axes = 1.5)"), "axes can't be a number"},
@@ -255,6 +255,9 @@ static void defined_by_a_program(const void *unused) {
   refused(context, NEW_ONE "composite exp(x) { return x }", "called exp already");
   refused(context, NEW_ONE "composite new_one(x) { return x }", "two composites called new_one");
   refused(context, NEW_ONE "operator Relu(x) { return x }", "an operator called Relu already");
+  refused(context, NEW_ONE "operator \"ai.onnx\" Relu(x) { return x }", "called Relu already");
+  refused(context, NEW_ONE "composite b(x, k: int = 1.5) { return x }", "'1.5' is no int");
+  refused(context, NEW_ONE "composite b(x, d: dtype = 3) { return x }", "'3' is no dtype");
   refused(context, NEW_ONE "operator Concat(x) { return x }", "an operator called Concat already");
   refused(context, NEW_ONE "operator Thrice(x) { return x }", "an operator called Thrice already");
   refused(context, NEW_ONE "operator \"a\" B(x) { return x } operator \"a\" B(y) { return y }",

@@ -402,6 +402,10 @@ static void own_operators(const void *data) {
                "(Scaled): input 1 must be integers that are known");
   own_operator("g (float[N, 3] x) => (float[N, 3] y) { y = my.domain.Scaled(x, x, x, x)}",
                "it has 4 inputs");
+  own_operator("g (float[N, 3] x) => (float[N, 3] y) { y = my.domain.Scaled<factor = 3>(x)}",
+               "attribute factor isn't a float");
+  own_operator("g (float[N, 3] x) => (float[N, 3] y) { y = my.domain.Scaled<faktor = 3.0>(x)}",
+               "an attribute faktor, which isn't known");
   own_operator("g (float[N, 3] x) => (float[N, 3] y) { y = my.domain.Scald(x)}",
                "doesn't know this operator");
 }

@@ -244,6 +244,12 @@ static int on_arrays(void *unused) {
     CT_CHECK(status != GEMEL_OK || loss == (k == 0 ? 5 : 1.25)); /* w is 0, then half of the way */
   }
   if (status == GEMEL_OK && t.function != NULL) {
+    status = gemel_function_states(t.function, &t.n, &t.states, &error);
+    CT_CHECK(status != GEMEL_OK ||
+             (t.n == 2 && gemel_states_find(t.graph, t.n, t.states, "count") ==
+                              gemel_function_state(t.function, "count")));
+  }
+  if (status == GEMEL_OK && t.function != NULL) {
     gemel_tensor *w = gemel_shared_get(gemel_function_state(t.function, "w"));
     gemel_tensor *count = gemel_shared_get(gemel_function_state(t.function, "count"));
     CT_CHECK(((double *)gemel_tensor_data(w))[1] == -1.5);

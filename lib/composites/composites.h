@@ -18,6 +18,9 @@ const gemel__composite *gemel__operator_find(gemel_context *context, const char 
                                              size_t domain_length, const char *name, size_t length,
                                              gemel_error *error);
 
+/* 1 if OPERATOR is one of onnx.operators. */
+int gemel__is_own_operator(gemel_context *context, const gemel__composite *operator_);
+
 /* 1 if gemel has an operator of this name in C. */
 typedef int gemel__operator_taken(const char *domain, const char *name);
 

@@ -80,8 +80,8 @@ static int name_item(gemel__expansion *x, composite_scope *scope, const gemel__c
     result->u.integer = e->name[0] == 'o' ? x->node->opset : (int64_t)x->node->n_results;
     return 0;
   }
-  return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "line %d: there is nothing called %s", e->line,
-                               e->name);
+  return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "%s:%d: there is nothing called %s",
+                               x->running->file, e->line, e->name);
 }
 
 /* *TRUTH = whether E, which must be known, is true. */
@@ -92,8 +92,8 @@ static int truth_of(gemel__expansion *x, composite_scope *scope, const gemel__co
     return -1;
   }
   if (!gemel__item_is_number(&item) || item.kind == GEMEL__ITEM_SIZE) {
-    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "line %d: %s is neither true nor false",
-                                 e->line, gemel__item_name(&item));
+    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "%s:%d: %s is neither true nor false",
+                                 x->running->file, e->line, gemel__item_name(&item));
   }
   *truth = gemel__item_real(&item) != 0;
   return 0;
@@ -122,8 +122,8 @@ static int each_item(gemel__expansion *x, composite_scope *scope, const gemel__c
     return -1;
   }
   if (over.kind != GEMEL__ITEM_LIST) {
-    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "line %d: %s is no list", e->line,
-                                 gemel__item_name(&over));
+    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "%s:%d: %s is no list", x->running->file,
+                                 e->line, gemel__item_name(&over));
   }
   if (gemel__item_list(x, over.u.list.count, result) != 0) {
     return -1;
@@ -153,8 +153,8 @@ static int place_in(gemel__expansion *x, composite_scope *scope, const gemel__co
     place += (int64_t)count;
   }
   if (item.kind != GEMEL__ITEM_INTEGER || place < 0 || (uint64_t)place > most) {
-    return gemel__expansion_fail(x, GEMEL_BAD_SHAPE, "line %d: no such element of %zu", e->line,
-                                 count);
+    return gemel__expansion_fail(x, GEMEL_BAD_SHAPE, "%s:%d: no such element of %zu",
+                                 x->running->file, e->line, count);
   }
   *k = (size_t)place;
   return 0;
@@ -167,8 +167,8 @@ static int index_item(gemel__expansion *x, composite_scope *scope, const gemel__
     return -1;
   }
   if (of.kind != GEMEL__ITEM_LIST) {
-    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "line %d: %s is no list", e->line,
-                                 gemel__item_name(&of));
+    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "%s:%d: %s is no list", x->running->file,
+                                 e->line, gemel__item_name(&of));
   }
   size_t count = of.u.list.count, from = 0, to = count;
   if (e->kind == GEMEL__EXPR_INDEX) {
@@ -176,7 +176,8 @@ static int index_item(gemel__expansion *x, composite_scope *scope, const gemel__
       return -1;
     }
     if (count == 0) {
-      return gemel__expansion_fail(x, GEMEL_BAD_SHAPE, "line %d: no such element of 0", e->line);
+      return gemel__expansion_fail(x, GEMEL_BAD_SHAPE, "%s:%d: no such element of 0",
+                                   x->running->file, e->line);
     }
     *result = of.u.list.items[from];
     return 0;
@@ -272,6 +273,10 @@ static int prefix_item(gemel__expansion *x, composite_scope *scope, const gemel_
   if (evaluate(x, scope, e->first, &of) != 0) {
     return -1;
   }
+  if (of.kind == GEMEL__ITEM_LIST) {
+    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "%s:%d: no such operator of a list",
+                                 x->running->file, e->line);
+  }
   if (of.kind == GEMEL__ITEM_VALUE) {
     return apply(x, e->kind == GEMEL__EXPR_NOT ? "logical_not" : "neg", 1, &of, 0, NULL, result);
   }
@@ -321,8 +326,8 @@ static int choose(gemel__expansion *x, composite_scope *scope, const gemel__comp
   const gemel__composite_expr *yes = e->first != NULL ? e->first->next : NULL;
   int truth;
   if (yes == NULL || yes->next == NULL || yes->next->next != NULL) {
-    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "line %d: choose(condition, this, that)",
-                                 e->line);
+    return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "%s:%d: choose(condition, this, that)",
+                                 x->running->file, e->line);
   }
   return truth_of(x, scope, e->first, &truth) == 0
              ? evaluate(x, scope, truth ? yes : yes->next, result)
@@ -435,8 +440,8 @@ static int call_item(gemel__expansion *x, composite_scope *scope, const gemel__c
   }
   uint32_t op = gemel__op_find(x->context, e->name);
   if (op == 0) {
-    return gemel__expansion_fail(x, GEMEL_NOT_FOUND, "line %d: there is no operation called %s",
-                                 e->line, e->name);
+    return gemel__expansion_fail(x, GEMEL_NOT_FOUND, "%s:%d: there is no operation called %s",
+                                 x->running->file, e->line, e->name);
   }
   return apply_operation(x, gemel__op_at(x->context, op), &a, result);
 }
@@ -494,7 +499,8 @@ static int assign_several(gemel__expansion *x, composite_scope *scope, const gem
       one.u.value = gemel_value_output(result->u.value, (uint32_t)k);
     }
     if (one.kind == GEMEL__ITEM_VALUE && gemel_is_null(one.u.value)) {
-      return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "line %d: more names than results", s->line);
+      return gemel__expansion_fail(x, GEMEL_BAD_TEXT, "%s:%d: more names than results",
+                                   x->running->file, s->line);
     }
     if (set_variable(x, scope, t->name, &one) != 0) {
       return -1;
@@ -750,6 +756,9 @@ static int arguments_of(gemel__expansion *x, const gemel__composite *c, size_t n
 static int take_results(gemel__expansion *x, const gemel__item *result, size_t n,
                         gemel_value *outputs) {
   int many = result->kind == GEMEL__ITEM_LIST;
+  if (result->kind == GEMEL__ITEM_NONE) {
+    return gemel__expansion_fail(x, GEMEL_BAD_VALUE, "it returns none");
+  }
   size_t given = many ? result->u.list.count : 1;
   for (size_t k = 0; k < n && k < given; k++) {
     const gemel__item *one = many ? &result->u.list.items[k] : result;

@@ -505,6 +505,9 @@ static int read_list(gemel__expansion *x, const char *name, const gemel__item *i
     return wrong(x, name, "a list of values");
   }
   a->n_list = item->u.list.count;
+  if (a->n_list == 0) {
+    return wrong(x, name, "one value at least");
+  }
   a->list = gemel__arena_alloc(&x->arena, (a->n_list + 1) * sizeof *a->list);
   if (a->list == NULL) {
     return gemel__expansion_no_memory(x);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "core/error.h"
 #include "core/number.h"
+#include "core/schema.h"
 
 enum { MOST_DEPTH = 64, MOST_NAME = 200, MOST_TEXT = 1000 };
 
@@ -510,7 +511,14 @@ static gemel_status attribute(composite_parser *p, const gemel__composite *c, ge
                            word);
   }
   if (gemel__lex_accept(&p->lex, '=')) {
+    gemel__lex at = p->lex;
+    gemel_attr attr;
     GEMEL__TRY(fallback(p, param->spec.kind, &param->spec.fallback));
+    if (strcmp(param->spec.fallback, "none") != 0 &&
+        gemel__schema_fallback(&param->spec, &attr) != 0) {
+      return gemel__lex_fail(&at, p->error, GEMEL_BAD_TEXT, "'%s' is no %s", param->spec.fallback,
+                             word);
+    }
   }
   return c->domain != NULL ? input_of(p, param) : GEMEL_OK;
 }
@@ -591,8 +599,11 @@ static gemel_status what_it_is(composite_parser *p, gemel__composite *c) {
   }
   c->domain = gemel__lex_is(&p->lex, "operator") ? "" : NULL;
   gemel__lex_next(&p->lex);
-  return c->domain != NULL && p->lex.kind == GEMEL__TOKEN_STRING ? take_text(p, &c->domain)
-                                                                 : GEMEL_OK;
+  if (c->domain != NULL && p->lex.kind == GEMEL__TOKEN_STRING) {
+    GEMEL__TRY(take_text(p, &c->domain));
+  }
+  c->domain = c->domain != NULL && strcmp(c->domain, "ai.onnx") == 0 ? "" : c->domain;
+  return GEMEL_OK;
 }
 
 static gemel_status composite(composite_parser *p, gemel__composite *c) {

@@ -31,8 +31,10 @@ static void release(struct gemel__composites *set) {
 static struct gemel__composites *parse(const char *text, size_t length, const char *file,
                                        gemel_error *error) {
   struct gemel__composites *set = gemel__alloc_zeroed(sizeof *set);
-  if (set == NULL) {
+  file = set != NULL ? gemel__arena_string(&set->arena, file) : NULL;
+  if (file == NULL) {
     gemel__no_memory(error, "composites");
+    release(set);
     return NULL;
   }
   if (gemel__composites_parse(&set->arena, text, length, file, &set->first, error) != GEMEL_OK) {
@@ -125,6 +127,11 @@ const gemel__composite *gemel__operator_find(gemel_context *context, const char 
     *error = mine;
   }
   return c;
+}
+
+int gemel__is_own_operator(gemel_context *context, const gemel__composite *operator_) {
+  const struct gemel__composites *own = parsed(context, &context->operators, 1, NULL);
+  return own != NULL && operator_->set == own->first;
 }
 
 /* ---- A program's own ---- */

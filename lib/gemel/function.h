@@ -116,6 +116,12 @@ gemel_status gemel_call_arrays(gemel_function *function, size_t n_inputs, void *
  * state is an input of a call. Thread-safe. */
 gemel_shared *gemel_function_state(const gemel_function *function, const char *name);
 
+/* All of them: *STATES has *N, in the order of the graph's states, for gemel_states_save and
+ * gemel_states_load (<gemel/train.h>); to be freed with gemel_states_free. None where states are
+ * inputs of a call. On failure both are as before: GEMEL_BAD_ARGUMENT (NULL), GEMEL_NO_MEMORY. */
+gemel_status gemel_function_states(const gemel_function *function, size_t *n,
+                                   gemel_shared ***states, gemel_error *error);
+
 /* How many tensors a call takes and gives. 0 for NULL. */
 size_t gemel_function_input_count(const gemel_function *function);
 size_t gemel_function_output_count(const gemel_function *function);

@@ -67,7 +67,8 @@ gemel_status gemel_adam_at(gemel_value loss, const gemel_adam_options *options,
 gemel_status gemel_states_new(const gemel_graph *graph, size_t *n, gemel_shared ***states,
                               gemel_error *error);
 
-/* Gives back a reference to each variable, and the array; NULL is ignored. */
+/* Gives back a reference to each variable, and the array; NULL is ignored. Those of a function that
+ * makes its own (gemel_options.make_states) are had by gemel_function_states. */
 void gemel_states_free(size_t n, gemel_shared **states);
 
 /* The variable among STATES of the state of GRAPH called NAME, borrowed; NULL if there is none. */

@@ -288,9 +288,33 @@ gemel__wire_span gemel__onnx_attribute(const gemel__onnx_call *c, const char *na
   return attribute_of(c, (gemel__wire_span){(const uint8_t *)name, strlen(name)});
 }
 
+/* AttributeProto.AttributeType */
+enum attribute_kind { FLOAT_KIND = 1, INT_KIND, TEXT_KIND, FLOATS_KIND = 6, INTS_KIND, TEXTS_KIND };
+
+/* Attribute NAME, if it is of KIND, or doesn't say; no bytes, NULL, if it is absent, or of another,
+ * which is the graph's error. */
+static gemel__wire_span attribute_of_kind(const gemel__onnx_call *c, const char *name,
+                                          enum attribute_kind kind) {
+  static const char *const kinds[] = {
+      "", "a float",          "an integer",         "a text",         "",
+      "", "a list of floats", "a list of integers", "a list of texts"};
+  gemel__wire_span attribute = gemel__onnx_attribute(c, name);
+  int64_t given = 0;
+  if (attribute.bytes != NULL) {
+    gemel__proto_int(attribute, GEMEL__ATTRIBUTE_TYPE, &given);
+  }
+  if (given == 0 || given == (int64_t)kind) {
+    return attribute;
+  }
+  gemel_error error;
+  gemel__fail(&error, GEMEL_BAD_FILE, "attribute %s isn't %s, which it must be", name, kinds[kind]);
+  gemel__graph_take_error(c->graph, &error);
+  return (gemel__wire_span){NULL, 0};
+}
+
 int64_t gemel__onnx_int(const gemel__onnx_call *c, const char *name, int64_t fallback) {
   int64_t value = fallback;
-  gemel__proto_int(gemel__onnx_attribute(c, name), GEMEL__ATTRIBUTE_I, &value);
+  gemel__proto_int(attribute_of_kind(c, name, INT_KIND), GEMEL__ATTRIBUTE_I, &value);
   return value;
 }
 
@@ -302,7 +326,7 @@ static double as_float(uint64_t bits) {
 }
 
 double gemel__onnx_float(const gemel__onnx_call *c, const char *name, double fallback) {
-  gemel__numbers numbers = {.message = gemel__onnx_attribute(c, name),
+  gemel__numbers numbers = {.message = attribute_of_kind(c, name, FLOAT_KIND),
                             .number = GEMEL__ATTRIBUTE_F,
                             .kind = GEMEL__PROTO_FLOAT};
   uint64_t bits;
@@ -314,7 +338,7 @@ double gemel__onnx_float(const gemel__onnx_call *c, const char *name, double fal
 
 double gemel__onnx_float_at(const gemel__onnx_call *c, const char *name, size_t k,
                             double fallback) {
-  gemel__numbers numbers = {.message = gemel__onnx_attribute(c, name),
+  gemel__numbers numbers = {.message = attribute_of_kind(c, name, FLOATS_KIND),
                             .number = GEMEL__ATTRIBUTE_FLOATS,
                             .kind = GEMEL__PROTO_FLOAT};
   uint64_t bits;
@@ -327,7 +351,7 @@ double gemel__onnx_float_at(const gemel__onnx_call *c, const char *name, size_t 
 }
 
 gemel__wire_span gemel__onnx_text(const gemel__onnx_call *c, const char *name) {
-  return gemel__proto_span(gemel__onnx_attribute(c, name), GEMEL__ATTRIBUTE_S);
+  return gemel__proto_span(attribute_of_kind(c, name, TEXT_KIND), GEMEL__ATTRIBUTE_S);
 }
 
 int gemel__onnx_is_one_of(gemel__onnx_call *c, const char *name, const char *words) {
@@ -344,7 +368,7 @@ int gemel__onnx_is_one_of(gemel__onnx_call *c, const char *name, const char *wor
 }
 
 gemel__wire_span gemel__onnx_text_at(const gemel__onnx_call *c, const char *name, size_t k) {
-  gemel__wire_span attribute = gemel__onnx_attribute(c, name);
+  gemel__wire_span attribute = attribute_of_kind(c, name, TEXTS_KIND);
   gemel__wire_field field;
   while (gemel__proto_next(&attribute, GEMEL__ATTRIBUTE_STRINGS, &field)) {
     if (k-- == 0) {
@@ -355,7 +379,7 @@ gemel__wire_span gemel__onnx_text_at(const gemel__onnx_call *c, const char *name
 }
 
 int gemel__onnx_ints(gemel__onnx_call *c, const char *name, gemel__int_list *list) {
-  gemel__wire_span attribute = gemel__onnx_attribute(c, name);
+  gemel__wire_span attribute = attribute_of_kind(c, name, INTS_KIND);
   gemel__numbers numbers = {
       .message = attribute, .number = GEMEL__ATTRIBUTE_INTS, .kind = GEMEL__PROTO_INT};
   uint64_t bits;

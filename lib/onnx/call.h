@@ -97,7 +97,9 @@ int gemel__onnx_rank(gemel_value value);
 const gemel_dim *gemel__onnx_dims(gemel_value value);
 gemel_dtype gemel__onnx_dtype_of(gemel_value value);
 
-/* ---- Attributes ---- */
+/* ---- Attributes ----
+ *
+ * One of another kind than is asked for is absent, and the graph's error. */
 
 /* Attribute NAME, or FALLBACK if it is absent. */
 int64_t gemel__onnx_int(const gemel__onnx_call *c, const char *name, int64_t fallback);

@@ -488,7 +488,7 @@ static gemel_value to_power(gemel__onnx_call *c, gemel_value x, double power) {
 /* Attribute p: a number of either kind, as opsets have it; 0, and the error, if it isn't above 0.
  */
 static double norm_power(gemel__onnx_call *c) {
-  double p = gemel__onnx_float(c, "p", (double)gemel__onnx_int(c, "p", 2));
+  double p = c->opset < 2 ? gemel__onnx_float(c, "p", 2) : (double)gemel__onnx_int(c, "p", 2);
   if (!(p > 0)) {
     gemel__onnx_refuse(c, GEMEL_BAD_VALUE, "p must be above 0");
     return 0;

@@ -161,43 +161,82 @@ static int text_attribute(gemel__onnx_call *c, gemel_attr *attr) {
   return 1;
 }
 
-/* *ATTR = the node's attribute of its name: 1, 0 if it isn't there, or is of another kind, -1 and
- * the graph's error. */
+/* *ATTR = the node's attribute of its name: 1, 0 if it isn't there, -1 and the graph's error. */
 static int attribute_of_node(gemel__onnx_call *c, gemel_attr *attr) {
   gemel__int_list list;
   int found = 1;
-  int64_t number = gemel__onnx_int(c, attr->name, 0);
-  int is_int = number == gemel__onnx_int(c, attr->name, 1);
   if (gemel__onnx_attribute(c, attr->name).bytes == NULL) {
     return 0;
   }
   switch (attr->kind) {
   case GEMEL_ATTR_INT:
-    attr->u.i = number;
-    return is_int;
+    attr->u.i = gemel__onnx_int(c, attr->name, 0);
+    break;
   case GEMEL_ATTR_FLOAT:
     attr->u.f = gemel__onnx_float(c, attr->name, 0);
-    return attr->u.f == gemel__onnx_float(c, attr->name, 1) || isnan(attr->u.f);
+    break;
   case GEMEL_ATTR_DTYPE:
-    return dtype_attribute(c, number, attr);
+    found = dtype_attribute(c, gemel__onnx_int(c, attr->name, 0), attr);
+    break;
   case GEMEL_ATTR_STRING:
-    return text_attribute(c, attr);
+    found = text_attribute(c, attr);
+    break;
   case GEMEL_ATTR_DIM:
-    attr->u.dim = gemel_dim_constant(c->context, number);
-    return is_int;
+    attr->u.dim = gemel_dim_constant(c->context, gemel__onnx_int(c, attr->name, 0));
+    break;
   case GEMEL_ATTR_LIST | GEMEL_ATTR_INT:
     found = gemel__onnx_ints(c, attr->name, &list);
     attr->count = list.count;
     attr->u.ints = list.values;
-    return found;
+    break;
   default:
     return 0;
   }
+  return gemel_graph_error(c->graph)->status == GEMEL_OK ? found : -1;
+}
+
+/* 1 if an attribute called NAME is none of O's, though others ask for it by themselves: those of a
+ * window, and of an activation. */
+static int is_asked_for(gemel__wire_span name) {
+  static const char *const names[] = {
+      "activation", "activation_alpha", "activation_beta", "activation_gamma", "activation_params",
+      "auto_pad",   "dilations",        "group",           "kernel_shape",     "pads",
+      "strides"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    if (gemel__wire_is(name, names[k])) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* Every attribute of the node is one of O's. Before opset 9 operators had some more, of which the
+ * library's own have no need. */
+static int check_names(gemel__onnx_call *c, const gemel__composite *o) {
+  gemel__wire_span rest = c->node;
+  gemel__wire_field field;
+  int old = c->opset < 9 && gemel__is_own_operator(c->context, o);
+  while (!old && gemel__proto_next(&rest, GEMEL__NODE_ATTRIBUTE, &field)) {
+    gemel__wire_span name = gemel__proto_span(field.span, GEMEL__ATTRIBUTE_NAME);
+    size_t k = o->n_operands;
+    while (k < o->n_params && !gemel__wire_is(name, o->params[k].name)) {
+      k++;
+    }
+    if (k == o->n_params && !is_asked_for(name)) {
+      gemel__onnx_refuse(c, GEMEL_UNSUPPORTED, "it has an attribute %.*s, which isn't known",
+                         (int)(name.length < 80 ? name.length : 80), (const char *)name.bytes);
+      return -1;
+    }
+  }
+  return 0;
 }
 
 /* What C's node gives for the attributes of its text; -1 with the graph's error. */
 static long read_attributes(gemel__onnx_call *c, const gemel__composite *o, gemel_attr *attrs) {
   long n = 0;
+  if (check_names(c, o) != 0) {
+    return -1;
+  }
   for (size_t k = o->n_operands; k < o->n_params; k++) {
     const gemel__param *p = &o->params[k];
     attrs[n] = (gemel_attr){.name = p->name, .kind = p->spec.kind};

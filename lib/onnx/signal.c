@@ -93,7 +93,7 @@ gemel_value gemel__onnx_window(gemel__onnx_call *c) {
     return gemel__no_value;
   }
   for (int64_t k = 0; k < n; k++) {
-    double angle = round > 0 ? 2 * pi * (double)k / round : 0;
+    double angle = 2 * pi * (double)k / round; /* NaN of one place that isn't periodic */
     set(window, k, a[0] - a[1] * cos(angle) + a[2] * cos(2 * angle));
   }
   return finished(c, window);

@@ -98,3 +98,23 @@ gemel_shared *gemel_function_state(const gemel_function *f, const char *name) {
   }
   return NULL;
 }
+
+gemel_status gemel_function_states(const gemel_function *f, size_t *n, gemel_shared ***states,
+                                   gemel_error *error) {
+  if (f == NULL || n == NULL || states == NULL) {
+    return gemel__null(error, f == NULL ? "the function" : "what is to receive the states");
+  }
+  size_t count = f->n_states, i = 0;
+  gemel_shared **found = gemel__alloc_array(count + 1, sizeof *found);
+  if (found == NULL) {
+    return gemel__no_memory(error, "states");
+  }
+  for (size_t k = 0; f->states != NULL && k < f->program.n_inputs; k++) {
+    if (f->states[k] != NULL) {
+      found[i++] = gemel_shared_ref(f->states[k]);
+    }
+  }
+  *n = count;
+  *states = found;
+  return GEMEL_OK;
+}

@@ -63,6 +63,8 @@ typedef enum gemel__fill {
   GEMEL__FILL_LATE,     /* small numbers, and a larger one as the last element; truths are all 1 */
   GEMEL__FILL_SMALL,    /* small integers in every dtype */
   GEMEL__FILL_MASKED, /* GEMEL__FILL_FULL; of logits (GEMEL_RANGE_MODERATE), one in three is −∞ */
+  GEMEL__FILL_LARGE, /* GEMEL__FILL_FULL; logits lie about a number of which exp overflows, numbers
+                      * without a range are a million times as large, or more */
   GEMEL__FILL_POINTS /* points for domain O: ties, constants, magnitudes (points.h) */
 } gemel__fill;
 

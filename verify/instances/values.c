@@ -117,9 +117,17 @@ static double signed_zero(gemel__random *random, double side, int plus) {
 
 static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random *random,
                        int elementwise, double *values) {
+  static const double large[3] = {100, 1000, 12000}; /* exp overflows: f32's, f64's, any */
   struct mix mix = draw_mix(fill, elementwise, random);
   double tie = small_integer(random, leaf->range);
   double side = fill == GEMEL__FILL_SIGNS ? gemel__random_sign(random) : 0;
+  double about = fill == GEMEL__FILL_LARGE && leaf->range == GEMEL_RANGE_MODERATE
+                     ? gemel__random_sign(random) * large[gemel__random_between(random, 0, 2)]
+                     : 0;
+  int narrow = leaf->dtype == GEMEL_F16;
+  double times = fill == GEMEL__FILL_LARGE && leaf->range == GEMEL_RANGE_ANY
+                     ? ldexp(1, narrow ? 8 : (int)gemel__random_between(random, 20, 40))
+                     : 1;
   int plus = fill == GEMEL__FILL_SIGNS && gemel__random_chance(random, 1, 2);
   size_t k;
   for (k = 0; k < leaf->count; k++) {
@@ -131,8 +139,8 @@ static void draw_reals(const gemel__leaf *leaf, gemel__fill fill, gemel__random 
                gemel__random_chance(random, 1, 3)) {
       values[k] = -INFINITY;
     } else if (fill == GEMEL__FILL_FULL || fill == GEMEL__FILL_MEETING ||
-               fill == GEMEL__FILL_MASKED) {
-      values[k] = full_number(random, leaf->range);
+               fill == GEMEL__FILL_MASKED || fill == GEMEL__FILL_LARGE) {
+      values[k] = about + times * full_number(random, leaf->range);
     } else if (fill == GEMEL__FILL_POWERS) {
       values[k] = into_range(leaf->range, ldexp(gemel__random_sign(random),
                                                 (int)gemel__random_between(random, -3, 3)));

@@ -180,6 +180,13 @@ static int is_masked(const struct subject *s, size_t k) {
   return (s->own || s->kernel != NULL) && !s->derivative && k % EVERY == AT;
 }
 
+/* 1 if the numbers of instance K are large, so that a kernel of one of the library's operations
+ * that doesn't subtract the largest logit overflows, and one that leaves out large terms shows. */
+static int is_large(const struct subject *s, size_t k) {
+  enum { EVERY = 6, AT = 5 };
+  return !s->own && s->kernel != NULL && !s->derivative && k % EVERY == AT;
+}
+
 /* How the values of instance K are drawn. In tier special the fills take turns for each dtype. Tier
  * float of a program's own operation also draws integers and round numbers: where its results are
  * never exact, no other tier compares them at ties and round numbers. */
@@ -191,6 +198,9 @@ static gemel__fill fill_for(const struct subject *s, const struct tier_plan *pla
   }
   if (plan->tier == GEMEL_TIER_FLOAT && is_masked(s, k)) {
     return GEMEL__FILL_MASKED;
+  }
+  if (plan->tier == GEMEL_TIER_FLOAT && is_large(s, k)) {
+    return GEMEL__FILL_LARGE;
   }
   if (!s->own || plan->tier != GEMEL_TIER_FLOAT || k % 3 == 0) {
     return plan->fill;
