@@ -101,9 +101,26 @@ static int unknown_input(gemel__onnx_call *c, size_t k, const char *what) {
   return -1;
 }
 
-/* *ATTR = input K, as SPEC wants it: 1, or -1 and the graph's error. */
-static int attribute_of_input(gemel__onnx_call *c, size_t k, gemel_attr *attr) {
+/* *ATTR = input K, one integer or a list of them: 1, or -1 and the graph's error. */
+static int integers_of_input(gemel__onnx_call *c, size_t k, gemel_attr *attr) {
   gemel__int_list list;
+  if (!gemel__onnx_integers(c, k, &list)) {
+    return -1;
+  }
+  if (attr->kind == GEMEL_ATTR_INT && list.count != 1) {
+    return unknown_input(c, k, "one integer that is known");
+  }
+  if (attr->kind == GEMEL_ATTR_INT) {
+    attr->u.i = list.values[0];
+  } else {
+    attr->count = list.count;
+    attr->u.ints = list.values;
+  }
+  return 1;
+}
+
+/* *ATTR = input K, as its kind wants it: 1, or -1 and the graph's error. */
+static int attribute_of_input(gemel__onnx_call *c, size_t k, gemel_attr *attr) {
   const gemel__sizes *sizes;
   switch (attr->kind) {
   case GEMEL_ATTR_FLOAT:
@@ -121,19 +138,7 @@ static int attribute_of_input(gemel__onnx_call *c, size_t k, gemel_attr *attr) {
     return 1;
   case GEMEL_ATTR_INT:
   case GEMEL_ATTR_LIST | GEMEL_ATTR_INT:
-    if (!gemel__onnx_integers(c, k, &list)) {
-      return -1;
-    }
-    if (attr->kind == GEMEL_ATTR_INT && list.count != 1) {
-      return unknown_input(c, k, "one integer that is known");
-    }
-    attr->count = attr->kind == GEMEL_ATTR_INT ? 0 : list.count;
-    if (attr->kind == GEMEL_ATTR_INT) {
-      attr->u.i = list.values[0];
-    } else {
-      attr->u.ints = list.values;
-    }
-    return 1;
+    return integers_of_input(c, k, attr);
   default:
     return unknown_input(c, k, "left out");
   }
@@ -313,8 +318,7 @@ static size_t most_inputs(const gemel__composite *o) {
   return o->record.max_inputs < 0 ? 0 : most;
 }
 
-/* Inputs that an operator has, and needs; it can't tell no input from any number, so none is one
- * that may be left out. */
+/* O as a row. */
 static gemel__onnx_row row_of_text(const gemel__composite *o) {
   size_t most = most_inputs(o);
   return (gemel__onnx_row){.domain = o->domain,
