@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <gemel/train.h>
 #ifdef _OPENMP
 #include <omp.h>
-#include <gemel/train.h>
 #endif
 #include "core/alloc.h"
 #include "core/error.h"
