@@ -386,13 +386,16 @@ static int is_runtime(gemel_context *context, const gemel__expr_attr *b,
 static gemel_status keep_bound(infix_parser *p, const frame *call, uint32_t *first) {
   gemel__expr_program *program = p->program;
   size_t n = program->n_pending - call->pending;
+  *first = (uint32_t)program->n_bound;
+  if (n == 0) {
+    return GEMEL_OK;
+  }
   if (gemel__grow(&program->bound, &program->bound_capacity, program->n_bound + n,
                   sizeof *program->bound)) {
     return gemel__no_memory(p->error, "attributes");
   }
   memcpy(program->bound + program->n_bound, program->pending + call->pending,
          n * sizeof *program->bound);
-  *first = (uint32_t)program->n_bound;
   program->n_bound += n;
   return GEMEL_OK;
 }
