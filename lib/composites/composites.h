@@ -8,6 +8,11 @@
 #include "composites/syntax.h"
 #include "core/context.h"
 
+/* The first from COMPOSITE on, of those parsed together, that is a composite called NAME; or NULL.
+ */
+const gemel__composite *gemel__composite_called(const gemel__composite *composite,
+                                                const char *name);
+
 /* The composite of CONTEXT that is called NAME, of gemel's own or a program's; NULL if there is
  * none, with *ERROR (may be NULL) GEMEL_OK, or another status. */
 const gemel__composite *gemel__composite_find(gemel_context *context, const char *name,

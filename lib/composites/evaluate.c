@@ -389,11 +389,8 @@ static int run_composite(gemel__expansion *x, const gemel__composite *c, const c
  * with *ERROR GEMEL_OK: there is none. */
 static const gemel__composite *callee(const gemel__expansion *x, const gemel__composite_expr *e,
                                       gemel_error *error) {
-  const gemel__composite *c = x->running->set;
+  const gemel__composite *c = gemel__composite_called(x->running->set, e->name);
   error->status = GEMEL_OK;
-  while (c != NULL && (c->domain != NULL || strcmp(c->name, e->name) != 0)) {
-    c = c->next;
-  }
   return c != NULL ? c : gemel__composite_find(x->context, e->name, error);
 }
 

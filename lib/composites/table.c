@@ -73,8 +73,7 @@ static const struct gemel__composites *behind(const struct gemel__composites *se
   return __atomic_load_n(&set->next, __ATOMIC_ACQUIRE);
 }
 
-/* The first from C on that is a composite called NAME. */
-static const gemel__composite *called(const gemel__composite *c, const char *name) {
+const gemel__composite *gemel__composite_called(const gemel__composite *c, const char *name) {
   while (c != NULL && (c->domain != NULL || strcmp(c->name, name) != 0)) {
     c = c->next;
   }
@@ -87,7 +86,7 @@ const gemel__composite *gemel__composite_find(gemel_context *context, const char
   const gemel__composite *c = NULL;
   const struct gemel__composites *set = all(context, &mine);
   for (; set != NULL && c == NULL; set = behind(set)) {
-    c = called(set->first, name);
+    c = gemel__composite_called(set->first, name);
   }
   if (error != NULL) {
     *error = mine;
@@ -149,7 +148,7 @@ static gemel_status check_name(gemel_context *context, const gemel__composite *c
     return gemel__fail(error, failed.status, "%s", failed.text);
   }
   if (other == NULL && c->domain == NULL && gemel__op_find(context, c->name) == 0) {
-    other = called(c->next, c->name); /* twice in the same text */
+    other = gemel__composite_called(c->next, c->name); /* twice in the same text */
     return other == NULL
                ? GEMEL_OK
                : gemel__fail(error, GEMEL_BAD_ARGUMENT, "%s:%d: there are two composites called %s",

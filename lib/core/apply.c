@@ -578,8 +578,9 @@ gemel_value gemel_apply_all_at(gemel_graph *graph, const char *operation, size_t
   }
   gemel_value first =
       apply_named(graph, operation, n_inputs, inputs, n_attrs, attrs, n_outputs, outputs, where);
-  for (size_t k = 0; k < n_outputs && gemel_is_null(outputs[0]); k++) {
-    outputs[n_outputs - 1 - k] = gemel_value_output(first, (uint32_t)(n_outputs - 1 - k));
+  int is_operation = gemel_is_null(outputs[0]); /* or nothing, if that has failed */
+  for (size_t k = 0; is_operation && k < n_outputs; k++) {
+    outputs[k] = gemel_value_output(first, (uint32_t)k);
   }
   return outputs[0];
 }

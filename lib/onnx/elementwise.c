@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators of ONNX that work element by element, and are no formula of their inputs alone.
+ * Operators of ONNX that work element by element, on any number of inputs, or otherwise for inputs
+ * that are known.
  */
 #include <float.h>
 #include <math.h>
