@@ -13,6 +13,7 @@ python_modules += %reldir%/gemel/_names.py
 python_modules += %reldir%/gemel/_native.pyi
 python_modules += %reldir%/gemel/_place.py
 python_modules += %reldir%/gemel/_pytest.py
+python_modules += %reldir%/gemel/_serve.py
 python_modules += %reldir%/gemel/_tensor.py
 python_modules += %reldir%/gemel/_train.py
 python_modules += %reldir%/gemel/_types.py

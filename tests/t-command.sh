@@ -911,16 +911,19 @@ if [ -d "$models" ]; then
     mkdir scratch
     TMPDIR=$PWD/scratch
     export TMPDIR
+    # A result that isn't the model byte for byte: it imports one more set of operators.
+    again="{ cat {in}; printf 'B\\005\\012\\001z\\020\\001'; } >{out}"
     # What an optimiser makes of three models: the same, another function, nothing; two can't be read.
     mkdir -p 'some models/below'
     cp relu.onnx abs.onnx 'some models'
     cp conv.onnx 'some models/below/it'"'"'s.onnx'
     cp cut.onnx "some models/cut.onnx"
-    optimizer='case {in} in *relu*) cp abs.onnx {out} ;; *abs*) echo no pass >&2; exit 3 ;; *) cp {in} {out} ;; esac'
-    gives campaign/all 1 '^gemel campaign: 4 models, 1 equal, 1 differs, 1 not read, 1 no result (' \
+    optimizer='case {in} in *relu*) cp abs.onnx {out} ;; *abs*) echo no pass >&2; exit 3 ;; *) '"$again"' ;; esac'
+    gives campaign/all 1 '^gemel campaign: 4 models, 1 equal, 1 not read, 1 crashed, 1 differs (' \
       campaign 'some models' --optimizer "$optimizer" --json all.json --junit all.xml --html all.html -c wrong --seconds 20
-    grep -q '^no result .* abs.onnx: the optimiser ended with status 3: no pass$' "$scratch/out" &&
-      grep -q "^equal .* below/it's.onnx: bitwise\$" "$scratch/out" && grep -q '^differs .* relu.onnx: tier ' "$scratch/out" &&
+    grep -q '^crashed .* abs.onnx: the optimiser ended with status 3: no pass$' "$scratch/out" &&
+      grep -q "^equal .* below/it's.onnx: bitwise\$" "$scratch/out" && grep -q "^differs .* relu.onnx: x = -1 each: y\\[0, 0, 0\\] = 0 becomes 1; first different: Relu 'y', Abs 'y'; see wrong/relu.onnx\$" "$scratch/out" &&
+      grep -q '^     1  differs   Relu, Abs: relu.onnx$' "$scratch/out" &&
       good campaign/lines || wrong campaign/lines "lines of models"
     cmp -s wrong/relu.onnx/before.onnx relu.onnx && cmp -s wrong/relu.onnx/after.onnx abs.onnx &&
       [ -s wrong/relu.onnx/input_0.pb ] && [ "$(ls wrong)" = relu.onnx ] &&
@@ -929,43 +932,44 @@ if [ -d "$models" ]; then
     mkdir kept
     : >kept/relu.onnx
     for folder in kept wrong; do
-      gives campaign/unwritten/$folder 2 '^gemel campaign: 4 models, 1 equal, 1 differs, 1 not read, 1 no result (' \
+      gives campaign/unwritten/$folder 2 '^gemel campaign: 4 models, 1 equal, 1 not read, 1 crashed, 1 differs (' \
         campaign 'some models' --optimizer "$optimizer" --json unwritten.json --junit unwritten.xml -c $folder --seconds 20
-      grep -q '^differs .* relu.onnx: tier .*; counterexample not written: ' "$scratch/out" &&
-        [ "$(wc -l <unwritten.json)" = 4 ] && grep -q ' failures="1" ' unwritten.xml &&
+      grep -q '^differs .* relu.onnx: x = .*; counterexample not written: ' "$scratch/out" &&
+        [ "$(wc -l <unwritten.json)" = 4 ] && grep -q ' failures="2" ' unwritten.xml &&
         good campaign/unwritten/$folder/told || wrong campaign/unwritten/$folder/told "verdicts or reports are lost"
     done
     python3 -c 'import sys, xml.dom.minidom as x; [x.parse(f) for f in sys.argv[1:]]' all.xml &&
-      grep -q '<testsuite .*tests="4" failures="1" errors="1" skipped="1"' all.xml &&
+      grep -q '<testsuite .*tests="4" failures="2" errors="0" skipped="1"' all.xml &&
       good campaign/junit || wrong campaign/junit "not XML, or other counts"
-    python3 -c 'import xml.dom.minidom as x; x.parse("all.html")' && grep -q '^<p class="verdict">Different</p>$' all.html &&
+    python3 -c 'import xml.dom.minidom as x; x.parse("all.html")' && grep -q '^<p class="verdict">Failures</p>$' all.html &&
       grep -q '^<h1>gemel campaign <code>some models</code></h1>$' all.html &&
-      grep -q '<b class="tag refuted">1 differs</b> <b class="tag open">1 no result</b> <b class="tag passed">1 equal</b> <b class="tag na">1 not read</b>' all.html &&
-      [ "$(sed -n 's/^<tr><td class="\([a-z]*\)">.*<td class="name">\([^<]*\)<.*/\1 \2/p' all.html | paste -sd ,)" = \
-        "refuted relu.onnx,open abs.onnx,passed below/it's.onnx,na cut.onnx" ] &&
+      grep -q '<b class="tag refuted">1 differs</b> <b class="tag refuted">1 crashed</b> <b class="tag na">1 not read</b> <b class="tag passed">1 equal</b>' all.html &&
+      [ "$(sed -n 's/^<tr><td class="\([a-z]*\)" data-key="[0-9]*">.*<td class="name">\([^<]*\)<.*/\1 \2/p' all.html | paste -sd ,)" = \
+        "refuted relu.onnx,refuted abs.onnx,na cut.onnx,passed below/it's.onnx" ] &&
       good campaign/html || wrong campaign/html "not XML, or other verdicts, or in another order"
     for k in 1 2 3; do
       "$gemel" campaign 'some models' --optimizer "$optimizer" --seconds 20 --shard $k/3 --json shard-$k.json >"$scratch/out"
     done
     cat shard-?.json | sort | sed 's/, "seconds.*//' >shards
-    sort all.json | sed 's/, "seconds.*//' | cmp -s - shards && [ "$(wc -l <shards)" = 4 ] &&
+    sort all.json | sed 's/, "folder.*//; s/, "seconds.*//' | cmp -s - shards && [ "$(wc -l <shards)" = 4 ] &&
       good campaign/shards || wrong campaign/shards "three shards aren't the whole"
     for option in '--allow reasoc' '--tier flaot' '--threads 0' '--dim N=x' '--instances 0' '--seed x'; do
       refuses "campaign/$option" "${option%% *}: " campaign 'some models' --optimizer 'cp {in} {out}' $option
     done
-    gives campaign/equal 0 ' 1 equal (' campaign 'some models/below' --optimizer 'cp {in} {out}'
+    gives campaign/equal 0 ' 1 equal (' campaign 'some models/below' --optimizer "$again"
+    gives campaign/unchanged 0 ' 1 unchanged (' campaign 'some models/below' --optimizer 'cp {in} {out}'
     # An optimiser that hangs, one that writes no model, one that writes what gemel doesn't read; links in a circle.
     ln -s . 'some models/below/circle'
     mkfifo 'some models/below/fifo.onnx'
-    gives campaign/hangs 1 '^gemel campaign: 1 models, 1 no result (' campaign 'some models/below' --seconds 0.01 \
+    gives campaign/hangs 1 '^gemel campaign: 1 models, 1 crashed (' campaign 'some models/below' --seconds 0.01 \
       --optimizer 'alarm() { sleep 600; }; alarm; cp {in} {out}'
     grep -q "the optimiser didn't end in time" "$scratch/out" && good campaign/hangs/why || wrong campaign/hangs/why "another reason"
-    gives campaign/rubbish 1 ' 1 no result (' campaign 'some models/below' --optimizer 'echo {in} >{out}'
-    gives campaign/folder 1 ' 1 no result (' campaign 'some models/below' --optimizer ': {in}; mkdir {out}; touch {out}/x'
+    gives campaign/rubbish 1 ' 1 invalid (' campaign 'some models/below' --optimizer 'echo {in} >{out}'
+    gives campaign/folder 1 ' 1 silent (' campaign 'some models/below' --optimizer ': {in}; mkdir {out}; touch {out}/x'
     cp "$models/node/test_nonzero_example/model.onnx" unread.onnx
-    gives campaign/unread-result 1 ' 1 open (' campaign 'some models/below' --optimizer ': {in}; cp unread.onnx {out}'
+    gives campaign/unread-result 0 ' 1 open (' campaign 'some models/below' --optimizer ': {in}; cp unread.onnx {out}'
     cp relu.onnx "$(printf 'some models/below/\001\377.onnx')"
-    gives campaign/bytes 0 ' 2 equal (' campaign 'some models/below' --optimizer "$(printf 'cp {in} {out} #\001\357\277\277\303\251<')" \
+    gives campaign/bytes 0 ' 2 unchanged (' campaign 'some models/below' --optimizer "$(printf 'cp {in} {out} #\001\357\277\277\303\251<')" \
       --json bytes.json --junit bytes.xml --html bytes.html
     grep -q "$(printf '{out} #???\303\251&lt;')" bytes.html && good campaign/bytes/html || wrong campaign/bytes/html "other bytes"
     python3 -c 'import json, xml.dom.minidom as x; x.parse("bytes.xml"); print([json.loads(l) for l in open("bytes.json", encoding="utf-8")])' &&
@@ -974,8 +978,8 @@ if [ -d "$models" ]; then
     (until_so [ -e hangs ]; kill -TERM $(cat campaign.pid)) &
     sh -c 'echo $$ >campaign.pid; exec "$@"' sh "$gemel" campaign 'some models/below' --json stopped.json --html stopped.html \
       --optimizer "case {in} in *it*) : >$PWD/hangs; sleep 600 ;; esac; cp {in} {out}" >"$scratch/out" 2>"$scratch/err"
-    [ $? = 2 ] && grep -q '1 models, 1 equal, then a signal ended it' "$scratch/out" &&
-      grep -q '^<p class="verdict">Open</p>$' stopped.html && grep -q 'Then a signal ended the campaign' stopped.html && [ "$(wc -l <stopped.json)" = 1 ] &&
+    [ $? = 2 ] && grep -q '1 models, 1 unchanged, then a signal ended it' "$scratch/out" &&
+      grep -q '^<p class="verdict">Nothing wrong, some open</p>$' stopped.html && grep -q 'Then a signal ended the campaign' stopped.html && [ "$(wc -l <stopped.json)" = 1 ] &&
       good campaign/signal || wrong campaign/signal "not told what was judged"
     [ -z "$(ls scratch)" ] && good campaign/scratch || wrong campaign/scratch "its folder is left"
     unset TMPDIR
@@ -984,10 +988,16 @@ if [ -d "$models" ]; then
     mkdir closed
     cp relu.onnx closed
     (cd closed && for k in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do mkdir $long && cd $long || exit; done)
-    gives campaign/closed 2 '^gemel campaign: 2 models, 1 equal, 1 no access (' campaign closed --optimizer 'cp {in} {out}' --junit closed.xml
+    gives campaign/closed 2 '^gemel campaign: 2 models, 1 unchanged, 1 no access (' campaign closed --optimizer 'cp {in} {out}' --junit closed.xml
     grep -q '^no access .*00: File name too long$' "$scratch/out" && grep -q ' errors="1" ' closed.xml &&
       good campaign/closed/why || wrong campaign/closed/why "not told why"
     rm -r closed
+    refuses campaign/no-optimizer "one of --optimizer, --server and --after" campaign 'some models'
+    refuses campaign/two-optimizers "one of --optimizer, --server and --after" campaign 'some models' --after wrong --server cat
+    refuses campaign/no-pass "{pass} and --passes" campaign 'some models' --optimizer 'cp {in} {out}' --passes 'echo a'
+    refuses campaign/no-passes "printed no names" campaign 'some models' --optimizer 'cp {in} {out} {pass}' --passes true
+    refuses campaign/no-baseline "all.xml:1: is no record" campaign 'some models' --after wrong --baseline all.xml
+    refuses campaign/no-server "status 3" campaign 'some models' --server 'exit 3'
     refuses campaign/no-file "{in} and {out}" campaign 'some models' --optimizer 'true {in}'
     refuses campaign/shard "no K/N" campaign 'some models' --optimizer 'cp {in} {out}' --shard 4/3
     refuses campaign/empty "no models" campaign folder --optimizer 'cp {in} {out}'
@@ -1007,7 +1017,7 @@ if [ -d "$models" ]; then
     lacks onnx/lacks/equal-second "$lacked" equal relu.onnx nonzero.onnx
     refuses onnx/lacks/equal-cut "cut.onnx: byte " equal cut.onnx nonzero.onnx
     mkdir unread && cp nonzero.onnx unread
-    gives onnx/lacks/campaign 0 '^not read .*nonzero.onnx: ' campaign unread --optimizer 'cp {in} {out}'
+    gives onnx/lacks/campaign 0 '^not read .*nonzero.onnx: ' campaign unread --optimizer "$again"
   fi
   refuses onnx/dim-malformed "--dim: 'N' should be NAME=SIZE" show relu.onnx --dim N
   refuses onnx/dim-unknown "no input has a size called N" show relu.onnx --dim N=2

@@ -182,6 +182,43 @@ static void parting_is_named(const void *data) {
   gemel_context_unref(context);
 }
 
+/* Examples are of simple numbers, or of those that refuted the pair where simple ones don't show
+ * it. */
+static void examples_are_simple(const void *data) {
+  static const struct {
+    const char *inputs, *first, *second, *text;
+  } cases[] = {
+      {"x: f32[4]", "x * x", "x * x * x",
+       "x = -1 each: r[0] = 1 becomes -1; first different: mul (test:2)"},
+      {"x: f32[3], u: f32[3]", "x - u", "u - x",
+       "x = 1 each, u = 2 each: r[0] = -1 becomes 1; first different: sub (test:2), sub (test:2)"},
+      {"x: i64[4]", "x", "minimum(x, 4:i64)", "x = [1, 2, 3, 5]: r[3] = 5 becomes 4"},
+      {"x: f32[2]", "where(x == 12345.5:f32, 1:f32, x)", "x", "x = "},
+      {"x: f32[N]", "sum(x)", "prod(x)", ": r = "},
+      {"x: f32[N, 2]", "x", "exp(log(x))", "becomes nan"}};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    gemel_context *context = gemel_context_new(NULL);
+    gemel_graph *a = graph_returning(context, cases[k].inputs, cases[k].first);
+    gemel_graph *b = graph_returning(context, cases[k].inputs, cases[k].second);
+    gemel_pair_result result = {.size = sizeof result};
+    char text[GEMEL_EXAMPLE_TEXT], few[8];
+    ask(a, b, k == 5 ? 0 : GEMEL_NEEDS_ALL, 1, &result);
+    size_t length = gemel_pair_example_text(&result.example, text, sizeof text);
+    CT_EQ_STR(gemel_verdict_name(result.verdict), "refuted");
+    CT_CHECK(result.example.found && length == strlen(text));
+    CT_EQ_INT(gemel_pair_example_text(&result.example, few, sizeof few), (long long)length);
+    CT_EQ_INT(strlen(few), sizeof few - 1);
+    CT_HAS_STR(text, cases[k].text);
+    gemel_graph_unref(a);
+    gemel_graph_unref(b);
+    gemel_context_unref(context);
+  }
+  char none[4] = "abc";
+  CT_EQ_INT(gemel_pair_example_text(NULL, none, sizeof none), 0);
+  CT_EQ_STR(none, "");
+}
+
 /* A chain of 150 nodes over x and y whose 70th is PLANTED. */
 static gemel_graph *long_chain(gemel_context *context, const char *planted) {
   static const char *const steps[] = {"tanh(t%d) + x", "tanh(t%d) * y", "t%d - y",
@@ -798,6 +835,7 @@ static const ct_test ieee_tests[] = {CT_TEST("answers_are_kept", answers_are_kep
                                      CT_TEST("bits", bits_are_asked_for, NULL),
                                      CT_TEST("names_and_types", names_and_types, NULL),
                                      CT_TEST("parting", parting_is_named, NULL),
+                                     CT_TEST("examples", examples_are_simple, NULL),
                                      CT_TEST("shrunk", big_graphs_shrink, NULL),
                                      CT_TEST("rounded_constants", rounded_constants, NULL),
                                      CT_TEST("folded_halves", folded_halves, NULL),

@@ -118,6 +118,7 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_operation_p &own
 #define VALID_const_gemel_options_p &options
 #define VALID_builder_options_p NULL
+#define VALID_const_gemel_pair_example_p &pair.example
 #define VALID_const_gemel_pass_p &pass
 #define VALID_const_gemel_rewrite_profile_p profile
 #define VALID_const_gemel_lift_options_p &lift

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The verdicts of an earlier run, from its JSON lines: a run that is held to them fails for what is
- * worse only. Of each line four fields are read (kind, name, tier, verdict), whatever else stands
- * there and in whatever order; the verdicts are sorted and found by bisection.
+ * worse only. Of each line the members are read that the baseline's kind names (of records kind,
+ * name, tier and verdict), whatever else stands there and in whatever order; the verdicts are
+ * sorted and found by bisection.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 /* ---- A line ---- */
 
-enum { KIND, NAME, TIER, VERDICT, FIELDS };
+enum { VERDICT = GEMEL__BASELINE_KEYS, FIELDS };
 
 /* Bytes of the line. */
 typedef struct written {
@@ -55,9 +56,13 @@ static const char *read_value(const char *at, written *text) {
   return at;
 }
 
-/* 1 if LINE is an object with the four FIELDS. */
-static int read_line(const char *line, written *fields) {
-  static const char *const names[FIELDS] = {"kind", "name", "tier", "verdict"};
+/* 1 if TEXT, which may be NULL, is called NAME. */
+static int is_called(written text, const char *name) {
+  return name != NULL && is(text, name);
+}
+
+/* 1 if LINE is an object with the FIELDS that KIND needs. */
+static int read_line(const gemel__baseline_kind *kind, const char *line, written *fields) {
   const char *at = skip_blanks(line), *between = "{";
   memset(fields, 0, FIELDS * sizeof *fields);
   do {
@@ -66,65 +71,61 @@ static int read_line(const char *line, written *fields) {
     at = at != NULL ? skip_blanks(at) : NULL;
     at = at != NULL && *at == ':' ? read_value(skip_blanks(at + 1), &value) : NULL;
     for (int k = 0; k < FIELDS && at != NULL; k++) {
-      fields[k] = is(name, names[k]) ? value : fields[k];
+      fields[k] = is_called(name, k == VERDICT ? kind->word : kind->keys[k]) ? value : fields[k];
     }
     at = at != NULL ? skip_blanks(at) : NULL;
     between = ",";
   } while (at != NULL && *at != '}');
   for (int k = 0; k < FIELDS; k++) {
-    at = fields[k].length > 0 ? at : NULL;
+    at = fields[k].length > 0 || (k >= kind->needed && k != VERDICT) ? at : NULL;
   }
   return at != NULL && *skip_blanks(at + 1) == '\0';
 }
 
 /* ---- All ---- */
 
-/* By what they are about, of the same the best first. */
 static int by_key(const void *a, const void *b) {
   const gemel__earlier *first = a, *second = b;
-  int order = strcmp(first->key, second->key);
-  return order != 0
-             ? order
-             : gemel_verdict_severity(first->verdict) - gemel_verdict_severity(second->verdict);
+  return strcmp(first->key, second->key);
 }
 
 static int push(gemel__baseline *b, const char *line) {
+  const gemel__baseline_kind *kind = b->kind;
   written f[FIELDS];
   int verdict = 0;
-  int read = read_line(line, f);
-  if (is(f[KIND], "whole")) { /* gemel equal's last line, which is about no tier */
+  int read = read_line(kind, line, f);
+  if (is_called(f[0], "whole")) { /* gemel equal's last line, which is about no tier */
     return 1;
   }
   if (!read) {
     return 0;
   }
-  while (verdict < GEMEL_VERDICT_COUNT && !is(f[VERDICT], gemel_verdict_name(verdict))) {
+  while (verdict < kind->verdicts && !is(f[VERDICT], kind->text(verdict))) {
     verdict++;
   }
   if (b->count == b->capacity) {
     b->capacity = b->capacity * 2 + 64;
     b->rows = gemel__need(b->rows, b->capacity * sizeof *b->rows);
   }
-  b->rows[b->count].verdict = (gemel_verdict)verdict;
-  b->rows[b->count++].key =
-      gemel__need_text("%.*s\n%.*s\n%.*s", (int)f[KIND].length, f[KIND].at, (int)f[NAME].length,
-                       f[NAME].at, (int)f[TIER].length, f[TIER].at);
-  return verdict < GEMEL_VERDICT_COUNT;
+  b->rows[b->count].verdict = verdict;
+  b->rows[b->count++].key = gemel__need_text("%.*s\n%.*s\n%.*s", (int)f[0].length, f[0].at,
+                                             (int)f[1].length, f[1].at, (int)f[2].length, f[2].at);
+  return verdict < kind->verdicts;
 }
 
-int gemel__baseline_read(gemel__baseline *b, const char *path) {
+int gemel__baseline_read(gemel__baseline *b, const gemel__baseline_kind *kind, const char *path) {
   char *line = NULL;
   size_t bytes = 0, number = 0;
   int status = GEMEL__GOOD;
   FILE *file = gemel__readable(path) ? fopen(path, "r") : NULL;
+  b->kind = kind;
   if (file == NULL) {
     return GEMEL__BAD;
   }
   while (status == GEMEL__GOOD && getline(&line, &bytes, file) >= 0) {
     number++;
     if (!push(b, line)) {
-      status =
-          gemel__complain("%s:%zu: is no record as gemel verify --json writes it", path, number);
+      status = gemel__complain("%s:%zu: is no record as %s writes it", path, number, kind->writer);
     }
   }
   if (status == GEMEL__GOOD && !feof(file)) {
@@ -138,8 +139,30 @@ int gemel__baseline_read(gemel__baseline *b, const char *path) {
   return status;
 }
 
-const gemel__earlier *gemel__baseline_find(const gemel__baseline *b, const gemel_record *r) {
-  char *key = gemel__need_text("%s\n%s\n%s", r->kind, r->name, gemel_tier_name(r->tier));
+/* VALUE as it stands in JSON, without the quotes, to be freed. */
+static char *as_written(const char *value) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  if (file == NULL || value == NULL) {
+    if (file != NULL) {
+      fclose(file);
+    }
+    free(text);
+    return gemel__need_text("%s", "");
+  }
+  gemel__json_text(file, value);
+  fclose(file);
+  char *inner = gemel__need_text("%.*s", bytes >= 2 ? (int)bytes - 2 : 0, text + 1);
+  free(text);
+  return inner;
+}
+
+const gemel__earlier *gemel__baseline_find(const gemel__baseline *b,
+                                           const char *const values[GEMEL__BASELINE_KEYS]) {
+  char *parts[] = {as_written(values[0]), as_written(values[1]), as_written(values[2])};
+  char *key = gemel__need_text("%s\n%s\n%s", parts[0], parts[1], parts[2]);
+  const gemel__earlier *best = NULL;
   size_t low = 0, high = b->count;
   while (low < high) { /* the first that isn't before KEY */
     size_t middle = low + (high - low) / 2;
@@ -149,9 +172,15 @@ const gemel__earlier *gemel__baseline_find(const gemel__baseline *b, const gemel
       high = middle;
     }
   }
-  int found = low < b->count && strcmp(b->rows[low].key, key) == 0;
+  for (; low < b->count && strcmp(b->rows[low].key, key) == 0; low++) {
+    int severity = b->kind->severity(b->rows[low].verdict);
+    best = best == NULL || severity < b->kind->severity(best->verdict) ? &b->rows[low] : best;
+  }
   free(key);
-  return found ? &b->rows[low] : NULL;
+  free(parts[0]);
+  free(parts[1]);
+  free(parts[2]);
+  return best;
 }
 
 void gemel__baseline_clear(gemel__baseline *b) {
@@ -161,3 +190,21 @@ void gemel__baseline_clear(gemel__baseline *b) {
   free(b->rows);
   *b = (gemel__baseline){0};
 }
+
+/* ---- Records ---- */
+
+static const char *verdict_text(int verdict) {
+  return gemel_verdict_name((gemel_verdict)verdict);
+}
+
+static int verdict_severity(int verdict) {
+  return gemel_verdict_severity((gemel_verdict)verdict);
+}
+
+const gemel__baseline_kind gemel__baseline_of_records = {.keys = {"kind", "name", "tier"},
+                                                         .needed = 3,
+                                                         .word = "verdict",
+                                                         .writer = "gemel verify --json",
+                                                         .verdicts = GEMEL_VERDICT_COUNT,
+                                                         .text = verdict_text,
+                                                         .severity = verdict_severity};

@@ -16,20 +16,15 @@
 #include <unistd.h>
 #include "tool.h"
 
-enum { TAIL = 4096, CHUNK = 1 << 16, MOST_CHUNKS = 16 /* that a pipe may hold */ };
+enum { CHUNK = 1 << 16, MOST_CHUNKS = 16 /* that a pipe may hold */ };
 
-/* The last bytes that were written. */
-typedef struct tail {
-  char bytes[TAIL];
-  size_t used;
-} tail;
-
-static void keep_last(tail *t, const char *bytes, size_t n) {
-  if (n > TAIL) {
-    bytes += n - TAIL;
-    n = TAIL;
+static void keep_last(gemel__tail *t, const char *bytes, size_t n) {
+  size_t room = sizeof t->bytes;
+  if (n > room) {
+    bytes += n - room;
+    n = room;
   }
-  size_t stay = t->used + n > TAIL ? TAIL - n : t->used;
+  size_t stay = t->used + n > room ? room - n : t->used;
   memmove(t->bytes, t->bytes + t->used - stay, stay);
   memcpy(t->bytes + stay, bytes, n);
   t->used = stay + n;
@@ -39,8 +34,7 @@ static int ends_line(char c) {
   return c == '\n' || c == '\r' || c == '\0';
 }
 
-/* The last line with something in it, shortened to fit TEXT. */
-static void last_line(const tail *t, char *text, size_t bytes) {
+void gemel__tail_line(const gemel__tail *t, char *text, size_t bytes) {
   size_t end = t->used;
   while (end > 0 && ends_line(t->bytes[end - 1])) {
     end--;
@@ -52,8 +46,7 @@ static void last_line(const tail *t, char *text, size_t bytes) {
   snprintf(text, bytes, "%.*s", (int)(end - begin), t->bytes + begin);
 }
 
-/* Reads some of PIPE; 0: nothing more will come. */
-static int read_some(int pipe, tail *t) {
+int gemel__tail_read(gemel__tail *t, int pipe) {
   char bytes[CHUNK];
   ssize_t n = read(pipe, bytes, sizeof bytes);
   keep_last(t, bytes, n > 0 ? (size_t)n : 0);
@@ -61,14 +54,14 @@ static int read_some(int pipe, tail *t) {
 }
 
 /* Reads PIPE until CHILD has ended, and ends it if it must; how it ended, as waitpid says it. */
-static int attend(pid_t child, int pipe, double limit, tail *t, int *late) {
+static int attend(pid_t child, int pipe, double limit, gemel__tail *t, int *late) {
   enum { LONGEST = 50 /* ms */ };
   struct pollfd wait = {.fd = pipe, .events = POLLIN};
   double began = gemel__now();
   int how = 0, pause = 1;
   while (waitpid(child, &how, WNOHANG) == 0) {
     int ready = poll(&wait, 1, pause);
-    if (ready > 0 && !read_some(pipe, t)) {
+    if (ready > 0 && !gemel__tail_read(t, pipe)) {
       wait.fd = -1;
     }
     pause = ready > 0 ? 1 : pause < LONGEST ? 2 * pause : LONGEST;
@@ -82,23 +75,23 @@ static int attend(pid_t child, int pipe, double limit, tail *t, int *late) {
 
 /* Attends to CHILD until it has ended, and its group with it. */
 static void follow(pid_t child, int pipe, double limit, gemel__child_end *end) {
-  tail t = {.used = 0};
+  gemel__tail t = {.used = 0};
   struct pollfd rest = {.fd = pipe, .events = POLLIN};
   int how = attend(child, pipe, limit, &t, &end->late);
   kill(-child, SIGKILL);
-  gemel__guard_leave();
-  for (int k = 0; k < MOST_CHUNKS && poll(&rest, 1, 0) > 0 && read_some(pipe, &t); k++) {
+  gemel__guard_leave(GEMEL__GUARD_CHILD);
+  for (int k = 0; k < MOST_CHUNKS && poll(&rest, 1, 0) > 0 && gemel__tail_read(&t, pipe); k++) {
   }
   end->signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
   end->status = WIFEXITED(how) ? WEXITSTATUS(how) : 0;
-  last_line(&t, end->line, sizeof end->line);
+  gemel__tail_line(&t, end->line, sizeof end->line);
 }
 
 /* The child, which writes to PIPE. */
 static void be_child(void (*body)(void *), void *user, int pipe) {
   setpgid(0, 0);
   gemel__signals_release();
-  gemel__guard_join();
+  gemel__guard_join(GEMEL__GUARD_CHILD);
   gemel__stream_to_null(STDIN_FILENO);
   if (dup2(pipe, STDOUT_FILENO) >= 0 && dup2(pipe, STDERR_FILENO) >= 0) {
     body(user);

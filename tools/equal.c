@@ -219,6 +219,15 @@ static void write_outputs(const gemel__records *records) {
   fputs(records->n_outputs > 0 ? "]" : "", file);
 }
 
+void gemel__example_json(FILE *file, const gemel_pair_example *e) {
+  const char *const names[] = {"inputs", "output", "before", "after", "first_node", "second_node"};
+  const char *const texts[] = {e->inputs, e->output, e->before, e->after, e->nodes[0], e->nodes[1]};
+  for (size_t k = 0; k < sizeof names / sizeof *names && e->found; k++) {
+    fprintf(file, ", \"%s\": ", names[k]);
+    gemel__json_text(file, texts[k]);
+  }
+}
+
 static void print_result(const gemel__records *records, const gemel_pair_result *result,
                          const gemel__equal_summary *s, char *const operands[2],
                          const gemel_verify_options *settings) {
@@ -238,6 +247,11 @@ static void print_result(const gemel__records *records, const gemel_pair_result 
           file);
   }
   print_outputs(records);
+  if (result->example.found) {
+    char text[GEMEL_EXAMPLE_TEXT];
+    gemel_pair_example_text(&result->example, text, sizeof text);
+    fprintf(file, "\nfor example %s\n", text);
+  }
   print_verdict(file, s, operands[0], operands[1]);
   fprintf(file, " (seed %llu, %.1f s)\n", (unsigned long long)settings->seed,
           gemel__now() - records->started);
@@ -300,6 +314,7 @@ static void write_whole(const gemel__records *records, const gemel_pair_result *
   }
   write_tiers(file, s->tiers);
   write_outputs(records);
+  gemel__example_json(file, &s->example);
   fputs(", \"detail\": ", file);
   gemel__json_text(file, s->detail);
   fprintf(file, ", \"seed\": %llu, \"seconds\": %.3f}\n", (unsigned long long)seed,
@@ -318,6 +333,7 @@ static void summarise(const gemel__records *records, const gemel_pair_result *re
   s->needs = result->needs;
   s->refused = result->refused;
   s->symbols_up_to = result->symbols_up_to;
+  s->example = result->example;
   snprintf(s->scaled, sizeof s->scaled, "%s", result->scaled);
   for (size_t k = 0; k < records->count; k++) {
     const gemel_record *r = &records->rows[k];
@@ -337,6 +353,8 @@ static void summarise(const gemel__records *records, const gemel_pair_result *re
 static int write_reports(const gemel__records *records, const pair_question *q, uint64_t seed) {
   const char *html = gemel__arg(q->args, "html"), *junit = gemel__arg(q->args, "junit");
   const gemel__equal_summary *s = q->summary;
+  char text[GEMEL_EXAMPLE_TEXT];
+  gemel_pair_example_text(&s->example, text, sizeof text);
   gemel__junit_case whole = {.kind = "pair",
                              .name = q->name != NULL ? q->name : "pair",
                              .seconds = gemel__now() - records->started,
@@ -344,7 +362,8 @@ static int write_reports(const gemel__records *records, const pair_question *q, 
                                     : s->differs ? GEMEL__JUNIT_FAILURE
                                                  : GEMEL__JUNIT_ERROR,
                              .verdict = s->differs ? "differ" : "not shown to be the same function",
-                             .detail = s->detail};
+                             .detail = s->detail,
+                             .text = text};
   int status = GEMEL__GOOD;
   if (html != NULL && gemel__records_html(records, html, seed, s) != GEMEL__GOOD) {
     status = GEMEL__BAD;
@@ -353,6 +372,51 @@ static int write_reports(const gemel__records *records, const pair_question *q, 
     status = GEMEL__BAD;
   }
   return status;
+}
+
+/* 1 if X and Y may be of one type: sizes may be known to one graph alone. */
+static int types_may_fit(gemel_value x, gemel_value y, int sizes_too) {
+  gemel_context *context = gemel_graph_context(x.graph);
+  gemel_type a = gemel_value_type(x), b = gemel_value_type(y);
+  int rank = gemel_type_rank(context, a),
+      fit = rank == gemel_type_rank(context, b) &&
+            gemel_type_dtype(context, a) == gemel_type_dtype(context, b);
+  for (int k = 0; k < rank && fit && sizes_too; k++) {
+    int64_t n, m;
+    fit = !(gemel_dim_is_constant(context, gemel_type_dims(context, a)[k], &n) &&
+            gemel_dim_is_constant(context, gemel_type_dims(context, b)[k], &m) && n != m);
+  }
+  return fit;
+}
+
+static int has_input(const gemel_graph *graph, gemel_value like, const char *name) {
+  for (size_t k = 0; k < gemel_graph_input_count(graph); k++) {
+    if (strcmp(gemel_graph_input_name(graph, k), name) == 0) {
+      return types_may_fit(like, gemel_graph_input(graph, k), 1);
+    }
+  }
+  return 0;
+}
+
+static int has_output(const gemel_graph *graph, gemel_value like, const char *name) {
+  for (size_t k = 0; k < gemel_graph_output_count(graph); k++) {
+    if (strcmp(gemel_graph_output_name(graph, k), name) == 0) {
+      return types_may_fit(like, gemel_graph_output(graph, k), 0);
+    }
+  }
+  return 0;
+}
+
+/* 1 if B has the inputs and outputs of A, as far as that is known. */
+static int may_have_those_of(const gemel_graph *b, const gemel_graph *a) {
+  int fit = 1;
+  for (size_t k = 0; k < gemel_graph_input_count(a) && fit; k++) {
+    fit = has_input(b, gemel_graph_input(a, k), gemel_graph_input_name(a, k));
+  }
+  for (size_t k = 0; k < gemel_graph_output_count(a) && fit; k++) {
+    fit = has_output(b, gemel_graph_output(a, k), gemel_graph_output_name(a, k));
+  }
+  return fit;
 }
 
 static int compare(gemel__records *records, const pair_question *q,
@@ -365,6 +429,9 @@ static int compare(gemel__records *records, const pair_question *q,
   if (status == GEMEL_OK) {
     summarise(records, &result, q->tiers, q->summary);
   }
+  q->summary->is_invalid =
+      status == GEMEL_BAD_TYPE && !(may_have_those_of(q->graphs[0], q->graphs[1]) &&
+                                    may_have_those_of(q->graphs[1], q->graphs[0]));
   if (status == GEMEL_OK && records->json) {
     write_whole(records, &result, q, settings->seed);
   }
@@ -405,10 +472,18 @@ static int ask(const pair_question *q) {
   return status;
 }
 
+/* 1 if STATUS, of reading a model, says that it isn't valid. */
+static int is_of_model(gemel_status status) {
+  return status != GEMEL_OK && status != GEMEL_UNSUPPORTED && status != GEMEL_NO_MEMORY &&
+         status != GEMEL_IO;
+}
+
 /* An input that one of two models lists and nothing reads doesn't count. */
 static int read_models(pair_question *q) {
   gemel_error error;
-  int status = gemel__models_read(q->context, q->args, q->graphs, &q->name);
+  gemel_status why;
+  int status = gemel__models_read(q->context, q->args, q->graphs, &q->name, &why);
+  q->summary->is_invalid = q->graphs[0] != NULL && is_of_model(why);
   return status == GEMEL__GOOD &&
                  gemel_pair_add_unread(q->graphs[0], q->graphs[1], &error) != GEMEL_OK
              ? gemel__complain_error(NULL, &error)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * A process that outlives the command by a moment. It makes a folder, and reads from a socket whose
- * other end only the command has: which group of processes runs now. When that end is closed, be it
- * by SIGKILL, it ends the group and removes the folder, and files that were written aside. A child
- * says itself which group it is, before it lets go of the socket, so none is missed. The guard is
- * in a group of its own, and ignores the signals by which a user ends the command: the command has
- * to end first.
+ * other end only the command has: which groups of processes run now, one a place. When that end is
+ * closed, be it by SIGKILL, it ends the groups and removes the folder, and files that were written
+ * aside. A child says itself which group it is, before it lets go of the socket, so none is missed.
+ * The guard is in a group of its own, and ignores the signals by which a user ends the command: the
+ * command has to end first.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -18,7 +18,11 @@
 #include "children.h"
 #include "tool.h"
 
-/* What the guard is told, beside the number of a group. */
+/* What the guard is told: which group is in a place. */
+typedef struct message {
+  int place;
+  pid_t group;
+} message;
 enum { NO_GROUP = 0, IN_ORDER = -1 };
 
 static int command_end = -1; /* of the socket */
@@ -70,15 +74,22 @@ static void close_standard(void) {
 
 /* Reads SOCKET until its other end is closed; 1 if the command ended in order. */
 static int attend(int socket) {
-  pid_t group = NO_GROUP, said;
+  pid_t groups[GEMEL__GUARD_PLACES] = {NO_GROUP};
+  message said;
   ssize_t n;
+  int in_order = 0;
   while ((n = recv(socket, &said, sizeof said, MSG_WAITALL)) > 0 || (n < 0 && errno == EINTR)) {
-    group = n == (ssize_t)sizeof said ? said : group;
+    if (n == (ssize_t)sizeof said) {
+      groups[said.place] = said.group;
+      in_order = said.group == IN_ORDER;
+    }
   }
-  if (group > 0) {
-    kill(-group, SIGKILL);
+  for (int k = 0; k < GEMEL__GUARD_PLACES; k++) {
+    if (groups[k] > 0) {
+      kill(-groups[k], SIGKILL);
+    }
   }
-  return group == IN_ORDER;
+  return in_order;
 }
 
 /* The guard's whole life. Its first words are how making the folder went: errno, and the name. */
@@ -100,7 +111,8 @@ static void be_guard(int socket, char *template) {
 
 /* ---- The command ---- */
 
-static void tell(pid_t what) {
+static void tell(gemel__guard_place place, pid_t group) {
+  message what = {place, group};
   if (command_end >= 0) {
     send(command_end, &what, sizeof what, MSG_NOSIGNAL);
   }
@@ -138,18 +150,18 @@ int gemel__guard_start(char *template) {
   return GEMEL__GOOD;
 }
 
-void gemel__guard_join(void) {
-  tell(getpid());
+void gemel__guard_join(gemel__guard_place place) {
+  tell(place, getpid());
   close(command_end);
   command_end = -1;
 }
 
-void gemel__guard_leave(void) {
-  tell(NO_GROUP);
+void gemel__guard_leave(gemel__guard_place place) {
+  tell(place, NO_GROUP);
 }
 
 void gemel__guard_end(void) {
-  tell(IN_ORDER);
+  tell(GEMEL__GUARD_CHILD, IN_ORDER);
   close(command_end);
   command_end = -1;
   while (guard > 0 && waitpid(guard, NULL, 0) < 0 && errno == EINTR) {

@@ -23,12 +23,17 @@ gemel_SOURCES += %reldir%/replay.c
 gemel_SOURCES += %reldir%/rewriting.c
 gemel_SOURCES += %reldir%/run.c
 gemel_SOURCES += %reldir%/say.c
+gemel_SOURCES += %reldir%/server.c
 gemel_SOURCES += %reldir%/show.c
 gemel_SOURCES += %reldir%/signals.c
 gemel_SOURCES += %reldir%/tool.h
 gemel_SOURCES += %reldir%/values.c
 if VERIFY
 gemel_SOURCES += %reldir%/baseline.c
+gemel_SOURCES += %reldir%/campaign-html.c
+gemel_SOURCES += %reldir%/campaign-models.c
+gemel_SOURCES += %reldir%/campaign-optimizer.c
+gemel_SOURCES += %reldir%/campaign-pair.c
 gemel_SOURCES += %reldir%/campaign-report.c
 gemel_SOURCES += %reldir%/campaign.c
 gemel_SOURCES += %reldir%/campaign.h

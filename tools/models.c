@@ -68,26 +68,29 @@ int gemel__model_sizes_check(const gemel__args *args) {
 
 /* *GRAPH = that of the model in the file PATH, NULL on failure (said). */
 static int read_model(gemel_context *context, const char *path, const symbols *s,
-                      gemel_graph **graph, char **name) {
+                      gemel_graph **graph, char **name, gemel_status *why) {
   gemel_onnx_options options = {
       .size = sizeof options, .n_symbols = s->count, .symbols = s->names, .sizes = s->sizes};
   gemel_error error;
   *graph = NULL;
+  *why = GEMEL_IO;
   if (!gemel__readable(path)) {
     return GEMEL__BAD;
   }
   gemel_onnx *model = gemel_onnx_load(path, &error);
   *graph = model != NULL ? gemel_onnx_graph(model, context, &options, name, &error) : NULL;
   gemel_onnx_free(model);
+  *why = *graph != NULL ? GEMEL_OK : error.status;
   return *graph != NULL ? GEMEL__GOOD : gemel__complain_unread(NULL, &error);
 }
 
 int gemel__model_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,
                       const gemel__args *args) {
   symbols s;
+  gemel_status why;
   int status = read_symbols(args, &s);
   *graph = NULL;
-  status = status == GEMEL__GOOD ? read_model(context, path, &s, graph, name) : status;
+  status = status == GEMEL__GOOD ? read_model(context, path, &s, graph, name, &why) : status;
   clear_symbols(&s);
   return status;
 }
@@ -95,12 +98,13 @@ int gemel__model_read(gemel_context *context, const char *path, gemel_graph **gr
 /* ---- A pair of models ---- */
 
 int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_graph *graphs[2],
-                       char **name) {
+                       char **name, gemel_status *why) {
   symbols s;
   int status = read_symbols(args, &s);
+  *why = GEMEL_OK;
   graphs[0] = graphs[1] = NULL;
   for (int k = 0; k < 2 && status == GEMEL__GOOD; k++) {
-    status = read_model(context, args->operands[k], &s, &graphs[k], k == 0 ? name : NULL);
+    status = read_model(context, args->operands[k], &s, &graphs[k], k == 0 ? name : NULL, why);
   }
   clear_symbols(&s);
   return status;

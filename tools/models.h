@@ -19,8 +19,9 @@ int gemel__model_read(gemel_context *context, const char *path, gemel_graph **gr
                       const gemel__args *args);
 
 /* The graphs of the two models that are ARGS' operands. GEMEL__BAD, GEMEL__LACKING (said); GRAPHS
- * are the caller's in any case, or NULL. */
+ * are the caller's in any case, or NULL. *WHY is GEMEL_OK, or what reading the first that failed
+ * reports. */
 int gemel__models_read(gemel_context *context, const gemel__args *args, gemel_graph *graphs[2],
-                       char **name);
+                       char **name, gemel_status *why);
 
 #endif

@@ -2,8 +2,9 @@
  *
  * Pages of HTML (page.h). All of them have one style, which is in the page itself: colours for a
  * light and a dark screen, and widths for a telephone, where long lines are broken and tables
- * scroll in a box of their own. The page forbids scripts and anything from elsewhere
- * (Content-Security-Policy), so that a name that got through unescaped would do nothing.
+ * scroll in a box of their own. The page forbids scripts, but one that is named by its hash, and
+ * anything from elsewhere (Content-Security-Policy), so that a name that got through unescaped
+ * would do nothing.
  */
 #include "page.h"
 #include <stdarg.h>
@@ -114,6 +115,9 @@ static const char style[] =
     "td.refuted, td.open { font-weight: 600; background: var(--tint) } "
     ".name, .more { white-space: normal; overflow-wrap: anywhere; min-width: 11rem } "
     ".more { min-width: 12rem }\n"
+    "label { white-space: nowrap; margin-right: 0.75rem } input { font: inherit } "
+    "input[type=search] "
+    "{ width: 16rem; max-width: 100%; margin-right: 0.75rem } #models th { cursor: pointer }\n"
     "svg { display: block; width: 100%; height: auto; margin: 0.5rem 0 } svg text { font-size: "
     "12px; "
     "fill: var(--dim) } .plot { max-width: 27rem } .bars { max-width: 24rem }\n"
@@ -139,8 +143,9 @@ void gemel__page_begin(FILE *file, const gemel__page *page) {
           "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'\"/>\n<title>%s: gemel %s",
-          page->verdict, page->command);
+          "style-src 'unsafe-inline'%s%s%s\"/>\n<title>%s: gemel %s",
+          page->script != NULL ? "; script-src '" : "", page->script != NULL ? page->script : "",
+          page->script != NULL ? "'" : "", page->verdict, page->command);
   print_names(file, page, "", "");
   fprintf(
       file,

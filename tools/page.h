@@ -2,7 +2,7 @@
  *
  * What the pages of HTML that gemel writes have in common (page.c): a head with the verdict, facts
  * of the run, tables, long texts that are folded, and text from outside made harmless. A page needs
- * no other file and runs no program, and it is XML as well as HTML.
+ * no other file, runs no program but one that it is made with, and is XML as well as HTML.
  */
 #ifndef GEMEL__TOOLS_PAGE_H
 #define GEMEL__TOOLS_PAGE_H
@@ -22,6 +22,7 @@ typedef struct gemel__page {
   size_t n_names;
   gemel__tone tone;
   const char *verdict; /* on the whole, in a word or two */
+  const char *script;  /* the hash of the one script that may run: "sha256-..."; NULL: none may */
 } gemel__page;
 
 /* Of so many things the same is to be said. */

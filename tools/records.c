@@ -237,8 +237,9 @@ int gemel__records_accepts(const gemel__records *records, const gemel_record *r)
   if (severity <= gemel_verdict_severity(GEMEL_VERDICT_NOT_APPLICABLE)) {
     return 1;
   }
-  const gemel__earlier *earlier = gemel__baseline_find(&records->baseline, r);
-  if (earlier != NULL && gemel_verdict_severity(earlier->verdict) >= severity) {
+  const char *const about[] = {r->kind, r->name, gemel_tier_name(r->tier)};
+  const gemel__earlier *earlier = gemel__baseline_find(&records->baseline, about);
+  if (earlier != NULL && gemel_verdict_severity((gemel_verdict)earlier->verdict) >= severity) {
     return 1;
   }
   const gemel_record *cause =

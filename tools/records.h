@@ -11,14 +11,30 @@
 
 /* A verdict of an earlier run (baseline.c). */
 typedef struct gemel__earlier {
-  char *key; /* kind, name and tier */
-  gemel_verdict verdict;
+  char *key;
+  int verdict; /* a number of the kind's */
 } gemel__earlier;
 
+/* What stands in the lines of a baseline. */
+enum { GEMEL__BASELINE_KEYS = 3 };
+typedef struct gemel__baseline_kind {
+  const char *keys[GEMEL__BASELINE_KEYS]; /* members that say what it is about; NULL: fewer */
+  int needed;                             /* so many of them must be there */
+  const char *word;                       /* the member with the verdict */
+  const char *writer;                     /* the command that writes it */
+  int verdicts;                           /* how many there are */
+  const char *(*text)(int verdict);
+  int (*severity)(int verdict);
+} gemel__baseline_kind;
+
 typedef struct gemel__baseline {
+  const gemel__baseline_kind *kind;
   gemel__earlier *rows; /* sorted */
   size_t count, capacity;
 } gemel__baseline;
+
+/* The records of `gemel verify`. */
+extern const gemel__baseline_kind gemel__baseline_of_records;
 
 /* Reasons for not applicable, numbered as they come. */
 typedef struct gemel__reasons {
@@ -183,13 +199,16 @@ int gemel__records_junit(const gemel__records *records, const char *path,
 
 /* ---- An earlier run (baseline.c) ---- */
 
-/* Adds the verdicts in PATH, JSON lines. GEMEL__BAD (said). Release with gemel__baseline_clear in
- * any case. */
-int gemel__baseline_read(gemel__baseline *baseline, const char *path);
+/* BASELINE = the verdicts in PATH, JSON lines of KIND. GEMEL__BAD (said). Release with
+ * gemel__baseline_clear in any case. */
+int gemel__baseline_read(gemel__baseline *baseline, const gemel__baseline_kind *kind,
+                         const char *path);
 void gemel__baseline_clear(gemel__baseline *baseline);
 
-/* The earlier verdict on what R is about, the best if there are several; NULL: there is none. */
-const gemel__earlier *gemel__baseline_find(const gemel__baseline *baseline, const gemel_record *r);
+/* The earlier verdict on what has these VALUES of the kind's keys (NULL: none), the best if there
+ * are several; NULL: there is none. */
+const gemel__earlier *gemel__baseline_find(const gemel__baseline *baseline,
+                                           const char *const values[GEMEL__BASELINE_KEYS]);
 
 /* Word K of those that may tell two graphs apart (GEMEL_PAIR_COUNT). */
 const char *gemel__pair_word(unsigned k);

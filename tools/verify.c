@@ -160,12 +160,13 @@ static void print_worse(const gemel__records *r) {
   size_t worse = 0, known = 0;
   for (size_t k = 0; k < r->count; k++) {
     const gemel_record *row = &r->rows[k];
-    const gemel__earlier *earlier = gemel__baseline_find(&r->baseline, row);
+    const char *const about[] = {row->kind, row->name, gemel_tier_name(row->tier)};
+    const gemel__earlier *earlier = gemel__baseline_find(&r->baseline, about);
     if (!gemel__records_accepts(r, row)) {
       worse++;
       fprintf(r->table, "worse: %s, tier %s: %s, %s%s\n", row->name, gemel_tier_name(row->tier),
               gemel_verdict_name(row->verdict), earlier != NULL ? "was " : "not in the baseline",
-              earlier != NULL ? gemel_verdict_name(earlier->verdict) : "");
+              earlier != NULL ? gemel_verdict_name((gemel_verdict)earlier->verdict) : "");
     } else if (gemel_verdict_severity(row->verdict) >
                gemel_verdict_severity(GEMEL_VERDICT_NOT_APPLICABLE)) {
       known++;
@@ -245,7 +246,9 @@ static int read_settings(const gemel__args *args, gemel__records *records,
   records->seconds = seconds;
   settings->witnesses = html != NULL;
   settings->proofs = tiers == NULL && gemel__arg(args, "replay") == NULL;
-  return baseline != NULL ? gemel__baseline_read(&records->baseline, baseline) : GEMEL__GOOD;
+  return baseline != NULL
+             ? gemel__baseline_read(&records->baseline, &gemel__baseline_of_records, baseline)
+             : GEMEL__GOOD;
 }
 
 /* How many instances there are, and whether proofs are taken from the record. */

@@ -223,6 +223,43 @@ const char *gemel_onnx_input_name(const gemel_onnx *model, size_t k) {
   return k < gemel_onnx_input_count(model) ? model->inputs[k] : NULL;
 }
 
+/* 1 if A and B have the same fields of NUMBER, one after the other. */
+static int same_fields(gemel__wire_span a, gemel__wire_span b, uint32_t number) {
+  gemel__wire_field x, y;
+  int more, too;
+  do {
+    more = gemel__proto_next(&a, number, &x);
+    too = gemel__proto_next(&b, number, &y);
+  } while (more && too && gemel__wire_same(x.span, y.span));
+  return !more && !too;
+}
+
+/* 1 if the word that external data has is somewhere in BYTES. */
+static int has_location(gemel__wire_span bytes) {
+  static const char word[] = "location";
+  size_t length = sizeof word - 1;
+  const uint8_t *at = bytes.bytes, *end = at + bytes.length;
+  while ((size_t)(end - at) >= length && (at = memchr(at, 'l', (size_t)(end - at))) != NULL) {
+    if ((size_t)(end - at) >= length && memcmp(at, word, length) == 0) {
+      return 1;
+    }
+    at++;
+  }
+  return 0;
+}
+
+int gemel__onnx_same(const gemel_onnx *a, const gemel_onnx *b) {
+  static const uint32_t numbers[] = {GEMEL__GRAPH_NODE, GEMEL__GRAPH_INITIALIZER,
+                                     GEMEL__GRAPH_INPUT, GEMEL__GRAPH_OUTPUT,
+                                     GEMEL__GRAPH_SPARSE_INITIALIZER};
+  int same = same_fields(a->bytes, b->bytes, GEMEL__MODEL_OPSET) &&
+             same_fields(a->bytes, b->bytes, GEMEL__MODEL_FUNCTION) && !has_location(b->bytes);
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+    same = same && same_fields(a->graph, b->graph, numbers[k]);
+  }
+  return same;
+}
+
 gemel_tensor *gemel_onnx_weight(const gemel_onnx *model, size_t k, gemel_error *error) {
   if (k >= gemel_onnx_weight_count(model)) {
     gemel__fail(error, GEMEL_BAD_ARGUMENT, "there is no weight %zu", k);

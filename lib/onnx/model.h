@@ -34,6 +34,11 @@ gemel_status gemel__onnx_dtype(int64_t number, gemel_dtype *dtype, gemel_error *
 /* ONNX's number for DTYPE. */
 int64_t gemel__onnx_dtype_number(gemel_dtype dtype);
 
+/* 1 if both have the same nodes, weights, inputs and outputs, of the same versions of operators,
+ * byte for byte: only what a model says of itself may differ. 0 where that isn't plain to see, as
+ * where numbers are in other files. */
+int gemel__onnx_same(const gemel_onnx *a, const gemel_onnx *b);
+
 /* ---- Tensors ---- */
 
 /* The tensor in a TensorProto of MODEL; errors as gemel_onnx_weight. */

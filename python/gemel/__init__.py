@@ -20,6 +20,7 @@ from ._functions import *  # noqa: F401,F403
 from ._graph import Compiled, Function, Graph, Shared, apply, define, function, grad, jvp
 from ._loops import scan
 from ._names import *  # noqa: F401,F403
+from ._serve import serve
 from ._tensor import Tensor, as_tensor
 from ._train import adam, load, save, sgd
 from ._types import DType, DTYPES, Type, dtype
@@ -34,5 +35,5 @@ WORDS = dict(zip(_native.WORDS, _native.MEANINGS))
 
 __all__ = ["Compiled", "Counterexample", "DType", "Equality", "Error", "Evidence", "Function", "Graph", "Proof",
            "Proofs", "Rules", "Shared", "Tensor", "Type", "Value", "WORDS", "adam", "apply", "as_tensor", "assert_equal",
-           "bool_", "define", "dtype", "equal", "function", "grad", "jvp", "load", "prove_rules", "save", "sgd", "scan", "shared", "verify_rules",
+           "bool_", "define", "dtype", "equal", "function", "grad", "jvp", "load", "prove_rules", "save", "serve", "sgd", "scan", "shared", "verify_rules",
            *(name for name in DTYPES if name != "bool"), *_functions.__all__, *_names.__all__]

@@ -106,7 +106,8 @@ def _load(folder: str) -> tuple[Graph, dict[str, Tensor], dict[str, Tensor]]:
 class Equality:
     """The answer to gemel.equal: true if both are the same function, up to what is allowed. `verdict` is "equal",
     "differs" or "open", where neither was shown; `words` tell the two apart, and `refused` are those of them that
-    aren't allowed; `evidence` is what each tier says."""
+    aren't allowed; `evidence` is what each tier says. Where they differ, `example` is a sentence with simple inputs, both
+    results and the nodes that differ first; "" if no inputs were found."""
 
     def __init__(self, names: tuple[str, str], result: Mapping[str, Any], records: Sequence[Mapping[str, Any]],
                  tiers: int, seed: int, counterexample: Counterexample | None) -> None:
@@ -116,6 +117,7 @@ class Equality:
         self.refused: list[str] = result["refused"]
         self.sizes_up_to: int = result["symbols_up_to"]
         self.scaled: str = result["scaled"]
+        self.example: str = result["example"]
         self.out_of_time: bool = result["out_of_time"]
         self.counterexample = counterexample
         self.seed = seed
@@ -164,6 +166,8 @@ class Equality:
             rows += ["", "at the graphs' own inputs:", *("    " + row for row in repr(self.counterexample).splitlines())]
         if self.refused:
             rows += ["", "not allowed: " + ", ".join(self.refused)]
+        if self.example:
+            rows += ["", "for example " + self.example]
         return "\n".join([*rows, "", self.summary])
 
     def __repr__(self) -> str:
@@ -174,7 +178,8 @@ class Equality:
         rows = "".join(
             f"<tr><td>{e.tier}</td><td><b>{html.escape(e.verdict)}</b></td><td>{html.escape(e.how)}</td>"
             f"<td style='text-align:left'>{html.escape(e.detail)}</td></tr>" for e in self.evidence.values())
-        text = f"<pre>{html.escape(self.refutation)}</pre>" if self.refutation else ""
+        text = f"<p>For example {html.escape(self.example)}</p>" if self.example else ""
+        text += f"<pre>{html.escape(self.refutation)}</pre>" if self.refutation else ""
         return (f"<p style='color:{colour}'><b>{html.escape(self.summary)}</b></p><table><tr><th>tier</th>"
                 f"<th>verdict</th><th>by</th><th>detail</th></tr>{rows}</table>{text}")
 

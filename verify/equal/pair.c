@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "equal/apart.h"
 #include "equal/equal.h"
+#include "equal/example.h"
 #include "equal/gathered.h"
 #include "equal/undefined.h"
 #include "harness/saved.h"
@@ -150,10 +151,20 @@ static gemel_status ask_open(struct posed *p, const gemel__undefined *u, struct 
   return status;
 }
 
+/* The pair P, refuted or not, was decided with U (NULL: no masks). */
+static void show(struct posed *p, const gemel__undefined *u) {
+  if (is_refused(p)) {
+    gemel__ticker_stage(p->run->ticker, "an example");
+    gemel__example_find(p->run, p->name, p->a, p->b, u, p->result->refused, p->run->point,
+                        &p->result->example);
+  }
+}
+
 static gemel_status ask_undefined(struct posed *p, gemel_error *error) {
   gemel__undefined u;
   struct said said = {.point = {.taken = 0}};
   gemel_status status = gemel__undefined_make(p->a, p->b, &u, error);
+  int is_masked = status == GEMEL_OK;
   if (status == GEMEL_DECLINED) {
     status = ask_defined(p, error);
   } else if (status == GEMEL_OK) {
@@ -166,6 +177,9 @@ static gemel_status ask_undefined(struct posed *p, gemel_error *error) {
       gemel__point_clear(&said.point);
     }
     gemel__free(said.kept, GEMEL_TIER_COUNT * sizeof *said.kept);
+  }
+  if (status == GEMEL_OK) {
+    show(p, is_masked ? &u : NULL);
   }
   gemel__undefined_clear(&u);
   return status;
@@ -187,9 +201,10 @@ static gemel_status ask_pair(struct posed *p, gemel_error *error) {
     return status;
   }
   gemel__apart_watch(&p->apart, run, p->a, p->b);
-  run->point = folder != NULL ? &point : NULL;
+  run->point = &point;
   status = ask_undefined(p, error);
-  if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED && point.taken) {
+  if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED && point.taken &&
+      folder != NULL) {
     gemel_record record;
     gemel__record_init(&record, run, "pair", p->name, point.tier);
     status = gemel__saved_write(folder, &record, record.seed, &point, NULL, p->a, p->b, error);

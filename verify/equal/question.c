@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "core/alloc.h"
+#include "core/ids.h"
 #include "harness/saved.h"
 
 void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
@@ -88,4 +90,44 @@ int gemel__equal_is_empty(const gemel__equality *q) {
     elements += gemel__type_elements(context, gemel_value_type(gemel_graph_output(q->a, k)), 1);
   }
   return elements == 0;
+}
+
+/* The sizes of A's symbols, by the tensors of POINT: how many, or -1 if they don't tell one. */
+static long sizes_at(const gemel_graph *a, const gemel__point *point,
+                     const char *names[GEMEL__MOST_SYMBOLS], int64_t sizes[GEMEL__MOST_SYMBOLS]) {
+  gemel_context *context = gemel_graph_context(a);
+  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
+  for (size_t s = 0; s < n; s++) {
+    gemel_dim symbol = gemel_dim_symbol(context, names[s]);
+    sizes[s] = -1;
+    for (size_t k = 0; k < gemel_graph_input_count(a) && k < point->n; k++) {
+      gemel_type type = gemel_value_type(gemel_graph_input(a, k));
+      for (int i = 0; i < gemel_type_rank(context, type) && point->given[k].tensor != NULL; i++) {
+        if (gemel_type_dims(context, type)[i].id == symbol.id) {
+          sizes[s] = gemel_tensor_shape(point->given[k].tensor)[i];
+        }
+      }
+    }
+    if (sizes[s] < 0) {
+      return -1;
+    }
+  }
+  return (long)n;
+}
+
+int gemel__point_pair(const gemel_graph *a, const gemel_graph *b, const gemel__point *point,
+                      gemel__random *random, gemel__pair *pair) {
+  const char *names[GEMEL__MOST_SYMBOLS];
+  int64_t sizes[GEMEL__MOST_SYMBOLS];
+  long n = sizes_at(a, point, names, sizes);
+  return n >= 0 &&
+         gemel__pair_draw_at(pair, a, b, (size_t)n, names, sizes, random, NULL) == GEMEL_OK;
+}
+
+gemel_tensor **gemel__point_values(const gemel__point *point, const gemel__instance *instance) {
+  gemel_tensor **values = gemel__alloc_zeroed((instance->n_leaves + 1) * sizeof *values);
+  for (size_t k = 0; values != NULL && k < instance->n_leaves && k < point->n; k++) {
+    values[k] = gemel_tensor_ref(point->given[k].tensor);
+  }
+  return values;
 }

@@ -14,51 +14,11 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "equal/equal.h"
+#include "equal/question.h"
 #include "harness/saved.h"
 #include "pairs/joint.h"
 
 /* ---- An example ---- */
-
-/* The sizes of A's symbols, by the tensors of POINT: how many, or -1 if they don't tell one. */
-static long sizes_at(const gemel_graph *a, const gemel__point *point,
-                     const char *names[GEMEL__MOST_SYMBOLS], int64_t sizes[GEMEL__MOST_SYMBOLS]) {
-  gemel_context *context = gemel_graph_context(a);
-  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
-  for (size_t s = 0; s < n; s++) {
-    gemel_dim symbol = gemel_dim_symbol(context, names[s]);
-    sizes[s] = -1;
-    for (size_t k = 0; k < gemel_graph_input_count(a) && k < point->n; k++) {
-      gemel_type type = gemel_value_type(gemel_graph_input(a, k));
-      for (int i = 0; i < gemel_type_rank(context, type) && point->given[k].tensor != NULL; i++) {
-        if (gemel_type_dims(context, type)[i].id == symbol.id) {
-          sizes[s] = gemel_tensor_shape(point->given[k].tensor)[i];
-        }
-      }
-    }
-    if (sizes[s] < 0) {
-      return -1;
-    }
-  }
-  return (long)n;
-}
-
-/* PAIR = A and B at the sizes of POINT. */
-static int instantiate(const gemel_graph *a, const gemel_graph *b, const gemel__point *point,
-                       gemel__random *random, gemel__pair *pair) {
-  const char *names[GEMEL__MOST_SYMBOLS];
-  int64_t sizes[GEMEL__MOST_SYMBOLS];
-  long n = sizes_at(a, point, names, sizes);
-  return n >= 0 &&
-         gemel__pair_draw_at(pair, a, b, (size_t)n, names, sizes, random, NULL) == GEMEL_OK;
-}
-
-static gemel_tensor **values_of(const gemel__point *point, const gemel__instance *instance) {
-  gemel_tensor **values = gemel__alloc_zeroed((instance->n_leaves + 1) * sizeof *values);
-  for (size_t k = 0; values != NULL && k < instance->n_leaves && k < point->n; k++) {
-    values[k] = gemel_tensor_ref(point->given[k].tensor);
-  }
-  return values;
-}
 
 /* The results of INSTANCE, one for each output, to be freed with gemel__tensors_free; NULL if it
  * can't be run. */
@@ -98,11 +58,11 @@ static int shows(const gemel_graph *less, const gemel_graph *more, const gemel__
   gemel__pair pair;
   size_t output, element;
   int found = 0;
-  if (!point->taken || !instantiate(less, more, point, random, &pair)) {
+  if (!point->taken || !gemel__point_pair(less, more, point, random, &pair)) {
     return 0;
   }
   size_t n = gemel__instance_results(&pair.a);
-  gemel_tensor **values = values_of(point, &pair.a);
+  gemel_tensor **values = gemel__point_values(point, &pair.a);
   gemel_tensor **x = values != NULL ? results_of(&pair.a, values, random) : NULL;
   gemel_tensor **y = values != NULL ? results_of(&pair.b, values, random) : NULL;
   if (x != NULL && y != NULL && find_element(n, x, y, &output, &element)) {
@@ -156,11 +116,11 @@ static void find_cause(const gemel__undefined *u, int side, const gemel__point *
   gemel__pair pair;
   snprintf(text, bytes, "undefined in ONNX");
   if (u->causes[side] == NULL ||
-      !instantiate(u->causes[side], u->causes[side], point, random, &pair)) {
+      !gemel__point_pair(u->causes[side], u->causes[side], point, random, &pair)) {
     return;
   }
   size_t n = gemel__instance_results(&pair.a), found = 0;
-  gemel_tensor **values = values_of(point, &pair.a);
+  gemel_tensor **values = gemel__point_values(point, &pair.a);
   gemel_tensor **of = values != NULL ? results_of(&pair.a, values, random) : NULL;
   for (size_t k = 0; of != NULL && k + 2 < n && !found; k += 3) {
     size_t count = (size_t)gemel_tensor_elements(of[k]);
@@ -227,8 +187,8 @@ static gemel_status compare(const gemel__run *run, const char *name, const gemel
 static void show(const gemel_graph *a, const gemel_graph *b, const gemel__undefined *u,
                  const gemel__point *point, gemel__random *random, gemel__undefinedness *found) {
   find_cause(u, 1, point, random, found->cause, sizeof found->cause);
-  if (instantiate(a, b, point, random, &found->pair)) {
-    found->values = values_of(point, &found->pair.a);
+  if (gemel__point_pair(a, b, point, random, &found->pair)) {
+    found->values = gemel__point_values(point, &found->pair.a);
   }
 }
 
@@ -286,11 +246,11 @@ int gemel__undefined_some(gemel__run *run, const char *name, const gemel__undefi
   gemel__random random;
   int some = 1;
   gemel__run_random(run, name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_UNDEFINED), &random);
-  if (!point->taken || !instantiate(u->either, u->either, point, &random, &pair)) {
+  if (!point->taken || !gemel__point_pair(u->either, u->either, point, &random, &pair)) {
     return 1;
   }
   size_t n = gemel__instance_results(&pair.a);
-  gemel_tensor **values = values_of(point, &pair.a);
+  gemel_tensor **values = gemel__point_values(point, &pair.a);
   gemel_tensor **of = values != NULL ? results_of(&pair.a, values, &random) : NULL;
   if (of != NULL) {
     some = has_truth(n, of, 1);

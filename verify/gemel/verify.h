@@ -251,6 +251,24 @@ enum {
 #define GEMEL_PAIR_DEFAULT                                                                         \
   (GEMEL_NEEDS_ALL & ~(GEMEL_NEEDS_BIT(WORSENS) | GEMEL_NEEDS_BIT(INTEGERS)))
 
+/* A difference as a person reads it: what the shipped code makes of the whole graphs at one point.
+ */
+typedef struct gemel_pair_example {
+  int found;        /* 0: no inputs are known at which the results differ, and all texts are "" */
+  char inputs[400]; /* "x = [1, 2, 3], u = 2 each"; what doesn't fit ends in dots */
+  char output[100]; /* an element that differs: "y[0, 1]" */
+  char before[100], after[100]; /* what A and B give there, or why a call ends in an error */
+  char nodes[2][120]; /* of A and of B, the first node whose value the other graph doesn't have
+                         although it has the operands': "Pow 'p'" of a model, operation and place
+                         else; "" if there is none, or the graphs have more than 1000 nodes */
+} gemel_pair_example;
+
+/* EXAMPLE as a sentence: "x = 1 each: y[0] = 3 becomes 4; first different: Pow 'p', Mul 'm'",
+ * truncated to BYTES bytes with its NUL; "" if it wasn't found, or is NULL. Returns the length of
+ * the whole; GEMEL_EXAMPLE_TEXT bytes suffice. No errors. Thread-safe. */
+enum { GEMEL_EXAMPLE_TEXT = 1024 };
+size_t gemel_pair_example_text(const gemel_pair_example *example, char *text, size_t bytes);
+
 /* What gemel_verify_pair found. */
 typedef struct gemel_pair_result {
   size_t size;           /* sizeof(gemel_pair_result), set by the caller */
@@ -266,6 +284,7 @@ typedef struct gemel_pair_result {
                        by a formula alone, there are no inputs to write */
   char scaled[200]; /* large sizes in whose place the models had small ones: "2 for 100000, 3 for
                        512"; "" if none were. The shipped code ran at the graphs' own sizes */
+  gemel_pair_example example; /* of a refuted pair */
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or

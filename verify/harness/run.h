@@ -54,6 +54,7 @@ enum {
   GEMEL__ASIDE_FLIPS = 7,
   GEMEL__ASIDE_STRAIN = 8,
   GEMEL__ASIDE_UNDEFINED = 9,
+  GEMEL__ASIDE_EXAMPLE = 10,
   GEMEL__ASIDE_GENERAL = 16, /* and those behind it */
   /* of rules: instances, with GEMEL_TIER_COUNT */
   GEMEL__ASIDE_FULL = 0,

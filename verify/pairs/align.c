@@ -30,7 +30,6 @@ enum { MAX_NODES = 1000, ROUNDS = 16 };
 struct traced {
   const gemel__instance *instance;
   gemel__instance all; /* the same graph with every value an output */
-  gemel_value *values; /* for each output of ALL its node in the instance */
   gemel__rtensor *results;
   size_t n;
   gemel_value *outputs; /* the graph's outputs, as values of ALL */
@@ -40,37 +39,49 @@ struct traced {
   unsigned char *closed;  /* a byte a value: depends on no input */
 };
 
-/* A copy of the graph in which every live node's output 0 is an output. */
-static int trace_graph(struct traced *t, gemel_error *error) {
-  gemel_graph *copy = gemel_graph_new(gemel_graph_context(t->instance->graph), error);
-  size_t k, n_in = t->instance->n_leaves;
-  size_t n_out = gemel_graph_output_count(t->instance->graph);
-  gemel_value *room = gemel__alloc_array(n_in + n_out, sizeof *room);
-  int good = copy != NULL && room != NULL;
+/* A copy of the graph of INSTANCE in which every live node's output 0 is an output. ROOM has room
+ * for its inputs and outputs, and gets them as values of the copy. NULL if there are too many. */
+static gemel_graph *expose(const gemel__instance *instance, gemel_value *room, gemel_error *error) {
+  gemel_graph *copy = gemel_graph_new(gemel_graph_context(instance->graph), error);
+  size_t n_in = instance->n_leaves, k;
+  int good = copy != NULL;
   for (k = 0; k < n_in && good; k++) {
-    gemel_value input = gemel_graph_input(t->instance->graph, k);
-    room[k] = gemel__input_like(copy, gemel_graph_input_name(t->instance->graph, k),
+    gemel_value input = gemel_graph_input(instance->graph, k);
+    room[k] = gemel__input_like(copy, gemel_graph_input_name(instance->graph, k),
                                 gemel_value_type(input), input);
   }
-  good =
-      good && gemel__graph_inline(copy, t->instance->graph, room, room + n_in, error) == GEMEL_OK;
-  t->n = good ? gemel_graph_node_count(copy) : 0;
-  for (k = 0; k < t->n && good; k++) {
+  good = good && gemel__graph_inline(copy, instance->graph, room, room + n_in, error) == GEMEL_OK &&
+         gemel_graph_node_count(copy) <= MAX_NODES;
+  for (k = 0; good && k < gemel_graph_node_count(copy); k++) {
     char label[32];
     gemel__ref ref = {(uint32_t)k, 0};
     snprintf(label, sizeof label, "value_%zu", k);
     good = gemel_output(gemel__value(copy, ref), label) == GEMEL_OK;
   }
-  good =
-      good && t->n <= MAX_NODES && gemel__instance_of_graph(&t->all, copy, NULL, error) == GEMEL_OK;
-  t->outputs = gemel__alloc_array(n_out, sizeof *t->outputs);
-  t->n_outputs = n_out;
-  for (k = 0; k < n_out && good && t->outputs != NULL; k++) {
-    t->outputs[k] = room[n_in + k];
+  if (!good) {
+    gemel_graph_unref(copy);
+    return NULL;
+  }
+  return copy;
+}
+
+int gemel__expose(const gemel__instance *instance, gemel__instance *all, gemel_value **outputs) {
+  size_t n_in = instance->n_leaves, n_out = gemel_graph_output_count(instance->graph);
+  gemel_value *room = gemel__alloc_array(n_in + n_out, sizeof *room);
+  gemel_error error;
+  memset(all, 0, sizeof *all);
+  *outputs = gemel__alloc_array(n_out, sizeof **outputs);
+  gemel_graph *copy = room != NULL && *outputs != NULL ? expose(instance, room, &error) : NULL;
+  int good = copy != NULL && gemel__instance_of_graph(all, copy, NULL, &error) == GEMEL_OK;
+  if (good) {
+    memcpy(*outputs, room + n_in, n_out * sizeof **outputs);
+  } else {
+    gemel__free(*outputs, n_out * sizeof **outputs);
+    *outputs = NULL;
   }
   gemel__free(room, (n_in + n_out) * sizeof *room);
   gemel_graph_unref(copy);
-  return good && t->outputs != NULL;
+  return good;
 }
 
 static int trace(struct traced *t, const gemel__instance *instance, gemel__domain *d,
@@ -78,9 +89,11 @@ static int trace(struct traced *t, const gemel__instance *instance, gemel__domai
   gemel_error error;
   memset(t, 0, sizeof *t);
   t->instance = instance;
-  if (!trace_graph(t, &error)) {
+  t->n_outputs = gemel_graph_output_count(instance->graph);
+  if (!gemel__expose(instance, &t->all, &t->outputs)) {
     return 0;
   }
+  t->n = gemel_graph_node_count(t->all.graph);
   t->results = gemel__alloc_array(t->n, sizeof *t->results);
   t->same = gemel__alloc_array(t->n, sizeof *t->same);
   t->matched = gemel__alloc_array(t->n, 1);

@@ -8,6 +8,11 @@
 
 #include "pairs/pair.h"
 
+/* ALL = INSTANCE with the value of each node as an output, in the nodes' order; *OUTPUTS = the
+ * outputs of its graph as values of ALL's, an array to be freed. 0: there are more nodes than are
+ * looked at, or memory is out; nothing is to be released then. */
+int gemel__expose(const gemel__instance *instance, gemel__instance *all, gemel_value **outputs);
+
 /* Writes to TEXT which nodes of A and B are the first that have no match in the other graph
  * although all their inputs have one. TEXT is "" if the graphs can't be aligned (too large, or all
  * values match). */
