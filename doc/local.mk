@@ -10,6 +10,7 @@ dist_pages_DATA += %reldir%/ci.md
 dist_pages_DATA += %reldir%/composites.md
 dist_pages_DATA += %reldir%/conventions.md
 dist_pages_DATA += %reldir%/evidence.md
+dist_pages_DATA += %reldir%/found.md
 dist_pages_DATA += %reldir%/gpu.md
 dist_pages_DATA += %reldir%/libraries.md
 dist_pages_DATA += %reldir%/loops.md

@@ -84,6 +84,8 @@ told 1 '7 models, 2 equal, 1 silent, 2 crashed, 1 invalid, 1 differs' 'a-dies.on
   '^     1  differs   Relu, Abs: e-wrong.onnx$'
 [ "$(wc -l <starts)" = 2 ] || fail "the server was started $(wc -l <starts) times, not again once it had died"
 [ -z "$(ls scratch)" ] || fail "a server's folder is left"
+[ "$(ls wrong)" = "$(printf 'e-wrong.onnx\nf-rubbish.onnx')" ] && cmp -s wrong/f-rubbish.onnx/before.onnx $model &&
+  [ -s wrong/f-rubbish.onnx/after.onnx ] || fail "the models of an invalid result aren't kept"
 python3 - <<'CHECK' || fail "the reports aren't what they should be"
 import base64, hashlib, json, re, xml.dom.minidom
 rows = {row["model"][2:-5]: row for row in map(json.loads, open("outcomes.json"))}

@@ -259,7 +259,7 @@ gemel__campaign_outcome gemel__optimize(gemel__optimizer *o, const char *model, 
     outcome = run_command(o, in, pass, *out, detail, bytes);
   }
   outcome = outcome == GEMEL__OUTCOME_OPEN ? look_at(in, *out, detail, bytes) : outcome;
-  if (outcome != GEMEL__OUTCOME_OPEN) {
+  if (outcome != GEMEL__OUTCOME_OPEN && outcome != GEMEL__OUTCOME_INVALID) {
     free(*out);
     *out = NULL;
   }

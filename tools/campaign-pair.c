@@ -195,14 +195,12 @@ static int keep_pair(const char *folder, const char *before, const char *after) 
   return status;
 }
 
-/* Keeps the pair in FOLDER, where what gemel equal writes is already. PROBLEM: why that isn't. If
- * it can't be written, the verdict stands all the same, and ROW says so. */
+/* PROBLEM: why the counterexample couldn't be written; "": it can. */
 static void keep(gemel__campaign *c, const char *before, const char *after, const char *folder,
-                 char *problem, size_t bytes, gemel__campaign_row *row) {
+                 const char *problem, gemel__campaign_row *row) {
   gemel__equal_summary *s = &row->summary;
-  if (problem[0] == '\0' && keep_pair(folder, before, after) != GEMEL__GOOD) {
-    snprintf(problem, bytes, "%s", folder);
-  }
+  problem =
+      problem[0] == '\0' && keep_pair(folder, before, after) != GEMEL__GOOD ? folder : problem;
   if (problem[0] != '\0') {
     size_t used = strlen(s->detail);
     snprintf(s->detail + used, sizeof s->detail - used, "; counterexample not written: %s",
@@ -211,6 +209,11 @@ static void keep(gemel__campaign *c, const char *before, const char *after, cons
   } else {
     row->folder = gemel__need_text("%s", folder);
   }
+}
+
+void gemel__campaign_keep(gemel__campaign *c, const char *before, const char *after,
+                          const char *folder, gemel__campaign_row *row) {
+  keep(c, before, after, folder, "", row);
 }
 
 /* What was written of a difference that isn't told. */
@@ -232,7 +235,7 @@ void gemel__campaign_judge(gemel__campaign *c, const char *before, const char *a
     compare(c, before, after, NULL, row);
   }
   if (folder != NULL && row->outcome == GEMEL__OUTCOME_DIFFERS) {
-    keep(c, before, after, folder, problem, sizeof problem, row);
+    keep(c, before, after, folder, problem, row);
   } else if (folder != NULL && !was_there && access(folder, F_OK) == 0) {
     drop(folder);
   }

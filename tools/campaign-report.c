@@ -127,7 +127,8 @@ void gemel__campaign_say(const gemel__campaign_row *row, char *text, size_t byte
       snprintf(text + used, bytes - used, "; %s", strstr(s->detail, "counterexample not written"));
     }
   } else if (row->outcome != GEMEL__OUTCOME_EQUAL) {
-    snprintf(text, bytes, "%s", s->detail);
+    snprintf(text, bytes, "%s%s%.300s", s->detail, row->folder != NULL ? "; see " : "",
+             row->folder != NULL ? row->folder : "");
   } else if (s->bitwise) {
     snprintf(text, bytes, "bitwise");
   } else {

@@ -37,7 +37,7 @@ static const gemel__option options[] = {
     {"counterexample", 'c', "DIR",
      "of each pair that differs, a folder in DIR: before.onnx, after.onnx, inputs at which they "
      "differ (input_0.pb, ..., as ONNX's tests have them), and what gemel equal --counterexample "
-     "writes"},
+     "writes; of an invalid result the two models"},
     {"baseline", 'b', "F",
      "the JSON of an earlier campaign: what isn't worse than there doesn't fail"},
     {"json", 'j', gemel__written_file, "write one JSON object a model a line to F; '-' is stdout"},
@@ -197,11 +197,14 @@ static void judge_step(campaign *c, const char *in, const char *scratch_out,
   if (row->outcome == GEMEL__OUTCOME_UNJUDGED) {
     c->sum.unjudged++;
   }
+  char *folder = folder_for(&c->sum, row->model, row->pass);
   if (row->outcome == GEMEL__OUTCOME_OPEN && !gemel__signals_caught()) {
-    char *folder = folder_for(&c->sum, row->model, row->pass);
     gemel__campaign_judge(&c->sum, in, *out, folder, row);
-    free(folder);
   }
+  if (row->outcome == GEMEL__OUTCOME_INVALID && folder != NULL) {
+    gemel__campaign_keep(&c->sum, in, *out, folder, row);
+  }
+  free(folder);
 }
 
 /* All passes one after the other; a row for each that changes the model or fails. */

@@ -149,6 +149,11 @@ typedef struct gemel__campaign {
 void gemel__campaign_judge(gemel__campaign *c, const char *before, const char *after,
                            const char *folder, gemel__campaign_row *row);
 
+/* Keeps both in FOLDER, which becomes ROW's. If it can't be written, the verdict stands all the
+ * same, and ROW says so. */
+void gemel__campaign_keep(gemel__campaign *c, const char *before, const char *after,
+                          const char *folder, gemel__campaign_row *row);
+
 /* How a child called NAME ended, into TEXT. */
 void gemel__say_end(const char *name, const gemel__child_end *end, char *text, size_t bytes);
 
