@@ -328,16 +328,37 @@ static void fused_conv(const node *of, const numbers *in, numbers *out) {
   CT_CHECK(y[2] == x[2] - w[2] + 1);
 }
 
-/* Product I, J of matrices number B of A, or its transpose, and of B. */
+/* Operand K as matrices: the first axis may stand before those of the batch. */
+typedef struct matrices {
+  const numbers *in;
+  int64_t rows, columns, between; /* matrices, where the rows' axis is the first */
+} matrices;
+
+static matrices matrices_of(const node *of, const numbers *in, int k) {
+  int batch = attribute_number(of, k == 0 ? "transBatchA" : "transBatchB", 0) != 0;
+  matrices m = {&in[k], in[k].shape[in[k].rank - 2], in[k].shape[in[k].rank - 1], 0};
+  if (batch && in[k].rank > 2) {
+    m.rows = in[k].shape[0];
+    m.between = in[k].elements / m.rows / m.columns;
+  }
+  return m;
+}
+
+/* Element ROW, COLUMN of matrix B, or of its transpose. */
+static double element_of(const matrices *m, int transposed, int64_t b, int64_t row,
+                         int64_t column) {
+  int64_t i = transposed ? column : row, j = transposed ? row : column;
+  int64_t at = m->between > 0 ? i * m->between + b : (m->in->rank > 2 ? b : 0) * m->rows + i;
+  return m->in->values[at * m->columns + j];
+}
+
+/* Product I, J of matrices number B of A and B, or of their transposes. */
 static double product(const node *of, const numbers *in, int64_t b, int64_t i, int64_t j) {
-  const int64_t *a = in[0].shape + in[0].rank - 2, *c = in[1].shape + in[1].rank - 2;
+  matrices x = matrices_of(of, in, 0), y = matrices_of(of, in, 1);
   int of_a = attribute_number(of, "transA", 0) != 0, of_b = attribute_number(of, "transB", 0) != 0;
-  int64_t inner = a[!of_a], first = in[0].rank > 2 ? b * a[0] * a[1] : 0;
-  int64_t second = in[1].rank > 2 ? b * c[0] * c[1] : 0;
   double sum = 0;
-  for (int64_t k = 0; k < inner; k++) {
-    sum += in[0].values[first + (of_a ? k * a[1] + i : i * a[1] + k)] *
-           in[1].values[second + (of_b ? j * c[1] + k : k * c[1] + j)];
+  for (int64_t k = 0; k < (of_a ? x.rows : x.columns); k++) {
+    sum += element_of(&x, of_a, b, i, k) * element_of(&y, of_b, b, k, j);
   }
   return sum;
 }
@@ -412,6 +433,12 @@ static const node_case products[] = {
     {"matmul_turned", FUSED_MATMUL "<transA=1, alpha=-0.5>(f 2N 4 2, f 2N 4 3) => f 2 2 3"},
     {"matmul_of_one", FUSED_MATMUL "<transA=1, transB=1>(f 3 1 2, f 2 1) => f 3 2 2"},
     {"matmul_of_vector", FUSED_MATMUL "<transA=1, alpha=2.0>(f 4, f 4 3) => f 3"},
+    {"matmul_batch", FUSED_MATMUL "<transBatchA=1>(f 4 2 3, f 2 3 2) => f 2 4 2"},
+    {"matmul_batches", FUSED_MATMUL "<transBatchA=1, transBatchB=1, transA=1>(f 3 2 4, f 3 2 2) "
+                                    "=> f 2 4 2"},
+    {"matmul_two_batches", FUSED_MATMUL "<transBatchB=1, transB=1>(f 2 3 2 4, f 5 2 3 4) => "
+                                        "f 2 3 2 5"},
+    {"matmul_no_batch", FUSED_MATMUL "<transBatchA=1>(f 2 3, f 3 2) => f 2 2"},
     {"matmul_of_nothing", FUSED_MATMUL "(f 2 0, f 0 3) => f 2 3"},
 };
 
@@ -562,8 +589,6 @@ static const refused_case refused[] = {
     {"conv_activation", FUSED_CONV "<activation=Cube>(f 1 1 2, f 1 1 1)", "the activation Cube"},
     {"conv_sum", FUSED_CONV "(f 1 1 2, f 1 1 1, , f 1 1 3)", "sizes 2 and 3"},
     {"gemm_activation", FUSED_GEMM "<activation=relu>(f 1 2, f 2 1)", "the activation relu"},
-    {"matmul_batch", FUSED_MATMUL "<transBatchA=1>(f 2 2 2, f 2 2 2)", "transBatchA or"},
-    {"matmul_other_batch", FUSED_MATMUL "<transBatchB=1>(f 2 2 2, f 2 2 2)", "transBatchB"},
     {"matmul_sizes", FUSED_MATMUL "<transB=1>(f 2 2, f 3 4)",
      "axis 1 of x and axis 0 of y differ in size"},
     {"skip_mean", SKIP "(f 1 2 2, f 1 2 2, f 2) => ?, ?", "output 1, 'w', isn't computed"},

@@ -337,17 +337,24 @@ static void memory_runs_out(const void *data) {
              "         else_branch = no () => (float[3] q) {q = " operator_ "(a)}>(b)"             \
              "}")
 
-/* If by a condition that only a call knows, and branches of two types. */
+/* If by a condition that only a call knows, and branches of two sizes, or of two types. */
 static void if_of_both(const void *data) {
-  double expected[LENGTH];
+  double expected[LENGTH], expected_product[LENGTH], sum = 0;
   message model = IF("Neg");
   (void)data;
+  for (int k = 0; k < LENGTH; k++) {
+    expected_product[k] = begin_at[k] * factor[k];
+    sum += begin_at[k];
+  }
   for (int condition = 0; condition < 2; condition++) {
     for (int k = 0; k < LENGTH; k++) {
       expected[k] = begin_at[k] * (condition ? factor[k] : -1);
     }
     gives(&model, condition ? "b: 1" : "b: 0", 1, &(expectation){LENGTH, expected});
   }
+  model = IF("ReduceSum<keepdims = 1>"); /* branches of two sizes */
+  gives(&model, "b: 1", 1, &(expectation){LENGTH, expected_product});
+  gives(&model, "b: 0", 1, &(expectation){1, &sum});
   model = IF("Shape");
   is_refused(&model, "node 1 (If): a condition that isn't known before the graph runs, and "
                      "output 0 is f32[3] or i64[1]");

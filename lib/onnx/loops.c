@@ -56,12 +56,52 @@ static gemel__onnx_value *take_branch(gemel__onnx_call *c, const char *name) {
              : NULL;
 }
 
+/* The truth as an integer that is A or B. */
+static gemel_dim either(gemel__onnx_call *c, gemel_value condition, gemel_dim a, gemel_dim b) {
+  return gemel_dim_equal(a, b)
+             ? a
+             : gemel_dim_of(gemel_where_at(condition, gemel_size_at(c->graph, a, c->where),
+                                           gemel_size_at(c->graph, b, c->where), c->where));
+}
+
+/* All elements of X, and how many they are. */
+static gemel_value flat(gemel__onnx_call *c, gemel_value x, gemel_dim *n) {
+  *n = gemel_dim_constant(c->context, 1);
+  for (int k = 0; k < gemel__onnx_rank(x); k++) {
+    *n = gemel_dim_mul(c->context, *n, gemel__onnx_dims(x)[k]);
+  }
+  return gemel_reshape_at(x, 1, n, c->where);
+}
+
+/* A or B, of one dtype and rank and other sizes: the elements of both one behind the other, of
+ * which those of one are taken. */
+static gemel_value chosen_sizes(gemel__onnx_call *c, gemel_value condition, gemel_value a,
+                                gemel_value b) {
+  gemel_dim dims[GEMEL_MAX_RANK], n, m, zero = gemel_dim_constant(c->context, 0);
+  int rank = gemel__onnx_rank(a);
+  gemel_value parts[2] = {flat(c, a, &n), flat(c, b, &m)};
+  for (int k = 0; k < rank; k++) {
+    dims[k] = either(c, condition, gemel__onnx_dims(a)[k], gemel__onnx_dims(b)[k]);
+  }
+  gemel_dim start = either(c, condition, zero, n), size = gemel_dim_constant(c->context, 1);
+  for (int k = 0; k < rank; k++) {
+    size = gemel_dim_mul(c->context, size, dims[k]);
+  }
+  gemel_value both = gemel_concatenate_at(2, parts, 0, c->where);
+  gemel_value one = gemel_subtensor_at(both, 1, &start, 1, &size, NULL, c->where);
+  return gemel_reshape_at(one, (size_t)rank, dims, c->where);
+}
+
 /* Output K where both branches are computed. */
 static gemel_value chosen(gemel__onnx_call *c, size_t k, gemel_value condition,
                           gemel__onnx_value *yes, gemel__onnx_value *no) {
   gemel_value a = gemel__onnx_value_in(c, yes), b = gemel__onnx_value_in(c, no);
   if (!gemel_is_null(a) && !gemel_is_null(b) &&
       !gemel_type_equal(gemel_value_type(a), gemel_value_type(b))) {
+    if (gemel__onnx_dtype_of(a) == gemel__onnx_dtype_of(b) &&
+        gemel__onnx_rank(a) == gemel__onnx_rank(b)) {
+      return chosen_sizes(c, condition, a, b);
+    }
     char types[2][200];
     gemel_type_format(c->context, gemel_value_type(a), types[0], sizeof types[0]);
     gemel_type_format(c->context, gemel_value_type(b), types[1], sizeof types[1]);
