@@ -168,6 +168,14 @@ gemel_value gemel__onnx_clip_to(gemel__onnx_call *c, gemel_value x, double low, 
 /* The correlation of X and WEIGHTS, with the strides, dilations, pads and groups of C. */
 gemel_value gemel__onnx_correlate(gemel__onnx_call *c, gemel_value x, gemel_value weights);
 
+/* The same in so many groups. */
+gemel_value gemel__onnx_correlate_groups(gemel__onnx_call *c, gemel_value x, gemel_value weights,
+                                         int64_t groups);
+
+/* The correlation of images X with input 1 of C: filters as ONNX Runtime stores them for blocks of
+ * channels, of 16 where this machine has AVX-512 and the filters allow it, else of 8. */
+gemel_value gemel__onnx_correlate_blocked(gemel__onnx_call *c, gemel_value x);
+
 /* X in f32 where it is narrower. */
 gemel_value gemel__onnx_widened(gemel__onnx_call *c, gemel_value x);
 

@@ -176,6 +176,11 @@ static gemel_value with_bias(gemel__onnx_call *c, gemel_value x, size_t k, int a
 }
 
 gemel_value gemel__onnx_correlate(gemel__onnx_call *c, gemel_value x, gemel_value weights) {
+  return gemel__onnx_correlate_groups(c, x, weights, gemel__onnx_int(c, "group", 1));
+}
+
+gemel_value gemel__onnx_correlate_groups(gemel__onnx_call *c, gemel_value x, gemel_value weights,
+                                         int64_t groups) {
   onnx_window w;
   if (!spatial_axes(c, x, &w.axes) || !kernel_of(c, weights, &w) || !read_window(c, x, &w)) {
     return gemel__no_value;
@@ -185,7 +190,7 @@ gemel_value gemel__onnx_correlate(gemel__onnx_call *c, gemel_value x, gemel_valu
                                 .low = list_of(&w, w.low),
                                 .high = list_of(&w, w.high),
                                 .padding = "valid",
-                                .groups = gemel__onnx_int(c, "group", 1)};
+                                .groups = groups};
   return gemel_corr_at(x, weights, &options, c->where);
 }
 

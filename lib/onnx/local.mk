@@ -3,6 +3,7 @@
 
 libgemel_a_SOURCES += %reldir%/attention.c
 libgemel_a_SOURCES += %reldir%/attention.h
+libgemel_a_SOURCES += %reldir%/blocked.c
 libgemel_a_SOURCES += %reldir%/call.c
 libgemel_a_SOURCES += %reldir%/call.h
 libgemel_a_SOURCES += %reldir%/conv.c

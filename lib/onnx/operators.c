@@ -265,13 +265,15 @@ typedef struct text_node {
   gemel__onnx_call *c;
 } text_node;
 
-/* correlation(x, w), with the window of the node's attributes; activated(x), by the activation that
- * they name. */
+/* correlation(x, w), with the window of the node's attributes, and the same of filters in blocks;
+ * activated(x), by the activation that they name. */
 static int call_of_text(const gemel__operator_node *node, const char *name, size_t n,
                         const gemel_value *operands, gemel_value *result) {
   gemel__onnx_call *c = ((const text_node *)node)->c;
   if (n == 2 && strcmp(name, "correlation") == 0) {
     *result = gemel__onnx_correlate(c, operands[0], operands[1]);
+  } else if (n == 1 && strcmp(name, "blocked_correlation") == 0) {
+    *result = gemel__onnx_correlate_blocked(c, operands[0]);
   } else if (n == 1 && strcmp(name, "activated") == 0) {
     *result = gemel__onnx_activated(c, operands[0]);
   } else {

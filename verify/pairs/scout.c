@@ -445,7 +445,9 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   if (s->aiming > 0) {
     least = allowed_gap(s, gemel_tensor_dtype(both->left[output]), GEMEL__FILL_INTEGERS);
   }
-  if (status == GEMEL_OK && outcome.refuted && isfinite(gap->apart)) {
+  /* Of floats an infinite gap may be one that overflowed. */
+  if (status == GEMEL_OK && outcome.refuted &&
+      (isfinite(gap->apart) || gemel__is_float(gemel_tensor_dtype(both->left[output])))) {
     status = exact_gap(pair, *values, output, &apart, error);
   }
   if (status == GEMEL_OK && outcome.refuted && apart >= least) {
