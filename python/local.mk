@@ -20,6 +20,8 @@ python_modules += %reldir%/gemel/_train.py
 python_modules += %reldir%/gemel/_types.py
 python_modules += %reldir%/gemel/_values.py
 python_modules += %reldir%/gemel/pytensor.py
+python_modules += %reldir%/gemel/torch.py
+python_modules += %reldir%/gemel/jax.py
 python_modules += %reldir%/gemel/py.typed
 
 EXTRA_DIST += $(python_modules)

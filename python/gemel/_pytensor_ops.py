@@ -835,15 +835,19 @@ def _blockwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
         c.sizes.meet(xs[0].shape[-1], xs[1].shape[-2])
         return f.matmul(*(c.value(x, _dtype(node.outputs[0])) for x in xs))
     inner = op._create_dummy_core_node(node.inputs)
+    rows = [k for k, a in enumerate(args) if is_value(a)]  # what is known is the same for all
 
-    def one(*rows: Any) -> list[Any]:
-        return [c.value(r, _dtype(o)) for r, o in zip(c.node(inner, rows), inner.outputs)]
+    def one(*values: Any) -> list[Any]:
+        mixed = list(args)
+        for k, value in zip(rows, values):
+            mixed[k] = value
+        return [c.value(r, _dtype(o)) for r, o in zip(c.node(inner, mixed), inner.outputs)]
 
     c.inside += 1
     try:
         if all(x.ndim == r for x, r in zip(xs, ranks)):
-            return tuple(one(*xs))
-        return tuple(batched(one, xs, ranks))
+            return tuple(one(*(xs[k] for k in rows)))
+        return tuple(batched(one, [xs[k] for k in rows], [ranks[k] for k in rows]))
     finally:
         c.inside -= 1
 
