@@ -13,6 +13,7 @@ python_modules += %reldir%/gemel/_loops.py
 python_modules += %reldir%/gemel/_names.py
 python_modules += %reldir%/gemel/_native.pyi
 python_modules += %reldir%/gemel/_place.py
+python_modules += %reldir%/gemel/_pytensor_graph.py
 python_modules += %reldir%/gemel/_pytensor_ops.py
 python_modules += %reldir%/gemel/_pytest.py
 python_modules += %reldir%/gemel/_tensor.py

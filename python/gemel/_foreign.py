@@ -122,7 +122,7 @@ def element(x: Any, axis: int, index: Size) -> Any:
 def indexed(x: Any, parts: Sequence[Any]) -> Any:
     """x[parts], of slices, indices, and values that are arrays of indices."""
     arrays = any(is_value(p) and p.ndim for p in parts)
-    chosen = []
+    chosen: list[int] = []
     for axis in reversed(range(len(parts))):
         p = parts[axis]
         if isinstance(p, slice):

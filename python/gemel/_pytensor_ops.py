@@ -1,433 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""What PyTensor's Ops are in gemel. A value of PyTensor's is one of gemel's, or, if it is a scalar or vector of integers
-such as shapes are, an int, a size, or a list of these; what gemel has no dtype for is a Token."""
+"""What PyTensor's Ops are in gemel: a function for each, of a converter, the node, and its operands."""
 from __future__ import annotations
 
-import operator
-from typing import Any, Callable, Sequence
-
-import numpy as np
-from pytensor.graph.basic import Constant
-from pytensor.graph.traversal import toposort
-from pytensor.scalar.basic import ScalarOp
+from typing import Any, Sequence
 
 from . import _functions as f
 from . import _names as n
-from ._errors import Error
 from ._foreign import (NotSaid, batched, broadcast, broadcast_shape, element, index_written, indexed, is_value, largest,
                        part, product, quotient, repeated, same, smallest)
-from ._graph import Graph
 from ._place import call
-from ._types import DTYPES, dtype as find_dtype
+from ._pytensor_graph import FLOATS, KNOWN, Converter, Raw, Token, kind_of, name_of, says
 
-Raw = Any
-_FLOATS = ("f16", "f32", "f64")
-
-
-class Again(Exception):
-    """Two sizes turned out to be the same: the graph is to be built again."""
-
-
-class Token:
-    """A value of a type that gemel hasn't: equal if it is made the same way."""
-
-    def __init__(self, sign: int) -> None:
-        self.sign = sign
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Token) and other.sign == self.sign
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class Sizes:
-    """What both sides of a question share: sizes known to be the same, and the numbers of values that gemel can't say."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, str] = {}
-        self.symbols: set[str] = set()
-        self.frozen = False
-        self.signs: dict[Any, int] = {}
-        self.counts: set[str] = set()  # inputs that are used as sizes, and so aren't negative
-
-    def text(self, symbol: str) -> str:
-        while symbol in self.known:
-            symbol = self.known[symbol]
-        return symbol
-
-    def meet(self, a: Any, b: Any) -> None:
-        """A and B have to be the same: a symbol among them becomes the other."""
-        if self.frozen or is_value(a) or is_value(b) or same(a, b):
-            return
-        for x, y in ((str(a), str(b)), (str(b), str(a))):
-            if x in self.symbols and x not in y.replace("(", " ").replace(")", " ").replace("*", " ").split() and "value" not in y:
-                self.known[x] = y
-                raise Again
-
-    def sign(self, key: Any) -> int:
-        return self.signs.setdefault(key, len(self.signs))
-
-
-def name_of(v: Any) -> str:
-    """The name of the Op that makes V."""
-    if v.owner is None:
-        return str(v.type)
-    op = v.owner.op
-    return "/".join(type(o).__name__ for o in (op, getattr(op, "core_op", None), getattr(op, "scalar_op", None)) if o is not None)
-
-
-def _dtype(v: Any) -> str:
-    try:
-        return find_dtype(v.type.dtype).name
-    except (TypeError, AttributeError):
-        raise NotSaid(f"dtype {getattr(v.type, 'dtype', v.type)}") from None
-
-
-def _is_known(raw: Raw) -> bool:
-    return not is_value(raw) and not isinstance(raw, (Token, list)) or isinstance(raw, list)
-
-
-class Converter:
-    """Builds one side of a question."""
-
-    def __init__(self, sizes: Sizes) -> None:
-        self.sizes, self.graph, self.unsaid = sizes, Graph(), []
-        self.free: dict[str, str] = {}
-        self.results: list[Raw] = []
-        self.inside = 0  # of how many loops
-        self.opaque: dict[int, Raw] = {}
-        self.named: dict[int, tuple[str, Any]] = {}  # integer inputs and their casts, by id
-
-    def build(self, leaves: Sequence[Any], outputs: Sequence[Any], like: Sequence[Any] | None = None) -> None:
-        with self.graph:
-            signs = {v: self.sizes.sign(("input", k)) for k, v in enumerate(leaves)}
-            raws = [self.input(f"x{k}", v, w, signs[v]) for k, (v, w) in enumerate(zip(leaves, like or leaves))]
-            self.results = self.run(leaves, raws, outputs, signs)
-            for k, (raw, v) in enumerate(zip(self.results, outputs)):
-                if not isinstance(raw, Token):
-                    self.graph.output(self.value(raw, _dtype(v)), f"o{k}")
-
-    # Values.
-
-    def input(self, name: str, v: Any, like: Any, sign: int) -> Raw:
-        """A new input for V, of the sizes that LIKE has."""
-        try:
-            kind = _dtype(v)
-        except NotSaid:
-            return Token(sign)
-        dims = []
-        for axis, size in enumerate(getattr(like.type, "shape", ())):
-            symbol = f"{name}_{axis}"
-            self.sizes.symbols.add(symbol)
-            dims.append(self.sizes.text(symbol) if size is None else str(size))
-        if name in self.sizes.counts:
-            if not dims:
-                return self.count(name)
-            return [self.count(f"{name}_{k}") for k in range(int(dims[0]))]
-        text = f"{name}: {kind}[{', '.join(dims)}]{_fact(like)}"
-        self.free[name] = text
-        made = self.graph.input(text)
-        if kind[0] in "iu" and (not dims or (len(dims) == 1 and dims[0].isdigit())):
-            self.named[id(made)] = (name, made)
-        return made
-
-    def count(self, name: str) -> Any:
-        """An input that is used as a size: the size of an input that nothing reads."""
-        symbol = f"{name}_n"
-        self.sizes.symbols.add(symbol)
-        self.free[name] = f"{name}: bool[{self.sizes.text(symbol)}]"
-        made = self.graph.input(self.free[name])
-        return made.shape[0]
-
-    def used_as_size(self, raw: Raw) -> None:
-        """Says that RAW, if it is an input, is no element but a size; so the sizes that it meets are known to be it."""
-        if is_value(raw) and id(raw) in self.named and not self.sizes.frozen:
-            self.sizes.counts.add(self.named[id(raw)][0])
-            raise Again
-
-    def value(self, raw: Raw, kind: str | None = None) -> Any:
-        """RAW as a value of gemel's, of a dtype."""
-        if isinstance(raw, Token):
-            raise NotSaid("a type that gemel hasn't")
-        if isinstance(raw, list):
-            kind = kind or "i64"
-            if not raw or all(isinstance(r, (int, bool)) for r in raw):
-                return n.constant(np.array(raw, dtype=_numpy(kind)))
-            return f.join([n.reshape(self.value(r, kind), [1]) for r in raw], 0)
-        if not is_value(raw):
-            raw = n.constant(raw, kind) if isinstance(raw, (int, bool)) and kind else n.constant(raw)
-        if kind is None or raw.dtype.name == kind:
-            return raw
-        made = n.cast(raw, kind)
-        if id(raw) in self.named and kind[0] in "iu":
-            self.named[id(made)] = (self.named[id(raw)][0], made)
-        return made
-
-    def size(self, raw: Raw, is_size: bool = False) -> Any:
-        """RAW, an integer scalar, as a size or an index."""
-        if isinstance(raw, list) and len(raw) == 1:
-            raw = raw[0]
-        if is_size:
-            self.used_as_size(raw)
-        if is_value(raw):
-            raw = n.reshape(raw, []) if raw.ndim else raw
-            return n.cast(raw, "i64") if raw.dtype.name != "i64" else raw
-        if isinstance(raw, (list, Token)):
-            raise NotSaid("a size that is no number")
-        return int(raw) if isinstance(raw, bool) else raw
-
-    def vector(self, raw: Raw, length: int | None = None) -> list[Any]:
-        """RAW, an integer vector, as sizes."""
-        if not is_value(raw):
-            return [self.size(r, True) for r in (raw if isinstance(raw, list) else [raw])]
-        self.used_as_size(raw)
-        count = raw.shape[0] if length is None else length
-        if not isinstance(count, int):
-            raise NotSaid("a vector of sizes of unknown length")
-        return [self.size(element(raw, 0, k)) for k in range(count)]
-
-    def number(self, raw: Raw) -> int:
-        """RAW as an int."""
-        raw = self.size(raw)
-        if not isinstance(raw, int):
-            raise NotSaid("an axis that isn't known")
-        return raw
-
-    def constant(self, v: Any, sign: int) -> Raw:
-        data = v.data
-        if data is None or isinstance(data, (slice, str)) or not hasattr(v.type, "dtype"):
-            return Token(sign)
-        array = np.asarray(data)
-        if array.dtype.kind == "c":
-            return Token(sign)
-        if array.dtype.kind in "iub" and array.ndim <= 1 and array.size <= 16 and (array.ndim == 0 or array.dtype.kind != "b"):
-            return array.tolist()
-        return n.constant(np.ascontiguousarray(array).reshape(array.shape))
-
-    def meet(self, shapes: Sequence[Sequence[Any]]) -> None:
-        """Shapes that are broadcast: sizes of an axis that aren't a literal 1 are the same."""
-        rank = max((len(s) for s in shapes), default=0)
-        for axis in range(-rank, 0):
-            sizes = [s[axis] for s in shapes if len(s) >= -axis and not (isinstance(s[axis], int) and s[axis] == 1)]
-            for size in sizes[1:]:
-                self.sizes.meet(sizes[0], size)
-
-    # Graphs.
-
-    def run(self, inputs: Sequence[Any], raws: Sequence[Raw], outputs: Sequence[Any], signs: dict[Any, int] | None) -> list[Raw]:
-        """The OUTPUTS of a graph of PyTensor's whose INPUTS are RAWS."""
-        env: dict[Any, Raw] = dict(zip(inputs, raws))
-        signs = {} if signs is None else signs
-        for node in toposort(outputs, blockers=list(inputs)):
-            if all(o in env for o in node.outputs):
-                continue
-            for v in node.inputs:
-                self.leaf(v, env, signs)
-            for k, o in enumerate(node.outputs):
-                signs[o] = self.sizes.sign((_hashable(node.op), k, tuple(signs.get(v, -1) for v in node.inputs)))
-            for o, raw in zip(node.outputs, self.node(node, [env[v] for v in node.inputs], signs)):
-                env[o] = raw
-        for v in outputs:
-            self.leaf(v, env, signs)
-        return [env[v] for v in outputs]
-
-    def leaf(self, v: Any, env: dict[Any, Raw], signs: dict[Any, int]) -> None:
-        if v in env and (v in signs or not isinstance(v, Constant)):
-            return
-        if not isinstance(v, Constant):
-            raise NotSaid(f"an input {v}")
-        data = v.data
-        signs[v] = self.sizes.sign(("constant", str(v.type), data.tobytes() if hasattr(data, "tobytes") else str(data)))
-        env[v] = self.constant(v, signs[v])
-
-    def node(self, node: Any, args: Sequence[Raw], signs: dict[Any, int] | None = None) -> list[Raw]:
-        """The results of one Op; what can't be said stands for itself."""
-        try:
-            rule = _rule(node.op)
-            raws = rule(self, node, args)
-            raws = raws if isinstance(raws, tuple) else (raws,)
-            if len(raws) != len(node.outputs):
-                raise NotSaid(name_of(node.outputs[0]))
-            return [self.typed(raw, o) for raw, o in zip(raws, node.outputs)]
-        except (NotSaid, Error, ValueError, TypeError, IndexError, AttributeError, NotImplementedError) as error:
-            if self.inside or signs is None:
-                raise NotSaid(str(error) or name_of(node.outputs[0])) from error
-            self.unsaid.append(name_of(node.outputs[0]))
-        return [self.unknown(o, signs[o]) for o in node.outputs]
-
-    def typed(self, raw: Raw, v: Any) -> Raw:
-        """RAW with V's dtype; an axis that V's type knows the size of has that."""
-        if not is_value(raw):
-            return raw
-        if isinstance(v.owner.op, ScalarOp):  # of elements: in an Elemwise of any rank
-            return self.value(raw, _dtype(v))
-        if raw.ndim != getattr(v.type, "ndim", 0):
-            raise NotSaid(f"{name_of(v)}: rank {raw.ndim}")
-        for a, b in zip(raw.shape, getattr(v.type, "shape", ())):
-            if b is not None and not isinstance(a, int):
-                self.sizes.meet(a, b)
-        if raw.ndim == 1 and v.type.ndim == 1 and isinstance(v.type.shape[0], int) and not isinstance(raw.shape[0], int):
-            return self.value(part(raw, 0, 0, v.type.shape[0], 1), _dtype(v))
-        return self.value(raw, _dtype(v))
-
-    def unknown(self, v: Any, sign: int) -> Raw:
-        if sign not in self.opaque:
-            self.opaque[sign] = self.input(f"u{sign}", v, v, sign)
-        return self.opaque[sign]
-
-    # Operations of elements.
-
-    def scalar(self, op: Any, args: Sequence[Raw], inputs: Sequence[Any], out: str) -> Raw:
-        name = type(op).__name__
-        if name in KNOWN and not any(is_value(a) or isinstance(a, Token) for a in args) and out not in _FLOATS:
-            try:
-                raw = KNOWN[name](*args)
-                return _wrapped(raw, out)
-            except (TypeError, ZeroDivisionError):
-                pass
-        if name in COMPARED:
-            kind = find_dtype(np.result_type(*(np.dtype(v.type.dtype) for v in inputs))).name
-            return COMPARED[name](*(self.value(a, kind) for a in args))
-        if name == "Switch":
-            condition = self.value(args[0], _dtype(inputs[0]))
-            condition = condition if condition.dtype.name == "bool" else n.cast(condition, "bool")
-            return f.where(condition, self.value(args[1], out), self.value(args[2], out))
-        if name in TESTED:
-            return TESTED[name](self.value(args[0], _dtype(inputs[0])))
-        if name not in SCALAR:
-            raise NotSaid(name)
-        return SCALAR[name](*(self.value(a, out) for a in args))
-
-
-def _hashable(op: Any) -> Any:
-    try:
-        hash(op)
-        return op
-    except TypeError:
-        return id(op)
-
-
-def _numpy(kind: str) -> str:
-    sizes = {"f": "float", "i": "int", "u": "uint"}
-    return "bool" if kind == "bool" else sizes[kind[0]] + kind[1:]
-
-
-def _wrapped(raw: Raw, kind: str) -> Raw:
-    """RAW as an integer of a dtype."""
-    if isinstance(raw, bool) or kind == "bool":
-        return bool(raw) if kind == "bool" and isinstance(raw, int) else int(raw)
-    return int(np.array(raw).astype(_numpy(kind))) if isinstance(raw, int) else raw
-
-
-_POSITIVE = {"Exp", "Exp2", "Sigmoid", "Softplus", "Cosh"}
-_NONNEGATIVE = {"Abs", "Sqr", "Sqrt"}
-
-
-def _fact(v: Any) -> str:
-    """What is known of V by the Op that makes it."""
-    if v.owner is None:
-        return ""
-    name = type(getattr(v.owner.op, "scalar_op", v.owner.op)).__name__
-    return " positive" if name in _POSITIVE else " nonnegative" if name in _NONNEGATIVE | {"Shape", "Shape_i", "Softmax"} else ""
-
-
-# ---- Operations of elements ----
-
-
-def _away(x: Any) -> Any:
-    t = f.trunc(x)
-    return f.where(f.abs(x - t) >= 0.5, t + f.sign(x), t)
-
-
-def _fold(of: Any) -> Callable[..., Any]:
-    def fold(*xs: Any) -> Any:
-        result = xs[0]
-        for x in xs[1:]:
-            result = of(result, x)
-        return result
-    return fold
-
-
-def _of_bools(of_bools: Any, otherwise: Any) -> Callable[..., Any]:
-    return _fold(lambda x, y: (of_bools if x.dtype.name == "bool" else otherwise)(x, y))
-
-
-SCALAR: dict[str, Callable[..., Any]] = {
-    **{theirs: getattr(f, ours) for theirs, ours in (pair.split(":") for pair in (
-        "Abs:abs Sign:sign Ceil:ceil Floor:floor Trunc:trunc RoundHalfToEven:round Neg:neg Log:log Log1p:log1p Exp:exp "
-        "Expm1:expm1 Sqr:sqr Sqrt:sqrt Cos:cos ArcCos:acos Sin:sin ArcSin:asin Tan:tan ArcTan:atan Cosh:cosh ArcCosh:acosh "
-        "Sinh:sinh ArcSinh:asinh Tanh:tanh ArcTanh:atanh Sigmoid:sigmoid Erf:erf Erfinv:erfinv GammaLn:lgamma Psi:digamma "
-        "Sub:sub TrueDiv:div Mod:mod Pow:pow ArcTan2:atan2 Clip:clip PolyGamma:polygamma Softplus:softplus").split())},
-    **dict.fromkeys(("Identity", "Cast", "TensorCopy", "Conj", "Real"), lambda x: x),
-    "Add": _of_bools(f.logical_or, f.add), "Mul": _of_bools(f.logical_and, f.mul),
-    "Maximum": _of_bools(f.logical_or, f.maximum), "Minimum": _of_bools(f.logical_and, f.minimum),
-    "AND": _fold(n.bitwise_and), "OR": _fold(n.bitwise_or), "XOR": _fold(n.bitwise_xor), "Invert": n.invert,
-    "IntDiv": n.floor_divide, "Second": lambda x, y: y, "Reciprocal": lambda x: 1 / x,
-    "Erfc": lambda x: 1 - f.erf(x), "Erfcx": lambda x: f.exp(x * x) * (1 - f.erf(x)), "Erfcinv": lambda x: f.erfinv(1 - x),
-    "Log2": lambda x: f.log(x) / float(np.log(2)), "Log10": lambda x: f.log(x) / float(np.log(10)), "Exp2": lambda x: f.pow(2 + 0 * x, x),
-    "Deg2Rad": lambda x: x * float(np.pi / 180), "Rad2Deg": lambda x: x * float(180 / np.pi), "RoundHalfAwayFromZero": _away,
-    "TriGamma": lambda x: f.polygamma(1 + 0 * x, x),
-    "Log1mexp": lambda x: f.where(x < -float(np.log(2)), f.log1p(-f.exp(x)), f.log(-f.expm1(x))),
-}
-SCALAR["ScalarMaximum"], SCALAR["ScalarMinimum"] = SCALAR["Maximum"], SCALAR["Minimum"]
-COMPARED: dict[str, Any] = {"LT": f.lt, "GT": f.gt, "LE": f.le, "GE": f.ge, "EQ": f.eq, "NEQ": f.ne}
-TESTED: dict[str, Any] = {"IsNan": lambda x: f.ne(x, x), "IsInf": f.isinf}
-
-
-def _switch(condition: Any, x: Any, y: Any) -> Any:
-    if not isinstance(condition, (bool, int)):
-        raise TypeError
-    return x if condition else y
-
-
-# Of ints and sizes, without a node.
-KNOWN: dict[str, Any] = {
-    "Add": lambda *xs: sum(xs[1:], xs[0]), "Mul": lambda *xs: product(xs), "Sub": operator.sub, "IntDiv": quotient, "Neg": operator.neg,
-    "Maximum": largest, "Minimum": smallest, "ScalarMaximum": largest, "ScalarMinimum": smallest, "Identity": lambda x: x,
-    "Cast": lambda x: x, "Second": lambda x, y: y, "Switch": _switch, "Mod": operator.mod, "LT": operator.lt, "GT": operator.gt,
-    "LE": operator.le, "GE": operator.ge, "EQ": operator.eq, "NEQ": operator.ne, "Abs": lambda x: abs(x) if isinstance(x, int) else x if
-    same(largest(x, 0), x) else _switch(x, x, x), "AND": lambda x, y: operator.and_(*map(_int, (x, y))), "OR": lambda x, y: operator.or_(*map(_int, (x, y))),
-    "Sign": lambda x: (x > 0) - (x < 0), "Sqr": lambda x: x * x,
-}
-
-
-def _int(x: Any) -> int:
-    if not isinstance(x, int):
-        raise TypeError
-    return x
-
-
-# ---- Ops ----
-
-_RULES: dict[str, Callable[..., Any]] = {}
-
-
-def _says(names: str) -> Callable[[Any], Any]:
-    def remember(rule: Any) -> Any:
-        _RULES.update(dict.fromkeys(names.split(), rule))
-        return rule
-    return remember
-
-
-def _rule(op: Any) -> Callable[..., Any]:
-    name = type(op).__name__
-    if name in _RULES:
-        return _RULES[name]
-    for base in type(op).__mro__:
-        if base.__name__ in _RULES:
-            return _RULES[base.__name__]
-    if hasattr(op, "fgraph") and not isinstance(op, ScalarOp):
-        return _inlined
-    raise NotSaid(name)
-
-
+@says("inlined")
 def _inlined(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     graph = node.op.fgraph
     signs = {v: c.sizes.sign(("inside", c.sizes.sign(("at", id(node))), k)) for k, v in enumerate(graph.inputs)}
     return tuple(c.run(graph.inputs, args, graph.outputs, signs))
 
 
-@_says("Composite")
+@says("Composite")
 def _composite(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     graph = node.op.fgraph
     c.inside += 1
@@ -437,14 +28,14 @@ def _composite(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
         c.inside -= 1
 
 
-@_says("ScalarOp")
+@says("ScalarOp")
 def _scalar(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    return c.scalar(node.op, args, node.inputs, _dtype(node.outputs[0]))
+    return c.scalar(node.op, args, node.inputs, kind_of(node.outputs[0]))
 
 
-@_says("Elemwise")
+@says("Elemwise")
 def _elemwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    op, outs = node.op.scalar_op, [_dtype(o) for o in node.outputs]
+    op, outs = node.op.scalar_op, [kind_of(o) for o in node.outputs]
     inner = getattr(op, "fgraph", None)
 
     def apply(xs: Sequence[Raw]) -> list[Raw]:
@@ -456,22 +47,22 @@ def _elemwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
         lists = [a for a in args if isinstance(a, list)]
         if not lists:
             return apply(args)[0]
-        if max(map(len, lists)) <= 16 and outs[0] not in _FLOATS and min(map(len, lists)):
+        if max(map(len, lists)) <= 16 and outs[0] not in FLOATS and min(map(len, lists)):
             count = max(map(len, lists))
             return [apply([a[k % len(a)] if isinstance(a, list) else a for a in args])[0] for k in range(count)]
-    values = [c.value(a, _dtype(v)) for a, v in zip(args, node.inputs)]
+    values = [c.value(a, kind_of(v)) for a, v in zip(args, node.inputs)]
     c.meet([x.shape for x in values])
     shape = broadcast_shape([x.shape for x in values])
     return tuple(broadcast(c.value(x, kind), shape) for x, kind in zip(apply(values), outs))
 
 
-@_says("TensorFromScalar ScalarFromTensor DeepCopyOp ViewOp CpuContiguous CheckAndRaise Assert Unbroadcast DisconnectedGrad "
+@says("TensorFromScalar ScalarFromTensor DeepCopyOp ViewOp CpuContiguous CheckAndRaise Assert Unbroadcast DisconnectedGrad "
        "GradClip GradScale ZeroGrad UndefinedGrad SpecifyAssumptions")
 def _same(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return args[0]
 
 
-@_says("SpecifyShape")
+@says("SpecifyShape")
 def _specify(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x = args[0]
     if not is_value(x):
@@ -482,7 +73,7 @@ def _specify(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return broadcast(x, sizes)
 
 
-@_says("DimShuffle")
+@says("DimShuffle")
 def _dimshuffle(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x, order = args[0], node.op.new_order
     if not is_value(x) and len(order) <= 1 and not isinstance(x, Token):
@@ -492,7 +83,7 @@ def _dimshuffle(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return f.dimshuffle(c.value(x), [-1 if k == "x" else k for k in order])
 
 
-@_says("Shape")
+@says("Shape")
 def _shape(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x = args[0]
     return list(x.shape) if is_value(x) else [len(x)] if isinstance(x, list) else [] if not isinstance(x, Token) else _refuse(node)
@@ -502,23 +93,23 @@ def _refuse(node: Any) -> Any:
     raise NotSaid(name_of(node.outputs[0]))
 
 
-@_says("Shape_i")
+@says("Shape_i")
 def _shape_i(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return _shape(c, node, args)[node.op.i]
 
 
-@_says("MakeVector")
+@says("MakeVector")
 def _vector(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    kind = _dtype(node.outputs[0])
-    return list(args) if kind not in (*_FLOATS, "bool") or not args else f.join([n.reshape(c.value(a, kind), [1]) for a in args], 0)
+    kind = kind_of(node.outputs[0])
+    return list(args) if kind not in (*FLOATS, "bool") or not args else f.join([n.reshape(c.value(a, kind), [1]) for a in args], 0)
 
 
-@_says("Reshape")
+@says("Reshape")
 def _reshape(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x, rank = args[0], node.op.ndim
     if not is_value(x) and rank <= 1 and not (isinstance(x, list) and len(x) > 1 and rank == 0):
         return (x if isinstance(x, list) else [x]) if rank else c.size(x)
-    x, sizes = c.value(x, _dtype(node.inputs[0])), c.vector(args[1], rank)
+    x, sizes = c.value(x, kind_of(node.inputs[0])), c.vector(args[1], rank)
     return _in_shape(c, x, sizes)
 
 
@@ -529,15 +120,15 @@ def _in_shape(c: Converter, x: Any, sizes: list[Any]) -> Any:
     return x if len(sizes) == x.ndim and all(map(same, sizes, x.shape)) else n.reshape(x, sizes)
 
 
-@_says("JoinDims")
+@says("JoinDims")
 def _join_dims(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x, at, count = c.value(args[0]), node.op.start_axis, node.op.n_axes
     return n.reshape(x, [*x.shape[:at], product(x.shape[at:at + count]), *x.shape[at + count:]])
 
 
-@_says("SplitDims")
+@says("SplitDims")
 def _split_dims(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    x, at = c.value(args[0], _dtype(node.inputs[0])), node.op.axis
+    x, at = c.value(args[0], kind_of(node.inputs[0])), node.op.axis
     sizes = c.vector(args[1], node.outputs[0].type.ndim - x.ndim + 1)
     open_ = [k for k, s in enumerate(sizes) if isinstance(s, int) and s == -1]
     if open_:
@@ -545,23 +136,23 @@ def _split_dims(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return n.reshape(x, [*x.shape[:at], *sizes, *x.shape[at + 1:]])
 
 
-@_says("Alloc")
+@says("Alloc")
 def _alloc(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    x, sizes = c.value(args[0], _dtype(node.outputs[0])), [c.size(a, True) for a in args[1:]]
+    x, sizes = c.value(args[0], kind_of(node.outputs[0])), [c.size(a, True) for a in args[1:]]
     c.meet([x.shape, sizes[len(sizes) - x.ndim:]])
     return broadcast(x, sizes)
 
 
-@_says("AllocEmpty")
+@says("AllocEmpty")
 def _empty(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    return broadcast(n.constant(0, _dtype(node.outputs[0])), [c.size(a, True) for a in args])
+    return broadcast(n.constant(0, kind_of(node.outputs[0])), [c.size(a, True) for a in args])
 
 
-@_says("Join")
+@says("Join")
 def _join(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     axis, parts = c.number(args[0]), args[1:]
-    kind = _dtype(node.outputs[0])
-    if kind not in _FLOATS and all(isinstance(a, list) for a in parts):
+    kind = kind_of(node.outputs[0])
+    if kind not in FLOATS and all(isinstance(a, list) for a in parts):
         return [r for a in parts for r in a]
     xs = [c.value(a, kind) for a in parts]
     for k in range(xs[0].ndim):
@@ -571,7 +162,7 @@ def _join(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return f.join(xs, axis)
 
 
-@_says("Split")
+@says("Split")
 def _split(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x, axis, at, parts = c.value(args[0]), c.number(args[1]), 0, []
     axis %= x.ndim
@@ -598,11 +189,11 @@ def _keys(c: Converter, node: Any, first: int, args: Sequence[Raw]) -> list[Any]
         raw, v = next(at)
         if str(v.type.dtype) == "bool":
             raise NotSaid(f"{name_of(node.outputs[0])} by bools")
-        parts.append(c.size(raw) if v.type.ndim == 0 else c.value(raw, _dtype(v)))
+        parts.append(c.size(raw) if v.type.ndim == 0 else c.value(raw, kind_of(v)))
     return parts
 
 
-@_says("Subtensor AdvancedSubtensor AdvancedSubtensor1")
+@says("Subtensor AdvancedSubtensor AdvancedSubtensor1")
 def _subtensor(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x, parts = args[0], _keys(c, node, 1, args)
     if isinstance(x, list) and len(parts) == 1 and not is_value(parts[0]):
@@ -610,12 +201,12 @@ def _subtensor(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
         bounds = [p.start, p.stop, p.step] if isinstance(p, slice) else [p]
         if all(b is None or isinstance(b, int) for b in bounds):
             return x[p]
-    return indexed(c.value(x, _dtype(node.inputs[0])), parts)
+    return indexed(c.value(x, kind_of(node.inputs[0])), parts)
 
 
-@_says("IncSubtensor AdvancedIncSubtensor AdvancedIncSubtensor1")
+@says("IncSubtensor AdvancedIncSubtensor AdvancedIncSubtensor1")
 def _inc_subtensor(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    kind = _dtype(node.outputs[0])
+    kind = kind_of(node.outputs[0])
     x, y, parts = c.value(args[0], kind), c.value(args[1], kind), _keys(c, node, 2, args)
     if not parts:
         c.meet([x.shape, y.shape])
@@ -629,14 +220,14 @@ _REDUCED: dict[str, Any] = {"Add": f.sum, "Mul": f.prod, "Maximum": f.max, "Scal
                             "ScalarMinimum": f.min, "AND": f.all, "OR": f.any}
 
 
-@_says("CAReduce")
+@says("CAReduce")
 def _reduce(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    name, kind, x = type(node.op.scalar_op).__name__, _dtype(node.outputs[0]), args[0]
+    name, kind, x = type(node.op.scalar_op).__name__, kind_of(node.outputs[0]), args[0]
     if name not in _REDUCED:
         raise NotSaid(f"CAReduce of {name}")
-    if isinstance(x, list) and x and name in ("Add", "Mul") and kind not in _FLOATS and not any(map(is_value, x)):
+    if isinstance(x, list) and x and name in ("Add", "Mul") and kind not in FLOATS and not any(map(is_value, x)):
         return KNOWN[name](*x)
-    x = c.value(x, _dtype(node.inputs[0]))
+    x = c.value(x, kind_of(node.inputs[0]))
     if name in ("AND", "OR"):
         if kind != "bool":
             raise NotSaid("CAReduce of bits")
@@ -647,7 +238,7 @@ def _reduce(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return _REDUCED[name](x, axes) if axes else x
 
 
-@_says("Argmax")
+@says("Argmax")
 def _argmax(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x = c.value(args[0])
     axes = list(range(x.ndim)) if node.op.axis is None else [k % x.ndim for k in node.op.axis]
@@ -657,9 +248,9 @@ def _argmax(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return f.argmax(x, axes[0] if len(axes) == 1 else len(kept))
 
 
-@_says("Dot Dot22 Dot22Scalar Gemm Gemv Ger BatchedDot")
+@says("Dot Dot22 Dot22Scalar Gemm Gemv Ger BatchedDot")
 def _dot(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    kind, names = _dtype(node.outputs[0]), [b.__name__ for b in type(node.op).__mro__]
+    kind, names = kind_of(node.outputs[0]), [b.__name__ for b in type(node.op).__mro__]
     xs = [c.value(a, kind) for a in args]
 
     def product_of(x: Any, y: Any) -> Any:
@@ -683,12 +274,12 @@ def _dot(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return product_of(*xs[:2]) * xs[2] if "Dot22Scalar" in names else product_of(*xs)
 
 
-@_says("IfElse")
+@says("IfElse")
 def _if(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     count = node.op.n_outs
-    condition = c.value(args[0], _dtype(node.inputs[0]))
+    condition = c.value(args[0], kind_of(node.inputs[0]))
     condition = condition if condition.dtype.name == "bool" else n.cast(condition, "bool")
-    kinds = [_dtype(o) for o in node.outputs]
+    kinds = [kind_of(o) for o in node.outputs]
     sides = [[c.value(a, kind) for a, kind in zip(args[at:at + count], kinds)] for at in (1, 1 + count)]
     for x, y in zip(*sides):
         if not all(map(same, x.shape, y.shape)):
@@ -696,10 +287,10 @@ def _if(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return tuple(f.where(condition, x, y) for x, y in zip(*sides))
 
 
-@_says("ARange")
+@says("ARange")
 def _arange(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    kind = _dtype(node.outputs[0])
-    if kind in _FLOATS:
+    kind = kind_of(node.outputs[0])
+    if kind in FLOATS:
         start, stop, step = (c.value(a, kind) for a in args)
         count = f.maximum(n.cast(f.ceil((stop - start) / step), "i64"), n.value(0))
         return start + step * call(f._INDEX["arange"], count, kind)
@@ -714,15 +305,15 @@ def _arange(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return numbers if isinstance(start, int) and start == 0 else numbers + n.value(start)
 
 
-@_says("Eye")
+@says("Eye")
 def _eye(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     rows, columns, k = (c.size(a) for a in args)
     i = f.dimshuffle(call(f._INDEX["arange"], rows, "i64"), [0, -1])
     j = f.dimshuffle(call(f._INDEX["arange"], columns, "i64"), [-1, 0])
-    return n.cast(f.eq(j - i, n.value(k)), _dtype(node.outputs[0]))
+    return n.cast(f.eq(j - i, n.value(k)), kind_of(node.outputs[0]))
 
 
-@_says("ExtractDiag")
+@says("ExtractDiag")
 def _diagonal(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     x, op = c.value(args[0]), node.op
     axes = [op.axis1 % x.ndim, op.axis2 % x.ndim]
@@ -735,40 +326,40 @@ def _diagonal(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return n._paired(x, [x.ndim - 2, x.ndim - 1], [i, j], True)
 
 
-@_says("CumOp")
+@says("CumOp")
 def _cumulated(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    x = c.value(args[0], _dtype(node.outputs[0]))
+    x = c.value(args[0], kind_of(node.outputs[0]))
     x = f.flatten(x) if node.op.axis is None else x
     return (f.cumsum if node.op.mode == "add" else f.cumprod)(x, node.op.axis or 0)
 
 
-@_says("SortOp")
+@says("SortOp")
 def _sort(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return f.sort(c.value(args[0]), c.number(args[1]))
 
 
-@_says("ArgSortOp")
+@says("ArgSortOp")
 def _argsort(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return f.argsort(c.value(args[0]), c.number(args[1]))
 
 
-@_says("SearchsortedOp")
+@says("SearchsortedOp")
 def _searched(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     if len(args) > 2:
         raise NotSaid("SearchsortedOp with a sorter")
     return f.searchsorted(c.value(args[0]), c.value(args[1]), node.op.side)
 
 
-@_says("Repeat")
+@says("Repeat")
 def _repeat(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     if node.inputs[1].type.ndim or node.op.axis is None:
         raise NotSaid("Repeat by a vector")
     return f.repeat(c.value(args[0]), c.size(args[1]), node.op.axis)
 
 
-@_says("AbstractConvolveNd")
+@says("AbstractConvolveNd")
 def _convolve(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
-    kind = _dtype(node.outputs[0])
+    kind = kind_of(node.outputs[0])
     x, w = (f.dimshuffle(c.value(a, kind), [-1, -1, *range(node.op.ndim)]) for a in args[:2])
     full = c.number(args[2])
     if not full and not all(isinstance(a, int) and isinstance(b, int) for a, b in zip(x.shape, w.shape)):
@@ -810,10 +401,10 @@ _MATRICES: dict[str, Any] = {
 }
 
 
-@_says(" ".join(_MATRICES))
+@says(" ".join(_MATRICES))
 def _matrices(c: Converter, node: Any, args: Sequence[Raw], op: Any = None) -> Any:
     op = op or node.op
-    kind = _dtype(node.outputs[-1])
+    kind = kind_of(node.outputs[-1])
     xs = [c.value(a, kind) for a in args]
     c.sizes.meet(xs[0].shape[-1], xs[0].shape[-2])
     if len(xs) > 1:
@@ -823,17 +414,17 @@ def _matrices(c: Converter, node: Any, args: Sequence[Raw], op: Any = None) -> A
     return _MATRICES[type(op).__name__](c, op, *xs)
 
 
-@_says("Blockwise")
+@says("Blockwise")
 def _blockwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     op, core = node.op, node.op.core_op
     ranks = [len(s) for s in op.inputs_sig]
-    xs = [c.value(a, _dtype(v)) for a, v in zip(args, node.inputs)]
+    xs = [c.value(a, kind_of(v)) for a, v in zip(args, node.inputs)]
     c.meet([x.shape[:x.ndim - r] for x, r in zip(xs, ranks)])
     if type(core).__name__ in _MATRICES:
         return _matrices(c, node, xs, core)
     if type(core).__name__ == "Dot":
         c.sizes.meet(xs[0].shape[-1], xs[1].shape[-2])
-        return f.matmul(*(c.value(x, _dtype(node.outputs[0])) for x in xs))
+        return f.matmul(*(c.value(x, kind_of(node.outputs[0])) for x in xs))
     inner = op._create_dummy_core_node(node.inputs)
     rows = [k for k, a in enumerate(args) if is_value(a)]  # what is known is the same for all
 
@@ -841,7 +432,7 @@ def _blockwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
         mixed = list(args)
         for k, value in zip(rows, values):
             mixed[k] = value
-        return [c.value(r, _dtype(o)) for r, o in zip(c.node(inner, mixed), inner.outputs)]
+        return [c.value(r, kind_of(o)) for r, o in zip(c.node(inner, mixed), inner.outputs)]
 
     c.inside += 1
     try:
@@ -852,7 +443,7 @@ def _blockwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
         c.inside -= 1
 
 
-@_says("Scan")
+@says("Scan")
 def _scan(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return _Loop(c, node, args).results()
 
@@ -864,7 +455,7 @@ class _Loop:
         self.c, self.node, info = c, node, node.op.info
         self.info = info
         self.steps = c.size(args[0], True)
-        values = [None if isinstance(a, Token) else c.value(a, _dtype(v)) for a, v in zip(args, node.inputs)]
+        values: list[Any] = [None if isinstance(a, Token) else c.value(a, kind_of(v)) for a, v in zip(args, node.inputs)]
         counts = [info.n_seqs, info.n_mit_mot, info.n_mit_sot + info.n_sit_sot, info.n_untraced_sit_sot, info.n_nit_sot]
         at, groups = 1, []
         for count in counts:
@@ -892,7 +483,7 @@ class _Loop:
         graph = self.node.op.fgraph
         inner += [*states[at:], *self.fixed]
         made = c.run(graph.inputs, inner, graph.outputs, None)
-        kinds = [_dtype(o) for o in graph.outputs]
+        kinds = [kind_of(o) for o in graph.outputs]
         made = [c.value(raw, kind) for raw, kind in zip(made, kinds)]
         after, k = [], 0
         for buffer, taps, outs in zip(buffers, info.mit_mot_in_slices, info.mit_mot_out_slices):

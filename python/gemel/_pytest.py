@@ -100,7 +100,7 @@ class _Certifier:
         if path := session.config.getoption("--gemel-json"):
             with open(path, "w", encoding="utf-8") as file:
                 for j in self.found.judgements.values():
-                    file.write(json.dumps({"key": j.key, "verdict": j.verdict, "by": j.reason, "words": j.words, "unsaid": j.unsaid,
+                    file.write(json.dumps({"key": j.key, "verdict": j.verdict, "by": j.reason, "words": j.words, "domain": j.domain, "unsaid": j.unsaid,
                                            "count": self.found.count[j.key], "test": j.test}) + "\n")
 
     @pytest.hookimpl

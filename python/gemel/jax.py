@@ -46,7 +46,8 @@ class _Converter:
     way; SIGNS, which both share, numbers the ways."""
 
     def __init__(self, graph: Graph, signs: dict[Any, int]) -> None:
-        self.graph, self.signs, self.unsaid = graph, signs, []
+        self.graph, self.signs = graph, signs
+        self.unsaid: list[str] = []
         self.free: dict[str, str] = {}
 
     def sign(self, key: Any) -> int:
@@ -66,7 +67,7 @@ class _Converter:
         made.update(zip(jaxpr.invars, signs or ()))
 
         def read(v: Any) -> Any:
-            return n.constant(np.asarray(v.val, v.aval.dtype)) if isinstance(v, Literal) else env[v]
+            return n.constant(np.asarray(v.val, getattr(v.aval, "dtype"))) if isinstance(v, Literal) else env[v]
 
         for eqn in jaxpr.eqns:
             keys = [self.sign(("literal", str(v.val), str(v.aval))) if isinstance(v, Literal) else made.get(v, -1) for v in eqn.invars]
@@ -110,7 +111,7 @@ def _cast(x: Any, kind: str) -> Any:
 
 
 def _is_float(x: Any) -> bool:
-    return x.dtype.kind == "float"
+    return bool(x.dtype.kind == "float")
 
 
 def _like(x: Any, number: float) -> Any:
@@ -347,7 +348,7 @@ def _most(x: Any) -> Any:
 
 
 def _numpy(x: Any) -> str:
-    return ("uint" if x.dtype.name[0] == "u" else "int") + x.dtype.name[1:]
+    return f"{'uint' if x.dtype.name[0] == 'u' else 'int'}{x.dtype.name[1:]}"
 
 
 def _running(of: Any) -> Callable[..., Any]:
@@ -474,7 +475,7 @@ def _spec(of: Any) -> Any:
     """OF with jax.ShapeDtypeStruct in place of gemel's types."""
     shape = getattr(of, "shape", None)
     if type(of).__name__ == "Type" and shape is not None:
-        return jax.ShapeDtypeStruct(shape, _JAX[of.dtype.name])
+        return jax.ShapeDtypeStruct(shape, _JAX[of.dtype.name])  # type: ignore[no-untyped-call]
     return of
 
 

@@ -19,7 +19,7 @@ from ._graph import Graph
 __all__ = ["equal", "to_graph"]
 
 
-class _Module(torch.nn.Module):  # type: ignore[misc]
+class _Module(torch.nn.Module):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.function = function
