@@ -4,6 +4,7 @@ shapes are, an int, a size, or a list of these; what gemel has no dtype for is a
 from __future__ import annotations
 
 import operator
+import re
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -60,6 +61,15 @@ class Sizes:
         for x, y in ((str(a), str(b)), (str(b), str(a))):
             if x in self.symbols and x not in y.replace("(", " ").replace(")", " ").replace("*", " ").split() and "value" not in y:
                 self.known[x] = y
+                raise Again
+
+    def cut_to_one(self, sizes: Sequence[Any]) -> None:
+        """Of lengths that are cut to the shortest among them, as those of a Scan's sequences, takes all for the same: a body
+        of gemel's has no symbols but those of its operands."""
+        for text in map(str, sizes):
+            found = [s for s in re.findall(r"\w+", text) if s in self.symbols] if "min(" in text else []
+            if len(set(found)) > 1 and not self.frozen:
+                self.known[found[1] if found[0] != found[1] else found[-1]] = found[0]
                 raise Again
 
     def sign(self, key: Any) -> int:

@@ -57,9 +57,34 @@ def _elemwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
 
 
 @says("TensorFromScalar ScalarFromTensor DeepCopyOp ViewOp CpuContiguous CheckAndRaise Assert Unbroadcast DisconnectedGrad "
-       "GradClip GradScale ZeroGrad UndefinedGrad SpecifyAssumptions")
+       "GradClip GradScale ZeroGrad UndefinedGrad")
 def _same(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     return args[0]
+
+
+@says("SpecifyAssumptions")
+def _assumed(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
+    """What the assumptions leave of any value: its triangle, its product with its transpose."""
+    x = c.value(args[0], kind_of(node.outputs[0]))
+    for name, state in node.op.assumptions:
+        if getattr(state, "name", "") == "TRUE" and name in _ASSUMED:
+            x = _ASSUMED[name](x)
+        else:
+            c.unsaid.append(f"assumption {name}")
+    return x
+
+
+def _symmetric(x: Any) -> Any:
+    return f.tril(x) + _transposed(f.tril(x, -1))
+
+
+def _positive(x: Any) -> Any:
+    made = f.matmul(x, _transposed(x))
+    return made + f.eye(made.shape[-1], made.dtype.name)
+
+
+_ASSUMED: dict[str, Any] = {"lower_triangular": f.tril, "upper_triangular": f.triu, "diagonal": lambda x: f.tril(f.triu(x)),
+                            "symmetric": _symmetric, "positive_definite": _positive}
 
 
 @says("SpecifyShape")
@@ -387,10 +412,11 @@ def _solved(c: Converter, op: Any, a: Any, b: Any) -> Any:
     elif name == "CholeskySolve":
         low = _triangle(a, op.lower) if op.lower else _transposed(_triangle(a, False))
         made = f.triangular_solve(_transposed(low), f.triangular_solve(low, b, 1, 0, 0), 0, 0, 0)
-    elif getattr(op, "assume_a", "gen") == "gen":
-        made = f.solve(a, b)
     else:
-        raise NotSaid(f"{name} that assumes {op.assume_a}")
+        kind = getattr(op, "assume_a", "gen")
+        if kind in ("sym", "her", "pos"):  # one triangle is read
+            a = _symmetric(a if op.lower else _transposed(a))
+        made = f.solve(f.tril(f.triu(a, -1), 1) if kind == "tridiagonal" else a, b)
     return n.squeeze(made, -1) if op.b_ndim == 1 else made
 
 
@@ -414,6 +440,18 @@ def _matrices(c: Converter, node: Any, args: Sequence[Raw], op: Any = None) -> A
     return _MATRICES[type(op).__name__](c, op, *xs)
 
 
+@says("BlockDiagonal")
+def _block_diagonal(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
+    kind = kind_of(node.outputs[0])
+    xs = [c.value(a, kind) for a in args]
+    batch, zero = broadcast_shape([x.shape[:-2] for x in xs]), n.constant(0, kind)
+    rows = []
+    for k, x in enumerate(xs):
+        blocks = [broadcast(x if j == k else zero, [*batch, x.shape[-2], y.shape[-1]]) for j, y in enumerate(xs)]
+        rows.append(f.join(blocks, len(batch) + 1))
+    return f.join(rows, len(batch))
+
+
 @says("Blockwise")
 def _blockwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     op, core = node.op, node.op.core_op
@@ -422,6 +460,8 @@ def _blockwise(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     c.meet([x.shape[:x.ndim - r] for x, r in zip(xs, ranks)])
     if type(core).__name__ in _MATRICES:
         return _matrices(c, node, xs, core)
+    if type(core).__name__ == "BlockDiagonal":
+        return _block_diagonal(c, node, xs)
     if type(core).__name__ == "Dot":
         c.sizes.meet(xs[0].shape[-1], xs[1].shape[-2])
         return f.matmul(*(c.value(x, kind_of(node.outputs[0])) for x in xs))
@@ -461,6 +501,7 @@ class _Loop:
         for count in counts:
             groups.append(values[at:at + count])
             at += count
+        c.sizes.cut_to_one([size for v in values if v is not None for size in v.shape])
         self.rows = [part(s, 0, 0, self.steps, 1) for s in groups[0]]
         self.buffers, self.outs, self.untraced = groups[1], groups[2], groups[3]
         self.lengths = [c.size(a, True) for a in args[at - info.n_nit_sot:at]]
