@@ -42,8 +42,10 @@ class Token:
 class Sizes:
     """What both sides of a question share: sizes known to be the same, and the numbers of values that gemel can't say."""
 
-    def __init__(self) -> None:
+    def __init__(self, least: int = 0) -> None:
+        self.least = least  # the size of symbols, and more for each further one; 0: they stay symbols
         self.known: dict[str, str] = {}
+        self.partners: dict[str, Any] = {}  # sizes that were found to be the same as one that is known at run time
         self.symbols: set[str] = set()
         self.frozen = False
         self.signs: dict[Any, int] = {}
@@ -52,12 +54,18 @@ class Sizes:
     def text(self, symbol: str) -> str:
         while symbol in self.known:
             symbol = self.known[symbol]
+        if self.least and symbol.isidentifier():
+            self.known[symbol] = str(self.least + sum(v.isdigit() for v in self.known.values()) % 4)
+            return self.known[symbol]
         return symbol
 
     def meet(self, a: Any, b: Any) -> None:
         """A and B have to be the same: a symbol among them becomes the other."""
         if self.frozen or is_value(a) or is_value(b) or same(a, b):
             return
+        for x, y in ((a, str(b)), (b, str(a))):
+            if y.startswith("value(") and str(x) in self.symbols:
+                self.meet(self.partners.setdefault(y, x), x)
         for x, y in ((str(a), str(b)), (str(b), str(a))):
             if x in self.symbols and x not in y.replace("(", " ").replace(")", " ").replace("*", " ").split() and "value" not in y:
                 self.known[x] = y
@@ -96,6 +104,7 @@ class Converter:
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes, self.graph = sizes, Graph()
+        sizes.partners = {}
         self.unsaid: list[str] = []
         self.free: dict[str, str] = {}
         self.results: list[Raw] = []

@@ -142,6 +142,9 @@ def _in_shape(c: Converter, x: Any, sizes: list[Any]) -> Any:
     known = [k for k, s in enumerate(sizes) if isinstance(s, int) and s == -1]
     if known:
         sizes[known[0]] = quotient(product(x.shape), product([s for k, s in enumerate(sizes) if k not in known]))
+    unknown = [s for s in x.shape if not isinstance(s, int)]
+    if len(unknown) == 1 and all(isinstance(s, int) for s in sizes):
+        c.sizes.meet(unknown[0], product(sizes) // max(product([s for s in x.shape if isinstance(s, int)]), 1))
     return x if len(sizes) == x.ndim and all(map(same, sizes, x.shape)) else n.reshape(x, sizes)
 
 
@@ -158,6 +161,7 @@ def _split_dims(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
     open_ = [k for k, s in enumerate(sizes) if isinstance(s, int) and s == -1]
     if open_:
         sizes[open_[0]] = quotient(x.shape[at], product([s for k, s in enumerate(sizes) if k not in open_]))
+    c.sizes.meet(x.shape[at], product(sizes))
     return n.reshape(x, [*x.shape[:at], *sizes, *x.shape[at + 1:]])
 
 
@@ -319,7 +323,7 @@ def _arange(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
         start, stop, step = (c.value(a, kind) for a in args)
         count = f.maximum(n.cast(f.ceil((stop - start) / step), "i64"), n.value(0))
         return start + step * call(f._INDEX["arange"], count, kind)
-    start, stop, step = (c.size(a) for a in args)
+    start, stop, step = (c.size(a, k == 1) for k, a in enumerate(args))
     if not isinstance(step, int):
         step = n.value(step)
         count = f.floor_div(n.value(stop - start) + step - f.sign(step), step)
