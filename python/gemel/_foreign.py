@@ -76,7 +76,8 @@ def counted(index: Size, size: Size, low: Size, high: Size) -> Size:
     return front * cut(index, False) + (1 - front) * cut(index + size, True)
 
 
-def _subtensor(x: Any, axis: int, start: Size, size: Size, step: int) -> Any:
+def cut(x: Any, axis: int, start: Size, size: Size, step: int = 1) -> Any:
+    """SIZE elements of x along AXIS, from START on; an error where there are fewer."""
     starts, sizes = [0] * x.ndim, list(x.shape)
     starts[axis], sizes[axis] = start, size
     return call(_k["subtensor"], x, starts, sizes, None if step == 1 else [step if k == axis else 1 for k in range(x.ndim)])
@@ -94,12 +95,12 @@ def part(x: Any, axis: int, start: Size, stop: Size, step: Size) -> Any:
     if step > 0:
         first = 0 if start is None else counted(start, size, 0, size)
         end = size if stop is None else counted(stop, size, 0, size)
-        return _subtensor(x, axis, first, largest(quotient(end - first + (step - 1), step), 0), step)
+        return cut(x, axis, first, largest(quotient(end - first + (step - 1), step), 0), step)
     first = size - 1 if start is None else counted(start, size, -1, size - 1)
     end = -1 if stop is None else counted(stop, size, -1, size - 1)
     count = largest(quotient(first - end + (-step - 1), -step), 0)
     low = smallest(largest(first + (count - 1) * step, 0), size)
-    return f.reverse(_subtensor(x, axis, low, count, -step), [axis])
+    return f.reverse(cut(x, axis, low, count, -step), [axis])
 
 
 def _any_step(x: Any, axis: int, start: Size, stop: Size, step: Any) -> Any:
@@ -116,7 +117,7 @@ def element(x: Any, axis: int, index: Size) -> Any:
     """x[index] along AXIS, which is dropped."""
     if is_value(index):
         return f.take(x, index, axis)
-    return n.squeeze(_subtensor(x, axis, counted(index, x.shape[axis], None, None), 1, 1), axis)
+    return n.squeeze(cut(x, axis, counted(index, x.shape[axis], None, None), 1, 1), axis)
 
 
 def indexed(x: Any, parts: Sequence[Any]) -> Any:

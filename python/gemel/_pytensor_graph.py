@@ -238,7 +238,7 @@ class Converter:
             for v in node.inputs:
                 self.leaf(v, env, signs)
             for k, o in enumerate(node.outputs):
-                signs[o] = self.sizes.sign((_hashable(node.op), k, tuple(signs.get(v, -1) for v in node.inputs)))
+                signs[o] = self.sizes.sign((_way(node), k, tuple(signs.get(v, -1) for v in node.inputs)))
             for o, raw in zip(node.outputs, self.node(node, [env[v] for v in node.inputs], signs)):
                 env[o] = raw
         for v in outputs:
@@ -313,12 +313,24 @@ class Converter:
         return SCALAR[name](*(self.value(a, out) for a in args))
 
 
-def _hashable(op: Any) -> Any:
+def _way(node: Any) -> Any:
+    """What a node does, as a key: a Blockwise of no batch is its Op, and whether memory is written over doesn't matter."""
+    op = node.op
+    if hasattr(op, "core_op") and all(v.type.ndim == len(sig) for v, sig in zip(node.inputs, op.inputs_sig)):
+        op = op.core_op
+    return _props(op)
+
+
+def _props(op: Any) -> Any:
+    names = None if hasattr(op, "fgraph") else getattr(op, "__props__", None)
+    if names:
+        kept = [n for n in names if n not in ("inplace", "destroyhandler_tolerate_aliased") and not n.startswith("overwrite")]
+        return type(op), tuple((n, _props(getattr(op, n))) for n in kept)
     try:
         hash(op)
         return op
     except TypeError:
-        return id(op)
+        return repr(op)
 
 
 def _numpy(kind: str) -> str:

@@ -6,10 +6,11 @@ from typing import Any, Sequence
 
 from . import _functions as f
 from . import _names as n
-from ._foreign import (NotSaid, batched, broadcast, broadcast_shape, element, index_written, indexed, is_value, largest,
+from ._foreign import (NotSaid, batched, broadcast, broadcast_shape, cut, element, index_written, indexed, is_value, largest,
                        part, product, quotient, repeated, same, smallest)
 from ._place import call
 from ._pytensor_graph import FLOATS, KNOWN, Converter, Raw, Token, kind_of, name_of, says
+
 
 @says("inlined")
 def _inlined(c: Converter, node: Any, args: Sequence[Raw]) -> Any:
@@ -506,7 +507,7 @@ class _Loop:
             groups.append(values[at:at + count])
             at += count
         c.sizes.cut_to_one([size for v in values if v is not None for size in v.shape])
-        self.rows = [part(s, 0, 0, self.steps, 1) for s in groups[0]]
+        self.rows = [s if same(s.shape[0], self.steps) else cut(s, 0, 0, self.steps) for s in groups[0]]
         self.buffers, self.outs, self.untraced = groups[1], groups[2], groups[3]
         self.lengths = [c.size(a, True) for a in args[at - info.n_nit_sot:at]]
         self.fixed = list(args[at:])
