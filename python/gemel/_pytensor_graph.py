@@ -52,12 +52,16 @@ class Sizes:
         self.counts: set[str] = set()  # inputs that are used as sizes, and so aren't negative
 
     def text(self, symbol: str) -> str:
-        while symbol in self.known:
-            symbol = self.known[symbol]
-        if self.least and symbol.isidentifier():
+        """What is known of a symbol, as text without symbols of which more is known."""
+        if self.least and symbol in self.symbols and symbol not in self.known:
             self.known[symbol] = str(self.least + sum(v.isdigit() for v in self.known.values()) % 4)
-            return self.known[symbol]
-        return symbol
+        if symbol not in self.known:
+            return symbol
+        return re.sub(r"[A-Za-z_]\w*", lambda m: self._inside(m[0]), self.known[symbol])
+
+    def _inside(self, name: str) -> str:
+        known = self.text(name)
+        return known if known.isalnum() or known.isidentifier() else f"({known})"
 
     def meet(self, a: Any, b: Any) -> None:
         """A and B have to be the same: a symbol among them becomes the other."""

@@ -32,6 +32,8 @@ __all__ = ["Certificate", "Judgement", "assert_equal", "certify", "check", "to_g
 
 # What is cut off no more than this many nodes before a difference is reported.
 _LARGE = 120
+# How often a graph is built again, as more is found out about sizes.
+_AGAIN = 60
 # The least size where symbols are too small to say anything.
 _LEAST = 12
 # How far behind the parts that both sides share a difference is followed.
@@ -87,8 +89,8 @@ def _sides(before: Sequence[Any], after: Sequence[Any], leaves: Sequence[tuple[A
     """Both sides as graphs: LEAVES are what stands for the same input in each. What the first side needs of sizes holds of
     both. Sizes that aren't known are symbols, or numbers from LEAST on."""
     sizes = Sizes(least)
-    while True:
-        sizes.frozen = False
+    for again in range(_AGAIN):
+        sizes.frozen = again == _AGAIN - 1
         first = Converter(sizes)
         try:
             first.build([pair[0] for pair in leaves], before)
