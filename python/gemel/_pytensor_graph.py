@@ -71,7 +71,7 @@ class Sizes:
             if y.startswith("value(") and str(x) in self.symbols:
                 self.meet(self.partners.setdefault(y, x), x)
         for x, y in ((str(a), str(b)), (str(b), str(a))):
-            if x in self.symbols and x not in y.replace("(", " ").replace(")", " ").replace("*", " ").split() and "value" not in y:
+            if x in self.symbols and x not in re.findall(r"\w+", y) and "value" not in y:
                 self.known[x] = y
                 raise Again
 
