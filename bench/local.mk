@@ -50,6 +50,7 @@ EXTRA_DIST += %reldir%/peers/ops.py
 EXTRA_DIST += %reldir%/peers/onnx_nodes.py
 EXTRA_DIST += %reldir%/peers/optimisers.py
 EXTRA_DIST += %reldir%/peers/optimizer.py
+EXTRA_DIST += %reldir%/peers/pytensor_rewrites.py
 EXTRA_DIST += %reldir%/peers/random_numbers.py
 EXTRA_DIST += %reldir%/peers/scan.py
 EXTRA_DIST += %reldir%/peers/shards.sh

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""gemel in pytest: the fixture `gemel_equal`, and --gemel-seed.
+"""gemel in pytest: the fixture `gemel_equal`, --gemel-seed, and --gemel-certify for what PyTensor's rewrites replace.
 
 `gemel_equal(before, after)` is gemel.assert_equal with the seed of the run, which the head of pytest's report names.
 """
 from __future__ import annotations
 
+import json
+import os
 import random
 from typing import Any, Callable
 
@@ -17,6 +19,12 @@ def pytest_addoption(parser: Any) -> None:
                     help="of what gemel draws at random: a number (default 1), or 'random'")
     group.addoption("--gemel-seconds", default=0.0, type=float, metavar="S",
                     help="end each comparison after so many seconds, as neither equal nor different")
+    group.addoption("--gemel-certify", action="store_true",
+                    help="judge each replacement that a rewrite of PyTensor's makes during the tests")
+    group.addoption("--gemel-baseline", metavar="FILE",
+                    help="differences that are meant; a FILE that isn't there is written")
+    group.addoption("--gemel-report", metavar="FILE", help="each replacement that isn't equal, with the evidence, into FILE")
+    group.addoption("--gemel-json", metavar="FILE", help="what was found of each distinct replacement, a line each, into FILE")
 
 
 def _seed(config: Any) -> int:
@@ -52,3 +60,55 @@ def gemel_equal(request: Any, gemel_seed: int) -> Callable[..., Any]:
         return assert_equal(before, after, **options)
 
     return check
+
+
+# ---- Replacements of PyTensor's rewrites ----
+
+
+class _Certifier:
+    """Judges what is replaced during the tests, and reports it at the end."""
+
+    def __init__(self, config: Any) -> None:
+        from . import pytensor
+
+        self.baseline, self.report = config.getoption("--gemel-baseline"), config.getoption("--gemel-report")
+        self.write = bool(self.baseline) and not os.path.exists(self.baseline)
+        accepted: Any = ()
+        if self.baseline and not self.write:
+            with open(self.baseline, encoding="utf-8") as file:
+                accepted = json.load(file)
+        options = {"seed": _seed(config), **({"seconds": s} if (s := config.getoption("--gemel-seconds")) else {})}
+        self.context = pytensor.certify(accepted=accepted, **options)
+        self.found = self.context.__enter__()
+
+    @pytest.hookimpl
+    def pytest_runtest_setup(self, item: Any) -> None:
+        self.found.test = item.nodeid
+
+    @pytest.hookimpl
+    def pytest_sessionfinish(self, session: Any) -> None:
+        self.context.__exit__(None, None, None)
+        if self.write:
+            self.found.save(self.baseline)
+        elif not self.found and session.exitstatus == 0:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.report:
+            with open(self.report, "w", encoding="utf-8") as file:
+                for judgement in self.found.judgements.values():
+                    if not judgement:
+                        file.write(f"{judgement.key} in {judgement.test}\n{judgement}\n\n")
+        if path := session.config.getoption("--gemel-json"):
+            with open(path, "w", encoding="utf-8") as file:
+                for j in self.found.judgements.values():
+                    file.write(json.dumps({"key": j.key, "verdict": j.verdict, "by": j.reason, "words": j.words, "domain": j.domain, "unsaid": j.unsaid,
+                                           "count": self.found.count[j.key], "test": j.test}) + "\n")
+
+    @pytest.hookimpl
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        terminalreporter.section("gemel: what was replaced")
+        terminalreporter.write_line(str(self.found))
+
+
+def pytest_configure(config: Any) -> None:
+    if config.getoption("--gemel-certify"):
+        config.pluginmanager.register(_Certifier(config), "gemel-certify")

@@ -104,6 +104,13 @@ DIM_OPERATION(add)
 DIM_OPERATION(sub)
 DIM_OPERATION(mul)
 DIM_OPERATION(floordiv)
+DIM_OPERATION(min)
+DIM_OPERATION(max)
+
+static PyMethodDef dim_methods[] = {
+    {"minimum", dim_min, METH_O, "The smaller of this size and another."},
+    {"maximum", dim_max, METH_O, "The larger of this size and another."},
+    {NULL, NULL, 0, NULL}};
 
 static PyObject *dim_text(PyObject *self) {
   dim_object *dim = (dim_object *)self;
@@ -179,6 +186,7 @@ static PyType_Slot dim_slots[] = {{Py_tp_new, (void *)refuse_new},
                                   {Py_tp_repr, (void *)dim_text},
                                   {Py_tp_richcompare, (void *)dim_compare},
                                   {Py_tp_hash, (void *)dim_hash},
+                                  {Py_tp_methods, dim_methods},
                                   {Py_nb_add, (void *)dim_add},
                                   {Py_nb_subtract, (void *)dim_sub},
                                   {Py_nb_multiply, (void *)dim_mul},

@@ -300,3 +300,11 @@ def test_seed(gemel_seed):
 def test_the_command():
     run = subprocess.run([sys.executable, "-m", "gemel", "--version"], capture_output=True, text=True)
     assert run.returncode == 0 and run.stdout == f"gemel {gemel.__version__}\n"
+
+
+def test_an_error_that_depends_on_values_goes_before_one_that_depends_on_sizes():
+    table = ("graph f(x: f64[N]) { i = tensor(i64[2], [0, 2])\n return y = take(x, i) }",
+             "graph f(x: f64[N]) { a = subtensor(x, start = [0], size = [(min(4, N) + 1)//2], step = [2])\n"
+             " return y = broadcast_to(a, shape = [2]) }")
+    assert gemel.equal(*table).words == ["widens"]
+    assert gemel.equal(table[0].replace("[0, 2]", "[0, 0]"), table[1].replace("min(4, N)", "min(4, N) + 0*N")).verdict == "differs"

@@ -217,6 +217,29 @@ static gemel_status compare_values(struct domain_search *s, gemel__pair *pair, s
   return GEMEL_OK;
 }
 
+/* Sets *HAS to 1 if GRAPH, which its sizes allow, has a result for some of a few values: an index,
+ * or a size that is known at run time, may end each run in an error. */
+static gemel_status has_result(struct domain_search *s, const gemel_graph *graph, size_t round,
+                               int *has, gemel_error *error) {
+  enum { TRIES = 8 };
+  gemel__pair pair;
+  GEMEL__TRY(gemel__pair_draw_at(&pair, graph, graph, s->n, s->names, s->sizes, s->random, error));
+  *has = !gemel__may_refuse(pair.a.graph) && !gemel__graph_has_runtime_sizes(pair.a.graph);
+  gemel_status status = GEMEL_OK;
+  for (size_t k = 0; k < TRIES && !*has && status == GEMEL_OK; k++) {
+    gemel_tensor **values = NULL;
+    gemel_error of = {GEMEL_OK, 0, 0, ""};
+    status = gemel__values_draw(&pair.a, GEMEL__FILL_SMALL, s->random, &values, error);
+    if (status == GEMEL_OK) {
+      plant(s, &pair.a, round + k, values);
+      *has = gemel__instance_run(&pair.a, values, s->random, &of) == GEMEL_OK;
+      gemel__values_free(&pair.a, values);
+    }
+  }
+  gemel__pair_clear(&pair);
+  return status;
+}
+
 /* One choice of sizes. */
 static gemel_status compare_at(struct domain_search *s, size_t round, gemel_error *error) {
   const gemel_graph *graphs[2] = {s->a, s->b};
@@ -237,7 +260,11 @@ static gemel_status compare_at(struct domain_search *s, size_t round, gemel_erro
   }
   if (!nothing && ((status[0] == GEMEL_OK && gemel__refuses(status[1])) ||
                    (status[1] == GEMEL_OK && gemel__refuses(status[0])))) {
-    note(s, status[0], status[1], &of[status[0] == GEMEL_OK], NULL, NULL);
+    int first = status[0] == GEMEL_OK, has = 0;
+    GEMEL__TRY(has_result(s, graphs[!first], round, &has, error));
+    if (has) {
+      note(s, status[0], status[1], &of[first], NULL, NULL);
+    }
   }
   if (status[0] != GEMEL_OK || status[1] != GEMEL_OK) {
     return GEMEL_OK;
