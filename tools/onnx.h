@@ -2,8 +2,8 @@
  *
  * ONNX models for the commands (models.c).
  */
-#ifndef GEMEL__TOOLS_MODELS_H
-#define GEMEL__TOOLS_MODELS_H
+#ifndef GEMEL__TOOLS_ONNX_H
+#define GEMEL__TOOLS_ONNX_H
 
 #include "tool.h"
 
