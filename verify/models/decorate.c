@@ -208,8 +208,8 @@ static int detour(gemel__draft *d, gemel__random *random) {
 static gemel__draft_constant *near_constant(gemel__draft *d, gemel__random *random,
                                             const gemel__draft_constant *c) {
   static const double steps[] = {-1, 1, 1e-9, 0x1p-20, 2};
-  gemel__draft_constant *made = gemel__draft_constant_add(d, "c", c->count);
-  if (made == NULL || c->count == 0) {
+  gemel__draft_constant *made = c->count > 0 ? gemel__draft_constant_add(d, "c", c->count) : NULL;
+  if (made == NULL) {
     return NULL;
   }
   size_t at = made->at, k = below(random, c->count);
@@ -234,20 +234,28 @@ static gemel__draft_constant *constant_of(gemel__draft *d, const gemel__draft_no
   return NULL;
 }
 
+/* 1 if an operator may do without the attribute. */
+static int is_optional(const gemel__draft_node *n, const char *name) {
+  static const char *const optional[] = {"keepdims", "perm",  "alpha",     "epsilon", "transA",
+                                         "transB",   "start", "exclusive", "largest", "pads"};
+  int is = strcmp(name, "axis") == 0 && strcmp(n->op, "Concat") != 0;
+  for (size_t k = 0; k < sizeof optional / sizeof *optional; k++) {
+    is |= strcmp(name, optional[k]) == 0;
+  }
+  return is;
+}
+
 /* A node once more, with an attribute left out, a constant that is nearly the same, its operands
  * the other way round, or nothing changed. */
 static int twin_node(gemel__draft *d, gemel__random *random) {
   gemel__draft_node *n = any_node(d, random), *twin;
-  if (n == NULL || (twin = gemel__draft_node_add(d, n->op, 0)) == NULL) {
+  if (n == NULL || n->n_results != 1 || (twin = gemel__draft_node_add(d, n->op, 0)) == NULL) {
     return 0;
   }
   gemel__draft_name result;
   strcpy(result, twin->results[0]);
   *twin = *n;
   strcpy(twin->results[0], result);
-  for (int k = 1; k < twin->n_results; k++) {
-    twin->results[k][0] = '\0';
-  }
   gemel__draft_constant *c = constant_of(d, n);
   gemel__draft_constant *near =
       c != NULL && below(random, 4) > 0 ? near_constant(d, random, c) : NULL;
@@ -256,9 +264,10 @@ static int twin_node(gemel__draft *d, gemel__random *random) {
       strcpy(twin->inputs[k], near->value.name);
     }
   }
-  if (near == NULL && twin->n_attrs > 0 && below(random, 2) == 0) {
+  if (near == NULL && n->n_attrs > 0 && is_optional(n, n->attrs[n->n_attrs - 1].name)) {
     twin->n_attrs--;
-  } else if (near == NULL && twin->n_inputs > 1) {
+  } else if (near == NULL && twin->n_inputs == 2 && gemel__model_is_same(n->op) &&
+             strcmp(n->op, "Clip") != 0) {
     strcpy(twin->inputs[0], n->inputs[1]);
     strcpy(twin->inputs[1], n->inputs[0]);
   }
@@ -367,9 +376,9 @@ static int scalar(gemel__draft *d, gemel_dtype dtype, double value, int is_input
 /* The nodes of graph 1 once more, in a further graph, where they have the same names. One of
  * them may be another operator there. */
 static int other_branch(gemel__draft *d, gemel__random *random) {
-  static const char *const pairs[][2] = {{"Add", "Sub"},  {"Mul", "Add"},  {"Relu", "Neg"},
-                                         {"Abs", "Relu"}, {"Min", "Max"},  {"Sub", "Mul"},
-                                         {"Neg", "Abs"},  {"Tanh", "Relu"}};
+  static const char *const pairs[][2] = {{"Add", "Sub"},  {"Mul", "Add"}, {"Relu", "Neg"},
+                                         {"Min", "Max"},  {"Sub", "Mul"}, {"Neg", "Abs"},
+                                         {"Tanh", "Relu"}};
   size_t count = d->n_nodes, changed = below(random, count + 1);
   if (2 * count >= GEMEL__DRAFT_NODES) {
     return 0;

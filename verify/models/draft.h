@@ -122,6 +122,12 @@ int gemel__model_takes(const char *op, int opset, gemel_dtype dtype);
 /* The operand of OP by whose dtype that is decided. */
 int gemel__model_typed_operand(const char *op);
 
+/* 1 if all operands of OP from that one on have its dtype. */
+int gemel__model_is_same(const char *op);
+
+/* The operand that OP must have at this opset; -1: that isn't said. */
+int gemel__model_needed(const char *op, int opset);
+
 /* Before which opset operand K of OP is an attribute, whose NAME and KIND (0: the operand isn't
  * there) these become; 0: always an operand. */
 int gemel__model_operand_since(const char *op, int k, gemel__draft_name name,

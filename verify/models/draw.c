@@ -193,13 +193,44 @@ static const gemel__draft_value *value_named(const gemel__draft *d, const char *
   return NULL;
 }
 
-/* ONNX has each operator for some dtypes, which gemel doesn't ask. */
-static int has_types(const gemel__draft *d) {
+/* 1 if the operands of N have dtypes that ONNX has it for. */
+static int node_has_types(const gemel__draft *d, const gemel__draft_node *n) {
+  int first = gemel__model_typed_operand(n->op), last = gemel__model_is_same(n->op);
+  gemel_dtype dtype = GEMEL_DTYPE_COUNT;
+  for (int k = first; k < n->n_inputs && (k == first || last); k++) {
+    const gemel__draft_value *v = value_named(d, n->inputs[k]);
+    int is_known = v != NULL && v->dtype != GEMEL_DTYPE_COUNT;
+    if (is_known && dtype != GEMEL_DTYPE_COUNT && v->dtype != dtype) {
+      return 0;
+    }
+    dtype = is_known ? v->dtype : dtype;
+  }
+  return dtype == GEMEL_DTYPE_COUNT || gemel__model_takes(n->op, d->opset, dtype);
+}
+
+/* Of no elements ONNX can't tell which size -1 is. */
+static int reshapes_nothing(const gemel__draft *d, const gemel__draft_node *n) {
+  int nothing = 0;
+  const gemel__draft_value *v = strcmp(n->op, "Reshape") == 0 ? value_named(d, n->inputs[0]) : NULL;
+  for (int k = 0; v != NULL && k < v->rank; k++) {
+    nothing |= v->dims[k].size == 0 && v->dims[k].symbol[0] == '\0';
+  }
+  return nothing;
+}
+
+/* gemel asks for fewer things than ONNX. */
+static int is_valid(const gemel__draft *d) {
   for (size_t k = 0; k < d->n_nodes; k++) {
     const gemel__draft_node *n = &d->nodes[k];
-    int operand = gemel__model_typed_operand(n->op);
-    const gemel__draft_value *v = operand < n->n_inputs ? value_named(d, n->inputs[operand]) : NULL;
-    if (v != NULL && !gemel__model_takes(n->op, d->opset, v->dtype)) {
+    int needed = gemel__model_needed(n->op, d->opset);
+    int lacks = needed >= 0 && (n->n_inputs <= needed || n->inputs[needed][0] == '\0');
+    if (lacks || reshapes_nothing(d, n) || !node_has_types(d, n)) {
+      return 0;
+    }
+  }
+  for (size_t k = 0; k < d->n_constants; k++) {
+    const gemel__draft_constant *c = &d->constants[k];
+    if (c->form == GEMEL__FORM_NODE && !gemel__model_takes("Constant", d->opset, c->value.dtype)) {
       return 0;
     }
   }
@@ -260,7 +291,7 @@ static gemel_status extend(drawing *w, const gemel__model_row *again) {
     } else {
       pick(w, 0, &row);
     }
-    if (add_row(w, &row, &v, &status) && has_types(&w->d) && w->d.n_nodes <= MOST_NODES) {
+    if (add_row(w, &row, &v, &status) && is_valid(&w->d) && w->d.n_nodes <= MOST_NODES) {
       add_name(w, &row);
       return GEMEL_OK;
     }
@@ -278,7 +309,7 @@ static gemel_status change(drawing *w, size_t k) {
   gemel_status status = gemel__draft_change(&w->d, &w->random, k)
                             ? gemel__draft_read(&w->d, w->error)
                             : GEMEL_UNSUPPORTED;
-  if (status != GEMEL_OK || !has_types(&w->d)) {
+  if (status != GEMEL_OK || !is_valid(&w->d)) {
     w->d = w->before;
   }
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
@@ -302,7 +333,7 @@ static gemel_status draw_once(drawing *w) {
   w->name[0] = '\0';
   w->d.opset = draw_opset(w);
   w->d.style = below(w, 2) == 0 ? 0 : (int)below(w, 4);
-  if (!pick(w, 1, &row) || !add_row(w, &row, NULL, &status) || !has_types(&w->d)) {
+  if (!pick(w, 1, &row) || !add_row(w, &row, NULL, &status) || !is_valid(&w->d)) {
     return status != GEMEL_OK ? status : GEMEL_UNSUPPORTED;
   }
   add_name(w, &row);

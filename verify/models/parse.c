@@ -358,8 +358,9 @@ static gemel_status read_attr(reader *r, gemel__draft_node *n) {
 static gemel_status read_attrs(reader *r, gemel__draft_node *n) {
   if (gemel__lex_accept(&r->lex, '<')) {
     while (!gemel__lex_accept(&r->lex, '>')) {
-      GEMEL__TRY(read_attr(r, n));
-      gemel__lex_accept(&r->lex, ',');
+      if (!gemel__lex_accept(&r->lex, ',')) {
+        GEMEL__TRY(read_attr(r, n));
+      }
     }
   }
   return GEMEL_OK;

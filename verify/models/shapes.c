@@ -38,10 +38,14 @@ static void bind_size(gemel__expansion *e, const char *name) {
   gemel__expansion_bind(e, name, 1, text);
 }
 
+/* Mostly f32; of the others those that runtimes know more often. */
 static void bind_dtype(gemel__expansion *e) {
-  const char *text =
-      below(e, 4) > 0 ? "f32" : gemel_dtype_name((gemel_dtype)below(e, GEMEL_DTYPE_COUNT));
-  gemel__expansion_bind(e, "T", 1, text);
+  static const char *const usual[] = {"f64", "f16", "i32", "i64", "i64", "u8", "i8", "bool"};
+  uint64_t kind = below(e, 40);
+  gemel__expansion_bind(e, "T", 1,
+                        kind < 28   ? "f32"
+                        : kind < 39 ? usual[below(e, sizeof usual / sizeof *usual)]
+                                    : gemel_dtype_name((gemel_dtype)below(e, GEMEL_DTYPE_COUNT)));
 }
 
 static void bind_shape(gemel__expansion *e) {
@@ -134,7 +138,10 @@ static void put_wide(gemel__expansion *e, const shape *s) {
 
 /* One of as many elements: neighbours joined, 0 for a size that stays, -1 for one of them. */
 static void put_regrouped(gemel__expansion *e, const shape *s) {
-  int wild = (int)below(e, (uint64_t)s->rank + 2), n = 0;
+  int wild = (int)below(e, (uint64_t)s->rank + 2), n = 0, is_empty = 0;
+  for (int k = 0; k < s->rank; k++) {
+    is_empty |= s->sizes[k] == 0;
+  }
   for (int k = 0; k < s->rank; k++) {
     int64_t size = s->sizes[k];
     while (k + 1 < s->rank && size >= 0 && s->sizes[k + 1] >= 0 && below(e, 3) == 0) {
@@ -142,7 +149,7 @@ static void put_regrouped(gemel__expansion *e, const shape *s) {
     }
     int stays = n == k && (size < 0 || below(e, 4) == 0);
     gemel__expand_format(e, "%s%lld", n > 0 ? " " : "",
-                         n == wild && size != 0 ? -1LL
+                         n == wild && !is_empty ? -1LL
                          : stays                ? 0LL
                                                 : (long long)size);
     n++;
@@ -156,6 +163,7 @@ static void put_regrouped(gemel__expansion *e, const shape *s) {
 static void put_pads(gemel__expansion *e, const shape *s) {
   static const int pads[] = {0, 0, 0, 1, 1, 2, -1};
   uint64_t n = below(e, 4) == 0 ? 7 : 6;
+  e->failed |= s->rank == 0;
   for (int k = 0; k < 2 * s->rank; k++) {
     gemel__expand_format(e, "%s%d", k > 0 ? " " : "", pads[below(e, n)]);
   }

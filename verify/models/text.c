@@ -126,10 +126,11 @@ int gemel__model_typed_operand(const char *op) {
 
 /* ---- Older opsets ---- */
 
-/* 1 if OP stands behind the ':' of the row. */
+/* 1 if OP stands behind the ':' of the row, or in it where it has none. */
 static int lists_op(const gemel__model_row *row, const char *op) {
   size_t length = strlen(op);
-  const char *p = row->head + strcspn(row->head, ":\n");
+  const char *colon = memchr(row->head, ':', row->head_length);
+  const char *p = colon != NULL ? colon : row->head;
   while (p < row->body) {
     p += 1 + (p[1] == ' ');
     size_t n = strcspn(p, " \n");
@@ -165,6 +166,27 @@ int gemel__model_operand_since(const char *op, int k, gemel__draft_name name,
     }
   }
   return 0;
+}
+
+int gemel__model_is_same(const char *op) {
+  gemel__model_row row;
+  for (const char *at = NULL; gemel__model_row_next("same", &at, &row);) {
+    row.head--;
+    if (lists_op(&row, op)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int gemel__model_needed(const char *op, int opset) {
+  gemel__model_row row;
+  for (const char *at = NULL; gemel__model_row_next("needed", &at, &row);) {
+    if (lists_op(&row, op) && opset < atoi(row.head + 2)) {
+      return atoi(row.head);
+    }
+  }
+  return -1;
 }
 
 int gemel__model_attr_since(const char *op, const char *name, int *drop) {
