@@ -59,13 +59,15 @@ static int has_operator(const char *list, const char *from, const char *end) {
   gemel__model_row row;
   while (list != NULL && from < end) {
     size_t n = 0;
-    while (from + n < end && ((from[n] | 32) >= 'a' && (from[n] | 32) <= 'z')) {
+    int is_variable = from[-1] == '$';
+    while (from + n < end && (((from[n] | 32) >= 'a' && (from[n] | 32) <= 'z') ||
+                              (!is_variable && n > 0 && from[n] >= '0' && from[n] <= '9'))) {
       n++;
     }
     snprintf(word, sizeof word, "%.*s", (int)n, from);
-    if (n > 1 && (from[-1] == '$' ? gemel__model_row_find("define", word, n, &row) &&
-                                        has_operator(list, row.head + n, row.body)
-                                  : gemel__list_names(list, word))) {
+    if (n > 1 && (is_variable ? gemel__model_row_find("define", word, n, &row) &&
+                                    has_operator(list, row.head + n, row.body)
+                              : gemel__list_names(list, word))) {
       return 1;
     }
     from += n > 0 ? n : 1;
