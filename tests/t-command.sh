@@ -153,10 +153,10 @@ gives help 0 '^usage: gemel COMMAND' --help
 run "$gemel"
 [ "$status" = 2 ] && grep -q '^usage:' "$scratch/err" && good no-arguments || wrong no-arguments "exit status $status"
 commands=$("$gemel" --help | sed -n 's/^  \([a-z]*\)  .*[.]$/\1/p')
-harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e campaign -e mutate -e fuzz)
+harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e campaign -e models -e mutate -e fuzz)
 [ "$(printf '%s\n' $commands | grep -c -x -e run -e grad -e opt -e show -e convert -e bench -e info)" = 7 ] &&
   good commands || wrong commands "--help lists other commands: $commands"
-[ "${GEMEL_HAS_HARNESS:-yes}" = yes ] && all=5 || all=0
+[ "${GEMEL_HAS_HARNESS:-yes}" = yes ] && all=6 || all=0
 [ "$harness" = $all ] && good commands/harness || wrong commands/harness "--help lists $harness commands of the harness, not $all"
 page=$source/doc/gemel.1
 for command in $commands; do

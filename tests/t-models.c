@@ -82,19 +82,18 @@ static void old_forms(const void *data) {
   }
 }
 
-/* Conditions are broken, in some of the models: that is what they are for. */
+/* Conditions are broken in some of the models: here the factor of GELU's approximation. */
 static void deviations(const void *data) {
-  gemel_model_options options = {
-      .size = sizeof options, .templates = "clip_clip", .operators = "Clip", .opset = 20};
+  static const uint8_t factor[] = {0x13, 0x27, 0x37, 0x3d}; /* 0.044715 */
+  gemel_model_options options = {.size = sizeof options, .templates = "gelu_tanh"};
   int other = 0;
   (void)data;
-  for (uint64_t k = 0; k < 60; k++) {
+  for (uint64_t k = 0; k < 80; k++) {
     gemel_drawn_model drawn = draw(k, &options);
-    const char bounds[] = {0, 0, (char)0x80, 0x3f}; /* 1, the first that is looked for */
-    other += memmem(drawn.bytes, drawn.length, bounds, sizeof bounds) == NULL;
+    other += memmem(drawn.bytes, drawn.length, factor, sizeof factor) == NULL;
     gemel_drawn_model_clear(&drawn);
   }
-  CT_CHECK(other >= 3 && other <= 50);
+  CT_CHECK(other > 8 && other < 60);
 }
 
 static void reach(const void *data) {
