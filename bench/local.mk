@@ -42,6 +42,7 @@ EXTRA_DIST += %reldir%/peers/digits.py
 EXTRA_DIST += %reldir%/peers/examples.py
 EXTRA_DIST += %reldir%/peers/gpu.py
 EXTRA_DIST += %reldir%/peers/lstm.py
+EXTRA_DIST += %reldir%/peers/models.py
 EXTRA_DIST += %reldir%/peers/networks.py
 EXTRA_DIST += %reldir%/peers/networks_equal.py
 EXTRA_DIST += %reldir%/peers/ops.py

@@ -18,12 +18,12 @@ static const gemel__option options[] = {
     {NULL, 0, NULL, NULL}};
 
 /* The operators that were met, for a count. */
-typedef struct met {
+typedef struct operators_met {
   char (*names)[32];
   size_t count;
-} met;
+} operators_met;
 
-static void meet(met *m, const char *names) {
+static void meet(operators_met *m, const char *names) {
   for (size_t n; *names != '\0'; names += n + (names[n] == ' ')) {
     size_t k = 0;
     n = strcspn(names, " ");
@@ -53,7 +53,7 @@ static int write_model(const char *folder, uint64_t number, const gemel_drawn_mo
 static int write_models(const char *folder, uint64_t seed, uint64_t first, uint64_t count,
                         const gemel_model_options *o) {
   uint64_t refused = 0;
-  met m = {NULL, 0};
+  operators_met m = {NULL, 0};
   int status = GEMEL__GOOD;
   for (uint64_t k = first; k - first < count && status == GEMEL__GOOD; k++) {
     gemel_drawn_model drawn = {.size = sizeof drawn};
@@ -72,7 +72,7 @@ static int write_models(const char *folder, uint64_t seed, uint64_t first, uint6
   }
   gemel__progress(NULL);
   if (status == GEMEL__GOOD) {
-    printf("gemel models: %llu models of %zu operators in %s; %llu drafts were no models (seed "
+    printf("gemel models: %llu models of %zu operators in %s; %llu sketches were no models (seed "
            "%llu)\n",
            (unsigned long long)count, m.count, folder, (unsigned long long)refused,
            (unsigned long long)seed);

@@ -34,7 +34,7 @@ typedef struct gemel_drawn_model {
   size_t length;
   char name[64];       /* of its templates: "conv_norm" */
   char operators[512]; /* those of its nodes, with spaces between them */
-  unsigned refused;    /* drafts that were no models, or none that gemel reads */
+  unsigned refused;    /* sketches that were no models, or none that gemel reads */
 } gemel_drawn_model;
 
 /* Draws model NUMBER of SEED into *DRAWN, whose size the caller has set: always the same one, on

@@ -8,20 +8,20 @@
 #include <string.h>
 #include "core/alloc.h"
 #include "core/words.h"
-#include "models/draft.h"
+#include "models/sketch.h"
 
 enum { OLDEST = 7, NEWEST = 23, ATTEMPTS = 4000, CHANGES = 14, MOST_NODES = 12 };
 
-typedef struct drawing {
-  gemel__draft d, before; /* before a change that may not hold */
-  gemel__expansion e;
+typedef struct model_drawing {
+  gemel__sketch d, before; /* before a change that may not hold */
+  gemel__expanding e;
   gemel__random random;
   gemel_model_options options;
   gemel_error *error;
   char name[64];
-} drawing;
+} model_drawing;
 
-static uint64_t below(drawing *w, uint64_t n) {
+static uint64_t below(model_drawing *w, uint64_t n) {
   return gemel__random_below(&w->random, n);
 }
 
@@ -55,7 +55,7 @@ static int is_listed(const char *list, const gemel__model_row *row) {
 
 /* 1 if a word of FROM … END, or of what $ stands for there, is an operator of LIST. */
 static int has_operator(const char *list, const char *from, const char *end) {
-  char word[GEMEL__DRAFT_TEXT];
+  char word[GEMEL__SKETCH_TEXT];
   gemel__model_row row;
   while (list != NULL && from < end) {
     size_t n = 0;
@@ -76,7 +76,7 @@ static int has_operator(const char *list, const char *from, const char *end) {
 }
 
 /* Any template: of those that are listed if FIRST, and may have an operator that is. */
-static int pick(drawing *w, int first, gemel__model_row *row) {
+static int pick(model_drawing *w, int first, gemel__model_row *row) {
   const char *at = NULL, *operators = first ? w->options.operators : NULL;
   uint64_t n = 0;
   gemel__model_row each;
@@ -95,8 +95,8 @@ static int pick(drawing *w, int first, gemel__model_row *row) {
 /* ---- A template on a value ---- */
 
 /* "x: $T[$B,3]" taken as the type of V: letters are bound. 1 if it fits. */
-static int bind_type(gemel__expansion *e, const char *at, const char *end,
-                     const gemel__draft_value *v) {
+static int bind_type(gemel__expanding *e, const char *at, const char *end,
+                     const gemel__sketch_value *v) {
   char text[80] = "";
   const char *dtype = gemel_dtype_name(v->dtype), *open = memchr(at, '[', (size_t)(end - at));
   if (open == NULL || memchr(at, '{', (size_t)(end - at)) != NULL) {
@@ -111,7 +111,7 @@ static int bind_type(gemel__expansion *e, const char *at, const char *end,
   at = open + 1;
   for (int k = 0; k < v->rank; k++) {
     char size[24];
-    const gemel__draft_dim *dim = &v->dims[k];
+    const gemel__sketch_dim *dim = &v->dims[k];
     snprintf(size, sizeof size, "%lld", (long long)dim->size);
     const char *is = dim->symbol[0] != '\0' ? dim->symbol : size;
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k > 0 ? "," : "", is);
@@ -134,7 +134,7 @@ static int bind_type(gemel__expansion *e, const char *at, const char *end,
 
 /* Expands ROW with few places that deviate, on V (NULL: on inputs of its own). Where the
  * statements begin in *FROM; 0: it doesn't fit. */
-static int expand_row(drawing *w, const gemel__model_row *row, const gemel__draft_value *v,
+static int expand_row(model_drawing *w, const gemel__model_row *row, const gemel__sketch_value *v,
                       const char **from) {
   static const int counts[] = {0, 1, 1, 1, 1, 2, 2, 3};
   gemel__random start = w->random;
@@ -158,25 +158,25 @@ static int expand_row(drawing *w, const gemel__model_row *row, const gemel__draf
   return !w->e.failed;
 }
 
-/* Appends ROW to the draft; 0 if that is no model. *STATUS: GEMEL_NO_MEMORY, where that is why. */
-static int add_row(drawing *w, const gemel__model_row *row, const gemel__draft_value *v,
+/* Appends ROW to the sketch; 0 if that is no model. *STATUS: GEMEL_NO_MEMORY, where that is why. */
+static int add_row(model_drawing *w, const gemel__model_row *row, const gemel__sketch_value *v,
                    gemel_status *status) {
   const char *from;
   if (!expand_row(w, row, v, &from)) {
     return 0;
   }
   size_t length = strlen(w->e.text) - (size_t)(from - w->e.text);
-  *status = gemel__draft_parse(&w->d, &w->random, from, length, "x", v != NULL ? v->name : NULL,
-                               w->error);
+  *status = gemel__sketch_parse(&w->d, &w->random, from, length, "x", v != NULL ? v->name : NULL,
+                                w->error);
   if (*status == GEMEL_OK) {
-    *status = gemel__draft_read(&w->d, w->error);
+    *status = gemel__sketch_read(&w->d, w->error);
   }
   return *status == GEMEL_OK;
 }
 
 /* ---- Whether it is a model ---- */
 
-static const gemel__draft_value *value_named(const gemel__draft *d, const char *name) {
+static const gemel__sketch_value *value_named(const gemel__sketch *d, const char *name) {
   for (size_t k = 0; k < d->n_known; k++) {
     if (strcmp(d->known[k].name, name) == 0) {
       return &d->known[k];
@@ -196,11 +196,11 @@ static const gemel__draft_value *value_named(const gemel__draft *d, const char *
 }
 
 /* 1 if the operands of N have dtypes that ONNX has it for. */
-static int node_has_types(const gemel__draft *d, const gemel__draft_node *n) {
+static int node_has_types(const gemel__sketch *d, const gemel__sketch_node *n) {
   int first = gemel__model_typed_operand(n->op), last = gemel__model_is_same(n->op);
   gemel_dtype dtype = GEMEL_DTYPE_COUNT;
   for (int k = first; k < n->n_inputs && (k == first || last); k++) {
-    const gemel__draft_value *v = value_named(d, n->inputs[k]);
+    const gemel__sketch_value *v = value_named(d, n->inputs[k]);
     int is_known = v != NULL && v->dtype != GEMEL_DTYPE_COUNT;
     if (is_known && dtype != GEMEL_DTYPE_COUNT && v->dtype != dtype) {
       return 0;
@@ -211,9 +211,10 @@ static int node_has_types(const gemel__draft *d, const gemel__draft_node *n) {
 }
 
 /* Of no elements ONNX can't tell which size -1 is. */
-static int reshapes_nothing(const gemel__draft *d, const gemel__draft_node *n) {
+static int reshapes_nothing(const gemel__sketch *d, const gemel__sketch_node *n) {
   int nothing = 0;
-  const gemel__draft_value *v = strcmp(n->op, "Reshape") == 0 ? value_named(d, n->inputs[0]) : NULL;
+  const gemel__sketch_value *v =
+      strcmp(n->op, "Reshape") == 0 ? value_named(d, n->inputs[0]) : NULL;
   for (int k = 0; v != NULL && k < v->rank; k++) {
     nothing |= v->dims[k].size == 0 && v->dims[k].symbol[0] == '\0';
   }
@@ -221,9 +222,9 @@ static int reshapes_nothing(const gemel__draft *d, const gemel__draft_node *n) {
 }
 
 /* gemel asks for fewer things than ONNX. */
-static int is_valid(const gemel__draft *d) {
+static int is_valid(const gemel__sketch *d) {
   for (size_t k = 0; k < d->n_nodes; k++) {
-    const gemel__draft_node *n = &d->nodes[k];
+    const gemel__sketch_node *n = &d->nodes[k];
     int needed = gemel__model_needed(n->op, d->opset);
     int lacks = needed >= 0 && (n->n_inputs <= needed || n->inputs[needed][0] == '\0');
     if (lacks || reshapes_nothing(d, n) || !node_has_types(d, n)) {
@@ -231,7 +232,7 @@ static int is_valid(const gemel__draft *d) {
     }
   }
   for (size_t k = 0; k < d->n_constants; k++) {
-    const gemel__draft_constant *c = &d->constants[k];
+    const gemel__sketch_constant *c = &d->constants[k];
     if (c->form == GEMEL__FORM_NODE && !gemel__model_takes("Constant", d->opset, c->value.dtype)) {
       return 0;
     }
@@ -239,7 +240,7 @@ static int is_valid(const gemel__draft *d) {
   return 1;
 }
 
-static void list_operators(const gemel__draft *d, gemel_drawn_model *drawn) {
+static void list_operators(const gemel__sketch *d, gemel_drawn_model *drawn) {
   size_t used = 0;
   drawn->operators[0] = '\0';
   for (size_t k = 0; k < d->n_nodes; k++) {
@@ -251,7 +252,7 @@ static void list_operators(const gemel__draft *d, gemel_drawn_model *drawn) {
   }
 }
 
-static int has_aim(const drawing *w) {
+static int has_aim(const model_drawing *w) {
   int has = w->options.operators == NULL;
   for (size_t k = 0; !has && k < w->d.n_nodes; k++) {
     has = gemel__list_names(w->options.operators, w->d.nodes[k].op);
@@ -259,16 +260,16 @@ static int has_aim(const drawing *w) {
   return has;
 }
 
-/* ---- A draft ---- */
+/* ---- A sketch ---- */
 
-static int draw_opset(drawing *w) {
+static int draw_opset(model_drawing *w) {
   int recent = below(w, 4) > 0;
   return w->options.opset > 0 ? w->options.opset
          : recent             ? (int)gemel__random_between(&w->random, 13, NEWEST)
                               : (int)gemel__random_between(&w->random, OLDEST, 12);
 }
 
-static void add_name(drawing *w, const gemel__model_row *row) {
+static void add_name(model_drawing *w, const gemel__model_row *row) {
   size_t used = strlen(w->name), length = word_length(row);
   if (used + length + 2 < sizeof w->name) {
     snprintf(w->name + used, sizeof w->name - used, "%s%.*s", used > 0 ? "+" : "", (int)length,
@@ -276,16 +277,16 @@ static void add_name(drawing *w, const gemel__model_row *row) {
   }
 }
 
-/* A further template on a value that is there; the draft stays as it was if that is no model. */
-static gemel_status extend(drawing *w, const gemel__model_row *again) {
+/* A further template on a value that is there; the sketch stays as it was if that is no model. */
+static gemel_status extend(model_drawing *w, const gemel__model_row *again) {
   gemel_status status = GEMEL_OK;
   gemel__model_row row;
   for (int k = 0; k < 12; k++) {
-    const gemel__draft *d = &w->d;
+    const gemel__sketch *d = &w->d;
     if (d->n_known == 0 || d->n_inputs == 0) {
       break;
     }
-    gemel__draft_value v =
+    gemel__sketch_value v =
         again != NULL ? d->inputs[0] : d->known[d->n_known - 1 - below(w, d->n_known < 2 ? 1 : 2)];
     w->before = *d;
     if (again != NULL) {
@@ -306,10 +307,10 @@ static gemel_status extend(drawing *w, const gemel__model_row *again) {
 }
 
 /* Change K, if it is a model then. */
-static gemel_status change(drawing *w, size_t k) {
+static gemel_status change(model_drawing *w, size_t k) {
   w->before = w->d;
-  gemel_status status = gemel__draft_change(&w->d, &w->random, k)
-                            ? gemel__draft_read(&w->d, w->error)
+  gemel_status status = gemel__sketch_change(&w->d, &w->random, k)
+                            ? gemel__sketch_read(&w->d, w->error)
                             : GEMEL_UNSUPPORTED;
   if (status != GEMEL_OK || !is_valid(&w->d)) {
     w->d = w->before;
@@ -317,7 +318,7 @@ static gemel_status change(drawing *w, size_t k) {
   return status == GEMEL_NO_MEMORY ? status : GEMEL_OK;
 }
 
-static gemel_status change_some(drawing *w) {
+static gemel_status change_some(model_drawing *w) {
   static const int percent[CHANGES] = {35, 25, 12, 12, 12, 12, 15, 6, 10, 4, 7, 4, 4, 5};
   for (size_t k = 0; k < CHANGES; k++) {
     if (below(w, 100) < (uint64_t)percent[k]) {
@@ -327,8 +328,8 @@ static gemel_status change_some(drawing *w) {
   return GEMEL_OK;
 }
 
-/* One draft; GEMEL_UNSUPPORTED and the like: it is no model. */
-static gemel_status draw_once(drawing *w) {
+/* One sketch; GEMEL_UNSUPPORTED and the like: it is no model. */
+static gemel_status draw_once(model_drawing *w) {
   gemel_status status = GEMEL_UNSUPPORTED;
   gemel__model_row row;
   memset(&w->d, 0, sizeof w->d);
@@ -345,9 +346,9 @@ static gemel_status draw_once(drawing *w) {
   while (below(w, 3) == 0 && w->d.n_nodes < MOST_NODES) {
     GEMEL__TRY(extend(w, NULL));
   }
-  gemel__draft_end(&w->d);
+  gemel__sketch_end(&w->d);
   GEMEL__TRY(change_some(w));
-  GEMEL__TRY(gemel__draft_read(&w->d, w->error));
+  GEMEL__TRY(gemel__sketch_read(&w->d, w->error));
   return has_aim(w) && w->d.n_outputs > 0 ? GEMEL_OK : GEMEL_UNSUPPORTED;
 }
 
@@ -359,7 +360,7 @@ static int any_operator(const void *user, const char *word, size_t length,
   (void)user;
   for (const char *at = NULL; gemel__model_row_next("types", &at, &row);) {
     for (const char *p = row.head; *p != ':'; p += *p == ' ') {
-      char name[GEMEL__DRAFT_TEXT];
+      char name[GEMEL__SKETCH_TEXT];
       snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "@ :"), p);
       if (gemel__word_names(word, length, name)) {
         return 1;
@@ -398,9 +399,9 @@ static gemel_status check_options(const gemel_model_options *o, gemel_error *err
   return gemel__list_check(o->templates, "template", any_template, NULL, error);
 }
 
-static gemel_status finish(drawing *w, gemel_drawn_model *made) {
-  gemel__draft_bytes out = {NULL, 0, 0, 0};
-  gemel__draft_write(&w->d, &out);
+static gemel_status finish(model_drawing *w, gemel_drawn_model *made) {
+  gemel__sketch_bytes out = {NULL, 0, 0, 0};
+  gemel__sketch_write(&w->d, &out);
   made->bytes = out.failed ? NULL : gemel__realloc(out.bytes, out.capacity, out.used);
   if (made->bytes == NULL) {
     gemel__free(out.bytes, out.capacity);
@@ -412,7 +413,7 @@ static gemel_status finish(drawing *w, gemel_drawn_model *made) {
   return GEMEL_OK;
 }
 
-static gemel_status draw(drawing *w, gemel_drawn_model *made) {
+static gemel_status draw(model_drawing *w, gemel_drawn_model *made) {
   for (; made->refused < ATTEMPTS; made->refused++) {
     gemel_status status = draw_once(w);
     if (status == GEMEL_OK) {
@@ -422,7 +423,7 @@ static gemel_status draw(drawing *w, gemel_drawn_model *made) {
       return status;
     }
   }
-  return gemel__fail(w->error, GEMEL_NOT_FOUND, "no model was found in %d drafts", ATTEMPTS);
+  return gemel__fail(w->error, GEMEL_NOT_FOUND, "no model was found in %d sketches", ATTEMPTS);
 }
 
 gemel_status gemel_draw_onnx_model(uint64_t seed, uint64_t number,
@@ -438,7 +439,7 @@ gemel_status gemel_draw_onnx_model(uint64_t seed, uint64_t number,
   GEMEL__TRY(gemel__check_result(drawn, "the model to fill", error));
   GEMEL__TRY(gemel__take_options(&taken, sizeof taken, options, "gemel_model_options", error));
   GEMEL__TRY(check_options(&taken, error));
-  drawing *w = gemel__alloc_zeroed(sizeof *w);
+  model_drawing *w = gemel__alloc_zeroed(sizeof *w);
   if (w == NULL) {
     return gemel__no_memory(error, "a model");
   }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * A template becomes statements. {a|b} is a place where a fusion looks for a: it stays a, but for
- * the few places of a draft that deviate. {*a|b} is a or b as it comes. $C is a text that is the
+ * the few places of a sketch that deviate. {*a|b} is a or b as it comes. $C is a text that is the
  * same in the whole template: what a line "let C = …" draws, or a size.
  */
 #include <stdio.h>
 #include <string.h>
-#include "models/draft.h"
+#include "models/sketch.h"
 
 enum { DEEPEST = 12 };
 
-static void append(gemel__expansion *e, const char *text, size_t length) {
+static void append(gemel__expanding *e, const char *text, size_t length) {
   if (length >= sizeof e->text - e->used) {
     e->failed = 1;
     return;
@@ -20,7 +20,7 @@ static void append(gemel__expansion *e, const char *text, size_t length) {
   e->text[e->used] = '\0';
 }
 
-void gemel__expand_format(gemel__expansion *e, const char *format, ...) {
+void gemel__expand_format(gemel__expanding *e, const char *format, ...) {
   char text[160];
   va_list args;
   va_start(args, format);
@@ -31,7 +31,7 @@ void gemel__expand_format(gemel__expansion *e, const char *format, ...) {
 
 /* ---- Variables ---- */
 
-const char *gemel__expansion_bound(const gemel__expansion *e, const char *name, size_t length) {
+const char *gemel__expansion_bound(const gemel__expanding *e, const char *name, size_t length) {
   for (size_t k = 0; k < e->n_variables; k++) {
     if (strlen(e->variables[k].name) == length &&
         strncmp(e->variables[k].name, name, length) == 0) {
@@ -41,7 +41,7 @@ const char *gemel__expansion_bound(const gemel__expansion *e, const char *name, 
   return NULL;
 }
 
-void gemel__expansion_bind(gemel__expansion *e, const char *name, size_t length, const char *text) {
+void gemel__expansion_bind(gemel__expanding *e, const char *name, size_t length, const char *text) {
   size_t k = e->n_variables;
   if (gemel__expansion_bound(e, name, length) != NULL) {
     return;
@@ -66,7 +66,7 @@ static size_t name_length(const char *at) {
 }
 
 /* What $NAME stands for: a variable, a word that draws, or a row "define NAME TEXT". */
-static void expand_variable(gemel__expansion *e, const char *name, size_t length) {
+static void expand_variable(gemel__expanding *e, const char *name, size_t length) {
   gemel__model_row row;
   const char *bound = gemel__expansion_bound(e, name, length);
   if (bound != NULL) {
@@ -100,7 +100,7 @@ static uint64_t count_alternatives(const char *at, const char *end) {
 }
 
 /* Behind the '}' of the place whose alternatives begin at AT; one of them is appended. */
-static const char *expand_place(gemel__expansion *e, const char *at, const char *end) {
+static const char *expand_place(gemel__expanding *e, const char *at, const char *end) {
   int is_free = *at == '*', deviates = 0;
   uint64_t n = count_alternatives(at + is_free, end);
   if (!is_free) {
@@ -124,7 +124,7 @@ static const char *expand_place(gemel__expansion *e, const char *at, const char 
 }
 
 /* "let C = …": C is bound to what … becomes. */
-static const char *expand_let(gemel__expansion *e, const char *at, const char *end) {
+static const char *expand_let(gemel__expanding *e, const char *at, const char *end) {
   size_t mark = e->used, length = name_length(at);
   const char *line = memchr(at, '\n', (size_t)(end - at));
   const char *equals = memchr(at, '=', (size_t)(end - at));
@@ -140,7 +140,7 @@ static const char *expand_let(gemel__expansion *e, const char *at, const char *e
   return line;
 }
 
-void gemel__expand(gemel__expansion *e, const char *at, const char *end) {
+void gemel__expand(gemel__expanding *e, const char *at, const char *end) {
   if (e->depth == DEEPEST) {
     e->failed = 1;
     return;

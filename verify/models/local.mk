@@ -3,11 +3,11 @@
 
 EXTRA_DIST += %reldir%/onnx.models
 libgemel_verify_a_SOURCES += %reldir%/decorate.c
-libgemel_verify_a_SOURCES += %reldir%/draft.h
 libgemel_verify_a_SOURCES += %reldir%/draw.c
 libgemel_verify_a_SOURCES += %reldir%/expand.c
 libgemel_verify_a_SOURCES += %reldir%/parse.c
 libgemel_verify_a_SOURCES += %reldir%/shapes.c
+libgemel_verify_a_SOURCES += %reldir%/sketch.h
 libgemel_verify_a_SOURCES += %reldir%/text.c
 libgemel_verify_a_SOURCES += %reldir%/write.c
 nodist_libgemel_verify_a_SOURCES += verify/models/builtin.c

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * Statements as nodes of a draft. What is an operand today and was an attribute once becomes one
- * where the draft's opset is older.
+ * Statements as nodes of a sketch. What is an operand today and was an attribute once becomes one
+ * where the sketch's opset is older.
  */
 #include <stdio.h>
 #include <string.h>
 #include "core/lex.h"
 #include "core/number.h"
-#include "models/draft.h"
+#include "models/sketch.h"
 #include "onnx/model.h"
 
 enum { NAMES = 96 };
 
-typedef struct reader {
-  gemel__draft *d;
+typedef struct statement_reader {
+  gemel__sketch *d;
   gemel__random *random;
   gemel__lex lex;
   gemel_error *error;
   int graph;
   size_t n_names;
   struct {
-    gemel__draft_name local, outer;
+    gemel__sketch_name local, outer;
   } names[NAMES];
-} reader;
+} statement_reader;
 
-static gemel_status misfit(reader *r, const char *what) {
+static gemel_status misfit(statement_reader *r, const char *what) {
   return gemel__lex_fail(&r->lex, r->error, GEMEL_UNSUPPORTED, "%s", what);
 }
 
 /* ---- Names ---- */
 
-static int is_taken(const gemel__draft *d, const char *name) {
-  int taken = gemel__draft_uses(d, name);
+static int is_taken(const gemel__sketch *d, const char *name) {
+  int taken = gemel__sketch_uses(d, name);
   for (size_t k = 0; k < d->n_inputs; k++) {
     taken |= strcmp(d->inputs[k].name, name) == 0;
   }
@@ -46,8 +46,8 @@ static int is_taken(const gemel__draft *d, const char *name) {
   return taken;
 }
 
-void gemel__draft_fresh(gemel__draft *d, const char *base, gemel__draft_name name) {
-  gemel__draft_name made;
+void gemel__sketch_fresh(gemel__sketch *d, const char *base, gemel__sketch_name name) {
+  gemel__sketch_name made;
   int plain = d->style == 0;
   do {
     if (plain) {
@@ -63,7 +63,7 @@ void gemel__draft_fresh(gemel__draft *d, const char *base, gemel__draft_name nam
   strcpy(name, made);
 }
 
-static const char *outer_of(const reader *r, const char *local) {
+static const char *outer_of(const statement_reader *r, const char *local) {
   for (size_t k = r->n_names; k-- > 0;) {
     if (strcmp(r->names[k].local, local) == 0) {
       return r->names[k].outer;
@@ -72,30 +72,30 @@ static const char *outer_of(const reader *r, const char *local) {
   return NULL;
 }
 
-static gemel_status bind(reader *r, const char *local, const char *outer) {
+static gemel_status bind(statement_reader *r, const char *local, const char *outer) {
   if (r->n_names == NAMES) {
     return misfit(r, "too many names");
   }
-  snprintf(r->names[r->n_names].local, GEMEL__DRAFT_TEXT, "%s", local);
-  snprintf(r->names[r->n_names++].outer, GEMEL__DRAFT_TEXT, "%s", outer);
+  snprintf(r->names[r->n_names].local, GEMEL__SKETCH_TEXT, "%s", local);
+  snprintf(r->names[r->n_names++].outer, GEMEL__SKETCH_TEXT, "%s", outer);
   return GEMEL_OK;
 }
 
-static gemel_status read_name(reader *r, gemel__draft_name name) {
-  if (r->lex.kind != GEMEL__TOKEN_NAME || gemel__lex_copy(&r->lex, name, GEMEL__DRAFT_TEXT) != 0) {
+static gemel_status read_name(statement_reader *r, gemel__sketch_name name) {
+  if (r->lex.kind != GEMEL__TOKEN_NAME || gemel__lex_copy(&r->lex, name, GEMEL__SKETCH_TEXT) != 0) {
     return gemel__lex_fail(&r->lex, r->error, GEMEL_BAD_TEXT, "expected a name");
   }
   gemel__lex_next(&r->lex);
   return GEMEL_OK;
 }
 
-static gemel_status expect(reader *r, int kind, const char *what) {
+static gemel_status expect(statement_reader *r, int kind, const char *what) {
   return gemel__lex_expect(&r->lex, kind, what, r->error);
 }
 
 /* ---- Types ---- */
 
-static gemel_status read_dim(reader *r, gemel__draft_dim *dim) {
+static gemel_status read_dim(statement_reader *r, gemel__sketch_dim *dim) {
   gemel__number number;
   memset(dim, 0, sizeof *dim);
   if (r->lex.kind == GEMEL__TOKEN_NAME) {
@@ -117,10 +117,10 @@ static gemel_status read_dim(reader *r, gemel__draft_dim *dim) {
   return GEMEL_OK;
 }
 
-static gemel_status read_dims(reader *r, gemel__draft_value *v) {
+static gemel_status read_dims(statement_reader *r, gemel__sketch_value *v) {
   GEMEL__TRY(expect(r, '[', "'['"));
   for (v->rank = 0; !gemel__lex_accept(&r->lex, ']'); v->rank++) {
-    if (v->rank == GEMEL__DRAFT_RANK) {
+    if (v->rank == GEMEL__SKETCH_RANK) {
       return misfit(r, "too many axes");
     }
     if (v->rank > 0) {
@@ -132,37 +132,38 @@ static gemel_status read_dims(reader *r, gemel__draft_value *v) {
 }
 
 /* 1 if the token is a dtype. */
-static int dtype_here(const reader *r, gemel_dtype *dtype) {
-  gemel__draft_name name;
+static int dtype_here(const statement_reader *r, gemel_dtype *dtype) {
+  gemel__sketch_name name;
   return r->lex.kind == GEMEL__TOKEN_NAME && gemel__lex_copy(&r->lex, name, sizeof name) == 0 &&
          gemel_dtype_find(name, dtype) == GEMEL_OK;
 }
 
-static gemel_status read_input(reader *r, const char *local) {
-  gemel__draft *d = r->d;
-  if (d->n_inputs == GEMEL__DRAFT_VALUES) {
+static gemel_status read_input(statement_reader *r, const char *local) {
+  gemel__sketch *d = r->d;
+  if (d->n_inputs == GEMEL__SKETCH_VALUES) {
     return misfit(r, "too many inputs");
   }
-  gemel__draft_value v = {.graph = r->graph};
+  gemel__sketch_value v = {.graph = r->graph};
   if (!dtype_here(r, &v.dtype)) {
     return gemel__lex_fail(&r->lex, r->error, GEMEL_BAD_TEXT, "expected a dtype");
   }
   gemel__lex_next(&r->lex);
   GEMEL__TRY(read_dims(r, &v));
-  gemel__draft_fresh(d, local, v.name);
+  gemel__sketch_fresh(d, local, v.name);
   d->inputs[d->n_inputs++] = v;
   return bind(r, local, v.name);
 }
 
 /* ---- Constants ---- */
 
-gemel__draft_constant *gemel__draft_constant_add(gemel__draft *d, const char *base, size_t count) {
-  if (d->n_constants == GEMEL__DRAFT_CONSTANTS || d->n_numbers + count > GEMEL__DRAFT_NUMBERS) {
+gemel__sketch_constant *gemel__sketch_constant_add(gemel__sketch *d, const char *base,
+                                                   size_t count) {
+  if (d->n_constants == GEMEL__SKETCH_CONSTANTS || d->n_numbers + count > GEMEL__SKETCH_NUMBERS) {
     return NULL;
   }
-  gemel__draft_constant *c = &d->constants[d->n_constants];
+  gemel__sketch_constant *c = &d->constants[d->n_constants];
   memset(c, 0, sizeof *c);
-  gemel__draft_fresh(d, base, c->value.name);
+  gemel__sketch_fresh(d, base, c->value.name);
   c->at = d->n_numbers;
   c->count = count;
   memset(d->numbers + c->at, 0, count * sizeof *d->numbers);
@@ -172,7 +173,7 @@ gemel__draft_constant *gemel__draft_constant_add(gemel__draft *d, const char *ba
 }
 
 /* A number that ordinary weights have: STYLE 0: a whole one, 1: eighths, 2: tenths. */
-static double random_number(reader *r, gemel_dtype dtype, int style) {
+static double random_number(statement_reader *r, gemel_dtype dtype, int style) {
   int64_t k = gemel__random_between(r->random, -12, 12);
   gemel_kind kind = gemel_dtype_kind(dtype);
   return kind == GEMEL_KIND_BOOL       ? (double)(k & 1)
@@ -184,7 +185,7 @@ static double random_number(reader *r, gemel_dtype dtype, int style) {
 }
 
 /* "%", any numbers; "%+", such above 0; "% N", whole ones below N. */
-static gemel_status fill(reader *r, gemel__draft_constant *c) {
+static gemel_status fill(statement_reader *r, gemel__sketch_constant *c) {
   int style = (int)gemel__random_below(r->random, 3), positive = gemel__lex_accept(&r->lex, '+');
   gemel__number number;
   int64_t below = 0;
@@ -202,7 +203,8 @@ static gemel_status fill(reader *r, gemel__draft_constant *c) {
 }
 
 /* Numbers up to CLOSE, of which there may be fewer than elements: they are repeated. */
-static gemel_status read_numbers(reader *r, int close, double *to, size_t most, size_t *count) {
+static gemel_status read_numbers(statement_reader *r, int close, double *to, size_t most,
+                                 size_t *count) {
   gemel__number number;
   for (*count = 0; !gemel__lex_accept(&r->lex, close); (*count)++) {
     GEMEL__TRY(gemel__number_read(&r->lex, &number, r->error));
@@ -214,7 +216,7 @@ static gemel_status read_numbers(reader *r, int close, double *to, size_t most, 
   return GEMEL_OK;
 }
 
-static gemel_status read_elements(reader *r, gemel__draft_constant *c) {
+static gemel_status read_elements(statement_reader *r, gemel__sketch_constant *c) {
   size_t given;
   if (gemel__lex_accept(&r->lex, '%')) {
     GEMEL__TRY(fill(r, c));
@@ -229,9 +231,9 @@ static gemel_status read_elements(reader *r, gemel__draft_constant *c) {
 }
 
 /* "f32[2,3](1 2)", "f32(1)"; the dtype is the token. */
-static gemel_status read_constant(reader *r, const char *base, gemel_dtype dtype,
-                                  gemel__draft_constant **made) {
-  gemel__draft_value type = {.dtype = dtype, .graph = r->graph};
+static gemel_status read_constant(statement_reader *r, const char *base, gemel_dtype dtype,
+                                  gemel__sketch_constant **made) {
+  gemel__sketch_value type = {.dtype = dtype, .graph = r->graph};
   size_t count = 1;
   gemel__lex_next(&r->lex);
   if (r->lex.kind == '[') {
@@ -243,7 +245,7 @@ static gemel_status read_constant(reader *r, const char *base, gemel_dtype dtype
     }
     count *= (size_t)type.dims[k].size;
   }
-  *made = gemel__draft_constant_add(r->d, base, count);
+  *made = gemel__sketch_constant_add(r->d, base, count);
   if (*made == NULL) {
     return misfit(r, "too many constants");
   }
@@ -254,12 +256,13 @@ static gemel_status read_constant(reader *r, const char *base, gemel_dtype dtype
 }
 
 /* "[1 -1]": integers of 64 bits. */
-static gemel_status read_ints(reader *r, const char *base, gemel__draft_constant **made) {
-  double numbers[GEMEL__DRAFT_LIST * 2];
+static gemel_status read_ints(statement_reader *r, const char *base,
+                              gemel__sketch_constant **made) {
+  double numbers[GEMEL__SKETCH_LIST * 2];
   size_t count;
   gemel__lex_next(&r->lex);
   GEMEL__TRY(read_numbers(r, ']', numbers, sizeof numbers / sizeof *numbers, &count));
-  *made = gemel__draft_constant_add(r->d, base, count);
+  *made = gemel__sketch_constant_add(r->d, base, count);
   if (*made == NULL) {
     return misfit(r, "too many constants");
   }
@@ -273,7 +276,7 @@ static gemel_status read_ints(reader *r, const char *base, gemel__draft_constant
 
 /* ---- Attributes ---- */
 
-static int graph_named(const reader *r, const char *name) {
+static int graph_named(const statement_reader *r, const char *name) {
   for (size_t k = r->d->n_graphs; k-- > 1;) {
     if (strcmp(r->d->graphs[k].name, name) == 0) {
       return (int)k;
@@ -283,51 +286,53 @@ static int graph_named(const reader *r, const char *name) {
 }
 
 /* A dtype as a number, a tensor, a graph, a word or a quoted text. */
-static gemel_status read_word(reader *r, gemel__draft_attr *a) {
+static gemel_status read_word(statement_reader *r, gemel__sketch_attr *a) {
   gemel_dtype dtype;
   int second;
-  gemel__draft_constant *made;
+  gemel__sketch_constant *made;
   if (dtype_here(r, &dtype) && strchr("[(", gemel__lex_peek(&r->lex, &second)) != NULL) {
     GEMEL__TRY(read_constant(r, "value", dtype, &made));
     made->form = GEMEL__FORM_ATTRIBUTE;
-    a->kind = GEMEL__DRAFT_TENSOR;
+    a->kind = GEMEL__SKETCH_TENSOR;
     a->index = (int)(made - r->d->constants);
     return GEMEL_OK;
   }
   if (r->lex.kind == GEMEL__TOKEN_STRING && r->lex.length < sizeof a->text) {
     memcpy(a->text, r->lex.token + 1, r->lex.length - 2);
-    a->kind = GEMEL__DRAFT_STRING;
+    a->kind = GEMEL__SKETCH_STRING;
     gemel__lex_next(&r->lex);
     return GEMEL_OK;
   }
   int is_dtype = dtype_here(r, &dtype);
   GEMEL__TRY(read_name(r, a->text));
   a->index = graph_named(r, a->text);
-  a->kind = is_dtype ? GEMEL__DRAFT_INT : a->index > 0 ? GEMEL__DRAFT_GRAPH : GEMEL__DRAFT_STRING;
+  a->kind = is_dtype       ? GEMEL__SKETCH_INT
+            : a->index > 0 ? GEMEL__SKETCH_GRAPH
+                           : GEMEL__SKETCH_STRING;
   a->count = is_dtype;
   a->numbers[0] = is_dtype ? (double)gemel__onnx_dtype_number(dtype) : 0;
   return GEMEL_OK;
 }
 
 /* A number, or a list; one with a point makes it floats. */
-static gemel_status read_attr_numbers(reader *r, gemel__draft_attr *a) {
+static gemel_status read_attr_numbers(statement_reader *r, gemel__sketch_attr *a) {
   gemel__number number;
   int is_list = gemel__lex_accept(&r->lex, '['), is_float = 0;
   for (a->count = 0; is_list ? !gemel__lex_accept(&r->lex, ']') : a->count == 0; a->count++) {
     GEMEL__TRY(gemel__number_read(&r->lex, &number, r->error));
-    if (a->count == GEMEL__DRAFT_LIST) {
+    if (a->count == GEMEL__SKETCH_LIST) {
       return misfit(r, "too many numbers");
     }
     a->numbers[a->count] = gemel__number_double(&number);
     is_float |= number.is_float;
   }
-  a->kind = is_list ? (is_float ? GEMEL__DRAFT_FLOATS : GEMEL__DRAFT_INTS)
-                    : (is_float ? GEMEL__DRAFT_FLOAT : GEMEL__DRAFT_INT);
+  a->kind = is_list ? (is_float ? GEMEL__SKETCH_FLOATS : GEMEL__SKETCH_INTS)
+                    : (is_float ? GEMEL__SKETCH_FLOAT : GEMEL__SKETCH_INT);
   return GEMEL_OK;
 }
 
 /* Axes counted from the end are of opset 11. */
-static int is_too_new(const reader *r, const gemel__draft_attr *a) {
+static int is_too_new(const statement_reader *r, const gemel__sketch_attr *a) {
   int is_negative = 0;
   for (int k = 0; k < a->count; k++) {
     is_negative |= a->numbers[k] < 0;
@@ -335,10 +340,10 @@ static int is_too_new(const reader *r, const gemel__draft_attr *a) {
   return r->d->opset < 11 && is_negative && strncmp(a->name, "ax", 2) == 0;
 }
 
-static gemel_status read_attr(reader *r, gemel__draft_node *n) {
-  gemel__draft_attr *a = &n->attrs[n->n_attrs];
+static gemel_status read_attr(statement_reader *r, gemel__sketch_node *n) {
+  gemel__sketch_attr *a = &n->attrs[n->n_attrs];
   int drop = 0;
-  if (n->n_attrs == GEMEL__DRAFT_ATTRS) {
+  if (n->n_attrs == GEMEL__SKETCH_ATTRS) {
     return misfit(r, "too many attributes");
   }
   memset(a, 0, sizeof *a);
@@ -355,7 +360,7 @@ static gemel_status read_attr(reader *r, gemel__draft_node *n) {
   return GEMEL_OK;
 }
 
-static gemel_status read_attrs(reader *r, gemel__draft_node *n) {
+static gemel_status read_attrs(statement_reader *r, gemel__sketch_node *n) {
   if (gemel__lex_accept(&r->lex, '<')) {
     while (!gemel__lex_accept(&r->lex, '>')) {
       if (!gemel__lex_accept(&r->lex, ',')) {
@@ -368,7 +373,7 @@ static gemel_status read_attrs(reader *r, gemel__draft_node *n) {
 
 /* ---- Operands ---- */
 
-static gemel__draft_constant *constant_named(gemel__draft *d, const char *name) {
+static gemel__sketch_constant *constant_named(gemel__sketch *d, const char *name) {
   for (size_t k = 0; k < d->n_constants; k++) {
     if (strcmp(d->constants[k].value.name, name) == 0) {
       return &d->constants[k];
@@ -378,12 +383,12 @@ static gemel__draft_constant *constant_named(gemel__draft *d, const char *name) 
 }
 
 /* Operand K, a constant, becomes an attribute. */
-static gemel_status to_attribute(reader *r, gemel__draft_node *n, int k, const char *name,
-                                 gemel__draft_kind kind) {
-  gemel__draft_constant *c = constant_named(r->d, n->inputs[k]);
-  gemel__draft_attr *a = &n->attrs[n->n_attrs];
-  if (c == NULL || c->count > GEMEL__DRAFT_LIST || n->n_attrs == GEMEL__DRAFT_ATTRS ||
-      (kind <= GEMEL__DRAFT_INT && c->count != 1)) {
+static gemel_status to_attribute(statement_reader *r, gemel__sketch_node *n, int k,
+                                 const char *name, gemel__sketch_kind kind) {
+  gemel__sketch_constant *c = constant_named(r->d, n->inputs[k]);
+  gemel__sketch_attr *a = &n->attrs[n->n_attrs];
+  if (c == NULL || c->count > GEMEL__SKETCH_LIST || n->n_attrs == GEMEL__SKETCH_ATTRS ||
+      (kind <= GEMEL__SKETCH_INT && c->count != 1)) {
     return misfit(r, "the operand was an attribute");
   }
   memset(a, 0, sizeof *a);
@@ -392,15 +397,15 @@ static gemel_status to_attribute(reader *r, gemel__draft_node *n, int k, const c
   a->count = (int)c->count;
   memcpy(a->numbers, r->d->numbers + c->at, c->count * sizeof(double));
   n->n_attrs += c->count > 0;
-  c->form = gemel__draft_uses(r->d, n->inputs[k]) == 0 ? GEMEL__FORM_GONE : c->form;
+  c->form = gemel__sketch_uses(r->d, n->inputs[k]) == 0 ? GEMEL__FORM_GONE : c->form;
   n->inputs[k][0] = '\0';
   return is_too_new(r, a) || c->count == 0 ? misfit(r, "such axes are of opset 11") : GEMEL_OK;
 }
 
 /* What the opset has otherwise. */
-static gemel_status fit_operands(reader *r, gemel__draft_node *n) {
-  gemel__draft_kind kind = GEMEL__DRAFT_INT;
-  gemel__draft_name name;
+static gemel_status fit_operands(statement_reader *r, gemel__sketch_node *n) {
+  gemel__sketch_kind kind = GEMEL__SKETCH_INT;
+  gemel__sketch_name name;
   for (int k = n->n_inputs; k-- > 0;) {
     if (n->inputs[k][0] != '\0' &&
         gemel__model_operand_since(n->op, k, name, &kind) > r->d->opset) {
@@ -416,12 +421,13 @@ static gemel_status fit_operands(reader *r, gemel__draft_node *n) {
   return GEMEL_OK;
 }
 
-static gemel_status read_expression(reader *r, const char *base, gemel__draft_name value);
+static gemel_status read_expression(statement_reader *r, const char *base,
+                                    gemel__sketch_name value);
 
-static gemel_status read_operands(reader *r, gemel__draft_node *n) {
+static gemel_status read_operands(statement_reader *r, gemel__sketch_node *n) {
   GEMEL__TRY(expect(r, '(', "'('"));
   for (n->n_inputs = 0; !gemel__lex_accept(&r->lex, ')'); n->n_inputs++) {
-    if (n->n_inputs == GEMEL__DRAFT_INPUTS) {
+    if (n->n_inputs == GEMEL__SKETCH_INPUTS) {
       return misfit(r, "too many operands");
     }
     if (n->n_inputs > 0) {
@@ -434,23 +440,23 @@ static gemel_status read_operands(reader *r, gemel__draft_node *n) {
 
 /* ---- Nodes ---- */
 
-gemel__draft_node *gemel__draft_node_add(gemel__draft *d, const char *op, int graph) {
-  if (d->n_nodes == GEMEL__DRAFT_NODES) {
+gemel__sketch_node *gemel__sketch_node_add(gemel__sketch *d, const char *op, int graph) {
+  if (d->n_nodes == GEMEL__SKETCH_NODES) {
     return NULL;
   }
-  gemel__draft_node *n = &d->nodes[d->n_nodes];
+  gemel__sketch_node *n = &d->nodes[d->n_nodes];
   memset(n, 0, sizeof *n);
   snprintf(n->op, sizeof n->op, "%s", op);
   n->graph = graph;
-  gemel__draft_fresh(d, "t", n->results[0]);
+  gemel__sketch_fresh(d, "t", n->results[0]);
   n->n_results = 1;
   d->n_nodes++;
   return n;
 }
 
 /* A call whose operator is the token. Its results are called LOCALS; "_": left out. */
-static gemel_status read_call(reader *r, int n_locals, gemel__draft_name *locals) {
-  gemel__draft_node n;
+static gemel_status read_call(statement_reader *r, int n_locals, gemel__sketch_name *locals) {
+  gemel__sketch_node n;
   memset(&n, 0, sizeof n);
   GEMEL__TRY(read_name(r, n.op));
   n.graph = r->graph;
@@ -460,7 +466,7 @@ static gemel_status read_call(reader *r, int n_locals, gemel__draft_name *locals
     return misfit(r, "the opset hasn't this operator");
   }
   GEMEL__TRY(fit_operands(r, &n));
-  gemel__draft_node *made = gemel__draft_node_add(r->d, n.op, r->graph);
+  gemel__sketch_node *made = gemel__sketch_node_add(r->d, n.op, r->graph);
   if (made == NULL) {
     return misfit(r, "too many nodes");
   }
@@ -468,7 +474,7 @@ static gemel_status read_call(reader *r, int n_locals, gemel__draft_name *locals
   for (made->n_results = 0; made->n_results < n_locals; made->n_results++) {
     char *name = made->results[made->n_results];
     if (strcmp(locals[made->n_results], "_") != 0) {
-      gemel__draft_fresh(r->d, locals[made->n_results], name);
+      gemel__sketch_fresh(r->d, locals[made->n_results], name);
       GEMEL__TRY(bind(r, locals[made->n_results], name));
     }
   }
@@ -476,9 +482,10 @@ static gemel_status read_call(reader *r, int n_locals, gemel__draft_name *locals
 }
 
 /* A name, a constant, "_" for an operand that is left out, or a call. */
-static gemel_status read_expression(reader *r, const char *base, gemel__draft_name value) {
-  gemel__draft_name local = "t";
-  gemel__draft_constant *made = NULL;
+static gemel_status read_expression(statement_reader *r, const char *base,
+                                    gemel__sketch_name value) {
+  gemel__sketch_name local = "t";
+  gemel__sketch_constant *made = NULL;
   gemel_dtype dtype;
   int second, peek = gemel__lex_peek(&r->lex, &second);
   if (r->lex.kind == '[' || dtype_here(r, &dtype)) {
@@ -503,9 +510,9 @@ static gemel_status read_expression(reader *r, const char *base, gemel__draft_na
 /* ---- Statements ---- */
 
 /* "graph body(i: i64[], v: f32[2])", and the statements up to "end v, w". */
-static gemel_status read_graph_start(reader *r) {
-  gemel__draft_name name;
-  if (r->d->n_graphs == GEMEL__DRAFT_GRAPHS) {
+static gemel_status read_graph_start(statement_reader *r) {
+  gemel__sketch_name name;
+  if (r->d->n_graphs == GEMEL__SKETCH_GRAPHS) {
     return misfit(r, "too many graphs");
   }
   gemel__lex_next(&r->lex);
@@ -522,11 +529,11 @@ static gemel_status read_graph_start(reader *r) {
   return GEMEL_OK;
 }
 
-static gemel_status read_graph_end(reader *r) {
-  gemel__draft_graph *g = &r->d->graphs[r->graph];
+static gemel_status read_graph_end(statement_reader *r) {
+  gemel__sketch_graph *g = &r->d->graphs[r->graph];
   gemel__lex_next(&r->lex);
   do {
-    if (g->n_outputs == GEMEL__DRAFT_RESULTS) {
+    if (g->n_outputs == GEMEL__SKETCH_RESULTS) {
       return misfit(r, "too many outputs");
     }
     GEMEL__TRY(read_expression(r, "c", g->outputs[g->n_outputs]));
@@ -536,14 +543,14 @@ static gemel_status read_graph_end(reader *r) {
   return GEMEL_OK;
 }
 
-static gemel_status read_statement(reader *r) {
-  gemel__draft_name locals[GEMEL__DRAFT_RESULTS], value;
+static gemel_status read_statement(statement_reader *r) {
+  gemel__sketch_name locals[GEMEL__SKETCH_RESULTS], value;
   int n = 0, second;
   if (gemel__lex_is(&r->lex, "graph") || gemel__lex_is(&r->lex, "end")) {
     return gemel__lex_is(&r->lex, "end") ? read_graph_end(r) : read_graph_start(r);
   }
   do {
-    if (n == GEMEL__DRAFT_RESULTS) {
+    if (n == GEMEL__SKETCH_RESULTS) {
       return misfit(r, "too many results");
     }
     GEMEL__TRY(read_name(r, locals[n++]));
@@ -561,10 +568,10 @@ static gemel_status read_statement(reader *r) {
   return bind(r, locals[0], value);
 }
 
-gemel_status gemel__draft_parse(gemel__draft *d, gemel__random *random, const char *text,
-                                size_t length, const char *local, const char *outer,
-                                gemel_error *error) {
-  reader r = {.d = d, .random = random, .error = error};
+gemel_status gemel__sketch_parse(gemel__sketch *d, gemel__random *random, const char *text,
+                                 size_t length, const char *local, const char *outer,
+                                 gemel_error *error) {
+  statement_reader r = {.d = d, .random = random, .error = error};
   d->n_graphs = d->n_graphs == 0 ? 1 : d->n_graphs;
   gemel__lex_start(&r.lex, text, length, "drawn");
   if (outer != NULL) {

@@ -6,23 +6,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "models/draft.h"
+#include "models/sketch.h"
 
 /* $S as a list; symbols count as -1. */
-typedef struct shape {
+typedef struct drawn_shape {
   int rank;
-  int64_t sizes[GEMEL__DRAFT_RANK];
-  char texts[GEMEL__DRAFT_RANK][16];
-} shape;
+  int64_t sizes[GEMEL__SKETCH_RANK];
+  char texts[GEMEL__SKETCH_RANK][16];
+} drawn_shape;
 
-static uint64_t below(gemel__expansion *e, uint64_t n) {
+static uint64_t below(gemel__expanding *e, uint64_t n) {
   return gemel__random_below(e->random, n);
 }
 
 /* ---- Sizes and dtypes ---- */
 
 /* Small sizes, now and then 0 or a symbol. */
-static void draw_size(gemel__expansion *e, char *text, size_t bytes) {
+static void draw_size(gemel__expanding *e, char *text, size_t bytes) {
   static const char *const sizes[] = {"1", "2", "2", "3", "3", "4", "5"};
   static const char *const symbols[] = {"N", "M", "K"};
   uint64_t kind = below(e, 40);
@@ -32,14 +32,14 @@ static void draw_size(gemel__expansion *e, char *text, size_t bytes) {
                       : sizes[below(e, sizeof sizes / sizeof *sizes)]);
 }
 
-static void bind_size(gemel__expansion *e, const char *name) {
+static void bind_size(gemel__expanding *e, const char *name) {
   char text[16];
   draw_size(e, text, sizeof text);
   gemel__expansion_bind(e, name, 1, text);
 }
 
 /* Mostly f32; of the others those that runtimes know more often. */
-static void bind_dtype(gemel__expansion *e) {
+static void bind_dtype(gemel__expanding *e) {
   static const char *const usual[] = {"f64", "f16", "i32", "i64", "i64", "u8", "i8", "bool"};
   uint64_t kind = below(e, 40);
   gemel__expansion_bind(e, "T", 1,
@@ -48,7 +48,7 @@ static void bind_dtype(gemel__expansion *e) {
                                     : gemel_dtype_name((gemel_dtype)below(e, GEMEL_DTYPE_COUNT)));
 }
 
-static void bind_shape(gemel__expansion *e) {
+static void bind_shape(gemel__expanding *e) {
   static const int ranks[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 5};
   char text[80] = "", size[16];
   int rank = ranks[below(e, sizeof ranks / sizeof *ranks)];
@@ -59,11 +59,11 @@ static void bind_shape(gemel__expansion *e) {
   gemel__expansion_bind(e, "S", 1, text);
 }
 
-static void read_shape(gemel__expansion *e, shape *s) {
+static void read_shape(gemel__expanding *e, drawn_shape *s) {
   bind_shape(e);
   const char *at = gemel__expansion_bound(e, "S", 1);
   s->rank = 0;
-  while (at != NULL && *at != '\0' && s->rank < GEMEL__DRAFT_RANK) {
+  while (at != NULL && *at != '\0' && s->rank < GEMEL__SKETCH_RANK) {
     size_t n = strcspn(at, ",");
     snprintf(s->texts[s->rank], sizeof s->texts[0], "%.*s", (int)n, at);
     s->sizes[s->rank++] = *at >= '0' && *at <= '9' ? strtoll(at, NULL, 10) : -1;
@@ -73,12 +73,12 @@ static void read_shape(gemel__expansion *e, shape *s) {
 
 /* ---- Axes ---- */
 
-static int64_t draw_axis(gemel__expansion *e, const shape *s) {
+static int64_t draw_axis(gemel__expanding *e, const drawn_shape *s) {
   int64_t axis = (int64_t)below(e, (uint64_t)s->rank);
   return below(e, 3) == 0 ? axis - s->rank : axis;
 }
 
-static void put_axis(gemel__expansion *e, const shape *s) {
+static void put_axis(gemel__expanding *e, const drawn_shape *s) {
   if (s->rank == 0) {
     e->failed = 1;
     return;
@@ -87,8 +87,8 @@ static void put_axis(gemel__expansion *e, const shape *s) {
 }
 
 /* Some of the axes, all of size 1 if ONES, in their order or not. */
-static void put_axes(gemel__expansion *e, const shape *s, int ones) {
-  size_t order[GEMEL__DRAFT_RANK];
+static void put_axes(gemel__expanding *e, const drawn_shape *s, int ones) {
+  size_t order[GEMEL__SKETCH_RANK];
   uint64_t wanted = below(e, (uint64_t)s->rank + 1);
   int shuffled = below(e, 3) == 0, count = 0;
   gemel__random_permutation(e->random, (size_t)s->rank, order);
@@ -103,8 +103,8 @@ static void put_axes(gemel__expansion *e, const shape *s, int ones) {
   e->failed |= ones && count == 0;
 }
 
-static void put_permutation(gemel__expansion *e, const shape *s) {
-  size_t order[GEMEL__DRAFT_RANK];
+static void put_permutation(gemel__expanding *e, const drawn_shape *s) {
+  size_t order[GEMEL__SKETCH_RANK];
   gemel__random_permutation(e->random, (size_t)s->rank, order);
   for (int k = 0; k < s->rank; k++) {
     gemel__expand_format(e, "%s%zu", k > 0 ? " " : "", order[k]);
@@ -114,7 +114,7 @@ static void put_permutation(gemel__expansion *e, const shape *s) {
 /* ---- Shapes that go with it ---- */
 
 /* One that broadcasts to it: leading axes left out, others of size 1. */
-static void put_narrow(gemel__expansion *e, const shape *s) {
+static void put_narrow(gemel__expanding *e, const drawn_shape *s) {
   int first = (int)below(e, (uint64_t)s->rank + 1);
   for (int k = below(e, 2) == 0 ? first : 0; k < s->rank; k++) {
     const char *text = below(e, 3) == 0 || s->sizes[k] < 0 ? "1" : s->texts[k];
@@ -124,7 +124,7 @@ static void put_narrow(gemel__expansion *e, const shape *s) {
 }
 
 /* One that it broadcasts to, as numbers with spaces. */
-static void put_wide(gemel__expansion *e, const shape *s) {
+static void put_wide(gemel__expanding *e, const drawn_shape *s) {
   int more = below(e, 3) == 0;
   if (more) {
     gemel__expand_format(e, "%d", 1 + (int)below(e, 2));
@@ -137,7 +137,7 @@ static void put_wide(gemel__expansion *e, const shape *s) {
 }
 
 /* One of as many elements: neighbours joined, 0 for a size that stays, -1 for one of them. */
-static void put_regrouped(gemel__expansion *e, const shape *s) {
+static void put_regrouped(gemel__expanding *e, const drawn_shape *s) {
   int wild = (int)below(e, (uint64_t)s->rank + 2), n = 0, is_empty = 0;
   for (int k = 0; k < s->rank; k++) {
     is_empty |= s->sizes[k] == 0;
@@ -160,7 +160,7 @@ static void put_regrouped(gemel__expansion *e, const shape *s) {
 }
 
 /* Numbers before and behind each axis; below 0, elements are taken away. */
-static void put_pads(gemel__expansion *e, const shape *s) {
+static void put_pads(gemel__expanding *e, const drawn_shape *s) {
   static const int pads[] = {0, 0, 0, 1, 1, 2, -1};
   uint64_t n = below(e, 4) == 0 ? 7 : 6;
   e->failed |= s->rank == 0;
@@ -171,12 +171,12 @@ static void put_pads(gemel__expansion *e, const shape *s) {
 
 static const struct {
   const char *name;
-  void (*put)(gemel__expansion *e, const shape *s);
+  void (*put)(gemel__expanding *e, const drawn_shape *s);
 } words[] = {{"axis", put_axis}, {"perm", put_permutation},    {"narrow", put_narrow},
              {"wide", put_wide}, {"regrouped", put_regrouped}, {"pads", put_pads}};
 
-int gemel__expand_word(gemel__expansion *e, const char *name, size_t length) {
-  shape s;
+int gemel__expand_word(gemel__expanding *e, const char *name, size_t length) {
+  drawn_shape s;
   if (length == 1 && *name >= 'A' && *name <= 'Z') {
     if (*name == 'T') {
       bind_dtype(e);

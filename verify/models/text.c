@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "models/draft.h"
+#include "models/sketch.h"
 #include "rules/builtin.h"
 
 extern const gemel__builtin_text gemel__builtin_models[];
@@ -147,8 +147,8 @@ static int is_word(const char *at, const char *word) {
   return strncmp(at, word, length) == 0 && (at[length] == ':' || at[length] == ' ');
 }
 
-int gemel__model_operand_since(const char *op, int k, gemel__draft_name name,
-                               gemel__draft_kind *kind) {
+int gemel__model_operand_since(const char *op, int k, gemel__sketch_name name,
+                               gemel__sketch_kind *kind) {
   gemel__model_row row;
   for (const char *at = NULL; gemel__model_row_next("operand", &at, &row);) {
     if (row.head[0] == '0' + k && lists_op(&row, op)) {
@@ -159,9 +159,9 @@ int gemel__model_operand_since(const char *op, int k, gemel__draft_name name,
       name[n] = '\0';
       rest += n + 2;
       *kind = n == 0                  ? 0
-              : is_word(rest, "ints") ? GEMEL__DRAFT_INTS
-              : is_word(rest, "int")  ? GEMEL__DRAFT_INT
-                                      : GEMEL__DRAFT_FLOAT;
+              : is_word(rest, "ints") ? GEMEL__SKETCH_INTS
+              : is_word(rest, "int")  ? GEMEL__SKETCH_INT
+                                      : GEMEL__SKETCH_FLOAT;
       return since;
     }
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A draft as the bytes of a model, and as gemel reads them. A message is written behind the key
+ * A sketch as the bytes of a model, and as gemel reads them. A message is written behind the key
  * of its field; its length is put between the two when it is known.
  */
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include <gemel/onnx.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
-#include "models/draft.h"
+#include "models/sketch.h"
 #include "onnx/model.h"
 
 enum { VARINT = 0, FIXED = 5, BYTES = 2 };
 
 /* ---- Protocol buffers ---- */
 
-static void put(gemel__draft_bytes *out, const void *bytes, size_t count) {
+static void put(gemel__sketch_bytes *out, const void *bytes, size_t count) {
   if (out->failed || gemel__grow(&out->bytes, &out->capacity, out->used + count, 1) != 0) {
     out->failed = 1;
     return;
@@ -26,7 +26,7 @@ static void put(gemel__draft_bytes *out, const void *bytes, size_t count) {
   out->used += count;
 }
 
-static void put_varint(gemel__draft_bytes *out, uint64_t value) {
+static void put_varint(gemel__sketch_bytes *out, uint64_t value) {
   uint8_t text[10];
   size_t n = 0;
   do {
@@ -36,12 +36,12 @@ static void put_varint(gemel__draft_bytes *out, uint64_t value) {
   put(out, text, n);
 }
 
-static void put_int(gemel__draft_bytes *out, uint32_t field, int64_t value) {
+static void put_int(gemel__sketch_bytes *out, uint32_t field, int64_t value) {
   put_varint(out, field << 3 | VARINT);
   put_varint(out, (uint64_t)value);
 }
 
-static void put_float(gemel__draft_bytes *out, uint32_t field, double value) {
+static void put_float(gemel__sketch_bytes *out, uint32_t field, double value) {
   float narrow = (float)value;
   uint32_t bits;
   memcpy(&bits, &narrow, sizeof bits);
@@ -51,19 +51,19 @@ static void put_float(gemel__draft_bytes *out, uint32_t field, double value) {
   put(out, text, sizeof text);
 }
 
-static void put_text(gemel__draft_bytes *out, uint32_t field, const char *text) {
+static void put_text(gemel__sketch_bytes *out, uint32_t field, const char *text) {
   put_varint(out, field << 3 | BYTES);
   put_varint(out, strlen(text));
   put(out, text, strlen(text));
 }
 
 /* Begins a message; where it begins. */
-static size_t begin(gemel__draft_bytes *out, uint32_t field) {
+static size_t begin(gemel__sketch_bytes *out, uint32_t field) {
   put_varint(out, field << 3 | BYTES);
   return out->used;
 }
 
-static void end(gemel__draft_bytes *out, size_t start) {
+static void end(gemel__sketch_bytes *out, size_t start) {
   size_t length = out->used - start;
   put_varint(out, length);
   if (!out->failed) {
@@ -95,8 +95,8 @@ static uint64_t element_bits(gemel_dtype dtype, double x) {
                                : (uint64_t)to_int(x);
 }
 
-static void put_tensor(gemel__draft_bytes *out, uint32_t field, const gemel__draft *d,
-                       const gemel__draft_constant *c) {
+static void put_tensor(gemel__sketch_bytes *out, uint32_t field, const gemel__sketch *d,
+                       const gemel__sketch_constant *c) {
   size_t size = gemel_dtype_size(c->value.dtype), start = begin(out, field);
   for (int k = 0; k < c->value.rank; k++) {
     put_int(out, GEMEL__TENSOR_DIMS, c->value.dims[k].size);
@@ -117,7 +117,7 @@ static void put_tensor(gemel__draft_bytes *out, uint32_t field, const gemel__dra
 
 /* ---- Values ---- */
 
-static void put_dim(gemel__draft_bytes *out, const gemel__draft_dim *dim) {
+static void put_dim(gemel__sketch_bytes *out, const gemel__sketch_dim *dim) {
   size_t start = begin(out, GEMEL__SHAPE_DIM);
   if (dim->symbol[0] == '\0') {
     put_int(out, GEMEL__DIM_VALUE, dim->size);
@@ -128,7 +128,7 @@ static void put_dim(gemel__draft_bytes *out, const gemel__draft_dim *dim) {
 }
 
 /* A value; without a dtype it has no type, which gemel and inner graphs do without. */
-static void put_value(gemel__draft_bytes *out, uint32_t field, const gemel__draft_value *v) {
+static void put_value(gemel__sketch_bytes *out, uint32_t field, const gemel__sketch_value *v) {
   size_t start = begin(out, field);
   put_text(out, GEMEL__VALUE_NAME, v->name);
   if (v->dtype < GEMEL_DTYPE_COUNT) {
@@ -147,18 +147,18 @@ static void put_value(gemel__draft_bytes *out, uint32_t field, const gemel__draf
 
 /* ---- Nodes and graphs ---- */
 
-static void put_graph(gemel__draft_bytes *out, uint32_t field, const gemel__draft *d, int graph);
+static void put_graph(gemel__sketch_bytes *out, uint32_t field, const gemel__sketch *d, int graph);
 
-static void put_numbers(gemel__draft_bytes *out, const gemel__draft_attr *a) {
+static void put_numbers(gemel__sketch_bytes *out, const gemel__sketch_attr *a) {
   for (int k = 0; k < a->count; k++) {
     switch (a->kind) {
-    case GEMEL__DRAFT_FLOAT:
+    case GEMEL__SKETCH_FLOAT:
       put_float(out, GEMEL__ATTRIBUTE_F, a->numbers[k]);
       break;
-    case GEMEL__DRAFT_FLOATS:
+    case GEMEL__SKETCH_FLOATS:
       put_float(out, GEMEL__ATTRIBUTE_FLOATS, a->numbers[k]);
       break;
-    case GEMEL__DRAFT_INT:
+    case GEMEL__SKETCH_INT:
       put_int(out, GEMEL__ATTRIBUTE_I, to_int(a->numbers[k]));
       break;
     default:
@@ -167,14 +167,15 @@ static void put_numbers(gemel__draft_bytes *out, const gemel__draft_attr *a) {
   }
 }
 
-static void put_attr(gemel__draft_bytes *out, const gemel__draft *d, const gemel__draft_attr *a) {
+static void put_attr(gemel__sketch_bytes *out, const gemel__sketch *d,
+                     const gemel__sketch_attr *a) {
   size_t start = begin(out, GEMEL__NODE_ATTRIBUTE);
   put_text(out, GEMEL__ATTRIBUTE_NAME, a->name);
-  if (a->kind == GEMEL__DRAFT_STRING) {
+  if (a->kind == GEMEL__SKETCH_STRING) {
     put_text(out, GEMEL__ATTRIBUTE_S, a->text);
-  } else if (a->kind == GEMEL__DRAFT_TENSOR) {
+  } else if (a->kind == GEMEL__SKETCH_TENSOR) {
     put_tensor(out, GEMEL__ATTRIBUTE_T, d, &d->constants[a->index]);
-  } else if (a->kind == GEMEL__DRAFT_GRAPH) {
+  } else if (a->kind == GEMEL__SKETCH_GRAPH) {
     put_graph(out, GEMEL__ATTRIBUTE_G, d, a->index);
   } else {
     put_numbers(out, a);
@@ -183,7 +184,8 @@ static void put_attr(gemel__draft_bytes *out, const gemel__draft *d, const gemel
   end(out, start);
 }
 
-static void put_node(gemel__draft_bytes *out, const gemel__draft *d, const gemel__draft_node *n) {
+static void put_node(gemel__sketch_bytes *out, const gemel__sketch *d,
+                     const gemel__sketch_node *n) {
   size_t start = begin(out, GEMEL__GRAPH_NODE);
   for (int k = 0; k < n->n_inputs; k++) {
     put_text(out, GEMEL__NODE_INPUT, n->inputs[k]);
@@ -199,19 +201,19 @@ static void put_node(gemel__draft_bytes *out, const gemel__draft *d, const gemel
 }
 
 /* A constant as a node. */
-static void put_constant(gemel__draft_bytes *out, const gemel__draft *d, int k) {
-  gemel__draft_node node;
+static void put_constant(gemel__sketch_bytes *out, const gemel__sketch *d, int k) {
+  gemel__sketch_node node;
   memset(&node, 0, sizeof node);
   strcpy(node.op, "Constant");
   strcpy(node.results[0], d->constants[k].value.name);
   strcpy(node.attrs[0].name, "value");
-  node.attrs[0].kind = GEMEL__DRAFT_TENSOR;
+  node.attrs[0].kind = GEMEL__SKETCH_TENSOR;
   node.attrs[0].index = k;
   node.n_results = node.n_attrs = 1;
   put_node(out, d, &node);
 }
 
-static void put_nodes(gemel__draft_bytes *out, const gemel__draft *d, int graph) {
+static void put_nodes(gemel__sketch_bytes *out, const gemel__sketch *d, int graph) {
   for (size_t k = 0; k < d->n_constants; k++) {
     if (d->constants[k].value.graph == graph && d->constants[k].form == GEMEL__FORM_NODE) {
       put_constant(out, d, (int)k);
@@ -224,9 +226,9 @@ static void put_nodes(gemel__draft_bytes *out, const gemel__draft *d, int graph)
   }
 }
 
-static void put_weights(gemel__draft_bytes *out, const gemel__draft *d, int graph) {
+static void put_weights(gemel__sketch_bytes *out, const gemel__sketch *d, int graph) {
   for (size_t k = 0; k < d->n_constants; k++) {
-    const gemel__draft_constant *c = &d->constants[k];
+    const gemel__sketch_constant *c = &d->constants[k];
     if (c->value.graph == graph && c->form <= GEMEL__FORM_INPUT) {
       put_tensor(out, GEMEL__GRAPH_INITIALIZER, d, c);
     }
@@ -236,8 +238,8 @@ static void put_weights(gemel__draft_bytes *out, const gemel__draft *d, int grap
   }
 }
 
-static void put_outputs(gemel__draft_bytes *out, const gemel__draft *d, int graph) {
-  gemel__draft_value untyped = {.dtype = GEMEL_DTYPE_COUNT};
+static void put_outputs(gemel__sketch_bytes *out, const gemel__sketch *d, int graph) {
+  gemel__sketch_value untyped = {.dtype = GEMEL_DTYPE_COUNT};
   for (size_t k = 0; graph == 0 && k < d->n_outputs; k++) {
     put_value(out, GEMEL__GRAPH_OUTPUT, &d->outputs[k]);
   }
@@ -247,7 +249,7 @@ static void put_outputs(gemel__draft_bytes *out, const gemel__draft *d, int grap
   }
 }
 
-static void put_graph(gemel__draft_bytes *out, uint32_t field, const gemel__draft *d, int graph) {
+static void put_graph(gemel__sketch_bytes *out, uint32_t field, const gemel__sketch *d, int graph) {
   size_t start = begin(out, field);
   put_nodes(out, d, graph);
   put_text(out, GEMEL__GRAPH_NAME, graph == 0 ? "g" : d->graphs[graph].name);
@@ -266,7 +268,7 @@ static int ir_version(int opset) {
   return opset < 19 ? 8 : opset < 21 ? 9 : opset < 23 ? 10 : 11;
 }
 
-void gemel__draft_write(const gemel__draft *d, gemel__draft_bytes *out) {
+void gemel__sketch_write(const gemel__sketch *d, gemel__sketch_bytes *out) {
   put_int(out, GEMEL__MODEL_IR_VERSION, ir_version(d->opset));
   put_graph(out, GEMEL__MODEL_GRAPH, d, 0);
   size_t opset = begin(out, GEMEL__MODEL_OPSET);
@@ -277,7 +279,7 @@ void gemel__draft_write(const gemel__draft *d, gemel__draft_bytes *out) {
 /* ---- Types ---- */
 
 /* A dim that is neither a number nor a symbol has no name in the file. */
-static void take_dim(gemel_context *context, gemel_dim dim, gemel__draft_dim *to) {
+static void take_dim(gemel_context *context, gemel_dim dim, gemel__sketch_dim *to) {
   char text[sizeof to->symbol];
   memset(to, 0, sizeof *to);
   if (!gemel_dim_is_constant(context, dim, &to->size)) {
@@ -287,12 +289,12 @@ static void take_dim(gemel_context *context, gemel_dim dim, gemel__draft_dim *to
   }
 }
 
-static gemel_status take_type(gemel_value value, gemel__draft_value *to, gemel_error *error) {
+static gemel_status take_type(gemel_value value, gemel__sketch_value *to, gemel_error *error) {
   gemel_context *context = gemel_graph_context(value.graph);
   gemel_type type = gemel_value_type(value);
   to->dtype = gemel_type_dtype(context, type);
   to->rank = gemel_type_rank(context, type);
-  if (to->rank > GEMEL__DRAFT_RANK) {
+  if (to->rank > GEMEL__SKETCH_RANK) {
     return gemel__fail(error, GEMEL_UNSUPPORTED, "%s has too many axes", to->name);
   }
   for (int k = 0; k < to->rank; k++) {
@@ -302,7 +304,8 @@ static gemel_status take_type(gemel_value value, gemel__draft_value *to, gemel_e
 }
 
 /* The types of the outputs of BYTES. */
-static gemel_status read_types(const gemel__draft_bytes *out, gemel__draft *d, gemel_error *error) {
+static gemel_status read_types(const gemel__sketch_bytes *out, gemel__sketch *d,
+                               gemel_error *error) {
   gemel_context *context = gemel_context_new(error);
   gemel_onnx *model =
       context != NULL ? gemel_onnx_parse(out->bytes, out->used, "drawn", NULL, error) : NULL;
@@ -321,13 +324,13 @@ static gemel_status read_types(const gemel__draft_bytes *out, gemel__draft *d, g
 }
 
 /* For a moment all results are outputs, those that are it already at the end. */
-static gemel_status list_results(gemel__draft *d, gemel_error *error) {
+static gemel_status list_results(gemel__sketch *d, gemel_error *error) {
   d->n_known = 0;
   for (size_t k = 0; k < d->n_nodes; k++) {
-    const gemel__draft_node *n = &d->nodes[k];
+    const gemel__sketch_node *n = &d->nodes[k];
     for (int i = 0; n->graph == 0 && i < n->n_results; i++) {
       if (n->results[i][0] != '\0') {
-        if (d->n_known == GEMEL__DRAFT_VALUES) {
+        if (d->n_known == GEMEL__SKETCH_VALUES) {
           return gemel__fail(error, GEMEL_UNSUPPORTED, "too many results");
         }
         memset(&d->known[d->n_known], 0, sizeof d->known[0]);
@@ -339,8 +342,8 @@ static gemel_status list_results(gemel__draft *d, gemel_error *error) {
   return GEMEL_OK;
 }
 
-static const gemel__draft_value *find_value(const gemel__draft_value *values, size_t count,
-                                            const char *name) {
+static const gemel__sketch_value *find_value(const gemel__sketch_value *values, size_t count,
+                                             const char *name) {
   for (size_t k = 0; k < count; k++) {
     if (strcmp(values[k].name, name) == 0) {
       return &values[k];
@@ -350,25 +353,25 @@ static const gemel__draft_value *find_value(const gemel__draft_value *values, si
 }
 
 /* The outputs of KEPT get the types of the results. */
-static void restore_outputs(gemel__draft *d, const gemel__draft_value *kept, size_t count) {
+static void restore_outputs(gemel__sketch *d, const gemel__sketch_value *kept, size_t count) {
   memcpy(d->known, d->outputs, d->n_known * sizeof d->known[0]);
   d->n_outputs = count;
   for (size_t k = 0; k < count; k++) {
-    const gemel__draft_value *known = find_value(d->known, d->n_known, kept[k].name);
-    const gemel__draft_value *input = find_value(d->inputs, d->n_inputs, kept[k].name);
+    const gemel__sketch_value *known = find_value(d->known, d->n_known, kept[k].name);
+    const gemel__sketch_value *input = find_value(d->inputs, d->n_inputs, kept[k].name);
     d->outputs[k] = known != NULL ? *known : input != NULL ? *input : kept[k];
   }
 }
 
-gemel_status gemel__draft_read(gemel__draft *d, gemel_error *error) {
-  gemel__draft_value kept[GEMEL__DRAFT_VALUES];
-  gemel__draft_bytes out = {NULL, 0, 0, 0};
+gemel_status gemel__sketch_read(gemel__sketch *d, gemel_error *error) {
+  gemel__sketch_value kept[GEMEL__SKETCH_VALUES];
+  gemel__sketch_bytes out = {NULL, 0, 0, 0};
   size_t count = d->n_outputs;
   memcpy(kept, d->outputs, sizeof kept);
   GEMEL__TRY(list_results(d, error));
   memcpy(d->outputs, d->known, sizeof d->known);
   d->n_outputs = d->n_known;
-  gemel__draft_write(d, &out);
+  gemel__sketch_write(d, &out);
   gemel_status status =
       out.failed ? gemel__no_memory(error, "a model") : read_types(&out, d, error);
   gemel__free(out.bytes, out.capacity);
