@@ -75,21 +75,30 @@ static int has_operator(const char *list, const char *from, const char *end) {
   return list == NULL;
 }
 
+/* How often a template is drawn: the more, the more conditions it has. */
+static uint64_t weight(const gemel__model_row *row) {
+  uint64_t conditions = 4;
+  for (const char *at = row->body; at < row->end; at++) {
+    conditions += at[0] == '{' && at[1] != '*';
+  }
+  return conditions;
+}
+
 /* Any template: of those that are listed if FIRST, and may have an operator that is. */
 static int pick(model_drawing *w, int first, gemel__model_row *row) {
   const char *at = NULL, *operators = first ? w->options.operators : NULL;
-  uint64_t n = 0;
+  uint64_t sum = 0;
   gemel__model_row each;
   while (template_next(&at, &each)) {
     if (is_listed(first ? w->options.templates : NULL, &each) &&
         has_operator(operators, each.body, each.end)) {
-      n++;
-      if (below(w, n) == 0) {
+      sum += weight(&each);
+      if (below(w, sum) < weight(&each)) {
         *row = each;
       }
     }
   }
-  return n > 0;
+  return sum > 0;
 }
 
 /* ---- A template on a value ---- */
