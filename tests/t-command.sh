@@ -810,6 +810,13 @@ END
   refuses fuzz/zero "'0'" fuzz --graphs 0
   refuses fuzz/device "no device 'tpu'" fuzz --graphs 1 --device tpu
   refuses fuzz/no-file 'No such file' fuzz nothing.gmt
+  gives models/drawn 0 '^gemel models: 3 models of [0-9]* operators in drawn; [0-9]* sketches were no models (seed 6)$' \
+    models drawn --count 3 --first 5 --seed 6 --aim Conv,Pad --opset 13
+  [ "$(cd drawn && ls | sed 's/-.*//' | tr '\n' ' ')" = '0005 0006 0007 ' ] && good models/files || wrong models/files "$(ls drawn)"
+  refuses models/operator 'did you mean Conv?' models drawn --aim Convv
+  refuses models/template 'did you mean conv_norm?' models drawn --template conv_nrm
+  refuses models/opset "'6'" models drawn --opset 6
+  refuses models/folder 'f.gmt: is no folder' models f.gmt --count 1
   refuses equal/types 'f64[3]' equal f.gmt f64.gmt --json new.json
   refuses equal/names 'loss' equal f.gmt renamed.gmt
   refuses equal/words "'fast'" equal f.gmt f.gmt --allow nsz,fast

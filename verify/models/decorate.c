@@ -298,7 +298,7 @@ static int symbol(gemel__sketch *d, gemel__random *random) {
     return 0;
   }
   gemel__sketch_dim *dim = &v->dims[below(random, (size_t)v->rank)], old = *dim;
-  strcpy(dim->symbol, below(random, 4) == 0 ? "?" : "N");
+  strcpy(dim->symbol, below(random, 8) == 0 ? "?" : "N");
   for (size_t k = 0; below(random, 2) == 0 && k < d->n_inputs; k++) {
     for (int i = 0; i < d->inputs[k].rank; i++) {
       gemel__sketch_dim *other = &d->inputs[k].dims[i];
