@@ -103,10 +103,39 @@ static int pick(model_drawing *w, int first, gemel__model_row *row) {
 
 /* ---- A template on a value ---- */
 
-/* "x: $T[$B,3]" taken as the type of V: letters are bound. 1 if it fits. */
+/* A size as text. */
+static void dim_text(const gemel__sketch_dim *dim, char *text, size_t bytes) {
+  if (dim->symbol[0] != '\0') {
+    snprintf(text, bytes, "%s", dim->symbol);
+  } else {
+    snprintf(text, bytes, "%lld", (long long)dim->size);
+  }
+}
+
+/* "$B,3]" taken as the sizes of V: letters are bound. 1 if they fit. */
+static int bind_dims(gemel__expanding *e, const char *at, const gemel__sketch_value *v) {
+  for (int k = 0; k < v->rank; k++) {
+    char size[24];
+    size_t n = strcspn(at, ",]\n");
+    int is_letter = *at == '$' && n == 2;
+    dim_text(&v->dims[k], size, sizeof size);
+    if (is_letter) {
+      gemel__expansion_bind(e, at + 1, 1, size);
+    }
+    const char *wanted = is_letter ? gemel__expansion_bound(e, at + 1, 1) : at;
+    if (wanted == NULL || strlen(size) != (is_letter ? strlen(wanted) : n) ||
+        strncmp(wanted, size, strlen(size)) != 0) {
+      return 0;
+    }
+    at += n + (at[n] == ',' && k + 1 < v->rank);
+  }
+  return *at == ']';
+}
+
+/* The same of a whole type, "$T[$B,3]". */
 static int bind_type(gemel__expanding *e, const char *at, const char *end,
                      const gemel__sketch_value *v) {
-  char text[80] = "";
+  char shape[80] = "", size[24];
   const char *dtype = gemel_dtype_name(v->dtype), *open = memchr(at, '[', (size_t)(end - at));
   if (open == NULL || memchr(at, '{', (size_t)(end - at)) != NULL) {
     return 0;
@@ -116,29 +145,12 @@ static int bind_type(gemel__expanding *e, const char *at, const char *end,
   } else if ((size_t)(open - at) != strlen(dtype) || strncmp(at, dtype, strlen(dtype)) != 0) {
     return 0;
   }
-  int is_any = open[1] == '$' && open[2] == 'S';
-  at = open + 1;
   for (int k = 0; k < v->rank; k++) {
-    char size[24];
-    const gemel__sketch_dim *dim = &v->dims[k];
-    snprintf(size, sizeof size, "%lld", (long long)dim->size);
-    const char *is = dim->symbol[0] != '\0' ? dim->symbol : size;
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", k > 0 ? "," : "", is);
-    if (is_any) {
-      continue;
-    }
-    size_t n = strcspn(at, ",]\n");
-    if (*at == '$' && n == 2) {
-      gemel__expansion_bind(e, at + 1, 1, is);
-    }
-    const char *bound = *at == '$' && n == 2 ? gemel__expansion_bound(e, at + 1, 1) : NULL;
-    if (bound != NULL ? strcmp(bound, is) != 0 : strlen(is) != n || strncmp(at, is, n) != 0) {
-      return 0;
-    }
-    at += n + (at[n] == ',' && k + 1 < v->rank);
+    dim_text(&v->dims[k], size, sizeof size);
+    snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%s%s", k > 0 ? "," : "", size);
   }
-  gemel__expansion_bind(e, "S", 1, text);
-  return is_any || (*at == ']' && !strchr(text, '?'));
+  gemel__expansion_bind(e, "S", 1, shape);
+  return strncmp(open, "[$S]", 4) == 0 || bind_dims(e, open + 1, v);
 }
 
 /* Expands ROW with few places that deviate, on V (NULL: on inputs of its own). Where the
