@@ -242,13 +242,36 @@ static int reshapes_nothing(const gemel__sketch *d, const gemel__sketch_node *n)
   return nothing;
 }
 
+/* The constant called NAME, or NULL. */
+static const gemel__sketch_constant *constant_named(const gemel__sketch *d, const char *name) {
+  for (size_t k = 0; k < d->n_constants; k++) {
+    if (strcmp(d->constants[k].value.name, name) == 0) {
+      return &d->constants[k];
+    }
+  }
+  return NULL;
+}
+
+/* 1 if N is an Unsqueeze with an axis that its result hasn't. */
+static int is_beyond(const gemel__sketch *d, const gemel__sketch_node *n) {
+  const gemel__sketch_value *v =
+      strcmp(n->op, "Unsqueeze") == 0 ? value_named(d, n->inputs[0]) : NULL;
+  const gemel__sketch_constant *axes = n->n_inputs > 1 ? constant_named(d, n->inputs[1]) : NULL;
+  int beyond = 0;
+  for (size_t k = 0; v != NULL && axes != NULL && k < axes->count; k++) {
+    double rank = v->rank + (double)axes->count, axis = d->numbers[axes->at + k];
+    beyond |= axis < -rank || axis >= rank;
+  }
+  return beyond;
+}
+
 /* gemel asks for fewer things than ONNX. */
 static int is_valid(const gemel__sketch *d) {
   for (size_t k = 0; k < d->n_nodes; k++) {
     const gemel__sketch_node *n = &d->nodes[k];
     int needed = gemel__model_needed(n->op, d->opset);
     int lacks = needed >= 0 && (n->n_inputs <= needed || n->inputs[needed][0] == '\0');
-    if (lacks || reshapes_nothing(d, n) || !node_has_types(d, n)) {
+    if (lacks || reshapes_nothing(d, n) || is_beyond(d, n) || !node_has_types(d, n)) {
       return 0;
     }
   }
