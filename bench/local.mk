@@ -44,6 +44,7 @@ EXTRA_DIST += %reldir%/peers/found.models
 EXTRA_DIST += %reldir%/peers/found.py
 EXTRA_DIST += %reldir%/peers/gpu.py
 EXTRA_DIST += %reldir%/peers/lstm.py
+EXTRA_DIST += %reldir%/peers/models.py
 EXTRA_DIST += %reldir%/peers/networks.py
 EXTRA_DIST += %reldir%/peers/networks_equal.py
 EXTRA_DIST += %reldir%/peers/ops.py

@@ -115,6 +115,7 @@ verify_tests += %reldir%/t-rtensor
 verify_tests += %reldir%/t-reference
 verify_tests += %reldir%/t-reference-graph
 verify_tests += %reldir%/t-rules-corpus
+verify_tests += %reldir%/t-models
 verify_tests += %reldir%/t-samplers
 verify_tests += %reldir%/t-scan-saved
 verify_tests += %reldir%/t-scan-unrolled
@@ -307,6 +308,8 @@ $(tests_t_faults_OBJECTS) $(tests_t_gpu_faults_OBJECTS): | $(planted)/stamp
 # What tests/t-planted.sh runs: tests with a library, or a prover, that has faults.
 planted_tests = $(planted)/t-channels-last $(planted)/t-join $(planted)/t-lifted
 planted_proofs = $(planted)/t-unbounded $(planted)/t-unbounded-pulls $(planted)/t-unbounded-scalar
+planted_models = $(planted)/fault.$(OBJEXT) \
+	$(patsubst %.c,$(planted)/%.$(OBJEXT),$(filter verify/models/%.c,$(libgemel_verify_a_SOURCES)))
 planted_prover = $(planted)/fault.$(OBJEXT) \
 	$(patsubst %.c,$(planted)/%.$(OBJEXT),$(filter verify/unbounded/%.c,$(libgemel_verify_a_SOURCES)))
 planted_link = $(AM_V_CCLD)$(CXX) $(AM_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
@@ -316,7 +319,9 @@ $(planted_tests): $(planted)/%: %reldir%/%.$(OBJEXT) %reldir%/libct.a libgemel-f
 	$(planted_link) $< $(fault_ldadd) $(LIBS)
 $(planted_proofs): $(planted)/%: %reldir%/%.$(OBJEXT) $(planted_prover) %reldir%/libct.a libgemel-verify.a libgemel.a
 	$(planted_link) $< $(planted_prover) $(LDADD) $(LIBS)
-tests/t-planted.log: $(planted_tests) $(planted_proofs)
+$(planted)/t-models: %reldir%/t-models.$(OBJEXT) $(planted_models) %reldir%/libct.a libgemel-verify.a libgemel.a
+	$(planted_link) $< $(planted_models) $(LDADD) $(LIBS)
+tests/t-planted.log: $(planted_tests) $(planted_proofs) $(planted)/t-models
 tests_t_gpu_faults_CPPFLAGS = $(gpu_sim_cppflags) $(planted_cppflags)
 tests_t_gpu_faults_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_gpu_faults_LDADD = libgemel-gpu-faults-on-sim.a libgemel-gpu-sim.a $(fault_ldadd) -ldl

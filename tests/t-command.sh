@@ -153,10 +153,10 @@ gives help 0 '^usage: gemel COMMAND' --help
 run "$gemel"
 [ "$status" = 2 ] && grep -q '^usage:' "$scratch/err" && good no-arguments || wrong no-arguments "exit status $status"
 commands=$("$gemel" --help | sed -n 's/^  \([a-z]*\)  .*[.]$/\1/p')
-harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e campaign -e mutate -e fuzz)
+harness=$(printf '%s\n' $commands | grep -c -x -e verify -e equal -e campaign -e models -e mutate -e fuzz)
 [ "$(printf '%s\n' $commands | grep -c -x -e run -e grad -e opt -e show -e convert -e bench -e info)" = 7 ] &&
   good commands || wrong commands "--help lists other commands: $commands"
-[ "${GEMEL_HAS_HARNESS:-yes}" = yes ] && all=5 || all=0
+[ "${GEMEL_HAS_HARNESS:-yes}" = yes ] && all=6 || all=0
 [ "$harness" = $all ] && good commands/harness || wrong commands/harness "--help lists $harness commands of the harness, not $all"
 page=$source/doc/gemel.1
 for command in $commands; do
@@ -810,6 +810,13 @@ END
   refuses fuzz/zero "'0'" fuzz --graphs 0
   refuses fuzz/device "no device 'tpu'" fuzz --graphs 1 --device tpu
   refuses fuzz/no-file 'No such file' fuzz nothing.gmt
+  gives models/drawn 0 '^gemel models: 3 models of [0-9]* operators in drawn; [0-9]* sketches were no models (seed 6)$' \
+    models drawn --count 3 --first 5 --seed 6 --aim Conv,Pad --opset 13
+  [ "$(cd drawn && ls | sed 's/-.*//' | tr '\n' ' ')" = '0005 0006 0007 ' ] && good models/files || wrong models/files "$(ls drawn)"
+  refuses models/operator 'did you mean Conv?' models drawn --aim Convv
+  refuses models/template 'did you mean conv_norm?' models drawn --template conv_nrm
+  refuses models/opset "'6'" models drawn --opset 6
+  refuses models/folder 'f.gmt: is no folder' models f.gmt --count 1
   refuses equal/types 'f64[3]' equal f.gmt f64.gmt --json new.json
   refuses equal/names 'loss' equal f.gmt renamed.gmt
   refuses equal/words "'fast'" equal f.gmt f.gmt --allow nsz,fast

@@ -17,6 +17,7 @@
 #include <gemel/gemel.h>
 #include <gemel/ops.h>
 #ifdef HAVE_VERIFY
+#include <gemel/models.h>
 #include <gemel/verify.h>
 #endif
 
@@ -190,6 +191,11 @@ static gemel_record record = {.size = sizeof record};
 static gemel_verify_options verify = {.size = sizeof verify, .instances = 1, .ops = "exp"};
 static gemel_verify_summary summary = {.size = sizeof summary};
 static gemel_certify_counts certified;
+static gemel_drawn_model drawn = {.size = sizeof drawn};
+/* With these nothing is drawn, so that there are no bytes to free. */
+static const gemel_model_options no_models;
+#define VALID_const_gemel_model_options_p &no_models
+#define VALID_gemel_drawn_model_p &drawn
 #define VALID_gemel_certify_counts_p &certified
 #define VALID_const_gemel_record_p &record
 static const gemel_proof proof = {.size = sizeof proof, .rule = "r", .why = ""};

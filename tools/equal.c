@@ -7,7 +7,7 @@
 #include <string.h>
 #include "campaign.h"
 #include "core/suggest.h"
-#include "models.h"
+#include "onnx.h"
 
 static const gemel__option options[] = {
     GEMEL__MODEL_OPTIONS,

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "models.h"
+#include "onnx.h"
 
 /* ---- Memory ---- */
 

@@ -82,7 +82,7 @@ typedef struct gemel__command {
 
 /* The commands, in the order of --help; without the harness, those that need it are left out. */
 #ifdef HAVE_VERIFY
-#define GEMEL__HARNESS_COMMANDS(X) X(verify) X(equal) X(campaign) X(mutate) X(fuzz)
+#define GEMEL__HARNESS_COMMANDS(X) X(verify) X(equal) X(campaign) X(models) X(mutate) X(fuzz)
 #else
 #define GEMEL__HARNESS_COMMANDS(X)
 #endif

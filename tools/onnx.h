@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * ONNX models for the commands (models.c).
+ * ONNX models for the commands (onnx.c).
  */
-#ifndef GEMEL__TOOLS_MODELS_H
-#define GEMEL__TOOLS_MODELS_H
+#ifndef GEMEL__TOOLS_ONNX_H
+#define GEMEL__TOOLS_ONNX_H
 
 #include "tool.h"
 
