@@ -36,6 +36,7 @@ library_tests += %reldir%/t-safetensors
 library_tests += %reldir%/t-dlpack
 library_tests += %reldir%/t-onnx
 library_tests += %reldir%/t-onnx-attention
+library_tests += %reldir%/t-onnx-blocked
 library_tests += %reldir%/t-onnx-edges
 library_tests += %reldir%/t-onnx-fused
 library_tests += %reldir%/t-onnx-linear-attention

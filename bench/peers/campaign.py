@@ -1,95 +1,104 @@
 #!/usr/bin/env python3
-"""gemel campaign on the released onnxoptimizer and onnxsim: small models, one of which both make wrong.
+"""Released optimisers of ONNX models, judged by gemel campaign on models that gemel models draws; and who confirms it.
 
-ArgMax(Exp(x)) becomes ArgMax(x) (eliminate_nop_monotone_argmax), which is wrong where exp rounds two
-numbers to one. The other models are what optimisers rewrite every day; gemel must find them equal.
+    campaign.py --gemel build/gemel [--count 3000] [--seed 6] [--optimisers onnxsim,ort-basic] [--keep DIR]
+                [--seconds S] [--markdown bench/results/campaign.md]
 
-    campaign.py --gemel ./gemel [--keep DIR]
-
---keep writes the models, what runs the optimisers and the counterexamples to DIR. Exit status 0 if each model has the
-outcome that is expected of it. Python 3.9 or later; numpy, onnx, onnxoptimizer and onnxsim from PyPI.
-Never needed to build or test gemel. SPDX-License-Identifier: MIT
+Each optimiser is a server (optimisers.py). What differs is run by ONNX Runtime without optimisations and by onnx's
+reference evaluator, before and after, at the inputs that gemel shows (found.py): a difference that neither sees, though
+one at least runs both models, is called a false alarm. Python 3.9 or later; numpy, onnx, onnxruntime, onnxoptimizer,
+onnxsim, onnxslim, onnxscript from PyPI, and the package gemel (PYTHONPATH=build/python). Never needed to build or test
+gemel. SPDX-License-Identifier: MIT
 """
 
 import argparse
+import collections
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
-import numpy
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+import found
+from optimisers import OPTIMISERS
 
-OPTIMISERS = {
-    "onnxoptimizer": "import onnxoptimizer\nafter = onnxoptimizer.optimize(before)\n",
-    "onnxsim": "import onnxsim\nafter = onnxsim.simplify(before)[0]\n",
-}
+HEAD = """# Released optimisers on drawn models
 
+`bench/peers/campaign.py --count {count} --seed {seed} --seconds {seconds}`: each of {count} models that `gemel models` draws goes through each optimiser, and
+`gemel campaign` judges the result. *Confirmed*: of what differs or is invalid, where ONNX Runtime without optimisations or onnx's reference evaluator
+sees another result at the inputs that gemel shows, or refuses what the optimiser made. *Alarm*: where one of them runs both models and none sees a difference.
+*Unconfirmed*: where neither runs the model itself.
 
-def weight(name, *shape):
-    numbers = numpy.random.default_rng(len(name)).normal(size=shape).astype("f")
-    return numpy_helper.from_array(abs(numbers) + 0.5 if name == "variance" else numbers, name)
-
-
-def model(nodes, shape, weights=(), output=TensorProto.FLOAT):
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-                              [helper.make_tensor_value_info("y", output, None)], list(weights))
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    return onnx.shape_inference.infer_shapes(proto)  # onnxsim wants the output's shape
+| optimiser | judged | equal | unchanged | differs | invalid | confirmed | alarm | unconfirmed | crashed, silent | open | not read | no verdict | seconds |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+"""
 
 
-def models():
-    node = helper.make_node
-    yield "argmax_of_exp", model([node("Exp", ["x"], ["e"]), node("ArgMax", ["e"], ["y"], axis=1)], ["N", 5],
-                                 output=TensorProto.INT64)
-    yield "argmax", model([node("ArgMax", ["x"], ["y"], axis=1)], ["N", 5], output=TensorProto.INT64)
-    yield "identities", model([node("Identity", ["x"], ["a"]), node("Relu", ["a"], ["b"]), node("Dropout", ["b"], ["y"])],
-                              ["N", 4])
-    yield "transposes", model([node("Transpose", ["x"], ["a"], perm=[0, 2, 1]), node("Transpose", ["a"], ["b"], perm=[0, 2, 1]),
-                               node("Tanh", ["b"], ["y"])], [2, 3, 4])
-    yield "pad_conv_norm", model(
-        [node("Pad", ["x", "pads"], ["p"]), node("Conv", ["p", "w"], ["c"]),
-         node("BatchNormalization", ["c", "scale", "bias", "mean", "variance"], ["n"]), node("Relu", ["n"], ["y"])],
-        [1, 3, 8, 8], [weight("w", 4, 3, 3, 3), weight("scale", 4), weight("bias", 4), weight("mean", 4), weight("variance", 4),
-                       numpy_helper.from_array(numpy.array([0, 0, 1, 1, 0, 0, 1, 1]), "pads")])
-    yield "product_and_bias", model([node("MatMul", ["x", "w"], ["p"]), node("Add", ["p", "b"], ["y"])], [5, 3],
-                                    [weight("w", 3, 4), weight("b", 4)])
+def judge(row):
+    """"confirmed", "alarm" or "unconfirmed"."""
+    if "folder" not in row:
+        return "unconfirmed"
+    try:
+        seen, runs = found.confirmed(row["folder"], count=True)
+    except Exception as error:
+        print(f"{row['model']}: {type(error).__name__}: {error}", file=sys.stderr)
+        return "unconfirmed"
+    return "confirmed" if seen else "alarm" if runs else "unconfirmed"
 
 
-def campaign(gemel, folder, optimiser):
-    script = os.path.join(folder, f"by_{optimiser}.py")  # not called as the module that it imports
-    with open(script, "w") as file:
-        file.write("import sys, onnx\nbefore = onnx.load(sys.argv[1])\n" + OPTIMISERS[optimiser] + "onnx.save(after, sys.argv[2])\n")
+def campaign(given, optimiser, folder):
     outcomes = os.path.join(folder, optimiser + ".json")
-    command = [gemel, "campaign", os.path.join(folder, "models"), "--optimizer", f"{sys.executable} {script} {{in}} {{out}}",
-               "--json", outcomes, "--counterexample", os.path.join(folder, optimiser)]
-    print(" ".join(command), flush=True)
-    subprocess.run(command, check=False)
-    with open(outcomes) as file:
-        return {record["model"][:-5]: record["outcome"] for record in map(json.loads, file)}
+    server = f"{given.python} {os.path.join(found.HERE, 'optimisers.py')} {optimiser}"
+    command = [given.gemel, "campaign", os.path.join(folder, "models"), "--server", server, "--json", outcomes, "--seconds",
+               str(given.seconds), "--html", os.path.join(folder, optimiser + ".html"), "--counterexample",
+               os.path.join(folder, optimiser)]
+    began = time.monotonic()
+    with open(os.path.join(folder, optimiser + ".txt"), "w", encoding="utf-8") as file:
+        subprocess.run(command, check=False, stdout=file, stderr=subprocess.STDOUT)
+    with open(outcomes, encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return rows, time.monotonic() - began
+
+
+def line_of(optimiser, rows, seconds):
+    counts = collections.Counter(row["outcome"] for row in rows)
+    verdicts = collections.Counter()
+    for row in rows:
+        if row["outcome"] in ("differs", "invalid"):
+            row["confirmed"] = judge(row)
+            verdicts[row["confirmed"]] += 1
+    name = next((row["optimizer"] for row in rows if "optimizer" in row), optimiser)
+    numbers = [len(rows) - counts["unchanged"] - counts["not read"], counts["equal"], counts["unchanged"], counts["differs"],
+               counts["invalid"], verdicts["confirmed"], verdicts["alarm"], verdicts["unconfirmed"],
+               counts["crashed"] + counts["silent"], counts["open"], counts["not read"], counts["no verdict"], round(seconds)]
+    alarms = [row["model"] for row in rows if row.get("confirmed") in ("alarm", "unconfirmed")]
+    print(f"{name}: {dict(counts)}, {dict(verdicts)}, {seconds:.0f} s", *alarms, sep="\n    ", flush=True)
+    return f"| {name} | " + " | ".join(map(str, numbers)) + " |\n"
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--gemel", default="./gemel")
-    arguments.add_argument("--keep", default=None)
-    given = arguments.parse_args()
-    good = True
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gemel", default="./gemel")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--count", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--optimisers", default=",".join(OPTIMISERS))
+    parser.add_argument("--keep", default=None)
+    parser.add_argument("--markdown", default=None)
+    given = parser.parse_args()
+    lines = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep or scratch
-        os.makedirs(os.path.join(folder, "models"), exist_ok=True)
-        for name, proto in models():
-            onnx.save(proto, os.path.join(folder, "models", name + ".onnx"))
-        for optimiser in OPTIMISERS:
-            for name, outcome in campaign(given.gemel, folder, optimiser).items():
-                expected = "differs" if name == "argmax_of_exp" else "equal"
-                if outcome != expected:
-                    print(f"{optimiser}: {name}: {outcome}, expected: {expected}")
-                    good = False
-    return 0 if good else 1
+        subprocess.run([given.gemel, "models", os.path.join(folder, "models"), "--count", str(given.count), "--seed", str(given.seed)],
+                       check=True)
+        for optimiser in given.optimisers.split(","):
+            lines.append(line_of(optimiser, *campaign(given, optimiser, folder)))
+    if given.markdown:
+        with open(given.markdown, "w", encoding="utf-8") as file:
+            file.write(HEAD.format(count=given.count, seed=given.seed, seconds=f"{given.seconds:g}") + "".join(lines))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

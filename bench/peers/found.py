@@ -94,8 +94,9 @@ def numbers_for(model):
     return feeds
 
 
-def confirmed(folder):
-    """Which of the two runtimes sees the difference in a counterexample's folder, or refuses the result."""
+def confirmed(folder, count=False):
+    """Which of the two runtimes sees the difference in a counterexample's folder, or refuses the result; with COUNT also
+    how many of them run the model itself."""
     paths = [os.path.join(folder, f"{which}.onnx") for which in ("before", "after")]
     feeds = {}
     for name in sorted(os.listdir(folder)):
@@ -104,18 +105,19 @@ def confirmed(folder):
             feeds[tensor.name] = onnx.numpy_helper.to_array(tensor)
     if not feeds:  # of an invalid result any inputs will do
         feeds = numbers_for(onnx.load(paths[0]))
-    seen = []
+    seen, runs = [], 0
     for name, run in (("ONNX Runtime", by_ort), ("onnx", by_onnx)):
         try:
             before = run(paths[0], feeds)
         except Exception:  # the model itself isn't run by it
             continue
+        runs += 1
         try:
             if differ(before, run(paths[1], feeds)):
                 seen.append(name)
         except Exception:
             seen.append(name)
-    return seen
+    return (seen, runs) if count else seen
 
 
 def row_of(name, facts, row, folder):

@@ -382,6 +382,7 @@ void gemel__example_find(gemel__run *run, const char *name, const gemel_graph *a
 }
 
 size_t gemel_pair_example_text(const gemel_pair_example *e, char *text, size_t bytes) {
+  bytes = text != NULL ? bytes : 0;
   if (e == NULL || !e->found) {
     return (size_t)snprintf(text, bytes, "%s", "");
   }
