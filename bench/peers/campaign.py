@@ -91,6 +91,7 @@ def main():
     lines = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep or scratch
+        os.makedirs(folder, exist_ok=True)
         subprocess.run([given.gemel, "models", os.path.join(folder, "models"), "--count", str(given.count), "--seed", str(given.seed)],
                        check=True)
         for optimiser in given.optimisers.split(","):

@@ -4,8 +4,10 @@
  * of their own, since exporters compute axes, ends of ranges and conditions with nodes. Where that
  * doesn't work, the node is applied as any other, and what is wrong is said there.
  */
+#include <math.h>
 #include <string.h>
 #include <gemel/function.h>
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 #include "onnx/import.h"
@@ -78,6 +80,26 @@ static gemel_tensor *compute(const gemel__onnx_call *c, gemel__onnx_value **inpu
   return result;
 }
 
+/* 1 if C casts floats to integers, and one of X has no such integer: ONNX leaves open what becomes
+ * of it, which has to be seen in the graph. */
+static int is_open(const gemel__onnx_call *c, const gemel_tensor *x, const gemel_tensor *result) {
+  if (strcmp(c->row->name, "Cast") != 0 || x == NULL || result == NULL ||
+      !gemel__is_float(gemel_tensor_dtype(x)) || gemel__is_float(gemel_tensor_dtype(result)) ||
+      gemel_tensor_dtype(result) == GEMEL_BOOL) {
+    return 0;
+  }
+  for (size_t k = 0; k < (size_t)gemel_tensor_elements(x); k++) {
+    gemel_dtype from = gemel_tensor_dtype(x);
+    const char *at = (const char *)gemel_tensor_data(x) + k * gemel_dtype_size(from);
+    uint64_t element;
+    if (gemel__dtype_store(gemel_tensor_dtype(result), trunc(gemel__dtype_load(from, at)),
+                           &element) != GEMEL_OK) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 int gemel__onnx_keep(gemel__onnx_call *c, gemel_tensor *result) {
   gemel__onnx_folded *folded = gemel__arena_alloc(&c->importer->arena, sizeof *folded);
   if (folded == NULL) {
@@ -107,6 +129,10 @@ int gemel__onnx_fold(gemel__onnx_call *c) {
     return -1;
   }
   gemel_tensor *result = known_inputs(c, values, inputs) ? compute(c, inputs) : NULL;
+  if (is_open(c, values[0].bound, result)) {
+    gemel_tensor_unref(result);
+    result = NULL;
+  }
   for (size_t k = 0; k < c->n_inputs; k++) {
     gemel_tensor_unref(values[k].bound);
   }

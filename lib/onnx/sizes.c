@@ -309,10 +309,24 @@ static int by_reshape(gemel__onnx_call *c) {
   return by_copy(c, (int)shape->count, x->dtype);
 }
 
+/* 1 if the axes of C are the only one of a vector, or may be left out and are; 0 if they are
+ * others, -1 on failure. */
+static int is_axis_of_vector(gemel__onnx_call *c, int optional) {
+  gemel__int_list axes = {0, NULL};
+  int found = gemel__onnx_ints(c, "axes", &axes);
+  if (found == 0 && gemel__onnx_given(c, 1)) {
+    found = gemel__onnx_integers(c, 1, &axes) ? 1 : -1;
+  }
+  return found < 0    ? -1
+         : found == 0 ? optional
+                      : axes.count == 1 && (axes.values[0] == 0 || axes.values[0] == -1);
+}
+
 static int by_rank(gemel__onnx_call *c) {
   const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0);
   int unsqueeze = c->row->name[0] == 'U';
-  return x == NULL || x->rank != !unsqueeze ? 0 : by_copy(c, unsqueeze, x->dtype);
+  int good = x == NULL || x->rank != !unsqueeze ? 0 : is_axis_of_vector(c, !unsqueeze);
+  return good <= 0 ? good : by_copy(c, unsqueeze, x->dtype);
 }
 
 /* 1 if all of X are the same numbers in DTYPE. Those that depend on symbols are taken for small
