@@ -151,6 +151,44 @@ static void weights_are_inputs(const void *data) {
           "  n1 = relu(n0)\n  return y = n1\n}\n");
 }
 
+/* Symbols of other names become those of the graph that a model is to be like: each wherever it
+ * stands, numbers stay, and a name that only one has is nothing. */
+static void symbols_like(const void *data) {
+  static const struct {
+    const char *first, *second, *inputs;
+  } cases[] = {{"(float[N, 3] x) => (float[N, 3] y) { y = Neg (x) }",
+                "(float[M, 3] x) => (float[M, 3] y) { y = Neg (x) }", "x: f32[N, 3]"},
+               {"(float[A, B] x, float[B, A] z) => (float[A, B] y) { y = Neg (x) }",
+                "(float[B, A] x, float[A, B] z) => (float[B, A] y) { y = Neg (x) }",
+                "x: f32[A, B], z: f32[B, A]"},
+               {"(float[A] x, float[B] z) => (float[A] y) { y = Neg (x) }",
+                "(float[M] x, float[M] z) => (float[M] y) { y = Neg (x) }", "x: f32[A], z: f32[A]"},
+               {"(float[4] x) => (float[4] y) { y = Neg (x) }",
+                "(float[M] x) => (float[M] y) { y = Neg (x) }", "x: f32[4]"},
+               {"(float[N] x) => (float[N] y) { y = Neg (x) }",
+                "(float[5] x) => (float[5] y) { y = Neg (x) }", "x: f32[5]"},
+               {"(float[N] w) => (float[N] y) { y = Neg (w) }",
+                "(float[M] x) => (float[M] y) { y = Neg (x) }", "x: f32[M]"}};
+  (void)data;
+  for (size_t k = 0; k < CT_COUNT(cases); k++) {
+    message first = onnx_model(cases[k].first), second = onnx_model(cases[k].second);
+    gemel_error error = {0};
+    gemel_context *context = gemel_context_new(&error), *other = gemel_context_new(&error);
+    gemel_graph *like = onnx_graph_of(&first, context, NULL, NULL, &error);
+    gemel_onnx_options options = {.size = sizeof options, .like = like};
+    gemel_graph *graph = onnx_graph_of(&second, context, &options, NULL, &error);
+    char *text = graph != NULL ? gemel_print_string(graph, "g", &error) : NULL;
+    CT_HAS_STR(text, cases[k].inputs);
+    CT_CHECK(onnx_graph_of(&second, other, &options, NULL, &error) == NULL);
+    CT_EQ_INT(error.status, GEMEL_BAD_ARGUMENT);
+    gemel_text_free(text);
+    gemel_graph_unref(graph);
+    gemel_graph_unref(like);
+    gemel_context_unref(context);
+    gemel_context_unref(other);
+  }
+}
+
 static void unknown_symbol(const void *data) {
   message model = onnx_model(LAYER);
   const char *const symbols[1] = {"M"};
@@ -608,6 +646,7 @@ static const ct_test tests[] = {
     CT_TEST("weights_are_inputs", weights_are_inputs, NULL),
     CT_TEST("what_a_model_lists", what_a_model_lists, NULL),
     CT_TEST("unknown_symbol", unknown_symbol, NULL),
+    CT_TEST("symbols_like", symbols_like, NULL),
     CT_TEST("casts_of_shapes", casts_of_shapes, NULL),
     CT_TEST("slices_of_symbols", slices_of_symbols, NULL),
     CT_TEST("resize_of_symbols", resize_of_symbols, NULL),

@@ -70,6 +70,10 @@ typedef struct gemel_onnx_options {
   size_t n_constants;
   const char *const *names;
   gemel_tensor *const *tensors;
+  /* A graph of the same context, borrowed: a size that is a symbol, or isn't said, becomes that of
+   * LIKE's input of the same name and rank, everywhere. So two models whose symbols have other
+   * names have inputs of the same types. NULL: symbols are the model's. */
+  const gemel_graph *like;
 } gemel_onnx_options;
 
 /* The model's graph; OPTIONS may be NULL. *NAME (NAME may be NULL) receives the graph's name, to be

@@ -7,6 +7,7 @@
 #include "onnx/import.h"
 
 #include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -418,8 +419,49 @@ static int given_size(const gemel__importer *in, const char *symbol, int64_t *si
   return 0;
 }
 
+/* The size of axis K of the input NAME of the graph that this one is to be like; none if it has
+ * none. */
+static gemel_dim size_of_like(const gemel__importer *in, const char *name, int k, int rank) {
+  enum { MOST = 1000 /* inputs that are searched */ };
+  const gemel_graph *like = in->options->like;
+  for (size_t i = 0; i < gemel_graph_input_count(like) && i < MOST; i++) {
+    gemel_type type = gemel_value_type(gemel_graph_input(like, i));
+    if (strcmp(gemel_graph_input_name(like, i), name) == 0 &&
+        gemel_type_rank(in->context, type) == rank) {
+      return gemel_type_dims(in->context, type)[k];
+    }
+  }
+  return GEMEL_DIM_NONE;
+}
+
+/* The dim that SYMBOL stands for: a size of LIKE's input NAME where it stands first, else itself.
+ */
+static gemel_dim named_dim(gemel__importer *in, const char *symbol, const char *name, int k,
+                           int rank) {
+  gemel__onnx_symbol *known = in->symbols;
+  if (in->options == NULL || in->options->like == NULL) {
+    return gemel_dim_symbol(in->context, symbol);
+  }
+  while (known != NULL && strcmp(known->symbol, symbol) != 0) {
+    known = known->next;
+  }
+  if (known == NULL) {
+    gemel_dim like = size_of_like(in, name, k, rank);
+    known = gemel__arena_alloc(&in->arena, sizeof *known);
+    if (known == NULL) {
+      return GEMEL_DIM_NONE;
+    }
+    *known = (gemel__onnx_symbol){
+        symbol, gemel_dim_is_none(like) ? gemel_dim_symbol(in->context, symbol) : like,
+        in->symbols};
+    in->symbols = known;
+  }
+  return known->dim;
+}
+
 /* The size of axis K of input NAME: a number, a symbol of the model, or one of its own. */
-static gemel_dim read_dim(gemel__importer *in, gemel__wire_span dim, const char *name, int k) {
+static gemel_dim read_dim(gemel__importer *in, gemel__wire_span dim, const char *name, int k,
+                          int rank) {
   gemel__wire_span symbol = gemel__proto_span(dim, GEMEL__DIM_PARAM);
   char own[1100];
   const char *called = own;
@@ -431,10 +473,11 @@ static gemel_dim read_dim(gemel__importer *in, gemel__wire_span dim, const char 
     called = gemel__onnx_name_of(&in->arena, symbol);
   } else {
     snprintf(own, sizeof own, "%s_%d", name, k);
+    called = gemel__arena_string(&in->arena, own);
   }
   return called == NULL                  ? GEMEL_DIM_NONE
          : given_size(in, called, &size) ? gemel_dim_constant(in->context, size)
-                                         : gemel_dim_symbol(in->context, called);
+                                         : named_dim(in, called, name, k, rank);
 }
 
 static gemel_status read_type(gemel__importer *in, gemel__wire_span value, const char *name,
@@ -447,6 +490,7 @@ static gemel_status read_type(gemel__importer *in, gemel__wire_span value, const
   gemel_dtype dtype;
   int64_t number = 0;
   int rank = 0;
+  size_t axes = gemel__proto_count(shape, GEMEL__SHAPE_DIM);
   if (tensor.bytes == NULL || shape.bytes == NULL) {
     return gemel__fail(in->error, GEMEL_UNSUPPORTED, "input %s is no tensor of a known rank", name);
   }
@@ -462,7 +506,7 @@ static gemel_status read_type(gemel__importer *in, gemel__wire_span value, const
       return gemel__fail(in->error, GEMEL_BAD_SHAPE,
                          "input %s has a size below 0, or more than %d axes", name, GEMEL_MAX_RANK);
     }
-    dims[rank] = read_dim(in, field.span, name, rank);
+    dims[rank] = read_dim(in, field.span, name, rank, (int)axes);
     rank++;
   }
   *type = gemel_type_new(in->context, dtype, rank, dims, GEMEL_SPACE_HOST);
@@ -652,6 +696,11 @@ gemel_graph *gemel_onnx_graph(const gemel_onnx *model, gemel_context *context,
   gemel_onnx_options taken;
   if (model == NULL || context == NULL) {
     gemel__null(error, model == NULL ? "the model" : "the context");
+    return NULL;
+  }
+  if (options != NULL && options->size > offsetof(gemel_onnx_options, like) &&
+      options->like != NULL && gemel_graph_context(options->like) != context) {
+    gemel__fail(error, GEMEL_BAD_ARGUMENT, "gemel_onnx_options: like is of another context");
     return NULL;
   }
   if (options != NULL && (gemel__take_options(&taken, sizeof taken, options, "gemel_onnx_options",

@@ -23,6 +23,13 @@ typedef struct gemel__onnx_loop {
   const struct gemel__onnx_loop *outer; /* the one in whose body it is; NULL: none */
 } gemel__onnx_loop;
 
+/* A symbol of the model that was met, and what it stands for. */
+typedef struct gemel__onnx_symbol {
+  const char *symbol;
+  gemel_dim dim;
+  struct gemel__onnx_symbol *next;
+} gemel__onnx_symbol;
+
 typedef struct gemel__importer {
   const gemel_onnx *model;
   const gemel_onnx_options *options;
@@ -32,6 +39,7 @@ typedef struct gemel__importer {
   gemel_error *error;
   gemel__arena arena; /* sizes, names, and keys of functions */
   gemel__onnx_folded *folded;
+  gemel__onnx_symbol *symbols; /* where options->like gives them sizes */
   gemel__onnx_names names;     /* of values */
   gemel__onnx_names functions; /* of the model, by domain and name */
   size_t weights;              /* the first entries: those of the main graph */
