@@ -400,6 +400,7 @@ EXTRA_DIST += %reldir%/t-plant.sh
 EXTRA_DIST += %reldir%/t-recheck.sh
 EXTRA_DIST += %reldir%/python/conftest.py
 EXTRA_DIST += %reldir%/python/test_arrays.py
+EXTRA_DIST += %reldir%/python/test_campaign.py
 EXTRA_DIST += %reldir%/python/test_composites.py
 EXTRA_DIST += %reldir%/python/test_documentation.py
 EXTRA_DIST += %reldir%/python/test_equal.py

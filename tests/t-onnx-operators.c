@@ -150,6 +150,22 @@ static const node_case cases[] = {
 };
 
 static const refused_case refused[] = {
+    {"add_of_two_dtypes", "Add(f 2, d 2)", "operands of two dtypes"},
+    {"equal_of_two_dtypes", "Equal(f 2, d 2) => ?", "operands of two dtypes"},
+    {"mod_of_two_dtypes", "Mod(i 2: 1 2, w 2: 1 2)", "operands of two dtypes"},
+    {"less_or_equal_of_two_dtypes", "LessOrEqual(f 2, d 2)", "operands of two dtypes"},
+    {"where_of_two_dtypes", "Where(b 2: 1 0, f 2, d 2)", "operands of two dtypes"},
+    {"max_of_two_dtypes", "Max(f 2, d 2)", "operands of two dtypes"},
+    {"mean_of_two_dtypes", "Mean(f 2, d 2)", "operands of two dtypes"},
+    {"conv_of_wide_bias", "Conv(f 1 1 3 3, f 1 1 1 1, f 2)", "an operand of other sizes"},
+    {"layer_of_wide_scale", "LayerNormalization(f 2 1, f 3)", "an operand of other sizes"},
+    {"layer_of_high_scale", "LayerNormalization(f 2 3, f 1 2 3)", "an operand of more axes"},
+    {"rms_of_wide_scale", "RMSNormalization(f 2 1, f 3)", "an operand of other sizes"},
+    {"concat_without_axis", "Concat(f 2, f 2)", "it has no attribute axis"},
+    {"split_without_parts", "Split(f 4) => ?, ?", "one of split and num_outputs"},
+    {"split_with_both", "Split<num_outputs=2>(f 4, =i 2: 2 2) => ?, ?",
+     "one of split and num_outputs"},
+    {"unsqueeze_of_a_scalar", "{s = Size(a) v = Unsqueeze(s, b)}(f 2 3, =i 1: 1)", "axis 1"},
     {"rnn_of_matrices", "RNN(f 1 1, f 1 1 1, f 1 1 1)", "sequences and weights of 3 axes"},
     {"rnn_direction", "RNN<direction=sideways>(f 1 1 1, f 1 1 1, f 1 1 1)", "direction sideways"},
     {"rnn_bias", "RNN(f 1 1 1, f 1 1 1, f 1 1 1, f 2: 1 2)", "input 3 has 1 axes, and must have 2"},

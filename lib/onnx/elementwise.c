@@ -20,11 +20,20 @@ static gemel_value number_for(gemel__onnx_call *c, gemel_value x, double number)
 
 /* ---- Of many operands ---- */
 
+/* Input K, which has the dtype of input 0. */
+static gemel_value input_alike(gemel__onnx_call *c, size_t k) {
+  gemel_value first = gemel__onnx_input(c, 0), x = gemel__onnx_input(c, k);
+  return gemel_is_null(first) || gemel_is_null(x) ||
+                 gemel__onnx_dtype_of(first) == gemel__onnx_dtype_of(x)
+             ? x
+             : gemel__onnx_refuse(c, GEMEL_BAD_TYPE, "operands of two dtypes");
+}
+
 /* One after the other, from the left. */
 gemel_value gemel__onnx_variadic(gemel__onnx_call *c) {
   gemel_value all = gemel__onnx_input(c, 0);
   for (size_t k = 1; k < c->n_inputs; k++) {
-    gemel_value pair[2] = {all, gemel__onnx_input(c, k)};
+    gemel_value pair[2] = {all, input_alike(c, k)};
     all = gemel_apply_at(c->graph, c->row->as, 2, pair, 0, NULL, c->where);
   }
   return all;
@@ -33,7 +42,7 @@ gemel_value gemel__onnx_variadic(gemel__onnx_call *c) {
 gemel_value gemel__onnx_mean_of(gemel__onnx_call *c) {
   gemel_value sum = gemel__onnx_input(c, 0);
   for (size_t k = 1; k < c->n_inputs; k++) {
-    sum = gemel_add_at(sum, gemel__onnx_input(c, k), c->where);
+    sum = gemel_add_at(sum, input_alike(c, k), c->where);
   }
   return gemel_div_at(sum, number_for(c, sum, (double)c->n_inputs), c->where);
 }

@@ -11,6 +11,9 @@
 
 gemel_value gemel__onnx_concat(gemel__onnx_call *c) {
   gemel_value *xs = gemel__onnx_room(c, c->n_inputs * sizeof *xs);
+  if (c->opset >= 4 && gemel__onnx_attribute(c, "axis").bytes == NULL) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "it has no attribute axis");
+  }
   for (size_t k = 0; xs != NULL && k < c->n_inputs; k++) {
     xs[k] = gemel__onnx_input(c, k);
   }
@@ -62,6 +65,10 @@ gemel_value gemel__onnx_split(gemel__onnx_call *c) {
   size_t n;
   if (gemel__onnx_int(c, "num_outputs", (int64_t)c->n_outputs) != (int64_t)c->n_outputs) {
     return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "num_outputs isn't the number of outputs");
+  }
+  if (c->opset >= 18 &&
+      gemel__onnx_given(c, 1) == (gemel__onnx_attribute(c, "num_outputs").bytes != NULL)) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "it has to have one of split and num_outputs");
   }
   const gemel_dim *sizes = axis >= 0 ? split_sizes(c, x, axis, &n) : NULL;
   if (sizes == NULL) {
