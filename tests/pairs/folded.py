@@ -220,5 +220,19 @@ for name, wrap in (("halves", "tanh(x + (m + n))"), ("halves-of-product", "sigmo
     case(name, "x: f32[2, 4]", "m, n = split({b}, sizes = [4, 4])\n  return y = " + wrap,
          "m, n = split({v}, sizes = [4, 4])\n  return y = " + wrap, {"b": b}, {"v": second})
 
+# A factor behind a term, and another one before it, of which the weights take up the last alone.
+w, c, b = draw(f32, 3, 4), draw(f32, 2, 3, 2, 2), draw(f32, 3)
+case("factor-behind-a-term", "x: f32[2, 3]", "return y = dot((x * 0.3 + {b}) * 0.7, {w})",
+     "return y = dot(x * 0.3 + {b}, {v})", {"b": b, "w": w}, {"v": w * f32(0.7)})
+case("factor-of-images-behind-a-term", "x: f32[1, 3, 3, 3]",
+     "return y = corr((x * 0.3 + -1.1) * 0.7, {c})", "return y = corr(x * 0.3 + -1.1, {v})", {"c": c},
+     {"v": c * f32(0.7)})
+
+# Bounds that infinities alone exceed, behind what overflows: Clip of ONNX without bounds.
+case("bounded-by-the-largest", "x: f32[6, 3]",
+     "return y = minimum(maximum(dot(x, {w}) * 1.7, -3.4028235e+38), 3.4028235e+38)",
+     "return y = minimum(maximum(dot(x, {v}), -3.4028235e+38), 3.4028235e+38)", {"w": w},
+     {"v": w * f32(1.7)})
+
 print("# Constants that were folded; made by folded.py.\n# SPDX-License-Identifier: MIT")
 print("".join(cases), end="")

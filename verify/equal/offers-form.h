@@ -26,11 +26,12 @@ typedef struct gemel__coefficient {
 } gemel__coefficient;
 
 /* What is known of a value v that isn't constant: v = core * SCALE + the sum of SHIFTS, and v's
- * coefficients. SCALE (null: none) and SHIFTS have v's rank, with size 1 along axes on which they
- * don't vary. An empty form says nothing. */
+ * coefficients. SCALE (null: none), RECENT and SHIFTS have v's rank, with size 1 along axes on
+ * which they don't vary. An empty form says nothing. */
 typedef struct gemel__form {
   size_t first, n;
   gemel_value scale, shifts[GEMEL__SHIFTS];
+  gemel_value recent; /* of SCALE the factors behind the last term; null: none */
   size_t n_shifts;
   int shared; /* a product of two values that aren't constant: part of a factor may go to either */
 } gemel__form;

@@ -74,6 +74,7 @@ static void map_form(struct linear *l, const int *map) {
   const gemel__form from = l->c->forms[l->x.node];
   map_coefficients(l, l->x, map);
   l->form->scale = map_constant(from.scale, map, l->to->rank);
+  l->form->recent = map_constant(from.recent, map, l->to->rank);
   l->form->shared = from.shared;
   for (size_t k = 0; k < from.n_shifts; k++) {
     gemel_value t = map_constant(from.shifts[k], map, l->to->rank);
@@ -378,6 +379,18 @@ static void multiply_coefficient(struct linear *l, const struct linear_operand *
   gemel__form_add(l->c, l->form, &product);
 }
 
+/* The coefficient OWN, along axes of what FROM is the form of, takes up the factors behind FROM's
+ * last term alone: W c in conv((x k + b) c, W). OUT are its axes in the result. */
+static void take_recent(struct linear *l, const gemel__form *from, const gemel__coefficient *own,
+                        const gemel__coefficient *out) {
+  if (from->n_shifts > 0 && !gemel_is_null(from->recent)) {
+    gemel__coefficient taken = *out;
+    taken.value = gemel__coefficient_times(own, from->recent, 0);
+    gemel__offer(l->c, taken.value);
+    gemel__form_add(l->c, l->form, &taken);
+  }
+}
+
 /* A dot of X, which isn't constant, and the constant Y. */
 static void form_affine(struct linear *l, const struct linear_operand *x,
                         const struct linear_operand *y, int x_first) {
@@ -391,9 +404,11 @@ static void form_affine(struct linear *l, const struct linear_operand *x,
     own.axes[y->batch[k]] = (signed char)x->batch[k];
   }
   gemel_value scaled = gemel__coefficient_times(&own, from.scale, 0);
+  const gemel__coefficient along = own;
   for (int j = 0; j < GEMEL_MAX_RANK; j++) {
     own.axes[j] = (signed char)(j < y->rank ? y->map[j] : -1);
   }
+  take_recent(l, &from, &along, &own);
   gemel__form_add(l->c, l->form, &own);
   gemel__offer(l->c, scaled);
   own.value = scaled;
@@ -500,7 +515,9 @@ static void form_filtered(struct linear *l, gemel__ref x, gemel_value w, int in,
   gemel__coefficient own = weights_along(l, w, in);
   int map[GEMEL_MAX_RANK];
   gemel_value scaled = gemel__coefficient_times(&own, from.scale, 0);
+  const gemel__coefficient along = own;
   own = weights_along(l, w, out);
+  take_recent(l, &from, &along, &own);
   gemel__form_add(l->c, l->form, &own);
   gemel__offer(l->c, scaled);
   own.value = scaled;

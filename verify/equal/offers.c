@@ -484,11 +484,20 @@ static void keep_beside(gemel__collecting *c, gemel__form *form, gemel_value fac
   }
 }
 
+/* SCALE, which may be null, times FACTOR or divided by it. */
+static gemel_value scaled_by(gemel_value scale, gemel_value factor, int quotient, int rank) {
+  if (!gemel_is_null(scale)) {
+    return times(gemel__offer_aligned(scale, rank), factor, quotient);
+  }
+  gemel_value one = gemel_scalar(factor.graph, gemel__value_dtype(factor), 1);
+  return quotient ? apply2("div", gemel__offer_aligned(one, rank), factor) : factor;
+}
+
 /* Makes FORM that of X times FACTOR, or divided by it if QUOTIENT. */
 static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, gemel_value factor,
                      int quotient, int rank) {
   const gemel__form from = c->forms[x.node];
-  gemel_value root = gemel__no_value, one;
+  gemel_value root = gemel__no_value;
   gemel__coefficient scale = {.axes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
   factor = gemel__offer_aligned(factor, rank);
   if (gemel_is_null(factor)) {
@@ -510,13 +519,8 @@ static void multiply(gemel__collecting *c, gemel__form *form, gemel__ref x, geme
     gemel__offer(c, product);
   }
   form->shared = from.shared;
-  form->scale = gemel__offer_aligned(from.scale, rank);
-  if (gemel_is_null(form->scale) && quotient) {
-    one = gemel_scalar(factor.graph, gemel__value_dtype(factor), 1);
-    form->scale = apply2("div", gemel__offer_aligned(one, rank), factor);
-  } else {
-    form->scale = gemel_is_null(form->scale) ? factor : times(form->scale, factor, quotient);
-  }
+  form->scale = scaled_by(from.scale, factor, quotient, rank);
+  form->recent = scaled_by(from.recent, factor, quotient, rank);
   gemel__offer(c, form->scale);
   scale.value = form->scale;
   gemel__form_add(c, form, &scale);
