@@ -210,7 +210,7 @@ static gemel_tensor *fill(const struct simple_search *s, size_t k, int recipe, g
 
 static gemel_tensor **make_values(struct simple_search *s, int recipe, gemel_tensor *const *given) {
   size_t n = s->asked.a.n_leaves;
-  gemel_tensor **values = gemel__alloc_zeroed((n + 1) * sizeof *values);
+  gemel_tensor **values = gemel__alloc_zeroed(n * sizeof *values);
   int good = values != NULL;
   for (size_t k = 0; k < n && good; k++) {
     values[k] = fill(s, k, recipe, given != NULL ? given[k] : NULL, &s->random);

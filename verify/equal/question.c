@@ -125,7 +125,7 @@ int gemel__point_pair(const gemel_graph *a, const gemel_graph *b, const gemel__p
 }
 
 gemel_tensor **gemel__point_values(const gemel__point *point, const gemel__instance *instance) {
-  gemel_tensor **values = gemel__alloc_zeroed((instance->n_leaves + 1) * sizeof *values);
+  gemel_tensor **values = gemel__alloc_zeroed(instance->n_leaves * sizeof *values);
   for (size_t k = 0; values != NULL && k < instance->n_leaves && k < point->n; k++) {
     values[k] = gemel_tensor_ref(point->given[k].tensor);
   }

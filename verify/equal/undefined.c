@@ -25,7 +25,7 @@
 static gemel_tensor **results_of(const gemel__instance *instance, gemel_tensor *const *values,
                                  gemel__random *random) {
   size_t n = gemel__instance_results(instance);
-  gemel_tensor **results = gemel__alloc_zeroed((n + 1) * sizeof *results);
+  gemel_tensor **results = gemel__alloc_zeroed(n * sizeof *results);
   if (results != NULL &&
       gemel__execute(instance, &gemel__variants[0], values, random, results, NULL) != GEMEL_OK) {
     gemel__tensors_free(n, results);
