@@ -120,7 +120,7 @@ static void compare(gemel__campaign *c, const char *before, const char *after, c
     return;
   }
   pair_to_judge q = {c, before, after, folder, ends[1]};
-  gemel__child_run(judge, &q, c->limit, &end);
+  gemel__child_run(judge, &q, c->optimizer.limit, &end);
   ssize_t got = read(ends[0], s, sizeof *s);
   close(ends[0]);
   close(ends[1]);

@@ -187,7 +187,7 @@ static int is_model(const char *before, const gemel__campaign_model *item,
   return model != NULL;
 }
 
-/* Optimises the model at IN by PASS (NULL: all) and judges the result, which becomes *OUT, to be
+/* Optimises the model at IN by ROW's pass and judges the result, which becomes *OUT, to be
  * freed, if there is one. */
 static void judge_step(campaign *c, const char *in, const char *scratch_out,
                        gemel__campaign_row *row, char **out) {
@@ -325,7 +325,7 @@ static int read_options(campaign *c) {
        gemel__baseline_read(&c->baseline, &of_outcomes, baseline) != GEMEL__GOOD)) {
     return GEMEL__BAD;
   }
-  c->sum.limit = c->sum.optimizer.limit = seconds > 0 ? 3 * seconds + 10 : 0;
+  c->sum.optimizer.limit = seconds > 0 ? 3 * seconds + 10 : 0;
   const char *folder = gemel__arg(args, "counterexample");
   return folder == NULL ? GEMEL__GOOD : gemel__folder_writable(folder);
 }

@@ -93,7 +93,7 @@ typedef struct gemel__optimizer {
   const char *command; /* with {in} and {out}, and {pass} if there are PASSES; or NULL */
   const char *stays;   /* the command of a server; or NULL */
   const char *after;   /* a folder with results; or NULL */
-  double limit;        /* seconds; 0: none */
+  double limit;        /* seconds of a model, and of a pair's process; 0: none */
   char *name;          /* its name and version; NULL: nobody said them */
   char **passes;
   size_t n_passes;
@@ -139,7 +139,6 @@ typedef struct gemel__campaign {
   size_t known;                        /* rows that it has */
   size_t unwritten;                    /* counterexamples */
   size_t unjudged; /* pairs that couldn't be judged, for another reason than time */
-  double limit;    /* seconds of a pair's process; 0: none */
   double seconds;
   int stopped; /* 1: by a signal, before the last model */
 } gemel__campaign;

@@ -36,7 +36,6 @@ typedef struct difference {
 
 struct simple_search {
   gemel__run *run;
-  const char *name;
   gemel__pair shown; /* the whole graphs */
   gemel__pair asked; /* what is compared: them, or 0 in the place of what is undefined */
   gemel__random random;
@@ -51,22 +50,6 @@ static void format(const gemel_tensor *tensor, size_t element, char text[100]) {
   char number[GEMEL__NUMBER_TEXT];
   gemel__number_format(gemel_tensor_dtype(tensor), gemel__tensor_element(tensor, element), number);
   snprintf(text, 100, "%s", strncmp(number, "nan", 3) == 0 ? "nan" : number); /* no bits of it */
-}
-
-static int same_shape(const gemel_tensor *x, const gemel_tensor *y) {
-  int rank = gemel_tensor_rank(x);
-  return rank == gemel_tensor_rank(y) &&
-         memcmp(gemel_tensor_shape(x), gemel_tensor_shape(y), (size_t)rank * sizeof(int64_t)) == 0;
-}
-
-/* "shape [2, 3]" */
-static void format_shape(const gemel_tensor *tensor, char text[100]) {
-  size_t used = (size_t)snprintf(text, 100, "shape [");
-  for (int k = 0; k < gemel_tensor_rank(tensor) && used < 80; k++) {
-    used += (size_t)snprintf(text + used, 100 - used, "%s%lld", k > 0 ? ", " : "",
-                             (long long)gemel_tensor_shape(tensor)[k]);
-  }
-  snprintf(text + used, 100 - used, "]");
 }
 
 /* The largest finite magnitude of an output in both results. */
@@ -91,10 +74,8 @@ static weight weigh(const gemel__both *both, size_t output, size_t i, double mos
   case GEMEL__ROUNDING:
     return WEIGHT_BITS;
   case GEMEL__FAR:
-    return !gemel__is_float(dtype) ||
-                   fabs(gemel__decode(dtype, gemel__tensor_element(both->left[output], i)) -
-                        gemel__decode(dtype, gemel__tensor_element(both->right[output], i))) >
-                       ldexp(most, -gemel__dtype_format(dtype)->digits / 2)
+    return gemel__is_far_beside(dtype, gemel__tensor_element(both->left[output], i),
+                                gemel__tensor_element(both->right[output], i), most)
                ? WEIGHT_FULL
                : WEIGHT_SMALL;
   default:
@@ -105,10 +86,10 @@ static weight weigh(const gemel__both *both, size_t output, size_t i, double mos
 /* The first of the largest differences of OUTPUT to D, if that is more than D. */
 static void compare_output(const gemel__both *both, size_t output, difference *d) {
   const gemel_tensor *left = both->left[output], *right = both->right[output];
-  if (!same_shape(left, right)) {
+  if (!gemel__have_one_shape(left, right)) {
     *d = (difference){.weight = WEIGHT_FULL, .output = output, .element = SIZE_MAX};
-    format_shape(left, d->before);
-    format_shape(right, d->after);
+    gemel__say_shape(left, d->before, sizeof d->before);
+    gemel__say_shape(right, d->after, sizeof d->after);
     return;
   }
   if (gemel__both_identical(both, output)) {
@@ -358,7 +339,7 @@ static void look(struct simple_search *s, const gemel__point *point) {
 void gemel__example_find(gemel__run *run, const char *name, const gemel_graph *a,
                          const gemel_graph *b, const gemel__undefined *u, unsigned refused,
                          gemel__point *point, gemel_pair_example *example) {
-  struct simple_search s = {.run = run, .name = name};
+  struct simple_search s = {.run = run};
   unsigned ends = GEMEL_PAIR_BIT(NARROWS) | GEMEL_PAIR_BIT(WIDENS);
   weight least = is_of_bits(refused) ? WEIGHT_BITS : WEIGHT_SMALL;
   memset(example, 0, sizeof *example);

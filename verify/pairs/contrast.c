@@ -37,6 +37,23 @@ gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void 
              : GEMEL__FAR;
 }
 
+int gemel__is_far_beside(gemel_dtype dtype, const void *a, const void *b, double most) {
+  return !gemel__is_float(dtype) || fabs(gemel__decode(dtype, a) - gemel__decode(dtype, b)) >
+                                        ldexp(most, -gemel__dtype_format(dtype)->digits / 2);
+}
+
+int gemel__have_one_shape(const gemel_tensor *x, const gemel_tensor *y) {
+  gemel_view a = gemel_tensor_view(x), b = gemel_tensor_view(y);
+  return a.rank == b.rank && memcmp(a.shape, b.shape, (size_t)a.rank * sizeof *a.shape) == 0;
+}
+
+void gemel__say_shape(const gemel_tensor *tensor, char *text, size_t bytes) {
+  char shape[64];
+  gemel_view view = gemel_tensor_view(tensor);
+  gemel__format_shape(view.rank, view.shape, shape, sizeof shape);
+  snprintf(text, bytes, "shape %s", shape);
+}
+
 /* A convolution's algorithm is chosen by shape or by timing, and each adds up in another order. So
  * that both sides round alike, graphs with convolutions are run with the plain algorithm. */
 int gemel__runs_plain(const gemel_graph *graph) {

@@ -20,6 +20,14 @@ typedef enum gemel__contrast {
 
 gemel__contrast gemel__contrast_of(gemel_dtype dtype, const void *a, const void *b);
 
+/* 1 if two numbers that are FAR apart are so beside the largest magnitude of both results, MOST:
+ * what is between them is more than half of its digits. Integers and bools are in any case. */
+int gemel__is_far_beside(gemel_dtype dtype, const void *a, const void *b, double most);
+
+/* 1 if X and Y have the same sizes; and "shape [2, 3]". */
+int gemel__have_one_shape(const gemel_tensor *x, const gemel_tensor *y);
+void gemel__say_shape(const gemel_tensor *tensor, char *text, size_t bytes);
+
 /* Check of a pair: does the shipped code's result for the instance differ in any bit from that for
  * TRIAL->other? If fused code agrees, the second one is run with plain kernels. */
 gemel_status gemel__check_contrast(const gemel__instance *instance, gemel_tensor *const *values,

@@ -84,15 +84,11 @@ static int is_near(const gemel_tensor *x, const gemel_tensor *y, size_t i, doubl
   gemel_dtype dtype = gemel_tensor_dtype(x);
   const void *a = gemel__tensor_element(x, i), *b = gemel__tensor_element(y, i);
   gemel__contrast c = gemel__contrast_of(dtype, a, b);
-  return c <= GEMEL__ROUNDING || (c == GEMEL__FAR && gemel__is_float(dtype) &&
-                                  fabs(gemel__decode(dtype, a) - gemel__decode(dtype, b)) <=
-                                      ldexp(most, -gemel__dtype_format(dtype)->digits / 2));
+  return c <= GEMEL__ROUNDING || (c == GEMEL__FAR && !gemel__is_far_beside(dtype, a, b, most));
 }
 
 static int is_alike(const gemel_tensor *x, const gemel_tensor *y, double most) {
-  int rank = gemel_tensor_rank(x);
-  if (gemel_tensor_dtype(x) != gemel_tensor_dtype(y) || rank != gemel_tensor_rank(y) ||
-      memcmp(gemel_tensor_shape(x), gemel_tensor_shape(y), (size_t)rank * sizeof(int64_t)) != 0) {
+  if (gemel_tensor_dtype(x) != gemel_tensor_dtype(y) || !gemel__have_one_shape(x, y)) {
     return 0;
   }
   for (size_t i = 0; i < (size_t)gemel_tensor_elements(x); i++) {

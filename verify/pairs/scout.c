@@ -204,18 +204,13 @@ struct gap {
                    infinities */
 };
 
-static int have_one_shape(const gemel_tensor *x, const gemel_tensor *y) {
-  gemel_view a = gemel_tensor_view(x), b = gemel_tensor_view(y);
-  return a.rank == b.rank && memcmp(a.shape, b.shape, (size_t)a.rank * sizeof *a.shape) == 0;
-}
-
 static struct gap gap_of(const gemel__both *both, size_t output) {
   gemel_dtype dtype = gemel_tensor_dtype(both->left[output]);
   int is_float = gemel__is_float(dtype);
   size_t n = gemel__both_elements(both, output), i;
   double most = 0, off = 0;
   struct gap gap = {0, 0};
-  if (!have_one_shape(both->left[output], both->right[output])) {
+  if (!gemel__have_one_shape(both->left[output], both->right[output])) {
     return (struct gap){0, INFINITY};
   }
   if (gemel__both_identical(both, output)) {
@@ -407,13 +402,6 @@ static double allowed_gap(const struct scout *s, gemel_dtype dtype, gemel__fill 
   return ldexp(1, fill == GEMEL__FILL_INTEGERS ? -digits * 2 / 3 : -digits / 2);
 }
 
-static void say_shape(const gemel_tensor *tensor, char *text, size_t bytes) {
-  char shape[64];
-  gemel_view view = gemel_tensor_view(tensor);
-  gemel__format_shape(view.rank, view.shape, shape, sizeof shape);
-  snprintf(text, bytes, "shape %s", shape);
-}
-
 /* Asks domain O about results that look different. They are refuted if their exact values differ by
  * a sixteenth of what was seen, or more; less is rounding. At ties, where rounding may decide what
  * is seen, they are if their exact values differ by more than a constant that one graph folded
@@ -425,10 +413,10 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   gemel__outcome outcome;
   double apart = INFINITY, least = fmin(gap->apart, 1) / 16;
   memset(&outcome, 0, sizeof outcome);
-  if (!have_one_shape(both->left[output], both->right[output])) {
+  if (!gemel__have_one_shape(both->left[output], both->right[output])) {
     s->found->found = GEMEL__SCOUT_REAL;
-    say_shape(both->left[output], s->found->left, sizeof s->found->left);
-    say_shape(both->right[output], s->found->right, sizeof s->found->right);
+    gemel__say_shape(both->left[output], s->found->left, sizeof s->found->left);
+    gemel__say_shape(both->right[output], s->found->right, sizeof s->found->right);
     take(s, pair, values, output, 0);
     return GEMEL_OK;
   }
