@@ -219,14 +219,16 @@ static void examples_are_simple(const void *data) {
   CT_EQ_STR(none, "");
 }
 
-/* A chain of 150 nodes over x and y whose 70th is PLANTED. */
+/* A chain of 150 nodes over x and y, with inputs that nothing reads, whose 70th is PLANTED. */
 static gemel_graph *long_chain(gemel_context *context, const char *planted) {
   static const char *const steps[] = {"tanh(t%d) + x", "tanh(t%d) * y", "t%d - y",
                                       "exp(tanh(t%d))"};
   char text[12000];
   gemel_error error;
   gemel_graph *graph;
-  int used = sprintf(text, "graph f(x: f64[N, 3], y: f64[N, 3]) {\n  t0 = x * y\n"), k;
+  int used = sprintf(text,
+                     "graph f(u: i64[2], x: f64[N, 3], y: f64[N, 3], v: f64[N]) {\n  t0 = x * y\n"),
+      k;
   for (k = 1; k < 150; k++) {
     used += sprintf(text + used, "  t%d = ", k);
     used += sprintf(text + used, k == 70 ? planted : steps[k % 4], k - 1);

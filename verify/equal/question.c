@@ -11,6 +11,7 @@
 #include "core/alloc.h"
 #include "core/ids.h"
 #include "harness/saved.h"
+#include "instances/assumed.h"
 
 void gemel__equal_note(gemel__equality *q, gemel_verdict verdict) {
   gemel_verdict *worst = &q->result->verdict;
@@ -100,13 +101,15 @@ static long sizes_at(const gemel_graph *a, const gemel__point *point,
   for (size_t s = 0; s < n; s++) {
     gemel_dim symbol = gemel_dim_symbol(context, names[s]);
     sizes[s] = -1;
-    for (size_t k = 0; k < gemel_graph_input_count(a) && k < point->n; k++) {
+    for (size_t k = 0; k < gemel_graph_input_count(a); k++) {
       gemel_type type = gemel_value_type(gemel_graph_input(a, k));
-      for (int i = 0; i < gemel_type_rank(context, type) && point->given[k].tensor != NULL; i++) {
+      gemel_tensor *tensor = gemel__point_find(point, gemel_graph_input_name(a, k));
+      for (int i = 0; i < gemel_type_rank(context, type) && tensor != NULL; i++) {
         if (gemel_type_dims(context, type)[i].id == symbol.id) {
-          sizes[s] = gemel_tensor_shape(point->given[k].tensor)[i];
+          sizes[s] = gemel_tensor_shape(tensor)[i];
         }
       }
+      gemel_tensor_unref(tensor);
     }
     if (sizes[s] < 0) {
       return -1;
@@ -124,10 +127,25 @@ int gemel__point_pair(const gemel_graph *a, const gemel_graph *b, const gemel__p
          gemel__pair_draw_at(pair, a, b, (size_t)n, names, sizes, random, NULL) == GEMEL_OK;
 }
 
+/* Some value of an input that nothing reads. */
+static gemel_tensor *any_value(const gemel__leaf *leaf) {
+  gemel_tensor *tensor = gemel_tensor_new(leaf->dtype, leaf->rank, leaf->shape, NULL);
+  for (size_t i = 0; tensor != NULL && i < leaf->count; i++) {
+    gemel__leaf_put(leaf, gemel__leaf_at(leaf, tensor, i), gemel__leaf_within(leaf, 1));
+  }
+  return tensor;
+}
+
 gemel_tensor **gemel__point_values(const gemel__point *point, const gemel__instance *instance) {
-  gemel_tensor **values = gemel__alloc_zeroed(instance->n_leaves * sizeof *values);
-  for (size_t k = 0; values != NULL && k < instance->n_leaves && k < point->n; k++) {
-    values[k] = gemel_tensor_ref(point->given[k].tensor);
+  size_t n = instance->n_leaves, k = 0;
+  gemel_tensor **values = gemel__alloc_zeroed(n * sizeof *values);
+  for (; values != NULL && k < n; k++) {
+    values[k] = gemel__point_find(point, gemel_graph_input_name(instance->graph, k));
+    values[k] = values[k] != NULL ? values[k] : any_value(&instance->leaves[k]);
+    if (values[k] == NULL) {
+      gemel__values_free(instance, values);
+      return NULL;
+    }
   }
   return values;
 }

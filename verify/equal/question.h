@@ -62,13 +62,13 @@ int gemel__equal_is_empty(const gemel__equality *q);
 /* Asks tier real (real.c). *REFUTED is set to 1 if it refutes the pair. */
 gemel_status gemel__equal_real(gemel__equality *q, int *refuted, gemel_error *error);
 
-/* PAIR = A and B at the sizes of POINT, whose tensors are of the inputs of A in their order. 0 if
- * they don't tell all sizes, or the graphs refuse them. */
+/* PAIR = A and B at the sizes of POINT. 0 if its tensors don't tell all sizes of A, or the graphs
+ * refuse them. */
 int gemel__point_pair(const gemel_graph *a, const gemel_graph *b, const struct gemel__point *point,
                       gemel__random *random, gemel__pair *pair);
 
-/* The tensors of POINT for the inputs of INSTANCE, to be freed with gemel__values_free; NULL if
- * memory is out. */
+/* The tensors of POINT for the inputs of INSTANCE, and some for those that POINT doesn't have
+ * because nothing reads them; to be freed with gemel__values_free. NULL if memory is out. */
 gemel_tensor **gemel__point_values(const struct gemel__point *point,
                                    const gemel__instance *instance);
 

@@ -54,7 +54,7 @@ void gemel__point_clear(gemel__point *point) {
   memset(point, 0, sizeof *point);
 }
 
-static gemel_tensor *find(const gemel__point *point, const char *name) {
+gemel_tensor *gemel__point_find(const gemel__point *point, const char *name) {
   size_t k = 0;
   while (k < point->n && point->given[k].name != name) { /* interned */
     k++;
@@ -194,7 +194,7 @@ static gemel_status run_and_dump(const gemel__point *point, const char *path,
   const gemel_options options = {.size = sizeof options, .as_written = 1};
   size_t n = gemel_graph_input_count(graph), m = gemel_graph_output_count(graph), k;
   for (k = 0; k < n; k++) {
-    room[k] = find(point, gemel_graph_input_name(graph, k));
+    room[k] = gemel__point_find(point, gemel_graph_input_name(graph, k));
   }
   for (k = 0; k < n; k++) {
     GEMEL__TRY(room[k] != NULL ? GEMEL_OK : make_zeros(graph, room, k, error));

@@ -31,6 +31,10 @@ gemel_status gemel__point_take(gemel__point *point, const gemel__instance *insta
                                gemel_tensor *const *values, gemel_error *error);
 void gemel__point_clear(gemel__point *point);
 
+/* A reference to the tensor of the input called NAME, a graph's own string; NULL if POINT has none.
+ */
+gemel_tensor *gemel__point_find(const gemel__point *point, const char *name);
+
 /* Writes to FOLDER, which is made if it doesn't exist: RECORD's kind, name and tier, SEED, graph A,
  * graph B if it isn't NULL, and their inputs at POINT. Inputs that POINT doesn't have are zeros.
  * INSTANCE (may be NULL) says how A is run and which values its inputs may have; without it both
