@@ -15,6 +15,7 @@ python_modules += %reldir%/gemel/_native.pyi
 python_modules += %reldir%/gemel/_place.py
 python_modules += %reldir%/gemel/_pytensor_graph.py
 python_modules += %reldir%/gemel/_pytensor_ops.py
+python_modules += %reldir%/gemel/_pytensor_random.py
 python_modules += %reldir%/gemel/_pytest.py
 python_modules += %reldir%/gemel/_serve.py
 python_modules += %reldir%/gemel/_tensor.py

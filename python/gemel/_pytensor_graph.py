@@ -320,7 +320,7 @@ class Converter:
 def _way(node: Any) -> Any:
     """What a node does, as a key: a Blockwise of no batch is its Op, and whether memory is written over doesn't matter."""
     op = node.op
-    if hasattr(op, "inputs_sig") and all(v.type.ndim == len(sig) for v, sig in zip(node.inputs, op.inputs_sig)):
+    if hasattr(op, "core_op") and all(v.type.ndim == len(sig) for v, sig in zip(node.inputs, op.inputs_sig)):
         op = op.core_op
     return _props(op)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+import numpy as np
+from pytensor.graph.basic import Constant
+
 from . import _functions as f
 from . import _names as n
 from ._foreign import (NotSaid, batched, broadcast, broadcast_shape, cut, element, index_written, indexed, is_value, largest,
@@ -218,7 +221,10 @@ def _keys(c: Converter, node: Any, first: int, args: Sequence[Raw]) -> list[Any]
             continue
         raw, v = next(at)
         if str(v.type.dtype) == "bool":
-            raise NotSaid(f"{name_of(node.outputs[0])} by bools")
+            if not isinstance(v, Constant):
+                raise NotSaid(f"{name_of(node.outputs[0])} by bools")
+            parts += [n.constant(rows.astype(np.int64)) for rows in np.nonzero(v.data)]
+            continue
         parts.append(c.size(raw) if v.type.ndim == 0 else c.value(raw, kind_of(v)))
     return parts
 

@@ -27,6 +27,7 @@ from ._equal import Equality, equal
 from ._errors import Error
 from ._foreign import NotSaid
 from ._pytensor_graph import Again, Converter, Sizes, Token, name_of
+from ._pytensor_random import laws
 
 __all__ = ["Certificate", "Judgement", "assert_equal", "certify", "check", "to_graph"]
 
@@ -196,13 +197,13 @@ def _is_size(v: Any) -> bool:
     return name_of(v) in _SHAPES or hasattr(owner.op, "nfunc_spec")
 
 
-def _cut(old: Any, new: Any, depth: int) -> list[Any]:
+def _cut(old: Sequence[Any], new: Sequence[Any], depth: int) -> list[Any]:
     """The values of which both are made and that the local question takes for inputs: the nearest that both share, and so
     many nodes farther back."""
-    shared = set(ancestors([old])) & set(ancestors([new]))
+    shared = set(ancestors(old)) & set(ancestors(new))
     leaves: dict[Any, None] = {}
-    level = {v: depth for v in (new, old)}
-    stack = [old, new]
+    level = {v: depth for v in (*new, *old)}
+    stack = [*old, *new]
     while stack:
         v = stack.pop()
         if isinstance(v, Constant):
@@ -226,17 +227,24 @@ def judge_replacement(old: Any, new: Any, reason: str = "", known: dict[str, Jud
     over those that these are made of."""
     if type(getattr(old.owner, "op", None)).__name__ == "SpecifyAssumptions" and new is old.owner.inputs[0]:
         return Judgement("equal", _outline([old]), _outline([new]), reason=reason)
+    try:
+        pair = laws(old, new)
+    except Exception as error:  # an Op of somebody else's may raise any
+        return Judgement("not said", _outline([old]), _outline([new]), None, [str(error)[:60]], reason)
+    before, after = ([old], [new]) if pair is None else pair
+    if not before:
+        return Judgement("equal", _outline([old]), _outline([new]), reason=reason)
     first: Judgement | None = None
     last: Judgement | None = None
     previous: list[Any] | None = None
     for depth in _DEPTHS:
-        leaves = _cut(old, new, depth)
+        leaves = _cut(before, after, depth)
         if leaves == previous:
             continue
-        if previous is not None and _nodes([old, new], leaves) > _LARGE:
+        if previous is not None and _nodes([*before, *after], leaves) > _LARGE:
             break
         previous = leaves
-        last = _judge([old], [new], [(v, v) for v in leaves], reason, known, **options)
+        last = _judge(before, after, [(v, v) for v in leaves], reason, known, **options)
         if first is None:
             first = last
         if last:

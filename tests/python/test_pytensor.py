@@ -93,6 +93,35 @@ def test_what_gemel_cannot_say_is_any_function():
     assert unsaid.verdict == "not said" and any("Pinv" in name for name in unsaid.unsaid)
 
 
+def drawn(mean, spread, **more):
+    return pt.random.normal(mean, spread, rng=GENERATOR, **more)
+
+
+GENERATOR = pytensor.shared(np.random.default_rng(3))
+CORNER = pt.random.multivariate_normal(m[:, :2], pt.eye(2), rng=GENERATOR)
+MASK = np.array([True, False, True, True])
+LAWS = {
+    "row": (drawn(m, v)[1], drawn(m[1], v), "equal"), "not the row": (drawn(m, v)[1], drawn(m[0], v), "differs"),
+    "turned": (drawn(v, m).T, drawn(v.dimshuffle(0, "x"), m.T), "equal"), "spread forgotten": (drawn(v, m).T, drawn(v.dimshuffle(0, "x"), m.T * 2), "differs"),
+    "sized": (drawn(s, v, size=(3, 4)), drawn(pt.alloc(s, 3, 4), v), "equal"), "more": (drawn(s, v, size=(k, 4)), drawn(s, v, size=(k + 1, 4)), "differs"),
+    "masked": (drawn(v, s, size=(4,))[MASK], drawn(v[MASK], s), "equal"), "masked otherwise": (drawn(v, s, size=(4,))[MASK], drawn(v[MASK[::-1]], s), "differs"),
+    "a draw twice": (drawn(v, s)[np.array([0, 0])], drawn(v[np.array([0, 0])], s), "not said"),
+    "another law": (drawn(v, s), pt.random.laplace(v, s, rng=GENERATOR), "not said"),
+    "batch": (CORNER[0], pt.random.multivariate_normal(m[0, :2], pt.eye(2), rng=GENERATOR), "equal"),
+    "its own axis": (CORNER[:, 0], drawn(m[:, 0], 1.0), "not said"), "a function of draws": (drawn(v, s) + drawn(v, s), 2 * drawn(v, s), "equal"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", LAWS)
+def test_random_variables_have_laws(name):
+    old, new, verdict = LAWS[name]
+    graph = FunctionGraph(outputs=[old], clone=False, features=None)
+    with gp.certify() as found:
+        graph.replace(graph.outputs[0], new, reason=name, import_missing=True)
+    assert [j.verdict for j in found.judgements.values()] == [verdict], str(found)
+
+
 def test_certify():
     x = pt.dvector("x")
     with gp.certify() as found:
