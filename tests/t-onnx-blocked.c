@@ -14,8 +14,9 @@ typedef struct shape {
   int m, filled, c, c_filled, groups; /* FILLED up to whole blocks */
 } shape;
 
+/* Channels that fill up a block are 0 but where each has its filter, which may be anything. */
 static double weight(const shape *s, int m, int c, int p) {
-  return m < s->m && c < s->c ? (double)((m * 5 + c * 3 + p * 7) % 11 - 5) / 4 : 0;
+  return m < s->m && c < s->c ? (double)((m * 5 + c * 3 + p * 7) % 11 - 5) / 4 : s->groups > 1;
 }
 
 /* Where the element of the usual filters stands: blocks of output channels, of input channels if
@@ -110,11 +111,12 @@ static void is_refused(const void *data) {
 }
 
 /* Blocks of 8 on any machine: 16 would need M a multiple of 16. */
-static const shape few = {5, 8, 3, 3, 1}, whole = {8, 8, 8, 8, 1}, filled = {6, 8, 12, 16, 1},
-                   each = {5, 8, 1, 1, 5}, several = {8, 8, 16, 16, 1};
+static const shape few = {5, 8, 3, 3, 1}, one = {1, 8, 3, 3, 1}, whole = {8, 8, 8, 8, 1},
+                   filled = {6, 8, 12, 16, 1}, each = {5, 8, 1, 1, 5}, several = {8, 8, 16, 16, 1};
 
 static const ct_test tests[] = {
     CT_TEST("few_channels", as_usual, &few),
+    CT_TEST("one_filter", as_usual, &one),
     CT_TEST("whole_blocks", as_usual, &whole),
     CT_TEST("filled_blocks", as_usual, &filled),
     CT_TEST("a_filter_a_channel", as_usual, &each),

@@ -215,6 +215,8 @@ static void what_a_model_lists(const void *data) {
   CT_CHECK(gemel_onnx_weight_name(read, 1) == NULL);
   CT_EQ_INT(gemel_onnx_input_count(read), 1);
   CT_EQ_STR(gemel_onnx_input_name(read, 0), "x");
+  CT_EQ_STR(gemel_onnx_input_spelled(read, 0), "x");
+  CT_CHECK(gemel_onnx_input_spelled(read, 1) == NULL);
   while (gemel_onnx_operator(k, &domain) != NULL &&
          strcmp(gemel_onnx_operator(k, &domain), "MatMul") != 0) {
     k++;

@@ -160,11 +160,23 @@ static int copy_file(const char *from, const char *to) {
   return gemel__output_close(&out, whole);
 }
 
-/* The inputs of the counterexample in FOLDER as files of ONNX. */
-static int write_inputs(const char *folder) {
+/* The name in MODEL (may be NULL) of the input that a graph calls NAME; *AT, where it is looked for
+ * first, comes to lie behind it. */
+static const char *name_in(const gemel_onnx *model, const char *name, size_t *at) {
+  size_t n = gemel_onnx_input_count(model);
+  for (size_t k = 0; k < n; k++, ++*at) {
+    if (strcmp(gemel_onnx_input_name(model, *at % n), name) == 0) {
+      return gemel_onnx_input_spelled(model, (*at)++ % n);
+    }
+  }
+  return name;
+}
+
+/* The inputs of the counterexample in FOLDER as files of ONNX, with the names that MODEL has. */
+static int write_inputs(const char *folder, const gemel_onnx *model) {
   char *path = gemel__need_text("%s/first/inputs.npz", folder), **names = NULL;
   gemel_tensor **tensors = NULL;
-  size_t n = 0;
+  size_t n = 0, at = 0;
   gemel_error error;
   int status = GEMEL__GOOD;
   if (access(path, R_OK) == 0 && /* a formula alone may have told them apart */
@@ -173,7 +185,7 @@ static int write_inputs(const char *folder) {
   }
   for (size_t k = 0; k < n && status == GEMEL__GOOD; k++) {
     char *to = gemel__need_text("%s/input_%zu.pb", folder, k);
-    if (gemel_onnx_tensor_save(tensors[k], names[k], to, &error) != GEMEL_OK) {
+    if (gemel_onnx_tensor_save(tensors[k], name_in(model, names[k], &at), to, &error) != GEMEL_OK) {
       status = gemel__complain_error(to, &error);
     }
     free(to);
@@ -189,7 +201,9 @@ static int keep_pair(const char *folder, const char *before, const char *after) 
   int status = gemel__folder_make(folder);
   status = status == GEMEL__GOOD ? copy_file(before, first) : status;
   status = status == GEMEL__GOOD ? copy_file(after, second) : status;
-  status = status == GEMEL__GOOD ? write_inputs(folder) : status;
+  gemel_onnx *model = gemel_onnx_load(before, NULL);
+  status = status == GEMEL__GOOD ? write_inputs(folder, model) : status;
+  gemel_onnx_free(model);
   free(first);
   free(second);
   return status;

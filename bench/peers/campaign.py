@@ -27,16 +27,22 @@ HEAD = """# Released optimisers on drawn models
 
 `bench/peers/campaign.py --count {count} --seed {seed} --seconds {seconds}`: each of {count} models that `gemel models` draws goes through each optimiser, and
 `gemel campaign` judges the result. *Confirmed*: of what differs or is invalid, where ONNX Runtime without optimisations or onnx's reference evaluator
-sees another result at the inputs that gemel shows, or refuses what the optimiser made. *Alarm*: where one of them runs both models and none sees a difference.
-*Unconfirmed*: where neither runs the model itself.
+sees another result at the inputs that gemel shows, or refuses what the optimiser made. *Undefined*: neither sees one, and what differs are values that ONNX leaves undefined
+(casts out of range), or the overflow, from 1e19 on, of what ONNX defines GroupNormalization by, which gemel's doesn't have. *Alarm*: where one of them runs
+both models and none sees a difference. *Unconfirmed*: where neither runs the model itself.
 
-| optimiser | judged | equal | unchanged | differs | invalid | confirmed | alarm | unconfirmed | crashed, silent | open | not read | no verdict | seconds |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| optimiser | judged | equal | unchanged | differs | invalid | confirmed | undefined | alarm | unconfirmed | crashed, silent | open | not read | no verdict | seconds |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
 """
 
 
+def is_undefined(row):
+    words = set(row["not_allowed"])
+    return bool(words) and (words <= {"narrows", "widens"} or words == {"worsens"} and row["first_node"].startswith("GroupNormalization"))
+
+
 def judge(row):
-    """"confirmed", "alarm" or "unconfirmed"."""
+    """"confirmed", "undefined", "alarm" or "unconfirmed"."""
     if "folder" not in row:
         return "unconfirmed"
     try:
@@ -44,7 +50,7 @@ def judge(row):
     except Exception as error:
         print(f"{row['model']}: {type(error).__name__}: {error}", file=sys.stderr)
         return "unconfirmed"
-    return "confirmed" if seen else "alarm" if runs else "unconfirmed"
+    return "confirmed" if seen else "undefined" if is_undefined(row) else "alarm" if runs else "unconfirmed"
 
 
 def campaign(given, optimiser, folder):
@@ -70,7 +76,7 @@ def line_of(optimiser, rows, seconds):
             verdicts[row["confirmed"]] += 1
     name = next((row["optimizer"] for row in rows if "optimizer" in row), optimiser)
     numbers = [len(rows) - counts["unchanged"] - counts["not read"], counts["equal"], counts["unchanged"], counts["differs"],
-               counts["invalid"], verdicts["confirmed"], verdicts["alarm"], verdicts["unconfirmed"],
+               counts["invalid"], verdicts["confirmed"], verdicts["undefined"], verdicts["alarm"], verdicts["unconfirmed"],
                counts["crashed"] + counts["silent"], counts["open"], counts["not read"], counts["no verdict"], round(seconds)]
     alarms = [row["model"] for row in rows if row.get("confirmed") in ("alarm", "unconfirmed")]
     print(f"{name}: {dict(counts)}, {dict(verdicts)}, {seconds:.0f} s", *alarms, sep="\n    ", flush=True)

@@ -22,14 +22,26 @@ def ort(level):
     import onnx
     import onnxruntime
 
-    def optimise(model):
+    def session(model, name, path=None):
         options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, f"ORT_ENABLE_{level.upper()}")
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, f"ORT_{name}")
         options.log_severity_level = 4
+        if path:
+            options.optimized_model_filepath = path
+        onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+    def optimise(model):
         with tempfile.TemporaryDirectory() as folder:
-            options.optimized_model_filepath = os.path.join(folder, "model.onnx")
-            onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-            return onnx.load(options.optimized_model_filepath)
+            path = os.path.join(folder, "model.onnx")
+            try:
+                session(model, f"ENABLE_{level.upper()}", path)
+                return onnx.load(path)
+            except Exception:
+                try:
+                    session(model, "DISABLE_ALL")
+                except Exception:  # it has no kernels for the model itself, so it leaves it as it is
+                    return model
+                raise
     return optimise
 
 

@@ -55,6 +55,9 @@ gemel_tensor *gemel_onnx_weight(const gemel_onnx *model, size_t k, gemel_error *
 size_t gemel_onnx_input_count(const gemel_onnx *model);
 const char *gemel_onnx_input_name(const gemel_onnx *model, size_t k);
 
+/* The name of input K as the file has it; borrowed from the model. NULL if there is none. */
+const char *gemel_onnx_input_spelled(const gemel_onnx *model, size_t k);
+
 /* How a graph is made. Begin with {sizeof options}. */
 typedef struct gemel_onnx_options {
   size_t size;

@@ -7,8 +7,8 @@
  * [M/b, C, h, w, b]. Its shape still says [M, C, h, w], with M and C filled up to whole blocks by
  * zeros, and nothing in the file says what b is: it is that of the machine where the optimiser ran.
  *
- * Here images stay as they are, without the channels that were added, so the filters are put back
- * in order without those that are 0 at their end.
+ * Here filters are put back in order, and images keep the channels that they add: ReorderOutput
+ * takes those away.
  */
 #include <string.h>
 
@@ -58,44 +58,19 @@ static float stored_at(const blocked *f, int64_t m, int64_t c, int64_t p) {
   return all[(((m / b * (f->c / b) + c / b) * pixels + p) * b + c % b) * b + m % b];
 }
 
-/* 1 if filter M, of CHANNELS, and its BIAS (NULL: none) are 0. */
-static int is_zero(const blocked *f, const float *bias, int64_t m, int64_t channels) {
-  int zero = bias == NULL || bias[m] == 0;
-  for (int64_t c = 0; c < channels && zero; c++) {
-    for (int64_t p = 0; p < f->h * f->w && zero; p++) {
-      zero = stored_at(f, m, c, p) == 0;
-    }
-  }
-  return zero;
-}
-
-/* How many filters there are without those that fill up the last block. */
-static int64_t filters_of(gemel__onnx_call *c, const blocked *f, int64_t channels) {
-  gemel_tensor *bias = gemel__onnx_given(c, 2) ? gemel__onnx_known(c, 2) : NULL;
-  int is_plain = bias != NULL && gemel_tensor_dtype(bias) == GEMEL_F32 &&
-                 gemel_tensor_elements(bias) == f->m && gemel_tensor_data(bias) != NULL;
-  int64_t m = f->m;
-  while (m > f->m - f->block + 1 && (is_plain || !gemel__onnx_given(c, 2)) &&
-         is_zero(f, is_plain ? gemel_tensor_data(bias) : NULL, m - 1, channels)) {
-    m--;
-  }
-  gemel_tensor_unref(bias);
-  return m;
-}
-
-/* The filters in the usual order, for images of CHANNELS a group, as a constant. */
-static gemel_value in_order(gemel__onnx_call *c, const blocked *f, int64_t channels) {
-  int64_t shape[] = {filters_of(c, f, channels), channels, f->h, f->w};
+/* M filters in the usual order, for images of CHANNELS a group, as a constant. */
+static gemel_value in_order(gemel__onnx_call *c, const blocked *f, int64_t m, int64_t channels) {
+  int64_t shape[] = {m, channels, f->h, f->w};
   gemel_error error;
   gemel_tensor *usual = gemel_tensor_new(GEMEL_F32, 4, shape, &error);
   if (usual == NULL) {
     return gemel__onnx_refuse(c, error.status, "%s", error.text);
   }
   float *to = gemel_tensor_data(usual);
-  for (int64_t m = 0; m < shape[0]; m++) {
+  for (int64_t i = 0; i < m; i++) {
     for (int64_t k = 0; k < channels; k++) {
       for (int64_t p = 0; p < f->h * f->w; p++) {
-        *to++ = stored_at(f, m, k, p);
+        *to++ = stored_at(f, i, k, p);
       }
     }
   }
@@ -116,10 +91,10 @@ gemel_value gemel__onnx_correlate_blocked(gemel__onnx_call *c, gemel_value x) {
       !gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[1], &channels)) {
     refuse(c, "that aren't known, or for images that aren't");
   } else if (read_filters(c, stored, &f)) {
-    if (f.groups > 1 && f.c == 1) { /* a filter a channel: blocks are filled up by groups */
-      f.groups = channels;
-    }
-    gemel_value usual = in_order(c, &f, f.groups == 1 && channels < f.c ? channels : f.c);
+    int a_filter_each = f.groups > 1 && f.c == 1; /* then blocks are filled up by groups */
+    f.groups = a_filter_each ? channels : f.groups;
+    gemel_value usual = in_order(c, &f, a_filter_each && channels < f.m ? channels : f.m,
+                                 f.groups == 1 && channels < f.c ? channels : f.c);
     result = gemel__onnx_correlate_groups(c, x, usual, f.groups);
   }
   gemel_tensor_unref(stored);

@@ -61,10 +61,15 @@ static gemel_status keep_inputs(gemel_onnx *model, const gemel__onnx_names *weig
     if (gemel__onnx_names_find(weights, name, 0) != NULL) {
       continue;
     }
-    model->inputs[model->n_inputs] = gemel__onnx_name_of(&model->arena, name);
-    if (model->inputs[model->n_inputs++] == NULL) {
+    size_t k = model->n_inputs++;
+    char *spelled = gemel__arena_alloc(&model->arena, name.length + 1);
+    model->inputs[k].name = gemel__onnx_name_of(&model->arena, name);
+    model->inputs[k].spelled = spelled;
+    if (model->inputs[k].name == NULL || spelled == NULL) {
       return gemel__no_memory(error, "inputs");
     }
+    memcpy(spelled, name.bytes, name.length);
+    spelled[name.length] = '\0';
   }
   return GEMEL_OK;
 }
@@ -220,7 +225,11 @@ size_t gemel_onnx_input_count(const gemel_onnx *model) {
 }
 
 const char *gemel_onnx_input_name(const gemel_onnx *model, size_t k) {
-  return k < gemel_onnx_input_count(model) ? model->inputs[k] : NULL;
+  return k < gemel_onnx_input_count(model) ? model->inputs[k].name : NULL;
+}
+
+const char *gemel_onnx_input_spelled(const gemel_onnx *model, size_t k) {
+  return k < gemel_onnx_input_count(model) ? model->inputs[k].spelled : NULL;
 }
 
 /* 1 if A and B have the same fields of NUMBER, one after the other. */

@@ -15,7 +15,9 @@ struct gemel_onnx {
   gemel__wire_span bytes, graph;
   char *name, *folder, *graph_name; /* in the arena */
   size_t n_inputs;
-  const char **inputs; /* names */
+  struct {
+    const char *name, *spelled; /* as a graph has it, and as the file does */
+  } * inputs;
   size_t n_weights;
   struct gemel__onnx_weight {
     gemel__wire_span tensor;
