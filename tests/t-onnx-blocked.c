@@ -124,6 +124,10 @@ static const ct_test tests[] = {
     CT_TEST("unknown_filters", is_refused,
             "(float[1, 3, 1, 3] x, float[8, 3, 1, 2] w) => (float[1, 8, 1, 2] y) {"
             "  y = com.microsoft.nchwc.Conv (x, w) }"),
+    CT_TEST("unknown_channels", is_refused,
+            "(float[1, N, 1, 3] x) => (float[1, 8, 1, 2] y) <float[8, 1, 1, 2] w = {1, 1, 1, 1, 1, "
+            "1, 1, 1,"
+            " 1, 1, 1, 1, 1, 1, 1, 1}> { y = com.microsoft.nchwc.Conv <group = 8> (x, w) }"),
     CT_TEST("no_blocks", is_refused,
             "(float[1, 1, 1, 2] x) => (float[1, 3, 1, 2] y) <float[3, 1, 1, 1] w = {1, 2, 3}> {"
             "  y = com.microsoft.nchwc.Conv (x, w) }"),

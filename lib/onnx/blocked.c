@@ -79,23 +79,41 @@ static gemel_value in_order(gemel__onnx_call *c, const blocked *f, int64_t m, in
   return value;
 }
 
+/* How many channels X has; unknown, those of filters that aren't filled up. -1, and the error. */
+static int64_t channels_of(gemel__onnx_call *c, gemel_value x, const blocked *f) {
+  int64_t channels = -1;
+  if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[1], &channels)) {
+    channels = f->groups == 1 && !f->is_wide ? f->c : -1;
+  }
+  return channels >= 0 ? channels : refuse(c, "for an unknown number of channels") - 1;
+}
+
+/* The convolution of X by F. */
+static gemel_value correlate(gemel__onnx_call *c, gemel_value x, blocked *f) {
+  int64_t channels = channels_of(c, x, f), filters = f->m, each = f->c;
+  if (channels < 0) {
+    return gemel__no_value;
+  }
+  if (f->groups > 1 && f->c == 1) { /* a filter a channel: blocks are filled up by groups */
+    f->groups = channels;
+    filters = channels < f->m ? channels : f->m;
+  } else if (f->groups == 1 && channels < f->c) {
+    each = channels;
+  }
+  return gemel__onnx_correlate_groups(c, x, in_order(c, f, filters, each), f->groups);
+}
+
 gemel_value gemel__onnx_correlate_blocked(gemel__onnx_call *c, gemel_value x) {
   blocked f;
-  int64_t channels = -1;
   gemel_value result = gemel__no_value;
   if (gemel_is_null(x)) {
     return x;
   }
   gemel_tensor *stored = gemel__onnx_known(c, 1);
-  if (stored == NULL || gemel__onnx_rank(x) != 4 ||
-      !gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[1], &channels)) {
+  if (stored == NULL || gemel__onnx_rank(x) != 4) {
     refuse(c, "that aren't known, or for images that aren't");
   } else if (read_filters(c, stored, &f)) {
-    int a_filter_each = f.groups > 1 && f.c == 1; /* then blocks are filled up by groups */
-    f.groups = a_filter_each ? channels : f.groups;
-    gemel_value usual = in_order(c, &f, a_filter_each && channels < f.m ? channels : f.m,
-                                 f.groups == 1 && channels < f.c ? channels : f.c);
-    result = gemel__onnx_correlate_groups(c, x, usual, f.groups);
+    result = correlate(c, x, &f);
   }
   gemel_tensor_unref(stored);
   return result;
