@@ -510,9 +510,17 @@ void gemel__equal_open(gemel__run *run, const char *name, const gemel__undefined
   not_at_the_same_inputs(&q);
 }
 
+static int is_apart(const gemel__equality *q) {
+  return q->scouted.found == GEMEL__SCOUT_APART && gemel__run_wants(q->run, GEMEL_TIER_FLOAT);
+}
+
 static gemel_status all_tiers(gemel__equality *q, gemel_error *error) {
   gemel_status status = GEMEL_OK;
   int refuted = 0;
+  if (is_apart(q)) {
+    refute_apart(q);
+    return GEMEL_OK;
+  }
   if (gemel__run_wants(q->run, GEMEL_TIER_REAL)) {
     status = gemel__equal_real(q, &refuted, error);
   }
@@ -671,6 +679,21 @@ static gemel_status find_share(gemel__equality *q, gemel_error *error) {
   return status;
 }
 
+/* Runs the shipped code of A and B at the sizes that matter. */
+static gemel_status scout(gemel__equality *q, const gemel_graph *a, const gemel_graph *b,
+                          gemel_error *error) {
+  gemel__random random;
+  gemel__scouted_clear(&q->scouted);
+  gemel__run_random(q->run, q->name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_SCOUT), &random);
+  return gemel__scout(a, b, q->run->brief ? GEMEL__SCOUT_ROUGH : GEMEL__SCOUT_ALL, &random,
+                      q->run->ticker, &q->scouted, error);
+}
+
+/* 1 if the shipped code showed a difference at a tie, where all but rounding may cancel. */
+static int is_at_tie(const gemel__equality *q) {
+  return q->scouted.found == GEMEL__SCOUT_REAL && q->scouted.at_tie;
+}
+
 static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   struct versions v;
   gemel_status status = GEMEL_OK;
@@ -681,11 +704,14 @@ static gemel_status ask_versions(gemel__equality *q, gemel_error *error) {
   GEMEL__TRY(settle_discrete(q, &v, error));
   if (q->run->scaled != NULL && q->run->scaled[0] != '\0') {
     snprintf(q->scaled, sizeof q->scaled, "%s", q->run->scaled);
-  } else {
+  } else if (!is_at_tie(q)) {
     scale(q, &v);
   }
   if (q->scaled[0] == '\0' && !gemel__stopped(q->run->ticker)) {
     status = unfold(q, &v, error);
+  }
+  if (status == GEMEL_OK && q->folded > 0 && is_at_tie(q)) {
+    status = scout(q, q->real_a, q->real_b, error); /* it may be the constants' rounding */
   }
   if (q->scaled[0] == '\0' && q->folded > 0) {
     scale(q, &v);
@@ -707,11 +733,8 @@ static gemel_status ask_scouted(gemel__equality *q, gemel_error *error) {
     gemel__equal_note(q, GEMEL_VERDICT_REFUTED);
     return GEMEL_OK;
   }
-  if (q->scouted.found == GEMEL__SCOUT_APART && gemel__run_wants(q->run, GEMEL_TIER_FLOAT)) {
-    refute_apart(q);
-    return GEMEL_OK;
-  }
-  if (q->scouted.found == GEMEL__SCOUT_REAL && gemel__run_wants(q->run, GEMEL_TIER_REAL)) {
+  if (is_apart(q) || (q->scouted.found == GEMEL__SCOUT_REAL && !q->scouted.at_tie &&
+                      gemel__run_wants(q->run, GEMEL_TIER_REAL))) {
     return all_tiers(q, error);
   }
   return ask_versions(q, error);
@@ -738,14 +761,10 @@ gemel_status gemel__equal_ask(gemel__run *run, const gemel_graph *a, const gemel
                        .name = name,
                        .allow = allow,
                        .result = result};
-  gemel__random random;
-  gemel_status status;
   memset(result, 0, sizeof *result);
   result->size = sizeof *result;
   result->verdict = GEMEL_VERDICT_NOT_RUN;
-  gemel__run_random(run, name, GEMEL_TIER_REAL, gemel__aside(GEMEL__ASIDE_SCOUT), &random);
-  status = gemel__scout(a, b, run->brief ? GEMEL__SCOUT_ROUGH : GEMEL__SCOUT_ALL, &random,
-                        run->ticker, &q.scouted, error);
+  gemel_status status = scout(&q, a, b, error);
   if (status == GEMEL_OK || (status != GEMEL_NO_MEMORY && gemel__stopped(run->ticker))) {
     status = ask_scouted(&q, error);
   }

@@ -440,6 +440,7 @@ static gemel_status judge(struct scout *s, gemel__pair *pair, gemel_tensor ***va
   }
   if (status == GEMEL_OK && outcome.refuted && apart >= least) {
     s->found->found = GEMEL__SCOUT_REAL;
+    s->found->at_tie = s->aiming > 0;
     snprintf(s->found->left, sizeof s->found->left, "%s", outcome.expected);
     snprintf(s->found->right, sizeof s->found->right, "%s", outcome.got);
     take(s, pair, values, outcome.output, outcome.element);

@@ -16,6 +16,7 @@ typedef struct gemel__scouted {
     GEMEL__SCOUT_APART /* domain O wasn't asked: results differ by more than half their digits, and
                           about as much in f64 */
   } found;
+  int at_tie;       /* 1: found at a tie, where most of the results may cancel */
   gemel__pair pair; /* the instance that differs; VALUES are its inputs */
   gemel_tensor **values;
   size_t output, element;
