@@ -41,6 +41,22 @@ def _kind(aval: Any) -> str:
         raise NotSaid(f"dtype {aval.dtype}") from None
 
 
+def _key(of: Any) -> Any:
+    """The parameters of a primitive, with all numbers that they hold."""
+    if isinstance(of, dict):
+        return tuple((k, _key(v)) for k, v in sorted(of.items()))
+    if isinstance(of, (tuple, list)):
+        return tuple(map(_key, of))
+    if isinstance(of, ClosedJaxpr):
+        return _key(of.jaxpr), tuple(map(_key, of.consts))
+    if hasattr(of, "eqns"):
+        return str(of), tuple(_key(eqn.params) for eqn in of.eqns)
+    if hasattr(of, "dtype") and hasattr(of, "shape"):
+        array = np.asarray(of)
+        return str(array.dtype), array.shape, array.tobytes()
+    return repr(of)
+
+
 class _Converter:
     """A jaxpr as nodes of a graph. What gemel can't say is an input of the same name on both sides, if it is made the same
     way; SIGNS, which both share, numbers the ways."""
@@ -71,7 +87,7 @@ class _Converter:
 
         for eqn in jaxpr.eqns:
             keys = [self.sign(("literal", str(v.val), str(v.aval))) if isinstance(v, Literal) else made.get(v, -1) for v in eqn.invars]
-            way = self.sign((eqn.primitive.name, str(eqn.params), tuple(keys)))
+            way = self.sign((eqn.primitive.name, _key(eqn.params), tuple(keys)))
             results = self.equation(eqn, [read(v) for v in eqn.invars], keys if signs is not None else None, way)
             for k, (v, r) in enumerate(zip(eqn.outvars, results)):
                 env[v] = r
@@ -83,15 +99,17 @@ class _Converter:
         try:
             if any(isinstance(x, _Opaque) for x in xs):
                 raise NotSaid(name)
-            inner = next((eqn.params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in eqn.params), None)
-            if name in _SAID:
-                made = _SAID[name](self, eqn, *xs)
-            elif inner is not None:
+            if name in _CALLS:
+                inner = eqn.params["call_jaxpr" if "call_jaxpr" in eqn.params else "jaxpr"]
                 closed = isinstance(inner, ClosedJaxpr)
                 made = self.run(inner.jaxpr if closed else inner, inner.consts if closed else [], xs, signs)
+            elif name in _SAID:
+                made = _SAID[name](self, eqn, *xs)
             else:
                 raise NotSaid(name)
             made = list(made) if isinstance(made, (list, tuple)) else [made]
+            if len(made) != len(outs) or any(not isinstance(m, _Opaque) and tuple(m.shape) != a.shape for m, a in zip(made, outs)):
+                raise NotSaid(name)
             return [m if isinstance(m, _Opaque) else _cast(m, _kind(a)) for m, a in zip(made, outs)]
         except (NotSaid, Error, ValueError, TypeError, NotImplementedError) as error:
             if signs is None:
@@ -422,6 +440,8 @@ def _bits(of_bools: Any, otherwise: Any) -> Callable[..., Any]:
     return lambda c, eqn, *xs: (of_bools if xs[0].dtype.name == "bool" else otherwise)(*xs)
 
 
+# Primitives that call a function of the same operands and results.
+_CALLS = set("jit pjit closed_call core_call remat remat2 checkpoint custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr composite".split())
 _SAID: dict[str, Callable[..., Any]] = {
     **{theirs: _plain(getattr(f, ours)) for theirs, ours in (pair.split(":") for pair in (
         "neg:neg sign:sign floor:floor ceil:ceil exp:exp log:log expm1:expm1 log1p:log1p sin:sin cos:cos tan:tan asin:asin "
