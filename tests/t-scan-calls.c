@@ -702,6 +702,32 @@ static void guarded(const void *data) {
   gemel_context_unref(context);
 }
 
+/* A loop ends where its condition says so or, if there is a limit, behind that many steps. */
+static void limited_steps(const void *data) {
+  gemel_context *context = gemel_context_new(NULL);
+  gemel_error error = {0};
+  gemel_graph *graph =
+      parse(context, "graph step(s: i64[]) { return n = s + 1, stop = s + 1 >= 5 }\n"
+                     "graph g(s: i64[]) {\n"
+                     "  last, count = scan(s, body = step, states = 1, until = 1)\n"
+                     "  return last\n"
+                     "}\n");
+  (void)data;
+  for (int64_t most = 4; most <= 5; most++) {
+    gemel_options options = {.size = sizeof options, .most_steps = most};
+    gemel_function *f = gemel_compile(graph, &options, &error);
+    gemel_tensor *in = opt_read("i64[] 0").tensor, *out = NULL;
+    CT_EQ_INT(gemel_call(f, 1, &in, 1, &out, &error), most == 4 ? GEMEL_TOO_LONG : GEMEL_OK);
+    CT_EQ_INT(out != NULL ? *(int64_t *)gemel_tensor_data(out) : 5, 5);
+    CT_CHECK(most == 5 || strstr(error.text, "a loop takes more than 4 steps") != NULL);
+    gemel_tensor_unref(in);
+    gemel_tensor_unref(out);
+    gemel_function_free(f);
+  }
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+}
+
 /* A shared variable goes into a loop and becomes what comes out of it; a call that fails leaves it.
  */
 static void shared_variable(const void *data) {
@@ -811,6 +837,7 @@ static const ct_test tests[] = {
     CT_TEST("threads", several_threads, NULL),
     CT_TEST("plain", plain_bodies, NULL),
     CT_TEST("guard", guarded, NULL),
+    CT_TEST("limited", limited_steps, NULL),
     CT_TEST("shared_variable", shared_variable, NULL),
     CT_TEST("nesting", nesting, NULL),
     CT_TEST("out_of_memory", memory, NULL),

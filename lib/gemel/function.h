@@ -69,6 +69,8 @@ typedef struct gemel_options {
                                 ~/.cache. Where it can't be written, each function times anew */
   int make_states; /* 1, without STATES: the function makes a variable of zeros for each state, as
                       gemel_states_new does; gemel_function_state finds them */
+  int64_t most_steps; /* a loop that takes more ends the call with GEMEL_TOO_LONG; loops in bodies
+                         count by themselves. 0: as many as it takes */
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be

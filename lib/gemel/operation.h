@@ -140,6 +140,7 @@ typedef struct gemel_kernel_call {
   /* As in the function's gemel_options, for kernels that compile functions of their own. */
   unsigned guard;
   int poison;
+  int64_t most_steps;
   /* Of each input: where a number stands that changes whenever the input's contents do, from one
    * call to the next; NULL: these may be others at each call. So RUN can keep in PREPARED what it
    * has made of a constant, or of a shared variable that changes seldom. It is never 0. VERSIONS

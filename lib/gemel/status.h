@@ -31,6 +31,7 @@ extern "C" {
   X(DECLINED, 22, "declined")                                                                      \
   X(NO_MEMORY, 40, "out of memory")                                                                \
   X(IO, 41, "input or output failed")                                                              \
+  X(TOO_LONG, 42, "too many steps")                                                                \
   X(DEVICE, 60, "device failed")                                                                   \
   X(INTERNAL, 80, "internal error")
 

@@ -292,7 +292,12 @@ static gemel_status run_steps(const scan_call *c, int64_t *done) {
   scan_loop *l = c->loop;
   int64_t i = 0;
   l->stop = 0;
+  int64_t most = c->call->most_steps;
   while (i < c->n && !l->stop) {
+    if (most > 0 && i == most) {
+      return gemel__fail(c->call->error, GEMEL_TOO_LONG, "a loop takes more than %lld steps",
+                         (long long)most);
+    }
     gemel_status status = step(c, i);
     if (status != GEMEL_OK) {
       return blame_step(c, i, status);

@@ -193,6 +193,7 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
   }
   f->deterministic = o.deterministic;
   f->plain = o.plain;
+  f->most_steps = o.most_steps;
 #ifdef GEMEL_DEBUG
   f->poison = 1;
 #else

@@ -230,6 +230,7 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel__inv
   call->deterministic = planner->f->deterministic;
   call->guard = planner->f->guard;
   call->poison = planner->f->poison;
+  call->most_steps = planner->f->most_steps;
   inv->nested = (gemel__nested){.caller = planner->execution, .node = node};
   call->nested = &inv->nested;
   GEMEL__TRY(set_unread(planner, node, call));

@@ -199,7 +199,8 @@ static gemel_status call_often(gemel__candidates *c, const gemel__joint *j, cons
                                const gemel_graph *digests, const gemel__pair *pair,
                                gemel__random *random, gemel_error *error) {
   static const gemel__fill fills[GEMEL__DIGEST_RUNS] = {GEMEL__FILL_FULL, GEMEL__FILL_INTEGERS};
-  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
+  gemel_options options = {
+      .size = sizeof options, .threads = 1, .as_written = 1, .most_steps = GEMEL__MOST_STEPS};
   gemel_function *function = gemel_compile(digests, &options, error);
   gemel_status status = function == NULL ? GEMEL_DECLINED : GEMEL_OK;
   for (size_t k = 0; k < GEMEL__DIGEST_RUNS && status == GEMEL_OK; k++) {

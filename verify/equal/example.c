@@ -112,7 +112,7 @@ static void compare_ends(struct simple_search *s, gemel_tensor *const *values, d
   gemel_status left = gemel__instance_run(&s->asked.a, values, &s->random, &of[0]);
   gemel_status right = gemel__instance_run(&s->asked.b, values, &s->random, &of[1]);
   if ((left == GEMEL_OK) != (right == GEMEL_OK) && s->ends &&
-      (gemel__is_no_point(left) || gemel__is_no_point(right))) {
+      (gemel__is_no_result(left) || gemel__is_no_result(right))) {
     *d = (difference){.weight = WEIGHT_FULL, .element = SIZE_MAX};
     snprintf(d->before, sizeof d->before, "%.99s", left == GEMEL_OK ? "a result" : of[0].text);
     snprintf(d->after, sizeof d->after, "%.99s", right == GEMEL_OK ? "a result" : of[1].text);

@@ -68,7 +68,7 @@ static gemel_status replay_check(gemel__inquiry *q, gemel__saved *s, gemel__chec
       memset(&o, 0, sizeof o);
       gemel_status status = check(side, s->first->inputs, &trial, &o, error);
       int is_error = 0;
-      if (s->compared && gemel__is_no_point(status)) {
+      if (s->compared && gemel__is_no_result(status)) {
         GEMEL__TRY(replay_error(q, s, &is_error, error));
       }
       if (is_error || status != GEMEL_OK) {

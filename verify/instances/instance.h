@@ -41,9 +41,14 @@ typedef struct gemel__instance {
 } gemel__instance;
 
 /* 1 if STATUS is that of an index out of range or of an impossible size, which show only when a
- * graph runs. At such values there is nothing to compare. */
-static inline int gemel__is_no_point(gemel_status status) {
+ * graph runs. */
+static inline int gemel__is_no_result(gemel_status status) {
   return status == GEMEL_BAD_VALUE || status == GEMEL_BAD_SHAPE;
+}
+
+/* 1 if there is nothing to compare: a graph has no result, or isn't followed to its end. */
+static inline int gemel__is_no_point(gemel_status status) {
+  return gemel__is_no_result(status) || status == GEMEL_TOO_LONG;
 }
 
 /* Ways of drawing values. */

@@ -184,7 +184,7 @@ gemel_status gemel__subject_judge(struct subject *s, const struct tier_plan *pla
   if (status == GEMEL_OK) {
     status = check(instance, values, &trial, &outcome, error);
   }
-  if (s->own && gemel__is_no_point(status) && gemel__reference_refuses(instance, values)) {
+  if (s->own && gemel__is_no_result(status) && gemel__reference_refuses(instance, values)) {
     status = GEMEL_DECLINED; /* both sides refuse the values, such as an index out of range */
     q->declined += s->kernel == NULL;
   }

@@ -165,7 +165,7 @@ static void note(struct domain_search *s, gemel_status a, gemel_status b,
 }
 
 int gemel__refuses(gemel_status status) {
-  return gemel__is_no_point(status) || status == GEMEL_BAD_ARGUMENT || status == GEMEL_BAD_TYPE;
+  return gemel__is_no_result(status) || status == GEMEL_BAD_ARGUMENT || status == GEMEL_BAD_TYPE;
 }
 
 /* 1 if no result of GRAPH has an element: who gets an error instead loses nothing. */

@@ -31,6 +31,7 @@ enum {
   ROUNDINGS = 3      /* times that the inputs are rounded once more */
 };
 #define MOST_WORK 4e8
+#define LARGE_WORK 1e8 /* where a symbol is large */
 /* What a run takes besides its elements, as a number of these. */
 #define RUN_WORK 5e3
 /* Results in f64 that differ by less, as a share of the largest, are equal. */
@@ -49,6 +50,7 @@ struct strain {
   uint64_t forms; /* seed of what the inputs have in common from point to point */
   size_t repeats;
   size_t chosen;           /* the input; after the last one: all of them */
+  double work;             /* that may be done */
   int is_large;            /* a symbol is */
   size_t lost, gained;     /* points */
   gemel__both both, exact; /* results at one point */
@@ -306,7 +308,7 @@ static const gemel__format *find_narrowest(const gemel_graph *graph) {
 
 /* How many points can be afforded; 0: too few. */
 static size_t points_of(const struct strain *s) {
-  double points = MOST_WORK / (3 * gemel__pair_work(&s->pair) + RUN_WORK);
+  double points = s->work / (3 * gemel__pair_work(&s->pair) + RUN_WORK);
   return points >= POINTS ? POINTS : points >= FEW_POINTS ? (size_t)points : 0;
 }
 
@@ -353,6 +355,7 @@ static gemel_status draw_pair(struct strain *s, const gemel_graph *a, const geme
 static gemel_status strain_at(struct strain *s, const gemel_graph *a, const gemel_graph *b,
                               size_t turn, gemel__ticker *ticker, gemel_error *error) {
   s->is_large = turn > 0;
+  s->work = turn > 0 ? LARGE_WORK : MOST_WORK;
   GEMEL__TRY(draw_pair(s, a, b, turn, error));
   gemel_status status = GEMEL_OK;
   if (points_of(s) > 0) {

@@ -164,7 +164,8 @@ static gemel_status differences_graph(const gemel_graph *graph, size_t n, const 
 /* Compiles a function that computes GRAPH's differences. If that can't be compiled, no tie is
  * sought. */
 static gemel_status watch(struct target_search *s, const gemel_graph *graph, gemel_error *error) {
-  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
+  gemel_options options = {
+      .size = sizeof options, .threads = 1, .as_written = 1, .most_steps = GEMEL__MOST_STEPS};
   uint32_t nodes[MOST_WATCHED];
   gemel_status status = find_compared(graph, nodes, &s->n_watched, error);
   if (status != GEMEL_OK || s->n_watched == 0) {

@@ -12,6 +12,10 @@
 #include "base/element.h"
 #include "base/tick.h"
 
+/* A loop that takes more steps is followed no further: GEMEL_TOO_LONG, in the shipped code as in
+ * its twin. It may have no end. */
+enum { GEMEL__MOST_STEPS = 1 << 16 };
+
 /* A tensor of domain elements, row-major. */
 typedef struct gemel__rtensor {
   gemel__domain *domain; /* NULL: the slot is empty */

@@ -206,6 +206,9 @@ static gemel_status take_steps(scan_reference *l, int64_t *done) {
   int stop = 0;
   int64_t i = 0;
   while (i < l->steps && stop == 0 && status == GEMEL_OK) {
+    if (i == GEMEL__MOST_STEPS) {
+      return gemel__fail(l->call->error, GEMEL_TOO_LONG, "more than %d steps", GEMEL__MOST_STEPS);
+    }
     if (i == l->forgotten) {
       forget(l);
     }

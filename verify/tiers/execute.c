@@ -322,6 +322,7 @@ gemel_function *gemel__variant_compile(const gemel__variant *variant, const geme
                            .plain = variant->plain || (variant->in_views && has_bodies(graph)),
                            .poison = variant->poison,
                            .as_written = 1,
+                           .most_steps = GEMEL__MOST_STEPS,
                            .states = n > 0 ? variables : NULL,
                            .n_states = n};
   gemel_lift_options lift = {.size = sizeof lift,
