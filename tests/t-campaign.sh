@@ -49,6 +49,7 @@ while IFS=$tab read -r in out pass; do
   case $pass:$in in
     *dies*) echo 'I die' >&2; kill -9 $$ ;;
     *throws*) echo 'error ValueError: no pass for x' ; continue ;;
+    *overwrites*) cp abs.onnx "$in"; cp abs.onnx "$out" ;;
     *hangs*) sleep 600 ;;
     *silent*) ;;
     *floods*) head -c 300000 /dev/zero >&2; again "$in" >"$out" ;;
@@ -106,6 +107,20 @@ named = re.search("script-src 'sha256-([^']*)'", page).group(1)
 assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() == named, "the page forbids its script"
 assert page.index("<h2>Failures") < page.index("<h2>Models") and page.count("<script") == 1
 CHECK
+# An optimiser that writes over what it is given changes a copy.
+mkdir mine && cp $model mine/overwrites.onnx
+run mine --server 'exec sh server'
+told 1 '1 models, 1 differs' 'x = -1 each: y\[0, 0, 0\] = 0 becomes 1'
+cmp -s $model mine/overwrites.onnx || fail "a model is overwritten"
+# Names may be written in other ways in a baseline, and answers may be too many.
+mkdir names && cp $model "names/wrong \"é𝄞\".onnx"
+run names --server 'exec sh server' --json named.json
+python3 -c 'import json; [print(json.dumps(json.loads(line))) for line in open("named.json")]' >ascii.json
+grep -q 'u00e9' ascii.json || fail "Python writes names as they are"
+run names --server 'exec sh server' --baseline ascii.json
+told 0 '1 models, 1 as bad in the baseline'
+run kinds --server 'echo chatty; while read -r line; do set -- $line; cp "$1" "$2"; echo ok; echo ok; done'
+told 1 '7 models, .*crashed' 'the server: it answers more often than it is asked$'
 "$gemel" run wrong/e-wrong.onnx/first >/dev/null 2>&1 || fail "the counterexample doesn't run"
 
 # What is as bad in the baseline doesn't fail; what is worse, or new, does.

@@ -5,10 +5,11 @@
  * name, tier and verdict), whatever else stands there and in whatever order; the verdicts are
  * sorted and found by bisection.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/alloc.h"
 #include "records.h"
+#include "text/file.h"
 
 /* ---- A line ---- */
 
@@ -82,6 +83,81 @@ static int read_line(const gemel__baseline_kind *kind, const char *line, written
   return at != NULL && *skip_blanks(at + 1) == '\0';
 }
 
+/* ---- Keys ---- */
+
+/* VALUE as it stands in JSON, without the quotes, to be freed. */
+static char *as_written(const char *value) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  if (file == NULL || value == NULL) {
+    if (file != NULL) {
+      fclose(file);
+    }
+    free(text);
+    return gemel__need_text("%s", "");
+  }
+  gemel__json_text(file, value);
+  fclose(file);
+  char *inner = gemel__need_text("%.*s", bytes >= 2 ? (int)bytes - 2 : 0, text + 1);
+  free(text);
+  return inner;
+}
+
+/* The number of the 4 hexadecimal digits at AT; 0 if they aren't. */
+static unsigned code_at(const char *at) {
+  char digits[5] = "";
+  memcpy(digits, at, strspn(at, "0123456789abcdefABCDEF") >= 4 ? 4 : 0);
+  return (unsigned)strtoul(digits, NULL, 16);
+}
+
+/* Writes the character CODE in UTF-8 to TO; behind it. */
+static char *put_code(char *to, unsigned code) {
+  static const unsigned char leads[] = {0, 0xc0, 0xe0, 0xf0};
+  int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  *to++ = (char)(leads[more] | code >> 6 * more);
+  while (more-- > 0) {
+    *to++ = (char)(0x80 | (code >> 6 * more & 0x3f));
+  }
+  return to;
+}
+
+/* What the string TEXT stands for, to be freed: writers of JSON escape as they like. */
+static char *meaning_of(written text) {
+  static const char names[] = "bfnrt", codes[] = "\b\f\n\r\t";
+  char *plain = gemel__need_text("%.*s", (int)text.length, text.at), *to = plain;
+  for (const char *at = plain; *at != '\0';) {
+    if (*at != '\\') {
+      *to++ = *at++;
+    } else if (at[1] == 'u' && code_at(at + 2) != 0) {
+      unsigned code = code_at(at + 2), low = 0;
+      at += 6;
+      if (code >> 10 == 0xd800 >> 10 && at[0] == '\\' && at[1] == 'u') {
+        low = code_at(at + 2);
+        at += low >> 10 == 0xdc00 >> 10 ? 6 : 0;
+      }
+      to = put_code(to, low >> 10 == 0xdc00 >> 10 ? 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff)
+                                                  : code);
+    } else {
+      const char *name = strchr(names, at[1]);
+      *to++ = at[1] != '\0' && name != NULL ? codes[name - names] : at[1];
+      at += at[1] != '\0' ? 2 : 1;
+    }
+  }
+  *to = '\0';
+  return plain;
+}
+
+/* VALUES in one text, to be freed. */
+static char *key_of(const char *const values[GEMEL__BASELINE_KEYS]) {
+  char *parts[] = {as_written(values[0]), as_written(values[1]), as_written(values[2])};
+  char *key = gemel__need_text("%s\n%s\n%s", parts[0], parts[1], parts[2]);
+  free(parts[0]);
+  free(parts[1]);
+  free(parts[2]);
+  return key;
+}
+
 /* ---- All ---- */
 
 static int by_key(const void *a, const void *b) {
@@ -108,60 +184,43 @@ static int push(gemel__baseline *b, const char *line) {
     b->rows = gemel__need(b->rows, b->capacity * sizeof *b->rows);
   }
   b->rows[b->count].verdict = verdict;
-  b->rows[b->count++].key = gemel__need_text("%.*s\n%.*s\n%.*s", (int)f[0].length, f[0].at,
-                                             (int)f[1].length, f[1].at, (int)f[2].length, f[2].at);
+  char *values[] = {meaning_of(f[0]), meaning_of(f[1]), meaning_of(f[2])};
+  b->rows[b->count++].key = key_of((const char *const *)values);
+  free(values[0]);
+  free(values[1]);
+  free(values[2]);
   return verdict < kind->verdicts;
 }
 
 int gemel__baseline_read(gemel__baseline *b, const gemel__baseline_kind *kind, const char *path) {
-  char *line = NULL;
-  size_t bytes = 0, number = 0;
+  enum { MOST_BYTES = 1 << 28 };
+  char *bytes = NULL;
+  size_t length = 0, number = 0;
+  gemel_error error;
   int status = GEMEL__GOOD;
-  FILE *file = gemel__readable(path) ? fopen(path, "r") : NULL;
   b->kind = kind;
-  if (file == NULL) {
-    return GEMEL__BAD;
+  if (gemel__file_read(path, MOST_BYTES, &bytes, &length, &error) != GEMEL_OK) {
+    return gemel__complain_error(path, &error);
   }
-  while (status == GEMEL__GOOD && getline(&line, &bytes, file) >= 0) {
+  for (char *line = bytes, *end; line < bytes + length && status == GEMEL__GOOD; line = end + 1) {
+    end = memchr(line, '\n', (size_t)(bytes + length - line));
+    end = end != NULL ? end : bytes + length;
+    *end = '\0';
     number++;
     if (!push(b, line)) {
       status = gemel__complain("%s:%zu: is no record as %s writes it", path, number, kind->writer);
     }
   }
-  if (status == GEMEL__GOOD && !feof(file)) {
-    status = gemel__complain("%s: %s", path, strerror(errno));
-  }
-  fclose(file);
-  free(line);
+  gemel__free(bytes, length + 1);
   if (b->count > 0) {
     qsort(b->rows, b->count, sizeof *b->rows, by_key);
   }
   return status;
 }
 
-/* VALUE as it stands in JSON, without the quotes, to be freed. */
-static char *as_written(const char *value) {
-  char *text = NULL;
-  size_t bytes = 0;
-  FILE *file = open_memstream(&text, &bytes);
-  if (file == NULL || value == NULL) {
-    if (file != NULL) {
-      fclose(file);
-    }
-    free(text);
-    return gemel__need_text("%s", "");
-  }
-  gemel__json_text(file, value);
-  fclose(file);
-  char *inner = gemel__need_text("%.*s", bytes >= 2 ? (int)bytes - 2 : 0, text + 1);
-  free(text);
-  return inner;
-}
-
 const gemel__earlier *gemel__baseline_find(const gemel__baseline *b,
                                            const char *const values[GEMEL__BASELINE_KEYS]) {
-  char *parts[] = {as_written(values[0]), as_written(values[1]), as_written(values[2])};
-  char *key = gemel__need_text("%s\n%s\n%s", parts[0], parts[1], parts[2]);
+  char *key = key_of(values);
   const gemel__earlier *best = NULL;
   size_t low = 0, high = b->count;
   while (low < high) { /* the first that isn't before KEY */
@@ -177,9 +236,6 @@ const gemel__earlier *gemel__baseline_find(const gemel__baseline *b,
     best = best == NULL || severity < b->kind->severity(best->verdict) ? &b->rows[low] : best;
   }
   free(key);
-  free(parts[0]);
-  free(parts[1]);
-  free(parts[2]);
   return best;
 }
 

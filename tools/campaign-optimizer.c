@@ -244,6 +244,46 @@ static gemel__campaign_outcome look_at(const char *in, const char *out, char *de
   return is_same ? GEMEL__OUTCOME_UNCHANGED : GEMEL__OUTCOME_OPEN;
 }
 
+/* What the optimiser is given for the model at IN: a copy, as it may write to it. Files beside a
+ * model are found from where it lies, so one with such is given itself. */
+static char *given_for(const char *in, const char *scratch_out) {
+  gemel_onnx *model = gemel_onnx_load(in, NULL);
+  int copies = model == NULL || !gemel__onnx_has_files(model);
+  const char *slash = strrchr(in, '/');
+  char *given = copies ? gemel__need_text("%s.%s", scratch_out, slash != NULL ? slash + 1 : in)
+                       : gemel__need_text("%s", in);
+  gemel_onnx_free(model);
+  if (copies && gemel__campaign_copy(in, given) != GEMEL__GOOD) {
+    free(given);
+    return NULL;
+  }
+  return given;
+}
+
+static gemel__campaign_outcome run_optimizer(gemel__optimizer *o, const char *in, const char *pass,
+                                             const char *out, char *detail, size_t bytes) {
+  struct stat before = {0}, after = {0};
+  char *given = given_for(in, out);
+  if (given == NULL) {
+    snprintf(detail, bytes, "it can't be copied");
+    return GEMEL__OUTCOME_UNJUDGED;
+  }
+  stat(in, &before);
+  gemel__campaign_outcome outcome = o->stays != NULL
+                                        ? ask_server(o, given, pass, out, detail, bytes)
+                                        : run_command(o, given, pass, out, detail, bytes);
+  if (stat(in, &after) != 0 || after.st_size != before.st_size || after.st_ino != before.st_ino ||
+      memcmp(&after.st_mtim, &before.st_mtim, sizeof after.st_mtim) != 0) {
+    outcome = GEMEL__OUTCOME_CRASHED;
+    snprintf(detail, bytes, "the model itself was changed, not only %s", out);
+  }
+  if (strcmp(given, in) != 0) {
+    unlink(given);
+  }
+  free(given);
+  return outcome;
+}
+
 gemel__campaign_outcome gemel__optimize(gemel__optimizer *o, const char *model, const char *in,
                                         const char *pass, const char *scratch_out, char **out,
                                         char *detail, size_t bytes) {
@@ -253,10 +293,8 @@ gemel__campaign_outcome gemel__optimize(gemel__optimizer *o, const char *model, 
                           : gemel__need_text("%s", scratch_out);
   if (o->after != NULL) {
     outcome = look_up(*out, detail, bytes);
-  } else if (o->stays != NULL) {
-    outcome = ask_server(o, in, pass, *out, detail, bytes);
   } else {
-    outcome = run_command(o, in, pass, *out, detail, bytes);
+    outcome = run_optimizer(o, in, pass, *out, detail, bytes);
   }
   outcome = outcome == GEMEL__OUTCOME_OPEN ? look_at(in, *out, detail, bytes) : outcome;
   if (outcome != GEMEL__OUTCOME_OPEN && outcome != GEMEL__OUTCOME_INVALID) {

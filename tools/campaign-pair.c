@@ -139,7 +139,7 @@ static void compare(gemel__campaign *c, const char *before, const char *after, c
 
 /* ---- Counterexamples ---- */
 
-static int copy_file(const char *from, const char *to) {
+int gemel__campaign_copy(const char *from, const char *to) {
   char bytes[1 << 16];
   FILE *in = fopen(from, "rb");
   gemel__output out;
@@ -199,8 +199,8 @@ static int keep_pair(const char *folder, const char *before, const char *after) 
   char *first = gemel__need_text("%s/before.onnx", folder);
   char *second = gemel__need_text("%s/after.onnx", folder);
   int status = gemel__folder_make(folder);
-  status = status == GEMEL__GOOD ? copy_file(before, first) : status;
-  status = status == GEMEL__GOOD ? copy_file(after, second) : status;
+  status = status == GEMEL__GOOD ? gemel__campaign_copy(before, first) : status;
+  status = status == GEMEL__GOOD ? gemel__campaign_copy(after, second) : status;
   gemel_onnx *model = gemel_onnx_load(before, NULL);
   status = status == GEMEL__GOOD ? write_inputs(folder, model) : status;
   gemel_onnx_free(model);

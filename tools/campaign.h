@@ -143,6 +143,9 @@ typedef struct gemel__campaign {
   int stopped; /* 1: by a signal, before the last model */
 } gemel__campaign;
 
+/* Copies the file FROM to TO. GEMEL__BAD (said). */
+int gemel__campaign_copy(const char *from, const char *to);
+
 /* Judges BEFORE against AFTER, which the optimiser made, and keeps in FOLDER (NULL: nowhere) what a
  * pair that differs needs: ROW's outcome, summary and folder. */
 void gemel__campaign_judge(gemel__campaign *c, const char *before, const char *after,

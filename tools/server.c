@@ -144,10 +144,24 @@ static void give_up(gemel__server *s, int late, gemel__child_end *end) {
   }
 }
 
+/* 1 if it has said more than it was asked for, so that no answer would be told from another. */
+static int has_said_more(gemel__server *s) {
+  while (s->used == 0 && poll(&(struct pollfd){.fd = s->answers, .events = POLLIN}, 1, 0) > 0 &&
+         listen_to(s)) {
+  }
+  return s->used > 0;
+}
+
 int gemel__server_ask(gemel__server *s, const char *question, double limit, char *answer,
                       size_t bytes, gemel__child_end *end) {
   double began = gemel__now();
   int late = 0, hears = 1;
+  if (question != NULL && has_said_more(s)) {
+    gemel__server_stop(s);
+    s->used = 0;
+    snprintf(answer, bytes, "error it answers more often than it is asked");
+    return 1;
+  }
   if (question != NULL) {
     char *line = gemel__need_text("%s\n", question);
     hears = send(s->questions, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line);

@@ -243,8 +243,8 @@ static int same_fields(gemel__wire_span a, gemel__wire_span b, uint32_t number) 
   return !more && !too;
 }
 
-/* 1 if the word that external data has is somewhere in BYTES. */
-static int has_location(gemel__wire_span bytes) {
+int gemel__onnx_has_files(const gemel_onnx *model) {
+  gemel__wire_span bytes = model->bytes;
   static const char word[] = "location";
   size_t length = sizeof word - 1;
   const uint8_t *at = bytes.bytes, *end = at + bytes.length;
@@ -262,7 +262,7 @@ int gemel__onnx_same(const gemel_onnx *a, const gemel_onnx *b) {
                                      GEMEL__GRAPH_INPUT, GEMEL__GRAPH_OUTPUT,
                                      GEMEL__GRAPH_SPARSE_INITIALIZER};
   int same = same_fields(a->bytes, b->bytes, GEMEL__MODEL_OPSET) &&
-             same_fields(a->bytes, b->bytes, GEMEL__MODEL_FUNCTION) && !has_location(b->bytes);
+             same_fields(a->bytes, b->bytes, GEMEL__MODEL_FUNCTION) && !gemel__onnx_has_files(b);
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
     same = same && same_fields(a->graph, b->graph, numbers[k]);
   }

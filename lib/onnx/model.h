@@ -36,6 +36,9 @@ gemel_status gemel__onnx_dtype(int64_t number, gemel_dtype *dtype, gemel_error *
 /* ONNX's number for DTYPE. */
 int64_t gemel__onnx_dtype_number(gemel_dtype dtype);
 
+/* 1 if tensors of MODEL may be in other files: the word that says so is somewhere in it. */
+int gemel__onnx_has_files(const gemel_onnx *model);
+
 /* 1 if both have the same nodes, weights, inputs and outputs, of the same versions of operators,
  * byte for byte: only what a model says of itself may differ. 0 where that isn't plain to see, as
  * where numbers are in other files. */

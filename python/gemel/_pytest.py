@@ -75,8 +75,11 @@ class _Certifier:
         self.write = bool(self.baseline) and not os.path.exists(self.baseline)
         accepted: Any = ()
         if self.baseline and not self.write:
-            with open(self.baseline, encoding="utf-8") as file:
-                accepted = json.load(file)
+            try:
+                with open(self.baseline, encoding="utf-8") as file:
+                    accepted = list(dict(json.load(file)))
+            except (OSError, ValueError, TypeError) as error:
+                raise pytest.UsageError(f"--gemel-baseline {self.baseline}: {error}") from None
         options = {"seed": _seed(config), **({"seconds": s} if (s := config.getoption("--gemel-seconds")) else {})}
         self.context = pytensor.certify(accepted=accepted, **options)
         self.found = self.context.__enter__()

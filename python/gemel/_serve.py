@@ -15,7 +15,7 @@ def serve(optimise: Callable[..., Any], name: str = "") -> None:
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the optimiser prints is no answer
-    print(name, file=answers, flush=True)
+    print(" ".join(name.split()), file=answers, flush=True)
     for line in sys.stdin:
         path, out, *passes = line.rstrip("\n").split("\t")
         try:

@@ -170,6 +170,9 @@ def test_the_plugin(tmp_path, number, kept, pytestconfig):
     first = suite("--gemel-json", "found.json")
     assert (first.returncode == 0) == kept and "replacements" in first.stdout, first.stdout + first.stderr
     assert json.loads((tmp_path / "found.json").read_text())["verdict"] == ("equal" if kept else "differs")
+    (tmp_path / "broken.json").write_text("{")
+    broken = suite("--gemel-baseline", "broken.json")
+    assert broken.returncode == pytest.ExitCode.USAGE_ERROR and "broken.json" in broken.stderr and "Traceback" not in broken.stderr
     if not kept:
         assert suite("--gemel-baseline", "accepted.json").returncode == 0 and suite("--gemel-baseline", "accepted.json").returncode == 0
         assert "by hand" in (tmp_path / "accepted.json").read_text()
