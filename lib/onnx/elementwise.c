@@ -72,13 +72,26 @@ static clip_bound bound_of(gemel__onnx_call *c, gemel_value x, double number, in
   return (clip_bound){number_for(c, x, is_largest ? largest : number), is_largest};
 }
 
+/* Input K, which is to be one number. */
+static gemel_value scalar_input(gemel__onnx_call *c, size_t k) {
+  gemel_value value = gemel__onnx_input(c, k);
+  int64_t size = 1;
+  int rank = gemel_is_null(value) ? 0 : gemel__onnx_rank(value);
+  if (rank > 1 ||
+      (rank == 1 &&
+       (!gemel_dim_is_constant(c->context, gemel__onnx_dims(value)[0], &size) || size != 1))) {
+    return gemel__onnx_refuse(c, GEMEL_BAD_FILE, "input %zu is no scalar", k + 1);
+  }
+  return rank == 1 ? gemel_reshape_at(value, 0, NULL, c->where) : value;
+}
+
 /* Limits are attributes before opset 11. One of floats that is left out is the largest finite
  * number, one of integers none. */
 static clip_bound limit(gemel__onnx_call *c, gemel_value x, size_t k, const char *name, int sign) {
   clip_bound none = {gemel__no_value, 0};
   double number;
   if (c->opset >= 11 && gemel__onnx_given(c, k)) {
-    clip_bound given = {gemel__onnx_input(c, k), 0};
+    clip_bound given = {scalar_input(c, k), 0};
     return gemel__onnx_number(c, k, &number) && bound_of(c, x, number, sign).is_largest
                ? bound_of(c, x, number, sign)
                : given;

@@ -206,7 +206,15 @@ static int by_choice(gemel__onnx_call *c) {
   return !fits ? 0 : dims != NULL ? 1 : -1;
 }
 
-/* ---- Shapes and their elements ---- */
+/* ---- Shapes and their elements ----
+ *
+ * What isn't plainly right is left to the operator itself, which refuses it. */
+
+/* 1 if the attribute axis, or WITHOUT it, is the axis of a vector. */
+static int is_first_axis(gemel__onnx_call *c, int64_t without) {
+  int64_t axis = gemel__onnx_int(c, "axis", without);
+  return axis == 0 || axis == -1;
+}
 
 static int by_shape(gemel__onnx_call *c) {
   gemel_value x = gemel__onnx_input(c, 0);
@@ -243,7 +251,7 @@ static int by_size(gemel__onnx_call *c) {
 
 static int by_gather(gemel__onnx_call *c) {
   const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0), *at = gemel__onnx_sizes(c, 1);
-  if (x == NULL || at == NULL || x->rank != 1) {
+  if (x == NULL || at == NULL || x->rank != 1 || !is_first_axis(c, 0)) {
     return 0;
   }
   gemel_dim *dims = new_sizes(c, x->dtype, at->rank, at->count);
@@ -268,7 +276,7 @@ static int by_concat(gemel__onnx_call *c) {
     }
     count += x->count;
   }
-  if (count > GEMEL__ONNX_MOST_SIZES) {
+  if (count > GEMEL__ONNX_MOST_SIZES || !is_first_axis(c, 1)) {
     return 0;
   }
   gemel_dim *dims =
@@ -362,17 +370,19 @@ static int by_identity(gemel__onnx_call *c) {
 
 /* ---- Slices ---- */
 
-/* Integer K of the list that is attribute NAME or input AT: 1, or 0 if it isn't there or unknown.
- */
-static int slice_number(gemel__onnx_call *c, const char *name, size_t at, int64_t *number) {
+/* The integer that is the attribute NAME or input AT: 1, or 0 if it is unknown, or isn't there and
+ * not OPTIONAL. */
+static int slice_number(gemel__onnx_call *c, const char *name, size_t at, int optional,
+                        int64_t *number) {
   gemel__int_list list;
   const gemel__sizes *sizes = gemel__onnx_sizes(c, at);
   if (c->opset < 10) {
-    *number = gemel__onnx_ints(c, name, &list) == 1 && list.count == 1 ? list.values[0] : *number;
-    return 1;
+    int found = gemel__onnx_ints(c, name, &list) == 1;
+    *number = found && list.count == 1 ? list.values[0] : *number;
+    return found ? list.count == 1 : optional;
   }
   if (!gemel__onnx_given(c, at)) {
-    return 1;
+    return optional;
   }
   return sizes != NULL && sizes->count == 1 &&
          gemel_dim_is_constant(c->context, sizes->dims[0], number);
@@ -385,9 +395,10 @@ static int64_t clamp(int64_t at, int64_t count) {
 
 static int by_slice(gemel__onnx_call *c) {
   const gemel__sizes *x = gemel__onnx_cast_sizes(c, 0);
-  int64_t start = 0, end = INT64_MAX, step = 1;
-  if (x == NULL || x->rank != 1 || !slice_number(c, "starts", 1, &start) ||
-      !slice_number(c, "ends", 2, &end) || !slice_number(c, "", 4, &step) || step != 1) {
+  int64_t start = 0, end = INT64_MAX, axis = 0, step = 1;
+  if (x == NULL || x->rank != 1 || !slice_number(c, "starts", 1, 0, &start) ||
+      !slice_number(c, "ends", 2, 0, &end) || !slice_number(c, "axes", 3, 1, &axis) ||
+      !slice_number(c, "", 4, 1, &step) || step != 1 || (axis != 0 && axis != -1)) {
     return 0;
   }
   start = clamp(start, (int64_t)x->count);
@@ -406,7 +417,8 @@ static int by_slice(gemel__onnx_call *c) {
 static int by_product(gemel__onnx_call *c) {
   const gemel__sizes *x = gemel__onnx_sizes(c, 0);
   gemel_dim product = gemel_dim_constant(c->context, 1);
-  if (x == NULL || x->rank != 1 || gemel__onnx_int(c, "noop_with_empty_axes", 0)) {
+  if (x == NULL || x->rank != 1 || gemel__onnx_int(c, "noop_with_empty_axes", 0) ||
+      is_axis_of_vector(c, 1) <= 0) {
     return 0;
   }
   for (size_t k = 0; k < x->count; k++) {

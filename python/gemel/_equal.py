@@ -84,8 +84,8 @@ class Evidence:
 
 
 class Counterexample:
-    """Inputs at which two graphs differ, and what both give there: arrays by name. FIRST and SECOND are the graphs at
-    the sizes of these inputs."""
+    """Inputs at which two graphs differ, and what both give there: arrays by name, none of one that ends in an error.
+    FIRST and SECOND are the graphs at the sizes of these inputs."""
 
     def __init__(self, folder: str) -> None:
         self.first_graph, self.inputs, self.first = _load(os.path.join(folder, "first"))
@@ -93,8 +93,9 @@ class Counterexample:
 
     def __repr__(self) -> str:
         rows = [f"input {name}: {tensor!r}" for name, tensor in self.inputs.items()]
-        for name in self.first:
-            rows.append(f"output {name}: first {self.first[name]!r}, second {self.second.get(name)!r}")
+        for name in self.first or self.second:
+            first, second = (repr(side[name]) if name in side else "an error" for side in (self.first, self.second))
+            rows.append(f"output {name}: first {first}, second {second}")
         return "\n".join(rows)
 
 

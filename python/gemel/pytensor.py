@@ -68,6 +68,8 @@ class Judgement:
         if self.verdict != "differs" or found is None or self.answer is None or self.answer.refused:
             return False
         for name, tensor in found.first.items():
+            if name not in found.second:
+                return False
             a, b = np.asarray(tensor), np.asarray(found.second[name])
             if a.shape != b.shape or a.dtype.kind != "f" or not np.isnan(a[~((a == b) | (np.isnan(a) & np.isnan(b)))]).all():
                 return False

@@ -436,13 +436,17 @@ typedef struct source {
   const char *path, *bytes;
   Py_ssize_t length;
   const char *file, *folder;
+  const gemel_graph *like; /* whose sizes a model's symbols are; NULL: none */
 } source;
 
 /* The graph of a model, named in *NAME; NULL with ERROR. */
 static gemel_graph *read_model(gemel_context *context, const source *from, const symbol_sizes *s,
                                char **name, gemel_error *error) {
-  gemel_onnx_options options = {
-      .size = sizeof options, .n_symbols = s->count, .symbols = s->names, .sizes = s->sizes};
+  gemel_onnx_options options = {.size = sizeof options,
+                                .n_symbols = s->count,
+                                .symbols = s->names,
+                                .sizes = s->sizes,
+                                .like = from->like};
   gemel_onnx *model = from->path != NULL ? gemel_onnx_load(from->path, error)
                                          : gemel_onnx_parse(from->bytes, (size_t)from->length,
                                                             from->file, from->folder, error);
@@ -474,7 +478,8 @@ static PyObject *named_graph(gemel_graph *graph, char *name, const gemel_error *
 }
 
 /* read(definitions, kind, path, bytes, file, folder, sizes): (graph, name). KIND is "onnx", "text",
- * "binary", or with a path anything for a graph's file. */
+ * "binary", or with a path anything for a graph's file. Where DEFINITIONS is a graph, symbols of a
+ * model are its, by the names of inputs. */
 static PyObject *graph_read(PyObject *class, PyObject *arguments) {
   (void)class;
   PyObject *definitions, *sizes;
@@ -491,6 +496,8 @@ static PyObject *graph_read(PyObject *class, PyObject *arguments) {
     PyErr_SetString(PyExc_TypeError, "a path or bytes");
     return NULL;
   }
+  from.like =
+      PyObject_TypeCheck(definitions, graph_type) ? ((graph_object *)definitions)->graph : NULL;
   gemel_context *context = read_symbols(sizes, &s) == 0 ? make_context(definitions) : NULL;
   gemel_graph *graph = NULL;
   if (context != NULL) {

@@ -217,7 +217,7 @@ static PyObject *pair(PyObject *module, PyObject *arguments) {
   return run_end(&r, status, &error, result_object(&result, &r));
 }
 
-/* load_dump(folder): (graph, inputs, outputs or None) */
+/* load_dump(folder): (graph, inputs, outputs); no outputs of a call that ended in an error */
 static PyObject *load_dump(PyObject *module, PyObject *arguments) {
   (void)module;
   const char *folder;
@@ -232,8 +232,8 @@ static PyObject *load_dump(PyObject *module, PyObject *arguments) {
     return raise_error(&error);
   }
   PyObject *inputs = PyList_New(0), *outputs = PyList_New(0);
-  for (size_t k = 0; k < dumped->n_inputs + dumped->n_outputs && inputs != NULL && outputs != NULL;
-       k++) {
+  size_t n = dumped->n_inputs + (dumped->outputs != NULL ? dumped->n_outputs : 0);
+  for (size_t k = 0; k < n && inputs != NULL && outputs != NULL; k++) {
     gemel_tensor *tensor =
         k < dumped->n_inputs ? dumped->inputs[k] : dumped->outputs[k - dumped->n_inputs];
     PyObject *object = tensor != NULL ? wrap_tensor(gemel_tensor_ref(tensor)) : NULL;

@@ -200,12 +200,13 @@ static gemel_status run_and_dump(const gemel__point *point, const char *path,
     GEMEL__TRY(room[k] != NULL ? GEMEL_OK : make_zeros(graph, room, k, error));
   }
   gemel_status ran = gemel_evaluate(graph, n, room, m, room + n, error);
-  GEMEL__TRY(must_run || ran == GEMEL_NO_MEMORY ? ran : GEMEL_OK);
+  int may_end = gemel__is_no_result(ran) || (!must_run && ran != GEMEL_NO_MEMORY);
+  GEMEL__TRY(may_end ? GEMEL_OK : ran);
   return gemel_dump(graph, &options, n, room, m, ran == GEMEL_OK ? room + n : NULL, path, error);
 }
 
-/* Writes the call of GRAPH at POINT with its results; without results if it can't be run and
- * needn't be. */
+/* Writes the call of GRAPH at POINT with its results; without results if it ends in an error by
+ * values or sizes, or can't be run and needn't be. */
 static gemel_status write_call(const gemel__point *point, const char *folder, const char *side,
                                const gemel_graph *graph, int must_run, gemel_error *error) {
   size_t n = gemel_graph_input_count(graph) + gemel_graph_output_count(graph);

@@ -37,9 +37,9 @@ gemel_tensor *gemel__point_find(const gemel__point *point, const char *name);
 
 /* Writes to FOLDER, which is made if it doesn't exist: RECORD's kind, name and tier, SEED, graph A,
  * graph B if it isn't NULL, and their inputs at POINT. Inputs that POINT doesn't have are zeros.
- * INSTANCE (may be NULL) says how A is run and which values its inputs may have; without it both
- * graphs must run. GEMEL_IO (a question is there already), GEMEL_NO_MEMORY, and what running the
- * graphs reports. */
+ * INSTANCE (may be NULL) says how A is run and which values its inputs may have; without it each
+ * graph must run, or refuse these values. GEMEL_IO (a question is there already), GEMEL_NO_MEMORY,
+ * and what running the graphs reports. */
 gemel_status gemel__saved_write(const char *folder, const gemel_record *record, uint64_t seed,
                                 const gemel__point *point, const gemel__instance *instance,
                                 const gemel_graph *a, const gemel_graph *b, gemel_error *error);
