@@ -151,6 +151,13 @@ mkdir after && cp abs.onnx after/e-wrong.onnx && cp $model after/g-good.onnx && 
 run kinds --after after --name 'by hand'
 told 1 '7 models, 1 unchanged, 4 silent, 1 invalid, 1 differs' 'a-dies.onnx: there is no after/a-dies.onnx$'
 
+run kinds --after nowhere
+[ $status = 2 ] && grep -q 'after: nowhere is no folder' err || fail "a folder that isn't there has results"
+mkdir -p deep/a deep-after/a && cp $model deep/a/b.onnx && cp $model deep/a_b.onnx && cp abs.onnx deep-after/a/b.onnx && cp abs.onnx deep-after/a_b.onnx
+ln -s nothing deep/gone.onnx
+run deep --after deep-after --counterexample deep-wrong
+[ $status = 2 ] && [ "$(ls deep-wrong)" = "$(printf 'a%%2Fb.onnx\na_b.onnx')" ] && grep -q 'gone.onnx' out || { fail "models of similar names"; cat out err; }
+
 # What is wrong in any other place than the function: types, names, operators that no version has.
 for kind in type name; do
   mkdir $kind-in $kind-out

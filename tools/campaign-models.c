@@ -31,7 +31,7 @@ static void sort_entry(const char *root, char *name, gemel__campaign_models *mod
   char *full = gemel__need_text("%s/%s", root, name);
   struct stat about;
   int is_there = stat(full, &about) == 0, is_named = gemel__ends_in(name, ".onnx");
-  int problem = is_there || errno == ENOENT || errno == ELOOP ? 0 : errno;
+  int problem = is_there || (!is_named && (errno == ENOENT || errno == ELOOP)) ? 0 : errno;
   if (is_there && S_ISDIR(about.st_mode) && !is_link(full)) {
     push(folders, name, 0);
   } else if (problem != 0 || (is_there && S_ISREG(about.st_mode) && is_named)) {

@@ -40,6 +40,10 @@ int gemel__optimizer_read(gemel__optimizer *o, const gemel__args *args) {
   if ((o->command != NULL) + (o->stays != NULL) + (o->after != NULL) != 1) {
     return gemel__complain("what optimises is said by one of --optimizer, --server and --after");
   }
+  struct stat about;
+  if (o->after != NULL && (stat(o->after, &about) != 0 || !S_ISDIR(about.st_mode))) {
+    return gemel__complain("--after: %s is no folder", o->after);
+  }
   if (o->after != NULL && list != NULL) {
     return gemel__complain("--after has one result a model: --passes can't be used with it");
   }

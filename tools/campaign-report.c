@@ -22,17 +22,22 @@ const char *gemel__outcome_text(gemel__campaign_outcome outcome) {
 
 /* ---- Causes ---- */
 
-/* Writes MESSAGE to TEXT without what is quoted or in brackets, and digits. */
+/* Writes MESSAGE to TEXT with dots in the place of what is quoted or in brackets, and of numbers.
+ */
 static void general_text(const char *message, char *text, size_t bytes) {
+  enum { LONGEST = 6 };
   size_t used = 0;
-  while (*message != '\0' && used + 1 < bytes) {
+  while (*message != '\0' && used + LONGEST < bytes) {
+    size_t digits = strspn(message, "0123456789");
     const char *end = *message == '\''  ? strchr(message + 1, '\'')
                       : *message == '[' ? strchr(message + 1, ']')
                                         : NULL;
     if (end != NULL) {
+      used += (size_t)sprintf(text + used, "%c...%c", *message, *end);
       message = end + 1;
-    } else if (*message >= '0' && *message <= '9') {
-      message++;
+    } else if (digits > 0) {
+      used += (size_t)sprintf(text + used, "...");
+      message += digits;
     } else {
       text[used++] = *message++;
     }
@@ -43,10 +48,14 @@ static void general_text(const char *message, char *text, size_t bytes) {
 void gemel__campaign_cause(gemel__campaign_row *row) {
   const gemel__equal_summary *s = &row->summary;
   const char *first = s->example.nodes[0], *second = s->example.nodes[1];
-  const char *behind = strstr(s->detail, ".onnx: ");
+  const char *behind = strstr(s->detail, ".onnx: "), *refuted = strstr(s->detail, "refuted; ");
   row->cause[0] = '\0';
   switch (row->outcome) {
   case GEMEL__OUTCOME_DIFFERS:
+    if (first[0] == '\0' && second[0] == '\0' && refuted != NULL) {
+      general_text(refuted + strlen("refuted; "), row->cause, sizeof row->cause);
+      break;
+    }
     snprintf(row->cause, sizeof row->cause, "%.*s%s%.*s", (int)strcspn(first, " "), first,
              first[0] != '\0' && second[0] != '\0' ? ", " : "", (int)strcspn(second, " "), second);
     break;

@@ -155,15 +155,20 @@ static void end_row(campaign *c, gemel__campaign_row *row) {
 
 /* ---- One model ---- */
 
-/* The folder for a counterexample, to be freed; NULL: none is asked for. */
+/* The folder for a counterexample, to be freed; NULL: none is asked for. What isn't plain in its
+ * name is written as in a URL, so that two models never have one. */
 static char *folder_for(const gemel__campaign *c, const char *model, const char *pass) {
   const char *root = gemel__arg(c->args, "counterexample");
-  char *folder = root != NULL ? gemel__need_text("%s/%s%s%s", root, model, pass != NULL ? "." : "",
-                                                 pass != NULL ? pass : "")
-                              : NULL;
-  for (char *at = folder != NULL ? folder + strlen(root) + 1 : NULL; at != NULL && *at; at++) {
-    *at = *at == '/' ? '_' : *at;
+  if (root == NULL) {
+    return NULL;
   }
+  char *name = gemel__need_text("%s%s%s", model, pass != NULL ? "." : "", pass != NULL ? pass : "");
+  char *folder = gemel__need(NULL, strlen(root) + 3 * strlen(name) + 2);
+  char *to = folder + sprintf(folder, "%s/", root);
+  for (const char *at = name; *at != '\0'; at++) {
+    to += sprintf(to, *at == '/' || *at == '%' ? "%%%02X" : "%c", (unsigned char)*at);
+  }
+  free(name);
   return folder;
 }
 
