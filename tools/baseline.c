@@ -5,11 +5,11 @@
  * name, tier and verdict), whatever else stands there and in whatever order; the verdicts are
  * sorted and found by bisection.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core/alloc.h"
+#include <sys/stat.h>
 #include "records.h"
-#include "text/file.h"
 
 /* ---- A line ---- */
 
@@ -192,26 +192,37 @@ static int push(gemel__baseline *b, const char *line) {
   return verdict < kind->verdicts;
 }
 
-int gemel__baseline_read(gemel__baseline *b, const gemel__baseline_kind *kind, const char *path) {
-  enum { MOST_BYTES = 1 << 28 };
-  char *bytes = NULL;
-  size_t length = 0, number = 0;
-  gemel_error error;
-  int status = GEMEL__GOOD;
-  b->kind = kind;
-  if (gemel__file_read(path, MOST_BYTES, &bytes, &length, &error) != GEMEL_OK) {
-    return gemel__complain_error(path, &error);
+/* The file at PATH; NULL (said) if it can't be read, or is a device, as one of zeros, without an
+ * end. */
+static FILE *open_lines(const char *path) {
+  struct stat about;
+  if (stat(path, &about) == 0 && S_ISCHR(about.st_mode)) {
+    gemel__complain("%s: is a device", path);
+    return NULL;
   }
-  for (char *line = bytes, *end; line < bytes + length && status == GEMEL__GOOD; line = end + 1) {
-    end = memchr(line, '\n', (size_t)(bytes + length - line));
-    end = end != NULL ? end : bytes + length;
-    *end = '\0';
+  return gemel__readable(path) ? fopen(path, "r") : NULL;
+}
+
+int gemel__baseline_read(gemel__baseline *b, const gemel__baseline_kind *kind, const char *path) {
+  char *line = NULL;
+  size_t bytes = 0, number = 0;
+  int status = GEMEL__GOOD;
+  FILE *file = open_lines(path);
+  b->kind = kind;
+  if (file == NULL) {
+    return GEMEL__BAD;
+  }
+  while (status == GEMEL__GOOD && getline(&line, &bytes, file) >= 0) {
     number++;
     if (!push(b, line)) {
       status = gemel__complain("%s:%zu: is no record as %s writes it", path, number, kind->writer);
     }
   }
-  gemel__free(bytes, length + 1);
+  if (status == GEMEL__GOOD && !feof(file)) {
+    status = gemel__complain("%s: %s", path, strerror(errno));
+  }
+  fclose(file);
+  free(line);
   if (b->count > 0) {
     qsort(b->rows, b->count, sizeof *b->rows, by_key);
   }

@@ -442,11 +442,7 @@ typedef struct source {
 /* The graph of a model, named in *NAME; NULL with ERROR. */
 static gemel_graph *read_model(gemel_context *context, const source *from, const symbol_sizes *s,
                                char **name, gemel_error *error) {
-  gemel_onnx_options options = {.size = sizeof options,
-                                .n_symbols = s->count,
-                                .symbols = s->names,
-                                .sizes = s->sizes,
-                                .like = from->like};
+  gemel_onnx_options options = {sizeof options, s->count, s->names, s->sizes, .like = from->like};
   gemel_onnx *model = from->path != NULL ? gemel_onnx_load(from->path, error)
                                          : gemel_onnx_parse(from->bytes, (size_t)from->length,
                                                             from->file, from->folder, error);
