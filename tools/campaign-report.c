@@ -4,6 +4,7 @@
  * XML. A cause is what findings have in common: the operators of the nodes that differ first, or a
  * message without the names and numbers in it.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "campaign.h"
@@ -29,9 +30,10 @@ static void general_text(const char *message, char *text, size_t bytes) {
   size_t used = 0;
   while (*message != '\0' && used + LONGEST < bytes) {
     size_t digits = strspn(message, "0123456789");
-    const char *end = *message == '\''  ? strchr(message + 1, '\'')
-                      : *message == '[' ? strchr(message + 1, ']')
-                                        : NULL;
+    int in_word = used > 0 && isalpha((unsigned char)text[used - 1]);
+    const char *end = *message == '\'' && !in_word ? strchr(message + 1, '\'')
+                      : *message == '['            ? strchr(message + 1, ']')
+                                                   : NULL;
     if (end != NULL) {
       used += (size_t)sprintf(text + used, "%c...%c", *message, *end);
       message = end + 1;
@@ -52,7 +54,7 @@ void gemel__campaign_cause(gemel__campaign_row *row) {
   row->cause[0] = '\0';
   switch (row->outcome) {
   case GEMEL__OUTCOME_DIFFERS:
-    if (first[0] == '\0' && second[0] == '\0' && refuted != NULL) {
+    if (first[0] == '\0' && second[0] == '\0' && refuted != NULL && strchr(refuted, ':') != NULL) {
       general_text(refuted + strlen("refuted; "), row->cause, sizeof row->cause);
       break;
     }
