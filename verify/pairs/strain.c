@@ -23,12 +23,11 @@
 
 enum {
   POINTS = 480,
-  FEW_POINTS = 12,   /* where not even so many can be run, none is */
-  LARGE_POINTS = 64, /* at a large size, unless one of them shows something */
-  AGAIN = 6,         /* times that one form is taken again */
-  ENOUGH = 5,        /* points that count as evidence, */
-  TIMES_MORE = 16,   /* and how many more they are than those at which the second graph gains */
-  ROUNDINGS = 3      /* times that the inputs are rounded once more */
+  FEW_POINTS = 12, /* where not even so many can be run, none is */
+  AGAIN = 6,       /* times that one form is taken again */
+  ENOUGH = 5,      /* points that count as evidence, */
+  TIMES_MORE = 16, /* and how many more they are than those at which the second graph gains */
+  ROUNDINGS = 3    /* times that the inputs are rounded once more */
 };
 #define MOST_WORK 4e8
 #define LARGE_WORK 1e8 /* where a symbol is large */
@@ -51,7 +50,6 @@ struct strain {
   size_t repeats;
   size_t chosen;           /* the input; after the last one: all of them */
   double work;             /* that may be done */
-  int is_large;            /* a symbol is */
   size_t lost, gained;     /* points */
   gemel__both both, exact; /* results at one point */
   gemel_tensor **moved;    /* ROUNDINGS of the left side in f64; NULL: not asked yet */
@@ -316,9 +314,7 @@ static gemel_status run_points(struct strain *s, gemel__ticker *ticker, gemel_er
   size_t points = points_of(s);
   gemel__pair_compile(&s->pair);
   gemel__pair_compile(&s->wide);
-  for (size_t k = 0; k < points && TIMES_MORE * s->gained <= points &&
-                     !(s->is_large && k == LARGE_POINTS && s->lost == 0);
-       k++) {
+  for (size_t k = 0; k < points && TIMES_MORE * s->gained <= points; k++) {
     GEMEL__TRY(gemel__tick(ticker));
     GEMEL__TRY(run_point(s, k, error));
   }
@@ -354,7 +350,6 @@ static gemel_status draw_pair(struct strain *s, const gemel_graph *a, const geme
 
 static gemel_status strain_at(struct strain *s, const gemel_graph *a, const gemel_graph *b,
                               size_t turn, gemel__ticker *ticker, gemel_error *error) {
-  s->is_large = turn > 0;
   s->work = turn > 0 ? LARGE_WORK : MOST_WORK;
   GEMEL__TRY(draw_pair(s, a, b, turn, error));
   gemel_status status = GEMEL_OK;
