@@ -226,7 +226,7 @@ static gemel_status draw(gemel__pair *pair, const gemel_graph *a, const gemel_gr
     sizes[k] = usual[k % (sizeof usual / sizeof *usual)];
   }
   return gemel__pair_draw_at(pair, a, b, n, names, sizes, random, NULL) == GEMEL_OK
-             ? gemel__pair_find_ranges(pair, gemel__random_bits(random), random, error)
+             ? gemel__pair_find_ranges(pair, gemel__random_bits(random), random, NULL, error)
              : gemel__pair_draw(pair, a, b, random, error);
 }
 

@@ -291,8 +291,9 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
                            .random = random,
                            .small = gemel__random_below(random, 2) == 0};
     status = draw_once(pair, &s, error);
-    status =
-        status ? status : gemel__pair_find_ranges(pair, gemel__random_bits(random), random, error);
+    status = status
+                 ? status
+                 : gemel__pair_find_ranges(pair, gemel__random_bits(random), random, NULL, error);
     if (status == GEMEL_OK) {
       return status;
     }

@@ -7,6 +7,7 @@
 #define GEMEL__PAIRS_PAIR_H
 
 #include "base/element.h"
+#include "base/tick.h"
 #include "tiers/model.h"
 
 /* The most symbols of a pair. */
@@ -47,9 +48,10 @@ gemel_status gemel__pair_draw_all(gemel__pair *pair, const gemel_graph *a, const
 /* If the graphs don't run at integers of any size, the integers are indices: finds a range within
  * which both graphs run for each integer input, from which it is drawn afterwards. Ranges may
  * depend on each other; WAY, any number, chooses which is found first and from where: for n inputs
- * 0 … 2^n · n − 1 are all usual ways. gemel__pair_draw calls this. GEMEL_NO_MEMORY. */
+ * 0 … 2^n · n − 1 are all usual ways. gemel__pair_draw calls this. Once TICKER (may be NULL) says
+ * stop, nothing more is found. GEMEL_NO_MEMORY. */
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
-                                     gemel_error *error);
+                                     gemel__ticker *ticker, gemel_error *error);
 
 /* Elements of all nodes' outputs, where a size that isn't a constant counts as UNKNOWN. */
 double gemel__graph_elements(const gemel_graph *graph, int64_t unknown);

@@ -130,15 +130,23 @@ static int count_corners(const gemel__pair *pair) {
   return gemel__pair_elements(pair) > LARGE_PAIR ? corners : CORNERS;
 }
 
-/* 1 if both graphs run at all of some draws, the ends of the ranges among them; 0 if not; −1 if
- * memory is out. */
-static int in_range(const gemel__pair *pair, gemel__random *random) {
+struct search {
+  gemel__random *random;
+  gemel__ticker *ticker; /* may be NULL */
+};
+
+/* 1 if both graphs run at all of some draws, the ends of the ranges among them; 0 if not, or if the
+ * ticker says stop; −1 if memory is out. */
+static int in_range(const gemel__pair *pair, const struct search *s) {
   enum { OTHERS = 6 };
+  gemel__random *random = s->random;
   int k, good = 1, corners = count_corners(pair);
   for (k = 0; k < corners + OTHERS && good > 0; k++) {
     gemel_tensor **values;
     gemel__both both;
-    gemel_status status = gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, NULL);
+    gemel_status status = gemel__tick(s->ticker);
+    status =
+        status ? status : gemel__values_draw(&pair->a, GEMEL__FILL_INTEGERS, random, &values, NULL);
     if (status != GEMEL_OK) {
       return status == GEMEL_NO_MEMORY ? -1 : 0;
     }
@@ -161,14 +169,14 @@ static int in_range(const gemel__pair *pair, gemel__random *random) {
 /* Gives every integer input one number at which both graphs run. Tried are 0 or 1 as WHICH_ONES has
  * it, then 1 and 0 for all, then sizes and small numbers by chance. 1 if such numbers were found, 0
  * if not, −1 if memory is out. */
-static int find_numbers(gemel__pair *pair, size_t which_ones, gemel__random *random,
+static int find_numbers(gemel__pair *pair, size_t which_ones, const struct search *s,
                         const struct sizes *sizes) {
   enum { TRIES = 64, SMALL = 7 };
   int good = 0;
   for (size_t tries = 0; tries < TRIES && good == 0; tries++) {
     for (size_t k = 0; k < pair->a.n_leaves; k++) {
       gemel__leaf *leaf = &pair->a.leaves[k];
-      size_t which = gemel__random_below(random, sizes->n + SMALL);
+      size_t which = gemel__random_below(s->random, sizes->n + SMALL);
       int64_t x = which < sizes->n ? sizes->of[which] : (int64_t)(which - sizes->n);
       if (tries < 3) {
         x = tries == 0 ? (int64_t)(which_ones >> k % 32 & 1) : (int64_t)(tries == 1);
@@ -178,7 +186,7 @@ static int find_numbers(gemel__pair *pair, size_t which_ones, gemel__random *ran
         set_range(leaf, x, x);
       }
     }
-    good = in_range(pair, random);
+    good = in_range(pair, s);
   }
   return good;
 }
@@ -202,14 +210,14 @@ static void limits_of(const gemel__leaf *leaf, int64_t most, int64_t *below, int
 
 /* Extends LEAF's range towards LIMIT, which is excluded, by bisection; in large pairs after numbers
  * next to the limit: a size mostly ends the range, and the limit is beside the largest. */
-static int extend(gemel__pair *pair, gemel__random *random, gemel__leaf *leaf, int64_t limit) {
+static int extend(gemel__pair *pair, const struct search *s, gemel__leaf *leaf, int64_t limit) {
   int up = limit > leaf->low;
   int64_t good = up ? leaf->high - 1 : leaf->low, low = leaf->low, high = leaf->high - 1;
   int64_t next = up ? limit - 1 : good - 1; /* mostly the right answers: the limit, nothing lower */
   int found = 1, beside = gemel__pair_elements(pair) > LARGE_PAIR ? 2 : 0;
   while (found >= 0 && next != limit && (up ? next > good : next < good)) {
     set_range(leaf, up ? low : next, up ? next : high);
-    found = in_range(pair, random);
+    found = in_range(pair, s);
     *(found > 0 ? &good : &limit) = next;
     next = good + (limit - good) / 2;
     if (beside > 0 && (up ? limit - good : good - limit) > 2) {
@@ -223,7 +231,7 @@ static int extend(gemel__pair *pair, gemel__random *random, gemel__leaf *leaf, i
 
 /* Finds the ranges of all integer inputs, one after the other from FIRST on. Inputs whose turn
  * hasn't come have one number each. */
-static int find_bounds(gemel__pair *pair, size_t first, gemel__random *random, int64_t most) {
+static int find_bounds(gemel__pair *pair, size_t first, const struct search *s, int64_t most) {
   size_t n = pair->a.n_leaves, k;
   int good = 1;
   for (k = 0; k < n && good >= 0; k++) {
@@ -231,11 +239,11 @@ static int find_bounds(gemel__pair *pair, size_t first, gemel__random *random, i
     if (gemel__is_integer_leaf(leaf)) {
       int64_t below, above;
       limits_of(leaf, most, &below, &above);
-      good = extend(pair, random, leaf, above);
-      good = good < 0 ? good : extend(pair, random, leaf, below);
+      good = extend(pair, s, leaf, above);
+      good = good < 0 ? good : extend(pair, s, leaf, below);
     }
   }
-  return good < 0 ? good : in_range(pair, random);
+  return good < 0 ? good : in_range(pair, s);
 }
 
 static void forget_ranges(gemel__pair *pair) {
@@ -248,13 +256,13 @@ static void forget_ranges(gemel__pair *pair) {
 
 /* Finds integer tensors that aren't indices although others are: both graphs run at any integers in
  * them. */
-static int free_tensors(gemel__pair *pair, gemel__random *random) {
+static int free_tensors(gemel__pair *pair, const struct search *s) {
   int sized = gemel__graph_has_runtime_sizes(pair->a.graph), good = 1;
   for (size_t k = 0; k < pair->a.n_leaves && good >= 0; k++) {
     gemel__leaf *leaf = &pair->a.leaves[k], before = *leaf;
     if (gemel__is_integer_leaf(leaf) && leaf->rank > 0) {
       leaf->range = gemel__range_of_facts(leaf->facts);
-      good = in_range(pair, random);
+      good = in_range(pair, s);
       good = good < 0 && sized ? 0 : good; /* memory ran out, so it is a size */
       *leaf = good > 0 ? *leaf : before;
     }
@@ -269,7 +277,8 @@ static int takes_all(const gemel__pair *pair) {
 }
 
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
-                                     gemel_error *error) {
+                                     gemel__ticker *ticker, gemel_error *error) {
+  const struct search search = {random, ticker}, *s = &search;
   struct sizes sizes = {{0}, 0, USUAL};
   size_t k, integers = 0;
   int good = 0;
@@ -279,7 +288,7 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   /* a run-time size that is any integer could need any amount of memory */
   if (integers > 0 && !gemel__graph_has_runtime_sizes(pair->a.graph) &&
       !gemel__graph_has_runtime_sizes(pair->b.graph)) {
-    good = takes_all(pair) ? 1 : in_range(pair, random);
+    good = takes_all(pair) ? 1 : in_range(pair, s);
   }
   if (integers == 0 || good > 0) {
     return GEMEL_OK;
@@ -287,12 +296,12 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   add_sizes(pair->a.graph, &sizes);
   add_literals(pair->a.graph, &sizes);
   add_literals(pair->b.graph, &sizes);
-  good = good < 0 ? good : find_numbers(pair, way / pair->a.n_leaves, random, &sizes);
+  good = good < 0 ? good : find_numbers(pair, way / pair->a.n_leaves, s, &sizes);
   if (good > 0) {
-    good = find_bounds(pair, way % pair->a.n_leaves, random, sizes.largest + 1);
+    good = find_bounds(pair, way % pair->a.n_leaves, s, sizes.largest + 1);
     /* the ranges fail together: go back to one number each */
-    good = good == 0 ? find_numbers(pair, 0, random, &sizes) : good;
-    good = good > 0 ? free_tensors(pair, random) : good;
+    good = good == 0 ? find_numbers(pair, 0, s, &sizes) : good;
+    good = good > 0 ? free_tensors(pair, s) : good;
   }
   if (good == 0) {
     forget_ranges(pair);

@@ -634,7 +634,7 @@ static void widen(gemel__instance *to, const gemel__instance *from) {
 static gemel_status run_ways(struct scout *s, gemel__pair *pair, gemel__instance *wide, size_t ways,
                              gemel_error *error) {
   for (size_t way = 0; way < ways; way++) {
-    GEMEL__TRY(gemel__pair_find_ranges(pair, way, s->random, error));
+    GEMEL__TRY(gemel__pair_find_ranges(pair, way, s->random, s->ticker, error));
     for (size_t k = 0; k < 4 && s->found->found == GEMEL__SCOUT_NOTHING; k++) {
       GEMEL__TRY(
           run_once(s, pair, k % 2 == 0 ? GEMEL__FILL_INTEGERS : GEMEL__FILL_FULL, DRAWN, error));
@@ -744,7 +744,7 @@ static gemel_status run_sparse(struct scout *s, gemel__pair *pair, gemel_error *
 static gemel_status run_drawn(struct scout *s, gemel__pair *pair, size_t draws, double targets,
                               gemel_error *error) {
   gemel_status status =
-      gemel__pair_find_ranges(pair, gemel__random_bits(s->random), s->random, error);
+      gemel__pair_find_ranges(pair, gemel__random_bits(s->random), s->random, s->ticker, error);
   note_largest(s, pair);
   GEMEL__TRY(status);
   for (size_t k = 0;
