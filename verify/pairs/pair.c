@@ -112,11 +112,12 @@ struct pair_sizes {
   size_t n;
   int64_t all; /* the size of every symbol; 0: each is drawn */
   int small;   /* only sizes up to 3 */
+  int large;   /* half of the sizes are above the usual ones, which were tried in vain */
 };
 
 /* The size of a symbol, one for each name. Sizes 0 and 1 are drawn less often than the others. */
 static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
-  static const int64_t usual[] = {2, 3, 1, 4, 5, 6, 3, 0};
+  static const int64_t usual[] = {2, 3, 1, 4, 5, 6, 3, 0}, large[] = {7, 8, 9, 10, 12, 14, 16, 20};
   struct pair_sizes *s = user;
   if (atom->kind != GEMEL__ATOM_SYMBOL) {
     return -1;
@@ -131,10 +132,11 @@ static int size_of(void *user, const gemel__atom *atom, int64_t *value) {
     return -1;
   }
   s->names[s->n] = atom->name;
+  const int64_t *sizes = s->large && gemel__random_chance(s->random, 1, 2) ? large : usual;
   s->values[s->n] =
       s->all > 0
           ? s->all
-          : usual[gemel__random_below(s->random, s->small ? 3 : sizeof usual / sizeof *usual)];
+          : sizes[gemel__random_below(s->random, s->small ? 3 : sizeof usual / sizeof *usual)];
   *value = s->values[s->n++];
   return 0;
 }
@@ -289,7 +291,8 @@ gemel_status gemel__pair_draw(gemel__pair *pair, const gemel_graph *a, const gem
                            .a = a,
                            .b = b,
                            .random = random,
-                           .small = gemel__random_below(random, 2) == 0};
+                           .small = gemel__random_below(random, 2) == 0,
+                           .large = tries >= DRAWS / 2};
     status = draw_once(pair, &s, error);
     status = status
                  ? status

@@ -130,14 +130,14 @@ static int count_corners(const gemel__pair *pair) {
   return gemel__pair_elements(pair) > LARGE_PAIR ? corners : CORNERS;
 }
 
-struct search {
+struct range_search {
   gemel__random *random;
   gemel__ticker *ticker; /* may be NULL */
 };
 
 /* 1 if both graphs run at all of some draws, the ends of the ranges among them; 0 if not, or if the
  * ticker says stop; −1 if memory is out. */
-static int in_range(const gemel__pair *pair, const struct search *s) {
+static int in_range(const gemel__pair *pair, const struct range_search *s) {
   enum { OTHERS = 6 };
   gemel__random *random = s->random;
   int k, good = 1, corners = count_corners(pair);
@@ -169,7 +169,7 @@ static int in_range(const gemel__pair *pair, const struct search *s) {
 /* Gives every integer input one number at which both graphs run. Tried are 0 or 1 as WHICH_ONES has
  * it, then 1 and 0 for all, then sizes and small numbers by chance. 1 if such numbers were found, 0
  * if not, −1 if memory is out. */
-static int find_numbers(gemel__pair *pair, size_t which_ones, const struct search *s,
+static int find_numbers(gemel__pair *pair, size_t which_ones, const struct range_search *s,
                         const struct sizes *sizes) {
   enum { TRIES = 64, SMALL = 7 };
   int good = 0;
@@ -210,7 +210,8 @@ static void limits_of(const gemel__leaf *leaf, int64_t most, int64_t *below, int
 
 /* Extends LEAF's range towards LIMIT, which is excluded, by bisection; in large pairs after numbers
  * next to the limit: a size mostly ends the range, and the limit is beside the largest. */
-static int extend(gemel__pair *pair, const struct search *s, gemel__leaf *leaf, int64_t limit) {
+static int extend(gemel__pair *pair, const struct range_search *s, gemel__leaf *leaf,
+                  int64_t limit) {
   int up = limit > leaf->low;
   int64_t good = up ? leaf->high - 1 : leaf->low, low = leaf->low, high = leaf->high - 1;
   int64_t next = up ? limit - 1 : good - 1; /* mostly the right answers: the limit, nothing lower */
@@ -231,7 +232,8 @@ static int extend(gemel__pair *pair, const struct search *s, gemel__leaf *leaf, 
 
 /* Finds the ranges of all integer inputs, one after the other from FIRST on. Inputs whose turn
  * hasn't come have one number each. */
-static int find_bounds(gemel__pair *pair, size_t first, const struct search *s, int64_t most) {
+static int find_bounds(gemel__pair *pair, size_t first, const struct range_search *s,
+                       int64_t most) {
   size_t n = pair->a.n_leaves, k;
   int good = 1;
   for (k = 0; k < n && good >= 0; k++) {
@@ -256,7 +258,7 @@ static void forget_ranges(gemel__pair *pair) {
 
 /* Finds integer tensors that aren't indices although others are: both graphs run at any integers in
  * them. */
-static int free_tensors(gemel__pair *pair, const struct search *s) {
+static int free_tensors(gemel__pair *pair, const struct range_search *s) {
   int sized = gemel__graph_has_runtime_sizes(pair->a.graph), good = 1;
   for (size_t k = 0; k < pair->a.n_leaves && good >= 0; k++) {
     gemel__leaf *leaf = &pair->a.leaves[k], before = *leaf;
@@ -278,7 +280,7 @@ static int takes_all(const gemel__pair *pair) {
 
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
                                      gemel__ticker *ticker, gemel_error *error) {
-  const struct search search = {random, ticker}, *s = &search;
+  const struct range_search search = {random, ticker}, *s = &search;
   struct sizes sizes = {{0}, 0, USUAL};
   size_t k, integers = 0;
   int good = 0;
