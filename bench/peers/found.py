@@ -103,9 +103,16 @@ def refused(path):
     return False
 
 
+def interface(path):
+    """Names and dtypes of a model's inputs and outputs."""
+    graph = onnx.load(path).graph
+    weights = {tensor.name for tensor in graph.initializer}
+    return [{(v.name, v.type.tensor_type.elem_type) for v in values if v.name not in weights} for values in (graph.input, graph.output)]
+
+
 def confirmed(folder, count=False):
     """Which of the two runtimes sees the difference in a counterexample's folder, or refuses the result; with COUNT also
-    how many of them run the model itself."""
+    how many of them run the model itself. A result with other inputs or outputs shows as it is."""
     paths = [os.path.join(folder, f"{which}.onnx") for which in ("before", "after")]
     feeds = {}
     for name in sorted(os.listdir(folder)):
@@ -117,6 +124,8 @@ def confirmed(folder, count=False):
     seen, runs = [], 0
     if refused(paths[1]) and not refused(paths[0]):
         return (["onnx.checker"], 1) if count else ["onnx.checker"]
+    if interface(paths[0]) != interface(paths[1]):
+        return (["its interface"], 1) if count else ["its interface"]
     for name, run in (("ONNX Runtime", by_ort), ("onnx", by_onnx)):
         try:
             before = run(paths[0], feeds)
