@@ -131,6 +131,7 @@ def _judge(before: Sequence[Any], after: Sequence[Any], leaves: Sequence[tuple[A
         made.answer = equal(first.graph, second.graph, **{"seconds": 20, **options})
         if made.answer.verdict == "open" and "no result was defined" in getattr(made.answer.evidence.get("real"), "detail", ""):
             sides = _sides(before, after, leaves, _LEAST)  # slices may need more elements than symbols have
+            unsaid = sorted({*unsaid, *sides[0].unsaid, *sides[1].unsaid})
             made.answer = equal(sides[0].graph, sides[1].graph, **{"seconds": 20, **options})
     except (Error, MemoryError) as error:
         made.unsaid = [f"gemel: {getattr(error, 'status', 'MemoryError')}"]
