@@ -112,6 +112,10 @@ mkdir mine && cp $model mine/overwrites.onnx
 run mine --server 'exec sh server'
 told 1 '1 models, 1 differs' 'x = -1 each: y\[0, 0, 0\] = 0 becomes 1'
 cmp -s $model mine/overwrites.onnx || fail "a model is overwritten"
+# One that may have weights in other files, as this with a domain called location, isn't copied.
+{ cat $model; printf 'B\014\012\010location\020\001'; } >mine/overwrites.onnx
+run mine --server 'exec sh server'
+told 1 '1 models, 1 crashed' 'overwrites.onnx: it wrote over the model$'
 # Names may be written in other ways in a baseline, and answers may be too many.
 mkdir names && cp $model "names/wrong \"é𝄞\".onnx"
 run names --server 'exec sh server' --json named.json

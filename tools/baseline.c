@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "core/lex.h"
 #include "records.h"
 
 /* ---- A line ---- */
@@ -104,45 +105,22 @@ static char *as_written(const char *value) {
   return inner;
 }
 
-/* The number of the 4 hexadecimal digits at AT; 0 if they aren't. */
-static unsigned code_at(const char *at) {
-  char digits[5] = "";
-  memcpy(digits, at, strspn(at, "0123456789abcdefABCDEF") >= 4 ? 4 : 0);
-  return (unsigned)strtoul(digits, NULL, 16);
-}
-
-/* Writes the character CODE in UTF-8 to TO; behind it. */
-static char *put_code(char *to, unsigned code) {
-  static const unsigned char leads[] = {0, 0xc0, 0xe0, 0xf0};
-  int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  *to++ = (char)(leads[more] | code >> 6 * more);
-  while (more-- > 0) {
-    *to++ = (char)(0x80 | (code >> 6 * more & 0x3f));
-  }
-  return to;
-}
-
-/* What the string TEXT stands for, to be freed: writers of JSON escape as they like. */
+/* What the string TEXT stands for, to be freed: writers of JSON escape as they like. What isn't an
+ * escape sequence stands for itself. */
 static char *meaning_of(written text) {
-  static const char names[] = "bfnrt", codes[] = "\b\f\n\r\t";
   char *plain = gemel__need_text("%.*s", (int)text.length, text.at), *to = plain;
-  for (const char *at = plain; *at != '\0';) {
-    if (*at != '\\') {
+  const char *end = plain + strlen(plain);
+  for (const char *at = plain; at < end;) {
+    char piece[4] = {*at};
+    const char *behind = at;
+    size_t n = *at == '\\' ? gemel__json_unescape(&behind, end, piece) : 0;
+    if (n == 0 || piece[0] == '\0') {
       *to++ = *at++;
-    } else if (at[1] == 'u' && code_at(at + 2) != 0) {
-      unsigned code = code_at(at + 2), low = 0;
-      at += 6;
-      if (code >> 10 == 0xd800 >> 10 && at[0] == '\\' && at[1] == 'u') {
-        low = code_at(at + 2);
-        at += low >> 10 == 0xdc00 >> 10 ? 6 : 0;
-      }
-      to = put_code(to, low >> 10 == 0xdc00 >> 10 ? 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff)
-                                                  : code);
-    } else {
-      const char *name = strchr(names, at[1]);
-      *to++ = at[1] != '\0' && name != NULL ? codes[name - names] : at[1];
-      at += at[1] != '\0' ? 2 : 1;
+      continue;
     }
+    memcpy(to, piece, n);
+    to += n;
+    at = behind;
   }
   *to = '\0';
   return plain;

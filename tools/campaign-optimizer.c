@@ -264,6 +264,7 @@ static char *given_for(const char *in, const char *scratch_out) {
   return given;
 }
 
+/* Runs the command, or asks the server. One that writes over the model all the same has failed. */
 static gemel__campaign_outcome run_optimizer(gemel__optimizer *o, const char *in, const char *pass,
                                              const char *out, char *detail, size_t bytes) {
   struct stat before = {0}, after = {0};
@@ -279,7 +280,7 @@ static gemel__campaign_outcome run_optimizer(gemel__optimizer *o, const char *in
   if (stat(in, &after) != 0 || after.st_size != before.st_size || after.st_ino != before.st_ino ||
       memcmp(&after.st_mtim, &before.st_mtim, sizeof after.st_mtim) != 0) {
     outcome = GEMEL__OUTCOME_CRASHED;
-    snprintf(detail, bytes, "the model itself was changed, not only %s", out);
+    snprintf(detail, bytes, "it wrote over the model");
   }
   if (strcmp(given, in) != 0) {
     unlink(given);

@@ -85,6 +85,10 @@ const char *gemel__lex_describe(const gemel__lex *lex, char text[64]);
 /* Bytes of the character at P, in UTF-8 (RFC 3629); 0 if it is none. */
 size_t gemel__utf8_bytes(const char *p, const char *end);
 
+/* Decodes the escape sequence of JSON at *P, a backslash, and goes past it: how many bytes of UTF-8
+ * are in PIECE, or 0 if it is none. */
+size_t gemel__json_unescape(const char **p, const char *end, char piece[4]);
+
 /* The token copied into NAME (BYTES bytes); 0, or -1 if it is too long. */
 int gemel__lex_copy(const gemel__lex *lex, char *name, size_t bytes);
 

@@ -98,7 +98,8 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
  * one: it is written when all has been computed. New tensors share memory with nothing. On failure
  * they are released and OUTPUTS is as before, though given tensors that overlap no input may be
  * partly written. Errors: GEMEL_BAD_TYPE, GEMEL_BAD_SHAPE (with both names and sizes),
- * GEMEL_BAD_VALUE (an index out of range, what gemel_options.guard found), what devices say,
+ * GEMEL_BAD_VALUE (an index out of range, what gemel_options.guard found), GEMEL_TOO_LONG
+ * (gemel_options.most_steps), what devices say,
  * GEMEL_BAD_ARGUMENT (another number of inputs or outputs, with the names of those wanted; two
  * elements of given tensors in one place), GEMEL_UNSUPPORTED (bodies nested deeper than
  * GEMEL_MAX_NESTING), GEMEL_NO_MEMORY. Thread-safe: a function may be called on several threads at

@@ -137,7 +137,8 @@ typedef struct gemel_kernel_call {
    * of an input that lies like it and that no step after the output's reads. */
   const gemel_step *steps;
   size_t n_steps;
-  /* As in the function's gemel_options, for kernels that compile functions of their own. */
+  /* As in the function's gemel_options, for kernels that compile functions of their own, and loops.
+   */
   unsigned guard;
   int poison;
   int64_t most_steps;

@@ -85,7 +85,10 @@ static int64_t channels_of(gemel__onnx_call *c, gemel_value x, const blocked *f)
   if (!gemel_dim_is_constant(c->context, gemel__onnx_dims(x)[1], &channels)) {
     channels = f->groups == 1 && !f->is_wide ? f->c : -1;
   }
-  return channels >= 0 ? channels : refuse(c, "for an unknown number of channels") - 1;
+  if (channels < 0) {
+    refuse(c, "for an unknown number of channels");
+  }
+  return channels;
 }
 
 /* The convolution of X by F. */

@@ -94,56 +94,6 @@ static gemel_status expect(json_header *h, char c, const char *what) {
   return accept(h, c) ? GEMEL_OK : malformed(h, what);
 }
 
-/* Four hexadecimal digits at P: their number, or -1. */
-static int32_t hexadecimal(const char *p, const char *end) {
-  int32_t code = 0;
-  for (int k = 0; k < 4; k++) {
-    char c = p + k < end ? p[k] : 0;
-    int digit = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-    if (digit < 0) {
-      return -1;
-    }
-    code = code << 4 | digit;
-  }
-  return code;
-}
-
-static size_t encode(int32_t code, char piece[4]) {
-  size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  for (size_t k = n; k-- > 1; code >>= 6) {
-    piece[k] = (char)(0x80 | (code & 0x3f));
-  }
-  piece[0] = (char)(n == 1 ? code : (0xf00 >> n & 0xff) | code);
-  return n;
-}
-
-/* Decodes the escape sequence at *P and goes past it: its bytes of UTF-8, or 0. */
-static size_t unescape(const char **p, const char *end, char piece[4]) {
-  static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-  char letter = end - *p >= 2 ? (*p)[1] : 0;
-  const char *known = letter ? strchr(letters, letter) : NULL;
-  if (known) {
-    *p += 2;
-    *piece = meant[known - letters];
-    return 1;
-  }
-  int32_t code = letter == 'u' ? hexadecimal(*p + 2, end) : -1;
-  if (code < 0) {
-    return 0;
-  }
-  *p += 6;
-  if (code >> 10 == 0xd800 >> 10) { /* the first of a pair of surrogates */
-    int paired = end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u';
-    int32_t second = paired ? hexadecimal(*p + 2, end) : -1;
-    code = second >> 10 == 0xdc00 >> 10 ? 0x10000 + ((code & 0x3ff) << 10 | (second & 0x3ff)) : -1;
-    *p += 6;
-  }
-  return code < 0 || code >> 10 == 0xdc00 >> 10 ? 0 : encode(code, piece); /* or half a pair */
-}
-
 /* Goes past a string, behind its opening quote, and writes what it means to OUT, unless that is
  * NULL. */
 static gemel_status read_characters(json_header *h, char *out, size_t *length) {
@@ -157,7 +107,7 @@ static gemel_status read_characters(json_header *h, char *out, size_t *length) {
     size_t n = 1;
     if (*p != '\\') {
       p++;
-    } else if ((n = unescape(&p, h->end, piece)) == 0) {
+    } else if ((n = gemel__json_unescape(&p, h->end, piece)) == 0) {
       return malformed(h, "an escape sequence of JSON");
     }
     if (out) {

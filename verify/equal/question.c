@@ -93,29 +93,37 @@ int gemel__equal_is_empty(const gemel__equality *q) {
   return elements == 0;
 }
 
+/* Notes in SIZES what TENSOR says of the N symbols called NAMES, of which TYPE is made. */
+static void note_sizes(gemel_context *context, gemel_type type, const gemel_tensor *tensor,
+                       size_t n, const char *const *names, int64_t *sizes) {
+  for (int i = 0; i < gemel_type_rank(context, type); i++) {
+    for (size_t s = 0; s < n; s++) {
+      if (gemel_type_dims(context, type)[i].id == gemel_dim_symbol(context, names[s]).id) {
+        sizes[s] = gemel_tensor_shape(tensor)[i];
+      }
+    }
+  }
+}
+
 /* The sizes of A's symbols, by the tensors of POINT: how many, or -1 if they don't tell one. */
 static long sizes_at(const gemel_graph *a, const gemel__point *point,
                      const char *names[GEMEL__MOST_SYMBOLS], int64_t sizes[GEMEL__MOST_SYMBOLS]) {
   gemel_context *context = gemel_graph_context(a);
-  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS);
+  size_t n = gemel__pair_symbols(a, names, GEMEL__MOST_SYMBOLS), known = 0;
   for (size_t s = 0; s < n; s++) {
-    gemel_dim symbol = gemel_dim_symbol(context, names[s]);
     sizes[s] = -1;
-    for (size_t k = 0; k < gemel_graph_input_count(a); k++) {
-      gemel_type type = gemel_value_type(gemel_graph_input(a, k));
-      gemel_tensor *tensor = gemel__point_find(point, gemel_graph_input_name(a, k));
-      for (int i = 0; i < gemel_type_rank(context, type) && tensor != NULL; i++) {
-        if (gemel_type_dims(context, type)[i].id == symbol.id) {
-          sizes[s] = gemel_tensor_shape(tensor)[i];
-        }
-      }
-      gemel_tensor_unref(tensor);
-    }
-    if (sizes[s] < 0) {
-      return -1;
-    }
   }
-  return (long)n;
+  for (size_t k = 0; k < gemel_graph_input_count(a) && n > 0; k++) {
+    gemel_tensor *tensor = gemel__point_find(point, gemel_graph_input_name(a, k));
+    if (tensor != NULL) {
+      note_sizes(context, gemel_value_type(gemel_graph_input(a, k)), tensor, n, names, sizes);
+    }
+    gemel_tensor_unref(tensor);
+  }
+  while (known < n && sizes[known] >= 0) {
+    known++;
+  }
+  return known == n ? (long)n : -1;
 }
 
 int gemel__point_pair(const gemel_graph *a, const gemel_graph *b, const gemel__point *point,

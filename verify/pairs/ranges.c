@@ -130,6 +130,7 @@ static int count_corners(const gemel__pair *pair) {
   return gemel__pair_elements(pair) > LARGE_PAIR ? corners : CORNERS;
 }
 
+/* What a search for ranges draws from, and what ends it. */
 struct range_search {
   gemel__random *random;
   gemel__ticker *ticker; /* may be NULL */
@@ -280,7 +281,7 @@ static int takes_all(const gemel__pair *pair) {
 
 gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__random *random,
                                      gemel__ticker *ticker, gemel_error *error) {
-  const struct range_search search = {random, ticker}, *s = &search;
+  const struct range_search s = {random, ticker};
   struct sizes sizes = {{0}, 0, USUAL};
   size_t k, integers = 0;
   int good = 0;
@@ -290,7 +291,7 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   /* a run-time size that is any integer could need any amount of memory */
   if (integers > 0 && !gemel__graph_has_runtime_sizes(pair->a.graph) &&
       !gemel__graph_has_runtime_sizes(pair->b.graph)) {
-    good = takes_all(pair) ? 1 : in_range(pair, s);
+    good = takes_all(pair) ? 1 : in_range(pair, &s);
   }
   if (integers == 0 || good > 0) {
     return GEMEL_OK;
@@ -298,12 +299,12 @@ gemel_status gemel__pair_find_ranges(gemel__pair *pair, uint64_t way, gemel__ran
   add_sizes(pair->a.graph, &sizes);
   add_literals(pair->a.graph, &sizes);
   add_literals(pair->b.graph, &sizes);
-  good = good < 0 ? good : find_numbers(pair, way / pair->a.n_leaves, s, &sizes);
+  good = good < 0 ? good : find_numbers(pair, way / pair->a.n_leaves, &s, &sizes);
   if (good > 0) {
-    good = find_bounds(pair, way % pair->a.n_leaves, s, sizes.largest + 1);
+    good = find_bounds(pair, way % pair->a.n_leaves, &s, sizes.largest + 1);
     /* the ranges fail together: go back to one number each */
-    good = good == 0 ? find_numbers(pair, 0, s, &sizes) : good;
-    good = good > 0 ? free_tensors(pair, s) : good;
+    good = good == 0 ? find_numbers(pair, 0, &s, &sizes) : good;
+    good = good > 0 ? free_tensors(pair, &s) : good;
   }
   if (good == 0) {
     forget_ranges(pair);
