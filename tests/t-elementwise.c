@@ -635,11 +635,33 @@ typedef struct accurate {
 } accurate;
 
 static const accurate accurates[] = {
-    {"exp", expl, -104, 89},  {"exp", expl, -745, 710},       {"log", logl, 0, 4},
-    {"log", logl, 0, 1e300},  {"log1p", log1pl, -1, 2},       {"log1p", log1pl, -1e-3, 1e-3},
-    {"expm1", expm1l, -1, 1}, {"expm1", expm1l, -40, 90},     {"tanh", tanhl, -1, 1},
-    {"tanh", tanhl, -20, 20}, {"sigmoid", sigmoid_of, -1, 1}, {"sigmoid", sigmoid_of, -740, 40},
-    {"sqrt", sqrtl, 0, 100},  {"digamma", digamma_of, 2, 30}, {"digamma", digamma_of, -0.5, -0.45},
+    {"exp", expl, -104, 89},
+    {"exp", expl, -745, 710},
+    {"log", logl, 0, 4},
+    {"log", logl, 0, 1e300},
+    {"log1p", log1pl, -1, 2},
+    {"log1p", log1pl, -1e-3, 1e-3},
+    {"expm1", expm1l, -1, 1},
+    {"expm1", expm1l, -40, 90},
+    {"tanh", tanhl, -1, 1},
+    {"tanh", tanhl, -20, 20},
+    {"sigmoid", sigmoid_of, -1, 1},
+    {"sigmoid", sigmoid_of, -740, 40},
+    {"sqrt", sqrtl, 0, 100},
+    {"digamma", digamma_of, 2, 30},
+    {"digamma", digamma_of, -0.5, -0.45},
+    {"asinh", asinhl, -3, 3},
+    {"asinh", asinhl, -1e20, 1e20},
+    {"acosh", acoshl, 1, 2},
+    {"acosh", acoshl, 2, 4e9},
+    {"atanh", atanhl, -1, 1},
+    {"lgamma", lgammal, 0, 3},
+    {"lgamma", lgammal, 3, 200},
+    {"lgamma", lgammal, -2.5, -2.4},
+    {"lgamma", lgammal, -2.8, -2.7},
+    {"lgamma", lgammal, -10.0000003, -10.0000002},
+    {"lgamma", lgammal, -18.5, -17.5},
+    {"lgamma", lgammal, -300, -30},
 };
 
 static void promises(const void *data) {
@@ -679,6 +701,29 @@ static void accuracy(const void *data) {
     }
     ct_context("%s of %s on [%g, %g]", a->op, gemel_dtype_name(both[d]), a->low, a->high);
     CT_LE_DOUBLE(worst, promise(a->op));
+  }
+}
+
+/* Powers of small numbers that are exact come out exact; the next ones as rounded as they can be.
+ */
+static void exact_powers(const void *data) {
+  const gemel__scalar_row *row = row_called("pow");
+  const gemel_dtype both[] = {GEMEL_F32, GEMEL_F64};
+  const double most[] = {0x1p24, 0x1p53};
+  (void)data;
+  for (int d = 0; d < 2; d++) {
+    for (int base = 2; base < 3000; base++) {
+      double exact = base, scale = 1.0 / 64;
+      for (int power = 1; exact <= most[d]; power++, exact *= base, scale /= 64) {
+        uint64_t x, y, out;
+        const void *in[] = {&x, &y};
+        gemel__dtype_store(both[d], base * (-1.0 / 64), &x);
+        gemel__dtype_store(both[d], power, &y);
+        gemel__scalar_kernel_for(row, both[d], both[d])(1, &out, in);
+        ct_context("(-%d / 64)^%d of %s", base, power, gemel_dtype_name(both[d]));
+        CT_CHECK(gemel__dtype_load(both[d], &out) == (power % 2 != 0 ? -exact : exact) * scale);
+      }
+    }
   }
 }
 
@@ -870,6 +915,7 @@ static const ct_test tests[] = {
     CT_TEST("refused-dtype", refused_dtype, NULL), CT_TEST("comparisons", comparisons, NULL),
     CT_TEST("kernels-complete", complete, NULL),   CT_TEST("plain-strides", plain_strides, NULL),
     CT_TEST("no-memory", no_memory, NULL),         CT_TEST("promises", promises, NULL),
+    CT_TEST("exact-powers", exact_powers, NULL),
 };
 
 /* Adds a test for each element of a table. */

@@ -26,6 +26,7 @@ kernel_headers += lib/ops/elementwise-function.h
 kernel_headers += lib/ops/elementwise-gamma.h
 kernel_headers += lib/ops/elementwise-math.h
 kernel_headers += lib/ops/elementwise-normal.h
+kernel_headers += lib/ops/elementwise-pow.h
 kernel_headers += lib/ops/scalar.def
 CLEANFILES += gpu/cuda/headers.c
 gpu/cuda/headers.c: $(kernel_headers) %reldir%/embed.awk

@@ -3,7 +3,7 @@
  * The rows of lib/ops/scalar.def as device functions: add_f32(x, y, z) and so on, of values (see
  * types.h). Half types have those of f32, whose results their callers round. The expressions and
  * the functions in them are the very ones that the host computes, so that a GPU gives the same
- * bits; only pow, and sin to atan2 and lgamma in f64, are CUDA's.
+ * bits; only those of rows with the flag LIBRARY are CUDA's.
  */
 #ifndef GEMEL__KERNELS_SCALAR_H
 #define GEMEL__KERNELS_SCALAR_H

@@ -62,6 +62,12 @@ void gemel__sim_reads(const void *pointer, size_t bytes, const char *file, int l
 void gemel__sim_writes(void *pointer, size_t bytes, const char *file, int line);
 void gemel__sim_updates(void *pointer, size_t bytes, const char *file, int line);
 
+/* Functions of f64 whose results a GPU's math library has other bits of than the host's: libm.c. */
+#define GEMEL__SIM_FUNCTIONS(X) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh)
+#define GEMEL__SIM_FUNCTION(name) double gemel__sim_##name(double x);
+GEMEL__SIM_FUNCTIONS(GEMEL__SIM_FUNCTION)
+double gemel__sim_atan2(double x, double y);
+
 /* assert() failed, or __trap(): ends the kernel. */
 void gemel__sim_failed(const char *what, const char *file, int line);
 

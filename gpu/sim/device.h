@@ -297,6 +297,31 @@ inline float __fdividef(float x, float y) {
   return x / y;
 }
 
+/* A GPU's math library is another than the host's. */
+#define GEMEL__SIM_OVERLOADS(name)                                                                 \
+  inline double gemel__device_##name(double x) {                                                   \
+    return gemel__sim_##name(x);                                                                   \
+  }                                                                                                \
+  inline float gemel__device_##name(float x) {                                                     \
+    return name##f(x);                                                                             \
+  }
+GEMEL__SIM_FUNCTIONS(GEMEL__SIM_OVERLOADS)
+inline double gemel__device_atan2(double x, double y) {
+  return gemel__sim_atan2(x, y);
+}
+inline float gemel__device_atan2(float x, float y) {
+  return atan2f(x, y);
+}
+#define sin(x) gemel__device_sin(x)
+#define cos(x) gemel__device_cos(x)
+#define tan(x) gemel__device_tan(x)
+#define asin(x) gemel__device_asin(x)
+#define acos(x) gemel__device_acos(x)
+#define atan(x) gemel__device_atan(x)
+#define sinh(x) gemel__device_sinh(x)
+#define cosh(x) gemel__device_cosh(x)
+#define atan2(x, y) gemel__device_atan2(x, y)
+
 inline int __popc(unsigned x) {
   return __builtin_popcount(x);
 }

@@ -34,6 +34,7 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/hooks.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/image.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/inside.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/launch.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/libm.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/library.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/memory.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/nvrtc.c

@@ -35,8 +35,10 @@ enum {
   GEMEL_OP_SOURCE = 1 << 3,      /* no inputs; input and constant are such */
   GEMEL_OP_INEXACT = 1 << 4,     /* no result is exact, on small integers either: it is made of exp,
                                     say; the harness then looks for no exact ones */
-  GEMEL_OP_SPARES_UNREAD = 1 << 5 /* kernels leave out results that nobody reads, which then have no
-                                     memory: see UNREAD of gemel_kernel_call */
+  GEMEL_OP_SPARES_UNREAD = 1 << 5, /* kernels leave out results that nobody reads, which then have
+                                      no memory: see UNREAD of gemel_kernel_call */
+  GEMEL_OP_LIBRARY = 1 << 6 /* results are a math library's, and a device has another library: bits
+                               agree on one device, and on two the operation's bound holds */
 };
 
 /* ---- Type rule ---- */

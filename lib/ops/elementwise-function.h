@@ -57,10 +57,6 @@ GEMEL__FUNCTION T F(sqrt)(T x) {
   return SUFFIX(sqrt)(x);
 }
 
-GEMEL__FUNCTION T F(pow)(T x, T y) {
-  return SUFFIX(pow)(x, y);
-}
-
 GEMEL__FUNCTION T F(floor)(T x) {
   return SUFFIX(floor)(x);
 }
@@ -90,22 +86,10 @@ LIBRARY(acos)
 LIBRARY(atan)
 LIBRARY(sinh)
 LIBRARY(cosh)
-LIBRARY(asinh)
-LIBRARY(acosh)
-LIBRARY(atanh)
-LIBRARY(lgamma)
 #undef LIBRARY
 
 GEMEL__FUNCTION T F(atan2)(T x, T y) {
   return (T)atan2((double)x, (double)y);
-}
-
-GEMEL__FUNCTION T F(digamma)(T x) {
-  return (T)gemel__digamma((double)x);
-}
-
-GEMEL__FUNCTION T F(polygamma)(T x, T y) {
-  return (T)gemel__polygamma((double)x, (double)y);
 }
 
 /* Adding MAGIC rounds a small number to an integer, which then stands in the low bits, increased by

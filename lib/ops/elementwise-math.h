@@ -18,7 +18,6 @@
 #include <string.h>
 #include "core/isa.h"
 #endif
-#include "ops/elementwise-gamma.h"
 #include "ops/elementwise-normal.h"
 
 /* (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2, (log(1 + f) / s - 2) / s^2 for s = f / (2 + f), and
@@ -43,17 +42,18 @@
                   u * (0x1.a2d6c6p-7f +                                                            \
                        u * (-0x1.3d618ep-9f + u * (0x1.3f85a4p-12f + u * -0x1.2c060ep-16f)))))))
 
-#define GEMEL__EXP_F64(r)                                                                          \
-  (0x1p-1 + r * (0x1.555555555555bp-3 +                                                            \
-                 r * (0x1.5555555555502p-5 +                                                       \
-                      r * (0x1.111111110ec1cp-7 +                                                  \
-                           r * (0x1.6c16c16c306e8p-10 +                                            \
-                                r * (0x1.a01a01b397fefp-13 +                                       \
-                                     r * (0x1.a01a013627e5ep-16 +                                  \
-                                          r * (0x1.71ddefdeeaf89p-19 +                             \
-                                               r * (0x1.27e5b49b3db4ep-22 +                        \
-                                                    r * (0x1.af6c5d24c5cd3p-26 +                   \
-                                                         r * 0x1.1e3d5a4594014p-29))))))))))
+#define GEMEL__EXP_F64(r) (0x1p-1 + r * GEMEL__EXP_REST_F64(r))
+#define GEMEL__EXP_REST_F64(r)                                                                     \
+  (0x1.555555555555bp-3 +                                                                          \
+   r * (0x1.5555555555502p-5 +                                                                     \
+        r * (0x1.111111110ec1cp-7 +                                                                \
+             r * (0x1.6c16c16c306e8p-10 +                                                          \
+                  r * (0x1.a01a01b397fefp-13 +                                                     \
+                       r * (0x1.a01a013627e5ep-16 +                                                \
+                            r * (0x1.71ddefdeeaf89p-19 +                                           \
+                                 r * (0x1.27e5b49b3db4ep-22 +                                      \
+                                      r * (0x1.af6c5d24c5cd3p-26 +                                 \
+                                           r * 0x1.1e3d5a4594014p-29)))))))))
 #define GEMEL__LOG_F64(z)                                                                          \
   (0x1.5555555555592p-1 +                                                                          \
    z * (0x1.999999997ff06p-2 +                                                                     \
@@ -157,5 +157,8 @@
 #define NORMAL_INVERSE(w)                                                                          \
   (f64_polynomial(f64_top, F64_TOP, w) / f64_polynomial(f64_bottom, F64_BOTTOM, w))
 #include "ops/elementwise-function.h"
+
+#include "ops/elementwise-pow.h"
+#include "ops/elementwise-gamma.h"
 
 #endif

@@ -29,6 +29,7 @@ libgemel_a_SOURCES += %reldir%/elementwise-kernels.c
 libgemel_a_SOURCES += %reldir%/elementwise-loops.h
 libgemel_a_SOURCES += %reldir%/elementwise-math.h
 libgemel_a_SOURCES += %reldir%/elementwise-normal.h
+libgemel_a_SOURCES += %reldir%/elementwise-pow.h
 libgemel_a_SOURCES += %reldir%/elementwise-plain.c
 libgemel_a_SOURCES += %reldir%/elementwise-signed.c
 libgemel_a_SOURCES += %reldir%/elementwise-unsigned.c

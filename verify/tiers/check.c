@@ -41,7 +41,7 @@
 
 /* Which variants must give the same bits: none, those that differ in the number of threads only,
  * all. */
-enum agreement { AGREE_NOT, AGREE_THREADS, AGREE_ALL };
+enum agreement { AGREE_NOT, AGREE_THREADS, AGREE_HOST, AGREE_ALL };
 
 struct judge {
   const gemel__instance *instance;
@@ -146,6 +146,7 @@ static enum agreement agreement_of(gemel_context *context, const gemel__op *op) 
   }
   switch (op->row->family) {
   case GEMEL__FAMILY_elementwise:
+    return (op->record.flags & GEMEL_OP_LIBRARY) != 0 ? AGREE_HOST : AGREE_ALL;
   case GEMEL__FAMILY_shape:
   case GEMEL__FAMILY_index:
   case GEMEL__FAMILY_random:
@@ -209,7 +210,8 @@ static gemel_status find_agreement(struct judge *j, gemel_error *error) {
 /* 1 if variant V must give the same bits for OUTPUT as the first variant. */
 static int must_agree(const struct judge *j, size_t output, const gemel__variant *v) {
   int agree = j->agree[output % j->instance->graph->n_outputs];
-  return agree == AGREE_ALL || (agree == AGREE_THREADS && !v->plain && !v->scattered && !v->lifted);
+  return agree == AGREE_ALL || (agree == AGREE_HOST && !v->lifted) ||
+         (agree == AGREE_THREADS && !v->plain && !v->scattered && !v->lifted);
 }
 
 int gemel__same_bits(gemel_dtype dtype, const void *a, const void *b) {
