@@ -350,9 +350,12 @@ def run_gemel(options, words):
 def bench_seconds(options):
     """By case, the seconds of `gemel bench gpu`: from --bench, or from a run."""
     if options.bench:
-        with open(options.bench, encoding="utf-8") as file:
-            records = [json.loads(line) for line in file if line.endswith("\n")]
-        problem = ""
+        records, problem = [], ""
+        try:
+            with open(options.bench, encoding="utf-8") as file:
+                records = [json.loads(line) for line in file if line.endswith("\n")]
+        except OSError as missing:
+            problem = str(missing)
     else:
         sizes = ["--size", str(options.size), "--matrix", str(options.matrix)] if options.device == "cuda" else []
         records, problem = run_gemel(options, ["gpu", *sizes])
@@ -394,7 +397,7 @@ class Table:
     def their(self, name, case):
         try:
             return self.card.measure(case) if self.card is not None else {}
-        except RuntimeError as problem:
+        except Exception as problem:  # pylint: disable=broad-except; whatever PyTorch says, gemel's time counts
             print(f"gpu.py: {name} in PyTorch: {str(problem)[:300]}", file=sys.stderr)
             return {}
 
