@@ -462,7 +462,7 @@ AM_TESTS_ENVIRONMENT = \
 
 clean-local: clean-junit
 clean-junit:
-	rm -rf $(builddir)/tests/junit
+	rm -rf $(builddir)/tests/junit $(builddir)/gpu-check
 .PHONY: clean-junit
 
 # In C++, with a flag of its own: its object has a name of its own too, and waits for the header that
