@@ -223,7 +223,7 @@ gpu_tests += %reldir%/t-cuda-lifted-on-gpu
 gpu_tests += %reldir%/t-cuda-scan-on-gpu
 gpu_tests += %reldir%/t-gpu-examples-on-gpu
 endif
-EXTRA_PROGRAMS = $(gpu_tests)
+EXTRA_PROGRAMS += $(gpu_tests)
 CLEANFILES += $(gpu_tests)
 check_DATA += $(gpu_tests)
 on_gpu_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDNN_CPPFLAGS) -DGEMEL_ON_GPU=1
@@ -255,7 +255,7 @@ EXTRA_DIST += %reldir%/fuzz.h
 EXTRA_DIST += %reldir%/gpu-check
 if GPU_CHECK
 gpu-check: gemel gemel-cuda $(gpu_tests)
-	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/%reldir%/gpu-check $(gpu_tests)
+	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/%reldir%/gpu-check
 else
 gpu-check:
 	@echo "gpu-check: configure found no CUDA toolkit with nvcc, no GoogleTest or no harness" >&2; exit 77
@@ -390,6 +390,7 @@ EXTRA_DIST += %reldir%/t-bench.sh
 EXTRA_DIST += %reldir%/t-completions.sh
 EXTRA_DIST += %reldir%/t-documentation.sh
 EXTRA_DIST += %reldir%/t-exit.sh
+EXTRA_DIST += %reldir%/t-gpu-kit.sh
 EXTRA_DIST += %reldir%/t-html.sh
 EXTRA_DIST += %reldir%/t-links.sh
 EXTRA_DIST += %reldir%/nn.gmt
@@ -423,6 +424,7 @@ TESTS += %reldir%/t-command.sh
 TESTS += %reldir%/t-completions.sh
 TESTS += %reldir%/t-documentation.sh
 TESTS += %reldir%/t-exit.sh
+TESTS += %reldir%/t-gpu-kit.sh
 TESTS += %reldir%/t-html.sh
 TESTS += %reldir%/t-links.sh
 TESTS += %reldir%/t-newrule.sh
@@ -460,7 +462,7 @@ AM_TESTS_ENVIRONMENT = \
 
 clean-local: clean-junit
 clean-junit:
-	rm -rf $(builddir)/tests/junit
+	rm -rf $(builddir)/tests/junit $(builddir)/gpu-check
 .PHONY: clean-junit
 
 # In C++, with a flag of its own: its object has a name of its own too, and waits for the header that

@@ -69,10 +69,15 @@ static void catalogue(const void *data) {
   CT_EQ_INT(wrong, 0);
   CT_CHECK(compared >= 3);
   for (size_t k = 0; k < CT_COUNT(special) && is_exact(record); k++) {
-    compare_operation(context, record, special[k], 7, &wrong);
+    compared += compare_operation(context, record, special[k], 7, &wrong);
     ct_context("%s of special values: %s", name, error.text);
     CT_EQ_INT(wrong, 0);
   }
+  gemel_cuda_counts counts = {.size = sizeof counts};
+  CT_EQ_INT(gemel_cuda_counted(cuda, &counts), GEMEL_OK);
+  ct_context("%s: %zu graphs of %d instances", name, counts.graphs, compared);
+  /* Of three calls two launch a recording, unless there is nothing to do, as without elements. */
+  CT_CHECK(counts.graphs > (size_t)compared);
   leave(context);
 }
 
