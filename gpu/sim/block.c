@@ -140,6 +140,8 @@ gemel__sim_thread *gemel__sim_owner_of_stack(uintptr_t address) {
 
 static void let_go(void) {
   int sum = 0;
+  if (gemel__sim_counting)
+    gemel__sim_count_wait();
   for (int i = 0; i < now->count; i++)
     sum += threads[i].state == GEMEL__SIM_AT_BARRIER ? threads[i].predicate : 0;
   for (int i = 0; i < now->count; i++)
@@ -258,6 +260,8 @@ static bool run_block(uint32_t number) {
   }
   for (int i = 0; i < now->count; i++) /* those of a kernel in error are dropped where they are */
     take_stack(&threads[i]);
+  if (gemel__sim_counting)
+    gemel__sim_count_block();
   return ok;
 }
 
@@ -288,8 +292,10 @@ bool gemel__sim_run_grid(const struct gemel__sim_kernel *kernel, dim3 grid, dim3
   now->dynamic = shared;
   now->failed = false;
   bool ok = order != NULL && gemel__sim_check_grid(count);
+  if (gemel__sim_counting)
+    gemel__sim_count_grid();
   for (uint32_t i = 0; ok && i < count && !now->failed; i++)
-    ok = run_block(order[i]);
+    ok = run_block(gemel__sim_counting ? i : order[i]);
   free(order);
   return ok;
 }

@@ -46,6 +46,8 @@ static void device_memory(uintptr_t address, size_t bytes, gemel__sim_how how) {
     last.device = gemel__sim_now.device;
   }
   gemel__sim_check(&last.cells[address - last.from], bytes, address, false, how);
+  if (gemel__sim_counting)
+    gemel__sim_count_access(address, bytes, false, how);
 }
 
 static void near_shared(const gemel__sim_array *array, uintptr_t address, size_t bytes,
@@ -64,6 +66,8 @@ static bool shared_memory(uintptr_t address, size_t bytes, gemel__sim_how how) {
   if (array == NULL || address - array->at + bytes > array->bytes)
     near_shared(array != NULL ? array : near, address, bytes, how);
   gemel__sim_check(&array->cells[address - array->at], bytes, address, true, how);
+  if (gemel__sim_counting)
+    gemel__sim_count_access(address, bytes, true, how);
   return true;
 }
 

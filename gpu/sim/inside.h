@@ -324,6 +324,13 @@ bool gemel__sim_check_grid(uint32_t blocks);
 void gemel__sim_check_fence(void);
 void gemel__sim_check_update(uintptr_t address);
 
+/* count.c: what launches cost, while gemel__sim_counting. */
+extern bool gemel__sim_counting;
+void gemel__sim_count_grid(void);  /* one starts */
+void gemel__sim_count_wait(void);  /* the block's threads have met, at a barrier */
+void gemel__sim_count_block(void); /* a block has ended */
+void gemel__sim_count_access(uintptr_t address, size_t bytes, bool shared, gemel__sim_how how);
+
 /* hooks.c: referred to, so that whoever runs kernels has it. */
 void gemel__sim_hooks(void);
 

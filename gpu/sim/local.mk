@@ -21,6 +21,7 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/calls.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/check.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/conv.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/conv.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/count.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/cudnn.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/device.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/devices.c
