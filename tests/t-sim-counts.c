@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stddef.h>
+#include <stdlib.h>
 #include <cuda_runtime_api.h>
 #include "ct.h"
 #include "sim/sim.h"
@@ -18,9 +19,10 @@ typedef const void *kernel_getter(void);
 kernel_getter gemel__kernel_counted_copy, gemel__kernel_counted_strided,
     gemel__kernel_counted_transposed, gemel__kernel_counted_broadcast,
     gemel__kernel_counted_every_block, gemel__kernel_counted_shifted, gemel__kernel_counted_twice,
-    gemel__kernel_counted_updates, gemel__kernel_counted_divergent,
-    gemel__kernel_counted_columns_32, gemel__kernel_counted_columns_33, gemel__kernel_counted_pairs,
-    gemel__kernel_counted_rounds, gemel__kernel_counted_vectors;
+    gemel__kernel_counted_updates, gemel__kernel_counted_in_place, gemel__kernel_counted_divided,
+    gemel__kernel_counted_divergent, gemel__kernel_counted_columns_32,
+    gemel__kernel_counted_columns_33, gemel__kernel_counted_pairs, gemel__kernel_counted_rounds,
+    gemel__kernel_counted_vectors;
 
 typedef struct {
   kernel_getter *kernel;
@@ -51,6 +53,8 @@ static const counted_case cases[] = {
     {OF(shifted), ROOMY, {32, 4096, 160, 64, 4096, 136, 129}, PLAIN, 2, 0, 0, 0},
     /* two accesses in one statement are one; there is no L1 */
     {OF(twice), ROOMY, {64, 8192, 256, 64, 4096, 128, 128}, PLAIN, 3, 0, 0, 0},
+    /* what is read and written counts once */
+    {OF(in_place), ROOMY, {64, 8192, 256, 64, 8192, 256, 256}, PLAIN, 3, 0, 0, 0},
     {OF(updates), ROOMY, {0, 0, 0, 0, 0, 0, 0}, {32, 4096, 32, 32, 4, 32, 1}, 1, 0, 0, 1024},
     /* accesses are matched by where they stand in the lanes' logs, not in the program */
     {OF(divergent), ROOMY, {160, 14336, 640, 160, 10240, 512, 512}, PLAIN, 6, 0, 0, 0},
@@ -116,7 +120,7 @@ static void costs_as_written(const void *data) {
   for (int seed = 0; seed < SEEDS; seed++) {
     size_t count = 0;
     gemel__sim_seed((uint64_t)seed);
-    gemel__sim_count_costs(&(gemel__sim_caches){1 << 14, c->l2});
+    gemel__sim_count_costs(&(gemel__sim_watch){1 << 14, c->l2, 0});
     run(c);
     gemel__sim_count_costs(NULL);
     const gemel__sim_cost *got = gemel__sim_costs(&count);
@@ -129,20 +133,46 @@ static void costs_as_written(const void *data) {
 static void only_when_asked(const void *data) {
   size_t count = 0;
   (void)data;
-  gemel__sim_count_costs(&(gemel__sim_caches){1 << 14, ROOMY});
+  gemel__sim_count_costs(&(gemel__sim_watch){1 << 14, ROOMY, 0});
   run(&cases[0]);
   gemel__sim_count_costs(NULL);
   run(&cases[1]);
   same_cost(gemel__sim_costs(&count), &cases[0]);
   CT_EQ_INT(count, LAUNCHES);
-  gemel__sim_count_costs(&(gemel__sim_caches){1 << 14, ROOMY});
+  gemel__sim_count_costs(&(gemel__sim_watch){1 << 14, ROOMY, 0});
   gemel__sim_costs(&count);
   CT_EQ_INT(count, 0);
   gemel__sim_count_costs(NULL);
 }
 
+/* A division is told from a multiplication; the checker's instructions are not the thread's. */
+static void instructions(const void *data) {
+  static const counted_case divided = {OF(divided), ROOMY, PLAIN, PLAIN, 2, 0, 0, 0};
+  size_t count = 0;
+  (void)data;
+#ifndef __x86_64__
+  CT_SKIP("instructions are counted on x86-64 only");
+#endif
+  if (getenv("GEMEL_VALGRIND") != NULL)
+    CT_SKIP("Valgrind has no trap flag");
+  gemel__sim_count_costs(&(gemel__sim_watch){1 << 14, ROOMY, 10000});
+  run(&cases[0]);
+  run(&divided);
+  gemel__sim_count_costs(NULL);
+  const gemel__sim_cost *got = gemel__sim_costs(&count);
+  CT_REQUIRE(count == 2 * LAUNCHES);
+  CT_EQ_INT(got[0].stepped, 12);
+  CT_CHECK(got[0].steps >= 12 * 5 && got[0].steps <= 12 * 100);
+  CT_EQ_INT(got[0].divisions, 0);
+  CT_EQ_INT(got[2].stepped, 12);
+  CT_CHECK(got[2].steps >= 12 * 300 && got[2].steps <= 12 * 1500);
+  CT_EQ_INT(got[2].divisions, 24);
+  CT_EQ_INT(got[2].wide_divisions, 12);
+}
+
 void ct_register(void) {
-  static const ct_test tests[] = {CT_TEST("only_when_asked", only_when_asked, NULL)};
+  static const ct_test tests[] = {CT_TEST("only_when_asked", only_when_asked, NULL),
+                                  CT_TEST("instructions", instructions, NULL)};
   ct_suite("sim-counts", tests, CT_COUNT(tests));
   for (size_t i = 0; i < CT_COUNT(cases); i++)
     CT_ADD_TO("sim-counts", i == 3 ? "small_cache" : "costs", cases[i].name, costs_as_written,

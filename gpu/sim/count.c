@@ -16,7 +16,7 @@
 enum { LANES = 32, SECTOR = 32, WIDEST = 16, WAYS = 16, LONGEST_LOG = 1 << 17 };
 
 bool gemel__sim_counting;
-static gemel__sim_caches caches;
+static gemel__sim_watch watch;
 static gemel__sim_cost *costs, *now; /* now: of the launch that runs */
 static size_t cost_count, cost_capacity;
 
@@ -329,7 +329,7 @@ void gemel__sim_count_grid(void) {
     costs = more;
     cost_capacity = capacity;
   }
-  if (!make_cache(&near, caches.l1) || !make_cache(&far, caches.l2))
+  if (!make_cache(&near, watch.l1) || !make_cache(&far, watch.l2))
     return;
   empty(&touched);
   now = &costs[cost_count++];
@@ -338,16 +338,22 @@ void gemel__sim_count_grid(void) {
   strncpy(now->kernel, block->kernel->name, sizeof now->kernel - 1);
 }
 
+void gemel__sim_count_end(void) {
+  gemel__sim_cost unwanted;
+  gemel__sim_steps_take(now != NULL ? now : &unwanted);
+  now = NULL;
+}
+
 /* ---- What a test asks ---- */
 
-void gemel__sim_count_costs(const gemel__sim_caches *of) {
+void gemel__sim_count_costs(const gemel__sim_watch *of) {
   gemel__sim_enter(GEMEL__SIM_ENDS);
   gemel__sim_counting = of != NULL;
+  gemel__sim_steps_listen(of != NULL ? of->steps : 0);
   if (of != NULL) {
-    caches = *of;
+    watch = *of;
     cost_count = 0;
   }
-  now = NULL;
   gemel__sim_leave_apart();
 }
 

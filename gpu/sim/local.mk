@@ -47,6 +47,7 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/runtime.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/shared.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/shared.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/sim.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/steps.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/stream.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/task.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/warp.c

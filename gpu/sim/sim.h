@@ -99,18 +99,24 @@ typedef struct {
   long shared_requests;
   long conflicts; /* how often a bank of shared memory had to be asked again */
   long longest;   /* the requests of the warp that made most, to global memory */
-  long left_out;  /* accesses that weren't counted, for want of memory */
+  /* Of the threads whose instructions were counted, one by one, with the processor of this machine:
+     how many there were, all that they took, and integer divisions among these, of 64 bits or any.
+   */
+  long stepped, steps, wide_divisions, divisions;
+  long left_out; /* accesses that weren't counted, for want of memory */
 } gemel__sim_cost;
 
-/* Bytes of the caches: of L1, what a block has of it. */
+/* Bytes of the caches, of L1 what a block has of it; and how many instructions are counted of a
+   launch, or some more, which takes some microseconds each. */
 typedef struct {
   size_t l1, l2;
-} gemel__sim_caches;
+  long steps;
+} gemel__sim_watch;
 
-/* Counts what each kernel costs that runs from here on, with such caches; NULL: counts no more, as
+/* Counts what each kernel costs that runs from here on, with WATCH; NULL: counts no more, as
    at first. What was counted before is forgotten by the former only. Blocks run in their order
    meanwhile. */
-void gemel__sim_count_costs(const gemel__sim_caches *caches);
+void gemel__sim_count_costs(const gemel__sim_watch *watch);
 /* The kernels that have run since, in their order: *COUNT of them. Belongs to the sim, until the
    next kernel runs. A launch runs when it has been waited for. */
 const gemel__sim_cost *gemel__sim_costs(size_t *count);

@@ -46,6 +46,20 @@ COUNTED(twice) {
   out[i] = in[i] - in[i ^ 1];
 }
 
+COUNTED(in_place) {
+  out[i] += in[i];
+}
+
+/* One division of 64 bits, one of 32, and a hundred additions at least. */
+COUNTED(divided) {
+  long long many = (long long)in[i] + 7;
+  unsigned sum = (unsigned)(i / many) + (unsigned)i / (unsigned)many;
+  for (int k = 0; k < 100; k++) {
+    sum += sum << 1 ^ (unsigned)many;
+  }
+  out[i] = (float)sum;
+}
+
 COUNTED(every_block) {
   out[i] = in[threadIdx.x];
 }
