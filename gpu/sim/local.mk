@@ -101,7 +101,7 @@ if GPU_SIM
 noinst_LIBRARIES += libgemel-sim-for-command.a
 device_libraries += libgemel-gpu-on-sim.a libgemel-sim-for-command.a
 device_LIBS += $(STDCXX_LIBS) -ldl
-device_cppflags += -DGEMEL__SIM=1 -I$(srcdir)/gpu/sim/include
+device_cppflags += -DGEMEL__SIM=1 -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include
 gemel_LDFLAGS += -rdynamic
 simdir = $(pkgdatadir)/gpu/sim
 dist_sim_DATA = %reldir%/device.h %reldir%/calls.h
