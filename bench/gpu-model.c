@@ -111,7 +111,9 @@ static void find_bounds(const card *on, const gemel__sim_cost *cost, double scal
   bounds[L1] = l1 * scale / cycles;
   bounds[ISSUE] = instructions(cost, requests / warps) * warps * scale /
                   (cycles * model.schedulers * (rate < 1 ? rate : 1));
-  bounds[LATENCY] = model.latency / model.in_flight * waits(&cost->reads) * scale / there;
+  double waiting = waits(&cost->reads) * scale / there; /* of a warp, one after another */
+  waiting = waiting > (double)cost->longest ? waiting : (double)cost->longest;
+  bounds[LATENCY] = model.latency / model.in_flight * waiting;
 }
 
 /* Seconds of a call, and what most of them are due to. */

@@ -163,21 +163,21 @@ typedef struct {
   bool write, shared;
   int lanes;
   uintptr_t addresses[LANES];
-} request;
-static request *requests;
+} warp_request;
+static warp_request *requests;
 static size_t request_count, request_capacity;
 static table times, found, touched; /* of a lane at a place; requests; bytes of sectors */
 
-static request *new_request(const access *a, size_t position) {
+static warp_request *new_request(const access *a, size_t position) {
   if (request_count == request_capacity) {
     size_t capacity = request_capacity * 2 + 64;
-    request *more = realloc(requests, capacity * sizeof *more);
+    warp_request *more = realloc(requests, capacity * sizeof *more);
     if (more == NULL)
       return NULL;
     requests = more;
     request_capacity = capacity;
   }
-  request *r = &requests[request_count++];
+  warp_request *r = &requests[request_count++];
   r->position = position;
   r->bytes = a->bytes;
   r->write = a->write;
@@ -187,7 +187,7 @@ static request *new_request(const access *a, size_t position) {
 }
 
 /* The request that the access at POSITION of its lane's log is part of; NULL: memory ran out. */
-static request *request_of(const access *a, size_t position) {
+static warp_request *request_of(const access *a, size_t position) {
   uint64_t *time = number_of(&times, a->where);
   if (time == NULL)
     return NULL;
@@ -204,7 +204,7 @@ static request *request_of(const access *a, size_t position) {
 static void gather(const log *lane) {
   empty(&times);
   for (size_t i = 0; i < lane->count; i++) {
-    request *r = request_of(&lane->at[i], i);
+    warp_request *r = request_of(&lane->at[i], i);
     if (r != NULL && r->lanes < LANES)
       r->addresses[r->lanes++] = lane->at[i].address;
     else
@@ -236,7 +236,7 @@ static void touch_bytes(gemel__sim_traffic *traffic, bool write, uintptr_t addre
   }
 }
 
-static void global_request(const request *r) {
+static void global_request(const warp_request *r) {
   gemel__sim_traffic *traffic = r->write ? &now->writes : &now->reads;
   uintptr_t sectors[2 * LANES], lines[2 * LANES];
   int sector_count = 0, line_count = 0;
@@ -261,7 +261,7 @@ static void global_request(const request *r) {
 
 /* A bank gives a word of 4 bytes at a time. Requests of 8 and 16 bytes a lane are made in two and
    four parts. */
-static void shared_request(const request *r) {
+static void shared_request(const warp_request *r) {
   int lanes_at_once = r->bytes <= 4 ? LANES : LANES * 4 / r->bytes;
   now->shared_requests++;
   for (int first = 0; first < r->lanes; first += lanes_at_once) {
@@ -279,7 +279,7 @@ static void shared_request(const request *r) {
 }
 
 static int by_position(const void *a, const void *b) {
-  const request *x = a, *y = b;
+  const warp_request *x = a, *y = b;
   return (x->position > y->position) - (x->position < y->position);
 }
 
