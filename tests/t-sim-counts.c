@@ -53,8 +53,6 @@ static const counted_case cases[] = {
     {OF(shifted), ROOMY, {32, 4096, 160, 64, 4096, 136, 129}, PLAIN, 2, 0, 0, 0},
     /* two accesses in one statement are one; there is no L1 */
     {OF(twice), ROOMY, {64, 8192, 256, 64, 4096, 128, 128}, PLAIN, 3, 0, 0, 0},
-    /* what is read and written counts once */
-    {OF(in_place), ROOMY, {64, 8192, 256, 64, 8192, 256, 256}, PLAIN, 3, 0, 0, 0},
     {OF(updates), ROOMY, {0, 0, 0, 0, 0, 0, 0}, {32, 4096, 32, 32, 4, 32, 1}, 1, 0, 0, 1024},
     /* accesses are matched by where they stand in the lanes' logs, not in the program */
     {OF(divergent), ROOMY, {160, 14336, 640, 160, 10240, 512, 512}, PLAIN, 6, 0, 0, 0},
@@ -72,7 +70,9 @@ static const counted_case cases[] = {
      0,
      0,
      0},
-#ifndef __clang__ /* which takes structures to pieces */
+#ifndef __clang__ /* whose hooks aren't told of reads before a write, nor of whole structures */
+    /* what is read and written counts once */
+    {OF(in_place), ROOMY, {64, 8192, 256, 64, 8192, 256, 256}, PLAIN, 3, 0, 0, 0},
     {OF(vectors), ROOMY, QUADS, QUADS, 2, 0, 0, 0},
 #endif
 };
@@ -155,17 +155,17 @@ static void instructions(const void *data) {
 #endif
   if (getenv("GEMEL_VALGRIND") != NULL)
     CT_SKIP("Valgrind has no trap flag");
-  gemel__sim_count_costs(&(gemel__sim_watch){1 << 14, ROOMY, 10000});
+  gemel__sim_count_costs(&(gemel__sim_watch){1 << 14, ROOMY, 100000});
   run(&cases[0]);
   run(&divided);
   gemel__sim_count_costs(NULL);
   const gemel__sim_cost *got = gemel__sim_costs(&count);
   CT_REQUIRE(count == 2 * LAUNCHES);
   CT_EQ_INT(got[0].stepped, 12);
-  CT_CHECK(got[0].steps >= 12 * 5 && got[0].steps <= 12 * 100);
+  CT_CHECK(got[0].steps >= 12 * 5 && got[0].steps <= 12 * 300);
   CT_EQ_INT(got[0].divisions, 0);
   CT_EQ_INT(got[2].stepped, 12);
-  CT_CHECK(got[2].steps >= 12 * 300 && got[2].steps <= 12 * 1500);
+  CT_CHECK(got[2].steps >= 12 * 300 && got[2].steps <= 12 * 3000);
   CT_EQ_INT(got[2].divisions, 24);
   CT_EQ_INT(got[2].wide_divisions, 12);
 }
