@@ -138,6 +138,10 @@ static void look_at(const void *pointer, size_t bytes, bool aligned, gemel__sim_
 
 GEMEL__SIM_HOOK static void touched(const void *pointer, size_t bytes, bool aligned,
                                     gemel__sim_how how) {
+  if (!gemel__sim_counting) {
+    look_at(pointer, bytes, aligned, how);
+    return;
+  }
   bool counted = gemel__sim_steps_rest();
   look_at(pointer, bytes, aligned, how);
   gemel__sim_steps_go(counted);
