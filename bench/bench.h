@@ -30,6 +30,7 @@
 typedef struct gemel__bench {
   uint64_t nodes;    /* of a big graph, or steps of a long loop; 0: the suite's own number */
   uint64_t elements; /* of a big vector */
+  uint64_t columns;  /* of a matrix with as many; 0: a power of two near the root */
   uint64_t matrix;   /* rows and columns of a square matrix */
   uint64_t time_ms;  /* at least this long for each race and each small graph */
   uint64_t seed;

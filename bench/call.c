@@ -10,6 +10,9 @@
 
 static int64_t columns(const gemel__bench *b) {
   int64_t c = 1;
+  if (b->columns > 0) {
+    return (int64_t)b->columns;
+  }
   while (4 * c * c <= (int64_t)b->elements) {
     c *= 2;
   }

@@ -8,6 +8,9 @@
  */
 #include "call.h"
 
+#if GEMEL__SIM
+#include "gpu-model.h"
+#endif
 #if GEMEL__SIM || GEMEL__CUDA
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -26,66 +29,76 @@ typedef enum gpu_rival {
 
 /* AMOUNT: how often so many bytes are read or written at least (a copy does both), or how many
  * products there are. AT_LEAST: the target of the ratio; KERNELS: at most so many are launched; 0:
- * information. */
+ * information. MEASURED: microseconds of a call on an H100 on 26 November 2026. */
 typedef struct gpu_case {
   const char *name;
   gpu_rival rival;
   double amount, at_least;
   int kernels;
+  double measured;
+  int columns; /* of the matrix that is counted: lanes are as long as in the one that is estimated
+                */
   const char *text;
 } gpu_case;
 
 static const gpu_case cases[] = {
-    {"dot f32", PRODUCT, 1, 0.97, 1, "(a: f32[S, S], b: f32[S, S]) { return y = dot(a, b) }"},
-    {"dot f64", PRODUCT, 1, 0.97, 1, "(a: f64[S, S], b: f64[S, S]) { return y = dot(a, b) }"},
-    {"dot f16", PRODUCT, 1, 0.97, 1, "(a: f16[S, S], b: f16[S, S]) { return y = dot(a, b) }"},
-    {"dot bf16", PRODUCT, 1, 0.97, 1, "(a: bf16[S, S], b: bf16[S, S]) { return y = dot(a, b) }"},
-    {"affine f32", PRODUCT, 1, 0, 0,
+    {"dot f32", PRODUCT, 1, 0.97, 1, 0, 0, "(a: f32[S, S], b: f32[S, S]) { return y = dot(a, b) }"},
+    {"dot f64", PRODUCT, 1, 0.97, 1, 0, 0, "(a: f64[S, S], b: f64[S, S]) { return y = dot(a, b) }"},
+    {"dot f16", PRODUCT, 1, 0.97, 1, 0, 0, "(a: f16[S, S], b: f16[S, S]) { return y = dot(a, b) }"},
+    {"dot bf16", PRODUCT, 1, 0.97, 1, 0, 0,
+     "(a: bf16[S, S], b: bf16[S, S]) { return y = dot(a, b) }"},
+    {"affine f32", PRODUCT, 1, 0, 0, 0, 0,
      "(m: f32[S, S], x: f32[S, S], b: f32[S, S]) { return y = dot(m, x) + b }"},
-    {"affine update f32", PRODUCT, 1, 0, 0,
+    {"affine update f32", PRODUCT, 1, 0, 0, 0, 0,
      "(state m: f32[S, S], state x: f32[S, S], state b: f32[S, S]) { update b = dot(m, x) + b }"},
-    {"training step f32", PRODUCT, 2, 0, 0,
+    {"training step f32", PRODUCT, 2, 0, 0, 0, 0,
      "(state m: f32[S, S], state b: f32[S, S], x: f32[S, S], t: f32[S, S]) {\n"
      "  e = dot(m, x) + b - t\n"
      "  g = dot(e, x, contract_x = [1], contract_y = [1])\n"
      "  update m = m - 1e-9:f32 * g\n  update b = b - 1e-9:f32 * e\n  return l = sum(e * e)\n}"},
-    {"neg f32", COPY, 2, 0.9, 1, "(x: f32[E]) { return y = neg(x) }"},
-    {"add f32", COPY, 3, 0, 1, "(x: f32[E], y: f32[E]) { return z = x + y }"},
-    {"chain of 8 f32", COPY, 2, 0.9, 1,
+    {"neg f32", COPY, 2, 0.9, 1, 96.1, 4096, "(x: f32[E]) { return y = neg(x) }"},
+    {"add f32", COPY, 3, 0, 1, 106.5, 4096, "(x: f32[E], y: f32[E]) { return z = x + y }"},
+    {"chain of 8 f32", COPY, 2, 0.9, 1, 60.1, 4096,
      "(x: f32[E]) { return y = maximum(sqr(abs((0.75 - neg(x * 0.5 + 0.25)) * 1.5)), 0.125) }"},
-    {"tanh f32", COPY, 2, 0, 1, "(x: f32[E]) { return y = tanh(x) }"},
-    {"normal f32", COPY, 1, 0, 0,
+    {"tanh f32", COPY, 2, 0, 1, 121.8, 4096, "(x: f32[E]) { return y = tanh(x) }"},
+    {"normal f32", COPY, 1, 0, 0, 89.6, 4096,
      "(k: u64[2], x: f32[E]) { y, n = random_normal(k, shape = [E], dtype = f32) return y }"},
-    {"sum f32", COPY, 1, 0.9, 0, "(x: f32[E]) { return y = sum(x) }"},
-    {"sum rows f32", COPY, 1, 0, 0, "(x: f32[R, C]) { return y = sum(x, axes = [1]) }"},
-    {"sum columns f32", COPY, 1, 0, 0, "(x: f32[R, C]) { return y = sum(x, axes = [0]) }"},
-    {"sum [0]", COPY, 1, 0, 0, "(x: f32[T, T, T]) { return y = sum(x, axes = [0]) }"},
-    {"sum [1]", COPY, 1, 0, 0, "(x: f32[T, T, T]) { return y = sum(x, axes = [1]) }"},
-    {"sum [2]", COPY, 1, 0, 0, "(x: f32[T, T, T]) { return y = sum(x, axes = [2]) }"},
-    {"sum [0, 2]", COPY, 1, 0, 0, "(x: f32[T, T, T]) { return y = sum(x, axes = [0, 2]) }"},
-    {"argmax rows f32", COPY, 1, 0, 0, "(x: f32[R, C]) { return y = argmax(x, axis = 1) }"},
-    {"argmax columns f32", COPY, 1, 0, 0, "(x: f32[R, C]) { return y = argmax(x, axis = 0) }"},
-    {"softmax f32", COPY, 2, 0, 0, "(x: f32[R, C]) { return y = softmax(x) }"},
-    {"softmax columns f32", COPY, 2, 0, 0, "(x: f32[R, C]) { return y = softmax(x, axis = 0) }"},
-    {"transposed f32", COPY, 2, 0, 0,
+    {"sum f32", COPY, 1, 0.9, 0, 85.7, 4096, "(x: f32[E]) { return y = sum(x) }"},
+    {"sum rows f32", COPY, 1, 0, 0, 81.8, 4096, "(x: f32[R, C]) { return y = sum(x, axes = [1]) }"},
+    {"sum columns f32", COPY, 1, 0, 0, 123.6, 64,
+     "(x: f32[R, C]) { return y = sum(x, axes = [0]) }"},
+    {"sum [0]", COPY, 1, 0, 0, 233.9, 4096, "(x: f32[T, T, T]) { return y = sum(x, axes = [0]) }"},
+    {"sum [1]", COPY, 1, 0, 0, 260.4, 4096, "(x: f32[T, T, T]) { return y = sum(x, axes = [1]) }"},
+    {"sum [2]", COPY, 1, 0, 0, 220.1, 4096, "(x: f32[T, T, T]) { return y = sum(x, axes = [2]) }"},
+    {"sum [0, 2]", COPY, 1, 0, 0, 109.7, 4096,
+     "(x: f32[T, T, T]) { return y = sum(x, axes = [0, 2]) }"},
+    {"argmax rows f32", COPY, 1, 0, 0, 105.7, 4096,
+     "(x: f32[R, C]) { return y = argmax(x, axis = 1) }"},
+    {"argmax columns f32", COPY, 1, 0, 0, 139.1, 64,
+     "(x: f32[R, C]) { return y = argmax(x, axis = 0) }"},
+    {"softmax f32", COPY, 2, 0, 0, 123.6, 4096, "(x: f32[R, C]) { return y = softmax(x) }"},
+    {"softmax columns f32", COPY, 2, 0, 0, 611.2, 64,
+     "(x: f32[R, C]) { return y = softmax(x, axis = 0) }"},
+    {"transposed f32", COPY, 2, 0, 0, 146.7, 4096,
      "(x: f32[R, C]) { return y = dimshuffle(x, order = [1, 0]) }"},
-    {"order [1, 2, 0]", COPY, 2, 0, 0,
+    {"order [1, 2, 0]", COPY, 2, 0, 0, 134.6, 4096,
      "(x: f32[T, T, T]) { return y = dimshuffle(x, order = [1, 2, 0]) }"},
-    {"reversed f32", COPY, 2, 0, 0, "(x: f32[R, C]) { return y = reverse(x, axes = [1]) }"},
-    {"every other row", COPY, 1, 0, 0,
+    {"reversed f32", COPY, 2, 0, 0, 100.5, 4096,
+     "(x: f32[R, C]) { return y = reverse(x, axes = [1]) }"},
+    {"every other row", COPY, 1, 0, 0, 53.0, 4096,
      "(x: f32[R, C]) { return y = subtensor(x, start = [0, 0], size = [R // 2, C], step = [2, 1]) "
      "}"},
-    {"every other column", COPY, 1, 0, 0,
+    {"every other column", COPY, 1, 0, 0, 46.2, 4096,
      "(x: f32[R, C]) { return y = subtensor(x, start = [0, 0], size = [R, C // 2], step = [1, 2]) "
      "}"},
-    {"halves swapped f32", COPY, 2, 0, 0,
+    {"halves swapped f32", COPY, 2, 0, 0, 105.7, 4096,
      "(x: f32[R, C]) {\n"
      "  a = subtensor(x, start = [0, 0], size = [R, C // 2])\n"
      "  b = subtensor(x, start = [0, C // 2], size = [R, C // 2])\n"
      "  return y = join(b, a, axis = 1)\n}"},
-    {"there and back f32", CROSSING, 1, 0, 1, "(x: f32[E]) { return y = neg(x) }"},
-    {"call: 1 node", LAUNCH, 0, 0, 1, "(x: f32[1]) { return y = neg(x) }"},
-    {"call: 8 sums", LAUNCH, 0, 0, 8,
+    {"there and back f32", CROSSING, 1, 0, 1, 0, 0, "(x: f32[E]) { return y = neg(x) }"},
+    {"call: 1 node", LAUNCH, 0, 0, 1, 0, 0, "(x: f32[1]) { return y = neg(x) }"},
+    {"call: 8 sums", LAUNCH, 0, 0, 8, 0, 0,
      "(x: f32[2, 2, 2, 2, 2, 2, 2, 2]) {\n"
      "  a = sum(x, axes = [0])\n  b = sum(a, axes = [0])\n  c = sum(b, axes = [0])\n"
      "  d = sum(c, axes = [0])\n  e = sum(d, axes = [0])\n  f = sum(e, axes = [0])\n"
@@ -129,6 +142,47 @@ static void report_counts(gemel__bench *b, const gpu_case *c, gemel__call *call,
   gemel__bench_report(b, c->name, "intermediate", (double)gemel_function_bytes(call->function), "B",
                       NULL);
 }
+
+/* ---- Estimates ---- */
+
+#if GEMEL__SIM
+/* Elements of the call that is counted, and of the one that is estimated, which is as large as what
+ * was measured. L1: what each of eight blocks has of the smallest, of 128 KiB. L2 is as much
+ * smaller than the smallest, of 40 MiB, as the call is; so many instructions are counted of a
+ * launch. */
+enum { COUNTED = 1 << 18, ESTIMATED = 1 << 24, L1 = 128 << 10, L2 = 40 << 20, STEPS = 4000 };
+
+static size_t most_bytes(const gemel__call *call);
+
+/* Nothing that was asked for BEFORE may be left to do, when counting begins. */
+static int estimate_case(gemel__bench *b, const gpu_case *c, const char *text,
+                         gemel__call *before) {
+  gemel__bench at = *b;
+  gemel__call call;
+  const double scale = (double)ESTIMATED / COUNTED;
+  at.elements = COUNTED;
+  at.columns = (uint64_t)c->columns;
+  before->repeat = 0;
+  gemel__call_complete(before);
+  gemel__sim_count_costs(&(gemel__sim_watch){L1 / 8, L2 / (ESTIMATED / COUNTED), STEPS});
+  int status = gemel__call_open(&call, &at, b->context, c->name, text, 0);
+  call.repeat = 0;
+  if (status == GEMEL__GOOD) {
+    gemel__call_complete(&call);
+  }
+  gemel__sim_count_costs(NULL);
+  if (status == GEMEL__GOOD) {
+    gemel__seen seen = {.scale = scale,
+                        .least = c->amount * (double)most_bytes(&call) * scale,
+                        .measured = 1e-6 * c->measured};
+    seen.costs = gemel__sim_costs(&seen.count);
+    gemel__report_estimates(b, c->name, &seen);
+    status = gemel__call_check(&call, c->name);
+  }
+  gemel__call_clear(&call);
+  return status;
+}
+#endif
 
 /* ---- Rivals ---- */
 
@@ -356,6 +410,11 @@ static int run_case(gemel__bench *b, const gpu_case *c) {
     report_counts(b, c, &call, kernels);
     status = gemel__call_check(&call, c->name);
   }
+#if GEMEL__SIM
+  if (status == GEMEL__GOOD && only_counts && c->rival == COPY) {
+    status = estimate_case(b, c, text, &call);
+  }
+#endif
   if (status == GEMEL__GOOD && !only_counts) {
     status = c->rival == PRODUCT ? open_operands(&operands, b, c) : status;
     status = status == GEMEL__GOOD ? time_case(b, c, &call, &operands) : status;

@@ -17,6 +17,7 @@ EXTRA_DIST += %reldir%/evidence
 EXTRA_DIST += %reldir%/fuzz
 EXTRA_DIST += %reldir%/gitlab.yml
 EXTRA_DIST += %reldir%/gpu-kit
+EXTRA_DIST += %reldir%/gpu-counts
 EXTRA_DIST += %reldir%/gpu-mutants
 EXTRA_DIST += %reldir%/gpu-threads
 EXTRA_DIST += %reldir%/headers

@@ -18,6 +18,8 @@ AC_DEFUN([GEMEL_GPU], [
   # Clang's "bounds" has a part that only traps; gcc doesn't know the other part by its name.
   gemel_bounds=
   GEMEL_ADD_FLAG([gemel_bounds], [-fsanitize=array-bounds])
+  # gcc loads and stores structures whole, as a GPU does vectors; Clang may take them to pieces.
+  GEMEL_ADD_FLAG([GPU_SIM_CXXFLAGS], [-fno-tree-sra])
   # gcc lets a template's static member be one for all libraries of a process.
   GPU_SIM_UNIQUE=
   GEMEL_ADD_FLAG([GPU_SIM_UNIQUE], [-fno-gnu-unique])

@@ -197,6 +197,10 @@ tests_t_cuda_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_LDADD = libgemel-gpu-on-sim.a libgemel-gpu-sim.a %reldir%/libct.a libgemel-verify.a libgemel.a \
 	$(gemel_LIBS) $(VERIFY_LIBS) $(GTEST_LIBS) $(STDCXX_LIBS) -ldl
+sim_tests += %reldir%/t-sim-counts
+tests_t_sim_counts_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_sim_counts_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_sim_counts_LDADD = %reldir%/kernels/counted.sim.$(OBJEXT) $(gpu_sim_ldadd)
 sim_tests += %reldir%/t-sim-cudnn
 tests_t_sim_cudnn_CPPFLAGS = $(gpu_sim_cppflags) $(gpu_sim_home)
 tests_t_sim_cudnn_LDADD = $(gpu_sim_ldadd)
@@ -262,6 +266,7 @@ gpu-check:
 endif
 .PHONY: gpu-check
 
+EXTRA_DIST += %reldir%/kernels/counted.cu
 EXTRA_DIST += %reldir%/kernels/crimes.cu
 EXTRA_DIST += %reldir%/kernels/legal.cu
 EXTRA_DIST += %reldir%/kernels/planted.cu

@@ -83,8 +83,16 @@ else
   [ "$cases" -ge 30 ] || fail "gpu: only $cases cases"
   [ "$(grep -c '"launches", "value": 1, "unit": "a call", "target": 1' "$scratch/gpu.json")" -eq "$cases" ] ||
     fail "gpu: not every call is one launch"
-  metrics=$(sed 's/.*"metric": "\([^"]*\)".*/\1/' "$scratch/gpu.json" | sort -u | tr '\n' ' ')
+  metrics=$(sed -n 's/.*"case": "call: 8 sums", "metric": "\([^"]*\)".*/\1/p' "$scratch/gpu.json" | sort | tr '\n' ' ')
   [ "$metrics" = "$counts " ] || fail "gpu: $metrics are measured on the sim, not $counts"
+  for metric in requests 'bytes a request' sectors/least L2/least memory/least 'bank conflicts' 'H100, measured' \
+    'H100, estimate' 'H100, of peak' 'A100, estimate' 'A100, of peak' 'RTX 4090, estimate' 'RTX 4090, of peak'; do
+    [ "$(grep -c "\"metric\": \"$metric\", \"value\": [0-9]" "$scratch/gpu.json")" -eq 22 ] ||
+      fail "gpu: not 22 cases have \"$metric\""
+  done
+  # Nothing is below the least, nor above a card's peak.
+  ! grep -E '"(sectors|L2|memory)/least", "value": 0|of peak", "value": ([0-9]{3}|0[,}])' "$scratch/gpu.json" ||
+    fail "gpu: these are impossible"
   grep -q '"there and back f32", "metric": "transfers", "value": 2,' "$scratch/gpu.json" ||
     fail "gpu: there and back aren't two transfers"
   grep -q '"call: 8 sums", "metric": "kernels", "value": 8,' "$scratch/gpu.json" ||

@@ -89,11 +89,14 @@ void gemel__sim_wake(gemel__sim_thread *thread) {
 }
 
 static void body(void) {
+  gemel__sim_steps_begin();
   now->kernel->call(now->arguments);
+  gemel__sim_steps_rest();
   gemel__sim_wait_as(GEMEL__SIM_ENDED);
 }
 
 void gemel__sim_end_kernel(cudaError_t error) {
+  gemel__sim_steps_rest();
   now->failed = true;
   gemel__sim_broken = error;
   for (;;) /* nobody wakes it */
@@ -140,6 +143,8 @@ gemel__sim_thread *gemel__sim_owner_of_stack(uintptr_t address) {
 
 static void let_go(void) {
   int sum = 0;
+  if (gemel__sim_counting)
+    gemel__sim_count_wait();
   for (int i = 0; i < now->count; i++)
     sum += threads[i].state == GEMEL__SIM_AT_BARRIER ? threads[i].predicate : 0;
   for (int i = 0; i < now->count; i++)
@@ -151,7 +156,8 @@ static void let_go(void) {
   now->epoch++;
 }
 
-int gemel__sim_barrier(int predicate, const char *file, int line) {
+GEMEL__SIM_HOOK int gemel__sim_barrier(int predicate, const char *file, int line) {
+  bool counted = gemel__sim_steps_rest();
   gemel__sim_thread *me = gemel__sim_self;
   const gemel__sim_thread *other = &threads[now->at_barrier];
   me->place = (gemel__sim_place){NULL, file, line};
@@ -166,6 +172,7 @@ int gemel__sim_barrier(int predicate, const char *file, int line) {
   me->predicate = predicate;
   now->waiting++;
   gemel__sim_wait_as(GEMEL__SIM_AT_BARRIER);
+  gemel__sim_steps_go(counted);
   return me->predicate;
 }
 
@@ -258,6 +265,8 @@ static bool run_block(uint32_t number) {
   }
   for (int i = 0; i < now->count; i++) /* those of a kernel in error are dropped where they are */
     take_stack(&threads[i]);
+  if (gemel__sim_counting)
+    gemel__sim_count_block();
   return ok;
 }
 
@@ -288,27 +297,31 @@ bool gemel__sim_run_grid(const struct gemel__sim_kernel *kernel, dim3 grid, dim3
   now->dynamic = shared;
   now->failed = false;
   bool ok = order != NULL && gemel__sim_check_grid(count);
+  if (gemel__sim_counting)
+    gemel__sim_count_grid();
   for (uint32_t i = 0; ok && i < count && !now->failed; i++)
-    ok = run_block(order[i]);
+    ok = run_block(gemel__sim_counting ? i : order[i]);
+  if (gemel__sim_counting)
+    gemel__sim_count_end();
   free(order);
   return ok;
 }
 
 /* What a kernel asks. */
 
-uint3 gemel__sim_thread_index(void) {
+GEMEL__SIM_HOOK uint3 gemel__sim_thread_index(void) {
   return gemel__sim_self->index;
 }
 
-uint3 gemel__sim_block_index(void) {
+GEMEL__SIM_HOOK uint3 gemel__sim_block_index(void) {
   return now->index;
 }
 
-uint3 gemel__sim_block_size(void) {
+GEMEL__SIM_HOOK uint3 gemel__sim_block_size(void) {
   return (uint3){now->size.x, now->size.y, now->size.z};
 }
 
-uint3 gemel__sim_grid_size(void) {
+GEMEL__SIM_HOOK uint3 gemel__sim_grid_size(void) {
   return (uint3){now->grid.x, now->grid.y, now->grid.z};
 }
 

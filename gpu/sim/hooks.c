@@ -46,6 +46,8 @@ static void device_memory(uintptr_t address, size_t bytes, gemel__sim_how how) {
     last.device = gemel__sim_now.device;
   }
   gemel__sim_check(&last.cells[address - last.from], bytes, address, false, how);
+  if (gemel__sim_counting)
+    gemel__sim_count_access(address, bytes, false, how);
 }
 
 static void near_shared(const gemel__sim_array *array, uintptr_t address, size_t bytes,
@@ -64,6 +66,8 @@ static bool shared_memory(uintptr_t address, size_t bytes, gemel__sim_how how) {
   if (array == NULL || address - array->at + bytes > array->bytes)
     near_shared(array != NULL ? array : near, address, bytes, how);
   gemel__sim_check(&array->cells[address - array->at], bytes, address, true, how);
+  if (gemel__sim_counting)
+    gemel__sim_count_access(address, bytes, true, how);
   return true;
 }
 
@@ -115,7 +119,7 @@ static void foreign(uintptr_t address, size_t bytes, gemel__sim_how how) {
   gemel__sim_end_kernel(cudaErrorIllegalAddress);
 }
 
-static void touched(const void *pointer, size_t bytes, bool aligned, gemel__sim_how how) {
+static void look_at(const void *pointer, size_t bytes, bool aligned, gemel__sim_how how) {
   uintptr_t address = (uintptr_t)pointer;
   if (gemel__sim_me() == NULL || bytes == 0 ||
       address - (uintptr_t)gemel__sim_self->stack < GEMEL__SIM_STACK_BYTES)
@@ -132,14 +136,26 @@ static void touched(const void *pointer, size_t bytes, bool aligned, gemel__sim_
     foreign(address, bytes, how);
 }
 
+GEMEL__SIM_HOOK static void touched(const void *pointer, size_t bytes, bool aligned,
+                                    gemel__sim_how how) {
+  if (!gemel__sim_counting) {
+    look_at(pointer, bytes, aligned, how);
+    return;
+  }
+  bool counted = gemel__sim_steps_rest();
+  look_at(pointer, bytes, aligned, how);
+  gemel__sim_steps_go(counted);
+}
+
 #define CALLER ((gemel__sim_place){__builtin_return_address(0), NULL, 0})
 
-void gemel__sim_reads(const void *pointer, size_t bytes, const char *file, int line) {
+GEMEL__SIM_HOOK void gemel__sim_reads(const void *pointer, size_t bytes, const char *file,
+                                      int line) {
   touched(pointer, bytes, false,
           (gemel__sim_how){((gemel__sim_place){NULL, file, line}), false, false});
 }
 
-void gemel__sim_writes(void *pointer, size_t bytes, const char *file, int line) {
+GEMEL__SIM_HOOK void gemel__sim_writes(void *pointer, size_t bytes, const char *file, int line) {
   touched(pointer, bytes, false,
           (gemel__sim_how){((gemel__sim_place){NULL, file, line}), true, false});
 }
@@ -154,7 +170,7 @@ void gemel__sim_updates(void *pointer, size_t bytes, const char *file, int line)
 /* What the compilers call. */
 
 #define HOOK(name, bytes, aligned, write)                                                          \
-  void name(void *pointer);                                                                        \
+  GEMEL__SIM_HOOK void name(void *pointer);                                                        \
   void name(void *pointer) {                                                                       \
     touched(pointer, bytes, aligned, (gemel__sim_how){CALLER, write, false});                      \
   }
@@ -184,8 +200,8 @@ HOOK_BOTH(16)
 
 void __tsan_read_range(void *pointer, unsigned long bytes);
 void __tsan_write_range(void *pointer, unsigned long bytes);
-void __tsan_func_entry(void *caller);
-void __tsan_func_exit(void);
+GEMEL__SIM_HOOK void __tsan_func_entry(void *caller);
+GEMEL__SIM_HOOK void __tsan_func_exit(void);
 void __tsan_init(void);
 
 void __tsan_read_range(void *pointer, unsigned long bytes) {

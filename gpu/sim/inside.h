@@ -324,6 +324,24 @@ bool gemel__sim_check_grid(uint32_t blocks);
 void gemel__sim_check_fence(void);
 void gemel__sim_check_update(uintptr_t address);
 
+/* count.c: what launches cost, while gemel__sim_counting. */
+extern bool gemel__sim_counting;
+void gemel__sim_count_grid(void);  /* one starts */
+void gemel__sim_count_wait(void);  /* the block's threads have met, at a barrier */
+void gemel__sim_count_block(void); /* a block has ended */
+void gemel__sim_count_end(void);   /* all have */
+void gemel__sim_count_access(uintptr_t address, size_t bytes, bool shared, gemel__sim_how how);
+
+/* steps.c: instructions of some threads of each launch, meanwhile. */
+void gemel__sim_steps_listen(long at_most); /* 0: no more */
+void gemel__sim_steps_begin(void);          /* a thread starts */
+/* Stops counting until _go is given the result: around what isn't the kernel's. */
+bool gemel__sim_steps_rest(void);
+void gemel__sim_steps_go(bool counted);
+void gemel__sim_steps_take(gemel__sim_cost *cost); /* what was counted; then begins anew */
+/* Of functions that kernels call and that aren't counted, not even their way there. */
+#define GEMEL__SIM_HOOK __attribute__((section("gemel_sim_hooks")))
+
 /* hooks.c: referred to, so that whoever runs kernels has it. */
 void gemel__sim_hooks(void);
 

@@ -21,6 +21,7 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/calls.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/check.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/conv.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/conv.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/count.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/cudnn.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/device.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/devices.c
@@ -47,6 +48,7 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/runtime.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/shared.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/shared.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/sim.h
+libgemel_gpu_sim_a_SOURCES += %reldir%/steps.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/stream.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/task.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/warp.c
@@ -100,7 +102,7 @@ if GPU_SIM
 noinst_LIBRARIES += libgemel-sim-for-command.a
 device_libraries += libgemel-gpu-on-sim.a libgemel-sim-for-command.a
 device_LIBS += $(STDCXX_LIBS) -ldl
-device_cppflags += -DGEMEL__SIM=1 -I$(srcdir)/gpu/sim/include
+device_cppflags += -DGEMEL__SIM=1 -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include
 gemel_LDFLAGS += -rdynamic
 simdir = $(pkgdatadir)/gpu/sim
 dist_sim_DATA = %reldir%/device.h %reldir%/calls.h

@@ -222,11 +222,11 @@ bool gemel__sim_shared_start(void) {
   return true;
 }
 
-void *gemel__sim_dynamic_shared(void) {
+GEMEL__SIM_HOOK void *gemel__sim_dynamic_shared(void) {
   return (void *)in_room[0].at;
 }
 
-void *gemel__sim_shared(const void *key, const char *name, size_t bytes) {
+static void *find_or_add(const void *key, const char *name, size_t bytes) {
   for (int i = 1; i < room_count; i++)
     if (in_room[i].key == key)
       return (void *)in_room[i].at;
@@ -239,6 +239,13 @@ void *gemel__sim_shared(const void *key, const char *name, size_t bytes) {
   add_to_room(room_used, bytes, key, name);
   room_used += (bytes + RED - 1) / RED * RED + RED;
   return (void *)in_room[room_count - 1].at;
+}
+
+GEMEL__SIM_HOOK void *gemel__sim_shared(const void *key, const char *name, size_t bytes) {
+  bool counted = gemel__sim_steps_rest();
+  void *array = find_or_add(key, name, bytes);
+  gemel__sim_steps_go(counted);
+  return array;
 }
 
 static gemel__sim_array *find_in_room(uintptr_t address, gemel__sim_array **near) {

@@ -78,6 +78,49 @@ typedef struct {
 gemel__sim_counts gemel__sim_counted(void);
 void gemel__sim_count_from_here(void);
 
+/* What the reads, or the writes, of a launch ask of global memory. A request is an instruction of a
+   warp: the k-th access of its lanes at one place of the program. */
+typedef struct {
+  long requests;
+  long bytes;   /* that lanes asked for */
+  long sectors; /* of 32 bytes: the different ones of each request, added up */
+  long lines;   /* of 128 bytes, likewise */
+  long least;   /* bytes that the launch touches, each counted once */
+  long far;     /* sectors that the block's L1 didn't have; all that are written */
+  long dram;    /* those that L2 didn't have either */
+} gemel__sim_traffic;
+
+typedef struct {
+  char kernel[64];
+  long blocks;
+  int threads; /* of a block */
+  gemel__sim_traffic reads, writes;
+  long atomics; /* updates of lanes, which are writes as well */
+  long shared_requests;
+  long conflicts; /* how often a bank of shared memory had to be asked again */
+  long longest;   /* the requests of the warp that made most, to global memory */
+  /* Of the threads whose instructions were counted, one by one, with the processor of this machine:
+     how many there were, all that they took, and integer divisions among these, of 64 bits or any.
+   */
+  long stepped, steps, wide_divisions, divisions;
+  long left_out; /* accesses that weren't counted, for want of memory */
+} gemel__sim_cost;
+
+/* Bytes of the caches, of L1 what a block has of it; and how many instructions are counted of a
+   launch, or some more, which takes some microseconds each. */
+typedef struct {
+  size_t l1, l2;
+  long steps;
+} gemel__sim_watch;
+
+/* Counts what each kernel costs that runs from here on, with WATCH; NULL: counts no more, as
+   at first. What was counted before is forgotten by the former only. Blocks run in their order
+   meanwhile. */
+void gemel__sim_count_costs(const gemel__sim_watch *watch);
+/* The kernels that have run since, in their order: *COUNT of them. Belongs to the sim, until the
+   next kernel runs. A launch runs when it has been waited for. */
+const gemel__sim_cost *gemel__sim_costs(size_t *count);
+
 /* What is there now and has not been freed: to find leaks. */
 typedef struct {
   long allocations, bytes, pinned, streams, events, graphs, libraries, handles, programs;

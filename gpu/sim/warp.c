@@ -108,8 +108,9 @@ static void check_distance(const gemel__sim_thread *me) {
                    me->id, gemel__sim_block_now.number, (unsigned)me->argument);
 }
 
-uint64_t gemel__sim_warp(gemel__sim_warp_call call, unsigned mask, uint64_t value, int argument,
-                         int width, const char *file, int line) {
+GEMEL__SIM_HOOK uint64_t gemel__sim_warp(gemel__sim_warp_call call, unsigned mask, uint64_t value,
+                                         int argument, int width, const char *file, int line) {
+  bool counted = gemel__sim_steps_rest();
   gemel__sim_thread *me = gemel__sim_self;
   int warp = me->id / 32, lane = me->id % 32;
   me->place = (gemel__sim_place){NULL, file, line};
@@ -129,6 +130,7 @@ uint64_t gemel__sim_warp(gemel__sim_warp_call call, unsigned mask, uint64_t valu
   if (members != 0)
     finish(warp, members); /* and so me, who is ready now */
   gemel__sim_wait_as(me->state);
+  gemel__sim_steps_go(counted);
   return me->value;
 }
 
