@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scalar operations one by one, for every dtype and layout: one kernel a dtype of the operands,
- * with a choice among the rows of scalar.def inside, which all threads make alike. Clusters of them
- * are one kernel each, made when it is met (cuda/fuse.c); where that can't be, they are done here,
- * step by step, with what steps hand on in scratch memory.
+ * Scalar operations one by one, for every dtype and layout: two kernels a dtype of the operands,
+ * with a choice among the rows of scalar.def inside, which all threads make alike; what takes many
+ * registers is one of them. Clusters, and operations on many elements, are one kernel each, made
+ * when it is met (cuda/fuse.c); where that can't be, clusters are done here, step by step, with
+ * what steps hand on in scratch memory.
  */
 #include "kernels/host.h"
 #include "kernels/scalar.h"
@@ -28,8 +29,13 @@ typedef strided_walk<4> operand_walk; /* the result, and three operands */
 #define RESULT_SELECT(T, F, ROUND, name)
 #define RESULT_CAST(T, F, ROUND, name)
 
-/* The kernel of dtype T: F is whose functions it has, KIND what it is. */
+/* Functions such as exp, which take more than an operation that is rounded once. */
+#define IS_FUNCTION(ulp) ((ulp) > 0.5)
+
+/* The kernel of dtype T, of functions or of all else: F is whose functions it has, KIND what it is.
+ */
 #define BEGIN_KERNEL(T)                                                                            \
+  template <bool FUNCTIONS>                                                                        \
   static __global__ void elementwise_##T(int row, operand_walk walk, char *out, const char *a,     \
                                          const char *b, const char *c) {                           \
     for (long long k = first_element(); k < walk.elements; k += element_step()) {                  \
@@ -43,72 +49,89 @@ typedef strided_walk<4> operand_walk; /* the result, and three operands */
   }                                                                                                \
   }                                                                                                \
   }                                                                                                \
-  GEMEL_KERNEL(elementwise_##T, elementwise_##T)
+  GEMEL_KERNEL(elementwise_##T, elementwise_##T<false>)                                            \
+  GEMEL_KERNEL(functions_##T, elementwise_##T<true>)
 
-#define ROW_CASE(T, F, ROUND, kind, name, code)                                                    \
-  FOR_##code##_##kind(case ROW_##name : RESULT_##code(T, F, ROUND, name) break;, )
+#define ROW_CASE(T, F, ROUND, kind, name, code, ulp)                                               \
+  FOR_##code##_##kind(                                                                             \
+      case ROW_##name                                                                              \
+      : if constexpr (IS_FUNCTION(ulp) == FUNCTIONS) { RESULT_##code(T, F, ROUND, name) } break;   \
+      , )
 
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(bool, bool, SAME, bool, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(bool, bool, SAME, bool, name, code, ulp)
 BEGIN_KERNEL(bool)
 #include "ops/scalar.def"
 END_KERNEL(bool)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(i8, i8, SAME, integer, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(i8, i8, SAME, integer, name, code, ulp)
 BEGIN_KERNEL(i8)
 #include "ops/scalar.def"
 END_KERNEL(i8)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(i16, i16, SAME, integer, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(i16, i16, SAME, integer, name, code, ulp)
 BEGIN_KERNEL(i16)
 #include "ops/scalar.def"
 END_KERNEL(i16)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(i32, i32, SAME, integer, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(i32, i32, SAME, integer, name, code, ulp)
 BEGIN_KERNEL(i32)
 #include "ops/scalar.def"
 END_KERNEL(i32)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(i64, i64, SAME, integer, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(i64, i64, SAME, integer, name, code, ulp)
 BEGIN_KERNEL(i64)
 #include "ops/scalar.def"
 END_KERNEL(i64)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(u8, u8, SAME, integer, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(u8, u8, SAME, integer, name, code, ulp)
 BEGIN_KERNEL(u8)
 #include "ops/scalar.def"
 END_KERNEL(u8)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(u16, u16, SAME, integer, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(u16, u16, SAME, integer, name, code, ulp)
 BEGIN_KERNEL(u16)
 #include "ops/scalar.def"
 END_KERNEL(u16)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(u32, u32, SAME, integer, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(u32, u32, SAME, integer, name, code, ulp)
 BEGIN_KERNEL(u32)
 #include "ops/scalar.def"
 END_KERNEL(u32)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(u64, u64, SAME, integer, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(u64, u64, SAME, integer, name, code, ulp)
 BEGIN_KERNEL(u64)
 #include "ops/scalar.def"
 END_KERNEL(u64)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(f16, f32, round_f16, float, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(f16, f32, round_f16, float, name, code, ulp)
 BEGIN_KERNEL(f16)
 #include "ops/scalar.def"
 END_KERNEL(f16)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(bf16, f32, round_bf16, float, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(bf16, f32, round_bf16, float, name, code, ulp)
 BEGIN_KERNEL(bf16)
 #include "ops/scalar.def"
 END_KERNEL(bf16)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(f32, f32, SAME, float, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(f32, f32, SAME, float, name, code, ulp)
 BEGIN_KERNEL(f32)
 #include "ops/scalar.def"
 END_KERNEL(f32)
 #undef SCALAR
-#define SCALAR(name, inputs, attrs, code, ...) ROW_CASE(f64, f64, SAME, float, name, code)
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...)                         \
+  ROW_CASE(f64, f64, SAME, float, name, code, ulp)
 BEGIN_KERNEL(f64)
 #include "ops/scalar.def"
 END_KERNEL(f64)
@@ -155,10 +178,18 @@ ALL_TYPES(CAST_KERNEL)
 
 /* ---- Host ---- */
 
-static const kernel_getter by_dtype[GEMEL_DTYPE_COUNT] = {
+static const kernel_getter by_dtype[][GEMEL_DTYPE_COUNT] = {
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_elementwise_##name,
-    GEMEL_DTYPE_TABLE(GETTER)
+    {GEMEL_DTYPE_TABLE(GETTER)},
 #undef GETTER
+#define GETTER(E, name, bytes, kind, ctype) gemel__kernel_functions_##name,
+    {GEMEL_DTYPE_TABLE(GETTER)},
+#undef GETTER
+};
+static const bool is_function[] = {
+#define SCALAR(name, inputs, attrs, code, fc, ic, grads, ranges, ulp, ...) IS_FUNCTION(ulp),
+#include "ops/scalar.def"
+#undef SCALAR
 };
 static const kernel_getter casts[GEMEL_DTYPE_COUNT] = {
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_cast_from_##name,
@@ -202,7 +233,7 @@ static gemel_status run_row(gemel_cuda *cuda, int row, const gemel_view *out,
   int argument = row == ROW_cast ? (int)out->dtype : row;
   const void *kernel = row == ROW_cast    ? casts[in[0]->dtype]()
                        : row == ROW_where ? select_kernel(out->dtype)
-                                          : by_dtype[in[0]->dtype]();
+                                          : by_dtype[is_function[row]][in[0]->dtype]();
   void *data[4] = {out->data, views[1]->data, views[2]->data, views[3]->data};
   void *arguments[] = {&argument, &walk, &data[0], &data[1], &data[2], &data[3]};
   return launch_over(cuda, kernel, walk.elements, arguments, error);

@@ -24,6 +24,7 @@ EXTRA_DIST += %reldir%/host.h
 EXTRA_DIST += %reldir%/kernel.h
 EXTRA_DIST += %reldir%/scalar-rows.h
 EXTRA_DIST += %reldir%/scalar.h
+EXTRA_DIST += %reldir%/several.h
 EXTRA_DIST += %reldir%/strided.h
 EXTRA_DIST += %reldir%/types.h
 EXTRA_DIST += gpu/gemel/cuda.h

@@ -88,6 +88,22 @@ DEVICE float round_bf16(double x) {
   return (float)copysign(all, x);
 }
 
+/* The same of a float, by arithmetic of f32: of bf16 by adding to its bits, of f16 as above. */
+DEVICE float round_f16(float x) {
+  const uint32_t most = 143u << 23, least = 113u << 23; /* 2^16, 2^-14 */
+  uint32_t size_bits = bits_of(x) & 0x7fffffff;
+  float size = float_of(size_bits < most ? size_bits : most);
+  float magic = float_of(((size_bits < least ? least : bits_of(size)) & 0x7f800000) + (13u << 23));
+  float near = (size + magic) - magic;
+  float all = x != x ? x : near > 65504.0f ? INFINITY : near;
+  return copysignf(all, x);
+}
+
+DEVICE float round_bf16(float x) {
+  uint32_t bits = bits_of(x);
+  return x != x ? x : float_of((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
+}
+
 /* The bits of a float that the half type holds. */
 DEVICE uint16_t narrow_f16(float x) {
   uint32_t sign = bits_of(x) >> 16 & 0x8000, size = bits_of(x) & 0x7fffffff;
@@ -228,6 +244,9 @@ DEVICE double exact(uint64_t x) {
   return odd_double(x);
 }
 DEVICE double exact(double x) {
+  return x;
+}
+DEVICE float exact(float x) {
   return x;
 }
 template <class T> DEVICE float cast_f16(T x) {

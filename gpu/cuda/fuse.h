@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Elementwise operations as one generated kernel: how its text is written (fuse-text.c), and how it
+ * is prepared and launched (fuse.c).
+ */
+#ifndef GEMEL__CUDA_FUSE_H
+#define GEMEL__CUDA_FUSE_H
+
+#include "core/strided.h"
+#include "cuda/text.h"
+#include "ops/ops.h"
+
+/* How an operand lies, beside the results, which are row-major: the same element for all; in the
+ * results' order; in rows that can be read like theirs; one element a row; or anyhow. */
+typedef enum gemel__fuse_kind {
+  GEMEL__FUSE_FIXED,
+  GEMEL__FUSE_IN_ORDER,
+  GEMEL__FUSE_ROWS,
+  GEMEL__FUSE_STEADY,
+  GEMEL__FUSE_STRIDED
+} gemel__fuse_kind;
+
+/* A cluster while its text is written. Axes that all operands walk alike are merged. */
+typedef struct gemel__fuse {
+  const gemel_kernel_call *call;
+  gemel__cuda_text text;
+  int axes;
+  int64_t elements;
+  int64_t sizes[GEMEL_MAX_RANK];
+  int64_t *strides;     /* of each operand GEMEL_MAX_RANK, behind those of the result */
+  unsigned char *kinds; /* gemel__fuse_kind of each operand */
+  int several;          /* elements that a thread takes at a time */
+  int indexed;          /* an operand's place depends on indices along the axes */
+} gemel__fuse;
+
+/* Fills in what follows from the views of F->call, and F->text. */
+void gemel__fuse_write(gemel__fuse *f);
+
+/* Bytes of a group of F's elements of SIZE bytes that must be aligned. */
+static inline int64_t gemel__fuse_alignment(const gemel__fuse *f, size_t size) {
+  int64_t bytes = f->several * (int64_t)size;
+  return bytes < 16 ? bytes : 16;
+}
+
+#endif
