@@ -343,10 +343,10 @@ static cudnnStatus_t choose(const gemel_kernel_call *call, cudnnHandle_t handle,
   return result;
 }
 
-static void find_plan(cudnnStatus_t *result, const gemel_kernel_call *call, cudnnHandle_t handle,
-                      graph_plan *g) {
+/* A plan of what the heuristics of MODE offer, if there is one that fits. */
+static void ask_heuristics(cudnnStatus_t *result, const gemel_kernel_call *call,
+                           cudnnHandle_t handle, cudnnBackendHeurMode_t mode, graph_plan *g) {
   cudnnBackendDescriptor_t heuristic = NULL, configs[MOST_CONFIGS] = {NULL};
-  cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
   int64_t count = 0;
   begin(result, &heuristic, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   set(result, heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
@@ -368,6 +368,17 @@ static void find_plan(cudnnStatus_t *result, const gemel_kernel_call *call, cudn
     destroy(configs[k]);
   }
   destroy(heuristic);
+}
+
+/* Where the heuristics know no engine that fits, those of cuDNN's list for that. */
+static void find_plan(cudnnStatus_t *result, const gemel_kernel_call *call, cudnnHandle_t handle,
+                      graph_plan *g) {
+  cudnnStatus_t before = *result;
+  ask_heuristics(result, call, handle, CUDNN_HEUR_MODE_A, g);
+  if (before == CUDNN_STATUS_SUCCESS && g->plan == NULL && check(NULL, *result) == GEMEL_DECLINED) {
+    *result = CUDNN_STATUS_SUCCESS;
+    ask_heuristics(result, call, handle, CUDNN_HEUR_MODE_FALLBACK, g);
+  }
 }
 
 /* ---- The plan ---- */
