@@ -411,7 +411,7 @@ static int is_settled(void *user, const char *doing) {
 static int try_verify(gemel_context *context, const char *name, uint64_t seed) {
   gemel_verify_options options = {.size = sizeof options, .seed = seed, .ops = name};
   int refuted = 0;
-  options.tiers = 1u << GEMEL_TIER_INTEGER | 1u << GEMEL_TIER_SPECIAL;
+  options.tiers = 1u << GEMEL_TIER_INTEGER | 1u << GEMEL_TIER_FLOAT | 1u << GEMEL_TIER_SPECIAL;
   options.instances = gemel__fault_active == GEMEL__FAULT_NONE ? 8 : 0;
   options.sink = keep_refuted;
   options.tick = is_settled;

@@ -264,19 +264,21 @@ static void describe_graph(cudnnStatus_t *result, cudnnHandle_t handle, gemel__c
 /* ---- Engines ---- */
 
 /* Whether an engine with this note computes what is meant: products and sums in f32, rounded once.
- * An f32 that tensor cores take loses bits; transforms round on their way. */
-static int note_fits(cudnnBackendNumericalNote_t note, int deterministic) {
+ * An f32 that tensor cores take loses bits, as a TF32; transforms round on their way. */
+static int note_fits(cudnnBackendNumericalNote_t note, const gemel_kernel_call *call) {
   switch (note) {
+  case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+    return call->matmul_precision != GEMEL_PRECISION_IEEE;
   case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP:
     return 1;
   case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
-    return !deterministic;
+    return !call->deterministic;
   default:
     return 0;
   }
 }
 
-static int engine_fits(cudnnBackendDescriptor_t config, int deterministic) {
+static int engine_fits(cudnnBackendDescriptor_t config, const gemel_kernel_call *call) {
   enum { MOST_NOTES = 32 };
   cudnnStatus_t result = CUDNN_STATUS_SUCCESS;
   cudnnBackendDescriptor_t engine = NULL;
@@ -294,7 +296,7 @@ static int engine_fits(cudnnBackendDescriptor_t config, int deterministic) {
   }
   fits = check(NULL, result) == GEMEL_OK;
   for (int64_t k = 0; k < count && fits; k++) {
-    fits = note_fits(notes[k], deterministic);
+    fits = note_fits(notes[k], call);
   }
   destroy(engine);
   return fits;
@@ -329,7 +331,7 @@ static cudnnStatus_t choose(const gemel_kernel_call *call, cudnnHandle_t handle,
                             cudnnBackendDescriptor_t *configs, graph_plan *g) {
   cudnnStatus_t result = CUDNN_STATUS_NOT_SUPPORTED;
   for (int64_t k = 0; k < count && g->plan == NULL; k++) {
-    if (!engine_fits(configs[k], call->deterministic)) {
+    if (!engine_fits(configs[k], call)) {
       continue;
     }
     result = make_plan(handle, configs[k], g);

@@ -211,6 +211,14 @@ const gemel_device *gemel_cuda_device(const gemel_cuda *cuda) {
   return cuda != NULL ? &cuda->record : NULL;
 }
 
+gemel_status gemel_cuda_set_precision(gemel_cuda *cuda, gemel_precision precision) {
+  if (cuda == NULL || precision >= GEMEL_PRECISION_COUNT) {
+    return GEMEL_BAD_ARGUMENT;
+  }
+  cuda->record.matmul_precision = (int)precision;
+  return GEMEL_OK;
+}
+
 static void close_device(gemel_cuda *cuda) {
   int before;
   if (gemel__cuda_enter(cuda, &before, NULL) != GEMEL_OK) { /* for what an earlier call left, say */
