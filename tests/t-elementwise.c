@@ -7,6 +7,7 @@
  */
 #include "ct.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
