@@ -96,6 +96,10 @@ static const gpu_case cases[] = {
      "  a = subtensor(x, start = [0, 0], size = [R, C // 2])\n"
      "  b = subtensor(x, start = [0, C // 2], size = [R, C // 2])\n"
      "  return y = join(b, a, axis = 1)\n}"},
+    {"transposed bf16", COPY, 2, 0, 0, 0, 4096,
+     "(x: bf16[R, C]) { return y = dimshuffle(x, order = [1, 0]) }"},
+    {"reversed bf16", COPY, 2, 0, 0, 0, 4096,
+     "(x: bf16[R, C]) { return y = reverse(x, axes = [1]) }"},
     {"there and back f32", CROSSING, 1, 0, 1, 0, 0, "(x: f32[E]) { return y = neg(x) }"},
     {"call: 1 node", LAUNCH, 0, 0, 1, 0, 0, "(x: f32[1]) { return y = neg(x) }"},
     {"call: 8 sums", LAUNCH, 0, 0, 8, 0, 0,
