@@ -96,6 +96,8 @@ static const gpu_case cases[] = {
      "  a = subtensor(x, start = [0, 0], size = [R, C // 2])\n"
      "  b = subtensor(x, start = [0, C // 2], size = [R, C // 2])\n"
      "  return y = join(b, a, axis = 1)\n}"},
+    {"normal bf16", COPY, 1, 0, 0, 0, 4096,
+     "(k: u64[2], x: bf16[E]) { y, n = random_normal(k, shape = [E], dtype = bf16) return y }"},
     {"transposed bf16", COPY, 2, 0, 0, 0, 4096,
      "(x: bf16[R, C]) { return y = dimshuffle(x, order = [1, 0]) }"},
     {"reversed bf16", COPY, 2, 0, 0, 0, 4096,
