@@ -38,6 +38,93 @@ template <int N> static inline strided_walk<N> walk_over(const gemel_view *const
   return walk;
 }
 
+/* SIZE, below 2^31, with what divides by it. */
+static inline divisor divisor_of(long long size) {
+  divisor d = {size, 0, 0};
+  while (1ll << d.shift < size) {
+    d.shift++;
+  }
+  d.magic =
+      (unsigned)((((1ull << 32) * ((1ull << d.shift) - (uint64_t)size)) / (uint64_t)size) + 1);
+  return d;
+}
+
+/* The walk for threads that take AT_ONCE elements, or EACH. */
+template <int N>
+static inline quick_walk<N> quick_walk_of(const strided_walk<N> &walk, unsigned each = AT_ONCE) {
+  quick_walk<N> quick = {};
+  quick.axes = walk.axes > 0 ? walk.axes : 1;
+  for (int axis = 0; axis < quick.axes; axis++) {
+    quick.sizes[axis] = divisor_of(walk.axes > 0 ? walk.sizes[axis] : 1);
+    for (int k = 0; k < N; k++) {
+      quick.strides[k][axis] = walk.axes > 0 ? walk.strides[k][axis] : 0;
+    }
+  }
+  quick.pace = (unsigned)((quick.sizes[0].size + each - 1) / each);
+  quick.items = (unsigned)(walk.elements / quick.sizes[0].size * quick.pace);
+  return quick;
+}
+
+/* Makes elements of BYTES that lie side by side in the first two operands, and are one to the
+ * others, words of up to 16 bytes: as long as sizes, strides and addresses, of which PLACES has all
+ * bits, are multiples of theirs. Returns the bytes of a word. */
+template <int N>
+static inline size_t widen_words(strided_walk<N> *walk, size_t bytes, uintptr_t places) {
+  const int last = walk->axes - 1;
+  const long long step = (long long)bytes;
+  bool dense = last >= 0 && walk->elements > 0;
+  for (int k = 0; k < N && dense; k++) {
+    dense = walk->strides[k][last] == (k < 2 ? step : 0);
+    for (int axis = 0; axis < last; axis++) {
+      places |= k < 2 ? (uintptr_t)walk->strides[k][axis] : 0;
+    }
+  }
+  if (!dense) {
+    return bytes;
+  }
+  places |= (uintptr_t)(walk->sizes[last] * step) | 16;
+  const size_t word = (size_t)(places & (0 - places));
+  const long long ratio = (long long)(word / bytes);
+  walk->elements /= ratio;
+  walk->sizes[last] /= ratio;
+  walk->strides[0][last] = walk->strides[1][last] = (long long)word;
+  walk->axes -= walk->sizes[last] == 1;
+  return word;
+}
+
+/* Takes the second half of a walk that is too long for numbers of 32 bits out of it; *REST gets
+ * that, and OFFSETS where it begins. */
+template <int N>
+static inline bool halve_long(strided_walk<N> *walk, strided_walk<N> *rest, long long *offsets) {
+  const long long most = 1ll << 30;
+  int longest = 0;
+  if (walk->elements <= most) {
+    return false;
+  }
+  for (int axis = 1; axis < walk->axes; axis++) {
+    longest = walk->sizes[axis] > walk->sizes[longest] ? axis : longest;
+  }
+  const long long others = walk->elements / walk->sizes[longest];
+  *rest = *walk;
+  walk->sizes[longest] /= 2;
+  rest->sizes[longest] -= walk->sizes[longest];
+  walk->elements = others * walk->sizes[longest];
+  rest->elements -= walk->elements;
+  for (int k = 0; k < N; k++) {
+    offsets[k] = walk->sizes[longest] * walk->strides[k][longest];
+  }
+  return true;
+}
+
+/* Of kernels for words of 1, 2, 4, 8 and 16 bytes the one for BYTES. */
+static inline const void *kernel_for(const kernel_getter *kernels, size_t bytes) {
+  int number = 0;
+  while (number < 4 && (size_t)1 << number < bytes) {
+    number++;
+  }
+  return kernels[number]();
+}
+
 /* The axes of X that are CHOSEN, or those that are not. */
 static inline gemel_view some_axes(const gemel_view *x, const bool *chosen, bool wanted,
                                    int64_t *shape, int64_t *strides) {

@@ -20,11 +20,11 @@ static __device__ void philox(const uint64_t *key, uint64_t number, uint32_t *c)
   c[2] = (uint32_t)key[1];
   c[3] = (uint32_t)(key[1] >> 32);
   for (int round = 0; round < ROUNDS; round++) {
-    uint64_t p = (uint64_t)0xD2511F53u * c[0], q = (uint64_t)0xCD9E8D57u * c[2];
-    c[0] = (uint32_t)(q >> 32) ^ c[1] ^ k0;
-    c[1] = (uint32_t)q;
-    c[2] = (uint32_t)(p >> 32) ^ c[3] ^ k1;
-    c[3] = (uint32_t)p;
+    const uint32_t p = 0xD2511F53u, q = 0xCD9E8D57u, first = c[0], third = c[2];
+    c[0] = __umulhi(q, third) ^ c[1] ^ k0;
+    c[1] = q * third;
+    c[2] = __umulhi(p, first) ^ c[3] ^ k1;
+    c[3] = p * first;
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
@@ -45,19 +45,30 @@ static __device__ void write_next_key(const uint64_t *key, uint64_t *next) {
   }
 }
 
-/* N numbers, BYTES bytes of the stream for each; PUT(k, word) leaves number K. */
+/* N numbers, BYTES bytes of the stream for each; PUT is what WORD becomes. Numbers of one block are
+ * written together where OUT lies so, and all of them are wanted. */
 #define RANDOM_KERNEL(name, Stored, BYTES, PUT)                                                    \
   static __global__ void name(long long n, Stored *out, uint64_t *next, const char *key_data,      \
                               long long key_stride) {                                              \
     const uint64_t key[2] = {*(const uint64_t *)key_data,                                          \
                              *(const uint64_t *)(key_data + key_stride)};                          \
-    const int numbers = BLOCK_BYTES / BYTES;                                                       \
-    for (long long block = first_element(); block * numbers < n; block += element_step()) {        \
+    enum { NUMBERS = BLOCK_BYTES / BYTES };                                                        \
+    typedef group<Stored, NUMBERS> several;                                                        \
+    const bool aligned = (uintptr_t)out % sizeof(several) == 0;                                    \
+    for (long long block = first_element(); block * NUMBERS < n; block += element_step()) {        \
       uint32_t words[4];                                                                           \
+      several made;                                                                                \
       philox(key, (uint64_t)block, words);                                                         \
-      for (int k = 0; k < numbers && (block * numbers + k < n); k++) {                             \
+      for (int k = 0; k < NUMBERS; k++) {                                                          \
         const uint64_t word = word_of(words, k, BYTES);                                            \
-        out[block * numbers + k] = PUT;                                                            \
+        made.at[k] = PUT;                                                                          \
+      }                                                                                            \
+      if (aligned && (block + 1) * NUMBERS <= n) {                                                 \
+        ((several *)out)[block] = made;                                                            \
+      } else {                                                                                     \
+        for (int k = 0; k < NUMBERS && (block * NUMBERS + k < n); k++) {                           \
+          out[block * NUMBERS + k] = made.at[k];                                                   \
+        }                                                                                          \
       }                                                                                            \
     }                                                                                              \
     write_next_key(key, next);                                                                     \

@@ -1,63 +1,102 @@
 /* SPDX-License-Identifier: MIT
  *
- * take and put. A first kernel makes places of the indices; one that is out of range is a problem
- * of the call, and nothing is read or written at it. Then take has a thread for each element of its
- * result. Of put, which copies the tensor unless the result has its memory already, a thread has
- * one of the elements that x has without the axis, and goes through the indices in their order:
- * nothing is atomic, and results are the host's to the last bit.
+ * take and put. An index that is out of range is a problem of the call, and nothing is read or
+ * written at it. take has a thread for some words of its result, each of several elements where
+ * those lie side by side. For put a first kernel makes places of the indices. Of put itself, which
+ * copies the tensor unless the result has its memory already, a thread has one of the elements that
+ * x has without the axis, and goes through the indices in their order: nothing is atomic, and
+ * results are the host's to the last bit.
  */
 #include "kernels/host.h"
 #include "kernels/scalar.h"
 
 /* ---- Device ---- */
 
-/* Of each index its place, 0 to N - 1 or -1, and where its part of the other operand begins: WALK
- * goes over the indices, and over that. */
-template <class Index>
-static __global__ void find_places(strided_walk<2> walk, long long n, const char *indices,
-                                   long long *places, int *problem) {
+/* What indices are, and the length of the axis that they are of. */
+struct indexing {
+  gemel_dtype dtype;
+  long long length;
+  int *problem;
+};
+
+/* The index at AT, of u64 as an i64 of the same bits. */
+static __device__ long long index_at(const char *at, gemel_dtype dtype) {
+  switch (dtype) {
+  case GEMEL_I8:
+    return *(const int8_t *)at;
+  case GEMEL_I16:
+    return *(const int16_t *)at;
+  case GEMEL_I32:
+    return *(const int32_t *)at;
+  case GEMEL_U8:
+    return *(const uint8_t *)at;
+  case GEMEL_U16:
+    return *(const uint16_t *)at;
+  case GEMEL_U32:
+    return *(const uint32_t *)at;
+  default:
+    return *(const long long *)at;
+  }
+}
+
+/* The place that the index at AT is of, 0 to the length less 1; -1: none, which is a problem. An
+ * index from 2^63 on, of u64, is none. */
+static __device__ long long place_at(const char *at, const indexing &of) {
+  const long long index = index_at(at, of.dtype);
+  const long long place = index < 0 && of.dtype != GEMEL_U64 ? index + of.length : index;
+  if (place >= 0 && place < of.length) {
+    return place;
+  }
+  atomicExch(of.problem, GEMEL__CUDA_BAD_INDEX);
+  return -1;
+}
+
+/* Of each index its place, or -1, and where its part of the other operand begins: WALK goes over
+ * the indices, and over that. */
+static __global__ void find_places(strided_walk<2> walk, indexing of, const char *indices,
+                                   long long *places) {
   for (long long k = first_element(); k < walk.elements; k += element_step()) {
     long long offsets[2];
     find_offsets(walk, k, offsets);
-    Index index = *(const Index *)(indices + offsets[0]);
-    bool from_end = index < (Index)1 && index != (Index)0; /* never of an unsigned one */
-    bool fits = from_end ? (long long)index >= -n : (uint64_t)index < (uint64_t)n;
-    places[k] = !fits ? -1 : from_end ? (long long)index + n : (long long)index;
+    places[k] = place_at(indices + offsets[0], of);
     places[walk.elements + k] = offsets[1];
-    if (!fits) {
-      atomicExch(problem, GEMEL__CUDA_BAD_INDEX);
-    }
   }
 }
-GEMEL_KERNEL(find_places_i8, find_places<int8_t>)
-GEMEL_KERNEL(find_places_i16, find_places<int16_t>)
-GEMEL_KERNEL(find_places_i32, find_places<int32_t>)
-GEMEL_KERNEL(find_places_i64, find_places<int64_t>)
-GEMEL_KERNEL(find_places_u8, find_places<uint8_t>)
-GEMEL_KERNEL(find_places_u16, find_places<uint16_t>)
-GEMEL_KERNEL(find_places_u32, find_places<uint32_t>)
-GEMEL_KERNEL(find_places_u64, find_places<uint64_t>)
+GEMEL_KERNEL(find_places, find_places)
 
-/* WALK goes over result, x without the axis, and places; along the axis elements lie STEP bytes
+/* WALK goes over result, x without the axis, and indices; along the axis elements lie STEP bytes
  * apart. */
 template <class Word>
-static __global__ void take_words(strided_walk<3> walk, long long step, char *out, const char *x,
-                                  const char *places) {
-  for (long long k = first_element(); k < walk.elements; k += element_step()) {
-    long long offsets[3];
-    find_offsets(walk, k, offsets);
-    long long place = *(const long long *)(places + offsets[2]);
-    Word word = 0;
-    if (place >= 0) {
-      word = *(const Word *)(x + offsets[1] + place * step);
+static __global__ void take_words(quick_walk<3> walk, indexing of, long long step, char *out,
+                                  const char *x, const char *indices) {
+  const unsigned size = (unsigned)walk.sizes[0].size;
+  for (unsigned item = (unsigned)first_element(); item < walk.items;
+       item += (unsigned)element_step()) {
+    long long at[3];
+    const unsigned index = find_offsets(walk, item, at);
+    Word words[AT_ONCE];
+    for (unsigned k = 0; k < AT_ONCE; k++) {
+      const long long ahead = k * walk.pace;
+      words[k] = {};
+      if (index + k * walk.pace < size) {
+        const long long place = place_at(indices + at[2] + ahead * walk.strides[2][0], of);
+        if (place >= 0) {
+          words[k] = *(const Word *)(x + at[1] + ahead * walk.strides[1][0] + place * step);
+        }
+      }
     }
-    *(Word *)(out + offsets[0]) = word;
+    for (unsigned k = 0; k < AT_ONCE; k++) {
+      if (index + k * walk.pace < size) {
+        *(Word *)(out + at[0] + k * walk.pace * walk.strides[0][0]) = words[k];
+      }
+    }
   }
 }
 GEMEL_KERNEL(take_1, take_words<uint8_t>)
 GEMEL_KERNEL(take_2, take_words<uint16_t>)
 GEMEL_KERNEL(take_4, take_words<uint32_t>)
 GEMEL_KERNEL(take_8, take_words<uint64_t>)
+GEMEL_KERNEL(take_16, take_words<sixteen_bytes>)
 
 /* WALK goes over result and y at the first index; NEW is made of x, which is there, and y. */
 #define PUT_KERNEL(mode, T, NEW)                                                                   \
@@ -99,40 +138,6 @@ PUT_KERNELS(f64, f64, SAME)
 
 /* ---- Host ---- */
 
-static const void *place_kernel(gemel_dtype dtype) {
-  switch (dtype) {
-  case GEMEL_I8:
-    return gemel__kernel_find_places_i8();
-  case GEMEL_I16:
-    return gemel__kernel_find_places_i16();
-  case GEMEL_I32:
-    return gemel__kernel_find_places_i32();
-  case GEMEL_U8:
-    return gemel__kernel_find_places_u8();
-  case GEMEL_U16:
-    return gemel__kernel_find_places_u16();
-  case GEMEL_U32:
-    return gemel__kernel_find_places_u32();
-  case GEMEL_U64:
-    return gemel__kernel_find_places_u64();
-  default:
-    return gemel__kernel_find_places_i64();
-  }
-}
-
-static const void *take_kernel(gemel_dtype dtype) {
-  switch (gemel_dtype_size(dtype)) {
-  case 1:
-    return gemel__kernel_take_1();
-  case 2:
-    return gemel__kernel_take_2();
-  case 4:
-    return gemel__kernel_take_4();
-  default:
-    return gemel__kernel_take_8();
-  }
-}
-
 /* By the mode's first letters, which differ. */
 static const void *put_kernel(const char *mode, gemel_dtype dtype) {
 #define MODE_GETTERS(E, name, bytes, kind, ctype)                                                  \
@@ -148,7 +153,7 @@ static const void *put_kernel(const char *mode, gemel_dtype dtype) {
   return puts[dtype][number]();
 }
 
-static gemel_status prepare(gemel_kernel_call *call) {
+static gemel_status prepare_put(gemel_kernel_call *call) {
   const gemel_view *indices = &call->inputs[1];
   size_t count = 1;
   for (int k = 0; k < indices->rank; k++) {
@@ -174,10 +179,16 @@ static void append_axes(gemel_view *made, const gemel_view *view, int begin, int
   made->strides = strides;
 }
 
+/* What the indices are of, which may be wrong. */
+static indexing indexing_of(const gemel_kernel_call *call) {
+  gemel_cuda *cuda = gemel__cuda_of(call);
+  gemel__cuda_may_fail(cuda);
+  return {call->inputs[1].dtype, call->inputs[0].shape[axis_of(call)], cuda->problem};
+}
+
 /* Fills the scratch memory: places, then where each part of OTHER, which is as x at the indices,
  * begins. */
 static gemel_status launch_places(const gemel_kernel_call *call, const gemel_view *other) {
-  gemel_cuda *cuda = gemel__cuda_of(call);
   const gemel_view *indices = &call->inputs[1];
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
   int axis = axis_of(call);
@@ -186,36 +197,52 @@ static gemel_status launch_places(const gemel_kernel_call *call, const gemel_vie
   append_axes(&parts, other, axis, axis + indices->rank, shape, strides);
   const gemel_view *const views[2] = {indices, &parts};
   strided_walk<2> walk = walk_over(views);
-  long long n = call->inputs[0].shape[axis];
-  void *from = indices->data, *places = call->scratch, *problem = cuda->problem;
-  void *arguments[] = {&walk, &n, &from, &places, &problem};
-  gemel__cuda_may_fail(cuda);
-  return launch_over(cuda, place_kernel(indices->dtype), walk.elements, arguments, call->error);
+  indexing of = indexing_of(call);
+  void *from = indices->data, *places = call->scratch;
+  void *arguments[] = {&walk, &of, &from, &places};
+  return launch_over(gemel__cuda_of(call), gemel__kernel_find_places(), walk.elements, arguments,
+                     call->error);
 }
 
-/* x and the places as the result lies: with strides of 0 along the others' axes. */
+/* Takes what WALK goes over, of words of so many bytes, in halves if that is too much. */
+static gemel_status launch_take(const gemel_kernel_call *call, strided_walk<3> walk, size_t word,
+                                char *out, char *x, char *indices) {
+  static const kernel_getter takes[] = {gemel__kernel_take_1, gemel__kernel_take_2,
+                                        gemel__kernel_take_4, gemel__kernel_take_8,
+                                        gemel__kernel_take_16};
+  strided_walk<3> rest;
+  long long offsets[3], step = call->inputs[0].strides[axis_of(call)];
+  if (halve_long(&walk, &rest, offsets)) {
+    gemel_status status = launch_take(call, walk, word, out, x, indices);
+    return status == GEMEL_OK ? launch_take(call, rest, word, out + offsets[0], x + offsets[1],
+                                            indices + offsets[2])
+                              : status;
+  }
+  quick_walk<3> quick = quick_walk_of(walk);
+  indexing of = indexing_of(call);
+  void *arguments[] = {&quick, &of, &step, &out, &x, &indices};
+  return launch_over(gemel__cuda_of(call), kernel_for(takes, word), quick.items, arguments,
+                     call->error);
+}
+
+/* x and the indices as the result lies: with strides of 0 along the others' axes. */
 static gemel_status run_take(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0], *indices = &call->inputs[1], *out = &call->outputs[0];
-  int64_t from[GEMEL_MAX_RANK], at[GEMEL_MAX_RANK], item = (int64_t)sizeof(long long);
+  int64_t from[GEMEL_MAX_RANK], at[GEMEL_MAX_RANK];
   int axis = axis_of(call);
   gemel_view table = *out, places = *out;
-  gemel_status status = launch_places(call, out);
-  for (int k = out->rank - 1; k >= 0; k--) {
+  for (int k = 0; k < out->rank; k++) {
     bool of_index = k >= axis && k < axis + indices->rank;
     from[k] = of_index ? 0 : x->strides[k < axis ? k : k - indices->rank + 1];
-    at[k] = of_index ? item : 0;
-    item *= of_index ? out->shape[k] : 1;
+    at[k] = of_index ? indices->strides[k - axis] : 0;
   }
   table.strides = from;
   places.strides = at;
   const gemel_view *const views[3] = {out, &table, &places};
   strided_walk<3> walk = walk_over(views);
-  long long step = x->strides[axis];
-  void *to = out->data, *source = x->data, *scratch = call->scratch;
-  void *arguments[] = {&walk, &step, &to, &source, &scratch};
-  return status != GEMEL_OK ? status
-                            : launch_over(gemel__cuda_of(call), take_kernel(out->dtype),
-                                          walk.elements, arguments, call->error);
+  uintptr_t all = (uintptr_t)out->data | (uintptr_t)x->data | (uintptr_t)x->strides[axis];
+  size_t word = widen_words(&walk, gemel_dtype_size(out->dtype), all);
+  return launch_take(call, walk, word, (char *)out->data, (char *)x->data, (char *)indices->data);
 }
 
 static gemel_status launch_put(const gemel_kernel_call *call) {
@@ -250,6 +277,6 @@ static gemel_status run_put(const gemel_kernel_call *call) {
   return status == GEMEL_OK ? launch_put(call) : status;
 }
 
-extern "C" const gemel_kernel gemel__cuda_take[] = {{"places", prepare, run_take},
-                                                    {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_put[] = {{"lanes", prepare, run_put}, {NULL, NULL, NULL}};
+extern "C" const gemel_kernel gemel__cuda_take[] = {{"words", NULL, run_take}, {NULL, NULL, NULL}};
+extern "C" const gemel_kernel gemel__cuda_put[] = {{"lanes", prepare_put, run_put},
+                                                   {NULL, NULL, NULL}};
