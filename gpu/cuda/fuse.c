@@ -32,15 +32,23 @@ static void release_plan(void *prepared) {
 
 /* ---- Arguments ---- */
 
-/* What stands in for a division by SIZE: kernels/several.h. */
-static uint64_t magic_of(int64_t size) {
-  unsigned shift = 0;
-  while (shift < 31 && (int64_t)1 << shift < size) {
-    shift++;
+void gemel__cuda_divisor(int64_t size, unsigned *magic, unsigned *shift) {
+  *magic = *shift = 0;
+  if (size <= 0 || size > INT32_MAX) {
+    return;
   }
-  uint64_t magic =
-      (((uint64_t)1 << 32) * (((uint64_t)1 << shift) - (uint64_t)size)) / (uint64_t)size + 1;
-  return size > INT32_MAX ? 0 : magic | (uint64_t)shift << 32;
+  while ((int64_t)1 << *shift < size) {
+    *shift += 1;
+  }
+  uint64_t above = ((uint64_t)1 << *shift) - (uint64_t)size;
+  *magic = (unsigned)((above << 32) / (uint64_t)size + 1);
+}
+
+/* As a word of the arguments. */
+static uint64_t divisor_word(int64_t size) {
+  unsigned magic, shift;
+  gemel__cuda_divisor(size, &magic, &shift);
+  return magic | (uint64_t)shift << 32;
 }
 
 static size_t words_of(const gemel__fuse *f) {
@@ -58,7 +66,7 @@ static void fill_words(const gemel__fuse *f, cluster_plan *p) {
   p->words[0] = (uint64_t)f->elements;
   for (int axis = 1; axis < f->axes && f->indexed; axis++) {
     p->words[at++] = (uint64_t)f->sizes[axis];
-    p->words[at++] = magic_of(f->sizes[axis]);
+    p->words[at++] = divisor_word(f->sizes[axis]);
   }
   p->addresses = at;
   at += f->call->n_inputs + f->call->n_outputs;

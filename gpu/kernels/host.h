@@ -38,14 +38,10 @@ template <int N> static inline strided_walk<N> walk_over(const gemel_view *const
   return walk;
 }
 
-/* SIZE, below 2^31, with what divides by it. */
+/* SIZE with what divides by it. */
 static inline divisor divisor_of(long long size) {
   divisor d = {size, 0, 0};
-  while (1ll << d.shift < size) {
-    d.shift++;
-  }
-  d.magic =
-      (unsigned)((((1ull << 32) * ((1ull << d.shift) - (uint64_t)size)) / (uint64_t)size) + 1);
+  gemel__cuda_divisor(size, &d.magic, &d.shift);
   return d;
 }
 

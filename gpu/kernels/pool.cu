@@ -23,8 +23,11 @@ struct pool_operand {
 
 struct pool_shape {
   int count_padding;
-  long long channels, elements; /* of the result */
-  long long image[AXES], size[AXES], out[AXES], stride[AXES], dilation[AXES], low[AXES];
+  int narrow;                    /* sizes and numbers of elements are below 2^31 */
+  long long elements;            /* of the result */
+  divisor channels, sizes[AXES]; /* of the result */
+  divisor stride[AXES];
+  long long image[AXES], size[AXES], out[AXES], dilation[AXES], low[AXES];
   pool_operand x, other, result; /* other: y or t of the definitions */
 };
 
@@ -33,14 +36,25 @@ struct pool_index {
   long long first, second, axis[AXES];
 };
 
-DEVICE pool_index index_of(long long number, const long long *sizes, long long channels) {
+/* An element of a window. */
+struct pool_step {
+  long long axis[AXES];
+};
+
+DEVICE long long divided(const pool_shape &s, long long number, const divisor &by) {
+  return s.narrow ? (long long)quotient((unsigned)number, by) : quotient(number, by);
+}
+
+/* The result's element NUMBER. */
+DEVICE pool_index index_of(const pool_shape &s, long long number) {
   pool_index i;
   for (int k = AXES - 1; k >= 0; k--) {
-    i.axis[k] = number % sizes[k];
-    number /= sizes[k];
+    long long rest = divided(s, number, s.sizes[k]);
+    i.axis[k] = number - rest * s.sizes[k].size;
+    number = rest;
   }
-  i.second = number % channels;
-  i.first = number / channels;
+  i.first = divided(s, number, s.channels);
+  i.second = number - i.first * s.channels.size;
   return i;
 }
 
@@ -52,34 +66,39 @@ DEVICE long long offset(const pool_operand &o, const pool_index &i) {
   return at;
 }
 
-DEVICE long long volume(const long long *sizes) {
-  return sizes[0] * sizes[1] * sizes[2];
+/* The next element of the window in row-major order; false behind the last one, which the first
+ * follows. */
+DEVICE bool next_step(const pool_shape &s, pool_step *step) {
+  for (int k = AXES - 1; k >= 0; k--) {
+    if (++step->axis[k] < s.size[k]) {
+      return true;
+    }
+    step->axis[k] = 0;
+  }
+  return false;
 }
 
 /* The element of the image that element STEP of the window at PLACE is; false if it is padding. */
-DEVICE bool element_of(const pool_shape &s, const pool_index &place, long long step,
+DEVICE bool element_of(const pool_shape &s, const pool_index &place, const pool_step &step,
                        pool_index *image) {
+  bool inside = true;
   *image = place;
-  for (int k = AXES - 1; k >= 0; k--) {
-    image->axis[k] = place.axis[k] * s.stride[k] + step % s.size[k] * s.dilation[k] - s.low[k];
-    step /= s.size[k];
-    if (image->axis[k] < 0 || image->axis[k] >= s.image[k]) {
-      return false;
-    }
+  for (int k = 0; k < AXES; k++) {
+    image->axis[k] = place.axis[k] * s.stride[k].size + step.axis[k] * s.dilation[k] - s.low[k];
+    inside = inside && image->axis[k] >= 0 && image->axis[k] < s.image[k];
   }
-  return true;
+  return inside;
 }
 
-/* The place at which IMAGE is element STEP of the window; false if there is none. Backwards through
- * the window, places come in order, which is the order in which the host adds. */
-DEVICE bool place_of(const pool_shape &s, const pool_index &image, long long step,
+/* The place at which IMAGE is the element of the window that is STEP from its end; false if there
+ * is none. So places come in order, which is the order in which the host adds. */
+DEVICE bool place_of(const pool_shape &s, const pool_index &image, const pool_step &step,
                      pool_index *place) {
   *place = image;
-  for (int k = AXES - 1; k >= 0; k--) {
-    long long from = image.axis[k] + s.low[k] - step % s.size[k] * s.dilation[k];
-    step /= s.size[k];
-    place->axis[k] = from / s.stride[k];
-    if (from < 0 || from % s.stride[k] != 0 || place->axis[k] >= s.out[k]) {
+  for (int k = 0; k < AXES; k++) {
+    long long from = image.axis[k] + s.low[k] - (s.size[k] - 1 - step.axis[k]) * s.dilation[k];
+    place->axis[k] = from < 0 ? s.out[k] : divided(s, from, s.stride[k]);
+    if (place->axis[k] * s.stride[k].size != from || place->axis[k] >= s.out[k]) {
       return false;
     }
   }
@@ -87,12 +106,13 @@ DEVICE bool place_of(const pool_shape &s, const pool_index &image, long long ste
 }
 
 /* How many elements a mean at PLACE is divided by. */
-DEVICE long long divisor(const pool_shape &s, const pool_index &place) {
+DEVICE long long elements_of_mean(const pool_shape &s, const pool_index &place) {
   long long count = 0;
   pool_index image;
-  for (long long step = 0; step < volume(s.size); step++) {
+  pool_step step = {};
+  do {
     count += s.count_padding || element_of(s, place, step, &image);
-  }
+  } while (next_step(s, &step));
   return count;
 }
 
@@ -100,17 +120,18 @@ DEVICE long long divisor(const pool_shape &s, const pool_index &place) {
   DEVICE N largest_##T(const pool_shape &s, const char *x, const pool_index &place) {              \
     N best = LEAST;                                                                                \
     pool_index image;                                                                              \
-    for (long long step = 0; step < volume(s.size); step++) {                                      \
+    pool_step step = {};                                                                           \
+    do {                                                                                           \
       if (element_of(s, place, step, &image)) {                                                    \
         N a = best, b = load_##T(x + offset(s.x, image));                                          \
         best = LARGER;                                                                             \
       }                                                                                            \
-    }                                                                                              \
+    } while (next_step(s, &step));                                                                 \
     return best;                                                                                   \
   }                                                                                                \
   static __global__ void max_pool_##T(pool_shape s, char *to, const char *x, const char *) {       \
     for (long long e = first_element(); e < s.elements; e += element_step()) {                     \
-      pool_index place = index_of(e, s.out, s.channels);                                           \
+      pool_index place = index_of(s, e);                                                           \
       store_##T(to + offset(s.result, place), largest_##T(s, x, place));                           \
     }                                                                                              \
   }                                                                                                \
@@ -134,62 +155,67 @@ MAX_POOL(f64, double, -(double)INFINITY, maximum_f64(a, b, 0))
   DEVICE long long ties_##T(const pool_shape &s, const char *x, const pool_index &place, N best) { \
     long long count = 0;                                                                           \
     pool_index image;                                                                              \
-    for (long long step = 0; step < volume(s.size); step++) {                                      \
+    pool_step step = {};                                                                           \
+    do {                                                                                           \
       count += element_of(s, place, step, &image) && load_##T(x + offset(s.x, image)) == best;     \
-    }                                                                                              \
+    } while (next_step(s, &step));                                                                 \
     return count;                                                                                  \
   }                                                                                                \
   static __global__ void max_pool_grad_##T(pool_shape s, char *to, const char *x, const char *y) { \
     for (long long e = first_element(); e < s.elements; e += element_step()) {                     \
-      pool_index image = index_of(e, s.image, s.channels), place;                                  \
+      pool_index image = index_of(s, e), place;                                                    \
       N sum = 0, own = load_##T(x + offset(s.x, image));                                           \
-      for (long long step = volume(s.size) - 1; step >= 0; step--) {                               \
+      pool_step step = {};                                                                         \
+      do {                                                                                         \
         if (place_of(s, image, step, &place) && own == largest_##T(s, x, place)) {                 \
           long long ties = ties_##T(s, x, place, own);                                             \
           sum += load_##T(y + offset(s.other, place)) / (N)ties;                                   \
         }                                                                                          \
-      }                                                                                            \
+      } while (next_step(s, &step));                                                               \
       store_##T(to + offset(s.result, image), ROUND(sum));                                         \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(max_pool_grad_##T, max_pool_grad_##T)                                               \
   static __global__ void max_pool_pick_##T(pool_shape s, char *to, const char *x, const char *t) { \
     for (long long e = first_element(); e < s.elements; e += element_step()) {                     \
-      pool_index place = index_of(e, s.out, s.channels), image;                                    \
+      pool_index place = index_of(s, e), image;                                                    \
       N sum = 0, best = largest_##T(s, x, place);                                                  \
       long long count = 0;                                                                         \
-      for (long long step = 0; step < volume(s.size); step++) {                                    \
+      pool_step step = {};                                                                         \
+      do {                                                                                         \
         if (element_of(s, place, step, &image) && load_##T(x + offset(s.x, image)) == best) {      \
           sum += load_##T(t + offset(s.other, image));                                             \
           count++;                                                                                 \
         }                                                                                          \
-      }                                                                                            \
+      } while (next_step(s, &step));                                                               \
       store_##T(to + offset(s.result, place), ROUND(count > 0 ? sum / (N)count : sum));            \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(max_pool_pick_##T, max_pool_pick_##T)                                               \
   static __global__ void avg_pool_##T(pool_shape s, char *to, const char *x, const char *) {       \
     for (long long e = first_element(); e < s.elements; e += element_step()) {                     \
-      pool_index place = index_of(e, s.out, s.channels), image;                                    \
+      pool_index place = index_of(s, e), image;                                                    \
       N sum = 0;                                                                                   \
-      for (long long step = 0; step < volume(s.size); step++) {                                    \
+      pool_step step = {};                                                                         \
+      do {                                                                                         \
         if (element_of(s, place, step, &image)) {                                                  \
           sum += load_##T(x + offset(s.x, image));                                                 \
         }                                                                                          \
-      }                                                                                            \
-      store_##T(to + offset(s.result, place), ROUND(sum / (N)divisor(s, place)));                  \
+      } while (next_step(s, &step));                                                               \
+      store_##T(to + offset(s.result, place), ROUND(sum / (N)elements_of_mean(s, place)));         \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(avg_pool_##T, avg_pool_##T)                                                         \
   static __global__ void avg_pool_grad_##T(pool_shape s, char *to, const char *, const char *y) {  \
     for (long long e = first_element(); e < s.elements; e += element_step()) {                     \
-      pool_index image = index_of(e, s.image, s.channels), place;                                  \
+      pool_index image = index_of(s, e), place;                                                    \
       N sum = 0;                                                                                   \
-      for (long long step = volume(s.size) - 1; step >= 0; step--) {                               \
+      pool_step step = {};                                                                         \
+      do {                                                                                         \
         if (place_of(s, image, step, &place)) {                                                    \
-          sum += load_##T(y + offset(s.other, place)) / (N)divisor(s, place);                      \
+          sum += load_##T(y + offset(s.other, place)) / (N)elements_of_mean(s, place);             \
         }                                                                                          \
-      }                                                                                            \
+      } while (next_step(s, &step));                                                               \
       store_##T(to + offset(s.result, image), ROUND(sum));                                         \
     }                                                                                              \
   }                                                                                                \
@@ -201,8 +227,6 @@ FLOAT_POOLS(f32, float, SAME)
 FLOAT_POOLS(f64, double, SAME)
 
 /* ---- Host ---- */
-
-typedef const void *(*kernel_getter)(void);
 
 /* The type rules of all but max_pool refuse other dtypes than floats. */
 static kernel_getter kernel_of(gemel__pool_kind kind, gemel_dtype dtype) {
@@ -239,30 +263,45 @@ static pool_operand operand_of(const gemel_view *view) {
   return o;
 }
 
-static gemel_status run_pool(const gemel_kernel_call *call, gemel__pool_kind kind) {
-  gemel__pooling g = gemel__pool_of(call, kind);
-  int two = kind == GEMEL__POOL_MAX_GRAD || kind == GEMEL__POOL_MAX_PICK;
-  pool_shape s;
+/* The geometry but for the operands. Gradients have the image's sizes. */
+static pool_shape shape_of(const gemel__pooling &g, bool is_image, long long elements) {
+  pool_shape s = {};
+  const long long most = 1ll << 30;
   s.count_padding = g.count_padding;
-  s.channels = g.channels;
+  s.elements = elements;
+  s.narrow = elements < most;
+  s.channels = divisor_of(g.channels);
   for (int k = 0; k < AXES; k++) {
     s.image[k] = g.image[k];
     s.size[k] = g.size[k];
     s.out[k] = g.out[k];
-    s.stride[k] = g.stride[k];
     s.dilation[k] = g.dilation[k];
     s.low[k] = g.low[k];
+    s.stride[k] = divisor_of(g.stride[k]);
+    s.sizes[k] = divisor_of(is_image ? g.image[k] : g.out[k]);
+    s.narrow &= g.image[k] < most && g.low[k] < most && g.stride[k] < most;
   }
+  return s;
+}
+
+static gemel_status run_pool(const gemel_kernel_call *call, gemel__pool_kind kind) {
+  gemel__pooling g = gemel__pool_of(call, kind);
+  int two = kind == GEMEL__POOL_MAX_GRAD || kind == GEMEL__POOL_MAX_PICK;
+  bool is_image = kind == GEMEL__POOL_MAX_GRAD || kind == GEMEL__POOL_AVG_GRAD;
+  long long elements = 1;
+  for (int k = 0; k < call->outputs[0].rank; k++) {
+    elements *= call->outputs[0].shape[k];
+  }
+  if (elements == 0) {
+    return GEMEL_OK;
+  }
+  pool_shape s = shape_of(g, is_image, elements);
   s.x = operand_of(&call->inputs[0]);
   s.other = operand_of(&call->inputs[two]);
   s.result = operand_of(&call->outputs[0]);
-  s.elements = 1;
-  for (int k = 0; k < call->outputs[0].rank; k++) {
-    s.elements *= call->outputs[0].shape[k];
-  }
   void *to = call->outputs[0].data, *x = call->inputs[0].data, *other = call->inputs[two].data;
   void *arguments[] = {&s, &to, &x, &other};
-  return launch_over(gemel__cuda_of(call), kernel_of(kind, call->outputs[0].dtype)(), s.elements,
+  return launch_over(gemel__cuda_of(call), kernel_of(kind, call->outputs[0].dtype)(), elements,
                      arguments, call->error);
 }
 
