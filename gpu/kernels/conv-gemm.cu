@@ -20,18 +20,20 @@ enum { AXES = GEMEL__SPATIAL_AXES };
 /* The geometry of a block of images and one group; strides of the images in bytes. */
 struct columns_shape {
   int flip;
-  long long channels, places, kernel_elements;
-  long long image[AXES], kernel[AXES], out[AXES], stride[AXES], dilation[AXES], low[AXES];
+  bool narrow; /* sizes and numbers of elements are below 2^31 */
+  long long kernel_elements, places, dilation[AXES], low[AXES];
+  divisor channels, image[AXES], kernel[AXES], out[AXES], stride[AXES];
   long long images, image_step, channel_step, step[AXES];
 };
 
 /* Where a channel of an image lies; LAYER counts the channels of all images. */
 DEVICE long long find_layer(const columns_shape &s, long long layer) {
-  return layer / s.channels * s.image_step + layer % s.channels * s.channel_step;
+  long long image = quotient(s.narrow, layer, s.channels);
+  return image * s.image_step + (layer - image * s.channels.size) * s.channel_step;
 }
 
 DEVICE long long reach(const columns_shape &s, int k, long long kernel) {
-  return (s.flip ? s.kernel[k] - 1 - kernel : kernel) * s.dilation[k];
+  return (s.flip ? s.kernel[k].size - 1 - kernel : kernel) * s.dilation[k];
 }
 
 /* Where in the image lies what kernel element KERNEL meets at OUT, if that isn't padding (*MET). */
@@ -40,8 +42,8 @@ DEVICE long long find_met(const columns_shape &s, const long long *kernel, const
   long long at = 0;
   *met = true;
   for (int k = 0; k < AXES; k++) {
-    long long where = out[k] * s.stride[k] + reach(s, k, kernel[k]) - s.low[k];
-    *met = *met && where >= 0 && where < s.image[k];
+    long long where = out[k] * s.stride[k].size + reach(s, k, kernel[k]) - s.low[k];
+    *met = *met && where >= 0 && where < s.image[k].size;
     at += where * s.step[k];
   }
   return at;
@@ -52,21 +54,30 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
                             const long long *image) {
   long long place = 0;
   for (int k = 0; k < AXES; k++) {
-    long long from = image[k] + s.low[k] - reach(s, k, kernel[k]), out = from / s.stride[k];
-    if (from < 0 || from % s.stride[k] != 0 || out >= s.out[k]) {
+    long long from = image[k] + s.low[k] - reach(s, k, kernel[k]);
+    long long out = from < 0 ? s.out[k].size : quotient(s.narrow, from, s.stride[k]);
+    if (out * s.stride[k].size != from || out >= s.out[k].size) {
       return -1;
     }
-    place = place * s.out[k] + out;
+    place = place * s.out[k].size + out;
   }
   return place;
 }
 
+/* The next element of the kernel in row-major order. */
+DEVICE void next_element(const columns_shape &s, long long *kernel) {
+  for (int k = AXES - 1; k >= 0 && ++kernel[k] == s.kernel[k].size; k--) {
+    kernel[k] = 0;
+  }
+}
+
 #define COLUMN_KERNELS(T, V, FINISH)                                                               \
   static __global__ void gather_##T(columns_shape s, V *columns, const char *image) {              \
-    const long long elements = s.images * s.channels * s.kernel_elements * s.places;               \
+    const long long elements = s.images * s.channels.size * s.kernel_elements * s.places;          \
     for (long long e = first_element(); e < elements; e += element_step()) {                       \
       long long kernel[AXES], out[AXES];                                                           \
-      long long row = split_index(e, s.out, out), layer = split_index(row, s.kernel, kernel);      \
+      long long row = split_index(s.narrow, e, s.out, out);                                        \
+      long long layer = split_index(s.narrow, row, s.kernel, kernel);                              \
       bool met;                                                                                    \
       long long at = find_met(s, kernel, out, &met);                                               \
       columns[e] = met ? (V)load_##T(image + find_layer(s, layer) + at) : (V)0;                    \
@@ -74,13 +85,13 @@ DEVICE long long find_place(const columns_shape &s, const long long *kernel,
   }                                                                                                \
   GEMEL_KERNEL(conv_gather_##T, gather_##T)                                                        \
   static __global__ void add_up_##T(columns_shape s, char *image, const V *columns) {              \
-    const long long elements = s.images * s.channels * s.image[0] * s.image[1] * s.image[2];       \
+    const long long elements =                                                                     \
+        s.images * s.channels.size * s.image[0].size * s.image[1].size * s.image[2].size;          \
     for (long long e = first_element(); e < elements; e += element_step()) {                       \
-      long long kernel[AXES], where[AXES], at = 0;                                                 \
-      long long layer = split_index(e, s.image, where);                                            \
+      long long kernel[AXES] = {}, where[AXES], at = 0;                                            \
+      long long layer = split_index(s.narrow, e, s.image, where);                                  \
       V sum = 0;                                                                                   \
-      for (long long k = 0; k < s.kernel_elements; k++) {                                          \
-        split_index(k, s.kernel, kernel);                                                          \
+      for (long long k = 0; k < s.kernel_elements; k++, next_element(s, kernel)) {                 \
         long long place = find_place(s, kernel, where);                                            \
         if (place >= 0) {                                                                          \
           sum += columns[(layer * s.kernel_elements + k) * s.places + place];                      \
@@ -220,16 +231,16 @@ gemel_status gemel__cuda_conv_gemm_prepare(gemel_kernel_call *call, gemel__conv_
 static columns_shape shape_of(const gemm_conv &c) {
   columns_shape s = {};
   s.flip = c.g.flip;
-  s.channels = c.g.channels;
+  s.channels = divisor_of(c.g.channels);
   s.places = c.places;
   s.kernel_elements = volume(c.g.kernel);
   s.image_step = c.x->strides[0];
   s.channel_step = c.x->strides[1];
   for (int k = 0; k < AXES; k++) {
-    s.image[k] = c.g.image[k];
-    s.kernel[k] = c.g.kernel[k];
-    s.out[k] = c.g.out[k];
-    s.stride[k] = c.g.stride[k];
+    s.image[k] = divisor_of(c.g.image[k]);
+    s.kernel[k] = divisor_of(c.g.kernel[k]);
+    s.out[k] = divisor_of(c.g.out[k]);
+    s.stride[k] = divisor_of(c.g.stride[k]);
     s.dilation[k] = c.g.dilation[k];
     s.low[k] = c.g.low[k];
   }
@@ -264,9 +275,11 @@ static gemel_status move_columns(const gemel_kernel_call *call, const gemm_conv 
   void *columns = call->scratch, *data = image;
   void *to_columns[] = {&s, &columns, &data}, *to_image[] = {&s, &data, &columns};
   bool back = kind == GEMEL__CONV_INPUTS;
+  int64_t of_image = s.images * c.g.channels * volume(c.g.image);
+  int64_t of_columns = s.images * c.rows * c.places;
+  s.narrow = of_image < 1 << 30 && of_columns < 1 << 30;
   return launch_over(gemel__cuda_of(call), (back ? c.kernels->add_up : c.kernels->gather)(),
-                     s.images * (back ? s.channels * volume(c.g.image) : c.rows * c.places),
-                     back ? to_image : to_columns, call->error);
+                     back ? of_image : of_columns, back ? to_image : to_columns, call->error);
 }
 
 /* The products of COUNT images and one group; gradients by the weights are those of one image. To

@@ -5,6 +5,7 @@
 #ifndef GEMEL__KERNELS_CONV_H
 #define GEMEL__KERNELS_CONV_H
 
+#include "kernels/several.h"
 #include "kernels/types.h"
 
 extern "C" {
@@ -17,6 +18,17 @@ DEVICE long long split_index(long long number, const long long *sizes, long long
   for (int k = GEMEL__SPATIAL_AXES - 1; k >= 0; k--) {
     index[k] = number % sizes[k];
     number /= sizes[k];
+  }
+  return number;
+}
+
+/* The same; NARROW: numbers are below 2^31. */
+DEVICE long long split_index(bool narrow, long long number, const divisor *sizes,
+                             long long *index) {
+  for (int k = GEMEL__SPATIAL_AXES - 1; k >= 0; k--) {
+    long long rest = quotient(narrow, number, sizes[k]);
+    index[k] = number - rest * sizes[k].size;
+    number = rest;
   }
   return number;
 }

@@ -23,7 +23,7 @@ struct pool_operand {
 
 struct pool_shape {
   int count_padding;
-  int narrow;                    /* sizes and numbers of elements are below 2^31 */
+  bool narrow;                   /* sizes and numbers of elements are below 2^31 */
   long long elements;            /* of the result */
   divisor channels, sizes[AXES]; /* of the result */
   divisor stride[AXES];
@@ -41,19 +41,15 @@ struct pool_step {
   long long axis[AXES];
 };
 
-DEVICE long long divided(const pool_shape &s, long long number, const divisor &by) {
-  return s.narrow ? (long long)quotient((unsigned)number, by) : quotient(number, by);
-}
-
 /* The result's element NUMBER. */
 DEVICE pool_index index_of(const pool_shape &s, long long number) {
   pool_index i;
   for (int k = AXES - 1; k >= 0; k--) {
-    long long rest = divided(s, number, s.sizes[k]);
+    long long rest = quotient(s.narrow, number, s.sizes[k]);
     i.axis[k] = number - rest * s.sizes[k].size;
     number = rest;
   }
-  i.first = divided(s, number, s.channels);
+  i.first = quotient(s.narrow, number, s.channels);
   i.second = number - i.first * s.channels.size;
   return i;
 }
@@ -97,7 +93,7 @@ DEVICE bool place_of(const pool_shape &s, const pool_index &image, const pool_st
   *place = image;
   for (int k = 0; k < AXES; k++) {
     long long from = image.axis[k] + s.low[k] - (s.size[k] - 1 - step.axis[k]) * s.dilation[k];
-    place->axis[k] = from < 0 ? s.out[k] : divided(s, from, s.stride[k]);
+    place->axis[k] = from < 0 ? s.out[k] : quotient(s.narrow, from, s.stride[k]);
     if (place->axis[k] * s.stride[k].size != from || place->axis[k] >= s.out[k]) {
       return false;
     }
@@ -279,7 +275,7 @@ static pool_shape shape_of(const gemel__pooling &g, bool is_image, long long ele
     s.low[k] = g.low[k];
     s.stride[k] = divisor_of(g.stride[k]);
     s.sizes[k] = divisor_of(is_image ? g.image[k] : g.out[k]);
-    s.narrow &= g.image[k] < most && g.low[k] < most && g.stride[k] < most;
+    s.narrow = s.narrow && g.image[k] < most && g.low[k] < most && g.stride[k] < most;
   }
   return s;
 }

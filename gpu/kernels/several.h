@@ -28,4 +28,9 @@ DEVICE long long quotient(long long n, const divisor &d) {
   return n / d.size;
 }
 
+/* The same, by multiplication where all such numbers are below 2^31. */
+DEVICE long long quotient(bool narrow, long long n, const divisor &d) {
+  return narrow ? (long long)quotient((unsigned)n, d) : quotient(n, d);
+}
+
 #endif
