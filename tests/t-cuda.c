@@ -4,7 +4,9 @@
  * integers; what a program does with a device works, and each call asks for as few transfers as it
  * needs. The sim reports whatever its kernels and calls do wrong.
  */
+#include <cuda_runtime_api.h>
 #include <gemel/cuda.h>
+#include <gemel/dlpack.h>
 #include <gemel/lift.h>
 #include <stdlib.h>
 #include "core/graph.h"
@@ -187,6 +189,89 @@ static void precisions(const void *data) {
   CT_CHECK(gemel_precision_name(GEMEL_PRECISION_COUNT) == NULL);
 }
 
+enum { ELEMENTS = 1000 };
+
+/* A tensor of ones on the device. */
+static gemel_tensor *ones_there(void) {
+  const int64_t shape[] = {ELEMENTS};
+  gemel_tensor *here = gemel_tensor_new(GEMEL_F32, 1, shape, &error);
+  for (int k = 0; k < ELEMENTS; k++) {
+    ((float *)gemel_tensor_data(here))[k] = 1;
+  }
+  gemel_tensor *there = gemel_tensor_transfer(here, gemel_cuda_device(cuda), &error);
+  gemel_tensor_unref(here);
+  return there;
+}
+
+/* Whether STREAM copies ELEMENTS elements that are WANTED from DATA. */
+static int copies(cudaStream_t stream, const void *data, float wanted) {
+  float *here = NULL;
+  CT_EQ_INT(cudaHostAlloc((void **)&here, ELEMENTS * sizeof *here, cudaHostAllocDefault), 0);
+  cudaMemcpyAsync(here, data, ELEMENTS * sizeof *here, cudaMemcpyDeviceToHost, stream);
+  cudaStreamSynchronize(stream);
+  int right = here[0] == wanted && here[ELEMENTS - 1] == wanted;
+  cudaFreeHost(here);
+  return right;
+}
+
+/* The device works in the program's stream, so what the program asks of that is in order with a
+ * call's work, which nobody has waited for; another stream isn't. */
+static void streams(const void *data) {
+  cudaStream_t stream = NULL, other = NULL;
+  (void)data;
+  CT_EQ_INT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), 0);
+  CT_EQ_INT(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), 0);
+  gemel_context *context = gemel_context_new(&error);
+  cuda = gemel_cuda_open_on(0, stream, &error);
+  CT_EQ_INT(gemel_register_device(context, 1, gemel_cuda_device(cuda), &error), GEMEL_OK);
+  gemel_graph *graph = graph_returning(context, "x: f32[1000]@1", "x + x");
+  gemel_function *f = gemel_compile(graph, NULL, &error);
+  gemel_tensor *in = ones_there(), *out = NULL;
+  CT_EQ_INT(gemel_call(f, 1, &in, 1, &out, &error), GEMEL_OK);
+  CT_CHECK(copies(stream, gemel_tensor_data(out), 2));
+  CT_EQ_INT(sim_reports(), 0);
+  CT_EQ_INT(gemel_call(f, 1, &in, 1, &out, &error), GEMEL_OK);
+  copies(other, gemel_tensor_data(out), 2);
+  CT_CHECK(gemel__sim_reports_of(GEMEL__SIM_MISSING_WAIT) > 0);
+  gemel__sim_forget();
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(out);
+  gemel_function_free(f);
+  gemel_graph_unref(graph);
+  gemel_context_unref(context);
+  gemel_cuda_close(cuda);
+  CT_EQ_INT(cudaStreamDestroy(stream), 0); /* it is still there */
+  CT_EQ_INT(cudaStreamDestroy(other), 0);
+  CT_EQ_INT(sim_reports(), 0);
+}
+
+/* Memory of the device goes to DLPack and comes back, to the device that it lies on alone. */
+static void lent(const void *data) {
+  gemel_context *context = context_with_cuda();
+  gemel_cuda *second = gemel_cuda_open(1, &error);
+  (void)data;
+  gemel_tensor *x = ones_there();
+  const void *elements = gemel_tensor_data(x);
+  gemel_dlpack *lent = gemel_tensor_to_dlpack(x, 0, &error);
+  gemel_tensor_unref(x);
+  CT_EQ_INT(lent->tensor.device_type, GEMEL_DLPACK_CUDA);
+  CT_EQ_INT(lent->tensor.device_id, 0);
+  CT_CHECK(lent->tensor.data == elements);
+  CT_CHECK(gemel_tensor_from_dlpack(lent, &error) == NULL && error.status == GEMEL_UNSUPPORTED);
+  CT_CHECK(gemel_tensor_from_dlpack_on(gemel_cuda_device(second), lent, &error) == NULL &&
+           error.status == GEMEL_UNSUPPORTED);
+  CT_CHECK(gemel_tensor_from_dlpack_on(NULL, lent, &error) == NULL &&
+           error.status == GEMEL_BAD_ARGUMENT);
+  gemel_tensor *taken = gemel_tensor_from_dlpack_on(gemel_cuda_device(cuda), lent, &error);
+  gemel_tensor *back = gemel_tensor_transfer(taken, gemel_host(), &error);
+  CT_CHECK(gemel_tensor_device(taken) == gemel_cuda_device(cuda));
+  CT_CHECK(((float *)gemel_tensor_data(back))[ELEMENTS - 1] == 1);
+  gemel_tensor_unref(back);
+  gemel_tensor_unref(taken);
+  gemel_cuda_close(second);
+  leave(context);
+}
+
 static void refused_memory(const void *data) {
   long n = 0;
   (void)data;
@@ -226,6 +311,8 @@ void ct_register(void) {
   tests[n++] = (ct_test)CT_TEST("cudnn/corr_grad_inputs", by_cudnn, "corr_grad_inputs");
   tests[n++] = (ct_test)CT_TEST("cudnn/refused", refused_memory, NULL);
   tests[n++] = (ct_test)CT_TEST("precisions", precisions, NULL);
+  tests[n++] = (ct_test)CT_TEST("streams", streams, NULL);
+  tests[n++] = (ct_test)CT_TEST("lent", lent, NULL);
 #endif
   ct_suite("cuda", tests, n);
 }

@@ -41,6 +41,7 @@ struct gemel_cuda {
   int architecture;   /* 80: compute capability 8.0 */
   int blocks_at_once; /* that fill the GPU */
   cudaStream_t stream;
+  int lent; /* the stream is the program's */
   cublasHandle_t blas;
   void *blas_workspace;
   size_t blas_bytes;          /* of the workspace */

@@ -3,6 +3,7 @@
  * The record of the device "cuda": how it is opened and closed, and the copies.
  */
 #include <stdio.h>
+#include <gemel/dlpack.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/cuda.h"
@@ -170,7 +171,7 @@ static gemel_status open_device(gemel_cuda *cuda, gemel_error *error) {
   if (status == GEMEL_OK) {
     status = read_attributes(cuda, error);
   }
-  if (status == GEMEL_OK) {
+  if (status == GEMEL_OK && !cuda->lent) {
     status = gemel__cuda_check(
         error, cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), "a stream");
   }
@@ -183,6 +184,10 @@ static gemel_status open_device(gemel_cuda *cuda, gemel_error *error) {
 }
 
 gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
+  return gemel_cuda_open_on(ordinal, NULL, error);
+}
+
+gemel_cuda *gemel_cuda_open_on(int ordinal, void *stream, gemel_error *error) {
   gemel_cuda *cuda = calloc(1, sizeof *cuda);
   if (cuda == NULL) {
     gemel__cuda_fail(error, GEMEL_NO_MEMORY, "out of memory for a device");
@@ -194,7 +199,11 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
   cuda->record.gap = gemel__extent_gap();
   cuda->record.name = gemel__sim_forget != NULL ? "sim" : "cuda";
   cuda->record.mistakes = gemel__sim_forget != NULL ? mistakes : NULL;
+  cuda->record.dlpack_type = GEMEL_DLPACK_CUDA;
+  cuda->record.dlpack_id = ordinal;
   cuda->ordinal = ordinal;
+  cuda->stream = stream;
+  cuda->lent = stream != NULL;
   pthread_mutex_init(&cuda->blas_lock, NULL);
   pthread_mutex_init(&cuda->cudnn_lock, NULL);
   pthread_mutex_init(&cuda->problem_lock, NULL);
@@ -237,7 +246,7 @@ static void close_device(gemel_cuda *cuda) {
   gemel__cuda_freed(cudaFree(cuda->blas_workspace));
   gemel__cuda_freed(cudaFree(cuda->problem));
   gemel__cuda_freed(cudaFreeHost(cuda->problem_seen));
-  if (cuda->stream != NULL) {
+  if (cuda->stream != NULL && !cuda->lent) {
     gemel__cuda_freed(cudaStreamDestroy(cuda->stream));
   }
   gemel__cuda_leave(cuda, before);

@@ -27,6 +27,11 @@ typedef struct gemel_cuda gemel_cuda;
  * CUDA or cuBLAS says), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error);
 
+/* The same with all work in STREAM, a cudaStream_t of that GPU, which is the program's and stays
+ * open until the device is closed: what the program asks of it before is done before, what it asks
+ * behind is done behind. NULL: a stream of its own, as above. */
+gemel_cuda *gemel_cuda_open_on(int ordinal, void *stream, gemel_error *error);
+
 /* Its record, for gemel_register_device, whose state is CUDA; it lives as long as CUDA does. NULL
  * for NULL. */
 const gemel_device *gemel_cuda_device(const gemel_cuda *cuda);

@@ -5,6 +5,7 @@
  * bytes here. A tensor that is taken wraps the other library's memory, and gives it back by its
  * deleter. What the other library says is not trusted further than it can be checked.
  */
+#include <gemel/device.h>
 #include <gemel/dlpack.h>
 #include <string.h>
 #include "core/alloc.h"
@@ -63,10 +64,14 @@ static lent_tensor *lend(gemel_tensor *tensor, gemel_dlpack_tensor *form, gemel_
     gemel__null(error, "the tensor");
     return NULL;
   }
-  if (tensor->device != NULL) {
+  const gemel_device *device = tensor->device;
+  if (device != NULL && device->dlpack_type == 0) {
     gemel__fail(error, GEMEL_UNSUPPORTED,
-                "DLPack takes tensors of the host alone from here, and "
-                "this one is on another device: transfer it first");
+                "the tensor is on device %s, which DLPack has no name for: transfer it first",
+                device->name);
+    return NULL;
+  }
+  if (device != NULL && gemel__told(error, device->synchronize(device->user, error)) != GEMEL_OK) {
     return NULL;
   }
   int rank = tensor->rank;
@@ -84,14 +89,16 @@ static lent_tensor *lend(gemel_tensor *tensor, gemel_dlpack_tensor *form, gemel_
     lent->sizes[rank + k] = tensor->strides[k] / (int64_t)width;
   }
   /* without elements there is no data either, as DLPack wants it */
-  *form = (gemel_dlpack_tensor){.data = gemel_tensor_elements(tensor) > 0 ? tensor->data : NULL,
-                                .device_type = GEMEL_DLPACK_CPU,
-                                .ndim = rank,
-                                .code = code_of(tensor->dtype),
-                                .bits = (uint8_t)(8 * width),
-                                .lanes = 1,
-                                .shape = lent->sizes,
-                                .strides = lent->sizes + rank};
+  *form =
+      (gemel_dlpack_tensor){.data = gemel_tensor_elements(tensor) > 0 ? tensor->data : NULL,
+                            .device_type = device != NULL ? device->dlpack_type : GEMEL_DLPACK_CPU,
+                            .device_id = device != NULL ? device->dlpack_id : 0,
+                            .ndim = rank,
+                            .code = code_of(tensor->dtype),
+                            .bits = (uint8_t)(8 * width),
+                            .lanes = 1,
+                            .shape = lent->sizes,
+                            .strides = lent->sizes + rank};
   return lent;
 }
 
@@ -152,16 +159,31 @@ static gemel_status find_dtype(const gemel_dlpack_tensor *form, gemel_dtype *dty
                      form->code, form->bits, form->lanes);
 }
 
-/* What gemel_tensor_wrap can't be asked. */
-static gemel_status check_form(const gemel_dlpack_tensor *form, gemel_dtype *dtype,
-                               gemel_error *error) {
-  if (form->device_type != GEMEL_DLPACK_CPU && form->device_type != GEMEL_DLPACK_CUDA_HOST) {
+/* Whether FORM lies in the memory of DEVICE; NULL: of the host. */
+static gemel_status check_device(const gemel_dlpack_tensor *form, const gemel_device *device,
+                                 gemel_error *error) {
+  if (device != NULL &&
+      (form->device_type != device->dlpack_type || form->device_id != device->dlpack_id)) {
+    return gemel__fail(error, GEMEL_UNSUPPORTED,
+                       "the tensor of DLPack is on device %d of type %d, and %s is %d of type %d",
+                       form->device_id, form->device_type, device->name, device->dlpack_id,
+                       device->dlpack_type);
+  }
+  if (device == NULL && form->device_type != GEMEL_DLPACK_CPU &&
+      form->device_type != GEMEL_DLPACK_CUDA_HOST) {
     return gemel__fail(error, GEMEL_UNSUPPORTED,
                        "the tensor of DLPack is on device %d of type %d; types of the host's "
                        "memory are %d and %d",
                        form->device_id, form->device_type, GEMEL_DLPACK_CPU,
                        GEMEL_DLPACK_CUDA_HOST);
   }
+  return GEMEL_OK;
+}
+
+/* What gemel_tensor_wrap can't be asked. */
+static gemel_status check_form(const gemel_dlpack_tensor *form, const gemel_device *device,
+                               gemel_dtype *dtype, gemel_error *error) {
+  GEMEL__TRY(check_device(form, device, error));
   if (form->ndim < 0 || form->ndim > GEMEL_MAX_RANK) {
     return gemel__fail(error, GEMEL_UNSUPPORTED, "the tensor of DLPack has %d axes, not 0 to %d",
                        form->ndim, GEMEL_MAX_RANK);
@@ -182,12 +204,12 @@ static gemel_status scale_strides(const gemel_dlpack_tensor *form, size_t width,
   return GEMEL_OK;
 }
 
-/* A tensor as FORM says; RELEASE gets USER when it goes. */
-static gemel_tensor *take(const gemel_dlpack_tensor *form, void (*release)(void *user), void *user,
-                          gemel_error *error) {
+/* A tensor as FORM says, on DEVICE or (NULL) the host; RELEASE gets USER when it goes. */
+static gemel_tensor *take(const gemel_dlpack_tensor *form, const gemel_device *device,
+                          void (*release)(void *user), void *user, gemel_error *error) {
   gemel_dtype dtype = GEMEL_BOOL;
   int64_t bytes[GEMEL_MAX_RANK], *strides = NULL;
-  if (check_form(form, &dtype, error) != GEMEL_OK) {
+  if (check_form(form, device, &dtype, error) != GEMEL_OK) {
     return NULL;
   }
   if (form->strides != NULL && form->shape != NULL) {
@@ -198,10 +220,16 @@ static gemel_tensor *take(const gemel_dlpack_tensor *form, void (*release)(void 
   }
   void *data =
       form->data != NULL ? (void *)((uintptr_t)form->data + (uintptr_t)form->byte_offset) : NULL;
-  return gemel_tensor_wrap(dtype, form->ndim, form->shape, strides, data, release, user, error);
+  gemel_tensor *tensor =
+      gemel_tensor_wrap(dtype, form->ndim, form->shape, strides, data, release, user, error);
+  if (tensor != NULL) {
+    tensor->device = device;
+  }
+  return tensor;
 }
 
-gemel_tensor *gemel_tensor_from_dlpack(gemel_dlpack *managed, gemel_error *error) {
+static gemel_tensor *take_versioned(const gemel_device *device, gemel_dlpack *managed,
+                                    gemel_error *error) {
   if (managed == NULL) {
     gemel__null(error, "the tensor of DLPack");
     return NULL;
@@ -211,7 +239,20 @@ gemel_tensor *gemel_tensor_from_dlpack(gemel_dlpack *managed, gemel_error *error
                 (unsigned)managed->major, (unsigned)managed->minor, MAJOR);
     return NULL;
   }
-  return take(&managed->tensor, release_versioned, managed, error);
+  return take(&managed->tensor, device, release_versioned, managed, error);
+}
+
+gemel_tensor *gemel_tensor_from_dlpack(gemel_dlpack *managed, gemel_error *error) {
+  return take_versioned(NULL, managed, error);
+}
+
+gemel_tensor *gemel_tensor_from_dlpack_on(const gemel_device *device, gemel_dlpack *managed,
+                                          gemel_error *error) {
+  if (device == NULL) {
+    gemel__null(error, "the device");
+    return NULL;
+  }
+  return take_versioned(device != gemel_host() ? device : NULL, managed, error);
 }
 
 gemel_tensor *gemel_tensor_from_dlpack_unversioned(gemel_dlpack_unversioned *managed,
@@ -220,5 +261,5 @@ gemel_tensor *gemel_tensor_from_dlpack_unversioned(gemel_dlpack_unversioned *man
     gemel__null(error, "the tensor of DLPack");
     return NULL;
   }
-  return take(&managed->tensor, release_unversioned, managed, error);
+  return take(&managed->tensor, NULL, release_unversioned, managed, error);
 }

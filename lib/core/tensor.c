@@ -285,6 +285,9 @@ void gemel_tensor_unref(gemel_tensor *tensor) {
   if (tensor == NULL || __atomic_sub_fetch(&tensor->references, 1, __ATOMIC_ACQ_REL) > 0) {
     return;
   }
+  if (tensor->release != NULL && tensor->device != NULL) { /* work may use it still */
+    (void)tensor->device->synchronize(tensor->device->user, NULL);
+  }
   if (tensor->release != NULL) {
     tensor->release(tensor->user);
   }

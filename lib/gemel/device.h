@@ -72,6 +72,8 @@ struct gemel_device {
    * bytes at most. It works again then, whatever they were. NULL: it doesn't look. */
   int (*mistakes)(void *user, char *text, size_t bytes);
   int matmul_precision; /* a gemel_precision: of functions whose gemel_options leave it 0 */
+  /* What DLPack calls the device (DLDevice: 2 is a type of CUDA's); type 0: it isn't lent. */
+  int32_t dlpack_type, dlpack_id;
 };
 
 /* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as

@@ -12,6 +12,7 @@
 #define GEMEL_DLPACK_H
 
 #include <stdint.h>
+#include <gemel/device.h>
 #include <gemel/status.h>
 #include <gemel/tensor.h>
 
@@ -19,8 +20,8 @@
 extern "C" {
 #endif
 
-/* Devices whose memory is the host's (DLDeviceType): as any, or pinned for CUDA. */
-enum { GEMEL_DLPACK_CPU = 1, GEMEL_DLPACK_CUDA_HOST = 3 };
+/* Devices (DLDeviceType): the host, CUDA's, and the host with memory that is pinned for CUDA. */
+enum { GEMEL_DLPACK_CPU = 1, GEMEL_DLPACK_CUDA = 2, GEMEL_DLPACK_CUDA_HOST = 3 };
 
 /* Kinds of elements that gemel has (DLDataTypeCode). */
 enum {
@@ -64,8 +65,9 @@ typedef struct gemel_dlpack_unversioned {
 
 /* Lends TENSOR: what is returned points at its elements, holds a reference, and is owned by the
  * caller, who hands it on, or calls its deleter (on any thread) when done. FLAGS are for who
- * receives it. NULL on failure: GEMEL_BAD_ARGUMENT (no tensor, a flag that isn't one),
- * GEMEL_UNSUPPORTED (the tensor isn't on the host), GEMEL_NO_MEMORY. Thread-safe. */
+ * receives it. Of a tensor on a device all work is waited for first, so its elements are there. NULL
+ * on failure: GEMEL_BAD_ARGUMENT (no tensor, a flag that isn't one), GEMEL_UNSUPPORTED (it is on a
+ * device that DLPack has no name for), what the device says, GEMEL_NO_MEMORY. Thread-safe. */
 gemel_dlpack *gemel_tensor_to_dlpack(gemel_tensor *tensor, uint64_t flags, gemel_error *error);
 
 /* The same as DLPack was before version 1, which knows no flags. NULL on failure, as there. */
@@ -80,6 +82,13 @@ gemel_dlpack_unversioned *gemel_tensor_to_dlpack_unversioned(gemel_tensor *tenso
  * (another major version, a device whose memory isn't the host's, elements that gemel doesn't have,
  * more than GEMEL_MAX_RANK axes), GEMEL_NO_MEMORY. Thread-safe. */
 gemel_tensor *gemel_tensor_from_dlpack(gemel_dlpack *managed, gemel_error *error);
+
+/* The same of memory on DEVICE: what was asked of it before must be done, or be ordered before
+ * DEVICE's work, as by one stream. When the last reference goes, DEVICE's work is waited for before
+ * the deleter is called. NULL on failure, as there; GEMEL_UNSUPPORTED, too, if the memory
+ * is another device's. */
+gemel_tensor *gemel_tensor_from_dlpack_on(const gemel_device *device, gemel_dlpack *managed,
+                                          gemel_error *error);
 
 /* The same of DLPack before version 1. NULL on failure, as there. */
 gemel_tensor *gemel_tensor_from_dlpack_unversioned(gemel_dlpack_unversioned *managed,
