@@ -152,8 +152,8 @@ gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *p
 /* Closes cuDNN if a convolution has opened it (conv-cudnn.c). */
 void gemel__cuda_cudnn_close(gemel_cuda *cuda);
 
-/* What stands in for divisions by SIZE on a GPU, as gpu/kernels/several.h says; both 0 where that is
- * not between 1 and 2^31 - 1 (fuse.c). */
+/* What stands in for divisions by SIZE on a GPU, as gpu/kernels/several.h says; both 0 where that
+ * is not between 1 and 2^31 - 1 (fuse.c). */
 void gemel__cuda_divisor(int64_t size, unsigned *magic, unsigned *shift);
 
 /* Kernels for clusters (fuse.c), and what frees those that were made. */

@@ -252,7 +252,7 @@ gemel_tensor *gemel_tensor_from_dlpack_on(const gemel_device *device, gemel_dlpa
     gemel__null(error, "the device");
     return NULL;
   }
-  return take_versioned(device != gemel_host() ? device : NULL, managed, error);
+  return take_versioned(device->dlpack_type != GEMEL_DLPACK_CPU ? device : NULL, managed, error);
 }
 
 gemel_tensor *gemel_tensor_from_dlpack_unversioned(gemel_dlpack_unversioned *managed,

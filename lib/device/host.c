@@ -3,6 +3,7 @@
  * The host as a device: its memory is the library's, a copy is a copy, everything is done when a
  * function returns, and an operation's kernels are those of its record.
  */
+#include <gemel/dlpack.h>
 #include <string.h>
 #include "core/alloc.h"
 #include "core/error.h"
@@ -63,6 +64,7 @@ const gemel_device gemel__host_device = {.size = sizeof(gemel_device),
                                          .name = "host",
                                          .allocate = allocate,
                                          .release = release,
+                                         .dlpack_type = GEMEL_DLPACK_CPU,
                                          .upload = copy_bytes,
                                          .download = copy_bytes,
                                          .fill = fill,

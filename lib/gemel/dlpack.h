@@ -65,9 +65,9 @@ typedef struct gemel_dlpack_unversioned {
 
 /* Lends TENSOR: what is returned points at its elements, holds a reference, and is owned by the
  * caller, who hands it on, or calls its deleter (on any thread) when done. FLAGS are for who
- * receives it. Of a tensor on a device all work is waited for first, so its elements are there. NULL
- * on failure: GEMEL_BAD_ARGUMENT (no tensor, a flag that isn't one), GEMEL_UNSUPPORTED (it is on a
- * device that DLPack has no name for), what the device says, GEMEL_NO_MEMORY. Thread-safe. */
+ * receives it. Of a tensor on a device all work is waited for first, so its elements are there.
+ * NULL on failure: GEMEL_BAD_ARGUMENT (no tensor, a flag that isn't one), GEMEL_UNSUPPORTED (it is
+ * on a device that DLPack has no name for), what the device says, GEMEL_NO_MEMORY. Thread-safe. */
 gemel_dlpack *gemel_tensor_to_dlpack(gemel_tensor *tensor, uint64_t flags, gemel_error *error);
 
 /* The same as DLPack was before version 1, which knows no flags. NULL on failure, as there. */
