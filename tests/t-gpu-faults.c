@@ -63,8 +63,15 @@ static const scenario scenarios[] = {
              "  return a = x + y\n}",
      .once = 1},
     {.name = "wide",
-     .text = "(x: f64[9, 7], y: i64[33]) {\n"
-             "  return a = dimshuffle(x, order = [1, 0]), b = reverse(y, axes = [0])\n}"},
+     .text =
+         "(x: f64[9, 7], y: i64[33], z: i8[2, 70, 33], w: f32[9, 8]) {\n"
+         "  return a = dimshuffle(x, order = [1, 0]), b = reverse(y, axes = [0]),\n"
+         "    c = dimshuffle(z, order = [2, 0, 1]), d = subtensor(w, start = [0, 1], size = [9, "
+         "4])\n}"},
+    {.name = "sums",
+     .text = "(x: i32[9001], y: i16[70, 9]) {\n"
+             "  return a = cumsum(x, axis = 0), b = cumsum(y, axis = 0, exclusive = 1)\n}",
+     .once = 1},
     {.name = "casts",
      .text =
          "(x: f32[60], y: f64[60], z: i32[60]) {\n"
