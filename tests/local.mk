@@ -3,6 +3,7 @@
 # it needs the harness too. One file a line, sorted. SPDX-License-Identifier: MIT
 
 library_tests =
+library_tests += %reldir%/t-accuracy
 library_tests += %reldir%/t-along
 library_tests += %reldir%/t-assume
 library_tests += %reldir%/t-autotune

@@ -84,11 +84,14 @@ static void catalogue(const void *data) {
 #ifndef GEMEL_ON_GPU
 /* ---- Convolutions by cuDNN ---- */
 
-/* cuDNN computes those that it can; where it can't be opened, others compute all. */
+/* cuDNN computes those that it can, by engines of its heuristics or, where these know none, of its
+ * list of others; where it can't be opened, others compute all. */
 static void by_cudnn(const void *data) {
   enum { LEAST = 10, ROUNDS = 30 };
-  for (int without = 0; without < 2; without++) {
-    setenv("GEMEL_SIM_CUDNN", without ? "no" : "yes", 1);
+  const char *const how[] = {"yes", "fallback", "no"};
+  for (size_t k = 0; k < CT_COUNT(how); k++) {
+    int without = strcmp(how[k], "no") == 0;
+    setenv("GEMEL_SIM_CUDNN", how[k], 1);
     gemel_context *context = context_with_cuda();
     int wrong = 0;
     gemel__sim_count_from_here();
@@ -97,8 +100,8 @@ static void by_cudnn(const void *data) {
                         &wrong);
     }
     long convolutions = gemel__sim_counted().convolutions;
-    ct_context("%s, %s cuDNN: %ld convolutions by it; %s", (const char *)data,
-               without ? "without" : "with", convolutions, error.text);
+    ct_context("%s, cuDNN: %s; %ld convolutions by it; %s", (const char *)data, how[k],
+               convolutions, error.text);
     CT_EQ_INT(wrong, 0);
     CT_CHECK(without ? convolutions == 0 : convolutions >= LEAST);
     leave(context);
@@ -142,6 +145,48 @@ static int refused_call(long n) {
   return was;
 }
 
+/* The product of X and 1 with PRECISION, as the function's option or the device's own. */
+static double multiplied(float x, gemel_precision precision, int by_device) {
+  gemel_context *context = context_with_cuda();
+  gemel_graph *graph = graph_returning(context, "x: f32[1, 1], y: f32[1, 1]", "dot(x, y)");
+  gemel_graph *there = moved(context, graph);
+  const int64_t shape[] = {1, 1};
+  gemel_tensor *in[2], *out[1] = {NULL};
+  for (int k = 0; k < 2; k++) {
+    in[k] = gemel_tensor_new(GEMEL_F32, 2, shape, &error);
+    *(float *)gemel_tensor_data(in[k]) = k == 0 ? x : 1;
+  }
+  gemel_options options = {.size = sizeof options,
+                           .as_written = 1,
+                           .matmul_precision = by_device ? GEMEL_PRECISION_IEEE : precision};
+  CT_EQ_INT(gemel_cuda_set_precision(cuda, by_device ? precision : GEMEL_PRECISION_IEEE), GEMEL_OK);
+  gemel_function *f = gemel_compile(there, &options, &error);
+  CT_EQ_INT(gemel_call(f, 2, in, 1, out, &error), GEMEL_OK);
+  double product = *(float *)gemel_tensor_data(out[0]);
+  gemel_function_free(f);
+  gemel_tensor_unref(out[0]);
+  gemel_tensor_unref(in[0]);
+  gemel_tensor_unref(in[1]);
+  gemel_graph_unref(there);
+  gemel_graph_unref(graph);
+  leave(context);
+  return product;
+}
+
+/* Of 1 + 2^-10 a bf16 has 1, and of 1 + 2^-13 a TF32. */
+static void precisions(const void *data) {
+  (void)data;
+  for (int by_device = 0; by_device < 2; by_device++) {
+    CT_CHECK(multiplied(1 + 0x1p-13f, GEMEL_PRECISION_IEEE, by_device) == 1 + 0x1p-13);
+    CT_CHECK(multiplied(1 + 0x1p-13f, GEMEL_PRECISION_TF32, by_device) == 1);
+    CT_CHECK(multiplied(1 + 0x1p-10f, GEMEL_PRECISION_TF32, by_device) == 1 + 0x1p-10);
+    CT_CHECK(multiplied(1 + 0x1p-10f, GEMEL_PRECISION_BF16, by_device) == 1);
+  }
+  CT_EQ_INT(gemel_cuda_set_precision(NULL, GEMEL_PRECISION_TF32), GEMEL_BAD_ARGUMENT);
+  CT_EQ_STR(gemel_precision_name(GEMEL_PRECISION_BF16), "bf16");
+  CT_CHECK(gemel_precision_name(GEMEL_PRECISION_COUNT) == NULL);
+}
+
 static void refused_memory(const void *data) {
   long n = 0;
   (void)data;
@@ -180,6 +225,7 @@ void ct_register(void) {
   tests[n++] = (ct_test)CT_TEST("cudnn/corr_grad_weights", by_cudnn, "corr_grad_weights");
   tests[n++] = (ct_test)CT_TEST("cudnn/corr_grad_inputs", by_cudnn, "corr_grad_inputs");
   tests[n++] = (ct_test)CT_TEST("cudnn/refused", refused_memory, NULL);
+  tests[n++] = (ct_test)CT_TEST("precisions", precisions, NULL);
 #endif
   ct_suite("cuda", tests, n);
 }

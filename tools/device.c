@@ -2,7 +2,7 @@
  *
  * The devices that the command knows, by name, and graphs that are lifted to them. A device is a
  * line of the table: it is opened when it is asked for, as memory space 1. NAME:N is the one of
- * number N, from 0, where there are several.
+ * number N, from 0, where there are several; NAME,tf32 and NAME,bf16 multiply f32 less precisely.
  */
 #include <gemel/cuda.h>
 #include <limits.h>
@@ -15,15 +15,17 @@ enum { SPACE = 1 };
 
 /* CUDA is the sim's in gemel, and NVIDIA's in gemel-cuda. */
 #if GEMEL__SIM || GEMEL__CUDA
-static const gemel_device *open_cuda(int number, gemel_error *error) {
-  return gemel_cuda_device(gemel_cuda_open(number, error));
+static const gemel_device *open_cuda(int number, gemel_precision precision, gemel_error *error) {
+  gemel_cuda *cuda = gemel_cuda_open(number, error);
+  (void)gemel_cuda_set_precision(cuda, precision); /* there is such a precision */
+  return gemel_cuda_device(cuda);
 }
 #endif
 
 /* OPEN gives the record of the device of a number; NULL with *ERROR. */
 static const struct {
   const char *name;
-  const gemel_device *(*open)(int number, gemel_error *error);
+  const gemel_device *(*open)(int number, gemel_precision precision, gemel_error *error);
 } devices[] = {
     {"host", NULL}, /* where graphs are in any case */
 #if GEMEL__CUDA
@@ -37,11 +39,11 @@ enum { N_DEVICES = sizeof devices / sizeof *devices };
 
 /* Row K's device of NUMBER, the only one that a command asks for: opened once, and in use until the
  * command ends. */
-static int open_device(size_t k, int number, gemel_context *context) {
+static int open_device(size_t k, int number, gemel_precision precision, gemel_context *context) {
   static const gemel_device *opened;
   gemel_error error = {GEMEL_OK, 0, 0, ""};
   if (opened == NULL) {
-    opened = devices[k].open(number, &error);
+    opened = devices[k].open(number, precision, &error);
   }
   return opened != NULL && gemel_register_device(context, SPACE, opened, &error) == GEMEL_OK
              ? GEMEL__GOOD
@@ -118,22 +120,42 @@ int gemel__device_read(gemel_lift_options *lift, gemel_context *context, const g
   return gemel__device_open(context, name, &lift->space);
 }
 
+/* NAME without ",tf32" behind it or such, and that precision; GEMEL_PRECISION_COUNT: there is none
+ * of that name. */
+static gemel_precision cut_precision(char *name) {
+  char *comma = strchr(name, ',');
+  int k = 0;
+  if (comma == NULL) {
+    return GEMEL_PRECISION_IEEE;
+  }
+  *comma = '\0';
+  while (k < GEMEL_PRECISION_COUNT &&
+         strcmp(comma + 1, gemel_precision_name((gemel_precision)k)) != 0) {
+    k++;
+  }
+  return (gemel_precision)k;
+}
+
 int gemel__device_open(gemel_context *context, const char *name, int *space) {
   int number;
-  size_t k;
+  char plain[100];
   *space = GEMEL_SPACE_HOST;
   if (name == NULL) {
     return GEMEL__GOOD;
   }
-  k = find_device(name, &number);
+  if ((size_t)snprintf(plain, sizeof plain, "%s", name) >= sizeof plain) {
+    return complain_of(name);
+  }
+  gemel_precision precision = cut_precision(plain);
+  size_t k = precision < GEMEL_PRECISION_COUNT ? find_device(plain, &number) : N_DEVICES;
   if (k == N_DEVICES) {
-    if (strncmp(name, "cuda", 4) == 0 && (name[4] == '\0' || name[4] == ':')) {
+    if (strncmp(name, "cuda", 4) == 0 && strchr(":,", name[4]) != NULL) {
       hand_over("cuda");
     }
     return complain_of(name);
   }
   *space = devices[k].open != NULL ? SPACE : GEMEL_SPACE_HOST;
-  return *space == GEMEL_SPACE_HOST ? GEMEL__GOOD : open_device(k, number, context);
+  return *space == GEMEL_SPACE_HOST ? GEMEL__GOOD : open_device(k, number, precision, context);
 }
 
 /* ---- What a lift did ---- */

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products by cuBLAS. Numbers are multiplied and added in their own precision, halves in f32 and
- * never in less. The workspace is the device's own, so that a product that is part of a graph needs
- * nothing from CUDA when it runs; the one stream orders who uses it.
+ * Products by cuBLAS. Numbers are multiplied and added in their own precision, halves in f32, and
+ * f32 in less where the call's precision says so. The workspace is the device's own, so that a
+ * product that is part of a graph needs nothing from CUDA when it runs; the one stream orders who
+ * uses it.
  */
 #include "cuda/cuda.h"
 
-static cublasComputeType_t compute_type(cudaDataType dtype) {
-  return dtype == CUDA_R_64F ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+static cublasComputeType_t compute_type(const gemel__cuda_product *p) {
+  int reduced = p->dtype == CUDA_R_32F ? p->precision : GEMEL_PRECISION_IEEE;
+  return p->dtype == CUDA_R_64F            ? CUBLAS_COMPUTE_64F
+         : reduced == GEMEL_PRECISION_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+         : reduced == GEMEL_PRECISION_BF16 ? CUBLAS_COMPUTE_32F_FAST_16BF
+                                           : CUBLAS_COMPUTE_32F;
 }
 
 /* A new stream takes the workspace away from the handle. */
@@ -32,7 +37,7 @@ static cublasStatus_t ask(gemel_cuda *cuda, const gemel__cuda_product *p, const 
         cuda->blas, p->operation[0], p->operation[1], p->m, p->n, p->k,
         wide ? (const void *)&one_wide : &one, a, p->dtype, p->leading[0], p->batch[0], b, p->dtype,
         p->leading[1], p->batch[1], wide ? (const void *)&kept_wide : &kept, c, p->dtype,
-        p->leading[2], p->batch[2], p->count, compute_type(p->dtype), CUBLAS_GEMM_DEFAULT);
+        p->leading[2], p->batch[2], p->count, compute_type(p), CUBLAS_GEMM_DEFAULT);
   }
   pthread_mutex_unlock(&cuda->blas_lock);
   return result;

@@ -264,19 +264,21 @@ static void describe_graph(cudnnStatus_t *result, cudnnHandle_t handle, gemel__c
 /* ---- Engines ---- */
 
 /* Whether an engine with this note computes what is meant: products and sums in f32, rounded once.
- * An f32 that tensor cores take loses bits; transforms round on their way. */
-static int note_fits(cudnnBackendNumericalNote_t note, int deterministic) {
+ * An f32 that tensor cores take loses bits, as a TF32; transforms round on their way. */
+static int note_fits(cudnnBackendNumericalNote_t note, const gemel_kernel_call *call) {
   switch (note) {
+  case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+    return call->matmul_precision != GEMEL_PRECISION_IEEE;
   case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP:
     return 1;
   case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
-    return !deterministic;
+    return !call->deterministic;
   default:
     return 0;
   }
 }
 
-static int engine_fits(cudnnBackendDescriptor_t config, int deterministic) {
+static int engine_fits(cudnnBackendDescriptor_t config, const gemel_kernel_call *call) {
   enum { MOST_NOTES = 32 };
   cudnnStatus_t result = CUDNN_STATUS_SUCCESS;
   cudnnBackendDescriptor_t engine = NULL;
@@ -294,7 +296,7 @@ static int engine_fits(cudnnBackendDescriptor_t config, int deterministic) {
   }
   fits = check(NULL, result) == GEMEL_OK;
   for (int64_t k = 0; k < count && fits; k++) {
-    fits = note_fits(notes[k], deterministic);
+    fits = note_fits(notes[k], call);
   }
   destroy(engine);
   return fits;
@@ -329,7 +331,7 @@ static cudnnStatus_t choose(const gemel_kernel_call *call, cudnnHandle_t handle,
                             cudnnBackendDescriptor_t *configs, graph_plan *g) {
   cudnnStatus_t result = CUDNN_STATUS_NOT_SUPPORTED;
   for (int64_t k = 0; k < count && g->plan == NULL; k++) {
-    if (!engine_fits(configs[k], call->deterministic)) {
+    if (!engine_fits(configs[k], call)) {
       continue;
     }
     result = make_plan(handle, configs[k], g);
@@ -343,10 +345,10 @@ static cudnnStatus_t choose(const gemel_kernel_call *call, cudnnHandle_t handle,
   return result;
 }
 
-static void find_plan(cudnnStatus_t *result, const gemel_kernel_call *call, cudnnHandle_t handle,
-                      graph_plan *g) {
+/* A plan of what the heuristics of MODE offer, if there is one that fits. */
+static void ask_heuristics(cudnnStatus_t *result, const gemel_kernel_call *call,
+                           cudnnHandle_t handle, cudnnBackendHeurMode_t mode, graph_plan *g) {
   cudnnBackendDescriptor_t heuristic = NULL, configs[MOST_CONFIGS] = {NULL};
-  cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
   int64_t count = 0;
   begin(result, &heuristic, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   set(result, heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
@@ -368,6 +370,17 @@ static void find_plan(cudnnStatus_t *result, const gemel_kernel_call *call, cudn
     destroy(configs[k]);
   }
   destroy(heuristic);
+}
+
+/* Where the heuristics know no engine that fits, those of cuDNN's list for that. */
+static void find_plan(cudnnStatus_t *result, const gemel_kernel_call *call, cudnnHandle_t handle,
+                      graph_plan *g) {
+  cudnnStatus_t before = *result;
+  ask_heuristics(result, call, handle, CUDNN_HEUR_MODE_A, g);
+  if (before == CUDNN_STATUS_SUCCESS && g->plan == NULL && check(NULL, *result) == GEMEL_DECLINED) {
+    *result = CUDNN_STATUS_SUCCESS;
+    ask_heuristics(result, call, handle, CUDNN_HEUR_MODE_FALLBACK, g);
+  }
 }
 
 /* ---- The plan ---- */

@@ -142,6 +142,7 @@ typedef struct gemel__cuda_product {
   int leading[3];
   long long batch[3];
   int count, adds;
+  int precision; /* of f32: gemel_precision */
 } gemel__cuda_product;
 
 gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *product,

@@ -124,8 +124,11 @@ static gemel_status open_blas(gemel_cuda *cuda, gemel_error *error) {
         (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
   }
   gemel_status status = gemel__cuda_check_blas(error, result, "opening cuBLAS");
-  /* The sim uses none of it, and takes a while for each page of memory, whenever work begins. */
-  cuda->blas_bytes = gemel__sim_extent_begin != NULL ? 64 << 10 : 8 << 20;
+  /* As cuBLAS's manual recommends. The sim uses none of it, and takes a while for each page of
+   * memory, whenever work begins. */
+  cuda->blas_bytes = gemel__sim_extent_begin != NULL ? 64 << 10
+                     : cuda->architecture >= 90      ? 32 << 20
+                                                     : 8 << 20;
   if (status == GEMEL_OK) {
     status = gemel__cuda_check(error, cudaMalloc(&cuda->blas_workspace, cuda->blas_bytes),
                                "memory for cuBLAS");
@@ -206,6 +209,14 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error) {
 
 const gemel_device *gemel_cuda_device(const gemel_cuda *cuda) {
   return cuda != NULL ? &cuda->record : NULL;
+}
+
+gemel_status gemel_cuda_set_precision(gemel_cuda *cuda, gemel_precision precision) {
+  if (cuda == NULL || precision >= GEMEL_PRECISION_COUNT) {
+    return GEMEL_BAD_ARGUMENT;
+  }
+  cuda->record.matmul_precision = (int)precision;
+  return GEMEL_OK;
 }
 
 static void close_device(gemel_cuda *cuda) {

@@ -29,6 +29,13 @@ void gemel__cuda_forget_error(void) {
   (void)cudaGetLastError();
 }
 
+/* What ends all work on the GPU: whatever this process asks of CUDA from then on fails alike. */
+static const char *consequence_of(cudaError_t result) {
+  int final = result == cudaErrorIllegalAddress || result == cudaErrorMisalignedAddress ||
+              result == cudaErrorAssert || result == cudaErrorLaunchFailure;
+  return final ? "; after that CUDA does nothing more on this GPU until the process ends" : "";
+}
+
 gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const char *what) {
   gemel_status status = result == cudaErrorMemoryAllocation ? GEMEL_NO_MEMORY
                         : result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver ||
@@ -39,8 +46,8 @@ gemel_status gemel__cuda_check(gemel_error *error, cudaError_t result, const cha
     return GEMEL_OK;
   }
   gemel__cuda_forget_error();
-  return gemel__cuda_fail(error, status, "%s: CUDA says %s (%d)", what, cudaGetErrorString(result),
-                          (int)result);
+  return gemel__cuda_fail(error, status, "%s: CUDA says %s (%d)%s", what,
+                          cudaGetErrorString(result), (int)result, consequence_of(result));
 }
 
 void gemel__cuda_freed(cudaError_t result) {

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <gemel/device.h>
+#include <gemel/function.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,11 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error);
 /* Its record, for gemel_register_device, whose state is CUDA; it lives as long as CUDA does. NULL
  * for NULL. */
 const gemel_device *gemel_cuda_device(const gemel_cuda *cuda);
+
+/* Has functions whose gemel_options leave matmul_precision 0 multiply f32 by PRECISION on CUDA,
+ * from the next call on that is planned; at first by GEMEL_PRECISION_IEEE. GEMEL_BAD_ARGUMENT: CUDA
+ * is NULL, or there is no such precision. Not while functions are called. */
+gemel_status gemel_cuda_set_precision(gemel_cuda *cuda, gemel_precision precision);
 
 /* Waits for its work and gives all back. No context may use it any more, and no tensor may lie on
  * it. NULL is ignored. */

@@ -281,6 +281,7 @@ static gemel_status multiply(const gemel_kernel_call *call, const gemm_conv &c, 
   p.dtype = c.wide;
   p.count = (int)count;
   p.adds = adds;
+  p.precision = call->inputs[0].dtype == GEMEL_F32 ? call->matmul_precision : 0;
   p.operation[0] = p.operation[1] = CUBLAS_OP_N;
   p.m = places, p.n = filters, p.k = rows;
   p.leading[0] = places, p.leading[1] = rows, p.leading[2] = places;

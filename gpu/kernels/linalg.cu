@@ -275,6 +275,7 @@ static gemel_status run_blas(const gemel_kernel_call *call) {
   product.batch[2] = p->m * p->n;
   product.count = (int)p->n_batch;
   product.adds = call->n_inputs > 2;
+  product.precision = call->matmul_precision;
   return gemel__cuda_multiply(gemel__cuda_of(call), &product, y, x, call->outputs[0].data,
                               call->error);
 }

@@ -238,6 +238,7 @@ static bool types_fit(cublasComputeType_t compute, cudaDataType a, cudaDataType 
   case CUBLAS_COMPUTE_64F_PEDANTIC:
     return a == CUDA_R_64F && c == CUDA_R_64F;
   case CUBLAS_COMPUTE_32F_FAST_TF32:
+  case CUBLAS_COMPUTE_32F_FAST_16BF:
     return a == CUDA_R_32F && c == CUDA_R_32F;
   case CUBLAS_COMPUTE_32F:
   case CUBLAS_COMPUTE_32F_PEDANTIC:
@@ -247,6 +248,13 @@ static bool types_fit(cublasComputeType_t compute, cudaDataType a, cudaDataType 
     return a == CUDA_R_16F && c == CUDA_R_16F;
   }
   return false;
+}
+
+/* Digits of the operands; 0: all that they have. */
+static int digits_of(cublasComputeType_t compute) {
+  return compute == CUBLAS_COMPUTE_32F_FAST_TF32   ? 11
+         : compute == CUBLAS_COMPUTE_32F_FAST_16BF ? 8
+                                                   : 0;
 }
 
 static cudaDataType scale_of(cublasComputeType_t compute) {
@@ -356,7 +364,8 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                    .b = stored(B, Btype, transb, k, n, ldb, strideB),
                                    .c = stored(C, Ctype, CUBLAS_OP_N, m, n, ldc, strideC),
                                    .k = k,
-                                   .count = batch};
+                                   .count = batch,
+                                   .digits = digits_of(compute)};
   t.workspace = handle->workspace;
   status = check_shapes(&t.product);
   if (status == CUBLAS_STATUS_SUCCESS)

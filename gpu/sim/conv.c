@@ -43,24 +43,19 @@ bool gemel__sim_check_tensor(const gemel__sim_tensor *t, bool write) {
   return true;
 }
 
-/* X with BITS bits of fraction and the leading one. */
-static float with_bits(float x, int bits) {
-  int exponent;
-  float fraction = frexpf(x, &exponent);
-  return isfinite(x) ? ldexpf(rintf(ldexpf(fraction, bits)), exponent - bits) : x;
-}
-
 static float operand(const gemel__sim_tensor *t, const int64_t *index, gemel__sim_precision how) {
   enum { BITS = 11 };
   float x = (float)gemel__sim_load(t->at, t->type, place_of(t, index));
   if (how == GEMEL__SIM_HALF_INPUTS && fabsf(x) > 65504)
     return copysignf(INFINITY, x);
-  return how == GEMEL__SIM_TF32_INPUTS || how == GEMEL__SIM_HALF_INPUTS ? with_bits(x, BITS) : x;
+  return how == GEMEL__SIM_TF32_INPUTS || how == GEMEL__SIM_HALF_INPUTS
+             ? gemel__sim_with_digits(x, BITS)
+             : x;
 }
 
 static float added(float sum, float product, gemel__sim_precision how) {
   enum { BITS = 11 };
-  return how == GEMEL__SIM_HALF_SUMS ? with_bits(sum + product, BITS) : sum + product;
+  return how == GEMEL__SIM_HALF_SUMS ? gemel__sim_with_digits(sum + product, BITS) : sum + product;
 }
 
 /* Where each of the three stands when output place p of image n and filter k meets element r of

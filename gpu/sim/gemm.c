@@ -90,6 +90,12 @@ void gemel__sim_store(void *at, cudaDataType type, int64_t index, double x) {
   }
 }
 
+float gemel__sim_with_digits(float x, int digits) {
+  int exponent;
+  float fraction = frexpf(x, &exponent);
+  return isfinite(x) ? ldexpf(rintf(ldexpf(fraction, digits)), exponent - digits) : x;
+}
+
 /* Where op(matrix)[i, j] lies. */
 static int64_t place(const gemel__sim_matrix *m, int batch, int64_t i, int64_t j) {
   return batch * m->stride + (m->transposed ? j + i * m->leading : i + j * m->leading);
@@ -105,6 +111,9 @@ static double dot(const gemel__sim_product *p, int batch, int64_t i, int64_t j, 
     double y = gemel__sim_load(p->b.at, p->b.type, place(&p->b, batch, e, j));
     if (wide)
       wide_sum += x * y;
+    else if (p->digits > 0)
+      narrow_sum +=
+          gemel__sim_with_digits((float)x, p->digits) * gemel__sim_with_digits((float)y, p->digits);
     else
       narrow_sum += (float)x * (float)y;
   }

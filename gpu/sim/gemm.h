@@ -24,10 +24,13 @@ typedef struct {
   gemel__sim_matrix a, b, c;
   int64_t k;
   int count;
+  int digits; /* that operands are rounded to; 0: they aren't */
   double alpha, beta;
 } gemel__sim_product;
 void gemel__sim_multiply(const gemel__sim_product *product);
 
+/* X with that many digits, the leading one among them. */
+float gemel__sim_with_digits(float x, int digits);
 /* Of an element, in bytes; 0 for types that no product has. */
 size_t gemel__sim_size_of(cudaDataType type);
 double gemel__sim_load(const void *at, cudaDataType type, int64_t index);

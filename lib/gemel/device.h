@@ -71,6 +71,7 @@ struct gemel_device {
   /* How many mistakes it has found since it was asked last; the first of them as TEXT, of BYTES
    * bytes at most. It works again then, whatever they were. NULL: it doesn't look. */
   int (*mistakes)(void *user, char *text, size_t bytes);
+  int matmul_precision; /* a gemel_precision: of functions whose gemel_options leave it 0 */
 };
 
 /* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as

@@ -27,6 +27,24 @@ enum { GEMEL_GUARD_NAN = 1, GEMEL_GUARD_INF = 2 };
  * each ran, too. */
 enum { GEMEL_PROFILE_TIMES = 1, GEMEL_PROFILE_TRACE = 2 };
 
+/* How a device multiplies f32 in products (dot, dot_add and convolutions, where one of its kernels
+ * has the choice; the host doesn't): X(enum, word, meaning). Sums are taken in f32, whichever it
+ * is. */
+#define GEMEL_PRECISION_TABLE(X)                                                                   \
+  X(IEEE, ieee, "as f32")                                                                          \
+  X(TF32, tf32, "operands may be rounded to the 11 digits of TF32, which tensor cores take")       \
+  X(BF16, bf16, "operands may be rounded to the 8 digits of bf16")
+
+typedef enum gemel_precision {
+#define GEMEL_PRECISION_ENUM(E, name, meaning) GEMEL_PRECISION_##E,
+  GEMEL_PRECISION_TABLE(GEMEL_PRECISION_ENUM)
+#undef GEMEL_PRECISION_ENUM
+      GEMEL_PRECISION_COUNT
+} gemel_precision;
+
+/* Name of a precision, "tf32"; NULL out of range. Static storage; thread-safe. */
+const char *gemel_precision_name(gemel_precision precision);
+
 /* Options; start from {0} and set SIZE. Results of gemel's own kernels don't depend on the number
  * of threads. Those of f32 and f64 matrix products, which go through oneDNN or a CBLAS, may, and
  * which library computes an f32 product is found out by a trial in each process: DETERMINISTIC
@@ -71,6 +89,8 @@ typedef struct gemel_options {
                       gemel_states_new does; gemel_function_state finds them */
   int64_t most_steps; /* a loop that takes more ends the call with GEMEL_TOO_LONG; loops in bodies
                          count by themselves. 0: as many as it takes */
+  gemel_precision matmul_precision; /* 0, GEMEL_PRECISION_IEEE: what the device's record says, which
+                                       is as f32 where nobody chose otherwise */
 } gemel_options;
 
 /* Compiles GRAPH's outputs as a function of its inputs, both in the graph's order. OPTIONS may be

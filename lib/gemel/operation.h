@@ -165,6 +165,7 @@ typedef struct gemel_kernel_call {
    * call, in memory of its own. gemel_prepare_packed does that and no more. */
   int packed;
   gemel_status (*packed_run)(const struct gemel_kernel_call *call); /* gemel's own */
+  int matmul_precision; /* a gemel_precision, as in the function's gemel_options */
 } gemel_kernel_call;
 
 #define GEMEL_KERNEL_PREPARED_BYTES 256

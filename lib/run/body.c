@@ -40,6 +40,7 @@ static gemel_function *compile_body(const gemel_kernel_call *call, const gemel_g
                            .guard = call->guard,
                            .poison = call->poison,
                            .most_steps = call->most_steps,
+                           .matmul_precision = (gemel_precision)call->matmul_precision,
                            .plain = call->nested != NULL && call->nested->caller->f->plain,
                            .as_written = 1};
   *status = gemel__body_nesting(body, &error);

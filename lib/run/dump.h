@@ -26,6 +26,7 @@
   X("guard", options.guard)                                                                        \
   X("poison", options.poison)                                                                      \
   X("autotune", options.autotune)                                                                  \
+  X("matmul_precision", options.matmul_precision)                                                  \
   X("without_builtin", rewrite.without_builtin)                                                    \
   X("certify", rewrite.certify)
 

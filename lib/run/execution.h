@@ -74,6 +74,7 @@ struct gemel_function {
   gemel__run_program program;
   int threads, deterministic, plain, poison;
   int64_t most_steps;
+  gemel_precision matmul_precision;
   struct gemel__tuner *tuner; /* NULL: kernels aren't timed */
   unsigned guard;             /* bits GEMEL_GUARD_… */
   gemel__recorder *recorder;  /* NULL: calls are not profiled; of a body its caller's */

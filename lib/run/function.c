@@ -109,6 +109,15 @@ static gemel_graph *prepare(gemel_function *f, const gemel_graph *graph,
   return lifted;
 }
 
+const char *gemel_precision_name(gemel_precision precision) {
+  static const char *const names[] = {
+#define NAME(E, name, meaning) #name,
+      GEMEL_PRECISION_TABLE(NAME)
+#undef NAME
+  };
+  return precision < GEMEL_PRECISION_COUNT ? names[precision] : NULL;
+}
+
 /* Whether F's kernels are chosen by timing. */
 static gemel_status set_tuner(gemel_function *f, const gemel_options *options, gemel_error *error) {
   int tunes = options->autotune && !options->deterministic && !options->plain;
@@ -194,6 +203,7 @@ gemel_function *gemel_compile(const gemel_graph *graph, const gemel_options *opt
   f->deterministic = o.deterministic;
   f->plain = o.plain;
   f->most_steps = o.most_steps;
+  f->matmul_precision = o.matmul_precision;
 #ifdef GEMEL_DEBUG
   f->poison = 1;
 #else

@@ -231,6 +231,9 @@ static gemel_status set_views(gemel__planner *planner, uint32_t node, gemel__inv
   call->guard = planner->f->guard;
   call->poison = planner->f->poison;
   call->most_steps = planner->f->most_steps;
+  call->matmul_precision = planner->f->matmul_precision != GEMEL_PRECISION_IEEE
+                               ? (int)planner->f->matmul_precision
+                               : call->device->matmul_precision;
   inv->nested = (gemel__nested){.caller = planner->execution, .node = node};
   call->nested = &inv->nested;
   GEMEL__TRY(set_unread(planner, node, call));

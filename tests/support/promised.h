@@ -17,7 +17,7 @@
 static const struct {
   const char *op;
   double ulp;
-} promised[] = {{"pow", 1.1},    {"exp", 1},       {"log", 1},     {"log1p", 1},     {"expm1", 1.5},
+} promised[] = {{"pow", 1.1},  {"exp", 1},       {"log", 1},     {"log1p", 1},     {"expm1", 1.5},
                 {"tanh", 1.5}, {"sigmoid", 2.5}, {"erf", 1.5},   {"sin", 2},       {"cos", 2},
                 {"tan", 2},    {"asin", 2},      {"acos", 2},    {"atan", 2},      {"sinh", 2},
                 {"cosh", 2},   {"asinh", 2},     {"acosh", 2},   {"atanh", 2},     {"atan2", 2},

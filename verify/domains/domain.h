@@ -65,6 +65,7 @@ struct gemel__observer {
 struct gemel__domain {
   const char *name;
   size_t bytes;
+  int product_digits; /* that operands of products of f32 may be rounded to; 0: they aren't */
   void (*init)(gemel__domain *d, void *e); /* the value 0 */
   void (*clear)(gemel__domain *d, void *e);
   void (*set)(gemel__domain *d, void *e, const void *a);

@@ -106,6 +106,12 @@ static void say_allowed(const struct subject *s, char *detail, size_t bytes) {
   unsigned allow = gemel__own_reference_allows(s->run->context, s->op);
   allow |= s->kernel != NULL ? s->kernel->allow : 0;
   gemel__allowed_text(allow, used > 0 ? "; allowed: " : "allowed: ", detail + used, bytes - used);
+  const gemel_device *device = gemel_device_of_space(s->run->context, GEMEL__DEVICE_SPACE);
+  if (device != NULL && device->matmul_precision != GEMEL_PRECISION_IEEE) {
+    used = strlen(detail);
+    snprintf(detail + used, bytes - used, "%sproducts of f32 in %s", used > 0 ? "; " : "",
+             gemel_precision_name((gemel_precision)device->matmul_precision));
+  }
 }
 
 /* What is left out of a tier that passed, and the measured errors of a survey, unless ULPS is NULL.

@@ -9,6 +9,7 @@
  */
 #include "reference/common.h"
 
+#include <math.h>
 #include "core/dtype.h"
 
 /* ---- Calls ---- */
@@ -208,6 +209,33 @@ void gemel__store_largest(gemel__decider *w, void *e, size_t n, const void *cons
 }
 
 /* ---- Rounding ---- */
+
+/* e = X, rounded to the digits that the domain says, unless it has no more than a bf16, the fewest.
+ * Half a unit of 11 digits is 2^12 units of an f32. */
+static void reduce(gemel__domain *d, void *e, const void *x) {
+  enum { DIGITS_OF_BF16 = 8 };
+  d->set(d, e, x);
+  d->round(d, e, GEMEL_BF16, 0.5);
+  if (d->product_digits > DIGITS_OF_BF16 && d->equal(d, e, x) != 1) {
+    d->set(d, e, x);
+    d->round(d, e, GEMEL_F32, ldexp(1, 23 - d->product_digits));
+  }
+}
+
+void gemel__multiply(gemel__domain *d, void *e, const void *a, const void *b, gemel_dtype dtype) {
+  void *reduced = d->product_digits > 0 && dtype == GEMEL_F32 ? gemel__elements_new(d, 2) : NULL;
+  if (reduced != NULL) {
+    reduce(d, gemel__element(d, reduced, 0), a);
+    reduce(d, gemel__element(d, reduced, 1), b);
+    d->mul(d, e, gemel__element(d, reduced, 0), gemel__element(d, reduced, 1));
+    gemel__elements_free(d, reduced, 2);
+  } else {
+    d->mul(d, e, a, b);
+  }
+  if (dtype != GEMEL_BOOL) {
+    d->round(d, e, gemel__compute_dtype(dtype), 0.5);
+  }
+}
 
 void gemel__store(gemel__decider *w, void *e, gemel_dtype dtype, double ulps) {
   gemel__domain *d = w->domain;

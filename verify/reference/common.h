@@ -119,6 +119,10 @@ static inline gemel_dtype gemel__compute_dtype(gemel_dtype dtype) {
   return gemel__dtype_format(dtype)->computed_in;
 }
 
+/* e = A times B, a term of a sum of products in DTYPE, rounded. Where the domain has
+ * `product_digits`, operands of f32 that have more may be rounded to that many first. */
+void gemel__multiply(gemel__domain *d, void *e, const void *a, const void *b, gemel_dtype dtype);
+
 /* Rounds the result of a computation: by ULPS units of the dtype that is computed in, and for half
  * types once more, correctly. A bool becomes 0 or 1. */
 void gemel__store(gemel__decider *w, void *e, gemel_dtype dtype, double ulps);

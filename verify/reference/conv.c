@@ -155,10 +155,7 @@ static void term(conv *c, const void *a, const void *b) {
     }
     return;
   }
-  d->mul(d, product, a, b);
-  if (c->dtype != GEMEL_BOOL) {
-    d->round(d, product, gemel__compute_dtype(c->dtype), 0.5);
-  }
+  gemel__multiply(d, product, a, b, c->dtype);
   c->pointers[c->terms++] = product;
 }
 

@@ -169,10 +169,8 @@ static void one_element(const product *p, workspace *space, const int64_t *index
   const int64_t *free_x = index + p->x.n_batch, *free_y = free_x + p->x.n_free;
   for (size_t i = 0; i < p->terms; i++) {
     void *term = gemel__element(d, space->products, i);
-    d->mul(d, term, element(&p->x, index, inner, free_x), element(&p->y, index, inner, free_y));
-    if (dtype != GEMEL_BOOL) {
-      d->round(d, term, gemel__compute_dtype(dtype), 0.5);
-    }
+    gemel__multiply(d, term, element(&p->x, index, inner, free_x),
+                    element(&p->y, index, inner, free_y), dtype);
     space->pointers[i] = term;
     gemel__index_next(p->x.n_contracted, p->inner, inner);
   }

@@ -20,6 +20,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <gemel/device.h>
+#include <gemel/function.h>
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -413,6 +415,19 @@ static gemel_status judge_instance(struct judge *j, gemel_tensor *const *values,
   return status;
 }
 
+/* Domain B for what ALLOW allows and, where the instance's context has a device, for the precision
+ * of that one's products. */
+static gemel__bound *bound_for(const gemel__instance *instance, unsigned allow) {
+  static const int digits[GEMEL_PRECISION_COUNT] = {0, 11, 8};
+  const gemel_device *device =
+      gemel_device_of_space(gemel_graph_context(instance->graph), GEMEL__DEVICE_SPACE);
+  gemel__bound *b = gemel__bound_new_loose(128, allow);
+  if (b != NULL && device != NULL) {
+    b->domain.product_digits = digits[device->matmul_precision];
+  }
+  return b;
+}
+
 /* ---- Integer ---- */
 
 /* E = COMPUTED, in domain O; −1 if that is NaN. */
@@ -471,7 +486,7 @@ gemel_status gemel__check_integer(const gemel__instance *instance, gemel_tensor 
                                   gemel_error *error) {
   unsigned allow = gemel__allowed(instance, trial);
   gemel__ordered *o = gemel__ordered_new(128);
-  gemel__bound *b = gemel__bound_new_loose(128, allow);
+  gemel__bound *b = bound_for(instance, allow);
   struct judge j = {.instance = instance, .element = element_integer, .allow = allow};
   gemel_status status;
   if (o == NULL || b == NULL) {
@@ -535,7 +550,7 @@ gemel_status gemel__check_float(const gemel__instance *instance, gemel_tensor *c
                                 const gemel__trial *trial, gemel__outcome *outcome,
                                 gemel_error *error) {
   unsigned allow = gemel__allowed(instance, trial);
-  gemel__bound *b = gemel__bound_new_loose(128, allow);
+  gemel__bound *b = bound_for(instance, allow);
   struct judge j = {.instance = instance, .element = element_float, .allow = allow};
   if (b == NULL) {
     return gemel__no_memory(error, "a domain");
@@ -689,7 +704,7 @@ gemel_status gemel__check_special(const gemel__instance *instance, gemel_tensor 
   unsigned allow = gemel__allowed(instance, trial);
   gemel__special *s = gemel__special_new();
   gemel__ordered *o = gemel__ordered_new(128);
-  gemel__bound *b = gemel__bound_new_loose(128, allow);
+  gemel__bound *b = bound_for(instance, allow);
   struct judge j = {.instance = instance, .element = element_special, .allow = allow};
   uint32_t node = gemel_graph_output(instance->graph, 0).node;
   const struct gemel__row *row = gemel__node_op(instance->graph, node)->row;

@@ -70,8 +70,6 @@ const gemel__variant gemel__lifted_variants[] = {
      .one_in = 2},
     {.name = NULL}};
 
-enum { SPACE = 1 }; /* the memory space of the device on which lifted variants run */
-
 /* A simulated device that checks every access takes a microsecond per element. Instances of
  * MANY_ELEMENTS are run on it OF_MANY times less often. */
 enum { MANY_ELEMENTS = 10000, OF_MANY = 8 };
@@ -110,7 +108,7 @@ static int is_one_operation(const gemel_graph *graph) {
 }
 
 int gemel__has_device(gemel_context *context) {
-  return gemel_device_of_space(context, SPACE) != NULL;
+  return gemel_device_of_space(context, GEMEL__DEVICE_SPACE) != NULL;
 }
 
 /* 1 if an operation of INSTANCE spares results that nobody reads, and the graph has more than one.
@@ -326,7 +324,7 @@ gemel_function *gemel__variant_compile(const gemel__variant *variant, const geme
                            .states = n > 0 ? variables : NULL,
                            .n_states = n};
   gemel_lift_options lift = {.size = sizeof lift,
-                             .space = SPACE,
+                             .space = GEMEL__DEVICE_SPACE,
                              .strategy = (gemel_lift_strategy)(variant->lifted - 1),
                              .inputs =
                                  variant->there && gemel_graph_input_count(graph) > n ? "*" : NULL,
@@ -437,7 +435,7 @@ static gemel_tensor *input_for(const struct session *s, const gemel_tensor *valu
                                gemel_error *error) {
   if (s->variant->there) {
     gemel_context *context = gemel_graph_context(s->instance->graph);
-    return gemel_tensor_transfer(value, gemel_device_of_space(context, SPACE), error);
+    return gemel_tensor_transfer(value, gemel_device_of_space(context, GEMEL__DEVICE_SPACE), error);
   }
   return s->variant->scattered ? gemel__tensor_scattered(value, s->random, error)
                                : gemel__tensor_clone(value, error);
@@ -583,7 +581,7 @@ static gemel_status call_once(struct session *s, gemel_tensor *const *values,
 static gemel_status ask_for_mistakes(const gemel__instance *instance, gemel_status status,
                                      gemel_error *error) {
   gemel_context *context = gemel_graph_context(instance->graph);
-  const gemel_device *device = gemel_device_of_space(context, SPACE);
+  const gemel_device *device = gemel_device_of_space(context, GEMEL__DEVICE_SPACE);
   char text[300] = "";
   return device->mistakes != NULL && device->mistakes(device->user, text, sizeof text) > 0
              ? gemel__fail(error, GEMEL_INTERNAL, "%s", text)

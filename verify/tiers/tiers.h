@@ -154,6 +154,8 @@ extern const gemel__variant gemel__repeated_variants[];
 /* The variants of an instance for a device: the first one, and lifted by each strategy. */
 extern const gemel__variant gemel__lifted_variants[];
 
+enum { GEMEL__DEVICE_SPACE = 1 }; /* the memory space of the device on which lifted variants run */
+
 /* 1 if there is a device for lifted variants. */
 int gemel__has_device(gemel_context *context);
 
