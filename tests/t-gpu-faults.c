@@ -64,7 +64,7 @@ static const scenario scenarios[] = {
      .once = 1},
     {.name = "wide",
      .text =
-         "(x: f64[9, 7], y: i64[33], z: i8[2, 70, 33], w: f32[9, 8]) {\n"
+         "(x: f64[9, 7], y: i64[33], z: i8[2, 70, 65], w: f32[9, 8]) {\n"
          "  return a = dimshuffle(x, order = [1, 0]), b = reverse(y, axes = [0]),\n"
          "    c = dimshuffle(z, order = [2, 0, 1]), d = subtensor(w, start = [0, 1], size = [9, "
          "4])\n}"},
