@@ -115,6 +115,9 @@ def bench_cases(torch, elements, matrix):
         "normal bf16": Case(lambda: torch.randn(vector, device="cuda", dtype=torch.bfloat16)),
         "rows taken f32": taken("float32"),
         "rows taken bf16": taken("bfloat16"),
+        "rows put, adding f32": Case(
+            lambda x, y, i: x.index_add_(0, i, y), [table] * 2,
+            ready=lambda x, y: (x, y, torch.arange(table[0], device="cuda") * 7919 % table[0])),
         "cumsum f32": Case(lambda x: x.cumsum(0), [vector]),
         "cumsum rows f32": Case(lambda x: x.cumsum(1), [table]),
         "cumsum rows bf16": Case(lambda x: x.cumsum(1), [table], "bfloat16"),

@@ -369,26 +369,25 @@ static gemel_status prepare_argsort(gemel_kernel_call *call) {
 }
 
 /* The scratch memory as a tensor of the result's shape. */
-static gemel_view spare_of(const gemel_kernel_call *call, int64_t *strides) {
-  gemel_view spare = call->outputs[0];
+static gemel_view spare_of(const gemel_view *out, void *scratch, int64_t *strides) {
+  gemel_view spare = *out;
   int64_t step = sizeof(int64_t);
   for (int k = spare.rank - 1; k >= 0; k--) {
     strides[k] = step;
     step *= spare.shape[k];
   }
-  spare.data = call->scratch;
+  spare.data = scratch;
   spare.strides = strides;
   return spare;
 }
 
-static merging make_merging(const gemel_kernel_call *call, const gemel_view *to,
+static merging make_merging(const gemel_view *x, int axis, bool descending, const gemel_view *to,
                             const gemel_view *from) {
-  const gemel_view *const sides[SIDES] = {to, from, &call->inputs[0]};
+  const gemel_view *const sides[SIDES] = {to, from, x};
   int64_t shape[SIDES][GEMEL_MAX_RANK], strides[SIDES][GEMEL_MAX_RANK];
   bool chosen[GEMEL_MAX_RANK] = {};
   gemel_view lanes[SIDES];
   merging m = {};
-  int axis = axis_of(call);
   chosen[axis] = true;
   for (int k = 0; k < SIDES; k++) {
     lanes[k] = some_axes(sides[k], chosen, false, shape[k], strides[k]);
@@ -398,32 +397,39 @@ static merging make_merging(const gemel_kernel_call *call, const gemel_view *to,
   m.lanes = walk_over(views);
   m.length = to->shape[axis];
   m.run = FIRST_RUN;
-  m.descending = call->attrs[1].u.i != 0;
+  m.descending = descending;
   return m;
 }
 
-static gemel_status run_argsort(const gemel_kernel_call *call) {
+extern "C" gemel_status gemel__cuda_argsort_along(gemel_cuda *cuda, const gemel_view *x, int axis,
+                                                  bool descending, const gemel_view *out,
+                                                  void *scratch, gemel_error *error) {
   int64_t strides[GEMEL_MAX_RANK];
-  gemel_view out = call->outputs[0], spare = spare_of(call, strides);
-  const void *x = call->inputs[0].data;
-  merging rounds[2] = {make_merging(call, &out, &spare), make_merging(call, &spare, &out)};
-  char *data[2] = {(char *)out.data, (char *)spare.data};
+  gemel_view spare = spare_of(out, scratch, strides);
+  merging rounds[2] = {make_merging(x, axis, descending, out, &spare),
+                       make_merging(x, axis, descending, &spare, out)};
+  char *data[2] = {(char *)out->data, (char *)spare.data};
+  const void *source = x->data;
   long long length = rounds[0].length, count = rounds[0].lanes.elements * length;
   int to = 0; /* as many changes of sides as will end at the result */
   for (long long run = FIRST_RUN; run < length; run *= 2) {
     to = 1 - to;
   }
-  void *first[] = {&rounds[to], &data[to], &x};
-  gemel_status status = launch_over(gemel__cuda_of(call), argsort_runs[call->inputs[0].dtype](),
-                                    count, first, call->error);
+  void *first[] = {&rounds[to], &data[to], &source};
+  gemel_status status = launch_over(cuda, argsort_runs[x->dtype](), count, first, error);
   for (long long run = FIRST_RUN; run < length && status == GEMEL_OK; run *= 2) {
     to = 1 - to;
     rounds[to].run = run;
-    void *next[] = {&rounds[to], &data[to], &data[1 - to], &x};
-    status = launch_over(gemel__cuda_of(call), argsort_merges[call->inputs[0].dtype](), count, next,
-                         call->error);
+    void *next[] = {&rounds[to], &data[to], &data[1 - to], &source};
+    status = launch_over(cuda, argsort_merges[x->dtype](), count, next, error);
   }
   return status;
+}
+
+static gemel_status run_argsort(const gemel_kernel_call *call) {
+  return gemel__cuda_argsort_along(gemel__cuda_of(call), &call->inputs[0], axis_of(call),
+                                   call->attrs[1].u.i != 0, &call->outputs[0], call->scratch,
+                                   call->error);
 }
 
 extern "C" const gemel_kernel gemel__cuda_cumsum[] = {{"pieces", prepare_cumsum, run_cumsum},
