@@ -155,7 +155,7 @@ static const scenario scenarios[] = {
              "  return a = softmax(x, axis = 1), b = cross_entropy(x, y, axis = 1)\n}",
      .once = 1},
     {.name = "order",
-     .text = "(x: f32[140, 3], y: i8[300], z: f16[2, 65]) {\n"
+     .text = "(x: f32[140, 3], y: i8[2300], z: f16[2, 65]) {\n"
              "  return a = argsort(x, axis = 0), b = argsort(y, axis = 0, descending = 1),\n"
              "    c = argsort(reverse(z, axes = [1]), axis = 1), d = searchsorted(y, y, side = "
              "\"right\")\n}",

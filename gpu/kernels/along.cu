@@ -167,7 +167,7 @@ static __device__ bool comes_before(V x, long long place, V y, long long other, 
 /* One round of a sort: FROM has, of each lane of x, places in order within runs of RUN, and TO gets
  * them in order within runs of twice that; in the first round nothing is FROM, and TO gets runs of
  * RUN. */
-enum { TO, FROM, X, SIDES, FIRST_RUN = 64 };
+enum { TO, FROM, X, SIDES, SHORT_RUN = 64, LONG_RUN = 1024 };
 struct merging {
   strided_walk<SIDES> lanes;
   long long length, run, steps[SIDES];
@@ -188,6 +188,45 @@ struct merging {
         target += comes_before(X_AT(T, k), k, own, place, m.descending);                           \
       }                                                                                            \
       store_i64(to + at[TO] + target * m.steps[TO], place);                                        \
+    }                                                                                              \
+  }                                                                                                \
+  static __global__ void argsort_blocks_##T(merging m, char *to, const char *x) {                  \
+    GEMEL_SHARED(value_##T, keys, [LONG_RUN]);                                                     \
+    GEMEL_SHARED(int, slots, [LONG_RUN]);                                                          \
+    const long long runs = (m.length + m.run - 1) / m.run;                                         \
+    const int step = (int)blockDim.x, run = (int)m.run;                                            \
+    for (long long job = blockIdx.x; job < m.lanes.elements * runs; job += gridDim.x) {            \
+      long long at[SIDES], lane = job / runs, begin = (job - lane * runs) * run;                   \
+      const int count = (int)min(m.length - begin, m.run);                                         \
+      find_offsets(m.lanes, lane, at);                                                             \
+      for (int k = (int)threadIdx.x; k < run; k += step) {                                         \
+        keys[k] = k < count ? X_AT(T, begin + k) : 0;                                              \
+        slots[k] = k;                                                                              \
+      }                                                                                            \
+      for (int size = 2; size <= run; size *= 2) {                                                 \
+        for (int by = size / 2; by > 0; by /= 2) {                                                 \
+          __syncthreads();                                                                         \
+          for (int k = (int)threadIdx.x; k < run / 2; k += step) {                                 \
+            const int low = 2 * k - (k & (by - 1)), high = low + by;                               \
+            const int below = slots[low], above = slots[high];                                     \
+            const value_##T x_below = keys[low], x_above = keys[high];                             \
+            const bool wrong =                                                                     \
+                above < count &&                                                                   \
+                (below >= count || comes_before(x_above, above, x_below, below, m.descending));    \
+            if (wrong == ((low & size) == 0)) {                                                    \
+              keys[low] = x_above;                                                                 \
+              keys[high] = x_below;                                                                \
+              slots[low] = above;                                                                  \
+              slots[high] = below;                                                                 \
+            }                                                                                      \
+          }                                                                                        \
+        }                                                                                          \
+      }                                                                                            \
+      __syncthreads();                                                                             \
+      for (int k = (int)threadIdx.x; k < count; k += step) {                                       \
+        store_i64(to + at[TO] + (begin + k) * m.steps[TO], begin + slots[k]);                      \
+      }                                                                                            \
+      __syncthreads();                                                                             \
     }                                                                                              \
   }                                                                                                \
   static __global__ void argsort_merge_##T(merging m, char *to, const char *from, const char *x) { \
@@ -212,6 +251,7 @@ struct merging {
       store_i64(to + at[TO] + (target + low) * m.steps[TO], place);                                \
     }                                                                                              \
   }                                                                                                \
+  GEMEL_KERNEL(argsort_blocks_##T, argsort_blocks_##T)                                             \
   GEMEL_KERNEL(argsort_runs_##T, argsort_runs_##T)                                                 \
   GEMEL_KERNEL(argsort_merge_##T, argsort_merge_##T)
 ARGSORT(bool)
@@ -242,6 +282,11 @@ static const kernel_getter cumsums_by_lanes[GEMEL_DTYPE_COUNT] = {
 };
 static const kernel_getter argsort_runs[GEMEL_DTYPE_COUNT] = {
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_argsort_runs_##name,
+    GEMEL_DTYPE_TABLE(GETTER)
+#undef GETTER
+};
+static const kernel_getter argsort_blocks[GEMEL_DTYPE_COUNT] = {
+#define GETTER(E, name, bytes, kind, ctype) gemel__kernel_argsort_blocks_##name,
     GEMEL_DTYPE_TABLE(GETTER)
 #undef GETTER
 };
@@ -364,7 +409,7 @@ static gemel_status prepare_argsort(gemel_kernel_call *call) {
   for (int k = 0; k < x->rank; k++) {
     bytes *= (size_t)x->shape[k];
   }
-  call->scratch_bytes = x->shape[axis_of(call)] > FIRST_RUN ? bytes : 0;
+  call->scratch_bytes = x->shape[axis_of(call)] > LONG_RUN ? bytes : 0;
   return GEMEL_OK;
 }
 
@@ -396,7 +441,10 @@ static merging make_merging(const gemel_view *x, int axis, bool descending, cons
   const gemel_view *const views[SIDES] = {&lanes[TO], &lanes[FROM], &lanes[X]};
   m.lanes = walk_over(views);
   m.length = to->shape[axis];
-  m.run = FIRST_RUN;
+  m.run = SHORT_RUN;
+  while (m.run < LONG_RUN && m.run < m.length) {
+    m.run *= 2;
+  }
   m.descending = descending;
   return m;
 }
@@ -411,13 +459,18 @@ extern "C" gemel_status gemel__cuda_argsort_along(gemel_cuda *cuda, const gemel_
   char *data[2] = {(char *)out->data, (char *)spare.data};
   const void *source = x->data;
   long long length = rounds[0].length, count = rounds[0].lanes.elements * length;
+  const long long first = rounds[0].run, runs = (length + first - 1) / first;
   int to = 0; /* as many changes of sides as will end at the result */
-  for (long long run = FIRST_RUN; run < length; run *= 2) {
+  for (long long run = first; run < length; run *= 2) {
     to = 1 - to;
   }
-  void *first[] = {&rounds[to], &data[to], &source};
-  gemel_status status = launch_over(cuda, argsort_runs[x->dtype](), count, first, error);
-  for (long long run = FIRST_RUN; run < length && status == GEMEL_OK; run *= 2) {
+  void *arguments[] = {&rounds[to], &data[to], &source};
+  gemel_status status =
+      first == SHORT_RUN
+          ? launch_over(cuda, argsort_runs[x->dtype](), count, arguments, error)
+          : launch_jobs(cuda, argsort_blocks[x->dtype](), rounds[0].lanes.elements * runs,
+                        first / 2, arguments, error);
+  for (long long run = first; run < length && status == GEMEL_OK; run *= 2) {
     to = 1 - to;
     rounds[to].run = run;
     void *next[] = {&rounds[to], &data[to], &data[1 - to], &source};
