@@ -118,6 +118,7 @@ def bench_cases(torch, elements, matrix):
         "rows put, adding f32": Case(
             lambda x, y, i: x.index_add_(0, i, y), [table] * 2,
             ready=lambda x, y: (x, y, torch.arange(table[0], device="cuda") * 7919 % table[0])),
+        "order f32": Case(lambda x: x.argsort(), [vector]),
         "cumsum f32": Case(lambda x: x.cumsum(0), [vector]),
         "cumsum rows f32": Case(lambda x: x.cumsum(1), [table]),
         "cumsum rows bf16": Case(lambda x: x.cumsum(1), [table], "bfloat16"),
@@ -200,7 +201,6 @@ def graph_cases(torch):
             "(x: f32[1000], y: f32[65536]) { i = arange(n = 65536) * 7919 % 1000 "
             'return z = put(x, i, y, mode = "add") }', lambda x, i, y: x.index_add(0, i, y),
             ready=with_indices(65536, 1000)),
-        "argsort f32": case("(x: f32[1048576]) { return y = argsort(x, axis = 0) }", lambda x: x.argsort()),
         "solve 512 f32": case(
             "(a: f32[512, 512], b: f32[512, 8]) { return y = solve(a, b) }", lambda a, b: linalg.solve(a, b),
             flops=2.0 * 512**3 / 3, by="float32"),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * cumsum: a block for each lane, which is what lies along the axis, or a thread where lanes lie
- * side by side; where there are few of them, for a piece of one, after the sums of pieces. argsort:
- * a merge sort with a thread for each element. In its run, a short piece of its lane, an element
- * counts those that come before it: that is its place there. Then runs are merged two by two: each
- * element looks up, by bisection, how many of the other run come before it. Places go to and fro
+ * side by side; where there are few of them, for a piece of one, after the sums of pieces.
+ *
+ * argsort: a merge sort. In a short lane an element counts those that come before it: that is its
+ * place there. Of others a block sorts runs in shared memory, by a bitonic network. Then runs are
+ * merged two by two, a piece of the result by a block: by bisection it finds what of both runs goes
+ * there, and of each element how many of the other run's come before it. Places go to and fro
  * between the result and scratch memory.
  */
 #include "kernels/host.h"
@@ -230,25 +232,51 @@ struct merging {
     }                                                                                              \
   }                                                                                                \
   static __global__ void argsort_merge_##T(merging m, char *to, const char *from, const char *x) { \
-    long long count = m.lanes.elements * m.length;                                                 \
-    for (long long number = first_element(); number < count; number += element_step()) {           \
-      long long at[SIDES], slot = number % m.length, begin = slot - slot % m.run;                  \
-      long long pair = begin - begin % (2 * m.run), other = begin == pair ? pair + m.run : pair;   \
-      long long low = other < m.length ? other : m.length;                                         \
-      long long last = other + m.run;                                                              \
-      long long high = last < m.length ? last : m.length;                                          \
-      find_offsets(m.lanes, number / m.length, at);                                                \
-      long long place = load_i64(from + at[FROM] + slot * m.steps[FROM]);                          \
-      value_##T own = X_AT(T, place);                                                              \
-      long long target = pair + (slot - begin) - low;                                              \
-      while (low < high) {                                                                         \
-        long long middle = low + (high - low) / 2;                                                 \
-        long long there = load_i64(from + at[FROM] + middle * m.steps[FROM]);                      \
-        bool before = comes_before(X_AT(T, there), there, own, place, m.descending);               \
-        low = before ? middle + 1 : low;                                                           \
-        high = before ? high : middle;                                                             \
+    GEMEL_SHARED(value_##T, keys, [LONG_RUN]);                                                     \
+    GEMEL_SHARED(long long, places, [LONG_RUN]);                                                   \
+    GEMEL_SHARED(long long, splits, [2]);                                                          \
+    const long long tiles = (m.length + LONG_RUN - 1) / LONG_RUN;                                  \
+    for (long long job = blockIdx.x; job < m.lanes.elements * tiles; job += gridDim.x) {           \
+      long long at[SIDES], lane = job / tiles, begin = (job - lane * tiles) * LONG_RUN;            \
+      const long long first = begin - begin % (2 * m.run);                                         \
+      const long long second = min(first + m.run, m.length), end = min(second + m.run, m.length);  \
+      const int count = (int)min(end - begin, (long long)LONG_RUN);                                \
+      find_offsets(m.lanes, lane, at);                                                             \
+      if (threadIdx.x < 2) {                                                                       \
+        const long long so_many = begin - first + (threadIdx.x == 0 ? 0 : count);                  \
+        long long low = max(0ll, so_many - (end - second)), high = min(so_many, second - first);   \
+        while (low < high) {                                                                       \
+          const long long middle = low + (high - low) / 2;                                         \
+          const long long own = load_i64(from + at[FROM] + (first + middle) * m.steps[FROM]);      \
+          const long long other =                                                                  \
+              load_i64(from + at[FROM] + (second + so_many - 1 - middle) * m.steps[FROM]);         \
+          bool before = comes_before(X_AT(T, own), own, X_AT(T, other), other, m.descending);      \
+          low = before ? middle + 1 : low;                                                         \
+          high = before ? high : middle;                                                           \
+        }                                                                                          \
+        splits[threadIdx.x] = low;                                                                 \
       }                                                                                            \
-      store_i64(to + at[TO] + (target + low) * m.steps[TO], place);                                \
+      __syncthreads();                                                                             \
+      const int left = (int)(splits[1] - splits[0]);                                               \
+      for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {                            \
+        const long long place =                                                                    \
+            k < left ? first + splits[0] + k : second + (begin - first - splits[0]) + (k - left);  \
+        places[k] = load_i64(from + at[FROM] + place * m.steps[FROM]);                             \
+        keys[k] = X_AT(T, places[k]);                                                              \
+      }                                                                                            \
+      __syncthreads();                                                                             \
+      for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {                            \
+        int low = k < left ? left : 0, high = k < left ? count : left;                             \
+        while (low < high) {                                                                       \
+          const int middle = (low + high) / 2;                                                     \
+          bool before =                                                                            \
+              comes_before(keys[middle], places[middle], keys[k], places[k], m.descending);        \
+          low = before ? middle + 1 : low;                                                         \
+          high = before ? high : middle;                                                           \
+        }                                                                                          \
+        store_i64(to + at[TO] + (begin + k - left + low) * m.steps[TO], places[k]);                \
+      }                                                                                            \
+      __syncthreads();                                                                             \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(argsort_blocks_##T, argsort_blocks_##T)                                             \
@@ -474,7 +502,8 @@ extern "C" gemel_status gemel__cuda_argsort_along(gemel_cuda *cuda, const gemel_
     to = 1 - to;
     rounds[to].run = run;
     void *next[] = {&rounds[to], &data[to], &data[1 - to], &source};
-    status = launch_over(cuda, argsort_merges[x->dtype](), count, next, error);
+    status = launch_jobs(cuda, argsort_merges[x->dtype](), rounds[0].lanes.elements * runs,
+                         MOST_JOB_THREADS, next, error);
   }
   return status;
 }
