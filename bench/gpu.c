@@ -102,6 +102,10 @@ static const gpu_case cases[] = {
      "(x: f32[R, C]) { i = arange(n = R) * 7919 % size(value = R) return y = take(x, i) }"},
     {"rows taken bf16", COPY, 2, 0, 0, 0, 1024,
      "(x: bf16[R, C]) { i = arange(n = R) * 7919 % size(value = R) return y = take(x, i) }"},
+    {"rows put, adding f32", COPY, 3, 0, 0, 0, 1024,
+     "(state x: f32[R, C], y: f32[R, C]) {\n"
+     "  update x = put(x, arange(n = R) * 7919 % size(value = R), y, mode = \"add\")\n}"},
+    {"order f32", COPY, 3, 0, 0, 0, 4096, "(x: f32[E]) { return y = argsort(x, axis = 0) }"},
     {"cumsum f32", COPY, 2, 0, 0, 0, 4096, "(x: f32[E]) { return y = cumsum(x, axis = 0) }"},
     {"cumsum rows f32", COPY, 2, 0, 0, 0, 4096,
      "(x: f32[R, C]) { return y = cumsum(x, axis = 1) }"},

@@ -63,8 +63,15 @@ static const scenario scenarios[] = {
              "  return a = x + y\n}",
      .once = 1},
     {.name = "wide",
-     .text = "(x: f64[9, 7], y: i64[33]) {\n"
-             "  return a = dimshuffle(x, order = [1, 0]), b = reverse(y, axes = [0])\n}"},
+     .text =
+         "(x: f64[9, 7], y: i64[33], z: i8[2, 70, 65], w: f32[9, 8]) {\n"
+         "  return a = dimshuffle(x, order = [1, 0]), b = reverse(y, axes = [0]),\n"
+         "    c = dimshuffle(z, order = [2, 0, 1]), d = subtensor(w, start = [0, 1], size = [9, "
+         "4])\n}"},
+    {.name = "sums",
+     .text = "(x: i32[9001], y: i16[70, 9]) {\n"
+             "  return a = cumsum(x, axis = 0), b = cumsum(y, axis = 0, exclusive = 1)\n}",
+     .once = 1},
     {.name = "casts",
      .text =
          "(x: f32[60], y: f64[60], z: i32[60]) {\n"
@@ -148,7 +155,7 @@ static const scenario scenarios[] = {
              "  return a = softmax(x, axis = 1), b = cross_entropy(x, y, axis = 1)\n}",
      .once = 1},
     {.name = "order",
-     .text = "(x: f32[140, 3], y: i8[300], z: f16[2, 65]) {\n"
+     .text = "(x: f32[140, 3], y: i8[2300], z: f16[2, 65]) {\n"
              "  return a = argsort(x, axis = 0), b = argsort(y, axis = 0, descending = 1),\n"
              "    c = argsort(reverse(z, axes = [1]), axis = 1), d = searchsorted(y, y, side = "
              "\"right\")\n}",

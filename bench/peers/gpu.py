@@ -73,6 +73,10 @@ def bench_cases(torch, elements, matrix):
     def dot(dtype):
         return Case(torch.matmul, [square, square], dtype, flops=product, by=dtype)
 
+    def taken(dtype):  # all rows in another order
+        return Case(lambda x, i: x[i], [table], dtype,
+                    ready=lambda x: (x, torch.arange(table[0], device="cuda") * 7919 % table[0]))
+
     def there_and_back(x, y):  # both in pinned memory, which the GPU reads and writes itself
         y.copy_(x.to("cuda", non_blocking=True).neg(), non_blocking=True)
         torch.cuda.current_stream().synchronize()
@@ -108,6 +112,19 @@ def bench_cases(torch, elements, matrix):
         "every other row": Case(lambda x: x[::2].contiguous(), [table], picks=True),
         "every other column": Case(lambda x: x[:, ::2].contiguous(), [table], picks=True),
         "halves swapped f32": Case(lambda x: torch.cat((x[:, columns // 2:], x[:, :columns // 2]), 1), [table]),
+        "normal bf16": Case(lambda: torch.randn(vector, device="cuda", dtype=torch.bfloat16)),
+        "rows taken f32": taken("float32"),
+        "rows taken bf16": taken("bfloat16"),
+        "rows put, adding f32": Case(
+            lambda x, y, i: x.index_add_(0, i, y), [table] * 2,
+            ready=lambda x, y: (x, y, torch.arange(table[0], device="cuda") * 7919 % table[0])),
+        "order f32": Case(lambda x: x.argsort(), [vector]),
+        "cumsum f32": Case(lambda x: x.cumsum(0), [vector]),
+        "cumsum rows f32": Case(lambda x: x.cumsum(1), [table]),
+        "cumsum rows bf16": Case(lambda x: x.cumsum(1), [table], "bfloat16"),
+        "cumsum columns f32": Case(lambda x: x.cumsum(0), [table]),
+        "transposed bf16": Case(lambda x: x.T.contiguous(), [table], "bfloat16"),
+        "reversed bf16": Case(lambda x: x.flip(1), [table], "bfloat16"),
         "there and back f32": Case(there_and_back, [vector, vector], bound=False, where="pinned"),
         "call: 1 node": Case(torch.neg, [(1,)], bound=False),
         "call: 8 sums": Case(sums, [(2,) * 8], bound=False),
@@ -184,9 +201,6 @@ def graph_cases(torch):
             "(x: f32[1000], y: f32[65536]) { i = arange(n = 65536) * 7919 % 1000 "
             'return z = put(x, i, y, mode = "add") }', lambda x, i, y: x.index_add(0, i, y),
             ready=with_indices(65536, 1000)),
-        "cumsum f32": case("(x: f32[262144]) { return y = cumsum(x, axis = 0) }", lambda x: x.cumsum(0)),
-        "cumsum of rows f32": case("(x: f32[4096, 4096]) { return y = cumsum(x, axis = 1) }", lambda x: x.cumsum(1)),
-        "argsort f32": case("(x: f32[1048576]) { return y = argsort(x, axis = 0) }", lambda x: x.argsort()),
         "solve 512 f32": case(
             "(a: f32[512, 512], b: f32[512, 8]) { return y = solve(a, b) }", lambda a, b: linalg.solve(a, b),
             flops=2.0 * 512**3 / 3, by="float32"),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * cumsum: a block for each lane, which is what lies along the axis, or a thread where lanes lie
- * side by side; where there are few of them, for a piece of one, after the sums of pieces. argsort:
- * a merge sort with a thread for each element. In its run, a short piece of its lane, an element
- * counts those that come before it: that is its place there. Then runs are merged two by two: each
- * element looks up, by bisection, how many of the other run come before it. Places go to and fro
+ * side by side; where there are few of them, for a piece of one, after the sums of pieces.
+ *
+ * argsort: a merge sort. In a short lane an element counts those that come before it: that is its
+ * place there. Of others a block sorts runs in shared memory, by a bitonic network. Then runs are
+ * merged two by two, a piece of the result by a block: by bisection it finds what of both runs goes
+ * there, and of each element how many of the other run's come before it. Places go to and fro
  * between the result and scratch memory.
  */
 #include "kernels/host.h"
@@ -167,7 +169,7 @@ static __device__ bool comes_before(V x, long long place, V y, long long other, 
 /* One round of a sort: FROM has, of each lane of x, places in order within runs of RUN, and TO gets
  * them in order within runs of twice that; in the first round nothing is FROM, and TO gets runs of
  * RUN. */
-enum { TO, FROM, X, SIDES, FIRST_RUN = 64 };
+enum { TO, FROM, X, SIDES, SHORT_RUN = 64, LONG_RUN = 1024 };
 struct merging {
   strided_walk<SIDES> lanes;
   long long length, run, steps[SIDES];
@@ -190,28 +192,94 @@ struct merging {
       store_i64(to + at[TO] + target * m.steps[TO], place);                                        \
     }                                                                                              \
   }                                                                                                \
-  static __global__ void argsort_merge_##T(merging m, char *to, const char *from, const char *x) { \
-    long long count = m.lanes.elements * m.length;                                                 \
-    for (long long number = first_element(); number < count; number += element_step()) {           \
-      long long at[SIDES], slot = number % m.length, begin = slot - slot % m.run;                  \
-      long long pair = begin - begin % (2 * m.run), other = begin == pair ? pair + m.run : pair;   \
-      long long low = other < m.length ? other : m.length;                                         \
-      long long last = other + m.run;                                                              \
-      long long high = last < m.length ? last : m.length;                                          \
-      find_offsets(m.lanes, number / m.length, at);                                                \
-      long long place = load_i64(from + at[FROM] + slot * m.steps[FROM]);                          \
-      value_##T own = X_AT(T, place);                                                              \
-      long long target = pair + (slot - begin) - low;                                              \
-      while (low < high) {                                                                         \
-        long long middle = low + (high - low) / 2;                                                 \
-        long long there = load_i64(from + at[FROM] + middle * m.steps[FROM]);                      \
-        bool before = comes_before(X_AT(T, there), there, own, place, m.descending);               \
-        low = before ? middle + 1 : low;                                                           \
-        high = before ? high : middle;                                                             \
+  static __global__ void argsort_blocks_##T(merging m, char *to, const char *x) {                  \
+    GEMEL_SHARED(value_##T, keys, [LONG_RUN]);                                                     \
+    GEMEL_SHARED(int, slots, [LONG_RUN]);                                                          \
+    const long long runs = (m.length + m.run - 1) / m.run;                                         \
+    const int step = (int)blockDim.x, run = (int)m.run;                                            \
+    for (long long job = blockIdx.x; job < m.lanes.elements * runs; job += gridDim.x) {            \
+      long long at[SIDES], lane = job / runs, begin = (job - lane * runs) * run;                   \
+      const int count = (int)min(m.length - begin, m.run);                                         \
+      find_offsets(m.lanes, lane, at);                                                             \
+      for (int k = (int)threadIdx.x; k < run; k += step) {                                         \
+        keys[k] = k < count ? X_AT(T, begin + k) : 0;                                              \
+        slots[k] = k;                                                                              \
       }                                                                                            \
-      store_i64(to + at[TO] + (target + low) * m.steps[TO], place);                                \
+      for (int size = 2; size <= run; size *= 2) {                                                 \
+        for (int by = size / 2; by > 0; by /= 2) {                                                 \
+          __syncthreads();                                                                         \
+          for (int k = (int)threadIdx.x; k < run / 2; k += step) {                                 \
+            const int low = 2 * k - (k & (by - 1)), high = low + by;                               \
+            const int below = slots[low], above = slots[high];                                     \
+            const value_##T x_below = keys[low], x_above = keys[high];                             \
+            const bool wrong =                                                                     \
+                above < count &&                                                                   \
+                (below >= count || comes_before(x_above, above, x_below, below, m.descending));    \
+            if (wrong == ((low & size) == 0)) {                                                    \
+              keys[low] = x_above;                                                                 \
+              keys[high] = x_below;                                                                \
+              slots[low] = above;                                                                  \
+              slots[high] = below;                                                                 \
+            }                                                                                      \
+          }                                                                                        \
+        }                                                                                          \
+      }                                                                                            \
+      __syncthreads();                                                                             \
+      for (int k = (int)threadIdx.x; k < count; k += step) {                                       \
+        store_i64(to + at[TO] + (begin + k) * m.steps[TO], begin + slots[k]);                      \
+      }                                                                                            \
+      __syncthreads();                                                                             \
     }                                                                                              \
   }                                                                                                \
+  static __global__ void argsort_merge_##T(merging m, char *to, const char *from, const char *x) { \
+    GEMEL_SHARED(value_##T, keys, [LONG_RUN]);                                                     \
+    GEMEL_SHARED(long long, places, [LONG_RUN]);                                                   \
+    GEMEL_SHARED(long long, splits, [2]);                                                          \
+    const long long tiles = (m.length + LONG_RUN - 1) / LONG_RUN;                                  \
+    for (long long job = blockIdx.x; job < m.lanes.elements * tiles; job += gridDim.x) {           \
+      long long at[SIDES], lane = job / tiles, begin = (job - lane * tiles) * LONG_RUN;            \
+      const long long first = begin - begin % (2 * m.run);                                         \
+      const long long second = min(first + m.run, m.length), end = min(second + m.run, m.length);  \
+      const int count = (int)min(end - begin, (long long)LONG_RUN);                                \
+      find_offsets(m.lanes, lane, at);                                                             \
+      if (threadIdx.x < 2) {                                                                       \
+        const long long so_many = begin - first + (threadIdx.x == 0 ? 0 : count);                  \
+        long long low = max(0ll, so_many - (end - second)), high = min(so_many, second - first);   \
+        while (low < high) {                                                                       \
+          const long long middle = low + (high - low) / 2;                                         \
+          const long long own = load_i64(from + at[FROM] + (first + middle) * m.steps[FROM]);      \
+          const long long other =                                                                  \
+              load_i64(from + at[FROM] + (second + so_many - 1 - middle) * m.steps[FROM]);         \
+          bool before = comes_before(X_AT(T, own), own, X_AT(T, other), other, m.descending);      \
+          low = before ? middle + 1 : low;                                                         \
+          high = before ? high : middle;                                                           \
+        }                                                                                          \
+        splits[threadIdx.x] = low;                                                                 \
+      }                                                                                            \
+      __syncthreads();                                                                             \
+      const int left = (int)(splits[1] - splits[0]);                                               \
+      for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {                            \
+        const long long place =                                                                    \
+            k < left ? first + splits[0] + k : second + (begin - first - splits[0]) + (k - left);  \
+        places[k] = load_i64(from + at[FROM] + place * m.steps[FROM]);                             \
+        keys[k] = X_AT(T, places[k]);                                                              \
+      }                                                                                            \
+      __syncthreads();                                                                             \
+      for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {                            \
+        int low = k < left ? left : 0, high = k < left ? count : left;                             \
+        while (low < high) {                                                                       \
+          const int middle = (low + high) / 2;                                                     \
+          bool before =                                                                            \
+              comes_before(keys[middle], places[middle], keys[k], places[k], m.descending);        \
+          low = before ? middle + 1 : low;                                                         \
+          high = before ? high : middle;                                                           \
+        }                                                                                          \
+        store_i64(to + at[TO] + (begin + k - left + low) * m.steps[TO], places[k]);                \
+      }                                                                                            \
+      __syncthreads();                                                                             \
+    }                                                                                              \
+  }                                                                                                \
+  GEMEL_KERNEL(argsort_blocks_##T, argsort_blocks_##T)                                             \
   GEMEL_KERNEL(argsort_runs_##T, argsort_runs_##T)                                                 \
   GEMEL_KERNEL(argsort_merge_##T, argsort_merge_##T)
 ARGSORT(bool)
@@ -242,6 +310,11 @@ static const kernel_getter cumsums_by_lanes[GEMEL_DTYPE_COUNT] = {
 };
 static const kernel_getter argsort_runs[GEMEL_DTYPE_COUNT] = {
 #define GETTER(E, name, bytes, kind, ctype) gemel__kernel_argsort_runs_##name,
+    GEMEL_DTYPE_TABLE(GETTER)
+#undef GETTER
+};
+static const kernel_getter argsort_blocks[GEMEL_DTYPE_COUNT] = {
+#define GETTER(E, name, bytes, kind, ctype) gemel__kernel_argsort_blocks_##name,
     GEMEL_DTYPE_TABLE(GETTER)
 #undef GETTER
 };
@@ -364,31 +437,30 @@ static gemel_status prepare_argsort(gemel_kernel_call *call) {
   for (int k = 0; k < x->rank; k++) {
     bytes *= (size_t)x->shape[k];
   }
-  call->scratch_bytes = x->shape[axis_of(call)] > FIRST_RUN ? bytes : 0;
+  call->scratch_bytes = x->shape[axis_of(call)] > LONG_RUN ? bytes : 0;
   return GEMEL_OK;
 }
 
 /* The scratch memory as a tensor of the result's shape. */
-static gemel_view spare_of(const gemel_kernel_call *call, int64_t *strides) {
-  gemel_view spare = call->outputs[0];
+static gemel_view spare_of(const gemel_view *out, void *scratch, int64_t *strides) {
+  gemel_view spare = *out;
   int64_t step = sizeof(int64_t);
   for (int k = spare.rank - 1; k >= 0; k--) {
     strides[k] = step;
     step *= spare.shape[k];
   }
-  spare.data = call->scratch;
+  spare.data = scratch;
   spare.strides = strides;
   return spare;
 }
 
-static merging make_merging(const gemel_kernel_call *call, const gemel_view *to,
+static merging make_merging(const gemel_view *x, int axis, bool descending, const gemel_view *to,
                             const gemel_view *from) {
-  const gemel_view *const sides[SIDES] = {to, from, &call->inputs[0]};
+  const gemel_view *const sides[SIDES] = {to, from, x};
   int64_t shape[SIDES][GEMEL_MAX_RANK], strides[SIDES][GEMEL_MAX_RANK];
   bool chosen[GEMEL_MAX_RANK] = {};
   gemel_view lanes[SIDES];
   merging m = {};
-  int axis = axis_of(call);
   chosen[axis] = true;
   for (int k = 0; k < SIDES; k++) {
     lanes[k] = some_axes(sides[k], chosen, false, shape[k], strides[k]);
@@ -397,33 +469,49 @@ static merging make_merging(const gemel_kernel_call *call, const gemel_view *to,
   const gemel_view *const views[SIDES] = {&lanes[TO], &lanes[FROM], &lanes[X]};
   m.lanes = walk_over(views);
   m.length = to->shape[axis];
-  m.run = FIRST_RUN;
-  m.descending = call->attrs[1].u.i != 0;
+  m.run = SHORT_RUN;
+  while (m.run < LONG_RUN && m.run < m.length) {
+    m.run *= 2;
+  }
+  m.descending = descending;
   return m;
 }
 
-static gemel_status run_argsort(const gemel_kernel_call *call) {
+extern "C" gemel_status gemel__cuda_argsort_along(gemel_cuda *cuda, const gemel_view *x, int axis,
+                                                  bool descending, const gemel_view *out,
+                                                  void *scratch, gemel_error *error) {
   int64_t strides[GEMEL_MAX_RANK];
-  gemel_view out = call->outputs[0], spare = spare_of(call, strides);
-  const void *x = call->inputs[0].data;
-  merging rounds[2] = {make_merging(call, &out, &spare), make_merging(call, &spare, &out)};
-  char *data[2] = {(char *)out.data, (char *)spare.data};
+  gemel_view spare = spare_of(out, scratch, strides);
+  merging rounds[2] = {make_merging(x, axis, descending, out, &spare),
+                       make_merging(x, axis, descending, &spare, out)};
+  char *data[2] = {(char *)out->data, (char *)spare.data};
+  const void *source = x->data;
   long long length = rounds[0].length, count = rounds[0].lanes.elements * length;
+  const long long first = rounds[0].run, runs = (length + first - 1) / first;
   int to = 0; /* as many changes of sides as will end at the result */
-  for (long long run = FIRST_RUN; run < length; run *= 2) {
+  for (long long run = first; run < length; run *= 2) {
     to = 1 - to;
   }
-  void *first[] = {&rounds[to], &data[to], &x};
-  gemel_status status = launch_over(gemel__cuda_of(call), argsort_runs[call->inputs[0].dtype](),
-                                    count, first, call->error);
-  for (long long run = FIRST_RUN; run < length && status == GEMEL_OK; run *= 2) {
+  void *arguments[] = {&rounds[to], &data[to], &source};
+  gemel_status status =
+      first == SHORT_RUN
+          ? launch_over(cuda, argsort_runs[x->dtype](), count, arguments, error)
+          : launch_jobs(cuda, argsort_blocks[x->dtype](), rounds[0].lanes.elements * runs,
+                        first / 2, arguments, error);
+  for (long long run = first; run < length && status == GEMEL_OK; run *= 2) {
     to = 1 - to;
     rounds[to].run = run;
-    void *next[] = {&rounds[to], &data[to], &data[1 - to], &x};
-    status = launch_over(gemel__cuda_of(call), argsort_merges[call->inputs[0].dtype](), count, next,
-                         call->error);
+    void *next[] = {&rounds[to], &data[to], &data[1 - to], &source};
+    status = launch_jobs(cuda, argsort_merges[x->dtype](), rounds[0].lanes.elements * runs,
+                         MOST_JOB_THREADS, next, error);
   }
   return status;
+}
+
+static gemel_status run_argsort(const gemel_kernel_call *call) {
+  return gemel__cuda_argsort_along(gemel__cuda_of(call), &call->inputs[0], axis_of(call),
+                                   call->attrs[1].u.i != 0, &call->outputs[0], call->scratch,
+                                   call->error);
 }
 
 extern "C" const gemel_kernel gemel__cuda_cumsum[] = {{"pieces", prepare_cumsum, run_cumsum},

@@ -2,7 +2,7 @@
  *
  * set_subtensor and inc_subtensor: the tensor is copied, unless the result has its memory already,
  * and then a window of it is written, or added to. The elements of a window are all different, so
- * every thread writes its own.
+ * every thread writes its own, four of them.
  */
 #include "kernels/host.h"
 #include "kernels/scalar.h"
@@ -10,12 +10,25 @@
 /* ---- Device ---- */
 
 #define ADD_KERNEL(T, F, ROUND)                                                                    \
-  static __global__ void increment_##T(strided_walk<2> walk, char *to, const char *from) {         \
-    for (long long k = first_element(); k < walk.elements; k += element_step()) {                  \
-      long long offsets[2];                                                                        \
-      find_offsets(walk, k, offsets);                                                              \
-      value_##T x = load_##T(to + offsets[0]), y = load_##T(from + offsets[1]);                    \
-      store_##T(to + offsets[0], ROUND(add_##F(x, y, 0)));                                         \
+  static __global__ void increment_##T(quick_walk<2> walk, char *to, const char *from) {           \
+    const unsigned size = (unsigned)walk.sizes[0].size;                                            \
+    for (unsigned item = (unsigned)first_element(); item < walk.items;                             \
+         item += (unsigned)element_step()) {                                                       \
+      long long at[2];                                                                             \
+      const unsigned index = find_offsets(walk, item, at);                                         \
+      value_##T x[AT_ONCE], y[AT_ONCE];                                                            \
+      for (unsigned k = 0; k < AT_ONCE; k++) {                                                     \
+        if (index + k * walk.pace < size) {                                                        \
+          x[k] = load_##T(to + at[0] + k * walk.pace * walk.strides[0][0]);                        \
+          y[k] = load_##T(from + at[1] + k * walk.pace * walk.strides[1][0]);                      \
+        }                                                                                          \
+      }                                                                                            \
+      for (unsigned k = 0; k < AT_ONCE; k++) {                                                     \
+        if (index + k * walk.pace < size) {                                                        \
+          store_##T(to + at[0] + k * walk.pace * walk.strides[0][0],                               \
+                    ROUND(add_##F(x[k], y[k], 0)));                                                \
+        }                                                                                          \
+      }                                                                                            \
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(increment_##T, increment_##T)
@@ -76,17 +89,29 @@ static gemel_status run_set(const gemel_kernel_call *call) {
              : status;
 }
 
+static gemel_status launch_increment(const gemel_kernel_call *call, strided_walk<2> walk, char *to,
+                                     char *from) {
+  strided_walk<2> rest;
+  long long offsets[2];
+  if (halve_long(&walk, &rest, offsets)) {
+    gemel_status status = launch_increment(call, walk, to, from);
+    return status == GEMEL_OK ? launch_increment(call, rest, to + offsets[0], from + offsets[1])
+                              : status;
+  }
+  quick_walk<2> quick = quick_walk_of(walk);
+  void *arguments[] = {&quick, &to, &from};
+  return launch_over(gemel__cuda_of(call), increments[call->outputs[0].dtype](), quick.items,
+                     arguments, call->error);
+}
+
 static gemel_status run_increment(const gemel_kernel_call *call) {
   int64_t strides[GEMEL_MAX_RANK];
   gemel_view window;
   gemel_status status = begin_window(call, &window, strides);
   if (status == GEMEL_OK) {
     const gemel_view *const views[2] = {&window, &call->inputs[1]};
-    strided_walk<2> walk = walk_over(views);
-    void *to = window.data, *from = call->inputs[1].data;
-    void *arguments[] = {&walk, &to, &from};
-    status = launch_over(gemel__cuda_of(call), increments[window.dtype](), walk.elements, arguments,
-                         call->error);
+    status =
+        launch_increment(call, walk_over(views), (char *)window.data, (char *)call->inputs[1].data);
   }
   return status;
 }

@@ -57,7 +57,7 @@ static __device__ __forceinline__ unsigned find_offsets(const quick_walk<N> &wal
     unsigned rest = quotient(number, walk.sizes[axis]);
     unsigned index = number - rest * (unsigned)walk.sizes[axis].size;
     for (int k = 0; k < N; k++) {
-      offsets[k] += index * walk.strides[k][axis];
+      offsets[k] += walk.strides[k][axis] * index;
     }
     number = rest;
   }

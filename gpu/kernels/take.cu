@@ -2,9 +2,9 @@
  *
  * take and put. An index that is out of range is a problem of the call, and nothing is read or
  * written at it. take has a thread for some words of its result, each of several elements where
- * those lie side by side. For put a first kernel makes places of the indices. Of put itself, which
- * copies the tensor unless the result has its memory already, a thread has one of the elements that
- * x has without the axis, and goes through the indices in their order: nothing is atomic, and
+ * those lie side by side. put copies the tensor unless the result has its memory already, makes
+ * places of the indices and sorts these; then, for each place and each element that x has without
+ * the axis, a thread goes through the place's indices in their order: nothing is atomic, and
  * results are the host's to the last bit.
  */
 #include "kernels/host.h"
@@ -98,20 +98,39 @@ GEMEL_KERNEL(take_4, take_words<uint32_t>)
 GEMEL_KERNEL(take_8, take_words<uint64_t>)
 GEMEL_KERNEL(take_16, take_words<sixteen_bytes>)
 
-/* WALK goes over result and y at the first index; NEW is made of x, which is there, and y. */
+/* The indices of a put by place, those of one place in their order: PLACES has COUNT of these, and
+ * where the part of y at each begins. */
+struct sorted_places {
+  const long long *places, *order;
+  long long count;
+};
+
+static __device__ long long nth_place(const sorted_places &sorted, long long n) {
+  return sorted.places[sorted.order[n]];
+}
+
+/* WALK goes over the sorted indices, from FIRST on, and for each over result and y without the
+ * axis. The first of a place does what all of them ask for; NEW is made of x, which is there, and
+ * y. */
 #define PUT_KERNEL(mode, T, NEW)                                                                   \
-  static __global__ void put_##mode##_##T(strided_walk<2> walk, long long count, long long step,   \
-                                          char *out, const char *from, const long long *places) {  \
-    for (long long k = first_element(); k < walk.elements; k += element_step()) {                  \
-      long long offsets[2];                                                                        \
-      find_offsets(walk, k, offsets);                                                              \
-      for (long long j = 0; j < count; j++) {                                                      \
-        if (places[j] >= 0) {                                                                      \
-          char *at = out + offsets[0] + places[j] * step;                                          \
-          [[maybe_unused]] value_##T x = load_##T(at);                                             \
-          value_##T y = load_##T(from + offsets[1] + places[count + j]);                           \
-          store_##T(at, NEW);                                                                      \
+  static __global__ void put_##mode##_##T(quick_walk<3> walk, sorted_places sorted,                \
+                                          long long first, long long step, char *out,              \
+                                          const char *from) {                                      \
+    for (unsigned item = (unsigned)first_element(); item < walk.items;                             \
+         item += (unsigned)element_step()) {                                                       \
+      long long at[3];                                                                             \
+      find_offsets(walk, item, at);                                                                \
+      long long n = first + at[2];                                                                 \
+      const long long place = nth_place(sorted, n);                                                \
+      if (place >= 0 && (n == 0 || nth_place(sorted, n - 1) != place)) {                           \
+        char *target = out + at[0] + place * step;                                                 \
+        value_##T x = load_##T(target);                                                            \
+        for (bool more = true; more; more = ++n < sorted.count && nth_place(sorted, n) == place) { \
+          const long long part = sorted.places[sorted.count + sorted.order[n]];                    \
+          value_##T y = load_##T(from + at[1] + part);                                             \
+          x = NEW;                                                                                 \
         }                                                                                          \
+        store_##T(target, x);                                                                      \
       }                                                                                            \
     }                                                                                              \
   }                                                                                                \
@@ -153,13 +172,17 @@ static const void *put_kernel(const char *mode, gemel_dtype dtype) {
   return puts[dtype][number]();
 }
 
-static gemel_status prepare_put(gemel_kernel_call *call) {
-  const gemel_view *indices = &call->inputs[1];
-  size_t count = 1;
+static long long count_of(const gemel_view *indices) {
+  long long count = 1;
   for (int k = 0; k < indices->rank; k++) {
-    count *= (size_t)indices->shape[k];
+    count *= indices->shape[k];
   }
-  call->scratch_bytes = 2 * count * sizeof(long long);
+  return count;
+}
+
+/* For places, parts of y, the order of places, and what sorting needs. */
+static gemel_status prepare_put(gemel_kernel_call *call) {
+  call->scratch_bytes = 4 * (size_t)count_of(&call->inputs[1]) * sizeof(long long);
   return GEMEL_OK;
 }
 
@@ -245,7 +268,26 @@ static gemel_status run_take(const gemel_kernel_call *call) {
   return launch_take(call, walk, word, (char *)out->data, (char *)x->data, (char *)indices->data);
 }
 
-static gemel_status launch_put(const gemel_kernel_call *call) {
+/* Puts what WALK goes over, from the sorted index FIRST on, in halves if that is too much. */
+static gemel_status launch_put(const gemel_kernel_call *call, strided_walk<3> walk,
+                               sorted_places sorted, long long first, char *out, char *y) {
+  const gemel_view *to = &call->outputs[0];
+  strided_walk<3> rest;
+  long long offsets[3], step = to->strides[axis_of(call)];
+  if (halve_long(&walk, &rest, offsets)) {
+    gemel_status status = launch_put(call, walk, sorted, first, out, y);
+    return status == GEMEL_OK ? launch_put(call, rest, sorted, first + offsets[2], out + offsets[0],
+                                           y + offsets[1])
+                              : status;
+  }
+  quick_walk<3> quick = quick_walk_of(walk, 1);
+  void *arguments[] = {&quick, &sorted, &first, &step, &out, &y};
+  return launch_over(gemel__cuda_of(call), put_kernel(call->attrs[1].u.text, to->dtype),
+                     quick.items, arguments, call->error);
+}
+
+/* Over COUNT indices, and for each over result and y without the axis; these axes stay apart. */
+static strided_walk<3> walk_of_put(const gemel_kernel_call *call, long long count) {
   const gemel_view *out = &call->outputs[0], *y = &call->inputs[2];
   int64_t shape[2][GEMEL_MAX_RANK], strides[2][GEMEL_MAX_RANK];
   int axis = axis_of(call), indices = call->inputs[1].rank;
@@ -256,27 +298,46 @@ static gemel_status launch_put(const gemel_kernel_call *call) {
   append_axes(&from, y, 0, axis, shape[1], strides[1]);
   append_axes(&from, y, axis + indices, y->rank, shape[1], strides[1]);
   const gemel_view *const views[2] = {&lanes, &from};
-  strided_walk<2> walk = walk_over(views);
-  long long step = out->strides[axis];
-  long long count = 1;
-  for (int k = 0; k < indices; k++) {
-    count *= call->inputs[1].shape[k];
+  const strided_walk<2> inner = walk_over(views);
+  strided_walk<3> walk = {inner.elements * count, 1 + inner.axes, {count}, {{0}, {0}, {1}}};
+  for (int k = 0; k < inner.axes; k++) {
+    walk.sizes[k + 1] = inner.sizes[k];
+    walk.strides[0][k + 1] = inner.strides[0][k];
+    walk.strides[1][k + 1] = inner.strides[1][k];
   }
-  void *to = out->data, *source = y->data, *scratch = call->scratch;
-  void *arguments[] = {&walk, &count, &step, &to, &source, &scratch};
-  return launch_over(gemel__cuda_of(call), put_kernel(call->attrs[1].u.text, out->dtype),
-                     count > 0 ? walk.elements : 0, arguments, call->error);
+  return walk;
+}
+
+static gemel_status sort_places(const gemel_kernel_call *call, const sorted_places *sorted) {
+  static const int64_t step = sizeof(long long);
+  const int64_t count = sorted->count;
+  const gemel_view places = {GEMEL_I64, 1, &count, &step, (void *)sorted->places};
+  gemel_view order = places;
+  order.data = (void *)sorted->order;
+  return gemel__cuda_argsort_along(gemel__cuda_of(call), &places, 0, false, &order,
+                                   (long long *)order.data + count, call->error);
 }
 
 static gemel_status run_put(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
-  gemel_status status = launch_places(call, &call->inputs[2]);
-  if (status == GEMEL_OK && out->data != x->data) {
+  const long long count = count_of(&call->inputs[1]), *places = (const long long *)call->scratch;
+  const sorted_places sorted = {places, places + 2 * count, count};
+  const strided_walk<3> walk = walk_of_put(call, count);
+  gemel_status status = GEMEL_OK;
+  if (out->data != x->data) {
     status = gemel__cuda_copy(gemel__cuda_of(call), out, x, call->error);
   }
-  return status == GEMEL_OK ? launch_put(call) : status;
+  if (status == GEMEL_OK) {
+    status = launch_places(call, &call->inputs[2]);
+  }
+  if (status == GEMEL_OK && walk.elements > 0) {
+    status = sort_places(call, &sorted);
+  }
+  return status == GEMEL_OK && walk.elements > 0
+             ? launch_put(call, walk, sorted, 0, (char *)out->data, (char *)call->inputs[2].data)
+             : status;
 }
 
 extern "C" const gemel_kernel gemel__cuda_take[] = {{"words", NULL, run_take}, {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_put[] = {{"lanes", prepare_put, run_put},
+extern "C" const gemel_kernel gemel__cuda_put[] = {{"sorted", prepare_put, run_put},
                                                    {NULL, NULL, NULL}};
