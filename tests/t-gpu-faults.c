@@ -47,17 +47,17 @@ typedef struct scenario {
 
 static const scenario scenarios[] = {
     {.name = "long",
-     .text = "(x: i32[9001], y: f16[3, 9001]) {\n"
+     .text = "(x: i32[33001], y: i8[2, 8199, 3], z: f16[8199, 20]) {\n"
              "  return a = sum(x), b = argmax(x, axis = 0), c = sum(y, axes = [1]),\n"
-             "    d = argmax(y, axis = 1)\n}",
+             "    d = argmax(z, axis = 0)\n}",
      .once = 1},
     {.name = "rows",
-     .text = "(x: i32[140, 2]) {\n"
-             "  return a = sum(x, axes = [1])\n}",
+     .text = "(x: i32[5000, 2], y: i32[140, 2, 9]) {\n"
+             "  return a = sum(x, axes = [1]), b = sum(y, axes = [1])\n}",
      .once = 1},
     {.name = "kept",
-     .text = "(x: i32[4, 5, 6], y: i32[2, 70]) {\n  return a = sum(x, axes = [1]), b = sum(y, axes "
-             "= [1])\n}"},
+     .text = "(x: i32[4, 5, 6], y: i32[2, 700], z: f32[40, 20]) {\n"
+             "  return a = sum(x, axes = [1]), b = sum(y, axes = [1]), c = sum(z, axes = [0])\n}"},
     {.name = "large",
      .text = "(x: i8[33000], y: i8[33000]) {\n"
              "  return a = x + y\n}",

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { GEMEL__CUDA_CLASSES = 200 };
+enum { GEMEL__CUDA_CLASSES = 200, GEMEL__CUDA_ARRIVED = 1024 };
 
 typedef struct gemel__cuda_idle gemel__cuda_idle;
 typedef struct gemel__cuda_fused gemel__cuda_fused;
@@ -43,14 +43,15 @@ struct gemel_cuda {
   cudaStream_t stream;
   cublasHandle_t blas;
   void *blas_workspace;
-  size_t blas_bytes;          /* of the workspace */
-  void *cudnn;                /* its handle; NULL: none was wanted yet */
-  int no_cudnn;               /* it can't be opened */
-  int *problem;               /* on the GPU: kernels set it to GEMEL__CUDA_BAD_… */
-  int *problem_seen;          /* on the host, to read it */
-  int may_fail;               /* atomic: such a kernel was asked for since it was read */
-  size_t problems;            /* atomic: how many were read */
-  int last_problem;           /* of these */
+  size_t blas_bytes; /* of the workspace */
+  void *cudnn;       /* its handle; NULL: none was wanted yet */
+  int no_cudnn;      /* it can't be opened */
+  int *problem;      /* on the GPU: kernels set it to GEMEL__CUDA_BAD_… */
+  unsigned *arrived; /* behind it: counts of blocks, GEMEL__CUDA_ARRIVED; 0 between kernels */
+  int *problem_seen; /* on the host, to read it */
+  int may_fail;      /* atomic: such a kernel was asked for since it was read */
+  size_t problems;   /* atomic: how many were read */
+  int last_problem;  /* of these */
   pthread_mutex_t blas_lock;  /* of the handle: each call sets its stream */
   pthread_mutex_t cudnn_lock; /* the same */
   pthread_mutex_t problem_lock;
