@@ -164,6 +164,13 @@ static const scenario scenarios[] = {
              "  s = t - y * k\n"
              "  u = where(c, s, v - t)\n"
              "  return a = s, b = u * y - s\n}"},
+    {.name = "fused groups",
+     .text = "(x: f32[5, 8], y: f32[5, 8], b: f32[8], r: f32[5, 1], w: f32[5, 16], z: f32[43],\n"
+             "  h: f16[48]) {\n"
+             "  s = x * y + b - r\n"
+             "  u = s * subtensor(w, start = [0, 0], size = [5, 8], step = [1, 2])\n"
+             "  v = subtensor(z, start = [1], size = [40])\n"
+             "  return a = s, c = u, d = v * v - v, e = z * z + z, f = h * h - h\n}"},
     {.name = "fused words",
      .text = "(x: f64[50], y: i8[50], h: f16[50], g: f16[50]) {\n"
              "  a = cast(x - x * 300:f64, dtype = i8)\n"
