@@ -47,17 +47,17 @@ typedef struct scenario {
 
 static const scenario scenarios[] = {
     {.name = "long",
-     .text = "(x: i32[9001], y: f16[3, 9001]) {\n"
+     .text = "(x: i32[33001], y: i8[2, 8199, 3], z: f16[8199, 20]) {\n"
              "  return a = sum(x), b = argmax(x, axis = 0), c = sum(y, axes = [1]),\n"
-             "    d = argmax(y, axis = 1)\n}",
+             "    d = argmax(z, axis = 0)\n}",
      .once = 1},
     {.name = "rows",
-     .text = "(x: i32[140, 2]) {\n"
-             "  return a = sum(x, axes = [1])\n}",
+     .text = "(x: i32[5000, 2], y: i32[140, 2, 9]) {\n"
+             "  return a = sum(x, axes = [1]), b = sum(y, axes = [1])\n}",
      .once = 1},
     {.name = "kept",
-     .text = "(x: i32[4, 5, 6], y: i32[2, 70]) {\n  return a = sum(x, axes = [1]), b = sum(y, axes "
-             "= [1])\n}"},
+     .text = "(x: i32[4, 5, 6], y: i32[2, 700], z: f32[40, 20]) {\n"
+             "  return a = sum(x, axes = [1]), b = sum(y, axes = [1]), c = sum(z, axes = [0])\n}"},
     {.name = "large",
      .text = "(x: i8[33000], y: i8[33000]) {\n"
              "  return a = x + y\n}",
@@ -153,6 +153,11 @@ static const scenario scenarios[] = {
     {.name = "lanes",
      .text = "(x: f32[140, 3], y: f32[140, 3]) {\n"
              "  return a = softmax(x, axis = 1), b = cross_entropy(x, y, axis = 1)\n}",
+     .once = 1},
+    {.name = "long lanes",
+     .text = "(x: f32[2, 4500], y: f32[600, 6]) {\n"
+             "  return a = cast(softmax(x) * 1e6:f32, dtype = i32),\n"
+             "    b = cast(softmax(y, axis = 0) * 1e6:f32, dtype = i32)\n}",
      .once = 1},
     {.name = "order",
      .text = "(x: f32[140, 3], y: i8[2300], z: f16[2, 65]) {\n"

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { GEMEL__CUDA_CLASSES = 200 };
+enum { GEMEL__CUDA_CLASSES = 200, GEMEL__CUDA_ARRIVED = 1024 };
 
 typedef struct gemel__cuda_idle gemel__cuda_idle;
 typedef struct gemel__cuda_fused gemel__cuda_fused;
@@ -44,14 +44,15 @@ struct gemel_cuda {
   int lent; /* the stream is the program's */
   cublasHandle_t blas;
   void *blas_workspace;
-  size_t blas_bytes;          /* of the workspace */
-  void *cudnn;                /* its handle; NULL: none was wanted yet */
-  int no_cudnn;               /* it can't be opened */
-  int *problem;               /* on the GPU: kernels set it to GEMEL__CUDA_BAD_… */
-  int *problem_seen;          /* on the host, to read it */
-  int may_fail;               /* atomic: such a kernel was asked for since it was read */
-  size_t problems;            /* atomic: how many were read */
-  int last_problem;           /* of these */
+  size_t blas_bytes; /* of the workspace */
+  void *cudnn;       /* its handle; NULL: none was wanted yet */
+  int no_cudnn;      /* it can't be opened */
+  int *problem;      /* on the GPU: kernels set it to GEMEL__CUDA_BAD_… */
+  unsigned *arrived; /* behind it: counts of blocks, GEMEL__CUDA_ARRIVED; 0 between kernels */
+  int *problem_seen; /* on the host, to read it */
+  int may_fail;      /* atomic: such a kernel was asked for since it was read */
+  size_t problems;   /* atomic: how many were read */
+  int last_problem;  /* of these */
   pthread_mutex_t blas_lock;  /* of the handle: each call sets its stream */
   pthread_mutex_t cudnn_lock; /* the same */
   pthread_mutex_t problem_lock;
@@ -152,8 +153,8 @@ gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *p
 /* Closes cuDNN if a convolution has opened it (conv-cudnn.c). */
 void gemel__cuda_cudnn_close(gemel_cuda *cuda);
 
-/* What stands in for divisions by SIZE on a GPU, as gpu/kernels/several.h says; both 0 where that
- * is not between 1 and 2^31 - 1 (fuse.c). */
+/* What stands in for divisions of numbers below 2^31 by SIZE on a GPU, as gpu/kernels/several.h
+ * says; a SIZE above them divides them to 0 (fuse.c). */
 void gemel__cuda_divisor(int64_t size, unsigned *magic, unsigned *shift);
 
 /* Kernels for clusters (fuse.c), and what frees those that were made. */

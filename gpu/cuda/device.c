@@ -138,13 +138,15 @@ static gemel_status open_blas(gemel_cuda *cuda, gemel_error *error) {
 }
 
 static gemel_status open_problem(gemel_cuda *cuda, gemel_error *error) {
-  cudaError_t result = cudaMalloc((void **)&cuda->problem, sizeof *cuda->problem);
+  const size_t bytes = sizeof *cuda->problem + GEMEL__CUDA_ARRIVED * sizeof *cuda->arrived;
+  cudaError_t result = cudaMalloc((void **)&cuda->problem, bytes);
   if (result == cudaSuccess) {
     result = cudaHostAlloc((void **)&cuda->problem_seen, sizeof *cuda->problem_seen,
                            cudaHostAllocDefault);
   }
   if (result == cudaSuccess) {
-    result = cudaMemsetAsync(cuda->problem, 0, sizeof *cuda->problem, cuda->stream);
+    cuda->arrived = (unsigned *)cuda->problem + 1;
+    result = cudaMemsetAsync(cuda->problem, 0, bytes, cuda->stream);
   }
   return gemel__cuda_check(error, result, "memory of the GPU");
 }

@@ -34,14 +34,13 @@ static void release_plan(void *prepared) {
 
 void gemel__cuda_divisor(int64_t size, unsigned *magic, unsigned *shift) {
   *magic = *shift = 0;
-  if (size <= 0 || size > INT32_MAX) {
-    return;
-  }
-  while ((int64_t)1 << *shift < size) {
+  while (*shift < 31 && (int64_t)1 << *shift < size) {
     *shift += 1;
   }
-  uint64_t above = ((uint64_t)1 << *shift) - (uint64_t)size;
-  *magic = (unsigned)((above << 32) / (uint64_t)size + 1);
+  if (size > 0 && size <= INT32_MAX) {
+    uint64_t above = ((uint64_t)1 << *shift) - (uint64_t)size;
+    *magic = (unsigned)((above << 32) / (uint64_t)size + 1);
+  }
 }
 
 /* As a word of the arguments. */

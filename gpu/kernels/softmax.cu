@@ -1,73 +1,59 @@
 /* SPDX-License-Identifier: MIT
  *
- * softmax and cross_entropy: a block for each lane, which is what lies along the axis. The largest
- * element is found first, then the total of exp(x - largest) in f64, then the results are made.
+ * softmax and cross_entropy along lanes. Threads read chunks of up to 16 bytes: by rows, where
+ * lanes are contiguous or nothing is, of a lane that a group of threads shares; by columns, of
+ * neighbouring lanes. First the largest element is found, then the total of exp(x - largest) in
+ * f64, then the results are made. What threads can hold is read once. Of longer lanes each thread
+ * goes through its elements with the largest so far, and once more for the results.
  */
-#include "kernels/host.h"
+#include "kernels/divided.h"
 #include "kernels/scalar.h"
+
+/* HELD: bytes of values that a thread holds. */
+enum { HELD = 64, COLUMNS = 4, MOST_WARPS = 8 };
+static constexpr unsigned WARP = 32, THREADS = 256;
 
 /* ---- Device ---- */
 
-/* OUTER leads to the first element of each lane, of operands x, other and result; the lane itself
- * has N elements, STEPS bytes apart in x and other. */
-struct lanes {
-  strided_walk<3> outer;
-  long long n, x_step, other_step;
+/* Strides in bytes from chunk to chunk and within one. WHOLE: full chunks can be read at once. */
+struct chunked {
+  long long step, within;
+  bool whole;
 };
 
-static __device__ double sum_of_threads(double own) {
-  GEMEL_SHARED(double, shared, [MOST_JOB_THREADS]);
-  shared[threadIdx.x] = own;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) {
-      shared[threadIdx.x] += shared[threadIdx.x + half];
-    }
-    __syncthreads();
-  }
-  double all = shared[0];
-  __syncthreads();
-  return all;
-}
+/* FIRST leads to the first element of each lane, of operands x, targets and result; by columns to
+ * those of a tile's first lane without the near axis, of NEAR lanes. A group of threads has COLUMNS
+ * chunks of these; a lane has N elements in COUNT chunks, or one in each chunk. */
+struct lanes {
+  divided_walk<3> first;
+  long long jobs, n, count, near;
+  divisor tiles;
+  chunked operand[3];
+  unsigned columns, column_bits, group, group_bits, groups;
+};
 
-template <class T> static __device__ T larger(T x, T y);
-template <> __device__ float larger<float>(float x, float y) {
-  return maximum_f32(x, y, 0);
+/* NaN if there is one; of which sign 0 is, doesn't matter. */
+template <class T> DEVICE T larger(T x, T y) {
+  return x > y || x != x ? x : y;
 }
-template <> __device__ double larger<double>(double x, double y) {
-  return maximum_f64(x, y, 0);
-}
-template <class T> static __device__ T power(T x);
-template <> __device__ float power<float>(float x) {
+template <class T> DEVICE T power(T x);
+template <> __device__ __forceinline__ float power<float>(float x) {
   return exp_f32(x, 0, 0);
 }
-template <> __device__ double power<double>(double x) {
+template <> __device__ __forceinline__ double power<double>(double x) {
   return exp_f64(x, 0, 0);
-}
-
-template <class T> static __device__ T largest_of_threads(T own) {
-  GEMEL_SHARED(T, shared, [MOST_JOB_THREADS]);
-  shared[threadIdx.x] = own;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) {
-      shared[threadIdx.x] = larger(shared[threadIdx.x], shared[threadIdx.x + half]);
-    }
-    __syncthreads();
-  }
-  T all = shared[0];
-  __syncthreads();
-  return all;
 }
 
 /* An element type: what is calculated with, and how it is read and written. */
 #define ELEMENT(T, ROUND)                                                                          \
   struct element_##T {                                                                             \
+    typedef stored_##T stored;                                                                     \
     typedef value_##T value;                                                                       \
-    static __device__ value load(const char *x) {                                                  \
+    enum { SEVERAL = 16 / sizeof(stored), CHUNKS = HELD / sizeof(value) / SEVERAL };               \
+    static __device__ __forceinline__ value load(const void *x) {                                  \
       return load_##T(x);                                                                          \
     }                                                                                              \
-    static __device__ void store(char *x, value v) {                                               \
+    static __device__ __forceinline__ void store(void *x, value v) {                               \
       store_##T(x, ROUND(v));                                                                      \
     }                                                                                              \
   };
@@ -76,121 +62,352 @@ ELEMENT(bf16, round_bf16)
 ELEMENT(f32, SAME)
 ELEMENT(f64, SAME)
 
-template <class E> static __device__ typename E::value largest_of(const lanes &l, const char *x) {
-  typename E::value own = -(typename E::value)INFINITY;
-  for (long long k = threadIdx.x; k < l.n; k += blockDim.x) {
-    own = larger(own, E::load(x + k * l.x_step));
+/* The elements at FROM; -inf where there are only LEFT. */
+template <class E>
+DEVICE void load_chunk(const chunked &c, const char *from, long long left,
+                       typename E::value *values) {
+  constexpr int N = E::SEVERAL;
+  if (c.whole && left >= N) {
+    auto all = *(const group<typename E::stored, N> *)from;
+    GEMEL_UNROLL(8)
+    for (int i = 0; i < N; i++) {
+      values[i] = E::load(&all.at[i]);
+    }
+  } else {
+    GEMEL_UNROLL(8)
+    for (int i = 0; i < N; i++) {
+      values[i] = i < left ? E::load(from + i * c.within) : -(typename E::value)INFINITY;
+    }
   }
-  return largest_of_threads(own);
 }
 
 template <class E>
-static __device__ double total_of(const lanes &l, const char *x, typename E::value largest) {
-  double own = 0;
-  for (long long k = threadIdx.x; k < l.n; k += blockDim.x) {
-    own += (double)power(E::load(x + k * l.x_step) - largest);
-  }
-  return sum_of_threads(own);
-}
-
-template <class E>
-static __global__ void softmax_lanes(lanes l, const char *x, const char *, char *out) {
-  for (long long lane = blockIdx.x; lane < l.outer.elements; lane += gridDim.x) {
-    long long offsets[3];
-    find_offsets(l.outer, lane, offsets);
-    const char *from = x + offsets[0];
-    typename E::value largest = largest_of<E>(l, from);
-    typename E::value total = (typename E::value)total_of<E>(l, from, largest);
-    for (long long k = threadIdx.x; k < l.n; k += blockDim.x) {
-      E::store(out + offsets[2] + k * l.other_step,
-               power(E::load(from + k * l.x_step) - largest) / total);
+DEVICE void store_chunk(const chunked &c, char *to, long long left,
+                        const typename E::value *values) {
+  constexpr int N = E::SEVERAL;
+  if (c.whole && left >= N) {
+    group<typename E::stored, N> all;
+    GEMEL_UNROLL(8)
+    for (int i = 0; i < N; i++) {
+      E::store(&all.at[i], values[i]);
+    }
+    *(group<typename E::stored, N> *)to = all;
+  } else {
+    GEMEL_UNROLL(8)
+    for (int i = 0; i < N; i++) {
+      if (i < left) {
+        E::store(to + i * c.within, values[i]);
+      }
     }
   }
 }
 
-/* -sum(t log(softmax(x))) = sum(t (largest - x + log(total))) */
-template <class E>
-static __global__ void loss_lanes(lanes l, const char *x, const char *targets, char *out) {
-  for (long long lane = blockIdx.x; lane < l.outer.elements; lane += gridDim.x) {
-    long long offsets[3];
-    find_offsets(l.outer, lane, offsets);
-    const char *from = x + offsets[0], *with = targets + offsets[1];
-    typename E::value largest = largest_of<E>(l, from);
-    double log_total = log_f64(total_of<E>(l, from, largest), 0, 0), own = 0;
-    for (long long k = threadIdx.x; k < l.n; k += blockDim.x) {
-      own += (double)E::load(with + k * l.other_step) *
-             (((double)largest - (double)E::load(from + k * l.x_step)) + log_total);
+struct by_sum {
+  template <class T> static __device__ __forceinline__ T join(T x, T y) {
+    return x + y;
+  }
+};
+struct by_size {
+  template <class T> static __device__ __forceinline__ T join(T x, T y) {
+    return larger(x, y);
+  }
+};
+
+/* Joins the M values of the threads of a group that have the same columns; all get the results. */
+template <class How, class T, int M> DEVICE void join_group(const lanes &l, T (&own)[M]) {
+  GEMEL_SHARED(T, shared, [MOST_WARPS * (M == 1 ? 1 : COLUMNS * M)]);
+  const unsigned warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, width = l.columns * M;
+  for (unsigned bit = l.columns; bit < WARP && bit < l.group; bit *= 2) {
+    GEMEL_UNROLL(8)
+    for (int i = 0; i < M; i++) {
+      own[i] = How::join(own[i], __shfl_xor_sync(~0u, own[i], (int)bit));
     }
-    double loss = sum_of_threads(own);
-    if (threadIdx.x == 0) {
-      E::store(out + offsets[2], (typename E::value)loss);
+  }
+  if (l.group <= WARP) {
+    return;
+  }
+  GEMEL_UNROLL(8)
+  for (int i = 0; i < M; i++) {
+    if (lane < l.columns) {
+      shared[warp * width + lane * M + i] = own[i];
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x < width) {
+    T all = shared[threadIdx.x];
+    for (unsigned k = threadIdx.x + width; k < l.group / WARP * width; k += width) {
+      all = How::join(all, shared[k]);
+    }
+    shared[threadIdx.x] = all;
+  }
+  __syncthreads();
+  GEMEL_UNROLL(8)
+  for (int i = 0; i < M; i++) {
+    own[i] = shared[(lane & (l.columns - 1)) * M + i];
+  }
+  __syncthreads();
+}
+
+/* What a thread has of a tile: elements from X on, of chunks FIRST, FIRST + STEP and so on; LEFT
+ * elements are in a chunk by columns. Of its M lanes it knows the largest elements and the totals.
+ */
+template <class E, int M> struct portion {
+  const char *x;
+  long long first, step, count, left;
+  bool any; /* there is such a lane */
+  typename E::value values[E::CHUNKS * E::SEVERAL], largest[M];
+  double total[M];
+};
+
+/* How many elements chunk K has. */
+template <class E, int M>
+DEVICE long long left_in(const lanes &l, const portion<E, M> &p, long long k) {
+  return k >= p.count ? 0 : M == 1 ? l.n - k * E::SEVERAL : p.left;
+}
+
+/* Reads the chunks from K on that a thread can hold, and looks for larger elements. */
+template <class E, int M> DEVICE void load_some(const lanes &l, portion<E, M> &p, long long k) {
+  GEMEL_UNROLL(8)
+  for (int j = 0; j < E::CHUNKS; j++, k += p.step) {
+    load_chunk<E>(l.operand[0], p.x + k * l.operand[0].step, left_in(l, p, k),
+                  p.values + j * E::SEVERAL);
+  }
+  GEMEL_UNROLL(16)
+  for (int i = 0; i < E::CHUNKS * E::SEVERAL; i++) {
+    p.largest[i % M] = larger(p.largest[i % M], p.values[i]);
+  }
+}
+
+/* Adds to the totals; with POWERS, values become exp(value - largest). */
+template <class E, int M, bool POWERS> DEVICE void add_some(portion<E, M> &p) {
+  typedef typename E::value value;
+  GEMEL_UNROLL(16)
+  for (int k = 0; k < E::CHUNKS * E::SEVERAL; k++) {
+    const value largest = p.largest[k % M];
+    const value from = !POWERS && largest == -(value)INFINITY ? (value)0 : largest;
+    value x = power(p.values[k] - from);
+    p.total[k % M] += (double)x;
+    p.values[k] = POWERS ? x : p.values[k];
+  }
+}
+
+/* The largest elements and the totals of all lanes; values are left as they are read, or become
+ * exp(value - largest) with POWERS, where a thread holds all of them. */
+template <class E, int M, bool POWERS> DEVICE void find_totals(const lanes &l, portion<E, M> &p) {
+  typedef typename E::value value;
+  const long long some = p.step * E::CHUNKS;
+  GEMEL_UNROLL(8)
+  for (int i = 0; i < M; i++) {
+    p.largest[i] = -(value)INFINITY;
+    p.total[i] = 0;
+  }
+  if (l.count <= some) {
+    load_some(l, p, p.first);
+    join_group<by_size>(l, p.largest);
+    add_some<E, M, POWERS>(p);
+  } else {
+    value before[M];
+    for (long long k = p.first; k < p.count; k += some) {
+      GEMEL_UNROLL(8)
+      for (int i = 0; i < M; i++) {
+        before[i] = p.largest[i];
+      }
+      load_some(l, p, k);
+      GEMEL_UNROLL(8)
+      for (int i = 0; i < M; i++) {
+        if (p.largest[i] != before[i]) {
+          p.total[i] *= (double)power(before[i] - p.largest[i]);
+        }
+      }
+      add_some<E, M, false>(p);
+    }
+    GEMEL_UNROLL(8)
+    for (int i = 0; i < M; i++) {
+      before[i] = p.largest[i];
+    }
+    join_group<by_size>(l, p.largest);
+    GEMEL_UNROLL(8)
+    for (int i = 0; i < M; i++) {
+      p.total[i] *= (double)power(before[i] - p.largest[i]);
+    }
+  }
+  join_group<by_sum>(l, p.total);
+}
+
+template <class E, int M> DEVICE void write_softmax(const lanes &l, portion<E, M> &p, char *out) {
+  typedef typename E::value value;
+  const bool held = l.count <= p.step * E::CHUNKS;
+  for (long long k = p.first; k < p.count;) {
+    if (!held) {
+      load_some(l, p, k);
+    }
+    GEMEL_UNROLL(8)
+    for (int j = 0; j < E::CHUNKS; j++, k += p.step) {
+      value results[E::SEVERAL];
+      GEMEL_UNROLL(8)
+      for (int i = 0; i < E::SEVERAL; i++) {
+        value x = p.values[j * E::SEVERAL + i];
+        results[i] = (held ? x : power(x - p.largest[i % M])) / (value)p.total[i % M];
+      }
+      store_chunk<E>(l.operand[2], out + k * l.operand[2].step, left_in(l, p, k), results);
     }
   }
 }
 
-/* The same for the number of the class that is the target; PROBLEM is set if there is no such
- * class. */
-template <class E, class Index>
-static __global__ void index_loss_lanes(lanes l, const char *x, const char *targets, char *out,
-                                        int *problem) {
-  for (long long lane = blockIdx.x; lane < l.outer.elements; lane += gridDim.x) {
-    long long offsets[3];
-    find_offsets(l.outer, lane, offsets);
-    const char *from = x + offsets[0];
-    typename E::value largest = largest_of<E>(l, from);
-    double log_total = log_f64(total_of<E>(l, from, largest), 0, 0);
-    Index target = *(const Index *)(targets + offsets[1]);
-    bool fits = (uint64_t)target < (uint64_t)l.n; /* a negative one is huge */
-    if (threadIdx.x == 0 && fits) {
-      double at = (double)E::load(from + (long long)target * l.x_step);
-      E::store(out + offsets[2], (typename E::value)(((double)largest - at) + log_total));
-    } else if (threadIdx.x == 0) {
-      E::store(out + offsets[2], (typename E::value)NAN);
-      atomicExch(problem, GEMEL__CUDA_BAD_TARGET);
+/* -sum(t log(softmax(x))) = sum(t (largest - x + log(total))), of the targets from TARGETS on. */
+template <class E, int M>
+DEVICE void find_losses(const lanes &l, portion<E, M> &p, const char *targets, double (&own)[M]) {
+  const bool held = l.count <= p.step * E::CHUNKS;
+  typename E::value largest[M];
+  double log_total[M];
+  GEMEL_UNROLL(8)
+  for (int i = 0; i < M; i++) {
+    largest[i] = p.largest[i];
+    log_total[i] = log_f64(p.total[i], 0, 0);
+    own[i] = 0;
+  }
+  for (long long k = p.first; k < p.count;) {
+    if (!held) {
+      load_some(l, p, k);
+    }
+    GEMEL_UNROLL(8)
+    for (int j = 0; j < E::CHUNKS; j++, k += p.step) {
+      typename E::value with[E::SEVERAL];
+      long long left = left_in(l, p, k);
+      load_chunk<E>(l.operand[1], targets + k * l.operand[1].step, left, with);
+      GEMEL_UNROLL(8)
+      for (int i = 0; i < E::SEVERAL; i++) {
+        double log =
+            ((double)largest[i % M] - (double)p.values[j * E::SEVERAL + i]) + log_total[i % M];
+        own[i % M] += i < left ? (double)with[i] * log : 0;
+      }
+    }
+  }
+  join_group<by_sum>(l, own);
+}
+
+/* The number of a class, of BYTES; a negative one is huge, as is one of a SIGNED type. */
+DEVICE uint64_t target_at(const char *at, int bytes, bool is_signed) {
+  switch (bytes) {
+  case 1:
+    return is_signed ? (uint64_t) * (const int8_t *)at : *(const uint8_t *)at;
+  case 2:
+    return is_signed ? (uint64_t) * (const int16_t *)at : *(const uint16_t *)at;
+  case 4:
+    return is_signed ? (uint64_t) * (const int32_t *)at : *(const uint32_t *)at;
+  default:
+    return *(const uint64_t *)at;
+  }
+}
+
+enum task { SOFTMAX, LOSS, INDEX_LOSS };
+
+/* What targets are, and where a problem is told. */
+struct classes {
+  int *problem;
+  int bytes;
+  bool is_signed;
+};
+
+/* The loss of lane I of a thread, whose target is the number of a class. */
+template <class E, int M>
+DEVICE double index_loss(const lanes &l, const portion<E, M> &p, int i, const char *targets,
+                         const classes &c) {
+  const chunked &x = l.operand[0];
+  const long long step = M == 1 ? x.within : x.step, lane = M == 1 ? 0 : i * x.within;
+  uint64_t target = target_at(targets + i * l.operand[1].within, c.bytes, c.is_signed);
+  if (target < (uint64_t)l.n) { /* a negative one is huge */
+    double at = (double)E::load(p.x + lane + (long long)target * step);
+    return ((double)p.largest[i] - at) + log_f64(p.total[i], 0, 0);
+  }
+  atomicExch(c.problem, GEMEL__CUDA_BAD_TARGET);
+  return (double)NAN;
+}
+
+template <class E, int M, task WHAT>
+DEVICE void write_losses(const lanes &l, portion<E, M> &p, const char *targets, char *out,
+                         const classes &c) {
+  double own[M];
+  if (WHAT == LOSS) {
+    find_losses(l, p, targets, own);
+  }
+  GEMEL_UNROLL(8)
+  for (int i = 0; i < M; i++) {
+    if (p.first == 0 && p.any && (M == 1 || i < p.left)) {
+      double loss = WHAT == LOSS ? own[i] : index_loss(l, p, i, targets, c);
+      E::store(out + i * l.operand[2].within, (typename E::value)loss);
     }
   }
 }
+
+/* By rows M is 1, by columns as many as a chunk has. */
+template <class E, int M, task WHAT>
+DEVICE void do_tiles(const lanes &l, const char *x, const char *targets, char *out,
+                     const classes &c) {
+  for (long long job = blockIdx.x; job < l.jobs; job += gridDim.x) {
+    const unsigned in_group = threadIdx.x & (l.group - 1);
+    long long batch = divided(job, l.tiles), offsets[3];
+    long long lane = M == 1 ? job * l.groups + (threadIdx.x >> l.group_bits) : batch;
+    long long column =
+        M == 1 ? 0 : ((job - batch * l.tiles.size) * l.columns + (in_group & (l.columns - 1))) * M;
+    find_offsets(l.first, lane, offsets);
+    portion<E, M> p;
+    p.x = x + offsets[0] + column * l.operand[0].within;
+    p.first = in_group >> l.column_bits;
+    p.step = l.group >> l.column_bits;
+    p.any = lane < l.first.elements;
+    p.count = p.any ? l.count : 0;
+    p.left = l.near - column;
+    const char *with = targets + offsets[1] + column * l.operand[1].within;
+    char *to = out + offsets[2] + column * l.operand[2].within;
+    find_totals<E, M, WHAT == SOFTMAX>(l, p);
+    if (WHAT == SOFTMAX) {
+      write_softmax(l, p, to);
+    } else {
+      write_losses<E, M, WHAT>(l, p, with, to, c);
+    }
+  }
+}
+
+#define LANES(name, M, WHAT, BLOCKS)                                                               \
+  template <class E>                                                                               \
+  static __global__ void __launch_bounds__(THREADS, BLOCKS)                                        \
+      name(lanes l, const char *x, const char *targets, char *out, classes c) {                    \
+    do_tiles<E, M, WHAT>(l, x, targets, out, c);                                                   \
+  }
+LANES(softmax_rows, 1, SOFTMAX, 3)
+LANES(softmax_columns, E::SEVERAL, SOFTMAX, E::SEVERAL > 4 ? 2 : 3)
+LANES(loss_rows, 1, LOSS, 2)
+LANES(loss_columns, E::SEVERAL, LOSS, E::SEVERAL > 4 ? 1 : 2)
+LANES(index_loss_rows, 1, INDEX_LOSS, 3)
+LANES(index_loss_columns, E::SEVERAL, INDEX_LOSS, E::SEVERAL > 4 ? 2 : 3)
 
 #define FLOAT_TYPES(X) X(f16) X(bf16) X(f32) X(f64)
 #define KERNELS(T)                                                                                 \
-  GEMEL_KERNEL(softmax_##T, softmax_lanes<element_##T>)                                            \
-  GEMEL_KERNEL(loss_##T, loss_lanes<element_##T>)                                                  \
-  GEMEL_KERNEL(index_loss_##T##_bool, index_loss_lanes<element_##T, uint8_t>)                      \
-  GEMEL_KERNEL(index_loss_##T##_i8, index_loss_lanes<element_##T, int8_t>)                         \
-  GEMEL_KERNEL(index_loss_##T##_i16, index_loss_lanes<element_##T, int16_t>)                       \
-  GEMEL_KERNEL(index_loss_##T##_i32, index_loss_lanes<element_##T, int32_t>)                       \
-  GEMEL_KERNEL(index_loss_##T##_i64, index_loss_lanes<element_##T, int64_t>)                       \
-  GEMEL_KERNEL(index_loss_##T##_u16, index_loss_lanes<element_##T, uint16_t>)                      \
-  GEMEL_KERNEL(index_loss_##T##_u32, index_loss_lanes<element_##T, uint32_t>)                      \
-  GEMEL_KERNEL(index_loss_##T##_u64, index_loss_lanes<element_##T, uint64_t>)
+  GEMEL_KERNEL(softmax_##T, softmax_rows<element_##T>)                                             \
+  GEMEL_KERNEL(softmax_columns_##T, softmax_columns<element_##T>)                                  \
+  GEMEL_KERNEL(loss_##T, loss_rows<element_##T>)                                                   \
+  GEMEL_KERNEL(loss_columns_##T, loss_columns<element_##T>)                                        \
+  GEMEL_KERNEL(index_loss_##T, index_loss_rows<element_##T>)                                       \
+  GEMEL_KERNEL(index_loss_columns_##T, index_loss_columns<element_##T>)
 FLOAT_TYPES(KERNELS)
 
 /* ---- Host ---- */
 
-#define BY_FLOAT(before, dtype, after)                                                             \
-  ((dtype) == GEMEL_F16    ? gemel__kernel_##before##_f16##after()                                 \
-   : (dtype) == GEMEL_BF16 ? gemel__kernel_##before##_bf16##after()                                \
-   : (dtype) == GEMEL_F32  ? gemel__kernel_##before##_f32##after()                                 \
-                           : gemel__kernel_##before##_f64##after())
+#define BY_FLOAT(name, dtype)                                                                      \
+  ((dtype) == GEMEL_F16    ? gemel__kernel_##name##_f16()                                          \
+   : (dtype) == GEMEL_BF16 ? gemel__kernel_##name##_bf16()                                         \
+   : (dtype) == GEMEL_F32  ? gemel__kernel_##name##_f32()                                          \
+                           : gemel__kernel_##name##_f64())
 
-static const void *index_kernel(gemel_dtype dtype, gemel_dtype targets) {
-  switch (targets) {
-  case GEMEL_I8:
-    return BY_FLOAT(index_loss, dtype, _i8);
-  case GEMEL_I16:
-    return BY_FLOAT(index_loss, dtype, _i16);
-  case GEMEL_I32:
-    return BY_FLOAT(index_loss, dtype, _i32);
-  case GEMEL_I64:
-    return BY_FLOAT(index_loss, dtype, _i64);
-  case GEMEL_U16:
-    return BY_FLOAT(index_loss, dtype, _u16);
-  case GEMEL_U32:
-    return BY_FLOAT(index_loss, dtype, _u32);
-  case GEMEL_U64:
-    return BY_FLOAT(index_loss, dtype, _u64);
-  default: /* bytes, and 0 and 1 of bools */
-    return BY_FLOAT(index_loss, dtype, _bool);
+static const void *kernel_of(task what, bool by_rows, gemel_dtype dtype) {
+  switch (what) {
+  case SOFTMAX:
+    return by_rows ? BY_FLOAT(softmax, dtype) : BY_FLOAT(softmax_columns, dtype);
+  case LOSS:
+    return by_rows ? BY_FLOAT(loss, dtype) : BY_FLOAT(loss_columns, dtype);
+  default:
+    return by_rows ? BY_FLOAT(index_loss, dtype) : BY_FLOAT(index_loss_columns, dtype);
   }
 }
 
@@ -213,18 +430,59 @@ static gemel_view without_axis(const gemel_view *view, int rank, int axis, int64
   return made;
 }
 
-static lanes make_lanes(const gemel_view *x, const gemel_view *other, const gemel_view *out,
-                        int axis) {
+/* By rows: groups of threads that hold a lane, if so many may be in a group; at least 64 bytes lie
+ * side by side. By columns: as many bytes of a row, and threads that hold its lanes. */
+static void count_threads(lanes *l, bool by_rows, int n, int held) {
+  unsigned threads = bits_for((l->count + (held - 1)) / held, by_rows ? 8 : 6);
+  if (by_rows) {
+    unsigned least = bits_for(l->count, 2);
+    l->group_bits = threads > least ? threads : least;
+    l->groups = l->group_bits > 5 ? 1 : THREADS >> l->group_bits;
+    l->tiles = divisor_of(1);
+    l->jobs = (l->first.elements + (l->groups - 1)) / l->groups;
+  } else {
+    long long chunks = (l->near + (n - 1)) / n;
+    l->column_bits = bits_for(chunks, threads < 3 ? 5 - threads : 2);
+    l->group_bits = threads + l->column_bits < 5 ? 5 : threads + l->column_bits;
+    l->groups = 1;
+    l->tiles = divisor_of((chunks + ((1ll << l->column_bits) - 1)) >> l->column_bits);
+    l->jobs = l->first.elements * l->tiles.size;
+  }
+  l->columns = 1u << l->column_bits;
+  l->group = 1u << l->group_bits;
+}
+
+/* Lanes along AXIS of X, of TARGETS and OUT where they have it. */
+static lanes make_lanes(const gemel_view *x, const gemel_view *targets, const gemel_view *out,
+                        int axis, bool *by_rows) {
+  const gemel_view *const operands[3] = {x, targets, out};
   int64_t shape[3][GEMEL_MAX_RANK], strides[3][GEMEL_MAX_RANK];
-  const gemel_view a = without_axis(x, x->rank, axis, shape[0], strides[0]);
-  const gemel_view b = without_axis(other, x->rank, axis, shape[1], strides[1]);
-  const gemel_view c = without_axis(out, x->rank, axis, shape[2], strides[2]);
-  const gemel_view *const views[3] = {&a, &b, &c};
-  lanes l;
-  l.outer = walk_over(views);
+  gemel_view made[3];
+  for (int k = 0; k < 3; k++) {
+    made[k] = without_axis(operands[k], x->rank, axis, shape[k], strides[k]);
+  }
+  const gemel_view *const views[3] = {&made[0], &made[1], &made[2]};
+  strided_walk<3> first = walk_over(views);
+  const long long item = (long long)gemel_dtype_size(x->dtype), n = 16 / item;
+  int near = nearest_axis(first, 0);
+  lanes l = {};
+  *by_rows = near < 0 || llabs(x->strides[axis]) <= llabs(first.strides[0][near]);
   l.n = x->shape[axis];
-  l.x_step = x->strides[axis];
-  l.other_step = other->rank == x->rank ? other->strides[axis] : 0;
+  l.near = *by_rows ? 1 : first.sizes[near];
+  l.count = *by_rows ? (l.n + (n - 1)) / n : l.n;
+  for (int k = 0; k < 3; k++) {
+    long long step = operands[k]->rank == x->rank ? operands[k]->strides[axis] : 0;
+    l.operand[k] = {*by_rows ? n * step : step, *by_rows ? step : first.strides[k][near], false};
+  }
+  if (!*by_rows) {
+    remove_axis(&first, near);
+  }
+  for (int k = 0; k < 3; k++) {
+    l.operand[k].whole = l.operand[k].within == item && l.operand[k].step % 16 == 0 &&
+                         is_aligned(first, k, 16) && (uintptr_t)operands[k]->data % 16 == 0;
+  }
+  l.first = divided_walk_of(first);
+  count_threads(&l, *by_rows, (int)n, item < 4 ? 2 : 4);
   return l;
 }
 
@@ -233,27 +491,33 @@ static int axis_of(const gemel_kernel_call *call) {
   return (int)(axis < 0 ? axis + call->inputs[0].rank : axis);
 }
 
-static gemel_status run_softmax(const gemel_kernel_call *call) {
+static gemel_status run_lanes(const gemel_kernel_call *call, task what, const gemel_view *targets) {
+  gemel_cuda *cuda = gemel__cuda_of(call);
   const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
-  lanes l = make_lanes(x, out, out, axis_of(call));
-  void *from = x->data, *to = out->data, *arguments[] = {&l, &from, &from, &to};
-  return launch_jobs(gemel__cuda_of(call), BY_FLOAT(softmax, x->dtype, ), l.outer.elements, l.n,
-                     arguments, call->error);
+  bool by_rows;
+  lanes l = make_lanes(x, targets, out, axis_of(call), &by_rows);
+  classes c = {cuda->problem, (int)gemel_dtype_size(targets->dtype),
+               gemel_dtype_kind(targets->dtype) == GEMEL_KIND_SIGNED};
+  void *from = x->data, *with = targets->data, *to = out->data;
+  void *arguments[] = {&l, &from, &with, &to, &c};
+  long long most = 4ll * cuda->blocks_at_once;
+  if (what == INDEX_LOSS) {
+    gemel__cuda_may_fail(cuda);
+  }
+  return l.jobs == 0 ? GEMEL_OK
+                     : gemel__cuda_launch(cuda, kernel_of(what, by_rows, x->dtype),
+                                          (size_t)(l.jobs < most ? l.jobs : most),
+                                          l.group * l.groups, 0, arguments, call->error);
+}
+
+static gemel_status run_softmax(const gemel_kernel_call *call) {
+  return run_lanes(call, SOFTMAX, &call->outputs[0]);
 }
 
 static gemel_status run_cross_entropy(const gemel_kernel_call *call) {
-  gemel_cuda *cuda = gemel__cuda_of(call);
-  const gemel_view *x = &call->inputs[0], *targets = &call->inputs[1], *out = &call->outputs[0];
-  int by_index = gemel_dtype_kind(targets->dtype) != GEMEL_KIND_FLOAT;
-  lanes l = make_lanes(x, targets, out, axis_of(call));
-  void *from = x->data, *with = targets->data, *to = out->data, *problem = cuda->problem;
-  void *arguments[] = {&l, &from, &with, &to, &problem};
-  if (by_index) {
-    gemel__cuda_may_fail(cuda);
-  }
-  return launch_jobs(cuda,
-                     by_index ? index_kernel(x->dtype, targets->dtype) : BY_FLOAT(loss, x->dtype, ),
-                     l.outer.elements, l.n, arguments, call->error);
+  const gemel_view *targets = &call->inputs[1];
+  bool by_index = gemel_dtype_kind(targets->dtype) != GEMEL_KIND_FLOAT;
+  return run_lanes(call, by_index ? INDEX_LOSS : LOSS, targets);
 }
 
 extern "C" const gemel_kernel gemel__cuda_softmax[] = {{"lanes", NULL, run_softmax},
