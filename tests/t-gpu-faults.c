@@ -155,9 +155,10 @@ static const scenario scenarios[] = {
              "  return a = softmax(x, axis = 1), b = cross_entropy(x, y, axis = 1)\n}",
      .once = 1},
     {.name = "long lanes",
-     .text = "(x: f32[2, 4500], y: f32[600, 6]) {\n"
+     .text = "(x: f32[2, 4500], y: f32[600, 6], z: f32[40, 6]) {\n"
              "  return a = cast(softmax(x) * 1e6:f32, dtype = i32),\n"
-             "    b = cast(softmax(y, axis = 0) * 1e6:f32, dtype = i32)\n}",
+             "    b = cast(softmax(y, axis = 0) * 1e6:f32, dtype = i32),\n"
+             "    c = cast(softmax(z, axis = 0) * 1e6:f32, dtype = i32)\n}",
      .once = 1},
     {.name = "order",
      .text = "(x: f32[140, 3], y: i8[2300], z: f16[2, 65]) {\n"
