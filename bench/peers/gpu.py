@@ -98,14 +98,26 @@ def bench_cases(torch, elements, matrix):
         "sum f32": Case(torch.sum, [vector]),
         "sum rows f32": Case(lambda x: x.sum(1), [table]),
         "sum columns f32": Case(lambda x: x.sum(0), [table]),
+        "sum bf16": Case(torch.sum, [vector], "bfloat16"),
+        "sum rows bf16": Case(lambda x: x.sum(1), [table], "bfloat16"),
+        "sum columns bf16": Case(lambda x: x.sum(0), [table], "bfloat16"),
         "sum [0]": Case(lambda x: x.sum(0), [cube]),
         "sum [1]": Case(lambda x: x.sum(1), [cube]),
         "sum [2]": Case(lambda x: x.sum(2), [cube]),
         "sum [0, 2]": Case(lambda x: x.sum((0, 2)), [cube]),
         "argmax rows f32": Case(lambda x: x.argmax(1), [table]),
         "argmax columns f32": Case(lambda x: x.argmax(0), [table]),
+        "argmax rows bf16": Case(lambda x: x.argmax(1), [table], "bfloat16"),
+        "argmax columns bf16": Case(lambda x: x.argmax(0), [table], "bfloat16"),
         "softmax f32": Case(lambda x: x.softmax(1), [table]),
         "softmax columns f32": Case(lambda x: x.softmax(0), [table]),
+        "softmax bf16": Case(lambda x: x.softmax(1), [table], "bfloat16"),
+        "softmax columns bf16": Case(lambda x: x.softmax(0), [table], "bfloat16"),
+        "cross_entropy f32": Case(
+            lambda x, t: torch.nn.functional.cross_entropy(x, t, reduction="none"), [table],
+            ready=lambda x: (x, torch.arange(table[0], device="cuda") % 8)),
+        "cross_entropy of rows f32": Case(
+            lambda x, t: torch.nn.functional.cross_entropy(x, t, reduction="none"), [table] * 2),
         "transposed f32": Case(lambda x: x.T.contiguous(), [table]),
         "order [1, 2, 0]": Case(lambda x: x.permute(1, 2, 0).contiguous(), [cube]),
         "reversed f32": Case(lambda x: x.flip(1), [table]),
@@ -182,7 +194,6 @@ def graph_cases(torch):
             "(x: f32[16384, 1024], g: f32[1024], b: f32[1024]) { c = x - sum(x, axes = [1], keepdims = 1) / 1024 "
             "v = sum(sqr(c), axes = [1], keepdims = 1) / 1024 return y = c / sqrt(v + 1e-5) * g + b }",
             lambda x, g, b: f.layer_norm(x, (1024,), g, b)),
-        "softmax bf16": case("(x: bf16[16384, 4096]) { return y = softmax(x) }", lambda x: x.softmax(1)),
         "attention bf16": case(
             "(q: bf16[32, 2048, 64], k: bf16[32, 2048, 64], v: bf16[32, 2048, 64]) { "
             "s = dot(q, dimshuffle(k, order = [0, 2, 1])) * 0.125 return y = dot(softmax(s), v) }",
