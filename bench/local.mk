@@ -66,6 +66,7 @@ EXTRA_DIST += %reldir%/results/README.md
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-ops.jsonl
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-optimizer.jsonl
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-side-by-side.jsonl
+EXTRA_DIST += %reldir%/results/gpu-predictions.md
 EXTRA_DIST += %reldir%/results/onnx-1.23-nodes.md
 EXTRA_DIST += %reldir%/results/campaign.md
 EXTRA_DIST += %reldir%/results/pytensor-rewrites.md
