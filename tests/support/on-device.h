@@ -127,7 +127,7 @@ static int different(gemel_tensor *const *a, gemel_tensor *const *b, size_t n, i
   return found;
 }
 
-static int different_bits(gemel_tensor *const *a, gemel_tensor *const *b, size_t n) {
+static inline int different_bits(gemel_tensor *const *a, gemel_tensor *const *b, size_t n) {
   return different(a, b, n, 0);
 }
 
