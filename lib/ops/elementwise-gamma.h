@@ -60,38 +60,98 @@ GEMEL__CONSTANT double sine_polynomial[] = {
     -0x1.e3074fde87b40p-8,  0x1.e8f434cf676fap-12, -0x1.6fadb98c7767ep-16, 0x1.aaebebaab44a5p-21,
     -0x1.8a220459180f9p-26, 0x1.21524a4bc5851p-31};
 /* The roots of lgamma below 0, less the nearest integer, -2 to -16, as the sum of two numbers, and
- * digamma there: of the one below the integer, and of the one above. There is none between -2 and
- * 0. */
-GEMEL__CONSTANT double lgamma_roots[][2][3] = {
-    {{-0x1.d3fe4b007c361p-2, 0x1.541360cea0e60p-56, 0x1.83fe966af535fp+0}, {0, 0, 0}},
-    {{-0x1.260dbc9e59af8p-3, 0x1.1d065994b0991p-58, 0x1.f20a65f2fac55p+2},
-     {0x1.025f7af2137fap-2, -0x1.7995a4b4641ebp-56, -0x1.ea12da904b18cp+0}},
-    {{-0x1.4273c2ccac062p-5, 0x1.e307a790f3f77p-59, 0x1.aca5cf4921642p+4},
-     {0x1.6e3aae0f406bdp-5, 0x1.e5753daddb926p-61, -0x1.4b99d966c5647p+4}},
-    {{-0x1.0d4afe16db219p-7, -0x1.498adcb2a729cp-61, 0x1.ed72e0829ae02p+6},
-     {0x1.1510b222a0657p-7, 0x1.e5eab7f12cef6p-61, -0x1.d224a3ef9e41fp+6}},
-    {{-0x1.6b25897c8ced8p-10, -0x1.f0b65b458e173p-66, 0x1.69de49e3af2aap+9},
-     {0x1.6d0a6e0bf2a09p-10, -0x1.4ed62cbd31ee0p-64, -0x1.661f6a43a5e12p+9}},
-    {{-0x1.9fef6ff0f5be9p-13, 0x1.be919233c3eaap-67, 0x1.3b407aa387bd1p+12},
-     {0x1.a044a3c880185p-13, 0x1.d949a3dc02de1p-68, -0x1.3abf7a5cea91bp+12}},
-    {{-0x1.a01459fc9f60dp-16, 0x1.30c4f8c4dea26p-70, 0x1.3b088fed67718p+15},
-     {0x1.a01fa98c3c356p-16, 0x1.7d4add4f3562dp-72, -0x1.3af76fe4c2fabp+15}},
-    {{-0x1.71dda3ec36b6cp-19, -0x1.0ffb70d477adfp-74, 0x1.6261203919440p+18},
-     {0x1.71ded0bf801bdp-19, -0x1.3a55d249679f9p-74, -0x1.625edfc63db2fp+18}},
-    {{-0x1.27e4eee649ed1p-22, -0x1.d95e15441e031p-76, 0x1.baf825a0c63b2p+21},
-     {0x1.27e50808cbe75p-22, 0x1.1885afab83963p-76, -0x1.baf7da5f3795dp+21}},
-    {{-0x1.ae6454c576597p-26, 0x1.90015bf1b415cp-80, 0x1.308a827152450p+25},
-     {0x1.ae64583932495p-26, -0x1.a55b7a31a0b4ap-81, -0x1.308a7d8eadb7cp+25}},
-    {{-0x1.1eed8ee62acf8p-29, -0x1.e04a1e70f241cp-85, 0x1.c8cfc050d4f38p+28},
-     {0x1.1eed8f18f0438p-29, -0x1.acc3d3c978bd8p-84, -0x1.c8cfbfaf2b0c8p+28}},
-    {{-0x1.612461380cd08p-33, 0x1.17237e0e47fbdp-87, 0x1.7328cc0534b1bp+32},
-     {0x1.6124613d00d0bp-33, 0x1.001c54155b96cp-87, -0x1.7328cbfacb4e5p+32}},
-    {{-0x1.93974a8bd29cfp-37, 0x1.09d47384560edp-91, 0x1.44c3b28055944p+36},
-     {0x1.93974a8c3cf6cp-37, -0x1.f04e88bb6e247p-91, -0x1.44c3b27faa6bcp+36}},
-    {{-0x1.ae7f3e7337a1dp-41, 0x1.ef83d0b08e728p-95, 0x1.30777758057b6p+40},
-     {0x1.ae7f3e733f622p-41, -0x1.81b8fc4e9b9acp-95, -0x1.30777757fa84ap+40}},
-    {{-0x1.ae7f3e733b428p-45, -0x1.25fc9dc8f8bbep-99, 0x1.307777580059bp+44},
-     {0x1.ae7f3e733bc16p-45, -0x1.2e72e4d113627p-100, -0x1.30777757ffa65p+44}}};
+ * digamma there: three numbers of the one below the integer, and three of the one above. There is
+ * none between -2 and 0. */
+GEMEL__CONSTANT double lgamma_roots[] = {-0x1.d3fe4b007c361p-2,
+                                         0x1.541360cea0e60p-56,
+                                         0x1.83fe966af535fp+0,
+                                         0,
+                                         0,
+                                         0,
+                                         -0x1.260dbc9e59af8p-3,
+                                         0x1.1d065994b0991p-58,
+                                         0x1.f20a65f2fac55p+2,
+                                         0x1.025f7af2137fap-2,
+                                         -0x1.7995a4b4641ebp-56,
+                                         -0x1.ea12da904b18cp+0,
+                                         -0x1.4273c2ccac062p-5,
+                                         0x1.e307a790f3f77p-59,
+                                         0x1.aca5cf4921642p+4,
+                                         0x1.6e3aae0f406bdp-5,
+                                         0x1.e5753daddb926p-61,
+                                         -0x1.4b99d966c5647p+4,
+                                         -0x1.0d4afe16db219p-7,
+                                         -0x1.498adcb2a729cp-61,
+                                         0x1.ed72e0829ae02p+6,
+                                         0x1.1510b222a0657p-7,
+                                         0x1.e5eab7f12cef6p-61,
+                                         -0x1.d224a3ef9e41fp+6,
+                                         -0x1.6b25897c8ced8p-10,
+                                         -0x1.f0b65b458e173p-66,
+                                         0x1.69de49e3af2aap+9,
+                                         0x1.6d0a6e0bf2a09p-10,
+                                         -0x1.4ed62cbd31ee0p-64,
+                                         -0x1.661f6a43a5e12p+9,
+                                         -0x1.9fef6ff0f5be9p-13,
+                                         0x1.be919233c3eaap-67,
+                                         0x1.3b407aa387bd1p+12,
+                                         0x1.a044a3c880185p-13,
+                                         0x1.d949a3dc02de1p-68,
+                                         -0x1.3abf7a5cea91bp+12,
+                                         -0x1.a01459fc9f60dp-16,
+                                         0x1.30c4f8c4dea26p-70,
+                                         0x1.3b088fed67718p+15,
+                                         0x1.a01fa98c3c356p-16,
+                                         0x1.7d4add4f3562dp-72,
+                                         -0x1.3af76fe4c2fabp+15,
+                                         -0x1.71dda3ec36b6cp-19,
+                                         -0x1.0ffb70d477adfp-74,
+                                         0x1.6261203919440p+18,
+                                         0x1.71ded0bf801bdp-19,
+                                         -0x1.3a55d249679f9p-74,
+                                         -0x1.625edfc63db2fp+18,
+                                         -0x1.27e4eee649ed1p-22,
+                                         -0x1.d95e15441e031p-76,
+                                         0x1.baf825a0c63b2p+21,
+                                         0x1.27e50808cbe75p-22,
+                                         0x1.1885afab83963p-76,
+                                         -0x1.baf7da5f3795dp+21,
+                                         -0x1.ae6454c576597p-26,
+                                         0x1.90015bf1b415cp-80,
+                                         0x1.308a827152450p+25,
+                                         0x1.ae64583932495p-26,
+                                         -0x1.a55b7a31a0b4ap-81,
+                                         -0x1.308a7d8eadb7cp+25,
+                                         -0x1.1eed8ee62acf8p-29,
+                                         -0x1.e04a1e70f241cp-85,
+                                         0x1.c8cfc050d4f38p+28,
+                                         0x1.1eed8f18f0438p-29,
+                                         -0x1.acc3d3c978bd8p-84,
+                                         -0x1.c8cfbfaf2b0c8p+28,
+                                         -0x1.612461380cd08p-33,
+                                         0x1.17237e0e47fbdp-87,
+                                         0x1.7328cc0534b1bp+32,
+                                         0x1.6124613d00d0bp-33,
+                                         0x1.001c54155b96cp-87,
+                                         -0x1.7328cbfacb4e5p+32,
+                                         -0x1.93974a8bd29cfp-37,
+                                         0x1.09d47384560edp-91,
+                                         0x1.44c3b28055944p+36,
+                                         0x1.93974a8c3cf6cp-37,
+                                         -0x1.f04e88bb6e247p-91,
+                                         -0x1.44c3b27faa6bcp+36,
+                                         -0x1.ae7f3e7337a1dp-41,
+                                         0x1.ef83d0b08e728p-95,
+                                         0x1.30777758057b6p+40,
+                                         0x1.ae7f3e733f622p-41,
+                                         -0x1.81b8fc4e9b9acp-95,
+                                         -0x1.30777757fa84ap+40,
+                                         -0x1.ae7f3e733b428p-45,
+                                         -0x1.25fc9dc8f8bbep-99,
+                                         0x1.307777580059bp+44,
+                                         0x1.ae7f3e733bc16p-45,
+                                         -0x1.2e72e4d113627p-100,
+                                         -0x1.30777757ffa65p+44};
 
 /* The polynomial in T with these N coefficients, the constant one first. */
 GEMEL__FUNCTION double gemel__polynomial(const double *coefficients, int n, double t) {
@@ -257,10 +317,11 @@ GEMEL__FUNCTION double gemel__lost_by_log(double q) {
 /* At u - n, by D = u - ROOT[0]: D times digamma, and what is of second order in D, of the
  * polynomial and of each factor's logarithm. */
 GEMEL__FUNCTION double gemel__lgamma_from_root(double u, double d, const double *root, int n) {
+  const double *polynomial = lgamma_polynomial;
   double outer = 0, slope = 0, curve = 0, lost = 0;
   for (int k = LGAMMA_TERMS - 1; k >= 0; k--) { /* divided differences of the polynomial times u */
     curve = curve * root[0] + slope;
-    outer = outer * u + lgamma_polynomial[k];
+    outer = outer * u + polynomial[k];
     slope = slope * root[0] + outer;
   }
   for (int k = n; k >= -1; k--) {
@@ -274,7 +335,7 @@ GEMEL__FUNCTION double gemel__lgamma_near(double x) {
   double nearest = rint(x), u = x - nearest;
   int n = (int)-nearest;
   if (n >= LEAST_ROOT && n <= MOST_ROOT) {
-    const double *root = lgamma_roots[n - LEAST_ROOT][u > 0];
+    const double *root = lgamma_roots + 6 * (n - LEAST_ROOT) + 3 * (u > 0);
     double d = (u - root[0]) - root[1];
     if (fabs(d) < 0.125 * fabs(root[0])) {
       return gemel__lgamma_from_root(u, d, root, n);
