@@ -2,8 +2,8 @@
  *
  * The record of the device "cuda": how it is opened and closed, and the copies.
  */
-#include <stdio.h>
 #include <gemel/dlpack.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/cuda.h"

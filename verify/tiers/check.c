@@ -42,7 +42,7 @@
 /* ---- Every variant against one judge ---- */
 
 /* Which variants must give the same bits: none, those that differ in the number of threads only,
- * all. */
+ * those on the host, all. */
 enum agreement { AGREE_NOT, AGREE_THREADS, AGREE_HOST, AGREE_ALL };
 
 struct judge {
