@@ -29,11 +29,10 @@ typedef strided_walk<4> operand_walk; /* the result, and three operands */
 #define RESULT_SELECT(T, F, ROUND, name)
 #define RESULT_CAST(T, F, ROUND, name)
 
-/* Functions such as exp, which take more than an operation that is rounded once. */
+/* exp, say: such rows take more registers than those that are rounded once. */
 #define IS_FUNCTION(ulp) ((ulp) > 0.5)
 
-/* The kernel of dtype T, of functions or of all else: F is whose functions it has, KIND what it is.
- */
+/* The two kernels of dtype T: of rows that are functions, and of all else. */
 #define BEGIN_KERNEL(T)                                                                            \
   template <bool FUNCTIONS>                                                                        \
   static __global__ void elementwise_##T(int row, operand_walk walk, char *out, const char *a,     \
