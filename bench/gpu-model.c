@@ -29,7 +29,7 @@ static const struct {
   int schedulers, registers;
   double busy;      /* warps that a scheduler needs to issue in each cycle */
   double thread;    /* of the host's instructions: what a thread takes without doing anything, */
-  double hook;      /* and what each access takes to be seen */
+  double hook;      /* and what each call of a hook takes */
   double expansion; /* the GPU's instructions for another one of the host's, */
   double division, wide_division, access; /* the last one where none were counted */
 } model = {.dram = 0.92,
@@ -42,7 +42,7 @@ static const struct {
            .registers = 65536,
            .busy = 6,
            .thread = 40,
-           .hook = 4,
+           .hook = 3,
            .expansion = 0.6,
            .division = 25,
            .wide_division = 60,
@@ -81,7 +81,7 @@ static double instructions(const gemel__sim_cost *cost, double requests) {
   }
   double threads = (double)cost->stepped, wide = (double)cost->wide_divisions;
   double others = (double)(cost->steps - cost->divisions) / threads;
-  double plain = others - model.thread - model.hook * requests;
+  double plain = others - model.thread - model.hook * (double)cost->hooks / threads;
   double divisions = model.wide_division * wide + model.division * ((double)cost->divisions - wide);
   return requests + divisions / threads + (plain > 0 ? model.expansion * plain : 0);
 }

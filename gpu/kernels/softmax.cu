@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * softmax and cross_entropy along lanes. Threads read chunks of up to 16 bytes: by rows, where
+ * softmax and cross_entropy along lanes. Threads read chunks of 8 or 16 bytes: by rows, where
  * lanes are contiguous or nothing is, of a lane that a group of threads shares; by columns, of
- * neighbouring lanes. First the largest element is found, then the total of exp(x - largest) in
- * f64, then the results are made. What threads can hold is read once. Of longer lanes each thread
- * goes through its elements with the largest so far, and once more for the results.
+ * neighbouring lanes. First the largest element is found, then the total of exp(x - largest), then
+ * the results are made. What threads can hold is read once. Of longer lanes each thread goes
+ * through its elements with the largest so far, and once more for the results. Totals are in
+ * f64: their logarithms may be next to nothing. Of softmax, which divides by them, what a thread
+ * has read at once is added up as values are calculated. No NaN is looked for: it makes the total
+ * NaN.
  */
 #include "kernels/divided.h"
 #include "kernels/scalar.h"
@@ -12,6 +15,10 @@
 /* HELD: bytes of values that a thread holds. */
 enum { HELD = 64, COLUMNS = 4, MOST_WARPS = 8 };
 static constexpr unsigned WARP = 32, THREADS = 256;
+
+static constexpr int chunk_bytes(bool by_rows, long long item) {
+  return by_rows || item > 2 ? 16 : 8;
+}
 
 /* ---- Device ---- */
 
@@ -32,24 +39,36 @@ struct lanes {
   unsigned columns, column_bits, group, group_bits, groups;
 };
 
-/* NaN if there is one; of which sign 0 is, doesn't matter. */
+/* Of which sign 0 is, doesn't matter; y if x is NaN. */
 template <class T> DEVICE T larger(T x, T y) {
-  return x > y || x != x ? x : y;
+  return x > y ? x : y;
 }
-template <class T> DEVICE T power(T x);
-template <> __device__ __forceinline__ float power<float>(float x) {
-  return exp_f32(x, 0, 0);
+/* exp of x - y, where x <= y or one is NaN. */
+DEVICE float power(float x, float y) {
+  return f32_exp_falling(x - y);
 }
-template <> __device__ __forceinline__ double power<double>(double x) {
-  return exp_f64(x, 0, 0);
+DEVICE double power(double x, double y) {
+  return f64_exp_falling(x - y);
+}
+/* The sum of N values, M apart, as numbers of type S. */
+template <class S, int N, int M, class T> DEVICE S sum_of(const T *values) {
+  if constexpr (N == 1) {
+    return (S)*values;
+  } else {
+    return sum_of<S, N / 2, M>(values) + sum_of<S, N - N / 2, M>(values + N / 2 * M);
+  }
 }
 
-/* An element type: what is calculated with, and how it is read and written. */
+/* An element type: what is calculated with, how it is read and written, and how many a chunk has.
+ * By columns these are four at most, of which each has a total. */
 #define ELEMENT(T, ROUND)                                                                          \
-  struct element_##T {                                                                             \
+  template <bool BY_ROWS> struct element_##T {                                                     \
     typedef stored_##T stored;                                                                     \
     typedef value_##T value;                                                                       \
-    enum { SEVERAL = 16 / sizeof(stored), CHUNKS = HELD / sizeof(value) / SEVERAL };               \
+    enum {                                                                                         \
+      SEVERAL = chunk_bytes(BY_ROWS, sizeof(stored)) / sizeof(stored),                             \
+      CHUNKS = HELD / sizeof(value) / SEVERAL                                                      \
+    };                                                                                             \
     static __device__ __forceinline__ value load(const void *x) {                                  \
       return load_##T(x);                                                                          \
     }                                                                                              \
@@ -181,13 +200,22 @@ template <class E, int M> DEVICE void load_some(const lanes &l, portion<E, M> &p
 /* Adds to the totals; with POWERS, values become exp(value - largest). */
 template <class E, int M, bool POWERS> DEVICE void add_some(portion<E, M> &p) {
   typedef typename E::value value;
+  constexpr int N = E::CHUNKS * E::SEVERAL;
+  value from[M], powers[N];
+  GEMEL_UNROLL(8)
+  for (int i = 0; i < M; i++) {
+    const bool none = !POWERS && p.largest[i] == -(value)INFINITY;
+    from[i] = none ? (value)0 : p.largest[i];
+  }
   GEMEL_UNROLL(16)
-  for (int k = 0; k < E::CHUNKS * E::SEVERAL; k++) {
-    const value largest = p.largest[k % M];
-    const value from = !POWERS && largest == -(value)INFINITY ? (value)0 : largest;
-    value x = power(p.values[k] - from);
-    p.total[k % M] += (double)x;
-    p.values[k] = POWERS ? x : p.values[k];
+  for (int k = 0; k < N; k++) {
+    powers[k] = power(p.values[k], from[k % M]);
+    p.values[k] = POWERS ? powers[k] : p.values[k];
+  }
+  GEMEL_UNROLL(8)
+  for (int i = 0; i < M; i++) {
+    p.total[i] +=
+        POWERS ? (double)sum_of<value, N / M, M>(powers + i) : sum_of<double, N / M, M>(powers + i);
   }
 }
 
@@ -216,7 +244,7 @@ template <class E, int M, bool POWERS> DEVICE void find_totals(const lanes &l, p
       GEMEL_UNROLL(8)
       for (int i = 0; i < M; i++) {
         if (p.largest[i] != before[i]) {
-          p.total[i] *= (double)power(before[i] - p.largest[i]);
+          p.total[i] *= (double)power(before[i], p.largest[i]);
         }
       }
       add_some<E, M, false>(p);
@@ -228,7 +256,7 @@ template <class E, int M, bool POWERS> DEVICE void find_totals(const lanes &l, p
     join_group<by_size>(l, p.largest);
     GEMEL_UNROLL(8)
     for (int i = 0; i < M; i++) {
-      p.total[i] *= (double)power(before[i] - p.largest[i]);
+      p.total[i] *= (double)power(before[i], p.largest[i]);
     }
   }
   join_group<by_sum>(l, p.total);
@@ -237,6 +265,11 @@ template <class E, int M, bool POWERS> DEVICE void find_totals(const lanes &l, p
 template <class E, int M> DEVICE void write_softmax(const lanes &l, portion<E, M> &p, char *out) {
   typedef typename E::value value;
   const bool held = l.count <= p.step * E::CHUNKS;
+  value inverse[M];
+  GEMEL_UNROLL(8)
+  for (int i = 0; i < M; i++) {
+    inverse[i] = (value)(1 / p.total[i]);
+  }
   for (long long k = p.first; k < p.count;) {
     if (!held) {
       load_some(l, p, k);
@@ -247,7 +280,7 @@ template <class E, int M> DEVICE void write_softmax(const lanes &l, portion<E, M
       GEMEL_UNROLL(8)
       for (int i = 0; i < E::SEVERAL; i++) {
         value x = p.values[j * E::SEVERAL + i];
-        results[i] = (held ? x : power(x - p.largest[i % M])) / (value)p.total[i % M];
+        results[i] = (held ? x : power(x, p.largest[i % M])) * inverse[i % M];
       }
       store_chunk<E>(l.operand[2], out + k * l.operand[2].step, left_in(l, p, k), results);
     }
@@ -257,13 +290,13 @@ template <class E, int M> DEVICE void write_softmax(const lanes &l, portion<E, M
 /* -sum(t log(softmax(x))) = sum(t (largest - x + log(total))), of the targets from TARGETS on. */
 template <class E, int M>
 DEVICE void find_losses(const lanes &l, portion<E, M> &p, const char *targets, double (&own)[M]) {
+  typedef typename E::value value;
   const bool held = l.count <= p.step * E::CHUNKS;
-  typename E::value largest[M];
-  double log_total[M];
+  value largest[M], log_total[M];
   GEMEL_UNROLL(8)
   for (int i = 0; i < M; i++) {
     largest[i] = p.largest[i];
-    log_total[i] = log_f64(p.total[i], 0, 0);
+    log_total[i] = (value)log_f64(p.total[i], 0, 0);
     own[i] = 0;
   }
   for (long long k = p.first; k < p.count;) {
@@ -272,14 +305,17 @@ DEVICE void find_losses(const lanes &l, portion<E, M> &p, const char *targets, d
     }
     GEMEL_UNROLL(8)
     for (int j = 0; j < E::CHUNKS; j++, k += p.step) {
-      typename E::value with[E::SEVERAL];
+      value with[E::SEVERAL];
       long long left = left_in(l, p, k);
       load_chunk<E>(l.operand[1], targets + k * l.operand[1].step, left, with);
       GEMEL_UNROLL(8)
       for (int i = 0; i < E::SEVERAL; i++) {
-        double log =
-            ((double)largest[i % M] - (double)p.values[j * E::SEVERAL + i]) + log_total[i % M];
-        own[i % M] += i < left ? (double)with[i] * log : 0;
+        value log = (largest[i % M] - p.values[j * E::SEVERAL + i]) + log_total[i % M];
+        with[i] = i < left ? with[i] * log : 0;
+      }
+      GEMEL_UNROLL(8)
+      for (int i = 0; i < M; i++) {
+        own[i] += (double)sum_of<value, E::SEVERAL / M, M>(with + i);
       }
     }
   }
@@ -376,20 +412,20 @@ DEVICE void do_tiles(const lanes &l, const char *x, const char *targets, char *o
     do_tiles<E, M, WHAT>(l, x, targets, out, c);                                                   \
   }
 LANES(softmax_rows, 1, SOFTMAX, 3)
-LANES(softmax_columns, E::SEVERAL, SOFTMAX, E::SEVERAL > 4 ? 2 : 3)
-LANES(loss_rows, 1, LOSS, 2)
-LANES(loss_columns, E::SEVERAL, LOSS, E::SEVERAL > 4 ? 1 : 2)
+LANES(softmax_columns, E::SEVERAL, SOFTMAX, 3)
+LANES(loss_rows, 1, LOSS, 3)
+LANES(loss_columns, E::SEVERAL, LOSS, 3)
 LANES(index_loss_rows, 1, INDEX_LOSS, 3)
-LANES(index_loss_columns, E::SEVERAL, INDEX_LOSS, E::SEVERAL > 4 ? 2 : 3)
+LANES(index_loss_columns, E::SEVERAL, INDEX_LOSS, 3)
 
 #define FLOAT_TYPES(X) X(f16) X(bf16) X(f32) X(f64)
 #define KERNELS(T)                                                                                 \
-  GEMEL_KERNEL(softmax_##T, softmax_rows<element_##T>)                                             \
-  GEMEL_KERNEL(softmax_columns_##T, softmax_columns<element_##T>)                                  \
-  GEMEL_KERNEL(loss_##T, loss_rows<element_##T>)                                                   \
-  GEMEL_KERNEL(loss_columns_##T, loss_columns<element_##T>)                                        \
-  GEMEL_KERNEL(index_loss_##T, index_loss_rows<element_##T>)                                       \
-  GEMEL_KERNEL(index_loss_columns_##T, index_loss_columns<element_##T>)
+  GEMEL_KERNEL(softmax_##T, softmax_rows<element_##T<true>>)                                       \
+  GEMEL_KERNEL(softmax_columns_##T, softmax_columns<element_##T<false>>)                           \
+  GEMEL_KERNEL(loss_##T, loss_rows<element_##T<true>>)                                             \
+  GEMEL_KERNEL(loss_columns_##T, loss_columns<element_##T<false>>)                                 \
+  GEMEL_KERNEL(index_loss_##T, index_loss_rows<element_##T<true>>)                                 \
+  GEMEL_KERNEL(index_loss_columns_##T, index_loss_columns<element_##T<false>>)
 FLOAT_TYPES(KERNELS)
 
 /* ---- Host ---- */
@@ -463,10 +499,11 @@ static lanes make_lanes(const gemel_view *x, const gemel_view *targets, const ge
   }
   const gemel_view *const views[3] = {&made[0], &made[1], &made[2]};
   strided_walk<3> first = walk_over(views);
-  const long long item = (long long)gemel_dtype_size(x->dtype), n = 16 / item;
+  const long long item = (long long)gemel_dtype_size(x->dtype);
   int near = nearest_axis(first, 0);
   lanes l = {};
   *by_rows = near < 0 || llabs(x->strides[axis]) <= llabs(first.strides[0][near]);
+  const long long bytes = chunk_bytes(*by_rows, item), n = bytes / item;
   l.n = x->shape[axis];
   l.near = *by_rows ? 1 : first.sizes[near];
   l.count = *by_rows ? (l.n + (n - 1)) / n : l.n;
@@ -478,11 +515,12 @@ static lanes make_lanes(const gemel_view *x, const gemel_view *targets, const ge
     remove_axis(&first, near);
   }
   for (int k = 0; k < 3; k++) {
-    l.operand[k].whole = l.operand[k].within == item && l.operand[k].step % 16 == 0 &&
-                         is_aligned(first, k, 16) && (uintptr_t)operands[k]->data % 16 == 0;
+    l.operand[k].whole = l.operand[k].within == item && l.operand[k].step % bytes == 0 &&
+                         is_aligned(first, k, bytes) &&
+                         (uintptr_t)operands[k]->data % (uintptr_t)bytes == 0;
   }
   l.first = divided_walk_of(first);
-  count_threads(&l, *by_rows, (int)n, item < 4 ? 2 : 4);
+  count_threads(&l, *by_rows, (int)n, (int)(HELD / (item < 4 ? 4 : item) / n));
   return l;
 }
 

@@ -32,21 +32,15 @@ typedef unsigned long long uint64_t;
 /* ---- Bits ---- */
 
 DEVICE uint32_t bits_of(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
+  return __float_as_uint(x);
 }
 
 DEVICE uint64_t bits_of(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
+  return (uint64_t)__double_as_longlong(x);
 }
 
 DEVICE float float_of(uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
+  return __uint_as_float(bits);
 }
 
 /* ---- Half types ---- */
@@ -71,8 +65,7 @@ DEVICE float widen_bf16(uint16_t half) {
 DEVICE double rounded_to(double size, int fraction, double least) {
   uint64_t exponent = bits_of(size < least ? least : size) >> 52;
   uint64_t magic_bits = (exponent + 52 - (uint64_t)fraction) << 52;
-  double magic;
-  memcpy(&magic, &magic_bits, sizeof magic);
+  double magic = __longlong_as_double((long long)magic_bits);
   return (size + magic) - magic;
 }
 

@@ -100,9 +100,9 @@ typedef struct {
   long conflicts; /* how often a bank of shared memory had to be asked again */
   long longest;   /* the requests of the warp that made most, to global memory */
   /* Of the threads whose instructions were counted, one by one, with the processor of this machine:
-     how many there were, all that they took, and integer divisions among these, of 64 bits or any.
-   */
-  long stepped, steps, wide_divisions, divisions;
+     how many there were, all that they took, integer divisions among these, of 64 bits or any, and
+     calls of the sim's hooks, before each of which there are a few instructions more. */
+  long stepped, steps, wide_divisions, divisions, hooks;
   long left_out; /* accesses that weren't counted, for want of memory */
 } gemel__sim_cost;
 

@@ -2,9 +2,10 @@
  *
  * How many instructions a kernel's threads take on this machine, while costs are counted: a few
  * threads run with the processor's trap flag set, so that each of their instructions raises
- * SIGTRAP. What the hooks do is not the kernel's, and runs without it. Divisions of integers are
- * told apart, for which a GPU has no instruction. On other processors than x86-64 nothing is
- * counted.
+ * SIGTRAP. What the hooks do is not the kernel's, and runs without it; how often they are called is
+ * counted. Divisions of integers are told apart, for which a GPU has no instruction. Copies of a
+ * kernel's arguments are left out, which a GPU needn't make. On other processors than x86-64 nothing
+ * is counted.
  */
 #include "sim/inside.h"
 
@@ -16,17 +17,22 @@
 enum { BLOCKS = 4 }; /* in which there are such threads, or one more */
 
 extern const unsigned char __start_gemel_sim_hooks[], __stop_gemel_sim_hooks[]; /* the linker's */
-static volatile long steps, divisions, wide;
+static volatile long steps, hooks, divisions, wide;
+static volatile bool in_hook;
 static long stepped, most;
 static struct sigaction before;
 
-/* Before an instruction. F7 /6 and F7 /7 divide, and the prefix REX.W makes that 64 bits wide. */
+/* Before an instruction. F7 /6 and F7 /7 divide, and the prefix REX.W makes that 64 bits wide. F3 48
+ * A5 copies a word, again and again. */
 static void trapped(int number, siginfo_t *info, void *data) {
   const ucontext_t *context = data;
   const unsigned char *at = (const unsigned char *)context->uc_mcontext.gregs[REG_RIP];
   bool rex = (*at & 0xf0) == 0x40;
+  bool was_in_hook = in_hook;
   (void)number, (void)info;
-  if (at >= __start_gemel_sim_hooks && at < __stop_gemel_sim_hooks)
+  in_hook = at >= __start_gemel_sim_hooks && at < __stop_gemel_sim_hooks;
+  hooks += in_hook && !was_in_hook;
+  if (in_hook || memcmp(at, "\xf3\x48\xa5", 3) == 0)
     return;
   steps++;
   if (at[rex] == 0xf7 && (at[rex + 1] & 0x30) == 0x30) {
@@ -83,9 +89,10 @@ GEMEL__SIM_HOOK void gemel__sim_steps_go(bool counted) {
 void gemel__sim_steps_take(gemel__sim_cost *cost) {
   cost->stepped = stepped;
   cost->steps = steps;
+  cost->hooks = hooks;
   cost->divisions = divisions;
   cost->wide_divisions = wide;
-  stepped = steps = divisions = wide = 0;
+  stepped = steps = hooks = divisions = wide = 0;
 }
 
 #else

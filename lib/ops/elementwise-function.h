@@ -8,16 +8,21 @@
  */
 #define F(name) GEMEL__PASTE2(TAG, name)
 
+/* By unions, which stay in registers in the sim too: it sees what memcpy does as accesses. */
 GEMEL__FUNCTION T F(from_bits)(WORD bits) {
-  T value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
+  union {
+    WORD bits;
+    T value;
+  } both = {bits};
+  return both.value;
 }
 
 GEMEL__FUNCTION WORD F(bits)(T value) {
-  WORD bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
+  union {
+    T value;
+    WORD bits;
+  } both = {value};
+  return both.bits;
 }
 
 /* maximum and minimum of IEEE 754-2019. Equal numbers have equal bits but for zeros, of which `and`
@@ -130,6 +135,15 @@ GEMEL__FUNCTION T F(exp)(T x) {
   return F(exp_clamped)(F(clamp)(x, EXP_LOW));
 }
 
+/* exp of what is 0 at most, or NaN. Until the end it is 2^(BIAS / 2 + 1) times too large, so that a
+ * subnormal result is rounded once. */
+GEMEL__FUNCTION T F(exp_falling)(T x) {
+  const T more = (T)(BIAS / 2 + 1), magic = MAGIC + more;
+  T clamped = x < EXP_LOW ? EXP_LOW : x, n_magic = clamped * LOG2_E + magic;
+  T y = F(exp_reduced)(F(reduce)(clamped, n_magic - magic)) * F(power_of_two)(n_magic);
+  return y * F(power_of_two)(MAGIC - more);
+}
+
 /* exp where it is far from where numbers end. */
 GEMEL__FUNCTION T F(exp_inside)(T x) {
   T n_magic = x * LOG2_E + MAGIC;
@@ -199,10 +213,8 @@ GEMEL__FUNCTION T F(tanh)(T x) {
   return SUFFIX(copysign)((small ? x : (T)1) + top / bottom, x); /* of -0 too */
 }
 
-/* exp of -|x| alone, which can't be infinite. */
 GEMEL__FUNCTION T F(sigmoid)(T x) {
-  T size = F(fabs)(x);
-  T y = F(exp_clamped)(size > -EXP_LOW ? EXP_LOW : -size);
+  T y = F(exp_falling)(-F(fabs)(x));
   return (x < 0 ? y : (T)1) / (1 + y);
 }
 

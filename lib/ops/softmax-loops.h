@@ -21,7 +21,7 @@ static void NAME(exp)(size_t n, const void *x, double max, void *out) {
   GEMEL__INDEPENDENT
   for (size_t k = 0; k < n; k++) {
     const T away = p[k] - largest;
-    r[k] = GEMEL__PASTE2(TAG, exp)(away);
+    r[k] = GEMEL__PASTE2(TAG, exp_falling)(away);
   }
 }
 
@@ -93,7 +93,7 @@ static void NAME(exp_row)(size_t n, const void *x, const void *max, void *out, d
   GEMEL__INDEPENDENT
   for (size_t k = 0; k < n; k++) {
     const T away = p[k] - largest[k];
-    const T power = GEMEL__PASTE2(TAG, exp)(away);
+    const T power = GEMEL__PASTE2(TAG, exp_falling)(away);
     r[k] = power;
     total[k] += (double)power;
   }
