@@ -4,8 +4,8 @@
  * threads run with the processor's trap flag set, so that each of their instructions raises
  * SIGTRAP. What the hooks do is not the kernel's, and runs without it; how often they are called is
  * counted. Divisions of integers are told apart, for which a GPU has no instruction. Copies of a
- * kernel's arguments are left out, which a GPU needn't make. On other processors than x86-64 nothing
- * is counted.
+ * kernel's arguments are left out, which a GPU needn't make. On other processors than x86-64
+ * nothing is counted.
  */
 #include "sim/inside.h"
 
@@ -22,8 +22,8 @@ static volatile bool in_hook;
 static long stepped, most;
 static struct sigaction before;
 
-/* Before an instruction. F7 /6 and F7 /7 divide, and the prefix REX.W makes that 64 bits wide. F3 48
- * A5 copies a word, again and again. */
+/* Before an instruction. F7 /6 and F7 /7 divide, and the prefix REX.W makes that 64 bits wide. F3
+ * 48 A5 copies a word, again and again. */
 static void trapped(int number, siginfo_t *info, void *data) {
   const ucontext_t *context = data;
   const unsigned char *at = (const unsigned char *)context->uc_mcontext.gregs[REG_RIP];
