@@ -41,6 +41,11 @@ typedef struct gpu_case {
   const char *text;
 } gpu_case;
 
+/* Rows of mean 0 and variance 1. */
+#define NORMALISED(dtype)                                                                          \
+  "(x: " dtype "[R, C]) {\n  c = x - mean(x, axes = [1], keepdims = 1)\n"                          \
+  "  return y = c / sqrt(mean(sqr(c), axes = [1], keepdims = 1) + 1e-5)\n}"
+
 static const gpu_case cases[] = {
     {"dot f32", PRODUCT, 1, 0.97, 1, 0, 0, "(a: f32[S, S], b: f32[S, S]) { return y = dot(a, b) }"},
     {"dot f64", PRODUCT, 1, 0.97, 1, 0, 0, "(a: f64[S, S], b: f64[S, S]) { return y = dot(a, b) }"},
@@ -89,6 +94,11 @@ static const gpu_case cases[] = {
     {"softmax bf16", COPY, 2, 0, 0, 0, 4096, "(x: bf16[R, C]) { return y = softmax(x) }"},
     {"softmax columns bf16", COPY, 2, 0, 0, 0, 64,
      "(x: bf16[R, C]) { return y = softmax(x, axis = 0) }"},
+    {"normalised f32", COPY, 2, 0, 1, 0, 4096, NORMALISED("f32")},
+    {"normalised bf16", COPY, 2, 0, 1, 0, 4096, NORMALISED("bf16")},
+    {"log of softmax f32", COPY, 2, 0, 1, 0, 4096,
+     "(x: f32[R, C]) {\n  c = x - max(x, axes = [1], keepdims = 1)\n"
+     "  return y = c - log(sum(exp(c), axes = [1], keepdims = 1))\n}"},
     {"cross_entropy f32", COPY, 1, 0, 0, 0, 4096,
      "(x: f32[R, C], t: i64[R]) { return y = cross_entropy(x, cast(t % 8, dtype = i64)) }"},
     {"cross_entropy of rows f32", COPY, 2, 0, 0, 0, 4096,

@@ -55,6 +55,20 @@ static const scenario scenarios[] = {
      .text = "(x: i32[5000, 2], y: i32[140, 2, 9]) {\n"
              "  return a = sum(x, axes = [1]), b = sum(y, axes = [1])\n}",
      .once = 1},
+    {.name = "rows fused",
+     .text = "(x: f32[9, 1044], q: f32[9], y: f32[3, 3], z: bf16[5, 600], w: f32[3, 3, 8]) {\n"
+             "  s = subtensor(x, start = [0, 1], size = [9, 1040]) - 100\n"
+             "  m = max(s, axes = [1]) + q\n"
+             "  c = s - dimshuffle(m, order = [0, -1])\n  t = sum(c, axes = [1], keepdims = 1)\n"
+             "  e = sum(y, axes = [1])\n  f = sum(abs(z) * 3, axes = [1], keepdims = 1)\n"
+             "  g = max(w * 2, axes = [2])\n"
+             "  return a = maximum(c, t) + c, b = t, d = m, h = y + e, i = z - f,\n"
+             "    j = w + dimshuffle(g, order = [1, 0, -1])\n}"},
+    {.name = "rows one by one",
+     .text = "(x: f64[7, 40], q: f64[7]) {\n  m = max(x * 3, axes = [1]) * q\n"
+             "  return a = x * 3 - dimshuffle(m, order = [0, -1]), b = sum(x * 3, axes = [1], "
+             "keepdims = 1)\n}",
+     .no_nvrtc = 1},
     {.name = "kept",
      .text = "(x: i32[4, 5, 6], y: i32[2, 700], z: f32[40, 20]) {\n"
              "  return a = sum(x, axes = [1]), b = sum(y, axes = [1]), c = sum(z, axes = [0])\n}"},

@@ -113,6 +113,9 @@ def bench_cases(torch, elements, matrix):
         "softmax columns f32": Case(lambda x: x.softmax(0), [table]),
         "softmax bf16": Case(lambda x: x.softmax(1), [table], "bfloat16"),
         "softmax columns bf16": Case(lambda x: x.softmax(0), [table], "bfloat16"),
+        "normalised f32": Case(lambda x: torch.nn.functional.layer_norm(x, table[1:]), [table]),
+        "normalised bf16": Case(lambda x: torch.nn.functional.layer_norm(x, table[1:]), [table], "bfloat16"),
+        "log of softmax f32": Case(lambda x: x.log_softmax(1), [table]),
         "cross_entropy f32": Case(
             lambda x, t: torch.nn.functional.cross_entropy(x, t, reduction="none"), [table],
             ready=lambda x: (x, torch.arange(table[0], device="cuda") % 8)),

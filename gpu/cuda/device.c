@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda/cuda.h"
+#include "cuda/fuse.h"
 #include "sim/extent.h"
 #include "sim/sim.h"
 
@@ -112,6 +113,7 @@ static const gemel_device record = {.size = sizeof(gemel_device),
                                     .synchronize = gemel__cuda_synchronize,
                                     .kernels = gemel__cuda_kernels,
                                     .clusters = gemel__cuda_clusters,
+                                    .longest_row = GEMEL__CUDA_LONGEST_ROW,
                                     .begin = gemel__cuda_begin,
                                     .end = gemel__cuda_end,
                                     .replay = gemel__cuda_replay,

@@ -210,7 +210,7 @@ static void write_expression(gemel__fuse *f, const gemel_step *step) {
 }
 
 /* A half's value is always rounded; a selected one is. */
-static void write_step(gemel__fuse *f, size_t k) {
+void gemel__fuse_write_step(gemel__fuse *f, size_t k) {
   const gemel_step *step = &f->call->steps[k];
   int rounds = is_half(step->dtype);
   WRITE("  const value_%s s%zu = ", name_of(step->dtype), k);
@@ -232,7 +232,7 @@ static void write_compute(gemel__fuse *f) {
           k + 1 < c->n_outputs ? ", " : ") {\n");
   }
   for (size_t k = 0; k < c->n_steps; k++) {
-    write_step(f, k);
+    gemel__fuse_write_step(f, k);
   }
   for (size_t k = 0; k < c->n_steps; k++) {
     if (c->steps[k].output >= 0) {

@@ -43,8 +43,7 @@ void gemel__cuda_divisor(int64_t size, unsigned *magic, unsigned *shift) {
   }
 }
 
-/* As a word of the arguments. */
-static uint64_t divisor_word(int64_t size) {
+uint64_t gemel__fuse_divisor(int64_t size) {
   unsigned magic, shift;
   gemel__cuda_divisor(size, &magic, &shift);
   return magic | (uint64_t)shift << 32;
@@ -65,7 +64,7 @@ static void fill_words(const gemel__fuse *f, cluster_plan *p) {
   p->words[0] = (uint64_t)f->elements;
   for (int axis = 1; axis < f->axes && f->indexed; axis++) {
     p->words[at++] = (uint64_t)f->sizes[axis];
-    p->words[at++] = divisor_word(f->sizes[axis]);
+    p->words[at++] = gemel__fuse_divisor(f->sizes[axis]);
   }
   p->addresses = at;
   at += f->call->n_inputs + f->call->n_outputs;
@@ -98,6 +97,14 @@ static gemel_status fill_plan(const gemel__fuse *f, cluster_plan *p) {
 
 /* ---- Kernels ---- */
 
+int gemel__has_rows(const gemel_kernel_call *call) {
+  size_t k = 0;
+  while (k < call->n_steps && !call->steps[k].by_row) {
+    k++;
+  }
+  return k < call->n_steps;
+}
+
 static gemel_status make_plan(gemel__fuse *f, cluster_plan *p, gemel_error *error) {
   gemel__fuse_write(f);
   if (f->text.failed) {
@@ -128,6 +135,9 @@ static gemel_status prepare(gemel_kernel_call *call) {
 
 static gemel_status prepare_cluster(gemel_kernel_call *call) {
   int64_t elements = 1;
+  if (gemel__has_rows(call)) {
+    return GEMEL_DECLINED;
+  }
   for (int axis = 0; axis < call->outputs[0].rank; axis++) {
     elements *= call->outputs[0].shape[axis];
   }
@@ -173,5 +183,6 @@ gemel_status gemel__cuda_run_steps(const gemel_kernel_call *call);
 
 const gemel_kernel gemel__cuda_clusters[] = {
     {"fused", prepare_cluster, run_cluster},
+    {"fused by rows", gemel__cuda_prepare_rows, gemel__cuda_run_rows},
     {"step by step", gemel__cuda_prepare_steps, gemel__cuda_run_steps},
     {NULL, NULL, NULL}};

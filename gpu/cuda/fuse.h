@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Elementwise operations as one generated kernel: how its text is written (fuse-text.c), and how it
- * is prepared and launched (fuse.c).
+ * is prepared and launched (fuse.c); and with reductions of rows (rows.c).
  */
 #ifndef GEMEL__CUDA_FUSE_H
 #define GEMEL__CUDA_FUSE_H
@@ -35,6 +35,24 @@ typedef struct gemel__fuse {
 
 /* Fills in what follows from the views of F->call, and F->text. */
 void gemel__fuse_write(gemel__fuse *f);
+
+/* Writes step K, which is elementwise, as a constant sK of the operands' x0, x1… and earlier steps'
+ * s0, s1…. */
+void gemel__fuse_write_step(gemel__fuse *f, size_t k);
+
+/* Elements of the longest rows that have clusters: a group of threads goes through one, several
+ * times, and longer ones neither lie in a cache nor leave much to be done side by side. */
+enum { GEMEL__CUDA_LONGEST_ROW = 16384 };
+
+/* What divides by SIZE, as a word of the arguments (divisor of kernels/several.h). */
+uint64_t gemel__fuse_divisor(int64_t size);
+
+/* 1 if CALL has steps by row. */
+int gemel__has_rows(const gemel_kernel_call *call);
+
+/* Clusters that have some (rows.c). */
+gemel_status gemel__cuda_prepare_rows(gemel_kernel_call *call);
+gemel_status gemel__cuda_run_rows(const gemel_kernel_call *call);
 
 /* Bytes of a group of F's elements of SIZE bytes that must be aligned. */
 static inline int64_t gemel__fuse_alignment(const gemel__fuse *f, size_t size) {

@@ -15,12 +15,14 @@ gpu_sources += %reldir%/fuse.h
 gpu_sources += %reldir%/lower.c
 gpu_sources += %reldir%/pool.c
 gpu_sources += %reldir%/queue.c
+gpu_sources += %reldir%/rows.c
 gpu_sources += %reldir%/text.h
 EXTRA_DIST += %reldir%/embed.awk
 
 # What generated kernels include.
 kernel_headers =
 kernel_headers += gpu/kernels/kernel.h
+kernel_headers += gpu/kernels/rows.h
 kernel_headers += gpu/kernels/scalar-rows.h
 kernel_headers += gpu/kernels/scalar.h
 kernel_headers += gpu/kernels/several.h

@@ -23,6 +23,7 @@ EXTRA_DIST += %reldir%/conv.h
 EXTRA_DIST += %reldir%/divided.h
 EXTRA_DIST += %reldir%/host.h
 EXTRA_DIST += %reldir%/kernel.h
+EXTRA_DIST += %reldir%/rows.h
 EXTRA_DIST += %reldir%/scalar-rows.h
 EXTRA_DIST += %reldir%/scalar.h
 EXTRA_DIST += %reldir%/several.h

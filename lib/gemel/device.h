@@ -74,6 +74,9 @@ struct gemel_device {
   int matmul_precision; /* a gemel_precision: of functions whose gemel_options leave it 0 */
   /* What DLPack calls the device (DLDevice: 2 is a type of CUDA's); type 0: it isn't lent. */
   int32_t dlpack_type, dlpack_id;
+  /* CLUSTERS take steps BY_ROW (gemel_step) too, of rows of up to so many elements; 0: they
+   * don't. */
+  int64_t longest_row;
 };
 
 /* Makes DEVICE the one of memory space SPACE (1..255) in CONTEXT. The record must stay valid as

@@ -94,13 +94,17 @@ typedef struct gemel_device gemel_device; /* <gemel/device.h> */
 
 /* One elementwise operation of a cluster, which a device computes in one pass over the elements.
  * IN[k] < 0: input -1 - IN[k] of the call; else the result of step IN[k], an earlier one. The
- * result has DTYPE, and is rounded to it before another step reads it. */
+ * result has DTYPE, and is rounded to it before another step reads it. Of a step BY_ROW the result
+ * has one element for each row, which is all along the last axis: OPERATION is sum or max of that
+ * axis and the operand a float, or OPERATION is elementwise and so are its operands, each the same
+ * along the row. */
 typedef struct gemel_step {
   const struct gemel_operation *operation;
   gemel_dtype dtype;
   int n_in;
   int in[3];
   int output; /* of the call; -1: only steps read it */
+  int by_row;
 } gemel_step;
 
 /* What a kernel sees: views of its operands, and attributes. ATTRS has all of them in schema order:
@@ -135,8 +139,9 @@ typedef struct gemel_kernel_call {
   const struct gemel_operation *operation; /* the record */
   const gemel_device *device;              /* on which operands, results and scratch lie */
   /* Of a cluster: its N_STEPS steps in order. OPERATION and ATTRS are NULL then; inputs have the
-   * shape of the outputs, with strides of 0 where they are broadcast. An output may have the data
-   * of an input that lies like it and that no step after the output's reads. */
+   * shape of the outputs, with strides of 0 where they are broadcast; outputs of steps BY_ROW have
+   * the shape without the last axis, or with 1 in its place. Another output may have the data of an
+   * input that lies like it and that no step after the output's reads. */
   const gemel_step *steps;
   size_t n_steps;
   /* As in the function's gemel_options, for kernels that compile functions of their own, and loops.

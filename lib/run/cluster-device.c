@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a cluster of elementwise nodes to one kernel of a device. The device gets the nodes as a
+ * From a cluster to one kernel of a device. The device gets the nodes as a
  * list of steps, and views of what they read and keep; how it computes them in one pass is its own
  * affair.
  */
@@ -29,9 +29,10 @@ static void *room(const device_builder *b, size_t bytes) {
 static gemel_view load_view(const device_builder *b, const gemel__cluster_load *load) {
   const gemel__plan_layout *shape = b->cluster->shape, *l = load->layout;
   int64_t *strides = room(b, (size_t)shape->rank * sizeof *strides);
-  int shift = shape->rank - l->rank;
+  int shift = shape->rank - l->rank - load->axis_left_out, end = shape->rank - load->axis_left_out;
   for (int axis = 0; strides != NULL && axis < shape->rank; axis++) {
-    int fixed = axis < shift || (l->shape[axis - shift] == 1 && shape->shape[axis] != 1);
+    int fixed =
+        axis < shift || axis >= end || (l->shape[axis - shift] == 1 && shape->shape[axis] != 1);
     strides[axis] = fixed ? 0 : l->strides[axis - shift];
   }
   return (gemel_view){l->dtype, shape->rank, shape->shape, strides, NULL};
@@ -61,6 +62,7 @@ static void build_step(device_builder *b, const gemel__member *member, gemel_ste
   step->dtype = gemel_type_dtype(p->context, gemel__value_type(p, member->value));
   step->n_in = member->n_in;
   step->output = -1;
+  step->by_row = member->by_row;
   for (int k = 0; k < member->n_in; k++) {
     int at = member->in[k] & ~GEMEL__LOAD_REF;
     step->in[k] = member->in[k] & GEMEL__LOAD_REF ? -1 - at : at;

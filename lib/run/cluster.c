@@ -5,10 +5,14 @@
  * that moment it is closed: emitted as a loop. Several clusters of different shapes are open at a
  * time; what closes one never adds to another, so the order of closing is an order of computation.
  * The number of members is bounded, and with it the work for a node.
+ *
+ * On a device that takes rows, a sum or maximum along the last axis joins the cluster of its
+ * operand's shape, and so does what is elementwise of such results: a normalisation is one loop.
  */
 #include "run/planner.h"
 
 #include <string.h>
+#include "core/dtype.h"
 #include "core/error.h"
 
 static int same_shape(const gemel__plan_layout *a, const gemel__plan_layout *b) {
@@ -46,7 +50,7 @@ static gemel__run_buffer *take_over(gemel__planner *planner, gemel__cluster *clu
                                     uint32_t remaining, int *found) {
   uint32_t k;
   *found = 0;
-  if (planner->f->plain ||
+  if (planner->f->plain || cluster->members[member].by_row ||
       gemel__run_program_output(&planner->f->program, cluster->members[member].value) <
           planner->f->program.n_outputs) {
     return NULL;
@@ -68,7 +72,8 @@ static void place_update(gemel__planner *planner, const gemel__cluster *cluster,
                          const gemel__plan_layout *result) {
   const gemel__run_program *p = &planner->f->program;
   uint32_t output = gemel__run_program_output(p, cluster->members[member].value), reads = 0, k;
-  const gemel__run_buffer *state = gemel__state_buffer(planner, output, result);
+  const gemel__run_buffer *state =
+      cluster->members[member].by_row ? NULL : gemel__state_buffer(planner, output, result);
   for (k = 0; k < cluster->n_loads && state != NULL; k++) {
     if (cluster->loads[k].buffer == state) {
       reads =
@@ -80,13 +85,22 @@ static void place_update(gemel__planner *planner, const gemel__cluster *cluster,
   }
 }
 
+/* Views lie where their members do: of the same elements, both are row-major. */
+static void place_views(gemel__planner *planner, const gemel__cluster *cluster) {
+  for (uint32_t k = 0; k < cluster->n_views; k++) {
+    gemel__plan_place *place = &planner->places[cluster->views[k].value];
+    place->buffer = planner->places[cluster->members[cluster->views[k].member].value].buffer;
+    place->cluster = 0;
+  }
+}
+
 /* Gives a buffer to each member that is read outside the cluster. */
 static gemel_status place_members(gemel__planner *planner, gemel__cluster *cluster) {
   uint32_t k;
   for (k = 0; k < cluster->n_members; k++) {
     const gemel__member *m = &cluster->members[k];
     gemel__plan_place *place = &planner->places[m->value];
-    uint32_t remaining = planner->f->program.uses[m->value] - m->uses_inside;
+    uint32_t remaining = m->uses - m->uses_inside;
     gemel_status status;
     int found;
     place->cluster = 0;
@@ -105,6 +119,7 @@ static gemel_status place_members(gemel__planner *planner, gemel__cluster *clust
       return status;
     }
   }
+  place_views(planner, cluster);
   return GEMEL_OK;
 }
 
@@ -203,8 +218,24 @@ static gemel_status choose_order(gemel__planner *planner, gemel__cluster *cluste
   return GEMEL_OK;
 }
 
+/* A reduction that nothing has joined. */
+static gemel_status emit_alone(gemel__planner *planner, gemel__cluster *cluster) {
+  const gemel__run_program *p = &planner->f->program;
+  gemel__plan_place *place = &planner->places[cluster->members[0].value];
+  place->cluster = 0;
+  GEMEL__TRY(gemel__plan_alone(planner, cluster->members[0].node));
+  for (uint32_t k = 0; k < cluster->n_views; k++) {
+    place->buffer->remaining += p->uses[cluster->views[k].value];
+  }
+  place_views(planner, cluster);
+  return gemel__buffer_use(planner, place->buffer, cluster->n_views);
+}
+
 static gemel_status emit_cluster(gemel__planner *planner, gemel__cluster *cluster) {
   int on_host = cluster->device == 0;
+  if (cluster->n_members == 1 && cluster->members[0].by_row) {
+    return emit_alone(planner, cluster);
+  }
   if (on_host) {
     GEMEL__TRY(choose_order(planner, cluster));
     GEMEL__TRY(straighten_loads(planner, cluster));
@@ -291,17 +322,19 @@ static gemel_status open_cluster(gemel__planner *planner, uint8_t device,
     *cluster = &planner->clusters[empty];
   }
   (*cluster)->number = ++planner->next_cluster;
-  (*cluster)->n_members = (*cluster)->n_loads = 0;
+  (*cluster)->n_members = (*cluster)->n_loads = (*cluster)->n_views = 0;
   (*cluster)->shape = shape;
   (*cluster)->device = device;
   return status;
 }
 
 /* The load of the cluster that reads VALUE, which is at PLACE. */
-static uint16_t add_load(gemel__cluster *cluster, uint32_t value, const gemel__plan_place *place) {
+static uint16_t add_load(gemel__cluster *cluster, uint32_t value, const gemel__plan_place *place,
+                         int axis_left_out) {
   uint32_t k;
   for (k = 0; k < cluster->n_loads; k++) {
-    if (cluster->loads[k].buffer == place->buffer && cluster->loads[k].layout == place->layout) {
+    if (cluster->loads[k].buffer == place->buffer && cluster->loads[k].layout == place->layout &&
+        cluster->loads[k].axis_left_out == axis_left_out) {
       break;
     }
   }
@@ -310,6 +343,7 @@ static uint16_t add_load(gemel__cluster *cluster, uint32_t value, const gemel__p
     cluster->loads[k].buffer = place->buffer;
     cluster->loads[k].layout = place->layout;
     cluster->loads[k].value = value;
+    cluster->loads[k].axis_left_out = (uint8_t)axis_left_out;
     cluster->n_loads++;
   }
   cluster->loads[k].uses++;
@@ -329,13 +363,15 @@ static gemel_status settle_operands(gemel__planner *planner, const gemel__cluste
 }
 
 static void append(gemel__planner *planner, gemel__cluster *cluster, uint32_t node, uint32_t count,
-                   const uint32_t *in) {
+                   const uint32_t *in, int by_row, int axis_left_out) {
   gemel__member *m = &cluster->members[cluster->n_members];
   gemel__plan_place *place;
   uint32_t k;
   memset(m, 0, sizeof *m);
   m->node = node;
   m->value = planner->f->program.nodes[node].value;
+  m->uses = planner->f->program.uses[m->value];
+  m->by_row = (uint8_t)by_row;
   m->n_in = (uint8_t)count;
   for (k = 0; k < count; k++) {
     place = &planner->places[in[k]];
@@ -343,7 +379,7 @@ static void append(gemel__planner *planner, gemel__cluster *cluster, uint32_t no
       cluster->members[place->member].uses_inside++;
       m->in[k] = (uint16_t)place->member;
     } else {
-      m->in[k] = add_load(cluster, in[k], place);
+      m->in[k] = add_load(cluster, in[k], place, axis_left_out);
     }
   }
   place = &planner->places[m->value];
@@ -356,6 +392,165 @@ static int may_join(const gemel__run_program *p, uint32_t node, uint8_t device) 
   return device == 0 ? gemel__member_kernel(p, node) != NULL : p->devices[device]->clusters != NULL;
 }
 
+/* 1 if CLUSTER has room for a member with COUNT operands. */
+static int has_room(const gemel__cluster *cluster, uint32_t count) {
+  return cluster->n_members < GEMEL__CLUSTER_NODES &&
+         cluster->n_loads + count <= GEMEL__CLUSTER_LOADS;
+}
+
+/* The open cluster of SHAPE on DEVICE; a new one if that has no room for COUNT operands. */
+static gemel_status roomy_cluster(gemel__planner *planner, uint8_t device,
+                                  const gemel__plan_layout *shape, uint32_t count,
+                                  gemel__cluster **cluster) {
+  GEMEL__TRY(open_cluster(planner, device, shape, cluster));
+  if (!has_room(*cluster, count)) {
+    GEMEL__TRY(close_cluster(planner, *cluster));
+    GEMEL__TRY(open_cluster(planner, device, shape, cluster));
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status add(gemel__planner *planner, gemel__cluster *cluster, uint32_t node, int by_row,
+                        int axis_left_out) {
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(&planner->f->program, node, &count);
+  GEMEL__TRY(settle_operands(planner, cluster, count, in));
+  append(planner, cluster, node, count, in, by_row, axis_left_out);
+  return GEMEL_OK;
+}
+
+/* ---- Rows ---- */
+
+/* 1 if LAYOUT has one element for each row of SHAPE: with an axis of 1 in the place of the last one
+ * if KEPT, or without it. */
+static int is_of_rows(const gemel__plan_layout *shape, const gemel__plan_layout *layout, int kept) {
+  int last = shape->rank - 1;
+  return last >= 0 && shape->shape[last] > 1 && layout->rank == last + kept &&
+         (!kept || layout->shape[last] == 1) &&
+         (last == 0 ||
+          memcmp(layout->shape, shape->shape, (size_t)last * sizeof *shape->shape) == 0);
+}
+
+/* 1 if NODE, elementwise with results laid out as LAYOUT, can be a member of CLUSTER by row: it
+ * reads such members, all of them in that layout. */
+static int goes_by_row(const gemel__planner *planner, const gemel__cluster *cluster,
+                       const gemel__plan_layout *layout, uint32_t count, const uint32_t *in) {
+  int some = 0;
+  for (uint32_t k = 0; k < count; k++) {
+    const gemel__plan_place *place = &planner->places[in[k]];
+    if (place->cluster == cluster->number) {
+      some = 1;
+      if (!cluster->members[place->member].by_row || !same_shape(place->layout, layout)) {
+        return 0;
+      }
+    }
+  }
+  return some && (is_of_rows(cluster->shape, layout, 0) || is_of_rows(cluster->shape, layout, 1));
+}
+
+/* The open cluster with room that it can be a member of by row; NULL: there is none. */
+static gemel__cluster *cluster_of_rows(gemel__planner *planner, const gemel__plan_layout *layout,
+                                       uint32_t count, const uint32_t *in) {
+  for (uint32_t k = 0; k < GEMEL__CLUSTERS; k++) {
+    gemel__cluster *g = &planner->clusters[k];
+    if (g->number != 0 && has_room(g, count) && goes_by_row(planner, g, layout, count, in)) {
+      return g;
+    }
+  }
+  return NULL;
+}
+
+/* 1 if a node of CLUSTER's shape reads a member by row whose last axis is another: it was left out.
+ */
+static int reads_across(const gemel__planner *planner, const gemel__cluster *cluster,
+                        uint32_t count, const uint32_t *in) {
+  for (uint32_t k = 0; k < count; k++) {
+    const gemel__plan_place *place = &planner->places[in[k]];
+    if (place->cluster == cluster->number && cluster->members[place->member].by_row &&
+        !is_of_rows(cluster->shape, place->layout, 1)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* 1 if NODE is a sum or maximum of floats along the last one of RANK axes. */
+static int reduces_rows(const gemel__run_program *p, uint32_t node, int rank) {
+  const gemel_operation *record = &p->ops[p->nodes[node].op].op->record;
+  const gemel_attr *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs)->values;
+  if (strcmp(record->name, "sum") != 0 && strcmp(record->name, "max") != 0) {
+    return 0;
+  }
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  int listed = attrs[0].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_INT) && attrs[0].count == 1;
+  int64_t axis = listed                            ? attrs[0].u.ints[0]
+                 : attrs[0].kind == GEMEL_ATTR_INT ? attrs[0].u.i
+                                                   : rank;
+  return gemel__is_float(gemel_type_dtype(p->context, gemel__value_type(p, in[0]))) &&
+         (axis == rank - 1 || axis == -1);
+}
+
+gemel_status gemel__cluster_add_reduction(gemel__planner *planner, uint32_t node) {
+  const gemel__run_program *p = &planner->f->program;
+  uint8_t device = gemel__value_device(p, p->nodes[node].value);
+  gemel__plan_layout *layout;
+  gemel__cluster *cluster;
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  if (count != 1 || p->devices[device]->clusters == NULL || p->devices[device]->longest_row == 0) {
+    return GEMEL_DECLINED;
+  }
+  GEMEL__TRY(gemel__plan_row_major(planner, p->value_types[in[0]], &layout));
+  int64_t length = layout->rank > 0 ? layout->shape[layout->rank - 1] : 0;
+  if (length < 2 || length > p->devices[device]->longest_row || layout->elements == 0 ||
+      !reduces_rows(p, node, layout->rank)) {
+    return GEMEL_DECLINED;
+  }
+  GEMEL__TRY(
+      gemel__check_node(planner, node, gemel__attrs_at(p->context, p->nodes[node].attrs)->values));
+  GEMEL__TRY(roomy_cluster(planner, device, layout, count, &cluster));
+  return add(planner, cluster, node, 1, 0);
+}
+
+/* 1 if NODE is a dimshuffle of its operand's axes in their order, from the first on; a -1 behind
+ * them is an axis of 1. */
+static int keeps_order(const gemel__run_program *p, uint32_t node) {
+  const gemel_attr *order = gemel__attrs_at(p->context, p->nodes[node].attrs)->values;
+  int in_order = strcmp(p->ops[p->nodes[node].op].op->record.name, "dimshuffle") == 0 &&
+                 order[0].kind == (GEMEL_ATTR_LIST | GEMEL_ATTR_INT);
+  for (size_t k = 0; in_order && k < order[0].count; k++) {
+    int64_t axis = order[0].u.ints[k];
+    in_order = axis == (int64_t)k || (axis == -1 && k + 1 == order[0].count);
+  }
+  return in_order;
+}
+
+gemel_status gemel__cluster_add_view(gemel__planner *planner, uint32_t node) {
+  const gemel__run_program *p = &planner->f->program;
+  gemel__plan_place *place = &planner->places[p->nodes[node].value];
+  uint32_t count;
+  const uint32_t *in = gemel__pnode_inputs(p, node, &count);
+  if (count != 1 || planner->places[in[0]].cluster == 0 || !keeps_order(p, node)) {
+    return GEMEL_DECLINED;
+  }
+  const gemel__plan_place *from = &planner->places[in[0]];
+  for (uint32_t k = 0; k < GEMEL__CLUSTERS; k++) {
+    gemel__cluster *g = &planner->clusters[k];
+    if (g->number == from->cluster && g->members[from->member].by_row &&
+        g->n_views < GEMEL__CLUSTER_LOADS &&
+        (is_of_rows(g->shape, place->layout, 0) || is_of_rows(g->shape, place->layout, 1))) {
+      g->members[from->member].uses_inside++;
+      g->members[from->member].uses += p->uses[p->nodes[node].value];
+      g->views[g->n_views++] = (gemel__cluster_view){p->nodes[node].value, from->member};
+      place->cluster = from->cluster;
+      place->member = from->member;
+      return GEMEL_OK;
+    }
+  }
+  return GEMEL_DECLINED;
+}
+
 gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node,
                                 gemel__plan_layout *layout) {
   const gemel__run_program *p = &planner->f->program;
@@ -366,13 +561,14 @@ gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node,
   if (count > 3 || !may_join(p, node, device)) {
     return GEMEL_DECLINED;
   }
-  GEMEL__TRY(open_cluster(planner, device, layout, &cluster));
-  if (cluster->n_members == GEMEL__CLUSTER_NODES ||
-      cluster->n_loads + count > GEMEL__CLUSTER_LOADS) {
+  cluster = cluster_of_rows(planner, layout, count, in);
+  if (cluster != NULL) {
+    return add(planner, cluster, node, 1, layout->rank < cluster->shape->rank);
+  }
+  GEMEL__TRY(roomy_cluster(planner, device, layout, count, &cluster));
+  if (reads_across(planner, cluster, count, in)) {
     GEMEL__TRY(close_cluster(planner, cluster));
     GEMEL__TRY(open_cluster(planner, device, layout, &cluster));
   }
-  GEMEL__TRY(settle_operands(planner, cluster, count, in));
-  append(planner, cluster, node, count, in);
-  return GEMEL_OK;
+  return add(planner, cluster, node, 0, 0);
 }

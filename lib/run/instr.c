@@ -128,7 +128,10 @@ static void kernel_cost(const gemel_kernel_call *call, double *flops, double *by
     *flops += call->n_steps == 0 ? elements : 0;
     *bytes += elements * (double)gemel_dtype_size(call->outputs[k].dtype);
   }
-  *flops += (double)call->n_steps * view_elements(&call->outputs[0]);
+  if (call->n_steps > 0) { /* inputs have the shape of what isn't BY_ROW */
+    const gemel_view *view = call->n_inputs > 0 ? &call->inputs[0] : &call->outputs[0];
+    *flops += (double)call->n_steps * view_elements(view);
+  }
 }
 
 void gemel__instr_cost(const gemel__instr *instr, double *flops, double *bytes) {

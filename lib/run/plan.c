@@ -657,12 +657,33 @@ static gemel_status lay_out(gemel__planner *planner, uint32_t node) {
   return status;
 }
 
+gemel_status gemel__plan_alone(gemel__planner *planner, uint32_t node) {
+  uint32_t before = planner->node;
+  gemel_status status = plan_kernel(planner, node);
+  planner->node = before;
+  return status;
+}
+
+/* 1 if NODE isn't computed together with others. */
+static int is_alone(const gemel__planner *planner, uint32_t node) {
+  const gemel__run_program *p = &planner->f->program;
+  return planner->f->plain || planner->f->guard != 0 ||
+         gemel__has_registered_kernel(p->context, device_of(planner, node), record_of(p, node));
+}
+
+static gemel_status plan_operation(gemel__planner *planner, uint32_t node) {
+  gemel_status status =
+      is_alone(planner, node) ? GEMEL_DECLINED : gemel__cluster_add_reduction(planner, node);
+  if (status == GEMEL_DECLINED && !is_alone(planner, node)) {
+    status = gemel__cluster_add_view(planner, node);
+  }
+  return status == GEMEL_DECLINED ? plan_kernel(planner, node) : status;
+}
+
 static gemel_status plan_scalar(gemel__planner *planner, uint32_t node) {
   const gemel__run_program *p = &planner->f->program;
   const struct gemel__attrs *attrs = gemel__attrs_at(p->context, p->nodes[node].attrs);
-  int alone =
-      planner->f->plain || planner->f->guard != 0 ||
-      gemel__has_registered_kernel(p->context, device_of(planner, node), record_of(p, node));
+  int alone = is_alone(planner, node);
   gemel_status status = alone ? GEMEL_DECLINED : GEMEL_OK;
   if (status == GEMEL_OK) {
     status = gemel__check_node(planner, node, attrs->values);
@@ -696,7 +717,7 @@ static gemel_status plan_node(gemel__planner *planner, uint32_t node) {
   if (kind == GEMEL__P_TRANSFER && crosses(p, node)) {
     return gemel__plan_transfer(planner, node);
   }
-  return kind == GEMEL__P_SCALAR ? plan_scalar(planner, node) : plan_kernel(planner, node);
+  return kind == GEMEL__P_SCALAR ? plan_scalar(planner, node) : plan_operation(planner, node);
 }
 
 /* ---- Results and sizes ---- */

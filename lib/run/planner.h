@@ -18,31 +18,42 @@ enum {
   GEMEL__CLASSES = 256      /* of sizes of free places */
 };
 
-/* A node of a cluster. */
+/* A node of a cluster. BY_ROW: it has one element for each row of the cluster's shape (gemel_step);
+ * its own is that without the last axis, or with 1 in its place. */
 typedef struct gemel__member {
   uint32_t node;
   uint32_t value;
-  uint32_t uses_inside;
-  uint16_t in[3]; /* members, or loads with GEMEL__LOAD_REF */
+  uint32_t uses, uses_inside; /* of its value and views of it */
+  uint16_t in[3];             /* members, or loads with GEMEL__LOAD_REF */
   uint8_t n_in;
+  uint8_t by_row;
 } gemel__member;
 
+/* AXIS_LEFT_OUT: its axes are those of the cluster's shape without the last one. */
 typedef struct gemel__cluster_load {
   gemel__plan_layout *layout;
   gemel__run_buffer *buffer;
   uint32_t value;
   uint32_t uses; /* by members */
   uint16_t last; /* member that reads it last */
+  uint8_t axis_left_out;
 } gemel__cluster_load;
 
-/* Elementwise nodes of one shape that will be one loop. */
+/* A value that is a view of a member's, of the same elements. */
+typedef struct gemel__cluster_view {
+  uint32_t value, member;
+} gemel__cluster_view;
+
+/* Elementwise nodes of one shape, and on some devices sums and maxima of their rows and what is
+ * elementwise of these, that will be one loop. */
 typedef struct gemel__cluster {
   uint32_t number; /* 0: none */
   uint8_t device;  /* number */
-  uint32_t n_members, n_loads;
+  uint32_t n_members, n_loads, n_views;
   const gemel__plan_layout *shape;
   gemel__member members[GEMEL__CLUSTER_NODES];
   gemel__cluster_load loads[GEMEL__CLUSTER_LOADS];
+  gemel__cluster_view views[GEMEL__CLUSTER_LOADS];
 } gemel__cluster;
 
 /* A place in the arena, used by one buffer after another. */
@@ -285,6 +296,9 @@ gemel_status gemel__choose_kernel(gemel__planner *planner, const gemel_kernel *c
 gemel_status gemel__place_scratch(gemel__planner *planner, uint8_t device, gemel_kernel_call *call,
                                   gemel__run_buffer **scratch);
 
+/* Plans NODE, whose operands have buffers, by a kernel of its own. */
+gemel_status gemel__plan_alone(gemel__planner *planner, uint32_t node);
+
 /* Has the segment let go of what MADE's kernel holds, by INV, its copy there; if that is NULL, does
  * so at once. */
 void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
@@ -295,6 +309,14 @@ void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
 /* Adds NODE, an elementwise node with results laid out as LAYOUT, to a cluster. GEMEL_DECLINED: no
  * scalar kernel. */
 gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node, gemel__plan_layout *layout);
+
+/* Adds NODE, a sum or maximum, to the cluster of its operand's shape, on a device whose clusters
+ * take rows. GEMEL_DECLINED: it isn't of rows, or the device doesn't. */
+gemel_status gemel__cluster_add_reduction(gemel__planner *planner, uint32_t node);
+
+/* Has the result of NODE, a view, be in the cluster of its operand. GEMEL_DECLINED: it isn't a view
+ * of a member BY_ROW that adds the last axis, or drops it. */
+gemel_status gemel__cluster_add_view(gemel__planner *planner, uint32_t node);
 
 /* Makes VALUE have a buffer: closes the cluster it is in, if any. */
 gemel_status gemel__cluster_settle(gemel__planner *planner, uint32_t value);
