@@ -11,12 +11,6 @@
 
 extern "C" int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step);
 
-/* Gives OUT, of i64, the places of X's elements along AXIS in their order (along.cu); SCRATCH has
- * room for as many where the axis is longer than 1024. */
-extern "C" gemel_status gemel__cuda_argsort_along(gemel_cuda *cuda, const gemel_view *x, int axis,
-                                                  bool descending, const gemel_view *out,
-                                                  void *scratch, gemel_error *error);
-
 /* gemel__kernel_<id>, in a table by dtype. */
 typedef const void *(*kernel_getter)(void);
 

@@ -2,13 +2,13 @@
  *
  * take and put. An index that is out of range is a problem of the call, and nothing is read or
  * written at it. take has a thread for some words of its result, each of several elements where
- * those lie side by side. put copies the tensor unless the result has its memory already, makes
- * places of the indices and sorts these; then, for each place and each element that x has without
- * the axis, a thread goes through the place's indices in their order: nothing is atomic, and
- * results are the host's to the last bit.
+ * those lie side by side. put copies the tensor unless the result has its memory already, and sorts
+ * the indices by the places that they are of; then, for each place and each element that x has
+ * without the axis, a thread goes through the place's indices in their order: nothing is atomic,
+ * and results are the host's to the last bit.
  */
-#include "kernels/host.h"
 #include "kernels/scalar.h"
+#include "kernels/sort.h"
 
 /* ---- Device ---- */
 
@@ -51,18 +51,31 @@ static __device__ long long place_at(const char *at, const indexing &of) {
   return -1;
 }
 
-/* Of each index its place, or -1, and where its part of the other operand begins: WALK goes over
- * the indices, and over that. */
-static __global__ void find_places(strided_walk<2> walk, indexing of, const char *indices,
-                                   long long *places) {
-  for (long long k = first_element(); k < walk.elements; k += element_step()) {
-    long long offsets[2];
-    find_offsets(walk, k, offsets);
-    places[k] = place_at(indices + offsets[0], of);
-    places[walk.elements + k] = offsets[1];
+/* WALK goes over the indices. The key of each is its place and one more, or 0; its number is where
+ * it stands. */
+static __global__ void put_keys(divided_walk<1> walk, indexing of, const char *indices,
+                                numbers keys, numbers order) {
+  for (long long n = first_element(); n < walk.elements; n += element_step()) {
+    long long at;
+    find_offsets(walk, n, &at);
+    set_nth(keys, n, (uint64_t)(place_at(indices + at, of) + 1));
+    set_nth(order, n, (uint64_t)n);
   }
 }
-GEMEL_KERNEL(find_places, find_places)
+GEMEL_KERNEL(put_keys, put_keys)
+
+/* Of the sorted indices the places, and behind these where their parts of y begin, over which WALK
+ * goes. */
+static __global__ void put_parts(divided_walk<1> walk, numbers keys, numbers order,
+                                 long long *places) {
+  for (long long n = first_element(); n < walk.elements; n += element_step()) {
+    long long at;
+    find_offsets(walk, (long long)nth(order, n), &at);
+    places[n] = (long long)nth(keys, n) - 1;
+    places[walk.elements + n] = at;
+  }
+}
+GEMEL_KERNEL(put_parts, put_parts)
 
 /* WALK goes over result, x without the axis, and indices; along the axis elements lie STEP bytes
  * apart. */
@@ -101,13 +114,9 @@ GEMEL_KERNEL(take_16, take_words<sixteen_bytes>)
 /* The indices of a put by place, those of one place in their order: PLACES has COUNT of these, and
  * where the part of y at each begins. */
 struct sorted_places {
-  const long long *places, *order;
+  const long long *places;
   long long count;
 };
-
-static __device__ long long nth_place(const sorted_places &sorted, long long n) {
-  return sorted.places[sorted.order[n]];
-}
 
 /* WALK goes over the sorted indices, from FIRST on, and for each over result and y without the
  * axis. The first of a place does what all of them ask for; NEW is made of x, which is there, and
@@ -121,12 +130,12 @@ static __device__ long long nth_place(const sorted_places &sorted, long long n) 
       long long at[3];                                                                             \
       find_offsets(walk, item, at);                                                                \
       long long n = first + at[2];                                                                 \
-      const long long place = nth_place(sorted, n);                                                \
-      if (place >= 0 && (n == 0 || nth_place(sorted, n - 1) != place)) {                           \
+      const long long place = sorted.places[n];                                                    \
+      if (place >= 0 && (n == 0 || sorted.places[n - 1] != place)) {                               \
         char *target = out + at[0] + place * step;                                                 \
         value_##T x = load_##T(target);                                                            \
-        for (bool more = true; more; more = ++n < sorted.count && nth_place(sorted, n) == place) { \
-          const long long part = sorted.places[sorted.count + sorted.order[n]];                    \
+        for (bool more = true; more; more = ++n < sorted.count && sorted.places[n] == place) {     \
+          const long long part = sorted.places[sorted.count + n];                                  \
           value_##T y = load_##T(from + at[1] + part);                                             \
           x = NEW;                                                                                 \
         }                                                                                          \
@@ -180,15 +189,24 @@ static long long count_of(const gemel_view *indices) {
   return count;
 }
 
-/* For places, parts of y, the order of places, and what sorting needs. */
-static gemel_status prepare_put(gemel_kernel_call *call) {
-  call->scratch_bytes = 4 * (size_t)count_of(&call->inputs[1]) * sizeof(long long);
-  return GEMEL_OK;
-}
-
 static int axis_of(const gemel_kernel_call *call) {
   int64_t axis = call->attrs[0].u.i;
   return (int)(axis < 0 ? axis + call->inputs[0].rank : axis);
+}
+
+/* Whether places of the axis, and 0, need more than 32 bits. */
+static bool is_wide(const gemel_kernel_call *call) {
+  return call->inputs[0].shape[axis_of(call)] >= UINT32_MAX;
+}
+
+/* For places and parts of y, and for pairs to sort. */
+static gemel_status prepare_put(gemel_kernel_call *call) {
+  const long long count = count_of(&call->inputs[1]);
+  size_t bytes;
+  gemel_status status =
+      gemel__cuda_pairs_bytes(gemel__cuda_of(call), count, is_wide(call), &bytes, call->error);
+  call->scratch_bytes = bytes + 2 * (size_t)count * sizeof(long long);
+  return status;
 }
 
 /* The axes BEGIN to END of VIEW, behind those that MADE has. */
@@ -209,21 +227,29 @@ static indexing indexing_of(const gemel_kernel_call *call) {
   return {call->inputs[1].dtype, call->inputs[0].shape[axis_of(call)], cuda->problem};
 }
 
-/* Fills the scratch memory: places, then where each part of OTHER, which is as x at the indices,
- * begins. */
-static gemel_status launch_places(const gemel_kernel_call *call, const gemel_view *other) {
-  const gemel_view *indices = &call->inputs[1];
+static gemel_status launch_keys(const gemel_kernel_call *call, const radix_pairs *pairs) {
+  const gemel_view *const views[1] = {&call->inputs[1]};
+  divided_walk<1> walk = divided_walk_of(walk_over(views));
+  indexing of = indexing_of(call);
+  numbers keys = pairs->keys[0], order = pairs->places[0];
+  void *from = call->inputs[1].data, *arguments[] = {&walk, &of, &from, &keys, &order};
+  return launch_over(gemel__cuda_of(call), gemel__kernel_put_keys(), walk.elements, arguments,
+                     call->error);
+}
+
+static gemel_status launch_parts(const gemel_kernel_call *call, const radix_pairs *pairs,
+                                 const long long *places) {
+  const gemel_view *y = &call->inputs[2];
   int64_t shape[GEMEL_MAX_RANK], strides[GEMEL_MAX_RANK];
   int axis = axis_of(call);
-  gemel_view parts = *other;
+  gemel_view parts = *y;
   parts.rank = 0;
-  append_axes(&parts, other, axis, axis + indices->rank, shape, strides);
-  const gemel_view *const views[2] = {indices, &parts};
-  strided_walk<2> walk = walk_over(views);
-  indexing of = indexing_of(call);
-  void *from = indices->data, *places = call->scratch;
-  void *arguments[] = {&walk, &of, &from, &places};
-  return launch_over(gemel__cuda_of(call), gemel__kernel_find_places(), walk.elements, arguments,
+  append_axes(&parts, y, axis, axis + call->inputs[1].rank, shape, strides);
+  const gemel_view *const views[1] = {&parts};
+  divided_walk<1> walk = divided_walk_of(walk_over(views));
+  numbers keys = pairs->keys[0], order = pairs->places[0];
+  void *arguments[] = {&walk, &keys, &order, &places};
+  return launch_over(gemel__cuda_of(call), gemel__kernel_put_parts(), walk.elements, arguments,
                      call->error);
 }
 
@@ -308,34 +334,39 @@ static strided_walk<3> walk_of_put(const gemel_kernel_call *call, long long coun
   return walk;
 }
 
-static gemel_status sort_places(const gemel_kernel_call *call, const sorted_places *sorted) {
-  static const int64_t step = sizeof(long long);
-  const int64_t count = sorted->count;
-  const gemel_view places = {GEMEL_I64, 1, &count, &step, (void *)sorted->places};
-  gemel_view order = places;
-  order.data = (void *)sorted->order;
-  return gemel__cuda_argsort_along(gemel__cuda_of(call), &places, 0, false, &order,
-                                   (long long *)order.data + count, call->error);
+/* Puts all that there is to put. */
+static gemel_status put_sorted(const gemel_kernel_call *call, radix_pairs *pairs,
+                               const sorted_places *sorted) {
+  const strided_walk<3> walk = walk_of_put(call, sorted->count);
+  const unsigned bits = bits_for(call->inputs[0].shape[axis_of(call)] + 1, 63);
+  gemel_status status = GEMEL_OK;
+  if (walk.elements > 0) {
+    status = gemel__cuda_sort_pairs(gemel__cuda_of(call), pairs, bits, call->error);
+  }
+  if (walk.elements > 0 && status == GEMEL_OK) {
+    status = launch_parts(call, pairs, sorted->places);
+  }
+  return walk.elements > 0 && status == GEMEL_OK
+             ? launch_put(call, walk, *sorted, 0, (char *)call->outputs[0].data,
+                          (char *)call->inputs[2].data)
+             : status;
 }
 
 static gemel_status run_put(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
   const long long count = count_of(&call->inputs[1]), *places = (const long long *)call->scratch;
-  const sorted_places sorted = {places, places + 2 * count, count};
-  const strided_walk<3> walk = walk_of_put(call, count);
+  const sorted_places sorted = {places, count};
+  const size_t bytes = 2 * (size_t)count * sizeof(long long);
+  radix_pairs pairs = gemel__cuda_pairs(count, is_wide(call), (char *)call->scratch + bytes,
+                                        call->scratch_bytes - bytes);
   gemel_status status = GEMEL_OK;
   if (out->data != x->data) {
     status = gemel__cuda_copy(gemel__cuda_of(call), out, x, call->error);
   }
   if (status == GEMEL_OK) {
-    status = launch_places(call, &call->inputs[2]);
+    status = launch_keys(call, &pairs);
   }
-  if (status == GEMEL_OK && walk.elements > 0) {
-    status = sort_places(call, &sorted);
-  }
-  return status == GEMEL_OK && walk.elements > 0
-             ? launch_put(call, walk, sorted, 0, (char *)out->data, (char *)call->inputs[2].data)
-             : status;
+  return status == GEMEL_OK ? put_sorted(call, &pairs, &sorted) : status;
 }
 
 extern "C" const gemel_kernel gemel__cuda_take[] = {{"words", NULL, run_take}, {NULL, NULL, NULL}};
