@@ -33,7 +33,7 @@ DEVICE lane_piece find_piece(const along &a, long long lane, long long piece) {
 }
 
 /* Of a dtype: elements as what is added up, and that as elements of the result. */
-#define SUMS_OF(T, Sum, Result, ROUND)                                                             \
+#define SUMS_OF(T, Sum, Result, STORE)                                                             \
   struct sums_of_##T {                                                                             \
     typedef stored_##T element;                                                                    \
     typedef stored_##Result result;                                                                \
@@ -43,22 +43,22 @@ DEVICE lane_piece find_piece(const along &a, long long lane, long long piece) {
       return (sum)load_##T(at);                                                                    \
     }                                                                                              \
     DEVICE void store(void *at, sum x) {                                                           \
-      store_##Result(at, ROUND(x));                                                                \
+      STORE(at, (value_##Result)x);                                                                \
     }                                                                                              \
   };
-SUMS_OF(bool, uint64_t, i64, (int64_t))
-SUMS_OF(i8, uint64_t, i64, (int64_t))
-SUMS_OF(i16, uint64_t, i64, (int64_t))
-SUMS_OF(i32, uint64_t, i64, (int64_t))
-SUMS_OF(i64, uint64_t, i64, (int64_t))
-SUMS_OF(u8, uint64_t, u64, SAME)
-SUMS_OF(u16, uint64_t, u64, SAME)
-SUMS_OF(u32, uint64_t, u64, SAME)
-SUMS_OF(u64, uint64_t, u64, SAME)
-SUMS_OF(f16, float, f16, round_f16)
-SUMS_OF(bf16, float, bf16, round_bf16)
-SUMS_OF(f32, float, f32, SAME)
-SUMS_OF(f64, double, f64, SAME)
+SUMS_OF(bool, uint64_t, i64, store_i64)
+SUMS_OF(i8, uint64_t, i64, store_i64)
+SUMS_OF(i16, uint64_t, i64, store_i64)
+SUMS_OF(i32, uint64_t, i64, store_i64)
+SUMS_OF(i64, uint64_t, i64, store_i64)
+SUMS_OF(u8, uint64_t, u64, store_u64)
+SUMS_OF(u16, uint64_t, u64, store_u64)
+SUMS_OF(u32, uint64_t, u64, store_u64)
+SUMS_OF(u64, uint64_t, u64, store_u64)
+SUMS_OF(f16, float, f16, store_rounded_f16)
+SUMS_OF(bf16, float, bf16, store_rounded_bf16)
+SUMS_OF(f32, float, f32, store_f32)
+SUMS_OF(f64, double, f64, store_f64)
 
 /* Whether elements at AT, STEP bytes apart and of so many BYTES, lie as a GROUP. */
 template <class Group> DEVICE bool is_group(const char *at, long long step, size_t bytes) {
@@ -71,10 +71,12 @@ DEVICE void read_chunk(typename Of::sum *values, const char *at, long long step,
   typedef group<typename Of::element, Of::N> several;
   if (count >= Of::N && is_group<several>(at, step, sizeof(typename Of::element))) {
     const several in = *(const several *)at;
+    GEMEL_UNROLL(8)
     for (int k = 0; k < Of::N; k++) {
       values[k] = Of::load(&in.at[k]);
     }
   } else {
+    GEMEL_UNROLL(8)
     for (int k = 0; k < Of::N; k++) {
       values[k] = k < count ? Of::load(at + k * step) : (typename Of::sum)0;
     }
@@ -87,19 +89,24 @@ DEVICE void write_chunk(char *at, long long step, long long count, const typenam
   typedef group<typename Of::result, Of::N> several;
   if (count >= Of::N && is_group<several>(at, step, sizeof(typename Of::result))) {
     several out;
+    GEMEL_UNROLL(8)
     for (int k = 0; k < Of::N; k++) {
       Of::store(&out.at[k], values[k]);
     }
     *(several *)at = out;
   } else {
-    for (int k = 0; k < Of::N && k < count; k++) {
-      Of::store(at + k * step, values[k]);
+    GEMEL_UNROLL(8)
+    for (int k = 0; k < Of::N; k++) {
+      if (k < count) {
+        Of::store(at + k * step, values[k]);
+      }
     }
   }
 }
 
 /* The sum of VALUE over this lane of the warp and those before it. */
 template <class Sum> DEVICE Sum sum_to_lane(Sum value, int lane) {
+  GEMEL_UNROLL(8)
   for (int by = 1; by < LANE; by *= 2) {
     Sum other = __shfl_up_sync(~0u, value, by);
     value = lane >= by ? other + value : value;
@@ -140,10 +147,12 @@ static __global__ void cumsum_pieces(along a, char *out, const char *x,
       const long long own = k + threadIdx.x * Of::N;
       Sum values[Of::N], sum = 0;
       read_chunk<Of>(values, x + p.at[1] + own * a.x_step, a.x_step, p.length - own);
+      GEMEL_UNROLL(8)
       for (int i = 0; i < Of::N; i++) {
         sum = sum + values[i];
       }
       Sum add = sum_before(sum, &carried, shared[turn]);
+      GEMEL_UNROLL(8)
       for (int i = 0; i < Of::N; i++) {
         const Sum up_to = add + values[i];
         values[i] = a.exclusive ? add : up_to;
@@ -165,6 +174,7 @@ static __global__ void cumsum_totals(along a, const char *x, typename Of::sum *t
     Sum values[Of::N], sum = 0, carried = 0;
     for (long long own = threadIdx.x * Of::N; own < p.length; own += blockDim.x * Of::N) {
       read_chunk<Of>(values, x + p.at[1] + own * a.x_step, a.x_step, p.length - own);
+      GEMEL_UNROLL(8)
       for (int i = 0; i < Of::N; i++) {
         sum = sum + values[i];
       }
@@ -190,9 +200,11 @@ static __global__ void cumsum_lanes(along a, char *out, const char *x,
     Sum sum = before != NULL ? before[lane * a.pieces.size + piece] : 0;
     for (long long begin = 0; begin < p.length; begin += ROWS) {
       Sum values[ROWS];
+      GEMEL_UNROLL(8)
       for (int k = 0; k < ROWS; k++) {
         values[k] = begin + k < p.length ? Of::load(x + p.at[1] + (begin + k) * a.x_step) : (Sum)0;
       }
+      GEMEL_UNROLL(8)
       for (int k = 0; k < ROWS; k++) {
         const Sum up_to = sum + values[k];
         if (totals == NULL && begin + k < p.length) {
