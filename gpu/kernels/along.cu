@@ -197,18 +197,20 @@ static __global__ void cumsum_lanes(along a, char *out, const char *x,
   for (long long job = first_element(); job < jobs; job += element_step()) {
     const long long piece = divided(job, a.count), lane = job - piece * a.count.size;
     const lane_piece p = find_piece(a, lane, piece);
+    const char *from = x + p.at[1];
+    char *to = out + p.at[0];
     Sum sum = before != NULL ? before[lane * a.pieces.size + piece] : 0;
-    for (long long begin = 0; begin < p.length; begin += ROWS) {
+    for (long long left = p.length; left > 0; left -= ROWS) {
       Sum values[ROWS];
       GEMEL_UNROLL(8)
-      for (int k = 0; k < ROWS; k++) {
-        values[k] = begin + k < p.length ? Of::load(x + p.at[1] + (begin + k) * a.x_step) : (Sum)0;
+      for (int k = 0; k < ROWS; k++, from += a.x_step) {
+        values[k] = k < left ? Of::load(from) : (Sum)0;
       }
       GEMEL_UNROLL(8)
-      for (int k = 0; k < ROWS; k++) {
+      for (int k = 0; k < ROWS; k++, to += a.out_step) {
         const Sum up_to = sum + values[k];
-        if (totals == NULL && begin + k < p.length) {
-          Of::store(out + p.at[0] + (begin + k) * a.out_step, a.exclusive ? sum : up_to);
+        if (totals == NULL && k < left) {
+          Of::store(to, a.exclusive ? sum : up_to);
         }
         sum = up_to;
       }
