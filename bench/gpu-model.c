@@ -50,8 +50,8 @@ static const struct {
            .access = 12,
            .onesweep = 1.35};
 
-/* "Onesweep" (gpu/sim/sort.c) sorts 29.4e9 keys of 32 bits a second on an A100 of 1.555e12 bytes a
- * second: of 36 bytes each that is 0.68 of it. */
+/* "Onesweep" (gpu/sim/sort.c) sorts 29.4e9 keys of 32 bits a second on an A100; if it is that of
+ * 1.555e12 bytes a second, 36 bytes each are 0.68 of it. */
 static double slowness(const gemel__sim_cost *cost) {
   return strcmp(cost->kernel, "cub_onesweep") == 0 ? model.onesweep : 1;
 }

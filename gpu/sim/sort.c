@@ -39,10 +39,10 @@ static size_t room_for(const gemel__sim_pairs *p) {
 }
 
 /* Of one sort the bytes that memory gives and takes, by "Onesweep: A Faster Least Significant Digit
- * Radix Sort for GPUs" (A. Adinets and D. Merrill, 2022): keys are read once to count all digits,
- * and in each pass of 8 bits keys and values are read once and written once. Each pass first clears
- * what its tiles tell one another. Fewer than a tile of pairs, which CUB sorts by one kernel, count
- * as more. */
+ * Radix Sort for GPUs" (A. Adinets and D. Merrill, arXiv 2206.01784): keys are read once to count
+ * all digits, and in each pass of 8 bits keys and values are read once and written once. Each pass
+ * first clears what its tiles tell one another. Fewer than a tile of pairs, which CUB sorts by one
+ * kernel, count as more. */
 static void count_cost(const gemel__sim_pairs *p) {
   const size_t counters = passes(p) * DIGITS * COUNTER, pairs = p->key_bytes + p->value_bytes;
   gemel__sim_count_stream("cub_clear", 0, passes(p) * COUNTER);
