@@ -108,8 +108,8 @@ static __global__ void argsort_block(sorting s, int slots, char *out, const char
 
 /* WALK goes over x, lane by lane. */
 template <class Word>
-static __global__ void argsort_keys(divided_walk<1> walk, key_rule rule, numbers keys,
-                                    numbers places, const char *x) {
+static __global__ void argsort_keys(divided_walk<1> walk, key_rule rule, radix_numbers keys,
+                                    radix_numbers places, const char *x) {
   for (long long n = first_element(); n < walk.elements; n += element_step()) {
     long long at;
     find_offsets(walk, n, &at);
@@ -127,8 +127,8 @@ ARGSORT(4, uint32_t)
 ARGSORT(8, uint64_t)
 
 /* The lanes of COUNT places, as keys. */
-static __global__ void argsort_lanes(long long count, divisor length, numbers places,
-                                     numbers keys) {
+static __global__ void argsort_lanes(long long count, divisor length, radix_numbers places,
+                                     radix_numbers keys) {
   for (long long n = first_element(); n < count; n += element_step()) {
     set_nth(keys, n, (uint64_t)divided((long long)nth(places, n), length));
   }
@@ -136,7 +136,7 @@ static __global__ void argsort_lanes(long long count, divisor length, numbers pl
 GEMEL_KERNEL(argsort_lanes, argsort_lanes)
 
 /* WALK goes over the result, lane by lane. */
-static __global__ void argsort_places(divided_walk<1> walk, divisor length, numbers places,
+static __global__ void argsort_places(divided_walk<1> walk, divisor length, radix_numbers places,
                                       char *out) {
   for (long long n = first_element(); n < walk.elements; n += element_step()) {
     const long long place = (long long)nth(places, n);
@@ -298,7 +298,7 @@ static gemel_status launch_keys(const gemel_kernel_call *call, const radix_pairs
   const gemel_view *x = &call->inputs[0];
   divided_walk<1> walk = walk_by_lanes(x, axis_of(call));
   key_rule rule = rule_of(x->dtype, call->attrs[1].u.i != 0);
-  numbers keys = pairs->keys[0], places = pairs->places[0];
+  radix_numbers keys = pairs->keys[0], places = pairs->places[0];
   const void *from = x->data;
   void *arguments[] = {&walk, &rule, &keys, &places, &from};
   return launch_over(gemel__cuda_of(call), kernel_for(kernels, gemel_dtype_size(x->dtype)),
@@ -322,7 +322,7 @@ static gemel_status launch_places(const gemel_kernel_call *call, const radix_pai
                                   divisor length) {
   const gemel_view *out = &call->outputs[0];
   divided_walk<1> walk = walk_by_lanes(out, axis_of(call));
-  numbers places = pairs->places[0];
+  radix_numbers places = pairs->places[0];
   void *to = out->data, *arguments[] = {&walk, &length, &places, &to};
   return launch_over(gemel__cuda_of(call), gemel__kernel_argsort_places(), walk.elements, arguments,
                      call->error);

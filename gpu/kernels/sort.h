@@ -10,16 +10,16 @@
 /* ---- Device ---- */
 
 /* Numbers without sign, of 8 bytes if they are wide, else of 4. */
-struct numbers {
+struct radix_numbers {
   void *at;
   bool wide;
 };
 
-DEVICE uint64_t nth(const numbers &all, long long n) {
+DEVICE uint64_t nth(const radix_numbers &all, long long n) {
   return all.wide ? ((const uint64_t *)all.at)[n] : ((const uint32_t *)all.at)[n];
 }
 
-DEVICE void set_nth(const numbers &all, long long n, uint64_t number) {
+DEVICE void set_nth(const radix_numbers &all, long long n, uint64_t number) {
   if (all.wide) {
     ((uint64_t *)all.at)[n] = number;
   } else {
@@ -32,7 +32,7 @@ DEVICE void set_nth(const numbers &all, long long n, uint64_t number) {
 /* COUNT pairs, in the first of two buffers each; and ROOM for who sorts them. */
 struct radix_pairs {
   long long count;
-  numbers keys[2], places[2];
+  radix_numbers keys[2], places[2];
   void *room;
   size_t room_bytes;
 };

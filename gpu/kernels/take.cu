@@ -54,7 +54,7 @@ static __device__ long long place_at(const char *at, const indexing &of) {
 /* WALK goes over the indices. The key of each is its place and one more, or 0; its number is where
  * it stands. */
 static __global__ void put_keys(divided_walk<1> walk, indexing of, const char *indices,
-                                numbers keys, numbers order) {
+                                radix_numbers keys, radix_numbers order) {
   for (long long n = first_element(); n < walk.elements; n += element_step()) {
     long long at;
     find_offsets(walk, n, &at);
@@ -66,7 +66,7 @@ GEMEL_KERNEL(put_keys, put_keys)
 
 /* Of the sorted indices the places, and behind these where their parts of y begin, over which WALK
  * goes. */
-static __global__ void put_parts(divided_walk<1> walk, numbers keys, numbers order,
+static __global__ void put_parts(divided_walk<1> walk, radix_numbers keys, radix_numbers order,
                                  long long *places) {
   for (long long n = first_element(); n < walk.elements; n += element_step()) {
     long long at;
@@ -296,7 +296,7 @@ static gemel_status launch_keys(const gemel_kernel_call *call, const radix_pairs
   const gemel_view *const views[1] = {&call->inputs[1]};
   divided_walk<1> walk = divided_walk_of(walk_over(views));
   indexing of = indexing_of(call);
-  numbers keys = pairs->keys[0], order = pairs->places[0];
+  radix_numbers keys = pairs->keys[0], order = pairs->places[0];
   void *from = call->inputs[1].data, *arguments[] = {&walk, &of, &from, &keys, &order};
   return launch_over(gemel__cuda_of(call), gemel__kernel_put_keys(), walk.elements, arguments,
                      call->error);
@@ -312,7 +312,7 @@ static gemel_status launch_parts(const gemel_kernel_call *call, const radix_pair
   append_axes(&parts, y, axis, axis + call->inputs[1].rank, shape, strides);
   const gemel_view *const views[1] = {&parts};
   divided_walk<1> walk = divided_walk_of(walk_over(views));
-  numbers keys = pairs->keys[0], order = pairs->places[0];
+  radix_numbers keys = pairs->keys[0], order = pairs->places[0];
   void *arguments[] = {&walk, &keys, &order, &places};
   return launch_over(gemel__cuda_of(call), gemel__kernel_put_parts(), walk.elements, arguments,
                      call->error);

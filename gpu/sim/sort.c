@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
   uint64_t key; /* its bits that count */
   size_t place;
-} entry;
+} keyed_place;
 
 /* Tiles, as large as CUB's of pairs of 4 bytes for compute capability 7.0 to 8.9, and passes. */
 enum { TILE = 256 * 46, DIGITS = 256, DIGIT_BITS = 8, COUNTER = 4, ALIGNMENT = 256, JUNK = 0xa5 };
@@ -62,29 +62,30 @@ static uint64_t number_at(const void *numbers, size_t bytes, size_t k) {
 }
 
 static int by_key(const void *a, const void *b) {
-  const entry *x = a, *y = b;
+  const keyed_place *x = a, *y = b;
   return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
                           : (x->place > y->place) - (x->place < y->place);
 }
 
-/* TO = the COUNT numbers at FROM in the order of ENTRIES. */
-static void permute(char *to, const char *from, size_t bytes, const entry *entries, size_t count) {
+/* TO = the COUNT numbers at FROM in the order of PLACES. */
+static void permute(char *to, const char *from, size_t bytes, const keyed_place *places,
+                    size_t count) {
   for (size_t k = 0; k < count; k++)
-    memcpy(to + k * bytes, from + entries[k].place * bytes, bytes);
+    memcpy(to + k * bytes, from + places[k].place * bytes, bytes);
 }
 
-/* Puts the pairs in order by way of the second buffers, as ENTRIES has room for. */
-static void sort(const sort_task *t, entry *entries) {
+/* Puts the pairs in order by way of the second buffers, as PLACES has room for. */
+static void sort(const sort_task *t, keyed_place *places) {
   const gemel__sim_pairs *p = &t->pairs;
   const size_t keys = p->count * p->key_bytes, values = p->count * p->value_bytes;
   const int width = p->end - p->first;
   for (size_t k = 0; k < p->count; k++) {
     uint64_t key = number_at(p->keys[0], p->key_bytes, k) >> p->first;
-    entries[k] = (entry){width < 64 ? key & ((UINT64_C(1) << width) - 1) : key, k};
+    places[k] = (keyed_place){width < 64 ? key & ((UINT64_C(1) << width) - 1) : key, k};
   }
-  qsort(entries, p->count, sizeof *entries, by_key);
-  permute(p->keys[1], p->keys[0], p->key_bytes, entries, p->count);
-  permute(p->values[1], p->values[0], p->value_bytes, entries, p->count);
+  qsort(places, p->count, sizeof *places, by_key);
+  permute(p->keys[1], p->keys[0], p->key_bytes, places, p->count);
+  permute(p->values[1], p->values[0], p->value_bytes, places, p->count);
   if (!t->moved) {
     memcpy(p->keys[0], p->keys[1], keys);
     memcpy(p->values[0], p->values[1], values);
@@ -110,19 +111,19 @@ static void run_sort(gemel__sim_task *task) {
   sort_task *t = (sort_task *)task;
   if (gemel__sim_broken != cudaSuccess)
     return;
-  entry *entries = malloc(t->pairs.count * sizeof *entries);
-  if (entries == NULL) {
+  keyed_place *places = malloc(t->pairs.count * sizeof *places);
+  if (places == NULL) {
     gemel__sim_broken = cudaErrorMemoryAllocation;
     return;
   }
   gemel__sim_count.sorts++;
   gemel__sim_open();
   if (check_memory(&t->pairs)) {
-    sort(t, entries);
+    sort(t, places);
     if (gemel__sim_counting)
       count_cost(&t->pairs);
   }
-  free(entries);
+  free(places);
 }
 
 static cudaError_t refuse(const char *what, long long got) {
