@@ -175,10 +175,11 @@ static const scenario scenarios[] = {
              "    c = cast(softmax(z, axis = 0) * 1e6:f32, dtype = i32)\n}",
      .once = 1},
     {.name = "order",
-     .text = "(x: f32[140, 3], y: i8[2300], z: f16[2, 65]) {\n"
+     .text = "(x: f32[140, 3], y: i8[2300], z: f16[2, 65], w: i16[1030, 2]) {\n"
              "  return a = argsort(x, axis = 0), b = argsort(y, axis = 0, descending = 1),\n"
              "    c = argsort(reverse(z, axes = [1]), axis = 1), d = searchsorted(y, y, side = "
-             "\"right\")\n}",
+             "\"right\"),\n"
+             "    e = argsort(w, axis = 0)\n}",
      .once = 1},
     {.name = "views",
      .text = "(x: f32[6, 8]) {\n"

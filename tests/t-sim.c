@@ -1,7 +1,8 @@
 /*
  * Tests of the sim (gpu/sim): what it must report of kernels with a mistake, and that it reports
  * nothing of kernels which only look as if they had one, each for many seeds. SEEDS is how many.
- * Streams, graphs and host accesses are in t-sim-streams.c, cuBLAS and NVRTC in t-sim-libraries.c.
+ * Streams, graphs and host accesses are in t-sim-streams.c, cuBLAS and NVRTC in t-sim-libraries.c,
+ * CUB's sort in t-sim-sort.c.
  *
  * SPDX-License-Identifier: MIT
  */

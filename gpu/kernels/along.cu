@@ -2,29 +2,111 @@
  *
  * cumsum: a block for each lane, which is what lies along the axis, or a thread where lanes lie
  * side by side; where there are few of them, for a piece of one, after the sums of pieces.
- *
- * argsort: a merge sort. In a short lane an element counts those that come before it: that is its
- * place there. Of others a block sorts runs in shared memory, by a bitonic network. Then runs are
- * merged two by two, a piece of the result by a block: by bisection it finds what of both runs goes
- * there, and of each element how many of the other run's come before it. Places go to and fro
- * between the result and scratch memory.
  */
-#include "kernels/host.h"
+#include "kernels/divided.h"
 
 /* ---- Device ---- */
 
 /* LANES leads to the first element of each, of operands result and x. A lane is cut into PIECES of
- * PIECE elements, which are added up from what BEFORE has for each; without it from 0. TOTALS gets
- * what each piece ends with. Either may be NULL. */
+ * PIECE elements, which are numbered lane by lane. */
 struct along {
-  strided_walk<2> lanes;
-  long long length, out_step, x_step, pieces, piece;
-  int exclusive, writes;
+  divided_walk<2> lanes;
+  divisor count, pieces; /* of lanes; of pieces of each */
+  long long length, piece, out_step, x_step;
+  bool exclusive;
 };
 enum { LANE = 32, MOST_WARPS = 4 };
 
+/* A piece of a lane: where it begins in both operands, and how many elements it has. */
+struct lane_piece {
+  long long at[2], length;
+};
+
+DEVICE lane_piece find_piece(const along &a, long long lane, long long piece) {
+  const long long begin = piece * a.piece;
+  lane_piece p;
+  find_offsets(a.lanes, lane, p.at);
+  p.at[0] += begin * a.out_step;
+  p.at[1] += begin * a.x_step;
+  p.length = min(a.piece, a.length - begin);
+  return p;
+}
+
+/* Of a dtype: elements as what is added up, and that as elements of the result. */
+#define SUMS_OF(T, Sum, Result, STORE)                                                             \
+  struct sums_of_##T {                                                                             \
+    typedef stored_##T element;                                                                    \
+    typedef stored_##Result result;                                                                \
+    typedef Sum sum;                                                                               \
+    enum { N = 16 / sizeof(result) };                                                              \
+    DEVICE sum load(const void *at) {                                                              \
+      return (sum)load_##T(at);                                                                    \
+    }                                                                                              \
+    DEVICE void store(void *at, sum x) {                                                           \
+      STORE(at, (value_##Result)x);                                                                \
+    }                                                                                              \
+  };
+SUMS_OF(bool, uint64_t, i64, store_i64)
+SUMS_OF(i8, uint64_t, i64, store_i64)
+SUMS_OF(i16, uint64_t, i64, store_i64)
+SUMS_OF(i32, uint64_t, i64, store_i64)
+SUMS_OF(i64, uint64_t, i64, store_i64)
+SUMS_OF(u8, uint64_t, u64, store_u64)
+SUMS_OF(u16, uint64_t, u64, store_u64)
+SUMS_OF(u32, uint64_t, u64, store_u64)
+SUMS_OF(u64, uint64_t, u64, store_u64)
+SUMS_OF(f16, float, f16, store_rounded_f16)
+SUMS_OF(bf16, float, bf16, store_rounded_bf16)
+SUMS_OF(f32, float, f32, store_f32)
+SUMS_OF(f64, double, f64, store_f64)
+
+/* Whether elements at AT, STEP bytes apart and of so many BYTES, lie as a GROUP. */
+template <class Group> DEVICE bool is_group(const char *at, long long step, size_t bytes) {
+  return step == (long long)bytes && (uintptr_t)at % alignof(Group) == 0;
+}
+
+/* VALUES = the elements at AT, of COUNT that there are; zeros behind them. */
+template <class Of>
+DEVICE void read_chunk(typename Of::sum *values, const char *at, long long step, long long count) {
+  typedef group<typename Of::element, Of::N> several;
+  if (count >= Of::N && is_group<several>(at, step, sizeof(typename Of::element))) {
+    const several in = *(const several *)at;
+    GEMEL_UNROLL(8)
+    for (int k = 0; k < Of::N; k++) {
+      values[k] = Of::load(&in.at[k]);
+    }
+  } else {
+    GEMEL_UNROLL(8)
+    for (int k = 0; k < Of::N; k++) {
+      values[k] = k < count ? Of::load(at + k * step) : (typename Of::sum)0;
+    }
+  }
+}
+
+/* The elements at AT, of COUNT that there are, = VALUES. */
+template <class Of>
+DEVICE void write_chunk(char *at, long long step, long long count, const typename Of::sum *values) {
+  typedef group<typename Of::result, Of::N> several;
+  if (count >= Of::N && is_group<several>(at, step, sizeof(typename Of::result))) {
+    several out;
+    GEMEL_UNROLL(8)
+    for (int k = 0; k < Of::N; k++) {
+      Of::store(&out.at[k], values[k]);
+    }
+    *(several *)at = out;
+  } else {
+    GEMEL_UNROLL(8)
+    for (int k = 0; k < Of::N; k++) {
+      if (k < count) {
+        Of::store(at + k * step, values[k]);
+      }
+    }
+  }
+}
+
 /* The sum of VALUE over this lane of the warp and those before it. */
-template <class Sum> static __device__ Sum sum_to_lane(Sum value, int lane) {
+template <class Sum> DEVICE Sum sum_to_lane(Sum value, int lane) {
+  GEMEL_UNROLL(8)
   for (int by = 1; by < LANE; by *= 2) {
     Sum other = __shfl_up_sync(~0u, value, by);
     value = lane >= by ? other + value : value;
@@ -32,297 +114,127 @@ template <class Sum> static __device__ Sum sum_to_lane(Sum value, int lane) {
   return value;
 }
 
-/* Whether elements at AT, STEP bytes apart and of so many BYTES, are read or written as a GROUP. */
-template <class Group>
-static __device__ bool are_side_by_side(const char *at, long long step, size_t bytes) {
-  return step == (long long)bytes && (uintptr_t)at % alignof(Group) == 0;
+/* CARRIED and the sum of what the block's threads before this one give as OWN. *CARRIED grows by
+ * what all give. */
+template <class Sum> DEVICE Sum sum_before(Sum own, Sum *carried, Sum *shared) {
+  const int lane = (int)threadIdx.x % LANE, warp = (int)threadIdx.x / LANE;
+  const Sum up_to = sum_to_lane(own, lane), earlier = __shfl_up_sync(~0u, up_to, 1);
+  Sum before = *carried;
+  if (lane == LANE - 1) {
+    shared[warp] = up_to;
+  }
+  __syncthreads();
+  for (int k = 0; k < (int)blockDim.x / LANE; k++) {
+    *carried = *carried + shared[k];
+    before = k == warp - 1 ? *carried : before;
+  }
+  return lane > 0 ? before + earlier : before;
 }
 
-/* A block goes through a piece, AT_ONCE elements a thread at a time; or, where lanes lie side by
- * side or are short, a thread does. */
-#define CUMSUM(T, Sum, Result, ROUND)                                                              \
-  static __global__ void cumsum_##T(along a, char *out, const char *x, const Sum *before,          \
-                                    Sum *totals) {                                                 \
-    enum { N = 16 / sizeof(stored_##Result) };                                                     \
-    GEMEL_SHARED(Sum, shared, [2][MOST_WARPS]);                                                    \
-    typedef group<stored_##T, N> several;                                                          \
-    typedef group<stored_##Result, N> results;                                                     \
-    const int lane = (int)threadIdx.x % LANE, warp = (int)threadIdx.x / LANE;                      \
-    const int warps = (int)blockDim.x / LANE;                                                      \
-    int turn = 0;                                                                                  \
-    for (long long job = blockIdx.x; job < a.lanes.elements * a.pieces; job += gridDim.x) {        \
-      long long at[2], number = job / a.pieces, begin = (job - number * a.pieces) * a.piece;       \
-      const long long end = min(begin + a.piece, a.length);                                        \
-      find_offsets(a.lanes, number, at);                                                           \
-      const char *source = x + at[1] + begin * a.x_step;                                           \
-      char *target = out + at[0] + begin * a.out_step;                                             \
-      const bool read = are_side_by_side<several>(source, a.x_step, sizeof(stored_##T));           \
-      const bool write = are_side_by_side<results>(target, a.out_step, sizeof(stored_##Result));   \
-      Sum carried = before != NULL ? before[job] : 0;                                              \
-      for (; begin < end; begin += blockDim.x * N, turn = 1 - turn) {                              \
-        const long long own = (long long)threadIdx.x * N;                                          \
-        const int count = (int)max(0ll, min(end - begin - own, (long long)N));                     \
-        Sum values[N], sum = 0, add = carried;                                                     \
-        several in;                                                                                \
-        if (read && count == N) {                                                                  \
-          in = *(const several *)(source + own * a.x_step);                                        \
-        }                                                                                          \
-        for (int k = 0; k < N; k++) {                                                              \
-          values[k] = 0;                                                                           \
-          if (read && count == N) {                                                                \
-            values[k] = (Sum)load_##T(&in.at[k]);                                                  \
-          } else if (k < count) {                                                                  \
-            values[k] = (Sum)load_##T(source + (own + k) * a.x_step);                              \
-          }                                                                                        \
-          sum = sum + values[k];                                                                   \
-        }                                                                                          \
-        sum = sum_to_lane(sum, lane);                                                              \
-        Sum earlier = __shfl_up_sync(~0u, sum, 1);                                                 \
-        if (lane == LANE - 1) {                                                                    \
-          shared[turn][warp] = sum;                                                                \
-        }                                                                                          \
-        __syncthreads();                                                                           \
-        for (int k = 0; k < warps; k++) {                                                          \
-          carried = carried + shared[turn][k];                                                     \
-          add = k == warp - 1 ? carried : add;                                                     \
-        }                                                                                          \
-        add = lane > 0 ? add + earlier : add;                                                      \
-        results made;                                                                              \
-        for (int k = 0; k < N; k++) {                                                              \
-          Sum up_to = add + values[k];                                                             \
-          store_##Result(&made.at[k], ROUND(a.exclusive ? add : up_to));                           \
-          add = up_to;                                                                             \
-        }                                                                                          \
-        if (a.writes && write && count == N) {                                                     \
-          *(results *)(target + own * a.out_step) = made;                                          \
-        } else if (a.writes) {                                                                     \
-          for (int k = 0; k < count; k++) {                                                        \
-            *(stored_##Result *)(target + (own + k) * a.out_step) = made.at[k];                    \
-          }                                                                                        \
-        }                                                                                          \
-        source += blockDim.x * N * a.x_step;                                                       \
-        target += blockDim.x * N * a.out_step;                                                     \
-      }                                                                                            \
-      if (totals != NULL && threadIdx.x == 0) {                                                    \
-        totals[job] = carried;                                                                     \
-      }                                                                                            \
-    }                                                                                              \
-  }                                                                                                \
-  static __global__ void cumsum_lanes_##T(along a, char *out, const char *x, const Sum *before,    \
-                                          Sum *totals) {                                           \
-    const long long lanes = a.lanes.elements;                                                      \
-    for (long long job = first_element(); job < lanes * a.pieces; job += element_step()) {         \
-      long long at[2], piece = job / lanes, lane = job - piece * lanes, begin = piece * a.piece;   \
-      const long long end = min(begin + a.piece, a.length);                                        \
-      find_offsets(a.lanes, lane, at);                                                             \
-      Sum sum = before != NULL ? before[lane * a.pieces + piece] : 0;                              \
-      for (; begin < end; begin += AT_ONCE) {                                                      \
-        Sum values[AT_ONCE];                                                                       \
-        for (int k = 0; k < AT_ONCE; k++) {                                                        \
-          values[k] =                                                                              \
-              begin + k < end ? (Sum)load_##T(x + at[1] + (begin + k) * a.x_step) : (Sum)0;        \
-        }                                                                                          \
-        for (int k = 0; k < AT_ONCE; k++) {                                                        \
-          Sum up_to = sum + values[k];                                                             \
-          if (a.writes && begin + k < end) {                                                       \
-            store_##Result(out + at[0] + (begin + k) * a.out_step,                                 \
-                           ROUND(a.exclusive ? sum : up_to));                                      \
-          }                                                                                        \
-          sum = up_to;                                                                             \
-        }                                                                                          \
-      }                                                                                            \
-      if (totals != NULL) {                                                                        \
-        totals[lane * a.pieces + piece] = sum;                                                     \
-      }                                                                                            \
-    }                                                                                              \
-  }                                                                                                \
-  GEMEL_KERNEL(cumsum_lanes_##T, cumsum_lanes_##T)                                                 \
-  GEMEL_KERNEL(cumsum_##T, cumsum_##T)
-CUMSUM(bool, uint64_t, i64, (int64_t))
-CUMSUM(i8, uint64_t, i64, (int64_t))
-CUMSUM(i16, uint64_t, i64, (int64_t))
-CUMSUM(i32, uint64_t, i64, (int64_t))
-CUMSUM(i64, uint64_t, i64, (int64_t))
-CUMSUM(u8, uint64_t, u64, SAME)
-CUMSUM(u16, uint64_t, u64, SAME)
-CUMSUM(u32, uint64_t, u64, SAME)
-CUMSUM(u64, uint64_t, u64, SAME)
-CUMSUM(f16, float, f16, round_f16)
-CUMSUM(bf16, float, bf16, round_bf16)
-CUMSUM(f32, float, f32, SAME)
-CUMSUM(f64, double, f64, SAME)
-
-/* 1 if X stands before Y where both are the same number of places from an end: a NaN is above all
- * numbers, of which x != x tells it. */
-template <class V> static __device__ bool is_below(V x, V y) {
-  return x < y || (x == x && y != y);
+/* A block goes through a piece, a chunk a thread at a time. BEFORE has what comes before each
+ * piece; NULL: nothing. */
+template <class Of>
+static __global__ void cumsum_pieces(along a, char *out, const char *x,
+                                     const typename Of::sum *before) {
+  typedef typename Of::sum Sum;
+  GEMEL_SHARED(Sum, shared, [2][MOST_WARPS]);
+  int turn = 0;
+  for (long long job = blockIdx.x; job < a.count.size * a.pieces.size; job += gridDim.x) {
+    const long long lane = divided(job, a.pieces);
+    const lane_piece p = find_piece(a, lane, job - lane * a.pieces.size);
+    Sum carried = before != NULL ? before[job] : 0;
+    for (long long k = 0; k < p.length; k += blockDim.x * Of::N, turn = 1 - turn) {
+      const long long own = k + threadIdx.x * Of::N;
+      Sum values[Of::N], sum = 0;
+      read_chunk<Of>(values, x + p.at[1] + own * a.x_step, a.x_step, p.length - own);
+      GEMEL_UNROLL(8)
+      for (int i = 0; i < Of::N; i++) {
+        sum = sum + values[i];
+      }
+      Sum add = sum_before(sum, &carried, shared[turn]);
+      GEMEL_UNROLL(8)
+      for (int i = 0; i < Of::N; i++) {
+        const Sum up_to = add + values[i];
+        values[i] = a.exclusive ? add : up_to;
+        add = up_to;
+      }
+      write_chunk<Of>(out + p.at[0] + own * a.out_step, a.out_step, p.length - own, values);
+    }
+  }
 }
 
-/* 1 if X, from PLACE of its lane, stands before Y, from another. */
-template <class V>
-static __device__ bool comes_before(V x, long long place, V y, long long other, bool descending) {
-  bool first = descending ? is_below(y, x) : is_below(x, y);
-  bool second = descending ? is_below(x, y) : is_below(y, x);
-  return first || (!second && place < other);
+/* TOTALS = the sum of each piece, a block for each. */
+template <class Of>
+static __global__ void cumsum_totals(along a, const char *x, typename Of::sum *totals) {
+  typedef typename Of::sum Sum;
+  GEMEL_SHARED(Sum, shared, [MOST_WARPS]);
+  for (long long job = blockIdx.x; job < a.count.size * a.pieces.size; job += gridDim.x) {
+    const long long lane = divided(job, a.pieces);
+    const lane_piece p = find_piece(a, lane, job - lane * a.pieces.size);
+    Sum values[Of::N], sum = 0, carried = 0;
+    for (long long own = threadIdx.x * Of::N; own < p.length; own += blockDim.x * Of::N) {
+      read_chunk<Of>(values, x + p.at[1] + own * a.x_step, a.x_step, p.length - own);
+      GEMEL_UNROLL(8)
+      for (int i = 0; i < Of::N; i++) {
+        sum = sum + values[i];
+      }
+    }
+    sum_before(sum, &carried, shared);
+    if (threadIdx.x == 0) {
+      totals[job] = carried;
+    }
+    __syncthreads();
+  }
 }
 
-/* One round of a sort: FROM has, of each lane of x, places in order within runs of RUN, and TO gets
- * them in order within runs of twice that; in the first round nothing is FROM, and TO gets runs of
- * RUN. */
-enum { TO, FROM, X, SIDES, SHORT_RUN = 64, LONG_RUN = 1024 };
-struct merging {
-  strided_walk<SIDES> lanes;
-  long long length, run, steps[SIDES];
-  bool descending;
-};
-
-/* What stands at PLACE of the lane of x. */
-#define X_AT(T, place) load_##T(x + at[X] + (place)*m.steps[X])
-#define ARGSORT(T)                                                                                 \
-  static __global__ void argsort_runs_##T(merging m, char *to, const char *x) {                    \
-    long long count = m.lanes.elements * m.length;                                                 \
-    for (long long number = first_element(); number < count; number += element_step()) {           \
-      long long at[SIDES], place = number % m.length, begin = place - place % m.run;               \
-      long long end = begin + m.run < m.length ? begin + m.run : m.length, target = begin;         \
-      find_offsets(m.lanes, number / m.length, at);                                                \
-      value_##T own = X_AT(T, place);                                                              \
-      for (long long k = begin; k < end; k++) {                                                    \
-        target += comes_before(X_AT(T, k), k, own, place, m.descending);                           \
-      }                                                                                            \
-      store_i64(to + at[TO] + target * m.steps[TO], place);                                        \
-    }                                                                                              \
-  }                                                                                                \
-  static __global__ void argsort_blocks_##T(merging m, char *to, const char *x) {                  \
-    GEMEL_SHARED(value_##T, keys, [LONG_RUN]);                                                     \
-    GEMEL_SHARED(int, slots, [LONG_RUN]);                                                          \
-    const long long runs = (m.length + m.run - 1) / m.run;                                         \
-    const int step = (int)blockDim.x, run = (int)m.run;                                            \
-    for (long long job = blockIdx.x; job < m.lanes.elements * runs; job += gridDim.x) {            \
-      long long at[SIDES], lane = job / runs, begin = (job - lane * runs) * run;                   \
-      const int count = (int)min(m.length - begin, m.run);                                         \
-      find_offsets(m.lanes, lane, at);                                                             \
-      for (int k = (int)threadIdx.x; k < run; k += step) {                                         \
-        keys[k] = k < count ? X_AT(T, begin + k) : 0;                                              \
-        slots[k] = k;                                                                              \
-      }                                                                                            \
-      for (int size = 2; size <= run; size *= 2) {                                                 \
-        for (int by = size / 2; by > 0; by /= 2) {                                                 \
-          __syncthreads();                                                                         \
-          for (int k = (int)threadIdx.x; k < run / 2; k += step) {                                 \
-            const int low = 2 * k - (k & (by - 1)), high = low + by;                               \
-            const int below = slots[low], above = slots[high];                                     \
-            const value_##T x_below = keys[low], x_above = keys[high];                             \
-            const bool wrong =                                                                     \
-                above < count &&                                                                   \
-                (below >= count || comes_before(x_above, above, x_below, below, m.descending));    \
-            if (wrong == ((low & size) == 0)) {                                                    \
-              keys[low] = x_above;                                                                 \
-              keys[high] = x_below;                                                                \
-              slots[low] = above;                                                                  \
-              slots[high] = below;                                                                 \
-            }                                                                                      \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-      __syncthreads();                                                                             \
-      for (int k = (int)threadIdx.x; k < count; k += step) {                                       \
-        store_i64(to + at[TO] + (begin + k) * m.steps[TO], begin + slots[k]);                      \
-      }                                                                                            \
-      __syncthreads();                                                                             \
-    }                                                                                              \
-  }                                                                                                \
-  static __global__ void argsort_merge_##T(merging m, char *to, const char *from, const char *x) { \
-    GEMEL_SHARED(value_##T, keys, [LONG_RUN]);                                                     \
-    GEMEL_SHARED(long long, places, [LONG_RUN]);                                                   \
-    GEMEL_SHARED(long long, splits, [2]);                                                          \
-    const long long tiles = (m.length + LONG_RUN - 1) / LONG_RUN;                                  \
-    for (long long job = blockIdx.x; job < m.lanes.elements * tiles; job += gridDim.x) {           \
-      long long at[SIDES], lane = job / tiles, begin = (job - lane * tiles) * LONG_RUN;            \
-      const long long first = begin - begin % (2 * m.run);                                         \
-      const long long second = min(first + m.run, m.length), end = min(second + m.run, m.length);  \
-      const int count = (int)min(end - begin, (long long)LONG_RUN);                                \
-      find_offsets(m.lanes, lane, at);                                                             \
-      if (threadIdx.x < 2) {                                                                       \
-        const long long so_many = begin - first + (threadIdx.x == 0 ? 0 : count);                  \
-        long long low = max(0ll, so_many - (end - second)), high = min(so_many, second - first);   \
-        while (low < high) {                                                                       \
-          const long long middle = low + (high - low) / 2;                                         \
-          const long long own = load_i64(from + at[FROM] + (first + middle) * m.steps[FROM]);      \
-          const long long other =                                                                  \
-              load_i64(from + at[FROM] + (second + so_many - 1 - middle) * m.steps[FROM]);         \
-          bool before = comes_before(X_AT(T, own), own, X_AT(T, other), other, m.descending);      \
-          low = before ? middle + 1 : low;                                                         \
-          high = before ? high : middle;                                                           \
-        }                                                                                          \
-        splits[threadIdx.x] = low;                                                                 \
-      }                                                                                            \
-      __syncthreads();                                                                             \
-      const int left = (int)(splits[1] - splits[0]);                                               \
-      for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {                            \
-        const long long place =                                                                    \
-            k < left ? first + splits[0] + k : second + (begin - first - splits[0]) + (k - left);  \
-        places[k] = load_i64(from + at[FROM] + place * m.steps[FROM]);                             \
-        keys[k] = X_AT(T, places[k]);                                                              \
-      }                                                                                            \
-      __syncthreads();                                                                             \
-      for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {                            \
-        int low = k < left ? left : 0, high = k < left ? count : left;                             \
-        while (low < high) {                                                                       \
-          const int middle = (low + high) / 2;                                                     \
-          bool before =                                                                            \
-              comes_before(keys[middle], places[middle], keys[k], places[k], m.descending);        \
-          low = before ? middle + 1 : low;                                                         \
-          high = before ? high : middle;                                                           \
-        }                                                                                          \
-        store_i64(to + at[TO] + (begin + k - left + low) * m.steps[TO], places[k]);                \
-      }                                                                                            \
-      __syncthreads();                                                                             \
-    }                                                                                              \
-  }                                                                                                \
-  GEMEL_KERNEL(argsort_blocks_##T, argsort_blocks_##T)                                             \
-  GEMEL_KERNEL(argsort_runs_##T, argsort_runs_##T)                                                 \
-  GEMEL_KERNEL(argsort_merge_##T, argsort_merge_##T)
-ARGSORT(bool)
-ARGSORT(i8)
-ARGSORT(i16)
-ARGSORT(i32)
-ARGSORT(i64)
-ARGSORT(u8)
-ARGSORT(u16)
-ARGSORT(u32)
-ARGSORT(u64)
-ARGSORT(f16)
-ARGSORT(bf16)
-ARGSORT(f32)
-ARGSORT(f64)
+/* A thread goes through a piece; without TOTALS it writes, else it only gives the sum. */
+template <class Of>
+static __global__ void cumsum_lanes(along a, char *out, const char *x,
+                                    const typename Of::sum *before, typename Of::sum *totals) {
+  typedef typename Of::sum Sum;
+  enum { ROWS = 8 };
+  const long long jobs = a.count.size * a.pieces.size;
+  for (long long job = first_element(); job < jobs; job += element_step()) {
+    const long long piece = divided(job, a.count), lane = job - piece * a.count.size;
+    const lane_piece p = find_piece(a, lane, piece);
+    const char *from = x + p.at[1];
+    char *to = out + p.at[0];
+    Sum sum = before != NULL ? before[lane * a.pieces.size + piece] : 0;
+    for (long long left = p.length; left > 0; left -= ROWS) {
+      Sum values[ROWS];
+      GEMEL_UNROLL(8)
+      for (int k = 0; k < ROWS; k++, from += a.x_step) {
+        values[k] = k < left ? Of::load(from) : (Sum)0;
+      }
+      GEMEL_UNROLL(8)
+      for (int k = 0; k < ROWS; k++, to += a.out_step) {
+        const Sum up_to = sum + values[k];
+        if (totals == NULL && k < left) {
+          Of::store(to, a.exclusive ? sum : up_to);
+        }
+        sum = up_to;
+      }
+    }
+    if (totals != NULL) {
+      totals[lane * a.pieces.size + piece] = sum;
+    }
+  }
+}
+#define CUMSUM(T, stored, value)                                                                   \
+  GEMEL_KERNEL(cumsum_##T, cumsum_pieces<sums_of_##T>)                                             \
+  GEMEL_KERNEL(cumsum_totals_##T, cumsum_totals<sums_of_##T>)                                      \
+  GEMEL_KERNEL(cumsum_lanes_##T, cumsum_lanes<sums_of_##T>)
+ALL_TYPES(CUMSUM)
 
 /* ---- Host ---- */
 
-static const kernel_getter cumsums[GEMEL_DTYPE_COUNT] = {
-#define GETTER(E, name, bytes, kind, ctype) gemel__kernel_cumsum_##name,
-    GEMEL_DTYPE_TABLE(GETTER)
-#undef GETTER
-};
-static const kernel_getter cumsums_by_lanes[GEMEL_DTYPE_COUNT] = {
-#define GETTER(E, name, bytes, kind, ctype) gemel__kernel_cumsum_lanes_##name,
-    GEMEL_DTYPE_TABLE(GETTER)
-#undef GETTER
-};
-static const kernel_getter argsort_runs[GEMEL_DTYPE_COUNT] = {
-#define GETTER(E, name, bytes, kind, ctype) gemel__kernel_argsort_runs_##name,
-    GEMEL_DTYPE_TABLE(GETTER)
-#undef GETTER
-};
-static const kernel_getter argsort_blocks[GEMEL_DTYPE_COUNT] = {
-#define GETTER(E, name, bytes, kind, ctype) gemel__kernel_argsort_blocks_##name,
-    GEMEL_DTYPE_TABLE(GETTER)
-#undef GETTER
-};
-static const kernel_getter argsort_merges[GEMEL_DTYPE_COUNT] = {
-#define GETTER(E, name, bytes, kind, ctype) gemel__kernel_argsort_merge_##name,
-    GEMEL_DTYPE_TABLE(GETTER)
-#undef GETTER
-};
+#define GETTERS(E, name, bytes, kind, ctype)                                                       \
+  {gemel__kernel_cumsum_##name, gemel__kernel_cumsum_totals_##name,                                \
+   gemel__kernel_cumsum_lanes_##name},
+static const struct {
+  kernel_getter pieces, totals, lanes;
+} kernels[GEMEL_DTYPE_COUNT] = {GEMEL_DTYPE_TABLE(GETTERS)};
+#undef GETTERS
 
 static int axis_of(const gemel_kernel_call *call) {
   int64_t axis = call->attrs[0].u.i;
@@ -368,45 +280,67 @@ static gemel_status prepare_cumsum(gemel_kernel_call *call) {
   return GEMEL_OK;
 }
 
+static along make_along(const strided_walk<2> &lanes, const cutting &cut, long long length,
+                        long long out_step, long long x_step, bool exclusive) {
+  return {divided_walk_of(lanes),
+          divisor_of(lanes.elements),
+          divisor_of(cut.pieces),
+          length,
+          cut.piece,
+          out_step,
+          x_step,
+          exclusive};
+}
+
 /* The lanes of x and of the result; *FROM and *TO are where they begin. */
-static along make_along(const gemel_kernel_call *call, bool backwards, char **from, char **to) {
+static along along_axis(const gemel_kernel_call *call, const cutting &cut, char **from, char **to) {
   const gemel_view *x = &call->inputs[0], *out = &call->outputs[0];
   int64_t shape[2][GEMEL_MAX_RANK], strides[2][GEMEL_MAX_RANK];
   bool chosen[GEMEL_MAX_RANK] = {};
-  int axis = axis_of(call);
+  const int axis = axis_of(call);
+  const bool backwards = call->attrs[2].u.i != 0;
   chosen[axis] = true;
   gemel_view of_out = some_axes(out, chosen, false, shape[0], strides[0]);
   gemel_view of_x = some_axes(x, chosen, false, shape[1], strides[1]);
   const gemel_view *const views[2] = {&of_out, &of_x};
-  const cutting cut = cut_lanes(call);
-  long long last = backwards && x->shape[axis] > 0 ? x->shape[axis] - 1 : 0;
+  const long long last = backwards && x->shape[axis] > 0 ? x->shape[axis] - 1 : 0;
   *from = (char *)x->data + last * x->strides[axis];
   *to = (char *)out->data + last * out->strides[axis];
-  return {walk_over(views),
-          x->shape[axis],
-          out->strides[axis] * (backwards ? -1 : 1),
-          x->strides[axis] * (backwards ? -1 : 1),
-          cut.pieces,
-          cut.piece,
-          call->attrs[1].u.i != 0,
-          1};
+  return make_along(walk_over(views), cut, x->shape[axis],
+                    out->strides[axis] * (backwards ? -1 : 1),
+                    x->strides[axis] * (backwards ? -1 : 1), call->attrs[1].u.i != 0);
 }
 
-static gemel_status launch_cumsum(const gemel_kernel_call *call, along a, gemel_dtype dtype,
-                                  bool by_lanes, char *out, char *x, void *before, void *totals) {
+/* Threads of a block for a piece. */
+static long long threads_for(const along *a) {
+  return min(a->piece / AT_ONCE, (long long)MOST_WARPS * LANE);
+}
+
+static gemel_status launch_cumsum(const gemel_kernel_call *call, along *a, gemel_dtype dtype,
+                                  bool by_lanes, char *out, char *x, void *before) {
   gemel_cuda *cuda = gemel__cuda_of(call);
-  void *arguments[] = {&a, &out, &x, &before, &totals};
-  const long long jobs = a.length > 0 ? a.lanes.elements * a.pieces : 0;
-  const long long threads = min(a.piece / AT_ONCE, (long long)MOST_WARPS * LANE);
-  return by_lanes ? launch_over(cuda, cumsums_by_lanes[dtype](), jobs, arguments, call->error)
-                  : launch_jobs(cuda, cumsums[dtype](), jobs, threads, arguments, call->error);
+  void *totals = NULL, *arguments[] = {a, &out, &x, &before, &totals};
+  const long long jobs = a->count.size * a->pieces.size;
+  return by_lanes ? launch_over(cuda, kernels[dtype].lanes(), jobs, arguments, call->error)
+                  : launch_jobs(cuda, kernels[dtype].pieces(), jobs, threads_for(a), arguments,
+                                call->error);
+}
+
+static gemel_status launch_totals(const gemel_kernel_call *call, along *a, gemel_dtype dtype,
+                                  bool by_lanes, char *x, void *totals) {
+  gemel_cuda *cuda = gemel__cuda_of(call);
+  void *none = NULL, *of_pieces[] = {a, &x, &totals}, *of_lanes[] = {a, &none, &x, &none, &totals};
+  const long long jobs = a->count.size * a->pieces.size;
+  return by_lanes ? launch_over(cuda, kernels[dtype].lanes(), jobs, of_lanes, call->error)
+                  : launch_jobs(cuda, kernels[dtype].totals(), jobs, threads_for(a), of_pieces,
+                                call->error);
 }
 
 /* The lanes of totals, which are added up where they are, and begin at 0. */
 static along along_totals(const along *a, gemel_dtype dtype) {
-  const long long bytes = (long long)gemel_dtype_size(dtype), lane = a->pieces * bytes;
-  strided_walk<2> lanes = {a->lanes.elements, 1, {a->lanes.elements}, {{lane}, {lane}}};
-  return {lanes, a->pieces, bytes, bytes, 1, a->pieces, 1, 1};
+  const long long bytes = (long long)gemel_dtype_size(dtype), lane = a->pieces.size * bytes;
+  const strided_walk<2> lanes = {a->count.size, 1, {a->count.size}, {{lane}, {lane}}};
+  return make_along(lanes, {1, a->pieces.size, false}, a->pieces.size, bytes, bytes, true);
 }
 
 /* If lanes are cut: the sum of each piece, what comes before each, and then all. */
@@ -415,106 +349,22 @@ static gemel_status run_cumsum(const gemel_kernel_call *call) {
   const gemel_dtype dtype = call->inputs[0].dtype;
   const bool half = dtype == GEMEL_F16 || dtype == GEMEL_BF16;
   const gemel_dtype sum = half ? GEMEL_F32 : call->outputs[0].dtype;
-  const bool by_lanes = cut_lanes(call).by_lanes;
-  along a = make_along(call, call->attrs[2].u.i != 0, &from, &to);
-  if (a.pieces == 1) {
-    return launch_cumsum(call, a, dtype, by_lanes, to, from, NULL, NULL);
+  const cutting cut = cut_lanes(call);
+  along a = along_axis(call, cut, &from, &to);
+  if (a.length == 0 || a.count.size == 0) {
+    return GEMEL_OK;
   }
-  a.writes = 0;
-  gemel_status status = launch_cumsum(call, a, dtype, by_lanes, to, from, NULL, totals);
+  if (cut.pieces == 1) {
+    return launch_cumsum(call, &a, dtype, cut.by_lanes, to, from, NULL);
+  }
+  along of_totals = along_totals(&a, sum);
+  gemel_status status = launch_totals(call, &a, dtype, cut.by_lanes, from, totals);
   if (status == GEMEL_OK) {
-    status = launch_cumsum(call, along_totals(&a, sum), sum, false, totals, totals, NULL, NULL);
+    status = launch_cumsum(call, &of_totals, sum, false, totals, totals, NULL);
   }
-  a.writes = 1;
-  return status == GEMEL_OK ? launch_cumsum(call, a, dtype, by_lanes, to, from, totals, NULL)
+  return status == GEMEL_OK ? launch_cumsum(call, &a, dtype, cut.by_lanes, to, from, totals)
                             : status;
-}
-
-/* Scratch memory for places, unless one run is all. */
-static gemel_status prepare_argsort(gemel_kernel_call *call) {
-  const gemel_view *x = &call->inputs[0];
-  size_t bytes = sizeof(int64_t);
-  for (int k = 0; k < x->rank; k++) {
-    bytes *= (size_t)x->shape[k];
-  }
-  call->scratch_bytes = x->shape[axis_of(call)] > LONG_RUN ? bytes : 0;
-  return GEMEL_OK;
-}
-
-/* The scratch memory as a tensor of the result's shape. */
-static gemel_view spare_of(const gemel_view *out, void *scratch, int64_t *strides) {
-  gemel_view spare = *out;
-  int64_t step = sizeof(int64_t);
-  for (int k = spare.rank - 1; k >= 0; k--) {
-    strides[k] = step;
-    step *= spare.shape[k];
-  }
-  spare.data = scratch;
-  spare.strides = strides;
-  return spare;
-}
-
-static merging make_merging(const gemel_view *x, int axis, bool descending, const gemel_view *to,
-                            const gemel_view *from) {
-  const gemel_view *const sides[SIDES] = {to, from, x};
-  int64_t shape[SIDES][GEMEL_MAX_RANK], strides[SIDES][GEMEL_MAX_RANK];
-  bool chosen[GEMEL_MAX_RANK] = {};
-  gemel_view lanes[SIDES];
-  merging m = {};
-  chosen[axis] = true;
-  for (int k = 0; k < SIDES; k++) {
-    lanes[k] = some_axes(sides[k], chosen, false, shape[k], strides[k]);
-    m.steps[k] = sides[k]->strides[axis];
-  }
-  const gemel_view *const views[SIDES] = {&lanes[TO], &lanes[FROM], &lanes[X]};
-  m.lanes = walk_over(views);
-  m.length = to->shape[axis];
-  m.run = SHORT_RUN;
-  while (m.run < LONG_RUN && m.run < m.length) {
-    m.run *= 2;
-  }
-  m.descending = descending;
-  return m;
-}
-
-extern "C" gemel_status gemel__cuda_argsort_along(gemel_cuda *cuda, const gemel_view *x, int axis,
-                                                  bool descending, const gemel_view *out,
-                                                  void *scratch, gemel_error *error) {
-  int64_t strides[GEMEL_MAX_RANK];
-  gemel_view spare = spare_of(out, scratch, strides);
-  merging rounds[2] = {make_merging(x, axis, descending, out, &spare),
-                       make_merging(x, axis, descending, &spare, out)};
-  char *data[2] = {(char *)out->data, (char *)spare.data};
-  const void *source = x->data;
-  long long length = rounds[0].length, count = rounds[0].lanes.elements * length;
-  const long long first = rounds[0].run, runs = (length + first - 1) / first;
-  int to = 0; /* as many changes of sides as will end at the result */
-  for (long long run = first; run < length; run *= 2) {
-    to = 1 - to;
-  }
-  void *arguments[] = {&rounds[to], &data[to], &source};
-  gemel_status status =
-      first == SHORT_RUN
-          ? launch_over(cuda, argsort_runs[x->dtype](), count, arguments, error)
-          : launch_jobs(cuda, argsort_blocks[x->dtype](), rounds[0].lanes.elements * runs,
-                        first / 2, arguments, error);
-  for (long long run = first; run < length && status == GEMEL_OK; run *= 2) {
-    to = 1 - to;
-    rounds[to].run = run;
-    void *next[] = {&rounds[to], &data[to], &data[1 - to], &source};
-    status = launch_jobs(cuda, argsort_merges[x->dtype](), rounds[0].lanes.elements * runs,
-                         MOST_JOB_THREADS, next, error);
-  }
-  return status;
-}
-
-static gemel_status run_argsort(const gemel_kernel_call *call) {
-  return gemel__cuda_argsort_along(gemel__cuda_of(call), &call->inputs[0], axis_of(call),
-                                   call->attrs[1].u.i != 0, &call->outputs[0], call->scratch,
-                                   call->error);
 }
 
 extern "C" const gemel_kernel gemel__cuda_cumsum[] = {{"pieces", prepare_cumsum, run_cumsum},
                                                       {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_argsort[] = {{"merges", prepare_argsort, run_argsort},
-                                                       {NULL, NULL, NULL}};

@@ -11,12 +11,6 @@
 
 extern "C" int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides, int step);
 
-/* Gives OUT, of i64, the places of X's elements along AXIS in their order (along.cu); SCRATCH has
- * room for as many where the axis is longer than 1024. */
-extern "C" gemel_status gemel__cuda_argsort_along(gemel_cuda *cuda, const gemel_view *x, int axis,
-                                                  bool descending, const gemel_view *out,
-                                                  void *scratch, gemel_error *error);
-
 /* gemel__kernel_<id>, in a table by dtype. */
 typedef const void *(*kernel_getter)(void);
 
@@ -67,18 +61,19 @@ static inline quick_walk<N> quick_walk_of(const strided_walk<N> &walk, unsigned 
   return quick;
 }
 
-/* Makes elements of BYTES that lie side by side in the first two operands, and are one to the
+/* Makes elements of BYTES that lie side by side in the first SEVERAL operands, and are one to the
  * others, words of up to 16 bytes: as long as sizes, strides and addresses, of which PLACES has all
  * bits, are multiples of theirs. Returns the bytes of a word. */
 template <int N>
-static inline size_t widen_words(strided_walk<N> *walk, size_t bytes, uintptr_t places) {
+static inline size_t widen_words(strided_walk<N> *walk, size_t bytes, uintptr_t places,
+                                 int several = 2) {
   const int last = walk->axes - 1;
   const long long step = (long long)bytes;
   bool dense = last >= 0 && walk->elements > 0;
   for (int k = 0; k < N && dense; k++) {
-    dense = walk->strides[k][last] == (k < 2 ? step : 0);
+    dense = walk->strides[k][last] == (k < several ? step : 0);
     for (int axis = 0; axis < last; axis++) {
-      places |= k < 2 ? (uintptr_t)walk->strides[k][axis] : 0;
+      places |= k < several ? (uintptr_t)walk->strides[k][axis] : 0;
     }
   }
   if (!dense) {
@@ -89,7 +84,9 @@ static inline size_t widen_words(strided_walk<N> *walk, size_t bytes, uintptr_t 
   const long long ratio = (long long)(word / bytes);
   walk->elements /= ratio;
   walk->sizes[last] /= ratio;
-  walk->strides[0][last] = walk->strides[1][last] = (long long)word;
+  for (int k = 0; k < several; k++) {
+    walk->strides[k][last] = (long long)word;
+  }
   walk->axes -= walk->sizes[last] == 1;
   return word;
 }

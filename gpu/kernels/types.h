@@ -172,6 +172,15 @@ LOAD_AND_STORE_HALF(f16)
 LOAD_AND_STORE_HALF(bf16)
 #undef LOAD_AND_STORE_HALF
 
+/* The same of any float, which is rounded. */
+DEVICE void store_rounded_f16(void *at, float x) {
+  store_f16(at, round_f16(x));
+}
+DEVICE void store_rounded_bf16(void *at, float x) {
+  uint32_t bits = bits_of(x), even = bits >> 16 & 1;
+  *(uint16_t *)at = x != x ? narrow_bf16(x) : (uint16_t)((bits + 0x7fff + even) >> 16);
+}
+
 /* ---- Casts ---- */
 
 /* |x| < 2^64 as a double whose last bit says whether anything below it was lost: enough for one

@@ -13,7 +13,7 @@
 #include <string.h>
 #include "sim/inside.h"
 
-enum { LANES = 32, SECTOR = 32, WIDEST = 16, WAYS = 16, LONGEST_LOG = 1 << 17 };
+enum { LANES = 32, SECTOR = 32, LINE = 128, WIDEST = 16, WAYS = 16, LONGEST_LOG = 1 << 17 };
 
 bool gemel__sim_counting;
 static gemel__sim_watch watch;
@@ -247,7 +247,7 @@ static void global_request(const warp_request *r) {
     touch_bytes(traffic, r->write, r->addresses[lane], r->bytes);
   }
   for (int i = 0; i < sector_count; i++) {
-    line_count = insert(lines, line_count, sectors[i] / 4);
+    line_count = insert(lines, line_count, sectors[i] / (LINE / SECTOR));
     if (r->write || misses(&near, sectors[i], false)) {
       traffic->far++;
       traffic->dram += misses(&far, sectors[i], r->write);
@@ -318,24 +318,52 @@ void gemel__sim_count_block(void) {
   memset(requests_of, 0, sizeof requests_of);
 }
 
-void gemel__sim_count_grid(void) {
-  const gemel__sim_block *block = &gemel__sim_block_now;
-  now = NULL;
+/* The next record, of KERNEL; NULL if memory ran out. */
+static gemel__sim_cost *new_cost(const char *kernel, long blocks, int threads) {
   if (cost_count == cost_capacity) {
     size_t capacity = cost_capacity * 2 + 16;
     gemel__sim_cost *more = realloc(costs, capacity * sizeof *more);
     if (more == NULL)
-      return;
+      return NULL;
     costs = more;
     cost_capacity = capacity;
   }
+  gemel__sim_cost *made = &costs[cost_count++];
+  *made = (gemel__sim_cost){.blocks = blocks, .threads = threads};
+  strncpy(made->kernel, kernel, sizeof made->kernel - 1);
+  return made;
+}
+
+void gemel__sim_count_grid(void) {
+  const gemel__sim_block *block = &gemel__sim_block_now;
+  now = NULL;
   if (!make_cache(&near, watch.l1) || !make_cache(&far, watch.l2))
     return;
   empty(&touched);
-  now = &costs[cost_count++];
-  *now = (gemel__sim_cost){.blocks = (long)block->grid.x * block->grid.y * block->grid.z,
-                           .threads = (int)(block->size.x * block->size.y * block->size.z)};
-  strncpy(now->kernel, block->kernel->name, sizeof now->kernel - 1);
+  now = new_cost(block->kernel->name, (long)block->grid.x * block->grid.y * block->grid.z,
+                 (int)(block->size.x * block->size.y * block->size.z));
+}
+
+static gemel__sim_traffic stream_of(size_t bytes) {
+  const long lines = (long)(bytes + LINE - 1) / LINE, sectors = (long)(bytes + SECTOR - 1) / SECTOR;
+  return (gemel__sim_traffic){.requests = lines,
+                              .bytes = (long)bytes,
+                              .sectors = sectors,
+                              .lines = lines,
+                              .least = (long)bytes,
+                              .far = sectors,
+                              .dram = sectors};
+}
+
+void gemel__sim_count_stream(const char *kernel, size_t read, size_t written) {
+  enum { THREADS = 256, EACH = 16 };
+  const long blocks = (long)((read + written) / (THREADS * EACH) + 1);
+  gemel__sim_cost *cost = new_cost(kernel, blocks, THREADS);
+  if (cost == NULL)
+    return;
+  cost->reads = stream_of(read);
+  cost->writes = stream_of(written);
+  cost->longest = (cost->reads.requests + cost->writes.requests) / (blocks * (THREADS / LANES)) + 1;
 }
 
 void gemel__sim_count_end(void) {

@@ -10,7 +10,7 @@
  *   block.c    runs a grid: threads as coroutines; warp.c operations of warps; shared.c shared
  * memory check.c    what every byte has been through; hooks.c each load and store of a kernel
  *   runtime.c, events.c, launch.c CUDA's own functions; blas.c, gemm.c cuBLAS;
- *   cudnn.c, conv.c cuDNN; nvrtc.c, library.c NVRTC
+ *   cudnn.c, conv.c cuDNN; sort.c CUB; nvrtc.c, library.c NVRTC
  *
  * One lock (gemel__sim_enter) is held in every function of CUDA, so nothing below it is locked.
  */
@@ -330,6 +330,9 @@ void gemel__sim_count_grid(void);  /* one starts */
 void gemel__sim_count_wait(void);  /* the block's threads have met, at a barrier */
 void gemel__sim_count_block(void); /* a block has ended */
 void gemel__sim_count_end(void);   /* all have */
+/* A kernel of a library has run, which reads and writes so many bytes, each once and by neighbours,
+   of arrays that no cache holds. */
+void gemel__sim_count_stream(const char *kernel, size_t read, size_t written);
 void gemel__sim_count_access(uintptr_t address, size_t bytes, bool shared, gemel__sim_how how);
 
 /* steps.c: instructions of some threads of each launch, meanwhile. */

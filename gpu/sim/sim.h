@@ -71,6 +71,7 @@ typedef struct {
   long memsets;
   long products;     /* calls of cuBLAS */
   long convolutions; /* of cuDNN */
+  long sorts;        /* of CUB */
   long waits;        /* of the host for the device */
   long mallocs;
   long graphs; /* launches */
