@@ -161,6 +161,18 @@ void gemel__cuda_divisor(int64_t size, unsigned *magic, unsigned *shift);
 extern const gemel_kernel gemel__cuda_clusters[];
 void gemel__cuda_fused_clear(gemel_cuda *cuda);
 
+/* ---- Scalar operations (kernels/elementwise.cu, steps.c) ---- */
+
+/* The number of the row of scalar.def that OPERATION is; -1: it is none. */
+int gemel__cuda_row_of(const gemel_operation *operation);
+
+/* Has OUT be that row of the N operands IN, which all have its shape. */
+gemel_status gemel__cuda_run_row(gemel_cuda *cuda, int row, const gemel_view *out,
+                                 const gemel_view *const *in, int n, gemel_error *error);
+
+/* IN as SHAPE broadcasts it; STRIDES has room for its strides. */
+gemel_view gemel__cuda_broadcast(const gemel_view *in, const gemel_view *shape, int64_t *strides);
+
 #ifdef __cplusplus
 }
 #endif

@@ -178,9 +178,6 @@ static gemel_status run_cluster(const gemel_kernel_call *call) {
                             call->error);
 }
 
-gemel_status gemel__cuda_prepare_steps(gemel_kernel_call *call);
-gemel_status gemel__cuda_run_steps(const gemel_kernel_call *call);
-
 const gemel_kernel gemel__cuda_clusters[] = {
     {"fused", prepare_cluster, run_cluster},
     {"fused by rows", gemel__cuda_prepare_rows, gemel__cuda_run_rows},

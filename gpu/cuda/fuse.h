@@ -47,6 +47,10 @@ enum { GEMEL__CUDA_LONGEST_ROW = 16384 };
 /* What divides by SIZE, as a word of the arguments (divisor of kernels/several.h). */
 uint64_t gemel__fuse_divisor(int64_t size);
 
+/* Clusters step by step (steps.c). */
+gemel_status gemel__cuda_prepare_steps(gemel_kernel_call *call);
+gemel_status gemel__cuda_run_steps(const gemel_kernel_call *call);
+
 /* 1 if CALL has steps by row. */
 int gemel__has_rows(const gemel_kernel_call *call);
 

@@ -16,6 +16,7 @@ gpu_sources += %reldir%/lower.c
 gpu_sources += %reldir%/pool.c
 gpu_sources += %reldir%/queue.c
 gpu_sources += %reldir%/rows.c
+gpu_sources += %reldir%/steps.c
 gpu_sources += %reldir%/text.h
 EXTRA_DIST += %reldir%/embed.awk
 
