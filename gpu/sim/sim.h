@@ -71,6 +71,7 @@ typedef struct {
   long memsets;
   long products;     /* calls of cuBLAS */
   long convolutions; /* of cuDNN */
+  long factors;      /* of cuSOLVER */
   long waits;        /* of the host for the device */
   long mallocs;
   long graphs; /* launches */
