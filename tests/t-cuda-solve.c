@@ -92,16 +92,16 @@ static double get(const gemel_tensor *t, int64_t k) {
 /* What is wrong with a matrix of a batch, by its number. */
 enum { WELL, SINGULAR, WITH_NAN, WITH_INFINITY, OVERFLOWS };
 
-/* Of a matrix whose large elements stand far from the diagonal. The third overflows when rows are
- * added; where a column is 0, all factors are exact enough to see it. */
+/* Of a matrix whose large elements stand far from the diagonal. One overflows when rows are added;
+ * one has a NaN, and a column of zeros that comes before it. */
 static double element(int number, int64_t n, int64_t i, int64_t j, double most) {
   double x = (double)(pick(2001) - 1000) / 1e5;
   x += (i + 37) % n == j ? 1 : 0;
-  return number == SINGULAR && j == 5                   ? 0
-         : number == WITH_NAN && i == 7 && j == 2       ? NAN
-         : number == WITH_INFINITY && i == 2 && j == 99 ? INFINITY
-         : number == OVERFLOWS && i < 2 && j < 2        ? (j == 0 ? 4 - 8.0 * (double)i : most)
-                                                        : x;
+  return (number == SINGULAR || number == WITH_NAN) && j == 5 ? 0
+         : number == WITH_NAN && i == 7 && j == 149           ? NAN
+         : number == WITH_INFINITY && i == 2 && j == 99       ? INFINITY
+         : number == OVERFLOWS && i < 2 && j < 2 ? (j == 0 ? 4 - 8.0 * (double)i : most)
+                                                 : x;
 }
 
 /* Of a symmetric matrix. */

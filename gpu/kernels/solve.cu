@@ -520,11 +520,11 @@ static library_work make_work(const gemel_kernel_call *call, const gemel__cuda_f
   return l;
 }
 
-/* The one place that says which matrices go to libraries: those of MANY_ROWS that are there, and
- * have right sides if they should. */
+/* The one place that says which matrices go to libraries: those of more than MANY_ROWS, unless they
+ * should have right sides and don't. */
 static bool suits_libraries(const gemel_kernel_call *call) {
   matrices m = make_matrices(call);
-  return m.n > MANY_ROWS && m.n <= INT_MAX && m.columns <= INT_MAX && m.walk.elements > 0 &&
+  return m.n > MANY_ROWS && m.n <= INT_MAX && m.columns <= INT_MAX &&
          (call->n_inputs == 1 || m.columns > 0);
 }
 

@@ -7,6 +7,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include "sim/gemm.h"
 #include "sim/inside.h"
 
@@ -310,17 +311,18 @@ static cublasStatus_t read_scalars(cublasHandle_t handle, product_task *t, const
   return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t queue_product(cublasHandle_t handle, const product_task *t) {
+/* Queues a copy of TASK, of BYTES bytes, unless there is nothing to do. */
+static cublasStatus_t queue(cublasHandle_t handle, const void *task, size_t bytes, bool nothing) {
   cudaStream_t stream = gemel__sim_stream(handle->stream);
   if (stream == NULL)
     return refuse(CUBLAS_STATUS_EXECUTION_FAILED, "the stream of the handle is no more", 0);
-  if (t->product.c.rows == 0 || t->product.c.columns == 0 || t->product.count == 0)
+  if (nothing)
     return CUBLAS_STATUS_SUCCESS;
-  product_task *made = malloc(sizeof *made);
+  gemel__sim_task *made = malloc(bytes);
   if (made == NULL)
     return CUBLAS_STATUS_ALLOC_FAILED;
-  *made = *t;
-  cudaError_t error = gemel__sim_queue(stream, &made->task, NULL);
+  memcpy(made, task, bytes);
+  cudaError_t error = gemel__sim_queue(stream, made, NULL);
   gemel__sim_drift();
   return status_of(error);
 }
@@ -371,7 +373,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
   if (status == CUBLAS_STATUS_SUCCESS)
     status = read_scalars(handle, &t, alpha, beta);
   if (status == CUBLAS_STATUS_SUCCESS)
-    status = queue_product(handle, &t);
+    status = queue(handle, &t, sizeof t, m == 0 || n == 0 || batch == 0);
   return leave(status);
 }
 
@@ -458,19 +460,6 @@ static cublasStatus_t check_system(cublasHandle_t handle, const triangle_task *t
   return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t queue_triangle(cublasHandle_t handle, const triangle_task *t) {
-  cudaStream_t stream = gemel__sim_stream(handle->stream);
-  if (stream == NULL)
-    return refuse(CUBLAS_STATUS_EXECUTION_FAILED, "the stream of the handle is no more", 0);
-  triangle_task *made = t->n == 0 || t->columns == 0 ? NULL : malloc(sizeof *made);
-  if (made == NULL)
-    return t->n == 0 || t->columns == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
-  *made = *t;
-  cudaError_t error = gemel__sim_queue(stream, &made->task, NULL);
-  gemel__sim_drift();
-  return status_of(error);
-}
-
 /* A on the left of X alone, which is how gemel asks. */
 static cublasStatus_t ask(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
                           cublasOperation_t trans, cublasDiagType_t diag, const void *alpha,
@@ -492,7 +481,7 @@ static cublasStatus_t ask(cublasHandle_t handle, cublasSideMode_t side, cublasFi
     t->transposed = trans != CUBLAS_OP_N;
     t->unit = diag == CUBLAS_DIAG_UNIT;
     t->alpha = gemel__sim_load(alpha, t->type, 0);
-    status = queue_triangle(handle, t);
+    status = queue(handle, t, sizeof *t, t->n == 0 || t->columns == 0);
   }
   return leave(status);
 }

@@ -19,11 +19,13 @@ struct cusolverDnContext {
   cusolverDnHandle_t next;
 };
 
+/* Element I, J of A lies at I * ROW + J * COLUMN; of an upper triangle of Cholesky's, which is the
+ * lower one of the transpose, the other way round. */
 typedef struct {
   gemel__sim_task task;
   cudaDataType type;
-  cublasFillMode_t uplo; /* of Cholesky */
-  int64_t m, n, leading, workspace_length;
+  int uplo; /* of Cholesky */
+  int64_t m, n, row, column, leading, workspace_length;
   void *a, *workspace;
   int *pivots, *info; /* PIVOTS NULL: rows stay where they are */
 } factoring;
@@ -109,11 +111,11 @@ cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t str
 /* ---- Factors ---- */
 
 static double get(const factoring *f, int64_t i, int64_t j) {
-  return gemel__sim_load(f->a, f->type, i + j * f->leading);
+  return gemel__sim_load(f->a, f->type, i * f->row + j * f->column);
 }
 
 static void set(const factoring *f, int64_t i, int64_t j, double x) {
-  gemel__sim_store(f->a, f->type, i + j * f->leading, x);
+  gemel__sim_store(f->a, f->type, i * f->row + j * f->column, x);
 }
 
 static int64_t find_pivot(const factoring *f, int64_t k) {
@@ -153,27 +155,15 @@ static int make_lu(const factoring *f) {
   return info;
 }
 
-/* Element I, J of a lower triangle, or where that lies in the upper one. */
-static double get_half(const factoring *f, int64_t i, int64_t j) {
-  return f->uplo == CUBLAS_FILL_MODE_LOWER ? get(f, i, j) : get(f, j, i);
-}
-
-static void set_half(const factoring *f, int64_t i, int64_t j, double x) {
-  if (f->uplo == CUBLAS_FILL_MODE_LOWER)
-    set(f, i, j, x);
-  else
-    set(f, j, i, x);
-}
-
 static int make_cholesky(const factoring *f) {
   for (int64_t j = 0; j < f->n; j++) {
     for (int64_t i = j; i < f->n; i++) {
-      double sum = get_half(f, i, j);
+      double sum = get(f, i, j);
       for (int64_t k = 0; k < j; k++)
-        sum -= get_half(f, i, k) * get_half(f, j, k);
+        sum -= get(f, i, k) * get(f, j, k);
       if (i == j && !(sum > 0))
         return (int)j + 1;
-      set_half(f, i, j, i == j ? sqrt(sum) : sum / get_half(f, j, j));
+      set(f, i, j, i == j ? sqrt(sum) : sum / get(f, j, j));
     }
   }
   return 0;
@@ -183,19 +173,19 @@ static int make_cholesky(const factoring *f) {
 
 /* Column by column: of a triangle only what is its own. */
 static bool check_matrix(const factoring *f, bool cholesky) {
-  size_t size = gemel__sim_size_of(f->type);
+  int64_t size = (int64_t)gemel__sim_size_of(f->type);
   for (int64_t j = 0; j < f->n; j++) {
     int64_t from = cholesky && f->uplo == CUBLAS_FILL_MODE_LOWER ? j : 0;
     int64_t to = cholesky && f->uplo == CUBLAS_FILL_MODE_UPPER ? j + 1 : f->m;
-    char *column = (char *)f->a + (from + j * f->leading) * (int64_t)size;
-    if (!gemel__sim_check_range(column, (size_t)(to - from) * size, false) ||
-        !gemel__sim_check_range(column, (size_t)(to - from) * size, true))
-      return false;
+    for (int write = 0; write < 2; write++)
+      if (!gemel__sim_check_range((char *)f->a + (from + j * f->leading) * size,
+                                  (size_t)((to - from) * size), write))
+        return false;
   }
   return true;
 }
 
-static void run(factoring *f, bool cholesky) {
+static void run(const factoring *f, bool cholesky) {
   size_t bytes = (size_t)f->workspace_length * gemel__sim_size_of(f->type);
   size_t pivots = (size_t)(f->m < f->n ? f->m : f->n) * sizeof(int);
   if (gemel__sim_broken != cudaSuccess)
@@ -246,14 +236,12 @@ static cusolverStatus_t check_pointers(const factoring *f) {
   return CUSOLVER_STATUS_SUCCESS;
 }
 
-static cusolverStatus_t measure(cusolverDnHandle_t handle, const factoring *f, int *length) {
+static cusolverStatus_t measure(cusolverDnHandle_t handle, factoring f, int *length) {
   cusolverStatus_t status = enter(handle, GEMEL__SIM_ASKS);
   if (status == CUSOLVER_STATUS_SUCCESS)
-    status = check_shape(f);
-  if (status == CUSOLVER_STATUS_SUCCESS && length == NULL)
-    status = refuse("Lwork is NULL", 0);
+    status = length == NULL ? refuse("Lwork is NULL", 0) : check_shape(&f);
   if (status == CUSOLVER_STATUS_SUCCESS)
-    *length = workspace_of(f);
+    *length = workspace_of(&f);
   return leave(status);
 }
 
@@ -274,69 +262,62 @@ static cusolverStatus_t queue(cusolverDnHandle_t handle, const factoring *f) {
   return status_of(error);
 }
 
-static cusolverStatus_t ask(cusolverDnHandle_t handle, const factoring *f) {
+/* LENGTH of the workspace, where the function is told. */
+static cusolverStatus_t ask(cusolverDnHandle_t handle, factoring f, void *workspace,
+                            const int *length, int *pivots, int *info) {
   cusolverStatus_t status = enter(handle, GEMEL__SIM_ASKS);
+  f.workspace = workspace;
+  f.workspace_length = length != NULL ? *length : workspace_of(&f);
+  f.pivots = pivots;
+  f.info = info;
   if (status == CUSOLVER_STATUS_SUCCESS && gemel__sim_broken != cudaSuccess)
     status = CUSOLVER_STATUS_EXECUTION_FAILED;
   if (status == CUSOLVER_STATUS_SUCCESS)
-    status = check_shape(f);
+    status = check_shape(&f);
   if (status == CUSOLVER_STATUS_SUCCESS)
-    status = check_pointers(f);
+    status = check_pointers(&f);
   if (status == CUSOLVER_STATUS_SUCCESS)
-    status = queue(handle, f);
+    status = queue(handle, &f);
   return leave(status);
 }
 
-#define TASK(what, function)                                                                       \
-  { 1, what, NULL, function, NULL }
+static factoring lu(cudaDataType type, int m, int n, void *a, int lda) {
+  return (factoring){.task = {1, "LU of cuSOLVER", NULL, run_lu, NULL},
+                     .type = type,
+                     .m = m,
+                     .n = n,
+                     .row = 1,
+                     .column = lda,
+                     .leading = lda,
+                     .a = a};
+}
+
+static factoring cholesky(cudaDataType type, cublasFillMode_t uplo, int n, void *a, int lda) {
+  factoring f = lu(type, n, n, a, lda);
+  f.task = (gemel__sim_task){1, "Cholesky of cuSOLVER", NULL, run_cholesky, NULL};
+  f.uplo = (int)uplo;
+  f.row = uplo == CUBLAS_FILL_MODE_LOWER ? 1 : lda;
+  f.column = uplo == CUBLAS_FILL_MODE_LOWER ? lda : 1;
+  return f;
+}
+
 #define FUNCTIONS(letter, T, TYPE)                                                                 \
   cusolverStatus_t cusolverDn##letter##getrf_bufferSize(cusolverDnHandle_t handle, int m, int n,   \
                                                         T *A, int lda, int *Lwork) {               \
-    (void)A; /* isn't read */                                                                      \
-    return measure(                                                                                \
-        handle,                                                                                    \
-        &(factoring){.task = TASK("", run_lu), .type = TYPE, .m = m, .n = n, .leading = lda},      \
-        Lwork);                                                                                    \
+    return measure(handle, lu(TYPE, m, n, A, lda), Lwork);                                         \
   }                                                                                                \
   cusolverStatus_t cusolverDn##letter##getrf(cusolverDnHandle_t handle, int m, int n, T *A,        \
                                              int lda, T *Workspace, int *devIpiv, int *devInfo) {  \
-    factoring f = {.task = TASK("LU of cuSOLVER", run_lu),                                         \
-                   .type = TYPE,                                                                   \
-                   .m = m,                                                                         \
-                   .n = n,                                                                         \
-                   .leading = lda,                                                                 \
-                   .a = A,                                                                         \
-                   .workspace = Workspace,                                                         \
-                   .pivots = devIpiv,                                                              \
-                   .info = devInfo};                                                               \
-    f.workspace_length = workspace_of(&f);                                                         \
-    return ask(handle, &f);                                                                        \
+    return ask(handle, lu(TYPE, m, n, A, lda), Workspace, NULL, devIpiv, devInfo);                 \
   }                                                                                                \
   cusolverStatus_t cusolverDn##letter##potrf_bufferSize(                                           \
       cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, T *A, int lda, int *Lwork) {        \
-    (void)A;                                                                                       \
-    return measure(handle,                                                                         \
-                   &(factoring){.task = TASK("", run_cholesky),                                    \
-                                .type = TYPE,                                                      \
-                                .uplo = uplo,                                                      \
-                                .m = n,                                                            \
-                                .n = n,                                                            \
-                                .leading = lda},                                                   \
-                   Lwork);                                                                         \
+    return measure(handle, cholesky(TYPE, uplo, n, A, lda), Lwork);                                \
   }                                                                                                \
   cusolverStatus_t cusolverDn##letter##potrf(cusolverDnHandle_t handle, cublasFillMode_t uplo,     \
                                              int n, T *A, int lda, T *Workspace, int Lwork,        \
                                              int *devInfo) {                                       \
-    return ask(handle, &(factoring){.task = TASK("Cholesky of cuSOLVER", run_cholesky),            \
-                                    .type = TYPE,                                                  \
-                                    .uplo = uplo,                                                  \
-                                    .m = n,                                                        \
-                                    .n = n,                                                        \
-                                    .leading = lda,                                                \
-                                    .a = A,                                                        \
-                                    .workspace = Workspace,                                        \
-                                    .workspace_length = Lwork,                                     \
-                                    .info = devInfo});                                             \
+    return ask(handle, cholesky(TYPE, uplo, n, A, lda), Workspace, &Lwork, NULL, devInfo);         \
   }
 FUNCTIONS(S, float, CUDA_R_32F)
 FUNCTIONS(D, double, CUDA_R_64F)
