@@ -501,12 +501,12 @@ static void *place(library_work *l, char *scratch, size_t bytes) {
 }
 
 /* Libraries are given memory as cudaMalloc gives it. */
-static library_work make_work(const gemel_kernel_call *call, const gemel__cuda_factors *factors) {
+static library_work make_work(const gemel_kernel_call *call) {
   char *scratch = (char *)(((uintptr_t)call->scratch + 255) / 256 * 256);
   library_work l = {};
   l.cuda = gemel__cuda_of(call);
   l.m = make_matrices(call);
-  l.factors = *factors;
+  memcpy(&l.factors, call->prepared, sizeof l.factors);
   l.count = l.m.walk.elements;
   l.item = gemel_dtype_size(call->inputs[0].dtype);
   l.bytes = scratch == NULL ? 256 : 0; /* to round the address */
@@ -516,7 +516,7 @@ static library_work make_work(const gemel_kernel_call *call, const gemel__cuda_f
   l.pivots = (int *)place(&l, scratch, rows * sizeof(int));
   l.info = (int *)place(&l, scratch, count * sizeof(int));
   l.became = (int *)place(&l, scratch, count * sizeof(int));
-  l.workspace = place(&l, scratch, (size_t)factors->workspace * l.item);
+  l.workspace = place(&l, scratch, (size_t)l.factors.workspace * l.item);
   return l;
 }
 
@@ -539,7 +539,7 @@ static gemel_status prepare_library(gemel_kernel_call *call, library_task task) 
     GEMEL__TRY(gemel__cuda_factor_prepare(gemel__cuda_of(call), &f, call->error));
   }
   memcpy(call->prepared, &f, sizeof f);
-  call->scratch_bytes = make_work(call, &f).bytes;
+  call->scratch_bytes = make_work(call).bytes;
   return GEMEL_OK;
 }
 
@@ -580,9 +580,7 @@ static gemel_status factor_all(const gemel_kernel_call *call, const library_work
 /* The matrices come to W, are factored, and judged. SIDE, UNIT: what of them is read. */
 static gemel_status begin_work(const gemel_kernel_call *call, library_work *l, library_task task,
                                int side, int unit, bool turned) {
-  gemel__cuda_factors factors;
-  memcpy(&factors, call->prepared, sizeof factors);
-  *l = make_work(call, &factors);
+  *l = make_work(call);
   void *arguments[] = {&l->count, &l->info, &l->became};
   GEMEL__TRY(call->device->fill(call->device->user, l->became, 0, (size_t)l->count * sizeof(int),
                                 call->error));
@@ -666,23 +664,16 @@ static gemel_status run_library_log_abs_det(const gemel_kernel_call *call) {
   return library_determinant(call, BY_DTYPE(log_abs_det, call->inputs[0].dtype));
 }
 
-static gemel_status prepare_lu(gemel_kernel_call *call) {
-  return prepare_library(call, FACTORS_LU);
-}
-static gemel_status prepare_cholesky(gemel_kernel_call *call) {
-  return prepare_library(call, FACTORS_CHOLESKY);
-}
-static gemel_status prepare_triangle(gemel_kernel_call *call) {
-  return prepare_library(call, SUBSTITUTES);
-}
-
-#define LISTED(name, prepare_big, prepare_plain)                                                   \
+#define LISTED(name, task, prepare_plain)                                                          \
+  static gemel_status prepare_##name(gemel_kernel_call *call) {                                    \
+    return prepare_library(call, task);                                                            \
+  }                                                                                                \
   extern "C" const gemel_kernel gemel__cuda_##name[] = {                                           \
-      {"library", prepare_big, run_library_##name},                                                \
+      {"library", prepare_##name, run_library_##name},                                             \
       {"plain", prepare_plain, run_##name},                                                        \
       {NULL, NULL, NULL}};
-LISTED(solve, prepare_lu, prepare_factors)
-LISTED(det, prepare_lu, prepare_factors)
-LISTED(log_abs_det, prepare_lu, prepare_factors)
-LISTED(triangular_solve, prepare_triangle, NULL)
-LISTED(cholesky, prepare_cholesky, NULL)
+LISTED(solve, FACTORS_LU, prepare_factors)
+LISTED(det, FACTORS_LU, prepare_factors)
+LISTED(log_abs_det, FACTORS_LU, prepare_factors)
+LISTED(triangular_solve, SUBSTITUTES, NULL)
+LISTED(cholesky, FACTORS_CHOLESKY, NULL)
