@@ -94,8 +94,21 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
 #endif]], [[cudnnHandle_t handle; return cudnnCreate(&handle);]])],
       [gemel_have_cudnn=yes CUDNN_CPPFLAGS=-DGEMEL__CUDNN=1 CUDA_LIBS="$CUDA_LIBS -lcudnn"
        gemel_have_cuda="$gemel_have_cuda, cuDNN"])])
+  # cuSOLVER, for factors of big matrices, of the toolkit.
+  AC_ARG_WITH([cusolver],
+    [AS_HELP_STRING([--without-cusolver], [big matrices on GPUs are factored by plain kernels])], [],
+    [with_cusolver=maybe])
+  gemel_have_cusolver=no CUSOLVER_CPPFLAGS=
+  LIBS="$CUDA_LIBS -lcusolver $gemel_save_libs"
+  AS_IF([test "$gemel_have_cuda" != no && test "x$with_cusolver" != xno],
+    [AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <cusolverDn.h>]],
+      [[cusolverDnHandle_t handle; return cusolverDnCreate(&handle);]])],
+      [gemel_have_cusolver=yes CUSOLVER_CPPFLAGS=-DGEMEL__CUSOLVER=1 CUDA_LIBS="$CUDA_LIBS -lcusolver"
+       gemel_have_cuda="$gemel_have_cuda, cuSOLVER"])])
   CPPFLAGS=$gemel_save_cppflags
   LIBS=$gemel_save_libs
+  AS_IF([test "x$with_cusolver" = xyes && test "$gemel_have_cusolver" = no],
+    [AC_MSG_ERROR([--with-cusolver: cuSOLVER is not beside the CUDA toolkit])])
   AS_IF([test "x$with_cudnn" = xyes && test "$gemel_have_cudnn" = no],
     [AC_MSG_ERROR([--with-cudnn: cuDNN 9 or later is not beside the CUDA toolkit])])
   AS_IF([test "$gemel_have_cuda" = no && test "x$with_cuda" != xmaybe && test "x$with_cuda" != xno],
@@ -106,6 +119,7 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
   AM_CONDITIONAL([GPU_SIM], [test "$gemel_have_gpu_sim" = yes])
   AM_CONDITIONAL([CUDA_HEADERS], [test "$gemel_have_cuda" != no])
   AM_CONDITIONAL([CUDNN_HEADERS], [test "$gemel_have_cudnn" = yes])
+  AM_CONDITIONAL([CUSOLVER_HEADERS], [test "$gemel_have_cusolver" = yes])
   AM_CONDITIONAL([NVCC], [test -n "$NVCC"])
   AM_CONDITIONAL([GPU_CHECK],
     [test -n "$NVCC" && test "$gemel_have_gtest" = yes && test "$gemel_have_verify" = yes])
@@ -114,5 +128,6 @@ static __thread int shared[4];]], [[return shared[holder<1>::held];]])],
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_HOME])
   AC_SUBST([CUDNN_CPPFLAGS])
+  AC_SUBST([CUSOLVER_CPPFLAGS])
   AC_SUBST([CUDA_LIBS])
   AC_SUBST([NVCC])])

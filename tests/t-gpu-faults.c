@@ -126,6 +126,16 @@ static const scenario scenarios[] = {
          "    m = dot(p, q, contract_x = [1, 2], contract_y = [1, 0]),\n"
          "    n = dot(subtensor(x, start = [0, 0], size = [7, 2], step = [1, 3]),\n"
          "      subtensor(y, start = [0, 0], size = [2, 2], step = [3, 3]))\n}"},
+    {.name = "big matrices", /* whose results are exact */
+     .text = "(x: f32[129, 1]) {\n"
+             "  i = arange(n = 129, dtype = i32)\n"
+             "  d = reshape(i, shape = [129, 1]) - i\n"
+             "  e = cast(d == 0, dtype = f32) * -4\n"
+             "  t = cast(d == 1, dtype = f32)\n"
+             "  return f = solve(reverse(e, axes = [0]), x), n = cholesky(e), m = cholesky(-e),\n"
+             "    k = triangular_solve(t, x, unit_diagonal = 1)\n}",
+     .no_nvrtc = 1,
+     .from_host = 1},
     {.name = "integer products",
      .text = "(x: i32[4, 6], y: i32[6, 5], z: i32[4, 5]) {\n"
              "  return a = dot(x, y), b = dot_add(x, y, z)\n}"},

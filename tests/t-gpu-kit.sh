@@ -75,7 +75,7 @@ esac
 END
 chmod +x stub
 for name in gemel-cuda tests/t-cuda-on-gpu tests/t-cuda-conv-on-gpu tests/t-cuda-lifted-on-gpu tests/t-cuda-scan-on-gpu \
-  tests/t-gpu-examples-on-gpu; do
+  tests/t-cuda-solve-on-gpu tests/t-gpu-examples-on-gpu; do
   ln -s "$scratch/stub" "build/$name"
 done
 ln -s "$scratch/stub" path/ncu
@@ -104,7 +104,7 @@ END
 run well 0
 says well failed
 says well "not done"
-for step in probe catalogue verify lifted scan examples convolutions bench peers memcheck racecheck "profile of neg"; do
+for step in probe catalogue verify lifted scan solve examples convolutions bench peers memcheck racecheck "profile of neg"; do
   grep -q "^PASS: $step" well.log || fail "no step $step"
 done
 
@@ -116,7 +116,7 @@ broken() {
   says "$out" failed $steps
   [ $failures -eq 0 ] || touch "failed-$out"
 }
-steps="catalogue verify lifted scan examples convolutions peers memcheck racecheck" figures="bench profile"
+steps="catalogue verify lifted scan solve examples convolutions peers memcheck racecheck" figures="bench profile"
 broken status status "$steps" & # of figures 1 says that a target was missed
 broken killed killed "$steps $figures" &
 broken lost lost "$steps $figures" &

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products by cuBLAS. Numbers are multiplied and added in their own precision, halves in f32, and
- * f32 in less where the call's precision says so. The workspace is the device's own, so that a
- * product that is part of a graph needs nothing from CUDA when it runs; the one stream orders who
- * uses it.
+ * Products and triangular systems by cuBLAS. Numbers are multiplied and added in their own
+ * precision, halves in f32, and f32 in less where the call's precision says so. The workspace is
+ * the device's own, so that a product that is part of a graph needs nothing from CUDA when it runs;
+ * the one stream orders who uses it.
  */
 #include "cuda/cuda.h"
 
@@ -49,6 +49,38 @@ gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *p
   gemel_status status = gemel__cuda_enter(cuda, &before, error);
   if (status == GEMEL_OK) {
     status = gemel__cuda_check_blas(error, ask(cuda, p, a, b, c), "a product");
+  }
+  gemel__cuda_leave(cuda, before);
+  gemel__cuda_count_one(cuda, &cuda->counts.kernels);
+  return status;
+}
+
+static cublasStatus_t ask_system(gemel_cuda *cuda, const gemel__cuda_triangle *t, const void *a,
+                                 void *b) {
+  const float one = 1;
+  const double one_wide = 1;
+  cublasFillMode_t uplo = t->lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+  cublasDiagType_t diagonal = t->unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+  cublasStatus_t result;
+  pthread_mutex_lock(&cuda->blas_lock);
+  result = prepare(cuda);
+  if (result == CUBLAS_STATUS_SUCCESS && t->wide) {
+    result = cublasDtrsm(cuda->blas, CUBLAS_SIDE_LEFT, uplo, CUBLAS_OP_N, diagonal, t->n,
+                         t->columns, &one_wide, a, t->n, b, t->n);
+  } else if (result == CUBLAS_STATUS_SUCCESS) {
+    result = cublasStrsm(cuda->blas, CUBLAS_SIDE_LEFT, uplo, CUBLAS_OP_N, diagonal, t->n,
+                         t->columns, &one, a, t->n, b, t->n);
+  }
+  pthread_mutex_unlock(&cuda->blas_lock);
+  return result;
+}
+
+gemel_status gemel__cuda_substitute(gemel_cuda *cuda, const gemel__cuda_triangle *t, const void *a,
+                                    void *b, gemel_error *error) {
+  int before;
+  gemel_status status = gemel__cuda_enter(cuda, &before, error);
+  if (status == GEMEL_OK) {
+    status = gemel__cuda_check_blas(error, ask_system(cuda, t, a, b), "a triangular system");
   }
   gemel__cuda_leave(cuda, before);
   gemel__cuda_count_one(cuda, &cuda->counts.kernels);

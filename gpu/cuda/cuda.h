@@ -47,6 +47,8 @@ struct gemel_cuda {
   size_t blas_bytes; /* of the workspace */
   void *cudnn;       /* its handle; NULL: none was wanted yet */
   int no_cudnn;      /* it can't be opened */
+  void *cusolver;    /* the same of cuSOLVER */
+  int no_cusolver;
   int *problem;      /* on the GPU: kernels set it to GEMEL__CUDA_BAD_… */
   unsigned *arrived; /* behind it: counts of blocks, GEMEL__CUDA_ARRIVED; 0 between kernels */
   int *problem_seen; /* on the host, to read it */
@@ -55,6 +57,7 @@ struct gemel_cuda {
   int last_problem;  /* of these */
   pthread_mutex_t blas_lock;  /* of the handle: each call sets its stream */
   pthread_mutex_t cudnn_lock; /* the same */
+  pthread_mutex_t cusolver_lock;
   pthread_mutex_t problem_lock;
   pthread_mutex_t pool_lock;
   gemel__cuda_idle *idle[GEMEL__CUDA_CLASSES]; /* memory that nobody uses, by class of size */
@@ -149,6 +152,39 @@ typedef struct gemel__cuda_product {
 
 gemel_status gemel__cuda_multiply(gemel_cuda *cuda, const gemel__cuda_product *product,
                                   const void *a, const void *b, void *c, gemel_error *error);
+
+/* B = A⁻¹ B, of COLUMNS columns, with the lower or upper triangle of A, N × N; its diagonal counts
+ * as ones if UNIT. Both are f32 or, if WIDE, f64, stored by columns without gaps. */
+typedef struct gemel__cuda_triangle {
+  int wide, lower, unit, n, columns;
+} gemel__cuda_triangle;
+
+gemel_status gemel__cuda_substitute(gemel_cuda *cuda, const gemel__cuda_triangle *triangle,
+                                    const void *a, void *b, gemel_error *error);
+
+/* ---- Factors by cuSOLVER (solver.c) ---- */
+
+/* What is made of N × N matrices, f32 or f64, stored by columns: their LU factors, or the lower
+ * triangle of Cholesky's, for which the upper one isn't looked at. WORKSPACE counts elements. */
+typedef struct gemel__cuda_factors {
+  int wide, cholesky, n, workspace;
+} gemel__cuda_factors;
+
+/* Memory of the GPU: the matrix, which its factors replace; N numbers of rows, from 1, with which
+ * each in turn was exchanged, of LU alone; 0, or from 1 the first pivot that is 0 or not positive.
+ */
+typedef struct gemel__cuda_factored {
+  void *a, *workspace;
+  int *pivots, *info;
+} gemel__cuda_factored;
+
+/* Fills in the workspace; GEMEL_DECLINED if there is no cuSOLVER for it. */
+gemel_status gemel__cuda_factor_prepare(gemel_cuda *cuda, gemel__cuda_factors *factors,
+                                        gemel_error *error);
+gemel_status gemel__cuda_factor(gemel_cuda *cuda, const gemel__cuda_factors *factors,
+                                const gemel__cuda_factored *at, gemel_error *error);
+/* Closes cuSOLVER if a matrix has opened it. */
+void gemel__cuda_cusolver_close(gemel_cuda *cuda);
 
 /* Closes cuDNN if a convolution has opened it (conv-cudnn.c). */
 void gemel__cuda_cudnn_close(gemel_cuda *cuda);

@@ -210,6 +210,7 @@ gemel_cuda *gemel_cuda_open_on(int ordinal, void *stream, gemel_error *error) {
   cuda->lent = stream != NULL;
   pthread_mutex_init(&cuda->blas_lock, NULL);
   pthread_mutex_init(&cuda->cudnn_lock, NULL);
+  pthread_mutex_init(&cuda->cusolver_lock, NULL);
   pthread_mutex_init(&cuda->problem_lock, NULL);
   pthread_mutex_init(&cuda->pool_lock, NULL);
   pthread_mutex_init(&cuda->fused_lock, NULL);
@@ -244,6 +245,7 @@ static void close_device(gemel_cuda *cuda) {
   gemel__cuda_fused_clear(cuda);
   gemel__cuda_pool_clear(cuda);
   gemel__cuda_cudnn_close(cuda);
+  gemel__cuda_cusolver_close(cuda);
   if (cuda->blas != NULL) {
     gemel__cuda_check_blas(NULL, cublasDestroy(cuda->blas), "closing cuBLAS");
   }
@@ -263,6 +265,7 @@ void gemel_cuda_close(gemel_cuda *cuda) {
   close_device(cuda);
   pthread_mutex_destroy(&cuda->blas_lock);
   pthread_mutex_destroy(&cuda->cudnn_lock);
+  pthread_mutex_destroy(&cuda->cusolver_lock);
   pthread_mutex_destroy(&cuda->problem_lock);
   pthread_mutex_destroy(&cuda->pool_lock);
   pthread_mutex_destroy(&cuda->fused_lock);

@@ -1,4 +1,4 @@
-# The device "cuda": calls of CUDA's runtime, cuBLAS, cuDNN and NVRTC. Built for GPUs where there is nvcc, and
+# The device "cuda": calls of CUDA's runtime, cuBLAS, cuDNN, cuSOLVER and NVRTC. Built for GPUs where there is nvcc, and
 # always for the sim. One file a line, sorted. SPDX-License-Identifier: MIT
 
 gpu_sources =
@@ -17,6 +17,7 @@ gpu_sources += %reldir%/pool.c
 gpu_sources += %reldir%/queue.c
 gpu_sources += %reldir%/rows.c
 gpu_sources += %reldir%/steps.c
+gpu_sources += %reldir%/solver.c
 gpu_sources += %reldir%/text.h
 EXTRA_DIST += %reldir%/embed.awk
 
@@ -66,7 +67,7 @@ endif
 gemel_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(BLAS_CFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS) -DGEMEL__CUDA=1
 gemel_cuda_SOURCES = $(gemel_SOURCES)
 gemel_cuda_LDADD = libgemel-gpu.a $(libraries) $(CUDA_LIBS) $(STDCXX_LIBS)
-libgemel_gpu_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS) $(CUDNN_CPPFLAGS)
+libgemel_gpu_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/gpu $(CUDA_CPPFLAGS) $(CUDNN_CPPFLAGS) $(CUSOLVER_CPPFLAGS)
 libgemel_gpu_a_CFLAGS = $(AM_CFLAGS) -Wno-overlength-strings
 libgemel_gpu_a_SOURCES = $(gpu_sources)
 nodist_libgemel_gpu_a_SOURCES = gpu/cuda/headers.c

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * solve, triangular_solve, cholesky and determinants, plainly: a block factors a matrix, step by
- * step, its threads sharing what a step changes; a thread solves for a column of a right side; one
- * for each matrix multiplies the pivots. What isn't finite makes results NaN, as
- * lib/ops/solve-run.c says.
+ * solve, triangular_solve, cholesky and determinants. Matrices of up to MANY_ROWS plainly: a block
+ * factors one, step by step, its threads sharing what a step changes; a thread solves for a column
+ * of a right side; one for each matrix multiplies the pivots. Bigger ones, one after another, by
+ * cuSOLVER and cuBLAS: kernels bring them to scratch memory, stored by columns, see what became of
+ * them, and write the results. What isn't finite makes these NaN, as lib/ops/solve-run.c says.
  */
+#include <limits.h>
+#include <string.h>
 #include "kernels/host.h"
 #include "kernels/scalar.h"
+
+extern "C" {
+#include "core/error.h"
+}
 
 /* ---- Device ---- */
 
@@ -41,13 +48,14 @@ template <class T> static __device__ long long find_pivot(const T *w, long long 
   return w[p * n + k] == 0 ? -1 : p;
 }
 
-/* Elimination of the N × N matrix W, in place. PIVOTS[k]: the row that row k was exchanged with. */
+/* Elimination of the N × N matrix W, in place. PIVOTS[k]: the row that row k was exchanged with,
+ * from 1, as libraries count them. */
 template <class T> static __device__ int eliminate(long long n, T *w, int *pivots) {
   GEMEL_SHARED(long long, chosen, [1]);
   for (long long k = 0; k < n; k++) {
     if (threadIdx.x == 0) {
       chosen[0] = find_pivot(w, n, k);
-      pivots[k] = (int)chosen[0];
+      pivots[k] = (int)chosen[0] + 1;
     }
     __syncthreads();
     long long p = chosen[0];
@@ -140,7 +148,7 @@ static __global__ void solve_columns(matrices m, const T *w, const int *pivots, 
     char *x = out + offsets[2] + column * m.column[2];
     copy_column<T>(m.n, b + offsets[1] + column * m.column[1], m.row[1], x, m.row[2]);
     for (long long k = 0; became[number] == FACTORED && k < m.n; k++) {
-      long long p = pivots[number * m.n + k];
+      long long p = pivots[number * m.n + k] - 1;
       T kept = get<T>(x, p * m.row[2], 0);
       *at<T>(x, p * m.row[2], 0) = get<T>(x, k * m.row[2], 0);
       *at<T>(x, k * m.row[2], 0) = kept;
@@ -248,7 +256,7 @@ static __global__ void multiply_pivots(matrices m, const T *w, const int *pivots
     for (long long k = 0; factored && k < m.n; k++) {
       double pivot = (double)w[(number * m.n + k) * m.n + k];
       int part;
-      product = frexp(product * (pivots[number * m.n + k] == k ? pivot : -pivot), &part);
+      product = frexp(product * (pivots[number * m.n + k] == k + 1 ? pivot : -pivot), &part);
       exponent += part;
     }
     int within = (int)(exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : exponent);
@@ -260,11 +268,98 @@ static __global__ void multiply_pivots(matrices m, const T *w, const int *pivots
   }
 }
 
+/* ---- Device, around libraries ---- */
+
+/* What is known of a matrix while a library works: bits. */
+enum { CAME_SPOILED = 1, LEFT_SPOILED = 2 };
+
+/* Sets BIT of SEEN of each of COUNT matrices with an element that isn't finite: of all elements,
+ * or, with SIDE 1 or -1, of the lower or upper triangle, without its diagonal if UNIT. */
+template <class T>
+static __global__ void look_at_matrices(long long count, long long n, int side, int unit,
+                                        const T *w, int bit, int *seen) {
+  for (long long e = first_element(); e < count * n * n; e += element_step()) {
+    long long i = e % n, j = e / n % n;
+    if (side * (i - j) >= (side != 0 && unit) && !is_finite(w[e])) {
+      atomicOr(&seen[e / n / n], bit);
+    }
+  }
+}
+
+/* What became of the matrices, in place of what was seen of them. INFO: the library's; or NULL. */
+static __global__ void judge_matrices(long long count, const int *info, int *became) {
+  for (long long number = first_element(); number < count; number += element_step()) {
+    int seen = became[number];
+    became[number] = (seen & CAME_SPOILED) != 0          ? NOT_FINITE
+                     : info != NULL && info[number] != 0 ? SINGULAR
+                     : (seen & LEFT_SPOILED) != 0        ? NOT_FINITE
+                                                         : FACTORED;
+  }
+}
+GEMEL_KERNEL(judge, judge_matrices)
+
+/* Right sides to X, by columns, with rows exchanged if there are PIVOTS. Where row I comes from is
+ * found by going back through the exchanges; so many columns are worth that. */
+enum { COLUMNS_AT_ONCE = 64 };
+template <class T>
+static __global__ void fetch_columns(matrices m, const char *b, const int *pivots,
+                                     const int *became, T *x) {
+  long long parts = (m.columns + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
+  for (long long job = first_element(); job < m.walk.elements * parts * m.n;
+       job += element_step()) {
+    long long offsets[3], row = job % m.n, from = row, number = job / m.n / parts;
+    long long first = job / m.n % parts * COLUMNS_AT_ONCE;
+    find_offsets(m.walk, number, offsets);
+    for (long long k = m.n - 1; pivots != NULL && became[number] == FACTORED && k >= 0; k--) {
+      long long p = pivots[number * m.n + k] - 1;
+      from = from == k ? p : from == p ? k : from;
+    }
+    for (long long j = first; j < first + COLUMNS_AT_ONCE && j < m.columns; j++) {
+      x[(number * m.columns + j) * m.n + row] =
+          get<T>(b + offsets[1], from * m.row[1], j * m.column[1]);
+    }
+  }
+}
+
+/* A block writes a column of X, or NaN. */
+template <class T>
+static __global__ void put_columns(matrices m, const T *x, const int *became, char *out) {
+  for (long long job = blockIdx.x; job < m.walk.elements * m.columns; job += gridDim.x) {
+    long long offsets[3], number = job / m.columns;
+    const T *column = x + job * m.n;
+    bool spoiled = became[number] != FACTORED;
+    find_offsets(m.walk, number, offsets);
+    for (long long i = threadIdx.x; i < m.n; i += blockDim.x) {
+      spoiled |= !is_finite(column[i]);
+    }
+    spoiled = __syncthreads_or(spoiled) != 0;
+    for (long long i = threadIdx.x; i < m.n; i += blockDim.x) {
+      *at<T>(out + offsets[2], i * m.row[2], job % m.columns * m.column[2]) =
+          spoiled ? (T)NAN : column[i];
+    }
+  }
+}
+
+template <class T>
+static __global__ void put_triangles(matrices m, const T *w, const int *became, char *out) {
+  for (long long e = first_element(); e < m.walk.elements * m.n * m.n; e += element_step()) {
+    long long offsets[3], i = e % m.n, j = e / m.n % m.n, number = e / m.n / m.n;
+    find_offsets(m.walk, number, offsets);
+    *at<T>(out + offsets[2], i * m.row[2], j * m.column[2]) = j > i                        ? (T)0
+                                                              : became[number] == FACTORED ? w[e]
+                                                                                           : (T)NAN;
+  }
+}
+
 #define KERNELS(name, T)                                                                           \
   GEMEL_KERNEL(factor_##name, factor_matrices<T>)                                                  \
   GEMEL_KERNEL(solve_##name, solve_columns<T>)                                                     \
   GEMEL_KERNEL(triangular_##name, triangular_columns<T>)                                           \
   GEMEL_KERNEL(cholesky_##name, cholesky_matrices<T>)                                              \
+  GEMEL_KERNEL(look_at_##name, look_at_matrices<T>)                                                \
+  GEMEL_KERNEL(fetch_columns_##name, fetch_columns<T>)                                             \
+  GEMEL_KERNEL(put_columns_##name, put_columns<T>)                                                 \
+  GEMEL_KERNEL(put_triangles_##name, put_triangles<T>)                                             \
   GEMEL_KERNEL(det_##name, multiply_pivots<T, false>)                                              \
   GEMEL_KERNEL(log_abs_det_##name, multiply_pivots<T, true>)
 KERNELS(f32, float)
@@ -380,13 +475,205 @@ static gemel_status run_cholesky(const gemel_kernel_call *call) {
                      m.n > 0 ? m.walk.elements : 0, m.n * m.n, arguments, call->error);
 }
 
-extern "C" const gemel_kernel gemel__cuda_solve[] = {{"blocks", prepare_factors, run_solve},
-                                                     {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_det[] = {{"blocks", prepare_factors, run_det},
-                                                   {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_log_abs_det[] = {
-    {"blocks", prepare_factors, run_log_abs_det}, {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_triangular_solve[] = {
-    {"columns", NULL, run_triangular_solve}, {NULL, NULL, NULL}};
-extern "C" const gemel_kernel gemel__cuda_cholesky[] = {{"blocks", NULL, run_cholesky},
-                                                        {NULL, NULL, NULL}};
+/* ---- Host: libraries ---- */
+
+/* More rows than these go to libraries. */
+enum { MANY_ROWS = 128 };
+
+enum library_task { SUBSTITUTES, FACTORS_LU, FACTORS_CHOLESKY };
+
+/* A call, and its scratch memory: matrices, right sides and the others. */
+struct library_work {
+  gemel_cuda *cuda;
+  matrices m;
+  gemel__cuda_factors factors;
+  long long count; /* of matrices */
+  size_t item, bytes;
+  char *w, *x;
+  int *pivots, *info, *became;
+  void *workspace;
+};
+
+static void *place(library_work *l, char *scratch, size_t bytes) {
+  void *at = scratch == NULL ? NULL : scratch + l->bytes;
+  l->bytes += (bytes + 255) / 256 * 256;
+  return at;
+}
+
+/* Libraries are given memory as cudaMalloc gives it. */
+static library_work make_work(const gemel_kernel_call *call) {
+  char *scratch = (char *)(((uintptr_t)call->scratch + 255) / 256 * 256);
+  library_work l = {};
+  l.cuda = gemel__cuda_of(call);
+  l.m = make_matrices(call);
+  memcpy(&l.factors, call->prepared, sizeof l.factors);
+  l.count = l.m.walk.elements;
+  l.item = gemel_dtype_size(call->inputs[0].dtype);
+  l.bytes = scratch == NULL ? 256 : 0; /* to round the address */
+  size_t count = (size_t)l.count, rows = count * (size_t)l.m.n, n = (size_t)l.m.n;
+  l.w = (char *)place(&l, scratch, rows * n * l.item);
+  l.x = (char *)place(&l, scratch, call->n_inputs > 1 ? rows * (size_t)l.m.columns * l.item : 0);
+  l.pivots = (int *)place(&l, scratch, rows * sizeof(int));
+  l.info = (int *)place(&l, scratch, count * sizeof(int));
+  l.became = (int *)place(&l, scratch, count * sizeof(int));
+  l.workspace = place(&l, scratch, (size_t)l.factors.workspace * l.item);
+  return l;
+}
+
+/* The one place that says which matrices go to libraries: those of more than MANY_ROWS, unless they
+ * should have right sides and don't. */
+static bool suits_libraries(const gemel_kernel_call *call) {
+  matrices m = make_matrices(call);
+  return m.n > MANY_ROWS && m.n <= INT_MAX && m.columns <= INT_MAX &&
+         (call->n_inputs == 1 || m.columns > 0);
+}
+
+static gemel_status prepare_library(gemel_kernel_call *call, library_task task) {
+  const gemel_view *a = &call->inputs[0];
+  gemel__cuda_factors f = {a->dtype == GEMEL_F64, task == FACTORS_CHOLESKY, 0, 0};
+  if (!suits_libraries(call)) {
+    return GEMEL_DECLINED;
+  }
+  f.n = (int)a->shape[a->rank - 1];
+  if (task != SUBSTITUTES) {
+    GEMEL__TRY(gemel__cuda_factor_prepare(gemel__cuda_of(call), &f, call->error));
+  }
+  memcpy(call->prepared, &f, sizeof f);
+  call->scratch_bytes = make_work(call).bytes;
+  return GEMEL_OK;
+}
+
+/* Copies the matrices to W, by columns; by rows if TURNED. */
+static gemel_status fetch_matrices(const gemel_kernel_call *call, const library_work *l,
+                                   bool turned) {
+  const gemel_view *a = &call->inputs[0];
+  int64_t strides[GEMEL_MAX_RANK], step = (int64_t)l->item;
+  int rows = a->rank - 2 + turned, columns = a->rank - 1 - turned;
+  strides[rows] = step;
+  strides[columns] = step * l->m.n;
+  step *= l->m.n * l->m.n;
+  for (int axis = a->rank - 3; axis >= 0; axis--) {
+    strides[axis] = step;
+    step *= a->shape[axis];
+  }
+  const gemel_view to = {a->dtype, a->rank, a->shape, strides, l->w};
+  return gemel__cuda_copy(l->cuda, &to, a, call->error);
+}
+
+static gemel_status look_at(const gemel_kernel_call *call, library_work *l, int side, int unit,
+                            int bit) {
+  void *arguments[] = {&l->count, &l->m.n, &side, &unit, &l->w, &bit, &l->became};
+  return launch_over(l->cuda, BY_DTYPE(look_at, call->inputs[0].dtype), l->count * l->m.n * l->m.n,
+                     arguments, call->error);
+}
+
+static gemel_status factor_all(const gemel_kernel_call *call, const library_work *l) {
+  const long long n = l->m.n;
+  for (long long k = 0; k < l->count; k++) {
+    const gemel__cuda_factored at = {l->w + k * n * n * (long long)l->item, l->workspace,
+                                     l->pivots + k * n, l->info + k};
+    GEMEL__TRY(gemel__cuda_factor(l->cuda, &l->factors, &at, call->error));
+  }
+  return GEMEL_OK;
+}
+
+/* The matrices come to W, are factored, and judged. SIDE, UNIT: what of them is read. */
+static gemel_status begin_work(const gemel_kernel_call *call, library_work *l, library_task task,
+                               int side, int unit, bool turned) {
+  *l = make_work(call);
+  void *arguments[] = {&l->count, &l->info, &l->became};
+  GEMEL__TRY(call->device->fill(call->device->user, l->became, 0, (size_t)l->count * sizeof(int),
+                                call->error));
+  GEMEL__TRY(fetch_matrices(call, l, turned));
+  GEMEL__TRY(look_at(call, l, side, unit, CAME_SPOILED));
+  if (task == SUBSTITUTES) {
+    l->info = l->pivots = NULL;
+  } else {
+    GEMEL__TRY(factor_all(call, l));
+    GEMEL__TRY(look_at(call, l, side, unit, LEFT_SPOILED));
+  }
+  return launch_over(l->cuda, gemel__kernel_judge(), l->count, arguments, call->error);
+}
+
+static gemel_status fetch_right_sides(const gemel_kernel_call *call, library_work *l) {
+  void *b = call->inputs[1].data;
+  void *arguments[] = {&l->m, &b, &l->pivots, &l->became, &l->x};
+  return launch_over(l->cuda, BY_DTYPE(fetch_columns, call->inputs[0].dtype),
+                     l->count * l->m.n * ((l->m.columns + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE),
+                     arguments, call->error);
+}
+
+static gemel_status substitute_all(const gemel_kernel_call *call, const library_work *l, int lower,
+                                   int unit) {
+  const long long n = l->m.n, item = (long long)l->item;
+  const gemel__cuda_triangle t = {l->factors.wide, lower, unit, (int)n, (int)l->m.columns};
+  for (long long k = 0; k < l->count; k++) {
+    GEMEL__TRY(gemel__cuda_substitute(l->cuda, &t, l->w + k * n * n * item,
+                                      l->x + k * n * l->m.columns * item, call->error));
+  }
+  return GEMEL_OK;
+}
+
+static gemel_status put_right_sides(const gemel_kernel_call *call, library_work *l) {
+  void *out = call->outputs[0].data, *arguments[] = {&l->m, &l->x, &l->became, &out};
+  return launch_jobs(l->cuda, BY_DTYPE(put_columns, call->inputs[0].dtype), l->count * l->m.columns,
+                     l->m.n, arguments, call->error);
+}
+
+static gemel_status run_library_solve(const gemel_kernel_call *call) {
+  library_work l;
+  GEMEL__TRY(begin_work(call, &l, FACTORS_LU, 0, 0, false));
+  GEMEL__TRY(fetch_right_sides(call, &l));
+  GEMEL__TRY(substitute_all(call, &l, 1, 1));
+  GEMEL__TRY(substitute_all(call, &l, 0, 0));
+  return put_right_sides(call, &l);
+}
+
+/* A transposed triangle is copied as the other one: so it gives the bits that that gives. */
+static gemel_status run_library_triangular_solve(const gemel_kernel_call *call) {
+  library_work l;
+  bool trans = call->attrs[1].u.i != 0;
+  int lower = (call->attrs[0].u.i != 0) != trans, unit = call->attrs[2].u.i != 0;
+  GEMEL__TRY(begin_work(call, &l, SUBSTITUTES, lower ? 1 : -1, unit, trans));
+  GEMEL__TRY(fetch_right_sides(call, &l));
+  GEMEL__TRY(substitute_all(call, &l, lower, unit));
+  return put_right_sides(call, &l);
+}
+
+static gemel_status run_library_cholesky(const gemel_kernel_call *call) {
+  library_work l;
+  GEMEL__TRY(begin_work(call, &l, FACTORS_CHOLESKY, 1, 0, false));
+  void *out = call->outputs[0].data, *arguments[] = {&l.m, &l.w, &l.became, &out};
+  return launch_over(l.cuda, BY_DTYPE(put_triangles, call->inputs[0].dtype),
+                     l.count * l.m.n * l.m.n, arguments, call->error);
+}
+
+static gemel_status library_determinant(const gemel_kernel_call *call, const void *kernel) {
+  library_work l;
+  GEMEL__TRY(begin_work(call, &l, FACTORS_LU, 0, 0, false));
+  void *out = call->outputs[0].data;
+  void *arguments[] = {&l.m, &l.w, &l.pivots, &l.became, &out};
+  return launch_over(l.cuda, kernel, l.count, arguments, call->error);
+}
+
+static gemel_status run_library_det(const gemel_kernel_call *call) {
+  return library_determinant(call, BY_DTYPE(det, call->inputs[0].dtype));
+}
+
+static gemel_status run_library_log_abs_det(const gemel_kernel_call *call) {
+  return library_determinant(call, BY_DTYPE(log_abs_det, call->inputs[0].dtype));
+}
+
+#define LISTED(name, task, prepare_plain)                                                          \
+  static gemel_status prepare_##name(gemel_kernel_call *call) {                                    \
+    return prepare_library(call, task);                                                            \
+  }                                                                                                \
+  extern "C" const gemel_kernel gemel__cuda_##name[] = {                                           \
+      {"library", prepare_##name, run_library_##name},                                             \
+      {"plain", prepare_plain, run_##name},                                                        \
+      {NULL, NULL, NULL}};
+LISTED(solve, FACTORS_LU, prepare_factors)
+LISTED(det, FACTORS_LU, prepare_factors)
+LISTED(log_abs_det, FACTORS_LU, prepare_factors)
+LISTED(triangular_solve, SUBSTITUTES, NULL)
+LISTED(cholesky, FACTORS_CHOLESKY, NULL)

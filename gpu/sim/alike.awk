@@ -7,6 +7,7 @@ BEGIN {
   print "/* Made by alike.awk from gpu/sim/include. */"
   print "#include <cuda_runtime_api.h>\n#include <cublas_v2.h>\n#include <nvrtc.h>"
   print "#ifdef GEMEL__CUDNN\n#include <cudnn.h>\n#endif"
+  print "#ifdef GEMEL__CUSOLVER\n#include <cusolverDn.h>\n#endif"
 }
 function same(name, value) { print "_Static_assert(" name " == " value ", \"" name "\");"; count++ }
 

@@ -7,6 +7,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include "sim/gemm.h"
 #include "sim/inside.h"
 
@@ -310,17 +311,18 @@ static cublasStatus_t read_scalars(cublasHandle_t handle, product_task *t, const
   return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t queue_product(cublasHandle_t handle, const product_task *t) {
+/* Queues a copy of TASK, of BYTES bytes, unless there is nothing to do. */
+static cublasStatus_t queue(cublasHandle_t handle, const void *task, size_t bytes, bool nothing) {
   cudaStream_t stream = gemel__sim_stream(handle->stream);
   if (stream == NULL)
     return refuse(CUBLAS_STATUS_EXECUTION_FAILED, "the stream of the handle is no more", 0);
-  if (t->product.c.rows == 0 || t->product.c.columns == 0 || t->product.count == 0)
+  if (nothing)
     return CUBLAS_STATUS_SUCCESS;
-  product_task *made = malloc(sizeof *made);
+  gemel__sim_task *made = malloc(bytes);
   if (made == NULL)
     return CUBLAS_STATUS_ALLOC_FAILED;
-  *made = *t;
-  cudaError_t error = gemel__sim_queue(stream, &made->task, NULL);
+  memcpy(made, task, bytes);
+  cudaError_t error = gemel__sim_queue(stream, made, NULL);
   gemel__sim_drift();
   return status_of(error);
 }
@@ -371,7 +373,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
   if (status == CUBLAS_STATUS_SUCCESS)
     status = read_scalars(handle, &t, alpha, beta);
   if (status == CUBLAS_STATUS_SUCCESS)
-    status = queue_product(handle, &t);
+    status = queue(handle, &t, sizeof t, m == 0 || n == 0 || batch == 0);
   return leave(status);
 }
 
@@ -384,3 +386,114 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
   return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B,
                                     Btype, ldb, 0, beta, C, Ctype, ldc, 0, 1, compute, algorithm);
 }
+
+/* Triangular systems. */
+
+typedef struct {
+  gemel__sim_task task;
+  cudaDataType type;
+  bool lower, transposed, unit;
+  int64_t n, columns, lda, ldb;
+  double alpha;
+  const void *a;
+  void *b;
+} triangle_task;
+
+/* The result is written before the triangle is read, so this may not overlap it. */
+static bool check_triangle(const triangle_task *t) {
+  int64_t size = (int64_t)gemel__sim_size_of(t->type);
+  for (int write = 0; write < 2; write++)
+    for (int64_t j = 0; j < t->columns; j++)
+      if ((write || t->alpha != 0) &&
+          !gemel__sim_check_range((char *)t->b + j * t->ldb * size, (size_t)(t->n * size), write))
+        return false;
+  for (int64_t j = 0; j < t->n && t->alpha != 0; j++) {
+    int64_t from = t->lower ? j + t->unit : 0, to = t->lower ? t->n : j + !t->unit;
+    if (to > from && !gemel__sim_check_range((const char *)t->a + (from + j * t->lda) * size,
+                                             (size_t)((to - from) * size), false))
+      return false;
+  }
+  return true;
+}
+
+/* A row is reduced by those before it, which are taken forwards or backwards. */
+static void substitute(const triangle_task *t, int64_t column) {
+  bool up = t->lower == t->transposed;
+  bool backwards = gemel__sim_choice((uint64_t)t->n << 20 ^ (uint64_t)t->columns);
+  for (int64_t done = 0; done < t->n; done++) {
+    int64_t i = up ? t->n - 1 - done : done, at = i + column * t->ldb;
+    double x = t->alpha == 0 ? 0 : t->alpha * gemel__sim_load(t->b, t->type, at);
+    for (int64_t e = 0; e < done && t->alpha != 0; e++) {
+      int64_t before = backwards ? done - 1 - e : e, k = up ? t->n - 1 - before : before;
+      double factor =
+          gemel__sim_load(t->a, t->type, t->transposed ? k + i * t->lda : i + k * t->lda);
+      x -= factor * gemel__sim_load(t->b, t->type, k + column * t->ldb);
+      x = t->type == CUDA_R_32F ? (float)x : x;
+    }
+    if (!t->unit && t->alpha != 0)
+      x /= gemel__sim_load(t->a, t->type, i + i * t->lda);
+    gemel__sim_store(t->b, t->type, at, x);
+  }
+}
+
+static void run_triangle(gemel__sim_task *task) {
+  triangle_task *t = (triangle_task *)task;
+  if (gemel__sim_broken != cudaSuccess)
+    return;
+  gemel__sim_count.products++;
+  gemel__sim_open();
+  for (int64_t column = check_triangle(t) ? 0 : t->columns; column < t->columns; column++)
+    substitute(t, column);
+}
+
+static cublasStatus_t check_system(cublasHandle_t handle, const triangle_task *t,
+                                   const void *alpha) {
+  if (t->n < 0 || t->columns < 0)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "a size is negative", -1);
+  if (t->lda < 1 || t->lda < t->n || t->ldb < 1 || t->ldb < t->n)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "lda or ldb is less than the rows", t->lda);
+  if (((uintptr_t)t->a | (uintptr_t)t->b) % gemel__sim_size_of(t->type) != 0)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "a matrix that is not aligned to its elements",
+                  (long long)(uintptr_t)t->a);
+  if (alpha == NULL || gemel__sim_is_device(alpha) || handle->mode != CUBLAS_POINTER_MODE_HOST)
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, "alpha is not on the host", handle->mode);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/* A on the left of X alone, which is how gemel asks. */
+static cublasStatus_t ask(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                          cublasOperation_t trans, cublasDiagType_t diag, const void *alpha,
+                          triangle_task *t) {
+  cublasStatus_t status = enter(handle, GEMEL__SIM_ASKS);
+  if (status == CUBLAS_STATUS_SUCCESS && gemel__sim_broken != cudaSuccess)
+    status = CUBLAS_STATUS_EXECUTION_FAILED;
+  if (status == CUBLAS_STATUS_SUCCESS && side != CUBLAS_SIDE_LEFT)
+    status = refuse(CUBLAS_STATUS_INVALID_VALUE, "a side", side);
+  if (status == CUBLAS_STATUS_SUCCESS &&
+      ((unsigned)uplo > CUBLAS_FILL_MODE_UPPER || (unsigned)trans > CUBLAS_OP_C ||
+       (unsigned)diag > CUBLAS_DIAG_UNIT))
+    status = refuse(CUBLAS_STATUS_INVALID_VALUE, "a triangle, operation or diagonal", uplo);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = check_system(handle, t, alpha);
+  if (status == CUBLAS_STATUS_SUCCESS) {
+    t->task = (gemel__sim_task){1, "a triangular system of cuBLAS", NULL, run_triangle, NULL};
+    t->lower = uplo == CUBLAS_FILL_MODE_LOWER;
+    t->transposed = trans != CUBLAS_OP_N;
+    t->unit = diag == CUBLAS_DIAG_UNIT;
+    t->alpha = gemel__sim_load(alpha, t->type, 0);
+    status = queue(handle, t, sizeof *t, t->n == 0 || t->columns == 0);
+  }
+  return leave(status);
+}
+
+#define TRIANGULAR(letter, T, TYPE)                                                                \
+  cublasStatus_t cublas##letter##trsm(cublasHandle_t handle, cublasSideMode_t side,                \
+                                      cublasFillMode_t uplo, cublasOperation_t trans,              \
+                                      cublasDiagType_t diag, int m, int n, const T *alpha,         \
+                                      const T *A, int lda, T *B, int ldb) {                        \
+    triangle_task t = {                                                                            \
+        .type = TYPE, .n = m, .columns = n, .lda = lda, .ldb = ldb, .a = A, .b = B};               \
+    return ask(handle, side, uplo, trans, diag, alpha, &t);                                        \
+  }
+TRIANGULAR(S, float, CUDA_R_32F)
+TRIANGULAR(D, double, CUDA_R_64F)

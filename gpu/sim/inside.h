@@ -10,7 +10,7 @@
  *   block.c    runs a grid: threads as coroutines; warp.c operations of warps; shared.c shared
  * memory check.c    what every byte has been through; hooks.c each load and store of a kernel
  *   runtime.c, events.c, launch.c CUDA's own functions; blas.c, gemm.c cuBLAS;
- *   cudnn.c, conv.c cuDNN; sort.c CUB; nvrtc.c, library.c NVRTC
+ *   cudnn.c, conv.c cuDNN; cusolver.c cuSOLVER; sort.c CUB; nvrtc.c, library.c NVRTC
  *
  * One lock (gemel__sim_enter) is held in every function of CUDA, so nothing below it is locked.
  */

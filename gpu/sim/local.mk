@@ -4,7 +4,7 @@
 if GPU_SIM
 check_LIBRARIES += libgemel-gpu-sim.a
 endif
-gpu_sim_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -DGEMEL__CUDNN=1
+gpu_sim_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/gpu -I$(srcdir)/gpu/sim/include -DGEMEL__CUDNN=1 -DGEMEL__CUSOLVER=1
 gpu_sim_ldflags = $(AM_LDFLAGS) -rdynamic
 gpu_sim_ldadd = libgemel-gpu-sim.a $(LDADD) -ldl
 # What nvrtc.c compiles texts with, at run time.
@@ -23,6 +23,7 @@ libgemel_gpu_sim_a_SOURCES += %reldir%/conv.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/conv.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/count.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/cudnn.c
+libgemel_gpu_sim_a_SOURCES += %reldir%/cusolver.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/device.h
 libgemel_gpu_sim_a_SOURCES += %reldir%/devices.c
 libgemel_gpu_sim_a_SOURCES += %reldir%/events.c
@@ -89,10 +90,13 @@ gpu_sim_headers = cublas_v2.h cuda_runtime_api.h nvrtc.h vector_types.h
 if CUDNN_HEADERS
 gpu_sim_headers += cudnn.h
 endif
+if CUSOLVER_HEADERS
+gpu_sim_headers += cusolverDn.h
+endif
 %reldir%/alike.ok: %reldir%/alike.awk $(gpu_sim_headers:%=gpu/sim/include/%)
 	$(AM_V_GEN)$(MKDIR_P) %reldir% && \
 	  $(AWK) -f $(srcdir)/%reldir%/alike.awk $(gpu_sim_headers:%=$(srcdir)/gpu/sim/include/%) >%reldir%/alike.c && \
-	  $(CC) -std=gnu11 -Wno-deprecated-declarations $(CUDA_CPPFLAGS) $(CUDNN_CPPFLAGS) -fsyntax-only %reldir%/alike.c && touch $@
+	  $(CC) -std=gnu11 -Wno-deprecated-declarations $(CUDA_CPPFLAGS) $(CUDNN_CPPFLAGS) $(CUSOLVER_CPPFLAGS) -fsyntax-only %reldir%/alike.c && touch $@
 if CUDA_HEADERS
 check_DATA += %reldir%/alike.ok
 endif

@@ -72,6 +72,7 @@ typedef struct {
   long products;     /* calls of cuBLAS */
   long convolutions; /* of cuDNN */
   long sorts;        /* of CUB */
+  long factors;      /* of cuSOLVER */
   long waits;        /* of the host for the device */
   long mallocs;
   long graphs; /* launches */

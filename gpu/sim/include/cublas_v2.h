@@ -24,6 +24,12 @@ typedef enum {
 
 typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 } cublasOperation_t;
 
+typedef enum { CUBLAS_SIDE_LEFT = 0, CUBLAS_SIDE_RIGHT = 1 } cublasSideMode_t;
+
+typedef enum { CUBLAS_FILL_MODE_LOWER = 0, CUBLAS_FILL_MODE_UPPER = 1 } cublasFillMode_t;
+
+typedef enum { CUBLAS_DIAG_NON_UNIT = 0, CUBLAS_DIAG_UNIT = 1 } cublasDiagType_t;
+
 typedef enum { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 } cublasPointerMode_t;
 
 typedef enum {
@@ -56,6 +62,8 @@ typedef struct cublasContext *cublasHandle_t;
 #define cublasSetStream cublasSetStream_v2
 #define cublasSetWorkspace cublasSetWorkspace_v2
 #define cublasSetPointerMode cublasSetPointerMode_v2
+#define cublasStrsm cublasStrsm_v2
+#define cublasDtrsm cublasDtrsm_v2
 
 /* Functions. */
 
@@ -79,6 +87,12 @@ cublasStatus_t cublasGemmStridedBatchedEx(
     const void *alpha, const void *A, cudaDataType Atype, int lda, long long strideA, const void *B,
     cudaDataType Btype, int ldb, long long strideB, const void *beta, void *C, cudaDataType Ctype,
     int ldc, long long strideC, int batch, cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
+cublasStatus_t cublasStrsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                           cublasOperation_t trans, cublasDiagType_t diag, int m, int n,
+                           const float *alpha, const float *A, int lda, float *B, int ldb);
+cublasStatus_t cublasDtrsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
+                           cublasOperation_t trans, cublasDiagType_t diag, int m, int n,
+                           const double *alpha, const double *A, int lda, double *B, int ldb);
 
 /* End. */
 
