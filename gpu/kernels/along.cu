@@ -3,7 +3,7 @@
  * cumsum: a block for each lane, which is what lies along the axis, or a thread where lanes lie
  * side by side; where there are few of them, for a piece of one, after the sums of pieces.
  */
-#include "kernels/divided.h"
+#include "kernels/host.h"
 
 /* ---- Device ---- */
 
@@ -235,11 +235,6 @@ static const struct {
   kernel_getter pieces, totals, lanes;
 } kernels[GEMEL_DTYPE_COUNT] = {GEMEL_DTYPE_TABLE(GETTERS)};
 #undef GETTERS
-
-static int axis_of(const gemel_kernel_call *call) {
-  int64_t axis = call->attrs[0].u.i;
-  return (int)(axis + (axis < 0 ? call->inputs[0].rank : 0));
-}
 
 /* How lanes are cut: so that there is something to do for all of a GPU, whichever it is. A piece is
  * a thread's if BY_LANES. This goes by the shape alone, and with it the order of additions. */

@@ -104,7 +104,7 @@ DEVICE void next_element(const columns_shape &s, long long *kernel) {
     }                                                                                              \
   }                                                                                                \
   GEMEL_KERNEL(conv_add_up_##T, add_up_##T)                                                        \
-  static __global__ void pack_##T(strided_walk<1> walk, V *to, const char *from) {                 \
+  static __global__ void pack_##T(divided_walk<1> walk, V *to, const char *from) {                 \
     for (long long e = first_element(); e < walk.elements; e += element_step()) {                  \
       long long offsets[1];                                                                        \
       find_offsets(walk, e, offsets);                                                              \
@@ -254,7 +254,7 @@ static columns_shape shape_of(const gemm_conv &c) {
 static gemel_status widen(const gemel_kernel_call *call, const gemm_conv &c, const gemel_view *view,
                           char *to) {
   const gemel_view *const views[] = {view};
-  strided_walk<1> walk = walk_over(views);
+  divided_walk<1> walk = divided_walk_of(walk_over(views));
   void *from = view->data, *target = to;
   void *arguments[] = {&walk, &target, &from};
   return launch_over(gemel__cuda_of(call), c.kernels->widen(), walk.elements, arguments,

@@ -16,7 +16,7 @@ enum row_number {
 
 /* ---- Device ---- */
 
-typedef strided_walk<4> operand_walk; /* the result, and three operands */
+typedef divided_walk<4> operand_walk; /* the result, and three operands */
 
 #define RESULT_ARITH(T, F, ROUND, name) store_##T(to, ROUND(name##_##F(x, y, z)));
 #define RESULT_NUMBER RESULT_ARITH
@@ -226,7 +226,7 @@ extern "C" gemel_status gemel__cuda_run_row(gemel_cuda *cuda, int row, const gem
                                             const gemel_view *const *in, int n,
                                             gemel_error *error) {
   const gemel_view *const views[4] = {out, in[0], in[n > 1 ? 1 : 0], in[n > 2 ? 2 : 0]};
-  operand_walk walk = walk_over(views);
+  operand_walk walk = divided_walk_of(walk_over(views));
   int argument = row == ROW_cast ? (int)out->dtype : row;
   const void *kernel = row == ROW_cast    ? casts[in[0]->dtype]()
                        : row == ROW_where ? select_kernel(out->dtype)

@@ -14,6 +14,27 @@ extern "C" int gemel__collapse(int rank, int64_t *sizes, int n, int64_t *strides
 /* gemel__kernel_<id>, in a table by dtype. */
 typedef const void *(*kernel_getter)(void);
 
+/* That of WHAT for a float dtype. */
+#define BY_FLOAT(what, dtype)                                                                      \
+  ((dtype) == GEMEL_F16    ? gemel__kernel_##what##_f16()                                          \
+   : (dtype) == GEMEL_BF16 ? gemel__kernel_##what##_bf16()                                         \
+   : (dtype) == GEMEL_F32  ? gemel__kernel_##what##_f32()                                          \
+                           : gemel__kernel_##what##_f64())
+
+/* The axis that an ATTRIBUTE of CALL's is. */
+static inline int axis_of(const gemel_kernel_call *call, int attribute = 0) {
+  int64_t axis = call->attrs[attribute].u.i;
+  return (int)(axis + (axis < 0 ? call->inputs[0].rank : 0));
+}
+
+/* A walk while it is made: of any number of axes, and without divisors. */
+template <int N> struct strided_walk {
+  long long elements;
+  int axes;
+  long long sizes[MOST_AXES];
+  long long strides[N][MOST_AXES];
+};
+
 /* The walk over VIEWS, of one shape. */
 template <int N> static inline strided_walk<N> walk_over(const gemel_view *const (&views)[N]) {
   strided_walk<N> walk;
@@ -45,20 +66,71 @@ static inline divisor divisor_of(long long size) {
   return d;
 }
 
+template <int N> static inline divided_walk<N> divided_walk_of(const strided_walk<N> &walk) {
+  divided_walk<N> made = {};
+  made.elements = walk.elements;
+  made.axes = walk.axes > 0 ? walk.axes : 1;
+  made.sizes[0] = divisor_of(1);
+  for (int axis = 0; axis < walk.axes; axis++) {
+    made.sizes[axis] = divisor_of(walk.sizes[axis]);
+    for (int k = 0; k < N; k++) {
+      made.strides[k][axis] = walk.strides[k][axis];
+    }
+  }
+  return made;
+}
+
 /* The walk for threads that take AT_ONCE elements, or EACH. */
 template <int N>
 static inline quick_walk<N> quick_walk_of(const strided_walk<N> &walk, unsigned each = AT_ONCE) {
   quick_walk<N> quick = {};
-  quick.axes = walk.axes > 0 ? walk.axes : 1;
-  for (int axis = 0; axis < quick.axes; axis++) {
-    quick.sizes[axis] = divisor_of(walk.axes > 0 ? walk.sizes[axis] : 1);
-    for (int k = 0; k < N; k++) {
-      quick.strides[k][axis] = walk.axes > 0 ? walk.strides[k][axis] : 0;
-    }
-  }
+  (divided_walk<N> &)quick = divided_walk_of(walk);
   quick.pace = (unsigned)((quick.sizes[0].size + each - 1) / each);
   quick.items = (unsigned)(walk.elements / quick.sizes[0].size * quick.pace);
   return quick;
+}
+
+/* Takes AXIS out of WALK, which isn't empty. */
+template <int N> static inline void remove_axis(strided_walk<N> *walk, int axis) {
+  walk->elements /= walk->sizes[axis];
+  walk->axes--;
+  for (; axis < walk->axes; axis++) {
+    walk->sizes[axis] = walk->sizes[axis + 1];
+    for (int k = 0; k < N; k++) {
+      walk->strides[k][axis] = walk->strides[k][axis + 1];
+    }
+  }
+}
+
+/* The axis along which operand OPERAND has the smallest stride other than 0; -1: there is none. */
+template <int N> static inline int nearest_axis(const strided_walk<N> &walk, int operand) {
+  int found = -1;
+  for (int axis = 0; axis < walk.axes; axis++) {
+    long long stride = llabs(walk.strides[operand][axis]);
+    if (stride != 0 && (found < 0 || stride <= llabs(walk.strides[operand][found]))) {
+      found = axis;
+    }
+  }
+  return found;
+}
+
+/* The exponent of the smallest power of two that isn't below N, at most MOST. */
+static inline unsigned bits_for(long long n, unsigned most) {
+  unsigned bits = 0;
+  while (bits < most && 1ll << bits < n) {
+    bits++;
+  }
+  return bits;
+}
+
+/* Whether each stride of OPERAND is a multiple of BYTES. */
+template <int N>
+static inline bool is_aligned(const strided_walk<N> &walk, int operand, long long bytes) {
+  bool all = true;
+  for (int axis = 0; axis < walk.axes; axis++) {
+    all = all && walk.strides[operand][axis] % bytes == 0;
+  }
+  return all;
 }
 
 /* Makes elements of BYTES that lie side by side in the first SEVERAL operands, and are one to the

@@ -21,7 +21,6 @@ EXTRA_DIST += $(kernel_sources)
 EXTRA_DIST += %reldir%/conv-algorithms.h
 EXTRA_DIST += %reldir%/conv.def
 EXTRA_DIST += %reldir%/conv.h
-EXTRA_DIST += %reldir%/divided.h
 EXTRA_DIST += %reldir%/host.h
 EXTRA_DIST += %reldir%/kernel.h
 EXTRA_DIST += %reldir%/rows.h

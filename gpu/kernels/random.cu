@@ -118,12 +118,6 @@ static gemel_status run_bits(const gemel_kernel_call *call) {
   return run_kernel(call, kernel, bytes);
 }
 
-#define BY_FLOAT(what, dtype)                                                                      \
-  ((dtype) == GEMEL_F16    ? gemel__kernel_##what##_f16()                                          \
-   : (dtype) == GEMEL_BF16 ? gemel__kernel_##what##_bf16()                                         \
-   : (dtype) == GEMEL_F32  ? gemel__kernel_##what##_f32()                                          \
-                           : gemel__kernel_##what##_f64())
-
 static gemel_status run_uniform(const gemel_kernel_call *call) {
   gemel_dtype dtype = call->outputs[0].dtype;
   return run_kernel(call, BY_FLOAT(random_uniform, dtype), dtype == GEMEL_F64 ? 8 : 4);

@@ -10,7 +10,7 @@
  * first, nor on where operands lie.
  */
 #include <type_traits>
-#include "kernels/divided.h"
+#include "kernels/host.h"
 #include "kernels/scalar.h"
 
 /* LEAST_LOADS: of a thread, where a result has more than one part; MOST_PARTS: of all results. */

@@ -9,7 +9,7 @@
 
 /* Operands result and values; what is sorted has LENGTH elements, STEP bytes apart. */
 struct searching {
-  strided_walk<2> walk;
+  divided_walk<2> walk;
   long long length, step;
   int right;
 };
@@ -62,7 +62,7 @@ static const kernel_getter searches[GEMEL_DTYPE_COUNT] = {
 static gemel_status run_searchsorted(const gemel_kernel_call *call) {
   const gemel_view *sorted = &call->inputs[0];
   const gemel_view *const views[2] = {&call->outputs[0], &call->inputs[1]};
-  searching s = {walk_over(views), sorted->shape[0], sorted->strides[0],
+  searching s = {divided_walk_of(walk_over(views)), sorted->shape[0], sorted->strides[0],
                  strcmp(call->attrs[0].u.text, "right") == 0};
   void *out = views[0]->data, *values = views[1]->data, *from = sorted->data;
   void *arguments[] = {&s, &out, &from, &values};

@@ -321,13 +321,9 @@ extern "C" const gemel_kernel gemel__cuda_pad[] = {{"copy", NULL, run_pad}, {NUL
 
 /* ---- join and split ---- */
 
-static int axis_of(const gemel_attr *axis, int rank) {
-  return (int)(axis->u.i < 0 ? axis->u.i + rank : axis->u.i);
-}
-
 static gemel_status run_join(const gemel_kernel_call *call) {
   const gemel_view *out = &call->outputs[0];
-  int axis = axis_of(&call->attrs[0], out->rank);
+  int axis = axis_of(call);
   int64_t offset = 0;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < call->n_inputs && status == GEMEL_OK; k++) {
@@ -343,7 +339,7 @@ extern "C" const gemel_kernel gemel__cuda_join[] = {{"copy", NULL, run_join}, {N
 
 static gemel_status run_split(const gemel_kernel_call *call) {
   const gemel_view *x = &call->inputs[0];
-  int axis = axis_of(&call->attrs[1], x->rank);
+  int axis = axis_of(call, 1);
   int64_t offset = 0;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < call->n_outputs && status == GEMEL_OK; k++) {

@@ -9,7 +9,7 @@
  * has read at once is added up as values are calculated. No NaN is looked for: it makes the total
  * NaN.
  */
-#include "kernels/divided.h"
+#include "kernels/host.h"
 #include "kernels/scalar.h"
 
 /* HELD: bytes of values that a thread holds. */
@@ -430,12 +430,6 @@ FLOAT_TYPES(KERNELS)
 
 /* ---- Host ---- */
 
-#define BY_FLOAT(name, dtype)                                                                      \
-  ((dtype) == GEMEL_F16    ? gemel__kernel_##name##_f16()                                          \
-   : (dtype) == GEMEL_BF16 ? gemel__kernel_##name##_bf16()                                         \
-   : (dtype) == GEMEL_F32  ? gemel__kernel_##name##_f32()                                          \
-                           : gemel__kernel_##name##_f64())
-
 static const void *kernel_of(task what, bool by_rows, gemel_dtype dtype) {
   switch (what) {
   case SOFTMAX:
@@ -522,11 +516,6 @@ static lanes make_lanes(const gemel_view *x, const gemel_view *targets, const ge
   l.first = divided_walk_of(first);
   count_threads(&l, *by_rows, (int)n, (int)(HELD / (item < 4 ? 4 : item) / n));
   return l;
-}
-
-static int axis_of(const gemel_kernel_call *call) {
-  int64_t axis = call->attrs[0].u.i;
-  return (int)(axis < 0 ? axis + call->inputs[0].rank : axis);
 }
 
 static gemel_status run_lanes(const gemel_kernel_call *call, task what, const gemel_view *targets) {

@@ -20,7 +20,7 @@ extern "C" {
 /* A batch of matrices of N rows: WALK leads to the first element of each, of operands a, b and
  * result; strides from row to row and from column to column are in bytes. */
 struct matrices {
-  strided_walk<3> walk;
+  divided_walk<3> walk;
   long long n, columns;
   long long row[3], column[3];
   int lower, trans, unit_diagonal;
@@ -385,7 +385,7 @@ static matrices make_matrices(const gemel_kernel_call *call) {
                                  batch_of(given[2], a->rank)};
   const gemel_view *const views[3] = {&batches[0], &batches[1], &batches[2]};
   matrices m = {};
-  m.walk = walk_over(views);
+  m.walk = divided_walk_of(walk_over(views));
   m.n = a->shape[a->rank - 1];
   for (int k = 0; k < 3; k++) {
     int last = given[k]->rank - 1;

@@ -223,11 +223,6 @@ gemel_status gemel__cuda_sort_pairs(gemel_cuda *cuda, radix_pairs *pairs, unsign
 
 /* ---- Host: argsort ---- */
 
-static int axis_of(const gemel_kernel_call *call) {
-  int64_t axis = call->attrs[0].u.i;
-  return (int)(axis + (axis < 0 ? call->inputs[0].rank : 0));
-}
-
 static long long count_of(const gemel_view *x) {
   long long count = 1;
   for (int k = 0; k < x->rank; k++) {

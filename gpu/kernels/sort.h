@@ -5,7 +5,7 @@
 #ifndef GEMEL__KERNELS_SORT_H
 #define GEMEL__KERNELS_SORT_H
 
-#include "kernels/divided.h"
+#include "kernels/host.h"
 
 /* ---- Device ---- */
 

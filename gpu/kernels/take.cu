@@ -243,11 +243,6 @@ static long long count_of(const gemel_view *indices) {
   return count;
 }
 
-static int axis_of(const gemel_kernel_call *call) {
-  int64_t axis = call->attrs[0].u.i;
-  return (int)(axis < 0 ? axis + call->inputs[0].rank : axis);
-}
-
 /* Whether places of the axis, and 0, need more than 32 bits. */
 static bool is_wide(const gemel_kernel_call *call) {
   return call->inputs[0].shape[axis_of(call)] >= UINT32_MAX;
