@@ -120,7 +120,7 @@ static void compare_rows(gemel_context *context, row_graph *g, gemel_dtype dtype
 /* DATA: 1 if no kernel can be compiled, so that they are computed step by step. */
 static void random_rows(const void *data) {
   static const gemel_dtype dtypes[] = {GEMEL_F32, GEMEL_BF16, GEMEL_F64, GEMEL_F16};
-  const int step_by_step = *(const int *)data, count = step_by_step ? 32 : 12;
+  const int step_by_step = *(const int *)data, count = step_by_step ? 16 : 8;
   const char *seed = getenv("GEMEL_ROWS_SEED"), *graphs = getenv("GEMEL_ROWS_GRAPHS");
   gemel__random random;
   gemel_context *context = gemel_context_new(&error);
