@@ -223,8 +223,13 @@ static void reduce(gemel__domain *d, void *e, const void *x) {
 }
 
 void gemel__multiply(gemel__domain *d, void *e, const void *a, const void *b, gemel_dtype dtype) {
-  void *reduced = d->product_digits > 0 && dtype == GEMEL_F32 ? gemel__elements_new(d, 2) : NULL;
-  if (reduced != NULL) {
+  int reduces = d->product_digits > 0 && dtype == GEMEL_F32;
+  void *reduced = reduces ? gemel__elements_new(d, 2) : NULL;
+  if (reduces && reduced == NULL) { /* memory is out */
+    d->set_state(d, e, GEMEL__UNDECIDED);
+    return;
+  }
+  if (reduces) {
     reduce(d, gemel__element(d, reduced, 0), a);
     reduce(d, gemel__element(d, reduced, 1), b);
     d->mul(d, e, gemel__element(d, reduced, 0), gemel__element(d, reduced, 1));
