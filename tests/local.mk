@@ -110,6 +110,7 @@ verify_tests += %reldir%/t-own
 verify_tests += %reldir%/t-optimized
 verify_tests += %reldir%/t-taylor
 verify_tests += %reldir%/t-derivatives
+verify_tests += %reldir%/t-streamed
 verify_tests += %reldir%/t-threads
 verify_tests += %reldir%/t-ordered
 verify_tests += %reldir%/t-points

@@ -6,11 +6,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "core/dtype.h"
 #include "ct.h"
 #include "rules/fuzz.h"
 #include "support/on-gpu.h"
 #include "support/row-graphs.h"
+#include "support/small-integers.h"
 
 static void say(void *user, const gemel__fuzz_finding *finding) {
   (void)user;
@@ -43,23 +43,6 @@ enum { INPUTS = 5, RESULTS = 5 };
 
 static gemel_error error;
 
-static gemel_tensor *small_integers(gemel_dtype dtype, int rank, const int64_t *shape,
-                                    gemel__random *random) {
-  gemel_tensor *made = gemel_tensor_new(dtype, rank, shape, &error);
-  CT_CHECK(made != NULL);
-  for (int64_t k = 0; made != NULL && k < gemel_tensor_elements(made); k++) {
-    float x = (float)gemel__random_between(random, -4, 4);
-    double wide = (double)x;
-    char *to = (char *)gemel_tensor_data(made) + (size_t)k * gemel_dtype_size(dtype);
-    if (dtype == GEMEL_F64 || dtype == GEMEL_F32) {
-      memcpy(to, dtype == GEMEL_F64 ? (void *)&wide : (void *)&x, gemel_dtype_size(dtype));
-    } else {
-      gemel__half_from_f32(dtype, 1, (uint16_t *)(void *)to, &x);
-    }
-  }
-  return made;
-}
-
 /* The inputs of G, in the order of its text. */
 static void draw_inputs(const row_graph *g, gemel_dtype dtype, gemel_tensor **in) {
   int64_t shape[3] = {g->outer[0], g->outer[1]}, one[3] = {g->outer[0], g->outer[1]};
@@ -79,13 +62,6 @@ static void call_once(const gemel_graph *graph, const gemel_options *options,
   CT_REQUIRE(f != NULL);
   CT_EQ_INT(gemel_call(f, INPUTS, in, RESULTS, out, &error), GEMEL_OK);
   gemel_function_free(f);
-}
-
-static void drop(gemel_tensor **tensors, size_t n) {
-  for (size_t k = 0; k < n; k++) {
-    gemel_tensor_unref(tensors[k]);
-    tensors[k] = NULL;
-  }
 }
 
 /* The results of one random graph of rows, on the host as it is written and on the device, both as

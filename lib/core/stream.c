@@ -12,8 +12,13 @@
 
 enum { LINE = 64, LEAST = 4 << 20, MOST = 16 << 20 };
 
+static int64_t known; /* the same value whoever writes it */
+
+void gemel__stream_from(int64_t bytes) {
+  __atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
+}
+
 int64_t gemel__stream_bytes(void) {
-  static int64_t known; /* the same value whoever writes it */
   int64_t bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
   if (bytes == 0) {
 #ifdef _SC_LEVEL3_CACHE_SIZE

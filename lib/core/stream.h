@@ -19,4 +19,7 @@ void gemel__stream_end(void);
 /* Bytes from which a result is better written past the cache. */
 int64_t gemel__stream_bytes(void);
 
+/* Has that be BYTES, so that tests write small results that way; 0: as it is by itself. */
+void gemel__stream_from(int64_t bytes);
+
 #endif

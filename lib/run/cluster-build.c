@@ -459,7 +459,8 @@ static void find_lifetimes(cluster_builder *b) {
 
 /* Registers in buffers get the lowest buffer that is free from their first to their last step. At
  * the step that reads a register last, its buffer may already take the result, if that is not
- * wider. */
+ * wider. What is kept has a buffer that nothing else ever has: a streamed result is still in it
+ * when the next tile's operands are gathered. */
 static void assign_buffers(cluster_builder *b) {
   int held_until[GEMEL__LOOP_SLOTS], n = 0, k, r;
   uint8_t width[GEMEL__LOOP_SLOTS];
@@ -468,7 +469,7 @@ static void assign_buffers(cluster_builder *b) {
     if (x->kind != IN_BUFFER || x->first == NEVER) {
       continue;
     }
-    for (k = 0; k < n; k++) {
+    for (k = x->keep ? n : 0; k < n; k++) {
       if (held_until[k] < x->first || (held_until[k] == x->first && width[k] >= x->bytes)) {
         break;
       }
