@@ -385,6 +385,56 @@ static void no_gpu(const void *data) {
 }
 
 /* What <gemel/cuda.h> says of NULL, and of sizes. */
+/* Another GPU's stream is no stream of this one, and a precision that isn't there none. */
+static void strangers(const void *data) {
+  gemel_error said;
+  cudaStream_t other;
+  gemel_options options = {.size = sizeof options, .matmul_precision = GEMEL_PRECISION_COUNT};
+  (void)data;
+  CT_EQ_INT(cudaSetDevice(1), cudaSuccess);
+  CT_EQ_INT(cudaStreamCreate(&other), cudaSuccess);
+  CT_EQ_INT(cudaSetDevice(0), cudaSuccess);
+  CT_CHECK(gemel_cuda_open_on(0, other, &said) == NULL);
+  CT_EQ_INT(said.status, GEMEL_BAD_ARGUMENT);
+  gemel_cuda *cuda = gemel_cuda_open_on(1, other, &said);
+  CT_CHECK(cuda != NULL);
+  CT_EQ_INT(gemel_cuda_set_precision(cuda, (gemel_precision)-1), GEMEL_BAD_ARGUMENT);
+  gemel_cuda_close(cuda);
+  CT_EQ_INT(cudaStreamDestroy(other), cudaSuccess);
+  bench b;
+  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
+  gemel_graph *graph = graph_of(b.context, "(x: f32[3]) { return y = neg(x) }");
+  CT_CHECK(gemel_compile(graph, &options, &said) == NULL);
+  CT_EQ_INT(said.status, GEMEL_BAD_ARGUMENT);
+  options.matmul_precision = (gemel_precision)-1;
+  CT_CHECK(gemel_compile(graph, &options, &said) == NULL);
+  gemel_graph_unref(graph);
+  close_bench(&b);
+  nothing_left();
+}
+
+/* A transfer to where a value lies, of sizes that are known at a call. */
+static void there_already(const void *data) {
+  gemel_tensor *in = vector_of(GEMEL_F32, 3, 1), *out = NULL;
+  gemel_options options = {.size = sizeof options, .threads = 1, .as_written = 1};
+  bench b;
+  (void)data;
+  CT_EQ_INT(open_bench(&b, 0), GEMEL_OK);
+  gemel_graph *graph = graph_of(b.context, "(x: f32[N]) {\n  a = transfer(x, space = 1)\n"
+                                           "  return y = transfer(transfer(a, space = 1), "
+                                           "space = 0)\n}");
+  gemel_function *f = gemel_compile(graph, &options, &error);
+  CT_CHECK(f != NULL);
+  CT_EQ_INT(f != NULL ? gemel_call(f, 1, &in, 1, &out, &error) : error.status, GEMEL_OK);
+  CT_CHECK(out != NULL && float_at(out, 2) == float_at(in, 2));
+  gemel_function_free(f);
+  gemel_tensor_unref(in);
+  gemel_tensor_unref(out);
+  gemel_graph_unref(graph);
+  close_bench(&b);
+  nothing_left();
+}
+
 static void nulls(const void *data) {
   gemel_cuda *cuda = gemel_cuda_open(0, NULL);
   gemel_cuda_counts counts = {.size = sizeof counts}, unsized = {0};
@@ -507,6 +557,8 @@ void ct_register(void) {
       CT_TEST("threads", threads, NULL),
       CT_TEST("no-gpu", no_gpu, NULL),
       CT_TEST("nulls", nulls, NULL),
+      CT_TEST("strangers", strangers, NULL),
+      CT_TEST("there-already", there_already, NULL),
       CT_TEST("refused", refused, NULL),
       CT_TEST("failed/opening", failed_opening, NULL),
       CT_TEST("failed/calls", failed_calls, &first),

@@ -641,8 +641,10 @@ static void parameters(const void *data) {
   OK(cudaLaunchKernel(kernel, grid, block, arguments, 49153, stream));
   CT_EQ_INT(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
             cudaErrorInvalidValue);
+  CT_EQ_INT(cudaStreamGetDevice(stream, NULL), cudaErrorInvalidValue);
   OK(cudaStreamDestroy(stream));
   CT_EQ_INT(cudaStreamQuery(stream), cudaErrorInvalidResourceHandle);
+  CT_EQ_INT(cudaStreamGetDevice(stream, (int *)&grid), cudaErrorInvalidResourceHandle);
   gemel__sim_forget();
   cudaGetLastError();
 }

@@ -92,7 +92,10 @@ static int complain_of(const char *name) {
     used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", k > 0 ? ", " : "",
                              devices[k].name);
   }
-  return gemel__complain("--device: there is no device '%s': this program knows %s", name, known);
+  return gemel__complain(
+      "--device: there is no device '%s': this program knows %s, of which number N "
+      "is NAME:N, and NAME,tf32 and NAME,bf16 multiply f32 so",
+      name, known);
 }
 
 static int read_strategy(const char *text, gemel_lift_strategy *strategy) {

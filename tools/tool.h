@@ -171,7 +171,10 @@ void gemel__rewriting_clear(gemel__rewriting *r);
 extern char **gemel__arguments;
 
 #define GEMEL__DEVICE_OPTIONS                                                                      \
-  {"device", 'D', "NAME", "lift the graph, once it is rewritten, to this device (default: host)"}, \
+  {"device", 'D', "NAME",                                                                          \
+   "lift the graph, once it is rewritten, to this device (default: host); NAME:N is number N of "  \
+   "its kind, "                                                                                    \
+   "with ,tf32 or ,bf16 behind it products of f32 are made so"},                                   \
   {                                                                                                \
     "lift", 'L', "STRATEGY",                                                                       \
         "aggressive (all that the device can do) or cheapest (what makes a call faster); "         \

@@ -37,7 +37,8 @@ static const gemel__option options[] = {
     {"baseline", 'b', "F",
      "accept what isn't worse than in F, the JSON lines of an earlier run: only what is makes the "
      "exit status 1"},
-    {"device", 'D', "NAME", "operations on this device, too (default: on the host alone)"},
+    {"device", 'D', "NAME",
+     "operations on this device, too, as of gemel run (default: on the host alone)"},
     GEMEL__RECORD_OPTIONS,
     {"replay", 'r', "FOLDER",
      "repeat the counterexample in FOLDER, and nothing else; without --seed and --instances"},
@@ -71,7 +72,7 @@ static void print_proved(const gemel__records *r) {
 }
 
 static void print_summary(const gemel__records *r, const gemel_verify_options *settings,
-                          uint64_t seed, int replay) {
+                          uint64_t seed, int replay, const char *device) {
   fputs("\ngemel verify: ", r->table);
   if (!replay) {
     fprintf(r->table, "%zu operations, %zu rules, %zu passes, ", count_subjects(r, "operation"),
@@ -83,8 +84,9 @@ static void print_summary(const gemel__records *r, const gemel_verify_options *s
   if (r->verdicts[GEMEL_VERDICT_OVERSTATED] > 0) {
     fprintf(r->table, "%zu overstated, ", r->verdicts[GEMEL_VERDICT_OVERSTATED]);
   }
-  fprintf(r->table, "%zu refuted (seed %llu, %.1f s)", r->verdicts[GEMEL_VERDICT_REFUTED],
-          (unsigned long long)seed, gemel__now() - r->started);
+  fprintf(r->table, "%zu refuted (seed %llu, %.1f s%s%s)", r->verdicts[GEMEL_VERDICT_REFUTED],
+          (unsigned long long)seed, gemel__now() - r->started, device != NULL ? ", device " : "",
+          device != NULL ? device : "");
   if (r->proofs) {
     print_proved(r);
   }
@@ -214,7 +216,7 @@ static int verify(gemel__records *records, const gemel__args *args,
   gemel__records_print(records);
   print_summary(records, settings,
                 replay != NULL && records->count > 0 ? records->rows[0].seed : settings->seed,
-                replay != NULL);
+                replay != NULL, gemel__arg(args, "device"));
   if (gemel__arg(args, "baseline") != NULL) {
     print_worse(records);
   }

@@ -169,9 +169,21 @@ static gemel_status read_attributes(gemel_cuda *cuda, gemel_error *error) {
   return gemel__cuda_check(error, result, "what the GPU is");
 }
 
+/* The program's stream is one of this GPU. */
+static gemel_status check_lent(gemel_cuda *cuda, gemel_error *error) {
+  int device = cuda->ordinal;
+  gemel_status status =
+      gemel__cuda_check(error, cudaStreamGetDevice(cuda->stream, &device), "the program's stream");
+  return status == GEMEL_OK && device != cuda->ordinal
+             ? gemel__cuda_fail(error, GEMEL_BAD_ARGUMENT, "the stream is one of GPU %d, not of %d",
+                                device, cuda->ordinal)
+             : status;
+}
+
 static gemel_status open_device(gemel_cuda *cuda, gemel_error *error) {
   int before;
   gemel_status status = gemel__cuda_enter(cuda, &before, error);
+  status = status == GEMEL_OK && cuda->lent ? check_lent(cuda, error) : status;
   if (status == GEMEL_OK) {
     status = read_attributes(cuda, error);
   }
@@ -226,7 +238,7 @@ const gemel_device *gemel_cuda_device(const gemel_cuda *cuda) {
 }
 
 gemel_status gemel_cuda_set_precision(gemel_cuda *cuda, gemel_precision precision) {
-  if (cuda == NULL || precision >= GEMEL_PRECISION_COUNT) {
+  if (cuda == NULL || (int)precision < 0 || precision >= GEMEL_PRECISION_COUNT) {
     return GEMEL_BAD_ARGUMENT;
   }
   cuda->record.matmul_precision = (int)precision;

@@ -29,7 +29,9 @@ gemel_cuda *gemel_cuda_open(int ordinal, gemel_error *error);
 
 /* The same with all work in STREAM, a cudaStream_t of that GPU, which is the program's and stays
  * open until the device is closed: what the program asks of it before is done before, what it asks
- * behind is done behind. NULL: a stream of its own, as above. */
+ * behind is done behind. NULL: a stream of its own, as above. GEMEL_BAD_ARGUMENT: it is a stream of
+ * another GPU. A call while the program captures STREAM fails, and the capture with it: calls
+ * record themselves. */
 gemel_cuda *gemel_cuda_open_on(int ordinal, void *stream, gemel_error *error);
 
 /* Its record, for gemel_register_device, whose state is CUDA; it lives as long as CUDA does. NULL

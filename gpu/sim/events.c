@@ -69,6 +69,18 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return gemel__sim_leave(error);
 }
 
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device) {
+  cudaError_t error = gemel__sim_enter(GEMEL__SIM_ASKS);
+  const struct CUstream_st *found = gemel__sim_stream(stream);
+  if (found == NULL)
+    error = cudaErrorInvalidResourceHandle;
+  else if (device == NULL)
+    error = cudaErrorInvalidValue;
+  else
+    *device = found->device;
+  return gemel__sim_leave(error);
+}
+
 /* Events. */
 
 static bool exists(cudaEvent_t event) {

@@ -477,6 +477,16 @@ static gemel_type *type_room(gemel__planner *planner, gemel_type *local, size_t 
   return n <= LOCAL_TYPES ? local : gemel__arena_alloc(&planner->segment->meta, n * sizeof *local);
 }
 
+/* 1 if A and B are the same, wherever they lie: a plan's layouts don't say. */
+static int same_elsewhere(gemel_context *context, gemel_type a, gemel_type b) {
+  int rank = gemel_type_rank(context, a);
+  return gemel_type_equal(a, b) ||
+         (gemel_type_dtype(context, a) == gemel_type_dtype(context, b) &&
+          rank == gemel_type_rank(context, b) &&
+          (rank == 0 || memcmp(gemel_type_dims(context, a), gemel_type_dims(context, b),
+                               (size_t)rank * sizeof(gemel_dim)) == 0));
+}
+
 static gemel_status compare_types(gemel__planner *planner, uint32_t node, size_t n,
                                   const gemel_type *found) {
   const gemel__run_program *p = &planner->f->program;
@@ -491,7 +501,7 @@ static gemel_status compare_types(gemel__planner *planner, uint32_t node, size_t
     if (gemel_type_is_none(wanted)) {
       return gemel__no_memory(planner->error, "a plan");
     }
-    if (!gemel_type_equal(wanted, found[k])) {
+    if (!same_elsewhere(p->context, wanted, found[k])) {
       char a[200], b[200];
       gemel_type_format(p->context, found[k], a, sizeof a);
       gemel_type_format(p->context, wanted, b, sizeof b);

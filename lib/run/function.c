@@ -43,6 +43,10 @@ gemel_status gemel__options_read(gemel_options *options, const gemel_options *gi
     return gemel__fail(error, GEMEL_BAD_ARGUMENT, "%d threads asked for", given->threads);
   }
   memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+  if ((int)options->matmul_precision < 0 || options->matmul_precision >= GEMEL_PRECISION_COUNT) {
+    return gemel__fail(error, GEMEL_BAD_ARGUMENT, "there is no precision %d of products",
+                       (int)options->matmul_precision);
+  }
   return GEMEL_OK;
 }
 
