@@ -7,6 +7,7 @@
 #include <gemel/gemel.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "core/stream.h"
 #include "ct.h"
 
@@ -141,7 +142,8 @@ static void random_graphs(const void *data) {
   gemel__random random;
   gemel_context *context = gemel_context_new(&error);
   CT_REQUIRE(context != NULL);
-  gemel__random_seed(&random, *(const uint64_t *)data);
+  const char *seed = getenv("GEMEL_STREAMED_SEED");
+  gemel__random_seed(&random, *(const uint64_t *)data + (seed ? strtoull(seed, NULL, 10) : 0));
   gemel__stream_from(*(const uint64_t *)data > 1 ? 1 : 20000);
   for (int k = 0; k < GRAPHS; k++) {
     static drawn d;
