@@ -87,7 +87,7 @@ else
   [ "$metrics" = "$counts " ] || fail "gpu: $metrics are measured on the sim, not $counts"
   for metric in requests 'bytes a request' sectors/least L2/least memory/least 'bank conflicts' 'H100, before' \
     'H100, estimate' 'H100, of peak' 'A100, estimate' 'A100, of peak' 'RTX 4090, estimate' 'RTX 4090, of peak'; do
-    wanted=42
+    wanted=45
     [ "$metric" != 'H100, before' ] || wanted=22 # the others came later
     [ "$(grep -c "\"metric\": \"$metric\", \"value\": [0-9]" "$scratch/gpu.json")" -eq $wanted ] ||
       fail "gpu: not $wanted cases have \"$metric\""
