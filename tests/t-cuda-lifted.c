@@ -10,6 +10,9 @@
 #include "rules/fuzz.h"
 #include "support/on-gpu.h"
 #include "support/row-graphs.h"
+
+static gemel_error error;
+
 #include "support/small-integers.h"
 
 static void say(void *user, const gemel__fuzz_finding *finding) {
@@ -19,7 +22,6 @@ static void say(void *user, const gemel__fuzz_finding *finding) {
 }
 
 static void random_lifts(const void *data) {
-  gemel_error error = {GEMEL_OK, 0, 0, ""};
   gemel__fuzz_options options = {.seed = 13, .graphs = 24, .sink = say};
   gemel__fuzz_summary summary = {0};
   gemel_context *context = gemel_context_new(&error);
@@ -41,7 +43,6 @@ static void random_lifts(const void *data) {
 
 enum { INPUTS = 5, RESULTS = 5 };
 
-static gemel_error error;
 
 /* The inputs of G, in the order of its text. */
 static void draw_inputs(const row_graph *g, gemel_dtype dtype, gemel_tensor **in) {
