@@ -43,7 +43,6 @@ static void random_lifts(const void *data) {
 
 enum { INPUTS = 5, RESULTS = 5 };
 
-
 /* The inputs of G, in the order of its text. */
 static void draw_inputs(const row_graph *g, gemel_dtype dtype, gemel_tensor **in) {
   int64_t shape[3] = {g->outer[0], g->outer[1]}, one[3] = {g->outer[0], g->outer[1]};
