@@ -94,8 +94,8 @@ static const gpu_case cases[] = {
     {"softmax bf16", COPY, 2, 0, 0, 0, 4096, "(x: bf16[R, C]) { return y = softmax(x) }"},
     {"softmax columns bf16", COPY, 2, 0, 0, 0, 64,
      "(x: bf16[R, C]) { return y = softmax(x, axis = 0) }"},
-    {"normalised f32", COPY, 2, 0, 1, 0, 4096, NORMALISED("f32")},
-    {"normalised bf16", COPY, 2, 0, 1, 0, 4096, NORMALISED("bf16")},
+    {"normalised f32", COPY, 2, 0, 2, 0, 4096, NORMALISED("f32")},
+    {"normalised bf16", COPY, 2, 0, 2, 0, 4096, NORMALISED("bf16")},
     {"log of softmax f32", COPY, 2, 0, 1, 0, 4096,
      "(x: f32[R, C]) {\n  c = x - max(x, axes = [1], keepdims = 1)\n"
      "  return y = c - log(sum(exp(c), axes = [1], keepdims = 1))\n}"},

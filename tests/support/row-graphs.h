@@ -98,7 +98,7 @@ static void make_row_graph(row_graph *g) {
   static const int64_t lengths[] = {2, 3, 4, 7, 8, 12, 16, 33, 64, 100, 256, 516, 1024, 2050, 4096};
   g->at = g->made = 0;
   g->n[0] = g->n[1] = g->n[2] = 0;
-  g->rank = gemel__random_between(g->random, 1, 3);
+  g->rank = (int)gemel__random_between(g->random, 1, 3);
   g->length = lengths[gemel__random_below(g->random, sizeof lengths / sizeof *lengths)];
   g->outer[0] = gemel__random_between(g->random, 1, g->length > 300 ? 3 : 40);
   g->outer[1] =
