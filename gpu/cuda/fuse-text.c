@@ -180,7 +180,7 @@ static gemel_dtype operand_dtype(const gemel_kernel_call *c, int in) {
   return in < 0 ? c->inputs[-1 - in].dtype : c->steps[in].dtype;
 }
 
-static void write_operand(gemel__fuse *f, int in) {
+void gemel__fuse_write_operand(gemel__fuse *f, int in) {
   WRITE(in < 0 ? "x%d" : "s%d", in < 0 ? -1 - in : in);
 }
 
@@ -189,22 +189,22 @@ static void write_expression(gemel__fuse *f, const gemel_step *step) {
   const gemel__scalar_row *row = gemel__scalar_row_of(step->operation);
   gemel_dtype dtype = operand_dtype(f->call, step->in[step->n_in - 1]);
   if (row->code == GEMEL__TYPE_SELECT) {
-    write_operand(f, step->in[0]);
+    gemel__fuse_write_operand(f, step->in[0]);
     WRITE(" ? ");
-    write_operand(f, step->in[1]);
+    gemel__fuse_write_operand(f, step->in[1]);
     WRITE(" : ");
-    write_operand(f, step->in[2]);
+    gemel__fuse_write_operand(f, step->in[2]);
     return;
   }
   if (row->code == GEMEL__TYPE_CAST) {
     WRITE("cast_%s(", name_of(step->dtype));
-    write_operand(f, step->in[0]);
+    gemel__fuse_write_operand(f, step->in[0]);
     WRITE(")");
     return;
   }
   WRITE("%s_%s(", row->name, is_half(dtype) ? "f32" : name_of(dtype));
   for (int k = 0; k < 3; k++) {
-    write_operand(f, step->in[k < step->n_in ? k : 0]);
+    gemel__fuse_write_operand(f, step->in[k < step->n_in ? k : 0]);
     WRITE(k < 2 ? ", " : ")");
   }
 }

@@ -11,8 +11,6 @@
 #include "cuda/cuda.h"
 #include "cuda/fuse.h"
 
-/* CUDA of any version and GPU takes that many bytes of arguments. */
-enum { MOST_WORDS = 4000 / 8 };
 /* Elements below which one operation has its kernel of kernels/elementwise.cu: the launch takes
  * longer than the work, so there is nothing to gain. */
 enum { LEAST_ALONE = 1 << 16 };
@@ -80,7 +78,7 @@ static void fill_words(const gemel__fuse *f, cluster_plan *p) {
 static gemel_status fill_plan(const gemel__fuse *f, cluster_plan *p) {
   p->several = f->several;
   p->n_words = words_of(f);
-  if (p->n_words > MOST_WORDS) {
+  if (p->n_words > GEMEL__FUSE_MOST_WORDS) {
     return GEMEL_DECLINED;
   }
   p->words = calloc(p->n_words, sizeof *p->words);

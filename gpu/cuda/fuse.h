@@ -51,6 +51,17 @@ uint64_t gemel__fuse_divisor(int64_t size);
 gemel_status gemel__cuda_prepare_steps(gemel_kernel_call *call);
 gemel_status gemel__cuda_run_steps(const gemel_kernel_call *call);
 
+/* Writes the name of operand IN of a step: xK, or the sK of an earlier step. */
+void gemel__fuse_write_operand(gemel__fuse *f, int in);
+
+/* CUDA of any version and GPU takes that many bytes of arguments. */
+enum { GEMEL__FUSE_MOST_WORDS = 4000 / 8 };
+
+/* 1 if STEP is a sum or maximum of rows, not elementwise. */
+static inline int gemel__reduces(const gemel_step *step) {
+  return step->by_row && gemel__scalar_row_of(step->operation) == NULL;
+}
+
 /* 1 if CALL has steps by row. */
 int gemel__has_rows(const gemel_kernel_call *call);
 

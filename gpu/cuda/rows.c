@@ -9,7 +9,7 @@
  *     …
  *     for (long long begin = …; begin < c.rows; begin += …) { // of a block
  *       const bool any = begin + own < c.rows;
- *       const char *const at0 = c.in[0] + row * c.by[0];
+ *       const char *const at0 = c.in[0] + (long long)i0 * c.by0[0];
  *       const value_f32 x1 = load_f32(at1);                   // the same all along the row
  *       float a0[4];
  *       for (long long i = first; i < count; i += 64) {
@@ -20,7 +20,7 @@
  *         }
  *       }
  *       const value_f32 s0 = join_row<row_sum, 64>(a0, narrow);
- *       const value_f32 s1 = true_div_f32(s0, x1, s0);
+ *       const value_f32 s1 = div_f32(s0, x1, s0);
  *       for (…) { … const value_f32 s2 = sub_f32(x0, s1, x0); … }
  *     }
  *   }
@@ -31,10 +31,7 @@
 #include "cuda/cuda.h"
 #include "cuda/fuse.h"
 
-enum {
-  BLOCK = 256,          /* threads */
-  MOST_WORDS = 4000 / 8 /* of arguments, which CUDA of any version takes */
-};
+enum { BLOCK = 256 }; /* threads */
 
 typedef enum lies { ALONG_ROW, APART, SAME_IN_ROW } lies;
 
@@ -72,10 +69,6 @@ static int is_half(gemel_dtype dtype) {
 
 static const char *wide_name(gemel_dtype dtype) {
   return dtype == GEMEL_F64 ? "double" : "float";
-}
-
-static int reduces(const gemel_step *step) {
-  return step->by_row && gemel__scalar_row_of(step->operation) == NULL;
 }
 
 /* "sum" or "max". */
@@ -158,7 +151,7 @@ static void find_levels(row_cluster *r) {
       int in = step->in[i];
       r->level[k] = in >= 0 && r->level[in] > r->level[k] ? r->level[in] : r->level[k];
     }
-    r->level[k] = (unsigned char)(r->level[k] + reduces(step));
+    r->level[k] = (unsigned char)(r->level[k] + gemel__reduces(step));
   }
 }
 
@@ -208,10 +201,6 @@ static void fill_words(const row_cluster *r, row_plan *p) {
 
 /* ---- The text ---- */
 
-static void write_operand(row_cluster *r, int in) {
-  WRITE(in < 0 ? "x%d" : "s%d", in < 0 ? -1 - in : in);
-}
-
 /* What a block and a thread have to do, and where the operands of a row begin. */
 static void write_start(row_cluster *r) {
   const gemel_kernel_call *c = r->f.call;
@@ -247,7 +236,8 @@ static void write_start(row_cluster *r) {
  */
 static int is_target(const row_cluster *r, size_t k, int level, int last) {
   const gemel_step *step = &r->f.call->steps[k];
-  return reduces(step) ? r->level[k] == level + 1 : !step->by_row && step->output >= 0 && last;
+  return gemel__reduces(step) ? r->level[k] == level + 1
+                              : !step->by_row && step->output >= 0 && last;
 }
 
 /* Finds what that loop reads and computes; 0: nothing. */
@@ -260,7 +250,7 @@ static int find_needs(row_cluster *r, int level, int last) {
     const gemel_step *step = &c->steps[k];
     int target = is_target(r, k, level, last);
     some |= target;
-    r->needed[k] |= (unsigned char)(target && !reduces(step));
+    r->needed[k] |= (unsigned char)(target && !gemel__reduces(step));
     for (int i = 0; i < step->n_in && (target || r->needed[k]); i++) {
       int in = step->in[i];
       if (in < 0) {
@@ -310,9 +300,9 @@ static void write_element(row_cluster *r, int level, int last) {
     if (!is_target(r, k, level, last)) {
       continue;
     }
-    if (reduces(step)) {
+    if (gemel__reduces(step)) {
       WRITE("        a%zu[k] = row_%s::join(a%zu[k], ", k, reduction_of(step), k);
-      write_operand(r, step->in[0]);
+      gemel__fuse_write_operand(&r->f, step->in[0]);
       WRITE(");\n");
     } else {
       WRITE("        store_%s(&w%d.at[k], s%zu);\n", name_of(step->dtype), step->output, k);
@@ -325,7 +315,7 @@ static void write_loop(row_cluster *r, int level, int last) {
   const gemel_kernel_call *c = r->f.call;
   int n = r->f.several;
   for (size_t k = 0; k < c->n_steps; k++) {
-    if (reduces(&c->steps[k]) && is_target(r, k, level, last)) {
+    if (gemel__reduces(&c->steps[k]) && is_target(r, k, level, last)) {
       WRITE("    %s a%zu[%d];\n    for (int k = 0; k < %d; k++) {\n      a%zu[k] = %s;\n    }\n",
             wide_name(c->steps[k].dtype), k, n, n, k,
             strcmp(reduction_of(&c->steps[k]), "sum") == 0 ? "0" : "-INFINITY");
@@ -357,7 +347,7 @@ static void write_row_steps(row_cluster *r, int level) {
     if (!step->by_row || r->level[k] != level + 1) {
       continue;
     }
-    if (reduces(step)) {
+    if (gemel__reduces(step)) {
       WRITE("    const value_%s s%zu = %s%s(join_row<row_%s, %d>(a%zu, %s));\n", name, k,
             is_half(step->dtype) ? "round_" : "", is_half(step->dtype) ? name : "",
             reduction_of(step), r->threads, k, step->dtype == GEMEL_F64 ? "wide" : "narrow");
@@ -413,7 +403,7 @@ static gemel_status make_plan(row_cluster *r, row_plan *p, gemel_error *error) {
   if (r->f.text.failed) {
     return gemel__cuda_fail(error, GEMEL_NO_MEMORY, "out of memory for a kernel");
   }
-  if (p->n_words > MOST_WORDS) {
+  if (p->n_words > GEMEL__FUSE_MOST_WORDS) {
     return GEMEL_DECLINED;
   }
   gemel_status status =

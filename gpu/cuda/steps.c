@@ -113,10 +113,6 @@ static const gemel_kernel *reducing_kernel(const gemel_step *step) {
   return strcmp(step->operation->name, "sum") == 0 ? gemel__cuda_sum : gemel__cuda_max;
 }
 
-static int reduces(const gemel_step *step) {
-  return step->by_row && gemel__cuda_row_of(step->operation) < 0;
-}
-
 /* The operand of reduction STEP is of the whole shape. */
 static void views_of_reduction(const gemel_kernel_call *call, size_t k, shaped_view *in,
                                shaped_view *out) {
@@ -130,7 +126,7 @@ gemel_status gemel__cuda_prepare_steps(gemel_kernel_call *call) {
   size_t most = 0;
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < call->n_steps && status == GEMEL_OK; k++) {
-    if (reduces(&call->steps[k])) {
+    if (gemel__reduces(&call->steps[k])) {
       shaped_view in, out;
       views_of_reduction(call, k, &in, &out);
       gemel_kernel_call made = reduction_of(call, &call->steps[k], &in.view, &out.view);
@@ -165,7 +161,7 @@ static gemel_status run_step(const gemel_kernel_call *call, size_t k) {
 gemel_status gemel__cuda_run_steps(const gemel_kernel_call *call) {
   gemel_status status = GEMEL_OK;
   for (size_t k = 0; k < call->n_steps && status == GEMEL_OK; k++) {
-    status = reduces(&call->steps[k]) ? run_reduction(call, k) : run_step(call, k);
+    status = gemel__reduces(&call->steps[k]) ? run_reduction(call, k) : run_step(call, k);
   }
   return status;
 }

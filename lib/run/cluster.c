@@ -498,7 +498,7 @@ gemel_status gemel__cluster_add_reduction(gemel__planner *planner, uint32_t node
   gemel__cluster *cluster;
   uint32_t count;
   const uint32_t *in = gemel__pnode_inputs(p, node, &count);
-  if (count != 1 || p->devices[device]->clusters == NULL || p->devices[device]->longest_row == 0) {
+  if (count != 1) {
     return GEMEL_DECLINED;
   }
   GEMEL__TRY(gemel__plan_row_major(planner, p->value_types[in[0]], &layout));

@@ -672,10 +672,11 @@ static int is_alone(const gemel__planner *planner, uint32_t node) {
 }
 
 static gemel_status plan_operation(gemel__planner *planner, uint32_t node) {
-  gemel_status status =
-      is_alone(planner, node) ? GEMEL_DECLINED : gemel__cluster_add_reduction(planner, node);
-  if (status == GEMEL_DECLINED && !is_alone(planner, node)) {
-    status = gemel__cluster_add_view(planner, node);
+  const gemel_device *device = device_of(planner, node);
+  gemel_status status = GEMEL_DECLINED;
+  if (device->clusters != NULL && device->longest_row > 0 && !is_alone(planner, node)) {
+    status = gemel__cluster_add_reduction(planner, node);
+    status = status == GEMEL_DECLINED ? gemel__cluster_add_view(planner, node) : status;
   }
   return status == GEMEL_DECLINED ? plan_kernel(planner, node) : status;
 }

@@ -310,8 +310,8 @@ void gemel__note_release(gemel__planner *planner, const gemel__invocation *made,
  * scalar kernel. */
 gemel_status gemel__cluster_add(gemel__planner *planner, uint32_t node, gemel__plan_layout *layout);
 
-/* Adds NODE, a sum or maximum, to the cluster of its operand's shape, on a device whose clusters
- * take rows. GEMEL_DECLINED: it isn't of rows, or the device doesn't. */
+/* Adds NODE, if it is a sum or maximum of rows, to the cluster of its operand's shape; its device's
+ * clusters take rows. GEMEL_DECLINED: it isn't, or the rows are too long. */
 gemel_status gemel__cluster_add_reduction(gemel__planner *planner, uint32_t node);
 
 /* Has the result of NODE, a view, be in the cluster of its operand. GEMEL_DECLINED: it isn't a view
