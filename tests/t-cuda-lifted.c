@@ -55,15 +55,6 @@ static void draw_inputs(const row_graph *g, gemel_dtype dtype, gemel_tensor **in
   in[4] = small_integers(dtype, 1, &g->length, g->random);
 }
 
-static void call_once(const gemel_graph *graph, const gemel_options *options,
-                      gemel_tensor *const *in, gemel_tensor **out) {
-  gemel_function *f = gemel_compile(graph, options, &error);
-  ct_context("%s", error.text);
-  CT_REQUIRE(f != NULL);
-  CT_EQ_INT(gemel_call(f, INPUTS, in, RESULTS, out, &error), GEMEL_OK);
-  gemel_function_free(f);
-}
-
 /* The results of one random graph of rows, on the host as it is written and on the device, both as
  * it is written and rewritten, are the same to the bit. */
 static void compare_rows(gemel_context *context, row_graph *g, gemel_dtype dtype) {
@@ -76,11 +67,11 @@ static void compare_rows(gemel_context *context, row_graph *g, gemel_dtype dtype
   ct_context("%s\n%s", g->text, error.text);
   CT_REQUIRE(graph != NULL);
   draw_inputs(g, dtype, in);
-  call_once(graph, &plain, in, expected);
+  call_once(graph, &plain, INPUTS, in, RESULTS, expected);
   for (int as_written = 0; as_written < 2; as_written++) {
     const gemel_options there = {
         .size = sizeof there, .threads = 1, .lift = &lift, .as_written = as_written};
-    call_once(graph, &there, in, got);
+    call_once(graph, &there, INPUTS, in, RESULTS, got);
     for (int k = 0; k < RESULTS; k++) {
       ct_context("result %d, as written: %d, of\n%s", k, as_written, g->text);
       CT_EQ_MEM(gemel_tensor_data(got[k]), gemel_tensor_data(expected[k]),

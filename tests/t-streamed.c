@@ -95,15 +95,6 @@ static void draw(drawn *d) {
       below(d, d->values), below(d, d->values));
 }
 
-static void call_once(const gemel_graph *graph, const gemel_options *options,
-                      gemel_tensor *const *in, gemel_tensor **out) {
-  gemel_function *f = gemel_compile(graph, options, &error);
-  ct_context("%s", error.text);
-  CT_REQUIRE(f != NULL);
-  CT_EQ_INT(gemel_call(f, INPUTS, in, RESULTS, out, &error), GEMEL_OK);
-  gemel_function_free(f);
-}
-
 static void compare(gemel_context *context, drawn *d) {
   const gemel_options plain = {.size = sizeof plain, .threads = 1, .plain = 1};
   gemel_tensor *in[INPUTS], *expected[RESULTS] = {NULL}, *got[RESULTS] = {NULL};
@@ -118,11 +109,11 @@ static void compare(gemel_context *context, drawn *d) {
     }
     in[k] = small_integers(d->dtype, AXES, shape, d->random);
   }
-  call_once(graph, &plain, in, expected);
+  call_once(graph, &plain, INPUTS, in, RESULTS, expected);
   for (int threads = 1; threads < 3; threads++) {
     const gemel_options options = {
         .size = sizeof options, .threads = threads, .as_written = below(d, 2)};
-    call_once(graph, &options, in, got);
+    call_once(graph, &options, INPUTS, in, RESULTS, got);
     for (int k = 0; k < RESULTS; k++) {
       ct_context("result %d, %d threads, of\n%s", k, threads, d->text);
       CT_EQ_INT(gemel_tensor_elements(got[k]), gemel_tensor_elements(expected[k]));

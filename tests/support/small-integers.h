@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors of small integers, on which floats calculate exactly in whatever order. Whoever includes
- * this has an error called `error`.
+ * Tensors of small integers, on which floats calculate exactly in whatever order, and a call with
+ * them. Whoever includes this has an error called `error`.
  */
 #ifndef GEMEL_TESTS_SMALL_INTEGERS_H
 #define GEMEL_TESTS_SMALL_INTEGERS_H
 
-#include <gemel/tensor.h>
+#include <gemel/function.h>
 #include <string.h>
 #include "core/dtype.h"
 #include "base/random.h"
@@ -29,6 +29,16 @@ static inline gemel_tensor *small_integers(gemel_dtype dtype, int rank, const in
     }
   }
   return made;
+}
+
+/* The results OUT of GRAPH, compiled with OPTIONS, for IN. */
+static inline void call_once(const gemel_graph *graph, const gemel_options *options, size_t n_in,
+                             gemel_tensor *const *in, size_t n_out, gemel_tensor **out) {
+  gemel_function *f = gemel_compile(graph, options, &error);
+  ct_context("%s", error.text);
+  CT_REQUIRE(f != NULL);
+  CT_EQ_INT(gemel_call(f, n_in, in, n_out, out, &error), GEMEL_OK);
+  gemel_function_free(f);
 }
 
 static inline void drop(gemel_tensor **tensors, size_t n) {
