@@ -26,6 +26,7 @@ dist_examples_DATA += %reldir%/my_kernel.c
 dist_examples_DATA += %reldir%/my_kernel.cu
 dist_examples_DATA += %reldir%/my_operation.c
 dist_examples_DATA += %reldir%/my_operation.cpp
+dist_examples_DATA += %reldir%/parallel.c
 dist_examples_DATA += %reldir%/square1.gmt
 dist_examples_DATA += %reldir%/square2.gmt
 dist_examples_DATA += %reldir%/train.c

@@ -171,6 +171,7 @@ if VERIFY
 sim_tests += %reldir%/t-cuda
 sim_tests += %reldir%/t-cuda-calls
 sim_tests += %reldir%/t-cuda-conv
+sim_tests += %reldir%/t-cuda-collective
 sim_tests += %reldir%/t-cuda-devices
 sim_tests += %reldir%/t-cuda-lifted
 sim_tests += %reldir%/t-cuda-scan
@@ -181,6 +182,9 @@ endif
 tests_t_cuda_calls_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_calls_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_calls_LDADD = $(tests_t_cuda_LDADD)
+tests_t_cuda_collective_CPPFLAGS = $(gpu_sim_cppflags)
+tests_t_cuda_collective_LDFLAGS = $(gpu_sim_ldflags)
+tests_t_cuda_collective_LDADD = $(tests_t_gpu_examples_LDADD)
 tests_t_cuda_devices_CPPFLAGS = $(gpu_sim_cppflags)
 tests_t_cuda_devices_LDFLAGS = $(gpu_sim_ldflags)
 tests_t_cuda_devices_LDADD = $(tests_t_cuda_LDADD)

@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 EXTRA_DIST += %reldir%/numpy.composites
+libgemel_a_SOURCES += %reldir%/collective.c
 libgemel_a_SOURCES += %reldir%/composites.h
 libgemel_a_SOURCES += %reldir%/evaluate.c
 libgemel_a_SOURCES += %reldir%/functions.c

@@ -15,6 +15,7 @@
 #define GEMEL_GEMEL_H
 
 #include <gemel/alloc.h>
+#include <gemel/collective.h>
 #include <gemel/composite.h>
 #include <gemel/context.h>
 #include <gemel/device.h>

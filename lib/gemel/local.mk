@@ -2,6 +2,7 @@
 # One file a line, sorted. SPDX-License-Identifier: MIT
 
 gemelinclude_HEADERS += %reldir%/alloc.h
+gemelinclude_HEADERS += %reldir%/collective.h
 gemelinclude_HEADERS += %reldir%/composite.h
 gemelinclude_HEADERS += %reldir%/context.h
 gemelinclude_HEADERS += %reldir%/device.h
