@@ -142,6 +142,26 @@ static int is_size_idle(const gemel__args *args) {
   return 1;
 }
 
+/* 1 if the file PATH is a module of HLO, whatever it is called. */
+static int is_module(const char *path) {
+  static const char begin[] = "HloModule ";
+  char text[sizeof begin] = "";
+  FILE *file = fopen(path, "r");
+  size_t n = file != NULL ? fread(text, 1, sizeof begin - 1, file) : 0;
+  if (file != NULL) {
+    fclose(file);
+  }
+  return n == sizeof begin - 1 && strcmp(text, begin) == 0;
+}
+
+static gemel_graph *load_module(gemel_context *context, const char *path, char **name,
+                                gemel_error *error) {
+  gemel_hlo *module = gemel_hlo_load(path, error);
+  gemel_graph *graph = module != NULL ? gemel_hlo_graph(module, context, name, error) : NULL;
+  gemel_hlo_free(module);
+  return graph;
+}
+
 int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **graph, char **name,
                       const gemel__args *args) {
   gemel_error error;
@@ -155,7 +175,8 @@ int gemel__graph_read(gemel_context *context, const char *path, gemel_graph **gr
   if (!gemel__readable(path)) {
     return GEMEL__BAD;
   }
-  *graph = gemel_load(context, path, name, &error);
+  *graph = is_module(path) ? load_module(context, path, name, &error)
+                           : gemel_load(context, path, name, &error);
   return *graph != NULL ? GEMEL__GOOD : gemel__complain_unread(path, &error);
 }
 

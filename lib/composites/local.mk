@@ -14,7 +14,7 @@ libgemel_a_SOURCES += %reldir%/table.c
 libgemel_a_SOURCES += %reldir%/training.c
 nodist_libgemel_a_SOURCES += lib/composites/builtin.c
 CLEANFILES += lib/composites/builtin.c
-lib/composites/builtin.c: %reldir%/numpy.composites lib/onnx/onnx.operators lib/rules/embed.awk
+lib/composites/builtin.c: %reldir%/numpy.composites lib/onnx/onnx.operators lib/hlo/hlo.operators lib/rules/embed.awk
 	$(AM_V_GEN)$(MKDIR_P) lib/composites && \
-	  $(AWK) -v name=gemel__builtin_composites -f $(srcdir)/lib/rules/embed.awk $(srcdir)/%reldir%/numpy.composites $(srcdir)/lib/onnx/onnx.operators >$@.tmp && \
+	  $(AWK) -v name=gemel__builtin_composites -f $(srcdir)/lib/rules/embed.awk $(srcdir)/%reldir%/numpy.composites $(srcdir)/lib/onnx/onnx.operators $(srcdir)/lib/hlo/hlo.operators >$@.tmp && \
 	  mv $@.tmp $@

@@ -109,12 +109,20 @@ static const gemel__composite *operator_called(const gemel__composite *c, const 
   return c;
 }
 
+/* gemel's own operators of a language that has this DOMAIN. */
+static const struct gemel__composites *operators_of(gemel_context *context, const char *domain,
+                                                    size_t length, gemel_error *error) {
+  int is_hlo = length == 3 && memcmp(domain, "hlo", 3) == 0;
+  return is_hlo ? parsed(context, &context->opcodes, 2, error)
+                : parsed(context, &context->operators, 1, error);
+}
+
 const gemel__composite *gemel__operator_find(gemel_context *context, const char *domain,
                                              size_t domain_length, const char *name, size_t length,
                                              gemel_error *error) {
   gemel_error mine = {0};
   const gemel__composite *c = NULL;
-  const struct gemel__composites *own = parsed(context, &context->operators, 1, &mine);
+  const struct gemel__composites *own = operators_of(context, domain, domain_length, &mine);
   const struct gemel__composites *set = own != NULL ? all(context, &mine) : NULL;
   if (set != NULL) {
     c = operator_called(own->first, domain, domain_length, name, length);

@@ -49,6 +49,9 @@ static void destroy(gemel_context *context) {
   if (context->operators != NULL) {
     context->release_composites(context->operators);
   }
+  if (context->opcodes != NULL) {
+    context->release_composites(context->opcodes);
+  }
   if (context->own_references != NULL) {
     context->release_own_references(context->own_references);
   }

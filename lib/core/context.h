@@ -143,6 +143,7 @@ struct gemel_context {
   void (*release_definitions)(struct gemel__definition *first);
   struct gemel__composites *composites; /* once one has been asked for (composites/table.c) */
   struct gemel__composites *operators;  /* of ONNX, once a model has been read */
+  struct gemel__composites *opcodes;    /* of HLO, once a module has been read */
   void (*release_composites)(struct gemel__composites *composites);
   const struct gemel__composing *composing;
   struct gemel__own_references *own_references; /* of a program's operations, for the harness */

@@ -25,6 +25,7 @@
 #include <gemel/function.h>
 #include <gemel/grad.h>
 #include <gemel/graph.h>
+#include <gemel/hlo.h>
 #include <gemel/lift.h>
 #include <gemel/nn.h>
 #include <gemel/onnx.h>

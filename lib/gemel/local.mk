@@ -14,6 +14,7 @@ gemelinclude_HEADERS += %reldir%/gemel.h
 gemelinclude_HEADERS += %reldir%/gemel.hpp
 gemelinclude_HEADERS += %reldir%/grad.h
 gemelinclude_HEADERS += %reldir%/graph.h
+gemelinclude_HEADERS += %reldir%/hlo.h
 gemelinclude_HEADERS += %reldir%/lift.h
 gemelinclude_HEADERS += %reldir%/onnx.h
 gemelinclude_HEADERS += %reldir%/operation.h

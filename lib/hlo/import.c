@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A module of HLO into a graph (<gemel/hlo.h>): instructions are applied in their order, and a
+ * computation that is called is applied in the place of the call. The table of opcodes says which
+ * function makes what; an opcode that isn't there is a formula of hlo.operators (texts.c). What
+ * each gives must have the dtype and the sizes that the module says it has.
+ *
+ * Scalars' computations, of reductions and the like, are applied to arrays as they are to scalars
+ * (gemel__hlo_map): every operation of a scalar is one of elements.
+ */
+#include <gemel/hlo.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <gemel/text.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/graph.h"
+#include "core/value.h"
+#include "hlo/call.h"
+#include "hlo/texts.h"
+
+enum { DEEPEST = 64, MOST_APPLIED = 10000000, MOST_NAME = 64 };
+
+/* ---- Tuples and calls ---- */
+
+static int tuple(gemel__hlo_call *c, gemel__hlo_value *result) {
+  size_t n = c->instr->n_operands;
+  gemel__hlo_value *parts = gemel__hlo_room(c, n * sizeof *parts);
+  for (size_t k = 0; k < n && parts != NULL; k++) {
+    parts[k] = *c->operands[k];
+  }
+  *result = (gemel__hlo_value){.n_parts = n, .parts = parts};
+  return parts != NULL;
+}
+
+/* The one operand that an instruction passes on. */
+static int pass(gemel__hlo_call *c, gemel__hlo_value *result) {
+  if (c->instr->n_operands == 0) {
+    return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "it has no operand");
+  }
+  *result = *c->operands[0];
+  return 1;
+}
+
+static int get_tuple_element(gemel__hlo_call *c, gemel__hlo_value *result) {
+  int64_t k;
+  if (!pass(c, result) || !gemel__hlo_int(c, "index", -1, &k)) {
+    return 0;
+  }
+  if (!gemel_is_null(result->value) || k < 0 || (size_t)k >= result->n_parts) {
+    return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "its operand has no part %lld", (long long)k);
+  }
+  *result = result->parts[k];
+  return 1;
+}
+
+/* A token: all that it says is an order, which a graph doesn't have. */
+static int token(gemel__hlo_call *c, gemel__hlo_value *result) {
+  (void)c;
+  *result = (gemel__hlo_value){.n_parts = 0};
+  return 1;
+}
+
+/* The operands of a call, as an array. */
+static gemel__hlo_value *given(gemel__hlo_call *c) {
+  gemel__hlo_value *values = gemel__hlo_room(c, c->instr->n_operands * sizeof *values);
+  for (size_t k = 0; k < c->instr->n_operands && values != NULL; k++) {
+    values[k] = *c->operands[k];
+  }
+  return values;
+}
+
+static int call_named(gemel__hlo_call *c, const char *attribute, gemel__hlo_value *result) {
+  const gemel__hlo_computation *called = gemel__hlo_called(c, attribute);
+  const gemel__hlo_value *values = called != NULL ? given(c) : NULL;
+  return values != NULL && gemel__hlo_apply(c, called, c->instr->n_operands, values, result);
+}
+
+static int call(gemel__hlo_call *c, gemel__hlo_value *result) {
+  return call_named(c, "to_apply", result);
+}
+
+static int fusion(gemel__hlo_call *c, gemel__hlo_value *result) {
+  return call_named(c, "calls", result);
+}
+
+/* ---- Opcodes ---- */
+
+enum { SHAPES = 1 /* it moves elements, so that of scalars there is nothing to do */ };
+
+static const struct opcode {
+  const char *name;
+  gemel__hlo_function *function;
+  int flags;
+} opcodes[] = {
+    {"add-dependency", pass, 0},
+    {"after-all", token, 0},
+    {"bitcast", gemel__hlo_bitcast, 0},
+    {"broadcast", gemel__hlo_broadcast, SHAPES},
+    {"call", call, 0},
+    {"concatenate", gemel__hlo_concatenate, 0},
+    {"conditional", gemel__hlo_conditional, 0},
+    {"constant", gemel__hlo_constant, 0},
+    {"convolution", gemel__hlo_convolution, 0},
+    {"copy", pass, 0},
+    {"dot", gemel__hlo_dot, 0},
+    {"dynamic-slice", gemel__hlo_dynamic_slice, 0},
+    {"dynamic-update-slice", gemel__hlo_dynamic_update_slice, 0},
+    {"fusion", fusion, 0},
+    {"gather", gemel__hlo_gather, 0},
+    {"get-tuple-element", get_tuple_element, 0},
+    {"iota", gemel__hlo_iota_op, 0},
+    {"map", gemel__hlo_map_op, 0},
+    {"opt-barrier", pass, 0},
+    {"optimization-barrier", pass, 0},
+    {"pad", gemel__hlo_pad_op, 0},
+    {"reduce", gemel__hlo_reduce, 0},
+    {"reduce-precision", gemel__hlo_reduce_precision, 0},
+    {"reduce-window", gemel__hlo_reduce_window, 0},
+    {"reshape", NULL, SHAPES},
+    {"scatter", gemel__hlo_scatter, 0},
+    {"select-and-scatter", gemel__hlo_select_and_scatter, 0},
+    {"slice", gemel__hlo_slice, 0},
+    {"sort", gemel__hlo_sort, 0},
+    {"transpose", NULL, SHAPES},
+    {"tuple", tuple, 0},
+    {"while", gemel__hlo_while, 0},
+};
+
+static const struct opcode *opcode_named(gemel__hlo_span name) {
+  for (size_t k = 0; k < sizeof opcodes / sizeof *opcodes; k++) {
+    if (gemel__hlo_is(name, opcodes[k].name)) {
+      return &opcodes[k];
+    }
+  }
+  return NULL;
+}
+
+/* ---- One instruction ---- */
+
+/* 1 if VALUE, of the graph, is an array as SHAPE says. */
+static int is_array(gemel__hlo_call *c, const gemel__hlo_shape *shape, gemel_value value) {
+  gemel_context *context = c->import->context;
+  gemel_type type = gemel_value_type(value);
+  int64_t sizes[GEMEL_MAX_RANK];
+  if ((int)gemel_type_dtype(context, type) != shape->dtype) {
+    return 0;
+  }
+  return c->is_mapped || (gemel__hlo_sizes(c, value, sizes) == shape->rank &&
+                          memcmp(sizes, shape->dims, (size_t)shape->rank * sizeof *sizes) == 0);
+}
+
+/* 1 if VALUE is what SHAPE says; tuples are nested 32 deep at most. */
+static int is_shaped(gemel__hlo_call *c, const gemel__hlo_shape *shape,
+                     const gemel__hlo_value *value) {
+  if (!gemel_is_null(value->value)) {
+    return !shape->is_tuple && is_array(c, shape, value->value);
+  }
+  if (!shape->is_tuple) {
+    return value->n_parts == 0 && gemel__hlo_is(shape->type, "token");
+  }
+  int good = shape->n_parts == value->n_parts;
+  for (size_t k = 0; k < value->n_parts && good; k++) {
+    good = is_shaped(c, &shape->parts[k], &value->parts[k]);
+  }
+  return good;
+}
+
+static int check_result(gemel__hlo_call *c, const gemel__hlo_value *value) {
+  char text[200] = "a tuple";
+  if (is_shaped(c, &c->instr->shape, value)) {
+    return 1;
+  }
+  if (!gemel_is_null(value->value)) {
+    gemel_type_format(c->import->context, gemel_value_type(value->value), text, sizeof text);
+  }
+  return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "it gives %s, which isn't its shape", text);
+}
+
+/* The dtypes of a shape are gemel's; a token has none. */
+static int check_dtypes(gemel__hlo_call *c, const gemel__hlo_shape *shape) {
+  if (!shape->is_tuple && shape->dtype < 0 && !gemel__hlo_is(shape->type, "token")) {
+    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "elements of type %.*s",
+                             (int)(shape->type.length < 40 ? shape->type.length : 40),
+                             shape->type.text);
+  }
+  for (size_t k = 0; k < shape->n_parts; k++) {
+    if (!check_dtypes(c, &shape->parts[k])) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int apply_instr(gemel__hlo_call *c, gemel__hlo_value *result) {
+  const struct opcode *opcode = opcode_named(c->instr->opcode);
+  if (!check_dtypes(c, &c->instr->shape)) {
+    return 0;
+  }
+  if (c->import->applied++ == MOST_APPLIED) {
+    return gemel__hlo_refuse(c, GEMEL_TOO_LONG, "more than %d instructions, with those of calls",
+                             MOST_APPLIED);
+  }
+  gemel__hlo_function *function =
+      opcode != NULL && opcode->function != NULL ? opcode->function : gemel__hlo_by_text;
+  if (c->is_mapped && opcode != NULL && (opcode->flags & SHAPES) != 0) {
+    function = pass;
+  }
+  return function(c, result) && check_result(c, result);
+}
+
+/* ---- Computations ---- */
+
+/* A call of instruction K of C's computation, whose VALUES are known before it. */
+static int apply_one(const gemel__hlo_call *base, uint32_t k, gemel__hlo_value *values) {
+  gemel__hlo_call c = *base;
+  c.instr = &c.computation->instrs[k];
+  c.where.line = (int)(c.instr->line < INT32_MAX ? c.instr->line : INT32_MAX);
+  c.operands = gemel__hlo_room(&c, c.instr->n_operands * sizeof *c.operands);
+  for (size_t i = 0; c.operands != NULL && i < c.instr->n_operands; i++) {
+    c.operands[i] = &values[c.instr->operands[i]];
+  }
+  return c.operands != NULL && apply_instr(&c, &values[k]);
+}
+
+/* Applies COMPUTATION to OPERANDS in the graph of BASE, which says all but the instruction. */
+static int apply_all(gemel__hlo_call *base, size_t n, const gemel__hlo_value *operands,
+                     gemel__hlo_value *result) {
+  const gemel__hlo_computation *computation = base->computation;
+  if (n != computation->n_parameters) {
+    return gemel__hlo_refuse(base, GEMEL_BAD_FILE, "%zu operands for %zu parameters", n,
+                             computation->n_parameters);
+  }
+  gemel__hlo_value *values = gemel__hlo_room(base, computation->n_instrs * sizeof *values);
+  if (values == NULL) {
+    return 0;
+  }
+  for (size_t k = 0; k < n; k++) {
+    base->instr = &computation->instrs[computation->parameters[k]];
+    values[computation->parameters[k]] = operands[k];
+    if (!check_result(base, &operands[k])) {
+      return 0;
+    }
+  }
+  for (uint32_t k = 0; k < computation->n_instrs; k++) {
+    int is_given = gemel__hlo_is(computation->instrs[k].opcode, "parameter");
+    if (!is_given && computation->instrs[k].is_live && !apply_one(base, k, values)) {
+      return 0;
+    }
+  }
+  *result = values[computation->root];
+  return 1;
+}
+
+int gemel__hlo_apply(gemel__hlo_call *c, const gemel__hlo_computation *computation, size_t n,
+                     const gemel__hlo_value *operands, gemel__hlo_value *result) {
+  gemel__hlo_call inner = *c;
+  inner.computation = computation;
+  inner.depth++;
+  return c->depth < DEEPEST
+             ? apply_all(&inner, n, operands, result)
+             : gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "calls nested more than %d deep", DEEPEST);
+}
+
+/* The arrays of VALUE, which is one or a tuple of such: N of them, broadcast to SIZES. */
+static int take_arrays(gemel__hlo_call *c, const gemel__hlo_value *value, int rank,
+                       const int64_t *sizes, size_t n, gemel_value *arrays) {
+  const gemel__hlo_value *parts = gemel_is_null(value->value) ? value->parts : value;
+  size_t n_parts = gemel_is_null(value->value) ? value->n_parts : 1;
+  if (n_parts != n) {
+    return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "its computation has %zu results, not %zu", n_parts,
+                             n);
+  }
+  for (size_t k = 0; k < n; k++) {
+    if (gemel_is_null(parts[k].value)) {
+      return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "its computation gives no arrays");
+    }
+    arrays[k] = gemel__hlo_spread(c, parts[k].value, rank, sizes);
+    if (gemel_is_null(arrays[k])) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+int gemel__hlo_map(gemel__hlo_call *c, const gemel__hlo_computation *computation, size_t n,
+                   const gemel_value *operands, int rank, const int64_t *sizes, size_t n_results,
+                   gemel_value *results) {
+  gemel__hlo_call mapped = *c;
+  gemel__hlo_value *values = gemel__hlo_room(c, n * sizeof *values), result;
+  mapped.is_mapped = 1;
+  for (size_t k = 0; k < n && values != NULL; k++) {
+    values[k] = (gemel__hlo_value){.value = operands[k]};
+  }
+  return values != NULL && gemel__hlo_apply(&mapped, computation, n, values, &result) &&
+         take_arrays(c, &result, rank, sizes, n_results, results);
+}
+
+/* ---- What a scalars' computation is ---- */
+
+/* 1 if instruction K passes on parameter NUMBER, in the same or another float dtype. */
+static int passes_on(const gemel__hlo_computation *c, uint32_t k, size_t number) {
+  const gemel__hlo_instr *instr = &c->instrs[k];
+  while (instr->n_operands == 1 &&
+         (gemel__hlo_is(instr->opcode, "convert") || gemel__hlo_is(instr->opcode, "copy"))) {
+    k = instr->operands[0];
+    instr = &c->instrs[k];
+  }
+  return k == c->parameters[number];
+}
+
+/* 1 if a convert that is the root of C narrows a sum that is rounded to that anyway. */
+static int is_rounded_sum(const gemel__hlo_computation *c, const gemel__hlo_instr *root) {
+  const gemel__hlo_instr *sum = &c->instrs[root->operands[0]];
+  int dtype = root->shape.dtype;
+  return gemel__hlo_is(sum->opcode, "add") && sum->shape.dtype == GEMEL_F32 &&
+         (dtype == GEMEL_BF16 || dtype == GEMEL_F16);
+}
+
+const char *gemel__hlo_kind(const gemel__hlo_computation *c) {
+  static const char *const kinds[] = {"add", "multiply", "maximum", "minimum", "and", "or"};
+  const gemel__hlo_instr *root = &c->instrs[c->root];
+  if (c->n_parameters != 2) {
+    return NULL;
+  }
+  for (size_t k = 0; k < 2; k++) {
+    if (c->parameters[k] == c->root) {
+      return k == 0 ? "first" : "second";
+    }
+  }
+  if (gemel__hlo_is(root->opcode, "convert") && root->n_operands == 1 && is_rounded_sum(c, root)) {
+    root = &c->instrs[root->operands[0]];
+  } else if (root->n_operands == 2 &&
+             root->shape.dtype != c->instrs[c->parameters[0]].shape.dtype) {
+    return NULL;
+  }
+  if (root->n_operands != 2 ||
+      !((passes_on(c, root->operands[0], 0) && passes_on(c, root->operands[1], 1)) ||
+        (passes_on(c, root->operands[0], 1) && passes_on(c, root->operands[1], 0)))) {
+    return NULL;
+  }
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (gemel__hlo_is(root->opcode, kinds[k])) {
+      return kinds[k];
+    }
+  }
+  return NULL;
+}
+
+/* ---- The whole ---- */
+
+/* *VALUE = an input of SHAPE called NAME, or a tuple of such. */
+static int make_input(gemel__hlo_call *c, const gemel__hlo_shape *shape, const char *name,
+                      gemel__hlo_value *value) {
+  char longer[MOST_NAME];
+  *value = (gemel__hlo_value){.n_parts = 0};
+  if (!shape->is_tuple && shape->dtype < 0) {
+    return check_dtypes(c, shape);
+  }
+  if (!shape->is_tuple) {
+    gemel_type type = gemel_type_of_shape(c->import->context, (gemel_dtype)shape->dtype,
+                                          shape->rank, shape->dims);
+    return gemel__hlo_give(value, gemel_input_at(c->graph, name, type, c->where));
+  }
+  gemel__hlo_value *parts = gemel__hlo_room(c, shape->n_parts * sizeof *parts);
+  int good = parts != NULL;
+  for (size_t k = 0; k < shape->n_parts && good; k++) {
+    if (snprintf(longer, sizeof longer, "%s_%zu", name, k) >= (int)sizeof longer) {
+      return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "a parameter that is nested too deep");
+    }
+    good = make_input(c, &shape->parts[k], longer, &parts[k]);
+  }
+  *value = (gemel__hlo_value){.n_parts = shape->n_parts, .parts = parts};
+  return good;
+}
+
+/* Makes the arrays in VALUE outputs; *N counts them. */
+static int make_outputs(gemel__hlo_call *c, const gemel__hlo_value *value, size_t *n) {
+  char name[MOST_NAME];
+  if (!gemel_is_null(value->value)) {
+    snprintf(name, sizeof name, "out%zu", (*n)++);
+    return gemel_output_at(value->value, name, c->where) == GEMEL_OK;
+  }
+  for (size_t k = 0; k < value->n_parts; k++) {
+    if (!make_outputs(c, &value->parts[k], n)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Fills the graph of C with the entry computation. */
+static int import_entry(gemel__hlo_call *c) {
+  const gemel__hlo_computation *entry = c->computation;
+  gemel__hlo_value *inputs, result;
+  char name[MOST_NAME];
+  size_t n = 0;
+  c->instr = &entry->instrs[entry->root];
+  inputs = gemel__hlo_room(c, entry->n_parameters * sizeof *inputs);
+  for (size_t k = 0; k < entry->n_parameters && inputs != NULL; k++) {
+    c->instr = &entry->instrs[entry->parameters[k]];
+    snprintf(name, sizeof name, "p%zu", k);
+    if (!make_input(c, &c->instr->shape, name, &inputs[k])) {
+      return 0;
+    }
+  }
+  if (inputs == NULL || !apply_all(c, entry->n_parameters, inputs, &result) ||
+      !make_outputs(c, &result, &n)) {
+    return 0;
+  }
+  return n > 0 || gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "a module without results");
+}
+
+/* *NAME = the module's name, as text that is the caller's. */
+static gemel_status give_name(const gemel_hlo *module, char **name, gemel_error *error) {
+  if (name == NULL) {
+    return GEMEL_OK;
+  }
+  *name = gemel__copy_string(module->name);
+  return *name != NULL ? GEMEL_OK : gemel__no_memory(error, "a name");
+}
+
+gemel_graph *gemel_hlo_graph(const gemel_hlo *module, gemel_context *context, char **name,
+                             gemel_error *error) {
+  if (module == NULL || context == NULL) {
+    gemel__null(error, module == NULL ? "the module" : "the context");
+    return NULL;
+  }
+  gemel_graph *graph = gemel_graph_new(context, error);
+  gemel__hlo_import import = {.module = module, .context = context};
+  gemel__hlo_call c = {.import = &import,
+                       .graph = graph,
+                       .computation = &module->computations[module->entry],
+                       .where = {module->file, 1}};
+  if (graph == NULL) {
+    return NULL;
+  }
+  int good = import_entry(&c);
+  gemel__arena_clear(&import.arena);
+  if (!good || give_name(module, name, error) != GEMEL_OK) {
+    if (!good && error != NULL) {
+      *error = *gemel_graph_error(graph);
+    }
+    gemel_graph_unref(graph);
+    return NULL;
+  }
+  return graph;
+}
