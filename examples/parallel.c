@@ -71,7 +71,8 @@ static gemel_status begin(const gemel_graph *g, gemel_function *f, int n, gemel_
       for (int j = 0; j < INPUTS * HIDDEN; j++) {
         values[j] = sin(3 * j + i);
       }
-      gemel_tensor *first = gemel_tensor_wrap(GEMEL_F64, 2, shapes[i], NULL, values, NULL, NULL, error);
+      gemel_tensor *first =
+          gemel_tensor_wrap(GEMEL_F64, 2, shapes[i], NULL, values, NULL, NULL, error);
       gemel_shared *weight = gemel_function_state(f, name);
       gemel_status status = gemel_shared_set(weight, first, error);
       gemel_tensor_unref(first);

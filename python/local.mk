@@ -22,6 +22,7 @@ python_modules += %reldir%/gemel/_tensor.py
 python_modules += %reldir%/gemel/_train.py
 python_modules += %reldir%/gemel/_types.py
 python_modules += %reldir%/gemel/_values.py
+python_modules += %reldir%/gemel/_xla.py
 python_modules += %reldir%/gemel/pytensor.py
 python_modules += %reldir%/gemel/torch.py
 python_modules += %reldir%/gemel/jax.py

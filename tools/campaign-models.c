@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The models of a folder, for `gemel campaign`: all files *.onnx in it and the folders in it.
+ * The models of a folder, for `gemel campaign`: all files in it and the folders in it that end as
+ * models do.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,11 +27,11 @@ static int is_link(const char *path) {
 
 /* What NAME, in ROOT, is: a model goes to MODELS, a folder to FOLDERS; what can't be looked at may
  * be either. */
-static void sort_entry(const char *root, char *name, gemel__campaign_models *models,
-                       gemel__campaign_models *folders) {
+static void sort_entry(const char *root, const char *suffix, char *name,
+                       gemel__campaign_models *models, gemel__campaign_models *folders) {
   char *full = gemel__need_text("%s/%s", root, name);
   struct stat about;
-  int is_there = stat(full, &about) == 0, is_named = gemel__ends_in(name, ".onnx");
+  int is_there = stat(full, &about) == 0, is_named = gemel__ends_in(name, suffix);
   int problem = is_there || (!is_named && (errno == ENOENT || errno == ELOOP)) ? 0 : errno;
   if (is_there && S_ISDIR(about.st_mode) && !is_link(full)) {
     push(folders, name, 0);
@@ -44,15 +45,16 @@ static void sort_entry(const char *root, char *name, gemel__campaign_models *mod
 
 /* The entries of folder BELOW of ROOT: models go to MODELS, folders to FOLDERS. 0, or errno of why
  * they can't be read. */
-static int read_folder(const char *root, const char *below, gemel__campaign_models *models,
-                       gemel__campaign_models *folders) {
+static int read_folder(const char *root, const char *suffix, const char *below,
+                       gemel__campaign_models *models, gemel__campaign_models *folders) {
   char *path = gemel__need_text("%s/%s", root, below);
   DIR *folder = opendir(path);
   int problem = folder == NULL ? errno : 0;
   for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
     if (entry->d_name[0] != '.') {
       const char *between = below[0] != '\0' ? "/" : "";
-      sort_entry(root, gemel__need_text("%s%s%s", below, between, entry->d_name), models, folders);
+      char *name = gemel__need_text("%s%s%s", below, between, entry->d_name);
+      sort_entry(root, suffix, name, models, folders);
     }
   }
   if (folder != NULL) {
@@ -69,12 +71,12 @@ void gemel__campaign_forget(gemel__campaign_models *list) {
   free(list->items);
 }
 
-int gemel__campaign_find(const char *root, gemel__campaign_models *models) {
+int gemel__campaign_find(const char *root, const char *suffix, gemel__campaign_models *models) {
   gemel__campaign_models folders = {NULL, 0};
-  int problem = read_folder(root, "", models, &folders);
+  int problem = read_folder(root, suffix, "", models, &folders);
   for (size_t k = 0; k < folders.count; k++) {
     const char *name = folders.items[k].name;
-    int closed = read_folder(root, name, models, &folders);
+    int closed = read_folder(root, suffix, name, models, &folders);
     if (closed != 0) {
       push(models, gemel__need_text("%s", name), closed);
     }

@@ -195,15 +195,19 @@ static int write_inputs(const char *folder, const gemel_onnx *model) {
   return status;
 }
 
-static int keep_pair(const char *folder, const char *before, const char *after) {
-  char *first = gemel__need_text("%s/before.onnx", folder);
-  char *second = gemel__need_text("%s/after.onnx", folder);
+static int keep_pair(const gemel__campaign *c, const char *folder, const char *before,
+                     const char *after) {
+  const char *ending = c->is_hlo ? "hlo" : "onnx";
+  char *first = gemel__need_text("%s/before.%s", folder, ending);
+  char *second = gemel__need_text("%s/after.%s", folder, ending);
   int status = gemel__folder_make(folder);
   status = status == GEMEL__GOOD ? gemel__campaign_copy(before, first) : status;
   status = status == GEMEL__GOOD ? gemel__campaign_copy(after, second) : status;
-  gemel_onnx *model = gemel_onnx_load(before, NULL);
-  status = status == GEMEL__GOOD ? write_inputs(folder, model) : status;
-  gemel_onnx_free(model);
+  if (!c->is_hlo && status == GEMEL__GOOD) {
+    gemel_onnx *model = gemel_onnx_load(before, NULL);
+    status = write_inputs(folder, model);
+    gemel_onnx_free(model);
+  }
   free(first);
   free(second);
   return status;
@@ -214,7 +218,7 @@ static void keep(gemel__campaign *c, const char *before, const char *after, cons
                  const char *problem, gemel__campaign_row *row) {
   gemel__equal_summary *s = &row->summary;
   problem =
-      problem[0] == '\0' && keep_pair(folder, before, after) != GEMEL__GOOD ? folder : problem;
+      problem[0] == '\0' && keep_pair(c, folder, before, after) != GEMEL__GOOD ? folder : problem;
   if (problem[0] != '\0') {
     size_t used = strlen(s->detail);
     snprintf(s->detail + used, sizeof s->detail - used, "; counterexample not written: %s",

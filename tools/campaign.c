@@ -2,7 +2,8 @@
  *
  * gemel campaign: runs an optimiser over a folder of models and judges each model against what the
  * optimiser made of it; or pass by pass, each model against what the pass made of it. What a pass
- * made wrong isn't handed to the next one, so each is judged on a right model.
+ * made wrong isn't handed to the next one, so each is judged on a right model. With --hlo the
+ * optimiser is XLA, and what its passes made lies in the folder.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +24,10 @@ static const gemel__option options[] = {
     {"passes", 'p', "COMMAND",
      "judge each pass alone, one after the other: a command that prints their names, a line each; "
      "{pass} stands for one in the optimiser's command"},
+    {"hlo", 'X', NULL,
+     "DIR has what XLA writes with --xla_dump_to=DIR --xla_dump_hlo_as_text "
+     "--xla_dump_hlo_pass_re=.* --xla_dump_large_constants: judge what each pass made of each "
+     "module, and the last module against the first; no optimiser is run"},
     {"name", 'N', "TEXT", "the optimiser's name and version, for reports"},
     {"shard", 'k', "K/N", "judge only shard K of N: each Nth model, from the Kth one on"},
     {"seconds", 'S', "S",
@@ -122,6 +127,7 @@ static int is_known(const gemel__baseline *baseline, const gemel__campaign_row *
 /* Adds ROW, which it owns then, and tells it. */
 static void add_row(campaign *c, gemel__campaign_row *row) {
   gemel__campaign *sum = &c->sum;
+  int is_told = !sum->is_hlo || row->outcome != GEMEL__OUTCOME_UNCHANGED;
   make_row_printable(sum, row);
   gemel__campaign_cause(row);
   row->is_known = is_known(&c->baseline, row);
@@ -130,8 +136,10 @@ static void add_row(campaign *c, gemel__campaign_row *row) {
   sum->counts[row->outcome] += row->is_known == 0;
   sum->known += row->is_known != 0;
   gemel__progress(NULL);
-  gemel__campaign_print(c->table, row);
-  fflush(c->table);
+  if (is_told) {
+    gemel__campaign_print(c->table, row);
+    fflush(c->table);
+  }
   if (c->json != NULL) {
     gemel__campaign_json(c->json, sum, row);
   }
@@ -266,18 +274,60 @@ static void judge_model(campaign *c, const gemel__campaign_model *item) {
   free(out);
 }
 
+/* ---- XLA's dumps ---- */
+
+/* Judges what a pass made of a module. */
+static void judge_dump(campaign *c, const gemel__campaign_step *step) {
+  gemel__campaign_row row = new_row(step->model, step->pass);
+  gemel__progress("gemel campaign: %s, %s", step->model, step->pass);
+  if (gemel__campaign_is_same(step->before, step->after)) {
+    row.outcome = GEMEL__OUTCOME_UNCHANGED;
+  } else {
+    char *folder = folder_for(&c->sum, step->model, step->pass);
+    gemel__campaign_judge(&c->sum, step->before, step->after, folder, &row);
+    free(folder);
+  }
+  end_row(c, &row);
+}
+
+/* Judges the modules of this shard: each Nth. */
+static void judge_dumps(campaign *c, const gemel__campaign_steps *steps) {
+  size_t module = 0;
+  for (size_t k = 0; k < steps->count && !gemel__signals_caught(); k++) {
+    module += k > 0 && strcmp(steps->items[k].model, steps->items[k - 1].model) != 0;
+    if (module % c->shards == c->shard - 1) {
+      int is_last =
+          k + 1 == steps->count || strcmp(steps->items[k].model, steps->items[k + 1].model) != 0;
+      judge_dump(c, &steps->items[k]);
+      c->sum.models += (size_t)is_last;
+    }
+  }
+}
+
 /* ---- All ---- */
 
-static void judge_all(campaign *c, const gemel__campaign_models *models) {
+/* What is judged: models, or what XLA made of modules. */
+typedef struct subjects {
+  gemel__campaign_models models;
+  gemel__campaign_steps steps;
+} subjects;
+
+static void judge_all(campaign *c, const subjects *all) {
+  const gemel__campaign_models *models = &all->models;
   for (size_t k = c->shard - 1; k < models->count && !gemel__signals_caught(); k += c->shards) {
     judge_model(c, &models->items[k]);
   }
+  judge_dumps(c, &all->steps);
   c->sum.seconds = gemel__now() - c->sum.seconds;
   c->sum.stopped = gemel__signals_caught();
+  if (c->sum.is_hlo) {
+    gemel__campaign_print_passes(c->table, &c->sum);
+  }
   gemel__campaign_print_end(c->table, &c->sum);
   if (c->shards > 1) {
-    fprintf(c->table, "; shard %llu of %llu of %zu models", (unsigned long long)c->shard,
-            (unsigned long long)c->shards, models->count);
+    fprintf(c->table, "; shard %llu of %llu", (unsigned long long)c->shard,
+            (unsigned long long)c->shards);
+    fprintf(c->table, c->sum.is_hlo ? "" : " of %zu models", models->count);
   }
   fprintf(c->table, "%s (%.1f s)\n", gemel__signals_caught() ? ", then a signal ended it" : "",
           c->sum.seconds);
@@ -315,13 +365,30 @@ static int read_shard(const char *text, campaign *c) {
   return gemel__complain("--shard: '%s' is no K/N with K from 1 to N", text);
 }
 
+/* The options of the optimiser; with --hlo there is none. */
+static int read_optimizer(campaign *c) {
+  static const char *const others[] = {"optimizer", "server", "after", "passes"};
+  const gemel__args *args = c->sum.args;
+  c->sum.is_hlo = gemel__arg_set(args, "hlo");
+  if (!c->sum.is_hlo) {
+    return gemel__optimizer_read(&c->sum.optimizer, args);
+  }
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+    if (gemel__arg(args, others[k]) != NULL) {
+      return gemel__complain("--%s can't be used with --hlo, which runs no optimiser", others[k]);
+    }
+  }
+  const char *name = gemel__arg(args, "name");
+  c->sum.optimizer.name = name != NULL ? gemel__need_text("%s", name) : NULL;
+  return GEMEL__GOOD;
+}
+
 static int read_options(campaign *c) {
   const gemel__args *args = c->sum.args;
   const char *baseline = gemel__arg(args, "baseline");
   double seconds = 0;
   c->sum.folder = args->operands[0];
-  if (gemel__optimizer_read(&c->sum.optimizer, args) != GEMEL__GOOD ||
-      read_shard(gemel__arg(args, "shard"), c) != GEMEL__GOOD ||
+  if (read_optimizer(c) != GEMEL__GOOD || read_shard(gemel__arg(args, "shard"), c) != GEMEL__GOOD ||
       gemel__arg_seconds(args, "seconds", &seconds) != GEMEL__GOOD ||
       gemel__equal_check(args) != GEMEL__GOOD ||
       gemel__records_probe(gemel__arg(args, "junit")) != GEMEL__GOOD ||
@@ -341,15 +408,16 @@ static int make_scratch(campaign *c) {
   return gemel__guard_start(c->sum.scratch);
 }
 
-static int judge_and_report(campaign *c, const gemel__campaign_models *models) {
+static int judge_and_report(campaign *c, const subjects *all) {
   int status = make_scratch(c);
   if (status != GEMEL__GOOD) {
     return status;
   }
   gemel__signals_catch();
-  status = gemel__optimizer_start(&c->sum.optimizer, c->sum.args, c->sum.scratch);
+  status = c->sum.is_hlo ? GEMEL__GOOD
+                         : gemel__optimizer_start(&c->sum.optimizer, c->sum.args, c->sum.scratch);
   if (status == GEMEL__GOOD) {
-    judge_all(c, models);
+    judge_all(c, all);
     status = report(c, "junit", gemel__campaign_junit) == GEMEL__GOOD ? status : GEMEL__BAD;
     status = report(c, "html", gemel__campaign_html) == GEMEL__GOOD ? status : GEMEL__BAD;
   }
@@ -358,7 +426,7 @@ static int judge_and_report(campaign *c, const gemel__campaign_models *models) {
   return status;
 }
 
-static void clear(campaign *c, gemel__campaign_models *models) {
+static void clear(campaign *c, subjects *all) {
   for (size_t k = 0; k < c->sum.count; k++) {
     free_row(&c->sum.rows[k]);
   }
@@ -366,7 +434,20 @@ static void clear(campaign *c, gemel__campaign_models *models) {
   free(c->sum.scratch);
   gemel__optimizer_end(&c->sum.optimizer);
   gemel__baseline_clear(&c->baseline);
-  gemel__campaign_forget(models);
+  gemel__campaign_forget(&all->models);
+  gemel__campaign_forget_steps(&all->steps);
+}
+
+/* Finds what is to be judged. */
+static int find_subjects(const campaign *c, subjects *all) {
+  const char *folder = c->sum.folder;
+  int status = c->sum.is_hlo ? gemel__campaign_find_steps(folder, &all->steps)
+                             : gemel__campaign_find(folder, ".onnx", &all->models);
+  return status == GEMEL__GOOD && all->models.count + all->steps.count == 0
+             ? gemel__complain(c->sum.is_hlo ? "%s: no modules that XLA has dumped in it"
+                                             : "%s: no models (*.onnx) in it",
+                               folder)
+             : status;
 }
 
 static int exit_status(const campaign *c) {
@@ -384,30 +465,27 @@ static int exit_status(const campaign *c) {
 static int run(const gemel__args *args) {
   campaign c = {.sum = {.args = args, .seconds = gemel__now()}, .table = stdout};
   const char *json = gemel__arg(args, "json");
-  gemel__campaign_models models = {NULL, 0};
+  subjects all = {{NULL, 0}, {NULL, 0}};
   int status = read_options(&c);
-  status = status == GEMEL__GOOD ? gemel__campaign_find(args->operands[0], &models) : status;
-  if (status == GEMEL__GOOD && models.count == 0) {
-    status = gemel__complain("%s: no models (*.onnx) in it", args->operands[0]);
-  }
+  status = status == GEMEL__GOOD ? find_subjects(&c, &all) : status;
   if (status == GEMEL__GOOD && json != NULL) {
     status = gemel__output_open(&c.json_output, json);
     c.json = status == GEMEL__GOOD ? c.json_output.file : NULL;
     c.table = c.json == stdout ? stderr : stdout;
   }
-  status = status == GEMEL__GOOD ? judge_and_report(&c, &models) : status;
+  status = status == GEMEL__GOOD ? judge_and_report(&c, &all) : status;
   if (c.json != NULL && gemel__output_close(&c.json_output, status == GEMEL__GOOD) != GEMEL__GOOD) {
     status = GEMEL__BAD;
   }
   status = status != GEMEL__GOOD ? status : exit_status(&c);
-  clear(&c, &models);
+  clear(&c, &all);
   return status;
 }
 
 const gemel__command gemel__command_campaign = {
     "campaign",
     "DIR",
-    "Run an optimiser over a folder of ONNX models, and judge each model against its result.",
+    "Run an optimiser over a folder of ONNX models, or take XLA's dumps, and judge each result.",
     "All files *.onnx in DIR and in the folders in it are taken, by name. Of each one line is "
     "printed: equal (and what tells the two apart that is allowed), unchanged (the optimiser left "
     "it as it is), open (neither was shown, or gemel doesn't read the result), not read (gemel "
@@ -415,7 +493,9 @@ const gemel__command gemel__command_campaign = {
     "first), invalid (the result is no valid model, or has other types), crashed or silent (the "
     "optimiser failed, or wrote nothing), no verdict (gemel failed), no access (the model, or a "
     "folder, can't be read). In the end, failures are listed by pass and cause. Shards may run at "
-    "once, on one machine or many; all together judge what one run would.\n"
+    "once, on one machine or many; all together judge what one run would. "
+    "With --hlo each line is of a module and a pass, but what is unchanged, and a table says what "
+    "became of each pass.\n"
     "Exit status 1 if a model differs, is invalid, or the optimiser crashed or was silent; else 0; "
     "2 for usage, for what can't be read or written, and where gemel failed.",
     options,

@@ -82,10 +82,32 @@ typedef struct gemel__campaign_models {
   size_t count;
 } gemel__campaign_models;
 
-/* All models in ROOT and the folders in it, by name, and the folders in it that can't be read.
- * GEMEL__BAD (said): ROOT can't. */
-int gemel__campaign_find(const char *root, gemel__campaign_models *models);
+/* All files in ROOT and the folders in it that end in SUFFIX, by name, and the folders in it that
+ * can't be read. GEMEL__BAD (said): ROOT can't. */
+int gemel__campaign_find(const char *root, const char *suffix, gemel__campaign_models *models);
 void gemel__campaign_forget(gemel__campaign_models *models);
+
+/* ---- XLA's dumps ---- */
+
+/* What a pass made of a module. */
+typedef struct gemel__campaign_step {
+  char *model;          /* the module: its path in the folder, without what XLA adds */
+  char *pass;           /* the pass behind which AFTER was written, or "all passes" */
+  char *before, *after; /* paths */
+} gemel__campaign_step;
+
+typedef struct gemel__campaign_steps {
+  gemel__campaign_step *items;
+  size_t count;
+} gemel__campaign_steps;
+
+/* The steps of all modules that XLA has dumped to ROOT and the folders in it, module by module, in
+ * the order of passes. GEMEL__BAD (said): ROOT can't be read. */
+int gemel__campaign_find_steps(const char *root, gemel__campaign_steps *steps);
+void gemel__campaign_forget_steps(gemel__campaign_steps *steps);
+
+/* 1 if two files have the same text but for the first line. */
+int gemel__campaign_is_same(const char *before, const char *after);
 
 /* ---- The optimiser ---- */
 
@@ -141,6 +163,7 @@ typedef struct gemel__campaign {
   size_t unjudged; /* pairs that couldn't be judged, for another reason than time */
   double seconds;
   int stopped; /* 1: by a signal, before the last model */
+  int is_hlo;  /* 1: models are XLA's modules, and passes what XLA did */
 } gemel__campaign;
 
 /* Copies the file FROM to TO. GEMEL__BAD (said). */
@@ -173,6 +196,9 @@ void gemel__campaign_say(const gemel__campaign_row *row, char *text, size_t byte
 
 /* One line of the table. */
 void gemel__campaign_print(FILE *file, const gemel__campaign_row *row);
+
+/* A table: what became of each pass's pairs. */
+void gemel__campaign_print_passes(FILE *file, const gemel__campaign *c);
 
 /* Failures by pass and cause, and the last line of the table. */
 void gemel__campaign_print_end(FILE *file, const gemel__campaign *campaign);

@@ -29,6 +29,7 @@ gemel_SOURCES += %reldir%/tool.h
 gemel_SOURCES += %reldir%/values.c
 if VERIFY
 gemel_SOURCES += %reldir%/baseline.c
+gemel_SOURCES += %reldir%/campaign-hlo.c
 gemel_SOURCES += %reldir%/campaign-html.c
 gemel_SOURCES += %reldir%/campaign-models.c
 gemel_SOURCES += %reldir%/campaign-optimizer.c

@@ -162,8 +162,7 @@ gemel_value gemel__hlo_number(gemel__hlo_call *c, gemel_dtype dtype, double numb
 gemel_value gemel__hlo_reshape(gemel__hlo_call *c, gemel_value x, int rank, const int64_t *sizes) {
   int64_t own[GEMEL_MAX_RANK];
   gemel_dim dims[GEMEL_MAX_RANK];
-  if (gemel__hlo_sizes(c, x, own) == rank &&
-      memcmp(own, sizes, (size_t)rank * sizeof *own) == 0) {
+  if (gemel__hlo_sizes(c, x, own) == rank && memcmp(own, sizes, (size_t)rank * sizeof *own) == 0) {
     return x;
   }
   dims_of(c, rank, sizes, dims);

@@ -91,8 +91,8 @@ int gemel__hlo_iota_op(gemel__hlo_call *c, gemel__hlo_value *result) {
   if (axis < 0 || axis >= shape->rank) {
     return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "its iota_dimension is no axis");
   }
-  gemel_value iota = gemel__hlo_iota(c, (gemel_dtype)shape->dtype, shape->rank, (int)axis,
-                                     shape->dims[axis]);
+  gemel_value iota =
+      gemel__hlo_iota(c, (gemel_dtype)shape->dtype, shape->rank, (int)axis, shape->dims[axis]);
   return gemel__hlo_give(result, gemel__hlo_spread(c, iota, shape->rank, shape->dims));
 }
 

@@ -12,12 +12,12 @@
 enum { MOST_STEPS = 100000, MOST_WORK = 20000000, DEEPEST = 16 };
 
 /* A scalar that is known or not, or a tuple of such. */
-typedef struct known {
+typedef struct finding {
   int is_known;
   int64_t number;
   size_t n_parts;
-  const struct known *parts;
-} known;
+  const struct finding *parts;
+} finding;
 
 typedef struct counter {
   const gemel_hlo *module;
@@ -26,7 +26,7 @@ typedef struct counter {
   int is_out_of_memory;
 } counter;
 
-static const known nothing = {.is_known = 0};
+static const finding nothing = {.is_known = 0};
 
 static void *room(counter *t, size_t bytes) {
   void *block = gemel__arena_alloc(&t->arena, bytes > 0 ? bytes : 1);
@@ -34,12 +34,12 @@ static void *room(counter *t, size_t bytes) {
   return block;
 }
 
-static known number(int64_t value) {
-  return (known){.is_known = 1, .number = value};
+static finding number(int64_t value) {
+  return (finding){.is_known = 1, .number = value};
 }
 
 /* VALUE as an element of DTYPE has it: wrapped. */
-static known wrapped(int dtype, int64_t value) {
+static finding wrapped(int dtype, int64_t value) {
   switch (dtype) {
   case GEMEL_BOOL:
     return number(value != 0);
@@ -63,7 +63,7 @@ static known wrapped(int dtype, int64_t value) {
 }
 
 /* The literal of an instruction. */
-static known literal(const gemel__hlo_instr *instr) {
+static finding literal(const gemel__hlo_instr *instr) {
   const char *text = instr->inside.text;
   size_t n = instr->inside.length, k = n > 0 && text[0] == '-';
   int64_t value = 0;
@@ -82,7 +82,7 @@ static known literal(const gemel__hlo_instr *instr) {
   return wrapped(instr->shape.dtype, k ? -value : value);
 }
 
-static known compared(const gemel__hlo_instr *instr, int64_t x, int64_t y) {
+static finding compared(const gemel__hlo_instr *instr, int64_t x, int64_t y) {
   gemel__hlo_span direction = gemel__hlo_attr_of(instr, "direction");
   static const struct {
     const char *name;
@@ -98,7 +98,7 @@ static known compared(const gemel__hlo_instr *instr, int64_t x, int64_t y) {
 }
 
 /* INSTR of two numbers. */
-static known of_two(const gemel__hlo_instr *instr, int64_t x, int64_t y) {
+static finding of_two(const gemel__hlo_instr *instr, int64_t x, int64_t y) {
   int dtype = instr->shape.dtype;
   if (gemel__hlo_is(instr->opcode, "compare")) {
     return compared(instr, x, y);
@@ -123,7 +123,7 @@ static known of_two(const gemel__hlo_instr *instr, int64_t x, int64_t y) {
                                               : nothing;
 }
 
-static known of_one(const gemel__hlo_instr *instr, int64_t x) {
+static finding of_one(const gemel__hlo_instr *instr, int64_t x) {
   if (gemel__hlo_is(instr->opcode, "convert")) {
     return wrapped(instr->shape.dtype, x);
   }
@@ -137,8 +137,8 @@ static known of_one(const gemel__hlo_instr *instr, int64_t x) {
 }
 
 /* INSTR, of a scalar, of what is known of its operands. */
-static known scalar(const gemel__hlo_instr *instr, const known *values) {
-  const known *a[3] = {&nothing, &nothing, &nothing};
+static finding scalar(const gemel__hlo_instr *instr, const finding *values) {
+  const finding *a[3] = {&nothing, &nothing, &nothing};
   for (size_t k = 0; k < instr->n_operands && k < 3; k++) {
     a[k] = &values[instr->operands[k]];
   }
@@ -154,36 +154,37 @@ static known scalar(const gemel__hlo_instr *instr, const known *values) {
   return instr->n_operands == 1 && a[0]->is_known ? of_one(instr, a[0]->number) : nothing;
 }
 
-static known compute(counter *t, const gemel__hlo_computation *c, size_t n, const known *operands,
-                     int depth);
+static finding compute(counter *t, const gemel__hlo_computation *c, size_t n,
+                       const finding *operands, int depth);
 
 /* The operands of INSTR as an array. */
-static known *given(counter *t, const gemel__hlo_instr *instr, const known *values) {
-  known *list = room(t, instr->n_operands * sizeof *list);
+static finding *given(counter *t, const gemel__hlo_instr *instr, const finding *values) {
+  finding *list = room(t, instr->n_operands * sizeof *list);
   for (size_t k = 0; list != NULL && k < instr->n_operands; k++) {
     list[k] = values[instr->operands[k]];
   }
   return list;
 }
 
-static known part(const gemel__hlo_instr *instr, const known *values) {
+static finding part(const gemel__hlo_instr *instr, const finding *values) {
   gemel__hlo_span index = gemel__hlo_attr_of(instr, "index");
   size_t k = 0;
   for (size_t i = 0; i < index.length && i < 9; i++) {
     k = k * 10 + (size_t)(index.text[i] - '0');
   }
-  const known *tuple = instr->n_operands == 1 ? &values[instr->operands[0]] : &nothing;
+  const finding *tuple = instr->n_operands == 1 ? &values[instr->operands[0]] : &nothing;
   return k < tuple->n_parts ? tuple->parts[k] : nothing;
 }
 
 /* INSTR of what is known of those before it. */
-static known of_instr(counter *t, const gemel__hlo_instr *instr, const known *values, int depth) {
+static finding of_instr(counter *t, const gemel__hlo_instr *instr, const finding *values,
+                        int depth) {
   const char *attribute = gemel__hlo_is(instr->opcode, "fusion") ? "calls"
                           : gemel__hlo_is(instr->opcode, "call") ? "to_apply"
                                                                  : NULL;
   if (gemel__hlo_is(instr->opcode, "tuple")) {
-    known *list = given(t, instr, values);
-    return list != NULL ? (known){.n_parts = instr->n_operands, .parts = list} : nothing;
+    finding *list = given(t, instr, values);
+    return list != NULL ? (finding){.n_parts = instr->n_operands, .parts = list} : nothing;
   }
   if (gemel__hlo_is(instr->opcode, "get-tuple-element")) {
     return part(instr, values);
@@ -191,7 +192,7 @@ static known of_instr(counter *t, const gemel__hlo_instr *instr, const known *va
   if (attribute != NULL) {
     const gemel__hlo_computation *called =
         gemel__hlo_computation_of(t->module, gemel__hlo_attr_of(instr, attribute));
-    known *list = given(t, instr, values);
+    finding *list = given(t, instr, values);
     return called != NULL && list != NULL ? compute(t, called, instr->n_operands, list, depth + 1)
                                           : nothing;
   }
@@ -200,9 +201,9 @@ static known of_instr(counter *t, const gemel__hlo_instr *instr, const known *va
 }
 
 /* What C makes of operands of which this is known. */
-static known compute(counter *t, const gemel__hlo_computation *c, size_t n, const known *operands,
-                     int depth) {
-  known *values = room(t, c->n_instrs * sizeof *values);
+static finding compute(counter *t, const gemel__hlo_computation *c, size_t n,
+                       const finding *operands, int depth) {
+  finding *values = room(t, c->n_instrs * sizeof *values);
   if (n != c->n_parameters || depth > DEEPEST || values == NULL) {
     return nothing;
   }
@@ -220,14 +221,14 @@ static known compute(counter *t, const gemel__hlo_computation *c, size_t n, cons
 }
 
 /* What is known of VALUE, in ARENA. */
-static known begin(gemel__arena *arena, const gemel__hlo_value *value) {
+static finding begin(gemel__arena *arena, const gemel__hlo_value *value) {
   gemel_attr attr;
   if (gemel_is_null(value->value)) {
-    known *parts = gemel__arena_alloc(arena, (value->n_parts + 1) * sizeof *parts);
+    finding *parts = gemel__arena_alloc(arena, (value->n_parts + 1) * sizeof *parts);
     for (size_t k = 0; parts != NULL && k < value->n_parts; k++) {
       parts[k] = begin(arena, &value->parts[k]);
     }
-    return parts != NULL ? (known){.n_parts = value->n_parts, .parts = parts} : nothing;
+    return parts != NULL ? (finding){.n_parts = value->n_parts, .parts = parts} : nothing;
   }
   if (strcmp(gemel_value_operation(value->value), "constant") != 0 ||
       gemel_value_attr(value->value, "value", &attr) != GEMEL_OK ||
@@ -241,9 +242,9 @@ static known begin(gemel__arena *arena, const gemel__hlo_value *value) {
 }
 
 /* STATE's copy in ARENA, which outlives the step that made it. */
-static known kept(gemel__arena *arena, known state) {
+static finding kept(gemel__arena *arena, finding state) {
   if (state.n_parts > 0) {
-    known *parts = gemel__arena_alloc(arena, state.n_parts * sizeof *parts);
+    finding *parts = gemel__arena_alloc(arena, state.n_parts * sizeof *parts);
     for (size_t k = 0; parts != NULL && k < state.n_parts; k++) {
       parts[k] = kept(arena, state.parts[k]);
     }
@@ -256,10 +257,10 @@ static known kept(gemel__arena *arena, known state) {
 int64_t gemel__hlo_trips(gemel__hlo_call *c, const gemel__hlo_computation *condition,
                          const gemel__hlo_computation *body, const gemel__hlo_value *initial) {
   counter t = {.module = c->import->module};
-  known state = begin(&t.arena, initial);
+  finding state = begin(&t.arena, initial);
   int64_t found = -1;
   for (int64_t n = 0; n <= MOST_STEPS && t.work < MOST_WORK; n++) {
-    known truth = compute(&t, condition, 1, &state, 0);
+    finding truth = compute(&t, condition, 1, &state, 0);
     if (!truth.is_known || truth.number == 0) {
       found = truth.is_known ? n : -1;
       break;

@@ -64,12 +64,23 @@ def _source(source: Any) -> tuple[str, Any, Any, str]:
         return "onnx", None, source.SerializeToString(), "<model>"
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
-        kind = "binary" if data.startswith(_BINARY) else "text" if _is_text(data) else "onnx"
+        kind = "binary" if data.startswith(_BINARY) else "hlo" if data.startswith(_HLO) else "text" if _is_text(data) else "onnx"
         return kind, None, data, "<bytes>"
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        return "text", None, source.encode(), "<text>"
+        return "hlo" if source.startswith("HloModule ") else "text", None, source.encode(), "<text>"
     path = os.fspath(source)
-    return ("onnx" if path.endswith(".onnx") else "file"), path, None, path
+    return ("onnx" if path.endswith(".onnx") else "hlo" if _is_module(path) else "file"), path, None, path
+
+
+_HLO = b"HloModule "
+
+
+def _is_module(path: Any) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_HLO)) == _HLO
+    except OSError:  # which is said when the file is read
+        return False
 
 
 _BINARY = _native.Graph.make(()).serialize("main")[:4]
@@ -83,8 +94,8 @@ def _is_text(data: bytes) -> bool:
 class Graph(_native.Graph):
     """A graph: inputs, values computed of them, outputs.
 
-    Graph(source): read from a path (.gmt text, .gemel, .onnx), from a graph's text, or from the bytes of any of these
-    or an onnx.ModelProto. SIZES gives numbers for symbols of an ONNX model.
+    Graph(source): read from a path (.gmt text, .gemel, .onnx, XLA's HLO as text), from a graph's text, or from the bytes
+    of any of these or an onnx.ModelProto. SIZES gives numbers for symbols of an ONNX model.
     Graph(): empty. Inside `with graph:` functions build on it.
     """
 

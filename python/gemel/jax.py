@@ -3,8 +3,11 @@
 
     gemel.jax.equal(f, g, jax.ShapeDtypeStruct((8, 3), "float32"))
 
-Both are traced to jaxprs, so what jit, grad, vmap and control flow make of them is compared as well. doc/python.md of the
-project has more.
+Both are traced to jaxprs, so what jit, grad, vmap and control flow make of them is compared as well.
+
+    print(gemel.jax.certify(f, jax.ShapeDtypeStruct((8, 3), "float32")))
+
+compiles f and judges what each of XLA's passes made of it. doc/python.md of the project has more.
 """
 from __future__ import annotations
 
@@ -24,8 +27,9 @@ from ._graph import Graph
 from ._loops import scan
 from ._place import call
 from ._types import dtype as find_dtype
+from ._xla import Certificate, Step, certify
 
-__all__ = ["equal", "to_graph"]
+__all__ = ["Certificate", "Step", "certify", "equal", "to_graph"]
 
 _k = f._INDEX
 

@@ -452,10 +452,24 @@ static gemel_graph *read_model(gemel_context *context, const source *from, const
   return graph;
 }
 
+/* The graph of a module of HLO, as that. */
+static gemel_graph *read_module(gemel_context *context, const source *from, char **name,
+                                gemel_error *error) {
+  gemel_hlo *module = from->path != NULL
+                          ? gemel_hlo_load(from->path, error)
+                          : gemel_hlo_parse(from->bytes, (size_t)from->length, from->file, error);
+  gemel_graph *graph = module != NULL ? gemel_hlo_graph(module, context, name, error) : NULL;
+  gemel_hlo_free(module);
+  return graph;
+}
+
 static gemel_graph *read_graph(gemel_context *context, const source *from, const char *kind,
                                const symbol_sizes *s, char **name, gemel_error *error) {
   if (strcmp(kind, "onnx") == 0) {
     return read_model(context, from, s, name, error);
+  }
+  if (strcmp(kind, "hlo") == 0) {
+    return read_module(context, from, name, error);
   }
   if (from->path != NULL) {
     return gemel_load(context, from->path, name, error);
@@ -473,9 +487,9 @@ static PyObject *named_graph(gemel_graph *graph, char *name, const gemel_error *
   return pair;
 }
 
-/* read(definitions, kind, path, bytes, file, folder, sizes): (graph, name). KIND is "onnx", "text",
- * "binary", or with a path anything for a graph's file. Where DEFINITIONS is a graph, symbols of a
- * model are its, by the names of inputs. */
+/* read(definitions, kind, path, bytes, file, folder, sizes): (graph, name). KIND is "onnx", "hlo",
+ * "text", "binary", or with a path anything for a graph's file. Where DEFINITIONS is a graph,
+ * symbols of a model are its, by the names of inputs. */
 static PyObject *graph_read(PyObject *class, PyObject *arguments) {
   (void)class;
   PyObject *definitions, *sizes;
