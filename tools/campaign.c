@@ -307,12 +307,12 @@ static void judge_dumps(campaign *c, const gemel__campaign_steps *steps) {
 /* ---- All ---- */
 
 /* What is judged: models, or what XLA made of modules. */
-typedef struct subjects {
+typedef struct judged_files {
   gemel__campaign_models models;
   gemel__campaign_steps steps;
-} subjects;
+} judged_files;
 
-static void judge_all(campaign *c, const subjects *all) {
+static void judge_all(campaign *c, const judged_files *all) {
   const gemel__campaign_models *models = &all->models;
   for (size_t k = c->shard - 1; k < models->count && !gemel__signals_caught(); k += c->shards) {
     judge_model(c, &models->items[k]);
@@ -408,7 +408,7 @@ static int make_scratch(campaign *c) {
   return gemel__guard_start(c->sum.scratch);
 }
 
-static int judge_and_report(campaign *c, const subjects *all) {
+static int judge_and_report(campaign *c, const judged_files *all) {
   int status = make_scratch(c);
   if (status != GEMEL__GOOD) {
     return status;
@@ -426,7 +426,7 @@ static int judge_and_report(campaign *c, const subjects *all) {
   return status;
 }
 
-static void clear(campaign *c, subjects *all) {
+static void clear(campaign *c, judged_files *all) {
   for (size_t k = 0; k < c->sum.count; k++) {
     free_row(&c->sum.rows[k]);
   }
@@ -439,7 +439,7 @@ static void clear(campaign *c, subjects *all) {
 }
 
 /* Finds what is to be judged. */
-static int find_subjects(const campaign *c, subjects *all) {
+static int find_subjects(const campaign *c, judged_files *all) {
   const char *folder = c->sum.folder;
   int status = c->sum.is_hlo ? gemel__campaign_find_steps(folder, &all->steps)
                              : gemel__campaign_find(folder, ".onnx", &all->models);
@@ -465,7 +465,7 @@ static int exit_status(const campaign *c) {
 static int run(const gemel__args *args) {
   campaign c = {.sum = {.args = args, .seconds = gemel__now()}, .table = stdout};
   const char *json = gemel__arg(args, "json");
-  subjects all = {{NULL, 0}, {NULL, 0}};
+  judged_files all = {{NULL, 0}, {NULL, 0}};
   int status = read_options(&c);
   status = status == GEMEL__GOOD ? find_subjects(&c, &all) : status;
   if (status == GEMEL__GOOD && json != NULL) {

@@ -20,6 +20,10 @@ int gemel__hlo_refuse(gemel__hlo_call *c, gemel_status status, const char *forma
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   gemel__hlo_span name = c->instr->name, opcode = c->instr->opcode;
+  if (status == GEMEL_UNSUPPORTED) {
+    snprintf(c->import->unsaid, sizeof c->import->unsaid, "%s", text);
+    return 0;
+  }
   gemel__graph_fail_at(c->graph, c->where, status, "%.*s, %.*s: %s",
                        (int)(name.length < 80 ? name.length : 80), name.text,
                        (int)(opcode.length < 80 ? opcode.length : 80), opcode.text, text);
@@ -149,10 +153,14 @@ const gemel__hlo_computation *gemel__hlo_called(gemel__hlo_call *c, const char *
 
 /* ---- Building ---- */
 
-static void dims_of(const gemel__hlo_call *c, int rank, const int64_t *sizes, gemel_dim *dims) {
+int gemel__hlo_dims(gemel__hlo_call *c, int rank, const int64_t *sizes, gemel_dim *dims) {
   for (int k = 0; k < rank; k++) {
     dims[k] = gemel_dim_constant(c->import->context, sizes[k]);
+    if (gemel_dim_is_none(dims[k])) {
+      return gemel__hlo_refuse(c, GEMEL_NO_MEMORY, "out of memory");
+    }
   }
+  return 1;
 }
 
 gemel_value gemel__hlo_number(gemel__hlo_call *c, gemel_dtype dtype, double number) {
@@ -165,8 +173,8 @@ gemel_value gemel__hlo_reshape(gemel__hlo_call *c, gemel_value x, int rank, cons
   if (gemel__hlo_sizes(c, x, own) == rank && memcmp(own, sizes, (size_t)rank * sizeof *own) == 0) {
     return x;
   }
-  dims_of(c, rank, sizes, dims);
-  return gemel_reshape_at(x, (size_t)rank, dims, c->where);
+  return gemel__hlo_dims(c, rank, sizes, dims) ? gemel_reshape_at(x, (size_t)rank, dims, c->where)
+                                               : gemel__no_value;
 }
 
 gemel_value gemel__hlo_spread(gemel__hlo_call *c, gemel_value x, int rank, const int64_t *sizes) {
@@ -175,8 +183,9 @@ gemel_value gemel__hlo_spread(gemel__hlo_call *c, gemel_value x, int rank, const
   if (gemel__hlo_sizes(c, x, own) == rank && memcmp(own, sizes, (size_t)rank * sizeof *own) == 0) {
     return x;
   }
-  dims_of(c, rank, sizes, dims);
-  return gemel_broadcast_to_at(x, (size_t)rank, dims, c->where);
+  return gemel__hlo_dims(c, rank, sizes, dims)
+             ? gemel_broadcast_to_at(x, (size_t)rank, dims, c->where)
+             : gemel__no_value;
 }
 
 gemel_value gemel__hlo_order(gemel__hlo_call *c, gemel_value x, int rank, const int64_t *axes) {
@@ -189,8 +198,12 @@ gemel_value gemel__hlo_order(gemel__hlo_call *c, gemel_value x, int rank, const 
 
 gemel_value gemel__hlo_iota(gemel__hlo_call *c, gemel_dtype dtype, int rank, int axis, int64_t n) {
   int64_t sizes[GEMEL_MAX_RANK];
-  gemel_value iota = gemel_arange_at(c->graph, gemel_dim_constant(c->import->context, n),
-                                     &(gemel_arange_options){.dtype = dtype}, c->where);
+  gemel_dim length;
+  if (!gemel__hlo_dims(c, 1, &n, &length)) {
+    return gemel__no_value;
+  }
+  gemel_value iota =
+      gemel_arange_at(c->graph, length, &(gemel_arange_options){.dtype = dtype}, c->where);
   for (int k = 0; k < rank; k++) {
     sizes[k] = k == axis ? n : 1;
   }
@@ -209,8 +222,9 @@ gemel_value gemel__hlo_part(gemel__hlo_call *c, gemel_value x, const int64_t *st
   if (is_whole && !has_steps) {
     return x;
   }
-  dims_of(c, rank, start, from);
-  dims_of(c, rank, sizes, dims);
+  if (!gemel__hlo_dims(c, rank, start, from) || !gemel__hlo_dims(c, rank, sizes, dims)) {
+    return gemel__no_value;
+  }
   gemel_subtensor_options options = {.step = {(size_t)rank, steps}};
   return gemel_subtensor_at(x, (size_t)rank, from, (size_t)rank, dims, has_steps ? &options : NULL,
                             c->where);

@@ -25,6 +25,7 @@ typedef struct gemel__hlo_import {
   gemel_context *context;
   gemel__arena arena; /* values and lists */
   int64_t applied;    /* instructions, so far */
+  char unsaid[300];   /* why an instruction can't be said, where that is no error; "": none */
 } gemel__hlo_import;
 
 typedef struct gemel__hlo_call {
@@ -64,7 +65,8 @@ const gemel__hlo_computation *gemel__hlo_called(gemel__hlo_call *c, const char *
 
 /* ---- Results ---- */
 
-/* 0, with an error in the graph that names the instruction. */
+/* 0, with an error in the graph that names the instruction. GEMEL_UNSUPPORTED is none yet: the
+ * instruction, or the one for which it is applied, becomes opaque (opaque.h). */
 int gemel__hlo_refuse(gemel__hlo_call *c, gemel_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -79,6 +81,9 @@ int gemel__hlo_give_tuple(gemel__hlo_call *c, gemel__hlo_value *result, size_t n
                           const gemel_value *values);
 
 /* ---- Building ---- */
+
+/* DIMS = the sizes SIZES: 1, or 0 and the graph's error. */
+int gemel__hlo_dims(gemel__hlo_call *c, int rank, const int64_t *sizes, gemel_dim *dims);
 
 /* The scalar NUMBER of X's dtype; the sizes SIZES of X's elements in a row; X broadcast to them;
  * axis K of the result is axis AXES[k] of X, or a new one if that is -1. */

@@ -33,7 +33,7 @@ static int take_element(gemel__hlo_call *c, gemel__lex *lex, gemel_dtype dtype, 
   gemel__number number;
   int is_true = gemel__lex_is(lex, "true");
   if (lex->kind == GEMEL__TOKEN_DOTS || lex->kind == '.') {
-    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED,
+    return gemel__hlo_refuse(c, GEMEL_BAD_FILE,
                              "its numbers are left out; XLA writes them with "
                              "--xla_dump_large_constants=true or print_large_constants");
   }
@@ -84,9 +84,7 @@ int gemel__hlo_constant(gemel__hlo_call *c, gemel__hlo_value *result) {
   }
   if (!is_long_enough(c, shape)) {
     return gemel__hlo_refuse(
-        c,
-        memchr(c->instr->inside.text, '.', c->instr->inside.length) ? GEMEL_UNSUPPORTED
-                                                                    : GEMEL_BAD_FILE,
+        c, GEMEL_BAD_FILE,
         "fewer numbers than its shape has; XLA writes all with --xla_dump_large_constants=true");
   }
   gemel_tensor *tensor =

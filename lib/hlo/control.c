@@ -235,8 +235,8 @@ static int fill(while_loop *w, int64_t steps) {
       return 0;
     }
   }
-  if (steps >= 0) {
-    options.length = gemel_dim_constant(w->c->import->context, steps);
+  if (steps >= 0 && !gemel__hlo_dims(w->c, 1, &steps, &options.length)) {
+    return 0;
   }
   return gemel_loop_end_at(w->loop, &options, w->c->where) == GEMEL_OK;
 }
@@ -255,7 +255,10 @@ static int leave(while_loop *w, gemel__hlo_value *result) {
 static int run(while_loop *w, gemel__hlo_value *result) {
   gemel__hlo_call *c = w->c;
   gemel_error error;
-  int64_t steps = gemel__hlo_trips(c, w->condition, w->body, w->initial);
+  int64_t steps;
+  if (!gemel__hlo_trips(c, w->condition, w->body, w->initial, &steps)) {
+    return 0;
+  }
   if (steps == 0) {
     *result = *w->initial;
     return 1;

@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/graph.h"
 #include "core/value.h"
-#include "hlo/call.h"
+#include "hlo/opaque.h"
 #include "hlo/texts.h"
 
 enum { DEEPEST = 64, MOST_APPLIED = 10000000, MOST_NAME = 64 };
@@ -55,13 +55,6 @@ static int get_tuple_element(gemel__hlo_call *c, gemel__hlo_value *result) {
   return 1;
 }
 
-/* A token: all that it says is an order, which a graph doesn't have. */
-static int token(gemel__hlo_call *c, gemel__hlo_value *result) {
-  (void)c;
-  *result = (gemel__hlo_value){.n_parts = 0};
-  return 1;
-}
-
 /* The operands of a call, as an array. */
 static gemel__hlo_value *given(gemel__hlo_call *c) {
   gemel__hlo_value *values = gemel__hlo_room(c, c->instr->n_operands * sizeof *values);
@@ -87,45 +80,48 @@ static int fusion(gemel__hlo_call *c, gemel__hlo_value *result) {
 
 /* ---- Opcodes ---- */
 
-enum { SHAPES = 1 /* it moves elements, so that of scalars there is nothing to do */ };
+enum {
+  SHAPES = 1, /* it moves elements, so that of scalars there is nothing to do */
+  MOVES = 2,  /* what elements are is the same to it */
+  HANDS = 4   /* it hands on values, whatever they are */
+};
 
 static const struct opcode {
   const char *name;
   gemel__hlo_function *function;
   int flags;
 } opcodes[] = {
-    {"add-dependency", pass, 0},
-    {"after-all", token, 0},
+    {"add-dependency", pass, HANDS},
     {"bitcast", gemel__hlo_bitcast, 0},
-    {"broadcast", gemel__hlo_broadcast, SHAPES},
-    {"call", call, 0},
-    {"concatenate", gemel__hlo_concatenate, 0},
-    {"conditional", gemel__hlo_conditional, 0},
+    {"broadcast", gemel__hlo_broadcast, SHAPES | MOVES},
+    {"call", call, HANDS},
+    {"concatenate", gemel__hlo_concatenate, MOVES},
+    {"conditional", gemel__hlo_conditional, HANDS},
     {"constant", gemel__hlo_constant, 0},
     {"convolution", gemel__hlo_convolution, 0},
-    {"copy", pass, 0},
+    {"copy", pass, HANDS},
     {"dot", gemel__hlo_dot, 0},
-    {"dynamic-slice", gemel__hlo_dynamic_slice, 0},
-    {"dynamic-update-slice", gemel__hlo_dynamic_update_slice, 0},
-    {"fusion", fusion, 0},
+    {"dynamic-slice", gemel__hlo_dynamic_slice, MOVES},
+    {"dynamic-update-slice", gemel__hlo_dynamic_update_slice, MOVES},
+    {"fusion", fusion, HANDS},
     {"gather", gemel__hlo_gather, 0},
-    {"get-tuple-element", get_tuple_element, 0},
+    {"get-tuple-element", get_tuple_element, HANDS},
     {"iota", gemel__hlo_iota_op, 0},
     {"map", gemel__hlo_map_op, 0},
-    {"opt-barrier", pass, 0},
-    {"optimization-barrier", pass, 0},
+    {"opt-barrier", pass, HANDS},
+    {"optimization-barrier", pass, HANDS},
     {"pad", gemel__hlo_pad_op, 0},
     {"reduce", gemel__hlo_reduce, 0},
     {"reduce-precision", gemel__hlo_reduce_precision, 0},
     {"reduce-window", gemel__hlo_reduce_window, 0},
-    {"reshape", NULL, SHAPES},
+    {"reshape", NULL, SHAPES | MOVES},
     {"scatter", gemel__hlo_scatter, 0},
     {"select-and-scatter", gemel__hlo_select_and_scatter, 0},
-    {"slice", gemel__hlo_slice, 0},
+    {"slice", gemel__hlo_slice, MOVES},
     {"sort", gemel__hlo_sort, 0},
-    {"transpose", NULL, SHAPES},
-    {"tuple", tuple, 0},
-    {"while", gemel__hlo_while, 0},
+    {"transpose", NULL, SHAPES | MOVES},
+    {"tuple", tuple, HANDS},
+    {"while", gemel__hlo_while, HANDS},
 };
 
 static const struct opcode *opcode_named(gemel__hlo_span name) {
@@ -144,7 +140,7 @@ static int is_array(gemel__hlo_call *c, const gemel__hlo_shape *shape, gemel_val
   gemel_context *context = c->import->context;
   gemel_type type = gemel_value_type(value);
   int64_t sizes[GEMEL_MAX_RANK];
-  if ((int)gemel_type_dtype(context, type) != shape->dtype) {
+  if (gemel_type_dtype(context, type) != gemel__hlo_carrier(shape)) {
     return 0;
   }
   return c->is_mapped || (gemel__hlo_sizes(c, value, sizes) == shape->rank &&
@@ -157,10 +153,7 @@ static int is_shaped(gemel__hlo_call *c, const gemel__hlo_shape *shape,
   if (!gemel_is_null(value->value)) {
     return !shape->is_tuple && is_array(c, shape, value->value);
   }
-  if (!shape->is_tuple) {
-    return value->n_parts == 0 && gemel__hlo_is(shape->type, "token");
-  }
-  int good = shape->n_parts == value->n_parts;
+  int good = shape->is_tuple && shape->n_parts == value->n_parts;
   for (size_t k = 0; k < value->n_parts && good; k++) {
     good = is_shaped(c, &shape->parts[k], &value->parts[k]);
   }
@@ -178,36 +171,49 @@ static int check_result(gemel__hlo_call *c, const gemel__hlo_value *value) {
   return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "it gives %s, which isn't its shape", text);
 }
 
-/* The dtypes of a shape are gemel's; a token has none. */
-static int check_dtypes(gemel__hlo_call *c, const gemel__hlo_shape *shape) {
-  if (!shape->is_tuple && shape->dtype < 0 && !gemel__hlo_is(shape->type, "token")) {
-    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "elements of type %.*s",
-                             (int)(shape->type.length < 40 ? shape->type.length : 40),
-                             shape->type.text);
+/* 1 if C's instruction can be applied to elements of the types that its operands and result have.
+ */
+static int is_of_types(gemel__hlo_call *c, int flags) {
+  int is_foreign = gemel__hlo_is_foreign(&c->instr->shape), is_same = 1;
+  for (size_t k = 0; k < c->instr->n_operands; k++) {
+    const gemel__hlo_shape *shape = gemel__hlo_shape_of(c, k);
+    is_foreign = is_foreign || gemel__hlo_is_foreign(shape);
+    is_same =
+        is_same && !shape->is_tuple &&
+        (k > 0 || (shape->type.length == c->instr->shape.type.length &&
+                   memcmp(shape->type.text, c->instr->shape.type.text, shape->type.length) == 0));
   }
-  for (size_t k = 0; k < shape->n_parts; k++) {
-    if (!check_dtypes(c, &shape->parts[k])) {
-      return 0;
-    }
-  }
-  return 1;
+  return !is_foreign || (flags & HANDS) != 0 || ((flags & MOVES) != 0 && is_same);
 }
 
-static int apply_instr(gemel__hlo_call *c, gemel__hlo_value *result) {
+/* Applies the function of C's opcode. */
+static int apply_known(gemel__hlo_call *c, gemel__hlo_value *result) {
   const struct opcode *opcode = opcode_named(c->instr->opcode);
-  if (!check_dtypes(c, &c->instr->shape)) {
-    return 0;
+  int flags = opcode != NULL ? opcode->flags : 0;
+  gemel__hlo_function *function =
+      opcode != NULL && opcode->function != NULL ? opcode->function : gemel__hlo_by_text;
+  if (!is_of_types(c, flags)) {
+    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "elements of a type that gemel hasn't");
   }
+  return (c->is_mapped && (flags & SHAPES) != 0 ? pass : function)(c, result);
+}
+
+/* What can't be said is opaque, but for an instruction that isn't a function of its operands, and
+ * for one of scalars that stand for arrays: there what applies them is. */
+static int apply_instr(gemel__hlo_call *c, gemel__hlo_value *result) {
   if (c->import->applied++ == MOST_APPLIED) {
     return gemel__hlo_refuse(c, GEMEL_TOO_LONG, "more than %d instructions, with those of calls",
                              MOST_APPLIED);
   }
-  gemel__hlo_function *function =
-      opcode != NULL && opcode->function != NULL ? opcode->function : gemel__hlo_by_text;
-  if (c->is_mapped && opcode != NULL && (opcode->flags & SHAPES) != 0) {
-    function = pass;
+  if (gemel__hlo_is(c->instr->opcode, "rng")) {
+    return gemel__hlo_refuse(c, GEMEL_BAD_VALUE, "it is no function: each has other results");
   }
-  return function(c, result) && check_result(c, result);
+  c->import->unsaid[0] = '\0';
+  int good = apply_known(c, result);
+  if (!good && c->import->unsaid[0] != '\0' && !c->is_mapped) {
+    good = gemel__hlo_opaque(c, result);
+  }
+  return good && check_result(c, result);
 }
 
 /* ---- Computations ---- */
@@ -354,13 +360,12 @@ const char *gemel__hlo_kind(const gemel__hlo_computation *c) {
 static int make_input(gemel__hlo_call *c, const gemel__hlo_shape *shape, const char *name,
                       gemel__hlo_value *value) {
   char longer[MOST_NAME];
-  *value = (gemel__hlo_value){.n_parts = 0};
-  if (!shape->is_tuple && shape->dtype < 0) {
-    return check_dtypes(c, shape);
-  }
   if (!shape->is_tuple) {
-    gemel_type type = gemel_type_of_shape(c->import->context, (gemel_dtype)shape->dtype,
+    gemel_type type = gemel_type_of_shape(c->import->context, gemel__hlo_carrier(shape),
                                           shape->rank, shape->dims);
+    if (gemel_type_is_none(type)) {
+      return gemel__hlo_refuse(c, GEMEL_NO_MEMORY, "out of memory");
+    }
     return gemel__hlo_give(value, gemel_input_at(c->graph, name, type, c->where));
   }
   gemel__hlo_value *parts = gemel__hlo_room(c, shape->n_parts * sizeof *parts);
@@ -438,6 +443,9 @@ gemel_graph *gemel_hlo_graph(const gemel_hlo *module, gemel_context *context, ch
   }
   int good = import_entry(&c);
   gemel__arena_clear(&import.arena);
+  if (!good && import.unsaid[0] != '\0' && gemel_graph_error(graph)->status == GEMEL_OK) {
+    gemel__graph_fail_at(graph, c.where, GEMEL_UNSUPPORTED, "%s", import.unsaid);
+  }
   if (!good || give_name(module, name, error) != GEMEL_OK) {
     if (!good && error != NULL) {
       *error = *gemel_graph_error(graph);

@@ -180,8 +180,10 @@ int gemel__hlo_pad_op(gemel__hlo_call *c, gemel__hlo_value *result) {
 static gemel_dim take_start(gemel__hlo_call *c, size_t k, int64_t n, int64_t size) {
   gemel_context *context = c->import->context;
   gemel_value at = gemel__hlo_operand(c, k);
+  int64_t zero = 0;
+  gemel_dim first = GEMEL_DIM_NONE;
   if (gemel_is_null(at) || n == size) {
-    return gemel_is_null(at) ? GEMEL_DIM_NONE : gemel_dim_constant(context, 0);
+    return !gemel_is_null(at) && gemel__hlo_dims(c, 1, &zero, &first) ? first : GEMEL_DIM_NONE;
   }
   /* Clipped in its own dtype, which may be unsigned, and narrower than the axis is long. */
   gemel_dtype dtype = gemel_type_dtype(context, gemel_value_type(at));
@@ -227,11 +229,9 @@ int gemel__hlo_dynamic_slice(gemel__hlo_call *c, gemel__hlo_value *result) {
   if (gemel__hlo_shape_of(c, 0)->rank != shape->rank) {
     return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "its operand has another rank");
   }
-  if (!take_starts(c, x, shape->dims, 1, starts)) {
+  if (!take_starts(c, x, shape->dims, 1, starts) ||
+      !gemel__hlo_dims(c, shape->rank, shape->dims, dims)) {
     return 0;
-  }
-  for (int k = 0; k < shape->rank; k++) {
-    dims[k] = gemel_dim_constant(c->import->context, shape->dims[k]);
   }
   size_t rank = (size_t)shape->rank;
   return gemel__hlo_give(result, gemel_subtensor_at(x, rank, starts, rank, dims, NULL, c->where));

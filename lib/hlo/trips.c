@@ -220,15 +220,15 @@ static finding compute(counter *t, const gemel__hlo_computation *c, size_t n,
   return values[c->root];
 }
 
-/* What is known of VALUE, in ARENA. */
-static finding begin(gemel__arena *arena, const gemel__hlo_value *value) {
+/* What is known of VALUE. */
+static finding begin(counter *t, const gemel__hlo_value *value) {
   gemel_attr attr;
   if (gemel_is_null(value->value)) {
-    finding *parts = gemel__arena_alloc(arena, (value->n_parts + 1) * sizeof *parts);
+    finding *parts = room(t, value->n_parts * sizeof *parts);
     for (size_t k = 0; parts != NULL && k < value->n_parts; k++) {
-      parts[k] = begin(arena, &value->parts[k]);
+      parts[k] = begin(t, &value->parts[k]);
     }
-    return parts != NULL ? (finding){.n_parts = value->n_parts, .parts = parts} : nothing;
+    return (finding){.n_parts = parts != NULL ? value->n_parts : 0, .parts = parts};
   }
   if (strcmp(gemel_value_operation(value->value), "constant") != 0 ||
       gemel_value_attr(value->value, "value", &attr) != GEMEL_OK ||
@@ -241,12 +241,12 @@ static finding begin(gemel__arena *arena, const gemel__hlo_value *value) {
                                          : nothing;
 }
 
-/* STATE's copy in ARENA, which outlives the step that made it. */
-static finding kept(gemel__arena *arena, finding state) {
+/* STATE's copy in T's arena. */
+static finding kept(counter *t, finding state) {
   if (state.n_parts > 0) {
-    finding *parts = gemel__arena_alloc(arena, state.n_parts * sizeof *parts);
+    finding *parts = room(t, state.n_parts * sizeof *parts);
     for (size_t k = 0; parts != NULL && k < state.n_parts; k++) {
-      parts[k] = kept(arena, state.parts[k]);
+      parts[k] = kept(t, state.parts[k]);
     }
     state.parts = parts;
     state.n_parts = parts != NULL ? state.n_parts : 0;
@@ -254,23 +254,30 @@ static finding kept(gemel__arena *arena, finding state) {
   return state;
 }
 
-int64_t gemel__hlo_trips(gemel__hlo_call *c, const gemel__hlo_computation *condition,
-                         const gemel__hlo_computation *body, const gemel__hlo_value *initial) {
+/* STATE behind BODY, in the arena that T has then: what was known before is gone. */
+static finding advance(counter *t, const gemel__hlo_computation *body, const finding *state) {
+  finding next = compute(t, body, 1, state, 0);
+  gemel__arena before = t->arena;
+  t->arena = (gemel__arena){0};
+  next = kept(t, next);
+  gemel__arena_clear(&before);
+  return next;
+}
+
+int gemel__hlo_trips(gemel__hlo_call *c, const gemel__hlo_computation *condition,
+                     const gemel__hlo_computation *body, const gemel__hlo_value *initial,
+                     int64_t *steps) {
   counter t = {.module = c->import->module};
-  finding state = begin(&t.arena, initial);
-  int64_t found = -1;
+  finding state = begin(&t, initial);
+  *steps = -1;
   for (int64_t n = 0; n <= MOST_STEPS && t.work < MOST_WORK; n++) {
     finding truth = compute(&t, condition, 1, &state, 0);
     if (!truth.is_known || truth.number == 0) {
-      found = truth.is_known ? n : -1;
+      *steps = truth.is_known && t.work < MOST_WORK ? n : -1;
       break;
     }
-    gemel__arena next = {0};
-    state = kept(&next, compute(&t, body, 1, &state, 0));
-    gemel__arena_clear(&t.arena);
-    t.arena = next;
+    state = advance(&t, body, &state);
   }
-  int is_sure = !t.is_out_of_memory && t.work < MOST_WORK;
   gemel__arena_clear(&t.arena);
-  return is_sure ? found : -1;
+  return !t.is_out_of_memory || gemel__hlo_refuse(c, GEMEL_NO_MEMORY, "out of memory");
 }

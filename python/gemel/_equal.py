@@ -188,8 +188,8 @@ class Equality:
 def _name_of(source: Any, otherwise: str) -> str:
     if isinstance(source, (Graph, Function)):
         return getattr(source, "name", None) or getattr(source, "__name__", otherwise)
-    path = _source(source)[1]
-    return path if path is not None else otherwise
+    name = _source(source)[3]
+    return otherwise if name.startswith("<") else name
 
 
 def _into(source: Any, definitions: Any, sizes: Mapping[str, int] | None) -> Graph:

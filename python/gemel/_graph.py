@@ -69,18 +69,22 @@ def _source(source: Any) -> tuple[str, Any, Any, str]:
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return "hlo" if source.startswith("HloModule ") else "text", None, source.encode(), "<text>"
     path = os.fspath(source)
-    return ("onnx" if path.endswith(".onnx") else "hlo" if _is_module(path) else "file"), path, None, path
+    if path.endswith(".onnx"):
+        return "onnx", path, None, path
+    module = _module(path)
+    return ("file", path, None, path) if module is None else ("hlo", None, module, path)
 
 
 _HLO = b"HloModule "
 
 
-def _is_module(path: Any) -> bool:
+def _module(path: Any) -> bytes | None:
+    """What the file PATH has, if that is a module of HLO."""
     try:
         with open(path, "rb") as file:
-            return file.read(len(_HLO)) == _HLO
+            return file.read() if file.read(len(_HLO)) == _HLO and file.seek(0) == 0 else None
     except OSError:  # which is said when the file is read
-        return False
+        return None
 
 
 _BINARY = _native.Graph.make(()).serialize("main")[:4]

@@ -411,8 +411,7 @@ static int read_symbols(PyObject *sizes, symbol_sizes *s) {
   s->sizes = PyMem_Calloc(n + 1, sizeof *s->sizes);
   s->holders = PyList_New(0);
   if (s->names == NULL || s->sizes == NULL || s->holders == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return PyErr_NoMemory(), -1;
   }
   Py_ssize_t at = 0;
   PyObject *name, *size;
@@ -439,7 +438,6 @@ typedef struct source {
   const gemel_graph *like; /* whose sizes a model's symbols are; NULL: none */
 } source;
 
-/* The graph of a model, named in *NAME; NULL with ERROR. */
 static gemel_graph *read_model(gemel_context *context, const source *from, const symbol_sizes *s,
                                char **name, gemel_error *error) {
   gemel_onnx_options options = {sizeof options, s->count, s->names, s->sizes, .like = from->like};
@@ -452,24 +450,16 @@ static gemel_graph *read_model(gemel_context *context, const source *from, const
   return graph;
 }
 
-/* The graph of a module of HLO, as that. */
-static gemel_graph *read_module(gemel_context *context, const source *from, char **name,
-                                gemel_error *error) {
-  gemel_hlo *module = from->path != NULL
-                          ? gemel_hlo_load(from->path, error)
-                          : gemel_hlo_parse(from->bytes, (size_t)from->length, from->file, error);
-  gemel_graph *graph = module != NULL ? gemel_hlo_graph(module, context, name, error) : NULL;
-  gemel_hlo_free(module);
-  return graph;
-}
-
 static gemel_graph *read_graph(gemel_context *context, const source *from, const char *kind,
                                const symbol_sizes *s, char **name, gemel_error *error) {
   if (strcmp(kind, "onnx") == 0) {
     return read_model(context, from, s, name, error);
   }
   if (strcmp(kind, "hlo") == 0) {
-    return read_module(context, from, name, error);
+    gemel_hlo *module = gemel_hlo_parse(from->bytes, (size_t)from->length, from->file, error);
+    gemel_graph *graph = gemel_hlo_graph(module, context, name, module != NULL ? error : NULL);
+    gemel_hlo_free(module);
+    return graph;
   }
   if (from->path != NULL) {
     return gemel_load(context, from->path, name, error);
@@ -487,9 +477,8 @@ static PyObject *named_graph(gemel_graph *graph, char *name, const gemel_error *
   return pair;
 }
 
-/* read(definitions, kind, path, bytes, file, folder, sizes): (graph, name). KIND is "onnx", "hlo",
- * "text", "binary", or with a path anything for a graph's file. Where DEFINITIONS is a graph,
- * symbols of a model are its, by the names of inputs. */
+/* read(definitions, kind, path, bytes, file, folder, sizes): (graph, name). KIND: "onnx", "hlo" (of
+ * bytes), "text", "binary". A model's symbols are those of DEFINITIONS, if that is a graph. */
 static PyObject *graph_read(PyObject *class, PyObject *arguments) {
   (void)class;
   PyObject *definitions, *sizes;

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opaque instructions (opaque.h) as nodes of an operation `hlo_opaque`, which has no reference: the
+ * harness takes it for an unknown function of its attributes and operands. The attribute `call` is
+ * all that the text says of the instruction, with the computations that it names written out in
+ * place of their names; so what is equal there is the same function. Nothing can run it.
+ */
+#include "hlo/opaque.h"
+
+#include <gemel/operation.h>
+#include <stdio.h>
+#include <string.h>
+#include "core/alloc.h"
+#include "core/error.h"
+#include "core/value.h"
+
+enum { LONGEST = 1 << 20, DEEPEST = 8 };
+
+/* ---- The operation ---- */
+
+static const gemel_attr_spec specs[] = {{"call", GEMEL_ATTR_STRING, NULL},
+                                        {"dtype", GEMEL_ATTR_DTYPE, NULL},
+                                        {"shape", GEMEL_ATTR_LIST | GEMEL_ATTR_INT, NULL},
+                                        {"result", GEMEL_ATTR_INT, NULL},
+                                        {NULL, 0, NULL}};
+
+static gemel_status infer_opaque(gemel_infer *call) {
+  const gemel_attr *shape = &call->attrs[2];
+  if (shape->count > GEMEL_MAX_RANK) {
+    return gemel__fail(call->error, GEMEL_BAD_SHAPE, "more than %d axes", GEMEL_MAX_RANK);
+  }
+  call->n_outputs = 1;
+  call->outputs[0] =
+      gemel_type_of_shape(call->context, call->attrs[1].u.dtype, (int)shape->count, shape->u.ints);
+  return gemel_type_is_none(call->outputs[0])
+             ? gemel__fail(call->error, GEMEL_BAD_SHAPE, "no type has such sizes")
+             : GEMEL_OK;
+}
+
+static gemel_status run_opaque(const gemel_kernel_call *call) {
+  return gemel__fail(call->error, GEMEL_UNSUPPORTED,
+                     "an instruction that gemel doesn't know can't be computed: %.200s",
+                     call->attrs[0].u.text);
+}
+
+static const gemel_kernel kernels[] = {{"none", NULL, run_opaque}, {NULL, NULL, NULL}};
+
+static const gemel_operation operation = {
+    .size = sizeof operation,
+    .name = "hlo_opaque",
+    .summary = "An instruction of HLO of which nothing is known but its text.",
+    .max_inputs = -1,
+    .version = 1,
+    .attrs = specs,
+    .infer = infer_opaque,
+    .kernels = kernels};
+
+/* Makes the operation known to the context; another thread may have. */
+static int register_opaque(gemel__hlo_call *c) {
+  gemel_context *context = c->import->context;
+  gemel_error error;
+  return gemel_operation_find(context, operation.name) != NULL ||
+         gemel_register_operation(context, &operation, &error) == GEMEL_OK ||
+         gemel_operation_find(context, operation.name) != NULL ||
+         gemel__hlo_refuse(c, error.status, "%s", error.text);
+}
+
+/* ---- What is said of an instruction ---- */
+
+typedef struct says {
+  gemel__hlo_call *c;
+  char *text; /* of LONGEST bytes */
+  size_t length;
+  int is_too_long, is_left_out;
+} says;
+
+static void say(says *s, const char *text, size_t length) {
+  if (length > LONGEST - s->length) {
+    s->is_too_long = 1;
+    return;
+  }
+  memcpy(s->text + s->length, text, length);
+  s->length += length;
+}
+
+static void say_span(says *s, gemel__hlo_span span) {
+  say(s, span.text != NULL ? span.text : "", span.length);
+}
+
+/* What stands in the parentheses of an instruction without operands: a literal, whose numbers must
+ * all be there. */
+static void say_inside(says *s, const gemel__hlo_instr *instr) {
+  gemel__hlo_span inside = instr->inside;
+  for (size_t k = 0; k + 3 <= inside.length; k++) {
+    s->is_left_out = s->is_left_out || memcmp(inside.text + k, "...", 3) == 0;
+  }
+  say(s, "(", 1);
+  say_span(s, instr->n_operands == 0 ? inside : (gemel__hlo_span){"", 0});
+  say(s, ")", 1);
+}
+
+static void say_number(says *s, int64_t number) {
+  char text[32];
+  say(s, text, (size_t)snprintf(text, sizeof text, " %lld", (long long)number));
+}
+
+static void say_shape(says *s, const gemel__hlo_shape *shape) {
+  say(s, shape->is_tuple ? " (" : " ", 1 + (size_t)shape->is_tuple);
+  say_span(s, shape->type);
+  for (int k = 0; k < shape->rank; k++) {
+    say_number(s, shape->dims[k]);
+  }
+  for (size_t k = 0; k < shape->n_parts; k++) {
+    say_shape(s, &shape->parts[k]);
+  }
+  say(s, ")", (size_t)shape->is_tuple);
+}
+
+/* 1 if an attribute says nothing of what is computed. */
+static int is_silent(gemel__hlo_span name) {
+  return gemel__hlo_is(name, "metadata") || gemel__hlo_is(name, "sharding") ||
+         gemel__hlo_is(name, "control-predecessors") || gemel__hlo_is(name, "origin");
+}
+
+static void say_instr(says *s, const gemel__hlo_instr *instr, int depth);
+
+/* The instructions of C, by their numbers. */
+static void say_computation(says *s, const gemel__hlo_computation *computation, int depth) {
+  s->is_too_long = s->is_too_long || depth > DEEPEST;
+  for (size_t k = 0; k < computation->n_instrs && !s->is_too_long; k++) {
+    const gemel__hlo_instr *instr = &computation->instrs[k];
+    say(s, "\n", 1);
+    say_instr(s, instr, depth);
+    for (size_t i = 0; i < instr->n_operands; i++) {
+      say_number(s, instr->operands[i]);
+    }
+  }
+  say_number(s, computation->root);
+}
+
+/* A value of an attribute, in which each name of a computation is that computation. */
+static void say_value(says *s, gemel__hlo_span value, int depth) {
+  const char *at = value.text, *end = value.text + value.length;
+  while (at < end && !s->is_too_long) {
+    const char *begin = at;
+    while (at < end && strchr("{}, %", *at) == NULL) {
+      at++;
+    }
+    gemel__hlo_span word = {begin, (size_t)(at - begin)};
+    const gemel__hlo_computation *called =
+        word.length > 0 ? gemel__hlo_computation_of(s->c->import->module, word) : NULL;
+    if (called != NULL) {
+      say_computation(s, called, depth + 1);
+    } else {
+      say_span(s, word);
+    }
+    if (at < end) {
+      say(s, at, *at != '%');
+      at++;
+    }
+  }
+}
+
+static void say_instr(says *s, const gemel__hlo_instr *instr, int depth) {
+  say_span(s, instr->opcode);
+  say_inside(s, instr);
+  say_shape(s, &instr->shape);
+  for (size_t k = 0; k < instr->n_attrs; k++) {
+    if (!is_silent(instr->attrs[k].name)) {
+      say(s, ", ", 2);
+      say_span(s, instr->attrs[k].name);
+      say(s, "=", 1);
+      say_value(s, instr->attrs[k].value, depth);
+    }
+  }
+}
+
+/* All that is said of C's instruction; NULL with the graph's error. */
+static char *all_said(gemel__hlo_call *c) {
+  says s = {.c = c, .text = gemel__alloc(LONGEST + 1)};
+  char *kept = NULL;
+  if (s.text == NULL) {
+    gemel__hlo_refuse(c, GEMEL_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  say_instr(&s, c->instr, 0);
+  for (size_t k = 0; k < c->instr->n_operands; k++) {
+    say_shape(&s, gemel__hlo_shape_of(c, k));
+  }
+  if (s.is_left_out) {
+    gemel__hlo_refuse(c, GEMEL_BAD_FILE, "numbers of a literal are left out");
+  } else if (s.is_too_long) {
+    gemel__hlo_refuse(c, GEMEL_TOO_LONG, "gemel doesn't read it, and it is too long to be opaque");
+  } else {
+    kept = gemel__arena_copy(&c->import->arena, s.text, s.length + 1);
+  }
+  if (kept != NULL) {
+    kept[s.length] = '\0';
+  }
+  gemel__free(s.text, LONGEST + 1);
+  return kept;
+}
+
+/* ---- Nodes ---- */
+
+int gemel__hlo_is_foreign(const gemel__hlo_shape *shape) {
+  int is_foreign = !shape->is_tuple && shape->dtype < 0;
+  for (size_t k = 0; k < shape->n_parts; k++) {
+    is_foreign = is_foreign || gemel__hlo_is_foreign(&shape->parts[k]);
+  }
+  return is_foreign;
+}
+
+gemel_dtype gemel__hlo_carrier(const gemel__hlo_shape *shape) {
+  return shape->dtype >= 0                     ? (gemel_dtype)shape->dtype
+         : gemel__hlo_is(shape->type, "token") ? GEMEL_BOOL
+                                               : GEMEL_F32;
+}
+
+/* Counts VALUE's arrays, and writes them where there is room. */
+static size_t list_arrays(const gemel__hlo_value *value, gemel_value *arrays, size_t n) {
+  if (!gemel_is_null(value->value)) {
+    if (arrays != NULL) {
+      arrays[n] = value->value;
+    }
+    return n + 1;
+  }
+  for (size_t k = 0; k < value->n_parts; k++) {
+    n = list_arrays(&value->parts[k], arrays, n);
+  }
+  return n;
+}
+
+typedef struct opaque {
+  gemel__hlo_call *c;
+  const char *call;
+  size_t n;
+  gemel_value *operands;
+  int64_t results; /* so far */
+} opaque;
+
+static int give_result(opaque *o, const gemel__hlo_shape *shape, gemel__hlo_value *result) {
+  gemel__hlo_call *c = o->c;
+  if (shape->is_tuple) {
+    gemel__hlo_value *parts = gemel__hlo_room(c, shape->n_parts * sizeof *parts);
+    *result = (gemel__hlo_value){.n_parts = shape->n_parts, .parts = parts};
+    for (size_t k = 0; k < shape->n_parts && parts != NULL; k++) {
+      if (!give_result(o, &shape->parts[k], &parts[k])) {
+        return 0;
+      }
+    }
+    return parts != NULL;
+  }
+  gemel_attr attrs[] = {
+      {.name = "call", .kind = GEMEL_ATTR_STRING, .u.text = o->call},
+      {.name = "dtype", .kind = GEMEL_ATTR_DTYPE, .u.dtype = gemel__hlo_carrier(shape)},
+      {.name = "shape",
+       .kind = GEMEL_ATTR_LIST | GEMEL_ATTR_INT,
+       .count = (size_t)shape->rank,
+       .u.ints = shape->dims},
+      {.name = "result", .kind = GEMEL_ATTR_INT, .u.i = o->results++}};
+  return gemel__hlo_give(
+      result, gemel_apply_at(c->graph, operation.name, o->n, o->operands, 4, attrs, c->where));
+}
+
+int gemel__hlo_opaque(gemel__hlo_call *c, gemel__hlo_value *result) {
+  opaque o = {.c = c};
+  if (!register_opaque(c)) {
+    return 0;
+  }
+  for (size_t k = 0; k < c->instr->n_operands; k++) {
+    o.n = list_arrays(c->operands[k], NULL, o.n);
+  }
+  o.operands = gemel__hlo_room(c, o.n * sizeof *o.operands);
+  o.call = all_said(c);
+  if (o.operands == NULL || o.call == NULL) {
+    return 0;
+  }
+  o.n = 0;
+  for (size_t k = 0; k < c->instr->n_operands; k++) {
+    o.n = list_arrays(c->operands[k], o.operands, o.n);
+  }
+  return give_result(&o, &c->instr->shape, result);
+}
