@@ -556,7 +556,7 @@ const gemel__command gemel__command_equal = {
     "equal",
     "A B",
     "Decide whether two graph files are the same function, with evidence or a counterexample.",
-    "A and B may be ONNX models (.onnx).\n"
+    "A and B may be ONNX models (.onnx), or modules of XLA's HLO as text.\n"
     "Inputs and outputs are matched by name (or see --match) and must have the same types; sizes "
     "that are symbols "
     "are drawn at random.\n"
