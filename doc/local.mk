@@ -12,6 +12,7 @@ dist_pages_DATA += %reldir%/conventions.md
 dist_pages_DATA += %reldir%/evidence.md
 dist_pages_DATA += %reldir%/found.md
 dist_pages_DATA += %reldir%/gpu.md
+dist_pages_DATA += %reldir%/hlo.md
 dist_pages_DATA += %reldir%/libraries.md
 dist_pages_DATA += %reldir%/loops.md
 dist_pages_DATA += %reldir%/onnx.md

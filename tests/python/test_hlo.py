@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""XLA's modules of HLO: read as graphs, and the passes that made them judged (gemel.jax.certify)."""
+import numpy as np
+import pytest
+
+import gemel
+
+MODULE = """HloModule jit_f
+
+ENTRY %main (x: f32[3]) -> f32[3] {
+  %x = f32[3]{0} parameter(0)
+  %c = f32[3]{0} constant({1, 2, 4})
+  ROOT %y = f32[3]{0} multiply(%x, %c)
+}
+"""
+
+
+def test_a_module_is_a_graph(tmp_path):
+    path = tmp_path / "f.txt"
+    path.write_text(MODULE)
+    x = np.array([1, -2, 0.5], np.float32)
+    for source in (MODULE, MODULE.encode(), path):
+        graph = gemel.Graph(source)
+        assert graph.name == "jit_f"
+        assert np.asarray(graph(p0=x)).tolist() == [1, -4, 2]
+
+
+def test_modules_are_compared(tmp_path):
+    path = tmp_path / "g.hlo"
+    path.write_text(MODULE.replace("multiply(%x, %c)", "multiply(%c, %x)"))
+    answer = gemel.equal(MODULE, path, allow="none")
+    assert answer and str(path) in answer.summary
+    assert not gemel.equal(MODULE, MODULE.replace("multiply", "add"))
+
+
+def test_an_error_says_where():
+    with pytest.raises(gemel.Error, match=r"4:8: .*a shape is expected"):
+        gemel.Graph(MODULE.replace("f32[3]{0} parameter", "[3] parameter"))
+
+
+def test_passes_are_certified():
+    jax = pytest.importorskip("jax")
+    import gemel.jax
+
+    found = gemel.jax.certify(lambda x, y: jax.nn.softmax(x * 2) @ y, jax.ShapeDtypeStruct((4, 3), "float32"),
+                              jax.ShapeDtypeStruct((3, 2), "float32"), seconds=20)
+    assert found and found.whole.verdict == "equal"
+    assert len(found.steps) > 5 and {step.verdict for step in found.changes} == {"equal"}
+    assert "all passes" in str(found) and "<td" in found._repr_html_()
+
+
+def test_a_wrong_pass_is_told():
+    pytest.importorskip("jax")
+    import gemel.jax
+
+    right = gemel.jax.Step("turn", MODULE, MODULE.replace("multiply(%x, %c)", "multiply(%c, %x)"))
+    wrong = gemel.jax.Step("wrong", MODULE, MODULE.replace("multiply", "add"))
+    same = gemel.jax.Step("none", MODULE, MODULE.replace("jit_f", "jit_f, is_scheduled=true"))
+    unread = gemel.jax.Step("rng", MODULE, MODULE.replace("multiply(%x, %c)", "rng(%x, %c)"))
+    assert [s.verdict for s in (right, wrong, same, unread)] == ["equal", "differs", "unchanged", "not read"]
+    found = gemel.jax.Certificate("f", [right, wrong, same, unread], wrong)
+    assert not found and "p0 = " in str(found) and unread.reason in str(found)
