@@ -55,6 +55,7 @@ static gemel_rewrite_profile *profile;
 static gemel_lift_report *report;
 static message model_bytes;
 static gemel_onnx *model;
+static gemel_hlo *module;
 static gemel_onnx_options onnx_options = {.size = sizeof onnx_options};
 static gemel_edit *edit; /* within a pass */
 static int (*run_in_pass)(void);
@@ -75,6 +76,12 @@ static const gemel_pass pass = {
     .size = sizeof pass, .name = "own", .rewrite = pass_rewrite, .generate = pass_generate};
 static gemel_rewrite_options rewrite = {.size = sizeof rewrite};
 static gemel_lift_options lift = {.size = sizeof lift, .space = 1};
+
+/* A module of one instruction. */
+static gemel_hlo *new_module(void) {
+  static const char text[] = "HloModule m\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n";
+  return gemel_hlo_parse(text, sizeof text - 1, "module", NULL);
+}
 
 /* A model without nodes. */
 static gemel_onnx *new_model(void) {
@@ -110,6 +117,8 @@ static gemel_operation operation(void) {
 #define VALID_const_gemel_context_p context
 #define VALID_const_gemel_device_p gemel_host()
 #define VALID_const_gemel_onnx_p model
+#define VALID_const_gemel_hlo_p module
+#define VALID_gemel_hlo_p new_module()
 #define VALID_const_gemel_onnx_options_p &onnx_options
 #define VALID_gemel_onnx_p new_model()
 #define VALID_const_char_p_p (const char **)texts
@@ -259,6 +268,7 @@ static const gemel_reference reference = {.size = sizeof reference};
 #define SAYS_gemel_graph_p SAYS_NULL
 #define SAYS_gemel_loop_p SAYS_NULL
 #define SAYS_gemel_onnx_p SAYS_NULL
+#define SAYS_gemel_hlo_p SAYS_NULL
 #define SAYS_gemel_rules_p SAYS_NULL
 #define SAYS_gemel_shared_p SAYS_NULL
 #define SAYS_gemel_tensor_p SAYS_NULL
@@ -327,6 +337,7 @@ static int must_fail(const null_call *c) {
                                         "const_gemel_device_p",
                                         "const_gemel_function_p",
                                         "const_gemel_onnx_p",
+                                        "const_gemel_hlo_p",
                                         "const_gemel_call_profile_p",
                                         "gemel_dlpack_p",
                                         "gemel_dlpack_unversioned_p"};
@@ -410,6 +421,7 @@ static const ct_test tests[] = {CT_TEST("whole", whole, NULL)};
 static void free_objects(void) {
   gemel_lift_report_free(report);
   gemel_onnx_free(model);
+  gemel_hlo_free(module);
   gemel_rewrite_profile_free(profile);
   gemel_rules_unref(rules);
   gemel_shared_unref(shared);
@@ -439,6 +451,7 @@ static void make_objects(void) {
   rules = gemel_rules_parse(context, one_rule, strlen(one_rule), "one.rules", NULL);
   profile = gemel_rewrite_profile_new();
   model = new_model();
+  module = new_module();
   report = gemel_lift_report_new();
 }
 
