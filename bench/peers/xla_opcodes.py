@@ -366,6 +366,151 @@ def conditional(c):
     c.root(kind("f32", shape), f"conditional({', '.join([which] + [x] * n)}), branch_computations={{{', '.join(f'f{k}' for k in range(n))}}}")
 
 
+# ---- Products, windows, indices ----
+
+
+def small(c, dtype, shape):
+    """Small integers, so that sums are exact."""
+    return c.parameter(dtype, shape, c.random.integers(-4, 5, shape))
+
+
+@case
+def dot(c):
+    dtype = c.pick("f32", "f64", "s32")
+    batch, contracted = c.shape(0, 2, 1, 3), c.shape(0, 2, 1, 4)
+    sides, lists = [], []
+    for free in (c.shape(0, 2, 1, 4), c.shape(0, 2, 1, 4)):
+        axes = c.random.permutation(len(batch) + len(contracted) + len(free)).tolist()
+        sizes = [(*batch, *contracted, *free)[k] for k in axes]
+        lists.append([[axes.index(k) for k in range(n, m)] for n, m in ((0, len(batch)), (len(batch), len(batch) + len(contracted)))])
+        sides.append((sizes, [n for k, n in zip(axes, sizes) if k >= len(batch) + len(contracted)]))
+    x, y = (small(c, dtype, sizes) for sizes, _ in sides)
+    c.root(kind(dtype, [*batch, *sides[0][1], *sides[1][1]]),
+           f"dot({x}, {y}), lhs_batch_dims={listed(lists[0][0])}, lhs_contracting_dims={listed(lists[0][1])}, "
+           f"rhs_batch_dims={listed(lists[1][0])}, rhs_contracting_dims={listed(lists[1][1])}")
+
+
+def window(c, sizes, most=3, pads=True, dilates=True):
+    """A window on axes of SIZES: (text, how many fit on each axis)."""
+    words, count = {"size": [], "stride": [], "pad": [], "lhs_dilate": [], "rhs_dilate": []}, []
+    for n in sizes:
+        size, stride = int(c.random.integers(1, most + 1)), int(c.random.integers(1, 3))
+        low, high = (int(v) for v in c.random.integers(0, most, 2)) if pads else (0, 0)
+        apart, dilation = (int(v) for v in c.random.integers(1, 3, 2)) if dilates else (1, 1)
+        longer, span = (n - 1) * apart + 1 + low + high, (size - 1) * dilation + 1
+        if longer < span:
+            size, span = 1, 1
+        for word, value in zip(words, (size, stride, f"{low}_{high}", apart, dilation)):
+            words[word].append(str(value))
+        count.append((longer - span) // stride + 1)
+    return words, count
+
+
+def said(words):
+    return "window={" + " ".join(f"{word}={'x'.join(values)}" for word, values in words.items()) + "}"
+
+
+@case
+def convolution(c):
+    dtype, n = c.pick("f32", "f64"), int(c.random.integers(1, 4))
+    spatial = [int(v) for v in c.random.integers(2, 6, n)]
+    words, out = window(c, spatial)
+    if c.pick(True, False):
+        words["rhs_reversal"] = [str(v) for v in c.random.integers(0, 2, n)]
+    features, batches = c.pick((1, 1), (2, 1), (1, 2))
+    batch, channels, filters = 2 * batches, int(c.random.integers(1, 3)), int(c.random.integers(1, 3)) * features * batches
+    labels = []
+    for letters, sizes in (("bf", (batch, channels * features, *spatial)), ("oi", (filters, channels, *(int(v) for v in words["size"]))),
+                           ("bf", (batch // batches, filters, *out))):
+        axes = c.random.permutation(n + 2).tolist()
+        labels.append(("".join((letters + "012"[:n])[k] for k in axes), [sizes[k] for k in axes]))
+    x, w = small(c, dtype, labels[0][1]), small(c, dtype, labels[1][1])
+    c.root(kind(dtype, labels[2][1]), f"convolution({x}, {w}), {said(words)}, dim_labels={labels[0][0]}_{labels[1][0]}->{labels[2][0]}, "
+           f"feature_group_count={features}, batch_group_count={batches}")
+
+
+@case
+def reduce_window(c):
+    opcode, dtype, shape = c.pick("add", "maximum", "minimum", "multiply"), c.pick("f32", "s32"), c.shape(1, 3)
+    words, out = window(c, shape)
+    region(c, opcode, dtype)
+    x = small(c, dtype, shape)
+    init = c.parameter(dtype, (), neutral(opcode, dtype))
+    c.root(kind(dtype, out), f"reduce-window({x}, {init}), {said(words)}, to_apply=f")
+
+
+@case
+def running_sum(c):
+    shape = c.shape(1, 3)
+    axis, reverse = int(c.random.integers(len(shape))), c.pick(True, False)
+    region(c, "add", "s32")
+    sizes = "x".join(str(n) if k == axis else "1" for k, n in enumerate(shape))
+    pads = "x".join((f"0_{n - 1}" if reverse else f"{n - 1}_0") if k == axis else "0_0" for k, n in enumerate(shape))
+    c.root(kind("s32", shape), f"reduce-window({c.parameter('s32', shape)}, {c.parameter('s32', (), 3)}), window={{size={sizes} pad={pads}}}, to_apply=f")
+
+
+@case
+def select_and_scatter(c):
+    shape = c.shape(1, 3)
+    words, out = window(c, shape, dilates=False)
+    del words["lhs_dilate"], words["rhs_dilate"]
+    c.region("f {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = pred[] compare(a, b), direction=GE\n}")
+    c.region("g {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}")
+    x, y, zero = small(c, "f32", shape), small(c, "f32", out), c.parameter("f32", (), 0)
+    c.root(kind("f32", shape), f"select-and-scatter({x}, {y}, {zero}), {said(words)}, select=f, scatter=g")
+
+
+def placed(c, shape):
+    """(window axes of all, dropped axes, map, batching axes, those of starts, vector axis, starts' sizes, all sizes, sizes of windows)"""
+    rank = len(shape)
+    axes = c.random.permutation(rank).tolist()
+    batching = sorted(axes[:c.random.integers(0, 2)])
+    rest = [k for k in range(rank) if k not in batching]
+    mapped = c.random.permutation(rest)[:c.random.integers(1, len(rest) + 1)].tolist() if rest else []
+    dropped = [k for k in rest if c.pick(True, False)]
+    sizes = [1 if k in dropped or k in batching else int(c.random.integers(1, shape[k] + 1)) for k in range(rank)]
+    batch = [shape[k] for k in batching] + list(c.shape(0, 2, 1, 4))
+    order = c.random.permutation(len(batch)).tolist()
+    batch = [batch[k] for k in order]
+    of_starts = [order.index(k) for k in range(len(batching))]
+    vector = int(c.random.integers(len(batch) + 1))
+    starts = batch[:vector] + [len(mapped)] + batch[vector:]
+    of_starts = [k + (k >= vector) for k in of_starts]
+    windows = [k for k in range(rank) if k not in dropped and k not in batching]
+    places = sorted(c.random.permutation(len(batch) + len(windows))[:len(windows)].tolist())
+    whole, b, w = [], iter(batch), iter(windows)
+    for k in range(len(batch) + len(windows)):
+        whole.append(sizes[next(w)] if k in places else next(b))
+    return places, dropped, mapped, batching, of_starts, vector, starts, whole, sizes
+
+
+def indices(c, shape, starts):
+    dtype = c.pick(*INTEGERS)
+    values = c.random.integers(0 if dtype[0] == "u" else -2, max(shape, default=1) + 2, starts)
+    return c.parameter(dtype, starts, np.where(c.random.random(starts) < 0.1, np.iinfo(NUMPY[dtype]).max, values))
+
+
+@case
+def gather(c):
+    dtype, shape = c.pick("f32", "s32", "pred"), c.shape(1, 4, 1, 5)
+    places, dropped, mapped, batching, of_starts, vector, starts, whole, sizes = placed(c, shape)
+    x, at = c.parameter(dtype, shape), indices(c, shape, starts)
+    c.root(kind(dtype, whole), f"gather({x}, {at}), offset_dims={listed(places)}, collapsed_slice_dims={listed(dropped)}, "
+           f"start_index_map={listed(mapped)}, operand_batching_dims={listed(batching)}, start_indices_batching_dims={listed(of_starts)}, "
+           f"index_vector_dim={vector}, slice_sizes={listed(sizes)}")
+
+
+@case
+def scatter(c):
+    opcode, dtype, shape = c.pick("add", "maximum", "minimum", "multiply"), c.pick("f32", "s32"), c.shape(1, 4, 1, 5)
+    places, dropped, mapped, batching, of_starts, vector, starts, whole, _ = placed(c, shape)
+    region(c, opcode, dtype)
+    x, at, y = small(c, dtype, shape), indices(c, shape, starts), small(c, dtype, whole)
+    c.root(kind(dtype, shape), f"scatter({x}, {at}, {y}), update_window_dims={listed(places)}, inserted_window_dims={listed(dropped)}, "
+           f"scatter_dims_to_operand_dims={listed(mapped)}, input_batching_dims={listed(batching)}, "
+           f"scatter_indices_batching_dims={listed(of_starts)}, index_vector_dim={vector}, to_apply=f")
+
+
 # ---- All ----
 
 

@@ -120,14 +120,20 @@ int gemel__hlo_map(gemel__hlo_call *c, const gemel__hlo_computation *computation
  * is "add". */
 const char *gemel__hlo_kind(const gemel__hlo_computation *computation);
 
+/* 1 if VALUE is a constant scalar that is NUMBER; and one that changes nothing, for a computation
+ * of this kind. */
+int gemel__hlo_is_number(gemel_value value, double number);
+int gemel__hlo_is_neutral(const char *kind, gemel_value value);
+
 /* ---- Opcodes ---- */
 
 typedef int gemel__hlo_function(gemel__hlo_call *c, gemel__hlo_value *result);
 
 gemel__hlo_function gemel__hlo_bitcast, gemel__hlo_broadcast, gemel__hlo_concatenate,
-    gemel__hlo_conditional, gemel__hlo_constant, gemel__hlo_dot, gemel__hlo_dynamic_slice,
-    gemel__hlo_dynamic_update_slice, gemel__hlo_iota_op, gemel__hlo_map_op, gemel__hlo_pad_op,
-    gemel__hlo_reduce, gemel__hlo_reduce_precision, gemel__hlo_slice, gemel__hlo_sort,
-    gemel__hlo_while;
+    gemel__hlo_conditional, gemel__hlo_constant, gemel__hlo_convolution, gemel__hlo_dot,
+    gemel__hlo_dynamic_slice, gemel__hlo_dynamic_update_slice, gemel__hlo_gather,
+    gemel__hlo_iota_op, gemel__hlo_map_op, gemel__hlo_pad_op, gemel__hlo_reduce,
+    gemel__hlo_reduce_precision, gemel__hlo_reduce_window, gemel__hlo_scatter,
+    gemel__hlo_select_and_scatter, gemel__hlo_slice, gemel__hlo_sort, gemel__hlo_while;
 
 #endif

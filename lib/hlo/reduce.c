@@ -32,8 +32,7 @@ int gemel__hlo_map_op(gemel__hlo_call *c, gemel__hlo_value *result) {
 
 /* ---- Reductions that are gemel's ---- */
 
-/* 1 if VALUE is a constant scalar that is NUMBER. */
-static int is_number(gemel_value value, double number) {
+int gemel__hlo_is_number(gemel_value value, double number) {
   gemel_attr attr;
   if (strcmp(gemel_value_operation(value), "constant") != 0 ||
       gemel_value_attr(value, "value", &attr) != GEMEL_OK ||
@@ -55,6 +54,10 @@ static double neutral(const char *kind, gemel_dtype dtype) {
     return is_float ? __builtin_inf() : __builtin_ldexp(1, bits - is_signed) - (bits < 64);
   }
   return strcmp(kind, "multiply") == 0 || strcmp(kind, "and") == 0;
+}
+
+int gemel__hlo_is_neutral(const char *kind, gemel_value value) {
+  return gemel__hlo_is_number(value, neutral(kind, gemel__value_dtype(value)));
 }
 
 /* X reduced over AXES by the operation KIND; null without an error: gemel has no such reduction. */
@@ -87,10 +90,9 @@ static gemel_value reduce_by(gemel__hlo_call *c, const char *kind, gemel_value x
 static gemel_value combine(gemel__hlo_call *c, const gemel__hlo_computation *computation,
                            const char *kind, gemel_value a, gemel_value b) {
   int64_t sizes[GEMEL_MAX_RANK];
-  gemel_dtype dtype = gemel_type_dtype(c->import->context, gemel_value_type(a));
   int rank = gemel__hlo_sizes(c, b, sizes);
   gemel_value both[2] = {a, b}, one = gemel__no_value;
-  if (is_number(a, neutral(kind, dtype))) {
+  if (gemel__hlo_is_neutral(kind, a)) {
     return b;
   }
   gemel__hlo_map(c, computation, 2, both, rank, sizes, 1, &one);
