@@ -13,7 +13,7 @@
 #include "core/value.h"
 
 /* How windows lie in the operand, as the attributes of either opcode say. */
-typedef struct places {
+typedef struct indexed {
   gemel__hlo_call *c;
   gemel_value starts;
   int rank, n_window, n_map, n_batching; /* of the operand; lists below */
@@ -31,12 +31,12 @@ typedef struct places {
   int64_t batch[GEMEL_MAX_RANK];    /* their sizes */
   int64_t batch_at[GEMEL_MAX_RANK]; /* which of ALL each is */
   int64_t vector;                   /* the axis of STARTS that a start lies along */
-} places;
+} indexed;
 
 /* The names of attributes: the same things, called otherwise by the two. */
-typedef struct names {
+typedef struct attribute_names {
   const char *window, *dropped, *map, *batching, *batching_starts;
-} names;
+} attribute_names;
 
 static int is_in(int64_t axis, int n, const int64_t *axes) {
   for (int k = 0; k < n; k++) {
@@ -48,7 +48,7 @@ static int is_in(int64_t axis, int n, const int64_t *axes) {
 }
 
 /* The operand's sizes, and where its elements lie in a row. */
-static int take_operand(places *p, gemel_value x) {
+static int take_operand(indexed *p, gemel_value x) {
   p->rank = gemel__hlo_sizes(p->c, x, p->sizes);
   p->elements = 1;
   for (int k = p->rank; k-- > 0;) {
@@ -61,7 +61,7 @@ static int take_operand(places *p, gemel_value x) {
 }
 
 /* The axes of STARTS without that of components, and which axes of all these are. */
-static int take_batch(places *p) {
+static int take_batch(indexed *p) {
   int64_t sizes[GEMEL_MAX_RANK];
   int rank = gemel__hlo_sizes(p->c, p->starts, sizes), n = 0;
   if (p->vector < 0 || p->vector > rank) {
@@ -87,7 +87,7 @@ static int take_batch(places *p) {
 }
 
 /* Which axes of the operand a window's axes are, in order: those that aren't DROPPED. */
-static int take_window(places *p, int n_dropped, const int64_t *dropped) {
+static int take_window(indexed *p, int n_dropped, const int64_t *dropped) {
   int n = 0;
   for (int k = 1; k < p->n_window; k++) {
     if (p->window[k] < p->window[k - 1]) {
@@ -110,11 +110,11 @@ static int take_window(places *p, int n_dropped, const int64_t *dropped) {
 }
 
 /* Reads the attributes that NAMES calls, of the operand X, starts, and windows like ALL. */
-static int describe(gemel__hlo_call *c, const names *called, gemel_value x, gemel_value starts,
-                    const gemel__hlo_shape *all, places *p) {
+static int describe(gemel__hlo_call *c, const attribute_names *called, gemel_value x,
+                    gemel_value starts, const gemel__hlo_shape *all, indexed *p) {
   int64_t dropped[GEMEL_MAX_RANK];
   int n_dropped, n_starts;
-  *p = (places){.c = c, .starts = starts, .rank_of_all = all->rank};
+  *p = (indexed){.c = c, .starts = starts, .rank_of_all = all->rank};
   memcpy(p->all, all->dims, (size_t)all->rank * sizeof *p->all);
   int rank_of_starts = gemel_type_rank(c->import->context, gemel_value_type(starts));
   return take_operand(p, x) &&
@@ -133,7 +133,7 @@ static int describe(gemel__hlo_call *c, const names *called, gemel_value x, geme
 /* ---- Places ---- */
 
 /* Component K of all starts, with the axes of the batch. */
-static gemel_value component(places *p, int k) {
+static gemel_value component(indexed *p, int k) {
   int64_t start[GEMEL_MAX_RANK] = {0}, sizes[GEMEL_MAX_RANK];
   int rank = gemel__hlo_sizes(p->c, p->starts, sizes);
   if (p->vector == rank) {
@@ -146,14 +146,14 @@ static gemel_value component(places *p, int k) {
 }
 
 /* 1 if the integer dtype of X has the number HIGH. */
-static int has_number(places *p, gemel_value x, int64_t high) {
+static int has_number(indexed *p, gemel_value x, int64_t high) {
   const gemel__format *format =
       gemel__dtype_format(gemel_type_dtype(p->c->import->context, gemel_value_type(x)));
   return format->highest >= 62 || high < (int64_t)1 << (format->highest + 1);
 }
 
 /* X between 0 and HIGH, as i64; it is clipped in its own dtype, which may be unsigned. */
-static gemel_value clipped(places *p, gemel_value x, int64_t high) {
+static gemel_value clipped(indexed *p, gemel_value x, int64_t high) {
   gemel_dtype dtype = gemel_type_dtype(p->c->import->context, gemel_value_type(x));
   gemel_location where = p->c->where;
   if (has_number(p, x, high)) {
@@ -164,7 +164,7 @@ static gemel_value clipped(places *p, gemel_value x, int64_t high) {
 }
 
 /* X, which has the axes of the batch, with the axes of all windows. */
-static gemel_value placed(places *p, gemel_value x) {
+static gemel_value placed(indexed *p, gemel_value x) {
   int64_t order[GEMEL_MAX_RANK];
   for (int k = 0; k < p->rank_of_all; k++) {
     order[k] = -1;
@@ -176,7 +176,7 @@ static gemel_value placed(places *p, gemel_value x) {
 }
 
 /* SUM + X * STRIDE; SUM may be null, for 0. */
-static gemel_value plus(places *p, gemel_value sum, gemel_value x, int64_t stride) {
+static gemel_value plus(indexed *p, gemel_value sum, gemel_value x, int64_t stride) {
   if (stride != 1) {
     gemel_value times = gemel__hlo_number(p->c, GEMEL_I64, (double)stride);
     x = gemel_mul_at(x, times, p->c->where);
@@ -185,7 +185,7 @@ static gemel_value plus(places *p, gemel_value sum, gemel_value x, int64_t strid
 }
 
 /* The place of each element of all windows, i64, where starts are moved inside. */
-static gemel_value all_places(places *p) {
+static gemel_value all_places(indexed *p) {
   gemel_value sum = gemel__no_value;
   for (int k = 0; k < p->n_map; k++) {
     int64_t axis = p->map[k], high = p->sizes[axis] - p->spans[axis];
@@ -208,7 +208,7 @@ static gemel_value all_places(places *p) {
 }
 
 /* Batching axes are of starts, and of the same size there. */
-static int check_batching(places *p) {
+static int check_batching(indexed *p) {
   for (int k = 0; k < p->n_batching; k++) {
     int64_t of_starts = p->batching_starts[k];
     int64_t at = of_starts - (of_starts > p->vector);
@@ -222,7 +222,7 @@ static int check_batching(places *p) {
 /* ---- gather ---- */
 
 /* The axis along which whole parts of X are taken; -1: it isn't so. */
-static int64_t taken_axis(const places *p) {
+static int64_t taken_axis(const indexed *p) {
   int64_t axis = p->n_map == 1 && p->n_batching == 0 ? p->map[0] : -1;
   for (int k = 0; k < p->rank && axis >= 0; k++) {
     int is_whole = k == axis ? p->n_window == p->rank - 1 && !is_in(k, p->n_window, p->axes)
@@ -233,7 +233,7 @@ static int64_t taken_axis(const places *p) {
 }
 
 /* X at the starts along AXIS, which the axes of the batch take the place of. */
-static gemel_value take_along(places *p, gemel_value x, int64_t axis) {
+static gemel_value take_along(indexed *p, gemel_value x, int64_t axis) {
   int64_t order[GEMEL_MAX_RANK];
   gemel_value at = clipped(p, component(p, 0), p->sizes[axis] - 1);
   gemel_value taken = gemel_take_at(x, at, &(gemel_take_options){.axis = axis}, p->c->where);
@@ -247,7 +247,7 @@ static gemel_value take_along(places *p, gemel_value x, int64_t axis) {
 }
 
 /* 1 if slice_sizes say what windows are: 1 where an axis is dropped. */
-static int check_slices(places *p) {
+static int check_slices(indexed *p) {
   int64_t sizes[GEMEL_MAX_RANK];
   int n;
   if (!gemel__hlo_ints(p->c, "slice_sizes", &n, sizes)) {
@@ -261,10 +261,10 @@ static int check_slices(places *p) {
 }
 
 int gemel__hlo_gather(gemel__hlo_call *c, gemel__hlo_value *result) {
-  static const names called = {"offset_dims", "collapsed_slice_dims", "start_index_map",
-                               "operand_batching_dims", "start_indices_batching_dims"};
+  static const attribute_names called = {"offset_dims", "collapsed_slice_dims", "start_index_map",
+                                         "operand_batching_dims", "start_indices_batching_dims"};
   gemel_value x = gemel__hlo_operand(c, 0), starts = gemel__hlo_operand(c, 1);
-  places p;
+  indexed p;
   if (gemel_is_null(x) || gemel_is_null(starts) ||
       !describe(c, &called, x, starts, &c->instr->shape, &p) || !check_batching(&p) ||
       !check_slices(&p)) {
@@ -282,7 +282,7 @@ int gemel__hlo_gather(gemel__hlo_call *c, gemel__hlo_value *result) {
 /* ---- scatter ---- */
 
 /* Whether the window of each start is inside, with the axes of all windows; null: each is. */
-static gemel_value inside(places *p) {
+static gemel_value inside(indexed *p) {
   gemel_location where = p->c->where;
   gemel_value all = gemel__no_value;
   for (int k = 0; k < p->n_map; k++) {
@@ -318,7 +318,7 @@ static const char *mode_of(const gemel__hlo_computation *computation, gemel_dtyp
 }
 
 /* X with UPDATES at the places AT, of which the one behind all is none of X's. */
-static gemel_value put_at(places *p, gemel_value x, gemel_value at, gemel_value updates,
+static gemel_value put_at(indexed *p, gemel_value x, gemel_value at, gemel_value updates,
                           const char *mode) {
   int64_t zero = 0, one = 1, longer = p->elements + 1, n = 1;
   for (int k = 0; k < p->rank_of_all; k++) {
@@ -338,12 +338,12 @@ static gemel_value put_at(places *p, gemel_value x, gemel_value at, gemel_value 
 }
 
 int gemel__hlo_scatter(gemel__hlo_call *c, gemel__hlo_value *result) {
-  static const names called = {"update_window_dims", "inserted_window_dims",
-                               "scatter_dims_to_operand_dims", "input_batching_dims",
-                               "scatter_indices_batching_dims"};
+  static const attribute_names called = {"update_window_dims", "inserted_window_dims",
+                                         "scatter_dims_to_operand_dims", "input_batching_dims",
+                                         "scatter_indices_batching_dims"};
   const gemel__hlo_computation *computation = gemel__hlo_called(c, "to_apply");
   gemel_value x = gemel__hlo_operand(c, 0), starts = gemel__hlo_operand(c, 1);
-  places p;
+  indexed p;
   if (computation == NULL || gemel_is_null(x) || gemel_is_null(starts)) {
     return 0;
   }

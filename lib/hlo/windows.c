@@ -11,19 +11,19 @@
 enum { MOST_PLACES = 1024 };
 
 /* The places of a window, and what has one element for each window. */
-typedef struct places {
+typedef struct windowed {
   gemel__hlo_call *c;
   gemel__hlo_window w;
   int64_t n;                      /* places in a window */
   int64_t padded[GEMEL_MAX_RANK]; /* sizes of the padded operand */
   int64_t out[GEMEL_MAX_RANK];    /* how many windows */
-} places;
+} windowed;
 
 /* Reads C's window for its operand X. */
-static int describe(gemel__hlo_call *c, gemel_value x, places *p) {
+static int describe(gemel__hlo_call *c, gemel_value x, windowed *p) {
   int64_t sizes[GEMEL_MAX_RANK];
   int rank = gemel__hlo_sizes(c, x, sizes);
-  *p = (places){.c = c, .n = 1};
+  *p = (windowed){.c = c, .n = 1};
   if (!gemel__hlo_window_of(c, rank, &p->w)) {
     return 0;
   }
@@ -41,13 +41,13 @@ static int describe(gemel__hlo_call *c, gemel_value x, places *p) {
   return 1;
 }
 
-static int check_number(places *p) {
+static int check_number(windowed *p) {
   return p->n <= MOST_PLACES ||
          gemel__hlo_refuse(p->c, GEMEL_UNSUPPORTED, "a window of more than %d places", MOST_PLACES);
 }
 
 /* Where in a window place K is, times its dilation. */
-static void offsets(const places *p, int64_t k, int64_t *offset) {
+static void offsets(const windowed *p, int64_t k, int64_t *offset) {
   for (int axis = p->w.rank; axis-- > 0;) {
     offset[axis] = k % p->w.size[axis] * p->w.dilation[axis];
     k /= p->w.size[axis];
@@ -55,7 +55,7 @@ static void offsets(const places *p, int64_t k, int64_t *offset) {
 }
 
 /* X padded with VALUE as the window says. */
-static gemel_value padded(places *p, gemel_value x, gemel_value value) {
+static gemel_value padded(windowed *p, gemel_value x, gemel_value value) {
   int64_t inner[GEMEL_MAX_RANK];
   for (int k = 0; k < p->w.rank; k++) {
     inner[k] = p->w.apart[k] - 1;
@@ -64,13 +64,13 @@ static gemel_value padded(places *p, gemel_value x, gemel_value value) {
 }
 
 /* Of all windows, the element of X, which is padded, at place K. */
-static gemel_value at_place(places *p, gemel_value x, int64_t k) {
+static gemel_value at_place(windowed *p, gemel_value x, int64_t k) {
   int64_t offset[GEMEL_MAX_RANK];
   offsets(p, k, offset);
   return gemel__hlo_part(p->c, x, offset, p->out, p->w.stride);
 }
 
-static int is_empty(const places *p) {
+static int is_empty(const windowed *p) {
   for (int k = 0; k < p->w.rank; k++) {
     if (p->out[k] == 0) {
       return 1;
@@ -83,7 +83,7 @@ static int is_empty(const places *p) {
 
 /* The axis along which each window begins, or (*REVERSE) ends, with its axis, and has one more
  * element than the one before; -1: they aren't such. */
-static int running_axis(const places *p, const gemel__hlo_shape *x, int *reverse) {
+static int running_axis(const windowed *p, const gemel__hlo_shape *x, int *reverse) {
   int axis = -1;
   for (int k = 0; k < p->w.rank; k++) {
     int64_t n = x->dims[k], low = p->w.low[k], high = p->w.high[k];
@@ -104,8 +104,8 @@ static int running_axis(const places *p, const gemel__hlo_shape *x, int *reverse
 }
 
 /* The running sum that the window is; null without an error: it is none. */
-static gemel_value running_sum(places *p, const gemel__hlo_computation *computation, gemel_value x,
-                               gemel_value init) {
+static gemel_value running_sum(windowed *p, const gemel__hlo_computation *computation,
+                               gemel_value x, gemel_value init) {
   const char *kind = gemel__hlo_kind(computation);
   int reverse = 0, axis = running_axis(p, gemel__hlo_shape_of(p->c, 0), &reverse);
   gemel_dtype dtype = gemel__value_dtype(x);
@@ -118,7 +118,7 @@ static gemel_value running_sum(places *p, const gemel__hlo_computation *computat
 }
 
 /* N operands, padded, combined place after place from their initial values on: RESULTS. */
-static int fold(places *p, const gemel__hlo_computation *computation, size_t n,
+static int fold(windowed *p, const gemel__hlo_computation *computation, size_t n,
                 gemel_value *results) {
   gemel__hlo_call *c = p->c;
   gemel_value *x = gemel__hlo_room(c, n * sizeof *x), *both = gemel__hlo_room(c, 2 * n * sizeof *x);
@@ -153,7 +153,7 @@ int gemel__hlo_reduce_window(gemel__hlo_call *c, gemel__hlo_value *result) {
   const gemel__hlo_computation *computation = gemel__hlo_called(c, "to_apply");
   size_t n = c->instr->n_operands / 2;
   gemel_value *results = gemel__hlo_room(c, (n + 1) * sizeof *results);
-  places p;
+  windowed p;
   if (computation == NULL || results == NULL) {
     return 0;
   }
@@ -179,7 +179,7 @@ int gemel__hlo_reduce_window(gemel__hlo_call *c, gemel__hlo_value *result) {
 
 /* The place that each window selects, i64, of the padded X; -1 where no element is inside. A place
  * that is selected is kept where SELECT says so. */
-static gemel_value selected(places *p, const gemel__hlo_computation *select, gemel_value x,
+static gemel_value selected(windowed *p, const gemel__hlo_computation *select, gemel_value x,
                             gemel_value inside) {
   gemel__hlo_call *c = p->c;
   gemel_location where = c->where;
@@ -203,7 +203,7 @@ static gemel_value selected(places *p, const gemel__hlo_computation *select, gem
 }
 
 /* The sum, for each element of the padded operand, of SOURCE where WHICH is its place. */
-static gemel_value scattered(places *p, gemel_value which, gemel_value source) {
+static gemel_value scattered(windowed *p, gemel_value which, gemel_value source) {
   gemel__hlo_call *c = p->c;
   gemel_value zero = gemel__hlo_number(c, gemel__value_dtype(source), 0), sum = gemel__no_value;
   for (int64_t k = 0; k < p->n; k++) {
@@ -225,14 +225,14 @@ static gemel_value scattered(places *p, gemel_value which, gemel_value source) {
 }
 
 /* What lies inside: true, with the padding false. */
-static gemel_value inside_of(places *p, int rank, const int64_t *sizes) {
+static gemel_value inside_of(windowed *p, int rank, const int64_t *sizes) {
   gemel_value truth = gemel__hlo_number(p->c, GEMEL_BOOL, 1);
   gemel_value whole = gemel__hlo_spread(p->c, truth, rank, sizes);
   return gemel_is_null(whole) ? whole : padded(p, whole, gemel__hlo_number(p->c, GEMEL_BOOL, 0));
 }
 
 /* The part of SUM, which is padded, that the operand is; with the initial value added. */
-static int give_inner(places *p, gemel_value sum, gemel_value init, gemel__hlo_value *result) {
+static int give_inner(windowed *p, gemel_value sum, gemel_value init, gemel__hlo_value *result) {
   int64_t low[GEMEL_MAX_RANK], high[GEMEL_MAX_RANK];
   for (int k = 0; k < p->w.rank; k++) {
     low[k] = -p->w.low[k];
@@ -250,7 +250,7 @@ int gemel__hlo_select_and_scatter(gemel__hlo_call *c, gemel__hlo_value *result) 
   gemel_value x = gemel__hlo_operand(c, 0), source = gemel__hlo_operand(c, 1),
               init = gemel__hlo_operand(c, 2);
   int64_t sizes[GEMEL_MAX_RANK];
-  places p;
+  windowed p;
   if (scatter == NULL || gemel_is_null(x) || gemel_is_null(source) || gemel_is_null(init) ||
       !describe(c, x, &p) || !check_number(&p)) {
     return 0;
