@@ -221,7 +221,9 @@ void gemel__campaign_print_passes(FILE *file, const gemel__campaign *c) {
   size_t n = join_rows(rows, c->count);
   fprintf(file, "\n%-44s %7s", "pass", "pairs");
   for (int i = 0; i < GEMEL__OUTCOME_COUNT; i++) {
-    fprintf(file, c->counts[i] > 0 ? " %9s" : "", gemel__outcomes[i].text);
+    if (c->counts[i] > 0) {
+      fprintf(file, " %9s", gemel__outcomes[i].text);
+    }
   }
   fprintf(file, " %9s\n", "seconds");
   for (size_t k = 0; k < n; k++) {

@@ -327,7 +327,9 @@ static void judge_all(campaign *c, const judged_files *all) {
   if (c->shards > 1) {
     fprintf(c->table, "; shard %llu of %llu", (unsigned long long)c->shard,
             (unsigned long long)c->shards);
-    fprintf(c->table, c->sum.is_hlo ? "" : " of %zu models", models->count);
+    if (!c->sum.is_hlo) {
+      fprintf(c->table, " of %zu models", models->count);
+    }
   }
   fprintf(c->table, "%s (%.1f s)\n", gemel__signals_caught() ? ", then a signal ended it" : "",
           c->sum.seconds);

@@ -502,7 +502,7 @@ static int64_t parameter_number(const gemel__hlo_instr *instr) {
 /* Finds the parameters of C, which are numbered from 0 without a gap. */
 static int parameters(parser *p, gemel__hlo_computation *c) {
   for (size_t k = 0; k < p->n_instrs; k++) {
-    c->n_parameters += gemel__hlo_is(p->instrs[k].opcode, "parameter");
+    c->n_parameters += (size_t)gemel__hlo_is(p->instrs[k].opcode, "parameter");
   }
   uint32_t *found = gemel__arena_alloc(&p->module->arena, (c->n_parameters + 1) * sizeof *found);
   if (found == NULL) {

@@ -237,8 +237,9 @@ static finding begin(counter *t, const gemel__hlo_value *value) {
   }
   double real =
       gemel__dtype_load(gemel_tensor_dtype(attr.u.tensor), gemel_tensor_data(attr.u.tensor));
-  return real > -0x1p53 && real < 0x1p53 ? wrapped(gemel_tensor_dtype(attr.u.tensor), (int64_t)real)
-                                         : nothing;
+  return real > -0x1p53 && real < 0x1p53
+             ? wrapped((int)gemel_tensor_dtype(attr.u.tensor), (int64_t)real)
+             : nothing;
 }
 
 /* STATE's copy in T's arena. */
