@@ -140,5 +140,5 @@ int main(int argc, char **argv) {
   for (int k = 0; k < n; k++) {
     gemel_cuda_close(gpus[k]);
   }
-  return error.status == GEMEL_OK ? 0 : 1;
+  return error.status == GEMEL_OK ? 0 : error.status == GEMEL_UNSUPPORTED ? 77 : 1; /* 77: no GPU */
 }
