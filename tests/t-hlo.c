@@ -291,10 +291,6 @@ static const refusal refusals[] = {
      "HloModule m\nf {\n  a = f32[] parameter(0)\n  ROOT b = f32[] call(a), to_apply=f\n}\n"
      "ENTRY e {\n  a = f32[] parameter(0)\n  ROOT b = f32[] call(a), to_apply=f\n}\n",
      "m.hlo:4: b, call: "},
-    {"rng",
-     ENTRY("  a = f32[] parameter(0)\n"
-           "  ROOT b = f32[3] rng(a, a), distribution=rng_uniform"),
-     "it is no function"},
 };
 
 static void refused(const void *data) {
@@ -369,6 +365,63 @@ static const char *const trip_cases[][5] = {
     {"2147483647", "LE", "1", "constant(2147483640)", "until"}, /* it never ends */
     {"5", "LT", "1", "parameter(1)", "until"}};
 
+/* ---- What a scalars' computation is ---- */
+
+/* Of a reduction of f32[3] or pred[3], by a computation of A and B: whether it is gemel's, or a
+ * loop. */
+static void kinds(const void *data) {
+  (void)data;
+  static const struct {
+    const char *dtype, *body, *operation;
+  } rows[] = {
+      {"f32", "ROOT s = f32[] add(a, b)", "sum"},
+      {"f32", "ROOT s = f32[] add(b, a)", "sum"},
+      {"f32", "ROOT s = f32[] add(a, a)", "scan"},
+      {"f32", "ROOT s = f32[] subtract(a, b)", "scan"},
+      {"f32", "c = bf16[] convert(a)\n  d = f32[] convert(c)\n  ROOT s = f32[] add(d, b)", "scan"},
+      {"f32", "c = s32[] convert(b)\n  d = f32[] convert(c)\n  ROOT s = f32[] add(a, d)", "scan"},
+      {"f32",
+       "c = f32[2] broadcast(b), dimensions={}\n  z = f32[] constant(0)\n"
+       "  d = f32[] reduce(c, z), dimensions={0}, to_apply=g\n  ROOT s = f32[] add(a, d)",
+       "hlo_opaque"},
+      {"bf16",
+       "c = f32[] convert(a)\n  d = f32[] convert(b)\n  e = f32[] add(c, d)\n"
+       "  ROOT s = bf16[] convert(e)",
+       "sum"},
+      {"bf16",
+       "c = f32[] convert(a)\n  d = f32[] convert(b)\n  e = f32[] multiply(c, d)\n"
+       "  ROOT s = bf16[] convert(e)",
+       "scan"},
+      {"pred", "ROOT s = pred[] or(a, b)", "any"},
+      {"pred", "ROOT s = pred[] and(b, a)", "all"},
+      {"pred", "n = pred[] not(b)\n  ROOT s = pred[] copy(b)", "scan"},
+      {"pred", "ROOT s = pred[] xor(a, b)", "scan"}};
+  for (size_t k = 0; k < CT_COUNT(rows); k++) {
+    char text[2000];
+    gemel_error error = {0};
+    const char *t = rows[k].dtype;
+    snprintf(
+        text, sizeof text,
+        "HloModule m\ng {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+        "  ROOT s = f32[] add(a, b)\n}\nf {\n  a = %s[] parameter(0)\n"
+        "  b = %s[] parameter(1)\n  %s\n}\nENTRY e {\n  x = %s[3] parameter(0)\n"
+        "  i = %s[] parameter(1)\n  ROOT r = %s[] reduce(x, i), dimensions={0}, to_apply=f\n}\n",
+        t, t, rows[k].body, t, t, t);
+    gemel_context *context = gemel_context_new(&error);
+    gemel_graph *graph = graph_of(context, text, strlen(text), &error);
+    ct_context("%s: %s", rows[k].body, error.text);
+    CT_CHECK(graph != NULL);
+    char *shown = gemel_print_string(graph, "g", NULL);
+    int is_loop = shown != NULL && strstr(shown, "scan(") != NULL;
+    int is_opaque = shown != NULL && strstr(shown, "hlo_opaque(") != NULL;
+    CT_EQ_INT(is_loop, strcmp(rows[k].operation, "scan") == 0);
+    CT_EQ_INT(is_opaque, strcmp(rows[k].operation, "hlo_opaque") == 0);
+    gemel_text_free(shown);
+    gemel_graph_unref(graph);
+    gemel_context_unref(context);
+  }
+}
+
 /* ---- Opaque instructions ---- */
 
 /* Two custom calls are one node where they are written alike, but for what says nothing. */
@@ -386,6 +439,7 @@ static void opaque(const void *data) {
        "custom-call(a), custom_call_target=\"f\", backend_config={\"k\": 2}", 0},
       {"all-reduce(a), to_apply=s1", "all-reduce(a), to_apply=s2", 1},
       {"all-reduce(a), to_apply=s1", "all-reduce(a), to_apply=s3", 0},
+      {"rng(a, a), distribution=rng_uniform", "rng(a, a), distribution=rng_uniform", 0},
       {"custom-call(a), custom_call_target=\"f\"", "custom-call(b), custom_call_target=\"f\"", 0}};
   static const char *const kinds[] = {"add", "add", "multiply"};
   for (size_t k = 0; k < CT_COUNT(rows); k++) {
@@ -416,7 +470,8 @@ void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("whole", whole, NULL),         CT_TEST("cut", cut, NULL),
       CT_TEST("changed", changed, NULL),     CT_TEST("memory", memory, NULL),
-      CT_TEST("null", null_arguments, NULL), CT_TEST("opaque", opaque, NULL)};
+      CT_TEST("null", null_arguments, NULL), CT_TEST("opaque", opaque, NULL),
+      CT_TEST("kinds", kinds, NULL)};
   ct_suite("hlo", tests, CT_COUNT(tests));
   for (size_t k = 0; k < CT_COUNT(refusals); k++) {
     CT_ADD("refused", refusals[k].name, refused, &refusals[k]);

@@ -25,6 +25,7 @@ typedef struct gemel__hlo_import {
   gemel_context *context;
   gemel__arena arena; /* values and lists */
   int64_t applied;    /* instructions, so far */
+  int64_t effects;    /* of these, opaque ones with effects */
   char unsaid[300];   /* why an instruction can't be said, where that is no error; "": none */
 } gemel__hlo_import;
 
@@ -116,8 +117,8 @@ int gemel__hlo_map(gemel__hlo_call *c, const gemel__hlo_computation *computation
                    gemel_value *results);
 
 /* The opcode that COMPUTATION, of two scalars, applies to its parameters and does nothing else;
- * "first" and "second" if it is that parameter; NULL: it is something else. A sum of halves in f32
- * is "add". */
+ * "first" and "second" if it is that parameter; NULL: it is something else. A sum of halves in f32,
+ * rounded, is "add". */
 const char *gemel__hlo_kind(const gemel__hlo_computation *computation);
 
 /* 1 if VALUE is a constant scalar that is NUMBER; and one that changes nothing, for a computation

@@ -83,7 +83,8 @@ static int fusion(gemel__hlo_call *c, gemel__hlo_value *result) {
 enum {
   SHAPES = 1, /* it moves elements, so that of scalars there is nothing to do */
   MOVES = 2,  /* what elements are is the same to it */
-  HANDS = 4   /* it hands on values, whatever they are */
+  HANDS = 4,  /* it hands on values, whatever they are */
+  MAPS = 8    /* of scalars that stand for arrays it is the same for each element */
 };
 
 static const struct opcode {
@@ -92,27 +93,27 @@ static const struct opcode {
   int flags;
 } opcodes[] = {
     {"add-dependency", pass, HANDS},
-    {"bitcast", gemel__hlo_bitcast, 0},
+    {"bitcast", gemel__hlo_bitcast, MAPS},
     {"broadcast", gemel__hlo_broadcast, SHAPES | MOVES},
-    {"call", call, HANDS},
+    {"call", call, HANDS | MAPS},
     {"concatenate", gemel__hlo_concatenate, MOVES},
     {"conditional", gemel__hlo_conditional, HANDS},
-    {"constant", gemel__hlo_constant, 0},
+    {"constant", gemel__hlo_constant, MAPS},
     {"convolution", gemel__hlo_convolution, 0},
-    {"copy", pass, HANDS},
+    {"copy", pass, HANDS | MAPS},
     {"dot", gemel__hlo_dot, 0},
     {"dynamic-slice", gemel__hlo_dynamic_slice, MOVES},
     {"dynamic-update-slice", gemel__hlo_dynamic_update_slice, MOVES},
-    {"fusion", fusion, HANDS},
+    {"fusion", fusion, HANDS | MAPS},
     {"gather", gemel__hlo_gather, 0},
-    {"get-tuple-element", get_tuple_element, HANDS},
+    {"get-tuple-element", get_tuple_element, HANDS | MAPS},
     {"iota", gemel__hlo_iota_op, 0},
     {"map", gemel__hlo_map_op, 0},
-    {"opt-barrier", pass, HANDS},
-    {"optimization-barrier", pass, HANDS},
+    {"opt-barrier", pass, HANDS | MAPS},
+    {"optimization-barrier", pass, HANDS | MAPS},
     {"pad", gemel__hlo_pad_op, 0},
     {"reduce", gemel__hlo_reduce, 0},
-    {"reduce-precision", gemel__hlo_reduce_precision, 0},
+    {"reduce-precision", gemel__hlo_reduce_precision, MAPS},
     {"reduce-window", gemel__hlo_reduce_window, 0},
     {"reshape", NULL, SHAPES | MOVES},
     {"scatter", gemel__hlo_scatter, 0},
@@ -120,7 +121,7 @@ static const struct opcode {
     {"slice", gemel__hlo_slice, MOVES},
     {"sort", gemel__hlo_sort, 0},
     {"transpose", NULL, SHAPES | MOVES},
-    {"tuple", tuple, HANDS},
+    {"tuple", tuple, HANDS | MAPS},
     {"while", gemel__hlo_while, HANDS},
 };
 
@@ -186,27 +187,46 @@ static int is_of_types(gemel__hlo_call *c, int flags) {
   return !is_foreign || (flags & HANDS) != 0 || ((flags & MOVES) != 0 && is_same);
 }
 
+/* 1 if SHAPE is a scalar, or a tuple of such. */
+static int is_scalar(const gemel__hlo_shape *shape) {
+  int good = shape->rank == 0;
+  for (size_t k = 0; k < shape->n_parts; k++) {
+    good = good && is_scalar(&shape->parts[k]);
+  }
+  return good;
+}
+
+/* 1 if C's instruction, of scalars that stand for arrays, is the same for each element. */
+static int can_be_mapped(const gemel__hlo_call *c, const struct opcode *opcode) {
+  int good =
+      is_scalar(&c->instr->shape) && (opcode == NULL || (opcode->flags & (MAPS | SHAPES)) != 0);
+  for (size_t k = 0; k < c->instr->n_operands; k++) {
+    good = good && is_scalar(gemel__hlo_shape_of(c, k));
+  }
+  return good;
+}
+
 /* Applies the function of C's opcode. */
 static int apply_known(gemel__hlo_call *c, gemel__hlo_value *result) {
   const struct opcode *opcode = opcode_named(c->instr->opcode);
   int flags = opcode != NULL ? opcode->flags : 0;
   gemel__hlo_function *function =
       opcode != NULL && opcode->function != NULL ? opcode->function : gemel__hlo_by_text;
+  if (c->is_mapped && !can_be_mapped(c, opcode)) {
+    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "a computation of scalars that has it");
+  }
   if (!is_of_types(c, flags)) {
     return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "elements of a type that gemel hasn't");
   }
   return (c->is_mapped && (flags & SHAPES) != 0 ? pass : function)(c, result);
 }
 
-/* What can't be said is opaque, but for an instruction that isn't a function of its operands, and
- * for one of scalars that stand for arrays: there what applies them is. */
+/* What can't be said is opaque, but for an instruction of scalars that stand for arrays: there what
+ * applies them is. */
 static int apply_instr(gemel__hlo_call *c, gemel__hlo_value *result) {
   if (c->import->applied++ == MOST_APPLIED) {
     return gemel__hlo_refuse(c, GEMEL_TOO_LONG, "more than %d instructions, with those of calls",
                              MOST_APPLIED);
-  }
-  if (gemel__hlo_is(c->instr->opcode, "rng")) {
-    return gemel__hlo_refuse(c, GEMEL_BAD_VALUE, "it is no function: each has other results");
   }
   c->import->unsaid[0] = '\0';
   int good = apply_known(c, result);
@@ -305,48 +325,62 @@ int gemel__hlo_map(gemel__hlo_call *c, const gemel__hlo_computation *computation
 
 /* ---- What a scalars' computation is ---- */
 
-/* 1 if instruction K passes on parameter NUMBER, in the same or another float dtype. */
-static int passes_on(const gemel__hlo_computation *c, uint32_t k, size_t number) {
-  const gemel__hlo_instr *instr = &c->instrs[k];
-  while (instr->n_operands == 1 &&
-         (gemel__hlo_is(instr->opcode, "convert") || gemel__hlo_is(instr->opcode, "copy"))) {
-    k = instr->operands[0];
-    instr = &c->instrs[k];
+/* The instruction that K copies, or K. */
+static const gemel__hlo_instr *behind_copies(const gemel__hlo_computation *c, uint32_t k) {
+  while (gemel__hlo_is(c->instrs[k].opcode, "copy") && c->instrs[k].n_operands == 1) {
+    k = c->instrs[k].operands[0];
   }
-  return k == c->parameters[number];
+  return &c->instrs[k];
 }
 
-/* 1 if a convert that is the root of C narrows a sum that is rounded to that anyway. */
+static int is_half(const gemel__hlo_instr *instr) {
+  return instr->shape.dtype == GEMEL_F16 || instr->shape.dtype == GEMEL_BF16;
+}
+
+/* 1 if instruction K is parameter NUMBER; or, if it is WIDENED, a half as an f32. */
+static int is_parameter(const gemel__hlo_computation *c, uint32_t k, size_t number, int widened) {
+  const gemel__hlo_instr *instr = behind_copies(c, k);
+  const gemel__hlo_instr *parameter = &c->instrs[c->parameters[number]];
+  if (widened && (!gemel__hlo_is(instr->opcode, "convert") || instr->n_operands != 1 ||
+                  instr->shape.dtype != GEMEL_F32 || !is_half(parameter))) {
+    return 0;
+  }
+  return (widened ? behind_copies(c, instr->operands[0]) : instr) == parameter;
+}
+
+/* 1 if INSTR is of both parameters, in either order. */
+static int is_of_both(const gemel__hlo_computation *c, const gemel__hlo_instr *instr, int widened) {
+  return instr->n_operands == 2 && ((is_parameter(c, instr->operands[0], 0, widened) &&
+                                     is_parameter(c, instr->operands[1], 1, widened)) ||
+                                    (is_parameter(c, instr->operands[0], 1, widened) &&
+                                     is_parameter(c, instr->operands[1], 0, widened)));
+}
+
+/* 1 if C is a sum of halves in f32, rounded. */
 static int is_rounded_sum(const gemel__hlo_computation *c, const gemel__hlo_instr *root) {
-  const gemel__hlo_instr *sum = &c->instrs[root->operands[0]];
-  int dtype = root->shape.dtype;
-  return gemel__hlo_is(sum->opcode, "add") && sum->shape.dtype == GEMEL_F32 &&
-         (dtype == GEMEL_BF16 || dtype == GEMEL_F16);
+  if (!gemel__hlo_is(root->opcode, "convert") || root->n_operands != 1 || !is_half(root)) {
+    return 0;
+  }
+  const gemel__hlo_instr *sum = behind_copies(c, root->operands[0]);
+  return gemel__hlo_is(sum->opcode, "add") && is_of_both(c, sum, 1) &&
+         root->shape.dtype == c->instrs[c->parameters[0]].shape.dtype;
 }
 
 const char *gemel__hlo_kind(const gemel__hlo_computation *c) {
   static const char *const kinds[] = {"add", "multiply", "maximum", "minimum", "and", "or"};
-  const gemel__hlo_instr *root = &c->instrs[c->root];
   if (c->n_parameters != 2) {
     return NULL;
   }
+  const gemel__hlo_instr *root = behind_copies(c, c->root);
   for (size_t k = 0; k < 2; k++) {
-    if (c->parameters[k] == c->root) {
+    if (&c->instrs[c->parameters[k]] == root) {
       return k == 0 ? "first" : "second";
     }
   }
-  if (gemel__hlo_is(root->opcode, "convert") && root->n_operands == 1 && is_rounded_sum(c, root)) {
-    root = &c->instrs[root->operands[0]];
-  } else if (root->n_operands == 2 &&
-             root->shape.dtype != c->instrs[c->parameters[0]].shape.dtype) {
-    return NULL;
+  if (is_rounded_sum(c, root)) {
+    return "add";
   }
-  if (root->n_operands != 2 ||
-      !((passes_on(c, root->operands[0], 0) && passes_on(c, root->operands[1], 1)) ||
-        (passes_on(c, root->operands[0], 1) && passes_on(c, root->operands[1], 0)))) {
-    return NULL;
-  }
-  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds && is_of_both(c, root, 0); k++) {
     if (gemel__hlo_is(root->opcode, kinds[k])) {
       return kinds[k];
     }

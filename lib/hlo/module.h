@@ -24,6 +24,7 @@ typedef struct gemel__hlo_shape {
   int rank;
   const int64_t *dims;
   const int64_t *order; /* axes, the one that lies nearest in memory first; NULL: not said */
+  int is_tiled;         /* 1: the layout says more than an order */
   int is_tuple;
   size_t n_parts;
   const struct gemel__hlo_shape *parts;

@@ -175,7 +175,17 @@ static void say_instr(says *s, const gemel__hlo_instr *instr, int depth) {
   }
 }
 
-/* All that is said of C's instruction; NULL with the graph's error. */
+/* 1 if INSTR may give other results each time, or does something besides: it is no function of its
+ * operands alone. */
+static int has_effect(const gemel__hlo_instr *instr) {
+  return gemel__hlo_is(instr->opcode, "rng") ||
+         gemel__hlo_is(instr->opcode, "rng-get-and-update-state") ||
+         gemel__hlo_is(instr->opcode, "infeed") || gemel__hlo_is(instr->opcode, "recv") ||
+         gemel__hlo_is(gemel__hlo_attr_of(instr, "custom_call_has_side_effect"), "true");
+}
+
+/* All that is said of C's instruction, and, if it has an effect, how many had one before it; NULL
+ * with the graph's error. */
 static char *all_said(gemel__hlo_call *c) {
   says s = {.c = c, .text = gemel__alloc(LONGEST + 1)};
   char *kept = NULL;
@@ -184,6 +194,9 @@ static char *all_said(gemel__hlo_call *c) {
     return NULL;
   }
   say_instr(&s, c->instr, 0);
+  if (has_effect(c->instr)) {
+    say_number(&s, ++c->import->effects);
+  }
   for (size_t k = 0; k < c->instr->n_operands; k++) {
     say_shape(&s, gemel__hlo_shape_of(c, k));
   }

@@ -276,6 +276,7 @@ static int layout(parser *p, gemel__hlo_shape *shape) {
   if (!take_until(p, "", &rest) || !expect(p, '}')) {
     return 0;
   }
+  shape->is_tiled = memchr(rest.text, 'T', rest.length) != NULL;
   uint32_t seen = 0;
   for (int k = 0; k < n; k++) {
     if (order[k] >= shape->rank || (seen >> order[k] & 1) != 0) {

@@ -7,6 +7,7 @@
  */
 #include "hlo/call.h"
 
+#include <math.h>
 #include <string.h>
 #include "core/dtype.h"
 #include "core/graph.h"
@@ -43,21 +44,43 @@ int gemel__hlo_is_number(gemel_value value, double number) {
          number;
 }
 
-/* The number that changes nothing, of an operation of this KIND. */
-static double neutral(const char *kind, gemel_dtype dtype) {
-  int is_float = gemel__is_float(dtype), is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
-  int bits = 8 * (int)gemel_dtype_size(dtype);
-  if (strcmp(kind, "maximum") == 0) {
-    return is_float ? -__builtin_inf() : is_signed ? -__builtin_ldexp(1, bits - 1) : 0;
+/* ELEMENT = what changes nothing, for an operation of this KIND on integers or truths: 1, or 0 if
+ * there is none. */
+static int neutral_integer(const char *kind, gemel_dtype dtype, unsigned char element[8]) {
+  size_t bytes = gemel_dtype_size(dtype);
+  int is_signed = gemel_dtype_kind(dtype) == GEMEL_KIND_SIGNED;
+  int is_largest = strcmp(kind, "minimum") == 0, is_ones = is_largest || strcmp(kind, "and") == 0;
+  int is_one = strcmp(kind, "multiply") == 0 || (is_ones && dtype == GEMEL_BOOL);
+  memset(element, is_ones && dtype != GEMEL_BOOL ? 0xff : 0, 8);
+  element[0] = is_one ? 1 : element[0];
+  if (is_signed && (is_largest || strcmp(kind, "maximum") == 0)) {
+    element[bytes - 1] =
+        is_largest ? 0x7f : 0x80; /* little-endian, as all machines gemel runs on */
   }
-  if (strcmp(kind, "minimum") == 0) {
-    return is_float ? __builtin_inf() : __builtin_ldexp(1, bits - is_signed) - (bits < 64);
-  }
-  return strcmp(kind, "multiply") == 0 || strcmp(kind, "and") == 0;
+  return is_ones || is_one || strcmp(kind, "add") == 0 || strcmp(kind, "or") == 0 ||
+         strcmp(kind, "maximum") == 0;
+}
+
+/* The same of floats; NaN: there is none. */
+static double neutral_float(const char *kind) {
+  return strcmp(kind, "add") == 0        ? 0
+         : strcmp(kind, "multiply") == 0 ? 1
+         : strcmp(kind, "maximum") == 0  ? -INFINITY
+         : strcmp(kind, "minimum") == 0  ? INFINITY
+                                         : NAN;
 }
 
 int gemel__hlo_is_neutral(const char *kind, gemel_value value) {
-  return gemel__hlo_is_number(value, neutral(kind, gemel__value_dtype(value)));
+  gemel_dtype dtype = gemel__value_dtype(value);
+  unsigned char element[8];
+  gemel_attr attr;
+  if (gemel__is_float(dtype)) {
+    return gemel__hlo_is_number(value, neutral_float(kind));
+  }
+  return strcmp(gemel_value_operation(value), "constant") == 0 &&
+         gemel_value_attr(value, "value", &attr) == GEMEL_OK &&
+         gemel_tensor_elements(attr.u.tensor) == 1 && neutral_integer(kind, dtype, element) &&
+         memcmp(gemel_tensor_data(attr.u.tensor), element, gemel_dtype_size(dtype)) == 0;
 }
 
 /* X reduced over AXES by the operation KIND; null without an error: gemel has no such reduction. */
@@ -83,7 +106,8 @@ static gemel_value reduce_by(gemel__hlo_call *c, const char *kind, gemel_value x
       (strcmp(kind, "and") == 0 || strcmp(kind, "minimum") == 0 || strcmp(kind, "multiply") == 0)) {
     return gemel_all_at(x, &sum, c->where);
   }
-  return is_bool ? gemel_any_at(x, &sum, c->where) : gemel__no_value;
+  int is_any = strcmp(kind, "or") == 0 || strcmp(kind, "maximum") == 0 || strcmp(kind, "add") == 0;
+  return is_bool && is_any ? gemel_any_at(x, &sum, c->where) : gemel__no_value;
 }
 
 /* A and B combined by COMPUTATION, which is of scalars; A is left out where it changes nothing. */

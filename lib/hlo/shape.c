@@ -5,6 +5,7 @@
  */
 #include "hlo/call.h"
 
+#include <math.h>
 #include <string.h>
 #include "core/dtype.h"
 #include "core/value.h"
@@ -54,6 +55,9 @@ int gemel__hlo_bitcast(gemel__hlo_call *c, gemel__hlo_value *result) {
   }
   if (c->is_mapped) {
     return gemel__hlo_give(result, x);
+  }
+  if (from->is_tiled || to->is_tiled) {
+    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "a bitcast of tiles");
   }
   order_in_memory(from, order);
   x = gemel__hlo_order(c, x, from->rank, order);
@@ -258,6 +262,23 @@ int gemel__hlo_dynamic_update_slice(gemel__hlo_call *c, gemel__hlo_value *result
 
 /* ---- Precision ---- */
 
+/* X rounded to the numbers of DTYPE. What its exponent is too small for becomes 0: XLA keeps no
+ * subnormal numbers where it cuts exponents. */
+static gemel_value narrowed(gemel__hlo_call *c, gemel_value x, gemel_dtype dtype) {
+  gemel_dtype own = (gemel_dtype)c->instr->shape.dtype;
+  const gemel__format *to = gemel__dtype_format(dtype);
+  gemel_value y = gemel_cast_at(gemel_cast_at(x, dtype, c->where), own, c->where);
+  if (to->lowest <= gemel__dtype_format(own)->lowest) {
+    return y;
+  }
+  /* The least number that is rounded to a normal one: half a digit below. */
+  double least = ldexp(1 - ldexp(1, -to->digits - 1), to->lowest);
+  gemel_value small =
+      gemel_lt_at(gemel_abs_at(x, c->where), gemel__hlo_number(c, own, least), c->where);
+  gemel_value zero = gemel_mul_at(x, gemel__hlo_number(c, own, 0), c->where);
+  return gemel_where_at(small, zero, y, c->where);
+}
+
 /* Rounded to a dtype that has such bits. */
 int gemel__hlo_reduce_precision(gemel__hlo_call *c, gemel__hlo_value *result) {
   static const struct {
@@ -272,9 +293,7 @@ int gemel__hlo_reduce_precision(gemel__hlo_call *c, gemel__hlo_value *result) {
   }
   for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
     if (formats[k].exponent == exponent && formats[k].mantissa == mantissa) {
-      gemel_value narrow = gemel_cast_at(x, formats[k].dtype, c->where);
-      gemel_dtype dtype = (gemel_dtype)c->instr->shape.dtype;
-      return gemel__hlo_give(result, gemel_cast_at(narrow, dtype, c->where));
+      return gemel__hlo_give(result, narrowed(c, x, formats[k].dtype));
     }
   }
   return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "%lld bits of exponent and %lld of mantissa",

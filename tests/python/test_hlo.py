@@ -56,7 +56,7 @@ def test_a_wrong_pass_is_told():
     right = gemel.jax.Step("turn", MODULE, MODULE.replace("multiply(%x, %c)", "multiply(%c, %x)"))
     wrong = gemel.jax.Step("wrong", MODULE, MODULE.replace("multiply", "add"))
     same = gemel.jax.Step("none", MODULE, MODULE.replace("jit_f", "jit_f, is_scheduled=true"))
-    unread = gemel.jax.Step("rng", MODULE, MODULE.replace("multiply(%x, %c)", "rng(%x, %c)"))
+    unread = gemel.jax.Step("rng", MODULE, MODULE.replace("multiply(%x, %c)", "slice(%x), slice={[0:9]}"))
     assert [s.verdict for s in (right, wrong, same, unread)] == ["equal", "differs", "unchanged", "not read"]
     found = gemel.jax.Certificate("f", [right, wrong, same, unread], wrong)
     assert not found and "p0 = " in str(found) and unread.reason in str(found)
