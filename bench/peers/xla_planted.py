@@ -36,7 +36,7 @@ OPCODES = {"float": ["add subtract multiply divide maximum minimum power", "expo
            "pred": ["and or xor"]}
 NUMBER = re.compile(r"(?<![\w=.*-])-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf)(?![\w*])")
 SKIPPED = "metadata|backend_config|frontend_attributes|kind|slice|direction|type|calls|to_apply|body|condition|branch_computations|select|scatter"
-ATTRIBUTE = re.compile(rf", (?!(?:{SKIPPED})=)(\w+)=(\{{[^}}]*\}}|[^ ,{{}}]+)")
+ATTRIBUTE = re.compile(rf", (?!(?:{SKIPPED})=)(\w+)=(?:\{{size=[\dx]+(?= ))?(\{{(?!size=)[^}}]*\}}| [^}}]+|[^ ,{{}}]+)")
 SORTS = ["moderate"] * 7 + ["whole"] * 6 + ["special"] * 7
 PATIENCE = 10  # seconds for one pair: a planted error may make a loop endless
 
@@ -62,8 +62,8 @@ def directions(found, *_):
 
 
 def attributes(found, *_):
-    """Two numbers or letters change places, or numbers become others; XLA refuses what can't be."""
-    for m in ATTRIBUTE.finditer(found.string, found.end()):
+    """Two numbers or letters change places, or numbers become others; XLA refuses what can't be, but for the size of a window."""
+    for m in ATTRIBUTE.finditer(found.string.split(", metadata=")[0], found.end()):
         letters = m[1] == "dim_labels"
         parts = re.split(r"([a-z0-9])" if letters else r"((?<![\w])-?\d+|(?<=[_x])-?\d+)", m[2])
         others = [[*parts[:i], parts[j], *parts[i + 1:j], parts[i], *parts[j + 1:]] for j in range(1, len(parts), 2) for i in range(1, j, 2)]
@@ -72,7 +72,7 @@ def attributes(found, *_):
             others += [[*parts[:i], one, *parts[i + 1:]] for one, _ in moved]
             others += [[*parts[:i], one, parts[i + 1], other, *parts[i + 3:]] for one, other in moved if i + 2 < len(parts)]
         words = map("".join, others)
-        yield m.span(2), [word for word in words if "-" not in word or m[1] in ("padding", "window")]
+        yield m.span(2), [word for word in words if word != m[2] and (m[1] in ("padding", "window") or not re.search(r"-\d", word))]
 
 
 def slices(found, *_):
@@ -109,14 +109,14 @@ def mutated(rng, text, kind):
     for number, line in enumerate(lines):
         found = INSTRUCTION.match(line)
         if found:
-            places += [(number, span, sorted(words)) for span, words in CHANGES[kind](found, types) if words]
+            places += [(found["opcode"], number, span, sorted(words)) for span, words in CHANGES[kind](found, types) if words]
             types[line.split("=")[0].split()[-1]] = without_layout(found["type"])
         elif line.endswith("{"):
             types = {}
     if not places:
         return None
-    number = rng.choice(sorted({number for number, _, _ in places}))
-    (start, end), words = rng.choice([(span, words) for n, span, words in places if n == number])
+    opcode = rng.choice(sorted({place[0] for place in places}))  # or else most would be broadcasts
+    _, number, (start, end), words = rng.choice([place for place in places if place[0] == opcode])
     before = lines[number]
     lines[number] = before[:start] + rng.choice(words) + before[end:]
     said = [re.sub(r", (metadata|backend_config)=.*", "", line.strip()) for line in (before, lines[number])]
