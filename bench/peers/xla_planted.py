@@ -30,15 +30,15 @@ from jaxlib import _hlo, _jax
 from xla_passes import INSTRUCTION
 from xla_programs import DTYPES
 
-OPCODES = {"float": ["add subtract multiply divide maximum minimum power", "exponential tanh sine cosine log negate abs sqrt rsqrt floor ceil sign"],
-           "integer": ["add subtract multiply maximum minimum and or xor divide remainder", "shift-left shift-right-logical shift-right-arithmetic",
-                       "negate abs sign not popcnt"],
-           "pred": ["and or xor"]}
+OPCODES = {"float": "add subtract multiply divide maximum minimum power; exponential tanh sine cosine log negate abs sqrt rsqrt floor ceil sign",
+           "integer": "add subtract multiply maximum minimum and or xor divide remainder; shift-left shift-right-logical shift-right-arithmetic; "
+                      "negate abs sign not popcnt",
+           "pred": "and or xor"}
 NUMBER = re.compile(r"(?<![\w=.*-])-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf)(?![\w*])")
 SKIPPED = "metadata|backend_config|frontend_attributes|kind|slice|direction|type|calls|to_apply|body|condition|branch_computations|select|scatter"
 ATTRIBUTE = re.compile(rf", (?!(?:{SKIPPED})=)(\w+)=(?:\{{size=[\dx]+(?= ))?(\{{(?!size=)[^}}]*\}}| [^}}]+|[^ ,{{}}]+)")
 SORTS = ["moderate"] * 7 + ["whole"] * 6 + ["special"] * 7
-PATIENCE = 10  # seconds for one pair: a planted error may make a loop endless
+PATIENCE = 15  # seconds for one pair: a planted error may make a loop endless
 
 
 # What is changed: each function yields the places it may change in an instruction, from AT on, and other words there.
@@ -52,9 +52,8 @@ def without_layout(text):
 
 
 def opcodes(found, *_):
-    for group in map(str.split, OPCODES[dtype_class(found["type"])]):
-        if found["opcode"] in group:
-            yield found.span("opcode"), [word for word in group if word != found["opcode"]]
+    groups = map(str.split, OPCODES[dtype_class(found["type"])].split(";"))
+    return [(found.span("opcode"), set(group) - {found["opcode"]}) for group in groups if found["opcode"] in group]
 
 
 def directions(found, *_):
@@ -92,12 +91,13 @@ def constants(found, *_):
     if found["opcode"] != "constant" or not end:
         return
     for m in re.compile(NUMBER.pattern + "|true|false").finditer(found.string, found.end(), end.start()):
-        if m[0] in ("true", "false"):
-            yield m.span(), [{"true": "false", "false": "true"}[m[0]]]
-        elif dtype_class(found["type"]) == "integer":
+        sort = dtype_class(found["type"])
+        if sort == "integer":
             yield m.span(), [str(int(m[0]) + by) for by in (1, 2)]
+        elif sort == "pred" or m[0].endswith("inf"):
+            yield m.span(), [{"true": "false", "false": "true"}.get(m[0], "0")]
         else:
-            yield m.span(), ["0"] if m[0].endswith("inf") else [f"{float(m[0]) + 1:g}", f"{2 * float(m[0]) + 0.5:g}"]
+            yield m.span(), [f"{float(m[0]) + 1:g}", f"{2 * float(m[0]) + 0.5:g}"]
 
 
 CHANGES = {"opcode": opcodes, "direction": directions, "attribute": attributes, "slice": slices, "operand": operands, "constant": constants}
@@ -177,11 +177,12 @@ def compared(before, after, seed):
     """What twenty inputs show: whether the modules differ, and at which sort of inputs first."""
     entry = re.findall(r" = (\w+)\[([\d,]*)\]\S* parameter\((\d+)\)", before[before.index("\nENTRY "):])
     shapes = {int(n): (dtype, [int(d) for d in dims.split(",") if d]) for dtype, dims, n in entry}
-    both = [compiled(before), compiled(after)]
+    signal.alarm(PATIENCE)
+    both = [compiled(after), compiled(before)]  # what XLA refuses first
     for i, sort in enumerate(SORTS):
         inputs = [jax.device_put(drawn(numpy.random.default_rng([seed, i, n]), *shapes[n], sort)) for n in sorted(shapes)]
         made = [executable.execute_sharded(inputs).disassemble_into_single_device_arrays() for executable in both]
-        if any(differ(numpy.asarray(x[0]), numpy.asarray(y[0])) for x, y in zip(*made)):
+        if any(differ(numpy.asarray(x[0]), numpy.asarray(y[0])) for y, x in zip(*made)):
             return {"differs": True, "at": sort}
     return {"differs": False, "at": ""}
 
@@ -194,23 +195,20 @@ def candidate(options, programs, number):
         text = file.read()
     for _ in range(20 if loosened(text) else 0):
         change = mutated(rng, text, kind)
-        if not change:
-            return None
         try:
-            record = {"of": os.path.relpath(path, options.dumps), "kind": kind, "change": change[1], **compared(text, change[0], number)}
-            return {**record, "before": text, "after": change[0]}
+            if change:
+                record = {"of": os.path.relpath(path, options.dumps), "kind": kind, "change": change[1], **compared(text, change[0], number)}
+                return {**record, "before": text, "after": change[0]}
         except (RuntimeError, ValueError):
-            continue  # XLA refuses it
+            pass  # XLA refuses it
     return None
 
 
 def child(options):
     """Plants candidates from a number on, a line each; a crash of XLA or the alarm ends it."""
-    jax.config.update("jax_enable_x64", True)
     programs = sorted(os.listdir(options.dumps))
     random.Random(options.seed).shuffle(programs)
     for number in itertools.count(options.child):
-        signal.alarm(PATIENCE)
         record = candidate(options, programs, number)
         for word in ("before", "after") if record else ():
             with open(os.path.join(options.folder, f"{number:05}.{word}.hlo"), "w", encoding="utf-8") as file:
@@ -222,32 +220,28 @@ def child(options):
 def plant(options):
     """Where a child ends, another goes on with the candidate after that."""
     os.makedirs(options.folder, exist_ok=True)
-    number = found = 0
+    command, number, found = [sys.executable, *sys.argv, "--child"], 0, 0
     with open(os.path.join(options.folder, "planted.jsonl"), "w", encoding="utf-8") as out:
         while found < options.count:
-            with subprocess.Popen([sys.executable, *sys.argv, "--child", str(number)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-                for line in process.stdout:
+            with subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                for line in itertools.takewhile(lambda _: found < options.count, process.stdout):
                     number, record = json.loads(line)
+                    number += 1
                     if record:
                         print(json.dumps(record), file=out, flush=True)
                         found += record["differs"]
-                    number += 1
-                    if found == options.count:
-                        process.kill()
-                        return
+                process.kill()
             number += 1
 
 
 # gemel
 
 def verdict(options, record):
-    """What gemel says of a pair: a verdict, and the words that tell the two apart."""
+    """What gemel says of a pair, and the words that tell the two apart, or why it doesn't read them."""
     files = [os.path.join(options.folder, record[word]) for word in ("before", "after")]
     run = subprocess.run([options.gemel, "equal", "--seconds", str(options.seconds), "--json", "-", *files], capture_output=True, text=True, check=False)
-    whole = [said for said in map(json.loads, run.stdout.splitlines()) if said["kind"] == "whole"]
-    if whole:
-        return whole[0]["verdict"], ", ".join(whole[0]["needs"])
-    return ("not read" if run.returncode in (2, 3) else f"ended with {run.returncode}"), run.stderr.strip()[-120:]
+    said = ([json.loads(line) for line in run.stdout.splitlines() if '"kind": "whole"' in line] or [{}])[0]
+    return said.get("verdict", "not read" if run.returncode in (2, 3) else f"ended with {run.returncode}"), said.get("needs", run.stderr.strip()[-120:])
 
 
 def judge(options):
@@ -256,14 +250,12 @@ def judge(options):
         records = [json.loads(line) for line in file]
     said = [verdict(options, record) for record in records]
     verdicts = sorted({one for one, _ in said})
-    count = collections.Counter((r["differs"], r["kind"], one) for r, (one, _) in zip(records, said))
-    for differs, heading in ((True, "errors planted"), (False, "changes without effect")):
-        print(f"| {heading} | | {' | '.join(verdicts)} |", "|---|---:|" + "---:|" * len(verdicts), sep="\n")
-        for kind in CHANGES:
-            cells = [count[differs, kind, one] for one in verdicts]
-            print(f"| {kind} | {sum(cells)} | {' | '.join(map(str, cells))} |")
-        print()
-    wrong = [(r, one, words) for r, (one, words) in zip(records, said) if one == ("equal" if r["differs"] else "differs")]
+    count = collections.Counter((r["kind"], r["differs"], one) for r, (one, _) in zip(records, said))
+    print(f"| changed | results differ | | {' | '.join(verdicts)} |", "|---|---|---:|" + "---:|" * len(verdicts), sep="\n")
+    for kind, differs in itertools.product(CHANGES, (True, False)):
+        cells = [count[kind, differs, one] for one in verdicts]
+        print(f"| {kind} | {'yes' if differs else 'no'} | {sum(cells)} | {' | '.join(map(str, cells))} |")
+    wrong = [(r, *words) for r, words in zip(records, said) if words[0] == ("equal" if r["differs"] else "differs")]
     for r, one, words in wrong:
         print(f"- {r['before']}, {r['of']}, {r['kind']}, {r['at'] or 'nowhere'}: {one} {words}: `{r['change'][:200]}`")
     return bool(wrong)
@@ -277,6 +269,7 @@ def main():
         parser.add_argument(name, type=int, default=value)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    jax.config.update("jax_enable_x64", True)
     if options.child is not None:
         return child(options)
     return judge(options) if options.gemel else plant(options)
