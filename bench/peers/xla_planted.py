@@ -126,10 +126,10 @@ def mutated(rng, text, kind):
 # XLA
 
 def loosened(text):
-    """The module without what only the backend may ask for: layouts, schedules, fusions; None if a layout isn't that of C."""
-    for layout in re.findall(r"\]\{([\d,]+)\}", text):
-        if layout.split(",") != sorted(layout.split(","), key=int, reverse=True):
-            return None
+    """The module without what only the backend may ask for: layouts, schedules, fusions; None if bitcasts need another layout than C's."""
+    layouts = [layout.split(",") for layout in re.findall(r"\]\{([\d,]+)\}", text) if " bitcast(" in text]
+    if any(layout != sorted(layout, key=int, reverse=True) for layout in layouts):
+        return None
     text = without_layout(text).replace("is_scheduled=true, ", "").replace(" bitcast(", " reshape(")
     text = re.sub(r", (?:(?:backend_config|metadata|frontend_attributes)=.*|entry_computation_layout=.*)$", "", text, flags=re.M)
     return re.sub(r" fusion\((.*)\), kind=\w+, (?:output_to_operand_aliasing=\{.*?\}, )?calls=", r" call(\1), to_apply=", text)
