@@ -8,8 +8,8 @@ The first takes modules of DIR, which xla_passes.py wrote, changes one thing in 
 pairs, and planted.jsonl with a line for each: "before" and "after", files in OUT; "of", the file in DIR; "kind" and "change"; "differs",
 whether results do beyond rounding; "at", the sort of inputs that showed it first. COUNT of them differ; the others, where XLA shows no
 effect, are kept too. Takes half an hour, and goes on where it was ended. The second prints what gemel says of each kind, as Markdown, then
-where it says otherwise; exit status 1 if it misses an error. Needs jax and numpy from PyPI. Never needed to build or test gemel. SPDX-
-License-Identifier: MIT
+where it says otherwise; exit status 1 if it misses an error. Needs jax and numpy from PyPI. Never needed to build or test gemel.
+SPDX-License-Identifier: MIT
 """
 
 import argparse
