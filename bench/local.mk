@@ -64,6 +64,7 @@ EXTRA_DIST += %reldir%/peers/xla.py
 EXTRA_DIST += %reldir%/peers/xla.rules
 EXTRA_DIST += %reldir%/peers/xla_opcodes.py
 EXTRA_DIST += %reldir%/peers/xla_passes.py
+EXTRA_DIST += %reldir%/peers/xla_planted.py
 EXTRA_DIST += %reldir%/peers/xla_programs.py
 EXTRA_DIST += %reldir%/results/README.md
 EXTRA_DIST += %reldir%/results/epyc-zen5-2-cores-ops.jsonl
