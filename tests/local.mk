@@ -438,6 +438,7 @@ EXTRA_DIST += %reldir%/python/test_documentation.py
 EXTRA_DIST += %reldir%/python/test_equal.py
 EXTRA_DIST += %reldir%/python/test_examples.py
 EXTRA_DIST += %reldir%/python/test_graphs.py
+EXTRA_DIST += %reldir%/python/test_certify.py
 EXTRA_DIST += %reldir%/python/test_hlo.py
 EXTRA_DIST += %reldir%/python/test_jax.py
 EXTRA_DIST += %reldir%/python/test_pytensor.py
