@@ -466,12 +466,63 @@ static void opaque(const void *data) {
   }
 }
 
+/* How many results a module with two of its own has, with one for each effect; and whether an
+ * opaque instruction is among its nodes: loops and branches with effects are. */
+static void effects(const void *data) {
+  (void)data;
+  static const char print[] = "p = () custom-call(%s), custom_call_target=\"p\", "
+                              "custom_call_has_side_effect=true";
+  static const struct {
+    const char *inner, *entry;
+    uint32_t outputs;
+    int is_opaque;
+  } rows[] = {
+      {"", "", 2, 0},
+      {"", "o = token[] outfeed(a, k)", 3, 1},
+      {"", "o = f32[2] custom-call(a), custom_call_target=\"f\"", 2, 0},
+      {"", "o = f32[2] rng(a, a), distribution=rng_uniform", 2, 0},
+      {"", print, 3, 1},
+      {print, "", 2, 0},
+      {print, "o = f32[2] call(a), to_apply=f", 3, 1},
+      {print, "o = f32[2] call(a), to_apply=g", 3, 1},
+      {print, "o = f32[2] call(a), to_apply=f\n  q = f32[2] call(a), to_apply=f", 4, 1},
+      {print,
+       "n = s32[] constant(0)\n  o = f32[2] conditional(n, a, a), branch_computations={f, h}", 3,
+       1},
+      {"", "n = s32[] constant(0)\n  o = f32[2] conditional(n, a, a), branch_computations={f, h}",
+       2, 0}};
+  for (size_t k = 0; k < CT_COUNT(rows); k++) {
+    gemel_error error = {0};
+    char text[3000], inner[200], entry[200];
+    snprintf(inner, sizeof inner, rows[k].inner, "x");
+    snprintf(entry, sizeof entry, rows[k].entry, "a");
+    snprintf(
+        text, sizeof text,
+        "HloModule m\ng {\n  x = f32[2] parameter(0)\n  ROOT c = f32[2] call(x), to_apply=f\n}\n"
+        "f {\n  x = f32[2] parameter(0)\n  %s\n  ROOT y = f32[2] negate(x)\n}\n"
+        "h {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] add(x, x)\n}\n"
+        "ENTRY e {\n  a = f32[2] parameter(0)\n  k = token[] after-all()\n  %s\n"
+        "  b = f32[2] call(a), to_apply=h\n  ROOT t = (f32[2], f32[2]) tuple(a, b)\n}\n",
+        inner, entry);
+    gemel_context *context = gemel_context_new(&error);
+    gemel_graph *graph = graph_of(context, text, strlen(text), &error);
+    ct_context("%s, %s: %s", inner, entry, error.text);
+    CT_CHECK(graph != NULL);
+    char *shown = gemel_print_string(graph, "g", NULL);
+    CT_EQ_INT(gemel_graph_output_count(graph), rows[k].outputs);
+    CT_EQ_INT(shown != NULL && strstr(shown, "hlo_opaque(") != NULL, rows[k].is_opaque);
+    gemel_text_free(shown);
+    gemel_graph_unref(graph);
+    gemel_context_unref(context);
+  }
+}
+
 void ct_register(void) {
   static const ct_test tests[] = {
       CT_TEST("whole", whole, NULL),         CT_TEST("cut", cut, NULL),
       CT_TEST("changed", changed, NULL),     CT_TEST("memory", memory, NULL),
       CT_TEST("null", null_arguments, NULL), CT_TEST("opaque", opaque, NULL),
-      CT_TEST("kinds", kinds, NULL)};
+      CT_TEST("kinds", kinds, NULL),         CT_TEST("effects", effects, NULL)};
   ct_suite("hlo", tests, CT_COUNT(tests));
   for (size_t k = 0; k < CT_COUNT(refusals); k++) {
     CT_ADD("refused", refusals[k].name, refused, &refusals[k]);

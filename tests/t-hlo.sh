@@ -78,4 +78,20 @@ line '^gemel campaign: 1 models, 2 equal, 1 unchanged' out
 mkdir none
 "$gemel" campaign none --hlo >out 2>err
 [ $? = 2 ] || fail "campaign: no modules"
+
+# ---- Effects, and what is opaque ----
+
+# effect LINE: a module that negates, with LINE.
+effect() {
+  printf 'HloModule m\nENTRY e {\n  p = f32[3] parameter(0)\n  t = token[] after-all()\n  %s\n  ROOT r = f32[3] negate(p)\n}\n' "$1"
+}
+effect 'o = token[] outfeed(p, t)' >told.hlo
+effect '' >silent.hlo
+effect 'q = f32[3] add(p, p), metadata={op_name="x"}
+  o = token[] outfeed(q, t)' >other.hlo
+says 'the same function, bitwise' "$gemel" equal told.hlo told.hlo
+"$gemel" equal told.hlo silent.hlo >out 2>&1
+[ $? = 2 ] && grep -q 'no output called effect1' out || { fail "equal: an effect that was dropped"; cat out; }
+"$gemel" equal told.hlo other.hlo >out 2>&1
+[ $? = 1 ] && grep -q 'not shown to be the same function' out || { fail "equal: an effect of something else"; cat out; }
 finish "modules of HLO are read, and what passes made of them is judged"

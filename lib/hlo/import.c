@@ -81,10 +81,11 @@ static int fusion(gemel__hlo_call *c, gemel__hlo_value *result) {
 /* ---- Opcodes ---- */
 
 enum {
-  SHAPES = 1, /* it moves elements, so that of scalars there is nothing to do */
-  MOVES = 2,  /* what elements are is the same to it */
-  HANDS = 4,  /* it hands on values, whatever they are */
-  MAPS = 8    /* of scalars that stand for arrays it is the same for each element */
+  SHAPES = 1,  /* it moves elements, so that of scalars there is nothing to do */
+  MOVES = 2,   /* what elements are is the same to it */
+  HANDS = 4,   /* it hands on values, whatever they are */
+  MAPS = 8,    /* of scalars that stand for arrays it is the same for each element */
+  INLINES = 16 /* it is what it calls, once */
 };
 
 static const struct opcode {
@@ -95,7 +96,7 @@ static const struct opcode {
     {"add-dependency", pass, HANDS},
     {"bitcast", gemel__hlo_bitcast, MAPS},
     {"broadcast", gemel__hlo_broadcast, SHAPES | MOVES},
-    {"call", call, HANDS | MAPS},
+    {"call", call, HANDS | MAPS | INLINES},
     {"concatenate", gemel__hlo_concatenate, MOVES},
     {"conditional", gemel__hlo_conditional, HANDS},
     {"constant", gemel__hlo_constant, MAPS},
@@ -104,7 +105,7 @@ static const struct opcode {
     {"dot", gemel__hlo_dot, 0},
     {"dynamic-slice", gemel__hlo_dynamic_slice, MOVES},
     {"dynamic-update-slice", gemel__hlo_dynamic_update_slice, MOVES},
-    {"fusion", fusion, HANDS | MAPS},
+    {"fusion", fusion, HANDS | MAPS | INLINES},
     {"gather", gemel__hlo_gather, 0},
     {"get-tuple-element", get_tuple_element, HANDS | MAPS},
     {"iota", gemel__hlo_iota_op, 0},
@@ -214,6 +215,9 @@ static int apply_known(gemel__hlo_call *c, gemel__hlo_value *result) {
       opcode != NULL && opcode->function != NULL ? opcode->function : gemel__hlo_by_text;
   if (c->is_mapped && !can_be_mapped(c, opcode)) {
     return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "a computation of scalars that has it");
+  }
+  if (c->instr->has_effect && (flags & INLINES) == 0) {
+    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "an effect");
   }
   if (!is_of_types(c, flags)) {
     return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "elements of a type that gemel hasn't");
@@ -448,7 +452,8 @@ static int import_entry(gemel__hlo_call *c) {
       !make_outputs(c, &result, &n)) {
     return 0;
   }
-  return n > 0 || gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "a module without results");
+  return gemel_graph_output_count(c->graph) > 0 ||
+         gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "a module without results");
 }
 
 /* *NAME = the module's name, as text that is the caller's. */

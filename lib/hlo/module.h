@@ -42,14 +42,16 @@ typedef struct gemel__hlo_instr {
   size_t n_operands, n_attrs;
   const uint32_t *operands; /* numbers of instructions before this one */
   const gemel__hlo_attr *attrs;
-  int is_live;     /* 1: the computation's result is made of it */
+  int is_live;     /* 1: it counts (live.h) */
+  int has_effect;  /* 1: it, or what it calls, does something besides giving a result */
   uint32_t before; /* the instruction before it whose name has the same hash, from 1; 0: none */
 } gemel__hlo_instr;
 
 typedef struct gemel__hlo_computation {
   gemel__hlo_span name;
   size_t n_instrs, n_parameters;
-  const gemel__hlo_instr *instrs;
+  gemel__hlo_instr *instrs;
+  int has_effect;             /* 1: one of them has */
   const uint32_t *parameters; /* the instruction of each */
   uint32_t root;
   uint32_t before; /* as in gemel__hlo_instr */

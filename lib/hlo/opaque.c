@@ -13,6 +13,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/value.h"
+#include "hlo/live.h"
 
 enum { LONGEST = 1 << 20, DEEPEST = 8 };
 
@@ -116,12 +117,6 @@ static void say_shape(says *s, const gemel__hlo_shape *shape) {
   say(s, ")", (size_t)shape->is_tuple);
 }
 
-/* 1 if an attribute says nothing of what is computed. */
-static int is_silent(gemel__hlo_span name) {
-  return gemel__hlo_is(name, "metadata") || gemel__hlo_is(name, "sharding") ||
-         gemel__hlo_is(name, "control-predecessors") || gemel__hlo_is(name, "origin");
-}
-
 static void say_instr(says *s, const gemel__hlo_instr *instr, int depth);
 
 /* The instructions of C, by their numbers. */
@@ -140,23 +135,18 @@ static void say_computation(says *s, const gemel__hlo_computation *computation, 
 
 /* A value of an attribute, in which each name of a computation is that computation. */
 static void say_value(says *s, gemel__hlo_span value, int depth) {
-  const char *at = value.text, *end = value.text + value.length;
-  while (at < end && !s->is_too_long) {
-    const char *begin = at;
-    while (at < end && strchr("{}, %", *at) == NULL) {
-      at++;
+  while (value.length > 0 && !s->is_too_long) {
+    const char *begin = value.text;
+    gemel__hlo_span word = gemel__hlo_next_word(&value);
+    for (const char *at = begin; at < word.text; at++) {
+      say(s, at, *at != '%');
     }
-    gemel__hlo_span word = {begin, (size_t)(at - begin)};
     const gemel__hlo_computation *called =
         word.length > 0 ? gemel__hlo_computation_of(s->c->import->module, word) : NULL;
     if (called != NULL) {
       say_computation(s, called, depth + 1);
     } else {
       say_span(s, word);
-    }
-    if (at < end) {
-      say(s, at, *at != '%');
-      at++;
     }
   }
 }
@@ -166,22 +156,13 @@ static void say_instr(says *s, const gemel__hlo_instr *instr, int depth) {
   say_inside(s, instr);
   say_shape(s, &instr->shape);
   for (size_t k = 0; k < instr->n_attrs; k++) {
-    if (!is_silent(instr->attrs[k].name)) {
+    if (!gemel__hlo_is_silent(instr->attrs[k].name)) {
       say(s, ", ", 2);
       say_span(s, instr->attrs[k].name);
       say(s, "=", 1);
       say_value(s, instr->attrs[k].value, depth);
     }
   }
-}
-
-/* 1 if INSTR may give other results each time, or does something besides: it is no function of its
- * operands alone. */
-static int has_effect(const gemel__hlo_instr *instr) {
-  return gemel__hlo_is(instr->opcode, "rng") ||
-         gemel__hlo_is(instr->opcode, "rng-get-and-update-state") ||
-         gemel__hlo_is(instr->opcode, "infeed") || gemel__hlo_is(instr->opcode, "recv") ||
-         gemel__hlo_is(gemel__hlo_attr_of(instr, "custom_call_has_side_effect"), "true");
 }
 
 /* All that is said of C's instruction, and, if it has an effect, how many had one before it; NULL
@@ -194,7 +175,7 @@ static char *all_said(gemel__hlo_call *c) {
     return NULL;
   }
   say_instr(&s, c->instr, 0);
-  if (has_effect(c->instr)) {
+  if (c->instr->has_effect) {
     say_number(&s, ++c->import->effects);
   }
   for (size_t k = 0; k < c->instr->n_operands; k++) {
@@ -276,6 +257,27 @@ static int give_result(opaque *o, const gemel__hlo_shape *shape, gemel__hlo_valu
       result, gemel_apply_at(c->graph, operation.name, o->n, o->operands, 4, attrs, c->where));
 }
 
+/* Makes an effect one of the graph's results: the first array that the instruction gives, or one
+ * made for it. */
+static int show_effect(opaque *o, const gemel__hlo_value *result) {
+  static const gemel__hlo_shape token = {.type = {"token", 5}, .dtype = -1};
+  gemel__hlo_call *c = o->c;
+  gemel__hlo_value made = *result;
+  char name[40];
+  if (list_arrays(result, NULL, 0) == 0 && !give_result(o, &token, &made)) {
+    return 0;
+  }
+  while (gemel_is_null(made.value)) {
+    size_t k = 0;
+    while (list_arrays(&made.parts[k], NULL, 0) == 0) {
+      k++;
+    }
+    made = made.parts[k];
+  }
+  snprintf(name, sizeof name, "effect%lld", (long long)c->import->effects);
+  return gemel_output_at(made.value, name, c->where) == GEMEL_OK;
+}
+
 int gemel__hlo_opaque(gemel__hlo_call *c, gemel__hlo_value *result) {
   opaque o = {.c = c};
   if (!register_opaque(c)) {
@@ -293,5 +295,6 @@ int gemel__hlo_opaque(gemel__hlo_call *c, gemel__hlo_value *result) {
   for (size_t k = 0; k < c->instr->n_operands; k++) {
     o.n = list_arrays(c->operands[k], o.operands, o.n);
   }
-  return give_result(&o, &c->instr->shape, result);
+  return give_result(&o, &c->instr->shape, result) &&
+         (!c->instr->has_effect || gemel__hlo_is_drawn(c->instr) || show_effect(&o, result));
 }

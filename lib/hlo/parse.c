@@ -17,7 +17,7 @@
 #include <gemel/hlo.h>
 #include "core/alloc.h"
 #include "core/error.h"
-#include "hlo/module.h"
+#include "hlo/live.h"
 #include "text/file.h"
 
 enum { DEEPEST = 32, NONE = -1 };
@@ -523,16 +523,6 @@ static int parameters(parser *p, gemel__hlo_computation *c) {
   return 1;
 }
 
-/* Finds the instructions that the root of C is made of. */
-static void mark_live(parser *p, const gemel__hlo_computation *c) {
-  p->instrs[c->root].is_live = 1;
-  for (uint32_t k = c->root + 1; k-- > 0;) {
-    for (size_t i = 0; i < p->instrs[k].n_operands && p->instrs[k].is_live; i++) {
-      p->instrs[p->instrs[k].operands[i]].is_live = 1;
-    }
-  }
-}
-
 /* Adds C, with the instructions that were read. */
 static int add_computation(parser *p, gemel__hlo_computation *c) {
   gemel_hlo *m = p->module;
@@ -541,7 +531,6 @@ static int add_computation(parser *p, gemel__hlo_computation *c) {
     return fail(p, GEMEL_BAD_FILE, "two computations of one name");
   }
   c->n_instrs = p->n_instrs;
-  mark_live(p, c);
   c->instrs = gemel__arena_copy(&m->arena, p->instrs, (p->n_instrs + 1) * sizeof *p->instrs);
   c->before = gemel__map_find(&m->names, hash);
   if (c->instrs == NULL) {
@@ -649,6 +638,7 @@ static int whole(parser *p) {
       return 0;
     }
   }
+  gemel__hlo_mark_live(p->module);
   return p->module->entry != SIZE_MAX ? 1
                                       : fail(p, GEMEL_BAD_FILE, "there is no entry computation");
 }

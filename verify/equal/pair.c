@@ -187,6 +187,17 @@ static gemel_status ask_undefined(struct posed *p, gemel_error *error) {
 
 /* ---- The pair ---- */
 
+/* What can't be run, for the reason WHY, stays open. */
+static void leave_open(struct posed *p, gemel_error *why) {
+  gemel_record record;
+  gemel__record_init(&record, p->run, "pair", p->name, GEMEL_TIER_REAL);
+  record.verdict = GEMEL_VERDICT_NOT_RUN;
+  record.detail = why->text;
+  gemel__record_emit(p->run, &record);
+  *p->result = (gemel_pair_result){.size = sizeof *p->result, .verdict = GEMEL_VERDICT_NOT_RUN};
+  *why = (gemel_error){GEMEL_OK, 0, 0, ""};
+}
+
 /* Asks about A and B, whose inputs and outputs are matched. */
 static gemel_status ask_pair(struct posed *p, gemel_error *error) {
   gemel__run *run = p->run;
@@ -202,7 +213,12 @@ static gemel_status ask_pair(struct posed *p, gemel_error *error) {
   }
   gemel__apart_watch(&p->apart, run, p->a, p->b);
   run->point = &point;
-  status = ask_undefined(p, error);
+  gemel_error mine, *why = error != NULL ? error : &mine;
+  status = ask_undefined(p, why);
+  if (status == GEMEL_UNSUPPORTED) {
+    status = GEMEL_OK;
+    leave_open(p, why);
+  }
   if (status == GEMEL_OK && p->result->verdict == GEMEL_VERDICT_REFUTED && point.taken &&
       folder != NULL) {
     gemel_record record;

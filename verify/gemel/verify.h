@@ -293,7 +293,9 @@ typedef struct gemel_pair_result {
  * (GEMEL_PAIR_DEFAULT allows `folded` and `widens` too; `worsens`, `integers` and `narrows` are to
  * be named); one that isn't allowed is a refutation, and so are finite results that are further
  * apart than rounding permits. They are compared where all holds that A or B assumes of its inputs
- * (gemel_assume). One record a tier goes to the sink, with kind "pair" and NAME.
+ * (gemel_assume). One record a tier goes to the sink, with kind "pair" and NAME. Graphs that can't
+ * be run, as an operation has no kernel, are GEMEL_VERDICT_NOT_RUN unless they are shown to be equal
+ * without that.
  *
  * With OPTIONS->jobs, instantiations and tiers are done several at a time. Once OPTIONS->tick says
  * stop, the call ends soon, with GEMEL_OK: the tiers that had ended keep their records, those that

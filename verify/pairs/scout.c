@@ -374,14 +374,15 @@ static gemel_status gap_in(gemel__domain *d, const gemel__pair *pair, gemel_tens
     gemel__ordered_bounds(d, gemel__rtensor_at(left, i), &x[0], &x[1]);
     gemel__ordered_bounds(d, gemel__rtensor_at(right, i), &y[0], &y[1]);
     most = fmax(most, fmin(fabs(x[0]), fabs(x[1])));
-    off = fmax(off, fmax(fabs(x[1] - y[0]), fabs(y[1] - x[0])));
+    off = isinf(x[1] - x[0]) || isinf(y[1] - y[0]) ? INFINITY
+                                                   : fmax(off, fmax(x[0] - y[1], y[0] - x[1]));
   }
   *apart = isinf(off) ? off : off > 0 ? off / most : 0;
   return GEMEL_OK;
 }
 
-/* *APART: the difference of OUTPUT's results in domain O, as a share of the largest; infinite where
- * one has no value, or there are more of one than of the other. */
+/* *APART: the least difference that OUTPUT's results in domain O have, as a share of the largest;
+ * infinite where one has no value, or there are more of one than of the other. */
 static gemel_status exact_gap(const gemel__pair *pair, gemel_tensor *const *values, size_t output,
                               double *apart, gemel_error *error) {
   size_t n = 2 * gemel_graph_output_count(pair->a.graph);
