@@ -4,7 +4,8 @@
  * function, which is called twice: at full significands, and at small integers, since different
  * values may agree at one kind of input. Each result is reduced to a weighted sum. Sums are
  * compared with a wide tolerance, since values that are equal over the reals may be rounded
- * differently.
+ * differently. Where that shows in the graphs' own results, as many steps amplified it, all is
+ * computed in f64 instead.
  */
 #include "equal/candidates.h"
 
@@ -17,6 +18,7 @@
 #include "core/intern.h"
 #include "equal/closed.h"
 #include "pairs/pair.h"
+#include "pairs/widen.h"
 #include "tiers/tiers.h"
 
 /* How many values are compared with one node's. */
@@ -44,6 +46,17 @@ int gemel__digests_agree(const gemel__digest *x, const gemel__digest *y) {
     agree &= fabs(x->sum[k] - y->sum[k]) <= TOLERANCE * fmin(x->scale[k], y->scale[k]);
   }
   return agree;
+}
+
+/* The larger of the distances in both runs, as a share of the digests' scale; 0 if that may be
+ * rounding. */
+static double distance(const gemel__digest *x, const gemel__digest *y) {
+  double most = 0;
+  for (size_t k = 0; k < GEMEL__DIGEST_RUNS; k++) {
+    double scale = fmin(x->scale[k], y->scale[k]);
+    most = fmax(most, scale > 0 ? fabs(x->sum[k] - y->sum[k]) / scale : x->sum[k] != y->sum[k]);
+  }
+  return most > ROUNDING ? most : 0;
 }
 
 /* ---- Running ---- */
@@ -194,25 +207,59 @@ static gemel_status call(gemel__candidates *c, const gemel__joint *j, const stru
   return status;
 }
 
-/* Computes the digests of the joint graph's values, at inputs of PAIR. */
+/* Computes the digests of the joint graph's values, at inputs of PAIR; WIDE: in f64. */
 static gemel_status call_often(gemel__candidates *c, const gemel__joint *j, const struct due *order,
-                               const gemel_graph *digests, const gemel__pair *pair,
-                               gemel__random *random, gemel_error *error) {
+                               const gemel_graph *digests, int wide, const gemel__pair *pair,
+                               gemel__random random, gemel_error *error) {
   static const gemel__fill fills[GEMEL__DIGEST_RUNS] = {GEMEL__FILL_FULL, GEMEL__FILL_INTEGERS};
   gemel_options options = {
       .size = sizeof options, .threads = 1, .as_written = 1, .most_steps = GEMEL__MOST_STEPS};
   gemel_function *function = gemel_compile(digests, &options, error);
   gemel_status status = function == NULL ? GEMEL_DECLINED : GEMEL_OK;
   for (size_t k = 0; k < GEMEL__DIGEST_RUNS && status == GEMEL_OK; k++) {
-    gemel_tensor **values = NULL;
-    status = gemel__values_draw(&pair->a, fills[k], random, &values, error);
+    gemel_tensor **values = NULL, **taken;
+    status = gemel__values_draw(&pair->a, fills[k], &random, &values, error);
+    taken =
+        status == GEMEL_OK && wide ? gemel__tensors_widen(pair->a.n_leaves, values, error) : values;
     if (status == GEMEL_OK) {
-      status = call(c, j, order, digests, function, k, values, error);
+      status = taken != NULL ? call(c, j, order, digests, function, k, taken, error)
+                             : gemel__no_memory(error, "values");
+    }
+    if (taken != values) {
+      gemel__values_free(&pair->a, taken);
     }
     gemel__values_free(&pair->a, values);
   }
   gemel_function_free(function);
   return status;
+}
+
+/* 1 if results of the two graphs agree, but for more than little rounding. */
+static int has_drifted(const gemel__candidates *c, const gemel__joint *j) {
+  for (size_t k = 0; k < j->n_outputs; k++) {
+    const gemel__digest *x = &c->of[j->left[k].node], *y = &c->of[j->right[k].node];
+    if (x->scale[0] > 0 && y->scale[0] > 0 && distance(x, y) > 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* Computes the digests, of DIGESTS' outputs, in the dtypes that the graphs have, or in f64. */
+static gemel_status call_all(gemel__candidates *c, const gemel__joint *j, const struct due *order,
+                             const gemel_graph *digests, const gemel__pair *pair,
+                             const gemel__random *random, gemel_error *error) {
+  gemel_error refused = {GEMEL_OK, 0, 0, ""};
+  gemel_status status = call_often(c, j, order, digests, 0, pair, *random, error);
+  if (status != GEMEL_OK || !has_drifted(c, j)) {
+    return status;
+  }
+  gemel_graph *wide = gemel__graph_widen(digests, &refused);
+  if (wide != NULL) {
+    status = call_often(c, j, order, wide, 1, pair, *random, error);
+  }
+  gemel_graph_unref(wide);
+  return refused.status == GEMEL_NO_MEMORY ? gemel__no_memory(error, "values") : status;
 }
 
 /* Draws a pair whose symbols have sizes that differ and aren't 0, if the graphs take them. */
@@ -242,7 +289,7 @@ static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph
   }
   status = status == GEMEL_OK ? fill_digests(digests, j, order, error) : status;
   if (status == GEMEL_OK) {
-    status = call_often(c, j, order, digests, &pair, random, error);
+    status = call_all(c, j, order, digests, &pair, random, error);
   }
   gemel__free(order, (j->n_nodes + 1) * sizeof *order);
   gemel_graph_unref(digests);
@@ -328,17 +375,6 @@ struct nearest {
   double apart[MOST_SEEN];
   size_t n, room;
 };
-
-/* The larger of the distances in both runs, as a share of the digests' scale; 0 if that may be
- * rounding. */
-static double distance(const gemel__digest *x, const gemel__digest *y) {
-  double most = 0;
-  for (size_t k = 0; k < GEMEL__DIGEST_RUNS; k++) {
-    double scale = fmin(x->scale[k], y->scale[k]);
-    most = fmax(most, scale > 0 ? fabs(x->sum[k] - y->sum[k]) / scale : x->sum[k] != y->sum[k]);
-  }
-  return most > ROUNDING ? most : 0;
-}
 
 /* Takes NODE if it is among the nearest so far. Of equal distances the first stays first. */
 static void consider(struct nearest *f, uint32_t node) {

@@ -308,6 +308,26 @@ static gemel_status sweep(struct parts *p, gemel_error *error) {
   return GEMEL_OK;
 }
 
+/* Tries to prove equal what both graphs have, but as results of their own: the sweep asks about
+ * nodes that only the second has. */
+static gemel_status settle_outputs(struct parts *p, gemel_error *error) {
+  for (size_t k = 0; k < p->joint.n_outputs && p->failures < FAILURES; k++) {
+    gemel__ref u = p->joint.left[k], v = p->joint.right[k];
+    v.node = p->joint.stands_for[v.node];
+    if (gemel__joint_same(&p->joint, k) || p->joint.second[v.node] || u.output + v.output > 0 ||
+        gemel__digests_agree(&p->candidates.of[u.node], &p->candidates.of[v.node]) != 1 ||
+        gemel__stopped(p->run->ticker)) {
+      continue;
+    }
+    int passed = prove(p, u, v, error);
+    if (passed < 0) {
+      return gemel__no_memory(error, "the parts of two graphs");
+    }
+    p->joint.right[k] = passed ? u : p->joint.right[k];
+  }
+  return GEMEL_OK;
+}
+
 static void forget_sweep(struct parts *p) {
   for (size_t k = 0; k < p->joint.n_nodes; k++) {
     p->joint.stands_for[k] = (uint32_t)k;
@@ -714,6 +734,7 @@ static gemel_status divide(struct parts *p, gemel_error *error) {
   }
   p->failures = differ ? FAILURES : 0; /* no parts are asked about */
   status = sweep(p, error);
+  status = status ? status : settle_outputs(p, error);
   if (status == GEMEL_OK && gemel__stopped(p->run->ticker)) {
     say_stopped(p);
     return GEMEL_OK;

@@ -111,7 +111,7 @@ static gemel_graph *widen_one(void *user, const gemel_graph *graph, gemel_error 
   return into;
 }
 
-static gemel_graph *widen(const gemel_graph *graph, gemel_error *error) {
+gemel_graph *gemel__graph_widen(const gemel_graph *graph, gemel_error *error) {
   gemel__rewrite_bodies *bodies = NULL;
   bodies = gemel__bodies_new(widen_one, &bodies);
   if (bodies == NULL) {
@@ -136,7 +136,7 @@ static gemel_tensor *wide_tensor(const gemel_tensor *tensor, gemel_error *error)
   return wide;
 }
 
-static gemel_tensor **wide_tensors(size_t n, gemel_tensor *const *values, gemel_error *error) {
+gemel_tensor **gemel__tensors_widen(size_t n, gemel_tensor *const *values, gemel_error *error) {
   gemel_tensor **wide = gemel__alloc_array(n, sizeof *wide);
   for (size_t k = 0; wide != NULL && k < n; k++) {
     wide[k] = wide_tensor(values[k], error);
@@ -173,12 +173,12 @@ gemel_status gemel__pair_widen(gemel__pair *wide, const gemel__pair *pair,
   if (!has_narrow(pair->a.graph) && !has_narrow(pair->b.graph)) {
     return gemel__fail(error, GEMEL_DECLINED, "all floats are f64");
   }
-  a = widen(pair->a.graph, error);
-  b = a != NULL ? widen(pair->b.graph, error) : NULL;
+  a = gemel__graph_widen(pair->a.graph, error);
+  b = a != NULL ? gemel__graph_widen(pair->b.graph, error) : NULL;
   status = b == NULL ? error->status : gemel__instance_of_graph(&wide->a, a, NULL, error);
   status = status ? status : gemel__instance_of_graph(&wide->b, b, NULL, error);
   if (status == GEMEL_OK) {
-    *wide_values = wide_tensors(pair->a.n_leaves, values, error);
+    *wide_values = gemel__tensors_widen(pair->a.n_leaves, values, error);
     status = *wide_values != NULL ? GEMEL_OK : gemel__no_memory(error, "values in f64");
   }
   gemel_graph_unref(a);

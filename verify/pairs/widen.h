@@ -8,6 +8,12 @@
 
 #include "pairs/contrast.h"
 
+/* GRAPH with all floats in f64; NULL with the error for which it can't be built. */
+gemel_graph *gemel__graph_widen(const gemel_graph *graph, gemel_error *error);
+
+/* N tensors with floats in f64, to be freed as gemel__values_free does; NULL: GEMEL_NO_MEMORY. */
+gemel_tensor **gemel__tensors_widen(size_t n, gemel_tensor *const *values, gemel_error *error);
+
 /* Makes WIDE, PAIR with all floats in f64, and *WIDE_VALUES, the same VALUES. Release them with
  * gemel__values_free and gemel__pair_clear. GEMEL_DECLINED: no float is narrower than f64.
  * Otherwise the error for which a graph can't be built: an operation may not take f64. */
