@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/intern.h"
 #include "equal/closed.h"
+#include "equal/roots.h"
 #include "pairs/pair.h"
 #include "pairs/widen.h"
 #include "tiers/tiers.h"
@@ -234,11 +235,12 @@ static gemel_status call_often(gemel__candidates *c, const gemel__joint *j, cons
   return status;
 }
 
-/* 1 if results of the two graphs agree, but for more than little rounding. */
+/* 1 if results of the two graphs agree, but for more than little rounding, or they are no numbers.
+ */
 static int has_drifted(const gemel__candidates *c, const gemel__joint *j) {
   for (size_t k = 0; k < j->n_outputs; k++) {
     const gemel__digest *x = &c->of[j->left[k].node], *y = &c->of[j->right[k].node];
-    if (x->scale[0] > 0 && y->scale[0] > 0 && distance(x, y) > 0) {
+    if (x->scale[0] == 0 || y->scale[0] == 0 || distance(x, y) > 0) {
       return 1;
     }
   }
@@ -281,6 +283,7 @@ static gemel_status run(gemel__candidates *c, gemel__joint *j, const gemel_graph
                         const gemel_graph *b, gemel__random *random, gemel_error *error) {
   gemel__pair pair;
   gemel_status status = draw(&pair, a, b, random, error);
+  status = status ? status : gemel__roots_make_positive(&pair, error);
   gemel_graph *digests = gemel_graph_new(j->graph->context, error);
   struct due *order = gemel__alloc_array(j->n_nodes + 1, sizeof *order);
   if (status == GEMEL_OK) {
