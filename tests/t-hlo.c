@@ -440,7 +440,10 @@ static void opaque(const void *data) {
       {"all-reduce(a), to_apply=s1", "all-reduce(a), to_apply=s2", 1},
       {"all-reduce(a), to_apply=s1", "all-reduce(a), to_apply=s3", 0},
       {"rng(a, a), distribution=rng_uniform", "rng(a, a), distribution=rng_uniform", 0},
-      {"custom-call(a), custom_call_target=\"f\"", "custom-call(b), custom_call_target=\"f\"", 0}};
+      {"custom-call(a), custom_call_target=\"f\"", "custom-call(b), custom_call_target=\"f\"", 0},
+      {"get-tuple-element(u), index=0", "get-tuple-element(v), index=0", 0},
+      {"get-tuple-element(u), index=0", "get-tuple-element(w), index=0", 1},
+      {"bitcast(h), metadata={op_name=\"x\"}", "bitcast(i)", 0}};
   static const char *const kinds[] = {"add", "add", "multiply"};
   for (size_t k = 0; k < CT_COUNT(rows); k++) {
     gemel_error error = {0};
@@ -454,6 +457,10 @@ static void opaque(const void *data) {
     }
     sprintf(text + n,
             "ENTRY e {\n  a = f32[2] parameter(0)\n  b = f32[2] parameter(1)\n"
+            "  u = (f32[2], f32[3,3]{0,1}) custom-call(a), custom_call_target=\"g\"\n"
+            "  v = (f32[2], f32[3,3]) custom-call(a), custom_call_target=\"g\"\n"
+            "  w = (f32[2], f32[3,3]{0,1}) custom-call(a), custom_call_target=\"g\"\n"
+            "  h = f32[2]{0:T(2)} copy(a)\n  i = f32[2]{0:T(1)} copy(a)\n"
             "  c = f32[2] %s\n  d = f32[2] %s\n  ROOT t = (f32[2], f32[2]) tuple(c, d)\n}\n",
             rows[k].first, rows[k].second);
     gemel_context *context = gemel_context_new(&error);
@@ -496,14 +503,14 @@ static void effects(const void *data) {
     char text[3000], inner[200], entry[200];
     snprintf(inner, sizeof inner, rows[k].inner, "x");
     snprintf(entry, sizeof entry, rows[k].entry, "a");
-    snprintf(
-        text, sizeof text,
-        "HloModule m\ng {\n  x = f32[2] parameter(0)\n  ROOT c = f32[2] call(x), to_apply=f\n}\n"
-        "f {\n  x = f32[2] parameter(0)\n  %s\n  ROOT y = f32[2] negate(x)\n}\n"
-        "h {\n  x = f32[2] parameter(0)\n  ROOT y = f32[2] add(x, x)\n}\n"
-        "ENTRY e {\n  a = f32[2] parameter(0)\n  k = token[] after-all()\n  %s\n"
-        "  b = f32[2] call(a), to_apply=h\n  ROOT t = (f32[2], f32[2]) tuple(a, b)\n}\n",
-        inner, entry);
+    snprintf(text, sizeof text,
+             "HloModule m\n"
+             "f {\n  x = f32[2] parameter(0)\n  %s\n  ROOT y = f32[2] negate(x)\n}\n"
+             "g {\n  x = f32[2] parameter(0)\n  ROOT c = f32[2] call(x), to_apply=f\n}\nh {\n  x = "
+             "f32[2] parameter(0)\n  ROOT y = f32[2] add(x, x)\n}\n"
+             "ENTRY e {\n  a = f32[2] parameter(0)\n  k = token[] after-all()\n  %s\n"
+             "  b = f32[2] call(a), to_apply=h\n  ROOT t = (f32[2], f32[2]) tuple(a, b)\n}\n",
+             inner, entry);
     gemel_context *context = gemel_context_new(&error);
     gemel_graph *graph = graph_of(context, text, strlen(text), &error);
     ct_context("%s, %s: %s", inner, entry, error.text);

@@ -94,4 +94,82 @@ says 'the same function, bitwise' "$gemel" equal told.hlo told.hlo
 [ $? = 2 ] && grep -q 'no output called effect1' out || { fail "equal: an effect that was dropped"; cat out; }
 "$gemel" equal told.hlo other.hlo >out 2>&1
 [ $? = 1 ] && grep -q 'not shown to be the same function' out || { fail "equal: an effect of something else"; cat out; }
+
+# ---- Loops in branches, long loops ----
+
+# branch NUMBER: even ? 0, by a loop : x + NUMBER; for odd x the loop would never end.
+branch() {
+  cat <<END
+HloModule m
+going {
+  x = s32[] parameter(0)
+  z = s32[] constant(0)
+  ROOT r = pred[] compare(x, z), direction=NE
+}
+step {
+  x = s32[] parameter(0)
+  t = s32[] constant(2)
+  ROOT r = s32[] subtract(x, t)
+}
+even {
+  x = s32[] parameter(0)
+  m = s32[] constant(63)
+  y = s32[] and(x, m)
+  ROOT r = s32[] while(y), condition=going, body=step
+}
+odd {
+  x = s32[] parameter(0)
+  k = s32[] constant($1)
+  ROOT r = s32[] add(x, k)
+}
+ENTRY e {
+  x = s32[] $2
+  o = s32[] constant(1)
+  b = s32[] and(x, o)
+  z = s32[] constant(0)
+  p = pred[] compare(b, z), direction=EQ
+  ROOT r = s32[] conditional(p, x, x), true_computation=even, false_computation=odd
+}
+END
+}
+branch 5 'parameter(0)' >five.hlo
+branch 7 'parameter(0)' >seven.hlo
+branch 5 'constant(5)' >run.hlo
+"$gemel" equal five.hlo seven.hlo >out 2>&1
+[ $? = 1 ] && grep -q ' differ ' out || { fail "equal: branches beside one with a loop"; cat out; }
+says '10' timeout 60 "$gemel" run run.hlo
+
+# count BODY: counts to its parameter, and then BODY.
+count() {
+  cat <<END
+HloModule m
+going {
+  p = (s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] get-tuple-element(p), index=1
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+step {
+  p = (s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] get-tuple-element(p), index=1
+  o = s32[] constant(1)
+  j = s32[] add(i, o)
+  ROOT r = (s32[], s32[]) tuple(j, n)
+}
+ENTRY e {
+  n = s32[] parameter(0)
+  z = s32[] constant(0)
+  p = (s32[], s32[]) tuple(z, n)
+  w = (s32[], s32[]) while(p), condition=going, body=step
+  i = s32[] get-tuple-element(w), index=0
+  k = s32[] constant(65536)
+  l = pred[] compare(n, k), direction=GT
+  ROOT r = s32[] select(l, $1, i)
+}
+END
+}
+count i >counted.hlo
+count k >other.hlo
+says 'the same function.*, where no loop takes more than 65,536 steps' "$gemel" equal counted.hlo other.hlo
 finish "modules of HLO are read, and what passes made of them is judged"

@@ -55,6 +55,7 @@ typedef struct gemel__equal_summary {
   unsigned tiers;             /* the bits of those asked, if some were left out; else 0 */
   int64_t symbols_up_to;      /* as in gemel_pair_result */
   char scaled[200];           /* likewise */
+  int unfollowed;             /* likewise */
   char detail[600];           /* of the worst record */
   gemel_pair_example example; /* as in gemel_pair_result */
 } gemel__equal_summary;

@@ -165,6 +165,9 @@ static void print_verdict(FILE *file, const gemel__equal_summary *s, const char 
   if (s->good && s->scaled[0] != '\0') {
     fprintf(file, ", at sizes %s", s->scaled);
   }
+  if (s->good && s->unfollowed) {
+    fputs(", where no loop takes more than 65,536 steps", file);
+  }
 }
 
 /* ---- Outputs of graphs that differ ---- */
@@ -312,6 +315,9 @@ static void write_whole(const gemel__records *records, const gemel_pair_result *
     fputs(", \"sizes_scaled\": ", file);
     gemel__json_text(file, s->scaled);
   }
+  if (s->good && s->unfollowed) {
+    fputs(", \"loop_steps_up_to\": 65536", file);
+  }
   write_tiers(file, s->tiers);
   write_outputs(records);
   gemel__example_json(file, &s->example);
@@ -333,6 +339,7 @@ static void summarise(const gemel__records *records, const gemel_pair_result *re
   s->needs = result->needs;
   s->refused = result->refused;
   s->symbols_up_to = result->symbols_up_to;
+  s->unfollowed = result->unfollowed;
   s->example = result->example;
   snprintf(s->scaled, sizeof s->scaled, "%s", result->scaled);
   for (size_t k = 0; k < records->count; k++) {

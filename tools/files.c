@@ -144,7 +144,7 @@ static int is_size_idle(const gemel__args *args) {
 
 /* 1 if the file PATH is a module of HLO, whatever it is called. */
 static int is_module(const char *path) {
-  static const char begin[] = "HloModule ";
+  static const char begin[] = "HloModule";
   char text[sizeof begin] = "";
   FILE *file = fopen(path, "r");
   size_t n = file != NULL ? fread(text, 1, sizeof begin - 1, file) : 0;

@@ -505,6 +505,9 @@ static void print_pair(FILE *file, const gemel__equal_summary *pair) {
   if (pair->good && pair->scaled[0] != '\0') {
     fprintf(file, ", at sizes %s", pair->scaled);
   }
+  if (pair->good && pair->unfollowed) {
+    fputs(", where no loop takes more than 65,536 steps", file);
+  }
   print_pair_words(file, ". Not allowed: ", pair->refused);
   fputs(".</p>\n", file);
 }

@@ -148,7 +148,12 @@ const gemel__hlo_computation *gemel__hlo_called(gemel__hlo_call *c, const char *
   if (called == NULL) {
     gemel__hlo_refuse(c, GEMEL_BAD_FILE, "there is no computation that is its %s", name);
   }
-  return called;
+  return called != NULL && gemel__hlo_is_before(c, called) ? called : NULL;
+}
+
+int gemel__hlo_is_before(gemel__hlo_call *c, const gemel__hlo_computation *called) {
+  return called < c->computation ||
+         gemel__hlo_refuse(c, GEMEL_BAD_FILE, "it calls a computation that isn't before its own");
 }
 
 /* ---- Building ---- */

@@ -36,8 +36,9 @@ typedef struct gemel__hlo_call {
   const gemel__hlo_instr *instr;
   gemel_location where;
   const gemel__hlo_value **operands;
-  int depth;     /* of computations that call each other */
-  int is_mapped; /* 1: each scalar of the computation stands for an array, all of one shape */
+  int depth;         /* of computations that call each other */
+  gemel_value guard; /* whether the branch is taken in which the instruction is; null: it is */
+  int is_mapped;     /* 1: each scalar of the computation stands for an array, all of one shape */
 } gemel__hlo_call;
 
 /* ---- Operands and attributes ---- */
@@ -63,6 +64,10 @@ int gemel__hlo_axes(gemel__hlo_call *c, const char *name, int rank, int *n, int6
 
 /* The computation that attribute NAME names; NULL, with the graph's error, if there is none. */
 const gemel__hlo_computation *gemel__hlo_called(gemel__hlo_call *c, const char *name);
+
+/* 1 if CALLED stands before C's computation, as XLA writes them, so that none calls itself; else 0,
+ * with the graph's error. */
+int gemel__hlo_is_before(gemel__hlo_call *c, const gemel__hlo_computation *called);
 
 /* ---- Results ---- */
 

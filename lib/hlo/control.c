@@ -3,7 +3,8 @@
  * while and conditional. A while is a loop: its tuple's arrays are states, those that its body
  * passes on are constants. Where the number of steps follows from constants (trips.c) the loop has
  * that length; else it ends with the first state for which the condition is false, and a step with
- * such a state leaves it as it is. A conditional computes all branches and chooses.
+ * such a state leaves it as it is. A conditional computes all branches and chooses; loops that end
+ * by their condition end at once in a branch that isn't taken, where they might never.
  */
 #include "hlo/control.h"
 
@@ -98,10 +99,31 @@ static int list_branches(gemel__hlo_call *c, size_t room, size_t *n,
       if (branches[(*n)++] == NULL) {
         return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "there is no such branch");
       }
+      if (!gemel__hlo_is_before(c, branches[*n - 1])) {
+        return 0;
+      }
     }
     at += at < end;
   }
   return *n > 0 || gemel__hlo_refuse(c, GEMEL_BAD_FILE, "it has no branches");
+}
+
+/* *RESULT = what BRANCH makes of operand K, where TAKEN says whether it is taken. */
+static int apply_branch(gemel__hlo_call *c, const gemel__hlo_computation *branch, size_t k,
+                        gemel_value taken, gemel__hlo_value *result) {
+  gemel__hlo_call inner = *c;
+  inner.guard = gemel_is_null(c->guard) ? taken : gemel_logical_and_at(c->guard, taken, c->where);
+  return !gemel_is_null(inner.guard) && gemel__hlo_apply(&inner, branch, 1, c->operands[k], result);
+}
+
+/* Whether none of the branches but the last, of N, is taken. */
+static gemel_value is_last(gemel__hlo_call *c, gemel_value which, size_t n) {
+  gemel_value all = gemel__no_value;
+  for (size_t k = 0; k + 1 < n; k++) {
+    gemel_value other = gemel_logical_not_at(is_taken(c, which, k), c->where);
+    all = gemel_is_null(all) ? other : gemel_logical_and_at(all, other, c->where);
+  }
+  return n > 1 ? all : gemel_scalar_at(c->graph, GEMEL_BOOL, 1, c->where);
 }
 
 /* Of N branches the last is taken where no other is; of a bool's the first is that for true. */
@@ -116,7 +138,7 @@ int gemel__hlo_conditional(gemel__hlo_call *c, gemel__hlo_value *result) {
   if (n + 1 != room) {
     return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "%zu branches and %zu operands", n, room);
   }
-  if (!gemel__hlo_apply(c, branches[n - 1], 1, c->operands[n], &last)) {
+  if (!apply_branch(c, branches[n - 1], n, is_last(c, which, n), &last)) {
     return 0;
   }
   size_t n_arrays = count_arrays(&last);
@@ -126,8 +148,9 @@ int gemel__hlo_conditional(gemel__hlo_call *c, gemel__hlo_value *result) {
   }
   list_arrays(&last, arrays);
   for (size_t k = n - 1; k-- > 0;) {
-    if (!gemel__hlo_apply(c, branches[k], 1, c->operands[k + 1], &one) ||
-        !choose(c, is_taken(c, which, k), &one, n_arrays, arrays)) {
+    gemel_value taken = is_taken(c, which, k);
+    if (!apply_branch(c, branches[k], k + 1, taken, &one) ||
+        !choose(c, taken, &one, n_arrays, arrays)) {
       return 0;
     }
   }
@@ -179,7 +202,7 @@ static int enter(while_loop *w) {
   return 1;
 }
 
-/* *TRUTH = the condition of ARRAYS, in the body. */
+/* *TRUTH = the condition of ARRAYS, in the body; false in a branch that isn't taken. */
 static int ask(while_loop *w, const gemel_value *arrays, gemel_value *truth) {
   gemel__hlo_value state, answer;
   if (!rebuild(&w->inner, w->initial, &arrays, &state) ||
@@ -187,7 +210,11 @@ static int ask(while_loop *w, const gemel_value *arrays, gemel_value *truth) {
     return 0;
   }
   *truth = answer.value;
-  return !gemel_is_null(*truth) ||
+  if (!gemel_is_null(*truth) && !gemel_is_null(w->inner.guard)) {
+    *truth = gemel_logical_and_at(w->inner.guard, *truth, w->c->where);
+  }
+  return (!gemel_is_null(*truth) &&
+          gemel_type_dtype(w->c->import->context, gemel_value_type(*truth)) == GEMEL_BOOL) ||
          gemel__hlo_refuse(&w->inner, GEMEL_BAD_FILE, "its condition gives no truth");
 }
 
@@ -269,6 +296,8 @@ static int run(while_loop *w, gemel__hlo_value *result) {
   }
   w->inner = *c;
   w->inner.graph = gemel_loop_body(w->loop);
+  w->inner.guard =
+      gemel_is_null(c->guard) ? c->guard : gemel_loop_constant_at(w->loop, c->guard, c->where);
   int good = fill(w, steps) && leave(w, result);
   if (!good) {
     gemel__graph_take_error(c->graph, gemel_graph_error(gemel_loop_body(w->loop)));

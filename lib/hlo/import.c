@@ -394,6 +394,16 @@ const char *gemel__hlo_kind(const gemel__hlo_computation *c) {
 
 /* ---- The whole ---- */
 
+/* FULL = NAME of an array of SHAPE: what has a type that gemel hasn't is named for that too, as the
+ * name is all that tells it from another such type. */
+static int name_array(gemel__hlo_call *c, const gemel__hlo_shape *shape, const char *name,
+                      char full[MOST_NAME]) {
+  int n = shape->dtype < 0 ? snprintf(full, MOST_NAME, "%s_%.*s", name, (int)shape->type.length,
+                                      shape->type.text)
+                           : snprintf(full, MOST_NAME, "%s", name);
+  return n < MOST_NAME || gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "the name of a type is too long");
+}
+
 /* *VALUE = an input of SHAPE called NAME, or a tuple of such. */
 static int make_input(gemel__hlo_call *c, const gemel__hlo_shape *shape, const char *name,
                       gemel__hlo_value *value) {
@@ -404,7 +414,8 @@ static int make_input(gemel__hlo_call *c, const gemel__hlo_shape *shape, const c
     if (gemel_type_is_none(type)) {
       return gemel__hlo_refuse(c, GEMEL_NO_MEMORY, "out of memory");
     }
-    return gemel__hlo_give(value, gemel_input_at(c->graph, name, type, c->where));
+    return name_array(c, shape, name, longer) &&
+           gemel__hlo_give(value, gemel_input_at(c->graph, longer, type, c->where));
   }
   gemel__hlo_value *parts = gemel__hlo_room(c, shape->n_parts * sizeof *parts);
   int good = parts != NULL;
@@ -418,15 +429,17 @@ static int make_input(gemel__hlo_call *c, const gemel__hlo_shape *shape, const c
   return good;
 }
 
-/* Makes the arrays in VALUE outputs; *N counts them. */
-static int make_outputs(gemel__hlo_call *c, const gemel__hlo_value *value, size_t *n) {
-  char name[MOST_NAME];
+/* Makes the arrays in VALUE, which is as SHAPE says, outputs; *N counts them. */
+static int make_outputs(gemel__hlo_call *c, const gemel__hlo_shape *shape,
+                        const gemel__hlo_value *value, size_t *n) {
+  char name[MOST_NAME], full[MOST_NAME];
   if (!gemel_is_null(value->value)) {
     snprintf(name, sizeof name, "out%zu", (*n)++);
-    return gemel_output_at(value->value, name, c->where) == GEMEL_OK;
+    return name_array(c, shape, name, full) &&
+           gemel_output_at(value->value, full, c->where) == GEMEL_OK;
   }
   for (size_t k = 0; k < value->n_parts; k++) {
-    if (!make_outputs(c, &value->parts[k], n)) {
+    if (!make_outputs(c, &shape->parts[k], &value->parts[k], n)) {
       return 0;
     }
   }
@@ -449,7 +462,7 @@ static int import_entry(gemel__hlo_call *c) {
     }
   }
   if (inputs == NULL || !apply_all(c, entry->n_parameters, inputs, &result) ||
-      !make_outputs(c, &result, &n)) {
+      !make_outputs(c, &entry->instrs[entry->root].shape, &result, &n)) {
     return 0;
   }
   return gemel_graph_output_count(c->graph) > 0 ||

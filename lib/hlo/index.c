@@ -116,7 +116,12 @@ static int describe(gemel__hlo_call *c, const attribute_names *called, gemel_val
   int n_dropped, n_starts;
   *p = (indexed){.c = c, .starts = starts, .rank_of_all = all->rank};
   memcpy(p->all, all->dims, (size_t)all->rank * sizeof *p->all);
-  int rank_of_starts = gemel_type_rank(c->import->context, gemel_value_type(starts));
+  gemel_type type = gemel_value_type(starts);
+  int rank_of_starts = gemel_type_rank(c->import->context, type);
+  gemel_kind kind = gemel_dtype_kind(gemel_type_dtype(c->import->context, type));
+  if (kind == GEMEL_KIND_FLOAT || kind == GEMEL_KIND_BOOL) {
+    return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "its starts are no integers");
+  }
   return take_operand(p, x) &&
          gemel__hlo_axes(c, called->window, all->rank, &p->n_window, p->window) &&
          gemel__hlo_axes(c, called->dropped, p->rank, &n_dropped, dropped) &&

@@ -2,14 +2,11 @@
  *
  * Which instructions of a module count (live.h): those that results are made of, and those that do
  * something besides, with what these are made of. An instruction does what the computations that it
- * calls do. XLA writes a computation before what calls it, so one pass in the text's order finds
- * all; the other passes are for texts in another order.
+ * calls do, which stand before it.
  */
 #include "hlo/live.h"
 
 #include <string.h>
-
-enum { DEEPEST = 64 }; /* as calls may be nested */
 
 int gemel__hlo_is_silent(gemel__hlo_span name) {
   return gemel__hlo_is(name, "metadata") || gemel__hlo_is(name, "sharding") ||
@@ -63,15 +60,13 @@ static int calls_one(const gemel_hlo *module, const gemel__hlo_instr *instr) {
   return 0;
 }
 
-/* Marks what does something in C; 1 if C wasn't known to. */
-static int mark_effects(const gemel_hlo *module, gemel__hlo_computation *c) {
-  int before = c->has_effect;
+/* Marks what does something in C. */
+static void mark_effects(const gemel_hlo *module, gemel__hlo_computation *c) {
   for (size_t k = 0; k < c->n_instrs; k++) {
     gemel__hlo_instr *instr = &c->instrs[k];
-    instr->has_effect = instr->has_effect || does_something(instr) || calls_one(module, instr);
+    instr->has_effect = does_something(instr) || calls_one(module, instr);
     c->has_effect = c->has_effect || instr->has_effect;
   }
-  return c->has_effect != before;
 }
 
 static void mark_live(gemel__hlo_computation *c) {
@@ -85,14 +80,8 @@ static void mark_live(gemel__hlo_computation *c) {
 }
 
 void gemel__hlo_mark_live(gemel_hlo *module) {
-  int changed = 1;
-  for (int round = 0; round < DEEPEST && changed; round++) {
-    changed = 0;
-    for (size_t k = 0; k < module->n_computations; k++) {
-      changed |= mark_effects(module, &module->computations[k]);
-    }
-  }
   for (size_t k = 0; k < module->n_computations; k++) {
+    mark_effects(module, &module->computations[k]);
     mark_live(&module->computations[k]);
   }
 }

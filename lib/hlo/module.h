@@ -23,8 +23,8 @@ typedef struct gemel__hlo_shape {
   int dtype;            /* the gemel_dtype that TYPE is, or -1: gemel has none such (c64, token) */
   int rank;
   const int64_t *dims;
-  const int64_t *order; /* axes, the one that lies nearest in memory first; NULL: not said */
-  int is_tiled;         /* 1: the layout says more than an order */
+  const int64_t *order;  /* axes, the one that lies nearest in memory first; NULL: not said */
+  gemel__hlo_span tiles; /* what the layout says besides: ":T(8,128)", ":S(1)" */
   int is_tuple;
   size_t n_parts;
   const struct gemel__hlo_shape *parts;
@@ -68,6 +68,9 @@ struct gemel_hlo {
   size_t entry; /* its number; n_computations: none */
   gemel__map names;
 };
+
+/* 1 if the layout of SHAPE says more than an order of axes. */
+int gemel__hlo_is_tiled(const gemel__hlo_shape *shape);
 
 /* 1 if SPAN is TEXT. */
 int gemel__hlo_is(gemel__hlo_span span, const char *text);

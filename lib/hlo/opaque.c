@@ -72,7 +72,8 @@ typedef struct says {
   gemel__hlo_call *c;
   char *text; /* of LONGEST bytes */
   size_t length;
-  int is_too_long, is_left_out;
+  int is_too_long, is_left_out, is_refused;
+  int says_layouts; /* 1: how elements lie in memory matters, too */
 } says;
 
 static void say(says *s, const char *text, size_t length) {
@@ -105,11 +106,30 @@ static void say_number(says *s, int64_t number) {
   say(s, text, (size_t)snprintf(text, sizeof text, " %lld", (long long)number));
 }
 
+/* How the elements of SHAPE lie, if not in the usual order. */
+static void say_layout(says *s, const gemel__hlo_shape *shape) {
+  int is_usual = 1;
+  for (int k = 0; k < shape->rank && shape->order != NULL; k++) {
+    is_usual = is_usual && shape->order[k] == shape->rank - 1 - k;
+  }
+  if (!is_usual || gemel__hlo_is_tiled(shape)) {
+    say(s, " {", 2);
+    for (int k = 0; k < shape->rank && shape->order != NULL; k++) {
+      say_number(s, shape->order[k]);
+    }
+    say_span(s, shape->tiles);
+    say(s, "}", 1);
+  }
+}
+
 static void say_shape(says *s, const gemel__hlo_shape *shape) {
   say(s, shape->is_tuple ? " (" : " ", 1 + (size_t)shape->is_tuple);
   say_span(s, shape->type);
   for (int k = 0; k < shape->rank; k++) {
     say_number(s, shape->dims[k]);
+  }
+  if (s->says_layouts) {
+    say_layout(s, shape);
   }
   for (size_t k = 0; k < shape->n_parts; k++) {
     say_shape(s, &shape->parts[k]);
@@ -143,7 +163,12 @@ static void say_value(says *s, gemel__hlo_span value, int depth) {
     }
     const gemel__hlo_computation *called =
         word.length > 0 ? gemel__hlo_computation_of(s->c->import->module, word) : NULL;
+    if (called != NULL && !gemel__hlo_is_before(s->c, called)) {
+      s->is_refused = 1;
+      return;
+    }
     if (called != NULL) {
+      s->says_layouts = 1;
       say_computation(s, called, depth + 1);
     } else {
       say_span(s, word);
@@ -165,6 +190,11 @@ static void say_instr(says *s, const gemel__hlo_instr *instr, int depth) {
   }
 }
 
+/* 1 if INSTR reads its operands, and writes its result, as they lie in memory. */
+static int is_of_memory(const gemel__hlo_instr *instr) {
+  return gemel__hlo_is(instr->opcode, "custom-call") || gemel__hlo_is(instr->opcode, "bitcast");
+}
+
 /* All that is said of C's instruction, and, if it has an effect, how many had one before it; NULL
  * with the graph's error. */
 static char *all_said(gemel__hlo_call *c) {
@@ -174,12 +204,18 @@ static char *all_said(gemel__hlo_call *c) {
     gemel__hlo_refuse(c, GEMEL_NO_MEMORY, "out of memory");
     return NULL;
   }
+  s.says_layouts = is_of_memory(c->instr);
   say_instr(&s, c->instr, 0);
+  s.says_layouts = is_of_memory(c->instr); /* not what it calls may have */
   if (c->instr->has_effect) {
     say_number(&s, ++c->import->effects);
   }
   for (size_t k = 0; k < c->instr->n_operands; k++) {
     say_shape(&s, gemel__hlo_shape_of(c, k));
+  }
+  if (s.is_refused) {
+    gemel__free(s.text, LONGEST + 1);
+    return NULL;
   }
   if (s.is_left_out) {
     gemel__hlo_refuse(c, GEMEL_BAD_FILE, "numbers of a literal are left out");

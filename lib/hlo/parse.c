@@ -74,6 +74,10 @@ const gemel__hlo_computation *gemel__hlo_computation_of(const gemel_hlo *module,
   return k != 0 ? &module->computations[k - 1] : NULL;
 }
 
+int gemel__hlo_is_tiled(const gemel__hlo_shape *shape) {
+  return shape->tiles.length > 0 && memchr(shape->tiles.text, 'T', shape->tiles.length) != NULL;
+}
+
 /* ---- Reading ---- */
 
 static int fail(const parser *p, gemel_status status, const char *format, ...) GEMEL__PRINTF(3, 4);
@@ -122,6 +126,10 @@ static void skip(parser *p, int lines) {
       next_char(p);
     } else if (is_at(p, "/*")) {
       skip_comment(p);
+    } else if (is_at(p, "//")) {
+      while (p->at < p->end && *p->at != '\n') {
+        p->at++;
+      }
     } else {
       return;
     }
@@ -276,7 +284,7 @@ static int layout(parser *p, gemel__hlo_shape *shape) {
   if (!take_until(p, "", &rest) || !expect(p, '}')) {
     return 0;
   }
-  shape->is_tiled = memchr(rest.text, 'T', rest.length) != NULL;
+  shape->tiles = rest;
   uint32_t seen = 0;
   for (int k = 0; k < n; k++) {
     if (order[k] >= shape->rank || (seen >> order[k] & 1) != 0) {
@@ -447,6 +455,11 @@ static int attributes(parser *p, gemel__hlo_instr *instr) {
     p->at++;
     skip(p, 0);
     attr->name = word(p);
+    for (size_t k = 0; k + 1 < instr->n_attrs; k++) {
+      if (is_same(attrs[k].name, attr->name)) {
+        return fail(p, GEMEL_BAD_FILE, "an attribute that it has already");
+      }
+    }
     if (attr->name.length == 0 || !expect(p, '=') || !take_until(p, ",\n", &attr->value)) {
       return fail(p, GEMEL_BAD_FILE, "an attribute is expected");
     }
@@ -475,7 +488,7 @@ static int instruction(parser *p) {
       (has_operands(&instr) && !operands(p, &instr)) || !attributes(p, &instr)) {
     return 0;
   }
-  if (p->at < p->end && *p->at != '\n') {
+  if (p->at < p->end && *p->at != '\n' && *p->at != '}') {
     return fail(p, GEMEL_BAD_FILE, "an instruction ends with its line");
   }
   return add(p, &instr);
@@ -557,6 +570,9 @@ static int body(parser *p, gemel__hlo_computation *c) {
   c->root = UINT32_MAX;
   for (skip(p, 1); p->at < p->end && *p->at != '}'; skip(p, 1)) {
     int is_root = is_at(p, "ROOT ");
+    if (is_root && c->root != UINT32_MAX) {
+      return fail(p, GEMEL_BAD_FILE, "a second ROOT");
+    }
     p->at += is_root ? 5 : 0;
     if (!instruction(p)) {
       return 0;
@@ -568,6 +584,15 @@ static int body(parser *p, gemel__hlo_computation *c) {
   }
   c->root = c->root == UINT32_MAX ? (uint32_t)p->n_instrs - 1 : c->root;
   return expect(p, '}') && parameters(p, c) && add_computation(p, c);
+}
+
+/* 1 if the brace here ends its line. The braces of layouts open before that of the body does. */
+static int opens_body(const parser *p) {
+  const char *at = p->at + 1;
+  while (at < p->end && (*at == ' ' || *at == '\t' || *at == '\r')) {
+    at++;
+  }
+  return at == p->end || *at == '\n' || *at == '/';
 }
 
 /* A computation, whose header's parameters say what its instructions say again. */
@@ -584,9 +609,7 @@ static int computation(parser *p) {
   if (!take_until(p, "{\n", &header)) {
     return 0;
   }
-  /* The braces of layouts open before that of the body does. */
-  while (p->at < p->end && *p->at == '{' && p->end - p->at > 1 && p->at[1] != '\n' &&
-         p->at[1] != '\r') {
+  while (p->at < p->end && *p->at == '{' && !opens_body(p)) {
     p->at++;
     if (!take_until(p, "", &header) || !expect(p, '}') || !take_until(p, "{\n", &header)) {
       return 0;
@@ -624,10 +647,11 @@ static int take_name(parser *p) {
 
 static int whole(parser *p) {
   skip(p, 1);
-  if (!is_at(p, "HloModule ")) {
+  if (!is_at(p, "HloModule")) {
     return fail(p, GEMEL_BAD_FILE, "no module of HLO, which begins with HloModule");
   }
-  p->at += 10;
+  p->at += 9;
+  skip(p, 0);
   if (!take_name(p)) {
     return 0;
   }

@@ -56,7 +56,7 @@ int gemel__hlo_bitcast(gemel__hlo_call *c, gemel__hlo_value *result) {
   if (c->is_mapped) {
     return gemel__hlo_give(result, x);
   }
-  if (from->is_tiled || to->is_tiled) {
+  if (gemel__hlo_is_tiled(from) || gemel__hlo_is_tiled(to)) {
     return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "a bitcast of tiles");
   }
   order_in_memory(from, order);
@@ -76,6 +76,9 @@ int gemel__hlo_concatenate(gemel__hlo_call *c, gemel__hlo_value *result) {
   int64_t axis;
   if (parts == NULL || !gemel__hlo_int(c, "dimensions", 0, &axis)) {
     return 0;
+  }
+  if (n == 0) {
+    return gemel__hlo_refuse(c, GEMEL_BAD_FILE, "it has no operand");
   }
   for (size_t k = 0; k < n; k++) {
     parts[k] = gemel__hlo_operand(c, k);

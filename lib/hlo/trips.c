@@ -9,7 +9,7 @@
 #include "core/dtype.h"
 #include "core/value.h"
 
-enum { MOST_STEPS = 100000, MOST_WORK = 20000000, DEEPEST = 16 };
+enum { MOST_STEPS = 4000000, MOST_WORK = 20000000, DEEPEST = 16 };
 
 /* A scalar that is known or not, or a tuple of such. */
 typedef struct finding {

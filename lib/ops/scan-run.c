@@ -290,9 +290,9 @@ static gemel_status blame_step(const scan_call *c, int64_t i, gemel_status statu
 /* Runs the steps; *DONE of them. */
 static gemel_status run_steps(const scan_call *c, int64_t *done) {
   scan_loop *l = c->loop;
-  int64_t i = 0;
-  l->stop = 0;
   int64_t most = c->call->most_steps;
+  int64_t i = most > 0 && c->n > most && !l->scan.until ? most : 0;
+  l->stop = 0;
   while (i < c->n && !l->stop) {
     if (most > 0 && i == most) {
       return gemel__fail(c->call->error, GEMEL_TOO_LONG, "a loop takes more than %lld steps",

@@ -118,6 +118,7 @@ class Equality:
         self.refused: list[str] = result["refused"]
         self.sizes_up_to: int = result["symbols_up_to"]
         self.scaled: str = result["scaled"]
+        self.unfollowed: bool = result["unfollowed"]
         self.example: str = result["example"]
         self.out_of_time: bool = result["out_of_time"]
         self.counterexample = counterexample
@@ -152,6 +153,8 @@ class Equality:
             text += f", for sizes up to {self.sizes_up_to}"
         if self and self.scaled:
             text += f", at sizes {self.scaled}"
+        if self and self.unfollowed:
+            text += ", where no loop takes more than 65,536 steps"
         return text + f" (seed {self.seed})"
 
     @property

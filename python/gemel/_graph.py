@@ -67,7 +67,7 @@ def _source(source: Any) -> tuple[str, Any, Any, str]:
         kind = "binary" if data.startswith(_BINARY) else "hlo" if data.startswith(_HLO) else "text" if _is_text(data) else "onnx"
         return kind, None, data, "<bytes>"
     if isinstance(source, str) and ("\n" in source or "{" in source):
-        return "hlo" if source.startswith("HloModule ") else "text", None, source.encode(), "<text>"
+        return "hlo" if source.startswith("HloModule") else "text", None, source.encode(), "<text>"
     path = os.fspath(source)
     if path.endswith(".onnx"):
         return "onnx", path, None, path
@@ -75,7 +75,7 @@ def _source(source: Any) -> tuple[str, Any, Any, str]:
     return ("file", path, None, path) if module is None else ("hlo", None, module, path)
 
 
-_HLO = b"HloModule "
+_HLO = b"HloModule"
 
 
 def _module(path: Any) -> bytes | None:

@@ -18,7 +18,7 @@ void gemel__ticker_init(gemel__ticker *ticker, int (*tick)(void *user, const cha
   ticker->stage = "";
 }
 
-void gemel__ticker_follow(gemel__ticker *ticker, const gemel__ticker *first) {
+void gemel__ticker_follow(gemel__ticker *ticker, gemel__ticker *first) {
   gemel__ticker_init(ticker, NULL, NULL);
   ticker->first = first;
 }

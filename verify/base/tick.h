@@ -14,10 +14,11 @@ typedef struct gemel__ticker {
   int (*tick)(void *user, const char *doing); /* the caller's callback; it returns nonzero to stop;
                                                * NULL: never */
   void *user;
-  const struct gemel__ticker *first; /* in a worker thread: the calling thread's ticker, which
+  struct gemel__ticker *first; /* in a worker thread: the calling thread's ticker, which
                                       * decides; else NULL */
   double started, stopped_at;        /* times by gemel__clock */
   atomic_int stopped;
+  atomic_int unfollowed; /* 1: a loop took more steps than are followed */
   size_t part;       /* part of a divided pair, from 1; 0: the whole graphs */
   const char *stage; /* static: "tier real" */
   size_t done, all;  /* progress of the stage; ALL 0: unknown */
@@ -28,7 +29,7 @@ void gemel__ticker_init(gemel__ticker *ticker, int (*tick)(void *user, const cha
 
 /* Makes the ticker of a worker thread: it never calls back, and stops when FIRST has been told to.
  * FIRST may be NULL. */
-void gemel__ticker_follow(gemel__ticker *ticker, const gemel__ticker *first);
+void gemel__ticker_follow(gemel__ticker *ticker, gemel__ticker *first);
 
 /* Say what is being done, and how far it is. TICKER may be NULL, here and below. */
 void gemel__ticker_part(gemel__ticker *ticker, size_t part);

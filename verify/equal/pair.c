@@ -259,6 +259,7 @@ gemel_status gemel_verify_pair(const gemel_graph *a, const gemel_graph *b, const
     gemel__ticker_watch(&ticker);
     status = ask_pair(&p, error);
     gemel__ticker_watch(NULL);
+    mine.unfollowed = atomic_load(&ticker.unfollowed);
   }
   if (status != GEMEL_OK) {
     mine = (gemel_pair_result){.size = sizeof mine, .verdict = GEMEL_VERDICT_NOT_RUN};

@@ -285,6 +285,7 @@ typedef struct gemel_pair_result {
   char scaled[200]; /* large sizes in whose place the models had small ones: "2 for 100000, 3 for
                        512"; "" if none were. The shipped code ran at the graphs' own sizes */
   gemel_pair_example example; /* of a refuted pair */
+  int unfollowed; /* 1: values at which a loop takes more than 65,536 steps were left out */
 } gemel_pair_result;
 
 /* Are A and B (graphs of one context) the same function? Inputs and outputs are matched by name, or
@@ -294,8 +295,8 @@ typedef struct gemel_pair_result {
  * be named); one that isn't allowed is a refutation, and so are finite results that are further
  * apart than rounding permits. They are compared where all holds that A or B assumes of its inputs
  * (gemel_assume). One record a tier goes to the sink, with kind "pair" and NAME. Graphs that can't
- * be run, as an operation has no kernel, are GEMEL_VERDICT_NOT_RUN unless they are shown to be equal
- * without that.
+ * be run, as an operation has no kernel, are GEMEL_VERDICT_NOT_RUN unless they are shown to be
+ * equal without that.
  *
  * With OPTIONS->jobs, instantiations and tiers are done several at a time. Once OPTIONS->tick says
  * stop, the call ends soon, with GEMEL_OK: the tiers that had ended keep their records, those that

@@ -292,6 +292,13 @@ void gemel__ticker_watch(gemel__ticker *ticker) {
   gemel__reference_watch(ticker != NULL ? ask_ticker : NULL, ticker);
 }
 
+void gemel__ticker_unfollowed(void) {
+  gemel__ticker *ticker = watch.ask == ask_ticker ? watch.user : NULL;
+  if (ticker != NULL) {
+    atomic_store(&(ticker->first != NULL ? ticker->first : ticker)->unfollowed, 1);
+  }
+}
+
 gemel_status gemel__reference_go_on(size_t done) {
   enum { OFTEN = 20000 }; /* some hundredths of a second of work */
   watch.done += done;

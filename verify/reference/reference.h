@@ -100,4 +100,8 @@ gemel_status gemel__reference_visit(const gemel_graph *graph, gemel__domain *d,
 /* From now on, evaluations on this thread ask TICKER; NULL: no more. */
 void gemel__ticker_watch(gemel__ticker *ticker);
 
+/* Notes in that ticker that a loop took more than GEMEL__MOST_STEPS steps, so that values were left
+ * out. */
+void gemel__ticker_unfollowed(void);
+
 #endif

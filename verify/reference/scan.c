@@ -204,9 +204,10 @@ static void forget(scan_reference *l) {
 static gemel_status take_steps(scan_reference *l, int64_t *done) {
   gemel_status status = GEMEL_OK;
   int stop = 0;
-  int64_t i = 0;
+  int64_t i = l->until || l->steps <= GEMEL__MOST_STEPS ? 0 : GEMEL__MOST_STEPS;
   while (i < l->steps && stop == 0 && status == GEMEL_OK) {
     if (i == GEMEL__MOST_STEPS) {
+      gemel__ticker_unfollowed();
       return gemel__fail(l->call->error, GEMEL_TOO_LONG, "more than %d steps", GEMEL__MOST_STEPS);
     }
     if (i == l->forgotten) {

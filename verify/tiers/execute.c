@@ -560,8 +560,12 @@ static gemel_status call_and_check(struct session *s, gemel_tensor *const *value
   }
   GEMEL__TRY(give_inputs(s, values, error));
   GEMEL__TRY(give_outputs(s, error));
-  GEMEL__TRY(gemel_call(s->function, gemel_function_input_count(s->function), s->inputs,
-                        gemel_function_output_count(s->function), s->outputs, error));
+  gemel_status status = gemel_call(s->function, gemel_function_input_count(s->function), s->inputs,
+                                   gemel_function_output_count(s->function), s->outputs, error);
+  if (status == GEMEL_TOO_LONG) {
+    gemel__ticker_unfollowed();
+  }
+  GEMEL__TRY(status);
   GEMEL__TRY(check_untouched(s, values, error));
   return take_results(s, results, error);
 }
