@@ -259,10 +259,10 @@ def judge(options):
     for kind, differs in itertools.product(CHANGES, (True, False)):
         cells = [count[kind, differs, one] for one in verdicts]
         print(f"| {kind} | {'yes' if differs else 'no'} | {sum(cells)} | {' | '.join(map(str, cells))} |")
-    wrong = [(r, *words) for r, words in zip(records, said) if words[0] == ("equal" if r["differs"] else "differs")]
+    wrong = [(r, *words) for r, words in zip(records, said) if (words[0] != "differs" if r["differs"] else words[0] == "differs")]
     for r, one, words in wrong:
         print(f"- {r['before']}, {r['of']}, {r['kind']}, {r['at'] or 'nowhere'}: {one} {words}: `{r['change'][:200]}`")
-    return any(r["differs"] for r, _, _ in wrong)
+    return any(r["differs"] and one == "equal" for r, one, _ in wrong)
 
 
 def main():
