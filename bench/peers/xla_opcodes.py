@@ -502,7 +502,7 @@ def gather(c):
 
 @case
 def scatter(c):
-    opcode, dtype, shape = c.pick("add", "maximum", "minimum", "multiply"), c.pick("f32", "s32"), c.shape(1, 4, 1, 5)
+    opcode, dtype, shape = c.pick("add", "maximum", "minimum", "multiply", "subtract"), c.pick("f32", "s32"), c.shape(1, 4, 1, 5)
     places, dropped, mapped, batching, of_starts, vector, starts, whole, _ = placed(c, shape)
     region(c, opcode, dtype)
     x, at, y = small(c, dtype, shape), indices(c, shape, starts), small(c, dtype, whole)

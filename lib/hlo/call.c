@@ -250,3 +250,14 @@ gemel_value gemel__hlo_pad(gemel__hlo_call *c, gemel_value x, gemel_value value,
   return gemel_pad_at(x, value, (size_t)rank, low, (size_t)rank, high, is_apart ? &options : NULL,
                       c->where);
 }
+
+/* ---- Loops ---- */
+
+gemel__hlo_call gemel__hlo_within(const gemel__hlo_call *c, gemel_loop *loop) {
+  gemel__hlo_call inner = *c;
+  inner.graph = gemel_loop_body(loop);
+  if (!gemel_is_null(c->guard)) {
+    inner.guard = gemel_loop_constant_at(loop, c->guard, c->where);
+  }
+  return inner;
+}

@@ -131,6 +131,9 @@ const char *gemel__hlo_kind(const gemel__hlo_computation *computation);
 int gemel__hlo_is_number(gemel_value value, double number);
 int gemel__hlo_is_neutral(const char *kind, gemel_value value);
 
+/* C within LOOP's body. */
+gemel__hlo_call gemel__hlo_within(const gemel__hlo_call *c, gemel_loop *loop);
+
 /* ---- Opcodes ---- */
 
 typedef int gemel__hlo_function(gemel__hlo_call *c, gemel__hlo_value *result);

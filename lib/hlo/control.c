@@ -294,10 +294,7 @@ static int run(while_loop *w, gemel__hlo_value *result) {
   if (w->loop == NULL) {
     return gemel__hlo_refuse(c, error.status, "%s", error.text);
   }
-  w->inner = *c;
-  w->inner.graph = gemel_loop_body(w->loop);
-  w->inner.guard =
-      gemel_is_null(c->guard) ? c->guard : gemel_loop_constant_at(w->loop, c->guard, c->where);
+  w->inner = gemel__hlo_within(c, w->loop);
   int good = fill(w, steps) && leave(w, result);
   if (!good) {
     gemel__graph_take_error(c->graph, gemel_graph_error(gemel_loop_body(w->loop)));

@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include "core/dtype.h"
+#include "core/graph.h"
 #include "core/value.h"
 
 /* How windows lie in the operand, as the attributes of either opcode say. */
@@ -322,7 +323,54 @@ static const char *mode_of(const gemel__hlo_computation *computation, gemel_dtyp
   return NULL;
 }
 
-/* X with UPDATES at the places AT, of which the one behind all is none of X's. */
+/* The state ROW behind LOOP, whose steps combine its element at AT with UPDATE by C's computation.
+ */
+static gemel_value fill_loop(gemel__hlo_call *c, gemel_loop *loop, gemel_value row, gemel_value at,
+                             gemel_value update) {
+  static const int64_t one = 1;
+  const gemel__hlo_computation *computation = gemel__hlo_called(c, "to_apply");
+  gemel__hlo_call inner = gemel__hlo_within(c, loop);
+  gemel__hlo_value operands[2], made;
+  gemel_value state = gemel_loop_state_at(loop, row, c->where);
+  at = gemel_loop_row_at(loop, at, c->where);
+  operands[0] = (gemel__hlo_value){.value = gemel_take_at(state, at, NULL, c->where)};
+  operands[1] = (gemel__hlo_value){.value = gemel_loop_row_at(loop, update, c->where)};
+  if (gemel_is_null(operands[0].value) || gemel_is_null(operands[1].value) ||
+      !gemel__hlo_apply(&inner, computation, 2, operands, &made)) {
+    return gemel__no_value;
+  }
+  if (gemel_is_null(made.value)) {
+    gemel__hlo_refuse(&inner, GEMEL_BAD_FILE, "its computation gives no array");
+    return gemel__no_value;
+  }
+  at = gemel__hlo_reshape(&inner, at, 1, &one);
+  gemel_value next = gemel_put_at(state, at, gemel__hlo_reshape(&inner, made.value, 1, &one),
+                                  &(gemel_put_options){.mode = "set"}, c->where);
+  return gemel_loop_next_at(loop, state, next, c->where) == GEMEL_OK &&
+                 gemel_loop_end_at(loop, NULL, c->where) == GEMEL_OK
+             ? gemel_loop_last_at(loop, state, c->where)
+             : gemel__no_value;
+}
+
+/* ROW with UPDATES at the places AT, one after the other, combined by C's computation. */
+static gemel_value put_in_turn(gemel__hlo_call *c, gemel_value row, gemel_value at,
+                               gemel_value updates) {
+  gemel_error error;
+  gemel_loop *loop = gemel_loop_begin(c->graph, &error);
+  if (loop == NULL) {
+    gemel__hlo_refuse(c, error.status, "%s", error.text);
+    return gemel__no_value;
+  }
+  gemel_value result = fill_loop(c, loop, row, at, updates);
+  if (gemel_is_null(result)) {
+    gemel__graph_take_error(c->graph, gemel_graph_error(gemel_loop_body(loop)));
+  }
+  gemel_loop_free(loop);
+  return result;
+}
+
+/* X with UPDATES at the places AT, combined by MODE or, if that is NULL, by the computation;
+ * the place behind all is none of X's. */
 static gemel_value put_at(indexed *p, gemel_value x, gemel_value at, gemel_value updates,
                           const char *mode) {
   int64_t zero = 0, one = 1, longer = p->elements + 1, n = 1;
@@ -337,7 +385,9 @@ static gemel_value put_at(indexed *p, gemel_value x, gemel_value at, gemel_value
   if (gemel_is_null(row) || gemel_is_null(at) || gemel_is_null(updates) || longer <= 0) {
     return gemel__no_value;
   }
-  row = gemel_put_at(row, at, updates, &(gemel_put_options){.mode = mode}, p->c->where);
+  row = mode != NULL
+            ? gemel_put_at(row, at, updates, &(gemel_put_options){.mode = mode}, p->c->where)
+            : put_in_turn(p->c, row, at, updates);
   row = gemel__hlo_part(p->c, row, &zero, &p->elements, NULL);
   return gemel__hlo_reshape(p->c, row, p->rank, p->sizes);
 }
@@ -353,9 +403,9 @@ int gemel__hlo_scatter(gemel__hlo_call *c, gemel__hlo_value *result) {
     return 0;
   }
   gemel_dtype dtype = gemel_type_dtype(c->import->context, gemel_value_type(x));
-  const char *mode = c->instr->n_operands == 3 ? mode_of(computation, dtype) : NULL;
-  if (mode == NULL) {
-    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "it combines by another computation");
+  const char *mode = mode_of(computation, dtype);
+  if (c->instr->n_operands != 3) {
+    return gemel__hlo_refuse(c, GEMEL_UNSUPPORTED, "it has several operands");
   }
   gemel_value updates = gemel__hlo_operand(c, 2);
   if (gemel_is_null(updates) || !describe(c, &called, x, starts, gemel__hlo_shape_of(c, 2), &p) ||

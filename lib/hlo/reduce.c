@@ -174,9 +174,8 @@ static gemel_value rows_of(gemel__hlo_call *c, const laid *l, size_t k) {
 /* The body of LOOP: N states combined with N rows. */
 static int make_step(gemel__hlo_call *c, const gemel__hlo_computation *computation, const laid *l,
                      gemel_loop *loop, size_t n, gemel_value *values) {
-  gemel__hlo_call inner = *c;
+  gemel__hlo_call inner = gemel__hlo_within(c, loop);
   gemel_value *next = gemel__hlo_room(c, n * sizeof *next);
-  inner.graph = gemel_loop_body(loop);
   if (next == NULL ||
       !gemel__hlo_map(&inner, computation, 2 * n, values, l->rank, l->sizes, n, next)) {
     return 0;
