@@ -168,13 +168,13 @@ static PyObject *result_object(const gemel_pair_result *result, const python_run
   char example[GEMEL_EXAMPLE_TEXT];
   gemel_pair_example_text(&result->example, example, sizeof example);
   return Py_BuildValue(
-      "{s:s,s:O,s:N,s:N,s:O,s:L,s:O,s:N,s:N,s:O,s:O}", "verdict", gemel_verdict_name(result->verdict),
-      "bitwise", result->bitwise ? Py_True : Py_False, "needs", pair_words(result->needs),
-      "refused", pair_words(result->refused), "improves", result->improves ? Py_True : Py_False,
-      "symbols_up_to", (long long)result->symbols_up_to, "written",
-      result->written ? Py_True : Py_False, "scaled", text_object(result->scaled), "example",
-      text_object(example), "out_of_time", r->out_of_time ? Py_True : Py_False, "unfollowed",
-      result->unfollowed ? Py_True : Py_False);
+      "{s:s,s:O,s:N,s:N,s:O,s:L,s:O,s:N,s:N,s:O,s:O}", "verdict",
+      gemel_verdict_name(result->verdict), "bitwise", result->bitwise ? Py_True : Py_False, "needs",
+      pair_words(result->needs), "refused", pair_words(result->refused), "improves",
+      result->improves ? Py_True : Py_False, "symbols_up_to", (long long)result->symbols_up_to,
+      "written", result->written ? Py_True : Py_False, "scaled", text_object(result->scaled),
+      "example", text_object(example), "out_of_time", r->out_of_time ? Py_True : Py_False,
+      "unfollowed", result->unfollowed ? Py_True : Py_False);
 }
 
 /* pair(first, second, name, allow, tiers, seed, seconds, threads, match, folder, unread, progress):

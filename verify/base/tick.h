@@ -15,13 +15,13 @@ typedef struct gemel__ticker {
                                                * NULL: never */
   void *user;
   struct gemel__ticker *first; /* in a worker thread: the calling thread's ticker, which
-                                      * decides; else NULL */
-  double started, stopped_at;        /* times by gemel__clock */
+                                * decides; else NULL */
+  double started, stopped_at;  /* times by gemel__clock */
   atomic_int stopped;
   atomic_int unfollowed; /* 1: a loop took more steps than are followed */
-  size_t part;       /* part of a divided pair, from 1; 0: the whole graphs */
-  const char *stage; /* static: "tier real" */
-  size_t done, all;  /* progress of the stage; ALL 0: unknown */
+  size_t part;           /* part of a divided pair, from 1; 0: the whole graphs */
+  const char *stage;     /* static: "tier real" */
+  size_t done, all;      /* progress of the stage; ALL 0: unknown */
 } gemel__ticker;
 
 void gemel__ticker_init(gemel__ticker *ticker, int (*tick)(void *user, const char *doing),
