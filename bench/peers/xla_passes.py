@@ -166,7 +166,9 @@ def main():
     if options.opcodes:
         text = opcodes(options.dumps, names)
     elif options.gemel:
-        text = table(campaign(options.gemel, options.dumps, options.seconds, options.json))
+        import jaxlib  # pylint: disable=import-outside-toplevel
+        text = f"Pairs of modules before and after XLA's passes, of {len(names)} programs (jaxlib {jaxlib.__version__}, CPU), judged by gemel.\n\n"
+        text += table(campaign(options.gemel, options.dumps, options.seconds, options.json))
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:
             file.write(text)
