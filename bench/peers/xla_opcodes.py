@@ -456,7 +456,8 @@ def select_and_scatter(c):
     del words["lhs_dilate"], words["rhs_dilate"]
     c.region("f {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = pred[] compare(a, b), direction=GE\n}")
     c.region("g {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}")
-    x, y, zero = small(c, "f32", shape), small(c, "f32", out), c.parameter("f32", (), 0)
+    distinct = c.random.permutation(int(np.prod(shape))).reshape(shape)  # among equal ones XLA's CPU takes one or another
+    x, y, zero = c.parameter("f32", shape, distinct), small(c, "f32", out), c.parameter("f32", (), 0)
     c.root(kind("f32", shape), f"select-and-scatter({x}, {y}, {zero}), {said(words)}, select=f, scatter=g")
 
 
