@@ -123,7 +123,7 @@ python3 -c 'import json; [print(json.dumps(json.loads(line))) for line in open("
 grep -q 'u00e9' ascii.json || fail "Python writes names as they are"
 run names --server 'exec sh server' --baseline ascii.json
 told 0 '1 models, 1 as bad in the baseline'
-run kinds --server 'echo chatty; while read -r line; do set -- $line; cp "$1" "$2"; echo ok; echo ok; done'
+run kinds --server 'echo chatty; while read -r line; do set -- $line; cp "$1" "$2"; printf "ok\\nok\\n"; done'
 told 1 '7 models, .*crashed' 'the server: it answers more often than it is asked$'
 "$gemel" run wrong/e-wrong.onnx/first >/dev/null 2>&1 || fail "the counterexample doesn't run"
 
