@@ -312,6 +312,9 @@ static gemel_status sweep(struct parts *p, gemel_error *error) {
 /* Tries to prove equal what both graphs have, but as results of their own: the sweep asks about
  * nodes that only the second has. */
 static gemel_status settle_outputs(struct parts *p, gemel_error *error) {
+  if (p->candidates.n == 0) { /* stopped before there were any */
+    return GEMEL_OK;
+  }
   for (size_t k = 0; k < p->joint.n_outputs && p->failures < FAILURES; k++) {
     gemel__ref u = p->joint.left[k], v = p->joint.right[k];
     v.node = p->joint.stands_for[v.node];

@@ -6,6 +6,7 @@
 #include "equal/roots.h"
 
 #include "core/alloc.h"
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/graph.h"
 
@@ -43,7 +44,7 @@ gemel_status gemel__roots_make_positive(gemel__pair *pair, gemel_error *error) {
     }
   }
   for (size_t k = 0; k < pair->a.n_leaves; k++) {
-    if (wanted[gemel_graph_input(graph, k).node]) {
+    if (wanted[gemel_graph_input(graph, k).node] && gemel__is_float(pair->a.leaves[k].dtype)) {
       pair->a.leaves[k].facts |= GEMEL_FACT_POSITIVE;
     }
   }
